@@ -1,0 +1,92 @@
+"""The rule behind every geometry: when does a scale leave the sum?
+
+    D[m, n] = Σ_k A[m, k] · B[k, n],   A = sA · a,  B = sB · b   (a, b codes; sA, sB constant on a tile)
+
+Along a stretch of K on which neither scale changes, sA · sB is one number and moves in front of the sum of
+codes, which is all a tensor core can add. At the end of each such stretch the partial sum is rescaled.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fp8core.tiles import WHOLE, Extent
+
+
+def stretches(k: int, *extents: Extent) -> tuple[range, ...]:
+    """The longest intervals of 0..k that cross no tile boundary of any of the `extents` along K."""
+    cuts = {0, k}
+    for extent in extents:
+        if extent is not WHOLE:
+            cuts.update(range(0, k, extent))
+    marks = sorted(cuts)
+    return tuple(range(start, stop) for start, stop in zip(marks, marks[1:]))
+
+
+def rescales_per_output(k: int, a: Extent, b: Extent) -> int:
+    """How often one output element is multiplied by sA · sB: once a stretch."""
+    return len(stretches(k, a, b))
+
+
+@dataclass(frozen=True)
+class SummedStretch:
+    """One stretch that the tensor core sums, and whether each operand's scale is constant on it."""
+
+    k: range
+    a_constant: bool
+    b_constant: bool
+
+    @property
+    def scale_leaves_sum(self) -> bool:
+        return self.a_constant and self.b_constant
+
+
+def summed_stretches(k: int, summed: Extent, a: Extent, b: Extent) -> tuple[SummedStretch, ...]:
+    """Each stretch of `summed` products in turn (WHOLE: all of K), with what the scales do on it."""
+    return tuple(
+        SummedStretch(part, _constant(part, a), _constant(part, b)) for part in stretches(k, summed)
+    )
+
+
+def _constant(part: range, extent: Extent) -> bool:
+    return extent is WHOLE or part.start // extent == (part.stop - 1) // extent
+
+
+@dataclass(frozen=True, kw_only=True)
+class ContractedNumbers:
+    """One output element, computed right and with the scales pulled out of every summed stretch."""
+
+    right: float
+    pulled_out: float
+    right_parts: NDArray[np.float64]
+    pulled_out_parts: NDArray[np.float64]
+
+
+def contract(
+    a_codes: NDArray[np.float64],
+    b_codes: NDArray[np.float64],
+    a_scale: NDArray[np.float64],
+    b_scale: NDArray[np.float64],
+    summed: Extent,
+) -> ContractedNumbers:
+    """Σ_k of one output element; all arguments [K]: decoded codes and each element's scale.
+
+    `pulled_out` takes the scales of a summed stretch's first element for the whole stretch: the only thing
+    left to do once the tensor core has added the codes. It equals `right` where the scale leaves the sum.
+    """
+    parts = stretches(a_codes.size, summed)
+    right = [float(np.sum(a_codes[p] * a_scale[p] * b_codes[p] * b_scale[p])) for p in _slices(parts)]
+    pulled = [
+        float(a_scale[p.start] * b_scale[p.start] * np.sum(a_codes[p] * b_codes[p])) for p in _slices(parts)
+    ]
+    return ContractedNumbers(
+        right=sum(right),
+        pulled_out=sum(pulled),
+        right_parts=np.array(right),
+        pulled_out_parts=np.array(pulled),
+    )
+
+
+def _slices(parts: tuple[range, ...]) -> list[slice]:
+    return [slice(part.start, part.stop) for part in parts]

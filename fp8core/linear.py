@@ -1,0 +1,150 @@
+"""A linear layer's three matmuls: which stored tensor is which operand, and which axis is contracted.
+
+    Fprop  y[tokens, out]  = x[tokens, in]  · w[out, in]ᵀ        contracts in
+    Dgrad  dx[tokens, in]  = dy[tokens, out] · w[out, in]        contracts out
+    Wgrad  dw[out, in]     = dy[tokens, out]ᵀ · x[tokens, in]    contracts tokens
+
+In the matmul's own dims this is D[M, N] = A[M, K] · B[K, N], with K always the contracted one.
+"""
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Axis(Enum):
+    """An axis of the layer, by the name its size has in shapes."""
+
+    TOKENS = "tokens"
+    IN = "in"
+    OUT = "out"
+
+
+class LayerTensor(Enum):
+    """A tensor of the layer; the value is its symbol."""
+
+    X = "x"
+    W = "w"
+    DY = "dy"
+    Y = "y"
+    DX = "dx"
+    DW = "dw"
+
+    @property
+    def axes(self) -> tuple[Axis, Axis]:
+        """(rows, columns) as stored, row-major."""
+        return _AXES[self]
+
+
+_AXES = {
+    LayerTensor.X: (Axis.TOKENS, Axis.IN),
+    LayerTensor.W: (Axis.OUT, Axis.IN),
+    LayerTensor.DY: (Axis.TOKENS, Axis.OUT),
+    LayerTensor.Y: (Axis.TOKENS, Axis.OUT),
+    LayerTensor.DX: (Axis.TOKENS, Axis.IN),
+    LayerTensor.DW: (Axis.OUT, Axis.IN),
+}
+
+OPERANDS = (LayerTensor.X, LayerTensor.W, LayerTensor.DY)
+
+
+class Side(Enum):
+    """Left or right operand of a matmul."""
+
+    A = "A"
+    B = "B"
+
+
+@dataclass(frozen=True)
+class LayerShape:
+    """Sizes of the layer's three axes, each at least 0."""
+
+    tokens: int
+    in_: int
+    out: int
+
+    def size(self, axis: Axis) -> int:
+        return {Axis.TOKENS: self.tokens, Axis.IN: self.in_, Axis.OUT: self.out}[axis]
+
+    def of(self, tensor: LayerTensor) -> tuple[int, int]:
+        """(rows, columns) of a stored tensor."""
+        rows, columns = tensor.axes
+        return self.size(rows), self.size(columns)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Matmul:
+    """D[M, N] = A[M, K] · B[K, N] over the layer's tensors; `m`, `n`, `k` say which axis plays which dim."""
+
+    name: str
+    title: str
+    a: LayerTensor
+    b: LayerTensor
+    d: LayerTensor
+    m: Axis
+    n: Axis
+    k: Axis
+
+    def operand(self, side: Side) -> LayerTensor:
+        return self.a if side is Side.A else self.b
+
+    def free(self, side: Side) -> Axis:
+        """The axis of that operand which is not contracted: M of A, N of B."""
+        return self.m if side is Side.A else self.n
+
+    def side_of(self, tensor: LayerTensor) -> Side | None:
+        """Which operand a tensor is here; None where this matmul does not read it."""
+        return {self.a: Side.A, self.b: Side.B}.get(tensor)
+
+    def k_is_rows(self, side: Side) -> bool:
+        """Whether K runs down the stored rows of that operand, so that K is not its contiguous dim."""
+        return self.operand(side).axes[0] is self.k
+
+    def is_transposed(self, side: Side) -> bool:
+        """Whether the operand, written A[M, K] or B[K, N], is the transpose of its stored tensor."""
+        return self.k_is_rows(side) if side is Side.A else not self.k_is_rows(side)
+
+    def symbol(self, side: Side) -> str:
+        """The operand as the equation writes it, such as ``wᵀ``."""
+        return self.operand(side).value + ("ᵀ" if self.is_transposed(side) else "")
+
+    def mnk(self, layer: LayerShape) -> tuple[int, int, int]:
+        return layer.size(self.m), layer.size(self.n), layer.size(self.k)
+
+    def layer(self, m: int, n: int, k: int) -> LayerShape:
+        """The layer whose matmul of this name has these dims."""
+        size = {self.m: m, self.n: n, self.k: k}
+        return LayerShape(size[Axis.TOKENS], size[Axis.IN], size[Axis.OUT])
+
+
+FPROP = Matmul(
+    name="fprop",
+    title="Fprop",
+    a=LayerTensor.X,
+    b=LayerTensor.W,
+    d=LayerTensor.Y,
+    m=Axis.TOKENS,
+    n=Axis.OUT,
+    k=Axis.IN,
+)
+DGRAD = Matmul(
+    name="dgrad",
+    title="Dgrad",
+    a=LayerTensor.DY,
+    b=LayerTensor.W,
+    d=LayerTensor.DX,
+    m=Axis.TOKENS,
+    n=Axis.IN,
+    k=Axis.OUT,
+)
+WGRAD = Matmul(
+    name="wgrad",
+    title="Wgrad",
+    a=LayerTensor.DY,
+    b=LayerTensor.X,
+    d=LayerTensor.DW,
+    m=Axis.OUT,
+    n=Axis.IN,
+    k=Axis.TOKENS,
+)
+
+MATMULS: dict[str, Matmul] = {matmul.name: matmul for matmul in (FPROP, DGRAD, WGRAD)}

@@ -1,0 +1,120 @@
+"""Tiles: the elements that share one scale, and how they lie on a stored tensor."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fp8core.linear import Matmul, Side
+
+WHOLE = None
+"""Extent of a tile that spans a dim, whatever the dim's size."""
+
+Extent = int | None
+
+
+def _check_extent(name: str, extent: Extent) -> None:
+    if extent is not WHOLE and extent < 1:
+        raise ValueError(f"a tile's {name} extent is at least 1 or WHOLE, got {extent}")
+
+
+@dataclass(frozen=True)
+class TileShape:
+    """Extents of a tile in the matmul's own dims: `mn` along the free dim, `k` along the contracted one."""
+
+    mn: Extent
+    k: Extent
+
+    def __post_init__(self) -> None:
+        _check_extent("mn", self.mn)
+        _check_extent("k", self.k)
+
+    def on_tensor(self, matmul: Matmul, side: Side) -> tuple[Extent, Extent]:
+        """(rows, columns) of the tile on the stored tensor that `matmul` reads as `side`.
+
+        DeepSeek-V3's Wgrad reads x in tiles of 1 feature × 128 tokens: on_tensor is (128, 1).
+        """
+        return (self.k, self.mn) if matmul.k_is_rows(side) else (self.mn, self.k)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tile:
+    """One tile: its place in the grid of scales, and the half-open ranges of elements that it covers."""
+
+    row: int
+    column: int
+    rows: range
+    columns: range
+
+
+@dataclass(frozen=True)
+class TileGrid:
+    """A tensor of `shape` (rows, columns) cut into tiles of `tile` elements; tiles at the edge may be partial.
+
+    A WHOLE extent is kept as such; `extents` has the numbers. An empty dim has no tiles.
+    """
+
+    shape: tuple[int, int]
+    tile: tuple[Extent, Extent]
+
+    def __post_init__(self) -> None:
+        if len(self.shape) != 2 or min(self.shape) < 0:
+            raise ValueError(f"a tile grid covers a tensor of two dims of size >= 0, got shape {self.shape}")
+        _check_extent("row", self.tile[0])
+        _check_extent("column", self.tile[1])
+
+    @classmethod
+    def over(cls, shape: tuple[int, int], tile: tuple[Extent, Extent]) -> "TileGrid":
+        """The grid of tiles of (rows, columns) elements over a tensor of shape (rows, columns)."""
+        return cls(tuple(shape), tuple(tile))
+
+    @property
+    def extents(self) -> tuple[int, int]:
+        """(rows, columns) of a full tile in elements, WHOLE resolved."""
+        rows, columns = (size if extent is WHOLE else extent for size, extent in zip(self.shape, self.tile))
+        return max(rows, 1), max(columns, 1)
+
+    @property
+    def scale_shape(self) -> tuple[int, int]:
+        """(rows, columns) of the scale buffer: one scale a tile."""
+        rows, columns = (-(-size // extent) for size, extent in zip(self.shape, self.extents))
+        return rows, columns
+
+    def tile_of(self, row: int, column: int) -> tuple[int, int]:
+        """(row, column) in the grid of scales of the tile that holds an element."""
+        return row // self.extents[0], column // self.extents[1]
+
+    def tile_at(self, row: int, column: int) -> Tile:
+        """The tile at a place in the grid of scales. Raises IndexError outside it."""
+        if not (0 <= row < self.scale_shape[0] and 0 <= column < self.scale_shape[1]):
+            raise IndexError(f"tile ({row}, {column}) is outside a grid of {self.scale_shape} tiles")
+        (tall, wide), (rows, columns) = self.extents, self.shape
+        return Tile(
+            row=row,
+            column=column,
+            rows=range(row * tall, min((row + 1) * tall, rows)),
+            columns=range(column * wide, min((column + 1) * wide, columns)),
+        )
+
+    def tiles(self) -> Iterator[Tile]:
+        """Every tile, row by row."""
+        for row in range(self.scale_shape[0]):
+            for column in range(self.scale_shape[1]):
+                yield self.tile_at(row, column)
+
+    def expand(self, scale: NDArray[np.floating]) -> NDArray[np.floating]:
+        """scale[*scale_shape] → [rows, columns]: each element gets the scale of its tile."""
+        if scale.shape != self.scale_shape:
+            raise ValueError(f"this grid has {self.scale_shape} scales, got an array of shape {scale.shape}")
+        tall = np.repeat(scale, self.extents[0], axis=0)[: self.shape[0]]
+        return np.repeat(tall, self.extents[1], axis=1)[:, : self.shape[1]]
+
+    def amax(self, x: NDArray[np.float32]) -> NDArray[np.float32]:
+        """float32[*scale_shape]: the largest |x| of each tile; a NaN in a tile makes its amax NaN."""
+        if x.shape != self.shape:
+            raise ValueError(f"this grid lies over a tensor of shape {self.shape}, got {x.shape}")
+        if 0 in self.shape:
+            return np.zeros(self.scale_shape, np.float32)
+        down = np.maximum.reduceat(np.abs(x), np.arange(0, self.shape[0], self.extents[0]), axis=0)
+        return np.maximum.reduceat(down, np.arange(0, self.shape[1], self.extents[1]), axis=1)

@@ -1,0 +1,220 @@
+"""A GEMM to run (GemmJob) and what came of it (Row): plain data that travels as JSON between processes,
+pages and recorded files. Importing this needs neither torch nor a GPU.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+from fp8core.errors import sqnr_db
+from fp8core.inputs import InputKind
+from fp8core.linear import MATMULS, Matmul
+from fp8core.recipes import RECIPES, Recipe
+
+MAX_DIM = 65536
+MAX_RUNS = 1000
+
+
+class Provenance(Enum):
+    """Where a figure comes from; every page says which. A GPU row read from a file is a recorded one."""
+
+    GPU = "gpu"
+    INTERPRETER = "interpreter"
+
+
+class Accumulation(Enum):
+    """Which accumulation the kernel is asked for."""
+
+    RECIPE = "recipe"
+    FAST = "fast"
+    PROMOTED = "promoted"
+
+
+@dataclass(frozen=True, kw_only=True)
+class GemmJob:
+    """One GEMM to run and measure. Raises ValueError where a field is outside what it can be."""
+
+    recipe: str
+    matmul: str
+    m: int
+    n: int
+    k: int
+    input: InputKind = InputKind.GAUSSIAN
+    seed: int = 0
+    accumulation: Accumulation = Accumulation.RECIPE
+    runs: int = 20
+
+    def __post_init__(self) -> None:
+        if self.recipe not in RECIPES:
+            raise ValueError(f"unknown recipe {self.recipe!r}; there are {', '.join(RECIPES)}")
+        if self.matmul not in MATMULS:
+            raise ValueError(f"unknown matmul {self.matmul!r}; there are {', '.join(MATMULS)}")
+        for name in ("m", "n", "k"):
+            size = getattr(self, name)
+            if not isinstance(size, int) or not 0 <= size <= MAX_DIM:
+                raise ValueError(f"{name.upper()} is a whole number from 0 to {MAX_DIM}, got {size!r}")
+        if not isinstance(self.seed, int) or not 0 <= self.seed < 1 << 32:
+            raise ValueError(f"the seed is a whole number from 0 to 2**32 - 1, got {self.seed!r}")
+        if not isinstance(self.runs, int) or not 1 <= self.runs <= MAX_RUNS:
+            raise ValueError(f"runs is a whole number from 1 to {MAX_RUNS}, got {self.runs!r}")
+
+    @property
+    def recipe_data(self) -> Recipe:
+        return RECIPES[self.recipe]
+
+    @property
+    def matmul_data(self) -> Matmul:
+        return MATMULS[self.matmul]
+
+    @property
+    def flop(self) -> int:
+        """2 · M · N · K."""
+        return 2 * self.m * self.n * self.k
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**asdict(self), "input": self.input.value, "accumulation": self.accumulation.value}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "GemmJob":
+        """The inverse of to_dict. Raises ValueError for what a job cannot be."""
+        fields = dict(data)
+        try:
+            fields["input"] = InputKind(fields.get("input", InputKind.GAUSSIAN))
+            fields["accumulation"] = Accumulation(fields.get("accumulation", Accumulation.RECIPE))
+            return cls(**fields)
+        except TypeError as error:
+            raise ValueError(f"a job has the fields {', '.join(cls.__dataclass_fields__)}: {error}") from error
+
+
+@dataclass(frozen=True, kw_only=True)
+class Timing:
+    """Time of one launch over `runs` measured batches, in microseconds."""
+
+    median_us: float
+    p20_us: float
+    p80_us: float
+    runs: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Machine:
+    """What ran it. clock_mhz and power_w are read during the timing; None where nothing tells."""
+
+    name: str
+    capability: tuple[int, int] | None
+    versions: dict[str, str]
+    clock_mhz: float | None = None
+    power_w: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Worst:
+    """One output element with a large error: its place, the fp64 truth and what the kernel gave."""
+
+    m: int
+    n: int
+    truth: float
+    result: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """What one GemmJob measured.
+
+    rel_err: result against the fp64 product of the unquantized operands.
+    quantization_rel_err: the exact product of the quantized operands against the same.
+    kernel_rel_err: result against the exact product of the quantized operands.
+    error_map: [bands of M][bands of N], the largest |result - truth| in each patch over the rms of the truth.
+    Timings: the GEMM alone, quantizing A and B, bf16 torch.mm and torch's scaled op of the same recipe in the
+    same run; None where there is none, and then `peer_note` says why.
+    bytes: least traffic of the GEMM: codes, scales and D once each.
+    """
+
+    job: GemmJob
+    provenance: Provenance
+    machine: Machine
+    date: str
+    kernel: str
+    out: str
+    rel_err: float
+    quantization_rel_err: float
+    kernel_rel_err: float
+    error_map: tuple[tuple[float, ...], ...]
+    worst: tuple[Worst, ...]
+    bytes: int
+    gemm: Timing | None
+    quantize: Timing | None
+    bf16: Timing | None
+    torch_scaled: Timing | None
+    peer_note: str = ""
+
+    @property
+    def sqnr_db(self) -> float:
+        return sqnr_db(self.rel_err)
+
+    @property
+    def tflop_s(self) -> float | None:
+        return self.job.flop / self.gemm.median_us / 1e6 if self.gemm else None
+
+    @property
+    def gb_s(self) -> float | None:
+        return self.bytes / self.gemm.median_us / 1e3 if self.gemm else None
+
+    @property
+    def times_bf16(self) -> float | None:
+        """Speed over bf16 torch.mm of the same run, GEMM only."""
+        return _ratio(self.bf16, self.gemm)
+
+    @property
+    def times_torch_scaled(self) -> float | None:
+        """Speed over torch's scaled op of the same recipe of the same run, GEMM only."""
+        return _ratio(self.torch_scaled, self.gemm)
+
+    @property
+    def times_bf16_with_quantize(self) -> float | None:
+        """Speed over bf16 with both operands' quantization counted."""
+        if self.bf16 is None or self.gemm is None or self.quantize is None:
+            return None
+        return self.bf16.median_us / (self.gemm.median_us + self.quantize.median_us)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**asdict(self), "job": self.job.to_dict(), "provenance": self.provenance.value}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "Row":
+        """The inverse of to_dict. Raises ValueError naming what does not fit."""
+        fields = dict(data)
+        try:
+            fields["job"] = GemmJob.from_dict(fields["job"])
+            fields["provenance"] = Provenance(fields["provenance"])
+            machine = dict(fields["machine"])
+            machine["capability"] = tuple(machine["capability"]) if machine["capability"] else None
+            fields["machine"] = Machine(**machine)
+            for name in ("gemm", "quantize", "bf16", "torch_scaled"):
+                fields[name] = Timing(**fields[name]) if fields[name] else None
+            fields["error_map"] = tuple(tuple(band) for band in fields["error_map"])
+            fields["worst"] = tuple(Worst(**worst) for worst in fields["worst"])
+            return cls(**fields)
+        except (KeyError, TypeError) as error:
+            raise ValueError(f"this is not a measured row: {error}") from error
+
+
+def _ratio(peer: Timing | None, own: Timing | None) -> float | None:
+    return peer.median_us / own.median_us if peer and own else None
+
+
+def read_rows(path: Path) -> Iterator[Row]:
+    """The rows of a recorded file, one JSON object a line. Raises ValueError naming a line that is not one."""
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        try:
+            yield Row.from_dict(json.loads(line))
+        except ValueError as error:
+            raise ValueError(f"{path.name}, line {number}: {error}") from error
+
+
+def recorded_rows(folder: Path) -> tuple[Row, ...]:
+    """Every recorded row of every GPU in a folder of .jsonl files; none where the folder does not exist."""
+    return tuple(row for path in sorted(folder.glob("*.jsonl")) for row in read_rows(path))
