@@ -1,0 +1,76 @@
+"""The page's address: when it decides the controls, and how it follows them.
+
+Streamlit sends the browser's query string with every run. Most of the time it is an echo of what this
+module wrote, possibly late: two quick clicks send the same string twice. It decides only when the reader
+has just arrived on the page, went Back or Forward, or followed a link to the same page.
+"""
+
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from urllib.parse import urlencode
+
+import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+_STATE_KEY = "_address"
+_ECHOES_KEPT = 16
+
+
+class Reading(Enum):
+    """What the query string of this run means for the controls."""
+
+    ECHO = "what this page wrote: the controls decide"
+    LINK = "a link: the parameters it names decide, the others keep their value"
+    HISTORY = "Back or Forward: the address decides, a parameter it leaves out is at its default"
+
+
+@dataclass
+class _Seen:
+    """The query strings written or received since the reader arrived on `page`."""
+
+    page: str
+    queries: deque[str] = field(default_factory=lambda: deque(maxlen=_ECHOES_KEPT))
+
+
+def parameters() -> dict[str, list[str]]:
+    """Every parameter of the address with all its values, in order."""
+    return {key: st.query_params.get_all(key) for key in st.query_params}
+
+
+def read() -> tuple[Reading, dict[str, list[str]]]:
+    """Say what this run's address means, and remember it, so that its echo means nothing."""
+    context = get_script_run_ctx()
+    page = context.page_script_hash if context else ""
+    back_or_forward = bool(context and context.is_history_navigation)
+    found = parameters()
+    query = urlencode(found, doseq=True)
+    seen: _Seen | None = st.session_state.get(_STATE_KEY)
+    if back_or_forward:
+        reading = Reading.HISTORY
+    elif seen is None or seen.page != page or query not in seen.queries:
+        reading = Reading.LINK
+    else:
+        reading = Reading.ECHO
+    if seen is None or seen.page != page:
+        seen = st.session_state[_STATE_KEY] = _Seen(page)
+    seen.queries.append(query)
+    return reading, found
+
+
+def write(wanted: Mapping[str, str]) -> bool:
+    """Show `wanted` in the address bar; False, and nothing sent, where it is there already."""
+    if parameters() == {key: [text] for key, text in wanted.items()}:
+        return False
+    seen: _Seen | None = st.session_state.get(_STATE_KEY)
+    if seen is not None:
+        seen.queries.append(urlencode(wanted))
+    st.query_params.from_dict(wanted)
+    return True
+
+
+def link(wanted: Mapping[str, str]) -> str:
+    """The address that opens this page with `wanted`; relative where the browser's own is not known."""
+    base = st.context.url or ""
+    return f"{base}?{urlencode(wanted)}" if wanted else base or "?"

@@ -1,0 +1,21 @@
+"""The two questions every page asks: which recipe, and which of a layer's three matmuls."""
+
+from fp8core.linear import MATMULS
+from fp8core.recipes import RECIPES
+from pages.ui.widgets import Choice
+
+RECIPE = Choice(
+    key="recipe",
+    label="Recipe",
+    options={name: recipe.title for name, recipe in RECIPES.items()},
+    default="deepseek_v3",
+    help="Which format, which tiles and which scales each operand gets.",
+)
+
+MATMUL = Choice(
+    key="matmul",
+    label="Matmul",
+    options={name: name.capitalize() for name in MATMULS},
+    default="fprop",
+    help="One linear layer trains with three: y = x·w, dx = dy·wᵀ and dw = xᵀ·dy.",
+)

@@ -1,0 +1,40 @@
+"""What stands around every page: the sidebar of `app.py`, whichever address the reader opened first.
+
+Streamlit takes a folder named `pages` for its older kind of app until some session has called
+`st.navigation` once. Till then an address such as `/live_gemm` runs that page's script without `app.py`.
+"""
+
+import runpy
+import sys
+from pathlib import Path
+
+import streamlit as st
+
+_APP = Path(__file__).resolve().parents[2] / "app.py"
+
+
+def guard() -> None:
+    """Make sure that `app.py` runs this page: the first line of every page.
+
+    Where the page was started without it, runs `app.py`, which runs the page again in its place, and ends
+    this run. A test that opens a page's script by itself gets the page by itself.
+    """
+    if _started_by_app() and not _runs_inside_app():
+        runpy.run_path(str(_APP))
+        st.stop()
+
+
+def _started_by_app() -> bool:
+    """Whether the server was started with `app.py`."""
+    main = getattr(sys.modules["__main__"], "__file__", None)
+    return main is not None and Path(main).resolve() == _APP
+
+
+def _runs_inside_app() -> bool:
+    """Whether `app.py` is among the callers."""
+    frame = sys._getframe()
+    while frame is not None:
+        if frame.f_code.co_name == "<module>" and Path(frame.f_code.co_filename).resolve() == _APP:
+            return True
+        frame = frame.f_back
+    return False

@@ -1,0 +1,228 @@
+"""Controls as data: what each is called, what it accepts, how it is drawn.
+
+Addresses and values left by another page are checked against the declaration, never trusted: what does not
+fit becomes the nearest value that does, or the default.
+"""
+
+import math
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from enum import Enum
+from types import ModuleType
+from typing import Any, Generic, Self, TypeAlias, TypeVar
+
+from streamlit.delta_generator import DeltaGenerator
+
+Value: TypeAlias = str | int | float | bool
+Place: TypeAlias = DeltaGenerator | ModuleType  # a container, or the `streamlit` module: wherever the page is
+T = TypeVar("T", bound=Value)
+
+_WHOLE = re.compile(r"[+-]?[0-9]{1,18}", re.ASCII)
+_DECIMAL = re.compile(
+    r"[+-]?([0-9]{1,18}\.?[0-9]{0,18}|\.[0-9]{1,18})(e[+-]?[0-9]{1,3})?", re.ASCII | re.IGNORECASE
+)
+_TRUTH = {"true": True, "false": False}
+
+
+class ChoiceStyle(Enum):
+    """How a `Choice` looks: a few short options side by side, a list, or one option a line."""
+
+    SEGMENTED = "segmented"
+    SELECT = "select"
+    RADIO = "radio"
+
+
+class NumberStyle(Enum):
+    """How a number looks: a field that takes any value, or a slider that takes whole steps only."""
+
+    FIELD = "field"
+    SLIDER = "slider"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Control(ABC, Generic[T]):
+    """What the reader can set. `key` names it in the address and in the session."""
+
+    key: str
+    label: str
+    default: T
+    help: str | None = None
+
+    def __post_init__(self) -> None:
+        if not self.accepts(self.default):
+            raise ValueError(f"{self.key}: the default {self.default!r} is not {self.needs}")
+
+    @property
+    @abstractmethod
+    def needs(self) -> str:
+        """The values it accepts, to end a sentence with."""
+
+    @abstractmethod
+    def accepts(self, value: object) -> bool:
+        """Whether `value`, of any type, is one this control can have."""
+
+    @abstractmethod
+    def parse(self, text: str) -> object:
+        """The value that `text` writes, not yet checked; None where it writes none."""
+
+    @abstractmethod
+    def widget(self, place: Place, on_change: Callable[[], None] | None) -> T | None:
+        """Draw it; its value is in the session already."""
+
+    def text(self, value: T) -> str:
+        """`value` as the address writes it."""
+        return str(value)
+
+    def fit(self, value: object) -> T:
+        """The value itself where it is accepted, else the nearest that is, else the default."""
+        return value if self.accepts(value) else self.default  # type: ignore[return-value]
+
+    def narrow(self, **limits: Any) -> Self:
+        """The same control under the limits of the moment."""
+        return replace(self, **limits)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Choice(Control[T]):
+    """One of `options`, a mapping from each value to the label the reader sees. The address has the value."""
+
+    options: Mapping[T, str]
+    style: ChoiceStyle = ChoiceStyle.SEGMENTED
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if len(set(self.options.values())) != len(self.options):
+            raise ValueError(f"{self.key}: two options share a label: {list(self.options.values())}")
+
+    @property
+    def needs(self) -> str:
+        return "one of " + ", ".join(map(self.text, self.options))
+
+    def accepts(self, value: object) -> bool:
+        return any(type(value) is type(option) and value == option for option in self.options)
+
+    def parse(self, text: str) -> object:
+        return next((option for option in self.options if self.text(option) == text), None)
+
+    def narrow(self, *, options: Mapping[T, str]) -> Self:
+        """The same control with other options; the first is the default where the old one is gone."""
+        default = self.default if self.default in options else next(iter(options))
+        return replace(self, options=options, default=default)
+
+    def widget(self, place: Place, on_change: Callable[[], None] | None) -> T | None:
+        shown = {"key": self.key, "help": self.help, "on_change": on_change, "persist_state": "session"}
+        options, label_of = list(self.options), self.options.__getitem__
+        if self.style is ChoiceStyle.SEGMENTED:
+            return place.segmented_control(self.label, options, format_func=label_of, required=True, **shown)
+        if self.style is ChoiceStyle.SELECT:
+            return place.selectbox(self.label, options, format_func=label_of, **shown)
+        return place.radio(self.label, options, format_func=label_of, **shown)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Ranged(Control[T]):
+    """A number from `low` to `high`; a slider takes `low` plus whole steps only."""
+
+    low: T
+    high: T
+    step: T
+    style: NumberStyle = NumberStyle.FIELD
+
+    def narrow(self, *, low: T | None = None, high: T | None = None) -> Self:
+        """The same control in the overlap of its range with `low` to `high`, at least one value wide."""
+        bottom = self.low if low is None else min(max(self.low, low), self.high)
+        top = self.high if high is None else max(min(self.high, high), bottom)
+        narrowed = replace(self, low=bottom, high=top, default=bottom)
+        return replace(narrowed, default=narrowed.fit(self.default))
+
+    def widget(self, place: Place, on_change: Callable[[], None] | None) -> T | None:
+        if self.style is NumberStyle.SLIDER and self.low < self.high:
+            draw = place.slider
+        else:
+            draw = place.number_input
+        return draw(
+            self.label,
+            min_value=self.low,
+            max_value=self.high,
+            step=self.step,
+            key=self.key,
+            help=self.help,
+            on_change=on_change,
+            persist_state="session",
+        )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Whole(_Ranged[int]):
+    """A whole number."""
+
+    step: int = 1
+
+    @property
+    def needs(self) -> str:
+        steps = f" in steps of {self.step}" if self._steps_only else ""
+        return f"a whole number from {self.low} to {self.high}{steps}"
+
+    @property
+    def _steps_only(self) -> bool:
+        return self.style is NumberStyle.SLIDER and self.step > 1
+
+    def accepts(self, value: object) -> bool:
+        if type(value) is not int or not self.low <= value <= self.high:
+            return False
+        return not self._steps_only or (value - self.low) % self.step == 0
+
+    def parse(self, text: str) -> object:
+        return int(text) if _WHOLE.fullmatch(text) else None
+
+    def fit(self, value: object) -> int:
+        if type(value) is not int:
+            return self.default
+        inside = min(max(value, self.low), self.high)
+        return inside - (inside - self.low) % self.step if self._steps_only else inside
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Number(_Ranged[float]):
+    """A finite number; `low`, `high`, `step` and the default are floats."""
+
+    @property
+    def needs(self) -> str:
+        return f"a number from {self.low:g} to {self.high:g}"
+
+    def accepts(self, value: object) -> bool:
+        return type(value) is float and self.low <= value <= self.high
+
+    def parse(self, text: str) -> object:
+        return float(text) if _DECIMAL.fullmatch(text) else None
+
+    def fit(self, value: object) -> float:
+        finite = type(value) is float and math.isfinite(value)
+        return min(max(value, self.low), self.high) if finite else self.default
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Toggle(Control[bool]):
+    """On or off."""
+
+    default: bool = False
+
+    @property
+    def needs(self) -> str:
+        return "true or false"
+
+    def accepts(self, value: object) -> bool:
+        return type(value) is bool
+
+    def parse(self, text: str) -> object:
+        return _TRUTH.get(text.lower())
+
+    def text(self, value: bool) -> str:
+        return str(value).lower()
+
+    def widget(self, place: Place, on_change: Callable[[], None] | None) -> bool | None:
+        return place.toggle(
+            self.label, key=self.key, help=self.help, on_change=on_change, persist_state="session"
+        )
