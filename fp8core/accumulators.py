@@ -47,7 +47,9 @@ class Accumulator:
             for step in range(start, min(start + size, a.shape[1]), self.fused_products):
                 stop = min(step + self.fused_products, start + size, a.shape[1])
                 left, right = a[:, step:stop], b[:, step:stop]
-                largest = np.maximum(_SUBNORMAL_SLACK * (left[:, None] * right[None]).max(2), chain + chain_bound)
+                largest = np.maximum(
+                    _SUBNORMAL_SLACK * (left[:, None] * right[None]).max(2), chain + chain_bound
+                )
                 chain = chain + left @ right.T
                 chain_bound = chain_bound + unit * ((stop - step + 1) * largest + chain + chain_bound)
             total = total + chain
@@ -59,6 +61,12 @@ class Accumulator:
 
 _SUBNORMAL_SLACK = 8.0
 
+HOPPER_STEP_BITS = 256
+"""Bits of each operand's row that one step of a Hopper tensor core takes in: 32 fp8 values, 16 bf16 ones."""
+
+_FP8_STEP = HOPPER_STEP_BITS // FORMATS["e4m3"].bits
+_PROMOTION_STEPS = 4
+
 ACCUMULATORS: dict[str, Accumulator] = {
     accumulator.name: accumulator
     for accumulator in (
@@ -66,21 +74,21 @@ ACCUMULATORS: dict[str, Accumulator] = {
             name="hopper_fast",
             title="fast: one chain in the tensor core",
             fraction_bits=13,
-            fused_products=32,
+            fused_products=_FP8_STEP,
             promotion=WHOLE,
         ),
         Accumulator(
-            name="hopper_promoted_128",
-            title="promoted to fp32 every 128",
+            name="hopper_promoted",
+            title=f"promoted to fp32 every {_PROMOTION_STEPS * _FP8_STEP} products",
             fraction_bits=13,
-            fused_products=32,
-            promotion=128,
+            fused_products=_FP8_STEP,
+            promotion=_PROMOTION_STEPS * _FP8_STEP,
         ),
         Accumulator(
             name="hopper_bf16",
             title="one chain of bf16 products",
             fraction_bits=25,
-            fused_products=16,
+            fused_products=HOPPER_STEP_BITS // FORMATS["bf16"].bits,
             promotion=WHOLE,
         ),
     )

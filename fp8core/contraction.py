@@ -7,6 +7,7 @@ codes, which is all a tensor core can add. At the end of each such stretch the p
 """
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +22,7 @@ def stretches(k: int, *extents: Extent) -> tuple[range, ...]:
         if extent is not WHOLE:
             cuts.update(range(0, k, extent))
     marks = sorted(cuts)
-    return tuple(range(start, stop) for start, stop in zip(marks, marks[1:]))
+    return tuple(range(start, stop) for start, stop in pairwise(marks))
 
 
 def rescales_per_output(k: int, a: Extent, b: Extent) -> int:
@@ -44,9 +45,7 @@ class SummedStretch:
 
 def summed_stretches(k: int, summed: Extent, a: Extent, b: Extent) -> tuple[SummedStretch, ...]:
     """Each stretch of `summed` products in turn (WHOLE: all of K), with what the scales do on it."""
-    return tuple(
-        SummedStretch(part, _constant(part, a), _constant(part, b)) for part in stretches(k, summed)
-    )
+    return tuple(SummedStretch(part, _constant(part, a), _constant(part, b)) for part in stretches(k, summed))
 
 
 def _constant(part: range, extent: Extent) -> bool:

@@ -132,11 +132,14 @@ class Format:
         codes = np.asarray(codes)
         if not np.issubdtype(codes.dtype, np.integer):
             raise ValueError(f"codes of {self.name} are integers, got {codes.dtype}")
-        if codes.dtype != self.code_dtype and codes.size and not (
-            0 <= codes.min() and codes.max() < 1 << self.bits
+        if (
+            codes.dtype != self.code_dtype
+            and codes.size
+            and not (codes.min() >= 0 and codes.max() < 1 << self.bits)
         ):
             raise ValueError(
-                f"codes of {self.name} run from 0 to {(1 << self.bits) - 1}, got {codes.min()} to {codes.max()}"
+                f"codes of {self.name} run from 0 to {(1 << self.bits) - 1}, "
+                f"got {codes.min()} to {codes.max()}"
             )
         return self.values[codes] if self.bits <= _TABLE_BITS else self._decode(codes.astype(np.int64))
 

@@ -49,7 +49,6 @@ INPUT_NOTES: dict[InputKind, InputNote] = {
 def draw(kind: InputKind, shape: tuple[int, int], seed: int) -> NDArray[np.float32]:
     """float32[rows, columns] of the kind; equal arguments give equal numbers."""
     rng = np.random.default_rng(seed)
-    rows, columns = shape
     x = rng.standard_normal(shape, dtype=np.float32)
     match kind:
         case InputKind.GAUSSIAN:
@@ -62,6 +61,6 @@ def draw(kind: InputKind, shape: tuple[int, int], seed: int) -> NDArray[np.float
                 chi_square += 2 * rng.standard_exponential(shape, dtype=np.float32)
             x /= np.sqrt(chi_square / np.float32(TAIL_FREEDOM))
         case InputKind.GRADIENT_LIKE:
-            spread = np.exp(GRADIENT_SPREAD * rng.standard_normal((rows, 1), dtype=np.float32))
+            spread = np.exp(GRADIENT_SPREAD * rng.standard_normal((shape[0], 1), dtype=np.float32))
             x *= np.float32(GRADIENT_SCALE) * spread
     return x

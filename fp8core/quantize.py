@@ -4,7 +4,7 @@ The order of operations, in fp32 with IEEE rounding at each step:
 
     amax  = max |x| over the tile          scale = rule(amax)          (fp8core.scales)
     r     = fl32(1 / scale)                q     = fl32(x · r)
-    code  = encode(clamp(q, ±Qmax))        a tile that holds NaN or inf: scale NaN, every code the positive NaN
+    code  = encode(clamp(q, ±Qmax))        NaN or inf in a tile: scale NaN, every code the positive NaN
 """
 
 from dataclasses import dataclass

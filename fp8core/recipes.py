@@ -1,4 +1,4 @@
-"""Recipes as data: for each matmul and operand, the format, the tile that shares a scale, and the scale's rule.
+"""Recipes as data: for each matmul and operand, the format, the tile that shares a scale, the scale's rule.
 
 A scale must stay constant along the stretch of K that the tensor core sums, so every tile below is given in
 the matmul's own dims (free dim, contracted dim); where a tile lies on the stored tensor, how many quantized
@@ -104,7 +104,7 @@ class Recipe:
 
 
 _E4M3, _E5M2, _BF16, _FP32 = FORMATS["e4m3"], FORMATS["e5m2"], FORMATS["bf16"], FORMATS["fp32"]
-_FAST, _PROMOTED = ACCUMULATORS["hopper_fast"], ACCUMULATORS["hopper_promoted_128"]
+_FAST, _PROMOTED = ACCUMULATORS["hopper_fast"], ACCUMULATORS["hopper_promoted"]
 
 
 def _operand(format_: Format, mn: Extent, k: Extent, scale: ScaleRule = FP32_SCALE) -> OperandSpec:
@@ -128,8 +128,8 @@ RECIPES: dict[str, Recipe] = {
         Recipe(
             name="per_tensor",
             title="Per tensor, hybrid",
-            source="Micikevicius et al., FP8 Formats for Deep Learning, arXiv 2209.05433; Transformer Engine, "
-            "Float8CurrentScaling with Format.HYBRID",
+            source="Micikevicius et al., FP8 Formats for Deep Learning, arXiv 2209.05433; "
+            "Transformer Engine, Float8CurrentScaling with Format.HYBRID",
             fprop=_matmul(_TENSOR, _TENSOR, _FAST),
             dgrad=_matmul(_TENSOR_E5M2, _TENSOR),
             wgrad=_matmul(_TENSOR_E5M2, _TENSOR, out=_FP32),
@@ -162,8 +162,8 @@ RECIPES: dict[str, Recipe] = {
         Recipe(
             name="mxfp8",
             title="MXFP8",
-            source="OCP Microscaling Formats (MX) 1.0; Mishra et al., Recipes for Pre-training LLMs with MXFP8, "
-            "arXiv 2506.08027",
+            source="OCP Microscaling Formats (MX) 1.0; Mishra et al., "
+            "Recipes for Pre-training LLMs with MXFP8, arXiv 2506.08027",
             fprop=_matmul(_LINE_32, _LINE_32, ACCUMULATORS["hopper_bf16"]),
             dgrad=_matmul(_LINE_32, _LINE_32, ACCUMULATORS["hopper_bf16"]),
             wgrad=_matmul(_LINE_32, _LINE_32, ACCUMULATORS["hopper_bf16"], out=_FP32),

@@ -50,7 +50,7 @@ class Tile:
 
 @dataclass(frozen=True)
 class TileGrid:
-    """A tensor of `shape` (rows, columns) cut into tiles of `tile` elements; tiles at the edge may be partial.
+    """A tensor of `shape` (rows, columns) cut into tiles of `tile` elements; edge tiles may be partial.
 
     A WHOLE extent is kept as such; `extents` has the numbers. An empty dim has no tiles.
     """
@@ -72,13 +72,14 @@ class TileGrid:
     @property
     def extents(self) -> tuple[int, int]:
         """(rows, columns) of a full tile in elements, WHOLE resolved."""
-        rows, columns = (size if extent is WHOLE else extent for size, extent in zip(self.shape, self.tile))
-        return max(rows, 1), max(columns, 1)
+        sizes = zip(self.shape, self.tile, strict=True)
+        rows, columns = (max(size if extent is WHOLE else extent, 1) for size, extent in sizes)
+        return rows, columns
 
     @property
     def scale_shape(self) -> tuple[int, int]:
         """(rows, columns) of the scale buffer: one scale a tile."""
-        rows, columns = (-(-size // extent) for size, extent in zip(self.shape, self.extents))
+        rows, columns = (-(-size // extent) for size, extent in zip(self.shape, self.extents, strict=True))
         return rows, columns
 
     def tile_of(self, row: int, column: int) -> tuple[int, int]:

@@ -16,6 +16,7 @@ from fp8core.recipes import RECIPES, Recipe
 
 MAX_DIM = 65536
 MAX_RUNS = 1000
+MAX_SEED = 0xFFFF_FFFF
 
 
 class Provenance(Enum):
@@ -56,7 +57,7 @@ class GemmJob:
             size = getattr(self, name)
             if not isinstance(size, int) or not 0 <= size <= MAX_DIM:
                 raise ValueError(f"{name.upper()} is a whole number from 0 to {MAX_DIM}, got {size!r}")
-        if not isinstance(self.seed, int) or not 0 <= self.seed < 1 << 32:
+        if not isinstance(self.seed, int) or not 0 <= self.seed <= MAX_SEED:
             raise ValueError(f"the seed is a whole number from 0 to 2**32 - 1, got {self.seed!r}")
         if not isinstance(self.runs, int) or not 1 <= self.runs <= MAX_RUNS:
             raise ValueError(f"runs is a whole number from 1 to {MAX_RUNS}, got {self.runs!r}")
@@ -86,7 +87,9 @@ class GemmJob:
             fields["accumulation"] = Accumulation(fields.get("accumulation", Accumulation.RECIPE))
             return cls(**fields)
         except TypeError as error:
-            raise ValueError(f"a job has the fields {', '.join(cls.__dataclass_fields__)}: {error}") from error
+            raise ValueError(
+                f"a job has the fields {', '.join(cls.__dataclass_fields__)}: {error}"
+            ) from error
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -207,7 +210,7 @@ def _ratio(peer: Timing | None, own: Timing | None) -> float | None:
 
 
 def read_rows(path: Path) -> Iterator[Row]:
-    """The rows of a recorded file, one JSON object a line. Raises ValueError naming a line that is not one."""
+    """The rows of a recorded file, one JSON object a line. Raises ValueError naming a bad line."""
     for number, line in enumerate(path.read_text().splitlines(), 1):
         try:
             yield Row.from_dict(json.loads(line))

@@ -1,0 +1,107 @@
+"""Contract: everything about a recipe follows from its operand specs; the table of copies comes out."""
+
+import pytest
+
+from fp8core.contraction import rescales_per_output
+from fp8core.costs import copy_cost, matmul_rescales
+from fp8core.formats import FORMATS
+from fp8core.linear import DGRAD, FPROP, MATMULS, OPERANDS, WGRAD, LayerShape, LayerTensor, Side
+from fp8core.recipes import RECIPES
+from fp8core.tiles import WHOLE
+
+by_recipe = pytest.mark.parametrize("recipe", RECIPES.values(), ids=RECIPES)
+LAYER = LayerShape(4096, 4096, 14336)
+
+
+def test_copies_come_out_of_the_geometry() -> None:
+    copies = {name: [recipe.copies(t) for t in OPERANDS] for name, recipe in RECIPES.items()}
+    assert copies == {
+        "per_tensor": [1, 1, 1],
+        "per_tensor_e4m3": [1, 1, 1],
+        "rowwise": [2, 2, 2],
+        "deepseek_v3": [2, 1, 2],
+        "mxfp8": [2, 2, 2],
+    }
+
+
+@by_recipe
+def test_every_read_of_every_tensor_is_served_by_one_copy(recipe) -> None:
+    for tensor in OPERANDS:
+        readers = [reader for copy in recipe.quantized_copies(tensor) for reader in copy.readers]
+        expected = [(m, m.side_of(tensor)) for m in MATMULS.values() if m.side_of(tensor)]
+        assert sorted(readers, key=str) == sorted(expected, key=str)
+
+
+@by_recipe
+def test_hopper_needs_both_layouts_of_every_tensor(recipe) -> None:
+    for tensor in OPERANDS:
+        layouts = [layout for copy in recipe.quantized_copies(tensor) for layout in copy.k_major]
+        assert sorted(layouts) == [False, True]
+
+
+def test_the_hybrid_recipe_has_e5m2_only_where_gradients_are_read() -> None:
+    for matmul in MATMULS.values():
+        for side in Side:
+            is_gradient = matmul.operand(side) is LayerTensor.DY
+            name = RECIPES["per_tensor"].spec(matmul).operand(side).format.name
+            assert name == ("e5m2" if is_gradient else "e4m3")
+            assert RECIPES["per_tensor_e4m3"].spec(matmul).operand(side).format.name == "e4m3"
+
+
+@by_recipe
+def test_no_scale_varies_along_k_inside_what_is_promoted_or_rescaled(recipe) -> None:
+    for matmul in MATMULS.values():
+        spec = recipe.spec(matmul)
+        for side in Side:
+            tile_k = spec.operand(side).tile.k
+            promotion = spec.accumulator.promotion
+            assert tile_k is WHOLE or promotion is WHOLE or tile_k % promotion == 0
+
+
+@pytest.mark.parametrize(
+    ("recipe", "expected"),
+    [
+        ("per_tensor", (1, 1, 1)),
+        ("rowwise", (1, 1, 1)),
+        ("deepseek_v3", (32, 112, 32)),
+        ("mxfp8", (128, 448, 128)),
+    ],
+)
+def test_rescales_per_output_of_the_default_layer(recipe, expected) -> None:
+    rescales = tuple(matmul_rescales(RECIPES[recipe], m, LAYER) for m in (FPROP, DGRAD, WGRAD))
+    assert rescales == expected
+
+
+@pytest.mark.parametrize(
+    ("recipe", "tensor", "scales", "bits"),
+    [
+        ("per_tensor", LayerTensor.X, [1], [32 / (4096 * 4096)]),
+        ("rowwise", LayerTensor.X, [4096, 4096], [32 / 4096, 32 / 4096]),
+        ("deepseek_v3", LayerTensor.X, [131072, 131072], [0.25, 0.25]),
+        ("deepseek_v3", LayerTensor.W, [3584], [32 / 128**2]),
+        ("mxfp8", LayerTensor.W, [1835008, 1835008], [0.25, 0.25]),
+    ],
+)
+def test_counts_of_the_default_layer(recipe, tensor, scales, bits) -> None:
+    costs = [copy_cost(copy, LAYER) for copy in RECIPES[recipe].quantized_copies(tensor)]
+    assert [cost.scales for cost in costs] == scales
+    assert [cost.scale_bits_per_element for cost in costs] == bits
+
+
+def test_codes_of_a_copy_read_both_ways_are_counted_twice() -> None:
+    (copy,) = RECIPES["deepseek_v3"].quantized_copies(LayerTensor.W)
+    assert copy_cost(copy, LAYER).code_bytes == 2 * 4096 * 14336
+    assert [len(c.k_major) for c in RECIPES["deepseek_v3"].quantized_copies(LayerTensor.X)] == [1, 1]
+
+
+def test_an_empty_layer_costs_nothing() -> None:
+    (copy, _) = RECIPES["deepseek_v3"].quantized_copies(LayerTensor.X)
+    cost = copy_cost(copy, LayerShape(0, 16, 16))
+    assert (cost.scales, cost.code_bytes, cost.scale_bits_per_element) == (0, 0, 0.0)
+    assert rescales_per_output(0, WHOLE, 128) == 0
+
+
+@by_recipe
+def test_wgrad_is_given_out_in_fp32_and_the_rest_in_bf16(recipe) -> None:
+    formats = [recipe.spec(m).out for m in (FPROP, DGRAD, WGRAD)]
+    assert formats == [FORMATS["bf16"], FORMATS["bf16"], FORMATS["fp32"]]

@@ -1,0 +1,99 @@
+"""Contract: a tile follows the contracted dim onto the stored tensor, and the grid covers it exactly."""
+
+import numpy as np
+import pytest
+
+from fp8core.linear import DGRAD, FPROP, MATMULS, WGRAD, LayerShape, LayerTensor, Side
+from fp8core.tiles import WHOLE, TileGrid, TileShape
+
+SHAPES = [(0, 5), (5, 0), (1, 1), (3, 7), (128, 256), (130, 257)]
+TILES = [(WHOLE, WHOLE), (1, WHOLE), (WHOLE, 1), (1, 128), (128, 1), (128, 128), (1, 32), (2, 3)]
+
+
+def test_a_tile_follows_the_contracted_dim() -> None:
+    line = TileShape(1, 128)
+    assert line.on_tensor(FPROP, Side.A) == (1, 128)
+    assert line.on_tensor(FPROP, Side.B) == (1, 128)
+    assert line.on_tensor(DGRAD, Side.B) == (128, 1)
+    assert line.on_tensor(WGRAD, Side.A) == (128, 1)
+    assert line.on_tensor(WGRAD, Side.B) == (128, 1)
+
+
+@pytest.mark.parametrize("matmul", MATMULS.values(), ids=MATMULS)
+def test_a_matmul_is_a_valid_product_of_its_tensors(matmul) -> None:
+    assert matmul.free(Side.A) is matmul.m
+    assert matmul.free(Side.B) is matmul.n
+    for side in Side:
+        assert set(matmul.operand(side).axes) == {matmul.free(side), matmul.k}
+    assert matmul.d.axes == (matmul.m, matmul.n)
+    layer = LayerShape(2, 3, 5)
+    assert matmul.layer(*matmul.mnk(layer)) == layer
+
+
+def test_the_product_in_symbols_is_the_textbook_one() -> None:
+    symbols = {name: [m.symbol(side) for side in Side] for name, m in MATMULS.items()}
+    assert symbols == {"fprop": ["x", "wᵀ"], "dgrad": ["dy", "w"], "wgrad": ["dyᵀ", "x"]}
+
+
+def test_the_symbols_compute_the_gradients_of_a_linear_layer() -> None:
+    layer = LayerShape(4, 3, 5)
+    rng = np.random.default_rng(0)
+    tensors = {t: rng.standard_normal(layer.of(t)) for t in LayerTensor}
+    for matmul in MATMULS.values():
+        a, b = (
+            tensors[matmul.operand(s)].T if matmul.is_transposed(s) else tensors[matmul.operand(s)]
+            for s in Side
+        )
+        m, n, k = matmul.mnk(layer)
+        assert a.shape == (m, k)
+        assert b.shape == (k, n)
+        assert (a @ b).shape == layer.of(matmul.d)
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("tile", TILES, ids=str)
+def test_tiles_cover_every_element_once(shape, tile) -> None:
+    grid = TileGrid.over(shape, tile)
+    seen = np.zeros(shape, int)
+    tiles = list(grid.tiles())
+    for t in tiles:
+        seen[t.rows.start : t.rows.stop, t.columns.start : t.columns.stop] += 1
+        assert grid.tile_of(t.rows.start, t.columns.start) == (t.row, t.column)
+        assert grid.tile_of(t.rows[-1], t.columns[-1]) == (t.row, t.column)
+    assert (seen == 1).all()
+    assert len(tiles) == np.prod(grid.scale_shape)
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("tile", TILES, ids=str)
+def test_amax_and_expand_agree_with_a_loop_over_tiles(shape, tile) -> None:
+    grid = TileGrid.over(shape, tile)
+    x = np.random.default_rng(0).standard_normal(shape).astype(np.float32)
+    amax = grid.amax(x)
+    assert amax.shape == grid.scale_shape
+    expanded = grid.expand(amax)
+    for t in grid.tiles():
+        part = np.s_[t.rows.start : t.rows.stop, t.columns.start : t.columns.stop]
+        assert amax[t.row, t.column] == np.abs(x[part]).max()
+        assert (expanded[part] == amax[t.row, t.column]).all()
+
+
+def test_amax_of_a_tile_with_nan_is_nan() -> None:
+    x = np.ones((2, 4), np.float32)
+    x[0, 1] = np.nan
+    np.testing.assert_array_equal(TileGrid.over((2, 4), (1, 2)).amax(x), [[np.nan, 1], [1, 1]])
+
+
+def test_bad_grids_are_refused() -> None:
+    with pytest.raises(ValueError, match="at least 1 or WHOLE, got 0"):
+        TileShape(0, 1)
+    with pytest.raises(ValueError, match="at least 1 or WHOLE, got -3"):
+        TileGrid.over((2, 2), (1, -3))
+    with pytest.raises(ValueError, match="two dims"):
+        TileGrid.over((2, 2, 2), (1, 1))
+    with pytest.raises(ValueError, match=r"shape \(2, 2\), got \(2, 3\)"):
+        TileGrid.over((2, 2), (1, 1)).amax(np.zeros((2, 3), np.float32))
+    with pytest.raises(ValueError, match="1, 2"):
+        TileGrid.over((2, 2), (2, 1)).expand(np.zeros((2, 2), np.float32))
+    with pytest.raises(IndexError, match="outside"):
+        TileGrid.over((2, 2), (1, 1)).tile_at(2, 0)
