@@ -55,11 +55,11 @@ class GemmJob:
             raise ValueError(f"unknown matmul {self.matmul!r}; there are {', '.join(MATMULS)}")
         for name in ("m", "n", "k"):
             size = getattr(self, name)
-            if not isinstance(size, int) or not 0 <= size <= MAX_DIM:
+            if not _whole(size, 0, MAX_DIM):
                 raise ValueError(f"{name.upper()} is a whole number from 0 to {MAX_DIM}, got {size!r}")
-        if not isinstance(self.seed, int) or not 0 <= self.seed <= MAX_SEED:
+        if not _whole(self.seed, 0, MAX_SEED):
             raise ValueError(f"the seed is a whole number from 0 to 2**32 - 1, got {self.seed!r}")
-        if not isinstance(self.runs, int) or not 1 <= self.runs <= MAX_RUNS:
+        if not _whole(self.runs, 1, MAX_RUNS):
             raise ValueError(f"runs is a whole number from 1 to {MAX_RUNS}, got {self.runs!r}")
 
     @property
@@ -83,8 +83,10 @@ class GemmJob:
         """The inverse of to_dict. Raises ValueError for what a job cannot be."""
         fields = dict(data)
         try:
-            fields["input"] = InputKind(fields.get("input", InputKind.GAUSSIAN))
-            fields["accumulation"] = Accumulation(fields.get("accumulation", Accumulation.RECIPE))
+            fields["input"] = _member(InputKind, "input", fields.get("input", InputKind.GAUSSIAN))
+            fields["accumulation"] = _member(
+                Accumulation, "accumulation", fields.get("accumulation", Accumulation.RECIPE)
+            )
             return cls(**fields)
         except TypeError as error:
             raise ValueError(
@@ -203,6 +205,18 @@ class Row:
             return cls(**fields)
         except (KeyError, TypeError) as error:
             raise ValueError(f"this is not a measured row: {error}") from error
+
+
+def _member(enum: type[Enum], name: str, value: object) -> Any:
+    try:
+        return enum(value)
+    except ValueError as error:
+        options = ", ".join(member.value for member in enum)
+        raise ValueError(f"unknown {name} {value!r}; there are {options}") from error
+
+
+def _whole(value: object, low: int, high: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and low <= value <= high
 
 
 def _ratio(peer: Timing | None, own: Timing | None) -> float | None:

@@ -1,0 +1,98 @@
+"""Contract: a job and a row survive the trip through JSON, derived figures are their formulas, and what is not
+a job or a row is refused in a sentence that says what came and what is needed.
+"""
+
+import dataclasses
+import json
+import math
+
+import pytest
+
+from fp8core.inputs import InputKind
+from kernels.rows import (
+    Accumulation,
+    GemmJob,
+    Machine,
+    Provenance,
+    Row,
+    Timing,
+    Worst,
+    read_rows,
+    recorded_rows,
+)
+
+JOB = GemmJob(recipe="mxfp8", matmul="wgrad", m=256, n=128, k=512, input=InputKind.HEAVY_TAIL, seed=7)
+ROW = Row(
+    job=JOB,
+    provenance=Provenance.GPU,
+    machine=Machine(name="A GPU", capability=(9, 0), versions={"torch": "1"}, clock_mhz=1500.0, power_w=None),
+    date="2026-11-20",
+    kernel="a kernel",
+    out="fp32",
+    rel_err=0.01,
+    quantization_rel_err=0.009,
+    kernel_rel_err=0.001,
+    error_map=((0.1, 0.2), (0.3, 0.4)),
+    worst=(Worst(m=1, n=2, truth=3.0, result=4.0),),
+    bytes=10_000,
+    gemm=Timing(median_us=2.0, p20_us=1.5, p80_us=2.5, runs=5),
+    quantize=Timing(median_us=2.0, p20_us=1.5, p80_us=2.5, runs=5),
+    bf16=Timing(median_us=8.0, p20_us=7.0, p80_us=9.0, runs=5),
+    torch_scaled=None,
+    peer_note="no such op here",
+)
+
+
+def test_a_row_survives_json() -> None:
+    assert Row.from_dict(json.loads(json.dumps(ROW.to_dict()))) == ROW
+
+
+def test_derived_figures_are_their_formulas() -> None:
+    assert JOB.flop == 2 * 256 * 128 * 512
+    assert ROW.sqnr_db == pytest.approx(40.0)
+    assert ROW.tflop_s == pytest.approx(JOB.flop / 2e-6 / 1e12)
+    assert ROW.gb_s == pytest.approx(10_000 / 2e-6 / 1e9)
+    assert ROW.times_bf16 == pytest.approx(4.0)
+    assert ROW.times_bf16_with_quantize == pytest.approx(2.0)
+    assert ROW.times_torch_scaled is None
+
+
+def test_an_untimed_row_has_no_speed() -> None:
+    row = dataclasses.replace(ROW, gemm=None, rel_err=0.0)
+    assert (row.tflop_s, row.gb_s, row.times_bf16, row.times_bf16_with_quantize) == (None,) * 4
+    assert row.sqnr_db == math.inf
+    assert Row.from_dict(json.loads(json.dumps(row.to_dict()))) == row
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"recipe": "nope"}, "unknown recipe 'nope'; there are per_tensor"),
+        ({"matmul": "sgrad"}, "unknown matmul 'sgrad'; there are fprop, dgrad, wgrad"),
+        ({"m": -1}, "M is a whole number from 0 to 65536, got -1"),
+        ({"k": 65537}, "K is a whole number from 0 to 65536, got 65537"),
+        ({"n": 1.5}, "N is a whole number"),
+        ({"n": True}, "N is a whole number"),
+        ({"seed": -1}, "the seed is a whole number"),
+        ({"runs": 0}, "runs is a whole number from 1 to 1000, got 0"),
+        ({"input": "cauchy"}, "unknown input 'cauchy'; there are gaussian"),
+        ({"accumulation": 3}, "unknown accumulation 3; there are recipe, fast, promoted"),
+        ({"color": "red"}, "color"),
+    ],
+    ids=str,
+)
+def test_what_is_not_a_job_is_refused(change, sentence) -> None:
+    with pytest.raises(ValueError, match=sentence):
+        GemmJob.from_dict({**JOB.to_dict(), **change})
+
+
+def test_recorded_files_are_read_and_a_bad_line_is_named(tmp_path) -> None:
+    assert recorded_rows(tmp_path / "none") == ()
+    (tmp_path / "a.jsonl").write_text(json.dumps(ROW.to_dict()) + "\n")
+    assert recorded_rows(tmp_path) == (ROW,)
+    (tmp_path / "b.jsonl").write_text(json.dumps(ROW.to_dict()) + "\n{\n")
+    with pytest.raises(ValueError, match=r"b\.jsonl, line 2"):
+        list(read_rows(tmp_path / "b.jsonl"))
+    (tmp_path / "b.jsonl").write_text("{}\n")
+    with pytest.raises(ValueError, match="line 1: this is not a measured row"):
+        list(read_rows(tmp_path / "b.jsonl"))
