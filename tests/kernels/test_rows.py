@@ -1,5 +1,5 @@
-"""Contract: a job and a row survive the trip through JSON, derived figures are their formulas, and what is not
-a job or a row is refused in a sentence that says what came and what is needed.
+"""Contract: a job and a row survive the trip through JSON, derived figures are their formulas, and what is
+not a job or a row is refused in a sentence that says what came and what is needed.
 """
 
 import dataclasses
@@ -10,7 +10,6 @@ import pytest
 
 from fp8core.inputs import InputKind
 from kernels.rows import (
-    Accumulation,
     GemmJob,
     Machine,
     Provenance,
