@@ -199,10 +199,9 @@ class Format:
     def _decode(self, codes: NDArray[np.int64]) -> NDArray[np.float64]:
         magnitude = codes & self.magnitude_mask
         finite = magnitude <= self.max_code
-        values = self._magnitudes(np.where(finite, magnitude, 0))
-        values[~finite] = np.nan
+        values = np.where(finite, self._magnitudes(np.where(finite, magnitude, 0)), np.nan)
         if self.specials is Specials.IEEE:
-            values[magnitude == self.inf_code] = np.inf
+            values = np.where(magnitude == self.inf_code, np.inf, values)
         return np.where(codes & self.sign_bit, -values, values)
 
 

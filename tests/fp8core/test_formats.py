@@ -145,6 +145,7 @@ def test_codes_that_do_not_fit_are_refused() -> None:
 
 
 def test_fp32_codes_are_the_bits_of_float32() -> None:
+    assert FORMATS["fp32"].decode(FORMATS["fp32"].encode(1.5)) == 1.5
     x = np.random.default_rng(3).integers(0, 0x7F800000, 10_000, dtype=np.uint32).view(np.float32)
     np.testing.assert_array_equal(FORMATS["fp32"].encode(x), x.view(np.uint32))
     np.testing.assert_array_equal(FORMATS["fp32"].decode(x.view(np.uint32)), x.astype(np.float64))
