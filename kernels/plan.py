@@ -63,7 +63,7 @@ class GemmPlan:
         if self.kernel is Kernel.FP8 and self.promotion is WHOLE:
             return ACCUMULATORS["hopper_fast"]
         if self.kernel is Kernel.FP8:
-            return replace(ACCUMULATORS["hopper_promoted_128"], promotion=self.promotion)
+            return replace(ACCUMULATORS["hopper_promoted"], promotion=self.promotion)
         return ACCUMULATORS["hopper_bf16"]
 
     @property
@@ -201,7 +201,7 @@ def _promotion(spec: MatmulSpec, accumulation: Accumulation) -> Extent | Unsuppo
         case Accumulation.FAST:
             return WHOLE
         case Accumulation.PROMOTED:
-            return ACCUMULATORS["hopper_promoted_128"].promotion
+            return ACCUMULATORS["hopper_promoted"].promotion
         case Accumulation.RECIPE:
             return spec.accumulator.promotion
 
