@@ -135,6 +135,7 @@ class Row:
     error_map: [bands of M][bands of N], the largest |result - truth| in each patch over the rms of the truth.
     Timings: the GEMM alone, quantizing A and B, bf16 torch.mm and torch's scaled op of the same recipe in the
     same run; None where there is none, and then `peer_note` says why.
+    error_note: which rows of D the errors were taken over, where not all.
     bytes: least traffic of the GEMM: codes, scales and D once each.
     """
 
@@ -155,6 +156,7 @@ class Row:
     bf16: Timing | None
     torch_scaled: Timing | None
     peer_note: str = ""
+    error_note: str = ""
 
     @property
     def sqnr_db(self) -> float:
