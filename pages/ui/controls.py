@@ -64,10 +64,13 @@ class Controls:
             raise ValueError(f"two controls share a key: {[control.key for control in controls]}")
         self._link: DeltaGenerator | None = None
         reading, found = address.read()
-        self._complaints = [] if reading is address.Reading.ECHO else self._obey(reading, found)
+        arrived = reading is not address.Reading.ECHO
+        self._complaints = self._obey(reading, found) if arrived else []
         for control in controls:
             value = st.session_state.get(control.key, control.default)
-            self._hold(control, control.fit(value))
+            # Streamlit may still hold the value under the id the widget had on another page, where the
+            # widget of this page does not look: on arrival it is said anew.
+            self._hold(control, control.fit(value), anew=arrived)
         self._publish()
 
     def draw(
@@ -156,10 +159,10 @@ class Controls:
                 complaints.append(f"{_quoted(f'{key}={texts[0]}')} ({key} needs {control.needs})")
         return complaints
 
-    def _hold(self, control: Control[Any], value: Value) -> None:
-        """Make the session hold `value`, touching it only where it differs."""
+    def _hold(self, control: Control[Any], value: Value, *, anew: bool = False) -> None:
+        """Make the session hold `value`; an equal one is left alone: its widget is in use."""
         held = st.session_state.get(control.key)
-        if control.key not in st.session_state or type(held) is not type(value) or held != value:
+        if anew or type(held) is not type(value) or held != value:
             st.session_state[control.key] = value
 
     def _wanted(self) -> dict[str, str]:

@@ -42,6 +42,29 @@ def values(at: AppTest) -> tuple:
     return ast.literal_eval(at.text[0].value)
 
 
+def comes_and_goes() -> None:
+    """A page with a control that is drawn only while another is on."""
+    import streamlit as st
+
+    from pages.ui.controls import Choice, Controls, Toggle
+
+    letter = Choice(key="letter", label="L", options={"a": "Alpha", "b": "Beta"}, default="a")
+    shown = Toggle(key="shown", label="Shown", default=True)
+    controls = Controls(letter, shown)
+    drawn = controls.draw(letter) if controls.draw(shown) else None
+    st.text(repr((drawn, controls.value(letter))))
+
+
+def test_a_control_that_is_hidden_for_a_while_keeps_its_value():
+    at = AppTest.from_function(comes_and_goes, default_timeout=30)
+    at.query_params["letter"] = "b"
+    assert values(at.run()) == ("b", "b")
+    assert values(at.toggle(key="shown").set_value(False).run()) == (None, "b")
+    assert at.query_params == {"letter": "b", "shown": "false"}
+    assert values(at.run()) == (None, "b")
+    assert values(at.toggle(key="shown").set_value(True).run()) == ("b", "b")
+
+
 DEFAULTS = ("a", 7, 16, 0.5, False)
 
 
