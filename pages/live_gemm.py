@@ -1,15 +1,64 @@
-"""Live GEMM: a stand-in until the page is written."""
+"""What does this recipe cost, and what does it give? One GEMM, run and measured."""
 
 import streamlit as st
 
-from pages.ui.controls import Controls
-from pages.ui.shared import MATMUL, RECIPE
+from pages.ui.controls import Controls, link_params
+from pages.ui.gemm_job import CONTROLS, SMALL, draw_job, refusal, small_instead
+from pages.ui.gemm_results import Origin, Result, recorded, to_show
+from pages.ui.gemm_table import draw_downloads, draw_table
+from pages.ui.gemm_view import draw_result
+from pages.ui.gemm_words import geometry
+from pages.ui.gpu_queue import draw_queue, session, submit, workers
 from pages.ui.shell import guard
 
 guard()
-st.title("Live GEMM")
-controls = Controls(RECIPE, MATMUL)
+st.title("What does this recipe cost, and what does it give?")
+controls = Controls(*CONTROLS)
 controls.toolbar(st.sidebar)
-recipe = controls.draw(RECIPE)
-matmul = controls.draw(MATMUL)
-st.text(f"{recipe} {matmul}")
+job = draw_job(controls, st.sidebar)
+has_gpu = workers().has_gpu
+
+st.write(geometry(job))
+st.page_link(
+    "pages/tile_layouts.py",
+    label="See these tiles",
+    icon=":material/grid_on:",
+    query_params=link_params(recipe=job.recipe, matmul=job.matmul),
+)
+
+reason = refusal(job, has_gpu=has_gpu)
+with st.container(horizontal=True, vertical_alignment="center"):
+    st.button(
+        "Run on the GPU" if has_gpu else "Run in Triton's interpreter",
+        type="primary",
+        icon=":material/play_arrow:",
+        on_click=submit,
+        args=(job,),
+        disabled=reason is not None,
+    )
+    if reason is not None:
+        st.write(reason)
+        if small := small_instead(job, has_gpu=has_gpu):
+            st.button(f"Take {SMALL.label} instead", on_click=controls.preset, kwargs=small)
+draw_queue()
+
+here = [Result(row, Origin.HERE) for row in session().rows]
+records = recorded(job)
+unasked = to_show(job, here, records)
+full_view = st.container()
+results = here + records
+if results:
+    st.subheader("Results")
+    st.caption(
+        "Runs of this session, newest first, then recorded ones of this recipe and matmul. Pick one or two."
+    )
+    picked = draw_table(results, key=f"results {job.recipe} {job.matmul} {len(here)}")
+    draw_downloads(results)
+    shown = picked or unasked
+    for column, result in zip(full_view.columns(len(shown)), shown, strict=True):
+        with column:
+            draw_result(result, key=result.origin.value)
+else:
+    full_view.info(
+        "Nothing has been run in this session, and nothing was recorded for this recipe and matmul."
+    )

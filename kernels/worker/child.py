@@ -109,13 +109,10 @@ def _answer(engine: Engine, do: Do, stops: set[int], voice: _Voice) -> Message:
         return Halted(do.run)
     except (CannotRun, ValueError) as error:
         return Refused(do.run, str(error))
-    except MemoryError:
-        return Refused(do.run, out_of_memory(do.job, "this machine's memory"))
+    except MemoryError as error:
+        return Refused(do.run, _out_of_memory(do.job, error))
 
 
-def out_of_memory(job: GemmJob, memory: str) -> str:
-    """The sentence for a job that does not fit into `memory`."""
-    return (
-        f"M × N × K = {job.m} × {job.n} × {job.k} does not fit into {memory}: "
-        "make M, N or K smaller and run it again."
-    )
+def _out_of_memory(job: GemmJob, error: MemoryError) -> str:
+    what = str(error) or f"M × N × K = {job.m} × {job.n} × {job.k} does not fit into this machine's memory"
+    return f"{what.rstrip('.')}. Make M, N or K smaller and run it again."

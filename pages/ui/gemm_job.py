@@ -1,0 +1,130 @@
+"""The controls that say which GEMM to run, and what has to be true before it can."""
+
+from dataclasses import dataclass, replace
+
+from streamlit.delta_generator import DeltaGenerator
+
+from fp8core.inputs import INPUT_NOTES, InputKind
+from fp8core.linear import MATMULS, LayerShape, Matmul
+from kernels.device import HOPPER, INTERPRETER, Unsupported
+from kernels.plan import plan_gemm
+from kernels.rows import MAX_DIM, MAX_RUNS, Accumulation, GemmJob
+from pages.ui.controls import Choice, ChoiceStyle, Controls, Whole
+from pages.ui.shared import MATMUL, RECIPE
+from pages.ui.tile_controls import SEED
+
+INTERPRETER_MOST_FLOP = 2 * 512**3
+"""What the interpreter does in seconds."""
+
+_STEP = 256
+
+
+def _dim(letter: str) -> Whole:
+    return Whole(key=letter, label=letter.upper(), low=1, high=MAX_DIM, default=4096, step=_STEP)
+
+
+M, N, K = _dim("m"), _dim("n"), _dim("k")
+INPUT = Choice(
+    key="a_input",
+    label="Input of A",
+    options={kind.value: note.title for kind, note in INPUT_NOTES.items()},
+    default=InputKind.GAUSSIAN.value,
+    style=ChoiceStyle.SELECT,
+    help="What the operand that flows through the layer is drawn from: x in Fprop, dy in Dgrad and Wgrad. "
+    "The other one is Gaussian. "
+    + " ".join(f"**{note.title}**: {note.rule}." for note in INPUT_NOTES.values()),
+)
+ACCUMULATION = Choice(
+    key="accumulation",
+    label="Accumulation",
+    options={
+        Accumulation.RECIPE.value: "As in the recipe",
+        Accumulation.FAST.value: "Fast",
+        Accumulation.PROMOTED.value: "Promoted",
+    },
+    default=Accumulation.RECIPE.value,
+    style=ChoiceStyle.SELECT,
+    help="Fast leaves the sum over all of K to the tensor core, which on Hopper keeps only some of fp32's "
+    "bits (`use_fast_accum=True` in torch). Promoted takes a partial sum out at fixed steps along K and adds "
+    "these in fp32.",
+)
+RUNS = Whole(
+    key="runs",
+    label="Timed runs",
+    low=1,
+    high=MAX_RUNS,
+    default=20,
+    help="The time shown is their median; its whisker runs from the 20th to the 80th percentile.",
+)
+CONTROLS = (RECIPE, MATMUL, M, N, K, INPUT, SEED, ACCUMULATION, RUNS)
+
+
+@dataclass(frozen=True)
+class Preset:
+    """A shape behind a button: of the matmul (M, N, K), or of the layer whose matmul it is."""
+
+    label: str
+    shape: tuple[int, int, int] | LayerShape
+
+    def mnk(self, matmul: Matmul) -> dict[str, int]:
+        """The controls it sets, by key."""
+        shape = matmul.mnk(self.shape) if isinstance(self.shape, LayerShape) else self.shape
+        return dict(zip(("m", "n", "k"), shape, strict=True))
+
+
+SMALL = Preset("256³", (256, 256, 256))
+PRESETS = (
+    SMALL,
+    Preset("4096³", (4096, 4096, 4096)),
+    Preset("4096 × 4096 × 7168", (4096, 4096, 7168)),
+    Preset("Layer: 4096 tokens, 4096 → 14336", LayerShape(tokens=4096, in_=4096, out=14336)),
+)
+
+
+def draw_job(controls: Controls, place: DeltaGenerator) -> GemmJob:
+    """Draw the controls; the job they describe."""
+    recipe, matmul = controls.draw(RECIPE, place), controls.draw(MATMUL, place)
+    axes = {"m": MATMULS[matmul].m, "n": MATMULS[matmul].n, "k": MATMULS[matmul].k}
+    sizes = {}
+    for control, column in zip((M, N, K), place.columns(3, wrap=False), strict=True):
+        sizes[control.key] = controls.draw(control, column)
+        column.caption(axes[control.key].value + (", summed" if control is K else ""))
+    row = place.container(horizontal=True, gap="xsmall")
+    for preset in PRESETS:
+        row.button(
+            preset.label,
+            key=f"preset {preset.label}",
+            on_click=controls.preset,
+            kwargs=preset.mnk(MATMULS[matmul]),
+            help="Set M, N and K",
+        )
+    return GemmJob(
+        recipe=recipe,
+        matmul=matmul,
+        **sizes,
+        input=InputKind(controls.draw(INPUT, place)),
+        seed=controls.draw(SEED, place),
+        accumulation=Accumulation(controls.draw(ACCUMULATION, place)),
+        runs=controls.draw(RUNS, place),
+    )
+
+
+def refusal(job: GemmJob, *, has_gpu: bool) -> str | None:
+    """Why the job cannot run here, as far as that is known without asking a GPU; None where it can."""
+    device = HOPPER if has_gpu else INTERPRETER
+    spec = job.recipe_data.spec(job.matmul_data)
+    plan = plan_gemm(spec, (job.m, job.n, job.k), device, job.accumulation)
+    if isinstance(plan, Unsupported):
+        return f"This combination does not exist: {plan.reason}."
+    if not has_gpu and job.flop > INTERPRETER_MOST_FLOP:
+        return (
+            "There is no GPU here, and Triton's interpreter on the CPU would take too long for this shape; "
+            "512 × 512 × 512 is about the most."
+        )
+    return None
+
+
+def small_instead(job: GemmJob, *, has_gpu: bool) -> dict[str, int] | None:
+    """The controls that make a refused job runnable by its shape alone; None where the shape is not why."""
+    small = SMALL.mnk(job.matmul_data)
+    return small if refusal(replace(job, **small), has_gpu=has_gpu) is None else None

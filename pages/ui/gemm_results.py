@@ -1,0 +1,82 @@
+"""Results: rows measured here in this session, and rows recorded on a GPU."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+
+import streamlit as st
+
+from kernels.rows import GemmJob, Provenance, Row, recorded_rows
+
+RECORDS = Path(__file__).resolve().parents[2] / "assets" / "bench"
+
+
+class Origin(Enum):
+    """Whether a row was measured here or read from a file."""
+
+    HERE = "here"
+    RECORDED = "recorded"
+
+
+@dataclass(frozen=True)
+class Result:
+    """A row, and where this page has it from."""
+
+    row: Row
+    origin: Origin
+
+    @property
+    def where(self) -> str:
+        """What ran it, in words."""
+        machine = self.row.machine
+        if self.origin is Origin.RECORDED:
+            versions = [
+                f"{name} {machine.versions[name]}" for name in ("torch", "triton") if name in machine.versions
+            ]
+            return ", ".join([f"recorded on {machine.name}", self.row.date[:10], *versions])
+        if self.row.provenance is Provenance.INTERPRETER:
+            return "Triton's interpreter on this CPU"
+        return f"GPU: {machine.name}"
+
+    @property
+    def is_interpreted(self) -> bool:
+        return self.row.provenance is Provenance.INTERPRETER
+
+
+def recorded(job: GemmJob) -> list[Result]:
+    """The recorded rows of the job's recipe and matmul; those nearest to the job first."""
+    stamps = tuple((path.name, path.stat().st_mtime_ns) for path in sorted(RECORDS.glob("*.jsonl")))
+    rows = [
+        row
+        for row in _rows(str(RECORDS), stamps)
+        if (row.job.recipe, row.job.matmul) == (job.recipe, job.matmul) and row.provenance is Provenance.GPU
+    ]
+    return [Result(row, Origin.RECORDED) for row in sorted(rows, key=lambda row: _distance(row.job, job))]
+
+
+@st.cache_resource(show_spinner=False, max_entries=2)
+def _rows(folder: str, stamps: tuple[tuple[str, int], ...]) -> tuple[Row, ...]:
+    """Every recorded row; `stamps` changes when a file does."""
+    return recorded_rows(Path(folder))
+
+
+def _distance(other: GemmJob, job: GemmJob) -> tuple[bool, bool, bool, int]:
+    same_shape = (other.m, other.n, other.k) == (job.m, job.n, job.k)
+    return (
+        not same_shape,
+        other.input is not job.input,
+        other.accumulation is not job.accumulation,
+        abs(other.flop - job.flop),
+    )
+
+
+def to_show(job: GemmJob, here: Sequence[Result], records: Sequence[Result]) -> list[Result]:
+    """What to show in full unasked: the run of this very job or else the newest of its recipe and matmul; a
+    recorded row too where that one is missing or interpreted.
+    """
+    alike = [r for r in here if (r.row.job.recipe, r.row.job.matmul) == (job.recipe, job.matmul)]
+    shown = ([r for r in alike if r.row.job == job] or alike)[:1]
+    if all(result.is_interpreted for result in shown):
+        shown += records[:1]
+    return shown

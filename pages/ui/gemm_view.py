@@ -1,0 +1,159 @@
+"""One result in full: what ran, how far off it is and whose fault that is, how fast it was against whom."""
+
+import streamlit as st
+
+from kernels.rows import Provenance, Row, Timing
+from pages.charts.error_map import error_map
+from pages.charts.timings import Contender, timings
+from pages.ui import gemm_words as words
+from pages.ui.gemm_results import Origin, Result
+
+_TRUTH = "‖D − truth‖ / ‖truth‖, where the truth is the product of the unquantized operands in fp64."
+_QUANTIZATION = (
+    "What `torch.mm` in fp64 on the dequantized operands would give, against the truth: the price of the FP8 "
+    "values, whatever multiplies them."
+)
+_KERNEL = (
+    "What the kernel gave, against that exact product of the same FP8 operands: the price of the tensor "
+    "core's accumulator and of rounding D."
+)
+
+
+def draw_result(result: Result, *, key: str) -> None:
+    """Draw one result; `key` tells it from others on the page."""
+    row = result.row
+    st.markdown(words.headline(row.job))
+    st.badge(result.where, icon=_icon(result), color=_color(result))
+    _draw_error(row)
+    if row.error_map and row.error_map[0]:
+        _draw_map(row, key)
+    _draw_time(row, key)
+    _draw_details(row)
+
+
+def _icon(result: Result) -> str:
+    if result.origin is Origin.RECORDED:
+        return ":material/history:"
+    return ":material/calculate:" if result.is_interpreted else ":material/memory:"
+
+
+def _color(result: Result) -> str:
+    if result.origin is Origin.RECORDED:
+        return "violet"
+    return "orange" if result.is_interpreted else "green"
+
+
+def _draw_error(row: Row) -> None:
+    with st.container(horizontal=True):
+        st.metric("Error, rel_err", words.percent(row.rel_err), help=_TRUTH, width=130)
+        st.metric(
+            "SQNR", words.decibel(row.sqnr_db), help="−20 log₁₀ of rel_err; 6 dB is one bit.", width=110
+        )
+        st.metric("by quantization", words.percent(row.quantization_rel_err), help=_QUANTIZATION, width=130)
+        st.metric("by the kernel", words.percent(row.kernel_rel_err), help=_KERNEL, width=130)
+    st.write(words.error_sentence(row))
+    if row.provenance is Provenance.INTERPRETER:
+        st.caption(
+            "The interpreter adds in fp32. A tensor core keeps fewer bits: by the kernel is more there."
+        )
+    if row.error_note:
+        st.caption(f"To keep the fp64 check short: {row.error_note}.")
+
+
+def _draw_map(row: Row, key: str) -> None:
+    matmul = row.job.matmul_data
+    chart = error_map(
+        row.error_map,
+        (row.job.m, row.job.n),
+        [(w.m, w.n, w.truth, w.result) for w in row.worst],
+        m=f"m ({matmul.m.value})",
+        n=f"n ({matmul.n.value})",
+        legend="largest error in a patch, as a share of D's rms",
+    )
+    peak = max(max(band) for band in row.error_map if band)
+    st.markdown(f"**Where in {matmul.d.value} the largest errors sit**; the rings are the worst elements")
+    st.altair_chart(
+        chart,
+        key=f"{key} errors",
+        alt=f"Heatmap of {matmul.d.value}: largest error {words.percent(peak)} of its rms",
+    )
+
+
+def _draw_time(row: Row, key: str) -> None:
+    if row.gemm is None:
+        st.write(f"**Speed**: {row.peer_note or 'not timed'}.")
+        return
+    with st.container(horizontal=True):
+        low, high = words.duration(row.gemm.p20_us), words.duration(row.gemm.p80_us)
+        spread = f"Median of {row.gemm.runs} runs; 20th percentile {low}, 80th {high}."
+        st.metric("Time", words.duration(row.gemm.median_us), help=spread, width=110)
+        st.metric("TFLOP/s", words.number(row.tflop_s), help="2 · M · N · K / time.", width=110)
+        st.metric("GB/s", words.number(row.gb_s), help="Codes, scales and D, once each, / time.", width=110)
+        st.metric("× bf16 torch.mm", words.ratio(row.times_bf16), help="The matmul alone.", width=140)
+        st.metric(
+            "× with quantization",
+            words.ratio(row.times_bf16_with_quantize),
+            help="bf16's time over that of quantizing A and B and multiplying them.",
+            width=150,
+        )
+        st.metric(
+            "× torch's scaled op", words.ratio(row.times_torch_scaled), help=row.peer_note or None, width=150
+        )
+    st.write(_time_sentence(row))
+    field = contenders(row)
+    chart = timings(field)
+    alt_text = "; ".join(f"{c.name}: {words.duration(c.median_us)}" for c in field)
+    st.altair_chart(chart, key=f"{key} times", alt=f"Bars of time. {alt_text}")
+
+
+def _time_sentence(row: Row) -> str:
+    said = []
+    if row.quantize is not None and row.gemm is not None:
+        share = row.quantize.median_us / (row.quantize.median_us + row.gemm.median_us)
+        said.append(
+            f"Quantizing A and B takes {words.duration(row.quantize.median_us)} more, {share:.0%} of the "
+            "whole; a model that keeps quantized weights pays only for its activations."
+        )
+    if row.torch_scaled is None and row.peer_note:
+        said.append(f"No time of torch's scaled op: {row.peer_note}.")
+    return " ".join(said)
+
+
+def contenders(row: Row) -> list[Contender]:
+    """The bars of a row: the kernel, torch's scaled op of the same recipe, bf16; those there are."""
+
+    def contender(name: str, timing: Timing, quantize: Timing | None = None) -> Contender:
+        return Contender(
+            name=name,
+            median_us=timing.median_us,
+            p20_us=timing.p20_us,
+            p80_us=timing.p80_us,
+            quantize_us=quantize.median_us if quantize else None,
+        )
+
+    peers = {"torch's scaled op": row.torch_scaled, "bf16 torch.mm": row.bf16}
+    own = [contender("this kernel", row.gemm, row.quantize)] if row.gemm else []
+    return own + [contender(name, timing) for name, timing in peers.items() if timing]
+
+
+def _draw_details(row: Row) -> None:
+    with st.expander("Worst elements, machine and versions"):
+        st.dataframe(
+            [
+                {"m": w.m, "n": w.n, "truth": w.truth, "result": w.result, "error": w.result - w.truth}
+                for w in row.worst
+            ],
+            hide_index=True,
+        )
+        machine = row.machine
+        facts = {
+            "Kernel": row.kernel,
+            "D": row.out,
+            "Bytes, at least": f"{row.bytes:,}",
+            "Machine": machine.name,
+            "Clock": f"{machine.clock_mhz:.0f} MHz" if machine.clock_mhz else "not read",
+            "Power": f"{machine.power_w:.0f} W" if machine.power_w else "not read",
+            "Versions": ", ".join(f"{name} {version}" for name, version in machine.versions.items()),
+            "Date": row.date,
+        }
+        st.markdown("\n".join(f"- {name}: {fact}" for name, fact in facts.items()))

@@ -1,0 +1,95 @@
+"""A GEMM and its result in sentences and numbers for the reader."""
+
+import math
+
+from fp8core.costs import matmul_rescales
+from fp8core.inputs import INPUT_NOTES
+from fp8core.linear import Side
+from kernels.rows import Accumulation, GemmJob, Row
+from pages.charts.words import count, tile
+
+_ACCUMULATION = {
+    Accumulation.RECIPE: "",
+    Accumulation.FAST: ", fast accumulation",
+    Accumulation.PROMOTED: ", promoted accumulation",
+}
+_CLEARLY_MORE = 5.0
+NONE = "–"
+
+
+def title(job: GemmJob) -> str:
+    """Such as ``DeepSeek-V3, Fprop, 256 × 256 × 256``."""
+    return f"{job.recipe_data.title}, {job.matmul_data.title}, {job.m} × {job.n} × {job.k}"
+
+
+def headline(job: GemmJob) -> str:
+    """What was run, in one line of Markdown."""
+    matmul = job.matmul_data
+    d, a, b = matmul.d.value, matmul.symbol(Side.A), matmul.symbol(Side.B)
+    shape = f"{job.m} {matmul.m.value} × {job.n} {matmul.n.value}, summed over {job.k} {matmul.k.value}"
+    return (
+        f"**{job.recipe_data.title}, {matmul.title}**: {d} = {a} · {b}, {shape}; "
+        f"{INPUT_NOTES[job.input].title} input, seed {job.seed}{_ACCUMULATION[job.accumulation]}"
+    )
+
+
+def geometry(job: GemmJob) -> str:
+    """Which elements share a scale on each operand, in one line of Markdown."""
+    matmul, recipe = job.matmul_data, job.recipe_data
+    layer = matmul.layer(job.m, job.n, job.k)
+    operands = []
+    for side in Side:
+        tensor, spec = matmul.operand(side), recipe.spec(matmul).operand(side)
+        rows, columns = tensor.axes
+        operands.append(
+            f"**{side.value}** is {tensor.value}[{rows.value}, {columns.value}] in {spec.format.name}, "
+            f"one {spec.scale.format.name} scale for {tile(*spec.tile.on_tensor(matmul, side))}"
+        )
+    rescales = matmul_rescales(recipe, matmul, layer)
+    return f"{'; '.join(operands)}. {count(rescales, 'rescale')} per output element."
+
+
+def error_sentence(row: Row) -> str:
+    """How much of the error is whose."""
+    quantization, kernel = row.quantization_rel_err, row.kernel_rel_err
+    if not (math.isfinite(quantization) and math.isfinite(kernel)):
+        return (
+            "The error is not a finite number: the true product is zero, or the result has infinities or NaN."
+        )
+    own = f"the kernel's own rounding (the tensor core's accumulator, D to {row.out}) is {percent(kernel)}"
+    exact = f"exact arithmetic on the same FP8 operands would be off by {percent(quantization)}"
+    if quantization > _CLEARLY_MORE * kernel:
+        return f"Nearly all of the error is quantization: {exact}; {own}."
+    if kernel > _CLEARLY_MORE * quantization:
+        return f"Nearly all of the error is the kernel's: {own}; {exact}."
+    return f"Both count: {exact}; {own}. Independent errors add as the root of their squares."
+
+
+def percent(value: float) -> str:
+    """A relative error: such as ``3.75 %``, ``1.2e-06``, ``∞``."""
+    if not math.isfinite(value):
+        return NONE if math.isnan(value) else "∞"
+    return f"{100 * value:.3g} %" if value == 0 or value >= 1e-4 else f"{value:.2g}"
+
+
+def decibel(value: float) -> str:
+    if not math.isfinite(value):
+        return NONE if math.isnan(value) else "∞ dB"
+    return f"{value:.1f} dB"
+
+
+def duration(us: float) -> str:
+    """Such as ``104 µs``, ``1.31 ms``."""
+    if us < 999.5:
+        return f"{us:.3g} µs"
+    return f"{us / 1e3:.3g} ms" if us < 999.5e3 else f"{us / 1e6:.3g} s"
+
+
+def ratio(value: float | None) -> str:
+    """Such as ``1.92×``; a dash for none."""
+    return NONE if value is None else f"{value:.2f}×"
+
+
+def number(value: float | None) -> str:
+    """Three digits; a dash for none."""
+    return NONE if value is None else f"{value:.3g}" if value < 1000 else f"{value:,.0f}"

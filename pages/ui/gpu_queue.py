@@ -1,0 +1,130 @@
+"""The queue of GEMMs that all sessions share, this session's place in it, and the panel that shows it."""
+
+import atexit
+import os
+import uuid
+from dataclasses import dataclass, field
+
+import streamlit as st
+
+from kernels.rows import GemmJob, Row
+from kernels.worker.launch import launchers, visible_gpus
+from kernels.worker.queue import WorkerQueue
+from kernels.worker.states import Done, Failed, Final, Running, Starting, State, Stopped, Ticket, Waiting
+
+POLL_SECONDS = 0.4
+ROWS_KEPT = 50
+_STATE_KEY = "_gemm_session"
+
+
+@dataclass(frozen=True)
+class Workers:
+    """The queue, and whether the driver says that there is a GPU behind it."""
+
+    queue: WorkerQueue
+    has_gpu: bool
+
+
+@st.cache_resource(show_spinner=False, on_release=lambda workers: workers.queue.close())
+def workers() -> Workers:
+    """The one queue of this server. It starts no process before there is a job."""
+    gpus = visible_gpus(os.environ)
+    made = Workers(WorkerQueue(launchers(gpus)), bool(gpus))
+    atexit.register(made.queue.close)
+    return made
+
+
+@dataclass
+class Session:
+    """What this session asked for and got; newest first."""
+
+    name: str = field(default_factory=lambda: uuid.uuid4().hex)
+    tickets: list[Ticket] = field(default_factory=list)
+    rows: list[Row] = field(default_factory=list)
+    last: Failed | Stopped | None = None
+    last_job: GemmJob | None = None
+
+
+def session() -> Session:
+    """This session's part, as it stands when asked: results that have come are among its rows."""
+    mine: Session = st.session_state.setdefault(_STATE_KEY, Session())
+    for ticket in list(mine.tickets):
+        state = workers().queue.state(ticket)
+        if isinstance(state, Final):
+            mine.tickets.remove(ticket)
+            _keep(mine, ticket, state)
+    return mine
+
+
+def _keep(mine: Session, ticket: Ticket, state: Final) -> None:
+    if isinstance(state, Done):
+        mine.rows.insert(0, state.row)
+        del mine.rows[ROWS_KEPT:]
+        mine.last = mine.last_job = None
+    else:
+        mine.last, mine.last_job = state, ticket.job
+
+
+def submit(job: GemmJob) -> None:
+    """Queue a job for this session; a callback."""
+    mine = session()
+    ticket = workers().queue.submit(job, mine.name)
+    mine.last = mine.last_job = None
+    if ticket not in mine.tickets:
+        mine.tickets.insert(0, ticket)
+
+
+def draw_queue() -> None:
+    """Show what this session waits for, for as long as it does, and how its last job ended if it failed."""
+    mine = session()
+    if mine.tickets:
+        _panel()
+    elif isinstance(mine.last, Failed):
+        st.error(f"{_name(mine.last_job)}: {mine.last.reason}", icon=":material/error:")
+    elif isinstance(mine.last, Stopped):
+        st.info(f"{_name(mine.last_job)}: {mine.last.reason}", icon=":material/stop_circle:")
+
+
+@st.fragment(run_every=POLL_SECONDS)
+def _panel() -> None:
+    mine = session()
+    if not mine.tickets:
+        st.rerun()
+    for ticket in mine.tickets:
+        state = workers().queue.state(ticket)
+        with st.container(border=True, horizontal=True, vertical_alignment="center"):
+            st.progress(_fraction(state), text=f"{_name(ticket.job)} · {in_words(state)}")
+            st.button(
+                "Stop",
+                key=f"stop {ticket.number}",
+                icon=":material/stop:",
+                on_click=workers().queue.stop,
+                args=(ticket,),
+            )
+
+
+def _fraction(state: State) -> float:
+    return state.fraction if isinstance(state, Running) else 0.0
+
+
+def in_words(state: State) -> str:
+    """A state in a few words."""
+    match state:
+        case Waiting(0):
+            return "next"
+        case Waiting(ahead):
+            return f"waiting, {ahead} ahead of you"
+        case Starting(elapsed_s):
+            return f"starting the worker, {elapsed_s:.0f} s"
+        case Running():
+            return f"{state.note}, {state.elapsed_s:.0f} s"
+        case Done():
+            return "done"
+        case Failed(reason) | Stopped(reason):
+            return reason
+
+
+def _name(job: GemmJob | None) -> str:
+    if job is None:
+        return "Your last run"
+    return f"{job.recipe_data.title}, {job.matmul_data.title}, {job.m} × {job.n} × {job.k}"
