@@ -83,7 +83,8 @@ def partial_sums(
         at = slice(part.start, part.stop)
         for name, scale in (("a_scale", a_scale), ("b_scale", b_scale)):
             if not np.array_equal(scale[at], np.broadcast_to(scale[part.start], len(part)), equal_nan=True):
-                raise ValueError(f"{name} changes inside k = {part.start}…{part.stop - 1}, got tiles {extents}")
+                inside = f"{part.start}…{part.stop - 1}"
+                raise ValueError(f"{name} changes inside k = {inside}, got tiles {extents}")
         parts.append(
             PartialSum(
                 k=part,

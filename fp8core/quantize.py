@@ -34,6 +34,12 @@ class QuantizedTensor:
         return self.spec.format.decode(self.codes) * self.grid.expand(self.scale).astype(np.float64)
 
 
+def scaled(x: NDArray[np.float32], grid: TileGrid, scale: NDArray[np.float32]) -> NDArray[np.float32]:
+    """float32[rows, columns]: x times its tile's fl32(1 / scale), which is then rounded to a code."""
+    with np.errstate(invalid="ignore"):
+        return x * grid.expand(np.float32(1) / scale)
+
+
 def quantize(x: ArrayLike, grid: TileGrid, spec: OperandSpec) -> QuantizedTensor:
     """Quantize x: float32[rows, columns] over `grid` as `spec` says.
 
@@ -45,8 +51,6 @@ def quantize(x: ArrayLike, grid: TileGrid, spec: OperandSpec) -> QuantizedTensor
         raise ValueError(f"quantize takes float32, float16 or bfloat16, got {x.dtype}")
     x = x.astype(np.float32)
     scale = spec.scale.scale(grid.amax(x), spec.format)
-    with np.errstate(invalid="ignore"):
-        q = x * grid.expand(np.float32(1) / scale)
-    codes = spec.format.encode(q, spec.rounding)
+    codes = spec.format.encode(scaled(x, grid, scale), spec.rounding)
     codes[np.isnan(grid.expand(scale))] = spec.format.nan_code
     return QuantizedTensor(codes=codes, scale=scale, grid=grid, spec=spec)

@@ -76,7 +76,8 @@ def latex(choice: Choice, leaves: bool, ink: Ink) -> str:
     scales = rf"{scale_a}\, {scale_b}"
     left = rf"D_{{{m},{n}}} \;=\; {outer}"
     if leaves:
-        return rf"{left}\underbrace{{{scales}}}_{{\text{{rescale}}}}\; \underbrace{{{inner} {codes}}}_{{\text{{tensor core}}}}"
+        rescale = rf"\underbrace{{{scales}}}_{{\text{{rescale}}}}"
+        return rf"{left}{rescale}\; \underbrace{{{inner} {codes}}}_{{\text{{tensor core}}}}"
     return rf"{left}{inner} \underbrace{{{scales}}}_{{\text{{stuck inside}}}}\; {codes}"
 
 

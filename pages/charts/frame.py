@@ -65,7 +65,7 @@ def frame(
     m_tall: float,
     gap: tuple[float, float],
 ) -> Frame:
-    """Panels for these M, N, K: sizes are those of the picture, `gap` the space (across, down) between panels."""
+    """Panels for these M, N, K, in the picture's units; `gap` is the space (across, down) between them."""
     m, n, k = mnk
     x, y = left + k_wide + gap[0], top + k_tall + gap[1]
     return Frame(

@@ -1,4 +1,4 @@
-"""Colours that mean something: one for each dim of a matmul, in text and on marks, for light and dark pages."""
+"""Colours that mean something: one for each dim of a matmul, for light and for dark pages."""
 
 from dataclasses import dataclass
 
@@ -39,8 +39,8 @@ DARK = Ink(
     text="#e8ebf0",
     soft="#a6aeba",
     line="#5b626d",
-    page="#0e1117",
-    panel="#20242c",
+    page="#0f131a",
+    panel="#1d232e",
     m="#66b3ff",
     n="#4fd0a0",
     k="#ff7ab8",

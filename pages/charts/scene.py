@@ -1,13 +1,17 @@
-"""What is drawn of one matmul: a corner of each tensor, small enough that every tile can be seen, quantized."""
+"""What is drawn of one matmul: a corner of each tensor, so small that every tile can be seen."""
 
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from fp8core.linear import Axis, LayerShape, Matmul, Side
 from fp8core.quantize import QuantizedTensor
 from fp8core.recipes import Copy, MatmulSpec, Recipe
-from fp8core.tiles import WHOLE, Extent, Tile
+from fp8core.tiles import WHOLE, Extent, Tile, TileGrid
 
 FREE_ELEMENTS = 16
 FREE_TILES = 3
@@ -16,7 +20,7 @@ K_ELEMENTS = 64
 
 
 def drawn_extent(extent: Extent, elements: int = FREE_ELEMENTS) -> int:
-    """Elements drawn of a dim with tiles of this extent: a few tiles, or some elements where a tile is one."""
+    """Elements drawn of a dim with tiles of this extent: a few tiles, or some elements of tiles of one."""
     return elements if extent is WHOLE or extent == 1 else FREE_TILES * extent
 
 
@@ -49,6 +53,19 @@ class OperandTile:
 
 
 @dataclass(frozen=True, kw_only=True)
+class DrawnOperand:
+    """The corner of a stored tensor that is drawn: its numbers, quantized, and each tile's largest |x|."""
+
+    x: NDArray[np.float32]
+    quantized: QuantizedTensor
+    amax: NDArray[np.float32]
+
+    @property
+    def grid(self) -> TileGrid:
+        return self.quantized.grid
+
+
+@dataclass(frozen=True, kw_only=True)
 class Scene:
     """One recipe's matmul on the corner `drawn` of a layer of sizes `layer`, with its operands quantized."""
 
@@ -56,10 +73,8 @@ class Scene:
     matmul: Matmul
     layer: LayerShape
     drawn: LayerShape
-    a: QuantizedTensor
-    b: QuantizedTensor
-    a_amax: tuple[tuple[float, ...], ...]
-    b_amax: tuple[tuple[float, ...], ...]
+    a: DrawnOperand
+    b: DrawnOperand
 
     @property
     def spec(self) -> MatmulSpec:
@@ -70,7 +85,7 @@ class Scene:
         """(M, N, K) as drawn."""
         return self.matmul.mnk(self.drawn)
 
-    def operand(self, side: Side) -> QuantizedTensor:
+    def operand(self, side: Side) -> DrawnOperand:
         return self.a if side is Side.A else self.b
 
     def grid_shape(self, side: Side) -> tuple[int, int]:
@@ -88,12 +103,16 @@ class Scene:
         for stored in self.operand(side).grid.tiles():
             yield self._seen(side, stored)
 
+    def along_k(self, side: Side, stored: NDArray[Any], free: int) -> NDArray[Any]:
+        """[K] of an array on the stored operand: row `free` of A, column `free` of B."""
+        return stored[:, free] if self.matmul.k_is_rows(side) else stored[free]
+
     def _seen(self, side: Side, stored: Tile) -> OperandTile:
         free, k = (
             (stored.columns, stored.rows) if self.matmul.k_is_rows(side) else (stored.rows, stored.columns)
         )
         turned = self.matmul.is_transposed(side)
-        amax = self.a_amax if side is Side.A else self.b_amax
+        operand = self.operand(side)
         return OperandTile(
             side=side,
             row=stored.column if turned else stored.row,
@@ -101,8 +120,8 @@ class Scene:
             free=free,
             k=k,
             stored=stored,
-            scale=float(self.operand(side).scale[stored.row, stored.column]),
-            amax=amax[stored.row][stored.column],
+            scale=float(operand.quantized.scale[stored.row, stored.column]),
+            amax=float(operand.amax[stored.row, stored.column]),
         )
 
 

@@ -88,7 +88,7 @@ def scale_color(domain: tuple[int, int], legend: alt.Legend | None) -> alt.Color
 
 def scale_legend(domain: tuple[int, int], ink: Ink, **place: object) -> alt.Legend:
     """A legend in powers of two."""
-    step = max(1, (domain[1] - domain[0]) // 4)
+    step = -(-(domain[1] - domain[0]) // 4)
     ticks = list(range(domain[0], domain[1] + 1, step))
     words = ", ".join(f"'{tick}': '{power_of_two(tick)}'" for tick in ticks)
     return alt.Legend(
@@ -138,9 +138,7 @@ def text_layers(words: Sequence[Row]) -> list[alt.Chart]:
         layers.append(
             alt.Chart(alt.Data(values=data))
             .mark_text(**mark)
-            .encode(
-                x="x:Q", y="y:Q", text="text:N", color=alt.Color("color:N", scale=None, legend=None)
-            )
+            .encode(x="x:Q", y="y:Q", text="text:N", color=alt.Color("color:N", scale=None, legend=None))
         )
     return layers
 
@@ -150,9 +148,7 @@ def rule_layer(lines: Sequence[Row]) -> alt.Chart:
     return (
         alt.Chart(alt.Data(values=list(lines)))
         .mark_rule(strokeWidth=2, aria=False)
-        .encode(
-            x="x0:Q", x2="x1:Q", y="y0:Q", y2="y1:Q", color=alt.Color("color:N", scale=None, legend=None)
-        )
+        .encode(x="x0:Q", x2="x1:Q", y="y0:Q", y2="y1:Q", color=alt.Color("color:N", scale=None, legend=None))
     )
 
 

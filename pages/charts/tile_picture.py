@@ -1,4 +1,6 @@
-"""The big picture: A left, B above, D in the corner, every tile coloured by its scale, linked along m, n, k."""
+"""The big picture: A left, B above, D in the corner, tiles coloured by scale, linked along m, n, k."""
+
+from dataclasses import replace
 
 import altair as alt
 
@@ -23,17 +25,16 @@ from pages.charts.tile_marks import (
 )
 from pages.charts.words import count, tile
 
-WIDTH, HEIGHT = 560, 540
-PIN, HOVER = "pin", "hover"
+WIDTH, HEIGHT = 560, 530
+PIN, HOVER, PINNED = "pin", "hover", "pinned"
+OUTPUT = "output"
 LINKED = ["m0", "m1", "n0", "n1", "k0", "k1"]
 CHARACTER = 7.2
 
 
 def picture_frame(scene: Scene) -> Frame:
     """Where the three operands lie in the big picture."""
-    return frame(
-        scene.mnk, left=44, top=44, k_wide=226, n_wide=226, k_tall=176, m_tall=224, gap=(56, 60)
-    )
+    return frame(scene.mnk, left=44, top=44, k_wide=226, n_wide=226, k_tall=176, m_tall=224, gap=(56, 60))
 
 
 def picture_rows(scene: Scene) -> list[Row]:
@@ -43,8 +44,10 @@ def picture_rows(scene: Scene) -> list[Row]:
     return [*operands, *result_rows(scene, place)]
 
 
-def pinned_rows(scene: Scene, side: Side, row: int, column: int) -> list[Row]:
-    """The data of the highlight: one row a panel, with its place and the m, n, k of the pinned tile."""
+def pinned_rows(scene: Scene, side: Side, row: int, column: int, output: tuple[int, int]) -> list[Row]:
+    """The data of the highlight: one row a panel, with its place and the m, n, k of the pinned tile, and one
+    for the element (m, n) of D whose sum is written out.
+    """
     place, chosen = picture_frame(scene), scene.tile(side, row, column)
     free = {"A": "m", "B": "n"}[side.value]
     held = {"m": None, "n": None, "k": chosen.k} | {free: chosen.free}
@@ -53,6 +56,9 @@ def pinned_rows(scene: Scene, side: Side, row: int, column: int) -> list[Row]:
         for dim, elements in held.items()
         for end in (0, 1)
     }
+    m, n = output
+    element = place.d.box(range(m, m + 1), range(n, n + 1))
+    shown = (*place.panels, replace(place.d, name=OUTPUT))
     return [
         {
             "panel": p.name,
@@ -65,8 +71,9 @@ def pinned_rows(scene: Scene, side: Side, row: int, column: int) -> list[Row]:
             "top": p.top,
             "bottom": p.bottom,
             **pinned,
+            **element,
         }
-        for p in place.panels
+        for p in shown
     ]
 
 
@@ -79,10 +86,11 @@ def tile_picture(scene: Scene, ink: Ink) -> alt.LayerChart:
             *_highlight(ink),
             rule_layer(_brackets(scene, ink)),
             *text_layers([*_axis_labels(scene, ink), *_operand_labels(scene, ink), *_equation(scene, ink)]),
-            data=alt.Data(name="pinned"),
+            data=alt.NamedData(name=PINNED),
             width=WIDTH,
             height=HEIGHT,
         )
+        .resolve_scale(color="independent")
         .configure_view(stroke=None)
         .configure_axis(grid=False)
     )
@@ -90,7 +98,7 @@ def tile_picture(scene: Scene, ink: Ink) -> alt.LayerChart:
 
 def _tiles(rows: list[Row], ink: Ink) -> alt.Chart:
     domain = scale_domain(rows)
-    color = scale_color(domain, scale_legend(domain, ink, legendX=4, legendY=174))
+    color = scale_color(domain, scale_legend(domain, ink, legendX=4, legendY=166))
     tooltip = [alt.Tooltip("what:N", title="elements"), alt.Tooltip("detail:N", title="scale")]
     return (
         alt.Chart(alt.Data(values=rows), name="tiles")
@@ -103,17 +111,20 @@ def _tiles(rows: list[Row], ink: Ink) -> alt.Chart:
         )
         .add_params(
             alt.selection_point(
-                name=PIN, on="click", toggle="true", clear=False, empty=False, fields=["side", "row", "column"]
+                name=PIN,
+                on="click",
+                toggle="true",
+                clear=False,
+                empty=False,
+                fields=["side", "row", "column"],
             ),
-            alt.selection_point(
-                name=HOVER, on="pointerover", clear="pointerout", empty=False, fields=LINKED
-            ),
+            alt.selection_point(name=HOVER, on="pointerover", clear="pointerout", empty=False, fields=LINKED),
         )
     )
 
 
 def _band_expression(along: str, end: int, at: str, unit: str) -> str:
-    """Where the highlight starts or ends along a panel's dim: the hovered elements, else the pinned, else all."""
+    """Where the highlight starts or ends along a panel's dim: of the hovered elements, else the pinned."""
     name = f"datum.{along} + '{end}'"
     chosen = f"(isArray({HOVER}[{name}]) ? {HOVER}[{name}][0] : datum[{name}])"
     start, stop = at.split("…")
@@ -122,10 +133,11 @@ def _band_expression(along: str, end: int, at: str, unit: str) -> str:
 
 
 def _highlight(ink: Ink) -> list[alt.Chart]:
-    """Four veils and an outline in each panel, whose corners alone move: the cost does not grow with tiles."""
+    """Four veils and an outline a panel, whose corners alone move: the cost does not grow with tiles."""
     across, down = "datum.left…datum.right", "datum.top…datum.bottom"
     bands = (
         alt.Chart()
+        .transform_filter(f"datum.panel != '{OUTPUT}'")
         .transform_calculate(
             bx0=_band_expression("across", 0, across, "datum.columns"),
             bx1=_band_expression("across", 1, across, "datum.columns"),
@@ -154,7 +166,13 @@ def _highlight(ink: Ink) -> list[alt.Chart]:
     outline = bands.mark_rect(fill=None, strokeWidth=2.5, aria=False).encode(
         x="bx0:Q", y="by0:Q", x2="bx1:Q", y2="by1:Q", stroke=alt.Stroke("dim:N", scale=colors, legend=None)
     )
-    return [*veils, outline]
+    element = (
+        alt.Chart()
+        .transform_filter(f"datum.panel == '{OUTPUT}'")
+        .mark_rect(fill=ink.text, aria=False)
+        .encode(x="x0:Q", x2="x1:Q", y="y0:Q", y2="y1:Q")
+    )
+    return [*veils, outline, element]
 
 
 def _brackets(scene: Scene, ink: Ink) -> list[Row]:
@@ -180,15 +198,19 @@ def _axis_labels(scene: Scene, ink: Ink) -> list[Row]:
         name, note = axis_words(scene.matmul, dim, drawn[dim], sizes[dim])
         step = (0, 14) if angle == 0 else (14, 0)
         place = {"align": "center", "angle": angle}
-        labels.append({"x": x, "y": y, "text": name, "color": ink.of(dim), "weight": "bold", "size": 12, **place})
+        labels.append(
+            {"x": x, "y": y, "text": name, "color": ink.of(dim), "weight": "bold", "size": 12, **place}
+        )
         labels.append({"x": x + step[0], "y": y + step[1], "text": note, "color": ink.soft, **place})
     return labels
 
 
 def _operand_labels(scene: Scene, ink: Ink) -> list[Row]:
     p, spec = picture_frame(scene), scene.spec
-    a = f"A = {scene.matmul.symbol(Side.A)} · {spec.a.format.name} · tiles {tile(spec.a.tile.mn, spec.a.tile.k)}"
-    b = f"B = {scene.matmul.symbol(Side.B)} · {spec.b.format.name} · tiles {tile(spec.b.tile.k, spec.b.tile.mn)}"
+    a_tile = tile(spec.a.tile.mn, spec.a.tile.k, ("M", "K"))
+    b_tile = tile(spec.b.tile.k, spec.b.tile.mn, ("K", "N"))
+    a = f"A = {scene.matmul.symbol(Side.A)} · {spec.a.format.name} · tiles {a_tile}"
+    b = f"B = {scene.matmul.symbol(Side.B)} · {spec.b.format.name} · tiles {b_tile}"
     d = f"D = {scene.matmul.d.value} · {spec.out.name}"
     place = {"align": "center", "color": ink.text, "size": 11.5}
     return [

@@ -2,14 +2,16 @@
 
 import math
 
+from fp8core.linear import LayerTensor
 from fp8core.tiles import WHOLE, Extent
 
-_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+LARGEST_IN_FULL = 1e7
+_RAISED = str.maketrans("-.0123456789", "⁻·⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
-def power_of_two(exponent: int) -> str:
-    """Such as ``2⁻⁷``."""
-    return "2" + str(exponent).translate(_RAISED)
+def power_of_two(exponent: float) -> str:
+    """Such as ``2⁻⁷``, or ``2⁻³·¹⁸``."""
+    return "2" + f"{exponent:.3g}".translate(_RAISED)
 
 
 def log2(value: float) -> float:
@@ -22,15 +24,17 @@ def span(elements: range) -> str:
     return str(elements.start) if len(elements) == 1 else f"{elements.start}…{elements.stop - 1}"
 
 
-def extent(size: Extent) -> str:
-    return "all" if size is WHOLE else str(size)
-
-
-def tile(rows: Extent, columns: Extent) -> str:
-    """A tile's extents, such as ``1 × 128`` or ``the whole tensor``."""
+def tile(rows: Extent, columns: Extent, names: tuple[str, str]) -> str:
+    """A tile's extents, such as ``1 × 128`` or, with a dim's name where it spans the dim, ``1 × K``."""
     if rows is WHOLE and columns is WHOLE:
         return "the whole tensor"
-    return f"{extent(rows)} × {extent(columns)}"
+    sizes = (rows, columns)
+    return " × ".join(name if size is WHOLE else str(size) for size, name in zip(sizes, names, strict=True))
+
+
+def stored_tile(tensor: LayerTensor, rows: Extent, columns: Extent) -> str:
+    """The extents of a tile on a stored tensor; a whole dim goes by the name of its axis."""
+    return tile(rows, columns, (tensor.axes[0].value, tensor.axes[1].value))
 
 
 def count(number: int, one: str, many: str | None = None) -> str:
@@ -39,5 +43,6 @@ def count(number: int, one: str, many: str | None = None) -> str:
 
 
 def short(value: float, digits: int = 4) -> str:
-    """`digits` significant digits, with a true minus sign."""
-    return f"{value:.{digits}g}".replace("-", "−")
+    """`digits` significant digits, or all of them before the point, with a true minus sign."""
+    large = 10**digits <= abs(value) < LARGEST_IN_FULL
+    return f"{value:,.0f}".replace("-", "−") if large else f"{value:.{digits}g}".replace("-", "−")

@@ -1,0 +1,124 @@
+"""Every recipe and matmul in small multiples: the parts of the big picture, drawn small and in one frame."""
+
+from collections.abc import Sequence
+
+import altair as alt
+
+from fp8core.linear import Side
+from pages.charts.frame import Frame, Row, frame
+from pages.charts.ink import SCALE_COLORS, Ink
+from pages.charts.scene import Scene
+from pages.charts.tile_marks import (
+    operand_rows,
+    position,
+    rule_layer,
+    scale_domain,
+    text_layers,
+)
+
+OVERVIEW_ELEMENTS = 8
+CELL_WIDE, CELL_TALL = 160, 184
+SIDE = 62
+TOP, LEFT = 38, 0
+OPEN = "open"
+
+
+def overview(scenes: Sequence[Scene], ink: Ink) -> alt.LayerChart:
+    """Small multiples: a column for each recipe, a row for each matmul; `open` holds the cell clicked."""
+    recipes = list(dict.fromkeys(scene.recipe.name for scene in scenes))
+    matmuls = list(dict.fromkeys(scene.matmul.name for scene in scenes))
+    width, height = LEFT + CELL_WIDE * len(recipes), TOP + CELL_TALL * len(matmuls)
+    rows, lines, words = [], [], []
+    for scene in scenes:
+        column, row = recipes.index(scene.recipe.name), matmuls.index(scene.matmul.name)
+        place = _cell(scene, LEFT + CELL_WIDE * column, TOP + CELL_TALL * row)
+        rows += _cell_rows(scene, place)
+        lines += _k_edges(place, ink)
+        words += _cell_words(scene, place, ink)
+        if row == 0:
+            words += _column_title(scene, place, ink)
+        if column == 0:
+            words += _row_title(scene, place, ink)
+    return (
+        alt.layer(
+            _cells(rows, width, height, ink),
+            rule_layer(lines),
+            *text_layers(words),
+            width=width,
+            height=height,
+        )
+        .configure_view(stroke=None)
+        .configure_axis(grid=False)
+    )
+
+
+def _cell(scene: Scene, left: float, top: float) -> Frame:
+    sizes = {"k_wide": SIDE, "n_wide": SIDE, "k_tall": SIDE, "m_tall": SIDE}
+    return frame(scene.mnk, left=left + 12, top=top + 30, gap=(8, 8), **sizes)
+
+
+def _cell_rows(scene: Scene, place: Frame) -> list[Row]:
+    """Tiles of A and B by their own scales, colours from the lowest to the highest of the cell, and D."""
+    tiles = [row for side in Side for row in operand_rows(scene, place, side)]
+    low, high = scale_domain(tiles)
+    whole = {**place.d.box(range(place.d.rows), range(place.d.columns)), "side": "D", "log2": 0}
+    name = f"{scene.recipe.title}, {scene.matmul.title}"
+    cell = {"recipe": scene.recipe.name, "matmul": scene.matmul.name, "name": name}
+    for row in tiles:
+        if row["log2"] is not None:
+            row["log2"] = round((float(row["log2"]) - low) / (high - low), 3)
+    kept = ("x0", "x1", "y0", "y1", "side", "log2")
+    return [{**{key: row[key] for key in kept}, **cell} for row in [*tiles, whole]]
+
+
+def _cells(rows: list[Row], width: float, height: float, ink: Ink) -> alt.Chart:
+    is_d = "datum.side == 'D'"
+    color = alt.Color("log2:Q", legend=None, scale=alt.Scale(scheme=SCALE_COLORS, domain=[0, 1], clamp=True))
+    return (
+        alt.Chart(alt.Data(values=rows), name="tiles")
+        .mark_rect(strokeWidth=0.75, cursor="pointer", invalid=None)
+        .encode(
+            **position(width, height),
+            color=alt.when(is_d).then(alt.value(ink.panel)).otherwise(color),
+            stroke=alt.when(is_d).then(alt.value(ink.line)).otherwise(alt.value(ink.page)),
+            tooltip=[alt.Tooltip("name:N", title="open")],
+        )
+        .add_params(
+            alt.selection_point(
+                name=OPEN, on="click", toggle="true", clear=False, empty=False, fields=["recipe", "matmul"]
+            )
+        )
+    )
+
+
+def _k_edges(place: Frame, ink: Ink) -> list[Row]:
+    above, beside = place.a.top - 3.5, place.b.left - 3.5
+    return [
+        {"x0": place.a.left, "x1": place.a.right, "y0": above, "y1": above, "color": ink.k},
+        {"x0": beside, "x1": beside, "y0": place.b.top, "y1": place.b.bottom, "color": ink.k},
+    ]
+
+
+def _column_title(scene: Scene, place: Frame, ink: Ink) -> list[Row]:
+    lines = scene.recipe.title.split(", ")
+    style = {"x": (place.a.left + place.d.right) / 2, "color": ink.text, "weight": "bold", "align": "center"}
+    return [{**style, "y": 12 + 15 * i, "text": line, "size": 12} for i, line in enumerate(lines)]
+
+
+def _row_title(scene: Scene, place: Frame, ink: Ink) -> list[Row]:
+    a, b, d = scene.matmul.symbol(Side.A), scene.matmul.symbol(Side.B), scene.matmul.d.value
+    row = {"x": place.a.left, "y": place.b.top - 15}
+    return [
+        {**row, "text": scene.matmul.title, "color": ink.text, "weight": "bold", "size": 12},
+        {**row, "dx": 44, "text": f"{d} = {a} · {b}", "color": ink.soft},
+    ]
+
+
+def _cell_words(scene: Scene, place: Frame, ink: Ink) -> list[Row]:
+    a, b, d = scene.matmul.symbol(Side.A), scene.matmul.symbol(Side.B), scene.matmul.d.value
+    soft = {"color": ink.soft, "align": "center"}
+    return [
+        {**soft, "x": (place.a.left + place.a.right) / 2, "y": place.a.bottom + 9, "text": a},
+        {**soft, "x": (place.d.left + place.d.right) / 2, "y": place.d.bottom + 9, "text": d},
+        {**soft, "x": place.b.left - 8, "y": place.b.top + 12, "text": b, "align": "right"},
+    ]

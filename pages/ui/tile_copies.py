@@ -1,0 +1,70 @@
+"""Section "Copies": the quantized copies of x, w and dy that one training step needs, and why."""
+
+import streamlit as st
+
+from fp8core.linear import OPERANDS, LayerShape, LayerTensor
+from fp8core.recipes import RECIPES, Recipe
+from pages.charts.words import count
+from pages.ui.controls import Controls
+from pages.ui.tile_controls import INPUT, RECIPE, SEED
+from pages.ui.tile_data import copies_spec, theme
+
+LAYOUT_RULE = (
+    "Hopper's FP8 tensor core takes both operands only where **K is contiguous in memory** (the pink arrow "
+    "runs along memory). So a copy whose values would fit a second matmul may still be held twice, the "
+    "second time transposed, with the very same codes and scales."
+)
+
+
+def show(controls: Controls, layer: LayerShape) -> None:
+    """Draw each stored tensor with its copies."""
+    recipe = RECIPES[controls.value(RECIPE)]
+    counts = ", ".join(f"{t.value} {_times(recipe.copies(t))}" for t in OPERANDS)
+    st.markdown(
+        f"One training step quantizes **{counts}**. {_notice(recipe)}\n\n{LAYOUT_RULE} "
+        "Each box shows a corner of the tensor: a few tiles, coloured by their scale."
+    )
+    for tensor in OPERANDS:
+        copies = count(recipe.copies(tensor), "quantized copy", "quantized copies")
+        st.vega_lite_chart(
+            copies_spec(
+                recipe.name,
+                tensor.value,
+                controls.value(INPUT),
+                controls.value(SEED),
+                layer.tokens,
+                layer.in_,
+                layer.out,
+                theme(),
+            ),
+            width="stretch",
+            key=f"copies_{tensor.value}",
+            alt=f"{tensor.value} as stored and {copies}",
+        )
+
+
+def _notice(recipe: Recipe) -> str:
+    """Why the counts are what they are."""
+    twice = [t.value for t in OPERANDS if recipe.copies(t) > 1]
+    layout = [t.value for t in OPERANDS if _held_for_layout(recipe, t)]
+    sentences = []
+    if twice:
+        sentences.append(
+            f"{_and(twice)}: the two matmuls that read it contract different axes, and a tile of this recipe "
+            "is long along the contracted one, so it must be quantized once for each."
+        )
+    if layout:
+        sentences.append(f"{_and(layout)}: quantized once, but stored twice only because of layout.")
+    return " ".join(sentences)
+
+
+def _held_for_layout(recipe: Recipe, tensor: LayerTensor) -> bool:
+    return any(len(copy.k_major) > 1 for copy in recipe.quantized_copies(tensor))
+
+
+def _times(number: int) -> str:
+    return {1: "once", 2: "twice"}.get(number, f"{number} times")
+
+
+def _and(names: list[str]) -> str:
+    return f"**{' and '.join(names) if len(names) < 3 else ', '.join(names[:-1]) + ' and ' + names[-1]}**"

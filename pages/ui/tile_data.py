@@ -1,0 +1,106 @@
+"""What "Tile layouts" draws: scenes from the reference quantizer, and their charts, kept between runs.
+
+The arguments of a kept function are all it depends on: names, numbers and the theme, nothing of the session.
+"""
+
+from typing import Any
+
+import numpy as np
+import streamlit as st
+from numpy.typing import NDArray
+
+from fp8core.inputs import OUTLIER_EVERY, InputKind, draw
+from fp8core.linear import MATMULS, OPERANDS, LayerShape, LayerTensor, Side
+from fp8core.quantize import quantize
+from fp8core.recipes import RECIPES, Copy
+from fp8core.tiles import TileGrid
+from pages.charts.copies import copies_chart
+from pages.charts.ink import INKS
+from pages.charts.overview import OVERVIEW_ELEMENTS, overview
+from pages.charts.scene import FREE_ELEMENTS, CopyScene, DrawnOperand, Scene, drawn_copy_shape, drawn_layer
+from pages.charts.tile_picture import tile_picture
+
+KEPT = 256
+Spec = dict[str, Any]
+
+
+def theme() -> str:
+    """The reader's theme: light where the browser has not said yet."""
+    return "dark" if st.context.theme.type == "dark" else "light"
+
+
+def numbers(kind: str, tensor: LayerTensor, shape: tuple[int, int], seed: int) -> NDArray[np.float32]:
+    """float32[rows, columns]: a corner of a tensor; narrow ones still hold an outlier channel."""
+    every = min(OUTLIER_EVERY, max(shape[1] // 2, 2))
+    return draw(InputKind(kind), shape, seed * len(OPERANDS) + OPERANDS.index(tensor), outlier_every=every)
+
+
+def scene(
+    recipe_name: str,
+    matmul_name: str,
+    kind: str,
+    seed: int,
+    layer: LayerShape,
+    elements: int = FREE_ELEMENTS,
+) -> Scene:
+    """One matmul of a recipe on the corner of the layer that is drawn, its operands quantized."""
+    recipe, matmul = RECIPES[recipe_name], MATMULS[matmul_name]
+    drawn = drawn_layer(matmul, recipe.spec(matmul), layer, elements)
+    operands = {}
+    for side in Side:
+        tensor = matmul.operand(side)
+        x = numbers(kind, tensor, drawn.of(tensor), seed)
+        grid = recipe.grid(matmul, side, x.shape)
+        quantized = quantize(x, grid, recipe.spec(matmul).operand(side))
+        operands[side] = DrawnOperand(x=x, quantized=quantized, amax=grid.amax(x))
+    return Scene(
+        recipe=recipe,
+        matmul=matmul,
+        layer=layer,
+        drawn=drawn,
+        a=operands[Side.A],
+        b=operands[Side.B],
+    )
+
+
+def copy_scene(copy: Copy, kind: str, seed: int, layer: LayerShape) -> CopyScene:
+    """One quantized copy on the corner of its tensor that is drawn."""
+    shape = drawn_copy_shape(copy, layer.of(copy.tensor))
+    grid = TileGrid.over(shape, copy.tile)
+    return CopyScene(
+        copy=copy,
+        shape=layer.of(copy.tensor),
+        quantized=quantize(numbers(kind, copy.tensor, shape, seed), grid, copy.spec),
+    )
+
+
+@st.cache_data(max_entries=KEPT, show_spinner=False)
+def picture_spec(
+    recipe: str, matmul: str, kind: str, seed: int, tokens: int, in_: int, out: int, theme: str
+) -> Spec:
+    """The big picture of a matmul."""
+    layer = LayerShape(tokens, in_, out)
+    return tile_picture(scene(recipe, matmul, kind, seed, layer), INKS[theme]).to_dict()
+
+
+@st.cache_data(max_entries=KEPT, show_spinner=False)
+def overview_spec(kind: str, seed: int, tokens: int, in_: int, out: int, theme: str) -> Spec:
+    """Every recipe and matmul."""
+    layer = LayerShape(tokens, in_, out)
+    scenes = [
+        scene(recipe, matmul, kind, seed, layer, OVERVIEW_ELEMENTS)
+        for matmul in MATMULS
+        for recipe in RECIPES
+    ]
+    return overview(scenes, INKS[theme]).to_dict()
+
+
+@st.cache_data(max_entries=KEPT, show_spinner=False)
+def copies_spec(
+    recipe: str, tensor: str, kind: str, seed: int, tokens: int, in_: int, out: int, theme: str
+) -> Spec:
+    """One stored tensor and the quantized copies of it that a training step needs."""
+    layer = LayerShape(tokens, in_, out)
+    copies = RECIPES[recipe].quantized_copies(LayerTensor(tensor))
+    scenes = [copy_scene(copy, kind, seed, layer) for copy in copies]
+    return copies_chart(LayerTensor(tensor), layer, scenes, INKS[theme]).to_dict()

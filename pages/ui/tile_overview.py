@@ -1,0 +1,56 @@
+"""Section "Every recipe": small multiples of all recipes and matmuls; a click or a button opens one."""
+
+import streamlit as st
+
+from fp8core.linear import MATMULS, LayerShape
+from fp8core.recipes import RECIPES
+from pages.charts.overview import OPEN
+from pages.ui.controls import Controls
+from pages.ui.tile_controls import INPUT, SEED
+from pages.ui.tile_data import overview_spec, theme
+
+KEY = "tile_overview"
+_CLICKED = "_tile_overview_clicked"
+
+
+def show(controls: Controls, layer: LayerShape) -> None:
+    """Draw every recipe and matmul; opening one sets the recipe, the matmul and the section."""
+    st.markdown(
+        "A left, B above, D in the corner; the pink edges run along the contracted dim K. "
+        "**Notice:** where a tile is longer one way, it is long along the pink edge, whatever the tensor. "
+        "Click a picture to open it, or use the list below."
+    )
+    st.vega_lite_chart(
+        overview_spec(
+            controls.value(INPUT), controls.value(SEED), layer.tokens, layer.in_, layer.out, theme()
+        ),
+        width="stretch",
+        key=KEY,
+        on_select=lambda: _clicked(controls),
+        selection_mode=[OPEN],
+        alt=f"Small pictures of {len(MATMULS)} matmuls for {len(RECIPES)} recipes, tiles coloured by scale.",
+    )
+    links = st.container(gap=None)
+    for matmul in MATMULS.values():
+        row = links.container(horizontal=True, gap="small")
+        for recipe in RECIPES.values():
+            row.button(
+                f"{recipe.title} · {matmul.title}",
+                key=f"open_{recipe.name}_{matmul.name}",
+                type="tertiary",
+                on_click=_open,
+                args=(controls, recipe.name, matmul.name),
+            )
+
+
+def _open(controls: Controls, recipe: str, matmul: str) -> None:
+    controls.preset(recipe=recipe, matmul=matmul, show="picture")
+
+
+def _clicked(controls: Controls) -> None:
+    now = st.session_state[KEY].selection.get(OPEN) or []
+    before = st.session_state.get(_CLICKED, [])
+    st.session_state[_CLICKED] = now
+    changed = [c for c in now if c not in before] or [c for c in before if c not in now]
+    if changed:
+        _open(controls, changed[-1]["recipe"], changed[-1]["matmul"])

@@ -1,0 +1,133 @@
+"""Section "One matmul": the linked picture, and the arithmetic of the tile that is pinned."""
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from fp8core.linear import LayerShape, Side
+from pages.charts.ink import INKS
+from pages.charts.scene import OperandTile, Scene
+from pages.charts.tile_picture import PIN, PINNED, pinned_rows
+from pages.ui.controls import Controls
+from pages.ui.tile_card import (
+    element_table,
+    heading,
+    output_table,
+    scale_table,
+    where_applied,
+)
+from pages.ui.tile_controls import (
+    COLUMN,
+    IN,
+    INPUT,
+    MATMUL,
+    OUT,
+    OUTPUT_M,
+    OUTPUT_N,
+    RECIPE,
+    ROW,
+    SEED,
+    SIDE,
+    TOKENS,
+)
+from pages.ui.tile_data import Spec, picture_spec, scene, theme
+from pages.ui.tile_words import notice, second_copies
+
+KEY = "tile_picture"
+_CLICKED = "_tile_picture_clicked"
+PICTURE_WIDTH, CARD_WIDTH = 500, 300
+FIELD_WIDTH, OUTPUT_WIDTH = 92, 136
+
+
+def show(controls: Controls, layer: LayerShape) -> None:
+    """Draw the section for the recipe, matmul and numbers that the controls hold."""
+    names = controls.value(RECIPE), controls.value(MATMUL), controls.value(INPUT), controls.value(SEED)
+    drawn = scene(*names, layer)
+    st.markdown(f"**Notice:** {notice(drawn)}")
+    with st.container(horizontal=True, gap="small"):
+        picture = st.container(width=PICTURE_WIDTH)
+        card = st.container(width=CARD_WIDTH)
+    tile = _tile(controls, card.container(horizontal=True, gap="small"), drawn)
+    output = _output_element(controls, card.container(horizontal=True, gap="small"), drawn, tile)
+    with picture:
+        spec = picture_spec(*names, layer.tokens, layer.in_, layer.out, theme())
+        _picture(controls, drawn, spec, tile, output)
+    ink = INKS[theme()]
+    card.container(border=True).html(
+        heading(tile, drawn, ink) + scale_table(tile, drawn, ink) + element_table(tile, drawn, ink)
+    )
+    st.subheader(f"What the tile adds to D[{output[0]}, {output[1]}]")
+    st.markdown(f"{where_applied(drawn)} Over the {drawn.mnk[2]} k that are drawn:")
+    st.html(output_table(tile, drawn, *output, ink))
+    st.markdown(second_copies(drawn))
+
+
+def _tile(controls: Controls, place: DeltaGenerator, drawn: Scene) -> OperandTile:
+    """The pinned tile as fields: what a click sets, for the keyboard and the address."""
+    side = Side(controls.draw(SIDE, place))
+    rows, columns = drawn.grid_shape(side)
+    row, column = (
+        controls.draw(control, place.container(width=FIELD_WIDTH), high=number - 1) if number > 1 else 0
+        for control, number in ((ROW, rows), (COLUMN, columns))
+    )
+    return drawn.tile(side, row, column)
+
+
+def _output_element(
+    controls: Controls, place: DeltaGenerator, drawn: Scene, tile: OperandTile
+) -> tuple[int, int]:
+    """(m, n) of an element of D to which the tile adds; a field for each index that is free to choose."""
+    m, n, _ = drawn.mnk
+    chosen = []
+    for control, choice in (
+        (OUTPUT_M, tile.free if tile.side is Side.A else range(m)),
+        (OUTPUT_N, tile.free if tile.side is Side.B else range(n)),
+    ):
+        if len(choice) == 1:
+            chosen.append(choice.start)
+        else:
+            at = place.container(width=OUTPUT_WIDTH)
+            chosen.append(controls.draw(control, at, low=choice.start, high=choice.stop - 1))
+    return chosen[0], chosen[1]
+
+
+def _picture(
+    controls: Controls, drawn: Scene, spec: Spec, tile: OperandTile, output: tuple[int, int]
+) -> None:
+    matmul, pinned = drawn.matmul, pinned_rows(drawn, tile.side, tile.row, tile.column, output)
+    st.vega_lite_chart(
+        {**spec, "datasets": {PINNED: {name: [at[name] for at in pinned] for name in pinned[0]}}},
+        width="stretch",
+        key=KEY,
+        on_select=lambda: _clicked(controls, drawn),
+        selection_mode=[PIN],
+        alt=f"{matmul.title} of {drawn.recipe.title}: A = {matmul.symbol(Side.A)} at the left in "
+        f"{drawn.grid_shape(Side.A)} tiles, B = {matmul.symbol(Side.B)} above in {drawn.grid_shape(Side.B)} "
+        f"tiles, D = {matmul.d.value} in the corner. The tile in row {tile.row}, column {tile.column} of "
+        f"{tile.side.value} is outlined, with the elements it meets.",
+    )
+    st.caption("Point at a tile to see what it meets; click to keep it. The small square: D[m, n] below.")
+
+
+def _clicked(controls: Controls, drawn: Scene) -> None:
+    """Pin the tile that was clicked. A click adds a place to the chart's selection or takes it out again."""
+    now = st.session_state[KEY].selection.get(PIN) or []
+    before = st.session_state.get(_CLICKED, [])
+    st.session_state[_CLICKED] = now
+    changed = [c for c in now if c not in before] or [c for c in before if c not in now]
+    if changed:
+        pin(controls, drawn, changed[-1]["side"], changed[-1]["row"], changed[-1]["column"])
+
+
+def pin(controls: Controls, drawn: Scene, name: str, row: int, column: int) -> None:
+    """Pin a tile of A or B; of D, the element, and the tile of the pinned operand that it needs."""
+    if name == "D":
+        m, n = drawn.tile(Side.A, row, 0).free.start, drawn.tile(Side.B, 0, column).free.start
+        mine = {"row": row} if controls.value(SIDE) == Side.A.value else {"column": column}
+        controls.preset(m=m, n=n, **mine)
+    else:
+        controls.preset(side=name, row=row, column=column)
+
+
+def layer_of(controls: Controls) -> LayerShape:
+    """The layer's true sizes, as the controls hold them."""
+    return LayerShape(controls.value(TOKENS), controls.value(IN), controls.value(OUT))

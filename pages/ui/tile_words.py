@@ -1,0 +1,61 @@
+"""What to notice about a matmul of a recipe, derived from its tiles."""
+
+from fp8core.contraction import rescales_per_output
+from fp8core.linear import Side
+from fp8core.recipes import OperandSpec
+from fp8core.tiles import WHOLE
+from pages.charts.scene import Scene
+from pages.charts.words import count, stored_tile
+
+ONE_SCALE = (
+    "FP8 has too little range for raw numbers, so each group of elements is divided by one **scale** that "
+    "makes its largest one fit, and multiplied back by it later. A group that shares a scale is a **tile**."
+)
+
+
+def notice(scene: Scene) -> str:
+    """The sentence under the picture: scales along K, stretches of the sum, rescales."""
+    spec, k = scene.spec, scene.mnk[2]
+    cuts = rescales_per_output(k, spec.a.tile.k, spec.b.tile.k)
+    if spec.a.tile.k is WHOLE and spec.b.tile.k is WHOLE:
+        who = f"{_lines(spec.a, 'A', 'row')} and {_inside(_lines(spec.b, 'B', 'column'))}"
+        return (
+            f"{who} has one scale for all of K, so both leave the sum: D is rescaled once, at the very end."
+        )
+    total = scene.matmul.mnk(scene.layer)[2]
+    there = rescales_per_output(total, spec.a.tile.k, spec.b.tile.k)
+    scales = [-(-k // (operand.tile.k or max(k, 1))) for operand in (spec.a, spec.b)]
+    return (
+        f"{_lines(spec.a, 'A', 'row')} has {count(scales[0], 'scale')} along K and "
+        f"{_inside(_lines(spec.b, 'B', 'column'))} has {scales[1]}, so the sum is cut into "
+        f"{count(cuts, 'stretch', 'stretches')} and D is rescaled after each "
+        f"({there:,} times over the whole K = {total:,})."
+    )
+
+
+def _lines(operand: OperandSpec, name: str, line: str) -> str:
+    if operand.tile.mn is WHOLE:
+        return f"All of {name}"
+    return f"Each {line} of {name}" if operand.tile.mn == 1 else f"Each {operand.tile.mn} {line}s of {name}"
+
+
+def _inside(words: str) -> str:
+    """Words that began a sentence, inside one."""
+    return words[0].lower() + words[1:]
+
+
+def second_copies(scene: Scene) -> str:
+    """Which operands of this matmul another one reads in other tiles or formats; empty where none."""
+    sentences = []
+    for side in Side:
+        tensor = scene.matmul.operand(side)
+        for copy in scene.recipe.quantized_copies(tensor):
+            for matmul, _ in copy.readers:
+                own = scene.recipe.spec(scene.matmul).operand(side).tile.on_tensor(scene.matmul, side)
+                if (scene.matmul, side) not in copy.readers and copy.tile != own:
+                    here, there = stored_tile(tensor, *own), stored_tile(tensor, *copy.tile)
+                    sentences.append(
+                        f"{tensor.value} lies in tiles of {here} for {scene.matmul.title} and of {there} for "
+                        f"{matmul.title}, so it is quantized twice."
+                    )
+    return " ".join(sentences)
