@@ -3,8 +3,10 @@
 from typing import TYPE_CHECKING
 
 from fp8core.formats import FORMATS, Format
+from fp8core.recipes import OperandSpec
+from fp8core.tiles import WHOLE
 from kernels.device import DeviceKind, current_device, on_device_of
-from kernels.plan import GemmPlan, Kernel, ScaleAt, decode_shift
+from kernels.plan import DEQUANTIZE_BLOCK, GemmPlan, Kernel, ScaleAt, decode_shift
 from kernels.quantize import QuantizedTensor, check_place
 
 if TYPE_CHECKING:
@@ -90,17 +92,14 @@ def _launch(
     accumulate: bool,
     kind: DeviceKind,
 ) -> None:
-    from kernels import gemm_kernel
+    from kernels.gemm_kernel import gemm_kernel
+    from kernels.mx_kernel import native_mx_gemm_kernel
 
-    kernel = {
-        Kernel.FP8: gemm_kernel.fp8_gemm_kernel,
-        Kernel.DEQUANTIZED: gemm_kernel.dequantized_gemm_kernel,
-        Kernel.NATIVE_MX: gemm_kernel.native_mx_gemm_kernel,
-    }[plan.kernel]
     blocks = -(-mnk[0] // plan.block_m) * -(-mnk[1] // plan.block_n)
-    kernel[(blocks,)](
-        _descriptor(a, plan.block_m, plan),
-        _descriptor(b, plan.block_n, plan),
+    kernel = native_mx_gemm_kernel if plan.kernel is Kernel.NATIVE_MX else gemm_kernel
+    kernel[(_programs(plan, blocks, kind),)](
+        _descriptor(_multiplied(a, plan, kind), plan.block_m, plan),
+        _descriptor(_multiplied(b, plan, kind), plan.block_n, plan),
         a.scale,
         b.scale,
         out,
@@ -115,14 +114,52 @@ def _launch(
     )
 
 
-def _descriptor(operand: QuantizedTensor, block_mn: int, plan: GemmPlan) -> object:
+def _programs(plan: GemmPlan, blocks: int, kind: DeviceKind) -> int:
+    return min(blocks, plan.programs) if plan.programs and kind is DeviceKind.GPU else blocks
+
+
+def _multiplied(operand: QuantizedTensor, plan: GemmPlan, kind: DeviceKind) -> "torch.Tensor":
+    """[mn, K]: what the tensor core is given: the codes, or under a dequantizing plan the values."""
+    return dequantize(operand, kind) if plan.kernel is Kernel.DEQUANTIZED else operand.operand_codes
+
+
+def dequantize(operand: QuantizedTensor, kind: DeviceKind) -> "torch.Tensor":
+    """bf16[mn, K] (fp32 in the interpreter): the exact values of an operand with power-of-two scales."""
     import torch
+
+    from kernels.mx_kernel import dequantize_kernel
+
+    codes = operand.padded_codes.view(torch.uint8)
+    mn, k = operand.operand_codes.shape
+    dtype = torch.bfloat16 if kind is DeviceKind.GPU else torch.float32
+    values = torch.empty(codes.shape, dtype=dtype, device=codes.device)
+    constants = dequantize_constants(operand.spec, kind)
+    blocks = (-(-mn // constants["BLOCK_MN"]), -(-codes.shape[1] // constants["BLOCK_K"]))
+    dequantize_kernel[blocks](
+        codes, operand.scale, values, mn, k, codes.stride(0), operand.operand_scale.stride(1), **constants
+    )
+    return values[:, :k]
+
+
+def dequantize_constants(spec: OperandSpec, kind: DeviceKind) -> dict[str, int | bool]:
+    """The constexpr arguments of dequantize_kernel."""
+    shift, factor = decode_shift(spec.format, FORMATS["bf16"])
+    block_mn, block_k = DEQUANTIZE_BLOCK
+    return {
+        "TILE_MN": spec.tile.mn or 0,
+        "TILE_K": spec.tile.k,
+        "SHIFT": shift,
+        "FACTOR": factor,
+        "CAST": kind is DeviceKind.GPU,
+        "BLOCK_MN": block_mn,
+        "BLOCK_K": block_k,
+    }
+
+
+def _descriptor(operand: "torch.Tensor", block_mn: int, plan: GemmPlan) -> object:
     from triton.tools.tensor_descriptor import TensorDescriptor
 
-    codes = operand.operand_codes
-    if plan.kernel is Kernel.DEQUANTIZED:
-        codes = codes.view(torch.uint8)
-    return TensorDescriptor(codes, list(codes.shape), [codes.stride(0), 1], [block_mn, plan.block_k])
+    return TensorDescriptor(operand, list(operand.shape), [operand.stride(0), 1], [block_mn, plan.block_k])
 
 
 def kernel_constants(plan: GemmPlan, k: int, *, accumulate: bool, kind: DeviceKind) -> dict[str, object]:
@@ -148,12 +185,9 @@ def kernel_constants(plan: GemmPlan, k: int, *, accumulate: bool, kind: DeviceKi
         "CAST": kind is DeviceKind.GPU,
         "KNOWN_STEPS": 0 if kind is DeviceKind.GPU else -(-k // plan.block_k),
     }
-    if plan.kernel is Kernel.DEQUANTIZED:
-        for side, operand in (("A", a), ("B", b)):
-            shift, factor = decode_shift(operand.format, FORMATS["bf16"])
-            constants |= {f"{side}_SHIFT": shift, f"{side}_FACTOR": factor}
-        return constants
     return constants | {
         "SCALE_IN_LOOP": plan.scale_at is ScaleAt.K_LOOP,
-        "PROMOTED": plan.scale_at is ScaleAt.EPILOGUE and plan.promotion is not None,
+        "SCALE_AT_END": plan.scale_at is ScaleAt.EPILOGUE,
+        "PROMOTED": plan.scale_at is ScaleAt.EPILOGUE and plan.promotion is not WHOLE,
+        "PERSISTENT": plan.programs > 0 and kind is DeviceKind.GPU,
     }

@@ -22,15 +22,18 @@ MIN_CAPABILITY = (8, 9)
 _HOPPER, _BLACKWELL, _AFTER_BLACKWELL = (9, 0), (10, 0), (12, 0)
 _FUSED_ELEMENTS = 128 * 128
 _QUANTIZE_MN, _QUANTIZE_K = 64, 128
+DEQUANTIZE_BLOCK = (64, 128)
 _DOT_SCALE_TILE = 32
 _MIN_DOT_K = 32
+_BF16_BLOCK_K = 64
+_LOW = 64
 
 
 class Kernel(Enum):
     """Which body runs."""
 
     FP8 = "fp8 tensor core"
-    DEQUANTIZED = "dequantized to bf16 in the kernel, bf16 tensor core"
+    DEQUANTIZED = "dequantized to bf16, bf16 tensor core"
     NATIVE_MX = "scaled tensor core"
 
 
@@ -44,7 +47,8 @@ class ScaleAt(Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class GemmPlan:
-    """One launch decision. `promotion` is the number of products after which the sum goes to fp32 registers."""
+    """One launch decision. `promotion` is the number of products after which the sum goes to fp32 registers;
+    `programs` that of persistent programs, 0 for one a block."""
 
     spec: MatmulSpec
     kernel: Kernel
@@ -56,6 +60,7 @@ class GemmPlan:
     group_m: int
     warps: int
     stages: int
+    programs: int = 0
 
     @property
     def accumulator(self) -> Accumulator:
@@ -69,10 +74,11 @@ class GemmPlan:
     @property
     def title(self) -> str:
         """The plan in words, for a result's row."""
+        persistent = f", {self.programs} persistent programs" if self.programs else ""
         promoted = "" if self.promotion is WHOLE else f", promoted every {self.promotion}"
         return (
             f"{self.kernel.value}, {self.scale_at.value}{promoted}; block {self.block_m}×{self.block_n}×"
-            f"{self.block_k}, {self.warps} warps, {self.stages} stages"
+            f"{self.block_k}, {self.warps} warps, {self.stages} stages{persistent}"
         )
 
 
@@ -130,7 +136,7 @@ def plan_gemm(
         return reason
     if _scale_at(spec) is ScaleAt.OPERANDS:
         return _plan_mx(spec, mnk, device, accumulation)
-    return _plan_fp8(spec, mnk, accumulation)
+    return _plan_fp8(spec, mnk, device, accumulation)
 
 
 def _refusal(spec: MatmulSpec, device: Device) -> Unsupported | None:
@@ -153,7 +159,9 @@ def _scale_at(spec: MatmulSpec) -> ScaleAt:
     return ScaleAt.OPERANDS if powers_of_two else ScaleAt.K_LOOP
 
 
-def _plan_fp8(spec: MatmulSpec, mnk: tuple[int, int, int], accumulation: Accumulation) -> GemmPlan | Unsupported:
+def _plan_fp8(
+    spec: MatmulSpec, mnk: tuple[int, int, int], device: Device, accumulation: Accumulation
+) -> GemmPlan | Unsupported:
     scale_at = _scale_at(spec)
     promotion = _promotion(spec, accumulation)
     if isinstance(promotion, Unsupported):
@@ -164,24 +172,50 @@ def _plan_fp8(spec: MatmulSpec, mnk: tuple[int, int, int], accumulation: Accumul
             f"a sum that leaves the tensor core every {promotion} products needs a power of two "
             f"from {_MIN_DOT_K} to {K_PADDING}"
         )
-    if mnk[0] <= 64:
-        block_m, block_n, warps, stages = 64, 128, 4, 4
-    elif promotion is WHOLE:
-        block_m, block_n, warps, stages = 128, 256, 8, 3
+    if promotion is WHOLE:
+        blocks = _one_chain(spec, mnk, device)
+    elif mnk[0] <= _LOW:
+        blocks = _Blocks(64, 128, warps=4, stages=4)
+    elif scale_at is ScaleAt.K_LOOP and spec.b.tile.mn == 1:
+        blocks = _Blocks(128, 128, warps=8, stages=4, group_m=16)
     else:
-        block_m, block_n, warps, stages = 128, 128, 8, 4
+        blocks = _Blocks(128, 128, warps=8, stages=3, group_m=16, programs=device.sms)
+    return _plan(spec, Kernel.FP8, scale_at, promotion, block_k, blocks)
+
+
+@dataclass(frozen=True)
+class _Blocks:
+    """What was fastest on an H200 (torch 2.11, triton 3.6) for one kind of plan, none of it spilling."""
+
+    block_m: int
+    block_n: int
+    warps: int
+    stages: int
+    group_m: int = 8
+    programs: int = 0
+
+
+def _plan(
+    spec: MatmulSpec, kernel: Kernel, scale_at: ScaleAt, promotion: Extent, block_k: int, blocks: _Blocks
+) -> GemmPlan:
     return GemmPlan(
-        spec=spec,
-        kernel=Kernel.FP8,
-        scale_at=scale_at,
-        promotion=promotion,
-        block_m=block_m,
-        block_n=block_n,
-        block_k=block_k,
-        group_m=8,
-        warps=warps,
-        stages=stages,
+        spec=spec, kernel=kernel, scale_at=scale_at, promotion=promotion, block_k=block_k, **vars(blocks)
     )
+
+
+def _one_chain(spec: MatmulSpec, mnk: tuple[int, int, int], device: Device) -> _Blocks:
+    """Blocks where the sum stays in the tensor core. The large one needs enough blocks for every SM, and a
+    16-bit D: an fp32 one would not fit into shared memory beside the operands.
+    """
+    if mnk[0] <= _LOW:
+        return _Blocks(64, 128, warps=4, stages=4)
+    if spec.out.bits > FORMATS["bf16"].bits or _count(mnk, 128, 256) < device.sms:
+        return _Blocks(128, 128, warps=4, stages=4)
+    return _Blocks(128, 256, warps=8, stages=3, programs=device.sms)
+
+
+def _count(mnk: tuple[int, int, int], block_m: int, block_n: int) -> int:
+    return -(-mnk[0] // block_m) * -(-mnk[1] // block_n)
 
 
 def _promotion(spec: MatmulSpec, accumulation: Accumulation) -> Extent | Unsupported:
@@ -219,7 +253,11 @@ def _plan_mx(
         return Unsupported(
             "promotion is for the FP8 tensor core of Hopper; scales that change every "
             f"{_k_step(spec)} along K are applied to the operands here, "
-            + ("and Blackwell sums them in fp32" if native else "which are multiplied as bf16 and summed in fp32")
+            + (
+                "and Blackwell sums them in fp32"
+                if native
+                else "which are multiplied as bf16 and summed in fp32"
+            )
         )
     steps = (spec.a.tile.k, spec.b.tile.k)
     if any(step is WHOLE or step & (step - 1) or step > K_PADDING for step in steps):
@@ -227,18 +265,11 @@ def _plan_mx(
             f"power-of-two scales need tiles of 1, 2, 4 … {K_PADDING} along K on both operands, "
             f"got {steps[0]} and {steps[1]}"
         )
-    return GemmPlan(
-        spec=spec,
-        kernel=Kernel.NATIVE_MX if native else Kernel.DEQUANTIZED,
-        scale_at=ScaleAt.OPERANDS,
-        promotion=WHOLE,
-        block_m=64 if mnk[0] <= 64 else 128,
-        block_n=128,
-        block_k=128 if native else max(64, *steps),
-        group_m=8,
-        warps=4 if mnk[0] <= 64 else 8,
-        stages=3,
-    )
+    if native:
+        blocks = _Blocks(128, 128, warps=8, stages=3)
+        return _plan(spec, Kernel.NATIVE_MX, ScaleAt.OPERANDS, WHOLE, K_PADDING, blocks)
+    blocks = _one_chain(spec, mnk, device)
+    return _plan(spec, Kernel.DEQUANTIZED, ScaleAt.OPERANDS, WHOLE, _BF16_BLOCK_K, blocks)
 
 
 def _k_step(spec: MatmulSpec) -> int:
@@ -248,4 +279,3 @@ def _k_step(spec: MatmulSpec) -> int:
 def decode_shift(format_: Format, wide: Format) -> tuple[int, int]:
     """(shift, exponent): a code's magnitude bits << shift, read as `wide`, times 2**exponent is its value."""
     return wide.mantissa_bits - format_.mantissa_bits, wide.bias - format_.bias
-

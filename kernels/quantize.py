@@ -69,7 +69,9 @@ class QuantizedTensor:
         return values.T if self.k_is_rows else values
 
 
-def quantize(x: "torch.Tensor", grid: TileGrid, spec: OperandSpec, *, k_is_rows: bool = False) -> QuantizedTensor:
+def quantize(
+    x: "torch.Tensor", grid: TileGrid, spec: OperandSpec, *, k_is_rows: bool = False
+) -> QuantizedTensor:
     """Quantize x: bfloat16, float16 or float32 [rows, columns], any strides, over `grid` as `spec` says.
 
     `k_is_rows`: the matmul contracts over the rows of x, and codes are laid down the columns.
@@ -83,7 +85,9 @@ def quantize(x: "torch.Tensor", grid: TileGrid, spec: OperandSpec, *, k_is_rows:
     if reason is not None:
         raise reason
     if x.dtype not in (torch.bfloat16, torch.float16, torch.float32):
-        raise ValueError(f"quantize takes bfloat16, float16 or float32, got {str(x.dtype).removeprefix('torch.')}")
+        raise ValueError(
+            f"quantize takes bfloat16, float16 or float32, got {str(x.dtype).removeprefix('torch.')}"
+        )
     if tuple(x.shape) != grid.shape:
         raise ValueError(f"this grid lies over a tensor of shape {grid.shape}, got {tuple(x.shape)}")
     check_place(x, device.kind, "x")
@@ -141,8 +145,17 @@ def _launch(
             amax = torch.zeros((k_tiles, mn_tiles), dtype=torch.int32, device=x.device)
             amax_kernel[blocks](x, amax, *shared, mn_tiles, **cut)
         quantize_kernel[blocks](
-            x, amax, codes, scale, *shared, padded, mn_tiles, **cut, **_facts(spec),
-            AMAX_KNOWN=not plan.fused, CAST=kind is DeviceKind.GPU,
+            x,
+            amax,
+            codes,
+            scale,
+            *shared,
+            padded,
+            mn_tiles,
+            **cut,
+            **_facts(spec),
+            AMAX_KNOWN=not plan.fused,
+            CAST=kind is DeviceKind.GPU,
         )
     return codes, scale
 

@@ -31,23 +31,31 @@ def float_of(bits):
 
 
 @triton.jit
-def part_amax(bits, BLOCK_MN: tl.constexpr, BLOCK_K: tl.constexpr, PART_MN: tl.constexpr, PART_K: tl.constexpr):
-    """int32[BLOCK_MN, BLOCK_K] -> int32[BLOCK_MN / PART_MN, BLOCK_K / PART_K]: the largest |x| of each part."""
+def part_amax(
+    bits, BLOCK_MN: tl.constexpr, BLOCK_K: tl.constexpr, PART_MN: tl.constexpr, PART_K: tl.constexpr
+):
+    """int32[BLOCK_MN, BLOCK_K] -> int32[parts along mn, parts along K]: largest |x| of each."""
     parts = tl.reshape(bits & FP32_SIZE_MASK, [BLOCK_MN // PART_MN, PART_MN, BLOCK_K // PART_K, PART_K])
     return tl.max(tl.max(parts, axis=3), axis=1)
 
 
 @triton.jit
-def expand_parts(value, BLOCK_MN: tl.constexpr, BLOCK_K: tl.constexpr, PART_MN: tl.constexpr, PART_K: tl.constexpr):
+def expand_parts(
+    value, BLOCK_MN: tl.constexpr, BLOCK_K: tl.constexpr, PART_MN: tl.constexpr, PART_K: tl.constexpr
+):
     """[BLOCK_MN / PART_MN, BLOCK_K / PART_K] -> [BLOCK_MN, BLOCK_K]: each element gets its part's value."""
-    wide = tl.broadcast_to(
-        value[:, None, :, None], [BLOCK_MN // PART_MN, PART_MN, BLOCK_K // PART_K, PART_K]
-    )
+    wide = tl.broadcast_to(value[:, None, :, None], [BLOCK_MN // PART_MN, PART_MN, BLOCK_K // PART_K, PART_K])
     return tl.reshape(wide, [BLOCK_MN, BLOCK_K])
 
 
 @triton.jit
-def scale_and_reciprocal(amax_bits, MAX_BITS: tl.constexpr, MIN_SCALE_BITS: tl.constexpr, POWER_OF_TWO: tl.constexpr, ROUND_UP: tl.constexpr):
+def scale_and_reciprocal(
+    amax_bits,
+    MAX_BITS: tl.constexpr,
+    MIN_SCALE_BITS: tl.constexpr,
+    POWER_OF_TWO: tl.constexpr,
+    ROUND_UP: tl.constexpr,
+):
     """int32 amax bits -> (scale, fl32(1 / scale)) as fp32, NaN for a tile that holds NaN or inf.
 
     The rules are those of fp8core.scales; MAX_BITS are the fp32 bits of the format's largest value. Powers of
@@ -73,7 +81,7 @@ def scale_and_reciprocal(amax_bits, MAX_BITS: tl.constexpr, MIN_SCALE_BITS: tl.c
 
 @triton.jit
 def encode_by_bits(q, MAX_BITS: tl.constexpr, MANTISSA: tl.constexpr, BIAS: tl.constexpr):
-    """fp32 -> uint8 codes, nearest even, saturating: integer arithmetic only, for where casts are not to be had.
+    """fp32 -> uint8 codes, nearest even, saturating, by integer arithmetic: where casts cannot be trusted.
 
     A subnormal result is rounded by one fp32 addition that puts the format's smallest step at the last bit.
     """
@@ -107,11 +115,21 @@ def encode_by_cast(q, MAX_BITS: tl.constexpr, MANTISSA: tl.constexpr):
 
 @triton.jit
 def amax_kernel(
-    x_ptr, amax_ptr, mn, k, x_stride_mn, x_stride_k, mn_tiles,
-    TILE_MN: tl.constexpr, TILE_K: tl.constexpr, PART_MN: tl.constexpr, PART_K: tl.constexpr,
-    BLOCK_MN: tl.constexpr, BLOCK_K: tl.constexpr,
+    x_ptr,
+    amax_ptr,
+    mn,
+    k,
+    x_stride_mn,
+    x_stride_k,
+    mn_tiles,
+    TILE_MN: tl.constexpr,
+    TILE_K: tl.constexpr,
+    PART_MN: tl.constexpr,
+    PART_K: tl.constexpr,
+    BLOCK_MN: tl.constexpr,
+    BLOCK_K: tl.constexpr,
 ):
-    """Raise amax int32[k_tiles, mn_tiles] to the bits of max |x| of each tile; a TILE of 0 is the whole dim."""
+    """Raise amax int32[k_tiles, mn_tiles] to the bits of each tile's max |x|; TILE 0 is the whole dim."""
     block_mn, block_k = tl.program_id(0), tl.program_id(1)
     rows = block_mn * BLOCK_MN + tl.arange(0, BLOCK_MN)
     columns = block_k * BLOCK_K + tl.arange(0, BLOCK_K)
@@ -129,12 +147,31 @@ def amax_kernel(
 
 @triton.jit
 def quantize_kernel(
-    x_ptr, amax_ptr, codes_ptr, scale_ptr, mn, k, x_stride_mn, x_stride_k, codes_stride_mn, mn_tiles,
-    TILE_MN: tl.constexpr, TILE_K: tl.constexpr, PART_MN: tl.constexpr, PART_K: tl.constexpr,
-    BLOCK_MN: tl.constexpr, BLOCK_K: tl.constexpr,
-    MAX_BITS: tl.constexpr, MIN_SCALE_BITS: tl.constexpr, MANTISSA: tl.constexpr, BIAS: tl.constexpr,
-    NAN_CODE: tl.constexpr, POWER_OF_TWO: tl.constexpr, ROUND_UP: tl.constexpr,
-    AMAX_KNOWN: tl.constexpr, CAST: tl.constexpr,
+    x_ptr,
+    amax_ptr,
+    codes_ptr,
+    scale_ptr,
+    mn,
+    k,
+    x_stride_mn,
+    x_stride_k,
+    codes_stride_mn,
+    mn_tiles,
+    TILE_MN: tl.constexpr,
+    TILE_K: tl.constexpr,
+    PART_MN: tl.constexpr,
+    PART_K: tl.constexpr,
+    BLOCK_MN: tl.constexpr,
+    BLOCK_K: tl.constexpr,
+    MAX_BITS: tl.constexpr,
+    MIN_SCALE_BITS: tl.constexpr,
+    MANTISSA: tl.constexpr,
+    BIAS: tl.constexpr,
+    NAN_CODE: tl.constexpr,
+    POWER_OF_TWO: tl.constexpr,
+    ROUND_UP: tl.constexpr,
+    AMAX_KNOWN: tl.constexpr,
+    CAST: tl.constexpr,
 ):
     """codes uint8[mn, codes_stride_mn] (zero beyond k) and scale float32[k_tiles, mn_tiles] of x [mn, k]."""
     block_mn, block_k = tl.program_id(0), tl.program_id(1)
@@ -171,7 +208,16 @@ def quantize_kernel(
 
 
 @triton.jit
-def encode_kernel(x_ptr, codes_ptr, size, MAX_BITS: tl.constexpr, MANTISSA: tl.constexpr, BIAS: tl.constexpr, CAST: tl.constexpr, BLOCK: tl.constexpr):
+def encode_kernel(
+    x_ptr,
+    codes_ptr,
+    size,
+    MAX_BITS: tl.constexpr,
+    MANTISSA: tl.constexpr,
+    BIAS: tl.constexpr,
+    CAST: tl.constexpr,
+    BLOCK: tl.constexpr,
+):
     """codes uint8[size] of x float32[size], unscaled, by the cast or by the bits: the two must agree."""
     offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     x = tl.load(x_ptr + offsets, mask=offsets < size, other=0.0)

@@ -55,9 +55,9 @@ def time_interleaved(
         between(number / rounds)
         if number == rounds // 2:
             clock, power = _clock_and_power(turns[0])
-        for turn, taken in zip(turns, times):
+        for turn, taken in zip(turns, times, strict=True):
             taken.append(turn.time_us())
-    by_name = {turn.name: _timing(taken) for turn, taken in zip(turns, times)}
+    by_name = {turn.name: _timing(taken) for turn, taken in zip(turns, times, strict=True)}
     return Timings(by_name=by_name, clock_mhz=clock, power_w=power)
 
 

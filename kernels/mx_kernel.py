@@ -1,0 +1,147 @@
+"""Bodies for operands with power-of-two scales along K: exact values as bf16, and Blackwell's own matmul."""
+
+import triton
+import triton.language as tl
+
+from fp8core.formats import FORMATS
+from kernels.gemm_kernel import BF16_CUT, block_of, store_block
+from kernels.quantize_kernel import FP32_MANTISSA, float_bits
+
+_BF16 = FORMATS["bf16"]
+BF16_BIAS = tl.constexpr(_BF16.bias)
+BF16_MANTISSA = tl.constexpr(_BF16.mantissa_bits)
+BF16_BITS = tl.constexpr(_BF16.bits)
+FP8_SIGN = tl.constexpr(FORMATS["e4m3"].sign_bit)
+FP8_BITS = tl.constexpr(FORMATS["e4m3"].bits)
+
+
+@triton.jit
+def load_block_scales(
+    scale_ptr,
+    start_mn,
+    start_k,
+    size_mn,
+    size_k,
+    stride_k,
+    TILE_MN: tl.constexpr,
+    TILE_K: tl.constexpr,
+    BLOCK_MN: tl.constexpr,
+    BLOCK_K: tl.constexpr,
+):
+    """float32[BLOCK_MN, BLOCK_K / TILE_K], zero beyond the operand."""
+    rows = start_mn + tl.arange(0, BLOCK_MN)
+    columns = start_k + tl.arange(0, BLOCK_K // TILE_K) * TILE_K
+    inside = (rows < size_mn)[:, None] & (columns < size_k)[None, :]
+    tile_mn = rows // TILE_MN if TILE_MN else rows * 0
+    places = scale_ptr + (columns // TILE_K)[None, :] * stride_k + tile_mn[:, None]
+    return tl.load(places, mask=inside, other=0.0)
+
+
+@triton.jit
+def dequantize_block(
+    codes,
+    scale,
+    TILE_K: tl.constexpr,
+    SHIFT: tl.constexpr,
+    FACTOR: tl.constexpr,
+    BLOCK_MN: tl.constexpr,
+    BLOCK_K: tl.constexpr,
+    CAST: tl.constexpr,
+):
+    """codes uint8[BLOCK_MN, BLOCK_K] -> their values as bf16 (fp32 in the interpreter).
+
+    A code's magnitude bits, shifted to the mantissa of bf16 and read as bf16, are its value times
+    2**-FACTOR, subnormals included. Two products with powers of two follow. Both are exact while code · scale
+    is a bf16 number: for a scale 2**s with s from -124 to 119 (e4m3), -117 to 112 (e5m2). Below, values
+    under 2**-133 are rounded to a multiple of it; above, only a value of 2**128 or more becomes infinite.
+    """
+    SIZE: tl.constexpr = FP8_SIGN - 1
+    if CAST:
+        wide = codes.to(tl.int16)
+        bits = ((wide & FP8_SIGN) << (BF16_BITS - FP8_BITS)) | ((wide & SIZE) << SHIFT)
+        value = bits.to(tl.int16).to(tl.bfloat16, bitcast=True)
+        scale = scale.to(tl.bfloat16)
+        unit = tl.full([1, 1], (BF16_BIAS + FACTOR) << BF16_MANTISSA, tl.int16).to(tl.bfloat16, bitcast=True)
+    else:
+        wide = codes.to(tl.int32)
+        bits = (wide & FP8_SIGN) << (2 * BF16_BITS - FP8_BITS) | ((wide & SIZE) << (SHIFT + BF16_CUT))
+        value = bits.to(tl.float32, bitcast=True)
+        unit = tl.full([1, 1], (BF16_BIAS + FACTOR) << FP32_MANTISSA, tl.int32).to(tl.float32, bitcast=True)
+    value = tl.reshape(value * unit, [BLOCK_MN, BLOCK_K // TILE_K, TILE_K]) * scale[:, :, None]
+    return tl.reshape(value, [BLOCK_MN, BLOCK_K])
+
+
+@triton.jit
+def dequantize_kernel(
+    codes_ptr,
+    scale_ptr,
+    values_ptr,
+    mn,
+    k,
+    stride_mn,
+    mn_tiles,
+    TILE_MN: tl.constexpr,
+    TILE_K: tl.constexpr,
+    SHIFT: tl.constexpr,
+    FACTOR: tl.constexpr,
+    CAST: tl.constexpr,
+    BLOCK_MN: tl.constexpr,
+    BLOCK_K: tl.constexpr,
+):
+    """values [mn, stride_mn] of codes uint8 of the same strides: bf16, or fp32 in the interpreter."""
+    start_mn, start_k = tl.program_id(0) * BLOCK_MN, tl.program_id(1) * BLOCK_K
+    rows = start_mn + tl.arange(0, BLOCK_MN)
+    columns = start_k + tl.arange(0, BLOCK_K)
+    inside = (rows < mn)[:, None] & (columns < stride_mn)[None, :]
+    places = rows.to(tl.int64)[:, None] * stride_mn + columns[None, :]
+    codes = tl.load(codes_ptr + places, mask=inside, other=0)  # [BLOCK_MN, BLOCK_K]
+    scale = load_block_scales(
+        scale_ptr, start_mn, start_k, mn, k, mn_tiles, TILE_MN, TILE_K, BLOCK_MN, BLOCK_K
+    )
+    values = dequantize_block(codes, scale, TILE_K, SHIFT, FACTOR, BLOCK_MN, BLOCK_K, CAST)
+    tl.store(values_ptr + places, values, mask=inside)
+
+
+@triton.jit
+def native_mx_gemm_kernel(
+    a_desc,
+    b_desc,
+    a_scale_ptr,
+    b_scale_ptr,
+    out_ptr,
+    m,
+    n,
+    k,
+    a_mn_tiles,
+    b_mn_tiles,
+    out_stride_m,
+    out_stride_n,
+    TILE_K: tl.constexpr,
+    A_FORMAT: tl.constexpr,
+    B_FORMAT: tl.constexpr,
+    ACCUMULATE: tl.constexpr,
+    BLOCK_M: tl.constexpr,
+    BLOCK_N: tl.constexpr,
+    BLOCK_K: tl.constexpr,
+    GROUP_M: tl.constexpr,
+):
+    """MXFP8 by Blackwell's scaled tensor core, which takes E8M0 codes: the exponent fields of the scales."""
+    block_m, block_n = block_of(tl.program_id(0), m, n, BLOCK_M, BLOCK_N, GROUP_M)
+    start_m, start_n = block_m * BLOCK_M, block_n * BLOCK_N
+    acc = tl.zeros([BLOCK_M, BLOCK_N], tl.float32)
+    for step in tl.range(0, tl.cdiv(k, BLOCK_K)):
+        start_k = step * BLOCK_K
+        a = a_desc.load([start_m, start_k])  # [BLOCK_M, BLOCK_K]
+        b = b_desc.load([start_n, start_k])  # [BLOCK_N, BLOCK_K]
+        a_scale = load_block_scales(
+            a_scale_ptr, start_m, start_k, m, k, a_mn_tiles, 1, TILE_K, BLOCK_M, BLOCK_K
+        )
+        b_scale = load_block_scales(
+            b_scale_ptr, start_n, start_k, n, k, b_mn_tiles, 1, TILE_K, BLOCK_N, BLOCK_K
+        )
+        a_e8m0 = (float_bits(a_scale) >> FP32_MANTISSA).to(tl.uint8)
+        b_e8m0 = (float_bits(b_scale) >> FP32_MANTISSA).to(tl.uint8)
+        acc = tl.dot_scaled(a, a_e8m0, A_FORMAT, b.T, b_e8m0, B_FORMAT, acc)
+    store_block(
+        out_ptr, acc, block_m, block_n, m, n, out_stride_m, out_stride_n, BLOCK_M, BLOCK_N, ACCUMULATE, True
+    )
