@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import altair as alt
 
@@ -10,7 +11,19 @@ from fp8core.tiles import WHOLE
 from pages.charts.frame import Row
 from pages.charts.ink import SCALE_COLORS, Ink
 from pages.charts.scene import CopyScene
-from pages.charts.tile_marks import position, rule_layer, stored_slice, text_layers
+from pages.charts.tile_marks import (
+    LINES,
+    TILES,
+    WORDS,
+    Spec,
+    filled,
+    line_layer,
+    picture,
+    position,
+    stored_slice,
+    word,
+    word_layer,
+)
 from pages.charts.tile_marks import scale_domain as domain_of
 from pages.charts.words import log2, short, stored_tile
 
@@ -30,9 +43,7 @@ class _Box:
     repeated: bool
 
 
-def copies_chart(
-    tensor: LayerTensor, layer: LayerShape, scenes: Sequence[CopyScene], ink: Ink
-) -> alt.LayerChart:
+def copies_chart(tensor: LayerTensor, layer: LayerShape, scenes: Sequence[CopyScene], ink: Ink) -> Spec:
     """The tensor as stored, then each copy: tiles where they lie, an arrow along which memory runs."""
     boxes = [_Box(None, 0, False, False)]
     for number, scene in enumerate(scenes, 1):
@@ -45,17 +56,12 @@ def copies_chart(
         rows += _tiles(tensor, box, left)
         words += _words(tensor, layer, box, left, ink)
         lines += _arrow(box, left, ink)
-    return (
-        alt.layer(
-            _rects(rows, width, height, ink),
-            rule_layer(lines),
-            *text_layers(words),
-            width=width,
-            height=height,
-        )
-        .configure_view(stroke=None)
-        .configure_axis(grid=False)
-    )
+    return filled(_boxes(width, height, ink), {TILES: rows, LINES: lines, WORDS: words})
+
+
+@lru_cache
+def _boxes(width: float, height: float, ink: Ink) -> alt.LayerChart:
+    return picture(width, height, _rects(width, height, ink), line_layer(), word_layer())
 
 
 def _tiles(tensor: LayerTensor, box: _Box, left: float) -> list[Row]:
@@ -91,11 +97,11 @@ def _tiles(tensor: LayerTensor, box: _Box, left: float) -> list[Row]:
     return rows
 
 
-def _rects(rows: list[Row], width: float, height: float, ink: Ink) -> alt.Chart:
+def _rects(width: float, height: float, ink: Ink) -> alt.Chart:
     stored = "datum.kind == 'stored'"
     color = alt.Color("log2:Q", legend=None, scale=alt.Scale(scheme=SCALE_COLORS, domain=[0, 1], clamp=True))
     return (
-        alt.Chart(alt.Data(values=rows), name="tiles")
+        alt.Chart(alt.NamedData(TILES), name=TILES)
         .mark_rect(strokeWidth=1)
         .encode(
             **position(width, height),
@@ -145,14 +151,10 @@ def _words(tensor: LayerTensor, layer: LayerShape, box: _Box, left: float, ink: 
         ]
         last = "only because of layout" if box.repeated else direction(copy.tile)
         notes = (which, last, "read by " + ", ".join(readers))
-    base = TOP + BOX_TALL
-    first = {"x": left, "y": 12, "text": title, "color": ink.bad if box.repeated else ink.text}
+    color = ink.bad if box.repeated else ink.text
     return [
-        {**first, "weight": "bold", "size": 12.5},
-        *(
-            {"x": left, "y": base + 14 + 16 * i, "text": note, "color": ink.soft}
-            for i, note in enumerate(notes)
-        ),
+        word(left, 12, title, color, fontWeight="bold", fontSize=12.5),
+        *(word(left, TOP + BOX_TALL + 14 + 16 * i, note, ink.soft) for i, note in enumerate(notes)),
     ]
 
 

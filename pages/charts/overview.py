@@ -1,6 +1,7 @@
 """Every recipe and matmul in small multiples: the parts of the big picture, drawn small and in one frame."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import altair as alt
 
@@ -9,11 +10,18 @@ from pages.charts.frame import Frame, Row, frame
 from pages.charts.ink import SCALE_COLORS, Ink
 from pages.charts.scene import Scene
 from pages.charts.tile_marks import (
+    LINES,
+    TILES,
+    WORDS,
+    Spec,
+    filled,
+    line_layer,
     operand_rows,
+    picture,
     position,
-    rule_layer,
     scale_domain,
-    text_layers,
+    word,
+    word_layer,
 )
 
 OVERVIEW_ELEMENTS = 8
@@ -23,7 +31,7 @@ TOP, LEFT = 38, 0
 OPEN = "open"
 
 
-def overview(scenes: Sequence[Scene], ink: Ink) -> alt.LayerChart:
+def overview(scenes: Sequence[Scene], ink: Ink) -> Spec:
     """Small multiples: a column for each recipe, a row for each matmul; `open` holds the cell clicked."""
     recipes = list(dict.fromkeys(scene.recipe.name for scene in scenes))
     matmuls = list(dict.fromkeys(scene.matmul.name for scene in scenes))
@@ -39,17 +47,12 @@ def overview(scenes: Sequence[Scene], ink: Ink) -> alt.LayerChart:
             words += _column_title(scene, place, ink)
         if column == 0:
             words += _row_title(scene, place, ink)
-    return (
-        alt.layer(
-            _cells(rows, width, height, ink),
-            rule_layer(lines),
-            *text_layers(words),
-            width=width,
-            height=height,
-        )
-        .configure_view(stroke=None)
-        .configure_axis(grid=False)
-    )
+    return filled(_small_multiples(width, height, ink), {TILES: rows, LINES: lines, WORDS: words})
+
+
+@lru_cache
+def _small_multiples(width: float, height: float, ink: Ink) -> alt.LayerChart:
+    return picture(width, height, _cells(width, height, ink), line_layer(), word_layer())
 
 
 def _cell(scene: Scene, left: float, top: float) -> Frame:
@@ -71,11 +74,11 @@ def _cell_rows(scene: Scene, place: Frame) -> list[Row]:
     return [{**{key: row[key] for key in kept}, **cell} for row in [*tiles, whole]]
 
 
-def _cells(rows: list[Row], width: float, height: float, ink: Ink) -> alt.Chart:
+def _cells(width: float, height: float, ink: Ink) -> alt.Chart:
     is_d = "datum.side == 'D'"
     color = alt.Color("log2:Q", legend=None, scale=alt.Scale(scheme=SCALE_COLORS, domain=[0, 1], clamp=True))
     return (
-        alt.Chart(alt.Data(values=rows), name="tiles")
+        alt.Chart(alt.NamedData(TILES), name=TILES)
         .mark_rect(strokeWidth=0.75, cursor="pointer", invalid=None)
         .encode(
             **position(width, height),
@@ -100,25 +103,26 @@ def _k_edges(place: Frame, ink: Ink) -> list[Row]:
 
 
 def _column_title(scene: Scene, place: Frame, ink: Ink) -> list[Row]:
+    middle = (place.a.left + place.d.right) / 2
+    style = {"fontWeight": "bold", "fontSize": 12, "align": "center"}
     lines = scene.recipe.title.split(", ")
-    style = {"x": (place.a.left + place.d.right) / 2, "color": ink.text, "weight": "bold", "align": "center"}
-    return [{**style, "y": 12 + 15 * i, "text": line, "size": 12} for i, line in enumerate(lines)]
+    return [word(middle, 12 + 15 * number, line, ink.text, **style) for number, line in enumerate(lines)]
 
 
 def _row_title(scene: Scene, place: Frame, ink: Ink) -> list[Row]:
     a, b, d = scene.matmul.symbol(Side.A), scene.matmul.symbol(Side.B), scene.matmul.d.value
-    row = {"x": place.a.left, "y": place.b.top - 15}
+    x, y = place.a.left, place.b.top - 15
     return [
-        {**row, "text": scene.matmul.title, "color": ink.text, "weight": "bold", "size": 12},
-        {**row, "dx": 44, "text": f"{d} = {a} · {b}", "color": ink.soft},
+        word(x, y, scene.matmul.title, ink.text, fontWeight="bold", fontSize=12),
+        word(x, y, f"{d} = {a} · {b}", ink.soft, dx=44),
     ]
 
 
 def _cell_words(scene: Scene, place: Frame, ink: Ink) -> list[Row]:
     a, b, d = scene.matmul.symbol(Side.A), scene.matmul.symbol(Side.B), scene.matmul.d.value
-    soft = {"color": ink.soft, "align": "center"}
+    below = place.a.bottom + 9
     return [
-        {**soft, "x": (place.a.left + place.a.right) / 2, "y": place.a.bottom + 9, "text": a},
-        {**soft, "x": (place.d.left + place.d.right) / 2, "y": place.d.bottom + 9, "text": d},
-        {**soft, "x": place.b.left - 8, "y": place.b.top + 12, "text": b, "align": "right"},
+        word((place.a.left + place.a.right) / 2, below, a, ink.soft, align="center"),
+        word((place.d.left + place.d.right) / 2, below, d, ink.soft, align="center"),
+        word(place.b.left - 8, place.b.top + 12, b, ink.soft, align="right"),
     ]

@@ -2,14 +2,26 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import altair as alt
 
 from fp8core.contraction import SummedStretch, stretches, summed_stretches
 from pages.charts.equation import Choice
 from pages.charts.frame import Row
-from pages.charts.ink import SCALE_COLORS, Ink
-from pages.charts.tile_marks import position, scale_domain, text_layers
+from pages.charts.ink import Ink
+from pages.charts.tile_marks import (
+    TILES,
+    WORDS,
+    Spec,
+    filled,
+    picture,
+    position,
+    scale_color,
+    scale_domain,
+    word,
+    word_layer,
+)
 from pages.charts.words import log2, short, span
 
 WIDTH, HEIGHT = 760, 200
@@ -18,6 +30,8 @@ TRACKS = {"A": 34, "B": 72, "sum": 124}
 TALL = 28
 ROOM_FOR_WORDS = 4
 LEAVES, VARIES = "leaves", "varies"
+SUMMED = "summed"
+LEGEND = "✓ both scales are constant on the stretch · ✗ a scale changes inside it"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,19 +55,17 @@ class RuleScene:
         return all(part.scale_leaves_sum for part in self.summed)
 
 
-def rule_chart(scene: RuleScene, ink: Ink) -> alt.LayerChart:
+def rule_chart(scene: RuleScene, ink: Ink) -> Spec:
     """K from left to right: A's tiles, B's tiles, and below them the stretches that the tensor core sums."""
-    return (
-        alt.layer(
-            _tiles(scene, ink),
-            _summed(scene, ink),
-            *text_layers(_words(scene, ink)),
-            width=WIDTH,
-            height=HEIGHT,
-        )
-        .configure_view(stroke=None)
-        .configure_axis(grid=False)
+    return filled(
+        _tracks(scale_domain(tile_rows(scene)), ink),
+        {TILES: tile_rows(scene), SUMMED: summed_rows(scene), WORDS: _words(scene, ink)},
     )
+
+
+@lru_cache
+def _tracks(domain: tuple[int, int], ink: Ink) -> alt.LayerChart:
+    return picture(WIDTH, HEIGHT, _tiles(domain, ink), _summed(ink), word_layer())
 
 
 def _box(scene: RuleScene, k: range, track: str) -> Row:
@@ -95,28 +107,22 @@ def summed_rows(scene: RuleScene) -> list[Row]:
     return rows
 
 
-def _tiles(scene: RuleScene, ink: Ink) -> alt.Chart:
-    rows = tile_rows(scene)
-    color = alt.Color(
-        "log2:Q",
-        legend=None,
-        scale=alt.Scale(scheme=SCALE_COLORS, domain=list(scale_domain(rows)), clamp=True),
-    )
+def _tiles(domain: tuple[int, int], ink: Ink) -> alt.Chart:
     return (
-        alt.Chart(alt.Data(values=rows), name="tiles")
-        .mark_rect(stroke=ink.page, strokeWidth=1 if len(rows) < 300 else 0.3, invalid=None)
+        alt.Chart(alt.NamedData(TILES), name=TILES)
+        .mark_rect(stroke=ink.page, strokeWidth=0.75, invalid=None)
         .encode(
             **position(WIDTH, HEIGHT),
-            color=color,
+            color=scale_color(domain, None),
             tooltip=[alt.Tooltip("what:N", title="tile"), alt.Tooltip("scale:N", title="scale")],
         )
     )
 
 
-def _summed(scene: RuleScene, ink: Ink) -> alt.Chart:
+def _summed(ink: Ink) -> alt.Chart:
     paint = alt.Scale(domain=[LEAVES, VARIES], range=[ink.good, ink.bad])
     return (
-        alt.Chart(alt.Data(values=summed_rows(scene)), name="summed")
+        alt.Chart(alt.NamedData(SUMMED), name=SUMMED)
         .mark_rect(fillOpacity=0.12, strokeWidth=2)
         .encode(
             **position(WIDTH, HEIGHT),
@@ -128,16 +134,18 @@ def _summed(scene: RuleScene, ink: Ink) -> alt.Chart:
 
 
 def _words(scene: RuleScene, ink: Ink) -> list[Row]:
-    words: list[Row] = [
-        {"x": LEFT, "y": 14, "text": "k = 0", "color": ink.k, "weight": "bold"},
-        {"x": WIDTH, "y": 14, "text": str(scene.k - 1), "color": ink.k, "weight": "bold", "align": "right"},
+    """The ends of K, the names of the tracks, and a verdict on each summed stretch."""
+    at_sum = TRACKS["sum"] + TALL / 2
+    words = [
+        word(LEFT, 14, "k = 0", ink.k, fontWeight="bold"),
+        word(WIDTH, 14, str(scene.k - 1), ink.k, fontWeight="bold", align="right"),
+        word(4, TRACKS["A"] + TALL / 2, "scales of A", ink.text),
+        word(4, TRACKS["B"] + TALL / 2, "scales of B", ink.text),
+        word(4, at_sum, "summed", ink.text),
+        word(LEFT, TRACKS["sum"] + TALL + 22, LEGEND, ink.soft),
     ]
-    for track, text in (("A", "scales of A"), ("B", "scales of B"), ("sum", "summed")):
-        words.append({"x": 4, "y": TRACKS[track] + TALL / 2, "text": text, "color": ink.text})
     for row in summed_rows(scene):
+        middle = (float(row["x0"]) + float(row["x1"])) / 2
         color = ink.good if row["verdict"] == LEAVES else ink.bad
-        middle = {"x": (float(row["x0"]) + float(row["x1"])) / 2, "y": TRACKS["sum"] + TALL / 2}
-        words.append({**middle, "text": row["text"], "color": color, "align": "center", "weight": "bold"})
-    note = "✓ both scales are constant on the stretch · ✗ a scale changes inside it"
-    words.append({"x": LEFT, "y": TRACKS["sum"] + TALL + 22, "text": note, "color": ink.soft})
+        words.append(word(middle, at_sum, str(row["text"]), color, align="center", fontWeight="bold"))
     return words

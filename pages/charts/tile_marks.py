@@ -1,7 +1,8 @@
 """The marks that every picture of tiles is made of: rectangles coloured by scale, outlines, words."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import altair as alt
 
@@ -12,8 +13,12 @@ from pages.charts.ink import SCALE_COLORS, Ink
 from pages.charts.scene import OperandTile, Scene
 from pages.charts.words import log2, power_of_two, short, span
 
+SANS = "'Source Sans', 'Source Sans Pro', sans-serif"
 MONOSPACE = "'Source Code Pro', 'DejaVu Sans Mono', monospace"
 NOT_HERE = -1
+TILES, WORDS, LINES = "tiles", "words", "lines"
+WORD_STYLE: Row = {"dx": 0, "fontSize": 11, "fontWeight": "normal", "align": "left", "angle": 0, "font": SANS}
+Spec = dict[str, Any]
 
 
 def operand_rows(scene: Scene, frame: Frame, side: Side) -> list[Row]:
@@ -121,35 +126,51 @@ def position(width: float, height: float) -> dict[str, object]:
     }
 
 
-def text_layers(words: Sequence[Row]) -> list[alt.Chart]:
-    """Words at (x, y): a row has text and color, and may have dx, size, weight, align, angle, font."""
-    styles: dict[tuple[object, ...], list[Row]] = {}
-    names = ("dx", "size", "weight", "align", "angle", "font")
-    for row in words:
-        styles.setdefault(tuple(row.get(name) for name in names), []).append(row)
-    layers = []
-    for style, rows in styles.items():
-        dx, size, weight, align, angle, font = style
-        mark: dict[str, object] = {"dx": dx or 0, "fontSize": size or 11, "align": align or "left"}
-        mark |= {"baseline": "middle", "fontWeight": weight or "normal", "angle": angle or 0, "aria": False}
-        if font:
-            mark["font"] = font
-        data = [{"x": row["x"], "y": row["y"], "text": row["text"], "color": row["color"]} for row in rows]
-        layers.append(
-            alt.Chart(alt.Data(values=data))
-            .mark_text(**mark)
-            .encode(x="x:Q", y="y:Q", text="text:N", color=alt.Color("color:N", scale=None, legend=None))
-        )
-    return layers
+def word(x: float, y: float, text: str, color: str, **style: object) -> Row:
+    """Words at (x, y); a style is one of those in `WORD_STYLE`."""
+    return {"x": x, "y": y, "text": text, "color": color, **WORD_STYLE, **style}
 
 
-def rule_layer(lines: Sequence[Row]) -> alt.Chart:
-    """Straight lines from (x0, y0) to (x1, y1) in their own colour."""
+def word_layer() -> alt.Chart:
+    """Words, each in the style that its row gives: one mark however many styles there are."""
+    style = {name: alt.ExprRef(f"datum.{name}") for name in WORD_STYLE}
     return (
-        alt.Chart(alt.Data(values=list(lines)))
-        .mark_rule(strokeWidth=2, aria=False)
-        .encode(x="x0:Q", x2="x1:Q", y="y0:Q", y2="y1:Q", color=alt.Color("color:N", scale=None, legend=None))
+        alt.Chart(alt.NamedData(WORDS))
+        .mark_text(baseline="middle", aria=False, **style)
+        .encode(x="x:Q", y="y:Q", text="text:N", color=alt.Color("color:N", scale=None, legend=None))
     )
+
+
+def line_layer() -> alt.Chart:
+    """Straight lines from (x0, y0) to (x1, y1) in their own colour."""
+    color = alt.Color("color:N", scale=None, legend=None)
+    return (
+        alt.Chart(alt.NamedData(LINES))
+        .mark_rule(strokeWidth=2, aria=False)
+        .encode(x="x0:Q", x2="x1:Q", y="y0:Q", y2="y1:Q", color=color)
+    )
+
+
+def picture(width: float, height: float, *layers: alt.Chart, **options: object) -> alt.LayerChart:
+    """Layers in one frame without axes."""
+    return (
+        alt.layer(*layers, width=width, height=height, **options)
+        .resolve_scale(color="independent")
+        .configure_view(stroke=None)
+    )
+
+
+def filled(chart: alt.LayerChart, rows: Mapping[str, Sequence[Row]]) -> Spec:
+    """The chart as a Vega-Lite spec, with the rows of its named data inside.
+
+    The chart itself holds no rows, so that it can be built once for all pictures of a kind.
+    """
+    spec = chart.to_dict()
+    for layer in spec["layer"]:
+        name = layer.get("data", {}).get("name")
+        if name in rows:
+            layer["data"] = {"values": list(rows[name])}
+    return spec
 
 
 def bracket(x0: float, y0: float, x1: float, y1: float, color: str, cap: float = 4) -> list[Row]:

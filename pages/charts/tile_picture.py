@@ -1,6 +1,7 @@
 """The big picture: A left, B above, D in the corner, tiles coloured by scale, linked along m, n, k."""
 
 from dataclasses import replace
+from functools import lru_cache
 
 import altair as alt
 
@@ -11,23 +12,30 @@ from pages.charts.frame import Frame, Row, frame
 from pages.charts.ink import Ink
 from pages.charts.scene import Scene
 from pages.charts.tile_marks import (
+    LINES,
     MONOSPACE,
+    TILES,
+    WORDS,
+    Spec,
     axis_words,
     bracket,
+    filled,
+    line_layer,
     operand_rows,
+    picture,
     position,
     result_rows,
-    rule_layer,
     scale_color,
     scale_domain,
     scale_legend,
-    text_layers,
+    word,
+    word_layer,
 )
-from pages.charts.words import count, tile
+from pages.charts.words import tile
 
 WIDTH, HEIGHT = 560, 530
 PIN, HOVER, PINNED = "pin", "hover", "pinned"
-OUTPUT = "output"
+OUTPUT, SMALLEST = "output", 6
 LINKED = ["m0", "m1", "n0", "n1", "k0", "k1"]
 CHARACTER = 7.2
 
@@ -57,7 +65,7 @@ def pinned_rows(scene: Scene, side: Side, row: int, column: int, output: tuple[i
         for end in (0, 1)
     }
     m, n = output
-    element = place.d.box(range(m, m + 1), range(n, n + 1))
+    element = _at_least(SMALLEST, place.d.box(range(m, m + 1), range(n, n + 1)))
     shown = (*place.panels, replace(place.d, name=OUTPUT))
     return [
         {
@@ -77,37 +85,40 @@ def pinned_rows(scene: Scene, side: Side, row: int, column: int, output: tuple[i
     ]
 
 
-def tile_picture(scene: Scene, ink: Ink) -> alt.LayerChart:
-    """The picture. Its own data, given when it is drawn, are `pinned_rows`; `pin` holds what was clicked."""
+def _at_least(size: float, box: Row) -> Row:
+    """The box, widened about its middle where it would be too small to see."""
+    for low, high in (("x0", "x1"), ("y0", "y1")):
+        missing = max(size - (float(box[high]) - float(box[low])), 0) / 2
+        box = {**box, low: float(box[low]) - missing, high: float(box[high]) + missing}
+    return box
+
+
+def tile_picture(scene: Scene, ink: Ink) -> Spec:
+    """The picture. The data set `pinned` is left open for `pinned_rows`; `pin` holds what was clicked."""
     rows = picture_rows(scene)
-    return (
-        alt.layer(
-            _tiles(rows, ink),
-            *_highlight(ink),
-            rule_layer(_brackets(scene, ink)),
-            *text_layers([*_axis_labels(scene, ink), *_operand_labels(scene, ink), *_equation(scene, ink)]),
-            data=alt.NamedData(name=PINNED),
-            width=WIDTH,
-            height=HEIGHT,
-        )
-        .resolve_scale(color="independent")
-        .configure_view(stroke=None)
-        .configure_axis(grid=False)
+    words = [*_axis_labels(scene, ink), *_operand_labels(scene, ink), *_equation(scene, ink)]
+    return filled(
+        _picture(scale_domain(rows), ink), {TILES: rows, LINES: _brackets(scene, ink), WORDS: words}
     )
 
 
-def _tiles(rows: list[Row], ink: Ink) -> alt.Chart:
-    domain = scale_domain(rows)
+@lru_cache
+def _picture(domain: tuple[int, int], ink: Ink) -> alt.LayerChart:
+    layers = (_tiles(domain, ink), *_highlight(ink), line_layer(), word_layer())
+    return picture(WIDTH, HEIGHT, *layers, data=alt.NamedData(PINNED))
+
+
+def _tiles(domain: tuple[int, int], ink: Ink) -> alt.Chart:
     color = scale_color(domain, scale_legend(domain, ink, legendX=4, legendY=166))
-    tooltip = [alt.Tooltip("what:N", title="elements"), alt.Tooltip("detail:N", title="scale")]
+    is_d = "datum.side == 'D'"
     return (
-        alt.Chart(alt.Data(values=rows), name="tiles")
+        alt.Chart(alt.NamedData(TILES), name=TILES)
         .mark_rect(strokeWidth=1, cursor="pointer", invalid=None)
         .encode(
             **position(WIDTH, HEIGHT),
-            color=alt.when("datum.side == 'D'").then(alt.value(ink.panel)).otherwise(color),
-            stroke=alt.when("datum.side == 'D'").then(alt.value(ink.line)).otherwise(alt.value(ink.page)),
-            tooltip=tooltip,
+            color=alt.when(is_d).then(alt.value(ink.panel)).otherwise(color),
+            stroke=alt.when(is_d).then(alt.value(ink.line)).otherwise(alt.value(ink.page)),
+            tooltip=[alt.Tooltip("what:N", title="elements"), alt.Tooltip("detail:N", title="scale")],
         )
         .add_params(
             alt.selection_point(
@@ -195,13 +206,11 @@ def _axis_labels(scene: Scene, ink: Ink) -> list[Row]:
         ("m", p.a.left - 34, (p.a.top + p.a.bottom) / 2, 270),
         ("k", p.b.left - 34, (p.b.top + p.b.bottom) / 2, 270),
     ):
-        name, note = axis_words(scene.matmul, dim, drawn[dim], sizes[dim])
-        step = (0, 14) if angle == 0 else (14, 0)
-        place = {"align": "center", "angle": angle}
-        labels.append(
-            {"x": x, "y": y, "text": name, "color": ink.of(dim), "weight": "bold", "size": 12, **place}
-        )
-        labels.append({"x": x + step[0], "y": y + step[1], "text": note, "color": ink.soft, **place})
+        name, remark = axis_words(scene.matmul, dim, drawn[dim], sizes[dim])
+        across, down = (0, 14) if angle == 0 else (14, 0)
+        turn = {"align": "center", "angle": angle}
+        labels.append(word(x, y, name, ink.of(dim), fontWeight="bold", fontSize=12, **turn))
+        labels.append(word(x + across, y + down, remark, ink.soft, **turn))
     return labels
 
 
@@ -209,38 +218,35 @@ def _operand_labels(scene: Scene, ink: Ink) -> list[Row]:
     p, spec = picture_frame(scene), scene.spec
     a_tile = tile(spec.a.tile.mn, spec.a.tile.k, ("M", "K"))
     b_tile = tile(spec.b.tile.k, spec.b.tile.mn, ("K", "N"))
-    a = f"A = {scene.matmul.symbol(Side.A)} · {spec.a.format.name} · tiles {a_tile}"
-    b = f"B = {scene.matmul.symbol(Side.B)} · {spec.b.format.name} · tiles {b_tile}"
-    d = f"D = {scene.matmul.d.value} · {spec.out.name}"
-    place = {"align": "center", "color": ink.text, "size": 11.5}
+    labels = {
+        p.a: f"A = {scene.matmul.symbol(Side.A)} · {spec.a.format.name} · tiles {a_tile}",
+        p.b: f"B = {scene.matmul.symbol(Side.B)} · {spec.b.format.name} · tiles {b_tile}",
+        p.d: f"D = {scene.matmul.d.value} · {spec.out.name}",
+    }
     return [
-        {"x": (p.a.left + p.a.right) / 2, "y": p.a.bottom + 16, "text": a, **place},
-        {"x": (p.b.left + p.b.right) / 2, "y": p.b.bottom + 16, "text": b, **place},
-        {"x": (p.d.left + p.d.right) / 2, "y": p.d.bottom + 16, "text": d, **place},
+        word((at.left + at.right) / 2, at.bottom + 16, text, ink.text, align="center", fontSize=11.5)
+        for at, text in labels.items()
     ]
 
 
 def _equation(scene: Scene, ink: Ink) -> list[Row]:
     """The equation in the empty corner, each letter in the colour of its dim, and what its two sums mean."""
     words = [
-        {
-            "x": 4,
-            "y": 52 + 24 * line,
-            "text": text,
-            "color": ink.of(dim),
-            "dx": round(CHARACTER * (column + (2 if line else 0)), 1),
-            "size": 12,
-            "weight": "bold" if dim else "normal",
-            "font": MONOSPACE,
-        }
+        word(
+            4,
+            52 + 24 * line,
+            text,
+            ink.of(dim),
+            dx=round(CHARACTER * (column + (2 if line else 0)), 1),
+            fontSize=12,
+            fontWeight="bold" if dim else "normal",
+            font=MONOSPACE,
+        )
         for line, pieces in enumerate(equation_lines(scene.spec))
         for column, text, dim in pieces_at(pieces)
         if text.strip()
     ]
     extents = [e for e in (scene.spec.a.tile.k, scene.spec.b.tile.k) if e is not WHOLE]
-    stretch = f"after every {count(min(extents), 'k')}" if extents else "once, after the sum"
-    notes = ("Σ over k: the tensor core adds codes.", f"sA·sB: the scales, {stretch.replace(' ks', ' k')}.")
-    words += [
-        {"x": 4, "y": 130 + 16 * line, "text": note, "color": ink.soft} for line, note in enumerate(notes)
-    ]
-    return words
+    when = f"after every {min(extents)} k" if extents else "once, after the sum"
+    remarks = ("Σ over k: the tensor core adds codes.", f"sA·sB: the scales, {when}.")
+    return words + [word(4, 130 + 16 * line, text, ink.soft) for line, text in enumerate(remarks)]

@@ -49,7 +49,8 @@ def _extents(*sizes: Extent) -> dict[str, str]:
     return {ALL if size is WHOLE else str(size): ALL if size is WHOLE else str(size) for size in sizes}
 
 
-EXTENTS = _extents(1, 2, 4, 8, 16, 32, 64, 128, WHOLE)
+LARGEST_EXTENT = 1 << 7
+EXTENTS = _extents(*(1 << power for power in range(8)), WHOLE)
 A_MN = Choice(key="a_m", label="A: along m", options=EXTENTS, default="1", style=ChoiceStyle.SELECT)
 A_K = Choice(key="a_k", label="A: along k", options=EXTENTS, default="128", style=ChoiceStyle.SELECT)
 B_MN = Choice(key="b_n", label="B: along n", options=EXTENTS, default="128", style=ChoiceStyle.SELECT)
@@ -57,7 +58,10 @@ B_K = Choice(key="b_k", label="B: along k", options=EXTENTS, default="128", styl
 SUMMED = Choice(
     key="summed",
     label="Tensor core sums",
-    options={size: f"{size} k" if size != ALL else "all k" for size in _extents(32, 64, 128, WHOLE)},
+    options={
+        size: f"{size} k" if size != ALL else "all k"
+        for size in _extents(*(1 << power for power in (5, 6, 7)), WHOLE)
+    },
     default="128",
     style=ChoiceStyle.SELECT,
     help="How many products along k are added before a scale can be applied.",

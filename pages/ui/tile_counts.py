@@ -40,7 +40,8 @@ def copies_table(recipe: Recipe, layer: LayerShape) -> str:
             twice = " (2 layouts)" if len(copy.k_major) > 1 else ""
             lines.append(
                 f"| {tensor.value} | {readers} | {copy.spec.format.name} | "
-                f"{stored_tile(tensor, *copy.tile)} | {cost.scales:,} | {size(cost.code_bytes)}{twice} | {size(cost.scale_bytes)} | "
+                f"{stored_tile(tensor, *copy.tile)} | {cost.scales:,} | "
+                f"{size(cost.code_bytes)}{twice} | {size(cost.scale_bytes)} | "
                 f"{cost.scale_bits_per_element:.3g} bit an element |"
             )
     return "\n".join(lines)

@@ -3,8 +3,6 @@
 The arguments of a kept function are all it depends on: names, numbers and the theme, nothing of the session.
 """
 
-from typing import Any
-
 import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
@@ -18,10 +16,10 @@ from pages.charts.copies import copies_chart
 from pages.charts.ink import INKS
 from pages.charts.overview import OVERVIEW_ELEMENTS, overview
 from pages.charts.scene import FREE_ELEMENTS, CopyScene, DrawnOperand, Scene, drawn_copy_shape, drawn_layer
+from pages.charts.tile_marks import Spec
 from pages.charts.tile_picture import tile_picture
 
 KEPT = 256
-Spec = dict[str, Any]
 
 
 def theme() -> str:
@@ -80,7 +78,7 @@ def picture_spec(
 ) -> Spec:
     """The big picture of a matmul."""
     layer = LayerShape(tokens, in_, out)
-    return tile_picture(scene(recipe, matmul, kind, seed, layer), INKS[theme]).to_dict()
+    return tile_picture(scene(recipe, matmul, kind, seed, layer), INKS[theme])
 
 
 @st.cache_data(max_entries=KEPT, show_spinner=False)
@@ -92,7 +90,7 @@ def overview_spec(kind: str, seed: int, tokens: int, in_: int, out: int, theme: 
         for matmul in MATMULS
         for recipe in RECIPES
     ]
-    return overview(scenes, INKS[theme]).to_dict()
+    return overview(scenes, INKS[theme])
 
 
 @st.cache_data(max_entries=KEPT, show_spinner=False)
@@ -103,4 +101,4 @@ def copies_spec(
     layer = LayerShape(tokens, in_, out)
     copies = RECIPES[recipe].quantized_copies(LayerTensor(tensor))
     scenes = [copy_scene(copy, kind, seed, layer) for copy in copies]
-    return copies_chart(LayerTensor(tensor), layer, scenes, INKS[theme]).to_dict()
+    return copies_chart(LayerTensor(tensor), layer, scenes, INKS[theme])

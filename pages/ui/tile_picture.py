@@ -6,6 +6,7 @@ from streamlit.delta_generator import DeltaGenerator
 from fp8core.linear import LayerShape, Side
 from pages.charts.ink import INKS
 from pages.charts.scene import OperandTile, Scene
+from pages.charts.tile_marks import Spec
 from pages.charts.tile_picture import PIN, PINNED, pinned_rows
 from pages.ui.controls import Controls
 from pages.ui.tile_card import (
@@ -29,7 +30,7 @@ from pages.ui.tile_controls import (
     SIDE,
     TOKENS,
 )
-from pages.ui.tile_data import Spec, picture_spec, scene, theme
+from pages.ui.tile_data import picture_spec, scene, theme
 from pages.ui.tile_words import notice, second_copies
 
 KEY = "tile_picture"

@@ -4,14 +4,17 @@ import numpy as np
 import streamlit as st
 
 from fp8core.contraction import ContractedNumbers, contract, rescales_per_output
+from fp8core.formats import FORMATS
 from fp8core.inputs import InputKind, draw
 from fp8core.linear import MATMULS, LayerShape, Matmul
 from fp8core.quantize import quantize
 from fp8core.recipes import RECIPES, MatmulSpec, OperandSpec
+from fp8core.scales import FP32_SCALE
 from fp8core.tiles import WHOLE, TileGrid, TileShape
 from pages.charts.equation import Choice, latex
 from pages.charts.ink import INKS
 from pages.charts.rule import RuleScene, rule_chart
+from pages.charts.tile_marks import Spec
 from pages.charts.words import count, short, span
 from pages.ui.controls import Controls
 from pages.ui.tile_controls import (
@@ -20,16 +23,16 @@ from pages.ui.tile_controls import (
     B_K,
     B_MN,
     INPUT,
+    LARGEST_EXTENT,
     MATMUL,
     SEED,
     SUMMED,
     extent_of,
     text_of,
 )
-from pages.ui.tile_data import KEPT, Spec, theme
+from pages.ui.tile_data import KEPT, theme
 
-LINES, K = 128, 512
-FORMAT_OF = "deepseek_v3"
+LINES, K = LARGEST_EXTENT, 4 * LARGEST_EXTENT
 
 
 def show(controls: Controls, layer: LayerShape) -> None:
@@ -85,14 +88,13 @@ def preset_of(spec: MatmulSpec) -> dict[str, str]:
 
 @st.cache_data(max_entries=KEPT, show_spinner=False)
 def rule_numbers(texts: tuple[str, ...], kind: str, seed: int) -> tuple[RuleScene, ContractedNumbers]:
-    """The choice on seeded numbers: D[0, 0] of A[128, 512] and B[512, 128], e4m3 with fp32 scales."""
+    """The choice on seeded numbers: D[0, 0] of e4m3 codes with fp32 scales."""
     a_m, a_k, b_n, b_k, summed = map(extent_of, texts)
     choice = Choice(TileShape(a_m, a_k), TileShape(b_n, b_k), summed)
     codes, scales = [], []
     for number, tile in enumerate((choice.a, choice.b)):
         x = draw(InputKind(kind), (LINES, K), 2 * seed + number)
-        like = RECIPES[FORMAT_OF].fprop.a
-        spec = OperandSpec(format=like.format, tile=tile, scale=like.scale)
+        spec = OperandSpec(format=FORMATS["e4m3"], tile=tile, scale=FP32_SCALE)
         quantized = quantize(x, TileGrid.over(x.shape, (tile.mn, tile.k)), spec)
         codes.append(spec.format.decode(quantized.codes)[0])
         scales.append(quantized.grid.expand(quantized.scale)[0].astype(np.float64))
@@ -103,7 +105,7 @@ def rule_numbers(texts: tuple[str, ...], kind: str, seed: int) -> tuple[RuleScen
 @st.cache_data(max_entries=KEPT, show_spinner=False)
 def rule_spec(texts: tuple[str, ...], kind: str, seed: int, theme: str) -> Spec:
     """The picture of the choice."""
-    return rule_chart(rule_numbers(texts, kind, seed)[0], INKS[theme]).to_dict()
+    return rule_chart(rule_numbers(texts, kind, seed)[0], INKS[theme])
 
 
 def _verdict(scene: RuleScene, matmul: Matmul, layer: LayerShape) -> str:
@@ -130,8 +132,8 @@ def _verdict(scene: RuleScene, matmul: Matmul, layer: LayerShape) -> str:
 
 def _numbers(scene: RuleScene, numbers: ContractedNumbers) -> None:
     st.markdown(
-        "**The same in numbers.** D[0, 0] of seeded numbers, over 512 k: right, and with the scales of each "
-        "stretch's first k used for the whole stretch."
+        f"**The same in numbers.** D[0, 0] of seeded numbers over {K} k, in e4m3 with fp32 scales: right, "
+        "and with the scales of each stretch's first k used for the whole stretch."
     )
     off = abs(numbers.pulled_out - numbers.right) / abs(numbers.right) if numbers.right else 0.0
     right, pulled, error = st.columns(3)

@@ -18,10 +18,11 @@ def notice(scene: Scene) -> str:
     spec, k = scene.spec, scene.mnk[2]
     cuts = rescales_per_output(k, spec.a.tile.k, spec.b.tile.k)
     if spec.a.tile.k is WHOLE and spec.b.tile.k is WHOLE:
+        once = "both leave the sum, and D is rescaled once, at the very end."
+        if spec.a.tile.mn is WHOLE and spec.b.tile.mn is WHOLE:
+            return f"All of A shares one scale and all of B another: {once}"
         who = f"{_lines(spec.a, 'A', 'row')} and {_inside(_lines(spec.b, 'B', 'column'))}"
-        return (
-            f"{who} has one scale for all of K, so both leave the sum: D is rescaled once, at the very end."
-        )
+        return f"{who} has one scale along all of K: {once}"
     total = scene.matmul.mnk(scene.layer)[2]
     there = rescales_per_output(total, spec.a.tile.k, spec.b.tile.k)
     scales = [-(-k // (operand.tile.k or max(k, 1))) for operand in (spec.a, spec.b)]
