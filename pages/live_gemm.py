@@ -27,19 +27,20 @@ st.page_link(
 )
 
 reason = refusal(job, has_gpu=has_gpu)
-with st.container(horizontal=True, vertical_alignment="center"):
+with st.container(horizontal=True):
     st.button(
         "Run on the GPU" if has_gpu else "Run in Triton's interpreter",
         type="primary",
         icon=":material/play_arrow:",
         on_click=submit,
+        key="run",
         args=(job,),
         disabled=reason is not None,
     )
-    if reason is not None:
-        st.write(reason)
-        if small := small_instead(job, has_gpu=has_gpu):
-            st.button(f"Take {SMALL.label} instead", on_click=controls.preset, kwargs=small)
+    if reason is not None and (small := small_instead(job, has_gpu=has_gpu)):
+        st.button(f"Take {SMALL.label} instead", on_click=controls.preset, kwargs=small)
+if reason is not None:
+    st.caption(reason)
 draw_queue()
 
 here = [Result(row, Origin.HERE) for row in session().rows]
@@ -57,8 +58,6 @@ if results:
     shown = picked or unasked
     for column, result in zip(full_view.columns(len(shown)), shown, strict=True):
         with column:
-            draw_result(result, key=result.origin.value)
+            draw_result(result, job, key=f"{shown.index(result)}", is_alone=len(shown) == 1)
 else:
-    full_view.info(
-        "Nothing has been run in this session, and nothing was recorded for this recipe and matmul."
-    )
+    full_view.info("Nothing has been run yet in this session, and nothing is recorded for this matmul.")

@@ -7,7 +7,7 @@ import altair as alt
 
 from pages.charts.words import span
 
-HEIGHT = 280
+HEIGHT = 400
 _RING = "#d55e00"
 
 Bands = Sequence[Sequence[float]]
@@ -40,7 +40,7 @@ def error_map(
                 "error:Q",
                 title=legend,
                 legend=alt.Legend(
-                    orient="bottom", gradientLength=220, format=".1%", tickCount=4, titleLimit=320
+                    orient="bottom", gradientLength=200, format=".1%", tickCount=4, titleLimit=320
                 ),
             ),
             tooltip=[

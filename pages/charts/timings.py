@@ -7,6 +7,7 @@ import altair as alt
 
 MATMUL, QUANTIZE = "matmul", "quantizing A and B"
 _BAR = 26
+_AROUND = 100
 _WHISKER = "#808790"
 
 
@@ -65,7 +66,7 @@ def timings(contenders: Sequence[Contender]) -> alt.LayerChart:
             ],
         )
     )
-    return alt.layer(bars, spread).properties(height=len(contenders) * (_BAR + 22))
+    return alt.layer(bars, spread).properties(height=len(contenders) * (_BAR + 18) + _AROUND)
 
 
 def _parts(c: Contender) -> list[tuple[str, float, float]]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from streamlit.delta_generator import DeltaGenerator
 
 from fp8core.inputs import INPUT_NOTES, InputKind
-from fp8core.linear import MATMULS, LayerShape, Matmul
+from fp8core.linear import MATMULS, Axis, LayerShape, Matmul
 from kernels.device import HOPPER, INTERPRETER, Unsupported
 from kernels.plan import plan_gemm
 from kernels.rows import MAX_DIM, MAX_RUNS, Accumulation, GemmJob
@@ -19,8 +19,16 @@ INTERPRETER_MOST_FLOP = 2 * 512**3
 _STEP = 256
 
 
-def _dim(letter: str) -> Whole:
-    return Whole(key=letter, label=letter.upper(), low=1, high=MAX_DIM, default=4096, step=_STEP)
+class _Dim(Whole):
+    """M, N or K, whose label says which axis of the layer it is."""
+
+    def narrow(self, *, axis: Axis) -> "_Dim":
+        summed = ", summed" if self.key == "k" else ""
+        return replace(self, label=f"{self.label}: {axis.value}{summed}")
+
+
+def _dim(letter: str) -> _Dim:
+    return _Dim(key=letter, label=letter.upper(), low=1, high=MAX_DIM, default=4096, step=_STEP)
 
 
 M, N, K = _dim("m"), _dim("n"), _dim("k")
@@ -84,18 +92,18 @@ PRESETS = (
 def draw_job(controls: Controls, place: DeltaGenerator) -> GemmJob:
     """Draw the controls; the job they describe."""
     recipe, matmul = controls.draw(RECIPE, place), controls.draw(MATMUL, place)
-    axes = {"m": MATMULS[matmul].m, "n": MATMULS[matmul].n, "k": MATMULS[matmul].k}
-    sizes = {}
-    for control, column in zip((M, N, K), place.columns(3, wrap=False), strict=True):
-        sizes[control.key] = controls.draw(control, column)
-        column.caption(axes[control.key].value + (", summed" if control is K else ""))
+    plays = MATMULS[matmul]
+    sizes = {
+        control.key: controls.draw(control, place, axis=axis)
+        for control, axis in ((M, plays.m), (N, plays.n), (K, plays.k))
+    }
     row = place.container(horizontal=True, gap="xsmall")
     for preset in PRESETS:
         row.button(
             preset.label,
             key=f"preset {preset.label}",
             on_click=controls.preset,
-            kwargs=preset.mnk(MATMULS[matmul]),
+            kwargs=preset.mnk(plays),
             help="Set M, N and K",
         )
     return GemmJob(

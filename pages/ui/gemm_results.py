@@ -11,6 +11,8 @@ from kernels.rows import GemmJob, Provenance, Row, recorded_rows
 
 RECORDS = Path(__file__).resolve().parents[2] / "assets" / "bench"
 
+_TOLD = ("torch", "triton")
+
 
 class Origin(Enum):
     """Whether a row was measured here or read from a file."""
@@ -29,15 +31,16 @@ class Result:
     @property
     def where(self) -> str:
         """What ran it, in words."""
-        machine = self.row.machine
-        if self.origin is Origin.RECORDED:
-            versions = [
-                f"{name} {machine.versions[name]}" for name in ("torch", "triton") if name in machine.versions
-            ]
-            return ", ".join([f"recorded on {machine.name}", self.row.date[:10], *versions])
-        if self.row.provenance is Provenance.INTERPRETER:
+        if self.is_interpreted:
             return "Triton's interpreter on this CPU"
-        return f"GPU: {machine.name}"
+        name = self.row.machine.name
+        return f"Recorded on {name}" if self.origin is Origin.RECORDED else f"GPU: {name}"
+
+    @property
+    def when(self) -> str:
+        """The day, and the versions that speed depends on."""
+        versions = self.row.machine.versions
+        return ", ".join([self.row.date, *(f"{name} {versions[name]}" for name in _TOLD if name in versions)])
 
     @property
     def is_interpreted(self) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 
 import streamlit as st
 
+from fp8core.inputs import INPUT_NOTES
 from pages.ui.gemm_results import Result
 
 _SHOWN_AT_ONCE = 2
@@ -16,55 +17,79 @@ _SHOWN_AT_ONCE = 2
 
 def draw_table(results: Sequence[Result], *, key: str) -> list[Result]:
     """Draw the table; the results that the reader picked in it, at most two."""
-    numbers = {
-        "rel_err": "%.2e",
-        "quantization": "%.2e",
-        "kernel": "%.2e",
-        "SQNR dB": "%.1f",
-        "µs": "%.1f",
-        "quantize µs": "%.1f",
-        "TFLOP/s": "%.0f",
-        "GB/s": "%.0f",
-        "× bf16": "%.2f",
-        "× bf16, quantized": "%.2f",
-        "× torch scaled": "%.2f",
-    }
     picked = st.dataframe(
-        [shown(result) for result in results],
+        [_line(result) for result in results],
         hide_index=True,
         on_select="rerun",
         selection_mode="multi-row",
         key=key,
-        column_config={name: st.column_config.NumberColumn(format=form) for name, form in numbers.items()},
+        column_config={
+            "rel_err": st.column_config.NumberColumn(format="%.2e"),
+            "SQNR": st.column_config.NumberColumn(format="%.1f dB"),
+            "time": st.column_config.NumberColumn(format="%.1f µs"),
+            "TFLOP/s": st.column_config.NumberColumn(format="%.0f"),
+            "× bf16": st.column_config.NumberColumn(format="%.2f", help="The matmul alone"),
+            "× bf16, all": st.column_config.NumberColumn(format="%.2f", help="With quantizing A and B"),
+            "× torch": st.column_config.NumberColumn(
+                format="%.2f", help="torch's scaled op, the matmul alone"
+            ),
+        },
     )
     rows = [row for row in picked.selection.rows if row < len(results)]
     return [results[row] for row in rows[:_SHOWN_AT_ONCE]]
 
 
-def shown(result: Result) -> dict[str, Any]:
-    """A line of the table."""
+def _line(result: Result) -> dict[str, Any]:
     row, job = result.row, result.row.job
     return {
         "run on": result.where,
         "recipe": job.recipe_data.title,
         "matmul": job.matmul_data.title,
-        "M": job.m,
-        "N": job.n,
-        "K": job.k,
-        "input": job.input.value,
+        "M × N × K": f"{job.m} × {job.n} × {job.k}",
+        "rel_err": row.rel_err,
+        "SQNR": row.sqnr_db,
+        "time": row.gemm.median_us if row.gemm else None,
+        "TFLOP/s": row.tflop_s,
+        "× bf16": row.times_bf16,
+        "× bf16, all": row.times_bf16_with_quantize,
+        "× torch": row.times_torch_scaled,
+        "input": INPUT_NOTES[job.input].title,
         "seed": job.seed,
         "accumulation": job.accumulation.value,
+        "date": row.date,
+    }
+
+
+def _record(result: Result) -> dict[str, Any]:
+    """A line of the CSV file."""
+    row = result.row
+    machine, times = row.machine, {"gemm": row.gemm, "quantize": row.quantize, "bf16": row.bf16}
+    return {
+        "origin": result.origin.value,
+        "provenance": row.provenance.value,
+        "machine": machine.name,
+        "date": row.date,
+        **machine.versions,
+        **row.job.to_dict(),
+        "kernel": row.kernel,
+        "out": row.out,
         "rel_err": row.rel_err,
-        "quantization": row.quantization_rel_err,
-        "kernel": row.kernel_rel_err,
-        "SQNR dB": row.sqnr_db,
-        "µs": row.gemm.median_us if row.gemm else None,
-        "quantize µs": row.quantize.median_us if row.quantize else None,
-        "TFLOP/s": row.tflop_s,
-        "GB/s": row.gb_s,
-        "× bf16": row.times_bf16,
-        "× bf16, quantized": row.times_bf16_with_quantize,
-        "× torch scaled": row.times_torch_scaled,
+        "quantization_rel_err": row.quantization_rel_err,
+        "kernel_rel_err": row.kernel_rel_err,
+        "sqnr_db": row.sqnr_db,
+        **{
+            f"{name}_{field}": getattr(timing, field, None)
+            for name, timing in {**times, "torch_scaled": row.torch_scaled}.items()
+            for field in ("median_us", "p20_us", "p80_us")
+        },
+        "bytes": row.bytes,
+        "tflop_s": row.tflop_s,
+        "gb_s": row.gb_s,
+        "times_bf16": row.times_bf16,
+        "times_bf16_with_quantize": row.times_bf16_with_quantize,
+        "times_torch_scaled": row.times_torch_scaled,
+        "clock_mhz": machine.clock_mhz,
+        "power_w": machine.power_w,
     }
 
 
@@ -90,12 +115,14 @@ def draw_downloads(results: Sequence[Result]) -> None:
 
 
 def as_csv(results: Sequence[Result]) -> str:
-    """The table as CSV."""
+    """One line a result, with every column that any of them has."""
+    records = [_record(result) for result in results]
     text = io.StringIO()
-    lines = [{**shown(result), "origin": result.origin.value} for result in results]
-    writer = csv.DictWriter(text, fieldnames=list(lines[0]) if lines else [])
+    writer = csv.DictWriter(
+        text, fieldnames=list(dict.fromkeys(name for record in records for name in record))
+    )
     writer.writeheader()
-    writer.writerows(lines)
+    writer.writerows(records)
     return text.getvalue()
 
 

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from kernels.rows import Provenance, Row, Timing
+from kernels.rows import GemmJob, Provenance, Row, Timing
 from pages.charts.error_map import error_map
 from pages.charts.timings import Contender, timings
 from pages.ui import gemm_words as words
@@ -18,17 +18,29 @@ _KERNEL = (
     "core's accumulator and of rounding D."
 )
 
+_ALL_IN = "The same with the time of quantizing A and B counted."
+_TORCH = "Times faster than torch's own scaled matmul of the same recipe, the matmul alone."
 
-def draw_result(result: Result, *, key: str) -> None:
-    """Draw one result; `key` tells it from others on the page."""
+
+def draw_result(result: Result, asked: GemmJob, *, key: str, is_alone: bool) -> None:
+    """Draw one result, over the whole width if it is alone; `key` tells it from others on the page. Where it
+    is not of the job that the controls ask for, it says so.
+    """
     row = result.row
     st.markdown(words.headline(row.job))
-    st.badge(result.where, icon=_icon(result), color=_color(result))
-    _draw_error(row)
-    if row.error_map and row.error_map[0]:
-        _draw_map(row, key)
-    _draw_time(row, key)
-    _draw_details(row)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.badge(result.where, icon=_icon(result), color=_color(result))
+        st.caption(result.when, width="content")
+    if differs := words.differences(row.job, asked):
+        st.caption(f"Not what the controls say: {differs}.")
+    error, time = st.columns(2, gap="large") if is_alone else (st.container(), st.container())
+    with error:
+        _draw_error(row)
+        if row.error_map and row.error_map[0]:
+            _draw_map(row, key)
+    with time:
+        _draw_time(row, key)
+        _draw_details(row)
 
 
 def _icon(result: Result) -> str:
@@ -47,14 +59,14 @@ def _draw_error(row: Row) -> None:
     with st.container(horizontal=True):
         st.metric("Error, rel_err", words.percent(row.rel_err), help=_TRUTH, width=130)
         st.metric(
-            "SQNR", words.decibel(row.sqnr_db), help="−20 log₁₀ of rel_err; 6 dB is one bit.", width=110
+            "SQNR", words.decibel(row.sqnr_db), help="−20 log₁₀ of rel_err; 6 dB is one bit.", width=130
         )
         st.metric("by quantization", words.percent(row.quantization_rel_err), help=_QUANTIZATION, width=130)
         st.metric("by the kernel", words.percent(row.kernel_rel_err), help=_KERNEL, width=130)
     st.write(words.error_sentence(row))
     if row.provenance is Provenance.INTERPRETER:
         st.caption(
-            "The interpreter adds in fp32. A tensor core keeps fewer bits: by the kernel is more there."
+            "The interpreter adds in fp32. Tensor cores keep fewer bits: the kernel's share is larger there."
         )
     if row.error_note:
         st.caption(f"To keep the fp64 check short: {row.error_note}.")
@@ -89,16 +101,9 @@ def _draw_time(row: Row, key: str) -> None:
         st.metric("Time", words.duration(row.gemm.median_us), help=spread, width=110)
         st.metric("TFLOP/s", words.number(row.tflop_s), help="2 · M · N · K / time.", width=110)
         st.metric("GB/s", words.number(row.gb_s), help="Codes, scales and D, once each, / time.", width=110)
-        st.metric("× bf16 torch.mm", words.ratio(row.times_bf16), help="The matmul alone.", width=140)
-        st.metric(
-            "× with quantization",
-            words.ratio(row.times_bf16_with_quantize),
-            help="bf16's time over that of quantizing A and B and multiplying them.",
-            width=150,
-        )
-        st.metric(
-            "× torch's scaled op", words.ratio(row.times_torch_scaled), help=row.peer_note or None, width=150
-        )
+        st.metric("× bf16", words.ratio(row.times_bf16), help="Times faster than bf16 torch.mm.", width=100)
+        st.metric("× bf16, all in", words.ratio(row.times_bf16_with_quantize), help=_ALL_IN, width=120)
+        st.metric("× torch's", words.ratio(row.times_torch_scaled), help=_TORCH, width=100)
     st.write(_time_sentence(row))
     field = contenders(row)
     chart = timings(field)

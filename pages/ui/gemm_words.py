@@ -6,7 +6,7 @@ from fp8core.costs import matmul_rescales
 from fp8core.inputs import INPUT_NOTES
 from fp8core.linear import Side
 from kernels.rows import Accumulation, GemmJob, Row
-from pages.charts.words import count, tile
+from pages.charts.words import count, stored_tile
 
 _ACCUMULATION = {
     Accumulation.RECIPE: "",
@@ -33,6 +33,21 @@ def headline(job: GemmJob) -> str:
     )
 
 
+def differences(job: GemmJob, asked: GemmJob) -> str:
+    """In what a job is not the one asked for, such as ``M is 8192, input is Gaussian``; empty where it is."""
+    pairs = {
+        "M": (job.m, asked.m),
+        "N": (job.n, asked.n),
+        "K": (job.k, asked.k),
+        "recipe": (job.recipe_data.title, asked.recipe_data.title),
+        "matmul": (job.matmul_data.title, asked.matmul_data.title),
+        "input": (INPUT_NOTES[job.input].title, INPUT_NOTES[asked.input].title),
+        "seed": (job.seed, asked.seed),
+        "accumulation": (job.accumulation.value, asked.accumulation.value),
+    }
+    return ", ".join(f"{name} is {has}" for name, (has, wanted) in pairs.items() if has != wanted)
+
+
 def geometry(job: GemmJob) -> str:
     """Which elements share a scale on each operand, in one line of Markdown."""
     matmul, recipe = job.matmul_data, job.recipe_data
@@ -41,9 +56,10 @@ def geometry(job: GemmJob) -> str:
     for side in Side:
         tensor, spec = matmul.operand(side), recipe.spec(matmul).operand(side)
         rows, columns = tensor.axes
+        shared = stored_tile(tensor, *spec.tile.on_tensor(matmul, side))
         operands.append(
             f"**{side.value}** is {tensor.value}[{rows.value}, {columns.value}] in {spec.format.name}, "
-            f"one {spec.scale.format.name} scale for {tile(*spec.tile.on_tensor(matmul, side))}"
+            f"one {spec.scale.format.name} scale for {shared}"
         )
     rescales = matmul_rescales(recipe, matmul, layer)
     return f"{'; '.join(operands)}. {count(rescales, 'rescale')} per output element."
@@ -66,10 +82,10 @@ def error_sentence(row: Row) -> str:
 
 
 def percent(value: float) -> str:
-    """A relative error: such as ``3.75 %``, ``1.2e-06``, ``∞``."""
+    """A relative error: such as ``3.75 %``, ``1.2e-06 %``, ``∞``."""
     if not math.isfinite(value):
         return NONE if math.isnan(value) else "∞"
-    return f"{100 * value:.3g} %" if value == 0 or value >= 1e-4 else f"{value:.2g}"
+    return f"{100 * value:.3g} %" if value == 0 or value >= 1e-6 else f"{100 * value:.2g} %"
 
 
 def decibel(value: float) -> str:
@@ -92,4 +108,6 @@ def ratio(value: float | None) -> str:
 
 def number(value: float | None) -> str:
     """Three digits; a dash for none."""
-    return NONE if value is None else f"{value:.3g}" if value < 1000 else f"{value:,.0f}"
+    if value is None:
+        return NONE
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"

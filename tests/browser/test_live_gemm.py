@@ -1,0 +1,58 @@
+"""Live GEMM in a browser: from a click to a measured result, through the real worker."""
+
+import re
+
+import pytest
+
+from tests.browser.conftest import settled
+
+pytestmark = pytest.mark.browser
+
+RESULT_MS = 90_000
+SMALL = "/live_gemm?recipe=mxfp8&matmul=wgrad&m=100&n=60&k=140&runs=1"
+
+
+def test_a_click_runs_a_gemm_and_the_result_survives_a_page_switch(server, open_page):
+    page = open_page(server.url + SMALL)
+    page.get_by_role("button", name=re.compile("^Run ")).click()
+    page.get_by_role("button", name="Stop").wait_for(timeout=RESULT_MS)
+    page.get_by_text("Where in dw the largest errors sit").wait_for(timeout=RESULT_MS)
+    page.get_by_role("button", name="Stop").wait_for(state="detached", timeout=RESULT_MS)
+    settled(page)
+    error = page.get_by_test_id("stMetric").filter(has_text="by quantization").first
+    assert re.search(r"3\.\d+ %", error.inner_text())
+    assert page.get_by_text(re.compile("Triton's interpreter on this CPU|^GPU: ")).first.is_visible()
+    cells = page.locator('[data-testid="stVegaLiteChart"]').first
+    assert cells.bounding_box()["height"] > 200
+
+    page.get_by_role("link", name="Tile layouts").first.click()
+    page.wait_for_url(re.compile("recipe=mxfp8"))
+    settled(page)
+    page.get_by_role("link", name="Live GEMM").first.click()
+    page.get_by_text("Where in dw the largest errors sit").wait_for(timeout=RESULT_MS)
+    assert "k=140" in page.url
+
+
+def test_polling_stops_when_the_run_is_over(server, open_page):
+    page = open_page(server.url + SMALL)
+    sent = []
+    page.on("websocket", lambda socket: socket.on("framesent", lambda _: sent.append(1)))
+    page.reload()
+    settled(page)
+    page.get_by_role("button", name=re.compile("^Run ")).click()
+    page.get_by_text("Where in dw the largest errors sit").wait_for(timeout=RESULT_MS)
+    page.get_by_role("button", name="Stop").wait_for(state="detached", timeout=RESULT_MS)
+    settled(page)
+    page.wait_for_timeout(1000)
+    polled = len(sent)
+    assert polled > 2
+    page.wait_for_timeout(2000)
+    assert len(sent) == polled
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [800, 1280])
+def test_nothing_is_wider_than_the_page(server, open_page, theme, width):
+    page = open_page(server.url + "/live_gemm", theme=theme, width=width)
+    too_wide = page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth - innerWidth")
+    assert too_wide <= 0

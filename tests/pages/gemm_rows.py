@@ -1,0 +1,66 @@
+"""Measured rows that nobody measured, and workers that answer with them."""
+
+import json
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from kernels.rows import GemmJob, Machine, Provenance, Row, Timing
+from kernels.worker.process import WorkerProcess
+from kernels.worker.queue import WorkerQueue
+from kernels.worker.supervisor import Limits
+from tests.worker.stand_in import row as interpreted_row
+
+TOP = Path(__file__).resolve().parents[2]
+PATIENCE_S = 20.0
+
+
+def timing(us: float) -> Timing:
+    return Timing(median_us=us, p20_us=0.98 * us, p80_us=1.05 * us, runs=20)
+
+
+def gpu_row(job: GemmJob, **changes: object) -> Row:
+    """A row as an H200 gives it."""
+    row = replace(
+        interpreted_row(job),
+        provenance=Provenance.GPU,
+        machine=Machine(
+            name="NVIDIA H200",
+            capability=(9, 0),
+            versions={"torch": "2.11.0", "triton": "3.6.0"},
+            clock_mhz=1350.0,
+            power_w=690.0,
+        ),
+        gemm=timing(100.0),
+        quantize=timing(50.0),
+        bf16=timing(200.0),
+        torch_scaled=timing(90.0),
+        peer_note="",
+    )
+    return replace(row, **changes)
+
+
+def record(folder: Path, rows: Sequence[Row]) -> None:
+    """Write a recorded file."""
+    lines = [json.dumps(row.to_dict()) for row in rows]
+    (folder / "h200.jsonl").write_text("\n".join(lines) + "\n")
+
+
+def stand_in_queue() -> WorkerQueue:
+    """A queue whose one worker is the stand-in of tests/worker."""
+    command = [sys.executable, str(TOP / "tests" / "worker" / "stand_in.py")]
+    return WorkerQueue(
+        [lambda: WorkerProcess(command, env={"PYTHONPATH": str(TOP)})],
+        limits=Limits(start_s=20, job_s=20, stop_s=0.5, tick_s=0.02),
+    )
+
+
+def run_until(at, holds, *, patience_s: float = PATIENCE_S) -> None:
+    """Rerun a page, as its panel does, until `holds(at)`."""
+    deadline = time.monotonic() + patience_s
+    while not holds(at):
+        assert time.monotonic() < deadline, "it never came"
+        time.sleep(0.05)
+        at.run()

@@ -1,0 +1,325 @@
+"""Live GEMM without a browser: what the page shows, refuses, runs and keeps."""
+
+import json
+import math
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+
+from fp8core.linear import MATMULS
+from fp8core.recipes import RECIPES
+from kernels.rows import Accumulation, GemmJob
+from pages.ui import gemm_job, gemm_results, gpu_queue
+from pages.ui.gemm_results import Origin, Result, to_show
+from pages.ui.gemm_table import as_csv, as_json
+from pages.ui.gemm_words import differences, error_sentence, percent
+from pages.ui.gpu_queue import Workers
+from tests.pages.gemm_rows import TOP, gpu_row, record, run_until, stand_in_queue
+from tests.pages.hostile import hostile_queries
+from tests.worker.stand_in import Act, job, row
+
+PAGE = "pages/live_gemm.py"
+SMALL = {"m": "64", "n": "64", "k": "64"}
+HOSTILE = 300
+
+
+@pytest.fixture(autouse=True)
+def workers(monkeypatch, tmp_path):
+    """Stand-in workers of the CPU, and no recorded rows."""
+    made = Workers(stand_in_queue(), has_gpu=False)
+    monkeypatch.setattr(gpu_queue, "workers", lambda: made)
+    monkeypatch.setattr(gemm_results, "RECORDS", tmp_path)
+    yield made
+    made.queue.close()
+
+
+@pytest.fixture
+def on_gpu(workers, monkeypatch):
+    """The same workers, taken for a GPU's."""
+    monkeypatch.setattr(gpu_queue, "workers", lambda: replace(workers, has_gpu=True))
+
+
+def texts(at) -> str:
+    """All running text of the page."""
+    kinds = (at.markdown, at.caption, at.info, at.error, at.title, at.subheader)
+    return "\n".join(element.value for kind in kinds for element in kind)
+
+
+def metrics(at) -> dict[str, str]:
+    return {metric.label: metric.value for metric in at.metric}
+
+
+def is_quiet(at) -> bool:
+    return not any(button.label == "Stop" for button in at.button)
+
+
+def press(at, label):
+    return next(button for button in at.button if button.label == label).click().run()
+
+
+def run_job(at):
+    at.button(key="run").click().run()
+    run_until(at, is_quiet)
+
+
+def test_the_page_opens_with_nothing_run_and_says_so(open_app):
+    at = open_app(PAGE)
+    assert not at.exception
+    assert at.title[0].value == "What does this recipe cost, and what does it give?"
+    assert "Nothing has been run yet" in texts(at)
+    assert at.query_params == {}
+
+
+@pytest.mark.parametrize("matmul", MATMULS)
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_every_recipe_and_matmul_is_described_and_can_be_run(open_app, on_gpu, recipe, matmul):
+    at = open_app(PAGE, recipe=recipe, matmul=matmul)
+    assert not at.exception
+    dims = MATMULS[matmul]
+    assert [at.number_input(key=key).label for key in "mnk"] == [
+        f"M: {dims.m.value}",
+        f"N: {dims.n.value}",
+        f"K: {dims.k.value}, summed",
+    ]
+    described = at.markdown[0].value
+    assert f"**A** is {dims.a.value}[" in described
+    assert f"**B** is {dims.b.value}[" in described
+    assert not at.button(key="run").disabled
+    link = at.get("page_link")[0].proto
+    asked = {"recipe": recipe, "matmul": matmul}
+    assert all(f"{key}={value}" in link.query_string for key, value in asked.items())
+
+
+def test_a_shape_too_large_for_the_interpreter_is_exchanged_for_a_small_one(open_app):
+    at = open_app(PAGE)
+    assert at.button(key="run").disabled
+    assert "no GPU here" in texts(at)
+    press(at, "Take 256³ instead")
+    assert at.query_params == {"m": "256", "n": "256", "k": "256"}
+    assert not at.button(key="run").disabled
+    assert "no GPU here" not in texts(at)
+
+
+def test_a_combination_that_does_not_exist_is_refused_with_the_planner_s_reason(open_app, on_gpu):
+    at = open_app(PAGE, recipe="deepseek_v3", accumulation="fast")
+    assert not at.exception
+    assert at.button(key="run").disabled
+    assert "fast accumulation keeps one sum in the tensor core" in texts(at)
+    assert not any("instead" in button.label for button in at.button)
+
+
+def test_a_small_shape_is_not_offered_where_the_combination_is_at_fault(open_app):
+    at = open_app(PAGE, recipe="deepseek_v3", accumulation="fast")
+    assert not any("instead" in button.label for button in at.button)
+
+
+@pytest.mark.parametrize("matmul", MATMULS)
+def test_the_layer_s_shape_is_set_for_the_matmul(open_app, matmul):
+    at = open_app(PAGE, matmul=matmul)
+    press(at, "Layer: 4096 tokens, 4096 → 14336")
+    sizes = {"tokens": 4096, "in": 4096, "out": 14336}
+    dims = MATMULS[matmul]
+    expected = [sizes[axis.value] for axis in (dims.m, dims.n, dims.k)]
+    assert [at.number_input(key=key).value for key in "mnk"] == expected
+
+
+def test_every_control_is_in_the_address_and_reset_empties_it(open_app):
+    asked = {
+        "recipe": "rowwise",
+        "matmul": "wgrad",
+        "m": "100",
+        "n": "200",
+        "k": "300",
+        "a_input": "heavy_tail",
+        "seed": "7",
+        "accumulation": "promoted",
+        "runs": "3",
+    }
+    assert set(asked) == {control.key for control in gemm_job.CONTROLS}
+    at = open_app(PAGE, **asked)
+    assert at.query_params == asked
+    press(at, "Reset")
+    assert at.query_params == {}
+
+
+def test_a_run_shows_its_error_and_says_that_it_was_interpreted(open_app):
+    at = open_app(PAGE, **SMALL)
+    run_job(at)
+    assert not at.exception
+    shown = metrics(at)
+    assert shown["Error, rel_err"] == "3.75 %"
+    assert shown["by quantization"] == "3.74 %"
+    assert shown["by the kernel"] == "0.17 %"
+    assert shown["SQNR"] == "28.5 dB"
+    assert "Triton's interpreter on this CPU" in texts(at)
+    assert "Nothing has been run yet" not in texts(at)
+
+
+def test_the_panel_tells_how_many_are_ahead_and_stop_takes_the_run_out(open_app, workers):
+    first = workers.queue.submit(job(Act.HANG), "somebody else")
+    at = open_app(PAGE, **SMALL)
+    at.button(key="run").click().run()
+    text = at.get("progress")[0].proto.text
+    assert "waiting, 1 ahead of you" in text
+    press(at, "Stop")
+    run_until(at, is_quiet)
+    assert "Stopped on request" in texts(at)
+    workers.queue.stop(first)
+
+
+def test_a_run_that_fails_shows_its_sentence_and_the_next_one_clears_it(open_app):
+    at = open_app(PAGE, seed=str(int(Act.KILLED)), **SMALL)
+    run_job(at)
+    assert "SIGKILL" in at.error[0].value
+    at.number_input(key="seed").set_value(0).run()
+    run_job(at)
+    assert not at.error
+    assert metrics(at)["SQNR"] == "28.5 dB"
+
+
+def test_results_and_controls_survive_a_page_switch(open_app):
+    at = open_app(PAGE, recipe="mxfp8", **SMALL)
+    run_job(at)
+    before = metrics(at)
+    at.switch_page("pages/tile_layouts.py").run()
+    at.switch_page(PAGE).run()
+    assert not at.exception
+    assert metrics(at) == before
+    assert at.number_input(key="m").value == 64
+    assert at.segmented_control(key="recipe").value == "mxfp8"
+
+
+def test_a_result_that_comes_while_another_page_is_open_is_there_on_return(open_app):
+    at = open_app(PAGE, seed=str(int(Act.SLOW)), **SMALL)
+    at.button(key="run").click().run()
+    assert not is_quiet(at)
+    at.switch_page("pages/tile_layouts.py").run()
+    at.switch_page(PAGE).run()
+    run_until(at, is_quiet)
+    assert metrics(at)["Error, rel_err"] == "3.75 %"
+
+
+def test_a_result_of_other_settings_says_in_what_it_differs(open_app):
+    at = open_app(PAGE, **SMALL)
+    run_job(at)
+    assert "Not what the controls say" not in texts(at)
+    at.number_input(key="k").set_value(32).run()
+    assert "Not what the controls say: K is 64." in texts(at)
+
+
+def test_recorded_rows_stand_beside_the_interpreter_s_run(open_app, tmp_path):
+    asked = GemmJob(recipe="mxfp8", matmul="fprop", m=4096, n=4096, k=4096)
+    record(
+        tmp_path, [gpu_row(replace(asked, m=8192)), gpu_row(asked), gpu_row(replace(asked, recipe="rowwise"))]
+    )
+    at = open_app(PAGE, recipe="mxfp8", matmul="fprop")
+    assert "Recorded on NVIDIA H200" in texts(at)
+    assert "2026-11-20, torch 2.11.0, triton 3.6.0" in texts(at)
+    assert "Not what the controls say" not in texts(at)
+    shown = metrics(at)
+    assert (shown["× bf16"], shown["× bf16, all in"], shown["× torch's"]) == ("2.00×", "1.33×", "0.90×")
+    assert list(at.dataframe[-1].value["M × N × K"]) == ["4096 × 4096 × 4096", "8192 × 4096 × 4096"]
+    press(at, "256³")
+    run_job(at)
+    assert "Triton's interpreter on this CPU" in texts(at)
+    assert "Recorded on NVIDIA H200" in texts(at)
+    assert "Not what the controls say: M is 4096, N is 4096, K is 4096." in texts(at)
+
+
+def test_a_gpu_s_own_run_stands_alone():
+    asked = GemmJob(recipe="mxfp8", matmul="fprop", m=4096, n=4096, k=4096)
+    own, records = Result(gpu_row(asked), Origin.HERE), [Result(gpu_row(asked), Origin.RECORDED)]
+    assert to_show(asked, [own], records) == [own]
+    assert own.where == "GPU: NVIDIA H200"
+
+
+def test_the_run_of_this_very_job_is_shown_before_a_newer_one():
+    asked = job(Act.FINE)
+    older, newer = Result(row(asked), Origin.HERE), Result(row(replace(asked, m=9)), Origin.HERE)
+    assert to_show(asked, [newer, older], []) == [older]
+    assert to_show(replace(asked, n=9), [newer, older], []) == [newer]
+    assert to_show(replace(asked, recipe="rowwise"), [newer, older], []) == []
+
+
+def test_json_is_strict_and_csv_has_a_line_a_result():
+    results = [
+        Result(row(job(Act.NOT_A_NUMBER)), Origin.HERE),
+        Result(gpu_row(job(Act.FINE), kernel_rel_err=math.inf), Origin.RECORDED),
+    ]
+    read = json.loads(as_json(results), parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
+    assert read[0]["rel_err"] is None
+    assert [entry["origin"] for entry in read] == ["here", "recorded"]
+    lines = as_csv(results).splitlines()
+    assert len(lines) == 3
+    assert {"rel_err", "gemm_median_us", "torch", "pid", "clock_mhz"} <= set(lines[0].split(","))
+
+
+@pytest.mark.parametrize(
+    ("quantization", "kernel", "says"),
+    [
+        (0.037, 0.001, "Nearly all of the error is quantization"),
+        (0.01, 0.01, "Both"),
+        (1e-5, 0.1, "the kernel's"),
+    ],
+)
+def test_the_error_is_laid_at_the_right_door(quantization, kernel, says):
+    assert says in error_sentence(
+        gpu_row(job(Act.FINE), quantization_rel_err=quantization, kernel_rel_err=kernel)
+    )
+
+
+def test_an_error_without_a_size_is_no_percentage():
+    assert [percent(value) for value in (math.nan, math.inf, 0.0, 0.0375)] == ["–", "∞", "0 %", "3.75 %"]
+
+
+@pytest.mark.parametrize("changes", [{"error_map": ()}, {"error_map": ((),)}, {"worst": ()}, {"bf16": None}])
+def test_a_row_with_parts_missing_is_shown(open_app, tmp_path, changes):
+    asked = GemmJob(recipe="mxfp8", matmul="fprop", m=4096, n=4096, k=4096)
+    record(tmp_path, [gpu_row(asked, **changes)])
+    at = open_app(PAGE, recipe="mxfp8")
+    assert not at.exception
+    assert metrics(at)["Time"] == "100 µs"
+
+
+def test_a_result_that_is_not_a_number_is_shown(open_app):
+    at = open_app(PAGE, seed=str(int(Act.NOT_A_NUMBER)), **SMALL)
+    run_job(at)
+    assert not at.exception
+    assert metrics(at)["Error, rel_err"] == "–"
+
+
+def test_fast_and_promoted_are_different_jobs():
+    one = GemmJob(recipe="per_tensor", matmul="fprop", m=1, n=1, k=1, accumulation=Accumulation.FAST)
+    assert differences(one, replace(one, accumulation=Accumulation.PROMOTED)) == "accumulation is fast"
+
+
+def test_hostile_addresses_give_a_page_that_works(open_app):
+    keys = [control.key for control in gemm_job.CONTROLS]
+    for query in hostile_queries(keys, HOSTILE):
+        at = open_app(PAGE, **query)
+        assert not at.exception, query
+        assert at.button(key="run") is not None
+
+
+def test_the_app_never_imports_torch_though_a_gemm_is_run():
+    program = f"""
+import sys
+from streamlit.testing.v1 import AppTest
+at = AppTest.from_file("app.py", default_timeout=60)
+at.switch_page({PAGE!r})
+for key in "mnk":
+    at.query_params[key] = "64"
+at.run()
+at.button(key="run").click().run()
+from tests.pages.gemm_rows import run_until
+run_until(at, lambda at: not any(button.label == "Stop" for button in at.button), patience_s=90)
+assert not at.exception and not at.error, [error.value for error in at.error]
+assert any("interpreter on this CPU" in text.value or "GPU: " in text.value for text in at.markdown)
+sys.exit(", ".join({{"torch", "triton"}} & set(sys.modules)) or None)
+"""
+    answer = subprocess.run(
+        [sys.executable, "-c", program], cwd=TOP, capture_output=True, text=True, timeout=120
+    )
+    assert answer.returncode == 0, answer.stderr[-2000:]
