@@ -21,6 +21,7 @@ SECTIONS = {
     "counts": (tile_counts, (RECIPE,)),
 }
 
+CORNER = "Drawn corners are small; a narrow one still shows two outlier columns where there are any."
 CHOICE_WIDTH = {RECIPE: 550, MATMUL: 250}
 
 guard()
@@ -31,7 +32,7 @@ st.markdown(ONE_SCALE)
 controls.toolbar(st.sidebar)
 controls.draw(INPUT, st.sidebar)
 controls.draw(SEED, st.sidebar)
-st.sidebar.caption(INPUT_NOTES[InputKind(controls.value(INPUT))].rule)
+st.sidebar.caption(f"{INPUT_NOTES[InputKind(controls.value(INPUT))].rule}. {CORNER}")
 st.sidebar.caption("Sizes of the layer")
 for size in (TOKENS, IN, OUT):
     controls.draw(size, st.sidebar)

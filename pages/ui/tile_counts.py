@@ -5,77 +5,91 @@ import streamlit as st
 from fp8core.costs import copy_cost, matmul_rescales
 from fp8core.linear import MATMULS, OPERANDS, LayerShape
 from fp8core.recipes import RECIPES, Recipe
-from pages.charts.words import count, stored_tile
+from pages.charts.ink import INKS, Ink
+from pages.charts.words import count, short, stored_tile
 from pages.ui.controls import Controls
 from pages.ui.tile_controls import RECIPE
+from pages.ui.tile_data import theme
+from pages.ui.tile_html import grid, note
 
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
 
 def show(controls: Controls, layer: LayerShape) -> None:
     """Tables for the chosen recipe and for all of them."""
-    recipe = RECIPES[controls.value(RECIPE)]
+    recipe, ink = RECIPES[controls.value(RECIPE)], INKS[theme()]
     st.markdown(
         f"For tokens = {layer.tokens:,}, in = {layer.in_:,}, out = {layer.out:,}; the sizes are in the "
         f"sidebar. **Notice:** {_notice(recipe, layer)}"
     )
     st.subheader(f"{recipe.title}: what a training step stores")
-    st.markdown(copies_table(recipe, layer))
+    st.html(copies_table(recipe, layer, ink))
     st.subheader("Rescales of each output element")
-    st.markdown(rescales_table(recipe, layer))
+    st.html(rescales_table(recipe, layer, ink))
     st.subheader("The recipes side by side")
-    st.markdown(comparison_table(layer))
+    st.html(comparison_table(layer, ink))
 
 
-def copies_table(recipe: Recipe, layer: LayerShape) -> str:
+def copies_table(recipe: Recipe, layer: LayerShape, ink: Ink) -> str:
     """Every quantized copy of the recipe with its sizes."""
-    lines = [
-        "| tensor | read by | format | tile, as stored | scales | codes | scale bytes | overhead |",
-        "|:--|:--|:--|:--|--:|--:|--:|--:|",
-    ]
+    rows = []
     for tensor in OPERANDS:
         for copy in recipe.quantized_copies(tensor):
             cost = copy_cost(copy, layer)
-            readers = ", ".join(f"{matmul.title} {side.value}" for matmul, side in copy.readers)
-            twice = " (2 layouts)" if len(copy.k_major) > 1 else ""
-            lines.append(
-                f"| {tensor.value} | {readers} | {copy.spec.format.name} | "
-                f"{stored_tile(tensor, *copy.tile)} | {cost.scales:,} | "
-                f"{size(cost.code_bytes)}{twice} | {size(cost.scale_bytes)} | "
-                f"{cost.scale_bits_per_element:.3g} bit an element |"
+            rows.append(
+                (
+                    tensor.value,
+                    ", ".join(f"{matmul.title} {side.value}" for matmul, side in copy.readers),
+                    f"{copy.spec.format.name}, {stored_tile(tensor, *copy.tile)}",
+                    str(len(copy.k_major)),
+                    f"{cost.scales:,}",
+                    size(cost.code_bytes),
+                    size(cost.scale_bytes),
+                    short(cost.scale_bits_per_element, 3),
+                )
             )
-    return "\n".join(lines)
+    head = (
+        "of",
+        "read by",
+        "codes in tiles of",
+        "layouts",
+        "scales",
+        "code bytes",
+        "scale bytes",
+        "bits an element",
+    )
+    return grid(head, rows, ink, names=3) + note("bits an element: what the scales add to its 8", ink)
 
 
-def rescales_table(recipe: Recipe, layer: LayerShape) -> str:
+def rescales_table(recipe: Recipe, layer: LayerShape, ink: Ink) -> str:
     """How often each matmul multiplies one element of D by scales."""
-    lines = ["| matmul | K | rescales of one element of D | where |", "|:--|--:|--:|:--|"]
+    rows = []
     for matmul in MATMULS.values():
         times = matmul_rescales(recipe, matmul, layer)
-        where = "once at the end" if times == 1 else "inside the K loop"
-        name = f"{matmul.k.value} = {layer.size(matmul.k):,}"
-        lines.append(f"| {matmul.title} | {name} | {times:,} | {where} |")
-    return "\n".join(lines)
+        where = "after the sum" if times == 1 else "inside the K loop"
+        size_of_k = layer.size(matmul.k)
+        rows.append((matmul.title, f"{matmul.k.value} = {size_of_k:,}", where, f"{times:,}"))
+    return grid(("matmul", "K", "applied", "rescales"), rows, ink, names=3)
 
 
-def comparison_table(layer: LayerShape) -> str:
+def comparison_table(layer: LayerShape, ink: Ink) -> str:
     """All recipes: copies, scales, bytes, rescales."""
-    lines = [
-        "| recipe | times x, w, dy are quantized | scales | codes | scale bytes | rescales: "
-        + ", ".join(m.title for m in MATMULS.values())
-        + " |",
-        "|:--|:-:|--:|--:|--:|:-:|",
-    ]
+    rows = []
     for recipe in RECIPES.values():
         costs = [copy_cost(copy, layer) for t in OPERANDS for copy in recipe.quantized_copies(t)]
-        copies = " / ".join(str(recipe.copies(tensor)) for tensor in OPERANDS)
-        rescales = " / ".join(f"{matmul_rescales(recipe, m, layer):,}" for m in MATMULS.values())
-        lines.append(
-            f"| {recipe.title} | {copies} | {sum(c.scales for c in costs):,} | "
-            f"{size(sum(c.code_bytes for c in costs))} | {size(sum(c.scale_bytes for c in costs))} | "
-            f"{rescales} |"
+        rows.append(
+            (
+                recipe.title,
+                " / ".join(str(recipe.copies(tensor)) for tensor in OPERANDS),
+                f"{sum(c.scales for c in costs):,}",
+                size(sum(c.code_bytes for c in costs)),
+                size(sum(c.scale_bytes for c in costs)),
+                " / ".join(f"{matmul_rescales(recipe, m, layer):,}" for m in MATMULS.values()),
+            )
         )
-    return "\n".join(lines)
+    tensors, matmuls = "/".join(t.value for t in OPERANDS), "/".join(m.title for m in MATMULS.values())
+    head = ("recipe", f"copies {tensors}", "scales", "code bytes", "scale bytes", f"rescales {matmuls}")
+    return grid(head, rows, ink)
 
 
 def size(number: int) -> str:
@@ -93,5 +107,5 @@ def _notice(recipe: Recipe, layer: LayerShape) -> str:
     most = max(matmul_rescales(recipe, matmul, layer) for matmul in MATMULS.values())
     return (
         f"{recipe.title} keeps {count(scales, 'scale')}, {share:.2%} of the bytes of its codes, and rescales "
-        f"an output element up to {count(most, 'time')}."
+        f"an output element {'once' if most == 1 else f'up to {most:,} times'}."
     )

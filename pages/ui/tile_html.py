@@ -30,19 +30,26 @@ def pairs(rows: Iterable[tuple[str, str]], ink: Ink) -> str:
     return _table(body)
 
 
-def grid(head: Sequence[str], rows: Iterable[Sequence[str]], ink: Ink, marked: Sequence[int] = ()) -> str:
-    """HTML of rows of numbers under a head, the first column their name; `marked` rows stand out."""
-    title = f"padding:4px 2px;color:{ink.soft};font-weight:400;border-bottom:1px solid {ink.line}"
+def grid(
+    head: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    ink: Ink,
+    *,
+    marked: Sequence[int] = (),
+    names: int = 1,
+) -> str:
+    """HTML of rows of numbers under a head, the first `names` columns words; `marked` rows stand out."""
+    title = f"padding:4px;color:{ink.soft};font-weight:400;border-bottom:1px solid {ink.line}"
     top = "".join(
-        f'<th scope="col" style="{title};text-align:{"right" if i else "left"}">{escape(name)}</th>'
+        f'<th scope="col" style="{title};text-align:{"right" if i >= names else "left"}">{escape(name)}</th>'
         for i, name in enumerate(head)
     )
     body = ""
     for number, row in enumerate(rows):
         look = f"background:{ink.k}1f;font-weight:600" if number in marked else ""
-        look += f";padding:3px 2px;color:{ink.text}"
+        look += f";padding:3px 4px;color:{ink.text}"
         cells = "".join(
-            f'<td style="{look};{_NUMBER if i else "white-space:nowrap"}">{escape(cell)}</td>'
+            f'<td style="{look};{_NUMBER if i >= names else ""}">{escape(cell)}</td>'
             for i, cell in enumerate(row)
         )
         body += f"<tr>{cells}</tr>"
