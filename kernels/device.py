@@ -5,11 +5,13 @@ here imports Triton, and torch only where a device is asked for.
 """
 
 import os
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from enum import Enum
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 if TYPE_CHECKING:
     import torch
@@ -121,11 +123,11 @@ def current_device() -> Device:
     )
 
 
-def on_device_of(x: "torch.Tensor") -> AbstractContextManager[object]:
-    """Launches inside go to the GPU that holds x; nothing changes for a tensor on the CPU."""
+def launching(x: "torch.Tensor") -> AbstractContextManager[object]:
+    """Launches inside go to the GPU that holds x; in the interpreter, numpy keeps quiet about NaN and inf."""
     import torch
 
-    return torch.cuda.device(x.device) if x.is_cuda else nullcontext()
+    return torch.cuda.device(x.device) if x.is_cuda else np.errstate(all="ignore")
 
 
 def _require_triton() -> None:

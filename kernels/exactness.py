@@ -8,7 +8,7 @@ import torch
 from kernels.quantize import QuantizedTensor
 from kernels.rows import Worst
 
-MAP_BANDS = 32
+MAP_BANDS = 2**5
 WORST = 8
 FLOP_LIMIT = 16 * 2**40
 """Beyond this much fp64 work, the errors are taken over evenly spaced bands of rows of D."""

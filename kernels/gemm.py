@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from fp8core.formats import FORMATS, Format
 from fp8core.recipes import OperandSpec
 from fp8core.tiles import WHOLE
-from kernels.device import DeviceKind, current_device, on_device_of
+from kernels.device import DeviceKind, current_device, launching
 from kernels.plan import DEQUANTIZE_BLOCK, GemmPlan, Kernel, ScaleAt, decode_shift
 from kernels.quantize import QuantizedTensor, check_place
 
@@ -39,7 +39,7 @@ def gemm(
     if not k and not accumulate:
         out.zero_()
     if out.numel() and k:
-        with on_device_of(out):
+        with launching(out):
             _launch(a, b, plan, out, (m, n, k), accumulate, kind)
     return out
 
@@ -119,8 +119,15 @@ def _programs(plan: GemmPlan, blocks: int, kind: DeviceKind) -> int:
 
 
 def _multiplied(operand: QuantizedTensor, plan: GemmPlan, kind: DeviceKind) -> "torch.Tensor":
-    """[mn, K]: what the tensor core is given: the codes, or under a dequantizing plan the values."""
-    return dequantize(operand, kind) if plan.kernel is Kernel.DEQUANTIZED else operand.operand_codes
+    """[mn, K]: what the tensor core is given: the codes, or under a dequantizing plan the values.
+
+    The interpreter decodes e5m2's subnormals wrongly (Triton 3.6 to 3.9), so there torch decodes the codes.
+    """
+    if plan.kernel is Kernel.DEQUANTIZED:
+        return dequantize(operand, kind)
+    if kind is DeviceKind.INTERPRETER:
+        return operand.padded_codes.float()[:, : operand.operand_codes.shape[1]]
+    return operand.operand_codes
 
 
 def dequantize(operand: QuantizedTensor, kind: DeviceKind) -> "torch.Tensor":

@@ -5,13 +5,12 @@ import triton.language as tl
 
 from fp8core.formats import FORMATS
 from kernels.gemm_kernel import BF16_CUT, block_of, store_block
-from kernels.quantize_kernel import FP32_MANTISSA, float_bits
+from kernels.quantize_kernel import FP8_SIGN, FP32_MANTISSA, float_bits
 
 _BF16 = FORMATS["bf16"]
 BF16_BIAS = tl.constexpr(_BF16.bias)
 BF16_MANTISSA = tl.constexpr(_BF16.mantissa_bits)
 BF16_BITS = tl.constexpr(_BF16.bits)
-FP8_SIGN = tl.constexpr(FORMATS["e4m3"].sign_bit)
 FP8_BITS = tl.constexpr(FORMATS["e4m3"].bits)
 
 

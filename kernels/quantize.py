@@ -13,8 +13,8 @@ from fp8core.formats import FORMATS, Format
 from fp8core.recipes import OperandSpec
 from fp8core.scales import ScaleKind
 from fp8core.tiles import TileGrid, TileShape
-from kernels.device import DeviceKind, current_device, on_device_of
-from kernels.plan import K_PADDING, QuantizePlan, check_operand, plan_quantize
+from kernels.device import DeviceKind, current_device, launching
+from kernels.plan import K_PADDING, check_operand, plan_quantize
 
 if TYPE_CHECKING:
     import torch
@@ -136,50 +136,38 @@ def _launch(
     if not x.numel():
         return codes, scale
     plan = plan_quantize(tile)
-    shared = (mn, k, x.stride(0), x.stride(1))
-    cut = _cut(plan, tile)
+    sizes = (mn, k, x.stride(0), x.stride(1))
+    constants = quantize_constants(spec, tile, kind)
     blocks = (-(-mn // plan.block_mn), -(-padded // plan.block_k))
     amax = scale
-    with on_device_of(x):
+    with launching(x):
         if not plan.fused:
             amax = torch.zeros((k_tiles, mn_tiles), dtype=torch.int32, device=x.device)
-            amax_kernel[blocks](x, amax, *shared, mn_tiles, **cut)
+            cut = {name: constants[name] for name in amax_kernel.arg_names if name in constants}
+            amax_kernel[blocks](x, amax, *sizes, mn_tiles, **cut, num_warps=plan.warps)
         quantize_kernel[blocks](
-            x,
-            amax,
-            codes,
-            scale,
-            *shared,
-            padded,
-            mn_tiles,
-            **cut,
-            **_facts(spec),
-            AMAX_KNOWN=not plan.fused,
-            CAST=kind is DeviceKind.GPU,
+            x, amax, codes, scale, *sizes, padded, mn_tiles, **constants, num_warps=plan.warps
         )
     return codes, scale
 
 
-def _cut(plan: QuantizePlan, tile: TileShape) -> dict[str, int]:
+def quantize_constants(spec: OperandSpec, tile: TileShape, kind: DeviceKind) -> dict[str, int | bool]:
+    """The constexpr arguments of quantize_kernel, of which amax_kernel takes some; fp32 numbers as bits."""
+    plan = plan_quantize(tile)
     return {
+        **format_facts(spec.format),
         "TILE_MN": tile.mn or 0,
         "TILE_K": tile.k or 0,
         "PART_MN": plan.part_mn,
         "PART_K": plan.part_k,
         "BLOCK_MN": plan.block_mn,
         "BLOCK_K": plan.block_k,
-        "num_warps": plan.warps,
-    }
-
-
-def _facts(spec: OperandSpec) -> dict[str, int | bool]:
-    """What the kernel needs to know of a format and its scale rule, fp32 numbers as their bits."""
-    return {
-        **format_facts(spec.format),
         "MIN_SCALE_BITS": _fp32_bits(spec.scale.min_scale),
         "NAN_CODE": spec.format.nan_code,
         "POWER_OF_TWO": spec.scale.kind is not ScaleKind.FP32,
         "ROUND_UP": spec.scale.kind is ScaleKind.E8M0_ROUND_UP,
+        "AMAX_KNOWN": not plan.fused,
+        "CAST": kind is DeviceKind.GPU,
     }
 
 

@@ -17,6 +17,9 @@ FP32_BIAS = tl.constexpr(_FP32.bias)
 FP32_INF = tl.constexpr(_FP32.inf_code)
 FP32_NAN = tl.constexpr(_FP32.nan_code)
 FP32_FRACTION = tl.constexpr((1 << _FP32.mantissa_bits) - 1)
+FP32_SIGN = tl.constexpr(-(1 << (_FP32.bits - 1)))
+FP8_SIGN = tl.constexpr(FORMATS["e4m3"].sign_bit)
+SIGN_SHIFT = tl.constexpr(_FP32.bits - FORMATS["e4m3"].bits)
 FP32_SIZE_MASK = tl.constexpr(_FP32.magnitude_mask)
 
 
@@ -96,7 +99,7 @@ def encode_by_bits(q, MAX_BITS: tl.constexpr, MANTISSA: tl.constexpr, BIAS: tl.c
     magic = tl.full(size.shape, (MIN_NORMAL + CUT) << FP32_MANTISSA, tl.int32)
     subnormal = float_bits(float_of(size) + float_of(magic)) - magic
     code = tl.where(size < (MIN_NORMAL << FP32_MANTISSA), subnormal, normal)
-    return (code | ((bits >> 24) & 0x80)).to(tl.uint8)
+    return (code | ((bits >> SIGN_SHIFT) & FP8_SIGN)).to(tl.uint8)
 
 
 @triton.jit
@@ -105,7 +108,7 @@ def encode_by_cast(q, MAX_BITS: tl.constexpr, MANTISSA: tl.constexpr):
     bits = float_bits(q)
     size = bits & FP32_SIZE_MASK
     size = tl.where(size > MAX_BITS, MAX_BITS, size)
-    q = float_of(size | (bits & -0x80000000))
+    q = float_of(size | (bits & FP32_SIGN))
     if MANTISSA == 3:
         codes = q.to(tl.float8e4nv).to(tl.uint8, bitcast=True)
     else:

@@ -1,0 +1,86 @@
+"""What the kernel tests run over: every recipe's operands, shapes, and samples for every documented rule."""
+
+import numpy as np
+import torch
+
+from fp8core.linear import MATMULS, Matmul, Side
+from fp8core.recipes import RECIPES, Recipe
+from fp8core.tiles import TileGrid
+from kernels.device import current_device
+from kernels.plan import GemmPlan, plan_gemm
+from kernels.quantize import QuantizedTensor, quantize
+from kernels.rows import Accumulation
+
+ON_GPU = torch.cuda.is_available()
+WHERE = "cuda" if ON_GPU else "cpu"
+
+OPERANDS = {
+    f"{recipe.name}-{matmul.name}-{side.value}": (recipe, matmul, side)
+    for recipe in RECIPES.values()
+    for matmul in MATMULS.values()
+    for side in Side
+}
+GEMMS = {f"{r.name}-{m.name}": (r, m) for r in RECIPES.values() for m in MATMULS.values()}
+
+SHAPES = ((128, 256), (70, 200), (1, 130), (131, 1), (0, 64), (64, 0))
+"""(rows, columns): multiples of every tile, of none, one row, one column, none at all."""
+MNK = ((128, 256, 384), (70, 50, 200), (1, 33, 130), (0, 16, 64), (16, 0, 64), (16, 16, 0))
+if ON_GPU:
+    SHAPES += ((513, 1031), (2048, 384))
+    MNK += ((300, 520, 1000), (640, 8, 257), (1024, 512, 2048))
+
+
+def sample(name: str, shape: tuple[int, int], seed: int = 0) -> np.ndarray:
+    """float32[rows, columns] of normal numbers, with what the name says."""
+    rng = np.random.default_rng(seed)
+    x = rng.standard_normal(shape, dtype=np.float32)
+    match name:
+        case "subnormal":
+            x *= np.float32(2.0**-140)
+        case "too_small":
+            x *= np.float32(2.0**-127)
+        case "tiny":
+            x *= np.float32(2.0**-60)
+        case "large":
+            x *= np.float32(2.0**50)
+        case "huge":
+            x = np.copysign(rng.random(shape, np.float32) * np.finfo(np.float32).max, x)
+        case "wide":
+            x *= np.exp2(rng.integers(-30, 30, shape)).astype(np.float32)
+        case "zeros":
+            x = np.copysign(np.zeros(shape, np.float32), x)
+        case "nan":
+            x[::67, ::71] = np.nan
+        case "inf":
+            x[::67, ::71] = -np.inf
+    return x
+
+
+SAMPLES = ("gaussian", "subnormal", "too_small", "huge", "wide", "zeros", "nan", "inf")
+
+
+def operand(
+    recipe: Recipe, matmul: Matmul, side: Side, mnk: tuple[int, int, int], name: str, seed: int
+) -> QuantizedTensor:
+    """A quantized operand of a matmul of these sizes."""
+    shape = matmul.layer(*mnk).of(matmul.operand(side))
+    x = torch.from_numpy(sample(name, shape, seed)).to(WHERE)
+    grid: TileGrid = recipe.grid(matmul, side, shape)
+    return quantize(x, grid, recipe.spec(matmul).operand(side), k_is_rows=matmul.k_is_rows(side))
+
+
+def plan_of(
+    recipe: Recipe, matmul: Matmul, mnk: tuple[int, int, int], how: Accumulation = Accumulation.RECIPE
+) -> GemmPlan:
+    plan = plan_gemm(recipe.spec(matmul), mnk, current_device(), how)
+    assert isinstance(plan, GemmPlan), plan
+    return plan
+
+
+def problem(
+    recipe: Recipe, matmul: Matmul, mnk: tuple[int, int, int], name: str = "gaussian"
+) -> tuple[QuantizedTensor, QuantizedTensor, GemmPlan]:
+    """Both operands and the plan."""
+    a = operand(recipe, matmul, Side.A, mnk, name, 1)
+    b = operand(recipe, matmul, Side.B, mnk, "gaussian" if name in ("nan", "inf") else name, 2)
+    return a, b, plan_of(recipe, matmul, mnk)
