@@ -6,11 +6,11 @@ from fp8core.linear import MATMULS, LayerShape
 from fp8core.recipes import RECIPES
 from pages.charts.overview import OPEN
 from pages.ui.controls import Controls
+from pages.ui.tile_clicks import clicked, remember
 from pages.ui.tile_controls import INPUT, SEED
 from pages.ui.tile_data import overview_spec, theme
 
 KEY = "tile_overview"
-_CLICKED = "_tile_overview_clicked"
 
 
 def show(controls: Controls, layer: LayerShape) -> None:
@@ -20,7 +20,7 @@ def show(controls: Controls, layer: LayerShape) -> None:
         "**Notice:** where a tile is longer one way, it is long along the pink edge, whatever the tensor. "
         "Click a picture to open it, or use the list below."
     )
-    st.vega_lite_chart(
+    drawn = st.vega_lite_chart(
         overview_spec(
             controls.value(INPUT), controls.value(SEED), layer.tokens, layer.in_, layer.out, theme()
         ),
@@ -30,6 +30,7 @@ def show(controls: Controls, layer: LayerShape) -> None:
         selection_mode=[OPEN],
         alt=f"Small pictures of {len(MATMULS)} matmuls for {len(RECIPES)} recipes, tiles coloured by scale.",
     )
+    remember(KEY, OPEN, drawn)
     links = st.container(gap=None)
     for matmul in MATMULS.values():
         row = links.container(horizontal=True, gap="small")
@@ -48,9 +49,6 @@ def _open(controls: Controls, recipe: str, matmul: str) -> None:
 
 
 def _clicked(controls: Controls) -> None:
-    now = st.session_state[KEY].selection.get(OPEN) or []
-    before = st.session_state.get(_CLICKED, [])
-    st.session_state[_CLICKED] = now
-    changed = [c for c in now if c not in before] or [c for c in before if c not in now]
-    if changed:
-        _open(controls, changed[-1]["recipe"], changed[-1]["matmul"])
+    place = clicked(KEY, OPEN)
+    if place:
+        _open(controls, place["recipe"], place["matmul"])

@@ -16,6 +16,7 @@ from pages.ui.tile_card import (
     scale_table,
     where_applied,
 )
+from pages.ui.tile_clicks import clicked, remember
 from pages.ui.tile_controls import (
     COLUMN,
     IN,
@@ -34,7 +35,6 @@ from pages.ui.tile_data import picture_spec, scene, theme
 from pages.ui.tile_words import notice, second_copies
 
 KEY = "tile_picture"
-_CLICKED = "_tile_picture_clicked"
 PICTURE_WIDTH, CARD_WIDTH = 500, 300
 FIELD_WIDTH, OUTPUT_WIDTH = 92, 136
 
@@ -95,7 +95,7 @@ def _picture(
     controls: Controls, drawn: Scene, spec: Spec, tile: OperandTile, output: tuple[int, int]
 ) -> None:
     matmul, pinned = drawn.matmul, pinned_rows(drawn, tile.side, tile.row, tile.column, output)
-    st.vega_lite_chart(
+    shown = st.vega_lite_chart(
         {**spec, "datasets": {PINNED: {name: [at[name] for at in pinned] for name in pinned[0]}}},
         width="stretch",
         key=KEY,
@@ -106,17 +106,15 @@ def _picture(
         f"tiles, D = {matmul.d.value} in the corner. The tile in row {tile.row}, column {tile.column} of "
         f"{tile.side.value} is outlined, with the elements it meets.",
     )
+    remember(KEY, PIN, shown)
     st.caption("Point at a tile to see what it meets; click to keep it. The small square: D[m, n] below.")
 
 
 def _clicked(controls: Controls, drawn: Scene) -> None:
-    """Pin the tile that was clicked. A click adds a place to the chart's selection or takes it out again."""
-    now = st.session_state[KEY].selection.get(PIN) or []
-    before = st.session_state.get(_CLICKED, [])
-    st.session_state[_CLICKED] = now
-    changed = [c for c in now if c not in before] or [c for c in before if c not in now]
-    if changed:
-        pin(controls, drawn, changed[-1]["side"], changed[-1]["row"], changed[-1]["column"])
+    """Pin the tile that was clicked."""
+    place = clicked(KEY, PIN)
+    if place:
+        pin(controls, drawn, place["side"], place["row"], place["column"])
 
 
 def pin(controls: Controls, drawn: Scene, name: str, row: int, column: int) -> None:

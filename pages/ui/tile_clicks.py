@@ -1,0 +1,28 @@
+"""Clicks on a chart, one at a time: what a click added to the chart's selection or took out of it.
+
+A selection that keeps what was clicked is the only kind that changes when the same mark is clicked twice.
+"""
+
+from collections.abc import Mapping
+
+import streamlit as st
+
+Place = dict[str, object]
+_BEFORE = "_clicks_{key}"
+
+
+def clicked(key: str, parameter: str) -> Place | None:
+    """The fields of the mark that was just clicked in the chart `key`; for its `on_select`."""
+    now = _selected(st.session_state[key], parameter)
+    before = st.session_state.get(_BEFORE.format(key=key), [])
+    changed = [c for c in now if c not in before] or [c for c in before if c not in now]
+    return changed[-1] if changed else None
+
+
+def remember(key: str, parameter: str, drawn: Mapping[str, object]) -> None:
+    """Note what is selected in the chart as it is drawn, which is nothing where it is drawn anew."""
+    st.session_state[_BEFORE.format(key=key)] = _selected(drawn, parameter)
+
+
+def _selected(state: Mapping[str, object], parameter: str) -> list[Place]:
+    return list(state.get("selection", {}).get(parameter) or [])

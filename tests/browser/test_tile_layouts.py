@@ -1,0 +1,190 @@
+"""Contract: the picture follows the pointer without a rerun, a click pins, links and controls redraw it."""
+
+import math
+import re
+
+import pytest
+
+from fp8core.linear import MATMULS, LayerShape, Side
+from fp8core.recipes import RECIPES
+from pages.charts.scene import drawn_layer
+from tests.browser.conftest import settled
+
+pytestmark = pytest.mark.browser
+
+LAYER = LayerShape(4096, 4096, 14336)
+TILES = "g.tiles_marks path"
+OUTLINES = "g.layer_5_marks path"
+SETTLE_MS = 10_000
+
+
+class Wire:
+    """Messages from the browser to the server: each asks for a rerun."""
+
+    def __init__(self, page):
+        self.sent = 0
+        page.on("websocket", lambda socket: socket.on("framesent", self._count))
+
+    def _count(self, _frame):
+        self.sent += 1
+
+
+def rectangles(recipe: str, matmul: str) -> int:
+    """Tiles of A and of B, and the parts of D."""
+    spec, read = RECIPES[recipe].spec(MATMULS[matmul]), MATMULS[matmul]
+    drawn = drawn_layer(read, spec, LAYER)
+    shapes = []
+    for side in Side:
+        rows, columns = RECIPES[recipe].grid(read, side, drawn.of(read.operand(side))).scale_shape
+        along_k = rows if read.k_is_rows(side) else columns
+        shapes.append((rows * columns, rows * columns // along_k))
+    (a, m_parts), (b, n_parts) = shapes
+    return a + b + m_parts * n_parts
+
+
+def drawn(page, recipe: str, matmul: str):
+    """Wait until this matmul's rectangles are there; their locator."""
+    wanted = rectangles(recipe, matmul)
+    page.wait_for_function(
+        f"() => document.querySelectorAll('{TILES}').length === {wanted}", timeout=SETTLE_MS
+    )
+    return page.locator(TILES)
+
+
+def says(page, text: str) -> None:
+    page.get_by_text(text, exact=True).first.wait_for(timeout=SETTLE_MS)
+
+
+def choose(page, label: str) -> None:
+    page.get_by_role("radio", name=label, exact=True).or_(
+        page.get_by_role("button", name=label, exact=True)
+    ).first.click()
+    settled(page)
+
+
+def wait_for_parameters(page, **parameters: str) -> None:
+    """Wait until the address has these parameters, among others."""
+    wanted = "&&".join(f"q.get('{key}')==='{value}'" for key, value in parameters.items())
+    page.wait_for_function(
+        f"() => {{const q = new URLSearchParams(location.search); return {wanted}}}", timeout=SETTLE_MS
+    )
+
+
+def test_pointing_at_tiles_moves_the_bands_and_asks_the_server_nothing(server, open_page):
+    page = open_page("about:blank", wait=False)
+    wire = Wire(page)
+    page.goto(server.url)
+    settled(page)
+    tiles = drawn(page, "deepseek_v3", "fprop")
+    page.wait_for_timeout(500)
+    before, sent = page.locator(OUTLINES).evaluate_all("e => e.map(x => x.getAttribute('d'))"), wire.sent
+    seen = set()
+    for number in range(0, 100, 7):
+        tiles.nth(number).hover(force=True)
+        page.wait_for_timeout(60)
+        seen.add(tuple(page.locator(OUTLINES).evaluate_all("e => e.map(x => x.getAttribute('d'))")))
+    assert len(seen) >= 12
+    assert all(len(bands) == 3 for bands in seen), "one band in each of A, B and D"
+    assert wire.sent == sent
+    page.mouse.move(2, 2)
+    page.wait_for_timeout(200)
+    assert page.locator(OUTLINES).evaluate_all("e => e.map(x => x.getAttribute('d'))") == before
+
+
+def test_a_click_pins_the_tile_that_was_clicked(server, open_page):
+    page = open_page(server.url)
+    tiles = drawn(page, "deepseek_v3", "fprop")
+    tiles.nth(4 * 9 + 2).click(force=True)
+    says(page, "x[9, 256:384]")
+    wait_for_parameters(page, row="9", column="2")
+    tiles.nth(64 + 3).click(force=True)
+    says(page, "w[0:128, 384:512]")
+    wait_for_parameters(page, side="B", row="3")
+
+
+def test_a_second_click_on_a_tile_pins_it_again_after_the_fields_moved_on(server, open_page):
+    page = open_page(server.url)
+    tiles = drawn(page, "deepseek_v3", "fprop")
+    tiles.nth(4 * 9 + 2).click(force=True)
+    says(page, "x[9, 256:384]")
+    field = page.get_by_label("Tile row")
+    field.fill("3")
+    field.press("Enter")
+    says(page, "x[3, 256:384]")
+    settled(page)
+    tiles.nth(4 * 9 + 2).click(force=True)
+    says(page, "x[9, 256:384]")
+
+
+def test_a_click_on_d_chooses_the_element_that_is_written_out(server, open_page):
+    page = open_page(server.url + "/?recipe=rowwise")
+    tiles = drawn(page, "rowwise", "fprop")
+    tiles.nth(32 + 16 * 4 + 7).click(force=True)
+    says(page, "What the tile adds to D[4, 7]")
+    says(page, "x[4, 0:64]")
+
+
+def test_switching_recipe_and_matmul_draws_their_rectangles(server, open_page):
+    page = open_page(server.url)
+    drawn(page, "deepseek_v3", "fprop")
+    choose(page, "MXFP8")
+    drawn(page, "mxfp8", "fprop")
+    choose(page, "Wgrad")
+    drawn(page, "mxfp8", "wgrad")
+    choose(page, "Per tensor, hybrid")
+    drawn(page, "per_tensor", "wgrad")
+    wait_for_parameters(page, recipe="per_tensor", matmul="wgrad")
+
+
+def test_a_link_shows_the_tile_it_names(server, open_page):
+    page = open_page(server.url + "/?recipe=mxfp8&matmul=wgrad&side=B&row=2&column=4")
+    drawn(page, "mxfp8", "wgrad")
+    says(page, "x[64:96, 4]")
+
+
+def test_the_overview_opens_a_picture_by_click_and_by_button(server, open_page):
+    page = open_page(server.url + "/?show=overview")
+    page.wait_for_selector(TILES, timeout=SETTLE_MS)
+    page.locator(TILES).last.click(force=True)
+    drawn(page, "mxfp8", "wgrad")
+    wait_for_parameters(page, recipe="mxfp8", matmul="wgrad")
+    choose(page, "Every recipe")
+    page.get_by_role("button", name="Per row · Dgrad").click()
+    drawn(page, "rowwise", "dgrad")
+    choose(page, "Every recipe")
+    page.locator(TILES).last.click(force=True)
+    drawn(page, "mxfp8", "wgrad")
+
+
+@pytest.mark.parametrize("section", ["picture", "overview", "copies", "rule", "counts"])
+@pytest.mark.parametrize("width", [800, 1280])
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_nothing_is_cut_off_and_no_text_is_lost_on_the_page(server, open_page, section, width, theme):
+    page = open_page(f"{server.url}/?show={section}", theme=theme, width=width)
+    page.wait_for_timeout(800)
+    wide = page.evaluate(
+        """() => {const main = document.querySelector('[data-testid="stMainBlockContainer"]');
+        return [main.scrollWidth, main.clientWidth]}"""
+    )
+    assert wide[0] <= wide[1]
+    assert page.locator('[data-testid="stException"]').count() == 0
+    background = page.evaluate("() => getComputedStyle(document.querySelector('.stApp')).backgroundColor")
+    for color in set(
+        page.locator("svg g.mark-text text").evaluate_all("e => e.map(x => x.getAttribute('fill'))")
+    ):
+        assert contrast(color, background) >= 4.5, (color, background)
+
+
+def contrast(first: str, second: str) -> float:
+    light, dark = sorted((luminance(first), luminance(second)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+def luminance(color: str) -> float:
+    """Relative luminance of ``#rrggbb`` or ``rgb(r, g, b)``."""
+    if color.startswith("#"):
+        parts = [int(color[i : i + 2], 16) for i in (1, 3, 5)]
+    else:
+        parts = [int(part) for part in re.findall(r"\d+", color)[:3]]
+    linear = [p / 255 / 12.92 if p <= 10 else math.pow((p / 255 + 0.055) / 1.055, 2.4) for p in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
