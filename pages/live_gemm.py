@@ -40,7 +40,7 @@ with st.container(horizontal=True):
     if reason is not None and (small := small_instead(job, has_gpu=has_gpu)):
         st.button(f"Take {SMALL.label} instead", on_click=controls.preset, kwargs=small)
 if reason is not None:
-    st.caption(reason)
+    st.info(reason, icon=":material/block:")
 draw_queue()
 
 here = [Result(row, Origin.HERE) for row in session().rows]

@@ -35,13 +35,14 @@ class CannotRun(Exception):
 
 
 class StoppedOnRequest(Exception):
-    """Raised inside a job that was asked to stop."""
+    """Raised by a job that found `stopped()` true."""
 
 
 @dataclass(frozen=True)
 class Engine:
     """What does the jobs: `measure(job, progress=..., stopped=...)` returns a Row, or raises CannotRun,
-    ValueError or MemoryError for a job that cannot be done. Anything else ends the worker.
+    ValueError or MemoryError for a job that cannot be done, StoppedOnRequest for one that was asked to stop.
+    Anything else ends the worker.
     """
 
     device: str
@@ -99,8 +100,6 @@ def _answer(engine: Engine, do: Do, stops: set[int], voice: _Voice) -> Message:
     """Run one job; the message that ends it."""
 
     def progress(fraction: float, note: str) -> None:
-        if do.run in stops:
-            raise StoppedOnRequest
         voice.say(Progress(do.run, min(max(float(fraction), 0.0), 1.0), note))
 
     try:

@@ -7,7 +7,7 @@ import altair as alt
 
 from pages.charts.words import span
 
-HEIGHT = 400
+HEIGHT = 440
 _RING = "#d55e00"
 
 Bands = Sequence[Sequence[float]]
@@ -22,7 +22,7 @@ def error_map(
     rows, columns = shape
     patches = [
         {"m0": down.start, "m1": down.stop, "n0": across.start, "n1": across.stop}
-        | {"rows": span(down), "columns": span(across), "error": error if math.isfinite(error) else None}
+        | {"rows": span(down), "columns": span(across), "error": _number(error)}
         for down, line in zip(cut(rows, len(bands)), bands, strict=True)
         for across, error in zip(cut(columns, len(line)), line, strict=True)
     ]
@@ -51,7 +51,14 @@ def error_map(
         )
     )
     points = [
-        {"m": i + 0.5, "n": j + 0.5, "place": f"D[{i}, {j}]", "truth": t, "result": r} for i, j, t, r in worst
+        {
+            "m": i + 0.5,
+            "n": j + 0.5,
+            "place": f"D[{i}, {j}]",
+            "truth": _number(truth),
+            "result": _number(result),
+        }
+        for i, j, truth, result in worst
     ]
     rings = (
         alt.Chart(alt.Data(values=points))
@@ -67,6 +74,11 @@ def error_map(
         )
     )
     return alt.layer(heat, rings).properties(height=HEIGHT)
+
+
+def _number(value: float) -> float | None:
+    """JSON has no NaN and no infinity."""
+    return value if math.isfinite(value) else None
 
 
 def cut(size: int, bands: int) -> list[range]:

@@ -9,9 +9,9 @@ from kernels.rows import Accumulation, GemmJob, Row
 from pages.charts.words import count, stored_tile
 
 _ACCUMULATION = {
-    Accumulation.RECIPE: "",
-    Accumulation.FAST: ", fast accumulation",
-    Accumulation.PROMOTED: ", promoted accumulation",
+    Accumulation.RECIPE: "as in the recipe",
+    Accumulation.FAST: "fast",
+    Accumulation.PROMOTED: "promoted",
 }
 _CLEARLY_MORE = 5.0
 NONE = "–"
@@ -27,9 +27,10 @@ def headline(job: GemmJob) -> str:
     matmul = job.matmul_data
     d, a, b = matmul.d.value, matmul.symbol(Side.A), matmul.symbol(Side.B)
     shape = f"{job.m} {matmul.m.value} × {job.n} {matmul.n.value}, summed over {job.k} {matmul.k.value}"
+    drawn = f"{INPUT_NOTES[job.input].title} input, seed {job.seed}"
     return (
         f"**{job.recipe_data.title}, {matmul.title}**: {d} = {a} · {b}, {shape}; "
-        f"{INPUT_NOTES[job.input].title} input, seed {job.seed}{_ACCUMULATION[job.accumulation]}"
+        f"{drawn}, accumulation {_ACCUMULATION[job.accumulation]}"
     )
 
 
@@ -43,7 +44,7 @@ def differences(job: GemmJob, asked: GemmJob) -> str:
         "matmul": (job.matmul_data.title, asked.matmul_data.title),
         "input": (INPUT_NOTES[job.input].title, INPUT_NOTES[asked.input].title),
         "seed": (job.seed, asked.seed),
-        "accumulation": (job.accumulation.value, asked.accumulation.value),
+        "accumulation": (_ACCUMULATION[job.accumulation], _ACCUMULATION[asked.accumulation]),
     }
     return ", ".join(f"{name} is {has}" for name, (has, wanted) in pairs.items() if has != wanted)
 

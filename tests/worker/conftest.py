@@ -16,7 +16,7 @@ from kernels.worker.supervisor import Limits
 STAND_IN = Path(__file__).with_name("stand_in.py")
 TOP = STAND_IN.parents[2]
 PATIENCE_S = 20.0
-LIMITS = Limits(start_s=10.0, job_s=10.0, stop_s=0.3, rest_s=0.01, longest_rest_s=0.05, tick_s=0.02)
+LIMITS = Limits(start_s=10.0, job_s=60.0, stop_s=0.3, rest_s=0.01, longest_rest_s=0.05, tick_s=0.02)
 
 
 @dataclass

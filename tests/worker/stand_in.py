@@ -8,7 +8,7 @@ import time
 from enum import IntEnum
 
 from kernels.rows import GemmJob, Machine, Provenance, Row, Timing, Worst
-from kernels.worker.child import Engine, serve
+from kernels.worker.child import Engine, StoppedOnRequest, serve
 
 
 class Act(IntEnum):
@@ -91,12 +91,14 @@ def measure(of: GemmJob, *, progress, stopped) -> Row:
             for step in range(30):
                 time.sleep(SLOW_SECONDS / 30)
                 progress(step / 30, "multiplying")
+                if stopped():
+                    raise StoppedOnRequest
         case Act.REFUSE:
             raise ValueError("the stand-in refuses this job")
         case Act.POLL_STOPPED:
             while not stopped():
                 time.sleep(0.01)
-            progress(0.9, "stopping")
+            raise StoppedOnRequest
     return row(of)
 
 

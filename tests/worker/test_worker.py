@@ -136,11 +136,11 @@ def test_a_worker_that_dies_while_loading_says_what_it_said(bench):
 
 
 def test_a_crash_loop_rests_longer_each_time(bench):
-    b = bench("die", limits=replace(LIMITS, rest_s=0.2, longest_rest_s=0.4))
+    b = bench("die", limits=replace(LIMITS, rest_s=0.7, longest_rest_s=1.4))
     tickets = [b.queue.submit(job(Act.FINE, m=m), f"session {m}") for m in (1, 2, 3)]
     began = time.monotonic()
     assert all(isinstance(b.wait(ticket), Failed) for ticket in tickets)
-    assert time.monotonic() - began > 0.2 + 0.4
+    assert time.monotonic() - began > 0.7 + 1.4
     assert len(b.started) == 3
 
 
