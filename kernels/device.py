@@ -20,6 +20,10 @@ _INTERPRET = "TRITON_INTERPRET"
 _ON = ("1", "true", "on", "yes", "y")
 
 
+COMPILE_OPTIONS = {"enable_fp_fusion": False}
+"""A product and a sum are one rounding only where a kernel says `tl.fma`. (The default changes in Triton 3.10.)"""
+
+
 class Unsupported(ValueError):
     """Something that cannot be done here; the text is one plain sentence for the reader."""
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from fp8core.formats import FORMATS, Format
 from fp8core.recipes import OperandSpec
 from fp8core.tiles import WHOLE
-from kernels.device import DeviceKind, current_device, launching
+from kernels.device import COMPILE_OPTIONS, DeviceKind, current_device, launching
 from kernels.plan import DEQUANTIZE_BLOCK, GemmPlan, Kernel, ScaleAt, decode_shift
 from kernels.quantize import QuantizedTensor, check_place
 
@@ -111,6 +111,7 @@ def _launch(
         **kernel_constants(plan, mnk[2], accumulate=accumulate, kind=kind),
         num_warps=plan.warps,
         num_stages=plan.stages,
+        **COMPILE_OPTIONS,
     )
 
 
@@ -143,7 +144,15 @@ def dequantize(operand: QuantizedTensor, kind: DeviceKind) -> "torch.Tensor":
     constants = dequantize_constants(operand.spec, kind)
     blocks = (-(-mn // constants["BLOCK_MN"]), -(-codes.shape[1] // constants["BLOCK_K"]))
     dequantize_kernel[blocks](
-        codes, operand.scale, values, mn, k, codes.stride(0), operand.operand_scale.stride(1), **constants
+        codes,
+        operand.scale,
+        values,
+        mn,
+        k,
+        codes.stride(0),
+        operand.operand_scale.stride(1),
+        **constants,
+        **COMPILE_OPTIONS,
     )
     return values[:, :k]
 

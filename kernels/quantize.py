@@ -13,7 +13,7 @@ from fp8core.formats import FORMATS, Format
 from fp8core.recipes import OperandSpec
 from fp8core.scales import ScaleKind
 from fp8core.tiles import TileGrid, TileShape
-from kernels.device import DeviceKind, current_device, launching
+from kernels.device import COMPILE_OPTIONS, DeviceKind, current_device, launching
 from kernels.plan import K_PADDING, check_operand, plan_quantize
 
 if TYPE_CHECKING:
@@ -144,9 +144,18 @@ def _launch(
         if not plan.fused:
             amax = torch.zeros((k_tiles, mn_tiles), dtype=torch.int32, device=x.device)
             cut = {name: constants[name] for name in amax_kernel.arg_names if name in constants}
-            amax_kernel[blocks](x, amax, *sizes, mn_tiles, **cut, num_warps=plan.warps)
+            amax_kernel[blocks](x, amax, *sizes, mn_tiles, **cut, num_warps=plan.warps, **COMPILE_OPTIONS)
         quantize_kernel[blocks](
-            x, amax, codes, scale, *sizes, padded, mn_tiles, **constants, num_warps=plan.warps
+            x,
+            amax,
+            codes,
+            scale,
+            *sizes,
+            padded,
+            mn_tiles,
+            **constants,
+            num_warps=plan.warps,
+            **COMPILE_OPTIONS,
         )
     return codes, scale
 

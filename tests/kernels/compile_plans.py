@@ -5,6 +5,7 @@ Run as a program, without TRITON_INTERPRET: compiled and interpreted kernels do 
 
 import json
 import re
+import sys
 from collections.abc import Iterator
 
 import triton
@@ -13,7 +14,7 @@ from triton.compiler import ASTSource, CompiledKernel
 
 from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
-from kernels.device import BLACKWELL, HOPPER, Device, DeviceKind
+from kernels.device import BLACKWELL, COMPILE_OPTIONS, HOPPER, Device, DeviceKind
 from kernels.gemm import dequantize_constants, kernel_constants
 from kernels.gemm_kernel import gemm_kernel
 from kernels.mx_kernel import dequantize_kernel, native_mx_gemm_kernel
@@ -47,7 +48,7 @@ def compiled(
     return triton.compile(
         ASTSource(kernel, signature, known, aligned),
         target=GPUTarget("cuda", 10 * major + minor, 32),
-        options={"num_warps": warps, "num_stages": stages},
+        options={"num_warps": warps, "num_stages": stages, **COMPILE_OPTIONS},
     )
 
 
@@ -64,8 +65,7 @@ def gemm(plan: GemmPlan, device: Device) -> CompiledKernel:
 def report(name: str, kind: str, device: Device, kernel: CompiledKernel) -> None:
     ptx = kernel.asm["ptx"]
     matmuls = sorted(set(re.findall(r"wgmma\.mma_async\S*|tcgen05\.mma\S*", ptx)))
-    usage = getattr(kernel, "n_spills", None)
-    print(
+    sys.stdout.write(
         json.dumps(
             {
                 "name": name,
@@ -74,16 +74,15 @@ def report(name: str, kind: str, device: Device, kernel: CompiledKernel) -> None
                 "shared": kernel.metadata.shared,
                 "limit": device.shared_memory_bytes,
                 "matmuls": matmuls,
-                "spills": usage,
                 "stack": stack_bytes(kernel.asm["cubin"]),
             }
-        ),
-        flush=True,
+        )
+        + "\n"
     )
 
 
 def stack_bytes(cubin: bytes) -> int:
-    """Stack frame of the one kernel in a cubin: 0 where nothing spills. From the ELF's .nv.info of EIATTR_FRAME_SIZE.
+    """Stack frame of the one kernel in a cubin, 0 where nothing spills: EIATTR_FRAME_SIZE in its .nv.info.
 
     An entry is: format 4, attribute 0x11, size 8, then the symbol and the bytes.
     """

@@ -1,4 +1,4 @@
-"""Kernels run on the GPU where there is one, else in Triton's interpreter, chosen before Triton is imported."""
+"""Kernels run on the GPU where there is one, else in Triton's interpreter, before Triton is imported."""
 
 import os
 

@@ -1,6 +1,4 @@
-"""Contract: a plan follows from the spec, the sizes, the device and what is asked for, with no GPU and no torch;
-what cannot be done is refused in a sentence.
-"""
+"""Contract: a plan follows from the spec, the sizes, the device and what is asked for, without a GPU; what cannot be done is refused in a sentence."""
 
 import dataclasses
 
@@ -23,6 +21,7 @@ SCALE_AT = {
     "deepseek_v3": ScaleAt.K_LOOP,
     "mxfp8": ScaleAt.OPERANDS,
 }
+TWO_PASS = [(WHOLE, WHOLE), (1, WHOLE), (WHOLE, 1), (96, 80), (3, 7), (512, 512)]
 by_gemm = pytest.mark.parametrize(("recipe", "matmul"), GEMMS.values(), ids=GEMMS)
 
 

@@ -1,0 +1,178 @@
+"""Contract: a measured row tells the truth about one job: its errors are the numpy reference's, it says
+where it comes from, and what cannot be measured is refused in a sentence.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from fp8core.errors import rel_err
+from fp8core.inputs import InputKind, draw
+from fp8core.linear import MATMULS, Side
+from fp8core.quantize import quantize
+from fp8core.recipes import RECIPES
+from fp8core.tiles import TileGrid
+from kernels import measure as measuring
+from kernels.device import DeviceKind, NoTriton, Unsupported, choose_backend, current_device
+from kernels.exactness import errors
+from kernels.measure import StoppedEarly, measure
+from kernels.quantize import quantize as device_quantize
+from kernels.rows import Accumulation, GemmJob, Provenance, Row
+from kernels.timing import MAX_SETS, buffer_sets
+from tests.kernels.cases import GEMMS, ON_GPU, WHERE
+
+TOP = Path(__file__).resolve().parent.parent.parent
+
+
+def run(job: GemmJob, said: list | None = None) -> Row:
+    said = [] if said is None else said
+    return measure(job, progress=lambda *step: said.append(step), stopped=lambda: False)
+
+
+def job(recipe: str = "deepseek_v3", matmul: str = "wgrad", mnk=(70, 50, 200), **fields) -> GemmJob:
+    m, n, k = mnk
+    return GemmJob(recipe=recipe, matmul=matmul, m=m, n=n, k=k, **{"runs": 2, **fields})
+
+
+@pytest.mark.parametrize(("recipe", "matmul"), GEMMS.values(), ids=GEMMS)
+def test_errors_are_those_of_the_reference(recipe, matmul):
+    row = run(job(recipe.name, matmul.name, input=InputKind.OUTLIER_CHANNELS, seed=3))
+    layer = matmul.layer(70, 50, 200)
+    drawn, exact = {}, {}
+    for side, kind in ((Side.A, InputKind.OUTLIER_CHANNELS), (Side.B, InputKind.GAUSSIAN)):
+        shape = layer.of(matmul.operand(side))
+        x = torch.from_numpy(draw(kind, shape, 2 * 3 + (side is Side.B))).bfloat16().float().numpy()
+        codes = quantize(x, recipe.grid(matmul, side, shape), recipe.spec(matmul).operand(side))
+        turn = matmul.k_is_rows(side)
+        drawn[side] = (x.T if turn else x).astype(np.float64)
+        exact[side] = codes.exact_values().T if turn else codes.exact_values()
+    truth, product = drawn[Side.A] @ drawn[Side.B].T, exact[Side.A] @ exact[Side.B].T
+    assert row.quantization_rel_err == pytest.approx(rel_err(product, truth), rel=1e-9)
+    assert 0 < row.kernel_rel_err < 3e-3
+    assert row.rel_err == pytest.approx(row.quantization_rel_err, rel=0.1)
+    assert row.out == recipe.spec(matmul).out.name
+    worst = row.worst[0]
+    assert worst.truth == pytest.approx(truth[worst.m, worst.n], rel=1e-9)
+
+
+def test_a_row_says_where_it_comes_from_and_travels_as_json():
+    said: list = []
+    row = run(job(), said)
+    assert row.provenance is (Provenance.GPU if ON_GPU else Provenance.INTERPRETER)
+    assert Row.from_dict(json.loads(json.dumps(row.to_dict(), allow_nan=False))) == row
+    assert [fraction for fraction, _ in said] == sorted(fraction for fraction, _ in said)
+    assert said[-1][0] == 1.0
+    assert set(row.machine.versions) == {"python", "torch", "triton"}
+    if ON_GPU:
+        assert row.gemm is not None
+        assert row.machine.clock_mhz
+    else:
+        assert row.gemm is None
+        assert "interpreter" in row.peer_note
+
+
+@pytest.mark.parametrize("mnk", [(0, 5, 5), (5, 0, 5), (5, 5, 0), (1, 1, 1)], ids=str)
+def test_the_smallest_jobs_give_rows(mnk):
+    row = run(job(mnk=mnk))
+    assert json.dumps(row.to_dict(), allow_nan=False)
+    assert row.rel_err < 0.1
+
+
+def test_a_stopped_job_ends_early():
+    with pytest.raises(StoppedEarly):
+        measure(job(), progress=lambda *step: None, stopped=lambda: True)
+
+
+def test_what_cannot_be_measured_is_said_in_a_sentence(monkeypatch):
+    with pytest.raises(Unsupported, match="a scale here changes every 128 along K"):
+        run(job(accumulation=Accumulation.FAST))
+    if not ON_GPU:
+        with pytest.raises(Unsupported, match="takes up to 512 × 512 × 512, in steps of 128; got 8192"):
+            run(job(mnk=(8192, 8192, 64)))
+
+    def full(*_):
+        raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 8 GiB.\nMore.")
+
+    monkeypatch.setattr(measuring, "_drawn", full)
+    full.cache_clear = lambda: None
+    with pytest.raises(MemoryError, match=r"70 × 50 × 200 does not fit .* Tried to allocate 8 GiB\.$"):
+        run(job())
+
+
+def test_a_planted_error_is_found_where_it_is():
+    recipe, matmul = RECIPES["rowwise"], MATMULS["fprop"]
+    a, b = (torch.randn(rows, 40, dtype=torch.bfloat16, device=WHERE) for rows in (100, 70))
+    pair = [
+        device_quantize(x, TileGrid.over(tuple(x.shape), (1, None)), recipe.spec(matmul).operand(side))
+        for side, x in ((Side.A, a), (Side.B, b))
+    ]
+    result = (a.double() @ b.double().T).float()
+    result[63, 41] += 1000
+    found = errors(result, a, b, *pair)
+    assert (found.worst[0].m, found.worst[0].n) == (63, 41)
+    largest = np.unravel_index(np.argmax(found.error_map), np.shape(found.error_map))
+    assert tuple(map(int, largest)) == (63 // 4, 41 // 3)
+    assert found.rel_err == pytest.approx(found.kernel_rel_err, rel=1e-2)
+    assert found.rows == 100
+
+
+def test_a_job_too_large_for_fp64_is_checked_in_bands(monkeypatch):
+    monkeypatch.setattr("kernels.exactness.FLOP_LIMIT", 4 * 70 * 50 * 200 // 3 + 1)
+    row = run(job())
+    assert row.error_note == f"errors over {len(row.error_map) * 3} of 70 rows of D, in bands"
+    assert len(row.error_map) == 8
+
+
+def test_buffers_rotate_beyond_twice_the_l2():
+    assert buffer_sets(60 << 20, 60 << 20) == 3
+    assert buffer_sets(1 << 30, 60 << 20) == 1
+    assert buffer_sets(1, 60 << 20) == MAX_SETS
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(("recipe", "matmul"), GEMMS.values(), ids=GEMMS)
+def test_torch_agrees_where_it_has_the_operation(recipe, matmul):
+    from kernels.gemm import gemm
+    from kernels.peers import scaled_peer
+    from tests.kernels.cases import problem
+
+    a, b, plan = problem(recipe, matmul, (256, 384, 512))
+    peer = scaled_peer(a, b, plan)
+    if isinstance(peer, str):
+        assert recipe is RECIPES["mxfp8"] or "refuses" in peer, peer
+    else:
+        own, other = gemm(a, b, plan).double(), peer().double()
+        assert ((own - other).norm() / own.norm()).item() < 3e-3
+
+
+def test_without_triton_there_is_a_sentence(monkeypatch):
+    monkeypatch.setattr("kernels.device.find_spec", lambda name: None if name == "triton" else object())
+    for call in (current_device, choose_backend):
+        with pytest.raises(NoTriton, match="need triton, which is not installed here"):
+            call()
+
+
+@pytest.mark.skipif(ON_GPU, reason="there is a GPU")
+def test_without_a_gpu_nothing_is_interpreted_unasked(monkeypatch):
+    monkeypatch.delenv("TRITON_INTERPRET")
+    with pytest.raises(Unsupported, match="no CUDA GPU here; set TRITON_INTERPRET=1"):
+        current_device()
+    choose_backend()
+    assert current_device().kind is DeviceKind.INTERPRETER
+
+
+def test_importing_the_launchers_needs_no_triton():
+    names = ("device", "plan", "quantize", "gemm", "peers", "timing", "exactness", "measure", "bench")
+    code = "import sys; sys.modules['triton'] = None\n" + "".join(f"import kernels.{n}\n" for n in names)
+    code += "from kernels.rows import GemmJob\nfrom kernels.measure import measure\n"
+    code += "job = GemmJob(recipe='mxfp8', matmul='fprop', m=1, n=1, k=1)\n"
+    code += "try: measure(job, progress=print, stopped=bool)\nexcept kernels.device.NoTriton: print('said')"
+    env = {**os.environ, "PYTHONPATH": str(TOP)}
+    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=False)
+    assert done.stdout == "said\n", done.stderr
