@@ -21,7 +21,7 @@ SECTIONS = {
     "counts": (tile_counts, (RECIPE,)),
 }
 
-CORNER = "Drawn corners are small; a narrow one still shows two outlier columns where there are any."
+CORNER = "; a narrow drawn corner still shows two."
 CHOICE_WIDTH = {RECIPE: 550, MATMUL: 250}
 
 guard()
@@ -32,7 +32,8 @@ st.markdown(ONE_SCALE)
 controls.toolbar(st.sidebar)
 controls.draw(INPUT, st.sidebar)
 controls.draw(SEED, st.sidebar)
-st.sidebar.caption(f"{INPUT_NOTES[InputKind(controls.value(INPUT))].rule}. {CORNER}")
+kind = InputKind(controls.value(INPUT))
+st.sidebar.caption(INPUT_NOTES[kind].rule + (CORNER if kind is InputKind.OUTLIER_CHANNELS else "."))
 st.sidebar.caption("Sizes of the layer")
 for size in (TOKENS, IN, OUT):
     controls.draw(size, st.sidebar)

@@ -35,7 +35,7 @@ from pages.charts.words import tile
 
 WIDTH, HEIGHT = 560, 530
 PIN, HOVER, PINNED = "pin", "hover", "pinned"
-OUTPUT, SMALLEST = "output", 6
+OUTPUT, DOT = "output", 7
 LINKED = ["m0", "m1", "n0", "n1", "k0", "k1"]
 CHARACTER = 7.2
 
@@ -65,7 +65,7 @@ def pinned_rows(scene: Scene, side: Side, row: int, column: int, output: tuple[i
         for end in (0, 1)
     }
     m, n = output
-    element = _at_least(SMALLEST, place.d.box(range(m, m + 1), range(n, n + 1)))
+    element = _dot(place.d.box(range(m, m + 1), range(n, n + 1)))
     shown = (*place.panels, replace(place.d, name=OUTPUT))
     return [
         {
@@ -85,12 +85,10 @@ def pinned_rows(scene: Scene, side: Side, row: int, column: int, output: tuple[i
     ]
 
 
-def _at_least(size: float, box: Row) -> Row:
-    """The box, widened about its middle where it would be too small to see."""
-    for low, high in (("x0", "x1"), ("y0", "y1")):
-        missing = max(size - (float(box[high]) - float(box[low])), 0) / 2
-        box = {**box, low: float(box[low]) - missing, high: float(box[high]) + missing}
-    return box
+def _dot(box: Row) -> Row:
+    """A small square in the middle of the box, for an element that may be too small to see."""
+    middle = {axis: (float(box[f"{axis}0"]) + float(box[f"{axis}1"])) / 2 for axis in "xy"}
+    return {f"{axis}{end}": at + (end - 0.5) * DOT for axis, at in middle.items() for end in (0, 1)}
 
 
 def tile_picture(scene: Scene, ink: Ink) -> Spec:
