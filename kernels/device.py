@@ -21,7 +21,7 @@ _ON = ("1", "true", "on", "yes", "y")
 
 
 COMPILE_OPTIONS = {"enable_fp_fusion": False}
-"""A product and a sum are one rounding only where a kernel says `tl.fma`. (The default changes in Triton 3.10.)"""
+"""A product and a sum are one rounding only where a kernel says `tl.fma`; Triton 3.10 changes its default."""
 
 
 class Unsupported(ValueError):

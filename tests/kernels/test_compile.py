@@ -1,5 +1,5 @@
 """Contract: every kernel, in every plan of the recipes, compiles for Hopper with no GPU at hand: on the
-tensor core it is meant for, without spilling, within shared memory; MXFP8 compiles for Blackwell's own instruction.
+tensor core it is meant for, without spilling, within shared memory; MXFP8 for Blackwell's own instruction.
 """
 
 import json

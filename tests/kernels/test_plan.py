@@ -1,4 +1,6 @@
-"""Contract: a plan follows from the spec, the sizes, the device and what is asked for, without a GPU; what cannot be done is refused in a sentence."""
+"""Contract: a plan follows from the spec, the sizes, the device and what is asked for, without a GPU; what
+cannot be done is refused in a sentence.
+"""
 
 import dataclasses
 
