@@ -11,6 +11,7 @@ from kernels.worker.process import Ended, Garbled, WorkerProcess
 from kernels.worker.states import Done, Failed, Final
 
 _log = logging.getLogger(__name__)
+_CURE = "make the shape smaller, or the runs fewer."
 
 Launch = Callable[[], WorkerProcess]
 
@@ -113,7 +114,7 @@ class Supervisor(threading.Thread):
                 case Garbled(text):
                     return self._failed(f"The worker said what is no message: {text!r}.")
             if clock() - began > limits.job_s:
-                return self._failed(f"Ended after {limits.job_s:g} s, the most a job may take.")
+                return self._failed(f"Ended after {limits.job_s:g} s, the most a job may take: {_CURE}")
             if stop_sent is None and not self._line.is_wanted(run):
                 process.send(Stop(run.number))
                 stop_sent = clock()

@@ -23,7 +23,11 @@ def test_a_click_runs_a_gemm_and_the_result_survives_a_page_switch(server, open_
     assert re.search(r"3\.\d+ %", error.inner_text())
     assert page.get_by_text(re.compile("Triton's interpreter on this CPU|^GPU: ")).first.is_visible()
     cells = page.locator('[data-testid="stVegaLiteChart"]').first
-    assert cells.bounding_box()["height"] > 200
+    box = cells.bounding_box()
+    cells.hover(position={"x": box["width"] / 2, "y": box["height"] / 4})
+    hover = page.locator("#vg-tooltip-element")
+    hover.get_by_text("largest error here").wait_for()
+    assert re.search(r"n \(in\)\s*\d+", hover.inner_text())
 
     page.get_by_role("link", name="Tile layouts").first.click()
     page.wait_for_url(re.compile("recipe=mxfp8"))
