@@ -1,6 +1,6 @@
 """The two questions every page asks: which recipe, and which of a layer's three matmuls."""
 
-from fp8core.linear import MATMULS
+from fp8core.linear import MATMULS, Side
 from fp8core.recipes import RECIPES
 from pages.ui.widgets import Choice
 
@@ -17,5 +17,6 @@ MATMUL = Choice(
     label="Matmul",
     options={name: name.capitalize() for name in MATMULS},
     default="fprop",
-    help="One linear layer trains with three: y = x·w, dx = dy·wᵀ and dw = xᵀ·dy.",
+    help="One linear layer trains with three: "
+    + ", ".join(f"{m.d.value} = {m.symbol(Side.A)}·{m.symbol(Side.B)}" for m in MATMULS.values()),
 )
