@@ -24,7 +24,7 @@ GEMMS = {f"{r.name}-{m.name}": (r, m) for r in RECIPES.values() for m in MATMULS
 
 SHAPES = ((128, 256), (70, 200), (1, 130), (131, 1), (0, 64), (64, 0))
 """(rows, columns): multiples of every tile, of none, one row, one column, none at all."""
-MNK = ((128, 130, 256), (70, 50, 200), (1, 33, 130), (0, 16, 64), (16, 0, 64), (16, 16, 0))
+MNK = ((128, 130, 256), (70, 50, 200), (1, 33, 129), (0, 16, 64), (16, 0, 64), (16, 16, 0))
 if ON_GPU:
     SHAPES += ((513, 1031), (2048, 384))
     MNK += ((300, 520, 1000), (640, 8, 257), (1024, 512, 2048))

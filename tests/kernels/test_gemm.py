@@ -22,13 +22,13 @@ import torch
 from fp8core.formats import FORMATS
 from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
-from fp8core.tiles import TileGrid
+from fp8core.tiles import WHOLE, TileGrid, TileShape
 from kernels.device import DeviceKind, current_device
 from kernels.gemm import dequantize, gemm
 from kernels.plan import GemmPlan, Kernel, ScaleAt, plan_gemm
-from kernels.quantize import QuantizedTensor, float8
+from kernels.quantize import QuantizedTensor, float8, quantize
 from kernels.rows import Accumulation
-from tests.kernels.cases import GEMMS, MNK, ON_GPU, WHERE, plan_of, problem
+from tests.kernels.cases import GEMMS, MNK, ON_GPU, WHERE, plan_of, problem, sample
 
 KIND = DeviceKind.GPU if ON_GPU else DeviceKind.INTERPRETER
 HALF_ULP = 2.0**-24
@@ -124,6 +124,24 @@ def test_blocks_change_no_bit(recipe, matmul):
             plan, block_m=block_m, block_n=block_n, warps=warps, stages=2, programs=programs
         )
         assert torch.equal(first, gemm(a, b, other))
+
+
+@pytest.mark.parametrize(("a_mn", "b_mn"), [(2, 64), (96, 1), (256, 100), (WHOLE, 512)])
+@pytest.mark.parametrize("k", [64, 128])
+def test_a_tile_need_not_fit_a_block(a_mn, b_mn, k):
+    """Tiles narrower than a block, across blocks, and wider than one, along M and N."""
+    spec = RECIPES["deepseek_v3"].fprop
+    spec = dataclasses.replace(
+        spec,
+        a=dataclasses.replace(spec.a, tile=TileShape(a_mn, k)),
+        b=dataclasses.replace(spec.b, tile=TileShape(b_mn, k)),
+    )
+    pair = []
+    for seed, rows, own in ((1, 300, spec.a), (2, 270, spec.b)):
+        x = torch.from_numpy(sample("wide", (rows, 200), seed)).to(WHERE)
+        pair.append(quantize(x, TileGrid.over((rows, 200), (own.tile.mn, own.tile.k)), own))
+    plan = plan_gemm(spec, (300, 270, 200), current_device(), Accumulation.RECIPE)
+    assert_within_bound(gemm(*pair, plan), *pair, plan)
 
 
 def test_a_strided_out_is_written_and_nothing_beside_it():
