@@ -85,6 +85,7 @@ def test_pointing_at_tiles_moves_the_bands_and_asks_the_server_nothing(server, o
         seen.add(tuple(page.locator(OUTLINES).evaluate_all("e => e.map(x => x.getAttribute('d'))")))
     assert len(seen) >= 12
     assert all(len(bands) == 3 for bands in seen), "one band in each of A, B and D"
+    page.wait_for_timeout(600)
     assert wire.sent == sent
     page.mouse.move(2, 2)
     page.wait_for_timeout(200)
