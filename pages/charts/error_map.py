@@ -40,7 +40,7 @@ def error_map(
                 "error:Q",
                 title=legend,
                 legend=alt.Legend(
-                    orient="bottom", gradientLength=200, format=".1%", tickCount=4, titleLimit=320
+                    orient="bottom", gradientLength=110, format=".1%", tickCount=2, titleLimit=320
                 ),
             ),
             tooltip=[

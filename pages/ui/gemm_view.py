@@ -80,7 +80,7 @@ def _draw_map(row: Row, key: str) -> None:
         [(w.m, w.n, w.truth, w.result) for w in row.worst],
         m=f"m ({matmul.m.value})",
         n=f"n ({matmul.n.value})",
-        legend="largest error in a patch, as a share of D's rms",
+        legend="largest error ÷ rms of D",
     )
     peak = max(max(band) for band in row.error_map if band)
     st.markdown(f"**Where in {matmul.d.value} the largest errors sit**; the rings are the worst elements")
