@@ -149,6 +149,9 @@ def _draw_details(row: Row) -> None:
                 for w in row.worst
             ],
             hide_index=True,
+            column_config={
+                name: st.column_config.NumberColumn(format="%.4g") for name in ("truth", "result", "error")
+            },
         )
         machine = row.machine
         facts = {
