@@ -172,14 +172,7 @@ def _plan_fp8(
             f"a sum that leaves the tensor core every {promotion} products needs a power of two "
             f"from {_MIN_DOT_K} to {K_PADDING}"
         )
-    if promotion is WHOLE:
-        blocks = _one_chain(spec, mnk, device)
-    elif mnk[0] <= _LOW:
-        blocks = _Blocks(64, 128, warps=4, stages=4)
-    elif scale_at is ScaleAt.K_LOOP and spec.b.tile.mn == 1:
-        blocks = _Blocks(128, 128, warps=8, stages=4, group_m=16)
-    else:
-        blocks = _Blocks(128, 128, warps=8, stages=3, group_m=16, programs=device.sms)
+    blocks = _one_chain(spec, mnk, device) if promotion is WHOLE else _PROMOTED
     return _plan(spec, Kernel.FP8, scale_at, promotion, block_k, blocks)
 
 
@@ -193,6 +186,10 @@ class _Blocks:
     stages: int
     group_m: int = 8
     programs: int = 0
+
+
+_PROMOTED = _Blocks(64, 128, warps=4, stages=3, group_m=32)
+"""Small enough for three programs on an SM: one promotes while another multiplies."""
 
 
 def _plan(

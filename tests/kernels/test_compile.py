@@ -32,7 +32,7 @@ def reports() -> list[dict]:
 
 def test_every_kernel_is_compiled(reports):
     kinds = [report["kind"] for report in reports]
-    assert {kind: kinds.count(kind) for kind in INSTRUCTION} == {"FP8": 20, "DEQUANTIZED": 4, "NATIVE_MX": 2}
+    assert {kind: kinds.count(kind) for kind in INSTRUCTION} == {"FP8": 12, "DEQUANTIZED": 4, "NATIVE_MX": 2}
     bodies = {report["name"].split("-")[0] for report in reports if not report["kind"]}
     assert bodies == {"quantize_kernel", "amax_kernel", "dequantize_kernel", "encode_kernel"}
 
