@@ -39,7 +39,7 @@ class Accumulator:
         """
         a, b = np.abs(np.asarray(a, np.float64)), np.abs(np.asarray(b, np.float64))
         unit = 2.0**-self.fraction_bits
-        size = a.shape[1] if self.promotion is WHOLE else self.promotion
+        size = max(a.shape[1], 1) if self.promotion is WHOLE else self.promotion
         bound = np.zeros((a.shape[0], b.shape[0]))
         total = np.zeros_like(bound)
         for start in range(0, a.shape[1], size):
