@@ -201,11 +201,11 @@ def _axis_labels(scene: Scene, ink: Ink) -> list[Row]:
     for dim, x, y, angle in (
         ("k", (p.a.left + p.a.right) / 2, p.a.top - 34, 0),
         ("n", (p.b.left + p.b.right) / 2, p.b.top - 34, 0),
-        ("m", p.a.left - 34, (p.a.top + p.a.bottom) / 2, 270),
-        ("k", p.b.left - 34, (p.b.top + p.b.bottom) / 2, 270),
+        ("m", p.a.left - 37, (p.a.top + p.a.bottom) / 2, 270),
+        ("k", p.b.left - 37, (p.b.top + p.b.bottom) / 2, 270),
     ):
         name, remark = axis_words(scene.matmul, dim, drawn[dim], sizes[dim])
-        across, down = (0, 14) if angle == 0 else (14, 0)
+        across, down = (0, 14) if angle == 0 else (16, 0)
         turn = {"align": "center", "angle": angle}
         labels.append(word(x, y, name, ink.of(dim), fontWeight="bold", fontSize=12, **turn))
         labels.append(word(x + across, y + down, remark, ink.soft, **turn))

@@ -18,6 +18,29 @@ OUTLINES = "g.layer_5_marks path"
 SETTLE_MS = 10_000
 
 
+# Words of a chart that leave the page's column, or that lie over other words.
+CROWDED_WORDS = """() => {
+    const column = document.querySelector('[data-testid="stMainBlockContainer"]');
+    const page = column.getBoundingClientRect();
+    const found = [];
+    for (const svg of document.querySelectorAll('svg.marks')) {
+        const words = [...svg.querySelectorAll('g.mark-text text')].filter(t => t.textContent);
+        const boxes = words.map(t => t.getBoundingClientRect());
+        boxes.forEach((a, i) => {
+            const cut = a.left < page.left - 1 || a.right > page.right + 1;
+            if (cut) found.push(words[i].textContent + ' is cut');
+            boxes.slice(i + 1).forEach((b, j) => {
+                const wide = Math.min(a.right, b.right) - Math.max(a.left, b.left);
+                const tall = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
+                const pair = words[i].textContent + ' over ' + words[i + 1 + j].textContent;
+                if (wide > 3 && tall > 4) found.push(pair);
+            });
+        });
+    }
+    return found;
+}"""
+
+
 class Wire:
     """Messages from the browser to the server: each asks for a rerun."""
 
@@ -168,6 +191,7 @@ def test_nothing_is_cut_off_and_no_text_is_lost_on_the_page(server, open_page, s
         return [main.scrollWidth, main.clientWidth]}"""
     )
     assert wide[0] <= wide[1]
+    assert page.evaluate(CROWDED_WORDS) == []
     assert page.locator('[data-testid="stException"]').count() == 0
     background = page.evaluate("() => getComputedStyle(document.querySelector('.stApp')).backgroundColor")
     for color in set(
