@@ -37,8 +37,8 @@ SEED = Whole(
 SIDE = Choice(key="side", label="Tile of", options={side.value: side.value for side in Side}, default="A")
 ROW = Whole(key="row", label="Tile row", low=0, high=LARGEST_DIM, default=5)
 COLUMN = Whole(key="column", label="Tile column", low=0, high=LARGEST_DIM, default=0)
-OUTPUT_M = Whole(key="m", label="Row m of D", low=0, high=LARGEST_DIM, default=5)
-OUTPUT_N = Whole(key="n", label="Column n of D", low=0, high=LARGEST_DIM, default=0)
+OUTPUT_M = Whole(key="d_row", label="Row m of D", low=0, high=LARGEST_DIM, default=5)
+OUTPUT_N = Whole(key="d_column", label="Column n of D", low=0, high=LARGEST_DIM, default=0)
 
 TOKENS = Whole(key="tokens", label="tokens", low=1, high=LARGEST_DIM, default=4096)
 IN = Whole(key="in", label="in", low=1, high=LARGEST_DIM, default=4096)

@@ -122,7 +122,7 @@ def pin(controls: Controls, drawn: Scene, name: str, row: int, column: int) -> N
     if name == "D":
         m, n = drawn.tile(Side.A, row, 0).free.start, drawn.tile(Side.B, 0, column).free.start
         mine = {"row": row} if controls.value(SIDE) == Side.A.value else {"column": column}
-        controls.preset(m=m, n=n, **mine)
+        controls.preset(d_row=m, d_column=n, **mine)
     else:
         controls.preset(side=name, row=row, column=column)
 
