@@ -34,7 +34,8 @@ def errors(
 ) -> Errors:
     """Errors of result [M, N] against a [M, K] · b [N, K]ᵀ and against the product of the quantized operands.
 
-    All products and sums in fp64. The map has the bands of rows that were looked at.
+    All products and sums in fp64. The map has the bands of rows that were looked at,
+    to four digits.
     """
     m, n = result.shape
     tall, wide = max(1, -(-m // MAP_BANDS)), max(1, -(-n // MAP_BANDS))
@@ -102,7 +103,7 @@ class _Sums:
             rel_err=_ratio(error, truth),
             quantization_rel_err=_ratio(quantization, truth),
             kernel_rel_err=_ratio(kernel, truth),
-            error_map=tuple(map(tuple, patches)),
+            error_map=tuple(tuple(float(f"{patch:.4g}") for patch in band) for band in patches),
             worst=tuple(self.worst),
             rows=rows,
         )

@@ -119,7 +119,8 @@ def test_blocks_change_no_bit(recipe, matmul):
     mnk = (700, 650, 1100)
     a, b, plan = problem(recipe, matmul, mnk)
     first = gemm(a, b, plan)
-    for block_m, block_n, warps, programs in ((128, 128, 8, 0), (128, 128, 8, 7), (64, 128, 4, 0), (128, 64, 4, 9)):
+    others = ((128, 128, 8, 0), (128, 128, 8, 7), (64, 128, 4, 0), (128, 64, 4, 9))
+    for block_m, block_n, warps, programs in others:
         other = dataclasses.replace(
             plan, block_m=block_m, block_n=block_n, warps=warps, stages=2, programs=programs
         )
