@@ -19,13 +19,10 @@ from kernels.device import Device, DeviceKind, Unsupported, current_device
 from kernels.exactness import Errors, errors
 from kernels.gemm import gemm, torch_dtype
 from kernels.peers import bf16_peer, scaled_peer
-from kernels.plan import K_PADDING, GemmPlan, plan_gemm
+from kernels.plan import GemmPlan, plan_gemm
 from kernels.quantize import QuantizedTensor, quantize
 from kernels.rows import GemmJob, Machine, Provenance, Row, Timing
 from kernels.timing import Contender, Timings, buffer_sets, time_interleaved
-
-INTERPRETER_PRODUCTS = 512**3
-"""The largest M · N · K, each rounded up to K_PADDING, that the interpreter is asked for."""
 
 _DRAWN, _QUANTIZED, _CHECKED, _DONE = 0.1, 0.15, 0.35, 1.0
 
@@ -40,7 +37,7 @@ class StoppedEarly(Exception):
 def measure(job: GemmJob, *, progress: Progress, stopped: Stopped) -> Row:
     """Run and measure one job on this process's device; progress(fraction, what is at hand) as it goes.
 
-    Raises Unsupported where the plan refuses or the interpreter is asked for too much, NoTriton, StoppedEarly
+    Raises Unsupported where the plan refuses, NoTriton, StoppedEarly
     once `stopped()` is true, MemoryError where the job does not fit.
     """
     try:
@@ -63,7 +60,6 @@ def _measure(job: GemmJob, progress: Progress, stopped: Stopped) -> Row:
             raise StoppedEarly
 
     device = current_device()
-    _check_size(job, device)
     plan = plan_gemm(job.recipe_data.spec(job.matmul_data), (job.m, job.n, job.k), device, job.accumulation)
     if isinstance(plan, Unsupported):
         raise plan
@@ -82,16 +78,6 @@ def _measure(job: GemmJob, progress: Progress, stopped: Stopped) -> Row:
         timings, note = _time(job, plan, operands, device, tell)
     progress(_DONE, "done")
     return _row(job, plan, device, found, timings, note)
-
-
-def _check_size(job: GemmJob, device: Device) -> None:
-    m, n, k = (-(-size // K_PADDING) * K_PADDING for size in (job.m, job.n, job.k))
-    if device.kind is DeviceKind.INTERPRETER and m * n * k > INTERPRETER_PRODUCTS:
-        side = round(INTERPRETER_PRODUCTS ** (1 / 3))
-        raise Unsupported(
-            f"Triton's interpreter on the CPU takes up to {side} × {side} × {side}, in steps of "
-            f"{K_PADDING}; got {job.m} × {job.n} × {job.k}"
-        )
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ A tile (numerics) is not a block (speed): nothing here changes a result beyond t
 
 from dataclasses import dataclass, replace
 from enum import Enum
+from math import prod
 
 from fp8core.accumulators import ACCUMULATORS, Accumulator
 from fp8core.formats import FORMATS, Format, Specials
@@ -17,6 +18,9 @@ from kernels.rows import Accumulation
 
 K_PADDING = 128
 """Codes are stored with zeros up to a multiple of this along K: what TMA and torch's own ops ask for."""
+
+INTERPRETER_SIDE = 512
+"""The interpreter takes M · N · K up to this cubed, each rounded up to K_PADDING: seconds, not minutes."""
 
 MIN_CAPABILITY = (8, 9)
 _HOPPER, _BLACKWELL, _AFTER_BLACKWELL = (9, 0), (10, 0), (12, 0)
@@ -131,7 +135,7 @@ def plan_gemm(
     spec: MatmulSpec, mnk: tuple[int, int, int], device: Device, accumulation: Accumulation
 ) -> GemmPlan | Unsupported:
     """How to run D[M, N] = A[M, K] · B[N, K]ᵀ on a device, or one sentence saying why not."""
-    reason = _refusal(spec, device)
+    reason = _refusal(spec, mnk, device)
     if reason is not None:
         return reason
     if _scale_at(spec) is ScaleAt.OPERANDS:
@@ -139,7 +143,13 @@ def plan_gemm(
     return _plan_fp8(spec, mnk, device, accumulation)
 
 
-def _refusal(spec: MatmulSpec, device: Device) -> Unsupported | None:
+def _refusal(spec: MatmulSpec, mnk: tuple[int, int, int], device: Device) -> Unsupported | None:
+    products = prod(-(-size // K_PADDING) * K_PADDING for size in mnk)
+    if device.kind is DeviceKind.INTERPRETER and products > INTERPRETER_SIDE**3:
+        return Unsupported(
+            f"without a GPU, Triton's interpreter takes about {INTERPRETER_SIDE} × {INTERPRETER_SIDE} × "
+            f"{INTERPRETER_SIDE} at most, got {mnk[0]} × {mnk[1]} × {mnk[2]}"
+        )
     if device.kind is DeviceKind.GPU and (device.capability is None or device.capability < MIN_CAPABILITY):
         major, minor = device.capability or (0, 0)
         return Unsupported(

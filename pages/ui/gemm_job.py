@@ -13,9 +13,6 @@ from pages.ui.controls import Choice, ChoiceStyle, Controls, Whole
 from pages.ui.shared import MATMUL, RECIPE
 from pages.ui.tile_controls import SEED
 
-INTERPRETER_MOST_FLOP = 2 * 512**3
-"""What the interpreter does in seconds."""
-
 _STEP = 256
 
 
@@ -123,12 +120,7 @@ def refusal(job: GemmJob, *, has_gpu: bool) -> str | None:
     spec = job.recipe_data.spec(job.matmul_data)
     plan = plan_gemm(spec, (job.m, job.n, job.k), device, job.accumulation)
     if isinstance(plan, Unsupported):
-        return f"This combination does not exist: {plan.reason}."
-    if not has_gpu and job.flop > INTERPRETER_MOST_FLOP:
-        return (
-            "There is no GPU here, and Triton's interpreter on the CPU would take too long for this shape; "
-            "512 × 512 × 512 is about the most."
-        )
+        return f"This cannot run here: {plan.reason}."
     return None
 
 

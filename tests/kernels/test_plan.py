@@ -65,9 +65,22 @@ def test_a_plan_keeps_the_fp8_tensor_core(recipe, matmul):
 
 @by_gemm
 def test_the_interpreter_sums_as_hopper_does(recipe, matmul):
-    here, there = (plan(recipe.spec(matmul), device=device) for device in (INTERPRETER, HOPPER))
+    spec, small = recipe.spec(matmul), (512, 512, 512)
+    here, there = (plan(spec, device=device, mnk=small) for device in (INTERPRETER, HOPPER))
     assert (here.kernel, here.scale_at, here.promotion) == (there.kernel, there.scale_at, there.promotion)
     assert here.block_k == there.block_k
+
+
+@pytest.mark.parametrize(
+    ("mnk", "fits"),
+    [((512, 512, 512), True), ((128, 1024, 1024), True), ((513, 512, 511), False), ((8192, 1, 8192), False)],
+    ids=str,
+)
+def test_the_interpreter_takes_what_it_does_in_seconds(mnk, fits):
+    made = plan_gemm(RECIPES["mxfp8"].fprop, mnk, INTERPRETER, Accumulation.RECIPE)
+    assert isinstance(made, GemmPlan) == fits
+    if not fits:
+        assert f"takes about 512 × 512 × 512 at most, got {mnk[0]} ×" in made.reason
 
 
 def test_accumulation_is_the_recipes_unless_asked_for():
