@@ -134,10 +134,18 @@ def launching(x: "torch.Tensor") -> AbstractContextManager[object]:
     return torch.cuda.device(x.device) if x.is_cuda else np.errstate(all="ignore")
 
 
-def _require_triton() -> None:
+def missing_package() -> NoTriton | None:
+    """Why no kernel can run here at all; None where torch and Triton are installed. Imports neither."""
     for package in ("torch", "triton"):
         if find_spec(package) is None:
-            raise NoTriton(
+            return NoTriton(
                 f"the kernels need {package}, which is not installed here (Triton exists for Linux only): "
                 "everything but Live GEMM and python -m kernels works without it"
             )
+    return None
+
+
+def _require_triton() -> None:
+    missing = missing_package()
+    if missing is not None:
+        raise missing

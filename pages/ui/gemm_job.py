@@ -6,7 +6,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from fp8core.inputs import INPUT_NOTES, InputKind
 from fp8core.linear import MATMULS, Axis, LayerShape, Matmul
-from kernels.device import HOPPER, INTERPRETER, Unsupported
+from kernels.device import HOPPER, INTERPRETER, Unsupported, missing_package
 from kernels.plan import plan_gemm
 from kernels.rows import MAX_DIM, MAX_RUNS, Accumulation, GemmJob
 from pages.ui.controls import Choice, ChoiceStyle, Controls, Whole
@@ -116,6 +116,9 @@ def draw_job(controls: Controls, place: DeltaGenerator) -> GemmJob:
 
 def refusal(job: GemmJob, *, has_gpu: bool) -> str | None:
     """Why the job cannot run here, as far as that is known without asking a GPU; None where it can."""
+    missing = missing_package()
+    if missing is not None:
+        return f"This cannot run here: {missing.reason}."
     device = HOPPER if has_gpu else INTERPRETER
     spec = job.recipe_data.spec(job.matmul_data)
     plan = plan_gemm(spec, (job.m, job.n, job.k), device, job.accumulation)

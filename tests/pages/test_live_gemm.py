@@ -1,5 +1,6 @@
 """Live GEMM without a browser: what the page shows, refuses, runs and keeps."""
 
+import importlib.util
 import json
 import math
 import subprocess
@@ -323,3 +324,12 @@ sys.exit(", ".join({{"torch", "triton"}} & set(sys.modules)) or None)
         [sys.executable, "-c", program], cwd=TOP, capture_output=True, text=True, timeout=120
     )
     assert answer.returncode == 0, answer.stderr[-2000:]
+
+
+def test_without_triton_the_page_says_so_before_anything_is_run(open_app, monkeypatch):
+    find = importlib.util.find_spec
+    monkeypatch.setattr("kernels.device.find_spec", lambda name: None if name == "triton" else find(name))
+    at = open_app(PAGE, m="256", n="256", k="256")
+    assert not at.exception
+    assert at.button(key="run").disabled
+    assert "the kernels need triton, which is not installed here" in texts(at)
