@@ -1,10 +1,7 @@
 """Live GEMM without a browser: what the page shows, refuses, runs and keeps."""
 
-import importlib.util
 import json
 import math
-import subprocess
-import sys
 from dataclasses import replace
 
 import pytest
@@ -17,7 +14,7 @@ from pages.ui.gemm_results import Origin, Result, to_show
 from pages.ui.gemm_table import as_csv, as_json
 from pages.ui.gemm_words import differences, error_sentence, percent
 from pages.ui.gpu_queue import Workers
-from tests.pages.gemm_rows import TOP, gpu_row, record, run_until, stand_in_queue
+from tests.pages.gemm_rows import gpu_row, record, run_until, stand_in_queue
 from tests.pages.hostile import hostile_queries
 from tests.worker.stand_in import Act, job, row
 
@@ -302,34 +299,3 @@ def test_hostile_addresses_give_a_page_that_works(open_app):
         at = open_app(PAGE, **query)
         assert not at.exception, query
         assert at.button(key="run") is not None
-
-
-def test_the_app_never_imports_torch_though_a_gemm_is_run():
-    program = f"""
-import sys
-from streamlit.testing.v1 import AppTest
-at = AppTest.from_file("app.py", default_timeout=60)
-at.switch_page({PAGE!r})
-for key in "mnk":
-    at.query_params[key] = "64"
-at.run()
-at.button(key="run").click().run()
-from tests.pages.gemm_rows import run_until
-run_until(at, lambda at: not any(button.label == "Stop" for button in at.button), patience_s=90)
-assert not at.exception and not at.error, [error.value for error in at.error]
-assert any("interpreter on this CPU" in text.value or "GPU: " in text.value for text in at.markdown)
-sys.exit(", ".join({{"torch", "triton"}} & set(sys.modules)) or None)
-"""
-    answer = subprocess.run(
-        [sys.executable, "-c", program], cwd=TOP, capture_output=True, text=True, timeout=120
-    )
-    assert answer.returncode == 0, answer.stderr[-2000:]
-
-
-def test_without_triton_the_page_says_so_before_anything_is_run(open_app, monkeypatch):
-    find = importlib.util.find_spec
-    monkeypatch.setattr("kernels.device.find_spec", lambda name: None if name == "triton" else find(name))
-    at = open_app(PAGE, m="256", n="256", k="256")
-    assert not at.exception
-    assert at.button(key="run").disabled
-    assert "the kernels need triton, which is not installed here" in texts(at)
