@@ -12,14 +12,17 @@ RESULT_MS = 90_000
 SMALL = "/live_gemm?recipe=mxfp8&matmul=wgrad&m=100&n=60&k=140&runs=1"
 
 
+def stop_button(page):
+    """The page's own Stop, not the one in Streamlit's header."""
+    return page.get_by_test_id("stMainBlockContainer").get_by_role("button", name="Stop")
+
+
 def test_a_click_runs_a_gemm_and_the_result_survives_a_page_switch(server, open_page):
     page = open_page(server.url + SMALL)
     page.get_by_role("button", name=re.compile("^Run ")).click()
-    page.get_by_test_id("stMainBlockContainer").get_by_role("button", name="Stop").wait_for(timeout=RESULT_MS)
+    stop_button(page).wait_for(timeout=RESULT_MS)
     page.get_by_text("Where in dw the largest errors sit").wait_for(timeout=RESULT_MS)
-    page.get_by_test_id("stMainBlockContainer").get_by_role("button", name="Stop").wait_for(
-        state="detached", timeout=RESULT_MS
-    )
+    stop_button(page).wait_for(state="detached", timeout=RESULT_MS)
     settled(page)
     error = page.get_by_test_id("stMetric").filter(has_text="by quantization").first
     assert re.search(r"3\.\d+ %", error.inner_text())
@@ -47,9 +50,7 @@ def test_polling_stops_when_the_run_is_over(server, open_page):
     settled(page)
     page.get_by_role("button", name=re.compile("^Run ")).click()
     page.get_by_text("Where in dw the largest errors sit").wait_for(timeout=RESULT_MS)
-    page.get_by_test_id("stMainBlockContainer").get_by_role("button", name="Stop").wait_for(
-        state="detached", timeout=RESULT_MS
-    )
+    stop_button(page).wait_for(state="detached", timeout=RESULT_MS)
     settled(page)
     page.wait_for_timeout(1000)
     polled = len(sent)

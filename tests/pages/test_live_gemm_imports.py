@@ -37,4 +37,4 @@ def test_without_triton_the_page_says_so_before_anything_is_run(open_app, monkey
     at = open_app(PAGE, m="256", n="256", k="256")
     assert not at.exception
     assert at.button(key="run").disabled
-    assert "the kernels need triton, which is not installed here" in [info.value for info in at.info][0]
+    assert "the kernels need triton, which is not installed here" in next(info.value for info in at.info)
