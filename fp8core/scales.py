@@ -6,6 +6,7 @@ One documented rule for every case, the same in the kernels, which work on the b
   E8M0 floor: 2**(floor(log2 amax) - e_max) (OCP MX 1.0, section 6.3); amax may land above Qmax and saturate.
   E8M0 round-up: the smallest 2**E with amax <= Qmax · 2**E (arXiv 2506.08027, section 3). Both are read off
   the exponent and mantissa bits; a log2 in floating point is off by one near powers of two.
+  E8M0 even: amax rounded to the element's mantissa first, then floor (torchao's EVEN).
 - **Zero tile, and amax too small for its scale**: the scale is held at the smallest one, `min_scale`:
   2**-126 (the smallest normal fp32) or 2**-127 (E8M0 code 0), so its reciprocal is finite. The codes are
   those of x / min_scale: zeros for a zero tile.
@@ -31,6 +32,7 @@ class ScaleKind(Enum):
 
     FP32 = "amax / Qmax, in fp32"
     E8M0_FLOOR = "the power of two of amax over that of Qmax"
+    E8M0_EVEN = "the power of two of amax rounded to the element's mantissa, over that of Qmax"
     E8M0_ROUND_UP = "the smallest power of two that keeps amax within Qmax"
 
 
@@ -61,7 +63,9 @@ class ScaleRule:
         match self.kind:
             case ScaleKind.FP32:
                 scale = np.maximum(sound / np.float32(element.max), np.float32(self.min_scale))
-            case ScaleKind.E8M0_FLOOR | ScaleKind.E8M0_ROUND_UP:
+            case ScaleKind.E8M0_FLOOR | ScaleKind.E8M0_EVEN | ScaleKind.E8M0_ROUND_UP:
+                if self.kind is ScaleKind.E8M0_EVEN:
+                    sound = _half_step_up(sound, element)
                 exponent, mantissa = _split(sound)
                 max_exponent, max_mantissa = _split(np.float32(element.max))
                 exponent = exponent - max_exponent
@@ -79,6 +83,15 @@ def _split(x: NDArray[np.float32]) -> tuple[NDArray[np.int32], NDArray[np.int32]
     return (bits >> _FP32_MANTISSA) - _FP32_BIAS, bits & ((1 << _FP32_MANTISSA) - 1)
 
 
+def _half_step_up(x: NDArray[np.float32], element: Format) -> NDArray[np.float32]:
+    """x plus half a step of the element's mantissa, on the bits: its exponent is that of x rounded. A tie
+    that reaches the next exponent comes from an all-ones, odd mantissa, so nearest-even agrees.
+    """
+    bits = np.asarray(x, np.float32).view(np.int32)
+    return (bits + (1 << (_FP32_MANTISSA - element.mantissa_bits - 1))).view(np.float32)
+
+
 FP32_SCALE = ScaleRule(ScaleKind.FP32)
 E8M0_FLOOR = ScaleRule(ScaleKind.E8M0_FLOOR)
+E8M0_EVEN = ScaleRule(ScaleKind.E8M0_EVEN)
 E8M0_ROUND_UP = ScaleRule(ScaleKind.E8M0_ROUND_UP)
