@@ -25,9 +25,10 @@ def sqnr_db(rel_err: float) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class ErrorParts:
-    """Shares of the squared error ‖e‖² / ‖x‖², disjoint by element, and how many elements each part holds.
+    """Shares of the squared error ‖e‖² / ‖x‖², disjoint by element, and how many elements each holds.
 
-    saturation: x / scale rounds beyond the largest value; deadzone: x not zero but its code is; grid: the rest.
+    saturation: x / scale rounds beyond the largest value; deadzone: x is not zero but its code is;
+    grid: the rest.
     """
 
     saturation: float

@@ -88,7 +88,7 @@ def test_even_is_floor_of_amax_rounded_to_the_mantissa() -> None:
 
 
 def test_e2m1_shrinks_gaussian_blocks_by_about_the_recorded_amounts() -> None:
-    """Recorded -0.0163 steps and alpha 0.9965 for an unstated scale; exact and E4M3 scales differ by 0.001."""
+    """Recorded: -0.0163 steps, alpha 0.9965, scale unstated; exact and E4M3 scales differ by 0.001."""
     x = np.random.default_rng(0).standard_normal((50_000, 16)).astype(np.float32)
     spec = OperandSpec(format=FORMATS["e2m1"], tile=TileShape(1, 16), scale=FP32_SCALE)
     quantized = quantize(x, TileGrid.over(x.shape, (1, 16)), spec)
