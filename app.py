@@ -4,9 +4,9 @@ import streamlit as st
 
 st.navigation(
     [
-        st.Page("pages/tile_layouts.py", title="Tile layouts", default=True),
+        st.Page("pages/tile_layouts.py", title="Tile layouts", url_path="home", default=True),
         st.Page("pages/live_gemm.py", title="Live GEMM"),
-        # The first page lives at "/"; this is the address its name suggests.
-        st.Page("pages/tile_layouts.py", title="Tile layouts", url_path="tile_layouts", visibility="hidden"),
+        # The default page answers at "/" only; its own name is an address as well.
+        st.Page("pages/tile_layouts.py", title="Tile layouts", visibility="hidden"),
     ]
 ).run()

@@ -53,6 +53,49 @@ def _constant(part: range, extent: Extent) -> bool:
 
 
 @dataclass(frozen=True, kw_only=True)
+class PartialSum:
+    """One stretch on which both scales are constant: the sum of products of codes, and the two scales."""
+
+    k: range
+    a_scale: float
+    b_scale: float
+    code_sum: float
+
+    @property
+    def value(self) -> float:
+        """What the stretch adds to the output element."""
+        return self.a_scale * self.b_scale * self.code_sum
+
+
+def partial_sums(
+    a_codes: NDArray[np.float64],
+    b_codes: NDArray[np.float64],
+    a_scale: NDArray[np.float64],
+    b_scale: NDArray[np.float64],
+    *extents: Extent,
+) -> tuple[PartialSum, ...]:
+    """One output element cut into its stretches; arrays [K] as in `contract`, `extents` those along K.
+
+    Raises ValueError where a scale changes inside a stretch, that is, where the extents are not the arrays'.
+    """
+    parts = []
+    for part in stretches(a_codes.size, *extents):
+        at = slice(part.start, part.stop)
+        for name, scale in (("a_scale", a_scale), ("b_scale", b_scale)):
+            if not np.array_equal(scale[at], np.broadcast_to(scale[part.start], len(part)), equal_nan=True):
+                raise ValueError(f"{name} changes inside k = {part.start}…{part.stop - 1}, got tiles {extents}")
+        parts.append(
+            PartialSum(
+                k=part,
+                a_scale=float(a_scale[part.start]),
+                b_scale=float(b_scale[part.start]),
+                code_sum=float(np.sum(a_codes[at] * b_codes[at])),
+            )
+        )
+    return tuple(parts)
+
+
+@dataclass(frozen=True, kw_only=True)
 class ContractedNumbers:
     """One output element, computed right and with the scales pulled out of every summed stretch."""
 

@@ -46,15 +46,21 @@ INPUT_NOTES: dict[InputKind, InputNote] = {
 }
 
 
-def draw(kind: InputKind, shape: tuple[int, int], seed: int) -> NDArray[np.float32]:
-    """float32[rows, columns] of the kind; equal arguments give equal numbers."""
+def draw(
+    kind: InputKind, shape: tuple[int, int], seed: int, outlier_every: int = OUTLIER_EVERY
+) -> NDArray[np.float32]:
+    """float32[rows, columns] of the kind; equal arguments give equal numbers.
+
+    `outlier_every` columns hold one outlier channel: fewer than the default where a small corner of a tensor
+    is to show one.
+    """
     rng = np.random.default_rng(seed)
     x = rng.standard_normal(shape, dtype=np.float32)
     match kind:
         case InputKind.GAUSSIAN:
             pass
         case InputKind.OUTLIER_CHANNELS:
-            x[:, OUTLIER_EVERY // 2 :: OUTLIER_EVERY] *= np.float32(OUTLIER_FACTOR)
+            x[:, outlier_every // 2 :: outlier_every] *= np.float32(OUTLIER_FACTOR)
         case InputKind.HEAVY_TAIL:
             chi_square = np.zeros(shape, np.float32)
             for _ in range(TAIL_FREEDOM // 2):

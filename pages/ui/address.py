@@ -3,6 +3,9 @@
 Streamlit sends the browser's query string with every run. Most of the time it is an echo of what this
 module wrote, possibly late: two quick clicks send the same string twice. It decides only when the reader
 has just arrived on the page, went Back or Forward, or followed a link to the same page.
+
+Switching pages in the sidebar leaves an entry without parameters in the browser's history, before the one
+written here. What such a bare address showed is remembered, so that Back shows it again.
 """
 
 from collections import deque
@@ -15,6 +18,7 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 _STATE_KEY = "_address"
+_BARE_KEY = "_shown_at_bare_address"
 _ECHOES_KEPT = 16
 
 
@@ -31,6 +35,7 @@ class _Seen:
     """The query strings written or received since the reader arrived on `page`."""
 
     page: str
+    arrived_bare: bool = False
     queries: deque[str] = field(default_factory=lambda: deque(maxlen=_ECHOES_KEPT))
 
 
@@ -56,14 +61,19 @@ def read() -> tuple[Reading, dict[str, list[str]]]:
     if seen is None or seen.page != page:
         seen = st.session_state[_STATE_KEY] = _Seen(page)
     seen.queries.append(query)
+    seen.arrived_bare = reading is Reading.LINK and not found
+    if reading is Reading.HISTORY and not found:
+        found = {key: [text] for key, text in st.session_state.get(_BARE_KEY, {}).get(page, {}).items()}
     return reading, found
 
 
 def write(wanted: Mapping[str, str]) -> bool:
     """Show `wanted` in the address bar; False, and nothing sent, where it is there already."""
+    seen: _Seen | None = st.session_state.get(_STATE_KEY)
+    if seen is not None and (seen.arrived_bare or not wanted):
+        st.session_state.setdefault(_BARE_KEY, {})[seen.page] = dict(wanted)
     if parameters() == {key: [text] for key, text in wanted.items()}:
         return False
-    seen: _Seen | None = st.session_state.get(_STATE_KEY)
     if seen is not None:
         seen.queries.append(urlencode(wanted))
     st.query_params.from_dict(wanted)

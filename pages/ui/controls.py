@@ -20,7 +20,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from pages.ui import address
-from pages.ui.widgets import Choice, ChoiceStyle, Control, Number, NumberStyle, Toggle, Value, Whole
+from pages.ui.widgets import Choice, ChoiceStyle, Control, Number, NumberStyle, Place, Toggle, Value, Whole
 
 __all__ = [
     "Choice",
@@ -73,7 +73,7 @@ class Controls:
     def draw(
         self,
         control: Control[T],
-        place: DeltaGenerator | None = None,
+        place: Place | None = None,
         *,
         on_change: Callable[[], None] | None = None,
         **limits: Any,
@@ -117,9 +117,10 @@ class Controls:
         """The address that shows this page as it is now."""
         return address.link(self._wanted())
 
-    def toolbar(self, place: DeltaGenerator | None = None) -> None:
+    def toolbar(self, place: Place | None = None) -> None:
         """Draw "Copy link" and "Reset", and say what the address asked for that was not to be had."""
-        row = (st if place is None else place).container(horizontal=True)
+        place = st if place is None else place
+        row = place.container(horizontal=True)
         with row.popover("Copy link", icon=":material/link:"):
             st.caption("This page with these settings. The button at the right copies it.")
             self._link = st.empty()

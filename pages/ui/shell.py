@@ -10,11 +10,12 @@ from pathlib import Path
 
 import streamlit as st
 
-_APP = Path(__file__).resolve().parents[2] / "app.py"
+_TOP = Path(__file__).resolve().parents[2]
+_APP = _TOP / "app.py"
 
 
 def guard() -> None:
-    """Make sure that `app.py` runs this page: the first line of every page.
+    """Make sure that `app.py` runs this page, and set the window up: the first line of every page.
 
     Where the page was started without it, runs `app.py`, which runs the page again in its place, and ends
     this run. A test that opens a page's script by itself gets the page by itself.
@@ -22,6 +23,8 @@ def guard() -> None:
     if _started_by_app() and not _runs_inside_app():
         runpy.run_path(str(_APP))
         st.stop()
+    # A local picture: a Material icon here would be fetched from a server on the internet.
+    st.set_page_config(page_icon=str(_TOP / "assets" / "icon.svg"), layout="wide")
 
 
 def _started_by_app() -> bool:

@@ -3,7 +3,13 @@
 import numpy as np
 import pytest
 
-from fp8core.contraction import contract, rescales_per_output, stretches, summed_stretches
+from fp8core.contraction import (
+    contract,
+    partial_sums,
+    rescales_per_output,
+    stretches,
+    summed_stretches,
+)
 from fp8core.linear import MATMULS, Side
 from fp8core.recipes import RECIPES
 from fp8core.tiles import WHOLE
@@ -46,3 +52,21 @@ def test_every_recipe_obeys_the_rule_for_the_stretch_it_sums(recipe) -> None:
 def test_a_tile_laid_the_wrong_way_breaks_the_sum() -> None:
     parts = summed_stretches(256, 128, 1, 128)
     assert [(p.a_constant, p.b_constant) for p in parts] == [(False, True)] * 2
+
+
+def test_partial_sums_add_up_to_the_right_number() -> None:
+    rng = np.random.default_rng(3)
+    codes = rng.integers(-8, 9, (2, 10)).astype(np.float64)
+    scale_a, scale_b = np.repeat(2.0 ** rng.permutation(3), 4)[:10], np.repeat(3.0 ** rng.permutation(2), 6)[:10]
+    parts = partial_sums(codes[0], codes[1], scale_a, scale_b, 4, 6)
+    assert [part.k for part in parts] == list(stretches(10, 4, 6))
+    for part in parts:
+        assert (part.a_scale, part.b_scale) == (scale_a[part.k[0]], scale_b[part.k[-1]])
+        assert part.code_sum == sum(codes[0, k] * codes[1, k] for k in part.k)
+    assert np.isclose(sum(p.value for p in parts), contract(codes[0], codes[1], scale_a, scale_b, WHOLE).right)
+
+
+def test_partial_sums_refuse_a_scale_that_changes_inside_a_stretch() -> None:
+    one = np.ones(8)
+    with pytest.raises(ValueError, match=r"b_scale changes inside k = 0…3"):
+        partial_sums(one, one, one, np.arange(8.0), 4, WHOLE)

@@ -1,0 +1,47 @@
+# make app     installs what the app needs into .venv and starts it     PORT=8501 HOST=localhost
+# make test    installs what the tests need as well, and runs them       WORKERS=2
+# make lint, make format, make clean
+
+PORT ?= 8501
+HOST ?= localhost
+WORKERS ?= 2
+PYTHON ?= python3
+
+RUN = .venv/bin/python -m
+PIP = $(RUN) pip install --disable-pip-version-check --quiet
+
+.PHONY: app test lint format clean
+
+app: .venv/.app-installed
+	@echo "FP8 Explorer: http://$(HOST):$(PORT)  (Ctrl+C stops it)"
+	@$(RUN) streamlit run app.py --server.port $(PORT) --server.address $(HOST)
+
+test: .venv/.tests-installed lint
+	$(RUN) pytest --numprocesses $(WORKERS) --dist loadfile
+
+lint: .venv/.tests-installed
+	$(RUN) ruff check .
+	$(RUN) ruff format --check .
+
+format: .venv/.tests-installed
+	$(RUN) ruff check --fix .
+	$(RUN) ruff format .
+
+clean:
+	rm -rf .venv .pytest_cache .ruff_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# The empty files say that an installation reached its end: without one, it is taken up again.
+.venv/.app-installed: requirements.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "FP8 Explorer needs Python 3.11 or newer; '$(PYTHON)' is not. Try: make $(MAKECMDGOALS) PYTHON=python3.12"; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || \
+	  { echo "Python's venv module is missing. On Debian: apt-get install python3-venv"; exit 1; }
+	@$(RUN) pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear .venv
+	@echo "Installing what the app needs into .venv; torch is large, this takes minutes."
+	@$(PIP) -r requirements.txt
+	@touch $@
+
+.venv/.tests-installed: tests/requirements.txt .venv/.app-installed
+	@$(PIP) -r tests/requirements.txt
+	@touch $@

@@ -1,0 +1,137 @@
+"""What the kernels run on: a CUDA GPU, or Triton's interpreter on the CPU.
+
+Triton decides when it is imported whether kernels are compiled or interpreted, by TRITON_INTERPRET. Nothing
+here imports Triton, and torch only where a device is asked for.
+"""
+
+import os
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from enum import Enum
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import torch
+
+_INTERPRET = "TRITON_INTERPRET"
+_ON = ("1", "true", "on", "yes", "y")
+
+
+class Unsupported(ValueError):
+    """Something that cannot be done here; the text is one plain sentence for the reader."""
+
+    @property
+    def reason(self) -> str:
+        return str(self)
+
+
+class NoTriton(Unsupported):
+    """Triton, or torch, is not installed."""
+
+
+class DeviceKind(Enum):
+    """How a kernel runs; the value is what a page calls it."""
+
+    GPU = "GPU"
+    INTERPRETER = "Triton interpreter"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Device:
+    """One device. The interpreter has no capability; its blocks are those of Hopper."""
+
+    name: str
+    kind: DeviceKind
+    capability: tuple[int, int] | None
+    sms: int
+    l2_bytes: int
+    shared_memory_bytes: int
+
+
+HOPPER = Device(
+    name="NVIDIA H200",
+    kind=DeviceKind.GPU,
+    capability=(9, 0),
+    sms=132,
+    l2_bytes=60 << 20,
+    shared_memory_bytes=227 << 10,
+)
+"""The GPU for which configurations are chosen; compile checks target it without having one."""
+
+BLACKWELL = Device(
+    name="NVIDIA B200",
+    kind=DeviceKind.GPU,
+    capability=(10, 0),
+    sms=148,
+    l2_bytes=126 << 20,
+    shared_memory_bytes=227 << 10,
+)
+
+INTERPRETER = Device(
+    name=DeviceKind.INTERPRETER.value,
+    kind=DeviceKind.INTERPRETER,
+    capability=None,
+    sms=1,
+    l2_bytes=0,
+    shared_memory_bytes=HOPPER.shared_memory_bytes,
+)
+
+
+def interpreting() -> bool:
+    """Whether this process's kernels run in Triton's interpreter."""
+    return os.environ.get(_INTERPRET, "").lower() in _ON
+
+
+def choose_backend() -> None:
+    """Turn Triton's interpreter on where there is no CUDA GPU; call it before anything imports Triton.
+
+    Raises NoTriton.
+    """
+    _require_triton()
+    import torch
+
+    if not torch.cuda.is_available():
+        os.environ.setdefault(_INTERPRET, "1")
+
+
+def current_device() -> Device:
+    """The device that a launch from this process uses.
+
+    Raises NoTriton where Triton is missing, Unsupported where there is neither a GPU nor the interpreter.
+    """
+    _require_triton()
+    if interpreting():
+        return INTERPRETER
+    import torch
+
+    if not torch.cuda.is_available():
+        raise Unsupported(
+            f"there is no CUDA GPU here; set {_INTERPRET}=1 before Python starts to run the kernels in "
+            "Triton's interpreter on the CPU"
+        )
+    facts = torch.cuda.get_device_properties(torch.cuda.current_device())
+    return Device(
+        name=facts.name,
+        kind=DeviceKind.GPU,
+        capability=(facts.major, facts.minor),
+        sms=facts.multi_processor_count,
+        l2_bytes=facts.L2_cache_size,
+        shared_memory_bytes=facts.shared_memory_per_block_optin,
+    )
+
+
+def on_device_of(x: "torch.Tensor") -> AbstractContextManager[object]:
+    """Launches inside go to the GPU that holds x; nothing changes for a tensor on the CPU."""
+    import torch
+
+    return torch.cuda.device(x.device) if x.is_cuda else nullcontext()
+
+
+def _require_triton() -> None:
+    for package in ("torch", "triton"):
+        if find_spec(package) is None:
+            raise NoTriton(
+                f"the kernels need {package}, which is not installed here (Triton exists for Linux only): "
+                "everything but Live GEMM and python -m kernels works without it"
+            )

@@ -1,0 +1,121 @@
+"""The worker's side: read a job, run it, say how it goes.
+
+What a job prints lands on stderr, so that stdout carries messages only. The process ends when its stdin
+closes, in the middle of a job too: it never outlives the app.
+"""
+
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from queue import SimpleQueue
+from typing import TextIO
+
+from kernels.rows import GemmJob, Row
+from kernels.worker.messages import (
+    Do,
+    Finished,
+    Halted,
+    Message,
+    Progress,
+    Ready,
+    Refused,
+    Stop,
+    decode,
+    encode,
+)
+
+PROGRESS_EVERY_S = 0.05
+
+
+class CannotRun(Exception):
+    """A job that cannot be done; the text is one sentence for the reader."""
+
+
+class StoppedOnRequest(Exception):
+    """Raised inside a job that was asked to stop."""
+
+
+@dataclass(frozen=True)
+class Engine:
+    """What does the jobs: `measure(job, progress=..., stopped=...)` returns a Row, or raises CannotRun,
+    ValueError or MemoryError for a job that cannot be done. Anything else ends the worker.
+    """
+
+    device: str
+    measure: Callable[..., Row]
+
+
+def serve(load: Callable[[], Engine]) -> None:
+    """Load the engine, then run jobs until stdin closes."""
+    voice = _Voice(_claim_stdout())
+    inbox: SimpleQueue[Do] = SimpleQueue()
+    stops: set[int] = set()
+    threading.Thread(target=_listen, args=(inbox, stops), daemon=True).start()
+    engine = load()
+    voice.say(Ready(engine.device))
+    while True:
+        do = inbox.get()
+        voice.say(_answer(engine, do, stops, voice))
+
+
+def _claim_stdout() -> TextIO:
+    """A stream to the old stdout; stdout itself becomes stderr, for C code and for child processes too."""
+    stream = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    return stream
+
+
+def _listen(inbox: SimpleQueue[Do], stops: set[int]) -> None:
+    for line in sys.stdin:
+        match decode(line):
+            case Do() as do:
+                inbox.put(do)
+            case Stop(run):
+                stops.add(run)
+    os._exit(0)
+
+
+class _Voice:
+    """Writes messages; progress at most every PROGRESS_EVERY_S."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._next_progress = 0.0
+
+    def say(self, message: Message) -> None:
+        if isinstance(message, Progress):
+            now = time.monotonic()
+            if now < self._next_progress:
+                return
+            self._next_progress = now + PROGRESS_EVERY_S
+        self._stream.write(encode(message))
+        self._stream.flush()
+
+
+def _answer(engine: Engine, do: Do, stops: set[int], voice: _Voice) -> Message:
+    """Run one job; the message that ends it."""
+
+    def progress(fraction: float, note: str) -> None:
+        if do.run in stops:
+            raise StoppedOnRequest
+        voice.say(Progress(do.run, min(max(float(fraction), 0.0), 1.0), note))
+
+    try:
+        return Finished(do.run, engine.measure(do.job, progress=progress, stopped=lambda: do.run in stops))
+    except StoppedOnRequest:
+        return Halted(do.run)
+    except (CannotRun, ValueError) as error:
+        return Refused(do.run, str(error))
+    except MemoryError:
+        return Refused(do.run, out_of_memory(do.job, "this machine's memory"))
+
+
+def out_of_memory(job: GemmJob, memory: str) -> str:
+    """The sentence for a job that does not fit into `memory`."""
+    return (
+        f"M × N × K = {job.m} × {job.n} × {job.k} does not fit into {memory}: "
+        "make M, N or K smaller and run it again."
+    )

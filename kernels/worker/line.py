@@ -1,0 +1,157 @@
+"""Who waits, what runs, what came of it: the queue's books, without any process. Thread-safe."""
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import count
+
+from kernels.rows import GemmJob
+from kernels.worker.states import Failed, Final, Running, Starting, State, Stopped, Ticket, Waiting
+
+FORGOTTEN = Failed("This result is no longer kept: run it again.")
+REPLACED = Stopped("Replaced by a newer run of yours before its turn came.")
+STOPPED = Stopped("Stopped on request.")
+CLOSED = Stopped("Not run: the app is shutting down.")
+
+
+@dataclass(eq=False)
+class Run:
+    """One job in hand. `claims` is the tickets that want its result, by number, with their sessions;
+    `since` is when a worker took it.
+    """
+
+    number: int
+    job: GemmJob
+    claims: dict[int, str] = field(default_factory=dict)
+    progress: tuple[float, str] | None = None
+    since: float = 0.0
+
+
+class Line:
+    """One line of jobs for all workers.
+
+    A job equal to one that waits or runs shares its result. A session has at most one waiting job: a newer
+    one takes its place.
+    """
+
+    def __init__(self, *, results_kept: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self.clock = clock
+        self._results_kept = results_kept
+        self._changed = threading.Condition()
+        self._numbers = count(1)
+        self._waiting: list[Run] = []
+        self._active: list[Run] = []
+        self._runs: dict[int, Run] = {}
+        self._results: OrderedDict[int, Final] = OrderedDict()
+        self._is_closed = False
+
+    def submit(self, job: GemmJob, session: str) -> Ticket:
+        """Queue a job for a session; a job that this session waits for already gives the same ticket."""
+        with self._changed:
+            run = next((run for run in self._active + self._waiting if run.job == job and run.claims), None)
+            place = self._withdraw_waiting(session, keep=run)
+            held = [number for number, owner in run.claims.items() if owner == session] if run else []
+            if held:
+                return Ticket(held[0], job)
+            ticket = Ticket(next(self._numbers), job)
+            if self._is_closed:
+                self._finish([ticket.number], CLOSED)
+                return ticket
+            if run is None:
+                run = Run(ticket.number, job)
+                self._waiting.insert(place, run)
+                self._changed.notify_all()
+            run.claims[ticket.number] = session
+            self._runs[ticket.number] = run
+            return ticket
+
+    def state(self, ticket: Ticket) -> State:
+        """What has become of a ticket so far."""
+        with self._changed:
+            run = self._runs.get(ticket.number)
+            if run is None:
+                return self._results.get(ticket.number, FORGOTTEN)
+            if run in self._waiting:
+                return Waiting(len(self._active) + self._waiting.index(run))
+            elapsed_s = self.clock() - run.since
+            if run.progress is None:
+                return Starting(elapsed_s)
+            fraction, note = run.progress
+            return Running(fraction=fraction, note=note, elapsed_s=elapsed_s)
+
+    def stop(self, ticket: Ticket) -> None:
+        """Give a ticket up; the run behind it ends unless another ticket wants it."""
+        with self._changed:
+            self._give_up(ticket.number, STOPPED)
+
+    def close(self) -> None:
+        """Give every ticket up and take no more."""
+        with self._changed:
+            self._is_closed = True
+            for number in list(self._runs):
+                self._give_up(number, CLOSED)
+            self._changed.notify_all()
+
+    @property
+    def is_closed(self) -> bool:
+        with self._changed:
+            return self._is_closed
+
+    def take(self, *, not_before: float) -> Run | None:
+        """For a worker: wait for the next run and own it; None when the line is closed."""
+        with self._changed:
+            while not self._is_closed:
+                rest_s = not_before - self.clock()
+                if self._waiting and rest_s <= 0:
+                    run = self._waiting.pop(0)
+                    run.since = self.clock()
+                    self._active.append(run)
+                    return run
+                self._changed.wait(rest_s if rest_s > 0 else None)
+            return None
+
+    def is_wanted(self, run: Run) -> bool:
+        """For its worker: whether any ticket still claims the run."""
+        with self._changed:
+            return bool(run.claims)
+
+    def report(self, run: Run, fraction: float, note: str) -> None:
+        """For its worker: how far the run is."""
+        with self._changed:
+            run.progress = (fraction, note)
+
+    def finish(self, run: Run, result: Final) -> None:
+        """For its worker: the run is over, for every ticket that claims it."""
+        with self._changed:
+            self._active.remove(run)
+            self._finish(list(run.claims), result)
+            run.claims.clear()
+
+    def _withdraw_waiting(self, session: str, *, keep: Run | None) -> int:
+        """Give the session's waiting ticket up, except on `keep`; the place in line that a new run gets."""
+        place = len(self._waiting)
+        for run in [run for run in self._waiting if run is not keep]:
+            mine = [number for number, owner in run.claims.items() if owner == session]
+            if mine and len(mine) == len(run.claims):
+                place = self._waiting.index(run)
+            for number in mine:
+                self._give_up(number, REPLACED)
+        return min(place, len(self._waiting))
+
+    def _give_up(self, number: int, result: Stopped) -> None:
+        run = self._runs.get(number)
+        if run is None:
+            return
+        del run.claims[number]
+        self._finish([number], result)
+        if not run.claims and run in self._waiting:
+            self._waiting.remove(run)
+
+    def _finish(self, numbers: list[int], result: Final) -> None:
+        for number in numbers:
+            self._runs.pop(number, None)
+            self._results[number] = result
+        while len(self._results) > self._results_kept:
+            self._results.popitem(last=False)

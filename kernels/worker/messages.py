@@ -1,0 +1,91 @@
+"""What parent and worker say to each other: one JSON object a line, over the worker's stdin and stdout."""
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from kernels.rows import GemmJob, Row
+
+
+@dataclass(frozen=True)
+class Do:
+    """Parent: run this job."""
+
+    run: int
+    job: GemmJob
+
+
+@dataclass(frozen=True)
+class Stop:
+    """Parent: end this run when you next can."""
+
+    run: int
+
+
+@dataclass(frozen=True)
+class Ready:
+    """Worker: loaded; `device` is what the jobs will run on."""
+
+    device: str
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Worker: `fraction` of a run is done."""
+
+    run: int
+    fraction: float
+    note: str
+
+
+@dataclass(frozen=True)
+class Finished:
+    """Worker: the run's result."""
+
+    run: int
+    row: Row
+
+
+@dataclass(frozen=True)
+class Refused:
+    """Worker: the run cannot be done, and why in one sentence; the worker goes on."""
+
+    run: int
+    reason: str
+
+
+@dataclass(frozen=True)
+class Halted:
+    """Worker: the run ended on request."""
+
+    run: int
+
+
+Message = Do | Stop | Ready | Progress | Finished | Refused | Halted
+
+_KINDS = {kind.__name__.lower(): kind for kind in (Do, Stop, Ready, Progress, Finished, Refused, Halted)}
+
+
+def encode(message: Message) -> str:
+    """The message as one line, newline included."""
+    fields: dict[str, Any] = dict(vars(message))
+    for name in ("job", "row"):
+        if name in fields:
+            fields[name] = fields[name].to_dict()
+    return json.dumps({"say": type(message).__name__.lower(), **fields}) + "\n"
+
+
+def decode(line: str) -> Message:
+    """The inverse of encode. Raises ValueError for a line that is no message."""
+    fields = json.loads(line)
+    kind = _KINDS.get(str(fields.pop("say", None))) if isinstance(fields, dict) else None
+    if kind is None:
+        raise ValueError(f"a message is an object that says one of {', '.join(_KINDS)}")
+    try:
+        if "job" in fields:
+            fields["job"] = GemmJob.from_dict(fields["job"])
+        if "row" in fields:
+            fields["row"] = Row.from_dict(fields["row"])
+        return kind(**fields)
+    except TypeError as error:
+        raise ValueError(f"this is not what {kind.__name__} has: {error}") from error

@@ -1,0 +1,157 @@
+"""A worker as its parent sees it: a process to talk to, and the sentence for how it ended."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+from collections import deque
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from queue import Empty, SimpleQueue
+from typing import BinaryIO
+
+from kernels.worker.messages import Message, decode, encode
+
+_LONGEST_MESSAGE = 16 << 20
+_LONGEST_STDERR_LINE = 4096
+_STDERR_LINES_KEPT = 60
+_TOLD_CHARACTERS = 300
+_ERROR_LINE = re.compile(r"[\w.]*(Error|Exception)\b.*")
+
+
+@dataclass(frozen=True)
+class Garbled:
+    """The worker wrote something that is no message."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Ended:
+    """The worker is gone; `how` ends the sentence "the worker …"."""
+
+    how: str
+
+
+Heard = Message | Garbled | Ended
+
+
+class WorkerProcess:
+    """One running worker. `command` is its program; it inherits the environment with `env` on top."""
+
+    def __init__(self, command: Sequence[str], *, env: Mapping[str, str] | None = None) -> None:
+        self._process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env={**os.environ, **(env or {})},
+            start_new_session=True,
+        )
+        self._heard: SimpleQueue[Heard] = SimpleQueue()
+        self._stderr: deque[str] = deque(maxlen=_STDERR_LINES_KEPT)
+        self._errors = threading.Thread(target=self._read_stderr, daemon=True)
+        self._errors.start()
+        self._reader = threading.Thread(target=self._read_stdout, daemon=True)
+        self._reader.start()
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
+    def is_alive(self) -> bool:
+        return self._process.poll() is None
+
+    @property
+    def stderr_tail(self) -> str:
+        """The last lines that it wrote to stderr."""
+        return "\n".join(self._stderr)
+
+    def send(self, message: Message) -> None:
+        """Send a message; a worker that is gone says so by Ended, not here."""
+        with suppress(BrokenPipeError):
+            self._stdin.write(encode(message).encode())
+            self._stdin.flush()
+
+    def receive(self, timeout_s: float) -> Heard | None:
+        """What it said next, Ended as the last; None if nothing came in time."""
+        try:
+            return self._heard.get(timeout=timeout_s)
+        except Empty:
+            if not self.is_alive and self._reader.is_alive():
+                self._kill_group()
+            return None
+
+    def kill(self) -> None:
+        """End it now, if it has not ended, and wait until it has."""
+        self._kill_group()
+        self._process.wait()
+        with suppress(BrokenPipeError):
+            self._stdin.close()
+
+    def close(self, grace_s: float) -> None:
+        """Ask it to end, by closing its stdin, and kill it if it has not after `grace_s`."""
+        with suppress(BrokenPipeError):
+            self._stdin.close()
+        try:
+            self._process.wait(grace_s)
+        except subprocess.TimeoutExpired:
+            self.kill()
+
+    @property
+    def _stdin(self) -> BinaryIO:
+        assert self._process.stdin is not None, "the worker was started with a pipe"
+        return self._process.stdin
+
+    def _kill_group(self) -> None:
+        """Kill it with the processes that it started and that may hold its pipes open."""
+        if sys.platform == "win32":
+            self._process.kill()
+            return
+        with suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+
+    def _read_stdout(self) -> None:
+        stream = self._process.stdout
+        assert stream is not None, "the worker was started with a pipe"
+        with stream:
+            while line := stream.readline(_LONGEST_MESSAGE):
+                text = line.decode(errors="replace")
+                try:
+                    self._heard.put(decode(text))
+                except ValueError:
+                    self._heard.put(Garbled(text.strip()[:_TOLD_CHARACTERS]))
+        self._process.wait()
+        self._errors.join(timeout=1)
+        self._heard.put(Ended(self._how_it_ended()))
+
+    def _read_stderr(self) -> None:
+        stream = self._process.stderr
+        assert stream is not None, "the worker was started with a pipe"
+        with stream:
+            while line := stream.readline(_LONGEST_STDERR_LINE):
+                if text := line.decode(errors="replace").strip():
+                    self._stderr.append(text)
+
+    def _how_it_ended(self) -> str:
+        code = self._process.returncode
+        if code < 0:
+            how = f"was ended by signal {_signal_name(-code)}"
+            if -code == signal.SIGKILL:
+                how += " (the system does that when memory runs out)"
+        else:
+            how = f"ended with exit code {code}"
+        lines = list(self._stderr)
+        said = next((line for line in reversed(lines) if _ERROR_LINE.match(line)), lines[-1] if lines else "")
+        return f"{how}: {said[:_TOLD_CHARACTERS]}" if said else how
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return str(number)

@@ -1,0 +1,57 @@
+"""The queue that pages use: jobs in, tickets out, workers behind it."""
+
+import time
+from collections.abc import Callable, Sequence
+
+from kernels.rows import GemmJob
+from kernels.worker.line import Line
+from kernels.worker.states import State, Ticket
+from kernels.worker.supervisor import Launch, Limits, Supervisor
+
+RESULTS_KEPT = 512
+
+
+class WorkerQueue:
+    """One worker a launcher, all fed from one line; a worker is started when its first job comes.
+
+    Thread-safe. A worker ends with the process that made the queue.
+    """
+
+    def __init__(
+        self,
+        launchers: Sequence[Launch],
+        *,
+        limits: Limits | None = None,
+        results_kept: int = RESULTS_KEPT,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._limits = limits or Limits()
+        self._line = Line(results_kept=results_kept, clock=clock)
+        self._supervisors = [Supervisor(self._line, launch, self._limits) for launch in launchers]
+        for supervisor in self._supervisors:
+            supervisor.start()
+
+    def submit(self, job: GemmJob, session: str) -> Ticket:
+        """Queue a job for a session. An equal job that waits or runs is shared; the session's own waiting job
+        is replaced.
+        """
+        return self._line.submit(job, session)
+
+    def state(self, ticket: Ticket) -> State:
+        """What has become of a ticket so far."""
+        return self._line.state(ticket)
+
+    def stop(self, ticket: Ticket) -> None:
+        """Give a ticket up: out of the queue, or out of its run, which ends if nobody else wants it."""
+        self._line.stop(ticket)
+
+    @property
+    def devices(self) -> tuple[str, ...]:
+        """What the workers said they run on, as far as they have loaded."""
+        return tuple(supervisor.device for supervisor in self._supervisors if supervisor.device is not None)
+
+    def close(self) -> None:
+        """Give every ticket up and end the workers."""
+        self._line.close()
+        for supervisor in self._supervisors:
+            supervisor.join(2 * self._limits.stop_s)

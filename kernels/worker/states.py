@@ -1,0 +1,59 @@
+"""What the queue says of a job."""
+
+from dataclasses import dataclass
+
+from kernels.rows import GemmJob, Row
+
+
+@dataclass(frozen=True)
+class Ticket:
+    """One session's claim on the result of a job."""
+
+    number: int
+    job: GemmJob
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """In the queue; `ahead` jobs come first, running ones included."""
+
+    ahead: int
+
+
+@dataclass(frozen=True)
+class Starting:
+    """Next in line, while a fresh worker loads."""
+
+    elapsed_s: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Running:
+    """`fraction` of the work is done, `note` says which part is at hand."""
+
+    fraction: float
+    note: str
+    elapsed_s: float
+
+
+@dataclass(frozen=True)
+class Done:
+    row: Row
+
+
+@dataclass(frozen=True)
+class Failed:
+    """`reason` is one sentence for the reader."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
+class Stopped:
+    """Ended on request; `reason` is one sentence for the reader."""
+
+    reason: str
+
+
+Final = Done | Failed | Stopped
+State = Waiting | Starting | Running | Final

@@ -1,0 +1,139 @@
+"""A real server and a real browser.
+
+    @pytest.mark.browser
+    def test_something(server, open_page):
+        page = open_page(server.url + "/live_gemm?recipe=mxfp8")
+
+`server` is one server a module; `fresh_server` is a new process for one test. `open_page` waits until the
+page has drawn and takes `theme="dark"`, `width` and `height`; each call is a new session. `settled(page)`
+waits until a rerun is over. Chromium is Debian's; without it the tests are skipped, or fail where the
+environment has REQUIRE_BROWSER=1.
+"""
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.error import URLError
+
+import pytest
+
+TOP = Path(__file__).resolve().parents[2]
+FLAGS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-dev-shm-usage",
+]
+START_SECONDS = 60
+DRAW_MS = 60_000
+
+
+@dataclass(frozen=True)
+class Server:
+    """A running app: its address and its process."""
+
+    url: str
+    process: subprocess.Popen
+
+
+@contextmanager
+def _serving(*options: str) -> Iterator[Server]:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port)]
+    process = subprocess.Popen(
+        [*command, "--server.address", "127.0.0.1", *options],
+        cwd=TOP,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        url = f"http://127.0.0.1:{port}"
+        _wait_until_up(url, process)
+        yield Server(url, process)
+    finally:
+        process.terminate()
+        try:
+            process.wait(10)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def _wait_until_up(url: str, process: subprocess.Popen) -> None:
+    deadline = time.monotonic() + START_SECONDS
+    while time.monotonic() < deadline:
+        assert process.poll() is None, f"the server ended with {process.returncode}"
+        try:
+            with urllib.request.urlopen(f"{url}/_stcore/health", timeout=2) as answer:
+                if answer.status == 200:
+                    return
+        except (URLError, TimeoutError, ConnectionError):
+            time.sleep(0.1)
+    raise AssertionError(f"no server at {url} after {START_SECONDS} s")
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    """One server for the tests of a module."""
+    with _serving() as running:
+        yield running
+
+
+@pytest.fixture
+def fresh_server() -> Iterator[Server]:
+    """A server that no session has been opened on."""
+    with _serving() as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[object]:
+    """Playwright's handle of Debian's Chromium."""
+    path = shutil.which("chromium")
+    if path is None:
+        told = "Chromium is not installed: apt-get install chromium"
+        if os.environ.get("REQUIRE_BROWSER") == "1":
+            pytest.fail(told)
+        pytest.skip(told)
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+def settled(page) -> None:
+    """Wait until the page has drawn and no run is going on."""
+    page.wait_for_selector('[data-testid="stApp"][data-test-script-state="notRunning"]', timeout=DRAW_MS)
+    page.wait_for_selector('[data-testid="stMain"] h1', timeout=DRAW_MS)
+
+
+@pytest.fixture
+def open_page(chromium) -> Iterator[Callable]:
+    """A function that opens an address in a session of its own and waits until it has drawn."""
+    contexts = []
+
+    def open_(url: str, *, theme: str = "light", width: int = 1280, height: int = 900, wait: bool = True):
+        context = chromium.new_context(color_scheme=theme, viewport={"width": width, "height": height})
+        contexts.append(context)
+        page = context.new_page()
+        page.goto(url)
+        if wait:
+            settled(page)
+        return page
+
+    yield open_
+    for context in contexts:
+        context.close()

@@ -1,0 +1,101 @@
+"""The first address opened on a fresh server may be any page's, with parameters."""
+
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+from tests.browser.conftest import TOP, settled
+
+pytestmark = pytest.mark.browser
+
+PAGES = ["Tile layouts", "Live GEMM"]
+
+
+def sidebar(page) -> list[str]:
+    return page.locator('[data-testid="stSidebarNav"] li').all_inner_texts()
+
+
+def assert_shows(page, title: str, *selected: str) -> None:
+    assert sidebar(page) == PAGES
+    assert page.locator("h1").first.inner_text().startswith(title)
+    assert page.locator('[data-testid="stException"]').count() == 0
+    assert page.get_by_role("dialog").count() == 0
+    for label in selected:
+        button = page.get_by_role("radio", name=label, exact=True).first
+        assert button.get_attribute("aria-checked") == "true", label
+
+
+def test_a_deep_link_to_the_second_page_is_the_first_thing_a_server_sees(fresh_server, open_page):
+    link = fresh_server.url + "/live_gemm?recipe={}&matmul=wgrad"
+    first = open_page(link.format("mxfp8"), wait=False)
+    second = open_page(link.format("rowwise"), wait=False)
+    settled(first)
+    settled(second)
+    assert_shows(first, "Live GEMM", "MXFP8", "Wgrad")
+    assert_shows(second, "Live GEMM", "Per row", "Wgrad")
+    first.wait_for_url(re.compile(r"recipe=mxfp8&matmul=wgrad$"))
+
+
+def test_values_survive_the_sidebar_and_back_undoes_a_choice(server, open_page):
+    page = open_page(server.url + "/live_gemm?recipe=mxfp8")
+    page.get_by_role("link", name="Tile layouts").click()
+    page.wait_for_url(re.compile(r"/\?recipe=mxfp8$"))
+    settled(page)
+    assert_shows(page, "Tile layouts", "MXFP8", "Fprop")
+    page.get_by_role("radio", name="Dgrad", exact=True).first.click()
+    page.wait_for_url(re.compile(r"recipe=mxfp8&matmul=dgrad$"))
+    page.go_back()
+    page.wait_for_url(re.compile(r"/\?recipe=mxfp8$"))
+    page.locator('[role="radio"][aria-checked="true"]', has_text="Fprop").first.wait_for()
+    assert_shows(page, "Tile layouts", "MXFP8", "Fprop")
+
+
+def test_the_first_page_answers_at_its_own_name(server, open_page):
+    page = open_page(server.url + "/tile_layouts?recipe=mxfp8&matmul=wgrad")
+    assert_shows(page, "Tile layouts", "MXFP8", "Wgrad")
+
+
+def test_the_link_to_copy_is_whole_and_opens_the_same_page(server, open_page):
+    page = open_page(server.url + "/live_gemm?recipe=mxfp8&matmul=wgrad")
+    page.get_by_text("Copy link").click()
+    link = page.locator('[data-testid="stCode"]').first.inner_text().strip()
+    assert link == server.url + "/live_gemm?recipe=mxfp8&matmul=wgrad"
+
+
+def test_reset_empties_the_address(server, open_page):
+    page = open_page(server.url + "/live_gemm?recipe=mxfp8&matmul=wgrad")
+    page.get_by_role("button", name="Reset").click()
+    page.wait_for_url(re.compile(r"/live_gemm$"))
+
+
+def test_quick_clicks_end_at_the_last_one(server, open_page):
+    page = open_page(server.url + "/live_gemm")
+    for label in ("Per row", "MXFP8", "DeepSeek-V3", "MXFP8", "Dgrad", "Wgrad"):
+        page.get_by_role("radio", name=label, exact=True).first.click()
+    page.wait_for_url(re.compile(r"recipe=mxfp8&matmul=wgrad$"))
+    settled(page)
+    assert_shows(page, "Live GEMM", "MXFP8", "Wgrad")
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_nothing_is_asked_of_any_other_machine(server, open_page, theme):
+    page = open_page("about:blank", theme=theme, wait=False)
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(server.url + "/live_gemm?recipe=mxfp8")
+    settled(page)
+    assert asked
+    assert [url for url in asked if not url.startswith((server.url, "data:", "blob:"))] == []
+
+
+def test_no_full_garbage_collection_follows_a_run():
+    command = [
+        sys.executable,
+        "-c",
+        "from streamlit import config; print(config.get_option('runner.postScriptGC'))",
+    ]
+    told = subprocess.run(command, cwd=TOP, env=os.environ, capture_output=True, text=True, check=True)
+    assert told.stdout.strip() == "False"

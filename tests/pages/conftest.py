@@ -1,0 +1,36 @@
+"""How a page is tested without a browser.
+
+    def test_a_page_answers(open_app):
+        at = open_app("pages/live_gemm.py", recipe="mxfp8", matmul="wgrad")   # as a deep link does
+        assert not at.exception
+        at.segmented_control(key="recipe").set_value("rowwise").run()
+        assert at.query_params == {"recipe": "rowwise", "matmul": "wgrad"}
+        at.switch_page("pages/tile_layouts.py").run()                          # as the sidebar does
+
+`at.get("vega_lite_chart")[0].proto.spec` is a chart. `hostile_queries` in `tests/pages/hostile.py` makes
+addresses to be survived.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+TOP = Path(__file__).resolve().parents[2]
+SECONDS = 60
+
+
+@pytest.fixture
+def open_app() -> Callable[..., AppTest]:
+    """A function that opens the app in a new session: the page, and its address's parameters."""
+
+    def open_(page: str | None = None, **parameters: str | list[str]) -> AppTest:
+        at = AppTest.from_file(str(TOP / "app.py"), default_timeout=SECONDS)
+        if page is not None:
+            at.switch_page(page)
+        for key, value in parameters.items():
+            at.query_params[key] = value
+        return at.run()
+
+    return open_

@@ -1,0 +1,44 @@
+"""What parent and worker say survives the pipe, and what is no message is refused with a ValueError."""
+
+import pytest
+
+from kernels.worker.messages import Do, Finished, Halted, Progress, Ready, Refused, Stop, decode, encode
+from tests.worker.stand_in import Act, job, row
+
+MESSAGES = [
+    Do(1, job(Act.FINE)),
+    Stop(1),
+    Ready("NVIDIA H200"),
+    Progress(1, 0.5, "timing\nbf16"),
+    Finished(1, row(job(Act.FINE))),
+    Refused(1, "no"),
+    Halted(1),
+]
+NO_MESSAGES = [
+    "",
+    "hello\n",
+    "[]",
+    "3",
+    "null",
+    '{"say": "nothing"}',
+    '{"say": []}',
+    '{"say": "stop"}',
+    '{"say": "stop", "run": 1, "more": 2}',
+    '{"say": "do", "run": 1, "job": 3}',
+    '{"say": "do", "run": 1, "job": {"recipe": "none"}}',
+    '{"say": "finished", "run": 1, "row": {"job": {}}}',
+    '{"say": "finished", "run": 1, "row": 7}',
+]
+
+
+@pytest.mark.parametrize("message", MESSAGES, ids=lambda message: type(message).__name__)
+def test_a_message_is_one_line_and_comes_back_equal(message):
+    line = encode(message)
+    assert line.count("\n") == 1
+    assert decode(line) == message
+
+
+@pytest.mark.parametrize("line", NO_MESSAGES)
+def test_what_is_no_message_is_refused(line):
+    with pytest.raises(ValueError, match=r"."):
+        decode(line)
