@@ -164,6 +164,15 @@ class Format:
         """Smallest positive value (a format without subnormals: its smallest normal)."""
         return 2.0 ** (self.e_min - self.mantissa_bits)
 
+    @property
+    def gap_beyond(self) -> float:
+        """The step from `max` to the value that would follow."""
+        return float(self.ulp(self.max))
+
+    def layout(self, code: int) -> str:
+        """The role of each bit of a code, from the top: S sign, E exponent, M mantissa."""
+        return "S" * self.signed + "E" * self.exponent_bits + "M" * self.mantissa_bits
+
     @cached_property
     def values(self) -> NDArray[np.float64]:
         """float64[2**bits]: the value of every code, for formats of 16 bits or fewer."""

@@ -43,6 +43,16 @@ def _binary8(precision: int, extended: bool) -> Format:
     return _float(name, exponent_bits, precision - 1, 1 << (exponent_bits - 1), specials)
 
 
+_HIF8_DOTS = ((0b11, 2, 4), (0b10, 2, 3), (0b01, 2, 2), (0b001, 3, 1), (0b0001, 4, 0), (0b0000, 4, 0))
+"""The dot field: its bits, how many there are, and how many exponent bits follow."""
+
+
+def _hif8_layout(code: int) -> str:
+    bits = code & (_SIGN - 1)
+    dot, exponent = next((d, e) for prefix, d, e in _HIF8_DOTS if bits >> (7 - d) == prefix)
+    return "S" + "D" * dot + "E" * exponent + "M" * (7 - dot - exponent)
+
+
 def _hif8_value(code: int) -> float:
     """Value of a HiF8 code: sign, a prefix (dot field) that says how many exponent bits follow, exponent in
     sign and magnitude with an implied leading one, mantissa in what is left.
@@ -54,7 +64,7 @@ def _hif8_value(code: int) -> float:
         return sign * math.inf
     if bits < 0b1000:
         return sign * 2.0 ** (bits - 23)
-    for prefix, prefix_bits, exponent_bits in ((3, 2, 4), (2, 2, 3), (1, 2, 2), (1, 3, 1), (1, 4, 0)):
+    for prefix, prefix_bits, exponent_bits in _HIF8_DOTS:
         rest_bits = 7 - prefix_bits
         if bits >> rest_bits == prefix:
             mantissa_bits = rest_bits - exponent_bits
@@ -72,11 +82,21 @@ def _hif8_exponent(field: int, bits: int) -> int:
     return -magnitude if field & top else magnitude
 
 
-_HIF8 = TableFormat(name="hif8", table=tuple(_hif8_value(code) for code in range(256)), gap_beyond=2.0**14)
+_HIF8 = TableFormat(
+    name="hif8",
+    table=tuple(_hif8_value(code) for code in range(256)),
+    gap_beyond=2.0**14,
+    layouts=tuple(map(_hif8_layout, range(256))),
+    rule="The dot field says how many exponent bits follow: 11 four, 10 three, 01 two, 001 one, 0001 none. They "
+    "are the exponent's sign and its size without the leading 1; what is left is mantissa. After 0000 the "
+    "mantissa bits M are an exponent themselves: the value is 2^(M − 23).",
+)
 _MXINT8 = TableFormat(
     name="mxint8",
     table=tuple((code - 256 if code & _SIGN else code) / 64 for code in range(256)),
     gap_beyond=1 / 64,
+    layouts=("I" * 8,) * 256,
+    rule="The eight bits are one integer in two's complement; the value is that integer over 64.",
 )
 
 FORMATS: dict[str, NumberFormat] = {

@@ -20,12 +20,16 @@ class TableFormat:
     """`table[code]` is the value of each code, infinities and NaN included; no two finite values are equal.
 
     `gap_beyond` is the step from the last value to the one that would follow: rounding to that one overflows.
+    `layouts[code]` has a letter for each bit of the code, from the top: S sign, D dot field, E exponent,
+    M mantissa, I integer. `rule` says in words how the bits give the value.
     Finite neighbors in value must have codes of different parity, so that every tie has an even side.
     """
 
     name: str
     table: tuple[float, ...]
     gap_beyond: float
+    layouts: tuple[str, ...]
+    rule: str
     ml_dtype: Any = None
 
     @property
@@ -89,6 +93,10 @@ class TableFormat:
             *((Overflow.NAN,) if has_nan else ()),
         )
 
+    def layout(self, code: int) -> str:
+        """The role of each bit of a code, from the top."""
+        return self.layouts[code]
+
     @cached_property
     def values(self) -> NDArray[np.float64]:
         """float64[2**bits]: the value of every code."""
@@ -127,7 +135,7 @@ class TableFormat:
         x = np.asarray(x, np.float64)
         nan = np.isnan(x)
         grid, codes = self._with_overflow(overflow)
-        known = np.where(nan, 0.0, x)
+        known = np.clip(np.where(nan, 0.0, x), grid[0], grid[-1])
         low = np.clip(np.searchsorted(grid, known, side="right") - 1, 0, grid.size - 2)
         near, far = np.where(known >= 0, low, low + 1), np.where(known >= 0, low + 1, low)
         odd = codes[near] & 1
