@@ -8,7 +8,7 @@ from fp8core.formats import NumberFormat
 
 
 @dataclass(frozen=True, kw_only=True)
-class Stretch:
+class BinadeRun:
     """Binades `low` up to, not including, `high`, in whose [2^e, 2^(e+1)) values are 2^(e - bits) apart."""
 
     low: int
@@ -16,17 +16,17 @@ class Stretch:
     bits: int
 
 
-def stretches(format_: NumberFormat) -> tuple[Stretch, ...]:
+def binade_runs(format_: NumberFormat) -> tuple[BinadeRun, ...]:
     """The binades from the smallest positive value to the largest, in runs of equal precision.
 
-    Below its smallest normal number a format loses a bit each binade. The last binade may be cut short by `max`.
+    Below its smallest normal number a format loses a bit each binade. `max` may cut the last one short.
     """
     lowest = math.frexp(format_.min_subnormal)[1] - 1
     bits = {e: mantissa_bits(format_, e) for e in range(lowest, format_.e_max + 1)}
     runs = []
     for count, run in groupby(bits, key=bits.__getitem__):
         exponents = list(run)
-        runs.append(Stretch(low=exponents[0], high=exponents[-1] + 1, bits=count))
+        runs.append(BinadeRun(low=exponents[0], high=exponents[-1] + 1, bits=count))
     return tuple(runs)
 
 
@@ -43,5 +43,5 @@ def dynamic_range(format_: NumberFormat) -> float:
 
 
 def finest_bits(format_: NumberFormat) -> int:
-    """Mantissa bits where the format is most precise: neighbors there differ by 2**-bits of the binade's start."""
-    return max(stretch.bits for stretch in stretches(format_))
+    """Mantissa bits where the format is most precise: the step there is 2**-bits of the binade's start."""
+    return max(run.bits for run in binade_runs(format_))

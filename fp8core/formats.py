@@ -87,9 +87,9 @@ _HIF8 = TableFormat(
     table=tuple(_hif8_value(code) for code in range(256)),
     gap_beyond=2.0**14,
     layouts=tuple(map(_hif8_layout, range(256))),
-    rule="The dot field says how many exponent bits follow: 11 four, 10 three, 01 two, 001 one, 0001 none. They "
-    "are the exponent's sign and its size without the leading 1; what is left is mantissa. After 0000 the "
-    "mantissa bits M are an exponent themselves: the value is 2^(M − 23).",
+    rule="The dot field says how many exponent bits follow: 11 four, 10 three, 01 two, 001 one, 0001 none. "
+    "They are the exponent's sign and its size without the leading 1; what is left is mantissa. After 0000 "
+    "the mantissa bits M are an exponent themselves: the value is 2^(M − 23).",
 )
 _MXINT8 = TableFormat(
     name="mxint8",

@@ -34,7 +34,7 @@ def step(format_: NumberFormat, code: int, up: bool) -> int | None:
 
 
 def around(format_: NumberFormat, code: int, reach: int) -> list[int]:
-    """Codes of finite values in the order of the values: `reach` on each side of a finite code, and itself."""
+    """A finite code with `reach` codes on each side of it, in the order of their values."""
     below, above = [], []
     for codes, up in ((below, False), (above, True)):
         at: int | None = code

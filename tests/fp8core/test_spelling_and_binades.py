@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from fp8core.binades import dynamic_range, finest_bits, stretches
+from fp8core.binades import binade_runs, dynamic_range, finest_bits
 from fp8core.formats import FORMATS, Format
 from fp8core.spelling import Kind, spell
 
@@ -63,12 +63,12 @@ def test_the_dot_field_of_hif8_says_how_many_bits_are_exponent():
 def test_mantissa_bits_are_what_counting_values_finds(format_):
     positive = format_.values[np.isfinite(format_.values) & (format_.values > 0)]
     exponents = np.frexp(positive)[1] - 1
-    found = stretches(format_)
+    found = binade_runs(format_)
     assert found[0].low == exponents.min()
     assert found[-1].high == exponents.max() + 1
-    for stretch in found:
-        for e in range(stretch.low, min(stretch.high, exponents.max())):  # the last binade may be cut short
-            assert (exponents == e).sum() == 1 << stretch.bits
+    for run in found:
+        for e in range(run.low, min(run.high, exponents.max())):  # the last binade may be cut short
+            assert (exponents == e).sum() == 1 << run.bits
 
 
 def test_range_and_precision_by_hand():
