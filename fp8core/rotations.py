@@ -5,6 +5,9 @@ takes size · log2(size) additions.
 """
 
 import math
+from dataclasses import dataclass
+from enum import Enum
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -67,3 +70,58 @@ def sphere_entry_density(t: ArrayLike, size: int) -> NDArray[np.float64]:
     inside = np.abs(t) < 1
     log_density = (size - 3) / 2 * np.log1p(-(np.where(inside, t, 0.0) ** 2)) - log_beta
     return np.where(inside, np.exp(log_density), 0.0)
+
+
+class RotationKind(Enum):
+    """Which rotation, in words."""
+
+    HADAMARD = "Hadamard"
+    NVFP4_HADAMARD = "Hadamard after NVFP4's fixed signs"
+    SIGNED_HADAMARD = "Hadamard after random signs"
+    ORTHOGONAL = "random orthogonal"
+
+
+@dataclass(frozen=True)
+class Rotation:
+    """A rotation of each run of `size` elements along the last axis, in float64; `seed` draws a random one.
+
+    Raises ValueError for NVFP4's signs with a size other than theirs.
+    """
+
+    kind: RotationKind
+    size: int
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.kind is RotationKind.NVFP4_HADAMARD and self.size != len(NVFP4_SIGNS):
+            raise ValueError(f"NVFP4's signs are for size {len(NVFP4_SIGNS)}, got {self.size}")
+
+    @cached_property
+    def _signs(self) -> NDArray[np.int64]:
+        match self.kind:
+            case RotationKind.NVFP4_HADAMARD:
+                return np.array(NVFP4_SIGNS)
+            case RotationKind.SIGNED_HADAMARD:
+                return random_signs(self.size, self.seed)
+            case _:
+                return np.ones(self.size, np.int64)
+
+    @cached_property
+    def _matrix(self) -> NDArray[np.float64]:
+        return random_orthogonal(self.size, self.seed)
+
+    def apply(self, x: ArrayLike) -> NDArray[np.float64]:
+        """x R, float64, shape of x."""
+        x = np.asarray(x, np.float64)
+        if self.kind is RotationKind.ORTHOGONAL:
+            return (x.reshape(-1, self.size) @ self._matrix).reshape(x.shape)
+        return hadamard(x, self.size, self._signs)
+
+    def undo(self, y: ArrayLike) -> NDArray[np.float64]:
+        """y R^T, float64, shape of y: `apply` backwards, up to float64's rounding."""
+        y = np.asarray(y, np.float64)
+        if self.kind is RotationKind.ORTHOGONAL:
+            return (y.reshape(-1, self.size) @ self._matrix.T).reshape(y.shape)
+        # The Sylvester matrix is its own transpose and inverse.
+        plain = hadamard(y, self.size)
+        return (plain.reshape(-1, self.size) * self._signs).reshape(y.shape)
