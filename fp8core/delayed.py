@@ -30,6 +30,26 @@ class DelayedRun:
     holds: NDArray[np.float64]
     overflows: NDArray[np.bool_]
 
+    def headroom_bits(self, amax: ArrayLike) -> NDArray[np.float64]:
+        """float64[steps]: log2(holds / amax), the octaves at the top of the format's range that the step left
+        empty; below 0 by as much as amax overflowed. inf for an amax of 0.
+        """
+        with np.errstate(divide="ignore"):
+            return np.log2(self.holds) - np.log2(np.asarray(amax, np.float64))
+
+
+def run_current(amax: ArrayLike, element: NumberFormat) -> DelayedRun:
+    """Current (dynamic) scaling in the same terms: every step's scale is its own amax / Qmax, read from the
+    tensor before it is cast, so a finite amax never overflows. An amax of 0, inf or NaN keeps the scale.
+    """
+    amax = np.asarray(amax, np.float64)
+    scale = np.ones(amax.size)
+    for step, own in enumerate(amax):
+        usable = np.isfinite(own) and own > 0
+        scale[step] = own / element.max if usable else scale[max(step - 1, 0)]
+    holds = np.where(np.isfinite(amax) & (amax > 0), amax, scale * element.max)
+    return DelayedRun(scale=scale, holds=holds, overflows=~(amax <= holds))
+
 
 def run_delayed(
     amax: ArrayLike,

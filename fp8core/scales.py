@@ -14,6 +14,7 @@ One documented rule for every case, the same in the kernels, which work on the b
   NaN, so that a broken value is seen in all that it touches instead of being clipped to a number.
 """
 
+import math
 from dataclasses import dataclass
 from enum import Enum
 from typing import assert_never
@@ -75,6 +76,25 @@ class ScaleRule:
             case _:
                 assert_never(self.kind)
         return np.where(broken, np.float32(np.nan), scale)
+
+
+def saturated_share(rule: ScaleRule, element: Format) -> float:
+    """Share of tiles whose amax the rule puts beyond Qmax, where log2 amax is uniform over whole octaves.
+
+    Floor keeps amax / scale in [2**e_max, 2**(e_max + 1)), so what lies above Qmax saturates, and its share
+    of the octave is 1 + e_max - log2(Qmax). Even does the same up to the mantissa that rounds to the next
+    exponent, 2 - 2**-(mantissa_bits + 1). The other rules put no amax beyond Qmax.
+    """
+    above_octave = math.log2(element.max) - element.e_max
+    match rule.kind:
+        case ScaleKind.E8M0_FLOOR:
+            return 1 - above_octave
+        case ScaleKind.E8M0_EVEN:
+            return max(math.log2(2 - 2.0 ** -(element.mantissa_bits + 1)) - above_octave, 0.0)
+        case ScaleKind.FP32 | ScaleKind.E8M0_ROUND_UP:
+            return 0.0
+        case _:
+            assert_never(rule.kind)
 
 
 def _split(x: NDArray[np.float32]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
