@@ -101,3 +101,21 @@ def test_no_picture_is_wider_than_its_column_at_800_pixels(server, open_page, pa
         "more than half a stroke at each side"
     )
     assert inside["height"] > 150
+
+
+@pytest.mark.parametrize(
+    ("part", "said"), [("vector", "zero up to"), ("many", "share of entries"), ("error", "as it is")]
+)
+def test_pointing_tells_the_numbers_without_python(server, open_page, part, said):
+    page = open_page(f"{server.url}/rotations?rotations_show={part}")
+    chart = page.locator('[data-testid="stVegaLiteChart"] svg')
+    chart.scroll_into_view_if_needed()
+    if part == "error":
+        box = chart.bounding_box()
+        page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 150)
+    else:
+        mark = {"vector": ".mark-symbol.role-mark path", "many": ".mark-rect.role-mark path"}[part]
+        chart.locator(mark).nth(8).hover(force=True)
+    tooltip = page.locator("#vg-tooltip-element.visible")
+    tooltip.wait_for()
+    assert said in tooltip.inner_text()

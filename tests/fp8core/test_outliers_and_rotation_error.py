@@ -212,6 +212,7 @@ def test_one_scale_for_a_long_vector_is_where_rotation_pays() -> None:
         ([1, 1, 1], [0, 2, 2], ((1, 2),)),
         ([1, 1, 1], [2, 0, 2], ((2, 8),)),
         ([1, 1, 1], [0, 2, 0], ((1, 2), (8, 16))),
+        ([1, 1, 1], [2, 0.5, 0.5], ((4 ** (2 / 3), 16),)),
     ],
 )
 def test_ranges_end_at_the_crossings_on_a_logarithmic_axis(before, after, expected) -> None:
