@@ -5,6 +5,7 @@ import streamlit as st
 st.navigation(
     [
         st.Page("pages/tile_layouts.py", title="Tile layouts", url_path="home", default=True),
+        st.Page("pages/scaling.py", title="Scaling"),
         st.Page("pages/stochastic_rounding.py", title="Stochastic rounding"),
         st.Page("pages/rotations.py", title="Rotations"),
         st.Page("pages/live_gemm.py", title="Live GEMM"),
