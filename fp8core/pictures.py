@@ -6,6 +6,7 @@ blurring and errors here are all in light, 0 for black and 1 for white.
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,10 +15,11 @@ from fp8core.formats import NumberFormat
 from fp8core.rounding import Rounding, round_steps
 from fp8core.stochastic import MAX_RANDOM_BITS, round_stochastic
 
-Picture = NDArray[np.float64]
+Picture = NDArray[np.floating]
 
 _WHITE = 255
 _BLUR_REACH = 4
+_WEIGHTS_KEPT = 24
 
 
 def to_light(values: ArrayLike) -> Picture:
@@ -85,18 +87,23 @@ def blur(picture: Picture, sigma: float) -> Picture:
     """Gaussian blur of standard deviation `sigma` pixels; 0 leaves the picture as it is.
 
     Weights end at 4 sigma; at an edge the pixels that are there share them, so they always add up to 1.
+    float32 stays float32, which is several times as fast.
     """
     if sigma == 0:
         return picture
     rows, columns = picture.shape
-    return _weights(rows, sigma) @ picture @ _weights(columns, sigma).T
+    down, across = (_weights(size, sigma).astype(picture.dtype) for size in (rows, columns))
+    return down @ picture @ across.T
 
 
+@lru_cache(maxsize=_WEIGHTS_KEPT)
 def _weights(size: int, sigma: float) -> NDArray[np.float64]:
     """float64[size, size]: row i weighs the pixels that make up blurred pixel i."""
     away = np.abs(np.arange(size)[:, None] - np.arange(size))
     weights = np.where(away <= _BLUR_REACH * sigma, np.exp(-((away / sigma) ** 2) / 2), 0.0)
-    return weights / weights.sum(axis=1, keepdims=True)
+    weights /= weights.sum(axis=1, keepdims=True)
+    weights.flags.writeable = False
+    return weights
 
 
 def expected_rms(variance: Picture, sigma: float) -> float:

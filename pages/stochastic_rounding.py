@@ -46,11 +46,7 @@ SECTIONS[controls.draw(PART)].show(controls)
 
 st.caption(SOURCES)
 with st.expander("The exact rule: random bits, ties, limits, hardware"):
-    st.markdown(inspect.getdoc(stochastic))
-    st.code(
-        "rounds up where  floor(fraction · 2ᴺ) + R ≥ 2ᴺ,  R uniform in 0 … 2ᴺ − 1\n"
-        + inspect.getdoc(stochastic.moments),
-        language=None,
-        wrap_lines=True,
-    )
+    rule = "Up where  floor(fraction · 2ᴺ) + R ≥ 2ᴺ,  R uniform in 0 … 2ᴺ - 1."
+    moments = inspect.getdoc(stochastic.moments)
+    st.code(f"{inspect.getdoc(stochastic)}\n\n{rule}\n{moments}", language=None, wrap_lines=True)
     st.markdown(HARDWARE)

@@ -30,7 +30,7 @@ KEPT_PICTURES = 16
 MYSTERY = Path(__file__).resolve().parents[2] / "assets" / "mystery.png"
 GAPS, DRAWN_POINTS, COUNTED_POINTS = 4, 160, 1000
 START, RUNS = 1.0, 64
-TRIALS, TERMS = 64, tuple(1 << power for power in range(2, 13))
+TRIALS, TERMS = 48, tuple(1 << power for power in range(2, 13))
 Spec = dict[str, Any]
 
 
@@ -67,7 +67,9 @@ def rounded_picture(digest: str, _light: Picture, pixels: str, levels: int, seed
     zero = np.zeros_like(_light)
     # A blur is linear: the error of the blurred pictures is the blurred error.
     errors = [
-        tuple(rms(blur(picture - _light, sigma), zero) for sigma in range(LARGEST_BLUR + 1))
+        tuple(
+            rms(blur((picture - _light).astype(np.float32), sigma), zero) for sigma in range(LARGEST_BLUR + 1)
+        )
         for picture in (nearest, noisy)
     ]
     return RoundedPicture(nearest=nearest, noisy=noisy, nearest_rms=errors[0], noisy_rms=errors[1])

@@ -63,7 +63,10 @@ def _pictures(light: Picture, rounded: RoundedPicture, sigma: int, grid: str) ->
         (rounded.noisy, f"stochastic: {grid}", f"Each pixel rounded stochastically to: {grid}"),
     ):
         row.image(
-            _enlarged(to_bytes(blur(drawn, sigma))), caption=title + afar, alt=told + afar, width="content"
+            _enlarged(to_bytes(blur(drawn.astype(np.float32), sigma))),
+            caption=title + afar,
+            alt=told + afar,
+            width="content",
         )
 
 

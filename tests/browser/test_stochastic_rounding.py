@@ -12,8 +12,10 @@ from tests.browser.conftest import settled
 pytestmark = pytest.mark.browser
 
 PICTURES = '[data-testid="stImage"] img, [data-testid="stImageContainer"] img'
-WIDTHS = """() => [...document.querySelectorAll('[data-testid="stVegaLiteChart"]')].map(e =>
-    e.querySelector('canvas, svg').getBoundingClientRect().width - e.getBoundingClientRect().width)"""
+DRAWN = ", ".join(f'[data-testid="{place}"]' for place in ("stVegaLiteChart", "stImage"))
+OVERHANG = f"""() => [...document.querySelectorAll('{DRAWN}')]
+    .flatMap(place => [...place.querySelectorAll('canvas, svg, img')])
+    .map(e => e.getBoundingClientRect().right - document.querySelector('h1').getBoundingClientRect().right)"""
 
 
 def sources(page) -> list[str]:
@@ -84,8 +86,8 @@ def test_no_chart_is_wider_than_its_place_on_a_narrow_screen(server, open_page, 
     page = open_page(f"{server.url}/stochastic_rounding?part={part}", width=800)
     page.locator('[data-testid="stVegaLiteChart"] >> css=canvas, svg').first.wait_for()
     page.wait_for_timeout(500)
-    widths = page.evaluate(WIDTHS)
-    assert widths
-    assert max(widths) <= 1
+    overhang = page.evaluate(OVERHANG)
+    assert overhang
+    assert max(overhang) <= 1
     main = page.locator('[data-testid="stMain"]')
     assert main.evaluate("e => e.scrollWidth - e.clientWidth") <= 0

@@ -37,7 +37,7 @@ def png(gray: np.ndarray) -> bytes:
 def test_without_parameters_the_mystery_picture_is_shown_three_times(open_app):
     at = open_app(PAGE)
     assert at.title[0].value == "Can rounding noise help?"
-    captions = [image.proto.imgs[0].caption for image in at.get("imgs")]
+    captions = [image.captions[0] for image in at.image]
     assert captions == ["original", "to nearest: black or white", "stochastic: black or white"]
     assert "**the mean is kept**" in notice(at)
     assert at.query_params == {}
