@@ -25,7 +25,7 @@ class Kind(Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class Spelling:
-    """value = ± `significand` (binary) · 2**`exponent`; `bits` and `layout` have a letter a bit, from the top.
+    """value = ± `significand` (binary) · 2**`exponent`; `bits` and `layout` have a letter a bit.
 
     An integer format's significand is the integer in decimal. Significand and exponent say nothing where
     `kind` is zero, infinity or NaN.
