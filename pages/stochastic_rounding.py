@@ -48,5 +48,6 @@ st.caption(SOURCES)
 with st.expander("The exact rule: random bits, ties, limits, hardware"):
     rule = "Up where  floor(fraction · 2ᴺ) + R ≥ 2ᴺ,  R uniform in 0 … 2ᴺ - 1."
     moments = inspect.getdoc(stochastic.moments)
-    st.code(f"{inspect.getdoc(stochastic)}\n\n{rule}\n{moments}", language=None, wrap_lines=True)
+    told = [" ".join(part.split()) for part in inspect.getdoc(stochastic).split("\n\n")]
+    st.code("\n\n".join([*told, rule, moments]), language=None, wrap_lines=True)
     st.markdown(HARDWARE)

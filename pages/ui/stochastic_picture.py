@@ -77,7 +77,8 @@ def _enlarged(picture: NDArray[np.uint8]) -> NDArray[np.uint8]:
 
 
 def _notice(light: Picture, rounded: RoundedPicture, pixels: str, levels: int, sigma: int) -> str:
-    values = np.unique(np.abs(pixel_grid(pixels, levels).values))
+    values = pixel_grid(pixels, levels).values
+    values = np.unique(np.abs(values[np.isfinite(values)]))
     used = np.unique(rounded.nearest).size
     nearest, noisy, seen = rounded.nearest_rms, rounded.noisy_rms, sigma or BLUR.high
     return (

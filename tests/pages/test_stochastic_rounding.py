@@ -62,6 +62,11 @@ def test_every_set_of_pixel_values_answers(open_app, pixels, levels):
     assert "Blurred by 8 pixels" in notice(at)
 
 
+@pytest.mark.parametrize(("pixels", "count"), [("levels", 5), ("e2m1", 8), ("e4m3", 127), ("e5m2", 124)])
+def test_the_values_of_a_grid_are_its_finite_ones_from_zero_on(open_app, pixels, count):
+    assert f"one of the {count} values" in notice(open_app(PAGE, pixels=pixels, levels="5"))
+
+
 @pytest.mark.parametrize("name", FORMAT.options)
 @pytest.mark.parametrize("debias", DEBIAS.options)
 def test_the_mean_answers_for_every_format_and_variant(open_app, name, debias):
