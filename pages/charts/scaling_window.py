@@ -37,7 +37,7 @@ def _histogram(scene: WindowScene, ink: Ink) -> Spec:
         "x0:Q",
         title=f"|x| / scale: what {scene.format_name} is given to hold",
         scale=scale,
-        axis=alt.Axis(labelExpr=powers_of_two(edges.low, edges.high), tickMinStep=1, tickCount=12),
+        axis=alt.Axis(labelExpr=powers_of_two(edges.low, edges.high), tickMinStep=1, tickCount=10),
     )
     y = alt.Y("share:Q", scale=alt.Scale(domain=[0, top], nice=False), axis=None)
     colors = alt.Scale(domain=ZONES, range=_zone_colors(ink))

@@ -57,10 +57,13 @@ def notice(found: Sequence[Strategy], choice: AmaxChoice, history: int, margin: 
         told = f"**{one.overflows} of {count(one.steps, 'step')} overflow**, {times}"
     else:
         told = f"**none of {count(one.steps, 'step')} overflows**"
+    unused = (
+        f"Where it fits, {one.unused_bits:.2f} bits of the format's range stay unused on average, "
+        f"{one.most_unused_bits:.2f} at most. "
+    )
     return (
-        f"Looking back on {looked}{room}, {told}. Where it fits, {one.unused_bits:.2f} bits of the format's "
-        f"range stay unused on average, {one.most_unused_bits:.2f} at most. The step's own amax never "
-        "overflows and leaves nothing unused."
+        f"Looking back on {looked}{room}, {told}. {unused if one.overflows < one.steps else ''}The step's own "
+        "amax never overflows and leaves nothing unused."
     )
 
 

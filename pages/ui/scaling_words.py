@@ -53,6 +53,7 @@ def window_notice(name: str, sweep: ScaleSweep, none: int, amax: ScaleSweep) -> 
     first, last = sweep.near_best(NEAR_DB)
     octaves = math.log2(sweep.scale[last] / sweep.scale[first])
     lost = sweep.dead_share[last]
+    least = "at least " if first == 0 or last == sweep.scale.size - 1 else ""
     counts = (
         f" At the far end of that {percent(lost)} of the numbers are 0 already: SQNR counts energy, which "
         "the largest ones hold."
@@ -62,7 +63,7 @@ def window_notice(name: str, sweep: ScaleSweep, none: int, amax: ScaleSweep) -> 
         f"{percent(sweep.saturated_share[none])} saturate: the signal is {abs(sweep.sqnr_db[none]):.1f} dB "
         f"above the error (SQNR). The scale amax / {largest(name)} = {short(amax.scale[0], 3)} puts the "
         f"largest number, amax, on the largest value: {amax.sqnr_db[0]:.1f} dB. SQNR stays within "
-        f"{NEAR_DB:g} dB of its best while the scale changes by a factor of {factor(octaves)}."
+        f"{NEAR_DB:g} dB of its best while the scale changes by a factor of {least}{factor(octaves)}."
     ) + (counts if lost > MANY else "")
 
 

@@ -69,6 +69,11 @@ def test_every_format_and_kind_of_numbers_answers(open_app, name, kind):
     assert f"window of {name}" in charts(at)[0]
 
 
+def test_a_plateau_that_leaves_the_slider_is_not_measured_short(open_app):
+    assert "by a factor of at least" in notice(open_app(PAGE, scaling_magnitude="24"))
+    assert "by a factor of at least" not in notice(open_app(PAGE))
+
+
 @pytest.mark.parametrize("count", COUNT.options)
 def test_every_count_answers(open_app, count):
     at = open_app(PAGE, scaling_count=str(count), scaling_magnitude="24")
@@ -130,6 +135,12 @@ def test_overflows_of_a_pasted_series_are_counted_by_hand(open_app):
     assert f"{unused:.2f} bits of the format's range stay unused on average, 3.00 at most" in notice(at)
     at.number_input(key="scaling_margin").set_value(3).run()
     assert "**none of 6 steps overflows**" in notice(at)
+
+
+def test_nothing_is_said_of_unused_bits_where_every_step_overflows(open_app):
+    query = {"scaling": "delayed", "scaling_series": "pasted", "scaling_own": "1 2 4 8"}
+    text = notice(open_app(PAGE, **query))
+    assert "**3 of 3 steps overflow**, 2 times over at worst. The step's own amax" in text
 
 
 @pytest.mark.parametrize(
