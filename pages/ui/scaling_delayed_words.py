@@ -62,8 +62,8 @@ def notice(found: Sequence[Strategy], choice: AmaxChoice, history: int, margin: 
         f"{one.most_unused_bits:.2f} at most. "
     )
     return (
-        f"Looking back on {looked}{room}, {told}. {unused if one.overflows < one.steps else ''}The step's own "
-        "amax never overflows and leaves nothing unused."
+        f"Looking back on {looked}{room}, {told}. {unused if one.overflows < one.steps else ''}The step's "
+        "own amax never overflows and leaves nothing unused."
     )
 
 
