@@ -8,6 +8,7 @@ from fp8core import float_format, formats, number_line, rounding
 from pages.ui import formats_code, formats_compare, formats_gradients, formats_overflow, formats_range
 from pages.ui.controls import Controls
 from pages.ui.formats_controls import ALL_CONTROLS, SHOW
+from pages.ui.formats_words import prose
 from pages.ui.shell import guard
 
 SECTIONS = {
@@ -30,10 +31,10 @@ st.markdown(
 SECTIONS[controls.draw(SHOW)].show(controls)
 
 with st.expander("The exact rules: codes, rounding, ties, overflow; and sources"):
-    st.markdown(inspect.getdoc(formats))
-    st.code(inspect.getdoc(float_format), language=None, wrap_lines=True)
+    st.markdown(prose(inspect.getdoc(formats)))
+    st.markdown(prose(inspect.getdoc(float_format)))
     st.markdown(
         "\n".join(f"- **{mode.name.lower().replace('_', ' ')}**: {mode.value}" for mode in rounding.Rounding)
     )
-    st.code(inspect.getdoc(float_format.Format.encode), language=None, wrap_lines=True)
-    st.code(inspect.getdoc(number_line.interval), language=None, wrap_lines=True)
+    st.markdown(prose(inspect.getdoc(float_format.Format.encode)))
+    st.markdown(prose(inspect.getdoc(number_line.interval)))

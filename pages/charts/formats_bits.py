@@ -12,7 +12,6 @@ FLIP, DATA = "flip", "bits"
 HEIGHT = 104
 _WIDEST, _WIDTH = 56, 448
 _TOP, _BOTTOM = 4, 52
-_UNSEEN = 0.004  # of a mark of opacity 0 Vega takes no clicks
 Rows = dict[str, list[object]]
 
 
@@ -100,7 +99,7 @@ def bits_chart(bits: int, ink: Ink) -> alt.LayerChart:
                 text="role:N",
                 color=alt.when("datum.on == 1").then(alt.value(ink.page)).otherwise(alt.value(ink.soft)),
             ),
-            cells.mark_rect(y=_TOP, y2=_BOTTOM, opacity=_UNSEEN, cursor="pointer")
+            cells.mark_rect(y=_TOP, y2=_BOTTOM, opacity=0, cursor="pointer")
             .encode(**sides, tooltip=alt.Tooltip("what:N"))
             .add_params(
                 alt.selection_point(

@@ -49,7 +49,7 @@ def compare_chart(formats: Mapping[str, NumberFormat], logarithmic: bool, ink: I
             labelOverlap=True,
         )
     else:
-        scale = alt.Scale(domainMin=0, domainMax=alt.ExprRef("pow(2, top)"), nice=False)
+        scale = alt.Scale(domain=alt.ExprRef("[0, pow(2, top)]"), nice=False)
         axis = alt.Axis(grid=True, labelOverlap=True, format="~g")
     x = alt.X("x:Q", scale=scale, axis=axis, title="value (negative values mirror these)")
     y = alt.Y(

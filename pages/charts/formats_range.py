@@ -152,11 +152,15 @@ def range_points(formats: Mapping[str, NumberFormat], ink: Ink) -> alt.LayerChar
             alt.Tooltip("bits:Q", title="mantissa bits"),
         ],
     )
-    names = base.transform_filter("isValid(datum.label)").mark_text(
-        align="center", dy=-14, size=10.5, color=ink.text, aria=False
-    )
+    named = base.transform_filter("isValid(datum.label)")
+    names = [
+        named.transform_filter(f"{below}(datum.bits > 0 && datum.bits < 3)")
+        .mark_text(align="center", dy=dy, size=10.5, color=ink.text, aria=False)
+        .encode(text="label:N")
+        for below, dy in (("", 15), ("!", -14))
+    ]
     return (
-        alt.layer(points, names.encode(text="label:N"))
+        alt.layer(points, *names)
         .properties(height=_POINTS_HEIGHT)
         .configure_axis(labelColor=ink.text, titleColor=ink.soft, titleFontWeight="normal", gridOpacity=0.4)
     )

@@ -12,9 +12,8 @@ from pages.charts.ink import SCALE_COLORS, Ink
 PICK, DATA = "pick", "chosen"
 LARGEST = 8
 _COLUMN_BITS = 4
-_ROW_HEIGHT, _AXIS_HEIGHT = 22, 62
+_ROW_HEIGHT, _AXIS_HEIGHT = 22, 86
 _LEAST_WIDTH = 31
-_UNSEEN = 0.004  # of a mark of opacity 0 Vega takes no clicks
 Row = dict[str, object]
 
 
@@ -91,7 +90,7 @@ def code_table(format_: NumberFormat, ink: Ink) -> alt.LayerChart:
             alt.Chart()
             .mark_rect(fill=None, stroke=ink.k, strokeWidth=3.5, aria=False)
             .encode(x=across, y=down),
-            values.mark_rect(opacity=_UNSEEN, cursor="pointer")
+            values.mark_rect(opacity=0, cursor="pointer")
             .encode(tooltip=[alt.Tooltip("what:N", title="value"), alt.Tooltip("bits:N", title="code")])
             .add_params(
                 alt.selection_point(

@@ -41,7 +41,7 @@ def show(controls: Controls) -> None:
 
 def _notice() -> str:
     return (
-        "**Notice:** a bit is spent once, on range or on precision. "
+        "**Notice:** a bit is spent once, on range or on precision. A binade is a factor of two: "
         f"{_trade('e5m2', 'e4m3')}; {_trade('bf16', 'fp16')}."
     )
 

@@ -152,3 +152,12 @@ def sentence(refused: ValueError) -> str:
     """What an error says, as a sentence."""
     words = str(refused).rstrip(".")
     return f"{words[:1].upper()}{words[1:]}."
+
+
+def prose(docstring: str | None) -> str:
+    """A docstring as Markdown: its paragraphs without their line breaks, formulas as they are."""
+    paragraphs = (docstring or "").split("\n\n")
+    return "\n\n".join(
+        text if text.startswith("    ") else " ".join(text.split()).replace("**", r"\*\*")
+        for text in paragraphs
+    )

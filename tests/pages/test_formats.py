@@ -177,6 +177,14 @@ def test_values_survive_a_page_switch_and_reset_clears_them(open_app):
     assert at.query_params == {}
 
 
+@pytest.mark.parametrize("compared", ["e4m3,xyz", "e4m3,e4m3", "", "e4m3,", "x" * 5000])
+def test_formats_that_do_not_exist_or_repeat_are_refused_in_words(open_app, compared):
+    at = open_app(PAGE, formats="compare", compared=compared)
+    told(at)
+    assert "joined by commas, or none" in at.warning[0].value
+    assert at.query_params == {"formats": "compare"}
+
+
 def test_no_format_chosen_is_an_invitation(open_app):
     for section, key in (("compare", "compared"), ("overflow", "overflowing")):
         at = open_app(PAGE, **{"formats": section, key: "none"})
