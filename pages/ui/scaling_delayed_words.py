@@ -13,10 +13,10 @@ INTRO = (
 )
 WHY_THEY_STOPPED = (
     "A scale from the past clips whatever is new and says nothing, a history or margin long enough to "
-    "prevent that takes bits from every other step, and the history is state to keep, to reduce over GPUs and "
-    "to checkpoint for every tensor. Current scaling has none of that, and in recipes where one scale serves "
-    "a small block only, amax is found among numbers that the casting kernel holds anyway: the pass that "
-    "delayed scaling saved is no longer there to save."
+    "prevent that takes bits from every other step, and the history is state to keep, to reduce over GPUs "
+    "and to checkpoint for every tensor. Current scaling has none of that, and in recipes where one scale "
+    "serves a small block only, amax is found among numbers that the casting kernel holds anyway: the pass "
+    "that delayed scaling saved is no longer there to save."
 )
 SOURCES = (
     "Sources: Transformer Engine, common/recipe/delayed_scaling.cu, and its guide to low-precision training, "
