@@ -9,7 +9,7 @@ from fp8core.spelling import Kind, spell
 from pages.charts.formats_words import glance, hexadecimal, number
 from pages.charts.ink import SCALE_COLORS, Ink
 
-PICK, DATA = "pick", "chosen"
+PICK, CODES, CHOSEN = "pick", "codes", "chosen"
 LARGEST = 8
 _COLUMN_BITS = 4
 _ROW_HEIGHT, _AXIS_HEIGHT = 22, 86
@@ -17,13 +17,13 @@ _LEAST_WIDTH = 31
 Row = dict[str, object]
 
 
-def columns_of(format_: NumberFormat) -> int:
-    return 1 << min(_COLUMN_BITS, format_.bits)
+def columns_of(bits: int) -> int:
+    return 1 << min(_COLUMN_BITS, bits)
 
 
-def cell(format_: NumberFormat, code: int) -> Row:
+def cell(bits: int, code: int) -> Row:
     """Where a code stands in the table."""
-    return {"code": code, "row": code // columns_of(format_), "column": code % columns_of(format_)}
+    return {"code": code, "row": code // columns_of(bits), "column": code % columns_of(bits)}
 
 
 def table_rows(format_: NumberFormat) -> list[Row]:
@@ -42,7 +42,7 @@ def table_rows(format_: NumberFormat) -> list[Row]:
         )
         rows.append(
             {
-                **cell(format_, code),
+                **cell(format_.bits, code),
                 "text": glance(value),
                 "log2": log2,
                 "dark": log2 is not None and log2 < middle,
@@ -53,10 +53,10 @@ def table_rows(format_: NumberFormat) -> list[Row]:
     return rows
 
 
-def code_table(format_: NumberFormat, ink: Ink) -> alt.LayerChart:
-    """The table of a format of at most LARGEST bits. Its own data is the `cell` that is outlined."""
-    columns = columns_of(format_)
-    rows = (1 << format_.bits) // columns
+def code_table(bits: int, ink: Ink) -> alt.LayerChart:
+    """The table of codes of so many bits. Its data: CODES, the `table_rows`; CHOSEN, the outlined `cell`."""
+    columns = columns_of(bits)
+    rows = (1 << bits) // columns
     low_digit = "format(datum.value, 'x')"
     across = alt.X(
         "column:O",
@@ -70,9 +70,9 @@ def code_table(format_: NumberFormat, ink: Ink) -> alt.LayerChart:
         axis=alt.Axis(labelExpr=f"{low_digit} + '_'", ticks=False, domain=False, labelOverlap=False),
         scale=alt.Scale(domain=list(range(rows)), paddingInner=0.06, paddingOuter=0),
     )
-    values = alt.Chart(alt.Data(values=table_rows(format_))).encode(x=across, y=down)
+    values = alt.Chart(alt.NamedData(CODES)).encode(x=across, y=down)
     color = alt.Fill("log2:Q", scale=alt.Scale(scheme=SCALE_COLORS), legend=None)
-    special = alt.when("datum.log2 === null")
+    special = alt.when("!isValid(datum.log2)")
     return (
         alt.layer(
             values.mark_rect(invalid=None, aria=False).encode(
@@ -87,7 +87,7 @@ def code_table(format_: NumberFormat, ink: Ink) -> alt.LayerChart:
                 .then(alt.value("#ffffff"))
                 .otherwise(alt.value("#000000")),
             ),
-            alt.Chart()
+            alt.Chart(alt.NamedData(CHOSEN))
             .mark_rect(fill=None, stroke=ink.k, strokeWidth=3.5, aria=False)
             .encode(x=across, y=down),
             values.mark_rect(opacity=0, cursor="pointer")
@@ -97,7 +97,6 @@ def code_table(format_: NumberFormat, ink: Ink) -> alt.LayerChart:
                     name=PICK, on="click", toggle="true", clear=False, empty=False, fields=["code"]
                 )
             ),
-            data=alt.NamedData(DATA),
             height=rows * _ROW_HEIGHT + _AXIS_HEIGHT,
         )
         .configure_view(stroke=None)

@@ -31,7 +31,7 @@ from pages.ui.formats_controls import (
     policies,
     rounding_of,
 )
-from pages.ui.formats_data import bits_spec, line_spec, table_spec, theme
+from pages.ui.formats_data import bits_spec, line_spec, table_columns, table_spec, theme
 from pages.ui.formats_words import facts, notice, sentence, written_out
 from pages.ui.number_text import CodeText, code_text, read
 
@@ -240,13 +240,18 @@ def _table(controls: Controls, shown: Shown, name: str) -> None:
         return
     st.subheader(f"All {1 << bits} codes")
     st.caption("Point at a code for its value; click to show it above. Color: size, from small to large.")
-    at = cell(shown.format, shown.code)
+    at = cell(bits, shown.code)
     _clickable(
         controls,
         shown,
         st.container(),
-        table_spec(name, own_fields(controls), theme())
-        | {"datasets": {formats_table.DATA: {column: [place] for column, place in at.items()}}},
+        table_spec(bits, theme())
+        | {
+            "datasets": {
+                formats_table.CODES: table_columns(name, own_fields(controls)),
+                formats_table.CHOSEN: {column: [place] for column, place in at.items()},
+            }
+        },
         key=f"formats_table_{shown.format.name}",
         selection=(PICK, "code"),
         alt=f"All codes of {shown.format.name}; {hexadecimal(shown.code, shown.format)} is outlined.",

@@ -46,7 +46,7 @@ SHOW = Choice(
     default="code",
 )
 FORMAT = Choice(
-    key="format",
+    key="code_format",
     label="Format",
     options=_OPTIONS,
     default="e4m3",

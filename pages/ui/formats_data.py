@@ -15,7 +15,7 @@ from pages.charts.formats_gradients import gradient_chart
 from pages.charts.formats_line import line_chart
 from pages.charts.formats_overflow import overflow_chart
 from pages.charts.formats_range import range_bars, range_points
-from pages.charts.formats_table import code_table
+from pages.charts.formats_table import code_table, table_rows
 from pages.charts.ink import INKS
 from pages.ui.formats_controls import OWN, TITLES, OwnFields, format_of
 
@@ -51,9 +51,16 @@ def line_spec(theme: str) -> Spec:
 
 
 @st.cache_data(max_entries=KEPT, show_spinner=False)
-def table_spec(name: str, own: OwnFields, theme: str) -> Spec:
-    """Every code of a format."""
-    return code_table(format_of(name, own), INKS[theme]).to_dict()
+def table_spec(bits: int, theme: str) -> Spec:
+    """The table of codes of so many bits."""
+    return code_table(bits, INKS[theme]).to_dict()
+
+
+@st.cache_data(max_entries=KEPT, show_spinner=False)
+def table_columns(name: str, own: OwnFields) -> dict[str, list[object]]:
+    """The table's data: every code of a format."""
+    rows = table_rows(format_of(name, own))
+    return {column: [row[column] for row in rows] for column in rows[0]}
 
 
 @st.cache_data(max_entries=KEPT, show_spinner=False)

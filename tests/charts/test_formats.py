@@ -81,7 +81,7 @@ def test_the_table_has_every_code_once(name):
     assert len(places) == len(rows)
     assert all(len(str(row["text"]).lstrip("−")) <= 5 for row in rows)
     for ink in (LIGHT, DARK):
-        json.dumps(formats_table.code_table(SMALL[name], ink).to_dict(), allow_nan=False)
+        json.dumps(formats_table.code_table(SMALL[name].bits, ink).to_dict(), allow_nan=False)
 
 
 @pytest.mark.parametrize("logarithmic", [True, False])

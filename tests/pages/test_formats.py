@@ -46,7 +46,7 @@ def test_the_page_opens_on_a_number_that_eight_bits_cannot_say(open_app):
 @pytest.mark.parametrize("name", FORMAT.options)
 @pytest.mark.parametrize("number", ["0.3", "-448", "0x0", "inf", "nan"])
 def test_every_format_shows_every_kind_of_number(open_app, name, number):
-    at = open_app(PAGE, format=name, number=number)
+    at = open_app(PAGE, code_format=name, number=number)
     assert "**" in told(at)
     assert len(at.get("vega_lite_chart")) >= 1
 
@@ -54,7 +54,7 @@ def test_every_format_shows_every_kind_of_number(open_app, name, number):
 @pytest.mark.parametrize("rounding", ROUNDING.options)
 @pytest.mark.parametrize("overflow", OVERFLOW.options)
 def test_every_rounding_and_overflow_policy_answers(open_app, rounding, overflow):
-    at = open_app(PAGE, format="e5m2", rounding=rounding, overflow=overflow, number="61441")
+    at = open_app(PAGE, code_format="e5m2", rounding=rounding, overflow=overflow, number="61441")
     expected = {"saturate": "57344", "inf": "∞", "nan": "NaN"}[overflow]
     if rounding == "toward_zero":
         expected = "57344"
@@ -62,7 +62,7 @@ def test_every_rounding_and_overflow_policy_answers(open_app, rounding, overflow
 
 
 def test_stochastic_rounding_is_shown_as_two_outcomes(open_app):
-    text = told(open_app(PAGE, format="e2m1", number="2.3", rounding="stochastic"))
+    text = told(open_app(PAGE, code_format="e2m1", number="2.3", rounding="stochastic"))
     assert "2 with probability 0.7 or 3 with probability 0.3" in text
     assert "on average 2.3" in text
 
@@ -79,7 +79,7 @@ def test_every_section_opens_and_only_it_runs(open_app, section):
 @pytest.mark.parametrize("section", ["code", "compare", "range", "overflow"])
 @pytest.mark.parametrize("specials", OWN_SPECIALS.options)
 def test_ones_own_format_is_drawn_like_the_others(open_app, section, specials):
-    own = {"format": OWN, "compared": "own,e4m3", "overflowing": "own"}
+    own = {"code_format": OWN, "compared": "own,e4m3", "overflowing": "own"}
     at = open_app(PAGE, formats=section, own_exponent="3", own_mantissa="2", own_specials=specials, **own)
     told(at)
     assert not at.error
@@ -88,7 +88,12 @@ def test_ones_own_format_is_drawn_like_the_others(open_app, section, specials):
 def test_an_impossible_format_is_refused_in_a_sentence_and_the_page_goes_on(open_app):
     for section in ("code", "compare", "range", "overflow"):
         at = open_app(
-            PAGE, formats=section, format=OWN, own_exponent="0", compared="own,e4m3", overflowing="own,e4m3"
+            PAGE,
+            formats=section,
+            code_format=OWN,
+            own_exponent="0",
+            compared="own,e4m3",
+            overflowing="own,e4m3",
         )
         assert at.error[0].value.startswith("Your E0M4 needs exponent bits from 1 to 8, got 0.")
         assert told(at)
@@ -107,9 +112,9 @@ def test_a_text_that_is_no_number_is_refused_in_a_sentence(open_app, number, cam
 
 
 def test_a_code_too_large_and_a_nan_without_code_are_said(open_app):
-    at = open_app(PAGE, format="e2m1", number="0xff")
+    at = open_app(PAGE, code_format="e2m1", number="0xff")
     assert "run from 0 to 0xF, got 0xff" in at.warning[0].value
-    at = open_app(PAGE, format="e2m1", number="nan")
+    at = open_app(PAGE, code_format="e2m1", number="nan")
     assert "no code for NaN" in at.warning[0].value
 
 
@@ -162,7 +167,7 @@ def test_the_shares_of_vanishing_gradients_are_those_of_counting():
 def test_values_survive_a_page_switch_and_reset_clears_them(open_app):
     values = {
         "formats": "compare",
-        "format": "e5m2",
+        "code_format": "e5m2",
         "number": "0x7b",
         "compared": "hif8,e2m1",
         "axis": "linear",
