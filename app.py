@@ -5,6 +5,10 @@ import streamlit as st
 st.navigation(
     [
         st.Page("pages/tile_layouts.py", title="Tile layouts", url_path="home", default=True),
+        st.Page("pages/formats.py", title="Formats"),
+        st.Page("pages/scaling.py", title="Scaling"),
+        st.Page("pages/stochastic_rounding.py", title="Stochastic rounding"),
+        st.Page("pages/rotations.py", title="Rotations"),
         st.Page("pages/live_gemm.py", title="Live GEMM"),
         # The default page answers at "/" only; its own name is an address as well.
         st.Page("pages/tile_layouts.py", title="Tile layouts", visibility="hidden"),

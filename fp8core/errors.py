@@ -1,9 +1,12 @@
 """How far a result is from the truth."""
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
+
+from fp8core.formats import NumberFormat
 
 
 def rel_err(result: ArrayLike, truth: ArrayLike) -> float:
@@ -18,3 +21,52 @@ def rel_err(result: ArrayLike, truth: ArrayLike) -> float:
 def sqnr_db(rel_err: float) -> float:
     """Signal to quantization noise ratio of a relative error, in dB: -20 log10(rel_err); inf for 0."""
     return math.inf if rel_err == 0 else -20.0 * math.log10(rel_err)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ErrorParts:
+    """Shares of the squared error ‖e‖² / ‖x‖², disjoint by element, and how many elements each holds.
+
+    saturation: x / scale rounds beyond the largest value; deadzone: x is not zero but its code is;
+    grid: the rest.
+    """
+
+    saturation: float
+    deadzone: float
+    grid: float
+    saturated: int
+    dead: int
+
+    @property
+    def total(self) -> float:
+        return self.saturation + self.deadzone + self.grid
+
+
+def split_error(
+    x: NDArray[np.floating], values: NDArray[np.floating], scale: ArrayLike, format_: NumberFormat
+) -> ErrorParts:
+    """Where the error of `values`, x quantized with `scale` (broadcast to x), comes from.
+
+    Raises ValueError where all of x is zero.
+    """
+    x = np.asarray(x, np.float64)
+    energy = float(np.sum(x**2))
+    if energy == 0:
+        raise ValueError("the error of an all-zero tensor has no parts: it is zero")
+    squared = (np.asarray(values, np.float64) - x) ** 2 / energy
+    first_beyond = format_.max + format_.ulp(format_.max) / 2
+    saturated = np.abs(x) > np.asarray(scale, np.float64) * first_beyond
+    dead = (values == 0) & (x != 0)
+    return ErrorParts(
+        saturation=float(squared[saturated].sum()),
+        deadzone=float(squared[dead].sum()),
+        grid=float(squared[~saturated & ~dead].sum()),
+        saturated=int(saturated.sum()),
+        dead=int(dead.sum()),
+    )
+
+
+def shrinkage(x: ArrayLike, values: ArrayLike) -> float:
+    """alpha = <x, values> / <x, x>: below 1 where quantizing shrinks x on the whole."""
+    x, values = np.asarray(x, np.float64).ravel(), np.asarray(values, np.float64).ravel()
+    return float(x @ values / (x @ x))

@@ -1,278 +1,129 @@
-"""Number formats as data: five integers' worth of facts from which values and codes follow.
+"""Every number format of the field, by name.
 
-A code's magnitude bits read as one integer grow with the value they stand for, subnormals included:
-
-    magnitude = (e - e_min) * 2**mantissa_bits + q      with |value| = q * 2**(e - mantissa_bits)
-
-so encoding is one exact rounding of `q` and one addition; a carry into the next exponent comes out right.
-
-Sources: OCP 8-bit Floating Point Specification 1.0 (e4m3, e5m2); OCP Microscaling Formats 1.0 (e8m0);
-IEEE 754-2019 (fp16, fp32); bf16 as torch and ml_dtypes have it.
+Sources: OCP 8-bit Floating Point Specification 1.0 (e4m3, e5m2); OCP Microscaling Formats 1.0 (e3m2, e2m3,
+e2m1, e8m0, mxint8); IEEE 754-2019 (fp16, fp32); bf16 and the 8-bit IEEE-style formats as ml_dtypes has them;
+FNUZ: Noune et al., arXiv 2206.02915, as AMD CDNA3 has them; tf32: NVIDIA A100 white paper; e8m13: the value
+that Hopper's FP8 tensor core keeps (MMA-Sim, arXiv 2511.10909); HiF8: Luo et al., arXiv 2409.16626;
+binary8: IEEE P3109 interim report, bias = 2**(8 - precision - 1), e extended (infinities), f finite.
 """
 
-from dataclasses import dataclass
-from enum import Enum
-from functools import cached_property
-from typing import Any
+import math
 
 import ml_dtypes
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
-from fp8core.rounding import Overflow, Rounding
+from fp8core.float_format import Format, Specials
+from fp8core.table_format import TableFormat
 
-_TABLE_BITS = 16
+__all__ = ["FORMATS", "Format", "NumberFormat", "Specials", "TableFormat"]
 
+NumberFormat = Format | TableFormat
 
-class Specials(Enum):
-    """Which codes are not finite numbers."""
-
-    IEEE = "the top exponent holds infinities and NaNs"
-    NAN_ONLY = "only the all-ones magnitude is special, a NaN; no infinity"
-    SCALE = "no sign, no zero, no infinity; the all-ones code is NaN"
+_SIGN = 1 << 7
 
 
-@dataclass(frozen=True, kw_only=True)
-class Format:
-    """A binary number format with `exponent_bits`, `mantissa_bits` and `bias`, and its non-finite codes."""
-
-    name: str
-    exponent_bits: int
-    mantissa_bits: int
-    bias: int
-    specials: Specials
-    ml_dtype: Any
-
-    @property
-    def signed(self) -> bool:
-        return self.specials is not Specials.SCALE
-
-    @property
-    def bits(self) -> int:
-        return self.signed + self.exponent_bits + self.mantissa_bits
-
-    @property
-    def bytes(self) -> int:
-        return self.bits // 8
-
-    @property
-    def code_dtype(self) -> np.dtype[Any]:
-        """The unsigned integer type that holds one code."""
-        return np.dtype(f"uint{self.bits}")
-
-    @property
-    def e_min(self) -> int:
-        """Exponent of the smallest normal number."""
-        return (0 if self.specials is Specials.SCALE else 1) - self.bias
-
-    @property
-    def e_max(self) -> int:
-        """Exponent of the largest finite number."""
-        return (self.max_code >> self.mantissa_bits) - self.bias
-
-    @property
-    def magnitude_mask(self) -> int:
-        """All bits of a code but the sign."""
-        return (1 << (self.exponent_bits + self.mantissa_bits)) - 1
-
-    @property
-    def sign_bit(self) -> int:
-        return 1 << (self.bits - 1) if self.signed else 0
-
-    @property
-    def max_code(self) -> int:
-        """Code of the largest finite value."""
-        if self.specials is Specials.IEEE:
-            return (((1 << self.exponent_bits) - 1) << self.mantissa_bits) - 1
-        return self.magnitude_mask - 1
-
-    @property
-    def inf_code(self) -> int:
-        """Code of +infinity. Raises ValueError for a format that has none."""
-        if self.specials is not Specials.IEEE:
-            raise ValueError(f"{self.name} has no code for infinity; it saturates or gives NaN")
-        return self.max_code + 1
-
-    @property
-    def nan_code(self) -> int:
-        """The positive quiet NaN."""
-        if self.specials is Specials.IEEE:
-            return self.inf_code | 1 << (self.mantissa_bits - 1)
-        return self.magnitude_mask
-
-    @property
-    def max(self) -> float:
-        return float(self._magnitudes(np.array([self.max_code]))[0])
-
-    @property
-    def min_normal(self) -> float:
-        return 2.0**self.e_min
-
-    @property
-    def min_subnormal(self) -> float:
-        """Smallest positive value (a format without subnormals: its smallest normal)."""
-        return 2.0 ** (self.e_min - self.mantissa_bits)
-
-    @cached_property
-    def values(self) -> NDArray[np.float64]:
-        """float64[2**bits]: the value of every code, for formats of 16 bits or fewer."""
-        if self.bits > _TABLE_BITS:
-            raise ValueError(f"{self.name} has 2**{self.bits} codes; a table is kept up to 16 bits")
-        return self._decode(np.arange(1 << self.bits))
-
-    def ulp(self, x: ArrayLike) -> NDArray[np.float64]:
-        """float64, shape of x: the step between codes at the binade of |x| (subnormal step below it)."""
-        return np.ldexp(1.0, self._exponent(np.abs(np.asarray(x, np.float64))) - self.mantissa_bits)
-
-    def decode(self, codes: ArrayLike) -> NDArray[np.float64]:
-        """float64, shape of codes: the exact value of each code.
-
-        Raises ValueError for a code that does not fit the format's bits.
-        """
-        codes = np.asarray(codes)
-        if not np.issubdtype(codes.dtype, np.integer):
-            raise ValueError(f"codes of {self.name} are integers, got {codes.dtype}")
-        if (
-            codes.dtype != self.code_dtype
-            and codes.size
-            and not (codes.min() >= 0 and codes.max() < 1 << self.bits)
-        ):
-            raise ValueError(
-                f"codes of {self.name} run from 0 to {(1 << self.bits) - 1}, "
-                f"got {codes.min()} to {codes.max()}"
-            )
-        return self.values[codes] if self.bits <= _TABLE_BITS else self._decode(codes.astype(np.int64))
-
-    def encode(
-        self,
-        x: ArrayLike,
-        rounding: Rounding = Rounding.NEAREST_EVEN,
-        overflow: Overflow = Overflow.SATURATE,
-        noise: NDArray[np.float64] | None = None,
-    ) -> NDArray[Any]:
-        """Codes of x, rounded once from float64: uint8 (uint16, uint32 for wider formats), shape of x.
-
-        `noise` in [0, 1), shape of x, decides stochastic rounding: up where fraction + noise >= 1.
-        A value is beyond the format when it rounds beyond `max`; infinities always are. NaN gives
-        `nan_code` with the sign of x. In a scale format (no sign, no zero) negative values give NaN and
-        values below `min_subnormal` give code 0.
-
-        Raises ValueError for stochastic rounding without noise, and for overflow to a code the format lacks.
-        """
-        x = np.asarray(x, np.float64)
-        beyond = self._overflow_code(overflow)
-        magnitude = np.where(np.isfinite(x), np.abs(x), 0.0)
-        exponent = self._exponent(magnitude)
-        steps = _round(np.ldexp(magnitude, self.mantissa_bits - exponent), rounding, noise)
-        offset = 0 if self.signed else 1 << self.mantissa_bits
-        code = np.ldexp((exponent - self.e_min).astype(np.float64), self.mantissa_bits) + steps - offset
-        code = np.maximum(code, 0.0)
-        code = np.where((code > self.max_code) | np.isinf(x), beyond, code)
-        code = np.where(np.isnan(x), self.nan_code, code).astype(np.int64)
-        if self.signed:
-            code = code | np.where(np.signbit(x), self.sign_bit, 0)
-        else:
-            code = np.where(x < 0, self.nan_code, code)
-        return code.astype(self.code_dtype)
-
-    def _overflow_code(self, overflow: Overflow) -> int:
-        match overflow:
-            case Overflow.SATURATE:
-                return self.max_code
-            case Overflow.INF:
-                return self.inf_code
-            case Overflow.NAN:
-                return self.nan_code
-
-    def _exponent(self, magnitude: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Exponent of the binade of each magnitude, held at e_min for zero and subnormals."""
-        _, exponent = np.frexp(magnitude)
-        return np.where(magnitude == 0, self.e_min, np.maximum(exponent.astype(np.int64) - 1, self.e_min))
-
-    def _magnitudes(self, magnitude: NDArray[np.int64]) -> NDArray[np.float64]:
-        field, mantissa = magnitude >> self.mantissa_bits, magnitude & ((1 << self.mantissa_bits) - 1)
-        normal = field > 0 if self.signed else np.ones(field.shape, bool)
-        steps = mantissa + np.where(normal, 1 << self.mantissa_bits, 0)
-        exponent = np.maximum(field - self.bias, self.e_min)
-        return np.ldexp(steps.astype(np.float64), exponent - self.mantissa_bits)
-
-    def _decode(self, codes: NDArray[np.int64]) -> NDArray[np.float64]:
-        magnitude = codes & self.magnitude_mask
-        finite = magnitude <= self.max_code
-        values = np.where(finite, self._magnitudes(np.where(finite, magnitude, 0)), np.nan)
-        if self.specials is Specials.IEEE:
-            values = np.where(magnitude == self.inf_code, np.inf, values)
-        return np.where(codes & self.sign_bit, -values, values)
+def _float(
+    name: str, exponent_bits: int, mantissa_bits: int, bias: int, specials: Specials, ml_dtype: object = None
+) -> Format:
+    return Format(
+        name=name,
+        exponent_bits=exponent_bits,
+        mantissa_bits=mantissa_bits,
+        bias=bias,
+        specials=specials,
+        ml_dtype=ml_dtype,
+    )
 
 
-def _round(
-    steps: NDArray[np.float64], rounding: Rounding, noise: NDArray[np.float64] | None
-) -> NDArray[np.float64]:
-    match rounding:
-        case Rounding.NEAREST_EVEN:
-            return np.rint(steps)
-        case Rounding.NEAREST_AWAY:
-            floor = np.floor(steps)
-            return floor + (steps - floor >= 0.5)
-        case Rounding.TOWARD_ZERO:
-            return np.floor(steps)
-        case Rounding.STOCHASTIC:
-            if noise is None:
-                raise ValueError("stochastic rounding needs noise in [0, 1) of the shape of x, got none")
-            floor = np.floor(steps)
-            return floor + (steps - floor + noise >= 1.0)
+def _binary8(precision: int, extended: bool) -> Format:
+    """IEEE P3109 binary8, signed: `precision` counts the implied bit."""
+    specials = Specials.INF_AND_NAN_FOR_MINUS_ZERO if extended else Specials.NAN_FOR_MINUS_ZERO
+    exponent_bits = 8 - precision
+    name = f"binary8p{precision}s{'e' if extended else 'f'}"
+    return _float(name, exponent_bits, precision - 1, 1 << (exponent_bits - 1), specials)
 
 
-FORMATS: dict[str, Format] = {
+_HIF8_DOTS = ((0b11, 2, 4), (0b10, 2, 3), (0b01, 2, 2), (0b001, 3, 1), (0b0001, 4, 0), (0b0000, 4, 0))
+"""The dot field: its bits, how many there are, and how many exponent bits follow."""
+
+
+def _hif8_layout(code: int) -> str:
+    bits = code & (_SIGN - 1)
+    dot, exponent = next((d, e) for prefix, d, e in _HIF8_DOTS if bits >> (7 - d) == prefix)
+    return "S" + "D" * dot + "E" * exponent + "M" * (7 - dot - exponent)
+
+
+def _hif8_value(code: int) -> float:
+    """Value of a HiF8 code: sign, a prefix (dot field) that says how many exponent bits follow, exponent in
+    sign and magnitude with an implied leading one, mantissa in what is left.
+    """
+    sign, bits = (-1.0 if code & _SIGN else 1.0), code & (_SIGN - 1)
+    if bits == 0:
+        return math.nan if code else 0.0
+    if bits == _SIGN - 1 - 0b10000:
+        return sign * math.inf
+    if bits < 0b1000:
+        return sign * 2.0 ** (bits - 23)
+    for prefix, prefix_bits, exponent_bits in _HIF8_DOTS:
+        rest_bits = 7 - prefix_bits
+        if bits >> rest_bits == prefix:
+            mantissa_bits = rest_bits - exponent_bits
+            field = (bits >> mantissa_bits) & ((1 << exponent_bits) - 1)
+            mantissa = (bits & ((1 << mantissa_bits) - 1)) / (1 << mantissa_bits)
+            return sign * (1 + mantissa) * 2.0 ** _hif8_exponent(field, exponent_bits)
+    raise AssertionError(f"no HiF8 prefix matches {bits:07b}")
+
+
+def _hif8_exponent(field: int, bits: int) -> int:
+    if bits == 0:
+        return 0
+    top = 1 << (bits - 1)
+    magnitude = top | (field & (top - 1))
+    return -magnitude if field & top else magnitude
+
+
+_HIF8 = TableFormat(
+    name="hif8",
+    table=tuple(_hif8_value(code) for code in range(256)),
+    gap_beyond=2.0**14,
+    layouts=tuple(map(_hif8_layout, range(256))),
+    rule="The dot field says how many exponent bits follow: 11 four, 10 three, 01 two, 001 one, 0001 none. "
+    "They are the exponent's sign and its size without the leading 1; what is left is mantissa. After 0000 "
+    "the mantissa bits M are an exponent themselves: the value is 2^(M − 23).",
+)
+_MXINT8 = TableFormat(
+    name="mxint8",
+    table=tuple((code - 256 if code & _SIGN else code) / 64 for code in range(256)),
+    gap_beyond=1 / 64,
+    layouts=("I" * 8,) * 256,
+    rule="The eight bits are one integer in two's complement; the value is that integer over 64.",
+)
+
+FORMATS: dict[str, NumberFormat] = {
     f.name: f
     for f in (
-        Format(
-            name="e4m3",
-            exponent_bits=4,
-            mantissa_bits=3,
-            bias=7,
-            specials=Specials.NAN_ONLY,
-            ml_dtype=ml_dtypes.float8_e4m3fn,
-        ),
-        Format(
-            name="e5m2",
-            exponent_bits=5,
-            mantissa_bits=2,
-            bias=15,
-            specials=Specials.IEEE,
-            ml_dtype=ml_dtypes.float8_e5m2,
-        ),
-        Format(
-            name="e8m0",
-            exponent_bits=8,
-            mantissa_bits=0,
-            bias=127,
-            specials=Specials.SCALE,
-            ml_dtype=ml_dtypes.float8_e8m0fnu,
-        ),
-        Format(
-            name="fp16",
-            exponent_bits=5,
-            mantissa_bits=10,
-            bias=15,
-            specials=Specials.IEEE,
-            ml_dtype=np.float16,
-        ),
-        Format(
-            name="bf16",
-            exponent_bits=8,
-            mantissa_bits=7,
-            bias=127,
-            specials=Specials.IEEE,
-            ml_dtype=ml_dtypes.bfloat16,
-        ),
-        Format(
-            name="fp32",
-            exponent_bits=8,
-            mantissa_bits=23,
-            bias=127,
-            specials=Specials.IEEE,
-            ml_dtype=np.float32,
-        ),
+        _float("e4m3", 4, 3, 7, Specials.NAN_ONLY, ml_dtypes.float8_e4m3fn),
+        _float("e5m2", 5, 2, 15, Specials.IEEE, ml_dtypes.float8_e5m2),
+        _float("e4m3fnuz", 4, 3, 8, Specials.NAN_FOR_MINUS_ZERO, ml_dtypes.float8_e4m3fnuz),
+        _float("e5m2fnuz", 5, 2, 16, Specials.NAN_FOR_MINUS_ZERO, ml_dtypes.float8_e5m2fnuz),
+        _float("e4m3_ieee", 4, 3, 7, Specials.IEEE, ml_dtypes.float8_e4m3),
+        _float("e3m4_ieee", 3, 4, 3, Specials.IEEE, ml_dtypes.float8_e3m4),
+        _binary8(3, extended=True),
+        _binary8(3, extended=False),
+        _binary8(4, extended=True),
+        _binary8(4, extended=False),
+        _binary8(5, extended=True),
+        _binary8(5, extended=False),
+        _HIF8,
+        _MXINT8,
+        _float("e3m2", 3, 2, 3, Specials.NONE, ml_dtypes.float6_e3m2fn),
+        _float("e2m3", 2, 3, 1, Specials.NONE, ml_dtypes.float6_e2m3fn),
+        _float("e2m1", 2, 1, 1, Specials.NONE, ml_dtypes.float4_e2m1fn),
+        _float("e8m0", 8, 0, 127, Specials.SCALE, ml_dtypes.float8_e8m0fnu),
+        _float("fp16", 5, 10, 15, Specials.IEEE, np.float16),
+        _float("bf16", 8, 7, 127, Specials.IEEE, ml_dtypes.bfloat16),
+        _float("tf32", 8, 10, 127, Specials.IEEE),
+        _float("e8m13", 8, 13, 127, Specials.IEEE),
+        _float("fp32", 8, 23, 127, Specials.IEEE, np.float32),
     )
 }

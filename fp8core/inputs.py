@@ -70,3 +70,13 @@ def draw(
             spread = np.exp(GRADIENT_SPREAD * rng.standard_normal((shape[0], 1), dtype=np.float32))
             x *= np.float32(GRADIENT_SCALE) * spread
     return x
+
+
+def log_uniform_blocks(blocks: int, size: int, seed: int) -> NDArray[np.float32]:
+    """float32[blocks, size]: N(0, 1) with each row scaled to a largest |element| whose log2 is uniform on
+    [0, 1): one row in every 1 / blocks of it, in no order.
+    """
+    rng = np.random.default_rng(seed)
+    x = rng.standard_normal((blocks, size))
+    octave = (rng.permutation(blocks) + rng.random(blocks)) / blocks
+    return (x / np.abs(x).max(axis=1, keepdims=True) * np.exp2(octave)[:, None]).astype(np.float32)

@@ -5,6 +5,7 @@ The order of operations, in fp32 with IEEE rounding at each step:
     amax  = max |x| over the tile          scale = rule(amax)          (fp8core.scales)
     r     = fl32(1 / scale)                q     = fl32(x · r)
     code  = encode(clamp(q, ±Qmax))        NaN or inf in a tile: scale NaN, every code the positive NaN
+    (0 in a format that has no NaN: times its scale it is NaN all the same)
 """
 
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fp8core.recipes import OperandSpec
+from fp8core.rounding import Overflow
 from fp8core.tiles import TileGrid
 
 
@@ -51,6 +53,7 @@ def quantize(x: ArrayLike, grid: TileGrid, spec: OperandSpec) -> QuantizedTensor
         raise ValueError(f"quantize takes float32, float16 or bfloat16, got {x.dtype}")
     x = x.astype(np.float32)
     scale = spec.scale.scale(grid.amax(x), spec.format)
-    codes = spec.format.encode(scaled(x, grid, scale), spec.rounding)
-    codes[np.isnan(grid.expand(scale))] = spec.format.nan_code
+    broken = np.isnan(grid.expand(scale))
+    codes = spec.format.encode(np.where(broken, np.float32(0), scaled(x, grid, scale)), spec.rounding)
+    codes[broken] = spec.format.nan_code if Overflow.NAN in spec.format.overflows else 0
     return QuantizedTensor(codes=codes, scale=scale, grid=grid, spec=spec)

@@ -2,6 +2,9 @@
 
 from enum import Enum
 
+import numpy as np
+from numpy.typing import NDArray
+
 
 class Rounding(Enum):
     """Which of its two neighbors a value takes. Every mode treats both signs alike."""
@@ -18,3 +21,26 @@ class Overflow(Enum):
     SATURATE = "the largest finite value of its sign"
     INF = "infinity"
     NAN = "NaN"
+
+
+def round_steps(
+    steps: NDArray[np.float64], rounding: Rounding, noise: NDArray[np.float64] | None = None
+) -> NDArray[np.float64]:
+    """Whole numbers next to `steps` >= 0, in units of the last place.
+
+    `noise` in [0, 1) of the shape of `steps` decides stochastic rounding: up where fraction + noise >= 1.
+    Raises ValueError for stochastic rounding without it.
+    """
+    match rounding:
+        case Rounding.NEAREST_EVEN:
+            return np.rint(steps)
+        case Rounding.NEAREST_AWAY:
+            floor = np.floor(steps)
+            return floor + (steps - floor >= 0.5)
+        case Rounding.TOWARD_ZERO:
+            return np.floor(steps)
+        case Rounding.STOCHASTIC:
+            if noise is None:
+                raise ValueError("stochastic rounding needs noise in [0, 1) of the shape of x, got none")
+            floor = np.floor(steps)
+            return floor + (steps - floor + noise >= 1.0)

@@ -19,7 +19,7 @@ ROOMS: dict[str, set[str]] = {
     "fp8core/": {"numpy", "ml_dtypes"},
     "kernels/": {"fp8core", "numpy", "ml_dtypes", "torch", "triton"},
     "pages/charts/": {"altair", "fp8core", "pages.charts", "numpy"},
-    "pages/ui/": {"streamlit", "altair", "numpy", "fp8core", "kernels", "pages.charts", "pages.ui"},
+    "pages/ui/": {"streamlit", "altair", "numpy", "PIL", "fp8core", "kernels", "pages.charts", "pages.ui"},
     "pages/": {"streamlit", "altair", "numpy", "fp8core", "kernels", "pages.charts", "pages.ui"},
     "app.py": {"streamlit"},
 }

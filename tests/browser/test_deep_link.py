@@ -1,6 +1,7 @@
 """The first address opened on a fresh server may be any page's, with parameters."""
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -12,7 +13,11 @@ from tests.browser.conftest import TOP, settled
 
 pytestmark = pytest.mark.browser
 
-PAGES = ["Tile layouts", "Live GEMM"]
+PAGES = [
+    title
+    for title, rest in re.findall(r'st\.Page\(.*?title="([^"]+)"(.*)\)', (TOP / "app.py").read_text())
+    if "hidden" not in rest
+]
 
 
 def sidebar(page) -> list[str]:

@@ -49,7 +49,7 @@ def test_polling_stops_when_the_run_is_over(server, open_page):
     page.reload()
     settled(page)
     page.get_by_role("button", name=re.compile("^Run ")).click()
-    page.get_by_text("Where in dw the largest errors sit").wait_for(timeout=RESULT_MS)
+    stop_button(page).wait_for(timeout=RESULT_MS)
     stop_button(page).wait_for(state="detached", timeout=RESULT_MS)
     settled(page)
     page.wait_for_timeout(1000)

@@ -2,22 +2,41 @@
 overflow included; what does not fit is refused in a sentence.
 """
 
+import en_dtypes
 import gfloat
 import gfloat.formats
+import ml_dtypes
 import numpy as np
 import pytest
 
-from fp8core.formats import FORMATS, Format
+from fp8core.formats import FORMATS, Format, NumberFormat, Specials
 from fp8core.rounding import Overflow, Rounding
 
-SMALL = [f for f in FORMATS.values() if f.bits <= 16]
-ELEMENTS = [FORMATS["e4m3"], FORMATS["e5m2"], FORMATS["fp16"], FORMATS["bf16"]]
+EVERY = list(FORMATS.values())
+TABLED = [f for f in EVERY if f.bits <= 16]
+FLOATS = [f for f in EVERY if isinstance(f, Format)]
+WITH_ML_DTYPE = [f for f in EVERY if f.ml_dtype is not None]
+ELEMENTS = [f for f in FLOATS if f.signed]
+FP8_AND_16 = [FORMATS[name] for name in ("e4m3", "e5m2", "fp16", "bf16")]
+
+
+def p3109(format_: Format) -> gfloat.FormatInfo:
+    domain = gfloat.Domain.Extended if format_.name.endswith("e") else gfloat.Domain.Finite
+    return gfloat.formats.format_info_p3109(8, format_.mantissa_bits + 1, domain=domain)
+
+
 GFLOAT = {
     "e4m3": gfloat.formats.format_info_ocp_e4m3,
     "e5m2": gfloat.formats.format_info_ocp_e5m2,
+    "e3m2": gfloat.formats.format_info_ocp_e3m2,
+    "e2m3": gfloat.formats.format_info_ocp_e2m3,
+    "e2m1": gfloat.formats.format_info_ocp_e2m1,
     "fp16": gfloat.formats.format_info_binary16,
     "bf16": gfloat.formats.format_info_bfloat16,
-}
+    "mxint8": gfloat.formats.format_info_ocp_int8,
+    "e4m3fnuz": gfloat.formats.format_info_p3109(8, 4, domain=gfloat.Domain.Finite),
+    "e5m2fnuz": gfloat.formats.format_info_p3109(8, 3, domain=gfloat.Domain.Finite),
+} | {f.name: p3109(f) for f in FLOATS if f.name.startswith("binary8")}
 
 
 def by_name(formats: list[Format]) -> pytest.MarkDecorator:
@@ -28,19 +47,66 @@ def all_codes(format_: Format) -> np.ndarray:
     return np.arange(1 << format_.bits, dtype=format_.code_dtype)
 
 
-@by_name(SMALL)
+def signs_of_numbers(values: np.ndarray) -> np.ndarray:
+    return np.signbit(values[~np.isnan(values)])
+
+
+@by_name([f for f in WITH_ML_DTYPE if f in TABLED])
 def test_every_code_decodes_as_in_ml_dtypes(format_: Format) -> None:
     with np.errstate(invalid="ignore"):
         theirs = all_codes(format_).view(format_.ml_dtype).astype(np.float64)
     np.testing.assert_array_equal(format_.decode(all_codes(format_)), theirs)
-    numbers = ~np.isnan(theirs)
-    np.testing.assert_array_equal(np.signbit(format_.values[numbers]), np.signbit(theirs[numbers]))
+    np.testing.assert_array_equal(signs_of_numbers(format_.values), signs_of_numbers(theirs))
 
 
-@by_name(list(FORMATS.values()))
+@pytest.mark.parametrize("name", [name for name in GFLOAT if FORMATS[name].bits <= 8])
+def test_every_code_decodes_as_in_gfloat(name: str) -> None:
+    theirs = np.array(
+        [gfloat.decode_float(GFLOAT[name], code).fval for code in range(FORMATS[name].values.size)]
+    )
+    np.testing.assert_array_equal(FORMATS[name].values, theirs)
+    np.testing.assert_array_equal(signs_of_numbers(FORMATS[name].values), signs_of_numbers(theirs))
+
+
+def test_every_hif8_code_decodes_as_in_en_dtypes_and_values_round_half_away_as_there() -> None:
+    hif8 = FORMATS["hif8"]
+    theirs = all_codes(hif8).view(en_dtypes.hifloat8).astype(np.float32).astype(np.float64)
+    np.testing.assert_array_equal(hif8.values, theirs)
+    rng = np.random.default_rng(0)
+    x = (rng.standard_normal(100_000) * np.exp2(rng.integers(-26, 18, 100_000))).astype(np.float32)
+    ours = hif8.encode(x, Rounding.NEAREST_AWAY, Overflow.INF)
+    np.testing.assert_array_equal(ours, x.astype(en_dtypes.hifloat8).view(np.uint8))
+
+
+IDENTITIES = {
+    ("e4m3fnuz", "binary8p4sf"): "P3109's finite binary8p4 is AMD's e4m3 FNUZ",
+    ("e5m2fnuz", "binary8p3sf"): "P3109's finite binary8p3 is AMD's e5m2 FNUZ",
+}
+
+
+@pytest.mark.parametrize(("one", "other"), IDENTITIES, ids=IDENTITIES.values())
+def test_identities_between_formats(one: str, other: str) -> None:
+    np.testing.assert_array_equal(FORMATS[one].values, FORMATS[other].values)
+
+
+@pytest.mark.parametrize(
+    ("wide", "narrow"),
+    [("fp32", "tf32"), ("fp32", "bf16"), ("fp32", "e8m13"), ("tf32", "bf16"), ("e8m13", "tf32")],
+)
+def test_a_narrow_code_is_the_top_of_the_wide_one(wide: str, narrow: str) -> None:
+    wide_format, narrow_format = FORMATS[wide], FORMATS[narrow]
+    codes = np.random.default_rng(0).integers(0, 1 << narrow_format.bits, 20_000)
+    shift = wide_format.bits - narrow_format.bits
+    np.testing.assert_array_equal(narrow_format.decode(codes), wide_format.decode(codes << shift))
+
+
+def test_every_value_of_e5m2_is_one_of_fp16() -> None:
+    e5m2, fp16 = FORMATS["e5m2"], FORMATS["fp16"]
+    np.testing.assert_array_equal(fp16.decode(all_codes(e5m2).astype(np.uint16) << 8), e5m2.values)
+
+
+@by_name(WITH_ML_DTYPE)
 def test_the_named_extremes_are_those_of_ml_dtypes(format_: Format) -> None:
-    import ml_dtypes
-
     finfo = ml_dtypes.finfo(format_.ml_dtype)
     assert format_.max == float(finfo.max)
     assert format_.min_normal == float(finfo.smallest_normal)
@@ -48,7 +114,7 @@ def test_the_named_extremes_are_those_of_ml_dtypes(format_: Format) -> None:
     assert format_.e_max == np.frexp(format_.max)[1] - 1
 
 
-@by_name(SMALL)
+@by_name(TABLED)
 def test_every_finite_value_encodes_to_its_own_code(format_: Format) -> None:
     codes = all_codes(format_)[np.isfinite(format_.values)]
     np.testing.assert_array_equal(format_.encode(format_.decode(codes)), codes)
@@ -56,20 +122,22 @@ def test_every_finite_value_encodes_to_its_own_code(format_: Format) -> None:
 
 @by_name(ELEMENTS)
 def test_ties_go_to_the_even_code_and_neighbors_of_a_tie_to_the_nearer(format_: Format) -> None:
-    low = np.arange(format_.max_code, dtype=np.int64)
+    top = min(format_.max_code, 1 << 16)
+    low = np.arange(top, dtype=np.int64)
     a, b = (
         format_.decode(low.astype(format_.code_dtype)),
         format_.decode((low + 1).astype(format_.code_dtype)),
     )
     tie = (a + b) / 2
     even = low + (low & 1)
-    for sign, bit in ((1, 0), (-1, format_.sign_bit)):
-        np.testing.assert_array_equal(format_.encode(sign * tie), even | bit)
-        np.testing.assert_array_equal(format_.encode(sign * np.nextafter(tie, 0)), low | bit)
-        np.testing.assert_array_equal(format_.encode(sign * np.nextafter(tie, np.inf)), (low + 1) | bit)
+    for sign in (1, -1):
+        for x, code in ((tie, even), (np.nextafter(tie, 0), low), (np.nextafter(tie, np.inf), low + 1)):
+            signed = code | format_.sign_bit if sign < 0 else code
+            signed = np.where((signed == format_.sign_bit) & (not format_.has_minus_zero), 0, signed)
+            np.testing.assert_array_equal(format_.encode(sign * x), signed)
 
 
-@by_name(ELEMENTS)
+@by_name([f for f in WITH_ML_DTYPE if f.signed])
 def test_random_float32_rounds_as_in_ml_dtypes(format_: Format) -> None:
     bits = np.random.default_rng(1).integers(0, 1 << 32, 200_000, dtype=np.uint32)
     x = bits.view(np.float32)
@@ -78,7 +146,7 @@ def test_random_float32_rounds_as_in_ml_dtypes(format_: Format) -> None:
     np.testing.assert_array_equal(format_.encode(x[inside]), theirs)
 
 
-@by_name(ELEMENTS)
+@pytest.mark.parametrize("name", GFLOAT)
 @pytest.mark.parametrize(
     ("rounding", "theirs"),
     [
@@ -88,12 +156,14 @@ def test_random_float32_rounds_as_in_ml_dtypes(format_: Format) -> None:
     ],
     ids=lambda mode: mode.name,
 )
-def test_each_rounding_agrees_with_gfloat_from_float64(format_, rounding, theirs) -> None:
+def test_each_rounding_agrees_with_gfloat_from_float64(name, rounding, theirs) -> None:
+    format_ = FORMATS[name]
     rng = np.random.default_rng(2)
-    x = rng.standard_normal(300) * 2.0 ** rng.integers(format_.e_min - 4, format_.e_max - 2, 300)
-    ties = format_.decode(np.arange(40, dtype=format_.code_dtype))
+    smallest = np.frexp(format_.min_subnormal)[1]
+    x = rng.standard_normal(300) * 2.0 ** rng.integers(smallest - 3, format_.e_max, 300)
+    ties = format_.decode(np.arange(min(40, format_.max_code), dtype=format_.code_dtype))
     x = np.concatenate([x, (ties[1:] + ties[:-1]) / 2, -(ties[1:] + ties[:-1]) / 2])
-    expected = [gfloat.round_float(GFLOAT[format_.name], v, theirs, sat=True) for v in x]
+    expected = [gfloat.round_float(GFLOAT[name], v, theirs, sat=True) for v in x]
     np.testing.assert_array_equal(format_.decode(format_.encode(x, rounding)), expected)
 
 
@@ -130,7 +200,7 @@ def test_e8m0_has_no_sign_and_no_zero() -> None:
 
 @by_name(ELEMENTS)
 def test_ulp_is_the_distance_to_the_next_code(format_: Format) -> None:
-    codes = np.arange(format_.max_code, dtype=format_.code_dtype)
+    codes = np.arange(min(format_.max_code, 1 << 16), dtype=format_.code_dtype)
     gaps = format_.decode(codes + codes.dtype.type(1)) - format_.decode(codes)
     np.testing.assert_array_equal(format_.ulp(format_.decode(codes)), gaps)
 
@@ -149,3 +219,69 @@ def test_fp32_codes_are_the_bits_of_float32() -> None:
     x = np.random.default_rng(3).integers(0, 0x7F800000, 10_000, dtype=np.uint32).view(np.float32)
     np.testing.assert_array_equal(FORMATS["fp32"].encode(x), x.view(np.uint32))
     np.testing.assert_array_equal(FORMATS["fp32"].decode(x.view(np.uint32)), x.astype(np.float64))
+
+
+@by_name(EVERY)
+def test_a_policy_is_offered_exactly_where_the_format_has_its_code(format_: NumberFormat) -> None:
+    for overflow in Overflow:
+        if overflow in format_.overflows:
+            value = float(format_.decode(format_.encode(2.0 * format_.max, overflow=overflow)))
+            expected = {Overflow.SATURATE: format_.max, Overflow.INF: np.inf, Overflow.NAN: np.nan}
+            np.testing.assert_equal(value, expected[overflow])
+        else:
+            with pytest.raises(ValueError, match=f"{format_.name} has no code for"):
+                format_.encode(2.0 * format_.max, overflow=overflow)
+
+
+@by_name(EVERY)
+def test_nan_gives_nan_or_is_refused(format_: NumberFormat) -> None:
+    if Overflow.NAN in format_.overflows:
+        assert np.isnan(format_.decode(format_.encode([np.nan, 1.0]))).tolist() == [True, False]
+    else:
+        with pytest.raises(ValueError, match=f"{format_.name} has no code for NaN"):
+            format_.encode([np.nan, 1.0])
+
+
+def test_formats_without_minus_zero_give_plain_zero() -> None:
+    for name in ("e4m3fnuz", "binary8p3se", "hif8", "mxint8"):
+        assert FORMATS[name].encode([-0.0, -1e-30]).tolist() == [0, 0]
+
+
+def test_mxint8_is_an_integer_over_64() -> None:
+    mxint8 = FORMATS["mxint8"]
+    assert mxint8.encode([1.0, -1.0, 1.5 / 64, 2.5 / 64, 5.0, -5.0]).tolist() == [64, 192, 2, 2, 127, 128]
+    assert (mxint8.max, mxint8.decode(128), mxint8.min_subnormal) == (127 / 64, -2.0, 1 / 64)
+
+
+def test_hif8_overflows_from_40960() -> None:
+    x = np.array([np.nextafter(40960, 0), 40960.0, -40960.0])
+    assert FORMATS["hif8"].encode(x, Rounding.NEAREST_AWAY, Overflow.INF).tolist() == [0x6E, 0x6F, 0xEF]
+
+
+def custom(**change: object) -> Format:
+    fields = {"name": "mine", "exponent_bits": 3, "mantissa_bits": 2, "bias": 3, "specials": Specials.NONE}
+    return Format(**{**fields, **change})
+
+
+def test_a_user_defined_format_is_treated_like_the_others() -> None:
+    assert custom().values.tolist() == FORMATS["e3m2"].values.tolist()
+    wide = custom(exponent_bits=2, mantissa_bits=5, bias=1, specials=Specials.NAN_ONLY)
+    assert (wide.bits, wide.max, wide.min_subnormal) == (8, 7.75, 2.0**-5)
+    shifted = custom(bias=10)
+    np.testing.assert_array_equal(shifted.values, custom().values * 2.0**-7)
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"exponent_bits": 0}, "mine needs exponent bits from 1 to 8, got 0"),
+        ({"mantissa_bits": 24}, "mine needs mantissa bits from 0 to 23, got 24"),
+        ({"bias": 10_000}, "mine needs a bias from -300 to 300, got 10000"),
+        ({"specials": Specials.IEEE, "mantissa_bits": 0}, "needs a mantissa bit to tell NaN from infinity"),
+        ({"exponent_bits": 1, "mantissa_bits": 0, "specials": Specials.NAN_ONLY}, "no finite value but zero"),
+    ],
+    ids=str,
+)
+def test_an_impossible_format_is_refused(change, sentence) -> None:
+    with pytest.raises(ValueError, match=sentence):
+        custom(**change)

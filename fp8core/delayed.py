@@ -1,0 +1,76 @@
+"""Delayed scaling: the scale of a step comes from the amax of earlier steps, so a spike overflows.
+
+Source: Transformer Engine, common/recipe/delayed_scaling.cu and pytorch/quantization.py
+(_default_sf_compute): the cast uses the old scale; then the window's amax sets the next one.
+"""
+
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fp8core.formats import NumberFormat
+
+
+class AmaxChoice(Enum):
+    """Which amax of the window sets the next scale."""
+
+    MAX = "the largest of the window"
+    MOST_RECENT = "the most recent"
+
+
+@dataclass(frozen=True, kw_only=True)
+class DelayedRun:
+    """Per step: the scale the cast used (value = code · scale), the amax it could hold, and whether the
+    step's own amax was beyond it.
+    """
+
+    scale: NDArray[np.float64]
+    holds: NDArray[np.float64]
+    overflows: NDArray[np.bool_]
+
+    def headroom_bits(self, amax: ArrayLike) -> NDArray[np.float64]:
+        """float64[steps]: log2(holds / amax), the octaves at the top of the format's range that the step left
+        empty; below 0 by as much as amax overflowed. inf for an amax of 0.
+        """
+        with np.errstate(divide="ignore"):
+            return np.log2(self.holds) - np.log2(np.asarray(amax, np.float64))
+
+
+def run_current(amax: ArrayLike, element: NumberFormat) -> DelayedRun:
+    """Current (dynamic) scaling in the same terms: every step's scale is its own amax / Qmax, read from the
+    tensor before it is cast, so a finite amax never overflows. An amax of 0, inf or NaN keeps the scale.
+    """
+    amax = np.asarray(amax, np.float64)
+    scale = np.ones(amax.size)
+    for step, own in enumerate(amax):
+        usable = np.isfinite(own) and own > 0
+        scale[step] = own / element.max if usable else scale[max(step - 1, 0)]
+    holds = np.where(np.isfinite(amax) & (amax > 0), amax, scale * element.max)
+    return DelayedRun(scale=scale, holds=holds, overflows=~(amax <= holds))
+
+
+def run_delayed(
+    amax: ArrayLike,
+    element: NumberFormat,
+    history: int,
+    margin: int = 0,
+    choice: AmaxChoice = AmaxChoice.MAX,
+) -> DelayedRun:
+    """Scale of every step of a series of amax >= 0 under a window of `history` earlier steps.
+
+    The first step uses scale 1. next scale = amax* · 2**margin / Qmax; an amax* of 0, inf or NaN keeps the
+    scale. Raises ValueError for a history below 1.
+    """
+    if history < 1:
+        raise ValueError(f"a history holds at least 1 step, got {history}")
+    amax = np.asarray(amax, np.float64)
+    scale = np.ones(amax.size)
+    for step in range(1, amax.size):
+        window = amax[max(0, step - history) : step]
+        chosen = window.max() if choice is AmaxChoice.MAX else window[-1]
+        usable = np.isfinite(chosen) and chosen > 0
+        scale[step] = np.ldexp(chosen / element.max, margin) if usable else scale[step - 1]
+    holds = scale * element.max
+    return DelayedRun(scale=scale, holds=holds, overflows=~(amax <= holds))

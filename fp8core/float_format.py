@@ -1,0 +1,274 @@
+"""A binary number format as data: five facts from which every value and code follows.
+
+A code's magnitude bits read as one integer grow with the value they stand for, subnormals included:
+
+    magnitude = (e - e_min) * 2**mantissa_bits + q      with |value| = q * 2**(e - mantissa_bits)
+
+so encoding is one exact rounding of `q` and one addition; a carry into the next exponent comes out right.
+"""
+
+from dataclasses import dataclass
+from enum import Enum
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fp8core.rounding import Overflow, Rounding, round_steps
+
+_TABLE_BITS = 16
+_MAX_EXPONENT_BITS = 8
+_MAX_MANTISSA_BITS = 23
+_MAX_BIAS = 300
+
+
+class Specials(Enum):
+    """Which codes are not finite numbers."""
+
+    IEEE = "the top exponent holds infinities and NaNs"
+    NAN_ONLY = "only the all-ones magnitude is special, a NaN; no infinity"
+    NAN_FOR_MINUS_ZERO = "the code of minus zero is the only special one, a NaN; no infinity"
+    INF_AND_NAN_FOR_MINUS_ZERO = "the all-ones magnitude is infinity, the code of minus zero is NaN"
+    NONE = "every code is a finite number"
+    SCALE = "no sign, no zero, no infinity; the all-ones code is NaN"
+
+
+_WITHOUT_MINUS_ZERO = (Specials.NAN_FOR_MINUS_ZERO, Specials.INF_AND_NAN_FOR_MINUS_ZERO)
+_WITH_INF = (Specials.IEEE, Specials.INF_AND_NAN_FOR_MINUS_ZERO)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Format:
+    """A binary number format with `exponent_bits`, `mantissa_bits` and `bias`, and its non-finite codes.
+
+    `ml_dtype` is numpy's type of the same format, None where ml_dtypes has none. Raises ValueError for a
+    combination that leaves no finite number, or is wider than float64 can hold exactly.
+    """
+
+    name: str
+    exponent_bits: int
+    mantissa_bits: int
+    bias: int
+    specials: Specials
+    ml_dtype: Any = None
+
+    def __post_init__(self) -> None:
+        for what, value, low, high in (
+            ("exponent bits", self.exponent_bits, 1, _MAX_EXPONENT_BITS),
+            ("mantissa bits", self.mantissa_bits, 0, _MAX_MANTISSA_BITS),
+            ("a bias", self.bias, -_MAX_BIAS, _MAX_BIAS),
+        ):
+            if not low <= value <= high:
+                raise ValueError(f"{self.name} needs {what} from {low} to {high}, got {value}")
+        if self.specials is Specials.IEEE and self.mantissa_bits == 0:
+            raise ValueError(f"{self.name} needs a mantissa bit to tell NaN from infinity, got 0")
+        if self.max_code < 1:
+            raise ValueError(
+                f"{self.name} with {self.exponent_bits} exponent and {self.mantissa_bits} mantissa bits "
+                f"has no finite value but zero where {self.specials.value}"
+            )
+
+    @property
+    def signed(self) -> bool:
+        return self.specials is not Specials.SCALE
+
+    @property
+    def has_minus_zero(self) -> bool:
+        return self.signed and self.specials not in _WITHOUT_MINUS_ZERO
+
+    @property
+    def bits(self) -> int:
+        return self.signed + self.exponent_bits + self.mantissa_bits
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of a code stored by itself."""
+        return self.code_dtype.itemsize
+
+    @property
+    def code_dtype(self) -> np.dtype[Any]:
+        """The smallest unsigned integer type that holds one code."""
+        return np.min_scalar_type((1 << self.bits) - 1)
+
+    @property
+    def e_min(self) -> int:
+        """Exponent of the smallest normal number."""
+        return (1 if self.signed else 0) - self.bias
+
+    @property
+    def e_max(self) -> int:
+        """Exponent of the largest finite number."""
+        return int(np.frexp(self.max)[1]) - 1
+
+    @property
+    def magnitude_mask(self) -> int:
+        """All bits of a code but the sign."""
+        return (1 << (self.exponent_bits + self.mantissa_bits)) - 1
+
+    @property
+    def sign_bit(self) -> int:
+        return 1 << (self.bits - 1) if self.signed else 0
+
+    @property
+    def max_code(self) -> int:
+        """Code of the largest finite value."""
+        match self.specials:
+            case Specials.IEEE:
+                return (((1 << self.exponent_bits) - 1) << self.mantissa_bits) - 1
+            case Specials.NONE | Specials.NAN_FOR_MINUS_ZERO:
+                return self.magnitude_mask
+            case _:
+                return self.magnitude_mask - 1
+
+    @property
+    def inf_code(self) -> int:
+        """Code of +infinity. Raises ValueError for a format that has none."""
+        if self.specials not in _WITH_INF:
+            raise ValueError(f"{self.name} has no code for infinity")
+        return self.max_code + 1
+
+    @property
+    def nan_code(self) -> int:
+        """The positive quiet NaN, or the only NaN. Raises ValueError for a format that has none."""
+        match self.specials:
+            case Specials.IEEE:
+                return self.inf_code | 1 << (self.mantissa_bits - 1)
+            case Specials.NAN_ONLY | Specials.SCALE:
+                return self.magnitude_mask
+            case Specials.NAN_FOR_MINUS_ZERO | Specials.INF_AND_NAN_FOR_MINUS_ZERO:
+                return self.sign_bit
+            case Specials.NONE:
+                raise ValueError(f"{self.name} has no code for NaN")
+
+    @property
+    def overflows(self) -> tuple[Overflow, ...]:
+        """The overflow policies that the format has codes for."""
+        choices = [Overflow.SATURATE]
+        if self.specials in _WITH_INF:
+            choices.append(Overflow.INF)
+        if self.specials is not Specials.NONE:
+            choices.append(Overflow.NAN)
+        return tuple(choices)
+
+    @property
+    def max(self) -> float:
+        return float(self._magnitudes(np.array([self.max_code]))[0])
+
+    @property
+    def min_normal(self) -> float:
+        return 2.0**self.e_min
+
+    @property
+    def min_subnormal(self) -> float:
+        """Smallest positive value (a format without subnormals: its smallest normal)."""
+        return 2.0 ** (self.e_min - self.mantissa_bits)
+
+    @property
+    def gap_beyond(self) -> float:
+        """The step from `max` to the value that would follow."""
+        return float(self.ulp(self.max))
+
+    def layout(self, code: int) -> str:
+        """The role of each bit of a code, from the top: S sign, E exponent, M mantissa."""
+        return "S" * self.signed + "E" * self.exponent_bits + "M" * self.mantissa_bits
+
+    @cached_property
+    def values(self) -> NDArray[np.float64]:
+        """float64[2**bits]: the value of every code, for formats of 16 bits or fewer."""
+        if self.bits > _TABLE_BITS:
+            raise ValueError(f"{self.name} has 2**{self.bits} codes; a table is kept up to 16 bits")
+        return self._decode(np.arange(1 << self.bits))
+
+    def ulp(self, x: ArrayLike) -> NDArray[np.float64]:
+        """float64, shape of x: the step between codes at the binade of |x| (subnormal step below it)."""
+        return np.ldexp(1.0, self._exponent(np.abs(np.asarray(x, np.float64))) - self.mantissa_bits)
+
+    def decode(self, codes: ArrayLike) -> NDArray[np.float64]:
+        """float64, shape of codes: the exact value of each code.
+
+        Raises ValueError for a code that does not fit the format's bits.
+        """
+        codes = check_codes(self.name, self.bits, codes)
+        return self.values[codes] if self.bits <= _TABLE_BITS else self._decode(codes.astype(np.int64))
+
+    def encode(
+        self,
+        x: ArrayLike,
+        rounding: Rounding = Rounding.NEAREST_EVEN,
+        overflow: Overflow = Overflow.SATURATE,
+        noise: NDArray[np.float64] | None = None,
+    ) -> NDArray[Any]:
+        """Codes of x, rounded once from float64: uint8 (uint16, uint32 for wider formats), shape of x.
+
+        `noise` in [0, 1), shape of x, decides stochastic rounding: up where fraction + noise >= 1.
+        A value is beyond the format when it rounds beyond `max`; infinities always are. NaN gives
+        `nan_code` with the sign of x where the format's NaNs have one. A format without minus zero gives
+        zero for it. In a scale format (no sign, no zero) negative values give NaN and values below
+        `min_subnormal` give code 0.
+
+        Raises ValueError for stochastic rounding without noise, for overflow to a code the format lacks,
+        and for NaN in a format that has no NaN.
+        """
+        x = np.asarray(x, np.float64)
+        beyond = self._overflow_code(overflow)
+        magnitude = np.where(np.isfinite(x), np.abs(x), 0.0)
+        exponent = self._exponent(magnitude)
+        steps = round_steps(np.ldexp(magnitude, self.mantissa_bits - exponent), rounding, noise)
+        offset = 0 if self.signed else 1 << self.mantissa_bits
+        code = np.ldexp((exponent - self.e_min).astype(np.float64), self.mantissa_bits) + steps - offset
+        code = np.maximum(code, 0.0)
+        code = np.where((code > self.max_code) | np.isinf(x), beyond, code).astype(np.int64)
+        if self.signed:
+            negative = np.signbit(x) & (code != self.sign_bit)
+            code = np.where(negative & (self.has_minus_zero | (code != 0)), code | self.sign_bit, code)
+        else:
+            code = np.where(x < 0, self.nan_code, code)
+        nan = np.isnan(x)
+        if nan.any():
+            sign = np.where(np.signbit(x), self.sign_bit, 0) if self.has_minus_zero else 0
+            code = np.where(nan, self.nan_code | sign, code)
+        return code.astype(self.code_dtype)
+
+    def _overflow_code(self, overflow: Overflow) -> int:
+        match overflow:
+            case Overflow.SATURATE:
+                return self.max_code
+            case Overflow.INF:
+                return self.inf_code
+            case Overflow.NAN:
+                return self.nan_code
+
+    def _exponent(self, magnitude: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Exponent of the binade of each magnitude, held at e_min for zero and subnormals."""
+        _, exponent = np.frexp(magnitude)
+        return np.where(magnitude == 0, self.e_min, np.maximum(exponent.astype(np.int64) - 1, self.e_min))
+
+    def _magnitudes(self, magnitude: NDArray[np.int64]) -> NDArray[np.float64]:
+        field, mantissa = magnitude >> self.mantissa_bits, magnitude & ((1 << self.mantissa_bits) - 1)
+        normal = field > 0 if self.signed else np.ones(field.shape, bool)
+        steps = mantissa + np.where(normal, 1 << self.mantissa_bits, 0)
+        exponent = np.maximum(field - self.bias, self.e_min)
+        return np.ldexp(steps.astype(np.float64), exponent - self.mantissa_bits)
+
+    def _decode(self, codes: NDArray[np.int64]) -> NDArray[np.float64]:
+        magnitude = codes & self.magnitude_mask
+        finite = magnitude <= self.max_code
+        values = np.where(finite, self._magnitudes(np.where(finite, magnitude, 0)), np.nan)
+        if self.specials in _WITH_INF:
+            values = np.where(magnitude == self.inf_code, np.inf, values)
+        values = np.where(codes & self.sign_bit, -values, values)
+        if self.specials in _WITHOUT_MINUS_ZERO:
+            values = np.where(codes == self.nan_code, np.nan, values)
+        return values
+
+
+def check_codes(name: str, bits: int, codes: ArrayLike) -> NDArray[Any]:
+    """`codes` as an array of integers in 0..2**bits. Raises ValueError saying what came instead."""
+    codes = np.asarray(codes)
+    if not np.issubdtype(codes.dtype, np.integer):
+        raise ValueError(f"codes of {name} are integers, got {codes.dtype}")
+    top = (1 << bits) - 1
+    if codes.size and not (codes.min() >= 0 and codes.max() <= top):
+        raise ValueError(f"codes of {name} run from 0 to {top}, got {codes.min()} to {codes.max()}")
+    return codes

@@ -1,0 +1,130 @@
+"""Vectors with a few outliers, and the exact distribution of their entries once rotated.
+
+x = rest + magnitude · outliers: the rest has variance 1 where it is not zero, the outliers are ±1, or spread
+around ±1, in a few elements, where the rest is 0. The magnitude is in standard deviations of the rest.
+"""
+
+import math
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fp8core.rotations import sphere_entry_density
+
+_TAIL_FREEDOM = 4
+_QUADRATURE = 800
+
+
+class Rest(Enum):
+    """What the elements beside the outliers are drawn from, each with variance 1 but the last."""
+
+    GAUSSIAN = "Gaussian"
+    UNIFORM = "uniform"
+    LAPLACE = "Laplace"
+    HEAVY_TAIL = "Student's t, 4 degrees of freedom"
+    ZERO = "zero: nothing but the outliers"
+
+
+@dataclass(frozen=True, kw_only=True)
+class OutlierVectors:
+    """`rest` float64[n, size], and `outliers` float64[n, size]; where one is not 0 the other is."""
+
+    rest: NDArray[np.float64]
+    outliers: NDArray[np.float64]
+
+    @property
+    def is_outlier(self) -> NDArray[np.bool_]:
+        return self.outliers != 0
+
+    def at(self, magnitude: float) -> NDArray[np.float32]:
+        """float32[n, size]: the vectors with outliers of this magnitude."""
+        return (self.rest + magnitude * self.outliers).astype(np.float32)
+
+
+def draw_outlier_vectors(
+    rest: Rest,
+    shape: tuple[int, int],
+    outliers: int,
+    seed: int,
+    *,
+    one_place: bool = False,
+    octaves: float = 0.0,
+) -> OutlierVectors:
+    """`shape` = (n, size) vectors, each with `outliers` outliers of random place and sign.
+
+    `one_place` puts them in the same elements of every vector, as an outlier channel does. `octaves` spreads
+    their size evenly, on a logarithmic scale, over that many octaves around 1: an average over the vectors
+    then does not depend on where one magnitude falls between two powers of two. Equal arguments give equal
+    numbers. Raises ValueError where the outliers do not fit the size.
+    """
+    n, size = shape
+    if not 0 <= outliers <= size:
+        raise ValueError(f"a vector of {size} has from 0 to {size} outliers, got {outliers}")
+    rng = np.random.default_rng(seed)
+    order = rng.random((1 if one_place else n, size)).argsort(axis=1)
+    signs = rng.choice((-1.0, 1.0), (n, outliers))
+    spread = (np.arange(n) + 0.5) / max(n, 1) - 0.5
+    signs *= np.exp2(octaves * rng.permutation(spread))[:, None]
+    marked = np.zeros(shape)
+    np.put_along_axis(marked, np.broadcast_to(order[:, :outliers], (n, outliers)), signs, axis=1)
+    return OutlierVectors(rest=np.where(marked == 0, _rest(rest, shape, rng), 0.0), outliers=marked)
+
+
+def _rest(rest: Rest, shape: tuple[int, int], rng: np.random.Generator) -> NDArray[np.float64]:
+    match rest:
+        case Rest.ZERO:
+            return np.zeros(shape)
+        case Rest.GAUSSIAN:
+            return rng.standard_normal(shape)
+        case Rest.UNIFORM:
+            return rng.uniform(-math.sqrt(3), math.sqrt(3), shape)
+        case Rest.LAPLACE:
+            return rng.laplace(scale=math.sqrt(0.5), size=shape)
+        case Rest.HEAVY_TAIL:
+            return rng.standard_t(_TAIL_FREEDOM, shape) / math.sqrt(_TAIL_FREEDOM / (_TAIL_FREEDOM - 2))
+
+
+def hadamard_density(y: ArrayLike, size: int, magnitude: float, outliers: int) -> NDArray[np.float64]:
+    """Density at y of an entry after a Hadamard rotation, rest Gaussian, outliers of random sign.
+
+    Every entry of the matrix is ±1/sqrt(size), so the outliers add a binomial multiple of
+    magnitude/sqrt(size) and the rest a Gaussian of variance 1 - outliers/size. One outlier: two equal humps
+    at ±magnitude/sqrt(size). Raises ValueError for outliers outside 0..size-1.
+    """
+    if not 0 <= outliers < size:
+        raise ValueError(f"a Gaussian rest needs from 0 to {size - 1} outliers of {size}, got {outliers}")
+    y = np.asarray(y, np.float64)
+    spread = math.sqrt(1 - outliers / size)
+    density = np.zeros(y.shape)
+    for plus in range(outliers + 1):
+        share = math.comb(outliers, plus) / 2**outliers
+        density += share * _gaussian(y - magnitude * (2 * plus - outliers) / math.sqrt(size), spread)
+    return density
+
+
+def orthogonal_density(y: ArrayLike, size: int, magnitude: float) -> NDArray[np.float64]:
+    """Density at y of an entry after a uniformly random rotation: one outlier, rest Gaussian.
+
+    The outlier's share t of the entry has `sphere_entry_density`; given t, the rest adds a Gaussian of
+    variance 1 - t². The integral over t = cos(angle) is a midpoint sum.
+    """
+    y = np.asarray(y, np.float64)[..., None]
+    angle = (np.arange(_QUADRATURE) + 0.5) * math.pi / _QUADRATURE
+    t = np.cos(angle)
+    weight = sphere_entry_density(t, size) * np.sin(angle) * math.pi / _QUADRATURE
+    return (weight * _gaussian(y - magnitude * t, np.sin(angle))).sum(axis=-1)
+
+
+def lone_outlier_density(y: ArrayLike, size: int, magnitude: float, outliers: int) -> NDArray[np.float64]:
+    """Density at y of an entry after a uniformly random rotation, rest zero: the Beta distribution of
+    `sphere_entry_density`, stretched to the vector's length magnitude · sqrt(outliers).
+    """
+    length = magnitude * math.sqrt(outliers)
+    return sphere_entry_density(np.asarray(y, np.float64) / length, size) / length
+
+
+def _gaussian(y: NDArray[np.float64], spread: ArrayLike) -> NDArray[np.float64]:
+    spread = np.asarray(spread, np.float64)
+    return np.exp(-((y / spread) ** 2) / 2) / (spread * math.sqrt(2 * math.pi))

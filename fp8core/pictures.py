@@ -1,0 +1,122 @@
+"""Pictures as numbers to round: light, not bytes, because what an eye averages from afar is light.
+
+A byte of an image file is not proportional to light: it follows the sRGB curve (IEC 61966-2-1). Rounding,
+blurring and errors here are all in light, 0 for black and 1 for white.
+"""
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fp8core.formats import NumberFormat
+from fp8core.rounding import Rounding, round_steps
+from fp8core.stochastic import MAX_RANDOM_BITS, round_stochastic
+
+Picture = NDArray[np.floating]
+
+_WHITE = 255
+_BLUR_REACH = 4
+_WEIGHTS_KEPT = 24
+
+
+def to_light(values: ArrayLike) -> Picture:
+    """Light of each byte 0..255, or of anything between two bytes, by the sRGB curve."""
+    share = np.asarray(values, np.float64) / _WHITE
+    return np.where(share <= 0.04045, share / 12.92, ((share + 0.055) / 1.055) ** 2.4)
+
+
+def to_bytes(light: ArrayLike) -> NDArray[np.uint8]:
+    """The nearest byte of the sRGB curve for each light; light outside 0..1 is clipped."""
+    light = np.clip(np.asarray(light, np.float64), 0.0, 1.0)
+    share = np.where(light <= 0.0031308, light * 12.92, 1.055 * light ** (1 / 2.4) - 0.055)
+    return np.rint(share * _WHITE).astype(np.uint8)
+
+
+@dataclass(frozen=True)
+class Levels:
+    """The whole numbers below `count` as a number format: scaled to white, gray levels in equal steps.
+
+    Raises ValueError for fewer than 2.
+    """
+
+    count: int
+
+    def __post_init__(self) -> None:
+        if self.count < 2:
+            raise ValueError(f"a picture needs at least 2 levels, black and white, got {self.count}")
+
+    @property
+    def max(self) -> float:
+        return float(self.count - 1)
+
+    @property
+    def values(self) -> NDArray[np.float64]:
+        return np.arange(self.count, dtype=np.float64)
+
+    def decode(self, codes: ArrayLike) -> NDArray[np.float64]:
+        return np.asarray(codes, np.float64)
+
+    def encode(
+        self,
+        x: ArrayLike,
+        rounding: Rounding = Rounding.NEAREST_EVEN,
+        noise: NDArray[np.float64] | None = None,
+    ) -> NDArray[np.int64]:
+        """Levels of x >= 0, as `Format.encode` rounds; beyond the last one, the last."""
+        steps = round_steps(np.minimum(np.asarray(x, np.float64), self.max), rounding, noise)
+        return np.minimum(steps, self.max).astype(np.int64)
+
+
+PixelGrid = NumberFormat | Levels
+
+
+def round_nearest(light: Picture, grid: PixelGrid) -> Picture:
+    """Each pixel to the nearest value of the grid, scaled so that the grid's largest value is white."""
+    return grid.decode(grid.encode(light * grid.max)) / grid.max
+
+
+def round_noisy(light: Picture, grid: PixelGrid, random: NDArray[np.integer]) -> Picture:
+    """The same by stochastic rounding; `random`, shape of light, holds MAX_RANDOM_BITS bits a pixel."""
+    return round_stochastic(grid, light * grid.max, random, MAX_RANDOM_BITS) / grid.max
+
+
+def blur(picture: Picture, sigma: float) -> Picture:
+    """Gaussian blur of standard deviation `sigma` pixels; 0 leaves the picture as it is.
+
+    Weights end at 4 sigma; at an edge the pixels that are there share them, so they always add up to 1.
+    float32 stays float32, which is several times as fast.
+    """
+    if sigma == 0:
+        return picture
+    rows, columns = picture.shape
+    down, across = (_weights(size, sigma).astype(picture.dtype) for size in (rows, columns))
+    return down @ picture @ across.T
+
+
+@lru_cache(maxsize=_WEIGHTS_KEPT)
+def _weights(size: int, sigma: float) -> NDArray[np.float64]:
+    """float64[size, size]: row i weighs the pixels that make up blurred pixel i."""
+    away = np.abs(np.arange(size)[:, None] - np.arange(size))
+    weights = np.where(away <= _BLUR_REACH * sigma, np.exp(-((away / sigma) ** 2) / 2), 0.0)
+    weights /= weights.sum(axis=1, keepdims=True)
+    weights.flags.writeable = False
+    return weights
+
+
+def expected_rms(variance: Picture, sigma: float) -> float:
+    """Root of the mean squared error that independent noise of mean 0 leaves after a blur.
+
+    Noise in pixel (k, l) reaches (i, j) with weight W[i, k] · V[j, l]: squared weights times variances.
+    """
+    if sigma == 0:
+        return math.sqrt(variance.mean())
+    down, across = (_weights(size, sigma) ** 2 for size in variance.shape)
+    return math.sqrt((down @ variance @ across.T).mean())
+
+
+def rms(picture: Picture, truth: Picture) -> float:
+    """Root of the mean squared difference."""
+    return math.sqrt(np.mean((picture - truth) ** 2))

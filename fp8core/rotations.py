@@ -1,0 +1,127 @@
+"""Rotations: orthogonal matrices that spread an outlier over a block; applied to both operands they cancel.
+
+(A R)(B R)ᵀ = A R Rᵀ Bᵀ = A Bᵀ. A Hadamard matrix is a rotation of ±1/sqrt(size) whose product with a vector
+takes size · log2(size) additions.
+"""
+
+import math
+from dataclasses import dataclass
+from enum import Enum
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+NVFP4_SIGNS = (1, 1, 1, -1, 1, -1, -1, -1, -1, -1, -1, 1, -1, 1, -1, -1)
+"""NVFP4's fixed sign vector for its random Hadamard transform of size 16 (Transformer Engine,
+pytorch/custom_recipes/reference_nvfp4.py, get_wgrad_sign_vector)."""
+
+
+def hadamard(x: ArrayLike, size: int, signs: ArrayLike | None = None) -> NDArray[np.floating]:
+    """Each run of `size` elements along the last axis times the orthonormal Sylvester Hadamard matrix.
+
+    `signs` [size] of ±1 multiply the elements first (the random Hadamard transform). float32 stays float32,
+    float64 stays float64; integers become float64. The butterflies come first and 1/sqrt(size) last, so that
+    small integers are summed without rounding.
+
+    Raises ValueError where size is no power of two, does not divide the last axis, or signs do not fit it.
+    """
+    x = np.asarray(x)
+    if size < 1 or size & (size - 1):
+        raise ValueError(f"a Hadamard transform has a size that is a power of two, got {size}")
+    if x.ndim == 0 or x.shape[-1] % size:
+        raise ValueError(f"the last axis must be a multiple of {size}, got shape {x.shape}")
+    y = x.astype(np.result_type(x.dtype, np.float32)).reshape(*x.shape[:-1], x.shape[-1] // size, size)
+    if signs is not None:
+        signs = np.asarray(signs)
+        if signs.shape != (size,) or not np.isin(signs, (-1, 1)).all():
+            raise ValueError(f"signs are {size} values of 1 or -1, got {signs.tolist()}")
+        y = y * signs.astype(y.dtype)
+    half = 1
+    while half < size:
+        pairs = y.reshape(*y.shape[:-1], size // (2 * half), 2, half)
+        plus, minus = pairs[..., 0, :] + pairs[..., 1, :], pairs[..., 0, :] - pairs[..., 1, :]
+        y = np.stack([plus, minus], axis=-2).reshape(y.shape)
+        half *= 2
+    return (y * y.dtype.type(1 / math.sqrt(size))).reshape(x.shape)
+
+
+def random_signs(size: int, seed: int) -> NDArray[np.int64]:
+    """[size] of ±1, fair coins."""
+    return np.random.default_rng(seed).choice((-1, 1), size)
+
+
+def random_orthogonal(size: int, seed: int) -> NDArray[np.float64]:
+    """float64[size, size], uniform over all rotations and reflections (Haar): QR of a Gaussian matrix, the
+    signs of R's diagonal moved into Q (Mezzadri, arXiv math-ph/0609050).
+    """
+    q, r = np.linalg.qr(np.random.default_rng(seed).standard_normal((size, size)))
+    return q * np.where(np.diagonal(r) < 0, -1.0, 1.0)
+
+
+def sphere_entry_density(t: ArrayLike, size: int) -> NDArray[np.float64]:
+    """Density at t in (-1, 1) of one entry of a uniformly rotated unit vector: (1 - t²)^((size-3)/2) over
+    B(1/2, (size-1)/2), a Beta distribution stretched to (-1, 1). Raises ValueError for size < 2.
+    """
+    if size < 2:
+        raise ValueError(f"a unit vector has an entry distribution from size 2 on, got {size}")
+    t = np.asarray(t, np.float64)
+    log_beta = math.lgamma(0.5) + math.lgamma((size - 1) / 2) - math.lgamma(size / 2)
+    inside = np.abs(t) < 1
+    log_density = (size - 3) / 2 * np.log1p(-(np.where(inside, t, 0.0) ** 2)) - log_beta
+    return np.where(inside, np.exp(log_density), 0.0)
+
+
+class RotationKind(Enum):
+    """Which rotation, in words."""
+
+    HADAMARD = "Hadamard"
+    NVFP4_HADAMARD = "Hadamard after NVFP4's fixed signs"
+    SIGNED_HADAMARD = "Hadamard after random signs"
+    ORTHOGONAL = "random orthogonal"
+
+
+@dataclass(frozen=True)
+class Rotation:
+    """A rotation of each run of `size` elements along the last axis, in float64; `seed` draws a random one.
+
+    Raises ValueError for NVFP4's signs with a size other than theirs.
+    """
+
+    kind: RotationKind
+    size: int
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.kind is RotationKind.NVFP4_HADAMARD and self.size != len(NVFP4_SIGNS):
+            raise ValueError(f"NVFP4's signs are for size {len(NVFP4_SIGNS)}, got {self.size}")
+
+    @cached_property
+    def _signs(self) -> NDArray[np.int64]:
+        match self.kind:
+            case RotationKind.NVFP4_HADAMARD:
+                return np.array(NVFP4_SIGNS)
+            case RotationKind.SIGNED_HADAMARD:
+                return random_signs(self.size, self.seed)
+            case _:
+                return np.ones(self.size, np.int64)
+
+    @cached_property
+    def _matrix(self) -> NDArray[np.float64]:
+        return random_orthogonal(self.size, self.seed)
+
+    def apply(self, x: ArrayLike) -> NDArray[np.float64]:
+        """x R, float64, shape of x."""
+        x = np.asarray(x, np.float64)
+        if self.kind is RotationKind.ORTHOGONAL:
+            return (x.reshape(-1, self.size) @ self._matrix).reshape(x.shape)
+        return hadamard(x, self.size, self._signs)
+
+    def undo(self, y: ArrayLike) -> NDArray[np.float64]:
+        """y R^T, float64, shape of y: `apply` backwards, up to float64's rounding."""
+        y = np.asarray(y, np.float64)
+        if self.kind is RotationKind.ORTHOGONAL:
+            return (y.reshape(-1, self.size) @ self._matrix.T).reshape(y.shape)
+        # The Sylvester matrix is its own transpose and inverse.
+        plain = hadamard(y, self.size)
+        return (plain.reshape(-1, self.size) * self._signs).reshape(y.shape)

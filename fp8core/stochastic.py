@@ -1,0 +1,92 @@
+"""Stochastic rounding with N random bits a value, as hardware does it, and its exact moments.
+
+The random integer R in 0..2**N is added to the N bits below the last place that is kept; a carry rounds up
+(PTX `cvt.rs`; IEEE P3109's StochasticA). The bits below those N are dropped first, which biases the mean
+toward zero by less than 2**-N of a step; the variants B and C round them instead and remove most of it.
+"""
+
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fp8core.formats import NumberFormat
+from fp8core.rounding import Rounding
+
+MAX_RANDOM_BITS = 24
+
+
+class Debias(Enum):
+    """What happens to the fraction's bits below the N that meet random bits (P3109's names A, B, C)."""
+
+    TRUNCATE = "A: dropped"
+    HALF_UP = "B: rounded, ties up"
+    NEAREST_EVEN = "C: rounded, ties to even"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Neighbors:
+    """The two values around each x: `low` toward zero, `high` away, and how far x is from low to high."""
+
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    fraction: NDArray[np.float64]
+
+
+def neighbors(format_: NumberFormat, x: ArrayLike) -> Neighbors:
+    """The values of the format around x; beyond the largest one both are the largest."""
+    x = np.asarray(x, np.float64)
+    almost_one = np.full(x.shape, np.nextafter(1.0, 0.0))
+    low = format_.decode(format_.encode(x, Rounding.TOWARD_ZERO))
+    high = format_.decode(format_.encode(x, Rounding.STOCHASTIC, noise=almost_one))
+    gap = np.abs(high - low)
+    inside = gap > 0
+    fraction = np.where(inside, np.abs(x - low) / np.where(inside, gap, 1.0), 0.0)
+    return Neighbors(low=low, high=high, fraction=fraction)
+
+
+def chances(fraction: ArrayLike, bits: int, debias: Debias = Debias.TRUNCATE) -> NDArray[np.int64]:
+    """How many of the 2**bits values of R round up, for a fraction in [0, 1) of a step.
+
+    Raises ValueError where bits is not from 1 to 24.
+    """
+    if not 1 <= bits <= MAX_RANDOM_BITS:
+        raise ValueError(f"random bits are from 1 to {MAX_RANDOM_BITS}, got {bits}")
+    scaled = np.ldexp(np.asarray(fraction, np.float64), bits)
+    match debias:
+        case Debias.TRUNCATE:
+            return np.floor(scaled).astype(np.int64)
+        case Debias.HALF_UP:
+            return np.floor(scaled + 0.5).astype(np.int64)
+        case Debias.NEAREST_EVEN:
+            return np.rint(scaled).astype(np.int64)
+
+
+def round_stochastic(
+    format_: NumberFormat,
+    x: ArrayLike,
+    random: NDArray[np.integer],
+    bits: int,
+    debias: Debias = Debias.TRUNCATE,
+) -> NDArray[np.float64]:
+    """Values of the format, shape of x broadcast with `random`: the R of each value, in 0..2**bits."""
+    around = neighbors(format_, x)
+    up = chances(around.fraction, bits, debias) + random >= 1 << bits
+    return np.where(up, around.high, around.low)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Moments:
+    """Exact mean and variance of the rounded value over all 2**bits equally likely R."""
+
+    mean: NDArray[np.float64]
+    variance: NDArray[np.float64]
+
+
+def moments(format_: NumberFormat, x: ArrayLike, bits: int, debias: Debias = Debias.TRUNCATE) -> Moments:
+    """E = low + p · (high - low), Var = p (1 - p) (high - low)², with p = chances / 2**bits."""
+    around = neighbors(format_, x)
+    p = np.ldexp(chances(around.fraction, bits, debias).astype(np.float64), -bits)
+    gap = around.high - around.low
+    return Moments(mean=around.low + p * gap, variance=p * (1 - p) * gap**2)

@@ -1,0 +1,79 @@
+"""What rounding does on average to every value between a few neighboring codes, exactly."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fp8core.formats import NumberFormat
+from fp8core.stochastic import Debias, chances, moments
+
+
+def values_around(format_: NumberFormat, center: float, steps: int) -> NDArray[np.float64]:
+    """float64[steps + 1]: neighboring values of the format that are not negative, `center` near their middle.
+
+    Raises ValueError where the format has fewer, or too many to list.
+    """
+    values = np.unique(np.abs(format_.values[np.isfinite(format_.values)]))
+    if values.size <= steps:
+        raise ValueError(f"{format_.name} has {values.size} values from 0 on, {steps + 1} are needed")
+    middle = int(np.searchsorted(values, center, side="right")) - 1
+    first = min(max(middle - steps // 2, 0), values.size - 1 - steps)
+    return values[first : first + steps + 1]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sweep:
+    """Per x: both roundings. `step` is the gap x lies in, `chance` that of taking the upper end."""
+
+    x: NDArray[np.float64]
+    step: NDArray[np.float64]
+    nearest: NDArray[np.float64]
+    chance: NDArray[np.float64]
+    mean: NDArray[np.float64]
+    deviation: NDArray[np.float64]
+
+
+def sweep(
+    format_: NumberFormat, values: NDArray[np.float64], points: int, bits: int, debias: Debias
+) -> Sweep:
+    """`points` x to each gap between `values`, evenly spread from half a spacing above its lower end."""
+    shares = (np.arange(points) + 0.5) / points
+    step = np.repeat(np.diff(values), points)
+    share = np.tile(shares, values.size - 1)
+    x = np.repeat(values[:-1], points) + share * step
+    exact = moments(format_, x, bits, debias)
+    return Sweep(
+        x=x,
+        step=step,
+        nearest=format_.decode(format_.encode(x)),
+        chance=np.ldexp(chances(share, bits, debias).astype(np.float64), -bits),
+        mean=exact.mean,
+        deviation=np.sqrt(exact.variance),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class RoundingError:
+    """Over a sweep, in steps: the mean error, the largest |E[round(x)] - x|, and the rms error of one x."""
+
+    mean: float
+    worst_bias: float
+    rms: float
+
+
+def nearest_error(s: Sweep) -> RoundingError:
+    return _error((s.nearest - s.x) / s.step, np.zeros(s.x.size))
+
+
+def noisy_error(s: Sweep) -> RoundingError:
+    return _error((s.mean - s.x) / s.step, s.deviation / s.step)
+
+
+def _error(bias: NDArray[np.float64], deviation: NDArray[np.float64]) -> RoundingError:
+    return RoundingError(
+        mean=float(bias.mean()),
+        worst_bias=float(np.abs(bias).max()),
+        rms=math.sqrt(np.mean(bias**2 + deviation**2)),
+    )

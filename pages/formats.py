@@ -1,0 +1,40 @@
+"""What can eight bits say?"""
+
+import inspect
+
+import streamlit as st
+
+from fp8core import float_format, formats, number_line, rounding
+from pages.ui import formats_code, formats_compare, formats_gradients, formats_overflow, formats_range
+from pages.ui.controls import Controls
+from pages.ui.formats_controls import ALL_CONTROLS, SHOW
+from pages.ui.formats_words import prose
+from pages.ui.shell import guard
+
+SECTIONS = {
+    "code": formats_code,
+    "compare": formats_compare,
+    "range": formats_range,
+    "gradients": formats_gradients,
+    "overflow": formats_overflow,
+}
+
+guard()
+st.title("What can eight bits say?")
+controls = Controls(*ALL_CONTROLS)
+controls.toolbar(st.sidebar)
+st.markdown(
+    "A number format turns a few bits into a number: a **sign**, an **exponent** that says in which power of "
+    "two, and a **mantissa** that says where in it. Eight bits are at most 256 numbers; every other real is "
+    "rounded to one of them."
+)
+SECTIONS[controls.draw(SHOW)].show(controls)
+
+with st.expander("The exact rules: codes, rounding, ties, overflow; and sources"):
+    st.markdown(prose(inspect.getdoc(formats)))
+    st.markdown(prose(inspect.getdoc(float_format)))
+    st.markdown(
+        "\n".join(f"- **{mode.name.lower().replace('_', ' ')}**: {mode.value}" for mode in rounding.Rounding)
+    )
+    st.markdown(prose(inspect.getdoc(float_format.Format.encode)))
+    st.markdown(prose(inspect.getdoc(number_line.interval)))

@@ -1,0 +1,56 @@
+"""Section "Range and precision": every format as a bar over exponents, and as a point."""
+
+import streamlit as st
+
+from fp8core.binades import dynamic_range, finest_bits
+from fp8core.formats import FORMATS
+from pages.ui.controls import Controls
+from pages.ui.formats_compare import own_row, possible
+from pages.ui.formats_controls import TITLES, own_fields
+from pages.ui.formats_data import bars_spec, points_spec, theme
+
+
+def show(controls: Controls) -> None:
+    """Draw both pictures of every format."""
+    own = own_fields(controls)
+    st.markdown(_notice())
+    names = possible(tuple(TITLES), own)
+    st.vega_lite_chart(
+        bars_spec(names, own, theme()),
+        width="stretch",
+        key="formats_bars",
+        alt="Each format as a bar from its smallest to its largest positive value, in powers of two",
+    )
+    st.caption(
+        "Beside each name its relative step: neighbors at a power of two P differ by P times it. The paler a "
+        "part, the fewer mantissa bits: below the smallest normal value, and at both ends of HiF8. Drag the "
+        "slider to see the wide formats whole."
+    )
+    st.vega_lite_chart(
+        points_spec(names, own, theme()),
+        width="stretch",
+        key="formats_points",
+        alt="Each format as a point: its dynamic range in binades against its relative step",
+    )
+    st.caption(
+        "A label with + stands for formats that lie on or beside one another; point at them for names."
+    )
+    with st.expander("Add your own format", expanded=False):
+        own_row(controls)
+
+
+def _notice() -> str:
+    return (
+        "**Notice:** a bit is spent once, on range or on precision. A binade is a factor of two: "
+        f"{_trade('e5m2', 'e4m3')}; {_trade('bf16', 'fp16')}."
+    )
+
+
+def _trade(wide: str, fine: str) -> str:
+    """What a format of wider range than another of the same size pays for it."""
+    one, other = FORMATS[wide], FORMATS[fine]
+    coarser = 2 ** (finest_bits(other) - finest_bits(one))
+    return (
+        f"{TITLES[wide]} spans {dynamic_range(one):.0f} binades where {TITLES[fine]} spans "
+        f"{dynamic_range(other):.0f}, for a step {coarser} times coarser"
+    )

@@ -1,0 +1,44 @@
+"""What a reader may type for a number, or for a code."""
+
+import math
+import re
+from dataclasses import dataclass
+
+_CODE = re.compile(r"0x([0-9a-f]{1,8})|0b([01]{1,32})", re.ASCII | re.IGNORECASE)
+_POWER = re.compile(r"([+-]?)2\^([+-]?[0-9]{1,4})", re.ASCII)
+_FRACTION = re.compile(r"([+-]?[0-9]{1,15})/([0-9]{1,15})", re.ASCII)
+_DECIMAL = re.compile(
+    r"[+-]?(([0-9]{1,20}\.?[0-9]{0,20}|\.[0-9]{1,20})(e[+-]?[0-9]{1,4})?|inf|infinity|nan)",
+    re.ASCII | re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True)
+class CodeText:
+    """A code was typed."""
+
+    code: int
+
+
+def read(text: str) -> float | CodeText:
+    """The number, or the code, that a text writes. Raises ValueError saying what came and what is needed."""
+    plain = text.strip().replace("−", "-").replace("∞", "inf").replace(" ", "")
+    if found := _CODE.fullmatch(plain):
+        return CodeText(int(found[1], 16) if found[1] else int(found[2], 2))
+    if found := _POWER.fullmatch(plain):
+        exponent = int(found[2])
+        size = math.ldexp(1.0, exponent) if exponent < 1024 else math.inf
+        return -size if found[1] == "-" else size
+    if (found := _FRACTION.fullmatch(plain)) and int(found[2]):
+        return int(found[1]) / int(found[2])
+    if _DECIMAL.fullmatch(plain):
+        return float(plain)
+    came = f"“{text.strip()}”" if text.strip() else "nothing"
+    raise ValueError(
+        f"Got {came}; needed is a number, such as 0.3, -1e-3, 1/3, 2^-9, inf or nan, or a code, such as 0x2a."
+    )
+
+
+def code_text(code: int, bits: int) -> str:
+    """A code as it is typed."""
+    return f"0x{code:0{-(-bits // 4)}x}"

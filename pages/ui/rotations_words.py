@@ -1,0 +1,31 @@
+"""The page's fixed words: what a rotation is for, the exact rules, the sources."""
+
+INTRODUCTION = (
+    "Elements that share a scale share it with their largest: one **outlier** pushes all others towards "
+    "zero, where a format of few bits has few values. A **rotation** replaces every element by a sum of all "
+    "of them, weighted by ±: the outlier is shared out, no information is lost, and rotating back undoes it."
+)
+
+RULES = r"""
+- **Hadamard**: $y = x H / \sqrt{d}$ with Sylvester's $H$, $H_{2d} = \begin{pmatrix}H_d & H_d\\ H_d & -H_d
+  \end{pmatrix}$: all entries ±1, computed by $\log_2 d$ stages of additions and subtractions, the division
+  last. **With signs**: $x$ times ±1 first. NVFP4's sixteen signs are fixed; the others come from the seed.
+- **Random rotation**: uniform over all orthogonal matrices (QR of a Gaussian matrix, signs of R's diagonal
+  moved into Q).
+- **Quantized**: scale from the tile's largest |x|, $q = \mathrm{round}(x \cdot \mathrm{fl}(1/s))$ in fp32,
+  nearest, ties to even, clamped to the largest value. The tie at half the smallest value goes to the even
+  code, zero; so |x| up to and including that half becomes zero.
+- **Order**: vectors are rounded to fp32, rotated in float64, rounded to fp32 (or to bf16, then fp32), then
+  quantized; the result is rotated back in float64. NVFP4's own E4M3 scale is not modeled here: the scale is
+  fp32 or a power of two, as chosen.
+- **Limits**: magnitudes are swept from 1 to 128 in steps of a quarter octave; crossings are interpolated
+  between them; a difference below the margin named in the text counts as none. The averages are over
+  seeded random vectors: another seed moves them by some percent.
+"""
+
+SOURCES = (
+    "Sources: NVFP4's random Hadamard transform: NVIDIA, Pretraining Large Language Models with NVFP4, "
+    "arXiv 2509.25149. Rotated inference: Ashkboos et al., QuaRot, arXiv 2404.00456; Liu et al., SpinQuant, "
+    "arXiv 2405.16406. Uniform random rotations: Mezzadri, arXiv math-ph/0609050. All figures are computed "
+    "on this page with the numpy reference."
+)

@@ -1,0 +1,59 @@
+"""Section "Now or delayed": a scale from earlier steps against the step's own."""
+
+import inspect
+
+import streamlit as st
+
+from fp8core import delayed
+from fp8core.amax_series import SERIES_NOTES, SeriesKind
+from fp8core.delayed import AmaxChoice
+from pages.ui import scaling_delayed_words as words
+from pages.ui.controls import Controls
+from pages.ui.scaling_controls import AMAX_CHOICE, HISTORY, MARGIN, OWN, PASTED, SEED, SERIES, STEPS
+from pages.ui.scaling_data import theme
+from pages.ui.scaling_delayed_data import Series, delayed_spec, generated, strategies
+from pages.ui.scaling_series import parse_series
+
+
+def show(controls: Controls) -> None:
+    """Draw the section for the series and the strategy that the controls hold."""
+    st.markdown(words.INTRO)
+    place = st.container(horizontal=True, gap="small", vertical_alignment="bottom")
+    kind = controls.draw(SERIES, place.container(width=220))
+    history = controls.draw(HISTORY, place.container(width=130))
+    margin = controls.draw(MARGIN, place.container(width=130))
+    choice = AmaxChoice[controls.draw(AMAX_CHOICE).upper()]
+    series = _series(controls, kind)
+    if series is None:
+        return
+    found = strategies(series, history, margin)
+    st.markdown(f"**Notice:** {words.notice(found, choice, history, margin)}")
+    st.vega_lite_chart(
+        delayed_spec(series, history, margin, choice.name, theme()),
+        width="stretch",
+        key="scaling_delayed",
+        alt=words.picture_alt(found, choice),
+    )
+    st.caption("Point at a step: the gray band is the history that its scale comes from.")
+    st.markdown(words.table(found, choice))
+    st.subheader("Why people stopped")
+    st.markdown(words.WHY_THEY_STOPPED)
+    st.caption(words.SOURCES)
+    with st.expander("The exact rules: the window, the margin, the first step, the series"):
+        st.markdown(words.RULES)
+        st.code(inspect.getdoc(delayed.run_delayed), language=None, wrap_lines=True)
+        st.code(inspect.getdoc(delayed.run_current), language=None, wrap_lines=True)
+        st.markdown("\n".join(f"- **{note.title}**: {note.rule}." for note in SERIES_NOTES.values()))
+        st.caption(inspect.getdoc(delayed))
+
+
+def _series(controls: Controls, kind: str) -> Series | None:
+    """The chosen series; None, and a sentence to the reader, where what was pasted is none."""
+    if kind != PASTED:
+        steps, seed = controls.draw(STEPS, st.sidebar), controls.draw(SEED, st.sidebar)
+        return generated(SeriesKind(kind).value, steps, seed)
+    try:
+        return parse_series(controls.draw(OWN))
+    except ValueError as wrong:
+        st.error(str(wrong))
+        return None

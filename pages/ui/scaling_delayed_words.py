@@ -1,0 +1,93 @@
+"""The sentences of the section "Now or delayed"; their figures are computed."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from fp8core.delayed import AmaxChoice
+from pages.charts.words import count, short
+
+INTRO = (
+    "To scale by amax, one must know it first: a pass over the whole tensor before the pass that casts it. "
+    "**Delayed scaling** saves that pass: it takes the amax of earlier steps and hopes that this step's is "
+    "no larger. **Current scaling** (also called dynamic or online) pays for the pass."
+)
+WHY_THEY_STOPPED = (
+    "A scale from the past clips whatever is new and says nothing, a history or margin long enough to "
+    "prevent that takes bits from every other step, and the history is state to keep, to reduce over GPUs "
+    "and to checkpoint for every tensor. Current scaling has none of that, and in recipes where one scale "
+    "serves a small block only, amax is found among numbers that the casting kernel holds anyway: the pass "
+    "that delayed scaling saved is no longer there to save."
+)
+SOURCES = (
+    "Sources: Transformer Engine, common/recipe/delayed_scaling.cu, and its guide to low-precision training, "
+    "FP8 delayed scaling (one read of the tensor instead of two); DeepSeek-V3, arXiv 2412.19437, section "
+    "3.3.2, online quantization (accurate scales, a simpler framework)."
+)
+RULES = (
+    "- The format plays no part in the picture: a scale amax / Qmax · 2^margin holds amax · 2^margin in any "
+    "format. What unused bits cost does depend on it: each doubles the number below which all becomes 0.\n"
+    "- The first step has no history and its scale is 1; it is neither counted nor judged here.\n"
+    "- *Unused* is log2 of what the scale holds over amax, at steps that do not overflow."
+)
+
+
+class Strategy(Protocol):
+    """What a way to choose scales did over a series."""
+
+    title: str
+    steps: int
+    overflows: int
+    worst: float
+    unused_bits: float
+    most_unused_bits: float
+
+
+def chosen_of(found: Sequence[Strategy], choice: AmaxChoice) -> Strategy:
+    """The delayed strategy among current scaling and every delayed one."""
+    return found[1 + list(AmaxChoice).index(choice)]
+
+
+def notice(found: Sequence[Strategy], choice: AmaxChoice, history: int, margin: int) -> str:
+    """What the chosen delayed scale did to the series."""
+    one = chosen_of(found, choice)
+    looked = count(history if choice is AmaxChoice.MAX else 1, "step")
+    room = f" with {count(margin, 'bit')} of margin" if margin else ""
+    if one.overflows:
+        times = f"{short(one.worst, 3)} times over at worst"
+        told = f"**{one.overflows} of {count(one.steps, 'step')} overflow**, {times}"
+    else:
+        told = f"**none of {count(one.steps, 'step')} overflows**"
+    unused = (
+        f"Where it fits, {one.unused_bits:.2f} bits of the format's range stay unused on average, "
+        f"{one.most_unused_bits:.2f} at most. "
+    )
+    return (
+        f"Looking back on {looked}{room}, {told}. {unused if one.overflows < one.steps else ''}The step's "
+        "own amax never overflows and leaves nothing unused."
+    )
+
+
+def table(found: Sequence[Strategy], choice: AmaxChoice) -> str:
+    """Every strategy; the one in the picture stands out."""
+    shown = chosen_of(found, choice)
+    lines = [
+        "| Scale from | overflows | worst | bits unused | at most |",
+        "|:--|--:|--:|--:|--:|",
+    ]
+    for one in found:
+        mark = "**" if one is shown else ""
+        worst = f"{short(one.worst, 3)}×" if one.overflows else "–"
+        lines.append(
+            f"| {mark}{one.title}{mark} | {one.overflows} of {one.steps} | {worst} | "
+            f"{one.unused_bits:.2f} | {one.most_unused_bits:.2f} |"
+        )
+    return "\n".join(lines)
+
+
+def picture_alt(found: Sequence[Strategy], choice: AmaxChoice) -> str:
+    """The picture in words."""
+    one = chosen_of(found, choice)
+    return (
+        f"Timeline of amax over {one.steps} steps and of the largest number that the delayed scale holds; "
+        f"{one.overflows} overflows are marked by triangles. Below, the bits of range unused at each step."
+    )

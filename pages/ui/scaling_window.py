@@ -1,0 +1,61 @@
+"""Section "One scale": a distribution against a format's window, and a scale to drag in the browser."""
+
+import inspect
+
+import numpy as np
+import streamlit as st
+
+from fp8core import errors
+from fp8core.scale_sweep import ScaleSweep
+from pages.charts.scaling_scene import PICK
+from pages.ui.controls import Controls
+from pages.ui.scaling_controls import COUNT, FORMAT, KIND, LOG2_SCALE, MAGNITUDE, SEED
+from pages.ui.scaling_data import Window, on_slider, presets, sweep, theme, window_spec
+from pages.ui.scaling_slider import chart_with_slider
+from pages.ui.scaling_words import window_alt, window_notice, window_of, window_rules
+
+
+def show(controls: Controls) -> None:
+    """Draw the section for the format and numbers that the controls hold."""
+    place = st.container(horizontal=True, gap="small", vertical_alignment="bottom")
+    name = controls.draw(FORMAT, place)
+    kind = controls.draw(KIND, place.container(width=190))
+    for control in (MAGNITUDE, COUNT, SEED):
+        controls.draw(control, st.sidebar)
+    window = (name, kind, *(controls.value(control) for control in (SEED, MAGNITUDE, COUNT)))
+    every, amax = sweep(window)
+    st.markdown(window_of(name))
+    st.markdown(f"**Notice:** {window_notice(name, every, _index(every, 0.0), amax)}")
+    _picture(controls, window)
+    with st.expander("The exact rules: the scale, the edges, the parts of the error"):
+        st.markdown(window_rules(name, kind))
+        st.code(inspect.getdoc(errors.ErrorParts), language=None, wrap_lines=True)
+
+
+def _index(every: ScaleSweep, log2_scale: float) -> int:
+    return int(np.argmin(np.abs(np.log2(every.scale) - log2_scale)))
+
+
+def _picture(controls: Controls, window: Window) -> None:
+    row = st.container(horizontal=True, gap="small", vertical_alignment="center")
+    for label, log2_scale in presets(window).items():
+        row.button(label, on_click=controls.preset, kwargs={LOG2_SCALE.key: log2_scale})
+    every, _ = sweep(window)
+    at = on_slider(window, controls.value(LOG2_SCALE))
+    chart_with_slider(
+        controls,
+        LOG2_SCALE,
+        name="scaling_window",
+        drawn=(window, theme()),
+        at=at,
+        spec_at=lambda start: window_spec(window, start, theme()),
+        param=PICK,
+        field="s",
+        alt_at=lambda start: window_alt(window[0], every, _index(every, start)),
+    )
+    st.caption(
+        "Drag the slider, or across either of the two lower charts: the numbers stay as they are, what they "
+        "are divided by moves. The curve has a plateau because in the window a float's step grows with the "
+        "number, so that the error relative to it hardly depends on the scale. Source: Micikevicius et al., "
+        "FP8 Formats for Deep Learning, arXiv 2209.05433."
+    )

@@ -1,0 +1,101 @@
+"""Formats in a real browser: bits flip under a click, the table and the sliders answer."""
+
+import re
+
+import pytest
+
+from tests.browser.conftest import settled
+
+pytestmark = pytest.mark.browser
+
+
+def chart(page, number: int):
+    found = page.locator('[data-testid="stVegaLiteChart"]').nth(number)
+    found.locator("svg.marks").first.wait_for()
+    page.wait_for_timeout(400)
+    return found.locator("svg.marks").first
+
+
+def test_clicks_flip_bits_and_pick_codes_and_the_address_follows(server, open_page):
+    page = open_page(server.url + "/formats?number=0x38")
+    bits = chart(page, 0)
+    bits.click(position={"x": 56 * 7.5, "y": 20})
+    page.wait_for_url(re.compile(r"number=0x39$"))
+    page.get_by_text("Code 0x39 is 1.125").wait_for()
+    bits.click(position={"x": 56 * 0.5, "y": 20})
+    page.wait_for_url(re.compile(r"number=0xb9$"))
+    bits.click(position={"x": 56 * 7.5, "y": 20})
+    page.wait_for_url(re.compile(r"number=0xb8$"))
+    page.get_by_text("Code 0xB8 is −1").wait_for()
+    page.locator('path[aria-label*="code: 0xFF"]').click()
+    page.wait_for_url(re.compile(r"number=0xff$"))
+    page.get_by_text("Code 0xFF is NaN").wait_for()
+
+
+def test_two_quick_clicks_flip_two_bits(server, open_page):
+    page = open_page(server.url + "/formats?number=0x00")
+    bits = chart(page, 0)
+    for place in (1, 2, 5):
+        bits.click(position={"x": 56 * (place + 0.5), "y": 20})
+    page.wait_for_url(re.compile(r"number=0x64$"))
+
+
+def test_the_keyboard_flips_a_bit(server, open_page):
+    page = open_page(server.url + "/formats?number=0x38")
+    page.get_by_role("button", name="Bits").press("Enter")
+    page.get_by_role("button", name="M0", exact=True).press("Enter")
+    page.wait_for_url(re.compile(r"number=0x39$"))
+
+
+@pytest.mark.parametrize(("section", "mark"), [("gradients", "rect mark"), ("range", "bar")])
+def test_a_slider_moves_the_bars_without_python(server, open_page, section, mark):
+    page = open_page(server.url + f"/formats?formats={section}")
+    chart(page, 0)
+    page.evaluate(
+        """() => { window.runs = 0; new MutationObserver(() => window.runs++).observe(
+        document.querySelector('[data-testid="stApp"]'), {attributeFilter: ["data-test-script-state"]}) }"""
+    )
+    bar = page.locator(f'[aria-roledescription="{mark}"]').nth(40)
+    before = bar.bounding_box()
+    slider = page.locator('[data-testid="stVegaLiteChart"] input[type="range"]').first
+    slider.focus()
+    for _ in range(5):
+        slider.press("ArrowRight")
+    page.wait_for_timeout(300)
+    after = bar.bounding_box()
+    assert abs(before["x"] - after["x"]) > 5
+    assert page.evaluate("window.runs") == 0
+
+
+def test_the_shares_follow_the_loss_scale(server, open_page):
+    page = open_page(server.url + "/formats?formats=gradients")
+    drawn = chart(page, 0)
+    told = drawn.locator("text", has_text="fp16:")
+    before = told.inner_html()
+    slider = page.locator('[data-testid="stVegaLiteChart"] input[type="range"]').first
+    slider.focus()
+    for _ in range(20):
+        slider.press("ArrowRight")
+    page.wait_for_timeout(300)
+    assert "% become zero" in before
+    assert told.inner_html().startswith("fp16: 0% become zero")
+
+
+def test_pointing_at_a_code_names_its_value(server, open_page):
+    page = open_page(server.url + "/formats")
+    page.locator('path[aria-label*="code: 0x7E"]').hover()
+    page.locator("#vg-tooltip-element", has_text="448").wait_for()
+
+
+@pytest.mark.parametrize("width", [800, 1280])
+@pytest.mark.parametrize("section", ["code", "compare", "range", "gradients", "overflow"])
+def test_no_chart_is_wider_than_its_column(server, open_page, width, section):
+    page = open_page(server.url + f"/formats?formats={section}", width=width)
+    settled(page)
+    page.wait_for_timeout(800)
+    column = page.locator('[data-testid="stMainBlockContainer"]').bounding_box()
+    charts = page.locator('[data-testid="stVegaLiteChart"] svg.marks').all()
+    assert charts
+    for drawn in charts:
+        box = drawn.bounding_box()
+        assert box["x"] + box["width"] <= column["x"] + column["width"] + 1

@@ -1,0 +1,121 @@
+"""The slider in the picture moves the stems in the browser, and the address and the notice follow it."""
+
+import re
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from tests.browser.conftest import settled
+
+pytestmark = pytest.mark.browser
+
+SLIDER = ".vega-bind input[type=range]"
+
+
+def picture_words(page) -> list[str]:
+    """What the picture itself writes above its panels."""
+    texts = page.locator('[data-testid="stVegaLiteChart"] svg text').all_text_contents()
+    return [text for text in texts if "largest |x|" in text]
+
+
+def magnitude(url: str) -> str | None:
+    return parse_qs(urlsplit(url).query).get("rotations_magnitude", [None])[0]
+
+
+def figures(words: list[str]) -> list[tuple[float, int]]:
+    """(largest |x|, how many become zero) of each panel."""
+    found = [re.search(r"largest \|x\| ([\d.]+) · (\d+) become", text) for text in words]
+    return [(float(match[1]), int(match[2])) for match in found if match]
+
+
+def notice(page) -> str:
+    return page.locator('[data-testid="stMarkdown"]', has_text="Notice:").first.inner_text()
+
+
+def test_dragging_moves_the_picture_without_python_and_then_the_address(server, open_page):
+    page = open_page(server.url + "/rotations")
+    page.wait_for_selector(SLIDER)
+    assert figures(picture_words(page))[0][0] == 16
+    box = page.locator(SLIDER).bounding_box()
+    assert box["width"] > 300
+    page.mouse.move(box["x"] + box["width"] * 15 / 127, box["y"] + box["height"] / 2)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] * 0.5, box["y"] + box["height"] / 2, steps=8)
+    drawn = figures(picture_words(page))
+    assert 55 < drawn[0][0] < 75, "the picture follows while the button is down"
+    page.mouse.up()
+    page.wait_for_url(lambda url: magnitude(url) is not None)
+    settled(page)
+    held = int(magnitude(page.url))
+    (before, dead_before), (after, dead_after) = figures(picture_words(page))
+    assert before == held == int(page.locator(SLIDER).input_value())
+    page.wait_for_function(f"document.body.innerText.includes('from {held} to')")
+    said = notice(page)
+    assert f"from {before:.3g} to {after:.3g}" in said
+    assert f"{dead_before} become zero in e2m1 before and {dead_after} after" in said
+
+
+def test_the_picture_counts_the_zeros_that_the_quantizer_makes_under_every_scale_rule(server, open_page):
+    for scale in ("fp32", "e8m0_floor", "e8m0_even", "e8m0_round_up"):
+        for size, value in ((16, 8), (64, 29), (64, 112)):
+            query = f"rotations_scale={scale}&rotations_size={size}&rotations_magnitude={value}"
+            page = open_page(f"{server.url}/rotations?{query}")
+            page.wait_for_selector(SLIDER)
+            (before, dead_before), (_, dead_after) = figures(picture_words(page))
+            assert before == value
+            assert f"{dead_before} become zero in e2m1 before and {dead_after} after" in notice(page)
+            page.context.close()
+
+
+def test_reset_and_the_sidebar_bring_the_slider_along(server, open_page):
+    page = open_page(server.url + "/rotations?rotations_magnitude=40")
+    page.wait_for_selector(SLIDER)
+    assert page.locator(SLIDER).input_value() == "40"
+    page.locator(SLIDER).press("ArrowRight")
+    page.wait_for_url(lambda url: magnitude(url) == "41")
+    settled(page)
+    page.get_by_role("link", name="Live GEMM").click()
+    page.wait_for_url(lambda url: "live_gemm" in url)
+    settled(page)
+    page.get_by_role("link", name="Rotations").click()
+    page.wait_for_url(lambda url: magnitude(url) == "41")
+    settled(page)
+    page.wait_for_selector(SLIDER)
+    assert page.locator(SLIDER).input_value() == "41"
+    page.get_by_role("button", name="Reset").click()
+    page.wait_for_url(lambda url: magnitude(url) is None)
+    settled(page)
+    page.wait_for_function(f"document.querySelector('{SLIDER}')?.value === '16'")
+    assert figures(picture_words(page))[0][0] == 16
+
+
+@pytest.mark.parametrize("part", ["vector", "many", "error", "matmul", "bf16"])
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_no_picture_is_wider_than_its_column_at_800_pixels(server, open_page, part, theme):
+    page = open_page(f"{server.url}/rotations?rotations_show={part}", width=800, theme=theme)
+    chart = page.locator('[data-testid="stVegaLiteChart"] svg')
+    chart.wait_for()
+    column = page.locator('[data-testid="stMainBlockContainer"] [data-testid="stVerticalBlock"]').first
+    inside, outside = chart.bounding_box(), column.bounding_box()
+    assert inside["x"] + inside["width"] <= outside["x"] + outside["width"] + 2, (
+        "more than half a stroke at each side"
+    )
+    assert inside["height"] > 150
+
+
+@pytest.mark.parametrize(
+    ("part", "said"), [("vector", "zero up to"), ("many", "share of entries"), ("error", "as it is")]
+)
+def test_pointing_tells_the_numbers_without_python(server, open_page, part, said):
+    page = open_page(f"{server.url}/rotations?rotations_show={part}")
+    chart = page.locator('[data-testid="stVegaLiteChart"] svg')
+    chart.scroll_into_view_if_needed()
+    if part == "error":
+        box = chart.bounding_box()
+        page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 150)
+    else:
+        mark = {"vector": ".mark-symbol.role-mark path", "many": ".mark-rect.role-mark path"}[part]
+        chart.locator(mark).nth(8).hover(force=True)
+    tooltip = page.locator("#vg-tooltip-element.visible")
+    tooltip.wait_for()
+    assert said in tooltip.inner_text()

@@ -1,0 +1,153 @@
+"""In a real browser the scale moves without Python, and the address follows once it rests."""
+
+import re
+
+import pytest
+
+from tests.browser.conftest import settled
+
+pytestmark = pytest.mark.browser
+
+CHART = '[data-testid="stVegaLiteChart"]'
+SLIDER = f"{CHART} .vega-bind input"
+DRAWN_MS = 30_000
+
+
+def texts(page) -> list[str]:
+    return page.locator(f"{CHART} svg text").all_text_contents()
+
+
+def figure(page, name: str) -> str:
+    """The large figure under its small name."""
+    found = texts(page)
+    return found[found.index(name) + 1]
+
+
+def wait_for_figure(page, name: str, value: str) -> None:
+    page.wait_for_function(
+        """([chart, name, value]) => {
+            const texts = [...document.querySelectorAll(chart + " svg text")].map((text) => text.textContent);
+            return texts[texts.indexOf(name) + 1] === value;
+        }""",
+        arg=[CHART, name, value],
+        timeout=DRAWN_MS,
+    )
+
+
+def bars(page) -> list[float]:
+    """Left edges of the histogram's bars, in pixels."""
+    return page.evaluate(
+        """(chart) => [...document.querySelectorAll(chart + " svg .mark-rect path")]
+            .filter((path) => path.getAttribute("opacity") !== "0")
+            .map((path) => path.getBoundingClientRect())
+            .filter((box) => box.width > 2 && box.width < 12 && box.height > 20 && box.height < 180)
+            .map((box) => box.left)""",
+        CHART,
+    )
+
+
+def runs(page) -> list[str]:
+    """Collects a line for every message that the page sends to Python from now on."""
+    sent: list[str] = []
+    page.on("websocket", lambda socket: socket.on("framesent", lambda frame: sent.append("sent")))
+    return sent
+
+
+def test_the_slider_moves_the_numbers_and_python_hears_once(server, open_page):
+    page = open_page("about:blank", wait=False)
+    sent = runs(page)
+    page.goto(server.url + "/scaling")
+    settled(page)
+    slider = page.locator(SLIDER)
+    slider.wait_for(timeout=DRAWN_MS)
+    wait_for_figure(page, "SQNR", "0.0 dB")
+    assert figure(page, "become 0") == "100.00%"
+    before, heard = bars(page), len(sent)
+    slider.focus()
+    for _ in range(72):
+        slider.press("ArrowLeft")
+    wait_for_figure(page, "scale", "2^−18")
+    assert float(figure(page, "SQNR").removesuffix(" dB")) > 30
+    assert float(figure(page, "become 0").removesuffix("%")) < 5
+    assert min(bars(page)) > min(before) + 100
+    page.wait_for_url(re.compile(r"scaling_log2=-18\.0$"), timeout=DRAWN_MS)
+    settled(page)
+    assert slider.input_value() == "-18"
+    assert len(sent) - heard < 36, "half of the steps or more went to Python"
+
+
+def test_dragging_across_the_curve_is_the_slider(server, open_page):
+    page = open_page(server.url + "/scaling?scaling_input=gaussian", height=1500)
+    slider = page.locator(SLIDER)
+    slider.wait_for(timeout=DRAWN_MS)
+    wait_for_figure(page, "scale", "2^0")
+    title = page.locator(f"{CHART} svg text", has_text="SQNR (dB) at every scale").bounding_box()
+    chart = page.locator(f"{CHART} svg").first.bounding_box()
+    y, left, right = title["y"] + 80, chart["x"] + 60, chart["x"] + chart["width"] / 4
+    page.mouse.move(left, y)
+    page.mouse.down()
+    for step in range(1, 11):
+        page.mouse.move(left + (right - left) * step / 10, y)
+    low, high = float(slider.get_attribute("min")), float(slider.get_attribute("max"))
+    pointed = low + (right - chart["x"]) / chart["width"] * (high - low)
+    assert float(slider.input_value()) == pytest.approx(pointed, abs=0.5)
+    page.mouse.up()
+    page.wait_for_url(re.compile(rf"scaling_log2={re.escape(str(float(slider.input_value())))}"))
+    page.get_by_role("button", name="amax scale").click()
+    wait_for_figure(page, "scale", "2^−7")
+    assert figure(page, "saturate") == "0.00%"
+
+
+def test_the_place_of_the_slider_is_kept_by_link_and_by_page_switch(server, open_page):
+    page = open_page(server.url + "/scaling?scaling_log2=-12.5")
+    wait_for_figure(page, "scale", "2^−12.5")
+    page.locator(SLIDER).focus()
+    page.locator(SLIDER).press("ArrowLeft")
+    page.wait_for_url(re.compile(r"scaling_log2=-12\.75$"), timeout=DRAWN_MS)
+    page.get_by_role("link", name="Live GEMM").click()
+    page.wait_for_url(re.compile(r"live_gemm"))
+    settled(page)
+    page.get_by_role("link", name="Scaling").click()
+    page.wait_for_url(re.compile(r"scaling_log2=-12\.75$"), timeout=DRAWN_MS)
+    wait_for_figure(page, "scale", "2^−12.75")
+    assert page.locator(SLIDER).input_value() == "-12.75"
+
+
+def test_one_block_moves_through_every_rule(server, open_page):
+    page = open_page(server.url + "/scaling?scaling=rules&scaling_one=1.75")
+    page.locator(SLIDER).wait_for(timeout=DRAWN_MS)
+    page.locator(f"{CHART} svg text", has_text="→ 448").first.wait_for(timeout=DRAWN_MS)
+    assert len([text for text in texts(page) if text.endswith("→ 448")]) == 4
+    page.locator(SLIDER).focus()
+    page.locator(SLIDER).press("ArrowRight")
+    page.locator(f"{CHART} svg text", has_text="scale 2⁻⁷ → 228").first.wait_for(timeout=DRAWN_MS)
+    assert "scale 2⁻⁸ → 456" in texts(page)
+    page.wait_for_url(re.compile(r"scaling_one=1\.78125$"), timeout=DRAWN_MS)
+
+
+def test_pointing_at_a_step_shows_its_history(server, open_page):
+    page = open_page(
+        server.url
+        + "/scaling?scaling=delayed&scaling_series=pasted&scaling_own=1+1+8+1+1+4&scaling_history=2",
+        height=1500,
+    )
+    wait_for_figure(page, "step", "2")
+    assert figure(page, "overflows") == "8 times over"
+    title = page.locator(f"{CHART} svg text", has_text="The largest number of each step").bounding_box()
+    chart = page.locator(f"{CHART} svg").first.bounding_box()
+    page.mouse.move(chart["x"] + chart["width"] * 3.5 / 6, title["y"] + 130)
+    wait_for_figure(page, "step", "3")
+    assert figure(page, "the scale holds") == "8"
+    assert figure(page, "fits") == "3.00 bits unused"
+
+
+@pytest.mark.parametrize("width", [1280, 800])
+@pytest.mark.parametrize("section", ["window", "rules", "delayed"])
+def test_no_picture_is_wider_than_its_column(server, open_page, section, width):
+    page = open_page(server.url + f"/scaling?scaling={section}&scaling_format=fp16", width=width)
+    page.locator(f"{CHART} svg").first.wait_for(timeout=DRAWN_MS)
+    page.wait_for_timeout(500)
+    column = page.locator(CHART).first.bounding_box()
+    drawn = page.locator(f"{CHART} svg").first.bounding_box()
+    assert drawn["x"] + drawn["width"] <= column["x"] + column["width"] + 8
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")

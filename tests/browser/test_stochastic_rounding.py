@@ -1,0 +1,93 @@
+"""A reader drags, points and uploads; the pictures answer."""
+
+import io
+import re
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from tests.browser.conftest import settled
+
+pytestmark = pytest.mark.browser
+
+PICTURES = '[data-testid="stImage"] img, [data-testid="stImageContainer"] img'
+DRAWN = ", ".join(f'[data-testid="{place}"]' for place in ("stVegaLiteChart", "stImage"))
+OVERHANG = f"""() => [...document.querySelectorAll('{DRAWN}')]
+    .flatMap(place => [...place.querySelectorAll('canvas, svg, img')])
+    .map(e => e.getBoundingClientRect().right - document.querySelector('h1').getBoundingClientRect().right)"""
+
+
+def sources(page) -> list[str]:
+    return [image.get_attribute("src") for image in page.locator(PICTURES).all()]
+
+
+def png(gray: np.ndarray) -> bytes:
+    file = io.BytesIO()
+    Image.fromarray(gray).save(file, "PNG")
+    return file.getvalue()
+
+
+def test_dragging_the_blur_blurs_all_three_pictures_and_the_address_says_so(server, open_page):
+    page = open_page(server.url + "/stochastic_rounding")
+    before = sources(page)
+    assert len(set(before)) == 3
+    handle = page.get_by_role("slider", name=re.compile("Step back"))
+    box = handle.bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x + 150, y, steps=8)
+    page.mouse.up()
+    page.wait_for_url(re.compile(r"blur=[2-7]$"))
+    page.get_by_text(re.compile(r"stochastic: black or white, blurred by \d px")).wait_for()
+    settled(page)
+    assert set(sources(page)).isdisjoint(before)
+
+
+def test_pointing_at_the_mean_tells_its_numbers_without_asking_the_server(server, open_page):
+    page = open_page(server.url + "/stochastic_rounding?part=mean")
+    chart = page.locator('[data-testid="stVegaLiteChart"]').first
+    chart.locator("canvas, svg").first.wait_for()
+    chart.scroll_into_view_if_needed()
+    page.wait_for_timeout(500)
+    page.evaluate(
+        """() => { window.runs = 0; new MutationObserver(() => window.runs++).observe(
+            document.querySelector('[data-testid="stApp"]'),
+            {attributes: true, attributeFilter: ['data-test-script-state']}); }"""
+    )
+    box = chart.bounding_box()
+    for step in range(10):
+        page.mouse.move(box["x"] + box["width"] * (0.4 + 0.02 * step), box["y"] + box["height"] / 2)
+    tooltip = page.locator("#vg-tooltip-element.visible")
+    tooltip.wait_for()
+    told = tooltip.inner_text()
+    assert all(words in told for words in ("nearest", "chance to go up", "stochastic, mean"))
+    assert page.evaluate("window.runs") == 0
+
+
+def test_an_uploaded_picture_replaces_the_mystery_and_a_bad_one_is_explained(server, open_page):
+    page = open_page(server.url + "/stochastic_rounding")
+    page.get_by_text("Your own picture").click()
+    field = page.locator('input[type="file"]')
+    good = png(np.full((60, 90), 188, np.uint8))
+    field.set_input_files({"name": "gray.png", "mimeType": "image/png", "buffer": good})
+    page.get_by_text("Shown: gray.png, as 90 × 60 pixels").wait_for()
+    field.set_input_files({"name": "bad.png", "mimeType": "image/png", "buffer": b"no"})
+    page.get_by_text("This is no PNG or JPEG picture").wait_for()
+    page.get_by_text("Shown: gray.png, as 90 × 60 pixels").wait_for()
+    field.set_input_files({"name": "big.png", "mimeType": "image/png", "buffer": good + bytes(6 * 2**20)})
+    page.get_by_text(re.compile("must be 5.0MB or smaller")).wait_for()
+    assert page.locator('[data-testid="stException"]').count() == 0
+
+
+@pytest.mark.parametrize("part", ["picture", "mean", "weight", "dot"])
+def test_no_chart_is_wider_than_its_place_on_a_narrow_screen(server, open_page, part):
+    page = open_page(f"{server.url}/stochastic_rounding?part={part}", width=800)
+    page.locator('[data-testid="stVegaLiteChart"] >> css=canvas, svg').first.wait_for()
+    page.wait_for_timeout(500)
+    overhang = page.evaluate(OVERHANG)
+    assert overhang
+    assert max(overhang) <= 1
+    main = page.locator('[data-testid="stMain"]')
+    assert main.evaluate("e => e.scrollWidth - e.clientWidth") <= 0

@@ -1,0 +1,97 @@
+"""Contract: moments equal those of enumerating all 2**N random values; representable values never move."""
+
+import numpy as np
+import pytest
+
+from fp8core.formats import FORMATS
+from fp8core.stochastic import Debias, chances, moments, neighbors, round_stochastic
+
+by_format = pytest.mark.parametrize("name", ["e2m1", "e4m3", "e5m2", "bf16", "hif8", "e4m3fnuz"])
+by_debias = pytest.mark.parametrize("debias", Debias)
+
+
+def samples(name: str) -> np.ndarray:
+    format_ = FORMATS[name]
+    rng = np.random.default_rng(0)
+    spread = rng.standard_normal(40) * 2.0 ** rng.integers(-8, 2, 40)
+    return np.concatenate([spread, [0.3, -0.3, 0.0, format_.max, -format_.max, 10 * format_.max, 1 / 3]])
+
+
+@by_format
+@by_debias
+@pytest.mark.parametrize("bits", [1, 4, 8])
+def test_moments_are_those_of_all_random_values(name, debias, bits) -> None:
+    x = samples(name)
+    every = np.arange(1 << bits)[:, None]
+    draws = round_stochastic(FORMATS[name], x, every, bits, debias)
+    exact = moments(FORMATS[name], x, bits, debias)
+    np.testing.assert_allclose(draws.mean(axis=0), exact.mean, rtol=1e-12, atol=0)
+    np.testing.assert_allclose(draws.var(axis=0), exact.variance, rtol=1e-9, atol=1e-18)
+
+
+@by_format
+@by_debias
+def test_representable_values_never_move_for_any_random_value(name, debias) -> None:
+    values = FORMATS[name].values
+    values = values[np.isfinite(values)]
+    for random in (0, 1, 100, 255):
+        np.testing.assert_array_equal(
+            round_stochastic(FORMATS[name], values, np.array(random), 8, debias), values
+        )
+
+
+@by_format
+def test_truncation_biases_toward_zero_by_less_than_one_chance_and_rounding_by_half(name) -> None:
+    x = samples(name)
+    around = neighbors(FORMATS[name], x)
+    gap = np.abs(around.high - around.low)
+    inside = np.abs(x) <= FORMATS[name].max
+    for debias, low, high in (
+        (Debias.TRUNCATE, -1.0, 0.0),
+        (Debias.HALF_UP, -0.5, 0.5),
+        (Debias.NEAREST_EVEN, -0.5, 0.5),
+    ):
+        bias = (np.abs(moments(FORMATS[name], x, 8, debias).mean) - np.abs(x))[inside]
+        unit = gap[inside] / 256
+        assert (bias >= low * unit - 1e-15).all()
+        assert (bias <= high * unit + 1e-15).all()
+
+
+def test_the_published_case_of_0_3_in_e2m1_with_eight_bits() -> None:
+    means = {d: float(moments(FORMATS["e2m1"], 0.3, 8, d).mean) for d in Debias}
+    assert means == {
+        Debias.TRUNCATE: 0.298828125,
+        Debias.HALF_UP: 0.30078125,
+        Debias.NEAREST_EVEN: 0.30078125,
+    }
+
+
+@by_debias
+def test_both_signs_are_treated_alike(debias) -> None:
+    x, random = samples("e4m3"), np.arange(47) * 5
+    ours = round_stochastic(FORMATS["e4m3"], x, random, 8, debias)
+    np.testing.assert_array_equal(round_stochastic(FORMATS["e4m3"], -x, random, 8, debias), -ours)
+
+
+def test_variants_differ_only_in_what_lies_below_the_random_bits() -> None:
+    assert [int(chances(2.5 / 4, 2, d)) for d in Debias] == [2, 3, 2]
+    assert [int(chances(3.5 / 4, 2, d)) for d in Debias] == [3, 4, 4]
+    assert [int(chances(0.75, 2, d)) for d in Debias] == [3, 3, 3]
+    with pytest.raises(ValueError, match="from 1 to 24, got 0"):
+        chances(0.5, 0)
+
+
+def test_beyond_the_largest_value_the_mean_is_the_largest_value() -> None:
+    assert float(moments(FORMATS["e2m1"], 7.0, 8).mean) == 6.0
+    assert float(moments(FORMATS["e2m1"], 5.0, 8).mean) == 5.0
+
+
+def test_the_mean_of_many_draws_comes_closer_as_the_root_of_their_number() -> None:
+    x = np.random.default_rng(1).uniform(-6, 6, 400)
+    rmse = []
+    for draws in (16, 256):
+        random = np.random.default_rng(2).integers(0, 1 << 16, (draws, x.size))
+        mean = round_stochastic(FORMATS["e2m1"], x, random, 16).mean(axis=0)
+        rmse.append(np.sqrt(np.mean((mean - x) ** 2)))
+    # Each rmse of 400 values is known to 1/sqrt(2 * 400) = 3.5 %; four such deviations of the ratio.
+    assert rmse[0] / rmse[1] == pytest.approx(4.0, rel=4 * 0.035 * np.sqrt(2))

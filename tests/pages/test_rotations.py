@@ -1,0 +1,159 @@
+"""Every control's every option gives a page, whatever the address; the figures are fp8core's."""
+
+import re
+import statistics
+import time
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from fp8core.formats import FORMATS
+from fp8core.outliers import Rest, draw_outlier_vectors
+from fp8core.rotations import hadamard, random_signs
+from pages.ui.rotations_controls import ALL_CONTROLS, MAGNITUDE, ROTATION, SHOW
+from pages.ui.rotations_error import where
+from pages.ui.widgets import Choice
+from tests.pages.conftest import TOP
+from tests.pages.hostile import hostile_queries
+
+PAGE = "pages/rotations.py"
+PARTS = list(SHOW.options)
+CHOICES = [
+    (control.key, value)
+    for control in ALL_CONTROLS
+    if isinstance(control, Choice)
+    for value in control.options
+]
+# A generous guard: the page's own median is far below on an idle machine.
+SLOWEST_MEDIAN_S = 0.6
+
+
+def notice(at: AppTest) -> str:
+    (text,) = [m.value for m in at.markdown if m.value.startswith("**Notice:**")]
+    return text
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_every_part_opens_with_a_picture_and_a_notice(open_app, part) -> None:
+    at = open_app(PAGE, rotations_show=part)
+    assert not at.exception
+    assert at.title[0].value == "Where do outliers go?"
+    assert len(at.get("vega_lite_chart")) == 1
+    assert re.search(r"\d", notice(at))
+    assert at.query_params == ({} if part == "vector" else {"rotations_show": part})
+
+
+@pytest.mark.parametrize("part", PARTS)
+@pytest.mark.parametrize(("key", "value"), [c for c in CHOICES if c[0] != SHOW.key], ids=str)
+def test_every_option_works_in_every_part(open_app, part, key, value) -> None:
+    at = open_app(PAGE, rotations_show=part, rotations_size="64" if key == "rotations_tile" else "16")
+    at.session_state[key] = value
+    at.run()
+    assert not at.exception, at.exception[0].value
+    assert at.session_state[key] == value
+
+
+@pytest.mark.parametrize("part", PARTS)
+@pytest.mark.parametrize("rest", ["gaussian", "zero"])
+def test_the_ends_of_every_range_work(open_app, part, rest) -> None:
+    for count, magnitude, size in ((1, 1, 16), (8, 1, 16), (8, 128, 16), (1, 128, 1024)):
+        at = open_app(
+            PAGE,
+            rotations_show=part,
+            rotations_rest=rest,
+            rotations_outliers=str(count),
+            rotations_magnitude=str(magnitude),
+            rotations_size=str(size),
+        )
+        assert not at.exception, at.exception[0].value
+        assert not at.warning
+        assert "nan" not in notice(at).lower()
+        assert "inf" not in notice(at).lower().replace("information", "")
+
+
+def test_the_notice_has_the_vectors_own_figures(open_app) -> None:
+    at = open_app(PAGE, rotations_size="64", rotations_magnitude="50", seed="7")
+    x = draw_outlier_vectors(Rest.GAUSSIAN, (1, 64), 1, 7).at(50)
+    y = hadamard(x.astype(np.float64), 64, random_signs(64, 7))
+
+    def zeros(v: np.ndarray) -> int:
+        tiles = np.abs(v).reshape(-1, 16)
+        return int((tiles <= tiles.max(axis=1, keepdims=True) / 6 * 0.25).sum())
+
+    assert f"from 50 to {np.abs(y).max():.3g}" in notice(at)
+    assert f"{zeros(x)} become zero in e2m1 before and {zeros(y)} after" in notice(at)
+
+
+def test_hadamard_moves_one_outlier_to_magnitude_over_root_size(open_app) -> None:
+    at = open_app(PAGE, rotations_show="many", rotations_magnitude="24", rotations_size="64")
+    assert "±24/√64 = ±3 " in notice(at)
+
+
+def test_the_error_notice_tells_both_truths(open_app) -> None:
+    at = open_app(PAGE, rotations_show="error", rotations_magnitude="32")
+    assert re.search(r"zero goes from 7\d% to 0%, but the total error grows", notice(at))
+    at.selectbox(key="rotations_scale").set_value("e8m0_round_up").run()
+    assert "and the total error shrinks" in notice(at)
+    assert any("Rotating lowers the total error" in m.value for m in at.markdown)
+
+
+def test_bf16_adds_little_and_the_net_is_measured(open_app) -> None:
+    at = open_app(PAGE, rotations_show="bf16")
+    assert "a loss in every format" in notice(at)
+    at = open_app(PAGE, rotations_show="bf16", rotations_size="1024", rotations_tile="whole")
+    assert "a gain in e2m1" in notice(at)
+    assert set(FORMATS) >= {"e4m3", "e5m2", "e2m1"}
+
+
+def test_ranges_in_words() -> None:
+    assert "nowhere lowers it by more than 5%" in where("it", ())
+    assert where("it", ((2.0, 8.0),)) == "Rotating lowers it by more than 5% at magnitudes 2 to 8."
+    assert where("it", ((1.0, 2.0),) * 5).endswith(", and in 2 more stretches.")
+
+
+def test_nvfp4_signs_are_offered_for_their_size_only(open_app) -> None:
+    at = open_app(PAGE, rotation="nvfp4_hadamard")
+    assert at.query_params == {"rotation": "nvfp4_hadamard"}
+    at.selectbox(key="rotations_size").set_value("64").run()
+    assert not at.exception
+    assert at.session_state[ROTATION.key] != "nvfp4_hadamard"
+
+
+def test_values_survive_a_page_switch(open_app) -> None:
+    at = open_app(PAGE, rotations_show="error", rotations_magnitude="77", rotations_format="e5m2")
+    at.switch_page("pages/live_gemm.py").run()
+    at.switch_page(PAGE).run()
+    assert at.query_params == {
+        "rotations_show": "error",
+        "rotations_magnitude": "77",
+        "rotations_format": "e5m2",
+    }
+    assert at.slider(key=MAGNITUDE.key).value == 77
+
+
+def test_what_does_not_fit_is_said_in_a_sentence(open_app) -> None:
+    at = open_app(PAGE, rotations_magnitude="129", rotations_size="17")
+    assert "a whole number from 1 to 128" in at.warning[0].value
+    assert "one of 16, 32, 64" in at.warning[0].value
+    assert "from 16 to" in notice(at)
+
+
+def test_300_hostile_addresses_give_a_page() -> None:
+    for query in hostile_queries([control.key for control in ALL_CONTROLS]):
+        at = AppTest.from_file(str(TOP / PAGE), default_timeout=60)
+        at.query_params.update(query)
+        at.run()
+        assert not at.exception, (query, at.exception[0].value)
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_a_rerun_takes_a_fraction_of_a_second(open_app, part) -> None:
+    at = open_app(PAGE, rotations_show=part)
+    times = []
+    for seed in range(1, 8):
+        at.number_input(key="seed").set_value(seed)
+        begun = time.perf_counter()
+        at.run()
+        times.append(time.perf_counter() - begun)
+    assert statistics.median(times) < SLOWEST_MEDIAN_S, times

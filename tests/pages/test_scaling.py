@@ -1,0 +1,219 @@
+"""Contract: every control gives a working page whose sentences hold the computed figures."""
+
+import math
+import re
+import statistics
+import time
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from fp8core.delayed import AmaxChoice
+from fp8core.inputs import InputKind, draw
+from pages.ui.scaling_controls import (
+    ALL_CONTROLS,
+    BLOCK_KIND,
+    BLOCK_SIZE,
+    COUNT,
+    ELEMENT,
+    FORMAT,
+    KIND,
+    LONGEST_TEXT,
+    SERIES,
+    SHOW,
+)
+from pages.ui.scaling_series import MOST, parse_series
+from tests.pages.hostile import hostile_queries
+
+PAGE = "pages/scaling.py"
+KEYS = [control.key for control in ALL_CONTROLS]
+MEDIAN_CPU_SECONDS = 0.3
+
+
+def notice(at) -> str:
+    assert not at.exception, at.exception[0].value
+    return next(m.value for m in at.markdown if m.value.startswith("**Notice"))
+
+
+def charts(at) -> list[str]:
+    return [chart.proto.spec for chart in at.get("vega_lite_chart")]
+
+
+def test_without_parameters_nothing_is_scaled_and_all_becomes_zero(open_app):
+    at = open_app(PAGE)
+    assert at.title[0].value == "Why can't fp8 do without a scale?"
+    x = np.abs(draw(InputKind.GRADIENT_LIKE, (32, 128), 0))
+    assert (x < 2.0**-10).all()
+    assert "100 % of these numbers become 0 and 0 % saturate" in notice(at)
+    assert f"= {x.max() / 448:.3g}".replace("-", "−") in notice(at)
+    assert at.query_params == {}
+    assert len(charts(at)) == 1
+    assert not at.warning
+
+
+def test_the_sqnr_of_the_amax_scale_is_that_of_a_direct_cast(open_app):
+    x = draw(InputKind.GAUSSIAN, (32, 128), 5).astype(np.float64)
+    scale = np.abs(x).max() / 448
+    cast = (x / scale).astype(np.float32).astype(ml_dtypes.float8_e4m3fn).astype(np.float64) * scale
+    sqnr = 10 * np.log10(np.sum(x**2) / np.sum((cast - x) ** 2))
+    text = notice(open_app(PAGE, scaling_input="gaussian", scaling_seed="5"))
+    assert f"on the largest value: {sqnr:.1f} dB" in text
+
+
+@pytest.mark.parametrize("name", FORMAT.options)
+@pytest.mark.parametrize("kind", KIND.options)
+def test_every_format_and_kind_of_numbers_answers(open_app, name, kind):
+    at = open_app(PAGE, scaling_format=name, scaling_input=kind, scaling_magnitude="-24")
+    assert "SQNR stays within" in notice(at)
+    assert f"window of {name}" in charts(at)[0]
+
+
+def test_a_plateau_that_leaves_the_slider_is_not_measured_short(open_app):
+    assert "by a factor of at least" in notice(open_app(PAGE, scaling_magnitude="24"))
+    assert "by a factor of at least" not in notice(open_app(PAGE))
+
+
+@pytest.mark.parametrize("count", COUNT.options)
+def test_every_count_answers(open_app, count):
+    at = open_app(PAGE, scaling_count=str(count), scaling_magnitude="24")
+    assert "SQNR stays within" in notice(at)
+
+
+def test_a_button_moves_the_scale_and_the_address_follows(open_app):
+    at = open_app(PAGE)
+    amax = np.abs(draw(InputKind.GRADIENT_LIKE, (32, 128), 0)).max()
+    next(b for b in at.button if b.label == "amax scale").click().run()
+    at_scale = float(at.query_params["scaling_log2"])
+    assert at_scale - 0.25 < np.log2(amax / 448) <= at_scale
+    assert f'"value": [{{"s": {at_scale}}}]' in charts(at)[0]
+    next(b for b in at.button if b.label == "No scale").click().run()
+    assert at.query_params == {}
+
+
+@pytest.mark.parametrize("name", ELEMENT.options)
+@pytest.mark.parametrize("kind", BLOCK_KIND.options)
+def test_every_element_format_and_kind_of_blocks_answers(open_app, name, kind):
+    at = open_app(PAGE, scaling="rules", scaling_element=name, scaling_blocks=kind)
+    share = re.search(r"in ([\d.]+) % of these blocks", notice(at))
+    assert share
+    rows = next(m.value for m in at.markdown if m.value.startswith("| Scale |")).split("\n")[2:]
+    assert [row.split("|")[2].strip() for row in rows] == ["32", "8", "8", "8"]
+    assert rows[1].split("|")[3].strip() == f"{share[1]} %"
+    assert rows[0].split("|")[3].strip() == rows[3].split("|")[3].strip() == "0 %"
+
+
+@pytest.mark.parametrize("size", BLOCK_SIZE.options)
+def test_blocks_of_uniform_log_amax_saturate_as_the_closed_form_says(open_app, size):
+    at = open_app(PAGE, scaling="rules", scaling_block=str(size), scaling_blocks="log_uniform")
+    told = float(re.search(r"in ([\d.]+) % of these blocks", notice(at))[1])
+    assert told == pytest.approx(100 * (1 + 8 - math.log2(448)), abs=0.15)
+    rows = next(m.value for m in at.markdown if m.value.startswith("| Scale |")).split("\n")[2:]
+    for row in rows:
+        measured, closed = (float(row.split("|")[i].strip(" %")) for i in (3, 4))
+        assert measured == pytest.approx(closed, abs=0.15)
+
+
+@pytest.mark.parametrize("kind", SERIES.options)
+@pytest.mark.parametrize("choice", AmaxChoice)
+def test_every_series_and_choice_answers(open_app, kind, choice):
+    at = open_app(PAGE, scaling="delayed", scaling_series=kind, scaling_amax=choice.name.lower())
+    assert "The step's own amax never overflows" in notice(at)
+    assert len(charts(at)) == 1
+
+
+def test_overflows_of_a_pasted_series_are_counted_by_hand(open_app):
+    at = open_app(
+        PAGE,
+        scaling="delayed",
+        scaling_series="pasted",
+        scaling_own="1 1 8,1;1\n4 4",
+        scaling_history="2",
+    )
+    assert "**2 of 6 steps overflow**, 8 times over at worst" in notice(at)
+    unused = (0 + 3 + 3 + 0) / 4
+    assert f"{unused:.2f} bits of the format's range stay unused on average, 3.00 at most" in notice(at)
+    at.number_input(key="scaling_margin").set_value(3).run()
+    assert "**none of 6 steps overflows**" in notice(at)
+
+
+def test_nothing_is_said_of_unused_bits_where_every_step_overflows(open_app):
+    query = {"scaling": "delayed", "scaling_series": "pasted", "scaling_own": "1 2 4 8"}
+    text = notice(open_app(PAGE, **query))
+    assert "**3 of 3 steps overflow**, 2 times over at worst. The step's own amax" in text
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", f"A series needs 2 to {MOST} numbers; 0 came."),
+        ("1", f"A series needs 2 to {MOST} numbers; 1 came."),
+        ("1 2 three 4", "Number 3 of 4 is `three`; an amax is needed"),
+        ("1 -2", "Number 2 of 2 is `-2`; an amax is needed"),
+        ("0 1", "Number 1 of 2 is `0`; an amax is needed"),
+        ("1 nan", "Number 2 of 2 is `nan`; an amax is needed"),
+        ("1 1e400", "Number 2 of 2 is `1e400`; an amax is needed"),
+        ("1 `**x**`", "is `\N{REPLACEMENT CHARACTER}**x**\N{REPLACEMENT CHARACTER}`"),
+        ("1 " + "9" * 900, "is `" + "9" * 24 + "…`"),
+        ("1 " * 900, f"A series needs 2 to {MOST} numbers; 900 came."),
+    ],
+    ids=lambda text: text[:12],
+)
+def test_a_series_that_is_none_is_kept_and_told_in_one_sentence(open_app, text, told):
+    at = open_app(PAGE, scaling="delayed", scaling_series="pasted", scaling_own=text)
+    assert not at.exception
+    assert len(at.error) == 1
+    assert told in at.error[0].value
+    assert at.text_area(key="scaling_own").value == text
+    at.text_area(key="scaling_own").set_value("1 2 3").run()
+    assert not at.error
+    assert "of 2 steps" in notice(at)
+
+
+def test_as_many_numbers_as_the_box_holds_are_a_series():
+    text = " ".join(["1.25"] * MOST)
+    assert len(text) <= LONGEST_TEXT
+    assert parse_series(text) == (1.25,) * MOST
+
+
+def test_values_survive_a_page_switch(open_app):
+    at = open_app(PAGE, scaling="rules", scaling_element="e2m1", scaling_block="16", scaling_log2="-3.5")
+    at.switch_page("pages/tile_layouts.py").run()
+    assert "scaling" not in at.query_params
+    at.switch_page(PAGE).run()
+    assert at.segmented_control(key="scaling").value == "rules"
+    assert at.segmented_control(key="scaling_element").value == "e2m1"
+    assert at.query_params["scaling_log2"] == "-3.5"
+    next(b for b in at.button if b.label == "Reset").click().run()
+    assert at.query_params == {}
+
+
+@pytest.mark.parametrize("section", SHOW.options)
+def test_only_the_open_section_is_drawn(open_app, section):
+    at = open_app(PAGE, scaling=section)
+    assert len(charts(at)) == 1
+    assert len(at.expander) == 1
+    assert all(chart.proto.alt for chart in at.get("vega_lite_chart"))
+
+
+def test_nobody_breaks_it_by_its_address(open_app):
+    at = open_app(PAGE)
+    for query in hostile_queries(KEYS, 300):
+        at.query_params.clear()
+        for key, value in query.items():
+            at.query_params[key] = value
+        at.run()
+        assert not at.exception, (query, at.exception[0].value)
+        assert at.title
+
+
+@pytest.mark.parametrize("section", SHOW.options)
+def test_a_rerun_is_quick(open_app, section):
+    at = open_app(PAGE, scaling=section)
+    seconds = []
+    for seed in range(1, 8):
+        at.number_input(key="scaling_seed").set_value(seed)
+        start = time.process_time()
+        at.run()
+        seconds.append(time.process_time() - start)
+    assert statistics.median(seconds) < MEDIAN_CPU_SECONDS

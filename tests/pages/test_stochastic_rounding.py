@@ -1,0 +1,161 @@
+"""Contract: every control gives a working page whose sentences hold the computed figures."""
+
+import io
+import re
+import statistics
+import time
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from fp8core.pictures import blur, rms, to_light
+from pages.ui.stochastic_controls import ALL_CONTROLS, DEBIAS, FORMAT, PART, PIXELS, PULL, RATE, WEIGHT
+from pages.ui.stochastic_data import MYSTERY
+from tests.pages.hostile import hostile_queries
+
+PAGE = "pages/stochastic_rounding.py"
+KEYS = [control.key for control in ALL_CONTROLS]
+MEDIAN_SECONDS = 0.5
+
+
+def notice(at) -> str:
+    assert not at.exception, at.exception[0].value
+    return next(m.value for m in at.markdown if m.value.startswith("**Notice"))
+
+
+def button(at, label: str):
+    return next(b for b in at.button if b.label == label)
+
+
+def png(gray: np.ndarray) -> bytes:
+    file = io.BytesIO()
+    Image.fromarray(gray).save(file, "PNG")
+    return file.getvalue()
+
+
+def test_without_parameters_the_mystery_picture_is_shown_three_times(open_app):
+    at = open_app(PAGE)
+    assert at.title[0].value == "Can rounding noise help?"
+    captions = [image.captions[0] for image in at.image]
+    assert captions == ["original", "to nearest: black or white", "stochastic: black or white"]
+    assert "**the mean is kept**" in notice(at)
+    assert at.query_params == {}
+    assert not at.warning
+
+
+def test_the_figures_of_black_and_white_are_those_of_the_shipped_picture(open_app):
+    light = to_light(np.asarray(Image.open(MYSTERY)))
+    nearest = (light > 0.5).astype(float)
+    text = notice(open_app(PAGE, blur="3"))
+    assert f"nearest {nearest.mean():.3g}." in text
+    assert f"nearest {rms(nearest, light):.2g})" in text
+    assert f"and {rms(blur(nearest, 3), blur(light, 3)):.2g}." in text
+    drawn = re.search(r"\(rms error ([\d.]+),", text)[1]
+    assert float(drawn) == pytest.approx(np.sqrt((light * (1 - light)).mean()), rel=0.03)
+
+
+@pytest.mark.parametrize("pixels", PIXELS.options)
+@pytest.mark.parametrize("levels", ["3", "16"])
+def test_every_set_of_pixel_values_answers(open_app, pixels, levels):
+    at = open_app(PAGE, pixels=pixels, levels=levels, blur="8")
+    assert "Blurred by 8 pixels" in notice(at)
+
+
+@pytest.mark.parametrize(("pixels", "count"), [("levels", 5), ("e2m1", 8), ("e4m3", 127), ("e5m2", 124)])
+def test_the_values_of_a_grid_are_its_finite_ones_from_zero_on(open_app, pixels, count):
+    assert f"one of the {count} values" in notice(open_app(PAGE, pixels=pixels, levels="5"))
+
+
+@pytest.mark.parametrize("name", FORMAT.options)
+@pytest.mark.parametrize("debias", DEBIAS.options)
+def test_the_mean_answers_for_every_format_and_variant(open_app, name, debias):
+    text = notice(open_app(PAGE, part="mean", format=name, debias=debias, random_bits="4"))
+    bound = 2.0**-4 if debias == "truncate" else 2.0**-5
+    assert 0.8 * bound < float(re.search(r"at most \*\*([\d.]+) of a step", text)[1]) <= bound + 1e-3
+    assert "0.289" in text
+
+
+@pytest.mark.parametrize("around", ["0", "60000"])
+@pytest.mark.parametrize("name", FORMAT.options)
+def test_the_ends_of_every_format_can_be_looked_at(open_app, around, name):
+    notice(open_app(PAGE, part="mean", format=name, around=around, random_bits="24"))
+
+
+@pytest.mark.parametrize("name", WEIGHT.options)
+@pytest.mark.parametrize("pull", PULL.options)
+@pytest.mark.parametrize("lr", [str(min(RATE.options)), str(max(RATE.options))])
+def test_the_weight_answers_for_every_format_gradient_and_rate(open_app, name, pull, lr):
+    assert "Rounded to nearest" in notice(open_app(PAGE, part="weight", weight=name, pull=pull, lr=lr))
+
+
+def test_bf16_at_1_freezes_where_the_update_is_below_two_to_the_minus_nine(open_app):
+    frozen = "**the weight stands still from the start**"
+    assert frozen in notice(open_app(PAGE, part="weight", lr="0.001"))
+    assert frozen not in notice(open_app(PAGE, part="weight", lr="0.003"))
+    assert "0.00195" in notice(open_app(PAGE, part="weight", lr="0.001"))
+
+
+@pytest.mark.parametrize("name", FORMAT.options)
+def test_a_dot_product_answers_in_every_format_and_nearest_wins_where_signs_cancel(open_app, name):
+    text = notice(open_app(PAGE, part="dot", format=name))
+    assert float(re.search(r"error is ([\d.]+) times as large", text)[1]) > 1
+
+
+def test_the_bias_of_e2m1_is_the_one_its_density_gives(open_app):
+    # 1 - (E[round |z|] / E|z|)², from the eight values and the normal distribution's tails.
+    assert "bias (2.8 %)" in notice(open_app(PAGE, part="dot", format="e2m1"))
+
+
+def test_values_survive_a_switch_of_pages_and_sections(open_app):
+    at = open_app(PAGE, levels="5", part="weight", lr="0.01")
+    at.switch_page("pages/tile_layouts.py").run()
+    at.switch_page(PAGE).run()
+    assert at.segmented_control(key="lr").value == 0.01
+    at.segmented_control(key="part").set_value("picture").run()
+    assert at.slider(key="levels").value == 5
+    assert at.query_params == {"levels": "5", "lr": "0.01"}
+
+
+def test_300_hostile_addresses_give_a_working_page(open_app):
+    for query in hostile_queries(KEYS):
+        at = open_app(PAGE, **query)
+        assert not at.exception, (query, at.exception[0].value)
+        assert set(at.query_params) <= {*KEYS, "embed", "embed_options"}
+
+
+def test_an_own_picture_is_shown_until_it_is_given_back(open_app):
+    at = open_app(PAGE)
+    before = notice(at)
+    at.file_uploader[0].set_value(("me_**.png", png(np.full((30, 50), 188, np.uint8)), "image/png")).run()
+    assert "mean light is 0.503" in notice(at)
+    assert "me_**.png, as 50 × 30 pixels" in at.text[0].value
+    assert at.query_params == {}
+    at.segmented_control(key="part").set_value("mean").run()
+    at.segmented_control(key="part").set_value("picture").run()
+    assert "mean light is 0.503" in notice(at)
+    button(at, "Back to the mystery picture").click().run()
+    assert notice(at) == before
+
+
+def test_a_file_that_cannot_be_used_is_explained_and_the_picture_stays(open_app):
+    at = open_app(PAGE)
+    at.file_uploader[0].set_value(("me.png", png(np.full((30, 50), 188, np.uint8)), "image/png")).run()
+    at.file_uploader[0].set_value(("x.png", b"not a picture", "image/png")).run()
+    assert not at.exception
+    assert len(at.error) == 1
+    assert at.error[0].value.startswith("This is no PNG or JPEG picture")
+    assert "mean light is 0.503" in notice(at)
+
+
+@pytest.mark.parametrize("part", PART.options)
+def test_a_rerun_is_quick(open_app, part):
+    at = open_app(PAGE, part=part)
+    took = []
+    for seed in range(1, 6):
+        at.session_state["seed"] = seed
+        start = time.perf_counter()
+        at.run()
+        took.append(time.perf_counter() - start)
+    assert not at.exception
+    assert statistics.median(took) < MEDIAN_SECONDS
