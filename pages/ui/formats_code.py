@@ -31,9 +31,10 @@ from pages.ui.formats_controls import (
     policies,
     rounding_of,
 )
-from pages.ui.formats_data import bits_spec, line_spec, table_columns, table_spec, theme
+from pages.ui.formats_data import bits_spec, line_spec, table_columns, table_spec
 from pages.ui.formats_words import facts, notice, sentence, written_out
 from pages.ui.number_text import CodeText, code_text, read
+from pages.ui.shell import theme
 
 _CODE_FIELD = "_formats_code"
 _KEYBOARD = "_formats_bits_keyboard"

@@ -9,8 +9,9 @@ from fp8core.rounding import Overflow
 from pages.charts.formats_words import power_or_number
 from pages.ui.controls import Controls
 from pages.ui.formats_controls import AXIS, COMPARED, OWN, OWN_CONTROLS, TITLES, OwnFields, own_fields
-from pages.ui.formats_data import compare_spec, formats_by_title, theme
+from pages.ui.formats_data import compare_spec, formats_by_title
 from pages.ui.formats_words import sentence
+from pages.ui.shell import theme
 
 
 def show(controls: Controls) -> None:

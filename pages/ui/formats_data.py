@@ -27,11 +27,6 @@ _BINS_PER_BINADE = 2
 Spec = dict[str, Any]
 
 
-def theme() -> str:
-    """The reader's theme: light where the browser has not said yet."""
-    return "dark" if st.context.theme.type == "dark" else "light"
-
-
 def formats_by_title(names: tuple[str, ...], own: OwnFields) -> dict[str, NumberFormat]:
     """Formats by what the page calls them. Raises ValueError where the reader's own is impossible."""
     found = {name: format_of(name, own) for name in names}

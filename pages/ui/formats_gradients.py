@@ -9,7 +9,8 @@ from pages.charts.formats_words import percent
 from pages.charts.words import power_of_two
 from pages.ui.controls import Controls
 from pages.ui.formats_controls import TITLES
-from pages.ui.formats_data import GRADIENT_SEED, GRADIENT_SHAPE, gradient_fates, gradient_spec, theme
+from pages.ui.formats_data import GRADIENT_SEED, GRADIENT_SHAPE, gradient_fates, gradient_spec
+from pages.ui.shell import theme
 
 _FEW = 1e-3
 

@@ -11,7 +11,8 @@ from pages.charts.formats_words import number
 from pages.ui.controls import Controls
 from pages.ui.formats_compare import own_row, possible
 from pages.ui.formats_controls import OVERFLOWING, OWN, TITLES, own_fields
-from pages.ui.formats_data import formats_by_title, overflow_spec, theme
+from pages.ui.formats_data import formats_by_title, overflow_spec
+from pages.ui.shell import theme
 
 PRACTICE = """
 - OCP's FP8 specification defines both a saturating and a non-saturating conversion; without saturation E4M3

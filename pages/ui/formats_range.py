@@ -7,7 +7,8 @@ from fp8core.formats import FORMATS
 from pages.ui.controls import Controls
 from pages.ui.formats_compare import own_row, possible
 from pages.ui.formats_controls import TITLES, own_fields
-from pages.ui.formats_data import bars_spec, points_spec, theme
+from pages.ui.formats_data import bars_spec, points_spec
+from pages.ui.shell import theme
 
 
 def show(controls: Controls) -> None:

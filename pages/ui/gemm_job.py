@@ -10,8 +10,7 @@ from kernels.device import HOPPER, INTERPRETER, Unsupported, missing_package
 from kernels.plan import plan_gemm
 from kernels.rows import MAX_DIM, MAX_RUNS, Accumulation, GemmJob
 from pages.ui.controls import Choice, ChoiceStyle, Controls, Whole
-from pages.ui.shared import MATMUL, RECIPE
-from pages.ui.tile_controls import SEED
+from pages.ui.shared import MATMUL, RECIPE, SEED
 
 _STEP = 256
 

@@ -4,9 +4,9 @@ from fp8core.outliers import Rest
 from fp8core.rotations import NVFP4_SIGNS, RotationKind
 from fp8core.scales import ScaleKind
 from pages.ui.controls import Choice, ChoiceStyle, Controls, NumberStyle, Whole
+from pages.ui.shared import SEED
 
 SIZES = tuple(16 << i for i in range(7))
-LARGEST_SEED = 9999
 
 SHOW = Choice(
     key="rotations_show",
@@ -44,9 +44,6 @@ COUNT = Whole(
     default=1,
     style=NumberStyle.SLIDER,
     help="Each at a random place, with a random sign.",
-)
-SEED = Whole(
-    key="seed", label="Seed", low=0, high=LARGEST_SEED, default=0, help="Another seed, other numbers."
 )
 MAGNITUDE = Whole(
     key="rotations_magnitude",

@@ -6,7 +6,8 @@ from pages.charts.ink import INKS
 from pages.charts.rotations_cost import Way, ways
 from pages.ui.controls import Controls
 from pages.ui.rotations_controls import MAGNITUDE, draw_rotation
-from pages.ui.rotations_data import CARRIER, KEPT, Cost, Setting, Spec, costs, setting, theme
+from pages.ui.rotations_data import CARRIER, KEPT, Cost, Setting, Spec, costs, setting
+from pages.ui.shell import theme
 
 PLAIN, ROTATED, CARRIED, ALONE = (
     "as it is",

@@ -108,11 +108,6 @@ def setting(controls: Controls) -> Setting:
     )
 
 
-def theme() -> str:
-    """The reader's theme: light where the browser has not said yet."""
-    return "dark" if st.context.theme.type == "dark" else "light"
-
-
 @st.cache_resource(max_entries=8, show_spinner=False)
 def turn(kind: str, size: int, seed: int) -> Rotation:
     """A rotation that keeps its matrix: a large one takes a moment to draw."""

@@ -20,8 +20,8 @@ from pages.ui.rotations_data import (
     errors,
     parts,
     setting,
-    theme,
 )
+from pages.ui.shell import theme
 
 MARGIN = 0.05
 MOST_NAMED = 3

@@ -19,7 +19,8 @@ from pages.charts.rotations_histogram import Entries, data_sets, histograms
 from pages.charts.words import count as counted
 from pages.ui.controls import Controls
 from pages.ui.rotations_controls import COUNT, MAGNITUDE, REST, SEED, SIZE
-from pages.ui.rotations_data import Spec, theme, turn
+from pages.ui.rotations_data import Spec, turn
+from pages.ui.shell import theme
 
 KINDS = (RotationKind.SIGNED_HADAMARD, RotationKind.ORTHOGONAL)
 TITLES = ("Before", "After Hadamard with random signs", "After random rotations")

@@ -6,7 +6,8 @@ from pages.charts.ink import INKS
 from pages.charts.rotations_curves import Curve, curves, data_sets
 from pages.ui.controls import Controls
 from pages.ui.rotations_controls import MAGNITUDE, draw_rotation
-from pages.ui.rotations_data import KEPT, MAGNITUDES, Spec, products, setting, theme
+from pages.ui.rotations_data import KEPT, MAGNITUDES, Spec, products, setting
+from pages.ui.shell import theme
 
 SWEPT = MAGNITUDES[::2]
 

@@ -9,7 +9,8 @@ from pages.charts.rotations_vector import MAGNITUDE as SLIDER
 from pages.charts.rotations_vector import OUTLIER, PANELS, Stems, stem_columns, vector_picture
 from pages.ui.controls import Controls
 from pages.ui.rotations_controls import MAGNITUDE, draw_rotation
-from pages.ui.rotations_data import KEPT, Setting, Spec, look, setting, theme
+from pages.ui.rotations_data import KEPT, Setting, Spec, look, setting
+from pages.ui.shell import theme
 
 _START = "_rotations_slider_start"
 # Vega puts its slider under the picture, with fewer pixels than steps.

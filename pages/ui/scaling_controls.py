@@ -8,10 +8,10 @@ from fp8core.amax_series import SERIES_NOTES, SeriesKind
 from fp8core.delayed import AmaxChoice
 from fp8core.inputs import INPUT_NOTES, InputKind
 from pages.ui.controls import Choice, ChoiceStyle, Number, NumberStyle, Whole
+from pages.ui.shared import SEED
 from pages.ui.text_controls import Text
 from pages.ui.widgets import Place
 
-LARGEST_SEED = 9999
 LONGEST_TEXT = 2000
 PASTED = "pasted"
 LOG_UNIFORM = "log_uniform"
@@ -27,9 +27,6 @@ SHOW = Choice(
         "delayed": "Now or delayed",
     },
     default="window",
-)
-SEED = Whole(
-    key="scaling_seed", label="Seed", low=0, high=LARGEST_SEED, default=0, help="Another seed, other numbers."
 )
 
 FORMAT = Choice(

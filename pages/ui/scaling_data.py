@@ -24,11 +24,6 @@ Window = tuple[str, str, int, int, int]
 """Format, kind of numbers, seed, magnitude and count: all that the section "One scale" depends on."""
 
 
-def theme() -> str:
-    """The reader's theme: light where the browser has not said yet."""
-    return "dark" if st.context.theme.type == "dark" else "light"
-
-
 def numbers(kind: str, seed: int, magnitude: int, count: int) -> NDArray[np.float64]:
     """float64[count]: the numbers of the section "One scale"."""
     x = draw(InputKind(kind), (count // COLUMNS, COLUMNS), seed)

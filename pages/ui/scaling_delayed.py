@@ -10,9 +10,9 @@ from fp8core.delayed import AmaxChoice
 from pages.ui import scaling_delayed_words as words
 from pages.ui.controls import Controls
 from pages.ui.scaling_controls import AMAX_CHOICE, HISTORY, MARGIN, OWN, PASTED, SEED, SERIES, STEPS
-from pages.ui.scaling_data import theme
 from pages.ui.scaling_delayed_data import Series, delayed_spec, generated, strategies
 from pages.ui.scaling_series import parse_series
+from pages.ui.shell import theme
 
 
 def show(controls: Controls) -> None:

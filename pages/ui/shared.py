@@ -1,8 +1,8 @@
-"""The two questions every page asks: which recipe, and which of a layer's three matmuls."""
+"""Controls that several pages have: a value chosen on one is there on the next."""
 
 from fp8core.linear import MATMULS, Side
 from fp8core.recipes import RECIPES
-from pages.ui.widgets import Choice
+from pages.ui.widgets import Choice, Whole
 
 RECIPE = Choice(
     key="recipe",
@@ -19,4 +19,8 @@ MATMUL = Choice(
     default="fprop",
     help="One linear layer trains with three: "
     + ", ".join(f"{m.d.value} = {m.symbol(Side.A)}·{m.symbol(Side.B)}" for m in MATMULS.values()),
+)
+
+SEED = Whole(
+    key="seed", label="Seed", low=0, high=9999, default=0, help="Another seed, other random numbers."
 )

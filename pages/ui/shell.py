@@ -27,6 +27,11 @@ def guard() -> None:
     st.set_page_config(page_icon=str(_TOP / "assets" / "icon.svg"), layout="wide")
 
 
+def theme() -> str:
+    """The reader's theme: light where the browser has not said yet."""
+    return "dark" if st.context.theme.type == "dark" else "light"
+
+
 def _started_by_app() -> bool:
     """Whether the server was started with `app.py`."""
     main = getattr(sys.modules["__main__"], "__file__", None)

@@ -3,8 +3,8 @@
 from fp8core.stochastic import MAX_RANDOM_BITS, Debias
 from fp8core.updates import Pull
 from pages.ui.controls import Choice, ChoiceStyle, Number, NumberStyle, Whole
+from pages.ui.shared import SEED
 
-LARGEST_SEED = 9999
 LARGEST_BLUR = 8
 LEVELS_OF_GRAY = "levels"
 
@@ -19,7 +19,6 @@ PART = Choice(
     },
     default="picture",
 )
-SEED = Whole(key="seed", label="Seed", low=0, high=LARGEST_SEED, default=0, help="Another seed, other noise.")
 
 _PIXEL_FORMATS = ("e2m1", "e3m2", "e2m3", "e4m3", "e5m2", "mxint8")
 PIXELS = Choice(

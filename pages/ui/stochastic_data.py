@@ -34,11 +34,6 @@ TRIALS, TERMS = 48, tuple(1 << power for power in range(2, 13))
 Spec = dict[str, Any]
 
 
-def theme() -> str:
-    """The reader's theme: light where the browser has not said yet."""
-    return "dark" if st.context.theme.type == "dark" else "light"
-
-
 @st.cache_resource(show_spinner=False)
 def mystery() -> GrayPicture:
     return decode("The mystery picture", MYSTERY.read_bytes())

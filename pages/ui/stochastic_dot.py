@@ -6,8 +6,9 @@ import streamlit as st
 from fp8core.dot_noise import DotErrors
 from pages.charts.words import short
 from pages.ui.controls import Controls
+from pages.ui.shell import theme
 from pages.ui.stochastic_controls import FORMAT, SEED
-from pages.ui.stochastic_data import TERMS, TRIALS, DotView, dot_specs, dot_view, theme
+from pages.ui.stochastic_data import TERMS, TRIALS, DotView, dot_specs, dot_view
 
 PANEL = 390
 

@@ -7,8 +7,9 @@ from fp8core.stochastic import Debias
 from fp8core.sweep import RoundingError
 from pages.charts.words import power_of_two, short
 from pages.ui.controls import Controls
+from pages.ui.shell import theme
 from pages.ui.stochastic_controls import AROUND, DEBIAS, FORMAT, RANDOM_BITS
-from pages.ui.stochastic_data import COUNTED_POINTS, MeanView, mean_spec, mean_view, theme
+from pages.ui.stochastic_data import COUNTED_POINTS, MeanView, mean_spec, mean_view
 
 
 def show(controls: Controls) -> None:

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from fp8core.pictures import Picture, blur, to_bytes
 from pages.charts.words import short
 from pages.ui.controls import Controls
+from pages.ui.shell import theme
 from pages.ui.stochastic_controls import BLUR, LEVELS, LEVELS_OF_GRAY, PIXELS, SEED
 from pages.ui.stochastic_data import (
     RoundedPicture,
@@ -14,7 +15,6 @@ from pages.ui.stochastic_data import (
     mystery,
     pixel_grid,
     rounded_picture,
-    theme,
 )
 from pages.ui.stochastic_upload import MAX_MEGABYTES, RULE, SIDE, GrayPicture, decode
 

@@ -6,8 +6,9 @@ from fp8core.updates import Freeze, Pull, Walk
 from pages.charts.stochastic_weight import SINGLE_RUNS
 from pages.charts.words import short
 from pages.ui.controls import Controls
+from pages.ui.shell import theme
 from pages.ui.stochastic_controls import PULL, RANDOM_BITS, RATE, SEED, STEPS, WEIGHT
-from pages.ui.stochastic_data import RUNS, START, theme, weight_spec, weight_walk
+from pages.ui.stochastic_data import RUNS, START, weight_spec, weight_walk
 
 
 def show(controls: Controls) -> None:

@@ -4,10 +4,9 @@ from fp8core.inputs import INPUT_NOTES, InputKind
 from fp8core.linear import Side
 from fp8core.tiles import WHOLE, Extent
 from pages.ui.controls import Choice, ChoiceStyle, Whole
-from pages.ui.shared import MATMUL, RECIPE
+from pages.ui.shared import MATMUL, RECIPE, SEED
 
 LARGEST_DIM = 1 << 17
-LARGEST_SEED = 9999
 ALL = "all"
 
 SHOW = Choice(
@@ -29,9 +28,6 @@ INPUT = Choice(
     default=InputKind.OUTLIER_CHANNELS.value,
     style=ChoiceStyle.SELECT,
     help="What the elements of each tensor are drawn from.",
-)
-SEED = Whole(
-    key="seed", label="Seed", low=0, high=LARGEST_SEED, default=0, help="Another seed, other numbers."
 )
 
 SIDE = Choice(key="side", label="Tile of", options={side.value: side.value for side in Side}, default="A")

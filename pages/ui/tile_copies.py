@@ -6,8 +6,9 @@ from fp8core.linear import OPERANDS, LayerShape, LayerTensor
 from fp8core.recipes import RECIPES, Recipe
 from pages.charts.words import count
 from pages.ui.controls import Controls
+from pages.ui.shell import theme
 from pages.ui.tile_controls import INPUT, RECIPE, SEED
-from pages.ui.tile_data import copies_spec, theme
+from pages.ui.tile_data import copies_spec
 
 LAYOUT_RULE = (
     "Hopper's FP8 tensor core takes both operands only where **K is contiguous in memory** (the pink arrow "

@@ -8,8 +8,8 @@ from fp8core.recipes import RECIPES, Recipe
 from pages.charts.ink import INKS, Ink
 from pages.charts.words import count, short, stored_tile
 from pages.ui.controls import Controls
+from pages.ui.shell import theme
 from pages.ui.tile_controls import RECIPE
-from pages.ui.tile_data import theme
 from pages.ui.tile_html import grid, note
 
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")

@@ -22,11 +22,6 @@ from pages.charts.tile_picture import tile_picture
 KEPT = 256
 
 
-def theme() -> str:
-    """The reader's theme: light where the browser has not said yet."""
-    return "dark" if st.context.theme.type == "dark" else "light"
-
-
 def numbers(kind: str, tensor: LayerTensor, shape: tuple[int, int], seed: int) -> NDArray[np.float32]:
     """float32[rows, columns]: a corner of a tensor; narrow ones still hold an outlier channel."""
     every = min(OUTLIER_EVERY, max(shape[1] // 2, 2))

@@ -6,9 +6,10 @@ from fp8core.linear import MATMULS, LayerShape
 from fp8core.recipes import RECIPES
 from pages.charts.overview import OPEN
 from pages.ui.controls import Controls
+from pages.ui.shell import theme
 from pages.ui.tile_clicks import clicked, remember
 from pages.ui.tile_controls import INPUT, SEED
-from pages.ui.tile_data import overview_spec, theme
+from pages.ui.tile_data import overview_spec
 
 KEY = "tile_overview"
 

@@ -9,6 +9,7 @@ from pages.charts.scene import OperandTile, Scene
 from pages.charts.tile_marks import Spec
 from pages.charts.tile_picture import PIN, PINNED, pinned_rows
 from pages.ui.controls import Controls
+from pages.ui.shell import theme
 from pages.ui.tile_card import (
     element_table,
     heading,
@@ -31,7 +32,7 @@ from pages.ui.tile_controls import (
     SIDE,
     TOKENS,
 )
-from pages.ui.tile_data import picture_spec, scene, theme
+from pages.ui.tile_data import picture_spec, scene
 from pages.ui.tile_words import notice, second_copies
 
 KEY = "tile_picture"

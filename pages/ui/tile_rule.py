@@ -17,6 +17,7 @@ from pages.charts.rule import RuleScene, rule_chart
 from pages.charts.tile_marks import Spec
 from pages.charts.words import count, short, span
 from pages.ui.controls import Controls
+from pages.ui.shell import theme
 from pages.ui.tile_controls import (
     A_K,
     A_MN,
@@ -30,7 +31,7 @@ from pages.ui.tile_controls import (
     extent_of,
     text_of,
 )
-from pages.ui.tile_data import KEPT, theme
+from pages.ui.tile_data import KEPT
 
 LINES, K = LARGEST_EXTENT, 4 * LARGEST_EXTENT
 

@@ -57,7 +57,7 @@ def test_the_sqnr_of_the_amax_scale_is_that_of_a_direct_cast(open_app):
     scale = np.abs(x).max() / 448
     cast = (x / scale).astype(np.float32).astype(ml_dtypes.float8_e4m3fn).astype(np.float64) * scale
     sqnr = 10 * np.log10(np.sum(x**2) / np.sum((cast - x) ** 2))
-    text = notice(open_app(PAGE, scaling_input="gaussian", scaling_seed="5"))
+    text = notice(open_app(PAGE, scaling_input="gaussian", seed="5"))
     assert f"on the largest value: {sqnr:.1f} dB" in text
 
 
@@ -212,7 +212,7 @@ def test_a_rerun_is_quick(open_app, section):
     at = open_app(PAGE, scaling=section)
     seconds = []
     for seed in range(1, 8):
-        at.number_input(key="scaling_seed").set_value(seed)
+        at.number_input(key="seed").set_value(seed)
         start = time.process_time()
         at.run()
         seconds.append(time.process_time() - start)
