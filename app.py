@@ -9,6 +9,7 @@ st.navigation(
         st.Page("pages/scaling.py", title="Scaling"),
         st.Page("pages/stochastic_rounding.py", title="Stochastic rounding"),
         st.Page("pages/rotations.py", title="Rotations"),
+        st.Page("pages/accumulation.py", title="Accumulation"),
         st.Page("pages/live_gemm.py", title="Live GEMM"),
         # The default page answers at "/" only; its own name is an address as well.
         st.Page("pages/tile_layouts.py", title="Tile layouts", visibility="hidden"),

@@ -1,95 +1,173 @@
-"""How a tensor core adds: fraction bits kept, products fused in one step, and when partial sums are promoted.
+"""The matrix units of the field as accumulators, by name, and what says that each model is the unit.
 
-Sources: MMA-Sim (arXiv 2511.10909) and Khattak & Mikaitis (arXiv 2512.07004) for Hopper; DeepSeek-V3
-(arXiv 2412.19437, section 3.3.2) for promotion every 128.
+All parameters but Hopper's FP8 are those of MMA-Sim 2.1 (arXiv 2511.10909), whose authors compared their
+models with the hardware.
 """
 
-from dataclasses import dataclass
+from dataclasses import replace
 
-import numpy as np
-from numpy.typing import NDArray
-
+from fp8core.accumulator import Accumulator, Evidence, GroupScales, Step, matmul
 from fp8core.formats import FORMATS
-from fp8core.tiles import WHOLE, Extent
+from fp8core.rounding import Rounding
 
-_FP32_HALF_ULP = 2.0 ** -(FORMATS["fp32"].mantissa_bits + 1)
+__all__ = ["ACCUMULATORS", "Accumulator", "Evidence", "GroupScales", "Step", "matmul", "promoted"]
 
-
-@dataclass(frozen=True, kw_only=True)
-class Accumulator:
-    """One step aligns `fused_products` products and the running sum to the largest of them, keeps
-    `fraction_bits` below it and adds; after `promotion` products (WHOLE: never) the sum is added to an fp32
-    register by an ordinary fp32 addition and the chain restarts from zero.
-    """
-
-    name: str
-    title: str
-    fraction_bits: int
-    fused_products: int
-    promotion: Extent
-
-    def error_bound(self, a: NDArray[np.floating], b: NDArray[np.floating]) -> NDArray[np.float64]:
-        """float64[M, N]: what |computed - exact| of a[M, K] · b[N, K]ᵀ cannot exceed in this accumulator.
-
-        A step of p products and c, the largest of magnitude t: each of the p + 1 terms loses less than
-        2**-F · t' to the alignment and the sum less than 2**-F of itself, F the fraction bits and t' <= 8 t
-        for subnormal codes, whose products are aligned by the exponent their format has, not their own
-        (t' = t without them). A promotion adds half an fp32 ulp of the running sum. |c| and the sums are at
-        most Σ|a||b| so far, the errors already made included.
-        """
-        a, b = np.abs(np.asarray(a, np.float64)), np.abs(np.asarray(b, np.float64))
-        unit = 2.0**-self.fraction_bits
-        size = max(a.shape[1], 1) if self.promotion is WHOLE else self.promotion
-        bound = np.zeros((a.shape[0], b.shape[0]))
-        total = np.zeros_like(bound)
-        for start in range(0, a.shape[1], size):
-            chain_bound, chain = np.zeros_like(bound), np.zeros_like(bound)
-            for step in range(start, min(start + size, a.shape[1]), self.fused_products):
-                stop = min(step + self.fused_products, start + size, a.shape[1])
-                left, right = a[:, step:stop], b[:, step:stop]
-                largest = np.maximum(
-                    _SUBNORMAL_SLACK * (left[:, None] * right[None]).max(2), chain + chain_bound
-                )
-                chain = chain + left @ right.T
-                chain_bound = chain_bound + unit * ((stop - step + 1) * largest + chain + chain_bound)
-            total = total + chain
-            bound = bound + chain_bound
-            if self.promotion is not WHOLE:
-                bound = bound + _FP32_HALF_ULP * (total + bound)
-        return bound
-
-
-_SUBNORMAL_SLACK = 8.0
-
-HOPPER_STEP_BITS = 256
-"""Bits of each operand's row that one step of a Hopper tensor core takes in: 32 fp8 values, 16 bf16 ones."""
-
-_FP8_STEP = HOPPER_STEP_BITS // FORMATS["e4m3"].bits
+_MMA_SIM = "MMA-Sim, arXiv 2511.10909"
+_STEP_BITS = 256
+"""Bits of each operand's row that one step of a Hopper or Blackwell tensor core takes in."""
 _PROMOTION_STEPS = 4
+_ONE_CHAIN = ", one chain"
+
+_FP8 = ("e4m3", "e5m2")
+_HALF = ("fp16", "bf16")
+_FNUZ = ("e4m3fnuz", "e5m2fnuz")
+_EVERY = tuple(FORMATS)
+
+
+def _step(bits: int) -> int:
+    return _STEP_BITS // bits
+
+
+_HOPPER_FP8 = Accumulator(
+    name="hopper_fast",
+    title=f"Hopper FP8{_ONE_CHAIN}",
+    source="MMA-Sim, arXiv 2511.10909; Khattak & Mikaitis, arXiv 2512.07004; captured on an H200",
+    evidence=Evidence.CAPTURED,
+    operands=_FP8,
+    fraction_bits=13,
+    fused_products=_step(8),
+    out=FORMATS["e8m13"],
+)
+_HOPPER_HALF = Accumulator(
+    name="hopper_bf16",
+    title="Hopper fp16 and bf16",
+    source=_MMA_SIM,
+    evidence=Evidence.PUBLISHED,
+    operands=_HALF,
+    fraction_bits=25,
+    fused_products=_step(16),
+)
+
+
+def _nvidia_half(name: str, title: str, products: int, fraction_bits: int, zero_exponent: int) -> Accumulator:
+    return replace(
+        _HOPPER_HALF,
+        name=name,
+        title=title,
+        fused_products=products,
+        fraction_bits=fraction_bits,
+        zero_exponent=zero_exponent,
+        operands=("fp16",) if name.startswith(("volta", "turing")) else _HALF,
+    )
+
+
+def _amd(
+    name: str, title: str, operands: tuple[str, ...], products: int, step: Step, **bits: int
+) -> Accumulator:
+    return Accumulator(
+        name=name,
+        title=title,
+        source=_MMA_SIM,
+        evidence=Evidence.PUBLISHED,
+        operands=operands,
+        fused_products=products,
+        step=step,
+        out_rounding=Rounding.NEAREST_EVEN,
+        **({"fraction_bits": 23} | bits),
+    )
+
+
+def _chain(name: str, title: str, step: Step, fraction_bits: int) -> Accumulator:
+    return Accumulator(
+        name=name,
+        title=title,
+        source="IEEE 754-2019",
+        evidence=Evidence.DEFINITION,
+        operands=_EVERY,
+        fraction_bits=fraction_bits,
+        fused_products=1,
+        step=step,
+        out_rounding=Rounding.NEAREST_EVEN,
+    )
+
+
+def promoted(accumulator: Accumulator, every: int) -> Accumulator:
+    """The same unit with its sum added to an fp32 register after `every` products, a multiple of its step.
+
+    Raises ValueError for another interval.
+    """
+    if every < 1 or every % accumulator.fused_products:
+        raise ValueError(
+            f"{accumulator.title} can be promoted every multiple of {accumulator.fused_products}, got {every}"
+        )
+    title = accumulator.title.removesuffix(_ONE_CHAIN)
+    return replace(accumulator, title=f"{title}, promoted every {every}", promotion=every)
+
+
+_CDNA3 = {"fraction_bits": 24, "sum_bits": 31}
 
 ACCUMULATORS: dict[str, Accumulator] = {
     accumulator.name: accumulator
     for accumulator in (
-        Accumulator(
-            name="hopper_fast",
-            title="fast: one chain in the tensor core",
-            fraction_bits=13,
-            fused_products=_FP8_STEP,
-            promotion=WHOLE,
-        ),
-        Accumulator(
+        _HOPPER_FP8,
+        replace(
+            promoted(_HOPPER_FP8, _PROMOTION_STEPS * _step(8)),
             name="hopper_promoted",
-            title=f"promoted to fp32 every {_PROMOTION_STEPS * _FP8_STEP} products",
-            fraction_bits=13,
-            fused_products=_FP8_STEP,
-            promotion=_PROMOTION_STEPS * _FP8_STEP,
         ),
-        Accumulator(
-            name="hopper_bf16",
-            title="one chain of bf16 products",
-            fraction_bits=25,
-            fused_products=HOPPER_STEP_BITS // FORMATS["bf16"].bits,
-            promotion=WHOLE,
+        replace(
+            _HOPPER_FP8,
+            name="hopper_fp16_sum",
+            title="Hopper FP8 into fp16",
+            out=FORMATS["fp16"],
+            out_rounding=Rounding.NEAREST_EVEN,
+            zero_exponent=-21,
         ),
+        _HOPPER_HALF,
+        replace(
+            _HOPPER_HALF,
+            name="hopper_hmma",
+            title="Hopper FP8 unpacked to fp16, mma.sync",
+            source="captured on an H200: what Triton makes of tl.dot below 64 rows",
+            evidence=Evidence.CAPTURED,
+            operands=_FP8,
+            unpacked=FORMATS["fp16"],
+            order=tuple(4 * run + place for half in (0, 2) for run in range(8) for place in (half, half + 1)),
+        ),
+        replace(
+            _HOPPER_FP8,
+            name="ada_fp8",
+            title="Ada FP8",
+            source=_MMA_SIM,
+            evidence=Evidence.PUBLISHED,
+            fused_products=_step(16),
+            zero_exponent=-132,
+        ),
+        replace(
+            _HOPPER_HALF,
+            name="blackwell_fp8",
+            title="Blackwell FP8",
+            operands=(*_FP8, "e3m2", "e2m3", "e2m1"),
+            fused_products=_step(8),
+        ),
+        replace(
+            _HOPPER_HALF,
+            name="blackwell_fp4",
+            title="Blackwell block-scaled FP4",
+            operands=("e2m1",),
+            fraction_bits=35,
+            fused_products=_step(4),
+            step=Step.SCALED_GROUPS,
+            zero_exponent=-139,
+        ),
+        _nvidia_half("ampere_half", "Ampere fp16 and bf16", 8, 24, -132),
+        _nvidia_half("turing_half", "Turing fp16", 8, 24, -132),
+        _nvidia_half("volta_half", "Volta fp16", 4, 23, -131),
+        _amd("cdna3_fp8", "CDNA3 FP8", _FNUZ, 16, Step.FLOORED_BY_PARITY, **_CDNA3),
+        _amd("cdna3_half", "CDNA3 fp16 and bf16", _HALF, 8, Step.FLOORED, **_CDNA3),
+        _amd("cdna2_half", "CDNA2 fp16 and bf16", _HALF, 4, Step.FLUSHED_PAIRS),
+        _amd("cdna1_fp16", "CDNA1 fp16", ("fp16",), 4, Step.EXACT),
+        _amd("cdna1_bf16", "CDNA1 bf16", ("bf16",), 2, Step.EXACT),
+        _chain("fp32", "fp32, one product after the other", Step.FP32_CHAIN, 23),
+        _chain("fp64", "fp64, one product after the other", Step.FP64_CHAIN, 52),
     )
 }

@@ -20,11 +20,12 @@ from kernels.exactness import Errors, errors
 from kernels.gemm import gemm, torch_dtype
 from kernels.peers import bf16_peer, scaled_peer
 from kernels.plan import GemmPlan, plan_gemm
+from kernels.predict import check, predictable
 from kernels.quantize import QuantizedTensor, quantize
-from kernels.rows import GemmJob, Machine, Provenance, Row, Timing
+from kernels.rows import GemmJob, Machine, Prediction, Provenance, Row, Timing
 from kernels.timing import Contender, Timings, buffer_sets, time_interleaved
 
-_DRAWN, _QUANTIZED, _CHECKED, _DONE = 0.1, 0.15, 0.35, 1.0
+_DRAWN, _QUANTIZED, _COMPARED, _CHECKED, _DONE = 0.1, 0.15, 0.3, 0.35, 1.0
 
 Progress = Callable[[float, str], None]
 Stopped = Callable[[], bool]
@@ -71,13 +72,17 @@ def _measure(job: GemmJob, progress: Progress, stopped: Stopped) -> Row:
     gemm(a, b, plan, out=out)
     tell(_QUANTIZED, "comparing with fp64")
     found = errors(out, *operands.as_operands(), a, b)
+    prediction = None
+    if job.flop and predictable(plan, device.capability):
+        tell(_COMPARED, "predicting sampled outputs bit for bit")
+        prediction = check(plan, a, b, out, job.seed)
     del out
     timings, note = None, "no times: the interpreter's speed says nothing about a GPU's"
     if device.kind is DeviceKind.GPU:
         tell(_CHECKED, "timing")
         timings, note = _time(job, plan, operands, device, tell)
     progress(_DONE, "done")
-    return _row(job, plan, device, found, timings, note)
+    return _row(job, plan, device, found, timings, note, prediction)
 
 
 @dataclass(frozen=True)
@@ -173,7 +178,13 @@ def _bytes(job: GemmJob, plan: GemmPlan) -> int:
 
 
 def _row(
-    job: GemmJob, plan: GemmPlan, device: Device, found: Errors, timings: Timings | None, note: str
+    job: GemmJob,
+    plan: GemmPlan,
+    device: Device,
+    found: Errors,
+    timings: Timings | None,
+    note: str,
+    prediction: Prediction | None,
 ) -> Row:
     by_name: dict[str, Timing] = dict(timings.by_name) if timings else {}
     return Row(
@@ -205,4 +216,5 @@ def _row(
         torch_scaled=by_name.get("torch_scaled"),
         peer_note=note,
         error_note="" if found.rows == job.m else f"errors over {found.rows} of {job.m} rows of D, in bands",
+        prediction=prediction,
     )

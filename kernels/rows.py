@@ -75,6 +75,21 @@ class GemmJob:
         """2 · M · N · K."""
         return 2 * self.m * self.n * self.k
 
+    @property
+    def title(self) -> str:
+        """What runs, for a list of runs."""
+        return f"{self.recipe_data.title}, {self.matmul_data.title}, {self.m} × {self.n} × {self.k}"
+
+    @property
+    def size(self) -> str:
+        """What decides how much memory it needs, and its values."""
+        return f"M × N × K = {self.m} × {self.n} × {self.k}"
+
+    @property
+    def size_advice(self) -> str:
+        """How to need less memory."""
+        return "Make M, N or K smaller"
+
     def to_dict(self) -> dict[str, Any]:
         return {**asdict(self), "input": self.input.value, "accumulation": self.accumulation.value}
 
@@ -114,6 +129,13 @@ class Machine:
     clock_mhz: float | None = None
     power_w: float | None = None
 
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "Machine":
+        """What asdict made this of. Raises KeyError or TypeError for anything else."""
+        fields = dict(data)
+        fields["capability"] = tuple(fields["capability"]) if fields["capability"] else None
+        return cls(**fields)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Worst:
@@ -126,6 +148,17 @@ class Worst:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Prediction:
+    """How many sampled outputs the accumulator's model predicted, how many of them came out bit-equal, and
+    the first that did not, in words.
+    """
+
+    outputs: int
+    equal: int
+    first_difference: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class Row:
     """What one GemmJob measured.
 
@@ -135,6 +168,7 @@ class Row:
     error_map: [bands of M][bands of N], the largest |result - truth| in each patch over the rms of the truth.
     Timings: the GEMM alone, quantizing A and B, bf16 torch.mm and torch's scaled op of the same recipe in the
     same run; None where there is none, and then `peer_note` says why.
+    prediction: the kernel's bits against the accumulator's model; None where there is no model of this GPU.
     error_note: which rows of D the errors were taken over, where not all.
     bytes: least traffic of the GEMM: codes, scales and D once each.
     """
@@ -157,6 +191,7 @@ class Row:
     torch_scaled: Timing | None
     peer_note: str = ""
     error_note: str = ""
+    prediction: Prediction | None = None
 
     @property
     def sqnr_db(self) -> float:
@@ -197,13 +232,13 @@ class Row:
         try:
             fields["job"] = GemmJob.from_dict(fields["job"])
             fields["provenance"] = Provenance(fields["provenance"])
-            machine = dict(fields["machine"])
-            machine["capability"] = tuple(machine["capability"]) if machine["capability"] else None
-            fields["machine"] = Machine(**machine)
+            fields["machine"] = Machine.from_dict(fields["machine"])
             for name in ("gemm", "quantize", "bf16", "torch_scaled"):
                 fields[name] = Timing(**fields[name]) if fields[name] else None
             fields["error_map"] = tuple(tuple(band) for band in fields["error_map"])
             fields["worst"] = tuple(Worst(**worst) for worst in fields["worst"])
+            if fields.get("prediction"):
+                fields["prediction"] = Prediction(**fields["prediction"])
             return cls(**fields)
         except (KeyError, TypeError) as error:
             raise ValueError(f"this is not a measured row: {error}") from error

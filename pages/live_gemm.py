@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from kernels.rows import Row
 from pages.ui.controls import Controls, link_params
 from pages.ui.gemm_job import CONTROLS, SMALL, draw_job, refusal, small_instead
 from pages.ui.gemm_results import Origin, Result, recorded, to_show
@@ -43,7 +44,7 @@ if reason is not None:
     st.info(reason, icon=":material/block:")
 draw_queue()
 
-here = [Result(row, Origin.HERE) for row in session().rows]
+here = [Result(row, Origin.HERE) for row in session().rows_of(Row)]
 records = recorded(job)
 unasked = to_show(job, here, records)
 full_view = st.container()

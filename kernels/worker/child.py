@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from queue import SimpleQueue
 from typing import TextIO
 
-from kernels.rows import GemmJob, Row
+from kernels.worker.jobs import Job, Result
 from kernels.worker.messages import (
     Do,
     Finished,
@@ -40,13 +40,13 @@ class StoppedOnRequest(Exception):
 
 @dataclass(frozen=True)
 class Engine:
-    """What does the jobs: `measure(job, progress=..., stopped=...)` returns a Row, or raises CannotRun,
+    """What does the jobs: `measure(job, progress=..., stopped=...)` returns its row, or raises CannotRun,
     ValueError or MemoryError for a job that cannot be done, StoppedOnRequest for one that was asked to stop.
     Anything else ends the worker.
     """
 
     device: str
-    measure: Callable[..., Row]
+    measure: Callable[..., Result]
 
 
 def serve(load: Callable[[], Engine]) -> None:
@@ -112,6 +112,6 @@ def _answer(engine: Engine, do: Do, stops: set[int], voice: _Voice) -> Message:
         return Refused(do.run, _out_of_memory(do.job, error))
 
 
-def _out_of_memory(job: GemmJob, error: MemoryError) -> str:
-    what = str(error) or f"M × N × K = {job.m} × {job.n} × {job.k} does not fit into this machine's memory"
-    return f"{what.rstrip('.')}. Make M, N or K smaller and run it again."
+def _out_of_memory(job: Job, error: MemoryError) -> str:
+    what = str(error) or f"{job.size} does not fit into this machine's memory"
+    return f"{what.rstrip('.')}. {job.size_advice} and run it again."

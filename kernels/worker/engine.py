@@ -1,10 +1,13 @@
-"""What the worker runs: kernels.measure, on the GPU if there is one and in Triton's interpreter if not."""
+"""What the worker runs: each kind of job's own `measure`, on the GPU if there is one and in Triton's
+interpreter if not.
+"""
 
 from collections.abc import Callable
+from importlib import import_module
 
 from kernels.device import NoTriton, choose_backend, current_device
-from kernels.rows import GemmJob, Row
 from kernels.worker.child import CannotRun, Engine, StoppedOnRequest
+from kernels.worker.jobs import Job, Result, kind_of
 
 
 def load() -> Engine:
@@ -13,9 +16,10 @@ def load() -> Engine:
         choose_backend()
     except NoTriton as error:
         return _without(str(error))
-    from kernels.measure import StoppedEarly, measure
+    from kernels.measure import StoppedEarly
 
-    def measure_here(job: GemmJob, *, progress: Callable[..., None], stopped: Callable[[], bool]) -> Row:
+    def measure_here(job: Job, *, progress: Callable[..., None], stopped: Callable[[], bool]) -> Result:
+        measure = import_module(kind_of(job).measured_by).measure
         try:
             return measure(job, progress=progress, stopped=stopped)
         except StoppedEarly as error:
@@ -25,7 +29,7 @@ def load() -> Engine:
 
 
 def _without(sentence: str) -> Engine:
-    def refuse(job: GemmJob, *, progress: Callable[..., None], stopped: Callable[[], bool]) -> Row:
+    def refuse(job: Job, *, progress: Callable[..., None], stopped: Callable[[], bool]) -> Result:
         raise CannotRun(sentence)
 
     return Engine(device="nothing", measure=refuse)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import count
 
-from kernels.rows import GemmJob
+from kernels.worker.jobs import Job
 from kernels.worker.states import Failed, Final, Running, Starting, State, Stopped, Ticket, Waiting
 
 FORGOTTEN = Failed("This result is no longer kept: run it again.")
@@ -23,7 +23,7 @@ class Run:
     """
 
     number: int
-    job: GemmJob
+    job: Job
     claims: dict[int, str] = field(default_factory=dict)
     progress: tuple[float, str] | None = None
     since: float = 0.0
@@ -47,7 +47,7 @@ class Line:
         self._results: OrderedDict[int, Final] = OrderedDict()
         self._is_closed = False
 
-    def submit(self, job: GemmJob, session: str) -> Ticket:
+    def submit(self, job: Job, session: str) -> Ticket:
         """Queue a job for a session; a job that this session waits for already gives the same ticket."""
         with self._changed:
             run = next((run for run in self._active + self._waiting if run.job == job and run.claims), None)

@@ -4,7 +4,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from kernels.rows import GemmJob, Row
+from kernels.worker.jobs import Job, Result, packed, unpack_job, unpack_result
 
 
 @dataclass(frozen=True)
@@ -12,7 +12,7 @@ class Do:
     """Parent: run this job."""
 
     run: int
-    job: GemmJob
+    job: Job
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Finished:
     """Worker: the run's result."""
 
     run: int
-    row: Row
+    row: Result
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ def encode(message: Message) -> str:
     fields: dict[str, Any] = dict(vars(message))
     for name in ("job", "row"):
         if name in fields:
-            fields[name] = fields[name].to_dict()
+            fields[name] = packed(fields[name])
     return json.dumps({"say": type(message).__name__.lower(), **fields}) + "\n"
 
 
@@ -83,9 +83,9 @@ def decode(line: str) -> Message:
         raise ValueError(f"a message is an object that says one of {', '.join(_KINDS)}")
     try:
         if "job" in fields:
-            fields["job"] = GemmJob.from_dict(fields["job"])
+            fields["job"] = unpack_job(fields["job"])
         if "row" in fields:
-            fields["row"] = Row.from_dict(fields["row"])
+            fields["row"] = unpack_result(fields["row"])
         return kind(**fields)
     except TypeError as error:
         raise ValueError(f"this is not what {kind.__name__} has: {error}") from error

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Sequence
 
-from kernels.rows import GemmJob
+from kernels.worker.jobs import Job
 from kernels.worker.line import Line
 from kernels.worker.states import State, Ticket
 from kernels.worker.supervisor import Launch, Limits, Supervisor
@@ -31,7 +31,7 @@ class WorkerQueue:
         for supervisor in self._supervisors:
             supervisor.start()
 
-    def submit(self, job: GemmJob, session: str) -> Ticket:
+    def submit(self, job: Job, session: str) -> Ticket:
         """Queue a job for a session. An equal job that waits or runs is shared; the session's own waiting job
         is replaced.
         """

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from kernels.rows import GemmJob, Row
+from kernels.worker.jobs import Job, Result
 
 
 @dataclass(frozen=True)
@@ -10,7 +10,7 @@ class Ticket:
     """One session's claim on the result of a job."""
 
     number: int
-    job: GemmJob
+    job: Job
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Running:
 
 @dataclass(frozen=True)
 class Done:
-    row: Row
+    row: Result
 
 
 @dataclass(frozen=True)

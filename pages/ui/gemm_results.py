@@ -47,12 +47,17 @@ class Result:
         return self.row.provenance is Provenance.INTERPRETER
 
 
+def every_row() -> tuple[Row, ...]:
+    """Every recorded row, of any recipe."""
+    stamps = tuple((path.name, path.stat().st_mtime_ns) for path in sorted(RECORDS.glob("*.jsonl")))
+    return _rows(str(RECORDS), stamps)
+
+
 def recorded(job: GemmJob) -> list[Result]:
     """The recorded rows of the job's recipe and matmul; those nearest to the job first."""
-    stamps = tuple((path.name, path.stat().st_mtime_ns) for path in sorted(RECORDS.glob("*.jsonl")))
     rows = [
         row
-        for row in _rows(str(RECORDS), stamps)
+        for row in every_row()
         if (row.job.recipe, row.job.matmul) == (job.recipe, job.matmul) and row.provenance is Provenance.GPU
     ]
     return [Result(row, Origin.RECORDED) for row in sorted(rows, key=lambda row: _distance(row.job, job))]

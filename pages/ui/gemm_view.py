@@ -68,6 +68,9 @@ def _draw_error(row: Row) -> None:
         st.caption(
             "The interpreter adds in fp32. Tensor cores keep fewer bits: the kernel's share is larger there."
         )
+    if row.prediction:
+        st.write(words.prediction_sentence(row.prediction))
+        st.page_link("pages/accumulation.py", label="How the tensor core adds", icon=":material/functions:")
     if row.error_note:
         st.caption(f"To keep the fp64 check short: {row.error_note}.")
 

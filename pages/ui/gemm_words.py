@@ -5,7 +5,7 @@ import math
 from fp8core.costs import matmul_rescales
 from fp8core.inputs import INPUT_NOTES
 from fp8core.linear import Side
-from kernels.rows import Accumulation, GemmJob, Row
+from kernels.rows import Accumulation, GemmJob, Prediction, Row
 from pages.charts.words import count, stored_tile
 
 _ACCUMULATION = {
@@ -80,6 +80,20 @@ def error_sentence(row: Row) -> str:
     if kernel > _CLEARLY_MORE * quantization:
         return f"Nearly all of the error is the kernel's: {own}; {exact}."
     return f"Both count: {exact}; {own}. Independent errors add as the root of their squares."
+
+
+def prediction_sentence(prediction: Prediction) -> str:
+    """Whether the GPU's bits are the model's."""
+    if prediction.equal == prediction.outputs:
+        return (
+            f"**Predicted bit for bit**: a model of the tensor core's accumulator gives exactly what the GPU "
+            f"gave, on all of {prediction.outputs:,} sampled outputs."
+        )
+    return (
+        f"**Predicted, but not bit for bit**: {prediction.outputs - prediction.equal:,} of "
+        f"{prediction.outputs:,} sampled outputs differ from the model of the tensor core's accumulator. "
+        f"The first: {prediction.first_difference}."
+    )
 
 
 def percent(value: float) -> str:

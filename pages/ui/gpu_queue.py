@@ -1,13 +1,14 @@
-"""The queue of GEMMs that all sessions share, this session's place in it, and the panel that shows it."""
+"""The queue of jobs that all sessions share, this session's place in it, and the panel that shows it."""
 
 import atexit
 import os
 import uuid
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 import streamlit as st
 
-from kernels.rows import GemmJob, Row
+from kernels.worker.jobs import Job, Result
 from kernels.worker.launch import launchers, visible_gpus
 from kernels.worker.queue import WorkerQueue
 from kernels.worker.states import Done, Failed, Final, Running, Starting, State, Stopped, Ticket, Waiting
@@ -15,6 +16,8 @@ from kernels.worker.states import Done, Failed, Final, Running, Starting, State,
 POLL_SECONDS = 0.4
 ROWS_KEPT = 50
 _STATE_KEY = "_gemm_session"
+
+R = TypeVar("R", bound=Result)
 
 
 @dataclass(frozen=True)
@@ -40,9 +43,13 @@ class Session:
 
     name: str = field(default_factory=lambda: uuid.uuid4().hex)
     tickets: list[Ticket] = field(default_factory=list)
-    rows: list[Row] = field(default_factory=list)
+    rows: list[Result] = field(default_factory=list)
     last: Failed | Stopped | None = None
-    last_job: GemmJob | None = None
+    last_job: Job | None = None
+
+    def rows_of(self, kind: type[R]) -> list[R]:
+        """The results of one kind."""
+        return [row for row in self.rows if isinstance(row, kind)]
 
 
 def session() -> Session:
@@ -65,7 +72,7 @@ def _keep(mine: Session, ticket: Ticket, state: Final) -> None:
         mine.last, mine.last_job = state, ticket.job
 
 
-def submit(job: GemmJob) -> None:
+def submit(job: Job) -> None:
     """Queue a job for this session; a callback."""
     mine = session()
     ticket = workers().queue.submit(job, mine.name)
@@ -124,7 +131,5 @@ def in_words(state: State) -> str:
             return reason
 
 
-def _name(job: GemmJob | None) -> str:
-    if job is None:
-        return "Your last run"
-    return f"{job.recipe_data.title}, {job.matmul_data.title}, {job.m} × {job.n} × {job.k}"
+def _name(job: Job | None) -> str:
+    return "Your last run" if job is None else job.title

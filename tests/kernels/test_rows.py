@@ -12,6 +12,7 @@ from fp8core.inputs import InputKind
 from kernels.rows import (
     GemmJob,
     Machine,
+    Prediction,
     Provenance,
     Row,
     Timing,
@@ -39,11 +40,18 @@ ROW = Row(
     bf16=Timing(median_us=8.0, p20_us=7.0, p80_us=9.0, runs=5),
     torch_scaled=None,
     peer_note="no such op here",
+    prediction=Prediction(outputs=9, equal=8, first_difference="D[0, 0]"),
 )
 
 
 def test_a_row_survives_json() -> None:
     assert Row.from_dict(json.loads(json.dumps(ROW.to_dict()))) == ROW
+
+
+def test_a_row_recorded_before_predictions_were_made_is_read() -> None:
+    older = ROW.to_dict()
+    del older["prediction"]
+    assert Row.from_dict(older) == dataclasses.replace(ROW, prediction=None)
 
 
 def test_derived_figures_are_their_formulas() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
-from kernels.rows import Accumulation, GemmJob
+from kernels.rows import Accumulation, GemmJob, Prediction
 from pages.ui import gemm_job, gemm_results, gpu_queue
 from pages.ui.gemm_results import Origin, Result, to_show
 from pages.ui.gemm_table import as_csv, as_json
@@ -299,3 +299,13 @@ def test_hostile_addresses_give_a_page_that_works(open_app):
         at = open_app(PAGE, **query)
         assert not at.exception, query
         assert at.button(key="run") is not None
+
+
+@pytest.mark.parametrize(
+    ("equal", "says"), [(9, "all of 9 sampled outputs"), (7, "2 of 9 sampled outputs differ")]
+)
+def test_a_prediction_is_shown_with_what_came_of_it(open_app, tmp_path, equal, says):
+    prediction = Prediction(outputs=9, equal=equal, first_difference="" if equal == 9 else "D[0, 1]: …")
+    job = GemmJob(recipe="deepseek_v3", matmul="fprop", m=4096, n=4096, k=4096)
+    record(tmp_path, [gpu_row(job, prediction=prediction)])
+    assert says in texts(open_app(PAGE))

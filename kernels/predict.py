@@ -1,0 +1,109 @@
+"""What our own kernels return, predicted bit for bit on sampled outputs from codes, scales and the plan.
+
+The order of operations is the kernels' (kernels.gemm_kernel): partial sums by the tensor core's model, then
+    K loop    acc = fma(partial, fl32(sA · sB), acc)   after every block of K
+    epilogue  fl32(fl32(acc · sA) · sB)
+    operands  the values themselves, in bf16, through the bf16 tensor core
+and one rounding to the out format.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fp8core.accumulators import ACCUMULATORS, matmul
+from fp8core.formats import FORMATS
+from fp8core.fused_steps import fp32_sum
+from kernels.plan import GemmPlan, Kernel, ScaleAt
+from kernels.quantize import QuantizedTensor
+from kernels.rows import Prediction
+
+if TYPE_CHECKING:
+    import torch
+
+SAMPLED = 48
+"""Rows and columns of D that are predicted: seconds of numpy at the largest K."""
+
+_HOPPER = (9, 0)
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Some rows of an operand [mn, K] on the host: codes uint8[rows, K], scale float32[rows, k_tiles]."""
+
+    codes: NDArray[np.uint8]
+    scale: NDArray[np.float32]
+    tile_k: int
+
+    @classmethod
+    def of(cls, operand: QuantizedTensor, rows: "torch.Tensor") -> "Sample":
+        import torch
+
+        tile_mn, tile_k = operand.operand_extents
+        codes = operand.operand_codes[rows].view(torch.uint8).cpu().numpy()
+        scale = operand.operand_scale[rows // tile_mn].cpu().numpy()
+        return cls(codes, scale, tile_k)
+
+    def values(self, decoded: NDArray[np.float64]) -> NDArray[np.float64]:
+        """float64[rows, K]: code · scale, exactly."""
+        return decoded * np.repeat(self.scale, self.tile_k, 1)[:, : decoded.shape[1]]
+
+
+def predictable(plan: GemmPlan, capability: tuple[int, int] | None) -> bool:
+    """Whether the models cover this plan on a GPU of this compute capability."""
+    return capability == _HOPPER and plan.kernel is not Kernel.NATIVE_MX
+
+
+def predict(plan: GemmPlan, a: Sample, b: Sample) -> NDArray[np.float32]:
+    """float32[rows of a, rows of b]: the outputs, as numbers of the plan's out format."""
+    a_format, b_format = plan.spec.a.format, plan.spec.b.format
+    if plan.kernel is Kernel.DEQUANTIZED:
+        bf16 = FORMATS["bf16"]
+        codes = (bf16.encode(x.values(f.decode(x.codes))) for x, f in ((a, a_format), (b, b_format)))
+        total = matmul(*codes, bf16, bf16, plan.accumulator)
+    elif plan.scale_at is ScaleAt.EPILOGUE:
+        total = matmul(a.codes, b.codes, a_format, b_format, plan.accumulator)
+        total = (total * a.scale[:, :1]) * b.scale[:, 0]
+    else:
+        total = _scaled_in_loop(plan, a, b)
+    return plan.spec.out.decode(plan.spec.out.encode(total)).astype(np.float32)
+
+
+def _scaled_in_loop(plan: GemmPlan, a: Sample, b: Sample) -> NDArray[np.float32]:
+    total = np.zeros((a.codes.shape[0], b.codes.shape[0]))
+    for start in range(0, a.codes.shape[1], plan.block_k):
+        part = slice(start, start + plan.block_k)
+        partial = matmul(
+            a.codes[:, part],
+            b.codes[:, part],
+            plan.spec.a.format,
+            plan.spec.b.format,
+            ACCUMULATORS["hopper_fast"],
+        )
+        scale = np.multiply.outer(a.scale[:, start // a.tile_k], b.scale[:, start // b.tile_k])
+        total = fp32_sum([partial.astype(np.float64) * scale.astype(np.float64), total])
+    return total.astype(np.float32)
+
+
+def check(
+    plan: GemmPlan, a: QuantizedTensor, b: QuantizedTensor, out: "torch.Tensor", seed: int
+) -> Prediction:
+    """Predict up to SAMPLED × SAMPLED outputs, rows and columns drawn with the seed, and compare bits; any
+    NaN equals any NaN.
+    """
+    import torch
+
+    rng = np.random.default_rng(seed)
+    rows, columns = (np.sort(rng.choice(size, min(size, SAMPLED), replace=False)) for size in out.shape)
+    rows_there, columns_there = (torch.from_numpy(x).to(out.device) for x in (rows, columns))
+    got = out[rows_there][:, columns_there].float().cpu().numpy()
+    predicted = predict(plan, Sample.of(a, rows_there), Sample.of(b, columns_there))
+    both_nan = np.isnan(got) & np.isnan(predicted)
+    same = (got.view(np.uint32) == predicted.view(np.uint32)) | both_nan
+    first = ""
+    if not same.all():
+        m, n = np.argwhere(~same)[0]
+        first = f"D[{rows[m]}, {columns[n]}]: the model says {predicted[m, n]!s}, the GPU {got[m, n]!s}"
+    return Prediction(outputs=same.size, equal=int(same.sum()), first_difference=first)

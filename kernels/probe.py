@@ -1,0 +1,264 @@
+"""Is this GPU's tensor core the model? `python -m kernels.probe` feeds both the same codes and compares bits.
+
+python -m kernels.probe                      fresh random cases, a table of outputs and mismatches
+python -m kernels.probe --outputs 1000000    how many outputs an operation is checked on, at least
+python -m kernels.probe --record FILE.npz    keep raw cases and the device's results
+"""
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fp8core.accumulators import ACCUMULATORS, Accumulator, matmul, promoted
+from fp8core.formats import FORMATS
+from kernels.device import DeviceKind, Unsupported, current_device
+from kernels.probe_cases import Case, Span, Start, draw_case
+from kernels.vectors import Captured, write_vectors
+
+PAIRS = (("e4m3", "e4m3"), ("e5m2", "e4m3"), ("e4m3", "e5m2"), ("e5m2", "e5m2"))
+WGMMA_ROWS = 64
+_STEP = ACCUMULATORS["hopper_fast"].fused_products
+_LONGEST_BLOCK = 4 * _STEP
+LENGTHS = tuple(_STEP * steps for steps in (1, 2, 4, 16))
+SHAPE = (2 * WGMMA_ROWS, 64)
+RECORDED_SHAPE = (64, 16)
+
+Run = Callable[[Case], NDArray[np.float32]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Operation:
+    """One way to have the device sum products, and the accumulator that predicts it."""
+
+    name: str
+    title: str
+    accumulator: Accumulator
+    run: Run
+    lengths: tuple[int, ...] = LENGTHS
+    starts: tuple[Start, ...] = tuple(Start)
+    pairs: tuple[tuple[str, str], ...] = PAIRS
+
+
+def operations() -> tuple[Operation, ...]:
+    """Everything the probe asks a Hopper GPU."""
+    fast, half = ACCUMULATORS["hopper_fast"], ACCUMULATORS["hopper_fp16_sum"]
+    every = _STEP
+    return (
+        Operation(name="wgmma", title="wgmma, fp32 sum", accumulator=fast, run=_triton()),
+        Operation(
+            name="registers",
+            title="wgmma, A from registers",
+            accumulator=fast,
+            run=_triton(FROM_REGISTERS=True),
+        ),
+        Operation(
+            name="promoted",
+            title=f"tl.dot promoted every {every}",
+            accumulator=promoted(fast, every),
+            run=_triton(EVERY=every),
+        ),
+        Operation(name="fp16_sum", title="wgmma, fp16 sum", accumulator=half, run=_triton(HALF=True)),
+        Operation(
+            name="hmma",
+            title="tl.dot of 32 rows: fp8 → fp16, mma.sync",
+            accumulator=ACCUMULATORS["hopper_hmma"],
+            run=_triton(BLOCK_M=WGMMA_ROWS // 2),
+        ),
+        Operation(
+            name="scaled_mm_fast",
+            title="torch._scaled_mm, fast accumulation",
+            accumulator=fast,
+            run=_scaled_mm(fast=True),
+            lengths=(512, 4096),
+            starts=(Start.ZERO,),
+            pairs=PAIRS[:-1],
+        ),
+        Operation(
+            name="scaled_mm_slow",
+            title="torch._scaled_mm, use_fast_accum=False",
+            accumulator=ACCUMULATORS["hopper_promoted"],
+            run=_scaled_mm(fast=False),
+            lengths=(512, 4096),
+            starts=(Start.ZERO,),
+            pairs=PAIRS[:-1],
+        ),
+    )
+
+
+def predict(operation: Operation, case: Case) -> NDArray[np.float32]:
+    """What the model says the device returns, as float32 whose bits are compared."""
+    c = case.c.astype(np.float16).astype(np.float32) if operation.name == "fp16_sum" else case.c
+    return matmul(case.a, case.b, FORMATS[case.a_format], FORMATS[case.b_format], operation.accumulator, c)
+
+
+def mismatches(result: NDArray[np.float32], predicted: NDArray[np.float32]) -> NDArray[np.bool_]:
+    """Where the bits differ; any NaN equals any NaN."""
+    both_nan = np.isnan(result) & np.isnan(predicted)
+    return (result.view(np.uint32) != predicted.view(np.uint32)) & ~both_nan
+
+
+def cases(operation: Operation, outputs: int, seed: int, shape: tuple[int, int] = SHAPE) -> Iterator[Case]:
+    """Cases over all format pairs, spans, starts and lengths, with new seeds until `outputs` are had."""
+    had = 0
+    while had < outputs:
+        for k in operation.lengths:
+            for pair in operation.pairs:
+                for span in Span:
+                    for start in operation.starts:
+                        seed += 1
+                        yield draw_case(*pair, span, start, (*shape, k), seed)
+                        had += shape[0] * shape[1]
+                        if had >= outputs:
+                            return
+
+
+def _triton(**constants: int | bool) -> Run:
+    def run(case: Case) -> NDArray[np.float32]:
+        import torch
+
+        from kernels.probe_kernel import probe_kernel
+
+        m, n, k = case.a.shape[0], case.b.shape[0], case.a.shape[1]
+        block = {
+            "BLOCK_M": WGMMA_ROWS,
+            "BLOCK_N": 16,
+            "FROM_REGISTERS": False,
+            "HALF": False,
+            "EVERY": 0,
+        } | constants
+        a, b = _on_device(case.a, case.a_format), _on_device(case.b, case.b_format)
+        c = torch.from_numpy(case.c).cuda()
+        d = torch.full_like(c, float("nan"))
+        grid = (m // block["BLOCK_M"], n // block["BLOCK_N"])
+        probe_kernel[grid](a, b, c, d, n, k, 0xFF, **block, BLOCK_K=min(k, _LONGEST_BLOCK), num_warps=4)
+        return d.cpu().numpy()
+
+    return run
+
+
+def _scaled_mm(*, fast: bool) -> Run:
+    def run(case: Case) -> NDArray[np.float32]:
+        import torch
+
+        a, b = _on_device(case.a, case.a_format), _on_device(case.b, case.b_format)
+        one = torch.ones((), device="cuda")
+        d = torch._scaled_mm(a, b.t(), scale_a=one, scale_b=one, out_dtype=torch.float32, use_fast_accum=fast)
+        return d.cpu().numpy()
+
+    return run
+
+
+def _on_device(codes: NDArray[np.uint8], format_: str) -> "object":
+    import torch
+
+    from kernels.quantize import float8
+
+    return torch.from_numpy(codes).cuda().view(float8(FORMATS[format_]))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """How an operation compared with the model: outputs seen and bits that differed."""
+
+    operation: str
+    outputs: int
+    mismatches: int
+    first: str
+    refused: str = ""
+
+
+def compare(operation: Operation, outputs: int, seed: int) -> Finding:
+    """Run an operation until it gave `outputs` results, and count those that are not the model's."""
+    seen, wrong, first = 0, 0, ""
+    for case in cases(operation, outputs, seed):
+        try:
+            result = operation.run(case)
+        except (RuntimeError, ValueError, NotImplementedError) as error:
+            sentence = str(error).splitlines()[0]
+            return Finding(
+                operation=operation.name, outputs=seen, mismatches=wrong, first=first, refused=sentence
+            )
+        predicted = predict(operation, case)
+        bad = mismatches(result, predicted)
+        if bad.any() and not first:
+            m, n = np.argwhere(bad)[0]
+            first = f"{case.title}, [{m}, {n}]: model {predicted[m, n]!r}, device {result[m, n]!r}"
+        seen, wrong = seen + bad.size, wrong + int(bad.sum())
+    return Finding(operation=operation.name, outputs=seen, mismatches=wrong, first=first)
+
+
+def recorded_cases(operation: Operation) -> Iterator[tuple[tuple[str, str], Span, Start, int]]:
+    """(formats, span, start, K) of the cases that are kept: everything at one step of wgmma, samples else."""
+    first = operation.lengths[0]
+    if operation.name == "wgmma":
+        for pair in operation.pairs:
+            yield from ((pair, span, start, first) for span in Span for start in Start)
+            yield pair, Span.NORMAL, Start.LARGE, 4 * first
+    elif first == _STEP:
+        for pair in operation.pairs[:2]:
+            yield from ((pair, span, Start.SIMILAR, 2 * first) for span in (Span.NORMAL, Span.EVERY_CODE))
+    else:
+        yield operation.pairs[0], Span.NORMAL, Start.ZERO, first
+
+
+def record(path: Path, seed: int) -> None:
+    """Capture the cases that are kept, of every operation, into a file of vectors."""
+    captured = []
+    for operation in operations():
+        for pair, span, start, k in recorded_cases(operation):
+            seed += 1
+            case = draw_case(*pair, span, start, (*RECORDED_SHAPE, k), seed)
+            captured.append(Captured(operation=operation.name, case=case, d=operation.run(case)))
+    write_vectors(path, captured, _machine())
+
+
+def _machine() -> dict[str, str]:
+    import torch
+    import triton
+
+    return {
+        "gpu": torch.cuda.get_device_name(),
+        "date": date.today().isoformat(),
+        "torch": torch.__version__,
+        "triton": triton.__version__,
+    }
+
+
+def main(argv: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m kernels.probe", description=__doc__.splitlines()[0])
+    parser.add_argument("--outputs", type=int, default=2_100_000)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--record", type=Path)
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args(argv)
+    try:
+        device = current_device()
+    except Unsupported as error:
+        print(error.reason, file=sys.stderr)
+        return 2
+    if device.kind is not DeviceKind.GPU or device.capability != (9, 0):
+        print(f"the models predict Hopper (9.0), and this is {device.name}", file=sys.stderr)
+        return 2
+    findings = []
+    for operation in operations():
+        finding = compare(operation, options.outputs, options.seed)
+        findings.append(finding)
+        if not options.json:
+            verdict = finding.refused or f"{finding.mismatches} differ of {finding.outputs}"
+            print(f"{operation.title:45} {verdict}  {finding.first}", flush=True)
+    if options.json:
+        print(json.dumps([vars(finding) for finding in findings], indent=1))
+    if options.record:
+        record(options.record, options.seed)
+    return int(any(finding.mismatches for finding in findings))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,147 @@
+"""Errors over K, a line a unit: of the size, or of the bias, whose sign says toward zero or away from it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import altair as alt
+
+from fp8core.accumulation_error import SumError
+from pages.charts.ink import Ink
+
+Spec = dict[str, Any]
+TALL, LEGEND_LINE, AROUND = 300, 26, 70
+SHAPES = (
+    "circle",
+    "square",
+    "triangle-up",
+    "diamond",
+    "cross",
+    "triangle-down",
+    "triangle-right",
+    "triangle-left",
+)
+DASHES = {"captured": [1, 0], "published": [7, 3], "definition": [2, 3]}
+LINEAR_BELOW = 1e-5
+TICKS = [float(f"{digit}e{power}") for power in range(-12, 3) for digit in (1, 3)]
+_LARGE = [tick for tick in TICKS if tick >= LINEAR_BELOW]
+BIAS_TICKS = [*(-tick for tick in reversed(_LARGE)), 0.0, *_LARGE]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Curve:
+    """One unit's errors; `evidence` is a key of DASHES."""
+
+    name: str
+    evidence: str
+    errors: tuple[SumError, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measured:
+    """What a device gave, and how it is called."""
+
+    name: str
+    points: tuple[SumError, ...]
+
+
+def curves_chart(curves: Sequence[Curve], field: str, ink: Ink, measured: Measured | None = None) -> Spec:
+    """The errors `field` ("rms" or "bias") of every curve."""
+    names = [_label(curve) for curve in curves]
+    rows = [
+        {"unit": _label(curve), "evidence": curve.evidence, "k": e.k, "error": getattr(e, field)}
+        for curve in reversed(curves)  # what is drawn last lies on top
+        for e in curve.errors
+    ]
+    x = alt.X(
+        "k:Q",
+        title="K, products in the sum",
+        scale=alt.Scale(type="log", base=2, nice=False, padding=8),
+        axis=alt.Axis(values=[e.k for e in curves[0].errors], format=",d", grid=False, labelOverlap=True),
+    )
+    y = alt.Y("error:Q", **(_rms_axis() if field == "rms" else _bias_axis()))
+    picked = alt.selection_point(name="picked", fields=["unit"], bind="legend")
+    shapes = [SHAPES[place % len(SHAPES)] for place in range(len(names))]
+    legend = alt.Legend(
+        orient="bottom",
+        direction="vertical",
+        columns=1,
+        labelLimit=420,
+        labelColor=ink.text,
+        symbolSize=90,
+        symbolDash=[1, 0],
+    )
+    base = (
+        alt.Chart(alt.Data(values=rows))
+        .transform_filter("datum.error > 0" if field == "rms" else "isValid(datum.error)")
+        .encode(
+            x=x,
+            y=y,
+            color=alt.Color("unit:N", title=None, scale=alt.Scale(domain=names), legend=legend),
+            opacity=alt.when(picked).then(alt.value(1)).otherwise(alt.value(0.12)),
+        )
+    )
+    dash = alt.StrokeDash(
+        "evidence:N",
+        legend=None,
+        scale=alt.Scale(domain=list(DASHES), range=list(DASHES.values())),
+    )
+    shape = alt.Shape("unit:N", title=None, scale=alt.Scale(domain=names, range=shapes), legend=legend)
+    tooltip = [
+        alt.Tooltip("unit:N", title="unit"),
+        alt.Tooltip("k:Q", title="K", format=",d"),
+        alt.Tooltip("error:Q", title="rms error" if field == "rms" else "signed error", format=".3~%"),
+    ]
+    lines = base.mark_line(strokeWidth=2, aria=False).encode(strokeDash=dash)
+    points = base.mark_point(size=60, filled=True).encode(shape=shape, tooltip=tooltip).add_params(picked)
+    layers = [lines, points]
+    if field == "bias":
+        layers.insert(0, alt.Chart(alt.Data(values=[{}])).mark_rule(color=ink.soft).encode(y=alt.datum(0)))
+    if measured is not None:
+        layers.append(_measured(measured, field, x, y, ink))
+    return (
+        alt.layer(*layers)
+        .properties(height=TALL + AROUND + LEGEND_LINE * len(names))
+        .configure_view(stroke=None)
+        .configure_axis(gridColor=ink.line, gridOpacity=0.35)
+        .to_dict()
+    )
+
+
+def _label(curve: Curve) -> str:
+    told = ", no error" if all(error.rms == 0 for error in curve.errors) else ""
+    return f"{curve.name} ({curve.evidence}{told})"
+
+
+def _rms_axis() -> dict[str, Any]:
+    return {
+        "title": "rms error, relative",
+        "scale": alt.Scale(type="log", nice=False, padding=10),
+        "axis": alt.Axis(format="~%", values=TICKS, labelOverlap="greedy"),
+    }
+
+
+def _bias_axis() -> dict[str, Any]:
+    return {
+        "title": "signed error: below 0 is toward zero",
+        "scale": alt.Scale(type="symlog", constant=LINEAR_BELOW, nice=False, padding=10),
+        "axis": alt.Axis(format="~%", values=BIAS_TICKS, labelOverlap="greedy"),
+    }
+
+
+def _measured(measured: Measured, field: str, x: alt.X, y: alt.Y, ink: Ink) -> alt.Chart:
+    """Rings around the places where the device's errors lie."""
+    rows = [{"k": e.k, "error": getattr(e, field), "who": measured.name} for e in measured.points]
+    return (
+        alt.Chart(alt.Data(values=rows))
+        .mark_point(shape="circle", size=260, filled=False, strokeWidth=2.5, color=ink.text, opacity=1)
+        .encode(
+            x=x,
+            y=y,
+            tooltip=[
+                alt.Tooltip("who:N", title="measured on"),
+                alt.Tooltip("k:Q", title="K", format=",d"),
+                alt.Tooltip("error:Q", title="error", format=".4~%"),
+            ],
+        )
+    )

@@ -1,0 +1,134 @@
+"""Section "Promotion's price": what promoting more often buys, and what it took on a GPU."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import streamlit as st
+
+from fp8core.accumulation_error import promotions_per_flop
+from fp8core.accumulators import ACCUMULATORS
+from fp8core.dot_terms import TERM_NOTES, TermKind
+from kernels.rows import Accumulation, Provenance, Row
+from pages.charts.accumulation_cost import Price, Spec, cost_chart
+from pages.charts.ink import INKS
+from pages.charts.words import short
+from pages.ui import gemm_results
+from pages.ui.accumulation_controls import LONGEST_K, SEED
+from pages.ui.accumulation_data import KEPT, errors, lengths, theme
+from pages.ui.accumulation_words import percent
+from pages.ui.controls import Controls
+
+UNIT, OPERANDS = "hopper_fast", "e4m3"
+COMPARED = (TermKind.SAME_SIGN, TermKind.ZERO_MEAN)
+
+
+@st.cache_data(max_entries=KEPT, show_spinner=False)
+def prices(longest: int, seed: int) -> tuple[Price, ...]:
+    """Every interval that the step allows, for both kinds of numbers, at K = `longest`."""
+    step = ACCUMULATORS[UNIT].fused_products
+    return tuple(
+        Price(
+            numbers=TERM_NOTES[kind].title,
+            every=every,
+            rms=errors(UNIT, every, kind.value, OPERANDS, longest, seed)[-1].rms,
+            additions=1000 * promotions_per_flop(every),
+        )
+        for kind in COMPARED
+        for every in lengths(longest)
+        if every % step == 0
+    )
+
+
+@st.cache_data(max_entries=KEPT, show_spinner=False)
+def cost_spec(longest: int, seed: int, theme: str) -> Spec:
+    """The chart of all intervals."""
+    return cost_chart(prices(longest, seed), INKS[theme])
+
+
+def show(controls: Controls) -> None:
+    """Draw what promotion buys, then what it took."""
+    seed = controls.draw(SEED, st.sidebar)
+    longest = controls.draw(LONGEST_K, st.sidebar)
+    st.markdown(
+        "**Promotion** takes a partial sum out of the tensor core after a fixed number of products, adds it "
+        "to an fp32 register, and starts the chain again from 0. c stays small, so the cut stays low."
+    )
+    found = prices(longest, seed)
+    st.markdown(notice(found, longest))
+    st.vega_lite_chart(
+        cost_spec(longest, seed, theme()),
+        width="stretch",
+        key="accumulation_cost",
+        alt=f"rms error of sums of {longest:,} products over the promotion interval, for both kinds of "
+        "numbers: " + "; ".join(f"{p.numbers} every {p.every} {percent(p.rms)}" for p in found),
+    )
+    st.caption(
+        f"{ACCUMULATORS[UNIT].title}, {OPERANDS} operands, K = {longest:,}; errors of the model. A promotion "
+        "is one fp32 addition an output, outside the tensor core: one for 2 · interval FLOP."
+    )
+    _recorded()
+
+
+def notice(found: Sequence[Price], longest: int) -> str:
+    """What the interval of Hopper's promoted unit buys on numbers of one sign, and what it costs."""
+    same = {p.every: p for p in found if p.numbers == TERM_NOTES[COMPARED[0]].title}
+    usual = same[ACCUMULATORS["hopper_promoted"].promotion]
+    never = same[longest]
+    often = same[min(same)]
+    return (
+        f"**Notice:** numbers of one sign, K = {longest:,}: one chain is off by {percent(never.rms)}. "
+        f"Promoted every {usual.every} products, as DeepSeek-V3 does, it is off by {percent(usual.rms)}, for "
+        f"{short(usual.additions, 2)} additions in 1000 FLOP. Every {often.every} gives {percent(often.rms)} "
+        f"for {short(often.additions, 3)}."
+    )
+
+
+@dataclass(frozen=True)
+class Pair:
+    """The same GEMM on the same GPU, fast and promoted."""
+
+    fast: Row
+    promoted: Row
+
+    @property
+    def times(self) -> float:
+        """The promoted time over the fast one."""
+        return self.promoted.gemm.median_us / self.fast.gemm.median_us
+
+
+def pairs(rows: Sequence[Row]) -> list[Pair]:
+    """Rows measured on a GPU that differ in nothing but accumulation, the newest of each."""
+    timed: dict[object, dict[Accumulation, Row]] = {}
+    for row in sorted(rows, key=lambda row: row.date):
+        if row.provenance is Provenance.GPU and row.gemm is not None:
+            job = replace(row.job, accumulation=Accumulation.RECIPE)
+            timed.setdefault((row.machine.name, job), {})[row.job.accumulation] = row
+    return [
+        Pair(both[Accumulation.FAST], both[Accumulation.PROMOTED])
+        for both in timed.values()
+        if {Accumulation.FAST, Accumulation.PROMOTED} <= both.keys()
+    ]
+
+
+def _recorded() -> None:
+    st.subheader("What it took on a GPU")
+    found = pairs(gemm_results.every_row())
+    if not found:
+        st.info(
+            "No GEMM is recorded both with fast and with promoted accumulation on one GPU, so there is no "
+            "time to show here. On a GPU, Live GEMM measures it: run a per-tensor or rowwise recipe with "
+            "“Accumulation” set to Fast, then to Promoted."
+        )
+        return
+    lines = ["| GEMM | fast | promoted | takes |", "|:--|:--|:--|:--|"]
+    lines += [
+        f"| {pair.fast.job.title} ({pair.promoted.machine.name}, {pair.promoted.date}) "
+        f"| {_cell(pair.fast)} | {_cell(pair.promoted)} | {short(pair.times, 3)} times as long |"
+        for pair in found
+    ]
+    st.markdown("\n".join(lines))
+    st.caption("Recorded medians of the GEMM alone; error: the kernel's, against the exact product.")
+
+
+def _cell(row: Row) -> str:
+    return f"{short(row.gemm.median_us)} µs, error {percent(row.kernel_rel_err)}"

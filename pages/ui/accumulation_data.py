@@ -1,0 +1,68 @@
+"""What "Accumulation" draws: traces, errors and charts, kept between runs.
+
+The arguments of a kept function are all it depends on: names, numbers and the theme, nothing of the session.
+"""
+
+import streamlit as st
+
+from fp8core.accumulation_error import SumError, error_against_k
+from fp8core.accumulator import Accumulator
+from fp8core.accumulator_trace import TracedStep, trace
+from fp8core.accumulators import ACCUMULATORS, promoted
+from fp8core.dot_terms import TermKind, draw_terms
+from fp8core.formats import FORMATS
+from kernels.probe_job import ROWS, SHORTEST
+from pages.charts.accumulation_scene import StepScene
+from pages.charts.accumulation_steps import Spec, steps_chart
+from pages.charts.ink import INKS
+
+KEPT = 256
+NEVER = 0
+
+
+def theme() -> str:
+    """The reader's theme: light where the browser has not said yet."""
+    return "dark" if st.context.theme.type == "dark" else "light"
+
+
+@st.cache_data(max_entries=KEPT, show_spinner=False)
+def traced(unit: str, terms: str, operands: str, k: int, seed: int) -> tuple[TracedStep, ...]:
+    """One dot product of K seeded products in a unit."""
+    format_ = FORMATS[operands]
+    a, b = (format_.encode(x)[0] for x in draw_terms(TermKind(terms), (1, 1), k, seed))
+    return trace(a, b, format_, format_, ACCUMULATORS[unit])
+
+
+@st.cache_data(max_entries=KEPT, show_spinner=False)
+def steps_spec(unit: str, terms: str, operands: str, k: int, seed: int, first: int, theme: str) -> Spec:
+    """The picture of a dot product, opened at step `first`."""
+    return steps_chart(StepScene(traced(unit, terms, operands, k, seed)), first, INKS[theme])
+
+
+def lengths(longest: int) -> tuple[int, ...]:
+    """Powers of two from the shortest K on."""
+    return tuple(SHORTEST << power for power in range((longest // SHORTEST).bit_length()))
+
+
+def unit_of(name: str, every: int = NEVER) -> Accumulator:
+    """A unit by name; promoted after `every` products where that is not NEVER."""
+    return promoted(ACCUMULATORS[name], every) if every else ACCUMULATORS[name]
+
+
+def errors(name: str, every: int, terms: str, operands: str, longest: int, seed: int) -> tuple[SumError, ...]:
+    """The errors over K of a unit by name, promoted after `every` products where that is not NEVER."""
+    return errors_of_unit(unit_of(name, every), terms, operands, longest, seed)
+
+
+@st.cache_data(
+    max_entries=4 * KEPT,
+    show_spinner="Adding in every unit …",
+    hash_funcs={Accumulator: repr},
+)
+def errors_of_unit(
+    unit: Accumulator, terms: str, operands: str, longest: int, seed: int
+) -> tuple[SumError, ...]:
+    """The errors of a unit over K, for the products that a sweep on the GPU takes."""
+    format_ = FORMATS[operands]
+    a, b = (format_.encode(x) for x in draw_terms(TermKind(terms), ROWS, longest, seed))
+    return error_against_k(a, b, format_, unit, lengths(longest))

@@ -1,0 +1,42 @@
+"""Contract: errors are their formulas; inputs are seeded and have the shape of statistics they claim."""
+
+import math
+
+import numpy as np
+import pytest
+
+from fp8core.errors import rel_err, sqnr_db
+from fp8core.inputs import INPUT_NOTES, OUTLIER_EVERY, OUTLIER_FACTOR, InputKind, draw
+
+
+def test_rel_err_and_sqnr() -> None:
+    assert rel_err([3.0, 4.0], [3.0, 4.0]) == 0.0
+    assert rel_err([3.0, 4.5], [3.0, 4.0]) == pytest.approx(0.1)
+    assert rel_err([0.0], [0.0]) == 0.0
+    assert rel_err([1.0], [0.0]) == math.inf
+    assert sqnr_db(0.1) == pytest.approx(20.0)
+    assert sqnr_db(0.0) == math.inf
+    with pytest.raises(ValueError, match="one shape"):
+        rel_err([1.0], [1.0, 2.0])
+
+
+@pytest.mark.parametrize("kind", InputKind)
+def test_equal_seeds_give_equal_inputs_and_others_do_not(kind) -> None:
+    np.testing.assert_array_equal(draw(kind, (8, 200), 3), draw(kind, (8, 200), 3))
+    assert (draw(kind, (8, 200), 3) != draw(kind, (8, 200), 4)).any()
+    assert draw(kind, (0, 5), 0).shape == (0, 5)
+    assert draw(kind, (8, 200), 3).dtype == np.float32
+    assert INPUT_NOTES[kind].rule
+
+
+def test_inputs_have_the_statistics_they_are_named_for() -> None:
+    gaussian = draw(InputKind.GAUSSIAN, (500, 500), 0)
+    assert gaussian.std() == pytest.approx(1.0, abs=4 / 500)
+    columns = draw(InputKind.OUTLIER_CHANNELS, (500, 500), 0).std(axis=0)
+    assert (columns > OUTLIER_FACTOR / 2).sum() == len(range(OUTLIER_EVERY // 2, 500, OUTLIER_EVERY))
+    tail = draw(InputKind.HEAVY_TAIL, (500, 500), 0)
+    assert np.mean(np.abs(tail) > 4.604) == pytest.approx(0.01, abs=4 * math.sqrt(0.01 / 250_000))
+    gradient = np.abs(draw(InputKind.GRADIENT_LIKE, (500, 500), 0))
+    rows = np.log(gradient.mean(axis=1))
+    assert rows.std() == pytest.approx(2.0, rel=0.15)
+    assert np.median(gradient) < 1e-5
