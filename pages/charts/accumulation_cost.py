@@ -6,7 +6,7 @@ from typing import Any
 
 import altair as alt
 
-from pages.charts.accumulation_curves import TICKS
+from pages.charts.accumulation_curves import finished, rms_axis
 from pages.charts.ink import Ink
 
 Spec = dict[str, Any]
@@ -48,12 +48,7 @@ def cost_chart(prices: Sequence[Price], ink: Ink) -> Spec:
             scale=alt.Scale(type="log", base=2, nice=False, padding=12),
             axis=alt.Axis(values=intervals, labelExpr=last, grid=False),
         ),
-        y=alt.Y(
-            "rms:Q",
-            title="rms error, relative",
-            scale=alt.Scale(type="log", nice=False, padding=12),
-            axis=alt.Axis(format="~%", values=TICKS, labelOverlap="greedy"),
-        ),
+        y=rms_axis("rms", [price.rms for price in prices]),
         color=alt.Color("numbers:N", scale=colors, legend=legend),
     )
     lines = base.mark_line(strokeWidth=2.5, aria=False)
@@ -66,13 +61,7 @@ def cost_chart(prices: Sequence[Price], ink: Ink) -> Spec:
             alt.Tooltip("additions:Q", title="additions in 1000 FLOP", format=".3~g"),
         ],
     )
-    return (
-        alt.layer(lines, points)
-        .properties(height=TALL)
-        .configure_view(stroke=None)
-        .configure_axis(gridColor=ink.line, gridOpacity=0.35)
-        .to_dict()
-    )
+    return finished(alt.layer(lines, points).properties(height=TALL), ink)
 
 
 def _name(every: int, intervals: Sequence[int]) -> str:

@@ -1,5 +1,6 @@
 """Errors over K, a line a unit: of the size, or of the bias, whose sign says toward zero or away from it."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -59,7 +60,10 @@ def curves_chart(curves: Sequence[Curve], field: str, ink: Ink, measured: Measur
         scale=alt.Scale(type="log", base=2, nice=False, padding=8),
         axis=alt.Axis(values=[e.k for e in curves[0].errors], format=",d", grid=False, labelOverlap=True),
     )
-    y = alt.Y("error:Q", **(_rms_axis() if field == "rms" else _bias_axis()))
+    drawn = [row["error"] for row in rows] + [
+        getattr(e, field) for e in (measured.points if measured else ())
+    ]
+    y = rms_axis("error", drawn) if field == "rms" else bias_axis("error", drawn)
     picked = alt.selection_point(name="picked", fields=["unit"], bind="legend")
     shapes = [SHAPES[place % len(SHAPES)] for place in range(len(names))]
     legend = alt.Legend(
@@ -92,20 +96,24 @@ def curves_chart(curves: Sequence[Curve], field: str, ink: Ink, measured: Measur
         alt.Tooltip("k:Q", title="K", format=",d"),
         alt.Tooltip("error:Q", title="rms error" if field == "rms" else "signed error", format=".3~%"),
     ]
-    lines = base.mark_line(strokeWidth=2, aria=False).encode(strokeDash=dash)
-    points = base.mark_point(size=60, filled=True).encode(shape=shape, tooltip=tooltip).add_params(picked)
+    lines = base.mark_line(strokeWidth=2, aria=False).encode(strokeDash=dash).add_params(picked)
+    points = base.mark_point(size=60, filled=True).encode(shape=shape, tooltip=tooltip)
     layers = [lines, points]
     if field == "bias":
         layers.insert(0, alt.Chart(alt.Data(values=[{}])).mark_rule(color=ink.soft).encode(y=alt.datum(0)))
     if measured is not None:
         layers.append(_measured(measured, field, x, y, ink))
-    return (
-        alt.layer(*layers)
-        .properties(height=TALL + AROUND + LEGEND_LINE * len(names))
-        .configure_view(stroke=None)
-        .configure_axis(gridColor=ink.line, gridOpacity=0.35)
-        .to_dict()
-    )
+    chart = alt.layer(*layers).properties(height=TALL + AROUND + LEGEND_LINE * len(names))
+    return finished(chart, ink)
+
+
+def finished(chart: alt.LayerChart, ink: Ink) -> Spec:
+    """The chart as a spec whose layers have their data each: Streamlit takes data from the top level out of
+    the spec and sends them later, and axes would be drawn before there is anything to span.
+    """
+    spec = chart.configure_view(stroke=None).configure_axis(gridColor=ink.line, gridOpacity=0.35).to_dict()
+    data = spec.pop("data", None)
+    return spec if data is None else {**spec, "layer": [{"data": data, **layer} for layer in spec["layer"]]}
 
 
 def _label(curve: Curve) -> str:
@@ -113,20 +121,29 @@ def _label(curve: Curve) -> str:
     return f"{curve.name} ({curve.evidence}{told})"
 
 
-def _rms_axis() -> dict[str, Any]:
-    return {
-        "title": "rms error, relative",
-        "scale": alt.Scale(type="log", nice=False, padding=10),
-        "axis": alt.Axis(format="~%", values=TICKS, labelOverlap="greedy"),
-    }
+def rms_axis(field: str, errors: Sequence[float]) -> alt.Y:
+    """A logarithmic axis over whole decades around the errors that are not zero."""
+    logs = [math.log10(error) for error in errors if error > 0]
+    low, high = (math.floor(min(logs)), math.ceil(max(logs))) if logs else (-1, 0)
+    return alt.Y(
+        f"{field}:Q",
+        title="rms error, relative",
+        scale=alt.Scale(type="log", domain=[10.0**low, 10.0 ** max(high, low + 1)], nice=False),
+        axis=alt.Axis(format="~%", values=TICKS, labelOverlap="greedy"),
+    )
 
 
-def _bias_axis() -> dict[str, Any]:
-    return {
-        "title": "signed error: below 0 is toward zero",
-        "scale": alt.Scale(type="symlog", constant=LINEAR_BELOW, nice=False, padding=10),
-        "axis": alt.Axis(format="~%", values=BIAS_TICKS, labelOverlap="greedy"),
-    }
+def bias_axis(field: str, errors: Sequence[float]) -> alt.Y:
+    """An axis that is linear around zero and logarithmic beyond, from tick to tick around the errors."""
+    least, most = min(*errors, -LINEAR_BELOW), max(*errors, 0.0)
+    low = max((tick for tick in BIAS_TICKS if tick <= least), default=least)
+    high = min((tick for tick in BIAS_TICKS if tick >= most), default=most)
+    return alt.Y(
+        f"{field}:Q",
+        title="signed error: below 0 is toward zero",
+        scale=alt.Scale(type="symlog", constant=LINEAR_BELOW, domain=[low, high], nice=False),
+        axis=alt.Axis(labelExpr="format(datum.value, '~%')", values=BIAS_TICKS, labelOverlap="greedy"),
+    )
 
 
 def _measured(measured: Measured, field: str, x: alt.X, y: alt.Y, ink: Ink) -> alt.Chart:

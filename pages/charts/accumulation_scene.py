@@ -152,7 +152,8 @@ def step_rows(scene: StepScene) -> list[Row]:
 def _head(number: int, total: int, step: TracedStep) -> str:
     places = np.sort(step.places)
     also = ", then promoted" if step.promotes else ""
-    products = f"products {places[0]} to {places[-1]}"
+    is_run = places[-1] - places[0] == places.size - 1
+    products = f"{'' if is_run else f'{places.size} of '}products {places[0]} to {places[-1]}"
     return f"Step {number} of {total}: {products} and c = {short(step.terms[-1])}{also}"
 
 

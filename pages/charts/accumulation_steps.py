@@ -61,7 +61,7 @@ def steps_chart(scene: StepScene, first: int, ink: Ink) -> Spec:
 @lru_cache(maxsize=64)
 def _template(ink: Ink, steps: int) -> Spec:
     """The picture without its numbers: building it takes Altair longer than all the rest."""
-    layers = [_grid(ink), _terms(ink), _sums(ink)]
+    layers = [_grid(ink), _sums(ink), _terms(ink)]
     if steps > 1:
         layers.append(_strip(ink))
         bound = {"bind": alt.binding_range(min=1, max=steps, step=1, name="Step ")}
@@ -69,7 +69,7 @@ def _template(ink: Ink, steps: int) -> Spec:
         bound = {}
     places = [alt.param(name=name, value=0) for name in ("zero_y", "tall", "foot", "inset", "strip_head")]
     chart = alt.layer(*layers).add_params(alt.param(name=STEP, value=1, **bound), *places)
-    return chart.configure_view(stroke=None).to_dict()
+    return chart.configure_view(stroke=None).configure_mark(tooltip=None).to_dict()
 
 
 def _x(field: str) -> alt.X:

@@ -5,8 +5,8 @@ from fp8core.accumulators import ACCUMULATORS
 from fp8core.dot_terms import TERM_NOTES, TermKind
 from kernels.probe_job import LONGEST, SHORTEST, SWEPT, swept
 from pages.ui.controls import Choice, ChoiceStyle, NumberStyle, Whole
+from pages.ui.shared import SEED
 
-LARGEST_SEED = 9999
 RMS, BIAS = "rms", "bias"
 
 SHOW = Choice(
@@ -27,9 +27,6 @@ TERMS = Choice(
     options={kind.value: note.title for kind, note in TERM_NOTES.items()},
     default=TermKind.SAME_SIGN.value,
     help=" ".join(f"**{note.title}**: {note.rule}." for note in TERM_NOTES.values()),
-)
-SEED = Whole(
-    key="seed", label="Seed", low=0, high=LARGEST_SEED, default=0, help="Another seed, other numbers."
 )
 UNIT = Choice(
     key="unit",

@@ -14,9 +14,10 @@ from pages.charts.ink import INKS
 from pages.charts.words import short
 from pages.ui import gemm_results
 from pages.ui.accumulation_controls import LONGEST_K, SEED
-from pages.ui.accumulation_data import KEPT, errors, lengths, theme
+from pages.ui.accumulation_data import KEPT, errors, lengths
 from pages.ui.accumulation_words import percent
 from pages.ui.controls import Controls
+from pages.ui.shell import theme
 
 UNIT, OPERANDS = "hopper_fast", "e4m3"
 COMPARED = (TermKind.SAME_SIGN, TermKind.ZERO_MEAN)

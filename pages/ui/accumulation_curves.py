@@ -8,20 +8,23 @@ from fp8core.accumulation_error import SumError
 from fp8core.accumulator import Accumulator, Evidence
 from fp8core.accumulators import ACCUMULATORS
 from fp8core.tiles import WHOLE
-from kernels.probe_job import ROWS
 from pages.charts.accumulation_curves import Curve, Spec, curves_chart
 from pages.charts.ink import INKS
 from pages.charts.words import short
 from pages.ui.accumulation_controls import BIAS, ERROR, LONGEST_K, OPERANDS, RMS, SEED, TERMS
-from pages.ui.accumulation_data import KEPT, NEVER, errors, theme, unit_of
+from pages.ui.accumulation_data import KEPT, NEVER, SUMS, errors, unit_of
 from pages.ui.accumulation_words import percent, side
 from pages.ui.controls import Controls
+from pages.ui.shell import theme
 
 EVIDENCE = {
     Evidence.CAPTURED: "captured",
     Evidence.PUBLISHED: "published",
     Evidence.DEFINITION: "definition",
 }
+
+
+_MUCH, _NEARLY_ALL = 0.5, 0.9
 
 
 @dataclass(frozen=True)
@@ -85,7 +88,7 @@ def show(controls: Controls) -> None:
         alt=alt_text(found, field, longest),
     )
     st.caption(
-        f"{ROWS[0] * ROWS[1]:,} sums of seeded {operands} products a point. **Captured** (solid): the model "
+        f"{SUMS[0] * SUMS[1]:,} sums of seeded {operands} products a point. **Captured** (solid): the model "
         "is bit-equal to vectors from an H200. **Published** (dashed): a published model of the unit. "
         "**Definition** (dotted): no unit, a way to add. Click a name to see its line alone."
     )
@@ -119,12 +122,13 @@ def notice(found: dict[Series, tuple[SumError, ...]], longest: int) -> str:
     best = min(units or found, key=lambda one: found[one][-1].rms)
     last, first = found[worst][-1], found[worst][0]
     times = f", {short(last.rms / first.rms, 2)} times as large as at K = {first.k}" if first.rms else ""
-    if abs(last.bias) > last.rms / 2:
+    share, by = abs(last.bias) / last.rms, f"{percent(abs(last.bias))} {side(last.bias)}"
+    if share > _MUCH:
         bias = (
-            f"Nearly all of it is bias: on average the sums lie {percent(abs(last.bias))} {side(last.bias)}."
+            f"{'Nearly all' if share > _NEARLY_ALL else 'Much'} of it is bias: on average the sums lie {by}."
         )
     else:
-        bias = f"On average the sums lie only {percent(abs(last.bias))} {side(last.bias)}."
+        bias = f"On average the sums lie only {by}."
     other = f" **{best.unit.title}** is off by {percent(found[best][-1].rms)}." if best != worst else ""
     return (
         f"**Notice:** at K = {longest:,} the error of **{worst.unit.title}** is {percent(last.rms)}{times}. "

@@ -11,18 +11,15 @@ from fp8core.accumulator_trace import TracedStep, trace
 from fp8core.accumulators import ACCUMULATORS, promoted
 from fp8core.dot_terms import TermKind, draw_terms
 from fp8core.formats import FORMATS
-from kernels.probe_job import ROWS, SHORTEST
+from kernels.probe_job import SHORTEST
 from pages.charts.accumulation_scene import StepScene
 from pages.charts.accumulation_steps import Spec, steps_chart
 from pages.charts.ink import INKS
 
 KEPT = 256
 NEVER = 0
-
-
-def theme() -> str:
-    """The reader's theme: light where the browser has not said yet."""
-    return "dark" if st.context.theme.type == "dark" else "light"
+SUMS = (16, 16)
+"""M and N of the sums whose errors make one point of a curve: enough for two digits, and quick."""
 
 
 @st.cache_data(max_entries=KEPT, show_spinner=False)
@@ -51,7 +48,7 @@ def unit_of(name: str, every: int = NEVER) -> Accumulator:
 
 def errors(name: str, every: int, terms: str, operands: str, longest: int, seed: int) -> tuple[SumError, ...]:
     """The errors over K of a unit by name, promoted after `every` products where that is not NEVER."""
-    return errors_of_unit(unit_of(name, every), terms, operands, longest, seed)
+    return errors_of_unit(unit_of(name, every), terms, operands, longest, seed, SUMS)
 
 
 @st.cache_data(
@@ -60,9 +57,9 @@ def errors(name: str, every: int, terms: str, operands: str, longest: int, seed:
     hash_funcs={Accumulator: repr},
 )
 def errors_of_unit(
-    unit: Accumulator, terms: str, operands: str, longest: int, seed: int
+    unit: Accumulator, terms: str, operands: str, longest: int, seed: int, rows: tuple[int, int]
 ) -> tuple[SumError, ...]:
-    """The errors of a unit over K, for the products that a sweep on the GPU takes."""
+    """The errors of a unit over K, for the sums of `rows` seeded products: M and N."""
     format_ = FORMATS[operands]
-    a, b = (format_.encode(x) for x in draw_terms(TermKind(terms), ROWS, longest, seed))
+    a, b = (format_.encode(x) for x in draw_terms(TermKind(terms), rows, longest, seed))
     return error_against_k(a, b, format_, unit, lengths(longest))

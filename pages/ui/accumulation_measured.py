@@ -4,15 +4,16 @@ import streamlit as st
 
 from fp8core.accumulation_error import SumError
 from fp8core.dot_terms import TermKind
-from kernels.probe_job import SWEPT, ProbeJob, ProbeRow, swept
+from kernels.probe_job import ROWS, SWEPT, ProbeJob, ProbeRow, swept
 from pages.charts.accumulation_curves import Curve, Measured, curves_chart
 from pages.charts.ink import INKS
 from pages.ui import gpu_queue
 from pages.ui.accumulation_controls import ERROR, LONGEST_K, OPERANDS, PROBE, SEED, TERMS
 from pages.ui.accumulation_curves import EVIDENCE, NO_ERROR
-from pages.ui.accumulation_data import errors_of_unit, lengths, theme
+from pages.ui.accumulation_data import errors_of_unit, lengths
 from pages.ui.accumulation_words import percent
 from pages.ui.controls import Controls
+from pages.ui.shell import theme
 
 NO_GPU = (
     "There is no GPU behind this server, so nothing can be measured here. Start the app on a machine with a "
@@ -86,7 +87,7 @@ def draw_job(controls: Controls) -> ProbeJob:
 def predicted(job: ProbeJob) -> tuple[SumError, ...]:
     """The model's errors for the job's own codes."""
     unit = job.operation_data.accumulator
-    return errors_of_unit(unit, job.terms.value, job.format, job.lengths[-1], job.seed)
+    return errors_of_unit(unit, job.terms.value, job.format, job.lengths[-1], job.seed, ROWS)
 
 
 def spec(job: ProbeJob, row: ProbeRow | None, field: str) -> dict[str, object]:

@@ -12,9 +12,10 @@ from fp8core.rounding import Rounding
 from fp8core.tiles import WHOLE
 from pages.charts.words import power_of_two, short
 from pages.ui.accumulation_controls import K_STEPPED, OPERANDS, SEED, STEP, TERMS, UNIT
-from pages.ui.accumulation_data import steps_spec, theme, traced
+from pages.ui.accumulation_data import steps_spec, traced
 from pages.ui.accumulation_words import apart, percent, side
 from pages.ui.controls import Controls
+from pages.ui.shell import theme
 
 KEY = "accumulation_steps"
 _SLIDER_ON_TOP = f"""<style>
@@ -96,7 +97,7 @@ def rule(unit: Accumulator) -> str:
     lines = [
         f"- A step adds **{unit.fused_products} products and c** at once. A product's exponent is the sum of "
         "its operands' exponents; it is not renormalized (1.875 · 1.875 counts as exponent 0). Subnormal "
-        f"operands keep the smallest normal exponent; a zero counts as exponent {unit.zero_exponent}.",
+        f"operands keep the smallest normal exponent; a zero counts as exponent {short(unit.zero_exponent)}.",
         f"- **E** is the largest exponent of all terms. Of each term, what lies below "
         f"2^(E − {unit.fraction_bits}) is dropped: a truncation of the magnitude, so there is no tie and "
         "both signs lose toward zero.",

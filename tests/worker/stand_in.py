@@ -7,6 +7,9 @@ import sys
 import time
 from enum import IntEnum
 
+from fp8core.accumulation_error import error_against_k
+from fp8core.formats import FORMATS
+from kernels.probe_job import ROWS, ProbeJob, ProbeRow, SweepPoint
 from kernels.rows import GemmJob, Machine, Provenance, Row, Timing, Worst
 from kernels.worker.child import Engine, StoppedOnRequest, serve
 
@@ -61,8 +64,33 @@ def row(of: GemmJob) -> Row:
     )
 
 
-def measure(of: GemmJob, *, progress, stopped) -> Row:
+def swept(of: ProbeJob) -> ProbeRow:
+    """A sweep whose device is the model, but for one bit of the longest K where the seed is odd."""
+    unit = of.operation_data.accumulator
+    errors = error_against_k(*of.codes(), FORMATS[of.format], unit, of.lengths)
+    wrong = of.seed % 2
+    return ProbeRow(
+        job=of,
+        machine=Machine(name="stand-in", capability=(9, 0), versions={"pid": str(os.getpid())}),
+        date="2026-11-20",
+        points=tuple(
+            SweepPoint(
+                k=e.k,
+                rms=e.rms,
+                bias=e.bias,
+                outputs=ROWS[0] * ROWS[1],
+                mismatches=wrong if e.k == of.lengths[-1] else 0,
+            )
+            for e in errors
+        ),
+        first_difference=f"K = {of.lengths[-1]:,}, [0, 0]: model 1.0, device 2.0" if wrong else "",
+    )
+
+
+def measure(of: GemmJob | ProbeJob, *, progress, stopped) -> Row | ProbeRow:
     progress(0.25, "quantizing")
+    if isinstance(of, ProbeJob):
+        return swept(of)
     match Act(of.seed):
         case Act.KILLED:
             os.kill(os.getpid(), signal.SIGKILL)

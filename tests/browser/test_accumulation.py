@@ -1,0 +1,70 @@
+"""Accumulation in a browser: the slider steps through k, bars tell their bits, all without the server."""
+
+import re
+
+import pytest
+
+from tests.browser.conftest import settled
+
+pytestmark = pytest.mark.browser
+
+CHART = '[data-testid="stVegaLiteChart"]'
+
+
+def shown(page, text: str) -> None:
+    page.locator(f"{CHART} text", has_text=re.compile(text)).first.wait_for(timeout=20_000)
+
+
+def test_the_slider_steps_through_k_and_bars_tell_what_they_lose(server, open_page):
+    page = open_page(server.url + "/accumulation?terms=one_large&step=1")
+    shown(page, "^Step 1 of 8: products 0 to 31 and c = 0$")
+    shown(page, r"^E = 2⁸$")
+    sent = []
+    page.on("websocket", lambda socket: socket.on("framesent", lambda _: sent.append(1)))
+    page.reload()
+    settled(page)
+    shown(page, "^Step 1 of 8")
+    page.wait_for_timeout(500)
+    before = len(sent)
+
+    slider = page.locator(f"{CHART} input[type=range]")
+    slider.focus()
+    slider.press("ArrowRight")
+    shown(page, "^Step 2 of 8: products 32 to 63 and c = 265.9")
+    slider.press("End")
+    shown(page, "^Step 8 of 8: products 224 to 255")
+
+    box = page.locator(f"{CHART} svg").bounding_box()
+    tip = page.locator("#vg-tooltip-element")
+    for across in range(10, 90):
+        page.mouse.move(box["x"] + box["width"] * across / 100, box["y"] + 300)
+        if tip.is_visible() and "product k = " in tip.inner_text():
+            break
+    told = tip.inner_text()
+    assert re.search(r"product k = 2[2-5]\d", told)
+    assert re.search(r"lost share\s+[\d.]+%", told)
+    assert len(sent) == before, "stepping and pointing need no server"
+
+
+def test_pointing_and_clicking_a_name_leaves_its_line(server, open_page):
+    page = open_page(server.url + "/accumulation?sum_show=curves&longest_k=1024")
+    shown(page, "Hopper FP8, one chain")
+    faint = f'{CHART} svg path[opacity="0.12"]'
+    assert page.locator(faint).count() == 0
+    page.locator(f"{CHART} text", has_text="Ada FP8").first.click(force=True)
+    page.locator(faint).first.wait_for(timeout=10_000, state="attached")
+    assert page.locator(faint).count() > 10
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("section", ["steps", "curves", "cost", "units", "measured"])
+def test_nothing_is_wider_than_a_narrow_page(server, open_page, section, theme):
+    page = open_page(f"{server.url}/accumulation?sum_show={section}&longest_k=1024", theme=theme, width=800)
+    page.wait_for_timeout(300)
+    main = page.locator("[data-testid=stMain]")
+    assert main.evaluate("m => m.scrollWidth - m.clientWidth") <= 0
+    charts = page.locator(CHART)
+    for number in range(charts.count()):
+        box = charts.nth(number).bounding_box()
+        assert box["x"] + box["width"] <= 800
+        assert box["height"] > 200

@@ -1,0 +1,232 @@
+"""Contract: "Accumulation" draws from every address; its figures are those of the models and the vectors."""
+
+import json
+import re
+import statistics
+import time
+
+import pytest
+
+from fp8core.accumulators import ACCUMULATORS, matmul
+from fp8core.dot_terms import TermKind, draw_terms
+from fp8core.formats import FORMATS
+from pages.charts.words import short
+from pages.ui import gemm_results, gpu_queue
+from pages.ui.accumulation_controls import ALL_CONTROLS, K_STEPPED, OPERANDS, SHOW, TERMS, UNIT
+from pages.ui.accumulation_curves import series
+from pages.ui.accumulation_words import apart, percent
+from pages.ui.gpu_queue import Workers
+from tests.pages.gemm_rows import stand_in_queue
+from tests.pages.hostile import hostile_queries
+
+PAGE = "pages/accumulation.py"
+TITLE = "Where do the small terms go?"
+RERUN_MS = 150
+SLOW_MACHINE = 2
+FAST = ACCUMULATORS["hopper_fast"]
+
+
+@pytest.fixture(autouse=True)
+def workers(monkeypatch, tmp_path):
+    """Stand-in workers of the CPU, and no recorded rows."""
+    made = Workers(stand_in_queue(), has_gpu=False)
+    monkeypatch.setattr(gpu_queue, "workers", lambda: made)
+    monkeypatch.setattr(gemm_results, "RECORDS", tmp_path)
+    yield made
+    made.queue.close()
+
+
+def texts(at) -> str:
+    kinds = (at.markdown, at.caption, at.info, at.error)
+    return "\n".join(element.value for kind in kinds for element in kind)
+
+
+def spec(at) -> dict:
+    return json.loads(at.get("vega_lite_chart")[0].proto.spec)
+
+
+def result(unit, terms: str, operands: str, k: int, seed: int = 0) -> tuple[float, float]:
+    """The unit's sum and the exact one, by matmul and by fp64."""
+    format_ = FORMATS[operands]
+    a, b = (format_.encode(x) for x in draw_terms(TermKind(terms), (1, 1), k, seed))
+    exact = format_.decode(a) @ format_.decode(b).T
+    return float(matmul(a, b, format_, format_, unit)[0, 0]), float(exact[0, 0])
+
+
+@pytest.mark.parametrize("section", SHOW.options)
+def test_every_section_draws_and_names_its_sources(open_app, section):
+    at = open_app(PAGE, sum_show=section)
+    assert not at.exception
+    assert at.title[0].value == TITLE
+    assert any("arXiv 2511.10909" in caption.value for caption in at.caption)
+    assert len(at.get("vega_lite_chart")) == (0 if section == "units" else 1)
+
+
+@pytest.mark.parametrize("terms", TERMS.options)
+@pytest.mark.parametrize("unit", UNIT.options)
+def test_every_unit_and_kind_of_numbers_says_what_matmul_gives(open_app, unit, terms):
+    at = open_app(PAGE, unit=unit, terms=terms)
+    assert not at.exception
+    operands = at.selectbox(key="operands").value
+    assert operands in ACCUMULATORS[unit].operands
+    got, exact = result(ACCUMULATORS[unit], terms, operands, 256)
+    said = next(m.value for m in at.markdown if m.value.startswith("**Notice:**"))
+    there, truth = apart(got, exact)
+    assert f"has {there}; exactly it is {truth}" in said
+    if got == exact:
+        assert "nothing is lost in the end" in said
+    else:
+        assert f"off by {percent(abs(got - exact) / abs(exact))}" in said
+        assert ("toward zero" in said) == ((got - exact) * exact < 0)
+
+
+def test_the_picture_s_figures_are_those_of_each_prefix(open_app):
+    at = open_app(PAGE, terms="one_large")
+    rows = spec(at)["layer"][1]["data"]["values"]
+    assert len(rows) == 8
+    format_ = FORMATS["e4m3"]
+    a, b = (format_.encode(x) for x in draw_terms(TermKind.ONE_LARGE, (1, 1), 256, 0))
+    for row in rows:
+        k = 32 * row["step"]
+        got = matmul(a[:, :k], b[:, :k], format_, format_, FAST)[0, 0]
+        exact = (format_.decode(a[:, :k]) @ format_.decode(b[:, :k]).T)[0, 0]
+        assert row["total"] == short(float(got), 6)
+        assert row["off"] == short(float(got) - float(exact), 3)
+
+
+@pytest.mark.parametrize("k", K_STEPPED.options)
+def test_k_decides_how_many_steps_the_slider_has(open_app, k):
+    at = open_app(PAGE, sum_k=str(k))
+    (slider,) = [param for param in spec(at)["params"] if "bind" in param]
+    assert slider["bind"]["max"] == k // 32
+    assert slider["value"] == min(4, k // 32)
+
+
+def test_the_address_s_step_is_where_the_slider_opens_and_is_brought_into_range(open_app):
+    at = open_app(PAGE, step="7")
+    assert next(param["value"] for param in spec(at)["params"] if param["name"] == "step") == 7
+    at.segmented_control(key="sum_k").set_value(64).run()
+    assert not at.exception
+    assert at.number_input(key="step").value == 2
+
+
+def test_a_format_that_the_unit_does_not_multiply_is_exchanged(open_app):
+    at = open_app(PAGE, unit="volta_half", operands="e4m3")
+    assert not at.exception
+    assert at.selectbox(key="operands").value == "fp16"
+    at = open_app(PAGE, unit="blackwell_fp8", operands="e2m1")
+    assert at.selectbox(key="operands").value == "e2m1"
+
+
+@pytest.mark.parametrize("operands", OPERANDS.options)
+def test_curves_have_every_unit_that_multiplies_the_operands(open_app, operands):
+    expected = {unit.title for unit in ACCUMULATORS.values() if operands in unit.operands}
+    assert expected <= {one.unit.title for one in series(operands)}
+    at = open_app(PAGE, sum_show="curves", operands=operands, longest_k="1024", terms="zero_mean")
+    assert not at.exception
+    if not at.get("vega_lite_chart"):
+        assert "every sum comes out exact" in texts(at)
+        return
+    drawn = {row["unit"] for layer in spec(at)["layer"] for row in layer["data"]["values"] if "unit" in row}
+    assert all(any(row.startswith(title) for row in drawn) for title in expected)
+
+
+def test_the_promoted_series_is_hopper_s_every_step(open_app):
+    titles = [one.unit.title for one in series("e4m3")]
+    assert titles[:3] == [
+        "Hopper FP8, one chain",
+        "Hopper FP8, promoted every 32",
+        "Hopper FP8, promoted every 128",
+    ]
+
+
+def test_the_curves_are_the_errors_of_matmul(open_app):
+    at = open_app(PAGE, sum_show="curves", longest_k="1024", seed="3", sum_error="bias")
+    rows = [r for layer in spec(at)["layer"] for r in layer["data"]["values"] if "unit" in r]
+    format_ = FORMATS["e4m3"]
+    a, b = (format_.encode(x) for x in draw_terms(TermKind.SAME_SIGN, (16, 16), 1024, 3))
+    for k in (128, 1024):
+        exact = format_.decode(a[:, :k]) @ format_.decode(b[:, :k]).T
+        error = matmul(a[:, :k], b[:, :k], format_, format_, FAST) - exact
+        drawn = next(
+            r["error"] for r in rows if r["k"] == k and r["unit"].startswith("Hopper FP8, one chain")
+        )
+        assert drawn == pytest.approx(error.mean() / exact.mean(), rel=1e-9)
+        assert drawn < 0
+    assert "toward zero" in texts(at)
+
+
+def test_the_size_of_the_error_is_the_recorded_one(open_app):
+    """The figures quoted for U(0, 1): -6.6e-2 at K = 4096 in one chain, -5e-4 promoted every 128."""
+    at = open_app(PAGE, sum_show="cost")
+    assert "one chain is off by 6.6" in texts(at)
+    assert re.search(r"every 128 products, as DeepSeek-V3 does, it is off by 0\.0(4|5)", texts(at))
+
+
+def test_every_control_is_in_the_address_and_reset_empties_it(open_app):
+    asked = {
+        "sum_show": "curves",
+        "terms": "zero_mean",
+        "seed": "7",
+        "unit": "ada_fp8",
+        "operands": "e5m2",
+        "sum_k": "128",
+        "step": "2",
+        "sum_error": "bias",
+        "longest_k": "1024",
+        "model_bits": "-2",
+        "probe": "hmma",
+    }
+    assert set(asked) == {control.key for control in ALL_CONTROLS}
+    at = open_app(PAGE, **asked)
+    assert at.query_params == asked
+    next(button for button in at.button if button.label == "Reset").click().run()
+    assert at.query_params == {}
+
+
+def test_controls_keep_their_values_when_pages_are_switched(open_app):
+    at = open_app(PAGE, unit="ada_fp8", terms="canceled", step="3", sum_k="64", seed="5")
+    at.switch_page("pages/tile_layouts.py").run()
+    at.switch_page(PAGE).run()
+    assert not at.exception
+    assert at.selectbox(key="unit").value == "ada_fp8"
+    assert at.segmented_control(key="terms").value == "canceled"
+    assert at.number_input(key="step").value == 3
+    assert at.number_input(key="seed").value == 5
+
+
+@pytest.mark.parametrize(
+    ("share", "words"),
+    [(0, "0 %"), (0.0016, "0.16 %"), (-0.066, "−6.6 %"), (1.7e-7, "1.7 · 10⁻⁵ %")],
+)
+def test_shares_are_told_in_two_digits(share, words):
+    assert percent(share).replace("\N{NO-BREAK SPACE}", " ") == words
+
+
+def test_two_results_are_told_apart_where_they_differ():
+    assert apart(69.6484375, 69.75951) == ("69.648", "69.76")
+    assert apart(263.7096, 263.70964) == ("263.7096", "263.70964")
+    assert apart(1.5, 1.5) == ("1.5", "1.5")
+
+
+@pytest.mark.parametrize("part", range(6))
+def test_hostile_addresses_give_a_page(open_app, part):
+    at = open_app(PAGE)
+    for query in hostile_queries([control.key for control in ALL_CONTROLS])[part::6]:
+        at.query_params.clear()
+        for key, value in query.items():
+            at.query_params[key] = value
+        at.run()
+        assert not at.exception, query
+        assert at.title[0].value == TITLE
+
+
+@pytest.mark.parametrize("unit", ["hopper_fast", "volta_half"])
+def test_a_rerun_is_quick(open_app, unit):
+    at = open_app(PAGE, unit=unit, sum_k="512")
+    times = []
+    for seed in range(1, 12):
+        start = time.perf_counter()
+        at.number_input(key="seed").set_value(seed).run()
+        times.append(1e3 * (time.perf_counter() - start))
+    assert statistics.median(times) <= RERUN_MS * SLOW_MACHINE, times

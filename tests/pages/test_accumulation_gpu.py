@@ -1,0 +1,162 @@
+"""Contract: what "Accumulation" says of real GPUs is what was recorded, captured or measured."""
+
+import json
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from fp8core.accumulators import ACCUMULATORS, matmul, promoted
+from fp8core.dot_terms import TermKind, draw_terms
+from fp8core.formats import FORMATS
+from kernels.probe_job import SWEPT, swept
+from kernels.rows import Accumulation
+from pages.ui import accumulation_units, gemm_results, gpu_queue
+from pages.ui.accumulation_cost import pairs, prices
+from pages.ui.gpu_queue import Workers
+from tests.pages.gemm_rows import gpu_row, record, run_until, stand_in_queue, timing
+from tests.worker.stand_in import Act, job
+
+PAGE = "pages/accumulation.py"
+FAST = ACCUMULATORS["hopper_fast"]
+
+
+@pytest.fixture(autouse=True)
+def workers(monkeypatch, tmp_path):
+    """Stand-in workers of the CPU, and no recorded rows."""
+    made = Workers(stand_in_queue(), has_gpu=False)
+    monkeypatch.setattr(gpu_queue, "workers", lambda: made)
+    monkeypatch.setattr(gemm_results, "RECORDS", tmp_path)
+    yield made
+    made.queue.close()
+
+
+@pytest.fixture
+def on_gpu(workers, monkeypatch):
+    """The same workers, taken for a GPU's."""
+    monkeypatch.setattr(gpu_queue, "workers", lambda: replace(workers, has_gpu=True))
+
+
+def texts(at) -> str:
+    kinds = (at.markdown, at.caption, at.info, at.error)
+    return "\n".join(element.value for kind in kinds for element in kind)
+
+
+def spec(at) -> dict:
+    return json.loads(at.get("vega_lite_chart")[0].proto.spec)
+
+
+def test_a_promotion_s_price_follows_from_its_interval():
+    found = {(p.numbers, p.every): p for p in prices(1024, 0)}
+    assert sorted({every for _, every in found}) == [32, 64, 128, 256, 512, 1024]
+    assert found["Same sign", 128].additions == 1000 / 256
+    format_ = FORMATS["e4m3"]
+    a, b = (format_.encode(x) for x in draw_terms(TermKind.ZERO_MEAN, (16, 16), 1024, 0))
+    exact = format_.decode(a) @ format_.decode(b).T
+    error = matmul(a, b, format_, format_, promoted(FAST, 64)) - exact
+    rms = np.sqrt((error**2).mean() / (exact**2).mean())
+    assert found["Zero mean", 64].rms == pytest.approx(float(rms), rel=1e-9)
+
+
+def test_without_recorded_pairs_the_page_says_so(open_app):
+    at = open_app(PAGE, sum_show="cost")
+    assert "No GEMM is recorded both with fast and with promoted" in at.info[0].value
+
+
+def test_recorded_pairs_are_shown_with_their_ratio(open_app, tmp_path):
+    base = job(Act.FINE)
+    asked = {kind: replace(base, accumulation=kind) for kind in Accumulation}
+    rows = [
+        gpu_row(asked[Accumulation.FAST], gemm=timing(100.0)),
+        gpu_row(asked[Accumulation.PROMOTED], gemm=timing(130.0)),
+        gpu_row(replace(asked[Accumulation.FAST], m=128), gemm=timing(50.0)),
+        gpu_row(asked[Accumulation.RECIPE], gemm=timing(110.0)),
+    ]
+    assert [pair.times for pair in pairs(rows)] == [1.3]
+    record(tmp_path, rows)
+    at = open_app(PAGE, sum_show="cost")
+    assert not at.info
+    table = next(m.value for m in at.markdown if m.value.startswith("| GEMM"))
+    assert "1.3 times as long" in table
+    assert "NVIDIA H200" in table
+    assert table.count("\n") == 2
+
+
+def test_rows_of_another_machine_or_without_a_time_are_no_pair():
+    fast, slow = (gpu_row(replace(job(Act.FINE), accumulation=kind)) for kind in list(Accumulation)[1:])
+    other = replace(slow, machine=replace(slow.machine, name="another GPU"))
+    assert pairs([fast, other]) == []
+    assert pairs([fast, replace(slow, gemm=None)]) == []
+    assert len(pairs([fast, slow])) == 1
+
+
+def test_every_shipped_vector_is_compared_and_a_wrong_model_is_seen(open_app):
+    at = open_app(PAGE, sum_show="units")
+    total = 0
+    for file in accumulation_units.VECTORS.glob("*.npz"):
+        with np.load(file) as arrays:
+            total += sum(arrays[name].size for name in arrays.files if name.endswith("/d"))
+    assert f"✓ **{total:,} of {total:,} outputs are bit-equal.**" in texts(at)
+    assert "NVIDIA H200, 2026-11-20, torch 2.11.0" in texts(at)
+    at.slider(key="model_bits").set_value(1).run()
+    counted = re.search(r"✗ With 1 fraction bit more than the unit has: \*\*([\d,]+) of ([\d,]+)", texts(at))
+    assert int(counted[1].replace(",", "")) < int(counted[2].replace(",", "")) == total
+    at.button[-1].click().run()
+    assert not at.exception
+
+
+def test_the_table_has_every_unit_with_its_numbers(open_app):
+    table = next(m.value for m in open_app(PAGE, sum_show="units").markdown if "fraction bits →" in m.value)
+    for unit in ACCUMULATORS.values():
+        line = next(line for line in table.splitlines() if line.startswith(f"| **{unit.title}**:"))
+        assert f"| {unit.fraction_bits} → {unit.out.name} | {unit.fused_products}" in line
+        assert line.endswith(f"| {unit.evidence.name.lower()} |")
+
+
+def test_no_vectors_are_told(open_app, monkeypatch, tmp_path):
+    monkeypatch.setattr(accumulation_units, "VECTORS", tmp_path)
+    at = open_app(PAGE, sum_show="units")
+    assert not at.exception
+    assert "No captured vectors" in at.info[0].value
+
+
+def test_without_a_gpu_the_button_says_why_not(open_app):
+    at = open_app(PAGE, sum_show="measured")
+    assert at.button(key="run_sweep").disabled
+    assert "There is no GPU behind this server" in texts(at)
+
+
+@pytest.mark.parametrize("operation", SWEPT)
+def test_a_measured_sweep_lies_on_the_predicted_line(open_app, on_gpu, operation):
+    at = open_app(PAGE, sum_show="measured", probe=operation, longest_k="1024")
+    assert not at.button(key="run_sweep").disabled
+    at.button(key="run_sweep").click().run()
+    run_until(at, lambda at: "bit for bit" in texts(at))
+    outputs = 6 * 64 * 16
+    assert f"{outputs:,} of {outputs:,} outputs are the model's, bit for bit" in texts(at)
+    assert "GPU: stand-in, 2026-11-20" in texts(at)
+    layers = [layer["data"]["values"] for layer in spec(at)["layer"]]
+    rings = next(rows for rows in layers if "who" in rows[0])
+    line = next(rows for rows in layers if "unit" in rows[0])
+    assert swept(operation).title in line[0]["unit"]
+    assert {(r["k"], r["error"]) for r in rings} == {(r["k"], r["error"]) for r in line}
+    at.segmented_control(key="terms").set_value("zero_mean").run()
+    assert "bit for bit" not in "".join(m.value for m in at.markdown[2:])
+
+
+def test_a_sweep_that_differs_says_where_first(open_app, on_gpu):
+    at = open_app(PAGE, sum_show="measured", longest_k="1024", seed="1")
+    at.button(key="run_sweep").click().run()
+    run_until(at, lambda at: "First difference" in texts(at))
+    assert "6,143 of 6,144 outputs are the model's" in texts(at)
+    assert "[0, 0]: model 1.0, device 2.0" in texts(at)
+
+
+def test_a_sweep_is_no_row_of_live_gemm(open_app, on_gpu):
+    at = open_app(PAGE, sum_show="measured", longest_k="1024")
+    at.button(key="run_sweep").click().run()
+    run_until(at, lambda at: "bit for bit" in texts(at))
+    at.switch_page("pages/live_gemm.py").run()
+    assert not at.exception
+    assert "Nothing has been run yet" in texts(at)
