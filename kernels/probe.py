@@ -3,6 +3,17 @@
 python -m kernels.probe                      fresh random cases, a table of outputs and mismatches
 python -m kernels.probe --outputs 1000000    how many outputs an operation is checked on, at least
 python -m kernels.probe --record FILE.npz    keep raw cases and the device's results
+
+Settled on an H200 (2026-11-20, torch 2.11.0+cu130, triton 3.6.0), each on 2,105,344 outputs with no bit off
+but torch's, which was compared on 90,112 at K = 512 and 4096:
+
+- A from registers adds as A from shared memory does.
+- The fp16 accumulator is the same sum, rounded to nearest even in fp16 after every step of 32.
+- Below 64 rows Triton unpacks fp8 to fp16 for mma.sync: steps of 16, 25 fraction bits; of each 32 products
+  those with k mod 4 in {0, 1} come first, then the others; fp8 subnormals are normal numbers there.
+- torch._scaled_mm with fast accumulation is one chain; with use_fast_accum=False it promotes every 128.
+- For few outputs and a long K cuBLAS splits K into contiguous runs, each a chain, added in fp32: 3 runs at
+  K = 8192 and 6 at K = 16384 for 128 × 64 outputs, 22 k-tiles of 128 each, the last one shorter.
 """
 
 import argparse

@@ -1,9 +1,11 @@
 """One result in full: what ran, how far off it is and whose fault that is, how fast it was against whom."""
 
+from typing import Any
+
 import streamlit as st
 
 from kernels.rows import GemmJob, Provenance, Row, Timing
-from pages.charts.error_map import error_map
+from pages.charts.error_map import Bands, Point, error_map
 from pages.charts.timings import Contender, timings
 from pages.ui import gemm_words as words
 from pages.ui.gemm_results import Origin, Result
@@ -18,6 +20,7 @@ _KERNEL = (
     "core's accumulator and of rounding D."
 )
 
+_KEPT = 64
 _ALL_IN = "The same with the time of quantizing A and B counted."
 _TORCH = "Times faster than torch's own scaled matmul of the same recipe, the matmul alone."
 
@@ -77,21 +80,32 @@ def _draw_error(row: Row) -> None:
 
 def _draw_map(row: Row, key: str) -> None:
     matmul = row.job.matmul_data
-    chart = error_map(
+    spec = _map_spec(
         row.error_map,
         (row.job.m, row.job.n),
-        [(w.m, w.n, w.truth, w.result) for w in row.worst],
-        m=f"m ({matmul.m.value})",
-        n=f"n ({matmul.n.value})",
-        legend="largest error ÷ rms of D",
+        tuple((w.m, w.n, w.truth, w.result) for w in row.worst),
+        f"m ({matmul.m.value})",
+        f"n ({matmul.n.value})",
     )
     peak = max(max(band) for band in row.error_map if band)
     st.markdown(f"**Where in {matmul.d.value} the largest errors sit**; the rings are the worst elements")
-    st.altair_chart(
-        chart,
+    st.vega_lite_chart(
+        spec,
         key=f"{key} errors",
         alt=f"Heatmap of {matmul.d.value}: largest error {words.percent(peak)} of its rms",
     )
+
+
+@st.cache_data(max_entries=_KEPT, show_spinner=False)
+def _map_spec(
+    bands: Bands, shape: tuple[int, int], worst: tuple[Point, ...], m: str, n: str
+) -> dict[str, Any]:
+    return error_map(bands, shape, worst, m=m, n=n, legend="largest error ÷ rms of D").to_dict()
+
+
+@st.cache_data(max_entries=_KEPT, show_spinner=False)
+def _times_spec(bars: tuple[Contender, ...]) -> dict[str, Any]:
+    return timings(bars).to_dict()
 
 
 def _draw_time(row: Row, key: str) -> None:
@@ -109,9 +123,8 @@ def _draw_time(row: Row, key: str) -> None:
         st.metric("× torch's", words.ratio(row.times_torch_scaled), help=_TORCH, width=100)
     st.write(_time_sentence(row))
     field = contenders(row)
-    chart = timings(field)
     alt_text = "; ".join(f"{c.name}: {words.duration(c.median_us)}" for c in field)
-    st.altair_chart(chart, key=f"{key} times", alt=f"Bars of time. {alt_text}")
+    st.vega_lite_chart(_times_spec(tuple(field)), key=f"{key} times", alt=f"Bars of time. {alt_text}")
 
 
 def _time_sentence(row: Row) -> str:

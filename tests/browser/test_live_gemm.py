@@ -21,7 +21,7 @@ def test_a_click_runs_a_gemm_and_the_result_survives_a_page_switch(server, open_
     page = open_page(server.url + SMALL)
     page.get_by_role("button", name=re.compile("^Run ")).click()
     stop_button(page).wait_for(timeout=RESULT_MS)
-    page.get_by_text("Where in dw the largest errors sit").wait_for(timeout=RESULT_MS)
+    page.get_by_text("Where in dw the largest errors sit").first.wait_for(timeout=RESULT_MS)
     stop_button(page).wait_for(state="detached", timeout=RESULT_MS)
     settled(page)
     error = page.get_by_test_id("stMetric").filter(has_text="by quantization").first
@@ -38,7 +38,7 @@ def test_a_click_runs_a_gemm_and_the_result_survives_a_page_switch(server, open_
     page.wait_for_url(re.compile("recipe=mxfp8"))
     settled(page)
     page.get_by_role("link", name="Live GEMM").first.click()
-    page.get_by_text("Where in dw the largest errors sit").wait_for(timeout=RESULT_MS)
+    page.get_by_text("Where in dw the largest errors sit").first.wait_for(timeout=RESULT_MS)
     assert "k=140" in page.url
 
 
