@@ -68,7 +68,8 @@ def show(controls: Controls) -> None:
             "\n".join(f"- **{u.title}**: {u.step.value}. Source: {u.source}." for u in ACCUMULATORS.values())
         )
         st.markdown(
-            "**Settled on an H200 (2026-11-20).** `tl.dot` of 64 rows or more is one chain of wgmma, with A in shared "
+            "**Settled on an H200 (2026-11-20).** `tl.dot` of 64 rows or more is one chain of wgmma, "
+            "with A in shared "
             "memory or in registers alike. With fewer rows Triton falls back to fp16 `mma.sync`, which takes "
             "the products with k mod 4 in {0, 1} of each run first. `torch._scaled_mm` is one chain with "
             f"`use_fast_accum=True`; with `False` it is {_promoted_words()}. For few outputs and a long "
