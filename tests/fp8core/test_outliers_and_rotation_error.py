@@ -1,5 +1,5 @@
 """Contract: rotated entries follow the stated densities; a rotation keeps the product and the total length,
-and moves the error as NUMERICS records.
+and moves the error as was recorded for NVFP4-like blocks.
 """
 
 import math
