@@ -24,6 +24,7 @@ INTERPRETER_SIDE = 512
 
 MIN_CAPABILITY = (8, 9)
 _HOPPER, _BLACKWELL, _AFTER_BLACKWELL = (9, 0), (10, 0), (12, 0)
+_SCALES = (ScaleKind.FP32, ScaleKind.E8M0_FLOOR, ScaleKind.E8M0_ROUND_UP)
 _FUSED_ELEMENTS = 128 * 128
 _QUANTIZE_MN, _QUANTIZE_K = 64, 128
 DEQUANTIZE_BLOCK = (64, 128)
@@ -128,6 +129,8 @@ def check_operand(spec: OperandSpec) -> Unsupported | None:
         return Unsupported(f"the kernels quantize to e4m3 and e5m2, not to {spec.format.name}")
     if spec.rounding is not Rounding.NEAREST_EVEN:
         return Unsupported(f"the kernels round to nearest even, not {spec.rounding.value}")
+    if spec.scale.kind not in _SCALES:
+        return Unsupported(f"the kernels have no scale that is {spec.scale.kind.value}")
     return None
 
 

@@ -8,7 +8,8 @@ import pytest
 
 from fp8core.formats import FORMATS
 from fp8core.recipes import RECIPES
-from fp8core.scales import E8M0_ROUND_UP
+from fp8core.rounding import Rounding
+from fp8core.scales import E8M0_EVEN, E8M0_ROUND_UP
 from fp8core.tiles import WHOLE, TileShape
 from kernels.device import BLACKWELL, HOPPER, INTERPRETER, Unsupported
 from kernels.plan import GemmPlan, Kernel, ScaleAt, decode_shift, plan_gemm, plan_quantize
@@ -146,3 +147,18 @@ def test_shifted_codes_are_bf16_numbers():
 def test_power_of_two_scales_of_any_short_tile_go_to_the_operands():
     spec = changed(RECIPES["mxfp8"].fprop, tile=TileShape(1, 16), scale=E8M0_ROUND_UP)
     assert plan(spec, device=BLACKWELL).kernel is Kernel.DEQUANTIZED
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"scale": E8M0_EVEN}, "the kernels have no scale that is the power of two of amax rounded"),
+        ({"rounding": Rounding.STOCHASTIC}, "the kernels round to nearest even, not"),
+        ({"format": FORMATS["e2m1"]}, "the kernels quantize to e4m3 and e5m2, not to e2m1"),
+    ],
+    ids=str,
+)
+def test_an_operand_without_a_kernel_is_refused_before_anything_runs(change, sentence):
+    spec = RECIPES["mxfp8"].fprop
+    changed = dataclasses.replace(spec, a=dataclasses.replace(spec.a, **change))
+    assert sentence in refusal(changed)
