@@ -32,12 +32,14 @@ def test_clicks_flip_bits_and_pick_codes_and_the_address_follows(server, open_pa
     page.get_by_text("Code 0xFF is NaN").wait_for()
 
 
-def test_two_quick_clicks_flip_two_bits(server, open_page):
+def test_clicks_one_after_the_other_flip_a_bit_each(server, open_page):
     page = open_page(server.url + "/formats?number=0x00")
     bits = chart(page, 0)
-    for place in (1, 2, 5):
+    settled(page)
+    for place, code in ((1, "40"), (2, "60"), (5, "64")):
         bits.click(position={"x": 56 * (place + 0.5), "y": 20})
-    page.wait_for_url(re.compile(r"number=0x64$"))
+        page.wait_for_url(re.compile(f"number=0x{code}$"))
+        settled(page)
 
 
 def test_the_keyboard_flips_a_bit(server, open_page):
