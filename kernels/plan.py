@@ -137,7 +137,14 @@ def check_operand(spec: OperandSpec) -> Unsupported | None:
 def plan_gemm(
     spec: MatmulSpec, mnk: tuple[int, int, int], device: Device, accumulation: Accumulation
 ) -> GemmPlan | Unsupported:
-    """How to run D[M, N] = A[M, K] · B[N, K]ᵀ on a device, or one sentence saying why not."""
+    """The fastest way to run D[M, N] = A[M, K] · B[N, K]ᵀ on a device, or one sentence saying why not."""
+    return plan_simple(spec, mnk, device, accumulation)
+
+
+def plan_simple(
+    spec: MatmulSpec, mnk: tuple[int, int, int], device: Device, accumulation: Accumulation
+) -> GemmPlan | Unsupported:
+    """The same by the simple `tl` kernel, which runs on every GPU and in the interpreter."""
     reason = _refusal(spec, mnk, device)
     if reason is not None:
         return reason
