@@ -6,8 +6,6 @@ Progress goes to stderr, results to stdout. Exit codes: 0 all measured, 1 some r
 
 import argparse
 import json
-import os
-import re
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -17,6 +15,7 @@ from fp8core.inputs import InputKind
 from fp8core.linear import MATMULS, LayerShape
 from fp8core.recipes import RECIPES
 from kernels.device import Unsupported, choose_backend
+from kernels.records import record
 from kernels.rows import Accumulation, GemmJob, Row
 
 RECORDS = Path(__file__).resolve().parent.parent / "assets" / "bench"
@@ -193,31 +192,6 @@ class _Bar:
     def clear(self) -> None:
         if self._shown:
             print("\r\x1b[2K", end="", file=sys.stderr, flush=True)
-
-
-def record(row: Row, folder: Path) -> Path:
-    """Append one measured row to <folder>/<gpu>.jsonl by a single write, and say where.
-
-    Raises Unsupported for a row of the interpreter, whose figures say nothing about a GPU.
-    """
-    if row.machine.capability is None:
-        raise Unsupported("--record keeps rows of a GPU; these come from Triton's interpreter")
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{slug(row.machine.name)}.jsonl"
-    line = (json.dumps(row.to_dict(), ensure_ascii=False) + "\n").encode()
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
-    try:
-        written = os.write(handle, line)
-    finally:
-        os.close(handle)
-    if written != len(line):
-        raise OSError(f"{path} took {written} of {len(line)} bytes: the disk is full")
-    return path
-
-
-def slug(name: str) -> str:
-    """A GPU's name as a file name: lower case, words joined by underscores."""
-    return re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
 
 
 if __name__ == "__main__":

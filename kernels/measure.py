@@ -18,11 +18,12 @@ from fp8core.linear import Side
 from kernels.device import Device, DeviceKind, Unsupported, current_device
 from kernels.exactness import Errors, errors
 from kernels.gemm import gemm, torch_dtype
+from kernels.machine import Machine, Timing
 from kernels.peers import bf16_peer, scaled_peer
 from kernels.plan import GemmPlan, plan_gemm
 from kernels.predict import check, predictable
 from kernels.quantize import QuantizedTensor, quantize
-from kernels.rows import GemmJob, Machine, Prediction, Provenance, Row, Timing
+from kernels.rows import GemmJob, Prediction, Provenance, Row
 from kernels.timing import Contender, Timings, buffer_sets, time_interleaved
 
 _DRAWN, _QUANTIZED, _COMPARED, _CHECKED, _DONE = 0.1, 0.15, 0.3, 0.35, 1.0

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from fp8core.dot_terms import TERM_NOTES, TermKind, draw_terms
 from fp8core.formats import FORMATS
+from kernels.machine import Machine
 from kernels.probe import WGMMA_ROWS, Operation, operations
-from kernels.rows import MAX_SEED, Machine
+from kernels.rows import MAX_SEED, whole
 
 ROWS = (WGMMA_ROWS, 16)
 """M and N of every product of a sweep: one block of the kernel."""
@@ -47,10 +48,10 @@ class ProbeJob:
         if self.format not in self.operation_data.accumulator.operands:
             formats = ", ".join(self.operation_data.accumulator.operands)
             raise ValueError(f"{self.operation_data.title} multiplies {formats}, got {self.format!r}")
-        if not _whole(self.seed, 0, MAX_SEED):
+        if not whole(self.seed, 0, MAX_SEED):
             raise ValueError(f"the seed is a whole number from 0 to 2**32 - 1, got {self.seed!r}")
         rising = all(x < y for x, y in zip(self.lengths, self.lengths[1:], strict=False))
-        fit = all(_whole(k, SHORTEST, LONGEST) and k & (k - 1) == 0 for k in self.lengths)
+        fit = all(whole(k, SHORTEST, LONGEST) and k & (k - 1) == 0 for k in self.lengths)
         if not (0 < len(self.lengths) <= MAX_LENGTHS and fit and rising):
             raise ValueError(
                 f"lengths are 1 to {MAX_LENGTHS} powers of two from {SHORTEST} to {LONGEST}, rising, "
@@ -144,7 +145,3 @@ class ProbeRow:
             return cls(**fields)
         except (KeyError, TypeError) as error:
             raise ValueError(f"this is not a measured sweep: {error}") from error
-
-
-def _whole(value: object, low: int, high: int) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and low <= value <= high

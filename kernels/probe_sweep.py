@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from fp8core.accumulation_error import sum_error
 from fp8core.formats import FORMATS
 from kernels.device import Device, DeviceKind, Unsupported, current_device
+from kernels.machine import Machine
 from kernels.measure import StoppedEarly
 from kernels.probe import Run, mismatches, predict
 from kernels.probe_cases import Case, Span, Start
 from kernels.probe_job import ProbeJob, ProbeRow, SweepPoint
-from kernels.rows import Machine
 
 HOPPER = (9, 0)
 

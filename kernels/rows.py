@@ -2,21 +2,22 @@
 pages and recorded files. Importing this needs neither torch nor a GPU.
 """
 
-import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from enum import Enum
-from pathlib import Path
 from typing import Any
 
 from fp8core.errors import sqnr_db
+from fp8core.formats import FORMATS
 from fp8core.inputs import InputKind
 from fp8core.linear import MATMULS, Matmul
 from fp8core.recipes import RECIPES, Recipe
+from kernels.machine import Machine, Timing
 
 MAX_DIM = 65536
 MAX_RUNS = 1000
 MAX_SEED = 0xFFFF_FFFF
+MAX_TURN_MS = 1000
 
 
 class Provenance(Enum):
@@ -34,9 +35,31 @@ class Accumulation(Enum):
     PROMOTED = "promoted"
 
 
+class Cache(Enum):
+    """What the L2 holds when a timed launch starts.
+
+    HOT: what the launches before it left, back to back over rotated buffers, as in training. COLD: none of
+    its operands: the L2 is flushed before each launch, and each launch is timed alone.
+    """
+
+    HOT = "hot"
+    COLD = "cold"
+
+
+class Into(Enum):
+    """Where the product goes: a NEW D, or added to what an fp32 D holds (ACCUMULATE), as a weight gradient is
+    over micro-batches.
+    """
+
+    NEW = "new"
+    ACCUMULATE = "accumulate"
+
+
 @dataclass(frozen=True, kw_only=True)
 class GemmJob:
-    """One GEMM to run and measure. Raises ValueError where a field is outside what it can be."""
+    """One GEMM to run and measure; `turn_ms` is how long each contender runs in each of the `runs` rounds of
+    a hot timing: long turns show the power limit. Raises ValueError where a field is outside what it can be.
+    """
 
     recipe: str
     matmul: str
@@ -46,7 +69,10 @@ class GemmJob:
     input: InputKind = InputKind.GAUSSIAN
     seed: int = 0
     accumulation: Accumulation = Accumulation.RECIPE
+    cache: Cache = Cache.HOT
+    into: Into = Into.NEW
     runs: int = 20
+    turn_ms: int = 20
 
     def __post_init__(self) -> None:
         if self.recipe not in RECIPES:
@@ -55,12 +81,19 @@ class GemmJob:
             raise ValueError(f"unknown matmul {self.matmul!r}; there are {', '.join(MATMULS)}")
         for name in ("m", "n", "k"):
             size = getattr(self, name)
-            if not _whole(size, 0, MAX_DIM):
+            if not whole(size, 0, MAX_DIM):
                 raise ValueError(f"{name.upper()} is a whole number from 0 to {MAX_DIM}, got {size!r}")
-        if not _whole(self.seed, 0, MAX_SEED):
+        if not whole(self.seed, 0, MAX_SEED):
             raise ValueError(f"the seed is a whole number from 0 to 2**32 - 1, got {self.seed!r}")
-        if not _whole(self.runs, 1, MAX_RUNS):
+        if not whole(self.runs, 1, MAX_RUNS):
             raise ValueError(f"runs is a whole number from 1 to {MAX_RUNS}, got {self.runs!r}")
+        if not whole(self.turn_ms, 1, MAX_TURN_MS):
+            raise ValueError(f"turn_ms is a whole number from 1 to {MAX_TURN_MS}, got {self.turn_ms!r}")
+        if self.into is Into.ACCUMULATE and not self.writes_fp32:
+            raise ValueError(
+                f"adding into D needs an fp32 D, and {self.matmul_data.title} of {self.recipe_data.title} "
+                f"writes {self.recipe_data.spec(self.matmul_data).out.name}"
+            )
 
     @property
     def recipe_data(self) -> Recipe:
@@ -71,6 +104,11 @@ class GemmJob:
         return MATMULS[self.matmul]
 
     @property
+    def writes_fp32(self) -> bool:
+        """Whether D is fp32, so that a product can be added into it."""
+        return self.recipe_data.spec(self.matmul_data).out == FORMATS["fp32"]
+
+    @property
     def flop(self) -> int:
         """2 · M · N · K."""
         return 2 * self.m * self.n * self.k
@@ -78,7 +116,11 @@ class GemmJob:
     @property
     def title(self) -> str:
         """What runs, for a list of runs."""
-        return f"{self.recipe_data.title}, {self.matmul_data.title}, {self.m} × {self.n} × {self.k}"
+        added = ", added into D" if self.into is Into.ACCUMULATE else ""
+        cold = ", cold L2" if self.cache is Cache.COLD else ""
+        return (
+            f"{self.recipe_data.title}, {self.matmul_data.title}, {self.m} × {self.n} × {self.k}{added}{cold}"
+        )
 
     @property
     def size(self) -> str:
@@ -91,17 +133,15 @@ class GemmJob:
         return "Make M, N or K smaller"
 
     def to_dict(self) -> dict[str, Any]:
-        return {**asdict(self), "input": self.input.value, "accumulation": self.accumulation.value}
+        return {**asdict(self), **{name: getattr(self, name).value for name in _ENUMS}}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "GemmJob":
         """The inverse of to_dict. Raises ValueError for what a job cannot be."""
         fields = dict(data)
         try:
-            fields["input"] = _member(InputKind, "input", fields.get("input", InputKind.GAUSSIAN))
-            fields["accumulation"] = _member(
-                Accumulation, "accumulation", fields.get("accumulation", Accumulation.RECIPE)
-            )
+            for name in _ENUMS.keys() & fields.keys():
+                fields[name] = _member(_ENUMS[name], name, fields[name])
             return cls(**fields)
         except TypeError as error:
             raise ValueError(
@@ -109,32 +149,12 @@ class GemmJob:
             ) from error
 
 
-@dataclass(frozen=True, kw_only=True)
-class Timing:
-    """Time of one launch over `runs` measured batches, in microseconds."""
-
-    median_us: float
-    p20_us: float
-    p80_us: float
-    runs: int
-
-
-@dataclass(frozen=True, kw_only=True)
-class Machine:
-    """What ran it. clock_mhz and power_w are read during the timing; None where nothing tells."""
-
-    name: str
-    capability: tuple[int, int] | None
-    versions: dict[str, str]
-    clock_mhz: float | None = None
-    power_w: float | None = None
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> "Machine":
-        """What asdict made this of. Raises KeyError or TypeError for anything else."""
-        fields = dict(data)
-        fields["capability"] = tuple(fields["capability"]) if fields["capability"] else None
-        return cls(**fields)
+_ENUMS: dict[str, type[Enum]] = {
+    "input": InputKind,
+    "accumulation": Accumulation,
+    "cache": Cache,
+    "into": Into,
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -167,10 +187,12 @@ class Row:
     kernel_rel_err: result against the exact product of the quantized operands.
     error_map: [bands of M][bands of N], the largest |result - truth| in each patch over the rms of the truth.
     Timings: the GEMM alone, quantizing A and B, bf16 torch.mm and torch's scaled op of the same recipe in the
-    same run; None where there is none, and then `peer_note` says why.
+    same run; None where there is none, and then `peer_note` says why. `torch_op` names the op: the fastest of
+    those that compute at least what was asked for.
+    simple: the simple kernel in the same run; None where it is the one that `kernel` names, or refuses.
     prediction: the kernel's bits against the accumulator's model; None where there is no model of this GPU.
     error_note: which rows of D the errors were taken over, where not all.
-    bytes: least traffic of the GEMM: codes, scales and D once each.
+    bytes: least traffic of the GEMM: codes, scales and D once each, D twice where it is added into.
     """
 
     job: GemmJob
@@ -192,6 +214,8 @@ class Row:
     peer_note: str = ""
     error_note: str = ""
     prediction: Prediction | None = None
+    simple: Timing | None = None
+    torch_op: str = ""
 
     @property
     def sqnr_db(self) -> float:
@@ -216,6 +240,11 @@ class Row:
         return _ratio(self.torch_scaled, self.gemm)
 
     @property
+    def times_simple(self) -> float | None:
+        """Speed over the simple kernel of the same run, GEMM only."""
+        return _ratio(self.simple, self.gemm)
+
+    @property
     def times_bf16_with_quantize(self) -> float | None:
         """Speed over bf16 with both operands' quantization counted."""
         if self.bf16 is None or self.gemm is None or self.quantize is None:
@@ -235,6 +264,8 @@ class Row:
             fields["machine"] = Machine.from_dict(fields["machine"])
             for name in ("gemm", "quantize", "bf16", "torch_scaled"):
                 fields[name] = Timing(**fields[name]) if fields[name] else None
+            if fields.get("simple"):
+                fields["simple"] = Timing(**fields["simple"])
             fields["error_map"] = tuple(tuple(band) for band in fields["error_map"])
             fields["worst"] = tuple(Worst(**worst) for worst in fields["worst"])
             if fields.get("prediction"):
@@ -252,23 +283,10 @@ def _member(enum: type[Enum], name: str, value: object) -> Any:
         raise ValueError(f"unknown {name} {value!r}; there are {options}") from error
 
 
-def _whole(value: object, low: int, high: int) -> bool:
+def whole(value: object, low: int, high: int) -> bool:
+    """Whether a value is an int from low to high, and no bool."""
     return isinstance(value, int) and not isinstance(value, bool) and low <= value <= high
 
 
 def _ratio(peer: Timing | None, own: Timing | None) -> float | None:
     return peer.median_us / own.median_us if peer and own else None
-
-
-def read_rows(path: Path) -> Iterator[Row]:
-    """The rows of a recorded file, one JSON object a line. Raises ValueError naming a bad line."""
-    for number, line in enumerate(path.read_text().splitlines(), 1):
-        try:
-            yield Row.from_dict(json.loads(line))
-        except ValueError as error:
-            raise ValueError(f"{path.name}, line {number}: {error}") from error
-
-
-def recorded_rows(folder: Path) -> tuple[Row, ...]:
-    """Every recorded row of every GPU in a folder of .jsonl files; none where the folder does not exist."""
-    return tuple(row for path in sorted(folder.glob("*.jsonl")) for row in read_rows(path))

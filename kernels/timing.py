@@ -12,7 +12,7 @@ from statistics import median, quantiles
 
 import torch
 
-from kernels.rows import Timing
+from kernels.machine import Timing
 
 TURN_US = 20_000.0
 MAX_LAUNCHES = 2000

@@ -4,11 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from kernels.ceilings import Ceilings, CeilingsJob
 from kernels.probe_job import ProbeJob, ProbeRow
 from kernels.rows import GemmJob, Row
 
-Job = GemmJob | ProbeJob
-Result = Row | ProbeRow
+Job = GemmJob | ProbeJob | CeilingsJob
+Result = Row | ProbeRow | Ceilings
 
 _KIND = "kind"
 
@@ -29,6 +30,7 @@ class JobKind:
 KINDS = (
     JobKind(name="gemm", job=GemmJob, result=Row, measured_by="kernels.measure"),
     JobKind(name="probe", job=ProbeJob, result=ProbeRow, measured_by="kernels.probe_sweep"),
+    JobKind(name="ceilings", job=CeilingsJob, result=Ceilings, measured_by="kernels.ceilings_measure"),
 )
 
 

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import streamlit as st
 
-from kernels.rows import GemmJob, Provenance, Row, recorded_rows
+from kernels.records import recorded_rows
+from kernels.rows import GemmJob, Provenance, Row
 
 RECORDS = Path(__file__).resolve().parents[2] / "assets" / "bench"
 

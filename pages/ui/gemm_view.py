@@ -4,7 +4,8 @@ from typing import Any
 
 import streamlit as st
 
-from kernels.rows import GemmJob, Provenance, Row, Timing
+from kernels.machine import Timing
+from kernels.rows import GemmJob, Provenance, Row
 from pages.charts.error_map import Bands, Point, error_map
 from pages.charts.timings import Contender, timings
 from pages.ui import gemm_words as words

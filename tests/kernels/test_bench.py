@@ -8,8 +8,9 @@ import json
 import pytest
 
 from fp8core.recipes import RECIPES
-from kernels.bench import main, record, slug
-from kernels.rows import Row, read_rows
+from kernels.bench import main
+from kernels.records import read_rows, record, slug
+from kernels.rows import Row
 from tests.kernels.cases import ON_GPU
 from tests.kernels.test_rows import ROW
 

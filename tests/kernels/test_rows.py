@@ -9,17 +9,9 @@ import math
 import pytest
 
 from fp8core.inputs import InputKind
-from kernels.rows import (
-    GemmJob,
-    Machine,
-    Prediction,
-    Provenance,
-    Row,
-    Timing,
-    Worst,
-    read_rows,
-    recorded_rows,
-)
+from kernels.machine import Machine, Timing
+from kernels.records import read_rows, recorded_rows
+from kernels.rows import Cache, GemmJob, Into, Prediction, Provenance, Row, Worst
 
 JOB = GemmJob(recipe="mxfp8", matmul="wgrad", m=256, n=128, k=512, input=InputKind.HEAVY_TAIL, seed=7)
 ROW = Row(
@@ -41,6 +33,8 @@ ROW = Row(
     torch_scaled=None,
     peer_note="no such op here",
     prediction=Prediction(outputs=9, equal=8, first_difference="D[0, 0]"),
+    simple=Timing(median_us=3.0, p20_us=2.5, p80_us=3.5, runs=5),
+    torch_op="an op",
 )
 
 
@@ -54,6 +48,25 @@ def test_a_row_recorded_before_predictions_were_made_is_read() -> None:
     assert Row.from_dict(older) == dataclasses.replace(ROW, prediction=None)
 
 
+def test_a_row_recorded_before_caches_were_told_apart_is_a_hot_one_into_a_new_d() -> None:
+    older = ROW.to_dict()
+    for name in ("cache", "into", "turn_ms"):
+        del older["job"][name]
+    for name in ("simple", "torch_op"):
+        del older[name]
+    read = Row.from_dict(older)
+    assert (read.job.cache, read.job.into, read.job.turn_ms) == (Cache.HOT, Into.NEW, 20)
+    assert (read.simple, read.times_simple, read.torch_op) == (None, None, "")
+
+
+def test_a_job_s_title_says_how_it_is_timed_and_where_d_goes() -> None:
+    plain = JOB.title
+    assert dataclasses.replace(JOB, cache=Cache.COLD).title == f"{plain}, cold L2"
+    both = dataclasses.replace(JOB, cache=Cache.COLD, into=Into.ACCUMULATE)
+    assert both.title == f"{plain}, added into D, cold L2"
+    assert GemmJob.from_dict(json.loads(json.dumps(both.to_dict()))) == both
+
+
 def test_derived_figures_are_their_formulas() -> None:
     assert JOB.flop == 2 * 256 * 128 * 512
     assert ROW.sqnr_db == pytest.approx(40.0)
@@ -62,6 +75,7 @@ def test_derived_figures_are_their_formulas() -> None:
     assert ROW.times_bf16 == pytest.approx(4.0)
     assert ROW.times_bf16_with_quantize == pytest.approx(2.0)
     assert ROW.times_torch_scaled is None
+    assert ROW.times_simple == pytest.approx(1.5)
 
 
 def test_an_untimed_row_has_no_speed() -> None:
@@ -84,6 +98,10 @@ def test_an_untimed_row_has_no_speed() -> None:
         ({"runs": 0}, "runs is a whole number from 1 to 1000, got 0"),
         ({"input": "cauchy"}, "unknown input 'cauchy'; there are gaussian"),
         ({"accumulation": 3}, "unknown accumulation 3; there are recipe, fast, promoted"),
+        ({"cache": "warm"}, "unknown cache 'warm'; there are hot, cold"),
+        ({"into": "old"}, "unknown into 'old'; there are new, accumulate"),
+        ({"turn_ms": 0}, "turn_ms is a whole number from 1 to 1000, got 0"),
+        ({"matmul": "fprop", "into": "accumulate"}, "needs an fp32 D, and Fprop of MXFP8 writes bf16"),
         ({"color": "red"}, "color"),
     ],
     ids=str,

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from kernels.rows import GemmJob, Machine, Provenance, Row, Timing
+from kernels.machine import Machine, Timing
+from kernels.rows import GemmJob, Provenance, Row
 from kernels.worker.process import WorkerProcess
 from kernels.worker.queue import WorkerQueue
 from kernels.worker.supervisor import Limits

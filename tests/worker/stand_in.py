@@ -9,8 +9,9 @@ from enum import IntEnum
 
 from fp8core.accumulation_error import error_against_k
 from fp8core.formats import FORMATS
+from kernels.machine import Machine, Timing
 from kernels.probe_job import ROWS, ProbeJob, ProbeRow, SweepPoint
-from kernels.rows import GemmJob, Machine, Provenance, Row, Timing, Worst
+from kernels.rows import GemmJob, Provenance, Row, Worst
 from kernels.worker.child import Engine, StoppedOnRequest, serve
 
 
