@@ -1,0 +1,128 @@
+"""Datasheet peak rates by GPU generation: what no kernel exceeds. Dense, that is without structured sparsity,
+at the boost clock; a card at its power limit runs slower than that.
+"""
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Rate(Enum):
+    """What a peak is of: a multiplication of operands in that format, by tensor cores but for fp32."""
+
+    FP8 = "fp8"
+    BF16 = "bf16"
+    FP16 = "fp16"
+    FP32 = "fp32"
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where figures were read."""
+
+    title: str
+    url: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class PeakRates:
+    """One GPU's peaks: `tflop_s` by rate (None: its tensor cores do not have that format) and `memory_gb_s`.
+
+    `device_name` is how CUDA names the card.
+    """
+
+    name: str
+    generation: str
+    capability: tuple[int, int]
+    device_name: str
+    tflop_s: dict[Rate, float | None]
+    memory_gb_s: float
+    sources: tuple[Source, ...]
+
+    def ridge(self, rate: Rate) -> float | None:
+        """Operations per byte from which on the peak of arithmetic bounds, not the memory's; None where there
+        is no such rate.
+        """
+        peak = self.tflop_s[rate]
+        return None if peak is None else peak * 1e3 / self.memory_gb_s
+
+
+def _tflop_s(*, fp8: float | None, bf16: float, fp16: float, fp32: float) -> dict[Rate, float | None]:
+    return {Rate.FP8: fp8, Rate.BF16: bf16, Rate.FP16: fp16, Rate.FP32: fp32}
+
+
+_ML_ENGINEERING = Source(
+    "S. Bekman, Machine Learning Engineering, tables of accelerators without sparsity",
+    "https://github.com/stas00/ml-engineering/tree/master/compute/accelerator",
+)
+
+PEAK_RATES: dict[str, PeakRates] = {
+    rates.name: rates
+    for rates in (
+        PeakRates(
+            name="A100 SXM 80 GB",
+            generation="Ampere",
+            capability=(8, 0),
+            device_name="NVIDIA A100-SXM4-80GB",
+            tflop_s=_tflop_s(fp8=None, bf16=312.0, fp16=312.0, fp32=19.5),
+            memory_gb_s=2039.0,
+            sources=(
+                Source(
+                    "G. Lockwood, A100, after NVIDIA's datasheet",
+                    "https://glennklockwood.com/garden/processors/A100",
+                ),
+            ),
+        ),
+        PeakRates(
+            name="L40S",
+            generation="Ada",
+            capability=(8, 9),
+            device_name="NVIDIA L40S",
+            tflop_s=_tflop_s(fp8=733.0, bf16=362.0, fp16=362.0, fp32=91.6),
+            memory_gb_s=864.0,
+            sources=(
+                _ML_ENGINEERING,
+                Source(
+                    "NVIDIA L40S, specifications as a reseller gives them (memory)",
+                    "https://www.mullet.se/product.html?product_id=355414",
+                ),
+            ),
+        ),
+        PeakRates(
+            name="H100 SXM",
+            generation="Hopper",
+            capability=(9, 0),
+            device_name="NVIDIA H100 80GB HBM3",
+            tflop_s=_tflop_s(fp8=1979.0, bf16=989.0, fp16=989.0, fp32=67.0),
+            memory_gb_s=3350.0,
+            sources=(_ML_ENGINEERING,),
+        ),
+        PeakRates(
+            name="H200 SXM",
+            generation="Hopper",
+            capability=(9, 0),
+            device_name="NVIDIA H200",
+            tflop_s=_tflop_s(fp8=1979.0, bf16=989.0, fp16=989.0, fp32=67.0),
+            memory_gb_s=4800.0,
+            sources=(_ML_ENGINEERING,),
+        ),
+        PeakRates(
+            name="B200 SXM",
+            generation="Blackwell",
+            capability=(10, 0),
+            device_name="NVIDIA B200",
+            tflop_s=_tflop_s(fp8=4500.0, bf16=2250.0, fp16=2250.0, fp32=80.0),
+            memory_gb_s=8000.0,
+            sources=(
+                Source(
+                    "G. Lockwood, B200, HGX at 1,000 W",
+                    "https://glennklockwood.com/garden/processors/B200",
+                ),
+            ),
+        ),
+    )
+}
+
+
+def peak_rates_of(device_name: str) -> PeakRates | None:
+    """The peaks of the card that CUDA names so; None for one that is not in the table, a PCIe version too."""
+    return next((rates for rates in PEAK_RATES.values() if rates.device_name == device_name), None)
