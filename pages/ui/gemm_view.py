@@ -67,7 +67,7 @@ def _draw_error(row: Row) -> None:
             "SQNR", words.decibel(row.sqnr_db), help="−20 log₁₀ of rel_err; 6 dB is one bit.", width=130
         )
         st.metric("by quantization", words.percent(row.quantization_rel_err), help=_QUANTIZATION, width=130)
-        st.metric("by the kernel", words.percent(row.kernel_rel_err), help=_KERNEL, width=130)
+        st.metric("by the kernel", words.percent(row.kernel_rel_err), help=_KERNEL, width=160)
     st.write(words.error_sentence(row))
     if row.provenance is Provenance.INTERPRETER:
         st.caption(
@@ -184,6 +184,7 @@ def _draw_details(row: Row) -> None:
         machine = row.machine
         facts = {
             "Kernel": row.kernel,
+            "Torch's scaled op": f"`{row.torch_op}`" if row.torch_op else "not said",
             "D": row.out,
             "Bytes, at least": f"{row.bytes:,}",
             "Machine": machine.name,

@@ -83,14 +83,12 @@ def error_sentence(row: Row) -> str:
 
 
 def timing_sentence(row: Row) -> str:
-    """What the L2 held, what else was done with D, and which of torch's ops the kernel ran against."""
+    """What the L2 held and what else was done with D, where that is not the usual."""
     said = []
     if row.job.cache is Cache.COLD:
         said.append("Cold: the L2 was flushed before each launch, and each was timed alone.")
     if row.job.into is Into.ACCUMULATE:
         said.append("The product was added into an fp32 D, as weight gradients are over micro-batches.")
-    if row.torch_op:
-        said.append(f"torch's scaled op: {row.torch_op}.")
     return " ".join(said)
 
 
