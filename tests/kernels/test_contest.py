@@ -101,6 +101,22 @@ def test_accumulating_adds_every_contender_s_product_into_d(ops):
     assert bf16_peer(a, b, out, Into.NEW)().tolist() == [[3.0, 3.0], [3.0, 3.0]]
 
 
+@pytest.mark.parametrize("into", Into, ids=lambda into: into.value)
+def test_both_kernels_add_into_zeros_where_the_job_does(monkeypatch, into):
+    asked = []
+
+    def noted(a, b, plan, *, out, accumulate):
+        asked.append((accumulate, bool(accumulate and out.any())))
+        return out
+
+    monkeypatch.setattr("kernels.contest.gemm", noted)
+    held(job(into=into, runs=1), simple_too=True)
+    adds = into is Into.ACCUMULATE
+    assert asked[0] == (adds, False)
+    assert {accumulate for accumulate, _ in asked} == {adds}
+    assert len(asked) == 2
+
+
 def test_a_cold_contest_needs_one_set_of_buffers_and_a_hot_one_enough_to_leave_the_l2(monkeypatch):
     copies = []
     monkeypatch.setattr(Operands, "copied", lambda own: copies.append(own) or own)
