@@ -120,7 +120,7 @@ def test_both_kernels_add_into_zeros_where_the_job_does(monkeypatch, into):
 def test_a_cold_contest_needs_one_set_of_buffers_and_a_hot_one_enough_to_leave_the_l2(monkeypatch):
     copies = []
     monkeypatch.setattr(Operands, "copied", lambda own: copies.append(own) or own)
-    device = replace(current_device(), l2_bytes=1 << 20)
+    device = replace(current_device(), l2_bytes=1 << 14)
     held(job(cache=Cache.COLD, runs=1), device=device)
     assert copies == []
     held(job(cache=Cache.HOT, runs=1), device=device)

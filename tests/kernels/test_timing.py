@@ -1,11 +1,16 @@
 """Contract: contenders take turns, a time is the median over them, and a graph fills its turn."""
 
+from contextlib import contextmanager, nullcontext
+from types import SimpleNamespace
+
 import pytest
 
 from kernels.timing import (
     COLD_LAUNCHES,
     MAX_SETS,
+    ColdTurn,
     Contender,
+    HotTurn,
     Load,
     buffer_sets,
     interleaved,
@@ -80,12 +85,98 @@ def test_what_nvidia_smi_cannot_tell_is_none(answer, load):
     assert parsed_load(answer) == load
 
 
+class FakeCuda:
+    """What turns need of torch.cuda: a graph is what was done while it was captured, a launch takes 10 µs on
+    a clock that only launches and writes move, and an event that is captured is recorded at each replay.
+    """
+
+    def __init__(self):
+        self.now, self.done, self._capture = 0.0, [], None
+        self.CUDAGraph = lambda: Graph(self)
+        self.Event = lambda enable_timing, external=False: Event(self)
+        self.Stream = lambda: type("Stream", (), {"wait_stream": lambda own, other: None})()
+        self.current_stream = self.Stream
+        self.stream = lambda stream: nullcontext()
+        self.synchronize = lambda: None
+
+    @contextmanager
+    def graph(self, graph):
+        self._capture = graph.nodes
+        yield
+        self._capture = None
+
+    def do(self, name, us, also=lambda: None):
+        def node():
+            self.now += us
+            self.done.append(name)
+            also()
+
+        if self._capture is None:
+            node()
+        else:
+            self._capture.append(node)
+
+
+class Graph:
+    def __init__(self, cuda):
+        self.nodes, self._cuda = [], cuda
+
+    def replay(self):
+        for node in self.nodes:
+            node()
+
+
+class Event:
+    def __init__(self, cuda):
+        self._cuda, self.at = cuda, None
+
+    def record(self):
+        self._cuda.do("event", 0.0, lambda: setattr(self, "at", self._cuda.now))
+
+    def synchronize(self):
+        assert self.at is not None
+
+    def elapsed_time(self, later):
+        return (later.at - self.at) / 1e3
+
+
+@pytest.fixture
+def cuda(monkeypatch):
+    made = FakeCuda()
+    monkeypatch.setattr("kernels.timing.torch", SimpleNamespace(cuda=made))
+    return made
+
+
+def test_a_cold_turn_flushes_before_each_launch_and_times_the_launch_alone(cuda):
+    flush = SimpleNamespace(fill_=lambda value: cuda.do("flush", 70.0))
+    turn = ColdTurn(Contender("x", [lambda: cuda.do("launch", 10.0)]), flush)
+    cuda.done.clear()
+    assert turn.times_us() == pytest.approx([10.0] * COLD_LAUNCHES)
+    assert cuda.done == ["flush", "event", "launch", "event"] * COLD_LAUNCHES
+
+
+@pytest.mark.parametrize(
+    ("turn_us", "launches"), [(20_000.0, 2000), (250_000.0, 25_000), (1_000.0, 100), (5.0, 3)]
+)
+def test_a_hot_turn_fills_its_time_with_every_buffer_in_turn(cuda, turn_us, launches):
+    contender = Contender("x", [lambda n=n: cuda.do(n, 10.0) for n in range(3)])
+    turn = HotTurn(contender, turn_us)
+    cuda.done.clear()
+    assert turn.times_us() == pytest.approx([10.0])
+    ran = [name for name in cuda.done if name != "event"]
+    assert len(ran) == pytest.approx(launches, rel=0.1)
+    assert ran[:3] == [0, 1, 2]
+    assert set(ran) == {0, 1, 2}
+    assert cuda.done[0] == cuda.done[-1] == "event"
+    assert cuda.done.count("event") == 2
+
+
 @pytest.mark.gpu
 def test_turns_time_the_gpu_and_a_flush_makes_a_read_slower():
     import torch
 
     from kernels.device import current_device
-    from kernels.timing import ColdTurn, HotTurn, flush_buffer
+    from kernels.timing import flush_buffer
 
     l2 = current_device().l2_bytes
     x = torch.ones(l2 // 8, dtype=torch.int32, device="cuda")
