@@ -102,7 +102,7 @@ class HotTurn:
         self._count = len(launches)
         self._graph = _captured(launches, self._count)
         each_us = max(_replay_us(self._graph, 1) / self._count, 1.0)
-        count = max(self._count, min(MAX_LAUNCHES, int(min(_GRAPH_US, turn_us) / each_us)))
+        count = min(MAX_LAUNCHES, int(min(_GRAPH_US, turn_us) / each_us))
         if count > self._count:
             self._count, self._graph = count, _captured(launches, count)
         self._replays = replays(turn_us, _replay_us(self._graph, 1))
