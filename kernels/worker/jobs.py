@@ -4,11 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from kernels.check.job import CheckJob
+from kernels.check.report import Report
 from kernels.probe_job import ProbeJob, ProbeRow
 from kernels.rows import GemmJob, Row
 
-Job = GemmJob | ProbeJob
-Result = Row | ProbeRow
+Job = GemmJob | ProbeJob | CheckJob
+Result = Row | ProbeRow | Report
 
 _KIND = "kind"
 
@@ -29,6 +31,7 @@ class JobKind:
 KINDS = (
     JobKind(name="gemm", job=GemmJob, result=Row, measured_by="kernels.measure"),
     JobKind(name="probe", job=ProbeJob, result=ProbeRow, measured_by="kernels.probe_sweep"),
+    JobKind(name="check", job=CheckJob, result=Report, measured_by="kernels.check.run"),
 )
 
 

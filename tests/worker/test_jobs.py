@@ -15,6 +15,7 @@ from kernels.worker.launch import launchers, visible_gpus
 from kernels.worker.messages import Do, Finished, decode, encode
 from kernels.worker.queue import WorkerQueue
 from kernels.worker.states import Done, Failed, Stopped
+from tests.kernels.check.reports import REPORT
 from tests.worker.stand_in import Act, job, row
 
 PATIENCE_S = 120.0
@@ -25,7 +26,11 @@ SWEPT = ProbeRow(
     date="2026-11-20",
     points=(SweepPoint(k=32, rms=1e-4, bias=-1e-5, outputs=1024, mismatches=0),),
 )
-EXAMPLES = {"gemm": (job(Act.FINE), row(job(Act.FINE))), "probe": (PROBE, SWEPT)}
+EXAMPLES = {
+    "gemm": (job(Act.FINE), row(job(Act.FINE))),
+    "probe": (PROBE, SWEPT),
+    "check": (REPORT.job, REPORT),
+}
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
