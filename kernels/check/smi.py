@@ -99,7 +99,11 @@ class Watch:
 
 def reasons_field(ask: Ask, uuid: str = "") -> str:
     """This driver's name for the reasons that hold the clock down; empty where it has none."""
-    return next((name for name in _REASONS if query([name], ask, uuid)), "")
+    return next((name for name in _REASONS if _is_mask(query([name], ask, uuid))), "")
+
+
+def _is_mask(rows: list[list[str]]) -> bool:
+    return bool(rows) and rows[0][0].startswith("0x")
 
 
 def read(output: str) -> Reading:
