@@ -141,9 +141,8 @@ def write_whole(path: Path, text: str) -> None:
             file.write(text)
         os.chmod(name, 0o666 & ~_umask())
         os.replace(name, path)
-    except BaseException:
-        os.unlink(name)
-        raise
+    finally:
+        Path(name).unlink(missing_ok=True)
 
 
 def _umask() -> int:

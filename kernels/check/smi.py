@@ -7,6 +7,7 @@ as NVML's nvmlClocksEventReasons.
 import subprocess
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from enum import IntFlag
 from types import TracebackType
 
 Ask = Callable[[Sequence[str]], str]
@@ -16,9 +17,18 @@ _FORMAT = "--format=csv,noheader,nounits"
 _TIMEOUT_S = 10
 _EVERY_MS = 50
 _REASONS = ("clocks_event_reasons.active", "clocks_throttle_reasons.active")
-_SW_POWER_CAP, _HW_SLOWDOWN, _SYNC_BOOST = 0x4, 0x8, 0x10
-_SW_THERMAL, _HW_THERMAL, _POWER_BRAKE = 0x20, 0x40, 0x80
-_APPLICATION_CLOCKS = 0x2
+
+
+class Held(IntFlag):
+    """Reasons that hold the clock down, of those that slow work."""
+
+    APPLICATION_CLOCKS = 1 << 1
+    SW_POWER_CAP = 1 << 2
+    HW_SLOWDOWN = 1 << 3
+    SYNC_BOOST = 1 << 4
+    SW_THERMAL = 1 << 5
+    HW_THERMAL = 1 << 6
+    POWER_BRAKE = 1 << 7
 
 
 def ask(arguments: Sequence[str]) -> str:
@@ -136,11 +146,11 @@ def held_by(mask: int, power_limit_w: float | None) -> str:
     """The bits of a mask of reasons as a phrase, the gravest first."""
     limit = f" at {power_limit_w:g} W" if power_limit_w else ""
     known = (
-        (_HW_THERMAL | _SW_THERMAL, "too hot"),
-        (_POWER_BRAKE, "held by the server's power brake"),
-        (_SW_POWER_CAP, f"power-capped{limit}"),
-        (_HW_SLOWDOWN, "slowed by the hardware"),
-        (_APPLICATION_CLOCKS, "clocks fixed by a setting"),
-        (_SYNC_BOOST, "held to the clock of another GPU"),
+        (Held.HW_THERMAL | Held.SW_THERMAL, "too hot"),
+        (Held.POWER_BRAKE, "held by the server's power brake"),
+        (Held.SW_POWER_CAP, f"power-capped{limit}"),
+        (Held.HW_SLOWDOWN, "slowed by the hardware"),
+        (Held.APPLICATION_CLOCKS, "clocks fixed by a setting"),
+        (Held.SYNC_BOOST, "held to the clock of another GPU"),
     )
     return " and ".join(phrase for bits, phrase in known if mask & bits)

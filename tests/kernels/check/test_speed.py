@@ -1,5 +1,5 @@
-"""Contract: times become rates, ratios to bf16 and shares of what is recorded; what torch or a plan refuses is
-said. The timing itself needs a GPU.
+"""Contract: times become rates, ratios to bf16 and shares of what is recorded; what torch or a plan refuses
+is said. The timing itself needs a GPU.
 """
 
 import pytest
