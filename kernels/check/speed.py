@@ -143,4 +143,7 @@ def _timed(contenders: list[Contender], uuid: str) -> tuple[dict[str, float], Re
     watch = Watch(uuid)
     with watch:
         timings = time_interleaved(contenders, ROUNDS, lambda done: None)
-    return {name: timing.median_us for name, timing in timings.by_name.items()}, watch.reading
+    reading = watch.reading
+    if reading.clock_mhz is None:
+        reading = Reading(clock_mhz=timings.clock_mhz, power_w=timings.power_w)
+    return {name: timing.median_us for name, timing in timings.by_name.items()}, reading
