@@ -117,6 +117,13 @@ def test_samples_are_bf16_numbers_with_what_is_hard():
     assert (np.abs(wide[wide != 0]) < np.finfo(np.float32).tiny).any()
 
 
+@pytest.mark.parametrize(("outputs", "sampled"), [(1, 1), (10, 16), (16, 16), (PREDICTED, 80 * 48)])
+@interpreted_only
+def test_at_least_as_many_outputs_are_compared_as_asked_for(outputs, sampled):
+    product = products.multiply("rowwise", "fprop", outputs, current_device())
+    assert (product.sampled, product.outputs) == (sampled, 80 * 48)
+
+
 def broken_gemm(monkeypatch, change) -> products.Product:
     real, runs = products.gemm, iter(range(products.RUNS))
 
