@@ -11,7 +11,8 @@ from typing import Any
 class Facts:
     """One GPU and what is installed around it.
 
-    `torch` and `triton` are versions, None where not installed; their errors say why an import failed.
+    `torch` and `triton` are versions, None where not installed; their errors say why an import failed,
+    `gpu_error` why a GPU that torch counts could not be opened.
     `cuda` and `hip` are what torch was built for; `gpus` is how many GPUs torch can use, `seen_gpus` how many
     nvidia-smi lists. `clock_mhz` and `power_w` were read at rest, the maximum and the limits are settings.
     """
@@ -28,6 +29,7 @@ class Facts:
     seen_gpus: int | None = None
     gpus: int = 0
     gpu: str | None = None
+    gpu_error: str = ""
     architecture: str = ""
     interpreted: bool = False
     capability: tuple[int, int] | None = None

@@ -61,7 +61,13 @@ class Machine:
         )
         usable = torch is not None and torch.cuda.is_available()
         count = torch.cuda.device_count() if usable else 0
-        return self._with_gpu(facts, torch, device, count) if device < count else replace(facts, gpus=count)
+        facts = replace(facts, gpus=count)
+        if device >= count:
+            return facts
+        try:
+            return self._with_gpu(facts, torch, device)
+        except RuntimeError as error:
+            return replace(facts, gpu_error=first_line(error))
 
     def uuid(self, device: int) -> str:
         """nvidia-smi's name of a GPU that torch can use; empty where torch does not tell."""
@@ -73,6 +79,10 @@ class Machine:
         """Have this thread's kernels and tensors go to a GPU."""
         self.load("torch").cuda.set_device(device)
 
+    def release(self) -> None:
+        """Give the GPU memory back that torch keeps for later."""
+        self.load("torch").cuda.empty_cache()
+
     def fault(self) -> str:
         """What is wrong with the GPU in use since an error, in a line; empty where it still answers."""
         try:
@@ -81,7 +91,7 @@ class Machine:
             return first_line(error)
         return ""
 
-    def _with_gpu(self, facts: Facts, torch: Any, device: int, count: int) -> Facts:
+    def _with_gpu(self, facts: Facts, torch: Any, device: int) -> Facts:
         gpu = torch.cuda.get_device_properties(device)
         free, total = torch.cuda.mem_get_info(device)
         cells: list[float | None] = [None] * len(_READ)
@@ -91,7 +101,6 @@ class Machine:
         clock, max_clock, power, limit, default = cells
         return replace(
             facts,
-            gpus=count,
             gpu=gpu.name,
             architecture=getattr(gpu, "gcnArchName", "") if facts.hip else "",
             capability=None if facts.hip else (gpu.major, gpu.minor),

@@ -1,7 +1,6 @@
 """Our GEMMs on a device: within the derived bound, as the tensor core's model says, the same every time."""
 
 from dataclasses import dataclass
-from functools import lru_cache
 from math import isqrt
 
 import numpy as np
@@ -82,7 +81,6 @@ def _spread(size: int, count: int) -> NDArray[np.int64]:
     return np.random.default_rng(size).integers(edges[:-1], edges[1:])
 
 
-@lru_cache(maxsize=2)
 def _normal(shape: tuple[int, int], seed: int, device: str) -> torch.Tensor:
     generator = torch.Generator(device).manual_seed(seed)
     return torch.randn(shape, generator=generator, device=device, dtype=torch.float32).bfloat16()
@@ -92,8 +90,7 @@ def drawn(job: GemmJob, device: Device) -> Operands:
     """Normal bf16 operands of a job, drawn where they are used."""
     layer = job.matmul_data.layer(job.m, job.n, job.k)
     shapes = (layer.of(job.matmul_data.a), layer.of(job.matmul_data.b))
-    place = f"cuda:{torch.cuda.current_device()}" if device.kind is DeviceKind.GPU else where(device)
-    return Operands(job, *(_normal(shape, seed, place) for seed, shape in enumerate(shapes)))
+    return Operands(job, *(_normal(shape, seed, where(device)) for seed, shape in enumerate(shapes)))
 
 
 def _against_bound(

@@ -40,7 +40,9 @@ class Stop(Exception):
 
 @dataclass
 class _Course:
-    """A check on its way. `lines` are in the order of the report, those to come as NOT_RUN."""
+    """A check on its way. `lines` are in the order of the report, those to come as NOT_RUN; `fault` says how
+    the GPU was lost, where it was.
+    """
 
     job: CheckJob
     facts: Facts
@@ -48,6 +50,7 @@ class _Course:
     started: str
     began: float
     clock: Callable[[], float]
+    fault: str = ""
 
     def report(self, *, finished: bool) -> Report:
         return Report(
@@ -118,14 +121,28 @@ def _run(
                 for name in step.names
             )
         )
-    fault = ""
+    try:
+        _take(course, steps, machine, progress, stopped)
+    finally:
+        if facts.gpu is not None and not course.fault:
+            machine.release()
+
+
+def _take(
+    course: _Course,
+    steps: tuple[Step, ...],
+    machine: Machine,
+    progress: Progress,
+    stopped: Callable[[], bool],
+) -> None:
+    """The steps in turn, with the report so far before each."""
     for number, step in enumerate(steps):
         if stopped():
             raise Stop
         progress(number / len(steps), f"{step.group.value}: {step.names[0]}", course.report(finished=False))
-        fault = fault or _do(course, step, machine)
-        if fault:
-            course.settle(step, Verdict.NOT_RUN, f"The GPU no longer answers: {fault}")
+        course.fault = course.fault or _do(course, step, machine)
+        if course.fault:
+            course.settle(step, Verdict.NOT_RUN, f"The GPU no longer answers: {course.fault}")
     progress(1.0, "done", course.report(finished=False))
 
 

@@ -47,6 +47,7 @@ _FACTS = _object(
         "seen_gpus": _or_null("integer", "how many GPUs nvidia-smi lists"),
         "gpus": _COUNT | {"description": "how many GPUs torch can use"},
         "gpu": _or_null("string", "the GPU's name"),
+        "gpu_error": _text("why a GPU that torch counts could not be opened, else empty"),
         "architecture": _text("AMD's name of the architecture, else empty"),
         "interpreted": {"type": "boolean", "description": "Triton's interpreter on the CPU, no GPU"},
         "capability": {

@@ -65,6 +65,8 @@ def no_gpu(facts: Facts) -> str:
         )
     if facts.gpu is not None:
         return ""
+    if facts.gpu_error:
+        return f"torch counts {facts.gpus}, but this GPU cannot be opened: {facts.gpu_error}"
     seen = facts.seen_gpus or 0
     if facts.cuda is None and seen:
         return (
@@ -106,8 +108,8 @@ def _torch(facts: Facts) -> Line:
 def _gpu(facts: Facts) -> Line:
     missing = no_gpu(facts)
     if missing:
-        unusable = facts.torch is not None and facts.cuda is not None and facts.seen_gpus
-        broken = unusable and not facts.torch_error
+        unseen = facts.torch is not None and facts.cuda is not None and facts.seen_gpus
+        broken = facts.gpu_error or (unseen and not facts.torch_error)
         return _line("GPU", Verdict.FAIL if broken else Verdict.NOT_SUPPORTED, missing)
     fp8 = next(ability for ability in abilities(facts) if ability.name == FP8)
     if not fp8.available:

@@ -70,7 +70,7 @@ def time_torch(job: GemmJob, facts: Facts, device: Device, uuid: str) -> Iterato
 def _operand_sets(job: GemmJob, device: Device) -> list[tuple[torch.Tensor, ...]]:
     """bf16 A and B, as many times as it takes to be larger than twice the L2."""
     sets = buffer_sets(3 * SIDE * SIDE * FORMATS["bf16"].bytes, device.l2_bytes)
-    return [drawn(job, device).copied().as_operands() for _ in range(sets)]
+    return [drawn(job, device).as_operands() for _ in range(sets)]
 
 
 def _fp8_launches(operands: list[tuple[torch.Tensor, ...]]) -> list[Callable[[], torch.Tensor]] | str:

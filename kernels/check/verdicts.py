@@ -1,11 +1,12 @@
 """When a speed is normal: against what the same GPU model was recorded at, and why where it is not."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from kernels.check.facts import Facts
 from kernels.check.report import Figure, Group, Line, Reference, Verdict
 from kernels.check.smi import Reading
-from kernels.rows import Accumulation, GemmJob, Row
+from kernels.rows import GemmJob, Row
 
 NORMAL_SHARE = 0.85
 """Below this fraction of the recorded rate a line is slow: good cards of one model differ by less."""
@@ -34,7 +35,7 @@ def speed_line(
             figures.append(Figure(label, value, in_unit))
     verdict = Verdict.PASS
     if reference is None:
-        told += f"; no {facts.gpu} is recorded to compare with."
+        told += f"; none is recorded for the {facts.gpu} to compare with."
     elif rate >= NORMAL_SHARE * reference.value:
         told += f"; {_share(rate, reference)}: normal."
     else:
@@ -71,15 +72,13 @@ def why_slow(reading: Reading, facts: Facts) -> str:
 
 
 def recorded(rows: Iterable[Row], gpu: str | None, job: GemmJob) -> Row | None:
-    """The newest recorded row of the same GPU model, recipe, matmul and size."""
+    """The newest recorded row of the same GPU model and job; seed and runs may differ."""
     same = [
         row
         for row in rows
         if row.machine.name == gpu
         and row.gemm is not None
-        and (row.job.recipe, row.job.matmul) == (job.recipe, job.matmul)
-        and (row.job.m, row.job.n, row.job.k, row.job.input) == (job.m, job.n, job.k, job.input)
-        and row.job.accumulation is Accumulation.RECIPE
+        and replace(row.job, seed=job.seed, runs=job.runs) == job
     ]
     return max(same, key=lambda row: row.date, default=None)
 

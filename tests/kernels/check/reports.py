@@ -30,6 +30,7 @@ ADA = replace(H200, gpu="NVIDIA L4", capability=(8, 9), sms=58, memory_bytes=22 
 B200 = replace(H200, gpu="NVIDIA B200", capability=(10, 0), sms=148)
 RTX_5090 = replace(H200, gpu="NVIDIA GeForce RTX 5090", capability=(12, 0), sms=170)
 A100 = replace(H200, gpu="NVIDIA A100-SXM4-80GB", capability=(8, 0), sms=108)
+BUSY = replace(H200, gpu=None, capability=None, gpu_error="CUDA error: all devices are busy", memory_bytes=0)
 FULL = replace(H200, free_bytes=100 << 20)
 NO_GPU = Facts(system="Linux x86_64", python="3.12.3", torch="2.11.0+cu130", triton="3.6.0", cuda="13.0")
 NO_CUDA = replace(NO_GPU, torch="2.11.0+cpu", cuda=None, seen_gpus=2)

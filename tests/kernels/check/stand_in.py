@@ -21,6 +21,7 @@ class StandIn:
     all_facts: tuple[Facts, ...] = (H200,)
     fault_told: str = ""
     selected: list[int] = field(default_factory=list)
+    released: int = 0
 
     def gpus(self) -> int:
         return self.all_facts[0].gpus
@@ -33,6 +34,9 @@ class StandIn:
 
     def select(self, device: int) -> None:
         self.selected.append(device)
+
+    def release(self) -> None:
+        self.released += 1
 
     def fault(self) -> str:
         return self.fault_told

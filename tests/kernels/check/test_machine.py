@@ -26,6 +26,8 @@ class Cuda:
 
     def get_device_properties(self, device: int) -> SimpleNamespace:
         assert 0 <= device < self.count
+        if self.more.get("busy"):
+            raise RuntimeError("CUDA error: all CUDA-capable devices are busy\nCompile with …")
         named = {"name": "NVIDIA H200", "major": 9, "minor": 0, "multi_processor_count": 132, "uuid": UUID}
         return SimpleNamespace(**named | self.more)
 
@@ -34,6 +36,9 @@ class Cuda:
 
     def set_device(self, device: int) -> None:
         self.current = device
+
+    def empty_cache(self) -> None:
+        self.current = None
 
     def synchronize(self) -> None:
         if self.more.get("fault"):
@@ -114,6 +119,12 @@ def test_a_gpu_that_is_not_there_leaves_the_number_of_those_that_are():
     assert (facts.gpus, facts.gpu) == (1, None)
 
 
+def test_a_gpu_that_cannot_be_opened_is_told():
+    facts = machine(packages(Cuda(1, busy=True))).facts(0)
+    assert (facts.gpus, facts.gpu) == (1, None)
+    assert facts.gpu_error == "CUDA error: all CUDA-capable devices are busy"
+
+
 def test_a_package_that_is_not_installed_is_not_imported():
     here = machine(
         packages(None, torch=AssertionError(), triton=AssertionError()), missing=("torch", "triton")
@@ -144,6 +155,8 @@ def test_a_lost_gpu_is_told_in_its_own_words():
     here.select(1)
     assert cuda.current == 1
     assert here.fault() == ""
+    here.release()
+    assert cuda.current is None
     assert machine(packages(Cuda(1, fault=True))).fault() == "CUDA error: an illegal memory access"
 
 

@@ -137,6 +137,7 @@ def test_other_gpus_with_fp8_run_everything(name):
         ("NO_CUDA", 2),
         ("ROCM", 2),
         ("DRIVER_TOO_OLD", 1),
+        ("BUSY", 1),
         ("NO_TORCH", 1),
         ("BROKEN_TORCH", 1),
     ],
@@ -199,6 +200,26 @@ def test_the_gpu_asked_for_is_the_one_used():
     report = run(CheckJob(device=1), machine, plan=plan_of(step("a")))
     assert machine.selected == [1]
     assert report.facts.gpu == "NVIDIA B200"
+
+
+@pytest.mark.parametrize(
+    ("facts", "second", "released"),
+    [
+        (machines.H200, KeyboardInterrupt(), 1),
+        (machines.H200, ValueError(), 1),
+        (machines.INTERPRETED, ValueError(), 0),
+    ],
+)
+def test_memory_is_given_back_however_a_check_ends(facts, second, released):
+    machine = StandIn((facts,))
+    run(JOB, machine, plan=plan_of(step("a"), step("b", raising(second))))
+    assert machine.released == released
+
+
+def test_a_lost_gpu_is_not_asked_for_its_memory():
+    machine = StandIn(fault_told="lost")
+    run(JOB, machine, plan=plan_of(step("a", raising(ValueError()))))
+    assert machine.released == 0
 
 
 def test_a_gpu_that_is_not_there_is_refused():

@@ -54,6 +54,12 @@ BROKEN = [
     ("NO_CUDA", "GPU", Verdict.NOT_SUPPORTED, r"lists 2 GPUs, but this torch, 2.11.0\+cpu, is built without"),
     ("DRIVER_TOO_OLD", "GPU", Verdict.FAIL, r"lists 1 GPU, .* driver \(470.0\) is too old for CUDA 13.0"),
     ("ROCM", "GPU", Verdict.NOT_SUPPORTED, r"FNUZ .*e4m3fnuz: largest value 240, bias 8.*e4m3 .*448, bias 7"),
+    (
+        "BUSY",
+        "GPU",
+        Verdict.FAIL,
+        "counts 1, but this GPU cannot be opened: CUDA error: all devices are busy",
+    ),
     ("FULL", "memory", Verdict.NOT_RUN, "0.1 of 140.0 GiB are free, a check takes 1 GiB: end what else"),
     ("NO_TORCH", "torch", Verdict.FAIL, "torch is not installed: pip install"),
     ("BROKEN_TORCH", "torch", Verdict.FAIL, "torch cannot be imported: ImportError: libcudart.so.13"),

@@ -51,7 +51,7 @@ def test_the_limit_of_normal_is_inclusive():
 def test_without_a_recorded_row_there_is_nothing_to_be_slow_against():
     found = line(1.0, reference=None, facts=ADA)
     assert found.verdict is Verdict.PASS
-    assert "no NVIDIA L4 is recorded to compare with" in found.detail
+    assert "none is recorded for the NVIDIA L4 to compare with" in found.detail
     assert found.share is None
 
 
@@ -71,7 +71,8 @@ def test_the_newest_row_of_the_same_gpu_and_gemm_is_the_reference():
         replace(ROW, date="2027-01-01", job=replace(job, accumulation=Accumulation.FAST)),
         replace(ROW, date="2027-01-01", gemm=None),
     ]
-    assert recorded([older, newer, *others], "A GPU", job) == newer
+    longer = replace(job, runs=job.runs + 1, seed=job.seed + 1)
+    assert recorded([older, newer, *others], "A GPU", longer) == newer
     assert recorded(others, "A GPU", job) is None
     assert recorded([ROW], None, job) is None
     reference = reference_of(ROW, ROW.gemm.median_us)
