@@ -58,7 +58,7 @@ BROKEN = [
         "BUSY",
         "GPU",
         Verdict.FAIL,
-        "counts 1, but this GPU cannot be opened: CUDA error: all devices are busy",
+        "counts 1, but this GPU cannot be opened: CUDA error: all devices",
     ),
     ("FULL", "memory", Verdict.NOT_RUN, "0.1 of 140.0 GiB are free, a check takes 1 GiB: end what else"),
     ("NO_TORCH", "torch", Verdict.FAIL, "torch is not installed: pip install"),
