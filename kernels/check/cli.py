@@ -11,6 +11,7 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NoReturn
 
 from kernels.check.job import CheckJob
 from kernels.check.machine import Machine
@@ -60,7 +61,7 @@ def exit_code(reports: Sequence[Report]) -> int:
 class _Parser(argparse.ArgumentParser):
     """Says what is wrong with arguments in one sentence: exit code 2 has another meaning here."""
 
-    def error(self, message: str) -> None:  # type: ignore[override]
+    def error(self, message: str) -> NoReturn:
         raise ValueError(message)
 
 

@@ -42,7 +42,8 @@ class StoppedOnRequest(Exception):
 class Engine:
     """What does the jobs: `measure(job, progress=..., stopped=...)` returns its row, or raises CannotRun,
     ValueError or MemoryError for a job that cannot be done, StoppedOnRequest for one that was asked to stop.
-    Anything else ends the worker.
+    Anything else ends the worker. It may call `progress(fraction, note)`, or with its result so far as a
+    third argument.
     """
 
     device: str
