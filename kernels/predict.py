@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from fp8core.accumulators import ACCUMULATORS, matmul
 from fp8core.formats import FORMATS
 from fp8core.fused_steps import fp32_sum
-from kernels.plan import GemmPlan, Kernel, ScaleAt
+from kernels.family import Kernel, ScaleAt
+from kernels.plan import GemmPlan
 from kernels.quantize import QuantizedTensor
 from kernels.rows import Prediction
 

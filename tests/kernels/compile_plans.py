@@ -15,12 +15,14 @@ from triton.compiler import ASTSource, CompiledKernel
 from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
 from kernels.device import BLACKWELL, COMPILE_OPTIONS, HOPPER, Device, DeviceKind
+from kernels.family import Kernel
 from kernels.gemm import dequantize_constants, kernel_constants
 from kernels.gemm_kernel import gemm_kernel
 from kernels.mx_kernel import dequantize_kernel, native_mx_gemm_kernel
-from kernels.plan import GemmPlan, Kernel, plan_gemm, plan_quantize
+from kernels.plan import GemmPlan, plan_gemm
 from kernels.quantize import format_facts, quantize_constants
 from kernels.quantize_kernel import amax_kernel, encode_kernel, quantize_kernel
+from kernels.quantize_plan import plan_quantize
 from kernels.rows import Accumulation
 
 SHAPES = ((8192, 8192, 8192), (1, 4096, 4096))
@@ -59,7 +61,7 @@ def gemm(plan: GemmPlan, device: Device) -> CompiledKernel:
         dtype = "bf16" if plan.kernel is Kernel.DEQUANTIZED else FLOAT8[spec.format.name]
         types[name] = f"tensordesc<{dtype}[{block}, {plan.block_k}]>"
     kernel = native_mx_gemm_kernel if plan.kernel is Kernel.NATIVE_MX else gemm_kernel
-    return compiled(kernel, types, constants, device, plan.warps, plan.stages)
+    return compiled(kernel, types, constants, device, plan.blocks.warps, plan.blocks.stages)
 
 
 def report(name: str, kind: str, device: Device, kernel: CompiledKernel) -> None:

@@ -24,8 +24,9 @@ from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
 from fp8core.tiles import WHOLE, TileGrid, TileShape
 from kernels.device import DeviceKind, current_device
+from kernels.family import Kernel, ScaleAt
 from kernels.gemm import dequantize, gemm
-from kernels.plan import GemmPlan, Kernel, ScaleAt, plan_gemm
+from kernels.plan import GemmPlan, plan_gemm
 from kernels.quantize import QuantizedTensor, float8, quantize
 from kernels.rows import Accumulation
 from tests.kernels.cases import GEMMS, MNK, ON_GPU, WHERE, plan_of, problem, sample
@@ -121,10 +122,16 @@ def test_blocks_change_no_bit(recipe, matmul):
     first = gemm(a, b, plan)
     others = ((128, 128, 8, 0), (128, 128, 8, 7), (64, 128, 4, 0), (128, 64, 4, 9))
     for block_m, block_n, warps, programs in others:
-        other = dataclasses.replace(
-            plan, block_m=block_m, block_n=block_n, warps=warps, stages=2, programs=programs
+        blocks = dataclasses.replace(
+            plan.blocks,
+            block_m=block_m,
+            block_n=block_n,
+            warps=warps,
+            stages=2,
+            persistent=programs > 0,
+            split_k=1,
         )
-        assert torch.equal(first, gemm(a, b, other))
+        assert torch.equal(first, gemm(a, b, dataclasses.replace(plan, blocks=blocks, sms=programs)))
 
 
 @pytest.mark.parametrize(("a_mn", "b_mn"), [(2, 64), (96, 1), (256, 100), (WHOLE, 512)])
