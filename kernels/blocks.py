@@ -93,6 +93,7 @@ def built_in(
     sms: int,
     shared_memory_bytes: int,
     block_k: int,
+    native_mx: bool,
     promoted: bool,
     element_bytes: int,
     out_bytes: int,
@@ -105,7 +106,9 @@ def built_in(
     low = Blocks(block_m=64, block_n=128, block_k=block_k, warps=4, stages=4)
     middle = Blocks(block_m=128, block_n=128, block_k=block_k, warps=4, stages=4)
     large = Blocks(block_m=128, block_n=256, block_k=block_k, warps=8, stages=3, persistent=True)
-    if promoted:  # small enough for three programs on an SM: one promotes while another multiplies
+    if native_mx:  # the scaled instruction is 128 rows high
+        wanted = [Blocks(block_m=128, block_n=128, block_k=block_k, warps=8, stages=3)]
+    elif promoted:  # small enough for three programs on an SM: one promotes while another multiplies
         wanted = [promoting]
     elif mnk[0] <= low.block_m:
         wanted = [low]

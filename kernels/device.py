@@ -46,7 +46,7 @@ class DeviceKind(Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class Device:
-    """One device and the version of its Triton. The interpreter has no capability; its blocks are Hopper's."""
+    """One device and its Triton's version. The interpreter has no capability; its blocks are Hopper's."""
 
     name: str
     kind: DeviceKind

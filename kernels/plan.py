@@ -142,6 +142,7 @@ def _built_in(
         sms=device.sms,
         shared_memory_bytes=device.shared_memory_bytes,
         block_k=block_k,
+        native_mx=kernel is Kernel.NATIVE_MX,
         promoted=promotion is not WHOLE,
         element_bytes=(FORMATS["bf16"] if kernel is Kernel.DEQUANTIZED else spec.a.format).bytes,
         out_bytes=spec.out.bytes,

@@ -62,6 +62,7 @@ def test_the_built_in_blocks_fit_every_gpu(device, mnk, out_bytes, promoted):
         sms=device.sms,
         shared_memory_bytes=limit,
         block_k=128,
+        native_mx=False,
         promoted=promoted,
         element_bytes=1,
         out_bytes=out_bytes,
