@@ -101,22 +101,26 @@ def _launch(
 ) -> None:
     from kernels.gemm_kernel import gemm_kernel
     from kernels.mx_kernel import native_mx_gemm_kernel
+    from kernels.split import workspace
 
-    m, n, _ = mnk
+    m, n, k = mnk
+    runs, run_steps = plan.blocks.runs(k)
     programs = plan.programs(m, n) if kind is DeviceKind.GPU else plan.blocks.count(m, n)
-    kernel = native_mx_gemm_kernel if plan.kernel is Kernel.NATIVE_MX else gemm_kernel
-    kernel[(programs,)](
+    native = plan.kernel is Kernel.NATIVE_MX
+    (native_mx_gemm_kernel if native else gemm_kernel)[(programs, runs)](
         _descriptor(_multiplied(a, plan, kind), plan.block_m, plan),
         _descriptor(_multiplied(b, plan, kind), plan.block_n, plan),
         a.scale,
         b.scale,
         out,
+        *(() if native else workspace(plan, mnk, out.device)),
         *mnk,
+        *(() if native else (run_steps,)),
         a.operand_scale.stride(1),
         b.operand_scale.stride(1),
         out.stride(0),
         out.stride(1),
-        **kernel_constants(plan, mnk[2], accumulate=accumulate, kind=kind),
+        **kernel_constants(plan, k, accumulate=accumulate, kind=kind),
         num_warps=plan.blocks.warps,
         num_stages=plan.blocks.stages,
         **COMPILE_OPTIONS,
@@ -197,17 +201,19 @@ def kernel_constants(plan: GemmPlan, k: int, *, accumulate: bool, kind: DeviceKi
     a, b = plan.spec.a, plan.spec.b
     if plan.kernel is Kernel.NATIVE_MX:
         return constants | {"TILE_K": a.tile.k, "A_FORMAT": a.format.name, "B_FORMAT": b.format.name}
+    runs, run_steps = plan.blocks.runs(k)
     constants |= {
         "A_TILE_MN": a.tile.mn or 0,
         "A_TILE_K": a.tile.k or 0,
         "B_TILE_MN": b.tile.mn or 0,
         "B_TILE_K": b.tile.k or 0,
         "CAST": kind is DeviceKind.GPU,
-        "KNOWN_STEPS": 0 if kind is DeviceKind.GPU else -(-k // plan.block_k),
+        "KNOWN_STEPS": 0 if kind is DeviceKind.GPU else run_steps,
     }
     return constants | {
         "SCALE_IN_LOOP": plan.scale_at is ScaleAt.K_LOOP,
         "SCALE_AT_END": plan.scale_at is ScaleAt.EPILOGUE,
         "PROMOTED": plan.scale_at is ScaleAt.EPILOGUE and plan.promotion is not WHOLE,
         "PERSISTENT": plan.blocks.persistent and kind is DeviceKind.GPU,
+        "RUNS": runs,
     }

@@ -42,7 +42,7 @@ class GemmPlan:
 
     `promotion` is the number of products after which the sum goes to fp32 registers; `sms` the device's;
     `why` one sentence on why these blocks, which two equal plans may tell apart.
-    Raises ValueError where the simple schedule would promote at another pace than planned.
+    Raises ValueError where the blocks would mean something else, or no kernel carries them out.
     """
 
     spec: MatmulSpec
@@ -59,6 +59,11 @@ class GemmPlan:
             raise ValueError(
                 f"the simple schedule promotes once a block of K: every {self.promotion} products "
                 f"needs block_k {self.promotion}, got {self.block_k}"
+            )
+
+        if self.kernel is Kernel.NATIVE_MX and (self.blocks.split_k > 1 or self.blocks.persistent):
+            raise ValueError(
+                f"the scaled tensor core's kernel has one program a block, got {self.blocks.title}"
             )
 
     @property

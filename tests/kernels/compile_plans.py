@@ -27,7 +27,13 @@ from kernels.rows import Accumulation
 
 SHAPES = ((8192, 8192, 8192), (1, 4096, 4096))
 FLOAT8 = {"e4m3": "fp8e4nv", "e5m2": "fp8e5"}
-POINTERS = {"codes_ptr": "*u8", "x_ptr": "*bf16", "amax_ptr": "*i32", "values_ptr": "*bf16"}
+POINTERS = {
+    "codes_ptr": "*u8",
+    "x_ptr": "*bf16",
+    "amax_ptr": "*i32",
+    "arrivals_ptr": "*i32",
+    "values_ptr": "*bf16",
+}
 
 
 def compiled(
@@ -55,8 +61,12 @@ def compiled(
 
 
 def gemm(plan: GemmPlan, device: Device) -> CompiledKernel:
-    constants = kernel_constants(plan, 1, accumulate=False, kind=DeviceKind.GPU)
+    constants = kernel_constants(
+        plan, plan.blocks.split_k * plan.block_k, accumulate=False, kind=DeviceKind.GPU
+    )
     types = {"out_ptr": f"*{plan.spec.out.name}"}
+    if plan.blocks.split_k == 1:
+        constants |= {"parts_ptr": None, "arrivals_ptr": None}
     for name, block, spec in (("a_desc", plan.block_m, plan.spec.a), ("b_desc", plan.block_n, plan.spec.b)):
         dtype = "bf16" if plan.kernel is Kernel.DEQUANTIZED else FLOAT8[spec.format.name]
         types[name] = f"tensordesc<{dtype}[{block}, {plan.block_k}]>"

@@ -6,7 +6,8 @@ The bound. S = |A|·|B|ᵀ of the values, u = 2**-24 (half an fp32 ulp), all in 
 - The sum. On Hopper, `Accumulator.error_bound` of the values: scales are constant on every stretch that the
   tensor core sums, so its error scales with them. In the interpreter, fp32 sums in any order:
   K·u·S / (1 - K·u).
-- Scales: at most three fp32 roundings (sA·sB, and two products; or the fma): 3·u·(S + the sum's error).
+- Scales: at most three fp32 roundings (sA·sB, and two products; or the fma): 3·u·(S + the sum's error). One
+  more for each run of K that is added.
 - fp32's floor: each of those roundings, and those that follow them, also loses up to 2**-149 where it lands
   among the subnormals, which a later scale multiplies back: (1 + sB) · 2**-149 at the end of K; inside the K
   loop sA·sB itself may be one, and loses 2**-149 of what it multiplies, Σ|codes A|·|codes B|.
@@ -50,7 +51,8 @@ def bound(a: QuantizedTensor, b: QuantizedTensor, plan: GemmPlan) -> np.ndarray:
         summed = plan.accumulator.error_bound(left, right)
     else:
         summed = k * HALF_ULP / (1 - k * HALF_ULP) * size
-    error = summed + 3 * HALF_ULP * (size + summed)
+    roundings = 2 + plan.blocks.runs(k)[0]
+    error = summed + roundings * HALF_ULP * (size + summed)
     codes = [np.abs(np.nan_to_num(q.operand_codes.float().cpu().numpy().astype(np.float64))) for q in (a, b)]
     if plan.scale_at is ScaleAt.K_LOOP:
         error = error + LEAST * (1 + codes[0] @ codes[1].T)
