@@ -23,7 +23,7 @@ class Blocks:
     """What one program computes, block_m × block_n of D in steps of block_k, and with what.
 
     group_m block rows go together, so that L2 holds their B. persistent: one program an SM takes many blocks.
-    split_k: that many programs share a block, each with its own run of K.
+    split_k: that many programs share a block, each with its own run of K. tma: operands come as descriptors.
     Raises ValueError for what no kernel can be compiled with.
     """
 
@@ -36,6 +36,7 @@ class Blocks:
     stages: int
     persistent: bool = False
     split_k: int = 1
+    tma: bool = True
 
     def __post_init__(self) -> None:
         for name in ("block_m", "block_n", "block_k"):
@@ -57,10 +58,11 @@ class Blocks:
     def title(self) -> str:
         """The blocks in words, for a result's row."""
         persistent = ", persistent" if self.persistent else ""
+        pointers = "" if self.tma else ", no TMA"
         split = "" if self.split_k == 1 else f", K split in {self.split_k}"
         return (
             f"{self.schedule.value} schedule, block {self.block_m}×{self.block_n}×{self.block_k}, "
-            f"{self.warps} warps, {self.stages} stages{persistent}{split}"
+            f"{self.warps} warps, {self.stages} stages{persistent}{split}{pointers}"
         )
 
     def count(self, m: int, n: int) -> int:
@@ -97,17 +99,19 @@ def built_in(
     promoted: bool,
     element_bytes: int,
     out_bytes: int,
+    tma: bool,
 ) -> Blocks:
     """Blocks of the simple schedule where no table has any: what was good on an H200, cut to what fits here.
 
     element_bytes and out_bytes: of one number of A or B as it is multiplied, and of D.
     """
-    promoting = Blocks(block_m=64, block_n=128, block_k=block_k, warps=4, stages=3, group_m=32)
-    low = Blocks(block_m=64, block_n=128, block_k=block_k, warps=4, stages=4)
-    middle = Blocks(block_m=128, block_n=128, block_k=block_k, warps=4, stages=4)
-    large = Blocks(block_m=128, block_n=256, block_k=block_k, warps=8, stages=3, persistent=True)
+    common: dict[str, int | bool] = {"block_k": block_k, "tma": tma}
+    promoting = Blocks(block_m=64, block_n=128, warps=4, stages=3, group_m=32, **common)
+    low = Blocks(block_m=64, block_n=128, warps=4, stages=4, **common)
+    middle = Blocks(block_m=128, block_n=128, warps=4 if tma else 8, stages=4, **common)
+    large = Blocks(block_m=128, block_n=256, warps=8, stages=3, persistent=True, **common)
     if native_mx:  # the scaled instruction is 128 rows high
-        wanted = [Blocks(block_m=128, block_n=128, block_k=block_k, warps=8, stages=3)]
+        wanted = [replace(middle, warps=8, stages=3)]
     elif promoted:  # small enough for three programs on an SM: one promotes while another multiplies
         wanted = [promoting]
     elif mnk[0] <= low.block_m:

@@ -107,15 +107,16 @@ def _launch(
     runs, run_steps = plan.blocks.runs(k)
     programs = plan.programs(m, n) if kind is DeviceKind.GPU else plan.blocks.count(m, n)
     native = plan.kernel is Kernel.NATIVE_MX
+    left, right = (_multiplied(operand, plan, kind) for operand in (a, b))
     (native_mx_gemm_kernel if native else gemm_kernel)[(programs, runs)](
-        _descriptor(_multiplied(a, plan, kind), plan.block_m, plan),
-        _descriptor(_multiplied(b, plan, kind), plan.block_n, plan),
+        _descriptor(left, plan.block_m, plan) if plan.blocks.tma else left,
+        _descriptor(right, plan.block_n, plan) if plan.blocks.tma else right,
         a.scale,
         b.scale,
         out,
         *(() if native else workspace(plan, mnk, out.device)),
         *mnk,
-        *(() if native else (run_steps,)),
+        *(() if native else (left.stride(0), right.stride(0), run_steps)),
         a.operand_scale.stride(1),
         b.operand_scale.stride(1),
         out.stride(0),
@@ -216,4 +217,5 @@ def kernel_constants(plan: GemmPlan, k: int, *, accumulate: bool, kind: DeviceKi
         "PROMOTED": plan.scale_at is ScaleAt.EPILOGUE and plan.promotion is not WHOLE,
         "PERSISTENT": plan.blocks.persistent and kind is DeviceKind.GPU,
         "RUNS": runs,
+        "TMA": plan.blocks.tma,
     }

@@ -1,7 +1,8 @@
 """GEMM bodies: D[M, N] = A[M, K] · B[N, K]ᵀ, both operands contiguous along K, scales applied inside.
 
-Operands come as tensor descriptors, which read zeros beyond M, N and K. Scales lie as float32[k_tiles,
-mn_tiles]; a TILE of 0 is the whole dim. Where a tile spans a block, one scale serves all of the block.
+Operands come as tensor descriptors, which read zeros beyond M, N and K; where a GPU has no TMA, as pointers.
+Scales lie as float32[k_tiles, mn_tiles]; a TILE of 0 is the whole dim. Where a tile spans a block, one scale
+serves all of the block.
 """
 
 import triton
@@ -24,6 +25,21 @@ def block_of(program, m, n, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, GROUP_
     first = program // in_group * GROUP_M
     height = min(rows - first, GROUP_M)
     return first + program % in_group % height, program % in_group // height
+
+
+@triton.jit
+def load_codes(
+    codes, start, start_k, mn, stride, BLOCK_MN: tl.constexpr, BLOCK_K: tl.constexpr, TMA: tl.constexpr
+):
+    """[BLOCK_MN, BLOCK_K] of an operand [mn, stride]; without TMA the last row stands for those beyond it."""
+    if TMA:
+        block = codes.load([start, start_k])
+    else:
+        rows = tl.minimum(start + tl.arange(0, BLOCK_MN), mn - 1)
+        columns = start_k + tl.arange(0, BLOCK_K)
+        places = codes + rows[:, None].to(tl.int64) * stride + columns[None, :]
+        block = tl.load(places, mask=(columns < stride)[None, :], other=0.0)
+    return block
 
 
 @triton.jit
@@ -119,8 +135,8 @@ def sum_of_parts(
 
 @triton.jit
 def gemm_kernel(
-    a_desc,
-    b_desc,
+    a_codes,
+    b_codes,
     a_scale_ptr,
     b_scale_ptr,
     out_ptr,
@@ -129,6 +145,8 @@ def gemm_kernel(
     m,
     n,
     k,
+    a_stride,
+    b_stride,
     run_steps,
     a_mn_tiles,
     b_mn_tiles,
@@ -146,6 +164,7 @@ def gemm_kernel(
     KNOWN_STEPS: tl.constexpr,
     PERSISTENT: tl.constexpr,
     RUNS: tl.constexpr,
+    TMA: tl.constexpr,
     BLOCK_M: tl.constexpr,
     BLOCK_N: tl.constexpr,
     BLOCK_K: tl.constexpr,
@@ -169,8 +188,8 @@ def gemm_kernel(
         start_m, start_n = block_m * BLOCK_M, block_n * BLOCK_N
         acc = tl.zeros([BLOCK_M, BLOCK_N], tl.float32)
         for step in tl.range(first, first + (KNOWN_STEPS if KNOWN_STEPS else steps)):
-            a = a_desc.load([start_m, step * BLOCK_K])  # [BLOCK_M, BLOCK_K]
-            b = b_desc.load([start_n, step * BLOCK_K])  # [BLOCK_N, BLOCK_K]
+            a = load_codes(a_codes, start_m, step * BLOCK_K, m, a_stride, BLOCK_M, BLOCK_K, TMA)
+            b = load_codes(b_codes, start_n, step * BLOCK_K, n, b_stride, BLOCK_N, BLOCK_K, TMA)
             if SCALE_IN_LOOP:
                 place = min(step * BLOCK_K, k - 1) if KNOWN_STEPS else step * BLOCK_K
                 a_tile = place // A_TILE_K if A_TILE_K else place * 0

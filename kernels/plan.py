@@ -61,9 +61,10 @@ class GemmPlan:
                 f"needs block_k {self.promotion}, got {self.block_k}"
             )
 
-        if self.kernel is Kernel.NATIVE_MX and (self.blocks.split_k > 1 or self.blocks.persistent):
+        plain = self.blocks.tma and self.blocks.split_k == 1 and not self.blocks.persistent
+        if self.kernel is Kernel.NATIVE_MX and not plain:
             raise ValueError(
-                f"the scaled tensor core's kernel has one program a block, got {self.blocks.title}"
+                f"the scaled tensor core's kernel has TMA and one program a block, got {self.blocks.title}"
             )
 
     @property
@@ -151,6 +152,7 @@ def _built_in(
         promoted=promotion is not WHOLE,
         element_bytes=(FORMATS["bf16"] if kernel is Kernel.DEQUANTIZED else spec.a.format).bytes,
         out_bytes=spec.out.bytes,
+        tma=device.capability is None or device.capability >= _HOPPER,
     )
     return GemmPlan(
         spec=spec,

@@ -67,10 +67,11 @@ def gemm(plan: GemmPlan, device: Device) -> CompiledKernel:
     types = {"out_ptr": f"*{plan.spec.out.name}"}
     if plan.blocks.split_k == 1:
         constants |= {"parts_ptr": None, "arrivals_ptr": None}
-    for name, block, spec in (("a_desc", plan.block_m, plan.spec.a), ("b_desc", plan.block_n, plan.spec.b)):
-        dtype = "bf16" if plan.kernel is Kernel.DEQUANTIZED else FLOAT8[spec.format.name]
-        types[name] = f"tensordesc<{dtype}[{block}, {plan.block_k}]>"
     kernel = native_mx_gemm_kernel if plan.kernel is Kernel.NATIVE_MX else gemm_kernel
+    sides = ((plan.block_m, plan.spec.a), (plan.block_n, plan.spec.b))
+    for name, (block, spec) in zip(kernel.arg_names, sides, strict=False):
+        dtype = "bf16" if plan.kernel is Kernel.DEQUANTIZED else FLOAT8[spec.format.name]
+        types[name] = f"tensordesc<{dtype}[{block}, {plan.block_k}]>" if plan.blocks.tma else f"*{dtype}"
     return compiled(kernel, types, constants, device, plan.blocks.warps, plan.blocks.stages)
 
 

@@ -66,7 +66,9 @@ def test_the_built_in_blocks_fit_every_gpu(device, mnk, out_bytes, promoted):
         promoted=promoted,
         element_bytes=1,
         out_bytes=out_bytes,
+        tma=device is not ADA,
     )
+    assert blocks.tma == (device is not ADA)
     assert blocks.schedule is Schedule.SIMPLE
     out = blocks.block_m * blocks.block_n * out_bytes if blocks.persistent else 0
     assert blocks.stages * blocks.operand_bytes(1) + out < limit

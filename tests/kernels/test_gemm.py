@@ -136,6 +136,21 @@ def test_blocks_change_no_bit(recipe, matmul):
         assert torch.equal(first, gemm(a, b, dataclasses.replace(plan, blocks=blocks, sms=programs)))
 
 
+@by_gemm
+@pytest.mark.parametrize("mnk", MNK[1:3], ids=str)
+def test_pointers_read_what_descriptors_do(recipe, matmul, mnk):
+    """As on a GPU without TMA, also beyond K, M and N."""
+    a, b, plan = problem(recipe, matmul, mnk)
+    blocks = dataclasses.replace(plan.blocks, persistent=False, stages=2)
+    for split_k in (1, 2):
+        plans = [
+            dataclasses.replace(plan, blocks=dataclasses.replace(blocks, split_k=split_k, tma=tma))
+            for tma in (True, False)
+        ]
+        out = poisoned(plan, *mnk[:2])
+        assert torch.equal(gemm(a, b, plans[0]), gemm(a, b, plans[1], out=out))
+
+
 @pytest.mark.parametrize(("a_mn", "b_mn"), [(2, 64), (96, 1), (256, 100), (WHOLE, 512)])
 @pytest.mark.parametrize("k", [64, 128])
 def test_a_tile_need_not_fit_a_block(a_mn, b_mn, k):

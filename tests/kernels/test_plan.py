@@ -11,7 +11,7 @@ from fp8core.recipes import RECIPES
 from fp8core.rounding import Rounding
 from fp8core.scales import E8M0_EVEN, E8M0_ROUND_UP
 from fp8core.tiles import WHOLE, TileShape
-from kernels.device import BLACKWELL, HOPPER, INTERPRETER, Unsupported
+from kernels.device import ADA, BLACKWELL, BLACKWELL_RTX, HOPPER, INTERPRETER, Unsupported
 from kernels.family import Kernel, ScaleAt
 from kernels.plan import GemmPlan, decode_shift, plan_gemm
 from kernels.quantize_plan import plan_quantize
@@ -99,6 +99,11 @@ def test_blackwell_multiplies_mxfp8_natively():
     assert plan(RECIPES["mxfp8"].fprop).kernel is Kernel.DEQUANTIZED
     newer = dataclasses.replace(BLACKWELL, capability=(12, 0))
     assert plan(RECIPES["mxfp8"].fprop, device=newer).kernel is Kernel.DEQUANTIZED
+
+
+def test_a_gpu_without_tma_is_given_pointers():
+    assert plan(RECIPES["rowwise"].fprop, device=BLACKWELL_RTX).blocks.tma
+    assert not plan(RECIPES["rowwise"].fprop, device=ADA).blocks.tma
 
 
 def test_what_cannot_be_done_is_said_in_a_sentence():

@@ -167,7 +167,9 @@ def test_a_split_sum_loses_less_in_the_tensor_core():
 
 def test_the_scaled_tensor_core_does_not_split():
     plan = plan_gemm(RECIPES["mxfp8"].fprop, (64, 64, 4096), BLACKWELL, Accumulation.RECIPE)
-    with pytest.raises(ValueError, match="has one program a block, got simple schedule, block 64×64×128"):
+    with pytest.raises(
+        ValueError, match="has TMA and one program a block, got simple schedule, block 64×64×128"
+    ):
         split_in(plan, 2)
 
 
