@@ -137,7 +137,7 @@ def test_blocks_change_no_bit(recipe, matmul):
 
 
 @by_gemm
-@pytest.mark.parametrize("mnk", MNK[1:3], ids=str)
+@pytest.mark.parametrize("mnk", [(1, 33, 129), (70, 50, 300)], ids=str)
 def test_pointers_read_what_descriptors_do(recipe, matmul, mnk):
     """As on a GPU without TMA, also beyond K, M and N."""
     a, b, plan = problem(recipe, matmul, mnk)
