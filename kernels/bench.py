@@ -17,13 +17,13 @@ from fp8core.inputs import InputKind
 from fp8core.linear import MATMULS, LayerShape
 from fp8core.recipes import RECIPES
 from kernels.device import Unsupported, choose_backend
+from kernels.progress import Bar
 from kernels.rows import Accumulation, GemmJob, Row
 
 RECORDS = Path(__file__).resolve().parent.parent / "assets" / "bench"
 ALL = "all"
 _CUBES = ((4096, 4096, 4096), (8192, 8192, 8192), (4096, 4096, 7168))
 _LAYER = LayerShape(tokens=4096, in_=4096, out=14336)
-_BAR = 24
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ def _run(jobs: Sequence[GemmJob], options: argparse.Namespace) -> list[Row | Ref
     if not options.json:
         print(_HEADER)
     for number, job in enumerate(jobs):
-        bar = _Bar(f"{number + 1}/{len(jobs)} {job.recipe} {job.matmul} {job.m}×{job.n}×{job.k}")
+        bar = Bar(f"{number + 1}/{len(jobs)} {job.recipe} {job.matmul} {job.m}×{job.n}×{job.k}")
         try:
             result: Row | Refused = measure(job, progress=bar.draw, stopped=lambda: False)
         except (Unsupported, MemoryError) as error:
@@ -175,24 +175,6 @@ def _line(result: Row | Refused) -> str:
 
 def _number(value: float | None, form: str) -> str:
     return "–" if value is None else f"{value:{form}}"
-
-
-class _Bar:
-    """One line of progress on stderr, where that is a terminal."""
-
-    def __init__(self, title: str) -> None:
-        self._title = title
-        self._shown = sys.stderr.isatty()
-
-    def draw(self, fraction: float, note: str) -> None:
-        if self._shown:
-            full = round(fraction * _BAR)
-            bar = "█" * full + "·" * (_BAR - full)
-            print(f"\r\x1b[2K{bar} {self._title}: {note}", end="", file=sys.stderr, flush=True)
-
-    def clear(self) -> None:
-        if self._shown:
-            print("\r\x1b[2K", end="", file=sys.stderr, flush=True)
 
 
 def record(row: Row, folder: Path) -> Path:

@@ -106,15 +106,20 @@ def _scaled_in_loop(plan: GemmPlan, a: Sample, b: Sample, first: int, stop: int)
 
 
 def check(
-    plan: GemmPlan, a: QuantizedTensor, b: QuantizedTensor, out: "torch.Tensor", seed: int
+    plan: GemmPlan,
+    a: QuantizedTensor,
+    b: QuantizedTensor,
+    out: "torch.Tensor",
+    seed: int,
+    sampled: int = SAMPLED,
 ) -> Prediction:
-    """Predict up to SAMPLED × SAMPLED outputs, rows and columns drawn with the seed, and compare bits; any
+    """Predict up to sampled × sampled outputs, rows and columns drawn with the seed, and compare bits; any
     NaN equals any NaN.
     """
     import torch
 
     rng = np.random.default_rng(seed)
-    rows, columns = (np.sort(rng.choice(size, min(size, SAMPLED), replace=False)) for size in out.shape)
+    rows, columns = (np.sort(rng.choice(size, min(size, sampled), replace=False)) for size in out.shape)
     rows_there, columns_there = (torch.from_numpy(x).to(out.device) for x in (rows, columns))
     got = out[rows_there][:, columns_there].float().cpu().numpy()
     predicted = predict(plan, Sample.of(a, rows_there), Sample.of(b, columns_there))

@@ -30,6 +30,7 @@ NUMBERS = {448, 128, 32}
 HOMES_OF_BLOCKS = {
     "kernels/plan.py",
     "kernels/blocks.py",
+    "kernels/candidates.py",
     "kernels/quantize_plan.py",
     "kernels/shape_class.py",
 }
