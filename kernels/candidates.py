@@ -14,7 +14,7 @@ from fp8core.tiles import WHOLE
 from kernels.blocks import MAX_SPLIT, Blocks, Schedule
 from kernels.device import Device, Unsupported
 from kernels.family import Kernel
-from kernels.plan import GemmPlan, plan_gemm, plan_simple
+from kernels.plan import GemmPlan, plan_built_in, plan_gemm
 from kernels.rows import Accumulation, GemmJob
 from kernels.shape_class import ShapeClass
 
@@ -68,8 +68,10 @@ def _every_job(shapes: Mapping[str, LayerShape | tuple[int, int, int]]) -> Itera
 
 
 def simple_plan(job: GemmJob, device: Device) -> GemmPlan | Unsupported:
-    """plan_simple of a job."""
-    return plan_simple(job.recipe_data.spec(job.matmul_data), (job.m, job.n, job.k), device, job.accumulation)
+    """The simple kernel's built-in plan of a job: what candidates vary, and are checked against."""
+    return plan_built_in(
+        job.recipe_data.spec(job.matmul_data), (job.m, job.n, job.k), device, job.accumulation
+    )
 
 
 def coarse(plan: GemmPlan, mnk: tuple[int, int, int], device: Device) -> list[Blocks]:

@@ -113,7 +113,7 @@ def plan_gemm(
     spec: MatmulSpec, mnk: tuple[int, int, int], device: Device, accumulation: Accumulation
 ) -> GemmPlan | Unsupported:
     """The fastest way to run D[M, N] = A[M, K] · B[N, K]ᵀ on a device, or one sentence saying why not."""
-    plan = _built_in(spec, mnk, device, accumulation)
+    plan = plan_built_in(spec, mnk, device, accumulation)
     if isinstance(plan, Unsupported) or device.kind is DeviceKind.INTERPRETER:
         return plan
     lacking = _lacks_specialized(device)
@@ -126,15 +126,16 @@ def plan_simple(
     spec: MatmulSpec, mnk: tuple[int, int, int], device: Device, accumulation: Accumulation
 ) -> GemmPlan | Unsupported:
     """The same by the simple `tl` kernel, which runs on every GPU and in the interpreter."""
-    plan = _built_in(spec, mnk, device, accumulation)
+    plan = plan_built_in(spec, mnk, device, accumulation)
     if isinstance(plan, Unsupported) or device.kind is DeviceKind.INTERPRETER:
         return plan
     return _tuned(plan, mnk, device, (Schedule.SIMPLE,), "the simple kernel was asked for")
 
 
-def _built_in(
+def plan_built_in(
     spec: MatmulSpec, mnk: tuple[int, int, int], device: Device, accumulation: Accumulation
 ) -> GemmPlan | Unsupported:
+    """The same with the simple kernel's built-in blocks, whatever a table has."""
     reason = _refusal(spec, mnk, device)
     if reason is not None:
         return reason

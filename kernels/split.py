@@ -7,7 +7,7 @@ from kernels.plan import GemmPlan
 if TYPE_CHECKING:
     import torch
 
-_STREAMS = 16
+_STREAMS = 64
 _BLOCKS = 4096
 _rows: dict["torch.device", "torch.Tensor"] = {}
 _row_of: dict[tuple["torch.device", int], int] = {}
@@ -20,7 +20,7 @@ def workspace(
     where the plan has one run of K.
 
     The kernel leaves the arrivals zero, so a stream's launches, which run one after another, share them: no
-    launch has to clear them. More than 16 streams, 4096 blocks, or a first launch under graph capture take
+    launch has to clear them. More than 64 streams, 4096 blocks, or a first launch under graph capture take
     fresh zeros each time.
     """
     import torch
