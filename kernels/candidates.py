@@ -37,7 +37,7 @@ _WAVES = 4
 
 
 def jobs(device: Device, shapes: Mapping[str, LayerShape | tuple[int, int, int]]) -> dict[str, GemmJob]:
-    """One GEMM to tune for each family and shape class, by the text of both; shapes outermost."""
+    """One GEMM to tune for each family and shape class, by the text of both; neighbors share inputs."""
     found: dict[str, GemmJob] = {}
     for job in _every_job(shapes):
         plan = simple_plan(job, device)
@@ -62,7 +62,7 @@ def distinct_jobs(
 
 def _every_job(shapes: Mapping[str, LayerShape | tuple[int, int, int]]) -> Iterator[GemmJob]:
     for shape in shapes.values():
-        for (recipe, matmul), how in product(product(RECIPES, MATMULS), Accumulation):
+        for matmul, recipe, how in product(MATMULS, RECIPES, Accumulation):
             m, n, k = MATMULS[matmul].mnk(shape) if isinstance(shape, LayerShape) else shape
             yield GemmJob(recipe=recipe, matmul=matmul, m=m, n=n, k=k, accumulation=how)
 

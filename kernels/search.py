@@ -10,7 +10,8 @@ from kernels.device import Device
 from kernels.plan import GemmPlan
 from kernels.predict import predictable
 
-COARSE_ROUNDS, FINAL_ROUNDS = 3, 9
+COARSE_ROUNDS, FINAL_ROUNDS = 5, 9
+COARSE_TURN_US, FINAL_TURN_US = 4_000.0, 20_000.0
 _BEST = 3
 _COMPILED, _CHECKED, _TIMED = 0.4, 0.5, 0.8
 
@@ -23,7 +24,7 @@ class Bench(Protocol):
 
     def fault(self, blocks: Blocks) -> str: ...
 
-    def times_us(self, tries: Sequence[Blocks], rounds: int) -> dict[Blocks, float]: ...
+    def times_us(self, tries: Sequence[Blocks], rounds: int, turn_us: float) -> dict[Blocks, float]: ...
 
 
 @dataclass
@@ -69,7 +70,7 @@ def search(
     if check_only or not first:
         return found
     tell(_COMPILED, f"timing {len(first)} candidates")
-    quick = bench.times_us(first, COARSE_ROUNDS)
+    quick = bench.times_us(first, COARSE_ROUNDS, COARSE_TURN_US)
     best = sorted(quick, key=lambda blocks: quick[blocks])[:_BEST]
     schedules = {blocks.schedule for blocks in first} - {blocks.schedule for blocks in best}
     best += [min((b for b in first if b.schedule is s), key=lambda b: quick[b]) for s in schedules]
@@ -77,5 +78,5 @@ def search(
     near = dict.fromkeys(other for blocks in best for other in finer(plan, mnk, device, blocks))
     last = best + good([blocks for blocks in near if blocks not in quick])
     tell(_TIMED, f"timing the best {len(last)}")
-    found.times = bench.times_us(last, FINAL_ROUNDS)
+    found.times = bench.times_us(last, FINAL_ROUNDS, FINAL_TURN_US)
     return found

@@ -45,10 +45,12 @@ def buffer_sets(bytes_a_set: int, l2_bytes: int) -> int:
 
 
 def time_interleaved(
-    contenders: Sequence[Contender], rounds: int, between: Callable[[float], None]
+    contenders: Sequence[Contender], rounds: int, between: Callable[[float], None], turn_us: float = TURN_US
 ) -> Timings:
-    """Time the contenders in turns over `rounds` rounds; `between(fraction done)` is called before each."""
-    turns = [_Turn(contender) for contender in contenders]
+    """Time the contenders in turns of about turn_us over `rounds` rounds; `between(fraction done)` is called
+    before each.
+    """
+    turns = [_Turn(contender, turn_us) for contender in contenders]
     times: list[list[float]] = [[] for _ in turns]
     clock = power = None
     for number in range(rounds):
@@ -62,9 +64,9 @@ def time_interleaved(
 
 
 class _Turn:
-    """A CUDA graph of as many launches as fill TURN_US."""
+    """A CUDA graph of as many launches as fill turn_us."""
 
-    def __init__(self, contender: Contender) -> None:
+    def __init__(self, contender: Contender, turn_us: float) -> None:
         self.name = contender.name
         launches = contender.launches
         stream = torch.cuda.Stream()
@@ -80,7 +82,7 @@ class _Turn:
             ended.synchronize()
         estimate = max(started.elapsed_time(ended) * 1e3 / _WARM_UP, 1.0)
         torch.cuda.current_stream().wait_stream(stream)
-        wanted = max(len(launches), int(TURN_US / estimate))
+        wanted = max(len(launches), int(turn_us / estimate))
         self.count = max(1, min(MAX_LAUNCHES, wanted))
         self.graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(self.graph):

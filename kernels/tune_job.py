@@ -71,10 +71,10 @@ class TuneJob:
                 return f"{blocks.title}: D[{m}, {n}] is {out[m, n]:.9g}, and {truth[m, n]:.9g} is right"
         return ""
 
-    def times_us(self, tries: Sequence[Blocks], rounds: int) -> dict[Blocks, float]:
-        """Median microseconds of a launch under each of these, in turns."""
+    def times_us(self, tries: Sequence[Blocks], rounds: int, turn_us: float) -> dict[Blocks, float]:
+        """Median microseconds of a launch under each of these, in turns of about turn_us."""
         contenders = [Contender(str(number), self._launches(blocks)) for number, blocks in enumerate(tries)]
-        timings = time_interleaved(contenders, rounds, lambda done: None)
+        timings = time_interleaved(contenders, rounds, lambda done: None, turn_us)
         return {blocks: timings.by_name[str(number)].median_us for number, blocks in enumerate(tries)}
 
     def _launches(self, blocks: Blocks) -> list:

@@ -121,8 +121,9 @@ def test_a_split_sum_goes_into_a_strided_out_and_accumulates():
     assert torch.equal(wide, start)
 
 
-def test_many_blocks_take_counters_of_their_own(monkeypatch):
-    monkeypatch.setattr(split, "_BLOCKS", 1)
+@pytest.mark.parametrize("limit", ["_BLOCKS", "_STREAMS"])
+def test_more_blocks_or_streams_than_expected_take_counters_of_their_own(monkeypatch, limit):
+    monkeypatch.setattr(split, limit, 0)
     a, b, plan = problem(RECIPES["rowwise"], MATMULS["fprop"], (70, 130, 300))
     plan = split_in(plan, 2)
     assert_within_bound(gemm(a, b, plan), a, b, plan)

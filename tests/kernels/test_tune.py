@@ -36,7 +36,7 @@ class Stand:
         self.checked.append(blocks)
         return f"wrong: {blocks.title}" if self.wrong(blocks) else ""
 
-    def times_us(self, tries, rounds):
+    def times_us(self, tries, rounds, turn_us):
         self.timed += tries
         return {blocks: 100.0 * blocks.warps - blocks.split_k + blocks.stages for blocks in tries}
 
