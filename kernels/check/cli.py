@@ -19,7 +19,7 @@ from kernels.check.render import document, markdown, table
 from kernels.check.report import Report
 from kernels.check.run import Plan, run
 from kernels.check.steps import check_steps
-from kernels.progress_bar import ProgressBar
+from kernels.progress import Bar
 
 USAGE, STOPPED = 64, 130
 _STDOUT = "-"
@@ -104,7 +104,7 @@ def _run(options: argparse.Namespace, machine: Machine, plan: Plan, reports: lis
     devices = range(max(1, machine.gpus())) if options.device is None else (options.device,)
     shown = _STDOUT not in (options.json, options.markdown)
     for device in devices:
-        bar = ProgressBar()
+        bar = Bar()
         job = CheckJob(quick=options.quick, device=device)
         title = f"GPU {device}, " if len(devices) > 1 else ""
         report = run(

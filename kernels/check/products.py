@@ -12,7 +12,7 @@ from kernels.check.casts import where
 from kernels.check.report import Figure, Group, Line, Verdict
 from kernels.device import Device, DeviceKind, Unsupported
 from kernels.gemm import gemm, torch_dtype
-from kernels.measure import Operands
+from kernels.operands import Operands
 from kernels.plan import GemmPlan, plan_gemm
 from kernels.predict import Sample, predict, predictable
 from kernels.rows import GemmJob

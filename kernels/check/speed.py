@@ -20,10 +20,10 @@ from kernels.plan import GemmPlan, plan_gemm
 from kernels.quantize import float8
 from kernels.records import recorded_rows
 from kernels.rows import GemmJob
-from kernels.timing import Contender, buffer_sets, time_interleaved
+from kernels.timing import Contender, HotTurn, buffer_sets, interleaved
 
 SIDE = 4096
-ROUNDS = 5
+ROUNDS, TURN_US = 5, 20_000.0
 COPY_BYTES = 1 << 29
 RECORDS = Path(__file__).resolve().parents[2] / "assets" / "bench"
 _TFLOP_S = "TFLOP/s"
@@ -143,8 +143,10 @@ def _timed(contenders: list[Contender], uuid: str) -> tuple[dict[str, float], Re
     """Median microseconds of each contender, and what was read of the GPU meanwhile."""
     watch = Watch(uuid)
     with watch:
-        timings = time_interleaved(contenders, ROUNDS, lambda done: None)
+        turns = [HotTurn(contender, TURN_US) for contender in contenders]
+        timings = interleaved(turns, ROUNDS, lambda done: None, loaded=[contenders[0].name])
     reading = watch.reading
     if reading.clock_mhz is None:
-        reading = Reading(clock_mhz=timings.clock_mhz, power_w=timings.power_w)
+        load = timings.loads[contenders[0].name]
+        reading = Reading(clock_mhz=load.clock_mhz, power_w=load.power_w)
     return {name: timing.median_us for name, timing in timings.by_name.items()}, reading
