@@ -11,10 +11,11 @@ from fp8core.formats import FORMATS
 from fp8core.linear import MATMULS, LayerShape
 from fp8core.recipes import RECIPES
 from fp8core.tiles import WHOLE
+from kernels import specialized_blocks
 from kernels.blocks import MAX_SPLIT, Blocks, Schedule
 from kernels.device import Device, Unsupported
 from kernels.family import Kernel
-from kernels.plan import GemmPlan, plan_built_in, plan_gemm
+from kernels.plan import GemmPlan, lacks_specialized, plan_built_in, plan_gemm
 from kernels.rows import Accumulation, GemmJob
 from kernels.shape_class import ShapeClass
 
@@ -82,6 +83,8 @@ def coarse(plan: GemmPlan, mnk: tuple[int, int, int], device: Device) -> list[Bl
 
 def finer(plan: GemmPlan, mnk: tuple[int, int, int], device: Device, best: Blocks) -> list[Blocks]:
     """One step away from blocks that did well: the order of blocks, stages, and the neighboring splits."""
+    if best.schedule is Schedule.SPECIALIZED:  # its coarse list is all there is
+        return []
     tries = [replace(best, group_m=group) for group in (4, 16, 32)] if mnk[0] > 4 * best.block_m else []
     tries += [replace(best, stages=stages) for stages in (best.stages - 1, best.stages + 1) if stages > 1]
     splits = {best.split_k * 3 // 2, best.split_k * 3 // 4} if best.split_k > 1 else set()
@@ -117,8 +120,15 @@ def _simple(plan: GemmPlan, mnk: tuple[int, int, int], device: Device) -> Iterat
         yield from (fit for fit in (_fit(plan, one, device) for one in variants) if fit is not None)
 
 
+def _specialized(plan: GemmPlan, mnk: tuple[int, int, int], device: Device) -> Iterator[Blocks]:
+    meaning = (plan.spec, plan.kernel, plan.scale_at, plan.promotion)
+    if not lacks_specialized(device) and not specialized_blocks.lacking(*meaning, mnk):
+        yield from specialized_blocks.candidates(*meaning, device)
+
+
 COARSE: dict[Schedule, Callable[[GemmPlan, tuple[int, int, int], Device], Iterator[Blocks]]] = {
     Schedule.SIMPLE: _simple,
+    Schedule.SPECIALIZED: _specialized,
 }
 
 

@@ -17,6 +17,7 @@ from kernels.family import Family, Kernel, ScaleAt
 from kernels.quantize_plan import check_operand
 from kernels.rows import Accumulation
 from kernels.shape_class import ShapeClass
+from kernels.specialized_blocks import lacking as lacking_for
 from kernels.tuned import architecture, nearest, table
 
 K_PADDING = 128
@@ -116,7 +117,7 @@ def plan_gemm(
     plan = plan_built_in(spec, mnk, device, accumulation)
     if isinstance(plan, Unsupported) or device.kind is DeviceKind.INTERPRETER:
         return plan
-    lacking = _lacks_specialized(device)
+    lacking = lacks_specialized(device) or lacking_for(spec, plan.kernel, plan.scale_at, plan.promotion, mnk)
     if lacking:
         return _tuned(plan, mnk, device, (Schedule.SIMPLE,), f"{lacking}, so the simple kernel runs")
     return _tuned(plan, mnk, device, tuple(Schedule), "")
@@ -166,7 +167,7 @@ def plan_built_in(
     )
 
 
-def _lacks_specialized(device: Device) -> str:
+def lacks_specialized(device: Device) -> str:
     """Why the warp-specialized schedule cannot run on a GPU; empty where it can."""
     if device.capability is not None and device.capability != _HOPPER:
         return f"{architecture(device.capability)} has no wgmma"

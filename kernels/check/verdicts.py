@@ -72,7 +72,7 @@ def why_slow(reading: Reading, facts: Facts) -> str:
 
 
 def recorded(rows: Iterable[Row], gpu: str | None, job: GemmJob) -> Row | None:
-    """The newest recorded row of the same GPU model and job; seed, runs and the length of a turn may differ."""
+    """The newest recorded row of the same GPU model and job; seed, runs and turns may differ."""
     same = [
         row
         for row in rows

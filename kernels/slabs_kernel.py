@@ -1,0 +1,136 @@
+"""The specialized kernel's warpgroup that promotes. See kernels.specialized_kernel."""
+
+from triton.experimental import gluon
+from triton.experimental.gluon import language as gl
+from triton.experimental.gluon.language.nvidia.hopper import mbarrier, tma, warpgroup_mma, warpgroup_mma_wait
+
+from kernels.gluon_api import reinterpret
+from kernels.ring_kernel import CONSUMERS, SLAB, after, before, block_of, count_blocks, scaled, store
+
+SLABS = gl.constexpr(2)
+
+
+@gluon.jit
+def scaled_fma(partial, row_scale, column_scale, acc):
+    """acc + partial · fl32(row_scale · column_scale), in one piece: no register keeps the scales' product."""
+    return gl.inline_asm_elementwise(
+        "{ .reg .f32 s; mul.rn.f32 s, $2, $3; fma.rn.f32 $0, $1, s, $4; }",
+        "=f,f,f,f,f",
+        [partial, gl.expand_dims(row_scale, 1), gl.expand_dims(column_scale, 0), acc],
+        dtype=gl.float32,
+        is_pure=True,
+        pack=1,
+    )
+
+
+@gluon.jit
+def promote(acc, partial, row_scale, column_scale, facts):
+    """The partial sum of a block of K joins the fp32 sum, scaled where scales change along K."""
+    if not facts.IN_LOOP:
+        acc = acc + partial
+    elif facts.B_SCALES == 1:
+        acc = gl.fma(partial, gl.expand_dims(row_scale, 1) * gl.expand_dims(column_scale, 0), acc)
+    else:
+        acc = scaled_fma(partial, row_scale, column_scale, acc)
+    return acc
+
+
+@gluon.jit
+def row_scales(ring, stage, slab, facts):
+    """float32[SLAB] of a slab's rows."""
+    COUNT: gl.constexpr = facts.STAGES * CONSUMERS * SLABS
+    slabs = reinterpret(ring.a_scale, gl.float32, [COUNT, SLAB], ring.a_scale.layout)
+    return slabs.index(stage * CONSUMERS * SLABS + slab).load(gl.SliceLayout(1, facts.LAYOUT))
+
+
+@gluon.jit
+def column_scales(ring, stage, place, facts):
+    """float32[BLOCK_N] of the block's columns, or float32[1]: the one that lies at `place` of B's scales."""
+    COLUMN: gl.constexpr = gl.SliceLayout(0, facts.LAYOUT)
+    if facts.B_SCALES == 1:
+        WIDTH: gl.constexpr = ring.b_scale.shape[1]
+        ONE: gl.constexpr = gl.SwizzledSharedLayout(1, 1, 1, [0])
+        singles = reinterpret(ring.b_scale, gl.float32, [facts.STAGES * WIDTH, 1], ONE)
+        scale = singles.index(stage * WIDTH + place % 4).load(COLUMN)
+    else:
+        scale = ring.b_scale.index(stage).load(COLUMN)
+    return scale
+
+
+@gluon.jit
+def consume_slabs(
+    W: gl.constexpr,
+    ring,
+    out_desc,
+    out_ptr,
+    a_scale_ptr,
+    b_scale_ptr,
+    m,
+    n,
+    k,
+    b_mn_tiles,
+    out_stride_m,
+    facts,
+):
+    """A multiplying warpgroup that promotes. Columns' scales are many, and reading them while the tensor core
+    reads its operands is slow: they are read between two multiplications. Single ones are read meanwhile.
+    """
+    BUFFERS: gl.constexpr = ring.out.shape[0] // CONSUMERS
+    EARLY: gl.constexpr = facts.IN_LOOP and facts.B_SCALES != 1
+    FIRST: gl.constexpr = W * SLABS
+    steps = (k + facts.BLOCK_K - 1) // facts.BLOCK_K
+    COUNT: gl.constexpr = facts.STAGES * CONSUMERS * SLABS
+    slabs = reinterpret(ring.a, ring.a.dtype, [COUNT, SLAB, facts.BLOCK_K], ring.a.layout)
+    zero = gl.zeros([SLAB, facts.BLOCK_N], gl.float32, facts.LAYOUT)
+    stage = 0
+    phase = 0
+    for block in range(gl.program_id(0), count_blocks(m, n, facts), gl.num_programs(0)):
+        row, column = block_of(block, m, n, facts)
+        row += FIRST * SLAB
+        block_n = column // facts.BLOCK_N
+        acc0 = zero
+        acc1 = zero
+        row_scale = 0.0
+        column_scale = 0.0
+        slab = 0
+        mbarrier.wait(ring.full.index(stage), phase)
+        if facts.IN_LOOP:
+            row_scale = row_scales(ring, stage, FIRST, facts)
+            column_scale = column_scales(ring, stage, block_n, facts)
+        for done in range(SLABS * steps):
+            a = slabs.index((stage * CONSUMERS + W) * SLABS + slab)
+            b = ring.b.index(stage).permute([1, 0])
+            partial = warpgroup_mma(a, b, zero, use_acc=False, is_async=True)
+            ended = (slab == 0) & (done > 0)
+            mbarrier.arrive(ring.empty.index(before(stage, facts)), count=1, pred=ended)
+            if facts.IN_LOOP and not EARLY:
+                place = done // SLABS * b_mn_tiles + block_n
+                row_scale = row_scales(ring, stage, FIRST + slab, facts)
+                column_scale = column_scales(ring, stage, place, facts)
+            following, turned = after(stage, phase, facts)
+            stage = gl.where(slab == 0, stage, following)
+            phase = gl.where(slab == 0, phase, turned)
+            more = done < SLABS * steps - 1
+            mbarrier.wait(ring.full.index(stage), phase, pred=(slab == 1) & more)
+            partial = warpgroup_mma_wait(0, deps=[partial])
+            if slab == 0:
+                acc0 = promote(acc0, partial, row_scale, column_scale, facts)
+                if EARLY:
+                    row_scale = row_scales(ring, stage, FIRST + 1, facts)
+            else:
+                acc1 = promote(acc1, partial, row_scale, column_scale, facts)
+                if EARLY:
+                    if more:
+                        row_scale = row_scales(ring, stage, FIRST, facts)
+                        column_scale = column_scales(ring, stage, block_n, facts)
+            slab = slab ^ 1
+        mbarrier.arrive(ring.empty.index(before(stage, facts)), count=1)
+        if facts.AT_END:
+            acc0 = scaled(acc0, a_scale_ptr, b_scale_ptr, row, column, m, n, facts)
+            acc1 = scaled(acc1, a_scale_ptr, b_scale_ptr, row + SLAB, column, m, n, facts)
+        PENDING: gl.constexpr = BUFFERS - 1
+        out0 = ring.out.index(W * BUFFERS)
+        out1 = ring.out.index(W * BUFFERS + PENDING)
+        store(acc0, out_desc, out0, out_ptr, row, column, m, n, out_stride_m, PENDING, facts)
+        store(acc1, out_desc, out1, out_ptr, row + SLAB, column, m, n, out_stride_m, PENDING, facts)
+    tma.store_wait(0)

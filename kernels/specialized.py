@@ -1,0 +1,119 @@
+"""The launcher of the warp-specialized kernel: a plan and two operands become descriptors and a launch."""
+
+from typing import TYPE_CHECKING
+
+from fp8core.tiles import WHOLE
+from kernels.device import COMPILE_OPTIONS, HOPPER
+from kernels.family import Kernel, ScaleAt
+from kernels.plan import GemmPlan
+from kernels.quantize import QuantizedTensor
+from kernels.specialized_blocks import SLAB, STORED_N, b_scales_loaded, buffers
+
+if TYPE_CHECKING:
+    import torch
+
+WARPS = 4
+"""Of the first warpgroup; the kernel adds the others."""
+_TMA_BYTES = 16
+
+
+def launch(
+    a: QuantizedTensor,
+    b: QuantizedTensor,
+    left: "torch.Tensor",
+    right: "torch.Tensor",
+    plan: GemmPlan,
+    out: "torch.Tensor",
+    accumulate: bool,
+) -> object:
+    """Multiply left [M, K] and right [N, K], what the tensor core is given of A and B, into out [M, N].
+
+    An `out` whose rows TMA cannot write gets its numbers from a copy.
+    """
+    if not _writable(out):
+        copy = out.contiguous() if accumulate else out.new_empty(out.shape)
+        handle = launch(a, b, left, right, plan, copy, accumulate)
+        out.copy_(copy)
+        return handle
+    from kernels.specialized_kernel import specialized_gemm_kernel
+
+    (m, k), n = left.shape, right.shape[0]
+    return specialized_gemm_kernel[(plan.programs(m, n),)](
+        _descriptor(left, plan.block_m, plan.block_k),
+        _descriptor(right, plan.block_n, plan.block_k),
+        _scale_descriptor(a.scale, plan.block_m),
+        _scale_descriptor(b.scale, b_scales_loaded(plan.spec, plan.block_n)),
+        _descriptor(out, SLAB, STORED_N),
+        out,
+        a.scale,
+        b.scale,
+        m,
+        n,
+        k,
+        a.operand_scale.stride(1),
+        b.operand_scale.stride(1),
+        out.stride(0),
+        **constants(plan, accumulate=accumulate),
+        num_warps=WARPS,
+        **COMPILE_OPTIONS,
+    )
+
+
+def constants(plan: GemmPlan, *, accumulate: bool) -> dict[str, int | bool]:
+    """The constexpr arguments of specialized_gemm_kernel."""
+    spec, in_loop = plan.spec, plan.scale_at is ScaleAt.K_LOOP
+    scaled = plan.scale_at is not ScaleAt.OPERANDS
+    per_line = {side: scaled and operand.tile.mn == 1 for side, operand in (("a", spec.a), ("b", spec.b))}
+    return {
+        "A_SCALES": int(per_line["a"]),
+        "B_SCALES": (plan.block_n if per_line["b"] else 1) if in_loop else int(per_line["b"]),
+        "IN_LOOP": in_loop,
+        "AT_END": plan.scale_at is ScaleAt.EPILOGUE,
+        "PROMOTED": plan.promotion is not WHOLE and plan.kernel is Kernel.FP8,
+        "ACCUMULATE": accumulate,
+        "BLOCK_M": plan.block_m,
+        "BLOCK_N": plan.block_n,
+        "BLOCK_K": plan.block_k,
+        "GROUP_M": plan.blocks.group_m,
+        "STAGES": plan.blocks.stages,
+        "BUFFERS": buffers(spec, plan.scale_at, plan.blocks, HOPPER.shared_memory_bytes),
+    }
+
+
+def _writable(out: "torch.Tensor") -> bool:
+    aligned = out.data_ptr() % _TMA_BYTES == 0 and out.stride(0) * out.itemsize % _TMA_BYTES == 0
+    return aligned and out.stride(1) == 1
+
+
+def _descriptor(tensor: "torch.Tensor", rows: int, columns: int) -> object:
+    from triton.experimental.gluon.nvidia.hopper import TensorDescriptor
+
+    layout = swizzled(rows, columns, str(tensor.dtype).removeprefix("torch."))
+    strides = [tensor.stride(0), 1]
+    return TensorDescriptor(tensor, list(tensor.shape), strides, [rows, columns], layout)
+
+
+def swizzled(rows: int, columns: int, dtype: str) -> object:
+    """The layout of a block in shared memory that wgmma and TMA share; dtype as torch names it."""
+    from triton.experimental.gluon import language as gl
+
+    types = {
+        "float8_e4m3fn": gl.float8e4nv,
+        "float8_e5m2": gl.float8e5,
+        "bfloat16": gl.bfloat16,
+        "float32": gl.float32,
+    }
+    return gl.NVMMASharedLayout.get_default_for([rows, columns], types[dtype])
+
+
+def flat() -> object:
+    """The layout of a row of fp32 scales in shared memory."""
+    from triton.experimental.gluon import language as gl
+
+    return gl.NVMMASharedLayout(swizzle_byte_width=0, element_bitwidth=32, rank=1)
+
+
+def _scale_descriptor(scale: "torch.Tensor", count: int) -> object:
+    from triton.experimental.gluon.nvidia.hopper import TensorDescriptor
+
+    return TensorDescriptor(scale, [scale.numel()], [1], [count], flat())

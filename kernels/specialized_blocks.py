@@ -1,0 +1,99 @@
+"""Which GEMMs the warp-specialized schedule takes, and the blocks that it can have. Pure; no torch."""
+
+from collections.abc import Iterator
+
+from fp8core.recipes import MatmulSpec
+from fp8core.tiles import WHOLE, TileShape
+from kernels.blocks import Blocks, Schedule
+from kernels.device import Device
+from kernels.family import Kernel, ScaleAt
+
+SLAB = 64
+"""Rows of a wgmma, and of D on its way out."""
+STORED_N = 128
+CONSUMERS = 2
+CHAIN = (128, 256)
+"""BLOCK_M × BLOCK_N where the sum stays in the tensor core."""
+PROMOTED = (256, 128)
+PROMOTION = 128
+BLOCK_K_BYTES = 128
+SCALE_BYTES = 4
+FEW_SCALES = 32
+"""Floats that come with a single scale of B: 128 bytes, the least alignment of a TMA box in shared memory."""
+
+_TMA_BYTES = 16
+_BARRIER_BYTES = 512
+_GROUPS = (4, 8, 16)
+
+
+def lacking(
+    spec: MatmulSpec, kernel: Kernel, scale_at: ScaleAt, promotion: object, mnk: tuple[int, int, int]
+) -> str:
+    """Why the schedule cannot run this GEMM on a GPU that has it; empty where it can."""
+    m, n, _ = mnk
+    if kernel is Kernel.NATIVE_MX or promotion not in (WHOLE, PROMOTION):
+        return "warp specialization promotes every 128 products or never"
+    if n * spec.out.bytes % _TMA_BYTES:
+        return f"rows of {n} numbers of D do not start at multiples of {_TMA_BYTES} bytes, as TMA needs"
+    if scale_at is not ScaleAt.K_LOOP:
+        wide = any(operand.tile.mn not in (1, WHOLE) for operand in (spec.a, spec.b))
+        if wide and scale_at is ScaleAt.EPILOGUE:
+            return "warp specialization takes one scale a row or one in all where they come at the end"
+        return ""
+    line, square = TileShape(1, PROMOTION), TileShape(PROMOTION, PROMOTION)
+    if spec.a.tile != line or spec.b.tile not in (line, square):
+        return f"warp specialization has no loop for tiles {spec.a.tile} · {spec.b.tile}"
+    sides = [m] + [n] * (spec.b.tile == line)
+    if any(side * SCALE_BYTES % _TMA_BYTES for side in sides):
+        return f"rows of {' and '.join(map(str, sides))} scales do not start at multiples of 16 bytes"
+    return ""
+
+
+def candidates(
+    spec: MatmulSpec, kernel: Kernel, scale_at: ScaleAt, promotion: object, device: Device
+) -> Iterator[Blocks]:
+    """The blocks to choose from: the most stages that fit, and one less, in several orders."""
+    block_m, block_n = CHAIN if promotion is WHOLE else PROMOTED
+    element = 2 if kernel is Kernel.DEQUANTIZED else spec.a.format.bytes
+    for group_m in _GROUPS:
+        for fewer in (0, 1):
+            blocks = Blocks(
+                schedule=Schedule.SPECIALIZED,
+                block_m=block_m,
+                block_n=block_n,
+                block_k=BLOCK_K_BYTES // element,
+                group_m=group_m,
+                warps=4 * CONSUMERS,
+                stages=_stages(spec, scale_at, block_m, block_n, device) - fewer,
+                persistent=True,
+            )
+            yield blocks
+
+
+def stage_bytes(spec: MatmulSpec, scale_at: ScaleAt, block_m: int, block_n: int) -> int:
+    """Shared memory of one stage: blocks of A and B, and their scales where they change along K."""
+    codes = (block_m + block_n) * BLOCK_K_BYTES
+    if scale_at is not ScaleAt.K_LOOP:
+        return codes
+    return codes + (block_m + b_scales_loaded(spec, block_n)) * SCALE_BYTES
+
+
+def b_scales_loaded(spec: MatmulSpec, block_n: int) -> int:
+    """Scales of B that one stage loads."""
+    return block_n if spec.b.tile.mn == 1 else FEW_SCALES
+
+
+def buffers(spec: MatmulSpec, scale_at: ScaleAt, blocks: Blocks, shared_memory_bytes: int) -> int:
+    """Slabs of D that a warpgroup may have under way: two where they fit and it has two, else one."""
+    ring = blocks.stages * stage_bytes(spec, scale_at, blocks.block_m, blocks.block_n)
+    two = ring + 2 * _out_bytes(spec) + _BARRIER_BYTES <= shared_memory_bytes
+    return 2 if two and (blocks.block_m, blocks.block_n) == PROMOTED else 1
+
+
+def _stages(spec: MatmulSpec, scale_at: ScaleAt, block_m: int, block_n: int, device: Device) -> int:
+    free = device.shared_memory_bytes - _out_bytes(spec) - _BARRIER_BYTES
+    return free // stage_bytes(spec, scale_at, block_m, block_n)
+
+
+def _out_bytes(spec: MatmulSpec) -> int:
+    return CONSUMERS * SLAB * STORED_N * spec.out.bytes
