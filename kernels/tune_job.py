@@ -7,7 +7,7 @@ import torch
 
 from kernels.blocks import Blocks
 from kernels.candidates import simple_plan
-from kernels.device import Device, DeviceKind, Unsupported, choose_backend, current_device
+from kernels.device import Device, DeviceKind, Unsupported, current_device
 from kernels.gemm import gemm, launch, torch_dtype
 from kernels.measure import Operands
 from kernels.plan import GemmPlan, plan_gemm
@@ -110,9 +110,8 @@ def launch_once(job: GemmJob, blocks: Blocks | None) -> str:
     """Compile a job's quantizers and its GEMM, under these blocks or those of its plan, and run them once on
     zeros: Triton keeps the code on disk. Why these blocks will not do, in one sentence; empty where they do.
     """
-    from triton.runtime.errors import OutOfResources, PTXASError
+    from triton.errors import TritonError
 
-    choose_backend()
     device = current_device()
     planned = plan_gemm(
         job.recipe_data.spec(job.matmul_data), (job.m, job.n, job.k), device, job.accumulation
@@ -129,7 +128,7 @@ def launch_once(job: GemmJob, blocks: Blocks | None) -> str:
         ran = launch(a, b, plan, out, (job.m, job.n, job.k), False, device.kind)
         if device.kind is DeviceKind.GPU:
             torch.cuda.synchronize()
-    except (OutOfResources, PTXASError, RuntimeError) as error:
+    except (TritonError, RuntimeError, AssertionError) as error:
         first, *_ = str(error).splitlines() or [type(error).__name__]
         return f"{plan.blocks.title}: {first}"
     spilled = getattr(ran, "n_spills", 0) if blocks is not None else 0

@@ -7,6 +7,7 @@ import dataclasses
 import math
 
 import pytest
+from triton.runtime.errors import OutOfResources
 
 from kernels import tune
 from kernels.blocks import Blocks
@@ -222,6 +223,21 @@ def test_blocks_that_spill_are_dropped(monkeypatch):
     monkeypatch.setattr(tune_job, "launch", lambda *arguments: Ran())
     assert launch_once(SMALL, blocks).endswith("stages: 6 registers do not fit")
     assert launch_once(SMALL, None) == "", "a plan that the app runs anyway"
+
+
+@pytest.mark.parametrize(
+    "error", [OutOfResources(300, 227, "shared memory"), RuntimeError("no\nmore"), AssertionError()]
+)
+def test_blocks_that_the_compiler_refuses_are_dropped(monkeypatch, error):
+    from kernels import tune_job
+
+    def fail(*arguments):
+        raise error
+
+    monkeypatch.setattr(tune_job, "launch", fail)
+    fault = launch_once(SMALL, simple_plan(SMALL, INTERPRETER).blocks)
+    assert fault.startswith("simple schedule, block ")
+    assert "\n" not in fault
 
 
 def test_blocks_that_give_other_bits_are_found_out(monkeypatch):
