@@ -28,6 +28,7 @@ SHAPES: Mapping[str, LayerShape | tuple[int, int, int]] = {
 """Shapes by the names that the command line takes: one layer at several numbers of tokens, and (M, N, K)."""
 
 _THREADS_A_WARP = 32
+_ROWS_A_WARP = 16
 _ACCUMULATORS = 128
 _PROMOTED_ACCUMULATORS = 64
 _SIDES_N = (32, 64, 128, 256)
@@ -99,7 +100,8 @@ def _simple(plan: GemmPlan, mnk: tuple[int, int, int], device: Device) -> Iterat
         return
     sides_m = (64,) if mnk[0] <= 64 else (64, 128)
     for block_m, block_n, block_k, warps in product(sides_m, _SIDES_N, _steps_k(plan), (4, 8)):
-        if not _in_registers(plan, block_m, block_n, warps):
+        held = block_m * block_n // (_THREADS_A_WARP * warps)
+        if held > _held_at_most(plan) or block_m < _ROWS_A_WARP * warps:
             continue
         group_m = 32 if plan.promotion is not WHOLE else 8
         blocks = Blocks(
@@ -117,6 +119,8 @@ def _simple(plan: GemmPlan, mnk: tuple[int, int, int], device: Device) -> Iterat
         variants = [replace(blocks, split_k=split) for split in _splits(count, blocks, mnk[2], device)]
         if count > device.sms:  # then an SM may hold several programs, if none takes all of its memory
             variants += [replace(blocks, persistent=True), replace(blocks, stages=_FEW_STAGES)]
+        if held == _ACCUMULATORS and plan.spec.out.bits > FORMATS["bf16"].bits:  # the others spill
+            variants = [one for one in variants if one.split_k == 1 and not one.persistent]
         yield from (fit for fit in (_fit(plan, one, device) for one in variants) if fit is not None)
 
 
@@ -139,11 +143,9 @@ def _steps_k(plan: GemmPlan) -> tuple[int, ...]:
     return (plan.block_k, 2 * plan.block_k)
 
 
-def _in_registers(plan: GemmPlan, block_m: int, block_n: int, warps: int) -> bool:
-    """Whether a thread can hold its part of the sum, twice where it is promoted; and 64 rows a warpgroup."""
-    each = block_m * block_n // (_THREADS_A_WARP * warps)
-    most = _ACCUMULATORS if plan.promotion is WHOLE else _PROMOTED_ACCUMULATORS
-    return each <= most and block_m >= 16 * warps
+def _held_at_most(plan: GemmPlan) -> int:
+    """Elements of D that a thread can hold; a promoted sum is held twice."""
+    return _ACCUMULATORS if plan.promotion is WHOLE else _PROMOTED_ACCUMULATORS
 
 
 def _splits(count: int, blocks: Blocks, k: int, device: Device) -> list[int]:

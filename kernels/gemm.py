@@ -42,12 +42,7 @@ def gemm(
         out.zero_()
     if out.numel() and k:
         with launching(out):
-            if plan.schedule is Schedule.SPECIALIZED:
-                from kernels import specialized
-
-                specialized.launch(a, b, plan, out, (m, n, k), accumulate)
-            else:
-                _launch(a, b, plan, out, (m, n, k), accumulate, kind)
+            launch(a, b, plan, out, (m, n, k), accumulate, kind)
     return out
 
 
@@ -90,7 +85,7 @@ def _check_out(
         raise ValueError(f"accumulate needs an fp32 out, and this plan writes {plan.spec.out.name}")
 
 
-def _launch(
+def launch(
     a: QuantizedTensor,
     b: QuantizedTensor,
     plan: GemmPlan,
@@ -98,7 +93,12 @@ def _launch(
     mnk: tuple[int, int, int],
     accumulate: bool,
     kind: DeviceKind,
-) -> None:
+) -> object:
+    """Run the plan on operands that were checked and are not empty; Triton's handle of what ran."""
+    if plan.schedule is Schedule.SPECIALIZED:
+        from kernels import specialized
+
+        return specialized.launch(a, b, plan, out, mnk, accumulate)
     from kernels.gemm_kernel import gemm_kernel
     from kernels.mx_kernel import native_mx_gemm_kernel
     from kernels.split import workspace
@@ -108,7 +108,7 @@ def _launch(
     programs = plan.programs(m, n) if kind is DeviceKind.GPU else plan.blocks.count(m, n)
     native = plan.kernel is Kernel.NATIVE_MX
     left, right = (_multiplied(operand, plan, kind) for operand in (a, b))
-    (native_mx_gemm_kernel if native else gemm_kernel)[(programs, runs)](
+    return (native_mx_gemm_kernel if native else gemm_kernel)[(programs, runs)](
         _descriptor(left, plan.block_m, plan) if plan.blocks.tma else left,
         _descriptor(right, plan.block_n, plan) if plan.blocks.tma else right,
         a.scale,

@@ -1,7 +1,7 @@
 """What our own kernels return, predicted bit for bit on sampled outputs from codes, scales and the plan.
 
 The order of operations is the kernels' (kernels.gemm_kernel): partial sums by the tensor core's model, then
-    K loop    acc = fma(partial, fl32(sA · sB), acc)   after every block of K
+    K loop    acc = fma(partial, fl32(sA · sB), acc)   at every promotion
     epilogue  fl32(fl32(acc · sA) · sB)
     operands  the values themselves, in bf16, through the bf16 tensor core
 and one rounding to the out format. Where K is split, each run is such a sum from zero, and fp32 sums of the
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from fp8core.accumulators import ACCUMULATORS, matmul
 from fp8core.formats import FORMATS
 from fp8core.fused_steps import fp32_sum
+from fp8core.tiles import WHOLE
 from kernels.family import Kernel, ScaleAt
 from kernels.plan import GemmPlan
 from kernels.quantize import QuantizedTensor
@@ -91,8 +92,9 @@ def _sum_of_run(plan: GemmPlan, a: Sample, b: Sample, start: int, stop: int) -> 
 
 def _scaled_in_loop(plan: GemmPlan, a: Sample, b: Sample, first: int, stop: int) -> NDArray[np.float32]:
     total = np.zeros((a.codes.shape[0], b.codes.shape[0]))
-    for start in range(first, stop, plan.block_k):
-        part = slice(start, min(start + plan.block_k, stop))
+    step = stop - first if plan.promotion is WHOLE else plan.promotion
+    for start in range(first, stop, step):
+        part = slice(start, min(start + step, stop))
         partial = matmul(
             a.codes[:, part],
             b.codes[:, part],

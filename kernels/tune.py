@@ -58,7 +58,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--families", nargs="+", default=[], metavar="WORD", help="those with all these words: fast row·row"
     )
-    parser.add_argument("--shapes", nargs="+", choices=SHAPES, default=[*SHAPES], metavar="NAME")
+    parser.add_argument(
+        "--shapes", nargs="+", choices=SHAPES, default=[*SHAPES], metavar="NAME", help=", ".join(SHAPES)
+    )
     parser.add_argument(
         "--budget", type=float, default=math.inf, metavar="SECONDS", help="start no GEMM after this long"
     )

@@ -7,8 +7,8 @@ import torch
 
 from kernels.blocks import Blocks
 from kernels.candidates import simple_plan
-from kernels.device import Device, DeviceKind, Unsupported, choose_backend, current_device
-from kernels.gemm import gemm, torch_dtype
+from kernels.device import Device, DeviceKind, Unsupported, current_device
+from kernels.gemm import gemm, launch, torch_dtype
 from kernels.operands import Operands
 from kernels.plan import GemmPlan, plan_gemm
 from kernels.predict import check, predictable
@@ -109,11 +109,10 @@ def bits(x: torch.Tensor) -> torch.Tensor:
 
 def launch_once(job: GemmJob, blocks: Blocks | None) -> str:
     """Compile a job's quantizers and its GEMM, under these blocks or those of its plan, and run them once on
-    zeros: Triton keeps the code on disk. Why it cannot be, in one sentence; empty where it can.
+    zeros: Triton keeps the code on disk. Why these blocks will not do, in one sentence; empty where they do.
     """
-    from triton.runtime.errors import OutOfResources, PTXASError
+    from triton.errors import TritonError
 
-    choose_backend()
     device = current_device()
     planned = plan_gemm(
         job.recipe_data.spec(job.matmul_data), (job.m, job.n, job.k), device, job.accumulation
@@ -125,9 +124,13 @@ def launch_once(job: GemmJob, blocks: Blocks | None) -> str:
     shapes = (layer.of(job.matmul_data.a), layer.of(job.matmul_data.b))
     try:
         zeros = (torch.zeros(shape, dtype=torch.bfloat16, device=place(device)) for shape in shapes)
-        gemm(*Operands(job, *zeros).quantized(), plan)
+        a, b = Operands(job, *zeros).quantized()
+        out = torch.empty((job.m, job.n), dtype=torch_dtype(plan.spec.out), device=place(device))
+        ran = launch(a, b, plan, out, (job.m, job.n, job.k), False, device.kind)
         if device.kind is DeviceKind.GPU:
             torch.cuda.synchronize()
-    except (OutOfResources, PTXASError, RuntimeError) as error:
-        return f"{plan.blocks.title}: {str(error).splitlines()[0]}"
-    return ""
+    except (TritonError, RuntimeError, AssertionError) as error:
+        first, *_ = str(error).splitlines() or [type(error).__name__]
+        return f"{plan.blocks.title}: {first}"
+    spilled = getattr(ran, "n_spills", 0) if blocks is not None else 0
+    return f"{plan.blocks.title}: {spilled} registers do not fit" if spilled else ""

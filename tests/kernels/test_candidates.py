@@ -40,6 +40,9 @@ def test_every_candidate_is_a_plan_that_fits(job, device):
         assert blocks.block_m >= 16 * blocks.warps, "wgmma wants 64 rows a warpgroup"
         held = blocks.block_m * blocks.block_n // (32 * blocks.warps)
         assert held <= (128 if plan.promotion is WHOLE else 64)
+        if plan.spec.out.bits == 32 and held == 128:
+            assert blocks.split_k == 1, "these spill"
+            assert not blocks.persistent, "these spill"
 
 
 def test_k_is_split_only_where_sms_stand_idle():

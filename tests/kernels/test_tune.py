@@ -7,6 +7,7 @@ import dataclasses
 import math
 
 import pytest
+from triton.runtime.errors import OutOfResources
 
 from kernels import tune
 from kernels.blocks import Blocks
@@ -212,6 +213,33 @@ def test_a_job_is_launched_once_in_the_interpreter_too():
     assert "without a GPU, Triton's interpreter takes" in launch_once(JOB, None)
 
 
+def test_blocks_that_spill_are_dropped(monkeypatch):
+    from kernels import tune_job
+
+    class Ran:
+        n_spills = 6
+
+    blocks = simple_plan(SMALL, INTERPRETER).blocks
+    monkeypatch.setattr(tune_job, "launch", lambda *arguments: Ran())
+    assert launch_once(SMALL, blocks).endswith("stages: 6 registers do not fit")
+    assert launch_once(SMALL, None) == "", "a plan that the app runs anyway"
+
+
+@pytest.mark.parametrize(
+    "error", [OutOfResources(300, 227, "shared memory"), RuntimeError("no\nmore"), AssertionError()]
+)
+def test_blocks_that_the_compiler_refuses_are_dropped(monkeypatch, error):
+    from kernels import tune_job
+
+    def fail(*arguments):
+        raise error
+
+    monkeypatch.setattr(tune_job, "launch", fail)
+    fault = launch_once(SMALL, simple_plan(SMALL, INTERPRETER).blocks)
+    assert fault.startswith("simple schedule, block ")
+    assert "\n" not in fault
+
+
 def test_blocks_that_give_other_bits_are_found_out(monkeypatch):
     from kernels import tune_job
     from kernels.device import current_device
@@ -232,3 +260,17 @@ def test_blocks_that_give_other_bits_are_found_out(monkeypatch):
     blocks = dataclasses.replace(blocks, split_k=3)
     monkeypatch.setattr(tune_job, "gemm", lambda *args, out, **kwargs: original(*args, out=out) * 0)
     assert bench.fault(blocks).endswith("D is far from what it is with K in one run")
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("name", ["rowwise-fprop", "deepseek_v3-wgrad", "mxfp8-dgrad"])
+def test_every_candidate_gives_the_right_bits_on_a_gpu_and_takes_some_time(name):
+    from kernels.device import current_device
+
+    recipe, matmul = name.split("-")
+    job = GemmJob(recipe=recipe, matmul=matmul, m=192, n=1024, k=3000)
+    bench = TuneJob(job, current_device())
+    tries = coarse(bench.plan, (job.m, job.n, job.k), current_device())
+    assert {blocks.split_k for blocks in tries} > {1}
+    assert [bench.fault(blocks) for blocks in tries] == [""] * len(tries)
+    assert all(time > 0 for time in bench.times_us(tries[:3], 2, 1000.0).values())
