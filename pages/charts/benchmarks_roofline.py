@@ -170,7 +170,7 @@ def _is_crowded(tflop_s: float, flats: Collection[tuple[bool, float]]) -> bool:
     """Whether the label of a datasheet's flat comes where that of this one would: from the other side."""
     below = _is_below(tflop_s, flats)
     return any(
-        _is_below(other, flats) is not below and (min if below else max)(other, tflop_s) == other
+        _is_below(other, flats) is not below and (other < tflop_s) is below
         for is_measured, other in flats
         if not is_measured and max(tflop_s, other) < _FAR * min(tflop_s, other)
     )

@@ -20,9 +20,9 @@ KEPT = 64
 def recorded_gpus() -> tuple[str, ...]:
     """The names of the GPUs that rows or ceilings are recorded of, the one with most rows first."""
     names = [row.machine.name for row in gemm_results.every_row() if row.provenance is Provenance.GPU]
-    names.sort(key=lambda name: (-names.count(name), name))
+    by_rows = sorted(names, key=lambda name: (-names.count(name), name))
     others = [ceilings.machine.name for ceilings in gemm_results.every_ceilings()]
-    return tuple(dict.fromkeys(names + others))
+    return tuple(dict.fromkeys(by_rows + others))
 
 
 def results(gpu: str) -> list[Result]:

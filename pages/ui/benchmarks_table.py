@@ -12,10 +12,8 @@ from pages.ui.benchmarks_controls import ANY, TABLE_CACHE, TABLE_MATMUL, TABLE_R
 from pages.ui.controls import Controls
 from pages.ui.gemm_results import Origin, Result
 from pages.ui.gemm_table import draw_downloads
-from pages.ui.gemm_words import NONE
 
-_WHOLE_FROM = 100
-
+_RIDGE = "Operations per byte from which on memory no longer bounds"
 _TWO_DIGITS = {
     "× torch": "Times as fast as torch's scaled op of the same recipe in the same run, the matmul alone",
     "× bf16": "Times as fast as bf16 torch.mm in the same run, the matmul alone",
@@ -43,7 +41,7 @@ def show(controls: Controls, gpu: str) -> None:
     else:
         st.info("No row is recorded or was measured here with these filters.")
     st.subheader("What do the datasheets promise?")
-    st.markdown(rates_table())
+    st.dataframe(rates_lines(), hide_index=True, column_config=_rates_columns())
     st.caption(
         "Dense peaks (without structured sparsity) in TFLOP/s at the boost clock, memory in GB/s; a card at "
         "its power limit runs slower. Ridge: operations per byte from which on memory no longer bounds. "
@@ -77,6 +75,13 @@ def _columns() -> dict[str, Any]:
     }
 
 
+def _rates_columns() -> dict[str, Any]:
+    number = st.column_config.NumberColumn
+    ridges = {name: number(format="%.0f", help=_RIDGE) for name in ("ridge, fp8", "ridge, bf16")}
+    peaks = {rate.value: number(format="localized", help="Dense TFLOP/s") for rate in Rate}
+    return {**peaks, "memory": number(format="localized", help="GB/s"), **ridges}
+
+
 def line(result: Result) -> dict[str, Any]:
     """One row of the table."""
     row, job, gemm = result.row, result.row.job, result.row.gemm
@@ -105,21 +110,21 @@ def line(result: Result) -> dict[str, Any]:
     }
 
 
-def rates_table() -> str:
-    """Markdown, a line a card: TFLOP/s, GB/s for memory, operations per byte for ridges, numbered sources."""
+def rates_lines() -> list[dict[str, Any]]:
+    """One line a card: TFLOP/s, GB/s for memory, operations per byte for ridges, sources by number."""
     numbers = {source: number for number, source in enumerate(sources(), 1)}
-    rates_named = " | ".join(rate.value for rate in Rate)
-    lines = [
-        f"| generation | card | {rates_named} | memory | ridge, fp8 | ridge, bf16 | source |",
-        "|:--|:--|" + "--:|" * (len(Rate) + 3) + ":--|",
+    return [
+        {
+            "generation": rates.generation,
+            "card": rates.name,
+            **{rate.value: rates.tflop_s[rate] for rate in Rate},
+            "memory": rates.memory_gb_s,
+            "ridge, fp8": rates.ridge(Rate.FP8),
+            "ridge, bf16": rates.ridge(Rate.BF16),
+            "sources": ", ".join(str(numbers[source]) for source in rates.sources),
+        }
+        for rates in PEAK_RATES.values()
     ]
-    for rates in PEAK_RATES.values():
-        cells = [rates.generation, rates.name.replace(" ", "\N{NO-BREAK SPACE}")]
-        cells += [_figure(rates.tflop_s[rate]) for rate in Rate]
-        cells += [_figure(rates.memory_gb_s), _figure(rates.ridge(Rate.FP8)), _figure(rates.ridge(Rate.BF16))]
-        cells.append(", ".join(f"[{numbers[source]}]({source.url})" for source in rates.sources))
-        lines.append("| " + " | ".join(cells) + " |")
-    return "\n".join(lines)
 
 
 def sources() -> list[Source]:
@@ -130,8 +135,3 @@ def sources() -> list[Source]:
 def sources_line() -> str:
     """The sources in words, by number."""
     return "; ".join(f"{number}: [{one.title}]({one.url})" for number, one in enumerate(sources(), 1)) + "."
-
-
-def _figure(value: float | None) -> str:
-    """Such as ``19.5``, ``1,979``; a dash for none."""
-    return NONE if value is None else f"{round(value, 1 if value < _WHOLE_FROM else 0):,g}"
