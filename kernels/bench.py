@@ -1,48 +1,52 @@
 """python -m kernels.bench: quantize, multiply, check and time GEMMs of a recipe, beside torch, in a terminal.
 
-Progress goes to stderr, results to stdout. Exit codes: 0 all measured, 1 some refused, 2 bad arguments,
-130 stopped by Ctrl-C; what was measured before is kept.
+Progress goes to stderr, results to stdout: a line for each, then geometric means. With --ceilings, what this
+GPU reaches at best instead. Exit codes: 0 all measured, 1 some refused, 2 bad arguments, 130 stopped by
+Ctrl-C; what was measured before is kept.
 """
 
 import argparse
 import json
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 from fp8core.inputs import InputKind
 from fp8core.linear import MATMULS, LayerShape
 from fp8core.recipes import RECIPES
+from kernels.bench_table import HEADER, Refused, ceilings_table, line, summary_table
+from kernels.ceilings import CeilingsJob
 from kernels.device import Unsupported, choose_backend
 from kernels.records import record
-from kernels.rows import Accumulation, GemmJob, Row
+from kernels.rows import Accumulation, Cache, GemmJob, Into, Row
 
 RECORDS = Path(__file__).resolve().parent.parent / "assets" / "bench"
 ALL = "all"
-_CUBES = ((4096, 4096, 4096), (8192, 8192, 8192), (4096, 4096, 7168))
+_DEFAULT = (4096, 4096, 4096)
 _LAYER = LayerShape(tokens=4096, in_=4096, out=14336)
+_STANDARD = ((4096, 4096, 7168), (8192, 8192, 8192), (4096, 7168, 4096), _LAYER)
+_SKINNY = tuple(replace(_LAYER, tokens=16 << doubling) for doubling in range(5))
+_RUNS, _TURN_MS = 20, 20
+_SUSTAINED_RUNS, _SUSTAINED_TURN_MS = 7, 250
 _BAR = 24
 
-
-@dataclass(frozen=True)
-class Refused:
-    """A job that was not measured, and why in one sentence."""
-
-    job: GemmJob
-    reason: str
+Shape = tuple[int, ...] | LayerShape
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; the exit code."""
     options = _parser().parse_args(arguments)
     try:
+        if options.ceilings:
+            return _ceilings(options)
         jobs = tuple(_jobs(options))
         choose_backend()
         results = _run(jobs, options)
     except KeyboardInterrupt:
         return 130
-    except ValueError as error:
+    except (ValueError, MemoryError) as error:
         print(f"kernels.bench: {error}", file=sys.stderr)
         return 2
     return 1 if any(isinstance(result, Refused) for result in results) else 0
@@ -58,9 +62,13 @@ def _parser() -> argparse.ArgumentParser:
         "--shape", nargs=3, type=int, action="append", metavar=("M", "N", "K"), help="repeat for several"
     )
     parser.add_argument(
-        "--standard-shapes",
+        "--shapes",
         action="store_true",
-        help="4096³, 8192³, 4096×4096×7168 and the layer 4096 tokens × 4096 in × 14336 out",
+        help="the standard set: 4096×4096×7168, 8192³, 4096×7168×4096 and the layer 4096 tokens × 4096 in × "
+        "14336 out",
+    )
+    parser.add_argument(
+        "--skinny", action="store_true", help="16, 32, 64, 128 and 256 tokens × 4096 in × 14336 out"
     )
     parser.add_argument(
         "--input", default=InputKind.GAUSSIAN.value, choices=[kind.value for kind in InputKind]
@@ -69,37 +77,82 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--accumulation", default=Accumulation.RECIPE.value, choices=[kind.value for kind in Accumulation]
     )
-    parser.add_argument("--runs", type=int, default=20, help="measured rounds of each contender")
+    parser.add_argument(
+        "--accumulate", action="store_true", help="add the product into D where the matmul writes fp32"
+    )
+    parser.add_argument(
+        "--cache",
+        default=Cache.HOT.value,
+        choices=[*(cache.value for cache in Cache), ALL],
+        help="hot: back to back over rotated buffers; cold: the L2 flushed before each launch",
+    )
+    parser.add_argument(
+        "--cold", action="store_const", dest="cache", const=Cache.COLD.value, help="short for --cache cold"
+    )
+    parser.add_argument("--runs", type=int, help=f"measured rounds of each contender (default {_RUNS})")
+    parser.add_argument(
+        "--turn-ms", type=int, help=f"how long a contender's hot turn is in a round (default {_TURN_MS})"
+    )
+    parser.add_argument(
+        "--sustained",
+        action="store_true",
+        help=f"{_SUSTAINED_RUNS} rounds of {_SUSTAINED_TURN_MS} ms turns: the power limit shows",
+    )
+    parser.add_argument(
+        "--ceilings", action="store_true", help="measure what this GPU reaches: copy, bf16 and fp8"
+    )
     parser.add_argument("--json", action="store_true", help="one JSON object a line instead of a table")
     parser.add_argument(
-        "--record", action="store_true", help="append GPU rows to assets/bench/<gpu>.jsonl as they come"
+        "--record", action="store_true", help="append what a GPU gave to assets/bench/<gpu>.jsonl as it comes"
     )
     parser.add_argument("--folder", type=Path, default=RECORDS, help="where --record appends")
     return parser
 
 
 def _jobs(options: argparse.Namespace) -> Iterator[GemmJob]:
-    """Shapes outermost, recipes innermost: neighbors share inputs. Raises ValueError for a bad field."""
-    recipes = tuple(RECIPES) if options.recipe == ALL else (options.recipe,)
-    matmuls = tuple(MATMULS) if options.matmul == ALL else (options.matmul,)
-    shapes: list[tuple[int, ...] | LayerShape] = [tuple(shape) for shape in options.shape or ()]
-    if options.standard_shapes:
-        shapes += [*_CUBES, _LAYER]
-    for shape in shapes or [_CUBES[0]]:
-        for matmul in matmuls:
-            m, n, k = MATMULS[matmul].mnk(shape) if isinstance(shape, LayerShape) else shape
-            for recipe in recipes:
-                yield GemmJob(
-                    recipe=recipe,
-                    matmul=matmul,
-                    m=m,
-                    n=n,
-                    k=k,
-                    input=InputKind(options.input),
-                    seed=options.seed,
-                    accumulation=Accumulation(options.accumulation),
-                    runs=options.runs,
-                )
+    """Shapes outermost, recipes and caches innermost: neighbors share inputs. Raises ValueError for a bad
+    field, and where there is nothing to add into.
+    """
+    adds = 0
+    for shape, matmul, recipe in product(_shapes(options), *_matmuls_and_recipes(options)):
+        m, n, k = MATMULS[matmul].mnk(shape) if isinstance(shape, LayerShape) else shape
+        job = GemmJob(
+            recipe=recipe,
+            matmul=matmul,
+            m=m,
+            n=n,
+            k=k,
+            input=InputKind(options.input),
+            seed=options.seed,
+            accumulation=Accumulation(options.accumulation),
+            runs=_given(options.runs, _SUSTAINED_RUNS if options.sustained else _RUNS),
+            turn_ms=_given(options.turn_ms, _SUSTAINED_TURN_MS if options.sustained else _TURN_MS),
+        )
+        if options.accumulate and job.writes_fp32:
+            job = replace(job, into=Into.ACCUMULATE)
+            adds += 1
+        for cache in Cache if options.cache == ALL else (Cache(options.cache),):
+            yield replace(job, cache=cache)
+    if options.accumulate and not adds:
+        raise ValueError("--accumulate adds into an fp32 D, which only Wgrad writes: ask for --matmul wgrad")
+
+
+def _shapes(options: argparse.Namespace) -> list[Shape]:
+    shapes: list[Shape] = [tuple(shape) for shape in options.shape or ()]
+    shapes += _STANDARD if options.shapes else ()
+    shapes += _SKINNY if options.skinny else ()
+    return shapes or [_DEFAULT]
+
+
+def _matmuls_and_recipes(options: argparse.Namespace) -> tuple[Sequence[str], Sequence[str]]:
+    return (
+        tuple(MATMULS) if options.matmul == ALL else (options.matmul,),
+        tuple(RECIPES) if options.recipe == ALL else (options.recipe,),
+    )
+
+
+def _given(value: int | None, default: int) -> int:
+    return default if value is None else value
 
 
 def _run(jobs: Sequence[GemmJob], options: argparse.Namespace) -> list[Row | Refused]:
@@ -107,9 +160,9 @@ def _run(jobs: Sequence[GemmJob], options: argparse.Namespace) -> list[Row | Ref
 
     results: list[Row | Refused] = []
     if not options.json:
-        print(_HEADER)
+        print(HEADER)
     for number, job in enumerate(jobs):
-        bar = _Bar(f"{number + 1}/{len(jobs)} {job.recipe} {job.matmul} {job.m}×{job.n}×{job.k}")
+        bar = _Bar(f"{number + 1}/{len(jobs)} {job.title}")
         try:
             result: Row | Refused = measure(job, progress=bar.draw, stopped=lambda: False)
         except (Unsupported, MemoryError) as error:
@@ -120,6 +173,8 @@ def _run(jobs: Sequence[GemmJob], options: argparse.Namespace) -> list[Row | Ref
         _report(result, as_json=options.json)
         if options.record and isinstance(result, Row):
             record(result, options.folder)
+    if not options.json and (table := summary_table(r for r in results if isinstance(r, Row))):
+        print(table, flush=True)
     return results
 
 
@@ -131,49 +186,25 @@ def _report(result: Row | Refused, *, as_json: bool) -> None:
             else {"job": result.job.to_dict(), "refused": result.reason}
         )
     else:
-        text = _line(result)
+        text = line(result)
     print(text, flush=True)
 
 
-_COLUMNS = (
-    ("recipe", 16),
-    ("matmul", 7),
-    ("M × N × K", 20),
-    ("µs", 10),
-    ("TFLOP/s", 9),
-    ("× bf16", 7),
-    ("+quant", 7),
-    ("× torch", 8),
-    ("rel_err", 9),
-    ("kernel", 9),
-    ("runs on", 0),
-)
-_HEADER = "".join(name.ljust(width) for name, width in _COLUMNS)
+def _ceilings(options: argparse.Namespace) -> int:
+    """Measure and print what this GPU reaches. Raises Unsupported where there is no GPU."""
+    choose_backend()
+    from kernels.ceilings_measure import measure
 
-
-def _line(result: Row | Refused) -> str:
-    job = result.job
-    cells = [job.recipe, job.matmul, f"{job.m} × {job.n} × {job.k}"]
-    if isinstance(result, Refused):
-        cells.append(result.reason)
-    else:
-        cells += [
-            _number(result.gemm and result.gemm.median_us, ".1f"),
-            _number(result.tflop_s, ".0f"),
-            _number(result.times_bf16, ".2f"),
-            _number(result.times_bf16_with_quantize, ".2f"),
-            _number(result.times_torch_scaled, ".2f"),
-            f"{result.rel_err:.2e}",
-            f"{result.kernel_rel_err:.2e}",
-            result.machine.name,
-        ]
-    return "".join(
-        f"{cell:<{max(width, len(cell) + 1)}}" for cell, (_, width) in zip(cells, _COLUMNS, strict=False)
-    ).rstrip()
-
-
-def _number(value: float | None, form: str) -> str:
-    return "–" if value is None else f"{value:{form}}"
+    job = CeilingsJob() if options.runs is None else CeilingsJob(runs=options.runs)
+    bar = _Bar(job.title)
+    try:
+        found = measure(job, progress=bar.draw, stopped=lambda: False)
+    finally:
+        bar.clear()
+    print(json.dumps(found.to_dict()) if options.json else ceilings_table(found), flush=True)
+    if options.record:
+        record(found, options.folder)
+    return 0
 
 
 class _Bar:

@@ -36,8 +36,8 @@ class CeilingsJob:
 
     @property
     def size_advice(self) -> str:
-        """How to need less memory."""
-        return "Make room on the GPU: a smaller copy would not leave its L2"
+        """What to do where memory is short."""
+        return "A smaller copy would stay in the L2: free memory on this GPU"
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)

@@ -1,10 +1,11 @@
-"""Torch's own operation for the same operands: what a kernel is compared with, in the same process.
+"""Torch's own operations for the same operands: what a kernel is compared with, in the same process.
 
-Which one follows from the geometry of the scales. What torch has no operation for, or refuses, comes back as
+Which ones follows from the geometry of the scales. What torch has no operation for, or refuses, comes back as
 one sentence.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fp8core.recipes import MatmulSpec
@@ -13,6 +14,7 @@ from fp8core.tiles import WHOLE, TileShape
 from kernels.gemm import torch_dtype
 from kernels.plan import K_PADDING, GemmPlan
 from kernels.quantize import QuantizedTensor
+from kernels.rows import Into
 
 if TYPE_CHECKING:
     import torch
@@ -24,57 +26,111 @@ _ROW = TileShape(1, WHOLE)
 _LINE = TileShape(1, K_PADDING)
 _SQUARE = TileShape(K_PADDING, K_PADDING)
 _SCALE_ROWS = 4
+_NAMES = {_TENSOR: "one scale a tensor", _ROW: "one scale a row"}
+_BLOCKS = {_LINE: "BlockWise1x128", _SQUARE: "BlockWise128x128"}
+_THEN_ADD = ", then D.add_ of it"
 REFUSALS = (ValueError, RuntimeError, NotImplementedError, AttributeError, TypeError)
 """What torch raises for what it does not do: TORCH_CHECK_VALUE, TORCH_CHECK, TORCH_CHECK_NOT_IMPLEMENTED, and
 an older torch that lacks the function or one of its arguments. OutOfMemoryError is none of these here."""
 
 
-def bf16_peer(a: "torch.Tensor", b: "torch.Tensor") -> Launch:
-    """torch.mm of bf16 operands a [M, K] and b [N, K], any strides, to bf16."""
+@dataclass(frozen=True)
+class ScaledOp:
+    """One way to do it in torch: what it is, in words, and how to make a launch of it for two operands."""
+
+    title: str
+    build: Callable[[QuantizedTensor, QuantizedTensor], Launch]
+
+    def launch(self, a: QuantizedTensor, b: QuantizedTensor, out: "torch.Tensor", into: Into) -> Launch:
+        """Into a new tensor, or added to fp32 `out` as a user of torch has to: it has no op that adds."""
+        product = self.build(a, b)
+        return product if into is Into.NEW else lambda: out.add_(product())
+
+    def named(self, into: Into) -> str:
+        """What it is, with the sum that goes with it."""
+        return self.title if into is Into.NEW else self.title + _THEN_ADD
+
+
+def bf16_peer(a: "torch.Tensor", b: "torch.Tensor", out: "torch.Tensor", into: Into) -> Launch:
+    """torch.mm of bf16 operands a [M, K] and b [N, K], any strides, to bf16; added to fp32 `out` if so asked,
+    as autograd adds a bf16 gradient to an fp32 one.
+    """
     import torch
 
-    return lambda: torch.mm(a, b.T)
+    return (lambda: torch.mm(a, b.T)) if into is Into.NEW else lambda: out.add_(torch.mm(a, b.T))
 
 
-def scaled_peer(a: QuantizedTensor, b: QuantizedTensor, plan: GemmPlan) -> Launch | str:
-    """Torch's scaled matmul of these operands, tried once; or why there is none.
+def scaled_ops(a: QuantizedTensor, b: QuantizedTensor, plan: GemmPlan) -> tuple[ScaledOp, ...] | str:
+    """Torch's ops that compute at least what the plan does, each tried once on these operands; or why there
+    is none. Where the plan sums in the tensor core alone, torch's exacter sum counts too, if it is faster.
 
-    K goes in with the zeros that pad it: torch asks for a multiple of 16.
     Raises torch.OutOfMemoryError.
     """
     import torch
 
     if 0 in (*a.codes.shape, *b.codes.shape):
         return "an empty matmul has no torch counterpart to time"
-    try:
-        launch = _build(a, b, plan)
-        if isinstance(launch, str):
-            return launch
-        launch()
-        torch.cuda.synchronize(a.codes.device)
-    except torch.OutOfMemoryError:
-        raise
-    except REFUSALS as error:
-        return f"torch {torch.__version__} refuses this one: {str(error).splitlines()[0]}"
-    return launch
+    candidates = candidate_ops(plan)
+    if isinstance(candidates, str):
+        return candidates
+    usable, refusal = [], ""
+    for op in candidates:
+        try:
+            op.build(a, b)()
+            torch.cuda.synchronize(a.codes.device)
+        except torch.OutOfMemoryError:
+            raise
+        except REFUSALS as error:
+            refusal = f"torch {torch.__version__} refuses this one: {str(error).splitlines()[0]}"
+        else:
+            usable.append(op)
+    return tuple(usable) or refusal
 
 
-def _build(a: QuantizedTensor, b: QuantizedTensor, plan: GemmPlan) -> Launch | str:
-    import torch
-
+def candidate_ops(plan: GemmPlan) -> tuple[ScaledOp, ...] | str:
+    """The ops that torch has for a plan's scales, untried; or why there is none."""
     tiles = (plan.spec.a.tile, plan.spec.b.tile)
-    left, right = a.padded_codes, b.padded_codes.T
-    out = torch_dtype(plan.spec.out)
-    fast = plan.promotion is WHOLE
     if not _fp32_scales(plan.spec):
         return _no_mx()
-    if tiles == (_TENSOR, _TENSOR):
-        scales = (a.scale.reshape(()), b.scale.reshape(()))
-    elif tiles == (_ROW, _ROW):
-        scales = (a.operand_scale.contiguous(), b.operand_scale.T.contiguous())
-    else:
-        return _build_blocks(a, b, tiles, left, right, out)
-    return lambda: torch._scaled_mm(left, right, *scales, out_dtype=out, use_fast_accum=fast)
+    if tiles[0] == tiles[1] and tiles[0] in _NAMES:
+        kinds = (True, False) if plan.promotion is WHOLE else (False,)
+        return tuple(_whole_k_op(plan, fast) for fast in kinds)
+    if all(tile in _BLOCKS for tile in tiles):
+        return (_block_op(plan),)
+    return f"torch has no scaled matmul for tiles {tiles[0]} · {tiles[1]}"
+
+
+def _whole_k_op(plan: GemmPlan, fast: bool) -> ScaledOp:
+    """torch._scaled_mm. K goes in with the zeros that pad it: torch asks for a multiple of 16."""
+    import torch
+
+    tile, out = plan.spec.a.tile, torch_dtype(plan.spec.out)
+
+    def build(a: QuantizedTensor, b: QuantizedTensor) -> Launch:
+        left, right = a.padded_codes, b.padded_codes.T
+        if tile == _TENSOR:
+            scales = (a.scale.reshape(()), b.scale.reshape(()))
+        else:
+            scales = (a.operand_scale.contiguous(), b.operand_scale.T.contiguous())
+        return lambda: torch._scaled_mm(left, right, *scales, out_dtype=out, use_fast_accum=fast)
+
+    return ScaledOp(f"torch._scaled_mm, {_NAMES[tile]}, use_fast_accum={fast}", build)
+
+
+def _block_op(plan: GemmPlan) -> ScaledOp:
+    """torch.nn.functional.scaled_mm with a scale for each block."""
+    tiles, out = (plan.spec.a.tile, plan.spec.b.tile), torch_dtype(plan.spec.out)
+
+    def build(a: QuantizedTensor, b: QuantizedTensor) -> Launch:
+        from torch.nn.functional import ScalingType, scaled_mm
+
+        left, right = a.padded_codes, b.padded_codes.T
+        kinds = [getattr(ScalingType, _BLOCKS[tile]) for tile in tiles]
+        a_scale, b_scale = _block_scale(a, tiles[0]), _block_scale(b, tiles[1])
+        return lambda: scaled_mm(left, right, a_scale, kinds[0], b_scale, kinds[1], output_dtype=out)
+
+    title = " · ".join(_BLOCKS[tile] for tile in tiles)
+    return ScaledOp(f"torch.nn.functional.scaled_mm, {title}", build)
 
 
 def _fp32_scales(spec: MatmulSpec) -> bool:
@@ -90,25 +146,6 @@ def _no_mx() -> str:
         f"(capability 10.0), this GPU has {major}.{minor}"
         if major < 10
         else "torch's MXFP8 matmul on Blackwell wants swizzled E8M0 scales, which are not made here yet"
-    )
-
-
-def _build_blocks(
-    a: QuantizedTensor,
-    b: QuantizedTensor,
-    tiles: tuple[TileShape, TileShape],
-    left: "torch.Tensor",
-    right: "torch.Tensor",
-    out: "torch.dtype",
-) -> Launch | str:
-    from torch.nn.functional import ScalingType, scaled_mm
-
-    kinds = {_LINE: ScalingType.BlockWise1x128, _SQUARE: ScalingType.BlockWise128x128}
-    if not all(tile in kinds for tile in tiles):
-        return f"torch has no scaled matmul for tiles {tiles[0]} · {tiles[1]}"
-    a_scale, b_scale = _block_scale(a, tiles[0]), _block_scale(b, tiles[1])
-    return lambda: scaled_mm(
-        left, right, a_scale, kinds[tiles[0]], b_scale, kinds[tiles[1]], output_dtype=out
     )
 
 

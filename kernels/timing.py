@@ -1,25 +1,32 @@
-"""Times of GPU work, honestly: contenders take turns, buffers rotate through more than the L2 holds.
+"""Times of GPU work, honestly: contenders take turns, and what the L2 holds is the same for each of them.
 
-A card under load lowers its clock, so what is timed first looks fastest: every round runs each contender
-once, A B C A B C …, and a contender's time is the median over the rounds. One turn is a CUDA graph of many
-launches, so that the time is the GPU's and not Python's.
+A card under load lowers its clock, so what is timed first looks fastest: every round gives each contender one
+turn, A B C A B C …, and a contender's time is the median over the rounds. A turn is made of CUDA graphs, so
+that the time is the GPU's and not Python's. Hot turns run back to back, over buffers that rotate through more
+than the L2 holds; cold ones flush the L2 before each launch and time the launch alone.
 """
 
 import subprocess
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median, quantiles
+from typing import Protocol
 
 import torch
 
 from kernels.machine import Timing
 
-TURN_US = 20_000.0
 MAX_LAUNCHES = 2000
 MAX_SETS = 256
+COLD_LAUNCHES = 10
+"""Launches of one cold turn, each timed alone."""
+_GRAPH_US = 20_000.0
 _LOAD_US = 300_000.0
+_LOAD_TURNS = 4
 _WARM_UP = 3
 _SMI_TIMEOUT_S = 5
+
+Launch = Callable[[], object]
 
 
 @dataclass(frozen=True)
@@ -27,16 +34,35 @@ class Contender:
     """One operation, as launches that do the same work on different buffers."""
 
     name: str
-    launches: Sequence[Callable[[], object]]
+    launches: Sequence[Launch]
+
+
+@dataclass(frozen=True)
+class Load:
+    """SM clock in MHz and power in W under a contender; None where nothing tells."""
+
+    clock_mhz: float | None = None
+    power_w: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Timings:
-    """Time of one launch by contender, and the clock and power read while the first of them ran."""
+    """Time of one launch by contender, and the load under those for which it was asked."""
 
     by_name: Mapping[str, Timing]
-    clock_mhz: float | None
-    power_w: float | None
+    loads: Mapping[str, Load]
+
+
+class Turn(Protocol):
+    """A contender's turn in a round."""
+
+    name: str
+
+    def times_us(self) -> list[float]:
+        """Run it; microseconds a launch, one figure or several."""
+
+    def load(self) -> Load:
+        """The clock and power while it runs over and over."""
 
 
 def buffer_sets(bytes_a_set: int, l2_bytes: int) -> int:
@@ -44,79 +70,152 @@ def buffer_sets(bytes_a_set: int, l2_bytes: int) -> int:
     return min(MAX_SETS, 1 + 2 * l2_bytes // max(bytes_a_set, 1))
 
 
-def time_interleaved(
-    contenders: Sequence[Contender], rounds: int, between: Callable[[float], None]
+def interleaved(
+    turns: Sequence[Turn],
+    rounds: int,
+    between: Callable[[float], None],
+    loaded: Collection[str] = (),
 ) -> Timings:
-    """Time the contenders in turns over `rounds` rounds; `between(fraction done)` is called before each."""
-    turns = [_Turn(contender) for contender in contenders]
+    """Time over `rounds` rounds of all turns; `between(fraction done)` is called before each. Half-way, the
+    load of the contenders named in `loaded` is read.
+    """
     times: list[list[float]] = [[] for _ in turns]
-    clock = power = None
+    loads: dict[str, Load] = {}
     for number in range(rounds):
         between(number / rounds)
         if number == rounds // 2:
-            clock, power = _clock_and_power(turns[0])
+            loads = {turn.name: turn.load() for turn in turns if turn.name in loaded}
         for turn, taken in zip(turns, times, strict=True):
-            taken.append(turn.time_us())
-    by_name = {turn.name: _timing(taken) for turn, taken in zip(turns, times, strict=True)}
-    return Timings(by_name=by_name, clock_mhz=clock, power_w=power)
+            taken += turn.times_us()
+    by_name = {turn.name: timing(taken) for turn, taken in zip(turns, times, strict=True)}
+    return Timings(by_name=by_name, loads=loads)
 
 
-class _Turn:
-    """A CUDA graph of as many launches as fill TURN_US."""
+class HotTurn:
+    """Launches back to back for `turn_us` microseconds, a CUDA graph of many of them replayed."""
 
-    def __init__(self, contender: Contender) -> None:
+    def __init__(self, contender: Contender, turn_us: float) -> None:
+        self.name = contender.name
+        self._turn_us = turn_us
+        launches = contender.launches
+        _warm_up(launches)
+        self._count = len(launches)
+        self._graph = _captured(launches, self._count)
+        each_us = max(_replay_us(self._graph, 1) / self._count, 1.0)
+        count = min(MAX_LAUNCHES, int(min(_GRAPH_US, turn_us) / each_us))
+        if count > self._count:
+            self._count, self._graph = count, _captured(launches, count)
+        self._replays = replays(turn_us, _replay_us(self._graph, 1))
+
+    def times_us(self) -> list[float]:
+        """Microseconds a launch, the mean over the turn."""
+        return [_replay_us(self._graph, self._replays) / (self._replays * self._count)]
+
+    def load(self) -> Load:
+        """The clock and power under a few turns in a row."""
+        return _load_of(self._graph, max(_LOAD_US, _LOAD_TURNS * self._turn_us))
+
+
+class ColdTurn:
+    """COLD_LAUNCHES launches in one CUDA graph, before each a write of `flush` and around each a pair of
+    events that are nodes of the graph: neither Python nor the write is in the time.
+
+    flush: any tensor of at least twice the L2.
+    """
+
+    def __init__(self, contender: Contender, flush: torch.Tensor) -> None:
         self.name = contender.name
         launches = contender.launches
-        stream = torch.cuda.Stream()
-        stream.wait_stream(torch.cuda.current_stream())
-        with torch.cuda.stream(stream):
-            for number in range(_WARM_UP):
+        _warm_up(launches)
+        self._pairs = [(_node(), _node()) for _ in range(COLD_LAUNCHES)]
+        self._graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self._graph):
+            for number, (started, ended) in enumerate(self._pairs):
+                flush.fill_(1)
+                started.record()
                 launches[number % len(launches)]()
-            started, ended = _events()
-            started.record(stream)
-            for number in range(_WARM_UP):
-                launches[number % len(launches)]()
-            ended.record(stream)
-            ended.synchronize()
-        estimate = max(started.elapsed_time(ended) * 1e3 / _WARM_UP, 1.0)
-        torch.cuda.current_stream().wait_stream(stream)
-        wanted = max(len(launches), int(TURN_US / estimate))
-        self.count = max(1, min(MAX_LAUNCHES, wanted))
-        self.graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(self.graph):
-            for number in range(self.count):
-                launches[number % len(launches)]()
-        self.graph.replay()
+                ended.record()
+        self._graph.replay()
         torch.cuda.synchronize()
 
-    def time_us(self) -> float:
-        """Microseconds a launch, over one replay."""
-        started, ended = _events()
-        started.record()
-        self.graph.replay()
-        ended.record()
-        ended.synchronize()
-        return started.elapsed_time(ended) * 1e3 / self.count
+    def times_us(self) -> list[float]:
+        """Microseconds of each launch."""
+        self._graph.replay()
+        torch.cuda.synchronize()
+        return [started.elapsed_time(ended) * 1e3 for started, ended in self._pairs]
+
+    def load(self) -> Load:
+        """The clock and power under launches and flushes in a row."""
+        return _load_of(self._graph, _LOAD_US)
 
 
-def _events() -> tuple[torch.cuda.Event, torch.cuda.Event]:
-    return torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+def flush_buffer(l2_bytes: int) -> torch.Tensor:
+    """What a cold turn writes to put everything else out of the L2: int32, twice its size."""
+    words = 2 * l2_bytes // torch.int32.itemsize
+    return torch.empty(max(words, 1), dtype=torch.int32, device="cuda")
 
 
-def _timing(taken: list[float]) -> Timing:
+def replays(turn_us: float, graph_us: float) -> int:
+    """How often a graph is replayed to fill a turn; at least once."""
+    return max(1, round(turn_us / max(graph_us, 1.0)))
+
+
+def timing(taken: Sequence[float]) -> Timing:
+    """Median and percentiles of times in microseconds, at least one."""
     low, high = (taken[0], taken[0]) if len(taken) < 2 else _fifths(taken)
     return Timing(median_us=median(taken), p20_us=low, p80_us=high, runs=len(taken))
 
 
-def _fifths(taken: list[float]) -> tuple[float, float]:
+def _fifths(taken: Sequence[float]) -> tuple[float, float]:
     fifths = quantiles(taken, n=5, method="inclusive")
     return fifths[0], fifths[-1]
 
 
-def _clock_and_power(turn: _Turn) -> tuple[float | None, float | None]:
-    """SM clock in MHz and power in W as nvidia-smi reads them under this load; None where it cannot."""
-    for _ in range(1 + int(_LOAD_US / (turn.time_us() * turn.count))):
-        turn.graph.replay()
+def _warm_up(launches: Sequence[Launch]) -> None:
+    """Compile, and set up what a capture may not: on a stream of its own, as capture wants it."""
+    stream = torch.cuda.Stream()
+    stream.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(stream):
+        for number in range(_WARM_UP):
+            launches[number % len(launches)]()
+    torch.cuda.current_stream().wait_stream(stream)
+
+
+def _captured(launches: Sequence[Launch], count: int) -> torch.cuda.CUDAGraph:
+    """A graph of `count` launches that has run once."""
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        for number in range(count):
+            launches[number % len(launches)]()
+    graph.replay()
+    torch.cuda.synchronize()
+    return graph
+
+
+def _replay_us(graph: torch.cuda.CUDAGraph, times: int) -> float:
+    """Microseconds of that many replays."""
+    started, ended = _event(), _event()
+    started.record()
+    for _ in range(times):
+        graph.replay()
+    ended.record()
+    ended.synchronize()
+    return started.elapsed_time(ended) * 1e3
+
+
+def _event() -> torch.cuda.Event:
+    return torch.cuda.Event(enable_timing=True)
+
+
+def _node() -> torch.cuda.Event:
+    """An event that a capture makes a node of its graph, so that each replay records it anew."""
+    return torch.cuda.Event(enable_timing=True, external=True)
+
+
+def _load_of(graph: torch.cuda.CUDAGraph, load_us: float) -> Load:
+    """SM clock and power as nvidia-smi reads them under `load_us` of replays."""
+    for _ in range(1 + int(load_us / max(_replay_us(graph, 1), 1.0))):
+        graph.replay()
     index = torch.cuda.current_device()
     query = ["nvidia-smi", "--query-gpu=clocks.sm,power.draw", "--format=csv,noheader,nounits"]
     uuid = str(torch.cuda.get_device_properties(index).uuid)
@@ -127,8 +226,13 @@ def _clock_and_power(turn: _Turn) -> tuple[float | None, float | None]:
     except (OSError, subprocess.SubprocessError):
         answer = ""
     torch.cuda.synchronize()
+    return parsed_load(answer)
+
+
+def parsed_load(answer: str) -> Load:
+    """nvidia-smi's "clock, power" as numbers; None for what is none."""
     fields = [_number(field) for field in answer.split(",")]
-    return (fields[0], fields[1]) if len(fields) == 2 else (None, None)
+    return Load(fields[0], fields[1]) if len(fields) == 2 else Load()
 
 
 def _number(field: str) -> float | None:

@@ -46,6 +46,11 @@ class Roof:
         return 1e3 * self.tflop_s / self.memory_gb_s
 
 
+_Datum = dict[str, object]
+_Shared = dict[tuple[bool, float], list[Roof]]
+"""Roofs that share a memory's or a peak's speed, measured or by datasheet: they share its line."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Point:
     """One measurement."""
@@ -84,38 +89,15 @@ def roofline(points: Sequence[Point], roofs: Sequence[Roof], ink: Ink) -> Spec:
 
 
 def _lines(roofs: Sequence[Roof], ends: tuple[float, float], x: alt.X, y: alt.Y, ink: Ink) -> list[alt.Chart]:
-    """A slope for each memory and a flat for each peak: roofs that share one share its line and its label,
-    which is below the line where another is near above it, and aside where a datasheet's stands in its place.
-    """
-    left, right = ends
-    slopes: dict[tuple[bool, float], list[Roof]] = {}
-    flats: dict[tuple[bool, float], list[Roof]] = {}
+    """The roofs' lines with their labels."""
+    slopes: _Shared = {}
+    flats: _Shared = {}
     for roof in roofs:
         slopes.setdefault((roof.is_measured, roof.memory_gb_s), []).append(roof)
         flats.setdefault((roof.is_measured, roof.tflop_s), []).append(roof)
-    lines, labels = [], []
-    for (is_measured, memory_gb_s), shared in slopes.items():
-        highest = max(shared, key=lambda roof: roof.tflop_s)
-        start, end = min(left, highest.ridge), min(highest.ridge, right)
-        name = f"memory, {_gpus(shared)}: {memory_gb_s:,.0f} GB/s"
-        lines.append(_line(name, is_measured, shared, (start, highest.at(start)), (end, highest.at(end))))
-    for (is_measured, tflop_s), shared in flats.items():
-        start = min(min(roof.ridge for roof in shared), right)
-        told = f"{shared[0].rate}, {_gpus(shared)}: {tflop_s:,.0f} TFLOP/s"
-        lines.append(_line(told, is_measured, shared, (start, tflop_s), (right, tflop_s)))
-        labels.append(
-            {
-                "label": shared[0].label,
-                "intensity": right,
-                "speed": tflop_s,
-                "measured": is_measured,
-                "below": _is_below(tflop_s, flats),
-                "aside": is_measured and _is_crowded(tflop_s, flats),
-            }
-        )
     color = alt.when(alt.datum.measured).then(alt.value(ink.text)).otherwise(alt.value(ink.soft))
     marks = (
-        alt.Chart(alt.Data(values=lines))
+        alt.Chart(alt.Data(values=_slopes(slopes, ends) + _flats(flats, ends[1])))
         .mark_rule(aria=False)
         .encode(
             x=x,
@@ -132,6 +114,7 @@ def _lines(roofs: Sequence[Roof], ends: tuple[float, float], x: alt.X, y: alt.Y,
             tooltip=[alt.Tooltip("label:N", title="at most"), alt.Tooltip("told:N", title="from")],
         )
     )
+    labels = _labels(flats, ends[1])
     texts = [
         alt.Chart(alt.Data(values=found))
         .mark_text(
@@ -147,12 +130,46 @@ def _lines(roofs: Sequence[Roof], ends: tuple[float, float], x: alt.X, y: alt.Y,
     return [marks, *texts]
 
 
-def _line(
-    name: str, is_measured: bool, shared: Sequence[Roof], start: tuple[float, float], end: tuple[float, float]
-) -> dict[str, object]:
+def _slopes(slopes: _Shared, ends: tuple[float, float]) -> list[_Datum]:
+    """A line for each memory, up to the highest peak that it feeds."""
+    lines = []
+    for (_, memory_gb_s), shared in slopes.items():
+        highest = max(shared, key=lambda roof: roof.tflop_s)
+        start, end = min(ends[0], highest.ridge), min(highest.ridge, ends[1])
+        name = f"memory, {_gpus(shared)}: {memory_gb_s:,.0f} GB/s"
+        lines.append(_line(name, shared, (start, highest.at(start)), (end, highest.at(end))))
+    return lines
+
+
+def _flats(flats: _Shared, right: float) -> list[_Datum]:
+    """A line for each peak, from the first ridge on."""
+    lines = []
+    for (_, tflop_s), shared in flats.items():
+        start = min(min(roof.ridge for roof in shared), right)
+        name = f"{shared[0].rate}, {_gpus(shared)}: {tflop_s:,.0f} TFLOP/s"
+        lines.append(_line(name, shared, (start, tflop_s), (right, tflop_s)))
+    return lines
+
+
+def _labels(flats: _Shared, right: float) -> list[_Datum]:
+    """A label for each peak, below its line where another is near above, aside where one is in its place."""
+    return [
+        {
+            "label": " and ".join(dict.fromkeys(roof.label for roof in shared)),
+            "intensity": right,
+            "speed": tflop_s,
+            "measured": is_measured,
+            "below": _is_below(tflop_s, flats),
+            "aside": is_measured and _is_crowded(tflop_s, flats),
+        }
+        for (is_measured, tflop_s), shared in flats.items()
+    ]
+
+
+def _line(name: str, shared: Sequence[Roof], start: tuple[float, float], end: tuple[float, float]) -> _Datum:
     return {
         "label": name,
-        "measured": is_measured,
+        "measured": shared[0].is_measured,
         "told": "; ".join(dict.fromkeys(roof.told for roof in shared)),
         "intensity": start[0],
         "speed": start[1],

@@ -8,7 +8,7 @@ import streamlit as st
 from fp8core.accumulation_error import promotions_per_flop
 from fp8core.accumulators import ACCUMULATORS
 from fp8core.dot_terms import TERM_NOTES, TermKind
-from kernels.rows import Accumulation, Provenance, Row
+from kernels.rows import Accumulation, Cache, Into, Provenance, Row
 from pages.charts.accumulation_cost import Price, Spec, cost_chart
 from pages.charts.ink import INKS
 from pages.charts.words import short
@@ -98,10 +98,11 @@ class Pair:
 
 
 def pairs(rows: Sequence[Row]) -> list[Pair]:
-    """Rows measured on a GPU that differ in nothing but accumulation, the newest of each."""
+    """Hot rows of a GPU that differ in nothing but accumulation, the newest of each."""
     timed: dict[object, dict[Accumulation, Row]] = {}
     for row in sorted(rows, key=lambda row: row.date):
-        if row.provenance is Provenance.GPU and row.gemm is not None:
+        hot_and_new = (row.job.cache, row.job.into) == (Cache.HOT, Into.NEW)
+        if row.provenance is Provenance.GPU and row.gemm is not None and hot_and_new:
             job = replace(row.job, accumulation=Accumulation.RECIPE)
             timed.setdefault((row.machine.name, job), {})[row.job.accumulation] = row
     return [

@@ -1,6 +1,5 @@
 """What the page "Benchmarks" draws: rows recorded on one GPU, and those measured on this server."""
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
@@ -89,11 +88,6 @@ def shape(job: GemmJob) -> str:
     return f"{job.m}³" if cube else f"{job.m} × {job.n} × {job.k}"
 
 
-def geometric_mean(values: Sequence[float]) -> float:
-    """Of positive numbers, at least one."""
-    return math.exp(math.fsum(map(math.log, values)) / len(values))
-
-
 def facts(result: Result) -> Facts:
     """What every mark of a timed row says on hover."""
     row, gemm = result.row, result.row.gemm
@@ -109,9 +103,15 @@ def facts(result: Result) -> Facts:
         speed=f"{number(row.tflop_s)} TFLOP/s, {number(row.gb_s)} GB/s",
         against=", ".join(against) or row.peer_note or "no peer was timed",
         kernel=row.kernel,
-        state=f"{row.job.cache.value} L2, {clocks(row.machine.clock_mhz, row.machine.power_w)}",
+        state=f"{timed(row.job)}, {clocks(row.machine.clock_mhz, row.machine.power_w)}",
         where=f"{result.where}, {result.when}",
     )
+
+
+def timed(job: GemmJob) -> str:
+    """How a job is timed: ``cold L2``, or ``hot L2, 20 turns of 250 ms``: long turns meet the power limit."""
+    turns = f", {job.runs} turns of {job.turn_ms} ms" if job.cache is Cache.HOT else ""
+    return f"{job.cache.value} L2{turns}"
 
 
 def clocks(clock_mhz: float | None, power_w: float | None) -> str:

@@ -1,6 +1,7 @@
 """Section "Against torch": how many times as fast as torch's own op of the same recipe, in the same run."""
 
 from collections.abc import Sequence
+from statistics import geometric_mean
 from typing import Any
 
 import streamlit as st
@@ -71,7 +72,7 @@ def groups(found: Sequence[Result]) -> list[Group]:
     for (_, title, peer), members in sorted(by_title.items(), key=lambda item: item[0]):
         bars = tuple(found for found in map(bar, members) if found is not None)
         averaged = [one.ratio for one in bars if not one.is_here] or [one.ratio for one in bars]
-        mean = data.geometric_mean(averaged)
+        mean = geometric_mean(averaged)
         against = " ÷ bf16" if peer == BF16 else ""
         made.append(Group(title=title + against, peer=peer, mean=mean, averaged=len(averaged), bars=bars))
     return made

@@ -82,12 +82,13 @@ def _ceilings(folder: str, stamps: tuple[tuple[str, int], ...]) -> tuple[Ceiling
     return recorded_ceilings(Path(folder))
 
 
-def _distance(other: GemmJob, job: GemmJob) -> tuple[bool, bool, bool, int]:
+def _distance(other: GemmJob, job: GemmJob) -> tuple[bool, bool, bool, bool, int]:
     same_shape = (other.m, other.n, other.k) == (job.m, job.n, job.k)
     return (
         not same_shape,
         other.input is not job.input,
         other.accumulation is not job.accumulation,
+        (other.cache, other.into) != (job.cache, job.into),
         abs(other.flop - job.flop),
     )
 

@@ -11,6 +11,7 @@ import streamlit as st
 
 from fp8core.inputs import INPUT_NOTES
 from pages.ui.gemm_results import Result
+from pages.ui.gemm_words import CACHE, INTO
 
 _SHOWN_AT_ONCE = 2
 
@@ -33,6 +34,12 @@ def draw_table(results: Sequence[Result], *, key: str) -> list[Result]:
             "× torch": st.column_config.NumberColumn(
                 format="%.2f", help="torch's scaled op, the matmul alone"
             ),
+            "× simple": st.column_config.NumberColumn(
+                format="%.2f", help="The simple kernel, the matmul alone; empty where it is the one that ran"
+            ),
+            "L2": st.column_config.TextColumn(
+                help="hot: launches back to back, buffers rotated; cold: the L2 flushed before each launch"
+            ),
         },
     )
     rows = [row for row in picked.selection.rows if row < len(results)]
@@ -53,9 +60,12 @@ def _line(result: Result) -> dict[str, Any]:
         "× bf16": row.times_bf16,
         "× bf16, all": row.times_bf16_with_quantize,
         "× torch": row.times_torch_scaled,
+        "× simple": row.times_simple,
         "input": INPUT_NOTES[job.input].title,
         "seed": job.seed,
         "accumulation": job.accumulation.value,
+        "L2": CACHE[job.cache],
+        "D": INTO[job.into],
         "date": row.date,
     }
 
@@ -63,7 +73,14 @@ def _line(result: Result) -> dict[str, Any]:
 def _record(result: Result) -> dict[str, Any]:
     """A line of the CSV file."""
     row = result.row
-    machine, times = row.machine, {"gemm": row.gemm, "quantize": row.quantize, "bf16": row.bf16}
+    machine = row.machine
+    times = {
+        "gemm": row.gemm,
+        "quantize": row.quantize,
+        "bf16": row.bf16,
+        "torch_scaled": row.torch_scaled,
+        "simple": row.simple,
+    }
     return {
         "origin": result.origin.value,
         "provenance": row.provenance.value,
@@ -79,7 +96,7 @@ def _record(result: Result) -> dict[str, Any]:
         "sqnr_db": row.sqnr_db,
         **{
             f"{name}_{field}": getattr(timing, field, None)
-            for name, timing in {**times, "torch_scaled": row.torch_scaled}.items()
+            for name, timing in times.items()
             for field in ("median_us", "p20_us", "p80_us")
         },
         "bytes": row.bytes,
@@ -88,6 +105,9 @@ def _record(result: Result) -> dict[str, Any]:
         "times_bf16": row.times_bf16,
         "times_bf16_with_quantize": row.times_bf16_with_quantize,
         "times_torch_scaled": row.times_torch_scaled,
+        "times_simple": row.times_simple,
+        "torch_op": row.torch_op,
+        "peer_note": row.peer_note,
         "clock_mhz": machine.clock_mhz,
         "power_w": machine.power_w,
     }

@@ -25,6 +25,7 @@ _KERNEL = (
 _KEPT = 64
 _ALL_IN = "The same with the time of quantizing A and B counted."
 _TORCH = "Times faster than torch's own scaled matmul of the same recipe, the matmul alone."
+_SIMPLE = "Times faster than the simple kernel, the one to read, in the same run."
 
 
 def draw_result(result: Result, asked: GemmJob, *, key: str, is_alone: bool) -> None:
@@ -68,7 +69,7 @@ def _draw_error(row: Row) -> None:
             "SQNR", words.decibel(row.sqnr_db), help="−20 log₁₀ of rel_err; 6 dB is one bit.", width=130
         )
         st.metric("by quantization", words.percent(row.quantization_rel_err), help=_QUANTIZATION, width=130)
-        st.metric("by the kernel", words.percent(row.kernel_rel_err), help=_KERNEL, width=130)
+        st.metric("by the kernel", words.percent(row.kernel_rel_err), help=_KERNEL, width=160)
     st.write(words.error_sentence(row))
     if row.provenance is Provenance.INTERPRETER:
         st.caption(
@@ -124,7 +125,11 @@ def _draw_time(row: Row, key: str) -> None:
         st.metric("× bf16", words.ratio(row.times_bf16), help="Times faster than bf16 torch.mm.", width=100)
         st.metric("× bf16, all in", words.ratio(row.times_bf16_with_quantize), help=_ALL_IN, width=120)
         st.metric("× torch's", words.ratio(row.times_torch_scaled), help=_TORCH, width=100)
+        if row.simple is not None:
+            st.metric("× simple", words.ratio(row.times_simple), help=_SIMPLE, width=100)
     st.write(_time_sentence(row))
+    if how := words.timing_sentence(row):
+        st.caption(how)
     field = contenders(row)
     alt_text = "; ".join(f"{c.name}: {words.duration(c.median_us)}" for c in field)
     st.vega_lite_chart(_times_spec(tuple(field)), key=f"{key} times", alt=f"Bars of time. {alt_text}")
@@ -144,7 +149,9 @@ def _time_sentence(row: Row) -> str:
 
 
 def contenders(row: Row) -> list[Contender]:
-    """The bars of a row: the kernel, torch's scaled op of the same recipe, bf16; those there are."""
+    """The bars of a row: the kernel, the simple one, torch's scaled op of the same recipe, bf16; those there
+    are.
+    """
 
     def contender(name: str, timing: Timing, quantize: Timing | None = None) -> Contender:
         return Contender(
@@ -155,7 +162,11 @@ def contenders(row: Row) -> list[Contender]:
             quantize_us=quantize.median_us if quantize else None,
         )
 
-    peers = {"torch's scaled op": row.torch_scaled, "bf16 torch.mm": row.bf16}
+    peers = {
+        "the simple kernel": row.simple,
+        "torch's scaled op": row.torch_scaled,
+        "bf16 torch.mm": row.bf16,
+    }
     own = [contender("this kernel", row.gemm, row.quantize)] if row.gemm else []
     return own + [contender(name, timing) for name, timing in peers.items() if timing]
 
@@ -175,6 +186,7 @@ def _draw_details(row: Row) -> None:
         machine = row.machine
         facts = {
             "Kernel": row.kernel,
+            "Torch's scaled op": f"`{row.torch_op}`" if row.torch_op else "not said",
             "D": row.out,
             "Bytes, at least": f"{row.bytes:,}",
             "Machine": machine.name,

@@ -5,7 +5,7 @@ import math
 from fp8core.costs import matmul_rescales
 from fp8core.inputs import INPUT_NOTES
 from fp8core.linear import Side
-from kernels.rows import Accumulation, GemmJob, Prediction, Row
+from kernels.rows import Accumulation, Cache, GemmJob, Into, Prediction, Row
 from pages.charts.words import count, stored_tile
 
 _ACCUMULATION = {
@@ -13,13 +13,10 @@ _ACCUMULATION = {
     Accumulation.FAST: "fast",
     Accumulation.PROMOTED: "promoted",
 }
+CACHE = {Cache.HOT: "hot", Cache.COLD: "cold"}
+INTO = {Into.NEW: "new", Into.ACCUMULATE: "added into"}
 _CLEARLY_MORE = 5.0
 NONE = "–"
-
-
-def title(job: GemmJob) -> str:
-    """Such as ``DeepSeek-V3, Fprop, 256 × 256 × 256``."""
-    return f"{job.recipe_data.title}, {job.matmul_data.title}, {job.m} × {job.n} × {job.k}"
 
 
 def headline(job: GemmJob) -> str:
@@ -28,8 +25,9 @@ def headline(job: GemmJob) -> str:
     d, a, b = matmul.d.value, matmul.symbol(Side.A), matmul.symbol(Side.B)
     shape = f"{job.m} {matmul.m.value} × {job.n} {matmul.n.value}, summed over {job.k} {matmul.k.value}"
     drawn = f"{INPUT_NOTES[job.input].title} input, seed {job.seed}"
+    sign = "+=" if job.into is Into.ACCUMULATE else "="
     return (
-        f"**{job.recipe_data.title}, {matmul.title}**: {d} = {a} · {b}, {shape}; "
+        f"**{job.recipe_data.title}, {matmul.title}**: {d} {sign} {a} · {b}, {shape}; "
         f"{drawn}, accumulation {_ACCUMULATION[job.accumulation]}"
     )
 
@@ -45,6 +43,8 @@ def differences(job: GemmJob, asked: GemmJob) -> str:
         "input": (INPUT_NOTES[job.input].title, INPUT_NOTES[asked.input].title),
         "seed": (job.seed, asked.seed),
         "accumulation": (_ACCUMULATION[job.accumulation], _ACCUMULATION[asked.accumulation]),
+        "L2": (CACHE[job.cache], CACHE[asked.cache]),
+        "D": (INTO[job.into], INTO[asked.into]),
     }
     return ", ".join(f"{name} is {has}" for name, (has, wanted) in pairs.items() if has != wanted)
 
@@ -80,6 +80,16 @@ def error_sentence(row: Row) -> str:
     if kernel > _CLEARLY_MORE * quantization:
         return f"Nearly all of the error is the kernel's: {own}; {exact}."
     return f"Both count: {exact}; {own}. Independent errors add as the root of their squares."
+
+
+def timing_sentence(row: Row) -> str:
+    """What the L2 held and what else was done with D, where that is not the usual."""
+    said = []
+    if row.job.cache is Cache.COLD:
+        said.append("Cold: the L2 was flushed before each launch, and each was timed alone.")
+    if row.job.into is Into.ACCUMULATE:
+        said.append("The product was added into an fp32 D, as weight gradients are over micro-batches.")
+    return " ".join(said)
 
 
 def prediction_sentence(prediction: Prediction) -> str:

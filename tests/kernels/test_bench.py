@@ -9,10 +9,13 @@ import pytest
 
 from fp8core.recipes import RECIPES
 from kernels.bench import main
-from kernels.records import read_rows, record, slug
-from kernels.rows import Row
+from kernels.bench_table import ceilings_table, summary_table
+from kernels.ceilings import CeilingsJob
+from kernels.records import read_rows, record, recorded_ceilings, slug
+from kernels.rows import Accumulation, Cache, Into, Row
 from tests.kernels.cases import ON_GPU
-from tests.kernels.test_rows import ROW
+from tests.kernels.test_ceilings import CEILINGS
+from tests.kernels.test_rows import JOB, ROW
 
 SMALL = ["--shape", "40", "20", "70", "--runs", "2"]
 
@@ -45,6 +48,12 @@ def test_a_refused_job_is_reported_and_the_rest_goes_on(capsys):
     [
         (["--shape", "-1", "2", "3"], "kernels.bench: M is a whole number from 0 to 65536, got -1\n"),
         (["--runs", "0"], "kernels.bench: runs is a whole number from 1 to 1000, got 0\n"),
+        (["--turn-ms", "0"], "kernels.bench: turn_ms is a whole number from 1 to 1000, got 0\n"),
+        (
+            ["--accumulate"],
+            "kernels.bench: --accumulate adds into an fp32 D, which only Wgrad writes: "
+            "ask for --matmul wgrad\n",
+        ),
         (["--seed", "-1"], "kernels.bench: the seed is a whole number from 0 to 2**32 - 1, got -1\n"),
     ],
 )
@@ -53,7 +62,9 @@ def test_a_bad_argument_is_answered_in_a_sentence(capsys, arguments, sentence):
     assert capsys.readouterr() == ("", sentence)
 
 
-@pytest.mark.parametrize("arguments", [["--recipe", "fp8"], ["--shape", "1", "2"], ["--input", "noise"]])
+@pytest.mark.parametrize(
+    "arguments", [["--recipe", "fp8"], ["--shape", "1", "2"], ["--input", "noise"], ["--cache", "warm"]]
+)
 def test_an_unknown_choice_exits_with_2(arguments, capsys):
     with pytest.raises(SystemExit) as end:
         main(arguments)
@@ -76,6 +87,95 @@ def test_the_interpreters_figures_are_not_recorded(tmp_path, capsys):
     machine = dataclasses.replace(ROW.machine, capability=None)
     with pytest.raises(ValueError, match="keeps rows of a GPU"):
         record(dataclasses.replace(ROW, machine=machine), tmp_path)
+
+
+def jobs_of(monkeypatch, capsys, *arguments):
+    """The jobs that a command line asks for; each is answered with a row that took 2 µs."""
+    asked = []
+
+    def answered(job, **rest):
+        asked.append(job)
+        return dataclasses.replace(ROW, job=job)
+
+    monkeypatch.setattr("kernels.measure.measure", answered)
+    assert main([*arguments, "--json"]) == 0
+    capsys.readouterr()
+    return asked
+
+
+def test_the_standard_and_the_skinny_set_are_those_of_the_layer(monkeypatch, capsys):
+    standard = jobs_of(monkeypatch, capsys, "--matmul", "all", "--shapes")
+    assert len(standard) == 12
+    assert {(job.m, job.n, job.k) for job in standard if job.matmul == "wgrad"} == {
+        (4096, 4096, 7168),
+        (8192, 8192, 8192),
+        (4096, 7168, 4096),
+        (14336, 4096, 4096),
+    }
+    skinny = jobs_of(monkeypatch, capsys, "--skinny")
+    assert [(job.m, job.n, job.k) for job in skinny] == [(m, 14336, 4096) for m in (16, 32, 64, 128, 256)]
+
+
+def test_hot_cold_and_sustained_reach_the_job(monkeypatch, capsys):
+    both = jobs_of(monkeypatch, capsys, "--cache", "all", "--sustained")
+    assert [job.cache for job in both] == [Cache.HOT, Cache.COLD]
+    assert {(job.runs, job.turn_ms) for job in both} == {(7, 250)}
+    (cold,) = jobs_of(monkeypatch, capsys, "--cold", "--sustained", "--runs", "3")
+    assert (cold.cache, cold.runs, cold.turn_ms) == (Cache.COLD, 3, 250)
+
+
+def test_accumulating_is_for_the_matmuls_that_write_fp32(monkeypatch, capsys):
+    asked = jobs_of(monkeypatch, capsys, "--matmul", "all", "--accumulate")
+    assert {job.matmul: job.into for job in asked} == {
+        "fprop": Into.NEW,
+        "dgrad": Into.NEW,
+        "wgrad": Into.ACCUMULATE,
+    }
+
+
+def test_geometric_means_come_last(monkeypatch, capsys):
+    faster = {4096: 2.0, 256: 8.0}
+
+    def answered(job, **rest):
+        peer = dataclasses.replace(ROW.gemm, median_us=ROW.gemm.median_us * faster[job.m])
+        return dataclasses.replace(ROW, job=job, torch_scaled=peer)
+
+    monkeypatch.setattr("kernels.measure.measure", answered)
+    shapes = ["--shape", "4096", "64", "64", "--shape", "256", "64", "64"]
+    assert main(["--recipe", "rowwise", "--cache", "all", *shapes]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[-3].split()[:3] == ["recipe", "matmul", "how"]
+    for line, cache in zip(lines[-2:], ("hot", "cold"), strict=True):
+        assert line.split() == ["rowwise", "fprop", cache, "2", "4.000", "2.000", "4.000", "1.500"]
+
+
+def test_a_summary_without_peers_has_dashes_and_one_without_times_is_empty():
+    untimed = dataclasses.replace(ROW, gemm=None)
+    assert summary_table([untimed]) == ""
+    added = dataclasses.replace(JOB, into=Into.ACCUMULATE, accumulation=Accumulation.PROMOTED)
+    alone = dataclasses.replace(ROW, job=added, bf16=None, simple=None)
+    last = summary_table([alone, untimed]).splitlines()[-1]
+    assert last.split() == ["mxfp8", "wgrad", "hot,", "promoted,", "added", "1", "–", "–", "–", "–"]
+
+
+def test_ceilings_are_printed_and_recorded(monkeypatch, capsys, tmp_path):
+    asked = []
+    monkeypatch.setattr("kernels.ceilings_measure.measure", lambda job, **rest: asked.append(job) or CEILINGS)
+    assert main(["--ceilings", "--runs", "3", "--record", "--folder", str(tmp_path)]) == 0
+    assert asked == [CeilingsJob(runs=3)]
+    printed = capsys.readouterr().out
+    assert "copy, read + written  4000 GB/s (p20 3990, p80 4010) at 1980 MHz, 400 W" in printed
+    assert recorded_ceilings(tmp_path) == (CEILINGS,)
+    without = dataclasses.replace(CEILINGS, fp8_tflop_s=None, fp8_note="torch has none")
+    assert ceilings_table(without).splitlines()[-1] == "fp8 torch._scaled_mm  torch has none"
+
+
+@pytest.mark.skipif(ON_GPU, reason="there is a GPU")
+def test_ceilings_without_a_gpu_are_refused_in_a_sentence(capsys):
+    assert main(["--ceilings"]) == 2
+    assert capsys.readouterr().err == (
+        "kernels.bench: ceilings are a GPU's, and this is Triton interpreter: nothing was run\n"
+    )
 
 
 def test_ctrl_c_keeps_what_was_measured(monkeypatch, capsys):

@@ -4,9 +4,13 @@ import json
 
 import pytest
 
-from kernels.ceilings import Ceiling, Ceilings, CeilingsJob
+from kernels.ceilings import COPY_BYTES, MATMUL_SIDE, Ceiling, Ceilings, CeilingsJob
+from kernels.ceilings_measure import ceilings_of, measure
+from kernels.device import HOPPER, Unsupported
 from kernels.machine import Machine
 from kernels.records import record, recorded_ceilings, recorded_rows
+from kernels.timing import Load
+from tests.kernels.cases import ON_GPU
 
 CEILINGS = Ceilings(
     job=CeilingsJob(runs=5),
@@ -44,3 +48,49 @@ def test_a_bad_line_is_named(tmp_path, line):
 def test_what_is_no_job_is_refused(data):
     with pytest.raises(ValueError, match="runs"):
         CeilingsJob.from_dict(data)
+
+
+class StandIn:
+    """A turn that always takes as long."""
+
+    def __init__(self, name, us):
+        self.name, self._us = name, us
+
+    def times_us(self):
+        return [self._us]
+
+    def load(self):
+        return Load(1400.0 if self.name == "fp8" else 1700.0, 700.0)
+
+
+def test_rates_are_what_is_moved_and_multiplied_over_the_time():
+    turns = [StandIn("copy", 500.0), StandIn("bf16", 1600.0), StandIn("fp8", 880.0)]
+    found = ceilings_of(CeilingsJob(runs=3), turns, HOPPER, "", lambda done: None)
+    assert found.copy_gb_s.median == pytest.approx(2 * COPY_BYTES / 500e-6 / 1e9)
+    assert found.bf16_tflop_s.median == pytest.approx(2 * MATMUL_SIDE**3 / 1600e-6 / 1e12)
+    assert (found.fp8_tflop_s.clock_mhz, found.bf16_tflop_s.clock_mhz) == (1400.0, 1700.0)
+    assert found.machine.name == HOPPER.name
+    without = ceilings_of(CeilingsJob(runs=3), turns[:2], HOPPER, "no op", lambda done: None)
+    assert (without.fp8_tflop_s, without.fp8_note) == (None, "no op")
+
+
+def test_a_rate_s_percentiles_are_in_order():
+    times = iter([100.0, 200.0, 300.0])
+    copy = StandIn("copy", 0.0)
+    copy.times_us = lambda: [next(times)]
+    rate = ceilings_of(CeilingsJob(runs=3), [copy, StandIn("bf16", 1.0)], HOPPER, "", lambda done: None)
+    assert rate.copy_gb_s.p20 < rate.copy_gb_s.median < rate.copy_gb_s.p80
+
+
+@pytest.mark.skipif(ON_GPU, reason="there is a GPU")
+def test_without_a_gpu_there_are_no_ceilings():
+    with pytest.raises(Unsupported, match="ceilings are a GPU's, and this is Triton interpreter: nothing"):
+        measure(CeilingsJob(), progress=lambda *step: None, stopped=lambda: False)
+
+
+@pytest.mark.gpu
+def test_a_gpu_has_ceilings():
+    found = measure(CeilingsJob(runs=1), progress=lambda *step: None, stopped=lambda: False)
+    assert found.copy_gb_s.median > 100
+    assert found.bf16_tflop_s.median > 10
+    assert found.fp8_note or found.fp8_tflop_s.median > found.bf16_tflop_s.median

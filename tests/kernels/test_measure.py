@@ -18,13 +18,12 @@ from fp8core.linear import MATMULS, Side
 from fp8core.quantize import quantize
 from fp8core.recipes import RECIPES
 from fp8core.tiles import TileGrid
-from kernels import measure as measuring
 from kernels.device import DeviceKind, NoTriton, Unsupported, choose_backend, current_device
 from kernels.exactness import errors
 from kernels.measure import StoppedEarly, measure
 from kernels.quantize import quantize as device_quantize
-from kernels.rows import Accumulation, GemmJob, Provenance, Row
-from kernels.timing import MAX_SETS, buffer_sets
+from kernels.rows import Accumulation, Cache, GemmJob, Into, Provenance, Row
+from kernels.timing import COLD_LAUNCHES
 from tests.kernels.cases import GEMMS, ON_GPU, WHERE
 
 TOP = Path(__file__).resolve().parent.parent.parent
@@ -99,8 +98,7 @@ def test_what_cannot_be_measured_is_said_in_a_sentence(monkeypatch):
     def full(*_):
         raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 8 GiB.\nMore.")
 
-    monkeypatch.setattr(measuring, "_drawn", full)
-    full.cache_clear = lambda: None
+    monkeypatch.setattr("kernels.operands.drawn", full)
     with pytest.raises(MemoryError, match=r"70 × 50 × 200 does not fit .* Tried to allocate 8 GiB\.$"):
         run(job())
 
@@ -129,26 +127,38 @@ def test_a_job_too_large_for_fp64_is_checked_in_bands(monkeypatch):
     assert len(row.error_map) == 8
 
 
-def test_buffers_rotate_beyond_twice_the_l2():
-    assert buffer_sets(60 << 20, 60 << 20) == 3
-    assert buffer_sets(1 << 30, 60 << 20) == 1
-    assert buffer_sets(1, 60 << 20) == MAX_SETS
-
-
 @pytest.mark.gpu
 @pytest.mark.parametrize(("recipe", "matmul"), GEMMS.values(), ids=GEMMS)
 def test_torch_agrees_where_it_has_the_operation(recipe, matmul):
     from kernels.gemm import gemm
-    from kernels.peers import scaled_peer
+    from kernels.peers import scaled_ops
     from tests.kernels.cases import problem
 
     a, b, plan = problem(recipe, matmul, (256, 384, 512))
-    peer = scaled_peer(a, b, plan)
-    if isinstance(peer, str):
-        assert recipe is RECIPES["mxfp8"] or "refuses" in peer, peer
+    ops = scaled_ops(a, b, plan)
+    if isinstance(ops, str):
+        assert recipe is RECIPES["mxfp8"] or "refuses" in ops, ops
     else:
-        own, other = gemm(a, b, plan).double(), peer().double()
-        assert ((own - other).norm() / own.norm()).item() < 3e-3
+        own = gemm(a, b, plan).double()
+        for op in ops:
+            other = op.build(a, b)().double()
+            assert ((own - other).norm() / own.norm()).item() < 3e-3, op.title
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("cache", Cache, ids=lambda cache: cache.value)
+def test_a_gpu_row_is_timed_hot_or_cold_and_says_against_which_op(cache):
+    row = run(job("rowwise", "wgrad", mnk=(512, 512, 1024), cache=cache, into=Into.ACCUMULATE))
+    assert row.gemm.runs == (2 if cache is Cache.HOT else 2 * COLD_LAUNCHES)
+    assert row.torch_op.endswith("then D.add_ of it")
+    assert 0.1 < row.times_torch_scaled < 10
+    assert row.bytes == 2 * 512 * 1024 + 2 * 4 * 512 + 2 * 4 * 512 * 512
+
+
+def test_accumulating_into_zeros_is_the_same_product():
+    new, added = (run(job("deepseek_v3", into=into)) for into in Into)
+    assert (new.rel_err, new.worst) == (added.rel_err, added.worst)
+    assert added.bytes - new.bytes == 70 * 50 * 4
 
 
 def test_without_triton_there_is_a_sentence(monkeypatch):
@@ -169,6 +179,7 @@ def test_without_a_gpu_nothing_is_interpreted_unasked(monkeypatch):
 
 def test_importing_the_launchers_needs_no_triton():
     names = ("device", "plan", "quantize", "gemm", "peers", "timing", "exactness", "measure", "bench")
+    names += ("contest", "operands", "ceilings_measure")
     code = "import sys; sys.modules['triton'] = None\n" + "".join(f"import kernels.{n}\n" for n in names)
     code += "from kernels.rows import GemmJob\nfrom kernels.measure import measure\n"
     code += "job = GemmJob(recipe='mxfp8', matmul='fprop', m=1, n=1, k=1)\n"

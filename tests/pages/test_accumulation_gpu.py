@@ -11,7 +11,7 @@ from fp8core.accumulators import ACCUMULATORS, matmul, promoted
 from fp8core.dot_terms import TermKind, draw_terms
 from fp8core.formats import FORMATS
 from kernels.probe_job import SWEPT, swept
-from kernels.rows import Accumulation
+from kernels.rows import Accumulation, Cache
 from pages.ui import accumulation_units, gemm_results, gpu_queue
 from pages.ui.accumulation_cost import pairs, prices
 from pages.ui.gpu_queue import Workers
@@ -89,6 +89,8 @@ def test_rows_of_another_machine_or_without_a_time_are_no_pair():
     assert pairs([fast, other]) == []
     assert pairs([fast, replace(slow, gemm=None)]) == []
     assert len(pairs([fast, slow])) == 1
+    cold = [replace(row, job=replace(row.job, cache=Cache.COLD)) for row in (fast, slow)]
+    assert pairs(cold) == pairs([fast, cold[1]]) == []
 
 
 def test_every_shipped_vector_is_compared_and_a_wrong_model_is_seen(open_app):

@@ -251,7 +251,8 @@ def test_json_is_strict_and_csv_has_a_line_a_result():
     assert [entry["origin"] for entry in read] == ["here", "recorded"]
     lines = as_csv(results).splitlines()
     assert len(lines) == 3
-    assert {"rel_err", "gemm_median_us", "torch", "pid", "clock_mhz"} <= set(lines[0].split(","))
+    columns = {"rel_err", "gemm_median_us", "simple_median_us", "torch", "pid", "clock_mhz", "cache"}
+    assert columns <= set(lines[0].split(","))
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,156 @@
+"""Contract: a contest times the plan's kernel beside every counterpart there is, and reports the fastest of
+torch's ops that compute at least what was asked for, by name.
+"""
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from fp8core.linear import MATMULS
+from fp8core.recipes import RECIPES
+from fp8core.tiles import WHOLE
+from kernels.contest import contest
+from kernels.device import current_device
+from kernels.gemm import gemm
+from kernels.operands import Operands
+from kernels.peers import ScaledOp, bf16_peer, candidate_ops
+from kernels.plan import plan_simple
+from kernels.rows import Accumulation, Cache, GemmJob, Into
+from kernels.timing import Load
+from tests.kernels.cases import GEMMS, problem
+
+RAN: list[str] = []
+
+
+class StandIn:
+    """A turn that runs its launches once and takes as long as TIMES says."""
+
+    def __init__(self, contender):
+        self.name, self._launches = contender.name, contender.launches
+
+    def times_us(self):
+        RAN.append(self.name)
+        for launch in self._launches:
+            launch()
+        return [TIMES.get(self.name, 10.0)]
+
+    def load(self):
+        return Load(1400.0, 700.0)
+
+
+TIMES = {"slow op": 8.0, "fast op": 5.0}
+
+
+@pytest.fixture(autouse=True)
+def ops(monkeypatch):
+    """Two ops that torch has for anything, and room for what ran."""
+    RAN.clear()
+    made = tuple(ScaledOp(name, lambda a, b: lambda: torch.ones(())) for name in ("slow op", "fast op"))
+    monkeypatch.setattr("kernels.contest.scaled_ops", lambda a, b, plan: made)
+    return made
+
+
+def held(job, simple_too=False, device=None):
+    device = device or current_device()
+    asked = (job.recipe_data.spec(job.matmul_data), (job.m, job.n, job.k), device, job.accumulation)
+    plan = plan_simple(*asked)
+    simple = replace(plan, group_m=plan.group_m + 1) if simple_too else None
+    operands = Operands.of(job, device)
+    return contest(job, plan, simple, operands, device, lambda done: None, turn_of=StandIn)
+
+
+def job(matmul="wgrad", **fields):
+    return GemmJob(recipe="rowwise", matmul=matmul, m=40, n=20, k=70, **{"runs": 3, **fields})
+
+
+def test_the_fastest_of_torchs_ops_is_the_one_reported():
+    times = held(job())
+    assert (times.torch_scaled.median_us, times.torch_op) == (5.0, "fast op (the fastest of 2)")
+    assert (times.gemm.median_us, times.gemm.runs, times.note) == (10.0, 3, "")
+    assert times.load == Load(1400.0, 700.0)
+    assert RAN == ["gemm", "quantize", "bf16", "slow op", "fast op"] * 3
+
+
+def test_the_simple_kernel_runs_where_it_is_another_one():
+    assert held(job()).simple is None
+    assert held(job(), simple_too=True).simple.median_us == 10.0
+    assert "simple" in RAN
+
+
+def test_where_torch_has_no_op_its_sentence_is_told(monkeypatch):
+    monkeypatch.setattr("kernels.contest.scaled_ops", lambda a, b, plan: "torch has none")
+    times = held(job())
+    assert (times.torch_scaled, times.torch_op, times.note) == (None, "", "torch has none")
+
+
+def test_an_empty_matmul_is_not_timed():
+    times = held(GemmJob(recipe="rowwise", matmul="fprop", m=0, n=4, k=4))
+    assert (times.gemm, times.note) == (None, "no times: an empty matmul")
+
+
+def test_accumulating_adds_every_contender_s_product_into_d(ops):
+    only = held(job(into=Into.ACCUMULATE, runs=1), simple_too=True)
+    assert only.torch_op == "fast op, then D.add_ of it (the fastest of 2)"
+    out = torch.full((2, 2), 5.0)
+    assert ops[0].launch(None, None, out, Into.ACCUMULATE)() is out
+    assert out.tolist() == [[6.0, 6.0], [6.0, 6.0]]
+    assert ops[0].launch(None, None, out, Into.NEW)().tolist() == 1.0
+    a, b = torch.ones(2, 3, dtype=torch.bfloat16), torch.ones(2, 3, dtype=torch.bfloat16)
+    assert bf16_peer(a, b, out, Into.ACCUMULATE)().tolist() == [[9.0, 9.0], [9.0, 9.0]]
+    assert bf16_peer(a, b, out, Into.NEW)().tolist() == [[3.0, 3.0], [3.0, 3.0]]
+
+
+@pytest.mark.parametrize("into", Into, ids=lambda into: into.value)
+def test_both_kernels_add_into_zeros_where_the_job_does(monkeypatch, into):
+    asked = []
+
+    def noted(a, b, plan, *, out, accumulate):
+        asked.append((accumulate, bool(accumulate and out.any())))
+        return out
+
+    monkeypatch.setattr("kernels.contest.gemm", noted)
+    held(job(into=into, runs=1), simple_too=True)
+    adds = into is Into.ACCUMULATE
+    assert asked[0] == (adds, False)
+    assert {accumulate for accumulate, _ in asked} == {adds}
+    assert len(asked) == 2
+
+
+def test_a_cold_contest_needs_one_set_of_buffers_and_a_hot_one_enough_to_leave_the_l2(monkeypatch):
+    copies = []
+    monkeypatch.setattr(Operands, "copied", lambda own: copies.append(own) or own)
+    device = replace(current_device(), l2_bytes=1 << 14)
+    held(job(cache=Cache.COLD, runs=1), device=device)
+    assert copies == []
+    held(job(cache=Cache.HOT, runs=1), device=device)
+    assert len(copies) > 1
+
+
+@pytest.mark.parametrize(("recipe", "matmul"), GEMMS.values(), ids=GEMMS)
+def test_an_op_counts_where_its_sum_is_at_least_as_exact(recipe, matmul):
+    if recipe is RECIPES["mxfp8"]:
+        pytest.skip("torch's answer names the GPU")
+    for how in Accumulation:
+        plan = plan_simple(recipe.spec(matmul), (64, 64, 256), current_device(), how)
+        if isinstance(plan, Exception):
+            continue
+        titles = [op.title for op in candidate_ops(plan)]
+        assert any("use_fast_accum=True" in title for title in titles) == (plan.promotion is WHOLE)
+        assert len(set(titles)) == len(titles) >= 1
+
+
+@pytest.mark.parametrize("recipe", ["per_tensor", "per_tensor_e4m3"])
+def test_torchs_op_gives_the_same_product(recipe):
+    a, b, plan = problem(RECIPES[recipe], MATMULS["fprop"], (32, 48, 64))
+    own = gemm(a, b, plan).double()
+    for op in candidate_ops(plan):
+        other = op.build(a, b)().double()
+        assert ((own - other).norm() / own.norm()).item() < 3e-3
+
+
+def test_other_geometries_have_no_op():
+    spec = RECIPES["deepseek_v3"].spec(MATMULS["fprop"])
+    plan = plan_simple(spec, (64, 64, 256), current_device(), Accumulation.RECIPE)
+    odd = replace(plan, spec=replace(spec, a=replace(spec.a, tile=replace(spec.a.tile, k=64))))
+    assert candidate_ops(odd).startswith("torch has no scaled matmul for tiles ")

@@ -1,0 +1,190 @@
+"""Contract: contenders take turns, a time is the median over them, and a graph fills its turn."""
+
+from contextlib import contextmanager, nullcontext
+from types import SimpleNamespace
+
+import pytest
+
+from kernels.timing import (
+    COLD_LAUNCHES,
+    MAX_SETS,
+    ColdTurn,
+    Contender,
+    HotTurn,
+    Load,
+    buffer_sets,
+    interleaved,
+    parsed_load,
+    replays,
+    timing,
+)
+
+
+class StandIn:
+    """A turn that takes the times it is told, and notes that it ran."""
+
+    def __init__(self, name, times, ran):
+        self.name, self._times, self._ran = name, iter(times), ran
+
+    def times_us(self):
+        self._ran.append(self.name)
+        return list(next(self._times))
+
+    def load(self):
+        self._ran.append(f"load of {self.name}")
+        return Load(1500.0, 600.0)
+
+
+def test_contenders_take_turns_and_the_load_is_read_half_way():
+    ran, said = [], []
+    turns = [StandIn("a", [[3.0], [1.0], [2.0]], ran), StandIn("b", [[9.0], [9.0], [9.0]], ran)]
+    timings = interleaved(turns, 3, said.append, loaded=("a",))
+    assert ran == ["a", "b", "load of a", "a", "b", "a", "b"]
+    assert said == [0.0, pytest.approx(1 / 3), pytest.approx(2 / 3)]
+    assert timings.by_name["a"].median_us == 2.0
+    assert timings.by_name["b"].runs == 3
+    assert timings.loads == {"a": Load(1500.0, 600.0)}
+
+
+def test_a_turn_of_several_figures_counts_each():
+    turns = [StandIn("cold", [[4.0, 1.0], [2.0, 3.0]], [])]
+    found = interleaved(turns, 2, lambda done: None).by_name["cold"]
+    assert (found.median_us, found.runs) == (2.5, 4)
+    assert 1.0 < found.p20_us < found.median_us < found.p80_us < 4.0
+
+
+def test_one_figure_is_its_own_spread():
+    found = timing([7.0])
+    assert (found.median_us, found.p20_us, found.p80_us, found.runs) == (7.0, 7.0, 7.0, 1)
+
+
+def test_a_graph_is_replayed_to_fill_its_turn():
+    assert replays(250_000, 20_000) == 12
+    assert replays(20_000, 20_500) == 1
+    assert replays(20_000, 10**6) == 1
+    assert replays(1_000, 0.0) == 1000
+
+
+def test_buffers_rotate_beyond_twice_the_l2():
+    assert buffer_sets(60 << 20, 60 << 20) == 3
+    assert buffer_sets(1 << 30, 60 << 20) == 1
+    assert buffer_sets(1, 60 << 20) == MAX_SETS
+
+
+@pytest.mark.parametrize(
+    ("answer", "load"),
+    [
+        ("1350, 698.20\n", Load(1350.0, 698.2)),
+        ("1350, [N/A]\n", Load(1350.0, None)),
+        ("", Load()),
+        ("No devices were found\n", Load()),
+        ("1, 2, 3", Load()),
+    ],
+)
+def test_what_nvidia_smi_cannot_tell_is_none(answer, load):
+    assert parsed_load(answer) == load
+
+
+class FakeCuda:
+    """What turns need of torch.cuda: a graph is what was done while it was captured, a launch takes 10 µs on
+    a clock that only launches and writes move, and an event that is captured is recorded at each replay.
+    """
+
+    def __init__(self):
+        self.now, self.done, self._capture = 0.0, [], None
+        self.CUDAGraph = lambda: Graph(self)
+        self.Event = lambda enable_timing, external=False: Event(self)
+        self.Stream = lambda: type("Stream", (), {"wait_stream": lambda own, other: None})()
+        self.current_stream = self.Stream
+        self.stream = lambda stream: nullcontext()
+        self.synchronize = lambda: None
+
+    @contextmanager
+    def graph(self, graph):
+        self._capture = graph.nodes
+        yield
+        self._capture = None
+
+    def do(self, name, us, also=lambda: None):
+        def node():
+            self.now += us
+            self.done.append(name)
+            also()
+
+        if self._capture is None:
+            node()
+        else:
+            self._capture.append(node)
+
+
+class Graph:
+    def __init__(self, cuda):
+        self.nodes, self._cuda = [], cuda
+
+    def replay(self):
+        for node in self.nodes:
+            node()
+
+
+class Event:
+    def __init__(self, cuda):
+        self._cuda, self.at = cuda, None
+
+    def record(self):
+        self._cuda.do("event", 0.0, lambda: setattr(self, "at", self._cuda.now))
+
+    def synchronize(self):
+        assert self.at is not None
+
+    def elapsed_time(self, later):
+        return (later.at - self.at) / 1e3
+
+
+@pytest.fixture
+def cuda(monkeypatch):
+    made = FakeCuda()
+    monkeypatch.setattr("kernels.timing.torch", SimpleNamespace(cuda=made))
+    return made
+
+
+def test_a_cold_turn_flushes_before_each_launch_and_times_the_launch_alone(cuda):
+    flush = SimpleNamespace(fill_=lambda value: cuda.do("flush", 70.0))
+    turn = ColdTurn(Contender("x", [lambda: cuda.do("launch", 10.0)]), flush)
+    cuda.done.clear()
+    assert turn.times_us() == pytest.approx([10.0] * COLD_LAUNCHES)
+    assert cuda.done == ["flush", "event", "launch", "event"] * COLD_LAUNCHES
+
+
+@pytest.mark.parametrize(
+    ("turn_us", "launches"), [(20_000.0, 2000), (250_000.0, 25_000), (1_000.0, 100), (5.0, 3)]
+)
+def test_a_hot_turn_fills_its_time_with_every_buffer_in_turn(cuda, turn_us, launches):
+    contender = Contender("x", [lambda n=n: cuda.do(n, 10.0) for n in range(3)])
+    turn = HotTurn(contender, turn_us)
+    cuda.done.clear()
+    assert turn.times_us() == pytest.approx([10.0])
+    ran = [name for name in cuda.done if name != "event"]
+    assert len(ran) == pytest.approx(launches, rel=0.1)
+    assert ran[:3] == [0, 1, 2]
+    assert set(ran) == {0, 1, 2}
+    assert cuda.done[0] == cuda.done[-1] == "event"
+    assert cuda.done.count("event") == 2
+
+
+@pytest.mark.gpu
+def test_turns_time_the_gpu_and_a_flush_makes_a_read_slower():
+    import torch
+
+    from kernels.device import current_device
+    from kernels.timing import flush_buffer
+
+    l2 = current_device().l2_bytes
+    x = torch.ones(l2 // 8, dtype=torch.int32, device="cuda")
+    contender = Contender("sum", [lambda: x.sum()])
+    hot, cold = HotTurn(contender, 5_000.0), ColdTurn(contender, flush_buffer(l2))
+    cold_times = cold.times_us()
+    assert len(cold_times) == COLD_LAUNCHES
+    assert all(time > 0 for time in cold_times)
+    (hot_time,) = hot.times_us()
+    assert timing(cold_times).median_us > 1.2 * hot_time
+    assert (cold.load().clock_mhz or 1000) > 100

@@ -1,0 +1,56 @@
+"""Contract: a row on Live GEMM says how it was timed, against which op of torch, beside which kernels."""
+
+from dataclasses import replace
+
+import pytest
+
+from kernels.rows import Cache, GemmJob, Into
+from pages.ui import gemm_results
+from pages.ui.gemm_view import contenders
+from tests.pages.gemm_rows import gpu_row, record, timing
+
+PAGE = "pages/live_gemm.py"
+
+
+@pytest.fixture(autouse=True)
+def no_records(monkeypatch, tmp_path):
+    """Recorded rows are those that a test records."""
+    monkeypatch.setattr(gemm_results, "RECORDS", tmp_path)
+
+
+def texts(at) -> str:
+    return "\n".join(element.value for kind in (at.markdown, at.caption) for element in kind)
+
+
+def metrics(at) -> dict[str, str]:
+    return {metric.label: metric.value for metric in at.metric}
+
+
+def test_a_cold_row_that_adds_into_d_says_so_and_names_torch_s_op_and_the_simple_kernel(open_app, tmp_path):
+    asked = GemmJob(recipe="rowwise", matmul="wgrad", m=4096, n=4096, k=4096)
+    cold = replace(asked, cache=Cache.COLD, into=Into.ACCUMULATE)
+    record(tmp_path, [gpu_row(cold, simple=timing(120.0), torch_op="torch._an_op, then D.add_ of it")])
+    at = open_app(PAGE, recipe="rowwise", matmul="wgrad")
+    said = texts(at)
+    assert "dw += dyᵀ · x" in said
+    assert "Cold: the L2 was flushed before each launch" in said
+    assert "added into an fp32 D" in said
+    assert "Torch's scaled op: `torch._an_op, then D.add_ of it`" in said
+    assert "Not what the controls say: L2 is cold, D is added into." in said
+    assert metrics(at)["× simple"] == "1.20×"
+    table = at.dataframe[-1].value
+    assert (list(table["L2"]), list(table["D"]), list(table["× simple"])) == (["cold"], ["added into"], [1.2])
+
+
+def test_a_hot_row_of_the_simple_kernel_says_nothing_more(open_app, tmp_path):
+    asked = GemmJob(recipe="rowwise", matmul="wgrad", m=4096, n=4096, k=4096)
+    record(tmp_path, [gpu_row(replace(asked, cache=Cache.COLD)), gpu_row(asked)])
+    at = open_app(PAGE, recipe="rowwise", matmul="wgrad")
+    assert "× simple" not in metrics(at)
+    assert "flushed" not in texts(at)
+    assert [bar.name for bar in contenders(gpu_row(asked))] == [
+        "this kernel",
+        "torch's scaled op",
+        "bf16 torch.mm",
+    ]
+    assert contenders(gpu_row(asked, simple=timing(120.0)))[1].name == "the simple kernel"
