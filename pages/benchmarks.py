@@ -4,7 +4,7 @@ import streamlit as st
 
 from pages.ui import benchmarks_cost, benchmarks_ratios, benchmarks_roofline, benchmarks_table
 from pages.ui.benchmarks_controls import CONTROLS, SHOW, Section, gpu_control
-from pages.ui.benchmarks_data import recorded_gpus
+from pages.ui.benchmarks_data import gpus
 from pages.ui.controls import Controls
 from pages.ui.shell import guard
 
@@ -26,11 +26,11 @@ SOURCES = (
 
 guard()
 st.title("How close to the hardware do these kernels get?")
-gpus = gpu_control(recorded_gpus())
-controls = Controls(*CONTROLS, gpus)
+of_gpu = gpu_control(gpus())
+controls = Controls(*CONTROLS, of_gpu)
 st.markdown(IDEA)
 controls.toolbar(st.sidebar)
-gpu = controls.draw(gpus, st.sidebar) if len(gpus.options) > 1 else controls.value(gpus)
+gpu = controls.draw(of_gpu, st.sidebar) if len(of_gpu.options) > 1 else controls.value(of_gpu)
 
 SECTIONS[Section(controls.draw(SHOW))].show(controls, gpu)
 

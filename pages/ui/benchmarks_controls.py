@@ -142,11 +142,11 @@ CONTROLS = (SHOW, MATMUL, CACHE, SIZE, RECIPE, SHAPE, UNIT, PEAKS, TABLE_RECIPE,
 
 
 def gpu_control(names: Sequence[str]) -> Choice:
-    """Whose recorded rows to show: one of the GPUs with these names, the first by default."""
+    """Whose rows to show: one of the GPUs with these names, the first by default."""
     options = {slug(name): name for name in names} or {NO_GPU: "none"}
     return Choice(
         key="gpu",
-        label="Recorded on",
+        label="Measured on",
         options=options,
         default=next(iter(options)),
         style=ChoiceStyle.SELECT,

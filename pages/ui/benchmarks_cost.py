@@ -43,7 +43,6 @@ def show(controls: Controls, gpu: str) -> None:
     per_tensor = first_per_tensor(runs)
     if unit is Unit.PER_TENSOR and per_tensor is None:
         st.info("Of this shape no per-tensor recipe is recorded, so bf16 counts as 1.")
-        unit = Unit.BF16
     costs = costs_of(runs, per_tensor if unit is Unit.PER_TENSOR else None)
     st.markdown(notice(runs))
     st.vega_lite_chart(

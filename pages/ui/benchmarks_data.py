@@ -6,6 +6,8 @@ from dataclasses import replace
 from fp8core.inputs import InputKind
 from fp8core.recipes import RECIPES
 from fp8core.tiles import WHOLE
+from kernels.ceilings import Ceilings
+from kernels.machine import Machine
 from kernels.records import slug
 from kernels.rows import Accumulation, Cache, GemmJob, Into, Provenance, Row
 from pages.charts.benchmarks_facts import Facts
@@ -16,20 +18,42 @@ from pages.ui.gemm_words import duration, number, ratio
 KEPT = 64
 
 
-def recorded_gpus() -> tuple[str, ...]:
-    """The names of the GPUs that rows or ceilings are recorded of, the one with most rows first."""
+def gpus() -> tuple[str, ...]:
+    """The names of the GPUs that something was measured on: first recorded ones, by their number of rows."""
     names = [row.machine.name for row in gemm_results.every_row() if row.provenance is Provenance.GPU]
     by_rows = sorted(names, key=lambda name: (-names.count(name), name))
     others = [ceilings.machine.name for ceilings in gemm_results.every_ceilings()]
+    mine = gpu_queue.session()
+    others += [ceilings.machine.name for ceilings in mine.rows_of(Ceilings)]
+    others += [row.machine.name for row in mine.rows_of(Row) if row.provenance is Provenance.GPU]
     return tuple(dict.fromkeys(by_rows + others))
 
 
+def is_of(machine: Machine, gpu: str) -> bool:
+    """Whether a measurement is of the GPU with this slug."""
+    return slug(machine.name) == gpu
+
+
 def results(gpu: str) -> list[Result]:
-    """Timed rows of Gaussian data: recorded on a GPU by its slug, then this session's of this server's GPU;
-    of the same GEMM the newest only; in the order of the recipes.
+    """Timed rows of Gaussian data on a GPU by its slug, recorded or of this session; of the same GEMM from
+    the same origin the newest only; in the order of the recipes.
     """
-    found = newest(result for result in every_result() if _is_drawn(result, gpu))
+    return [result for result in _timed() if is_of(result.row.machine, gpu)]
+
+
+def results_and_here(gpu: str) -> list[Result]:
+    """The same, with this session's rows of any GPU."""
+    return [r for r in _timed() if r.origin is Origin.HERE or is_of(r.row.machine, gpu)]
+
+
+def _timed() -> list[Result]:
+    found = newest(result for result in every_result() if _is_drawn(result.row))
     return sorted(found, key=lambda result: place(result.row.job))
+
+
+def _is_drawn(row: Row) -> bool:
+    is_timed = row.provenance is Provenance.GPU and row.gemm is not None
+    return is_timed and row.job.input is InputKind.GAUSSIAN
 
 
 def every_result() -> list[Result]:
@@ -37,13 +61,6 @@ def every_result() -> list[Result]:
     recorded = sorted(gemm_results.every_row(), key=lambda row: row.date)
     here = reversed(gpu_queue.session().rows_of(Row))
     return [Result(row, Origin.RECORDED) for row in recorded] + [Result(row, Origin.HERE) for row in here]
-
-
-def _is_drawn(result: Result, gpu: str) -> bool:
-    row = result.row
-    is_whose = result.origin is Origin.HERE or slug(row.machine.name) == gpu
-    is_timed = row.provenance is Provenance.GPU and row.gemm is not None
-    return is_whose and is_timed and row.job.input is InputKind.GAUSSIAN
 
 
 def newest(found: Iterable[Result]) -> list[Result]:

@@ -28,8 +28,8 @@ def show(controls: Controls, gpu: str) -> None:
     matmul = controls.draw(MATMUL, row)
     size = Size(controls.draw(SIZE, row))
     cache = Cache(controls.draw(CACHE, row))
-    found = [r for r in data.results(gpu) if is_asked(r, matmul, size, cache)]
-    found_groups = groups(found)
+    found = [r for r in data.results_and_here(gpu) if is_asked(r, matmul, size, cache)]
+    found_groups = groups(found, gpu)
     if found_groups:
         st.markdown(notice(found_groups))
         st.vega_lite_chart(
@@ -60,17 +60,17 @@ def is_asked(result: Result, matmul: str, size: Size, cache: Cache) -> bool:
     return (job.matmul, Size.of((job.m, job.n, job.k)), job.cache) == (matmul, size, cache)
 
 
-def groups(found: Sequence[Result]) -> list[Group]:
+def groups(found: Sequence[Result], gpu: str) -> list[Group]:
     """Rows that have a peer, by recipe and by peer; the smallest GEMM first, what was run here below it."""
     by_title: dict[tuple[int, str, str], list[Result]] = {}
     for result in sorted(found, key=_order):
         job = result.row.job
         peer = BF16 if result.row.torch_scaled is None else TORCH
-        if bar(result) is not None:
+        if bar(result, gpu) is not None:
             by_title.setdefault((data.place(job), data.contender(job), peer), []).append(result)
     made = []
     for (_, title, peer), members in sorted(by_title.items(), key=lambda item: item[0]):
-        bars = tuple(found for found in map(bar, members) if found is not None)
+        bars = tuple(one for one in (bar(member, gpu) for member in members) if one is not None)
         averaged = [one.ratio for one in bars if not one.is_here] or [one.ratio for one in bars]
         mean = geometric_mean(averaged)
         against = " ÷ bf16" if peer == BF16 else ""
@@ -83,7 +83,7 @@ def _order(result: Result) -> tuple[int, tuple[int, int, int], bool]:
     return job.flop, (job.m, job.n, job.k), result.origin is Origin.HERE
 
 
-def bar(result: Result) -> Bar | None:
+def bar(result: Result, gpu: str) -> Bar | None:
     """The ratio to torch's op, or to bf16 where torch has none; None for a row timed without a peer."""
     row = result.row
     peer = row.torch_scaled or row.bf16
@@ -91,8 +91,9 @@ def bar(result: Result) -> Bar | None:
         return None
     low, high = spread(peer, row.gemm)
     is_here = result.origin is Origin.HERE
+    other = "" if data.is_of(row.machine, gpu) else f" on {row.machine.name}"
     return Bar(
-        name=data.shape(row.job) + (", here" if is_here else ""),
+        name=data.shape(row.job) + (", here" + other if is_here else ""),
         is_here=is_here,
         ratio=peer.median_us / row.gemm.median_us,
         low=low,

@@ -7,7 +7,6 @@ import streamlit as st
 
 from fp8core.peak_rates import PEAK_RATES, PeakRates, Rate
 from kernels.ceilings import Ceilings
-from kernels.records import slug
 from kernels.rows import Cache, GemmJob
 from pages.charts.benchmarks_roofline import Point, Roof, roofline
 from pages.charts.ink import INKS
@@ -59,9 +58,9 @@ READING = (
 
 
 def newest_ceilings(gpu: str) -> list[Ceilings]:
-    """The newest recorded ones of a GPU by its slug, or of this session's where there are some."""
-    here = gpu_queue.session().rows_of(Ceilings)
-    recorded = [one for one in gemm_results.every_ceilings() if slug(one.machine.name) == gpu]
+    """The newest of a GPU by its slug, this session's before recorded ones; none where there are none."""
+    here = [one for one in gpu_queue.session().rows_of(Ceilings) if data.is_of(one.machine, gpu)]
+    recorded = [one for one in gemm_results.every_ceilings() if data.is_of(one.machine, gpu)]
     return here[:1] or recorded[-1:]
 
 

@@ -6,7 +6,6 @@ import streamlit as st
 
 from fp8core.inputs import INPUT_NOTES
 from fp8core.peak_rates import PEAK_RATES, Rate, Source
-from kernels.records import slug
 from pages.ui import benchmarks_data as data
 from pages.ui.benchmarks_controls import ANY, TABLE_CACHE, TABLE_MATMUL, TABLE_RECIPE
 from pages.ui.controls import Controls
@@ -30,7 +29,8 @@ def show(controls: Controls, gpu: str) -> None:
         "matmul": controls.draw(TABLE_MATMUL, row),
         "cache": controls.draw(TABLE_CACHE, row),
     }
-    found = [r for r in reversed(data.every_result()) if _is_of(r, gpu) and is_asked(r, asked)]
+    rows = [r for r in data.every_result() if r.origin is Origin.HERE or data.is_of(r.row.machine, gpu)]
+    found = [result for result in reversed(rows) if is_asked(result, asked)]
     if found:
         st.dataframe([line(result) for result in found], hide_index=True, column_config=_columns())
         st.caption(
@@ -47,10 +47,6 @@ def show(controls: Controls, gpu: str) -> None:
         "its power limit runs slower. Ridge: operations per byte from which on memory no longer bounds. "
         f"Sources: {sources_line()}"
     )
-
-
-def _is_of(result: Result, gpu: str) -> bool:
-    return result.origin is Origin.HERE or slug(result.row.machine.name) == gpu
 
 
 def is_asked(result: Result, asked: dict[str, str]) -> bool:

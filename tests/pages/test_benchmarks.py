@@ -150,17 +150,22 @@ def test_a_live_bar_stands_beside_the_recorded_one_and_leaves_its_mean_alone(
     assert "GPU: NVIDIA H200, 2026-11-30" in texts(at)
 
 
-def test_a_live_bar_of_another_gpu_is_shown_with_no_recorded_one(open_app, measured_here):
+def test_a_live_bar_of_another_gpu_says_of_which_beside_the_recorded_one(open_app, recorded, measured_here):
     machine = replace(gpu_row(JOB).machine, name="NVIDIA L40S")
-    measured_here(gpu_row(JOB, machine=machine))
+    measured_here(gpu_row(JOB, gemm=timing(45.0), machine=machine))
+    assert line(open_app(PAGE), "4096 × 4096 × 7168, here") == [pytest.approx(2.0)]
+    recorded(gpu_row(JOB))
     at = open_app(PAGE)
-    assert line(at, "4096 × 4096 × 7168, here") == [pytest.approx(0.9)]
+    assert line(at, "4096 × 4096 × 7168") == [pytest.approx(0.9)]
+    assert line(at, "4096 × 4096 × 7168, here on NVIDIA L40S") == [pytest.approx(2.0)]
     assert "GPU: NVIDIA L40S" in texts(at)
+    at.selectbox(key="gpu").set_value("nvidia_l40s").run()
+    assert [bar["ratio"] for bar in bars(at)] == [pytest.approx(2.0)]
 
 
 def test_rows_of_the_interpreter_and_of_other_inputs_are_no_bars(open_app, recorded, measured_here):
     recorded(gpu_row(replace(JOB, input=InputKind.HEAVY_TAIL)))
-    measured_here(interpreted_row(JOB))
+    measured_here(replace(interpreted_row(JOB), bf16=timing(9.0)))
     assert not open_app(PAGE).get("vega_lite_chart")
 
 

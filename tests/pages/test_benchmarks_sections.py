@@ -27,7 +27,7 @@ def ceilings(**changes):
 
 
 def test_the_roofline_has_measured_ceilings_and_the_chosen_datasheet(open_app, recorded):
-    recorded(gpu_row(JOB, bytes=JOB.flop // 1000), ceilings(date="2026-01-01"), ceilings())
+    recorded(gpu_row(JOB, bytes=JOB.flop // 1000), ceilings(bf16_tflop_s=CEILINGS.fp8_tflop_s), ceilings())
     at = open_app(PAGE, bench_show="roofline")
     hopper = {"fp8 Hopper": 1979.0, "bf16 Hopper": 989.0}
     assert roofs(at) == {"fp8 measured": 1250.0, "bf16 measured": 650.0, **hopper}
@@ -65,6 +65,28 @@ def test_ceilings_measured_here_come_before_recorded_ones(open_app, recorded, me
     recorded(gpu_row(JOB), ceilings())
     measured_here(ceilings(bf16_tflop_s=replace(CEILINGS.bf16_tflop_s, median=700.0)))
     assert roofs(open_app(PAGE, bench_show="roofline", peaks="none"))["bf16 measured"] == 700.0
+
+
+def test_another_gpu_s_ceilings_are_no_roof_over_this_one_s_rows(open_app, recorded, measured_here):
+    recorded(gpu_row(JOB))
+    measured_here(CEILINGS)
+    at = open_app(PAGE, bench_show="roofline", peaks="none")
+    assert roofs(at) == {}
+    at.selectbox(key="gpu").set_value("a_gpu").run()
+    assert roofs(at) == {"fp8 measured": 1250.0, "bf16 measured": 650.0}
+
+
+def test_another_gpu_s_row_is_no_part_of_the_cost(open_app, recorded, measured_here):
+    recorded(*recipes_rows())
+    other = replace(gpu_row(JOB).machine, name="NVIDIA L40S")
+    measured_here(gpu_row(JOB, gemm=timing(20.0), machine=other))
+    assert costs(open_app(PAGE, bench_show="cost"))["Per tensor, hybrid"] == 0.5
+
+
+def test_a_row_measured_here_counts_before_the_recorded_one_of_its_gpu(open_app, recorded, measured_here):
+    recorded(*recipes_rows())
+    measured_here(gpu_row(JOB, gemm=timing(20.0)))
+    assert costs(open_app(PAGE, bench_show="cost"))["Per tensor, hybrid"] == pytest.approx(0.1)
 
 
 def test_the_ceilings_alone_are_a_roofline_too(open_app, recorded):
@@ -126,7 +148,8 @@ def test_a_row_without_quantization_times_has_the_matmul_alone(open_app, recorde
 
 
 def test_the_table_has_every_row_newest_first_and_filters(open_app, recorded, measured_here):
-    recorded(gpu_row(JOB), gpu_row(replace(JOB, recipe="mxfp8", cache=Cache.COLD)))
+    other = gpu_row(JOB, machine=replace(gpu_row(JOB).machine, name="NVIDIA L40S"))
+    recorded(gpu_row(JOB), gpu_row(replace(JOB, recipe="mxfp8", cache=Cache.COLD)), other)
     measured_here(gpu_row(replace(JOB, matmul="wgrad"), simple=timing(150.0)), interpreted_row(JOB))
     at = open_app(PAGE, bench_show="table")
     table = at.dataframe[0].value
