@@ -1,4 +1,5 @@
 # make app     installs what the app needs into .venv and starts it     PORT=8501 HOST=localhost
+# make check   does FP8 work on the GPUs here? A verdict in a minute     CHECK="--quick --json a.json"
 # make test    installs what the tests need as well, and runs them       WORKERS=2
 # make lint, make format, make clean
 
@@ -10,11 +11,14 @@ PYTHON ?= python3
 RUN = .venv/bin/python -m
 PIP = $(RUN) pip install --disable-pip-version-check --quiet
 
-.PHONY: app test lint format clean
+.PHONY: app check test lint format clean
 
 app: .venv/.app-installed
 	@echo "FP8 Explorer: http://$(HOST):$(PORT)  (Ctrl+C stops it)"
 	@$(RUN) streamlit run app.py --server.port $(PORT) --server.address $(HOST)
+
+check: .venv/.app-installed
+	@$(RUN) kernels.check $(CHECK)
 
 test: .venv/.tests-installed lint
 	$(RUN) pytest --numprocesses $(WORKERS) --dist loadfile

@@ -19,6 +19,7 @@ from fp8core.recipes import RECIPES
 from kernels.bench_table import HEADER, Refused, ceilings_table, line, summary_table
 from kernels.ceilings import CeilingsJob
 from kernels.device import Unsupported, choose_backend
+from kernels.progress import Bar
 from kernels.records import record
 from kernels.rows import Accumulation, Cache, GemmJob, Into, Row
 
@@ -30,7 +31,6 @@ _STANDARD = ((4096, 4096, 7168), (8192, 8192, 8192), (4096, 7168, 4096), _LAYER)
 _SKINNY = tuple(replace(_LAYER, tokens=16 << doubling) for doubling in range(5))
 _RUNS, _TURN_MS = 20, 20
 _SUSTAINED_RUNS, _SUSTAINED_TURN_MS = 7, 250
-_BAR = 24
 
 Shape = tuple[int, ...] | LayerShape
 
@@ -162,7 +162,7 @@ def _run(jobs: Sequence[GemmJob], options: argparse.Namespace) -> list[Row | Ref
     if not options.json:
         print(HEADER)
     for number, job in enumerate(jobs):
-        bar = _Bar(f"{number + 1}/{len(jobs)} {job.title}")
+        bar = Bar(f"{number + 1}/{len(jobs)} {job.title}")
         try:
             result: Row | Refused = measure(job, progress=bar.draw, stopped=lambda: False)
         except (Unsupported, MemoryError) as error:
@@ -196,7 +196,7 @@ def _ceilings(options: argparse.Namespace) -> int:
     from kernels.ceilings_measure import measure
 
     job = CeilingsJob() if options.runs is None else CeilingsJob(runs=options.runs)
-    bar = _Bar(job.title)
+    bar = Bar(job.title)
     try:
         found = measure(job, progress=bar.draw, stopped=lambda: False)
     finally:
@@ -205,24 +205,6 @@ def _ceilings(options: argparse.Namespace) -> int:
     if options.record:
         record(found, options.folder)
     return 0
-
-
-class _Bar:
-    """One line of progress on stderr, where that is a terminal."""
-
-    def __init__(self, title: str) -> None:
-        self._title = title
-        self._shown = sys.stderr.isatty()
-
-    def draw(self, fraction: float, note: str) -> None:
-        if self._shown:
-            full = round(fraction * _BAR)
-            bar = "█" * full + "·" * (_BAR - full)
-            print(f"\r\x1b[2K{bar} {self._title}: {note}", end="", file=sys.stderr, flush=True)
-
-    def clear(self) -> None:
-        if self._shown:
-            print("\r\x1b[2K", end="", file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ import os
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from enum import Enum
+from importlib.metadata import version
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
@@ -45,7 +46,7 @@ class DeviceKind(Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class Device:
-    """One device. The interpreter has no capability; its blocks are those of Hopper."""
+    """One device and its Triton's version. The interpreter has no capability; its blocks are Hopper's."""
 
     name: str
     kind: DeviceKind
@@ -53,6 +54,7 @@ class Device:
     sms: int
     l2_bytes: int
     shared_memory_bytes: int
+    triton: tuple[int, int] = (3, 6)
 
 
 HOPPER = Device(
@@ -72,6 +74,24 @@ BLACKWELL = Device(
     sms=148,
     l2_bytes=126 << 20,
     shared_memory_bytes=227 << 10,
+)
+
+ADA = Device(
+    name="NVIDIA L40S",
+    kind=DeviceKind.GPU,
+    capability=(8, 9),
+    sms=142,
+    l2_bytes=96 << 20,
+    shared_memory_bytes=99 << 10,
+)
+
+BLACKWELL_RTX = Device(
+    name="NVIDIA GeForce RTX 5090",
+    kind=DeviceKind.GPU,
+    capability=(12, 0),
+    sms=170,
+    l2_bytes=96 << 20,
+    shared_memory_bytes=99 << 10,
 )
 
 INTERPRETER = Device(
@@ -124,7 +144,14 @@ def current_device() -> Device:
         sms=facts.multi_processor_count,
         l2_bytes=facts.L2_cache_size,
         shared_memory_bytes=facts.shared_memory_per_block_optin,
+        triton=triton_version(),
     )
+
+
+def triton_version() -> tuple[int, int]:
+    """(major, minor) of the Triton that is installed."""
+    major, minor = version("triton").split(".")[:2]
+    return int(major), int(minor)
 
 
 def launching(x: "torch.Tensor") -> AbstractContextManager[object]:

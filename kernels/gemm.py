@@ -5,8 +5,10 @@ from typing import TYPE_CHECKING
 from fp8core.formats import FORMATS, Format
 from fp8core.recipes import OperandSpec
 from fp8core.tiles import WHOLE
+from kernels.blocks import Schedule
 from kernels.device import COMPILE_OPTIONS, DeviceKind, current_device, launching
-from kernels.plan import DEQUANTIZE_BLOCK, GemmPlan, Kernel, ScaleAt, decode_shift
+from kernels.family import Kernel, ScaleAt
+from kernels.plan import DEQUANTIZE_BLOCK, GemmPlan, decode_shift
 from kernels.quantize import QuantizedTensor, check_place
 
 if TYPE_CHECKING:
@@ -40,7 +42,12 @@ def gemm(
         out.zero_()
     if out.numel() and k:
         with launching(out):
-            _launch(a, b, plan, out, (m, n, k), accumulate, kind)
+            if plan.schedule is Schedule.SPECIALIZED:
+                from kernels import specialized
+
+                specialized.launch(a, b, plan, out, (m, n, k), accumulate)
+            else:
+                _launch(a, b, plan, out, (m, n, k), accumulate, kind)
     return out
 
 
@@ -94,29 +101,31 @@ def _launch(
 ) -> None:
     from kernels.gemm_kernel import gemm_kernel
     from kernels.mx_kernel import native_mx_gemm_kernel
+    from kernels.split import workspace
 
-    blocks = -(-mnk[0] // plan.block_m) * -(-mnk[1] // plan.block_n)
-    kernel = native_mx_gemm_kernel if plan.kernel is Kernel.NATIVE_MX else gemm_kernel
-    kernel[(_programs(plan, blocks, kind),)](
-        _descriptor(_multiplied(a, plan, kind), plan.block_m, plan),
-        _descriptor(_multiplied(b, plan, kind), plan.block_n, plan),
+    m, n, k = mnk
+    runs, run_steps = plan.blocks.runs(k)
+    programs = plan.programs(m, n) if kind is DeviceKind.GPU else plan.blocks.count(m, n)
+    native = plan.kernel is Kernel.NATIVE_MX
+    left, right = (_multiplied(operand, plan, kind) for operand in (a, b))
+    (native_mx_gemm_kernel if native else gemm_kernel)[(programs, runs)](
+        _descriptor(left, plan.block_m, plan) if plan.blocks.tma else left,
+        _descriptor(right, plan.block_n, plan) if plan.blocks.tma else right,
         a.scale,
         b.scale,
         out,
+        *(() if native else workspace(plan, mnk, out.device)),
         *mnk,
+        *(() if native else (left.stride(0), right.stride(0), run_steps)),
         a.operand_scale.stride(1),
         b.operand_scale.stride(1),
         out.stride(0),
         out.stride(1),
-        **kernel_constants(plan, mnk[2], accumulate=accumulate, kind=kind),
-        num_warps=plan.warps,
-        num_stages=plan.stages,
+        **kernel_constants(plan, k, accumulate=accumulate, kind=kind),
+        num_warps=plan.blocks.warps,
+        num_stages=plan.blocks.stages,
         **COMPILE_OPTIONS,
     )
-
-
-def _programs(plan: GemmPlan, blocks: int, kind: DeviceKind) -> int:
-    return min(blocks, plan.programs) if plan.programs and kind is DeviceKind.GPU else blocks
 
 
 def _multiplied(operand: QuantizedTensor, plan: GemmPlan, kind: DeviceKind) -> "torch.Tensor":
@@ -188,22 +197,25 @@ def kernel_constants(plan: GemmPlan, k: int, *, accumulate: bool, kind: DeviceKi
         "BLOCK_M": plan.block_m,
         "BLOCK_N": plan.block_n,
         "BLOCK_K": plan.block_k,
-        "GROUP_M": plan.group_m,
+        "GROUP_M": plan.blocks.group_m,
     }
     a, b = plan.spec.a, plan.spec.b
     if plan.kernel is Kernel.NATIVE_MX:
         return constants | {"TILE_K": a.tile.k, "A_FORMAT": a.format.name, "B_FORMAT": b.format.name}
+    runs, run_steps = plan.blocks.runs(k)
     constants |= {
         "A_TILE_MN": a.tile.mn or 0,
         "A_TILE_K": a.tile.k or 0,
         "B_TILE_MN": b.tile.mn or 0,
         "B_TILE_K": b.tile.k or 0,
         "CAST": kind is DeviceKind.GPU,
-        "KNOWN_STEPS": 0 if kind is DeviceKind.GPU else -(-k // plan.block_k),
+        "KNOWN_STEPS": 0 if kind is DeviceKind.GPU else run_steps,
     }
     return constants | {
         "SCALE_IN_LOOP": plan.scale_at is ScaleAt.K_LOOP,
         "SCALE_AT_END": plan.scale_at is ScaleAt.EPILOGUE,
         "PROMOTED": plan.scale_at is ScaleAt.EPILOGUE and plan.promotion is not WHOLE,
-        "PERSISTENT": plan.programs > 0 and kind is DeviceKind.GPU,
+        "PERSISTENT": plan.blocks.persistent and kind is DeviceKind.GPU,
+        "RUNS": runs,
+        "TMA": plan.blocks.tma,
     }

@@ -3,18 +3,21 @@
 A tile (numerics) is not a block (speed): nothing here changes a result beyond the order of its sums.
 """
 
-from dataclasses import dataclass, replace
-from enum import Enum
+from dataclasses import dataclass, field, replace
 from math import prod
 
 from fp8core.accumulators import ACCUMULATORS, Accumulator
-from fp8core.formats import FORMATS, Format, Specials
-from fp8core.recipes import MatmulSpec, OperandSpec
-from fp8core.rounding import Rounding
+from fp8core.formats import FORMATS, Format
+from fp8core.recipes import MatmulSpec
 from fp8core.scales import ScaleKind
 from fp8core.tiles import WHOLE, Extent, TileShape
+from kernels.blocks import Blocks, Schedule, built_in
 from kernels.device import Device, DeviceKind, Unsupported
+from kernels.family import Family, Kernel, ScaleAt
+from kernels.quantize_plan import check_operand
 from kernels.rows import Accumulation
+from kernels.shape_class import ShapeClass
+from kernels.tuned import architecture, nearest, table
 
 K_PADDING = 128
 """Codes are stored with zeros up to a multiple of this along K: what TMA and torch's own ops ask for."""
@@ -23,49 +26,67 @@ INTERPRETER_SIDE = 512
 """The interpreter takes M · N · K up to this cubed, each rounded up to K_PADDING: seconds, not minutes."""
 
 MIN_CAPABILITY = (8, 9)
+GLUON_SINCE = (3, 6)
+"""The first Triton whose Gluon has what the warp-specialized schedule needs."""
+
 _HOPPER, _BLACKWELL, _AFTER_BLACKWELL = (9, 0), (10, 0), (12, 0)
-_SCALES = (ScaleKind.FP32, ScaleKind.E8M0_FLOOR, ScaleKind.E8M0_ROUND_UP)
-_FUSED_ELEMENTS = 128 * 128
-_QUANTIZE_MN, _QUANTIZE_K = 64, 128
 DEQUANTIZE_BLOCK = (64, 128)
 _DOT_SCALE_TILE = 32
 _MIN_DOT_K = 32
 _BF16_BLOCK_K = 64
-_LOW = 64
-
-
-class Kernel(Enum):
-    """Which body runs."""
-
-    FP8 = "fp8 tensor core"
-    DEQUANTIZED = "dequantized to bf16, bf16 tensor core"
-    NATIVE_MX = "scaled tensor core"
-
-
-class ScaleAt(Enum):
-    """Where the scales come in."""
-
-    EPILOGUE = "scales in the epilogue"
-    K_LOOP = "scales in the K loop"
-    OPERANDS = "scales on the operands"
 
 
 @dataclass(frozen=True, kw_only=True)
 class GemmPlan:
-    """One launch decision. `promotion` is the number of products after which the sum goes to fp32 registers;
-    `programs` that of persistent programs, 0 for one a block."""
+    """One launch decision: what it means and the blocks that carry it out.
+
+    `promotion` is the number of products after which the sum goes to fp32 registers; `sms` the device's;
+    `why` one sentence on why these blocks, which two equal plans may tell apart.
+    Raises ValueError where the blocks would mean something else, or no kernel carries them out.
+    """
 
     spec: MatmulSpec
     kernel: Kernel
     scale_at: ScaleAt
     promotion: Extent
-    block_m: int
-    block_n: int
-    block_k: int
-    group_m: int
-    warps: int
-    stages: int
-    programs: int = 0
+    blocks: Blocks
+    sms: int
+    why: str = field(default="", compare=False)
+
+    def __post_init__(self) -> None:
+        simple = self.schedule is Schedule.SIMPLE
+        if simple and self.promotion is not WHOLE and self.block_k != self.promotion:
+            raise ValueError(
+                f"the simple schedule promotes once a block of K: every {self.promotion} products "
+                f"needs block_k {self.promotion}, got {self.block_k}"
+            )
+
+        plain = self.blocks.tma and self.blocks.split_k == 1 and not self.blocks.persistent
+        if self.kernel is Kernel.NATIVE_MX and not plain:
+            raise ValueError(
+                f"the scaled tensor core's kernel has TMA and one program a block, got {self.blocks.title}"
+            )
+
+    @property
+    def schedule(self) -> Schedule:
+        return self.blocks.schedule
+
+    @property
+    def block_m(self) -> int:
+        return self.blocks.block_m
+
+    @property
+    def block_n(self) -> int:
+        return self.blocks.block_n
+
+    @property
+    def block_k(self) -> int:
+        return self.blocks.block_k
+
+    @property
+    def family(self) -> Family:
+        """The key under which a table of plans has this one's blocks."""
+        return Family.of(self.spec, self.kernel, self.scale_at, self.promotion)
 
     @property
     def accumulator(self) -> Accumulator:
@@ -79,78 +100,96 @@ class GemmPlan:
     @property
     def title(self) -> str:
         """The plan in words, for a result's row."""
-        persistent = f", {self.programs} persistent programs" if self.programs else ""
         promoted = "" if self.promotion is WHOLE else f", promoted every {self.promotion}"
-        return (
-            f"{self.kernel.value}, {self.scale_at.value}{promoted}; block {self.block_m}×{self.block_n}×"
-            f"{self.block_k}, {self.warps} warps, {self.stages} stages{persistent}"
-        )
+        return f"{self.kernel.value}, {self.scale_at.value}{promoted}; {self.blocks.title}"
 
-
-@dataclass(frozen=True, kw_only=True)
-class QuantizePlan:
-    """Blocks of the quantizer. A block is cut into parts that lie in one tile each; `fused` says that a part
-    is a tile, so that one pass over the data is enough.
-    """
-
-    block_mn: int
-    block_k: int
-    part_mn: int
-    part_k: int
-    fused: bool
-    warps: int
-
-
-def plan_quantize(tile: TileShape) -> QuantizePlan:
-    """The blocks for a tile, of any extents: one pass where a tile fits a block, else two."""
-    mn, k = _power_of_two_in(tile.mn), _power_of_two_in(tile.k)
-    if (mn, k) == (tile.mn, tile.k) and mn * k <= _FUSED_ELEMENTS:
-        block_k = max(k, min(_QUANTIZE_K, _FUSED_ELEMENTS // mn))
-        block_mn = max(mn, min(_QUANTIZE_MN, _FUSED_ELEMENTS // block_k))
-        return QuantizePlan(block_mn=block_mn, block_k=block_k, part_mn=mn, part_k=k, fused=True, warps=8)
-    return QuantizePlan(
-        block_mn=_QUANTIZE_MN,
-        block_k=_QUANTIZE_K,
-        part_mn=min(mn or _QUANTIZE_MN, _QUANTIZE_MN),
-        part_k=min(k or _QUANTIZE_K, _QUANTIZE_K),
-        fused=False,
-        warps=8,
-    )
-
-
-def _power_of_two_in(extent: Extent) -> int:
-    """The largest power of two that divides an extent; 0 for WHOLE."""
-    return 0 if extent is WHOLE else extent & -extent
-
-
-def check_operand(spec: OperandSpec) -> Unsupported | None:
-    """Why the device quantizer cannot do `spec`; None where it can."""
-    if spec.format.bits != 8 or spec.format.specials is Specials.SCALE:
-        return Unsupported(f"the kernels quantize to e4m3 and e5m2, not to {spec.format.name}")
-    if spec.rounding is not Rounding.NEAREST_EVEN:
-        return Unsupported(f"the kernels round to nearest even, not {spec.rounding.value}")
-    if spec.scale.kind not in _SCALES:
-        return Unsupported(f"the kernels have no scale that is {spec.scale.kind.value}")
-    return None
+    def programs(self, m: int, n: int) -> int:
+        """Programs that are launched for D [m, n] where none has a run of K of its own."""
+        count = self.blocks.count(m, n)
+        return min(count, self.sms) if self.blocks.persistent else count
 
 
 def plan_gemm(
     spec: MatmulSpec, mnk: tuple[int, int, int], device: Device, accumulation: Accumulation
 ) -> GemmPlan | Unsupported:
     """The fastest way to run D[M, N] = A[M, K] · B[N, K]ᵀ on a device, or one sentence saying why not."""
-    return plan_simple(spec, mnk, device, accumulation)
+    plan = plan_built_in(spec, mnk, device, accumulation)
+    if isinstance(plan, Unsupported) or device.kind is DeviceKind.INTERPRETER:
+        return plan
+    lacking = _lacks_specialized(device)
+    if lacking:
+        return _tuned(plan, mnk, device, (Schedule.SIMPLE,), f"{lacking}, so the simple kernel runs")
+    return _tuned(plan, mnk, device, tuple(Schedule), "")
 
 
 def plan_simple(
     spec: MatmulSpec, mnk: tuple[int, int, int], device: Device, accumulation: Accumulation
 ) -> GemmPlan | Unsupported:
     """The same by the simple `tl` kernel, which runs on every GPU and in the interpreter."""
+    plan = plan_built_in(spec, mnk, device, accumulation)
+    if isinstance(plan, Unsupported) or device.kind is DeviceKind.INTERPRETER:
+        return plan
+    return _tuned(plan, mnk, device, (Schedule.SIMPLE,), "the simple kernel was asked for")
+
+
+def plan_built_in(
+    spec: MatmulSpec, mnk: tuple[int, int, int], device: Device, accumulation: Accumulation
+) -> GemmPlan | Unsupported:
+    """The same with the simple kernel's built-in blocks, whatever a table has."""
     reason = _refusal(spec, mnk, device)
     if reason is not None:
         return reason
-    if _scale_at(spec) is ScaleAt.OPERANDS:
-        return _plan_mx(spec, mnk, device, accumulation)
-    return _plan_fp8(spec, mnk, device, accumulation)
+    operands = _scale_at(spec) is ScaleAt.OPERANDS
+    meaning = _mx(spec, device, accumulation) if operands else _fp8(spec, accumulation)
+    if isinstance(meaning, Unsupported):
+        return meaning
+    kernel, promotion, block_k = meaning
+    blocks = built_in(
+        mnk,
+        sms=device.sms,
+        shared_memory_bytes=device.shared_memory_bytes,
+        block_k=block_k,
+        native_mx=kernel is Kernel.NATIVE_MX,
+        promoted=promotion is not WHOLE,
+        element_bytes=(FORMATS["bf16"] if kernel is Kernel.DEQUANTIZED else spec.a.format).bytes,
+        out_bytes=spec.out.bytes,
+        tma=device.capability is None or device.capability >= _HOPPER,
+    )
+    return GemmPlan(
+        spec=spec,
+        kernel=kernel,
+        scale_at=_scale_at(spec),
+        promotion=promotion,
+        blocks=blocks,
+        sms=device.sms,
+        why="Triton's interpreter runs the simple kernel",
+    )
+
+
+def _lacks_specialized(device: Device) -> str:
+    """Why the warp-specialized schedule cannot run on a GPU; empty where it can."""
+    if device.capability is not None and device.capability != _HOPPER:
+        return f"{architecture(device.capability)} has no wgmma"
+    if device.triton < GLUON_SINCE:
+        ours, need = (".".join(map(str, version)) for version in (device.triton, GLUON_SINCE))
+        return f"warp specialization needs Triton {need} or newer and this is {ours}"
+    return ""
+
+
+def _tuned(
+    plan: GemmPlan, mnk: tuple[int, int, int], device: Device, schedules: tuple[Schedule, ...], why: str
+) -> GemmPlan:
+    """The plan with the table's blocks, where it has some for a shape nearby."""
+    shape = ShapeClass.of(mnk, device.sms)
+    rows = table(device.capability).get(str(plan.family), ()) if device.capability else ()
+    best = nearest(rows, shape, schedules)
+    if best is None:
+        found = "its built-in blocks: none were measured for this shape and architecture"
+        return replace(plan, why=f"{why or 'the simple kernel runs'}, with {found}")
+    measured = f"{best.measurement.gpu}, {best.measurement.date}"
+    where = "this shape class" if best.shape == shape else f"the nearest shape class, {best.shape}"
+    found = f"the fastest blocks measured on {measured}, for {where}"
+    return replace(plan, blocks=best.blocks, why=f"{why}, with {found}" if why else found)
 
 
 def _refusal(spec: MatmulSpec, mnk: tuple[int, int, int], device: Device) -> Unsupported | None:
@@ -179,10 +218,11 @@ def _scale_at(spec: MatmulSpec) -> ScaleAt:
     return ScaleAt.OPERANDS if powers_of_two else ScaleAt.K_LOOP
 
 
-def _plan_fp8(
-    spec: MatmulSpec, mnk: tuple[int, int, int], device: Device, accumulation: Accumulation
-) -> GemmPlan | Unsupported:
-    scale_at = _scale_at(spec)
+_Meaning = tuple[Kernel, Extent, int]
+"""(kernel, promotion, block_k that goes with it)"""
+
+
+def _fp8(spec: MatmulSpec, accumulation: Accumulation) -> _Meaning | Unsupported:
     promotion = _promotion(spec, accumulation)
     if isinstance(promotion, Unsupported):
         return promotion
@@ -192,47 +232,7 @@ def _plan_fp8(
             f"a sum that leaves the tensor core every {promotion} products needs a power of two "
             f"from {_MIN_DOT_K} to {K_PADDING}"
         )
-    blocks = _one_chain(spec, mnk, device) if promotion is WHOLE else _PROMOTED
-    return _plan(spec, Kernel.FP8, scale_at, promotion, block_k, blocks)
-
-
-@dataclass(frozen=True)
-class _Blocks:
-    """What was fastest on an H200 (torch 2.11, triton 3.6) for one kind of plan, none of it spilling."""
-
-    block_m: int
-    block_n: int
-    warps: int
-    stages: int
-    group_m: int = 8
-    programs: int = 0
-
-
-_PROMOTED = _Blocks(64, 128, warps=4, stages=3, group_m=32)
-"""Small enough for three programs on an SM: one promotes while another multiplies."""
-
-
-def _plan(
-    spec: MatmulSpec, kernel: Kernel, scale_at: ScaleAt, promotion: Extent, block_k: int, blocks: _Blocks
-) -> GemmPlan:
-    return GemmPlan(
-        spec=spec, kernel=kernel, scale_at=scale_at, promotion=promotion, block_k=block_k, **vars(blocks)
-    )
-
-
-def _one_chain(spec: MatmulSpec, mnk: tuple[int, int, int], device: Device) -> _Blocks:
-    """Blocks where the sum stays in the tensor core. The large one needs enough blocks for every SM, and a
-    16-bit D: an fp32 one would not fit into shared memory beside the operands.
-    """
-    if mnk[0] <= _LOW:
-        return _Blocks(64, 128, warps=4, stages=4)
-    if spec.out.bits > FORMATS["bf16"].bits or _count(mnk, 128, 256) < device.sms:
-        return _Blocks(128, 128, warps=4, stages=4)
-    return _Blocks(128, 256, warps=8, stages=3, programs=device.sms)
-
-
-def _count(mnk: tuple[int, int, int], block_m: int, block_n: int) -> int:
-    return -(-mnk[0] // block_m) * -(-mnk[1] // block_n)
+    return Kernel.FP8, promotion, block_k
 
 
 def _promotion(spec: MatmulSpec, accumulation: Accumulation) -> Extent | Unsupported:
@@ -257,9 +257,7 @@ def _promotion(spec: MatmulSpec, accumulation: Accumulation) -> Extent | Unsuppo
             return spec.accumulator.promotion
 
 
-def _plan_mx(
-    spec: MatmulSpec, mnk: tuple[int, int, int], device: Device, accumulation: Accumulation
-) -> GemmPlan | Unsupported:
+def _mx(spec: MatmulSpec, device: Device, accumulation: Accumulation) -> _Meaning | Unsupported:
     native = (
         device.kind is DeviceKind.GPU
         and device.capability is not None
@@ -283,10 +281,8 @@ def _plan_mx(
             f"got {steps[0]} and {steps[1]}"
         )
     if native:
-        blocks = _Blocks(128, 128, warps=8, stages=3)
-        return _plan(spec, Kernel.NATIVE_MX, ScaleAt.OPERANDS, WHOLE, K_PADDING, blocks)
-    blocks = _one_chain(spec, mnk, device)
-    return _plan(spec, Kernel.DEQUANTIZED, ScaleAt.OPERANDS, WHOLE, _BF16_BLOCK_K, blocks)
+        return Kernel.NATIVE_MX, WHOLE, K_PADDING
+    return Kernel.DEQUANTIZED, WHOLE, _BF16_BLOCK_K
 
 
 def _k_step(spec: MatmulSpec) -> int:

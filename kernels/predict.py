@@ -4,7 +4,8 @@ The order of operations is the kernels' (kernels.gemm_kernel): partial sums by t
     K loop    acc = fma(partial, fl32(sA · sB), acc)   after every block of K
     epilogue  fl32(fl32(acc · sA) · sB)
     operands  the values themselves, in bf16, through the bf16 tensor core
-and one rounding to the out format.
+and one rounding to the out format. Where K is split, each run is such a sum from zero, and fp32 sums of the
+runs, first to last, come before the epilogue.
 """
 
 from dataclasses import dataclass
@@ -16,7 +17,8 @@ from numpy.typing import NDArray
 from fp8core.accumulators import ACCUMULATORS, matmul
 from fp8core.formats import FORMATS
 from fp8core.fused_steps import fp32_sum
-from kernels.plan import GemmPlan, Kernel, ScaleAt
+from kernels.family import Kernel, ScaleAt
+from kernels.plan import GemmPlan
 from kernels.quantize import QuantizedTensor
 from kernels.rows import Prediction
 
@@ -58,23 +60,39 @@ def predictable(plan: GemmPlan, capability: tuple[int, int] | None) -> bool:
 
 def predict(plan: GemmPlan, a: Sample, b: Sample) -> NDArray[np.float32]:
     """float32[rows of a, rows of b]: the outputs, as numbers of the plan's out format."""
-    a_format, b_format = plan.spec.a.format, plan.spec.b.format
-    if plan.kernel is Kernel.DEQUANTIZED:
-        bf16 = FORMATS["bf16"]
-        codes = (bf16.encode(x.values(f.decode(x.codes))) for x, f in ((a, a_format), (b, b_format)))
-        total = matmul(*codes, bf16, bf16, plan.accumulator)
-    elif plan.scale_at is ScaleAt.EPILOGUE:
-        total = matmul(a.codes, b.codes, a_format, b_format, plan.accumulator)
+    total = _sum(plan, a, b)
+    if plan.scale_at is ScaleAt.EPILOGUE:
         total = (total * a.scale[:, :1]) * b.scale[:, 0]
-    else:
-        total = _scaled_in_loop(plan, a, b)
     return plan.spec.out.decode(plan.spec.out.encode(total)).astype(np.float32)
 
 
-def _scaled_in_loop(plan: GemmPlan, a: Sample, b: Sample) -> NDArray[np.float32]:
+def _sum(plan: GemmPlan, a: Sample, b: Sample) -> NDArray[np.float32]:
+    """Over all of K: of each run by itself, and then of the runs, first to last."""
+    k = a.codes.shape[1]
+    _, steps = plan.blocks.runs(k)
+    length = steps * plan.block_k
+    total = _sum_of_run(plan, a, b, 0, min(length, k))
+    for start in range(length, k, length):
+        total = total + _sum_of_run(plan, a, b, start, min(start + length, k))
+    return total
+
+
+def _sum_of_run(plan: GemmPlan, a: Sample, b: Sample, start: int, stop: int) -> NDArray[np.float32]:
+    a_format, b_format = plan.spec.a.format, plan.spec.b.format
+    part = slice(start, stop)
+    if plan.kernel is Kernel.DEQUANTIZED:
+        bf16 = FORMATS["bf16"]
+        values = (x.values(f.decode(x.codes))[:, part] for x, f in ((a, a_format), (b, b_format)))
+        return matmul(*(bf16.encode(x) for x in values), bf16, bf16, plan.accumulator)
+    if plan.scale_at is ScaleAt.EPILOGUE:
+        return matmul(a.codes[:, part], b.codes[:, part], a_format, b_format, plan.accumulator)
+    return _scaled_in_loop(plan, a, b, start, stop)
+
+
+def _scaled_in_loop(plan: GemmPlan, a: Sample, b: Sample, first: int, stop: int) -> NDArray[np.float32]:
     total = np.zeros((a.codes.shape[0], b.codes.shape[0]))
-    for start in range(0, a.codes.shape[1], plan.block_k):
-        part = slice(start, start + plan.block_k)
+    for start in range(first, stop, plan.block_k):
+        part = slice(start, min(start + plan.block_k, stop))
         partial = matmul(
             a.codes[:, part],
             b.codes[:, part],
@@ -88,15 +106,20 @@ def _scaled_in_loop(plan: GemmPlan, a: Sample, b: Sample) -> NDArray[np.float32]
 
 
 def check(
-    plan: GemmPlan, a: QuantizedTensor, b: QuantizedTensor, out: "torch.Tensor", seed: int
+    plan: GemmPlan,
+    a: QuantizedTensor,
+    b: QuantizedTensor,
+    out: "torch.Tensor",
+    seed: int,
+    sampled: int = SAMPLED,
 ) -> Prediction:
-    """Predict up to SAMPLED × SAMPLED outputs, rows and columns drawn with the seed, and compare bits; any
+    """Predict up to sampled × sampled outputs, rows and columns drawn with the seed, and compare bits; any
     NaN equals any NaN.
     """
     import torch
 
     rng = np.random.default_rng(seed)
-    rows, columns = (np.sort(rng.choice(size, min(size, SAMPLED), replace=False)) for size in out.shape)
+    rows, columns = (np.sort(rng.choice(size, min(size, sampled), replace=False)) for size in out.shape)
     rows_there, columns_there = (torch.from_numpy(x).to(out.device) for x in (rows, columns))
     got = out[rows_there][:, columns_there].float().cpu().numpy()
     predicted = predict(plan, Sample.of(a, rows_there), Sample.of(b, columns_there))

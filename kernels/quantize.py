@@ -14,7 +14,8 @@ from fp8core.recipes import OperandSpec
 from fp8core.scales import ScaleKind
 from fp8core.tiles import TileGrid, TileShape
 from kernels.device import COMPILE_OPTIONS, DeviceKind, current_device, launching
-from kernels.plan import K_PADDING, check_operand, plan_quantize
+from kernels.plan import K_PADDING
+from kernels.quantize_plan import check_operand, plan_quantize
 
 if TYPE_CHECKING:
     import torch

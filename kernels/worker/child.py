@@ -42,7 +42,8 @@ class StoppedOnRequest(Exception):
 class Engine:
     """What does the jobs: `measure(job, progress=..., stopped=...)` returns its row, or raises CannotRun,
     ValueError or MemoryError for a job that cannot be done, StoppedOnRequest for one that was asked to stop.
-    Anything else ends the worker.
+    Anything else ends the worker. It may call `progress(fraction, note)`, or with its result so far as a
+    third argument.
     """
 
     device: str
@@ -80,7 +81,7 @@ def _listen(inbox: SimpleQueue[Do], stops: set[int]) -> None:
 
 
 class _Voice:
-    """Writes messages; progress at most every PROGRESS_EVERY_S."""
+    """Writes messages; progress at most every PROGRESS_EVERY_S, unless a partial result comes with it."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -89,7 +90,7 @@ class _Voice:
     def say(self, message: Message) -> None:
         if isinstance(message, Progress):
             now = time.monotonic()
-            if now < self._next_progress:
+            if now < self._next_progress and message.partial is None:
                 return
             self._next_progress = now + PROGRESS_EVERY_S
         self._stream.write(encode(message))
@@ -99,8 +100,8 @@ class _Voice:
 def _answer(engine: Engine, do: Do, stops: set[int], voice: _Voice) -> Message:
     """Run one job; the message that ends it."""
 
-    def progress(fraction: float, note: str) -> None:
-        voice.say(Progress(do.run, min(max(float(fraction), 0.0), 1.0), note))
+    def progress(fraction: float, note: str, partial: Result | None = None) -> None:
+        voice.say(Progress(do.run, min(max(float(fraction), 0.0), 1.0), note, partial))
 
     try:
         return Finished(do.run, engine.measure(do.job, progress=progress, stopped=lambda: do.run in stops))

@@ -5,11 +5,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from kernels.ceilings import Ceilings, CeilingsJob
+from kernels.check.job import CheckJob
+from kernels.check.report import Report
 from kernels.probe_job import ProbeJob, ProbeRow
 from kernels.rows import GemmJob, Row
 
-Job = GemmJob | ProbeJob | CeilingsJob
-Result = Row | ProbeRow | Ceilings
+Job = GemmJob | ProbeJob | CeilingsJob | CheckJob
+Result = Row | ProbeRow | Ceilings | Report
 
 _KIND = "kind"
 
@@ -31,6 +33,7 @@ KINDS = (
     JobKind(name="gemm", job=GemmJob, result=Row, measured_by="kernels.measure"),
     JobKind(name="probe", job=ProbeJob, result=ProbeRow, measured_by="kernels.probe_sweep"),
     JobKind(name="ceilings", job=CeilingsJob, result=Ceilings, measured_by="kernels.ceilings_measure"),
+    JobKind(name="check", job=CheckJob, result=Report, measured_by="kernels.check.run"),
 )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import count
 
-from kernels.worker.jobs import Job
+from kernels.worker.jobs import Job, Result
 from kernels.worker.states import Failed, Final, Running, Starting, State, Stopped, Ticket, Waiting
 
 FORGOTTEN = Failed("This result is no longer kept: run it again.")
@@ -25,7 +25,7 @@ class Run:
     number: int
     job: Job
     claims: dict[int, str] = field(default_factory=dict)
-    progress: tuple[float, str] | None = None
+    progress: tuple[float, str, Result | None] | None = None
     since: float = 0.0
 
 
@@ -78,8 +78,8 @@ class Line:
             elapsed_s = self.clock() - run.since
             if run.progress is None:
                 return Starting(elapsed_s)
-            fraction, note = run.progress
-            return Running(fraction=fraction, note=note, elapsed_s=elapsed_s)
+            fraction, note, partial = run.progress
+            return Running(fraction=fraction, note=note, elapsed_s=elapsed_s, partial=partial)
 
     def stop(self, ticket: Ticket) -> None:
         """Give a ticket up; the run behind it ends unless another ticket wants it."""
@@ -117,10 +117,10 @@ class Line:
         with self._changed:
             return bool(run.claims)
 
-    def report(self, run: Run, fraction: float, note: str) -> None:
-        """For its worker: how far the run is."""
+    def report(self, run: Run, fraction: float, note: str, partial: Result | None = None) -> None:
+        """For its worker: how far the run is, and its result so far."""
         with self._changed:
-            run.progress = (fraction, note)
+            run.progress = (fraction, note, partial)
 
     def finish(self, run: Run, result: Final) -> None:
         """For its worker: the run is over, for every ticket that claims it."""

@@ -31,11 +31,12 @@ class Ready:
 
 @dataclass(frozen=True)
 class Progress:
-    """Worker: `fraction` of a run is done."""
+    """Worker: `fraction` of a run is done; `partial` is the result so far, of a kind of job that has one."""
 
     run: int
     fraction: float
     note: str
+    partial: Result | None = None
 
 
 @dataclass(frozen=True)
@@ -69,8 +70,8 @@ _KINDS = {kind.__name__.lower(): kind for kind in (Do, Stop, Ready, Progress, Fi
 def encode(message: Message) -> str:
     """The message as one line, newline included."""
     fields: dict[str, Any] = dict(vars(message))
-    for name in ("job", "row"):
-        if name in fields:
+    for name in ("job", "row", "partial"):
+        if fields.get(name) is not None:
             fields[name] = packed(fields[name])
     return json.dumps({"say": type(message).__name__.lower(), **fields}) + "\n"
 
@@ -86,6 +87,8 @@ def decode(line: str) -> Message:
             fields["job"] = unpack_job(fields["job"])
         if "row" in fields:
             fields["row"] = unpack_result(fields["row"])
+        if fields.get("partial") is not None:
+            fields["partial"] = unpack_result(fields["partial"])
         return kind(**fields)
     except TypeError as error:
         raise ValueError(f"this is not what {kind.__name__} has: {error}") from error

@@ -29,11 +29,14 @@ class Starting:
 
 @dataclass(frozen=True, kw_only=True)
 class Running:
-    """`fraction` of the work is done, `note` says which part is at hand."""
+    """`fraction` of the work is done, `note` says which part is at hand, `partial` is the result so far where
+    the kind of job has one.
+    """
 
     fraction: float
     note: str
     elapsed_s: float
+    partial: Result | None = None
 
 
 @dataclass(frozen=True)

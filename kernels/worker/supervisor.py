@@ -107,8 +107,8 @@ class Supervisor(threading.Thread):
                     return Failed(reason)
                 case Halted(number) if number == run.number:
                     return STOPPED
-                case Progress(number, fraction, note) if number == run.number:
-                    self._line.report(run, fraction, note)
+                case Progress(number, fraction, note, partial) if number == run.number:
+                    self._line.report(run, fraction, note, partial)
                 case Ended(how):
                     return self._failed(f"The worker {how}. A fresh one does the next job.")
                 case Garbled(text):

@@ -1,40 +1,146 @@
 """Compile kernels for GPUs that need not be here, and print what the compiler says, one JSON object a line.
 
-Run as a program, without TRITON_INTERPRET: compiled and interpreted kernels do not live in one process.
+Run as a program, without TRITON_INTERPRET: compiled and interpreted kernels do not live in one process. Every
+kernel is compiled anew, in as many processes as there are cores: the compiler's remarks are not in the cache.
 """
 
+import io
 import json
+import os
 import re
 import sys
+import tempfile
 from collections.abc import Iterator
-
-import triton
-from triton.backends.compiler import GPUTarget
-from triton.compiler import ASTSource, CompiledKernel
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import redirect_stdout
+from dataclasses import dataclass, field, replace
+from itertools import product
+from multiprocessing import get_context
 
 from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
-from kernels.device import BLACKWELL, COMPILE_OPTIONS, HOPPER, Device, DeviceKind
+from kernels.blocks import Schedule
+from kernels.device import ADA, BLACKWELL, BLACKWELL_RTX, COMPILE_OPTIONS, HOPPER, Device, DeviceKind
+from kernels.family import Kernel
 from kernels.gemm import dequantize_constants, kernel_constants
-from kernels.gemm_kernel import gemm_kernel
-from kernels.mx_kernel import dequantize_kernel, native_mx_gemm_kernel
-from kernels.plan import GemmPlan, Kernel, plan_gemm, plan_quantize
+from kernels.plan import GemmPlan, plan_simple
 from kernels.quantize import format_facts, quantize_constants
-from kernels.quantize_kernel import amax_kernel, encode_kernel, quantize_kernel
+from kernels.quantize_plan import plan_quantize
 from kernels.rows import Accumulation
+from kernels.tuned import read_table, table_path
 
+DEVICES = (HOPPER, ADA, BLACKWELL, BLACKWELL_RTX)
 SHAPES = ((8192, 8192, 8192), (1, 4096, 4096))
+SPLIT = 4
 FLOAT8 = {"e4m3": "fp8e4nv", "e5m2": "fp8e5"}
-POINTERS = {"codes_ptr": "*u8", "x_ptr": "*bf16", "amax_ptr": "*i32", "values_ptr": "*bf16"}
+POINTERS = {
+    "codes_ptr": "*u8",
+    "x_ptr": "*bf16",
+    "amax_ptr": "*i32",
+    "arrivals_ptr": "*i32",
+    "values_ptr": "*bf16",
+}
+MATMUL = re.compile(r"(?:wgmma\.mma_async|tcgen05\.mma|mma\.sync)\S*")
 
 
-def compiled(
-    kernel, types: dict[str, str], constants: dict, device: Device, warps=4, stages=3
-) -> CompiledKernel:
-    """A kernel for a device's target; other arguments are fp32 pointers or 32-bit integers."""
-    names = kernel.arg_names
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """One kernel to compile, as plain data that goes to another process; two that differ in name are one.
+
+    kind: a GEMM's Kernel, by name.
+    """
+
+    name: str = field(compare=False)
+    device: Device
+    kernel: str
+    types: tuple[tuple[str, str], ...] = ()
+    constants: tuple[tuple[str, object], ...]
+    warps: int = 4
+    stages: int = 3
+    kind: str = ""
+    split: bool = False
+
+
+def gemm(name: str, plan: GemmPlan, device: Device) -> Case:
+    k = plan.blocks.split_k * plan.block_k
+    constants = kernel_constants(plan, k, accumulate=False, kind=DeviceKind.GPU)
+    types = {"out_ptr": f"*{plan.spec.out.name}"}
+    if plan.blocks.split_k == 1:
+        constants |= {"parts_ptr": None, "arrivals_ptr": None}
+    native = plan.kernel is Kernel.NATIVE_MX
+    names = ("a_desc", "b_desc") if native else ("a_codes", "b_codes")
+    sides = ((plan.block_m, plan.spec.a), (plan.block_n, plan.spec.b))
+    for argument, (block, spec) in zip(names, sides, strict=True):
+        dtype = "bf16" if plan.kernel is Kernel.DEQUANTIZED else FLOAT8[spec.format.name]
+        types[argument] = f"tensordesc<{dtype}[{block}, {plan.block_k}]>" if plan.blocks.tma else f"*{dtype}"
+    return Case(
+        name=f"{name}; {plan.blocks.title}",
+        device=device,
+        kernel="native_mx_gemm_kernel" if native else "gemm_kernel",
+        types=tuple(types.items()),
+        constants=tuple(constants.items()),
+        warps=plan.blocks.warps,
+        stages=plan.blocks.stages,
+        kind=plan.kernel.name,
+        split=plan.blocks.split_k > 1,
+    )
+
+
+def simple_plans(device: Device) -> Iterator[tuple[str, GemmPlan]]:
+    """(family, plan) of every recipe, matmul and accumulation, as the simple kernel does it."""
+    for recipe, matmul, how, mnk in product(RECIPES.values(), MATMULS.values(), Accumulation, SHAPES):
+        plan = plan_simple(recipe.spec(matmul), mnk, device, how)
+        if isinstance(plan, GemmPlan):
+            yield str(plan.family), plan
+
+
+def gemms(device: Device) -> Iterator[Case]:
+    """The portable kernel in its plans, and in small blocks with K split; the plans of the device's table."""
+    plans = list(simple_plans(device))
+    for family, plan in plans:
+        yield gemm(family, plan, device)
+        if plan.kernel is not Kernel.NATIVE_MX and plan.promotion == plan.spec.accumulator.promotion:
+            blocks = replace(plan.blocks, block_m=64, block_n=128, warps=4, persistent=False, split_k=SPLIT)
+            yield gemm(family, replace(plan, blocks=blocks), device)
+    for row in read_table(table_path(device.capability)):
+        if row.blocks.schedule is Schedule.SIMPLE:
+            specs = {plan.spec: plan for family, plan in plans if family == row.family}
+            yield from (gemm(row.family, replace(p, blocks=row.blocks), device) for p in specs.values())
+
+
+def quantizers(device: Device) -> Iterator[Case]:
+    from kernels.quantize_kernel import amax_kernel, quantize_kernel
+
+    specs = {operand for r in RECIPES.values() for s in (r.fprop, r.wgrad) for operand in (s.a, s.b)}
+    for spec in sorted(specs, key=str):
+        plan = plan_quantize(spec.tile)
+        for kernel in (quantize_kernel,) if plan.fused else (amax_kernel, quantize_kernel):
+            constants = quantize_constants(spec, spec.tile, DeviceKind.GPU)
+            taken = tuple((name, constants[name]) for name in kernel.arg_names if name in constants)
+            name = f"{spec.format.name} {spec.tile}"
+            yield Case(name=name, device=device, kernel=kernel.fn.__name__, constants=taken, warps=plan.warps)
+    mx = RECIPES["mxfp8"].fprop.a
+    constants = tuple(dequantize_constants(mx, DeviceKind.GPU).items())
+    yield Case(name="mxfp8", device=device, kernel="dequantize_kernel", constants=constants)
+    facts = tuple((format_facts(mx.format) | {"CAST": True, "BLOCK": 1024}).items())
+    yield Case(
+        name="e4m3", device=device, kernel="encode_kernel", types=(("x_ptr", "*fp32"),), constants=facts
+    )
+
+
+def compiled(case: Case):
+    """A case's CompiledKernel; arguments that it leaves open are fp32 pointers or 32-bit integers."""
+    import triton
+    from triton.backends.compiler import GPUTarget
+    from triton.compiler import ASTSource
+
+    from kernels import gemm_kernel, mx_kernel, quantize_kernel
+
+    found = (getattr(module, case.kernel, None) for module in (gemm_kernel, mx_kernel, quantize_kernel))
+    kernel = next(body for body in found if body is not None)
+    types, constants = dict(case.types), dict(case.constants)
     signature, known, aligned = {}, {}, {}
-    for place, name in enumerate(names):
+    for place, name in enumerate(kernel.arg_names):
         if name in constants:
             signature[name], known[(place,)] = "constexpr", constants[name]
         elif name == "out_stride_n":
@@ -44,87 +150,45 @@ def compiled(
             signature[name] = types.get(name, pointer)
             if not signature[name].startswith("tensordesc"):
                 aligned[(place,)] = [["tt.divisibility", 16]]
-    major, minor = device.capability
+    major, minor = case.device.capability
     return triton.compile(
         ASTSource(kernel, signature, known, aligned),
         target=GPUTarget("cuda", 10 * major + minor, 32),
-        options={"num_warps": warps, "num_stages": stages, **COMPILE_OPTIONS},
+        options={"num_warps": case.warps, "num_stages": case.stages, **COMPILE_OPTIONS},
     )
 
 
-def gemm(plan: GemmPlan, device: Device) -> CompiledKernel:
-    constants = kernel_constants(plan, 1, accumulate=False, kind=DeviceKind.GPU)
-    types = {"out_ptr": f"*{plan.spec.out.name}"}
-    for name, block, spec in (("a_desc", plan.block_m, plan.spec.a), ("b_desc", plan.block_n, plan.spec.b)):
-        dtype = "bf16" if plan.kernel is Kernel.DEQUANTIZED else FLOAT8[spec.format.name]
-        types[name] = f"tensordesc<{dtype}[{block}, {plan.block_k}]>"
-    kernel = native_mx_gemm_kernel if plan.kernel is Kernel.NATIVE_MX else gemm_kernel
-    return compiled(kernel, types, constants, device, plan.warps, plan.stages)
-
-
-def report(name: str, kind: str, device: Device, kernel: CompiledKernel) -> None:
-    ptx = kernel.asm["ptx"]
-    matmuls = sorted(set(re.findall(r"wgmma\.mma_async\S*|tcgen05\.mma\S*", ptx)))
-    sys.stdout.write(
-        json.dumps(
-            {
-                "name": name,
-                "kind": kind,
-                "device": device.name,
-                "shared": kernel.metadata.shared,
-                "limit": device.shared_memory_bytes,
-                "matmuls": matmuls,
-                "stack": stack_bytes(kernel.asm["cubin"]),
-            }
-        )
-        + "\n"
-    )
-
-
-def stack_bytes(cubin: bytes) -> int:
-    """Stack frame of the one kernel in a cubin, 0 where nothing spills: EIATTR_FRAME_SIZE in its .nv.info.
-
-    An entry is: format 4, attribute 0x11, size 8, then the symbol and the bytes.
-    """
-    sizes = [
-        int.from_bytes(cubin[at + 8 : at + 12], "little")
-        for at in (found.start() for found in re.finditer(b"\x04\x11\x08\x00", cubin))
-    ]
-    assert sizes, "the cubin tells no frame size"
-    return max(sizes)
-
-
-def plans() -> Iterator[tuple[str, Device, GemmPlan]]:
-    """Every distinct plan of the recipes on Hopper, and those of Blackwell that differ in kernel."""
-    seen = set()
-    for device in (HOPPER, BLACKWELL):
-        for recipe in RECIPES.values():
-            for matmul in MATMULS.values():
-                for mnk in SHAPES:
-                    plan = plan_gemm(recipe.spec(matmul), mnk, device, Accumulation.RECIPE)
-                    native = plan.kernel is Kernel.NATIVE_MX
-                    if plan in seen or (device is BLACKWELL and not native):
-                        continue
-                    seen.add(plan)
-                    yield f"{recipe.name}-{matmul.name}-{mnk[0]}", device, plan
+def report(case: Case) -> dict:
+    """What the compiler says of a case: a thread's registers and spills, shared memory, matmuls, remarks."""
+    remarks = io.StringIO()
+    with redirect_stdout(remarks):
+        done = compiled(case)
+    text = remarks.getvalue()
+    registers = re.findall(r"Used (\d+) registers", text)
+    assert registers, f"the compiler said nothing of {case.name}"
+    return {
+        "name": f"{case.kernel} {case.name}",
+        "kernel": case.kernel,
+        "kind": case.kind,
+        "split": case.split,
+        "device": case.device.name,
+        "limit": case.device.shared_memory_bytes,
+        "shared": done.metadata.shared,
+        "matmuls": sorted(set(MATMUL.findall(done.asm["ptx"]))),
+        "registers": max(map(int, registers)),
+        "spilled": sum(map(int, re.findall(r"(\d+) bytes spill (?:stores|loads)", text))),
+        "stack": sum(map(int, re.findall(r"(\d+) bytes stack frame", text))),
+        "serialized": sorted(set(re.findall(r"C75\d\d", text))),
+    }
 
 
 def main() -> None:
-    for name, device, plan in plans():
-        report(name, plan.kernel.name, device, gemm(plan, device))
-    specs = {operand for r in RECIPES.values() for s in (r.fprop, r.wgrad) for operand in (s.a, s.b)}
-    for spec in sorted(specs, key=str):
-        plan = plan_quantize(spec.tile)
-        for kernel in (quantize_kernel,) if plan.fused else (amax_kernel, quantize_kernel):
-            constants = quantize_constants(spec, spec.tile, DeviceKind.GPU)
-            constants = {name: constants[name] for name in kernel.arg_names if name in constants}
-            done = compiled(kernel, {}, constants, HOPPER, plan.warps)
-            report(f"{kernel.fn.__name__}-{spec.format.name}-{spec.tile}", "", HOPPER, done)
-    mx = RECIPES["mxfp8"].fprop.a
-    done = compiled(dequantize_kernel, {}, dequantize_constants(mx, DeviceKind.GPU), HOPPER)
-    report("dequantize_kernel", "", HOPPER, done)
-    facts = format_facts(mx.format) | {"CAST": True, "BLOCK": 1024}
-    report("encode_kernel", "", HOPPER, compiled(encode_kernel, {"x_ptr": "*fp32"}, facts, HOPPER))
+    cases = dict.fromkeys(case for device in DEVICES for case in (*gemms(device), *quantizers(device)))
+    with tempfile.TemporaryDirectory() as cache:
+        os.environ |= {"TRITON_CACHE_DIR": cache, "TRITON_DUMP_PTXAS_LOG": "1"}
+        with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as pool:
+            for made in pool.map(report, cases, chunksize=4):
+                sys.stdout.write(json.dumps(made) + "\n")
 
 
 if __name__ == "__main__":

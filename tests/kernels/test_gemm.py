@@ -6,7 +6,8 @@ The bound. S = |A|·|B|ᵀ of the values, u = 2**-24 (half an fp32 ulp), all in 
 - The sum. On Hopper, `Accumulator.error_bound` of the values: scales are constant on every stretch that the
   tensor core sums, so its error scales with them. In the interpreter, fp32 sums in any order:
   K·u·S / (1 - K·u).
-- Scales: at most three fp32 roundings (sA·sB, and two products; or the fma): 3·u·(S + the sum's error).
+- Scales: at most three fp32 roundings (sA·sB, and two products; or the fma): 3·u·(S + the sum's error). One
+  more for each run of K that is added.
 - fp32's floor: each of those roundings, and those that follow them, also loses up to 2**-149 where it lands
   among the subnormals, which a later scale multiplies back: (1 + sB) · 2**-149 at the end of K; inside the K
   loop sA·sB itself may be one, and loses 2**-149 of what it multiplies, Σ|codes A|·|codes B|.
@@ -24,8 +25,9 @@ from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
 from fp8core.tiles import WHOLE, TileGrid, TileShape
 from kernels.device import DeviceKind, current_device
+from kernels.family import Kernel, ScaleAt
 from kernels.gemm import dequantize, gemm
-from kernels.plan import GemmPlan, Kernel, ScaleAt, plan_gemm
+from kernels.plan import GemmPlan, plan_gemm
 from kernels.quantize import QuantizedTensor, float8, quantize
 from kernels.rows import Accumulation
 from tests.kernels.cases import GEMMS, MNK, ON_GPU, WHERE, plan_of, problem, sample
@@ -49,7 +51,8 @@ def bound(a: QuantizedTensor, b: QuantizedTensor, plan: GemmPlan) -> np.ndarray:
         summed = plan.accumulator.error_bound(left, right)
     else:
         summed = k * HALF_ULP / (1 - k * HALF_ULP) * size
-    error = summed + 3 * HALF_ULP * (size + summed)
+    roundings = 2 + plan.blocks.runs(k)[0]
+    error = summed + roundings * HALF_ULP * (size + summed)
     codes = [np.abs(np.nan_to_num(q.operand_codes.float().cpu().numpy().astype(np.float64))) for q in (a, b)]
     if plan.scale_at is ScaleAt.K_LOOP:
         error = error + LEAST * (1 + codes[0] @ codes[1].T)
@@ -121,10 +124,31 @@ def test_blocks_change_no_bit(recipe, matmul):
     first = gemm(a, b, plan)
     others = ((128, 128, 8, 0), (128, 128, 8, 7), (64, 128, 4, 0), (128, 64, 4, 9))
     for block_m, block_n, warps, programs in others:
-        other = dataclasses.replace(
-            plan, block_m=block_m, block_n=block_n, warps=warps, stages=2, programs=programs
+        blocks = dataclasses.replace(
+            plan.blocks,
+            block_m=block_m,
+            block_n=block_n,
+            warps=warps,
+            stages=2,
+            persistent=programs > 0,
+            split_k=1,
         )
-        assert torch.equal(first, gemm(a, b, other))
+        assert torch.equal(first, gemm(a, b, dataclasses.replace(plan, blocks=blocks, sms=programs)))
+
+
+@by_gemm
+@pytest.mark.parametrize("mnk", [(1, 33, 129), (70, 50, 300)], ids=str)
+def test_pointers_read_what_descriptors_do(recipe, matmul, mnk):
+    """As on a GPU without TMA, also beyond K, M and N."""
+    a, b, plan = problem(recipe, matmul, mnk)
+    blocks = dataclasses.replace(plan.blocks, persistent=False, stages=2)
+    for split_k in (1, 2):
+        plans = [
+            dataclasses.replace(plan, blocks=dataclasses.replace(blocks, split_k=split_k, tma=tma))
+            for tma in (True, False)
+        ]
+        out = poisoned(plan, *mnk[:2])
+        assert torch.equal(gemm(a, b, plans[0]), gemm(a, b, plans[1], out=out))
 
 
 @pytest.mark.parametrize(("a_mn", "b_mn"), [(2, 64), (96, 1), (256, 100), (WHOLE, 512)])

@@ -11,8 +11,10 @@ from fp8core.recipes import RECIPES
 from fp8core.rounding import Rounding
 from fp8core.scales import E8M0_EVEN, E8M0_ROUND_UP
 from fp8core.tiles import WHOLE, TileShape
-from kernels.device import BLACKWELL, HOPPER, INTERPRETER, Unsupported
-from kernels.plan import GemmPlan, Kernel, ScaleAt, decode_shift, plan_gemm, plan_quantize
+from kernels.device import ADA, BLACKWELL, BLACKWELL_RTX, HOPPER, INTERPRETER, Unsupported
+from kernels.family import Kernel, ScaleAt
+from kernels.plan import GemmPlan, decode_shift, plan_gemm
+from kernels.quantize_plan import plan_quantize
 from kernels.rows import Accumulation
 from tests.kernels.cases import GEMMS
 
@@ -59,7 +61,7 @@ def test_a_plan_keeps_the_fp8_tensor_core(recipe, matmul):
     for mnk in (CUBE, (1, 4096, 4096), (65, 10, 10)):
         made = plan(recipe.spec(matmul), mnk=mnk)
         assert made.block_m >= 64
-        assert made.warps in (4, 8)
+        assert made.blocks.warps in (4, 8)
         if made.promotion is not WHOLE:
             assert made.block_k == made.promotion
 
@@ -97,6 +99,11 @@ def test_blackwell_multiplies_mxfp8_natively():
     assert plan(RECIPES["mxfp8"].fprop).kernel is Kernel.DEQUANTIZED
     newer = dataclasses.replace(BLACKWELL, capability=(12, 0))
     assert plan(RECIPES["mxfp8"].fprop, device=newer).kernel is Kernel.DEQUANTIZED
+
+
+def test_a_gpu_without_tma_is_given_pointers():
+    assert plan(RECIPES["rowwise"].fprop, device=BLACKWELL_RTX).blocks.tma
+    assert not plan(RECIPES["rowwise"].fprop, device=ADA).blocks.tma
 
 
 def test_what_cannot_be_done_is_said_in_a_sentence():

@@ -9,8 +9,9 @@ from fp8core.formats import FORMATS
 from fp8core.linear import Side
 from fp8core.recipes import RECIPES
 from kernels.device import BLACKWELL, HOPPER
+from kernels.family import ScaleAt
 from kernels.measure import measure
-from kernels.plan import GemmPlan, ScaleAt, plan_gemm
+from kernels.plan import GemmPlan, plan_gemm
 from kernels.predict import Sample, predict, predictable
 from kernels.rows import Accumulation, GemmJob
 from tests.kernels.cases import GEMMS, ON_GPU

@@ -5,14 +5,19 @@ import os
 import signal
 import sys
 import time
+from dataclasses import replace
 from enum import IntEnum
 
 from fp8core.accumulation_error import error_against_k
 from fp8core.formats import FORMATS
+from kernels.check.job import CheckJob
+from kernels.check.report import Report
 from kernels.machine import Machine, Timing
 from kernels.probe_job import ROWS, ProbeJob, ProbeRow, SweepPoint
 from kernels.rows import GemmJob, Provenance, Row, Worst
 from kernels.worker.child import Engine, StoppedOnRequest, serve
+from kernels.worker.jobs import Job, Result
+from tests.kernels.check.reports import REPORT
 
 
 class Act(IntEnum):
@@ -88,10 +93,22 @@ def swept(of: ProbeJob) -> ProbeRow:
     )
 
 
-def measure(of: GemmJob | ProbeJob, *, progress, stopped) -> Row | ProbeRow:
+def checked(of: CheckJob, progress) -> Report:
+    """A report that comes line by line."""
+    report = replace(REPORT, job=of)
+    for count in range(len(report.lines)):
+        partial = replace(report, lines=report.lines[:count], finished=False)
+        progress(count / len(report.lines), report.lines[count].name, partial)
+        time.sleep(SLOW_SECONDS / len(report.lines))
+    return report
+
+
+def measure(of: Job, *, progress, stopped) -> Result:
     progress(0.25, "quantizing")
     if isinstance(of, ProbeJob):
         return swept(of)
+    if isinstance(of, CheckJob):
+        return checked(of, progress)
     match Act(of.seed):
         case Act.KILLED:
             os.kill(os.getpid(), signal.SIGKILL)

@@ -8,13 +8,16 @@ import time
 import pytest
 
 from fp8core.dot_terms import TermKind
+from kernels.check.job import CheckJob
+from kernels.check.report import Verdict
 from kernels.machine import Machine
 from kernels.probe_job import ProbeJob, ProbeRow, SweepPoint
 from kernels.worker.jobs import KINDS, kind_of, packed, unpack_job, unpack_result
 from kernels.worker.launch import launchers, visible_gpus
 from kernels.worker.messages import Do, Finished, decode, encode
 from kernels.worker.queue import WorkerQueue
-from kernels.worker.states import Done, Failed, Stopped
+from kernels.worker.states import Done, Failed, Running, Stopped
+from tests.kernels.check.reports import REPORT
 from tests.kernels.test_ceilings import CEILINGS
 from tests.worker.stand_in import Act, job, row
 
@@ -30,6 +33,7 @@ EXAMPLES = {
     "gemm": (job(Act.FINE), row(job(Act.FINE))),
     "probe": (PROBE, SWEPT),
     "ceilings": (CEILINGS.job, CEILINGS),
+    "check": (REPORT.job, REPORT),
 }
 
 
@@ -110,3 +114,22 @@ def test_the_real_worker_takes_a_sweep_and_goes_on():
                 assert asked is not PROBE or state.row.mismatches == 0
     finally:
         queue.close()
+
+
+def test_the_real_worker_takes_a_check():
+    queue = WorkerQueue(launchers(visible_gpus(os.environ))[:1])
+    seen = []
+    try:
+        ticket = queue.submit(CheckJob(quick=True), "s")
+        deadline = time.monotonic() + PATIENCE_S
+        while not isinstance(state := queue.state(ticket), (Done, Failed, Stopped)):
+            assert time.monotonic() < deadline, f"still {state}"
+            if isinstance(state, Running) and state.partial is not None:
+                seen.append(state.partial)
+            time.sleep(0.02)
+    finally:
+        queue.close()
+    assert state.row.job == ticket.job
+    assert state.row.finished
+    assert state.row.count(Verdict.FAIL) == 0
+    assert [line.name for line in seen[-1].lines] == [line.name for line in state.row.lines]

@@ -3,6 +3,7 @@
 import pytest
 
 from kernels.worker.messages import Do, Finished, Halted, Progress, Ready, Refused, Stop, decode, encode
+from tests.kernels.check.reports import REPORT
 from tests.worker.stand_in import Act, job, row
 
 MESSAGES = [
@@ -10,6 +11,7 @@ MESSAGES = [
     Stop(1),
     Ready("NVIDIA H200"),
     Progress(1, 0.5, "timing\nbf16"),
+    Progress(1, 0.5, "copy bandwidth", REPORT),
     Finished(1, row(job(Act.FINE))),
     Refused(1, "no"),
     Halted(1),
@@ -28,6 +30,8 @@ NO_MESSAGES = [
     '{"say": "do", "run": 1, "job": {"recipe": "none"}}',
     '{"say": "finished", "run": 1, "row": {"job": {}}}',
     '{"say": "finished", "run": 1, "row": 7}',
+    '{"say": "finished", "run": 1, "row": null}',
+    '{"say": "progress", "run": 1, "fraction": 0.5, "note": "", "partial": 7}',
 ]
 
 

@@ -1,0 +1,127 @@
+"""How a GEMM is cut into programs: the part of a plan that decides speed and not meaning. Pure; no torch."""
+
+from dataclasses import dataclass, replace
+from enum import Enum
+
+MAX_SPLIT = 32
+_LEAST_STAGES = 2
+_RESERVED_BYTES = 2 << 10
+_WARPS = (4, 8)
+
+
+class Schedule(Enum):
+    """Which body carries a plan out."""
+
+    SIMPLE = "simple"
+    """`tl` code that reads top to bottom; any GPU, and the interpreter."""
+    SPECIALIZED = "warp-specialized"
+    """Gluon: one warp loads, the others multiply; sm_90 only."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Blocks:
+    """What one program computes, block_m × block_n of D in steps of block_k, and with what.
+
+    group_m block rows go together, so that L2 holds their B. persistent: one program an SM takes many blocks.
+    split_k: that many programs share a block, each with its own run of K. tma: operands come as descriptors.
+    Raises ValueError for what no kernel can be compiled with.
+    """
+
+    schedule: Schedule = Schedule.SIMPLE
+    block_m: int
+    block_n: int
+    block_k: int
+    group_m: int = 8
+    warps: int
+    stages: int
+    persistent: bool = False
+    split_k: int = 1
+    tma: bool = True
+
+    def __post_init__(self) -> None:
+        for name in ("block_m", "block_n", "block_k"):
+            size = getattr(self, name)
+            if size < 1 or (size & (size - 1) and self.schedule is Schedule.SIMPLE):
+                raise ValueError(f"{name} is a power of two, got {size}")
+        if self.warps not in _WARPS or self.stages < 1 or self.group_m < 1:
+            raise ValueError(
+                f"a block takes 4 or 8 warps, 1 stage or more and 1 block row or more in a group, got "
+                f"{self.warps} warps, {self.stages} stages, {self.group_m} rows"
+            )
+        if not 1 <= self.split_k <= MAX_SPLIT or (self.split_k > 1 and self.persistent):
+            raise ValueError(
+                f"K is split into 1 to {MAX_SPLIT} runs, and not by persistent programs, got {self.split_k}"
+                f"{' by persistent programs' if self.persistent else ''}"
+            )
+
+    @property
+    def title(self) -> str:
+        """The blocks in words, for a result's row."""
+        persistent = ", persistent" if self.persistent else ""
+        pointers = "" if self.tma else ", no TMA"
+        split = "" if self.split_k == 1 else f", K split in {self.split_k}"
+        return (
+            f"{self.schedule.value} schedule, block {self.block_m}×{self.block_n}×{self.block_k}, "
+            f"{self.warps} warps, {self.stages} stages{persistent}{split}{pointers}"
+        )
+
+    def count(self, m: int, n: int) -> int:
+        """Blocks of D."""
+        return -(-m // self.block_m) * -(-n // self.block_n)
+
+    def runs(self, k: int) -> tuple[int, int]:
+        """(runs of K, steps of block_k in each but the last, which may be shorter); none is empty."""
+        steps = max(1, -(-k // self.block_k))
+        length = -(-steps // min(self.split_k, steps))
+        return -(-steps // length), length
+
+    def operand_bytes(self, element_bytes: int) -> int:
+        """Shared memory of one stage: a block of A and one of B."""
+        return (self.block_m + self.block_n) * self.block_k * element_bytes
+
+    def within(self, shared_memory_bytes: int, element_bytes: int, out_bytes: int) -> "Blocks | None":
+        """These with as many of their stages as fit; None where fewer than two do.
+
+        Persistent programs load the next block while D leaves through shared memory.
+        """
+        out = self.block_m * self.block_n * out_bytes if self.persistent else 0
+        stages = (shared_memory_bytes - _RESERVED_BYTES - out) // self.operand_bytes(element_bytes)
+        return replace(self, stages=min(self.stages, stages)) if stages >= _LEAST_STAGES else None
+
+
+def built_in(
+    mnk: tuple[int, int, int],
+    *,
+    sms: int,
+    shared_memory_bytes: int,
+    block_k: int,
+    native_mx: bool,
+    promoted: bool,
+    element_bytes: int,
+    out_bytes: int,
+    tma: bool,
+) -> Blocks:
+    """Blocks of the simple schedule where no table has any: what was good on an H200, cut to what fits here.
+
+    element_bytes and out_bytes: of one number of A or B as it is multiplied, and of D.
+    """
+    common: dict[str, int | bool] = {"block_k": block_k, "tma": tma}
+    promoting = Blocks(block_m=64, block_n=128, warps=4, stages=3, group_m=32, **common)
+    low = Blocks(block_m=64, block_n=128, warps=4, stages=4, **common)
+    middle = Blocks(block_m=128, block_n=128, warps=4 if tma else 8, stages=4, **common)
+    large = Blocks(block_m=128, block_n=256, warps=8, stages=3, persistent=True, **common)
+    if native_mx:  # the scaled instruction is 128 rows high
+        wanted = [replace(middle, warps=8, stages=3)]
+    elif promoted:  # small enough for three programs on an SM: one promotes while another multiplies
+        wanted = [promoting]
+    elif mnk[0] <= low.block_m:
+        wanted = [low]
+    elif large.count(*mnk[:2]) < sms:
+        wanted = [middle, low]
+    else:
+        wanted = [large, middle, low]
+    for blocks in wanted:
+        fitting = blocks.within(shared_memory_bytes, element_bytes, out_bytes)
+        if fitting is not None and (fitting == blocks or not blocks.persistent):
+            return fitting
+    return replace(wanted[-1], stages=_LEAST_STAGES)

@@ -1,0 +1,156 @@
+"""What the tuner tries: for each schedule, blocks that a plan and a shape could do with. Pure; no torch.
+
+A schedule's list is coarse; the fastest few of it are then varied. A new schedule is one entry in COARSE.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from itertools import product
+
+from fp8core.formats import FORMATS
+from fp8core.linear import MATMULS, LayerShape
+from fp8core.recipes import RECIPES
+from fp8core.tiles import WHOLE
+from kernels.blocks import MAX_SPLIT, Blocks, Schedule
+from kernels.device import Device, Unsupported
+from kernels.family import Kernel
+from kernels.plan import GemmPlan, plan_built_in, plan_gemm
+from kernels.rows import Accumulation, GemmJob
+from kernels.shape_class import ShapeClass
+
+SHAPES: Mapping[str, LayerShape | tuple[int, int, int]] = {
+    **{f"{tokens}-tokens": LayerShape(tokens=tokens, in_=4096, out=14336) for tokens in (16, 64, 256, 4096)},
+    **{f"{side}-cubed": (side, side, side) for side in (1024, 2048, 4096, 8192)},
+    "4096-4096-7168": (4096, 4096, 7168),
+    "4096-7168-4096": (4096, 7168, 4096),
+}
+"""Shapes by the names that the command line takes: one layer at several numbers of tokens, and (M, N, K)."""
+
+_THREADS_A_WARP = 32
+_ACCUMULATORS = 128
+_PROMOTED_ACCUMULATORS = 64
+_SIDES_N = (32, 64, 128, 256)
+_STAGES, _FEW_STAGES = 6, 3
+_MAX_STAGES = 8
+_LEAST_STEPS = 4
+_WAVES = 4
+
+
+def jobs(device: Device, shapes: Mapping[str, LayerShape | tuple[int, int, int]]) -> dict[str, GemmJob]:
+    """One GEMM to tune for each family and shape class, by the text of both; neighbors share inputs."""
+    found: dict[str, GemmJob] = {}
+    for job in _every_job(shapes):
+        plan = simple_plan(job, device)
+        if isinstance(plan, GemmPlan):
+            shape = ShapeClass.of((job.m, job.n, job.k), device.sms)
+            found.setdefault(f"{plan.family} | {shape}", job)
+    return found
+
+
+def distinct_jobs(
+    device: Device, shapes: Mapping[str, LayerShape | tuple[int, int, int]]
+) -> dict[str, GemmJob]:
+    """One GEMM for each kernel that the app compiles for these shapes, by its title."""
+    found: dict[tuple[GemmPlan, int], GemmJob] = {}
+    for job in _every_job(shapes):
+        spec = job.recipe_data.spec(job.matmul_data)
+        plan = plan_gemm(spec, (job.m, job.n, job.k), device, job.accumulation)
+        if isinstance(plan, GemmPlan):
+            found.setdefault((plan, plan.blocks.runs(job.k)[0]), job)
+    return {f"{job.title}, {job.accumulation.value}": job for job in found.values()}
+
+
+def _every_job(shapes: Mapping[str, LayerShape | tuple[int, int, int]]) -> Iterator[GemmJob]:
+    for shape in shapes.values():
+        for matmul, recipe, how in product(MATMULS, RECIPES, Accumulation):
+            m, n, k = MATMULS[matmul].mnk(shape) if isinstance(shape, LayerShape) else shape
+            yield GemmJob(recipe=recipe, matmul=matmul, m=m, n=n, k=k, accumulation=how)
+
+
+def simple_plan(job: GemmJob, device: Device) -> GemmPlan | Unsupported:
+    """The simple kernel's built-in plan of a job: what candidates vary, and are checked against."""
+    return plan_built_in(
+        job.recipe_data.spec(job.matmul_data), (job.m, job.n, job.k), device, job.accumulation
+    )
+
+
+def coarse(plan: GemmPlan, mnk: tuple[int, int, int], device: Device) -> list[Blocks]:
+    """First tries for a plan's meaning, of every schedule that the device has."""
+    found = (blocks for tries in COARSE.values() for blocks in tries(plan, mnk, device))
+    return list(dict.fromkeys(found))
+
+
+def finer(plan: GemmPlan, mnk: tuple[int, int, int], device: Device, best: Blocks) -> list[Blocks]:
+    """One step away from blocks that did well: the order of blocks, stages, and the neighboring splits."""
+    tries = [replace(best, group_m=group) for group in (4, 16, 32)] if mnk[0] > 4 * best.block_m else []
+    tries += [replace(best, stages=stages) for stages in (best.stages - 1, best.stages + 1) if stages > 1]
+    splits = {best.split_k * 3 // 2, best.split_k * 3 // 4} if best.split_k > 1 else set()
+    tries += [replace(best, split_k=split) for split in sorted(splits) if 1 < split <= MAX_SPLIT]
+    fitting = (_fit(plan, blocks, device) for blocks in tries)
+    return [blocks for blocks in dict.fromkeys(fitting) if blocks is not None and blocks != best]
+
+
+def _simple(plan: GemmPlan, mnk: tuple[int, int, int], device: Device) -> Iterator[Blocks]:
+    if plan.kernel is Kernel.NATIVE_MX:
+        yield plan.blocks
+        return
+    sides_m = (64,) if mnk[0] <= 64 else (64, 128)
+    for block_m, block_n, block_k, warps in product(sides_m, _SIDES_N, _steps_k(plan), (4, 8)):
+        if not _in_registers(plan, block_m, block_n, warps):
+            continue
+        group_m = 32 if plan.promotion is not WHOLE else 8
+        blocks = Blocks(
+            block_m=block_m,
+            block_n=block_n,
+            block_k=block_k,
+            group_m=group_m,
+            warps=warps,
+            stages=_STAGES,
+            tma=plan.blocks.tma,
+        )
+        count = blocks.count(*mnk[:2])
+        if block_n < 128 and count > _WAVES * device.sms:
+            continue
+        variants = [replace(blocks, split_k=split) for split in _splits(count, blocks, mnk[2], device)]
+        if count > device.sms:  # then an SM may hold several programs, if none takes all of its memory
+            variants += [replace(blocks, persistent=True), replace(blocks, stages=_FEW_STAGES)]
+        yield from (fit for fit in (_fit(plan, one, device) for one in variants) if fit is not None)
+
+
+COARSE: dict[Schedule, Callable[[GemmPlan, tuple[int, int, int], Device], Iterator[Blocks]]] = {
+    Schedule.SIMPLE: _simple,
+}
+
+
+def _steps_k(plan: GemmPlan) -> tuple[int, ...]:
+    """BLOCK_K: a promotion sets it; a sum that stays in the tensor core is the same for any."""
+    if plan.promotion is not WHOLE:
+        return (plan.block_k,)
+    return (plan.block_k, 2 * plan.block_k)
+
+
+def _in_registers(plan: GemmPlan, block_m: int, block_n: int, warps: int) -> bool:
+    """Whether a thread can hold its part of the sum, twice where it is promoted; and 64 rows a warpgroup."""
+    each = block_m * block_n // (_THREADS_A_WARP * warps)
+    most = _ACCUMULATORS if plan.promotion is WHOLE else _PROMOTED_ACCUMULATORS
+    return each <= most and block_m >= 16 * warps
+
+
+def _splits(count: int, blocks: Blocks, k: int, device: Device) -> list[int]:
+    """1, and 2, 4 … runs of K while SMs stand idle or a few waves are not full, each of a few steps."""
+    splits = [1]
+    steps = -(-k // blocks.block_k)
+    while (
+        2 * splits[-1] <= MAX_SPLIT
+        and count * splits[-1] < 2 * device.sms
+        and steps >= 2 * splits[-1] * _LEAST_STEPS
+    ):
+        splits.append(2 * splits[-1])
+    return splits
+
+
+def _fit(plan: GemmPlan, blocks: Blocks, device: Device) -> Blocks | None:
+    element = FORMATS["bf16"] if plan.kernel is Kernel.DEQUANTIZED else plan.spec.a.format
+    if blocks.stages > _MAX_STAGES:
+        return None
+    return blocks.within(device.shared_memory_bytes, element.bytes, plan.spec.out.bytes)

@@ -1,0 +1,1 @@
+"""Does FP8 work on this GPU? `python -m kernels.check` answers line by line, a page through the worker."""

@@ -1,0 +1,54 @@
+"""How far an output of our kernels can be from the exact product of its quantized operands, derived.
+
+S = Σ|a||b| of the values, u = half an fp32 ulp, all in fp64:
+- The sum: `Accumulator.error_bound` of the values, by the model of the GPU's own tensor core. Scales are
+  constant on every stretch that it sums, so its error scales with them. In Triton's interpreter, fp32 sums in
+  any order: K·u·S / (1 - K·u).
+- Scales: at most three fp32 roundings, 3·u·(S + the sum's error).
+- D: half an ulp of its format, and the same of the error so far.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fp8core.accumulators import ACCUMULATORS, Accumulator
+from fp8core.formats import FORMATS
+from kernels.plan import GemmPlan, Kernel
+from kernels.predict import Sample
+
+_HALF_ULP = 2.0 ** -(FORMATS["fp32"].mantissa_bits + 1)
+_ADA, _BLACKWELL = (8, 9), 10
+
+
+def accumulator_on(plan: GemmPlan, capability: tuple[int, int]) -> Accumulator:
+    """The model of the tensor core that sums under a plan on a GPU; Hopper's, the coarsest, for one that none
+    is known of.
+    """
+    own = plan.accumulator
+    if capability == _ADA:
+        model = ACCUMULATORS["ampere_half" if plan.kernel is Kernel.DEQUANTIZED else "ada_fp8"]
+        return replace(model, promotion=own.promotion)
+    if capability[0] >= _BLACKWELL and plan.kernel is not Kernel.DEQUANTIZED:
+        return replace(ACCUMULATORS["blackwell_fp8"], promotion=own.promotion)
+    return own
+
+
+def values(plan: GemmPlan, a: Sample, b: Sample) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """float64[rows, K] of each operand: code · scale, exactly."""
+    return a.values(plan.spec.a.format.decode(a.codes)), b.values(plan.spec.b.format.decode(b.codes))
+
+
+def bound(
+    plan: GemmPlan, a: NDArray[np.float64], b: NDArray[np.float64], capability: tuple[int, int] | None
+) -> NDArray[np.float64]:
+    """float64[rows of a, rows of b]: what |D - a·bᵀ| cannot exceed; capability None is the interpreter."""
+    size, k = np.abs(a) @ np.abs(b).T, a.shape[1]
+    if capability is None:
+        summed = k * _HALF_ULP / (1 - k * _HALF_ULP) * size
+    else:
+        summed = accumulator_on(plan, capability).error_bound(a, b)
+    error = summed + 3 * _HALF_ULP * (size + summed)
+    half = 2.0 ** -(plan.spec.out.mantissa_bits + 1)
+    return error + half * (np.abs(a @ b.T) + error) + plan.spec.out.min_subnormal

@@ -1,0 +1,69 @@
+"""Every code of an 8-bit format read, and every bf16 number written, by the device against fp8core."""
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from fp8core.formats import Format
+from kernels.check.report import Figure, Group, Line, Verdict
+from kernels.device import Device, DeviceKind, launching
+from kernels.quantize import float8, format_facts
+
+_BLOCK = 1 << 12
+
+
+def bf16_numbers() -> NDArray[np.float32]:
+    """float32: every bf16 number but the NaNs, which the quantizer settles before its cast."""
+    every = (np.arange(1 << 16, dtype=np.uint32) << 16).view(np.float32)
+    return every[~np.isnan(every)]
+
+
+def decoded(format_: Format, device: Device) -> NDArray[np.float64]:
+    """float64[codes]: what the device reads each code as."""
+    codes = torch.arange(1 << format_.bits, dtype=torch.int32).to(torch.uint8).to(where(device))
+    return codes.view(float8(format_)).float().double().cpu().numpy()
+
+
+def encoded(format_: Format, x: NDArray[np.float32], device: Device) -> NDArray[np.uint8]:
+    """uint8[x.size]: the codes that the quantizer's cast gives, nearest even, saturating."""
+    from kernels.quantize_kernel import encode_kernel
+
+    numbers = torch.from_numpy(x).to(where(device))
+    codes = torch.empty(x.size, dtype=torch.uint8, device=numbers.device)
+    cast = device.kind is DeviceKind.GPU
+    with launching(codes):
+        encode_kernel[(-(-x.size // _BLOCK),)](
+            numbers, codes, x.size, **format_facts(format_), CAST=cast, BLOCK=_BLOCK
+        )
+    return codes.cpu().numpy()
+
+
+def check_casts(format_: Format, device: Device) -> Line:
+    """The line of one format."""
+    truth, read = format_.decode(np.arange(1 << format_.bits)), decoded(format_, device)
+    x = bf16_numbers()
+    written = encoded(format_, x, device)
+    misread = ~((read == truth) | (np.isnan(read) & np.isnan(truth)))
+    miswritten = written != format_.encode(x)
+    detail = f"{read.size} codes read and {x.size:,} bf16 numbers written as fp8core does."
+    if misread.any():
+        code = int(np.argmax(misread))
+        detail = f"{misread.sum()} codes are misread; {code:#04x} is {truth[code]!s}, read {read[code]!s}."
+    elif miswritten.any():
+        at = int(np.argmax(miswritten))
+        right = int(format_.encode(x[at : at + 1])[0])
+        pair = f"{x[at]!s} is {right:#04x}, the device says {written[at]:#04x}"
+        detail = f"{miswritten.sum():,} numbers get another code; {pair}."
+    wrong = int(misread.sum() + miswritten.sum())
+    return Line(
+        name=format_.name,
+        group=Group.CASTS,
+        verdict=Verdict.FAIL if wrong else Verdict.PASS,
+        detail=detail,
+        figures=(Figure("compared", float(read.size + x.size)), Figure("different", float(wrong))),
+    )
+
+
+def where(device: Device) -> str:
+    """torch's name of the device that kernels run on."""
+    return "cuda" if device.kind is DeviceKind.GPU else "cpu"

@@ -1,0 +1,152 @@
+"""python -m kernels.check: does FP8 work on this GPU? Every GPU in turn, a verdict a line.
+
+Progress goes to stderr, the report to stdout or to a file. Exit codes: 0 all well, 1 something failed or
+could not be run, 2 no FP8 here, 64 bad arguments, 130 stopped by Ctrl-C, with the report so far. Of several
+GPUs, one that fails decides, then one that works.
+"""
+
+import argparse
+import os
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NoReturn
+
+from kernels.check.job import CheckJob
+from kernels.check.machine import Machine
+from kernels.check.render import document, markdown, table
+from kernels.check.report import Report
+from kernels.check.run import Plan, run
+from kernels.check.steps import check_steps
+from kernels.progress import Bar
+
+USAGE, STOPPED = 64, 130
+_STDOUT = "-"
+
+
+def main(
+    arguments: Sequence[str] | None = None, *, machine: Machine | None = None, plan: Plan = check_steps
+) -> int:
+    """Run the command line; the exit code."""
+    try:
+        options = _parser().parse_args(arguments)
+        _check(options)
+    except ValueError as error:
+        print(f"kernels.check: {error}", file=sys.stderr)
+        return USAGE
+    reports: list[Report] = []
+    try:
+        _run(options, machine or Machine(), plan, reports)
+    except KeyboardInterrupt:
+        print("kernels.check: stopped before the machine was read", file=sys.stderr)
+        return STOPPED
+    except ValueError as error:
+        print(f"kernels.check: {error}", file=sys.stderr)
+        return USAGE
+    try:
+        _write(options, reports)
+    except OSError as error:
+        print(f"kernels.check: the report could not be written: {error}", file=sys.stderr)
+        return 1
+    return exit_code(reports)
+
+
+def exit_code(reports: Sequence[Report]) -> int:
+    """The exit code of all reports together."""
+    codes = {report.exit_code for report in reports}
+    return next((code for code in (STOPPED, 1, 0) if code in codes), 2)
+
+
+class _Parser(argparse.ArgumentParser):
+    """Says what is wrong with arguments in one sentence: exit code 2 has another meaning here."""
+
+    def error(self, message: str) -> NoReturn:
+        raise ValueError(message)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="python -m kernels.check",
+        description=(__doc__ or "").split("\n")[0],
+        epilog=(__doc__ or "").partition("\n\n")[2],
+    )
+    parser.add_argument("--quick", action="store_true", help="Fprop only")
+    parser.add_argument(
+        "--device", type=int, metavar="N", help="one GPU, counted from 0, instead of all in turn"
+    )
+    for name, what in (("--json", "JSON (kernels/check/schema.py)"), ("--markdown", "Markdown")):
+        parser.add_argument(
+            name,
+            nargs="?",
+            const=_STDOUT,
+            metavar="FILE",
+            help=f"the report as {what}, into FILE beside the table, or without FILE instead of it",
+        )
+    return parser
+
+
+def _check(options: argparse.Namespace) -> None:
+    """Raises ValueError for arguments that do not go together, before a minute is spent."""
+    if options.device is not None:
+        CheckJob(device=options.device)
+    if options.json == options.markdown == _STDOUT:
+        raise ValueError("--json and --markdown cannot both go to stdout; name a file for one of them")
+    for name in (options.json, options.markdown):
+        if name not in (None, _STDOUT):
+            folder = Path(name).resolve().parent
+            if not (folder.is_dir() and os.access(folder, os.W_OK)) or Path(name).is_dir():
+                raise ValueError(f"{name} cannot be written: {folder} is no folder that can be written to")
+
+
+def _run(options: argparse.Namespace, machine: Machine, plan: Plan, reports: list[Report]) -> None:
+    """Check the GPUs in turn, and print each table as it comes."""
+    devices = range(max(1, machine.gpus())) if options.device is None else (options.device,)
+    shown = _STDOUT not in (options.json, options.markdown)
+    for device in devices:
+        bar = Bar()
+        job = CheckJob(quick=options.quick, device=device)
+        title = f"GPU {device}, " if len(devices) > 1 else ""
+        report = run(
+            job,
+            machine,
+            plan=plan,
+            progress=lambda done, note, so_far, bar=bar, title=title: bar.draw(done, title + note),
+        )
+        bar.clear()
+        reports.append(report)
+        if shown:
+            print(table(report), flush=True)
+        if not report.finished:
+            return
+
+
+def _write(options: argparse.Namespace, reports: Sequence[Report]) -> None:
+    """Put the reports where the options say, a file as a whole or not at all. Raises OSError."""
+    texts = {
+        options.json: lambda: document(reports),
+        options.markdown: lambda: "\n".join(map(markdown, reports)),
+    }
+    for name, text in texts.items():
+        if name == _STDOUT:
+            print(text(), end="", flush=True)
+        elif name is not None:
+            write_whole(Path(name), text())
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file beside its place and move it there, so that no one finds half of it."""
+    handle, name = tempfile.mkstemp(dir=path.resolve().parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.chmod(name, 0o666 & ~_umask())
+        os.replace(name, path)
+    finally:
+        Path(name).unlink(missing_ok=True)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

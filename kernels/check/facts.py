@@ -1,0 +1,57 @@
+"""What a check knows about its machine (Facts), as plain data: what the operating system, torch, Triton and
+nvidia-smi say. None, or an empty text, where nothing tells. Importing this needs neither torch nor a GPU.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, kw_only=True)
+class Facts:
+    """One GPU and what is installed around it.
+
+    `torch` and `triton` are versions, None where not installed; their errors say why an import failed,
+    `gpu_error` why a GPU that torch counts could not be opened.
+    `cuda` and `hip` are what torch was built for; `gpus` is how many GPUs torch can use, `seen_gpus` how many
+    nvidia-smi lists. `clock_mhz` and `power_w` were read at rest, the maximum and the limits are settings.
+    """
+
+    system: str
+    python: str
+    torch: str | None = None
+    torch_error: str = ""
+    triton: str | None = None
+    triton_error: str = ""
+    cuda: str | None = None
+    hip: str | None = None
+    driver: str | None = None
+    seen_gpus: int | None = None
+    gpus: int = 0
+    gpu: str | None = None
+    gpu_error: str = ""
+    architecture: str = ""
+    interpreted: bool = False
+    capability: tuple[int, int] | None = None
+    sms: int = 0
+    memory_bytes: int = 0
+    free_bytes: int = 0
+    clock_mhz: float | None = None
+    max_clock_mhz: float | None = None
+    power_w: float | None = None
+    power_limit_w: float | None = None
+    default_power_limit_w: float | None = None
+
+    @property
+    def versions(self) -> dict[str, str]:
+        """What a recorded measurement states beside its figure."""
+        named = {"python": self.python, "torch": self.torch, "triton": self.triton}
+        return {name: version for name, version in named.items() if version}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "Facts":
+        """What asdict made this of. Raises TypeError for anything else."""
+        fields = dict(data)
+        if fields.get("capability"):
+            fields["capability"] = tuple(fields["capability"])
+        return cls(**fields)

@@ -1,0 +1,50 @@
+"""A check to run (CheckJob): plain data that travels as JSON; importing it needs neither torch nor a GPU."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+MAX_DEVICE = 1023
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckJob:
+    """Check one GPU; `quick` checks Fprop only. `device` counts the GPUs that the running process may use: a
+    worker has one, number 0. Raises ValueError where a field is outside what it can be.
+    """
+
+    quick: bool = False
+    device: int = 0
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.quick, bool):
+            raise ValueError(f"quick is true or false, got {self.quick!r}")
+        is_number = isinstance(self.device, int) and not isinstance(self.device, bool)
+        if not is_number or not 0 <= self.device <= MAX_DEVICE:
+            raise ValueError(f"the device is a whole number from 0 to {MAX_DEVICE}, got {self.device!r}")
+
+    @property
+    def title(self) -> str:
+        """What runs, for a list of runs."""
+        return f"{'Quick sanity' if self.quick else 'Sanity'} check of GPU {self.device}"
+
+    @property
+    def size(self) -> str:
+        """What decides how much memory it needs, and its value."""
+        return "a quick check" if self.quick else "a full check"
+
+    @property
+    def size_advice(self) -> str:
+        """How to need less memory."""
+        return "Free memory on the GPU: a smaller check would not time its tensor cores"
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "CheckJob":
+        """The inverse of to_dict. Raises ValueError for what a job cannot be."""
+        try:
+            return cls(**data)
+        except TypeError as error:
+            raise ValueError(f"a check has the fields quick and device: {error}") from error

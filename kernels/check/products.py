@@ -1,0 +1,193 @@
+"""Our GEMMs on a device: within the derived bound, as the tensor core's model says, the same every time."""
+
+from dataclasses import dataclass
+from math import isqrt
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from kernels.check.bounds import bound, values
+from kernels.check.casts import where
+from kernels.check.report import Figure, Group, Line, Verdict
+from kernels.device import Device, DeviceKind, Unsupported
+from kernels.gemm import gemm, torch_dtype
+from kernels.operands import Operands
+from kernels.plan import GemmPlan, plan_gemm
+from kernels.predict import Sample, predict, predictable
+from kernels.rows import GemmJob
+
+MNK = (4080, 2032, 528)
+"""Partial blocks and tiles at every edge, and multiples of 16: the kernels that are timed are these."""
+MNK_INTERPRETED = (80, 48, 144)
+RUNS = 3
+
+
+@dataclass(frozen=True, kw_only=True)
+class Product:
+    """What became of one GEMM. `worst` is the largest error over its bound; `predicted` and `unlike` count
+    outputs that the model foretold and those that came out otherwise, `first` is one of them in words.
+    """
+
+    name: str
+    outputs: int
+    sampled: int
+    unwritten: int
+    worst: float
+    place: str
+    repeats: bool
+    predicted: int
+    unlike: int
+    first: str
+
+
+def multiply(recipe: str, matmul: str, outputs: int, device: Device) -> Product:
+    """Multiply RUNS times into a D full of NaN; compare `outputs` of D or a few more. Raises Unsupported."""
+    m, n, k = MNK if device.kind is DeviceKind.GPU else MNK_INTERPRETED
+    job = GemmJob(recipe=recipe, matmul=matmul, m=m, n=n, k=k)
+    plan = plan_gemm(job.recipe_data.spec(job.matmul_data), (m, n, k), device, job.accumulation)
+    if isinstance(plan, Unsupported):
+        raise plan
+    a, b = drawn(job, device).quantized()
+    dtype = torch_dtype(plan.spec.out)
+    outs = [torch.full((m, n), torch.nan, dtype=dtype, device=where(device)) for _ in range(RUNS)]
+    for out in outs:
+        gemm(a, b, plan, out=out)
+    bits = [out.view(torch.int16 if out.itemsize == 2 else torch.int32) for out in outs]
+    side = isqrt(outputs - 1) + 1
+    rows, columns = _spread(m, side), _spread(n, side)
+    places = [torch.from_numpy(index).to(where(device)) for index in (rows, columns)]
+    got = outs[0][places[0]][:, places[1]].float().cpu().numpy()
+    left, right = Sample.of(a, places[0]), Sample.of(b, places[1])
+    worst, place = _against_bound(plan, left, right, got, device, rows, columns)
+    predicted, unlike, first = _against_model(plan, left, right, got, device, rows, columns)
+    return Product(
+        name=f"{recipe} {matmul}",
+        outputs=m * n,
+        sampled=got.size,
+        unwritten=int(outs[0].isnan().sum()),
+        worst=worst,
+        place=place,
+        repeats=all(bool(torch.equal(bits[0], other)) for other in bits[1:]),
+        predicted=predicted,
+        unlike=unlike,
+        first=first,
+    )
+
+
+def _spread(size: int, count: int) -> NDArray[np.int64]:
+    """Up to `count` places over 0..size, one in each equal stretch, so that no block of D is left out."""
+    edges = np.linspace(0, size, min(count, size) + 1).astype(np.int64)
+    return np.random.default_rng(size).integers(edges[:-1], edges[1:])
+
+
+def _normal(shape: tuple[int, int], seed: int, device: str) -> torch.Tensor:
+    generator = torch.Generator(device).manual_seed(seed)
+    return torch.randn(shape, generator=generator, device=device, dtype=torch.float32).bfloat16()
+
+
+def drawn(job: GemmJob, device: Device) -> Operands:
+    """Normal bf16 operands of a job, drawn where they are used."""
+    layer = job.matmul_data.layer(job.m, job.n, job.k)
+    shapes = (layer.of(job.matmul_data.a), layer.of(job.matmul_data.b))
+    return Operands(job, *(_normal(shape, seed, where(device)) for seed, shape in enumerate(shapes)))
+
+
+def _against_bound(
+    plan: GemmPlan,
+    a: Sample,
+    b: Sample,
+    got: NDArray[np.float32],
+    device: Device,
+    rows: NDArray[np.int64],
+    columns: NDArray[np.int64],
+) -> tuple[float, str]:
+    """(the largest error over its bound, that output in words)."""
+    left, right = values(plan, a, b)
+    truth = left @ right.T
+    ratio = np.abs(got - truth) / bound(plan, left, right, device.capability)
+    ratio = np.nan_to_num(ratio, nan=np.finfo(np.float32).max)
+    i, j = np.unravel_index(np.argmax(ratio), ratio.shape)
+    place = f"D[{rows[i]}, {columns[j]}] is {truth[i, j]:.6g}, the kernel says {got[i, j]:.6g}"
+    return float(ratio[i, j]), place
+
+
+def _against_model(
+    plan: GemmPlan,
+    a: Sample,
+    b: Sample,
+    got: NDArray[np.float32],
+    device: Device,
+    rows: NDArray[np.int64],
+    columns: NDArray[np.int64],
+) -> tuple[int, int, str]:
+    """(outputs predicted, how many came out otherwise, the first of them); any NaN equals any NaN."""
+    if not predictable(plan, device.capability):
+        return 0, 0, ""
+    model = predict(plan, a, b)
+    unlike = (got.view(np.uint32) != model.view(np.uint32)) & ~(np.isnan(got) & np.isnan(model))
+    if not unlike.any():
+        return got.size, 0, ""
+    i, j = np.argwhere(unlike)[0]
+    first = f"D[{rows[i]}, {columns[j]}]: the model says {model[i, j]!s}, the GPU {got[i, j]!s}"
+    return got.size, int(unlike.sum()), first
+
+
+def product_line(product: Product, name: str, on: str) -> Line:
+    """The line of one GEMM on what `on` names."""
+    detail = (
+        f"{product.sampled:,} of {product.outputs:,} outputs, the largest error {product.worst:.1%} of its"
+    )
+    detail += f" bound on {on}."
+    if product.unwritten:
+        detail = f"{product.unwritten:,} of {product.outputs:,} outputs were not written, or are NaN."
+    elif product.worst > 1:
+        detail = f"An error is {product.worst:.3g} times its bound on {on}: {product.place}."
+    return Line(
+        name=name,
+        group=Group.GEMMS,
+        verdict=Verdict.FAIL if product.unwritten or product.worst > 1 else Verdict.PASS,
+        detail=detail,
+        figures=(
+            Figure("largest error over its bound", product.worst),
+            Figure("outputs compared", float(product.sampled)),
+        ),
+    )
+
+
+def accumulator_line(products: list[Product], name: str) -> Line:
+    """The line on all outputs that were predicted."""
+    outputs, unlike = sum(p.predicted for p in products), sum(p.unlike for p in products)
+    if not outputs:
+        return Line(
+            name=name,
+            group=Group.ACCUMULATOR,
+            verdict=Verdict.NOT_SUPPORTED,
+            detail="The models that predict each bit are of Hopper's tensor core (9.0), not of this one.",
+        )
+    detail = f"{outputs:,} outputs of {len(products)} matmuls are the model's, bit for bit."
+    if unlike:
+        worst = next(p for p in products if p.unlike)
+        detail = f"{unlike:,} of {outputs:,} outputs are not the model's. {worst.name}, {worst.first}."
+    return Line(
+        name=name,
+        group=Group.ACCUMULATOR,
+        verdict=Verdict.FAIL if unlike else Verdict.PASS,
+        detail=detail,
+        figures=(Figure("outputs compared", float(outputs)), Figure("different", float(unlike))),
+    )
+
+
+def determinism_line(products: list[Product], name: str) -> Line:
+    """The line on whether runs of the same GEMM gave the same bits."""
+    differ = [p.name for p in products if not p.repeats]
+    detail = f"{RUNS} runs of each of {len(products)} matmuls gave the same bits."
+    if differ:
+        detail = f"{RUNS} runs gave different bits: {', '.join(differ)}."
+    return Line(
+        name=name,
+        group=Group.DETERMINISM,
+        verdict=Verdict.FAIL if differ else Verdict.PASS,
+        detail=detail,
+        figures=(Figure("matmuls", float(len(products))), Figure("different", float(len(differ)))),
+    )

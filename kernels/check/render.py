@@ -1,0 +1,100 @@
+"""A report as text: a table for a terminal, Markdown to paste into an issue, JSON as the schema has it."""
+
+import json
+from collections.abc import Sequence
+
+from kernels.check.facts import Facts
+from kernels.check.report import Ability, Group, Report
+from kernels.check.schema import FORMAT
+
+_GIB = 1 << 30
+
+
+def facts_told(facts: Facts) -> tuple[tuple[str, str], ...]:
+    """(what, value) of a machine, without what nothing tells."""
+    capability = ".".join(map(str, facts.capability)) if facts.capability else facts.architecture
+    memory = f"{facts.memory_bytes / _GIB:.1f} GiB, {facts.free_bytes / _GIB:.1f} GiB free"
+    told = (
+        ("GPU", facts.gpu or "none"),
+        ("kernels run in", "Triton's interpreter, on the CPU" if facts.interpreted else ""),
+        ("compute capability", capability),
+        ("SMs", str(facts.sms) if facts.sms else ""),
+        ("memory", memory if facts.memory_bytes else ""),
+        ("SM clock", _of(facts.clock_mhz, facts.max_clock_mhz, "MHz", "at rest, at most")),
+        ("power", _of(facts.power_w, facts.power_limit_w, "W", "at rest, limit")),
+        ("power limit as delivered", _number(facts.default_power_limit_w, "W")),
+        ("driver", facts.driver),
+        ("CUDA", facts.cuda),
+        ("ROCm", facts.hip),
+        ("torch", facts.torch),
+        ("Triton", facts.triton),
+        ("Python", facts.python),
+        ("system", facts.system),
+    )
+    return tuple((what, value) for what, value in told if value)
+
+
+def _number(value: float | None, unit: str) -> str:
+    return "" if value is None else f"{value:,.0f} {unit}"
+
+
+def _of(value: float | None, limit: float | None, unit: str, words: str) -> str:
+    now, most = words.split(", ")
+    parts = ((_number(value, unit), now), (_number(limit, unit), most))
+    return ", ".join(f"{number} {word}" for number, word in parts if number)
+
+
+def table(report: Report) -> str:
+    """The report for a terminal: facts, abilities, then a line for each thing checked."""
+    told = facts_told(report.facts)
+    width = max(len(what) for what, _ in told) + 2
+    text = [f"{what:<{width}}{value}" for what, value in told]
+    if report.facts.gpu is not None:
+        text.append("")
+        text += [f"{_yes(ability):<5}{ability.title}: {ability.reason}" for ability in report.abilities]
+    names = max((len(line.name) for line in report.lines), default=0) + 2
+    verdicts = max((len(line.verdict.value) for line in report.lines), default=0) + 2
+    for group in Group:
+        lines = report.of_group(group)
+        text += ["", group.title] if lines else []
+        for line in lines:
+            text.append(f"  {line.verdict.value:<{verdicts}}{line.name:<{names}}{line.detail}")
+    return "\n".join([*text, "", closing(report), ""])
+
+
+def closing(report: Report) -> str:
+    """The last sentence: the verdict, and how long it took."""
+    how = "quick check" if report.job.quick else "check"
+    return f"{report.summary} ({how} of {report.seconds:.0f} s, started {report.started})"
+
+
+def _yes(ability: Ability) -> str:
+    return "yes" if ability.available else "no"
+
+
+def markdown(report: Report) -> str:
+    """The report to paste into an issue."""
+    text = [f"### FP8 check: {report.facts.gpu or 'no GPU'}", "", closing(report), ""]
+    text += ["| | |", "|---|---|"]
+    text += [f"| {_cell(what)} | {_cell(value)} |" for what, value in facts_told(report.facts)]
+    abilities = report.abilities if report.facts.gpu is not None else ()
+    text += [f"| {_cell(a.title)} | {_yes(a)}: {_cell(a.reason)} |" for a in abilities]
+    if report.lines:
+        text += ["", "| group | line | verdict | detail |", "|---|---|---|---|"]
+    for line in report.lines:
+        verdict = line.verdict.value
+        shown = verdict if verdict == "pass" else f"**{verdict}**"
+        text.append(f"| {line.group.value} | {_cell(line.name)} | {shown} | {_cell(line.detail)} |")
+    return "\n".join([*text, ""])
+
+
+def _cell(text: str) -> str:
+    """Text that stays inside one cell and is no markup."""
+    plain = " ".join(text.split()).replace("\\", "\\\\").replace("|", "\\|")
+    return plain.replace("<", "&lt;").replace("_", "\\_").replace("*", "\\*")
+
+
+def document(reports: Sequence[Report]) -> str:
+    """The JSON of kernels.check.schema."""
+    data = {"format": FORMAT, "reports": [report.to_dict() for report in reports]}
+    return json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False) + "\n"

@@ -1,0 +1,181 @@
+"""What a check found (Report): the machine, what it can do, and a verdict a line. Plain data that travels as
+JSON (kernels.check.schema); importing this needs neither torch nor a GPU.
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from enum import Enum
+from typing import Any
+
+from kernels.check.facts import Facts
+from kernels.check.job import CheckJob
+
+FP8 = "fp8"
+"""The ability without which there is nothing to check."""
+
+
+class Verdict(Enum):
+    """How a line came out; the value is what a table shows."""
+
+    PASS = "pass"
+    FAIL = "fail"
+    SLOW = "slow"
+    NOT_SUPPORTED = "not supported"
+    NOT_RUN = "not run"
+
+
+class Group(Enum):
+    """What a line is about, in the order of a report."""
+
+    SETUP = "setup"
+    CASTS = "casts"
+    QUANTIZERS = "quantizers"
+    GEMMS = "gemms"
+    ACCUMULATOR = "accumulator"
+    DETERMINISM = "determinism"
+    SPEED = "speed"
+
+    @property
+    def title(self) -> str:
+        """The question that the group's lines answer."""
+        return _TITLES[self]
+
+
+_TITLES = {
+    Group.SETUP: "Is everything installed?",
+    Group.CASTS: "Are casts the format's, code by code?",
+    Group.QUANTIZERS: "Are the quantizers' codes and scales the reference's, bit for bit?",
+    Group.GEMMS: "Is every product within its derived bound?",
+    Group.ACCUMULATOR: "Does the tensor core add as its model does, bit for bit?",
+    Group.DETERMINISM: "Do equal inputs give equal bits?",
+    Group.SPEED: "How fast is it?",
+}
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One number of a line, with its unit ("" where it has none)."""
+
+    name: str
+    value: float
+    unit: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reference:
+    """What the same GPU model was recorded at, in the unit of the line's first figure."""
+
+    value: float
+    gpu: str
+    date: str
+    versions: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Line:
+    """One thing checked. `name` is unique in its group, `detail` is a sentence for the reader: what was
+    compared, or why not. A line of speed has its rate as its first figure; `reference` is None where no
+    measurement of this GPU model is recorded.
+    """
+
+    name: str
+    group: Group
+    verdict: Verdict
+    detail: str
+    figures: tuple[Figure, ...] = ()
+    reference: Reference | None = None
+
+    @property
+    def share(self) -> float | None:
+        """The first figure as a fraction of the recorded one."""
+        if self.reference is None or not self.figures or not self.reference.value:
+            return None
+        return self.figures[0].value / self.reference.value
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "Line":
+        """What asdict with the enums' values made this of. Raises KeyError, TypeError or ValueError."""
+        fields = dict(data)
+        fields["group"], fields["verdict"] = Group(fields["group"]), Verdict(fields["verdict"])
+        fields["figures"] = tuple(Figure(**figure) for figure in fields["figures"])
+        fields["reference"] = Reference(**fields["reference"]) if fields["reference"] else None
+        return cls(**fields)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ability:
+    """Something a GPU can do, or why it cannot, in a sentence. `name` is a key, `title` the field's term."""
+
+    name: str
+    title: str
+    available: bool
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Report:
+    """One check of one GPU. While it runs, and when it was stopped, `finished` is False and the lines that
+    were not reached are NOT_RUN. `started` is UTC, ISO 8601; `seconds` is how long it has run.
+    """
+
+    job: CheckJob
+    facts: Facts
+    abilities: tuple[Ability, ...]
+    lines: tuple[Line, ...]
+    started: str
+    seconds: float
+    finished: bool
+
+    @property
+    def exit_code(self) -> int:
+        """0 all well (a slow line is no failure), 1 a line failed or could not be run, 2 no FP8 here, 130
+        stopped before the end.
+        """
+        verdicts = {line.verdict for line in self.lines}
+        if not self.finished:
+            return 130
+        if Verdict.FAIL in verdicts:
+            return 1
+        if not any(ability.available for ability in self.abilities if ability.name == FP8):
+            return 2
+        return int(Verdict.NOT_RUN in verdicts)
+
+    def count(self, verdict: Verdict) -> int:
+        """How many lines came out so."""
+        return Counter(line.verdict for line in self.lines)[verdict]
+
+    def of_group(self, group: Group) -> tuple[Line, ...]:
+        return tuple(line for line in self.lines if line.group is group)
+
+    @property
+    def summary(self) -> str:
+        """The verdict on the GPU, in a sentence."""
+        counts = ", ".join(f"{n} {verdict.value}" for verdict in Verdict if (n := self.count(verdict)))
+        what = {
+            0: "FP8 works on this GPU",
+            1: "Something is wrong here",
+            2: "There is no FP8 here",
+            130: "Not finished",
+        }[self.exit_code]
+        return f"{what}: {counts}."
+
+    def to_dict(self) -> dict[str, Any]:
+        lines = [
+            {**asdict(line), "group": line.group.value, "verdict": line.verdict.value} for line in self.lines
+        ]
+        return {**asdict(self), "lines": lines, "exit_code": self.exit_code}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "Report":
+        """The inverse of to_dict. Raises ValueError naming what does not fit."""
+        fields = dict(data)
+        try:
+            fields.pop("exit_code", None)
+            fields["job"] = CheckJob.from_dict(fields["job"])
+            fields["facts"] = Facts.from_dict(fields["facts"])
+            fields["abilities"] = tuple(Ability(**ability) for ability in fields["abilities"])
+            fields["lines"] = tuple(Line.from_dict(line) for line in fields["lines"])
+            return cls(**fields)
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"this is not a check's report: {error}") from error

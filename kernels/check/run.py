@@ -1,0 +1,221 @@
+"""One check from start to end: the facts, what stands in the way, then the steps, with the report so far."""
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from subprocess import SubprocessError
+
+from kernels.check.facts import Facts
+from kernels.check.job import CheckJob
+from kernels.check.machine import Machine, first_line, host
+from kernels.check.report import FP8, Group, Line, Report, Verdict
+from kernels.check.setup import abilities, setup_lines
+from kernels.check.steps import Step, check_steps
+from kernels.device import Unsupported
+
+Progress = Callable[[float, str, Report], None]
+Plan = Callable[[CheckJob, Facts, str], tuple[Step, ...]]
+
+WAITING = "Not reached yet."
+STOPPED = "Stopped before its turn."
+BREAKAGE = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    ImportError,
+    LookupError,
+    OSError,
+    RuntimeError,
+    SubprocessError,
+    TypeError,
+    ValueError,
+)
+"""What a step may raise on a broken machine, beside Triton's own errors: each becomes its line's verdict."""
+
+
+class Stop(Exception):
+    """The check was asked to stop."""
+
+
+@dataclass
+class _Course:
+    """A check on its way. `lines` are in the order of the report, those to come as NOT_RUN; `fault` says how
+    the GPU was lost, where it was.
+    """
+
+    job: CheckJob
+    facts: Facts
+    lines: dict[tuple[Group, str], Line]
+    started: str
+    began: float
+    clock: Callable[[], float]
+    fault: str = ""
+
+    def report(self, *, finished: bool) -> Report:
+        return Report(
+            job=self.job,
+            facts=self.facts,
+            abilities=abilities(self.facts),
+            lines=tuple(self.lines.values()),
+            started=self.started,
+            seconds=round(self.clock() - self.began, 3),
+            finished=finished,
+        )
+
+    def add(self, *lines: Line) -> None:
+        for line in lines:
+            self.lines[line.group, line.name] = line
+
+    def settle(self, step: Step, verdict: Verdict, detail: str) -> None:
+        """Give the lines of a step that have not come this verdict."""
+        for name in step.names:
+            if self.lines[step.group, name].detail == WAITING:
+                self.add(Line(name=name, group=step.group, verdict=verdict, detail=detail))
+
+
+def run(
+    job: CheckJob,
+    machine: Machine | None = None,
+    *,
+    progress: Progress = lambda fraction, note, partial: None,
+    stopped: Callable[[], bool] = lambda: False,
+    plan: Plan = check_steps,
+    clock: Callable[[], float] = time.monotonic,
+) -> Report:
+    """The report of one check. A KeyboardInterrupt, or `stopped()`, ends it early: the report then says so.
+
+    Raises ValueError for a device that is not there.
+    """
+    machine = machine or Machine()
+    course = _Course(job, host(), {}, _now(), clock(), clock)
+    try:
+        _run(course, machine, plan, progress, stopped)
+    except (KeyboardInterrupt, Stop):
+        for key, line in course.lines.items():
+            if line.detail == WAITING:
+                course.lines[key] = replace(line, detail=STOPPED)
+        return course.report(finished=False)
+    return course.report(finished=True)
+
+
+def _run(
+    course: _Course, machine: Machine, plan: Plan, progress: Progress, stopped: Callable[[], bool]
+) -> None:
+    job = course.job
+    facts = course.facts = machine.facts(job.device)
+    if job.device and job.device >= facts.gpus:
+        raise ValueError(f"there is no GPU {job.device}: torch can use {facts.gpus} here, counted from 0")
+    course.add(*setup_lines(facts))
+    if (facts.gpu is None and not facts.interpreted) or facts.hip:
+        return
+    uuid = ""
+    if facts.gpu is not None:
+        machine.select(job.device)
+        uuid = machine.uuid(job.device)
+    steps = plan(job, facts, uuid)
+    for step in steps:
+        course.add(
+            *(
+                Line(name=name, group=step.group, verdict=Verdict.NOT_RUN, detail=WAITING)
+                for name in step.names
+            )
+        )
+    try:
+        _take(course, steps, machine, progress, stopped)
+    finally:
+        if facts.gpu is not None and not course.fault:
+            machine.release()
+
+
+def _take(
+    course: _Course,
+    steps: tuple[Step, ...],
+    machine: Machine,
+    progress: Progress,
+    stopped: Callable[[], bool],
+) -> None:
+    """The steps in turn, with the report so far before each."""
+    for number, step in enumerate(steps):
+        if stopped():
+            raise Stop
+        progress(number / len(steps), f"{step.group.value}: {step.names[0]}", course.report(finished=False))
+        course.fault = course.fault or _do(course, step, machine)
+        if course.fault:
+            course.settle(step, Verdict.NOT_RUN, f"The GPU no longer answers: {course.fault}")
+    progress(1.0, "done", course.report(finished=False))
+
+
+def _do(course: _Course, step: Step, machine: Machine) -> str:
+    """Run one step; a sentence where the GPU is lost after it."""
+    reason = _blocked(step, course)
+    if reason is not None:
+        course.settle(step, *reason)
+        return ""
+    try:
+        for line in step.run():
+            course.add(line)
+        course.settle(step, Verdict.FAIL, "It came to no verdict.")
+        return ""
+    except Unsupported as error:
+        course.settle(step, Verdict.NOT_SUPPORTED, _sentence(error.reason))
+        return ""
+    except MemoryError as error:
+        course.settle(step, Verdict.NOT_RUN, _sentence(f"out of memory: {first_line(error)}"))
+        return ""
+    except (*BREAKAGE, *_triton_errors()) as error:
+        told = f"{type(error).__name__}: {first_line(error)}"
+        full = type(error).__name__ == "OutOfMemoryError"
+        verdict = Verdict.NOT_RUN if full else Verdict.FAIL
+        course.settle(step, verdict, _sentence(f"out of GPU memory: {first_line(error)}" if full else told))
+        return machine.fault() if course.facts.gpu is not None else ""
+
+
+def _blocked(step: Step, course: _Course) -> tuple[Verdict, str] | None:
+    """Why a step cannot run on this machine; None where it can."""
+    facts = course.facts
+    memory = course.lines.get((Group.SETUP, "memory"))
+    if memory is not None and memory.verdict is Verdict.NOT_RUN:
+        return Verdict.NOT_RUN, memory.detail
+    if facts.gpu is not None and facts.free_bytes < step.needed_bytes:
+        free, need = facts.free_bytes / 2**30, step.needed_bytes / 2**30
+        return Verdict.NOT_RUN, f"It takes {need:g} GiB of GPU memory, {free:.1f} GiB are free."
+    if step.torch_only:
+        return None
+    fp8 = next(ability for ability in abilities(facts) if ability.name == FP8)
+    if not fp8.available and not facts.interpreted:
+        return Verdict.NOT_SUPPORTED, f"No FP8: {fp8.reason[0].lower()}{fp8.reason[1:]}"
+    if course.lines[Group.SETUP, "Triton"].verdict is not Verdict.PASS:
+        return Verdict.NOT_RUN, "It needs Triton, see above."
+    return None
+
+
+def _triton_errors() -> Iterator[type[Exception]]:
+    """The base of Triton's own errors, where Triton loads: they are no RuntimeError."""
+    try:
+        from triton.errors import TritonError
+    except (ImportError, OSError):
+        return
+    yield TritonError
+
+
+def _sentence(text: str) -> str:
+    ended = text if text.endswith((".", "!", "?", "…")) else f"{text}."
+    return f"{ended[:1].upper()}{ended[1:]}"
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def measure(job: CheckJob, *, progress: Progress, stopped: Callable[[], bool]) -> Report:
+    """What the worker runs: as `run`, with the report so far in every progress.
+
+    Raises kernels.measure.StoppedEarly once `stopped()` is true, ValueError for a device that is not there.
+    """
+    from kernels.measure import StoppedEarly
+
+    report = run(job, progress=progress, stopped=stopped)
+    if not report.finished:
+        raise StoppedEarly
+    return report

@@ -1,0 +1,95 @@
+"""When a speed is normal: against what the same GPU model was recorded at, and why where it is not."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from kernels.check.facts import Facts
+from kernels.check.report import Figure, Group, Line, Reference, Verdict
+from kernels.check.smi import Reading
+from kernels.rows import GemmJob, Row
+
+NORMAL_SHARE = 0.85
+"""Below this fraction of the recorded rate a line is slow: good cards of one model differ by less."""
+
+_LOW_CLOCK = 0.9
+
+
+def speed_line(
+    name: str,
+    rate: float,
+    unit: str,
+    *,
+    facts: Facts,
+    reading: Reading,
+    times_bf16: float | None = None,
+    reference: Reference | None = None,
+) -> Line:
+    """One line of speed: `rate` in `unit`, its ratio to bf16, and its share of the recorded rate."""
+    figures = [Figure("rate", rate, unit)]
+    told = f"{rate:,.0f} {unit}"
+    if times_bf16 is not None:
+        figures.append(Figure("× bf16", times_bf16))
+        told += f", {times_bf16:.2f} × bf16"
+    for label, value, in_unit in (("SM clock", reading.clock_mhz, "MHz"), ("power", reading.power_w, "W")):
+        if value is not None:
+            figures.append(Figure(label, value, in_unit))
+    verdict = Verdict.PASS
+    if reference is None:
+        told += f"; none is recorded for the {facts.gpu} to compare with."
+    elif rate >= NORMAL_SHARE * reference.value:
+        told += f"; {_share(rate, reference)}: normal."
+    else:
+        verdict = Verdict.SLOW
+        told += f"; {_share(rate, reference)}: {why_slow(reading, facts)}."
+    return Line(
+        name=name,
+        group=Group.SPEED,
+        verdict=verdict,
+        detail=told,
+        figures=tuple(figures),
+        reference=reference,
+    )
+
+
+def _share(rate: float, reference: Reference) -> str:
+    return f"{rate / reference.value:.0%} of the {reference.gpu} recorded on {reference.date}"
+
+
+def why_slow(reading: Reading, facts: Facts) -> str:
+    """What the clock and power read during the run say of a slow GPU, as a phrase."""
+    reasons = [reading.held_by] if reading.held_by else []
+    limit, default = reading.power_limit_w or facts.power_limit_w, facts.default_power_limit_w
+    if limit and default and limit < default:
+        reasons.append(f"the power limit is set to {limit:g} of {default:g} W")
+    clock, top = reading.clock_mhz, facts.max_clock_mhz
+    if clock and top and clock < _LOW_CLOCK * top:
+        reasons.append(f"the SM clock was {clock:,.0f} of {top:,.0f} MHz")
+    if reasons:
+        return "; ".join(reasons)
+    if clock is None:
+        return "why is unknown, clock and power could not be read"
+    return f"the clock was high ({clock:,.0f} MHz), so look at what else uses this GPU"
+
+
+def recorded(rows: Iterable[Row], gpu: str | None, job: GemmJob) -> Row | None:
+    """The newest recorded row of the same GPU model and job; seed, runs and the length of a turn may differ."""
+    same = [
+        row
+        for row in rows
+        if row.machine.name == gpu
+        and row.gemm is not None
+        and replace(row.job, seed=job.seed, runs=job.runs, turn_ms=job.turn_ms) == job
+    ]
+    return max(same, key=lambda row: row.date, default=None)
+
+
+def reference_of(row: Row | None, time_us: float | None) -> Reference | None:
+    """What a recorded row says of one of its times: TFLOP/s."""
+    if row is None or not time_us:
+        return None
+    return Reference(
+        value=row.job.flop / time_us / 1e6,
+        gpu=row.machine.name,
+        date=row.date,
+        versions=dict(row.machine.versions),
+    )

@@ -1,0 +1,82 @@
+"""The tuner's search for one GEMM: compile the candidates, check their bits, time them, vary the best."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from kernels.blocks import Blocks
+from kernels.candidates import coarse, finer
+from kernels.device import Device
+from kernels.plan import GemmPlan
+from kernels.predict import predictable
+
+COARSE_ROUNDS, FINAL_ROUNDS = 5, 9
+COARSE_TURN_US, FINAL_TURN_US = 4_000.0, 20_000.0
+_BEST = 3
+_COMPILED, _CHECKED, _TIMED = 0.4, 0.5, 0.8
+
+Tell = Callable[[float, str], None]
+Compile = Callable[[Sequence[Blocks]], Sequence[str]]
+
+
+class Bench(Protocol):
+    """What kernels.tune_job.TuneJob does."""
+
+    def fault(self, blocks: Blocks) -> str: ...
+
+    def times_us(self, tries: Sequence[Blocks], rounds: int, turn_us: float) -> dict[Blocks, float]: ...
+
+
+@dataclass
+class Found:
+    """Microseconds of a launch by blocks; a sentence on each that cannot run, or gave wrong bits."""
+
+    times: dict[Blocks, float] = field(default_factory=dict)
+    dropped: list[str] = field(default_factory=list)
+    wrong: list[str] = field(default_factory=list)
+
+    def fastest(self) -> list[Blocks]:
+        """The fastest of each schedule."""
+        best: dict[object, Blocks] = {}
+        for blocks in sorted(self.times, key=lambda blocks: self.times[blocks]):
+            best.setdefault(blocks.schedule, blocks)
+        return list(best.values())
+
+
+def search(
+    plan: GemmPlan,
+    mnk: tuple[int, int, int],
+    device: Device,
+    *,
+    compile_: Compile,
+    bench: Bench,
+    check_only: bool,
+    tell: Tell,
+) -> Found:
+    """Times of a plan's candidates, all right to the last bit; none where they are only to be checked."""
+    found = Found()
+
+    def good(tries: Sequence[Blocks]) -> list[Blocks]:
+        faults = compile_(tries)
+        found.dropped += [fault for fault in faults if fault]
+        running = [blocks for blocks, fault in zip(tries, faults, strict=True) if not fault]
+        wrong = {blocks: bench.fault(blocks) for blocks in running}
+        found.wrong += [fault for fault in wrong.values() if fault]
+        return [blocks for blocks in running if not wrong[blocks]]
+
+    splits = predictable(plan, device.capability)  # what a split K should give, nothing else can say
+    tell(0.0, "compiling and checking")
+    first = good([blocks for blocks in coarse(plan, mnk, device) if splits or blocks.split_k == 1])
+    if check_only or not first:
+        return found
+    tell(_COMPILED, f"timing {len(first)} candidates")
+    quick = bench.times_us(first, COARSE_ROUNDS, COARSE_TURN_US)
+    best = sorted(quick, key=lambda blocks: quick[blocks])[:_BEST]
+    schedules = {blocks.schedule for blocks in first} - {blocks.schedule for blocks in best}
+    best += [min((b for b in first if b.schedule is s), key=lambda b: quick[b]) for s in schedules]
+    tell(_CHECKED, "varying the best")
+    near = dict.fromkeys(other for blocks in best for other in finer(plan, mnk, device, blocks))
+    last = best + good([blocks for blocks in near if blocks not in quick])
+    tell(_TIMED, f"timing the best {len(last)}")
+    found.times = bench.times_us(last, FINAL_ROUNDS, FINAL_TURN_US)
+    return found

@@ -1,0 +1,219 @@
+"""Contract: the command prints a report of every GPU in turn, writes a file as a whole or not at all, answers
+a bad argument with one sentence, and its exit code is the verdict; Ctrl-C leaves the report so far.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from kernels.check import cli
+from kernels.check.cli import USAGE, exit_code, main
+from kernels.check.render import document, markdown, table
+from kernels.check.report import Report, Verdict
+from kernels.check.schema import SCHEMA
+from tests.kernels.check import reports as machines
+from tests.kernels.check.reports import REPORT
+from tests.kernels.check.stand_in import StandIn, plan_of, step
+
+TOP = Path(__file__).resolve().parents[3]
+PLAN = plan_of(step("a"), step("b"))
+
+
+def failing():
+    raise RuntimeError("boom")
+
+
+def interrupted():
+    raise KeyboardInterrupt
+
+
+def read(text: str) -> list[Report]:
+    data = json.loads(text)
+    jsonschema.validate(data, SCHEMA)
+    return [Report.from_dict(report) for report in data["reports"]]
+
+
+def test_the_table_has_the_machine_and_a_line_for_each_thing_checked(capsys):
+    assert main([], machine=StandIn(), plan=PLAN) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    lines = out.splitlines()
+    for what, value in (("GPU", "NVIDIA H200"), ("driver", "580.65"), ("CUDA", "13.0"), ("Triton", "3.6.0")):
+        assert next(line.split(maxsplit=1) for line in lines if line.startswith(what)) == [what, value]
+    assert "power                     76 W at rest, 700 W limit" in lines
+    assert "SM clock                  345 MHz at rest, 1,980 MHz at most" in lines
+    assert sum(line.split()[:1] == ["pass"] for line in lines) == 4 + 2
+    assert any(line.startswith("no   Block-scaled MMA") for line in lines)
+    assert lines[-2].startswith("FP8 works on this GPU: 6 pass. (check of 0 s, started 20")
+
+
+@pytest.mark.parametrize(
+    ("facts", "steps", "code"),
+    [
+        (machines.H200, PLAN, 0),
+        (machines.H200, plan_of(step("a", failing), step("b")), 1),
+        (machines.BROKEN_TRITON, PLAN, 1),
+        (machines.FULL, PLAN, 1),
+        (machines.A100, PLAN, 2),
+        (machines.NO_GPU, PLAN, 2),
+        (machines.NO_CUDA, PLAN, 2),
+        (machines.ROCM, PLAN, 2),
+        (machines.H200, plan_of(step("a"), step("b", interrupted)), 130),
+    ],
+)
+def test_the_exit_code_is_the_verdict(facts, steps, code, capsys):
+    assert main(["--json"], machine=StandIn((facts,)), plan=steps) == code
+    (report,) = read(capsys.readouterr().out)
+    assert report.exit_code == code
+
+
+@pytest.mark.parametrize(
+    ("codes", "together"), [((0, 0), 0), ((0, 2), 0), ((2, 2), 2), ((0, 1), 1), ((1, 130), 130), ((), 2)]
+)
+def test_of_several_gpus_the_gravest_decides(codes, together):
+    lines = {0: (), 1: (replace(REPORT.lines[0], verdict=Verdict.FAIL),), 2: (), 130: ()}
+    made = [
+        replace(
+            REPORT,
+            lines=lines[code],
+            finished=code != 130,
+            abilities=() if code == 2 else REPORT.abilities,
+        )
+        for code in codes
+    ]
+    assert [report.exit_code for report in made] == list(codes)
+    assert exit_code(made) == together
+
+
+TWO = StandIn((replace(machines.H200, gpus=2), replace(machines.A100, gpus=2)))
+
+
+def test_all_gpus_are_checked_in_turn(capsys):
+    assert main(["--json"], machine=TWO, plan=PLAN) == 0
+    found = read(capsys.readouterr().out)
+    assert [(report.job.device, report.facts.gpu) for report in found] == [
+        (0, "NVIDIA H200"),
+        (1, "NVIDIA A100-SXM4-80GB"),
+    ]
+
+
+def test_one_gpu_can_be_chosen(capsys):
+    assert main(["--json", "--device", "1", "--quick"], machine=TWO, plan=PLAN) == 2
+    (report,) = read(capsys.readouterr().out)
+    assert (report.job.device, report.job.quick) == (1, True)
+
+
+def test_after_ctrl_c_the_next_gpu_is_left_alone(capsys):
+    steps = plan_of(step("a"), step("b", interrupted), step("c"))
+    assert main(["--json"], machine=TWO, plan=steps) == 130
+    (report,) = read(capsys.readouterr().out)
+    assert not report.finished
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--device", "7"], "there is no GPU 7: torch can use 1 here, counted from 0"),
+        (["--device", "-1"], "the device is a whole number from 0 to 1023, got -1"),
+        (["--device", "x"], "argument --device: invalid int value: 'x'"),
+        (["--fast"], "unrecognized arguments: --fast"),
+        (["--json", "--markdown"], "--json and --markdown cannot both go to stdout"),
+        (["--json", "/no/such/folder/a.json"], "/no/such/folder is no folder that can be written to"),
+    ],
+)
+def test_a_bad_argument_is_answered_in_a_sentence(arguments, sentence, capsys):
+    assert main(arguments, machine=StandIn(), plan=PLAN) == USAGE
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("kernels.check: ")
+    assert sentence in err
+    assert err.count("\n") == 1
+
+
+def test_files_come_beside_the_table(tmp_path, capsys):
+    paths = tmp_path / "a.json", tmp_path / "a.md"
+    arguments = ["--json", str(paths[0]), "--markdown", str(paths[1])]
+    assert main(arguments, machine=StandIn(), plan=PLAN) == 0
+    assert capsys.readouterr().out.startswith("GPU ")
+    assert read(paths[0].read_text())[0].exit_code == 0
+    assert paths[1].read_text().startswith("### FP8 check: NVIDIA H200\n")
+    assert {path.name for path in tmp_path.iterdir()} == {"a.json", "a.md"}
+    assert paths[0].stat().st_mode & 0o777 == 0o666 & ~cli._umask()
+
+
+def test_a_file_is_written_as_a_whole_or_not_at_all(tmp_path, monkeypatch, capsys):
+    path = tmp_path / "a.json"
+    path.write_text("before")
+
+    def full_disk(name, place):
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr(cli.os, "replace", full_disk)
+    assert main(["--json", str(path)], machine=StandIn(), plan=PLAN) == 1
+    assert "the report could not be written: no space left" in capsys.readouterr().err
+    assert [(p.name, p.read_text()) for p in tmp_path.iterdir()] == [("a.json", "before")]
+
+
+def test_ctrl_c_before_the_machine_is_read(capsys):
+    machine = StandIn()
+    machine.gpus = interrupted
+    assert main([], machine=machine, plan=PLAN) == 130
+    assert capsys.readouterr() == ("", "kernels.check: stopped before the machine was read\n")
+
+
+def test_ctrl_c_leaves_the_report_so_far_and_no_half_written_file(tmp_path):
+    program = Path(__file__).with_name("stand_in.py")
+    path = tmp_path / "a.json"
+    process = subprocess.Popen(
+        [sys.executable, str(program), "--json", str(path)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(TOP)},
+    )
+    assert process.stderr.readline() == "slow\n"
+    assert list(tmp_path.iterdir()) == []
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=30)
+    assert (process.returncode, err) == (130, "")
+    assert "not run  b" in out
+    assert "Not finished: 5 pass, 2 not run." in out
+    assert list(tmp_path.iterdir()) == [path]
+    (report,) = read(path.read_text())
+    assert [line.verdict for line in report.lines[-3:]] == [Verdict.PASS, Verdict.NOT_RUN, Verdict.NOT_RUN]
+
+
+def test_markdown_keeps_text_inside_its_cell():
+    line = replace(REPORT.lines[0], name="per_tensor", detail="a | b\n<c> *d*")
+    text = markdown(replace(REPORT, lines=(line,)))
+    assert "| setup | per\\_tensor | pass | a \\| b &lt;c> \\*d\\* |" in text.splitlines()
+
+
+def test_what_nothing_tells_is_left_out():
+    bare = replace(REPORT, facts=machines.NO_GPU, abilities=(), lines=())
+    for text in (table(bare), markdown(bare)):
+        assert "power" not in text
+        assert "none" in text
+    assert json.loads(document([]))["reports"] == []
+
+
+def test_the_real_command_says_what_is_here():
+    done = subprocess.run(
+        [sys.executable, "-m", "kernels.check", "--quick", "--json"],
+        cwd=TOP,
+        env={**{k: v for k, v in os.environ.items() if k != "TRITON_INTERPRET"}, "CUDA_VISIBLE_DEVICES": ""},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    (report,) = read(done.stdout)
+    assert done.returncode == report.exit_code
+    assert report.facts.gpu is None
+    assert report.lines[0].name == "torch"

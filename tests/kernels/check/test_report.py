@@ -1,0 +1,118 @@
+"""Contract: a check and its report survive the trip through JSON and fit the documented schema; the exit code
+follows from the lines; what is no check or no report is refused in a sentence.
+"""
+
+import json
+from dataclasses import asdict, replace
+
+import jsonschema
+import pytest
+
+from kernels.check.facts import Facts
+from kernels.check.job import CheckJob
+from kernels.check.report import Ability, Group, Line, Report, Verdict
+from kernels.check.schema import FORMAT, SCHEMA
+from kernels.check.schema import REPORT as REPORT_SCHEMA
+from tests.kernels.check import reports
+from tests.kernels.check.reports import REPORT
+
+MACHINES = {name: value for name, value in vars(reports).items() if isinstance(value, Facts)}
+
+
+def line(verdict: Verdict) -> Line:
+    return Line(name=verdict.name, group=Group.GEMMS, verdict=verdict, detail="A sentence.")
+
+
+def test_a_report_survives_json():
+    assert Report.from_dict(json.loads(json.dumps(REPORT.to_dict(), allow_nan=False))) == REPORT
+
+
+@pytest.mark.parametrize("facts", MACHINES.values(), ids=MACHINES)
+def test_every_machine_survives_json_and_fits_the_schema(facts):
+    report = replace(REPORT, facts=facts)
+    document = json.loads(json.dumps({"format": FORMAT, "reports": [report.to_dict()]}))
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+    jsonschema.validate(document, SCHEMA)
+    assert Report.from_dict(document["reports"][0]) == report
+
+
+def test_the_schema_names_every_field_and_no_other():
+    data = REPORT.to_dict()
+    assert set(REPORT_SCHEMA["properties"]) == set(data)
+    assert set(REPORT_SCHEMA["properties"]["facts"]["properties"]) == set(asdict(REPORT.facts))
+    with pytest.raises(jsonschema.ValidationError, match="'color' was unexpected"):
+        jsonschema.validate({"format": FORMAT, "reports": [data | {"color": 1}]}, SCHEMA)
+    del data["seconds"]
+    with pytest.raises(jsonschema.ValidationError, match="'seconds' is a required"):
+        jsonschema.validate({"format": FORMAT, "reports": [data]}, SCHEMA)
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "fp8", "finished", "code"),
+    [
+        ((Verdict.PASS, Verdict.SLOW, Verdict.NOT_SUPPORTED), True, True, 0),
+        ((), True, True, 0),
+        ((Verdict.PASS, Verdict.FAIL), True, True, 1),
+        ((Verdict.FAIL,), False, True, 1),
+        ((Verdict.NOT_RUN,), True, True, 1),
+        ((Verdict.NOT_SUPPORTED, Verdict.PASS), False, True, 2),
+        ((Verdict.PASS, Verdict.FAIL), True, False, 130),
+        ((Verdict.NOT_RUN,), False, False, 130),
+    ],
+)
+def test_the_exit_code_follows_from_the_lines(verdicts, fp8, finished, code):
+    ability = Ability(name="fp8", title="FP8 tensor cores", available=fp8, reason="So.")
+    lines = tuple(map(line, verdicts))
+    report = replace(REPORT, lines=lines, abilities=(ability,), finished=finished)
+    assert report.exit_code == report.to_dict()["exit_code"] == code
+
+
+def test_without_abilities_there_is_no_fp8():
+    assert replace(REPORT, lines=(), abilities=()).exit_code == 2
+
+
+def test_derived_figures_are_their_formulas():
+    torch, _, copy, _ = REPORT.lines
+    assert copy.share == pytest.approx(0.61)
+    assert torch.share is None
+    assert replace(copy, figures=()).share is None
+    assert REPORT.count(Verdict.PASS) == 2
+    assert REPORT.of_group(Group.SPEED) == REPORT.lines[2:]
+    assert REPORT.summary == "FP8 works on this GPU: 2 pass, 1 slow, 1 not supported."
+
+
+def test_every_group_has_a_question():
+    assert all(group.title.endswith("?") for group in Group)
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"quick": 1}, "quick is true or false, got 1"),
+        ({"device": -1}, "whole number from 0 to 1023, got -1"),
+        ({"device": True}, "whole number"),
+        ({"device": "0"}, "got '0'"),
+        ({"color": "red"}, "has the fields quick and device"),
+    ],
+    ids=str,
+)
+def test_what_is_not_a_check_is_refused(change, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        CheckJob.from_dict({**CheckJob().to_dict(), **change})
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"lines": [{"name": "a"}]},
+        {"lines": [{**REPORT.to_dict()["lines"][0], "verdict": "good"}]},
+        {"facts": {}},
+        {"job": None},
+        {"abilities": 3},
+        {"more": 1},
+    ],
+    ids=lambda change: next(iter(change)),
+)
+def test_what_is_no_report_is_refused(change):
+    with pytest.raises(ValueError, match="this is not a check's report"):
+        Report.from_dict({**REPORT.to_dict(), **change})

@@ -1,0 +1,239 @@
+"""Contract: a check goes on past whatever a step does, gives every line a verdict with its sentence, shows
+the report so far as it goes, and can be stopped; what a machine cannot do is not run.
+"""
+
+from dataclasses import replace
+
+import pytest
+
+from kernels.check.facts import Facts
+from kernels.check.job import CheckJob
+from kernels.check.report import Group, Report, Verdict
+from kernels.check.run import STOPPED, measure, run
+from kernels.device import Unsupported
+from tests.kernels.check import reports as machines
+from tests.kernels.check.stand_in import StandIn, passed, plan_of, step
+
+JOB = CheckJob()
+
+
+def check(*steps, facts: Facts = machines.H200, fault: str = "", **rest) -> Report:
+    return run(JOB, StandIn((facts,), fault), plan=plan_of(*steps), **rest)
+
+
+def lines(report: Report) -> dict[str, tuple[Verdict, str]]:
+    return {line.name: (line.verdict, line.detail) for line in report.lines if line.group is not Group.SETUP}
+
+
+def raising(error: BaseException):
+    def run_it():
+        raise error
+
+    return run_it
+
+
+class OutOfMemoryError(RuntimeError):
+    """As torch.OutOfMemoryError is one."""
+
+
+def triton_error() -> Exception:
+    from triton.compiler.errors import CompilationError
+
+    return CompilationError("x = y", None, "y is not defined")
+
+
+def test_all_well():
+    report = check(step("a"), step("b"))
+    assert lines(report) == dict.fromkeys("ab", (Verdict.PASS, "As it should be."))
+    assert (report.exit_code, report.finished, report.job, report.facts) == (0, True, JOB, machines.H200)
+    assert report.started.endswith("+00:00")
+
+
+RAISED = [
+    (
+        RuntimeError("CUDA error: misaligned address\nmore"),
+        Verdict.FAIL,
+        "RuntimeError: CUDA error: misaligned",
+    ),
+    (AssertionError(), Verdict.FAIL, "AssertionError: AssertionError."),
+    (OSError("gcc: not found"), Verdict.FAIL, "OSError: gcc: not found."),
+    (Unsupported("the kernels round to nearest even"), Verdict.NOT_SUPPORTED, "The kernels round to nearest"),
+    (MemoryError("no room"), Verdict.NOT_RUN, "Out of memory: no room."),
+    (OutOfMemoryError("CUDA out of memory. Tried"), Verdict.NOT_RUN, "Out of GPU memory: CUDA out of memory"),
+    (triton_error(), Verdict.FAIL, "CompilationError: "),
+]
+
+
+@pytest.mark.parametrize(
+    ("error", "verdict", "sentence"), RAISED, ids=[type(case[0]).__name__ for case in RAISED]
+)
+def test_a_step_that_raises_gets_its_verdict_and_the_rest_goes_on(error, verdict, sentence):
+    found = lines(check(step("a", raising(error)), step("b")))
+    assert found["a"][0] is verdict
+    assert found["a"][1].startswith(sentence)
+    assert found["b"][0] is Verdict.PASS
+
+
+def test_lines_that_came_before_an_error_stay():
+    def half():
+        yield passed(Group.SPEED, "one")
+        raise ValueError("no")
+
+    both = replace(step("one", half, group=Group.SPEED), names=("one", "two"))
+    found = lines(check(both))
+    assert (found["one"][0], found["two"][0]) == (Verdict.PASS, Verdict.FAIL)
+
+
+def test_a_step_that_says_nothing_fails():
+    assert lines(check(step("a", list)))["a"] == (Verdict.FAIL, "It came to no verdict.")
+
+
+def test_after_a_fault_nothing_more_is_asked_of_the_gpu():
+    report = check(
+        step("a", raising(RuntimeError("boom"))), step("b", raising(ZeroDivisionError())), fault="x"
+    )
+    assert lines(report) == {
+        "a": (Verdict.FAIL, "RuntimeError: boom."),
+        "b": (Verdict.NOT_RUN, "The GPU no longer answers: x"),
+    }
+    assert report.exit_code == 1
+
+
+def test_a_programming_error_of_another_kind_is_not_hidden():
+    with pytest.raises(NameErrorLike):
+        check(step("a", raising(NameErrorLike())))
+
+
+class NameErrorLike(Exception):
+    """Nothing that a broken machine raises."""
+
+
+BLOCKED = [
+    ("A100", {"a": Verdict.NOT_SUPPORTED, "copy": Verdict.PASS}, "No FP8: compute capability 8.0", 2),
+    ("FULL", {"a": Verdict.NOT_RUN, "copy": Verdict.NOT_RUN}, "0.1 of 140.0 GiB are free", 1),
+    ("BROKEN_TRITON", {"a": Verdict.NOT_RUN, "copy": Verdict.PASS}, "It needs Triton, see above.", 1),
+    ("NO_TRITON", {"a": Verdict.NOT_RUN, "copy": Verdict.PASS}, "It needs Triton, see above.", 1),
+]
+
+
+@pytest.mark.parametrize(("name", "verdicts", "sentence", "code"), BLOCKED, ids=[c[0] for c in BLOCKED])
+def test_what_a_machine_cannot_do_is_not_run(name, verdicts, sentence, code):
+    report = check(step("a"), step("copy", torch_only=True), facts=getattr(machines, name))
+    found = lines(report)
+    assert {line: verdict for line, (verdict, _) in found.items()} == verdicts
+    assert found["a"][1].startswith(sentence)
+    assert report.exit_code == code
+
+
+@pytest.mark.parametrize("name", ["ADA", "B200", "RTX_5090"])
+def test_other_gpus_with_fp8_run_everything(name):
+    assert check(step("a"), facts=getattr(machines, name)).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "code"),
+    [
+        ("NO_GPU", 2),
+        ("NO_CUDA", 2),
+        ("ROCM", 2),
+        ("DRIVER_TOO_OLD", 1),
+        ("BUSY", 1),
+        ("NO_TORCH", 1),
+        ("BROKEN_TORCH", 1),
+    ],
+)
+def test_without_a_gpu_no_step_is_planned(name, code):
+    def unplanned(*arguments):
+        raise AssertionError("steps need a GPU")
+
+    report = run(JOB, StandIn((getattr(machines, name),)), plan=unplanned)
+    assert (report.exit_code, report.finished, lines(report)) == (code, True, {})
+
+
+def test_a_step_that_needs_more_memory_than_is_free_says_how_much():
+    facts = replace(machines.H200, free_bytes=3 << 30)
+    found = lines(check(step("a", needed_bytes=4 << 30), step("b"), facts=facts))
+    assert found["a"] == (Verdict.NOT_RUN, "It takes 4 GiB of GPU memory, 3.0 GiB are free.")
+    assert found["b"][0] is Verdict.PASS
+
+
+def test_the_report_so_far_shows_what_is_to_come():
+    told = []
+    check(step("a"), step("b"), progress=lambda *news: told.append(news))
+    assert [(fraction, note) for fraction, note, _ in told] == [
+        (0, "gemms: a"),
+        (0.5, "gemms: b"),
+        (1, "done"),
+    ]
+    for done, (_, _, partial) in enumerate(told):
+        assert not partial.finished
+        assert Report.from_dict(partial.to_dict()) == partial
+        waiting = [line.name for line in partial.lines if line.detail == "Not reached yet."]
+        assert waiting == ["a", "b"][done:]
+
+
+@pytest.mark.parametrize("how", ["stopped", "interrupted", "interrupted in facts"])
+def test_a_check_that_is_stopped_gives_what_it_has(how):
+    polled = iter([False, True])
+    machine = StandIn()
+    if how == "stopped":
+        steps, rest = (step("a"), step("b"), step("c")), {"stopped": lambda: next(polled)}
+    else:
+        steps, rest = (step("a"), step("b", raising(KeyboardInterrupt())), step("c")), {}
+    if how == "interrupted in facts":
+        machine.facts = lambda device: raising(KeyboardInterrupt())()
+    report = run(JOB, machine, plan=plan_of(*steps), **rest)
+    assert (report.exit_code, report.finished) == (130, False)
+    if how == "interrupted in facts":
+        assert report.lines == ()
+        assert report.facts.python
+    else:
+        assert lines(report) == {
+            "a": (Verdict.PASS, "As it should be."),
+            "b": (Verdict.NOT_RUN, STOPPED),
+            "c": (Verdict.NOT_RUN, STOPPED),
+        }
+
+
+def test_the_gpu_asked_for_is_the_one_used():
+    machine = StandIn((replace(machines.H200, gpus=2), replace(machines.B200, gpus=2)))
+    report = run(CheckJob(device=1), machine, plan=plan_of(step("a")))
+    assert machine.selected == [1]
+    assert report.facts.gpu == "NVIDIA B200"
+
+
+@pytest.mark.parametrize(
+    ("facts", "second", "released"),
+    [
+        (machines.H200, KeyboardInterrupt(), 1),
+        (machines.H200, ValueError(), 1),
+        (machines.INTERPRETED, ValueError(), 0),
+    ],
+)
+def test_memory_is_given_back_however_a_check_ends(facts, second, released):
+    machine = StandIn((facts,))
+    run(JOB, machine, plan=plan_of(step("a"), step("b", raising(second))))
+    assert machine.released == released
+
+
+def test_a_lost_gpu_is_not_asked_for_its_memory():
+    machine = StandIn(fault_told="lost")
+    run(JOB, machine, plan=plan_of(step("a", raising(ValueError()))))
+    assert machine.released == 0
+
+
+def test_a_gpu_that_is_not_there_is_refused():
+    with pytest.raises(ValueError, match="there is no GPU 3: torch can use 1 here, counted from 0"):
+        run(CheckJob(device=3), StandIn())
+
+
+def test_the_seconds_are_the_clock_s():
+    times = iter([10.0, 11.0, 12.0, 12.5])
+    assert check(step("a"), clock=lambda: next(times)).seconds == 2.5
+
+
+def test_a_worker_s_check_that_is_stopped_is_no_result():
+    from kernels.measure import StoppedEarly
+
+    with pytest.raises(StoppedEarly):
+        measure(CheckJob(quick=True), progress=lambda *news: None, stopped=lambda: True)

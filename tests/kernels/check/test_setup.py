@@ -1,0 +1,85 @@
+"""Contract: each machine that cannot do FP8, or not everything, gets the sentence that says so; nothing here
+needs the machine.
+"""
+
+import re
+
+import pytest
+
+from kernels.check.report import FP8, Group, Verdict
+from kernels.check.setup import abilities, setup_lines
+from tests.kernels.check import reports as machines
+
+ABLE = {
+    "H200": (machines.H200, {"fp8"}),
+    "ADA": (machines.ADA, {"fp8"}),
+    "B200": (machines.B200, {"fp8", "block_scaled", "stochastic_cast"}),
+    "RTX_5090": (machines.RTX_5090, {"fp8", "block_scaled"}),
+    "A100": (machines.A100, set()),
+    "ROCM": (machines.ROCM, set()),
+    "NO_GPU": (machines.NO_GPU, set()),
+    "NO_TORCH": (machines.NO_TORCH, set()),
+}
+
+
+@pytest.mark.parametrize(("facts", "able"), ABLE.values(), ids=ABLE)
+def test_a_gpu_can_do_what_its_generation_can(facts, able):
+    found = abilities(facts)
+    assert {ability.name for ability in found if ability.available} == able
+    assert len(found) == 3
+    assert all(ability.reason.endswith(".") and ability.title for ability in found)
+
+
+def test_blackwell_at_home_is_told_that_its_block_scaled_mma_is_not_used():
+    by_name = {ability.name: ability for ability in abilities(machines.RTX_5090)}
+    assert "the kernels here use it on 10.x only" in by_name["block_scaled"].reason
+    assert "Compute capability 12.0" in by_name[FP8].reason
+
+
+def verdicts(facts) -> dict[str, Verdict]:
+    return {line.name: line.verdict for line in setup_lines(facts)}
+
+
+@pytest.mark.parametrize("facts", [machines.H200, machines.ADA, machines.B200, machines.RTX_5090])
+def test_a_sound_machine_passes(facts):
+    lines = setup_lines(facts)
+    assert [line.name for line in lines] == ["torch", "GPU", "memory", "Triton"]
+    assert {line.verdict for line in lines} == {Verdict.PASS}
+    assert {line.group for line in lines} == {Group.SETUP}
+
+
+BROKEN = [
+    ("NO_GPU", "GPU", Verdict.NOT_SUPPORTED, "There is no NVIDIA GPU here"),
+    ("A100", "GPU", Verdict.NOT_SUPPORTED, "A100-SXM4-80GB has no FP8: compute capability 8.0; .* at 8.9"),
+    ("NO_CUDA", "GPU", Verdict.NOT_SUPPORTED, r"lists 2 GPUs, but this torch, 2.11.0\+cpu, is built without"),
+    ("DRIVER_TOO_OLD", "GPU", Verdict.FAIL, r"lists 1 GPU, .* driver \(470.0\) is too old for CUDA 13.0"),
+    ("ROCM", "GPU", Verdict.NOT_SUPPORTED, r"FNUZ .*e4m3fnuz: largest value 240, bias 8.*e4m3 .*448, bias 7"),
+    (
+        "BUSY",
+        "GPU",
+        Verdict.FAIL,
+        "counts 1, but this GPU cannot be opened: CUDA error: all devices",
+    ),
+    ("FULL", "memory", Verdict.NOT_RUN, "0.1 of 140.0 GiB are free, a check takes 1 GiB: end what else"),
+    ("NO_TORCH", "torch", Verdict.FAIL, "torch is not installed: pip install"),
+    ("BROKEN_TORCH", "torch", Verdict.FAIL, "torch cannot be imported: ImportError: libcudart.so.13"),
+    ("BROKEN_TRITON", "Triton", Verdict.FAIL, "Triton cannot be imported: ImportError: libtriton.so"),
+    ("NO_TRITON", "Triton", Verdict.FAIL, "Triton is not installed: pip install"),
+]
+
+
+@pytest.mark.parametrize(("name", "line", "verdict", "sentence"), BROKEN, ids=[case[0] for case in BROKEN])
+def test_what_stands_in_the_way_is_said(name, line, verdict, sentence):
+    lines = {found.name: found for found in setup_lines(getattr(machines, name))}
+    assert lines[line].verdict is verdict
+    assert re.search(sentence, lines[line].detail), lines[line].detail
+
+
+def test_the_interpreter_needs_triton_and_no_gpu():
+    found = verdicts(machines.INTERPRETED)
+    assert found == {"torch": Verdict.PASS, "GPU": Verdict.NOT_SUPPORTED, "Triton": Verdict.PASS}
+
+
+@pytest.mark.parametrize("facts", [machines.NO_GPU, machines.ROCM, machines.NO_TORCH])
+def test_without_an_nvidia_gpu_neither_memory_nor_triton_is_looked_at(facts):
+    assert set(verdicts(facts)) == {"torch", "GPU"}

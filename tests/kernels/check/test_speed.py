@@ -1,0 +1,58 @@
+"""Contract: times become rates, ratios to bf16 and shares of what is recorded; what torch or a plan refuses
+is said. The timing itself needs a GPU.
+"""
+
+import pytest
+
+from kernels.check import speed
+from kernels.check.report import Verdict
+from kernels.check.smi import Reading
+from kernels.check.steps import BF16, COPY, FP8
+from kernels.device import INTERPRETER, Unsupported
+from tests.kernels.cases import ON_GPU
+from tests.kernels.check.reports import H200
+
+interpreted_only = pytest.mark.skipif(ON_GPU, reason="it looks at what the interpreter gives")
+
+
+def timed_lines(monkeypatch, times, lines):
+    """The lines of a timing whose times are these, on a small size."""
+    monkeypatch.setattr(speed, "_timed", lambda contenders, uuid: (times, Reading(clock_mhz=1500.0)))
+    monkeypatch.setattr(speed, "SIDE", 64)
+    monkeypatch.setattr(speed, "COPY_BYTES", 1 << 10)
+    return {line.name: line for line in lines()}
+
+
+@interpreted_only
+def test_recipes_are_timed_beside_bf16(monkeypatch):
+    def lines():
+        jobs = {"first": speed.speed_job("rowwise", "fprop"), "second": speed.speed_job("mxfp8", "fprop")}
+        return speed.time_recipes(jobs, H200, INTERPRETER, "")
+
+    times = {"first": 1.0, "second": 4.0, BF16: 2.0}
+    found = timed_lines(monkeypatch, times, lines)
+    assert [figure.value for figure in found["first"].figures] == [2 * 64**3 / 1e6, 2.0, 1500.0]
+    assert found["second"].figures[1].value == 0.5
+
+
+@interpreted_only
+def test_torch_s_own_ops_are_timed_and_fp8_may_be_missing(monkeypatch):
+    def lines():
+        return speed.time_torch(speed.speed_job("rowwise", "fprop"), H200, INTERPRETER, "")
+
+    times = {COPY: 1.0, BF16: 2.0, FP8: 1.0}
+    monkeypatch.setattr(speed, "_fp8_launches", lambda operands: [lambda: None])
+    found = timed_lines(monkeypatch, times, lines)
+    assert found[COPY].figures[0].value == pytest.approx(2 * (1 << 10) / 1e3)
+    assert found[FP8].figures[1].value == 2.0
+    monkeypatch.setattr(speed, "_fp8_launches", lambda operands: "torch has none.")
+    found = timed_lines(monkeypatch, times, lines)
+    assert (found[FP8].verdict, found[FP8].detail) == (Verdict.NOT_SUPPORTED, "torch has none.")
+
+
+@interpreted_only
+def test_a_recipe_that_a_plan_refuses_is_not_timed(monkeypatch):
+    monkeypatch.setattr(speed, "plan_gemm", lambda *asked: Unsupported("not here."))
+    jobs = {"first": speed.speed_job("rowwise", "fprop")}
+    found = timed_lines(monkeypatch, {BF16: 1.0}, lambda: speed.time_recipes(jobs, H200, INTERPRETER, ""))
+    assert (found["first"].verdict, found["first"].detail) == (Verdict.NOT_SUPPORTED, "not here.")

@@ -1,0 +1,95 @@
+"""Contract: a speed is slow below NORMAL_SHARE of what the same GPU model was recorded at, and then the clock
+and power limit say why; what nothing tells stays unknown.
+"""
+
+from dataclasses import replace
+
+import pytest
+
+from kernels.check.report import Reference, Verdict
+from kernels.check.smi import Reading
+from kernels.check.speed import RECORDS, speed_job
+from kernels.check.verdicts import NORMAL_SHARE, recorded, reference_of, speed_line, why_slow
+from kernels.records import recorded_rows
+from kernels.rows import Accumulation, GemmJob
+from tests.kernels.check.reports import ADA, H200
+from tests.kernels.test_rows import ROW
+
+REFERENCE = Reference(value=1000.0, gpu="NVIDIA H200", date="2026-11-20")
+FAST = Reading(clock_mhz=1900.0, power_w=690.0, power_limit_w=700.0)
+
+
+def line(rate, reading=FAST, reference=REFERENCE, facts=H200, **rest):
+    return speed_line(
+        "rowwise fprop", rate, "TFLOP/s", facts=facts, reading=reading, reference=reference, **rest
+    )
+
+
+def test_a_normal_speed_passes_with_its_share_of_the_recorded_one():
+    found = line(920.0, times_bf16=1.5)
+    assert found.verdict is Verdict.PASS
+    assert found.detail == (
+        "920 TFLOP/s, 1.50 × bf16; 92% of the NVIDIA H200 recorded on 2026-11-20: normal."
+    )
+    assert found.share == pytest.approx(0.92)
+    assert [figure.name for figure in found.figures] == ["rate", "× bf16", "SM clock", "power"]
+
+
+def test_a_card_that_is_held_down_is_slow_and_told_why():
+    reading = Reading(clock_mhz=1100.0, power_w=449.0, power_limit_w=450.0, held_by="power-capped at 450 W")
+    found = line(610.0, reading)
+    assert found.verdict is Verdict.SLOW
+    assert "61% of the NVIDIA H200 recorded on 2026-11-20: power-capped at 450 W" in found.detail
+    assert "the power limit is set to 450 of 700 W" in found.detail
+    assert "the SM clock was 1,100 of 1,980 MHz" in found.detail
+
+
+def test_the_limit_of_normal_is_inclusive():
+    assert line(1000.0 * NORMAL_SHARE).verdict is Verdict.PASS
+    assert line(1000.0 * NORMAL_SHARE - 0.01).verdict is Verdict.SLOW
+
+
+def test_without_a_recorded_row_there_is_nothing_to_be_slow_against():
+    found = line(1.0, reference=None, facts=ADA)
+    assert found.verdict is Verdict.PASS
+    assert "none is recorded for the NVIDIA L4 to compare with" in found.detail
+    assert found.share is None
+
+
+def test_what_could_not_be_read_is_said_to_be_unknown():
+    assert why_slow(Reading(), H200) == "why is unknown, clock and power could not be read"
+    assert "the clock was high (1,900 MHz)" in why_slow(FAST, H200)
+    assert [figure.name for figure in line(1.0, Reading()).figures] == ["rate"]
+
+
+def test_the_newest_row_of_the_same_gpu_and_gemm_is_the_reference():
+    job = ROW.job
+    older, newer = replace(ROW, date="2026-01-01"), replace(ROW, date="2026-02-01")
+    others = [
+        replace(ROW, date="2027-01-01", machine=replace(ROW.machine, name="Another")),
+        replace(ROW, date="2027-01-01", job=replace(job, m=512)),
+        replace(ROW, date="2027-01-01", job=replace(job, matmul="fprop")),
+        replace(ROW, date="2027-01-01", job=replace(job, accumulation=Accumulation.FAST)),
+        replace(ROW, date="2027-01-01", gemm=None),
+    ]
+    longer = replace(job, runs=job.runs + 1, seed=job.seed + 1)
+    assert recorded([older, newer, *others], "A GPU", longer) == newer
+    assert recorded(others, "A GPU", job) is None
+    assert recorded([ROW], None, job) is None
+    reference = reference_of(ROW, ROW.gemm.median_us)
+    assert reference.value == pytest.approx(ROW.tflop_s)
+    assert (reference.gpu, reference.date) == ("A GPU", ROW.date)
+    assert reference_of(None, 1.0) is None
+    assert reference_of(ROW, None) is None
+
+
+def test_the_h200_is_recorded_for_every_gemm_that_is_timed():
+    from fp8core.linear import MATMULS
+    from fp8core.recipes import RECIPES
+
+    rows = recorded_rows(RECORDS)
+    for recipe in RECIPES:
+        for matmul in MATMULS:
+            job = speed_job(recipe, matmul)
+            assert isinstance(job, GemmJob)
+            assert recorded(rows, "NVIDIA H200", job) is not None, job.title

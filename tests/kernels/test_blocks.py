@@ -1,0 +1,81 @@
+"""Contract: blocks cut M, N and K without gaps, fit shared memory, and refuse what no kernel can have."""
+
+import pytest
+
+from kernels.blocks import MAX_SPLIT, Blocks, Schedule, built_in
+from kernels.device import ADA, BLACKWELL, BLACKWELL_RTX, HOPPER
+
+BLOCKS = {"block_m": 64, "block_n": 128, "block_k": 128, "warps": 4, "stages": 3}
+
+
+@pytest.mark.parametrize("split_k", [1, 2, 3, 7, 16, MAX_SPLIT])
+@pytest.mark.parametrize("k", [0, 1, 128, 129, 640, 4096, 14336])
+def test_the_runs_of_k_cover_it_and_none_is_empty(split_k, k):
+    blocks = Blocks(**BLOCKS, split_k=split_k)
+    runs, steps = blocks.runs(k)
+    needed = max(1, -(-k // blocks.block_k))
+    assert 1 <= runs <= split_k
+    assert (runs - 1) * steps < needed <= runs * steps
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"block_m": 96}, "block_m is a power of two, got 96"),
+        ({"block_k": 0}, "block_k is a power of two, got 0"),
+        ({"warps": 6}, "4 or 8 warps"),
+        ({"stages": 0}, "got 4 warps, 0 stages"),
+        ({"split_k": 0}, "split into 1 to 32 runs"),
+        ({"split_k": MAX_SPLIT + 1}, "got 33"),
+        ({"split_k": 2, "persistent": True}, "got 2 by persistent programs"),
+    ],
+    ids=str,
+)
+def test_blocks_that_no_kernel_has_are_refused(change, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        Blocks(**BLOCKS | change)
+
+
+def test_a_specialized_block_may_be_three_slabs_high():
+    assert Blocks(**BLOCKS | {"block_m": 192}, schedule=Schedule.SPECIALIZED).block_m == 192
+
+
+def test_stages_shrink_to_what_fits():
+    blocks = Blocks(**BLOCKS)
+    assert blocks.within(227 << 10, 1, 2) == blocks
+    assert blocks.within(60 << 10, 1, 2).stages == 2
+    assert blocks.within(40 << 10, 1, 2) is None
+    kept = Blocks(block_m=128, block_n=256, block_k=128, warps=8, stages=3, persistent=True)
+    assert kept.within(227 << 10, 1, 2) == kept
+    assert kept.within(227 << 10, 1, 4).stages == 2, "an fp32 D leaves as the next block's operands come"
+    assert kept.within(99 << 10, 1, 4) is None
+
+
+@pytest.mark.parametrize("device", [ADA, HOPPER, BLACKWELL, BLACKWELL_RTX], ids=lambda device: device.name)
+@pytest.mark.parametrize("mnk", [(1, 4096, 4096), (256, 4096, 4096), (8192, 8192, 8192)], ids=str)
+@pytest.mark.parametrize("out_bytes", [2, 4])
+@pytest.mark.parametrize("promoted", [False, True])
+def test_the_built_in_blocks_fit_every_gpu(device, mnk, out_bytes, promoted):
+    limit = device.shared_memory_bytes
+    blocks = built_in(
+        mnk,
+        sms=device.sms,
+        shared_memory_bytes=limit,
+        block_k=128,
+        native_mx=False,
+        promoted=promoted,
+        element_bytes=1,
+        out_bytes=out_bytes,
+        tma=device is not ADA,
+    )
+    assert blocks.tma == (device is not ADA)
+    assert blocks.schedule is Schedule.SIMPLE
+    out = blocks.block_m * blocks.block_n * out_bytes if blocks.persistent else 0
+    assert blocks.stages * blocks.operand_bytes(1) + out < limit
+
+
+def test_the_title_says_schedule_and_split():
+    title = Blocks(**BLOCKS, split_k=4).title
+    assert title == "simple schedule, block 64×128×128, 4 warps, 3 stages, K split in 4"
+    persistent = Blocks(**BLOCKS | {"block_m": 192}, schedule=Schedule.SPECIALIZED, persistent=True)
+    assert persistent.title == "warp-specialized schedule, block 192×128×128, 4 warps, 3 stages, persistent"

@@ -1,0 +1,88 @@
+"""Contract: every candidate is a plan that a kernel can carry out within the GPU's memory, and each family
+and shape class that the app can ask for has one GEMM to tune.
+"""
+
+import dataclasses
+
+import pytest
+
+from fp8core.recipes import RECIPES
+from fp8core.tiles import WHOLE
+from kernels.blocks import Blocks, Schedule
+from kernels.candidates import COARSE, SHAPES, coarse, distinct_jobs, finer, jobs, simple_plan
+from kernels.device import ADA, HOPPER
+from kernels.family import Kernel
+from kernels.plan import GemmPlan
+from kernels.rows import GemmJob
+
+JOBS = jobs(HOPPER, SHAPES)
+DEVICES = pytest.mark.parametrize("device", [HOPPER, ADA], ids=lambda device: device.name)
+
+
+def tries(job: GemmJob, device) -> tuple[GemmPlan, list[Blocks]]:
+    plan = simple_plan(job, device)
+    return plan, coarse(plan, (job.m, job.n, job.k), device)
+
+
+@DEVICES
+@pytest.mark.parametrize("job", JOBS.values(), ids=JOBS)
+def test_every_candidate_is_a_plan_that_fits(job, device):
+    plan, first = tries(job, device)
+    assert first
+    assert len(set(first)) == len(first)
+    element = 2 if plan.kernel is Kernel.DEQUANTIZED else 1
+    varied = finer(plan, (job.m, job.n, job.k), device, first[0])
+    assert first[0] not in varied
+    for blocks in [*first, *varied]:
+        dataclasses.replace(plan, blocks=blocks)
+        assert blocks.stages * blocks.operand_bytes(element) <= device.shared_memory_bytes
+        assert blocks.tma == (device is HOPPER)
+        assert blocks.block_m >= 16 * blocks.warps, "wgmma wants 64 rows a warpgroup"
+        held = blocks.block_m * blocks.block_n // (32 * blocks.warps)
+        assert held <= (128 if plan.promotion is WHOLE else 64)
+
+
+def test_k_is_split_only_where_sms_stand_idle():
+    large = JOBS["fp8 epilogue fast bf16 row·row | rows≤512 waves≤2^4 depth≤16384"]
+    assert all(blocks.split_k == 1 for blocks in tries(large, HOPPER)[1])
+    skinny = JOBS["fp8 k_loop promoted-128 bf16 line·square | rows≤16 waves≤2^-2 depth≤16384"]
+    splits = {blocks.split_k for blocks in tries(skinny, HOPPER)[1]}
+    assert {1, 2, 4, 8} <= splits
+    for blocks in tries(skinny, HOPPER)[1]:
+        runs, steps = blocks.runs(skinny.k)
+        assert runs == 1 or steps >= 4
+
+
+def test_every_recipe_and_every_shape_is_tuned():
+    assert {job.recipe for job in JOBS.values()} == set(RECIPES) - {"per_tensor_e4m3"}, (
+        "per_tensor_e4m3 shares its families with per_tensor"
+    )
+    assert {16, 64, 256} <= {job.m for job in JOBS.values()}
+    only = jobs(HOPPER, {"64-tokens": SHAPES["64-tokens"]})
+    assert {job.m for job in only.values() if job.matmul != "wgrad"} == {64}
+    assert {job.k for job in only.values() if job.matmul == "wgrad"} == {64}
+
+
+def test_every_plan_of_the_app_is_compiled_once():
+    made = distinct_jobs(HOPPER, SHAPES)
+    plans = [simple_plan(job, HOPPER) for job in made.values()]
+    assert len(set(plans)) == len(plans)
+    assert {job.recipe for job in made.values()} == set(RECIPES)
+    assert {plan.spec for plan in plans} == {
+        spec for recipe in RECIPES.values() for spec in (recipe.fprop, recipe.dgrad, recipe.wgrad)
+    }
+
+
+def test_a_schedule_s_candidates_are_one_entry(monkeypatch):
+    own = Blocks(
+        schedule=Schedule.SPECIALIZED,
+        block_m=128,
+        block_n=256,
+        block_k=128,
+        warps=4,
+        stages=4,
+        persistent=True,
+    )
+    monkeypatch.setitem(COARSE, Schedule.SPECIALIZED, lambda plan, mnk, device: iter([own, own]))
+    _, found = tries(next(iter(JOBS.values())), HOPPER)
+    assert found.count(own) == 1

@@ -1,0 +1,234 @@
+"""Contract: the tuner times only blocks that run and give the right bits, keeps what it has finished through
+any stop, and without a GPU says so in one sentence.
+"""
+
+import argparse
+import dataclasses
+import math
+
+import pytest
+
+from kernels import tune
+from kernels.blocks import Blocks
+from kernels.candidates import SHAPES, coarse, jobs, simple_plan
+from kernels.compilers import Compilers
+from kernels.device import ADA, HOPPER, INTERPRETER
+from kernels.rows import GemmJob
+from kernels.search import Found, search
+from kernels.tune import Tuner, compile_plans, main, select
+from kernels.tune_job import TuneJob, launch_once
+from kernels.tune_state import TuneState, merge_into
+from kernels.tuned import Measurement, read_table
+from tests.kernels.launches import refuse_odd
+from tests.kernels.test_tuned import FAST, MEASUREMENT, SPLIT, row
+
+JOB = GemmJob(recipe="rowwise", matmul="dgrad", m=64, n=4096, k=14336)
+MNK = (JOB.m, JOB.n, JOB.k)
+
+
+class Stand:
+    """A bench whose blocks take as long as they have warps and stages; `wrong` ones give wrong bits."""
+
+    def __init__(self, wrong=lambda blocks: False) -> None:
+        self.wrong, self.checked, self.timed = wrong, [], []
+
+    def fault(self, blocks):
+        self.checked.append(blocks)
+        return f"wrong: {blocks.title}" if self.wrong(blocks) else ""
+
+    def times_us(self, tries, rounds, turn_us):
+        self.timed += tries
+        return {blocks: 100.0 * blocks.warps - blocks.split_k + blocks.stages for blocks in tries}
+
+
+def found_by(bench, device=HOPPER, compile_=lambda tries: [""] * len(tries), check_only=False) -> Found:
+    return search(
+        simple_plan(JOB, device),
+        MNK,
+        device,
+        compile_=compile_,
+        bench=bench,
+        check_only=check_only,
+        tell=lambda fraction, note: None,
+    )
+
+
+def test_the_fastest_right_blocks_are_found():
+    bench = Stand()
+    found = found_by(bench)
+    (best,) = found.fastest()
+    assert found.times[best] == min(found.times.values())
+    assert best not in coarse(simple_plan(JOB, HOPPER), MNK, HOPPER), "a variation of the best did better"
+    assert set(bench.timed) <= set(bench.checked)
+    assert found.dropped == found.wrong == []
+
+
+def test_wrong_bits_and_what_does_not_compile_are_not_timed():
+    bench = Stand(wrong=lambda blocks: blocks.split_k == 4)
+    found = found_by(bench, compile_=lambda tries: ["no" if b.block_n == 64 else "" for b in tries])
+    assert found.wrong
+    assert all(fault.startswith("wrong: simple schedule") for fault in found.wrong)
+    assert found.dropped
+    assert not any(blocks.split_k == 4 or blocks.block_n == 64 for blocks in bench.timed)
+    assert not any(blocks.block_n == 64 for blocks in bench.checked)
+
+
+def test_check_only_times_nothing():
+    bench = Stand()
+    assert found_by(bench, check_only=True).times == {}
+    assert bench.checked
+    assert not bench.timed
+
+
+def test_without_a_model_of_the_gpu_k_stays_whole():
+    bench = Stand()
+    found_by(bench, device=ADA)
+    assert {blocks.split_k for blocks in bench.checked} == {1}
+
+
+def test_the_fastest_of_each_schedule_is_kept():
+    found = Found(times={SPLIT: 3.0, FAST: 2.0, dataclasses.replace(SPLIT, stages=2): 1.0})
+    assert found.fastest() == [dataclasses.replace(SPLIT, stages=2), FAST]
+
+
+def test_a_state_survives_a_stop_in_the_middle_of_a_write(tmp_path):
+    state = TuneState.beside(tmp_path / "sm_90.json")
+    assert state.read() == {}
+    state.append("one", MEASUREMENT, [row(SPLIT, 9.0)])
+    with state.path.open("a") as handle:
+        handle.write('{"key": "cut')
+    assert state.read() == {"one": (row(SPLIT, 9.0),)}
+    state.append("two", MEASUREMENT, [row(FAST, 8.0)])
+    assert state.read() == {"one": (row(SPLIT, 9.0),), "two": (row(FAST, 8.0),)}
+    assert [path.name for path in tmp_path.iterdir()] == ["sm_90.unfinished.jsonl"]
+    state.path.write_text("{}\n")
+    with pytest.raises(ValueError, match="line 1 is not a finished GEMM: 'measurement'; delete the file"):
+        state.read()
+
+
+def test_merging_replaces_the_same_family_and_class_and_keeps_the_rest(tmp_path):
+    path = tmp_path / "sm_90.json"
+    other = row(SPLIT, 5.0, mnk=(8192, 8192, 8192))
+    assert merge_into(path, {"a": (row(SPLIT, 9.0), row(FAST, 8.0)), "b": (other,)}) == 3
+    later = Measurement(gpu="NVIDIA H200", date="2027-01-01", versions={"triton": "3.9.0"})
+    newer = dataclasses.replace(row(SPLIT, 7.0), measurement=later)
+    assert merge_into(path, {"a": (newer,)}) == 2
+    assert set(read_table(path)) == {newer, other}
+
+
+@pytest.fixture
+def tuner(tmp_path, monkeypatch):
+    """(a tuner of three GEMMs, them, the table's path); the search gives one plan and stops where told."""
+    path = tmp_path / "sm_90.json"
+    wanted = dict(list(jobs(HOPPER, {"64-tokens": SHAPES["64-tokens"]}).items())[:3])
+    monkeypatch.setattr(tune, "measurement_of", lambda device: MEASUREMENT)
+    searched = []
+
+    def make(budget=math.inf, check_only=False, stop_at="", wrong=()):
+        options = argparse.Namespace(out=path, budget=budget, check_only=check_only)
+        made = Tuner(options, HOPPER, compilers=None)
+
+        def find(title, job):
+            if stop_at and title.startswith(stop_at):
+                raise KeyboardInterrupt
+            searched.append(title)
+            return Found(times={} if check_only else {SPLIT: 9.0, FAST: 8.0}, wrong=list(wrong))
+
+        monkeypatch.setattr(made, "_search", find)
+        return made
+
+    return make, wanted, path, searched
+
+
+def test_a_stopped_tuner_goes_on_where_it_stopped(tuner, capsys):
+    make, wanted, path, searched = tuner
+    assert make(stop_at="2/3").run(wanted) == 130
+    assert len(searched) == 1
+    assert {plan.blocks for plan in read_table(path)} == {SPLIT, FAST}
+    assert make().run(wanted) == 0
+    assert len(searched) == 3
+    assert len(read_table(path)) == 6
+    assert not TuneState.beside(path).path.exists()
+    assert make().run(wanted) == 0
+    assert len(searched) == 6, "a finished run leaves nothing to go on from"
+    assert "8.0 µs, warp-specialized schedule" in capsys.readouterr().out
+
+
+def test_a_spent_budget_and_wrong_bits_have_their_exit_codes(tuner, capsys):
+    make, wanted, path, searched = tuner
+    assert make(budget=0).run(wanted) == 3
+    assert searched == []
+    assert make(wrong=["D[0, 0] is wrong"]).run(wanted) == 1
+    assert capsys.readouterr().err.count("D[0, 0] is wrong") == 3
+    path.unlink()
+    assert make(check_only=True).run(wanted) == 0
+    assert not path.exists()
+
+
+def test_families_are_chosen_by_words():
+    found = jobs(HOPPER, {"64-tokens": SHAPES["64-tokens"]})
+    chosen = select(found, ["fast", "row·row"])
+    assert chosen
+    assert all("fast bf16 row·row" in key or "fast fp32 row·row" in key for key in chosen)
+    assert select(found, []) == found
+    with pytest.raises(ValueError, match="no family has the words slow; there are: dequantized"):
+        select(found, ["slow"])
+
+
+def test_without_a_gpu_there_is_one_sentence(capsys, monkeypatch):
+    monkeypatch.setattr(tune, "current_device", lambda: INTERPRETER)
+    assert main([]) == 2
+    error = capsys.readouterr().err
+    assert error == "kernels.tune: there is no CUDA GPU here, and blocks are tuned by a GPU's own times\n"
+
+
+def test_workers_answer_in_order_and_one_that_dies_takes_no_other_along():
+    sizes = (2, 3, 13, 4, 5)
+    tasks = [(dataclasses.replace(JOB, m=m), None) for m in sizes]
+    told = []
+    with Compilers(refuse_odd, 2) as compilers:
+        faults = compilers.faults(tasks, told.append)
+    assert faults == ["", "M is 3", "the process that compiled it ended", "", "M is 5"]
+    assert sorted(told) == [1, 2, 3, 4, 5]
+
+
+def test_what_cannot_be_compiled_is_named(capsys):
+    class Refusing:
+        def faults(self, tasks, tell):
+            tell(len(tasks))
+            return ["" if job.m == 64 else "no" for job, _ in tasks]
+
+    wanted = {"a": JOB, "b": dataclasses.replace(JOB, m=63)}
+    assert compile_plans({"a": JOB}, Refusing()) == 0
+    assert compile_plans(wanted, Refusing()) == 1
+    assert capsys.readouterr().err == "b: no\n"
+
+
+SMALL = GemmJob(recipe="deepseek_v3", matmul="fprop", m=70, n=130, k=300)
+
+
+def test_a_job_is_launched_once_in_the_interpreter_too():
+    assert launch_once(SMALL, None) == ""
+    assert "without a GPU, Triton's interpreter takes" in launch_once(JOB, None)
+
+
+def test_blocks_that_give_other_bits_are_found_out(monkeypatch):
+    from kernels import tune_job
+    from kernels.device import current_device
+
+    bench = TuneJob(SMALL, current_device())
+    blocks = Blocks(block_m=64, block_n=64, block_k=128, warps=4, stages=2)
+    assert bench.fault(blocks) == ""
+    assert bench.fault(dataclasses.replace(blocks, split_k=2)) == ""
+    original = tune_job.gemm
+
+    def wrong(a, b, plan, out):
+        original(a, b, plan, out=out)
+        out[3, 5] += plan.blocks == blocks
+        return out
+
+    monkeypatch.setattr(tune_job, "gemm", wrong)
+    assert "D[3, 5] is " in bench.fault(blocks)
+    blocks = dataclasses.replace(blocks, split_k=3)
+    monkeypatch.setattr(tune_job, "gemm", lambda *args, out, **kwargs: original(*args, out=out) * 0)
+    assert bench.fault(blocks).endswith("D is far from what it is with K in one run")
