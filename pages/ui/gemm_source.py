@@ -6,47 +6,59 @@ from pathlib import Path
 
 import streamlit as st
 
-from kernels.plan import Kernel
+from kernels.blocks import Schedule
+from kernels.family import Kernel
 from kernels.rows import Row
 from pages.ui.gemm_words import duration
 
 _KERNELS = Path(__file__).resolve().parents[2] / "kernels"
+WHOLE_FILE = ""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """Kernel bodies that ran where a row's `kernel` contains `said`: (file in kernels/, function) each.
+    """Kernel bodies that ran where a row's `kernel` has all of the words `said`.
 
-    `instead_of` is the simple kernel that does the same; None for a simple one.
+    `bodies` are (file in kernels/, function or WHOLE_FILE) each; `instead_of` is the simple kernel that does
+    the same, None for a simple one.
     """
 
     title: str
-    said: str
+    said: tuple[str, ...]
     bodies: tuple[tuple[str, str], ...]
     instead_of: "Source | None" = None
+
+    @property
+    def is_here(self) -> bool:
+        """Whether its files are."""
+        return all((_KERNELS / file).exists() for file, _ in self.bodies)
 
 
 SIMPLE = Source(
     title="The simple kernel",
-    said=Kernel.FP8.value,
-    bodies=(("gemm_kernel.py", "gemm_block"),),
-)
-DEQUANTIZED = Source(
-    title="The simple kernel, after a pass that dequantizes",
-    said=Kernel.DEQUANTIZED.value,
-    bodies=(("mx_kernel.py", "dequantize_block"), ("gemm_kernel.py", "gemm_block")),
+    said=(Kernel.FP8.value,),
+    bodies=(("gemm_kernel.py", "gemm_kernel"),),
 )
 SOURCES = (
     SIMPLE,
-    DEQUANTIZED,
+    Source(
+        title="The simple kernel, after a pass that dequantizes",
+        said=(Kernel.DEQUANTIZED.value,),
+        bodies=(("mx_kernel.py", "dequantize_block"), ("gemm_kernel.py", "gemm_kernel")),
+    ),
     Source(
         title="The simple kernel of Blackwell's scaled tensor core",
-        said=Kernel.NATIVE_MX.value,
+        said=(Kernel.NATIVE_MX.value,),
         bodies=(("mx_kernel.py", "native_mx_gemm_kernel"),),
     ),
+    Source(
+        title="The warp-specialized kernel",
+        said=(Kernel.FP8.value, Schedule.SPECIALIZED.value),
+        bodies=(("specialized_kernel.py", WHOLE_FILE),),
+        instead_of=SIMPLE,
+    ),
 )
-"""A fast kernel is one entry more, `said` being words that only its plan's title has, `instead_of` SIMPLE or
-DEQUANTIZED."""
+"""A kernel more is an entry more; of entries whose words a row has, the one with most words counts."""
 
 
 def draw_kernel(row: Row) -> None:
@@ -61,9 +73,10 @@ def draw_kernel(row: Row) -> None:
 
 
 def source_of(kernel: str) -> Source | None:
-    """The source whose words are in a row's `kernel`, the most words deciding; None for an unknown one."""
-    told = [source for source in SOURCES if source.said in kernel]
-    return max(told, key=lambda source: len(source.said), default=None)
+    """The source of a row's `kernel`; None for one that is unknown, or whose files are not here."""
+    told = [source for source in SOURCES if all(words in kernel for words in source.said)]
+    found = max(told, key=lambda source: len(source.said), default=None)
+    return found if found and found.is_here else None
 
 
 def sentence(row: Row, ran: Source | None) -> str:
@@ -93,7 +106,11 @@ def text(source: Source) -> str:
 
 
 def body(module: str, name: str) -> str:
-    """A function's source with its decorators. Raises ValueError where a module's text has none so named."""
+    """A function's source with its decorators, or the whole module's. Raises ValueError where a module's text
+    has no function so named.
+    """
+    if name == WHOLE_FILE:
+        return module.rstrip()
     for node in ast.parse(module).body:
         if isinstance(node, ast.FunctionDef) and node.name == name:
             first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])

@@ -8,7 +8,7 @@ import pytest
 from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
 from kernels.device import BLACKWELL, HOPPER
-from kernels.plan import plan_gemm
+from kernels.plan import plan_simple
 from kernels.rows import Accumulation, GemmJob
 from pages.ui import gemm_results, gemm_source, gpu_queue
 from pages.ui.gemm_source import SIMPLE, SOURCES, Source, body, sentence, source_of, text
@@ -19,11 +19,12 @@ PAGE = "pages/live_gemm.py"
 JOB = GemmJob(recipe="deepseek_v3", matmul="fprop", m=4096, n=4096, k=4096)
 FAST = Source(
     title="The fast kernel",
-    said="fp8 tensor core, specialized",
+    said=("fp8 tensor core", "warp-specialized"),
     bodies=(("quantize_kernel.py", "float_bits"),),
     instead_of=SIMPLE,
 )
-FAST_ROW = {"kernel": "fp8 tensor core, specialized warps; block 1×2×3", "simple": timing(150.0)}
+SIMPLE_ONES = tuple(source for source in SOURCES if source.instead_of is None)
+FAST_ROW = {"kernel": "fp8 tensor core; warp-specialized schedule, block 1×2×3", "simple": timing(150.0)}
 
 
 @pytest.fixture
@@ -44,8 +45,8 @@ def shown(open_app, monkeypatch, tmp_path):
     made.queue.close()
 
 
-@pytest.mark.parametrize("source", SOURCES, ids=lambda source: source.said)
-def test_every_source_is_a_whole_kernel_of_triton(source):
+@pytest.mark.parametrize("source", SIMPLE_ONES, ids=lambda source: source.title)
+def test_every_simple_source_is_a_whole_kernel_of_triton(source):
     tree = ast.parse(text(source))
     assert [node.name for node in tree.body] == [name for _, name in source.bodies]
     assert all("triton.jit" in ast.unparse(node.decorator_list[0]) for node in tree.body)
@@ -54,9 +55,9 @@ def test_every_source_is_a_whole_kernel_of_triton(source):
 @pytest.mark.parametrize("device", [HOPPER, BLACKWELL], ids=lambda device: device.name)
 @pytest.mark.parametrize("matmul", MATMULS)
 @pytest.mark.parametrize("recipe", RECIPES)
-def test_every_plan_s_title_says_which_source_ran(recipe, matmul, device):
-    plan = plan_gemm(RECIPES[recipe].spec(MATMULS[matmul]), (4096,) * 3, device, Accumulation.RECIPE)
-    assert plan.kernel.value in source_of(plan.title).said
+def test_every_simple_plan_s_title_says_which_source_ran(recipe, matmul, device):
+    plan = plan_simple(RECIPES[recipe].spec(MATMULS[matmul]), (4096,) * 3, device, Accumulation.RECIPE)
+    assert source_of(plan.title).said == (plan.kernel.value,)
 
 
 def test_the_simple_kernel_stands_alone_where_it_ran(shown):
@@ -67,12 +68,12 @@ def test_the_simple_kernel_stands_alone_where_it_ran(shown):
 
 
 def test_a_fast_kernel_stands_beside_the_simple_one(shown, monkeypatch):
-    monkeypatch.setattr(gemm_source, "SOURCES", (*SOURCES, FAST))
+    monkeypatch.setattr(gemm_source, "SOURCES", (*SIMPLE_ONES, FAST))
     told, code = shown(**FAST_ROW)
-    assert told[0].startswith("**The fast kernel** ran: fp8 tensor core, specialized warps")
+    assert told[0].startswith("**The fast kernel** ran: fp8 tensor core; warp-specialized schedule")
     assert "took 150 µs in the same run: this one is 1.50 times as fast" in told[0]
     assert [one.split("(")[0] for one in code] == [
-        "@triton.jit\ndef gemm_block",
+        "@triton.jit\ndef gemm_kernel",
         "@triton.jit\ndef float_bits",
     ]
 
@@ -84,10 +85,20 @@ def test_an_unknown_kernel_is_named_and_the_simple_one_shown(shown):
 
 
 def test_the_words_that_say_most_decide(monkeypatch):
-    monkeypatch.setattr(gemm_source, "SOURCES", (FAST, *SOURCES))
+    monkeypatch.setattr(gemm_source, "SOURCES", (FAST, *SIMPLE_ONES))
     assert source_of(FAST_ROW["kernel"]) is FAST
     assert source_of("fp8 tensor core, scales in the K loop") is SIMPLE
     assert source_of("") is None
+
+
+def test_a_kernel_whose_file_is_not_here_is_not_taken_for_the_simple_one(monkeypatch):
+    gone = replace(FAST, bodies=(("gone_kernel.py", gemm_source.WHOLE_FILE),))
+    monkeypatch.setattr(gemm_source, "SOURCES", (*SIMPLE_ONES, gone))
+    assert source_of(FAST_ROW["kernel"]) is None
+
+
+def test_a_whole_file_is_shown_as_it_is():
+    assert body("import x\n\n\ndef f(): pass\n", gemm_source.WHOLE_FILE) == "import x\n\n\ndef f(): pass"
 
 
 def test_no_comparison_where_only_one_kernel_was_timed():
