@@ -7,7 +7,8 @@ from pathlib import Path
 
 import streamlit as st
 
-from kernels.records import recorded_rows
+from kernels.ceilings import Ceilings
+from kernels.records import recorded_ceilings, recorded_rows
 from kernels.rows import GemmJob, Provenance, Row
 
 RECORDS = Path(__file__).resolve().parents[2] / "assets" / "bench"
@@ -54,6 +55,12 @@ def every_row() -> tuple[Row, ...]:
     return _rows(str(RECORDS), stamps)
 
 
+def every_ceilings() -> tuple[Ceilings, ...]:
+    """Every recorded measurement of what a GPU reaches; a GPU's newest one last."""
+    stamps = tuple((path.name, path.stat().st_mtime_ns) for path in sorted(RECORDS.glob("*/*.jsonl")))
+    return _ceilings(str(RECORDS), stamps)
+
+
 def recorded(job: GemmJob) -> list[Result]:
     """The recorded rows of the job's recipe and matmul; those nearest to the job first."""
     rows = [
@@ -68,6 +75,11 @@ def recorded(job: GemmJob) -> list[Result]:
 def _rows(folder: str, stamps: tuple[tuple[str, int], ...]) -> tuple[Row, ...]:
     """Every recorded row; `stamps` changes when a file does."""
     return recorded_rows(Path(folder))
+
+
+@st.cache_resource(show_spinner=False, max_entries=2)
+def _ceilings(folder: str, stamps: tuple[tuple[str, int], ...]) -> tuple[Ceilings, ...]:
+    return recorded_ceilings(Path(folder))
 
 
 def _distance(other: GemmJob, job: GemmJob) -> tuple[bool, bool, bool, bool, int]:

@@ -10,6 +10,7 @@ from pages.charts.error_map import Bands, Point, error_map
 from pages.charts.timings import Contender, timings
 from pages.ui import gemm_words as words
 from pages.ui.gemm_results import Origin, Result
+from pages.ui.gemm_source import draw_kernel
 
 _TRUTH = "‖D − truth‖ / ‖truth‖, where the truth is the product of the unquantized operands in fp64."
 _QUANTIZATION = (
@@ -46,6 +47,7 @@ def draw_result(result: Result, asked: GemmJob, *, key: str, is_alone: bool) -> 
     with time:
         _draw_time(row, key)
         _draw_details(row)
+    draw_kernel(row)
 
 
 def _icon(result: Result) -> str:

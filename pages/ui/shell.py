@@ -2,12 +2,16 @@
 
 Streamlit takes a folder named `pages` for its older kind of app until some session has called
 `st.navigation` once. Till then an address such as `/live_gemm` runs that page's script without `app.py`.
+
+Streamlit imports pandas at its first chart, in the thread of the session that draws it. Altair in another
+session's thread would take the half-made module for pandas, and raise AttributeError: it is imported here.
 """
 
 import runpy
 import sys
 from pathlib import Path
 
+import pandas  # noqa: F401
 import streamlit as st
 
 _TOP = Path(__file__).resolve().parents[2]

@@ -80,7 +80,7 @@ def test_the_first_page_answers_at_its_own_name(server, open_page):
 def test_the_link_to_copy_is_whole_and_opens_the_same_page(server, open_page):
     page = open_page(server.url + "/live_gemm?recipe=mxfp8&matmul=wgrad")
     page.get_by_text("Copy link").click()
-    link = page.locator('[data-testid="stCode"]').first.inner_text().strip()
+    link = page.locator('[data-testid="stPopoverBody"] [data-testid="stCode"]').inner_text().strip()
     assert link == server.url + "/live_gemm?recipe=mxfp8&matmul=wgrad"
 
 

@@ -17,6 +17,11 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from kernels.records import record
+from pages.ui import gemm_results, gpu_queue
+from pages.ui.gpu_queue import Session, Workers
+from tests.pages.gemm_rows import stand_in_queue
+
 TOP = Path(__file__).resolve().parents[2]
 SECONDS = 60
 
@@ -34,3 +39,35 @@ def open_app() -> Callable[..., AppTest]:
         return at.run()
 
     return open_
+
+
+@pytest.fixture
+def stand_in_workers(monkeypatch, tmp_path):
+    """Stand-in workers of the CPU, and no recorded rows."""
+    made = Workers(stand_in_queue(), has_gpu=False)
+    monkeypatch.setattr(gpu_queue, "workers", lambda: made)
+    monkeypatch.setattr(gemm_results, "RECORDS", tmp_path)
+    yield made
+    made.queue.close()
+
+
+@pytest.fixture
+def recorded(tmp_path):
+    """A function that records measurements, in this order."""
+
+    def record_these(*found):
+        for one in found:
+            record(one, tmp_path)
+
+    return record_these
+
+
+@pytest.fixture
+def measured_here(monkeypatch):
+    """A function that gives the session these results, newest first."""
+
+    def give(*rows):
+        mine = Session(rows=list(rows))
+        monkeypatch.setattr(gpu_queue, "session", lambda: mine)
+
+    return give

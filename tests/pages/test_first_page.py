@@ -1,4 +1,6 @@
-"""The first page of a fresh server: what the server needs for it, imports and first drawing included."""
+"""The first page of a fresh server: the time it takes, imports and first drawing included, and what must be
+there before two sessions draw at once.
+"""
 
 import subprocess
 import sys
@@ -27,3 +29,9 @@ def test_a_fresh_server_answers_the_first_page_within_two_seconds():
         assert answer.returncode == 0, answer.stderr[-2000:]
         seconds.append(float(answer.stdout.split()[-1]))
     assert min(seconds) < SECONDS
+
+
+def test_pandas_is_whole_before_any_session_draws():
+    """Altair asks sys.modules for pandas, and is given it half-made while another thread imports it."""
+    program = "import sys, pages.ui.shell; sys.exit('pandas' not in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", program], cwd=TOP, timeout=60).returncode == 0

@@ -1,0 +1,37 @@
+"""How close to the hardware do these kernels get?"""
+
+import streamlit as st
+
+from pages.ui import benchmarks_cost, benchmarks_ratios, benchmarks_roofline, benchmarks_table
+from pages.ui.benchmarks_controls import CONTROLS, SHOW, Section, gpu_control
+from pages.ui.benchmarks_data import gpus
+from pages.ui.controls import Controls
+from pages.ui.shell import guard
+
+SECTIONS = {
+    Section.RATIOS: benchmarks_ratios,
+    Section.ROOFLINE: benchmarks_roofline,
+    Section.COST: benchmarks_cost,
+    Section.TABLE: benchmarks_table,
+}
+IDEA = (
+    "A GPU's clock falls as it gets warm and meets its power limit, so one time alone says little about a "
+    "kernel. Here it is **compared with torch's own op in the same run**: they took turns, on random normal "
+    "data."
+)
+SOURCES = (
+    "Sources: `python -m kernels.bench` for the rows, S. Williams, A. Waterman, D. Patterson, Roofline, "
+    "Communications of the ACM 52(4), 2009, for the chart; datasheet peaks name theirs in the table."
+)
+
+guard()
+st.title("How close to the hardware do these kernels get?")
+of_gpu = gpu_control(gpus())
+controls = Controls(*CONTROLS, of_gpu)
+st.markdown(IDEA)
+controls.toolbar(st.sidebar)
+gpu = controls.draw(of_gpu, st.sidebar) if len(of_gpu.options) > 1 else controls.value(of_gpu)
+
+SECTIONS[Section(controls.draw(SHOW))].show(controls, gpu)
+
+st.caption(SOURCES)

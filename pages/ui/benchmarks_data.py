@@ -1,0 +1,148 @@
+"""What the page "Benchmarks" draws: rows recorded on one GPU, and those measured on this server."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from fp8core.inputs import InputKind
+from fp8core.recipes import RECIPES
+from fp8core.tiles import WHOLE
+from kernels.ceilings import Ceilings
+from kernels.machine import Machine
+from kernels.records import slug
+from kernels.rows import Accumulation, Cache, GemmJob, Into, Provenance, Row
+from pages.charts.benchmarks_facts import Facts
+from pages.ui import gemm_results, gpu_queue
+from pages.ui.gemm_results import Origin, Result
+from pages.ui.gemm_words import duration, number, ratio
+
+KEPT = 64
+
+
+def gpus() -> tuple[str, ...]:
+    """The names of the GPUs that something was measured on: first recorded ones, by their number of rows."""
+    names = [row.machine.name for row in gemm_results.every_row() if row.provenance is Provenance.GPU]
+    by_rows = sorted(names, key=lambda name: (-names.count(name), name))
+    others = [ceilings.machine.name for ceilings in gemm_results.every_ceilings()]
+    mine = gpu_queue.session()
+    others += [ceilings.machine.name for ceilings in mine.rows_of(Ceilings)]
+    others += [row.machine.name for row in mine.rows_of(Row) if row.provenance is Provenance.GPU]
+    return tuple(dict.fromkeys(by_rows + others))
+
+
+def is_of(machine: Machine, gpu: str) -> bool:
+    """Whether a measurement is of the GPU with this slug."""
+    return slug(machine.name) == gpu
+
+
+def results(gpu: str) -> list[Result]:
+    """Timed rows of Gaussian data on a GPU by its slug, recorded or of this session; of the same GEMM from
+    the same origin the newest only; in the order of the recipes.
+    """
+    return [result for result in _timed() if is_of(result.row.machine, gpu)]
+
+
+def results_and_here(gpu: str) -> list[Result]:
+    """The same, with this session's rows of any GPU."""
+    return [r for r in _timed() if r.origin is Origin.HERE or is_of(r.row.machine, gpu)]
+
+
+def _timed() -> list[Result]:
+    found = newest(result for result in every_result() if _is_drawn(result.row))
+    return sorted(found, key=lambda result: place(result.row.job))
+
+
+def _is_drawn(row: Row) -> bool:
+    is_timed = row.provenance is Provenance.GPU and row.gemm is not None
+    return is_timed and row.job.input is InputKind.GAUSSIAN
+
+
+def every_result() -> list[Result]:
+    """Every recorded row and every row of this session, oldest first."""
+    recorded = sorted(gemm_results.every_row(), key=lambda row: row.date)
+    here = reversed(gpu_queue.session().rows_of(Row))
+    return [Result(row, Origin.RECORDED) for row in recorded] + [Result(row, Origin.HERE) for row in here]
+
+
+def newest(found: Iterable[Result]) -> list[Result]:
+    """The last of those that are of the same GEMM, on the same GPU, from the same origin."""
+    by_gemm = {(r.origin, r.row.machine.name, same_gemm(r.row.job)): r for r in found}
+    return list(by_gemm.values())
+
+
+def same_gemm(job: GemmJob) -> GemmJob:
+    """The job without what its speed does not depend on, such as its seed and number of runs."""
+    plain = GemmJob(recipe=job.recipe, matmul=job.matmul, m=job.m, n=job.n, k=job.k)
+    return replace(
+        job, seed=plain.seed, runs=plain.runs, turn_ms=plain.turn_ms, accumulation=accumulation(job)
+    )
+
+
+def accumulation(job: GemmJob) -> Accumulation:
+    """RECIPE also where the job asks by name for what its recipe says."""
+    is_fast = job.recipe_data.spec(job.matmul_data).accumulator.promotion is WHOLE
+    as_in_recipe = Accumulation.FAST if is_fast else Accumulation.PROMOTED
+    return Accumulation.RECIPE if job.accumulation is as_in_recipe else job.accumulation
+
+
+def place(job: GemmJob) -> int:
+    """Where the job's recipe stands in the list of recipes."""
+    return list(RECIPES).index(job.recipe)
+
+
+def contender(job: GemmJob) -> str:
+    """The recipe, with what the job asks for beyond it, such as ``Per row, promoted``."""
+    parts = [job.recipe_data.title]
+    if accumulation(job) is not Accumulation.RECIPE:
+        parts.append(job.accumulation.value)
+    if job.into is Into.ACCUMULATE:
+        parts.append("added into D")
+    return ", ".join(parts)
+
+
+def shape(job: GemmJob) -> str:
+    """M × N × K."""
+    cube = job.m == job.n == job.k
+    return f"{job.m}³" if cube else f"{job.m} × {job.n} × {job.k}"
+
+
+def facts(result: Result) -> Facts:
+    """What every mark of a timed row says on hover."""
+    row, gemm = result.row, result.row.gemm
+    against = [f"{ratio(row.times_bf16)} bf16"] if row.bf16 else []
+    if row.torch_scaled:
+        against.insert(0, f"{ratio(row.times_torch_scaled)} {row.torch_op or 'torch’s scaled op'}")
+    if row.simple:
+        against.append(f"{ratio(row.times_simple)} the simple kernel")
+    return Facts(
+        gemm=f"{contender(row.job)}, {row.job.matmul_data.title}",
+        shape=shape(row.job),
+        time=f"{duration(gemm.median_us)} ({duration(gemm.p20_us)} to {duration(gemm.p80_us)})",
+        speed=f"{number(row.tflop_s)} TFLOP/s, {number(row.gb_s)} GB/s",
+        against=", ".join(against) or row.peer_note or "no peer was timed",
+        kernel=row.kernel,
+        state=f"{timed(row.job)}, {clocks(row.machine.clock_mhz, row.machine.power_w)}",
+        where=f"{result.where}, {result.when}",
+    )
+
+
+def timed(job: GemmJob) -> str:
+    """How a job is timed: ``cold L2``, or ``hot L2, 20 turns of 250 ms``: long turns meet the power limit."""
+    turns = f", {job.runs} turns of {job.turn_ms} ms" if job.cache is Cache.HOT else ""
+    return f"{job.cache.value} L2{turns}"
+
+
+def clocks(clock_mhz: float | None, power_w: float | None) -> str:
+    """Clock and power while it ran, such as ``1575 MHz, 463 W``."""
+    clock = f"{clock_mhz:.0f} MHz" if clock_mhz else "clock not read"
+    power = f"{power_w:.0f} W" if power_w else "power not read"
+    return f"{clock}, {power}"
+
+
+def origin_sentence(found: Sequence[Result]) -> str:
+    """Which machines measured these, when and with what, in one line."""
+    told = dict.fromkeys(f"{r.where}, {r.when}" for r in found)
+    return "; ".join(told) + "."
+
+
+def with_cache(found: Sequence[Result], cache: Cache) -> list[Result]:
+    return [result for result in found if result.row.job.cache is cache]

@@ -1,0 +1,118 @@
+"""The source of the kernel that ran, beside the simple one: read as text, without Triton."""
+
+import ast
+from dataclasses import dataclass
+from pathlib import Path
+
+import streamlit as st
+
+from kernels.blocks import Schedule
+from kernels.family import Kernel
+from kernels.rows import Row
+from pages.ui.gemm_words import duration
+
+_KERNELS = Path(__file__).resolve().parents[2] / "kernels"
+WHOLE_FILE = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Source:
+    """Kernel bodies that ran where a row's `kernel` has all of the words `said`.
+
+    `bodies` are (file in kernels/, function or WHOLE_FILE) each; `instead_of` is the simple kernel that does
+    the same, None for a simple one.
+    """
+
+    title: str
+    said: tuple[str, ...]
+    bodies: tuple[tuple[str, str], ...]
+    instead_of: "Source | None" = None
+
+    @property
+    def is_here(self) -> bool:
+        """Whether its files are."""
+        return all((_KERNELS / file).exists() for file, _ in self.bodies)
+
+
+SIMPLE = Source(
+    title="The simple kernel",
+    said=(Kernel.FP8.value,),
+    bodies=(("gemm_kernel.py", "gemm_kernel"),),
+)
+SOURCES = (
+    SIMPLE,
+    Source(
+        title="The simple kernel, after a pass that dequantizes",
+        said=(Kernel.DEQUANTIZED.value,),
+        bodies=(("mx_kernel.py", "dequantize_block"), ("gemm_kernel.py", "gemm_kernel")),
+    ),
+    Source(
+        title="The simple kernel of Blackwell's scaled tensor core",
+        said=(Kernel.NATIVE_MX.value,),
+        bodies=(("mx_kernel.py", "native_mx_gemm_kernel"),),
+    ),
+    Source(
+        title="The warp-specialized kernel",
+        said=(Kernel.FP8.value, Schedule.SPECIALIZED.value),
+        bodies=(("specialized_kernel.py", WHOLE_FILE),),
+        instead_of=SIMPLE,
+    ),
+)
+"""A kernel more is an entry more; of entries whose words a row has, the one with most words counts."""
+
+
+def draw_kernel(row: Row) -> None:
+    """Draw which kernel ran and why, its source, and the simple one's where that did not run."""
+    ran = source_of(row.kernel)
+    with st.expander("The kernel that ran"):
+        st.markdown(sentence(row, ran))
+        shown = [source for source in (SIMPLE if ran is None else ran.instead_of, ran) if source is not None]
+        for column, source in zip(st.columns(len(shown)), shown, strict=True):
+            column.markdown(f"**{source.title}**, {files(source)}")
+            column.code(text(source), language="python")
+
+
+def source_of(kernel: str) -> Source | None:
+    """The source of a row's `kernel`; None for one that is unknown, or whose files are not here."""
+    told = [source for source in SOURCES if all(words in kernel for words in source.said)]
+    found = max(told, key=lambda source: len(source.said), default=None)
+    return found if found and found.is_here else None
+
+
+def sentence(row: Row, ran: Source | None) -> str:
+    """Which kernel ran and why, and how it compares with the simple one where both were timed."""
+    if ran is None:
+        return f"**{row.kernel}** ran, whose source is not shown here; below is the simple kernel."
+    said = f"**{ran.title}** ran: {row.kernel}."
+    if row.simple is not None:
+        said += (
+            f" The simple kernel by its own plan took {duration(row.simple.median_us)} in the same run: this "
+            f"one is {row.times_simple:.2f} times as fast."
+        )
+    return said
+
+
+def files(source: Source) -> str:
+    """The files that its bodies are from, in Markdown."""
+    return ", ".join(dict.fromkeys(f"`kernels/{file}`" for file, _ in source.bodies))
+
+
+@st.cache_data(max_entries=16, show_spinner=False)
+def text(source: Source) -> str:
+    """Its bodies, one after the other."""
+    return "\n\n\n".join(
+        body((_KERNELS / file).read_text(encoding="utf-8"), name) for file, name in source.bodies
+    )
+
+
+def body(module: str, name: str) -> str:
+    """A function's source with its decorators, or the whole module's. Raises ValueError where a module's text
+    has no function so named.
+    """
+    if name == WHOLE_FILE:
+        return module.rstrip()
+    for node in ast.parse(module).body:
+        if isinstance(node, ast.FunctionDef) and node.name == name:
+            first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+            return "\n".join(module.splitlines()[first - 1 : node.end_lineno])
+    raise ValueError(f"there is no function {name} in the text")

@@ -1,0 +1,53 @@
+"""Benchmarks in a browser: every section in both themes, its charts drawn, and a hover that asks nobody."""
+
+import re
+
+import pytest
+
+from tests.browser.conftest import settled
+
+pytestmark = pytest.mark.browser
+
+SECTIONS = ("ratios", "roofline", "cost", "table")
+DRAW_MS = 30_000
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [800, 1280])
+@pytest.mark.parametrize("section", SECTIONS)
+def test_nothing_is_wider_than_the_page(server, open_page, section, theme, width):
+    page = open_page(f"{server.url}/benchmarks?bench_show={section}", theme=theme, width=width)
+    too_wide = page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth - innerWidth")
+    assert too_wide <= 0
+    assert page.locator('[data-testid="stException"]').count() == 0
+
+
+def test_a_bar_says_what_it_measured_without_a_rerun(server, open_page):
+    page = open_page(server.url + "/benchmarks", height=1400)
+    sent = []
+    page.on("websocket", lambda socket: socket.on("framesent", lambda _: sent.append(1)))
+    page.reload()
+    settled(page)
+    bars = page.locator('[data-testid="stVegaLiteChart"] .mark-rect.role-mark path')
+    bars.first.wait_for(timeout=DRAW_MS)
+    asked = len(sent)
+    bars.first.hover()
+    hover = page.locator("#vg-tooltip-element")
+    hover.get_by_text("times as fast as the peer").wait_for()
+    told = hover.inner_text()
+    assert re.search(r"Recorded on NVIDIA H200, \d{4}-\d\d-\d\d, torch", told)
+    assert re.search(r"\d+ MHz, \d+ W", told)
+    assert len(sent) == asked
+
+
+def test_the_sections_and_their_links_show_their_own_chart(server, open_page):
+    page = open_page(server.url + "/benchmarks")
+    page.get_by_role("radio", name="Roofline").click()
+    page.wait_for_url(re.compile("bench_show=roofline"))
+    points = page.locator('[data-testid="stVegaLiteChart"] .mark-symbol.role-mark path')
+    points.first.wait_for(timeout=DRAW_MS)
+    points.last.hover()
+    page.locator("#vg-tooltip-element").get_by_text("operations per byte").wait_for()
+    page.get_by_role("radio", name="What does the scale cost?").click()
+    page.wait_for_url(re.compile("bench_show=cost"))
+    page.get_by_text("times as long as with one scale a tensor").wait_for(timeout=DRAW_MS)

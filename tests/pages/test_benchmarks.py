@@ -1,0 +1,267 @@
+"""Benchmarks without a browser: which rows are drawn, against whom, and what is said where there are none."""
+
+import json
+import time
+from dataclasses import replace
+from statistics import median
+
+import pytest
+
+from fp8core.inputs import InputKind
+from fp8core.linear import MATMULS
+from fp8core.recipes import RECIPES
+from kernels.rows import Cache, GemmJob
+from pages.ui import (
+    benchmarks_ratios,
+    gpu_queue,
+)
+from pages.ui.benchmarks_controls import CONTROLS, Section, Size
+from tests.kernels.test_ceilings import CEILINGS
+from tests.pages.benchmark_page import JOB, PAGE, layers, texts
+from tests.pages.gemm_rows import gpu_row, run_until, timing
+from tests.pages.hostile import hostile_queries
+from tests.worker.stand_in import row as interpreted_row
+
+H200 = "nvidia_h200"
+HOSTILE = 120
+
+
+pytestmark = pytest.mark.usefixtures("stand_in_workers")
+
+
+@pytest.fixture
+def on_gpu(stand_in_workers, monkeypatch):
+    """The same workers, taken for a GPU's."""
+    monkeypatch.setattr(gpu_queue, "workers", lambda: replace(stand_in_workers, has_gpu=True))
+
+
+def chart(at) -> str:
+    """The page's one chart as text."""
+    return json.dumps(layers(at), ensure_ascii=False)
+
+
+def bars(at) -> list[dict]:
+    """The bars of the ratios."""
+    return layers(at)[0]["data"]["values"]
+
+
+def line(at, name) -> list[float]:
+    """The ratios of the bars whose line ends in `name`."""
+    return [bar["ratio"] for bar in bars(at) if bar["line"].split("|")[2] == name]
+
+
+@pytest.mark.parametrize("section", Section, ids=lambda section: section.value)
+def test_every_section_says_in_a_sentence_that_nothing_is_recorded(open_app, section):
+    at = open_app(PAGE, bench_show=section.value)
+    assert not at.exception
+    assert at.title[0].value == "How close to the hardware do these kernels get?"
+    assert any(" recorded" in info.value for info in at.info)
+
+
+def test_a_bar_is_the_ratio_to_torch_s_op_of_the_same_run(open_app, recorded):
+    recorded(gpu_row(JOB))
+    at = open_app(PAGE)
+    assert not at.exception
+    (bar,) = bars(at)
+    assert bar["ratio"] == pytest.approx(0.9)
+    assert bar["peer"] == benchmarks_ratios.TORCH
+    assert bar["low"] == pytest.approx(0.9 * 0.98 / 1.05)
+    assert bar["high"] == pytest.approx(0.9 * 1.05 / 0.98)
+    assert "Recorded on NVIDIA H200, 2026-11-20, torch 2.11.0, triton 3.6.0" in texts(at)
+    assert "hot L2, 20 turns of 20 ms, 1350 MHz, 690 W" in chart(at)
+
+
+def test_without_an_op_of_torch_s_the_peer_is_bf16_and_the_page_says_so(open_app, recorded):
+    job = replace(JOB, recipe="mxfp8")
+    recorded(gpu_row(job, torch_scaled=None, peer_note="torch has none"))
+    at = open_app(PAGE)
+    (bar,) = bars(at)
+    assert (bar["ratio"], bar["peer"]) == (pytest.approx(2.0), benchmarks_ratios.BF16)
+    assert "MXFP8 ÷ bf16" in chart(at)
+    assert "torch has no op of that recipe" in texts(at)
+
+
+def test_a_row_without_any_peer_or_time_has_no_bar(open_app, recorded):
+    recorded(gpu_row(JOB, torch_scaled=None, bf16=None), gpu_row(replace(JOB, m=8192), gemm=None))
+    at = open_app(PAGE)
+    assert not at.exception
+    assert not at.get("vega_lite_chart")
+    assert "No Fprop of such a shape is recorded with hot L2" in texts(at)
+
+
+def test_the_newest_of_the_same_gemm_counts_whatever_its_seed_and_runs(open_app, recorded):
+    again = replace(JOB, seed=7, runs=99)
+    recorded(
+        gpu_row(again, gemm=timing(45.0), date="2026-11-22"),
+        gpu_row(JOB, gemm=timing(100.0)),
+        gpu_row(JOB, gemm=timing(60.0)),
+    )
+    (bar,) = bars(open_app(PAGE))
+    assert bar["ratio"] == pytest.approx(2.0)
+
+
+def test_of_two_rows_of_a_day_the_later_in_the_file_counts(open_app, recorded):
+    recorded(gpu_row(JOB, gemm=timing(100.0)), gpu_row(JOB, gemm=timing(60.0)))
+    assert [bar["ratio"] for bar in bars(open_app(PAGE))] == [pytest.approx(1.5)]
+
+
+def test_the_mean_is_geometric_over_the_shapes(open_app, recorded):
+    recorded(gpu_row(JOB, gemm=timing(45.0)), gpu_row(replace(JOB, m=8192), gemm=timing(180.0)))
+    at = open_app(PAGE)
+    assert [bar["ratio"] for bar in bars(at)] == [pytest.approx(2.0), pytest.approx(0.5)]
+    assert "**Per tensor, hybrid** runs at 1.00 of the speed" in texts(at)
+    assert "over up to 2 shapes" in texts(at)
+
+
+def test_hot_and_cold_and_the_matmuls_are_apart(open_app, recorded):
+    recorded(
+        gpu_row(JOB),
+        gpu_row(replace(JOB, cache=Cache.COLD), gemm=timing(90.0)),
+        gpu_row(replace(JOB, matmul="wgrad"), gemm=timing(30.0)),
+    )
+    ratios = {
+        query: [round(bar["ratio"], 3) for bar in bars(open_app(PAGE, **dict(query)))]
+        for query in ((), (("cache", "cold"),), (("matmul", "wgrad"),))
+    }
+    assert list(ratios.values()) == [[0.9], [1.0], [3.0]]
+
+
+@pytest.mark.parametrize(
+    ("mnk", "size"),
+    [((256, 4096, 4096), Size.SKINNY), ((4096, 4096, 16), Size.SKINNY), ((257,) * 3, Size.LARGE)],
+)
+def test_a_shape_with_few_tokens_is_skinny_in_every_matmul(open_app, recorded, mnk, size):
+    assert Size.of(mnk) is size
+    recorded(gpu_row(replace(JOB, **dict(zip("mnk", mnk, strict=True)))))
+    assert len(bars(open_app(PAGE, bench_size=size.value))) == 1
+    other = next(one for one in Size if one is not size)
+    assert not open_app(PAGE, bench_size=other.value).get("vega_lite_chart")
+
+
+def test_a_live_bar_stands_beside_the_recorded_one_and_leaves_its_mean_alone(
+    open_app, recorded, measured_here
+):
+    recorded(gpu_row(JOB))
+    measured_here(gpu_row(JOB, gemm=timing(45.0), date="2026-11-30"), gpu_row(JOB, gemm=timing(10.0)))
+    at = open_app(PAGE)
+    assert line(at, "4096 × 4096 × 7168") == [pytest.approx(0.9)]
+    assert line(at, "4096 × 4096 × 7168, here") == [pytest.approx(2.0)]
+    assert "runs at 0.90 of the speed" in texts(at)
+    assert "GPU: NVIDIA H200, 2026-11-30" in texts(at)
+
+
+def test_a_live_bar_of_another_gpu_says_of_which_beside_the_recorded_one(open_app, recorded, measured_here):
+    machine = replace(gpu_row(JOB).machine, name="NVIDIA L40S")
+    measured_here(gpu_row(JOB, gemm=timing(45.0), machine=machine))
+    assert line(open_app(PAGE), "4096 × 4096 × 7168, here") == [pytest.approx(2.0)]
+    recorded(gpu_row(JOB))
+    at = open_app(PAGE)
+    assert line(at, "4096 × 4096 × 7168") == [pytest.approx(0.9)]
+    assert line(at, "4096 × 4096 × 7168, here on NVIDIA L40S") == [pytest.approx(2.0)]
+    assert "GPU: NVIDIA L40S" in texts(at)
+    at.selectbox(key="gpu").set_value("nvidia_l40s").run()
+    assert [bar["ratio"] for bar in bars(at)] == [pytest.approx(2.0)]
+
+
+def test_rows_of_the_interpreter_and_of_other_inputs_are_no_bars(open_app, recorded, measured_here):
+    recorded(gpu_row(replace(JOB, input=InputKind.HEAVY_TAIL)))
+    measured_here(replace(interpreted_row(JOB), bf16=timing(9.0)))
+    assert not open_app(PAGE).get("vega_lite_chart")
+
+
+def test_each_gpu_s_recorded_rows_are_by_themselves(open_app, recorded):
+    other = replace(gpu_row(JOB).machine, name="NVIDIA B200")
+    recorded(gpu_row(JOB), gpu_row(replace(JOB, m=8192)), gpu_row(JOB, gemm=timing(45.0), machine=other))
+    at = open_app(PAGE)
+    assert at.selectbox(key="gpu").options == ["NVIDIA H200", "NVIDIA B200"]
+    assert len(bars(at)) == 2
+    at.selectbox(key="gpu").set_value("nvidia_b200").run()
+    assert at.query_params == {"gpu": "nvidia_b200"}
+    assert [bar["ratio"] for bar in bars(at)] == [pytest.approx(2.0)]
+
+
+def test_one_gpu_is_no_choice(open_app, recorded):
+    recorded(gpu_row(JOB))
+    assert not [box for box in open_app(PAGE).selectbox if box.key == "gpu"]
+
+
+@pytest.mark.parametrize("section", ["ratios", "roofline"])
+def test_without_a_gpu_the_button_says_why_it_cannot_run(open_app, section):
+    at = open_app(PAGE, bench_show=section)
+    assert at.button(key="run_benchmark").disabled
+    assert "There is no GPU behind this server" in texts(at)
+
+
+@pytest.mark.parametrize("matmul", MATMULS)
+def test_with_a_gpu_every_recipe_and_shape_can_be_run(open_app, on_gpu, matmul):
+    at = open_app(PAGE, matmul=matmul)
+    for recipe in RECIPES:
+        at.segmented_control(key="recipe").set_value(recipe).run()
+        assert not at.button(key="run_benchmark").disabled
+    assert "There is no GPU" not in texts(at)
+
+
+def test_the_button_runs_what_the_controls_say_through_the_queue(open_app, on_gpu, stand_in_workers):
+    asked = []
+    submit = stand_in_workers.queue.submit
+    stand_in_workers.queue.submit = lambda job, session: (asked.append(job), submit(job, session))[1]
+    at = open_app(PAGE, recipe="rowwise", matmul="wgrad", cache="cold", bench_shape="layer_64")
+    at.button(key="run_benchmark").click().run()
+    run_until(at, lambda at: not any(button.label == "Stop" for button in at.button))
+    assert not at.exception
+    assert asked == [
+        GemmJob(recipe="rowwise", matmul="wgrad", m=14336, n=4096, k=64, cache=Cache.COLD),
+    ]
+
+
+def test_every_control_is_in_the_address_and_reset_empties_it(open_app, recorded):
+    recorded(gpu_row(JOB), gpu_row(JOB, machine=replace(gpu_row(JOB).machine, name="NVIDIA B200")))
+    asked = {
+        "bench_show": "cost",
+        "matmul": "wgrad",
+        "cache": "cold",
+        "bench_size": "skinny",
+        "recipe": "mxfp8",
+        "bench_shape": "8192x8192x8192",
+        "cost_unit": "per_tensor",
+        "peaks": "all",
+        "table_recipe": "mxfp8",
+        "table_matmul": "dgrad",
+        "table_cache": "hot",
+        "gpu": "nvidia_h200",
+    }
+    assert set(asked) == {control.key for control in CONTROLS} | {"gpu"}
+    at = open_app(PAGE, **asked)
+    assert at.query_params == asked
+    next(button for button in at.button if button.label == "Reset").click().run()
+    assert at.query_params == {}
+
+
+def test_the_simple_kernel_is_in_the_hover(open_app, recorded):
+    recorded(gpu_row(JOB, simple=timing(150.0), torch_op="torch._scaled_mm, fast"))
+    shown = chart(open_app(PAGE))
+    assert "0.90× torch._scaled_mm, fast, 2.00× bf16, 1.50× the simple kernel" in shown
+
+
+def test_hostile_addresses_give_a_page_that_works(open_app, recorded):
+    recorded(gpu_row(JOB), replace(CEILINGS, machine=gpu_row(JOB).machine))
+    keys = [*(control.key for control in CONTROLS), "gpu"]
+    for query in hostile_queries(keys, HOSTILE):
+        at = open_app(PAGE, **query)
+        assert not at.exception, query
+        assert at.segmented_control(key="bench_show").value
+
+
+@pytest.mark.parametrize("section", Section, ids=lambda section: section.value)
+def test_a_rerun_with_the_shipped_rows_takes_a_moment(open_app, monkeypatch, section):
+    """Measured median 15 ms on two cores; the guard allows a loaded machine."""
+    monkeypatch.undo()
+    at = open_app(PAGE, bench_show=section.value)
+    assert not at.exception
+    at.run()
+    seconds = []
+    for _ in range(7):
+        start = time.perf_counter()
+        at.run()
+        seconds.append(time.perf_counter() - start)
+    assert median(seconds) < 0.15

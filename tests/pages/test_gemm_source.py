@@ -1,0 +1,112 @@
+"""Contract: Live GEMM shows the source of the kernel that ran, and the simple one's beside a fast one's."""
+
+import ast
+from dataclasses import replace
+
+import pytest
+
+from fp8core.linear import MATMULS
+from fp8core.recipes import RECIPES
+from kernels.device import BLACKWELL, HOPPER
+from kernels.plan import plan_simple
+from kernels.rows import Accumulation, GemmJob
+from pages.ui import gemm_results, gemm_source, gpu_queue
+from pages.ui.gemm_source import SIMPLE, SOURCES, Source, body, sentence, source_of, text
+from pages.ui.gpu_queue import Workers
+from tests.pages.gemm_rows import gpu_row, record, stand_in_queue, timing
+
+PAGE = "pages/live_gemm.py"
+JOB = GemmJob(recipe="deepseek_v3", matmul="fprop", m=4096, n=4096, k=4096)
+FAST = Source(
+    title="The fast kernel",
+    said=("fp8 tensor core", "warp-specialized"),
+    bodies=(("quantize_kernel.py", "float_bits"),),
+    instead_of=SIMPLE,
+)
+SIMPLE_ONES = tuple(source for source in SOURCES if source.instead_of is None)
+FAST_ROW = {"kernel": "fp8 tensor core; warp-specialized schedule, block 1×2×3", "simple": timing(150.0)}
+
+
+@pytest.fixture
+def shown(open_app, monkeypatch, tmp_path):
+    """A function that shows one recorded row on the page; the texts and the code in its expander."""
+    made = Workers(stand_in_queue(), has_gpu=False)
+    monkeypatch.setattr(gpu_queue, "workers", lambda: made)
+    monkeypatch.setattr(gemm_results, "RECORDS", tmp_path)
+
+    def show(**changes):
+        record(tmp_path, [gpu_row(JOB, **changes)])
+        at = open_app(PAGE)
+        assert not at.exception
+        (expander,) = (one for one in at.expander if one.label == "The kernel that ran")
+        return [one.value for one in expander.markdown], [one.value for one in expander.code]
+
+    yield show
+    made.queue.close()
+
+
+@pytest.mark.parametrize("source", SIMPLE_ONES, ids=lambda source: source.title)
+def test_every_simple_source_is_a_whole_kernel_of_triton(source):
+    tree = ast.parse(text(source))
+    assert [node.name for node in tree.body] == [name for _, name in source.bodies]
+    assert all("triton.jit" in ast.unparse(node.decorator_list[0]) for node in tree.body)
+
+
+@pytest.mark.parametrize("device", [HOPPER, BLACKWELL], ids=lambda device: device.name)
+@pytest.mark.parametrize("matmul", MATMULS)
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_every_simple_plan_s_title_says_which_source_ran(recipe, matmul, device):
+    plan = plan_simple(RECIPES[recipe].spec(MATMULS[matmul]), (4096,) * 3, device, Accumulation.RECIPE)
+    assert source_of(plan.title).said == (plan.kernel.value,)
+
+
+def test_the_simple_kernel_stands_alone_where_it_ran(shown):
+    told, code = shown(kernel="fp8 tensor core, scales in the epilogue; block 1×2×3")
+    assert told[0] == "**The simple kernel** ran: fp8 tensor core, scales in the epilogue; block 1×2×3."
+    assert len(code) == 1
+    assert "tl.dot(a, b.T, acc" in code[0]
+
+
+def test_a_fast_kernel_stands_beside_the_simple_one(shown, monkeypatch):
+    monkeypatch.setattr(gemm_source, "SOURCES", (*SIMPLE_ONES, FAST))
+    told, code = shown(**FAST_ROW)
+    assert told[0].startswith("**The fast kernel** ran: fp8 tensor core; warp-specialized schedule")
+    assert "took 150 µs in the same run: this one is 1.50 times as fast" in told[0]
+    assert [one.split("(")[0] for one in code] == [
+        "@triton.jit\ndef gemm_kernel",
+        "@triton.jit\ndef float_bits",
+    ]
+
+
+def test_an_unknown_kernel_is_named_and_the_simple_one_shown(shown):
+    told, code = shown(kernel="stand_in_kernel")
+    assert told[0].startswith("**stand_in_kernel** ran, whose source is not shown here")
+    assert len(code) == 1
+
+
+def test_the_words_that_say_most_decide(monkeypatch):
+    monkeypatch.setattr(gemm_source, "SOURCES", (FAST, *SIMPLE_ONES))
+    assert source_of(FAST_ROW["kernel"]) is FAST
+    assert source_of("fp8 tensor core, scales in the K loop") is SIMPLE
+    assert source_of("") is None
+
+
+def test_a_kernel_whose_file_is_not_here_is_not_taken_for_the_simple_one(monkeypatch):
+    gone = replace(FAST, bodies=(("gone_kernel.py", gemm_source.WHOLE_FILE),))
+    monkeypatch.setattr(gemm_source, "SOURCES", (*SIMPLE_ONES, gone))
+    assert source_of(FAST_ROW["kernel"]) is None
+
+
+def test_a_whole_file_is_shown_as_it_is():
+    assert body("import x\n\n\ndef f(): pass\n", gemm_source.WHOLE_FILE) == "import x\n\n\ndef f(): pass"
+
+
+def test_no_comparison_where_only_one_kernel_was_timed():
+    assert "in the same run" not in sentence(gpu_row(JOB), SIMPLE)
+    assert "in the same run" in sentence(replace(gpu_row(JOB), simple=timing(150.0)), SIMPLE)
+
+
+def test_a_function_that_is_not_there_is_named():
+    with pytest.raises(ValueError, match="there is no function gone"):
+        body("def here(): pass", "gone")
+    assert body("x = 1\n@one\n@two\ndef here():\n    pass\n", "here") == "@one\n@two\ndef here():\n    pass"
