@@ -55,7 +55,8 @@ def held(job, simple_too=False, device=None):
     device = device or current_device()
     asked = (job.recipe_data.spec(job.matmul_data), (job.m, job.n, job.k), device, job.accumulation)
     plan = plan_simple(*asked)
-    simple = replace(plan, group_m=plan.group_m + 1) if simple_too else None
+    other = replace(plan.blocks, group_m=plan.blocks.group_m + 1)
+    simple = replace(plan, blocks=other) if simple_too else None
     operands = Operands.of(job, device)
     return contest(job, plan, simple, operands, device, lambda done: None, turn_of=StandIn)
 

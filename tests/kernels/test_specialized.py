@@ -1,0 +1,156 @@
+"""Contract: the warp-specialized kernel gives the simple kernel's bits wherever it runs, writes every element,
+and gives the same bits each time; what it cannot run is said in a sentence, before a launch.
+"""
+
+from dataclasses import replace
+from itertools import product
+
+import pytest
+import torch
+
+from fp8core.formats import FORMATS
+from fp8core.linear import MATMULS
+from fp8core.recipes import RECIPES
+from fp8core.tiles import WHOLE, TileShape
+from kernels.blocks import Schedule
+from kernels.candidates import coarse
+from kernels.device import ADA, HOPPER, current_device
+from kernels.family import Kernel, ScaleAt
+from kernels.gemm import gemm, torch_dtype
+from kernels.operands import Operands
+from kernels.plan import GemmPlan, plan_built_in, plan_gemm
+from kernels.rows import Accumulation, GemmJob
+from kernels.specialized import constants
+from kernels.specialized_blocks import buffers, lacking, stage_bytes
+
+SHAPES = {
+    "one step": (64, 128, 128),
+    "odd": (300, 264, 1000),
+    "waves": (1028, 2056, 640),
+    "deep": (256, 256, 8192),
+}
+ASKED = [
+    pytest.param(recipe, matmul, how, id=f"{recipe}-{matmul}-{how.value}")
+    for recipe, matmul, how in product(RECIPES, MATMULS, Accumulation)
+    if isinstance(
+        plan_built_in(RECIPES[recipe].spec(MATMULS[matmul]), (512, 512, 512), HOPPER, how), GemmPlan
+    )
+]
+
+
+def specialized(recipe, matmul, how, mnk, device=HOPPER):
+    """(the simple plan, plans of every specialized candidate) of a GEMM."""
+    plan = plan_built_in(RECIPES[recipe].spec(MATMULS[matmul]), mnk, device, how)
+    found = [blocks for blocks in coarse(plan, mnk, device) if blocks.schedule is Schedule.SPECIALIZED]
+    return plan, [replace(plan, blocks=blocks) for blocks in found]
+
+
+@pytest.mark.parametrize(("recipe", "matmul", "how"), ASKED)
+def test_every_candidate_fits_shared_memory_with_its_ring_and_its_slabs(recipe, matmul, how):
+    _, plans = specialized(recipe, matmul, how, (4096, 4096, 4096))
+    assert len(plans) == 6
+    for plan in plans:
+        each = stage_bytes(plan.spec, plan.scale_at, plan.block_m, plan.block_n)
+        slabs = 2 * buffers(plan.spec, plan.scale_at, plan.blocks, HOPPER.shared_memory_bytes)
+        used = plan.blocks.stages * each + slabs * 64 * 128 * plan.spec.out.bytes
+        assert used + 16 * plan.blocks.stages <= HOPPER.shared_memory_bytes
+        assert plan.blocks.stages >= 2
+        assert constants(plan, accumulate=False)["PROMOTED"] == (plan.block_m == 256)
+
+
+@pytest.mark.parametrize(
+    ("mnk", "word"), [((512, 100, 512), "100 numbers"), ((510, 512, 512), "510 and 512 scales")]
+)
+def test_rows_that_tma_cannot_start_are_refused(mnk, word):
+    spec = RECIPES["deepseek_v3"].wgrad if word.startswith("510") else RECIPES["rowwise"].fprop
+    at = ScaleAt.K_LOOP if word.startswith("510") else ScaleAt.EPILOGUE
+    assert word in lacking(spec, Kernel.FP8, at, 128, mnk)
+
+
+def test_other_promotions_and_tiles_are_refused():
+    spec = RECIPES["deepseek_v3"].fprop
+    assert "every 128 products or never" in lacking(spec, Kernel.FP8, ScaleAt.K_LOOP, 64, (512, 512, 512))
+    tall = replace(spec, a=replace(spec.a, tile=TileShape(64, 128)))
+    assert "no loop for tiles" in lacking(tall, Kernel.FP8, ScaleAt.K_LOOP, 128, (512, 512, 512))
+    wide = replace(spec, a=replace(spec.a, tile=TileShape(64, WHOLE)))
+    assert "one scale a row" in lacking(wide, Kernel.FP8, ScaleAt.EPILOGUE, 128, (512, 512, 512))
+
+
+def test_a_gpu_without_wgmma_has_no_specialized_candidates():
+    assert specialized("rowwise", "fprop", Accumulation.FAST, (4096, 4096, 4096), ADA)[1] == []
+
+
+def test_the_plan_says_why_the_simple_kernel_runs():
+    plan = plan_gemm(RECIPES["rowwise"].fprop, (512, 100, 512), HOPPER, Accumulation.FAST)
+    assert plan.schedule is Schedule.SIMPLE
+    assert "as TMA needs, so the simple kernel runs" in plan.why
+
+
+def operands(recipe, matmul, mnk, device):
+    m, n, k = mnk
+    return Operands.of(GemmJob(recipe=recipe, matmul=matmul, m=m, n=n, k=k), device).quantized()
+
+
+def bits(out):
+    return out.view({2: torch.int16, 4: torch.int32}[out.element_size()])
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize(("recipe", "matmul", "how"), ASKED)
+def test_it_gives_the_simple_kernel_s_bits(recipe, matmul, how, shape):
+    device = current_device()
+    simple, plans = specialized(recipe, matmul, how, SHAPES[shape], device)
+    a, b = operands(recipe, matmul, SHAPES[shape], device)
+    truth = gemm(a, b, simple)
+    assert plans
+    for plan in plans:
+        out = torch.full_like(truth, torch.nan)
+        gemm(a, b, plan, out=out)
+        assert torch.equal(bits(out), bits(truth)), plan.title
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("recipe", ["per_tensor", "rowwise", "deepseek_v3"])
+def test_it_adds_into_d(recipe):
+    device = current_device()
+    mnk = (300, 264, 1000)
+    how = Accumulation.RECIPE
+    simple, plans = specialized(recipe, "wgrad", how, mnk, device)
+    assert simple.spec.out == FORMATS["fp32"]
+    a, b = operands(recipe, "wgrad", mnk, device)
+    start = torch.randn(300, 264, device="cuda")
+    truth = gemm(a, b, simple, out=start.clone(), accumulate=True)
+    for plan in plans:
+        assert torch.equal(bits(gemm(a, b, plan, out=start.clone(), accumulate=True)), bits(truth)), (
+            plan.title
+        )
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("accumulate", [False, True])
+def test_d_may_have_any_strides(accumulate):
+    device = current_device()
+    simple, plans = specialized("deepseek_v3", "wgrad", Accumulation.RECIPE, (300, 264, 1000), device)
+    a, b = operands("deepseek_v3", "wgrad", (300, 264, 1000), device)
+    for out in (torch.zeros(264, 300, device="cuda").T, torch.zeros(300, 265, device="cuda")[:, 1:]):
+        gemm(a, b, plans[0], out=out, accumulate=accumulate)
+        assert torch.equal(out.contiguous(), gemm(a, b, simple))
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("how", [Accumulation.FAST, Accumulation.PROMOTED], ids=lambda how: how.value)
+@pytest.mark.parametrize("recipe", ["rowwise", "deepseek_v3", "mxfp8"])
+def test_a_hundred_runs_give_the_same_bits(recipe, how):
+    device = current_device()
+    mnk = (2048, 1032, 1536)
+    if not isinstance(plan_built_in(RECIPES[recipe].wgrad, mnk, device, how), GemmPlan):
+        how = Accumulation.RECIPE
+    _, plans = specialized(recipe, "wgrad", how, mnk, device)
+    a, b = operands(recipe, "wgrad", mnk, device)
+    first = gemm(a, b, plans[0])
+    out = torch.empty(mnk[:2], dtype=torch_dtype(plans[0].spec.out), device="cuda")
+    differing = sum(
+        not torch.equal(bits(gemm(a, b, plans[0], out=out.fill_(torch.nan))), bits(first)) for _ in range(100)
+    )
+    assert differing == 0
