@@ -98,7 +98,8 @@ def launch(
     if plan.schedule is Schedule.SPECIALIZED:
         from kernels import specialized
 
-        return specialized.launch(a, b, plan, out, mnk, accumulate)
+        left, right = (_multiplied(operand, plan, kind) for operand in (a, b))
+        return specialized.launch(a, b, left, right, plan, out, accumulate)
     from kernels.gemm_kernel import gemm_kernel
     from kernels.mx_kernel import native_mx_gemm_kernel
     from kernels.split import workspace
