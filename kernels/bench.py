@@ -22,13 +22,10 @@ from kernels.device import Unsupported, choose_backend
 from kernels.progress import Bar
 from kernels.records import record
 from kernels.rows import Accumulation, Cache, GemmJob, Into, Row
+from kernels.shapes import CUBE, SKINNY, STANDARD, shape_text
 
 RECORDS = Path(__file__).resolve().parent.parent / "assets" / "bench"
 ALL = "all"
-_DEFAULT = (4096, 4096, 4096)
-_LAYER = LayerShape(tokens=4096, in_=4096, out=14336)
-_STANDARD = ((4096, 4096, 7168), (8192, 8192, 8192), (4096, 7168, 4096), _LAYER)
-_SKINNY = tuple(replace(_LAYER, tokens=16 << doubling) for doubling in range(5))
 _RUNS, _TURN_MS = 20, 20
 _SUSTAINED_RUNS, _SUSTAINED_TURN_MS = 7, 250
 
@@ -64,11 +61,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--shapes",
         action="store_true",
-        help="the standard set: 4096×4096×7168, 8192³, 4096×7168×4096 and the layer 4096 tokens × 4096 in × "
-        "14336 out",
+        help=f"the standard set: {'; '.join(map(shape_text, STANDARD))}",
     )
     parser.add_argument(
-        "--skinny", action="store_true", help="16, 32, 64, 128 and 256 tokens × 4096 in × 14336 out"
+        "--skinny", action="store_true", help=f"few tokens: {'; '.join(map(shape_text, SKINNY))}"
     )
     parser.add_argument(
         "--input", default=InputKind.GAUSSIAN.value, choices=[kind.value for kind in InputKind]
@@ -139,9 +135,9 @@ def _jobs(options: argparse.Namespace) -> Iterator[GemmJob]:
 
 def _shapes(options: argparse.Namespace) -> list[Shape]:
     shapes: list[Shape] = [tuple(shape) for shape in options.shape or ()]
-    shapes += _STANDARD if options.shapes else ()
-    shapes += _SKINNY if options.skinny else ()
-    return shapes or [_DEFAULT]
+    shapes += STANDARD if options.shapes else ()
+    shapes += SKINNY if options.skinny else ()
+    return shapes or [CUBE]
 
 
 def _matmuls_and_recipes(options: argparse.Namespace) -> tuple[Sequence[str], Sequence[str]]:

@@ -18,12 +18,12 @@ from kernels.family import Kernel
 from kernels.plan import GemmPlan, lacks_specialized, plan_built_in, plan_gemm
 from kernels.rows import Accumulation, GemmJob
 from kernels.shape_class import ShapeClass
+from kernels.shapes import LAYER, SKINNY, STANDARD
 
 SHAPES: Mapping[str, LayerShape | tuple[int, int, int]] = {
-    **{f"{tokens}-tokens": LayerShape(tokens=tokens, in_=4096, out=14336) for tokens in (16, 64, 256, 4096)},
+    **{f"{layer.tokens}-tokens": layer for layer in (*SKINNY[::2], LAYER)},
     **{f"{side}-cubed": (side, side, side) for side in (1024, 2048, 4096, 8192)},
-    "4096-4096-7168": (4096, 4096, 7168),
-    "4096-7168-4096": (4096, 7168, 4096),
+    **{"-".join(map(str, mnk)): mnk for mnk in STANDARD if isinstance(mnk, tuple) and len(set(mnk)) > 1},
 }
 """Shapes by the names that the command line takes: one layer at several numbers of tokens, and (M, N, K)."""
 

@@ -23,6 +23,10 @@ class ScaleAt(Enum):
     OPERANDS = "scales on the operands"
 
 
+PROMOTED_WORDS = "promoted every"
+"""What a plan's title says of a sum that leaves the tensor core along K, before the number of products."""
+
+
 class Geometry(Enum):
     """How a tile lies on an operand [mn, K]: over how many rows, and whether over all of K."""
 

@@ -150,4 +150,5 @@ def _row(
         prediction=prediction,
         simple=times.simple,
         torch_op=times.torch_op,
+        why=plan.why,
     )

@@ -13,7 +13,7 @@ from fp8core.scales import ScaleKind
 from fp8core.tiles import WHOLE, Extent, TileShape
 from kernels.blocks import Blocks, Schedule, built_in
 from kernels.device import Device, DeviceKind, Unsupported
-from kernels.family import Family, Kernel, ScaleAt
+from kernels.family import PROMOTED_WORDS, Family, Kernel, ScaleAt
 from kernels.quantize_plan import check_operand
 from kernels.rows import Accumulation
 from kernels.shape_class import ShapeClass
@@ -101,7 +101,7 @@ class GemmPlan:
     @property
     def title(self) -> str:
         """The plan in words, for a result's row."""
-        promoted = "" if self.promotion is WHOLE else f", promoted every {self.promotion}"
+        promoted = "" if self.promotion is WHOLE else f", {PROMOTED_WORDS} {self.promotion}"
         return f"{self.kernel.value}, {self.scale_at.value}{promoted}; {self.blocks.title}"
 
     def programs(self, m: int, n: int) -> int:

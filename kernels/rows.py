@@ -189,6 +189,7 @@ class Row:
     Timings: the GEMM alone, quantizing A and B, bf16 torch.mm and torch's scaled op of the same recipe in the
     same run; None where there is none, and then `peer_note` says why. `torch_op` names the op: the fastest of
     those that compute at least what was asked for.
+    why: one sentence on why that kernel and its blocks, as GemmPlan has it; empty where nobody recorded it.
     simple: the simple kernel in the same run; None where it is the one that `kernel` names, or refuses.
     prediction: the kernel's bits against the accumulator's model; None where there is no model of this GPU.
     error_note: which rows of D the errors were taken over, where not all.
@@ -216,6 +217,7 @@ class Row:
     prediction: Prediction | None = None
     simple: Timing | None = None
     torch_op: str = ""
+    why: str = ""
 
     @property
     def sqnr_db(self) -> float:

@@ -8,6 +8,7 @@ from fp8core.peak_rates import PEAK_RATES, peak_rates_of
 from kernels.device import HOPPER
 from kernels.records import slug
 from kernels.rows import Cache
+from kernels.shapes import CUBE, MNK, SKINNY, STANDARD, shape_text
 from pages.ui.controls import Choice, ChoiceStyle
 from pages.ui.gemm_job import Preset
 from pages.ui.shared import MATMUL, RECIPE
@@ -15,8 +16,7 @@ from pages.ui.shared import MATMUL, RECIPE
 ANY, NONE, ALL = "any", "none", "all"
 NO_GPU = "none"
 GENERATIONS = tuple(dict.fromkeys(rates.generation for rates in PEAK_RATES.values()))
-_FEW = 256
-_TOKENS = (16, 32, 64, 128, 256)
+_FEW = max(layer.tokens for layer in SKINNY)
 
 
 class Section(Enum):
@@ -46,27 +46,13 @@ class Unit(Enum):
     PER_TENSOR = "per_tensor"
 
 
-def _cube(m: int, n: int, k: int) -> tuple[str, Preset]:
-    label = f"{m}³" if m == n == k else f"{m} × {n} × {k}"
-    return f"{m}x{n}x{k}", Preset(label, (m, n, k))
+def _preset(shape: MNK | LayerShape) -> tuple[str, Preset]:
+    if isinstance(shape, LayerShape):
+        return f"layer_{shape.tokens}", Preset(f"Layer: {shape_text(shape)}", shape)
+    return "x".join(map(str, shape)), Preset(shape_text(shape), shape)
 
 
-def _layer(tokens: int) -> tuple[str, Preset]:
-    layer = LayerShape(tokens=tokens, in_=4096, out=14336)
-    label = f"Layer: {layer.tokens} tokens, {layer.in_} → {layer.out}"
-    return f"layer_{layer.tokens}", Preset(label, layer)
-
-
-SHAPES: dict[str, Preset] = dict(
-    [
-        _cube(4096, 4096, 4096),
-        _cube(4096, 4096, 7168),
-        _cube(4096, 7168, 4096),
-        _cube(8192, 8192, 8192),
-        _layer(4096),
-        *map(_layer, reversed(_TOKENS)),
-    ]
-)
+SHAPES: dict[str, Preset] = dict(map(_preset, (CUBE, *STANDARD, *reversed(SKINNY))))
 """The shapes to choose from, by their name in the address."""
 
 SHOW = Choice(

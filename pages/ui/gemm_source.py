@@ -7,12 +7,15 @@ from pathlib import Path
 import streamlit as st
 
 from kernels.blocks import Schedule
-from kernels.family import Kernel
+from kernels.family import PROMOTED_WORDS, Kernel
 from kernels.rows import Row
 from pages.ui.gemm_words import duration
 
 _KERNELS = Path(__file__).resolve().parents[2] / "kernels"
 WHOLE_FILE = ""
+_EXPLANATION = "specialized_kernel.py"
+_LOADING = ("ring_kernel.py", "produce")
+_CHAIN = ("chain_kernel.py", WHOLE_FILE)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,18 +23,20 @@ class Source:
     """Kernel bodies that ran where a row's `kernel` has all of the words `said`.
 
     `bodies` are (file in kernels/, function or WHOLE_FILE) each; `instead_of` is the simple kernel that does
-    the same, None for a simple one.
+    the same, None for a simple one. `explained_in`: a file whose docstring says how the kernel works.
     """
 
     title: str
     said: tuple[str, ...]
     bodies: tuple[tuple[str, str], ...]
     instead_of: "Source | None" = None
+    explained_in: str = ""
 
     @property
     def is_here(self) -> bool:
         """Whether its files are."""
-        return all((_KERNELS / file).exists() for file, _ in self.bodies)
+        named = [file for file, _ in self.bodies] + [self.explained_in] * bool(self.explained_in)
+        return all((_KERNELS / file).exists() for file in named)
 
 
 SIMPLE = Source(
@@ -39,23 +44,39 @@ SIMPLE = Source(
     said=(Kernel.FP8.value,),
     bodies=(("gemm_kernel.py", "gemm_kernel"),),
 )
+DEQUANTIZING = Source(
+    title="The simple kernel, after a pass that dequantizes",
+    said=(Kernel.DEQUANTIZED.value,),
+    bodies=(("mx_kernel.py", "dequantize_block"), ("gemm_kernel.py", "gemm_kernel")),
+)
 SOURCES = (
     SIMPLE,
-    Source(
-        title="The simple kernel, after a pass that dequantizes",
-        said=(Kernel.DEQUANTIZED.value,),
-        bodies=(("mx_kernel.py", "dequantize_block"), ("gemm_kernel.py", "gemm_kernel")),
-    ),
+    DEQUANTIZING,
     Source(
         title="The simple kernel of Blackwell's scaled tensor core",
         said=(Kernel.NATIVE_MX.value,),
         bodies=(("mx_kernel.py", "native_mx_gemm_kernel"),),
     ),
     Source(
-        title="The warp-specialized kernel",
+        title="The warp-specialized kernel, its sums in the tensor core",
         said=(Kernel.FP8.value, Schedule.SPECIALIZED.value),
-        bodies=(("specialized_kernel.py", WHOLE_FILE),),
+        bodies=(_CHAIN, _LOADING),
         instead_of=SIMPLE,
+        explained_in=_EXPLANATION,
+    ),
+    Source(
+        title="The warp-specialized kernel, its sums promoted",
+        said=(Kernel.FP8.value, PROMOTED_WORDS, Schedule.SPECIALIZED.value),
+        bodies=(("slabs_kernel.py", WHOLE_FILE), _LOADING),
+        instead_of=SIMPLE,
+        explained_in=_EXPLANATION,
+    ),
+    Source(
+        title="The warp-specialized kernel, after a pass that dequantizes",
+        said=(Kernel.DEQUANTIZED.value, Schedule.SPECIALIZED.value),
+        bodies=(("mx_kernel.py", "dequantize_block"), _CHAIN, _LOADING),
+        instead_of=DEQUANTIZING,
+        explained_in=_EXPLANATION,
     ),
 )
 """A kernel more is an entry more; of entries whose words a row has, the one with most words counts."""
@@ -69,6 +90,8 @@ def draw_kernel(row: Row) -> None:
         shown = [source for source in (SIMPLE if ran is None else ran.instead_of, ran) if source is not None]
         for column, source in zip(st.columns(len(shown)), shown, strict=True):
             column.markdown(f"**{source.title}**, {files(source)}")
+            if source.explained_in:
+                column.markdown(explanation(source.explained_in))
             column.code(text(source), language="python")
 
 
@@ -84,6 +107,8 @@ def sentence(row: Row, ran: Source | None) -> str:
     if ran is None:
         return f"**{row.kernel}** ran, whose source is not shown here; below is the simple kernel."
     said = f"**{ran.title}** ran: {row.kernel}."
+    if row.why:
+        said += f" Why: {row.why}."
     if row.simple is not None:
         said += (
             f" The simple kernel by its own plan took {duration(row.simple.median_us)} in the same run: this "
@@ -95,6 +120,12 @@ def sentence(row: Row, ran: Source | None) -> str:
 def files(source: Source) -> str:
     """The files that its bodies are from, in Markdown."""
     return ", ".join(dict.fromkeys(f"`kernels/{file}`" for file, _ in source.bodies))
+
+
+@st.cache_data(max_entries=4, show_spinner=False)
+def explanation(file: str) -> str:
+    """The docstring of a file in kernels/."""
+    return ast.get_docstring(ast.parse((_KERNELS / file).read_text(encoding="utf-8"))) or ""
 
 
 @st.cache_data(max_entries=16, show_spinner=False)

@@ -89,6 +89,7 @@ def _record(result: Result) -> dict[str, Any]:
         **machine.versions,
         **row.job.to_dict(),
         "kernel": row.kernel,
+        "why": row.why,
         "out": row.out,
         "rel_err": row.rel_err,
         "quantization_rel_err": row.quantization_rel_err,

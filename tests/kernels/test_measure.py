@@ -21,11 +21,13 @@ from fp8core.tiles import TileGrid
 from kernels.device import DeviceKind, NoTriton, Unsupported, choose_backend, current_device
 from kernels.exactness import errors
 from kernels.measure import StoppedEarly, measure
+from kernels.plan import plan_gemm
 from kernels.quantize import quantize as device_quantize
 from kernels.rows import Accumulation, Cache, GemmJob, Into, Provenance, Row
 from kernels.timing import COLD_LAUNCHES
 from tests.kernels.cases import GEMMS, ON_GPU, WHERE
 
+WGRAD = RECIPES["deepseek_v3"].wgrad
 TOP = Path(__file__).resolve().parent.parent.parent
 
 
@@ -67,6 +69,7 @@ def test_a_row_says_where_it_comes_from_and_travels_as_json():
     assert Row.from_dict(json.loads(json.dumps(row.to_dict(), allow_nan=False))) == row
     assert [fraction for fraction, _ in said] == sorted(fraction for fraction, _ in said)
     assert said[-1][0] == 1.0
+    assert row.why == plan_gemm(WGRAD, (70, 50, 200), current_device(), Accumulation.RECIPE).why != ""
     assert set(row.machine.versions) == {"python", "torch", "triton"}
     if ON_GPU:
         assert row.gemm is not None

@@ -35,6 +35,7 @@ ROW = Row(
     prediction=Prediction(outputs=9, equal=8, first_difference="D[0, 0]"),
     simple=Timing(median_us=3.0, p20_us=2.5, p80_us=3.5, runs=5),
     torch_op="an op",
+    why="nothing else was measured",
 )
 
 
@@ -52,11 +53,11 @@ def test_a_row_recorded_before_caches_were_told_apart_is_a_hot_one_into_a_new_d(
     older = ROW.to_dict()
     for name in ("cache", "into", "turn_ms"):
         del older["job"][name]
-    for name in ("simple", "torch_op"):
+    for name in ("simple", "torch_op", "why"):
         del older[name]
     read = Row.from_dict(older)
     assert (read.job.cache, read.job.into, read.job.turn_ms) == (Cache.HOT, Into.NEW, 20)
-    assert (read.simple, read.times_simple, read.torch_op) == (None, None, "")
+    assert (read.simple, read.times_simple, read.torch_op, read.why) == (None, None, "", "")
 
 
 def test_a_job_s_title_says_how_it_is_timed_and_where_d_goes() -> None:

@@ -10,7 +10,7 @@ import pytest
 from triton.runtime.errors import OutOfResources
 
 from kernels import tune
-from kernels.blocks import Blocks
+from kernels.blocks import Blocks, Schedule
 from kernels.candidates import SHAPES, coarse, jobs, simple_plan
 from kernels.compilers import Compilers
 from kernels.device import ADA, HOPPER, INTERPRETER
@@ -57,7 +57,8 @@ def found_by(bench, device=HOPPER, compile_=lambda tries: [""] * len(tries), che
 def test_the_fastest_right_blocks_are_found():
     bench = Stand()
     found = found_by(bench)
-    (best,) = found.fastest()
+    best, specialized = found.fastest()
+    assert [best.schedule, specialized.schedule] == [Schedule.SIMPLE, Schedule.SPECIALIZED]
     assert found.times[best] == min(found.times.values())
     assert best not in coarse(simple_plan(JOB, HOPPER), MNK, HOPPER), "a variation of the best did better"
     assert set(bench.timed) <= set(bench.checked)

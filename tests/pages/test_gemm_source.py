@@ -7,11 +7,14 @@ import pytest
 
 from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
-from kernels.device import BLACKWELL, HOPPER
-from kernels.plan import plan_simple
+from fp8core.tiles import WHOLE
+from kernels.blocks import Schedule
+from kernels.candidates import coarse
+from kernels.device import BLACKWELL, HOPPER, Unsupported
+from kernels.plan import plan_built_in, plan_simple
 from kernels.rows import Accumulation, GemmJob
 from pages.ui import gemm_results, gemm_source, gpu_queue
-from pages.ui.gemm_source import SIMPLE, SOURCES, Source, body, sentence, source_of, text
+from pages.ui.gemm_source import SIMPLE, SOURCES, Source, body, explanation, sentence, source_of, text
 from pages.ui.gpu_queue import Workers
 from tests.pages.gemm_rows import gpu_row, record, stand_in_queue, timing
 
@@ -60,8 +63,35 @@ def test_every_simple_plan_s_title_says_which_source_ran(recipe, matmul, device)
     assert source_of(plan.title).said == (plan.kernel.value,)
 
 
+@pytest.mark.parametrize("how", Accumulation, ids=lambda how: how.value)
+@pytest.mark.parametrize("matmul", MATMULS)
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_a_specialized_plan_s_title_says_which_of_its_two_loops_ran(recipe, matmul, how):
+    mnk = (4096, 4096, 4096)
+    plan = plan_built_in(RECIPES[recipe].spec(MATMULS[matmul]), mnk, HOPPER, how)
+    if isinstance(plan, Unsupported):
+        pytest.skip(plan.reason)
+    fast = [blocks for blocks in coarse(plan, mnk, HOPPER) if blocks.schedule is Schedule.SPECIALIZED]
+    ran = source_of(replace(plan, blocks=fast[0]).title)
+    loop = "chain_kernel.py" if plan.promotion is WHOLE else "slabs_kernel.py"
+    assert [file for file, name in ran.bodies if name == gemm_source.WHOLE_FILE] == [loop]
+    assert ran.instead_of is source_of(plan.title)
+    assert "one warp loads" in explanation(ran.explained_in)
+    names = [node.name for node in ast.parse(text(ran)).body if isinstance(node, ast.FunctionDef)]
+    assert {"produce", f"consume_{loop.split('_')[0]}"} <= set(names)
+
+
+def test_a_specialized_kernel_is_explained_and_says_why_it_ran(shown):
+    why = "the fastest blocks measured on A GPU, 2026-11-20, for this shape class"
+    told, code = shown(**FAST_ROW, why=why)
+    assert f"ran: {FAST_ROW['kernel']}. Why: {why}. The simple kernel by its own plan" in told[0]
+    assert any(one.startswith("The fast GEMM on Hopper, in Gluon") for one in told)
+    assert ["def gemm_kernel" in code[0], "def consume_chain" in code[1]] == [True, True]
+
+
 def test_the_simple_kernel_stands_alone_where_it_ran(shown):
     told, code = shown(kernel="fp8 tensor core, scales in the epilogue; block 1×2×3")
+    assert "Why:" not in told[0]
     assert told[0] == "**The simple kernel** ran: fp8 tensor core, scales in the epilogue; block 1×2×3."
     assert len(code) == 1
     assert "tl.dot(a, b.T, acc" in code[0]

@@ -251,7 +251,7 @@ def test_json_is_strict_and_csv_has_a_line_a_result():
     assert [entry["origin"] for entry in read] == ["here", "recorded"]
     lines = as_csv(results).splitlines()
     assert len(lines) == 3
-    columns = {"rel_err", "gemm_median_us", "simple_median_us", "torch", "pid", "clock_mhz", "cache"}
+    columns = {"rel_err", "gemm_median_us", "simple_median_us", "torch", "pid", "clock_mhz", "cache", "why"}
     assert columns <= set(lines[0].split(","))
 
 
