@@ -77,7 +77,7 @@ def contest(
         Contender(_QUANTIZE, [own.quantized for own in sets]),
         Contender(
             _BF16,
-            [bf16_peer(*own.as_operands(), o, job.into) for own, o in zip(sets, outs, strict=True)],
+            [bf16_peer(*own.as_operands(), o if adds else None) for own, o in zip(sets, outs, strict=True)],
         ),
     ]
     if simple is not None:

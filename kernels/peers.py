@@ -51,13 +51,13 @@ class ScaledOp:
         return self.title if into is Into.NEW else self.title + _THEN_ADD
 
 
-def bf16_peer(a: "torch.Tensor", b: "torch.Tensor", out: "torch.Tensor", into: Into) -> Launch:
-    """torch.mm of bf16 operands a [M, K] and b [N, K], any strides, to bf16; added to fp32 `out` if so asked,
+def bf16_peer(a: "torch.Tensor", b: "torch.Tensor", add_to: "torch.Tensor | None") -> Launch:
+    """torch.mm of bf16 a [M, K] and b [N, K], any strides, to bf16; added to an fp32 tensor if there is one,
     as autograd adds a bf16 gradient to an fp32 one.
     """
     import torch
 
-    return (lambda: torch.mm(a, b.T)) if into is Into.NEW else lambda: out.add_(torch.mm(a, b.T))
+    return (lambda: torch.mm(a, b.T)) if add_to is None else lambda: add_to.add_(torch.mm(a, b.T))
 
 
 def scaled_ops(a: QuantizedTensor, b: QuantizedTensor, plan: GemmPlan) -> tuple[ScaledOp, ...] | str:

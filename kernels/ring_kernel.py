@@ -6,11 +6,12 @@ from triton.experimental import gluon
 from triton.experimental.gluon import language as gl
 from triton.experimental.gluon.language.nvidia.hopper import fence_async_shared, mbarrier, tma
 
+from kernels import specialized_blocks
 from kernels.gluon_api import aggregate, async_load, async_store
 
-SLAB = gl.constexpr(64)
-CONSUMERS = gl.constexpr(2)
-STORED_N = gl.constexpr(128)
+SLAB = gl.constexpr(specialized_blocks.SLAB)
+CONSUMERS = gl.constexpr(specialized_blocks.CONSUMERS)
+STORED_N = gl.constexpr(specialized_blocks.STORED_N)
 
 
 @aggregate

@@ -78,7 +78,8 @@ def consume_slabs(
     BUFFERS: gl.constexpr = ring.out.shape[0] // CONSUMERS
     EARLY: gl.constexpr = facts.IN_LOOP and facts.B_SCALES != 1
     FIRST: gl.constexpr = W * SLABS
-    steps = (k + facts.BLOCK_K - 1) // facts.BLOCK_K
+    turns = SLABS * ((k + facts.BLOCK_K - 1) // facts.BLOCK_K)
+    gl.assume(turns > 0)  # the launcher takes no empty K; without this Triton 3.9's ptxas spills
     COUNT: gl.constexpr = facts.STAGES * CONSUMERS * SLABS
     slabs = reinterpret(ring.a, ring.a.dtype, [COUNT, SLAB, facts.BLOCK_K], ring.a.layout)
     zero = gl.zeros([SLAB, facts.BLOCK_N], gl.float32, facts.LAYOUT)
@@ -97,7 +98,7 @@ def consume_slabs(
         if facts.IN_LOOP:
             row_scale = row_scales(ring, stage, FIRST, facts)
             column_scale = column_scales(ring, stage, block_n, facts)
-        for done in range(SLABS * steps):
+        for done in range(turns):
             a = slabs.index((stage * CONSUMERS + W) * SLABS + slab)
             b = ring.b.index(stage).permute([1, 0])
             partial = warpgroup_mma(a, b, zero, use_acc=False, is_async=True)
@@ -110,7 +111,7 @@ def consume_slabs(
             following, turned = after(stage, phase, facts)
             stage = gl.where(slab == 0, stage, following)
             phase = gl.where(slab == 0, phase, turned)
-            more = done < SLABS * steps - 1
+            more = done + 1 < turns
             mbarrier.wait(ring.full.index(stage), phase, pred=(slab == 1) & more)
             partial = warpgroup_mma_wait(0, deps=[partial])
             if slab == 0:

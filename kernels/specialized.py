@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from fp8core.formats import FORMATS
 from fp8core.tiles import WHOLE
 from kernels.device import COMPILE_OPTIONS, HOPPER
 from kernels.family import Kernel, ScaleAt
@@ -110,7 +111,7 @@ def flat() -> object:
     """The layout of a row of fp32 scales in shared memory."""
     from triton.experimental.gluon import language as gl
 
-    return gl.NVMMASharedLayout(swizzle_byte_width=0, element_bitwidth=32, rank=1)
+    return gl.NVMMASharedLayout(swizzle_byte_width=0, element_bitwidth=FORMATS["fp32"].bits, rank=1)
 
 
 def _scale_descriptor(scale: "torch.Tensor", count: int) -> object:

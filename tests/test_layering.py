@@ -35,6 +35,7 @@ HOMES_OF_BLOCKS = {
     "kernels/candidates.py",
     "kernels/quantize_plan.py",
     "kernels/shape_class.py",
+    "kernels/specialized_blocks.py",
 }
 
 

@@ -12,13 +12,13 @@ from kernels.check.products import drawn
 from kernels.check.report import Group, Line, Verdict
 from kernels.check.smi import Reading, Watch
 from kernels.check.steps import BF16, COPY, FP8
-from kernels.check.verdicts import recorded, reference_of, speed_line
+from kernels.check.verdicts import copy_reference, recorded, reference_of, speed_line
 from kernels.device import Device, Unsupported
 from kernels.gemm import gemm, torch_dtype
 from kernels.peers import REFUSALS, bf16_peer
 from kernels.plan import GemmPlan, plan_gemm
 from kernels.quantize import float8
-from kernels.records import recorded_rows
+from kernels.records import recorded_ceilings, recorded_rows
 from kernels.rows import GemmJob
 from kernels.timing import Contender, HotTurn, buffer_sets, interleaved
 
@@ -41,14 +41,15 @@ def time_torch(job: GemmJob, facts: Facts, device: Device, uuid: str) -> Iterato
     target = torch.empty_like(source)
     contenders = [
         Contender(COPY, [lambda: target.copy_(source)]),
-        Contender(BF16, [bf16_peer(a, b) for a, b in operands]),
+        Contender(BF16, [bf16_peer(a, b, None) for a, b in operands]),
     ]
     fp8 = _fp8_launches(operands)
     if not isinstance(fp8, str):
         contenders.append(Contender(FP8, fp8))
     times, reading = _timed(contenders, uuid)
     copy_gb_s = 2 * COPY_BYTES / times[COPY] / 1e3
-    yield speed_line(COPY, copy_gb_s, "GB/s", facts=facts, reading=reading)
+    copied = copy_reference(recorded_ceilings(RECORDS), facts.gpu)
+    yield speed_line(COPY, copy_gb_s, "GB/s", facts=facts, reading=reading, reference=copied)
     row = recorded(recorded_rows(RECORDS), facts.gpu, job)
     rate = job.flop / times[BF16] / 1e6
     reference = reference_of(row, row.bf16.median_us if row and row.bf16 else None)
@@ -108,7 +109,7 @@ def time_recipes(jobs: Mapping[str, GemmJob], facts: Facts, device: Device, uuid
         else:
             contenders.append(Contender(name, _launches(job, plan, device)))
     operands = _operand_sets(next(iter(jobs.values())), device)
-    contenders.append(Contender(BF16, [bf16_peer(a, b) for a, b in operands]))
+    contenders.append(Contender(BF16, [bf16_peer(a, b, None) for a, b in operands]))
     times, reading = _timed(contenders, uuid)
     for name, job in jobs.items():
         if name in refused:

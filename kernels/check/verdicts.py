@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
+from kernels.ceilings import Ceilings
 from kernels.check.facts import Facts
 from kernels.check.report import Figure, Group, Line, Reference, Verdict
 from kernels.check.smi import Reading
@@ -81,6 +82,20 @@ def recorded(rows: Iterable[Row], gpu: str | None, job: GemmJob) -> Row | None:
         and replace(row.job, seed=job.seed, runs=job.runs, turn_ms=job.turn_ms) == job
     ]
     return max(same, key=lambda row: row.date, default=None)
+
+
+def copy_reference(ceilings: Iterable[Ceilings], gpu: str | None) -> Reference | None:
+    """The newest recorded copy of the same GPU model: GB/s."""
+    same = [found for found in ceilings if found.machine.name == gpu]
+    newest = max(same, key=lambda found: found.date, default=None)
+    if newest is None:
+        return None
+    return Reference(
+        value=newest.copy_gb_s.median,
+        gpu=newest.machine.name,
+        date=newest.date,
+        versions=dict(newest.machine.versions),
+    )
 
 
 def reference_of(row: Row | None, time_us: float | None) -> Reference | None:

@@ -14,24 +14,30 @@ from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import redirect_stdout
 from dataclasses import dataclass, field, replace
-from itertools import product
+from itertools import islice, product
 from multiprocessing import get_context
 
 from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
 from kernels.blocks import Schedule
+from kernels.candidates import coarse
 from kernels.device import ADA, BLACKWELL, BLACKWELL_RTX, COMPILE_OPTIONS, HOPPER, Device, DeviceKind
 from kernels.family import Kernel
 from kernels.gemm import dequantize_constants, kernel_constants
 from kernels.plan import GemmPlan, plan_simple
-from kernels.quantize import format_facts, quantize_constants
+from kernels.quantize import float8, format_facts, quantize_constants
 from kernels.quantize_plan import plan_quantize
 from kernels.rows import Accumulation
+from kernels.specialized import WARPS, flat, swizzled
+from kernels.specialized import constants as specialized_constants
+from kernels.specialized_blocks import SLAB, STORED_N, b_scales_loaded
 from kernels.tuned import read_table, table_path
 
 DEVICES = (HOPPER, ADA, BLACKWELL, BLACKWELL_RTX)
 SHAPES = ((8192, 8192, 8192), (1, 4096, 4096))
 SPLIT = 4
+GROUP_M = 8
+SPECIALIZED = Schedule.SPECIALIZED
 FLOAT8 = {"e4m3": "fp8e4nv", "e5m2": "fp8e5"}
 POINTERS = {
     "codes_ptr": "*u8",
@@ -47,7 +53,7 @@ MATMUL = re.compile(r"(?:wgmma\.mma_async|tcgen05\.mma|mma\.sync)\S*")
 class Case:
     """One kernel to compile, as plain data that goes to another process; two that differ in name are one.
 
-    kind: a GEMM's Kernel, by name.
+    kind: a GEMM's Kernel, by name; gluon: what language the kernel is in, if not tl.
     """
 
     name: str = field(compare=False)
@@ -59,6 +65,7 @@ class Case:
     stages: int = 3
     kind: str = ""
     split: bool = False
+    gluon: bool = False
 
 
 def gemm(name: str, plan: GemmPlan, device: Device) -> Case:
@@ -108,6 +115,52 @@ def gemms(device: Device) -> Iterator[Case]:
             yield from (gemm(row.family, replace(p, blocks=row.blocks), device) for p in specs.values())
 
 
+def specialized(name: str, plan: GemmPlan, device: Device, *, accumulate: bool) -> Case:
+    spec = plan.spec
+    bf16 = plan.kernel is Kernel.DEQUANTIZED
+    types = {"out_ptr": f"*{spec.out.name}"}
+    for side, operand, block in (("a", spec.a, plan.block_m), ("b", spec.b, plan.block_n)):
+        dtype = "bfloat16" if bf16 else str(float8(operand.format)).removeprefix("torch.")
+        layout = swizzled(block, plan.block_k, dtype)
+        types[f"{side}_desc"] = described(
+            "bf16" if bf16 else FLOAT8[operand.format.name], [block, plan.block_k], layout
+        )
+    types["a_scale_desc"] = described("fp32", [plan.block_m], flat())
+    types["b_scale_desc"] = described("fp32", [b_scales_loaded(spec, plan.block_n)], flat())
+    stored = swizzled(SLAB, STORED_N, {"bf16": "bfloat16", "fp32": "float32"}[spec.out.name])
+    types["out_desc"] = described(spec.out.name, [SLAB, STORED_N], stored)
+    added = ", added into D" if accumulate else ""
+    return Case(
+        name=f"{name}{added}; {plan.blocks.title}",
+        device=device,
+        kernel="specialized_gemm_kernel",
+        types=tuple(types.items()),
+        constants=tuple(specialized_constants(plan, accumulate=accumulate).items()),
+        warps=WARPS,
+        kind=plan.kernel.name,
+        gluon=True,
+    )
+
+
+def described(dtype: str, block: list[int], layout: object) -> str:
+    """A descriptor's type as Triton spells it."""
+    return f"tensordesc<{dtype}{block},{layout!r}>"
+
+
+def specialized_gemms(device: Device) -> Iterator[Case]:
+    """The specialized kernel for everything that it takes, and in the blocks of the device's table. The order
+    of blocks is a divisor in the code and no more: one stands for all.
+    """
+    table = [row for row in read_table(table_path(device.capability)) if row.blocks.schedule is SPECIALIZED]
+    for family, plan in simple_plans(device):
+        first = (blocks for blocks in coarse(plan, SHAPES[0], device) if blocks.schedule is SPECIALIZED)
+        tabled = (row.blocks for row in table if row.family == family)
+        for blocks in (*islice(first, 1), *tabled):
+            made = replace(plan, blocks=replace(blocks, group_m=GROUP_M))
+            for accumulate in (False, True)[: 1 + (plan.spec.out.bits == 32)]:
+                yield specialized(family, made, device, accumulate=accumulate)
+
+
 def quantizers(device: Device) -> Iterator[Case]:
     from kernels.quantize_kernel import amax_kernel, quantize_kernel
 
@@ -133,11 +186,12 @@ def compiled(case: Case):
     import triton
     from triton.backends.compiler import GPUTarget
     from triton.compiler import ASTSource
+    from triton.experimental.gluon._runtime import GluonASTSource
 
-    from kernels import gemm_kernel, mx_kernel, quantize_kernel
+    from kernels import gemm_kernel, mx_kernel, quantize_kernel, specialized_kernel
 
-    found = (getattr(module, case.kernel, None) for module in (gemm_kernel, mx_kernel, quantize_kernel))
-    kernel = next(body for body in found if body is not None)
+    modules = (gemm_kernel, mx_kernel, quantize_kernel, specialized_kernel)
+    kernel = next(vars(module)[case.kernel] for module in modules if case.kernel in vars(module))
     types, constants = dict(case.types), dict(case.constants)
     signature, known, aligned = {}, {}, {}
     for place, name in enumerate(kernel.arg_names):
@@ -152,7 +206,7 @@ def compiled(case: Case):
                 aligned[(place,)] = [["tt.divisibility", 16]]
     major, minor = case.device.capability
     return triton.compile(
-        ASTSource(kernel, signature, known, aligned),
+        (GluonASTSource if case.gluon else ASTSource)(kernel, signature, known, aligned),
         target=GPUTarget("cuda", 10 * major + minor, 32),
         options={"num_warps": case.warps, "num_stages": case.stages, **COMPILE_OPTIONS},
     )
@@ -182,12 +236,18 @@ def report(case: Case) -> dict:
     }
 
 
+def every_case(device: Device) -> Iterator[Case]:
+    yield from specialized_gemms(device)
+    yield from gemms(device)
+    yield from quantizers(device)
+
+
 def main() -> None:
-    cases = dict.fromkeys(case for device in DEVICES for case in (*gemms(device), *quantizers(device)))
+    cases = dict.fromkeys(case for device in DEVICES for case in every_case(device))
     with tempfile.TemporaryDirectory() as cache:
         os.environ |= {"TRITON_CACHE_DIR": cache, "TRITON_DUMP_PTXAS_LOG": "1"}
         with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as pool:
-            for made in pool.map(report, cases, chunksize=4):
+            for made in pool.map(report, cases, chunksize=2):
                 sys.stdout.write(json.dumps(made) + "\n")
 
 

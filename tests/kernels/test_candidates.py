@@ -14,6 +14,7 @@ from kernels.device import ADA, HOPPER
 from kernels.family import Kernel
 from kernels.plan import GemmPlan
 from kernels.rows import GemmJob
+from kernels.specialized_blocks import CONSUMERS, SLAB, STORED_N, buffers, stage_bytes
 
 JOBS = jobs(HOPPER, SHAPES)
 DEVICES = pytest.mark.parametrize("device", [HOPPER, ADA], ids=lambda device: device.name)
@@ -30,19 +31,39 @@ def test_every_candidate_is_a_plan_that_fits(job, device):
     plan, first = tries(job, device)
     assert first
     assert len(set(first)) == len(first)
-    element = 2 if plan.kernel is Kernel.DEQUANTIZED else 1
     varied = finer(plan, (job.m, job.n, job.k), device, first[0])
     assert first[0] not in varied
     for blocks in [*first, *varied]:
         dataclasses.replace(plan, blocks=blocks)
-        assert blocks.stages * blocks.operand_bytes(element) <= device.shared_memory_bytes
         assert blocks.tma == (device is HOPPER)
         assert blocks.block_m >= 16 * blocks.warps, "wgmma wants 64 rows a warpgroup"
-        held = blocks.block_m * blocks.block_n // (32 * blocks.warps)
-        assert held <= (128 if plan.promotion is WHOLE else 64)
-        if plan.spec.out.bits == 32 and held == 128:
-            assert blocks.split_k == 1, "these spill"
-            assert not blocks.persistent, "these spill"
+        if blocks.schedule is Schedule.SPECIALIZED:
+            a_specialized_one_fits(plan, blocks, device)
+        else:
+            a_simple_one_fits(plan, blocks, device)
+
+
+def a_simple_one_fits(plan: GemmPlan, blocks: Blocks, device) -> None:
+    element = 2 if plan.kernel is Kernel.DEQUANTIZED else 1
+    assert blocks.stages * blocks.operand_bytes(element) <= device.shared_memory_bytes
+    held = blocks.block_m * blocks.block_n // (32 * blocks.warps)
+    assert held <= (128 if plan.promotion is WHOLE else 64)
+    if plan.spec.out.bits == 32 and held == 128:
+        assert blocks.split_k == 1, "these spill"
+        assert not blocks.persistent, "these spill"
+
+
+def a_specialized_one_fits(plan: GemmPlan, blocks: Blocks, device) -> None:
+    """D leaves by slabs; a promoted sum is held whole, and beside it the partial sum of one slab."""
+    ring = blocks.stages * stage_bytes(plan.spec, plan.scale_at, blocks.block_m, blocks.block_n)
+    under_way = CONSUMERS * buffers(plan.spec, plan.scale_at, blocks, device.shared_memory_bytes)
+    slabs = under_way * SLAB * STORED_N * plan.spec.out.bytes
+    assert ring + slabs <= device.shared_memory_bytes
+    assert blocks.stages >= 2
+    threads = 32 * blocks.warps
+    partial = 0 if plan.promotion is WHOLE else CONSUMERS * SLAB * blocks.block_n // threads
+    assert blocks.block_m * blocks.block_n // threads + partial <= 192, "of at most 240 registers"
+    assert not finer(plan, (4096, 4096, 4096), device, blocks), "the coarse list is all there is"
 
 
 def test_k_is_split_only_where_sms_stand_idle():

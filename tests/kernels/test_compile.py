@@ -7,14 +7,21 @@ import json
 import os
 import subprocess
 import sys
+from itertools import product
 from pathlib import Path
 
 import pytest
 
+from fp8core.linear import MATMULS
+from fp8core.recipes import RECIPES
 from kernels.device import ADA, BLACKWELL, BLACKWELL_RTX, HOPPER
+from kernels.plan import GemmPlan, plan_built_in
+from kernels.rows import Accumulation
+from kernels.specialized_blocks import lacking
 from kernels.tuned import FOLDER
 
 TOP = Path(__file__).resolve().parent.parent.parent
+MNK = (4096, 4096, 4096)
 DEVICES = (HOPPER, ADA, BLACKWELL, BLACKWELL_RTX)
 INSTRUCTION = {
     (HOPPER.name, "FP8"): ("wgmma.mma_async", "f32.e"),
@@ -53,6 +60,21 @@ def test_every_kernel_is_compiled_for_every_gpu(reports):
         assert {report["kernel"] for report in mine if not report["kind"]} == OTHERS
         scaled = {report["kind"] for report in mine if report["split"]}
         assert scaled == {kind for name, kind in INSTRUCTION if name == device.name} - {"NATIVE_MX"}
+
+
+def test_the_specialized_kernel_is_compiled_for_every_family_that_it_takes(reports):
+    families: dict[str, int] = {}
+    for recipe, matmul, how in product(RECIPES.values(), MATMULS.values(), Accumulation):
+        plan = plan_built_in(recipe.spec(matmul), MNK, HOPPER, how)
+        if isinstance(plan, GemmPlan):
+            assert not lacking(plan.spec, plan.kernel, plan.scale_at, plan.promotion, MNK)
+            families[str(plan.family)] = plan.spec.out.bits
+    mine = [report for report in reports if report["kernel"] == "specialized_gemm_kernel"]
+    assert {report["device"] for report in mine} == {HOPPER.name}
+    names = [report["name"].removeprefix("specialized_gemm_kernel ").split(";")[0] for report in mine]
+    added = {f"{family}, added into D" for family, bits in families.items() if bits == 32}
+    assert added
+    assert set(names) == set(families) | added
 
 
 def test_a_gpu_with_a_table_is_one_that_is_compiled_for():

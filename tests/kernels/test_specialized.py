@@ -1,4 +1,4 @@
-"""Contract: the warp-specialized kernel gives the simple kernel's bits wherever it runs, writes every element,
+"""Contract: the warp-specialized kernel gives the simple kernel's bits wherever it runs, writes every element
 and gives the same bits each time; what it cannot run is said in a sentence, before a launch.
 """
 
@@ -8,15 +8,16 @@ from itertools import product
 import pytest
 import torch
 
+import kernels.gemm
 from fp8core.formats import FORMATS
 from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
 from fp8core.tiles import WHOLE, TileShape
 from kernels.blocks import Schedule
 from kernels.candidates import coarse
-from kernels.device import ADA, HOPPER, current_device
+from kernels.device import ADA, HOPPER, INTERPRETER, DeviceKind, current_device
 from kernels.family import Kernel, ScaleAt
-from kernels.gemm import gemm, torch_dtype
+from kernels.gemm import gemm, launch, torch_dtype
 from kernels.operands import Operands
 from kernels.plan import GemmPlan, plan_built_in, plan_gemm
 from kernels.rows import Accumulation, GemmJob
@@ -84,6 +85,46 @@ def test_the_plan_says_why_the_simple_kernel_runs():
     plan = plan_gemm(RECIPES["rowwise"].fprop, (512, 100, 512), HOPPER, Accumulation.FAST)
     assert plan.schedule is Schedule.SIMPLE
     assert "as TMA needs, so the simple kernel runs" in plan.why
+
+
+class Recorded:
+    """A stand-in for the kernel: the programs of its last launch, its arguments and its constants."""
+
+    def __getitem__(self, grid):
+        def launched(*arguments, **constants):
+            self.grid, self.arguments, self.constants = grid, arguments, constants
+
+        return launched
+
+
+@pytest.mark.parametrize("strided", [False, True])
+@pytest.mark.parametrize(("recipe", "matmul", "how"), ASKED)
+def test_the_launcher_gives_the_kernel_what_its_signature_names(monkeypatch, recipe, matmul, how, strided):
+    from kernels import specialized_kernel
+
+    names = specialized_kernel.specialized_gemm_kernel.arg_names
+    stand_in = Recorded()
+    monkeypatch.setattr(specialized_kernel, "specialized_gemm_kernel", stand_in)
+    mnk = (144, 256, 320)
+    _, plans = specialized(recipe, matmul, how, mnk)
+    plan = plans[0]
+    a, b = operands(recipe, matmul, mnk, HOPPER if torch.cuda.is_available() else INTERPRETER)
+    values = {Kernel.DEQUANTIZED: torch.bfloat16}
+    left, right = (x.operand_codes.to(values.get(plan.kernel, x.codes.dtype)) for x in (a, b))
+    monkeypatch.setattr(kernels.gemm, "_multiplied", lambda operand, *_: left if operand is a else right)
+    wide = torch.zeros(144, 257 if strided else 256, dtype=torch_dtype(plan.spec.out), device=left.device)
+    launch(a, b, plan, wide[:, -256:], mnk, False, DeviceKind.GPU)
+    assert stand_in.grid == (plan.programs(144, 256),)
+    positional = names[: len(stand_in.arguments)]
+    assert set(names) - set(positional) == {name for name in stand_in.constants if name.isupper()}
+    given = dict(zip(positional, stand_in.arguments, strict=True))
+    assert given["a_desc"].block_shape == [plan.block_m, plan.block_k]
+    assert given["b_desc"].block_shape == [plan.block_n, plan.block_k]
+    assert (given["a_desc"].base is left, given["b_desc"].base is right) == (True, True)
+    assert (given["a_scale_ptr"] is a.scale, given["b_scale_ptr"] is b.scale) == (True, True)
+    assert (given["m"], given["n"], given["k"]) == mnk
+    assert given["out_ptr"].data_ptr() % 16 == 0
+    assert (given["out_ptr"].data_ptr() == wide.data_ptr()) == (not strided), "a copy takes what TMA cannot"
 
 
 def operands(recipe, matmul, mnk, device):

@@ -2,6 +2,8 @@
 is said. The timing itself needs a GPU.
 """
 
+from dataclasses import replace
+
 import pytest
 
 from kernels.check import speed
@@ -9,15 +11,23 @@ from kernels.check.report import Verdict
 from kernels.check.smi import Reading
 from kernels.check.steps import BF16, COPY, FP8
 from kernels.device import INTERPRETER, Unsupported
+from kernels.records import record
 from tests.kernels.cases import ON_GPU
 from tests.kernels.check.reports import H200
+from tests.kernels.test_ceilings import CEILINGS
 
 interpreted_only = pytest.mark.skipif(ON_GPU, reason="it looks at what the interpreter gives")
 
 
 def timed_lines(monkeypatch, times, lines):
-    """The lines of a timing whose times are these, on a small size."""
-    monkeypatch.setattr(speed, "_timed", lambda contenders, uuid: (times, Reading(clock_mhz=1500.0)))
+    """The lines of a timing whose times are these, on a small size; what is timed runs once."""
+
+    def timed(contenders, uuid):
+        for contender in contenders:
+            contender.launches[0]()
+        return times, Reading(clock_mhz=1500.0)
+
+    monkeypatch.setattr(speed, "_timed", timed)
     monkeypatch.setattr(speed, "SIDE", 64)
     monkeypatch.setattr(speed, "COPY_BYTES", 1 << 10)
     return {line.name: line for line in lines()}
@@ -44,10 +54,25 @@ def test_torch_s_own_ops_are_timed_and_fp8_may_be_missing(monkeypatch):
     monkeypatch.setattr(speed, "_fp8_launches", lambda operands: [lambda: None])
     found = timed_lines(monkeypatch, times, lines)
     assert found[COPY].figures[0].value == pytest.approx(2 * (1 << 10) / 1e3)
+    assert found[COPY].reference is None
     assert found[FP8].figures[1].value == 2.0
     monkeypatch.setattr(speed, "_fp8_launches", lambda operands: "torch has none.")
     found = timed_lines(monkeypatch, times, lines)
     assert (found[FP8].verdict, found[FP8].detail) == (Verdict.NOT_SUPPORTED, "torch has none.")
+
+
+@interpreted_only
+def test_a_copy_is_compared_with_the_recorded_one(monkeypatch, tmp_path):
+    record(replace(CEILINGS, machine=replace(CEILINGS.machine, name=H200.gpu)), tmp_path)
+    monkeypatch.setattr(speed, "RECORDS", tmp_path)
+    monkeypatch.setattr(speed, "_fp8_launches", lambda operands: [lambda: None])
+
+    def lines():
+        return speed.time_torch(speed.speed_job("rowwise", "fprop"), H200, INTERPRETER, "")
+
+    found = timed_lines(monkeypatch, {COPY: 1.0, BF16: 2.0, FP8: 1.0}, lines)
+    assert found[COPY].reference.value == CEILINGS.copy_gb_s.median
+    assert found[COPY].verdict is Verdict.SLOW
 
 
 @interpreted_only

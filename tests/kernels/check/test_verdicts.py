@@ -9,10 +9,18 @@ import pytest
 from kernels.check.report import Reference, Verdict
 from kernels.check.smi import Reading
 from kernels.check.speed import RECORDS, speed_job
-from kernels.check.verdicts import NORMAL_SHARE, recorded, reference_of, speed_line, why_slow
+from kernels.check.verdicts import (
+    NORMAL_SHARE,
+    copy_reference,
+    recorded,
+    reference_of,
+    speed_line,
+    why_slow,
+)
 from kernels.records import recorded_rows
 from kernels.rows import Accumulation, GemmJob
 from tests.kernels.check.reports import ADA, H200
+from tests.kernels.test_ceilings import CEILINGS
 from tests.kernels.test_rows import ROW
 
 REFERENCE = Reference(value=1000.0, gpu="NVIDIA H200", date="2026-11-20")
@@ -81,6 +89,15 @@ def test_the_newest_row_of_the_same_gpu_and_gemm_is_the_reference():
     assert (reference.gpu, reference.date) == ("A GPU", ROW.date)
     assert reference_of(None, 1.0) is None
     assert reference_of(ROW, None) is None
+
+
+def test_the_newest_copy_of_the_same_gpu_is_the_reference():
+    older, newer = replace(CEILINGS, date="2026-01-01"), replace(CEILINGS, date="2026-02-01")
+    other = replace(CEILINGS, date="2027-01-01", machine=replace(CEILINGS.machine, name="Another"))
+    found = copy_reference([newer, older, other], "A GPU")
+    assert (found.value, found.date, found.versions) == (4000.0, "2026-02-01", {"torch": "1"})
+    assert copy_reference([other], "A GPU") is None
+    assert copy_reference([CEILINGS], None) is None
 
 
 def test_the_h200_is_recorded_for_every_gemm_that_is_timed():
