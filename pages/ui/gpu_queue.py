@@ -74,7 +74,8 @@ def _keep(mine: Session, ticket: Ticket, state: Final) -> None:
         del mine.rows[ROWS_KEPT:]
         mine.last = mine.last_job = None
     else:
-        mine.last, mine.last_job = state, ticket.job
+        # A result so far is shown with the reason why it ended; here it would stand a second time.
+        mine.last, mine.last_job = (state, ticket.job) if state.partial is None else (None, None)
 
 
 def submit(job: Job) -> Ticket:

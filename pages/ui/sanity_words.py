@@ -5,6 +5,7 @@ import re
 from collections.abc import Mapping
 from datetime import datetime
 
+from fp8core.linear import MATMULS
 from kernels.check.render import facts_told
 from kernels.check.report import Ability, Group, Line, Report, Verdict
 from kernels.check.run import WAITING
@@ -42,7 +43,7 @@ def checklist(report: Report) -> str:
     for group in Group:
         for number, (mark, names) in enumerate(_by_verdict(report.of_group(group)).items()):
             question = "" if number else f"**{group.title}**"
-            rows.append(f"| {question} | {mark} | {', '.join(names)} |")
+            rows.append(f"| {question} | {mark} | {_listed(names)} |")
     return "\n".join(rows)
 
 
@@ -50,8 +51,24 @@ def _by_verdict(lines: tuple[Line, ...]) -> dict[str, list[str]]:
     """The names of lines by their verdict's badge."""
     names: dict[str, list[str]] = {badge(verdict): [] for verdict in _BADGES} | {_TO_COME: []}
     for line in lines:
-        names[_TO_COME if line.detail == WAITING else badge(line.verdict)].append(plain(line.name))
+        names[_TO_COME if line.detail == WAITING else badge(line.verdict)].append(line.name)
     return {mark: some for mark, some in names.items() if some}
+
+
+def _listed(names: list[str]) -> str:
+    """Names in a row; those of one matmul behind its name."""
+    rest: list[str] = []
+    by_matmul: dict[str, list[str]] = {}
+    for name in names:
+        first, _, last = name.rpartition(" ")
+        if first and last in MATMULS:
+            by_matmul.setdefault(last, []).append(plain(first))
+        else:
+            rest.append(plain(name))
+    return " · ".join(
+        [", ".join(rest)] * bool(rest)
+        + [f"{matmul}: {', '.join(some)}" for matmul, some in by_matmul.items()]
+    )
 
 
 def details(report: Report) -> str:
@@ -135,7 +152,7 @@ def questions() -> str:
 def machine(report: Report) -> str:
     """A table of the machine's facts."""
     rows = [f"| {plain(what)} | {plain(value)} |" for what, value in facts_told(report.facts)]
-    return "\n".join(["| | |", "|:---|:---|", *rows])
+    return "\n".join(["| fact | value |", "|:---|:---|", *rows])
 
 
 def no_gpu(environment: Mapping[str, str] = os.environ) -> str:

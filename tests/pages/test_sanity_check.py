@@ -110,7 +110,7 @@ def test_quick_is_asked_for_by_the_control(open_app, history):
 def test_a_check_that_is_stopped_keeps_what_it_has(open_app, history):
     at = open_app(PAGE)
     press(at, "Run")
-    run_until(at, lambda at: "rowwise fprop" in texts(at))
+    run_until(at, lambda at: "fprop: rowwise" in texts(at))
     press(at, "Stop")
     run_until(at, is_quiet)
     assert at.info[-1].value.startswith("**Not finished**: ") or at.info[0].value.startswith(

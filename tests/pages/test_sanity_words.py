@@ -17,8 +17,14 @@ def line(name: str, verdict: Verdict, detail: str = "As it is.", group: Group = 
 
 def test_every_line_is_in_the_checklist_and_in_the_details():
     whole = report(failed=["mxfp8 wgrad"], share=0.5)
-    for text in (words.checklist(whole), words.details(whole)):
-        assert [one.name for one in whole.lines if words.plain(one.name) not in text] == []
+    shown = words.details(whole)
+    assert [one.name for one in whole.lines if words.plain(one.name) not in shown] == []
+    lines = tuple(line(name, Verdict.PASS) for name in ("a fprop", "copy", "b_1 fprop", "a wgrad", "wgrad"))
+    assert (
+        words.checklist(replace(whole, lines=lines))
+        .splitlines()[-1]
+        .endswith("| copy, wgrad · fprop: a, b\\_1 · wgrad: a |")
+    )
 
 
 @pytest.mark.parametrize("verdict", Verdict)
