@@ -11,7 +11,8 @@ from pages.charts.ink import Ink
 NORMAL, SLOW = "normal", "slow"
 _STEP = 22
 _AROUND = 80
-_ABOVE = 1.15
+_TOP = 1.2
+_ROOM_INSIDE = 0.35
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,7 +31,7 @@ def shares_chart(bars: Sequence[Bar], slow_below: float, ink: Ink) -> dict[str, 
     if not bars:
         raise ValueError("there is no bar to draw")
     rows = [{**vars(bar), "verdict": SLOW if bar.share < slow_below else NORMAL} for bar in bars]
-    top = max(_ABOVE, 1.1 * max(bar.share for bar in bars))
+    top = max(_TOP, 1.1 * max(bar.share for bar in bars))
     x = alt.X(
         "share:Q",
         title="share of the recorded rate",
@@ -53,15 +54,17 @@ def shares_chart(bars: Sequence[Bar], slow_below: float, ink: Ink) -> dict[str, 
             legend=None,
         ),
     )
-    numbers = base.mark_text(align="left", dx=5, color=ink.text).encode(x=x, text="told:N")
-    numbers = numbers.transform_calculate(
-        told=f"format(datum.share, '.0%') + (datum.verdict === '{SLOW}' ? ' {SLOW}' : '')"
+    told = f"format(datum.share, '.0%') + (datum.verdict === '{SLOW}' ? ' {SLOW}' : '')"
+    words = base.transform_calculate(told=told).encode(text="told:N")
+    inside = words.transform_filter(f"datum.share >= {_ROOM_INSIDE}").mark_text(
+        align="left", dx=5, color=ink.page, x=0
     )
-    rules = (
-        _rule(1.0, "the record", [1, 0], "left", ink),
-        _rule(slow_below, "slow below", [4, 3], "right", ink),
+    outside = words.transform_filter(f"datum.share < {_ROOM_INSIDE}").mark_text(
+        align="left", dx=5, color=ink.text
     )
-    chart = alt.layer(drawn, *(part for rule in rules for part in rule), numbers)
+    record = _rule(1.0, "record", [1, 0], "left", ink)
+    slow = _rule(slow_below, f"slow below {slow_below:.0%}", [4, 3], "right", ink)
+    chart = alt.layer(drawn, *record, *slow, inside, outside.encode(x=x))
     return (
         chart.properties(width="container", height=_STEP * len(bars) + _AROUND)
         .configure_view(stroke=None)
@@ -71,9 +74,7 @@ def shares_chart(bars: Sequence[Bar], slow_below: float, ink: Ink) -> dict[str, 
 
 def _rule(at: float, name: str, dash: list[int], align: str, ink: Ink) -> tuple[alt.Chart, alt.Chart]:
     """A vertical rule, and its name above the bars."""
-    data = alt.Chart(
-        alt.Data(values=[{"at": at, "name": f"{name}: {at:.0%}" if align == "left" else f"{name} {at:.0%}"}])
-    )
+    data = alt.Chart(alt.Data(values=[{"at": at, "name": name}]))
     away = 4 if align == "left" else -4
     return (
         data.mark_rule(color=ink.text, strokeWidth=1.5, strokeDash=dash).encode(x="at:Q"),

@@ -74,7 +74,7 @@ def bars(report: Report) -> tuple[Bar, ...]:
 def _draw_speed(report: Report) -> None:
     if not any(line.figures for line in report.of_group(Group.SPEED)):
         return
-    st.subheader("Is it as fast as the same GPU was recorded?")
+    st.subheader("Is it as fast as the recorded run of this GPU model?")
     drawn = bars(report)
     if not drawn:
         gpu = words.plain(str(report.facts.gpu))

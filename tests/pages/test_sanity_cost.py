@@ -36,7 +36,7 @@ sys.exit(", ".join({{"torch", "triton"}} & set(sys.modules)) or None)
 
 
 def test_a_rerun_with_a_whole_report_on_screen_takes_a_moment(open_app, monkeypatch):
-    """Measured median 20 ms on two cores; the guard allows a loaded machine."""
+    """Measured median 9 ms on two cores; the guard allows a loaded machine."""
     made = History()
     made.keep(Done(report(failed=["mxfp8 wgrad"], share=0.6)))
     monkeypatch.setattr(sanity_history, "history", lambda: made)

@@ -7,7 +7,7 @@ import pytest
 from kernels.check.report import Group, Line, Verdict
 from pages.ui import sanity_words as words
 from pages.ui.sanity_history import Past
-from tests.kernels.check.reports import H200, NO_GPU
+from tests.kernels.check.reports import H200, NO_GPU, NO_TORCH
 from tests.pages.check_reports import report, so_far
 
 
@@ -87,6 +87,9 @@ def test_of_slow_lines_the_slowest_is_told_in_full():
     (told,) = words.troubles(whole)
     assert f"the slowest of {len(slow)}" in told
     assert "power-capped at 450 W" in told
+    slower = report(share=0.4).lines[-1]
+    (told,) = words.troubles(replace(whole, lines=(slow[0], slower, slow[1])))
+    assert f"**{words.plain(slower.name)}**, the slowest of 3" in told
     only = replace(whole, lines=(slow[0],))
     assert "the slowest" not in words.troubles(only)[0]
     assert words.troubles(report()) == []
@@ -96,6 +99,7 @@ def test_a_verdict_without_a_gpu_has_its_reason_once():
     told = words.verdict(Past(number=1, report=report(NO_GPU)))
     assert told.count("There is no NVIDIA GPU here") == 1
     assert words.verdict(Past(number=1, report=report(H200))).endswith("pass.")
+    assert words.verdict(Past(number=1, report=report(NO_TORCH))).endswith("1 fail, 1 not supported.")
 
 
 def test_a_check_in_the_list_has_number_verdict_extent_and_date():
