@@ -12,6 +12,7 @@ st.navigation(
         st.Page("pages/accumulation.py", title="Accumulation"),
         st.Page("pages/live_gemm.py", title="Live GEMM"),
         st.Page("pages/benchmarks.py", title="Benchmarks"),
+        st.Page("pages/sanity_check.py", title="Sanity check"),
         # The default page answers at "/" only; its own name is an address as well.
         st.Page("pages/tile_layouts.py", title="Tile layouts", visibility="hidden"),
     ]

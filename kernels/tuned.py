@@ -18,6 +18,10 @@ from kernels.shape_class import ShapeClass
 FOLDER = Path(__file__).resolve().parent / "tuned"
 FARTHEST = 2
 """A class borrows from another at most this many steps away."""
+SPREAD = 1.02
+"""Medians within this factor are one: the tuner's short turns differ by as much from run to run, and then the
+warp-specialized schedule is taken, whose lead grows as the turns grow long and power is short.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,4 +105,8 @@ def nearest(rows: Collection[Tuned], shape: ShapeClass, schedules: Collection[Sc
     """The fastest of the rows of the nearest class, within FARTHEST, whose schedule is among these."""
     allowed = [row for row in rows if row.blocks.schedule in schedules]
     near = [row for row in allowed if shape.distance(row.shape) <= FARTHEST]
-    return min(near, key=lambda row: (shape.distance(row.shape), row.shape, row.median_us), default=None)
+    best = min(near, key=lambda row: (shape.distance(row.shape), row.shape, row.median_us), default=None)
+    if best is None:
+        return None
+    equal = [row for row in near if row.shape == best.shape and row.median_us <= best.median_us * SPREAD]
+    return min(equal, key=lambda row: (row.blocks.schedule is Schedule.SIMPLE, row.median_us))

@@ -26,7 +26,8 @@ class CheckJob:
     @property
     def title(self) -> str:
         """What runs, for a list of runs."""
-        return f"{'Quick sanity' if self.quick else 'Sanity'} check of GPU {self.device}"
+        of = f" of GPU {self.device}" if self.device else ""
+        return f"{'Quick sanity' if self.quick else 'Sanity'} check{of}"
 
     @property
     def size(self) -> str:
@@ -36,7 +37,7 @@ class CheckJob:
     @property
     def size_advice(self) -> str:
         """How to need less memory."""
-        return "Free memory on the GPU: a smaller check would not time its tensor cores"
+        return "Free memory on the GPU (no check is smaller)"
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)

@@ -152,13 +152,17 @@ class Report:
     def summary(self) -> str:
         """The verdict on the GPU, in a sentence."""
         counts = ", ".join(f"{n} {verdict.value}" for verdict in Verdict if (n := self.count(verdict)))
-        what = {
+        return f"{self.headline}: {counts}."
+
+    @property
+    def headline(self) -> str:
+        """The verdict on the GPU, in a few words."""
+        return {
             0: "FP8 works on this GPU",
             1: "Something is wrong here",
             2: "There is no FP8 here",
             130: "Not finished",
         }[self.exit_code]
-        return f"{what}: {counts}."
 
     def to_dict(self) -> dict[str, Any]:
         lines = [

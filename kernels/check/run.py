@@ -92,11 +92,14 @@ def run(
     try:
         _run(course, machine, plan, progress, stopped)
     except (KeyboardInterrupt, Stop):
-        for key, line in course.lines.items():
-            if line.detail == WAITING:
-                course.lines[key] = replace(line, detail=STOPPED)
-        return course.report(finished=False)
+        return cut_short(course.report(finished=False))
     return course.report(finished=True)
+
+
+def cut_short(report: Report) -> Report:
+    """A report so far as the last word: its lines to come no longer come."""
+    lines = tuple(replace(line, detail=STOPPED) if line.detail == WAITING else line for line in report.lines)
+    return replace(report, lines=lines, finished=False)
 
 
 def _run(

@@ -4,11 +4,11 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 
 from kernels.worker.jobs import Job, Result
-from kernels.worker.states import Failed, Final, Running, Starting, State, Stopped, Ticket, Waiting
+from kernels.worker.states import Done, Failed, Final, Running, Starting, State, Stopped, Ticket, Waiting
 
 FORGOTTEN = Failed("This result is no longer kept: run it again.")
 REPLACED = Stopped("Replaced by a newer run of yours before its turn came.")
@@ -126,7 +126,7 @@ class Line:
         """For its worker: the run is over, for every ticket that claims it."""
         with self._changed:
             self._active.remove(run)
-            self._finish(list(run.claims), result)
+            self._finish(list(run.claims), _with_partial(result, run))
             run.claims.clear()
 
     def _withdraw_waiting(self, session: str, *, keep: Run | None) -> int:
@@ -145,7 +145,7 @@ class Line:
         if run is None:
             return
         del run.claims[number]
-        self._finish([number], result)
+        self._finish([number], _with_partial(result, run))
         if not run.claims and run in self._waiting:
             self._waiting.remove(run)
 
@@ -155,3 +155,9 @@ class Line:
             self._results[number] = result
         while len(self._results) > self._results_kept:
             self._results.popitem(last=False)
+
+
+def _with_partial(result: Final, run: Run) -> Final:
+    """An end before the end keeps the result so far."""
+    partial = run.progress[2] if run.progress else None
+    return result if isinstance(result, Done) else replace(result, partial=partial)

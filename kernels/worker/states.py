@@ -46,16 +46,18 @@ class Done:
 
 @dataclass(frozen=True)
 class Failed:
-    """`reason` is one sentence for the reader."""
+    """`reason` is one sentence for the reader; `partial` is as in Running."""
 
     reason: str
+    partial: Result | None = None
 
 
 @dataclass(frozen=True)
 class Stopped:
-    """Ended on request; `reason` is one sentence for the reader."""
+    """Ended on request; `reason` is one sentence for the reader; `partial` is as in Running."""
 
     reason: str
+    partial: Result | None = None
 
 
 Final = Done | Failed | Stopped

@@ -3,6 +3,7 @@
 import atexit
 import os
 import uuid
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -47,6 +48,10 @@ class Session:
     last: Failed | Stopped | None = None
     last_job: Job | None = None
 
+    def awaits(self, kind: type[Job]) -> bool:
+        """Whether a job of one kind has not come to its end."""
+        return any(isinstance(ticket.job, kind) for ticket in self.tickets)
+
     def rows_of(self, kind: type[R]) -> list[R]:
         """The results of one kind."""
         return [row for row in self.rows if isinstance(row, kind)]
@@ -69,23 +74,28 @@ def _keep(mine: Session, ticket: Ticket, state: Final) -> None:
         del mine.rows[ROWS_KEPT:]
         mine.last = mine.last_job = None
     else:
-        mine.last, mine.last_job = state, ticket.job
+        # A result so far is shown with the reason why it ended; here it would stand a second time.
+        mine.last, mine.last_job = (state, ticket.job) if state.partial is None else (None, None)
 
 
-def submit(job: Job) -> None:
-    """Queue a job for this session; a callback."""
+def submit(job: Job) -> Ticket:
+    """Queue a job for this session; also a callback."""
     mine = session()
     ticket = workers().queue.submit(job, mine.name)
     mine.last = mine.last_job = None
     if ticket not in mine.tickets:
         mine.tickets.insert(0, ticket)
+    return ticket
 
 
-def draw_queue() -> None:
-    """Show what this session waits for, for as long as it does, and how its last job ended if it failed."""
+def draw_queue(draw_partial: Callable[[Result], None] | None = None) -> None:
+    """Show what this session waits for, for as long as it does, and how its last job ended if it failed.
+
+    `draw_partial` draws the result so far of a job that runs and has one.
+    """
     mine = session()
     if mine.tickets:
-        _panel()
+        _panel(draw_partial)
     elif isinstance(mine.last, Failed):
         st.error(f"{_name(mine.last_job)}: {mine.last.reason}", icon=":material/error:")
     elif isinstance(mine.last, Stopped):
@@ -93,7 +103,7 @@ def draw_queue() -> None:
 
 
 @st.fragment(run_every=POLL_SECONDS)
-def _panel() -> None:
+def _panel(draw_partial: Callable[[Result], None] | None) -> None:
     mine = session()
     if not mine.tickets:
         st.rerun()
@@ -108,6 +118,8 @@ def _panel() -> None:
                 on_click=workers().queue.stop,
                 args=(ticket,),
             )
+        if draw_partial is not None and isinstance(state, Running) and state.partial is not None:
+            draw_partial(state.partial)
 
 
 def _fraction(state: State) -> float:

@@ -62,6 +62,13 @@ def test_the_fastest_measured_blocks_of_the_class_run(tuned):
     assert plan().blocks == SPLIT
 
 
+@pytest.mark.parametrize(("simple_us", "taken"), [(99.0, FAST), (97.0, SPLIT)], ids=["equal", "slower"])
+def test_medians_that_are_as_good_as_equal_go_to_the_specialized_schedule(simple_us, taken):
+    rows = [row(SPLIT, simple_us), row(FAST, 100.0)]
+    for order in (rows, rows[::-1]):
+        assert nearest(order, rows[0].shape, Schedule).blocks == taken
+
+
 def test_the_simple_plan_is_the_fastest_simple_one(tuned):
     tuned(row(SPLIT, 9.0), row(FAST, 8.0))
     made = plan(choose=plan_simple)

@@ -1,0 +1,67 @@
+"""Does FP8 work on this GPU? The checks of `python -m kernels.check`, live, and kept for all."""
+
+import streamlit as st
+
+from kernels.check.job import CheckJob
+from pages.ui import sanity_words as words
+from pages.ui.controls import Controls
+from pages.ui.gpu_queue import draw_queue, session, workers
+from pages.ui.sanity_controls import EXTENT, NEWEST, QUICK, chosen, shown_control
+from pages.ui.sanity_history import history, start
+from pages.ui.sanity_report import draw_checklist, draw_report, draw_verdict
+from pages.ui.shell import guard
+
+IDEA = (
+    "One run compares casts, quantizers and every recipe's matmuls with the reference, **bit for bit or "
+    "within a derived bound**, times them, and gives each line a verdict."
+)
+BUSY = "A check of another session waits or runs. **Run** shares it if it is the same, else it waits in line."
+
+guard()
+st.title("Does FP8 work on this GPU?")
+past = history().past()
+shown = shown_control(past)
+controls = Controls(EXTENT, shown)
+controls.toolbar(st.sidebar)
+check = chosen(past, controls.draw(shown, st.sidebar) if past else NEWEST)
+is_running = session().awaits(CheckJob)
+
+if check is None or is_running:
+    st.markdown(IDEA if is_running else f"{IDEA}\n\n{words.questions()}")
+else:
+    draw_verdict(check)
+
+
+def run(quick: bool) -> None:
+    """Start a check, and show it once it is over."""
+    controls.preset(run=NEWEST)
+    start(CheckJob(quick=quick))
+
+
+has_gpu = workers().has_gpu
+with st.container(horizontal=True, vertical_alignment="bottom"):
+    extent = controls.draw(EXTENT, st.container(width="content"))
+    st.button(
+        "Run" if has_gpu else "Run in Triton's interpreter",
+        type="primary",
+        icon=":material/play_arrow:",
+        key="run_check",
+        on_click=run,
+        args=(extent == QUICK,),
+        disabled=is_running,
+    )
+if not has_gpu and check is None:
+    st.info(
+        f"{words.no_gpu()}, so nothing can be said about FP8 on a GPU. What the kernels compute can still be "
+        "checked, in Triton's interpreter on the CPU, without speed.",
+        icon=":material/calculate:",
+    )
+if history().is_busy and not is_running:
+    st.caption(BUSY)
+draw_queue(draw_checklist)
+if check is not None and not is_running:
+    draw_report(check)
+st.caption(
+    "The same in a terminal, for every GPU in turn: `python -m kernels.check`. On a server of several GPUs a "
+    "check here takes the one that is free first."
+)

@@ -1,0 +1,56 @@
+"""Sanity check in a browser: from a click to a verdict, through the real worker."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.browser.conftest import settled
+
+pytestmark = pytest.mark.browser
+
+RESULT_MS = 120_000
+VERDICT = re.compile(r"FP8 works on this GPU: |There is no FP8 here: ")
+
+
+def main(page):
+    return page.get_by_test_id("stMainBlockContainer")
+
+
+def test_a_click_gives_a_verdict_that_the_next_reader_sees(server, open_page):
+    page = open_page(server.url + "/sanity_check?check=quick")
+    main(page).get_by_role("button", name=re.compile("^Run")).click()
+    main(page).get_by_role("button", name="Stop").wait_for(timeout=RESULT_MS)
+    page.get_by_text(VERDICT).first.wait_for(timeout=RESULT_MS)
+    settled(page)
+    row = page.locator("tr", has_text="Do equal inputs give equal bits?").first
+    assert "pass" in row.inner_text()
+    page.get_by_text("Copy into an issue, or download").click()
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Markdown").click()
+    assert download.value.suggested_filename == "fp8_check.md"
+    assert Path(download.value.path()).read_text().startswith("### FP8 check: ")
+
+    other = open_page(server.url + "/sanity_check")
+    assert other.get_by_text(VERDICT).first.is_visible()
+    other.locator('[data-testid="stRadio"] label', has_text="quick").first.click()
+    other.wait_for_url(re.compile(r"run=\d+$"))
+
+
+def test_a_check_that_is_stopped_keeps_its_table(server, open_page):
+    page = open_page(server.url + "/sanity_check")
+    main(page).get_by_role("button", name=re.compile("^Run")).click()
+    page.locator("td", has_text="to come").first.wait_for(timeout=RESULT_MS)
+    main(page).get_by_role("button", name="Stop").click()
+    page.get_by_text(re.compile("^Not finished: ")).first.wait_for(timeout=RESULT_MS)
+    settled(page)
+    assert page.locator("td", has_text="not run").first.is_visible()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [800, 1280])
+def test_nothing_is_wider_than_the_page(server, open_page, theme, width):
+    page = open_page(server.url + "/sanity_check", theme=theme, width=width)
+    too_wide = page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth - innerWidth")
+    assert too_wide <= 0
+    assert page.get_by_test_id("stException").count() == 0

@@ -1,0 +1,80 @@
+"""Reports that no GPU gave: every line of a check, with the rates that a test asks for."""
+
+from collections.abc import Collection
+from dataclasses import replace
+from pathlib import Path
+
+from fp8core.recipes import RECIPES
+from kernels.check.facts import Facts
+from kernels.check.job import CheckJob
+from kernels.check.report import Group, Line, Report, Verdict
+from kernels.check.run import WAITING
+from kernels.check.setup import abilities, setup_lines
+from kernels.check.smi import Reading
+from kernels.check.steps import check_steps
+from kernels.check.verdicts import reference_of, speed_line
+from kernels.rows import GemmJob, recorded_rows
+from tests.kernels.check.reports import H200
+
+RECORDS = Path(__file__).resolve().parents[2] / "assets" / "bench"
+STARTED = "2026-11-20T11:30:00+00:00"
+HOT = Reading(clock_mhz=1100.0, power_w=450.0, power_limit_w=450.0, held_by="power-capped at 450 W")
+
+
+def report(
+    facts: Facts = H200,
+    *,
+    quick: bool = False,
+    failed: Collection[str] = (),
+    share: float = 0.97,
+    started: str = STARTED,
+) -> Report:
+    """A whole check of these facts: the lines of names in `failed` fail, every recipe's rate is `share` of a
+    recorded one.
+    """
+    job = CheckJob(quick=quick)
+    lines = list(setup_lines(facts))
+    if facts.gpu is not None or facts.interpreted:
+        for step in check_steps(job, facts, ""):
+            lines += [_line(facts, step.group, name, failed, share) for name in step.names]
+    return Report(
+        job=job,
+        facts=facts,
+        abilities=abilities(facts),
+        lines=tuple(lines),
+        started=started,
+        seconds=41.5,
+        finished=True,
+    )
+
+
+def _line(facts: Facts, group: Group, name: str, failed: Collection[str], share: float) -> Line:
+    if name in failed and group is Group.GEMMS:
+        detail = "3 of 7,168 outputs are further off than their bound: D[0, 5] is 1.5, not 1.25 ± 0.002."
+        return Line(name=name, group=group, verdict=Verdict.FAIL, detail=detail)
+    if group is not Group.SPEED:
+        return Line(
+            name=name, group=group, verdict=Verdict.PASS, detail="6,724 outputs are as they should be."
+        )
+    recipe, _, matmul = name.partition(" ")
+    reference = None
+    if recipe in RECIPES:
+        job = GemmJob(recipe=recipe, matmul=matmul, m=4096, n=4096, k=4096)
+        row = next(
+            row for row in recorded_rows(RECORDS) if (row.job.recipe, row.job.matmul) == (recipe, matmul)
+        )
+        same_gpu = row.machine.name == facts.gpu
+        reference = reference_of(replace(row, job=job), row.gemm.median_us) if same_gpu else None
+    rate = share * (reference.value if reference else 1000.0)
+    unit = "TFLOP/s" if reference else "GB/s"
+    reading = HOT if share < 0.9 else Reading(clock_mhz=1755.0, power_w=640.0)
+    return speed_line(name, rate, unit, facts=facts, reading=reading, times_bf16=1.6, reference=reference)
+
+
+def so_far(whole: Report, reached: int) -> Report:
+    """The same check while it runs, its first lines reached."""
+    lines = tuple(
+        line if number < reached else replace(line, verdict=Verdict.NOT_RUN, detail=WAITING, figures=())
+        for number, line in enumerate(whole.lines)
+    )
+    return replace(whole, lines=lines, seconds=12.0, finished=False)

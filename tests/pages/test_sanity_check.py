@@ -1,0 +1,238 @@
+"""Contract: "Sanity check" shows what a check came to, live and afterwards, to the session that asked and to
+all others, and says in a sentence what is wrong.
+"""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from kernels.check.job import CheckJob
+from kernels.check.render import markdown
+from kernels.check.report import Verdict
+from kernels.worker.states import Done
+from pages.ui import gpu_queue, sanity_history
+from pages.ui.gpu_queue import Workers
+from pages.ui.sanity_history import History
+from tests.kernels.check.reports import ADA, INTERPRETED, NO_TORCH, REPORT
+from tests.pages.check_reports import report
+from tests.pages.gemm_rows import run_until, stand_in_queue
+from tests.pages.hostile import hostile_queries
+from tests.worker.stand_in import Act, job
+
+PAGE = "pages/sanity_check.py"
+HOSTILE = 100
+
+
+@pytest.fixture(autouse=True)
+def workers(monkeypatch):
+    """Stand-in workers, taken for a GPU's."""
+    made = Workers(stand_in_queue(), has_gpu=True)
+    monkeypatch.setattr(gpu_queue, "workers", lambda: made)
+    yield made
+    made.queue.close()
+
+
+@pytest.fixture(autouse=True)
+def history(monkeypatch) -> History:
+    """A server on which nothing has been checked."""
+    made = History()
+    monkeypatch.setattr(sanity_history, "history", lambda: made)
+    return made
+
+
+@pytest.fixture
+def without_gpu(workers, monkeypatch):
+    monkeypatch.setattr(gpu_queue, "workers", lambda: replace(workers, has_gpu=False))
+
+
+def texts(at) -> str:
+    kinds = (at.markdown, at.caption, at.info, at.warning, at.error, at.success, at.subheader)
+    return "\n".join(element.value for kind in kinds for element in kind)
+
+
+def press(at, label):
+    return next(button for button in at.button if button.label == label).click().run()
+
+
+def is_quiet(at) -> bool:
+    return not any(button.label == "Stop" for button in at.button)
+
+
+def run_check(at):
+    press(at, "Run")
+    run_until(at, is_quiet)
+
+
+def spec(at) -> dict:
+    return json.loads(at.get("vega_lite_chart")[0].proto.spec)
+
+
+def test_before_any_check_the_page_says_what_one_asks(open_app):
+    at = open_app(PAGE)
+    assert not at.exception
+    assert "- Are casts the format's, code by code?" in texts(at)
+    assert "| question |" not in texts(at)
+    assert not at.get("vega_lite_chart")
+    assert not at.radio
+
+
+def test_a_check_ends_in_its_verdict_and_a_word_for_each_line(open_app):
+    at = open_app(PAGE)
+    run_check(at)
+    assert at.warning[0].value == "**FP8 works on this GPU**: 2 pass, 1 slow, 1 not supported."
+    shown = texts(at)
+    assert "| **How fast is it?** | :orange-badge[↓ slow] | copy |" in shown
+    assert "|  | :violet-badge[∅ not supported] | fp8 |" in shown
+    assert "| :green-badge[✓ pass] | rowwise fprop | 6,724 outputs. |" in shown
+    assert "- :violet-badge[∅ no] **Block-scaled MMA**: Not here." in shown
+    assert markdown(replace(REPORT, job=CheckJob())).rstrip() in [block.value for block in at.code]
+    assert [button.proto.label for button in at.get("download_button")] == ["JSON", "Markdown"]
+
+
+def test_the_checklist_grows_while_the_check_runs(open_app):
+    at = open_app(PAGE)
+    press(at, "Run")
+    run_until(at, lambda at: "| question |" in texts(at))
+    assert not is_quiet(at)
+    assert "Sanity check · " in at.get("progress")[0].proto.text
+    assert at.button(key="run_check").disabled
+    assert not at.warning
+    run_until(at, is_quiet)
+    assert at.warning
+
+
+def test_quick_is_asked_for_by_the_control(open_app, history):
+    run_check(open_app(PAGE, check="quick"))
+    assert history.past()[0].report.job == CheckJob(quick=True)
+
+
+def test_a_check_that_is_stopped_keeps_what_it_has(open_app, history):
+    at = open_app(PAGE)
+    press(at, "Run")
+    run_until(at, lambda at: "fprop: rowwise" in texts(at))
+    press(at, "Stop")
+    run_until(at, is_quiet)
+    assert at.info[0].value.startswith("**Not finished**: ")
+    assert texts(at).count("Stopped on request.") == 1
+    assert "rowwise fprop" in texts(at)
+    assert not history.past()[0].report.finished
+
+
+def test_another_session_sees_the_check_and_can_link_to_it(open_app, history):
+    run_check(open_app(PAGE))
+    run_check(open_app(PAGE, check="quick"))
+    history.keep(Done(report(failed=["mxfp8 wgrad"])))
+    at = open_app(PAGE)
+    assert at.error[0].value.startswith("**Something is wrong here**: ")
+    options = at.radio(key="run").options
+    assert options[0] == "The newest"
+    assert [option.split()[1] for option in options[1:]] == ["3.", "2.", "1."]
+    at.radio(key="run").set_value(1).run()
+    assert at.query_params == {"run": "1"}
+    assert at.warning[0].value.startswith("**FP8 works on this GPU**: ")
+    assert open_app(PAGE, run="3").error
+
+
+def test_a_new_check_is_shown_though_an_old_one_was_picked(open_app, history):
+    history.keep(Done(report(failed=["mxfp8 wgrad"])))
+    at = open_app(PAGE, run="1")
+    assert at.error
+    run_check(at)
+    assert not at.error
+    assert at.query_params == {}
+
+
+def test_a_check_whose_session_is_gone_is_kept(open_app, workers, history):
+    at = open_app(PAGE)
+    press(at, "Run")
+    del at
+    other = open_app(PAGE)
+    assert "A check of another session waits or runs" in texts(other)
+    run_until(other, lambda at: at.warning)
+    assert "another session" not in texts(other)
+
+
+def test_two_sessions_that_share_a_check_make_one(open_app, history):
+    one, other = open_app(PAGE), open_app(PAGE)
+    press(one, "Run")
+    press(other, "Run")
+    run_until(one, is_quiet)
+    run_until(other, is_quiet)
+    assert len(history.past()) == 1
+
+
+def test_a_gemm_in_the_queue_does_not_hide_the_report(open_app, workers, history):
+    history.keep(Done(report()))
+    at = open_app("pages/live_gemm.py", m="64", n="64", k="64", seed=str(int(Act.HANG)))
+    press(at, "Run on the GPU")
+    at.switch_page(PAGE).run()
+    assert at.success
+    assert not is_quiet(at)
+    press(at, "Stop")
+
+
+def test_the_panel_waits_behind_other_jobs(open_app, workers):
+    first = workers.queue.submit(job(Act.HANG), "somebody else")
+    at = open_app(PAGE)
+    press(at, "Run")
+    assert "waiting, 1 ahead of you" in at.get("progress")[0].proto.text
+    workers.queue.stop(first)
+    run_until(at, is_quiet)
+    assert at.warning
+
+
+@pytest.mark.usefixtures("without_gpu")
+def test_without_a_gpu_the_reason_stands_there_and_the_rest_can_be_run(open_app, monkeypatch):
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    at = open_app(PAGE)
+    assert at.info[0].value.startswith("nvidia-smi lists no GPU on this server, so")
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    assert open_app(PAGE).info[0].value.startswith("CUDA_VISIBLE_DEVICES leaves this server no GPU, so")
+    press(at, "Run in Triton's interpreter")
+    run_until(at, is_quiet)
+    assert not at.exception
+    assert at.warning
+
+
+@pytest.mark.parametrize(
+    ("facts", "said"),
+    [
+        (INTERPRETED, "There is no NVIDIA GPU here: nvidia-smi lists none and torch finds none."),
+        (NO_TORCH, "torch is not installed: pip install -r requirements.txt"),
+    ],
+    ids=["no GPU", "no torch"],
+)
+def test_a_report_without_a_gpu_says_why(open_app, history, facts, said):
+    history.keep(Done(report(facts)))
+    at = open_app(PAGE)
+    assert not at.exception
+    assert said in texts(at).replace("\\", "")
+    assert not at.get("vega_lite_chart")
+    assert "What can this GPU do?" not in texts(at)
+
+
+def test_slow_lines_are_drawn_against_the_record(open_app, history):
+    history.keep(Done(report(share=0.61)))
+    at = open_app(PAGE)
+    assert "power-capped at 450 W" in at.markdown[1].value
+    bars = spec(at)["layer"][0]
+    drawn = next(iter(spec(at)["datasets"].values())) if "datasets" in spec(at) else bars["data"]["values"]
+    assert {round(bar["share"], 3) for bar in drawn} == {0.61}
+    assert {bar["verdict"] for bar in drawn} == {"slow"}
+    assert len(drawn) == sum(line.verdict is Verdict.SLOW for line in report(share=0.61).lines)
+
+
+def test_a_gpu_without_a_record_gets_a_sentence_instead_of_bars(open_app, history):
+    history.keep(Done(report(ADA)))
+    at = open_app(PAGE)
+    assert "Nothing is recorded for the NVIDIA L4" in texts(at)
+    assert not at.get("vega_lite_chart")
+
+
+def test_hostile_addresses_give_a_page_that_works(open_app, history):
+    history.keep(Done(report()))
+    for query in hostile_queries(["check", "run"], HOSTILE):
+        at = open_app(PAGE, **query)
+        assert not at.exception, query
+        assert at.success
