@@ -8,7 +8,7 @@ from fp8core.peak_rates import PEAK_RATES, peak_rates_of
 from kernels.device import HOPPER
 from kernels.records import slug
 from kernels.rows import Cache
-from kernels.shapes import CUBE, MNK, SKINNY, STANDARD, shape_text
+from kernels.shapes import CUBE, MNK, SKINNY, STANDARD
 from pages.ui.controls import Choice, ChoiceStyle
 from pages.ui.gemm_job import Preset
 from pages.ui.shared import MATMUL, RECIPE
@@ -46,13 +46,11 @@ class Unit(Enum):
     PER_TENSOR = "per_tensor"
 
 
-def _preset(shape: MNK | LayerShape) -> tuple[str, Preset]:
-    if isinstance(shape, LayerShape):
-        return f"layer_{shape.tokens}", Preset(f"Layer: {shape_text(shape)}", shape)
-    return "x".join(map(str, shape)), Preset(shape_text(shape), shape)
+def _key(shape: MNK | LayerShape) -> str:
+    return f"layer_{shape.tokens}" if isinstance(shape, LayerShape) else "x".join(map(str, shape))
 
 
-SHAPES: dict[str, Preset] = dict(map(_preset, (CUBE, *STANDARD, *reversed(SKINNY))))
+SHAPES = {_key(shape): Preset.of(shape) for shape in (CUBE, *STANDARD, *reversed(SKINNY))}
 """The shapes to choose from, by their name in the address."""
 
 SHOW = Choice(

@@ -9,6 +9,7 @@ from fp8core.linear import MATMULS, Axis, LayerShape, Matmul
 from kernels.device import HOPPER, INTERPRETER, Unsupported, missing_package
 from kernels.plan import plan_gemm
 from kernels.rows import MAX_DIM, MAX_RUNS, Accumulation, GemmJob
+from kernels.shapes import CUBE, LAYER, MNK, STANDARD, shape_text
 from pages.ui.controls import Choice, ChoiceStyle, Controls, Whole
 from pages.ui.shared import MATMUL, RECIPE, SEED
 
@@ -68,7 +69,12 @@ class Preset:
     """A shape behind a button: of the matmul (M, N, K), or of the layer whose matmul it is."""
 
     label: str
-    shape: tuple[int, int, int] | LayerShape
+    shape: MNK | LayerShape
+
+    @classmethod
+    def of(cls, shape: MNK | LayerShape) -> "Preset":
+        """A shape under its own name."""
+        return cls(f"{'Layer: ' * isinstance(shape, LayerShape)}{shape_text(shape)}", shape)
 
     def mnk(self, matmul: Matmul) -> dict[str, int]:
         """The controls it sets, by key."""
@@ -76,13 +82,8 @@ class Preset:
         return dict(zip(("m", "n", "k"), shape, strict=True))
 
 
-SMALL = Preset("256³", (256, 256, 256))
-PRESETS = (
-    SMALL,
-    Preset("4096³", (4096, 4096, 4096)),
-    Preset("4096 × 4096 × 7168", (4096, 4096, 7168)),
-    Preset("Layer: 4096 tokens, 4096 → 14336", LayerShape(tokens=4096, in_=4096, out=14336)),
-)
+SMALL = Preset.of((256, 256, 256))
+PRESETS = (SMALL, *map(Preset.of, (CUBE, STANDARD[0], LAYER)))
 
 
 def draw_job(controls: Controls, place: DeltaGenerator) -> GemmJob:

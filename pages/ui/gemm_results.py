@@ -62,12 +62,14 @@ def every_ceilings() -> tuple[Ceilings, ...]:
 
 
 def recorded(job: GemmJob) -> list[Result]:
-    """The recorded rows of the job's recipe and matmul; those nearest to the job first."""
+    """The recorded rows of the job's recipe and matmul; nearest to the job first, then the newest."""
     rows = [
         row
         for row in every_row()
         if (row.job.recipe, row.job.matmul) == (job.recipe, job.matmul) and row.provenance is Provenance.GPU
     ]
+    rows.reverse()  # of one day, the row that was added last
+    rows.sort(key=lambda row: row.date, reverse=True)
     return [Result(row, Origin.RECORDED) for row in sorted(rows, key=lambda row: _distance(row.job, job))]
 
 

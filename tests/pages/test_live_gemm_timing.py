@@ -42,6 +42,18 @@ def test_a_cold_row_that_adds_into_d_says_so_and_names_torch_s_op_and_the_simple
     assert (list(table["L2"]), list(table["D"]), list(table["× simple"])) == (["cold"], ["added into"], [1.2])
 
 
+def test_of_rows_of_one_job_the_newest_comes_first_and_of_one_day_the_last(tmp_path):
+    job = GemmJob(recipe="rowwise", matmul="wgrad", m=4096, n=4096, k=4096)
+    days = ("2026-01-01", "2026-03-01", "2026-03-01", "2026-02-01")
+    rows = [
+        gpu_row(job, date=day, gemm=timing(us)) for day, us in zip(days, (1.0, 2.0, 3.0, 4.0), strict=True)
+    ]
+    far = gpu_row(replace(job, m=8192), date="2027-01-01", gemm=timing(5.0))
+    record(tmp_path, [far, *rows])
+    found = [result.row.gemm.median_us for result in gemm_results.recorded(job)]
+    assert found == [3.0, 2.0, 4.0, 1.0, 5.0]
+
+
 def test_a_hot_row_of_the_simple_kernel_says_nothing_more(open_app, tmp_path):
     asked = GemmJob(recipe="rowwise", matmul="wgrad", m=4096, n=4096, k=4096)
     record(tmp_path, [gpu_row(replace(asked, cache=Cache.COLD)), gpu_row(asked)])
