@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import altair as alt
 
-MATMUL, QUANTIZE = "matmul", "quantizing A and B"
+MATMUL, QUANTIZE = "matmul", "quantizing"
 _BAR = 26
 _AROUND = 100
 _WHISKER = "#808790"
@@ -43,7 +43,7 @@ def timings(contenders: Sequence[Contender]) -> alt.LayerChart:
                 "what:N",
                 title=None,
                 scale=alt.Scale(domain=[MATMUL, QUANTIZE]),
-                legend=alt.Legend(orient="bottom", symbolLimit=2),
+                legend=alt.Legend(orient="bottom", columns=1, symbolLimit=2),
             ),
             tooltip=[
                 alt.Tooltip("who:N", title="contender"),

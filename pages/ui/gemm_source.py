@@ -87,11 +87,11 @@ def draw_kernel(row: Row) -> None:
     ran = source_of(row.kernel)
     with st.expander("The kernel that ran"):
         st.markdown(sentence(row, ran))
+        if ran is not None and ran.explained_in:
+            st.markdown(explanation(ran.explained_in))
         shown = [source for source in (SIMPLE if ran is None else ran.instead_of, ran) if source is not None]
         for column, source in zip(st.columns(len(shown)), shown, strict=True):
             column.markdown(f"**{source.title}**, {files(source)}")
-            if source.explained_in:
-                column.markdown(explanation(source.explained_in))
             column.code(text(source), language="python")
 
 
