@@ -95,6 +95,7 @@ def launch(
     kind: DeviceKind,
 ) -> object:
     """Run the plan on operands that were checked and are not empty; Triton's handle of what ran."""
+    left, right = (_multiplied(operand, plan, kind) for operand in (a, b))
     if plan.schedule is Schedule.SPECIALIZED:
         from kernels import specialized
 
@@ -107,7 +108,6 @@ def launch(
     runs, run_steps = plan.blocks.runs(k)
     programs = plan.programs(m, n) if kind is DeviceKind.GPU else plan.blocks.count(m, n)
     native = plan.kernel is Kernel.NATIVE_MX
-    left, right = (_multiplied(operand, plan, kind) for operand in (a, b))
     return (native_mx_gemm_kernel if native else gemm_kernel)[(programs, runs)](
         _descriptor(left, plan.block_m, plan) if plan.blocks.tma else left,
         _descriptor(right, plan.block_n, plan) if plan.blocks.tma else right,
