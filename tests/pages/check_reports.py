@@ -13,7 +13,8 @@ from kernels.check.setup import abilities, setup_lines
 from kernels.check.smi import Reading
 from kernels.check.steps import check_steps
 from kernels.check.verdicts import reference_of, speed_line
-from kernels.rows import GemmJob, recorded_rows
+from kernels.records import recorded_rows
+from kernels.rows import GemmJob
 from tests.kernels.check.reports import H200
 
 RECORDS = Path(__file__).resolve().parents[2] / "assets" / "bench"
