@@ -176,6 +176,8 @@ def test_the_overview_opens_a_picture_by_click_and_by_button(server, open_page):
     page.get_by_role("button", name="Per row · Dgrad").click()
     drawn(page, "rowwise", "dgrad")
     choose(page, "Every recipe")
+    page.get_by_role("button", name="Per row · Dgrad").wait_for(timeout=SETTLE_MS)
+    settled(page)  # the picture has gone: a click finds the overview
     page.locator(TILES).last.click(force=True)
     drawn(page, "mxfp8", "wgrad")
 
