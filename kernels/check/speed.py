@@ -20,9 +20,10 @@ from kernels.plan import GemmPlan, plan_gemm
 from kernels.quantize import float8
 from kernels.records import recorded_ceilings, recorded_rows
 from kernels.rows import GemmJob
+from kernels.shapes import CUBE
 from kernels.timing import Contender, HotTurn, buffer_sets, interleaved
 
-SIDE = 4096
+SIDE = CUBE[0]
 ROUNDS, TURN_US = 5, 20_000.0
 COPY_BYTES = 1 << 29
 RECORDS = Path(__file__).resolve().parents[2] / "assets" / "bench"

@@ -12,7 +12,7 @@ from kernels.blocks import Blocks, Schedule
 from kernels.candidates import COARSE, SHAPES, coarse, distinct_jobs, finer, jobs, simple_plan
 from kernels.device import ADA, HOPPER
 from kernels.family import Kernel
-from kernels.plan import GemmPlan
+from kernels.plan import GemmPlan, plan_gemm
 from kernels.rows import GemmJob
 from kernels.specialized_blocks import CONSUMERS, SLAB, STORED_N, buffers, stage_bytes
 
@@ -89,8 +89,13 @@ def test_every_recipe_and_every_shape_is_tuned():
 
 def test_every_plan_of_the_app_is_compiled_once():
     made = distinct_jobs(HOPPER, SHAPES)
+    asked = [
+        plan_gemm(job.recipe_data.spec(job.matmul_data), (job.m, job.n, job.k), HOPPER, job.accumulation)
+        for job in made.values()
+    ]
+    runs = {(plan, plan.blocks.runs(job.k)[0]) for plan, job in zip(asked, made.values(), strict=True)}
+    assert len(runs) == len(made)
     plans = [simple_plan(job, HOPPER) for job in made.values()]
-    assert len(set(plans)) == len(plans)
     assert {job.recipe for job in made.values()} == set(RECIPES)
     assert {plan.spec for plan in plans} == {
         spec for recipe in RECIPES.values() for spec in (recipe.fprop, recipe.dgrad, recipe.wgrad)

@@ -11,6 +11,7 @@ import torch
 from fp8core.formats import FORMATS
 from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
+from kernels.blocks import Schedule
 from kernels.check import casts, products, quantizers, speed
 from kernels.check.bounds import accumulator_on
 from kernels.check.job import CheckJob
@@ -19,7 +20,8 @@ from kernels.check.run import run
 from kernels.check.steps import BF16, COPY, FP8, PREDICTED, check_steps
 from kernels.device import BLACKWELL, HOPPER, DeviceKind, current_device
 from kernels.plan import Kernel, plan_gemm
-from kernels.rows import Accumulation
+from kernels.rows import Accumulation, GemmJob
+from kernels.specialized_blocks import lacking
 from tests.kernels.cases import ON_GPU
 from tests.kernels.check.reports import H200, INTERPRETED
 from tests.kernels.check.stand_in import StandIn
@@ -209,9 +211,13 @@ def test_all_gemms_together_predict_enough_outputs(count):
 @pytest.mark.parametrize("recipe", RECIPES)
 @pytest.mark.parametrize("device", [HOPPER, BLACKWELL], ids=lambda device: device.name)
 def test_what_is_compared_is_planned_as_what_is_timed(recipe, matmul, device):
-    spec, timed = RECIPES[recipe].spec(MATMULS[matmul]), (speed.SIDE,) * 3
-    small = plan_gemm(spec, products.MNK, device, Accumulation.RECIPE)
-    assert small == plan_gemm(spec, timed, device, Accumulation.RECIPE)
+    m, n, k = products.MNK
+    compared = products.plan_of(GemmJob(recipe=recipe, matmul=matmul, m=m, n=n, k=k), device)
+    timed = speed.speed_job(recipe, matmul)
+    assert compared == plan_gemm(compared.spec, (timed.m, timed.n, timed.k), device, Accumulation.RECIPE)
+    if compared.schedule is Schedule.SPECIALIZED:
+        meaning = (compared.spec, compared.kernel, compared.scale_at, compared.promotion)
+        assert not lacking(*meaning, products.MNK), "the same kernel takes the sizes that are compared"
 
 
 def test_a_bound_is_of_the_gpu_s_own_tensor_core():
