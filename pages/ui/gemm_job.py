@@ -24,11 +24,11 @@ class _Dim(Whole):
         return replace(self, label=f"{self.label}: {axis.value}{summed}")
 
 
-def _dim(letter: str) -> _Dim:
-    return _Dim(key=letter, label=letter.upper(), low=1, high=MAX_DIM, default=4096, step=_STEP)
+def _dim(letter: str, default: int) -> _Dim:
+    return _Dim(key=letter, label=letter.upper(), low=1, high=MAX_DIM, default=default, step=_STEP)
 
 
-M, N, K = _dim("m"), _dim("n"), _dim("k")
+M, N, K = (_dim(letter, size) for letter, size in zip("mnk", STANDARD[0], strict=True))
 INPUT = Choice(
     key="a_input",
     label="Input of A",
