@@ -30,7 +30,7 @@ def test_a_cold_row_that_adds_into_d_says_so_and_names_torch_s_op_and_the_simple
     asked = GemmJob(recipe="rowwise", matmul="wgrad", m=4096, n=4096, k=4096)
     cold = replace(asked, cache=Cache.COLD, into=Into.ACCUMULATE)
     record(tmp_path, [gpu_row(cold, simple=timing(120.0), torch_op="torch._an_op, then D.add_ of it")])
-    at = open_app(PAGE, recipe="rowwise", matmul="wgrad")
+    at = open_app(PAGE, recipe="rowwise", matmul="wgrad", m="4096", n="4096", k="4096")
     said = texts(at)
     assert "dw += dyᵀ · x" in said
     assert "Cold: the L2 was flushed before each launch" in said
