@@ -32,7 +32,9 @@ def launch(
     An `out` whose rows TMA cannot write gets its numbers from a copy.
     """
     if not _writable(out):
-        copy = out.contiguous() if accumulate else out.new_empty(out.shape)
+        copy = out.new_empty(out.shape)
+        if accumulate:
+            copy.copy_(out)
         handle = launch(a, b, left, right, plan, copy, accumulate)
         out.copy_(copy)
         return handle

@@ -127,6 +127,23 @@ def test_the_launcher_gives_the_kernel_what_its_signature_names(monkeypatch, rec
     assert (given["out_ptr"].data_ptr() == wide.data_ptr()) == (not strided), "a copy takes what TMA cannot"
 
 
+def test_a_contiguous_d_that_starts_askew_is_added_into_by_a_copy(monkeypatch):
+    from kernels import specialized_kernel
+
+    class AddsOne:
+        def __getitem__(self, grid):
+            return lambda *arguments, **constants: arguments[5].add_(1.0)
+
+    monkeypatch.setattr(specialized_kernel, "specialized_gemm_kernel", AddsOne())
+    mnk = (144, 256, 320)
+    _, plans = specialized("rowwise", "wgrad", Accumulation.RECIPE, mnk)
+    a, b = operands("rowwise", "wgrad", mnk, HOPPER if torch.cuda.is_available() else INTERPRETER)
+    monkeypatch.setattr(kernels.gemm, "_multiplied", lambda operand, *_: operand.operand_codes)
+    askew = torch.full((144 * 256 + 1,), 2.0, device=a.codes.device)[1:].view(144, 256)
+    launch(a, b, plans[0], askew, mnk, True, DeviceKind.GPU)
+    assert askew.unique().tolist() == [3.0]
+
+
 def operands(recipe, matmul, mnk, device):
     m, n, k = mnk
     return Operands.of(GemmJob(recipe=recipe, matmul=matmul, m=m, n=n, k=k), device).quantized()
@@ -174,7 +191,8 @@ def test_d_may_have_any_strides(accumulate):
     device = current_device()
     simple, plans = specialized("deepseek_v3", "wgrad", Accumulation.RECIPE, (300, 264, 1000), device)
     a, b = operands("deepseek_v3", "wgrad", (300, 264, 1000), device)
-    for out in (torch.zeros(264, 300, device="cuda").T, torch.zeros(300, 265, device="cuda")[:, 1:]):
+    crooked = torch.zeros(300 * 264 + 1, device="cuda")[1:].view(300, 264)  # contiguous, four bytes too far
+    for out in (torch.zeros(264, 300, device="cuda").T, torch.zeros(300, 265, device="cuda")[:, 1:], crooked):
         gemm(a, b, plans[0], out=out, accumulate=accumulate)
         assert torch.equal(out.contiguous(), gemm(a, b, simple))
 
