@@ -4,19 +4,31 @@ from triton.experimental import gluon
 from triton.experimental.gluon import language as gl
 from triton.experimental.gluon.language.nvidia.hopper import mbarrier, tma, warpgroup_mma, warpgroup_mma_wait
 
-from kernels.ring_kernel import SLAB, STORED_N, after, before, block_of, count_blocks, scaled, store
+from kernels.ring_kernel import (
+    CONSUMERS,
+    SLAB,
+    STORED_N,
+    after,
+    before,
+    block_of,
+    count_blocks,
+    release,
+    scaled,
+    slabs_of,
+    store,
+)
 
 
 @gluon.jit
 def halves(value, facts):
     """[SLAB, BLOCK_N] as its left and right halves."""
-    return value.reshape([SLAB, 2, facts.BLOCK_N // 2]).permute([0, 2, 1]).split()
+    return value.reshape([value.shape[0], 2, facts.BLOCK_N // 2]).permute([0, 2, 1]).split()
 
 
 @gluon.jit
 def multiply(acc, keep, W: gl.constexpr, ring, stage, facts):
     """Queue one block of K on the tensor core and go on while one wgmma is under way."""
-    a = ring.a.index(stage).slice(W * SLAB, SLAB)
+    a = slabs_of(ring, facts).index(stage * CONSUMERS + W)
     acc = warpgroup_mma(acc=acc, a=a, b=ring.b.index(stage).permute([1, 0]), use_acc=keep, is_async=True)
     return warpgroup_mma_wait(1, deps=[acc])
 
@@ -33,12 +45,12 @@ def consume_chain(
     phase = 0
     last_row = 0
     last_column = 0
-    acc = gl.zeros([SLAB, facts.BLOCK_N], gl.float32, facts.LAYOUT)
+    acc = gl.zeros([SLAB * facts.PAIR_M, facts.BLOCK_N], gl.float32, facts.LAYOUT)
     left, right = halves(acc.to(out_desc.dtype), facts)
     start = gl.program_id(0)
     for block in range(start, count_blocks(m, n, facts), gl.num_programs(0)):
         row, column = block_of(block, m, n, facts)
-        row += W * SLAB
+        row += W * SLAB * facts.PAIR_M
         mbarrier.wait(ring.full.index(stage), phase)
         acc = multiply(acc, False, W, ring, stage, facts)
         stage, phase = after(stage, phase, facts)
@@ -50,15 +62,17 @@ def consume_chain(
         for step in range(1, steps):
             mbarrier.wait(ring.full.index(stage), phase)
             acc = multiply(acc, True, W, ring, stage, facts)
-            mbarrier.arrive(ring.empty.index(before(stage, facts)), count=1)
+            release(ring, before(stage, facts), True, facts)
             stage, phase = after(stage, phase, facts)
             if LATE and (step == 1) & (block != start):
                 column_2 = last_column + STORED_N
                 store(right, out_desc, staging, out_ptr, last_row, column_2, m, n, out_stride_m, 0, facts)
         acc = warpgroup_mma_wait(0, deps=[acc])
-        mbarrier.arrive(ring.empty.index(before(stage, facts)), count=1)
+        release(ring, before(stage, facts), True, facts)
         if facts.AT_END:
-            acc = scaled(acc, a_scale_ptr, b_scale_ptr, row, column, m, n, facts)
+            acc = scaled(acc, ring, W, a_scale_ptr, b_scale_ptr, facts)
+            if facts.SCALE_BYTES != 0:
+                mbarrier.arrive(ring.scales_empty.index(0), count=1)
         left, right = halves(acc.to(out_desc.dtype), facts)
         last_row = row + 0
         last_column = column + 0

@@ -7,7 +7,7 @@ from triton.experimental.gluon import language as gl
 from triton.experimental.gluon.language.nvidia.hopper import fence_async_shared, mbarrier, tma
 
 from kernels import specialized_blocks
-from kernels.gluon_api import aggregate, async_load, async_store
+from kernels.gluon_api import aggregate, async_load, async_store, reinterpret
 
 SLAB = gl.constexpr(specialized_blocks.SLAB)
 CONSUMERS = gl.constexpr(specialized_blocks.CONSUMERS)
@@ -29,6 +29,10 @@ class Facts:
     B_SCALES: gl.constexpr
     PROMOTED: gl.constexpr
     ACCUMULATE: gl.constexpr
+    PAIR_M: gl.constexpr
+    PAIR_N: gl.constexpr
+    STEP_BYTES: gl.constexpr
+    SCALE_BYTES: gl.constexpr
     LAYOUT: gl.constexpr
 
     @gluon.constexpr_function
@@ -45,6 +49,7 @@ class Facts:
         B_SCALES,
         PROMOTED,
         ACCUMULATE,
+        CTAS,
         OPERAND_BITS,
     ):
         self.BLOCK_M = gl.constexpr(BLOCK_M)
@@ -58,8 +63,15 @@ class Facts:
         self.B_SCALES = gl.constexpr(B_SCALES)
         self.PROMOTED = gl.constexpr(PROMOTED)
         self.ACCUMULATE = gl.constexpr(ACCUMULATE)
+        self.PAIR_M = gl.constexpr(1 if PROMOTED else CTAS)
+        self.PAIR_N = gl.constexpr(CTAS if PROMOTED else 1)
+        self.STEP_BYTES = gl.constexpr((BLOCK_M + BLOCK_N) * BLOCK_K * OPERAND_BITS // 8)
+        b_scales = B_SCALES if IN_LOOP else B_SCALES * BLOCK_N
+        scales = BLOCK_M * (A_SCALES != 0) + (specialized_blocks.FEW_SCALES if IN_LOOP and B_SCALES == 1 else b_scales)
+        self.SCALE_BYTES = gl.constexpr(scales * specialized_blocks.SCALE_BYTES)
         shape = [16, BLOCK_N, 256 // OPERAND_BITS]
-        self.LAYOUT = gl.constexpr(gl.NVMMADistributedLayout([3, 0], [4, 1], shape))
+        pair = [] if CTAS == 1 else [[0, 1]] if PROMOTED else [[1, 0]]
+        self.LAYOUT = gl.constexpr(gl.NVMMADistributedLayout([3, 0], [4, 1], shape, pair))
 
 
 @aggregate
@@ -73,9 +85,11 @@ class Ring:
     out: gl.shared_memory_descriptor
     full: gl.shared_memory_descriptor
     empty: gl.shared_memory_descriptor
+    both_empty: gl.shared_memory_descriptor
+    scales_empty: gl.shared_memory_descriptor
 
     @gluon.constexpr_function
-    def __init__(self, a, b, a_scale, b_scale, out, full, empty):
+    def __init__(self, a, b, a_scale, b_scale, out, full, empty, both_empty, scales_empty):
         self.a = a
         self.b = b
         self.a_scale = a_scale
@@ -83,23 +97,29 @@ class Ring:
         self.out = out
         self.full = full
         self.empty = empty
+        self.both_empty = both_empty
+        self.scales_empty = scales_empty
 
 
 @gluon.jit
 def block_of(program, m, n, facts):
     """(first row, first column) of a program's block: GROUP_M block rows go together, L2 holds their B."""
-    rows = (m + facts.BLOCK_M - 1) // facts.BLOCK_M
-    columns = (n + facts.BLOCK_N - 1) // facts.BLOCK_N
+    HEIGHT: gl.constexpr = facts.BLOCK_M * facts.PAIR_M
+    WIDTH: gl.constexpr = facts.BLOCK_N * facts.PAIR_N
+    rows = (m + HEIGHT - 1) // HEIGHT
+    columns = (n + WIDTH - 1) // WIDTH
     in_group = facts.GROUP_M * columns
     first = program // in_group * facts.GROUP_M
     height = min(rows - first, facts.GROUP_M)
     block_m = first + program % in_group % height
-    return block_m * facts.BLOCK_M, program % in_group // height * facts.BLOCK_N
+    return block_m * HEIGHT, program % in_group // height * WIDTH
 
 
 @gluon.jit
 def count_blocks(m, n, facts):
-    return ((m + facts.BLOCK_M - 1) // facts.BLOCK_M) * ((n + facts.BLOCK_N - 1) // facts.BLOCK_N)
+    HEIGHT: gl.constexpr = facts.BLOCK_M * facts.PAIR_M
+    WIDTH: gl.constexpr = facts.BLOCK_N * facts.PAIR_N
+    return ((m + HEIGHT - 1) // HEIGHT) * ((n + WIDTH - 1) // WIDTH)
 
 
 @gluon.jit
@@ -115,39 +135,92 @@ def before(stage, facts):
 
 
 @gluon.jit
+def release(ring, stage, pred, facts):
+    """A multiplying warpgroup is done with a stage."""
+    mbarrier.arrive(ring.empty.index(stage), count=1, pred=pred)
+    if facts.PAIR_M * facts.PAIR_N != 1:
+        mbarrier.arrive(ring.both_empty.index(stage), count=1, pred=pred)
+
+
+@gluon.jit
+def slabs_of(ring, facts):
+    """A's rows in shared memory, a slab at a time."""
+    COUNT: gl.constexpr = facts.STAGES * facts.BLOCK_M // SLAB
+    return reinterpret(ring.a, ring.a.dtype, [COUNT, SLAB * facts.PAIR_M, facts.BLOCK_K], ring.a.layout)
+
+
+@gluon.jit
 def produce(a_desc, b_desc, a_scale_desc, b_scale_desc, ring, m, n, k, a_mn_tiles, b_mn_tiles, facts):
     """The loading warp. TMA starts at multiples of 16 bytes: a single scale of B comes with its neighbors."""
-    CODES: gl.constexpr = a_desc.block_type.nbytes + b_desc.block_type.nbytes
-    SCALES: gl.constexpr = a_scale_desc.block_type.nbytes + b_scale_desc.block_type.nbytes
+    PAIR: gl.constexpr = facts.PAIR_M * facts.PAIR_N
+    SLABS: gl.constexpr = facts.BLOCK_M // SLAB
     steps = (k + facts.BLOCK_K - 1) // facts.BLOCK_K
+    slabs = slabs_of(ring, facts)
     stage = 0
     phase = 1
+    scales_phase = 1
     for block in range(gl.program_id(0), count_blocks(m, n, facts), gl.num_programs(0)):
         row, column = block_of(block, m, n, facts)
         for step in range(steps):
             full = ring.full.index(stage)
+            last = step == steps - 1
             mbarrier.wait(ring.empty.index(stage), phase)
-            mbarrier.expect(full, CODES + SCALES if facts.IN_LOOP else CODES)
+            if PAIR != 1:
+                mbarrier.wait(ring.both_empty.index(stage), phase)
             if facts.IN_LOOP:
-                b_place = step * b_mn_tiles + column // facts.BLOCK_N * facts.B_SCALES
-                async_load(a_scale_desc, [step * a_mn_tiles + row], full, ring.a_scale.index(stage))
-                async_load(b_scale_desc, [b_place // 4 * 4], full, ring.b_scale.index(stage))
-            async_load(a_desc, [row, step * facts.BLOCK_K], full, ring.a.index(stage))
-            async_load(b_desc, [column, step * facts.BLOCK_K], full, ring.b.index(stage))
+                mbarrier.expect(full, facts.STEP_BYTES + facts.SCALE_BYTES)
+                b_place = (step * b_mn_tiles + column // facts.BLOCK_N * facts.B_SCALES) // 4 * 4
+                a_scale, b_scale = ring.a_scale.index(stage), ring.b_scale.index(stage)
+                SINGLE: gl.constexpr = facts.B_SCALES == 1
+                async_load(a_scale_desc, [step * a_mn_tiles + row], full, a_scale, True, PAIR != 1)
+                async_load(b_scale_desc, [b_place], full, b_scale, True, PAIR != 1 and SINGLE)
+            elif facts.SCALE_BYTES != 0:
+                mbarrier.wait(ring.scales_empty.index(0), scales_phase, pred=last)
+                mbarrier.expect(full, facts.STEP_BYTES + facts.SCALE_BYTES, pred=last)
+                mbarrier.expect(full, facts.STEP_BYTES, pred=not last)
+                if facts.A_SCALES:
+                    if facts.PAIR_M != 1:
+                        halves = a_scale_slabs(ring, facts)
+                        for slab in gl.static_range(SLABS):
+                            a_row = row + slab * SLAB * facts.PAIR_M
+                            async_load(a_scale_desc, [a_row], full, halves.index(slab), last)
+                    else:
+                        async_load(a_scale_desc, [row], full, ring.a_scale.index(0), last)
+                if facts.B_SCALES:
+                    async_load(b_scale_desc, [column], full, ring.b_scale.index(0), last)
+            else:
+                mbarrier.expect(full, facts.STEP_BYTES)
+            if facts.PAIR_M != 1:
+                for slab in gl.static_range(SLABS):
+                    a_row = row + slab * SLAB * facts.PAIR_M
+                    async_load(a_desc, [a_row, step * facts.BLOCK_K], full, slabs.index(stage * SLABS + slab))
+            else:
+                a = ring.a.index(stage)
+                async_load(a_desc, [row, step * facts.BLOCK_K], full, a, True, facts.PAIR_N != 1)
+            b = ring.b.index(stage)
+            async_load(b_desc, [column, step * facts.BLOCK_K], full, b, True, facts.PAIR_M != 1)
             stage, phase = after(stage, phase, facts)
+        scales_phase = scales_phase ^ 1
 
 
 @gluon.jit
-def scaled(acc, a_scale_ptr, b_scale_ptr, row, column, m, n, facts):
+def a_scale_slabs(ring, facts):
+    """A's scales in shared memory, a slab's rows at a time."""
+    COUNT: gl.constexpr = (facts.STAGES if facts.IN_LOOP else 1) * facts.BLOCK_M // SLAB
+    return reinterpret(ring.a_scale, gl.float32, [COUNT, SLAB * facts.PAIR_M], ring.a_scale.layout)
+
+
+@gluon.jit
+def scaled(acc, ring, slab, a_scale_ptr, b_scale_ptr, facts):
     """fl32(fl32(acc · sA) · sB) with scales of rows and columns, or of whole operands."""
-    rows = row + gl.arange(0, SLAB, gl.SliceLayout(1, facts.LAYOUT))
-    columns = column + gl.arange(0, facts.BLOCK_N, gl.SliceLayout(0, facts.LAYOUT))
     if facts.A_SCALES:
-        acc = acc * gl.expand_dims(gl.load(a_scale_ptr + rows, mask=rows < m, other=0.0), 1)
+        scale = a_scale_slabs(ring, facts).index(slab).load(gl.SliceLayout(1, facts.LAYOUT))
+        acc = acc * gl.expand_dims(scale, 1)
     else:
         acc = acc * gl.load(a_scale_ptr)
     if facts.B_SCALES:
-        acc = acc * gl.expand_dims(gl.load(b_scale_ptr + columns, mask=columns < n, other=0.0), 0)
+        scale = ring.b_scale.index(0).load(gl.SliceLayout(0, facts.LAYOUT))
+        acc = acc * gl.expand_dims(scale, 0)
     else:
         acc = acc * gl.load(b_scale_ptr)
     return acc
@@ -157,8 +230,8 @@ def scaled(acc, a_scale_ptr, b_scale_ptr, row, column, m, n, facts):
 def store(value, out_desc, staging, out_ptr, row, column, m, n, out_stride_m, PENDING: gl.constexpr, facts):
     """SLAB rows of D through shared memory; PENDING earlier stores of this warpgroup may be under way."""
     if facts.ACCUMULATE:
-        rows = row + gl.arange(0, SLAB, gl.SliceLayout(1, value.type.layout))
-        columns = column + gl.arange(0, STORED_N, gl.SliceLayout(0, value.type.layout))
+        rows = row + gl.arange(0, value.shape[0], gl.SliceLayout(1, value.type.layout))
+        columns = column + gl.arange(0, value.shape[1], gl.SliceLayout(0, value.type.layout))
         places = gl.expand_dims(rows.to(gl.int64) * out_stride_m, 1) + gl.expand_dims(columns, 0)
         inside = gl.expand_dims(rows < m, 1) & gl.expand_dims(columns < n, 0)
         value = value + gl.load(out_ptr + places, mask=inside, other=0.0)

@@ -5,7 +5,19 @@ from triton.experimental.gluon import language as gl
 from triton.experimental.gluon.language.nvidia.hopper import mbarrier, tma, warpgroup_mma, warpgroup_mma_wait
 
 from kernels.gluon_api import reinterpret
-from kernels.ring_kernel import CONSUMERS, SLAB, after, before, block_of, count_blocks, scaled, store
+from kernels.ring_kernel import (
+    CONSUMERS,
+    SLAB,
+    a_scale_slabs,
+    after,
+    before,
+    block_of,
+    count_blocks,
+    release,
+    scaled,
+    slabs_of,
+    store,
+)
 
 SLABS = gl.constexpr(2)
 
@@ -36,11 +48,20 @@ def promote(acc, partial, row_scale, column_scale, facts):
 
 
 @gluon.jit
+def rank(facts):
+    """Which program of its pair this is: 0 or 1."""
+    if facts.PAIR_N == 1:
+        return 0
+    else:
+        return gl.inline_asm_elementwise(
+            "mov.u32 $0, %cluster_ctarank;", "=r", [], dtype=gl.int32, is_pure=True, pack=1
+        )
+
+
+@gluon.jit
 def row_scales(ring, stage, slab, facts):
     """float32[SLAB] of a slab's rows."""
-    COUNT: gl.constexpr = facts.STAGES * CONSUMERS * SLABS
-    slabs = reinterpret(ring.a_scale, gl.float32, [COUNT, SLAB], ring.a_scale.layout)
-    return slabs.index(stage * CONSUMERS * SLABS + slab).load(gl.SliceLayout(1, facts.LAYOUT))
+    return a_scale_slabs(ring, facts).index(stage * CONSUMERS * SLABS + slab).load(gl.SliceLayout(1, facts.LAYOUT))
 
 
 @gluon.jit
@@ -49,9 +70,10 @@ def column_scales(ring, stage, place, facts):
     COLUMN: gl.constexpr = gl.SliceLayout(0, facts.LAYOUT)
     if facts.B_SCALES == 1:
         WIDTH: gl.constexpr = ring.b_scale.shape[1]
-        ONE: gl.constexpr = gl.SwizzledSharedLayout(1, 1, 1, [0])
+        BOTH: gl.constexpr = [] if facts.PAIR_N == 1 else [[0]]
+        ONE: gl.constexpr = gl.SwizzledSharedLayout(1, 1, 1, [0], BOTH)
         singles = reinterpret(ring.b_scale, gl.float32, [facts.STAGES * WIDTH, 1], ONE)
-        scale = singles.index(stage * WIDTH + place % 4).load(COLUMN)
+        scale = singles.index(stage * WIDTH + place % 4 + rank(facts)).load(COLUMN)
     else:
         scale = ring.b_scale.index(stage).load(COLUMN)
     return scale
@@ -80,9 +102,8 @@ def consume_slabs(
     FIRST: gl.constexpr = W * SLABS
     turns = SLABS * ((k + facts.BLOCK_K - 1) // facts.BLOCK_K)
     gl.assume(turns > 0)  # the launcher takes no empty K; without this Triton 3.9's ptxas spills
-    COUNT: gl.constexpr = facts.STAGES * CONSUMERS * SLABS
-    slabs = reinterpret(ring.a, ring.a.dtype, [COUNT, SLAB, facts.BLOCK_K], ring.a.layout)
-    zero = gl.zeros([SLAB, facts.BLOCK_N], gl.float32, facts.LAYOUT)
+    slabs = slabs_of(ring, facts)
+    zero = gl.zeros([SLAB, facts.BLOCK_N * facts.PAIR_N], gl.float32, facts.LAYOUT)
     stage = 0
     phase = 0
     for block in range(gl.program_id(0), count_blocks(m, n, facts), gl.num_programs(0)):
@@ -103,7 +124,7 @@ def consume_slabs(
             b = ring.b.index(stage).permute([1, 0])
             partial = warpgroup_mma(a, b, zero, use_acc=False, is_async=True)
             ended = (slab == 0) & (done > 0)
-            mbarrier.arrive(ring.empty.index(before(stage, facts)), count=1, pred=ended)
+            release(ring, before(stage, facts), ended, facts)
             if facts.IN_LOOP and not EARLY:
                 place = done // SLABS * b_mn_tiles + block_n
                 row_scale = row_scales(ring, stage, FIRST + slab, facts)
@@ -125,10 +146,12 @@ def consume_slabs(
                         row_scale = row_scales(ring, stage, FIRST, facts)
                         column_scale = column_scales(ring, stage, block_n, facts)
             slab = slab ^ 1
-        mbarrier.arrive(ring.empty.index(before(stage, facts)), count=1)
+        release(ring, before(stage, facts), True, facts)
         if facts.AT_END:
-            acc0 = scaled(acc0, a_scale_ptr, b_scale_ptr, row, column, m, n, facts)
-            acc1 = scaled(acc1, a_scale_ptr, b_scale_ptr, row + SLAB, column, m, n, facts)
+            acc0 = scaled(acc0, ring, FIRST, a_scale_ptr, b_scale_ptr, facts)
+            acc1 = scaled(acc1, ring, FIRST + 1, a_scale_ptr, b_scale_ptr, facts)
+            if facts.SCALE_BYTES != 0:
+                mbarrier.arrive(ring.scales_empty.index(0), count=1)
         PENDING: gl.constexpr = BUFFERS - 1
         out0 = ring.out.index(W * BUFFERS)
         out1 = ring.out.index(W * BUFFERS + PENDING)

@@ -1,5 +1,6 @@
 """The launcher of the warp-specialized kernel: a plan and two operands become descriptors and a launch."""
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fp8core.formats import FORMATS
@@ -41,12 +42,13 @@ def launch(
     from kernels.specialized_kernel import specialized_gemm_kernel
 
     (m, k), n = left.shape, right.shape[0]
+    boxes = boxes_of(plan)
     return specialized_gemm_kernel[(plan.programs(m, n),)](
-        _descriptor(left, plan.block_m, plan.block_k),
-        _descriptor(right, plan.block_n, plan.block_k),
-        _scale_descriptor(a.scale, plan.block_m),
-        _scale_descriptor(b.scale, b_scales_loaded(plan.spec, plan.block_n)),
-        _descriptor(out, SLAB, STORED_N),
+        _descriptor(left, boxes.a),
+        _descriptor(right, boxes.b),
+        _descriptor(a.scale, boxes.a_scale),
+        _descriptor(b.scale, boxes.b_scale),
+        _descriptor(out, boxes.out),
         out,
         a.scale,
         b.scale,
@@ -58,6 +60,7 @@ def launch(
         out.stride(0),
         **constants(plan, accumulate=accumulate),
         num_warps=WARPS,
+        num_ctas=plan.blocks.cluster,
         **COMPILE_OPTIONS,
     )
 
@@ -79,6 +82,7 @@ def constants(plan: GemmPlan, *, accumulate: bool) -> dict[str, int | bool]:
         "BLOCK_K": plan.block_k,
         "GROUP_M": plan.blocks.group_m,
         "STAGES": plan.blocks.stages,
+        "CTAS": plan.blocks.cluster,
         "BUFFERS": buffers(spec, plan.scale_at, plan.blocks, HOPPER.shared_memory_bytes),
     }
 
@@ -88,35 +92,60 @@ def _writable(out: "torch.Tensor") -> bool:
     return aligned and out.stride(1) == 1
 
 
-def _descriptor(tensor: "torch.Tensor", rows: int, columns: int) -> object:
+@dataclass(frozen=True)
+class Box:
+    """What one TMA copy moves; pair: how the two programs of a cluster divide it, empty for one program."""
+
+    shape: tuple[int, ...]
+    pair: tuple[int, ...] = ()
+
+    def layout(self, dtype: str) -> object:
+        """Of the box in shared memory, as wgmma reads it; dtype as torch names it."""
+        from triton.experimental.gluon import language as gl
+
+        bases = [list(self.pair)] if self.pair else []
+        if len(self.shape) == 1:
+            bits = FORMATS["fp32"].bits
+            return gl.NVMMASharedLayout(swizzle_byte_width=0, element_bitwidth=bits, rank=1, cga_layout=bases)
+        types = {
+            "float8_e4m3fn": gl.float8e4nv,
+            "float8_e5m2": gl.float8e5,
+            "bfloat16": gl.bfloat16,
+            "float32": gl.float32,
+        }
+        return gl.NVMMASharedLayout.get_default_for(list(self.shape), types[dtype], cga_layout=bases or None)
+
+
+@dataclass(frozen=True)
+class Boxes:
+    """The boxes of the kernel's five descriptors."""
+
+    a: Box
+    b: Box
+    a_scale: Box
+    b_scale: Box
+    out: Box
+
+
+def boxes_of(plan: GemmPlan) -> Boxes:
+    """A pair of programs that promote lies side by side and shares A; else one above the other, sharing B."""
+    m, n, k = plan.block_m, plan.block_n, plan.block_k
+    b_scales = b_scales_loaded(plan.spec, n)
+    if plan.blocks.cluster == 1:
+        return Boxes(Box((m, k)), Box((n, k)), Box((m,)), Box((b_scales,)), Box((SLAB, STORED_N)))
+    if not constants(plan, accumulate=False)["PROMOTED"]:
+        a, b, out = Box((2 * SLAB, k), (1, 0)), Box((n, k), (0, 0)), Box((2 * SLAB, STORED_N), (1, 0))
+        return Boxes(a, b, Box((2 * SLAB,), (1,)), Box((b_scales,), (0,)), out)
+    a, b, out = Box((m, k), (0, 0)), Box((2 * n, k), (1, 0)), Box((SLAB, 2 * STORED_N), (0, 1))
+    each = plan.spec.b.tile.mn == 1
+    b_scale = Box((2 * b_scales,), (1,)) if each else Box((b_scales,), (0,))
+    return Boxes(a, b, Box((m,), (0,)), b_scale, out)
+
+
+def _descriptor(tensor: "torch.Tensor", box: Box) -> object:
     from triton.experimental.gluon.nvidia.hopper import TensorDescriptor
 
-    layout = swizzled(rows, columns, str(tensor.dtype).removeprefix("torch."))
-    strides = [tensor.stride(0), 1]
-    return TensorDescriptor(tensor, list(tensor.shape), strides, [rows, columns], layout)
-
-
-def swizzled(rows: int, columns: int, dtype: str) -> object:
-    """The layout of a block in shared memory that wgmma and TMA share; dtype as torch names it."""
-    from triton.experimental.gluon import language as gl
-
-    types = {
-        "float8_e4m3fn": gl.float8e4nv,
-        "float8_e5m2": gl.float8e5,
-        "bfloat16": gl.bfloat16,
-        "float32": gl.float32,
-    }
-    return gl.NVMMASharedLayout.get_default_for([rows, columns], types[dtype])
-
-
-def flat() -> object:
-    """The layout of a row of fp32 scales in shared memory."""
-    from triton.experimental.gluon import language as gl
-
-    return gl.NVMMASharedLayout(swizzle_byte_width=0, element_bitwidth=FORMATS["fp32"].bits, rank=1)
-
-
-def _scale_descriptor(scale: "torch.Tensor", count: int) -> object:
-    from triton.experimental.gluon.nvidia.hopper import TensorDescriptor
-
-    return TensorDescriptor(scale, [scale.numel()], [1], [count], flat())
+    layout = box.layout(str(tensor.dtype).removeprefix("torch."))
+    if len(box.shape) == 1:
+        return TensorDescriptor(tensor, [tensor.numel()], [1], list(box.shape), layout)
+    return TensorDescriptor(tensor, list(tensor.shape), [tensor.stride(0), 1], list(box.shape), layout)

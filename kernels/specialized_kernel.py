@@ -76,6 +76,7 @@ def specialized_gemm_kernel(
     GROUP_M: gl.constexpr,
     STAGES: gl.constexpr,
     BUFFERS: gl.constexpr,
+    CTAS: gl.constexpr,
 ):
     """D in blocks, persistent. A_SCALES, B_SCALES: 0 for one scale, else how many a block has (in the loop)
     or that rows and columns have their own (at the end). BUFFERS: slabs of D a warpgroup may have under way.
@@ -92,25 +93,35 @@ def specialized_gemm_kernel(
         B_SCALES,
         PROMOTED,
         ACCUMULATE,
+        CTAS,
         a_desc.dtype.primitive_bitwidth,
     )
+    OWN: gl.constexpr = [] if CTAS == 1 else [[1]]
+    BOTH: gl.constexpr = [] if CTAS == 1 else [[0]]
+    A_SCALES_HELD: gl.constexpr = BLOCK_M * facts.PAIR_M
     SCALE_STAGES: gl.constexpr = STAGES if IN_LOOP else 1
     ring = Ring(
-        gl.allocate_shared_memory(a_desc.dtype, [STAGES, BLOCK_M, BLOCK_K], a_desc.layout),
-        gl.allocate_shared_memory(b_desc.dtype, [STAGES, BLOCK_N, BLOCK_K], b_desc.layout),
+        gl.allocate_shared_memory(a_desc.dtype, [STAGES, BLOCK_M * facts.PAIR_M, BLOCK_K], a_desc.layout),
+        gl.allocate_shared_memory(b_desc.dtype, [STAGES, BLOCK_N * facts.PAIR_N, BLOCK_K], b_desc.layout),
         gl.allocate_shared_memory(
-            gl.float32, [SCALE_STAGES] + a_scale_desc.block_type.shape, a_scale_desc.layout
+            gl.float32, [SCALE_STAGES, A_SCALES_HELD], a_scale_desc.layout
         ),
         gl.allocate_shared_memory(
             gl.float32, [SCALE_STAGES] + b_scale_desc.block_type.shape, b_scale_desc.layout
         ),
-        gl.allocate_shared_memory(out_desc.dtype, [CONSUMERS * BUFFERS, SLAB, STORED_N], out_desc.layout),
-        gl.allocate_shared_memory(gl.int64, [STAGES, 1], mbarrier.MBarrierLayout()),
-        gl.allocate_shared_memory(gl.int64, [STAGES, 1], mbarrier.MBarrierLayout()),
+        gl.allocate_shared_memory(out_desc.dtype, [CONSUMERS * BUFFERS] + out_desc.block_type.shape, out_desc.layout),
+        gl.allocate_shared_memory(gl.int64, [STAGES, CTAS], mbarrier.MBarrierLayout(OWN)),
+        gl.allocate_shared_memory(gl.int64, [STAGES, CTAS], mbarrier.MBarrierLayout(OWN)),
+        gl.allocate_shared_memory(gl.int64, [STAGES, 1], mbarrier.MBarrierLayout(BOTH)),
+        gl.allocate_shared_memory(gl.int64, [1, CTAS], mbarrier.MBarrierLayout(OWN)),
     )
     for stage in gl.static_range(STAGES):
         mbarrier.init(ring.full.index(stage), count=1)
         mbarrier.init(ring.empty.index(stage), count=CONSUMERS)
+        if CTAS != 1:
+            mbarrier.init(ring.both_empty.index(stage), count=CONSUMERS)
+    if AT_END and facts.SCALE_BYTES != 0:
+        mbarrier.init(ring.scales_empty.index(0), count=CONSUMERS)
     fence_async_shared()
     shared = (out_desc, out_ptr, a_scale_ptr, b_scale_ptr, m, n, k, b_mn_tiles, out_stride_m, facts)
     loads = (a_desc, b_desc, a_scale_desc, b_scale_desc, ring, m, n, k, a_mn_tiles, b_mn_tiles, facts)
