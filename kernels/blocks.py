@@ -71,7 +71,7 @@ class Blocks:
     @property
     def together(self) -> tuple[int, int]:
         """Rows and columns of D that a cluster computes: its blocks lie along their shorter side."""
-        tall = self.cluster if self.block_m < self.block_n else 1
+        tall = self.cluster if self.block_m <= self.block_n else 1
         return self.block_m * tall, self.block_n * (self.cluster // tall)
 
     def count(self, m: int, n: int) -> int:

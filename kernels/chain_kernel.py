@@ -2,7 +2,7 @@
 
 from triton.experimental import gluon
 from triton.experimental.gluon import language as gl
-from triton.experimental.gluon.language.nvidia.hopper import mbarrier, tma, warpgroup_mma, warpgroup_mma_wait
+from triton.experimental.gluon.language.nvidia.hopper import mbarrier, tma, warpgroup_mma_wait
 
 from kernels.ring_kernel import (
     CONSUMERS,
@@ -12,25 +12,13 @@ from kernels.ring_kernel import (
     before,
     block_of,
     count_blocks,
+    halves,
+    multiply,
     release,
     scaled,
-    slabs_of,
+    parts_of,
     store,
 )
-
-
-@gluon.jit
-def halves(value, facts):
-    """[SLAB, BLOCK_N] as its left and right halves."""
-    return value.reshape([value.shape[0], 2, facts.BLOCK_N // 2]).permute([0, 2, 1]).split()
-
-
-@gluon.jit
-def multiply(acc, keep, W: gl.constexpr, ring, stage, facts):
-    """Queue one block of K on the tensor core and go on while one wgmma is under way."""
-    a = slabs_of(ring, facts).index(stage * CONSUMERS + W)
-    acc = warpgroup_mma(acc=acc, a=a, b=ring.b.index(stage).permute([1, 0]), use_acc=keep, is_async=True)
-    return warpgroup_mma_wait(1, deps=[acc])
 
 
 @gluon.jit
@@ -41,6 +29,7 @@ def consume_chain(
     LATE: gl.constexpr = out_desc.dtype == gl.bfloat16
     steps = (k + facts.BLOCK_K - 1) // facts.BLOCK_K
     staging = ring.out.index(W)
+    parts = parts_of(ring, facts)
     stage = 0
     phase = 0
     last_row = 0
@@ -52,7 +41,7 @@ def consume_chain(
         row, column = block_of(block, m, n, facts)
         row += W * SLAB * facts.PAIR_M
         mbarrier.wait(ring.full.index(stage), phase)
-        acc = multiply(acc, False, W, ring, stage, facts)
+        acc = multiply(acc, False, parts.index(stage * CONSUMERS + W), ring, stage)
         stage, phase = after(stage, phase, facts)
         if LATE and block != start:
             store(left, out_desc, staging, out_ptr, last_row, last_column, m, n, out_stride_m, 0, facts)
@@ -61,7 +50,7 @@ def consume_chain(
                 store(right, out_desc, staging, out_ptr, last_row, column_2, m, n, out_stride_m, 0, facts)
         for step in range(1, steps):
             mbarrier.wait(ring.full.index(stage), phase)
-            acc = multiply(acc, True, W, ring, stage, facts)
+            acc = multiply(acc, True, parts.index(stage * CONSUMERS + W), ring, stage)
             release(ring, before(stage, facts), True, facts)
             stage, phase = after(stage, phase, facts)
             if LATE and (step == 1) & (block != start):
@@ -70,7 +59,7 @@ def consume_chain(
         acc = warpgroup_mma_wait(0, deps=[acc])
         release(ring, before(stage, facts), True, facts)
         if facts.AT_END:
-            acc = scaled(acc, ring, W, a_scale_ptr, b_scale_ptr, facts)
+            acc = scaled(acc, ring, W, 0, a_scale_ptr, b_scale_ptr, facts)
             if facts.SCALE_BYTES != 0:
                 mbarrier.arrive(ring.scales_empty.index(0), count=1)
         left, right = halves(acc.to(out_desc.dtype), facts)

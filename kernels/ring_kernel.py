@@ -4,7 +4,13 @@ warp, and a slab of D on its way out. See kernels.specialized_kernel.
 
 from triton.experimental import gluon
 from triton.experimental.gluon import language as gl
-from triton.experimental.gluon.language.nvidia.hopper import fence_async_shared, mbarrier, tma
+from triton.experimental.gluon.language.nvidia.hopper import (
+    fence_async_shared,
+    mbarrier,
+    tma,
+    warpgroup_mma,
+    warpgroup_mma_wait,
+)
 
 from kernels import specialized_blocks
 from kernels.gluon_api import aggregate, async_load, async_store, reinterpret
@@ -29,11 +35,14 @@ class Facts:
     B_SCALES: gl.constexpr
     PROMOTED: gl.constexpr
     ACCUMULATE: gl.constexpr
+    PINGPONG: gl.constexpr
+    PART_M: gl.constexpr
     PAIR_M: gl.constexpr
     PAIR_N: gl.constexpr
     STEP_BYTES: gl.constexpr
     SCALE_BYTES: gl.constexpr
     LAYOUT: gl.constexpr
+    ONE: gl.constexpr
 
     @gluon.constexpr_function
     def __init__(
@@ -63,14 +72,17 @@ class Facts:
         self.B_SCALES = gl.constexpr(B_SCALES)
         self.PROMOTED = gl.constexpr(PROMOTED)
         self.ACCUMULATE = gl.constexpr(ACCUMULATE)
-        self.PAIR_M = gl.constexpr(1 if PROMOTED else CTAS)
-        self.PAIR_N = gl.constexpr(CTAS if PROMOTED else 1)
+        self.PINGPONG = gl.constexpr(BLOCK_M == BLOCK_N)
+        self.PART_M = gl.constexpr(BLOCK_M if BLOCK_M == BLOCK_N else specialized_blocks.SLAB)
+        self.PAIR_M = gl.constexpr(CTAS if BLOCK_M <= BLOCK_N else 1)
+        self.PAIR_N = gl.constexpr(1 if BLOCK_M <= BLOCK_N else CTAS)
         self.STEP_BYTES = gl.constexpr((BLOCK_M + BLOCK_N) * BLOCK_K * OPERAND_BITS // 8)
         b_scales = B_SCALES if IN_LOOP else B_SCALES * BLOCK_N
         scales = BLOCK_M * (A_SCALES != 0) + (specialized_blocks.FEW_SCALES if IN_LOOP and B_SCALES == 1 else b_scales)
         self.SCALE_BYTES = gl.constexpr(scales * specialized_blocks.SCALE_BYTES)
+        self.ONE = gl.constexpr(gl.SwizzledSharedLayout(1, 1, 1, [0], [] if CTAS == 1 else [[0]]))
         shape = [16, BLOCK_N, 256 // OPERAND_BITS]
-        pair = [] if CTAS == 1 else [[0, 1]] if PROMOTED else [[1, 0]]
+        pair = [] if CTAS == 1 else [[1, 0]] if BLOCK_M <= BLOCK_N else [[0, 1]]
         self.LAYOUT = gl.constexpr(gl.NVMMADistributedLayout([3, 0], [4, 1], shape, pair))
 
 
@@ -87,9 +99,10 @@ class Ring:
     empty: gl.shared_memory_descriptor
     both_empty: gl.shared_memory_descriptor
     scales_empty: gl.shared_memory_descriptor
+    turn: gl.shared_memory_descriptor
 
     @gluon.constexpr_function
-    def __init__(self, a, b, a_scale, b_scale, out, full, empty, both_empty, scales_empty):
+    def __init__(self, a, b, a_scale, b_scale, out, full, empty, both_empty, scales_empty, turn):
         self.a = a
         self.b = b
         self.a_scale = a_scale
@@ -99,6 +112,7 @@ class Ring:
         self.empty = empty
         self.both_empty = both_empty
         self.scales_empty = scales_empty
+        self.turn = turn
 
 
 @gluon.jit
@@ -135,6 +149,20 @@ def before(stage, facts):
 
 
 @gluon.jit
+def multiply(acc, keep, a, ring, stage):
+    """Queue one block of K on the tensor core and go on while one wgmma is under way."""
+    b = ring.b.index(stage).permute([1, 0])
+    acc = warpgroup_mma(a, b, acc, use_acc=keep, is_async=True)
+    return warpgroup_mma_wait(1, deps=[acc])
+
+
+@gluon.jit
+def halves(value, facts):
+    """A block's columns as their left and right halves."""
+    return value.reshape([value.shape[0], 2, value.shape[1] // 2]).permute([0, 2, 1]).split()
+
+
+@gluon.jit
 def release(ring, stage, pred, facts):
     """A multiplying warpgroup is done with a stage."""
     mbarrier.arrive(ring.empty.index(stage), count=1, pred=pred)
@@ -143,22 +171,25 @@ def release(ring, stage, pred, facts):
 
 
 @gluon.jit
-def slabs_of(ring, facts):
-    """A's rows in shared memory, a slab at a time."""
-    COUNT: gl.constexpr = facts.STAGES * facts.BLOCK_M // SLAB
-    return reinterpret(ring.a, ring.a.dtype, [COUNT, SLAB * facts.PAIR_M, facts.BLOCK_K], ring.a.layout)
+def parts_of(ring, facts):
+    """A in shared memory, what one multiplication takes at a time."""
+    COUNT: gl.constexpr = facts.STAGES * facts.BLOCK_M // facts.PART_M
+    shape: gl.constexpr = [COUNT, facts.PART_M * facts.PAIR_M, facts.BLOCK_K]
+    return reinterpret(ring.a, ring.a.dtype, shape, ring.a.layout)
 
 
 @gluon.jit
 def produce(a_desc, b_desc, a_scale_desc, b_scale_desc, ring, m, n, k, a_mn_tiles, b_mn_tiles, facts):
     """The loading warp. TMA starts at multiples of 16 bytes: a single scale of B comes with its neighbors."""
     PAIR: gl.constexpr = facts.PAIR_M * facts.PAIR_N
-    SLABS: gl.constexpr = facts.BLOCK_M // SLAB
+    PARTS: gl.constexpr = facts.BLOCK_M // facts.PART_M
+    HEIGHT: gl.constexpr = facts.PART_M * facts.PAIR_M
     steps = (k + facts.BLOCK_K - 1) // facts.BLOCK_K
-    slabs = slabs_of(ring, facts)
+    parts = parts_of(ring, facts)
     stage = 0
     phase = 1
     scales_phase = 1
+    turn = 0
     for block in range(gl.program_id(0), count_blocks(m, n, facts), gl.num_programs(0)):
         row, column = block_of(block, m, n, facts)
         for step in range(steps):
@@ -175,51 +206,53 @@ def produce(a_desc, b_desc, a_scale_desc, b_scale_desc, ring, m, n, k, a_mn_tile
                 async_load(a_scale_desc, [step * a_mn_tiles + row], full, a_scale, True, PAIR != 1)
                 async_load(b_scale_desc, [b_place], full, b_scale, True, PAIR != 1 and SINGLE)
             elif facts.SCALE_BYTES != 0:
-                mbarrier.wait(ring.scales_empty.index(0), scales_phase, pred=last)
+                mbarrier.wait(ring.scales_empty.index(turn), scales_phase, pred=last)
                 mbarrier.expect(full, facts.STEP_BYTES + facts.SCALE_BYTES, pred=last)
                 mbarrier.expect(full, facts.STEP_BYTES, pred=not last)
                 if facts.A_SCALES:
                     if facts.PAIR_M != 1:
-                        halves = a_scale_slabs(ring, facts)
-                        for slab in gl.static_range(SLABS):
-                            a_row = row + slab * SLAB * facts.PAIR_M
-                            async_load(a_scale_desc, [a_row], full, halves.index(slab), last)
+                        parts_of_scales = a_scale_parts(ring, facts)
+                        for part in gl.static_range(PARTS):
+                            memory = parts_of_scales.index(turn * PARTS + part)
+                            async_load(a_scale_desc, [row + part * HEIGHT], full, memory, last)
                     else:
-                        async_load(a_scale_desc, [row], full, ring.a_scale.index(0), last)
+                        async_load(a_scale_desc, [row], full, ring.a_scale.index(turn), last)
                 if facts.B_SCALES:
-                    async_load(b_scale_desc, [column], full, ring.b_scale.index(0), last)
+                    async_load(b_scale_desc, [column], full, ring.b_scale.index(turn), last)
             else:
                 mbarrier.expect(full, facts.STEP_BYTES)
             if facts.PAIR_M != 1:
-                for slab in gl.static_range(SLABS):
-                    a_row = row + slab * SLAB * facts.PAIR_M
-                    async_load(a_desc, [a_row, step * facts.BLOCK_K], full, slabs.index(stage * SLABS + slab))
+                for part in gl.static_range(PARTS):
+                    memory = parts.index(stage * PARTS + part)
+                    async_load(a_desc, [row + part * HEIGHT, step * facts.BLOCK_K], full, memory)
             else:
                 a = ring.a.index(stage)
                 async_load(a_desc, [row, step * facts.BLOCK_K], full, a, True, facts.PAIR_N != 1)
             b = ring.b.index(stage)
             async_load(b_desc, [column, step * facts.BLOCK_K], full, b, True, facts.PAIR_M != 1)
             stage, phase = after(stage, phase, facts)
-        scales_phase = scales_phase ^ 1
+        if facts.PINGPONG:
+            turn = turn ^ 1
+        scales_phase = gl.where(turn == 0, scales_phase ^ 1, scales_phase)
 
 
 @gluon.jit
-def a_scale_slabs(ring, facts):
-    """A's scales in shared memory, a slab's rows at a time."""
-    COUNT: gl.constexpr = (facts.STAGES if facts.IN_LOOP else 1) * facts.BLOCK_M // SLAB
-    return reinterpret(ring.a_scale, gl.float32, [COUNT, SLAB * facts.PAIR_M], ring.a_scale.layout)
+def a_scale_parts(ring, facts):
+    """A's scales in shared memory, for the rows of one multiplication at a time."""
+    COUNT: gl.constexpr = ring.a_scale.shape[0] * facts.BLOCK_M // facts.PART_M
+    return reinterpret(ring.a_scale, gl.float32, [COUNT, facts.PART_M * facts.PAIR_M], ring.a_scale.layout)
 
 
 @gluon.jit
-def scaled(acc, ring, slab, a_scale_ptr, b_scale_ptr, facts):
+def scaled(acc, ring, part, turn, a_scale_ptr, b_scale_ptr, facts):
     """fl32(fl32(acc · sA) · sB) with scales of rows and columns, or of whole operands."""
     if facts.A_SCALES:
-        scale = a_scale_slabs(ring, facts).index(slab).load(gl.SliceLayout(1, facts.LAYOUT))
+        scale = a_scale_parts(ring, facts).index(part).load(gl.SliceLayout(1, facts.LAYOUT))
         acc = acc * gl.expand_dims(scale, 1)
     else:
         acc = acc * gl.load(a_scale_ptr)
     if facts.B_SCALES:
-        scale = ring.b_scale.index(0).load(gl.SliceLayout(0, facts.LAYOUT))
+        scale = ring.b_scale.index(turn).load(gl.SliceLayout(0, facts.LAYOUT))
         acc = acc * gl.expand_dims(scale, 0)
     else:
         acc = acc * gl.load(b_scale_ptr)

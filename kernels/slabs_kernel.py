@@ -8,14 +8,14 @@ from kernels.gluon_api import reinterpret
 from kernels.ring_kernel import (
     CONSUMERS,
     SLAB,
-    a_scale_slabs,
+    a_scale_parts,
     after,
     before,
     block_of,
     count_blocks,
     release,
     scaled,
-    slabs_of,
+    parts_of,
     store,
 )
 
@@ -61,7 +61,7 @@ def rank(facts):
 @gluon.jit
 def row_scales(ring, stage, slab, facts):
     """float32[SLAB] of a slab's rows."""
-    return a_scale_slabs(ring, facts).index(stage * CONSUMERS * SLABS + slab).load(gl.SliceLayout(1, facts.LAYOUT))
+    return a_scale_parts(ring, facts).index(stage * CONSUMERS * SLABS + slab).load(gl.SliceLayout(1, facts.LAYOUT))
 
 
 @gluon.jit
@@ -70,9 +70,7 @@ def column_scales(ring, stage, place, facts):
     COLUMN: gl.constexpr = gl.SliceLayout(0, facts.LAYOUT)
     if facts.B_SCALES == 1:
         WIDTH: gl.constexpr = ring.b_scale.shape[1]
-        BOTH: gl.constexpr = [] if facts.PAIR_N == 1 else [[0]]
-        ONE: gl.constexpr = gl.SwizzledSharedLayout(1, 1, 1, [0], BOTH)
-        singles = reinterpret(ring.b_scale, gl.float32, [facts.STAGES * WIDTH, 1], ONE)
+        singles = reinterpret(ring.b_scale, gl.float32, [facts.STAGES * WIDTH, 1], facts.ONE)
         scale = singles.index(stage * WIDTH + place % 4 + rank(facts)).load(COLUMN)
     else:
         scale = ring.b_scale.index(stage).load(COLUMN)
@@ -102,7 +100,7 @@ def consume_slabs(
     FIRST: gl.constexpr = W * SLABS
     turns = SLABS * ((k + facts.BLOCK_K - 1) // facts.BLOCK_K)
     gl.assume(turns > 0)  # the launcher takes no empty K; without this Triton 3.9's ptxas spills
-    slabs = slabs_of(ring, facts)
+    slabs = parts_of(ring, facts)
     zero = gl.zeros([SLAB, facts.BLOCK_N * facts.PAIR_N], gl.float32, facts.LAYOUT)
     stage = 0
     phase = 0
@@ -148,8 +146,8 @@ def consume_slabs(
             slab = slab ^ 1
         release(ring, before(stage, facts), True, facts)
         if facts.AT_END:
-            acc0 = scaled(acc0, ring, FIRST, a_scale_ptr, b_scale_ptr, facts)
-            acc1 = scaled(acc1, ring, FIRST + 1, a_scale_ptr, b_scale_ptr, facts)
+            acc0 = scaled(acc0, ring, FIRST, 0, a_scale_ptr, b_scale_ptr, facts)
+            acc1 = scaled(acc1, ring, FIRST + 1, 0, a_scale_ptr, b_scale_ptr, facts)
             if facts.SCALE_BYTES != 0:
                 mbarrier.arrive(ring.scales_empty.index(0), count=1)
         PENDING: gl.constexpr = BUFFERS - 1

@@ -9,7 +9,7 @@ from kernels.device import COMPILE_OPTIONS, HOPPER
 from kernels.family import Kernel, ScaleAt
 from kernels.plan import GemmPlan
 from kernels.quantize import QuantizedTensor
-from kernels.specialized_blocks import SLAB, STORED_N, b_scales_loaded, buffers
+from kernels.specialized_blocks import b_scales_loaded, buffers, out_box
 
 if TYPE_CHECKING:
     import torch
@@ -128,15 +128,16 @@ class Boxes:
 
 
 def boxes_of(plan: GemmPlan) -> Boxes:
-    """A pair of programs that promote lies side by side and shares A; else one above the other, sharing B."""
+    """The programs of a cluster lie along their blocks' shorter side and share the operand of the other."""
     m, n, k = plan.block_m, plan.block_n, plan.block_k
     b_scales = b_scales_loaded(plan.spec, n)
+    rows, columns = out_box(m, n)
     if plan.blocks.cluster == 1:
-        return Boxes(Box((m, k)), Box((n, k)), Box((m,)), Box((b_scales,)), Box((SLAB, STORED_N)))
-    if not constants(plan, accumulate=False)["PROMOTED"]:
-        a, b, out = Box((2 * SLAB, k), (1, 0)), Box((n, k), (0, 0)), Box((2 * SLAB, STORED_N), (1, 0))
-        return Boxes(a, b, Box((2 * SLAB,), (1,)), Box((b_scales,), (0,)), out)
-    a, b, out = Box((m, k), (0, 0)), Box((2 * n, k), (1, 0)), Box((SLAB, 2 * STORED_N), (0, 1))
+        return Boxes(Box((m, k)), Box((n, k)), Box((m,)), Box((b_scales,)), Box((rows, columns)))
+    if m <= n:
+        a, b, out = Box((2 * rows, k), (1, 0)), Box((n, k), (0, 0)), Box((2 * rows, columns), (1, 0))
+        return Boxes(a, b, Box((2 * rows,), (1,)), Box((b_scales,), (0,)), out)
+    a, b, out = Box((m, k), (0, 0)), Box((2 * n, k), (1, 0)), Box((rows, 2 * columns), (0, 1))
     each = plan.spec.b.tile.mn == 1
     b_scale = Box((2 * b_scales,), (1,)) if each else Box((b_scales,), (0,))
     return Boxes(a, b, Box((m,), (0,)), b_scale, out)

@@ -1,6 +1,7 @@
 """Which GEMMs the warp-specialized schedule takes, and the blocks that it can have. Pure; no torch."""
 
 from collections.abc import Iterator
+from itertools import product
 
 from fp8core.recipes import MatmulSpec
 from fp8core.tiles import WHOLE, TileShape
@@ -14,6 +15,8 @@ STORED_N = 128
 CONSUMERS = 2
 CHAIN = (128, 256)
 """BLOCK_M × BLOCK_N where the sum stays in the tensor core."""
+PINGPONG = (128, 128)
+"""The same, each warpgroup with a block to itself."""
 PROMOTED = (256, 128)
 PROMOTION = 128
 BLOCK_K_BYTES = 128
@@ -53,9 +56,9 @@ def candidates(
     spec: MatmulSpec, kernel: Kernel, scale_at: ScaleAt, promotion: object, device: Device
 ) -> Iterator[Blocks]:
     """The blocks to choose from: the most stages that fit, and one less, in several orders."""
-    block_m, block_n = CHAIN if promotion is WHOLE else PROMOTED
     element = 2 if kernel is Kernel.DEQUANTIZED else spec.a.format.bytes
-    for group_m in _GROUPS:
+    shapes = (CHAIN, PINGPONG) if promotion is WHOLE else (PROMOTED,)
+    for (block_m, block_n), group_m in product(shapes, _GROUPS):
         for fewer in (0, 1):
             blocks = Blocks(
                 schedule=Schedule.SPECIALIZED,
@@ -86,14 +89,20 @@ def b_scales_loaded(spec: MatmulSpec, block_n: int) -> int:
 def buffers(spec: MatmulSpec, scale_at: ScaleAt, blocks: Blocks, shared_memory_bytes: int) -> int:
     """Slabs of D that a warpgroup may have under way: two where they fit and it has two, else one."""
     ring = blocks.stages * stage_bytes(spec, scale_at, blocks.block_m, blocks.block_n)
-    two = ring + 2 * _out_bytes(spec) + _BARRIER_BYTES <= shared_memory_bytes
+    two = ring + 2 * _out_bytes(spec, blocks.block_m, blocks.block_n) + _BARRIER_BYTES <= shared_memory_bytes
     return 2 if two and (blocks.block_m, blocks.block_n) == PROMOTED else 1
 
 
 def _stages(spec: MatmulSpec, scale_at: ScaleAt, block_m: int, block_n: int, device: Device) -> int:
-    free = device.shared_memory_bytes - _out_bytes(spec) - _BARRIER_BYTES
+    free = device.shared_memory_bytes - _out_bytes(spec, block_m, block_n) - _BARRIER_BYTES
     return free // stage_bytes(spec, scale_at, block_m, block_n)
 
 
-def _out_bytes(spec: MatmulSpec) -> int:
-    return CONSUMERS * SLAB * STORED_N * spec.out.bytes
+def out_box(block_m: int, block_n: int) -> tuple[int, int]:
+    """Rows and columns of D that a warpgroup stores at once."""
+    return (block_m, block_n // 2) if (block_m, block_n) == PINGPONG else (SLAB, STORED_N)
+
+
+def _out_bytes(spec: MatmulSpec, block_m: int, block_n: int) -> int:
+    rows, columns = out_box(block_m, block_n)
+    return CONSUMERS * rows * columns * spec.out.bytes

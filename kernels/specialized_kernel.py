@@ -18,6 +18,7 @@ from triton.experimental.gluon import language as gl
 from triton.experimental.gluon.language.nvidia.hopper import fence_async_shared, mbarrier
 
 from kernels.chain_kernel import consume_chain
+from kernels.pingpong_kernel import consume_pingpong
 from kernels.ring_kernel import CONSUMERS, SLAB, STORED_N, Facts, Ring, produce
 from kernels.slabs_kernel import consume_slabs
 
@@ -44,6 +45,8 @@ def consume(
         consume_slabs(
             W, ring, out_desc, out_ptr, a_scale_ptr, b_scale_ptr, m, n, k, b_mn_tiles, out_stride_m, facts
         )
+    elif facts.PINGPONG:
+        consume_pingpong(W, ring, out_desc, out_ptr, a_scale_ptr, b_scale_ptr, m, n, k, out_stride_m, facts)
     else:
         consume_chain(W, ring, out_desc, out_ptr, a_scale_ptr, b_scale_ptr, m, n, k, out_stride_m, facts)
 
@@ -99,7 +102,9 @@ def specialized_gemm_kernel(
     OWN: gl.constexpr = [] if CTAS == 1 else [[1]]
     BOTH: gl.constexpr = [] if CTAS == 1 else [[0]]
     A_SCALES_HELD: gl.constexpr = BLOCK_M * facts.PAIR_M
-    SCALE_STAGES: gl.constexpr = STAGES if IN_LOOP else 1
+    TURNS: gl.constexpr = CONSUMERS if facts.PINGPONG else 1
+    SCALE_STAGES: gl.constexpr = STAGES if IN_LOOP else TURNS
+    EMPTIED: gl.constexpr = CONSUMERS // TURNS
     ring = Ring(
         gl.allocate_shared_memory(a_desc.dtype, [STAGES, BLOCK_M * facts.PAIR_M, BLOCK_K], a_desc.layout),
         gl.allocate_shared_memory(b_desc.dtype, [STAGES, BLOCK_N * facts.PAIR_N, BLOCK_K], b_desc.layout),
@@ -113,15 +118,20 @@ def specialized_gemm_kernel(
         gl.allocate_shared_memory(gl.int64, [STAGES, CTAS], mbarrier.MBarrierLayout(OWN)),
         gl.allocate_shared_memory(gl.int64, [STAGES, CTAS], mbarrier.MBarrierLayout(OWN)),
         gl.allocate_shared_memory(gl.int64, [STAGES, 1], mbarrier.MBarrierLayout(BOTH)),
-        gl.allocate_shared_memory(gl.int64, [1, CTAS], mbarrier.MBarrierLayout(OWN)),
+        gl.allocate_shared_memory(gl.int64, [TURNS, CTAS], mbarrier.MBarrierLayout(OWN)),
+        gl.allocate_shared_memory(gl.int64, [TURNS, CTAS], mbarrier.MBarrierLayout(OWN)),
     )
     for stage in gl.static_range(STAGES):
         mbarrier.init(ring.full.index(stage), count=1)
-        mbarrier.init(ring.empty.index(stage), count=CONSUMERS)
+        mbarrier.init(ring.empty.index(stage), count=EMPTIED)
         if CTAS != 1:
-            mbarrier.init(ring.both_empty.index(stage), count=CONSUMERS)
+            mbarrier.init(ring.both_empty.index(stage), count=EMPTIED)
     if AT_END and facts.SCALE_BYTES != 0:
-        mbarrier.init(ring.scales_empty.index(0), count=CONSUMERS)
+        for turn in gl.static_range(TURNS):
+            mbarrier.init(ring.scales_empty.index(turn), count=EMPTIED)
+    if facts.PINGPONG:
+        for turn in gl.static_range(TURNS):
+            mbarrier.init(ring.turn.index(turn), count=1)
     fence_async_shared()
     shared = (out_desc, out_ptr, a_scale_ptr, b_scale_ptr, m, n, k, b_mn_tiles, out_stride_m, facts)
     loads = (a_desc, b_desc, a_scale_desc, b_scale_desc, ring, m, n, k, a_mn_tiles, b_mn_tiles, facts)
