@@ -36,6 +36,7 @@ class Facts:
     PROMOTED: gl.constexpr
     ACCUMULATE: gl.constexpr
     PINGPONG: gl.constexpr
+    V: gl.constexpr
     PART_M: gl.constexpr
     PAIR_M: gl.constexpr
     PAIR_N: gl.constexpr
@@ -59,6 +60,7 @@ class Facts:
         PROMOTED,
         ACCUMULATE,
         CTAS,
+        V,
         OPERAND_BITS,
     ):
         self.BLOCK_M = gl.constexpr(BLOCK_M)
@@ -72,6 +74,7 @@ class Facts:
         self.B_SCALES = gl.constexpr(B_SCALES)
         self.PROMOTED = gl.constexpr(PROMOTED)
         self.ACCUMULATE = gl.constexpr(ACCUMULATE)
+        self.V = gl.constexpr(V)
         self.PINGPONG = gl.constexpr(BLOCK_M == BLOCK_N)
         self.PART_M = gl.constexpr(BLOCK_M if BLOCK_M == BLOCK_N else specialized_blocks.SLAB)
         self.PAIR_M = gl.constexpr(CTAS if BLOCK_M <= BLOCK_N else 1)

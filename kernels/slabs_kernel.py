@@ -23,27 +23,32 @@ SLABS = gl.constexpr(2)
 
 
 @gluon.jit
-def scaled_fma(partial, row_scale, column_scale, acc):
-    """acc + partial · fl32(row_scale · column_scale), in one piece: no register keeps the scales' product."""
-    return gl.inline_asm_elementwise(
-        "{ .reg .f32 s; mul.rn.f32 s, $2, $3; fma.rn.f32 $0, $1, s, $4; }",
-        "=f,f,f,f,f",
-        [partial, gl.expand_dims(row_scale, 1), gl.expand_dims(column_scale, 0), acc],
-        dtype=gl.float32,
-        is_pure=True,
-        pack=1,
-    )
-
-
-@gluon.jit
 def promote(acc, partial, row_scale, column_scale, facts):
-    """The partial sum of a block of K joins the fp32 sum, scaled where scales change along K."""
+    """The partial sum of a block of K joins the fp32 sum, scaled where scales change along K: acc + partial ·
+    fl32(row_scale · column_scale). Written in PTX, or ptxas would keep more numbers than it has registers for.
+    """
     if not facts.IN_LOOP:
-        acc = acc + partial
+        acc = gl.inline_asm_elementwise(
+            "add.rn.f32 $0, $1, $2;", "=f,f,f", [partial, acc], dtype=gl.float32, is_pure=True, pack=1
+        )
     elif facts.B_SCALES == 1:
-        acc = gl.fma(partial, gl.expand_dims(row_scale, 1) * gl.expand_dims(column_scale, 0), acc)
+        acc = gl.inline_asm_elementwise(
+            "fma.rn.f32 $0, $1, $2, $3;",
+            "=f,f,f,f",
+            [partial, gl.expand_dims(row_scale, 1) * gl.expand_dims(column_scale, 0), acc],
+            dtype=gl.float32,
+            is_pure=True,
+            pack=1,
+        )
     else:
-        acc = scaled_fma(partial, row_scale, column_scale, acc)
+        acc = gl.inline_asm_elementwise(
+            "{ .reg .f32 s; mul.rn.f32 s, $2, $3; fma.rn.f32 $0, $1, s, $4; }",
+            "=f,f,f,f,f",
+            [partial, gl.expand_dims(row_scale, 1), gl.expand_dims(column_scale, 0), acc],
+            dtype=gl.float32,
+            is_pure=True,
+            pack=1,
+        )
     return acc
 
 
@@ -96,55 +101,69 @@ def consume_slabs(
     reads its operands is slow: they are read between two multiplications. Single ones are read meanwhile.
     """
     BUFFERS: gl.constexpr = ring.out.shape[0] // CONSUMERS
-    EARLY: gl.constexpr = facts.IN_LOOP and facts.B_SCALES != 1
+    EARLY: gl.constexpr = facts.IN_LOOP and facts.V & 4
+    LED: gl.constexpr = facts.V & 2
+    LATE: gl.constexpr = facts.V & 1
     FIRST: gl.constexpr = W * SLABS
-    turns = SLABS * ((k + facts.BLOCK_K - 1) // facts.BLOCK_K)
-    gl.assume(turns > 0)  # the launcher takes no empty K; without this Triton 3.9's ptxas spills
+    steps = (k + facts.BLOCK_K - 1) // facts.BLOCK_K
+    gl.assume(steps > 0)  # the launcher takes no empty K; without this Triton 3.9's ptxas spills
     slabs = parts_of(ring, facts)
     zero = gl.zeros([SLAB, facts.BLOCK_N * facts.PAIR_N], gl.float32, facts.LAYOUT)
+    partial = zero
     stage = 0
     phase = 0
+    turn = 0
     for block in range(gl.program_id(0), count_blocks(m, n, facts), gl.num_programs(0)):
         row, column = block_of(block, m, n, facts)
         row += FIRST * SLAB
         block_n = column // facts.BLOCK_N
         acc0 = zero
         acc1 = zero
-        row_scale = 0.0
-        column_scale = 0.0
-        slab = 0
+        led = steps >= facts.STAGES
+        if LED and W == 1:
+            mbarrier.wait(ring.turn.index(0), turn, pred=led)
+            turn = turn ^ 1
         mbarrier.wait(ring.full.index(stage), phase)
-        if facts.IN_LOOP:
-            row_scale = row_scales(ring, stage, FIRST, facts)
+        if EARLY:
+            row_scale0 = row_scales(ring, stage, FIRST, facts)
             column_scale = column_scales(ring, stage, block_n, facts)
-        for done in range(turns):
-            a = slabs.index((stage * CONSUMERS + W) * SLABS + slab)
+        for step in range(steps):
             b = ring.b.index(stage).permute([1, 0])
-            partial = warpgroup_mma(a, b, zero, use_acc=False, is_async=True)
-            ended = (slab == 0) & (done > 0)
-            release(ring, before(stage, facts), ended, facts)
-            if facts.IN_LOOP and not EARLY:
-                place = done // SLABS * b_mn_tiles + block_n
-                row_scale = row_scales(ring, stage, FIRST + slab, facts)
-                column_scale = column_scales(ring, stage, place, facts)
-            following, turned = after(stage, phase, facts)
-            stage = gl.where(slab == 0, stage, following)
-            phase = gl.where(slab == 0, phase, turned)
-            more = done + 1 < turns
-            mbarrier.wait(ring.full.index(stage), phase, pred=(slab == 1) & more)
-            partial = warpgroup_mma_wait(0, deps=[partial])
-            if slab == 0:
-                acc0 = promote(acc0, partial, row_scale, column_scale, facts)
-                if EARLY:
-                    row_scale = row_scales(ring, stage, FIRST + 1, facts)
+            a0 = slabs.index(stage * CONSUMERS * SLABS + FIRST)
+            a1 = slabs.index(stage * CONSUMERS * SLABS + FIRST + 1)
+            partial = warpgroup_mma(a0, b, partial, use_acc=False, is_async=True)
+            if LATE and step > 0:
+                release(ring, before(stage, facts), True, facts)
+            if EARLY:
+                row_scale1 = row_scales(ring, stage, FIRST + 1, facts)
+            elif not facts.IN_LOOP:
+                row_scale0 = 0.0
+                row_scale1 = 0.0
+                column_scale = 0.0
             else:
-                acc1 = promote(acc1, partial, row_scale, column_scale, facts)
-                if EARLY:
-                    if more:
-                        row_scale = row_scales(ring, stage, FIRST, facts)
-                        column_scale = column_scales(ring, stage, block_n, facts)
-            slab = slab ^ 1
-        release(ring, before(stage, facts), True, facts)
+                place = step * b_mn_tiles + block_n
+                row_scale0 = row_scales(ring, stage, FIRST, facts)
+                row_scale1 = row_scales(ring, stage, FIRST + 1, facts)
+                column_scale = column_scales(ring, stage, place, facts)
+            partial = warpgroup_mma_wait(0, deps=[partial])
+            if LED and W == 0:
+                if (step == 0) & led:
+                    mbarrier.arrive(ring.turn.index(0), count=1)
+            acc0 = promote(acc0, partial, row_scale0, column_scale, facts)
+            partial = warpgroup_mma(a1, b, partial, use_acc=False, is_async=True)
+            following, phase = after(stage, phase, facts)
+            mbarrier.wait(ring.full.index(following), phase, pred=step + 1 < steps)
+            partial = warpgroup_mma_wait(0, deps=[partial])
+            if not LATE:
+                release(ring, stage, True, facts)
+            acc1 = promote(acc1, partial, row_scale1, column_scale, facts)
+            stage = following
+            if EARLY:
+                if step + 1 < steps:
+                    row_scale0 = row_scales(ring, stage, FIRST, facts)
+                    column_scale = column_scales(ring, stage, (step + 1) * b_mn_tiles + block_n, facts)
+        if LATE:
+            release(ring, before(stage, facts), True, facts)
         if facts.AT_END:
             acc0 = scaled(acc0, ring, FIRST, 0, a_scale_ptr, b_scale_ptr, facts)
             acc1 = scaled(acc1, ring, FIRST + 1, 0, a_scale_ptr, b_scale_ptr, facts)

@@ -82,6 +82,7 @@ def constants(plan: GemmPlan, *, accumulate: bool) -> dict[str, int | bool]:
         "BLOCK_K": plan.block_k,
         "GROUP_M": plan.blocks.group_m,
         "STAGES": plan.blocks.stages,
+        "V": int(__import__("os").environ.get("V", "0")),
         "CTAS": plan.blocks.cluster,
         "BUFFERS": buffers(spec, plan.scale_at, plan.blocks, HOPPER.shared_memory_bytes),
     }

@@ -80,6 +80,7 @@ def specialized_gemm_kernel(
     STAGES: gl.constexpr,
     BUFFERS: gl.constexpr,
     CTAS: gl.constexpr,
+    V: gl.constexpr,
 ):
     """D in blocks, persistent. A_SCALES, B_SCALES: 0 for one scale, else how many a block has (in the loop)
     or that rows and columns have their own (at the end). BUFFERS: slabs of D a warpgroup may have under way.
@@ -97,6 +98,7 @@ def specialized_gemm_kernel(
         PROMOTED,
         ACCUMULATE,
         CTAS,
+        V,
         a_desc.dtype.primitive_bitwidth,
     )
     OWN: gl.constexpr = [] if CTAS == 1 else [[1]]
@@ -129,7 +131,7 @@ def specialized_gemm_kernel(
     if AT_END and facts.SCALE_BYTES != 0:
         for turn in gl.static_range(TURNS):
             mbarrier.init(ring.scales_empty.index(turn), count=EMPTIED)
-    if facts.PINGPONG:
+    if facts.PINGPONG or V & 2:
         for turn in gl.static_range(TURNS):
             mbarrier.init(ring.turn.index(turn), count=1)
     fence_async_shared()
