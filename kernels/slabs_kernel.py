@@ -101,77 +101,66 @@ def consume_slabs(
     reads its operands is slow: they are read between two multiplications. Single ones are read meanwhile.
     """
     BUFFERS: gl.constexpr = ring.out.shape[0] // CONSUMERS
-    EARLY: gl.constexpr = facts.IN_LOOP and facts.V & 4
     LED: gl.constexpr = facts.V & 2
-    LATE: gl.constexpr = facts.V & 1
+    ONCE: gl.constexpr = facts.V & 8
     FIRST: gl.constexpr = W * SLABS
+    PENDING: gl.constexpr = BUFFERS - 1
     steps = (k + facts.BLOCK_K - 1) // facts.BLOCK_K
     gl.assume(steps > 0)  # the launcher takes no empty K; without this Triton 3.9's ptxas spills
     slabs = parts_of(ring, facts)
+    out0 = ring.out.index(W * BUFFERS)
+    out1 = ring.out.index(W * BUFFERS + PENDING)
     zero = gl.zeros([SLAB, facts.BLOCK_N * facts.PAIR_N], gl.float32, facts.LAYOUT)
     partial = zero
     stage = 0
     phase = 0
     turn = 0
-    for block in range(gl.program_id(0), count_blocks(m, n, facts), gl.num_programs(0)):
+    start = gl.program_id(0)
+    for block in range(start, count_blocks(m, n, facts), gl.num_programs(0)):
         row, column = block_of(block, m, n, facts)
         row += FIRST * SLAB
         block_n = column // facts.BLOCK_N
         acc0 = zero
         acc1 = zero
         led = steps >= facts.STAGES
-        if LED and W == 1:
+        if ONCE:
+            led = block == start
+        if (LED or ONCE) and W == 1:
             mbarrier.wait(ring.turn.index(0), turn, pred=led)
             turn = turn ^ 1
         mbarrier.wait(ring.full.index(stage), phase)
-        if EARLY:
-            row_scale0 = row_scales(ring, stage, FIRST, facts)
-            column_scale = column_scales(ring, stage, block_n, facts)
         for step in range(steps):
             b = ring.b.index(stage).permute([1, 0])
             a0 = slabs.index(stage * CONSUMERS * SLABS + FIRST)
             a1 = slabs.index(stage * CONSUMERS * SLABS + FIRST + 1)
             partial = warpgroup_mma(a0, b, partial, use_acc=False, is_async=True)
-            if LATE and step > 0:
-                release(ring, before(stage, facts), True, facts)
-            if EARLY:
-                row_scale1 = row_scales(ring, stage, FIRST + 1, facts)
-            elif not facts.IN_LOOP:
-                row_scale0 = 0.0
-                row_scale1 = 0.0
-                column_scale = 0.0
-            else:
-                place = step * b_mn_tiles + block_n
+            row_scale0 = 0.0
+            row_scale1 = 0.0
+            column_scale = 0.0
+            if facts.IN_LOOP:
                 row_scale0 = row_scales(ring, stage, FIRST, facts)
                 row_scale1 = row_scales(ring, stage, FIRST + 1, facts)
-                column_scale = column_scales(ring, stage, place, facts)
+                column_scale = column_scales(ring, stage, step * b_mn_tiles + block_n, facts)
+            if (step > 0) | (block != start):
+                release(ring, before(stage, facts), True, facts)
             partial = warpgroup_mma_wait(0, deps=[partial])
-            if LED and W == 0:
+            if (LED or ONCE) and W == 0:
                 if (step == 0) & led:
                     mbarrier.arrive(ring.turn.index(0), count=1)
             acc0 = promote(acc0, partial, row_scale0, column_scale, facts)
             partial = warpgroup_mma(a1, b, partial, use_acc=False, is_async=True)
-            following, phase = after(stage, phase, facts)
-            mbarrier.wait(ring.full.index(following), phase, pred=step + 1 < steps)
+            stage, phase = after(stage, phase, facts)
+            more = step + 1 < steps
+            mbarrier.wait(ring.full.index(stage), phase, pred=more)
+            if not more:
+                if facts.AT_END:
+                    acc0 = scaled(acc0, ring, FIRST, 0, a_scale_ptr, b_scale_ptr, facts)
+                store(acc0, out_desc, out0, out_ptr, row, column, m, n, out_stride_m, PENDING, facts)
             partial = warpgroup_mma_wait(0, deps=[partial])
-            if not LATE:
-                release(ring, stage, True, facts)
             acc1 = promote(acc1, partial, row_scale1, column_scale, facts)
-            stage = following
-            if EARLY:
-                if step + 1 < steps:
-                    row_scale0 = row_scales(ring, stage, FIRST, facts)
-                    column_scale = column_scales(ring, stage, (step + 1) * b_mn_tiles + block_n, facts)
-        if LATE:
-            release(ring, before(stage, facts), True, facts)
         if facts.AT_END:
-            acc0 = scaled(acc0, ring, FIRST, 0, a_scale_ptr, b_scale_ptr, facts)
             acc1 = scaled(acc1, ring, FIRST + 1, 0, a_scale_ptr, b_scale_ptr, facts)
             if facts.SCALE_BYTES != 0:
                 mbarrier.arrive(ring.scales_empty.index(0), count=1)
-        PENDING: gl.constexpr = BUFFERS - 1
-        out0 = ring.out.index(W * BUFFERS)
-        out1 = ring.out.index(W * BUFFERS + PENDING)
-        store(acc0, out_desc, out0, out_ptr, row, column, m, n, out_stride_m, PENDING, facts)
         store(acc1, out_desc, out1, out_ptr, row + SLAB, column, m, n, out_stride_m, PENDING, facts)
     tma.store_wait(0)

@@ -131,7 +131,7 @@ def specialized_gemm_kernel(
     if AT_END and facts.SCALE_BYTES != 0:
         for turn in gl.static_range(TURNS):
             mbarrier.init(ring.scales_empty.index(turn), count=EMPTIED)
-    if facts.PINGPONG or V & 2:
+    if facts.PINGPONG or V & 10:
         for turn in gl.static_range(TURNS):
             mbarrier.init(ring.turn.index(turn), count=1)
     fence_async_shared()
