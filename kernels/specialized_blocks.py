@@ -57,7 +57,7 @@ def candidates(
 ) -> Iterator[Blocks]:
     """The blocks to choose from: the most stages that fit, and one less, in several orders."""
     element = 2 if kernel is Kernel.DEQUANTIZED else spec.a.format.bytes
-    shapes = (CHAIN, PINGPONG) if promotion is WHOLE else (PROMOTED,)
+    shapes = (CHAIN, PINGPONG, PROMOTED) if promotion is WHOLE else (PROMOTED,)
     for (block_m, block_n), group_m in product(shapes, _GROUPS):
         for fewer in (0, 1):
             blocks = Blocks(

@@ -19,6 +19,7 @@ from triton.experimental.gluon.language.nvidia.hopper import fence_async_shared,
 
 from kernels.chain_kernel import consume_chain
 from kernels.pingpong_kernel import consume_pingpong
+from kernels.queue_kernel import consume_queue
 from kernels.ring_kernel import CONSUMERS, SLAB, STORED_N, Facts, Ring, produce
 from kernels.slabs_kernel import consume_slabs
 
@@ -45,6 +46,8 @@ def consume(
         consume_slabs(
             W, ring, out_desc, out_ptr, a_scale_ptr, b_scale_ptr, m, n, k, b_mn_tiles, out_stride_m, facts
         )
+    elif facts.BLOCK_M > facts.BLOCK_N:
+        consume_queue(W, ring, out_desc, out_ptr, a_scale_ptr, b_scale_ptr, m, n, k, out_stride_m, facts)
     elif facts.PINGPONG:
         consume_pingpong(W, ring, out_desc, out_ptr, a_scale_ptr, b_scale_ptr, m, n, k, out_stride_m, facts)
     else:
