@@ -24,7 +24,6 @@ class Blocks:
 
     group_m block rows go together, so that L2 holds their B. persistent: one program an SM takes many blocks.
     split_k: that many programs share a block, each with its own run of K. tma: operands come as descriptors.
-    cluster: that many programs (1 or 2) work on neighboring blocks and share what they load.
     Raises ValueError for what no kernel can be compiled with.
     """
 
@@ -38,7 +37,6 @@ class Blocks:
     persistent: bool = False
     split_k: int = 1
     tma: bool = True
-    cluster: int = 1
 
     def __post_init__(self) -> None:
         for name in ("block_m", "block_n", "block_k"):
@@ -61,23 +59,15 @@ class Blocks:
         """The blocks in words, for a result's row."""
         persistent = ", persistent" if self.persistent else ""
         pointers = "" if self.tma else ", no TMA"
-        pair = "" if self.cluster == 1 else f", clusters of {self.cluster}"
         split = "" if self.split_k == 1 else f", K split in {self.split_k}"
         return (
             f"{self.schedule.value} schedule, block {self.block_m}×{self.block_n}×{self.block_k}, "
-            f"{self.warps} warps, {self.stages} stages{persistent}{pair}{split}{pointers}"
+            f"{self.warps} warps, {self.stages} stages{persistent}{split}{pointers}"
         )
 
-    @property
-    def together(self) -> tuple[int, int]:
-        """Rows and columns of D that a cluster computes: its blocks lie along their shorter side."""
-        tall = self.cluster if self.block_m <= self.block_n else 1
-        return self.block_m * tall, self.block_n * (self.cluster // tall)
-
     def count(self, m: int, n: int) -> int:
-        """Blocks of D, or clusters of them."""
-        rows, columns = self.together
-        return -(-m // rows) * -(-n // columns)
+        """Blocks of D."""
+        return -(-m // self.block_m) * -(-n // self.block_n)
 
     def runs(self, k: int) -> tuple[int, int]:
         """(runs of K, steps of block_k in each but the last, which may be shorter); none is empty."""

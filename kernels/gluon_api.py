@@ -12,7 +12,7 @@ from triton.experimental.gluon.language import _core
 from triton.experimental.gluon.language.nvidia.hopper import tma
 from triton.language import core
 
-_async_load = getattr(tma, "async_load", None) or tma.async_copy_global_to_shared
+async_load = getattr(tma, "async_load", None) or tma.async_copy_global_to_shared
 async_store = getattr(tma, "async_store", None) or tma.async_copy_shared_to_global
 aggregate = getattr(gluon, "aggregate", None) or core._aggregate
 
@@ -22,12 +22,3 @@ def reinterpret(memory: Any, dtype: Any, shape: Any, layout: Any, _semantic: Any
     """The same shared memory as another tensor. For use inside Gluon kernels."""
     method = getattr(memory, "reinterpret", None) or memory._reinterpret
     return method(dtype, shape, layout, _semantic=_semantic)
-
-
-@_core.builtin
-def async_load(
-    desc: Any, coord: Any, barrier: Any, result: Any, pred: Any = True, shared: Any = False, _semantic: Any = None
-) -> None:
-    """Load a block of global memory by TMA; shared: one load fills the block in both programs of a cluster."""
-    more = {"multicast": True} if _core._unwrap_if_constexpr(shared) else {}
-    _async_load(desc, coord, barrier, result, pred=pred, **more, _semantic=_semantic)

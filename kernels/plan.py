@@ -107,7 +107,7 @@ class GemmPlan:
     def programs(self, m: int, n: int) -> int:
         """Programs that are launched for D [m, n] where none has a run of K of its own."""
         count = self.blocks.count(m, n)
-        return min(count, self.sms // self.blocks.cluster) if self.blocks.persistent else count
+        return min(count, self.sms) if self.blocks.persistent else count
 
 
 def plan_gemm(

@@ -4,34 +4,34 @@ from triton.experimental import gluon
 from triton.experimental.gluon import language as gl
 from triton.experimental.gluon.language.nvidia.hopper import mbarrier, tma, warpgroup_mma, warpgroup_mma_wait
 
+from kernels import specialized_blocks
 from kernels.gluon_api import reinterpret
 from kernels.ring_kernel import (
     CONSUMERS,
-    SLAB,
-    a_scale_parts,
     after,
     before,
     block_of,
     count_blocks,
+    fetch,
     release,
     scaled,
-    parts_of,
     store,
 )
 
+SLAB = gl.constexpr(specialized_blocks.SLAB)
 SLABS = gl.constexpr(2)
 
 
 @gluon.jit
 def promote(acc, partial, row_scale, column_scale, facts):
-    """The partial sum of a block of K joins the fp32 sum, scaled where scales change along K: acc + partial ·
-    fl32(row_scale · column_scale). Written in PTX, or ptxas would keep more numbers than it has registers for.
+    """The partial sum of a block of K joins the fp32 sum, where scales change along K as acc + partial ·
+    fl32(row_scale · column_scale). Written in PTX: the compiler would reorder it, and run out of registers.
     """
     if not facts.IN_LOOP:
         acc = gl.inline_asm_elementwise(
-            "add.rn.f32 $0, $1, $2;", "=f,f,f", [partial, acc], dtype=gl.float32, is_pure=True, pack=1
+            "add.rn.f32 $0, $1, $2;", "=f,f,f", [acc, partial], dtype=gl.float32, is_pure=True, pack=1
         )
-    elif facts.B_SCALES == 1:
+    elif facts.B_SCALES != facts.BLOCK_N:
         acc = gl.inline_asm_elementwise(
             "fma.rn.f32 $0, $1, $2, $3;",
             "=f,f,f,f",
@@ -53,30 +53,13 @@ def promote(acc, partial, row_scale, column_scale, facts):
 
 
 @gluon.jit
-def rank(facts):
-    """Which program of its pair this is: 0 or 1."""
-    if facts.PAIR_N == 1:
-        return 0
-    else:
-        return gl.inline_asm_elementwise(
-            "mov.u32 $0, %cluster_ctarank;", "=r", [], dtype=gl.int32, is_pure=True, pack=1
-        )
-
-
-@gluon.jit
-def row_scales(ring, stage, slab, facts):
-    """float32[SLAB] of a slab's rows."""
-    return a_scale_parts(ring, facts).index(stage * CONSUMERS * SLABS + slab).load(gl.SliceLayout(1, facts.LAYOUT))
-
-
-@gluon.jit
 def column_scales(ring, stage, place, facts):
     """float32[BLOCK_N] of the block's columns, or float32[1]: the one that lies at `place` of B's scales."""
     COLUMN: gl.constexpr = gl.SliceLayout(0, facts.LAYOUT)
-    if facts.B_SCALES == 1:
-        WIDTH: gl.constexpr = ring.b_scale.shape[1]
-        singles = reinterpret(ring.b_scale, gl.float32, [facts.STAGES * WIDTH, 1], facts.ONE)
-        scale = singles.index(stage * WIDTH + place % 4 + rank(facts)).load(COLUMN)
+    if facts.B_SCALES != facts.BLOCK_N:
+        ONE: gl.constexpr = gl.SwizzledSharedLayout(1, 1, 1, [0])
+        singles = reinterpret(ring.b_scale, gl.float32, [facts.STAGES * facts.B_SCALES, 1], ONE)
+        scale = singles.index(stage * facts.B_SCALES + place % 4).load(COLUMN)
     else:
         scale = ring.b_scale.index(stage).load(COLUMN)
     return scale
@@ -84,83 +67,77 @@ def column_scales(ring, stage, place, facts):
 
 @gluon.jit
 def consume_slabs(
-    W: gl.constexpr,
-    ring,
-    out_desc,
-    out_ptr,
-    a_scale_ptr,
-    b_scale_ptr,
-    m,
-    n,
-    k,
-    b_mn_tiles,
-    out_stride_m,
-    facts,
+    W: gl.constexpr, ring, out_desc, a_scale_ptr, b_scale_ptr, m, n, k, b_mn_tiles, facts
 ):
-    """A multiplying warpgroup that promotes. Columns' scales are many, and reading them while the tensor core
-    reads its operands is slow: they are read between two multiplications. Single ones are read meanwhile.
+    """A multiplying warpgroup that promotes: while one of its slabs is multiplied it looks to the barriers and
+    the scales, and while the other warpgroup's is, it adds. `partial` is carried from one multiplication to
+    the next so that all of them have the same registers. A bf16 slab leaves during the next one's last step.
     """
     BUFFERS: gl.constexpr = ring.out.shape[0] // CONSUMERS
-    LED: gl.constexpr = facts.V & 2
-    ONCE: gl.constexpr = facts.V & 8
-    FIRST: gl.constexpr = W * SLABS
     PENDING: gl.constexpr = BUFFERS - 1
+    FIRST: gl.constexpr = W * SLABS
+    SECOND: gl.constexpr = FIRST + 1
+    EACH: gl.constexpr = CONSUMERS * SLABS
+    OVERLAPPED: gl.constexpr = out_desc.dtype == gl.bfloat16
+    COLUMN_TILE: gl.constexpr = facts.BLOCK_N
+    ROW: gl.constexpr = gl.SliceLayout(1, facts.LAYOUT)
     steps = (k + facts.BLOCK_K - 1) // facts.BLOCK_K
     gl.assume(steps > 0)  # the launcher takes no empty K; without this Triton 3.9's ptxas spills
-    slabs = parts_of(ring, facts)
+    slabs = reinterpret(ring.a, ring.a.dtype, [facts.STAGES * EACH, SLAB, facts.BLOCK_K], ring.a.layout)
+    SETS: gl.constexpr = ring.a_scale.shape[0]
+    row_scales = reinterpret(ring.a_scale, gl.float32, [SETS * EACH, SLAB], ring.a_scale.layout)
     out0 = ring.out.index(W * BUFFERS)
     out1 = ring.out.index(W * BUFFERS + PENDING)
-    zero = gl.zeros([SLAB, facts.BLOCK_N * facts.PAIR_N], gl.float32, facts.LAYOUT)
+    zero = gl.zeros([SLAB, facts.BLOCK_N], gl.float32, facts.LAYOUT)
     partial = zero
     stage = 0
     phase = 0
-    turn = 0
-    start = gl.program_id(0)
-    for block in range(start, count_blocks(m, n, facts), gl.num_programs(0)):
+    fetched = 0
+    for block in range(gl.program_id(0), count_blocks(m, n, facts), gl.num_programs(0)):
         row, column = block_of(block, m, n, facts)
         row += FIRST * SLAB
-        block_n = column // facts.BLOCK_N
         acc0 = zero
         acc1 = zero
-        led = steps >= facts.STAGES
-        if ONCE:
-            led = block == start
-        if (LED or ONCE) and W == 1:
-            mbarrier.wait(ring.turn.index(0), turn, pred=led)
-            turn = turn ^ 1
         mbarrier.wait(ring.full.index(stage), phase)
         for step in range(steps):
             b = ring.b.index(stage).permute([1, 0])
-            a0 = slabs.index(stage * CONSUMERS * SLABS + FIRST)
-            a1 = slabs.index(stage * CONSUMERS * SLABS + FIRST + 1)
+            a0 = slabs.index(stage * EACH + FIRST)
+            a1 = slabs.index(stage * EACH + SECOND)
             partial = warpgroup_mma(a0, b, partial, use_acc=False, is_async=True)
-            row_scale0 = 0.0
-            row_scale1 = 0.0
+            if step > 0:
+                release(ring, before(stage, facts))
+            row_scale = 0.0
             column_scale = 0.0
             if facts.IN_LOOP:
-                row_scale0 = row_scales(ring, stage, FIRST, facts)
-                row_scale1 = row_scales(ring, stage, FIRST + 1, facts)
-                column_scale = column_scales(ring, stage, step * b_mn_tiles + block_n, facts)
-            if (step > 0) | (block != start):
-                release(ring, before(stage, facts), True, facts)
+                row_scale = row_scales.index(stage * EACH + FIRST).load(ROW)
+                column_scale = column_scales(ring, stage, step * b_mn_tiles + column // COLUMN_TILE, facts)
             partial = warpgroup_mma_wait(0, deps=[partial])
-            if (LED or ONCE) and W == 0:
-                if (step == 0) & led:
-                    mbarrier.arrive(ring.turn.index(0), count=1)
-            acc0 = promote(acc0, partial, row_scale0, column_scale, facts)
+            acc0 = promote(acc0, partial, row_scale, column_scale, facts)
             partial = warpgroup_mma(a1, b, partial, use_acc=False, is_async=True)
+            if facts.IN_LOOP:
+                row_scale = row_scales.index(stage * EACH + SECOND).load(ROW)
             stage, phase = after(stage, phase, facts)
             more = step + 1 < steps
             mbarrier.wait(ring.full.index(stage), phase, pred=more)
-            if not more:
+            if OVERLAPPED and not more:
                 if facts.AT_END:
-                    acc0 = scaled(acc0, ring, FIRST, 0, a_scale_ptr, b_scale_ptr, facts)
-                store(acc0, out_desc, out0, out_ptr, row, column, m, n, out_stride_m, PENDING, facts)
+                    places = row_scales.index(FIRST)
+                    acc0 = scaled(acc0, places, ring.b_scale.index(0), a_scale_ptr, b_scale_ptr, facts)
+                fetched = store(acc0, ring, W, fetched, out_desc, out0, row, column, PENDING, facts)
+            elif not more:
+                fetch(ring, W, out_desc, out0, row, column, facts)
             partial = warpgroup_mma_wait(0, deps=[partial])
-            acc1 = promote(acc1, partial, row_scale1, column_scale, facts)
+            acc1 = promote(acc1, partial, row_scale, column_scale, facts)
+        release(ring, before(stage, facts))
         if facts.AT_END:
-            acc1 = scaled(acc1, ring, FIRST + 1, 0, a_scale_ptr, b_scale_ptr, facts)
+            b_scale = ring.b_scale.index(0)
+            if not OVERLAPPED:
+                acc0 = scaled(acc0, row_scales.index(FIRST), b_scale, a_scale_ptr, b_scale_ptr, facts)
+            acc1 = scaled(acc1, row_scales.index(SECOND), b_scale, a_scale_ptr, b_scale_ptr, facts)
             if facts.SCALE_BYTES != 0:
                 mbarrier.arrive(ring.scales_empty.index(0), count=1)
-        store(acc1, out_desc, out1, out_ptr, row + SLAB, column, m, n, out_stride_m, PENDING, facts)
+        if not OVERLAPPED:
+            fetched = store(acc0, ring, W, fetched, out_desc, out0, row, column, PENDING, facts)
+            fetch(ring, W, out_desc, out1, row + SLAB, column, facts)
+        fetched = store(acc1, ring, W, fetched, out_desc, out1, row + SLAB, column, PENDING, facts)
     tma.store_wait(0)

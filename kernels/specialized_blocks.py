@@ -1,7 +1,6 @@
 """Which GEMMs the warp-specialized schedule takes, and the blocks that it can have. Pure; no torch."""
 
 from collections.abc import Iterator
-from itertools import product
 
 from fp8core.recipes import MatmulSpec
 from fp8core.tiles import WHOLE, TileShape
@@ -13,10 +12,8 @@ SLAB = 64
 """Rows of a wgmma, and of D on its way out."""
 STORED_N = 128
 CONSUMERS = 2
-CHAIN = (128, 256)
-"""BLOCK_M × BLOCK_N where the sum stays in the tensor core."""
 PINGPONG = (128, 128)
-"""The same, each warpgroup with a block to itself."""
+"""BLOCK_M × BLOCK_N where the sum stays in the tensor core: each warpgroup has a block to itself."""
 PROMOTED = (256, 128)
 PROMOTION = 128
 BLOCK_K_BYTES = 128
@@ -57,8 +54,8 @@ def candidates(
 ) -> Iterator[Blocks]:
     """The blocks to choose from: the most stages that fit, and one less, in several orders."""
     element = 2 if kernel is Kernel.DEQUANTIZED else spec.a.format.bytes
-    shapes = (CHAIN, PINGPONG, PROMOTED) if promotion is WHOLE else (PROMOTED,)
-    for (block_m, block_n), group_m in product(shapes, _GROUPS):
+    block_m, block_n = PINGPONG if promotion is WHOLE else PROMOTED
+    for group_m in _GROUPS:
         for fewer in (0, 1):
             blocks = Blocks(
                 schedule=Schedule.SPECIALIZED,

@@ -28,8 +28,9 @@ from kernels.plan import GemmPlan, plan_simple
 from kernels.quantize import float8, format_facts, quantize_constants
 from kernels.quantize_plan import plan_quantize
 from kernels.rows import Accumulation
-from kernels.specialized import WARPS, Box, boxes_of
+from kernels.specialized import WARPS, flat, swizzled
 from kernels.specialized import constants as specialized_constants
+from kernels.specialized_blocks import b_scales_loaded, out_box
 from kernels.tuned import read_table, table_path
 
 DEVICES = (HOPPER, ADA, BLACKWELL, BLACKWELL_RTX)
@@ -61,7 +62,6 @@ class Case:
     types: tuple[tuple[str, str], ...] = ()
     constants: tuple[tuple[str, object], ...]
     warps: int = 4
-    ctas: int = 1
     stages: int = 3
     kind: str = ""
     split: bool = False
@@ -118,15 +118,18 @@ def gemms(device: Device) -> Iterator[Case]:
 def specialized(name: str, plan: GemmPlan, device: Device, *, accumulate: bool) -> Case:
     spec = plan.spec
     bf16 = plan.kernel is Kernel.DEQUANTIZED
-    types = {"out_ptr": f"*{spec.out.name}"}
-    boxes = boxes_of(plan)
-    for side, operand, box in (("a", spec.a, boxes.a), ("b", spec.b, boxes.b)):
+    types = {}
+    for side, operand, block in (("a", spec.a, plan.block_m), ("b", spec.b, plan.block_n)):
         dtype = "bfloat16" if bf16 else str(float8(operand.format)).removeprefix("torch.")
-        types[f"{side}_desc"] = described("bf16" if bf16 else FLOAT8[operand.format.name], box, dtype)
-    types["a_scale_desc"] = described("fp32", boxes.a_scale, "float32")
-    types["b_scale_desc"] = described("fp32", boxes.b_scale, "float32")
-    out = {"bf16": "bfloat16", "fp32": "float32"}[spec.out.name]
-    types["out_desc"] = described(spec.out.name, boxes.out, out)
+        layout = swizzled(block, plan.block_k, dtype)
+        types[f"{side}_desc"] = described(
+            "bf16" if bf16 else FLOAT8[operand.format.name], [block, plan.block_k], layout
+        )
+    types["a_scale_desc"] = described("fp32", [plan.block_m], flat())
+    types["b_scale_desc"] = described("fp32", [b_scales_loaded(spec, plan.block_n)], flat())
+    stored = out_box(plan.block_m, plan.block_n)
+    layout = swizzled(*stored, {"bf16": "bfloat16", "fp32": "float32"}[spec.out.name])
+    types["out_desc"] = described(spec.out.name, list(stored), layout)
     added = ", added into D" if accumulate else ""
     return Case(
         name=f"{name}{added}; {plan.blocks.title}",
@@ -135,15 +138,14 @@ def specialized(name: str, plan: GemmPlan, device: Device, *, accumulate: bool) 
         types=tuple(types.items()),
         constants=tuple(specialized_constants(plan, accumulate=accumulate).items()),
         warps=WARPS,
-        ctas=plan.blocks.cluster,
         kind=plan.kernel.name,
         gluon=True,
     )
 
 
-def described(name: str, box: Box, dtype: str) -> str:
-    """A descriptor's type as Triton spells it; its numbers' type as Triton and as torch name it."""
-    return f"tensordesc<{name}{list(box.shape)},{box.layout(dtype)!r}>"
+def described(dtype: str, block: list[int], layout: object) -> str:
+    """A descriptor's type as Triton spells it."""
+    return f"tensordesc<{dtype}{block},{layout!r}>"
 
 
 def specialized_gemms(device: Device) -> Iterator[Case]:
@@ -207,7 +209,7 @@ def compiled(case: Case):
     return triton.compile(
         (GluonASTSource if case.gluon else ASTSource)(kernel, signature, known, aligned),
         target=GPUTarget("cuda", 10 * major + minor, 32),
-        options={"num_warps": case.warps, "num_ctas": case.ctas, "num_stages": case.stages, **COMPILE_OPTIONS},
+        options={"num_warps": case.warps, "num_stages": case.stages, **COMPILE_OPTIONS},
     )
 
 
