@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from statistics import geometric_mean
 
 from kernels.ceilings import Ceiling, Ceilings
+from kernels.dot_scaled import NOTE
 from kernels.rows import Accumulation, GemmJob, Into, Row
 
 _COLUMNS = (
@@ -18,6 +19,7 @@ _COLUMNS = (
     ("+quant", 7),
     ("× torch", 8),
     ("× simple", 9),
+    ("× dot_scaled", 13),
     ("rel_err", 9),
     ("kernel", 9),
     ("MHz", 6),
@@ -33,6 +35,7 @@ _SUMMARY_COLUMNS = (
     ("lowest", 7),
     ("× bf16", 7),
     ("× simple", 9),
+    ("× dot_scaled", 13),
 )
 
 HEADER = "".join(name.ljust(width) for name, width in _COLUMNS).rstrip()
@@ -60,6 +63,7 @@ def line(result: Row | Refused) -> str:
             _number(result.times_bf16_with_quantize, ".2f"),
             _number(result.times_torch_scaled, ".2f"),
             _number(result.times_simple, ".2f"),
+            _number(result.times_dot_scaled, ".2f"),
             f"{result.rel_err:.2e}",
             f"{result.kernel_rel_err:.2e}",
             _number(result.machine.clock_mhz, ".0f"),
@@ -79,7 +83,8 @@ def how(job: GemmJob) -> str:
 @dataclass(frozen=True, kw_only=True)
 class Summary:
     """The rows of one recipe and matmul, timed alike: geometric means of their speed over torch's scaled op,
-    bf16 torch.mm and the simple kernel, and the lowest of the first; None where no row has the figure.
+    bf16 torch.mm, the simple kernel and tl.dot_scaled, and the lowest of the first; None where no row has the
+    figure.
     """
 
     recipe: str
@@ -90,6 +95,7 @@ class Summary:
     lowest: float | None
     times_bf16: float | None
     times_simple: float | None
+    times_dot_scaled: float | None
 
 
 def summaries(rows: Iterable[Row]) -> list[Summary]:
@@ -115,11 +121,14 @@ def _summary(recipe: str, matmul: str, how: str, rows: Sequence[Row]) -> Summary
         lowest=min(torch_ratios, default=None),
         times_bf16=_mean(ratios(lambda row: row.times_bf16)),
         times_simple=_mean(ratios(lambda row: row.times_simple)),
+        times_dot_scaled=_mean(ratios(lambda row: row.times_dot_scaled)),
     )
 
 
 def summary_table(rows: Iterable[Row]) -> str:
-    """The summaries as a table with its title; empty where nothing was timed."""
+    """The summaries as a table with its title, and what tl.dot_scaled is where it was timed; empty where
+    nothing was.
+    """
     found = summaries(rows)
     if not found:
         return ""
@@ -137,6 +146,7 @@ def summary_table(rows: Iterable[Row]) -> str:
                         summary.lowest,
                         summary.times_bf16,
                         summary.times_simple,
+                        summary.times_dot_scaled,
                     )
                 ),
             ],
@@ -145,7 +155,8 @@ def summary_table(rows: Iterable[Row]) -> str:
         for summary in found
     ]
     header = "".join(name.ljust(width) for name, width in _SUMMARY_COLUMNS).rstrip()
-    return "\n".join(["", "geometric means over the shapes", header, *lines])
+    notes = [NOTE] if any(summary.times_dot_scaled for summary in found) else []
+    return "\n".join(["", "geometric means over the shapes", header, *lines, *notes])
 
 
 def ceilings_table(found: Ceilings) -> str:

@@ -1,5 +1,5 @@
 """Who runs against whom when a job is timed, all in one process and in turns: the kernel, the simple kernel,
-quantizing, bf16 torch.mm and torch's own scaled ops.
+quantizing, bf16 torch.mm, torch's own scaled ops and, where Triton emulates it, tl.dot_scaled.
 """
 
 from collections.abc import Callable, Sequence
@@ -7,11 +7,14 @@ from dataclasses import dataclass, field
 
 import torch
 
+from kernels.check.machine import first_line
 from kernels.device import Device
+from kernels.dot_scaled import TITLE as DOT_SCALED
+from kernels.dot_scaled import dot_scaled_plan
 from kernels.gemm import gemm, torch_dtype
 from kernels.machine import Timing
 from kernels.operands import Operands, least_bytes
-from kernels.peers import ScaledOp, bf16_peer, scaled_ops
+from kernels.peers import REFUSALS, ScaledOp, bf16_peer, scaled_ops
 from kernels.plan import GemmPlan
 from kernels.rows import Cache, GemmJob, Into
 from kernels.timing import (
@@ -42,6 +45,7 @@ class Times:
     simple: Timing | None = None
     torch_scaled: Timing | None = None
     torch_op: str = ""
+    dot_scaled: Timing | None = None
     note: str = ""
     load: Load = field(default_factory=Load)
 
@@ -88,14 +92,35 @@ def contest(
             Contender(op.title, [op.launch(*p, o, job.into) for p, o in zip(pairs, outs, strict=True)])
             for op in ops
         ]
+    emulated, fault = dot_scaled_plan(plan, device), ""
+    if emulated is not None:
+        fault = refusal(launches(emulated)[0], outs[0].device)
+        contenders += [] if fault else [Contender(DOT_SCALED, launches(emulated))]
     turn_of = turn_of or _turns(job, device)
     timings = interleaved([turn_of(c) for c in contenders], job.runs, between, loaded=(_GEMM,))
-    return _times(timings, ops, job.into)
+    return _times(timings, ops, fault, job.into)
 
 
-def _times(timings: Timings, ops: Sequence[ScaledOp] | str, into: Into) -> Times:
+def refusal(launch: Callable[[], object], place: torch.device) -> str:
+    """Why a launch does not compile or run, in a line; empty where it does. Raises torch.OutOfMemoryError."""
+    from triton.errors import TritonError
+
+    try:
+        launch()
+        if place.type == "cuda":
+            torch.cuda.synchronize(place)
+    except torch.OutOfMemoryError:
+        raise
+    except (TritonError, AssertionError, *REFUSALS) as error:
+        return f"{type(error).__name__}: {first_line(error)}"
+    return ""
+
+
+def _times(timings: Timings, ops: Sequence[ScaledOp] | str, fault: str, into: Into) -> Times:
     by_name = timings.by_name
     best = None if isinstance(ops, str) else min(ops, key=lambda op: by_name[op.title].median_us)
+    notes = [ops] if isinstance(ops, str) else []
+    notes += [f"{DOT_SCALED} was not timed: {fault}"] if fault else []
     choice = f" (the fastest of {len(ops)})" if best and len(ops) > 1 else ""
     return Times(
         gemm=by_name[_GEMM],
@@ -104,7 +129,8 @@ def _times(timings: Timings, ops: Sequence[ScaledOp] | str, into: Into) -> Times
         simple=by_name.get(_SIMPLE),
         torch_scaled=by_name[best.title] if best else None,
         torch_op=best.named(into) + choice if best else "",
-        note=ops if isinstance(ops, str) else "",
+        dot_scaled=by_name.get(DOT_SCALED),
+        note="; ".join(notes),
         load=timings.loads.get(_GEMM, Load()),
     )
 

@@ -151,4 +151,5 @@ def _row(
         simple=times.simple,
         torch_op=times.torch_op,
         why=plan.why,
+        dot_scaled=times.dot_scaled,
     )

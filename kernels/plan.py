@@ -32,7 +32,8 @@ GLUON_SINCE = (3, 6)
 
 _HOPPER, _BLACKWELL, _AFTER_BLACKWELL = (9, 0), (10, 0), (12, 0)
 DEQUANTIZE_BLOCK = (64, 128)
-_DOT_SCALE_TILE = 32
+DOT_SCALED_TILE = TileShape(1, 32)
+"""The scales that tl.dot_scaled takes: E8M0, one every 32 along K."""
 _MIN_DOT_K = 32
 _BF16_BLOCK_K = 64
 
@@ -263,7 +264,7 @@ def _mx(spec: MatmulSpec, device: Device, accumulation: Accumulation) -> _Meanin
         device.kind is DeviceKind.GPU
         and device.capability is not None
         and _BLACKWELL <= device.capability < _AFTER_BLACKWELL
-        and all(operand.tile == TileShape(1, _DOT_SCALE_TILE) for operand in (spec.a, spec.b))
+        and all(operand.tile == DOT_SCALED_TILE for operand in (spec.a, spec.b))
     )
     if accumulation is Accumulation.PROMOTED:
         return Unsupported(

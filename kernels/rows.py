@@ -149,12 +149,7 @@ class GemmJob:
             ) from error
 
 
-_ENUMS: dict[str, type[Enum]] = {
-    "input": InputKind,
-    "accumulation": Accumulation,
-    "cache": Cache,
-    "into": Into,
-}
+_ENUMS = {"input": InputKind, "accumulation": Accumulation, "cache": Cache, "into": Into}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -191,6 +186,8 @@ class Row:
     those that compute at least what was asked for.
     why: one sentence on why that kernel and its blocks, as GemmPlan has it; empty where nobody recorded it.
     simple: the simple kernel in the same run; None where it is the one that `kernel` names, or refuses.
+    dot_scaled: tl.dot_scaled in the same run, for MXFP8 on a GPU where Triton emulates it; else None, and
+    where it did not run, `peer_note` says why.
     prediction: the kernel's bits against the accumulator's model; None where there is no model of this GPU.
     error_note: which rows of D the errors were taken over, where not all.
     bytes: least traffic of the GEMM: codes, scales and D once each, D twice where it is added into.
@@ -218,6 +215,7 @@ class Row:
     simple: Timing | None = None
     torch_op: str = ""
     why: str = ""
+    dot_scaled: Timing | None = None
 
     @property
     def sqnr_db(self) -> float:
@@ -247,6 +245,11 @@ class Row:
         return _ratio(self.simple, self.gemm)
 
     @property
+    def times_dot_scaled(self) -> float | None:
+        """Speed over tl.dot_scaled of the same run, GEMM only."""
+        return _ratio(self.dot_scaled, self.gemm)
+
+    @property
     def times_bf16_with_quantize(self) -> float | None:
         """Speed over bf16 with both operands' quantization counted."""
         if self.bf16 is None or self.gemm is None or self.quantize is None:
@@ -266,8 +269,8 @@ class Row:
             fields["machine"] = Machine.from_dict(fields["machine"])
             for name in ("gemm", "quantize", "bf16", "torch_scaled"):
                 fields[name] = Timing(**fields[name]) if fields[name] else None
-            if fields.get("simple"):
-                fields["simple"] = Timing(**fields["simple"])
+            for name in ("simple", "dot_scaled"):
+                fields[name] = Timing(**fields[name]) if fields.get(name) else None
             fields["error_map"] = tuple(tuple(band) for band in fields["error_map"])
             fields["worst"] = tuple(Worst(**worst) for worst in fields["worst"])
             if fields.get("prediction"):

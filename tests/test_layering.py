@@ -33,6 +33,7 @@ HOMES_OF_BLOCKS = {
     "kernels/plan.py",
     "kernels/blocks.py",
     "kernels/candidates.py",
+    "kernels/dot_scaled.py",
     "kernels/quantize_plan.py",
     "kernels/shape_class.py",
     "kernels/specialized_blocks.py",

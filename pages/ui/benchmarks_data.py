@@ -7,6 +7,7 @@ from fp8core.inputs import InputKind
 from fp8core.recipes import RECIPES
 from fp8core.tiles import WHOLE
 from kernels.ceilings import Ceilings
+from kernels.dot_scaled import TITLE as DOT_SCALED
 from kernels.machine import Machine
 from kernels.records import slug
 from kernels.rows import Accumulation, Cache, GemmJob, Into, Provenance, Row
@@ -120,6 +121,8 @@ def facts(result: Result) -> Facts:
         against.insert(0, f"{ratio(row.times_torch_scaled)} {row.torch_op or 'torch’s scaled op'}")
     if row.simple:
         against.append(f"{ratio(row.times_simple)} the simple kernel")
+    if row.dot_scaled:
+        against.append(f"{ratio(row.times_dot_scaled)} {DOT_SCALED}")
     return Facts(
         gemm=f"{contender(row.job)}, {row.job.matmul_data.title}",
         shape=shape(row.job),

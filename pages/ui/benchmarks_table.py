@@ -6,6 +6,7 @@ import streamlit as st
 
 from fp8core.inputs import INPUT_NOTES
 from fp8core.peak_rates import PEAK_RATES, Rate, Source
+from kernels.dot_scaled import NOTE
 from pages.ui import benchmarks_data as data
 from pages.ui.benchmarks_controls import ANY, TABLE_CACHE, TABLE_MATMUL, TABLE_RECIPE
 from pages.ui.controls import Controls
@@ -18,6 +19,7 @@ _TWO_DIGITS = {
     "× bf16": "Times as fast as bf16 torch.mm in the same run, the matmul alone",
     "× bf16, all": "The same with quantizing A and B",
     "× simple": "Times as fast as the simple kernel in the same run; empty where that is the one that ran",
+    "× dot_scaled": f"Times as fast as tl.dot_scaled in the same run. {NOTE}",
 }
 
 
@@ -90,6 +92,7 @@ def line(result: Result) -> dict[str, Any]:
         "× bf16": row.times_bf16,
         "× bf16, all": row.times_bf16_with_quantize,
         "× simple": row.times_simple,
+        "× dot_scaled": row.times_dot_scaled,
         "GEMM": gemm.median_us if gemm else None,
         "p20": gemm.p20_us if gemm else None,
         "p80": gemm.p80_us if gemm else None,

@@ -10,6 +10,7 @@ from typing import Any
 import streamlit as st
 
 from fp8core.inputs import INPUT_NOTES
+from kernels.dot_scaled import NOTE
 from pages.ui.gemm_results import Result
 from pages.ui.gemm_words import CACHE, INTO
 
@@ -37,6 +38,7 @@ def draw_table(results: Sequence[Result], *, key: str) -> list[Result]:
             "× simple": st.column_config.NumberColumn(
                 format="%.2f", help="The simple kernel, the matmul alone; empty where it is the one that ran"
             ),
+            "× dot_scaled": st.column_config.NumberColumn(format="%.2f", help=f"The matmul alone. {NOTE}"),
             "L2": st.column_config.TextColumn(
                 help="hot: launches back to back, buffers rotated; cold: the L2 flushed before each launch"
             ),
@@ -61,6 +63,7 @@ def _line(result: Result) -> dict[str, Any]:
         "× bf16, all": row.times_bf16_with_quantize,
         "× torch": row.times_torch_scaled,
         "× simple": row.times_simple,
+        "× dot_scaled": row.times_dot_scaled,
         "input": INPUT_NOTES[job.input].title,
         "seed": job.seed,
         "accumulation": job.accumulation.value,
@@ -80,6 +83,7 @@ def _record(result: Result) -> dict[str, Any]:
         "bf16": row.bf16,
         "torch_scaled": row.torch_scaled,
         "simple": row.simple,
+        "dot_scaled": row.dot_scaled,
     }
     return {
         "origin": result.origin.value,
@@ -107,6 +111,7 @@ def _record(result: Result) -> dict[str, Any]:
         "times_bf16_with_quantize": row.times_bf16_with_quantize,
         "times_torch_scaled": row.times_torch_scaled,
         "times_simple": row.times_simple,
+        "times_dot_scaled": row.times_dot_scaled,
         "torch_op": row.torch_op,
         "peer_note": row.peer_note,
         "clock_mhz": machine.clock_mhz,

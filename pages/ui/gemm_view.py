@@ -4,6 +4,7 @@ from typing import Any
 
 import streamlit as st
 
+from kernels import dot_scaled
 from kernels.machine import Timing
 from kernels.rows import GemmJob, Provenance, Row
 from pages.charts.error_map import Bands, Point, error_map
@@ -26,6 +27,7 @@ _KEPT = 64
 _ALL_IN = "The same with the time of quantizing A and B counted."
 _TORCH = "Times faster than torch's own scaled matmul of the same recipe, the matmul alone."
 _SIMPLE = "Times faster than the simple kernel, the one to read, in the same run."
+_DOT_SCALED = f"Times faster than {dot_scaled.TITLE} in the same run. {dot_scaled.NOTE}"
 
 
 def draw_result(result: Result, asked: GemmJob, *, key: str, is_alone: bool) -> None:
@@ -127,6 +129,8 @@ def _draw_time(row: Row, key: str) -> None:
         st.metric("× torch's", words.ratio(row.times_torch_scaled), help=_TORCH, width=100)
         if row.simple is not None:
             st.metric("× simple", words.ratio(row.times_simple), help=_SIMPLE, width=100)
+        if row.dot_scaled is not None:
+            st.metric("× dot_scaled", words.ratio(row.times_dot_scaled), help=_DOT_SCALED, width=130)
     st.write(_time_sentence(row))
     if how := words.timing_sentence(row):
         st.caption(how)
@@ -149,8 +153,8 @@ def _time_sentence(row: Row) -> str:
 
 
 def contenders(row: Row) -> list[Contender]:
-    """The bars of a row: the kernel, the simple one, torch's scaled op of the same recipe, bf16; those there
-    are.
+    """The bars of a row: the kernel, the simple one, torch's scaled op of the same recipe, bf16 and
+    tl.dot_scaled; those there are.
     """
 
     def contender(name: str, timing: Timing, quantize: Timing | None = None) -> Contender:
@@ -166,6 +170,7 @@ def contenders(row: Row) -> list[Contender]:
         "the simple kernel": row.simple,
         "torch's scaled op": row.torch_scaled,
         "bf16 torch.mm": row.bf16,
+        dot_scaled.TITLE: row.dot_scaled,
     }
     own = [contender("this kernel", row.gemm, row.quantize)] if row.gemm else []
     return own + [contender(name, timing) for name, timing in peers.items() if timing]

@@ -22,6 +22,7 @@ from fp8core.recipes import RECIPES
 from kernels.blocks import Schedule
 from kernels.candidates import coarse
 from kernels.device import ADA, BLACKWELL, BLACKWELL_RTX, COMPILE_OPTIONS, HOPPER, Device, DeviceKind
+from kernels.dot_scaled import dot_scaled_plan
 from kernels.family import Kernel
 from kernels.gemm import dequantize_constants, kernel_constants
 from kernels.plan import GemmPlan, plan_simple
@@ -102,10 +103,14 @@ def simple_plans(device: Device) -> Iterator[tuple[str, GemmPlan]]:
 
 
 def gemms(device: Device) -> Iterator[Case]:
-    """The portable kernel in its plans, and in small blocks with K split; the plans of the device's table."""
+    """The portable kernel in its plans, and in small blocks with K split; the plans of the device's table;
+    tl.dot_scaled where it is only timed.
+    """
     plans = list(simple_plans(device))
     for family, plan in plans:
         yield gemm(family, plan, device)
+        if timed := dot_scaled_plan(plan, device):
+            yield gemm(f"{family}, emulated", timed, device)
         if plan.kernel is not Kernel.NATIVE_MX and plan.promotion == plan.spec.accumulator.promotion:
             blocks = replace(plan.blocks, block_m=64, block_n=128, warps=4, persistent=False, split_k=SPLIT)
             yield gemm(family, replace(plan, blocks=blocks), device)

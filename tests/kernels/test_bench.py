@@ -9,8 +9,9 @@ import pytest
 
 from fp8core.recipes import RECIPES
 from kernels.bench import main
-from kernels.bench_table import ceilings_table, summary_table
+from kernels.bench_table import HEADER, ceilings_table, line, summary_table
 from kernels.ceilings import CeilingsJob
+from kernels.dot_scaled import NOTE
 from kernels.records import read_rows, record, recorded_ceilings, slug
 from kernels.rows import Accumulation, Cache, Into, Row
 from tests.kernels.cases import ON_GPU
@@ -20,13 +21,18 @@ from tests.kernels.test_rows import JOB, ROW
 SMALL = ["--shape", "40", "20", "70", "--runs", "2"]
 
 
+def table_of(capsys) -> list[str]:
+    """The lines before the geometric means, which a GPU's times have."""
+    return capsys.readouterr().out.partition("\n\n")[0].splitlines()
+
+
 def test_the_table_has_a_line_for_every_job(capsys):
     assert main(["--recipe", "all", *SMALL]) == 0
-    lines = capsys.readouterr().out.splitlines()
+    lines = table_of(capsys)
     assert len(lines) == 1 + len(RECIPES)
-    for line, recipe in zip(lines[1:], RECIPES, strict=True):
-        assert line.split()[:2] == [recipe, "fprop"]
-        assert "40 × 20 × 70" in line
+    for text, recipe in zip(lines[1:], RECIPES, strict=True):
+        assert text.split()[:2] == [recipe, "fprop"]
+        assert "40 × 20 × 70" in text
 
 
 def test_json_lines_are_rows(capsys):
@@ -38,9 +44,9 @@ def test_json_lines_are_rows(capsys):
 
 def test_a_refused_job_is_reported_and_the_rest_goes_on(capsys):
     assert main(["--recipe", "all", "--accumulation", "fast", *SMALL]) == 1
-    lines = capsys.readouterr().out.splitlines()
+    lines = table_of(capsys)
     assert len(lines) == 1 + len(RECIPES)
-    assert [line.split()[0] for line in lines if "fast accumulation keeps one sum" in line] == ["deepseek_v3"]
+    assert [text.split()[0] for text in lines if "fast accumulation keeps one sum" in text] == ["deepseek_v3"]
 
 
 @pytest.mark.parametrize(
@@ -145,8 +151,8 @@ def test_geometric_means_come_last(monkeypatch, capsys):
     assert main(["--recipe", "rowwise", "--cache", "all", *shapes]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[-3].split()[:3] == ["recipe", "matmul", "how"]
-    for line, cache in zip(lines[-2:], ("hot", "cold"), strict=True):
-        assert line.split() == ["rowwise", "fprop", cache, "2", "4.000", "2.000", "4.000", "1.500"]
+    for text, cache in zip(lines[-2:], ("hot", "cold"), strict=True):
+        assert text.split() == ["rowwise", "fprop", cache, "2", "4.000", "2.000", "4.000", "1.500", "–"]
 
 
 def test_a_summary_without_peers_has_dashes_and_one_without_times_is_empty():
@@ -155,7 +161,23 @@ def test_a_summary_without_peers_has_dashes_and_one_without_times_is_empty():
     added = dataclasses.replace(JOB, into=Into.ACCUMULATE, accumulation=Accumulation.PROMOTED)
     alone = dataclasses.replace(ROW, job=added, bf16=None, simple=None)
     last = summary_table([alone, untimed]).splitlines()[-1]
-    assert last.split() == ["mxfp8", "wgrad", "hot,", "promoted,", "added", "1", "–", "–", "–", "–"]
+    assert last.split() == ["mxfp8", "wgrad", "hot,", "promoted,", "added", "1", *["–"] * 5]
+
+
+def test_dot_scaled_has_its_column_and_one_sentence_where_it_was_timed():
+    timed = [
+        dataclasses.replace(ROW, dot_scaled=dataclasses.replace(ROW.gemm, median_us=us)) for us in (4.0, 16.0)
+    ]
+    column = HEADER.index("× dot_scaled")
+    assert line(timed[0])[column:].split()[0] == "2.00"
+    assert line(ROW)[column:].split()[0] == "–"
+    *_, header, means, told = summary_table(timed).splitlines()
+    assert header.split("× ")[-1] == "dot_scaled"
+    assert means.split()[-1] == "4.000"
+    assert told == NOTE
+    assert NOTE.count(". ") == 0
+    assert NOTE.endswith(".")
+    assert NOTE not in summary_table([ROW])
 
 
 def test_ceilings_are_printed_and_recorded(monkeypatch, capsys, tmp_path):

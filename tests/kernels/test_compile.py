@@ -26,6 +26,7 @@ DEVICES = (HOPPER, ADA, BLACKWELL, BLACKWELL_RTX)
 INSTRUCTION = {
     (HOPPER.name, "FP8"): ("wgmma.mma_async", "f32.e"),
     (HOPPER.name, "DEQUANTIZED"): ("wgmma.mma_async", "f32.bf16.bf16"),
+    (HOPPER.name, "NATIVE_MX"): ("wgmma.mma_async", "f32.bf16.bf16"),
     (ADA.name, "FP8"): ("mma.sync", "f32.e"),
     (ADA.name, "DEQUANTIZED"): ("mma.sync", "f32.bf16.bf16"),
     (BLACKWELL.name, "FP8"): ("tcgen05.mma", "kind::f8f6f4"),
@@ -33,7 +34,9 @@ INSTRUCTION = {
     (BLACKWELL_RTX.name, "FP8"): ("mma.sync", "f32.e"),
     (BLACKWELL_RTX.name, "DEQUANTIZED"): ("mma.sync", "f32.bf16.bf16"),
 }
-"""What a kind of GEMM runs on, by GPU: the instruction's name and part of its type."""
+"""What a kind of GEMM runs on, by GPU: the instruction's name and part of its type. Hopper's NATIVE_MX is
+what Triton makes of tl.dot_scaled there.
+"""
 OTHERS = {"quantize_kernel", "amax_kernel", "dequantize_kernel", "encode_kernel"}
 
 

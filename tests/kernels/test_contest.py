@@ -6,12 +6,14 @@ from dataclasses import replace
 
 import pytest
 import torch
+from triton.errors import TritonError
 
 from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
 from fp8core.tiles import WHOLE
 from kernels.contest import contest
-from kernels.device import current_device
+from kernels.device import HOPPER, INTERPRETER, current_device
+from kernels.family import Kernel
 from kernels.gemm import gemm
 from kernels.operands import Operands
 from kernels.peers import ScaledOp, bf16_peer, candidate_ops
@@ -39,7 +41,9 @@ class StandIn:
         return Load(1400.0, 700.0)
 
 
-TIMES = {"slow op": 8.0, "fast op": 5.0}
+TIMES = {"slow op": 8.0, "fast op": 5.0, "tl.dot_scaled": 35.0}
+NO_L2 = {"l2_bytes": 0}
+"""Of a device: one set of buffers is enough for it."""
 
 
 @pytest.fixture(autouse=True)
@@ -52,12 +56,13 @@ def ops(monkeypatch):
 
 
 def held(job, simple_too=False, device=None):
-    device = device or current_device()
+    """The contest of a job on what is here, planned as for a device."""
+    device = device or replace(current_device(), **NO_L2)
     asked = (job.recipe_data.spec(job.matmul_data), (job.m, job.n, job.k), device, job.accumulation)
     plan = plan_simple(*asked)
     other = replace(plan.blocks, group_m=plan.blocks.group_m + 1)
     simple = replace(plan, blocks=other) if simple_too else None
-    operands = Operands.of(job, device)
+    operands = Operands.of(job, current_device())
     return contest(job, plan, simple, operands, device, lambda done: None, turn_of=StandIn)
 
 
@@ -83,6 +88,65 @@ def test_where_torch_has_no_op_its_sentence_is_told(monkeypatch):
     monkeypatch.setattr("kernels.contest.scaled_ops", lambda a, b, plan: "torch has none")
     times = held(job())
     assert (times.torch_scaled, times.torch_op, times.note) == (None, "", "torch has none")
+
+
+def mx(matmul="fprop", **fields):
+    return replace(job(matmul, **fields), recipe="mxfp8")
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """The kernels that launches ask for, in order; a launch of one that is in `fails` raises what it says."""
+    kernels: list[Kernel] = []
+    fails: dict[Kernel, Exception] = {}
+
+    def noted(a, b, plan, *, out, accumulate):
+        kernels.append(plan.kernel)
+        if plan.kernel in fails:
+            raise fails[plan.kernel]
+        return out
+
+    monkeypatch.setattr("kernels.contest.gemm", noted)
+    return kernels, fails
+
+
+def test_dot_scaled_runs_where_triton_emulates_it(asked):
+    kernels, _ = asked
+    times = held(mx(runs=1), device=replace(HOPPER, **NO_L2))
+    assert (times.dot_scaled.median_us, times.gemm.median_us, times.note) == (35.0, 10.0, "")
+    assert RAN[-1] == "tl.dot_scaled"
+    assert kernels == [Kernel.NATIVE_MX, Kernel.DEQUANTIZED, Kernel.NATIVE_MX], "tried once, then timed"
+    assert held(job(runs=1), device=replace(HOPPER, **NO_L2)).dot_scaled is None
+    assert held(mx(runs=1), device=replace(INTERPRETER, **NO_L2)).dot_scaled is None
+    assert RAN.count("tl.dot_scaled") == 1
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (TritonError("out of resource: shared memory"), "TritonError: out of resource: shared memory"),
+        (RuntimeError("PassManager::run failed\nmore"), "RuntimeError: PassManager::run failed"),
+        (AssertionError(), "AssertionError: AssertionError"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_where_dot_scaled_fails_the_note_says_so_and_the_rest_stands(asked, monkeypatch, error, said):
+    _, fails = asked
+    fails[Kernel.NATIVE_MX] = error
+    times = held(mx(runs=1), device=replace(HOPPER, **NO_L2))
+    assert (times.dot_scaled, times.note) == (None, f"tl.dot_scaled was not timed: {said}")
+    assert RAN == ["gemm", "quantize", "bf16", "slow op", "fast op"]
+    assert times.torch_scaled.median_us == 5.0
+    monkeypatch.setattr("kernels.contest.scaled_ops", lambda a, b, plan: "torch has none")
+    both = held(mx(runs=1), device=replace(HOPPER, **NO_L2))
+    assert both.note == f"torch has none; tl.dot_scaled was not timed: {said}"
+
+
+def test_where_memory_runs_out_under_dot_scaled_the_job_does_not_fit(asked):
+    _, fails = asked
+    fails[Kernel.NATIVE_MX] = torch.OutOfMemoryError("full")
+    with pytest.raises(torch.OutOfMemoryError):
+        held(mx(runs=1), device=replace(HOPPER, **NO_L2))
 
 
 def test_an_empty_matmul_is_not_timed():

@@ -60,6 +60,17 @@ def test_a_row_recorded_before_caches_were_told_apart_is_a_hot_one_into_a_new_d(
     assert (read.simple, read.times_simple, read.torch_op, read.why) == (None, None, "", "")
 
 
+def test_a_row_has_the_time_of_dot_scaled_or_none_as_rows_recorded_before_it() -> None:
+    timed = dataclasses.replace(ROW, dot_scaled=Timing(median_us=7.0, p20_us=6.5, p80_us=7.5, runs=5))
+    assert Row.from_dict(json.loads(json.dumps(timed.to_dict()))) == timed
+    assert timed.times_dot_scaled == pytest.approx(3.5)
+    older = timed.to_dict()
+    del older["dot_scaled"]
+    read = Row.from_dict(older)
+    assert read == ROW
+    assert (read.dot_scaled, read.times_dot_scaled) == (None, None)
+
+
 def test_a_job_s_title_says_how_it_is_timed_and_where_d_goes() -> None:
     plain = JOB.title
     assert dataclasses.replace(JOB, cache=Cache.COLD).title == f"{plain}, cold L2"

@@ -4,7 +4,11 @@ from contextlib import contextmanager, nullcontext
 from types import SimpleNamespace
 
 import pytest
+import torch
+import triton
+import triton.language as tl
 
+from kernels.device import COMPILE_OPTIONS, current_device
 from kernels.timing import (
     COLD_LAUNCHES,
     MAX_SETS,
@@ -13,6 +17,7 @@ from kernels.timing import (
     HotTurn,
     Load,
     buffer_sets,
+    flush_buffer,
     interleaved,
     parsed_load,
     replays,
@@ -171,20 +176,39 @@ def test_a_hot_turn_fills_its_time_with_every_buffer_in_turn(cuda, turn_us, laun
     assert cuda.done.count("event") == 2
 
 
+WALKERS, STRIDE = 64, 32
+"""Chains followed side by side, too few to be bound by bandwidth; int32 from a link to the next, in the next
+line of the L2.
+"""
+
+
+@triton.jit
+def walk_kernel(next_ptr, end_ptr, STEPS: tl.constexpr, STRIDE: tl.constexpr):
+    """Each program follows STEPS links: no load can start before the one before it has ended."""
+    place = tl.program_id(0) * STEPS * STRIDE
+    for _ in range(STEPS):
+        place = tl.load(next_ptr + place)
+    tl.store(end_ptr + tl.program_id(0), place)
+
+
 @pytest.mark.gpu
-def test_turns_time_the_gpu_and_a_flush_makes_a_read_slower():
-    import torch
-
-    from kernels.device import current_device
-    from kernels.timing import flush_buffer
-
+def test_a_flush_makes_loads_wait_for_memory_as_rotated_buffers_do():
+    """A walk through a quarter of the L2 is nothing but the latency of its loads. What memory's is beside the
+    L2's, the hot turns say themselves: over one buffer, and over enough of them to leave the L2.
+    """
     l2 = current_device().l2_bytes
-    x = torch.ones(l2 // 8, dtype=torch.int32, device="cuda")
-    contender = Contender("sum", [lambda: x.sum()])
-    hot, cold = HotTurn(contender, 5_000.0), ColdTurn(contender, flush_buffer(l2))
-    cold_times = cold.times_us()
-    assert len(cold_times) == COLD_LAUNCHES
-    assert all(time > 0 for time in cold_times)
-    (hot_time,) = hot.times_us()
-    assert timing(cold_times).median_us > 1.2 * hot_time
+    steps = l2 // 4 // (WALKERS * STRIDE * torch.int32.itemsize)
+    links = torch.arange(STRIDE, (WALKERS * steps + 1) * STRIDE, dtype=torch.int32, device="cuda")
+    buffers = [links, *(links.clone() for _ in range(buffer_sets(links.nbytes, l2) - 1))]
+    end = torch.zeros(WALKERS, dtype=torch.int32, device="cuda")
+    options = {"num_warps": 1, **COMPILE_OPTIONS}
+    walks = [lambda own=own: walk_kernel[(WALKERS,)](own, end, steps, STRIDE, **options) for own in buffers]
+    cold = ColdTurn(Contender("cold", walks[:1]), flush_buffer(l2))
+    hot = [HotTurn(Contender(f"{count}", walks[:count]), 5_000.0) for count in (1, len(walks))]
+    found = interleaved([cold, *hot], 5, lambda done: None).by_name
+    flushed, near, far = found["cold"], found["1"], found[f"{len(walks)}"]
+    assert end.tolist() == [(walker + 1) * steps * STRIDE for walker in range(WALKERS)]
+    assert (flushed.runs, near.runs) == (5 * COLD_LAUNCHES, 5)
+    assert 0 < near.p80_us < far.p20_us, "the L2 and memory can be told apart"
+    assert flushed.p20_us > (near.median_us + far.median_us) / 2, "a flushed load waits for memory"
     assert (cold.load().clock_mhz or 1000) > 100

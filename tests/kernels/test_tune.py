@@ -209,9 +209,16 @@ def test_what_cannot_be_compiled_is_named(capsys):
 SMALL = GemmJob(recipe="deepseek_v3", matmul="fprop", m=70, n=130, k=300)
 
 
-def test_a_job_is_launched_once_in_the_interpreter_too():
+def test_a_job_is_launched_once_wherever_kernels_run():
     assert launch_once(SMALL, None) == ""
-    assert "without a GPU, Triton's interpreter takes" in launch_once(JOB, None)
+
+
+def test_a_job_that_no_plan_takes_is_not_launched(monkeypatch):
+    from kernels import tune_job
+
+    monkeypatch.setattr(tune_job, "current_device", lambda: INTERPRETER)
+    monkeypatch.setattr(tune_job, "launch", lambda *arguments: pytest.fail("it was launched"))
+    assert launch_once(JOB, None).startswith("without a GPU, Triton's interpreter takes")
 
 
 def test_blocks_that_spill_are_dropped(monkeypatch):

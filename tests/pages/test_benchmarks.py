@@ -243,6 +243,11 @@ def test_the_simple_kernel_is_in_the_hover(open_app, recorded):
     assert "0.90× torch._scaled_mm, fast, 2.00× bf16, 1.50× the simple kernel" in shown
 
 
+def test_dot_scaled_is_in_the_hover_where_it_was_timed(open_app, recorded):
+    recorded(gpu_row(JOB, dot_scaled=timing(350.0)))
+    assert "2.00× bf16, 3.50× tl.dot_scaled" in chart(open_app(PAGE))
+
+
 def test_hostile_addresses_give_a_page_that_works(open_app, recorded):
     recorded(gpu_row(JOB), replace(CEILINGS, machine=gpu_row(JOB).machine))
     keys = [*(control.key for control in CONTROLS), "gpu"]

@@ -150,11 +150,14 @@ def test_a_row_without_quantization_times_has_the_matmul_alone(open_app, recorde
 def test_the_table_has_every_row_newest_first_and_filters(open_app, recorded, measured_here):
     other = gpu_row(JOB, machine=replace(gpu_row(JOB).machine, name="NVIDIA L40S"))
     recorded(gpu_row(JOB), gpu_row(replace(JOB, recipe="mxfp8", cache=Cache.COLD)), other)
-    measured_here(gpu_row(replace(JOB, matmul="wgrad"), simple=timing(150.0)), interpreted_row(JOB))
+    measured_here(
+        gpu_row(replace(JOB, matmul="wgrad"), simple=timing(150.0), dot_scaled=timing(350.0)),
+        interpreted_row(JOB),
+    )
     at = open_app(PAGE, bench_show="table")
     table = at.dataframe[0].value
     assert list(table["matmul"]) == ["Wgrad", "Fprop", "Fprop", "Fprop"]
-    assert table["× simple"][0] == 1.5
+    assert (table["× simple"][0], table["× dot_scaled"][0]) == (1.5, 3.5)
     assert list(table["run on"])[1] == "Triton's interpreter on this CPU"
     for key, value, rows in (
         ("table_recipe", "mxfp8", 1),

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from kernels.dot_scaled import NOTE
 from kernels.rows import Cache, GemmJob, Into
 from pages.ui import gemm_results
 from pages.ui.gemm_view import contenders
@@ -42,6 +43,17 @@ def test_a_cold_row_that_adds_into_d_says_so_and_names_torch_s_op_and_the_simple
     assert (list(table["L2"]), list(table["D"]), list(table["× simple"])) == (["cold"], ["added into"], [1.2])
 
 
+def test_a_row_with_dot_scaled_has_its_ratio_and_one_sentence_on_what_it_is(open_app, tmp_path):
+    asked = GemmJob(recipe="mxfp8", matmul="fprop", m=4096, n=4096, k=4096)
+    record(tmp_path, [gpu_row(asked, dot_scaled=timing(350.0))])
+    at = open_app(PAGE, recipe="mxfp8", matmul="fprop", m="4096", n="4096", k="4096")
+    metric = next(metric for metric in at.metric if metric.label == "× dot_scaled")
+    assert metric.value == "3.50×"
+    assert metric.help.endswith(NOTE)
+    assert list(at.dataframe[-1].value["× dot_scaled"]) == [3.5]
+    assert contenders(gpu_row(asked, dot_scaled=timing(350.0)))[-1].name == "tl.dot_scaled"
+
+
 def test_of_rows_of_one_job_the_newest_comes_first_and_of_one_day_the_last(tmp_path):
     job = GemmJob(recipe="rowwise", matmul="wgrad", m=4096, n=4096, k=4096)
     days = ("2026-01-01", "2026-03-01", "2026-03-01", "2026-02-01")
@@ -58,7 +70,7 @@ def test_a_hot_row_of_the_simple_kernel_says_nothing_more(open_app, tmp_path):
     asked = GemmJob(recipe="rowwise", matmul="wgrad", m=4096, n=4096, k=4096)
     record(tmp_path, [gpu_row(replace(asked, cache=Cache.COLD)), gpu_row(asked)])
     at = open_app(PAGE, recipe="rowwise", matmul="wgrad")
-    assert "× simple" not in metrics(at)
+    assert {"× simple", "× dot_scaled"}.isdisjoint(metrics(at))
     assert "flushed" not in texts(at)
     assert [bar.name for bar in contenders(gpu_row(asked))] == [
         "this kernel",

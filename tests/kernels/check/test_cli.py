@@ -10,7 +10,6 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-import jsonschema
 import pytest
 
 from kernels.check import cli
@@ -35,9 +34,7 @@ def interrupted():
 
 
 def read(text: str) -> list[Report]:
-    data = json.loads(text)
-    jsonschema.validate(data, SCHEMA)
-    return [Report.from_dict(report) for report in data["reports"]]
+    return [Report.from_dict(report) for report in json.loads(text)["reports"]]
 
 
 def test_the_table_has_the_machine_and_a_line_for_each_thing_checked(capsys):
@@ -102,6 +99,13 @@ def test_all_gpus_are_checked_in_turn(capsys):
         (0, "NVIDIA H200"),
         (1, "NVIDIA A100-SXM4-80GB"),
     ]
+
+
+def test_what_is_printed_fits_the_schema(jsonschema, capsys):
+    steps = plan_of(step("a", failing), step("b"), step("c", interrupted))
+    for machine, plan in ((TWO, PLAN), (StandIn((machines.NO_GPU,)), PLAN), (StandIn(), steps)):
+        main(["--json"], machine=machine, plan=plan)
+        jsonschema.validate(json.loads(capsys.readouterr().out), SCHEMA)
 
 
 def test_one_gpu_can_be_chosen(capsys):
