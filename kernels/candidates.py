@@ -19,6 +19,7 @@ from kernels.plan import GemmPlan, lacks_specialized, plan_built_in, plan_gemm
 from kernels.rows import Accumulation, GemmJob
 from kernels.shape_class import ShapeClass
 from kernels.shapes import LAYER, SKINNY, STANDARD
+from kernels.tuned import table
 
 SHAPES: Mapping[str, LayerShape | tuple[int, int, int]] = {
     **{f"{layer.tokens}-tokens": layer for layer in (*SKINNY[::2], LAYER)},
@@ -80,6 +81,21 @@ def coarse(plan: GemmPlan, mnk: tuple[int, int, int], device: Device) -> list[Bl
     """First tries for a plan's meaning, of every schedule that the device has."""
     found = (blocks for tries in COARSE.values() for blocks in tries(plan, mnk, device))
     return list(dict.fromkeys(found))
+
+
+def again(
+    plan: GemmPlan, mnk: tuple[int, int, int], device: Device, schedule: Schedule | None
+) -> list[Blocks]:
+    """First tries where one schedule is searched anew: its own, beside what the table has of the others. All
+    of every schedule for None.
+    """
+    found = coarse(plan, mnk, device)
+    if schedule is None:
+        return found
+    shape = ShapeClass.of(mnk, device.sms)
+    tabled = table(device.capability or (0, 0)).get(str(plan.family), ())
+    others = (row.blocks for row in tabled if row.shape == shape and row.blocks.schedule is not schedule)
+    return [blocks for blocks in found if blocks.schedule is schedule] + list(others)
 
 
 def finer(plan: GemmPlan, mnk: tuple[int, int, int], device: Device, best: Blocks) -> list[Blocks]:

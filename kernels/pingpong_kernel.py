@@ -33,9 +33,7 @@ def multiply(acc, keep, ring, stage):
 
 
 @gluon.jit
-def consume_pingpong(
-    W: gl.constexpr, ring, out_desc, a_scale_ptr, b_scale_ptr, m, n, k, facts
-):
+def consume_pingpong(W: gl.constexpr, ring, out_desc, a_scale_ptr, b_scale_ptr, m, n, k, facts):
     """A multiplying warpgroup that takes every other block, and stores it while the other one multiplies.
 
     It starts on its block once the other has seen all stages of the block before: a barrier tells a phase
@@ -59,7 +57,7 @@ def consume_pingpong(
         mbarrier.wait(ring.full.index(stage), phase)
         acc = multiply(acc, False, ring, stage)
         stage, phase = after(stage, phase, facts)
-        for step in range(1, steps):
+        for _ in range(1, steps):
             mbarrier.wait(ring.full.index(stage), phase)
             acc = multiply(acc, True, ring, stage)
             release(ring, before(stage, facts))

@@ -66,7 +66,7 @@ class Facts:
 
 @aggregate
 class Ring:
-    """Shared memory: STAGES of A and B; scales, STAGES of those that change along K or one set for each turn of
+    """Shared memory: STAGES of A and B; scales, STAGES of those that change along K, or one set a turn of
     those at the end; D on its way out; the barriers, of which `turn` says whose block it is.
     """
 
@@ -186,7 +186,7 @@ def scaled(acc, a_scale, b_scale, a_scale_ptr, b_scale_ptr, facts):
 
 @gluon.jit
 def fetch(ring, W: gl.constexpr, out_desc, staging, row, column, facts):
-    """Where D is added into: what it holds of a part, into the shared memory by which that part will leave."""
+    """Where D is added into: what it holds of a part, into the memory by which that part will leave."""
     if facts.ACCUMULATE:
         tma.store_wait(0)
         mbarrier.expect(ring.fetched.index(W), out_desc.block_type.nbytes)

@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from kernels.blocks import Blocks
-from kernels.candidates import coarse, finer
+from kernels.blocks import Blocks, Schedule
+from kernels.candidates import again, finer
 from kernels.device import Device
 from kernels.plan import GemmPlan
 from kernels.predict import predictable
@@ -52,8 +52,11 @@ def search(
     bench: Bench,
     check_only: bool,
     tell: Tell,
+    schedule: Schedule | None = None,
 ) -> Found:
-    """Times of a plan's candidates, all right to the last bit; none where they are only to be checked."""
+    """Times of a plan's candidates, all right to the last bit; none where they are only to be checked. With a
+    schedule, that one is searched anew, and of the others what the table has is timed beside it.
+    """
     found = Found()
 
     def good(tries: Sequence[Blocks]) -> list[Blocks]:
@@ -66,7 +69,7 @@ def search(
 
     splits = predictable(plan, device.capability)  # what a split K should give, nothing else can say
     tell(0.0, "compiling and checking")
-    first = good([blocks for blocks in coarse(plan, mnk, device) if splits or blocks.split_k == 1])
+    first = good([blocks for blocks in again(plan, mnk, device, schedule) if splits or blocks.split_k == 1])
     if check_only or not first:
         return found
     tell(_COMPILED, f"timing {len(first)} candidates")
@@ -75,7 +78,8 @@ def search(
     schedules = {blocks.schedule for blocks in first} - {blocks.schedule for blocks in best}
     best += [min((b for b in first if b.schedule is s), key=lambda b: quick[b]) for s in schedules]
     tell(_CHECKED, "varying the best")
-    near = dict.fromkeys(other for blocks in best for other in finer(plan, mnk, device, blocks))
+    varied = [blocks for blocks in best if schedule in (None, blocks.schedule)]
+    near = dict.fromkeys(other for blocks in varied for other in finer(plan, mnk, device, blocks))
     last = best + good([blocks for blocks in near if blocks not in quick])
     tell(_TIMED, f"timing the best {len(last)}")
     found.times = bench.times_us(last, FINAL_ROUNDS, FINAL_TURN_US)

@@ -66,12 +66,10 @@ def column_scales(ring, stage, place, facts):
 
 
 @gluon.jit
-def consume_slabs(
-    W: gl.constexpr, ring, out_desc, a_scale_ptr, b_scale_ptr, m, n, k, b_mn_tiles, facts
-):
-    """A multiplying warpgroup that promotes: while one of its slabs is multiplied it looks to the barriers and
-    the scales, and while the other warpgroup's is, it adds. `partial` is carried from one multiplication to
-    the next so that all of them have the same registers. A bf16 slab leaves during the next one's last step.
+def consume_slabs(W: gl.constexpr, ring, out_desc, a_scale_ptr, b_scale_ptr, m, n, k, b_mn_tiles, facts):
+    """A multiplying warpgroup that promotes: while a slab of its own is multiplied it looks to the barriers
+    and the scales, and while the other warpgroup's is, it adds. `partial` is carried from one multiplication
+    to the next so that all have the same registers. A bf16 slab leaves during the next one's last step.
     """
     BUFFERS: gl.constexpr = ring.out.shape[0] // CONSUMERS
     PENDING: gl.constexpr = BUFFERS - 1

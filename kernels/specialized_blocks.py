@@ -84,15 +84,23 @@ def b_scales_loaded(spec: MatmulSpec, block_n: int) -> int:
 
 
 def buffers(spec: MatmulSpec, scale_at: ScaleAt, blocks: Blocks, shared_memory_bytes: int) -> int:
-    """Slabs of D that a warpgroup may have under way: two where they fit and it has two, else one."""
+    """Parts of D that a warpgroup may have under way: two where they fit and it has two slabs, else one."""
     ring = blocks.stages * stage_bytes(spec, scale_at, blocks.block_m, blocks.block_n)
-    two = ring + 2 * _out_bytes(spec, blocks.block_m, blocks.block_n) + _BARRIER_BYTES <= shared_memory_bytes
-    return 2 if two and (blocks.block_m, blocks.block_n) == PROMOTED else 1
+    two = 2 * _out_bytes(spec, blocks.block_m, blocks.block_n)
+    rest = end_scale_bytes(scale_at, blocks.block_m, blocks.block_n) + _BARRIER_BYTES
+    fits = ring + two + rest <= shared_memory_bytes
+    return 2 if fits and (blocks.block_m, blocks.block_n) == PROMOTED else 1
 
 
 def _stages(spec: MatmulSpec, scale_at: ScaleAt, block_m: int, block_n: int, device: Device) -> int:
-    free = device.shared_memory_bytes - _out_bytes(spec, block_m, block_n) - _BARRIER_BYTES
-    return free // stage_bytes(spec, scale_at, block_m, block_n)
+    taken = _out_bytes(spec, block_m, block_n) + end_scale_bytes(scale_at, block_m, block_n) + _BARRIER_BYTES
+    return (device.shared_memory_bytes - taken) // stage_bytes(spec, scale_at, block_m, block_n)
+
+
+def end_scale_bytes(scale_at: ScaleAt, block_m: int, block_n: int) -> int:
+    """Shared memory for scales of rows and columns that come at the end of a block."""
+    blocks_at_once = CONSUMERS if (block_m, block_n) == PINGPONG else 1
+    return blocks_at_once * (block_m + block_n) * SCALE_BYTES if scale_at is ScaleAt.EPILOGUE else 0
 
 
 def out_box(block_m: int, block_n: int) -> tuple[int, int]:

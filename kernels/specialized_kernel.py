@@ -9,8 +9,8 @@ one wgmma is always queued behind the running one, and a finished block is scale
 warpgroup multiplies.
 
 Promoted sums: a warpgroup has two slabs of 64 rows of a 256 × 128 block, and one partial sum in flight; it
-adds one to its fp32 sum while the other warpgroup multiplies. All partial sums of a warpgroup share registers:
-128 + 64 numbers a thread.
+adds it to its fp32 sum while the other warpgroup multiplies. All partial sums of a warpgroup share registers:
+a thread has 128 + 64 numbers.
 """
 
 from triton.experimental import gluon

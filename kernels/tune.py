@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
+from kernels.blocks import Schedule
 from kernels.candidates import SHAPES, distinct_jobs, jobs, simple_plan
 from kernels.compilers import Compilers
 from kernels.device import Device, DeviceKind, Unsupported, choose_backend, current_device
@@ -63,6 +64,14 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--budget", type=float, default=math.inf, metavar="SECONDS", help="start no GEMM after this long"
+    )
+    parser.add_argument(
+        "--schedule",
+        type=Schedule,
+        choices=[*Schedule],
+        metavar="NAME",
+        help="search this one anew, the table's blocks of the others beside: "
+        + ", ".join(schedule.value for schedule in Schedule),
     )
     parser.add_argument("--check-only", action="store_true", help="check every candidate's bits, time none")
     parser.add_argument("--compile", action="store_true", help="only compile what the app runs, ahead of it")
@@ -146,6 +155,7 @@ class Tuner:
                 bench=bench,
                 check_only=self._options.check_only,
                 tell=bar.draw,
+                schedule=self._options.schedule,
             )
         finally:
             bar.clear()

@@ -4,6 +4,7 @@ and gives the same bits each time; what it cannot run is said in a sentence, bef
 
 from dataclasses import replace
 from itertools import product
+from math import prod
 
 import pytest
 import torch
@@ -22,12 +23,13 @@ from kernels.operands import Operands
 from kernels.plan import GemmPlan, plan_built_in, plan_gemm
 from kernels.rows import Accumulation, GemmJob
 from kernels.specialized import constants
-from kernels.specialized_blocks import buffers, lacking, stage_bytes
+from kernels.specialized_blocks import buffers, end_scale_bytes, lacking, out_box, stage_bytes
 
 SHAPES = {
     "one step": (64, 128, 128),
     "odd": (300, 264, 1000),
     "waves": (1028, 2056, 640),
+    "turns": (2048, 4104, 1664),
     "deep": (256, 256, 8192),
 }
 ASKED = [
@@ -52,8 +54,10 @@ def test_every_candidate_fits_shared_memory_with_its_ring_and_its_slabs(recipe, 
     assert len(plans) == 6
     for plan in plans:
         each = stage_bytes(plan.spec, plan.scale_at, plan.block_m, plan.block_n)
-        slabs = 2 * buffers(plan.spec, plan.scale_at, plan.blocks, HOPPER.shared_memory_bytes)
-        used = plan.blocks.stages * each + slabs * 64 * 128 * plan.spec.out.bytes
+        parts = 2 * buffers(plan.spec, plan.scale_at, plan.blocks, HOPPER.shared_memory_bytes)
+        part = prod(out_box(plan.block_m, plan.block_n)) * plan.spec.out.bytes
+        scales = end_scale_bytes(plan.scale_at, plan.block_m, plan.block_n)
+        used = plan.blocks.stages * each + parts * part + scales
         assert used + 16 * plan.blocks.stages <= HOPPER.shared_memory_bytes
         assert plan.blocks.stages >= 2
         assert constants(plan, accumulate=False)["PROMOTED"] == (plan.block_m == 256)
@@ -123,8 +127,10 @@ def test_the_launcher_gives_the_kernel_what_its_signature_names(monkeypatch, rec
     assert (given["a_desc"].base is left, given["b_desc"].base is right) == (True, True)
     assert (given["a_scale_ptr"] is a.scale, given["b_scale_ptr"] is b.scale) == (True, True)
     assert (given["m"], given["n"], given["k"]) == mnk
-    assert given["out_ptr"].data_ptr() % 16 == 0
-    assert (given["out_ptr"].data_ptr() == wide.data_ptr()) == (not strided), "a copy takes what TMA cannot"
+    assert given["out_desc"].block_shape == list(out_box(plan.block_m, plan.block_n))
+    written = given["out_desc"].base
+    assert written.data_ptr() % 16 == 0
+    assert (written.data_ptr() == wide.data_ptr()) == (not strided), "a copy takes what TMA cannot"
 
 
 def test_a_contiguous_d_that_starts_askew_is_added_into_by_a_copy(monkeypatch):
@@ -132,7 +138,7 @@ def test_a_contiguous_d_that_starts_askew_is_added_into_by_a_copy(monkeypatch):
 
     class AddsOne:
         def __getitem__(self, grid):
-            return lambda *arguments, **constants: arguments[5].add_(1.0)
+            return lambda *arguments, **constants: arguments[4].base.add_(1.0)
 
     monkeypatch.setattr(specialized_kernel, "specialized_gemm_kernel", AddsOne())
     mnk = (144, 256, 320)
