@@ -15,7 +15,7 @@ _KERNELS = Path(__file__).resolve().parents[2] / "kernels"
 WHOLE_FILE = ""
 _EXPLANATION = "specialized_kernel.py"
 _LOADING = ("ring_kernel.py", "produce")
-_CHAIN = ("chain_kernel.py", WHOLE_FILE)
+_PINGPONG = ("pingpong_kernel.py", WHOLE_FILE)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,7 +60,7 @@ SOURCES = (
     Source(
         title="The warp-specialized kernel, its sums in the tensor core",
         said=(Kernel.FP8.value, Schedule.SPECIALIZED.value),
-        bodies=(_CHAIN, _LOADING),
+        bodies=(_PINGPONG, _LOADING),
         instead_of=SIMPLE,
         explained_in=_EXPLANATION,
     ),
@@ -74,7 +74,7 @@ SOURCES = (
     Source(
         title="The warp-specialized kernel, after a pass that dequantizes",
         said=(Kernel.DEQUANTIZED.value, Schedule.SPECIALIZED.value),
-        bodies=(("mx_kernel.py", "dequantize_block"), _CHAIN, _LOADING),
+        bodies=(("mx_kernel.py", "dequantize_block"), _PINGPONG, _LOADING),
         instead_of=DEQUANTIZING,
         explained_in=_EXPLANATION,
     ),

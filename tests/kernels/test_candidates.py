@@ -55,8 +55,8 @@ def a_simple_one_fits(plan: GemmPlan, blocks: Blocks, device) -> None:
 
 
 def a_specialized_one_fits(plan: GemmPlan, blocks: Blocks, device) -> None:
-    """D leaves in parts. A sum that stays in the tensor core is one warpgroup's; a promoted one is both's, and
-    beside it each has the partial sum of one slab.
+    """D leaves in parts. A warpgroup holds a block whose sum stays in the tensor core, or half a promoted one
+    and the partial sum of a slab.
     """
     ring = blocks.stages * stage_bytes(plan.spec, plan.scale_at, blocks.block_m, blocks.block_n)
     under_way = CONSUMERS * buffers(plan.spec, plan.scale_at, blocks, device.shared_memory_bytes)

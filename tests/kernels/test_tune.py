@@ -16,10 +16,11 @@ from kernels.compilers import Compilers
 from kernels.device import ADA, HOPPER, INTERPRETER
 from kernels.rows import GemmJob
 from kernels.search import Found, search
+from kernels.shape_class import ShapeClass
 from kernels.tune import Tuner, compile_plans, main, select
 from kernels.tune_job import TuneJob, launch_once
 from kernels.tune_state import TuneState, merge_into
-from kernels.tuned import Measurement, read_table
+from kernels.tuned import Measurement, read_table, table
 from tests.kernels.launches import refuse_odd
 from tests.kernels.test_tuned import FAST, MEASUREMENT, SPLIT, row
 
@@ -42,7 +43,9 @@ class Stand:
         return {blocks: 100.0 * blocks.warps - blocks.split_k + blocks.stages for blocks in tries}
 
 
-def found_by(bench, device=HOPPER, compile_=lambda tries: [""] * len(tries), check_only=False) -> Found:
+def found_by(
+    bench, device=HOPPER, compile_=lambda tries: [""] * len(tries), check_only=False, schedule=None
+) -> Found:
     return search(
         simple_plan(JOB, device),
         MNK,
@@ -51,7 +54,22 @@ def found_by(bench, device=HOPPER, compile_=lambda tries: [""] * len(tries), che
         bench=bench,
         check_only=check_only,
         tell=lambda fraction, note: None,
+        schedule=schedule,
     )
+
+
+def test_one_schedule_is_searched_anew_beside_what_the_table_has_of_the_others():
+    bench = Stand()
+    found = found_by(bench, schedule=Schedule.SPECIALIZED)
+    plan = simple_plan(JOB, HOPPER)
+    own = {b for b in coarse(plan, MNK, HOPPER) if b.schedule is Schedule.SPECIALIZED}
+    shape = ShapeClass.of(MNK, HOPPER.sms)
+    tabled = {r.blocks for r in table(HOPPER.capability)[str(plan.family)] if r.shape == shape}
+    simple = {blocks for blocks in tabled if blocks.schedule is Schedule.SIMPLE}
+    assert own
+    assert simple
+    assert set(bench.checked) == own | simple, "no candidate of the other schedule, and none varied"
+    assert {blocks.schedule for blocks in found.fastest()} == set(Schedule)
 
 
 def test_the_fastest_right_blocks_are_found():

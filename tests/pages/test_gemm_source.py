@@ -73,7 +73,7 @@ def test_a_specialized_plan_s_title_says_which_of_its_two_loops_ran(recipe, matm
         pytest.skip(plan.reason)
     fast = [blocks for blocks in coarse(plan, mnk, HOPPER) if blocks.schedule is Schedule.SPECIALIZED]
     ran = source_of(replace(plan, blocks=fast[0]).title)
-    loop = "chain_kernel.py" if plan.promotion is WHOLE else "slabs_kernel.py"
+    loop = "pingpong_kernel.py" if plan.promotion is WHOLE else "slabs_kernel.py"
     assert [file for file, name in ran.bodies if name == gemm_source.WHOLE_FILE] == [loop]
     assert ran.instead_of is source_of(plan.title)
     assert "one warp loads" in explanation(ran.explained_in)
@@ -86,7 +86,7 @@ def test_a_specialized_kernel_is_explained_and_says_why_it_ran(shown):
     told, code = shown(**FAST_ROW, why=why)
     assert f"ran: {FAST_ROW['kernel']}. Why: {why}. The simple kernel by its own plan" in told[0]
     assert any(one.startswith("The fast GEMM on Hopper, in Gluon") for one in told)
-    assert ["def gemm_kernel" in code[0], "def consume_chain" in code[1]] == [True, True]
+    assert ["def gemm_kernel" in code[0], "def consume_pingpong" in code[1]] == [True, True]
 
 
 def test_the_simple_kernel_stands_alone_where_it_ran(shown):
