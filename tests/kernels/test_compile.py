@@ -34,7 +34,7 @@ INSTRUCTION = {
     (BLACKWELL_RTX.name, "DEQUANTIZED"): ("mma.sync", "f32.bf16.bf16"),
 }
 """What a kind of GEMM runs on, by GPU: the instruction's name and part of its type."""
-OTHERS = {"quantize_kernel", "amax_kernel", "dequantize_kernel", "encode_kernel"}
+OTHERS = {"quantize_kernel", "amax_kernel", "dequantize_kernel", "refold_kernel", "encode_kernel"}
 
 
 @pytest.fixture(scope="module")
