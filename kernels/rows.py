@@ -177,7 +177,7 @@ class Row:
 
     rel_err: result against the fp64 product of the unquantized operands.
     quantization_rel_err: the exact product of the quantized operands against the same.
-    kernel_rel_err: result against the exact product of the quantized operands; what refolding them loses counts.
+    kernel_rel_err: result against the exact product of the quantized operands, as before any refolding.
     error_map: [bands of M][bands of N], the largest |result - truth| in each patch over the rms of the truth.
     Timings: the GEMM alone, quantizing A and B, bf16 torch.mm and torch's scaled op of the same recipe in the
     same run; None where there is none, and then `peer_note` says why. `torch_op` names the op: the fastest of

@@ -1,6 +1,6 @@
-"""Contract: refolding gives each stretch of REFOLDED_K the largest of its scales, changes a value only where it
-is below min_normal · S, by half of min_subnormal · S at most, to the nearest that is left; what it cannot fold it
-refuses in a sentence.
+"""Contract: refolding gives each stretch of REFOLDED_K the largest of its scales S, and changes a value only
+where it is below min_normal · S, to the nearest multiple of min_subnormal · S; what it cannot fold it refuses
+in a sentence.
 """
 
 import dataclasses

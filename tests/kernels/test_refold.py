@@ -1,6 +1,6 @@
 """Contract: the refolding pass equals fp8core.refold bit for bit, codes and scales, and lays them out as the
-quantizer does; a refolding plan multiplies what the pass makes, within the bound of the promoted GEMM, and its
-prediction, its peers and its bytes are told apart from those of the GEMM of 1x128 scales that it runs.
+quantizer does; a refolding plan multiplies what the pass makes, within the bound of the promoted GEMM; its
+bytes and its peers are those of the operands as they come.
 """
 
 import dataclasses
