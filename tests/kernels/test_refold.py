@@ -20,6 +20,7 @@ from kernels.family import Kernel, ScaleAt
 from kernels.gemm import gemm
 from kernels.measure import measure
 from kernels.operands import least_bytes
+from kernels.peers import candidate_ops
 from kernels.plan import K_PADDING, GemmPlan, plan_gemm, plan_simple
 from kernels.quantize import QuantizedTensor, float8, quantize
 from kernels.refold import as_planned, refold
@@ -159,6 +160,12 @@ def test_bytes_count_the_operands_as_they_come():
     job = GemmJob(recipe="mxfp8", matmul="fprop", m=64, n=32, k=256, accumulation=REFOLDED)
     plans = [plan_of(MX, MATMULS["fprop"], (64, 32, 256), how) for how in (REFOLDED, Accumulation.RECIPE)]
     assert least_bytes(job, plans[0]) == least_bytes(job, plans[1])
+
+
+def test_torch_has_no_op_for_the_operands_as_they_come(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda: HOPPER.capability)
+    plan = plan_gemm(MX.fprop, CUBE, HOPPER, REFOLDED)
+    assert "on Blackwell only (capability 10.0), this GPU has 9.0" in candidate_ops(plan)
 
 
 def test_a_measured_row_says_that_it_is_not_bit_exact():
