@@ -75,7 +75,7 @@ def line(result: Row | Refused) -> str:
 
 def how(job: GemmJob) -> str:
     """How a job is timed and what differs from the recipe's own GEMM, such as ``cold, fast, added``."""
-    asked = "" if job.accumulation is Accumulation.RECIPE else f", {job.accumulation.value}"
+    asked = "" if job.accumulation is Accumulation.RECIPE else f", {job.accumulation.words}"
     added = ", added" if job.into is Into.ACCUMULATE else ""
     return f"{job.cache.value}{asked}{added}"
 

@@ -5,7 +5,8 @@ from dataclasses import replace
 from kernels.blocks import Blocks
 from kernels.device import BLACKWELL, HOPPER, Device
 from kernels.family import Kernel
-from kernels.plan import DOT_SCALED_TILE, GemmPlan
+from kernels.mx_plan import DOT_SCALED_TILE
+from kernels.plan import GemmPlan
 
 TITLE = "tl.dot_scaled"
 NOTE = (

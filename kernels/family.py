@@ -26,6 +26,25 @@ class ScaleAt(Enum):
 PROMOTED_WORDS = "promoted every"
 """What a plan's title says of a sum that leaves the tensor core along K, before the number of products."""
 
+REFOLDED_WORDS = "refolded, not bit-exact"
+"""What a plan's title and a result's row say of operands that are refolded before they are multiplied."""
+
+
+class Accumulation(Enum):
+    """Which accumulation the kernel is asked for. REFOLDED: for MXFP8 on a GPU without block-scaled MMA, four
+    1x32 scales are folded into one 1x128 first (fp8core.refold); not bit-exact.
+    """
+
+    RECIPE = "recipe"
+    FAST = "fast"
+    PROMOTED = "promoted"
+    REFOLDED = "refolded"
+
+    @property
+    def words(self) -> str:
+        """The value, as a result's row says it."""
+        return REFOLDED_WORDS if self is Accumulation.REFOLDED else self.value
+
 
 class Geometry(Enum):
     """How a tile lies on an operand [mn, K]: over how many rows, and whether over all of K."""

@@ -8,8 +8,10 @@ from fp8core.tiles import WHOLE
 from kernels.blocks import Schedule
 from kernels.device import COMPILE_OPTIONS, DeviceKind, current_device, launching
 from kernels.family import Kernel, ScaleAt
-from kernels.plan import DEQUANTIZE_BLOCK, GemmPlan, decode_shift
+from kernels.mx_plan import DEQUANTIZE_BLOCK, decode_shift
+from kernels.plan import GemmPlan
 from kernels.quantize import QuantizedTensor, check_place
+from kernels.refold import as_planned
 
 if TYPE_CHECKING:
     import torch
@@ -57,7 +59,7 @@ def check_operands(
     a: QuantizedTensor, b: QuantizedTensor, plan: GemmPlan, kind: DeviceKind
 ) -> tuple[int, int, int]:
     """(M, N, K) of operands that fit the plan and each other. Raises ValueError where they do not."""
-    for name, operand, spec in (("A", a, plan.spec.a), ("B", b, plan.spec.b)):
+    for name, operand, spec in (("A", a, plan.operands.a), ("B", b, plan.operands.b)):
         if operand.spec != spec:
             raise ValueError(
                 f"{name} was quantized as {operand.spec.format.name} {operand.spec.tile}, "
@@ -95,6 +97,7 @@ def launch(
     kind: DeviceKind,
 ) -> object:
     """Run the plan on operands that were checked and are not empty; Triton's handle of what ran."""
+    a, b = as_planned(plan, a, b)
     left, right = (_multiplied(operand, plan, kind) for operand in (a, b))
     if plan.schedule is Schedule.SPECIALIZED:
         from kernels import specialized

@@ -5,7 +5,18 @@ import triton.language as tl
 
 from fp8core.formats import FORMATS
 from kernels.gemm_kernel import BF16_CUT, block_of, store_block
-from kernels.quantize_kernel import FP8_SIGN, FP32_MANTISSA, float_bits
+from kernels.quantize_kernel import (
+    FP8_SIGN,
+    FP32_BIAS,
+    FP32_INF,
+    FP32_MANTISSA,
+    cast_within,
+    decode_by_cast,
+    encode_by_bits,
+    expand_parts,
+    float_bits,
+    float_of,
+)
 
 _BF16 = FORMATS["bf16"]
 BF16_BIAS = tl.constexpr(_BF16.bias)
@@ -99,6 +110,55 @@ def dequantize_kernel(
     )
     values = dequantize_block(codes, scale, TILE_K, SHIFT, FACTOR, BLOCK_MN, BLOCK_K, CAST)
     tl.store(values_ptr + places, values, mask=inside)
+
+
+@triton.jit
+def refold_kernel(
+    codes_ptr,
+    scale_ptr,
+    refolded_codes_ptr,
+    refolded_scale_ptr,
+    mn,
+    k,
+    stride_mn,
+    mn_tiles,
+    TILE_K: tl.constexpr,
+    SHIFT: tl.constexpr,
+    FACTOR: tl.constexpr,
+    MAX_BITS: tl.constexpr,
+    MANTISSA: tl.constexpr,
+    BIAS: tl.constexpr,
+    CAST: tl.constexpr,
+    BLOCK_MN: tl.constexpr,
+    BLOCK_K: tl.constexpr,
+):
+    """Codes uint8[mn, stride_mn] in lines of TILE_K with power-of-two scales -> codes of the same strides and
+    scale float32[k / BLOCK_K rounded up, mn], one for BLOCK_K of a row: fp8core.refold.
+
+    The largest scale is found on the bits, where a NaN's come last. A ratio's exponent is the difference of
+    two exponent fields, also with 2**-127, whose field is 0; below 2**(1 - bias) any ratio leaves only zeros.
+    """
+    start_mn, start_k = tl.program_id(0) * BLOCK_MN, tl.program_id(1) * BLOCK_K
+    rows = start_mn + tl.arange(0, BLOCK_MN)
+    columns = start_k + tl.arange(0, BLOCK_K)
+    scale = load_block_scales(scale_ptr, start_mn, start_k, mn, k, mn_tiles, 1, TILE_K, BLOCK_MN, BLOCK_K)
+    bits = float_bits(scale)  # [BLOCK_MN, BLOCK_K / TILE_K]
+    largest = tl.max(bits, axis=1)
+    tl.store(refolded_scale_ptr + tl.program_id(1) * mn_tiles + rows, float_of(largest), mask=rows < mn)
+
+    lower = (largest >> FP32_MANTISSA)[:, None] - (bits >> FP32_MANTISSA)
+    lower = tl.where((largest > FP32_INF)[:, None], 0, tl.minimum(lower, FP32_BIAS - 1))
+    ratio = float_of(-(lower - FP32_BIAS) << FP32_MANTISSA)
+    inside = (rows < mn)[:, None] & (columns < stride_mn)[None, :]
+    places = rows.to(tl.int64)[:, None] * stride_mn + columns[None, :]
+    codes = tl.load(codes_ptr + places, mask=inside, other=0)  # [BLOCK_MN, BLOCK_K]
+    each = expand_parts(ratio, BLOCK_MN, BLOCK_K, 1, TILE_K)
+    if CAST:
+        moved = cast_within(decode_by_cast(codes, MANTISSA) * each, MANTISSA)
+    else:
+        value = dequantize_block(codes, ratio, TILE_K, SHIFT, FACTOR, BLOCK_MN, BLOCK_K, CAST)
+        moved = encode_by_bits(value, MAX_BITS, MANTISSA, BIAS)
+    tl.store(refolded_codes_ptr + places, tl.where(each < 1.0, moved, codes), mask=inside)
 
 
 @triton.jit

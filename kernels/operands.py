@@ -74,7 +74,7 @@ def least_bytes(job: GemmJob, plan: GemmPlan) -> int:
     layer = matmul.layer(job.m, job.n, job.k)
     total = job.m * job.n * plan.spec.out.bytes * (2 if job.into is Into.ACCUMULATE else 1)
     for side in Side:
-        shape, spec = layer.of(matmul.operand(side)), plan.spec.operand(side)
+        shape, spec = layer.of(matmul.operand(side)), plan.operands.operand(side)
         tall, wide = recipe.grid(matmul, side, shape).scale_shape
         total += shape[0] * shape[1] * spec.format.bytes + tall * wide * spec.scale.format.bytes
     return total

@@ -89,8 +89,8 @@ def scaled_ops(a: QuantizedTensor, b: QuantizedTensor, plan: GemmPlan) -> tuple[
 
 def candidate_ops(plan: GemmPlan) -> tuple[ScaledOp, ...] | str:
     """The ops that torch has for a plan's scales, untried; or why there is none."""
-    tiles = (plan.spec.a.tile, plan.spec.b.tile)
-    if not _fp32_scales(plan.spec):
+    tiles = (plan.operands.a.tile, plan.operands.b.tile)
+    if not _fp32_scales(plan.operands):
         return _no_mx()
     if tiles[0] == tiles[1] and tiles[0] in _NAMES:
         kinds = (True, False) if plan.promotion is WHOLE else (False,)

@@ -7,13 +7,14 @@ from dataclasses import dataclass, field, replace
 from math import prod
 
 from fp8core.accumulators import ACCUMULATORS, Accumulator
-from fp8core.formats import FORMATS, Format
+from fp8core.formats import FORMATS
 from fp8core.recipes import MatmulSpec
 from fp8core.scales import ScaleKind
-from fp8core.tiles import WHOLE, Extent, TileShape
+from fp8core.tiles import WHOLE, Extent
 from kernels.blocks import Blocks, Schedule, built_in
 from kernels.device import Device, DeviceKind, Unsupported
-from kernels.family import PROMOTED_WORDS, Family, Kernel, ScaleAt
+from kernels.family import PROMOTED_WORDS, REFOLDED_WORDS, Family, Kernel, ScaleAt
+from kernels.mx_plan import has_native_mx, refolded_spec
 from kernels.quantize_plan import check_operand
 from kernels.rows import Accumulation
 from kernels.shape_class import ShapeClass
@@ -30,10 +31,7 @@ MIN_CAPABILITY = (8, 9)
 GLUON_SINCE = (3, 6)
 """The first Triton whose Gluon has what the warp-specialized schedule needs."""
 
-_HOPPER, _BLACKWELL, _AFTER_BLACKWELL = (9, 0), (10, 0), (12, 0)
-DEQUANTIZE_BLOCK = (64, 128)
-DOT_SCALED_TILE = TileShape(1, 32)
-"""The scales that tl.dot_scaled takes: E8M0, one every 32 along K."""
+_HOPPER = (9, 0)
 _MIN_DOT_K = 32
 _BF16_BLOCK_K = 64
 
@@ -42,8 +40,9 @@ _BF16_BLOCK_K = 64
 class GemmPlan:
     """One launch decision: what it means and the blocks that carry it out.
 
-    `promotion` is the number of products after which the sum goes to fp32 registers; `sms` the device's;
-    `why` one sentence on why these blocks, which two equal plans may tell apart.
+    `spec` is what the kernel multiplies, `refolded_from` the operands as they come where a pass refolds them
+    to that; `promotion` the number of products after which the sum goes to fp32 registers; `sms` the
+    device's; `why` one sentence on why these blocks, which two equal plans may tell apart.
     Raises ValueError where the blocks would mean something else, or no kernel carries them out.
     """
 
@@ -53,6 +52,7 @@ class GemmPlan:
     promotion: Extent
     blocks: Blocks
     sms: int
+    refolded_from: MatmulSpec | None = None
     why: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
@@ -68,6 +68,11 @@ class GemmPlan:
             raise ValueError(
                 f"the scaled tensor core's kernel has TMA and one program a block, got {self.blocks.title}"
             )
+
+    @property
+    def operands(self) -> MatmulSpec:
+        """How A and B come."""
+        return self.refolded_from or self.spec
 
     @property
     def schedule(self) -> Schedule:
@@ -103,7 +108,8 @@ class GemmPlan:
     def title(self) -> str:
         """The plan in words, for a result's row."""
         promoted = "" if self.promotion is WHOLE else f", {PROMOTED_WORDS} {self.promotion}"
-        return f"{self.kernel.value}, {self.scale_at.value}{promoted}; {self.blocks.title}"
+        refolded = f"{REFOLDED_WORDS}, " if self.refolded_from else ""
+        return f"{refolded}{self.kernel.value}, {self.scale_at.value}{promoted}; {self.blocks.title}"
 
     def programs(self, m: int, n: int) -> int:
         """Programs that are launched for D [m, n] where none has a run of K of its own."""
@@ -118,7 +124,9 @@ def plan_gemm(
     plan = plan_built_in(spec, mnk, device, accumulation)
     if isinstance(plan, Unsupported) or device.kind is DeviceKind.INTERPRETER:
         return plan
-    lacking = lacks_specialized(device) or lacking_for(spec, plan.kernel, plan.scale_at, plan.promotion, mnk)
+    lacking = lacks_specialized(device) or lacking_for(
+        plan.spec, plan.kernel, plan.scale_at, plan.promotion, mnk
+    )
     if lacking:
         return _tuned(plan, mnk, device, (Schedule.SIMPLE,), f"{lacking}, so the simple kernel runs")
     return _tuned(plan, mnk, device, tuple(Schedule), "")
@@ -141,6 +149,12 @@ def plan_built_in(
     reason = _refusal(spec, mnk, device)
     if reason is not None:
         return reason
+    if accumulation is Accumulation.REFOLDED:
+        folded = refolded_spec(spec, device)
+        if isinstance(folded, Unsupported):
+            return folded
+        plan = plan_built_in(folded, mnk, device, Accumulation.RECIPE)
+        return plan if isinstance(plan, Unsupported) else replace(plan, refolded_from=spec)
     operands = _scale_at(spec) is ScaleAt.OPERANDS
     meaning = _mx(spec, device, accumulation) if operands else _fp8(spec, accumulation)
     if isinstance(meaning, Unsupported):
@@ -260,12 +274,7 @@ def _promotion(spec: MatmulSpec, accumulation: Accumulation) -> Extent | Unsuppo
 
 
 def _mx(spec: MatmulSpec, device: Device, accumulation: Accumulation) -> _Meaning | Unsupported:
-    native = (
-        device.kind is DeviceKind.GPU
-        and device.capability is not None
-        and _BLACKWELL <= device.capability < _AFTER_BLACKWELL
-        and all(operand.tile == DOT_SCALED_TILE for operand in (spec.a, spec.b))
-    )
+    native = has_native_mx(spec, device)
     if accumulation is Accumulation.PROMOTED:
         return Unsupported(
             "promotion is for the FP8 tensor core of Hopper; scales that change every "
@@ -289,8 +298,3 @@ def _mx(spec: MatmulSpec, device: Device, accumulation: Accumulation) -> _Meanin
 
 def _k_step(spec: MatmulSpec) -> int:
     return min(extent for extent in (spec.a.tile.k, spec.b.tile.k) if extent is not WHOLE)
-
-
-def decode_shift(format_: Format, wide: Format) -> tuple[int, int]:
-    """(shift, exponent): a code's magnitude bits << shift, read as `wide`, times 2**exponent is its value."""
-    return wide.mantissa_bits - format_.mantissa_bits, wide.bias - format_.bias

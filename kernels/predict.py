@@ -4,6 +4,7 @@ The order of operations is the kernels' (kernels.gemm_kernel): partial sums by t
     K loop    acc = fma(partial, fl32(sA · sB), acc)   at every promotion
     epilogue  fl32(fl32(acc · sA) · sB)
     operands  the values themselves, in bf16, through the bf16 tensor core
+Under a plan that refolds, codes and scales are the refolded ones.
 and one rounding to the out format. Where K is split, each run is such a sum from zero, and fp32 sums of the
 runs, first to last, come before the epilogue.
 """
@@ -21,6 +22,7 @@ from fp8core.tiles import WHOLE
 from kernels.family import Kernel, ScaleAt
 from kernels.plan import GemmPlan
 from kernels.quantize import QuantizedTensor
+from kernels.refold import as_planned
 from kernels.rows import Prediction
 
 if TYPE_CHECKING:
@@ -116,10 +118,11 @@ def check(
     sampled: int = SAMPLED,
 ) -> Prediction:
     """Predict up to sampled × sampled outputs, rows and columns drawn with the seed, and compare bits; any
-    NaN equals any NaN.
+    NaN equals any NaN. A and B come as gemm takes them.
     """
     import torch
 
+    a, b = as_planned(plan, a, b)
     rng = np.random.default_rng(seed)
     rows, columns = (np.sort(rng.choice(size, min(size, sampled), replace=False)) for size in out.shape)
     rows_there, columns_there = (torch.from_numpy(x).to(out.device) for x in (rows, columns))

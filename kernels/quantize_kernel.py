@@ -108,12 +108,27 @@ def encode_by_cast(q, MAX_BITS: tl.constexpr, MANTISSA: tl.constexpr):
     bits = float_bits(q)
     size = bits & FP32_SIZE_MASK
     size = tl.where(size > MAX_BITS, MAX_BITS, size)
-    q = float_of(size | (bits & FP32_SIGN))
+    return cast_within(float_of(size | (bits & FP32_SIGN)), MANTISSA)
+
+
+@triton.jit
+def cast_within(q, MANTISSA: tl.constexpr):
+    """fp32 of at most the format's largest value -> uint8 codes by the hardware's cast, nearest even."""
     if MANTISSA == 3:
         codes = q.to(tl.float8e4nv).to(tl.uint8, bitcast=True)
     else:
         codes = q.to(tl.float8e5).to(tl.uint8, bitcast=True)
     return codes
+
+
+@triton.jit
+def decode_by_cast(codes, MANTISSA: tl.constexpr):
+    """uint8 codes -> fp32 by the hardware's cast."""
+    if MANTISSA == 3:
+        value = codes.to(tl.float8e4nv, bitcast=True).to(tl.float32)
+    else:
+        value = codes.to(tl.float8e5, bitcast=True).to(tl.float32)
+    return value
 
 
 @triton.jit

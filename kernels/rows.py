@@ -12,6 +12,7 @@ from fp8core.formats import FORMATS
 from fp8core.inputs import InputKind
 from fp8core.linear import MATMULS, Matmul
 from fp8core.recipes import RECIPES, Recipe
+from kernels.family import Accumulation
 from kernels.machine import Machine, Timing
 
 MAX_DIM = 65536
@@ -25,14 +26,6 @@ class Provenance(Enum):
 
     GPU = "gpu"
     INTERPRETER = "interpreter"
-
-
-class Accumulation(Enum):
-    """Which accumulation the kernel is asked for."""
-
-    RECIPE = "recipe"
-    FAST = "fast"
-    PROMOTED = "promoted"
 
 
 class Cache(Enum):
@@ -179,7 +172,7 @@ class Row:
 
     rel_err: result against the fp64 product of the unquantized operands.
     quantization_rel_err: the exact product of the quantized operands against the same.
-    kernel_rel_err: result against the exact product of the quantized operands.
+    kernel_rel_err: result against the exact product of the quantized operands, as before any refolding.
     error_map: [bands of M][bands of N], the largest |result - truth| in each patch over the rms of the truth.
     Timings: the GEMM alone, quantizing A and B, bf16 torch.mm and torch's scaled op of the same recipe in the
     same run; None where there is none, and then `peer_note` says why. `torch_op` names the op: the fastest of

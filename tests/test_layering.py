@@ -31,6 +31,7 @@ NUMBERS = {448, 128, 32}
 # Launch sizes are numbers of their own: BLOCK_* are decided there.
 HOMES_OF_BLOCKS = {
     "kernels/plan.py",
+    "kernels/mx_plan.py",
     "kernels/blocks.py",
     "kernels/candidates.py",
     "kernels/dot_scaled.py",

@@ -15,6 +15,7 @@ from kernels.gemm import gemm, torch_dtype
 from kernels.operands import Operands
 from kernels.plan import GemmPlan, plan_gemm
 from kernels.predict import Sample, predict, predictable
+from kernels.refold import as_planned
 from kernels.rows import GemmJob
 from kernels.shapes import CUBE
 
@@ -59,7 +60,7 @@ def multiply(recipe: str, matmul: str, outputs: int, device: Device) -> Product:
     rows, columns = _spread(m, side), _spread(n, side)
     places = [torch.from_numpy(index).to(where(device)) for index in (rows, columns)]
     got = outs[0][places[0]][:, places[1]].float().cpu().numpy()
-    left, right = Sample.of(a, places[0]), Sample.of(b, places[1])
+    left, right = map(Sample.of, as_planned(plan, a, b), places)
     worst, place = _against_bound(plan, left, right, got, device, rows, columns)
     predicted, unlike, first = _against_model(plan, left, right, got, device, rows, columns)
     return Product(

@@ -101,7 +101,7 @@ def contender(job: GemmJob) -> str:
     """The recipe, with what the job asks for beyond it, such as ``Per row, promoted``."""
     parts = [job.recipe_data.title]
     if accumulation(job) is not Accumulation.RECIPE:
-        parts.append(job.accumulation.value)
+        parts.append(job.accumulation.words)
     if job.into is Into.ACCUMULATE:
         parts.append("added into D")
     return ", ".join(parts)

@@ -6,7 +6,10 @@ from streamlit.delta_generator import DeltaGenerator
 
 from fp8core.inputs import INPUT_NOTES, InputKind
 from fp8core.linear import MATMULS, Axis, LayerShape, Matmul
+from fp8core.recipes import RECIPES
 from kernels.device import HOPPER, INTERPRETER, Unsupported, missing_package
+from kernels.family import REFOLDED_WORDS
+from kernels.mx_plan import refolded_spec
 from kernels.plan import plan_gemm
 from kernels.rows import MAX_DIM, MAX_RUNS, Accumulation, GemmJob
 from kernels.shapes import CUBE, LAYER, MNK, STANDARD, shape_text
@@ -46,12 +49,14 @@ ACCUMULATION = Choice(
         Accumulation.RECIPE.value: "As in the recipe",
         Accumulation.FAST.value: "Fast",
         Accumulation.PROMOTED.value: "Promoted",
+        Accumulation.REFOLDED.value: REFOLDED_WORDS.capitalize(),
     },
     default=Accumulation.RECIPE.value,
     style=ChoiceStyle.SELECT,
     help="Fast leaves the sum over all of K to the tensor core, which on Hopper keeps only some of fp32's "
     "bits (`use_fast_accum=True` in torch). Promoted takes a partial sum out at fixed steps along K and adds "
-    "these in fp32.",
+    "these in fp32. Refolded, for MXFP8: a pass of its own, whose time counts, makes one scale of each four "
+    "along K, so that the FP8 tensor core can multiply where it takes no scales; a few codes change.",
 )
 RUNS = Whole(
     key="runs",
@@ -109,9 +114,17 @@ def draw_job(controls: Controls, place: DeltaGenerator) -> GemmJob:
         **sizes,
         input=InputKind(controls.draw(INPUT, place)),
         seed=controls.draw(SEED, place),
-        accumulation=Accumulation(controls.draw(ACCUMULATION, place)),
+        accumulation=Accumulation(controls.draw(ACCUMULATION, place, options=_offered(recipe, plays))),
         runs=controls.draw(RUNS, place),
     )
+
+
+def _offered(recipe: str, matmul: Matmul) -> dict[str, str]:
+    """The accumulations to choose from; refolding only for a recipe whose scales fold."""
+    options = dict(ACCUMULATION.options)
+    if isinstance(refolded_spec(RECIPES[recipe].spec(matmul), HOPPER), Unsupported):
+        del options[Accumulation.REFOLDED.value]
+    return options
 
 
 def refusal(job: GemmJob, *, has_gpu: bool) -> str | None:

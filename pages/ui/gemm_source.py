@@ -7,7 +7,7 @@ from pathlib import Path
 import streamlit as st
 
 from kernels.blocks import Schedule
-from kernels.family import PROMOTED_WORDS, Kernel
+from kernels.family import PROMOTED_WORDS, REFOLDED_WORDS, Kernel
 from kernels.rows import Row
 from pages.ui.gemm_words import duration
 
@@ -16,6 +16,7 @@ WHOLE_FILE = ""
 _EXPLANATION = "specialized_kernel.py"
 _LOADING = ("ring_kernel.py", "produce")
 _PINGPONG = ("pingpong_kernel.py", WHOLE_FILE)
+_SLABS = ("slabs_kernel.py", WHOLE_FILE)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,9 +50,15 @@ DEQUANTIZING = Source(
     said=(Kernel.DEQUANTIZED.value,),
     bodies=(("mx_kernel.py", "dequantize_block"), ("gemm_kernel.py", "gemm_kernel")),
 )
+REFOLDING = Source(
+    title="The simple kernel, after a pass that refolds",
+    said=(REFOLDED_WORDS, Kernel.FP8.value),
+    bodies=(("mx_kernel.py", "refold_kernel"), ("gemm_kernel.py", "gemm_kernel")),
+)
 SOURCES = (
     SIMPLE,
     DEQUANTIZING,
+    REFOLDING,
     Source(
         title="The simple kernel of Blackwell's scaled tensor core",
         said=(Kernel.NATIVE_MX.value,),
@@ -67,8 +74,15 @@ SOURCES = (
     Source(
         title="The warp-specialized kernel, its sums promoted",
         said=(Kernel.FP8.value, PROMOTED_WORDS, Schedule.SPECIALIZED.value),
-        bodies=(("slabs_kernel.py", WHOLE_FILE), _LOADING),
+        bodies=(_SLABS, _LOADING),
         instead_of=SIMPLE,
+        explained_in=_EXPLANATION,
+    ),
+    Source(
+        title="The warp-specialized kernel, its sums promoted, after a pass that refolds",
+        said=(*REFOLDING.said, PROMOTED_WORDS, Schedule.SPECIALIZED.value),
+        bodies=(("mx_kernel.py", "refold_kernel"), _SLABS, _LOADING),
+        instead_of=REFOLDING,
         explained_in=_EXPLANATION,
     ),
     Source(

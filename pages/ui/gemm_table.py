@@ -66,7 +66,7 @@ def _line(result: Result) -> dict[str, Any]:
         "× dot_scaled": row.times_dot_scaled,
         "input": INPUT_NOTES[job.input].title,
         "seed": job.seed,
-        "accumulation": job.accumulation.value,
+        "accumulation": job.accumulation.words,
         "L2": CACHE[job.cache],
         "D": INTO[job.into],
         "date": row.date,

@@ -20,7 +20,7 @@ _QUANTIZATION = (
 )
 _KERNEL = (
     "What the kernel gave, against that exact product of the same FP8 operands: the price of the tensor "
-    "core's accumulator and of rounding D."
+    "core's accumulator and of rounding D, and of refolding where that was asked for."
 )
 
 _KEPT = 64

@@ -2,17 +2,16 @@
 
 import math
 
+from fp8core.contraction import rescales_per_output
 from fp8core.costs import matmul_rescales
 from fp8core.inputs import INPUT_NOTES
 from fp8core.linear import Side
+from fp8core.refold import REFOLDED_K
+from kernels.family import REFOLDED_WORDS
 from kernels.rows import Accumulation, Cache, GemmJob, Into, Prediction, Row
 from pages.charts.words import count, stored_tile
 
-_ACCUMULATION = {
-    Accumulation.RECIPE: "as in the recipe",
-    Accumulation.FAST: "fast",
-    Accumulation.PROMOTED: "promoted",
-}
+_ACCUMULATION = {how: how.words for how in Accumulation} | {Accumulation.RECIPE: "as in the recipe"}
 CACHE = {Cache.HOT: "hot", Cache.COLD: "cold"}
 INTO = {Into.NEW: "new", Into.ACCUMULATE: "added into"}
 _CLEARLY_MORE = 5.0
@@ -62,8 +61,12 @@ def geometry(job: GemmJob) -> str:
             f"**{side.value}** is {tensor.value}[{rows.value}, {columns.value}] in {spec.format.name}, "
             f"one {spec.scale.format.name} scale for {shared}"
         )
-    rescales = matmul_rescales(recipe, matmul, layer)
-    return f"{'; '.join(operands)}. {count(rescales, 'rescale')} per output element."
+    rescales, refolded = matmul_rescales(recipe, matmul, layer), ""
+    if job.accumulation is Accumulation.REFOLDED:
+        rescales = rescales_per_output(job.k, REFOLDED_K, REFOLDED_K)
+        refolded = f" {REFOLDED_WORDS.capitalize()}: first the scales along {matmul.k.value} become one fp32 "
+        refolded += f"scale for {REFOLDED_K}, and codes that get too small for it are rounded again."
+    return f"{'; '.join(operands)}.{refolded} {count(rescales, 'rescale')} per output element."
 
 
 def error_sentence(row: Row) -> str:
@@ -73,7 +76,9 @@ def error_sentence(row: Row) -> str:
         return (
             "The error is not a finite number: the true product is zero, or the result has infinities or NaN."
         )
-    own = f"the kernel's own rounding (the tensor core's accumulator, D to {row.out}) is {percent(kernel)}"
+    refolding = "refolding, " if row.job.accumulation is Accumulation.REFOLDED else ""
+    parts = f"{refolding}the tensor core's accumulator, D to {row.out}"
+    own = f"the kernel's own rounding ({parts}) is {percent(kernel)}"
     exact = f"exact arithmetic on the same FP8 operands would be off by {percent(quantization)}"
     if quantization > _CLEARLY_MORE * kernel:
         return f"Nearly all of the error is quantization: {exact}; {own}."

@@ -25,9 +25,11 @@ from kernels.device import ADA, BLACKWELL, BLACKWELL_RTX, COMPILE_OPTIONS, HOPPE
 from kernels.dot_scaled import dot_scaled_plan
 from kernels.family import Kernel
 from kernels.gemm import dequantize_constants, kernel_constants
+from kernels.mx_plan import REFOLD_WARPS
 from kernels.plan import GemmPlan, plan_simple
 from kernels.quantize import float8, format_facts, quantize_constants
 from kernels.quantize_plan import plan_quantize
+from kernels.refold import refold_constants
 from kernels.rows import Accumulation
 from kernels.specialized import WARPS, flat, swizzled
 from kernels.specialized import constants as specialized_constants
@@ -46,6 +48,7 @@ POINTERS = {
     "amax_ptr": "*i32",
     "arrivals_ptr": "*i32",
     "values_ptr": "*bf16",
+    "refolded_codes_ptr": "*u8",
 }
 MATMUL = re.compile(r"(?:wgmma\.mma_async|tcgen05\.mma|mma\.sync)\S*")
 
@@ -181,6 +184,8 @@ def quantizers(device: Device) -> Iterator[Case]:
     mx = RECIPES["mxfp8"].fprop.a
     constants = tuple(dequantize_constants(mx, DeviceKind.GPU).items())
     yield Case(name="mxfp8", device=device, kernel="dequantize_kernel", constants=constants)
+    constants = tuple(refold_constants(mx, DeviceKind.GPU).items())
+    yield Case(name="mxfp8", device=device, kernel="refold_kernel", constants=constants, warps=REFOLD_WARPS)
     facts = tuple((format_facts(mx.format) | {"CAST": True, "BLOCK": 1024}).items())
     yield Case(
         name="e4m3", device=device, kernel="encode_kernel", types=(("x_ptr", "*fp32"),), constants=facts

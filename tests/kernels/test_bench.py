@@ -49,6 +49,13 @@ def test_a_refused_job_is_reported_and_the_rest_goes_on(capsys):
     assert [text.split()[0] for text in lines if "fast accumulation keeps one sum" in text] == ["deepseek_v3"]
 
 
+def test_refolding_is_asked_for_by_name_and_says_that_it_is_not_bit_exact(capsys):
+    assert main(["--recipe", "mxfp8", "--accumulation", "refolded", *SMALL]) == 0
+    assert "hot, refolded, not bit-exact" in capsys.readouterr().out.splitlines()[1]
+    assert main(["--recipe", "rowwise", "--accumulation", "refolded", *SMALL]) == 1
+    assert "refolding shifts codes by ratios of scales" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [

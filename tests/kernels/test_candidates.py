@@ -103,7 +103,7 @@ def test_every_plan_of_the_app_is_compiled_once():
     assert len(runs) == len(made)
     plans = [simple_plan(job, HOPPER) for job in made.values()]
     assert {job.recipe for job in made.values()} == set(RECIPES)
-    assert {plan.spec for plan in plans} == {
+    assert {plan.operands for plan in plans} == {
         spec for recipe in RECIPES.values() for spec in (recipe.fprop, recipe.dgrad, recipe.wgrad)
     }
 

@@ -37,7 +37,7 @@ INSTRUCTION = {
 """What a kind of GEMM runs on, by GPU: the instruction's name and part of its type. Hopper's NATIVE_MX is
 what Triton makes of tl.dot_scaled there.
 """
-OTHERS = {"quantize_kernel", "amax_kernel", "dequantize_kernel", "encode_kernel"}
+OTHERS = {"quantize_kernel", "amax_kernel", "dequantize_kernel", "refold_kernel", "encode_kernel"}
 
 
 @pytest.fixture(scope="module")

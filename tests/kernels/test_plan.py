@@ -13,7 +13,8 @@ from fp8core.scales import E8M0_EVEN, E8M0_ROUND_UP
 from fp8core.tiles import WHOLE, TileShape
 from kernels.device import ADA, BLACKWELL, BLACKWELL_RTX, HOPPER, INTERPRETER, Unsupported
 from kernels.family import Kernel, ScaleAt
-from kernels.plan import GemmPlan, decode_shift, plan_gemm
+from kernels.mx_plan import decode_shift
+from kernels.plan import GemmPlan, plan_gemm
 from kernels.quantize_plan import plan_quantize
 from kernels.rows import Accumulation
 from tests.kernels.cases import GEMMS

@@ -109,7 +109,7 @@ def test_an_untimed_row_has_no_speed() -> None:
         ({"seed": -1}, "the seed is a whole number"),
         ({"runs": 0}, "runs is a whole number from 1 to 1000, got 0"),
         ({"input": "cauchy"}, "unknown input 'cauchy'; there are gaussian"),
-        ({"accumulation": 3}, "unknown accumulation 3; there are recipe, fast, promoted"),
+        ({"accumulation": 3}, "unknown accumulation 3; there are recipe, fast, promoted, refolded"),
         ({"cache": "warm"}, "unknown cache 'warm'; there are hot, cold"),
         ({"into": "old"}, "unknown into 'old'; there are new, accumulate"),
         ({"turn_ms": 0}, "turn_ms is a whole number from 1 to 1000, got 0"),

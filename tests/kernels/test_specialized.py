@@ -21,6 +21,7 @@ from kernels.family import Kernel, ScaleAt
 from kernels.gemm import gemm, launch, torch_dtype
 from kernels.operands import Operands
 from kernels.plan import GemmPlan, plan_built_in, plan_gemm
+from kernels.refold import as_planned
 from kernels.rows import Accumulation, GemmJob
 from kernels.specialized import constants
 from kernels.specialized_blocks import buffers, end_scale_bytes, lacking, out_box, stage_bytes
@@ -112,12 +113,14 @@ def test_the_launcher_gives_the_kernel_what_its_signature_names(monkeypatch, rec
     mnk = (144, 256, 320)
     _, plans = specialized(recipe, matmul, how, mnk)
     plan = plans[0]
-    a, b = operands(recipe, matmul, mnk, HOPPER if torch.cuda.is_available() else INTERPRETER)
+    given = operands(recipe, matmul, mnk, HOPPER if torch.cuda.is_available() else INTERPRETER)
+    a, b = as_planned(plan, *given)
+    monkeypatch.setattr(kernels.gemm, "as_planned", lambda *_: (a, b))
     values = {Kernel.DEQUANTIZED: torch.bfloat16}
     left, right = (x.operand_codes.to(values.get(plan.kernel, x.codes.dtype)) for x in (a, b))
     monkeypatch.setattr(kernels.gemm, "_multiplied", lambda operand, *_: left if operand is a else right)
     wide = torch.zeros(144, 257 if strided else 256, dtype=torch_dtype(plan.spec.out), device=left.device)
-    launch(a, b, plan, wide[:, -256:], mnk, False, DeviceKind.GPU)
+    launch(*given, plan, wide[:, -256:], mnk, False, DeviceKind.GPU)
     assert stand_in.grid == (plan.programs(144, 256),)
     positional = names[: len(stand_in.arguments)]
     assert set(names) - set(positional) == {name for name in stand_in.constants if name.isupper()}

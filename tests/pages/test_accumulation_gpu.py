@@ -84,7 +84,10 @@ def test_recorded_pairs_are_shown_with_their_ratio(open_app, tmp_path):
 
 
 def test_rows_of_another_machine_or_without_a_time_are_no_pair():
-    fast, slow = (gpu_row(replace(job(Act.FINE), accumulation=kind)) for kind in list(Accumulation)[1:])
+    fast, slow = (
+        gpu_row(replace(job(Act.FINE), accumulation=kind))
+        for kind in (Accumulation.FAST, Accumulation.PROMOTED)
+    )
     other = replace(slow, machine=replace(slow.machine, name="another GPU"))
     assert pairs([fast, other]) == []
     assert pairs([fast, replace(slow, gemm=None)]) == []

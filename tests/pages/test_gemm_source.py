@@ -76,6 +76,8 @@ def test_a_specialized_plan_s_title_says_which_of_its_two_loops_ran(recipe, matm
     loop = "pingpong_kernel.py" if plan.promotion is WHOLE else "slabs_kernel.py"
     assert [file for file, name in ran.bodies if name == gemm_source.WHOLE_FILE] == [loop]
     assert ran.instead_of is source_of(plan.title)
+    passes = [name for one in (ran, ran.instead_of) for _, name in one.bodies if name == "refold_kernel"]
+    assert len(passes) == (2 if plan.refolded_from else 0)
     assert "one warp loads" in explanation(ran.explained_in)
     names = [node.name for node in ast.parse(text(ran)).body if isinstance(node, ast.FunctionDef)]
     assert {"produce", f"consume_{loop.split('_')[0]}"} <= set(names)

@@ -1,0 +1,48 @@
+"""Operands with power-of-two scales along K: which GPU takes them as they are, what they can be refolded to,
+and the blocks of the passes over them. Pure; no torch, no GPU.
+"""
+
+from dataclasses import replace
+
+from fp8core.accumulators import ACCUMULATORS
+from fp8core.formats import Format
+from fp8core.recipes import MatmulSpec
+from fp8core.refold import REFOLDED_K, refolded
+from fp8core.tiles import TileShape
+from kernels.device import Device, DeviceKind, Unsupported
+
+DEQUANTIZE_BLOCK = (64, 128)
+REFOLD_BLOCK = (128, REFOLDED_K)
+REFOLD_WARPS = 8
+
+_BLACKWELL, _AFTER_BLACKWELL = (10, 0), (12, 0)
+DOT_SCALED_TILE = TileShape(1, 32)
+"""The scales that tl.dot_scaled takes: E8M0, one every 32 along K."""
+
+
+def has_native_mx(spec: MatmulSpec, device: Device) -> bool:
+    """Whether the GPU's tensor core takes these scales itself."""
+    return (
+        device.kind is DeviceKind.GPU
+        and device.capability is not None
+        and _BLACKWELL <= device.capability < _AFTER_BLACKWELL
+        and all(operand.tile == DOT_SCALED_TILE for operand in (spec.a, spec.b))
+    )
+
+
+def refolded_spec(spec: MatmulSpec, device: Device) -> MatmulSpec | Unsupported:
+    """What is multiplied after both operands are refolded; or why they are not."""
+    if has_native_mx(spec, device):
+        return Unsupported(
+            f"refolding is for GPUs without block-scaled MMA, and {device.name} multiplies these as they are"
+        )
+    try:
+        a, b = refolded(spec.a), refolded(spec.b)
+    except ValueError as error:
+        return Unsupported(str(error))
+    return replace(spec, a=a, b=b, accumulator=ACCUMULATORS["hopper_promoted"])
+
+
+def decode_shift(format_: Format, wide: Format) -> tuple[int, int]:
+    """(shift, exponent): a code's magnitude bits << shift, read as `wide`, times 2**exponent is its value."""
+    return wide.mantissa_bits - format_.mantissa_bits, wide.bias - format_.bias

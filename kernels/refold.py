@@ -1,0 +1,73 @@
+"""The refolding pass: the same codes and scales as fp8core.refold, bit for bit, from a quantized tensor."""
+
+from fp8core.formats import FORMATS
+from fp8core.recipes import OperandSpec
+from fp8core.refold import refolded, refolded_grid
+from kernels.device import COMPILE_OPTIONS, DeviceKind, current_device, launching
+from kernels.mx_plan import REFOLD_BLOCK, REFOLD_WARPS, decode_shift
+from kernels.plan import GemmPlan
+from kernels.quantize import QuantizedTensor, float8, format_facts
+
+
+def as_planned(
+    plan: GemmPlan, a: QuantizedTensor, b: QuantizedTensor
+) -> tuple[QuantizedTensor, QuantizedTensor]:
+    """What a plan's kernel multiplies of the operands that gemm is given: themselves, or refolded."""
+    return (refold(a), refold(b)) if plan.refolded_from else (a, b)
+
+
+def refold(operand: QuantizedTensor) -> QuantizedTensor:
+    """Refold an operand into other memory, laid out as the quantizer does. Raises ValueError as
+    fp8core.refold.refolded does; NoTriton.
+    """
+    import torch
+
+    from kernels.mx_kernel import refold_kernel
+
+    kind, spec = current_device().kind, refolded(operand.spec)
+    grid = refolded_grid(operand.grid, spec, k_is_rows=operand.k_is_rows)
+    codes = operand.operand_codes.view(torch.uint8)
+    mn, k = codes.shape
+    k_tiles, mn_tiles = grid.scale_shape if operand.k_is_rows else grid.scale_shape[::-1]
+    moved = torch.empty((mn, codes.stride(0)), dtype=torch.uint8, device=codes.device)
+    scale = torch.empty((k_tiles, mn_tiles), dtype=torch.float32, device=codes.device)
+    constants = refold_constants(operand.spec, kind)
+    blocks = (-(-mn // constants["BLOCK_MN"]), k_tiles)
+    if codes.numel():
+        with launching(codes):
+            refold_kernel[blocks](
+                codes,
+                operand.scale,
+                moved,
+                scale,
+                mn,
+                k,
+                codes.stride(0),
+                mn_tiles,
+                **constants,
+                num_warps=REFOLD_WARPS,
+                **COMPILE_OPTIONS,
+            )
+    moved = moved.view(float8(spec.format))[:, :k]
+    return QuantizedTensor(
+        codes=moved.T if operand.k_is_rows else moved,
+        scale=scale if operand.k_is_rows else scale.T,
+        grid=grid,
+        spec=spec,
+        k_is_rows=operand.k_is_rows,
+    )
+
+
+def refold_constants(spec: OperandSpec, kind: DeviceKind) -> dict[str, int | bool]:
+    """The constexpr arguments of refold_kernel for operands quantized as `spec`."""
+    shift, factor = decode_shift(spec.format, FORMATS["bf16"])
+    block_mn, block_k = REFOLD_BLOCK
+    return {
+        **format_facts(spec.format),
+        "TILE_K": spec.tile.k,
+        "SHIFT": shift,
+        "FACTOR": factor,
+        "CAST": kind is DeviceKind.GPU,
+        "BLOCK_MN": block_mn,
+        "BLOCK_K": block_k,
+    }
