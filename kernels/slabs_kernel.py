@@ -69,14 +69,16 @@ def column_scales(ring, stage, place, facts):
 def consume_slabs(W: gl.constexpr, ring, out_desc, a_scale_ptr, b_scale_ptr, m, n, k, b_mn_tiles, facts):
     """A multiplying warpgroup that promotes: while a slab of its own is multiplied it looks to the barriers
     and the scales, and while the other warpgroup's is, it adds. `partial` is carried from one multiplication
-    to the next so that all have the same registers. A bf16 slab leaves during the next one's last step.
+    to the next so that all have the same registers. A bf16 slab leaves during the next one's last step, but
+    where each column has its scales, which take the registers.
     """
     BUFFERS: gl.constexpr = ring.out.shape[0] // CONSUMERS
     PENDING: gl.constexpr = BUFFERS - 1
     FIRST: gl.constexpr = W * SLABS
     SECOND: gl.constexpr = FIRST + 1
     EACH: gl.constexpr = CONSUMERS * SLABS
-    OVERLAPPED: gl.constexpr = out_desc.dtype == gl.bfloat16
+    MANY: gl.constexpr = facts.IN_LOOP and facts.B_SCALES == facts.BLOCK_N
+    OVERLAPPED: gl.constexpr = out_desc.dtype == gl.bfloat16 and not MANY
     COLUMN_TILE: gl.constexpr = facts.BLOCK_N
     ROW: gl.constexpr = gl.SliceLayout(1, facts.LAYOUT)
     steps = (k + facts.BLOCK_K - 1) // facts.BLOCK_K
@@ -108,7 +110,8 @@ def consume_slabs(W: gl.constexpr, ring, out_desc, a_scale_ptr, b_scale_ptr, m, 
             column_scale = 0.0
             if facts.IN_LOOP:
                 row_scale = row_scales.index(stage * EACH + FIRST).load(ROW)
-                column_scale = column_scales(ring, stage, step * b_mn_tiles + column // COLUMN_TILE, facts)
+                place = 0 if MANY else step * b_mn_tiles + column // COLUMN_TILE
+                column_scale = column_scales(ring, stage, place, facts)
             partial = warpgroup_mma_wait(0, deps=[partial])
             acc0 = promote(acc0, partial, row_scale, column_scale, facts)
             partial = warpgroup_mma(a1, b, partial, use_acc=False, is_async=True)
