@@ -10,8 +10,10 @@ LAYER = LayerShape(tokens=4096, in_=4096, out=14336)
 """A linear layer: its Fprop, Dgrad and Wgrad have M, N and K of their own."""
 CUBE: MNK = (4096, 4096, 4096)
 """What is multiplied where nothing else is asked for."""
+CHECKED: MNK = (4096, 4096, 7168)
+"""What a sanity check times, one of those that are recorded."""
 STANDARD: tuple[MNK | LayerShape, ...] = (
-    (4096, 4096, 7168),
+    CHECKED,
     (8192, 8192, 8192),
     (4096, 7168, 4096),
     LAYER,

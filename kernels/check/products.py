@@ -17,7 +17,7 @@ from kernels.plan import GemmPlan, plan_gemm
 from kernels.predict import Sample, predict, predictable
 from kernels.refold import as_planned
 from kernels.rows import GemmJob
-from kernels.shapes import CUBE
+from kernels.shapes import CHECKED
 
 MNK = (4080, 2032, 528)
 """Partial blocks and tiles at every edge, and multiples of 16: by the plan of the GEMM that is timed."""
@@ -78,8 +78,8 @@ def multiply(recipe: str, matmul: str, outputs: int, device: Device) -> Product:
 
 
 def plan_of(job: GemmJob, device: Device) -> GemmPlan | Unsupported:
-    """A GPU's plan for the CUBE that is timed, whatever the job's sizes; the interpreter's for the job's."""
-    mnk = CUBE if device.kind is DeviceKind.GPU else (job.m, job.n, job.k)
+    """A GPU's plan for the shape that is timed, whatever the job's sizes; the interpreter's for the job's."""
+    mnk = CHECKED if device.kind is DeviceKind.GPU else (job.m, job.n, job.k)
     return plan_gemm(job.recipe_data.spec(job.matmul_data), mnk, device, job.accumulation)
 
 

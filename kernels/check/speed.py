@@ -20,10 +20,9 @@ from kernels.plan import GemmPlan, plan_gemm
 from kernels.quantize import float8
 from kernels.records import recorded_ceilings, recorded_rows
 from kernels.rows import GemmJob
-from kernels.shapes import CUBE
+from kernels.shapes import CHECKED
 from kernels.timing import Contender, HotTurn, buffer_sets, interleaved
 
-SIDE = CUBE[0]
 ROUNDS, TURN_US = 5, 20_000.0
 COPY_BYTES = 1 << 29
 RECORDS = Path(__file__).resolve().parents[2] / "assets" / "bench"
@@ -32,7 +31,8 @@ _TFLOP_S = "TFLOP/s"
 
 def speed_job(recipe: str, matmul: str) -> GemmJob:
     """The GEMM that is timed; rows of this size are recorded."""
-    return GemmJob(recipe=recipe, matmul=matmul, m=SIDE, n=SIDE, k=SIDE, runs=ROUNDS)
+    m, n, k = CHECKED
+    return GemmJob(recipe=recipe, matmul=matmul, m=m, n=n, k=k, runs=ROUNDS)
 
 
 def time_torch(job: GemmJob, facts: Facts, device: Device, uuid: str) -> Iterator[Line]:
@@ -73,7 +73,8 @@ def time_torch(job: GemmJob, facts: Facts, device: Device, uuid: str) -> Iterato
 
 def _operand_sets(job: GemmJob, device: Device) -> list[tuple[torch.Tensor, ...]]:
     """bf16 A and B, as many times as it takes to be larger than twice the L2."""
-    sets = buffer_sets(3 * SIDE * SIDE * FORMATS["bf16"].bytes, device.l2_bytes)
+    numbers = job.m * job.k + job.n * job.k + job.m * job.n
+    sets = buffer_sets(numbers * FORMATS["bf16"].bytes, device.l2_bytes)
     return [drawn(job, device).as_operands() for _ in range(sets)]
 
 
@@ -105,7 +106,7 @@ def time_recipes(jobs: Mapping[str, GemmJob], facts: Facts, device: Device, uuid
     rows = recorded_rows(RECORDS)
     contenders, refused = [], {}
     for name, job in jobs.items():
-        plan = plan_gemm(job.recipe_data.spec(job.matmul_data), (SIDE, SIDE, SIDE), device, job.accumulation)
+        plan = plan_gemm(job.recipe_data.spec(job.matmul_data), CHECKED, device, job.accumulation)
         if isinstance(plan, Unsupported):
             refused[name] = plan.reason
         else:
@@ -132,8 +133,8 @@ def time_recipes(jobs: Mapping[str, GemmJob], facts: Facts, device: Device, uuid
 def _launches(job: GemmJob, plan: GemmPlan, device: Device) -> list[Callable[[], torch.Tensor]]:
     """GEMMs over buffers that together are larger than twice the L2."""
     a, b = drawn(job, device).quantized()
-    size = (SIDE, SIDE)
-    bytes_a_set = a.codes.nbytes + b.codes.nbytes + SIDE * SIDE * plan.spec.out.bytes
+    size = (job.m, job.n)
+    bytes_a_set = a.codes.nbytes + b.codes.nbytes + job.m * job.n * plan.spec.out.bytes
     launches = []
     for number in range(buffer_sets(bytes_a_set, device.l2_bytes)):
         pair = (a, b) if number == 0 else drawn(job, device).quantized()

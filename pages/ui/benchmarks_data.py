@@ -11,7 +11,6 @@ from kernels.dot_scaled import TITLE as DOT_SCALED
 from kernels.machine import Machine
 from kernels.records import slug
 from kernels.rows import Accumulation, Cache, GemmJob, Into, Provenance, Row
-from kernels.shapes import CUBE
 from pages.charts.benchmarks_facts import Facts
 from pages.ui import gemm_results, gpu_queue
 from pages.ui.gemm_results import Origin, Result
@@ -49,19 +48,13 @@ def results_and_here(gpu: str) -> list[Result]:
 
 
 def _timed() -> list[Result]:
-    found = newest(result for result in every_result() if _is_drawn(result.row) and _is_compared(result))
+    found = newest(result for result in every_result() if _is_drawn(result.row))
     return sorted(found, key=lambda result: place(result.row.job))
 
 
 def _is_drawn(row: Row) -> bool:
     is_timed = row.provenance is Provenance.GPU and row.gemm is not None
     return is_timed and row.job.input is InputKind.GAUSSIAN
-
-
-def _is_compared(result: Result) -> bool:
-    """Not the recorded cube: it is what a sanity check compares with, and not remade with the others."""
-    job = result.row.job
-    return result.origin is Origin.HERE or (job.m, job.n, job.k) != CUBE
 
 
 def every_result() -> list[Result]:

@@ -3,6 +3,7 @@ is said. The timing itself needs a GPU.
 """
 
 from dataclasses import replace
+from math import prod
 
 import pytest
 
@@ -16,6 +17,7 @@ from tests.kernels.cases import ON_GPU
 from tests.kernels.check.reports import H200
 from tests.kernels.test_ceilings import CEILINGS
 
+SMALL = (64, 96, 128)
 interpreted_only = pytest.mark.skipif(ON_GPU, reason="it looks at what the interpreter gives")
 
 
@@ -28,7 +30,7 @@ def timed_lines(monkeypatch, times, lines):
         return times, Reading(clock_mhz=1500.0)
 
     monkeypatch.setattr(speed, "_timed", timed)
-    monkeypatch.setattr(speed, "SIDE", 64)
+    monkeypatch.setattr(speed, "CHECKED", SMALL)
     monkeypatch.setattr(speed, "COPY_BYTES", 1 << 10)
     return {line.name: line for line in lines()}
 
@@ -41,12 +43,14 @@ def test_recipes_are_timed_beside_bf16(monkeypatch):
 
     times = {"first": 1.0, "second": 4.0, BF16: 2.0}
     found = timed_lines(monkeypatch, times, lines)
-    assert [figure.value for figure in found["first"].figures] == [2 * 64**3 / 1e6, 2.0, 1500.0]
+    assert [figure.value for figure in found["first"].figures] == [2 * prod(SMALL) / 1e6, 2.0, 1500.0]
     assert found["second"].figures[1].value == 0.5
 
 
 @interpreted_only
-def test_torch_s_own_ops_are_timed_and_fp8_may_be_missing(monkeypatch):
+def test_torch_s_own_ops_are_timed_and_fp8_may_be_missing(monkeypatch, tmp_path):
+    monkeypatch.setattr(speed, "RECORDS", tmp_path)
+
     def lines():
         return speed.time_torch(speed.speed_job("rowwise", "fprop"), H200, INTERPRETER, "")
 
