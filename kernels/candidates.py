@@ -15,7 +15,7 @@ from kernels import specialized_blocks
 from kernels.blocks import MAX_SPLIT, Blocks, Schedule
 from kernels.device import Device, Unsupported
 from kernels.family import Kernel
-from kernels.plan import GemmPlan, lacks_specialized, plan_built_in, plan_gemm
+from kernels.plan import GemmPlan, plan_built_in, plan_gemm
 from kernels.rows import Accumulation, GemmJob
 from kernels.shape_class import ShapeClass
 from kernels.shapes import LAYER, SKINNY, STANDARD
@@ -142,7 +142,7 @@ def _simple(plan: GemmPlan, mnk: tuple[int, int, int], device: Device) -> Iterat
 
 def _specialized(plan: GemmPlan, mnk: tuple[int, int, int], device: Device) -> Iterator[Blocks]:
     meaning = (plan.spec, plan.kernel, plan.scale_at, plan.promotion)
-    if not lacks_specialized(device) and not specialized_blocks.lacking(*meaning, mnk):
+    if not specialized_blocks.lacks_specialized(device) and not specialized_blocks.lacking(*meaning, mnk):
         yield from specialized_blocks.candidates(*meaning, device)
 
 

@@ -18,8 +18,9 @@ from kernels.mx_plan import has_native_mx, refolded_spec
 from kernels.quantize_plan import check_operand
 from kernels.rows import Accumulation
 from kernels.shape_class import ShapeClass
+from kernels.specialized_blocks import filling, lacks_specialized
 from kernels.specialized_blocks import lacking as lacking_for
-from kernels.tuned import architecture, nearest, table
+from kernels.tuned import nearest, table
 
 K_PADDING = 128
 """Codes are stored with zeros up to a multiple of this along K: what TMA and torch's own ops ask for."""
@@ -28,9 +29,8 @@ INTERPRETER_SIDE = 512
 """The interpreter takes M · N · K up to this cubed, each rounded up to K_PADDING: seconds, not minutes."""
 
 MIN_CAPABILITY = (8, 9)
-GLUON_SINCE = (3, 6)
-"""The first Triton whose Gluon has what the warp-specialized schedule needs."""
 
+_FULL = "has a block of the warp-specialized schedule for every SM"
 _HOPPER = (9, 0)
 _MIN_DOT_K = 32
 _BF16_BLOCK_K = 64
@@ -182,16 +182,6 @@ def plan_built_in(
     )
 
 
-def lacks_specialized(device: Device) -> str:
-    """Why the warp-specialized schedule cannot run on a GPU; empty where it can."""
-    if device.capability is not None and device.capability != _HOPPER:
-        return f"{architecture(device.capability)} has no wgmma"
-    if device.triton < GLUON_SINCE:
-        ours, need = (".".join(map(str, version)) for version in (device.triton, GLUON_SINCE))
-        return f"warp specialization needs Triton {need} or newer and this is {ours}"
-    return ""
-
-
 def _tuned(
     plan: GemmPlan, mnk: tuple[int, int, int], device: Device, schedules: tuple[Schedule, ...], why: str
 ) -> GemmPlan:
@@ -200,6 +190,10 @@ def _tuned(
     rows = table(device.capability).get(str(plan.family), ()) if device.capability else ()
     best = nearest(rows, shape, schedules)
     if best is None:
+        meaning = (plan.spec, plan.kernel, plan.scale_at, plan.promotion)
+        full = filling(*meaning, mnk, device) if Schedule.SPECIALIZED in schedules else None
+        if full is not None:
+            return replace(plan, blocks=full, why=f"no blocks were measured for this shape, and D {_FULL}")
         found = "its built-in blocks: none were measured for this shape and architecture"
         return replace(plan, why=f"{why or 'the simple kernel runs'}, with {found}")
     measured = f"{best.measurement.gpu}, {best.measurement.date}"

@@ -7,6 +7,7 @@ from fp8core.tiles import WHOLE, TileShape
 from kernels.blocks import Blocks, Schedule
 from kernels.device import Device
 from kernels.family import Kernel, ScaleAt
+from kernels.tuned import architecture
 
 SLAB = 64
 """Rows of a wgmma, and of D on its way out."""
@@ -21,9 +22,24 @@ SCALE_BYTES = 4
 FEW_SCALES = 32
 """Floats that come with a single scale of B: 128 bytes, the least alignment of a TMA box in shared memory."""
 
+GLUON_SINCE = (3, 6)
+"""The first Triton whose Gluon has what the schedule needs."""
+WGMMA = (9, 0)
+"""The compute capability that has it."""
+
 _TMA_BYTES = 16
 _BARRIER_BYTES = 512
 _GROUPS = (4, 8, 16)
+
+
+def lacks_specialized(device: Device) -> str:
+    """Why the schedule cannot run on a GPU; empty where it can."""
+    if device.capability is not None and device.capability != WGMMA:
+        return f"{architecture(device.capability)} has no wgmma"
+    if device.triton < GLUON_SINCE:
+        ours, need = (".".join(map(str, version)) for version in (device.triton, GLUON_SINCE))
+        return f"warp specialization needs Triton {need} or newer and this is {ours}"
+    return ""
 
 
 def lacking(
@@ -68,6 +84,19 @@ def candidates(
                 persistent=True,
             )
             yield blocks
+
+
+def filling(
+    spec: MatmulSpec,
+    kernel: Kernel,
+    scale_at: ScaleAt,
+    promotion: object,
+    mnk: tuple[int, int, int],
+    device: Device,
+) -> Blocks | None:
+    """Blocks for a GEMM that nothing was measured for, where D has one for every SM; else None."""
+    first = next(candidates(spec, kernel, scale_at, promotion, device))
+    return first if first.count(*mnk[:2]) >= device.sms else None
 
 
 def stage_bytes(spec: MatmulSpec, scale_at: ScaleAt, block_m: int, block_n: int) -> int:

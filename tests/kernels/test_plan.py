@@ -11,6 +11,7 @@ from fp8core.recipes import RECIPES
 from fp8core.rounding import Rounding
 from fp8core.scales import E8M0_EVEN, E8M0_ROUND_UP
 from fp8core.tiles import WHOLE, TileShape
+from kernels.blocks import Schedule
 from kernels.device import ADA, BLACKWELL, BLACKWELL_RTX, HOPPER, INTERPRETER, Unsupported
 from kernels.family import Kernel, ScaleAt
 from kernels.mx_plan import decode_shift
@@ -170,3 +171,19 @@ def test_an_operand_without_a_kernel_is_refused_before_anything_runs(change, sen
     spec = RECIPES["mxfp8"].fprop
     changed = dataclasses.replace(spec, a=dataclasses.replace(spec.a, **change))
     assert sentence in refusal(changed)
+
+
+def test_a_family_that_no_table_has_runs_the_fast_kernel_where_d_fills_the_gpu(monkeypatch):
+    monkeypatch.setattr("kernels.plan.table", lambda capability: {})
+    spec = RECIPES["rowwise"].fprop
+    full = plan(spec, mnk=(4096, 4096, 512))
+    assert full.schedule is Schedule.SPECIALIZED
+    assert full.why.startswith("no blocks were measured for this shape, and D has a block of the warp-spec")
+    assert full.blocks.count(4096, 4096) >= HOPPER.sms
+    idle = plan(spec, mnk=(512, 4096, 512))
+    assert idle.schedule is Schedule.SIMPLE
+    assert "none were measured" in idle.why
+    assert plan(spec, mnk=(4096, 4100, 512)).schedule is Schedule.SIMPLE, (
+        "rows of 4100 bf16 numbers start askew"
+    )
+    assert plan(spec, device=ADA, mnk=(4096, 4096, 512)).schedule is Schedule.SIMPLE
