@@ -127,6 +127,7 @@ def time_recipes(jobs: Mapping[str, GemmJob], facts: Facts, device: Device, uuid
             reading=reading,
             times_bf16=times[BF16] / times[name],
             reference=reference_of(row, row.gemm.median_us if row and row.gemm else None),
+            recorded_clock_mhz=row.machine.clock_mhz if row else None,
         )
 
 

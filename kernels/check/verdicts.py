@@ -6,7 +6,7 @@ from dataclasses import replace
 from kernels.ceilings import Ceilings
 from kernels.check.facts import Facts
 from kernels.check.report import Figure, Group, Line, Reference, Verdict
-from kernels.check.smi import Reading
+from kernels.check.smi import POWER_CAPPED, Reading
 from kernels.rows import GemmJob, Row
 
 NORMAL_SHARE = 0.85
@@ -24,8 +24,13 @@ def speed_line(
     reading: Reading,
     times_bf16: float | None = None,
     reference: Reference | None = None,
+    recorded_clock_mhz: float | None = None,
 ) -> Line:
-    """One line of speed: `rate` in `unit`, its ratio to bf16, and its share of the recorded rate."""
+    """One line of speed: `rate` in `unit`, its ratio to bf16, and its share of the recorded rate.
+
+    recorded_clock_mhz: the SM clock when that was recorded; under full power it tells a warmer card from a
+    slow one.
+    """
     figures = [Figure("rate", rate, unit)]
     told = f"{rate:,.0f} {unit}"
     if times_bf16 is not None:
@@ -39,6 +44,13 @@ def speed_line(
         told += f"; none is recorded for the {facts.gpu} to compare with."
     elif rate >= NORMAL_SHARE * reference.value:
         told += f"; {_share(rate, reference)}: normal."
+    elif recorded_clock_mhz and is_held_by_full_power(reading, facts) and reading.clock_mhz:
+        here, then = rate / reading.clock_mhz, reference.value / recorded_clock_mhz
+        verdict = Verdict.PASS if here >= NORMAL_SHARE * then else Verdict.SLOW
+        told += (
+            f"; {_share(rate, reference)} at {recorded_clock_mhz:,.0f} MHz; full power holds the clock at "
+            f"{reading.clock_mhz:,.0f} here: {'normal' if verdict is Verdict.PASS else 'slow even so'}."
+        )
     else:
         verdict = Verdict.SLOW
         told += f"; {_share(rate, reference)}: {why_slow(reading, facts)}."
@@ -54,6 +66,12 @@ def speed_line(
 
 def _share(rate: float, reference: Reference) -> str:
     return f"{rate / reference.value:.0%} of the {reference.gpu} recorded on {reference.date}"
+
+
+def is_held_by_full_power(reading: Reading, facts: Facts) -> bool:
+    """Whether nothing but the power limit holds the clock, and that is the one the GPU came with."""
+    limit, default = reading.power_limit_w or facts.power_limit_w, facts.default_power_limit_w
+    return reading.held_by.startswith(POWER_CAPPED) and bool(limit and default and limit >= default)
 
 
 def why_slow(reading: Reading, facts: Facts) -> str:

@@ -52,6 +52,34 @@ def test_a_card_that_is_held_down_is_slow_and_told_why():
     assert "the SM clock was 1,100 of 1,980 MHz" in found.detail
 
 
+def test_under_full_power_a_warmer_card_is_not_slow():
+    warm = Reading(clock_mhz=1400.0, power_w=699.0, power_limit_w=700.0, held_by="power-capped at 700 W")
+    found = line(800.0, warm, recorded_clock_mhz=1900.0)
+    assert found.verdict is Verdict.PASS
+    assert found.detail == (
+        "800 TFLOP/s; 80% of the NVIDIA H200 recorded on 2026-11-20 at 1,900 MHz; full power holds the clock "
+        "at 1,400 here: normal."
+    )
+    slow = line(1000.0 * 1400 / 1900 * NORMAL_SHARE - 0.1, warm, recorded_clock_mhz=1900.0)
+    assert slow.verdict is Verdict.SLOW
+    assert slow.detail.endswith("slow even so.")
+
+
+@pytest.mark.parametrize(
+    "reading",
+    [
+        Reading(clock_mhz=1400.0, power_limit_w=450.0, held_by="power-capped at 450 W"),
+        Reading(clock_mhz=1400.0, power_limit_w=700.0, held_by="too hot and power-capped at 700 W"),
+        Reading(clock_mhz=1400.0, power_limit_w=700.0),
+    ],
+    ids=["a lower limit", "hot", "nothing said"],
+)
+def test_any_other_reason_for_a_low_clock_is_slow(reading):
+    found = line(800.0, reading, recorded_clock_mhz=1900.0)
+    assert found.verdict is Verdict.SLOW
+    assert "the SM clock was 1,400 of 1,980 MHz" in found.detail
+
+
 def test_the_limit_of_normal_is_inclusive():
     assert line(1000.0 * NORMAL_SHARE).verdict is Verdict.PASS
     assert line(1000.0 * NORMAL_SHARE - 0.01).verdict is Verdict.SLOW
