@@ -8,7 +8,7 @@ from fp8core.tiles import WHOLE
 from kernels.blocks import Schedule
 from kernels.device import COMPILE_OPTIONS, DeviceKind, current_device, launching
 from kernels.family import Kernel, ScaleAt
-from kernels.mx_plan import DEQUANTIZE_BLOCK, decode_shift
+from kernels.mx_plan import DEQUANTIZE_BLOCK, pass_constants
 from kernels.plan import GemmPlan
 from kernels.quantize import QuantizedTensor, check_place
 from kernels.refold import as_planned
@@ -171,17 +171,7 @@ def dequantize(operand: QuantizedTensor, kind: DeviceKind) -> "torch.Tensor":
 
 def dequantize_constants(spec: OperandSpec, kind: DeviceKind) -> dict[str, int | bool]:
     """The constexpr arguments of dequantize_kernel."""
-    shift, factor = decode_shift(spec.format, FORMATS["bf16"])
-    block_mn, block_k = DEQUANTIZE_BLOCK
-    return {
-        "TILE_MN": spec.tile.mn or 0,
-        "TILE_K": spec.tile.k,
-        "SHIFT": shift,
-        "FACTOR": factor,
-        "CAST": kind is DeviceKind.GPU,
-        "BLOCK_MN": block_mn,
-        "BLOCK_K": block_k,
-    }
+    return {"TILE_MN": spec.tile.mn or 0, **pass_constants(spec, DEQUANTIZE_BLOCK, kind)}
 
 
 def _descriptor(operand: "torch.Tensor", block_mn: int, plan: GemmPlan) -> object:

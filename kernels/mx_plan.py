@@ -5,8 +5,8 @@ and the blocks of the passes over them. Pure; no torch, no GPU.
 from dataclasses import replace
 
 from fp8core.accumulators import ACCUMULATORS
-from fp8core.formats import Format
-from fp8core.recipes import MatmulSpec
+from fp8core.formats import FORMATS, Format
+from fp8core.recipes import MatmulSpec, OperandSpec
 from fp8core.refold import REFOLDED_K, refolded
 from fp8core.tiles import TileShape
 from kernels.device import Device, DeviceKind, Unsupported
@@ -41,6 +41,19 @@ def refolded_spec(spec: MatmulSpec, device: Device) -> MatmulSpec | Unsupported:
     except ValueError as error:
         return Unsupported(str(error))
     return replace(spec, a=a, b=b, accumulator=ACCUMULATORS["hopper_promoted"])
+
+
+def pass_constants(spec: OperandSpec, block: tuple[int, int], kind: DeviceKind) -> dict[str, int | bool]:
+    """The constexpr arguments that the passes over operands quantized as `spec` share."""
+    shift, factor = decode_shift(spec.format, FORMATS["bf16"])
+    return {
+        "TILE_K": spec.tile.k,
+        "SHIFT": shift,
+        "FACTOR": factor,
+        "CAST": kind is DeviceKind.GPU,
+        "BLOCK_MN": block[0],
+        "BLOCK_K": block[1],
+    }
 
 
 def decode_shift(format_: Format, wide: Format) -> tuple[int, int]:

@@ -1,10 +1,9 @@
 """The refolding pass: the same codes and scales as fp8core.refold, bit for bit, from a quantized tensor."""
 
-from fp8core.formats import FORMATS
 from fp8core.recipes import OperandSpec
 from fp8core.refold import refolded, refolded_grid
 from kernels.device import COMPILE_OPTIONS, DeviceKind, current_device, launching
-from kernels.mx_plan import REFOLD_BLOCK, REFOLD_WARPS, decode_shift
+from kernels.mx_plan import REFOLD_BLOCK, REFOLD_WARPS, pass_constants
 from kernels.plan import GemmPlan
 from kernels.quantize import QuantizedTensor, float8, format_facts
 
@@ -60,14 +59,4 @@ def refold(operand: QuantizedTensor) -> QuantizedTensor:
 
 def refold_constants(spec: OperandSpec, kind: DeviceKind) -> dict[str, int | bool]:
     """The constexpr arguments of refold_kernel for operands quantized as `spec`."""
-    shift, factor = decode_shift(spec.format, FORMATS["bf16"])
-    block_mn, block_k = REFOLD_BLOCK
-    return {
-        **format_facts(spec.format),
-        "TILE_K": spec.tile.k,
-        "SHIFT": shift,
-        "FACTOR": factor,
-        "CAST": kind is DeviceKind.GPU,
-        "BLOCK_MN": block_mn,
-        "BLOCK_K": block_k,
-    }
+    return format_facts(spec.format) | pass_constants(spec, REFOLD_BLOCK, kind)

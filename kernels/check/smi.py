@@ -70,10 +70,6 @@ class Reading:
     held_by: str = ""
 
 
-POWER_CAPPED = "power-capped"
-"""How `held_by` begins where nothing graver than the power limit holds the clock."""
-
-
 class Watch:
     """Reads a GPU's clock and power over and over while its `with` block runs; then `reading` has them."""
 
@@ -152,7 +148,7 @@ def held_by(mask: int, power_limit_w: float | None) -> str:
     known = (
         (Held.HW_THERMAL | Held.SW_THERMAL, "too hot"),
         (Held.POWER_BRAKE, "held by the server's power brake"),
-        (Held.SW_POWER_CAP, POWER_CAPPED + limit),
+        (Held.SW_POWER_CAP, f"power-capped{limit}"),
         (Held.HW_SLOWDOWN, "slowed by the hardware"),
         (Held.APPLICATION_CLOCKS, "clocks fixed by a setting"),
         (Held.SYNC_BOOST, "held to the clock of another GPU"),

@@ -6,7 +6,7 @@ from dataclasses import replace
 from kernels.ceilings import Ceilings
 from kernels.check.facts import Facts
 from kernels.check.report import Figure, Group, Line, Reference, Verdict
-from kernels.check.smi import POWER_CAPPED, Reading
+from kernels.check.smi import Held, Reading, held_by
 from kernels.rows import GemmJob, Row
 
 NORMAL_SHARE = 0.85
@@ -71,7 +71,8 @@ def _share(rate: float, reference: Reference) -> str:
 def is_held_by_full_power(reading: Reading, facts: Facts) -> bool:
     """Whether nothing but the power limit holds the clock, and that is the one the GPU came with."""
     limit, default = reading.power_limit_w or facts.power_limit_w, facts.default_power_limit_w
-    return reading.held_by.startswith(POWER_CAPPED) and bool(limit and default and limit >= default)
+    alone = reading.held_by == held_by(Held.SW_POWER_CAP, reading.power_limit_w)
+    return alone and bool(limit and default and limit >= default)
 
 
 def why_slow(reading: Reading, facts: Facts) -> str:

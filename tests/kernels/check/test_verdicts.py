@@ -70,9 +70,14 @@ def test_under_full_power_a_warmer_card_is_not_slow():
     [
         Reading(clock_mhz=1400.0, power_limit_w=450.0, held_by="power-capped at 450 W"),
         Reading(clock_mhz=1400.0, power_limit_w=700.0, held_by="too hot and power-capped at 700 W"),
+        Reading(
+            clock_mhz=1400.0,
+            power_limit_w=700.0,
+            held_by="power-capped at 700 W and clocks fixed by a setting",
+        ),
         Reading(clock_mhz=1400.0, power_limit_w=700.0),
     ],
-    ids=["a lower limit", "hot", "nothing said"],
+    ids=["a lower limit", "hot", "a setting too", "nothing said"],
 )
 def test_any_other_reason_for_a_low_clock_is_slow(reading):
     found = line(800.0, reading, recorded_clock_mhz=1900.0)
