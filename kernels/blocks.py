@@ -2,11 +2,15 @@
 
 from dataclasses import dataclass, replace
 from enum import Enum
+from math import ceil
 
 MAX_SPLIT = 32
 _LEAST_STAGES = 2
 _RESERVED_BYTES = 2 << 10
 _WARPS = (4, 8)
+_VALUE_BYTES = 2
+_CODE_BYTES = 1 + 4 / 32
+"""A code, and its part of an fp32 scale of 32."""
 
 
 class Schedule(Enum):
@@ -24,6 +28,9 @@ class Blocks:
 
     group_m block rows go together, so that L2 holds their B. persistent: one program an SM takes many blocks.
     split_k: that many programs share a block, each with its own run of K. tma: operands come as descriptors.
+    transposed: the kernel computes Dᵀ = B · Aᵀ: the tensor core's blocks are 64 rows high or more, and those
+    of B waste none of it where M is less. decoded: of operands with scales along K, "a", "b" or "ab" come as
+    codes and are decoded in the K loop; the others by a pass before.
     Raises ValueError for what no kernel can be compiled with.
     """
 
@@ -37,6 +44,8 @@ class Blocks:
     persistent: bool = False
     split_k: int = 1
     tma: bool = True
+    transposed: bool = False
+    decoded: str = ""
 
     def __post_init__(self) -> None:
         for name in ("block_m", "block_n", "block_k"):
@@ -53,6 +62,18 @@ class Blocks:
                 f"K is split into 1 to {MAX_SPLIT} runs, and not by persistent programs, got {self.split_k}"
                 f"{' by persistent programs' if self.persistent else ''}"
             )
+        if self.decoded not in ("", "a", "b", "ab"):
+            raise ValueError(f'decoded names operands: "", "a", "b" or "ab", got {self.decoded!r}')
+        if ("b" if self.transposed else "a") in self.decoded and len(self.decoded) == 1:
+            raise ValueError(
+                "the left factor is not decoded alone: its values lie in registers, and Triton lets the next "
+                f"step overwrite them while the tensor core still reads; got {self.decoded!r}"
+                f"{', transposed' if self.transposed else ''}"
+            )
+        if (self.transposed or self.decoded) and self.schedule is not Schedule.SIMPLE:
+            raise ValueError(
+                f"only the simple schedule computes Dᵀ or decodes in the K loop, not {self.schedule.value}"
+            )
 
     @property
     def title(self) -> str:
@@ -60,9 +81,12 @@ class Blocks:
         persistent = ", persistent" if self.persistent else ""
         pointers = "" if self.tma else ", no TMA"
         split = "" if self.split_k == 1 else f", K split in {self.split_k}"
+        transposed = ", as Dᵀ" if self.transposed else ""
+        decoded = f", {' and '.join(self.decoded.upper())} decoded in the K loop" if self.decoded else ""
         return (
             f"{self.schedule.value} schedule, block {self.block_m}×{self.block_n}×{self.block_k}, "
             f"{self.warps} warps, {self.stages} stages{persistent}{split}{pointers}"
+            f"{transposed}{decoded}"
         )
 
     def count(self, m: int, n: int) -> int:
@@ -77,7 +101,18 @@ class Blocks:
 
     def operand_bytes(self, element_bytes: int) -> int:
         """Shared memory of one stage: a block of A and one of B."""
-        return (self.block_m + self.block_n) * self.block_k * element_bytes
+        taken = {"a": self.block_m, "b": self.block_n}
+        each = (
+            rows * (_CODE_BYTES if side in self.decoded else element_bytes) for side, rows in taken.items()
+        )
+        return ceil(sum(each) * self.block_k)
+
+    def decoded_bytes(self) -> int:
+        """Shared memory of the values of one step that are decoded in the K loop, less the codes' own, whose
+        stage is free by then.
+        """
+        rows = (self.block_m if side == "a" else self.block_n for side in self.decoded)
+        return ceil(sum(rows) * self.block_k * (_VALUE_BYTES - _CODE_BYTES))
 
     def within(self, shared_memory_bytes: int, element_bytes: int, out_bytes: int) -> "Blocks | None":
         """These with as many of their stages as fit; None where fewer than two do.
@@ -85,7 +120,8 @@ class Blocks:
         Persistent programs load the next block while D leaves through shared memory.
         """
         out = self.block_m * self.block_n * out_bytes if self.persistent else 0
-        stages = (shared_memory_bytes - _RESERVED_BYTES - out) // self.operand_bytes(element_bytes)
+        left = shared_memory_bytes - _RESERVED_BYTES - out - self.decoded_bytes()
+        stages = left // self.operand_bytes(element_bytes)
         return replace(self, stages=min(self.stages, stages)) if stages >= _LEAST_STAGES else None
 
 

@@ -22,7 +22,7 @@ from kernels.shapes import LAYER, SKINNY, STANDARD
 from kernels.tuned import table
 
 SHAPES: Mapping[str, LayerShape | tuple[int, int, int]] = {
-    **{f"{layer.tokens}-tokens": layer for layer in (*SKINNY[::2], LAYER)},
+    **{f"{layer.tokens}-tokens": layer for layer in (*SKINNY, LAYER)},
     **{f"{side}-cubed": (side, side, side) for side in (1024, 2048, 4096, 8192)},
     **{"-".join(map(str, mnk)): mnk for mnk in STANDARD if isinstance(mnk, tuple) and len(set(mnk)) > 1},
 }
@@ -32,6 +32,10 @@ _THREADS_A_WARP = 32
 _ROWS_A_WARP = 16
 _ACCUMULATORS = 128
 _PROMOTED_ACCUMULATORS = 64
+_FEW, _VERY_FEW = 256, 32
+"""Tokens, up to which they lie in the narrow side of a block as well, and nowhere else."""
+_LEAST_ROWS, _LOW = 16, 64
+_NARROW_SIDES_N = (64, 128)
 _SIDES_N = (32, 64, 128, 256)
 _STAGES, _FEW_STAGES = 6, 3
 _MAX_STAGES = 8
@@ -114,8 +118,13 @@ def _simple(plan: GemmPlan, mnk: tuple[int, int, int], device: Device) -> Iterat
     if plan.kernel is Kernel.NATIVE_MX:
         yield plan.blocks
         return
-    sides_m = (64,) if mnk[0] <= 64 else (64, 128)
-    for block_m, block_n, block_k, warps in product(sides_m, _SIDES_N, _steps_k(plan), (4, 8)):
+    if mnk[0] <= _FEW:
+        yield from _few_tokens(plan, mnk, device)
+        if mnk[0] <= (_FEW // 2 if plan.kernel is Kernel.DEQUANTIZED else _VERY_FEW):
+            return
+    sides_m, few = (64,) if mnk[0] <= 64 else (64, 128), mnk[0] <= _FEW
+    sides = product(sides_m, _NARROW_SIDES_N if few else _SIDES_N, _steps_k(plan), (4, 8))
+    for block_m, block_n, block_k, warps in sides:
         held = block_m * block_n // (_THREADS_A_WARP * warps)
         if held > _held_at_most(plan) or block_m < _ROWS_A_WARP * warps:
             continue
@@ -134,16 +143,58 @@ def _simple(plan: GemmPlan, mnk: tuple[int, int, int], device: Device) -> Iterat
             continue
         variants = [replace(blocks, split_k=split) for split in _splits(count, blocks, mnk[2], device)]
         if count > device.sms:  # then an SM may hold several programs, if none takes all of its memory
-            variants += [replace(blocks, persistent=True), replace(blocks, stages=_FEW_STAGES)]
+            variants += [replace(blocks, stages=_FEW_STAGES)]
+            variants += [replace(blocks, persistent=True)] if not few else []
         if held == _ACCUMULATORS and plan.spec.out.bits > FORMATS["bf16"].bits:  # the others spill
             variants = [one for one in variants if one.split_k == 1 and not one.persistent]
         yield from (fit for fit in (_fit(plan, one, device) for one in variants) if fit is not None)
 
 
+def _few_tokens(plan: GemmPlan, mnk: tuple[int, int, int], device: Device) -> Iterator[Blocks]:
+    """All of M, or half of it, in the narrow side of the tensor core's blocks; and what a dequantizing plan
+    can decode in the K loop, where its pass would take most of the time.
+    """
+    rows = _LEAST_ROWS
+    while rows < mnk[0]:
+        rows *= 2
+    halves = sorted({rows, max(rows // 2, min(rows, _LOW))})
+    if plan.kernel is Kernel.DEQUANTIZED:
+        sides = [*product(halves, _NARROW_SIDES_N, (4, 8), [(True, "ab")])]
+        sides += [
+            *product(sorted({max(half, _LOW) for half in halves}), _NARROW_SIDES_N, (4, 8), [(False, "b")])
+        ]
+    else:
+        sides = [*product(halves, _NARROW_SIDES_N, (4,), [(True, "")])]
+    for block_m, block_n, warps, (transposed, decoded) in sides:
+        held = block_m * block_n // (_THREADS_A_WARP * warps)
+        if held > _held_at_most(plan) or (block_n if transposed else block_m) < _ROWS_A_WARP * warps:
+            continue
+        blocks = Blocks(
+            block_m=block_m,
+            block_n=block_n,
+            block_k=2 * plan.block_k if decoded else plan.block_k,
+            warps=warps,
+            stages=_STAGES,
+            tma=plan.blocks.tma,
+            transposed=transposed,
+            decoded=decoded,
+        )
+        variants = [
+            replace(blocks, split_k=split, stages=stages)
+            for split in _splits(blocks.count(*mnk[:2]), blocks, mnk[2], device)
+            for stages in ((_STAGES, _FEW_STAGES) if rows >= _LOW or decoded else (_STAGES,))
+        ]
+        if not decoded and plan.promotion is WHOLE:
+            variants.append(replace(blocks, block_k=2 * plan.block_k, stages=_FEW_STAGES))
+        yield from (fit for fit in (_fit(plan, one, device) for one in variants) if fit is not None)
+
+
 def _specialized(plan: GemmPlan, mnk: tuple[int, int, int], device: Device) -> Iterator[Blocks]:
     meaning = (plan.spec, plan.kernel, plan.scale_at, plan.promotion)
+    if mnk[0] < _FEW // 2 and plan.promotion is WHOLE:  # its blocks are 128 rows high
+        return
     if not specialized_blocks.lacks_specialized(device) and not specialized_blocks.lacking(*meaning, mnk):
-        yield from specialized_blocks.candidates(*meaning, device)
+        yield from specialized_blocks.candidates(*meaning, mnk[0], device)
 
 
 COARSE: dict[Schedule, Callable[[GemmPlan, tuple[int, int, int], Device], Iterator[Blocks]]] = {

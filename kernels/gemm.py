@@ -8,7 +8,7 @@ from fp8core.tiles import WHOLE
 from kernels.blocks import Schedule
 from kernels.device import COMPILE_OPTIONS, DeviceKind, current_device, launching
 from kernels.family import Kernel, ScaleAt
-from kernels.mx_plan import DEQUANTIZE_BLOCK, pass_constants
+from kernels.mx_plan import DEQUANTIZE_BLOCK, decode_shift, pass_constants
 from kernels.plan import GemmPlan
 from kernels.quantize import QuantizedTensor, check_place
 from kernels.refold import as_planned
@@ -98,7 +98,7 @@ def launch(
 ) -> object:
     """Run the plan on operands that were checked and are not empty; Triton's handle of what ran."""
     a, b = as_planned(plan, a, b)
-    left, right = (_multiplied(operand, plan, kind) for operand in (a, b))
+    left, right = (_multiplied(operand, plan, kind, side) for side, operand in (("a", a), ("b", b)))
     if plan.schedule is Schedule.SPECIALIZED:
         from kernels import specialized
 
@@ -111,14 +111,20 @@ def launch(
     runs, run_steps = plan.blocks.runs(k)
     programs = plan.programs(m, n) if kind is DeviceKind.GPU else plan.blocks.count(m, n)
     native = plan.kernel is Kernel.NATIVE_MX
+    block_m, block_n = plan.block_m, plan.block_n
+    if plan.blocks.transposed:
+        a, b, left, right, out, m, n = b, a, right, left, out.T, n, m
+        block_m, block_n = block_n, block_m
     return (native_mx_gemm_kernel if native else gemm_kernel)[(programs, runs)](
-        _descriptor(left, plan.block_m, plan) if plan.blocks.tma else left,
-        _descriptor(right, plan.block_n, plan) if plan.blocks.tma else right,
+        _descriptor(left, block_m, plan) if plan.blocks.tma else left,
+        _descriptor(right, block_n, plan) if plan.blocks.tma else right,
         a.scale,
         b.scale,
         out,
         *(() if native else workspace(plan, mnk, out.device)),
-        *mnk,
+        m,
+        n,
+        k,
         *(() if native else (left.stride(0), right.stride(0), run_steps)),
         a.operand_scale.stride(1),
         b.operand_scale.stride(1),
@@ -131,11 +137,16 @@ def launch(
     )
 
 
-def _multiplied(operand: QuantizedTensor, plan: GemmPlan, kind: DeviceKind) -> "torch.Tensor":
-    """[mn, K]: what the tensor core is given: the codes, or under a dequantizing plan the values.
+def _multiplied(operand: QuantizedTensor, plan: GemmPlan, kind: DeviceKind, side: str) -> "torch.Tensor":
+    """[mn, K]: what the kernel is given: the codes; under a dequantizing plan the values, or uint8 codes
+    where the kernel decodes them itself.
 
     The interpreter decodes e5m2's subnormals wrongly (Triton 3.6 to 3.9), so there torch decodes the codes.
     """
+    import torch
+
+    if side in plan.blocks.decoded:
+        return operand.operand_codes.view(torch.uint8)
     if plan.kernel is Kernel.DEQUANTIZED:
         return dequantize(operand, kind)
     if kind is DeviceKind.INTERPRETER:
@@ -147,7 +158,7 @@ def dequantize(operand: QuantizedTensor, kind: DeviceKind) -> "torch.Tensor":
     """bf16[mn, K] (fp32 in the interpreter): the exact values of an operand with power-of-two scales."""
     import torch
 
-    from kernels.mx_kernel import dequantize_kernel
+    from kernels.dequantize_kernel import dequantize_kernel
 
     codes = operand.padded_codes.view(torch.uint8)
     mn, k = operand.operand_codes.shape
@@ -185,18 +196,24 @@ def kernel_constants(plan: GemmPlan, k: int, *, accumulate: bool, kind: DeviceKi
 
     The interpreter is told the number of steps along K: its loops do not take a tensor in every version.
     """
+    sides = [("a", plan.spec.a, plan.block_m), ("b", plan.spec.b, plan.block_n)]
+    (a_side, a, block_m), (b_side, b, block_n) = reversed(sides) if plan.blocks.transposed else sides
     constants: dict[str, object] = {
         "ACCUMULATE": accumulate,
-        "BLOCK_M": plan.block_m,
-        "BLOCK_N": plan.block_n,
+        "BLOCK_M": block_m,
+        "BLOCK_N": block_n,
         "BLOCK_K": plan.block_k,
         "GROUP_M": plan.blocks.group_m,
     }
-    a, b = plan.spec.a, plan.spec.b
     if plan.kernel is Kernel.NATIVE_MX:
         return constants | {"TILE_K": a.tile.k, "A_FORMAT": a.format.name, "B_FORMAT": b.format.name}
     runs, run_steps = plan.blocks.runs(k)
+    for name, side, operand in (("A", a_side, a), ("B", b_side, b)):
+        decoded = side in plan.blocks.decoded
+        shift, factor = decode_shift(operand.format, FORMATS["bf16"]) if decoded else (0, 0)
+        constants |= {f"{name}_SHIFT": shift, f"{name}_FACTOR": factor}
     constants |= {
+        "TRANSPOSED": plan.blocks.transposed,
         "A_TILE_MN": a.tile.mn or 0,
         "A_TILE_K": a.tile.k or 0,
         "B_TILE_MN": b.tile.mn or 0,

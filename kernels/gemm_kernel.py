@@ -9,11 +9,11 @@ import triton
 import triton.language as tl
 
 from fp8core.formats import FORMATS
+from kernels.dequantize_kernel import BF16_CUT, dequantize_block, load_block_scales
 from kernels.quantize_kernel import FP32_INF, FP32_NAN, FP32_SIZE_MASK, float_bits
 
 _BF16 = FORMATS["bf16"]
 _FP32 = FORMATS["fp32"]
-BF16_CUT = tl.constexpr(_FP32.mantissa_bits - _BF16.mantissa_bits)
 BF16_HALF = tl.constexpr((1 << (_FP32.mantissa_bits - _BF16.mantissa_bits - 1)) - 1)
 
 
@@ -53,6 +53,28 @@ def load_scale(scale_ptr, tile_k, start, size, stride_k, TILE_MN: tl.constexpr, 
         rows = start + tl.arange(0, BLOCK_MN)
         scale = tl.load(scale_ptr + tile_k * stride_k + rows // TILE_MN, mask=rows < size, other=0.0)
     return scale
+
+
+@triton.jit
+def decode(
+    codes,
+    scale_ptr,
+    start,
+    start_k,
+    mn,
+    k,
+    stride_k,
+    TILE_MN: tl.constexpr,
+    TILE_K: tl.constexpr,
+    SHIFT: tl.constexpr,
+    FACTOR: tl.constexpr,
+    CAST: tl.constexpr,
+    BLOCK_MN: tl.constexpr,
+    BLOCK_K: tl.constexpr,
+):
+    """bf16[BLOCK_MN, BLOCK_K] (fp32 in the interpreter): values of codes uint8 with power-of-two scales."""
+    scale = load_block_scales(scale_ptr, start, start_k, mn, k, stride_k, TILE_MN, TILE_K, BLOCK_MN, BLOCK_K)
+    return dequantize_block(codes, scale, TILE_K, SHIFT, FACTOR, BLOCK_MN, BLOCK_K, CAST)
 
 
 @triton.jit
@@ -156,8 +178,13 @@ def gemm_kernel(
     A_TILE_K: tl.constexpr,
     B_TILE_MN: tl.constexpr,
     B_TILE_K: tl.constexpr,
+    A_SHIFT: tl.constexpr,
+    A_FACTOR: tl.constexpr,
+    B_SHIFT: tl.constexpr,
+    B_FACTOR: tl.constexpr,
     SCALE_IN_LOOP: tl.constexpr,
     SCALE_AT_END: tl.constexpr,
+    TRANSPOSED: tl.constexpr,
     PROMOTED: tl.constexpr,
     ACCUMULATE: tl.constexpr,
     CAST: tl.constexpr,
@@ -173,8 +200,10 @@ def gemm_kernel(
     """D in blocks: one a program; or, PERSISTENT, many, the next one's loads under way early; or one that
     RUNS programs share, each with run_steps steps of K, of which the last to finish adds the parts.
 
-    The tensor core sums codes; scales come each step of K, at the end, or never. The interpreter is told the
-    steps of every run; where the last is shorter, the codes beyond K are zeros.
+    The tensor core sums codes; scales come each step of K, at the end, or never. An operand with a SHIFT is
+    of codes uint8, decoded to bf16 before they are multiplied. TRANSPOSED: A is what the caller calls B, and
+    its scale is then the second to come. The interpreter is told the steps of every run; where the last is
+    shorter, the codes beyond K are zeros.
     """
     steps, first = tl.cdiv(k, BLOCK_K), 0
     if RUNS > 1:
@@ -190,6 +219,40 @@ def gemm_kernel(
         for step in tl.range(first, first + (KNOWN_STEPS if KNOWN_STEPS else steps)):
             a = load_codes(a_codes, start_m, step * BLOCK_K, m, a_stride, BLOCK_M, BLOCK_K, TMA)
             b = load_codes(b_codes, start_n, step * BLOCK_K, n, b_stride, BLOCK_N, BLOCK_K, TMA)
+            if A_SHIFT:
+                a = decode(
+                    a,
+                    a_scale_ptr,
+                    start_m,
+                    step * BLOCK_K,
+                    m,
+                    k,
+                    a_mn_tiles,
+                    A_TILE_MN,
+                    A_TILE_K,
+                    A_SHIFT,
+                    A_FACTOR,
+                    CAST,
+                    BLOCK_M,
+                    BLOCK_K,
+                )
+            if B_SHIFT:
+                b = decode(
+                    b,
+                    b_scale_ptr,
+                    start_n,
+                    step * BLOCK_K,
+                    n,
+                    k,
+                    b_mn_tiles,
+                    B_TILE_MN,
+                    B_TILE_K,
+                    B_SHIFT,
+                    B_FACTOR,
+                    CAST,
+                    BLOCK_N,
+                    BLOCK_K,
+                )
             if SCALE_IN_LOOP:
                 place = min(step * BLOCK_K, k - 1) if KNOWN_STEPS else step * BLOCK_K
                 a_tile = place // A_TILE_K if A_TILE_K else place * 0
@@ -213,7 +276,10 @@ def gemm_kernel(
             if SCALE_AT_END:
                 a_scale = load_scale(a_scale_ptr, 0, start_m, m, a_mn_tiles, A_TILE_MN, BLOCK_M)
                 b_scale = load_scale(b_scale_ptr, 0, start_n, n, b_mn_tiles, B_TILE_MN, BLOCK_N)
-                acc = acc * a_scale[:, None] * b_scale[None, :]
+                if TRANSPOSED:
+                    acc = acc * b_scale[None, :] * a_scale[:, None]
+                else:
+                    acc = acc * a_scale[:, None] * b_scale[None, :]
             store_block(
                 out_ptr,
                 acc,

@@ -1,12 +1,11 @@
-"""Bodies for operands with power-of-two scales along K: exact values as bf16, and Blackwell's own matmul."""
+"""Bodies for operands with power-of-two scales along K: refolding them, and Blackwell's own matmul."""
 
 import triton
 import triton.language as tl
 
-from fp8core.formats import FORMATS
-from kernels.gemm_kernel import BF16_CUT, block_of, store_block
+from kernels.dequantize_kernel import dequantize_block, load_block_scales
+from kernels.gemm_kernel import block_of, store_block
 from kernels.quantize_kernel import (
-    FP8_SIGN,
     FP32_BIAS,
     FP32_INF,
     FP32_MANTISSA,
@@ -17,99 +16,6 @@ from kernels.quantize_kernel import (
     float_bits,
     float_of,
 )
-
-_BF16 = FORMATS["bf16"]
-BF16_BIAS = tl.constexpr(_BF16.bias)
-BF16_MANTISSA = tl.constexpr(_BF16.mantissa_bits)
-BF16_BITS = tl.constexpr(_BF16.bits)
-FP8_BITS = tl.constexpr(FORMATS["e4m3"].bits)
-
-
-@triton.jit
-def load_block_scales(
-    scale_ptr,
-    start_mn,
-    start_k,
-    size_mn,
-    size_k,
-    stride_k,
-    TILE_MN: tl.constexpr,
-    TILE_K: tl.constexpr,
-    BLOCK_MN: tl.constexpr,
-    BLOCK_K: tl.constexpr,
-):
-    """float32[BLOCK_MN, BLOCK_K / TILE_K], zero beyond the operand."""
-    rows = start_mn + tl.arange(0, BLOCK_MN)
-    columns = start_k + tl.arange(0, BLOCK_K // TILE_K) * TILE_K
-    inside = (rows < size_mn)[:, None] & (columns < size_k)[None, :]
-    tile_mn = rows // TILE_MN if TILE_MN else rows * 0
-    places = scale_ptr + (columns // TILE_K)[None, :] * stride_k + tile_mn[:, None]
-    return tl.load(places, mask=inside, other=0.0)
-
-
-@triton.jit
-def dequantize_block(
-    codes,
-    scale,
-    TILE_K: tl.constexpr,
-    SHIFT: tl.constexpr,
-    FACTOR: tl.constexpr,
-    BLOCK_MN: tl.constexpr,
-    BLOCK_K: tl.constexpr,
-    CAST: tl.constexpr,
-):
-    """codes uint8[BLOCK_MN, BLOCK_K] -> their values as bf16 (fp32 in the interpreter).
-
-    A code's magnitude bits, shifted to the mantissa of bf16 and read as bf16, are its value times
-    2**-FACTOR, subnormals included. Two products with powers of two follow. Both are exact while code · scale
-    is a bf16 number: for a scale 2**s with s from -124 to 119 (e4m3), -117 to 112 (e5m2). Below, values
-    under 2**-133 are rounded to a multiple of it; above, only a value of 2**128 or more becomes infinite.
-    """
-    SIZE: tl.constexpr = FP8_SIGN - 1
-    if CAST:
-        wide = codes.to(tl.int16)
-        bits = ((wide & FP8_SIGN) << (BF16_BITS - FP8_BITS)) | ((wide & SIZE) << SHIFT)
-        value = bits.to(tl.int16).to(tl.bfloat16, bitcast=True)
-        scale = scale.to(tl.bfloat16)
-        unit = tl.full([1, 1], (BF16_BIAS + FACTOR) << BF16_MANTISSA, tl.int16).to(tl.bfloat16, bitcast=True)
-    else:
-        wide = codes.to(tl.int32)
-        bits = (wide & FP8_SIGN) << (2 * BF16_BITS - FP8_BITS) | ((wide & SIZE) << (SHIFT + BF16_CUT))
-        value = bits.to(tl.float32, bitcast=True)
-        unit = tl.full([1, 1], (BF16_BIAS + FACTOR) << FP32_MANTISSA, tl.int32).to(tl.float32, bitcast=True)
-    value = tl.reshape(value * unit, [BLOCK_MN, BLOCK_K // TILE_K, TILE_K]) * scale[:, :, None]
-    return tl.reshape(value, [BLOCK_MN, BLOCK_K])
-
-
-@triton.jit
-def dequantize_kernel(
-    codes_ptr,
-    scale_ptr,
-    values_ptr,
-    mn,
-    k,
-    stride_mn,
-    mn_tiles,
-    TILE_MN: tl.constexpr,
-    TILE_K: tl.constexpr,
-    SHIFT: tl.constexpr,
-    FACTOR: tl.constexpr,
-    CAST: tl.constexpr,
-    BLOCK_MN: tl.constexpr,
-    BLOCK_K: tl.constexpr,
-):
-    """values [mn, stride_mn] of codes uint8 of the same strides: bf16, or fp32 in the interpreter."""
-    start_mn, start_k = tl.program_id(0) * BLOCK_MN, tl.program_id(1) * BLOCK_K
-    rows = start_mn + tl.arange(0, BLOCK_MN)
-    columns = start_k + tl.arange(0, BLOCK_K)
-    inside = (rows < mn)[:, None] & (columns < stride_mn)[None, :]
-    places = rows.to(tl.int64)[:, None] * stride_mn + columns[None, :]
-    codes = tl.load(codes_ptr + places, mask=inside, other=0)  # [BLOCK_MN, BLOCK_K]
-    scale = load_block_scales(
-        scale_ptr, start_mn, start_k, mn, k, mn_tiles, TILE_MN, TILE_K, BLOCK_MN, BLOCK_K
-    )
-    values = dequantize_block(codes, scale, TILE_K, SHIFT, FACTOR, BLOCK_MN, BLOCK_K, CAST)
-    tl.store(values_ptr + places, values, mask=inside)
 
 
 @triton.jit

@@ -63,7 +63,12 @@ class GemmPlan:
                 f"needs block_k {self.promotion}, got {self.block_k}"
             )
 
+        if self.blocks.decoded and self.kernel is not Kernel.DEQUANTIZED:
+            raise ValueError(
+                f"only values multiplied as bf16 are decoded in the K loop, not for {self.kernel.value}"
+            )
         plain = self.blocks.tma and self.blocks.split_k == 1 and not self.blocks.persistent
+        plain &= not self.blocks.transposed
         if self.kernel is Kernel.NATIVE_MX and not plain:
             raise ValueError(
                 f"the scaled tensor core's kernel has TMA and one program a block, got {self.blocks.title}"

@@ -14,7 +14,7 @@ CONSUMERS = gl.constexpr(specialized_blocks.CONSUMERS)
 
 @aggregate
 class Facts:
-    """The compile-time arguments, and the layout of what one multiplication adds to D."""
+    """The compile-time arguments; the columns of what one multiplication adds to D, and its layout."""
 
     BLOCK_M: gl.constexpr
     BLOCK_N: gl.constexpr
@@ -26,9 +26,11 @@ class Facts:
     A_SCALES: gl.constexpr
     B_SCALES: gl.constexpr
     ACCUMULATE: gl.constexpr
+    A_ROWS: gl.constexpr
     CODE_BYTES: gl.constexpr
     SCALE_BYTES: gl.constexpr
     TURNS: gl.constexpr
+    COLUMNS: gl.constexpr
     LAYOUT: gl.constexpr
 
     @gluon.constexpr_function
@@ -46,6 +48,7 @@ class Facts:
         ACCUMULATE,
         PINGPONG,
         OPERAND_BITS,
+        A_ROWS,
     ):
         self.BLOCK_M = gl.constexpr(BLOCK_M)
         self.BLOCK_N = gl.constexpr(BLOCK_N)
@@ -57,10 +60,13 @@ class Facts:
         self.A_SCALES = gl.constexpr(A_SCALES)
         self.B_SCALES = gl.constexpr(B_SCALES)
         self.ACCUMULATE = gl.constexpr(ACCUMULATE)
-        self.CODE_BYTES = gl.constexpr((BLOCK_M + BLOCK_N) * BLOCK_K * OPERAND_BITS // 8)
+        self.CODE_BYTES = gl.constexpr((A_ROWS + BLOCK_N) * BLOCK_K * OPERAND_BITS // 8)
+        self.A_ROWS = gl.constexpr(A_ROWS)
         self.SCALE_BYTES = gl.constexpr((A_SCALES + B_SCALES) * specialized_blocks.SCALE_BYTES)
         self.TURNS = gl.constexpr(specialized_blocks.CONSUMERS if PINGPONG else 1)
-        shape = [16, BLOCK_N, 256 // OPERAND_BITS]
+        columns = BLOCK_N // 2 if BLOCK_M == specialized_blocks.SLAB else BLOCK_N
+        self.COLUMNS = gl.constexpr(columns)
+        shape = [16, columns, 256 // OPERAND_BITS]
         self.LAYOUT = gl.constexpr(gl.NVMMADistributedLayout([3, 0], [4, 1], shape))
 
 
@@ -127,7 +133,9 @@ def before(stage, facts):
 @gluon.jit
 def produce(a_desc, b_desc, a_scale_desc, b_scale_desc, ring, m, n, k, a_mn_tiles, b_mn_tiles, facts):
     """The loading warp. TMA starts at multiples of 16 bytes: a single scale of B comes with its neighbors.
-    Scales of rows and columns come with a block's last step, once those of the block before were used.
+    Scales of rows and columns come with a block's last step, once those of the block before were used. Of an
+    A with fewer rows than a low block only those are loaded: TMA is slow to write zeros, and what lies below
+    becomes rows of D that are not stored.
     """
     steps = (k + facts.BLOCK_K - 1) // facts.BLOCK_K
     WITH_SCALES: gl.constexpr = facts.CODE_BYTES + facts.SCALE_BYTES
@@ -157,7 +165,10 @@ def produce(a_desc, b_desc, a_scale_desc, b_scale_desc, ring, m, n, k, a_mn_tile
                     async_load(b_scale_desc, [column], full, ring.b_scale.index(turn), pred=last)
             else:
                 mbarrier.expect(full, facts.CODE_BYTES)
-            async_load(a_desc, [row, step * facts.BLOCK_K], full, ring.a.index(stage))
+            a = ring.a.index(stage)
+            if facts.A_ROWS != facts.BLOCK_M:
+                a = a.slice(0, facts.A_ROWS)
+            async_load(a_desc, [row, step * facts.BLOCK_K], full, a)
             async_load(b_desc, [column, step * facts.BLOCK_K], full, ring.b.index(stage))
             stage, phase = after(stage, phase, facts)
         turn = gl.where(turn == facts.TURNS - 1, 0, turn + 1)

@@ -53,15 +53,20 @@ def promote(acc, partial, row_scale, column_scale, facts):
 
 
 @gluon.jit
+def single_scale(ring, stage, place, facts):
+    """float32[1]: the one that lies at `place` of B's scales, and came with its neighbors."""
+    ONE: gl.constexpr = gl.SwizzledSharedLayout(1, 1, 1, [0])
+    singles = reinterpret(ring.b_scale, gl.float32, [facts.STAGES * facts.B_SCALES, 1], ONE)
+    return singles.index(stage * facts.B_SCALES + place % 4).load(gl.SliceLayout(0, facts.LAYOUT))
+
+
+@gluon.jit
 def column_scales(ring, stage, place, facts):
-    """float32[BLOCK_N] of the block's columns, or float32[1]: the one that lies at `place` of B's scales."""
-    COLUMN: gl.constexpr = gl.SliceLayout(0, facts.LAYOUT)
+    """float32[BLOCK_N] of the block's columns, or the single one of them all."""
     if facts.B_SCALES != facts.BLOCK_N:
-        ONE: gl.constexpr = gl.SwizzledSharedLayout(1, 1, 1, [0])
-        singles = reinterpret(ring.b_scale, gl.float32, [facts.STAGES * facts.B_SCALES, 1], ONE)
-        scale = singles.index(stage * facts.B_SCALES + place % 4).load(COLUMN)
+        scale = single_scale(ring, stage, place, facts)
     else:
-        scale = ring.b_scale.index(stage).load(COLUMN)
+        scale = ring.b_scale.index(stage).load(gl.SliceLayout(0, facts.LAYOUT))
     return scale
 
 

@@ -8,7 +8,7 @@ from kernels.device import COMPILE_OPTIONS, HOPPER
 from kernels.family import Kernel, ScaleAt
 from kernels.plan import GemmPlan
 from kernels.quantize import QuantizedTensor
-from kernels.specialized_blocks import b_scales_loaded, buffers, out_box
+from kernels.specialized_blocks import b_scales_loaded, buffers, loaded_rows, out_box
 
 if TYPE_CHECKING:
     import torch
@@ -42,11 +42,11 @@ def launch(
 
     (m, k), n = left.shape, right.shape[0]
     return specialized_gemm_kernel[(plan.programs(m, n),)](
-        _descriptor(left, plan.block_m, plan.block_k),
+        _descriptor(left, loaded_rows(plan.blocks, m), plan.block_k),
         _descriptor(right, plan.block_n, plan.block_k),
         _scale_descriptor(a.scale, plan.block_m),
         _scale_descriptor(b.scale, b_scales_loaded(plan.spec, plan.block_n)),
-        _descriptor(out, *out_box(plan.block_m, plan.block_n)),
+        _descriptor(out, *out_box(plan.block_m, plan.block_n, plan.promotion)),
         a.scale,
         b.scale,
         m,
@@ -77,7 +77,7 @@ def constants(plan: GemmPlan, *, accumulate: bool) -> dict[str, int | bool]:
         "BLOCK_K": plan.block_k,
         "GROUP_M": plan.blocks.group_m,
         "STAGES": plan.blocks.stages,
-        "BUFFERS": buffers(spec, plan.scale_at, plan.blocks, HOPPER.shared_memory_bytes),
+        "BUFFERS": buffers(spec, plan.scale_at, plan.promotion, plan.blocks, HOPPER.shared_memory_bytes),
     }
 
 

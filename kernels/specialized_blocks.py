@@ -1,6 +1,7 @@
 """Which GEMMs the warp-specialized schedule takes, and the blocks that it can have. Pure; no torch."""
 
 from collections.abc import Iterator
+from itertools import product
 
 from fp8core.recipes import MatmulSpec
 from fp8core.tiles import WHOLE, TileShape
@@ -11,11 +12,12 @@ from kernels.tuned import architecture
 
 SLAB = 64
 """Rows of a wgmma, and of D on its way out."""
-STORED_N = 128
 CONSUMERS = 2
 PINGPONG = (128, 128)
 """BLOCK_M × BLOCK_N where the sum stays in the tensor core: each warpgroup has a block to itself."""
 PROMOTED = (256, 128)
+LOW = ((64, 128), (128, 128))
+"""The same where M is no more."""
 PROMOTION = 128
 BLOCK_K_BYTES = 128
 SCALE_BYTES = 4
@@ -29,6 +31,7 @@ WGMMA = (9, 0)
 
 _TMA_BYTES = 16
 _BARRIER_BYTES = 512
+_LEAST_ROWS = 16
 _GROUPS = (4, 8, 16)
 
 
@@ -66,24 +69,25 @@ def lacking(
 
 
 def candidates(
-    spec: MatmulSpec, kernel: Kernel, scale_at: ScaleAt, promotion: object, device: Device
+    spec: MatmulSpec, kernel: Kernel, scale_at: ScaleAt, promotion: object, m: int, device: Device
 ) -> Iterator[Blocks]:
-    """The blocks to choose from: the most stages that fit, and one less, in several orders."""
+    """The blocks to choose from for M rows: the most stages that fit, and one less, in several orders; of low
+    blocks, of which L2 holds all of A anyway, the most stages.
+    """
     element = 2 if kernel is Kernel.DEQUANTIZED else spec.a.format.bytes
-    block_m, block_n = PINGPONG if promotion is WHOLE else PROMOTED
-    for group_m in _GROUPS:
-        for fewer in (0, 1):
-            blocks = Blocks(
-                schedule=Schedule.SPECIALIZED,
-                block_m=block_m,
-                block_n=block_n,
-                block_k=BLOCK_K_BYTES // element,
-                group_m=group_m,
-                warps=4 * CONSUMERS,
-                stages=_stages(spec, scale_at, block_m, block_n, device) - fewer,
-                persistent=True,
-            )
-            yield blocks
+    low = next((sides for sides in LOW if m <= sides[0] and promotion is not WHOLE), None)
+    block_m, block_n = low or (PINGPONG if promotion is WHOLE else PROMOTED)
+    for group_m, fewer in product(_GROUPS, (0, 1)) if low is None else [(_GROUPS[0], 0)]:
+        yield Blocks(
+            schedule=Schedule.SPECIALIZED,
+            block_m=block_m,
+            block_n=block_n,
+            block_k=BLOCK_K_BYTES // element,
+            group_m=group_m,
+            warps=4 * CONSUMERS,
+            stages=_stages(spec, scale_at, block_m, block_n, promotion, device) - fewer,
+            persistent=True,
+        )
 
 
 def filling(
@@ -95,7 +99,7 @@ def filling(
     device: Device,
 ) -> Blocks | None:
     """Blocks for a GEMM that nothing was measured for, where D has one for every SM; else None."""
-    first = next(candidates(spec, kernel, scale_at, promotion, device))
+    first = next(candidates(spec, kernel, scale_at, promotion, mnk[0], device))
     return first if first.count(*mnk[:2]) >= device.sms else None
 
 
@@ -107,36 +111,50 @@ def stage_bytes(spec: MatmulSpec, scale_at: ScaleAt, block_m: int, block_n: int)
     return codes + (block_m + b_scales_loaded(spec, block_n)) * SCALE_BYTES
 
 
+def loaded_rows(blocks: Blocks, m: int) -> int:
+    """Rows of A that one stage loads, a power of two: of a low block that has more than M, not all."""
+    if (blocks.block_m, blocks.block_n) not in LOW:
+        return blocks.block_m
+    return min(blocks.block_m, max(_LEAST_ROWS, 1 << (m - 1).bit_length()))
+
+
 def b_scales_loaded(spec: MatmulSpec, block_n: int) -> int:
     """Scales of B that one stage loads."""
     return block_n if spec.b.tile.mn == 1 else FEW_SCALES
 
 
-def buffers(spec: MatmulSpec, scale_at: ScaleAt, blocks: Blocks, shared_memory_bytes: int) -> int:
+def buffers(
+    spec: MatmulSpec, scale_at: ScaleAt, promotion: object, blocks: Blocks, shared_memory_bytes: int
+) -> int:
     """Parts of D that a warpgroup may have under way: two where they fit and it has two slabs, else one."""
-    ring = blocks.stages * stage_bytes(spec, scale_at, blocks.block_m, blocks.block_n)
-    two = 2 * _out_bytes(spec, blocks.block_m, blocks.block_n)
-    rest = end_scale_bytes(scale_at, blocks.block_m, blocks.block_n) + _BARRIER_BYTES
-    fits = ring + two + rest <= shared_memory_bytes
-    return 2 if fits and (blocks.block_m, blocks.block_n) == PROMOTED else 1
+    sides = (blocks.block_m, blocks.block_n)
+    ring = blocks.stages * stage_bytes(spec, scale_at, *sides)
+    two = 2 * _out_bytes(spec, *sides, promotion)
+    rest = end_scale_bytes(scale_at, *sides, promotion) + _BARRIER_BYTES
+    return 2 if ring + two + rest <= shared_memory_bytes and sides == PROMOTED else 1
 
 
-def _stages(spec: MatmulSpec, scale_at: ScaleAt, block_m: int, block_n: int, device: Device) -> int:
-    taken = _out_bytes(spec, block_m, block_n) + end_scale_bytes(scale_at, block_m, block_n) + _BARRIER_BYTES
+def _stages(
+    spec: MatmulSpec, scale_at: ScaleAt, block_m: int, block_n: int, promotion: object, device: Device
+) -> int:
+    taken = _out_bytes(spec, block_m, block_n, promotion) + _BARRIER_BYTES
+    taken += end_scale_bytes(scale_at, block_m, block_n, promotion)
     return (device.shared_memory_bytes - taken) // stage_bytes(spec, scale_at, block_m, block_n)
 
 
-def end_scale_bytes(scale_at: ScaleAt, block_m: int, block_n: int) -> int:
+def end_scale_bytes(scale_at: ScaleAt, block_m: int, block_n: int, promotion: object) -> int:
     """Shared memory for scales of rows and columns that come at the end of a block."""
-    blocks_at_once = CONSUMERS if (block_m, block_n) == PINGPONG else 1
+    blocks_at_once = CONSUMERS if promotion is WHOLE else 1
     return blocks_at_once * (block_m + block_n) * SCALE_BYTES if scale_at is ScaleAt.EPILOGUE else 0
 
 
-def out_box(block_m: int, block_n: int) -> tuple[int, int]:
+def out_box(block_m: int, block_n: int, promotion: object) -> tuple[int, int]:
     """Rows and columns of D that a warpgroup stores at once."""
-    return (block_m, block_n // 2) if (block_m, block_n) == PINGPONG else (SLAB, STORED_N)
+    if promotion is WHOLE:
+        return block_m, block_n // 2
+    return SLAB, block_n // 2 if block_m == SLAB else block_n
 
 
-def _out_bytes(spec: MatmulSpec, block_m: int, block_n: int) -> int:
-    rows, columns = out_box(block_m, block_n)
+def _out_bytes(spec: MatmulSpec, block_m: int, block_n: int, promotion: object) -> int:
+    rows, columns = out_box(block_m, block_n, promotion)
     return CONSUMERS * rows * columns * spec.out.bytes

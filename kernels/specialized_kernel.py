@@ -10,24 +10,30 @@ warpgroup multiplies.
 
 Promoted sums: a warpgroup has two slabs of 64 rows of a 256 × 128 block, and one partial sum in flight; it
 adds it to its fp32 sum while the other warpgroup multiplies. All partial sums of a warpgroup share registers:
-a thread has 128 + 64 numbers.
+a thread has 128 + 64 numbers. Where M is small, a block is 128 or 64 rows high, and a warpgroup has one slab
+of it or half of its columns (kernels.low_kernel).
 """
 
 from triton.experimental import gluon
 from triton.experimental.gluon import language as gl
 from triton.experimental.gluon.language.nvidia.hopper import fence_async_shared, mbarrier
 
+from kernels import specialized_blocks
+from kernels.low_kernel import consume_low
 from kernels.pingpong_kernel import consume_pingpong
 from kernels.ring_kernel import CONSUMERS, Facts, Ring, produce
 from kernels.slabs_kernel import consume_slabs
 
+SLABS_M = gl.constexpr(specialized_blocks.PROMOTED[0])
 CONSUMER_REGISTERS = gl.constexpr(240)
 PRODUCER_REGISTERS = gl.constexpr(24)
 
 
 @gluon.jit
 def consume(W: gl.constexpr, ring, out_desc, a_scale_ptr, b_scale_ptr, m, n, k, b_mn_tiles, facts):
-    if facts.TURNS == 1:
+    if facts.BLOCK_M < SLABS_M and facts.TURNS == 1:
+        consume_low(W, ring, out_desc, a_scale_ptr, b_scale_ptr, m, n, k, b_mn_tiles, facts)
+    elif facts.TURNS == 1:
         consume_slabs(W, ring, out_desc, a_scale_ptr, b_scale_ptr, m, n, k, b_mn_tiles, facts)
     else:
         consume_pingpong(W, ring, out_desc, a_scale_ptr, b_scale_ptr, m, n, k, facts)
@@ -76,6 +82,7 @@ def specialized_gemm_kernel(
         ACCUMULATE,
         not PROMOTED,
         a_desc.dtype.primitive_bitwidth,
+        a_desc.block_type.shape[0],
     )
     SETS: gl.constexpr = STAGES if IN_LOOP else facts.TURNS
     ring = Ring(

@@ -48,7 +48,7 @@ SIMPLE = Source(
 DEQUANTIZING = Source(
     title="The simple kernel, after a pass that dequantizes",
     said=(Kernel.DEQUANTIZED.value,),
-    bodies=(("mx_kernel.py", "dequantize_block"), ("gemm_kernel.py", "gemm_kernel")),
+    bodies=(("dequantize_kernel.py", "dequantize_block"), ("gemm_kernel.py", "gemm_kernel")),
 )
 REFOLDING = Source(
     title="The simple kernel, after a pass that refolds",
@@ -88,7 +88,7 @@ SOURCES = (
     Source(
         title="The warp-specialized kernel, after a pass that dequantizes",
         said=(Kernel.DEQUANTIZED.value, Schedule.SPECIALIZED.value),
-        bodies=(("mx_kernel.py", "dequantize_block"), _PINGPONG, _LOADING),
+        bodies=(("dequantize_kernel.py", "dequantize_block"), _PINGPONG, _LOADING),
         instead_of=DEQUANTIZING,
         explained_in=_EXPLANATION,
     ),

@@ -33,11 +33,11 @@ from kernels.refold import refold_constants
 from kernels.rows import Accumulation
 from kernels.specialized import WARPS, flat, swizzled
 from kernels.specialized import constants as specialized_constants
-from kernels.specialized_blocks import b_scales_loaded, out_box
+from kernels.specialized_blocks import b_scales_loaded, loaded_rows, out_box
 from kernels.tuned import read_table, table_path
 
 DEVICES = (HOPPER, ADA, BLACKWELL, BLACKWELL_RTX)
-SHAPES = ((8192, 8192, 8192), (1, 4096, 4096))
+LARGE, LOW = (8192, 8192, 8192), (1, 4096, 4096)
 SPLIT = 4
 GROUP_M = 8
 SPECIALIZED = Schedule.SPECIALIZED
@@ -51,13 +51,18 @@ POINTERS = {
     "refolded_codes_ptr": "*u8",
 }
 MATMUL = re.compile(r"(?:wgmma\.mma_async|tcgen05\.mma|mma\.sync)\S*")
+FROM_REGISTERS = re.compile(r"wgmma\.mma_async\S* \{[^}]*\},\s*\{")
+"""A wgmma whose left factor lies in registers: after those of the sum comes another list of them."""
+LEFT_RUNNING = re.compile(r"wgmma\.wait_group\S* [1-9]")
+"""A wait that leaves some running: the next step may overwrite the registers that they still read."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
     """One kernel to compile, as plain data that goes to another process; two that differ in name are one.
 
-    kind: a GEMM's Kernel, by name; gluon: what language the kernel is in, if not tl.
+    kind: a GEMM's Kernel, by name; gluon: what language the kernel is in, if not tl; unit_stride: that of D
+    which is 1.
     """
 
     name: str = field(compare=False)
@@ -70,6 +75,7 @@ class Case:
     kind: str = ""
     split: bool = False
     gluon: bool = False
+    unit_stride: str = "out_stride_n"
 
 
 def gemm(name: str, plan: GemmPlan, device: Device) -> Case:
@@ -80,9 +86,12 @@ def gemm(name: str, plan: GemmPlan, device: Device) -> Case:
         constants |= {"parts_ptr": None, "arrivals_ptr": None}
     native = plan.kernel is Kernel.NATIVE_MX
     names = ("a_desc", "b_desc") if native else ("a_codes", "b_codes")
-    sides = ((plan.block_m, plan.spec.a), (plan.block_n, plan.spec.b))
-    for argument, (block, spec) in zip(names, sides, strict=True):
+    sides = [("a", plan.block_m, plan.spec.a), ("b", plan.block_n, plan.spec.b)]
+    if plan.blocks.transposed:
+        sides.reverse()
+    for argument, (side, block, spec) in zip(names, sides, strict=True):
         dtype = "bf16" if plan.kernel is Kernel.DEQUANTIZED else FLOAT8[spec.format.name]
+        dtype = "u8" if side in plan.blocks.decoded else dtype
         types[argument] = f"tensordesc<{dtype}[{block}, {plan.block_k}]>" if plan.blocks.tma else f"*{dtype}"
     return Case(
         name=f"{name}; {plan.blocks.title}",
@@ -94,20 +103,23 @@ def gemm(name: str, plan: GemmPlan, device: Device) -> Case:
         stages=plan.blocks.stages,
         kind=plan.kernel.name,
         split=plan.blocks.split_k > 1,
+        unit_stride="out_stride_m" if plan.blocks.transposed else "out_stride_n",
     )
 
 
 def simple_plans(device: Device) -> Iterator[tuple[str, GemmPlan]]:
     """(family, plan) of every recipe, matmul and accumulation, as the simple kernel does it."""
-    for recipe, matmul, how, mnk in product(RECIPES.values(), MATMULS.values(), Accumulation, SHAPES):
+    shapes = (LARGE, LOW) if device is HOPPER else (LARGE,)
+    for recipe, matmul, how, mnk in product(RECIPES.values(), MATMULS.values(), Accumulation, shapes):
         plan = plan_simple(recipe.spec(matmul), mnk, device, how)
         if isinstance(plan, GemmPlan):
             yield str(plan.family), plan
 
 
 def gemms(device: Device) -> Iterator[Case]:
-    """The portable kernel in its plans, and in small blocks with K split; the plans of the device's table;
-    tl.dot_scaled where it is only timed.
+    """The portable kernel in its plans, and in small blocks with K split; the plans of the device's table, of
+    which those that differ in the order of blocks or in the number of runs are one; tl.dot_scaled where it is
+    only timed.
     """
     plans = list(simple_plans(device))
     for family, plan in plans:
@@ -117,17 +129,19 @@ def gemms(device: Device) -> Iterator[Case]:
         if plan.kernel is not Kernel.NATIVE_MX and plan.promotion == plan.spec.accumulator.promotion:
             blocks = replace(plan.blocks, block_m=64, block_n=128, warps=4, persistent=False, split_k=SPLIT)
             yield gemm(family, replace(plan, blocks=blocks), device)
+    by_family = dict(reversed(plans))
     for row in read_table(table_path(device.capability)):
         if row.blocks.schedule is Schedule.SIMPLE:
-            specs = {plan.spec: plan for family, plan in plans if family == row.family}
-            yield from (gemm(row.family, replace(p, blocks=row.blocks), device) for p in specs.values())
+            alike = replace(row.blocks, group_m=GROUP_M, split_k=SPLIT if row.blocks.split_k > 1 else 1)
+            yield gemm(row.family, replace(by_family[row.family], blocks=alike), device)
 
 
 def specialized(name: str, plan: GemmPlan, device: Device, *, accumulate: bool) -> Case:
+    """A low block loads the fewest rows; more would be another extent of one load."""
     spec = plan.spec
     bf16 = plan.kernel is Kernel.DEQUANTIZED
     types = {}
-    for side, operand, block in (("a", spec.a, plan.block_m), ("b", spec.b, plan.block_n)):
+    for side, operand, block in (("a", spec.a, loaded_rows(plan.blocks, 1)), ("b", spec.b, plan.block_n)):
         dtype = "bfloat16" if bf16 else str(float8(operand.format)).removeprefix("torch.")
         layout = swizzled(block, plan.block_k, dtype)
         types[f"{side}_desc"] = described(
@@ -135,7 +149,7 @@ def specialized(name: str, plan: GemmPlan, device: Device, *, accumulate: bool) 
         )
     types["a_scale_desc"] = described("fp32", [plan.block_m], flat())
     types["b_scale_desc"] = described("fp32", [b_scales_loaded(spec, plan.block_n)], flat())
-    stored = out_box(plan.block_m, plan.block_n)
+    stored = out_box(plan.block_m, plan.block_n, plan.promotion)
     layout = swizzled(*stored, {"bf16": "bfloat16", "fp32": "float32"}[spec.out.name])
     types["out_desc"] = described(spec.out.name, list(stored), layout)
     added = ", added into D" if accumulate else ""
@@ -162,7 +176,7 @@ def specialized_gemms(device: Device) -> Iterator[Case]:
     """
     table = [row for row in read_table(table_path(device.capability)) if row.blocks.schedule is SPECIALIZED]
     for family, plan in simple_plans(device):
-        first = (blocks for blocks in coarse(plan, SHAPES[0], device) if blocks.schedule is SPECIALIZED)
+        first = (blocks for blocks in coarse(plan, LARGE, device) if blocks.schedule is SPECIALIZED)
         tabled = (row.blocks for row in table if row.family == family)
         for blocks in (*islice(first, 1), *tabled):
             made = replace(plan, blocks=replace(blocks, group_m=GROUP_M))
@@ -199,16 +213,16 @@ def compiled(case: Case):
     from triton.compiler import ASTSource
     from triton.experimental.gluon._runtime import GluonASTSource
 
-    from kernels import gemm_kernel, mx_kernel, quantize_kernel, specialized_kernel
+    from kernels import dequantize_kernel, gemm_kernel, mx_kernel, quantize_kernel, specialized_kernel
 
-    modules = (gemm_kernel, mx_kernel, quantize_kernel, specialized_kernel)
+    modules = (dequantize_kernel, gemm_kernel, mx_kernel, quantize_kernel, specialized_kernel)
     kernel = next(vars(module)[case.kernel] for module in modules if case.kernel in vars(module))
     types, constants = dict(case.types), dict(case.constants)
     signature, known, aligned = {}, {}, {}
     for place, name in enumerate(kernel.arg_names):
         if name in constants:
             signature[name], known[(place,)] = "constexpr", constants[name]
-        elif name == "out_stride_n":
+        elif name == case.unit_stride:
             signature[name], known[(place,)] = "constexpr", 1
         else:
             pointer = POINTERS.get(name, "*fp32") if name.endswith("_ptr") else "i32"
@@ -228,7 +242,7 @@ def report(case: Case) -> dict:
     remarks = io.StringIO()
     with redirect_stdout(remarks):
         done = compiled(case)
-    text = remarks.getvalue()
+    text, ptx = remarks.getvalue(), done.asm["ptx"]
     registers = re.findall(r"Used (\d+) registers", text)
     assert registers, f"the compiler said nothing of {case.name}"
     return {
@@ -239,7 +253,8 @@ def report(case: Case) -> dict:
         "device": case.device.name,
         "limit": case.device.shared_memory_bytes,
         "shared": done.metadata.shared,
-        "matmuls": sorted(set(MATMUL.findall(done.asm["ptx"]))),
+        "matmuls": sorted(set(MATMUL.findall(ptx))),
+        "registers_left_in_use": bool(FROM_REGISTERS.search(ptx) and LEFT_RUNNING.search(ptx)),
         "registers": max(map(int, registers)),
         "spilled": sum(map(int, re.findall(r"(\d+) bytes spill (?:stores|loads)", text))),
         "stack": sum(map(int, re.findall(r"(\d+) bytes stack frame", text))),

@@ -37,7 +37,11 @@ def test_every_candidate_is_a_plan_that_fits(job, device):
     for blocks in [*first, *varied]:
         dataclasses.replace(plan, blocks=blocks)
         assert blocks.tma == (device is HOPPER)
-        assert blocks.block_m >= 16 * blocks.warps, "wgmma wants 64 rows a warpgroup"
+        rows = blocks.block_n if blocks.transposed else blocks.block_m
+        low = blocks.schedule is Schedule.SPECIALIZED and job.m <= SLAB
+        assert rows >= 16 * blocks.warps // (1 + low), (
+            "wgmma wants 64 rows a warpgroup, or half of the columns"
+        )
         if blocks.schedule is Schedule.SPECIALIZED:
             a_specialized_one_fits(plan, blocks, device)
         else:
@@ -46,7 +50,8 @@ def test_every_candidate_is_a_plan_that_fits(job, device):
 
 def a_simple_one_fits(plan: GemmPlan, blocks: Blocks, device) -> None:
     element = 2 if plan.kernel is Kernel.DEQUANTIZED else 1
-    assert blocks.stages * blocks.operand_bytes(element) <= device.shared_memory_bytes
+    taken = blocks.stages * blocks.operand_bytes(element) + blocks.decoded_bytes()
+    assert taken <= device.shared_memory_bytes
     held = blocks.block_m * blocks.block_n // (32 * blocks.warps)
     assert held <= (128 if plan.promotion is WHOLE else 64)
     if plan.spec.out.bits == 32 and held == 128:
@@ -59,15 +64,18 @@ def a_specialized_one_fits(plan: GemmPlan, blocks: Blocks, device) -> None:
     and the partial sum of a slab.
     """
     ring = blocks.stages * stage_bytes(plan.spec, plan.scale_at, blocks.block_m, blocks.block_n)
-    under_way = CONSUMERS * buffers(plan.spec, plan.scale_at, blocks, device.shared_memory_bytes)
-    parts = under_way * prod(out_box(blocks.block_m, blocks.block_n)) * plan.spec.out.bytes
+    under_way = CONSUMERS * buffers(
+        plan.spec, plan.scale_at, plan.promotion, blocks, device.shared_memory_bytes
+    )
+    parts = under_way * prod(out_box(blocks.block_m, blocks.block_n, plan.promotion)) * plan.spec.out.bytes
     assert ring + parts <= device.shared_memory_bytes
     assert blocks.stages >= 2
     threads = 32 * blocks.warps
     if plan.promotion is WHOLE:
         held = CONSUMERS * blocks.block_m * blocks.block_n // threads
     else:
-        held = (blocks.block_m + CONSUMERS * SLAB) * blocks.block_n // threads
+        partial = SLAB * out_box(blocks.block_m, blocks.block_n, plan.promotion)[1] // (threads // CONSUMERS)
+        held = blocks.block_m * blocks.block_n // threads + partial
     assert held <= 192, "of at most 240 registers"
     assert not finer(plan, (4096, 4096, 4096), device, blocks), "the coarse list is all there is"
 

@@ -19,6 +19,7 @@ from kernels.plan import GemmPlan, plan_built_in
 from kernels.rows import Accumulation
 from kernels.specialized_blocks import lacking
 from kernels.tuned import FOLDER
+from tests.kernels.compile_plans import FROM_REGISTERS, LEFT_RUNNING
 
 TOP = Path(__file__).resolve().parent.parent.parent
 MNK = (4096, 4096, 4096)
@@ -110,6 +111,22 @@ def test_nothing_spills_and_all_fits_shared_memory(reports, device):
     spilling = [report for report in mine if report["spilled"] or report["stack"]]
     assert [report for report in spilling if not outside_of_loops(report)] == []
     assert [report for report in mine if report["shared"] > report["limit"]] == []
+
+
+def test_no_wgmma_reads_registers_that_the_next_step_may_overwrite(reports):
+    """Triton 3.6 to 3.9 let it run on into the next step, and on an H200 one such kernel's D was wrong."""
+    assert [report for report in reports if report["registers_left_in_use"]] == []
+
+
+@pytest.mark.parametrize(
+    ("left", "wait", "found"),
+    [("{%r9,%r10}", 7, True), ("{%r9,%r10}", 0, False), ("%rd17", 7, False)],
+    ids=["registers, running", "registers, done", "shared memory"],
+)
+def test_such_a_wgmma_is_found(left, wait, found):
+    ptx = f"wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {{%r1,%r2}}, {left}, %rd18, %p31, 1, 1, 0;\n"
+    ptx += f"wgmma.wait_group.sync.aligned {wait};\n"
+    assert bool(FROM_REGISTERS.search(ptx) and LEFT_RUNNING.search(ptx)) == found
 
 
 def test_no_wgmma_is_serialized(reports):

@@ -24,10 +24,20 @@ from kernels.plan import GemmPlan, plan_built_in, plan_gemm
 from kernels.refold import as_planned
 from kernels.rows import Accumulation, GemmJob
 from kernels.specialized import constants
-from kernels.specialized_blocks import buffers, end_scale_bytes, lacking, out_box, stage_bytes
+from kernels.specialized_blocks import (
+    buffers,
+    candidates,
+    end_scale_bytes,
+    lacking,
+    loaded_rows,
+    out_box,
+    stage_bytes,
+)
 
 SHAPES = {
     "one step": (64, 128, 128),
+    "few": (20, 264, 1000),
+    "low": (100, 2056, 1664),
     "odd": (300, 264, 1000),
     "waves": (1028, 2056, 640),
     "turns": (2048, 4104, 1664),
@@ -45,23 +55,35 @@ ASKED = [
 def specialized(recipe, matmul, how, mnk, device=HOPPER):
     """(the simple plan, plans of every specialized candidate) of a GEMM."""
     plan = plan_built_in(RECIPES[recipe].spec(MATMULS[matmul]), mnk, device, how)
-    found = [blocks for blocks in coarse(plan, mnk, device) if blocks.schedule is Schedule.SPECIALIZED]
+    meaning = (plan.spec, plan.kernel, plan.scale_at, plan.promotion)
+    found = [] if lacking(*meaning, mnk) else candidates(*meaning, mnk[0], device)
     return plan, [replace(plan, blocks=blocks) for blocks in found]
 
 
 @pytest.mark.parametrize(("recipe", "matmul", "how"), ASKED)
-def test_every_candidate_fits_shared_memory_with_its_ring_and_its_slabs(recipe, matmul, how):
-    _, plans = specialized(recipe, matmul, how, (4096, 4096, 4096))
-    assert len(plans) == 6
+@pytest.mark.parametrize("m", [16, 64, 68, 128, 132, 4096])
+def test_every_candidate_fits_shared_memory_with_its_ring_and_its_slabs(recipe, matmul, how, m):
+    _, plans = specialized(recipe, matmul, how, (m, 4096, 4096))
+    low = plans[0].promotion is not WHOLE and m <= 128
+    assert len(plans) == (1 if low else 6)
     for plan in plans:
         each = stage_bytes(plan.spec, plan.scale_at, plan.block_m, plan.block_n)
-        parts = 2 * buffers(plan.spec, plan.scale_at, plan.blocks, HOPPER.shared_memory_bytes)
-        part = prod(out_box(plan.block_m, plan.block_n)) * plan.spec.out.bytes
-        scales = end_scale_bytes(plan.scale_at, plan.block_m, plan.block_n)
+        parts = 2 * buffers(plan.spec, plan.scale_at, plan.promotion, plan.blocks, HOPPER.shared_memory_bytes)
+        part = prod(out_box(plan.block_m, plan.block_n, plan.promotion)) * plan.spec.out.bytes
+        scales = end_scale_bytes(plan.scale_at, plan.block_m, plan.block_n, plan.promotion)
         used = plan.blocks.stages * each + parts * part + scales
         assert used + 16 * plan.blocks.stages <= HOPPER.shared_memory_bytes
         assert plan.blocks.stages >= 2
-        assert constants(plan, accumulate=False)["PROMOTED"] == (plan.block_m == 256)
+        assert constants(plan, accumulate=False)["PROMOTED"] == (plan.promotion is not WHOLE)
+        assert plan.block_m >= m or not low
+
+
+@pytest.mark.parametrize(("m", "rows"), [(1, 16), (16, 16), (17, 32), (33, 64), (64, 64), (65, 128)])
+def test_a_low_block_loads_the_rows_that_there_are(m, rows):
+    _, (plan,) = specialized("rowwise", "fprop", Accumulation.PROMOTED, (m, 4096, 4096))
+    assert loaded_rows(plan.blocks, m) == rows
+    _, (tall, *_) = specialized("rowwise", "fprop", Accumulation.PROMOTED, (300, 4096, 4096))
+    assert loaded_rows(tall.blocks, m) == tall.block_m
 
 
 @pytest.mark.parametrize(
@@ -83,7 +105,8 @@ def test_other_promotions_and_tiles_are_refused():
 
 
 def test_a_gpu_without_wgmma_has_no_specialized_candidates():
-    assert specialized("rowwise", "fprop", Accumulation.FAST, (4096, 4096, 4096), ADA)[1] == []
+    plan = plan_built_in(RECIPES["rowwise"].fprop, (4096, 4096, 4096), ADA, Accumulation.FAST)
+    assert {blocks.schedule for blocks in coarse(plan, (4096, 4096, 4096), ADA)} == {Schedule.SIMPLE}
 
 
 def test_the_plan_says_why_the_simple_kernel_runs():
@@ -103,14 +126,15 @@ class Recorded:
 
 
 @pytest.mark.parametrize("strided", [False, True])
+@pytest.mark.parametrize("m", [20, 144])
 @pytest.mark.parametrize(("recipe", "matmul", "how"), ASKED)
-def test_the_launcher_gives_the_kernel_what_its_signature_names(monkeypatch, recipe, matmul, how, strided):
+def test_the_launcher_gives_the_kernel_what_its_signature_names(monkeypatch, recipe, matmul, how, m, strided):
     from kernels import specialized_kernel
 
     names = specialized_kernel.specialized_gemm_kernel.arg_names
     stand_in = Recorded()
     monkeypatch.setattr(specialized_kernel, "specialized_gemm_kernel", stand_in)
-    mnk = (144, 256, 320)
+    mnk = (m, 256, 320)
     _, plans = specialized(recipe, matmul, how, mnk)
     plan = plans[0]
     given = operands(recipe, matmul, mnk, HOPPER if torch.cuda.is_available() else INTERPRETER)
@@ -119,18 +143,18 @@ def test_the_launcher_gives_the_kernel_what_its_signature_names(monkeypatch, rec
     values = {Kernel.DEQUANTIZED: torch.bfloat16}
     left, right = (x.operand_codes.to(values.get(plan.kernel, x.codes.dtype)) for x in (a, b))
     monkeypatch.setattr(kernels.gemm, "_multiplied", lambda operand, *_: left if operand is a else right)
-    wide = torch.zeros(144, 257 if strided else 256, dtype=torch_dtype(plan.spec.out), device=left.device)
+    wide = torch.zeros(m, 257 if strided else 256, dtype=torch_dtype(plan.spec.out), device=left.device)
     launch(*given, plan, wide[:, -256:], mnk, False, DeviceKind.GPU)
-    assert stand_in.grid == (plan.programs(144, 256),)
+    assert stand_in.grid == (plan.programs(m, 256),)
     positional = names[: len(stand_in.arguments)]
     assert set(names) - set(positional) == {name for name in stand_in.constants if name.isupper()}
     given = dict(zip(positional, stand_in.arguments, strict=True))
-    assert given["a_desc"].block_shape == [plan.block_m, plan.block_k]
+    assert given["a_desc"].block_shape == [loaded_rows(plan.blocks, m), plan.block_k]
     assert given["b_desc"].block_shape == [plan.block_n, plan.block_k]
     assert (given["a_desc"].base is left, given["b_desc"].base is right) == (True, True)
     assert (given["a_scale_ptr"] is a.scale, given["b_scale_ptr"] is b.scale) == (True, True)
     assert (given["m"], given["n"], given["k"]) == mnk
-    assert given["out_desc"].block_shape == list(out_box(plan.block_m, plan.block_n))
+    assert given["out_desc"].block_shape == list(out_box(plan.block_m, plan.block_n, plan.promotion))
     written = given["out_desc"].base
     assert written.data_ptr() % 16 == 0
     assert (written.data_ptr() == wide.data_ptr()) == (not strided), "a copy takes what TMA cannot"
@@ -179,14 +203,15 @@ def test_it_gives_the_simple_kernel_s_bits(recipe, matmul, how, shape):
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("recipe", ["per_tensor", "rowwise", "deepseek_v3"])
-def test_it_adds_into_d(recipe):
+@pytest.mark.parametrize("m", [20, 100, 300])
+def test_it_adds_into_d(recipe, m):
     device = current_device()
-    mnk = (300, 264, 1000)
+    mnk = (m, 264, 1000)
     how = Accumulation.RECIPE
     simple, plans = specialized(recipe, "wgrad", how, mnk, device)
     assert simple.spec.out == FORMATS["fp32"]
     a, b = operands(recipe, "wgrad", mnk, device)
-    start = torch.randn(300, 264, device="cuda")
+    start = torch.randn(m, 264, device="cuda")
     truth = gemm(a, b, simple, out=start.clone(), accumulate=True)
     for plan in plans:
         assert torch.equal(bits(gemm(a, b, plan, out=start.clone(), accumulate=True)), bits(truth)), (

@@ -17,7 +17,7 @@ from pages.ui.accumulation_curves import series
 from pages.ui.accumulation_words import apart, percent
 from pages.ui.gpu_queue import Workers
 from tests.pages.gemm_rows import stand_in_queue
-from tests.pages.hostile import hostile_queries
+from tests.pages.hostile import A_PAGE, hostile_queries
 
 PAGE = "pages/accumulation.py"
 TITLE = "Where do the small terms go?"
@@ -212,7 +212,7 @@ def test_two_results_are_told_apart_where_they_differ():
 @pytest.mark.parametrize("part", range(6))
 def test_hostile_addresses_give_a_page(open_app, part):
     at = open_app(PAGE)
-    for query in hostile_queries([control.key for control in ALL_CONTROLS])[part::6]:
+    for query in hostile_queries([control.key for control in ALL_CONTROLS], A_PAGE)[part::6]:
         at.query_params.clear()
         for key, value in query.items():
             at.query_params[key] = value

@@ -19,11 +19,10 @@ from pages.ui.benchmarks_controls import CONTROLS, Section, Size
 from tests.kernels.test_ceilings import CEILINGS
 from tests.pages.benchmark_page import JOB, PAGE, layers, texts
 from tests.pages.gemm_rows import gpu_row, run_until, timing
-from tests.pages.hostile import hostile_queries
+from tests.pages.hostile import A_PAGE, hostile_queries
 from tests.worker.stand_in import row as interpreted_row
 
 H200 = "nvidia_h200"
-HOSTILE = 120
 
 
 pytestmark = pytest.mark.usefixtures("stand_in_workers")
@@ -251,7 +250,7 @@ def test_dot_scaled_is_in_the_hover_where_it_was_timed(open_app, recorded):
 def test_hostile_addresses_give_a_page_that_works(open_app, recorded):
     recorded(gpu_row(JOB), replace(CEILINGS, machine=gpu_row(JOB).machine))
     keys = [*(control.key for control in CONTROLS), "gpu"]
-    for query in hostile_queries(keys, HOSTILE):
+    for query in hostile_queries(keys, A_PAGE):
         at = open_app(PAGE, **query)
         assert not at.exception, query
         assert at.segmented_control(key="bench_show").value

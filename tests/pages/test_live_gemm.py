@@ -15,12 +15,11 @@ from pages.ui.gemm_table import as_csv, as_json
 from pages.ui.gemm_words import differences, error_sentence, percent
 from pages.ui.gpu_queue import Workers
 from tests.pages.gemm_rows import gpu_row, record, run_until, stand_in_queue
-from tests.pages.hostile import hostile_queries
+from tests.pages.hostile import A_PAGE, hostile_queries
 from tests.worker.stand_in import Act, job, row
 
 PAGE = "pages/live_gemm.py"
 SMALL = {"m": "64", "n": "64", "k": "64"}
-HOSTILE = 300
 
 
 @pytest.fixture(autouse=True)
@@ -296,7 +295,7 @@ def test_fast_and_promoted_are_different_jobs():
 
 def test_hostile_addresses_give_a_page_that_works(open_app):
     keys = [control.key for control in gemm_job.CONTROLS]
-    for query in hostile_queries(keys, HOSTILE):
+    for query in hostile_queries(keys, A_PAGE):
         at = open_app(PAGE, **query)
         assert not at.exception, query
         assert at.button(key="run") is not None

@@ -15,7 +15,7 @@ from pages.ui.rotations_controls import ALL_CONTROLS, MAGNITUDE, ROTATION, SHOW
 from pages.ui.rotations_error import where
 from pages.ui.widgets import Choice
 from tests.pages.conftest import TOP
-from tests.pages.hostile import hostile_queries
+from tests.pages.hostile import A_PAGE, hostile_queries
 
 PAGE = "pages/rotations.py"
 PARTS = list(SHOW.options)
@@ -139,8 +139,8 @@ def test_what_does_not_fit_is_said_in_a_sentence(open_app) -> None:
     assert "from 16 to" in notice(at)
 
 
-def test_300_hostile_addresses_give_a_page() -> None:
-    for query in hostile_queries([control.key for control in ALL_CONTROLS]):
+def test_hostile_addresses_give_a_page() -> None:
+    for query in hostile_queries([control.key for control in ALL_CONTROLS], A_PAGE):
         at = AppTest.from_file(str(TOP / PAGE), default_timeout=60)
         at.query_params.update(query)
         at.run()

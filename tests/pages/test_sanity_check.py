@@ -17,11 +17,10 @@ from pages.ui.sanity_history import History
 from tests.kernels.check.reports import ADA, INTERPRETED, NO_TORCH, REPORT
 from tests.pages.check_reports import report
 from tests.pages.gemm_rows import run_until, stand_in_queue
-from tests.pages.hostile import hostile_queries
+from tests.pages.hostile import A_PAGE, hostile_queries
 from tests.worker.stand_in import Act, job
 
 PAGE = "pages/sanity_check.py"
-HOSTILE = 100
 
 
 @pytest.fixture(autouse=True)
@@ -232,7 +231,7 @@ def test_a_gpu_without_a_record_gets_a_sentence_instead_of_bars(open_app, histor
 
 def test_hostile_addresses_give_a_page_that_works(open_app, history):
     history.keep(Done(report()))
-    for query in hostile_queries(["check", "run"], HOSTILE):
+    for query in hostile_queries(["check", "run"], A_PAGE):
         at = open_app(PAGE, **query)
         assert not at.exception, query
         assert at.success

@@ -24,7 +24,7 @@ from pages.ui.scaling_controls import (
     SHOW,
 )
 from pages.ui.scaling_series import MOST, parse_series
-from tests.pages.hostile import hostile_queries
+from tests.pages.hostile import A_PAGE, hostile_queries
 
 PAGE = "pages/scaling.py"
 KEYS = [control.key for control in ALL_CONTROLS]
@@ -198,7 +198,7 @@ def test_only_the_open_section_is_drawn(open_app, section):
 
 def test_nobody_breaks_it_by_its_address(open_app):
     at = open_app(PAGE)
-    for query in hostile_queries(KEYS, 300):
+    for query in hostile_queries(KEYS, A_PAGE):
         at.query_params.clear()
         for key, value in query.items():
             at.query_params[key] = value

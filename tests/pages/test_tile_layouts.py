@@ -19,7 +19,7 @@ from pages.ui.tile_counts import comparison_table, copies_table, size
 from pages.ui.tile_data import scene
 from pages.ui.tile_rule import preset_of, rule_numbers
 from pages.ui.tile_words import notice, second_copies
-from tests.pages.hostile import hostile_queries
+from tests.pages.hostile import A_PAGE, hostile_queries
 
 PAGE = "pages/tile_layouts.py"
 LAYER = LayerShape(4096, 4096, 14336)
@@ -198,7 +198,7 @@ def test_controls_keep_their_values_when_pages_are_switched(open_app):
 def test_hostile_addresses_give_a_page(open_app, part):
     at = open_app(PAGE)
     sections, recipes = list(SHOW.options), list(RECIPES)
-    for number, query in enumerate(hostile_queries([c.key for c in ALL_CONTROLS])[part::6]):
+    for number, query in enumerate(hostile_queries([c.key for c in ALL_CONTROLS], A_PAGE)[part::6]):
         if number % 4:  # the rest of such an address reaches every section
             query |= {"show": sections[number % 5], "recipe": recipes[number // 5 % 5]}
         at.query_params.clear()
