@@ -21,7 +21,7 @@ check: .venv/.app-installed
 	@$(RUN) kernels.check $(CHECK)
 
 test: .venv/.tests-installed lint
-	$(RUN) pytest --numprocesses $(WORKERS) --dist loadfile
+	$(RUN) pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 lint: .venv/.tests-installed
 	$(RUN) ruff check .

@@ -5,6 +5,8 @@ from enum import Enum
 from math import ceil
 
 MAX_SPLIT = 32
+DECODED_WORDS = "decoded in the K loop"
+"""What blocks' title says of operands that no pass dequantizes first."""
 _LEAST_STAGES = 2
 _RESERVED_BYTES = 2 << 10
 _WARPS = (4, 8)
@@ -78,13 +80,14 @@ class Blocks:
     @property
     def title(self) -> str:
         """The blocks in words, for a result's row."""
+        sides = f"{self.block_m}×{self.block_n}×{self.block_k}"
         persistent = ", persistent" if self.persistent else ""
         pointers = "" if self.tma else ", no TMA"
         split = "" if self.split_k == 1 else f", K split in {self.split_k}"
         transposed = ", as Dᵀ" if self.transposed else ""
-        decoded = f", {' and '.join(self.decoded.upper())} decoded in the K loop" if self.decoded else ""
+        decoded = f", {' and '.join(self.decoded.upper())} {DECODED_WORDS}" if self.decoded else ""
         return (
-            f"{self.schedule.value} schedule, block {self.block_m}×{self.block_n}×{self.block_k}, "
+            f"{self.schedule.value} schedule, block {sides}, "
             f"{self.warps} warps, {self.stages} stages{persistent}{split}{pointers}"
             f"{transposed}{decoded}"
         )

@@ -122,8 +122,9 @@ def notice(found: Sequence[Group]) -> str:
         said.append(f"**{best.title}** runs at {best.mean:.2f} of the speed of torch's own op")
         if worst is not best:
             said[-1] += f", **{worst.title}** at {worst.mean:.2f}"
-        most = max(group.averaged for group in torch)
-        said[-1] += f" (geometric mean over up to {count(most, 'shape')})."
+        averaged = [group.averaged for group in torch]
+        up_to = "" if min(averaged) == max(averaged) else "up to "
+        said[-1] += f" (geometric mean over {up_to}{count(max(averaged), 'shape')})."
     said += [
         f"**{group.title}** is {group.mean:.2f}: torch has no op of that recipe on this GPU."
         for group in against_bf16

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import streamlit as st
 
-from kernels.blocks import Schedule
+from kernels.blocks import DECODED_WORDS, Schedule
 from kernels.family import PROMOTED_WORDS, REFOLDED_WORDS, Kernel
 from kernels.rows import Row
+from kernels.specialized_blocks import LOW
 from pages.ui.gemm_words import duration
 
 _KERNELS = Path(__file__).resolve().parents[2] / "kernels"
@@ -17,6 +18,7 @@ _EXPLANATION = "specialized_kernel.py"
 _LOADING = ("ring_kernel.py", "produce")
 _PINGPONG = ("pingpong_kernel.py", WHOLE_FILE)
 _SLABS = ("slabs_kernel.py", WHOLE_FILE)
+_LOW = (("low_kernel.py", WHOLE_FILE), ("slabs_kernel.py", "promote"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,6 +62,11 @@ SOURCES = (
     DEQUANTIZING,
     REFOLDING,
     Source(
+        title="The simple kernel, which decodes in its K loop",
+        said=(Kernel.DEQUANTIZED.value, DECODED_WORDS),
+        bodies=DEQUANTIZING.bodies,
+    ),
+    Source(
         title="The simple kernel of Blackwell's scaled tensor core",
         said=(Kernel.NATIVE_MX.value,),
         bodies=(("mx_kernel.py", "native_mx_gemm_kernel"),),
@@ -84,6 +91,17 @@ SOURCES = (
         bodies=(("mx_kernel.py", "refold_kernel"), _SLABS, _LOADING),
         instead_of=REFOLDING,
         explained_in=_EXPLANATION,
+    ),
+    *(
+        Source(
+            title=f"The warp-specialized kernel for few tokens, its sums promoted{after}",
+            said=(*simple.said, PROMOTED_WORDS, Schedule.SPECIALIZED.value, f"block {m}×{n}×"),
+            bodies=(*simple.bodies[:-1], *_LOW, _LOADING),
+            instead_of=simple,
+            explained_in=_EXPLANATION,
+        )
+        for simple, after in ((SIMPLE, ""), (REFOLDING, ", after a pass that refolds"))
+        for m, n in LOW
     ),
     Source(
         title="The warp-specialized kernel, after a pass that dequantizes",

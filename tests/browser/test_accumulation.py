@@ -5,6 +5,7 @@ import re
 import pytest
 
 from tests.browser.conftest import settled
+from tests.browser.looks import in_turn
 
 pytestmark = pytest.mark.browser
 
@@ -56,8 +57,7 @@ def test_pointing_and_clicking_a_name_leaves_its_line(server, open_page):
     assert page.locator(faint).count() > 10
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("section", ["steps", "curves", "cost", "units", "measured"])
+@pytest.mark.parametrize(("section", "theme"), in_turn(["steps", "curves", "cost", "units", "measured"]))
 def test_nothing_is_wider_than_a_narrow_page(server, open_page, section, theme):
     page = open_page(f"{server.url}/accumulation?sum_show={section}&longest_k=1024", theme=theme, width=800)
     page.wait_for_timeout(300)

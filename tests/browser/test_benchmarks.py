@@ -5,6 +5,7 @@ import re
 import pytest
 
 from tests.browser.conftest import settled
+from tests.browser.looks import LOOKS
 
 pytestmark = pytest.mark.browser
 
@@ -12,8 +13,7 @@ SECTIONS = ("ratios", "roofline", "cost", "table")
 DRAW_MS = 30_000
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("width", [800, 1280])
+@pytest.mark.parametrize(("theme", "width"), LOOKS)
 @pytest.mark.parametrize("section", SECTIONS)
 def test_nothing_is_wider_than_the_page(server, open_page, section, theme, width):
     page = open_page(f"{server.url}/benchmarks?bench_show={section}", theme=theme, width=width)

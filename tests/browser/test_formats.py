@@ -44,7 +44,7 @@ def test_clicks_one_after_the_other_flip_a_bit_each(server, open_page):
 
 def test_the_keyboard_flips_a_bit(server, open_page):
     page = open_page(server.url + "/formats?number=0x38")
-    page.get_by_role("button", name="Bits").press("Enter")
+    page.get_by_role("button", name="Bits", exact=True).press("Enter")
     page.get_by_role("button", name="M0", exact=True).press("Enter")
     page.wait_for_url(re.compile(r"number=0x39$"))
 

@@ -5,6 +5,7 @@ import re
 import pytest
 
 from tests.browser.conftest import settled
+from tests.browser.looks import LOOKS
 
 pytestmark = pytest.mark.browser
 
@@ -59,8 +60,7 @@ def test_polling_stops_when_the_run_is_over(server, open_page):
     assert len(sent) == polled
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("width", [800, 1280])
+@pytest.mark.parametrize(("theme", "width"), LOOKS)
 def test_nothing_is_wider_than_the_page(server, open_page, theme, width):
     page = open_page(server.url + "/live_gemm", theme=theme, width=width)
     too_wide = page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth - innerWidth")

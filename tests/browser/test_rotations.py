@@ -6,6 +6,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from tests.browser.conftest import settled
+from tests.browser.looks import in_turn
 
 pytestmark = pytest.mark.browser
 
@@ -89,8 +90,7 @@ def test_reset_and_the_sidebar_bring_the_slider_along(server, open_page):
     assert figures(picture_words(page))[0][0] == 16
 
 
-@pytest.mark.parametrize("part", ["vector", "many", "error", "matmul", "bf16"])
-@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize(("part", "theme"), in_turn(["vector", "many", "error", "matmul", "bf16"]))
 def test_no_picture_is_wider_than_its_column_at_800_pixels(server, open_page, part, theme):
     page = open_page(f"{server.url}/rotations?rotations_show={part}", width=800, theme=theme)
     chart = page.locator('[data-testid="stVegaLiteChart"] svg')

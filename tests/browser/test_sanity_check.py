@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.browser.conftest import settled
+from tests.browser.looks import LOOKS
 
 pytestmark = pytest.mark.browser
 
@@ -47,8 +48,7 @@ def test_a_check_that_is_stopped_keeps_its_table(server, open_page):
     assert page.locator("td", has_text="not run").first.is_visible()
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("width", [800, 1280])
+@pytest.mark.parametrize(("theme", "width"), LOOKS)
 def test_nothing_is_wider_than_the_page(server, open_page, theme, width):
     page = open_page(server.url + "/sanity_check", theme=theme, width=width)
     too_wide = page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth - innerWidth")

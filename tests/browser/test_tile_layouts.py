@@ -9,6 +9,7 @@ from fp8core.linear import MATMULS, LayerShape, Side
 from fp8core.recipes import RECIPES
 from pages.charts.scene import drawn_layer
 from tests.browser.conftest import settled
+from tests.browser.looks import LOOKS
 
 pytestmark = pytest.mark.browser
 
@@ -183,8 +184,7 @@ def test_the_overview_opens_a_picture_by_click_and_by_button(server, open_page):
 
 
 @pytest.mark.parametrize("section", ["picture", "overview", "copies", "rule", "counts"])
-@pytest.mark.parametrize("width", [800, 1280])
-@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize(("theme", "width"), LOOKS)
 def test_nothing_is_cut_off_and_no_text_is_lost_on_the_page(server, open_page, section, width, theme):
     page = open_page(f"{server.url}/?show={section}", theme=theme, width=width)
     page.wait_for_timeout(800)

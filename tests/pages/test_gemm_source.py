@@ -8,7 +8,7 @@ import pytest
 from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
 from fp8core.tiles import WHOLE
-from kernels.blocks import Schedule
+from kernels.blocks import DECODED_WORDS, Schedule
 from kernels.candidates import coarse
 from kernels.device import BLACKWELL, HOPPER, Unsupported
 from kernels.plan import plan_built_in, plan_simple
@@ -59,21 +59,29 @@ def test_every_simple_source_is_a_whole_kernel_of_triton(source):
 @pytest.mark.parametrize("matmul", MATMULS)
 @pytest.mark.parametrize("recipe", RECIPES)
 def test_every_simple_plan_s_title_says_which_source_ran(recipe, matmul, device):
-    plan = plan_simple(RECIPES[recipe].spec(MATMULS[matmul]), (4096,) * 3, device, Accumulation.RECIPE)
-    assert source_of(plan.title).said == (plan.kernel.value,)
+    for m in (16, 4096):
+        plan = plan_simple(
+            RECIPES[recipe].spec(MATMULS[matmul]), (m, 4096, 4096), device, Accumulation.RECIPE
+        )
+        decoding = (DECODED_WORDS,) * bool(plan.blocks.decoded)
+        assert source_of(plan.title).said == (plan.kernel.value, *decoding)
 
 
 @pytest.mark.parametrize("how", Accumulation, ids=lambda how: how.value)
 @pytest.mark.parametrize("matmul", MATMULS)
 @pytest.mark.parametrize("recipe", RECIPES)
-def test_a_specialized_plan_s_title_says_which_of_its_two_loops_ran(recipe, matmul, how):
-    mnk = (4096, 4096, 4096)
+@pytest.mark.parametrize("m", [64, 128, 4096])
+def test_a_specialized_plan_s_title_says_which_of_its_loops_ran(recipe, matmul, how, m):
+    mnk = (m, 4096, 4096)
     plan = plan_built_in(RECIPES[recipe].spec(MATMULS[matmul]), mnk, HOPPER, how)
     if isinstance(plan, Unsupported):
         pytest.skip(plan.reason)
     fast = [blocks for blocks in coarse(plan, mnk, HOPPER) if blocks.schedule is Schedule.SPECIALIZED]
+    if not fast:
+        pytest.skip("sums in the tensor core have no low blocks")
     ran = source_of(replace(plan, blocks=fast[0]).title)
-    loop = "pingpong_kernel.py" if plan.promotion is WHOLE else "slabs_kernel.py"
+    promoted = "slabs_kernel.py" if m > 128 else "low_kernel.py"
+    loop = "pingpong_kernel.py" if plan.promotion is WHOLE else promoted
     assert [file for file, name in ran.bodies if name == gemm_source.WHOLE_FILE] == [loop]
     assert ran.instead_of is source_of(plan.title)
     passes = [name for one in (ran, ran.instead_of) for _, name in one.bodies if name == "refold_kernel"]
