@@ -20,8 +20,9 @@ app: .venv/.app-installed
 check: .venv/.app-installed
 	@$(RUN) kernels.check $(CHECK)
 
+# A thread a process: the workers share the cores, and threads of theirs would wait for each other.
 test: .venv/.tests-installed lint
-	$(RUN) pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(RUN) pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 lint: .venv/.tests-installed
 	$(RUN) ruff check .
