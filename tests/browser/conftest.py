@@ -33,6 +33,8 @@ FLAGS = [
     "--disable-background-networking",
     "--disable-dev-shm-usage",
 ]
+BROWSERS = ("chromium-headless-shell", "chromium")
+"""The same engine: the first has no window to draw around a page, and is a quarter faster."""
 START_SECONDS = 60
 DRAW_MS = 60_000
 
@@ -100,9 +102,9 @@ def fresh_server() -> Iterator[Server]:
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[object]:
     """Playwright's handle of Debian's Chromium."""
-    path = shutil.which("chromium")
+    path = next(filter(None, map(shutil.which, BROWSERS)), None)
     if path is None:
-        told = "Chromium is not installed: apt-get install chromium"
+        told = f"Chromium is not installed: apt-get install {BROWSERS[0]}"
         if os.environ.get("REQUIRE_BROWSER") == "1":
             pytest.fail(told)
         pytest.skip(told)

@@ -119,18 +119,20 @@ def simple_plans(device: Device) -> Iterator[tuple[str, GemmPlan]]:
 
 
 def gemms(device: Device) -> Iterator[Case]:
-    """The portable kernel in its plans, and in small blocks with K split; the plans of the device's table, of
-    which those that differ in the order of blocks or in the number of runs are one; tl.dot_scaled where it is
-    only timed.
+    """The portable kernel in its plans, and once of each kind with K split; the plans of the device's table,
+    of which those that differ in the order of blocks or in the number of runs are one; tl.dot_scaled where it
+    is only timed.
     """
     plans = list(simple_plans(device))
     for family, plan in plans:
         yield gemm(family, plan, device)
         if timed := dot_scaled_plan(plan, device):
             yield gemm(f"{family}, emulated", timed, device)
-        if plan.kernel is not Kernel.NATIVE_MX and plan.promotion == plan.spec.accumulator.promotion:
-            blocks = replace(plan.blocks, block_m=64, block_n=128, warps=4, persistent=False, split_k=SPLIT)
-            yield gemm(family, replace(plan, blocks=blocks), device)
+    of_each_kind = {plan.kernel: (family, plan) for family, plan in reversed(plans)}
+    of_each_kind.pop(Kernel.NATIVE_MX, None)
+    for family, plan in of_each_kind.values():
+        blocks = replace(plan.blocks, block_m=64, block_n=128, warps=4, persistent=False, split_k=SPLIT)
+        yield gemm(family, replace(plan, blocks=blocks), device)
     by_family = dict(reversed(plans))
     for row in read_table(table_path(device.capability)):
         if row.blocks.schedule is Schedule.SIMPLE:
