@@ -38,7 +38,7 @@ def test_the_slider_steps_through_k_and_bars_tell_what_they_lose(server, open_pa
     box = page.locator(f"{CHART} svg").bounding_box()
     tip = page.locator("#vg-tooltip-element")
     for across in range(10, 90):
-        page.mouse.move(box["x"] + box["width"] * across / 100, box["y"] + 300)
+        page.mouse.move(box["x"] + box["width"] * across / 100, box["y"] + 200)
         if tip.is_visible() and "product k = " in tip.inner_text():
             break
     told = tip.inner_text()
