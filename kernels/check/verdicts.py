@@ -92,7 +92,9 @@ def why_slow(reading: Reading, facts: Facts) -> str:
 
 
 def recorded(rows: Iterable[Row], gpu: str | None, job: GemmJob) -> Row | None:
-    """The newest recorded row of the same GPU model and job; seed, runs and turns may differ."""
+    """The newest recorded row of the same GPU model and job, the last of a day; seed, runs and turns may
+    differ.
+    """
     same = [
         row
         for row in rows
@@ -100,7 +102,7 @@ def recorded(rows: Iterable[Row], gpu: str | None, job: GemmJob) -> Row | None:
         and row.gemm is not None
         and replace(row.job, seed=job.seed, runs=job.runs, turn_ms=job.turn_ms) == job
     ]
-    return max(same, key=lambda row: row.date, default=None)
+    return max(reversed(same), key=lambda row: row.date, default=None)
 
 
 def copy_reference(ceilings: Iterable[Ceilings], gpu: str | None) -> Reference | None:

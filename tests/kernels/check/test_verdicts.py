@@ -115,6 +115,8 @@ def test_the_newest_row_of_the_same_gpu_and_gemm_is_the_reference():
     ]
     longer = replace(job, runs=job.runs + 1, seed=job.seed + 1)
     assert recorded([older, newer, *others], "A GPU", longer) == newer
+    again = replace(newer, kernel="measured later that day")
+    assert recorded([older, newer, again], "A GPU", job) is again
     assert recorded(others, "A GPU", job) is None
     assert recorded([ROW], None, job) is None
     reference = reference_of(ROW, ROW.gemm.median_us)
