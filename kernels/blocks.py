@@ -80,14 +80,13 @@ class Blocks:
     @property
     def title(self) -> str:
         """The blocks in words, for a result's row."""
-        sides = f"{self.block_m}×{self.block_n}×{self.block_k}"
         persistent = ", persistent" if self.persistent else ""
         pointers = "" if self.tma else ", no TMA"
         split = "" if self.split_k == 1 else f", K split in {self.split_k}"
         transposed = ", as Dᵀ" if self.transposed else ""
         decoded = f", {' and '.join(self.decoded.upper())} {DECODED_WORDS}" if self.decoded else ""
         return (
-            f"{self.schedule.value} schedule, block {sides}, "
+            f"{self.schedule.value} schedule, block {self.block_m}×{self.block_n}×{self.block_k}, "
             f"{self.warps} warps, {self.stages} stages{persistent}{split}{pointers}"
             f"{transposed}{decoded}"
         )

@@ -33,7 +33,7 @@ _ROWS_A_WARP = 16
 _ACCUMULATORS = 128
 _PROMOTED_ACCUMULATORS = 64
 _FEW, _VERY_FEW = 256, 32
-"""Tokens, up to which they lie in the narrow side of a block as well, and nowhere else."""
+"""M up to the first also has blocks with all of it in their narrow side; up to the second, no others."""
 _LEAST_ROWS, _LOW = 16, 64
 _NARROW_SIDES_N = (64, 128)
 _SIDES_N = (32, 64, 128, 256)

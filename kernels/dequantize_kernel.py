@@ -18,7 +18,7 @@ FP32_CODE = tl.constexpr(FORMATS["fp32"].bits - _BYTE)
 
 def _widening(shift: int) -> str:
     """PTX: four codes in a register -> two registers of two 16-bit numbers each, a code's sign at their top
-    and its magnitude bits << shift. Triton's own shifts of 16-bit numbers take three times as many steps.
+    and its magnitude bits << shift. Triton would shift each 16-bit number by itself.
     """
     both = 1 | 1 << _BF16.bits
     size, sign = both * (((1 << (_BYTE - 1)) - 1) << shift), both << (_BF16.bits - 1)
