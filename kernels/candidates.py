@@ -164,10 +164,12 @@ def _few_tokens(plan: GemmPlan, mnk: tuple[int, int, int], device: Device) -> It
             *product(sorted({max(half, _LOW) for half in halves}), _NARROW_SIDES_N, (4, 8), [(False, "b")])
         ]
     else:
-        sides = [*product(halves, _NARROW_SIDES_N, (4,), [(True, "")])]
+        sides = [*product(halves, _NARROW_SIDES_N, (4, 8), [(True, "")])]
     for block_m, block_n, warps, (transposed, decoded) in sides:
         held = block_m * block_n // (_THREADS_A_WARP * warps)
         if held > _held_at_most(plan) or (block_n if transposed else block_m) < _ROWS_A_WARP * warps:
+            continue
+        if not decoded and 2 * held <= _held_at_most(plan) and warps > 4:  # 4 warps can hold it
             continue
         blocks = Blocks(
             block_m=block_m,
