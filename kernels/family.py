@@ -31,8 +31,8 @@ REFOLDED_WORDS = "refolded, not bit-exact"
 
 
 class Accumulation(Enum):
-    """Which accumulation the kernel is asked for. REFOLDED: for MXFP8 on a GPU without block-scaled MMA, four
-    1x32 scales are folded into one 1x128 first (fp8core.refold); not bit-exact.
+    """Which accumulation the kernel is asked for. REFOLDED: for MXFP8 on a GPU without block-scaled MMA, 1x32
+    scales are first folded into one for 1x128 of A and for 128x128 of B (fp8core.refold); not bit-exact.
     """
 
     RECIPE = "recipe"

@@ -28,6 +28,8 @@ def refold_kernel(
     k,
     stride_mn,
     mn_tiles,
+    refolded_mn_tiles,
+    REFOLDED_MN: tl.constexpr,
     TILE_K: tl.constexpr,
     SHIFT: tl.constexpr,
     FACTOR: tl.constexpr,
@@ -39,21 +41,26 @@ def refold_kernel(
     BLOCK_K: tl.constexpr,
 ):
     """Codes uint8[mn, stride_mn] in lines of TILE_K with power-of-two scales -> codes of the same strides and
-    scale float32[k / BLOCK_K rounded up, mn], one for BLOCK_K of a row: fp8core.refold.
+    scale float32[k / BLOCK_K rounded up, refolded_mn_tiles], one for REFOLDED_MN × BLOCK_K: fp8core.refold.
 
-    The largest scale is found on the bits, where a NaN's come last. A ratio's exponent is the difference of
-    two exponent fields, also with 2**-127, whose field is 0; below 2**(1 - bias) any ratio leaves only zeros.
+    A block is cut into BLOCK_MN / REFOLDED_MN tiles; what lies beyond the operand has scale 0, the least. The
+    largest scale is found on the bits, where a NaN's come last. A ratio's exponent is the difference of two
+    exponent fields, also with 2**-127, whose field is 0; below 2**(1 - bias) any ratio leaves only zeros.
     """
     start_mn, start_k = tl.program_id(0) * BLOCK_MN, tl.program_id(1) * BLOCK_K
     rows = start_mn + tl.arange(0, BLOCK_MN)
     columns = start_k + tl.arange(0, BLOCK_K)
     scale = load_block_scales(scale_ptr, start_mn, start_k, mn, k, mn_tiles, 1, TILE_K, BLOCK_MN, BLOCK_K)
     bits = float_bits(scale)  # [BLOCK_MN, BLOCK_K / TILE_K]
-    largest = tl.max(bits, axis=1)
-    tl.store(refolded_scale_ptr + tl.program_id(1) * mn_tiles + rows, float_of(largest), mask=rows < mn)
+    PARTS: tl.constexpr = BLOCK_MN // REFOLDED_MN
+    largest = tl.max(tl.reshape(bits, [PARTS, REFOLDED_MN * (BLOCK_K // TILE_K)]), axis=1)
+    tiles = tl.program_id(0) * PARTS + tl.arange(0, PARTS)
+    refolded_scales = refolded_scale_ptr + tl.program_id(1) * refolded_mn_tiles + tiles
+    tl.store(refolded_scales, float_of(largest), mask=tiles < refolded_mn_tiles)
 
-    lower = (largest >> FP32_MANTISSA)[:, None] - (bits >> FP32_MANTISSA)
-    lower = tl.where((largest > FP32_INF)[:, None], 0, tl.minimum(lower, FP32_BIAS - 1))
+    largest = expand_parts(largest[:, None], BLOCK_MN, 1, REFOLDED_MN, 1)
+    lower = (largest >> FP32_MANTISSA) - (bits >> FP32_MANTISSA)
+    lower = tl.where(largest > FP32_INF, 0, tl.minimum(lower, FP32_BIAS - 1))
     ratio = float_of(-(lower - FP32_BIAS) << FP32_MANTISSA)
     inside = (rows < mn)[:, None] & (columns < stride_mn)[None, :]
     places = rows.to(tl.int64)[:, None] * stride_mn + columns[None, :]

@@ -6,13 +6,14 @@ from dataclasses import replace
 
 from fp8core.accumulators import ACCUMULATORS
 from fp8core.formats import FORMATS, Format
+from fp8core.linear import Side
 from fp8core.recipes import MatmulSpec, OperandSpec
-from fp8core.refold import REFOLDED_K, refolded
+from fp8core.refold import REFOLDED_TILES, SQUARE, refolded
 from fp8core.tiles import TileShape
 from kernels.device import Device, DeviceKind, Unsupported
 
 DEQUANTIZE_BLOCK = (64, 128)
-REFOLD_BLOCK = (128, REFOLDED_K)
+REFOLD_BLOCK = (SQUARE.mn, SQUARE.k)
 REFOLD_WARPS = 8
 
 _BLACKWELL, _AFTER_BLACKWELL = (10, 0), (12, 0)
@@ -37,7 +38,7 @@ def refolded_spec(spec: MatmulSpec, device: Device) -> MatmulSpec | Unsupported:
             f"refolding is for GPUs without block-scaled MMA, and {device.name} multiplies these as they are"
         )
     try:
-        a, b = refolded(spec.a), refolded(spec.b)
+        a, b = (refolded(spec.operand(side), REFOLDED_TILES[side]) for side in Side)
     except ValueError as error:
         return Unsupported(str(error))
     return replace(spec, a=a, b=b, accumulator=ACCUMULATORS["hopper_promoted"])

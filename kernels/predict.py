@@ -4,9 +4,9 @@ The order of operations is the kernels' (kernels.gemm_kernel): partial sums by t
     K loop    acc = fma(partial, fl32(sA · sB), acc)   at every promotion
     epilogue  fl32(fl32(acc · sA) · sB)
     operands  the values themselves, in bf16, through the bf16 tensor core
-Under a plan that refolds, codes and scales are the refolded ones.
 and one rounding to the out format. Where K is split, each run is such a sum from zero, and fp32 sums of the
-runs, first to last, come before the epilogue.
+runs, first to last, come before the epilogue. Under a plan that refolds, codes and scales are the refolded
+ones.
 """
 
 from dataclasses import dataclass

@@ -2,6 +2,7 @@
 
 from fp8core.recipes import OperandSpec
 from fp8core.refold import refolded, refolded_grid
+from fp8core.tiles import TileShape
 from kernels.device import COMPILE_OPTIONS, DeviceKind, current_device, launching
 from kernels.mx_plan import REFOLD_BLOCK, REFOLD_WARPS, pass_constants
 from kernels.plan import GemmPlan
@@ -12,25 +13,25 @@ def as_planned(
     plan: GemmPlan, a: QuantizedTensor, b: QuantizedTensor
 ) -> tuple[QuantizedTensor, QuantizedTensor]:
     """What a plan's kernel multiplies of the operands that gemm is given: themselves, or refolded."""
-    return (refold(a), refold(b)) if plan.refolded_from else (a, b)
+    return (refold(a, plan.spec.a.tile), refold(b, plan.spec.b.tile)) if plan.refolded_from else (a, b)
 
 
-def refold(operand: QuantizedTensor) -> QuantizedTensor:
-    """Refold an operand into other memory, laid out as the quantizer does. Raises ValueError as
-    fp8core.refold.refolded does; NoTriton.
+def refold(operand: QuantizedTensor, tile: TileShape) -> QuantizedTensor:
+    """Refold an operand to fp8core.refold's LINE or SQUARE into other memory, laid out as the quantizer does.
+    Raises ValueError as fp8core.refold.refolded does; NoTriton.
     """
     import torch
 
     from kernels.mx_kernel import refold_kernel
 
-    kind, spec = current_device().kind, refolded(operand.spec)
+    kind, spec = current_device().kind, refolded(operand.spec, tile)
     grid = refolded_grid(operand.grid, spec, k_is_rows=operand.k_is_rows)
     codes = operand.operand_codes.view(torch.uint8)
     mn, k = codes.shape
     k_tiles, mn_tiles = grid.scale_shape if operand.k_is_rows else grid.scale_shape[::-1]
     moved = torch.empty((mn, codes.stride(0)), dtype=torch.uint8, device=codes.device)
     scale = torch.empty((k_tiles, mn_tiles), dtype=torch.float32, device=codes.device)
-    constants = refold_constants(operand.spec, kind)
+    constants = refold_constants(operand.spec, tile, kind)
     blocks = (-(-mn // constants["BLOCK_MN"]), k_tiles)
     if codes.numel():
         with launching(codes):
@@ -42,6 +43,7 @@ def refold(operand: QuantizedTensor) -> QuantizedTensor:
                 mn,
                 k,
                 codes.stride(0),
+                operand.operand_scale.stride(1),
                 mn_tiles,
                 **constants,
                 num_warps=REFOLD_WARPS,
@@ -57,6 +59,7 @@ def refold(operand: QuantizedTensor) -> QuantizedTensor:
     )
 
 
-def refold_constants(spec: OperandSpec, kind: DeviceKind) -> dict[str, int | bool]:
-    """The constexpr arguments of refold_kernel for operands quantized as `spec`."""
-    return format_facts(spec.format) | pass_constants(spec, REFOLD_BLOCK, kind)
+def refold_constants(spec: OperandSpec, tile: TileShape, kind: DeviceKind) -> dict[str, int | bool]:
+    """The constexpr arguments of refold_kernel for operands quantized as `spec`, refolded to `tile`."""
+    constants = format_facts(spec.format) | pass_constants(spec, REFOLD_BLOCK, kind)
+    return constants | {"REFOLDED_MN": tile.mn}

@@ -55,8 +55,9 @@ ACCUMULATION = Choice(
     style=ChoiceStyle.SELECT,
     help="Fast leaves the sum over all of K to the tensor core, which on Hopper keeps only some of fp32's "
     "bits (`use_fast_accum=True` in torch). Promoted takes a partial sum out at fixed steps along K and adds "
-    "these in fp32. Refolded, for MXFP8: a pass of its own, whose time counts, makes one scale of each four "
-    "along K, so that the FP8 tensor core can multiply where it takes no scales; a few codes change.",
+    "these in fp32. Refolded, for MXFP8: a pass of its own, whose time counts, makes one scale of those in a "
+    "longer line of A or in a square of B, so that the FP8 tensor core can multiply where it takes no "
+    "scales; what is far below the largest value there is rounded again.",
 )
 RUNS = Whole(
     key="runs",

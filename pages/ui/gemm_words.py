@@ -6,7 +6,7 @@ from fp8core.contraction import rescales_per_output
 from fp8core.costs import matmul_rescales
 from fp8core.inputs import INPUT_NOTES
 from fp8core.linear import Side
-from fp8core.refold import REFOLDED_K
+from fp8core.refold import REFOLDED_K, REFOLDED_TILES
 from kernels.family import REFOLDED_WORDS
 from kernels.rows import Accumulation, Cache, GemmJob, Into, Prediction, Row
 from pages.charts.words import count, stored_tile
@@ -52,7 +52,7 @@ def geometry(job: GemmJob) -> str:
     """Which elements share a scale on each operand, in one line of Markdown."""
     matmul, recipe = job.matmul_data, job.recipe_data
     layer = matmul.layer(job.m, job.n, job.k)
-    operands = []
+    operands, refolded = [], []
     for side in Side:
         tensor, spec = matmul.operand(side), recipe.spec(matmul).operand(side)
         rows, columns = tensor.axes
@@ -61,12 +61,14 @@ def geometry(job: GemmJob) -> str:
             f"**{side.value}** is {tensor.value}[{rows.value}, {columns.value}] in {spec.format.name}, "
             f"one {spec.scale.format.name} scale for {shared}"
         )
-    rescales, refolded = matmul_rescales(recipe, matmul, layer), ""
+        folded = stored_tile(tensor, *REFOLDED_TILES[side].on_tensor(matmul, side))
+        refolded.append(f"{folded} of {side.value}")
+    rescales, first = matmul_rescales(recipe, matmul, layer), ""
     if job.accumulation is Accumulation.REFOLDED:
         rescales = rescales_per_output(job.k, REFOLDED_K, REFOLDED_K)
-        refolded = f" {REFOLDED_WORDS.capitalize()}: first the scales along {matmul.k.value} become one fp32 "
-        refolded += f"scale for {REFOLDED_K}, and codes that get too small for it are rounded again."
-    return f"{'; '.join(operands)}.{refolded} {count(rescales, 'rescale')} per output element."
+        first = f" {REFOLDED_WORDS.capitalize()}: first the scales become one in fp32 for "
+        first += f"{' and for '.join(refolded)}, and codes that get too small for it are rounded again."
+    return f"{'; '.join(operands)}.{first} {count(rescales, 'rescale')} per output element."
 
 
 def error_sentence(row: Row) -> str:

@@ -1,6 +1,6 @@
-"""Contract: refolding gives each stretch of REFOLDED_K the largest of its scales S, and changes a value only
-where it is below min_normal · S, to the nearest multiple of min_subnormal · S; what it cannot fold it refuses
-in a sentence.
+"""Contract: refolding gives each line or square the largest of its scales S, and changes a value only where
+it is below min_normal · S, to the nearest multiple of min_subnormal · S; what it cannot fold it refuses in a
+sentence.
 """
 
 import dataclasses
@@ -12,13 +12,15 @@ from fp8core.formats import FORMATS
 from fp8core.linear import MATMULS, Side
 from fp8core.quantize import QuantizedTensor, quantize
 from fp8core.recipes import RECIPES
-from fp8core.refold import REFOLDED_K, refold, refolded
+from fp8core.refold import LINE, REFOLDED_K, REFOLDED_TILES, SQUARE, refold, refolded
 from fp8core.scales import E8M0_FLOOR
 from fp8core.tiles import WHOLE, TileGrid, TileShape
 
 SPEC = RECIPES["mxfp8"].fprop.a
 FORMATS_8 = (FORMATS["e4m3"], FORMATS["e5m2"])
 by_format = pytest.mark.parametrize("format_", FORMATS_8, ids=lambda format_: format_.name)
+TILES = {"line": LINE, "square": SQUARE}
+by_tile = pytest.mark.parametrize("tile", TILES.values(), ids=TILES)
 
 
 def quantized(x: np.ndarray, spec=SPEC) -> QuantizedTensor:
@@ -30,14 +32,15 @@ def normal(shape: tuple[int, int], octaves: int = 0) -> np.ndarray:
     return rng.standard_normal(shape) * np.exp2(rng.integers(-octaves, octaves + 1, shape))
 
 
+@by_tile
 @pytest.mark.parametrize("tile_k", [1, 16, 32, 64])
 @pytest.mark.parametrize("rule", [SPEC.scale, E8M0_FLOOR], ids=lambda rule: rule.kind.name)
 @by_format
-def test_a_value_is_kept_or_rounded_to_the_nearest_that_is_left(format_, rule, tile_k):
+def test_a_value_is_kept_or_rounded_to_the_nearest_that_is_left(format_, rule, tile_k, tile):
     """Against rounding to a grid of steps, in fp64, without encode."""
     spec = dataclasses.replace(SPEC, format=format_, scale=rule, tile=TileShape(1, tile_k))
-    before = quantized(normal((23, 333), 20), spec)
-    after = refold(before)
+    before = quantized(normal((150, 333), 20), spec)
+    after = refold(before, tile)
     largest = after.grid.expand(after.scale).astype(np.float64)
     had, has = before.exact_values(), after.exact_values()
     step = format_.min_subnormal * largest
@@ -48,74 +51,108 @@ def test_a_value_is_kept_or_rounded_to_the_nearest_that_is_left(format_, rule, t
     assert ((has == 0) & (had != 0)).any()
 
 
-def test_the_largest_scale_of_a_stretch_is_taken():
-    before = quantized(normal((5, 300), 12))
-    after = refold(before)
-    assert after.scale.shape == (5, 3)
-    folds = REFOLDED_K // SPEC.tile.k
-    for row in range(5):
-        for fold in range(3):
-            parts = before.scale[row, fold * folds : (fold + 1) * folds]
-            assert after.scale[row, fold] == parts.max()
+def test_a_gets_lines_and_b_squares():
+    deepseek, mx = RECIPES["deepseek_v3"].fprop, RECIPES["mxfp8"].fprop
+    for side, tile in REFOLDED_TILES.items():
+        assert refolded(mx.operand(side), tile) == deepseek.operand(side)
 
 
-def test_equal_scales_and_zero_tiles_change_no_code():
-    x = np.where(np.arange(256) % 64 < 32, 1.5, 0)[None].repeat(3, 0)
+@by_tile
+def test_the_largest_scale_of_a_tile_is_taken_also_of_one_that_is_cut(tile):
+    """Whether the last element, in a partial tile too, has the largest scale or another has it."""
+    shape = (130, 300)
+    for octave in (12, -12):
+        x = normal(shape, 3)
+        for there in TileGrid.over(shape, (tile.mn, tile.k)).tiles():
+            x[there.rows[-1], there.columns[-1]] *= 2.0**octave
+        before = quantized(x)
+        after = refold(before, tile)
+        folds = REFOLDED_K // SPEC.tile.k
+        assert after.scale.shape == after.grid.scale_shape == (-(-130 // tile.mn), 3)
+        for (row, fold), scale in np.ndenumerate(after.scale):
+            rows = slice(row * tile.mn, (row + 1) * tile.mn)
+            assert scale == before.scale[rows, fold * folds : (fold + 1) * folds].max()
+
+
+@by_tile
+def test_equal_scales_and_zero_tiles_change_no_code(tile):
+    x = np.where(np.arange(256) % 64 < 32, 1.5, 0)[None].repeat(130, 0)
+    x[7] = 0
     before = quantized(x)
-    after = refold(before)
+    after = refold(before, tile)
     np.testing.assert_array_equal(after.codes, before.codes)
-    assert (after.scale == before.scale.max()).all()
-    assert (refold(quantized(np.zeros((2, 200)))).scale == SPEC.scale.min_scale).all()
+    decided = after.grid.expand(after.scale)
+    assert (np.delete(decided, 7, axis=0) == before.scale.max()).all()
+    assert (decided[7] == (SPEC.scale.min_scale if tile is LINE else before.scale.max())).all()
+    assert (refold(quantized(np.zeros((130, 200))), tile).scale == SPEC.scale.min_scale).all()
 
 
-def test_a_nan_takes_its_stretch_with_it_and_no_more():
-    x = normal((4, 256), 6)
-    x[1, 40] = np.inf
+@by_tile
+def test_a_nan_takes_its_tile_with_it_and_no_more(tile):
+    x = normal((200, 256), 6)
+    x[129, 40] = np.inf
     before = quantized(x)
-    after = refold(before)
-    broken = np.isnan(after.exact_values())
-    assert broken[1, :128].all()
-    assert broken.sum() == 128
-    np.testing.assert_array_equal(after.codes[1, :128], before.codes[1, :128])
+    after = refold(before, tile)
+    reached = np.zeros(x.shape, bool)
+    reached[slice(129, 130) if tile is LINE else slice(128, 200), :128] = True
+    np.testing.assert_array_equal(np.isnan(after.exact_values()), reached)
+    np.testing.assert_array_equal(after.codes[reached], before.codes[reached])
 
 
-def test_the_widest_ratio_of_scales_leaves_signed_zeros():
+def test_rows_that_are_2_to_the_20_apart_keep_what_is_above_the_square_s_least_step():
+    """Of a row 2**20 below its square, e4m3's 18 binades leave nothing; of one 2**8 below, the largest."""
+    x = np.ones((3, 128)) * np.array([[2.0**20], [2.0**12], [1.0]]) * np.exp2(-(np.arange(128) % 8))
+    lines, square = (refold(quantized(x), tile) for tile in (LINE, SQUARE))
+    np.testing.assert_array_equal(lines.exact_values(), x)
+    (largest,) = square.scale.flat
+    step = np.float64(largest) * FORMATS["e4m3"].min_subnormal
+    np.testing.assert_array_equal(square.exact_values(), np.rint(x / step) * step)
+    assert square.exact_values()[1].any()
+    assert not square.exact_values()[2].any()
+
+
+@by_tile
+def test_the_widest_ratio_of_scales_leaves_signed_zeros(tile):
     before = quantized(np.array([[2.0**127, *[0] * 31, -(2.0**-140), *[0] * 95]]))
     assert before.scale[0, 0] / np.float64(before.scale[0, 1]) > 2.0**200
-    after = refold(before)
+    after = refold(before, tile)
     assert after.exact_values()[0, 0] == 2.0**127
     assert after.codes[0, 32] == FORMATS["e4m3"].sign_bit
 
 
+@by_tile
 @pytest.mark.parametrize("matmul", MATMULS.values(), ids=MATMULS)
-def test_k_may_run_down_the_rows(matmul):
+def test_k_may_run_down_the_rows(matmul, tile):
     x, rows = normal((256, 260), 6).astype(np.float32), matmul.k_is_rows(Side.B)
     before = quantize(x, RECIPES["mxfp8"].grid(matmul, Side.B, x.shape), SPEC)
-    after = refold(before, k_is_rows=rows)
+    after = refold(before, tile, k_is_rows=rows)
     flat = quantized(x.T if rows else x)
-    turned = refold(flat)
+    turned = refold(flat, tile)
     np.testing.assert_array_equal(after.codes, turned.codes.T if rows else turned.codes)
     np.testing.assert_array_equal(after.scale, turned.scale.T if rows else turned.scale)
     assert after.grid.scale_shape == after.scale.shape
 
 
+@by_tile
 @pytest.mark.parametrize("shape", [(0, 64), (5, 0), (1, 1)])
-def test_no_shape_is_too_small(shape):
-    after = refold(quantized(np.ones(shape)))
+def test_no_shape_is_too_small(shape, tile):
+    after = refold(quantized(np.ones(shape)), tile)
     assert after.codes.shape == shape
     assert after.scale.shape == after.grid.scale_shape
 
 
-def test_few_values_of_normal_data_change():
+@by_tile
+def test_few_values_of_normal_data_change(tile):
     """A changed |x| is below min_normal · S, and S < 2 · amax / max: of a normal density that is at most a
-    share of 2 · phi(0) · 2 · amax · min_normal / max. Most of those lose nothing: seed 0 has 3 of 524,288.
+    share of 2 · phi(0) · 2 · amax · min_normal / max. Most of those lose nothing: of 524,288, seed 0 has 4 in
+    lines and 63 in squares.
     """
     x = normal((512, 1024))
     before = quantized(x)
-    changed = (refold(before).exact_values() != before.exact_values()).mean()
+    changed = (refold(before, tile).exact_values() != before.exact_values()).mean()
     e4m3 = FORMATS["e4m3"]
     reach = 2 * np.abs(x).max() * e4m3.min_normal / e4m3.max
-    assert 0 < changed <= 1e-5 < 2 / np.sqrt(2 * np.pi) * reach
+    assert 0 < changed <= (1e-5 if tile is LINE else 2e-4) < 2 / np.sqrt(2 * np.pi) * reach
 
 
 @pytest.mark.parametrize(
@@ -130,6 +167,13 @@ def test_few_values_of_normal_data_change():
     ],
     ids=str,
 )
-def test_what_does_not_fold_is_refused_in_a_sentence(spec, sentence):
+@by_tile
+def test_what_does_not_fold_is_refused_in_a_sentence(spec, sentence, tile):
     with pytest.raises(ValueError, match=sentence):
-        refolded(spec)
+        refolded(spec, tile)
+
+
+@pytest.mark.parametrize("tile", [TileShape(1, 64), TileShape(64, 128), SPEC.tile], ids=str)
+def test_no_other_tiles_are_made(tile):
+    with pytest.raises(ValueError, match="refolding makes tiles of"):
+        refolded(SPEC, tile)

@@ -20,6 +20,7 @@ from multiprocessing import get_context
 
 from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
+from fp8core.refold import REFOLDED_TILES
 from kernels.blocks import Schedule
 from kernels.candidates import coarse
 from kernels.device import ADA, BLACKWELL, BLACKWELL_RTX, COMPILE_OPTIONS, HOPPER, Device, DeviceKind
@@ -202,8 +203,10 @@ def quantizers(device: Device) -> Iterator[Case]:
     mx = RECIPES["mxfp8"].fprop.a
     constants = tuple(dequantize_constants(mx, DeviceKind.GPU).items())
     yield Case(name="mxfp8", device=device, kernel="dequantize_kernel", constants=constants)
-    constants = tuple(refold_constants(mx, DeviceKind.GPU).items())
-    yield Case(name="mxfp8", device=device, kernel="refold_kernel", constants=constants, warps=REFOLD_WARPS)
+    for tile in REFOLDED_TILES.values():
+        constants = tuple(refold_constants(mx, tile, DeviceKind.GPU).items())
+        name = f"mxfp8 to {tile}"
+        yield Case(name=name, device=device, kernel="refold_kernel", constants=constants, warps=REFOLD_WARPS)
     facts = tuple((format_facts(mx.format) | {"CAST": True, "BLOCK": 1024}).items())
     yield Case(
         name="e4m3", device=device, kernel="encode_kernel", types=(("x_ptr", "*fp32"),), constants=facts

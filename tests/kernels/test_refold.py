@@ -4,6 +4,7 @@ bytes and its peers are those of the operands as they come.
 """
 
 import dataclasses
+from itertools import product
 
 import numpy as np
 import pytest
@@ -14,7 +15,9 @@ from fp8core import refold as reference_refold
 from fp8core.formats import FORMATS
 from fp8core.linear import MATMULS, Side
 from fp8core.recipes import RECIPES
+from fp8core.refold import LINE
 from fp8core.tiles import TileGrid, TileShape
+from kernels.blocks import Schedule
 from kernels.device import ADA, BLACKWELL, BLACKWELL_RTX, HOPPER, Unsupported, current_device
 from kernels.family import Kernel, ScaleAt
 from kernels.gemm import gemm
@@ -25,6 +28,7 @@ from kernels.plan import K_PADDING, GemmPlan, plan_gemm, plan_simple
 from kernels.quantize import QuantizedTensor, float8, quantize
 from kernels.refold import as_planned, refold
 from kernels.rows import Accumulation, GemmJob
+from tests.fp8core.test_refold import TILES, by_tile
 from tests.kernels.cases import MNK, ON_GPU, SAMPLES, SHAPES, WHERE, operand, plan_of, sample
 from tests.kernels.test_gemm import assert_within_bound, exact, poisoned
 from tests.kernels.test_quantize import assert_same_bits
@@ -45,52 +49,93 @@ def problem(matmul, mnk, name="gaussian") -> tuple[QuantizedTensor, QuantizedTen
 @pytest.mark.parametrize("name", SAMPLES)
 def test_codes_and_scales_are_the_references(matmul, name):
     for shape in (*SHAPES, (131, 1000)) if name == "gaussian" or ON_GPU else SHAPES[1:2]:
-        x = sample(name, shape)
-        grid, rows = MX.grid(matmul, Side.A, shape), matmul.k_is_rows(Side.A)
-        own = refold(quantize(torch.from_numpy(x).to(WHERE), grid, MX.fprop.a, k_is_rows=rows))
-        truth = reference_refold.refold(reference.quantize(x, grid, MX.fprop.a), k_is_rows=rows)
-        assert own.grid == truth.grid
-        assert own.spec == truth.spec
-        assert own.scale.shape == truth.scale.shape
-        assert_same_bits(own, truth)
+        for side, tile in product(Side, TILES.values()):
+            x = sample(name, shape)
+            grid, rows = MX.grid(matmul, side, shape), matmul.k_is_rows(side)
+            own = refold(quantize(torch.from_numpy(x).to(WHERE), grid, MX.fprop.a, k_is_rows=rows), tile)
+            truth = reference_refold.refold(reference.quantize(x, grid, MX.fprop.a), tile, k_is_rows=rows)
+            assert own.grid == truth.grid
+            assert own.spec == truth.spec
+            assert own.scale.shape == truth.scale.shape
+            assert_same_bits(own, truth)
 
 
+def quantized_to(codes: np.ndarray, scale: np.ndarray, spec) -> tuple[QuantizedTensor, QuantizedTensor]:
+    """The same codes [mn, K] and scales for the kernel and for the reference."""
+    grid = TileGrid.over(codes.shape, (spec.tile.mn, spec.tile.k))
+    own = QuantizedTensor(
+        codes=torch.from_numpy(codes).to(WHERE).view(float8(spec.format)),
+        scale=torch.from_numpy(np.ascontiguousarray(scale.T)).to(WHERE).T,
+        grid=grid,
+        spec=spec,
+        k_is_rows=False,
+    )
+    return own, reference.QuantizedTensor(codes=codes, scale=scale, grid=grid, spec=spec)
+
+
+@by_tile
 @pytest.mark.parametrize("format_", [FORMATS["e4m3"], FORMATS["e5m2"]], ids=lambda format_: format_.name)
 @pytest.mark.parametrize("tile_k", [16, 32, 64])
-def test_every_code_is_right_at_every_ratio_of_scales(format_, tile_k):
+def test_every_code_is_right_at_every_ratio_of_scales(format_, tile_k, tile):
     """All finite codes, each beside a scale that is 2**0 to 2**-254 of the largest."""
     spec = dataclasses.replace(MX.fprop.a, format=format_, tile=TileShape(1, tile_k))
     codes = np.arange(256, dtype=np.uint8)[:, None].repeat(128, 1)
     codes[~np.isfinite(format_.values)] = 0
     tiles = 128 // tile_k
     ratios = [*range(40), 126, 127, 128, 253, 254]
-    grid = TileGrid.over((256 * len(ratios), 128), (1, tile_k))
     scale = np.ones((len(ratios), 256, tiles), np.float32)
     scale[..., -1] = 2.0**127
     scale[..., 0] = np.ldexp(2.0**127, -np.array(ratios)).astype(np.float32)[:, None]
-    truth = reference.QuantizedTensor(
-        codes=np.tile(codes, (len(ratios), 1)), scale=scale.reshape(-1, tiles), grid=grid, spec=spec
-    )
-    own = QuantizedTensor(
-        codes=torch.from_numpy(truth.codes).to(WHERE).view(float8(format_)),
-        scale=torch.from_numpy(np.ascontiguousarray(truth.scale.T)).to(WHERE).T,
-        grid=grid,
-        spec=spec,
-        k_is_rows=False,
-    )
-    assert_same_bits(refold(own), reference_refold.refold(truth))
+    own, truth = quantized_to(np.tile(codes, (len(ratios), 1)), scale.reshape(-1, tiles), spec)
+    assert_same_bits(refold(own, tile), reference_refold.refold(truth, tile))
 
 
+@by_tile
+@pytest.mark.parametrize("place", [(0, 0), (127, 3), (0, 4), (199, 4)], ids=str)
+@pytest.mark.parametrize("odd", [2.0**20, np.nan], ids=str)
+def test_one_scale_that_decides_is_found_wherever_it_is(place, odd, tile):
+    """The others are 2**-20 of it; the last tiles are partial along both dims."""
+    codes = np.zeros((200, 2 * K_PADDING), np.uint8)[:, :150]
+    codes[:] = np.arange(codes.size).reshape(codes.shape) % MX.fprop.a.format.nan_code
+    scale = np.ones((200, 5), np.float32)
+    scale[place] = odd
+    own, truth = quantized_to(codes, scale, MX.fprop.a)
+    after = reference_refold.refold(truth, tile)
+    np.testing.assert_array_equal(np.sort(after.scale, axis=None), [*[1] * (after.scale.size - 1), odd])
+    assert_same_bits(refold(own, tile), after)
+
+
+@by_tile
 @by_matmul
-def test_codes_lie_along_k_padded_with_zeros_also_beside_a_nan(matmul):
+def test_codes_lie_along_k_padded_with_zeros_also_beside_a_nan(matmul, tile):
     x = torch.full((40, 50), torch.nan, device=WHERE)
-    own = refold(
-        quantize(x, MX.grid(matmul, Side.A, (40, 50)), MX.fprop.a, k_is_rows=matmul.k_is_rows(Side.A))
-    )
+    grid, rows = MX.grid(matmul, Side.A, (40, 50)), matmul.k_is_rows(Side.A)
+    own = refold(quantize(x, grid, MX.fprop.a, k_is_rows=rows), tile)
     _, k = own.operand_codes.shape
     assert own.operand_codes.stride() == (K_PADDING, 1)
     assert not own.padded_codes[:, k:].view(torch.uint8).any()
     assert own.operand_scale.stride(0) == 1
+
+
+@by_matmul
+def test_operands_lie_as_deepseek_s_fprop_has_them(matmul):
+    mnk = (130, 300, 260)
+    made, deepseek = (
+        as_planned(
+            plan_of(recipe, which, mnk, how),
+            *(operand(recipe, which, side, mnk, "gaussian", 1) for side in Side),
+        )
+        for recipe, which, how in (
+            (MX, matmul, REFOLDED),
+            (RECIPES["deepseek_v3"], MATMULS["fprop"], Accumulation.RECIPE),
+        )
+    )
+    for own, theirs in zip(made, deepseek, strict=True):
+        assert own.spec == theirs.spec
+        for name in ("operand_codes", "operand_scale"):
+            mine, other = getattr(own, name), getattr(theirs, name)
+            assert (mine.shape, mine.stride()) == (other.shape, other.stride())
+        assert own.operand_extents == theirs.operand_extents
 
 
 @by_matmul
@@ -122,11 +167,11 @@ def test_refolding_loses_less_than_quantizing(matmul):
 
 
 @by_matmul
-def test_the_plan_is_that_of_lines_with_fp32_scales(matmul):
-    spec, lines = MX.spec(matmul), RECIPES["deepseek_v3"].wgrad
+def test_the_plan_is_that_of_lines_and_squares_with_fp32_scales(matmul):
+    spec, squares = MX.spec(matmul), RECIPES["deepseek_v3"].fprop
     for device in (HOPPER, ADA, BLACKWELL_RTX):
         made = plan_gemm(spec, CUBE, device, REFOLDED)
-        plain = plan_gemm(dataclasses.replace(lines, out=spec.out), CUBE, device, Accumulation.RECIPE)
+        plain = plan_gemm(dataclasses.replace(squares, out=spec.out), CUBE, device, Accumulation.RECIPE)
         assert made.refolded_from == made.operands == spec
         assert dataclasses.replace(made, refolded_from=None) == plain != made
         assert made.family == plain.family
@@ -134,6 +179,13 @@ def test_the_plan_is_that_of_lines_with_fp32_scales(matmul):
         assert made.title == f"refolded, not bit-exact, {plain.title}"
         simple = plan_simple(spec, CUBE, device, REFOLDED)
         assert simple.refolded_from == spec
+
+
+@by_matmul
+def test_a_d_that_fills_a_hopper_gets_the_specialized_kernel(matmul):
+    made = plan_gemm(MX.spec(matmul), CUBE, HOPPER, REFOLDED)
+    assert str(made.family) == f"fp8 k_loop promoted-128 {made.spec.out.name} line·square"
+    assert made.schedule is Schedule.SPECIALIZED
 
 
 def test_what_is_not_refolded_is_refused_in_a_sentence():
@@ -153,7 +205,7 @@ def test_what_is_not_refolded_is_refused_in_a_sentence():
 def test_gemm_takes_the_recipe_s_operands_and_not_refolded_ones():
     a, b, plan = problem(MATMULS["fprop"], (16, 16, 64))
     with pytest.raises(ValueError, match=r"A was quantized as e4m3 TileShape\(mn=1, k=128\)"):
-        gemm(refold(a), b, plan)
+        gemm(refold(a, LINE), b, plan)
 
 
 def test_bytes_count_the_operands_as_they_come():

@@ -8,7 +8,7 @@ from fp8core.recipes import RECIPES
 from kernels.rows import Accumulation, GemmJob
 from pages.ui import benchmarks_cost, benchmarks_data
 from pages.ui.gemm_results import Origin, Result
-from pages.ui.gemm_words import differences, error_sentence, headline
+from pages.ui.gemm_words import differences, error_sentence, geometry, headline
 from tests.pages.gemm_rows import gpu_row
 
 PAGE = "pages/live_gemm.py"
@@ -25,8 +25,16 @@ def test_it_is_offered_where_scales_fold(open_app, recipe):
     assert at.selectbox(key="accumulation").value == ("refolded" if folds else "recipe")
     assert not at.button(key="run").disabled
     said = next(one.value for one in at.markdown if "per output element" in one.value)
-    assert ("not bit-exact: first the scales along in become one fp32 scale for 128" in said) is folds
+    assert ("not bit-exact: first the scales become one in fp32 for 1 × 128 of A and for" in said) is folds
     assert not folds or said.endswith(" 2 rescales per output element.")
+
+
+@pytest.mark.parametrize(
+    ("matmul", "line"), [("fprop", "1 × 128"), ("dgrad", "1 × 128"), ("wgrad", "128 × 1")]
+)
+def test_it_is_said_what_shares_a_scale_then(matmul, line):
+    said = geometry(replace(REFOLDED, matmul=matmul))
+    assert f"for {line} of A and for 128 × 128 of B, and codes that get too small" in said
 
 
 def test_a_row_says_that_it_is_not_bit_exact():
