@@ -72,9 +72,11 @@ class Blocks:
                 f"step overwrite them while the tensor core still reads; got {self.decoded!r}"
                 f"{', transposed' if self.transposed else ''}"
             )
-        if (self.transposed or self.decoded) and self.schedule is not Schedule.SIMPLE:
+        simple = self.schedule is Schedule.SIMPLE
+        if not simple and (self.transposed or self.decoded not in ("", "b")):
             raise ValueError(
-                f"only the simple schedule computes Dᵀ or decodes in the K loop, not {self.schedule.value}"
+                f"the {self.schedule.value} schedule computes no Dᵀ and decodes B alone, got "
+                f"{self.decoded!r}{', transposed' if self.transposed else ''}"
             )
 
     @property

@@ -11,7 +11,7 @@ from fp8core.formats import FORMATS
 from fp8core.linear import MATMULS, LayerShape
 from fp8core.recipes import RECIPES
 from fp8core.tiles import WHOLE
-from kernels import specialized_blocks
+from kernels import decoding_blocks, specialized_blocks
 from kernels.blocks import MAX_SPLIT, Blocks, Schedule
 from kernels.device import Device, Unsupported
 from kernels.family import Kernel
@@ -193,9 +193,11 @@ def _few_tokens(plan: GemmPlan, mnk: tuple[int, int, int], device: Device) -> It
 
 def _specialized(plan: GemmPlan, mnk: tuple[int, int, int], device: Device) -> Iterator[Blocks]:
     meaning = (plan.spec, plan.kernel, plan.scale_at, plan.promotion)
-    if mnk[0] < _FEW // 2 and plan.promotion is WHOLE:  # its blocks are 128 rows high
+    if specialized_blocks.lacks_specialized(device) or specialized_blocks.lacking(*meaning, mnk):
         return
-    if not specialized_blocks.lacks_specialized(device) and not specialized_blocks.lacking(*meaning, mnk):
+    if plan.kernel is Kernel.DEQUANTIZED and not decoding_blocks.lacking(plan.spec, mnk[0]):
+        yield from decoding_blocks.candidates(plan.spec, mnk[0], device)
+    if mnk[0] >= _FEW // 2 or plan.promotion is not WHOLE:  # blocks of one sum are 128 rows high
         yield from specialized_blocks.candidates(*meaning, mnk[0], device)
 
 

@@ -30,10 +30,22 @@ def _widening(shift: int) -> str:
     return f"{{ .reg .b32 top, low; {steps}}}"
 
 
+def _widening_times_scale(shift: int, factor: int) -> str:
+    """PTX: the same of four codes, times 2**factor and times four equal bf16 scales in two registers."""
+    unit = (_BF16.bias + factor) << _BF16.mantissa_bits
+    times = "".join(
+        f"mul.rn.bf16x2 ${out}, ${out}, unit; mul.rn.bf16x2 ${out}, ${out}, ${3 + out}; " for out in range(2)
+    )
+    both = unit | unit << _BF16.bits
+    return f"{{ .reg .b32 unit; mov.b32 unit, {both}; {_widening(shift)} {times}}}"
+
+
 _E4M3, _E5M2 = (_BF16.mantissa_bits - FORMATS[name].mantissa_bits for name in ("e4m3", "e5m2"))
 E4M3_SHIFT = tl.constexpr(_E4M3)
 WIDEN_E4M3 = tl.constexpr(_widening(_E4M3))
 WIDEN_E5M2 = tl.constexpr(_widening(_E5M2))
+WIDENED_TIMES_SCALE_E4M3 = tl.constexpr(_widening_times_scale(_E4M3, _BF16.bias - FORMATS["e4m3"].bias))
+WIDENED_TIMES_SCALE_E5M2 = tl.constexpr(_widening_times_scale(_E5M2, _BF16.bias - FORMATS["e5m2"].bias))
 
 
 @triton.jit
@@ -104,10 +116,13 @@ def dequantize_kernel(
     SHIFT: tl.constexpr,
     FACTOR: tl.constexpr,
     CAST: tl.constexpr,
+    PAIRED: tl.constexpr,
     BLOCK_MN: tl.constexpr,
     BLOCK_K: tl.constexpr,
 ):
-    """values [mn, stride_mn] of codes uint8 of the same strides: bf16, or fp32 in the interpreter."""
+    """values [mn, stride_mn] of codes uint8 of the same strides: bf16, or fp32 in the interpreter. PAIRED: of
+    16 along K, pair 2j goes to place j and pair 2j + 1 to place 4 + j, as kernels.decoding_kernel wants them.
+    """
     start_mn, start_k = tl.program_id(0) * BLOCK_MN, tl.program_id(1) * BLOCK_K
     rows = start_mn + tl.arange(0, BLOCK_MN)
     columns = start_k + tl.arange(0, BLOCK_K)
@@ -118,4 +133,7 @@ def dequantize_kernel(
         scale_ptr, start_mn, start_k, mn, k, mn_tiles, TILE_MN, TILE_K, BLOCK_MN, BLOCK_K
     )
     values = dequantize_block(codes, scale, TILE_K, SHIFT, FACTOR, BLOCK_MN, BLOCK_K, CAST)
+    if PAIRED:
+        columns = (columns & ~0xF) | ((columns & 2) << 2) | ((columns & 0xC) >> 1) | (columns & 1)
+        places = rows.to(tl.int64)[:, None] * stride_mn + columns[None, :]
     tl.store(values_ptr + places, values, mask=inside)

@@ -148,14 +148,16 @@ def _multiplied(operand: QuantizedTensor, plan: GemmPlan, kind: DeviceKind, side
     if side in plan.blocks.decoded:
         return operand.operand_codes.view(torch.uint8)
     if plan.kernel is Kernel.DEQUANTIZED:
-        return dequantize(operand, kind)
+        return dequantize(operand, kind, paired=plan.decodes_in_registers)
     if kind is DeviceKind.INTERPRETER:
         return operand.padded_codes.float()[:, : operand.operand_codes.shape[1]]
     return operand.operand_codes
 
 
-def dequantize(operand: QuantizedTensor, kind: DeviceKind) -> "torch.Tensor":
-    """bf16[mn, K] (fp32 in the interpreter): the exact values of an operand with power-of-two scales."""
+def dequantize(operand: QuantizedTensor, kind: DeviceKind, *, paired: bool = False) -> "torch.Tensor":
+    """bf16[mn, K] (fp32 in the interpreter): the exact values of an operand with power-of-two scales; `paired`:
+    in the order along K that kernels.decoding_kernel wants, with the zeros that pad K, which it mixes in.
+    """
     import torch
 
     from kernels.dequantize_kernel import dequantize_kernel
@@ -175,9 +177,10 @@ def dequantize(operand: QuantizedTensor, kind: DeviceKind) -> "torch.Tensor":
         codes.stride(0),
         operand.operand_scale.stride(1),
         **constants,
+        PAIRED=paired,
         **COMPILE_OPTIONS,
     )
-    return values[:, :k]
+    return values if paired else values[:, :k]
 
 
 def dequantize_constants(spec: OperandSpec, kind: DeviceKind) -> dict[str, int | bool]:

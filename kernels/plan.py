@@ -84,6 +84,11 @@ class GemmPlan:
         return self.blocks.schedule
 
     @property
+    def decodes_in_registers(self) -> bool:
+        """Whether kernels.decoding_kernel carries it out."""
+        return bool(self.blocks.decoded) and self.schedule is Schedule.SPECIALIZED
+
+    @property
     def block_m(self) -> int:
         return self.blocks.block_m
 

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from fp8core.formats import FORMATS
 from fp8core.tiles import WHOLE
+from kernels import decoding_blocks
 from kernels.device import COMPILE_OPTIONS, HOPPER
 from kernels.family import Kernel, ScaleAt
 from kernels.plan import GemmPlan
@@ -38,6 +39,8 @@ def launch(
         handle = launch(a, b, left, right, plan, copy, accumulate)
         out.copy_(copy)
         return handle
+    if plan.decodes_in_registers:
+        return _launch_decoding(b, left, right, plan, out)
     from kernels.specialized_kernel import specialized_gemm_kernel
 
     (m, k), n = left.shape, right.shape[0]
@@ -58,6 +61,45 @@ def launch(
         num_warps=WARPS,
         **COMPILE_OPTIONS,
     )
+
+
+def _launch_decoding(
+    b: QuantizedTensor,
+    left: "torch.Tensor",
+    right: "torch.Tensor",
+    plan: GemmPlan,
+    out: "torch.Tensor",
+) -> object:
+    """The same where `right` is codes that the kernel decodes."""
+    from kernels.decoding_kernel import decoding_gemm_kernel
+
+    m, (n, k) = left.shape[0], right.shape
+    return decoding_gemm_kernel[(plan.programs(m, n),)](
+        _descriptor(left, plan.block_m, plan.block_k),
+        _descriptor(right, plan.block_n, plan.block_k),
+        _scale_descriptor(b.scale, plan.block_n),
+        _descriptor(out, *decoding_blocks.out_box(plan.block_m)),
+        m,
+        n,
+        k,
+        b.operand_scale.stride(1),
+        **decoding_constants(plan, k),
+        num_warps=WARPS,
+        **COMPILE_OPTIONS,
+    )
+
+
+def decoding_constants(plan: GemmPlan, k: int) -> dict[str, int | bool]:
+    """The constexpr arguments of decoding_gemm_kernel."""
+    return {
+        "E4M3": plan.spec.b.format == FORMATS["e4m3"],
+        "TILE_K": plan.spec.b.tile.k,
+        "BLOCK_M": plan.block_m,
+        "BLOCK_N": plan.block_n,
+        "BLOCK_K": plan.block_k,
+        "STAGES": plan.blocks.stages,
+        "RUNS": plan.blocks.runs(k)[0],
+    }
 
 
 def constants(plan: GemmPlan, *, accumulate: bool) -> dict[str, int | bool]:
@@ -101,6 +143,7 @@ def swizzled(rows: int, columns: int, dtype: str) -> object:
     types = {
         "float8_e4m3fn": gl.float8e4nv,
         "float8_e5m2": gl.float8e5,
+        "uint8": gl.uint8,
         "bfloat16": gl.bfloat16,
         "float32": gl.float32,
     }

@@ -1,0 +1,75 @@
+"""The blocks of the kernel that decodes B in registers, for few rows of A (kernels.decoding_kernel). Pure; no
+torch.
+"""
+
+from collections.abc import Iterator
+
+from fp8core.formats import FORMATS
+from fp8core.recipes import MatmulSpec
+from fp8core.tiles import WHOLE
+from kernels.blocks import Blocks, Schedule
+from kernels.device import Device
+
+SLAB = 64
+"""Rows of B, and columns of D, that a warpgroup multiplies and stores."""
+CONSUMERS = 2
+BLOCK_N = CONSUMERS * SLAB
+BLOCK_K = 64
+DECODED = "b"
+PART = 128
+"""Rows of D that a warpgroup stores at once, or fewer."""
+
+_LEAST_ROWS, _MOST_ROWS_SPLIT, _MOST_ROWS = 16, 128, 256
+_BF16_BYTES, _SCALE_BYTES, _SUM_BYTES = 2, 4, 4
+_LEAST_TILE = 32
+_BARRIER_BYTES = 1024
+_MOST_STAGES = 12
+
+
+def lacking(spec: MatmulSpec, m: int) -> str:
+    """Why B cannot be decoded in registers for M rows; empty where it can."""
+    tile = spec.b.tile
+    if m > _MOST_ROWS:
+        return f"a block has all rows of A, up to {_MOST_ROWS}"
+    if tile.mn != 1 or tile.k is WHOLE or tile.k < _LEAST_TILE or BLOCK_K % tile.k:
+        return f"decoding in registers takes scales of 1 × 32 or 64 along K, and those of B are {tile}"
+    if spec.out != FORMATS["bf16"]:
+        return "decoding in registers writes bf16"
+    return ""
+
+
+def candidates(spec: MatmulSpec, m: int, device: Device) -> Iterator[Blocks]:
+    """The blocks to choose from for M rows: of all of them, with the most stages that fit; K in one run, or in
+    two where four warpgroups can hold the sums.
+    """
+    block_m = max(_LEAST_ROWS, 1 << (m - 1).bit_length())
+    for runs in (1, 2) if block_m <= _MOST_ROWS_SPLIT else (1,):
+        yield Blocks(
+            schedule=Schedule.SPECIALIZED,
+            block_m=block_m,
+            block_n=BLOCK_N,
+            block_k=BLOCK_K,
+            warps=4 * CONSUMERS,
+            stages=_stages(spec, block_m, runs, device),
+            persistent=runs == 1,
+            split_k=runs,
+            decoded=DECODED,
+        )
+
+
+def out_box(block_m: int) -> tuple[int, int]:
+    """Rows and columns of D that a warpgroup stores at once."""
+    return min(block_m, PART), SLAB
+
+
+def stage_bytes(spec: MatmulSpec, block_m: int) -> int:
+    """Shared memory of one stage: a block of A in bf16, one of B's codes, and their scales."""
+    codes = BLOCK_N * (BLOCK_K + BLOCK_K // (spec.b.tile.k or BLOCK_K) * _SCALE_BYTES)
+    return block_m * BLOCK_K * _BF16_BYTES + codes
+
+
+def _stages(spec: MatmulSpec, block_m: int, runs: int, device: Device) -> int:
+    rows, columns = out_box(block_m)
+    taken = CONSUMERS * rows * columns * spec.out.bytes + _BARRIER_BYTES
+    taken += BLOCK_N * block_m * _SUM_BYTES if runs > 1 else 0
+    return min(_MOST_STAGES, (device.shared_memory_bytes - taken) // stage_bytes(spec, block_m))
