@@ -32,7 +32,8 @@ class Blocks:
     split_k: that many programs share a block, each with its own run of K. tma: operands come as descriptors.
     transposed: the kernel computes Dᵀ = B · Aᵀ: the tensor core's blocks are 64 rows high or more, and those
     of B waste none of it where M is less. decoded: of operands with scales along K, "a", "b" or "ab" come as
-    codes and are decoded in the K loop; the others by a pass before.
+    codes and are decoded in the K loop; the others by a pass before. The warp-specialized schedule decodes B,
+    and then computes Dᵀ whatever `transposed` says.
     Raises ValueError for what no kernel can be compiled with.
     """
 

@@ -32,15 +32,16 @@ def lacking(spec: MatmulSpec, m: int) -> str:
     if m > _MOST_ROWS:
         return f"a block has all rows of A, up to {_MOST_ROWS}"
     if tile.mn != 1 or tile.k is WHOLE or tile.k < _LEAST_TILE or BLOCK_K % tile.k:
-        return f"decoding in registers takes scales of 1 × 32 or 64 along K, and those of B are {tile}"
+        sizes = f"{tile.mn or 'all rows'} × {tile.k or 'all of K'}"
+        return f"decoding in registers takes scales of 1 × 32 or 64 along K, and those of B are of {sizes}"
     if spec.out != FORMATS["bf16"]:
         return "decoding in registers writes bf16"
     return ""
 
 
 def candidates(spec: MatmulSpec, m: int, device: Device) -> Iterator[Blocks]:
-    """The blocks to choose from for M rows: of all of them, with the most stages that fit; K in one run, or in
-    two where four warpgroups can hold the sums.
+    """The blocks to choose from for M rows: of all of them, with the most stages that fit; K in one run, or
+    in two where four warpgroups can hold the sums.
     """
     block_m = max(_LEAST_ROWS, 1 << (m - 1).bit_length())
     for runs in (1, 2) if block_m <= _MOST_ROWS_SPLIT else (1,):

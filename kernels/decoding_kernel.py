@@ -1,17 +1,19 @@
-"""The fast GEMM for few rows of A, in Gluon: B's codes become bf16 values in the registers that multiply them.
+"""The fast GEMM for few rows of A, in Gluon: its warpgroups decode B's codes in their own registers.
 
-D[M, N] = A[M, K] · B[N, K]ᵀ, computed as Dᵀ = B · Aᵀ: A in bf16, B as fp8 codes with one power-of-two scale for
-each 1 × TILE_K. What there is to read is B, and it is read once, as codes: one warp loads blocks of codes, of
-scales and of A into a ring, as in kernels.specialized_kernel; two warpgroups have 64 rows of B each and all
-rows of A. With RUNS = 2 there are two such pairs: each sums half of K, and the first adds what the second has.
+D[M, N] = A[M, K] · B[N, K]ᵀ, computed as Dᵀ = B · Aᵀ: A in bf16, B as fp8 codes with one power-of-two scale
+for each 1 × TILE_K. What there is to read is B, and it is read once, as codes: one warp loads blocks of
+codes, of scales and of A into a ring, as in kernels.specialized_kernel; two warpgroups have 64 rows of B
+each, and all rows of A. With RUNS = 2 there are two such pairs: each sums half of K, and the first adds what
+the second has.
 
-Warpgroups take turns at the tensor core, so that one decodes while another multiplies; left alone they would
-all do the same at the same time.
+The warpgroups take turns at the tensor core, so that one decodes while another multiplies. The left factor
+of a wgmma may come from registers; the right one is the block of A in shared memory.
 
-A thread gets 4 neighboring codes at a time, 4j to 4j + 3 of 16 along K. The tensor core's left factor wants
-2j, 2j + 1, 2j + 8 and 2j + 9 there. As a sum does not depend on the order of K, B's values go where they fall,
-and the pass that dequantizes A writes pairs in that order (kernels.dequantize_kernel, PAIRED); the tensor core
-adds 16 products at once, so that no bit of the sum changes.
+A thread gets 4 neighboring codes at a time, 4j to 4j + 3 of 16 along K, and decodes them two and two, every
+other one. The tensor core's left factor wants 2j, 2j + 1, 2j + 8 and 2j + 9 there. A product does not depend
+on where along K its factors lie, if both lie there: B's values stay where they fall, and the pass that
+dequantizes A writes it in that order (kernels.dequantize_kernel, PAIRED). The tensor core adds 16 products at
+once, so that no bit of the sum changes.
 """
 
 from triton.experimental import gluon
@@ -25,15 +27,13 @@ from triton.experimental.gluon.language.nvidia.hopper import (
 )
 
 from kernels import decoding_blocks
-from kernels.dequantize_kernel import WIDENED_TIMES_SCALE_E4M3, WIDENED_TIMES_SCALE_E5M2
+from kernels.dequantize_kernel import DECODE_E4M3, DECODE_E5M2, FUSED
 from kernels.gluon_api import aggregate, async_load, async_store, reinterpret
 from kernels.ring_kernel import after
 
 SLAB = gl.constexpr(decoding_blocks.SLAB)
 CONSUMERS = gl.constexpr(decoding_blocks.CONSUMERS)
 PART = gl.constexpr(decoding_blocks.PART)
-FUSED = gl.constexpr(16)
-"""Products that the tensor core adds at once."""
 CONSUMER_REGISTERS = gl.constexpr(232)
 SPLIT_REGISTERS = gl.constexpr(112)
 PRODUCER_REGISTERS = gl.constexpr(24)
@@ -41,8 +41,8 @@ PRODUCER_REGISTERS = gl.constexpr(24)
 
 @aggregate
 class DecodingRing:
-    """Shared memory: STAGES of A, of codes of B, and of TILES of their scales; D on its way out; the barriers.
-    And the compile-time facts.
+    """Shared memory: STAGES of A, of codes of B, and of TILES of their scales; D on its way out; what a
+    second run of K adds to it; the barriers, of which `turn` says who multiplies. And compile-time facts.
     """
 
     a: gl.shared_memory_descriptor
@@ -142,7 +142,7 @@ def produce(a_desc, b_desc, b_scale_desc, ring, m, n, k, b_mn_tiles):
 @gluon.jit
 def decode(stage, ring, W: gl.constexpr):
     """bf16[SLAB, BLOCK_K]: the values of a warpgroup's block of codes, as a left factor."""
-    WIDEN: gl.constexpr = WIDENED_TIMES_SCALE_E4M3 if ring.E4M3 else WIDENED_TIMES_SCALE_E5M2
+    DECODE: gl.constexpr = DECODE_E4M3 if ring.E4M3 else DECODE_E5M2
     TILE_K: gl.constexpr = ring.BLOCK_K // ring.TILES
     BYTES: gl.constexpr = gl.DotOperandLayout(0, ring.LAYOUT, 4)
     VALUES: gl.constexpr = gl.DotOperandLayout(0, ring.LAYOUT, 2)
@@ -157,7 +157,7 @@ def decode(stage, ring, W: gl.constexpr):
     scale = scale.load(gl.SliceLayout(2, codes.type.layout)).to(gl.bfloat16)
     scale, codes = gl.broadcast(gl.expand_dims(scale, 2), codes)
     value = gl.inline_asm_elementwise(
-        WIDEN, "=r,=r,r,r,r", [codes, scale], dtype=gl.bfloat16, is_pure=True, pack=4
+        DECODE, "=r,=r,r,r,r", [codes, scale], dtype=gl.bfloat16, is_pure=True, pack=4
     )
     value = value.reshape([SLAB, GROUPS, 4, 2, 2]).permute([0, 1, 3, 2, 4]).reshape([SLAB, ring.BLOCK_K])
     return gl.convert_layout(value, VALUES, assert_trivial=True)

@@ -14,6 +14,8 @@ BF16_BIAS = tl.constexpr(_BF16.bias)
 BF16_MANTISSA = tl.constexpr(_BF16.mantissa_bits)
 BF16_CUT = tl.constexpr(FORMATS["fp32"].mantissa_bits - _BF16.mantissa_bits)
 FP32_CODE = tl.constexpr(FORMATS["fp32"].bits - _BYTE)
+FUSED = tl.constexpr(16)
+"""Products of bf16 that the tensor core adds at once: within so many along K, their order is free."""
 
 
 def _widening(shift: int) -> str:
@@ -30,22 +32,29 @@ def _widening(shift: int) -> str:
     return f"{{ .reg .b32 top, low; {steps}}}"
 
 
-def _widening_times_scale(shift: int, factor: int) -> str:
-    """PTX: the same of four codes, times 2**factor and times four equal bf16 scales in two registers."""
-    unit = (_BF16.bias + factor) << _BF16.mantissa_bits
-    times = "".join(
-        f"mul.rn.bf16x2 ${out}, ${out}, unit; mul.rn.bf16x2 ${out}, ${out}, ${3 + out}; " for out in range(2)
+def _decoding(shift: int, factor: int) -> str:
+    """PTX: four codes in a register, and twice two equal bf16 scales -> codes 0 and 2, and codes 1 and 3,
+    times 2**factor and times the scale. In this order a code moves to its 16 bits by shifts alone.
+    """
+    both = 1 | 1 << _BF16.bits
+    size, sign = both * (((1 << (_BYTE - 1)) - 1) << shift), both << (_BF16.bits - 1)
+    unit = both * ((_BF16.bias + factor) << _BF16.mantissa_bits)
+    even = f"shl.b32 size, $2, {shift}; shl.b32 sign, $2, {_BYTE}; "
+    odd = f"shr.u32 size, $2, {_BYTE - shift}; mov.b32 sign, $2; "
+    steps = "".join(
+        f"{moved} and.b32 size, size, {size}; and.b32 sign, sign, {sign}; or.b32 ${out}, size, sign; "
+        f"mul.rn.bf16x2 ${out}, ${out}, unit; mul.rn.bf16x2 ${out}, ${out}, ${3 + out}; "
+        for out, moved in enumerate((even, odd))
     )
-    both = unit | unit << _BF16.bits
-    return f"{{ .reg .b32 unit; mov.b32 unit, {both}; {_widening(shift)} {times}}}"
+    return f"{{ .reg .b32 size, sign, unit; mov.b32 unit, {unit}; {steps}}}"
 
 
 _E4M3, _E5M2 = (_BF16.mantissa_bits - FORMATS[name].mantissa_bits for name in ("e4m3", "e5m2"))
 E4M3_SHIFT = tl.constexpr(_E4M3)
 WIDEN_E4M3 = tl.constexpr(_widening(_E4M3))
 WIDEN_E5M2 = tl.constexpr(_widening(_E5M2))
-WIDENED_TIMES_SCALE_E4M3 = tl.constexpr(_widening_times_scale(_E4M3, _BF16.bias - FORMATS["e4m3"].bias))
-WIDENED_TIMES_SCALE_E5M2 = tl.constexpr(_widening_times_scale(_E5M2, _BF16.bias - FORMATS["e5m2"].bias))
+DECODE_E4M3 = tl.constexpr(_decoding(_E4M3, _BF16.bias - FORMATS["e4m3"].bias))
+DECODE_E5M2 = tl.constexpr(_decoding(_E5M2, _BF16.bias - FORMATS["e5m2"].bias))
 
 
 @triton.jit
@@ -121,7 +130,7 @@ def dequantize_kernel(
     BLOCK_K: tl.constexpr,
 ):
     """values [mn, stride_mn] of codes uint8 of the same strides: bf16, or fp32 in the interpreter. PAIRED: of
-    16 along K, pair 2j goes to place j and pair 2j + 1 to place 4 + j, as kernels.decoding_kernel wants them.
+    16 along K, number 4j + 2i + h goes to place 8h + 2j + i, as kernels.decoding_kernel wants them.
     """
     start_mn, start_k = tl.program_id(0) * BLOCK_MN, tl.program_id(1) * BLOCK_K
     rows = start_mn + tl.arange(0, BLOCK_MN)
@@ -134,6 +143,6 @@ def dequantize_kernel(
     )
     values = dequantize_block(codes, scale, TILE_K, SHIFT, FACTOR, BLOCK_MN, BLOCK_K, CAST)
     if PAIRED:
-        columns = (columns & ~0xF) | ((columns & 2) << 2) | ((columns & 0xC) >> 1) | (columns & 1)
-        places = rows.to(tl.int64)[:, None] * stride_mn + columns[None, :]
+        fours = tl.reshape(values, [BLOCK_MN, BLOCK_K // FUSED, FUSED // 4, 2, 2])
+        values = tl.reshape(tl.permute(fours, [0, 1, 4, 2, 3]), [BLOCK_MN, BLOCK_K])
     tl.store(values_ptr + places, values, mask=inside)

@@ -155,8 +155,10 @@ def _multiplied(operand: QuantizedTensor, plan: GemmPlan, kind: DeviceKind, side
 
 
 def dequantize(operand: QuantizedTensor, kind: DeviceKind, *, paired: bool = False) -> "torch.Tensor":
-    """bf16[mn, K] (fp32 in the interpreter): the exact values of an operand with power-of-two scales; `paired`:
-    in the order along K that kernels.decoding_kernel wants, with the zeros that pad K, which it mixes in.
+    """bf16[mn, K] (fp32 in the interpreter): the exact values of an operand with power-of-two scales.
+
+    `paired`: in the order along K that kernels.decoding_kernel wants, and with the zeros that pad K, which
+    end up among the others.
     """
     import torch
 

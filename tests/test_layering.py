@@ -34,6 +34,7 @@ HOMES_OF_BLOCKS = {
     "kernels/mx_plan.py",
     "kernels/blocks.py",
     "kernels/candidates.py",
+    "kernels/decoding_blocks.py",
     "kernels/dot_scaled.py",
     "kernels/quantize_plan.py",
     "kernels/shape_class.py",

@@ -104,6 +104,13 @@ SOURCES = (
         for m, n in LOW
     ),
     Source(
+        title="The warp-specialized kernel for few tokens, which decodes B in registers",
+        said=(Kernel.DEQUANTIZED.value, DECODED_WORDS, Schedule.SPECIALIZED.value),
+        bodies=(("decoding_kernel.py", WHOLE_FILE),),
+        instead_of=DEQUANTIZING,
+        explained_in="decoding_kernel.py",
+    ),
+    Source(
         title="The warp-specialized kernel, after a pass that dequantizes",
         said=(Kernel.DEQUANTIZED.value, Schedule.SPECIALIZED.value),
         bodies=(("dequantize_kernel.py", "dequantize_block"), _PINGPONG, _LOADING),

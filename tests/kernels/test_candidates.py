@@ -9,6 +9,7 @@ import pytest
 
 from fp8core.recipes import RECIPES
 from fp8core.tiles import WHOLE
+from kernels import decoding_blocks
 from kernels.blocks import Blocks, Schedule
 from kernels.candidates import COARSE, SHAPES, coarse, distinct_jobs, finer, jobs, simple_plan
 from kernels.device import ADA, HOPPER
@@ -37,12 +38,15 @@ def test_every_candidate_is_a_plan_that_fits(job, device):
     for blocks in [*first, *varied]:
         dataclasses.replace(plan, blocks=blocks)
         assert blocks.tma == (device is HOPPER)
-        rows = blocks.block_n if blocks.transposed else blocks.block_m
-        low = blocks.schedule is Schedule.SPECIALIZED and job.m <= SLAB
+        in_registers = blocks.schedule is Schedule.SPECIALIZED and bool(blocks.decoded)
+        rows = blocks.block_n if blocks.transposed or in_registers else blocks.block_m
+        low = blocks.schedule is Schedule.SPECIALIZED and job.m <= SLAB and not in_registers
         assert rows >= 16 * blocks.warps // (1 + low), (
             "wgmma wants 64 rows a warpgroup, or half of the columns"
         )
-        if blocks.schedule is Schedule.SPECIALIZED:
+        if in_registers:
+            one_that_decodes_in_registers_fits(plan, blocks, device)
+        elif blocks.schedule is Schedule.SPECIALIZED:
             a_specialized_one_fits(plan, blocks, device)
         else:
             a_simple_one_fits(plan, blocks, device)
@@ -57,6 +61,18 @@ def a_simple_one_fits(plan: GemmPlan, blocks: Blocks, device) -> None:
     if plan.spec.out.bits == 32 and held == 128:
         assert blocks.split_k == 1, "these spill"
         assert not blocks.persistent, "these spill"
+
+
+def one_that_decodes_in_registers_fits(plan: GemmPlan, blocks: Blocks, device) -> None:
+    """A warpgroup holds 64 columns of D, for all rows, or for all of half of K; D leaves through what its ring,
+    and the second half's sums, leave free.
+    """
+    ring = blocks.stages * decoding_blocks.stage_bytes(plan.spec, blocks.block_m)
+    part = 2 * prod(decoding_blocks.out_box(blocks.block_m)) * plan.spec.out.bytes
+    sums = blocks.block_m * blocks.block_n * 4 if blocks.split_k > 1 else 0
+    assert ring + part + sums + 16 * blocks.stages <= device.shared_memory_bytes
+    assert blocks.stages >= 2
+    assert blocks.block_m // 2 <= (64 if blocks.split_k > 1 else 128), "of 112 and of 232 registers"
 
 
 def a_specialized_one_fits(plan: GemmPlan, blocks: Blocks, device) -> None:

@@ -24,6 +24,7 @@ from fp8core.formats import FORMATS
 from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
 from fp8core.tiles import WHOLE, TileGrid, TileShape
+from kernels.blocks import Schedule
 from kernels.device import DeviceKind, current_device
 from kernels.family import Kernel, ScaleAt
 from kernels.gemm import dequantize, gemm
@@ -132,6 +133,7 @@ def test_blocks_change_no_bit(recipe, matmul):
             stages=2,
             persistent=programs > 0,
             split_k=1,
+            schedule=Schedule.SIMPLE,
         )
         assert torch.equal(first, gemm(a, b, dataclasses.replace(plan, blocks=blocks, sms=programs)))
 

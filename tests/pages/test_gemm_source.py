@@ -8,6 +8,7 @@ import pytest
 from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
 from fp8core.tiles import WHOLE
+from kernels import decoding_blocks
 from kernels.blocks import DECODED_WORDS, Schedule
 from kernels.candidates import coarse
 from kernels.device import BLACKWELL, HOPPER, Unsupported
@@ -77,6 +78,7 @@ def test_a_specialized_plan_s_title_says_which_of_its_loops_ran(recipe, matmul, 
     if isinstance(plan, Unsupported):
         pytest.skip(plan.reason)
     fast = [blocks for blocks in coarse(plan, mnk, HOPPER) if blocks.schedule is Schedule.SPECIALIZED]
+    fast = [blocks for blocks in fast if not blocks.decoded]
     if not fast:
         pytest.skip("sums in the tensor core have no low blocks")
     ran = source_of(replace(plan, blocks=fast[0]).title)
@@ -89,6 +91,16 @@ def test_a_specialized_plan_s_title_says_which_of_its_loops_ran(recipe, matmul, 
     assert "one warp loads" in explanation(ran.explained_in)
     names = [node.name for node in ast.parse(text(ran)).body if isinstance(node, ast.FunctionDef)]
     assert {"produce", f"consume_{loop.split('_')[0]}"} <= set(names)
+
+
+@pytest.mark.parametrize("m", [16, 256])
+def test_the_title_of_a_plan_that_decodes_in_registers_says_so(m):
+    plan = plan_built_in(RECIPES["mxfp8"].fprop, (m, 4096, 4096), HOPPER, Accumulation.RECIPE)
+    for blocks in decoding_blocks.candidates(plan.spec, m, HOPPER):
+        ran = source_of(replace(plan, blocks=blocks).title)
+        assert ran.bodies == (("decoding_kernel.py", gemm_source.WHOLE_FILE),)
+        assert ran.instead_of is source_of(plan.title)
+        assert "decode B's codes in their registers" in explanation(ran.explained_in)
 
 
 def test_a_specialized_kernel_is_explained_and_says_why_it_ran(shown):

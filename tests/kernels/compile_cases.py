@@ -1,0 +1,225 @@
+"""What tests.kernels.compile_plans compiles: kernels and their compile-time arguments, for GPUs that need not
+be here.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from itertools import islice, product
+
+from fp8core.linear import MATMULS
+from fp8core.recipes import RECIPES
+from fp8core.refold import REFOLDED_TILES
+from kernels import decoding_blocks
+from kernels.blocks import Schedule
+from kernels.candidates import coarse
+from kernels.device import ADA, BLACKWELL, BLACKWELL_RTX, HOPPER, Device, DeviceKind
+from kernels.dot_scaled import dot_scaled_plan
+from kernels.family import Kernel
+from kernels.gemm import dequantize_constants, kernel_constants
+from kernels.mx_plan import REFOLD_WARPS
+from kernels.plan import GemmPlan, plan_simple
+from kernels.quantize import float8, format_facts, quantize_constants
+from kernels.quantize_plan import plan_quantize
+from kernels.refold import refold_constants
+from kernels.rows import Accumulation
+from kernels.specialized import WARPS, decoding_constants, flat, swizzled
+from kernels.specialized import constants as specialized_constants
+from kernels.specialized_blocks import b_scales_loaded, loaded_rows, out_box
+from kernels.tuned import read_table, table_path
+
+DEVICES = (HOPPER, ADA, BLACKWELL, BLACKWELL_RTX)
+LARGE, LOW = (8192, 8192, 8192), (1, 4096, 4096)
+SPLIT = 4
+GROUP_M = 8
+SPECIALIZED = Schedule.SPECIALIZED
+FLOAT8 = {"e4m3": "fp8e4nv", "e5m2": "fp8e5"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """One kernel to compile, as plain data that goes to another process; two that differ in name are one.
+
+    kind: a GEMM's Kernel, by name; gluon: what language the kernel is in, if not tl; unit_stride: that of D
+    which is 1.
+    """
+
+    name: str = field(compare=False)
+    device: Device
+    kernel: str
+    types: tuple[tuple[str, str], ...] = ()
+    constants: tuple[tuple[str, object], ...]
+    warps: int = 4
+    stages: int = 3
+    kind: str = ""
+    split: bool = False
+    gluon: bool = False
+    unit_stride: str = "out_stride_n"
+
+
+def gemm(name: str, plan: GemmPlan, device: Device) -> Case:
+    k = plan.blocks.split_k * plan.block_k
+    constants = kernel_constants(plan, k, accumulate=False, kind=DeviceKind.GPU)
+    types = {"out_ptr": f"*{plan.spec.out.name}"}
+    if plan.blocks.split_k == 1:
+        constants |= {"parts_ptr": None, "arrivals_ptr": None}
+    native = plan.kernel is Kernel.NATIVE_MX
+    names = ("a_desc", "b_desc") if native else ("a_codes", "b_codes")
+    sides = [("a", plan.block_m, plan.spec.a), ("b", plan.block_n, plan.spec.b)]
+    if plan.blocks.transposed:
+        sides.reverse()
+    for argument, (side, block, spec) in zip(names, sides, strict=True):
+        dtype = "bf16" if plan.kernel is Kernel.DEQUANTIZED else FLOAT8[spec.format.name]
+        dtype = "u8" if side in plan.blocks.decoded else dtype
+        types[argument] = f"tensordesc<{dtype}[{block}, {plan.block_k}]>" if plan.blocks.tma else f"*{dtype}"
+    return Case(
+        name=f"{name}; {plan.blocks.title}",
+        device=device,
+        kernel="native_mx_gemm_kernel" if native else "gemm_kernel",
+        types=tuple(types.items()),
+        constants=tuple(constants.items()),
+        warps=plan.blocks.warps,
+        stages=plan.blocks.stages,
+        kind=plan.kernel.name,
+        split=plan.blocks.split_k > 1,
+        unit_stride="out_stride_m" if plan.blocks.transposed else "out_stride_n",
+    )
+
+
+def simple_plans(device: Device) -> Iterator[tuple[str, GemmPlan]]:
+    """(family, plan) of every recipe, matmul and accumulation, as the simple kernel does it."""
+    shapes = (LARGE, LOW) if device is HOPPER else (LARGE,)
+    for recipe, matmul, how, mnk in product(RECIPES.values(), MATMULS.values(), Accumulation, shapes):
+        plan = plan_simple(recipe.spec(matmul), mnk, device, how)
+        if isinstance(plan, GemmPlan):
+            yield str(plan.family), plan
+
+
+def gemms(device: Device) -> Iterator[Case]:
+    """The portable kernel in its plans, and once of each kind with K split; the plans of the device's table,
+    of which those that differ in the order of blocks or in the number of runs are one; tl.dot_scaled where it
+    is only timed.
+    """
+    plans = list(simple_plans(device))
+    for family, plan in plans:
+        yield gemm(family, plan, device)
+        if timed := dot_scaled_plan(plan, device):
+            yield gemm(f"{family}, emulated", timed, device)
+    of_each_kind = {plan.kernel: (family, plan) for family, plan in reversed(plans)}
+    of_each_kind.pop(Kernel.NATIVE_MX, None)
+    for family, plan in of_each_kind.values():
+        blocks = replace(plan.blocks, block_m=64, block_n=128, warps=4, persistent=False, split_k=SPLIT)
+        yield gemm(family, replace(plan, blocks=blocks), device)
+    by_family = dict(reversed(plans))
+    for row in read_table(table_path(device.capability)):
+        if row.blocks.schedule is Schedule.SIMPLE:
+            alike = replace(row.blocks, group_m=GROUP_M, split_k=SPLIT if row.blocks.split_k > 1 else 1)
+            yield gemm(row.family, replace(by_family[row.family], blocks=alike), device)
+
+
+def specialized(name: str, plan: GemmPlan, device: Device, *, accumulate: bool) -> Case:
+    """A low block loads the fewest rows; more would be another extent of one load."""
+    spec = plan.spec
+    bf16 = plan.kernel is Kernel.DEQUANTIZED
+    types = {}
+    for side, operand, block in (("a", spec.a, loaded_rows(plan.blocks, 1)), ("b", spec.b, plan.block_n)):
+        dtype = "bfloat16" if bf16 else str(float8(operand.format)).removeprefix("torch.")
+        layout = swizzled(block, plan.block_k, dtype)
+        types[f"{side}_desc"] = described(
+            "bf16" if bf16 else FLOAT8[operand.format.name], [block, plan.block_k], layout
+        )
+    types["a_scale_desc"] = described("fp32", [plan.block_m], flat())
+    types["b_scale_desc"] = described("fp32", [b_scales_loaded(spec, plan.block_n)], flat())
+    stored = out_box(plan.block_m, plan.block_n, plan.promotion)
+    layout = swizzled(*stored, {"bf16": "bfloat16", "fp32": "float32"}[spec.out.name])
+    types["out_desc"] = described(spec.out.name, list(stored), layout)
+    added = ", added into D" if accumulate else ""
+    return Case(
+        name=f"{name}{added}; {plan.blocks.title}",
+        device=device,
+        kernel="specialized_gemm_kernel",
+        types=tuple(types.items()),
+        constants=tuple(specialized_constants(plan, accumulate=accumulate).items()),
+        warps=WARPS,
+        kind=plan.kernel.name,
+        gluon=True,
+    )
+
+
+def decoding(name: str, plan: GemmPlan, device: Device) -> Case:
+    """A plan that decodes B in registers."""
+    block_m, block_n, block_k = plan.block_m, plan.block_n, plan.block_k
+    stored = decoding_blocks.out_box(block_m)
+    types = {
+        "a_desc": described("bf16", [block_m, block_k], swizzled(block_m, block_k, "bfloat16")),
+        "b_desc": described("u8", [block_n, block_k], swizzled(block_n, block_k, "uint8")),
+        "b_scale_desc": described("fp32", [block_n], flat()),
+        "out_desc": described("bf16", list(stored), swizzled(*stored, "bfloat16")),
+    }
+    return Case(
+        name=f"{name}; {plan.blocks.title}",
+        device=device,
+        kernel="decoding_gemm_kernel",
+        types=tuple(types.items()),
+        constants=tuple(decoding_constants(plan, plan.blocks.split_k * block_k).items()),
+        warps=WARPS,
+        kind=plan.kernel.name,
+        gluon=True,
+    )
+
+
+def of_e5m2(case: Case) -> Case:
+    """The same for codes of that format."""
+    return replace(case, constants=tuple((dict(case.constants) | {"E4M3": False}).items()))
+
+
+def described(dtype: str, block: list[int], layout: object) -> str:
+    """A descriptor's type as Triton spells it."""
+    return f"tensordesc<{dtype}{block},{layout!r}>"
+
+
+def specialized_gemms(device: Device) -> Iterator[Case]:
+    """The specialized kernel for everything that it takes, and in the blocks of the device's table. The order
+    of blocks is a divisor in the code and no more: one stands for all.
+    """
+    table = [row for row in read_table(table_path(device.capability)) if row.blocks.schedule is SPECIALIZED]
+    for family, plan in simple_plans(device):
+        first = (blocks for blocks in coarse(plan, LARGE, device) if blocks.schedule is SPECIALIZED)
+        tabled = (row.blocks for row in table if row.family == family)
+        for blocks in (*islice(first, 1), *tabled):
+            made = replace(plan, blocks=replace(blocks, group_m=GROUP_M))
+            if made.decodes_in_registers:
+                yield from (decoding(family, made, device), of_e5m2(decoding(family, made, device)))
+                continue
+            for accumulate in (False, True)[: 1 + (plan.spec.out.bits == 32)]:
+                yield specialized(family, made, device, accumulate=accumulate)
+
+
+def quantizers(device: Device) -> Iterator[Case]:
+    from kernels.quantize_kernel import amax_kernel, quantize_kernel
+
+    specs = {operand for r in RECIPES.values() for s in (r.fprop, r.wgrad) for operand in (s.a, s.b)}
+    for spec in sorted(specs, key=str):
+        plan = plan_quantize(spec.tile)
+        for kernel in (quantize_kernel,) if plan.fused else (amax_kernel, quantize_kernel):
+            constants = quantize_constants(spec, spec.tile, DeviceKind.GPU)
+            taken = tuple((name, constants[name]) for name in kernel.arg_names if name in constants)
+            name = f"{spec.format.name} {spec.tile}"
+            yield Case(name=name, device=device, kernel=kernel.fn.__name__, constants=taken, warps=plan.warps)
+    mx = RECIPES["mxfp8"].fprop.a
+    for paired in (False, True):
+        constants = tuple((dequantize_constants(mx, DeviceKind.GPU) | {"PAIRED": paired}).items())
+        yield Case(name="mxfp8", device=device, kernel="dequantize_kernel", constants=constants)
+    for tile in REFOLDED_TILES.values():
+        constants = tuple(refold_constants(mx, tile, DeviceKind.GPU).items())
+        name = f"mxfp8 to {tile}"
+        yield Case(name=name, device=device, kernel="refold_kernel", constants=constants, warps=REFOLD_WARPS)
+    facts = tuple((format_facts(mx.format) | {"CAST": True, "BLOCK": 1024}).items())
+    yield Case(
+        name="e4m3", device=device, kernel="encode_kernel", types=(("x_ptr", "*fp32"),), constants=facts
+    )
+
+
+def every_case(device: Device) -> Iterator[Case]:
+    yield from specialized_gemms(device)
+    yield from gemms(device)
+    yield from quantizers(device)
