@@ -19,7 +19,7 @@ DECODED = "b"
 PART = 128
 """Rows of D that a warpgroup stores at once, or fewer."""
 
-_LEAST_ROWS, _MOST_ROWS_SPLIT, _MOST_ROWS = 16, 128, 256
+_LEAST_ROWS, _MOST_ROWS_SPLIT, _MOST_ROWS = 16, 64, 256
 _BF16_BYTES, _SCALE_BYTES, _SUM_BYTES = 2, 4, 4
 _LEAST_TILE = 32
 _BARRIER_BYTES = 1024

@@ -64,15 +64,15 @@ def a_simple_one_fits(plan: GemmPlan, blocks: Blocks, device) -> None:
 
 
 def one_that_decodes_in_registers_fits(plan: GemmPlan, blocks: Blocks, device) -> None:
-    """A warpgroup holds 64 columns of D, for all rows, or for all of half of K; D leaves through what its ring,
-    and the second half's sums, leave free.
+    """A warpgroup holds 64 columns of D for all rows. D leaves through what the ring leaves free, and what the
+    sums of a second run of K do.
     """
     ring = blocks.stages * decoding_blocks.stage_bytes(plan.spec, blocks.block_m)
     part = 2 * prod(decoding_blocks.out_box(blocks.block_m)) * plan.spec.out.bytes
     sums = blocks.block_m * blocks.block_n * 4 if blocks.split_k > 1 else 0
     assert ring + part + sums + 16 * blocks.stages <= device.shared_memory_bytes
     assert blocks.stages >= 2
-    assert blocks.block_m // 2 <= (64 if blocks.split_k > 1 else 128), "of 112 and of 232 registers"
+    assert blocks.block_m // 2 <= (32 if blocks.split_k > 1 else 128), "of 112 and of 232 registers"
 
 
 def a_specialized_one_fits(plan: GemmPlan, blocks: Blocks, device) -> None:
