@@ -3,8 +3,8 @@ torch.
 """
 
 from collections.abc import Iterator
+from itertools import product
 
-from fp8core.formats import FORMATS
 from fp8core.recipes import MatmulSpec
 from fp8core.tiles import WHOLE
 from kernels.blocks import Blocks, Schedule
@@ -24,32 +24,31 @@ _BF16_BYTES, _SCALE_BYTES, _SUM_BYTES = 2, 4, 4
 _LEAST_TILE = 32
 _BARRIER_BYTES = 1024
 _MOST_STAGES = 12
+_GROUPS = (8, 4, 16)
 
 
-def lacking(spec: MatmulSpec, m: int) -> str:
-    """Why B cannot be decoded in registers for M rows; empty where it can."""
+def lacking(spec: MatmulSpec) -> str:
+    """Why B cannot be decoded in registers; empty where it can."""
     tile = spec.b.tile
-    if m > _MOST_ROWS:
-        return f"a block has all rows of A, up to {_MOST_ROWS}"
     if tile.mn != 1 or tile.k is WHOLE or tile.k < _LEAST_TILE or BLOCK_K % tile.k:
         sizes = f"{tile.mn or 'all rows'} × {tile.k or 'all of K'}"
         return f"decoding in registers takes scales of 1 × 32 or 64 along K, and those of B are of {sizes}"
-    if spec.out != FORMATS["bf16"]:
-        return "decoding in registers writes bf16"
     return ""
 
 
 def candidates(spec: MatmulSpec, m: int, device: Device) -> Iterator[Blocks]:
-    """The blocks to choose from for M rows: of all of them, with the most stages that fit; K in one run, or
-    in two where four warpgroups can hold the sums.
+    """The blocks to choose from for M rows, with the most stages that fit: of all rows where they are few, with
+    K in one run, or in two where four warpgroups can hold the sums; else of 256, in several orders.
     """
-    block_m = max(_LEAST_ROWS, 1 << (m - 1).bit_length())
-    for runs in (1, 2) if block_m <= _MOST_ROWS_SPLIT else (1,):
+    block_m = min(_MOST_ROWS, max(_LEAST_ROWS, 1 << (m - 1).bit_length()))
+    groups = _GROUPS if m > block_m else _GROUPS[:1]
+    for runs, group_m in product((1, 2) if block_m <= _MOST_ROWS_SPLIT else (1,), groups):
         yield Blocks(
             schedule=Schedule.SPECIALIZED,
             block_m=block_m,
             block_n=BLOCK_N,
             block_k=BLOCK_K,
+            group_m=group_m,
             warps=4 * CONSUMERS,
             stages=_stages(spec, block_m, runs, device),
             persistent=runs == 1,

@@ -29,7 +29,7 @@ from triton.experimental.gluon.language.nvidia.hopper import (
 from kernels import decoding_blocks
 from kernels.dequantize_kernel import DECODE_E4M3, DECODE_E5M2, FUSED
 from kernels.gluon_api import aggregate, async_load, async_store, reinterpret
-from kernels.ring_kernel import after
+from kernels.ring_kernel import after, block_of, count_blocks
 
 SLAB = gl.constexpr(decoding_blocks.SLAB)
 CONSUMERS = gl.constexpr(decoding_blocks.CONSUMERS)
@@ -54,13 +54,16 @@ class DecodingRing:
     empty: gl.shared_memory_descriptor
     turn: gl.shared_memory_descriptor
     summed: gl.shared_memory_descriptor
+    fetched: gl.shared_memory_descriptor
     STAGES: gl.constexpr
     RUNS: gl.constexpr
     TILES: gl.constexpr
     BLOCK_M: gl.constexpr
     BLOCK_N: gl.constexpr
     BLOCK_K: gl.constexpr
+    GROUP_M: gl.constexpr
     E4M3: gl.constexpr
+    ACCUMULATE: gl.constexpr
     LAYOUT: gl.constexpr
 
     @gluon.constexpr_function
@@ -75,13 +78,16 @@ class DecodingRing:
         empty,
         turn,
         summed,
+        fetched,
         STAGES,
         RUNS,
         TILES,
         BLOCK_M,
         BLOCK_N,
         BLOCK_K,
+        GROUP_M,
         E4M3,
+        ACCUMULATE,
     ):
         self.a = a
         self.codes = codes
@@ -92,26 +98,17 @@ class DecodingRing:
         self.empty = empty
         self.turn = turn
         self.summed = summed
+        self.fetched = fetched
         self.STAGES = gl.constexpr(STAGES)
         self.RUNS = gl.constexpr(RUNS)
         self.TILES = gl.constexpr(TILES)
         self.BLOCK_M = gl.constexpr(BLOCK_M)
         self.BLOCK_N = gl.constexpr(BLOCK_N)
         self.BLOCK_K = gl.constexpr(BLOCK_K)
+        self.GROUP_M = gl.constexpr(GROUP_M)
         self.E4M3 = gl.constexpr(E4M3)
+        self.ACCUMULATE = gl.constexpr(ACCUMULATE)
         self.LAYOUT = gl.constexpr(gl.NVMMADistributedLayout([3, 0], [4, 1], [16, BLOCK_M, 16]))
-
-
-@gluon.jit
-def block_of(block, m, ring):
-    """(row, column) of D: the few block rows of one column of blocks go together."""
-    rows = (m + ring.BLOCK_M - 1) // ring.BLOCK_M
-    return block % rows * ring.BLOCK_M, block // rows * ring.BLOCK_N
-
-
-@gluon.jit
-def count_blocks(m, n, ring):
-    return ((m + ring.BLOCK_M - 1) // ring.BLOCK_M) * ((n + ring.BLOCK_N - 1) // ring.BLOCK_N)
 
 
 @gluon.jit
@@ -125,7 +122,7 @@ def produce(a_desc, b_desc, b_scale_desc, ring, m, n, k, b_mn_tiles):
     stage = 0
     phase = 1
     for block in range(gl.program_id(0), count_blocks(m, n, ring), gl.num_programs(0)):
-        row, column = block_of(block, m, ring)
+        row, column = block_of(block, m, n, ring)
         for place in range(steps):
             step = place // ring.RUNS + place % ring.RUNS * length
             full = ring.full.index(stage)
@@ -164,12 +161,21 @@ def decode(stage, ring, W: gl.constexpr):
 
 
 @gluon.jit
-def store(value, out_desc, staging, row, column):
-    """A part of Dᵀ through shared memory into D, once the part before has left that."""
+def store(value, ring, W: gl.constexpr, fetches, out_desc, row, column):
+    """A part of Dᵀ through shared memory into D, once the part before has left that; how many parts of D were
+    fetched to be added to.
+    """
+    staging = ring.out.index(W)
     tma.store_wait(0)
+    if ring.ACCUMULATE:
+        mbarrier.expect(ring.fetched.index(W), out_desc.block_type.nbytes)
+        async_load(out_desc, [row, column], ring.fetched.index(W), staging)
+        mbarrier.wait(ring.fetched.index(W), fetches & 1)
+        value = value + staging.permute([1, 0]).load(value.type.layout)
     staging.permute([1, 0]).store(value.to(out_desc.dtype))
     fence_async_shared()
     async_store(out_desc, [row, column], staging)
+    return fetches + 1
 
 
 @gluon.jit
@@ -187,12 +193,12 @@ def consume(W: gl.constexpr, RUN: gl.constexpr, ring, out_desc, m, n, k):
     length = (steps + ring.RUNS - 1) // ring.RUNS
     mine = length if RUN == 0 else steps - length
     gl.assume(mine > 0)  # the launcher takes no empty K, and no more runs than steps
-    staging = ring.out.index(W)
+    fetches = 0
     stage = RUN
     phase = 0
     turn_phase = 1 - TURN
     for block in range(gl.program_id(0), count_blocks(m, n, ring), gl.num_programs(0)):
-        row, column = block_of(block, m, ring)
+        row, column = block_of(block, m, n, ring)
         acc = gl.zeros([SLAB, ring.BLOCK_M], gl.float32, ring.LAYOUT)
         mbarrier.wait(ring.full.index(stage), phase)
         values = decode(stage, ring, W)
@@ -218,10 +224,10 @@ def consume(W: gl.constexpr, RUN: gl.constexpr, ring, out_desc, m, n, k):
                 acc = acc + ring.parts.index(W).load(ring.LAYOUT)
             if ring.BLOCK_M > PART:
                 upper, lower = acc.reshape([SLAB, 2, PART]).permute([0, 2, 1]).split()
-                store(upper, out_desc, staging, row, column + W * SLAB)
-                store(lower, out_desc, staging, row + PART, column + W * SLAB)
+                fetches = store(upper, ring, W, fetches, out_desc, row, column + W * SLAB)
+                fetches = store(lower, ring, W, fetches, out_desc, row + PART, column + W * SLAB)
             else:
-                store(acc, out_desc, staging, row, column + W * SLAB)
+                fetches = store(acc, ring, W, fetches, out_desc, row, column + W * SLAB)
     tma.store_wait(0)
 
 
@@ -240,8 +246,10 @@ def decoding_gemm_kernel(
     BLOCK_M: gl.constexpr,
     BLOCK_N: gl.constexpr,
     BLOCK_K: gl.constexpr,
+    GROUP_M: gl.constexpr,
     STAGES: gl.constexpr,
     RUNS: gl.constexpr,
+    ACCUMULATE: gl.constexpr,
 ):
     """D in blocks: with RUNS = 1 persistent, with 2 one a program. E4M3: the codes' format, else e5m2."""
     TILES: gl.constexpr = BLOCK_K // TILE_K
@@ -259,13 +267,16 @@ def decoding_gemm_kernel(
         gl.allocate_shared_memory(gl.int64, [STAGES, 1], BARRIER),
         gl.allocate_shared_memory(gl.int64, [TURNS, 1], BARRIER),
         gl.allocate_shared_memory(gl.int64, [CONSUMERS, 1], BARRIER),
+        gl.allocate_shared_memory(gl.int64, [CONSUMERS, 1], BARRIER),
         STAGES,
         RUNS,
         TILES,
         BLOCK_M,
         BLOCK_N,
         BLOCK_K,
+        GROUP_M,
         E4M3,
+        ACCUMULATE,
     )
     for stage in gl.static_range(STAGES):
         mbarrier.init(ring.full.index(stage), count=1)
@@ -274,6 +285,7 @@ def decoding_gemm_kernel(
         mbarrier.init(ring.turn.index(turn), count=RUNS)
     for warpgroup in gl.static_range(CONSUMERS):
         mbarrier.init(ring.summed.index(warpgroup), count=1)
+        mbarrier.init(ring.fetched.index(warpgroup), count=1)
     fence_async_shared()
     multiplies = (ring, out_desc, m, n, k)
     loads = (a_desc, b_desc, b_scale_desc, ring, m, n, k, b_mn_tiles)

@@ -40,7 +40,7 @@ def launch(
         out.copy_(copy)
         return handle
     if plan.decodes_in_registers:
-        return _launch_decoding(b, left, right, plan, out)
+        return _launch_decoding(b, left, right, plan, out, accumulate)
     from kernels.specialized_kernel import specialized_gemm_kernel
 
     (m, k), n = left.shape, right.shape[0]
@@ -69,6 +69,7 @@ def _launch_decoding(
     right: "torch.Tensor",
     plan: GemmPlan,
     out: "torch.Tensor",
+    accumulate: bool,
 ) -> object:
     """The same where `right` is codes that the kernel decodes."""
     from kernels.decoding_kernel import decoding_gemm_kernel
@@ -83,13 +84,13 @@ def _launch_decoding(
         n,
         k,
         b.operand_scale.stride(1),
-        **decoding_constants(plan, k),
+        **decoding_constants(plan, k, accumulate=accumulate),
         num_warps=WARPS,
         **COMPILE_OPTIONS,
     )
 
 
-def decoding_constants(plan: GemmPlan, k: int) -> dict[str, int | bool]:
+def decoding_constants(plan: GemmPlan, k: int, *, accumulate: bool) -> dict[str, int | bool]:
     """The constexpr arguments of decoding_gemm_kernel."""
     return {
         "E4M3": plan.spec.b.format == FORMATS["e4m3"],
@@ -97,8 +98,10 @@ def decoding_constants(plan: GemmPlan, k: int) -> dict[str, int | bool]:
         "BLOCK_M": plan.block_m,
         "BLOCK_N": plan.block_n,
         "BLOCK_K": plan.block_k,
+        "GROUP_M": plan.blocks.group_m,
         "STAGES": plan.blocks.stages,
         "RUNS": plan.blocks.runs(k)[0],
+        "ACCUMULATE": accumulate,
     }
 
 

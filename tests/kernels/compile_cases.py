@@ -4,7 +4,7 @@ be here.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from itertools import islice, product
+from itertools import product
 
 from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
@@ -145,22 +145,24 @@ def specialized(name: str, plan: GemmPlan, device: Device, *, accumulate: bool) 
     )
 
 
-def decoding(name: str, plan: GemmPlan, device: Device) -> Case:
+def decoding(name: str, plan: GemmPlan, device: Device, *, accumulate: bool) -> Case:
     """A plan that decodes B in registers."""
     block_m, block_n, block_k = plan.block_m, plan.block_n, plan.block_k
-    stored = decoding_blocks.out_box(block_m)
+    stored, out = decoding_blocks.out_box(block_m), plan.spec.out.name
+    layout = swizzled(*stored, {"bf16": "bfloat16", "fp32": "float32"}[out])
+    constants = decoding_constants(plan, plan.blocks.split_k * block_k, accumulate=accumulate)
     types = {
         "a_desc": described("bf16", [block_m, block_k], swizzled(block_m, block_k, "bfloat16")),
         "b_desc": described("u8", [block_n, block_k], swizzled(block_n, block_k, "uint8")),
         "b_scale_desc": described("fp32", [block_n], flat()),
-        "out_desc": described("bf16", list(stored), swizzled(*stored, "bfloat16")),
+        "out_desc": described(out, list(stored), layout),
     }
     return Case(
-        name=f"{name}; {plan.blocks.title}",
+        name=f"{name}{', added into D' if accumulate else ''}; {plan.blocks.title}",
         device=device,
         kernel="decoding_gemm_kernel",
         types=tuple(types.items()),
-        constants=tuple(decoding_constants(plan, plan.blocks.split_k * block_k).items()),
+        constants=tuple(constants.items()),
         warps=WARPS,
         kind=plan.kernel.name,
         gluon=True,
@@ -178,20 +180,21 @@ def described(dtype: str, block: list[int], layout: object) -> str:
 
 
 def specialized_gemms(device: Device) -> Iterator[Case]:
-    """The specialized kernel for everything that it takes, and in the blocks of the device's table. The order
+    """The specialized kernels for everything that they take, and in the blocks of the device's table. The order
     of blocks is a divisor in the code and no more: one stands for all.
     """
     table = [row for row in read_table(table_path(device.capability)) if row.blocks.schedule is SPECIALIZED]
     for family, plan in simple_plans(device):
-        first = (blocks for blocks in coarse(plan, LARGE, device) if blocks.schedule is SPECIALIZED)
-        tabled = (row.blocks for row in table if row.family == family)
-        for blocks in (*islice(first, 1), *tabled):
+        tries = [blocks for blocks in coarse(plan, LARGE, device) if blocks.schedule is SPECIALIZED]
+        of_each_body = {blocks.decoded: blocks for blocks in reversed(tries)}
+        tabled = [row.blocks for row in table if row.family == family]
+        for blocks in (*of_each_body.values(), *tabled):
             made = replace(plan, blocks=replace(blocks, group_m=GROUP_M))
-            if made.decodes_in_registers:
-                yield from (decoding(family, made, device), of_e5m2(decoding(family, made, device)))
-                continue
+            case = decoding if made.decodes_in_registers else specialized
             for accumulate in (False, True)[: 1 + (plan.spec.out.bits == 32)]:
-                yield specialized(family, made, device, accumulate=accumulate)
+                yield case(family, made, device, accumulate=accumulate)
+                if made.decodes_in_registers and blocks not in tabled:
+                    yield of_e5m2(case(family, made, device, accumulate=accumulate))
 
 
 def quantizers(device: Device) -> Iterator[Case]:

@@ -8,7 +8,6 @@ import pytest
 import torch
 
 import kernels.gemm
-from fp8core.formats import FORMATS
 from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
 from fp8core.tiles import WHOLE, TileShape
@@ -16,13 +15,13 @@ from kernels.blocks import Schedule
 from kernels.candidates import coarse
 from kernels.decoding_blocks import candidates, lacking, out_box
 from kernels.device import HOPPER, INTERPRETER, DeviceKind, current_device
-from kernels.gemm import dequantize, gemm, launch
+from kernels.gemm import dequantize, gemm, launch, torch_dtype
 from kernels.operands import Operands
 from kernels.plan import plan_built_in, plan_gemm
 from kernels.rows import Accumulation, GemmJob
 from tests.kernels.cases import problem
 
-FPROP, DGRAD = RECIPES["mxfp8"].fprop, RECIPES["mxfp8"].dgrad
+FPROP, WGRAD = RECIPES["mxfp8"].fprop, RECIPES["mxfp8"].wgrad
 SHAPES = {
     "one step": (16, 128, 64),
     "one row": (1, 136, 96),
@@ -31,6 +30,7 @@ SHAPES = {
     "half a block": (100, 1000, 4100),
     "rows": (200, 2056, 1664),
     "waves": (256, 20480, 640),
+    "many rows": (1300, 4104, 1100),
 }
 
 
@@ -60,41 +60,47 @@ def test_the_pass_puts_numbers_where_the_tensor_core_meets_them(k):
         assert torch.equal(paired[:, place], expected), place
 
 
-@pytest.mark.parametrize(("m", "block_m"), [(1, 16), (16, 16), (17, 32), (100, 128), (129, 256), (256, 256)])
-def test_a_block_has_all_rows(m, block_m):
+@pytest.mark.parametrize(
+    ("m", "block_m", "count"),
+    [(1, 16, 2), (16, 16, 2), (17, 32, 2), (100, 128, 1), (256, 256, 1), (257, 256, 3)],
+)
+def test_a_block_has_all_rows_or_256_of_them(m, block_m, count):
     _, plans = decoding((m, 4096, 4096))
     assert {plan.block_m for plan in plans} == {block_m}
     assert all(plan.decodes_in_registers for plan in plans)
-    assert [plan.blocks.split_k for plan in plans] == ([1, 2] if block_m <= 64 else [1])
+    assert [plan.blocks.split_k for plan in plans] == ([1, 2] if block_m <= 64 else [1] * count)
+    assert len(plans) == len({plan.blocks for plan in plans}) == count
 
 
 @pytest.mark.parametrize(
-    ("spec", "m", "sentence"),
+    ("tile", "sentence"),
     [
-        (FPROP, 257, "all rows of A, up to 256"),
-        (replace(FPROP, b=replace(FPROP.b, tile=TileShape(32, 32))), 16, "those of B are of 32 × 32"),
-        (replace(FPROP, b=replace(FPROP.b, tile=TileShape(1, 128))), 16, "those of B are of 1 × 128"),
-        (replace(FPROP, b=replace(FPROP.b, tile=TileShape(1, WHOLE))), 16, "those of B are of 1 × all of K"),
-        (replace(FPROP, out=FORMATS["fp32"]), 16, "writes bf16"),
+        (TileShape(32, 32), "those of B are of 32 × 32"),
+        (TileShape(1, 16), "those of B are of 1 × 16"),
+        (TileShape(1, 128), "those of B are of 1 × 128"),
+        (TileShape(1, WHOLE), "those of B are of 1 × all of K"),
+        (TileShape(WHOLE, 32), "those of B are of all rows × 32"),
     ],
-    ids=["rows", "squares", "long lines", "rows of scales", "fp32"],
+    ids=str,
 )
-def test_what_it_does_not_take_is_said_and_not_offered(spec, m, sentence):
-    assert sentence in lacking(spec, m)
-    plan = replace(plan_built_in(FPROP, (m, 4096, 4096), HOPPER, Accumulation.RECIPE), spec=spec)
-    tries = coarse(plan, (m, 4096, 4096), HOPPER)
+def test_what_it_does_not_take_is_said_and_not_offered(tile, sentence):
+    spec = replace(FPROP, b=replace(FPROP.b, tile=tile))
+    assert sentence in lacking(spec)
+    plan = replace(plan_built_in(FPROP, (16, 4096, 4096), HOPPER, Accumulation.RECIPE), spec=spec)
+    tries = coarse(plan, (16, 4096, 4096), HOPPER)
     assert not [b for b in tries if b.schedule is Schedule.SPECIALIZED and b.decoded]
 
 
 @pytest.mark.parametrize("m", [16, 32, 64, 128, 256])
 def test_the_table_has_it_for_few_tokens(m):
-    assert lacking(FPROP, m) == ""
+    assert lacking(FPROP) == ""
     plan = plan_gemm(FPROP, (m, 14336, 4096), HOPPER, Accumulation.RECIPE)
     assert plan.decodes_in_registers
 
 
+@pytest.mark.parametrize("accumulate", [False, True])
 @pytest.mark.parametrize("mnk", [(20, 256, 320), (20, 256, 40), (200, 256, 320)], ids=str)
-def test_the_launcher_gives_the_kernel_what_its_signature_names(monkeypatch, mnk):
+def test_the_launcher_gives_the_kernel_what_its_signature_names(monkeypatch, mnk, accumulate):
     from kernels import decoding_kernel
 
     names = decoding_kernel.decoding_gemm_kernel.arg_names
@@ -109,12 +115,14 @@ def test_the_launcher_gives_the_kernel_what_its_signature_names(monkeypatch, mnk
     a, b = operands(mnk, HOPPER if torch.cuda.is_available() else INTERPRETER)
     values = dequantize(a, current_device().kind, paired=True)
     monkeypatch.setattr(kernels.gemm, "dequantize", lambda *_, paired: values if paired else None)
-    out = torch.zeros(m, n, dtype=torch.bfloat16, device=values.device)
-    for plan in decoding(mnk)[1]:
-        launch(a, b, plan, out, mnk, False, DeviceKind.GPU)
+    spec = WGRAD if accumulate else FPROP
+    out = torch.zeros(m, n, dtype=torch_dtype(spec.out), device=values.device)
+    for plan in decoding(mnk, spec=spec)[1]:
+        launch(a, b, plan, out, mnk, accumulate, DeviceKind.GPU)
         given = dict(zip(names, said["at"], strict=False))
         assert set(names) - set(given) == {name for name in said["constants"] if name.isupper()}
         assert said["grid"] == (2,)
+        assert said["constants"]["ACCUMULATE"] == accumulate
         assert said["constants"]["RUNS"] == (plan.blocks.split_k if k > plan.block_k else 1)
         assert given["a_desc"].base is values
         assert given["a_desc"].block_shape == [plan.block_m, 64]
@@ -124,7 +132,7 @@ def test_the_launcher_gives_the_kernel_what_its_signature_names(monkeypatch, mnk
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("matmul", ["fprop", "dgrad"])
+@pytest.mark.parametrize("matmul", MATMULS)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_it_gives_the_simple_kernel_s_bits(shape, matmul):
     mnk, device = SHAPES[shape], current_device()
@@ -136,9 +144,20 @@ def test_it_gives_the_simple_kernel_s_bits(shape, matmul):
         truth = gemm(a, b, replace(simple, blocks=cut))
         first = torch.full_like(truth, torch.nan)
         gemm(a, b, plan, out=first)
-        assert torch.equal(first.view(torch.int16), truth.view(torch.int16)), plan.title
+        assert torch.equal(first.view(torch.int8), truth.view(torch.int8)), plan.title
         again = [gemm(a, b, plan, out=torch.full_like(truth, torch.nan)) for _ in range(100)]
-        assert all(torch.equal(out.view(torch.int16), truth.view(torch.int16)) for out in again)
+        assert all(torch.equal(out.view(torch.int8), truth.view(torch.int8)) for out in again)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("m", [20, 100, 300])
+def test_it_adds_into_d(m):
+    mnk, device = (m, 264, 1000), current_device()
+    a, b = operands(mnk, device, "wgrad")
+    start = torch.randn(m, 264, device="cuda")
+    for plan in decoding(mnk, device, WGRAD)[1]:
+        added = gemm(a, b, plan, out=start.clone(), accumulate=True)
+        assert torch.equal(added, gemm(a, b, plan) + start), plan.title
 
 
 @pytest.mark.gpu
