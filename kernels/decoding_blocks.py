@@ -37,8 +37,8 @@ def lacking(spec: MatmulSpec) -> str:
 
 
 def candidates(spec: MatmulSpec, m: int, device: Device) -> Iterator[Blocks]:
-    """The blocks to choose from for M rows, with the most stages that fit: of all rows where they are few, with
-    K in one run, or in two where four warpgroups can hold the sums; else of 256, in several orders.
+    """The blocks to choose from for M rows, with the most stages that fit: of all rows where they are few,
+    with K in one run, or in two where four warpgroups can hold the sums; else of 256, in several orders.
     """
     block_m = min(_MOST_ROWS, max(_LEAST_ROWS, 1 << (m - 1).bit_length()))
     groups = _GROUPS if m > block_m else _GROUPS[:1]

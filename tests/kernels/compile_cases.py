@@ -180,8 +180,8 @@ def described(dtype: str, block: list[int], layout: object) -> str:
 
 
 def specialized_gemms(device: Device) -> Iterator[Case]:
-    """The specialized kernels for everything that they take, and in the blocks of the device's table. The order
-    of blocks is a divisor in the code and no more: one stands for all.
+    """The specialized kernels for everything that they take, and in the blocks of the device's table. The
+    order of blocks is a divisor in the code and no more: one stands for all.
     """
     table = [row for row in read_table(table_path(device.capability)) if row.blocks.schedule is SPECIALIZED]
     for family, plan in simple_plans(device):

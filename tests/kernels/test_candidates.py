@@ -64,8 +64,8 @@ def a_simple_one_fits(plan: GemmPlan, blocks: Blocks, device) -> None:
 
 
 def one_that_decodes_in_registers_fits(plan: GemmPlan, blocks: Blocks, device) -> None:
-    """A warpgroup holds 64 columns of D for all rows. D leaves through what the ring leaves free, and the sums
-    of a second run of K.
+    """A warpgroup holds 64 columns of D for all rows. D leaves through what the ring leaves free, and the
+    sums of a second run of K.
     """
     ring = blocks.stages * decoding_blocks.stage_bytes(plan.spec, blocks.block_m)
     part = 2 * prod(decoding_blocks.out_box(blocks.block_m)) * plan.spec.out.bytes
