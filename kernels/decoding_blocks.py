@@ -1,6 +1,4 @@
-"""The blocks of the kernel that decodes B in registers, for few rows of A (kernels.decoding_kernel). Pure; no
-torch.
-"""
+"""The blocks of the kernel that decodes B in registers (kernels.decoding_kernel). Pure; no torch."""
 
 from collections.abc import Iterator
 from itertools import product

@@ -1,10 +1,11 @@
-"""The fast GEMM for few rows of A, in Gluon: its warpgroups decode B's codes in their own registers.
+"""The fast GEMM whose B is not dequantized before, in Gluon: its warpgroups decode B's codes in their own
+registers.
 
 D[M, N] = A[M, K] · B[N, K]ᵀ, computed as Dᵀ = B · Aᵀ: A in bf16, B as fp8 codes with one power-of-two scale
-for each 1 × TILE_K. What there is to read is B, and it is read once, as codes: one warp loads blocks of
-codes, of scales and of A into a ring, as in kernels.specialized_kernel; two warpgroups have 64 rows of B
-each, and all rows of A. With RUNS = 2 there are two such pairs: each sums half of K, and the first adds what
-the second has.
+for each 1 × TILE_K. One warp loads blocks of codes, of scales and of A into a ring, as in
+kernels.specialized_kernel; two warpgroups have 64 rows of B each, and the same rows of A: all of them where
+they are few, which is where B is most of what there is to read, else 256, as many as B's sums have registers
+for. With RUNS = 2 there are two such pairs: each sums half of K, and the first adds what the second has.
 
 The warpgroups take turns at the tensor core, so that one decodes while another multiplies. The left factor
 of a wgmma may come from registers; the right one is the block of A in shared memory.

@@ -104,7 +104,7 @@ SOURCES = (
         for m, n in LOW
     ),
     Source(
-        title="The warp-specialized kernel for few tokens, which decodes B in registers",
+        title="The warp-specialized kernel, which decodes B in registers",
         said=(Kernel.DEQUANTIZED.value, DECODED_WORDS, Schedule.SPECIALIZED.value),
         bodies=(("decoding_kernel.py", WHOLE_FILE),),
         instead_of=DEQUANTIZING,

@@ -100,7 +100,7 @@ def test_the_title_of_a_plan_that_decodes_in_registers_says_so(m):
         ran = source_of(replace(plan, blocks=blocks).title)
         assert ran.bodies == (("decoding_kernel.py", gemm_source.WHOLE_FILE),)
         assert ran.instead_of is source_of(plan.title)
-        assert "decode B's codes in their own registers" in explanation(ran.explained_in)
+        assert "its warpgroups decode B's codes in their own" in explanation(ran.explained_in)
 
 
 def test_a_specialized_kernel_is_explained_and_says_why_it_ran(shown):
