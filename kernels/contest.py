@@ -1,5 +1,6 @@
-"""Who runs against whom when a job is timed, all in one process and in turns: the kernel, the simple kernel,
-quantizing, bf16 torch.mm, torch's own scaled ops and, where Triton emulates it, tl.dot_scaled.
+"""Who runs against whom when a job is timed, in one process and in turns: the kernel, the simple kernel,
+bf16 torch.mm and torch's own scaled ops; and, apart from them, what draws little power and would let the
+clock rise for whoever came next: quantizing, and tl.dot_scaled where Triton emulates it.
 """
 
 from collections.abc import Callable, Sequence
@@ -78,7 +79,6 @@ def contest(
 
     contenders = [
         Contender(_GEMM, launches(plan)),
-        Contender(_QUANTIZE, [own.quantized for own in sets]),
         Contender(
             _BF16,
             [bf16_peer(*own.as_operands(), o if adds else None) for own, o in zip(sets, outs, strict=True)],
@@ -93,13 +93,26 @@ def contest(
             for op in ops
         ]
     turn_of = turn_of or _turns(job, device)
-    timings = interleaved([turn_of(c) for c in contenders], job.runs, between, loaded=(_GEMM,))
     emulated, fault = dot_scaled_plan(plan, device), ""
+    in_all = len(contenders) + 1 + (emulated is not None)
+
+    def timed(rivals: Sequence[Contender], before: int) -> Timings:
+        share = len(rivals) / in_all
+        return interleaved(
+            [turn_of(rival) for rival in rivals],
+            job.runs,
+            lambda done: between(before / in_all + share * done),
+            loaded=(_GEMM,),
+        )
+
+    timings = timed(contenders, 0)
+    apart = [timed([Contender(_QUANTIZE, [own.quantized for own in sets])], len(contenders))]
     if emulated is not None:
         fault = refusal(launches(emulated)[0], outs[0].device)
-        if not fault:  # apart: it draws so little power that the others' clock would rise beside it
-            alone = interleaved([turn_of(Contender(DOT_SCALED, launches(emulated)))], job.runs, between)
-            timings = replace(timings, by_name={**timings.by_name, **alone.by_name})
+        if not fault:
+            apart.append(timed([Contender(DOT_SCALED, launches(emulated))], len(contenders) + 1))
+    for alone in apart:
+        timings = replace(timings, by_name={**timings.by_name, **alone.by_name})
     return _times(timings, ops, fault, job.into)
 
 

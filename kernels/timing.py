@@ -76,8 +76,9 @@ def interleaved(
     between: Callable[[float], None],
     loaded: Collection[str] = (),
 ) -> Timings:
-    """Time over `rounds` rounds of all turns; `between(fraction done)` is called before each. Half-way, the
-    load of the contenders named in `loaded` is read.
+    """Time over `rounds` rounds of all turns, every other one backwards, so that nobody always follows the
+    same one, hot or cool; `between(fraction done)` is called before each. Half-way, the load of contenders that
+    are named in `loaded` is read.
     """
     times: list[list[float]] = [[] for _ in turns]
     loads: dict[str, Load] = {}
@@ -85,7 +86,8 @@ def interleaved(
         between(number / rounds)
         if number == rounds // 2:
             loads = {turn.name: turn.load() for turn in turns if turn.name in loaded}
-        for turn, taken in zip(turns, times, strict=True):
+        in_order = list(zip(turns, times, strict=True))
+        for turn, taken in in_order if number % 2 == 0 else reversed(in_order):
             taken += turn.times_us()
     by_name = {turn.name: timing(taken) for turn, taken in zip(turns, times, strict=True)}
     return Timings(by_name=by_name, loads=loads)

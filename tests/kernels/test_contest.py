@@ -42,6 +42,7 @@ class StandIn:
 
 
 TIMES = {"slow op": 8.0, "fast op": 5.0, "tl.dot_scaled": 35.0}
+TURNS = ["gemm", "bf16", "slow op", "fast op"]
 NO_L2 = {"l2_bytes": 0}
 """Of a device: one set of buffers is enough for it."""
 
@@ -55,7 +56,7 @@ def ops(monkeypatch):
     return made
 
 
-def held(job, simple_too=False, device=None):
+def held(job, simple_too=False, device=None, between=lambda done: None):
     """The contest of a job on what is here, planned as for a device."""
     device = device or replace(current_device(), **NO_L2)
     asked = (job.recipe_data.spec(job.matmul_data), (job.m, job.n, job.k), device, job.accumulation)
@@ -63,7 +64,7 @@ def held(job, simple_too=False, device=None):
     other = replace(plan.blocks, group_m=plan.blocks.group_m + 1)
     simple = replace(plan, blocks=other) if simple_too else None
     operands = Operands.of(job, current_device())
-    return contest(job, plan, simple, operands, device, lambda done: None, turn_of=StandIn)
+    return contest(job, plan, simple, operands, device, between, turn_of=StandIn)
 
 
 def job(matmul="wgrad", **fields):
@@ -75,7 +76,17 @@ def test_the_fastest_of_torchs_ops_is_the_one_reported():
     assert (times.torch_scaled.median_us, times.torch_op) == (5.0, "fast op (the fastest of 2)")
     assert (times.gemm.median_us, times.gemm.runs, times.note) == (10.0, 3, "")
     assert times.load == Load(1400.0, 700.0)
-    assert RAN == ["gemm", "quantize", "bf16", "slow op", "fast op"] * 3
+    there, back = TURNS, TURNS[::-1]
+    assert [*there, *back, *there, *["quantize"] * 3] == RAN, "what is cool to run, runs apart"
+
+
+def test_progress_goes_forward_only():
+    for asked in (job(), mx()):
+        said: list[float] = []
+        held(asked, device=replace(HOPPER, **NO_L2) if asked.recipe == "mxfp8" else None, between=said.append)
+        assert said == sorted(said)
+        assert (said[0], len(set(said))) == (0.0, len(said))
+        assert said[-1] < 1
 
 
 def test_the_simple_kernel_runs_where_it_is_another_one():
@@ -135,7 +146,7 @@ def test_where_dot_scaled_fails_the_note_says_so_and_the_rest_stands(asked, monk
     fails[Kernel.NATIVE_MX] = error
     times = held(mx(runs=1), device=replace(HOPPER, **NO_L2))
     assert (times.dot_scaled, times.note) == (None, f"tl.dot_scaled was not timed: {said}")
-    assert RAN == ["gemm", "quantize", "bf16", "slow op", "fast op"]
+    assert [*TURNS, "quantize"] == RAN
     assert times.torch_scaled.median_us == 5.0
     monkeypatch.setattr("kernels.contest.scaled_ops", lambda a, b, plan: "torch has none")
     both = held(mx(runs=1), device=replace(HOPPER, **NO_L2))

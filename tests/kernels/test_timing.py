@@ -44,7 +44,7 @@ def test_contenders_take_turns_and_the_load_is_read_half_way():
     ran, said = [], []
     turns = [StandIn("a", [[3.0], [1.0], [2.0]], ran), StandIn("b", [[9.0], [9.0], [9.0]], ran)]
     timings = interleaved(turns, 3, said.append, loaded=("a",))
-    assert ran == ["a", "b", "load of a", "a", "b", "a", "b"]
+    assert ran == ["a", "b", "load of a", "b", "a", "a", "b"], "every other round backwards"
     assert said == [0.0, pytest.approx(1 / 3), pytest.approx(2 / 3)]
     assert timings.by_name["a"].median_us == 2.0
     assert timings.by_name["b"].runs == 3
