@@ -77,8 +77,8 @@ def interleaved(
     loaded: Collection[str] = (),
 ) -> Timings:
     """Time over `rounds` rounds of all turns, every other one backwards, so that nobody always follows the
-    same one, hot or cool; `between(fraction done)` is called before each. Half-way, the load of contenders that
-    are named in `loaded` is read.
+    same one, hot or cool; `between(fraction done)` is called before each. Half-way, the load of contenders
+    named in `loaded` is read.
     """
     times: list[list[float]] = [[] for _ in turns]
     loads: dict[str, Load] = {}
