@@ -4,7 +4,7 @@ clock rise for whoever came next: quantizing, and tl.dot_scaled where Triton emu
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import torch
 
@@ -92,28 +92,30 @@ def contest(
             Contender(op.title, [op.launch(*p, o, job.into) for p, o in zip(pairs, outs, strict=True)])
             for op in ops
         ]
-    turn_of = turn_of or _turns(job, device)
-    emulated, fault = dot_scaled_plan(plan, device), ""
-    in_all = len(contenders) + 1 + (emulated is not None)
-
-    def timed(rivals: Sequence[Contender], before: int) -> Timings:
-        share = len(rivals) / in_all
-        return interleaved(
-            [turn_of(rival) for rival in rivals],
-            job.runs,
-            lambda done: between(before / in_all + share * done),
-            loaded=(_GEMM,),
-        )
-
-    timings = timed(contenders, 0)
-    apart = [timed([Contender(_QUANTIZE, [own.quantized for own in sets])], len(contenders))]
+    groups, fault = [contenders, [Contender(_QUANTIZE, [own.quantized for own in sets])]], ""
+    emulated = dot_scaled_plan(plan, device)
     if emulated is not None:
         fault = refusal(launches(emulated)[0], outs[0].device)
-        if not fault:
-            apart.append(timed([Contender(DOT_SCALED, launches(emulated))], len(contenders) + 1))
-    for alone in apart:
-        timings = replace(timings, by_name={**timings.by_name, **alone.by_name})
-    return _times(timings, ops, fault, job.into)
+        groups += [[Contender(DOT_SCALED, launches(emulated))]] * (not fault)
+    return _times(_timed(groups, turn_of or _turns(job, device), job.runs, between), ops, fault, job.into)
+
+
+def _timed(
+    groups: Sequence[Sequence[Contender]], turn_of: TurnMaker, rounds: int, between: Callable[[float], None]
+) -> Timings:
+    """Times of all contenders: those of a group in turns, one group after the other."""
+    timings, in_all, before = Timings(by_name={}, loads={}), sum(map(len, groups)), 0
+    for group in groups:
+        turns, start, share = [turn_of(one) for one in group], before / in_all, len(group) / in_all
+        more = interleaved(
+            turns,
+            rounds,
+            lambda done, start=start, share=share: between(start + share * done),
+            loaded=(_GEMM,),
+        )
+        timings = Timings(by_name={**timings.by_name, **more.by_name}, loads={**timings.loads, **more.loads})
+        before += len(group)
+    return timings
 
 
 def refusal(launch: Callable[[], object], place: torch.device) -> str:
