@@ -76,7 +76,7 @@ class Blocks:
         simple = self.schedule is Schedule.SIMPLE
         if not simple and (self.transposed or self.decoded not in ("", "b")):
             raise ValueError(
-                f"the {self.schedule.value} schedule computes no Dᵀ and decodes B alone, got "
+                f"the {self.schedule.value} schedule is not transposed and decodes B alone, got "
                 f"{self.decoded!r}{', transposed' if self.transposed else ''}"
             )
 

@@ -7,18 +7,17 @@ from fp8core.recipes import MatmulSpec
 from fp8core.tiles import WHOLE
 from kernels.blocks import Blocks, Schedule
 from kernels.device import Device
+from kernels.specialized_blocks import CONSUMERS, SCALE_BYTES, SLAB
 
-SLAB = 64
-"""Rows of B, and columns of D, that a warpgroup multiplies and stores."""
-CONSUMERS = 2
 BLOCK_N = CONSUMERS * SLAB
+"""A warpgroup multiplies a slab of B's rows, which are columns of D."""
 BLOCK_K = 64
 DECODED = "b"
 PART = 128
 """Rows of D that a warpgroup stores at once, or fewer."""
 
 _LEAST_ROWS, _MOST_ROWS_SPLIT, _MOST_ROWS = 16, 64, 256
-_BF16_BYTES, _SCALE_BYTES, _SUM_BYTES = 2, 4, 4
+_BF16_BYTES, _SUM_BYTES = 2, 4
 _LEAST_TILE = 32
 _BARRIER_BYTES = 1024
 _MOST_STAGES = 12
@@ -62,7 +61,7 @@ def out_box(block_m: int) -> tuple[int, int]:
 
 def stage_bytes(spec: MatmulSpec, block_m: int) -> int:
     """Shared memory of one stage: a block of A in bf16, one of B's codes, and their scales."""
-    codes = BLOCK_N * (BLOCK_K + BLOCK_K // (spec.b.tile.k or BLOCK_K) * _SCALE_BYTES)
+    codes = BLOCK_N * (BLOCK_K + BLOCK_K // (spec.b.tile.k or BLOCK_K) * SCALE_BYTES)
     return block_m * BLOCK_K * _BF16_BYTES + codes
 
 

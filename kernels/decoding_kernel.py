@@ -27,13 +27,12 @@ from triton.experimental.gluon.language.nvidia.hopper import (
     warpgroup_mma_wait,
 )
 
-from kernels import decoding_blocks
+from kernels import decoding_blocks, specialized_blocks
 from kernels.dequantize_kernel import DECODE_E4M3, DECODE_E5M2, FUSED
 from kernels.gluon_api import aggregate, async_load, async_store, reinterpret
-from kernels.ring_kernel import after, block_of, count_blocks
+from kernels.ring_kernel import CONSUMERS, after, block_of, count_blocks
 
-SLAB = gl.constexpr(decoding_blocks.SLAB)
-CONSUMERS = gl.constexpr(decoding_blocks.CONSUMERS)
+SLAB = gl.constexpr(specialized_blocks.SLAB)
 PART = gl.constexpr(decoding_blocks.PART)
 CONSUMER_REGISTERS = gl.constexpr(232)
 SPLIT_REGISTERS = gl.constexpr(112)
@@ -43,7 +42,8 @@ PRODUCER_REGISTERS = gl.constexpr(24)
 @aggregate
 class DecodingRing:
     """Shared memory: STAGES of A, of codes of B, and of TILES of their scales; D on its way out; what a
-    second run of K adds to it; the barriers, of which `turn` says who multiplies. And compile-time facts.
+    second run of K adds to it; the barriers, of which `turn` says who multiplies. And compile-time facts, of
+    which memory's shapes tell most.
     """
 
     a: gl.shared_memory_descriptor
@@ -57,11 +57,11 @@ class DecodingRing:
     summed: gl.shared_memory_descriptor
     fetched: gl.shared_memory_descriptor
     STAGES: gl.constexpr
-    RUNS: gl.constexpr
     TILES: gl.constexpr
     BLOCK_M: gl.constexpr
     BLOCK_N: gl.constexpr
     BLOCK_K: gl.constexpr
+    RUNS: gl.constexpr
     GROUP_M: gl.constexpr
     E4M3: gl.constexpr
     ACCUMULATE: gl.constexpr
@@ -80,12 +80,7 @@ class DecodingRing:
         turn,
         summed,
         fetched,
-        STAGES,
         RUNS,
-        TILES,
-        BLOCK_M,
-        BLOCK_N,
-        BLOCK_K,
         GROUP_M,
         E4M3,
         ACCUMULATE,
@@ -100,24 +95,23 @@ class DecodingRing:
         self.turn = turn
         self.summed = summed
         self.fetched = fetched
-        self.STAGES = gl.constexpr(STAGES)
+        self.STAGES = gl.constexpr(a.shape[0])
+        self.TILES = gl.constexpr(scales.shape[0] // a.shape[0])
+        self.BLOCK_M = gl.constexpr(a.shape[1])
+        self.BLOCK_N = gl.constexpr(codes.shape[1])
+        self.BLOCK_K = gl.constexpr(a.shape[2])
         self.RUNS = gl.constexpr(RUNS)
-        self.TILES = gl.constexpr(TILES)
-        self.BLOCK_M = gl.constexpr(BLOCK_M)
-        self.BLOCK_N = gl.constexpr(BLOCK_N)
-        self.BLOCK_K = gl.constexpr(BLOCK_K)
         self.GROUP_M = gl.constexpr(GROUP_M)
         self.E4M3 = gl.constexpr(E4M3)
         self.ACCUMULATE = gl.constexpr(ACCUMULATE)
-        self.LAYOUT = gl.constexpr(gl.NVMMADistributedLayout([3, 0], [4, 1], [16, BLOCK_M, 16]))
+        self.LAYOUT = gl.constexpr(gl.NVMMADistributedLayout([3, 0], [4, 1], [16, a.shape[1], 16]))
 
 
 @gluon.jit
 def produce(a_desc, b_desc, b_scale_desc, ring, m, n, k, b_mn_tiles):
     """The loading warp."""
-    BYTES: gl.constexpr = (
-        ring.BLOCK_M * ring.BLOCK_K * 2 + ring.BLOCK_N * ring.BLOCK_K + ring.BLOCK_N * ring.TILES * 4
-    )
+    OPERANDS: gl.constexpr = a_desc.block_type.nbytes + b_desc.block_type.nbytes
+    BYTES: gl.constexpr = OPERANDS + ring.TILES * b_scale_desc.block_type.nbytes
     steps = (k + ring.BLOCK_K - 1) // ring.BLOCK_K
     length = (steps + ring.RUNS - 1) // ring.RUNS
     stage = 0
@@ -269,12 +263,7 @@ def decoding_gemm_kernel(
         gl.allocate_shared_memory(gl.int64, [TURNS, 1], BARRIER),
         gl.allocate_shared_memory(gl.int64, [CONSUMERS, 1], BARRIER),
         gl.allocate_shared_memory(gl.int64, [CONSUMERS, 1], BARRIER),
-        STAGES,
         RUNS,
-        TILES,
-        BLOCK_M,
-        BLOCK_N,
-        BLOCK_K,
         GROUP_M,
         E4M3,
         ACCUMULATE,

@@ -5,6 +5,7 @@ registers, or an operand in a pass of its own.
 import triton
 import triton.language as tl
 
+from fp8core.accumulators import ACCUMULATORS
 from fp8core.formats import FORMATS
 from kernels.quantize_kernel import FP8_SIGN, FP32_MANTISSA
 
@@ -14,7 +15,7 @@ BF16_BIAS = tl.constexpr(_BF16.bias)
 BF16_MANTISSA = tl.constexpr(_BF16.mantissa_bits)
 BF16_CUT = tl.constexpr(FORMATS["fp32"].mantissa_bits - _BF16.mantissa_bits)
 FP32_CODE = tl.constexpr(FORMATS["fp32"].bits - _BYTE)
-FUSED = tl.constexpr(16)
+FUSED = tl.constexpr(ACCUMULATORS["hopper_bf16"].fused_products)
 """Products of bf16 that the tensor core adds at once: within so many along K, their order is free."""
 
 

@@ -126,7 +126,8 @@ def notice(found: Sequence[Group]) -> str:
         up_to = "" if min(averaged) == max(averaged) else "up to "
         said[-1] += f" (geometric mean over {up_to}{count(max(averaged), 'shape')})."
     said += [
-        f"**{group.title}** is {group.mean:.2f}: torch has no op of that recipe on this GPU."
+        f"**{group.title}** is {group.mean:.2f} over {count(group.averaged, 'shape')}: torch has no op of "
+        "that recipe on this GPU."
         for group in against_bf16
     ]
     return "**Notice:** " + " ".join(said)

@@ -104,9 +104,9 @@ SOURCES = (
         for m, n in LOW
     ),
     Source(
-        title="The warp-specialized kernel, which decodes B in registers",
+        title="The warp-specialized kernel, which decodes B in registers, after a pass that dequantizes A",
         said=(Kernel.DEQUANTIZED.value, DECODED_WORDS, Schedule.SPECIALIZED.value),
-        bodies=(("decoding_kernel.py", WHOLE_FILE),),
+        bodies=(("dequantize_kernel.py", "_decoding"), ("decoding_kernel.py", WHOLE_FILE)),
         instead_of=DEQUANTIZING,
         explained_in="decoding_kernel.py",
     ),

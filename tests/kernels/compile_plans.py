@@ -13,6 +13,7 @@ import sys
 import tempfile
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import redirect_stdout
+from importlib import import_module
 from multiprocessing import get_context
 
 from kernels.device import COMPILE_OPTIONS
@@ -41,23 +42,8 @@ def compiled(case: Case):
     from triton.compiler import ASTSource
     from triton.experimental.gluon._runtime import GluonASTSource
 
-    from kernels import (
-        decoding_kernel,
-        dequantize_kernel,
-        gemm_kernel,
-        mx_kernel,
-        quantize_kernel,
-        specialized_kernel,
-    )
-
-    modules = (
-        decoding_kernel,
-        dequantize_kernel,
-        gemm_kernel,
-        mx_kernel,
-        quantize_kernel,
-        specialized_kernel,
-    )
+    rooms = ("decoding", "dequantize", "gemm", "mx", "quantize", "specialized")
+    modules = [import_module(f"kernels.{room}_kernel") for room in rooms]
     kernel = next(vars(module)[case.kernel] for module in modules if case.kernel in vars(module))
     types, constants = dict(case.types), dict(case.constants)
     signature, known, aligned = {}, {}, {}

@@ -33,7 +33,7 @@ def test_the_runs_of_k_cover_it_and_none_is_empty(split_k, k):
         ({"decoded": "b", "transposed": True}, "the left factor is not decoded alone: .* 'b', transposed$"),
         (
             {"transposed": True, "schedule": Schedule.SPECIALIZED},
-            "warp-specialized schedule computes no Dᵀ .* transposed$",
+            "warp-specialized schedule is not transposed .* transposed$",
         ),
         ({"decoded": "ab", "schedule": Schedule.SPECIALIZED}, "decodes B alone, got 'ab'"),
     ],
