@@ -59,6 +59,8 @@ if not has_gpu and check is None:
 if history().is_busy and not is_running:
     st.caption(BUSY)
 draw_queue(draw_checklist)
+if is_running and not session().awaits(CheckJob):  # it ended while the page was drawn
+    st.rerun()
 if check is not None and not is_running:
     draw_report(check)
 st.caption(

@@ -3,6 +3,7 @@ all others, and says in a sentence what is wrong.
 """
 
 import json
+import time
 from dataclasses import replace
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from kernels.check.job import CheckJob
 from kernels.check.render import markdown
 from kernels.check.report import Verdict
-from kernels.worker.states import Done
+from kernels.worker.states import Done, Final
 from pages.ui import gpu_queue, sanity_history
 from pages.ui.gpu_queue import Workers
 from pages.ui.sanity_history import History
@@ -179,6 +180,24 @@ def test_the_panel_waits_behind_other_jobs(open_app, workers):
     workers.queue.stop(first)
     run_until(at, is_quiet)
     assert at.warning
+
+
+def test_a_check_that_ends_while_the_page_is_drawn_is_shown(open_app, workers, monkeypatch):
+    at = open_app(PAGE)
+    draw_queue = gpu_queue.draw_queue
+
+    def draw_late(draw_partial):
+        deadline = time.monotonic() + 20
+        for ticket in gpu_queue.st.session_state[gpu_queue._STATE_KEY].tickets:
+            while not isinstance(workers.queue.state(ticket), Final) and time.monotonic() < deadline:
+                time.sleep(0.01)
+        draw_queue(draw_partial)
+
+    monkeypatch.setattr(gpu_queue, "draw_queue", draw_late)
+    press(at, "Run")
+    assert is_quiet(at)
+    assert at.warning
+    assert not next(button for button in at.button if button.label == "Run").disabled
 
 
 @pytest.mark.usefixtures("without_gpu")
