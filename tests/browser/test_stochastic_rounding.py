@@ -30,6 +30,7 @@ def png(gray: np.ndarray) -> bytes:
 
 def test_dragging_the_blur_blurs_all_three_pictures_and_the_address_says_so(server, open_page):
     page = open_page(server.url + "/stochastic_rounding")
+    page.locator(PICTURES).nth(2).wait_for()
     before = sources(page)
     assert len(set(before)) == 3
     handle = page.get_by_role("slider", name=re.compile("Step back"))
