@@ -54,7 +54,7 @@ class Timings:
 
 
 class Turn(Protocol):
-    """A contender's turn in a round."""
+    """A contender's turn in a round. It holds the tensors that it works on: a graph knows addresses alone."""
 
     name: str
 
@@ -98,6 +98,7 @@ class HotTurn:
 
     def __init__(self, contender: Contender, turn_us: float) -> None:
         self.name = contender.name
+        self._held = contender
         self._turn_us = turn_us
         launches = contender.launches
         _warm_up(launches)
@@ -127,6 +128,7 @@ class ColdTurn:
 
     def __init__(self, contender: Contender, flush: torch.Tensor) -> None:
         self.name = contender.name
+        self._held = contender, flush
         launches = contender.launches
         _warm_up(launches)
         self._pairs = [(_node(), _node()) for _ in range(COLD_LAUNCHES)]

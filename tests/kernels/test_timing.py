@@ -1,5 +1,7 @@
 """Contract: contenders take turns, a time is the median over them, and a graph fills its turn."""
 
+import gc
+import weakref
 from contextlib import contextmanager, nullcontext
 from types import SimpleNamespace
 
@@ -174,6 +176,28 @@ def test_a_hot_turn_fills_its_time_with_every_buffer_in_turn(cuda, turn_us, laun
     assert set(ran) == {0, 1, 2}
     assert cuda.done[0] == cuda.done[-1] == "event"
     assert cuda.done.count("event") == 2
+
+
+class Memory:
+    """A tensor on the stand-in."""
+
+    def __init__(self, cuda):
+        self._cuda = cuda
+
+    def fill_(self, value):
+        self._cuda.do("write", 10.0)
+
+
+@pytest.mark.parametrize("make", [lambda own, flush: HotTurn(own, 5.0), ColdTurn], ids=["hot", "cold"])
+def test_a_turn_holds_the_memory_that_its_graph_works_on(cuda, make):
+    """Else the next capture gives it back to the GPU."""
+    flush, buffer = Memory(cuda), Memory(cuda)
+    held = [weakref.ref(buffer), weakref.ref(flush)]
+    turn = make(Contender("x", [lambda own=buffer: own.fill_(0)]), flush)
+    del flush, buffer
+    gc.collect()
+    needed = held if isinstance(turn, ColdTurn) else held[:1]
+    assert all(memory() is not None for memory in needed)
 
 
 WALKERS, STRIDE = 64, 32
