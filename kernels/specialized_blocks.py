@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from itertools import product
 
+from fp8core.formats import FORMATS
 from fp8core.recipes import MatmulSpec
 from fp8core.tiles import WHOLE, TileShape
 from kernels.blocks import Blocks, Schedule
@@ -15,6 +16,10 @@ SLAB = 64
 CONSUMERS = 2
 PINGPONG = (128, 128)
 """BLOCK_M × BLOCK_N where the sum stays in the tensor core: each warpgroup has a block to itself."""
+COOPERATIVE = (128, 256)
+"""The same where the warpgroups share one, of a D of bf16."""
+PARTS = 4
+"""In which a warpgroup's half of such a block leaves."""
 PROMOTED = (256, 128)
 LOW = ((64, 128), (128, 128))
 """The same where M is no more."""
@@ -32,7 +37,7 @@ WGMMA = (9, 0)
 _TMA_BYTES = 16
 _BARRIER_BYTES = 512
 _LEAST_ROWS = 16
-_GROUPS = (4, 8, 16)
+_GROUPS, _GROUPS_SHARED = (4, 8, 16), (8, 16, 32)
 
 
 def lacks_specialized(device: Device) -> str:
@@ -71,13 +76,11 @@ def lacking(
 def candidates(
     spec: MatmulSpec, kernel: Kernel, scale_at: ScaleAt, promotion: object, m: int, device: Device
 ) -> Iterator[Blocks]:
-    """The blocks to choose from for M rows: the most stages that fit, and one less, in several orders; of low
-    blocks, of which L2 holds all of A anyway, the most stages.
+    """The blocks to choose from for M rows, in several orders: the most stages that fit, and one less where
+    the warpgroups do not share a block; of low blocks, of which L2 holds all of A anyway, the most stages.
     """
     element = 2 if kernel is Kernel.DEQUANTIZED else spec.a.format.bytes
-    low = next((sides for sides in LOW if m <= sides[0] and promotion is not WHOLE), None)
-    block_m, block_n = low or (PINGPONG if promotion is WHOLE else PROMOTED)
-    for group_m, fewer in product(_GROUPS, (0, 1)) if low is None else [(_GROUPS[0], 0)]:
+    for (block_m, block_n), group_m, fewer in _choices(spec, promotion, m):
         yield Blocks(
             schedule=Schedule.SPECIALIZED,
             block_m=block_m,
@@ -90,6 +93,17 @@ def candidates(
         )
 
 
+def _choices(spec: MatmulSpec, promotion: object, m: int) -> Iterator[tuple[tuple[int, int], int, int]]:
+    """(sides of a block, GROUP_M, stages fewer than fit)."""
+    low = next((sides for sides in LOW if m <= sides[0]), None)
+    if promotion is WHOLE and spec.out == FORMATS["bf16"]:
+        yield from product([COOPERATIVE], _GROUPS_SHARED, [0])
+    if promotion is not WHOLE and low:
+        yield low, _GROUPS[0], 0
+    else:
+        yield from product([PINGPONG if promotion is WHOLE else PROMOTED], _GROUPS, (0, 1))
+
+
 def filling(
     spec: MatmulSpec,
     kernel: Kernel,
@@ -99,8 +113,8 @@ def filling(
     device: Device,
 ) -> Blocks | None:
     """Blocks for a GEMM that nothing was measured for, where D has one for every SM; else None."""
-    first = next(candidates(spec, kernel, scale_at, promotion, mnk[0], device))
-    return first if first.count(*mnk[:2]) >= device.sms else None
+    tries = candidates(spec, kernel, scale_at, promotion, mnk[0], device)
+    return next((blocks for blocks in tries if blocks.count(*mnk[:2]) >= device.sms), None)
 
 
 def stage_bytes(spec: MatmulSpec, scale_at: ScaleAt, block_m: int, block_n: int) -> int:
@@ -126,8 +140,12 @@ def b_scales_loaded(spec: MatmulSpec, block_n: int) -> int:
 def buffers(
     spec: MatmulSpec, scale_at: ScaleAt, promotion: object, blocks: Blocks, shared_memory_bytes: int
 ) -> int:
-    """Parts of D that a warpgroup may have under way: two where they fit and it has two slabs, else one."""
+    """Parts of D that a warpgroup may have under way: two of a shared block, and where they fit and it has
+    two slabs; else one.
+    """
     sides = (blocks.block_m, blocks.block_n)
+    if sides == COOPERATIVE:
+        return 2
     ring = blocks.stages * stage_bytes(spec, scale_at, *sides)
     two = 2 * _out_bytes(spec, *sides, promotion)
     rest = end_scale_bytes(scale_at, *sides, promotion) + _BARRIER_BYTES
@@ -144,12 +162,14 @@ def _stages(
 
 def end_scale_bytes(scale_at: ScaleAt, block_m: int, block_n: int, promotion: object) -> int:
     """Shared memory for scales of rows and columns that come at the end of a block."""
-    blocks_at_once = CONSUMERS if promotion is WHOLE else 1
+    blocks_at_once = CONSUMERS if promotion is WHOLE and (block_m, block_n) == PINGPONG else 1
     return blocks_at_once * (block_m + block_n) * SCALE_BYTES if scale_at is ScaleAt.EPILOGUE else 0
 
 
 def out_box(block_m: int, block_n: int, promotion: object) -> tuple[int, int]:
     """Rows and columns of D that a warpgroup stores at once."""
+    if (block_m, block_n) == COOPERATIVE:
+        return SLAB, block_n // PARTS
     if promotion is WHOLE:
         return block_m, block_n // 2
     return SLAB, block_n // 2 if block_m == SLAB else block_n
@@ -157,4 +177,5 @@ def out_box(block_m: int, block_n: int, promotion: object) -> tuple[int, int]:
 
 def _out_bytes(spec: MatmulSpec, block_m: int, block_n: int, promotion: object) -> int:
     rows, columns = out_box(block_m, block_n, promotion)
-    return CONSUMERS * rows * columns * spec.out.bytes
+    parts = CONSUMERS * (2 if (block_m, block_n) == COOPERATIVE else 1)
+    return parts * rows * columns * spec.out.bytes

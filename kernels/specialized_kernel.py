@@ -4,9 +4,11 @@ D[M, N] = A[M, K] · B[N, K]ᵀ. Shared memory is a ring of STAGES blocks of A a
 stage by TMA and the multiplying warpgroups empty it, told by `full` and `empty` barriers. A program works on
 block after block of D, so that the next block's loads start before the last one is stored.
 
-One sum in the tensor core (PROMOTED false), "ping-pong": the warpgroups take turns with blocks of 128 × 128,
-one wgmma is always queued behind the running one, and a finished block is scaled and stored while the other
-warpgroup multiplies.
+One sum in the tensor core (PROMOTED false), "cooperative": the warpgroups have 64 rows each of a block of
+128 × 256, which asks least of the L2 and of shared memory; a finished block is kept as bf16, and leaves while
+the next one is multiplied. "Ping-pong", for fp32: they take turns with blocks of 128 × 128, and a finished
+block is scaled and stored while the other warpgroup multiplies. One wgmma is always queued behind the running
+one.
 
 Promoted sums: a warpgroup has two slabs of 64 rows of a 256 × 128 block, and one partial sum in flight; it
 adds it to its fp32 sum while the other warpgroup multiplies. All partial sums of a warpgroup share registers:
@@ -19,19 +21,23 @@ from triton.experimental.gluon import language as gl
 from triton.experimental.gluon.language.nvidia.hopper import fence_async_shared, mbarrier
 
 from kernels import specialized_blocks
+from kernels.cooperative_kernel import consume_cooperative
 from kernels.low_kernel import consume_low
 from kernels.pingpong_kernel import consume_pingpong
 from kernels.ring_kernel import CONSUMERS, Facts, Ring, produce
 from kernels.slabs_kernel import consume_slabs
 
 SLABS_M = gl.constexpr(specialized_blocks.PROMOTED[0])
+SHARED_N = gl.constexpr(specialized_blocks.COOPERATIVE[1])
 CONSUMER_REGISTERS = gl.constexpr(240)
 PRODUCER_REGISTERS = gl.constexpr(24)
 
 
 @gluon.jit
 def consume(W: gl.constexpr, ring, out_desc, a_scale_ptr, b_scale_ptr, m, n, k, b_mn_tiles, facts):
-    if facts.BLOCK_M < SLABS_M and facts.TURNS == 1:
+    if facts.BLOCK_N == SHARED_N:
+        consume_cooperative(W, ring, out_desc, a_scale_ptr, b_scale_ptr, m, n, k, facts)
+    elif facts.BLOCK_M < SLABS_M and facts.TURNS == 1:
         consume_low(W, ring, out_desc, a_scale_ptr, b_scale_ptr, m, n, k, b_mn_tiles, facts)
     elif facts.TURNS == 1:
         consume_slabs(W, ring, out_desc, a_scale_ptr, b_scale_ptr, m, n, k, b_mn_tiles, facts)
@@ -80,7 +86,7 @@ def specialized_gemm_kernel(
         A_SCALES,
         B_SCALES,
         ACCUMULATE,
-        not PROMOTED,
+        not PROMOTED and BLOCK_N != SHARED_N,
         a_desc.dtype.primitive_bitwidth,
         a_desc.block_type.shape[0],
     )

@@ -9,7 +9,7 @@ import streamlit as st
 from kernels.blocks import DECODED_WORDS, Schedule
 from kernels.family import PROMOTED_WORDS, REFOLDED_WORDS, Kernel
 from kernels.rows import Row
-from kernels.specialized_blocks import LOW
+from kernels.specialized_blocks import COOPERATIVE, LOW
 from pages.ui.gemm_words import duration
 
 _KERNELS = Path(__file__).resolve().parents[2] / "kernels"
@@ -17,6 +17,8 @@ WHOLE_FILE = ""
 _EXPLANATION = "specialized_kernel.py"
 _LOADING = ("ring_kernel.py", "produce")
 _PINGPONG = ("pingpong_kernel.py", WHOLE_FILE)
+_COOPERATIVE = ("cooperative_kernel.py", WHOLE_FILE)
+_SHARED = "block {}×{}×".format(*COOPERATIVE)
 _SLABS = ("slabs_kernel.py", WHOLE_FILE)
 _LOW = (("low_kernel.py", WHOLE_FILE), ("slabs_kernel.py", "promote"))
 
@@ -79,6 +81,13 @@ SOURCES = (
         explained_in=_EXPLANATION,
     ),
     Source(
+        title="The warp-specialized kernel, its sums in the tensor core, two warpgroups on a block",
+        said=(Kernel.FP8.value, Schedule.SPECIALIZED.value, _SHARED),
+        bodies=(_COOPERATIVE, _LOADING),
+        instead_of=SIMPLE,
+        explained_in=_EXPLANATION,
+    ),
+    Source(
         title="The warp-specialized kernel, its sums promoted",
         said=(Kernel.FP8.value, PROMOTED_WORDS, Schedule.SPECIALIZED.value),
         bodies=(_SLABS, _LOADING),
@@ -114,6 +123,13 @@ SOURCES = (
         title="The warp-specialized kernel, after a pass that dequantizes",
         said=(Kernel.DEQUANTIZED.value, Schedule.SPECIALIZED.value),
         bodies=(("dequantize_kernel.py", "dequantize_block"), _PINGPONG, _LOADING),
+        instead_of=DEQUANTIZING,
+        explained_in=_EXPLANATION,
+    ),
+    Source(
+        title="The warp-specialized kernel, two warpgroups on a block, after a pass that dequantizes",
+        said=(Kernel.DEQUANTIZED.value, Schedule.SPECIALIZED.value, _SHARED),
+        bodies=(("dequantize_kernel.py", "dequantize_block"), _COOPERATIVE, _LOADING),
         instead_of=DEQUANTIZING,
         explained_in=_EXPLANATION,
     ),

@@ -186,7 +186,7 @@ def specialized_gemms(device: Device) -> Iterator[Case]:
     table = [row for row in read_table(table_path(device.capability)) if row.blocks.schedule is SPECIALIZED]
     for family, plan in simple_plans(device):
         tries = [blocks for blocks in coarse(plan, LARGE, device) if blocks.schedule is SPECIALIZED]
-        of_each_body = {blocks.decoded: blocks for blocks in reversed(tries)}
+        of_each_body = {(blocks.decoded, blocks.block_n): blocks for blocks in reversed(tries)}
         tabled = [row.blocks for row in table if row.family == family]
         for blocks in (*of_each_body.values(), *tabled):
             made = replace(plan, blocks=replace(blocks, group_m=GROUP_M))

@@ -16,7 +16,7 @@ from kernels.device import ADA, HOPPER
 from kernels.family import Kernel
 from kernels.plan import GemmPlan, plan_gemm
 from kernels.rows import GemmJob
-from kernels.specialized_blocks import CONSUMERS, SLAB, buffers, out_box, stage_bytes
+from kernels.specialized_blocks import CONSUMERS, COOPERATIVE, SLAB, buffers, out_box, stage_bytes
 
 JOBS = jobs(HOPPER, SHAPES)
 DEVICES = pytest.mark.parametrize("device", [HOPPER, ADA], ids=lambda device: device.name)
@@ -76,8 +76,9 @@ def one_that_decodes_in_registers_fits(plan: GemmPlan, blocks: Blocks, device) -
 
 
 def a_specialized_one_fits(plan: GemmPlan, blocks: Blocks, device) -> None:
-    """D leaves in parts. A warpgroup holds a block whose sum stays in the tensor core, or half a promoted one
-    and the partial sum of a slab.
+    """D leaves in parts. A warpgroup holds a block whose sum stays in the tensor core, or half of one that is
+    shared and as many numbers of the block before, two in a register; or half a promoted one and the partial
+    sum of a slab.
     """
     ring = blocks.stages * stage_bytes(plan.spec, plan.scale_at, blocks.block_m, blocks.block_n)
     under_way = CONSUMERS * buffers(
@@ -87,7 +88,9 @@ def a_specialized_one_fits(plan: GemmPlan, blocks: Blocks, device) -> None:
     assert ring + parts <= device.shared_memory_bytes
     assert blocks.stages >= 2
     threads = 32 * blocks.warps
-    if plan.promotion is WHOLE:
+    if (blocks.block_m, blocks.block_n) == COOPERATIVE:
+        held = blocks.block_m * blocks.block_n // threads * 3 // 2
+    elif plan.promotion is WHOLE:
         held = CONSUMERS * blocks.block_m * blocks.block_n // threads
     else:
         partial = SLAB * out_box(blocks.block_m, blocks.block_n, plan.promotion)[1] // (threads // CONSUMERS)

@@ -81,16 +81,18 @@ def test_a_specialized_plan_s_title_says_which_of_its_loops_ran(recipe, matmul, 
     fast = [blocks for blocks in fast if not blocks.decoded]
     if not fast:
         pytest.skip("sums in the tensor core have no low blocks")
-    ran = source_of(replace(plan, blocks=fast[0]).title)
     promoted = "slabs_kernel.py" if m > 128 else "low_kernel.py"
-    loop = "pingpong_kernel.py" if plan.promotion is WHOLE else promoted
-    assert [file for file, name in ran.bodies if name == gemm_source.WHOLE_FILE] == [loop]
-    assert ran.instead_of is source_of(plan.title)
-    passes = [name for one in (ran, ran.instead_of) for _, name in one.bodies if name == "refold_kernel"]
-    assert len(passes) == (2 if plan.refolded_from else 0)
-    assert "one warp loads" in explanation(ran.explained_in)
-    names = [node.name for node in ast.parse(text(ran)).body if isinstance(node, ast.FunctionDef)]
-    assert {"produce", f"consume_{loop.split('_')[0]}"} <= set(names)
+    for blocks in {(blocks.block_m, blocks.block_n): blocks for blocks in fast}.values():
+        ran = source_of(replace(plan, blocks=blocks).title)
+        alone = "cooperative_kernel.py" if blocks.block_n == 256 else "pingpong_kernel.py"
+        loop = alone if plan.promotion is WHOLE else promoted
+        assert [file for file, name in ran.bodies if name == gemm_source.WHOLE_FILE] == [loop]
+        assert ran.instead_of is source_of(plan.title)
+        passes = [name for one in (ran, ran.instead_of) for _, name in one.bodies if name == "refold_kernel"]
+        assert len(passes) == (2 if plan.refolded_from else 0)
+        assert "one warp loads" in explanation(ran.explained_in)
+        names = [node.name for node in ast.parse(text(ran)).body if isinstance(node, ast.FunctionDef)]
+        assert {"produce", f"consume_{loop.split('_')[0]}"} <= set(names)
 
 
 @pytest.mark.parametrize("m", [16, 256])
