@@ -12,17 +12,11 @@ from triton.experimental.gluon.language.nvidia.hopper import (
 
 from kernels import specialized_blocks
 from kernels.gluon_api import async_store, reinterpret
-from kernels.ring_kernel import CONSUMERS, after, before, block_of, count_blocks, release
+from kernels.ring_kernel import CONSUMERS, after, before, block_of, count_blocks, halves, release
 
 SLAB = gl.constexpr(specialized_blocks.SLAB)
 PARTS = gl.constexpr(specialized_blocks.PARTS)
 BUFFERS = gl.constexpr(2)
-
-
-@gluon.jit
-def halves(value):
-    """The left and the right columns."""
-    return value.reshape([value.shape[0], 2, value.shape[1] // 2]).permute([0, 2, 1]).split()
 
 
 @gluon.jit

@@ -11,6 +11,7 @@ from kernels.ring_kernel import (
     block_of,
     count_blocks,
     fetch,
+    halves,
     release,
     scaled,
     store,
@@ -71,8 +72,7 @@ def consume_pingpong(W: gl.constexpr, ring, out_desc, a_scale_ptr, b_scale_ptr, 
             acc = scaled(acc, a_scale, b_scale, a_scale_ptr, b_scale_ptr, facts)
             if facts.SCALE_BYTES != 0:
                 mbarrier.arrive(ring.scales_empty.index(W), count=1)
-        halves = acc.to(out_desc.dtype).reshape([facts.BLOCK_M, 2, HALF]).permute([0, 2, 1])
-        left, right = halves.split()
+        left, right = halves(acc.to(out_desc.dtype))
         fetch(ring, W, out_desc, staging, row, column, facts)
         fetched = store(left, ring, W, fetched, out_desc, staging, row, column, 0, facts)
         fetch(ring, W, out_desc, staging, row, column + HALF, facts)

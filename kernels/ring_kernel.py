@@ -196,6 +196,12 @@ def scaled(acc, a_scale, b_scale, a_scale_ptr, b_scale_ptr, facts):
 
 
 @gluon.jit
+def halves(value):
+    """The left and the right columns."""
+    return value.reshape([value.shape[0], 2, value.shape[1] // 2]).permute([0, 2, 1]).split()
+
+
+@gluon.jit
 def fetch(ring, W: gl.constexpr, out_desc, staging, row, column, facts):
     """Where D is added into: what it holds of a part, into the memory by which that part will leave."""
     if facts.ACCUMULATE:
