@@ -13,7 +13,6 @@ from kernels.ring_kernel import (
     block_of,
     count_blocks,
     fetch,
-    halves,
     release,
     scaled,
     store,
@@ -72,32 +71,14 @@ def column_scales(ring, stage, place, facts):
 
 
 @gluon.jit
-def store_slab(acc, ring, W: gl.constexpr, S: gl.constexpr, phase, out_desc, row, column, facts):
-    """Slab S of two: at once, or in halves, each in the room that a warpgroup has for one."""
-    BUFFERS: gl.constexpr = ring.out.shape[0] // CONSUMERS
-    PENDING: gl.constexpr = BUFFERS - 1
-    FIRST: gl.constexpr = W * BUFFERS
-    LAST: gl.constexpr = FIRST + PENDING
-    COLUMNS: gl.constexpr = out_desc.block_type.shape[1]
-    if facts.BLOCK_N == COLUMNS:
-        out = ring.out.index(LAST if S == 1 else FIRST)
-        phase = store(acc, ring, W, phase, out_desc, out, row, column, PENDING, facts)
-    else:
-        left, right = halves(acc.to(out_desc.dtype))
-        out = ring.out.index(FIRST)
-        phase = store(left, ring, W, phase, out_desc, out, row, column, PENDING, facts)
-        out = ring.out.index(LAST)
-        phase = store(right, ring, W, phase, out_desc, out, row, column + COLUMNS, PENDING, facts)
-    return phase
-
-
-@gluon.jit
 def consume_slabs(W: gl.constexpr, ring, out_desc, a_scale_ptr, b_scale_ptr, m, n, k, b_mn_tiles, facts):
     """A multiplying warpgroup that promotes: while a slab of its own is multiplied it looks to the barriers
     and the scales, and while the other warpgroup's is, it adds. `partial` is carried from one multiplication
     to the next so that all have the same registers. A bf16 slab leaves during the next one's last step, but
     where each column has its scales, which take the registers.
     """
+    BUFFERS: gl.constexpr = ring.out.shape[0] // CONSUMERS
+    PENDING: gl.constexpr = BUFFERS - 1
     FIRST: gl.constexpr = W * SLABS
     SECOND: gl.constexpr = FIRST + 1
     EACH: gl.constexpr = CONSUMERS * SLABS
@@ -110,17 +91,16 @@ def consume_slabs(W: gl.constexpr, ring, out_desc, a_scale_ptr, b_scale_ptr, m, 
     slabs = reinterpret(ring.a, ring.a.dtype, [facts.STAGES * EACH, SLAB, facts.BLOCK_K], ring.a.layout)
     SETS: gl.constexpr = ring.a_scale.shape[0]
     row_scales = reinterpret(ring.a_scale, gl.float32, [SETS * EACH, SLAB], ring.a_scale.layout)
-    BUFFERS: gl.constexpr = ring.out.shape[0] // CONSUMERS
     out0 = ring.out.index(W * BUFFERS)
-    out1 = ring.out.index(W * BUFFERS + BUFFERS - 1)
+    out1 = ring.out.index(W * BUFFERS + PENDING)
     zero = gl.zeros([SLAB, facts.BLOCK_N], gl.float32, facts.LAYOUT)
     partial = zero
     stage = 0
     phase = 0
     fetched = 0
+    next_row, next_column = block_of(gl.program_id(0), m, n, facts)
     for block in range(gl.program_id(0), count_blocks(m, n, facts), gl.num_programs(0)):
-        row, column = block_of(block, m, n, facts)
-        row += FIRST * SLAB
+        row, column = next_row + FIRST * SLAB, next_column
         acc0 = zero
         acc1 = zero
         mbarrier.wait(ring.full.index(stage), phase)
@@ -131,6 +111,8 @@ def consume_slabs(W: gl.constexpr, ring, out_desc, a_scale_ptr, b_scale_ptr, m, 
             partial = warpgroup_mma(a0, b, partial, use_acc=False, is_async=True)
             if step > 0:
                 release(ring, before(stage, facts))
+            else:
+                next_row, next_column = block_of(block + gl.num_programs(0), m, n, facts)
             row_scale = 0.0
             column_scale = 0.0
             if facts.IN_LOOP:
@@ -149,7 +131,7 @@ def consume_slabs(W: gl.constexpr, ring, out_desc, a_scale_ptr, b_scale_ptr, m, 
                 if facts.AT_END:
                     places = row_scales.index(FIRST)
                     acc0 = scaled(acc0, places, ring.b_scale.index(0), a_scale_ptr, b_scale_ptr, facts)
-                fetched = store_slab(acc0, ring, W, 0, fetched, out_desc, row, column, facts)
+                fetched = store(acc0, ring, W, fetched, out_desc, out0, row, column, PENDING, facts)
             elif not more:
                 fetch(ring, W, out_desc, out0, row, column, facts)
             partial = warpgroup_mma_wait(0, deps=[partial])
@@ -163,7 +145,7 @@ def consume_slabs(W: gl.constexpr, ring, out_desc, a_scale_ptr, b_scale_ptr, m, 
             if facts.SCALE_BYTES != 0:
                 mbarrier.arrive(ring.scales_empty.index(0), count=1)
         if not OVERLAPPED:
-            fetched = store_slab(acc0, ring, W, 0, fetched, out_desc, row, column, facts)
+            fetched = store(acc0, ring, W, fetched, out_desc, out0, row, column, PENDING, facts)
             fetch(ring, W, out_desc, out1, row + SLAB, column, facts)
-        fetched = store_slab(acc1, ring, W, 1, fetched, out_desc, row + SLAB, column, facts)
+        fetched = store(acc1, ring, W, fetched, out_desc, out1, row + SLAB, column, PENDING, facts)
     tma.store_wait(0)

@@ -49,7 +49,7 @@ def launch(
         _descriptor(right, plan.block_n, plan.block_k),
         _scale_descriptor(a.scale, plan.block_m),
         _scale_descriptor(b.scale, b_scales_loaded(plan.spec, plan.block_n)),
-        _descriptor(out, *out_box(plan.spec, plan.block_m, plan.block_n, plan.promotion)),
+        _descriptor(out, *out_box(plan.block_m, plan.block_n, plan.promotion)),
         a.scale,
         b.scale,
         m,

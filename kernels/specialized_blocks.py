@@ -166,17 +166,16 @@ def end_scale_bytes(scale_at: ScaleAt, block_m: int, block_n: int, promotion: ob
     return blocks_at_once * (block_m + block_n) * SCALE_BYTES if scale_at is ScaleAt.EPILOGUE else 0
 
 
-def out_box(spec: MatmulSpec, block_m: int, block_n: int, promotion: object) -> tuple[int, int]:
+def out_box(block_m: int, block_n: int, promotion: object) -> tuple[int, int]:
     """Rows and columns of D that a warpgroup stores at once."""
     if (block_m, block_n) == COOPERATIVE:
         return SLAB, block_n // PARTS
     if promotion is WHOLE:
         return block_m, block_n // 2
-    half = block_m == SLAB or ((block_m, block_n) == PROMOTED and spec.out == FORMATS["bf16"])
-    return SLAB, block_n // 2 if half else block_n
+    return SLAB, block_n // 2 if block_m == SLAB else block_n
 
 
 def _out_bytes(spec: MatmulSpec, block_m: int, block_n: int, promotion: object) -> int:
-    rows, columns = out_box(spec, block_m, block_n, promotion)
+    rows, columns = out_box(block_m, block_n, promotion)
     parts = CONSUMERS * (2 if (block_m, block_n) == COOPERATIVE else 1)
     return parts * rows * columns * spec.out.bytes

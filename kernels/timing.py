@@ -1,10 +1,10 @@
 """Times of GPU work, honestly: contenders take turns, and what the L2 holds is the same for each of them.
 
 A card under load lowers its clock, so what is timed first looks fastest: every round gives each contender one
-turn, A B C C B A …, and a contender's time is the median over the rounds. A turn is made of CUDA graphs, so
-that the time is the GPU's and not Python's. Hot turns run back to back, over buffers that rotate through more
-than the L2 holds, and long ones let the clock settle before they are timed; cold ones flush the L2 before
-each launch and time the launch alone.
+turn, in an order that changes, and a contender's time is the median over the rounds. A turn is made of CUDA
+graphs, so that the time is the GPU's and not Python's. Hot turns run back to back, over buffers that rotate
+through more than the L2 holds, and long ones let the clock settle before they are timed; cold ones flush the
+L2 before each launch and time the launch alone.
 """
 
 import subprocess
@@ -81,9 +81,9 @@ def interleaved(
     between: Callable[[float], None],
     loaded: Collection[str] = (),
 ) -> Timings:
-    """Time over `rounds` rounds of all turns, every other one backwards, so that nobody always follows the
-    same one, hot or cool; `between(fraction done)` is called before each. Half-way, the load of contenders
-    named in `loaded` is read.
+    """Time over `rounds` rounds of all turns, in orders in which nobody follows the same one always, or
+    itself; `between(fraction done)` is called before each. Half-way, the load of contenders named in `loaded`
+    is read.
     """
     times: list[list[float]] = [[] for _ in turns]
     loads: dict[str, Load] = {}
@@ -91,11 +91,22 @@ def interleaved(
         between(number / rounds)
         if number == rounds // 2:
             loads = {turn.name: turn.load() for turn in turns if turn.name in loaded}
-        in_order = list(zip(turns, times, strict=True))
-        for turn, taken in in_order if number % 2 == 0 else reversed(in_order):
-            taken += turn.times_us()
+        for place in order(len(turns), number):
+            times[place] += turns[place].times_us()
     by_name = {turn.name: timing(taken) for turn, taken in zip(turns, times, strict=True)}
     return Timings(by_name=by_name, loads=loads)
+
+
+def order(count: int, number: int) -> list[int]:
+    """In which order `count` contenders take their turns in a round: 0, 1, -1, 2, -2 … and all of it one on
+    with every round, so that over the rounds each follows each other one about as often. After E. J.
+    Williams, "Experimental designs balanced for the estimation of residual effects of treatments" (1949).
+    """
+    start = number if count > 2 else 0  # two can only alternate
+    steps = [(place + 1) // 2 * (1 if place % 2 else -1) for place in range(count)]
+    if count % 2 and number % 2 and count > 2:  # an odd number needs the mirror image too
+        steps.reverse()
+    return [(start + step) % count for step in steps]
 
 
 class HotTurn:

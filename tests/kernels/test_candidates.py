@@ -84,11 +84,7 @@ def a_specialized_one_fits(plan: GemmPlan, blocks: Blocks, device) -> None:
     under_way = CONSUMERS * buffers(
         plan.spec, plan.scale_at, plan.promotion, blocks, device.shared_memory_bytes
     )
-    parts = (
-        under_way
-        * prod(out_box(plan.spec, blocks.block_m, blocks.block_n, plan.promotion))
-        * plan.spec.out.bytes
-    )
+    parts = under_way * prod(out_box(blocks.block_m, blocks.block_n, plan.promotion)) * plan.spec.out.bytes
     assert ring + parts <= device.shared_memory_bytes
     assert blocks.stages >= 2
     threads = 32 * blocks.warps
@@ -97,11 +93,7 @@ def a_specialized_one_fits(plan: GemmPlan, blocks: Blocks, device) -> None:
     elif plan.promotion is WHOLE:
         held = CONSUMERS * blocks.block_m * blocks.block_n // threads
     else:
-        partial = (
-            SLAB
-            * out_box(plan.spec, blocks.block_m, blocks.block_n, plan.promotion)[1]
-            // (threads // CONSUMERS)
-        )
+        partial = SLAB * out_box(blocks.block_m, blocks.block_n, plan.promotion)[1] // (threads // CONSUMERS)
         held = blocks.block_m * blocks.block_n // threads + partial
     assert held <= 192, "of at most 240 registers"
     assert not finer(plan, (4096, 4096, 4096), device, blocks), "the coarse list is all there is"

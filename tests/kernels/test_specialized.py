@@ -70,7 +70,7 @@ def test_every_candidate_fits_shared_memory_with_its_ring_and_its_slabs(recipe, 
     for plan in plans:
         each = stage_bytes(plan.spec, plan.scale_at, plan.block_m, plan.block_n)
         parts = 2 * buffers(plan.spec, plan.scale_at, plan.promotion, plan.blocks, HOPPER.shared_memory_bytes)
-        part = prod(out_box(plan.spec, plan.block_m, plan.block_n, plan.promotion)) * plan.spec.out.bytes
+        part = prod(out_box(plan.block_m, plan.block_n, plan.promotion)) * plan.spec.out.bytes
         scales = end_scale_bytes(plan.scale_at, plan.block_m, plan.block_n, plan.promotion)
         used = plan.blocks.stages * each + parts * part + scales
         assert used + 16 * plan.blocks.stages <= HOPPER.shared_memory_bytes
@@ -154,9 +154,7 @@ def test_the_launcher_gives_the_kernel_what_its_signature_names(monkeypatch, rec
     assert (given["a_desc"].base is left, given["b_desc"].base is right) == (True, True)
     assert (given["a_scale_ptr"] is a.scale, given["b_scale_ptr"] is b.scale) == (True, True)
     assert (given["m"], given["n"], given["k"]) == mnk
-    assert given["out_desc"].block_shape == list(
-        out_box(plan.spec, plan.block_m, plan.block_n, plan.promotion)
-    )
+    assert given["out_desc"].block_shape == list(out_box(plan.block_m, plan.block_n, plan.promotion))
     written = given["out_desc"].base
     assert written.data_ptr() % 16 == 0
     assert (written.data_ptr() == wide.data_ptr()) == (not strided), "a copy takes what TMA cannot"

@@ -2,7 +2,9 @@
 
 import gc
 import weakref
+from collections import Counter
 from contextlib import contextmanager, nullcontext
+from itertools import pairwise
 from types import SimpleNamespace
 
 import pytest
@@ -22,6 +24,7 @@ from kernels.timing import (
     buffer_sets,
     flush_buffer,
     interleaved,
+    order,
     parsed_load,
     replays,
     timing,
@@ -47,11 +50,29 @@ def test_contenders_take_turns_and_the_load_is_read_half_way():
     ran, said = [], []
     turns = [StandIn("a", [[3.0], [1.0], [2.0]], ran), StandIn("b", [[9.0], [9.0], [9.0]], ran)]
     timings = interleaved(turns, 3, said.append, loaded=("a",))
-    assert ran == ["a", "b", "load of a", "b", "a", "a", "b"], "every other round backwards"
+    assert ran == ["a", "b", "load of a", "a", "b", "a", "b"], "two alternate"
     assert said == [0.0, pytest.approx(1 / 3), pytest.approx(2 / 3)]
     assert timings.by_name["a"].median_us == 2.0
     assert timings.by_name["b"].runs == 3
     assert timings.loads == {"a": Load(1500.0, 600.0)}
+
+
+@pytest.mark.parametrize("count", [3, 4, 5, 6, 7])
+def test_each_contender_follows_every_other_one_and_never_itself(count):
+    rounds = 2 * count
+    turns = [place for number in range(rounds) for place in order(count, number)]
+    assert all(sorted(order(count, number)) == [*range(count)] for number in range(rounds))
+    pairs = Counter(pairwise(turns))
+    assert not any(before == after for before, after in pairs)
+    assert len(pairs) == count * (count - 1), "each after each"
+    for place in range(count):
+        most = max(times for (_, after), times in pairs.items() if after == place)
+        assert most <= rounds * 2 / 3, "nobody always after the same one"
+
+
+def test_one_and_two_contenders_take_turns():
+    assert [order(1, number) for number in range(3)] == [[0], [0], [0]]
+    assert [order(2, number) for number in range(3)] == [[0, 1], [0, 1], [0, 1]]
 
 
 def test_a_turn_of_several_figures_counts_each():
