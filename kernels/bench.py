@@ -27,7 +27,7 @@ from kernels.shapes import CUBE, SKINNY, STANDARD, shape_text
 RECORDS = Path(__file__).resolve().parent.parent / "assets" / "bench"
 ALL = "all"
 _RUNS, _TURN_MS = 20, 20
-_SUSTAINED_RUNS, _SUSTAINED_TURN_MS = 7, 250
+_SUSTAINED_RUNS, _SUSTAINED_TURN_MS, _SUSTAINED_SETTLE_MS = 7, 250, 100
 
 Shape = tuple[int, ...] | LayerShape
 
@@ -90,9 +90,15 @@ def _parser() -> argparse.ArgumentParser:
         "--turn-ms", type=int, help=f"how long a contender's hot turn is in a round (default {_TURN_MS})"
     )
     parser.add_argument(
+        "--settle-ms",
+        type=int,
+        help="how long before a hot turn is timed: the clock still has to leave the last one's (default 0)",
+    )
+    parser.add_argument(
         "--sustained",
         action="store_true",
-        help=f"{_SUSTAINED_RUNS} rounds of {_SUSTAINED_TURN_MS} ms turns: the power limit shows",
+        help=f"{_SUSTAINED_RUNS} rounds of {_SUSTAINED_TURN_MS} ms turns, {_SUSTAINED_SETTLE_MS} ms late: "
+        "the power limit shows",
     )
     parser.add_argument(
         "--ceilings", action="store_true", help="measure what this GPU reaches: copy, bf16 and fp8"
@@ -123,6 +129,7 @@ def _jobs(options: argparse.Namespace) -> Iterator[GemmJob]:
             accumulation=Accumulation(options.accumulation),
             runs=_given(options.runs, _SUSTAINED_RUNS if options.sustained else _RUNS),
             turn_ms=_given(options.turn_ms, _SUSTAINED_TURN_MS if options.sustained else _TURN_MS),
+            settle_ms=_given(options.settle_ms, _SUSTAINED_SETTLE_MS if options.sustained else 0),
         )
         if options.accumulate and job.writes_fp32:
             job = replace(job, into=Into.ACCUMULATE)

@@ -168,4 +168,4 @@ def _turns(job: GemmJob, device: Device) -> TurnMaker:
     if job.cache is Cache.COLD:
         flush = flush_buffer(device.l2_bytes)
         return lambda contender: ColdTurn(contender, flush)
-    return lambda contender: HotTurn(contender, job.turn_ms * _US_A_MS)
+    return lambda contender: HotTurn(contender, job.turn_ms * _US_A_MS, job.settle_ms * _US_A_MS)

@@ -4,9 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-SUSTAINED_US = 50_000.0
-"""A hot turn of this length or more lets the clock settle before it is timed. See kernels.timing."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class Timing:

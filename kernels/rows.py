@@ -51,7 +51,8 @@ class Into(Enum):
 @dataclass(frozen=True, kw_only=True)
 class GemmJob:
     """One GEMM to run and measure; `turn_ms` is how long each contender runs in each of the `runs` rounds of
-    a hot timing: long turns show the power limit. Raises ValueError where a field is outside what it can be.
+    a hot timing, and `settle_ms` how long before it is timed there: long turns show the power limit, once the
+    clock has settled. Raises ValueError where a field is outside what it can be.
     """
 
     recipe: str
@@ -66,6 +67,7 @@ class GemmJob:
     into: Into = Into.NEW
     runs: int = 20
     turn_ms: int = 20
+    settle_ms: int = 0
 
     def __post_init__(self) -> None:
         if self.recipe not in RECIPES:
@@ -82,6 +84,8 @@ class GemmJob:
             raise ValueError(f"runs is a whole number from 1 to {MAX_RUNS}, got {self.runs!r}")
         if not whole(self.turn_ms, 1, MAX_TURN_MS):
             raise ValueError(f"turn_ms is a whole number from 1 to {MAX_TURN_MS}, got {self.turn_ms!r}")
+        if not whole(self.settle_ms, 0, MAX_TURN_MS):
+            raise ValueError(f"settle_ms is a whole number from 0 to {MAX_TURN_MS}, got {self.settle_ms!r}")
         if self.into is Into.ACCUMULATE and not self.writes_fp32:
             raise ValueError(
                 f"adding into D needs an fp32 D, and {self.matmul_data.title} of {self.recipe_data.title} "

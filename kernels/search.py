@@ -7,12 +7,11 @@ from typing import Protocol
 from kernels.blocks import Blocks, Schedule
 from kernels.candidates import again, finer
 from kernels.device import Device
-from kernels.machine import SUSTAINED_US
 from kernels.plan import GemmPlan
 from kernels.predict import predictable
 
 COARSE_ROUNDS, FINAL_ROUNDS = 5, 5
-COARSE_TURN_US, FINAL_TURN_US = 4_000.0, SUSTAINED_US
+COARSE_TURN_US, FINAL_TURN_US, FINAL_SETTLE_US = 4_000.0, 50_000.0, 100_000.0
 _BEST = 3
 _COMPILED, _CHECKED, _TIMED = 0.4, 0.5, 0.8
 
@@ -25,7 +24,9 @@ class Bench(Protocol):
 
     def fault(self, blocks: Blocks) -> str: ...
 
-    def times_us(self, tries: Sequence[Blocks], rounds: int, turn_us: float) -> dict[Blocks, float]: ...
+    def times_us(
+        self, tries: Sequence[Blocks], rounds: int, turn_us: float, settle_us: float
+    ) -> dict[Blocks, float]: ...
 
 
 @dataclass
@@ -80,7 +81,7 @@ def search(
     if check_only or not first:
         return found
     tell(_COMPILED, f"timing {len(first)} candidates")
-    quick = bench.times_us(first, COARSE_ROUNDS, COARSE_TURN_US)
+    quick = bench.times_us(first, COARSE_ROUNDS, COARSE_TURN_US, 0.0)
     by_speed = sorted(quick, key=lambda blocks: quick[blocks])
     best_of_each = {_body(blocks): blocks for blocks in reversed(by_speed)}
     best = list(dict.fromkeys([*by_speed[:_BEST], *best_of_each.values()]))
@@ -89,5 +90,5 @@ def search(
     near = dict.fromkeys(other for blocks in varied for other in finer(plan, mnk, device, blocks))
     last = best + good([blocks for blocks in near if blocks not in quick])
     tell(_TIMED, f"timing the best {len(last)}")
-    found.times = bench.times_us(last, FINAL_ROUNDS, FINAL_TURN_US)
+    found.times = bench.times_us(last, FINAL_ROUNDS, FINAL_TURN_US, FINAL_SETTLE_US)
     return found

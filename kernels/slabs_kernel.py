@@ -100,6 +100,8 @@ def consume_slabs(W: gl.constexpr, ring, out_desc, a_scale_ptr, b_scale_ptr, m, 
     fetched = 0
     next_row, next_column = block_of(gl.program_id(0), m, n, facts)
     for block in range(gl.program_id(0), count_blocks(m, n, facts), gl.num_programs(0)):
+        if MANY:
+            next_row, next_column = block_of(block, m, n, facts)
         row, column = next_row + FIRST * SLAB, next_column
         acc0 = zero
         acc1 = zero
@@ -111,7 +113,7 @@ def consume_slabs(W: gl.constexpr, ring, out_desc, a_scale_ptr, b_scale_ptr, m, 
             partial = warpgroup_mma(a0, b, partial, use_acc=False, is_async=True)
             if step > 0:
                 release(ring, before(stage, facts))
-            else:
+            elif not MANY:
                 next_row, next_column = block_of(block + gl.num_programs(0), m, n, facts)
             row_scale = 0.0
             column_scale = 0.0

@@ -4,11 +4,11 @@ D[M, N] = A[M, K] · B[N, K]ᵀ. Shared memory is a ring of STAGES blocks of A a
 stage by TMA and the multiplying warpgroups empty it, told by `full` and `empty` barriers. A program works on
 block after block of D, so that the next block's loads start before the last one is stored.
 
-One sum in the tensor core (PROMOTED false), "cooperative": the warpgroups have 64 rows each of a block of
-128 × 256, which asks least of the L2 and of shared memory; a finished block is kept as bf16, and leaves while
-the next one is multiplied. "Ping-pong", for fp32: they take turns with blocks of 128 × 128, and a finished
-block is scaled and stored while the other warpgroup multiplies. One wgmma is always queued behind the running
-one.
+One sum in the tensor core (PROMOTED false), one wgmma always queued behind the running one. "Cooperative":
+the warpgroups have 64 rows each of a block of 128 × 256, which loads less for each product than two of
+128 × 128; a finished block is kept as bf16, and leaves while the next one is multiplied. "Ping-pong", which
+fp32 needs: they take turns with blocks of 128 × 128, and one scales and stores its own while the other
+multiplies.
 
 Promoted sums: a warpgroup has two slabs of 64 rows of a 256 × 128 block, and one partial sum in flight; it
 adds it to its fp32 sum while the other warpgroup multiplies. All partial sums of a warpgroup share registers:

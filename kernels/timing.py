@@ -3,8 +3,8 @@
 A card under load lowers its clock, so what is timed first looks fastest: every round gives each contender one
 turn, in an order that changes, and a contender's time is the median over the rounds. A turn is made of CUDA
 graphs, so that the time is the GPU's and not Python's. Hot turns run back to back, over buffers that rotate
-through more than the L2 holds, and long ones let the clock settle before they are timed; cold ones flush the
-L2 before each launch and time the launch alone.
+through more than the L2 holds, and can let the clock settle first; cold ones flush the L2 before each launch
+and time the launch alone.
 """
 
 import subprocess
@@ -15,17 +15,13 @@ from typing import Protocol
 
 import torch
 
-from kernels.machine import SUSTAINED_US, Timing
+from kernels.machine import Timing
 
 MAX_LAUNCHES = 2000
 MAX_SETS = 256
 COLD_LAUNCHES = 10
 """Launches of one cold turn, each timed alone."""
 _GRAPH_US = 20_000.0
-RUN_IN_US = 100_000.0
-"""How long a sustained turn runs before it is timed: a card at its power limit takes that long to find the
-clock for what runs now (on an H200 a GEMM behind another one is up to 15 % off in the first 20 ms).
-"""
 _LOAD_US = 300_000.0
 _LOAD_TURNS = 4
 _WARM_UP = 3
@@ -110,9 +106,11 @@ def order(count: int, number: int) -> list[int]:
 
 
 class HotTurn:
-    """Launches back to back for `turn_us` microseconds, a CUDA graph of many of them replayed."""
+    """Launches back to back for `turn_us` microseconds, a CUDA graph of many of them replayed; before they
+    are timed, for `settle_us`: a card at its power limit still has the clock of what ran before.
+    """
 
-    def __init__(self, contender: Contender, turn_us: float) -> None:
+    def __init__(self, contender: Contender, turn_us: float, settle_us: float = 0.0) -> None:
         self.name = contender.name
         self._held = contender
         self._turn_us = turn_us
@@ -125,12 +123,12 @@ class HotTurn:
         if count > self._count:
             self._count, self._graph = count, _captured(launches, count)
         each_us = _replay_us(self._graph, 1)
-        self._run_in = replays(RUN_IN_US, each_us) if turn_us >= SUSTAINED_US else 0
+        self._settling = replays(settle_us, each_us) if settle_us else 0
         self._replays = replays(turn_us, each_us)
 
     def times_us(self) -> list[float]:
-        """Microseconds a launch, the mean over the turn without its run-in."""
-        for _ in range(self._run_in):
+        """Microseconds a launch, the mean over the turn once the clock has settled."""
+        for _ in range(self._settling):
             self._graph.replay()
         return [_replay_us(self._graph, self._replays) / (self._replays * self._count)]
 

@@ -71,10 +71,14 @@ class TuneJob:
                 return f"{blocks.title}: D[{m}, {n}] is {out[m, n]:.9g}, and {truth[m, n]:.9g} is right"
         return ""
 
-    def times_us(self, tries: Sequence[Blocks], rounds: int, turn_us: float) -> dict[Blocks, float]:
-        """Median microseconds of a launch under each of these, in turns of about turn_us."""
+    def times_us(
+        self, tries: Sequence[Blocks], rounds: int, turn_us: float, settle_us: float
+    ) -> dict[Blocks, float]:
+        """Median microseconds of a launch under each of these, in turns of about turn_us, settle_us after
+        they began.
+        """
         contenders = [Contender(str(number), self._launches(blocks)) for number, blocks in enumerate(tries)]
-        turns = [HotTurn(contender, turn_us) for contender in contenders]
+        turns = [HotTurn(contender, turn_us, settle_us) for contender in contenders]
         timings = interleaved(turns, rounds, lambda done: None)
         return {blocks: timings.by_name[str(number)].median_us for number, blocks in enumerate(tries)}
 

@@ -100,7 +100,8 @@ def recorded(rows: Iterable[Row], gpu: str | None, job: GemmJob) -> Row | None:
         for row in rows
         if row.machine.name == gpu
         and row.gemm is not None
-        and replace(row.job, seed=job.seed, runs=job.runs, turn_ms=job.turn_ms) == job
+        and replace(row.job, seed=job.seed, runs=job.runs, turn_ms=job.turn_ms, settle_ms=job.settle_ms)
+        == job
     ]
     return max(reversed(same), key=lambda row: row.date, default=None)
 

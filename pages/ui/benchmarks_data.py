@@ -74,7 +74,12 @@ def same_gemm(job: GemmJob) -> GemmJob:
     """The job without what its speed does not depend on, such as its seed and number of runs."""
     plain = GemmJob(recipe=job.recipe, matmul=job.matmul, m=job.m, n=job.n, k=job.k)
     return replace(
-        job, seed=plain.seed, runs=plain.runs, turn_ms=plain.turn_ms, accumulation=accumulation(job)
+        job,
+        seed=plain.seed,
+        runs=plain.runs,
+        turn_ms=plain.turn_ms,
+        settle_ms=plain.settle_ms,
+        accumulation=accumulation(job),
     )
 
 
@@ -129,9 +134,12 @@ def facts(result: Result) -> Facts:
 
 
 def timed(job: GemmJob) -> str:
-    """How a job is timed: ``cold L2``, or ``hot L2, 20 turns of 250 ms``: long turns meet the power limit."""
+    """How a job is timed: ``cold L2``, or ``hot L2, 4 turns of 50 ms, each 100 ms after its first launch``:
+    long turns meet the power limit, and late ones no clock but their own.
+    """
     turns = f", {job.runs} turns of {job.turn_ms} ms" if job.cache is Cache.HOT else ""
-    return f"{job.cache.value} L2{turns}"
+    late = f", each {job.settle_ms} ms after its first launch" if turns and job.settle_ms else ""
+    return f"{job.cache.value} L2{turns}{late}"
 
 
 def clocks(clock_mhz: float | None, power_w: float | None) -> str:

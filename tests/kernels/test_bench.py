@@ -61,6 +61,7 @@ def test_refolding_is_asked_for_by_name_and_says_that_it_is_not_bit_exact(capsys
     [
         (["--shape", "-1", "2", "3"], "kernels.bench: M is a whole number from 0 to 65536, got -1\n"),
         (["--runs", "0"], "kernels.bench: runs is a whole number from 1 to 1000, got 0\n"),
+        (["--settle-ms", "-1"], "kernels.bench: settle_ms is a whole number from 0 to 1000, got -1\n"),
         (["--turn-ms", "0"], "kernels.bench: turn_ms is a whole number from 1 to 1000, got 0\n"),
         (
             ["--accumulate"],
@@ -132,9 +133,11 @@ def test_the_standard_and_the_skinny_set_are_those_of_the_layer(monkeypatch, cap
 def test_hot_cold_and_sustained_reach_the_job(monkeypatch, capsys):
     both = jobs_of(monkeypatch, capsys, "--cache", "all", "--sustained")
     assert [job.cache for job in both] == [Cache.HOT, Cache.COLD]
-    assert {(job.runs, job.turn_ms) for job in both} == {(7, 250)}
+    assert {(job.runs, job.turn_ms, job.settle_ms) for job in both} == {(7, 250, 100)}
     (cold,) = jobs_of(monkeypatch, capsys, "--cold", "--sustained", "--runs", "3")
     assert (cold.cache, cold.runs, cold.turn_ms) == (Cache.COLD, 3, 250)
+    late, plain = (jobs_of(monkeypatch, capsys, *given)[0] for given in (("--settle-ms", "70"), ()))
+    assert (late.settle_ms, plain.settle_ms, plain.turn_ms) == (70, 0, 20)
 
 
 def test_accumulating_is_for_the_matmuls_that_write_fp32(monkeypatch, capsys):

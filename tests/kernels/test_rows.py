@@ -51,12 +51,13 @@ def test_a_row_recorded_before_predictions_were_made_is_read() -> None:
 
 def test_a_row_recorded_before_caches_were_told_apart_is_a_hot_one_into_a_new_d() -> None:
     older = ROW.to_dict()
-    for name in ("cache", "into", "turn_ms"):
+    for name in ("cache", "into", "turn_ms", "settle_ms"):
         del older["job"][name]
     for name in ("simple", "torch_op", "why"):
         del older[name]
     read = Row.from_dict(older)
-    assert (read.job.cache, read.job.into, read.job.turn_ms) == (Cache.HOT, Into.NEW, 20)
+    assert (read.job.cache, read.job.into) == (Cache.HOT, Into.NEW)
+    assert (read.job.turn_ms, read.job.settle_ms) == (20, 0)
     assert (read.simple, read.times_simple, read.torch_op, read.why) == (None, None, "", "")
 
 
@@ -112,6 +113,7 @@ def test_an_untimed_row_has_no_speed() -> None:
         ({"accumulation": 3}, "unknown accumulation 3; there are recipe, fast, promoted, refolded"),
         ({"cache": "warm"}, "unknown cache 'warm'; there are hot, cold"),
         ({"into": "old"}, "unknown into 'old'; there are new, accumulate"),
+        ({"settle_ms": -1}, "settle_ms is a whole number from 0 to 1000, got -1"),
         ({"turn_ms": 0}, "turn_ms is a whole number from 1 to 1000, got 0"),
         ({"matmul": "fprop", "into": "accumulate"}, "needs an fp32 D, and Fprop of MXFP8 writes bf16"),
         ({"color": "red"}, "color"),

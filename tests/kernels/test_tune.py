@@ -17,6 +17,7 @@ from kernels.device import ADA, HOPPER, INTERPRETER
 from kernels.rows import GemmJob
 from kernels.search import Found, search
 from kernels.shape_class import ShapeClass
+from kernels.specialized_blocks import COOPERATIVE
 from kernels.tune import Tuner, compile_plans, main, select
 from kernels.tune_job import TuneJob, launch_once
 from kernels.tune_state import TuneState, merge_into
@@ -38,17 +39,17 @@ class Stand:
         self.checked.append(blocks)
         return f"wrong: {blocks.title}" if self.wrong(blocks) else ""
 
-    def times_us(self, tries, rounds, turn_us):
+    def times_us(self, tries, rounds, turn_us, settle_us):
         self.timed += tries
         return {blocks: 100.0 * blocks.warps - blocks.split_k + blocks.stages for blocks in tries}
 
 
 def found_by(
-    bench, device=HOPPER, compile_=lambda tries: [""] * len(tries), check_only=False, schedule=None
+    bench, device=HOPPER, compile_=lambda tries: [""] * len(tries), check_only=False, schedule=None, job=JOB
 ) -> Found:
     return search(
-        simple_plan(JOB, device),
-        MNK,
+        simple_plan(job, device),
+        (job.m, job.n, job.k),
         device,
         compile_=compile_,
         bench=bench,
@@ -81,6 +82,20 @@ def test_the_fastest_right_blocks_are_found():
     assert best not in coarse(simple_plan(JOB, HOPPER), MNK, HOPPER), "a variation of the best did better"
     assert set(bench.timed) <= set(bench.checked)
     assert found.dropped == found.wrong == []
+
+
+class LessPower(Stand):
+    """Where shared blocks are the slowest while all share a clock, and the fastest once each has its own."""
+
+    def times_us(self, tries, rounds, turn_us, settle_us):
+        shared = 1.0 if settle_us else 1000.0
+        return {blocks: shared if blocks.block_n == 256 else 100.0 for blocks in tries}
+
+
+def test_what_draws_less_power_is_found_though_short_turns_do_not_show_it():
+    large = GemmJob(recipe="rowwise", matmul="fprop", m=8192, n=8192, k=8192)
+    found = found_by(LessPower(), schedule=Schedule.SPECIALIZED, job=large)
+    assert (found.fastest()[0].block_m, found.fastest()[0].block_n) == COOPERATIVE
 
 
 def test_wrong_bits_and_what_does_not_compile_are_not_timed():

@@ -7,7 +7,7 @@ import pytest
 from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
 from kernels.machine import Timing
-from kernels.rows import Accumulation, Into
+from kernels.rows import Accumulation, Cache, Into
 from pages.ui import benchmarks_controls, benchmarks_data, benchmarks_ratios
 from pages.ui.benchmarks_controls import SHAPES, Size, gpu_control
 from pages.ui.gemm_results import Origin, Result
@@ -41,6 +41,20 @@ def test_adding_into_d_is_another_contender():
     assert benchmarks_data.contender(job) == "DeepSeek-V3, added into D"
     new, added = (Result(gpu_row(one), Origin.RECORDED) for one in (replace(job, into=Into.NEW), job))
     assert len(benchmarks_data.newest([new, added])) == 2
+
+
+def test_how_long_it_was_timed_makes_no_other_gemm():
+    longer = replace(JOB, runs=4, turn_ms=50, settle_ms=100, seed=7)
+    assert benchmarks_data.same_gemm(longer) == benchmarks_data.same_gemm(JOB)
+    one, other = (Result(gpu_row(job), Origin.RECORDED) for job in (JOB, longer))
+    assert benchmarks_data.newest([one, other]) == [other]
+
+
+def test_a_turn_that_is_timed_late_says_so():
+    late = replace(JOB, runs=4, turn_ms=50, settle_ms=100)
+    assert benchmarks_data.timed(late) == "hot L2, 4 turns of 50 ms, each 100 ms after its first launch"
+    assert benchmarks_data.timed(replace(late, settle_ms=0)) == "hot L2, 4 turns of 50 ms"
+    assert benchmarks_data.timed(replace(late, cache=Cache.COLD)) == "cold L2"
 
 
 def test_the_spread_is_between_the_percentiles_of_both():

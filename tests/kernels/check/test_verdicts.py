@@ -113,7 +113,7 @@ def test_the_newest_row_of_the_same_gpu_and_gemm_is_the_reference():
         replace(ROW, date="2027-01-01", job=replace(job, accumulation=Accumulation.FAST)),
         replace(ROW, date="2027-01-01", gemm=None),
     ]
-    longer = replace(job, runs=job.runs + 1, seed=job.seed + 1)
+    longer = replace(job, runs=job.runs + 1, settle_ms=100, seed=job.seed + 1)
     assert recorded([older, newer, *others], "A GPU", longer) == newer
     again = replace(newer, kernel="measured later that day")
     assert recorded([older, newer, again], "A GPU", job) is again
