@@ -16,7 +16,7 @@ from kernels.ring_kernel import CONSUMERS, after, before, block_of, count_blocks
 
 SLAB = gl.constexpr(specialized_blocks.SLAB)
 PARTS = gl.constexpr(specialized_blocks.PARTS)
-BUFFERS = gl.constexpr(2)
+BUFFERS = gl.constexpr(specialized_blocks.PARTS_UNDER_WAY)
 
 
 @gluon.jit
@@ -48,7 +48,7 @@ def unpacked(pairs):
 
 @gluon.jit
 def leave(left, right, PART: gl.constexpr, ring, W: gl.constexpr, out_desc, row, column):
-    """A part of the block before goes through shared memory, of which a warpgroup has room for two."""
+    """A part of the block before goes through shared memory."""
     in_half = halves(left if PART < PARTS // 2 else right)
     staging = ring.out.index(BUFFERS * W + PART % BUFFERS)
     part = unpacked(in_half[PART % BUFFERS])

@@ -47,8 +47,9 @@ class Found:
 
 def _body(blocks: Blocks) -> tuple[object, ...]:
     """What short turns cannot compare: in them all share a clock, and what draws less power gains nothing."""
-    sides = (blocks.block_m, blocks.block_n, blocks.decoded) * (blocks.schedule is Schedule.SPECIALIZED)
-    return (blocks.schedule, *sides)
+    if blocks.schedule is not Schedule.SPECIALIZED:
+        return (blocks.schedule,)
+    return (blocks.schedule, blocks.block_m, blocks.block_n, blocks.decoded)
 
 
 def search(

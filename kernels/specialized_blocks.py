@@ -18,8 +18,8 @@ PINGPONG = (128, 128)
 """BLOCK_M × BLOCK_N where the sum stays in the tensor core: each warpgroup has a block to itself."""
 COOPERATIVE = (128, 256)
 """The same where the warpgroups share one, of a D of bf16."""
-PARTS = 4
-"""In which a warpgroup's half of such a block leaves."""
+PARTS, PARTS_UNDER_WAY = 4, 2
+"""In which a warpgroup's half of such a block leaves; of which it has room for two."""
 PROMOTED = (256, 128)
 LOW = ((64, 128), (128, 128))
 """The same where M is no more."""
@@ -145,7 +145,7 @@ def buffers(
     """
     sides = (blocks.block_m, blocks.block_n)
     if sides == COOPERATIVE:
-        return 2
+        return PARTS_UNDER_WAY
     ring = blocks.stages * stage_bytes(spec, scale_at, *sides)
     two = 2 * _out_bytes(spec, *sides, promotion)
     rest = end_scale_bytes(scale_at, *sides, promotion) + _BARRIER_BYTES
@@ -177,5 +177,5 @@ def out_box(block_m: int, block_n: int, promotion: object) -> tuple[int, int]:
 
 def _out_bytes(spec: MatmulSpec, block_m: int, block_n: int, promotion: object) -> int:
     rows, columns = out_box(block_m, block_n, promotion)
-    parts = CONSUMERS * (2 if (block_m, block_n) == COOPERATIVE else 1)
+    parts = CONSUMERS * (PARTS_UNDER_WAY if (block_m, block_n) == COOPERATIVE else 1)
     return parts * rows * columns * spec.out.bytes

@@ -16,9 +16,9 @@ Point = tuple[int, int, float, float]
 
 
 def error_map(
-    bands: Bands, shape: tuple[int, int], worst: Sequence[Point], *, m: str, n: str, legend: str
+    bands: Bands, shape: tuple[int, int], worst: Sequence[Point], *, m: str, n: str, legend: Sequence[str]
 ) -> alt.LayerChart:
-    """The patches of D[M, N] = `shape`, and rings on the worst elements; `m` and `n` name the axes."""
+    """Patches of D[M, N] = `shape`, rings on the worst elements; `m`, `n`, `legend` name axes and colour."""
     rows, columns = shape
     patches = [
         {"m0": down.start, "m1": down.stop, "n0": across.start, "n1": across.stop}
@@ -38,7 +38,7 @@ def error_map(
             y2="m1",
             color=alt.Color(
                 "error:Q",
-                title=legend,
+                title=list(legend),
                 legend=alt.Legend(
                     orient="bottom", gradientLength=110, format=".1%", tickCount=2, titleLimit=320
                 ),

@@ -106,7 +106,7 @@ def _draw_map(row: Row, key: str) -> None:
 def _map_spec(
     bands: Bands, shape: tuple[int, int], worst: tuple[Point, ...], m: str, n: str
 ) -> dict[str, Any]:
-    return error_map(bands, shape, worst, m=m, n=n, legend="largest error ÷ rms of D").to_dict()
+    return error_map(bands, shape, worst, m=m, n=n, legend=["largest error", "÷ rms of D"]).to_dict()
 
 
 @st.cache_data(max_entries=_KEPT, show_spinner=False)

@@ -24,8 +24,13 @@ def test_patches_are_the_bands_that_were_measured():
         ]
 
 
+def test_the_legend_has_its_lines():
+    spec = error_map([[1.0]], (8, 8), [], m="m", n="n", legend=["largest error", "÷ rms"]).to_dict()
+    assert spec["layer"][0]["encoding"]["color"]["title"] == ["largest error", "÷ rms"]
+
+
 def test_every_element_is_in_one_patch_with_its_error():
-    spec = error_map([[1, 2, 3], [4, 5, 6]], (5, 7), [], m="m", n="n", legend="error").to_dict()
+    spec = error_map([[1, 2, 3], [4, 5, 6]], (5, 7), [], m="m", n="n", legend=["error"]).to_dict()
     patches = values(spec["layer"][0])
     covered = [(i, j) for p in patches for i in range(p["m0"], p["m1"]) for j in range(p["n0"], p["n1"])]
     assert sorted(covered) == [(i, j) for i in range(5) for j in range(7)]
@@ -33,13 +38,13 @@ def test_every_element_is_in_one_patch_with_its_error():
 
 
 def test_the_worst_elements_are_ringed_where_they_are():
-    spec = error_map([[1.0]], (8, 8), [(2, 5, 1.0, 1.5)], m="m", n="n", legend="error").to_dict()
+    spec = error_map([[1.0]], (8, 8), [(2, 5, 1.0, 1.5)], m="m", n="n", legend=["error"]).to_dict()
     ring = values(spec["layer"][1])[0]
     assert (ring["m"], ring["n"], ring["place"]) == (2.5, 5.5, "D[2, 5]")
 
 
 def test_an_error_that_is_no_number_is_left_out_of_the_spec():
-    chart = error_map([[math.nan, math.inf]], (2, 2), [(0, 0, 1.0, math.nan)], m="m", n="n", legend="error")
+    chart = error_map([[math.nan, math.inf]], (2, 2), [(0, 0, 1.0, math.nan)], m="m", n="n", legend=["error"])
     json.dumps(chart.to_dict(), allow_nan=False)
 
 
