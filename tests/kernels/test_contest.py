@@ -11,7 +11,7 @@ from triton.errors import TritonError
 from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
 from fp8core.tiles import WHOLE
-from kernels.contest import contest
+from kernels.contest import _turns, contest
 from kernels.device import HOPPER, INTERPRETER, current_device
 from kernels.family import Kernel
 from kernels.gemm import gemm
@@ -81,6 +81,14 @@ def test_the_fastest_of_torchs_ops_is_the_one_reported():
     assert (times.gemm.median_us, times.gemm.runs, times.note) == (10.0, 3, "")
     assert times.load == Load(1400.0, 700.0)
     assert [*in_turns(3), *["quantize"] * 3] == RAN, "what is cool to run, runs apart"
+
+
+def test_a_hot_turn_is_as_long_and_as_late_as_the_job_says(monkeypatch):
+    asked = []
+    monkeypatch.setattr("kernels.contest.HotTurn", lambda *given: asked.append(given))
+    late = replace(job(), turn_ms=50, settle_ms=100)
+    _turns(late, INTERPRETER)("contender")
+    assert asked == [("contender", 50_000.0, 100_000.0)]
 
 
 def test_progress_goes_forward_only():

@@ -25,6 +25,8 @@ from kernels.refold import as_planned
 from kernels.rows import Accumulation, GemmJob
 from kernels.specialized import constants
 from kernels.specialized_blocks import (
+    CONSUMERS,
+    PARTS_UNDER_WAY,
     buffers,
     candidates,
     end_scale_bytes,
@@ -71,6 +73,7 @@ def test_every_candidate_fits_shared_memory_with_its_ring_and_its_slabs(recipe, 
         each = stage_bytes(plan.spec, plan.scale_at, plan.block_m, plan.block_n)
         parts = 2 * buffers(plan.spec, plan.scale_at, plan.promotion, plan.blocks, HOPPER.shared_memory_bytes)
         part = prod(out_box(plan.block_m, plan.block_n, plan.promotion)) * plan.spec.out.bytes
+        assert plan.block_n != 256 or parts == CONSUMERS * PARTS_UNDER_WAY
         scales = end_scale_bytes(plan.scale_at, plan.block_m, plan.block_n, plan.promotion)
         used = plan.blocks.stages * each + parts * part + scales
         assert used + 16 * plan.blocks.stages <= HOPPER.shared_memory_bytes
