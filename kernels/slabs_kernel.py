@@ -74,8 +74,9 @@ def column_scales(ring, stage, place, facts):
 def consume_slabs(W: gl.constexpr, ring, out_desc, a_scale_ptr, b_scale_ptr, m, n, k, b_mn_tiles, facts):
     """A multiplying warpgroup that promotes: while a slab of its own is multiplied it looks to the barriers
     and the scales, and while the other warpgroup's is, it adds. `partial` is carried from one multiplication
-    to the next so that all have the same registers. A bf16 slab leaves during the next one's last step, but
-    where each column has its scales, which take the registers.
+    to the next so that all have the same registers. A bf16 slab leaves during the next one's last step, and
+    the next block's place is found during its first, but where each column has its scales, which take the
+    registers.
     """
     BUFFERS: gl.constexpr = ring.out.shape[0] // CONSUMERS
     PENDING: gl.constexpr = BUFFERS - 1
