@@ -32,8 +32,8 @@ class Blocks:
     split_k: that many programs share a block, each with its own run of K. tma: operands come as descriptors.
     transposed: the kernel computes Dᵀ = B · Aᵀ: the tensor core's blocks are 64 rows high or more, and those
     of B waste none of it where M is less. decoded: of operands with scales along K, "a", "b" or "ab" come as
-    codes and are decoded in the K loop; the others by a pass before. The warp-specialized schedule decodes B,
-    and then computes Dᵀ whatever `transposed` says.
+    codes and are decoded in the K loop; the others by a pass before. The warp-specialized schedule decodes A
+    or B, and of B computes Dᵀ whatever `transposed` says.
     Raises ValueError for what no kernel can be compiled with.
     """
 
@@ -67,16 +67,16 @@ class Blocks:
             )
         if self.decoded not in ("", "a", "b", "ab"):
             raise ValueError(f'decoded names operands: "", "a", "b" or "ab", got {self.decoded!r}')
-        if ("b" if self.transposed else "a") in self.decoded and len(self.decoded) == 1:
+        simple = self.schedule is Schedule.SIMPLE
+        if simple and self.decoded == ("b" if self.transposed else "a"):
             raise ValueError(
                 "the left factor is not decoded alone: its values lie in registers, and Triton lets the next "
                 f"step overwrite them while the tensor core still reads; got {self.decoded!r}"
                 f"{', transposed' if self.transposed else ''}"
             )
-        simple = self.schedule is Schedule.SIMPLE
-        if not simple and (self.transposed or self.decoded not in ("", "b")):
+        if not simple and (self.transposed or len(self.decoded) > 1):
             raise ValueError(
-                f"the {self.schedule.value} schedule is not transposed and decodes B alone, got "
+                f"the {self.schedule.value} schedule is not transposed and decodes A or B alone, got "
                 f"{self.decoded!r}{', transposed' if self.transposed else ''}"
             )
 

@@ -1,20 +1,22 @@
-"""The blocks of the kernel that decodes B in registers (kernels.decoding_kernel). Pure; no torch."""
+"""The blocks of the kernel that decodes an operand in registers (kernels.decoding_kernel). Pure; no torch."""
 
 from collections.abc import Iterator
 from itertools import product
 
-from fp8core.recipes import MatmulSpec
+from fp8core.recipes import MatmulSpec, OperandSpec
 from fp8core.tiles import WHOLE
 from kernels.blocks import Blocks, Schedule
 from kernels.device import Device
 from kernels.specialized_blocks import CONSUMERS, SCALE_BYTES, SLAB
 
-BLOCK_N = CONSUMERS * SLAB
-"""A warpgroup multiplies a slab of B's rows, which are columns of D."""
+CODES = CONSUMERS * SLAB
+"""Rows of the operand that is decoded in a block: a warpgroup multiplies a slab of them."""
 BLOCK_K = 64
-DECODED = "b"
-PART = 128
-"""Rows of D that a warpgroup stores at once, or fewer."""
+PART_BYTES = 128
+"""Of a row or column of codes' numbers of D that a warpgroup stores at once: 64 of bf16, 32 of fp32."""
+
+PARTS_UNDER_WAY = 3
+"""The most; more would cost a stage."""
 
 _LEAST_ROWS, _MOST_ROWS_SPLIT, _MOST_ROWS = 16, 64, 256
 _BF16_BYTES, _SUM_BYTES = 2, 4
@@ -25,48 +27,71 @@ _GROUPS = (8, 4, 16)
 
 
 def lacking(spec: MatmulSpec) -> str:
-    """Why B cannot be decoded in registers; empty where it can."""
-    tile = spec.b.tile
-    if tile.mn != 1 or tile.k is WHOLE or tile.k < _LEAST_TILE or BLOCK_K % tile.k:
-        sizes = f"{tile.mn or 'all rows'} × {tile.k or 'all of K'}"
-        return f"decoding in registers takes scales of 1 × 32 or 64 along K, and those of B are of {sizes}"
+    """Why no operand can be decoded in registers; empty where both can."""
+    for name, operand in (("A", spec.a), ("B", spec.b)):
+        tile = operand.tile
+        if tile.mn != 1 or tile.k is WHOLE or tile.k < _LEAST_TILE or BLOCK_K % tile.k:
+            sizes = f"{tile.mn or 'all rows'} × {tile.k or 'all of K'}"
+            return (
+                f"decoding in registers takes scales of 1 × 32 or 64 along K, and those of {name} are of "
+                f"{sizes}"
+            )
     return ""
 
 
-def candidates(spec: MatmulSpec, m: int, device: Device) -> Iterator[Blocks]:
-    """The blocks to choose from for M rows, with the most stages that fit: of all rows where they are few,
-    with K in one run, or in two where four warpgroups can hold the sums; else of 256, in several orders.
+def candidates(spec: MatmulSpec, m: int, n: int, device: Device) -> Iterator[Blocks]:
+    """The blocks to choose from, with the most stages that fit. The larger operand is decoded, the other one
+    goes through a pass: of that, a block has all rows where they are few, with K in one run, or in two where
+    four warpgroups can hold the sums; else 256, in several orders.
     """
-    block_m = min(_MOST_ROWS, max(_LEAST_ROWS, 1 << (m - 1).bit_length()))
-    groups = _GROUPS if m > block_m else _GROUPS[:1]
-    for runs, group_m in product((1, 2) if block_m <= _MOST_ROWS_SPLIT else (1,), groups):
+    decoded, least = ("a", n) if m > n else ("b", m)
+    rows = min(_MOST_ROWS, max(_LEAST_ROWS, 1 << (least - 1).bit_length()))
+    block_m, block_n = (CODES, rows) if decoded == "a" else (rows, CODES)
+    groups = _GROUPS if least > rows else _GROUPS[:1]
+    for runs, group_m in product((1, 2) if rows <= _MOST_ROWS_SPLIT else (1,), groups):
         yield Blocks(
             schedule=Schedule.SPECIALIZED,
             block_m=block_m,
-            block_n=BLOCK_N,
+            block_n=block_n,
             block_k=BLOCK_K,
             group_m=group_m,
             warps=4 * CONSUMERS,
-            stages=_stages(spec, block_m, runs, device),
+            stages=_stages(spec, decoded, rows, runs, device),
             persistent=runs == 1,
             split_k=runs,
-            decoded=DECODED,
+            decoded=decoded,
         )
 
 
-def out_box(block_m: int) -> tuple[int, int]:
+def decoded_operand(spec: MatmulSpec, decoded: str) -> OperandSpec:
+    """The operand that a plan's `decoded` names, "a" or "b"."""
+    return spec.a if decoded == "a" else spec.b
+
+
+def value_rows(blocks: Blocks) -> int:
+    """Rows of the operand that a pass dequantizes in a block."""
+    return blocks.block_n if blocks.decoded == "a" else blocks.block_m
+
+
+def out_box(spec: MatmulSpec, blocks: Blocks) -> tuple[int, int]:
     """Rows and columns of D that a warpgroup stores at once."""
-    return min(block_m, PART), SLAB
+    part = min(value_rows(blocks), PART_BYTES // spec.out.bytes)
+    return (SLAB, part) if blocks.decoded == "a" else (part, SLAB)
 
 
-def stage_bytes(spec: MatmulSpec, block_m: int) -> int:
-    """Shared memory of one stage: a block of A in bf16, one of B's codes, and their scales."""
-    codes = BLOCK_N * (BLOCK_K + BLOCK_K // (spec.b.tile.k or BLOCK_K) * SCALE_BYTES)
-    return block_m * BLOCK_K * _BF16_BYTES + codes
+def buffers(spec: MatmulSpec, rows: int) -> int:
+    """Parts of D that a warpgroup may have under way, with so many rows of values in a block."""
+    return max(1, min(PARTS_UNDER_WAY, rows * spec.out.bytes // PART_BYTES))
 
 
-def _stages(spec: MatmulSpec, block_m: int, runs: int, device: Device) -> int:
-    rows, columns = out_box(block_m)
-    taken = CONSUMERS * rows * columns * spec.out.bytes + _BARRIER_BYTES
-    taken += BLOCK_N * block_m * _SUM_BYTES if runs > 1 else 0
-    return min(_MOST_STAGES, (device.shared_memory_bytes - taken) // stage_bytes(spec, block_m))
+def stage_bytes(spec: MatmulSpec, decoded: str, rows: int) -> int:
+    """Shared memory of one stage: so many rows of values in bf16, a block of codes, and their scales."""
+    tiles = BLOCK_K // (decoded_operand(spec, decoded).tile.k or BLOCK_K)
+    return rows * BLOCK_K * _BF16_BYTES + CODES * (BLOCK_K + tiles * SCALE_BYTES)
+
+
+def _stages(spec: MatmulSpec, decoded: str, rows: int, runs: int, device: Device) -> int:
+    part = min(rows * spec.out.bytes, PART_BYTES) * SLAB
+    taken = CONSUMERS * buffers(spec, rows) * part + _BARRIER_BYTES
+    taken += CODES * rows * _SUM_BYTES if runs > 1 else 0
+    return min(_MOST_STAGES, (device.shared_memory_bytes - taken) // stage_bytes(spec, decoded, rows))

@@ -1,20 +1,22 @@
-"""The fast GEMM whose B is not dequantized before, in Gluon: its warpgroups decode B's codes in their own
-registers.
+"""The fast GEMM that dequantizes one operand before and decodes the other, in Gluon: its warpgroups decode
+codes in their own registers.
 
-D[M, N] = A[M, K] · B[N, K]ᵀ, computed as Dᵀ = B · Aᵀ: A in bf16, B as fp8 codes with one power-of-two scale
-for each 1 × TILE_K. One warp loads blocks of codes, of scales and of A into a ring, as in
-kernels.specialized_kernel; two warpgroups have 64 rows of B each, and the same rows of A: all of them where
-they are few, which is where B is most of what there is to read, else 256, as many as B's sums have registers
-for. With RUNS = 2 there are two such pairs: each sums half of K, and the first adds what the second has.
+D[M, N] = A[M, K] · B[N, K]ᵀ. The codes are B's, and the kernel computes Dᵀ = B · Aᵀ; or where A is the larger
+one, A's (OF_A). The other operand comes as bf16 values, the codes with one power-of-two scale for each
+1 × TILE_K. One warp loads blocks of codes, of scales and of values into a ring, as in
+kernels.specialized_kernel; two warpgroups have 64 rows of codes each, and the same rows of values: all of
+them where they are few, which is where the codes are most of what there is to read, else 256, as many as
+their sums have registers for. With RUNS = 2 there are two such pairs: each sums half of K, and the first adds
+what the second has.
 
 The warpgroups take turns at the tensor core, so that one decodes while another multiplies. The left factor
-of a wgmma may come from registers; the right one is the block of A in shared memory.
+of a wgmma may come from registers; the right one is the block of values in shared memory.
 
 A thread gets 4 neighboring codes at a time, 4j to 4j + 3 of 16 along K, and decodes them two and two, every
 other one. The tensor core's left factor wants 2j, 2j + 1, 2j + 8 and 2j + 9 there. A product does not depend
-on where along K its factors lie, if both lie there: B's values stay where they fall, and the pass that
-dequantizes A writes it in that order (kernels.dequantize_kernel, PAIRED). The tensor core adds 16 products at
-once, so that no bit of the sum changes.
+on where along K its factors lie, if both lie there: decoded numbers stay where they fall, and the pass that
+dequantizes the other operand writes it in that order (kernels.dequantize_kernel, PAIRED). The tensor core
+adds 16 products at once, so that no bit of the sum changes.
 """
 
 from triton.experimental import gluon
@@ -30,10 +32,10 @@ from triton.experimental.gluon.language.nvidia.hopper import (
 from kernels import decoding_blocks, specialized_blocks
 from kernels.dequantize_kernel import DECODE_E4M3, DECODE_E5M2, FUSED
 from kernels.gluon_api import aggregate, async_load, async_store, reinterpret
-from kernels.ring_kernel import CONSUMERS, after, block_of, count_blocks
+from kernels.ring_kernel import CONSUMERS, after, block_of, count_blocks, halves
 
 SLAB = gl.constexpr(specialized_blocks.SLAB)
-PART = gl.constexpr(decoding_blocks.PART)
+CODES = gl.constexpr(decoding_blocks.CODES)
 CONSUMER_REGISTERS = gl.constexpr(232)
 SPLIT_REGISTERS = gl.constexpr(112)
 PRODUCER_REGISTERS = gl.constexpr(24)
@@ -41,12 +43,12 @@ PRODUCER_REGISTERS = gl.constexpr(24)
 
 @aggregate
 class DecodingRing:
-    """Shared memory: STAGES of A, of codes of B, and of TILES of their scales; D on its way out; what a
+    """Shared memory: STAGES of values, of codes, and of TILES of their scales; D on its way out; what a
     second run of K adds to it; the barriers, of which `turn` says who multiplies. And compile-time facts, of
     which memory's shapes tell most.
     """
 
-    a: gl.shared_memory_descriptor
+    values: gl.shared_memory_descriptor
     codes: gl.shared_memory_descriptor
     scales: gl.shared_memory_descriptor
     out: gl.shared_memory_descriptor
@@ -58,19 +60,21 @@ class DecodingRing:
     fetched: gl.shared_memory_descriptor
     STAGES: gl.constexpr
     TILES: gl.constexpr
+    VALUES: gl.constexpr
     BLOCK_M: gl.constexpr
     BLOCK_N: gl.constexpr
     BLOCK_K: gl.constexpr
     RUNS: gl.constexpr
     GROUP_M: gl.constexpr
     E4M3: gl.constexpr
+    OF_A: gl.constexpr
     ACCUMULATE: gl.constexpr
     LAYOUT: gl.constexpr
 
     @gluon.constexpr_function
     def __init__(
         self,
-        a,
+        values,
         codes,
         scales,
         out,
@@ -83,9 +87,10 @@ class DecodingRing:
         RUNS,
         GROUP_M,
         E4M3,
+        OF_A,
         ACCUMULATE,
     ):
-        self.a = a
+        self.values = values
         self.codes = codes
         self.scales = scales
         self.out = out
@@ -95,39 +100,49 @@ class DecodingRing:
         self.turn = turn
         self.summed = summed
         self.fetched = fetched
-        self.STAGES = gl.constexpr(a.shape[0])
-        self.TILES = gl.constexpr(scales.shape[0] // a.shape[0])
-        self.BLOCK_M = gl.constexpr(a.shape[1])
-        self.BLOCK_N = gl.constexpr(codes.shape[1])
-        self.BLOCK_K = gl.constexpr(a.shape[2])
+        rows, columns = (codes, values) if OF_A else (values, codes)
+        self.STAGES = gl.constexpr(codes.shape[0])
+        self.TILES = gl.constexpr(scales.shape[0] // codes.shape[0])
+        self.VALUES = gl.constexpr(values.shape[1])
+        self.BLOCK_M = gl.constexpr(rows.shape[1])
+        self.BLOCK_N = gl.constexpr(columns.shape[1])
+        self.BLOCK_K = gl.constexpr(codes.shape[2])
         self.RUNS = gl.constexpr(RUNS)
         self.GROUP_M = gl.constexpr(GROUP_M)
         self.E4M3 = gl.constexpr(E4M3)
+        self.OF_A = gl.constexpr(OF_A)
         self.ACCUMULATE = gl.constexpr(ACCUMULATE)
-        self.LAYOUT = gl.constexpr(gl.NVMMADistributedLayout([3, 0], [4, 1], [16, a.shape[1], 16]))
+        self.LAYOUT = gl.constexpr(gl.NVMMADistributedLayout([3, 0], [4, 1], [16, values.shape[1], 16]))
 
 
 @gluon.jit
-def produce(a_desc, b_desc, b_scale_desc, ring, m, n, k, b_mn_tiles):
+def block_sides(block, m, n, ring):
+    """(first row of codes, first row of values) of a block of D."""
+    row, column = block_of(block, m, n, ring)
+    return (row, column) if ring.OF_A else (column, row)
+
+
+@gluon.jit
+def produce(values_desc, codes_desc, scale_desc, ring, m, n, k, mn_tiles):
     """The loading warp."""
-    OPERANDS: gl.constexpr = a_desc.block_type.nbytes + b_desc.block_type.nbytes
-    BYTES: gl.constexpr = OPERANDS + ring.TILES * b_scale_desc.block_type.nbytes
+    OPERANDS: gl.constexpr = values_desc.block_type.nbytes + codes_desc.block_type.nbytes
+    BYTES: gl.constexpr = OPERANDS + ring.TILES * scale_desc.block_type.nbytes
     steps = (k + ring.BLOCK_K - 1) // ring.BLOCK_K
     length = (steps + ring.RUNS - 1) // ring.RUNS
     stage = 0
     phase = 1
     for block in range(gl.program_id(0), count_blocks(m, n, ring), gl.num_programs(0)):
-        row, column = block_of(block, m, n, ring)
+        of_codes, of_values = block_sides(block, m, n, ring)
         for place in range(steps):
             step = place // ring.RUNS + place % ring.RUNS * length
             full = ring.full.index(stage)
             mbarrier.wait(ring.empty.index(stage), phase)
             mbarrier.expect(full, BYTES)
-            async_load(b_desc, [column, step * ring.BLOCK_K], full, ring.codes.index(stage))
+            async_load(codes_desc, [of_codes, step * ring.BLOCK_K], full, ring.codes.index(stage))
             for tile in gl.static_range(ring.TILES):
-                scale = (step * ring.TILES + tile) * b_mn_tiles + column
-                async_load(b_scale_desc, [scale], full, ring.scales.index(stage * ring.TILES + tile))
-            async_load(a_desc, [row, step * ring.BLOCK_K], full, ring.a.index(stage))
+                scale = (step * ring.TILES + tile) * mn_tiles + of_codes
+                async_load(scale_desc, [scale], full, ring.scales.index(stage * ring.TILES + tile))
+            async_load(values_desc, [of_values, step * ring.BLOCK_K], full, ring.values.index(stage))
             stage, phase = after(stage, phase, ring)
 
 
@@ -143,7 +158,7 @@ def decode(stage, ring, W: gl.constexpr):
     parts = reinterpret(
         ring.codes, gl.uint8, [ring.STAGES * CONSUMERS, SLAB, ring.BLOCK_K], ring.codes.layout
     )
-    scales = reinterpret(ring.scales, gl.float32, [ring.STAGES, ring.TILES, ring.BLOCK_N], PLAIN)
+    scales = reinterpret(ring.scales, gl.float32, [ring.STAGES, ring.TILES, CODES], PLAIN)
     codes = parts.index(stage * CONSUMERS + W).load(BYTES).reshape([SLAB, ring.TILES, TILE_K])
     scale = scales.index(stage).slice(W * SLAB, SLAB, dim=1).permute([1, 0])
     scale = scale.load(gl.SliceLayout(2, codes.type.layout)).to(gl.bfloat16)
@@ -156,21 +171,34 @@ def decode(stage, ring, W: gl.constexpr):
 
 
 @gluon.jit
-def store(value, ring, W: gl.constexpr, fetches, out_desc, row, column):
-    """A part of Dᵀ through shared memory into D, once the part before has left that; how many parts of D were
-    fetched to be added to.
+def store(value, ring, W: gl.constexpr, stored, out_desc, of_codes, of_values):
+    """A warpgroup's numbers of D or Dᵀ through shared memory into D, part by part: while one leaves, the next
+    is written. Returns how many parts have been stored.
     """
-    staging = ring.out.index(W)
-    tma.store_wait(0)
-    if ring.ACCUMULATE:
-        mbarrier.expect(ring.fetched.index(W), out_desc.block_type.nbytes)
-        async_load(out_desc, [row, column], ring.fetched.index(W), staging)
-        mbarrier.wait(ring.fetched.index(W), fetches & 1)
-        value = value + staging.permute([1, 0]).load(value.type.layout)
-    staging.permute([1, 0]).store(value.to(out_desc.dtype))
-    fence_async_shared()
-    async_store(out_desc, [row, column], staging)
-    return fetches + 1
+    BUFFERS: gl.constexpr = ring.out.shape[0] // CONSUMERS
+    PART: gl.constexpr = out_desc.block_type.shape[1 if ring.OF_A else 0]
+    if value.shape[1] > PART:
+        first, second = halves(value)
+        stored = store(first, ring, W, stored, out_desc, of_codes, of_values)
+        stored = store(second, ring, W, stored, out_desc, of_codes, of_values + first.shape[1])
+    else:
+        staging = ring.out.index(W * BUFFERS + stored % BUFFERS)
+        turned = staging
+        row, column = of_codes, of_values
+        if not ring.OF_A:
+            turned = staging.permute([1, 0])
+            row, column = of_values, of_codes
+        tma.store_wait(BUFFERS - 1)
+        if ring.ACCUMULATE:
+            mbarrier.expect(ring.fetched.index(W), out_desc.block_type.nbytes)
+            async_load(out_desc, [row, column], ring.fetched.index(W), staging)
+            mbarrier.wait(ring.fetched.index(W), stored & 1)
+            value = value + turned.load(value.type.layout)
+        turned.store(value.to(out_desc.dtype))
+        fence_async_shared()
+        async_store(out_desc, [row, column], staging)
+        stored += 1
+    return stored
 
 
 @gluon.jit
@@ -182,32 +210,32 @@ def ahead(stage, phase, steps: gl.constexpr, ring):
 
 @gluon.jit
 def consume(W: gl.constexpr, RUN: gl.constexpr, ring, out_desc, m, n, k):
-    """A multiplying warpgroup: 64 of the block's columns of D, which are rows of B, over a run of K."""
+    """A multiplying warpgroup: 64 of the block's rows of codes, over a run of K."""
     TURN: gl.constexpr = RUN if ring.RUNS > 1 else W
     steps = (k + ring.BLOCK_K - 1) // ring.BLOCK_K
     length = (steps + ring.RUNS - 1) // ring.RUNS
     mine = length if RUN == 0 else steps - length
     gl.assume(mine > 0)  # the launcher takes no empty K, and no more runs than steps
-    fetches = 0
+    stored = 0
     stage = RUN
     phase = 0
     turn_phase = 1 - TURN
     for block in range(gl.program_id(0), count_blocks(m, n, ring), gl.num_programs(0)):
-        row, column = block_of(block, m, n, ring)
-        acc = gl.zeros([SLAB, ring.BLOCK_M], gl.float32, ring.LAYOUT)
+        of_codes, of_values = block_sides(block, m, n, ring)
+        acc = gl.zeros([SLAB, ring.VALUES], gl.float32, ring.LAYOUT)
         mbarrier.wait(ring.full.index(stage), phase)
-        values = decode(stage, ring, W)
+        left = decode(stage, ring, W)
         for step in range(mine):
             mbarrier.wait(ring.turn.index(TURN), turn_phase)
             turn_phase = turn_phase ^ 1
-            a = ring.a.index(stage).permute([1, 0])
-            acc = warpgroup_mma(values, a, acc, use_acc=step > 0, is_async=True)
+            right = ring.values.index(stage).permute([1, 0])
+            acc = warpgroup_mma(left, right, acc, use_acc=step > 0, is_async=True)
             mbarrier.arrive(ring.turn.index(1 - TURN), count=1)
             used = stage
             stage, phase = ahead(stage, phase, ring.RUNS, ring)
             if step + 1 < mine:
                 mbarrier.wait(ring.full.index(stage), phase)
-                values = decode(stage, ring, W)
+                left = decode(stage, ring, W)
             acc = warpgroup_mma_wait(0, deps=[acc])
             mbarrier.arrive(ring.empty.index(used), count=1)
         if RUN == 1:
@@ -217,26 +245,22 @@ def consume(W: gl.constexpr, RUN: gl.constexpr, ring, out_desc, m, n, k):
             if ring.RUNS > 1:
                 mbarrier.wait(ring.summed.index(W), 0)
                 acc = acc + ring.parts.index(W).load(ring.LAYOUT)
-            if ring.BLOCK_M > PART:
-                upper, lower = acc.reshape([SLAB, 2, PART]).permute([0, 2, 1]).split()
-                fetches = store(upper, ring, W, fetches, out_desc, row, column + W * SLAB)
-                fetches = store(lower, ring, W, fetches, out_desc, row + PART, column + W * SLAB)
-            else:
-                fetches = store(acc, ring, W, fetches, out_desc, row, column + W * SLAB)
+            stored = store(acc, ring, W, stored, out_desc, of_codes + W * SLAB, of_values)
     tma.store_wait(0)
 
 
 @gluon.jit
 def decoding_gemm_kernel(
-    a_desc,
-    b_desc,
-    b_scale_desc,
+    values_desc,
+    codes_desc,
+    scale_desc,
     out_desc,
     m,
     n,
     k,
-    b_mn_tiles,
+    mn_tiles,
     E4M3: gl.constexpr,
+    OF_A: gl.constexpr,
     TILE_K: gl.constexpr,
     BLOCK_M: gl.constexpr,
     BLOCK_N: gl.constexpr,
@@ -244,41 +268,46 @@ def decoding_gemm_kernel(
     GROUP_M: gl.constexpr,
     STAGES: gl.constexpr,
     RUNS: gl.constexpr,
+    BUFFERS: gl.constexpr,
     ACCUMULATE: gl.constexpr,
 ):
-    """D in blocks: with RUNS = 1 persistent, with 2 one a program. E4M3: the codes' format, else e5m2."""
+    """D in blocks: with RUNS = 1 persistent, with 2 one a program. The codes are E4M3, else e5m2, and OF_A or
+    of B; mn_tiles scales of them lie in a row. BUFFERS: parts of D that a warpgroup may have under way.
+    """
     TILES: gl.constexpr = BLOCK_K // TILE_K
-    TURNS: gl.constexpr = 2
     BARRIER: gl.constexpr = mbarrier.MBarrierLayout()
     SUMS: gl.constexpr = gl.SwizzledSharedLayout(4, 1, 8, [1, 0])
-    PART_SHAPE: gl.constexpr = [SLAB, BLOCK_M] if RUNS > 1 else [1, 1]
+    VALUES: gl.constexpr = BLOCK_N if OF_A else BLOCK_M
+    PART_SHAPE: gl.constexpr = [SLAB, VALUES] if RUNS > 1 else [1, 1]
     ring = DecodingRing(
-        gl.allocate_shared_memory(gl.bfloat16, [STAGES, BLOCK_M, BLOCK_K], a_desc.layout),
-        gl.allocate_shared_memory(gl.uint8, [STAGES, BLOCK_N, BLOCK_K], b_desc.layout),
-        gl.allocate_shared_memory(gl.float32, [STAGES * TILES, BLOCK_N], b_scale_desc.layout),
-        gl.allocate_shared_memory(out_desc.dtype, [CONSUMERS] + out_desc.block_type.shape, out_desc.layout),
+        gl.allocate_shared_memory(gl.bfloat16, [STAGES, VALUES, BLOCK_K], values_desc.layout),
+        gl.allocate_shared_memory(gl.uint8, [STAGES, CODES, BLOCK_K], codes_desc.layout),
+        gl.allocate_shared_memory(gl.float32, [STAGES * TILES, CODES], scale_desc.layout),
+        gl.allocate_shared_memory(
+            out_desc.dtype, [CONSUMERS * BUFFERS] + out_desc.block_type.shape, out_desc.layout
+        ),
         gl.allocate_shared_memory(gl.float32, [CONSUMERS] + PART_SHAPE, SUMS),
         gl.allocate_shared_memory(gl.int64, [STAGES, 1], BARRIER),
         gl.allocate_shared_memory(gl.int64, [STAGES, 1], BARRIER),
-        gl.allocate_shared_memory(gl.int64, [TURNS, 1], BARRIER),
+        gl.allocate_shared_memory(gl.int64, [CONSUMERS, 1], BARRIER),
         gl.allocate_shared_memory(gl.int64, [CONSUMERS, 1], BARRIER),
         gl.allocate_shared_memory(gl.int64, [CONSUMERS, 1], BARRIER),
         RUNS,
         GROUP_M,
         E4M3,
+        OF_A,
         ACCUMULATE,
     )
     for stage in gl.static_range(STAGES):
         mbarrier.init(ring.full.index(stage), count=1)
         mbarrier.init(ring.empty.index(stage), count=CONSUMERS)
-    for turn in gl.static_range(TURNS):
-        mbarrier.init(ring.turn.index(turn), count=RUNS)
     for warpgroup in gl.static_range(CONSUMERS):
+        mbarrier.init(ring.turn.index(warpgroup), count=RUNS)
         mbarrier.init(ring.summed.index(warpgroup), count=1)
         mbarrier.init(ring.fetched.index(warpgroup), count=1)
     fence_async_shared()
     multiplies = (ring, out_desc, m, n, k)
-    loads = (a_desc, b_desc, b_scale_desc, ring, m, n, k, b_mn_tiles)
+    loads = (values_desc, codes_desc, scale_desc, ring, m, n, k, mn_tiles)
     if RUNS == 1:
         gl.warp_specialize(
             [(consume, (0, 0) + multiplies), (consume, (1, 0) + multiplies), (produce, loads)],

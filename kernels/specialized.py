@@ -40,7 +40,7 @@ def launch(
         out.copy_(copy)
         return handle
     if plan.decodes_in_registers:
-        return _launch_decoding(b, left, right, plan, out, accumulate)
+        return _launch_decoding(a, b, left, right, plan, out, accumulate)
     from kernels.specialized_kernel import specialized_gemm_kernel
 
     (m, k), n = left.shape, right.shape[0]
@@ -64,6 +64,7 @@ def launch(
 
 
 def _launch_decoding(
+    a: QuantizedTensor,
     b: QuantizedTensor,
     left: "torch.Tensor",
     right: "torch.Tensor",
@@ -71,19 +72,21 @@ def _launch_decoding(
     out: "torch.Tensor",
     accumulate: bool,
 ) -> object:
-    """The same where `right` is codes that the kernel decodes."""
+    """The same where one of the two is codes that the kernel decodes."""
     from kernels.decoding_kernel import decoding_gemm_kernel
 
-    m, (n, k) = left.shape[0], right.shape
+    m, n = left.shape[0], right.shape[0]
+    decoded, codes, values = (a, left, right) if plan.blocks.decoded == "a" else (b, right, left)
+    k = codes.shape[1]
     return decoding_gemm_kernel[(plan.programs(m, n),)](
-        _descriptor(left, plan.block_m, plan.block_k),
-        _descriptor(right, plan.block_n, plan.block_k),
-        _scale_descriptor(b.scale, plan.block_n),
-        _descriptor(out, *decoding_blocks.out_box(plan.block_m)),
+        _descriptor(values, decoding_blocks.value_rows(plan.blocks), plan.block_k),
+        _descriptor(codes, decoding_blocks.CODES, plan.block_k),
+        _scale_descriptor(decoded.scale, decoding_blocks.CODES),
+        _descriptor(out, *decoding_blocks.out_box(plan.spec, plan.blocks)),
         m,
         n,
         k,
-        b.operand_scale.stride(1),
+        decoded.operand_scale.stride(1),
         **decoding_constants(plan, k, accumulate=accumulate),
         num_warps=WARPS,
         **COMPILE_OPTIONS,
@@ -92,15 +95,18 @@ def _launch_decoding(
 
 def decoding_constants(plan: GemmPlan, k: int, *, accumulate: bool) -> dict[str, int | bool]:
     """The constexpr arguments of decoding_gemm_kernel."""
+    decoded = decoding_blocks.decoded_operand(plan.spec, plan.blocks.decoded)
     return {
-        "E4M3": plan.spec.b.format == FORMATS["e4m3"],
-        "TILE_K": plan.spec.b.tile.k,
+        "E4M3": decoded.format == FORMATS["e4m3"],
+        "OF_A": plan.blocks.decoded == "a",
+        "TILE_K": decoded.tile.k,
         "BLOCK_M": plan.block_m,
         "BLOCK_N": plan.block_n,
         "BLOCK_K": plan.block_k,
         "GROUP_M": plan.blocks.group_m,
         "STAGES": plan.blocks.stages,
         "RUNS": plan.blocks.runs(k)[0],
+        "BUFFERS": decoding_blocks.buffers(plan.spec, decoding_blocks.value_rows(plan.blocks)),
         "ACCUMULATE": accumulate,
     }
 

@@ -13,7 +13,7 @@ multiplies.
 Promoted sums: a warpgroup has two slabs of 64 rows of a 256 × 128 block, and one partial sum in flight; it
 adds it to its fp32 sum while the other warpgroup multiplies. All partial sums of a warpgroup share registers:
 a thread has 128 + 64 numbers. Where M is small, a block is 128 or 64 rows high, and a warpgroup has one slab
-of it or half of its columns (kernels.low_kernel). kernels.decoding_kernel decodes B.
+of it or half of its columns (kernels.low_kernel). kernels.decoding_kernel decodes A or B.
 """
 
 from triton.experimental import gluon

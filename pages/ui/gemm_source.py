@@ -113,7 +113,7 @@ SOURCES = (
         for m, n in LOW
     ),
     Source(
-        title="The warp-specialized kernel, which decodes B in registers, after a pass that dequantizes A",
+        title="The warp-specialized kernel that decodes an operand in registers, after a pass over the other",
         said=(Kernel.DEQUANTIZED.value, DECODED_WORDS, Schedule.SPECIALIZED.value),
         bodies=(("dequantize_kernel.py", "_decoding"), ("decoding_kernel.py", WHOLE_FILE)),
         instead_of=DEQUANTIZING,

@@ -28,7 +28,7 @@ from kernels.specialized_blocks import b_scales_loaded, loaded_rows, out_box
 from kernels.tuned import read_table, table_path
 
 DEVICES = (HOPPER, ADA, BLACKWELL, BLACKWELL_RTX)
-LARGE, LOW = (8192, 8192, 8192), (1, 4096, 4096)
+LARGE, TALL, LOW = (8192, 8192, 8192), (8192, 4096, 4096), (1, 4096, 4096)
 SPLIT = 4
 GROUP_M = 8
 SPECIALIZED = Schedule.SPECIALIZED
@@ -146,15 +146,15 @@ def specialized(name: str, plan: GemmPlan, device: Device, *, accumulate: bool) 
 
 
 def decoding(name: str, plan: GemmPlan, device: Device, *, accumulate: bool) -> Case:
-    """A plan that decodes B in registers."""
-    block_m, block_n, block_k = plan.block_m, plan.block_n, plan.block_k
-    stored, out = decoding_blocks.out_box(block_m), plan.spec.out.name
+    """A plan that decodes an operand in registers."""
+    rows, codes, block_k = decoding_blocks.value_rows(plan.blocks), decoding_blocks.CODES, plan.block_k
+    stored, out = decoding_blocks.out_box(plan.spec, plan.blocks), plan.spec.out.name
     layout = swizzled(*stored, {"bf16": "bfloat16", "fp32": "float32"}[out])
     constants = decoding_constants(plan, plan.blocks.split_k * block_k, accumulate=accumulate)
     types = {
-        "a_desc": described("bf16", [block_m, block_k], swizzled(block_m, block_k, "bfloat16")),
-        "b_desc": described("u8", [block_n, block_k], swizzled(block_n, block_k, "uint8")),
-        "b_scale_desc": described("fp32", [block_n], flat()),
+        "values_desc": described("bf16", [rows, block_k], swizzled(rows, block_k, "bfloat16")),
+        "codes_desc": described("u8", [codes, block_k], swizzled(codes, block_k, "uint8")),
+        "scale_desc": described("fp32", [codes], flat()),
         "out_desc": described(out, list(stored), layout),
     }
     return Case(
@@ -185,7 +185,8 @@ def specialized_gemms(device: Device) -> Iterator[Case]:
     """
     table = [row for row in read_table(table_path(device.capability)) if row.blocks.schedule is SPECIALIZED]
     for family, plan in simple_plans(device):
-        tries = [blocks for blocks in coarse(plan, LARGE, device) if blocks.schedule is SPECIALIZED]
+        tries = [blocks for mnk in (LARGE, TALL) for blocks in coarse(plan, mnk, device)]
+        tries = [blocks for blocks in tries if blocks.schedule is SPECIALIZED]
         of_each_body = {(blocks.decoded, blocks.block_n): blocks for blocks in reversed(tries)}
         tabled = [row.blocks for row in table if row.family == family]
         for blocks in (*of_each_body.values(), *tabled):

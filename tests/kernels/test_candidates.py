@@ -39,7 +39,8 @@ def test_every_candidate_is_a_plan_that_fits(job, device):
         dataclasses.replace(plan, blocks=blocks)
         assert blocks.tma == (device is HOPPER)
         in_registers = blocks.schedule is Schedule.SPECIALIZED and bool(blocks.decoded)
-        rows = blocks.block_n if blocks.transposed or in_registers else blocks.block_m
+        turned = blocks.transposed or (in_registers and blocks.decoded == "b")
+        rows = blocks.block_n if turned else blocks.block_m
         low = blocks.schedule is Schedule.SPECIALIZED and job.m <= SLAB and not in_registers
         assert rows >= 16 * blocks.warps // (1 + low), (
             "wgmma wants 64 rows a warpgroup, or half of the columns"
@@ -64,15 +65,17 @@ def a_simple_one_fits(plan: GemmPlan, blocks: Blocks, device) -> None:
 
 
 def one_that_decodes_in_registers_fits(plan: GemmPlan, blocks: Blocks, device) -> None:
-    """A warpgroup holds 64 columns of D for all rows. D leaves through what the ring leaves free, and the
-    sums of a second run of K.
+    """A warpgroup holds D of 64 rows of codes and all rows of values. It leaves through what the ring leaves
+    free, as the sums of a second run of K do.
     """
-    ring = blocks.stages * decoding_blocks.stage_bytes(plan.spec, blocks.block_m)
-    part = 2 * prod(decoding_blocks.out_box(blocks.block_m)) * plan.spec.out.bytes
+    rows = decoding_blocks.value_rows(blocks)
+    ring = blocks.stages * decoding_blocks.stage_bytes(plan.spec, blocks.decoded, rows)
+    under_way = CONSUMERS * decoding_blocks.buffers(plan.spec, rows)
+    parts = under_way * prod(decoding_blocks.out_box(plan.spec, blocks)) * plan.spec.out.bytes
     sums = blocks.block_m * blocks.block_n * 4 if blocks.split_k > 1 else 0
-    assert ring + part + sums + 16 * blocks.stages <= device.shared_memory_bytes
+    assert ring + parts + sums + 16 * blocks.stages <= device.shared_memory_bytes
     assert blocks.stages >= 2
-    assert blocks.block_m // 2 <= (32 if blocks.split_k > 1 else 128), "of 112 and of 232 registers"
+    assert rows // 2 <= (32 if blocks.split_k > 1 else 128), "of 112 and of 232 registers"
 
 
 def a_specialized_one_fits(plan: GemmPlan, blocks: Blocks, device) -> None:

@@ -1,5 +1,6 @@
-"""Contract: the kernel that decodes B in registers gives the bits of the simple kernel with the same runs of
-K; the pass before it moves A's numbers within 16 along K, and no more; what it cannot run is not offered.
+"""Contract: the kernel that decodes one operand in registers, the larger one, gives the bits of the simple
+kernel with the same runs of K; the pass before it moves the other's numbers within 16 along K, and no more;
+what it cannot run is not offered.
 """
 
 from dataclasses import replace
@@ -13,7 +14,7 @@ from fp8core.recipes import RECIPES
 from fp8core.tiles import WHOLE, TileShape
 from kernels.blocks import Schedule
 from kernels.candidates import coarse
-from kernels.decoding_blocks import candidates, lacking, out_box
+from kernels.decoding_blocks import candidates, lacking, out_box, value_rows
 from kernels.device import HOPPER, INTERPRETER, DeviceKind, current_device
 from kernels.gemm import dequantize, gemm, launch, torch_dtype
 from kernels.operands import Operands
@@ -31,13 +32,16 @@ SHAPES = {
     "rows": (200, 2056, 1664),
     "waves": (256, 20480, 640),
     "many rows": (1300, 4104, 1100),
+    "few columns": (200, 24, 1000),
+    "more rows": (4100, 136, 2052),
+    "many columns": (4104, 1304, 1100),
 }
 
 
 def decoding(mnk, device=HOPPER, spec=FPROP):
     """(the simple plan, the plans that decode in registers) of a GEMM."""
     plan = plan_built_in(spec, mnk, device, Accumulation.RECIPE)
-    return plan, [replace(plan, blocks=blocks) for blocks in candidates(spec, mnk[0], device)]
+    return plan, [replace(plan, blocks=blocks) for blocks in candidates(spec, *mnk[:2], device)]
 
 
 def operands(mnk, device, matmul="fprop"):
@@ -64,9 +68,13 @@ def test_the_pass_puts_numbers_where_the_tensor_core_meets_them(k):
     ("m", "block_m", "count"),
     [(1, 16, 2), (16, 16, 2), (17, 32, 2), (100, 128, 1), (256, 256, 1), (257, 256, 3)],
 )
-def test_a_block_has_all_rows_or_256_of_them(m, block_m, count):
-    _, plans = decoding((m, 4096, 4096))
-    assert {plan.block_m for plan in plans} == {block_m}
+@pytest.mark.parametrize("decoded", ["a", "b"])
+def test_a_block_has_all_rows_or_256_of_them(m, block_m, count, decoded):
+    _, plans = decoding((m, 4096, 4096) if decoded == "b" else (4096, m, 4096))
+    assert {plan.blocks.decoded for plan in plans} == {decoded}, "the larger operand is"
+    assert {(plan.block_m, plan.block_n) for plan in plans} == {
+        (block_m, 128) if decoded == "b" else (128, block_m)
+    }
     assert all(plan.decodes_in_registers for plan in plans)
     assert [plan.blocks.split_k for plan in plans] == ([1, 2] if block_m <= 64 else [1] * count)
     assert len(plans) == len({plan.blocks for plan in plans}) == count
@@ -75,17 +83,18 @@ def test_a_block_has_all_rows_or_256_of_them(m, block_m, count):
 @pytest.mark.parametrize(
     ("tile", "sentence"),
     [
-        (TileShape(32, 32), "those of B are of 32 × 32"),
-        (TileShape(1, 16), "those of B are of 1 × 16"),
-        (TileShape(1, 128), "those of B are of 1 × 128"),
-        (TileShape(1, WHOLE), "those of B are of 1 × all of K"),
-        (TileShape(WHOLE, 32), "those of B are of all rows × 32"),
+        (TileShape(32, 32), "those of {} are of 32 × 32"),
+        (TileShape(1, 16), "those of {} are of 1 × 16"),
+        (TileShape(1, 128), "those of {} are of 1 × 128"),
+        (TileShape(1, WHOLE), "those of {} are of 1 × all of K"),
+        (TileShape(WHOLE, 32), "those of {} are of all rows × 32"),
     ],
     ids=str,
 )
-def test_what_it_does_not_take_is_said_and_not_offered(tile, sentence):
-    spec = replace(FPROP, b=replace(FPROP.b, tile=tile))
-    assert sentence in lacking(spec)
+@pytest.mark.parametrize("side", ["a", "b"])
+def test_what_it_does_not_take_is_said_and_not_offered(tile, sentence, side):
+    spec = replace(FPROP, **{side: replace(FPROP.b, tile=tile)})
+    assert sentence.format(side.upper()) in lacking(spec)
     plan = replace(plan_built_in(FPROP, (16, 4096, 4096), HOPPER, Accumulation.RECIPE), spec=spec)
     tries = coarse(plan, (16, 4096, 4096), HOPPER)
     assert not [b for b in tries if b.schedule is Schedule.SPECIALIZED and b.decoded]
@@ -99,7 +108,9 @@ def test_the_table_has_it_for_few_tokens(m):
 
 
 @pytest.mark.parametrize("accumulate", [False, True])
-@pytest.mark.parametrize("mnk", [(20, 256, 320), (20, 256, 40), (200, 256, 320)], ids=str)
+@pytest.mark.parametrize(
+    "mnk", [(20, 256, 320), (20, 256, 40), (200, 256, 320), (256, 24, 320), (256, 200, 40)], ids=str
+)
 def test_the_launcher_gives_the_kernel_what_its_signature_names(monkeypatch, mnk, accumulate):
     from kernels import decoding_kernel
 
@@ -113,8 +124,12 @@ def test_the_launcher_gives_the_kernel_what_its_signature_names(monkeypatch, mnk
     monkeypatch.setattr(decoding_kernel, "decoding_gemm_kernel", Recorded())
     m, n, k = mnk
     a, b = operands(mnk, HOPPER if torch.cuda.is_available() else INTERPRETER)
-    values = dequantize(a, current_device().kind, paired=True)
-    monkeypatch.setattr(kernels.gemm, "dequantize", lambda *_, paired: values if paired else None)
+    decoded, other, of_a = (a, b, True) if m > n else (b, a, False)
+    values = dequantize(other, current_device().kind, paired=True)
+    passed = []
+    monkeypatch.setattr(
+        kernels.gemm, "dequantize", lambda operand, *_, paired: passed.append(operand) or values
+    )
     spec = WGRAD if accumulate else FPROP
     out = torch.zeros(m, n, dtype=torch_dtype(spec.out), device=values.device)
     for plan in decoding(mnk, spec=spec)[1]:
@@ -124,11 +139,16 @@ def test_the_launcher_gives_the_kernel_what_its_signature_names(monkeypatch, mnk
         assert said["grid"] == (2,)
         assert said["constants"]["ACCUMULATE"] == accumulate
         assert said["constants"]["RUNS"] == (plan.blocks.split_k if k > plan.block_k else 1)
-        assert given["a_desc"].base is values
-        assert given["a_desc"].block_shape == [plan.block_m, 64]
-        assert (given["b_desc"].base.dtype, given["b_desc"].block_shape) == (torch.uint8, [128, 64])
-        assert given["out_desc"].block_shape == list(out_box(plan.block_m))
-        assert (given["m"], given["n"], given["k"], given["b_mn_tiles"]) == (m, n, k, n)
+        assert said["constants"]["OF_A"] == of_a
+        assert passed.pop() is other
+        assert given["values_desc"].base is values
+        assert given["values_desc"].block_shape == [value_rows(plan.blocks), 64]
+        codes = given["codes_desc"]
+        assert (codes.base.dtype, codes.base.shape, codes.block_shape) == (torch.uint8, (256, k), [128, 64])
+        assert codes.base.data_ptr() == decoded.codes.data_ptr()
+        assert given["scale_desc"].base is decoded.scale
+        assert given["out_desc"].block_shape == list(out_box(plan.spec, plan.blocks))
+        assert (given["m"], given["n"], given["k"], given["mn_tiles"]) == (m, n, k, 256)
 
 
 @pytest.mark.gpu
@@ -150,11 +170,11 @@ def test_it_gives_the_simple_kernel_s_bits(shape, matmul):
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("m", [20, 100, 300])
-def test_it_adds_into_d(m):
-    mnk, device = (m, 264, 1000), current_device()
+@pytest.mark.parametrize(("m", "n"), [(20, 264), (100, 264), (300, 264), (300, 1304), (264, 24)])
+def test_it_adds_into_d(m, n):
+    mnk, device = (m, n, 1000), current_device()
     a, b = operands(mnk, device, "wgrad")
-    start = torch.randn(m, 264, device="cuda")
+    start = torch.randn(m, n, device="cuda")
     for plan in decoding(mnk, device, WGRAD)[1]:
         added = gemm(a, b, plan, out=start.clone(), accumulate=True)
         assert torch.equal(added, gemm(a, b, plan) + start), plan.title
@@ -162,8 +182,8 @@ def test_it_adds_into_d(m):
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("name", ["nan", "inf", "zeros", "wide", "tiny", "large"])
-def test_special_values_are_decoded_as_the_pass_does(name):
-    mnk = (16, 256, 512)
+@pytest.mark.parametrize("mnk", [(16, 256, 512), (256, 16, 512)], ids=str)
+def test_special_values_are_decoded_as_the_pass_does(name, mnk):
     a, b, _ = problem(RECIPES["mxfp8"], MATMULS["fprop"], mnk, name)
     simple, plans = decoding(mnk, current_device())
     cut = replace(simple.blocks, persistent=False, split_k=1)
@@ -174,11 +194,12 @@ def test_special_values_are_decoded_as_the_pass_does(name):
 
 
 @pytest.mark.gpu
-def test_d_may_have_any_strides():
-    mnk, device = (20, 264, 1000), current_device()
+@pytest.mark.parametrize(("m", "n"), [(20, 264), (264, 24)])
+def test_d_may_have_any_strides(m, n):
+    mnk, device = (m, n, 1000), current_device()
     a, b = operands(mnk, device)
     for plan in decoding(mnk, device)[1]:
         truth = gemm(a, b, plan)
-        wide = torch.zeros(20, 265, dtype=torch.bfloat16, device="cuda")
-        for out in (wide[:, 1:], torch.zeros_like(truth.T).T, truth.new_zeros(264, 20).T):
+        wide = torch.zeros(m, n + 1, dtype=torch.bfloat16, device="cuda")
+        for out in (wide[:, 1:], torch.zeros_like(truth.T).T, truth.new_zeros(n, m).T):
             assert torch.equal(gemm(a, b, plan, out=out), truth)

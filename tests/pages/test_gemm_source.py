@@ -95,17 +95,17 @@ def test_a_specialized_plan_s_title_says_which_of_its_loops_ran(recipe, matmul, 
         assert {"produce", f"consume_{loop.split('_')[0]}"} <= set(names)
 
 
-@pytest.mark.parametrize("m", [16, 256])
-def test_the_title_of_a_plan_that_decodes_in_registers_says_so(m):
-    plan = plan_built_in(RECIPES["mxfp8"].fprop, (m, 4096, 4096), HOPPER, Accumulation.RECIPE)
-    for blocks in decoding_blocks.candidates(plan.spec, m, HOPPER):
+@pytest.mark.parametrize(("m", "n"), [(16, 4096), (256, 4096), (4096, 1000)])
+def test_the_title_of_a_plan_that_decodes_in_registers_says_so(m, n):
+    plan = plan_built_in(RECIPES["mxfp8"].fprop, (m, n, 4096), HOPPER, Accumulation.RECIPE)
+    for blocks in decoding_blocks.candidates(plan.spec, m, n, HOPPER):
         ran = source_of(replace(plan, blocks=blocks).title)
         assert ran.bodies[-1] == ("decoding_kernel.py", gemm_source.WHOLE_FILE)
         assert {"_decoding", "produce", "decode", "consume"} <= {
             node.name for node in ast.parse(text(ran)).body if isinstance(node, ast.FunctionDef)
         }
         assert ran.instead_of is source_of(plan.title)
-        assert "its warpgroups decode B's codes in their own" in explanation(ran.explained_in)
+        assert "its warpgroups decode\ncodes in their own registers" in explanation(ran.explained_in)
 
 
 def test_a_specialized_kernel_is_explained_and_says_why_it_ran(shown):
