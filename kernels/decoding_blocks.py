@@ -1,6 +1,7 @@
 """The blocks of the kernel that decodes an operand in registers (kernels.decoding_kernel). Pure; no torch."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import product
 
 from fp8core.recipes import MatmulSpec, OperandSpec
@@ -44,7 +45,7 @@ def candidates(spec: MatmulSpec, m: int, n: int, device: Device) -> Iterator[Blo
     goes through a pass: of that, a block has all rows where they are few, with K in one run, or in two where
     four warpgroups can hold the sums; else 256, in several orders.
     """
-    decoded, least = ("a", n) if m > n else ("b", m)
+    decoded, least = larger(m, n), min(m, n)
     rows = min(_MOST_ROWS, max(_LEAST_ROWS, 1 << (least - 1).bit_length()))
     block_m, block_n = (CODES, rows) if decoded == "a" else (rows, CODES)
     groups = _GROUPS if least > rows else _GROUPS[:1]
@@ -61,6 +62,18 @@ def candidates(spec: MatmulSpec, m: int, n: int, device: Device) -> Iterator[Blo
             split_k=runs,
             decoded=decoded,
         )
+
+
+def larger(m: int, n: int) -> str:
+    """The operand that is decoded: "a" or "b"."""
+    return "a" if m > n else "b"
+
+
+def turned(blocks: Blocks, m: int, n: int) -> Blocks:
+    """The same with M and N exchanged where they decode the smaller operand: a shape class has both."""
+    if blocks.schedule is Schedule.SIMPLE or blocks.decoded in ("", larger(m, n)):
+        return blocks
+    return replace(blocks, block_m=blocks.block_n, block_n=blocks.block_m, decoded=larger(m, n))
 
 
 def decoded_operand(spec: MatmulSpec, decoded: str) -> OperandSpec:

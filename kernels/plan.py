@@ -12,6 +12,7 @@ from fp8core.recipes import MatmulSpec
 from fp8core.scales import ScaleKind
 from fp8core.tiles import WHOLE, Extent
 from kernels.blocks import Blocks, Schedule, built_in
+from kernels.decoding_blocks import turned
 from kernels.device import Device, DeviceKind, Unsupported
 from kernels.family import PROMOTED_WORDS, REFOLDED_WORDS, Family, Kernel, ScaleAt
 from kernels.mx_plan import has_native_mx, refolded_spec
@@ -209,7 +210,9 @@ def _tuned(
     measured = f"{best.measurement.gpu}, {best.measurement.date}"
     where = "this shape class" if best.shape == shape else f"the nearest shape class, {best.shape}"
     found = f"the fastest blocks measured on {measured}, for {where}"
-    return replace(plan, blocks=best.blocks, why=f"{why}, with {found}" if why else found)
+    blocks = turned(best.blocks, *mnk[:2])
+    found += "" if blocks == best.blocks else ", M and N exchanged"
+    return replace(plan, blocks=blocks, why=f"{why}, with {found}" if why else found)
 
 
 def _refusal(spec: MatmulSpec, mnk: tuple[int, int, int], device: Device) -> Unsupported | None:

@@ -12,14 +12,16 @@ import kernels.gemm
 from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
 from fp8core.tiles import WHOLE, TileShape
-from kernels.blocks import Schedule
+from kernels.blocks import Blocks, Schedule
 from kernels.candidates import coarse
-from kernels.decoding_blocks import candidates, lacking, out_box, value_rows
+from kernels.decoding_blocks import candidates, lacking, out_box, turned, value_rows
 from kernels.device import HOPPER, INTERPRETER, DeviceKind, current_device
 from kernels.gemm import dequantize, gemm, launch, torch_dtype
 from kernels.operands import Operands
 from kernels.plan import plan_built_in, plan_gemm
 from kernels.rows import Accumulation, GemmJob
+from kernels.shape_class import ShapeClass
+from kernels.tuned import table
 from tests.kernels.cases import problem
 
 FPROP, WGRAD = RECIPES["mxfp8"].fprop, RECIPES["mxfp8"].wgrad
@@ -105,6 +107,29 @@ def test_the_table_has_it_for_few_tokens(m):
     assert lacking(FPROP) == ""
     plan = plan_gemm(FPROP, (m, 14336, 4096), HOPPER, Accumulation.RECIPE)
     assert plan.decodes_in_registers
+
+
+@pytest.mark.parametrize("mnk", [(14336, 4096, 4096), (4096, 7168, 4096), (7168, 4096, 4096)], ids=str)
+def test_the_larger_operand_is_decoded_whichever_the_table_s_shape_has(mnk):
+    m, n, _ = mnk
+    plan = plan_gemm(WGRAD, mnk, HOPPER, Accumulation.RECIPE)
+    assert plan.decodes_in_registers
+    assert plan.blocks.decoded == ("a" if m > n else "b")
+    assert value_rows(plan.blocks) == 256
+    (row,) = (
+        row
+        for row in table(HOPPER.capability)[str(plan.family)]
+        if row.shape == ShapeClass.of(mnk, HOPPER.sms) and row.blocks.decoded
+    )
+    exchanged = row.blocks.decoded != plan.blocks.decoded
+    assert ("M and N exchanged" in plan.why) == exchanged
+    assert turned(row.blocks, m, n) == plan.blocks
+
+
+def test_blocks_that_are_not_decoded_in_registers_stay():
+    for change in ({"decoded": "b"}, {"schedule": Schedule.SPECIALIZED}):
+        blocks = Blocks(block_m=64, block_n=128, block_k=64, warps=8, stages=3, **change)
+        assert turned(blocks, 2, 1) is turned(blocks, 1, 2) is blocks
 
 
 @pytest.mark.parametrize("accumulate", [False, True])
