@@ -70,10 +70,13 @@ def larger(m: int, n: int) -> str:
 
 
 def turned(blocks: Blocks, m: int, n: int) -> Blocks:
-    """The same with M and N exchanged where they decode the smaller operand: a shape class has both."""
+    """The same with M and N exchanged where they decode the smaller operand: a shape class has both. As many
+    rows of D go together as did.
+    """
     if blocks.schedule is Schedule.SIMPLE or blocks.decoded in ("", larger(m, n)):
         return blocks
-    return replace(blocks, block_m=blocks.block_n, block_n=blocks.block_m, decoded=larger(m, n))
+    sides = {"block_m": blocks.block_n, "block_n": blocks.block_m, "decoded": larger(m, n)}
+    return replace(blocks, group_m=max(1, blocks.group_m * blocks.block_m // blocks.block_n), **sides)
 
 
 def decoded_operand(spec: MatmulSpec, decoded: str) -> OperandSpec:

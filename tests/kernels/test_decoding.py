@@ -124,6 +124,7 @@ def test_the_larger_operand_is_decoded_whichever_the_table_s_shape_has(mnk):
     exchanged = row.blocks.decoded != plan.blocks.decoded
     assert ("M and N exchanged" in plan.why) == exchanged
     assert turned(row.blocks, m, n) == plan.blocks
+    assert plan.blocks.group_m * plan.block_m == row.blocks.group_m * row.blocks.block_m
 
 
 def test_blocks_that_are_not_decoded_in_registers_stay():
