@@ -57,6 +57,9 @@ class Case:
 
 
 def gemm(name: str, plan: GemmPlan, device: Device) -> Case:
+    """A plan of the portable kernel; the order of blocks and the number of runs stand for all others."""
+    split = SPLIT if plan.blocks.split_k > 1 else 1
+    plan = replace(plan, blocks=replace(plan.blocks, group_m=GROUP_M, split_k=split))
     k = plan.blocks.split_k * plan.block_k
     constants = kernel_constants(plan, k, accumulate=False, kind=DeviceKind.GPU)
     types = {"out_ptr": f"*{plan.spec.out.name}"}
@@ -95,9 +98,8 @@ def simple_plans(device: Device) -> Iterator[tuple[str, GemmPlan]]:
 
 
 def gemms(device: Device) -> Iterator[Case]:
-    """The portable kernel in its plans, and once of each kind with K split; the plans of the device's table,
-    of which those that differ in the order of blocks or in the number of runs are one; tl.dot_scaled where it
-    is only timed.
+    """The portable kernel in its plans, and once of each kind with K split; the plans of the device's table;
+    tl.dot_scaled where it is only timed.
     """
     plans = list(simple_plans(device))
     for family, plan in plans:
@@ -112,8 +114,7 @@ def gemms(device: Device) -> Iterator[Case]:
     by_family = dict(reversed(plans))
     for row in read_table(table_path(device.capability)):
         if row.blocks.schedule is Schedule.SIMPLE:
-            alike = replace(row.blocks, group_m=GROUP_M, split_k=SPLIT if row.blocks.split_k > 1 else 1)
-            yield gemm(row.family, replace(by_family[row.family], blocks=alike), device)
+            yield gemm(row.family, replace(by_family[row.family], blocks=row.blocks), device)
 
 
 def specialized(name: str, plan: GemmPlan, device: Device, *, accumulate: bool) -> Case:
@@ -181,8 +182,20 @@ def described(dtype: str, block: list[int], layout: object) -> str:
 
 def specialized_gemms(device: Device) -> Iterator[Case]:
     """The specialized kernels for everything that they take, and in the blocks of the device's table. The
-    order of blocks is a divisor in the code and no more: one stands for all.
+    order of blocks is a divisor in the code and no more, and so is the number of stages: the most stand for
+    all. A format is a few instructions: one case of a body has e5m2.
     """
+    most: dict[tuple[object, ...], Case] = {}
+    for case in _specialized_gemms(device):
+        constants = dict(case.constants)
+        stages = constants.pop("STAGES")
+        key = (case.kernel, case.types, tuple(constants.items()))
+        if key not in most or stages > dict(most[key].constants)["STAGES"]:
+            most[key] = case
+    yield from most.values()
+
+
+def _specialized_gemms(device: Device) -> Iterator[Case]:
     table = [row for row in read_table(table_path(device.capability)) if row.blocks.schedule is SPECIALIZED]
     for family, plan in simple_plans(device):
         tries = [blocks for mnk in (LARGE, TALL) for blocks in coarse(plan, mnk, device)]
@@ -194,7 +207,7 @@ def specialized_gemms(device: Device) -> Iterator[Case]:
             case = decoding if made.decodes_in_registers else specialized
             for accumulate in (False, True)[: 1 + (plan.spec.out.bits == 32)]:
                 yield case(family, made, device, accumulate=accumulate)
-                if made.decodes_in_registers and blocks not in tabled:
+                if made.decodes_in_registers and blocks not in tabled and not accumulate:
                     yield of_e5m2(case(family, made, device, accumulate=accumulate))
 
 

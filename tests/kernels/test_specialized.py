@@ -3,6 +3,7 @@ and gives the same bits each time; what it cannot run is said in a sentence, bef
 """
 
 from dataclasses import replace
+from functools import cache
 from itertools import product
 from math import prod
 
@@ -140,7 +141,7 @@ def test_the_launcher_gives_the_kernel_what_its_signature_names(monkeypatch, rec
     mnk = (m, 256, 320)
     _, plans = specialized(recipe, matmul, how, mnk)
     plan = plans[0]
-    given = operands(recipe, matmul, mnk, HOPPER if torch.cuda.is_available() else INTERPRETER)
+    given = small_operands(recipe, matmul, mnk)
     a, b = as_planned(plan, *given)
     monkeypatch.setattr(kernels.gemm, "as_planned", lambda *_: (a, b))
     values = {Kernel.DEQUANTIZED: torch.bfloat16}
@@ -173,11 +174,17 @@ def test_a_contiguous_d_that_starts_askew_is_added_into_by_a_copy(monkeypatch):
     monkeypatch.setattr(specialized_kernel, "specialized_gemm_kernel", AddsOne())
     mnk = (144, 256, 320)
     _, plans = specialized("rowwise", "wgrad", Accumulation.RECIPE, mnk)
-    a, b = operands("rowwise", "wgrad", mnk, HOPPER if torch.cuda.is_available() else INTERPRETER)
+    a, b = small_operands("rowwise", "wgrad", mnk)
     monkeypatch.setattr(kernels.gemm, "_multiplied", lambda operand, *_: operand.operand_codes)
     askew = torch.full((144 * 256 + 1,), 2.0, device=a.codes.device)[1:].view(144, 256)
     launch(a, b, plans[0], askew, mnk, True, DeviceKind.GPU)
     assert askew.unique().tolist() == [3.0]
+
+
+@cache
+def small_operands(recipe, matmul, mnk):
+    """The same for every accumulation and D; without a GPU, the interpreter's."""
+    return operands(recipe, matmul, mnk, HOPPER if torch.cuda.is_available() else INTERPRETER)
 
 
 def operands(recipe, matmul, mnk, device):
