@@ -42,7 +42,10 @@ class Group:
 
 
 def ratios_chart(groups: Sequence[Group], peers: Sequence[str], ink: Ink) -> Spec:
-    """The groups from top to bottom, each under its title; `peers` in the order of the legend."""
+    """The groups from top to bottom, each under its title; `peers` in the order of the legend, which has those
+    that bars are compared with. A peer keeps its color whoever else is there.
+    """
+    compared = {group.peer for group in groups}
     heads = [
         {
             "line": _key(place, 0, group.title),
@@ -82,7 +85,13 @@ def ratios_chart(groups: Sequence[Group], peers: Sequence[str], ink: Ink) -> Spe
         "peer:N",
         title="peer",
         scale=alt.Scale(domain=list(peers)),
-        legend=alt.Legend(orient="bottom", columns=1, labelLimit=400, labelColor=ink.text),
+        legend=alt.Legend(
+            orient="bottom",
+            columns=1,
+            labelLimit=400,
+            labelColor=ink.text,
+            values=[peer for peer in peers if peer in compared],
+        ),
     )
     ratio = alt.Tooltip("ratio:Q", title="times as fast as the peer", format=".3f")
     outline = alt.when(alt.datum.here).then(alt.value(ink.text)).otherwise(alt.value(None))

@@ -85,6 +85,16 @@ def test_the_axis_starts_at_zero_and_holds_the_rule_at_one_and_the_longest_whisk
     assert marks(slow, "bar")[0]["encoding"]["x"]["scale"]["domain"][1] > 1
 
 
+def test_the_legend_has_the_peers_that_are_compared_with_in_their_own_colors(ratios):
+    for spec, compared in (
+        (ratios, ["torch", "bf16"]),
+        (ratios_chart([group(bar(), peer="bf16")], ["torch", "bf16"], INK), ["bf16"]),
+    ):
+        color = marks(spec, "bar")[0]["encoding"]["color"]
+        assert color["legend"]["values"] == compared
+        assert color["scale"]["domain"] == ["torch", "bf16"]
+
+
 def test_a_bar_measured_here_is_outlined(ratios):
     layer = marks(ratios, "bar")[0]
     assert [row["here"] for row in values(layer)] == [False, True, False]
