@@ -42,10 +42,7 @@ class Group:
 
 
 def ratios_chart(groups: Sequence[Group], peers: Sequence[str], ink: Ink) -> Spec:
-    """The groups from top to bottom, each under its title; `peers` in the order of the legend, which has those
-    that bars are compared with. A peer keeps its color whoever else is there.
-    """
-    compared = {group.peer for group in groups}
+    """The groups from top to bottom, each under its title; `peers` in the order of the legend."""
     heads = [
         {
             "line": _key(place, 0, group.title),
@@ -81,18 +78,7 @@ def ratios_chart(groups: Sequence[Group], peers: Sequence[str], ink: Ink) -> Spe
         scale=alt.Scale(domain=[0, _ROOM * most], nice=False),
         axis=alt.Axis(tickCount=8, grid=True),
     )
-    color = alt.Color(
-        "peer:N",
-        title="peer",
-        scale=alt.Scale(domain=list(peers)),
-        legend=alt.Legend(
-            orient="bottom",
-            columns=1,
-            labelLimit=400,
-            labelColor=ink.text,
-            values=[peer for peer in peers if peer in compared],
-        ),
-    )
+    color = _color([peer for peer in peers if any(group.peer == peer for group in groups)], peers, ink)
     ratio = alt.Tooltip("ratio:Q", title="times as fast as the peer", format=".3f")
     outline = alt.when(alt.datum.here).then(alt.value(ink.text)).otherwise(alt.value(None))
     chart = alt.layer(
@@ -106,6 +92,14 @@ def ratios_chart(groups: Sequence[Group], peers: Sequence[str], ink: Ink) -> Spe
         .encode(x=alt.datum(_EQUAL)),
     )
     return finished(chart.properties(height=len(lines) * LINE + _AROUND), ink)
+
+
+def _color(compared: Sequence[str], peers: Sequence[str], ink: Ink) -> alt.Color:
+    """A peer has its color whoever else is there; the legend has those that bars are compared with."""
+    legend = alt.Legend(
+        orient="bottom", columns=1, labelLimit=400, labelColor=ink.text, values=list(compared)
+    )
+    return alt.Color("peer:N", title="peer", scale=alt.Scale(domain=list(peers)), legend=legend)
 
 
 def _key(group: int, number: int, name: str) -> str:

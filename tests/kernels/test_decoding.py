@@ -8,13 +8,14 @@ from dataclasses import replace
 import pytest
 import torch
 
+import kernels.decoding_blocks
 import kernels.gemm
 from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
 from fp8core.tiles import WHOLE, TileShape
 from kernels.blocks import Blocks, Schedule
 from kernels.candidates import coarse
-from kernels.decoding_blocks import candidates, lacking, out_box, turned, value_rows
+from kernels.decoding_blocks import buffers, candidates, lacking, out_box, turned, value_rows
 from kernels.device import HOPPER, INTERPRETER, DeviceKind, current_device
 from kernels.gemm import dequantize, gemm, launch, torch_dtype
 from kernels.operands import Operands
@@ -125,6 +126,15 @@ def test_the_larger_operand_is_decoded_whichever_the_table_s_shape_has(mnk):
     assert ("M and N exchanged" in plan.why) == exchanged
     assert turned(row.blocks, m, n) == plan.blocks
     assert plan.blocks.group_m * plan.block_m == row.blocks.group_m * row.blocks.block_m
+
+
+@pytest.mark.parametrize("spec", [FPROP, WGRAD], ids=["bf16", "fp32"])
+def test_as_many_parts_of_d_are_under_way_as_cost_no_stage(monkeypatch, spec):
+    blocks = next(candidates(spec, 4096, 4096, HOPPER))
+    assert buffers(spec, 256) == 3
+    monkeypatch.setattr(kernels.decoding_blocks, "PARTS_UNDER_WAY", 4)
+    assert next(candidates(spec, 4096, 4096, HOPPER)).stages == blocks.stages - 1
+    assert [buffers(spec, rows) for rows in (16, 64, 128)] == ([1, 1, 2] if spec is FPROP else [1, 2, 4])
 
 
 def test_blocks_that_are_not_decoded_in_registers_stay():
