@@ -115,7 +115,11 @@ SOURCES = (
     Source(
         title="The warp-specialized kernel that decodes an operand in registers, after a pass over the other",
         said=(Kernel.DEQUANTIZED.value, DECODED_WORDS, Schedule.SPECIALIZED.value),
-        bodies=(("dequantize_kernel.py", "_decoding"), ("decoding_kernel.py", WHOLE_FILE)),
+        bodies=(
+            ("dequantize_kernel.py", "_decoding"),
+            ("decoding_kernel.py", WHOLE_FILE),
+            ("decoding_ring_kernel.py", "produce"),
+        ),
         instead_of=DEQUANTIZING,
         explained_in="decoding_kernel.py",
     ),
