@@ -14,8 +14,9 @@ CODES = CONSUMERS * SLAB
 """Rows of the operand that is decoded in a block: a warpgroup multiplies a slab of them."""
 BLOCK_K = 64
 PART_BYTES = 128
-"""Of a row or column of codes' numbers of D that a warpgroup stores at once: 64 of bf16, 32 of fp32."""
-
+"""What a warpgroup stores at once of each of its 64 rows or columns of D, at most: 64 numbers of bf16, 32 of
+fp32.
+"""
 PARTS_UNDER_WAY = 3
 """The most; more would cost a stage."""
 
@@ -91,13 +92,18 @@ def value_rows(blocks: Blocks) -> int:
 
 def out_box(spec: MatmulSpec, blocks: Blocks) -> tuple[int, int]:
     """Rows and columns of D that a warpgroup stores at once."""
-    part = min(value_rows(blocks), PART_BYTES // spec.out.bytes)
+    part = _part(spec, value_rows(blocks))
     return (SLAB, part) if blocks.decoded == "a" else (part, SLAB)
 
 
 def buffers(spec: MatmulSpec, rows: int) -> int:
     """Parts of D that a warpgroup may have under way, with so many rows of values in a block."""
-    return max(1, min(PARTS_UNDER_WAY, rows * spec.out.bytes // PART_BYTES))
+    return min(PARTS_UNDER_WAY, rows // _part(spec, rows))
+
+
+def _part(spec: MatmulSpec, rows: int) -> int:
+    """Numbers of a row or column that a warpgroup stores at once, with so many rows of values in a block."""
+    return min(rows, PART_BYTES // spec.out.bytes)
 
 
 def stage_bytes(spec: MatmulSpec, decoded: str, rows: int) -> int:
@@ -107,7 +113,7 @@ def stage_bytes(spec: MatmulSpec, decoded: str, rows: int) -> int:
 
 
 def _stages(spec: MatmulSpec, decoded: str, rows: int, runs: int, device: Device) -> int:
-    part = min(rows * spec.out.bytes, PART_BYTES) * SLAB
+    part = _part(spec, rows) * SLAB * spec.out.bytes
     taken = CONSUMERS * buffers(spec, rows) * part + _BARRIER_BYTES
     taken += CODES * rows * _SUM_BYTES if runs > 1 else 0
     return min(_MOST_STAGES, (device.shared_memory_bytes - taken) // stage_bytes(spec, decoded, rows))

@@ -160,8 +160,9 @@ def decoding_gemm_kernel(
     BUFFERS: gl.constexpr,
     ACCUMULATE: gl.constexpr,
 ):
-    """D in blocks: with RUNS = 1 persistent, with 2 one a program. The codes are E4M3, else e5m2, and OF_A or
-    of B; mn_tiles scales of them lie in a row. BUFFERS: parts of D that a warpgroup may have under way.
+    """D in blocks: with RUNS = 1 persistent, with 2 one a program. E4M3: the codes' format, else e5m2. OF_A:
+    they are A's, else B's. mn_tiles: their scales for one step of TILE_K along K. BUFFERS: parts of D that a
+    warpgroup may have under way.
     """
     TILES: gl.constexpr = BLOCK_K // TILE_K
     BARRIER: gl.constexpr = mbarrier.MBarrierLayout()
