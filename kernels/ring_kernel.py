@@ -14,7 +14,9 @@ CONSUMERS = gl.constexpr(specialized_blocks.CONSUMERS)
 
 @aggregate
 class Facts:
-    """The compile-time arguments; the columns of what one multiplication adds to D, and its layout."""
+    """The compile-time arguments; whether D is LENT memory of A; the columns of what one multiplication adds
+    to D, and its layout.
+    """
 
     BLOCK_M: gl.constexpr
     BLOCK_N: gl.constexpr
@@ -27,6 +29,7 @@ class Facts:
     B_SCALES: gl.constexpr
     ACCUMULATE: gl.constexpr
     A_ROWS: gl.constexpr
+    LENT: gl.constexpr
     CODE_BYTES: gl.constexpr
     SCALE_BYTES: gl.constexpr
     TURNS: gl.constexpr
@@ -49,6 +52,7 @@ class Facts:
         PINGPONG,
         OPERAND_BITS,
         A_ROWS,
+        LENT,
     ):
         self.BLOCK_M = gl.constexpr(BLOCK_M)
         self.BLOCK_N = gl.constexpr(BLOCK_N)
@@ -62,6 +66,7 @@ class Facts:
         self.ACCUMULATE = gl.constexpr(ACCUMULATE)
         self.CODE_BYTES = gl.constexpr((A_ROWS + BLOCK_N) * BLOCK_K * OPERAND_BITS // 8)
         self.A_ROWS = gl.constexpr(A_ROWS)
+        self.LENT = gl.constexpr(LENT)
         self.SCALE_BYTES = gl.constexpr((A_SCALES + B_SCALES) * specialized_blocks.SCALE_BYTES)
         self.TURNS = gl.constexpr(specialized_blocks.CONSUMERS if PINGPONG else 1)
         columns = BLOCK_N // 2 if BLOCK_M == specialized_blocks.SLAB else BLOCK_N
@@ -73,7 +78,8 @@ class Facts:
 @aggregate
 class Ring:
     """Shared memory: STAGES of A and B; scales, STAGES of those that change along K, or one set a turn of
-    those at the end; D on its way out; the barriers, of which `turn` says whose block it is.
+    those at the end; D on its way out, in memory of its own or of A; the barriers, of which `turn` says whose
+    block it is.
     """
 
     a: gl.shared_memory_descriptor

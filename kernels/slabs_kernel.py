@@ -74,9 +74,8 @@ def column_scales(ring, stage, place, facts):
 def consume_slabs(W: gl.constexpr, ring, out_desc, a_scale_ptr, b_scale_ptr, m, n, k, b_mn_tiles, facts):
     """A multiplying warpgroup that promotes: while a slab of its own is multiplied it looks to the barriers
     and the scales, and while the other warpgroup's is, it adds. `partial` is carried from one multiplication
-    to the next so that all have the same registers. A bf16 slab leaves during the next one's last step, and
-    the next block's place is found during its first, but where each column has its scales, which take the
-    registers.
+    to the next so that all have the same registers. The next block's place is found during a block's first
+    step, but where each column has its scales, which take the registers.
     """
     BUFFERS: gl.constexpr = ring.out.shape[0] // CONSUMERS
     PENDING: gl.constexpr = BUFFERS - 1
@@ -84,7 +83,6 @@ def consume_slabs(W: gl.constexpr, ring, out_desc, a_scale_ptr, b_scale_ptr, m, 
     SECOND: gl.constexpr = FIRST + 1
     EACH: gl.constexpr = CONSUMERS * SLABS
     MANY: gl.constexpr = facts.IN_LOOP and facts.B_SCALES == facts.BLOCK_N
-    OVERLAPPED: gl.constexpr = out_desc.dtype == gl.bfloat16 and not MANY
     COLUMN_TILE: gl.constexpr = facts.BLOCK_N
     ROW: gl.constexpr = gl.SliceLayout(1, facts.LAYOUT)
     steps = (k + facts.BLOCK_K - 1) // facts.BLOCK_K
@@ -130,25 +128,18 @@ def consume_slabs(W: gl.constexpr, ring, out_desc, a_scale_ptr, b_scale_ptr, m, 
             stage, phase = after(stage, phase, facts)
             more = step + 1 < steps
             mbarrier.wait(ring.full.index(stage), phase, pred=more)
-            if OVERLAPPED and not more:
-                if facts.AT_END:
-                    places = row_scales.index(FIRST)
-                    acc0 = scaled(acc0, places, ring.b_scale.index(0), a_scale_ptr, b_scale_ptr, facts)
-                fetched = store(acc0, ring, W, fetched, out_desc, out0, row, column, PENDING, facts)
-            elif not more:
+            if not more:
                 fetch(ring, W, out_desc, out0, row, column, facts)
             partial = warpgroup_mma_wait(0, deps=[partial])
             acc1 = promote(acc1, partial, row_scale, column_scale, facts)
         release(ring, before(stage, facts))
         if facts.AT_END:
             b_scale = ring.b_scale.index(0)
-            if not OVERLAPPED:
-                acc0 = scaled(acc0, row_scales.index(FIRST), b_scale, a_scale_ptr, b_scale_ptr, facts)
+            acc0 = scaled(acc0, row_scales.index(FIRST), b_scale, a_scale_ptr, b_scale_ptr, facts)
             acc1 = scaled(acc1, row_scales.index(SECOND), b_scale, a_scale_ptr, b_scale_ptr, facts)
             if facts.SCALE_BYTES != 0:
                 mbarrier.arrive(ring.scales_empty.index(0), count=1)
-        if not OVERLAPPED:
-            fetched = store(acc0, ring, W, fetched, out_desc, out0, row, column, PENDING, facts)
-            fetch(ring, W, out_desc, out1, row + SLAB, column, facts)
+        fetched = store(acc0, ring, W, fetched, out_desc, out0, row, column, PENDING, facts)
+        fetch(ring, W, out_desc, out1, row + SLAB, column, facts)
         fetched = store(acc1, ring, W, fetched, out_desc, out1, row + SLAB, column, PENDING, facts)
     tma.store_wait(0)

@@ -9,7 +9,7 @@ from kernels.device import COMPILE_OPTIONS, HOPPER
 from kernels.family import Kernel, ScaleAt
 from kernels.plan import GemmPlan
 from kernels.quantize import QuantizedTensor
-from kernels.specialized_blocks import b_scales_loaded, buffers, loaded_rows, out_box
+from kernels.specialized_blocks import LENT_STAGES, b_scales_loaded, buffers, loaded_rows, out_box
 
 if TYPE_CHECKING:
     import torch
@@ -30,7 +30,8 @@ def launch(
 ) -> object:
     """Multiply left [M, K] and right [N, K], what the tensor core is given of A and B, into out [M, N].
 
-    An `out` whose rows TMA cannot write gets its numbers from a copy.
+    An `out` whose rows TMA cannot write gets its numbers from a copy. Raises ValueError for a K or stages
+    with which D cannot leave through memory of A.
     """
     if not _writable(out):
         copy = out.new_empty(out.shape)
@@ -44,6 +45,12 @@ def launch(
     from kernels.specialized_kernel import specialized_gemm_kernel
 
     (m, k), n = left.shape, right.shape[0]
+    chosen = constants(plan, accumulate=accumulate)
+    if not chosen["BUFFERS"] and (k <= plan.block_k or plan.blocks.stages < LENT_STAGES):
+        raise ValueError(
+            f"these blocks need K beyond {plan.block_k} and {LENT_STAGES} stages or more, "
+            f"got K = {k} and {plan.blocks.stages} stages"
+        )
     return specialized_gemm_kernel[(plan.programs(m, n),)](
         _descriptor(left, loaded_rows(plan.blocks, m), plan.block_k),
         _descriptor(right, plan.block_n, plan.block_k),
@@ -57,7 +64,7 @@ def launch(
         k,
         a.operand_scale.stride(1),
         b.operand_scale.stride(1),
-        **constants(plan, accumulate=accumulate),
+        **chosen,
         num_warps=WARPS,
         **COMPILE_OPTIONS,
     )

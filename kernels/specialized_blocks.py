@@ -23,6 +23,8 @@ PARTS, PARTS_UNDER_WAY = 4, 2
 PROMOTED = (256, 128)
 LOW = ((64, 128), (128, 128))
 """The same where M is no more."""
+LENT_STAGES = 3
+"""The fewest where D leaves through memory of A: a block's last two are lent while the next one begins."""
 PROMOTION = 128
 BLOCK_K_BYTES = 128
 SCALE_BYTES = 4
@@ -54,11 +56,13 @@ def lacking(
     spec: MatmulSpec, kernel: Kernel, scale_at: ScaleAt, promotion: object, mnk: tuple[int, int, int]
 ) -> str:
     """Why the schedule cannot run this GEMM on a GPU that has it; empty where it can."""
-    m, n, _ = mnk
+    m, n, k = mnk
     if kernel is Kernel.NATIVE_MX or promotion not in (WHOLE, PROMOTION):
         return "warp specialization promotes every 128 products or never"
     if n * spec.out.bytes % _TMA_BYTES:
         return f"rows of {n} numbers of D do not start at multiples of {_TMA_BYTES} bytes, as TMA needs"
+    if m > LOW[-1][0] and k <= PROMOTION and lent(spec, scale_at, *PROMOTED, promotion):
+        return f"warp specialization promotes where K has more than one step of {PROMOTION}, and {k} has one"
     if scale_at is not ScaleAt.K_LOOP:
         wide = any(operand.tile.mn not in (1, WHOLE) for operand in (spec.a, spec.b))
         if wide and scale_at is ScaleAt.EPILOGUE:
@@ -137,13 +141,24 @@ def b_scales_loaded(spec: MatmulSpec, block_n: int) -> int:
     return block_n if spec.b.tile.mn == 1 else FEW_SCALES
 
 
+def lent(spec: MatmulSpec, scale_at: ScaleAt, block_m: int, block_n: int, promotion: object) -> bool:
+    """Whether a block's D leaves through memory of the A that gave it, that of its last two
+    stages: one of bf16 whose sums are promoted, unless the scales of columns take the registers.
+    """
+    many = scale_at is ScaleAt.K_LOOP and spec.b.tile.mn == 1
+    promoted = promotion is not WHOLE and (block_m, block_n) == PROMOTED
+    return promoted and spec.out == FORMATS["bf16"] and not many
+
+
 def buffers(
     spec: MatmulSpec, scale_at: ScaleAt, promotion: object, blocks: Blocks, shared_memory_bytes: int
 ) -> int:
-    """Parts of D that a warpgroup may have under way: two of a shared block, and where they fit and it has
-    two slabs; else one.
+    """Parts of D that a warpgroup has memory for: none of its own where that of A is lent; two of a shared
+    block, and where they fit and it has two slabs; else one.
     """
     sides = (blocks.block_m, blocks.block_n)
+    if lent(spec, scale_at, *sides, promotion):
+        return 0
     if sides == COOPERATIVE:
         return PARTS_UNDER_WAY
     ring = blocks.stages * stage_bytes(spec, scale_at, *sides)
@@ -155,7 +170,8 @@ def buffers(
 def _stages(
     spec: MatmulSpec, scale_at: ScaleAt, block_m: int, block_n: int, promotion: object, device: Device
 ) -> int:
-    taken = _out_bytes(spec, block_m, block_n, promotion) + _BARRIER_BYTES
+    own = not lent(spec, scale_at, block_m, block_n, promotion)
+    taken = _out_bytes(spec, block_m, block_n, promotion) * own + _BARRIER_BYTES
     taken += end_scale_bytes(scale_at, block_m, block_n, promotion)
     return (device.shared_memory_bytes - taken) // stage_bytes(spec, scale_at, block_m, block_n)
 

@@ -12,8 +12,10 @@ multiplies.
 
 Promoted sums: a warpgroup has two slabs of 64 rows of a 256 × 128 block, and one partial sum in flight; it
 adds it to its fp32 sum while the other warpgroup multiplies. All partial sums of a warpgroup share registers:
-a thread has 128 + 64 numbers. Where M is small, a block is 128 or 64 rows high, and a warpgroup has one slab
-of it or half of its columns (kernels.low_kernel). kernels.decoding_kernel decodes A or B.
+a thread has 128 + 64 numbers. A bf16 D leaves through memory of the A that was multiplied, and what it had
+before is a fourth stage (kernels.lent_kernel). Where M is small, a block is 128 or 64 rows high, and a
+warpgroup has one slab of it or half of its columns (kernels.low_kernel). kernels.decoding_kernel decodes A
+or B.
 """
 
 from triton.experimental import gluon
@@ -22,6 +24,8 @@ from triton.experimental.gluon.language.nvidia.hopper import fence_async_shared,
 
 from kernels import specialized_blocks
 from kernels.cooperative_kernel import consume_cooperative
+from kernels.gluon_api import reinterpret
+from kernels.lent_kernel import consume_lent
 from kernels.low_kernel import consume_low
 from kernels.pingpong_kernel import consume_pingpong
 from kernels.ring_kernel import CONSUMERS, Facts, Ring, produce
@@ -39,6 +43,8 @@ def consume(W: gl.constexpr, ring, out_desc, a_scale_ptr, b_scale_ptr, m, n, k, 
         consume_cooperative(W, ring, out_desc, a_scale_ptr, b_scale_ptr, m, n, k, facts)
     elif facts.BLOCK_M < SLABS_M and facts.TURNS == 1:
         consume_low(W, ring, out_desc, a_scale_ptr, b_scale_ptr, m, n, k, b_mn_tiles, facts)
+    elif facts.LENT:
+        consume_lent(W, ring, out_desc, a_scale_ptr, b_scale_ptr, m, n, k, b_mn_tiles, facts)
     elif facts.TURNS == 1:
         consume_slabs(W, ring, out_desc, a_scale_ptr, b_scale_ptr, m, n, k, b_mn_tiles, facts)
     else:
@@ -73,7 +79,7 @@ def specialized_gemm_kernel(
     BUFFERS: gl.constexpr,
 ):
     """D in blocks, persistent. A_SCALES, B_SCALES: the scales that come through shared memory at a time; 0
-    where an operand has one in all. BUFFERS: parts of D a warpgroup may have under way.
+    where an operand has one in all. BUFFERS: parts of D a warpgroup has memory for; 0 where A lends its own.
     """
     facts = Facts(
         BLOCK_M,
@@ -89,16 +95,21 @@ def specialized_gemm_kernel(
         not PROMOTED and BLOCK_N != SHARED_N,
         a_desc.dtype.primitive_bitwidth,
         a_desc.block_type.shape[0],
+        BUFFERS == 0,
     )
     SETS: gl.constexpr = STAGES if IN_LOOP else facts.TURNS
+    a = gl.allocate_shared_memory(a_desc.dtype, [STAGES, BLOCK_M, BLOCK_K], a_desc.layout)
+    PARTS: gl.constexpr = [CONSUMERS * (STAGES if facts.LENT else BUFFERS)] + out_desc.block_type.shape
+    if facts.LENT:
+        out = reinterpret(a, out_desc.dtype, PARTS, out_desc.layout)
+    else:
+        out = gl.allocate_shared_memory(out_desc.dtype, PARTS, out_desc.layout)
     ring = Ring(
-        gl.allocate_shared_memory(a_desc.dtype, [STAGES, BLOCK_M, BLOCK_K], a_desc.layout),
+        a,
         gl.allocate_shared_memory(b_desc.dtype, [STAGES, BLOCK_N, BLOCK_K], b_desc.layout),
         gl.allocate_shared_memory(gl.float32, [SETS] + a_scale_desc.block_type.shape, a_scale_desc.layout),
         gl.allocate_shared_memory(gl.float32, [SETS] + b_scale_desc.block_type.shape, b_scale_desc.layout),
-        gl.allocate_shared_memory(
-            out_desc.dtype, [CONSUMERS * BUFFERS] + out_desc.block_type.shape, out_desc.layout
-        ),
+        out,
         gl.allocate_shared_memory(gl.int64, [STAGES, 1], mbarrier.MBarrierLayout()),
         gl.allocate_shared_memory(gl.int64, [STAGES, 1], mbarrier.MBarrierLayout()),
         gl.allocate_shared_memory(gl.int64, [facts.TURNS, 1], mbarrier.MBarrierLayout()),

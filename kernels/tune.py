@@ -1,8 +1,9 @@
 """python -m kernels.tune: find the fastest blocks for each family of GEMMs and shape class on this GPU.
 
 Every candidate is compiled in a worker process, checked bit for bit, and only then timed, in turns with the
-others. What is finished is kept: after Ctrl-C, the same command goes on where it stopped. Progress goes to
-stderr. Exit codes: 0 done, 1 wrong bits or no code, 2 bad arguments or no GPU, 3 out of budget, 130 Ctrl-C.
+others; hot and cold launches weigh alike. What is finished is kept: after Ctrl-C, the same command goes on
+where it stopped. Progress goes to stderr. Exit codes: 0 done, 1 wrong bits or no code, 2 bad arguments or no
+GPU, 3 out of budget, 130 Ctrl-C.
 """
 
 import argparse

@@ -1,6 +1,6 @@
 """One GEMM on this process's GPU, as the tuner needs it: blocks checked bit for bit, then timed in turns."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import torch
@@ -13,7 +13,7 @@ from kernels.operands import Operands
 from kernels.plan import GemmPlan, plan_gemm
 from kernels.predict import check, predictable
 from kernels.rows import GemmJob
-from kernels.timing import Contender, HotTurn, buffer_sets, interleaved
+from kernels.timing import ColdTurn, Contender, HotTurn, Turn, buffer_sets, flush_buffer, interleaved
 
 REPEATS = 3
 _SAMPLED = 16
@@ -77,10 +77,19 @@ class TuneJob:
         """Median microseconds of a launch under each of these, in turns of about turn_us, settle_us after
         they began.
         """
-        contenders = [Contender(str(number), self._launches(blocks)) for number, blocks in enumerate(tries)]
-        turns = [HotTurn(contender, turn_us, settle_us) for contender in contenders]
+        return self._timed(tries, rounds, lambda contender: HotTurn(contender, turn_us, settle_us))
+
+    def cold_us(self, tries: Sequence[Blocks], rounds: int) -> dict[Blocks, float]:
+        """The same of launches that find the L2 flushed."""
+        flush = flush_buffer(self._device.l2_bytes)
+        return self._timed(tries, rounds, lambda contender: ColdTurn(contender, flush))
+
+    def _timed(
+        self, tries: Sequence[Blocks], rounds: int, turn_of: Callable[[Contender], Turn]
+    ) -> dict[Blocks, float]:
+        turns = [turn_of(Contender(str(place), self._launches(blocks))) for place, blocks in enumerate(tries)]
         timings = interleaved(turns, rounds, lambda done: None)
-        return {blocks: timings.by_name[str(number)].median_us for number, blocks in enumerate(tries)}
+        return {blocks: timings.by_name[str(place)].median_us for place, blocks in enumerate(tries)}
 
     def _launches(self, blocks: Blocks) -> list:
         plan = replace(self.plan, blocks=blocks)

@@ -9,7 +9,7 @@ import streamlit as st
 from kernels.blocks import DECODED_WORDS, Schedule
 from kernels.family import PROMOTED_WORDS, REFOLDED_WORDS, Kernel
 from kernels.rows import Row
-from kernels.specialized_blocks import COOPERATIVE, LOW
+from kernels.specialized_blocks import COOPERATIVE, LOW, PROMOTED
 from pages.ui.gemm_words import duration
 
 _KERNELS = Path(__file__).resolve().parents[2] / "kernels"
@@ -20,12 +20,15 @@ _PINGPONG = ("pingpong_kernel.py", WHOLE_FILE)
 _COOPERATIVE = ("cooperative_kernel.py", WHOLE_FILE)
 _SHARED = "block {}×{}×".format(*COOPERATIVE)
 _SLABS = ("slabs_kernel.py", WHOLE_FILE)
-_LOW = (("low_kernel.py", WHOLE_FILE), ("slabs_kernel.py", "promote"))
+_PROMOTE = ("slabs_kernel.py", "promote")
+_LOW = (("low_kernel.py", WHOLE_FILE), _PROMOTE)
+_LENT = (("lent_kernel.py", WHOLE_FILE), _PROMOTE)
+_OF_BF16 = ("block {}×{}×".format(*PROMOTED), "D in bf16")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """Kernel bodies that ran where a row's `kernel` has all of the words `said`.
+    """Kernel bodies that ran where a row's `kernel`, and the format of D after it, has all the words `said`.
 
     `bodies` are (file in kernels/, function or WHOLE_FILE) each; `instead_of` is the simple kernel that does
     the same, None for a simple one. `explained_in`: a file whose docstring says how the kernel works.
@@ -103,6 +106,16 @@ SOURCES = (
     ),
     *(
         Source(
+            title=f"The warp-specialized kernel, its sums promoted, D through memory of A{after}",
+            said=(*simple.said, PROMOTED_WORDS, Schedule.SPECIALIZED.value, *_OF_BF16),
+            bodies=(*simple.bodies[:-1], *_LENT, _LOADING),
+            instead_of=simple,
+            explained_in=_EXPLANATION,
+        )
+        for simple, after in ((SIMPLE, ""), (REFOLDING, ", after a pass that refolds"))
+    ),
+    *(
+        Source(
             title=f"The warp-specialized kernel for few tokens, its sums promoted{after}",
             said=(*simple.said, PROMOTED_WORDS, Schedule.SPECIALIZED.value, f"block {m}×{n}×"),
             bodies=(*simple.bodies[:-1], *_LOW, _LOADING),
@@ -143,7 +156,7 @@ SOURCES = (
 
 def draw_kernel(row: Row) -> None:
     """Draw which kernel ran and why, its source, and the simple one's where that did not run."""
-    ran = source_of(row.kernel)
+    ran = source_of(row.kernel, row.out)
     with st.expander("The kernel that ran"):
         st.markdown(sentence(row, ran))
         if ran is not None and ran.explained_in:
@@ -154,10 +167,13 @@ def draw_kernel(row: Row) -> None:
             column.code(text(source), language="python")
 
 
-def source_of(kernel: str) -> Source | None:
-    """The source of a row's `kernel`; None for one that is unknown, or whose files are not here."""
-    told = [source for source in SOURCES if all(words in kernel for words in source.said)]
-    found = max(told, key=lambda source: len(source.said), default=None)
+def source_of(kernel: str, out: str) -> Source | None:
+    """The source of a row's `kernel` that wrote D in this format; None for one that is unknown, or whose
+    files are not here.
+    """
+    told = f"{kernel}; D in {out}"
+    fitting = [source for source in SOURCES if all(words in told for words in source.said)]
+    found = max(fitting, key=lambda source: len(source.said), default=None)
     return found if found and found.is_here else None
 
 

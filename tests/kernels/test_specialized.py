@@ -27,6 +27,7 @@ from kernels.rows import Accumulation, GemmJob
 from kernels.specialized import constants
 from kernels.specialized_blocks import (
     CONSUMERS,
+    LENT_STAGES,
     PARTS_UNDER_WAY,
     buffers,
     candidates,
@@ -45,6 +46,8 @@ SHAPES = {
     "waves": (1028, 2056, 640),
     "turns": (2048, 4104, 1664),
     "deep": (256, 256, 8192),
+    "two steps": (1028, 4104, 250),
+    "three steps": (2048, 4104, 264),
 }
 ASKED = [
     pytest.param(recipe, matmul, how, id=f"{recipe}-{matmul}-{how.value}")
@@ -78,7 +81,7 @@ def test_every_candidate_fits_shared_memory_with_its_ring_and_its_slabs(recipe, 
         scales = end_scale_bytes(plan.scale_at, plan.block_m, plan.block_n, plan.promotion)
         used = plan.blocks.stages * each + parts * part + scales
         assert used + 16 * plan.blocks.stages <= HOPPER.shared_memory_bytes
-        assert plan.blocks.stages >= 2
+        assert plan.blocks.stages >= (2 if parts else LENT_STAGES)
         assert constants(plan, accumulate=False)["PROMOTED"] == (plan.promotion is not WHOLE)
         assert plan.block_m >= m or not low
 
@@ -89,6 +92,40 @@ def test_a_low_block_loads_the_rows_that_there_are(m, rows):
     assert loaded_rows(plan.blocks, m) == rows
     _, (tall, *_) = specialized("rowwise", "fprop", Accumulation.PROMOTED, (300, 4096, 4096))
     assert loaded_rows(tall.blocks, m) == tall.block_m
+
+
+def test_a_promoted_d_of_bf16_takes_no_memory_from_the_ring():
+    _, plans = specialized("deepseek_v3", "fprop", Accumulation.RECIPE, (4096, 4096, 4096))
+    memory = HOPPER.shared_memory_bytes
+    facts = [(buffers(p.spec, p.scale_at, p.promotion, p.blocks, memory), p.blocks.stages) for p in plans]
+    assert facts == [(0, 4), (0, 3)] * 3
+    _, plans = specialized("deepseek_v3", "wgrad", Accumulation.RECIPE, (4096, 4096, 4096))
+    assert all(buffers(p.spec, p.scale_at, p.promotion, p.blocks, memory) for p in plans), (
+        "fp32, twice as much"
+    )
+
+
+@pytest.mark.parametrize(
+    ("recipe", "how"), [("deepseek_v3", Accumulation.RECIPE), ("rowwise", Accumulation.PROMOTED)]
+)
+def test_one_step_along_k_is_left_to_the_simple_kernel(recipe, how):
+    spec = RECIPES[recipe].fprop
+    plan = plan_gemm(spec, (512, 4096, 128), HOPPER, how)
+    assert plan.schedule is Schedule.SIMPLE
+    assert "K has more than one step of 128, and 128 has one" in plan.why
+    assert lacking(spec, plan.kernel, plan.scale_at, plan.promotion, (512, 4096, 129)) == ""
+    assert lacking(spec, plan.kernel, plan.scale_at, plan.promotion, (128, 4096, 128)) == "", "a low block"
+
+
+@pytest.mark.parametrize(("k", "stages"), [(128, 4), (320, 2)])
+def test_the_launcher_refuses_what_would_wait_for_memory_for_ever(monkeypatch, k, stages):
+    _, plans = specialized("deepseek_v3", "fprop", Accumulation.RECIPE, (144, 256, 320))
+    plan = replace(plans[0], blocks=replace(plans[0].blocks, stages=stages))
+    a, b = small_operands("deepseek_v3", "fprop", (144, 256, k))
+    monkeypatch.setattr(kernels.gemm, "_multiplied", lambda operand, *_: operand.operand_codes)
+    out = torch.zeros(144, 256, dtype=torch.bfloat16, device=a.codes.device)
+    with pytest.raises(ValueError, match=f"got K = {k} and {stages} stages"):
+        launch(a, b, plan, out, (144, 256, k), False, DeviceKind.GPU)
 
 
 @pytest.mark.parametrize(

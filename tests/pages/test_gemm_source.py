@@ -65,7 +65,7 @@ def test_every_simple_plan_s_title_says_which_source_ran(recipe, matmul, device)
             RECIPES[recipe].spec(MATMULS[matmul]), (m, 4096, 4096), device, Accumulation.RECIPE
         )
         decoding = (DECODED_WORDS,) * bool(plan.blocks.decoded)
-        assert source_of(plan.title).said == (plan.kernel.value, *decoding)
+        assert source_of(plan.title, plan.spec.out.name).said == (plan.kernel.value, *decoding)
 
 
 @pytest.mark.parametrize("how", Accumulation, ids=lambda how: how.value)
@@ -81,13 +81,14 @@ def test_a_specialized_plan_s_title_says_which_of_its_loops_ran(recipe, matmul, 
     fast = [blocks for blocks in fast if not blocks.decoded]
     if not fast:
         pytest.skip("sums in the tensor core have no low blocks")
-    promoted = "slabs_kernel.py" if m > 128 else "low_kernel.py"
+    out = plan.spec.out.name
+    promoted = {"bf16": "lent_kernel.py", "fp32": "slabs_kernel.py"}[out] if m > 128 else "low_kernel.py"
     for blocks in {(blocks.block_m, blocks.block_n): blocks for blocks in fast}.values():
-        ran = source_of(replace(plan, blocks=blocks).title)
+        ran = source_of(replace(plan, blocks=blocks).title, out)
         alone = "cooperative_kernel.py" if blocks.block_n == 256 else "pingpong_kernel.py"
         loop = alone if plan.promotion is WHOLE else promoted
         assert [file for file, name in ran.bodies if name == gemm_source.WHOLE_FILE] == [loop]
-        assert ran.instead_of is source_of(plan.title)
+        assert ran.instead_of is source_of(plan.title, out)
         passes = [name for one in (ran, ran.instead_of) for _, name in one.bodies if name == "refold_kernel"]
         assert len(passes) == (2 if plan.refolded_from else 0)
         assert "one warp loads" in explanation(ran.explained_in)
@@ -99,12 +100,12 @@ def test_a_specialized_plan_s_title_says_which_of_its_loops_ran(recipe, matmul, 
 def test_the_title_of_a_plan_that_decodes_in_registers_says_so(m, n):
     plan = plan_built_in(RECIPES["mxfp8"].fprop, (m, n, 4096), HOPPER, Accumulation.RECIPE)
     for blocks in decoding_blocks.candidates(plan.spec, m, n, HOPPER):
-        ran = source_of(replace(plan, blocks=blocks).title)
+        ran = source_of(replace(plan, blocks=blocks).title, plan.spec.out.name)
         assert ran.bodies[1] == ("decoding_kernel.py", gemm_source.WHOLE_FILE)
         assert {"_decoding", "produce", "decode", "consume"} <= {
             node.name for node in ast.parse(text(ran)).body if isinstance(node, ast.FunctionDef)
         }
-        assert ran.instead_of is source_of(plan.title)
+        assert ran.instead_of is source_of(plan.title, plan.spec.out.name)
         assert "its warpgroups decode\ncodes in their own registers" in explanation(ran.explained_in)
 
 
@@ -143,15 +144,15 @@ def test_an_unknown_kernel_is_named_and_the_simple_one_shown(shown):
 
 def test_the_words_that_say_most_decide(monkeypatch):
     monkeypatch.setattr(gemm_source, "SOURCES", (FAST, *SIMPLE_ONES))
-    assert source_of(FAST_ROW["kernel"]) is FAST
-    assert source_of("fp8 tensor core, scales in the K loop") is SIMPLE
-    assert source_of("") is None
+    assert source_of(FAST_ROW["kernel"], "bf16") is FAST
+    assert source_of("fp8 tensor core, scales in the K loop", "bf16") is SIMPLE
+    assert source_of("", "bf16") is None
 
 
 def test_a_kernel_whose_file_is_not_here_is_not_taken_for_the_simple_one(monkeypatch):
     gone = replace(FAST, bodies=(("gone_kernel.py", gemm_source.WHOLE_FILE),))
     monkeypatch.setattr(gemm_source, "SOURCES", (*SIMPLE_ONES, gone))
-    assert source_of(FAST_ROW["kernel"]) is None
+    assert source_of(FAST_ROW["kernel"], "bf16") is None
 
 
 def test_a_whole_file_is_shown_as_it_is():
