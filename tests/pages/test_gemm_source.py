@@ -117,6 +117,13 @@ def test_a_specialized_kernel_is_explained_and_says_why_it_ran(shown):
     assert ["def gemm_kernel" in code[0], "def consume_pingpong" in code[1]] == [True, True]
 
 
+@pytest.mark.parametrize(("out", "body"), [("bf16", "consume_lent"), ("fp32", "consume_slabs")])
+def test_where_d_leaves_is_told_by_its_format(shown, out, body):
+    kernel = "fp8 tensor core, scales in the K loop, promoted every 128; warp-specialized schedule"
+    _, code = shown(kernel=f"{kernel}, block 256×128×128, 8 warps", out=out)
+    assert f"def {body}(" in code[1]
+
+
 def test_the_simple_kernel_stands_alone_where_it_ran(shown):
     told, code = shown(kernel="fp8 tensor core, scales in the epilogue; block 1×2×3")
     assert "Why:" not in told[0]
