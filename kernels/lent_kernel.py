@@ -6,12 +6,11 @@ from triton.experimental import gluon
 from triton.experimental.gluon import language as gl
 from triton.experimental.gluon.language.nvidia.hopper import mbarrier, tma, warpgroup_mma, warpgroup_mma_wait
 
-from kernels import specialized_blocks
 from kernels.gluon_api import reinterpret
-from kernels.ring_kernel import after, before, block_of, count_blocks, release, scaled, store
+from kernels.ring_kernel import CONSUMERS, after, before, block_of, count_blocks, release, scaled, store
 from kernels.slabs_kernel import SLAB, SLABS, column_scales, promote
 
-EACH = gl.constexpr(specialized_blocks.CONSUMERS * SLABS.value)
+EACH = gl.constexpr(CONSUMERS.value * SLABS.value)
 """Slabs of a block."""
 FIRST_STEP, LATER_STEP, LAST_STEP = gl.constexpr(0), gl.constexpr(1), gl.constexpr(2)
 
@@ -81,7 +80,7 @@ def multiply(
     slabs = reinterpret(ring.a, ring.a.dtype, [facts.STAGES * EACH, SLAB, facts.BLOCK_K], ring.a.layout)
     b = ring.b.index(stage).permute([1, 0])
     behind = before(stage, facts)
-    lent = ring.out.index(behind * (EACH // SLABS) + W)
+    lent = ring.out.index(behind * CONSUMERS + W)
     partial = warpgroup_mma(slabs.index(stage * EACH + FIRST), b, partial, use_acc=False, is_async=True)
     if AT == LATER_STEP:
         release(ring, behind)
@@ -168,6 +167,6 @@ def consume_lent(W: gl.constexpr, ring, out_desc, a_scale_ptr, b_scale_ptr, m, n
             mbarrier.arrive(ring.scales_empty.index(0), count=1)
     partial, acc0, acc1 = sums
     row, column = leaving
-    lent = ring.out.index(before(at[0], facts) * (EACH // SLABS) + W)
+    lent = ring.out.index(before(at[0], facts) * CONSUMERS + W)
     store(acc1, ring, W, 0, out_desc, lent, row + SLAB, column, 0, facts)
     tma.store_wait(0)

@@ -12,10 +12,9 @@ multiplies.
 
 Promoted sums: a warpgroup has two slabs of 64 rows of a 256 × 128 block, and one partial sum in flight; it
 adds it to its fp32 sum while the other warpgroup multiplies. All partial sums of a warpgroup share registers:
-a thread has 128 + 64 numbers. A bf16 D leaves through memory of the A that was multiplied, and what it had
-before is a fourth stage (kernels.lent_kernel). Where M is small, a block is 128 or 64 rows high, and a
-warpgroup has one slab of it or half of its columns (kernels.low_kernel). kernels.decoding_kernel decodes A
-or B.
+a thread has 128 + 64 numbers. A bf16 D leaves through memory of the A that was multiplied, which leaves room
+for a fourth stage (kernels.lent_kernel). Where M is small, a block is 128 or 64 rows high, and a warpgroup
+has one slab of it or half of its columns (kernels.low_kernel). kernels.decoding_kernel decodes A or B.
 """
 
 from triton.experimental import gluon
