@@ -142,8 +142,8 @@ def b_scales_loaded(spec: MatmulSpec, block_n: int) -> int:
 
 
 def lent(spec: MatmulSpec, scale_at: ScaleAt, block_m: int, block_n: int, promotion: object) -> bool:
-    """Whether a block's D leaves through memory of the A that gave it, that of its last two
-    stages: one of bf16 whose sums are promoted, unless the scales of columns take the registers.
+    """Whether a block's D leaves through memory of the A that gave it, that of its last two stages: one of
+    bf16 whose sums are promoted, unless the scales of columns take the registers.
     """
     many = scale_at is ScaleAt.K_LOOP and spec.b.tile.mn == 1
     promoted = promotion is not WHOLE and (block_m, block_n) == PROMOTED
