@@ -209,7 +209,7 @@ def _tuned(
         return replace(plan, why=f"{why or 'the simple kernel runs'}, with {found}")
     measured = f"{best.measurement.gpu}, {best.measurement.date}"
     where = "this shape class" if best.shape == shape else f"the nearest shape class, {best.shape}"
-    found = f"the fastest blocks measured on {measured}, for {where}"
+    found = f"the best blocks measured on {measured}, for {where}"
     blocks = turned(best.blocks, *mnk[:2])
     found += "" if blocks == best.blocks else ", M and N exchanged"
     return replace(plan, blocks=blocks, why=f"{why}, with {found}" if why else found)

@@ -43,8 +43,8 @@ class Found:
     wrong: list[str] = field(default_factory=list)
 
     def fastest(self) -> list[Blocks]:
-        """The fastest of each schedule, by the geometric mean of hot and cold: a layer between others has
-        neither the clock of a card at its power limit nor one that comes from rest.
+        """The fastest of each schedule, by the geometric mean of hot and cold: what does best at a card's
+        power limit need not below it, and both are what a kernel is judged by.
         """
         best: dict[object, Blocks] = {}
         for blocks in sorted(self.times, key=lambda blocks: self.times[blocks] * self.cold[blocks]):

@@ -1,4 +1,4 @@
-"""python -m kernels.tune: find the fastest blocks for each family of GEMMs and shape class on this GPU.
+"""python -m kernels.tune: find the best blocks for each family of GEMMs and shape class on this GPU.
 
 Every candidate is compiled in a worker process, checked bit for bit, and only then timed, in turns with the
 others; hot and cold launches weigh alike. What is finished is kept: after Ctrl-C, the same command goes on

@@ -1,8 +1,8 @@
-"""The shipped tables of plans, one an architecture: blocks that `python -m kernels.tune` measured as fastest.
+"""The shipped tables of plans, one an architecture: blocks that `python -m kernels.tune` found to be best.
 
 tuned/sm_90.json holds {"measurements": [{gpu, date, versions}], "plans": [{family, shape, mnk, blocks,
 median_us, measurement}]}: `family` is GemmPlan.family, `shape` the text of a ShapeClass, `mnk` the sizes that
-were timed, `measurement` a place in the first list.
+were timed, `median_us` the time of a hot launch, `measurement` a place in the first list.
 """
 
 import json
@@ -35,7 +35,7 @@ class Measurement:
 
 @dataclass(frozen=True, kw_only=True)
 class Tuned:
-    """The fastest blocks of one schedule for a family and a shape class."""
+    """The best blocks of one schedule for a family and a shape class."""
 
     family: str
     shape: ShapeClass

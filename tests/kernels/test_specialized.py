@@ -280,14 +280,15 @@ def test_d_may_have_any_strides(accumulate):
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("how", [Accumulation.FAST, Accumulation.PROMOTED], ids=lambda how: how.value)
+@pytest.mark.parametrize("matmul", ["fprop", "wgrad"])
 @pytest.mark.parametrize("recipe", ["rowwise", "deepseek_v3", "mxfp8"])
-def test_a_hundred_runs_give_the_same_bits(recipe, how):
+def test_a_hundred_runs_give_the_same_bits(recipe, matmul, how):
     device = current_device()
-    mnk = (2048, 1032, 1536)
-    if not isinstance(plan_built_in(RECIPES[recipe].wgrad, mnk, device, how), GemmPlan):
+    mnk = (2048, 4104, 1536)
+    if not isinstance(plan_built_in(RECIPES[recipe].spec(MATMULS[matmul]), mnk, device, how), GemmPlan):
         how = Accumulation.RECIPE
-    _, plans = specialized(recipe, "wgrad", how, mnk, device)
-    a, b = operands(recipe, "wgrad", mnk, device)
+    _, plans = specialized(recipe, matmul, how, mnk, device)
+    a, b = operands(recipe, matmul, mnk, device)
     first = gemm(a, b, plans[0])
     out = torch.empty(mnk[:2], dtype=torch_dtype(plans[0].spec.out), device="cuda")
     differing = sum(

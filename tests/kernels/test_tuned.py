@@ -57,7 +57,7 @@ def test_the_fastest_measured_blocks_of_the_class_run(tuned):
     made = plan()
     assert made.blocks == FAST
     assert made.schedule is Schedule.SPECIALIZED
-    assert made.why == "the fastest blocks measured on NVIDIA H200, 2026-11-20, for this shape class"
+    assert made.why == "the best blocks measured on NVIDIA H200, 2026-11-20, for this shape class"
     tuned(row(SPLIT, 7.0), row(FAST, 8.0))
     assert plan().blocks == SPLIT
 
@@ -73,7 +73,7 @@ def test_the_simple_plan_is_the_fastest_simple_one(tuned):
     tuned(row(SPLIT, 9.0), row(FAST, 8.0))
     made = plan(choose=plan_simple)
     assert made.blocks == SPLIT
-    assert made.why.startswith("the simple kernel was asked for, with the fastest blocks measured on")
+    assert made.why.startswith("the simple kernel was asked for, with the best blocks measured on")
 
 
 def test_a_shape_nearby_borrows_and_a_far_one_does_not(tuned):

@@ -110,7 +110,7 @@ def test_the_title_of_a_plan_that_decodes_in_registers_says_so(m, n):
 
 
 def test_a_specialized_kernel_is_explained_and_says_why_it_ran(shown):
-    why = "the fastest blocks measured on A GPU, 2026-11-20, for this shape class"
+    why = "the best blocks measured on A GPU, 2026-11-20, for this shape class"
     told, code = shown(**FAST_ROW, why=why)
     assert f"ran: {FAST_ROW['kernel']}. Why: {why}. The simple kernel by its own plan" in told[0]
     assert any(one.startswith("The fast GEMM on Hopper, in Gluon") for one in told)
