@@ -59,19 +59,27 @@ def leave(left, right, PART: gl.constexpr, ring, W: gl.constexpr, out_desc, row,
 
 
 @gluon.jit
+def multiply(acc, keep, ring, W: gl.constexpr, stage, facts):
+    """Queue one step along K of this warpgroup's rows on the tensor core."""
+    slabs = reinterpret(ring.a, ring.a.dtype, [facts.STAGES * CONSUMERS, SLAB, facts.BLOCK_K], ring.a.layout)
+    b = ring.b.index(stage).permute([1, 0])
+    return warpgroup_mma(slabs.index(stage * CONSUMERS + W), b, acc, use_acc=keep, is_async=True)
+
+
+@gluon.jit
 def consume_cooperative(W: gl.constexpr, ring, out_desc, a_scale_ptr, b_scale_ptr, m, n, k, facts):
     """A multiplying warpgroup with half of a block's rows. It keeps a finished block as bf16 and goes on to
     the next one at once: a part leaves behind each of the next one's first multiplications. The first block
-    has none before it; what leaves then lies below D, and TMA drops it.
+    has none before it; what leaves then lies below D, and TMA drops it. The steps in which nothing leaves
+    have a loop to themselves.
     """
     steps = (k + facts.BLOCK_K - 1) // facts.BLOCK_K
-    slabs = reinterpret(ring.a, ring.a.dtype, [facts.STAGES * CONSUMERS, SLAB, facts.BLOCK_K], ring.a.layout)
     if facts.A_SCALES != 0:
         row_scales = reinterpret(ring.a_scale, gl.float32, [CONSUMERS, SLAB], ring.a_scale.layout)
     if facts.B_SCALES != 0:
         column_scales = reinterpret(ring.b_scale, gl.float32, [2, facts.BLOCK_N // 2], ring.b_scale.layout)
     acc = gl.zeros([SLAB, facts.BLOCK_N], gl.float32, facts.LAYOUT)
-    nothing, _ = halves(acc)
+    nothing = halves(acc)[0]
     ROW_OF_HALF: gl.constexpr = gl.SliceLayout(1, nothing.type.layout)
     COLUMN_OF_HALF: gl.constexpr = gl.SliceLayout(0, nothing.type.layout)
     left = packed(nothing)
@@ -86,10 +94,9 @@ def consume_cooperative(W: gl.constexpr, ring, out_desc, a_scale_ptr, b_scale_pt
     row, column = block_of(gl.program_id(0), m, n, facts)
     next_row, next_column = row, column
     for block in range(gl.program_id(0), count_blocks(m, n, facts), gl.num_programs(0)):
-        for step in range(steps):
+        for step in range(min(steps, PARTS)):
             mbarrier.wait(ring.full.index(stage), phase)
-            b = ring.b.index(stage).permute([1, 0])
-            acc = warpgroup_mma(slabs.index(stage * CONSUMERS + W), b, acc, use_acc=step > 0, is_async=True)
+            acc = multiply(acc, step > 0, ring, W, stage, facts)
             for part in gl.static_range(PARTS):
                 if step == part:
                     leave(left, right, part, ring, W, out_desc, row_before, column_before)
@@ -97,6 +104,12 @@ def consume_cooperative(W: gl.constexpr, ring, out_desc, a_scale_ptr, b_scale_pt
                         next_row, next_column = block_of(block + gl.num_programs(0), m, n, facts)
             acc = warpgroup_mma_wait(1, deps=[acc])
             mbarrier.arrive(ring.empty.index(before(stage, facts)), count=1, pred=step > 0)
+            stage, phase = after(stage, phase, facts)
+        for _ in range(PARTS, steps):
+            mbarrier.wait(ring.full.index(stage), phase)
+            acc = multiply(acc, True, ring, W, stage, facts)
+            acc = warpgroup_mma_wait(1, deps=[acc])
+            release(ring, before(stage, facts))
             stage, phase = after(stage, phase, facts)
         for part in gl.static_range(1, PARTS):
             if steps <= part:
