@@ -28,8 +28,10 @@ class Schedule(Enum):
 class Blocks:
     """What one program computes, block_m × block_n of D in steps of block_k, and with what.
 
-    group_m block rows go together, so that L2 holds their B. persistent: one program an SM takes many blocks.
-    split_k: that many programs share a block, each with its own run of K. tma: operands come as descriptors.
+    group: so many block rows go together, so that L2 holds their B; in the warp-specialized schedule block
+    columns where a block is higher than wide, so that neighbors load the same block of the operand of which
+    they load more. persistent: one program an SM takes many blocks. split_k: that many programs share a
+    block, each with its own run of K. tma: operands come as descriptors.
     transposed: the kernel computes Dᵀ = B · Aᵀ: the tensor core's blocks are 64 rows high or more, and those
     of B waste none of it where M is less. decoded: of operands with scales along K, "a", "b" or "ab" come as
     codes and are decoded in the K loop; the others by a pass before. The warp-specialized schedule decodes A
@@ -41,7 +43,7 @@ class Blocks:
     block_m: int
     block_n: int
     block_k: int
-    group_m: int = 8
+    group: int = 8
     warps: int
     stages: int
     persistent: bool = False
@@ -55,10 +57,10 @@ class Blocks:
             size = getattr(self, name)
             if size < 1 or (size & (size - 1) and self.schedule is Schedule.SIMPLE):
                 raise ValueError(f"{name} is a power of two, got {size}")
-        if self.warps not in _WARPS or self.stages < 1 or self.group_m < 1:
+        if self.warps not in _WARPS or self.stages < 1 or self.group < 1:
             raise ValueError(
-                f"a block takes 4 or 8 warps, 1 stage or more and 1 block row or more in a group, got "
-                f"{self.warps} warps, {self.stages} stages, {self.group_m} rows"
+                f"a block takes 4 or 8 warps, 1 stage or more and a group of 1 or more, got "
+                f"{self.warps} warps, {self.stages} stages, a group of {self.group}"
             )
         if not 1 <= self.split_k <= MAX_SPLIT or (self.split_k > 1 and self.persistent):
             raise ValueError(
@@ -147,7 +149,7 @@ def built_in(
     element_bytes and out_bytes: of one number of A or B as it is multiplied, and of D.
     """
     common: dict[str, int | bool] = {"block_k": block_k, "tma": tma}
-    promoting = Blocks(block_m=64, block_n=128, warps=4, stages=3, group_m=32, **common)
+    promoting = Blocks(block_m=64, block_n=128, warps=4, stages=3, group=32, **common)
     low = Blocks(block_m=64, block_n=128, warps=4, stages=4, **common)
     middle = Blocks(block_m=128, block_n=128, warps=4 if tma else 8, stages=4, **common)
     large = Blocks(block_m=128, block_n=256, warps=8, stages=3, persistent=True, **common)

@@ -15,7 +15,7 @@ from kernels import decoding_blocks, specialized_blocks
 from kernels.blocks import MAX_SPLIT, Blocks, Schedule
 from kernels.device import Device, Unsupported
 from kernels.family import Kernel
-from kernels.plan import GemmPlan, plan_built_in, plan_gemm
+from kernels.plan import FEW, GemmPlan, plan_built_in, plan_gemm
 from kernels.rows import Accumulation, GemmJob
 from kernels.shape_class import ShapeClass
 from kernels.shapes import LAYER, SKINNY, STANDARD
@@ -32,8 +32,8 @@ _THREADS_A_WARP = 32
 _ROWS_A_WARP = 16
 _ACCUMULATORS = 128
 _PROMOTED_ACCUMULATORS = 64
-_FEW, _VERY_FEW = 256, 32
-"""M up to the first also has blocks with all of it in their narrow side; up to the second, no others."""
+_VERY_FEW = 32
+"""M up to kernels.plan.FEW also has blocks with all of it in their narrow side; up to this, no others."""
 _LEAST_ROWS, _LOW = 16, 64
 _NARROW_SIDES_N = (64, 128)
 _SIDES_N = (32, 64, 128, 256)
@@ -106,7 +106,7 @@ def finer(plan: GemmPlan, mnk: tuple[int, int, int], device: Device, best: Block
     """One step away from blocks that did well: the order of blocks, stages, and the neighboring splits."""
     if best.schedule is Schedule.SPECIALIZED:  # its coarse list is all there is
         return []
-    tries = [replace(best, group_m=group) for group in (4, 16, 32)] if mnk[0] > 4 * best.block_m else []
+    tries = [replace(best, group=group) for group in (4, 16, 32)] if mnk[0] > 4 * best.block_m else []
     tries += [replace(best, stages=stages) for stages in (best.stages - 1, best.stages + 1) if stages > 1]
     splits = {best.split_k * 3 // 2, best.split_k * 3 // 4} if best.split_k > 1 else set()
     tries += [replace(best, split_k=split) for split in sorted(splits) if 1 < split <= MAX_SPLIT]
@@ -118,22 +118,22 @@ def _simple(plan: GemmPlan, mnk: tuple[int, int, int], device: Device) -> Iterat
     if plan.kernel is Kernel.NATIVE_MX:
         yield plan.blocks
         return
-    if mnk[0] <= _FEW:
+    if mnk[0] <= FEW:
         yield from _few_tokens(plan, mnk, device)
-        if mnk[0] <= (_FEW // 2 if plan.kernel is Kernel.DEQUANTIZED else _VERY_FEW):
+        if mnk[0] <= (FEW // 2 if plan.kernel is Kernel.DEQUANTIZED else _VERY_FEW):
             return
-    sides_m, few = (64,) if mnk[0] <= 64 else (64, 128), mnk[0] <= _FEW
+    sides_m, few = (64,) if mnk[0] <= 64 else (64, 128), mnk[0] <= FEW
     sides = product(sides_m, _NARROW_SIDES_N if few else _SIDES_N, _steps_k(plan), (4, 8))
     for block_m, block_n, block_k, warps in sides:
         held = block_m * block_n // (_THREADS_A_WARP * warps)
         if held > _held_at_most(plan) or block_m < _ROWS_A_WARP * warps:
             continue
-        group_m = 32 if plan.promotion is not WHOLE else 8
+        group = 32 if plan.promotion is not WHOLE else 8
         blocks = Blocks(
             block_m=block_m,
             block_n=block_n,
             block_k=block_k,
-            group_m=group_m,
+            group=group,
             warps=warps,
             stages=_STAGES,
             tma=plan.blocks.tma,
@@ -197,7 +197,7 @@ def _specialized(plan: GemmPlan, mnk: tuple[int, int, int], device: Device) -> I
         return
     if plan.kernel is Kernel.DEQUANTIZED and not decoding_blocks.lacking(plan.spec):
         yield from decoding_blocks.candidates(plan.spec, *mnk[:2], device)
-    if mnk[0] >= _FEW // 2 or plan.promotion is not WHOLE:  # blocks of one sum are 128 rows high
+    if mnk[0] >= FEW // 2 or plan.promotion is not WHOLE:  # blocks of one sum are 128 rows high
         yield from specialized_blocks.candidates(*meaning, mnk[0], device)
 
 

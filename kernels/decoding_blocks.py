@@ -25,7 +25,7 @@ _BF16_BYTES, _SUM_BYTES = 2, 4
 _LEAST_TILE = 32
 _BARRIER_BYTES = 1024
 _MOST_STAGES = 12
-_GROUPS = (8, 4, 16)
+_GROUPS = (8, 16, 32)
 
 
 def lacking(spec: MatmulSpec) -> str:
@@ -50,13 +50,13 @@ def candidates(spec: MatmulSpec, m: int, n: int, device: Device) -> Iterator[Blo
     rows = min(_MOST_ROWS, max(_LEAST_ROWS, 1 << (least - 1).bit_length()))
     block_m, block_n = (CODES, rows) if decoded == "a" else (rows, CODES)
     groups = _GROUPS if least > rows else _GROUPS[:1]
-    for runs, group_m in product((1, 2) if rows <= _MOST_ROWS_SPLIT else (1,), groups):
+    for runs, group in product((1, 2) if rows <= _MOST_ROWS_SPLIT else (1,), groups):
         yield Blocks(
             schedule=Schedule.SPECIALIZED,
             block_m=block_m,
             block_n=block_n,
             block_k=BLOCK_K,
-            group_m=group_m,
+            group=group,
             warps=4 * CONSUMERS,
             stages=_stages(spec, decoded, rows, runs, device),
             persistent=runs == 1,
@@ -71,13 +71,11 @@ def larger(m: int, n: int) -> str:
 
 
 def turned(blocks: Blocks, m: int, n: int) -> Blocks:
-    """The same with M and N exchanged where they decode the smaller operand: a shape class has both. As many
-    rows of D go together as did.
-    """
+    """The same with M and N exchanged where they decode the smaller operand: a shape class has both."""
     if blocks.schedule is Schedule.SIMPLE or blocks.decoded in ("", larger(m, n)):
         return blocks
     sides = {"block_m": blocks.block_n, "block_n": blocks.block_m, "decoded": larger(m, n)}
-    return replace(blocks, group_m=max(1, blocks.group_m * blocks.block_m // blocks.block_n), **sides)
+    return replace(blocks, **sides)
 
 
 def decoded_operand(spec: MatmulSpec, decoded: str) -> OperandSpec:

@@ -34,7 +34,7 @@ class DecodingRing:
     BLOCK_N: gl.constexpr
     BLOCK_K: gl.constexpr
     RUNS: gl.constexpr
-    GROUP_M: gl.constexpr
+    GROUP: gl.constexpr
     E4M3: gl.constexpr
     OF_A: gl.constexpr
     ACCUMULATE: gl.constexpr
@@ -54,7 +54,7 @@ class DecodingRing:
         summed,
         fetched,
         RUNS,
-        GROUP_M,
+        GROUP,
         E4M3,
         OF_A,
         ACCUMULATE,
@@ -77,7 +77,7 @@ class DecodingRing:
         self.BLOCK_N = gl.constexpr(columns.shape[1])
         self.BLOCK_K = gl.constexpr(codes.shape[2])
         self.RUNS = gl.constexpr(RUNS)
-        self.GROUP_M = gl.constexpr(GROUP_M)
+        self.GROUP = gl.constexpr(GROUP)
         self.E4M3 = gl.constexpr(E4M3)
         self.OF_A = gl.constexpr(OF_A)
         self.ACCUMULATE = gl.constexpr(ACCUMULATE)

@@ -208,7 +208,7 @@ def kernel_constants(plan: GemmPlan, k: int, *, accumulate: bool, kind: DeviceKi
         "BLOCK_M": block_m,
         "BLOCK_N": block_n,
         "BLOCK_K": plan.block_k,
-        "GROUP_M": plan.blocks.group_m,
+        "GROUP_M": plan.blocks.group,
     }
     if plan.kernel is Kernel.NATIVE_MX:
         return constants | {"TILE_K": a.tile.k, "A_FORMAT": a.format.name, "B_FORMAT": b.format.name}

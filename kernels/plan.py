@@ -29,6 +29,9 @@ K_PADDING = 128
 INTERPRETER_SIDE = 512
 """The interpreter takes M · N · K up to this cubed, each rounded up to K_PADDING: seconds, not minutes."""
 
+FEW = 256
+"""M up to which a GEMM is one of few tokens: reading B takes most of its time."""
+
 MIN_CAPABILITY = (8, 9)
 
 _FULL = "has a block of the warp-specialized schedule for every SM"
@@ -123,9 +126,15 @@ class GemmPlan:
         return f"{refolded}{self.kernel.value}, {self.scale_at.value}{promoted}; {self.blocks.title}"
 
     def programs(self, m: int, n: int) -> int:
-        """Programs that are launched for D [m, n] where none has a run of K of its own."""
+        """Programs that are launched for D [m, n] where none has a run of K of its own. Of persistent ones as
+        few as have no more blocks each than with one on every SM: all are done at once, and go through D in
+        step, so that the L2 reads once for several what they all load. Where M is few, reading B takes most
+        of the time, and every SM.
+        """
         count = self.blocks.count(m, n)
-        return min(count, self.sms) if self.blocks.persistent else count
+        if not self.blocks.persistent or count <= self.sms:
+            return count
+        return self.sms if m <= FEW else -(-count // -(-count // self.sms))
 
 
 def plan_gemm(

@@ -21,7 +21,7 @@ class Facts:
     BLOCK_M: gl.constexpr
     BLOCK_N: gl.constexpr
     BLOCK_K: gl.constexpr
-    GROUP_M: gl.constexpr
+    GROUP: gl.constexpr
     STAGES: gl.constexpr
     IN_LOOP: gl.constexpr
     AT_END: gl.constexpr
@@ -42,7 +42,7 @@ class Facts:
         BLOCK_M,
         BLOCK_N,
         BLOCK_K,
-        GROUP_M,
+        GROUP,
         STAGES,
         IN_LOOP,
         AT_END,
@@ -57,7 +57,7 @@ class Facts:
         self.BLOCK_M = gl.constexpr(BLOCK_M)
         self.BLOCK_N = gl.constexpr(BLOCK_N)
         self.BLOCK_K = gl.constexpr(BLOCK_K)
-        self.GROUP_M = gl.constexpr(GROUP_M)
+        self.GROUP = gl.constexpr(GROUP)
         self.STAGES = gl.constexpr(STAGES)
         self.IN_LOOP = gl.constexpr(IN_LOOP)
         self.AT_END = gl.constexpr(AT_END)
@@ -109,14 +109,24 @@ class Ring:
 
 @gluon.jit
 def block_of(program, m, n, facts):
-    """(first row, first column) of a program's block: GROUP_M block rows go together, L2 holds their B."""
+    """(first row, first column) of a program's block. Programs go across groups of GROUP block rows, or of
+    GROUP block columns where a block is higher than wide: then neighbors load the same block of the operand
+    of which they load more, and what several SMs ask for at once, the L2 reads once.
+    """
     rows = (m + facts.BLOCK_M - 1) // facts.BLOCK_M
     columns = (n + facts.BLOCK_N - 1) // facts.BLOCK_N
-    in_group = facts.GROUP_M * columns
-    first = program // in_group * facts.GROUP_M
-    height = min(rows - first, facts.GROUP_M)
-    block_m = first + program % in_group % height
-    return block_m * facts.BLOCK_M, program % in_group // height * facts.BLOCK_N
+    across, along = rows, columns
+    if facts.BLOCK_M > facts.BLOCK_N:
+        across, along = columns, rows
+    in_group = facts.GROUP * along
+    first = program // in_group * facts.GROUP
+    width = min(across - first, facts.GROUP)
+    block_across = first + program % in_group % width
+    block_along = program % in_group // width
+    row, column = block_across * facts.BLOCK_M, block_along * facts.BLOCK_N
+    if facts.BLOCK_M > facts.BLOCK_N:
+        row, column = block_along * facts.BLOCK_M, block_across * facts.BLOCK_N
+    return row, column
 
 
 @gluon.jit

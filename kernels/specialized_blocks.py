@@ -39,7 +39,7 @@ WGMMA = (9, 0)
 _TMA_BYTES = 16
 _BARRIER_BYTES = 512
 _LEAST_ROWS = 16
-_GROUPS, _GROUPS_SHARED = (4, 8, 16), (8, 16, 32)
+_GROUPS = (8, 16, 32)
 
 
 def lacks_specialized(device: Device) -> str:
@@ -84,13 +84,13 @@ def candidates(
     the warpgroups do not share a block; of low blocks, of which L2 holds all of A anyway, the most stages.
     """
     element = 2 if kernel is Kernel.DEQUANTIZED else spec.a.format.bytes
-    for (block_m, block_n), group_m, fewer in _choices(spec, promotion, m):
+    for (block_m, block_n), group, fewer in _choices(spec, promotion, m):
         yield Blocks(
             schedule=Schedule.SPECIALIZED,
             block_m=block_m,
             block_n=block_n,
             block_k=BLOCK_K_BYTES // element,
-            group_m=group_m,
+            group=group,
             warps=4 * CONSUMERS,
             stages=_stages(spec, scale_at, block_m, block_n, promotion, device) - fewer,
             persistent=True,
@@ -98,10 +98,10 @@ def candidates(
 
 
 def _choices(spec: MatmulSpec, promotion: object, m: int) -> Iterator[tuple[tuple[int, int], int, int]]:
-    """(sides of a block, GROUP_M, stages fewer than fit)."""
+    """(sides of a block, GROUP, stages fewer than fit)."""
     low = next((sides for sides in LOW if m <= sides[0]), None)
     if promotion is WHOLE and spec.out == FORMATS["bf16"]:
-        yield from product([COOPERATIVE], _GROUPS_SHARED, [0])
+        yield from product([COOPERATIVE], _GROUPS, [0])
     if promotion is not WHOLE and low:
         yield low, _GROUPS[0], 0
     else:

@@ -73,7 +73,7 @@ def specialized_gemm_kernel(
     BLOCK_M: gl.constexpr,
     BLOCK_N: gl.constexpr,
     BLOCK_K: gl.constexpr,
-    GROUP_M: gl.constexpr,
+    GROUP: gl.constexpr,
     STAGES: gl.constexpr,
     BUFFERS: gl.constexpr,
 ):
@@ -84,7 +84,7 @@ def specialized_gemm_kernel(
         BLOCK_M,
         BLOCK_N,
         BLOCK_K,
-        GROUP_M,
+        GROUP,
         STAGES,
         IN_LOOP,
         AT_END,

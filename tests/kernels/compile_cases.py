@@ -30,7 +30,7 @@ from kernels.tuned import read_table, table_path
 DEVICES = (HOPPER, ADA, BLACKWELL, BLACKWELL_RTX)
 LARGE, TALL, LOW = (8192, 8192, 8192), (8192, 4096, 4096), (1, 4096, 4096)
 SPLIT = 4
-GROUP_M = 8
+GROUP = 8
 SPECIALIZED = Schedule.SPECIALIZED
 FLOAT8 = {"e4m3": "fp8e4nv", "e5m2": "fp8e5"}
 
@@ -59,7 +59,7 @@ class Case:
 def gemm(name: str, plan: GemmPlan, device: Device) -> Case:
     """A plan of the portable kernel; the order of blocks and the number of runs stand for all others."""
     split = SPLIT if plan.blocks.split_k > 1 else 1
-    plan = replace(plan, blocks=replace(plan.blocks, group_m=GROUP_M, split_k=split))
+    plan = replace(plan, blocks=replace(plan.blocks, group=GROUP, split_k=split))
     k = plan.blocks.split_k * plan.block_k
     constants = kernel_constants(plan, k, accumulate=False, kind=DeviceKind.GPU)
     types = {"out_ptr": f"*{plan.spec.out.name}"}
@@ -203,7 +203,7 @@ def _specialized_gemms(device: Device) -> Iterator[Case]:
         of_each_body = {(blocks.decoded, blocks.block_n): blocks for blocks in reversed(tries)}
         tabled = [row.blocks for row in table if row.family == family]
         for blocks in (*of_each_body.values(), *tabled):
-            made = replace(plan, blocks=replace(blocks, group_m=GROUP_M))
+            made = replace(plan, blocks=replace(blocks, group=GROUP))
             case = decoding if made.decodes_in_registers else specialized
             for accumulate in (False, True)[: 1 + (plan.spec.out.bits == 32)]:
                 yield case(family, made, device, accumulate=accumulate)

@@ -61,7 +61,7 @@ def held(job, simple_too=False, device=None, between=lambda done: None):
     device = device or replace(current_device(), **NO_L2)
     asked = (job.recipe_data.spec(job.matmul_data), (job.m, job.n, job.k), device, job.accumulation)
     plan = plan_simple(*asked)
-    other = replace(plan.blocks, group_m=plan.blocks.group_m + 1)
+    other = replace(plan.blocks, group=plan.blocks.group + 1)
     simple = replace(plan, blocks=other) if simple_too else None
     operands = Operands.of(job, current_device())
     return contest(job, plan, simple, operands, device, between, turn_of=StandIn)
