@@ -92,7 +92,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--settle-ms",
         type=int,
-        help="how long before a hot turn is timed: the clock still has to leave the last one's (default 0)",
+        help="how long before a turn is timed: the clock still has to leave the last one's (default 0)",
     )
     parser.add_argument(
         "--sustained",

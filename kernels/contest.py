@@ -165,7 +165,8 @@ def _out(job: GemmJob, plan: GemmPlan, *, device_of: Operands) -> torch.Tensor:
 
 
 def _turns(job: GemmJob, device: Device) -> TurnMaker:
+    settle_us = job.settle_ms * _US_A_MS
     if job.cache is Cache.COLD:
         flush = flush_buffer(device.l2_bytes)
-        return lambda contender: ColdTurn(contender, flush)
-    return lambda contender: HotTurn(contender, job.turn_ms * _US_A_MS, job.settle_ms * _US_A_MS)
+        return lambda contender: ColdTurn(contender, flush, settle_us)
+    return lambda contender: HotTurn(contender, job.turn_ms * _US_A_MS, settle_us)

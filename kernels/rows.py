@@ -51,8 +51,8 @@ class Into(Enum):
 @dataclass(frozen=True, kw_only=True)
 class GemmJob:
     """One GEMM to run and measure; `turn_ms` is how long each contender runs in each of the `runs` rounds of
-    a hot timing, and `settle_ms` how long before it is timed there: long turns show the power limit, once the
-    clock has settled. Raises ValueError where a field is outside what it can be.
+    a hot timing, and `settle_ms` how long before it is timed, hot or cold: a card at its power limit takes
+    its clock from what ran before. Raises ValueError where a field is outside what it can be.
     """
 
     recipe: str

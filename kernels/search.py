@@ -28,7 +28,7 @@ class Bench(Protocol):
         self, tries: Sequence[Blocks], rounds: int, turn_us: float, settle_us: float
     ) -> dict[Blocks, float]: ...
 
-    def cold_us(self, tries: Sequence[Blocks], rounds: int) -> dict[Blocks, float]: ...
+    def cold_us(self, tries: Sequence[Blocks], rounds: int, settle_us: float) -> dict[Blocks, float]: ...
 
 
 @dataclass
@@ -99,5 +99,5 @@ def search(
     last = best + good([blocks for blocks in near if blocks not in quick])
     tell(_TIMED, f"timing the best {len(last)}")
     found.times = bench.times_us(last, FINAL_ROUNDS, FINAL_TURN_US, FINAL_SETTLE_US)
-    found.cold = bench.cold_us(last, FINAL_ROUNDS)
+    found.cold = bench.cold_us(last, FINAL_ROUNDS, FINAL_SETTLE_US)
     return found

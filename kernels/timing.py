@@ -3,8 +3,9 @@
 A card under load lowers its clock, so what is timed first looks fastest: every round gives each contender one
 turn, in an order that changes, and a contender's time is the median over the rounds. A turn is made of CUDA
 graphs, so that the time is the GPU's and not Python's. Hot turns run back to back, over buffers that rotate
-through more than the L2 holds, and can let the clock settle first; cold ones flush the L2 before each launch
-and time the launch alone.
+through more than the L2 holds; cold ones flush the L2 before each launch and time the launch alone. Both can
+let the clock settle first: a card at its power limit has the clock of what ran before for some 100 ms, and in
+shorter turns all contenders share one, so that what draws less power gains nothing by it.
 """
 
 import subprocess
@@ -107,7 +108,7 @@ def order(count: int, number: int) -> list[int]:
 
 class HotTurn:
     """Launches back to back for `turn_us` microseconds, a CUDA graph of many of them replayed; before they
-    are timed, for `settle_us`: a card at its power limit still has the clock of what ran before.
+    are timed, for `settle_us`.
     """
 
     def __init__(self, contender: Contender, turn_us: float, settle_us: float = 0.0) -> None:
@@ -139,12 +140,13 @@ class HotTurn:
 
 class ColdTurn:
     """COLD_LAUNCHES launches in one CUDA graph, before each a write of `flush` and around each a pair of
-    events that are nodes of the graph: neither Python nor the write is in the time.
+    events that are nodes of the graph: neither Python nor the write is in the time. The graph is replayed
+    for `settle_us` microseconds before those are timed.
 
     flush: any tensor of at least twice the L2.
     """
 
-    def __init__(self, contender: Contender, flush: torch.Tensor) -> None:
+    def __init__(self, contender: Contender, flush: torch.Tensor, settle_us: float = 0.0) -> None:
         self.name = contender.name
         self._held = contender, flush
         launches = contender.launches
@@ -157,12 +159,13 @@ class ColdTurn:
                 started.record()
                 launches[number % len(launches)]()
                 ended.record()
-        self._graph.replay()
-        torch.cuda.synchronize()
+        each_us = _replay_us(self._graph, 1)
+        self._settling = replays(settle_us, each_us) if settle_us else 0
 
     def times_us(self) -> list[float]:
-        """Microseconds of each launch."""
-        self._graph.replay()
+        """Microseconds of each of the last COLD_LAUNCHES launches, once the clock has settled."""
+        for _ in range(self._settling + 1):
+            self._graph.replay()
         torch.cuda.synchronize()
         return [started.elapsed_time(ended) * 1e3 for started, ended in self._pairs]
 

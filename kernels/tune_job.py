@@ -79,10 +79,10 @@ class TuneJob:
         """
         return self._timed(tries, rounds, lambda contender: HotTurn(contender, turn_us, settle_us))
 
-    def cold_us(self, tries: Sequence[Blocks], rounds: int) -> dict[Blocks, float]:
+    def cold_us(self, tries: Sequence[Blocks], rounds: int, settle_us: float) -> dict[Blocks, float]:
         """The same of launches that find the L2 flushed."""
         flush = flush_buffer(self._device.l2_bytes)
-        return self._timed(tries, rounds, lambda contender: ColdTurn(contender, flush))
+        return self._timed(tries, rounds, lambda contender: ColdTurn(contender, flush, settle_us))
 
     def _timed(
         self, tries: Sequence[Blocks], rounds: int, turn_of: Callable[[Contender], Turn]

@@ -134,11 +134,11 @@ def facts(result: Result) -> Facts:
 
 
 def timed(job: GemmJob) -> str:
-    """How a job is timed: ``cold L2``, or ``hot L2, 4 turns of 50 ms, each 100 ms after its first launch``:
-    long turns meet the power limit, and late ones no clock but their own.
+    """How a job is timed, such as ``cold L2, 4 turns`` or ``hot L2, 4 turns of 50 ms, each 100 ms after its
+    first launch``: long turns meet the power limit, and late ones no clock but their own.
     """
-    turns = f", {job.runs} turns of {job.turn_ms} ms" if job.cache is Cache.HOT else ""
-    late = f", each {job.settle_ms} ms after its first launch" if turns and job.settle_ms else ""
+    turns = f", {job.runs} turns" + f" of {job.turn_ms} ms" * (job.cache is Cache.HOT)
+    late = f", each {job.settle_ms} ms after its first launch" if job.settle_ms else ""
     return f"{job.cache.value} L2{turns}{late}"
 
 

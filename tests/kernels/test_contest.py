@@ -91,6 +91,14 @@ def test_a_hot_turn_is_as_long_and_as_late_as_the_job_says(monkeypatch):
     assert asked == [("contender", 50_000.0, 100_000.0)]
 
 
+def test_a_cold_turn_is_as_late_as_the_job_says(monkeypatch):
+    asked = []
+    monkeypatch.setattr("kernels.contest.flush_buffer", lambda l2_bytes: "flush")
+    monkeypatch.setattr("kernels.contest.ColdTurn", lambda *given: asked.append(given))
+    _turns(replace(job(cache=Cache.COLD), settle_ms=70), INTERPRETER)("contender")
+    assert asked == [("contender", "flush", 70_000.0)]
+
+
 def test_progress_goes_forward_only():
     for asked in (job(), mx()):
         said: list[float] = []

@@ -8,7 +8,7 @@ from kernels.blocks import Schedule
 from kernels.candidates import coarse, simple_plan
 from kernels.device import ADA, HOPPER
 from kernels.rows import GemmJob
-from kernels.search import Found, search
+from kernels.search import FINAL_SETTLE_US, Found, search
 from kernels.shape_class import ShapeClass
 from kernels.specialized_blocks import COOPERATIVE
 from kernels.tuned import table
@@ -32,7 +32,8 @@ class Stand:
         self.timed += tries
         return {blocks: 100.0 * blocks.warps - blocks.split_k + blocks.stages for blocks in tries}
 
-    def cold_us(self, tries, rounds):
+    def cold_us(self, tries, rounds, settle_us):
+        self.cold_settles = settle_us
         return dict.fromkeys(tries, 50.0)
 
 
@@ -88,6 +89,12 @@ def test_what_draws_less_power_is_found_though_short_turns_do_not_show_it():
     large = GemmJob(recipe="rowwise", matmul="fprop", m=8192, n=8192, k=8192)
     found = found_by(LessPower(), schedule=Schedule.SPECIALIZED, job=large)
     assert (found.fastest()[0].block_m, found.fastest()[0].block_n) == COOPERATIVE
+
+
+def test_cold_launches_are_timed_with_a_settled_clock_too():
+    bench = Stand()
+    found_by(bench)
+    assert bench.cold_settles == FINAL_SETTLE_US > 0
 
 
 def test_fewer_stages_are_timed_with_a_settled_clock_too():

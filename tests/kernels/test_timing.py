@@ -183,6 +183,17 @@ def test_a_cold_turn_flushes_before_each_launch_and_times_the_launch_alone(cuda)
     assert cuda.done == ["flush", "event", "launch", "event"] * COLD_LAUNCHES
 
 
+@pytest.mark.parametrize("settle_us", [100_000.0, 1_000_000.0])
+def test_a_cold_turn_is_timed_once_the_clock_has_settled(cuda, settle_us):
+    flush = SimpleNamespace(fill_=lambda value: cuda.do("flush", 70.0))
+    turn = ColdTurn(Contender("x", [lambda: cuda.do("launch", 10.0)]), flush, settle_us)
+    cuda.done.clear()
+    assert turn.times_us() == pytest.approx([10.0] * COLD_LAUNCHES)
+    replayed = len(cuda.done) // (4 * COLD_LAUNCHES)
+    assert cuda.done == ["flush", "event", "launch", "event"] * COLD_LAUNCHES * replayed
+    assert (replayed - 1) * COLD_LAUNCHES * 80.0 == pytest.approx(settle_us, rel=0.1)
+
+
 @pytest.mark.parametrize(
     ("turn_us", "launches"), [(20_000.0, 2000), (250_000.0, 25_000), (1_000.0, 100), (5.0, 3)]
 )

@@ -54,7 +54,9 @@ def test_a_turn_that_is_timed_late_says_so():
     late = replace(JOB, runs=4, turn_ms=50, settle_ms=100)
     assert benchmarks_data.timed(late) == "hot L2, 4 turns of 50 ms, each 100 ms after its first launch"
     assert benchmarks_data.timed(replace(late, settle_ms=0)) == "hot L2, 4 turns of 50 ms"
-    assert benchmarks_data.timed(replace(late, cache=Cache.COLD)) == "cold L2"
+    cold = replace(late, cache=Cache.COLD)
+    assert benchmarks_data.timed(cold) == "cold L2, 4 turns, each 100 ms after its first launch"
+    assert benchmarks_data.timed(replace(cold, settle_ms=0)) == "cold L2, 4 turns"
 
 
 def test_the_spread_is_between_the_percentiles_of_both():
