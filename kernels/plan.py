@@ -30,7 +30,7 @@ INTERPRETER_SIDE = 512
 """The interpreter takes M · N · K up to this cubed, each rounded up to K_PADDING: seconds, not minutes."""
 
 FEW = 256
-"""M up to which a GEMM is one of few tokens: reading B takes most of its time."""
+"""M up to which a GEMM is one of few tokens: how fast B is read decides."""
 
 MIN_CAPABILITY = (8, 9)
 
@@ -128,8 +128,8 @@ class GemmPlan:
     def programs(self, m: int, n: int) -> int:
         """Programs that are launched for D [m, n] where none has a run of K of its own. Of persistent ones as
         few as have no more blocks each than with one on every SM: all are done at once, and go through D in
-        step, so that the L2 reads once for several what they all load. Where M is few, reading B takes most
-        of the time, and every SM.
+        step, so that the L2 reads once for several what they all load. Where M is few, more SMs read B
+        faster.
         """
         count = self.blocks.count(m, n)
         if not self.blocks.persistent or count <= self.sms:

@@ -110,8 +110,8 @@ class Ring:
 @gluon.jit
 def block_of(program, m, n, facts):
     """(first row, first column) of a program's block. Programs go across groups of GROUP block rows, or of
-    GROUP block columns where a block is higher than wide: then neighbors load the same block of the operand
-    of which they load more, and what several SMs ask for at once, the L2 reads once.
+    GROUP block columns where a block is higher than wide, so that neighbors load the same block of the
+    operand of which they load more: what several SMs ask for at once, the L2 reads once.
     """
     rows = (m + facts.BLOCK_M - 1) // facts.BLOCK_M
     columns = (n + facts.BLOCK_N - 1) // facts.BLOCK_N

@@ -2,7 +2,8 @@
 
 D[M, N] = A[M, K] · B[N, K]ᵀ. Shared memory is a ring of STAGES blocks of A and B: the loading warp fills a
 stage by TMA and the multiplying warpgroups empty it, told by `full` and `empty` barriers. A program works on
-block after block of D, so that the next block's loads start before the last one is stored.
+block after block of D, so that the next block's loads start before the last one is stored. Neighbors load
+the same block of the operand of which they load more, in step: the L2 reads it once for several of them.
 
 One sum in the tensor core (PROMOTED false), one wgmma always queued behind the running one. "Cooperative":
 the warpgroups have 64 rows each of a block of 128 × 256, which loads less for each product than two of
