@@ -168,7 +168,8 @@ def test_the_launcher_gives_the_kernel_what_its_signature_names(monkeypatch, mnk
     )
     spec = WGRAD if accumulate else FPROP
     out = torch.zeros(m, n, dtype=torch_dtype(spec.out), device=values.device)
-    for plan in decoding(mnk, spec=spec)[1]:
+    for found in decoding(mnk, spec=spec)[1]:
+        plan = replace(found, blocks=replace(found.blocks, group=3))
         launch(a, b, plan, out, mnk, accumulate, DeviceKind.GPU)
         given = dict(zip(names, said["at"], strict=False))
         assert set(names) - set(given) == {name for name in said["constants"] if name.isupper()}
@@ -176,6 +177,7 @@ def test_the_launcher_gives_the_kernel_what_its_signature_names(monkeypatch, mnk
         assert said["constants"]["ACCUMULATE"] == accumulate
         assert said["constants"]["RUNS"] == (plan.blocks.split_k if k > plan.block_k else 1)
         assert said["constants"]["OF_A"] == of_a
+        assert said["constants"]["GROUP"] == 3
         assert passed.pop() is other
         assert given["values_desc"].base is values
         assert given["values_desc"].block_shape == [value_rows(plan.blocks), 64]

@@ -177,7 +177,7 @@ def test_the_launcher_gives_the_kernel_what_its_signature_names(monkeypatch, rec
     monkeypatch.setattr(specialized_kernel, "specialized_gemm_kernel", stand_in)
     mnk = (m, 256, 320)
     _, plans = specialized(recipe, matmul, how, mnk)
-    plan = plans[0]
+    plan = replace(plans[0], blocks=replace(plans[0].blocks, group=3))
     given = small_operands(recipe, matmul, mnk)
     a, b = as_planned(plan, *given)
     monkeypatch.setattr(kernels.gemm, "as_planned", lambda *_: (a, b))
@@ -189,6 +189,7 @@ def test_the_launcher_gives_the_kernel_what_its_signature_names(monkeypatch, rec
     assert stand_in.grid == (plan.programs(m, 256),)
     positional = names[: len(stand_in.arguments)]
     assert set(names) - set(positional) == {name for name in stand_in.constants if name.isupper()}
+    assert stand_in.constants["GROUP"] == 3
     given = dict(zip(positional, stand_in.arguments, strict=True))
     assert given["a_desc"].block_shape == [loaded_rows(plan.blocks, m), plan.block_k]
     assert given["b_desc"].block_shape == [plan.block_n, plan.block_k]

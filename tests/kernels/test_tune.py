@@ -5,6 +5,7 @@ bits, and without a GPU says so in one sentence.
 import argparse
 import dataclasses
 import math
+from types import SimpleNamespace
 
 import pytest
 from triton.runtime.errors import OutOfResources
@@ -202,6 +203,23 @@ def test_blocks_that_give_other_bits_are_found_out(monkeypatch):
     blocks = dataclasses.replace(blocks, split_k=3)
     monkeypatch.setattr(tune_job, "gemm", lambda *args, out, **kwargs: original(*args, out=out) * 0)
     assert bench.fault(blocks).endswith("D is far from what it is with K in one run")
+
+
+def test_turns_are_as_late_as_the_search_asks(monkeypatch):
+    from kernels import tune_job
+    from kernels.device import current_device
+
+    asked = []
+    for name in ("HotTurn", "ColdTurn"):
+        monkeypatch.setattr(tune_job, name, lambda contender, *given: asked.append(given))
+    monkeypatch.setattr(tune_job, "flush_buffer", lambda l2_bytes: "flush")
+    one = SimpleNamespace(by_name={"0": SimpleNamespace(median_us=7.0)})
+    monkeypatch.setattr(tune_job, "interleaved", lambda turns, rounds, between: list(turns) and one)
+    bench = TuneJob(SMALL, current_device())
+    blocks = simple_plan(SMALL, INTERPRETER).blocks
+    assert bench.times_us([blocks], 1, 50.0, 100.0) == {blocks: 7.0}
+    assert bench.cold_us([blocks], 1, 70.0) == {blocks: 7.0}
+    assert asked == [(50.0, 100.0), ("flush", 70.0)]
 
 
 @pytest.mark.gpu
