@@ -4,8 +4,8 @@ A card under load lowers its clock, so what is timed first looks fastest: every 
 turn, in an order that changes, and a contender's time is the median over the rounds. A turn is made of CUDA
 graphs, so that the time is the GPU's and not Python's. Hot turns run back to back, over buffers that rotate
 through more than the L2 holds; cold ones flush the L2 before each launch and time the launch alone. Both can
-let the clock settle first: a card at its power limit has the clock of what ran before for some 100 ms, and in
-shorter turns all contenders share one, so that what draws less power gains nothing by it.
+let the clock settle first: a card at its power limit keeps for a while the clock of what ran before, and in
+short turns all contenders share one, so that what draws less power gains nothing by it.
 """
 
 import subprocess
