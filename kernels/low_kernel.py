@@ -14,17 +14,33 @@ from kernels.ring_kernel import (
     fetch,
     release,
     scaled,
+    share_of,
     store,
 )
 from kernels.slabs_kernel import SLAB, promote, single_scale
+from kernels.split_kernel import arrive, collected, put
 
 
 @gluon.jit
-def consume_low(W: gl.constexpr, ring, out_desc, a_scale_ptr, b_scale_ptr, m, n, k, b_mn_tiles, facts):
+def leave(acc, ring, W: gl.constexpr, fetched, out_desc, scales, place, facts):
+    """A warpgroup's part of a block is summed: it is scaled, and goes to D. Returns what `store` does."""
+    row, column = place
+    staging = ring.out.index(W)
+    if facts.AT_END:
+        acc = scaled(acc, *scales, facts)
+        if facts.SCALE_BYTES != 0:  # with RUNS a program has one block: whoever is not last need not tell
+            mbarrier.arrive(ring.scales_empty.index(0), count=1)
+    fetch(ring, W, out_desc, staging, row, column, facts)
+    return store(acc, ring, W, fetched, out_desc, staging, row, column, 0, facts)
+
+
+@gluon.jit
+def consume_low(W: gl.constexpr, ring, out_desc, scale_ptrs, split_ptrs, m, n, k, b_mn_tiles, facts):
     """A multiplying warpgroup of a block of 128 rows, of which it has a slab of 64, or of one of 64, of which
     it has half of the columns. What there is to read takes longer than to multiply and to add, so one partial
     sum at a time will do.
     """
+    parts_ptr, arrivals_ptr = split_ptrs
     SLABS: gl.constexpr = facts.BLOCK_M // SLAB
     HALVES: gl.constexpr = CONSUMERS // SLABS
     MINE_M: gl.constexpr = W if SLABS == CONSUMERS else 0
@@ -46,22 +62,25 @@ def consume_low(W: gl.constexpr, ring, out_desc, a_scale_ptr, b_scale_ptr, m, n,
         column_scales = ring.b_scale
     steps = (k + facts.BLOCK_K - 1) // facts.BLOCK_K
     gl.assume(steps > 0)  # the launcher takes no empty K
-    out = ring.out.index(W)
     zero = gl.zeros([SLAB, facts.COLUMNS], gl.float32, facts.LAYOUT)
     partial = zero
     stage = 0
     phase = 0
     fetched = 0
-    for block in range(gl.program_id(0), count_blocks(m, n, facts), gl.num_programs(0)):
+    for item in range(gl.program_id(0), count_blocks(m, n, facts) * facts.RUNS, gl.num_programs(0)):
+        block, run, first, stop = share_of(item, m, n, steps, facts)
+        if facts.RUNS > 1:
+            gl.assume(first < stop)  # no more runs than steps
+            partial = zero  # else its registers are not free where parts are added
         row, column = block_of(block, m, n, facts)
         row += MINE_M * SLAB
         acc = zero
-        for step in range(steps):
+        for step in range(first, stop):
             mbarrier.wait(ring.full.index(stage), phase)
             a = a_parts.index(stage * SLABS + MINE_M)
             b = b_parts.index(stage * HALVES + MINE_N).permute([1, 0])
             partial = warpgroup_mma(a, b, partial, use_acc=False, is_async=True)
-            if step > 0:
+            if step > first:
                 release(ring, before(stage, facts))
             row_scale = 0.0
             column_scale = 0.0
@@ -75,13 +94,13 @@ def consume_low(W: gl.constexpr, ring, out_desc, a_scale_ptr, b_scale_ptr, m, n,
             acc = promote(acc, partial, row_scale, column_scale, facts)
             stage, phase = after(stage, phase, facts)
         release(ring, before(stage, facts))
-        if facts.AT_END:
-            acc = scaled(
-                acc, row_scales.index(MINE_M), column_scales.index(MINE_N), a_scale_ptr, b_scale_ptr, facts
-            )
-            if facts.SCALE_BYTES != 0:
-                mbarrier.arrive(ring.scales_empty.index(0), count=1)
-        mine = column + MINE_N * facts.COLUMNS
-        fetch(ring, W, out_desc, out, row, mine, facts)
-        fetched = store(acc, ring, W, fetched, out_desc, out, row, mine, 0, facts)
+        place = (row, column + MINE_N * facts.COLUMNS)
+        scales = (row_scales.index(MINE_M), column_scales.index(MINE_N)) + scale_ptrs
+        if facts.RUNS == 1:
+            fetched = leave(acc, ring, W, fetched, out_desc, scales, place, facts)
+        else:
+            put(W, acc, parts_ptr, run, block, row, m, n, facts)
+            if arrive(W, arrivals_ptr, block, facts):
+                acc = collected(W, acc, parts_ptr, block, row, m, n, facts)
+                fetched = leave(acc, ring, W, fetched, out_desc, scales, place, facts)
     tma.store_wait(0)

@@ -30,6 +30,7 @@ class Facts:
     ACCUMULATE: gl.constexpr
     A_ROWS: gl.constexpr
     LENT: gl.constexpr
+    RUNS: gl.constexpr
     CODE_BYTES: gl.constexpr
     SCALE_BYTES: gl.constexpr
     TURNS: gl.constexpr
@@ -53,6 +54,7 @@ class Facts:
         OPERAND_BITS,
         A_ROWS,
         LENT,
+        RUNS,
     ):
         self.BLOCK_M = gl.constexpr(BLOCK_M)
         self.BLOCK_N = gl.constexpr(BLOCK_N)
@@ -67,6 +69,7 @@ class Facts:
         self.CODE_BYTES = gl.constexpr((A_ROWS + BLOCK_N) * BLOCK_K * OPERAND_BITS // 8)
         self.A_ROWS = gl.constexpr(A_ROWS)
         self.LENT = gl.constexpr(LENT)
+        self.RUNS = gl.constexpr(RUNS)
         self.SCALE_BYTES = gl.constexpr((A_SCALES + B_SCALES) * specialized_blocks.SCALE_BYTES)
         self.TURNS = gl.constexpr(specialized_blocks.CONSUMERS if PINGPONG else 1)
         columns = BLOCK_N // 2 if BLOCK_M == specialized_blocks.SLAB else BLOCK_N
@@ -135,6 +138,21 @@ def count_blocks(m, n, facts):
 
 
 @gluon.jit
+def share_of(item, m, n, steps, facts):
+    """(block, run, first step along K, the one after the last) of an item of work: a block of D, or with RUNS
+    a block's run of K. Neighbors have the same run of different blocks: they load the same A.
+    """
+    block, run, first, stop = item, 0, 0, steps
+    if facts.RUNS > 1:
+        blocks = count_blocks(m, n, facts)
+        length = (steps + facts.RUNS - 1) // facts.RUNS
+        block, run = item % blocks, item // blocks
+        first = run * length
+        stop = min(first + length, steps)
+    return block, run, first, stop
+
+
+@gluon.jit
 def after(stage, phase, facts):
     """The next stage of the ring, and the barriers' phase there."""
     wrap = stage == facts.STAGES - 1
@@ -160,9 +178,10 @@ def produce(a_desc, b_desc, a_scale_desc, b_scale_desc, ring, m, n, k, a_mn_tile
     phase = 1
     turn = 0
     turn_phase = 1
-    for block in range(gl.program_id(0), count_blocks(m, n, facts), gl.num_programs(0)):
+    for item in range(gl.program_id(0), count_blocks(m, n, facts) * facts.RUNS, gl.num_programs(0)):
+        block, _run, first, stop = share_of(item, m, n, steps, facts)
         row, column = block_of(block, m, n, facts)
-        for step in range(steps):
+        for step in range(first, stop):
             full = ring.full.index(stage)
             mbarrier.wait(ring.empty.index(stage), phase)
             if facts.IN_LOOP:
@@ -171,7 +190,7 @@ def produce(a_desc, b_desc, a_scale_desc, b_scale_desc, ring, m, n, k, a_mn_tile
                 async_load(a_scale_desc, [step * a_mn_tiles + row], full, ring.a_scale.index(stage))
                 async_load(b_scale_desc, [place // 4 * 4], full, ring.b_scale.index(stage))
             elif facts.SCALE_BYTES != 0:
-                last = step == steps - 1
+                last = step == stop - 1
                 mbarrier.wait(ring.scales_empty.index(turn), turn_phase, pred=last)
                 mbarrier.expect(full, WITH_SCALES, pred=last)
                 mbarrier.expect(full, facts.CODE_BYTES, pred=not last)

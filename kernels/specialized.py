@@ -10,6 +10,7 @@ from kernels.family import Kernel, ScaleAt
 from kernels.plan import GemmPlan
 from kernels.quantize import QuantizedTensor
 from kernels.specialized_blocks import LENT_STAGES, b_scales_loaded, buffers, loaded_rows, out_box
+from kernels.split import workspace
 
 if TYPE_CHECKING:
     import torch
@@ -45,13 +46,13 @@ def launch(
     from kernels.specialized_kernel import specialized_gemm_kernel
 
     (m, k), n = left.shape, right.shape[0]
-    chosen = constants(plan, accumulate=accumulate)
+    chosen = constants(plan, k, accumulate=accumulate)
     if not chosen["BUFFERS"] and (k <= plan.block_k or plan.blocks.stages < LENT_STAGES):
         raise ValueError(
             f"these blocks need K beyond {plan.block_k} and {LENT_STAGES} stages or more, "
             f"got K = {k} and {plan.blocks.stages} stages"
         )
-    return specialized_gemm_kernel[(plan.programs(m, n),)](
+    return specialized_gemm_kernel[(plan.programs(m, n) * chosen["RUNS"],)](
         _descriptor(left, loaded_rows(plan.blocks, m), plan.block_k),
         _descriptor(right, plan.block_n, plan.block_k),
         _scale_descriptor(a.scale, plan.block_m),
@@ -59,6 +60,7 @@ def launch(
         _descriptor(out, *out_box(plan.block_m, plan.block_n, plan.promotion)),
         a.scale,
         b.scale,
+        *workspace(plan, (m, n, k), out.device),
         m,
         n,
         k,
@@ -118,7 +120,7 @@ def decoding_constants(plan: GemmPlan, k: int, *, accumulate: bool) -> dict[str,
     }
 
 
-def constants(plan: GemmPlan, *, accumulate: bool) -> dict[str, int | bool]:
+def constants(plan: GemmPlan, k: int, *, accumulate: bool) -> dict[str, int | bool]:
     """The constexpr arguments of specialized_gemm_kernel."""
     spec, in_loop = plan.spec, plan.scale_at is ScaleAt.K_LOOP
     scaled = plan.scale_at is not ScaleAt.OPERANDS
@@ -136,6 +138,7 @@ def constants(plan: GemmPlan, *, accumulate: bool) -> dict[str, int | bool]:
         "GROUP": plan.blocks.group,
         "STAGES": plan.blocks.stages,
         "BUFFERS": buffers(spec, plan.scale_at, plan.promotion, plan.blocks, HOPPER.shared_memory_bytes),
+        "RUNS": plan.blocks.runs(k)[0],
     }
 
 

@@ -1,6 +1,7 @@
 """Which GEMMs the warp-specialized schedule takes, and the blocks that it can have. Pure; no torch."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import product
 
 from fp8core.formats import FORMATS
@@ -39,6 +40,8 @@ WGMMA = (9, 0)
 _TMA_BYTES = 16
 _BARRIER_BYTES = 512
 _LEAST_ROWS = 16
+_MOST_RUNS, _LEAST_STEPS = 8, 4
+"""Of K that programs share, and along K in each."""
 _GROUPS = (8, 16, 32)
 
 
@@ -78,14 +81,20 @@ def lacking(
 
 
 def candidates(
-    spec: MatmulSpec, kernel: Kernel, scale_at: ScaleAt, promotion: object, m: int, device: Device
+    spec: MatmulSpec,
+    kernel: Kernel,
+    scale_at: ScaleAt,
+    promotion: object,
+    mnk: tuple[int, int, int],
+    device: Device,
 ) -> Iterator[Blocks]:
-    """The blocks to choose from for M rows, in several orders: the most stages that fit, and one less where
-    the warpgroups do not share a block; of low blocks, of which L2 holds all of A anyway, the most stages.
+    """The blocks to choose from, in several orders: the most stages that fit, and one less where the
+    warpgroups do not share a block; of low blocks, of which L2 holds all of A anyway, the most stages, and K
+    also in several runs.
     """
     element = 2 if kernel is Kernel.DEQUANTIZED else spec.a.format.bytes
-    for (block_m, block_n), group, fewer in _choices(spec, promotion, m):
-        yield Blocks(
+    for (block_m, block_n), group, fewer in _choices(spec, promotion, mnk[0]):
+        blocks = Blocks(
             schedule=Schedule.SPECIALIZED,
             block_m=block_m,
             block_n=block_n,
@@ -95,17 +104,32 @@ def candidates(
             stages=_stages(spec, scale_at, block_m, block_n, promotion, device) - fewer,
             persistent=True,
         )
+        yield blocks
+        for runs in _splits(spec, promotion, blocks, mnk, device):
+            yield replace(blocks, split_k=runs, persistent=False)
 
 
 def _choices(spec: MatmulSpec, promotion: object, m: int) -> Iterator[tuple[tuple[int, int], int, int]]:
     """(sides of a block, GROUP, stages fewer than fit)."""
-    low = next((sides for sides in LOW if m <= sides[0]), None)
     if promotion is WHOLE and spec.out == FORMATS["bf16"]:
         yield from product([COOPERATIVE], _GROUPS, [0])
-    if promotion is not WHOLE and low:
-        yield low, _GROUPS[0], 0
-    else:
+    if promotion is not WHOLE and m <= PROMOTED[0]:
+        yield from ((sides, _GROUPS[0], 0) for sides in LOW if m > sides[0] // 2 or sides == LOW[0])
+    if promotion is WHOLE or m > LOW[-1][0]:
         yield from product([PINGPONG if promotion is WHOLE else PROMOTED], _GROUPS, (0, 1))
+
+
+def _splits(
+    spec: MatmulSpec, promotion: object, blocks: Blocks, mnk: tuple[int, int, int], device: Device
+) -> tuple[int, ...]:
+    """In how many runs the K of low blocks can be cut, where they write bf16: half as many as give every SM
+    one, and as many.
+    """
+    m, n, k = mnk
+    if promotion is WHOLE or spec.out != FORMATS["bf16"] or blocks.block_m > LOW[-1][0]:
+        return ()
+    most = min(device.sms // blocks.count(m, n), k // blocks.block_k // _LEAST_STEPS, _MOST_RUNS)
+    return tuple(runs for runs in (most // 2, most) if runs > 1)
 
 
 def filling(
@@ -117,7 +141,7 @@ def filling(
     device: Device,
 ) -> Blocks | None:
     """Blocks for a GEMM that nothing was measured for, where D has one for every SM; else None."""
-    tries = candidates(spec, kernel, scale_at, promotion, mnk[0], device)
+    tries = candidates(spec, kernel, scale_at, promotion, mnk, device)
     return next((blocks for blocks in tries if blocks.count(*mnk[:2]) >= device.sms), None)
 
 

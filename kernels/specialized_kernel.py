@@ -14,8 +14,9 @@ multiplies.
 Promoted sums: a warpgroup has two slabs of 64 rows of a 256 × 128 block, and one partial sum in flight; it
 adds it to its fp32 sum while the other warpgroup multiplies. All partial sums of a warpgroup share registers:
 a thread has 128 + 64 numbers. A bf16 D leaves through memory of the A that was multiplied, which leaves room
-for a fourth stage (kernels.lent_kernel). Where M is small, a block is 128 or 64 rows high, and a warpgroup
-has one slab of it or half of its columns (kernels.low_kernel). kernels.decoding_kernel decodes A or B.
+for a fourth stage (kernels.lent_kernel). Where M is small, a block is 128 or 64 rows high, a warpgroup has
+one slab of it or half of its columns (kernels.low_kernel), and programs may share a block, each with a run of
+K (kernels.split_kernel). kernels.decoding_kernel decodes A or B.
 """
 
 from triton.experimental import gluon
@@ -38,17 +39,17 @@ PRODUCER_REGISTERS = gl.constexpr(24)
 
 
 @gluon.jit
-def consume(W: gl.constexpr, ring, out_desc, a_scale_ptr, b_scale_ptr, m, n, k, b_mn_tiles, facts):
+def consume(W: gl.constexpr, ring, out_desc, scale_ptrs, split_ptrs, m, n, k, b_mn_tiles, facts):
     if facts.BLOCK_N == SHARED_N:
-        consume_cooperative(W, ring, out_desc, a_scale_ptr, b_scale_ptr, m, n, k, facts)
+        consume_cooperative(W, ring, out_desc, *scale_ptrs, m, n, k, facts)
     elif facts.BLOCK_M < SLABS_M and facts.TURNS == 1:
-        consume_low(W, ring, out_desc, a_scale_ptr, b_scale_ptr, m, n, k, b_mn_tiles, facts)
+        consume_low(W, ring, out_desc, scale_ptrs, split_ptrs, m, n, k, b_mn_tiles, facts)
     elif facts.LENT:
-        consume_lent(W, ring, out_desc, a_scale_ptr, b_scale_ptr, m, n, k, b_mn_tiles, facts)
+        consume_lent(W, ring, out_desc, *scale_ptrs, m, n, k, b_mn_tiles, facts)
     elif facts.TURNS == 1:
-        consume_slabs(W, ring, out_desc, a_scale_ptr, b_scale_ptr, m, n, k, b_mn_tiles, facts)
+        consume_slabs(W, ring, out_desc, *scale_ptrs, m, n, k, b_mn_tiles, facts)
     else:
-        consume_pingpong(W, ring, out_desc, a_scale_ptr, b_scale_ptr, m, n, k, facts)
+        consume_pingpong(W, ring, out_desc, *scale_ptrs, m, n, k, facts)
 
 
 @gluon.jit
@@ -60,6 +61,8 @@ def specialized_gemm_kernel(
     out_desc,
     a_scale_ptr,
     b_scale_ptr,
+    parts_ptr,
+    arrivals_ptr,
     m,
     n,
     k,
@@ -77,9 +80,12 @@ def specialized_gemm_kernel(
     GROUP: gl.constexpr,
     STAGES: gl.constexpr,
     BUFFERS: gl.constexpr,
+    RUNS: gl.constexpr,
 ):
     """D in blocks, persistent. A_SCALES, B_SCALES: the scales that come through shared memory at a time; 0
     where an operand has one in all. BUFFERS: parts of D a warpgroup has memory for; 0 where A lends its own.
+    RUNS: of K, each of another program; parts[RUNS, blocks, BLOCK_M, BLOCK_N] of D's sum are fp32, and
+    arrivals[blocks, CONSUMERS] counts them.
     """
     facts = Facts(
         BLOCK_M,
@@ -96,6 +102,7 @@ def specialized_gemm_kernel(
         a_desc.dtype.primitive_bitwidth,
         a_desc.block_type.shape[0],
         BUFFERS == 0,
+        RUNS,
     )
     SETS: gl.constexpr = STAGES if IN_LOOP else facts.TURNS
     a = gl.allocate_shared_memory(a_desc.dtype, [STAGES, BLOCK_M, BLOCK_K], a_desc.layout)
@@ -125,7 +132,11 @@ def specialized_gemm_kernel(
         mbarrier.init(ring.scales_empty.index(turn), count=CONSUMERS // facts.TURNS)
         mbarrier.init(ring.turn.index(turn), count=1)
     fence_async_shared()
-    shared = (out_desc, a_scale_ptr, b_scale_ptr, m, n, k, b_mn_tiles, facts)
+    scale_ptrs = (a_scale_ptr, b_scale_ptr)
+    split_ptrs = scale_ptrs  # for want of others: there is no tuple of None
+    if RUNS > 1:
+        split_ptrs = (parts_ptr, arrivals_ptr)
+    shared = (out_desc, scale_ptrs, split_ptrs, m, n, k, b_mn_tiles, facts)
     loads = (a_desc, b_desc, a_scale_desc, b_scale_desc, ring, m, n, k, a_mn_tiles, b_mn_tiles, facts)
     gl.warp_specialize(
         [(consume, (0, ring) + shared), (consume, (1, ring) + shared), (produce, loads)],

@@ -2,7 +2,9 @@
 
 from typing import TYPE_CHECKING
 
+from kernels.blocks import Schedule
 from kernels.plan import GemmPlan
+from kernels.specialized_blocks import CONSUMERS
 
 if TYPE_CHECKING:
     import torch
@@ -17,7 +19,8 @@ def workspace(
     plan: GemmPlan, mnk: tuple[int, int, int], device: "torch.device"
 ) -> tuple["torch.Tensor | None", "torch.Tensor | None"]:
     """(parts float32[runs, M, N] with nothing in them, arrivals int32[blocks or more] of zeros); None twice
-    where the plan has one run of K.
+    where the plan has one run of K. In the warp-specialized schedule a part is float32[blocks, BLOCK_M,
+    BLOCK_N] in an order of its own, and each warpgroup of a block counts for itself.
 
     The kernel leaves the arrivals zero, so a stream's launches, which run one after another, share them: no
     launch has to clear them. More than 64 streams, 4096 blocks, or a first launch under graph capture take
@@ -29,8 +32,10 @@ def workspace(
     runs, _ = plan.blocks.runs(k)
     if runs == 1:
         return None, None
-    parts = torch.empty((runs, m, n), dtype=torch.float32, device=device)
-    blocks = plan.blocks.count(m, n)
+    blocks, part = plan.blocks.count(m, n), (m, n)
+    if plan.schedule is Schedule.SPECIALIZED:
+        blocks, part = blocks * CONSUMERS, (blocks, plan.block_m, plan.block_n)
+    parts = torch.empty((runs, *part), dtype=torch.float32, device=device)
     arrivals = _arrivals(device) if blocks <= _BLOCKS else None
     return parts, torch.zeros(blocks, dtype=torch.int32, device=device) if arrivals is None else arrivals
 

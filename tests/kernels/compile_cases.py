@@ -10,7 +10,7 @@ from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
 from fp8core.refold import REFOLDED_TILES
 from kernels import decoding_blocks
-from kernels.blocks import Schedule
+from kernels.blocks import Blocks, Schedule
 from kernels.candidates import coarse
 from kernels.device import ADA, BLACKWELL, BLACKWELL_RTX, HOPPER, Device, DeviceKind
 from kernels.dot_scaled import dot_scaled_plan
@@ -29,6 +29,7 @@ from kernels.tuned import read_table, table_path
 
 DEVICES = (HOPPER, ADA, BLACKWELL, BLACKWELL_RTX)
 LARGE, TALL, LOW = (8192, 8192, 8192), (8192, 4096, 4096), (1, 4096, 4096)
+FEW = tuple((tokens, 4096, 14336) for tokens in (64, 128, 256))
 SPLIT = 4
 GROUP = 8
 SPECIALIZED = Schedule.SPECIALIZED
@@ -134,12 +135,15 @@ def specialized(name: str, plan: GemmPlan, device: Device, *, accumulate: bool) 
     layout = swizzled(*stored, {"bf16": "bfloat16", "fp32": "float32"}[spec.out.name])
     types["out_desc"] = described(spec.out.name, list(stored), layout)
     added = ", added into D" if accumulate else ""
+    constants = specialized_constants(plan, plan.blocks.split_k * plan.block_k, accumulate=accumulate)
+    if plan.blocks.split_k == 1:
+        constants |= {"parts_ptr": None, "arrivals_ptr": None}
     return Case(
         name=f"{name}{added}; {plan.blocks.title}",
         device=device,
         kernel="specialized_gemm_kernel",
         types=tuple(types.items()),
-        constants=tuple(specialized_constants(plan, accumulate=accumulate).items()),
+        constants=tuple(constants.items()),
         warps=WARPS,
         kind=plan.kernel.name,
         gluon=True,
@@ -201,14 +205,21 @@ def _specialized_gemms(device: Device) -> Iterator[Case]:
         tries = [blocks for mnk in (LARGE, TALL) for blocks in coarse(plan, mnk, device)]
         tries = [blocks for blocks in tries if blocks.schedule is SPECIALIZED]
         of_each_body = {(blocks.decoded, blocks.block_n): blocks for blocks in reversed(tries)}
+        split = [blocks for mnk in FEW for blocks in coarse(plan, mnk, device) if in_programs(blocks)]
         tabled = [row.blocks for row in table if row.family == family]
-        for blocks in (*of_each_body.values(), *tabled):
-            made = replace(plan, blocks=replace(blocks, group=GROUP))
+        for blocks in (*of_each_body.values(), *split, *tabled):
+            runs = SPLIT if in_programs(blocks) else blocks.split_k
+            made = replace(plan, blocks=replace(blocks, group=GROUP, split_k=runs))
             case = decoding if made.decodes_in_registers else specialized
             for accumulate in (False, True)[: 1 + (plan.spec.out.bits == 32)]:
                 yield case(family, made, device, accumulate=accumulate)
                 if made.decodes_in_registers and blocks not in tabled and not accumulate:
                     yield of_e5m2(case(family, made, device, accumulate=accumulate))
+
+
+def in_programs(blocks: Blocks) -> bool:
+    """Whether the specialized kernel's programs share a block: the number of runs stands for all others."""
+    return blocks.schedule is SPECIALIZED and blocks.split_k > 1 and not blocks.decoded
 
 
 def quantizers(device: Device) -> Iterator[Case]:

@@ -41,7 +41,7 @@ def test_every_candidate_is_a_plan_that_fits(job, device):
         in_registers = blocks.schedule is Schedule.SPECIALIZED and bool(blocks.decoded)
         turned = blocks.transposed or (in_registers and blocks.decoded == "b")
         rows = blocks.block_n if turned else blocks.block_m
-        low = blocks.schedule is Schedule.SPECIALIZED and job.m <= SLAB and not in_registers
+        low = blocks.schedule is Schedule.SPECIALIZED and blocks.block_m == SLAB and not in_registers
         assert rows >= 16 * blocks.warps // (1 + low), (
             "wgmma wants 64 rows a warpgroup, or half of the columns"
         )

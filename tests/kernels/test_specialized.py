@@ -62,7 +62,7 @@ def specialized(recipe, matmul, how, mnk, device=HOPPER):
     """(the simple plan, plans of every specialized candidate) of a GEMM."""
     plan = plan_built_in(RECIPES[recipe].spec(MATMULS[matmul]), mnk, device, how)
     meaning = (plan.spec, plan.kernel, plan.scale_at, plan.promotion)
-    found = [] if lacking(*meaning, mnk) else candidates(*meaning, mnk[0], device)
+    found = [] if lacking(*meaning, mnk) else candidates(*meaning, mnk, device)
     return plan, [replace(plan, blocks=blocks) for blocks in found]
 
 
@@ -70,9 +70,13 @@ def specialized(recipe, matmul, how, mnk, device=HOPPER):
 @pytest.mark.parametrize("m", [16, 64, 68, 128, 132, 4096])
 def test_every_candidate_fits_shared_memory_with_its_ring_and_its_slabs(recipe, matmul, how, m):
     _, plans = specialized(recipe, matmul, how, (m, 4096, 4096))
-    low = plans[0].promotion is not WHOLE and m <= 128
-    shared = plans[0].promotion is WHOLE and plans[0].spec.out == FORMATS["bf16"]
-    assert len(plans) == (1 if low else 9 if shared else 6)
+    promoted = plans[0].promotion is not WHOLE
+    shared = not promoted and plans[0].spec.out == FORMATS["bf16"]
+    few = {16: {64}, 64: {64}, 68: {64, 128}, 128: {64, 128}, 132: {64, 128, 256}}
+    assert {plan.block_m for plan in plans} == (few.get(m, {256}) if promoted else {128})
+    assert len({plan.blocks for plan in plans}) == len(plans)
+    assert len([plan for plan in plans if plan.block_m == 256]) in (0, 6, 8)
+    assert shared == any(plan.block_n == 256 for plan in plans)
     for plan in plans:
         each = stage_bytes(plan.spec, plan.scale_at, plan.block_m, plan.block_n)
         parts = 2 * buffers(plan.spec, plan.scale_at, plan.promotion, plan.blocks, HOPPER.shared_memory_bytes)
@@ -82,14 +86,13 @@ def test_every_candidate_fits_shared_memory_with_its_ring_and_its_slabs(recipe, 
         used = plan.blocks.stages * each + parts * part + scales
         assert used + 16 * plan.blocks.stages <= HOPPER.shared_memory_bytes
         assert plan.blocks.stages >= (2 if parts else LENT_STAGES)
-        assert constants(plan, accumulate=False)["PROMOTED"] == (plan.promotion is not WHOLE)
-        assert plan.block_m >= m or not low
+        assert constants(plan, 4096, accumulate=False)["PROMOTED"] == (plan.promotion is not WHOLE)
 
 
 @pytest.mark.parametrize(("m", "rows"), [(1, 16), (16, 16), (17, 32), (33, 64), (64, 64), (65, 128)])
 def test_a_low_block_loads_the_rows_that_there_are(m, rows):
-    _, (plan,) = specialized("rowwise", "fprop", Accumulation.PROMOTED, (m, 4096, 4096))
-    assert loaded_rows(plan.blocks, m) == rows
+    _, plans = specialized("rowwise", "fprop", Accumulation.PROMOTED, (m, 4096, 4096))
+    assert max(loaded_rows(plan.blocks, m) for plan in plans) == rows
     _, (tall, *_) = specialized("rowwise", "fprop", Accumulation.PROMOTED, (300, 4096, 4096))
     assert loaded_rows(tall.blocks, m) == tall.block_m
 
@@ -119,13 +122,13 @@ def test_one_step_along_k_is_left_to_the_simple_kernel(recipe, how):
 
 @pytest.mark.parametrize(("k", "stages"), [(128, 4), (320, 2)])
 def test_the_launcher_refuses_what_would_wait_for_memory_for_ever(monkeypatch, k, stages):
-    _, plans = specialized("deepseek_v3", "fprop", Accumulation.RECIPE, (144, 256, 320))
+    _, plans = specialized("deepseek_v3", "fprop", Accumulation.RECIPE, (260, 256, 320))
     plan = replace(plans[0], blocks=replace(plans[0].blocks, stages=stages))
-    a, b = small_operands("deepseek_v3", "fprop", (144, 256, k))
+    a, b = small_operands("deepseek_v3", "fprop", (260, 256, k))
     monkeypatch.setattr(kernels.gemm, "_multiplied", lambda operand, *_: operand.operand_codes)
-    out = torch.zeros(144, 256, dtype=torch.bfloat16, device=a.codes.device)
+    out = torch.zeros(260, 256, dtype=torch.bfloat16, device=a.codes.device)
     with pytest.raises(ValueError, match=f"got K = {k} and {stages} stages"):
-        launch(a, b, plan, out, (144, 256, k), False, DeviceKind.GPU)
+        launch(a, b, plan, out, (260, 256, k), False, DeviceKind.GPU)
 
 
 @pytest.mark.parametrize(
@@ -219,6 +222,11 @@ def test_a_contiguous_d_that_starts_askew_is_added_into_by_a_copy(monkeypatch):
     assert askew.unique().tolist() == [3.0]
 
 
+def with_runs_of(simple, plan):
+    """The simple plan with K split as the other has it."""
+    return replace(simple, blocks=replace(simple.blocks, split_k=plan.blocks.split_k, persistent=False))
+
+
 @cache
 def small_operands(recipe, matmul, mnk):
     """The same for every accumulation and D; without a GPU, the interpreter's."""
@@ -241,9 +249,9 @@ def test_it_gives_the_simple_kernel_s_bits(recipe, matmul, how, shape):
     device = current_device()
     simple, plans = specialized(recipe, matmul, how, SHAPES[shape], device)
     a, b = operands(recipe, matmul, SHAPES[shape], device)
-    truth = gemm(a, b, simple)
     assert plans
     for plan in plans:
+        truth = gemm(a, b, with_runs_of(simple, plan))
         out = torch.full_like(truth, torch.nan)
         gemm(a, b, plan, out=out)
         assert torch.equal(bits(out), bits(truth)), plan.title
@@ -251,17 +259,17 @@ def test_it_gives_the_simple_kernel_s_bits(recipe, matmul, how, shape):
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("recipe", ["per_tensor", "rowwise", "deepseek_v3"])
-@pytest.mark.parametrize("m", [20, 100, 300])
+@pytest.mark.parametrize("m", [20, 100, 200, 300])
 def test_it_adds_into_d(recipe, m):
     device = current_device()
-    mnk = (m, 264, 1000)
+    mnk = (m, 264, 2000)
     how = Accumulation.RECIPE
     simple, plans = specialized(recipe, "wgrad", how, mnk, device)
     assert simple.spec.out == FORMATS["fp32"]
     a, b = operands(recipe, "wgrad", mnk, device)
     start = torch.randn(m, 264, device="cuda")
-    truth = gemm(a, b, simple, out=start.clone(), accumulate=True)
     for plan in plans:
+        truth = gemm(a, b, with_runs_of(simple, plan), out=start.clone(), accumulate=True)
         assert torch.equal(bits(gemm(a, b, plan, out=start.clone(), accumulate=True)), bits(truth)), (
             plan.title
         )
