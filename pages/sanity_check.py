@@ -19,12 +19,12 @@ BUSY = "A check of another session waits or runs. **Run** shares it if it is the
 
 guard()
 st.title("Does FP8 work on this GPU?")
+is_running = session().awaits(CheckJob)  # asked first: a check that ends now is in neither, else
 past = history().past()
 shown = shown_control(past)
 controls = Controls(EXTENT, shown)
 controls.toolbar(st.sidebar)
 check = chosen(past, controls.draw(shown, st.sidebar) if past else NEWEST)
-is_running = session().awaits(CheckJob)
 
 if check is None or is_running:
     st.markdown(IDEA if is_running else f"{IDEA}\n\n{words.questions()}")
@@ -59,8 +59,6 @@ if not has_gpu and check is None:
 if history().is_busy and not is_running:
     st.caption(BUSY)
 draw_queue(draw_checklist)
-if is_running and not session().awaits(CheckJob):  # it ended while the page was drawn
-    st.rerun()
 if check is not None and not is_running:
     draw_report(check)
 st.caption(

@@ -47,13 +47,19 @@ class Session:
     rows: list[Result] = field(default_factory=list)
     last: Failed | Stopped | None = None
     last_job: Job | None = None
+    ended: int = 0
+    """Jobs that came to their end."""
+    known: int | None = None
+    """Those of them of which the page knew when it last asked for something; None where it has not."""
 
     def awaits(self, kind: type[Job]) -> bool:
         """Whether a job of one kind has not come to its end."""
+        self.known = self.ended
         return any(isinstance(ticket.job, kind) for ticket in self.tickets)
 
     def rows_of(self, kind: type[R]) -> list[R]:
         """The results of one kind."""
+        self.known = self.ended
         return [row for row in self.rows if isinstance(row, kind)]
 
 
@@ -69,6 +75,7 @@ def session() -> Session:
 
 
 def _keep(mine: Session, ticket: Ticket, state: Final) -> None:
+    mine.ended += 1
     if isinstance(state, Done):
         mine.rows.insert(0, state.row)
         del mine.rows[ROWS_KEPT:]
@@ -89,11 +96,15 @@ def submit(job: Job) -> Ticket:
 
 
 def draw_queue(draw_partial: Callable[[Result], None] | None = None) -> None:
-    """Show what this session waits for, for as long as it does, and how its last job ended if it failed.
+    """Show what this session waits for, for as long as it does, and how its last job ended if it failed. Runs
+    the page again where a job has ended since the page asked for its results.
 
     `draw_partial` draws the result so far of a job that runs and has one.
     """
     mine = session()
+    known, mine.known = mine.known, None
+    if known is not None and known < mine.ended:
+        st.rerun()
     if mine.tickets:
         _panel(draw_partial)
     elif isinstance(mine.last, Failed):
@@ -106,6 +117,7 @@ def draw_queue(draw_partial: Callable[[Result], None] | None = None) -> None:
 def _panel(draw_partial: Callable[[Result], None] | None) -> None:
     mine = session()
     if not mine.tickets:
+        mine.known = None
         st.rerun()
     for ticket in mine.tickets:
         state = workers().queue.state(ticket)

@@ -3,7 +3,7 @@
 import json
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,6 +11,7 @@ from kernels.machine import Machine, Timing
 from kernels.rows import GemmJob, Provenance, Row
 from kernels.worker.process import WorkerProcess
 from kernels.worker.queue import WorkerQueue
+from kernels.worker.states import Final, Ticket
 from kernels.worker.supervisor import Limits
 from tests.worker.stand_in import row as interpreted_row
 
@@ -56,6 +57,14 @@ def stand_in_queue() -> WorkerQueue:
         [lambda: WorkerProcess(command, env={"PYTHONPATH": str(TOP)})],
         limits=Limits(start_s=20, job_s=20, stop_s=0.5, tick_s=0.02),
     )
+
+
+def wait_for_ends(queue: WorkerQueue, tickets: Iterable[Ticket]) -> None:
+    """Wait until these jobs have ended, and leave it to the page to ask."""
+    deadline = time.monotonic() + PATIENCE_S
+    while not all(isinstance(queue.state(ticket), Final) for ticket in tickets):
+        assert time.monotonic() < deadline, "it never ended"
+        time.sleep(0.01)
 
 
 def run_until(at, holds, *, patience_s: float = PATIENCE_S) -> None:

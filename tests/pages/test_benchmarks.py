@@ -18,7 +18,7 @@ from pages.ui import (
 from pages.ui.benchmarks_controls import CONTROLS, Section, Size
 from tests.kernels.test_ceilings import CEILINGS
 from tests.pages.benchmark_page import JOB, PAGE, layers, texts
-from tests.pages.gemm_rows import gpu_row, run_until, timing
+from tests.pages.gemm_rows import gpu_row, run_until, timing, wait_for_ends
 from tests.pages.hostile import A_PAGE, hostile_queries
 from tests.worker.stand_in import row as interpreted_row
 
@@ -211,6 +211,25 @@ def test_the_button_runs_what_the_controls_say_through_the_queue(open_app, on_gp
     assert asked == [
         GemmJob(recipe="rowwise", matmul="wgrad", m=14336, n=4096, k=64, cache=Cache.COLD),
     ]
+
+
+def test_a_run_that_ends_while_the_page_is_drawn_draws_it_again(
+    open_app, on_gpu, stand_in_workers, monkeypatch
+):
+    at = open_app(PAGE)
+    draw_queue, known = gpu_queue.draw_queue, []
+
+    def draw_late():
+        mine = gpu_queue.st.session_state[gpu_queue._STATE_KEY]
+        wait_for_ends(stand_in_workers.queue, mine.tickets)
+        known.append(len(mine.rows))
+        draw_queue()
+
+    monkeypatch.setattr(gpu_queue, "draw_queue", draw_late)
+    at.button(key="run_benchmark").click().run()
+    assert known == [0, 1]
+    at.run()
+    assert known == [0, 1, 1], "and no more than once"
 
 
 def test_every_control_is_in_the_address_and_reset_empties_it(open_app, recorded):

@@ -3,7 +3,6 @@ all others, and says in a sentence what is wrong.
 """
 
 import json
-import time
 from dataclasses import replace
 
 import pytest
@@ -11,13 +10,13 @@ import pytest
 from kernels.check.job import CheckJob
 from kernels.check.render import markdown
 from kernels.check.report import Verdict
-from kernels.worker.states import Done, Final
+from kernels.worker.states import Done
 from pages.ui import gpu_queue, sanity_history
 from pages.ui.gpu_queue import Workers
 from pages.ui.sanity_history import History
 from tests.kernels.check.reports import ADA, INTERPRETED, NO_TORCH, REPORT
 from tests.pages.check_reports import report
-from tests.pages.gemm_rows import run_until, stand_in_queue
+from tests.pages.gemm_rows import run_until, stand_in_queue, wait_for_ends
 from tests.pages.hostile import A_PAGE, hostile_queries
 from tests.worker.stand_in import Act, job
 
@@ -187,10 +186,7 @@ def test_a_check_that_ends_while_the_page_is_drawn_is_shown(open_app, workers, m
     draw_queue = gpu_queue.draw_queue
 
     def draw_late(draw_partial):
-        deadline = time.monotonic() + 20
-        for ticket in gpu_queue.st.session_state[gpu_queue._STATE_KEY].tickets:
-            while not isinstance(workers.queue.state(ticket), Final) and time.monotonic() < deadline:
-                time.sleep(0.01)
+        wait_for_ends(workers.queue, gpu_queue.st.session_state[gpu_queue._STATE_KEY].tickets)
         draw_queue(draw_partial)
 
     monkeypatch.setattr(gpu_queue, "draw_queue", draw_late)
@@ -198,6 +194,21 @@ def test_a_check_that_ends_while_the_page_is_drawn_is_shown(open_app, workers, m
     assert is_quiet(at)
     assert at.warning
     assert not next(button for button in at.button if button.label == "Run").disabled
+
+
+def test_a_check_that_ends_just_after_the_page_looked_is_shown(open_app, workers, monkeypatch):
+    at = open_app(PAGE)
+    past = History.past
+
+    def past_and_wait(self):
+        found = past(self)
+        wait_for_ends(workers.queue, self._open)
+        return found
+
+    monkeypatch.setattr(History, "past", past_and_wait)
+    press(at, "Run")
+    assert is_quiet(at)
+    assert at.warning
 
 
 @pytest.mark.usefixtures("without_gpu")
