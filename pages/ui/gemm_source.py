@@ -6,7 +6,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from kernels.blocks import DECODED_WORDS, Schedule
+from kernels.blocks import DECODED_WORDS, SPLIT_WORDS, Schedule
 from kernels.family import PROMOTED_WORDS, REFOLDED_WORDS, Kernel
 from kernels.rows import Row
 from kernels.specialized_blocks import COOPERATIVE, LOW, PROMOTED
@@ -22,6 +22,7 @@ _SHARED = "block {}×{}×".format(*COOPERATIVE)
 _SLABS = ("slabs_kernel.py", WHOLE_FILE)
 _PROMOTE = ("slabs_kernel.py", "promote")
 _LOW = (("low_kernel.py", WHOLE_FILE), _PROMOTE)
+_SPLIT = ("split_kernel.py", WHOLE_FILE)
 _LENT = (("lent_kernel.py", WHOLE_FILE), _PROMOTE)
 _OF_BF16 = ("block {}×{}×".format(*PROMOTED), "D in bf16")
 
@@ -116,14 +117,15 @@ SOURCES = (
     ),
     *(
         Source(
-            title=f"The warp-specialized kernel for few tokens, its sums promoted{after}",
-            said=(*simple.said, PROMOTED_WORDS, Schedule.SPECIALIZED.value, f"block {m}×{n}×"),
-            bodies=(*simple.bodies[:-1], *_LOW, _LOADING),
+            title=f"The warp-specialized kernel for few tokens, its sums promoted{shared}{after}",
+            said=(*simple.said, PROMOTED_WORDS, Schedule.SPECIALIZED.value, f"block {m}×{n}×", *split),
+            bodies=(*simple.bodies[:-1], *_LOW, *bodies, _LOADING),
             instead_of=simple,
             explained_in=_EXPLANATION,
         )
         for simple, after in ((SIMPLE, ""), (REFOLDING, ", after a pass that refolds"))
         for m, n in LOW
+        for shared, split, bodies in (("", (), ()), (", programs sharing a block", (SPLIT_WORDS,), (_SPLIT,)))
     ),
     Source(
         title="The warp-specialized kernel that decodes an operand in registers, after a pass over the other",

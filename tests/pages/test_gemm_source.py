@@ -71,7 +71,7 @@ def test_every_simple_plan_s_title_says_which_source_ran(recipe, matmul, device)
 @pytest.mark.parametrize("how", Accumulation, ids=lambda how: how.value)
 @pytest.mark.parametrize("matmul", MATMULS)
 @pytest.mark.parametrize("recipe", RECIPES)
-@pytest.mark.parametrize("m", [64, 128, 4096])
+@pytest.mark.parametrize("m", [64, 128, 256, 4096])
 def test_a_specialized_plan_s_title_says_which_of_its_loops_ran(recipe, matmul, how, m):
     mnk = (m, 4096, 4096)
     plan = plan_built_in(RECIPES[recipe].spec(MATMULS[matmul]), mnk, HOPPER, how)
@@ -82,12 +82,14 @@ def test_a_specialized_plan_s_title_says_which_of_its_loops_ran(recipe, matmul, 
     if not fast:
         pytest.skip("sums in the tensor core have no low blocks")
     out = plan.spec.out.name
-    promoted = {"bf16": "lent_kernel.py", "fp32": "slabs_kernel.py"}[out] if m > 128 else "low_kernel.py"
-    for blocks in {(blocks.block_m, blocks.block_n): blocks for blocks in fast}.values():
+    high = {"bf16": "lent_kernel.py", "fp32": "slabs_kernel.py"}[out]
+    for blocks in {(b.block_m, b.block_n, b.split_k > 1): b for b in fast}.values():
+        promoted = high if blocks.block_m > 128 else "low_kernel.py"
         ran = source_of(replace(plan, blocks=blocks).title, out)
         alone = "cooperative_kernel.py" if blocks.block_n == 256 else "pingpong_kernel.py"
         loop = alone if plan.promotion is WHOLE else promoted
-        assert [file for file, name in ran.bodies if name == gemm_source.WHOLE_FILE] == [loop]
+        shared = ["split_kernel.py"] * (blocks.split_k > 1)
+        assert [file for file, name in ran.bodies if name == gemm_source.WHOLE_FILE] == [loop, *shared]
         assert ran.instead_of is source_of(plan.title, out)
         passes = [name for one in (ran, ran.instead_of) for _, name in one.bodies if name == "refold_kernel"]
         assert len(passes) == (2 if plan.refolded_from else 0)
