@@ -140,9 +140,12 @@ def filling(
     mnk: tuple[int, int, int],
     device: Device,
 ) -> Blocks | None:
-    """Blocks for a GEMM that nothing was measured for, where D has one for every SM; else None."""
+    """Blocks for a GEMM that nothing was measured for, the largest of which D has one for every SM; None
+    where there are none.
+    """
     tries = candidates(spec, kernel, scale_at, promotion, mnk, device)
-    return next((blocks for blocks in tries if blocks.count(*mnk[:2]) >= device.sms), None)
+    full = (blocks for blocks in tries if blocks.count(*mnk[:2]) >= device.sms)
+    return max(full, key=lambda blocks: blocks.block_m * blocks.block_n, default=None)
 
 
 def stage_bytes(spec: MatmulSpec, scale_at: ScaleAt, block_m: int, block_n: int) -> int:

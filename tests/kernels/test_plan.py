@@ -180,6 +180,10 @@ def test_a_family_that_no_table_has_runs_the_fast_kernel_where_d_fills_the_gpu(m
     assert full.schedule is Schedule.SPECIALIZED
     assert full.why.startswith("no blocks were measured for this shape, and D has a block of the warp-spec")
     assert full.blocks.count(4096, 4096) >= HOPPER.sms
+    promoted = RECIPES["deepseek_v3"].fprop
+    for n, block_m in ((20480, 256), (8448, 128), (4608, 64)):
+        few = plan(promoted, mnk=(256, n, 512))
+        assert (few.block_m, few.blocks.split_k) == (block_m, 1), "the largest of which every SM has one"
     idle = plan(spec, mnk=(512, 4096, 512))
     assert idle.schedule is Schedule.SIMPLE
     assert "none were measured" in idle.why

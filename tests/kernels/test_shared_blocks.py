@@ -9,6 +9,7 @@ import pytest
 import torch
 
 import kernels.gemm
+from kernels import split
 from kernels.candidates import simple_plan
 from kernels.device import HOPPER, DeviceKind, current_device
 from kernels.gemm import gemm, launch
@@ -60,6 +61,7 @@ def test_the_launcher_gives_each_run_a_program_and_all_of_them_one_workspace(mon
     stand_in = Recorded()
     monkeypatch.setattr(specialized_kernel, "specialized_gemm_kernel", stand_in)
     monkeypatch.setattr(kernels.gemm, "_multiplied", lambda operand, *_: operand.operand_codes)
+    monkeypatch.setattr(split, "_BLOCKS", 0)
     mnk = (m, 256, 1280)
     _, plans = specialized("deepseek_v3", "fprop", Accumulation.RECIPE, mnk)
     plan = max((plan for plan in plans if plan.blocks.split_k == 2), key=lambda plan: plan.block_m)
@@ -71,8 +73,11 @@ def test_the_launcher_gives_each_run_a_program_and_all_of_them_one_workspace(mon
     assert stand_in.constants["RUNS"] == 2
     assert given["parts_ptr"].shape == (2, blocks, plan.block_m, plan.block_n)
     assert given["parts_ptr"].dtype == torch.float32
-    assert given["arrivals_ptr"].numel() >= blocks * CONSUMERS
+    assert given["arrivals_ptr"].numel() == blocks * CONSUMERS
     assert not given["arrivals_ptr"].any()
+    more = replace(plan, blocks=replace(plan.blocks, split_k=8))
+    launch(a, b, more, out, mnk, False, DeviceKind.GPU)
+    assert (stand_in.grid, stand_in.constants["RUNS"]) == ((5 * blocks,), 5), "of 10 steps: none is empty"
     one = replace(plan, blocks=replace(plan.blocks, split_k=1))
     launch(a, b, one, out, mnk, False, DeviceKind.GPU)
     given = dict(zip(names, stand_in.arguments, strict=False))
