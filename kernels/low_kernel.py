@@ -38,7 +38,8 @@ def leave(acc, ring, W: gl.constexpr, fetched, out_desc, scales, place, facts):
 def consume_low(W: gl.constexpr, ring, out_desc, scale_ptrs, split_ptrs, m, n, k, b_mn_tiles, facts):
     """A multiplying warpgroup of a block of 128 rows, of which it has a slab of 64, or of one of 64, of which
     it has half of the columns. What there is to read takes longer than to multiply and to add, so one partial
-    sum at a time will do.
+    sum at a time will do. Where programs share the block, it passes on the sum of its run of K, and the last
+    to do so adds all of them.
     """
     parts_ptr, arrivals_ptr = split_ptrs
     SLABS: gl.constexpr = facts.BLOCK_M // SLAB
