@@ -19,7 +19,7 @@ from kernels.mx_plan import has_native_mx, refolded_spec
 from kernels.quantize_plan import check_operand
 from kernels.rows import Accumulation
 from kernels.shape_class import ShapeClass
-from kernels.specialized_blocks import filling, lacks_specialized
+from kernels.specialized_blocks import candidates, filling, lacks_specialized
 from kernels.specialized_blocks import lacking as lacking_for
 from kernels.tuned import nearest, table
 
@@ -211,7 +211,8 @@ def _tuned(
     best = nearest(rows, shape, schedules)
     if best is None:
         meaning = (plan.spec, plan.kernel, plan.scale_at, plan.promotion)
-        full = filling(*meaning, mnk, device) if Schedule.SPECIALIZED in schedules else None
+        tries = candidates(*meaning, mnk, device) if Schedule.SPECIALIZED in schedules else ()
+        full = filling(tries, mnk, device)
         if full is not None:
             return replace(plan, blocks=full, why=f"no blocks were measured for this shape, and D {_FULL}")
         found = "its built-in blocks: none were measured for this shape and architecture"

@@ -9,7 +9,7 @@ from kernels.device import COMPILE_OPTIONS, HOPPER
 from kernels.family import Kernel, ScaleAt
 from kernels.plan import GemmPlan
 from kernels.quantize import QuantizedTensor
-from kernels.specialized_blocks import LENT_STAGES, b_scales_loaded, buffers, loaded_rows, out_box
+from kernels.specialized_blocks import LENT_STAGES, b_scales_loaded, buffers, loaded_rows, out_box, shareable
 from kernels.split import workspace
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def launch(
     """Multiply left [M, K] and right [N, K], what the tensor core is given of A and B, into out [M, N].
 
     An `out` whose rows TMA cannot write gets its numbers from a copy. Raises ValueError for a K or stages
-    with which D cannot leave through memory of A.
+    with which D cannot leave through memory of A, and for runs of K of blocks that programs cannot share.
     """
     if not _writable(out):
         copy = out.new_empty(out.shape)
@@ -51,6 +51,11 @@ def launch(
         raise ValueError(
             f"these blocks need K beyond {plan.block_k} and {LENT_STAGES} stages or more, "
             f"got K = {k} and {plan.blocks.stages} stages"
+        )
+    if chosen["RUNS"] > 1 and not shareable(plan.spec, plan.promotion, plan.blocks):
+        raise ValueError(
+            f"programs share a block of 64 or 128 rows that promotes and writes bf16, got {plan.title}, "
+            f"D in {plan.spec.out.name}"
         )
     return specialized_gemm_kernel[(plan.programs(m, n) * chosen["RUNS"],)](
         _descriptor(left, loaded_rows(plan.blocks, m), plan.block_k),

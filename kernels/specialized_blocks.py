@@ -1,6 +1,6 @@
 """Which GEMMs the warp-specialized schedule takes, and the blocks that it can have. Pure; no torch."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import product
 
@@ -23,7 +23,7 @@ PARTS, PARTS_UNDER_WAY = 4, 2
 """In which a warpgroup's half of such a block leaves; of which it has room for two."""
 PROMOTED = (256, 128)
 LOW = ((64, 128), (128, 128))
-"""The same where M is no more."""
+"""The same where M is few."""
 LENT_STAGES = 3
 """The fewest where D leaves through memory of A: a block's last two are lent while the next one begins."""
 PROMOTION = 128
@@ -41,7 +41,7 @@ _TMA_BYTES = 16
 _BARRIER_BYTES = 512
 _LEAST_ROWS = 16
 _MOST_RUNS, _LEAST_STEPS = 8, 4
-"""Of K that programs share, and along K in each."""
+"""The most runs of K that programs of one block have, and the fewest steps along K of each."""
 _GROUPS = (8, 16, 32)
 
 
@@ -114,7 +114,7 @@ def _choices(spec: MatmulSpec, promotion: object, m: int) -> Iterator[tuple[tupl
     if promotion is WHOLE and spec.out == FORMATS["bf16"]:
         yield from product([COOPERATIVE], _GROUPS, [0])
     if promotion is not WHOLE and m <= PROMOTED[0]:
-        yield from ((sides, _GROUPS[0], 0) for sides in LOW if m > sides[0] // 2 or sides == LOW[0])
+        yield from ((sides, _GROUPS[0], 0) for sides in LOW if sides[0] < 2 * max(m, SLAB))
     if promotion is WHOLE or m > LOW[-1][0]:
         yield from product([PINGPONG if promotion is WHOLE else PROMOTED], _GROUPS, (0, 1))
 
@@ -122,28 +122,26 @@ def _choices(spec: MatmulSpec, promotion: object, m: int) -> Iterator[tuple[tupl
 def _splits(
     spec: MatmulSpec, promotion: object, blocks: Blocks, mnk: tuple[int, int, int], device: Device
 ) -> tuple[int, ...]:
-    """In how many runs the K of low blocks can be cut, where they write bf16: half as many as give every SM
-    one, and as many.
+    """In how many runs the K of blocks that can be shared is cut: half as many as give every SM one, and as
+    many.
     """
-    m, n, k = mnk
-    if promotion is WHOLE or spec.out != FORMATS["bf16"] or blocks.block_m > LOW[-1][0]:
+    if not shareable(spec, promotion, blocks):
         return ()
+    m, n, k = mnk
     most = min(device.sms // blocks.count(m, n), k // blocks.block_k // _LEAST_STEPS, _MOST_RUNS)
     return tuple(runs for runs in (most // 2, most) if runs > 1)
 
 
-def filling(
-    spec: MatmulSpec,
-    kernel: Kernel,
-    scale_at: ScaleAt,
-    promotion: object,
-    mnk: tuple[int, int, int],
-    device: Device,
-) -> Blocks | None:
-    """Blocks for a GEMM that nothing was measured for, the largest of which D has one for every SM; None
+def shareable(spec: MatmulSpec, promotion: object, blocks: Blocks) -> bool:
+    """Whether programs can share a block, each with a run of K: a low one that promotes and writes bf16."""
+    low = (blocks.block_m, blocks.block_n) in LOW and promotion is not WHOLE
+    return low and spec.out == FORMATS["bf16"]
+
+
+def filling(tries: Iterable[Blocks], mnk: tuple[int, int, int], device: Device) -> Blocks | None:
+    """Of blocks for a GEMM that nothing was measured for, the largest of which D has one for every SM; None
     where there are none.
     """
-    tries = candidates(spec, kernel, scale_at, promotion, mnk, device)
     full = (blocks for blocks in tries if blocks.count(*mnk[:2]) >= device.sms)
     return max(full, key=lambda blocks: blocks.block_m * blocks.block_n, default=None)
 

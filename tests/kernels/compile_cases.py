@@ -208,8 +208,12 @@ def _specialized_gemms(device: Device) -> Iterator[Case]:
         split = [blocks for mnk in FEW for blocks in coarse(plan, mnk, device) if in_programs(blocks)]
         tabled = [row.blocks for row in table if row.family == family]
         for blocks in (*of_each_body.values(), *split, *tabled):
-            runs = SPLIT if in_programs(blocks) else blocks.split_k
-            made = replace(plan, blocks=replace(blocks, group=GROUP, split_k=runs))
+            made = replace(plan, blocks=replace(blocks, group=GROUP))
+            if in_programs(blocks):
+                for runs in (SPLIT, SPLIT + 1):
+                    of_runs = replace(made.blocks, split_k=runs)
+                    yield specialized(family, replace(made, blocks=of_runs), device, accumulate=False)
+                continue
             case = decoding if made.decodes_in_registers else specialized
             for accumulate in (False, True)[: 1 + (plan.spec.out.bits == 32)]:
                 yield case(family, made, device, accumulate=accumulate)
@@ -218,7 +222,9 @@ def _specialized_gemms(device: Device) -> Iterator[Case]:
 
 
 def in_programs(blocks: Blocks) -> bool:
-    """Whether the specialized kernel's programs share a block: the number of runs stands for all others."""
+    """Whether the specialized kernel's programs share a block: they add runs two and two, so that an even and
+    an odd number of them stand for all others.
+    """
     return blocks.schedule is SPECIALIZED and blocks.split_k > 1 and not blocks.decoded
 
 

@@ -10,10 +10,9 @@ import torch
 
 import kernels.gemm
 from kernels import split
-from kernels.candidates import simple_plan
 from kernels.device import HOPPER, DeviceKind, current_device
-from kernels.gemm import gemm, launch
-from kernels.rows import Accumulation, GemmJob
+from kernels.gemm import gemm, launch, torch_dtype
+from kernels.rows import Accumulation
 from kernels.specialized_blocks import CONSUMERS
 from tests.kernels.test_specialized import Recorded, bits, operands, small_operands, specialized, with_runs_of
 
@@ -40,7 +39,7 @@ ODD = [(20, 264, 4100), (100, 2056, 1664), (200, 1032, 4100), (256, 264, 8192), 
 )
 @pytest.mark.parametrize(("recipe", "how"), PROMOTED)
 def test_few_rows_are_split_along_k_until_every_sm_has_a_run(recipe, how, mnk, runs):
-    """132 SMs, and 32 blocks of 128 columns of 4096; a run has 4 steps or more; an fp32 D takes none."""
+    """132 SMs, and 32 blocks of 128 columns of 4096; a run has 4 steps or more."""
     _, plans = specialized(recipe, "fprop", how, mnk)
     found = {}
     for plan in plans:
@@ -48,8 +47,6 @@ def test_few_rows_are_split_along_k_until_every_sm_has_a_run(recipe, how, mnk, r
         assert plan.blocks.persistent == (plan.blocks.split_k == 1)
         assert plan.programs(*mnk[:2]) * plan.blocks.split_k <= HOPPER.sms or plan.blocks.split_k == 1
     assert found == runs
-    _, plans = specialized(recipe, "wgrad", Accumulation.RECIPE, mnk)
-    assert {plan.blocks.split_k for plan in plans} == {1}
 
 
 @pytest.mark.parametrize(("m", "blocks"), [(20, 2), (100, 2), (200, 4)])
@@ -128,6 +125,28 @@ def test_a_wgrad_and_a_sum_that_stays_in_the_tensor_core_are_not_shared():
         assert {plan.blocks.split_k for plan in plans} == {1}
 
 
+@pytest.mark.parametrize(
+    ("recipe", "matmul", "how", "m"),
+    [
+        ("deepseek_v3", "fprop", Accumulation.RECIPE, 260),
+        ("deepseek_v3", "wgrad", Accumulation.RECIPE, 64),
+        ("rowwise", "fprop", Accumulation.FAST, 128),
+    ],
+    ids=["too high", "fp32", "in the tensor core"],
+)
+def test_the_launcher_refuses_runs_that_the_kernel_would_wait_for_for_ever(
+    monkeypatch, recipe, matmul, how, m
+):
+    monkeypatch.setattr(kernels.gemm, "_multiplied", lambda operand, *_: operand.operand_codes)
+    mnk = (m, 256, 1280)
+    _, plans = specialized(recipe, matmul, how, mnk)
+    plan = replace(plans[0], blocks=replace(plans[0].blocks, split_k=2, persistent=False))
+    a, b = small_operands(recipe, matmul, mnk)
+    out = torch.zeros(m, 256, dtype=torch_dtype(plan.spec.out), device=a.codes.device)
+    with pytest.raises(ValueError, match=r"programs share a block of 64 or 128 rows .*, got .*K split in 2"):
+        launch(a, b, plan, out, mnk, False, DeviceKind.GPU)
+
+
 @pytest.mark.gpu
 @pytest.mark.parametrize("mnk", ODD, ids=str)
 @pytest.mark.parametrize(("recipe", "how"), PROMOTED)
@@ -153,13 +172,10 @@ def test_every_predicted_bit_is_the_kernel_s(recipe):
 
     device = current_device()
     mnk = (64, 4096, 14336)
-    m, n, k = mnk
-    job = GemmJob(recipe=recipe, matmul="dgrad", m=m, n=n, k=k)
-    plan = simple_plan(job, device)
-    if not predictable(plan, device.capability):
-        pytest.skip("no model of this GPU")
     _, plans = specialized(recipe, "dgrad", Accumulation.RECIPE, mnk, device)
-    a, b = operands(recipe, "dgrad", mnk, device)
     plan = max(plans, key=lambda plan: plan.blocks.split_k)
     assert plan.blocks.split_k > 1
+    if not predictable(plan, device.capability):
+        pytest.skip("no model of this GPU")
+    a, b = operands(recipe, "dgrad", mnk, device)
     assert check(plan, a, b, gemm(a, b, plan), 0).first_difference == ""
