@@ -196,7 +196,7 @@ def _specialized(plan: GemmPlan, mnk: tuple[int, int, int], device: Device) -> I
     if specialized_blocks.lacks_specialized(device) or specialized_blocks.lacking(*meaning, mnk):
         return
     if plan.kernel is Kernel.DEQUANTIZED and not decoding_blocks.lacking(plan.spec):
-        yield from decoding_blocks.candidates(plan.spec, *mnk[:2], device)
+        yield from decoding_blocks.candidates(plan.spec, mnk, device)
     if mnk[0] >= FEW // 2 or plan.promotion is not WHOLE:  # blocks of one sum are 128 rows high
         yield from specialized_blocks.candidates(*meaning, mnk, device)
 

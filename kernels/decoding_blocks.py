@@ -4,11 +4,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import product
 
+from fp8core.formats import FORMATS
 from fp8core.recipes import MatmulSpec, OperandSpec
 from fp8core.tiles import WHOLE
 from kernels.blocks import Blocks, Schedule
 from kernels.device import Device
-from kernels.specialized_blocks import CONSUMERS, SCALE_BYTES, SLAB
+from kernels.specialized_blocks import CONSUMERS, SCALE_BYTES, SLAB, shared_by
 
 CODES = CONSUMERS * SLAB
 """Rows of the operand that is decoded in a block: a warpgroup multiplies a slab of them."""
@@ -41,17 +42,20 @@ def lacking(spec: MatmulSpec) -> str:
     return ""
 
 
-def candidates(spec: MatmulSpec, m: int, n: int, device: Device) -> Iterator[Blocks]:
+def candidates(spec: MatmulSpec, mnk: tuple[int, int, int], device: Device) -> Iterator[Blocks]:
     """The blocks to choose from, with the most stages that fit. The larger operand is decoded, the other one
     goes through a pass: of that, a block has all rows where they are few, with K in one run, or in two where
-    four warpgroups can hold the sums; else 256, in several orders.
+    four warpgroups can hold the sums; else 256, in several orders. Where D is bf16 and has fewer blocks than
+    the device has SMs, programs also share a block: half as many as give every SM one, and as many.
     """
+    m, n, k = mnk
     decoded, least = larger(m, n), min(m, n)
     rows = min(_MOST_ROWS, max(_LEAST_ROWS, 1 << (least - 1).bit_length()))
     block_m, block_n = (CODES, rows) if decoded == "a" else (rows, CODES)
     groups = _GROUPS if least > rows else _GROUPS[:1]
-    for runs, group in product((1, 2) if rows <= _MOST_ROWS_SPLIT else (1,), groups):
-        yield Blocks(
+    two = rows <= _MOST_ROWS_SPLIT
+    for runs, group in product((1, 2) if two else (1,), groups):
+        blocks = Blocks(
             schedule=Schedule.SPECIALIZED,
             block_m=block_m,
             block_n=block_n,
@@ -63,6 +67,14 @@ def candidates(spec: MatmulSpec, m: int, n: int, device: Device) -> Iterator[Blo
             split_k=runs,
             decoded=decoded,
         )
+        yield blocks
+        programs = shared_by(blocks.count(m, n), k // BLOCK_K // runs, device)
+        if spec.out == FORMATS["bf16"] and runs == 1 + two and least <= rows:
+            yield from (
+                replace(blocks, split_k=sharing * runs, persistent=False)
+                for sharing in (programs // 2, programs)
+                if sharing > 1
+            )
 
 
 def larger(m: int, n: int) -> str:
@@ -76,6 +88,15 @@ def turned(blocks: Blocks, m: int, n: int) -> Blocks:
         return blocks
     sides = {"block_m": blocks.block_n, "block_n": blocks.block_m, "decoded": larger(m, n)}
     return replace(blocks, **sides)
+
+
+def runs_each(blocks: Blocks, k: int) -> int:
+    """Runs of K that one program takes: two where four warpgroups can hold their sums and both are as long,
+    but for a step, as their steps come one after the other.
+    """
+    runs, length = blocks.runs(k)
+    last = -(-k // blocks.block_k) - (runs - 1) * length
+    return 2 if runs % 2 == 0 and value_rows(blocks) <= _MOST_ROWS_SPLIT and last >= length - 1 else 1
 
 
 def decoded_operand(spec: MatmulSpec, decoded: str) -> OperandSpec:

@@ -6,8 +6,9 @@ one, A's (OF_A). The other operand comes as bf16 values, the codes with one powe
 1 × TILE_K. One warp loads blocks of codes, of scales and of values into a ring, as in
 kernels.specialized_kernel; two warpgroups have 64 rows of codes each, and the same rows of values: all of
 them where they are few, which is where the codes are most of what there is to read, else 256, as many as
-their sums have registers for. With RUNS = 2 there are two such pairs: each sums half of K, and the first adds
-what the second has.
+their sums have registers for. With two runs of K there are two such pairs: each sums one, and the first adds
+what the second has. Where D has few blocks, programs share them, each with one run or two
+(kernels.split_kernel).
 
 The warpgroups take turns at the tensor core, so that one decodes while another multiplies. The left factor
 of a wgmma may come from registers; the right one is the block of values in shared memory.
@@ -30,14 +31,17 @@ from triton.experimental.gluon.language.nvidia.hopper import (
 )
 
 from kernels import decoding_blocks, specialized_blocks
-from kernels.decoding_ring_kernel import DecodingRing, ahead, block_sides, produce
+from kernels.decoding_ring_kernel import DecodingRing, ahead, block_sides, count_items, produce
 from kernels.dequantize_kernel import DECODE_E4M3, DECODE_E5M2, FUSED
 from kernels.gluon_api import async_load, async_store, reinterpret
-from kernels.ring_kernel import CONSUMERS, count_blocks, halves
+from kernels.ring_kernel import CONSUMERS, halves, share_of
+from kernels.split_kernel import arrive, collected, put
 
 SLAB = gl.constexpr(specialized_blocks.SLAB)
 CODES = gl.constexpr(decoding_blocks.CODES)
 CONSUMER_REGISTERS = gl.constexpr(232)
+MOST_AT_ONCE = gl.constexpr(64)
+"""Columns of a part of a warpgroup's sum that is passed on: registers hold two besides the sum of all."""
 SPLIT_REGISTERS = gl.constexpr(112)
 PRODUCER_REGISTERS = gl.constexpr(24)
 
@@ -98,9 +102,39 @@ def store(value, ring, W: gl.constexpr, stored, out_desc, of_codes, of_values):
 
 
 @gluon.jit
-def consume(W: gl.constexpr, RUN: gl.constexpr, ring, out_desc, m, n, k):
+def put_parts(PART: gl.constexpr, value, ring, split_ptrs, run, block, rows, m, n):
+    """A warpgroup's sum over a run of K, for whoever comes last, in parts of which registers hold three."""
+    if value.shape[1] > MOST_AT_ONCE:
+        first, second = halves(value)
+        put_parts(2 * PART, first, ring, split_ptrs, run, block, rows, m, n)
+        put_parts(2 * PART + 1, second, ring, split_ptrs, run, block, rows, m, n)
+    else:
+        put(PART, value, split_ptrs[0], run, block, rows, m, n, ring)
+
+
+@gluon.jit
+def store_parts(
+    PART: gl.constexpr, own, ring, W: gl.constexpr, stored, out_desc, split_ptrs, block, place, rows, m, n
+):
+    """All runs' sums of those parts into D. Returns how many parts have been stored."""
+    of_codes, of_values = place
+    if own.shape[1] > MOST_AT_ONCE:
+        first, second = halves(own)
+        stored = store_parts(2 * PART, first, ring, W, stored, out_desc, split_ptrs, block, place, rows, m, n)
+        place = (of_codes, of_values + first.shape[1])
+        stored = store_parts(
+            2 * PART + 1, second, ring, W, stored, out_desc, split_ptrs, block, place, rows, m, n
+        )
+    else:
+        total = collected(PART, own, split_ptrs[0], block, rows, m, n, ring)
+        stored = store(total, ring, W, stored, out_desc, of_codes, of_values)
+    return stored
+
+
+@gluon.jit
+def consume(W: gl.constexpr, RUN: gl.constexpr, ring, out_desc, split_ptrs, m, n, k):
     """A multiplying warpgroup: 64 of the block's rows of codes, over a run of K."""
-    TURN: gl.constexpr = RUN if ring.RUNS > 1 else W
+    TURN: gl.constexpr = RUN if ring.EACH > 1 else W
     steps = (k + ring.BLOCK_K - 1) // ring.BLOCK_K
     length = (steps + ring.RUNS - 1) // ring.RUNS
     mine = length if RUN == 0 else steps - length
@@ -109,7 +143,11 @@ def consume(W: gl.constexpr, RUN: gl.constexpr, ring, out_desc, m, n, k):
     stage = RUN
     phase = 0
     turn_phase = 1 - TURN
-    for block in range(gl.program_id(0), count_blocks(m, n, ring), gl.num_programs(0)):
+    for item in range(gl.program_id(0), count_items(m, n, ring), gl.num_programs(0)):
+        block, run, first, stop = share_of(item, m, n, steps, ring.EACH, ring)
+        if ring.RUNS > ring.EACH:
+            mine = min(length, stop - first) if RUN == 0 else stop - first - length
+            gl.assume(mine > 0)
         of_codes, of_values = block_sides(block, m, n, ring)
         acc = gl.zeros([SLAB, ring.VALUES], gl.float32, ring.LAYOUT)
         mbarrier.wait(ring.full.index(stage), phase)
@@ -121,17 +159,23 @@ def consume(W: gl.constexpr, RUN: gl.constexpr, ring, out_desc, m, n, k):
             acc = warpgroup_mma(left, right, acc, use_acc=step > 0, is_async=True)
             mbarrier.arrive(ring.turn.index(1 - TURN), count=1)
             used = stage
-            stage, phase = ahead(stage, phase, ring.RUNS, ring)
+            stage, phase = ahead(stage, phase, ring.EACH, ring)
             if step + 1 < mine:
                 mbarrier.wait(ring.full.index(stage), phase)
                 left = decode(stage, ring, W)
             acc = warpgroup_mma_wait(0, deps=[acc])
             mbarrier.arrive(ring.empty.index(used), count=1)
-        if RUN == 1:
+        if ring.RUNS > ring.EACH:
+            rows = (m if ring.OF_A else n) - of_codes - W * SLAB
+            put_parts(W, acc, ring, split_ptrs, run + RUN, block, rows, m, n)
+            if arrive(W, split_ptrs[1], block, ring):
+                place = (of_codes + W * SLAB, of_values)
+                stored = store_parts(W, acc, ring, W, stored, out_desc, split_ptrs, block, place, rows, m, n)
+        elif RUN == 1:
             ring.parts.index(W).store(acc)
             mbarrier.arrive(ring.summed.index(W), count=1)
         else:
-            if ring.RUNS > 1:
+            if ring.EACH > 1:
                 mbarrier.wait(ring.summed.index(W), 0)
                 acc = acc + ring.parts.index(W).load(ring.LAYOUT)
             stored = store(acc, ring, W, stored, out_desc, of_codes + W * SLAB, of_values)
@@ -144,6 +188,8 @@ def decoding_gemm_kernel(
     codes_desc,
     scale_desc,
     out_desc,
+    parts_ptr,
+    arrivals_ptr,
     m,
     n,
     k,
@@ -157,18 +203,20 @@ def decoding_gemm_kernel(
     GROUP: gl.constexpr,
     STAGES: gl.constexpr,
     RUNS: gl.constexpr,
+    EACH: gl.constexpr,
     BUFFERS: gl.constexpr,
     ACCUMULATE: gl.constexpr,
 ):
-    """D in blocks: with RUNS = 1 persistent, with 2 one a program. E4M3: the codes' format, else e5m2. OF_A:
-    they are A's, else B's. mn_tiles: their scales for one step of TILE_K along K. BUFFERS: parts of D that a
-    warpgroup may have under way.
+    """D in blocks: with one of the RUNS of K persistent. EACH: runs that a program takes, one or two; where
+    there are more, parts[RUNS, blocks, BLOCK_M, BLOCK_N] of D's sum are fp32, and arrivals[blocks, CONSUMERS]
+    counts them. E4M3: the codes' format, else e5m2. OF_A: they are A's, else B's. mn_tiles: their scales for
+    one step of TILE_K along K. BUFFERS: parts of D that a warpgroup may have under way.
     """
     TILES: gl.constexpr = BLOCK_K // TILE_K
     BARRIER: gl.constexpr = mbarrier.MBarrierLayout()
     SUMS: gl.constexpr = gl.SwizzledSharedLayout(4, 1, 8, [1, 0])
     VALUES: gl.constexpr = BLOCK_N if OF_A else BLOCK_M
-    PART_SHAPE: gl.constexpr = [SLAB, VALUES] if RUNS > 1 else [1, 1]
+    PART_SHAPE: gl.constexpr = [SLAB, VALUES] if RUNS == EACH and EACH > 1 else [1, 1]
     ring = DecodingRing(
         gl.allocate_shared_memory(gl.bfloat16, [STAGES, VALUES, BLOCK_K], values_desc.layout),
         gl.allocate_shared_memory(gl.uint8, [STAGES, CODES, BLOCK_K], codes_desc.layout),
@@ -183,6 +231,7 @@ def decoding_gemm_kernel(
         gl.allocate_shared_memory(gl.int64, [CONSUMERS, 1], BARRIER),
         gl.allocate_shared_memory(gl.int64, [CONSUMERS, 1], BARRIER),
         RUNS,
+        EACH,
         GROUP,
         E4M3,
         OF_A,
@@ -192,13 +241,17 @@ def decoding_gemm_kernel(
         mbarrier.init(ring.full.index(stage), count=1)
         mbarrier.init(ring.empty.index(stage), count=CONSUMERS)
     for warpgroup in gl.static_range(CONSUMERS):
-        mbarrier.init(ring.turn.index(warpgroup), count=RUNS)
+        mbarrier.init(ring.turn.index(warpgroup), count=EACH)
         mbarrier.init(ring.summed.index(warpgroup), count=1)
         mbarrier.init(ring.fetched.index(warpgroup), count=1)
     fence_async_shared()
-    multiplies = (ring, out_desc, m, n, k)
+    if RUNS > EACH:
+        split_ptrs = (parts_ptr, arrivals_ptr)
+    else:
+        split_ptrs = (m, n)  # for want of others: there is no tuple of None
+    multiplies = (ring, out_desc, split_ptrs, m, n, k)
     loads = (values_desc, codes_desc, scale_desc, ring, m, n, k, mn_tiles)
-    if RUNS == 1:
+    if EACH == 1:
         gl.warp_specialize(
             [(consume, (0, 0) + multiplies), (consume, (1, 0) + multiplies), (produce, loads)],
             [4, 1],

@@ -7,14 +7,14 @@ from triton.experimental.gluon import language as gl
 from triton.experimental.gluon.language.nvidia.hopper import mbarrier
 
 from kernels.gluon_api import aggregate, async_load
-from kernels.ring_kernel import after, block_of, count_blocks
+from kernels.ring_kernel import after, block_of, count_blocks, share_of
 
 
 @aggregate
 class DecodingRing:
     """Shared memory: STAGES of values, of codes, and of TILES of their scales; D on its way out; what a
     second run of K adds to it; the barriers, of which `turn` says who multiplies. And compile-time facts, of
-    which memory's shapes tell most.
+    which memory's shapes tell most: K has RUNS, of which EACH program takes one or two.
     """
 
     values: gl.shared_memory_descriptor
@@ -34,6 +34,7 @@ class DecodingRing:
     BLOCK_N: gl.constexpr
     BLOCK_K: gl.constexpr
     RUNS: gl.constexpr
+    EACH: gl.constexpr
     GROUP: gl.constexpr
     E4M3: gl.constexpr
     OF_A: gl.constexpr
@@ -54,6 +55,7 @@ class DecodingRing:
         summed,
         fetched,
         RUNS,
+        EACH,
         GROUP,
         E4M3,
         OF_A,
@@ -77,6 +79,7 @@ class DecodingRing:
         self.BLOCK_N = gl.constexpr(columns.shape[1])
         self.BLOCK_K = gl.constexpr(codes.shape[2])
         self.RUNS = gl.constexpr(RUNS)
+        self.EACH = gl.constexpr(EACH)
         self.GROUP = gl.constexpr(GROUP)
         self.E4M3 = gl.constexpr(E4M3)
         self.OF_A = gl.constexpr(OF_A)
@@ -89,6 +92,12 @@ def block_sides(block, m, n, ring):
     """(first row of codes, first row of values) of a block of D."""
     row, column = block_of(block, m, n, ring)
     return (row, column) if ring.OF_A else (column, row)
+
+
+@gluon.jit
+def count_items(m, n, ring):
+    """Of work: blocks of D, and as many of each as programs share it."""
+    return count_blocks(m, n, ring) * (ring.RUNS // ring.EACH)
 
 
 @gluon.jit
@@ -107,10 +116,11 @@ def produce(values_desc, codes_desc, scale_desc, ring, m, n, k, mn_tiles):
     length = (steps + ring.RUNS - 1) // ring.RUNS
     stage = 0
     phase = 1
-    for block in range(gl.program_id(0), count_blocks(m, n, ring), gl.num_programs(0)):
+    for item in range(gl.program_id(0), count_items(m, n, ring), gl.num_programs(0)):
+        block, _run, first, stop = share_of(item, m, n, steps, ring.EACH, ring)
         of_codes, of_values = block_sides(block, m, n, ring)
-        for place in range(steps):
-            step = place // ring.RUNS + place % ring.RUNS * length
+        for place in range(stop - first):
+            step = first + place // ring.EACH + place % ring.EACH * length
             full = ring.full.index(stage)
             mbarrier.wait(ring.empty.index(stage), phase)
             mbarrier.expect(full, BYTES)

@@ -69,7 +69,7 @@ def consume_low(W: gl.constexpr, ring, out_desc, scale_ptrs, split_ptrs, m, n, k
     phase = 0
     fetched = 0
     for item in range(gl.program_id(0), count_blocks(m, n, facts) * facts.RUNS, gl.num_programs(0)):
-        block, run, first, stop = share_of(item, m, n, steps, facts)
+        block, run, first, stop = share_of(item, m, n, steps, 1, facts)
         if facts.RUNS > 1:
             gl.assume(first < stop)  # no more runs than steps
             partial = zero  # else its registers are not free where parts are added
@@ -100,8 +100,8 @@ def consume_low(W: gl.constexpr, ring, out_desc, scale_ptrs, split_ptrs, m, n, k
         if facts.RUNS == 1:
             fetched = leave(acc, ring, W, fetched, out_desc, scales, place, facts)
         else:
-            put(W, acc, parts_ptr, run, block, row, m, n, facts)
+            put(W, acc, parts_ptr, run, block, m - row, m, n, facts)
             if arrive(W, arrivals_ptr, block, facts):
-                acc = collected(W, acc, parts_ptr, block, row, m, n, facts)
+                acc = collected(W, acc, parts_ptr, block, m - row, m, n, facts)
                 fetched = leave(acc, ring, W, fetched, out_desc, scales, place, facts)
     tma.store_wait(0)

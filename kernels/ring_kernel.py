@@ -138,16 +138,17 @@ def count_blocks(m, n, facts):
 
 
 @gluon.jit
-def share_of(item, m, n, steps, facts):
-    """(block, run, first step along K, the one after the last) of an item of work: a block of D, or with RUNS
-    a block's run of K. Neighbors have the same run of different blocks: they load the same A.
+def share_of(item, m, n, steps, EACH: gl.constexpr, facts):
+    """(block, first run, first step along K, the one after the last) of an item of work: a block of D, or
+    where K has more RUNS than EACH program takes, so many of a block's. Neighbors have the same ones of
+    different blocks: they load the same A.
     """
     block, run, first, stop = item, 0, 0, steps
-    if facts.RUNS > 1:
+    if facts.RUNS > EACH:
         blocks = count_blocks(m, n, facts)
-        length = (steps + facts.RUNS - 1) // facts.RUNS
-        block, run = item % blocks, item // blocks
-        first = run * length
+        length = (steps + facts.RUNS - 1) // facts.RUNS * EACH
+        block, share = item % blocks, item // blocks
+        run, first = share * EACH, share * length
         stop = min(first + length, steps)
     return block, run, first, stop
 
@@ -179,7 +180,7 @@ def produce(a_desc, b_desc, a_scale_desc, b_scale_desc, ring, m, n, k, a_mn_tile
     turn = 0
     turn_phase = 1
     for item in range(gl.program_id(0), count_blocks(m, n, facts) * facts.RUNS, gl.num_programs(0)):
-        block, _run, first, stop = share_of(item, m, n, steps, facts)
+        block, _run, first, stop = share_of(item, m, n, steps, 1, facts)
         row, column = block_of(block, m, n, facts)
         for step in range(first, stop):
             full = ring.full.index(stage)

@@ -92,16 +92,18 @@ def _launch_decoding(
     m, n = left.shape[0], right.shape[0]
     decoded, codes, values = (a, left, right) if plan.blocks.decoded == "a" else (b, right, left)
     k = codes.shape[1]
-    return decoding_gemm_kernel[(plan.programs(m, n),)](
+    chosen = decoding_constants(plan, k, accumulate=accumulate)
+    return decoding_gemm_kernel[(plan.programs(m, n) * (chosen["RUNS"] // chosen["EACH"]),)](
         _descriptor(values, decoding_blocks.value_rows(plan.blocks), plan.block_k),
         _descriptor(codes, decoding_blocks.CODES, plan.block_k),
         _scale_descriptor(decoded.scale, decoding_blocks.CODES),
         _descriptor(out, *decoding_blocks.out_box(plan.spec, plan.blocks)),
+        *(workspace(plan, (m, n, k), out.device) if chosen["RUNS"] > chosen["EACH"] else (None, None)),
         m,
         n,
         k,
         decoded.operand_scale.stride(1),
-        **decoding_constants(plan, k, accumulate=accumulate),
+        **chosen,
         num_warps=WARPS,
         **COMPILE_OPTIONS,
     )
@@ -120,6 +122,7 @@ def decoding_constants(plan: GemmPlan, k: int, *, accumulate: bool) -> dict[str,
         "GROUP": plan.blocks.group,
         "STAGES": plan.blocks.stages,
         "RUNS": plan.blocks.runs(k)[0],
+        "EACH": decoding_blocks.runs_each(plan.blocks, k),
         "BUFFERS": decoding_blocks.buffers(plan.spec, decoding_blocks.value_rows(plan.blocks)),
         "ACCUMULATE": accumulate,
     }

@@ -40,8 +40,8 @@ WGMMA = (9, 0)
 _TMA_BYTES = 16
 _BARRIER_BYTES = 512
 _LEAST_ROWS = 16
-_MOST_RUNS, _LEAST_STEPS = 8, 4
-"""The most runs of K that programs of one block have, and the fewest steps along K of each."""
+_MOST_SHARING, _LEAST_STEPS = 8, 4
+"""The most programs that share a block, and the fewest steps along K of each."""
 _GROUPS = (8, 16, 32)
 
 
@@ -128,8 +128,13 @@ def _splits(
     if not shareable(spec, promotion, blocks):
         return ()
     m, n, k = mnk
-    most = min(device.sms // blocks.count(m, n), k // blocks.block_k // _LEAST_STEPS, _MOST_RUNS)
+    most = shared_by(blocks.count(m, n), k // blocks.block_k, device)
     return tuple(runs for runs in (most // 2, most) if runs > 1)
+
+
+def shared_by(blocks: int, steps: int, device: Device) -> int:
+    """How many programs can share each of D's blocks, so that every SM has one and a few steps along K."""
+    return max(1, min(device.sms // blocks, steps // _LEAST_STEPS, _MOST_SHARING))
 
 
 def shareable(spec: MatmulSpec, promotion: object, blocks: Blocks) -> bool:

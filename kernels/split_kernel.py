@@ -1,5 +1,6 @@
-"""What the specialized kernel's programs do that share a block of D, each with a run of K: parts of its sum
-pass through memory. See kernels.specialized_kernel, and kernels.gemm_kernel for the same in `tl`.
+"""What programs of the warp-specialized kernels do that share a block of D, each with runs of K of its own:
+parts of its sum pass through memory. See kernels.specialized_kernel and kernels.decoding_kernel, and
+kernels.gemm_kernel for the same in `tl`.
 """
 
 from triton.experimental import gluon
@@ -9,7 +10,8 @@ from kernels import specialized_blocks
 from kernels.gluon_api import barrier
 from kernels.ring_kernel import CONSUMERS, count_blocks
 
-WARP_ROWS = gl.constexpr(specialized_blocks.SLAB // 4)
+SLAB = gl.constexpr(specialized_blocks.SLAB)
+WARP_ROWS = gl.constexpr(SLAB.value // 4)
 """Of a slab, that each of a warpgroup's four warps has."""
 
 
@@ -32,31 +34,32 @@ def in_order_of_d(value, LAYOUT: gl.constexpr):
 
 
 @gluon.jit
-def places(W: gl.constexpr, parts_ptr, value, run, block, row, m, n, facts):
-    """(where a warpgroup's part of a block's run lies, which of its rows D has, warp by warp). `row`: the
-    part's first one of D.
+def places(PART: gl.constexpr, parts_ptr, value, run, block, rows, m, n, facts):
+    """(where a part of a block's run lies, which of its rows D has, warp by warp). PART: which of the block's
+    it is, all of one size; rows: that D has from its first one on.
     """
     SIZE: gl.constexpr = value.shape[0] * value.shape[1]
+    PARTS: gl.constexpr = facts.BLOCK_M * facts.BLOCK_N // SIZE
     groups = gl.arange(0, value.shape[0], gl.SliceLayout(1, value.type.layout))
     places = gl.arange(0, value.shape[1], gl.SliceLayout(0, value.type.layout))
-    which = (gl.cast(run, gl.int64) * count_blocks(m, n, facts) + block) * CONSUMERS + W
+    which = (gl.cast(run, gl.int64) * count_blocks(m, n, facts) + block) * PARTS + PART
     ptrs = parts_ptr + which * SIZE + gl.expand_dims(groups * value.shape[1], 1)
-    inside = places // (8 * WARP_ROWS) * WARP_ROWS < m - row
+    inside = places // (8 * WARP_ROWS) * WARP_ROWS < rows
     return ptrs + gl.expand_dims(places, 0), gl.expand_dims(inside, 0)
 
 
 @gluon.jit
-def put(W: gl.constexpr, value, parts_ptr, run, block, row, m, n, facts):
-    """A warpgroup's sum over a run of K, in memory for whoever comes last."""
+def put(PART: gl.constexpr, value, parts_ptr, run, block, rows, m, n, facts):
+    """A part's sum over a run of K, in memory for whoever comes last."""
     value = in_order_of_threads(value)
-    ptrs, inside = places(W, parts_ptr, value, run, block, row, m, n, facts)
+    ptrs, inside = places(PART, parts_ptr, value, run, block, rows, m, n, facts)
     gl.store(ptrs, value, mask=inside)
 
 
 @gluon.jit
-def part(W: gl.constexpr, like, parts_ptr, run, block, row, m, n, facts):
+def got(PART: gl.constexpr, like, parts_ptr, run, block, rows, m, n, facts):
     """What a run has put there, of the shape and layout of `like`."""
-    ptrs, inside = places(W, parts_ptr, like, run, block, row, m, n, facts)
+    ptrs, inside = places(PART, parts_ptr, like, run, block, rows, m, n, facts)
     return gl.load(ptrs, mask=inside, other=0.0, cache_modifier=".cg")
 
 
@@ -75,17 +78,26 @@ def arrive(W: gl.constexpr, arrivals_ptr, block, facts):
 
 
 @gluon.jit
-def collected(W: gl.constexpr, own, parts_ptr, block, row, m, n, facts):
+def with_two(PART: gl.constexpr, total, parts_ptr, run, block, rows, m, n, facts):
+    """A sum of runs and the next two: the latency of one read hides behind the other's."""
+    first = got(PART, total, parts_ptr, run, block, rows, m, n, facts)
+    second = got(PART, total, parts_ptr, run + 1, block, rows, m, n, facts)
+    return total + first + second
+
+
+@gluon.jit
+def collected(PART: gl.constexpr, own, parts_ptr, block, rows, m, n, facts):
     """The sum of all runs' parts, first to last: the same bits whoever comes last, of whose `own` only shape
-    and layout count. Read past the L1, which may hold what was there before; two runs at a time, which hides
-    one's latency behind the other's.
+    and layout count. Read past the L1, which may hold what was there before.
     """
     LAYOUT: gl.constexpr = own.type.layout
     total = in_order_of_threads(gl.zeros([own.shape[0], own.shape[1]], gl.float32, LAYOUT))
-    for pair in range(facts.RUNS // 2):
-        first = part(W, total, parts_ptr, 2 * pair, block, row, m, n, facts)
-        second = part(W, total, parts_ptr, 2 * pair + 1, block, row, m, n, facts)
-        total = total + first + second
+    if own.shape[1] < SLAB:  # a few numbers a thread: all can be under way
+        for pair in gl.static_range(facts.RUNS // 2):
+            total = with_two(PART, total, parts_ptr, 2 * pair, block, rows, m, n, facts)
+    else:
+        for pair in range(facts.RUNS // 2):
+            total = with_two(PART, total, parts_ptr, 2 * pair, block, rows, m, n, facts)
     if facts.RUNS % 2:
-        total += part(W, total, parts_ptr, facts.RUNS - 1, block, row, m, n, facts)
+        total += got(PART, total, parts_ptr, facts.RUNS - 1, block, rows, m, n, facts)
     return in_order_of_d(total, LAYOUT)

@@ -156,6 +156,8 @@ def decoding(name: str, plan: GemmPlan, device: Device, *, accumulate: bool) -> 
     stored, out = decoding_blocks.out_box(plan.spec, plan.blocks), plan.spec.out.name
     layout = swizzled(*stored, {"bf16": "bfloat16", "fp32": "float32"}[out])
     constants = decoding_constants(plan, plan.blocks.split_k * block_k, accumulate=accumulate)
+    if constants["RUNS"] == constants["EACH"]:
+        constants |= {"parts_ptr": None, "arrivals_ptr": None}
     types = {
         "values_desc": described("bf16", [rows, block_k], swizzled(rows, block_k, "bfloat16")),
         "codes_desc": described("u8", [codes, block_k], swizzled(codes, block_k, "uint8")),
@@ -209,12 +211,12 @@ def _specialized_gemms(device: Device) -> Iterator[Case]:
         tabled = [row.blocks for row in table if row.family == family]
         for blocks in (*of_each_body.values(), *split, *tabled):
             made = replace(plan, blocks=replace(blocks, group=GROUP))
+            case = decoding if made.decodes_in_registers else specialized
             if in_programs(blocks):
                 for runs in (SPLIT, SPLIT + 1):
                     of_runs = replace(made.blocks, split_k=runs)
-                    yield specialized(family, replace(made, blocks=of_runs), device, accumulate=False)
+                    yield case(family, replace(made, blocks=of_runs), device, accumulate=False)
                 continue
-            case = decoding if made.decodes_in_registers else specialized
             for accumulate in (False, True)[: 1 + (plan.spec.out.bits == 32)]:
                 yield case(family, made, device, accumulate=accumulate)
                 if made.decodes_in_registers and blocks not in tabled and not accumulate:
@@ -222,10 +224,11 @@ def _specialized_gemms(device: Device) -> Iterator[Case]:
 
 
 def in_programs(blocks: Blocks) -> bool:
-    """Whether the specialized kernel's programs share a block: they add runs two and two, so that an even and
+    """Whether programs of a specialized kernel share a block: they add runs two and two, so that an even and
     an odd number of them stand for all others.
     """
-    return blocks.schedule is SPECIALIZED and blocks.split_k > 1 and not blocks.decoded
+    each = decoding_blocks.runs_each(blocks, blocks.split_k * blocks.block_k) if blocks.decoded else 1
+    return blocks.schedule is SPECIALIZED and blocks.split_k > each
 
 
 def quantizers(device: Device) -> Iterator[Case]:

@@ -72,10 +72,11 @@ def one_that_decodes_in_registers_fits(plan: GemmPlan, blocks: Blocks, device) -
     ring = blocks.stages * decoding_blocks.stage_bytes(plan.spec, blocks.decoded, rows)
     under_way = CONSUMERS * decoding_blocks.buffers(plan.spec, rows)
     parts = under_way * prod(decoding_blocks.out_box(plan.spec, blocks)) * plan.spec.out.bytes
-    sums = blocks.block_m * blocks.block_n * 4 if blocks.split_k > 1 else 0
+    each = decoding_blocks.runs_each(blocks, blocks.block_k * blocks.split_k)
+    sums = blocks.block_m * blocks.block_n * 4 if blocks.split_k == each == 2 else 0
     assert ring + parts + sums + 16 * blocks.stages <= device.shared_memory_bytes
     assert blocks.stages >= 2
-    assert rows // 2 <= (32 if blocks.split_k > 1 else 128), "of 112 and of 232 registers"
+    assert rows // 2 <= (32 if each > 1 else 128), "of 112 and of 232 registers"
 
 
 def a_specialized_one_fits(plan: GemmPlan, blocks: Blocks, device) -> None:

@@ -15,13 +15,14 @@ from fp8core.recipes import RECIPES
 from fp8core.tiles import WHOLE, TileShape
 from kernels.blocks import Blocks, Schedule
 from kernels.candidates import coarse
-from kernels.decoding_blocks import buffers, candidates, lacking, out_box, turned, value_rows
+from kernels.decoding_blocks import buffers, candidates, lacking, out_box, runs_each, turned, value_rows
 from kernels.device import HOPPER, INTERPRETER, DeviceKind, current_device
 from kernels.gemm import dequantize, gemm, launch, torch_dtype
 from kernels.operands import Operands
 from kernels.plan import plan_built_in, plan_gemm
 from kernels.rows import Accumulation, GemmJob
 from kernels.shape_class import ShapeClass
+from kernels.specialized_blocks import CONSUMERS
 from kernels.tuned import table
 from tests.kernels.cases import problem
 
@@ -44,7 +45,7 @@ SHAPES = {
 def decoding(mnk, device=HOPPER, spec=FPROP):
     """(the simple plan, the plans that decode in registers) of a GEMM."""
     plan = plan_built_in(spec, mnk, device, Accumulation.RECIPE)
-    return plan, [replace(plan, blocks=blocks) for blocks in candidates(spec, *mnk[:2], device)]
+    return plan, [replace(plan, blocks=blocks) for blocks in candidates(spec, mnk, device)]
 
 
 def operands(mnk, device, matmul="fprop"):
@@ -79,8 +80,46 @@ def test_a_block_has_all_rows_or_256_of_them(m, block_m, count, decoded):
         (block_m, 128) if decoded == "b" else (128, block_m)
     }
     assert all(plan.decodes_in_registers for plan in plans)
-    assert [plan.blocks.split_k for plan in plans] == ([1, 2] if block_m <= 64 else [1] * count)
-    assert len(plans) == len({plan.blocks for plan in plans}) == count
+    alone = [plan.blocks.split_k for plan in plans if plan.blocks.split_k <= (2 if block_m <= 64 else 1)]
+    assert alone == ([1, 2] if block_m <= 64 else [1] * count)
+    assert (len(plans) > len(alone)) == (m <= 256), "32 blocks, and 132 SMs"
+    assert len(plans) == len({plan.blocks for plan in plans})
+
+
+@pytest.mark.parametrize(
+    ("mnk", "runs"),
+    [
+        ((16, 4096, 14336), {1: 1, 2: 2, 4: 2, 8: 2}),
+        ((4096, 64, 14336), {1: 1, 2: 2, 4: 2, 8: 2}),
+        ((128, 4096, 14336), {1: 1, 2: 1, 4: 1}),
+        ((4096, 256, 14336), {1: 1, 2: 1, 4: 1}),
+        ((16, 14336, 4096), {1: 1, 2: 2}),
+        ((16, 256, 1024), {1: 1, 2: 2, 4: 2}),
+    ],
+    ids=str,
+)
+def test_programs_share_blocks_until_every_sm_has_one(mnk, runs):
+    """Runs of K, and how many of them a program takes: 132 SMs, 32 blocks of 128 codes of 4096."""
+    _, plans = decoding(mnk)
+    assert {plan.blocks.split_k: runs_each(plan.blocks, mnk[2]) for plan in plans} == runs
+    _, plans = decoding(mnk, spec=WGRAD)
+    assert {plan.blocks.split_k for plan in plans} <= {1, 2}, "an fp32 D is not passed on"
+
+
+@pytest.mark.parametrize(("k", "each"), [(512, 2), (440, 2), (640, 1), (130, 1), (64, 1)])
+def test_a_program_takes_two_runs_only_where_they_are_as_long_but_for_a_step(k, each):
+    """In runs of 2, 2, 2 and 2 steps of 64; 2, 2, 2, 1; 3, 3, 3, 1; three of one; one."""
+    blocks = Blocks(
+        schedule=Schedule.SPECIALIZED,
+        block_m=16,
+        block_n=128,
+        block_k=64,
+        warps=8,
+        stages=4,
+        split_k=4,
+        decoded="b",
+    )
+    assert runs_each(blocks, k) == each
 
 
 @pytest.mark.parametrize(
@@ -130,10 +169,10 @@ def test_the_larger_operand_is_decoded_whichever_the_table_s_shape_has(mnk):
 
 @pytest.mark.parametrize("spec", [FPROP, WGRAD], ids=["bf16", "fp32"])
 def test_as_many_parts_of_d_are_under_way_as_cost_no_stage(monkeypatch, spec):
-    blocks = next(candidates(spec, 4096, 4096, HOPPER))
+    blocks = next(candidates(spec, (4096, 4096, 4096), HOPPER))
     assert buffers(spec, 256) == 3
     monkeypatch.setattr(kernels.decoding_blocks, "PARTS_UNDER_WAY", 4)
-    assert next(candidates(spec, 4096, 4096, HOPPER)).stages == blocks.stages - 1
+    assert next(candidates(spec, (4096, 4096, 4096), HOPPER)).stages == blocks.stages - 1
     assert [buffers(spec, rows) for rows in (16, 64, 128)] == ([1, 1, 2] if spec is FPROP else [1, 2, 4])
 
 
@@ -145,7 +184,9 @@ def test_blocks_that_are_not_decoded_in_registers_stay():
 
 @pytest.mark.parametrize("accumulate", [False, True])
 @pytest.mark.parametrize(
-    "mnk", [(20, 256, 320), (20, 256, 40), (200, 256, 320), (256, 24, 320), (256, 200, 40)], ids=str
+    "mnk",
+    [(20, 256, 320), (20, 256, 40), (200, 256, 320), (256, 24, 320), (256, 200, 40), (20, 256, 1024)],
+    ids=str,
 )
 def test_the_launcher_gives_the_kernel_what_its_signature_names(monkeypatch, mnk, accumulate):
     from kernels import decoding_kernel
@@ -173,9 +214,16 @@ def test_the_launcher_gives_the_kernel_what_its_signature_names(monkeypatch, mnk
         launch(a, b, plan, out, mnk, accumulate, DeviceKind.GPU)
         given = dict(zip(names, said["at"], strict=False))
         assert set(names) - set(given) == {name for name in said["constants"] if name.isupper()}
-        assert said["grid"] == (2,)
+        each = runs_each(plan.blocks, k)
+        assert said["grid"] == (2 * plan.blocks.runs(k)[0] // each,)
+        shared = given["parts_ptr"] is not None
+        assert shared == (said["grid"] != (2,)) == (said["constants"]["RUNS"] > each)
+        if shared:
+            assert given["parts_ptr"].shape == (plan.blocks.split_k, 2, plan.block_m, plan.block_n)
+            assert given["arrivals_ptr"].numel() >= 2 * CONSUMERS
         assert said["constants"]["ACCUMULATE"] == accumulate
         assert said["constants"]["RUNS"] == (plan.blocks.split_k if k > plan.block_k else 1)
+        assert said["constants"]["EACH"] == each
         assert said["constants"]["OF_A"] == of_a
         assert said["constants"]["GROUP"] == 3
         assert passed.pop() is other

@@ -92,7 +92,7 @@ def test_every_step_of_every_block_has_one_program(monkeypatch, k, runs):
     runs = -(-steps // -(-steps // min(runs, steps)))
     monkeypatch.setattr(ring_kernel, "count_blocks", lambda m, n, facts: 5)
     facts = SimpleNamespace(RUNS=runs)
-    shares = [ring_kernel.share_of.fn(item, 0, 0, steps, facts) for item in range(5 * runs)]
+    shares = [ring_kernel.share_of.fn(item, 0, 0, steps, 1, facts) for item in range(5 * runs)]
     assert all(first < stop for _, _, first, stop in shares)
     assert [block for block, *_ in shares] == [*range(5)] * runs
     for block in range(5):

@@ -101,7 +101,7 @@ def test_a_specialized_plan_s_title_says_which_of_its_loops_ran(recipe, matmul, 
 @pytest.mark.parametrize(("m", "n"), [(16, 4096), (256, 4096), (4096, 1000)])
 def test_the_title_of_a_plan_that_decodes_in_registers_says_so(m, n):
     plan = plan_built_in(RECIPES["mxfp8"].fprop, (m, n, 4096), HOPPER, Accumulation.RECIPE)
-    for blocks in decoding_blocks.candidates(plan.spec, m, n, HOPPER):
+    for blocks in decoding_blocks.candidates(plan.spec, (m, n, 4096), HOPPER):
         ran = source_of(replace(plan, blocks=blocks).title, plan.spec.out.name)
         assert ran.bodies[1] == ("decoding_kernel.py", gemm_source.WHOLE_FILE)
         assert {"_decoding", "produce", "decode", "consume"} <= {
