@@ -3,6 +3,7 @@ simple kernel's bits with the same runs; parts pass in an order of their own and
 """
 
 from dataclasses import replace
+from itertools import product
 from types import SimpleNamespace
 
 import pytest
@@ -22,6 +23,11 @@ PROMOTED = [
     pytest.param("deepseek_v3", Accumulation.RECIPE, id="deepseek_v3"),
 ]
 ODD = [(20, 264, 4100), (100, 2056, 1664), (200, 1032, 4100), (256, 264, 8192), (33, 1032, 14336)]
+TAKEN = [
+    pytest.param(*case.values, mnk, id=f"{case.id}-{mnk}")
+    for case, mnk in product(PROMOTED, ODD)
+    if case.id != "deepseek_v3" or mnk[0] % 4 == 0  # TMA takes rows of scales that start at 16 bytes
+]
 
 
 @pytest.mark.parametrize(
@@ -148,8 +154,7 @@ def test_the_launcher_refuses_runs_that_the_kernel_would_wait_for_for_ever(
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("mnk", ODD, ids=str)
-@pytest.mark.parametrize(("recipe", "how"), PROMOTED)
+@pytest.mark.parametrize(("recipe", "how", "mnk"), TAKEN)
 def test_it_gives_the_simple_kernel_s_bits_a_hundred_times(recipe, how, mnk):
     device = current_device()
     simple, plans = specialized(recipe, "fprop", how, mnk, device)
