@@ -11,7 +11,7 @@ from fp8core.formats import FORMATS
 from fp8core.linear import MATMULS, LayerShape
 from fp8core.recipes import RECIPES
 from fp8core.tiles import WHOLE
-from kernels import decoding_blocks, specialized_blocks
+from kernels import decoding_blocks, narrow_blocks, specialized_blocks
 from kernels.blocks import MAX_SPLIT, Blocks, Schedule
 from kernels.device import Device, Unsupported
 from kernels.family import Kernel
@@ -197,7 +197,8 @@ def _specialized(plan: GemmPlan, mnk: tuple[int, int, int], device: Device) -> I
         return
     if plan.kernel is Kernel.DEQUANTIZED and not decoding_blocks.lacking(plan.spec):
         yield from decoding_blocks.candidates(plan.spec, mnk, device)
-    if mnk[0] >= FEW // 2 or plan.promotion is not WHOLE:  # blocks of one sum are 128 rows high
+    yield from narrow_blocks.candidates(*meaning, mnk, device)
+    if mnk[0] >= FEW // 2 or plan.promotion is not WHOLE:  # the other blocks of one sum are 128 rows high
         yield from specialized_blocks.candidates(*meaning, mnk, device)
 
 

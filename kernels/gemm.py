@@ -9,6 +9,7 @@ from kernels.blocks import Schedule
 from kernels.device import COMPILE_OPTIONS, DeviceKind, current_device, launching
 from kernels.family import Kernel, ScaleAt
 from kernels.mx_plan import DEQUANTIZE_BLOCK, decode_shift, pass_constants
+from kernels.narrow_blocks import is_narrow
 from kernels.plan import GemmPlan
 from kernels.quantize import QuantizedTensor, check_place
 from kernels.refold import as_planned
@@ -99,6 +100,10 @@ def launch(
     """Run the plan on operands that were checked and are not empty; Triton's handle of what ran."""
     a, b = as_planned(plan, a, b)
     left, right = (_multiplied(operand, plan, kind, side) for side, operand in (("a", a), ("b", b)))
+    if is_narrow(plan.blocks):
+        from kernels import narrow
+
+        return narrow.launch(a, b, left, right, plan, out)  # a D of bf16, which nothing is added into
     if plan.schedule is Schedule.SPECIALIZED:
         from kernels import specialized
 

@@ -58,11 +58,11 @@ def launch(
             f"D in {plan.spec.out.name}"
         )
     return specialized_gemm_kernel[(plan.programs(m, n) * chosen["RUNS"],)](
-        _descriptor(left, loaded_rows(plan.blocks, m), plan.block_k),
-        _descriptor(right, plan.block_n, plan.block_k),
+        descriptor(left, loaded_rows(plan.blocks, m), plan.block_k),
+        descriptor(right, plan.block_n, plan.block_k),
         _scale_descriptor(a.scale, plan.block_m),
         _scale_descriptor(b.scale, b_scales_loaded(plan.spec, plan.block_n)),
-        _descriptor(out, *out_box(plan.block_m, plan.block_n, plan.promotion)),
+        descriptor(out, *out_box(plan.block_m, plan.block_n, plan.promotion)),
         a.scale,
         b.scale,
         *workspace(plan, (m, n, k), out.device),
@@ -94,10 +94,10 @@ def _launch_decoding(
     k = codes.shape[1]
     chosen = decoding_constants(plan, k, accumulate=accumulate)
     return decoding_gemm_kernel[(plan.programs(m, n) * (chosen["RUNS"] // chosen["EACH"]),)](
-        _descriptor(values, decoding_blocks.value_rows(plan.blocks), plan.block_k),
-        _descriptor(codes, decoding_blocks.CODES, plan.block_k),
+        descriptor(values, decoding_blocks.value_rows(plan.blocks), plan.block_k),
+        descriptor(codes, decoding_blocks.CODES, plan.block_k),
         _scale_descriptor(decoded.scale, decoding_blocks.CODES),
-        _descriptor(out, *decoding_blocks.out_box(plan.spec, plan.blocks)),
+        descriptor(out, *decoding_blocks.out_box(plan.spec, plan.blocks)),
         *(workspace(plan, (m, n, k), out.device) if chosen["RUNS"] > chosen["EACH"] else (None, None)),
         m,
         n,
@@ -155,7 +155,8 @@ def _writable(out: "torch.Tensor") -> bool:
     return aligned and out.stride(1) == 1
 
 
-def _descriptor(tensor: "torch.Tensor", rows: int, columns: int) -> object:
+def descriptor(tensor: "torch.Tensor", rows: int, columns: int) -> object:
+    """Of a matrix, for TMA, in blocks as wgmma has them in shared memory."""
     from triton.experimental.gluon.nvidia.hopper import TensorDescriptor
 
     layout = swizzled(rows, columns, str(tensor.dtype).removeprefix("torch."))

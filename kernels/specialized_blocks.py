@@ -163,7 +163,12 @@ def loaded_rows(blocks: Blocks, m: int) -> int:
     """Rows of A that one stage loads, a power of two: of a low block that has more than M, not all."""
     if (blocks.block_m, blocks.block_n) not in LOW:
         return blocks.block_m
-    return min(blocks.block_m, max(_LEAST_ROWS, 1 << (m - 1).bit_length()))
+    return rows_loaded(blocks.block_m, m)
+
+
+def rows_loaded(block_m: int, m: int) -> int:
+    """Of a block, where there are so many: a power of two."""
+    return min(block_m, max(_LEAST_ROWS, 1 << (m - 1).bit_length()))
 
 
 def b_scales_loaded(spec: MatmulSpec, block_n: int) -> int:

@@ -16,7 +16,8 @@ adds it to its fp32 sum while the other warpgroup multiplies. All partial sums o
 a thread has 128 + 64 numbers. A bf16 D leaves through memory of the A that was multiplied, which leaves room
 for a fourth stage (kernels.lent_kernel). Where M is small, a block is 128 or 64 rows high, a warpgroup has
 one slab of it or half of its columns (kernels.low_kernel), and programs may share a block, each with a run of
-K (kernels.split_kernel). kernels.decoding_kernel decodes A or B.
+K (kernels.split_kernel). Where D has few columns besides, kernels.narrow_kernel has blocks of its own.
+kernels.decoding_kernel decodes A or B.
 """
 
 from triton.experimental import gluon

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import streamlit as st
 
+from kernels import narrow_blocks
 from kernels.blocks import DECODED_WORDS, SPLIT_WORDS, Schedule
 from kernels.family import PROMOTED_WORDS, REFOLDED_WORDS, Kernel
 from kernels.rows import Row
@@ -16,6 +17,8 @@ _KERNELS = Path(__file__).resolve().parents[2] / "kernels"
 WHOLE_FILE = ""
 _EXPLANATION = "specialized_kernel.py"
 _LOADING = ("ring_kernel.py", "produce")
+_NARROW = ("narrow_kernel.py", WHOLE_FILE)
+_OF_NARROW = "block {}×{}×".format(*narrow_blocks.SIDES)
 _PINGPONG = ("pingpong_kernel.py", WHOLE_FILE)
 _COOPERATIVE = ("cooperative_kernel.py", WHOLE_FILE)
 _SHARED = "block {}×{}×".format(*COOPERATIVE)
@@ -126,6 +129,16 @@ SOURCES = (
         for simple, after in ((SIMPLE, ""), (REFOLDING, ", after a pass that refolds"))
         for m, n in LOW
         for shared, split, bodies in (("", (), ()), (", programs sharing a block", (SPLIT_WORDS,), (_SPLIT,)))
+    ),
+    *(
+        Source(
+            title=f"The warp-specialized kernel for few tokens, a narrow block a program, its sums {where}",
+            said=(Kernel.FP8.value, *promoted, Schedule.SPECIALIZED.value, _OF_NARROW),
+            bodies=(_NARROW,),
+            instead_of=SIMPLE,
+            explained_in=_NARROW[0],
+        )
+        for where, promoted in (("in the tensor core", ()), ("promoted", (PROMOTED_WORDS,)))
     ),
     Source(
         title="The warp-specialized kernel that decodes an operand in registers, after a pass over the other",

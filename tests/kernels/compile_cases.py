@@ -17,6 +17,8 @@ from kernels.dot_scaled import dot_scaled_plan
 from kernels.family import Kernel
 from kernels.gemm import dequantize_constants, kernel_constants
 from kernels.mx_plan import REFOLD_WARPS
+from kernels.narrow import constants as narrow_constants
+from kernels.narrow_blocks import STEPS, is_narrow
 from kernels.plan import GemmPlan, plan_simple
 from kernels.quantize import float8, format_facts, quantize_constants
 from kernels.quantize_plan import plan_quantize
@@ -24,7 +26,7 @@ from kernels.refold import refold_constants
 from kernels.rows import Accumulation
 from kernels.specialized import WARPS, decoding_constants, flat, swizzled
 from kernels.specialized import constants as specialized_constants
-from kernels.specialized_blocks import b_scales_loaded, loaded_rows, out_box
+from kernels.specialized_blocks import b_scales_loaded, loaded_rows, out_box, rows_loaded
 from kernels.tuned import read_table, table_path
 
 DEVICES = (HOPPER, ADA, BLACKWELL, BLACKWELL_RTX)
@@ -176,6 +178,26 @@ def decoding(name: str, plan: GemmPlan, device: Device, *, accumulate: bool) -> 
     )
 
 
+def narrow(name: str, plan: GemmPlan, device: Device, *, accumulate: bool) -> Case:
+    """A plan of narrow blocks, which load the fewest rows."""
+    assert not accumulate
+    types = {"out_ptr": f"*{plan.spec.out.name}"}
+    rows, step = rows_loaded(plan.block_m, 1), plan.block_k // STEPS
+    for side, operand, block in (("a", plan.spec.a, rows), ("b", plan.spec.b, plan.block_n)):
+        layout = swizzled(block, step, str(float8(operand.format)).removeprefix("torch."))
+        types[f"{side}_desc"] = described(FLOAT8[operand.format.name], [block, step], layout)
+    return Case(
+        name=f"{name}; {plan.blocks.title}",
+        device=device,
+        kernel="narrow_gemm_kernel",
+        types=tuple(types.items()),
+        constants=tuple(narrow_constants(plan).items()),
+        warps=plan.blocks.warps,
+        kind=plan.kernel.name,
+        gluon=True,
+    )
+
+
 def of_e5m2(case: Case) -> Case:
     """The same for codes of that format."""
     return replace(case, constants=tuple((dict(case.constants) | {"E4M3": False}).items()))
@@ -207,11 +229,12 @@ def _specialized_gemms(device: Device) -> Iterator[Case]:
         tries = [blocks for mnk in (LARGE, TALL) for blocks in coarse(plan, mnk, device)]
         tries = [blocks for blocks in tries if blocks.schedule is SPECIALIZED]
         of_each_body = {(blocks.decoded, blocks.block_n): blocks for blocks in reversed(tries)}
-        split = [blocks for mnk in FEW for blocks in coarse(plan, mnk, device) if in_programs(blocks)]
+        few = [blocks for mnk in FEW for blocks in coarse(plan, mnk, device)]
+        few = [blocks for blocks in few if in_programs(blocks) or is_narrow(blocks)]
         tabled = [row.blocks for row in table if row.family == family]
-        for blocks in (*of_each_body.values(), *split, *tabled):
+        for blocks in (*of_each_body.values(), *few, *tabled):
             made = replace(plan, blocks=replace(blocks, group=GROUP))
-            case = decoding if made.decodes_in_registers else specialized
+            case = decoding if made.decodes_in_registers else narrow if is_narrow(blocks) else specialized
             if in_programs(blocks):
                 for runs in (SPLIT, SPLIT + 1):
                     of_runs = replace(made.blocks, split_k=runs)

@@ -42,7 +42,7 @@ def compiled(case: Case):
     from triton.compiler import ASTSource
     from triton.experimental.gluon._runtime import GluonASTSource
 
-    rooms = ("decoding", "dequantize", "gemm", "mx", "quantize", "specialized")
+    rooms = ("decoding", "dequantize", "gemm", "mx", "narrow", "quantize", "specialized")
     modules = [import_module(f"kernels.{room}_kernel") for room in rooms]
     kernel = next(vars(module)[case.kernel] for module in modules if case.kernel in vars(module))
     types, constants = dict(case.types), dict(case.constants)

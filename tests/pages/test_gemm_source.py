@@ -12,6 +12,7 @@ from kernels import decoding_blocks
 from kernels.blocks import DECODED_WORDS, Schedule
 from kernels.candidates import coarse
 from kernels.device import BLACKWELL, HOPPER, Unsupported
+from kernels.narrow_blocks import is_narrow
 from kernels.plan import plan_built_in, plan_simple
 from kernels.rows import Accumulation, GemmJob
 from pages.ui import gemm_results, gemm_source, gpu_queue
@@ -83,7 +84,7 @@ def test_a_specialized_plan_s_title_says_which_of_its_loops_ran(recipe, matmul, 
         pytest.skip("sums in the tensor core have no low blocks")
     out = plan.spec.out.name
     high = {"bf16": "lent_kernel.py", "fp32": "slabs_kernel.py"}[out]
-    for blocks in {(b.block_m, b.block_n, b.split_k > 1): b for b in fast}.values():
+    for blocks in {(b.block_m, b.block_n, b.split_k > 1): b for b in fast if not is_narrow(b)}.values():
         promoted = high if blocks.block_m > 128 else "low_kernel.py"
         ran = source_of(replace(plan, blocks=blocks).title, out)
         alone = "cooperative_kernel.py" if blocks.block_n == 256 else "pingpong_kernel.py"
@@ -96,6 +97,18 @@ def test_a_specialized_plan_s_title_says_which_of_its_loops_ran(recipe, matmul, 
         assert "one warp loads" in explanation(ran.explained_in)
         names = [node.name for node in ast.parse(text(ran)).body if isinstance(node, ast.FunctionDef)]
         assert {"produce", f"consume_{loop.split('_')[0]}"} <= set(names)
+
+
+@pytest.mark.parametrize("how", [Accumulation.FAST, Accumulation.PROMOTED], ids=lambda how: how.value)
+def test_the_title_of_narrow_blocks_says_so(how):
+    mnk = (64, 4096, 4096)
+    plan = plan_built_in(RECIPES["rowwise"].fprop, mnk, HOPPER, how)
+    (blocks,) = [blocks for blocks in coarse(plan, mnk, HOPPER) if is_narrow(blocks)]
+    ran = source_of(replace(plan, blocks=blocks).title, plan.spec.out.name)
+    assert ran.bodies == (("narrow_kernel.py", gemm_source.WHOLE_FILE),)
+    assert ("promoted" in ran.title) == (how is Accumulation.PROMOTED)
+    assert ran.instead_of is source_of(plan.title, plan.spec.out.name)
+    assert "one warp loads" in explanation(ran.explained_in)
 
 
 @pytest.mark.parametrize(("m", "n"), [(16, 4096), (256, 4096), (4096, 1000)])
