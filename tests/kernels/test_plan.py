@@ -66,7 +66,7 @@ def test_a_plan_keeps_the_fp8_tensor_core(recipe, matmul):
         assert (made.block_n if turned else made.block_m) >= 64
         assert made.blocks.warps in (4, 8)
         if made.promotion is not WHOLE:
-            assert made.block_k == made.promotion
+            assert made.block_k % made.promotion == 0
 
 
 @by_gemm
