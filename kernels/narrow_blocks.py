@@ -45,9 +45,11 @@ def candidates(
     mnk: tuple[int, int, int],
     device: Device,
 ) -> Iterator[Blocks]:
-    """The blocks to choose from, with the most stages that fit: where one has all rows, and no SM has two."""
+    """The blocks to choose from, with the most stages that fit: where D has no more of them than there are
+    SMs.
+    """
     block_m, block_n = SIDES
-    if lacking(spec, kernel, scale_at, promotion) or mnk[0] > block_m:
+    if lacking(spec, kernel, scale_at, promotion):
         return
     stage = STEPS * (block_m + block_n) * BLOCK_K_BYTES
     blocks = Blocks(

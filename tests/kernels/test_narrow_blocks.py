@@ -49,6 +49,7 @@ def test_few_rows_and_columns_have_a_narrow_block_on_every_sm_at_most(recipe, ma
     assert (plan.blocks.split_k, plan.blocks.persistent, plan.blocks.warps) == (1, False, WARPS)
     for m, n in ((65, 4096), (64, 4256)):
         assert narrow(recipe, matmul, how, (m, n, 14336))[1] == []
+    assert [made.programs(128, 2048) for made in narrow(recipe, matmul, how, (128, 2048, 14336))[1]] == [128]
     tried = coarse(simple, (64, 4096, 14336), HOPPER)
     assert plan.blocks in tried
     assert not any(is_narrow(blocks) for blocks in coarse(simple, (64, 4096, 14336), ADA))
