@@ -20,6 +20,7 @@ from triton.experimental.gluon.language.nvidia.hopper import (
 
 from kernels import narrow_blocks
 from kernels.gluon_api import aggregate, async_load
+from kernels.ring_kernel import after, release
 
 STEPS = gl.constexpr(narrow_blocks.STEPS)
 PRODUCER_REGISTERS = gl.constexpr(24)
@@ -60,13 +61,6 @@ class NarrowRing:
 
 
 @gluon.jit
-def after(stage, phase, ring):
-    """The next stage of the ring, and the barriers' phase there."""
-    wrap = stage == ring.STAGES - 1
-    return gl.where(wrap, 0, stage + 1), gl.where(wrap, phase ^ 1, phase)
-
-
-@gluon.jit
 def corner(m, ring):
     """(first row, first column) of the program's block; neighbors have the same columns."""
     high = (m + ring.BLOCK_M - 1) // ring.BLOCK_M
@@ -103,12 +97,6 @@ def multiply(acc, keep, stage, STEP: gl.constexpr, ring):
 
 
 @gluon.jit
-def release(stage, ring):
-    """What lies in a stage is needed no more."""
-    mbarrier.arrive(ring.empty.index(stage), count=1)
-
-
-@gluon.jit
 def promoted(zero, k, ring):
     """float32 like `zero`: the sum of codes over all of K, each step's by itself in the tensor core."""
     acc = zero
@@ -131,12 +119,12 @@ def promoted(zero, k, ring):
         first = warpgroup_mma_wait(3, deps=[first])
         acc += first
         second = warpgroup_mma_wait(2, deps=[second])
-        release(before, ring)
+        release(ring, before)
         acc += second
         third = warpgroup_mma_wait(1, deps=[third])
         acc += third
         fourth = warpgroup_mma_wait(0, deps=[fourth])
-        release(stage, ring)
+        release(ring, stage)
         acc += fourth
         stage, phase = after(stage, phase, ring)
     if stages % 2:
@@ -161,7 +149,7 @@ def summed(zero, k, ring):
         acc = multiply(acc, start > 0, stage, 0, ring)
         acc = multiply(acc, True, stage, 1, ring)
         acc = warpgroup_mma_wait(0, deps=[acc])
-        release(stage, ring)
+        release(ring, stage)
         stage, phase = after(stage, phase, ring)
     return acc
 
