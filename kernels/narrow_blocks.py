@@ -8,7 +8,7 @@ from fp8core.tiles import WHOLE
 from kernels.blocks import Blocks, Schedule
 from kernels.device import Device
 from kernels.family import Kernel, ScaleAt
-from kernels.specialized_blocks import BLOCK_K_BYTES, PROMOTION, SLAB
+from kernels.specialized_blocks import BARRIER_BYTES, BLOCK_K_BYTES, PROMOTION, SLAB
 
 SIDES = (SLAB, SLAB // 2)
 """BLOCK_M × BLOCK_N: 4096 columns are 128 blocks, for 132 SMs."""
@@ -16,8 +16,6 @@ STEPS = 2
 """Along K in a stage: a load takes 128 bytes of a row at most, and a promotion as many products."""
 WARPS = 4
 """That multiply; one more loads."""
-
-_BARRIER_BYTES = 512
 
 
 def is_narrow(blocks: Blocks) -> bool:
@@ -58,7 +56,7 @@ def candidates(
         block_n=block_n,
         block_k=STEPS * BLOCK_K_BYTES // spec.a.format.bytes,
         warps=WARPS,
-        stages=(device.shared_memory_bytes - _BARRIER_BYTES) // stage,
+        stages=(device.shared_memory_bytes - BARRIER_BYTES) // stage,
     )
     if blocks.count(*mnk[:2]) <= device.sms:
         yield blocks

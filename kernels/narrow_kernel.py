@@ -97,6 +97,13 @@ def multiply(acc, keep, stage, STEP: gl.constexpr, ring):
 
 
 @gluon.jit
+def multiply_apart(first, second, stage, phase, ring):
+    """Queue the steps of a stage once they are there, each with a sum of its own."""
+    mbarrier.wait(ring.full.index(stage), phase)
+    return multiply(first, False, stage, 0, ring), multiply(second, False, stage, 1, ring)
+
+
+@gluon.jit
 def promoted(zero, k, ring):
     """float32 like `zero`: the sum of codes over all of K, each step's by itself in the tensor core."""
     acc = zero
@@ -108,14 +115,10 @@ def promoted(zero, k, ring):
     phase = 0
     stages = (k + STEPS * ring.STEP - 1) // (STEPS * ring.STEP)
     for _ in range(stages // 2):
-        mbarrier.wait(ring.full.index(stage), phase)
-        first = multiply(first, False, stage, 0, ring)
-        second = multiply(second, False, stage, 1, ring)
+        first, second = multiply_apart(first, second, stage, phase, ring)
         before = stage
         stage, phase = after(stage, phase, ring)
-        mbarrier.wait(ring.full.index(stage), phase)
-        third = multiply(third, False, stage, 0, ring)
-        fourth = multiply(fourth, False, stage, 1, ring)
+        third, fourth = multiply_apart(third, fourth, stage, phase, ring)
         first = warpgroup_mma_wait(3, deps=[first])
         acc += first
         second = warpgroup_mma_wait(2, deps=[second])
@@ -128,9 +131,7 @@ def promoted(zero, k, ring):
         acc += fourth
         stage, phase = after(stage, phase, ring)
     if stages % 2:
-        mbarrier.wait(ring.full.index(stage), phase)
-        first = multiply(first, False, stage, 0, ring)
-        second = multiply(second, False, stage, 1, ring)
+        first, second = multiply_apart(first, second, stage, phase, ring)
         first = warpgroup_mma_wait(1, deps=[first])
         acc += first
         second = warpgroup_mma_wait(0, deps=[second])

@@ -29,6 +29,8 @@ LENT_STAGES = 3
 PROMOTION = 128
 BLOCK_K_BYTES = 128
 SCALE_BYTES = 4
+BARRIER_BYTES = 512
+"""Of shared memory, that is kept for a ring's barriers."""
 FEW_SCALES = 32
 """Floats that come with a single scale of B: 128 bytes, the least alignment of a TMA box in shared memory."""
 
@@ -38,7 +40,6 @@ WGMMA = (9, 0)
 """The compute capability that has it."""
 
 _TMA_BYTES = 16
-_BARRIER_BYTES = 512
 _LEAST_ROWS = 16
 _MOST_SHARING, _LEAST_STEPS = 8, 4
 """The most programs that share a block, and the fewest steps along K of each."""
@@ -198,7 +199,7 @@ def buffers(
         return PARTS_UNDER_WAY
     ring = blocks.stages * stage_bytes(spec, scale_at, *sides)
     two = 2 * _out_bytes(spec, *sides, promotion)
-    rest = end_scale_bytes(scale_at, *sides, promotion) + _BARRIER_BYTES
+    rest = end_scale_bytes(scale_at, *sides, promotion) + BARRIER_BYTES
     return 2 if ring + two + rest <= shared_memory_bytes and sides == PROMOTED else 1
 
 
@@ -206,7 +207,7 @@ def _stages(
     spec: MatmulSpec, scale_at: ScaleAt, block_m: int, block_n: int, promotion: object, device: Device
 ) -> int:
     own = not lent(spec, scale_at, block_m, block_n, promotion)
-    taken = _out_bytes(spec, block_m, block_n, promotion) * own + _BARRIER_BYTES
+    taken = _out_bytes(spec, block_m, block_n, promotion) * own + BARRIER_BYTES
     taken += end_scale_bytes(scale_at, block_m, block_n, promotion)
     return (device.shared_memory_bytes - taken) // stage_bytes(spec, scale_at, block_m, block_n)
 

@@ -140,16 +140,20 @@ SOURCES = (
         )
         for where, promoted in (("in the tensor core", ()), ("promoted", (PROMOTED_WORDS,)))
     ),
-    Source(
-        title="The warp-specialized kernel that decodes an operand in registers, after a pass over the other",
-        said=(Kernel.DEQUANTIZED.value, DECODED_WORDS, Schedule.SPECIALIZED.value),
-        bodies=(
-            ("dequantize_kernel.py", "_decoding"),
-            ("decoding_kernel.py", WHOLE_FILE),
-            ("decoding_ring_kernel.py", "produce"),
-        ),
-        instead_of=DEQUANTIZING,
-        explained_in="decoding_kernel.py",
+    *(
+        Source(
+            title=f"The warp-specialized kernel that decodes one operand{runs}, after a pass over the other",
+            said=(Kernel.DEQUANTIZED.value, DECODED_WORDS, Schedule.SPECIALIZED.value, *split),
+            bodies=(
+                ("dequantize_kernel.py", "_decoding"),
+                ("decoding_kernel.py", WHOLE_FILE),
+                *bodies,
+                ("decoding_ring_kernel.py", "produce"),
+            ),
+            instead_of=DEQUANTIZING,
+            explained_in="decoding_kernel.py",
+        )
+        for runs, split, bodies in (("", (), ()), (", K in several runs", (SPLIT_WORDS,), (_SPLIT,)))
     ),
     Source(
         title="The warp-specialized kernel, after a pass that dequantizes",
