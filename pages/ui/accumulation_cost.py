@@ -1,6 +1,6 @@
 """Section "Promotion's price": what promoting more often buys, and what it took on a GPU."""
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 
 import streamlit as st
@@ -8,7 +8,10 @@ import streamlit as st
 from fp8core.accumulation_error import promotions_per_flop
 from fp8core.accumulators import ACCUMULATORS
 from fp8core.dot_terms import TERM_NOTES, TermKind
-from kernels.rows import Accumulation, Cache, Into, Provenance, Row
+from fp8core.tiles import WHOLE, Extent
+from kernels.device import HOPPER, Unsupported
+from kernels.plan import GemmPlan, plan_built_in
+from kernels.rows import Accumulation, Cache, Provenance, Row
 from pages.charts.accumulation_cost import Price, Spec, cost_chart
 from pages.charts.ink import INKS
 from pages.charts.words import short
@@ -17,6 +20,7 @@ from pages.ui.accumulation_controls import LONGEST_K, SEED
 from pages.ui.accumulation_data import KEPT, errors, lengths
 from pages.ui.accumulation_words import percent
 from pages.ui.controls import Controls
+from pages.ui.gemm_results import TOLD
 from pages.ui.shell import theme
 
 UNIT, OPERANDS = "hopper_fast", "e4m3"
@@ -86,30 +90,51 @@ def notice(found: Sequence[Price], longest: int) -> str:
 
 @dataclass(frozen=True)
 class Pair:
-    """The same GEMM on the same GPU, fast and promoted."""
+    """One GEMM on one GPU, timed with one sum in the tensor core (fast) and with promotion."""
 
     fast: Row
     promoted: Row
+    every: int
 
     @property
     def times(self) -> float:
         """The promoted time over the fast one."""
         return self.promoted.gemm.median_us / self.fast.gemm.median_us
 
+    @property
+    def where(self) -> str:
+        """The GPU, the versions and the day of each measurement."""
+        days = dict.fromkeys((self.fast.date, self.promoted.date))
+        told = (f"{name} {self.fast.machine.versions.get(name, 'unknown')}" for name in TOLD)
+        return ", ".join((self.fast.machine.name, " and ".join(days), *told))
+
 
 def pairs(rows: Sequence[Row]) -> list[Pair]:
-    """Hot rows of a GPU that differ in nothing but accumulation, the newest of each."""
-    timed: dict[object, dict[Accumulation, Row]] = {}
+    """Timed rows of a GPU that differ in promotion only, the newest of each; hot ones first."""
+    timed: dict[Hashable, dict[Extent, Row]] = {}
     for row in sorted(rows, key=lambda row: row.date):
-        hot_and_new = (row.job.cache, row.job.into) == (Cache.HOT, Into.NEW)
-        if row.provenance is Provenance.GPU and row.gemm is not None and hot_and_new:
-            job = replace(row.job, accumulation=Accumulation.RECIPE)
-            timed.setdefault((row.machine.name, job), {})[row.job.accumulation] = row
-    return [
-        Pair(both[Accumulation.FAST], both[Accumulation.PROMOTED])
-        for both in timed.values()
-        if {Accumulation.FAST, Accumulation.PROMOTED} <= both.keys()
+        if row.provenance is Provenance.GPU and row.gemm is not None:
+            ran = ran_as(row)
+            if not isinstance(ran, Unsupported):
+                versions = tuple(row.machine.versions.get(name) for name in TOLD)
+                job = replace(row.job, accumulation=Accumulation.RECIPE)
+                key = (row.machine.name, versions, job, ran.spec, ran.refolded_from, ran.kernel)
+                timed.setdefault(key, {})[ran.promotion] = row
+    found = [
+        Pair(by_promotion[WHOLE], row, every)
+        for by_promotion in timed.values()
+        for every, row in by_promotion.items()
+        if WHOLE in by_promotion and every is not WHOLE
     ]
+    return sorted(found, key=lambda pair: pair.fast.job.cache is Cache.COLD)
+
+
+def ran_as(row: Row) -> GemmPlan | Unsupported:
+    """What the row's job means on its GPU: its recipe and its accumulation give kernel and promotion."""
+    job, device = row.job, replace(HOPPER, name=row.machine.name, capability=row.machine.capability)
+    return plan_built_in(
+        job.recipe_data.spec(job.matmul_data), (job.m, job.n, job.k), device, job.accumulation
+    )
 
 
 def _recorded() -> None:
@@ -122,14 +147,17 @@ def _recorded() -> None:
             "“Accumulation” set to Fast, then to Promoted."
         )
         return
-    lines = ["| GEMM | fast | promoted | takes |", "|:--|:--|:--|:--|"]
+    lines = ["| GEMM | fast | promoted | takes | measured on |", "|:--|:--|:--|:--|:--|"]
     lines += [
-        f"| {pair.fast.job.title} ({pair.promoted.machine.name}, {pair.promoted.date}) "
-        f"| {_cell(pair.fast)} | {_cell(pair.promoted)} | {short(pair.times, 3)} times as long |"
+        f"| {pair.fast.job.title} | {_cell(pair.fast)} | every {pair.every} products: "
+        f"{_cell(pair.promoted)} | {short(pair.times, 3)} times as long | {pair.where} |"
         for pair in found
     ]
     st.markdown("\n".join(lines))
-    st.caption("Recorded medians of the GEMM alone; error: the kernel's, against the exact product.")
+    st.caption(
+        "Both columns: the recorded median of the GEMM alone, and the kernel's error against the exact "
+        "product. The two differ in promotion only. “Cold L2”: the GPU's cache was emptied first."
+    )
 
 
 def _cell(row: Row) -> str:

@@ -13,7 +13,8 @@ from kernels.rows import GemmJob, Provenance, Row
 
 RECORDS = Path(__file__).resolve().parents[2] / "assets" / "bench"
 
-_TOLD = ("torch", "triton")
+TOLD = ("torch", "triton")
+"""The packages whose versions a speed depends on."""
 
 
 class Origin(Enum):
@@ -42,7 +43,7 @@ class Result:
     def when(self) -> str:
         """The day, and the versions that speed depends on."""
         versions = self.row.machine.versions
-        return ", ".join([self.row.date, *(f"{name} {versions[name]}" for name in _TOLD if name in versions)])
+        return ", ".join([self.row.date, *(f"{name} {versions[name]}" for name in TOLD if name in versions)])
 
     @property
     def is_interpreted(self) -> bool:

@@ -10,13 +10,17 @@ import pytest
 from fp8core.accumulators import ACCUMULATORS, matmul, promoted
 from fp8core.dot_terms import TermKind, draw_terms
 from fp8core.formats import FORMATS
+from fp8core.inputs import InputKind
+from fp8core.linear import MATMULS
+from fp8core.recipes import RECIPES
+from fp8core.tiles import WHOLE
 from kernels.probe_job import SWEPT, swept
-from kernels.rows import Accumulation, Cache
+from kernels.records import recorded_rows
+from kernels.rows import Accumulation, Cache, GemmJob, Provenance
 from pages.ui import accumulation_units, gemm_results, gpu_queue
-from pages.ui.accumulation_cost import pairs, prices
+from pages.ui.accumulation_cost import Pair, pairs, prices
 from pages.ui.gpu_queue import Workers
-from tests.pages.gemm_rows import gpu_row, record, run_until, stand_in_queue, timing
-from tests.worker.stand_in import Act, job
+from tests.pages.gemm_rows import TOP, gpu_row, record, run_until, stand_in_queue, timing
 
 PAGE = "pages/accumulation.py"
 FAST = ACCUMULATORS["hopper_fast"]
@@ -64,36 +68,81 @@ def test_without_recorded_pairs_the_page_says_so(open_app):
     assert "No GEMM is recorded both with fast and with promoted" in at.info[0].value
 
 
+ASKED = GemmJob(recipe="rowwise", matmul="fprop", m=4096, n=4096, k=7168)
+ASKED_PROMOTED = replace(ASKED, accumulation=Accumulation.PROMOTED)
+
+
+@pytest.mark.parametrize("matmul", MATMULS)
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_a_recipe_s_own_accumulation_pairs_with_the_one_it_is_not(recipe, matmul):
+    job = replace(ASKED, recipe=recipe, matmul=matmul)
+    own = gpu_row(job, gemm=timing(100.0))
+    asked = {
+        how: gpu_row(replace(job, accumulation=how), gemm=timing(110.0))
+        for how in (Accumulation.FAST, Accumulation.PROMOTED, Accumulation.REFOLDED)
+    }
+    if recipe in ("deepseek_v3", "mxfp8"):  # their scales change along K, so no sum runs over all of it
+        assert pairs([own, *asked.values()]) == []
+    elif RECIPES[recipe].spec(MATMULS[matmul]).accumulator.promotion is WHOLE:
+        assert pairs([own, asked[Accumulation.PROMOTED]]) == [
+            Pair(own, asked[Accumulation.PROMOTED], every=128)
+        ]
+    else:
+        assert pairs([own, asked[Accumulation.FAST]]) == [Pair(asked[Accumulation.FAST], own, every=128)]
+
+
+def test_every_recorded_gemm_timed_both_ways_is_a_pair():
+    rows = recorded_rows(TOP / "assets" / "bench")
+    found = pairs(rows)
+    promoted = [row for row in rows if row.job.accumulation is Accumulation.PROMOTED]
+    assert promoted
+    assert {id(pair.promoted) for pair in found} >= {id(row) for row in promoted}
+    for pair in found:
+        own, other = pair.fast.job, pair.promoted.job
+        assert replace(own, accumulation=other.accumulation) == other
+
+
 def test_recorded_pairs_are_shown_with_their_ratio(open_app, tmp_path):
-    base = job(Act.FINE)
-    asked = {kind: replace(base, accumulation=kind) for kind in Accumulation}
     rows = [
-        gpu_row(asked[Accumulation.FAST], gemm=timing(100.0)),
-        gpu_row(asked[Accumulation.PROMOTED], gemm=timing(130.0)),
-        gpu_row(replace(asked[Accumulation.FAST], m=128), gemm=timing(50.0)),
-        gpu_row(asked[Accumulation.RECIPE], gemm=timing(110.0)),
+        gpu_row(ASKED, gemm=timing(100.0), date="2026-11-19"),
+        gpu_row(ASKED_PROMOTED, gemm=timing(130.0)),
+        gpu_row(replace(ASKED, m=128), gemm=timing(50.0)),
     ]
-    assert [pair.times for pair in pairs(rows)] == [1.3]
     record(tmp_path, rows)
     at = open_app(PAGE, sum_show="cost")
     assert not at.info
     table = next(m.value for m in at.markdown if m.value.startswith("| GEMM"))
-    assert "1.3 times as long" in table
-    assert "NVIDIA H200" in table
+    line = table.splitlines()[-1]
+    assert "| 100 µs" in line
+    assert "| every 128 products: 130 µs" in line
+    assert "1.3 times as long" in line
+    assert "NVIDIA H200, 2026-11-19 and 2026-11-20, torch 2.11.0, triton 3.6.0" in line
     assert table.count("\n") == 2
 
 
-def test_rows_of_another_machine_or_without_a_time_are_no_pair():
-    fast, slow = (
-        gpu_row(replace(job(Act.FINE), accumulation=kind))
-        for kind in (Accumulation.FAST, Accumulation.PROMOTED)
-    )
-    other = replace(slow, machine=replace(slow.machine, name="another GPU"))
-    assert pairs([fast, other]) == []
-    assert pairs([fast, replace(slow, gemm=None)]) == []
-    assert len(pairs([fast, slow])) == 1
+def test_rows_that_differ_in_more_than_promotion_are_no_pair():
+    fast, slow = gpu_row(ASKED), gpu_row(ASKED_PROMOTED)
+    assert [(pair.fast, pair.promoted) for pair in pairs([fast, slow])] == [(fast, slow)]
+    machine = slow.machine
+    others = [
+        replace(slow, gemm=None),
+        replace(slow, provenance=Provenance.INTERPRETER),
+        replace(slow, machine=replace(machine, name="another GPU")),
+        replace(slow, machine=replace(machine, versions={**machine.versions, "triton": "3.7.0"})),
+        *(
+            replace(slow, job=replace(slow.job, **change))
+            for change in (
+                {"cache": Cache.COLD},
+                {"k": 4096},
+                {"matmul": "dgrad"},
+                {"input": InputKind.HEAVY_TAIL},
+                {"settle_ms": 100},
+            )
+        ),
+    ]
+    assert [pairs([fast, other]) for other in others] == [[]] * len(others)
     cold = [replace(row, job=replace(row.job, cache=Cache.COLD)) for row in (fast, slow)]
-    assert pairs(cold) == pairs([fast, cold[1]]) == []
+    assert [pair.fast.job.cache for pair in pairs([*cold, fast, slow])] == [Cache.HOT, Cache.COLD]
 
 
 def test_every_shipped_vector_is_compared_and_a_wrong_model_is_seen(open_app):
