@@ -2,9 +2,11 @@
 
 import atexit
 import os
+import threading
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TypeVar
 
 import streamlit as st
@@ -17,6 +19,8 @@ from kernels.worker.states import Done, Failed, Final, Running, Starting, State,
 POLL_SECONDS = 0.4
 ROWS_KEPT = 50
 _STATE_KEY = "_gemm_session"
+_MAKING = threading.Lock()
+"""Two sessions that come first at the same time get the same queue."""
 
 R = TypeVar("R", bound=Result)
 
@@ -29,9 +33,17 @@ class Workers:
     has_gpu: bool
 
 
-@st.cache_resource(show_spinner=False, on_release=lambda workers: workers.queue.close())
 def workers() -> Workers:
-    """The one queue of this server. It starts no process before there is a job."""
+    """The one queue of this server. It starts no process before there is a job.
+
+    It is no st.cache_resource: any visitor can have Streamlit empty its caches.
+    """
+    with _MAKING:
+        return _made()
+
+
+@cache
+def _made() -> Workers:
     gpus = visible_gpus(os.environ)
     made = Workers(WorkerQueue(launchers(gpus)), bool(gpus))
     atexit.register(made.queue.close)

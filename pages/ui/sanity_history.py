@@ -3,8 +3,6 @@
 import threading
 from dataclasses import dataclass
 
-import streamlit as st
-
 from kernels.check.job import CheckJob
 from kernels.check.report import Report
 from kernels.check.run import cut_short
@@ -82,10 +80,12 @@ class History:
             self._past[same] = Past(number=self._past[same].number, report=past.report, end=past.end)
 
 
-@st.cache_resource(show_spinner=False)
+_HISTORY = History()
+
+
 def history() -> History:
-    """The one history of this server."""
-    return History()
+    """The one history of this server. It is no st.cache_resource, as the queue is none."""
+    return _HISTORY
 
 
 def start(job: CheckJob) -> None:

@@ -24,6 +24,7 @@ from fp8core.formats import FORMATS
 from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
 from fp8core.tiles import WHOLE, TileGrid, TileShape
+from kernels import device
 from kernels.blocks import Schedule
 from kernels.device import DeviceKind, current_device
 from kernels.family import Kernel, ScaleAt
@@ -243,3 +244,17 @@ def test_the_plans_here_run_every_kind_of_scaling():
     plans = [plan_of(recipe, matmul, (128, 128, 128)) for recipe, matmul in GEMMS.values()]
     assert {plan.scale_at for plan in plans} == set(ScaleAt)
     assert {plan.kernel for plan in plans} == {Kernel.FP8, Kernel.DEQUANTIZED}
+
+
+def test_a_call_reads_no_package_s_metadata(monkeypatch):
+    """Versions and the GPU's facts cannot change while the process lives: they are read at the first call."""
+    a, b, plan = problem(RECIPES["rowwise"], MATMULS["fprop"], (16, 16, 128))
+    gemm(a, b, plan)
+    asked = []
+    monkeypatch.setattr("importlib.metadata.Distribution.from_name", asked.append)
+    if ON_GPU:
+        monkeypatch.setattr("torch.cuda.get_device_properties", asked.append)
+    gemm(a, b, plan)
+    problem(RECIPES["rowwise"], MATMULS["fprop"], (16, 16, 128))
+    assert device.triton_version() >= (3, 6)
+    assert asked == []

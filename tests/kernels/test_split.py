@@ -4,6 +4,9 @@ is left at zero for the next launch. The bound is that of test_gemm.py.
 """
 
 import dataclasses
+import sys
+from collections import OrderedDict
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -13,6 +16,7 @@ from fp8core.accumulators import ACCUMULATORS, matmul
 from fp8core.formats import FORMATS
 from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
+from fp8core.tiles import WHOLE
 from kernels import split
 from kernels.blocks import Blocks
 from kernels.device import BLACKWELL, HOPPER
@@ -24,12 +28,15 @@ from tests.kernels.cases import GEMMS, ON_GPU, WHERE, problem
 from tests.kernels.test_gemm import assert_within_bound, poisoned
 from tests.kernels.test_predict import samples
 
+CPU = torch.device("cpu")
+
 by_gemm = pytest.mark.parametrize(("recipe", "matmul"), GEMMS.values(), ids=GEMMS)
 
 
 def split_in(plan: GemmPlan, runs: int, **change) -> GemmPlan:
     """The plan with small blocks and K split."""
-    blocks = Blocks(block_m=64, block_n=64, block_k=plan.block_k, warps=4, stages=2, split_k=runs)
+    block_k = 128 if plan.promotion is WHOLE else plan.promotion
+    blocks = Blocks(block_m=64, block_n=64, block_k=block_k, warps=4, stages=2, split_k=runs)
     return dataclasses.replace(plan, blocks=dataclasses.replace(blocks, **change))
 
 
@@ -129,6 +136,43 @@ def test_more_blocks_or_streams_than_expected_take_counters_of_their_own(monkeyp
     assert_within_bound(gemm(a, b, plan), a, b, plan)
 
 
+@pytest.mark.parametrize("mnk", [(16, 4096, 14336), (256, 1024, 4100), (1, 33, 129)], ids=str)
+@by_gemm
+def test_a_plan_of_any_shape_can_be_split_for_these_tests(recipe, matmul, mnk):
+    """Whatever blocks the table has for a shape; the tests that need a GPU split such plans."""
+    plan = plan_gemm(recipe.spec(matmul), mnk, HOPPER, Accumulation.RECIPE)
+    assert split_in(plan, 7).blocks.split_k == 7
+
+
+def test_streams_that_come_at_once_get_counters_of_their_own(monkeypatch):
+    """Two threads at their first call, each with a stream, count the streams before them at the same time."""
+    monkeypatch.setattr(split, "_rows", {})
+    monkeypatch.setattr(split, "_row_of", {})
+    old = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(32) as pool:
+            rows = list(pool.map(lambda stream: split._row(CPU, stream), range(split._STREAMS)))
+    finally:
+        sys.setswitchinterval(old)
+    assert len({row.data_ptr() for row in rows}) == split._STREAMS
+    assert len({row.untyped_storage().data_ptr() for row in rows}) == 1
+
+
+def test_a_graph_has_counters_of_its_own_and_its_launches_share_them(monkeypatch):
+    monkeypatch.setattr(split, "_captured", OrderedDict())
+    graphs = {
+        (stream, capture): split._captured_row(CPU, stream, capture)
+        for stream in (1, 2)
+        for capture in range(split._CAPTURES // 2)
+    }
+    assert len({row.data_ptr() for row in graphs.values()}) == split._CAPTURES
+    assert all(split._captured_row(CPU, *key) is row for key, row in graphs.items())
+    assert split._row(CPU, 1).data_ptr() not in {row.data_ptr() for row in graphs.values()}
+    split._captured_row(CPU, 3, 99)
+    assert len(split._captured) == split._CAPTURES, "the oldest capture's are given back"
+
+
 @by_gemm
 def test_a_split_sum_is_predicted_run_by_run(recipe, matmul):
     """The prediction of a split plan is the fp32 sum of the predictions of its runs."""
@@ -188,3 +232,46 @@ def test_every_predicted_bit_of_a_split_sum_is_the_kernel_s(recipe, matmul, mnk)
     plan = split_in(plan, 7)
     prediction = check(plan, a, b, gemm(a, b, plan), 0)
     assert prediction.first_difference == ""
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not ON_GPU, reason="needs a GPU")
+@pytest.mark.parametrize("recipe", ["per_tensor", "deepseek_v3", "mxfp8"])
+def test_graphs_replayed_on_two_streams_do_not_share_counters(recipe):
+    """Two graphs of the same split matmul run side by side, a hundred times; each D has the bits of one alone."""
+    a, b, plan = problem(RECIPES[recipe], MATMULS["fprop"], (64, 1024, 8192))
+    plan = split_in(plan, 8)
+    alone = gemm(a, b, plan).clone()
+    graphs, outs = [], []
+    for _ in range(2):
+        graphs.append(torch.cuda.CUDAGraph())
+        outs.append([torch.empty_like(alone) for _ in range(4)])
+        with torch.cuda.graph(graphs[-1]):
+            for out in outs[-1]:
+                gemm(a, b, plan, out=out)
+    streams = [torch.cuda.Stream() for _ in graphs]
+    for _ in range(100):
+        for out in sum(outs, []):
+            out.fill_(torch.nan)
+        torch.cuda.synchronize()
+        for graph, stream in zip(graphs, streams, strict=True):
+            with torch.cuda.stream(stream):
+                graph.replay()
+        torch.cuda.synchronize()
+        assert all(torch.equal(out, alone) for out in sum(outs, []))
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not ON_GPU, reason="needs a GPU")
+def test_a_capture_has_one_number_until_it_ends():
+    numbers = []
+    for _ in range(2):
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            x = torch.zeros(1, device=WHERE)
+            stream = torch.cuda.current_stream().cuda_stream
+            numbers.append({split.capture_id(stream) for _ in range(2)})
+            x += 1
+    first, second = numbers
+    assert len(first) == len(second) == 1
+    assert first != second
