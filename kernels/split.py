@@ -75,7 +75,7 @@ def _row(device: "torch.device", stream: int) -> "torch.Tensor | None":
 
 
 def _captured_row(device: "torch.device", stream: int, capture: int) -> "torch.Tensor":
-    """Zeros from the memory of the graph under capture, which it clears once a replay, before the first launch.
+    """Zeros from the memory of the graph under capture. A replay clears them once, before the first launch.
 
     They are kept while the capture may go on: the graph would give their memory to another tensor otherwise.
     """
