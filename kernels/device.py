@@ -8,6 +8,7 @@ import os
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from enum import Enum
+from functools import cache
 from importlib.metadata import version
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
@@ -136,7 +137,15 @@ def current_device() -> Device:
             f"there is no CUDA GPU here; set {_INTERPRET}=1 before Python starts to run the kernels in "
             "Triton's interpreter on the CPU"
         )
-    facts = torch.cuda.get_device_properties(torch.cuda.current_device())
+    return _gpu(torch.cuda.current_device())
+
+
+@cache
+def _gpu(index: int) -> Device:
+    """A GPU of this process; its facts never change, and every GEMM asks for them."""
+    import torch
+
+    facts = torch.cuda.get_device_properties(index)
     return Device(
         name=facts.name,
         kind=DeviceKind.GPU,
@@ -148,8 +157,9 @@ def current_device() -> Device:
     )
 
 
+@cache
 def triton_version() -> tuple[int, int]:
-    """(major, minor) of the Triton that is installed."""
+    """(major, minor) of the Triton that is installed; read from its package once a process."""
     major, minor = version("triton").split(".")[:2]
     return int(major), int(minor)
 
