@@ -15,16 +15,19 @@ REPLACED = Stopped("Replaced by a newer run of yours before its turn came.")
 STOPPED = Stopped("Stopped on request.")
 CLOSED = Stopped("Not run: the app is shutting down.")
 
+_NUMBERS = count(1)
+"""Tickets are numbered once a process: no two lines give the same number."""
+
 
 @dataclass(eq=False)
 class Run:
-    """One job in hand. `claims` is the tickets that want its result, by number, with their sessions;
-    `since` is when a worker took it.
+    """One job in hand. `claims` is the tickets that want its result, with their sessions; `since` is when a
+    worker took it.
     """
 
     number: int
     job: Job
-    claims: dict[int, str] = field(default_factory=dict)
+    claims: dict[Ticket, str] = field(default_factory=dict)
     progress: tuple[float, str, Result | None] | None = None
     since: float = 0.0
 
@@ -40,11 +43,11 @@ class Line:
         self.clock = clock
         self._results_kept = results_kept
         self._changed = threading.Condition()
-        self._numbers = count(1)
         self._waiting: list[Run] = []
         self._active: list[Run] = []
-        self._runs: dict[int, Run] = {}
-        self._results: OrderedDict[int, Final] = OrderedDict()
+        # By ticket, not by number: a ticket is answered with its own job only.
+        self._runs: dict[Ticket, Run] = {}
+        self._results: OrderedDict[Ticket, Final] = OrderedDict()
         self._is_closed = False
 
     def submit(self, job: Job, session: str) -> Ticket:
@@ -52,27 +55,27 @@ class Line:
         with self._changed:
             run = next((run for run in self._active + self._waiting if run.job == job and run.claims), None)
             place = self._withdraw_waiting(session, keep=run)
-            held = [number for number, owner in run.claims.items() if owner == session] if run else []
+            held = [ticket for ticket, owner in run.claims.items() if owner == session] if run else []
             if held:
-                return Ticket(held[0], job)
-            ticket = Ticket(next(self._numbers), job)
+                return held[0]
+            ticket = Ticket(next(_NUMBERS), job)
             if self._is_closed:
-                self._finish([ticket.number], CLOSED)
+                self._finish([ticket], CLOSED)
                 return ticket
             if run is None:
                 run = Run(ticket.number, job)
                 self._waiting.insert(place, run)
                 self._changed.notify_all()
-            run.claims[ticket.number] = session
-            self._runs[ticket.number] = run
+            run.claims[ticket] = session
+            self._runs[ticket] = run
             return ticket
 
     def state(self, ticket: Ticket) -> State:
         """What has become of a ticket so far."""
         with self._changed:
-            run = self._runs.get(ticket.number)
+            run = self._runs.get(ticket)
             if run is None:
-                return self._results.get(ticket.number, FORGOTTEN)
+                return self._results.get(ticket, FORGOTTEN)
             if run in self._waiting:
                 return Waiting(len(self._active) + self._waiting.index(run))
             elapsed_s = self.clock() - run.since
@@ -84,14 +87,14 @@ class Line:
     def stop(self, ticket: Ticket) -> None:
         """Give a ticket up; the run behind it ends unless another ticket wants it."""
         with self._changed:
-            self._give_up(ticket.number, STOPPED)
+            self._give_up(ticket, STOPPED)
 
     def close(self) -> None:
         """Give every ticket up and take no more."""
         with self._changed:
             self._is_closed = True
-            for number in list(self._runs):
-                self._give_up(number, CLOSED)
+            for ticket in list(self._runs):
+                self._give_up(ticket, CLOSED)
             self._changed.notify_all()
 
     @property
@@ -133,26 +136,26 @@ class Line:
         """Give the session's waiting ticket up, except on `keep`; the place in line that a new run gets."""
         place = len(self._waiting)
         for run in [run for run in self._waiting if run is not keep]:
-            mine = [number for number, owner in run.claims.items() if owner == session]
+            mine = [ticket for ticket, owner in run.claims.items() if owner == session]
             if mine and len(mine) == len(run.claims):
                 place = self._waiting.index(run)
-            for number in mine:
-                self._give_up(number, REPLACED)
+            for ticket in mine:
+                self._give_up(ticket, REPLACED)
         return min(place, len(self._waiting))
 
-    def _give_up(self, number: int, result: Stopped) -> None:
-        run = self._runs.get(number)
+    def _give_up(self, ticket: Ticket, result: Stopped) -> None:
+        run = self._runs.get(ticket)
         if run is None:
             return
-        del run.claims[number]
-        self._finish([number], _with_partial(result, run))
+        del run.claims[ticket]
+        self._finish([ticket], _with_partial(result, run))
         if not run.claims and run in self._waiting:
             self._waiting.remove(run)
 
-    def _finish(self, numbers: list[int], result: Final) -> None:
-        for number in numbers:
-            self._runs.pop(number, None)
-            self._results[number] = result
+    def _finish(self, tickets: list[Ticket], result: Final) -> None:
+        for ticket in tickets:
+            self._runs.pop(ticket, None)
+            self._results[ticket] = result
         while len(self._results) > self._results_kept:
             self._results.popitem(last=False)
 

@@ -12,20 +12,12 @@ environment has REQUIRE_BROWSER=1.
 
 import os
 import shutil
-import socket
-import subprocess
-import sys
-import time
-import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
-from pathlib import Path
-from urllib.error import URLError
 
 import pytest
 
-TOP = Path(__file__).resolve().parents[2]
+from tests.serving import Server, serving
+
 FLAGS = [
     "--headless",
     "--no-sandbox",
@@ -35,67 +27,20 @@ FLAGS = [
 ]
 BROWSERS = ("chromium-headless-shell", "chromium")
 """The same engine: the first has no window to draw around a page, and is faster for it."""
-START_SECONDS = 60
 DRAW_MS = 60_000
-
-
-@dataclass(frozen=True)
-class Server:
-    """A running app: its address and its process."""
-
-    url: str
-    process: subprocess.Popen
-
-
-@contextmanager
-def _serving(*options: str) -> Iterator[Server]:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port)]
-    process = subprocess.Popen(
-        [*command, "--server.address", "127.0.0.1", *options],
-        cwd=TOP,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    try:
-        url = f"http://127.0.0.1:{port}"
-        _wait_until_up(url, process)
-        yield Server(url, process)
-    finally:
-        process.terminate()
-        try:
-            process.wait(10)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-
-
-def _wait_until_up(url: str, process: subprocess.Popen) -> None:
-    deadline = time.monotonic() + START_SECONDS
-    while time.monotonic() < deadline:
-        assert process.poll() is None, f"the server ended with {process.returncode}"
-        try:
-            with urllib.request.urlopen(f"{url}/_stcore/health", timeout=2) as answer:
-                if answer.status == 200:
-                    return
-        except (URLError, TimeoutError, ConnectionError):
-            time.sleep(0.1)
-    raise AssertionError(f"no server at {url} after {START_SECONDS} s")
 
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
     """One server for the tests of a module."""
-    with _serving() as running:
+    with serving() as running:
         yield running
 
 
 @pytest.fixture
 def fresh_server() -> Iterator[Server]:
     """A server that no session has been opened on."""
-    with _serving() as running:
+    with serving() as running:
         yield running
 
 

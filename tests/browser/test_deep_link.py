@@ -9,7 +9,8 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from tests.browser.conftest import TOP, settled
+from tests.browser.conftest import settled
+from tests.serving import TOP
 
 pytestmark = pytest.mark.browser
 

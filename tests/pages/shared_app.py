@@ -1,0 +1,30 @@
+"""A page for the tests to serve. A session with `?hang=1` asks for a job that hangs, any other for a check;
+each is shown what it waits for. The worker is the stand-in.
+"""
+
+import sys
+
+import streamlit as st
+
+from kernels.check.job import CheckJob
+from kernels.worker.process import WorkerProcess
+from pages.ui import gpu_queue, sanity_history
+from tests.serving import TOP
+from tests.worker.stand_in import Act, job
+
+
+def stand_in() -> WorkerProcess:
+    command = [sys.executable, str(TOP / "tests" / "worker" / "stand_in.py")]
+    return WorkerProcess(command, env={"PYTHONPATH": str(TOP)})
+
+
+gpu_queue.launchers = lambda gpus: (stand_in,)
+if "asked" not in st.session_state:
+    st.session_state["asked"] = True
+    if "hang" in st.query_params:
+        gpu_queue.submit(job(Act.HANG))
+    else:
+        sanity_history.start(CheckJob())
+for ticket in gpu_queue.session().tickets:
+    st.text(f"my job: {type(gpu_queue.workers().queue.state(ticket)).__name__}")
+st.text(f"a check is to come: {sanity_history.history().is_busy}")

@@ -1,0 +1,34 @@
+"""Contract: the line answers a ticket with its own job or not at all, and a ticket is one of its kind."""
+
+from dataclasses import replace
+
+import pytest
+
+from kernels.worker.line import FORGOTTEN, Line
+from kernels.worker.states import Done, Waiting
+from tests.worker.stand_in import Act, job, row
+
+
+@pytest.fixture
+def lines() -> tuple[Line, Line]:
+    """Two lines of one process."""
+    return Line(results_kept=9), Line(results_kept=9)
+
+
+def test_two_lines_of_a_process_give_no_ticket_the_same_number(lines):
+    numbers = [line.submit(job(Act.FINE, m), "s").number for m in (1, 2) for line in lines]
+    assert len(set(numbers)) == len(numbers)
+
+
+@pytest.mark.parametrize("is_over", [False, True], ids=["waits", "is over"])
+def test_a_ticket_of_another_job_gets_no_answer(lines, is_over):
+    line, _ = lines
+    ticket = line.submit(job(Act.FINE, m=1), "s")
+    if is_over:
+        run = line.take(not_before=0.0)
+        line.finish(run, Done(row(run.job)))
+    before = line.state(ticket)
+    foreign = replace(ticket, job=job(Act.FINE, m=2))
+    line.stop(foreign)
+    assert line.state(foreign) == FORGOTTEN
+    assert line.state(ticket) == before == (Done(row(ticket.job)) if is_over else Waiting(0))
