@@ -11,7 +11,8 @@ from pages.charts.ink import Ink
 
 _TICKED_BITS = 8
 _ROW_HEIGHT, _AXIS_HEIGHT = 36, 60
-_LOWEST, _HIGHEST, _START = -4, 10, 3
+LOWEST, HIGHEST, START = -4, 10, 3
+TOP = "top"
 Row = dict[str, object]
 
 
@@ -34,9 +35,9 @@ def compare_rows(formats: Mapping[str, NumberFormat]) -> list[Row]:
 def compare_chart(formats: Mapping[str, NumberFormat], logarithmic: bool, ink: Ink) -> alt.LayerChart:
     """The ticks on a logarithmic axis in powers of two, or on a linear one whose end the reader drags."""
     top = alt.param(
-        name="top",
-        value=_START,
-        bind=alt.binding_range(min=_LOWEST, max=_HIGHEST, step=1, name="Axis from 0 to 2^k, k = "),
+        name=TOP,
+        value=START,
+        bind=alt.binding_range(min=LOWEST, max=HIGHEST, step=1, name="Axis from 0 to 2^k, k = "),
     )
     if logarithmic:
         ends = [(f.min_subnormal, f.max) for f in formats.values()]

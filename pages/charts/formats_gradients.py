@@ -19,6 +19,7 @@ ZERO, SUBNORMAL, NORMAL, OVERFLOW = (
     "overflows",
 )
 Row = dict[str, object]
+LOSS_SCALE = "k"
 
 
 def bar_rows(formats: Mapping[str, Format], bins: Sequence[float], counts: Sequence[int]) -> list[Row]:
@@ -81,7 +82,7 @@ def gradient_chart(
     """One histogram a format, bars colored by what becomes of them; `shares` for each loss scale 2^k."""
     largest = min(map(len, shares.values())) - 1
     k = alt.param(
-        name="k",
+        name=LOSS_SCALE,
         value=0,
         bind=alt.binding_range(min=0, max=largest, step=1, name="Loss scale 2^k, k = "),
     )

@@ -13,7 +13,8 @@ from pages.charts.words import power_of_two
 
 _ROW_HEIGHT, _AXIS_HEIGHT = 21, 100
 _POINTS_HEIGHT = 470
-_NARROWEST, _WIDEST, _START = 16, 152, 40
+NARROWEST, WIDEST, EACH, START = 16, 152, 4, 40
+REACH = "reach"
 _TOGETHER = 0.12
 FULL, LESS = "full precision", "fewer mantissa bits"
 Row = dict[str, object]
@@ -51,9 +52,9 @@ def range_bars(formats: Mapping[str, NumberFormat], ink: Ink) -> alt.Chart:
     """The bars, widest range first; the reader drags how much of the axis is seen."""
     order = sorted(formats, key=lambda title: -dynamic_range(formats[title]))
     reach = alt.param(
-        name="reach",
-        value=_START,
-        bind=alt.binding_range(min=_NARROWEST, max=_WIDEST, step=4, name="Exponents shown: up to ± "),
+        name=REACH,
+        value=START,
+        bind=alt.binding_range(min=NARROWEST, max=WIDEST, step=EACH, name="Exponents shown: up to ± "),
     )
     scale = alt.Scale(domain=alt.ExprRef("[-reach, reach]"), nice=False)
     axis = alt.Axis(labelExpr=power_labels("datum.value"), grid=True, labelOverlap=True, tickCount=9)

@@ -52,14 +52,7 @@ K_STEPPED = Choice(
     options={k: str(k) for k in (SHORTEST << power for power in range(1, 5))},
     default=SHORTEST << 3,
 )
-STEP = Whole(
-    key="step",
-    label="Start at step",
-    low=1,
-    high=128,
-    default=4,
-    help="Where the slider below starts; a copied link opens there.",
-)
+STEP = Whole(key="step", label="Step", low=1, high=128, default=4)
 ERROR = Choice(
     key="sum_error",
     label="Error",

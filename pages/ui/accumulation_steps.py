@@ -10,21 +10,16 @@ from fp8core.accumulator_trace import TracedStep
 from fp8core.accumulators import ACCUMULATORS
 from fp8core.rounding import Rounding
 from fp8core.tiles import WHOLE
+from pages.charts.accumulation_steps import STEP as SLIDER
 from pages.charts.words import power_of_two, short
 from pages.ui.accumulation_controls import K_STEPPED, OPERANDS, SEED, STEP, TERMS, UNIT
 from pages.ui.accumulation_data import steps_spec, traced
 from pages.ui.accumulation_words import apart, percent, side
+from pages.ui.chart_slider import chart_with_slider, with_slider
 from pages.ui.controls import Controls
 from pages.ui.shell import theme
 
 KEY = "accumulation_steps"
-_SLIDER_ON_TOP = f"""<style>
-.st-key-{KEY} .vega-embed:has(.vega-bind) {{ display: flex; flex-direction: column; }}
-.st-key-{KEY} .vega-bindings {{ order: -1; width: 100%; padding-bottom: 0.6rem !important; }}
-.st-key-{KEY} .vega-bind {{ display: flex; align-items: center; gap: 0.75rem; font-weight: 600; }}
-.st-key-{KEY} .vega-bind label {{ display: flex; flex: 1; align-items: center; gap: 0.75rem; }}
-.st-key-{KEY} .vega-bind input[type="range"] {{ flex: 1; }}
-</style>"""
 
 
 def show(controls: Controls) -> None:
@@ -38,16 +33,9 @@ def show(controls: Controls) -> None:
     k = controls.draw(K_STEPPED, st.sidebar)
     chosen = (unit.name, controls.value(TERMS), operands, k, controls.value(SEED))
     steps = traced(*chosen)
-    first = controls.draw(STEP, st.sidebar, high=len(steps))
+    first = controls.within(STEP, high=len(steps))
     st.markdown(notice(unit, steps))
-    st.html(_SLIDER_ON_TOP)
-    with st.container(key=KEY):
-        st.vega_lite_chart(
-            steps_spec(*chosen, first, theme()),
-            width="stretch",
-            key=f"{KEY}_chart",
-            alt=alt_text(unit, steps, first),
-        )
+    _picture(controls, chosen, first)
     st.caption(
         "Each bar is one term, spelled in binary: a dot where the bit of that weight is one. The band is the "
         f"window of {unit.fraction_bits} fraction bits below the largest exponent E. Bits under the cut are "
@@ -55,6 +43,24 @@ def show(controls: Controls) -> None:
     )
     with st.expander("The exact step of this unit"):
         st.markdown(rule(unit))
+
+
+def _picture(controls: Controls, chosen: tuple[str, str, str, int, int], first: int) -> None:
+    """The steps under their slider; a single step needs none."""
+    unit, steps = ACCUMULATORS[chosen[0]], traced(*chosen)
+    if len(steps) == 1:
+        spec, told = steps_spec(*chosen, first, theme()), alt_text(unit, steps, first)
+        st.vega_lite_chart(spec, width="stretch", key=f"{KEY}_one", alt=told)
+        return
+    chart_with_slider(
+        controls,
+        STEP,
+        name=KEY,
+        drawn=(chosen, theme()),
+        at=first,
+        spec_at=lambda start: with_slider(steps_spec(*chosen, start, theme()), SLIDER, start),
+        alt_at=lambda start: alt_text(unit, steps, start),
+    )
 
 
 def notice(unit: Accumulator, steps: Sequence[TracedStep]) -> str:

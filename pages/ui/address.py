@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from urllib.parse import urlencode
+from urllib.parse import parse_qsl, urlencode
 
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
@@ -20,6 +20,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 _STATE_KEY = "_address"
 _BARE_KEY = "_shown_at_bare_address"
 _ECHOES_KEPT = 16
+_EMBED = ("embed", "embed_options")
 
 
 class Reading(Enum):
@@ -81,6 +82,18 @@ def write(wanted: Mapping[str, str]) -> bool:
 
 
 def link(wanted: Mapping[str, str]) -> str:
-    """The address that opens this page with `wanted`; relative where the browser's own is not known."""
+    """The address that opens this page with `wanted`; relative where the browser's own is not known.
+
+    A page for a projector (`?embed=true`) gives a link to a page for a projector.
+    """
     base = st.context.url or ""
-    return f"{base}?{urlencode(wanted)}" if wanted else base or "?"
+    query = urlencode([*wanted.items(), *_embedding()])
+    return f"{base}?{query}" if query else base or "?"
+
+
+def _embedding() -> list[tuple[str, str]]:
+    """The parameters of an embedded page, which Streamlit keeps out of `st.query_params`."""
+    context = get_script_run_ctx()
+    if context is None or not st.context.is_embedded:
+        return []
+    return [pair for pair in parse_qsl(context.query_string) if pair[0].lower() in _EMBED]

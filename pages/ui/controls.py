@@ -94,6 +94,13 @@ class Controls:
         self._publish()
         return value
 
+    def within(self, control: Control[T], **limits: Any) -> T:
+        """The value of a control that the page draws by itself, as a slider in a picture, within `limits`."""
+        value = control.narrow(**limits).fit(self.value(control))
+        self._hold(control, value)
+        self._publish()
+        return value
+
     def value(self, control: Control[T]) -> T:
         """The value of a control, drawn or not."""
         return control.fit(st.session_state[control.key])

@@ -6,9 +6,21 @@ import streamlit as st
 from fp8core.float_format import Format
 from fp8core.formats import NumberFormat
 from fp8core.rounding import Overflow
+from pages.charts.formats_compare import TOP
 from pages.charts.formats_words import power_or_number
+from pages.charts.words import power_of_two
+from pages.ui.chart_slider import chart_with_slider, with_slider
 from pages.ui.controls import Controls
-from pages.ui.formats_controls import AXIS, COMPARED, OWN, OWN_CONTROLS, TITLES, OwnFields, own_fields
+from pages.ui.formats_controls import (
+    AXIS,
+    AXIS_TOP,
+    COMPARED,
+    OWN,
+    OWN_CONTROLS,
+    TITLES,
+    OwnFields,
+    own_fields,
+)
 from pages.ui.formats_data import compare_spec, formats_by_title
 from pages.ui.formats_words import sentence
 from pages.ui.shell import theme
@@ -28,12 +40,20 @@ def show(controls: Controls) -> None:
         return
     formats = formats_by_title(names, own)
     st.markdown(_notice(formats, logarithmic))
-    st.vega_lite_chart(
-        compare_spec(names, own, logarithmic, theme()),
-        width="stretch",
-        key="formats_compare",
-        alt=f"Every positive value of {', '.join(formats)} on one {AXIS.options[controls.value(AXIS)]} axis",
-    )
+    told = f"Every positive value of {', '.join(formats)} on one {AXIS.options[controls.value(AXIS)]} axis"
+    spec = compare_spec(names, own, logarithmic, theme())
+    if logarithmic:
+        st.vega_lite_chart(spec, width="stretch", key="formats_compare", alt=told)
+    else:
+        chart_with_slider(
+            controls,
+            AXIS_TOP,
+            name="formats_compare",
+            drawn=(names, own, theme()),
+            at=controls.value(AXIS_TOP),
+            spec_at=lambda start: with_slider(spec, TOP, start),
+            alt_at=lambda start: f"{told} from 0 to {power_of_two(start)}",
+        )
     st.markdown(_table(formats))
 
 

@@ -3,7 +3,8 @@
 from fp8core.float_format import Format, Specials
 from fp8core.formats import FORMATS, NumberFormat
 from fp8core.rounding import Overflow, Rounding
-from pages.ui.controls import Choice, ChoiceStyle, Controls, Whole
+from pages.charts import formats_compare, formats_range
+from pages.ui.controls import Choice, ChoiceStyle, Controls, NumberStyle, Whole
 from pages.ui.text_controls import Several, Text
 
 OWN = "own"
@@ -115,6 +116,23 @@ AXIS = Choice(
     options={"log": "logarithmic", "linear": "linear"},
     default="log",
 )
+AXIS_TOP = Whole(
+    key="axis_top",
+    label="log2 of the linear axis' end",
+    low=formats_compare.LOWEST,
+    high=formats_compare.HIGHEST,
+    default=formats_compare.START,
+)
+EXPONENTS = Whole(
+    key="exponents",
+    label="Exponents shown: up to ±",
+    low=formats_range.NARROWEST,
+    high=formats_range.WIDEST,
+    step=formats_range.EACH,
+    default=formats_range.START,
+    style=NumberStyle.SLIDER,
+)
+LOSS_SCALE = Whole(key="loss_scale", label="log2 of the loss scale", low=0, high=30, default=0)
 OVERFLOWING = Several(
     key="overflowing",
     label="Formats",
@@ -131,6 +149,9 @@ ALL_CONTROLS = (
     *OWN_CONTROLS,
     COMPARED,
     AXIS,
+    AXIS_TOP,
+    EXPONENTS,
+    LOSS_SCALE,
     OVERFLOWING,
 )
 

@@ -17,12 +17,12 @@ from pages.charts.formats_overflow import overflow_chart
 from pages.charts.formats_range import range_bars, range_points
 from pages.charts.formats_table import code_table, table_rows
 from pages.charts.ink import INKS
-from pages.ui.formats_controls import OWN, TITLES, OwnFields, format_of
+from pages.ui.formats_controls import LOSS_SCALE, OWN, TITLES, OwnFields, format_of
 
 KEPT = 128
 GRADIENT_SHAPE, GRADIENT_SEED = (128, 128), 0
 GRADIENT_FORMATS = ("bf16", "fp16", "e5m2", "e4m3")
-LOSS_SCALES = 31
+LOSS_SCALES = LOSS_SCALE.high + 1
 _BINS_PER_BINADE = 2
 Spec = dict[str, Any]
 

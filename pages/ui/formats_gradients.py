@@ -5,10 +5,12 @@ import streamlit as st
 from fp8core.binades import finest_bits
 from fp8core.formats import FORMATS
 from fp8core.inputs import INPUT_NOTES, InputKind
+from pages.charts.formats_gradients import LOSS_SCALE as SLIDER
 from pages.charts.formats_words import percent
 from pages.charts.words import power_of_two
+from pages.ui.chart_slider import chart_with_slider, with_slider
 from pages.ui.controls import Controls
-from pages.ui.formats_controls import TITLES
+from pages.ui.formats_controls import LOSS_SCALE, TITLES
 from pages.ui.formats_data import GRADIENT_SEED, GRADIENT_SHAPE, gradient_fates, gradient_spec
 from pages.ui.shell import theme
 
@@ -30,12 +32,18 @@ def show(controls: Controls) -> None:
     """Draw the gradients against each format's window."""
     st.markdown(_notice())
     found = gradient_fates()
-    st.vega_lite_chart(
-        gradient_spec(theme()),
-        width="stretch",
-        key="formats_gradients",
-        alt="The same gradients in four formats; without a loss scale become zero: "
-        + ", ".join(f"{title} {percent(fates[0].zero)}" for title, fates in found.items()),
+    chart_with_slider(
+        controls,
+        LOSS_SCALE,
+        name="formats_gradients",
+        drawn=theme(),
+        at=controls.value(LOSS_SCALE),
+        spec_at=lambda start: with_slider(gradient_spec(theme()), SLIDER, start),
+        alt_at=lambda start: (
+            f"The same gradients in four formats; at a loss scale of {power_of_two(start)} "
+            "become zero: "
+            + ", ".join(f"{title} {percent(fates[start].zero)}" for title, fates in found.items())
+        ),
     )
     kind = InputKind.GRADIENT_LIKE
     rows, columns = GRADIENT_SHAPE

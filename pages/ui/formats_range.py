@@ -4,9 +4,11 @@ import streamlit as st
 
 from fp8core.binades import dynamic_range, finest_bits
 from fp8core.formats import FORMATS
+from pages.charts.formats_range import REACH
+from pages.ui.chart_slider import chart_with_slider, with_slider
 from pages.ui.controls import Controls
 from pages.ui.formats_compare import own_row, possible
-from pages.ui.formats_controls import TITLES, own_fields
+from pages.ui.formats_controls import EXPONENTS, TITLES, own_fields
 from pages.ui.formats_data import bars_spec, points_spec
 from pages.ui.shell import theme
 
@@ -16,11 +18,16 @@ def show(controls: Controls) -> None:
     own = own_fields(controls)
     st.markdown(_notice())
     names = possible(tuple(TITLES), own)
-    st.vega_lite_chart(
-        bars_spec(names, own, theme()),
-        width="stretch",
-        key="formats_bars",
-        alt="Each format as a bar from its smallest to its largest positive value, in powers of two",
+    chart_with_slider(
+        controls,
+        EXPONENTS,
+        name="formats_bars",
+        drawn=(names, own, theme()),
+        at=controls.value(EXPONENTS),
+        spec_at=lambda start: with_slider(bars_spec(names, own, theme()), REACH, start),
+        alt_at=lambda _: (
+            "Each format as a bar from its smallest to its largest positive value, in powers of two"
+        ),
     )
     st.caption(
         "Beside each name its relative step: neighbors at a power of two P differ by P times it. The paler a "

@@ -7,10 +7,10 @@ import streamlit as st
 from fp8core import scales
 from fp8core.formats import FORMATS
 from pages.charts.scaling_rules import AMAX, BLOCK
+from pages.ui.chart_slider import chart_with_slider
 from pages.ui.controls import Controls
 from pages.ui.scaling_controls import BLOCK_AMAX, BLOCK_KIND, BLOCK_SIZE, ELEMENT, SEED
 from pages.ui.scaling_rules_data import BLOCKS, RULES, SLIDER, landings, rules_spec
-from pages.ui.scaling_slider import chart_with_slider
 from pages.ui.scaling_words import closed_form, percent, rules_alt, rules_intro, rules_notice
 from pages.ui.shell import theme
 

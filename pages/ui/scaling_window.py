@@ -8,10 +8,10 @@ import streamlit as st
 from fp8core import errors
 from fp8core.scale_sweep import ScaleSweep
 from pages.charts.scaling_scene import PICK
+from pages.ui.chart_slider import chart_with_slider
 from pages.ui.controls import Controls
 from pages.ui.scaling_controls import COUNT, FORMAT, KIND, LOG2_SCALE, MAGNITUDE, SEED
 from pages.ui.scaling_data import Window, on_slider, presets, sweep, window_spec
-from pages.ui.scaling_slider import chart_with_slider
 from pages.ui.scaling_words import window_alt, window_notice, window_of, window_rules
 from pages.ui.shell import theme
 

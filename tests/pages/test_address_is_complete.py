@@ -1,0 +1,101 @@
+"""What a reader can set is in the address: widgets are bound controls, and so are sliders in charts."""
+
+import ast
+import json
+from pathlib import Path
+
+import pytest
+
+from pages.ui.chart_slider import AT, SLIDER, with_slider
+from tests.pages.conftest import TOP
+
+SETTABLE = {
+    "audio_input", "camera_input", "chat_input", "checkbox", "color_picker", "data_editor", "date_input",
+    "datetime_input", "feedback", "multiselect", "number_input", "pills", "radio", "segmented_control",
+    "select_slider", "selectbox", "slider", "text_area", "text_input", "time_input", "toggle",
+}  # fmt: skip
+MIRRORS = {
+    ("formats_code.py", "number_input"): "writes NUMBER, the bound control of the code",
+    ("formats_code.py", "pills"): "the bits of the same code",
+}
+OWN_TEST = {"rotations_vector", "scaling_rules", "scaling_curves"}
+"""Charts whose sliders `tests/browser` drags until the address follows."""
+SLIDERS = [
+    ("pages/formats.py", {"formats": "compare", "axis": "linear", "axis_top": "6"}, 6),
+    ("pages/formats.py", {"formats": "range", "exponents": "64"}, 64),
+    ("pages/formats.py", {"formats": "gradients", "loss_scale": "16"}, 16),
+    ("pages/accumulation.py", {"step": "6"}, 6),
+]
+
+
+def page_trees() -> dict[Path, ast.Module]:
+    """Every script of the pages, parsed."""
+    files = [TOP / "app.py", *(TOP / "pages").rglob("*.py")]
+    return {path: ast.parse(path.read_text(encoding="utf-8")) for path in files}
+
+
+def calls(tree: ast.AST, names: set[str]) -> list[ast.Call]:
+    """The calls of a method or function of one of these names."""
+    return [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and getattr(node.func, "attr", getattr(node.func, "id", "")) in names
+    ]
+
+
+def drawn_by_controls(tree: ast.Module) -> set[int]:
+    """The calls, by identity, that a control's own method `widget` makes."""
+    methods = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name == "widget"]
+    return {id(call) for method in methods for call in calls(method, SETTABLE)}
+
+
+def test_every_widget_is_drawn_by_a_control_or_mirrors_one() -> None:
+    loose, bound = [], 0
+    for path, tree in page_trees().items():
+        own = drawn_by_controls(tree)
+        bound += len(own)
+        loose += [
+            f"{path.name}:{call.lineno} {call.func.attr}"
+            for call in calls(tree, SETTABLE)
+            if id(call) not in own and (path.name, call.func.attr) not in MIRRORS
+        ]
+    assert loose == []
+    assert bound > 5, "the search finds the widgets of the controls"
+
+
+def bound(spec: dict) -> list[dict]:
+    """The parameters with a slider, wherever in the chart they are."""
+    inside = [
+        one for key in ("layer", "vconcat", "hconcat") for part in spec.get(key, []) for one in bound(part)
+    ]
+    return [p for p in spec.get("params", []) if isinstance(p.get("bind"), dict)] + inside
+
+
+def test_the_sliders_of_all_charts_are_tried_here_or_have_a_test_of_their_own() -> None:
+    made = {path.stem for path, tree in page_trees().items() if calls(tree, {"binding_range"})}
+    assert made == {"formats_compare", "formats_range", "formats_gradients", "accumulation_steps"} | OWN_TEST
+
+
+@pytest.mark.parametrize(("page", "asked", "at"), SLIDERS, ids=lambda value: str(value))
+def test_a_link_opens_the_slider_where_it_says(open_app, page, asked, at) -> None:
+    app = open_app(page, **asked)
+    assert not app.exception
+    assert dict(app.query_params) == asked
+    chart = next(c.proto for c in app.get("vega_lite_chart") if bound(json.loads(c.proto.spec)))
+    (slider,) = bound(json.loads(chart.spec))
+    assert slider["value"] == [{AT: at}]
+    assert list(chart.selection_mode) == [slider["name"]], "Python hears of it"
+
+
+def test_a_chart_without_that_slider_is_refused() -> None:
+    with pytest.raises(ValueError, match="needs a slider for 'k'; it has \\['x'\\]"):
+        with_slider({"params": [{"name": "x", "value": 1}]}, "k", 0)
+
+
+def test_what_follows_a_slider_keeps_its_name_and_the_chart_given_stays_as_it_is() -> None:
+    given = {"params": [{"name": "k", "value": 0, "bind": {}}], "layer": [{"layer": [{"mark": "bar"}]}, {}]}
+    made = with_slider(given, "k", 3)
+    assert [p["name"] for p in made["params"]] == ["k", SLIDER]
+    assert made["params"][1]["views"] == [made["layer"][0]["layer"][0]["name"]]
+    assert given["params"][0]["value"] == 0
+    assert "name" not in given["layer"][0]["layer"][0]
