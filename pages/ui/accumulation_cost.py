@@ -21,6 +21,7 @@ from pages.ui.accumulation_data import KEPT, errors, lengths
 from pages.ui.accumulation_words import percent
 from pages.ui.controls import Controls
 from pages.ui.gemm_results import TOLD
+from pages.ui.inert import plain
 from pages.ui.shell import theme
 
 UNIT, OPERANDS = "hopper_fast", "e4m3"
@@ -150,7 +151,7 @@ def _recorded() -> None:
     lines = ["| GEMM | fast | promoted | takes | measured on |", "|:--|:--|:--|:--|:--|"]
     lines += [
         f"| {pair.fast.job.title} | {_cell(pair.fast)} | every {pair.every} products: "
-        f"{_cell(pair.promoted)} | {short(pair.times, 3)} times as long | {pair.where} |"
+        f"{_cell(pair.promoted)} | {short(pair.times, 3)} times as long | {plain(pair.where)} |"
         for pair in found
     ]
     st.markdown("\n".join(lines))

@@ -13,6 +13,7 @@ from pages.ui.accumulation_curves import EVIDENCE, NO_ERROR
 from pages.ui.accumulation_data import errors_of_unit, lengths
 from pages.ui.accumulation_words import percent
 from pages.ui.controls import Controls
+from pages.ui.inert import plain
 from pages.ui.shell import theme
 
 NO_GPU = (
@@ -109,12 +110,12 @@ def verdict(row: ProbeRow) -> str:
     """N of N, in a sentence, with what ran it."""
     equal = row.outputs - row.mismatches
     versions = ", ".join(f"{name} {version}" for name, version in row.machine.versions.items())
-    where = f"GPU: {row.machine.name}, {row.date}, {versions}"
+    where = plain(f"GPU: {row.machine.name}, {row.date}, {versions}")
     if not row.mismatches:
         return f"✓ **{equal:,} of {row.outputs:,} outputs are the model's, bit for bit.** {where}."
     return (
         f"✗ **{equal:,} of {row.outputs:,} outputs are the model's.** First difference: "
-        f"{row.first_difference}. {where}."
+        f"{plain(row.first_difference)}. {where}."
     )
 
 

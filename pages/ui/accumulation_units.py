@@ -15,6 +15,7 @@ from pages.charts.words import count as count_of
 from pages.charts.words import short
 from pages.ui.accumulation_controls import MODEL_BITS
 from pages.ui.controls import Controls
+from pages.ui.inert import plain
 
 VECTORS = Path(__file__).resolve().parents[2] / "assets" / "vectors"
 _KEPT = 16
@@ -92,8 +93,9 @@ def _vectors(controls: Controls) -> None:
         st.markdown(verdict(check, off))
         st.markdown(check_table(check))
         st.caption(
-            f"Captured on {check.where}; compared by this server in {short(check.seconds, 2)} s. Operands: "
-            "normal, wide, subnormal and all codes, NaN and infinity included; c zero, similar, large, small."
+            f"Captured on {plain(check.where)}; compared by this server in {short(check.seconds, 2)} s. "
+            "Operands: normal, wide, subnormal and all codes, NaN and infinity included; c zero, "
+            "similar, large, small."
         )
     if files:
         st.button("Compare again", icon=":material/refresh:", on_click=checked.clear)

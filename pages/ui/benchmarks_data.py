@@ -15,6 +15,7 @@ from pages.charts.benchmarks_facts import Facts
 from pages.ui import gemm_results, gpu_queue
 from pages.ui.gemm_results import Origin, Result
 from pages.ui.gemm_words import duration, number, ratio
+from pages.ui.inert import plain
 
 KEPT = 64
 
@@ -72,13 +73,13 @@ def newest(found: Iterable[Result]) -> list[Result]:
 
 def same_gemm(job: GemmJob) -> GemmJob:
     """The job without what its speed does not depend on, such as its seed and number of runs."""
-    plain = GemmJob(recipe=job.recipe, matmul=job.matmul, m=job.m, n=job.n, k=job.k)
+    default = GemmJob(recipe=job.recipe, matmul=job.matmul, m=job.m, n=job.n, k=job.k)
     return replace(
         job,
-        seed=plain.seed,
-        runs=plain.runs,
-        turn_ms=plain.turn_ms,
-        settle_ms=plain.settle_ms,
+        seed=default.seed,
+        runs=default.runs,
+        turn_ms=default.turn_ms,
+        settle_ms=default.settle_ms,
         accumulation=accumulation(job),
     )
 
@@ -150,9 +151,9 @@ def clocks(clock_mhz: float | None, power_w: float | None) -> str:
 
 
 def origin_sentence(found: Sequence[Result]) -> str:
-    """Which machines measured these, when and with what, in one line."""
+    """Which machines measured these, when and with what, in one line of Markdown."""
     told = dict.fromkeys(f"{r.where}, {r.when}" for r in found)
-    return "; ".join(told) + "."
+    return plain("; ".join(told) + ".")
 
 
 def with_cache(found: Sequence[Result], cache: Cache) -> list[Result]:

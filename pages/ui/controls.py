@@ -20,6 +20,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from pages.ui import address
+from pages.ui.inert import quoted
 from pages.ui.widgets import Choice, ChoiceStyle, Control, Number, NumberStyle, Place, Toggle, Value, Whole
 
 __all__ = [
@@ -38,7 +39,6 @@ __all__ = [
 T = TypeVar("T", bound=Value)
 
 _COMPLAINTS_SHOWN = 4
-_CHARACTERS_SHOWN = 40
 
 
 def link_params(**values: Value) -> dict[str, str]:
@@ -150,9 +150,7 @@ class Controls:
 
     def _obey(self, reading: address.Reading, found: dict[str, list[str]]) -> list[str]:
         """Put the address's values into the session; returns what could not be obeyed, in words."""
-        complaints = [
-            f"{_quoted(key)} is no control of this page" for key in found if key not in self._by_key
-        ]
+        complaints = [f"{quoted(key)} is no control of this page" for key in found if key not in self._by_key]
         for key, control in self._by_key.items():
             texts = found.get(key, [])
             value = control.parse(texts[0]) if len(texts) == 1 else None
@@ -161,9 +159,9 @@ class Controls:
             elif texts or reading is address.Reading.HISTORY:
                 st.session_state[key] = control.default
             if len(texts) > 1:
-                complaints.append(f"{_quoted(key)} is given {len(texts)} times")
+                complaints.append(f"{quoted(key)} is given {len(texts)} times")
             elif texts and not control.accepts(value):
-                complaints.append(f"{_quoted(f'{key}={texts[0]}')} ({key} needs {control.needs})")
+                complaints.append(f"{quoted(f'{key}={texts[0]}')} ({key} needs {control.needs})")
         return complaints
 
     def _hold(self, control: Control[Any], value: Value, *, anew: bool = False) -> None:
@@ -188,10 +186,3 @@ class Controls:
     def _show_link(self) -> None:
         if self._link is not None:
             self._link.code(self.link(), language=None, wrap_lines=True)
-
-
-def _quoted(text: str) -> str:
-    """`text` from an address as inert inline code of bounded length."""
-    printable = "".join(c if c.isprintable() and c != "`" else "\N{REPLACEMENT CHARACTER}" for c in text)
-    shortened = printable if len(printable) <= _CHARACTERS_SHOWN else printable[:_CHARACTERS_SHOWN] + "…"
-    return f"`{shortened}`"

@@ -33,6 +33,7 @@ from pages.ui.formats_controls import (
 )
 from pages.ui.formats_data import bits_spec, line_spec, table_columns, table_spec
 from pages.ui.formats_words import facts, notice, sentence, written_out
+from pages.ui.inert import plain
 from pages.ui.number_text import CodeText, code_text, read
 from pages.ui.shell import theme
 
@@ -87,7 +88,7 @@ def chosen_format(controls: Controls, name: str) -> tuple[str, NumberFormat]:
     try:
         return name, format_of(name, own_fields(controls))
     except ValueError as refused:
-        st.error(f"{sentence(refused)} Shown instead: {TITLES[FORMAT.default]}.")
+        st.error(f"{plain(sentence(refused))} Shown instead: {TITLES[FORMAT.default]}.")
         return FORMAT.default, format_of(FORMAT.default, own_fields(controls))
 
 
@@ -110,7 +111,7 @@ def shown_code(controls: Controls, format_: NumberFormat, rounding: Rounding, ov
         likelier = max(found, key=lambda outcome: outcome.probability)
         return Shown(code=likelier.code, typed=typed, outcomes=found, **how)
     except ValueError as refused:
-        st.warning(f"{sentence(refused)} Shown is code 0.")
+        st.warning(f"{plain(sentence(refused))} Shown is code 0.")
         return Shown(code=0, **how)
 
 

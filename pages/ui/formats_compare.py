@@ -23,6 +23,7 @@ from pages.ui.formats_controls import (
 )
 from pages.ui.formats_data import compare_spec, formats_by_title
 from pages.ui.formats_words import sentence
+from pages.ui.inert import plain
 from pages.ui.shell import theme
 
 
@@ -71,7 +72,7 @@ def possible(names: tuple[str, ...], own: OwnFields) -> tuple[str, ...]:
     try:
         formats_by_title((OWN,), own)
     except ValueError as refused:
-        st.error(sentence(refused))
+        st.error(plain(sentence(refused)))
         return tuple(name for name in names if name != OWN)
     return names
 

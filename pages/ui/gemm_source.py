@@ -12,6 +12,7 @@ from kernels.family import PROMOTED_WORDS, REFOLDED_WORDS, Kernel
 from kernels.rows import Row
 from kernels.specialized_blocks import COOPERATIVE, LOW, PROMOTED
 from pages.ui.gemm_words import duration
+from pages.ui.inert import plain
 
 _KERNELS = Path(__file__).resolve().parents[2] / "kernels"
 WHOLE_FILE = ""
@@ -199,10 +200,10 @@ def source_of(kernel: str, out: str) -> Source | None:
 def sentence(row: Row, ran: Source | None) -> str:
     """Which kernel ran and why, and how it compares with the simple one where both were timed."""
     if ran is None:
-        return f"**{row.kernel}** ran, whose source is not shown here; below is the simple kernel."
-    said = f"**{ran.title}** ran: {row.kernel}."
+        return f"**{plain(row.kernel)}** ran, whose source is not shown here; below is the simple kernel."
+    said = f"**{ran.title}** ran: {plain(row.kernel)}."
     if row.why:
-        said += f" Why: {row.why}."
+        said += f" Why: {plain(row.why)}."
     if row.simple is not None:
         said += (
             f" The simple kernel by its own plan took {duration(row.simple.median_us)} in the same run: this "

@@ -12,6 +12,7 @@ from pages.charts.timings import Contender, timings
 from pages.ui import gemm_words as words
 from pages.ui.gemm_results import Origin, Result
 from pages.ui.gemm_source import draw_kernel
+from pages.ui.inert import plain
 
 _TRUTH = "‖D − truth‖ / ‖truth‖, where the truth is the product of the unquantized operands in fp64."
 _QUANTIZATION = (
@@ -37,8 +38,8 @@ def draw_result(result: Result, asked: GemmJob, *, key: str, is_alone: bool) -> 
     row = result.row
     st.markdown(words.headline(row.job))
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.badge(result.where, icon=_icon(result), color=_color(result))
-        st.caption(result.when, width="content")
+        st.badge(plain(result.where), icon=_icon(result), color=_color(result))
+        st.caption(plain(result.when), width="content")
     if differs := words.differences(row.job, asked):
         st.caption(f"Not what the controls say: {differs}.")
     error, time = st.columns(2, gap="large") if is_alone else (st.container(), st.container())
@@ -81,7 +82,7 @@ def _draw_error(row: Row) -> None:
         st.write(words.prediction_sentence(row.prediction))
         st.page_link("pages/accumulation.py", label="How the tensor core adds", icon=":material/functions:")
     if row.error_note:
-        st.caption(f"To keep the fp64 check short: {row.error_note}.")
+        st.caption(f"To keep the fp64 check short: {plain(row.error_note)}.")
 
 
 def _draw_map(row: Row, key: str) -> None:
@@ -116,7 +117,7 @@ def _times_spec(bars: tuple[Contender, ...]) -> dict[str, Any]:
 
 def _draw_time(row: Row, key: str) -> None:
     if row.gemm is None:
-        st.write(f"**Speed**: {row.peer_note or 'not timed'}.")
+        st.write(f"**Speed**: {plain(row.peer_note or 'not timed')}.")
         return
     with st.container(horizontal=True):
         low, high = words.duration(row.gemm.p20_us), words.duration(row.gemm.p80_us)
@@ -148,7 +149,7 @@ def _time_sentence(row: Row) -> str:
             "whole; a model that keeps quantized weights pays only for its activations."
         )
     if row.torch_scaled is None and row.peer_note:
-        said.append(f"No time of torch's scaled op: {row.peer_note}.")
+        said.append(f"No time of torch's scaled op: {plain(row.peer_note)}.")
     return " ".join(said)
 
 
@@ -191,7 +192,7 @@ def _draw_details(row: Row) -> None:
         machine = row.machine
         facts = {
             "Kernel": row.kernel,
-            "Torch's scaled op": f"`{row.torch_op}`" if row.torch_op else "not said",
+            "Torch's scaled op": row.torch_op or "not said",
             "D": row.out,
             "Bytes, at least": f"{row.bytes:,}",
             "Machine": machine.name,
@@ -200,4 +201,4 @@ def _draw_details(row: Row) -> None:
             "Versions": ", ".join(f"{name} {version}" for name, version in machine.versions.items()),
             "Date": row.date,
         }
-        st.markdown("\n".join(f"- {name}: {fact}" for name, fact in facts.items()))
+        st.markdown("\n".join(f"- {name}: {plain(fact)}" for name, fact in facts.items()))

@@ -10,6 +10,7 @@ from fp8core.refold import REFOLDED_K, REFOLDED_TILES
 from kernels.family import REFOLDED_WORDS
 from kernels.rows import Accumulation, Cache, GemmJob, Into, Prediction, Row
 from pages.charts.words import count, stored_tile
+from pages.ui.inert import plain
 
 _ACCUMULATION = {how: how.words for how in Accumulation} | {Accumulation.RECIPE: "as in the recipe"}
 CACHE = {Cache.HOT: "hot", Cache.COLD: "cold"}
@@ -79,7 +80,7 @@ def error_sentence(row: Row) -> str:
             "The error is not a finite number: the true product is zero, or the result has infinities or NaN."
         )
     refolding = "refolding, " if row.job.accumulation is Accumulation.REFOLDED else ""
-    parts = f"{refolding}the tensor core's accumulator, D to {row.out}"
+    parts = f"{refolding}the tensor core's accumulator, D to {plain(row.out)}"
     own = f"the kernel's own rounding ({parts}) is {percent(kernel)}"
     exact = f"exact arithmetic on the same FP8 operands would be off by {percent(quantization)}"
     if quantization > _CLEARLY_MORE * kernel:
@@ -109,7 +110,7 @@ def prediction_sentence(prediction: Prediction) -> str:
     return (
         f"**Predicted, but not bit for bit**: {prediction.outputs - prediction.equal:,} of "
         f"{prediction.outputs:,} sampled outputs differ from the model of the tensor core's accumulator. "
-        f"The first: {prediction.first_difference}."
+        f"The first: {plain(prediction.first_difference)}."
     )
 
 

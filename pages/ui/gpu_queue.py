@@ -15,6 +15,7 @@ from kernels.worker.jobs import Job, Result
 from kernels.worker.launch import launchers, visible_gpus
 from kernels.worker.queue import WorkerQueue
 from kernels.worker.states import Done, Failed, Final, Running, Starting, State, Stopped, Ticket, Waiting
+from pages.ui.inert import plain
 
 POLL_SECONDS = 0.4
 ROWS_KEPT = 50
@@ -120,9 +121,9 @@ def draw_queue(draw_partial: Callable[[Result], None] | None = None) -> None:
     if mine.tickets:
         _panel(draw_partial)
     elif isinstance(mine.last, Failed):
-        st.error(f"{_name(mine.last_job)}: {mine.last.reason}", icon=":material/error:")
+        st.error(f"{_name(mine.last_job)}: {plain(mine.last.reason)}", icon=":material/error:")
     elif isinstance(mine.last, Stopped):
-        st.info(f"{_name(mine.last_job)}: {mine.last.reason}", icon=":material/stop_circle:")
+        st.info(f"{_name(mine.last_job)}: {plain(mine.last.reason)}", icon=":material/stop_circle:")
 
 
 @st.fragment(run_every=POLL_SECONDS)
@@ -134,7 +135,7 @@ def _panel(draw_partial: Callable[[Result], None] | None) -> None:
     for ticket in mine.tickets:
         state = workers().queue.state(ticket)
         with st.container(border=True, horizontal=True, vertical_alignment="center"):
-            st.progress(_fraction(state), text=f"{_name(ticket.job)} · {in_words(state)}")
+            st.progress(_fraction(state), text=f"{_name(ticket.job)} · {plain(in_words(state))}")
             st.button(
                 "Stop",
                 key=f"stop {ticket.number}",

@@ -2,8 +2,10 @@
 
 import math
 import re
+import unicodedata
 from dataclasses import dataclass
 
+_ASCII = {**dict.fromkeys(map(ord, "−‐‑–"), "-"), ord("∞"): "inf"}
 _CODE = re.compile(r"0x([0-9a-f]{1,8})|0b([01]{1,32})", re.ASCII | re.IGNORECASE)
 _POWER = re.compile(r"([+-]?)2\^([+-]?[0-9]{1,4})", re.ASCII)
 _FRACTION = re.compile(r"([+-]?[0-9]{1,15})/([0-9]{1,15})", re.ASCII)
@@ -22,7 +24,7 @@ class CodeText:
 
 def read(text: str) -> float | CodeText:
     """The number, or the code, that a text writes. Raises ValueError saying what came and what is needed."""
-    plain = text.strip().replace("−", "-").replace("∞", "inf").replace(" ", "")
+    plain = without_typesetting(text)
     if found := _CODE.fullmatch(plain):
         return CodeText(int(found[1], 16) if found[1] else int(found[2], 2))
     if found := _POWER.fullmatch(plain):
@@ -37,6 +39,12 @@ def read(text: str) -> float | CodeText:
     raise ValueError(
         f"Got {came}; needed is a number, such as 0.3, -1e-3, 1/3, 2^-9, inf or nan, or a code, such as 0x2a."
     )
+
+
+def without_typesetting(text: str) -> str:
+    """The text without spaces of any width and invisible characters, its minus and infinity in ASCII."""
+    kept = "".join(c for c in text if not (c.isspace() or unicodedata.category(c) == "Cf"))
+    return kept.translate(_ASCII)
 
 
 def code_text(code: int, bits: int) -> str:

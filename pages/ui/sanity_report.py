@@ -10,6 +10,7 @@ from kernels.check.verdicts import NORMAL_SHARE
 from pages.charts.ink import INKS
 from pages.charts.sanity_shares import Bar, shares_chart
 from pages.ui import sanity_words as words
+from pages.ui.inert import plain
 from pages.ui.sanity_history import Past
 from pages.ui.shell import theme
 
@@ -77,7 +78,7 @@ def _draw_speed(report: Report) -> None:
     st.subheader("Is it as fast as the recorded run of this GPU model?")
     drawn = bars(report)
     if not drawn:
-        gpu = words.plain(str(report.facts.gpu))
+        gpu = plain(str(report.facts.gpu))
         st.markdown(f"Nothing is recorded for the {gpu}, so there is no rate to compare with.")
         return
     alt_text = "; ".join(f"{bar.name}: {bar.share:.0%} of {bar.recorded}" for bar in drawn)
@@ -86,7 +87,7 @@ def _draw_speed(report: Report) -> None:
     )
     without = [line.name for line in report.of_group(Group.SPEED) if line.figures and line.share is None]
     told = f" Nothing is recorded for: {', '.join(without)}." if without else ""
-    st.caption(words.plain(f"The record: {'; '.join(sorted({bar.source for bar in drawn}))}.{told}"))
+    st.caption(plain(f"The record: {'; '.join(sorted({bar.source for bar in drawn}))}.{told}"))
 
 
 @st.cache_data(max_entries=_KEPT, show_spinner=False)

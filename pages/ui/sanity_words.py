@@ -1,7 +1,6 @@
 """A check's report in words: the verdict, questions and their lines, what is wrong, the list of checks."""
 
 import os
-import re
 from collections.abc import Mapping
 from datetime import datetime
 
@@ -9,9 +8,9 @@ from fp8core.linear import MATMULS
 from kernels.check.render import facts_told
 from kernels.check.report import Ability, Group, Line, Report, Verdict
 from kernels.check.run import WAITING
+from pages.ui.inert import plain
 from pages.ui.sanity_history import Past
 
-_MARKUP = re.compile(r"([\\`*_{}\[\]<>#|$~:])")
 _BADGES = {
     Verdict.FAIL: ("red", "✗"),
     Verdict.SLOW: ("orange", "↓"),
@@ -24,11 +23,6 @@ _BADGES = {
 _MARKS = {0: ":green[✓]", 1: ":red[✗]", 2: ":violet[∅]"}
 _TO_COME = ":gray-badge[… to come]"
 _TOLD_AT_ONCE = 6
-
-
-def plain(text: str) -> str:
-    """Text as Markdown that shows it and nothing else, on one line."""
-    return _MARKUP.sub(r"\\\1", " ".join(text.split()))
 
 
 def badge(verdict: Verdict) -> str:

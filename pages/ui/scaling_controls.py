@@ -1,6 +1,5 @@
 """The controls of the page "Scaling"."""
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -8,15 +7,14 @@ from fp8core.amax_series import SERIES_NOTES, SeriesKind
 from fp8core.delayed import AmaxChoice
 from fp8core.inputs import INPUT_NOTES, InputKind
 from pages.ui.controls import Choice, ChoiceStyle, Number, NumberStyle, Whole
+from pages.ui.scaling_series import LONGEST
 from pages.ui.shared import SEED
 from pages.ui.text_controls import Text
 from pages.ui.widgets import Place
 
-LONGEST_TEXT = 2000
 PASTED = "pasted"
 LOG_UNIFORM = "log_uniform"
 WIDEST = 100.0
-_UNPRINTABLE = re.compile(r"[^\S\n\t ]|[\x00-\x08\x0e-\x1f\x7f]")
 
 SHOW = Choice(
     key="scaling",
@@ -128,13 +126,6 @@ AMAX_CHOICE = Choice(
 class TextArea(Text):
     """Several lines of text."""
 
-    @property
-    def needs(self) -> str:
-        return f"at most {self.longest} printable characters and line ends"
-
-    def accepts(self, value: object) -> bool:
-        return isinstance(value, str) and len(value) <= self.longest and not _UNPRINTABLE.search(value)
-
     def widget(self, place: Place, on_change: Callable[[], None] | None) -> str | None:
         return place.text_area(
             self.label,
@@ -151,7 +142,7 @@ OWN = TextArea(
     key="scaling_own",
     label="amax of each step",
     default="1 1.1 0.9 1 1 24 1.1 1 0.9 1 1.2 1 0.5 0.25 0.12 0.1 0.1 0.9 1 1.1",
-    longest=LONGEST_TEXT,
+    longest=LONGEST,
     help="Numbers above 0, separated by spaces, commas, semicolons or line ends.",
 )
 

@@ -9,6 +9,7 @@ from fp8core.amax_series import SERIES_NOTES, SeriesKind
 from fp8core.delayed import AmaxChoice
 from pages.ui import scaling_delayed_words as words
 from pages.ui.controls import Controls
+from pages.ui.inert import plain
 from pages.ui.scaling_controls import AMAX_CHOICE, HISTORY, MARGIN, OWN, PASTED, SEED, SERIES, STEPS
 from pages.ui.scaling_delayed_data import Series, delayed_spec, generated, strategies
 from pages.ui.scaling_series import parse_series
@@ -55,5 +56,5 @@ def _series(controls: Controls, kind: str) -> Series | None:
     try:
         return parse_series(controls.draw(OWN))
     except ValueError as wrong:
-        st.error(str(wrong))
+        st.error(plain(str(wrong)))
         return None

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from fp8core.pictures import Picture, blur, to_bytes
 from pages.charts.words import short
 from pages.ui.controls import Controls
+from pages.ui.inert import plain
 from pages.ui.shell import theme
 from pages.ui.stochastic_controls import BLUR, LEVELS, LEVELS_OF_GRAY, PIXELS, SEED
 from pages.ui.stochastic_data import (
@@ -31,7 +32,7 @@ def show(controls: Controls) -> None:
     sigma = controls.draw(BLUR, place.container(width=CONTROL))
     levels = controls.value(LEVELS)
     if _PROBLEM in st.session_state:
-        st.error(st.session_state[_PROBLEM], icon=":material/error:")
+        st.error(plain(st.session_state[_PROBLEM]), icon=":material/error:")
     picture: GrayPicture = st.session_state.get(_OWN) or mystery()
     rounded = rounded_picture(picture.digest, picture.light, pixels, levels, controls.value(SEED))
     _pictures(picture.light, rounded, sigma, _words_for_grid(pixels, levels))

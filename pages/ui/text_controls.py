@@ -11,17 +11,19 @@ _SEPARATOR = ","
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Text(Control[str]):
-    """A line of at most `longest` characters; what it means is the page's matter."""
+    """A line of at most `longest` characters. What it means is the page's matter, and so is a character that
+    means nothing: a value that is not accepted here would become the default without a word.
+    """
 
     longest: int
     placeholder: str | None = None
 
     @property
     def needs(self) -> str:
-        return f"at most {self.longest} printable characters"
+        return f"at most {self.longest} characters"
 
     def accepts(self, value: object) -> bool:
-        return type(value) is str and len(value) <= self.longest and value.isprintable()
+        return type(value) is str and len(value) <= self.longest
 
     def parse(self, text: str) -> object:
         return text

@@ -120,13 +120,29 @@ def test_a_code_too_large_and_a_nan_without_code_are_said(open_app):
 
 @pytest.mark.parametrize(
     ("text", "value"),
-    [("0.3", 0.3), (" −1e-3 ", -1e-3), ("1/3", 1 / 3), ("2^-9", 2.0**-9), ("-2^4", -16.0), ("∞", np.inf)],
+    [
+        ("0.3", 0.3),
+        (" −1e-3 ", -1e-3),
+        ("1/3", 1 / 3),
+        ("2^-9", 2.0**-9),
+        ("-2^4", -16.0),
+        ("∞", np.inf),
+        ("\u00a00.3\u2009", 0.3),
+    ],
 )
 def test_numbers_are_read(text, value):
     assert read(text) == value
     assert np.signbit(read("-0"))
     assert read("2^9999") == np.inf
     assert read("-2^9999") == -np.inf
+
+
+def test_a_number_with_a_no_break_space_is_read_and_not_replaced(open_app):
+    at = open_app(PAGE)
+    at.text_input(key="number").set_value("0.75\u00a0").run()
+    assert "0.75 is a value" in told(at)
+    at.text_input(key="number").set_value("\x00a\u202eb").run()
+    assert at.warning[0].value.startswith("Got “\ufffda\ufffdb”; needed is a number")
 
 
 def test_codes_are_read():

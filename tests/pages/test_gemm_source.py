@@ -18,6 +18,7 @@ from kernels.rows import Accumulation, GemmJob
 from pages.ui import gemm_results, gemm_source, gpu_queue
 from pages.ui.gemm_source import SIMPLE, SOURCES, Source, body, explanation, sentence, source_of, text
 from pages.ui.gpu_queue import Workers
+from pages.ui.inert import plain
 from tests.pages.gemm_rows import gpu_row, record, stand_in_queue, timing
 
 PAGE = "pages/live_gemm.py"
@@ -161,7 +162,7 @@ def test_a_fast_kernel_stands_beside_the_simple_one(shown, monkeypatch):
 
 def test_an_unknown_kernel_is_named_and_the_simple_one_shown(shown):
     told, code = shown(kernel="stand_in_kernel")
-    assert told[0].startswith("**stand_in_kernel** ran, whose source is not shown here")
+    assert told[0].startswith(f"**{plain('stand_in_kernel')}** ran, whose source is not shown here")
     assert len(code) == 1
 
 

@@ -6,6 +6,7 @@ import pytest
 
 from kernels.check.report import Group, Line, Verdict
 from pages.ui import sanity_words as words
+from pages.ui.inert import plain
 from pages.ui.sanity_history import Past
 from tests.kernels.check.reports import H200, NO_GPU, NO_TORCH
 from tests.pages.check_reports import report, so_far
@@ -18,7 +19,7 @@ def line(name: str, verdict: Verdict, detail: str = "As it is.", group: Group = 
 def test_every_line_is_in_the_checklist_and_in_the_details():
     whole = report(failed=["mxfp8 wgrad"], share=0.5)
     shown = words.details(whole)
-    assert [one.name for one in whole.lines if words.plain(one.name) not in shown] == []
+    assert [one.name for one in whole.lines if plain(one.name) not in shown] == []
     lines = tuple(line(name, Verdict.PASS) for name in ("a fprop", "copy", "b_1 fprop", "a wgrad", "wgrad"))
     assert (
         words.checklist(replace(whole, lines=lines))
@@ -66,7 +67,7 @@ def test_what_a_machine_says_is_no_markup(hostile):
     rows = words.details(whole).splitlines()
     assert len(rows) == 3
     escaped = rows[-1].removeprefix(f"| {words.badge(Verdict.FAIL)} | a | ").removesuffix(" |")
-    bare = escaped.replace("\\", "") if "\\" not in hostile else escaped
+    bare = escaped.replace("\\", "").replace("\N{WORD JOINER}", "") if "\\" not in hostile else escaped
     assert bare == " ".join(hostile.split())
     unescaped = [c for at, c in enumerate(escaped) if c in "|`*$:<[#~" and escaped[at - 1] != "\\"]
     assert unescaped == []
@@ -89,7 +90,7 @@ def test_of_slow_lines_the_slowest_is_told_in_full():
     assert "power-capped at 450 W" in told
     slower = report(share=0.4).lines[-1]
     (told,) = words.troubles(replace(whole, lines=(slow[0], slower, slow[1])))
-    assert f"**{words.plain(slower.name)}**, the slowest of 3" in told
+    assert f"**{plain(slower.name)}**, the slowest of 3" in told
     only = replace(whole, lines=(slow[0],))
     assert "the slowest" not in words.troubles(only)[0]
     assert words.troubles(report()) == []

@@ -11,6 +11,7 @@ import pytest
 
 from fp8core.delayed import AmaxChoice
 from fp8core.inputs import InputKind, draw
+from pages.ui.inert import plain
 from pages.ui.scaling_controls import (
     ALL_CONTROLS,
     BLOCK_KIND,
@@ -19,11 +20,10 @@ from pages.ui.scaling_controls import (
     ELEMENT,
     FORMAT,
     KIND,
-    LONGEST_TEXT,
     SERIES,
     SHOW,
 )
-from pages.ui.scaling_series import MOST, parse_series
+from pages.ui.scaling_series import LONGEST, MOST, parse_series
 from tests.pages.hostile import A_PAGE, hostile_queries
 
 PAGE = "pages/scaling.py"
@@ -148,14 +148,18 @@ def test_nothing_is_said_of_unused_bits_where_every_step_overflows(open_app):
     [
         ("", f"A series needs 2 to {MOST} numbers; 0 came."),
         ("1", f"A series needs 2 to {MOST} numbers; 1 came."),
-        ("1 2 three 4", "Number 3 of 4 is `three`; an amax is needed"),
-        ("1 -2", "Number 2 of 2 is `-2`; an amax is needed"),
-        ("0 1", "Number 1 of 2 is `0`; an amax is needed"),
-        ("1 nan", "Number 2 of 2 is `nan`; an amax is needed"),
-        ("1 1e400", "Number 2 of 2 is `1e400`; an amax is needed"),
-        ("1 `**x**`", "is `\N{REPLACEMENT CHARACTER}**x**\N{REPLACEMENT CHARACTER}`"),
-        ("1 " + "9" * 900, "is `" + "9" * 24 + "…`"),
+        ("1 2 three 4", "Number 3 of 4 is “three”; an amax is needed"),
+        ("1 -2", "Number 2 of 2 is “-2”; an amax is needed"),
+        ("0 1", "Number 1 of 2 is “0”; an amax is needed"),
+        ("1 nan", "Number 2 of 2 is “nan”; an amax is needed"),
+        ("1 1e400", "Number 2 of 2 is “1e400”; an amax is needed"),
+        ("1 `**x**`", f"is “{plain('`**x**`')}”"),
+        ("1 " + "9" * 900, "is “" + "9" * 24 + "…”"),
         ("1 " * 900, f"A series needs 2 to {MOST} numbers; 900 came."),
+        (
+            "12.25 " * (LONGEST // 6) + "1234",
+            f"fills all {LONGEST:,} characters of this field, so its end may",
+        ),
     ],
     ids=lambda text: text[:12],
 )
@@ -170,10 +174,19 @@ def test_a_series_that_is_none_is_kept_and_told_in_one_sentence(open_app, text, 
     assert "of 2 steps" in notice(at)
 
 
+def test_a_series_copied_from_a_web_page_or_a_table_is_read(open_app):
+    pasted = "\ufeff1\u00a02\u20090.5\u202f4\t5;6，3e−2\u200b7\u3000\r\n8"
+    assert parse_series(pasted) == (1, 2, 0.5, 4, 5, 6, 0.03, 7, 8)
+    at = open_app(PAGE, scaling="delayed", scaling_series="pasted", scaling_own=pasted)
+    assert "of 8 steps" in notice(at)
+    at.text_area(key="scaling_own").set_value("1\u00a0two").run()
+    assert "Number 2 of 2 is “two”" in at.error[0].value
+
+
 def test_as_many_numbers_as_the_box_holds_are_a_series():
-    text = " ".join(["1.25"] * MOST)
-    assert len(text) <= LONGEST_TEXT
-    assert parse_series(text) == (1.25,) * MOST
+    text = " ".join([f"{1 / 3:.17f}"] * MOST)
+    assert len(text) < LONGEST
+    assert parse_series(text) == (float(f"{1 / 3:.17f}"),) * MOST
 
 
 def test_values_survive_a_page_switch(open_app):

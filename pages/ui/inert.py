@@ -1,0 +1,36 @@
+"""Text from outside as Markdown that shows it and does nothing: addresses, what a reader typed or pasted,
+names of files and GPUs, what an exception or a worker says.
+
+Backslashes alone are not enough. After Streamlit has read the Markdown, it looks through the finished text
+for icons (:material/…:), emoji (:smile:) and addresses (http://…, www.…, a@b.c), and no backslash is left
+there. An invisible joiner inside each of them stops that.
+"""
+
+import re
+
+_MARKUP = re.compile(r"([\\`*_{}\[\]<>#|$~:&])")
+_BLOCK_START = re.compile(r"^([0-9]{1,9}(?=[.)](?:\s|$))|(?=[-+=]))")
+_FOUND_LATER = re.compile(r"(?<=:)(?=[\w+/-]*[:/])|(?<=\S)(?=@)|(?<=www)(?=\.)", re.IGNORECASE)
+_JOINER = "\N{WORD JOINER}"
+_LONGEST_QUOTED = 40
+
+
+def plain(text: str) -> str:
+    """Markdown that shows `text` among other words, on one line."""
+    joined = _FOUND_LATER.sub(_JOINER, _printable(" ".join(text.split())))
+    escaped = _MARKUP.sub(r"\\\1", joined)
+    return _BLOCK_START.sub(r"\1\\", escaped)
+
+
+def quoted(text: str, longest: int = _LONGEST_QUOTED) -> str:
+    """Markdown that shows `text` as code; after `longest` characters it is cut, which the … says."""
+    shown = _printable(text) if len(text) <= longest else _printable(text[:longest]) + "…"
+    fence = "`" * (max(map(len, re.findall("`+", shown)), default=0) + 1)
+    # Markdown takes one space off each end where both ends have one.
+    edge = " " if shown[:1] in ("`", " ") or shown[-1:] in ("`", " ") or not shown else ""
+    return f"{fence}{edge}{shown}{edge}{fence}"
+
+
+def _printable(text: str) -> str:
+    """Control characters, and those that turn the direction of writing, as U+FFFD."""
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)

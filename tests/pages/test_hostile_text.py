@@ -1,0 +1,70 @@
+"""Contract: what a link, a reader, a file or a worker says is shown everywhere and comes to life nowhere."""
+
+from dataclasses import replace
+
+import pytest
+
+from kernels.rows import Prediction
+from kernels.worker.states import Failed
+from pages.ui.gpu_queue import Session
+from tests.pages.benchmark_page import JOB
+from tests.pages.gemm_rows import TOP, gpu_row
+from tests.pages.hostile_markup import MARKUP, WORD, shown_alive, shows_word
+
+ALL = " ".join(MARKUP)
+PAGES = sorted(f"pages/{path.name}" for path in (TOP / "pages").glob("*.py"))
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_an_address_comes_to_life_on_no_page(open_app, page):
+    at = open_app(page, **{text: text for text in (MARKUP[0], MARKUP[6], MARKUP[11])})
+    assert shows_word(at)
+    assert shown_alive(at) == []
+
+
+@pytest.mark.parametrize(
+    ("page", "key", "query"),
+    [
+        ("pages/formats.py", "number", {}),
+        ("pages/scaling.py", "scaling_own", {"scaling": "delayed", "scaling_series": "pasted"}),
+    ],
+)
+def test_what_a_reader_types_comes_to_life_nowhere(open_app, page, key, query):
+    at = open_app(page, **query)
+    for text in MARKUP:
+        (field,) = [field for field in (*at.text_input, *at.text_area) if field.key == key]
+        field.set_value(f"1 {text}"[: field.proto.max_chars]).run()
+        assert not at.exception
+        assert shows_word(at), text
+        assert shown_alive(at) == [], text
+
+
+@pytest.mark.parametrize("text", [" ".join(MARKUP[:4]), "\n".join(MARKUP[4:10])], ids=["a", "b"])
+@pytest.mark.parametrize(
+    ("page", "query"),
+    [
+        ("pages/live_gemm.py", {"recipe": JOB.recipe, "matmul": JOB.matmul}),
+        ("pages/benchmarks.py", {}),
+        ("pages/benchmarks.py", {"bench_show": "roofline"}),
+        ("pages/benchmarks.py", {"bench_show": "cost"}),
+    ],
+)
+def test_a_recorded_row_comes_to_life_nowhere(stand_in_workers, recorded, open_app, page, query, text):
+    row = gpu_row(JOB)
+    machine = replace(row.machine, name=text, versions={"torch": text, text: text})
+    said = {"kernel": text, "why": text, "torch_op": text, "error_note": text, "date": text}
+    no_peer = replace(row, machine=machine, torch_scaled=None, peer_note=text, **said)
+    prediction = Prediction(outputs=2, equal=1, first_difference=text)
+    recorded(no_peer, replace(row, machine=machine, prediction=prediction, **said))
+    at = open_app(page, **query)
+    assert not at.exception
+    assert shows_word(at)
+    assert shown_alive(at) == []
+
+
+def test_the_end_of_a_job_comes_to_life_nowhere(stand_in_workers, monkeypatch, open_app):
+    ended = Session(last=Failed(ALL), last_job=JOB)
+    monkeypatch.setattr("pages.ui.gpu_queue.session", lambda: ended)
+    at = open_app("pages/live_gemm.py")
+    assert WORD in at.error[0].value
+    assert shown_alive(at) == []
