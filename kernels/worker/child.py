@@ -15,6 +15,7 @@ from typing import TextIO
 
 from kernels.worker.jobs import Job, Result
 from kernels.worker.messages import (
+    Began,
     Do,
     Finished,
     Halted,
@@ -60,6 +61,7 @@ def serve(load: Callable[[], Engine]) -> None:
     voice.say(Ready(engine.device))
     while True:
         do = inbox.get()
+        voice.say(Began(do.run))
         voice.say(_answer(engine, do, stops, voice))
 
 

@@ -22,7 +22,7 @@ _NUMBERS = count(1)
 @dataclass(eq=False)
 class Run:
     """One job in hand. `claims` is the tickets that want its result, with their sessions; `since` is when a
-    worker took it.
+    worker took it, `takes` how often one did.
     """
 
     number: int
@@ -30,6 +30,7 @@ class Run:
     claims: dict[Ticket, str] = field(default_factory=dict)
     progress: tuple[float, str, Result | None] | None = None
     since: float = 0.0
+    takes: int = 0
 
 
 class Line:
@@ -110,6 +111,7 @@ class Line:
                 if self._waiting and rest_s <= 0:
                     run = self._waiting.pop(0)
                     run.since = self.clock()
+                    run.takes += 1
                     self._active.append(run)
                     return run
                 self._changed.wait(rest_s if rest_s > 0 else None)
@@ -124,6 +126,15 @@ class Line:
         """For its worker: how far the run is, and its result so far."""
         with self._changed:
             run.progress = (fraction, note, partial)
+
+    def put_back(self, run: Run) -> None:
+        """For its worker: the run never began; it is the next one that a worker takes."""
+        with self._changed:
+            self._active.remove(run)
+            if run.claims:
+                run.progress = None
+                self._waiting.insert(0, run)
+                self._changed.notify_all()
 
     def finish(self, run: Run, result: Final) -> None:
         """For its worker: the run is over, for every ticket that claims it."""

@@ -30,6 +30,13 @@ class Ready:
 
 
 @dataclass(frozen=True)
+class Began:
+    """Worker: it has the job, and begins now."""
+
+    run: int
+
+
+@dataclass(frozen=True)
 class Progress:
     """Worker: `fraction` of a run is done; `partial` is the result so far, of a kind of job that has one."""
 
@@ -62,9 +69,19 @@ class Halted:
     run: int
 
 
-Message = Do | Stop | Ready | Progress | Finished | Refused | Halted
+Message = Do | Stop | Ready | Began | Progress | Finished | Refused | Halted
 
-_KINDS = {kind.__name__.lower(): kind for kind in (Do, Stop, Ready, Progress, Finished, Refused, Halted)}
+_KINDS = {
+    kind.__name__.lower(): kind for kind in (Do, Stop, Ready, Began, Progress, Finished, Refused, Halted)
+}
+
+_SAY = "say"
+_OPENING = f'{{"{_SAY}": "'.encode()
+
+
+def may_become_message(start: bytes) -> bool:
+    """Whether a message may begin with these bytes. It is asked of a line that has not come to its end."""
+    return start[: len(_OPENING)] == _OPENING[: len(start)]
 
 
 def encode(message: Message) -> str:
@@ -73,13 +90,16 @@ def encode(message: Message) -> str:
     for name in ("job", "row", "partial"):
         if fields.get(name) is not None:
             fields[name] = packed(fields[name])
-    return json.dumps({"say": type(message).__name__.lower(), **fields}) + "\n"
+    return json.dumps({_SAY: type(message).__name__.lower(), **fields}) + "\n"
 
 
 def decode(line: str) -> Message:
     """The inverse of encode. Raises ValueError for a line that is no message."""
-    fields = json.loads(line)
-    kind = _KINDS.get(str(fields.pop("say", None))) if isinstance(fields, dict) else None
+    try:
+        fields = json.loads(line)
+    except RecursionError as error:
+        raise ValueError("a message is no such nest of lists and objects") from error
+    kind = _KINDS.get(str(fields.pop(_SAY, None))) if isinstance(fields, dict) else None
     if kind is None:
         raise ValueError(f"a message is an object that says one of {', '.join(_KINDS)}")
     try:

@@ -7,15 +7,17 @@ import subprocess
 import sys
 import threading
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from io import BufferedReader
 from queue import Empty, SimpleQueue
 from typing import BinaryIO
 
-from kernels.worker.messages import Message, decode, encode
+from kernels.worker.messages import Message, decode, encode, may_become_message
 
 _LONGEST_MESSAGE = 16 << 20
+_CHUNK = 1 << 16
 _LONGEST_STDERR_LINE = 4096
 _STDERR_LINES_KEPT = 60
 _TOLD_CHARACTERS = 300
@@ -24,7 +26,7 @@ _ERROR_LINE = re.compile(r"[\w.]*(Error|Exception)\b.*")
 
 @dataclass(frozen=True)
 class Garbled:
-    """The worker wrote something that is no message."""
+    """The worker wrote something that is no message. Nothing that it writes later is heard."""
 
     text: str
 
@@ -36,7 +38,12 @@ class Ended:
     how: str
 
 
-Heard = Message | Garbled | Ended
+@dataclass(frozen=True)
+class Halt:
+    """A signal such as SIGSTOP halted the worker: it neither works nor ends."""
+
+
+Heard = Message | Garbled | Ended | Halt
 
 
 class WorkerProcess:
@@ -67,6 +74,17 @@ class WorkerProcess:
         return self._process.poll() is None
 
     @property
+    def is_halted(self) -> bool:
+        """Whether a signal such as SIGSTOP keeps it from running; False on a system that does not tell."""
+        if not hasattr(os, "waitid"):
+            return False
+        try:
+            # WNOWAIT leaves the news where it is; its end is Popen's to hear of.
+            return os.waitid(os.P_PID, self.pid, os.WSTOPPED | os.WNOHANG | os.WNOWAIT) is not None
+        except ChildProcessError:
+            return False
+
+    @property
     def stderr_tail(self) -> str:
         """The last lines that it wrote to stderr."""
         return "\n".join(self._stderr)
@@ -78,13 +96,15 @@ class WorkerProcess:
             self._stdin.flush()
 
     def receive(self, timeout_s: float) -> Heard | None:
-        """What it said next, Ended as the last; None if nothing came in time."""
+        """What it said next, Garbled or Ended as the last; None if nothing came in time, Halt if for that
+        reason.
+        """
         try:
             return self._heard.get(timeout=timeout_s)
         except Empty:
             if not self.is_alive and self._reader.is_alive():
                 self._kill_group()
-            return None
+            return Halt() if self.is_halted else None
 
     def kill(self) -> None:
         """End it now, if it has not ended, and wait until it has."""
@@ -119,12 +139,13 @@ class WorkerProcess:
         stream = self._process.stdout
         assert stream is not None, "the worker was started with a pipe"
         with stream:
-            while line := stream.readline(_LONGEST_MESSAGE):
+            for line in _lines(stream):
                 text = line.decode(errors="replace")
                 try:
                     self._heard.put(decode(text))
                 except ValueError:
                     self._heard.put(Garbled(text.strip()[:_TOLD_CHARACTERS]))
+                    return
         self._process.wait()
         self._errors.join(timeout=1)
         self._heard.put(Ended(self._how_it_ended()))
@@ -148,6 +169,20 @@ class WorkerProcess:
         lines = list(self._stderr)
         said = next((line for line in reversed(lines) if _ERROR_LINE.match(line)), lines[-1] if lines else "")
         return f"{how}: {said[:_TOLD_CHARACTERS]}" if said else how
+
+
+def _lines(stream: BufferedReader) -> Iterator[bytes]:
+    """The lines that came whole, and as soon as it is seen, the beginning of one that can be no message."""
+    held = bytearray()
+    while chunk := stream.read1(_CHUNK):
+        *lines, rest = chunk.split(b"\n")
+        for line in lines:
+            yield bytes(held + line)
+            held.clear()
+        held += rest
+        if not may_become_message(held) or len(held) > _LONGEST_MESSAGE:
+            yield bytes(held)
+            held.clear()
 
 
 def _signal_name(number: int) -> str:

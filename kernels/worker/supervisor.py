@@ -6,21 +6,28 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from kernels.worker.line import STOPPED, Line, Run
-from kernels.worker.messages import Do, Finished, Halted, Progress, Ready, Refused, Stop
-from kernels.worker.process import Ended, Garbled, WorkerProcess
+from kernels.worker.messages import Began, Do, Finished, Halted, Message, Progress, Ready, Refused, Stop
+from kernels.worker.process import Ended, Garbled, Halt, WorkerProcess
 from kernels.worker.states import Done, Failed, Final
 
 _log = logging.getLogger(__name__)
 _CURE = "make the shape smaller, or the runs fewer."
+_FRESH = "The next job gets a fresh worker."
+_CHECK = "In a terminal, python -m kernels.check says what is broken here."
+_TAKES = 2
+"""Workers that may try to begin one job."""
 
 Launch = Callable[[], WorkerProcess]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """Seconds. After n failures in a row a worker rests min(rest_s · 2**(n - 1), longest_rest_s)."""
+    """Seconds: to load, to begin a job that was sent, for a job, to end one on request. After n failures in a
+    row a worker rests min(rest_s · 2**(n - 1), longest_rest_s).
+    """
 
     start_s: float = 180.0
+    begin_s: float = 5.0
     job_s: float = 300.0
     stop_s: float = 5.0
     rest_s: float = 0.5
@@ -40,6 +47,7 @@ class Supervisor(threading.Thread):
         self._is_ready = False
         self._device: str | None = None
         self._failures = 0
+        self._last_end = ""
 
     @property
     def device(self) -> str | None:
@@ -50,7 +58,11 @@ class Supervisor(threading.Thread):
         """The thread's work."""
         not_before = self._line.clock()
         while (run := self._line.take(not_before=not_before)) is not None:
-            self._line.finish(run, self._serve(run))
+            end = self._serve(run)
+            if end is None:
+                self._line.put_back(run)
+            else:
+                self._line.finish(run, end)
             not_before = self._line.clock() + self._rest_s()
         if self._process is not None:
             self._process.close(self._limits.stop_s)
@@ -60,81 +72,141 @@ class Supervisor(threading.Thread):
             return 0.0
         return min(self._limits.rest_s * 2 ** min(self._failures - 1, 30), self._limits.longest_rest_s)
 
-    def _serve(self, run: Run) -> Final:
-        """Run one job to its end, whatever that is."""
-        if self._process is not None and not self._process.is_alive:
+    def _serve(self, run: Run) -> Final | None:
+        """Run one job to its end, whatever that is; None where it never began and goes back to the line."""
+        has_begun = False
+        try:
+            end = self._load(run)
+            if end is not None:
+                return end
+            self._begin(run)
+            has_begun = True
+            return self._await_result(run)
+        except _Lost as lost:
+            how = str(lost)
+            return self._broken_off(how) if has_begun else self._not_begun(run, how)
+
+    def _load(self, run: Run) -> Final | None:
+        """Have a worker that has loaded; the run's end where it is over before that, None else."""
+        if self._process is not None and (not self._process.is_alive or self._process.is_halted):
             self._end_process()
         if self._process is None:
             try:
                 self._process = self._launch()
             except OSError as error:
-                self._failures += 1
-                return Failed(f"The worker could not be started: {error}.")
+                raise _Lost(f"could not be started: {error}") from error
             self._is_ready = False
-        result = self._await_ready(run) if not self._is_ready else None
-        return result if result is not None else self._await_result(run)
-
-    def _await_ready(self, run: Run) -> Final | None:
-        """Wait until the worker has loaded; the run's end if it does not, None if it has."""
-        process = self._alive
         deadline = run.since + self._limits.start_s
-        while self._line.is_wanted(run):
-            match process.receive(self._limits.tick_s):
+        while not self._is_ready:
+            if not self._line.is_wanted(run):
+                return STOPPED
+            match self._hear():
                 case Ready(device):
                     self._device, self._is_ready = device, True
-                    return None
-                case Ended(how):
-                    return self._failed(f"The worker {how}, before it could start the job.")
-                case Garbled(text):
-                    return self._failed(f"The worker said what is no message while it loaded: {text!r}.")
-            if self._line.clock() > deadline:
-                return self._failed(f"The worker did not load within {self._limits.start_s:g} s.")
-        return STOPPED
+                case None if self._line.clock() > deadline:
+                    return self._failed(f"The worker did not load within {self._limits.start_s:g} s.")
+                case None:
+                    pass
+                case said:
+                    raise _out_of_turn(said)
+        return None
+
+    def _begin(self, run: Run) -> None:
+        """Hand the job over and wait until the worker says that it has it."""
+        self._alive.send(Do(run.number, run.job))
+        deadline = self._line.clock() + self._limits.begin_s
+        while True:
+            match self._hear():
+                case Began(number) if number == run.number:
+                    self._line.report(run, 0.0, "starting")
+                    return
+                case None if self._line.clock() > deadline:
+                    raise _Lost(f"did not answer within {self._limits.begin_s:g} s")
+                case None:
+                    pass
+                case said:
+                    raise _out_of_turn(said)
 
     def _await_result(self, run: Run) -> Final:
-        process, clock, limits = self._alive, self._line.clock, self._limits
-        self._line.report(run, 0.0, "starting")
-        process.send(Do(run.number, run.job))
+        clock, limits = self._line.clock, self._limits
         began = clock()
         stop_sent: float | None = None
         while True:
-            match process.receive(limits.tick_s):
-                case Finished(number, row) if number == run.number:
-                    self._failures = 0
-                    return Done(row)
+            match self._hear():
+                case Finished(number, row) if number == run.number and row.job == run.job:
+                    return self._well(Done(row))
                 case Refused(number, reason) if number == run.number:
-                    self._failures = 0
-                    return Failed(reason)
+                    return self._well(Failed(reason))
                 case Halted(number) if number == run.number:
                     return STOPPED
                 case Progress(number, fraction, note, partial) if number == run.number:
                     self._line.report(run, fraction, note, partial)
-                case Ended(how):
-                    return self._failed(f"The worker {how}. A fresh one does the next job.")
-                case Garbled(text):
-                    return self._failed(f"The worker said what is no message: {text!r}.")
+                case None:
+                    pass
+                case said:
+                    raise _out_of_turn(said)
             if clock() - began > limits.job_s:
                 return self._failed(f"Ended after {limits.job_s:g} s, the most a job may take: {_CURE}")
             if stop_sent is None and not self._line.is_wanted(run):
-                process.send(Stop(run.number))
+                self._alive.send(Stop(run.number))
                 stop_sent = clock()
             grace_s = 0.0 if self._line.is_closed else limits.stop_s
             if stop_sent is not None and clock() - stop_sent > grace_s:
                 self._end_process()
                 return STOPPED
 
+    def _hear(self) -> Message | None:
+        """What the worker says next, None where it says nothing for a while. Raises _Lost for its end."""
+        match self._alive.receive(self._limits.tick_s):
+            case Ended(how):
+                raise _Lost(how)
+            case Garbled(text):
+                raise _Lost(f"said what is no message: {text!r}")
+            case Halt():
+                raise _Lost("was halted by a signal such as SIGSTOP")
+            case said:
+                return said
+
     @property
     def _alive(self) -> WorkerProcess:
         assert self._process is not None, "a job is served by a worker that was launched"
         return self._process
 
+    def _well(self, end: Final) -> Final:
+        """Note that the worker did its work, whatever came of it."""
+        self._failures, self._last_end = 0, ""
+        return end
+
+    def _not_begun(self, run: Run, how: str) -> Failed | None:
+        """Lose a worker before it began the run: None where another one may try."""
+        if run.takes < _TAKES:
+            self._failed(f"The worker {how}, and the job goes back to the line.")
+            return None
+        return self._failed(f"Two workers in a row could not begin this job. The last one {how}. {_CHECK}")
+
+    def _broken_off(self, how: str) -> Failed:
+        """Lose a worker in the middle of a run. Where they all end in one way, the job is not to blame."""
+        is_known, self._last_end = how == self._last_end, how
+        again = f"So did the worker of the job before. {_CHECK}" if is_known else _FRESH
+        return self._failed(f"The worker {how}. {again}")
+
     def _failed(self, reason: str) -> Failed:
         """Note a failure of the worker itself, and get rid of it."""
-        _log.warning("%s stderr: %s", reason, self._alive.stderr_tail)
+        told = self._process.stderr_tail if self._process is not None else ""
+        _log.warning("%s stderr: %s", reason, told)
         self._failures += 1
         self._end_process()
         return Failed(reason)
 
     def _end_process(self) -> None:
-        self._alive.kill()
+        if self._process is not None:
+            self._process.kill()
         self._process = None
+
+
+class _Lost(Exception):
+    """The worker is of no more use; the text ends the sentence "the worker …"."""
+
+
+def _out_of_turn(said: Message) -> _Lost:
+    return _Lost(f"said {type(said).__name__.lower()!r} out of turn")

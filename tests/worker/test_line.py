@@ -1,4 +1,4 @@
-"""Contract: the line answers a ticket with its own job or not at all, and a ticket is one of its kind."""
+"""Contract: the line answers a ticket with its own job or not at all; a run that never began is the next."""
 
 from dataclasses import replace
 
@@ -32,3 +32,23 @@ def test_a_ticket_of_another_job_gets_no_answer(lines, is_over):
     line.stop(foreign)
     assert line.state(foreign) == FORGOTTEN
     assert line.state(ticket) == before == (Done(row(ticket.job)) if is_over else Waiting(0))
+
+
+def test_a_run_that_is_put_back_comes_before_those_that_wait(lines):
+    line, _ = lines
+    tickets = [line.submit(job(Act.FINE, m), f"session {m}") for m in (1, 2)]
+    run = line.take(not_before=0.0)
+    line.report(run, 0.5, "quantizing")
+    line.put_back(run)
+    assert [line.state(ticket) for ticket in tickets] == [Waiting(0), Waiting(1)]
+    assert line.take(not_before=0.0) is run
+
+
+def test_a_run_that_nobody_wants_is_not_put_back(lines):
+    line, _ = lines
+    ticket = line.submit(job(Act.FINE), "s")
+    run = line.take(not_before=0.0)
+    line.stop(ticket)
+    line.put_back(run)
+    later = line.submit(job(Act.FINE), "s")
+    assert line.state(later) == Waiting(0)

@@ -2,7 +2,19 @@
 
 import pytest
 
-from kernels.worker.messages import Do, Finished, Halted, Progress, Ready, Refused, Stop, decode, encode
+from kernels.worker.messages import (
+    Began,
+    Do,
+    Finished,
+    Halted,
+    Progress,
+    Ready,
+    Refused,
+    Stop,
+    decode,
+    encode,
+    may_become_message,
+)
 from tests.kernels.check.reports import REPORT
 from tests.worker.stand_in import Act, job, row
 
@@ -10,6 +22,7 @@ MESSAGES = [
     Do(1, job(Act.FINE)),
     Stop(1),
     Ready("NVIDIA H200"),
+    Began(1),
     Progress(1, 0.5, "timing\nbf16"),
     Progress(1, 0.5, "copy bandwidth", REPORT),
     Finished(1, row(job(Act.FINE))),
@@ -24,6 +37,8 @@ NO_MESSAGES = [
     "null",
     '{"say": "nothing"}',
     '{"say": []}',
+    "[" * 200_000,
+    '{"say": "ready", "device": ' + "[" * 200_000,
     '{"say": "stop"}',
     '{"say": "stop", "run": 1, "more": 2}',
     '{"say": "do", "run": 1, "job": 3}',
@@ -42,7 +57,13 @@ def test_a_message_is_one_line_and_comes_back_equal(message):
     assert decode(line) == message
 
 
-@pytest.mark.parametrize("line", NO_MESSAGES)
+@pytest.mark.parametrize("message", MESSAGES, ids=lambda message: type(message).__name__)
+def test_every_beginning_of_a_message_may_become_one(message):
+    line = encode(message).encode()
+    assert all(may_become_message(line[:end]) for end in range(min(len(line), 99)))
+
+
+@pytest.mark.parametrize("line", NO_MESSAGES, ids=lambda line: line[:60])
 def test_what_is_no_message_is_refused(line):
     with pytest.raises(ValueError, match=r"."):
         decode(line)
