@@ -126,3 +126,23 @@ PEAK_RATES: dict[str, PeakRates] = {
 def peak_rates_of(device_name: str) -> PeakRates | None:
     """The peaks of the card that CUDA names so; None for one that is not in the table, a PCIe version too."""
     return next((rates for rates in PEAK_RATES.values() if rates.device_name == device_name), None)
+
+
+_FLOP_A_CYCLE: dict[tuple[int, int], dict[Rate, int]] = {
+    (8, 0): {Rate.BF16: 2048},
+    (8, 6): {Rate.BF16: 1024},
+    (8, 7): {Rate.BF16: 2048},
+    (8, 9): {Rate.BF16: 1024, Rate.FP8: 2048},
+    (9, 0): {Rate.BF16: 4096, Rate.FP8: 8192},
+    (10, 0): {Rate.BF16: 8192, Rate.FP8: 16384},
+    (12, 0): {Rate.BF16: 1024, Rate.FP8: 2048},
+}
+"""Operations of one SM's tensor cores in a clock cycle, by the first compute capability that has so many."""
+
+
+def flop_a_cycle(capability: tuple[int, int]) -> dict[Rate, int]:
+    """Operations that one SM's tensor cores do at most in a clock cycle; empty for a GPU of a generation that
+    is not in the table.
+    """
+    known = [first for first in _FLOP_A_CYCLE if first[0] == capability[0] and first <= capability]
+    return _FLOP_A_CYCLE[max(known)] if known else {}

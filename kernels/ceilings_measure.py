@@ -6,6 +6,7 @@ import torch
 
 from kernels.ceilings import COPY_BYTES, MATMUL_SIDE, Ceiling, Ceilings, CeilingsJob
 from kernels.device import Device, DeviceKind, Unsupported, current_device
+from kernels.limits import Impossible, ceilings_fault, limits_of
 from kernels.machine import Timing
 from kernels.measure import StoppedEarly, machine_here, today
 from kernels.peers import REFUSALS
@@ -22,7 +23,8 @@ def measure(
 ) -> Ceilings:
     """Run one job on this process's GPU; progress(fraction, what is at hand) as it goes.
 
-    Raises Unsupported where there is no GPU, NoTriton, StoppedEarly once `stopped()` is true, MemoryError.
+    Raises Unsupported where there is no GPU, Impossible for a rate that it cannot reach, NoTriton,
+    StoppedEarly once `stopped()` is true, MemoryError.
     """
     device = current_device()
     if device.kind is not DeviceKind.GPU:
@@ -47,10 +49,13 @@ def measure(
 def ceilings_of(
     job: CeilingsJob, turns: list[Turn], device: Device, note: str, between: Callable[[float], None]
 ) -> Ceilings:
-    """The rates that the turns named copy, bf16 and fp8 reach; without the last, `note` says why."""
+    """The rates that the turns named copy, bf16 and fp8 reach; without the last, `note` says why.
+
+    Raises Impossible for a rate that the GPU cannot reach.
+    """
     timings = interleaved(turns, job.runs, between, loaded=(_COPY, _BF16, _FP8))
     has_fp8 = _FP8 in timings.by_name
-    return Ceilings(
+    found = Ceilings(
         job=job,
         machine=machine_here(device, Load()),
         date=today(),
@@ -59,6 +64,10 @@ def ceilings_of(
         fp8_tflop_s=_ceiling(timings, _FP8, _FLOP / 1e6) if has_fp8 else None,
         fp8_note="" if has_fp8 else note,
     )
+    fault = ceilings_fault(found, limits_of(device))
+    if fault:
+        raise Impossible(fault)
+    return found
 
 
 def _ceiling(timings: Timings, name: str, amount: float) -> Ceiling:

@@ -11,7 +11,7 @@ from enum import Enum
 from functools import cache
 from importlib.metadata import version
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _INTERPRET = "TRITON_INTERPRET"
 _ON = ("1", "true", "on", "yes", "y")
+_KHZ_A_MHZ = 1e3
 
 
 COMPILE_OPTIONS = {"enable_fp_fusion": False}
@@ -47,7 +48,11 @@ class DeviceKind(Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class Device:
-    """One device and its Triton's version. The interpreter has no capability; its blocks are Hopper's."""
+    """One device and its Triton's version. The interpreter has no capability; its blocks are Hopper's.
+
+    clock_mhz is the highest SM clock and memory_gb_s what the memory's clock and width allow; 0 where nothing
+    tells.
+    """
 
     name: str
     kind: DeviceKind
@@ -56,6 +61,17 @@ class Device:
     l2_bytes: int
     shared_memory_bytes: int
     triton: tuple[int, int] = (3, 6)
+    clock_mhz: float = 0.0
+    memory_gb_s: float = 0.0
+
+    @property
+    def place(self) -> str:
+        """torch's name of where tensors for it go: the GPU that is in use, by its number."""
+        if self.kind is not DeviceKind.GPU:
+            return "cpu"
+        import torch
+
+        return f"cuda:{torch.cuda.current_device()}"
 
 
 HOPPER = Device(
@@ -154,7 +170,15 @@ def _gpu(index: int) -> Device:
         l2_bytes=facts.L2_cache_size,
         shared_memory_bytes=facts.shared_memory_per_block_optin,
         triton=triton_version(),
+        clock_mhz=getattr(facts, "clock_rate", 0) / _KHZ_A_MHZ,
+        memory_gb_s=_memory_gb_s(facts),
     )
+
+
+def _memory_gb_s(facts: Any) -> float:
+    """What memory gives at most: two transfers a clock cycle on every line of its bus."""
+    khz, bits = getattr(facts, "memory_clock_rate", 0), getattr(facts, "memory_bus_width", 0)
+    return 2 * khz * 1e3 * bits / 8 / 1e9
 
 
 @cache

@@ -14,6 +14,7 @@ from kernels.contest import Times, contest
 from kernels.device import Device, DeviceKind, Unsupported, current_device
 from kernels.exactness import Errors, errors
 from kernels.gemm import gemm, torch_dtype
+from kernels.limits import Impossible, limits_of, row_fault
 from kernels.machine import Machine
 from kernels.operands import Operands, drawn, least_bytes
 from kernels.plan import GemmPlan, plan_gemm, plan_simple
@@ -35,8 +36,8 @@ class StoppedEarly(Exception):
 def measure(job: GemmJob, *, progress: Progress, stopped: Stopped) -> Row:
     """Run and measure one job on this process's device; progress(fraction, what is at hand) as it goes.
 
-    Raises Unsupported where the plan refuses, NoTriton, StoppedEarly
-    once `stopped()` is true, MemoryError where the job does not fit.
+    Raises Unsupported where the plan refuses, Impossible for a time that the GPU cannot reach, NoTriton,
+    StoppedEarly once `stopped()` is true, MemoryError where the job does not fit.
     """
     try:
         return _measure(job, progress, stopped)
@@ -84,7 +85,11 @@ def _measure(job: GemmJob, progress: Progress, stopped: Stopped) -> Row:
             lambda done: tell(_CHECKED + span * done, f"timing, {done:.0%}"),
         )
     progress(_DONE, "done")
-    return _row(job, plan, device, found, times, prediction)
+    row = _row(job, plan, device, found, times, prediction)
+    fault = row_fault(row, limits_of(device), device.l2_bytes)
+    if fault:
+        raise Impossible(fault)
+    return row
 
 
 def _plans(job: GemmJob, device: Device) -> tuple[GemmPlan, GemmPlan | None]:

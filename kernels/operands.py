@@ -11,7 +11,7 @@ import torch
 
 from fp8core.inputs import InputKind, draw
 from fp8core.linear import Side
-from kernels.device import Device, DeviceKind
+from kernels.device import Device
 from kernels.plan import GemmPlan
 from kernels.quantize import QuantizedTensor, quantize
 from kernels.rows import GemmJob, Into
@@ -29,12 +29,11 @@ class Operands:
     def of(cls, job: GemmJob, device: Device) -> "Operands":
         """The job's tensors on a device; those of the last job again where they are the same."""
         layer = job.matmul_data.layer(job.m, job.n, job.k)
-        where = "cuda" if device.kind is DeviceKind.GPU else "cpu"
         shapes = (layer.of(job.matmul_data.a), layer.of(job.matmul_data.b))
         return cls(
             job,
-            drawn(job.input, shapes[0], 2 * job.seed, where),
-            drawn(InputKind.GAUSSIAN, shapes[1], 2 * job.seed + 1, where),
+            drawn(job.input, shapes[0], 2 * job.seed, device.place),
+            drawn(InputKind.GAUSSIAN, shapes[1], 2 * job.seed + 1, device.place),
         )
 
     def copied(self) -> "Operands":

@@ -9,16 +9,18 @@ from typing import Any, TypeVar
 
 from kernels.ceilings import Ceilings
 from kernels.device import Unsupported
+from kernels.limits import Impossible, datasheet_limits, measured_fault
 from kernels.rows import Row
 
 _CEILINGS = "ceilings"
 
 T = TypeVar("T")
+Measured = TypeVar("Measured", Row, Ceilings)
 
 
 def read_rows(path: Path) -> Iterator[Row]:
     """The rows of a recorded file, one JSON object a line. Raises ValueError naming a bad line."""
-    return _read(path, Row.from_dict)
+    return _read(path, lambda data: _possible(Row.from_dict(data)))
 
 
 def recorded_rows(folder: Path) -> tuple[Row, ...]:
@@ -35,16 +37,20 @@ def recorded_ceilings(folder: Path) -> tuple[Ceilings, ...]:
     Raises ValueError naming a bad line.
     """
     paths = sorted((folder / _CEILINGS).glob("*.jsonl"))
-    return tuple(found for path in paths for found in _read(path, Ceilings.from_dict))
+    return tuple(
+        found for path in paths for found in _read(path, lambda data: _possible(Ceilings.from_dict(data)))
+    )
 
 
 def record(measured: Row | Ceilings, folder: Path) -> Path:
     """Append one measurement to its GPU's file in a folder by a single write, and say where.
 
-    Raises Unsupported for a row of the interpreter, whose figures say nothing about a GPU.
+    Raises Unsupported for a row of the interpreter, whose figures say nothing about a GPU, Impossible for one
+    that is faster than the GPU's datasheet.
     """
     if measured.machine.capability is None:
         raise Unsupported("--record keeps rows of a GPU; these come from Triton's interpreter")
+    _possible(measured)
     folder = folder / _CEILINGS if isinstance(measured, Ceilings) else folder
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{slug(measured.machine.name)}.jsonl"
@@ -62,6 +68,14 @@ def record(measured: Row | Ceilings, folder: Path) -> Path:
 def slug(name: str) -> str:
     """A GPU's name as a file name: lower case, words joined by underscores."""
     return re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
+
+
+def _possible(measured: Measured) -> Measured:
+    """The measurement itself. Raises Impossible for one that is faster than its GPU's datasheet."""
+    fault = measured_fault(measured, datasheet_limits(measured.machine.name))
+    if fault:
+        raise Impossible(fault)
+    return measured
 
 
 def _read(path: Path, parsed: Callable[[Mapping[str, Any]], T]) -> Iterator[T]:

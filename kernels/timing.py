@@ -16,6 +16,7 @@ from typing import Protocol
 
 import torch
 
+from kernels.capture import capturing
 from kernels.machine import Timing
 
 MAX_LAUNCHES = 2000
@@ -153,7 +154,7 @@ class ColdTurn:
         _warm_up(launches)
         self._pairs = [(_node(), _node()) for _ in range(COLD_LAUNCHES)]
         self._graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(self._graph):
+        with capturing(self._graph):
             for number, (started, ended) in enumerate(self._pairs):
                 flush.fill_(1)
                 started.record()
@@ -209,7 +210,7 @@ def _warm_up(launches: Sequence[Launch]) -> None:
 def _captured(launches: Sequence[Launch], count: int) -> torch.cuda.CUDAGraph:
     """A graph of `count` launches that has run once."""
     graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
+    with capturing(graph):
         for number in range(count):
             launches[number % len(launches)]()
     graph.replay()

@@ -9,6 +9,7 @@ from kernels.blocks import Blocks
 from kernels.candidates import simple_plan
 from kernels.device import Device, DeviceKind, Unsupported, current_device
 from kernels.gemm import gemm, launch, torch_dtype
+from kernels.limits import Impossible, limits_of
 from kernels.operands import Operands
 from kernels.plan import GemmPlan, plan_gemm
 from kernels.predict import check, predictable
@@ -29,7 +30,7 @@ class TuneJob:
         if isinstance(plan, Unsupported):
             raise plan
         self.plan: GemmPlan = plan
-        self._job, self._device, self._where = job, device, place(device)
+        self._job, self._device, self._where = job, device, device.place
         drawn = Operands.of(job, device)
         self._operands = [drawn.quantized()]
         self._outs = [self._poisoned()]
@@ -89,6 +90,11 @@ class TuneJob:
     ) -> dict[Blocks, float]:
         turns = [turn_of(Contender(str(place), self._launches(blocks))) for place, blocks in enumerate(tries)]
         timings = interleaved(turns, rounds, lambda done: None)
+        limits = limits_of(self._device)
+        for timing in timings.by_name.values():
+            fault = limits.fault(self._job.flop / timing.median_us / 1e6)
+            if fault:
+                raise Impossible(fault)
         return {blocks: timings.by_name[str(place)].median_us for place, blocks in enumerate(tries)}
 
     def _launches(self, blocks: Blocks) -> list:
@@ -108,11 +114,6 @@ class TuneJob:
                 return f"{plan.blocks.title}: {difference}"
         self._truths[cut] = out
         return ""
-
-
-def place(device: Device) -> str:
-    """Where torch puts what this device works on."""
-    return "cuda" if device.kind is DeviceKind.GPU else "cpu"
 
 
 def bits(x: torch.Tensor) -> torch.Tensor:
@@ -136,9 +137,9 @@ def launch_once(job: GemmJob, blocks: Blocks | None) -> str:
     layer = job.matmul_data.layer(job.m, job.n, job.k)
     shapes = (layer.of(job.matmul_data.a), layer.of(job.matmul_data.b))
     try:
-        zeros = (torch.zeros(shape, dtype=torch.bfloat16, device=place(device)) for shape in shapes)
+        zeros = (torch.zeros(shape, dtype=torch.bfloat16, device=device.place) for shape in shapes)
         a, b = Operands(job, *zeros).quantized()
-        out = torch.empty((job.m, job.n), dtype=torch_dtype(plan.spec.out), device=place(device))
+        out = torch.empty((job.m, job.n), dtype=torch_dtype(plan.spec.out), device=device.place)
         ran = launch(a, b, plan, out, (job.m, job.n, job.k), False, device.kind)
         if device.kind is DeviceKind.GPU:
             torch.cuda.synchronize()

@@ -20,7 +20,7 @@ def bf16_numbers() -> NDArray[np.float32]:
 
 def decoded(format_: Format, device: Device) -> NDArray[np.float64]:
     """float64[codes]: what the device reads each code as."""
-    codes = torch.arange(1 << format_.bits, dtype=torch.int32).to(torch.uint8).to(where(device))
+    codes = torch.arange(1 << format_.bits, dtype=torch.int32).to(torch.uint8).to(device.place)
     return codes.view(float8(format_)).float().double().cpu().numpy()
 
 
@@ -28,7 +28,7 @@ def encoded(format_: Format, x: NDArray[np.float32], device: Device) -> NDArray[
     """uint8[x.size]: the codes that the quantizer's cast gives, nearest even, saturating."""
     from kernels.quantize_kernel import encode_kernel
 
-    numbers = torch.from_numpy(x).to(where(device))
+    numbers = torch.from_numpy(x).to(device.place)
     codes = torch.empty(x.size, dtype=torch.uint8, device=numbers.device)
     cast = device.kind is DeviceKind.GPU
     with launching(codes):
@@ -62,8 +62,3 @@ def check_casts(format_: Format, device: Device) -> Line:
         detail=detail,
         figures=(Figure("compared", float(read.size + x.size)), Figure("different", float(wrong))),
     )
-
-
-def where(device: Device) -> str:
-    """torch's name of the device that kernels run on."""
-    return "cuda" if device.kind is DeviceKind.GPU else "cpu"

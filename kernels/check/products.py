@@ -8,7 +8,6 @@ import torch
 from numpy.typing import NDArray
 
 from kernels.check.bounds import bound, values
-from kernels.check.casts import where
 from kernels.check.report import Figure, Group, Line, Verdict
 from kernels.device import Device, DeviceKind, Unsupported
 from kernels.gemm import gemm, torch_dtype
@@ -52,13 +51,13 @@ def multiply(recipe: str, matmul: str, outputs: int, device: Device) -> Product:
         raise plan
     a, b = drawn(job, device).quantized()
     dtype = torch_dtype(plan.spec.out)
-    outs = [torch.full((m, n), torch.nan, dtype=dtype, device=where(device)) for _ in range(RUNS)]
+    outs = [torch.full((m, n), torch.nan, dtype=dtype, device=device.place) for _ in range(RUNS)]
     for out in outs:
         gemm(a, b, plan, out=out)
     bits = [out.view(torch.int16 if out.itemsize == 2 else torch.int32) for out in outs]
     side = isqrt(outputs - 1) + 1
     rows, columns = _spread(m, side), _spread(n, side)
-    places = [torch.from_numpy(index).to(where(device)) for index in (rows, columns)]
+    places = [torch.from_numpy(index).to(device.place) for index in (rows, columns)]
     got = outs[0][places[0]][:, places[1]].float().cpu().numpy()
     left, right = map(Sample.of, as_planned(plan, a, b), places)
     worst, place = _against_bound(plan, left, right, got, device, rows, columns)
@@ -98,7 +97,7 @@ def drawn(job: GemmJob, device: Device) -> Operands:
     """Normal bf16 operands of a job, drawn where they are used."""
     layer = job.matmul_data.layer(job.m, job.n, job.k)
     shapes = (layer.of(job.matmul_data.a), layer.of(job.matmul_data.b))
-    return Operands(job, *(_normal(shape, seed, where(device)) for seed, shape in enumerate(shapes)))
+    return Operands(job, *(_normal(shape, seed, device.place) for seed, shape in enumerate(shapes)))
 
 
 def _against_bound(

@@ -10,7 +10,6 @@ from fp8core import quantize as reference
 from fp8core.linear import Matmul, Side
 from fp8core.recipes import OperandSpec, Recipe
 from fp8core.tiles import TileGrid
-from kernels.check.casts import where
 from kernels.check.report import Figure, Group, Line, Verdict
 from kernels.device import Device, DeviceKind
 from kernels.quantize import quantize
@@ -43,7 +42,7 @@ def compare(
 ) -> tuple[int, int, str]:
     """(codes and scales compared, how many differ, the first that does) of one sample."""
     x = sample(name, grid.shape)
-    own = quantize(torch.from_numpy(x).to(where(device)).bfloat16(), grid, spec, k_is_rows=k_is_rows)
+    own = quantize(torch.from_numpy(x).to(device.place).bfloat16(), grid, spec, k_is_rows=k_is_rows)
     truth = reference.quantize(x, grid, spec)
     codes, scale = own.codes.view(torch.uint8).cpu().numpy(), own.scale.cpu().numpy()
     both_nan = np.isnan(scale) & np.isnan(truth.scale)

@@ -6,7 +6,6 @@ from pathlib import Path
 import torch
 
 from fp8core.formats import FORMATS
-from kernels.check.casts import where
 from kernels.check.facts import Facts
 from kernels.check.products import drawn
 from kernels.check.report import Group, Line, Verdict
@@ -15,6 +14,7 @@ from kernels.check.steps import BF16, COPY, FP8
 from kernels.check.verdicts import copy_reference, recorded, reference_of, speed_line
 from kernels.device import Device, Unsupported
 from kernels.gemm import gemm, torch_dtype
+from kernels.limits import GB_S, TFLOP_S, limits_of
 from kernels.peers import REFUSALS, bf16_peer
 from kernels.plan import GemmPlan, plan_gemm
 from kernels.quantize import float8
@@ -26,7 +26,6 @@ from kernels.timing import Contender, HotTurn, buffer_sets, interleaved
 ROUNDS, TURN_US = 5, 20_000.0
 COPY_BYTES = 1 << 29
 RECORDS = Path(__file__).resolve().parents[2] / "assets" / "bench"
-_TFLOP_S = "TFLOP/s"
 
 
 def speed_job(recipe: str, matmul: str) -> GemmJob:
@@ -38,7 +37,7 @@ def speed_job(recipe: str, matmul: str) -> GemmJob:
 def time_torch(job: GemmJob, facts: Facts, device: Device, uuid: str) -> Iterator[Line]:
     """The lines of torch's own operations: copy, bf16 and, where torch has it, fp8."""
     operands = _operand_sets(job, device)
-    source = torch.ones(COPY_BYTES // torch.float32.itemsize, device=where(device))
+    source = torch.ones(COPY_BYTES // torch.float32.itemsize, device=device.place)
     target = torch.empty_like(source)
     contenders = [
         # Negated on the way: copy_ would be a memcpy node of the graph, which is slower than a kernel.
@@ -51,23 +50,42 @@ def time_torch(job: GemmJob, facts: Facts, device: Device, uuid: str) -> Iterato
     times, reading = _timed(contenders, uuid)
     copy_gb_s = 2 * COPY_BYTES / times[COPY] / 1e3
     copied = copy_reference(recorded_ceilings(RECORDS), facts.gpu)
-    yield speed_line(COPY, copy_gb_s, "GB/s", facts=facts, reading=reading, reference=copied)
+    limits = limits_of(device)
+    yield speed_line(
+        COPY,
+        copy_gb_s,
+        GB_S,
+        facts=facts,
+        reading=reading,
+        reference=copied,
+        fault=limits.memory_fault(copy_gb_s),
+    )
     row = recorded(recorded_rows(RECORDS), facts.gpu, job)
     rate = job.flop / times[BF16] / 1e6
     reference = reference_of(row, row.bf16.median_us if row and row.bf16 else None)
-    yield speed_line(BF16, rate, _TFLOP_S, facts=facts, reading=reading, reference=reference)
+    yield speed_line(
+        BF16,
+        rate,
+        TFLOP_S,
+        facts=facts,
+        reading=reading,
+        reference=reference,
+        fault=limits.bf16_fault(rate),
+    )
     if isinstance(fp8, str):
         yield Line(name=FP8, group=Group.SPEED, verdict=Verdict.NOT_SUPPORTED, detail=fp8)
         return
     reference = reference_of(row, row.torch_scaled.median_us if row and row.torch_scaled else None)
+    rate = job.flop / times[FP8] / 1e6
     yield speed_line(
         FP8,
-        job.flop / times[FP8] / 1e6,
-        _TFLOP_S,
+        rate,
+        TFLOP_S,
         facts=facts,
         reading=reading,
         times_bf16=times[BF16] / times[FP8],
         reference=reference,
+        fault=limits.fault(rate),
     )
 
 
@@ -114,20 +132,22 @@ def time_recipes(jobs: Mapping[str, GemmJob], facts: Facts, device: Device, uuid
     operands = _operand_sets(next(iter(jobs.values())), device)
     contenders.append(Contender(BF16, [bf16_peer(a, b, None) for a, b in operands]))
     times, reading = _timed(contenders, uuid)
+    limits = limits_of(device)
     for name, job in jobs.items():
         if name in refused:
             yield Line(name=name, group=Group.SPEED, verdict=Verdict.NOT_SUPPORTED, detail=refused[name])
             continue
-        row = recorded(rows, facts.gpu, job)
+        row, rate = recorded(rows, facts.gpu, job), job.flop / times[name] / 1e6
         yield speed_line(
             name,
-            job.flop / times[name] / 1e6,
-            _TFLOP_S,
+            rate,
+            TFLOP_S,
             facts=facts,
             reading=reading,
             times_bf16=times[BF16] / times[name],
             reference=reference_of(row, row.gemm.median_us if row and row.gemm else None),
             recorded_clock_mhz=row.machine.clock_mhz if row else None,
+            fault=limits.fault(rate) or limits.bf16_fault(job.flop / times[BF16] / 1e6),
         )
 
 
@@ -139,7 +159,7 @@ def _launches(job: GemmJob, plan: GemmPlan, device: Device) -> list[Callable[[],
     launches = []
     for number in range(buffer_sets(bytes_a_set, device.l2_bytes)):
         pair = (a, b) if number == 0 else drawn(job, device).quantized()
-        out = torch.empty(size, dtype=torch_dtype(plan.spec.out), device=where(device))
+        out = torch.empty(size, dtype=torch_dtype(plan.spec.out), device=device.place)
         launches.append(lambda pair=pair, out=out: gemm(*pair, plan, out=out))
     return launches
 

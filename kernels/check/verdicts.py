@@ -25,11 +25,12 @@ def speed_line(
     times_bf16: float | None = None,
     reference: Reference | None = None,
     recorded_clock_mhz: float | None = None,
+    fault: str = "",
 ) -> Line:
     """One line of speed: `rate` in `unit`, its ratio to bf16, and its share of the recorded rate.
 
     recorded_clock_mhz: the SM clock when that was recorded; under full power it tells a warmer card from a
-    slow one.
+    slow one. fault: why the GPU cannot be that fast, in a phrase; empty where it can.
     """
     figures = [Figure("rate", rate, unit)]
     told = f"{rate:,.0f} {unit}"
@@ -40,7 +41,10 @@ def speed_line(
         if value is not None:
             figures.append(Figure(label, value, in_unit))
     verdict = Verdict.PASS
-    if reference is None:
+    if fault:
+        verdict = Verdict.FAIL
+        told = f"Wrong: {fault}."
+    elif reference is None:
         told += f"; none is recorded for the {facts.gpu} to compare with."
     elif rate >= NORMAL_SHARE * reference.value:
         told += f"; {_share(rate, reference)}: normal."

@@ -128,7 +128,8 @@ class FakeCuda:
         self.synchronize = lambda: None
 
     @contextmanager
-    def graph(self, graph):
+    def graph(self, graph, stream):
+        assert stream is not None, "else all graphs of a process are captured on one GPU"
         self._capture = graph.nodes
         yield
         self._capture = None
@@ -171,7 +172,8 @@ class Event:
 @pytest.fixture
 def cuda(monkeypatch):
     made = FakeCuda()
-    monkeypatch.setattr("kernels.timing.torch", SimpleNamespace(cuda=made))
+    for module in ("timing", "capture"):
+        monkeypatch.setattr(f"kernels.{module}.torch", SimpleNamespace(cuda=made))
     return made
 
 
