@@ -7,6 +7,7 @@ import pytest
 from kernels.ceilings import COPY_BYTES, MATMUL_SIDE, Ceiling, Ceilings, CeilingsJob
 from kernels.ceilings_measure import ceilings_of, measure
 from kernels.device import HOPPER, Unsupported
+from kernels.limits import Impossible
 from kernels.machine import Machine
 from kernels.records import record, recorded_ceilings, recorded_rows
 from kernels.timing import Load
@@ -75,11 +76,20 @@ def test_rates_are_what_is_moved_and_multiplied_over_the_time():
 
 
 def test_a_rate_s_percentiles_are_in_order():
-    times = iter([100.0, 200.0, 300.0])
+    times = iter([500.0, 600.0, 700.0])
     copy = StandIn("copy", 0.0)
     copy.times_us = lambda: [next(times)]
-    rate = ceilings_of(CeilingsJob(runs=3), [copy, StandIn("bf16", 1.0)], HOPPER, "", lambda done: None)
+    rate = ceilings_of(CeilingsJob(runs=3), [copy, StandIn("bf16", 1600.0)], HOPPER, "", lambda done: None)
     assert rate.copy_gb_s.p20 < rate.copy_gb_s.median < rate.copy_gb_s.p80
+
+
+@pytest.mark.parametrize("name", ["copy", "bf16", "fp8"])
+def test_a_ceiling_above_the_datasheet_is_a_fault(name):
+    """As of a graph that nothing was captured into, whose replay takes microseconds."""
+    us = {"copy": 500.0, "bf16": 1600.0, "fp8": 880.0, name: 10.0}
+    turns = [StandIn(*each) for each in us.items()]
+    with pytest.raises(Impossible, match=f"^{name}.*more than this GPU can do .*datasheet of the H200 SXM"):
+        ceilings_of(CeilingsJob(runs=3), turns, HOPPER, "", lambda done: None)
 
 
 @pytest.mark.skipif(ON_GPU, reason="there is a GPU")

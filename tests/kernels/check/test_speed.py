@@ -12,6 +12,7 @@ from kernels.check.report import Verdict
 from kernels.check.smi import Reading
 from kernels.check.steps import BF16, COPY, FP8
 from kernels.device import INTERPRETER, Unsupported
+from kernels.limits import Limits
 from kernels.records import record
 from tests.kernels.cases import ON_GPU
 from tests.kernels.check.reports import H200
@@ -85,3 +86,25 @@ def test_a_recipe_that_a_plan_refuses_is_not_timed(monkeypatch):
     jobs = {"first": speed.speed_job("rowwise", "fprop")}
     found = timed_lines(monkeypatch, {BF16: 1.0}, lambda: speed.time_recipes(jobs, H200, INTERPRETER, ""))
     assert (found["first"].verdict, found["first"].detail) == (Verdict.NOT_SUPPORTED, "not here.")
+
+
+@interpreted_only
+@pytest.mark.parametrize("fast", [COPY, BF16, FP8, "first"])
+def test_what_is_faster_than_the_gpu_can_be_fails(monkeypatch, fast):
+    """As of a graph that nothing was captured into; where it is bf16, no ratio to it is right."""
+    limits = Limits(bf16_tflop_s=1e-3, tflop_s=2e-3, memory_gb_s=1.0, source="this test")
+    monkeypatch.setattr(speed, "limits_of", lambda device: limits)
+    monkeypatch.setattr(speed, "_fp8_launches", lambda operands: [lambda: None])
+    slow = 2e6 * prod(SMALL) / 1e6
+    times = {COPY: 1e4, BF16: slow, FP8: slow, "first": slow}
+
+    def lines():
+        job = speed.speed_job("rowwise", "fprop")
+        yield from speed.time_torch(job, H200, INTERPRETER, "")
+        yield from speed.time_recipes({"first": job}, H200, INTERPRETER, "")
+
+    assert Verdict.FAIL not in {line.verdict for line in timed_lines(monkeypatch, times, lines).values()}
+    found = timed_lines(monkeypatch, {**times, fast: 1e-3}, lines)
+    failed = {name for name, line in found.items() if line.verdict is Verdict.FAIL}
+    assert failed == ({BF16, "first"} if fast == BF16 else {fast})
+    assert "more than this GPU can do" in found[fast].detail

@@ -145,3 +145,10 @@ def test_the_h200_is_recorded_for_every_gemm_that_is_timed():
             job = speed_job(recipe, matmul)
             assert isinstance(job, GemmJob)
             assert recorded(rows, "NVIDIA H200", job) is not None, job.title
+
+
+def test_a_speed_that_the_gpu_cannot_have_fails():
+    fault = "900 TFLOP/s is more than this GPU can do"
+    for reference in (REFERENCE, None):
+        found = line(900.0, reference=reference, fault=fault)
+        assert (found.verdict, found.detail) == (Verdict.FAIL, f"Wrong: {fault}.")
