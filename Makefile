@@ -1,10 +1,11 @@
-# make app     installs what the app needs into .venv and starts it     PORT=8501 HOST=localhost
+# make app     installs what the app needs into .venv and starts it     PORT=8501 HOST=localhost NAMES=
 # make check   does FP8 work on the GPUs here? A verdict in a minute     CHECK="--quick --json a.json"
 # make test    installs what the tests need as well, and runs them       WORKERS=2
 # make lint, make format, make clean
 
 PORT ?= 8501
 HOST ?= localhost
+NAMES ?=
 WORKERS ?= 2
 PYTHON ?= python3
 
@@ -14,8 +15,8 @@ PIP = $(RUN) pip install --disable-pip-version-check --quiet
 .PHONY: app check test lint format clean
 
 app: .venv/.app-installed
-	@echo "FP8 Explorer: http://$(HOST):$(PORT)  (Ctrl+C stops it)"
-	@$(RUN) streamlit run app.py --server.port $(PORT) --server.address $(HOST)
+	@$(RUN) pages.ui.start "$(HOST)" "$(PORT)"
+	@FP8_EXPLORER_NAMES="$(NAMES)" $(RUN) streamlit run app.py --server.port $(PORT) --server.address $(HOST)
 
 check: .venv/.app-installed
 	@$(RUN) kernels.check $(CHECK)

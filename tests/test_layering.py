@@ -23,7 +23,8 @@ ROOMS: dict[str, set[str]] = {
     "pages/ui/shell.py": {"streamlit", "pandas"},
     "pages/ui/": {"streamlit", "altair", "numpy", "PIL", "fp8core", "kernels", "pages.charts", "pages.ui"},
     "pages/": {"streamlit", "altair", "numpy", "fp8core", "kernels", "pages.charts", "pages.ui"},
-    "app.py": {"streamlit"},
+    # Starlette is Streamlit's server.
+    "app.py": {"streamlit", "starlette", "pages.ui.hosts"},
 }
 # Sizes of tiles and formats: they have one home each.
 HOMES_OF_NUMBERS = {"fp8core/formats.py", "fp8core/recipes.py"}
