@@ -11,7 +11,19 @@ from kernels.check.facts import Facts
 from kernels.check.smi import Ask, ask, number, query
 from kernels.device import interpreting
 
-BROKEN_IMPORTS = (ImportError, OSError, RuntimeError, AttributeError, SyntaxError, ValueError)
+BROKEN_IMPORTS = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    ImportError,
+    LookupError,
+    NameError,
+    OSError,
+    RuntimeError,
+    SyntaxError,
+    TypeError,
+    ValueError,
+)
 """What a broken installation raises: a missing or foreign shared library, versions that do not fit."""
 
 

@@ -8,7 +8,7 @@ from subprocess import SubprocessError
 
 from kernels.check.facts import Facts
 from kernels.check.job import CheckJob
-from kernels.check.machine import Machine, first_line, host
+from kernels.check.machine import BROKEN_IMPORTS, Machine, first_line, host
 from kernels.check.report import FP8, Group, Line, Report, Verdict
 from kernels.check.setup import abilities, setup_lines
 from kernels.check.steps import Step, check_steps
@@ -166,7 +166,7 @@ def _do(course: _Course, step: Step, machine: Machine) -> str:
     except MemoryError as error:
         course.settle(step, Verdict.NOT_RUN, _sentence(f"out of memory: {first_line(error)}"))
         return ""
-    except (*BREAKAGE, *_triton_errors()) as error:
+    except (*BREAKAGE, *triton_errors()) as error:
         told = f"{type(error).__name__}: {first_line(error)}"
         full = type(error).__name__ == "OutOfMemoryError"
         verdict = Verdict.NOT_RUN if full else Verdict.FAIL
@@ -193,11 +193,11 @@ def _blocked(step: Step, course: _Course) -> tuple[Verdict, str] | None:
     return None
 
 
-def _triton_errors() -> Iterator[type[Exception]]:
+def triton_errors() -> Iterator[type[Exception]]:
     """The base of Triton's own errors, where Triton loads: they are no RuntimeError."""
     try:
         from triton.errors import TritonError
-    except (ImportError, OSError):
+    except BROKEN_IMPORTS:
         return
     yield TritonError
 

@@ -4,34 +4,57 @@ interpreter if not. Where torch or Triton is missing or broken, a check says so 
 
 from collections.abc import Callable
 from importlib import import_module
+from subprocess import SubprocessError
 
 from kernels.check.job import CheckJob
 from kernels.check.machine import BROKEN_IMPORTS, first_line
-from kernels.check.run import run
-from kernels.device import NoTriton, choose_backend, current_device
+from kernels.check.run import run, triton_errors
+from kernels.device import NoTriton, Unsupported, choose_backend, current_device
 from kernels.worker.child import CannotRun, Engine, StoppedOnRequest
 from kernels.worker.jobs import Job, Result, kind_of
 
+_NOT_BUILT = (AttributeError, ImportError, NameError, OSError, SubprocessError, SyntaxError)
+"""What a kernel raises that cannot be imported or compiled, beside Triton's own errors. The GPU is well then,
+and so is the worker; a fresh one would fail as this one did.
+"""
+
 
 def load() -> Engine:
-    """Import torch and triton; where one does not load, every job but a check gets the sentence why."""
+    """Import torch, Triton and a kernel; where one does not load, every job but a check is told why."""
     try:
         choose_backend()
-        from kernels.measure import StoppedEarly
+        import_module("kernels.quantize_kernel")
+        stopped_early = import_module("kernels.measure").StoppedEarly
     except NoTriton as error:
         return _without(str(error))
     except BROKEN_IMPORTS as error:
-        told = f"{type(error).__name__}: {first_line(error)}"
-        return _without(f"torch or Triton cannot be imported ({told}): a sanity check says more.")
+        return _without(
+            f"torch or Triton cannot be imported ({_told(error)}), and a fresh worker does not change that. "
+            "Install both anew, pip install -r requirements.txt, and start the app again. A sanity check "
+            "says more."
+        )
+    try:
+        device = current_device().name
+    except Unsupported as error:
+        return _without(error.reason)
 
     def measure_here(job: Job, *, progress: Callable[..., None], stopped: Callable[[], bool]) -> Result:
-        measure = import_module(kind_of(job).measured_by).measure
         try:
+            measure = import_module(kind_of(job).measured_by).measure
             return measure(job, progress=progress, stopped=stopped)
-        except StoppedEarly as error:
+        except stopped_early as error:
             raise StoppedOnRequest from error
+        except (*_NOT_BUILT, *triton_errors()) as error:
+            raise CannotRun(
+                f"A kernel cannot be imported or compiled here ({_told(error)}), and a fresh worker does not "
+                "change that. Run a sanity check: it says what is broken and what to install."
+            ) from error
 
-    return Engine(device=current_device().name, measure=measure_here)
+    return Engine(device=device, measure=measure_here)
+
+
+def _told(error: BaseException) -> str:
+    return f"{type(error).__name__}: {first_line(error)}"
 
 
 def _without(sentence: str) -> Engine:

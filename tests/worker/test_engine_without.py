@@ -1,6 +1,10 @@
-"""Contract: a worker that cannot load torch or Triton refuses jobs with the reason, and still does checks."""
+"""Contract: a worker that cannot load torch or Triton, or build a kernel, refuses jobs with the reason and
+what to do. It goes on: a fresh one could do no more. Without torch or Triton it still does checks.
+"""
 
 from functools import partial
+from subprocess import CalledProcessError
+from types import SimpleNamespace
 
 import pytest
 
@@ -17,20 +21,48 @@ from tests.worker.stand_in import Act, job
 NEVER = {"progress": lambda *told: None, "stopped": lambda: False}
 
 
-@pytest.fixture(params=[NoTriton("no Triton"), ImportError("no Triton"), OSError("no Triton")], ids=repr)
+ERRORS = (ImportError, OSError, AttributeError, TypeError, KeyError, NameError)
+BROKEN = [error("no Triton") for error in ERRORS]
+NOT_BUILT = [*BROKEN[:3], SyntaxError("no Triton"), CalledProcessError(1, "no Triton")]
+
+
+class StoppedEarly(Exception):
+    """What kernels.measure raises where it is stopped."""
+
+
+def fail(error, *_, **__):
+    raise error
+
+
+@pytest.fixture(params=[NoTriton("no Triton"), *BROKEN], ids=repr)
 def loaded(request, monkeypatch):
     """An engine whose packages do not load."""
-
-    def fail():
-        raise request.param
-
-    monkeypatch.setattr(engine, "choose_backend", fail)
+    monkeypatch.setattr(engine, "choose_backend", partial(fail, request.param))
     return engine.load()
 
 
 def test_a_gemm_is_refused_with_the_reason(loaded):
     with pytest.raises(CannotRun, match="no Triton"):
         loaded.measure(job(Act.FINE), **NEVER)
+
+
+@pytest.mark.parametrize("error", BROKEN, ids=repr)
+def test_a_kernel_that_does_not_load_is_found_before_the_first_job(monkeypatch, error):
+    monkeypatch.setattr(engine, "choose_backend", lambda: None)
+    monkeypatch.setattr(engine, "import_module", partial(fail, error))
+    with pytest.raises(CannotRun, match=r"no Triton.*Install both anew") as told:
+        engine.load().measure(job(Act.FINE), **NEVER)
+    assert type(error).__name__ in str(told.value)
+
+
+@pytest.mark.parametrize("error", NOT_BUILT, ids=repr)
+def test_a_kernel_that_cannot_be_built_is_no_fault_of_the_worker(monkeypatch, error):
+    module = SimpleNamespace(StoppedEarly=StoppedEarly, measure=partial(fail, error))
+    monkeypatch.setattr(engine, "choose_backend", lambda: None)
+    monkeypatch.setattr(engine, "import_module", lambda name: module)
+    monkeypatch.setattr(engine, "current_device", lambda: SimpleNamespace(name="a GPU"))
+    with pytest.raises(CannotRun, match=r"no Triton.*Run a sanity check"):
+        engine.load().measure(job(Act.FINE), **NEVER)
 
 
 def test_a_check_says_what_is_missing(loaded, monkeypatch):
