@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fp8core.formats import FORMATS
+
 if TYPE_CHECKING:
     import torch
 
@@ -24,7 +26,15 @@ _KHZ_A_MHZ = 1e3
 
 
 COMPILE_OPTIONS = {"enable_fp_fusion": False}
-"""A product and a sum are one rounding only where a kernel says `tl.fma`; Triton 3.10 changes its default."""
+"""A product and a sum are one rounding only where a kernel says `tl.fma`, whatever the default of a Triton:
+3.10 changes it.
+"""
+
+KNOWN_TRITONS = ((3, 6), (3, 9))
+"""The first and the last Triton whose Gluon the kernels were written for. It is experimental: names and
+meanings change between versions. With any other Triton, the kernels in Gluon stay out of every plan, and
+those in Triton's own language do their work.
+"""
 
 
 class Unsupported(ValueError):
@@ -129,11 +139,13 @@ def interpreting() -> bool:
 def choose_backend() -> None:
     """Turn Triton's interpreter on where there is no CUDA GPU; call it before anything imports Triton.
 
-    Raises NoTriton.
+    Raises NoTriton, Unsupported for an AMD GPU.
     """
     _require_triton()
     import torch
 
+    if not interpreting():
+        _refuse_amd()
     if not torch.cuda.is_available():
         os.environ.setdefault(_INTERPRET, "1")
 
@@ -141,13 +153,15 @@ def choose_backend() -> None:
 def current_device() -> Device:
     """The device that a launch from this process uses.
 
-    Raises NoTriton where Triton is missing, Unsupported where there is neither a GPU nor the interpreter.
+    Raises NoTriton where Triton is missing, Unsupported where there is neither an NVIDIA GPU nor the
+    interpreter.
     """
     _require_triton()
     if interpreting():
         return INTERPRETER
     import torch
 
+    _refuse_amd()
     if not torch.cuda.is_available():
         raise Unsupported(
             f"there is no CUDA GPU here; set {_INTERPRET}=1 before Python starts to run the kernels in "
@@ -184,8 +198,42 @@ def _memory_gb_s(facts: Any) -> float:
 @cache
 def triton_version() -> tuple[int, int]:
     """(major, minor) of the Triton that is installed; read from its package once a process."""
-    major, minor = version("triton").split(".")[:2]
+    return parsed_triton(version("triton"))
+
+
+def parsed_triton(told: str) -> tuple[int, int]:
+    """(major, minor) of a version of Triton, as its package tells it."""
+    major, minor = told.split(".")[:2]
     return int(major), int(minor)
+
+
+def lacks_gluon(triton: tuple[int, int]) -> str:
+    """Why the kernels in Gluon do not run with a Triton; empty where they do."""
+    first, last = KNOWN_TRITONS
+    if first <= triton <= last:
+        return ""
+    this, since, until = (".".join(map(str, each)) for each in (triton, first, last))
+    return f"the kernels in Gluon are for Triton {since} to {until} and this is {this}"
+
+
+def amd_refusal(name: str, architecture: str, hip: str) -> str:
+    """Why nothing runs on an AMD GPU, in a sentence. torch calls such a GPU cuda too."""
+    own, here = FORMATS["e4m3fnuz"], FORMATS["e4m3"]
+    return (
+        f"{name} is an AMD GPU ({architecture or 'ROCm'} {hip}): the FP8 "
+        f"tensor cores of the MI300 generation take the FNUZ formats ({own.name}: largest value "
+        f"{own.max:g}, bias {own.bias}), the kernels here write {here.name} (largest value {here.max:g}, "
+        f"bias {here.bias}) for NVIDIA GPUs."
+    )
+
+
+def _refuse_amd() -> None:
+    """Raise Unsupported where torch is built for ROCm and finds a GPU."""
+    import torch
+
+    if torch.version.hip and torch.cuda.is_available():
+        facts = torch.cuda.get_device_properties(torch.cuda.current_device())
+        raise Unsupported(amd_refusal(facts.name, getattr(facts, "gcnArchName", ""), torch.version.hip))
 
 
 def launching(x: "torch.Tensor") -> AbstractContextManager[object]:

@@ -1,4 +1,4 @@
-"""What Gluon calls things in the Triton versions the specialized kernel was compiled with: 3.6 to 3.9.
+"""What Gluon calls things in the Triton versions of kernels.device.KNOWN_TRITONS.
 
 3.6 and 3.7 have `async_copy_global_to_shared` and `async_copy_shared_to_global`, 3.8 and later `async_load`
 and `async_store`; `thread_barrier` is `barrier` from 3.7 on; `aggregate` is public from 3.8 on; a memory

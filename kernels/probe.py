@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from fp8core.accumulators import ACCUMULATORS, Accumulator, matmul, promoted
 from fp8core.formats import FORMATS
-from kernels.device import DeviceKind, Unsupported, current_device
+from kernels.device import COMPILE_OPTIONS, DeviceKind, Unsupported, current_device
 from kernels.probe_cases import Case, Span, Start, draw_case
 from kernels.vectors import Captured, write_vectors
 
@@ -148,7 +148,8 @@ def _triton(**constants: int | bool) -> Run:
         c = torch.from_numpy(case.c).cuda()
         d = torch.full_like(c, float("nan"))
         grid = (m // block["BLOCK_M"], n // block["BLOCK_N"])
-        probe_kernel[grid](a, b, c, d, n, k, 0xFF, **block, BLOCK_K=min(k, _LONGEST_BLOCK), num_warps=4)
+        options = {**block, "BLOCK_K": min(k, _LONGEST_BLOCK), "num_warps": 4, **COMPILE_OPTIONS}
+        probe_kernel[grid](a, b, c, d, n, k, 0xFF, **options)
         return d.cpu().numpy()
 
     return run

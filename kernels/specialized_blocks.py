@@ -8,7 +8,7 @@ from fp8core.formats import FORMATS
 from fp8core.recipes import MatmulSpec
 from fp8core.tiles import WHOLE, TileShape
 from kernels.blocks import Blocks, Schedule
-from kernels.device import Device
+from kernels.device import Device, lacks_gluon
 from kernels.family import Kernel, ScaleAt
 from kernels.tuned import architecture
 
@@ -34,8 +34,6 @@ BARRIER_BYTES = 512
 FEW_SCALES = 32
 """Floats that come with a single scale of B: 128 bytes, the least alignment of a TMA box in shared memory."""
 
-GLUON_SINCE = (3, 6)
-"""The first Triton whose Gluon has what the schedule needs."""
 WGMMA = (9, 0)
 """The compute capability that has it."""
 
@@ -50,10 +48,7 @@ def lacks_specialized(device: Device) -> str:
     """Why the schedule cannot run on a GPU; empty where it can."""
     if device.capability is not None and device.capability != WGMMA:
         return f"{architecture(device.capability)} has no wgmma"
-    if device.triton < GLUON_SINCE:
-        ours, need = (".".join(map(str, version)) for version in (device.triton, GLUON_SINCE))
-        return f"warp specialization needs Triton {need} or newer and this is {ours}"
-    return ""
+    return lacks_gluon(device.triton)
 
 
 def lacking(

@@ -1,9 +1,10 @@
 """What a machine's facts say before anything runs: what its GPU can do, and what is missing."""
 
-from fp8core.formats import FORMATS
 from kernels.check.facts import Facts
 from kernels.check.report import FP8, Ability, Group, Line, Verdict
+from kernels.device import amd_refusal, lacks_gluon, parsed_triton
 from kernels.plan import MIN_CAPABILITY
+from kernels.specialized_blocks import WGMMA
 
 NEEDED_BYTES = 1 << 30
 """Free memory that the comparisons take, rounded up."""
@@ -56,13 +57,7 @@ def no_gpu(facts: Facts) -> str:
     if facts.torch is None or facts.torch_error:
         return "Nothing is known of the GPU without a torch that loads."
     if facts.hip:
-        own, here = FORMATS["e4m3fnuz"], FORMATS["e4m3"]
-        return (
-            f"{facts.gpu or 'This GPU'} is an AMD GPU ({facts.architecture or 'ROCm'} {facts.hip}): the FP8 "
-            f"tensor cores of the MI300 generation take the FNUZ formats ({own.name}: largest value "
-            f"{own.max:g}, bias {own.bias}), the kernels here write {here.name} (largest value {here.max:g}, "
-            f"bias {here.bias}) for NVIDIA GPUs."
-        )
+        return amd_refusal(facts.gpu or "This GPU", facts.architecture, facts.hip)
     if facts.gpu is not None:
         return ""
     if facts.gpu_error:
@@ -132,7 +127,9 @@ def _triton(facts: Facts) -> Line:
         return _line("Triton", Verdict.FAIL, detail)
     if facts.triton is None:
         return _line("Triton", Verdict.FAIL, f"Triton is not installed: {_PIP} (it exists for Linux only)")
-    return _line("Triton", Verdict.PASS, f"Triton {facts.triton}.")
+    lacks = lacks_gluon(parsed_triton(facts.triton)) if facts.capability == WGMMA else ""
+    rest = f": {lacks}, so simpler kernels run, and slower ones." if lacks else "."
+    return _line("Triton", Verdict.PASS, f"Triton {facts.triton}{rest}")
 
 
 def _lower(sentence: str) -> str:

@@ -14,6 +14,7 @@ Ask = Callable[[Sequence[str]], str]
 
 _PROGRAM = "nvidia-smi"
 _FORMAT = "--format=csv,noheader,nounits"
+_UUID = "uuid"
 _TIMEOUT_S = 10
 _EVERY_MS = 50
 _REASONS = ("clocks_event_reasons.active", "clocks_throttle_reasons.active")
@@ -45,9 +46,16 @@ def ask(arguments: Sequence[str]) -> str:
 def query(fields: Sequence[str], ask: Ask, uuid: str = "") -> list[list[str]]:
     """One row of texts a GPU, of all GPUs or of the one with this uuid."""
     which = [f"--id={uuid}"] if uuid else []
-    answer = ask([f"--query-gpu={','.join(fields)}", _FORMAT, *which])
+    answer = ask([f"--query-gpu={','.join((_UUID, *fields))}", _FORMAT, *which])
     rows = [[cell.strip() for cell in line.split(",")] for line in answer.splitlines()]
-    return [row for row in rows if len(row) == len(fields)]
+    return [row[1:] for row in rows if len(row) == 1 + len(fields) and names_gpu(row[0])]
+
+
+def names_gpu(text: str) -> bool:
+    """Whether a cell is a GPU's uuid: nvidia-smi says there what it has to say of no GPU too, such as "No
+    devices were found", and with exit code 0.
+    """
+    return text.startswith("GPU-")
 
 
 def number(text: str) -> float | None:

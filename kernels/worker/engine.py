@@ -9,7 +9,7 @@ from subprocess import SubprocessError
 from kernels.check.job import CheckJob
 from kernels.check.machine import BROKEN_IMPORTS, first_line
 from kernels.check.run import run, triton_errors
-from kernels.device import NoTriton, Unsupported, choose_backend, current_device
+from kernels.device import Unsupported, choose_backend, current_device
 from kernels.worker.child import CannotRun, Engine, StoppedOnRequest
 from kernels.worker.jobs import Job, Result, kind_of
 
@@ -25,7 +25,7 @@ def load() -> Engine:
         choose_backend()
         import_module("kernels.quantize_kernel")
         stopped_early = import_module("kernels.measure").StoppedEarly
-    except NoTriton as error:
+    except Unsupported as error:
         return _without(str(error))
     except BROKEN_IMPORTS as error:
         return _without(

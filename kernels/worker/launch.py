@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from itertools import takewhile
 from pathlib import Path
 
+from kernels.check.smi import names_gpu
 from kernels.worker.process import WorkerProcess
 from kernels.worker.supervisor import Launch
 
@@ -25,7 +26,7 @@ def visible_gpus(environment: Mapping[str, str], ask: tuple[str, ...] = _ASK) ->
         answer = subprocess.run(ask, capture_output=True, text=True, timeout=_ASK_SECONDS, check=True)
     except (OSError, subprocess.SubprocessError):
         return ()
-    return tuple(line.strip() for line in answer.stdout.splitlines() if line.strip())
+    return tuple(line.strip() for line in answer.stdout.splitlines() if names_gpu(line))
 
 
 def launchers(gpus: tuple[str, ...]) -> tuple[Launch, ...]:

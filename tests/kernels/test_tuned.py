@@ -101,7 +101,12 @@ def test_where_the_fast_schedule_cannot_run_the_plan_says_why(tuned):
     assert plan(device=ADA).why.startswith("sm_89 has no wgmma, so the simple kernel runs, with its built-in")
     old = plan(device=dataclasses.replace(HOPPER, triton=(3, 5)))
     assert old.schedule is Schedule.SIMPLE
-    assert old.why.startswith("warp specialization needs Triton 3.6 or newer and this is 3.5, so the simple")
+    assert old.why.startswith("the kernels in Gluon are for Triton 3.6 to 3.9 and this is 3.5, so the simple")
+    new = plan(device=dataclasses.replace(HOPPER, triton=(3, 10)))
+    assert new.why.startswith(
+        "the kernels in Gluon are for Triton 3.6 to 3.9 and this is 3.10, so the simple"
+    )
+    assert new.blocks == old.blocks
     here = plan(mnk=(64, 64, 128), device=INTERPRETER)
     assert (here.schedule, here.why) == (Schedule.SIMPLE, "Triton's interpreter runs the simple kernel")
 

@@ -32,6 +32,10 @@ def test_the_driver_is_asked_otherwise():
     assert visible_gpus({}, ask=("printf", "GPU-1\nGPU-2\n")) == ("GPU-1", "GPU-2")
 
 
+def test_a_sentence_of_the_driver_s_is_no_gpu():
+    assert visible_gpus({}, ask=("echo", "No devices were found")) == ()
+
+
 def test_there_is_a_launcher_for_each_gpu_and_one_for_the_cpu():
     assert len(launchers(("0", "1"))) == 2
     assert len(launchers(())) == 1

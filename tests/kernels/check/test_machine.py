@@ -65,6 +65,7 @@ def packages(cuda: Cuda | None, built: str | None = "13.0", hip: str | None = No
 def smi(arguments) -> str:
     fields = arguments[0].removeprefix("--query-gpu=").split(",")
     told = {
+        "uuid": f"GPU-{UUID}",
         "driver_version": "580.65",
         "clocks.sm": "345",
         "clocks.max.sm": "1980",
@@ -100,6 +101,11 @@ def test_without_nvidia_smi_clock_and_power_are_unknown():
     facts = machine(packages(Cuda(1)), ask=lambda arguments: "").facts(0)
     assert facts.gpu == "NVIDIA H200"
     assert (facts.driver, facts.seen_gpus, facts.clock_mhz, facts.power_limit_w) == (None, None, None, None)
+
+
+def test_no_devices_were_found_is_no_gpu():
+    facts = machine(packages(None), ask=lambda arguments: "No devices were found\n").facts(0)
+    assert (facts.driver, facts.seen_gpus) == (None, None)
 
 
 def test_an_amd_gpu_has_an_architecture_and_no_compute_capability():

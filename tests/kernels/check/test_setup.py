@@ -3,6 +3,7 @@ needs the machine.
 """
 
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -83,3 +84,12 @@ def test_the_interpreter_needs_triton_and_no_gpu():
 @pytest.mark.parametrize("facts", [machines.NO_GPU, machines.ROCM, machines.NO_TORCH])
 def test_without_an_nvidia_gpu_neither_memory_nor_triton_is_looked_at(facts):
     assert set(verdicts(facts)) == {"torch", "GPU"}
+
+
+def test_a_triton_without_our_gluon_is_said_where_it_matters():
+    def told(facts):
+        return setup_lines(replace(facts, triton="3.10.0"))[-1]
+
+    assert told(machines.H200).verdict is Verdict.PASS
+    assert "Gluon are for Triton 3.6 to 3.9 and this is 3.10, so simpler" in told(machines.H200).detail
+    assert told(machines.ADA).detail == "Triton 3.10.0."

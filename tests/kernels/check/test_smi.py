@@ -15,11 +15,17 @@ def test_rows_are_cells_of_the_fields_asked_for():
 
     def answer(arguments):
         asked.append(list(arguments))
-        return "580.65, 345\n580.65, [N/A]\nERROR: something\n"
+        return "GPU-1, 580.65, 345\nGPU-2, 580.65, [N/A]\nERROR: something\n"
 
     assert query(["driver_version", "clocks.sm"], answer, "GPU-1") == [["580.65", "345"], ["580.65", "[N/A]"]]
-    assert asked == [["--query-gpu=driver_version,clocks.sm", smi._FORMAT, "--id=GPU-1"]]
+    assert asked == [["--query-gpu=uuid,driver_version,clocks.sm", smi._FORMAT, "--id=GPU-1"]]
     assert query(["clocks.sm"], lambda arguments: "") == []
+
+
+@pytest.mark.parametrize("fields", [["driver_version"], ["driver_version", "clocks.sm"]])
+@pytest.mark.parametrize("said", ["No devices were found", "Unable to reach the driver, so nothing, ever"])
+def test_what_nvidia_smi_says_of_no_gpu_is_no_row(said, fields):
+    assert query(fields, lambda arguments: f"{said}\n") == []
 
 
 def test_what_is_no_number_is_none():
@@ -28,9 +34,9 @@ def test_what_is_no_number_is_none():
 
 def test_the_name_of_the_reasons_is_this_driver_s():
     def old(arguments):
-        return "0x0\n" if "throttle" in arguments[0] else "Field clocks_event_reasons is not valid\n"
+        return "GPU-1, 0x0\n" if "throttle" in arguments[0] else "Field clocks_event_reasons is not valid\n"
 
-    assert reasons_field(lambda arguments: "0x4\n") == "clocks_event_reasons.active"
+    assert reasons_field(lambda arguments: "GPU-1, 0x4\n") == "clocks_event_reasons.active"
     assert reasons_field(old) == "clocks_throttle_reasons.active"
     assert reasons_field(lambda arguments: "") == ""
 
@@ -75,7 +81,7 @@ def program(tmp_path, monkeypatch, body: str) -> None:
 
 def test_a_watch_reads_until_its_block_ends(tmp_path, monkeypatch):
     loop = "while :; do echo '1200, 500.0, 500.0, 0x4'; sleep 0.01; done"
-    program(tmp_path, monkeypatch, f'case "$*" in *loop*) {loop};; *) echo 0x0;; esac')
+    program(tmp_path, monkeypatch, f'case "$*" in *loop*) {loop};; *) echo GPU-1, 0x0;; esac')
     with Watch("GPU-1") as watch:
         assert watch.reading == Reading()
         time.sleep(0.2)
