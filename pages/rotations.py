@@ -7,7 +7,18 @@ import streamlit as st
 from fp8core import outliers, rotation_error, rotations
 from pages.ui import rotations_cost, rotations_error, rotations_many, rotations_matmul, rotations_vector
 from pages.ui.controls import Controls
-from pages.ui.rotations_controls import ALL_CONTROLS, COUNT, FORMAT, REST, SCALE, SEED, SHOW, SIZE, TILE
+from pages.ui.rotations_controls import (
+    ALL_CONTROLS,
+    COUNT,
+    FORMAT,
+    OPENING,
+    REST,
+    SCALE,
+    SEED,
+    SHOW,
+    SIZE,
+    TILE,
+)
 from pages.ui.rotations_words import INTRODUCTION, RULES, SOURCES
 from pages.ui.shell import guard
 
@@ -21,7 +32,7 @@ SECTIONS = {
 
 guard()
 st.title("Where do outliers go?")
-controls = Controls(*ALL_CONTROLS)
+controls = Controls(*ALL_CONTROLS, opening=OPENING)
 st.markdown(INTRODUCTION)
 
 controls.toolbar(st.sidebar)

@@ -13,7 +13,7 @@ A value lives in `st.session_state[control.key]`; pages that declare the same ke
 the values that are not the default.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 import streamlit as st
@@ -54,20 +54,27 @@ def link_params(**values: Value) -> dict[str, str]:
 class Controls:
     """The controls of the page that is running. Make it once a run: doing so reads the address.
 
+    `opening` names values, by control key, that an address without parameters and "Reset" show instead of the
+    defaults. A parameter that a link leaves out is at its default all the same.
+
     Raises:
-        ValueError: two controls have the same key.
+        ValueError: two controls have the same key, or `opening` has a value that its control does not accept.
     """
 
-    def __init__(self, *controls: Control[Any]) -> None:
+    def __init__(self, *controls: Control[Any], opening: Mapping[str, Value] | None = None) -> None:
         self._by_key = {control.key: control for control in controls}
         if len(self._by_key) != len(controls):
             raise ValueError(f"two controls share a key: {[control.key for control in controls]}")
+        for key, value in (opening or {}).items():
+            self._check(key, value)
+        self._opening = {key: control.default for key, control in self._by_key.items()} | dict(opening or {})
         self._link: DeltaGenerator | None = None
         reading, found = address.read()
         arrived = reading is not address.Reading.ECHO
         self._complaints = self._obey(reading, found) if arrived else []
+        start = {} if found else self._opening
         for control in controls:
-            value = st.session_state.get(control.key, control.default)
+            value = st.session_state.get(control.key, start.get(control.key, control.default))
             # Streamlit may still hold the value under the id the widget had on another page, where the
             # widget of this page does not look: on arrival it is said anew.
             self._hold(control, control.fit(value), anew=arrived)
@@ -112,16 +119,20 @@ class Controls:
             ValueError: no such control, or a value it does not accept.
         """
         for key, value in values.items():
-            control = self._by_key.get(key)
-            if control is None:
-                raise ValueError(f"{key!r} is not among this page's controls: {list(self._by_key)}")
-            if not control.accepts(value):
-                raise ValueError(f"{key} got {value!r} and needs {control.needs}")
+            self._check(key, value)
             st.session_state[key] = value
 
+    def _check(self, key: str, value: Value) -> None:
+        """Raise ValueError where this page has no such control or the control does not accept the value."""
+        control = self._by_key.get(key)
+        if control is None:
+            raise ValueError(f"{key!r} is not among this page's controls: {list(self._by_key)}")
+        if not control.accepts(value):
+            raise ValueError(f"{key} got {value!r} and needs {control.needs}")
+
     def reset(self) -> None:
-        """Set every control of this page to its default; a callback, as `preset`."""
-        self.preset(**{key: control.default for key, control in self._by_key.items()})
+        """Set every control of this page to what the page opens with; a callback, as `preset`."""
+        self.preset(**self._opening)
 
     def link(self) -> str:
         """The address that shows this page as it is now."""
@@ -157,7 +168,7 @@ class Controls:
             if control.accepts(value):
                 st.session_state[key] = value
             elif texts or reading is address.Reading.HISTORY:
-                st.session_state[key] = control.default
+                st.session_state[key] = control.default if found else self._opening[key]
             if len(texts) > 1:
                 complaints.append(f"{quoted(key)} is given {len(texts)} times")
             elif texts and not control.accepts(value):
@@ -171,13 +182,16 @@ class Controls:
             st.session_state[control.key] = value
 
     def _wanted(self) -> dict[str, str]:
-        """The address's parameters: every value that is not its control's default."""
+        """The address's parameters: none where the page is as it opens, else what is not at its default.
+
+        Where all is at its default and the page opens with something else, the address names that.
+        """
         values = {key: self.value(control) for key, control in self._by_key.items()}
-        return {
-            key: control.text(values[key])
-            for key, control in self._by_key.items()
-            if values[key] != control.default
-        }
+        if values == self._opening:
+            return {}
+        unusual = [key for key, control in self._by_key.items() if values[key] != control.default]
+        named = unusual or [key for key in values if values[key] != self._opening[key]]
+        return {key: self._by_key[key].text(values[key]) for key in named}
 
     def _publish(self) -> None:
         if address.write(self._wanted()):

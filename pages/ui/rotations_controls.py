@@ -103,6 +103,14 @@ SCALE = Choice(
 
 ALL_CONTROLS = (SHOW, SIZE, REST, COUNT, SEED, MAGNITUDE, ROTATION, FORMAT, TILE, SCALE)
 
+OPENING = {SIZE.key: str(SIZES[-1]), TILE.key: WHOLE_VECTOR, MAGNITUDE.key: 32}
+"""The case that rotations are for: one scale for many elements, one of them an outlier."""
+CASES = {
+    f"One scale for {SIZES[-1]:,}": OPENING,
+    f"One scale for {LINE}": OPENING | {TILE.key: LINE},
+    f"One scale for {SIZES[-1]:,}, e4m3": OPENING | {FORMAT.key: "e4m3"},
+}
+
 
 def draw_rotation(controls: Controls) -> str:
     """The rotation's control; NVFP4's signs are offered for their own size only."""

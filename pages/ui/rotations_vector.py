@@ -8,6 +8,7 @@ from pages.charts.ink import INKS
 from pages.charts.rotations_vector import MAGNITUDE as SLIDER
 from pages.charts.rotations_vector import OUTLIER, PANELS, Stems, stem_columns, vector_picture
 from pages.ui.controls import Controls
+from pages.ui.rotations_cases import change, draw_cases, mean_errors
 from pages.ui.rotations_controls import MAGNITUDE, draw_rotation
 from pages.ui.rotations_data import KEPT, Setting, Spec, look, setting
 from pages.ui.shell import theme
@@ -48,9 +49,13 @@ def stems(setting: Setting) -> dict[str, dict[str, list[object]]]:
 def show(controls: Controls) -> None:
     """Draw the picture, its notice above it."""
     draw_rotation(controls)
+    draw_cases(controls)
     chosen, magnitude = setting(controls), controls.value(MAGNITUDE)
     before, after = look(chosen, magnitude)
-    st.markdown(f"**Notice:** {notice(chosen, before.amax, after.amax, before.zeros, after.zeros)}")
+    st.markdown(
+        f"**Notice:** {notice(chosen, before.amax, after.amax, before.zeros, after.zeros)} "
+        f"{error_in_words(chosen, magnitude)}"
+    )
     start, key = slider_start(magnitude, (chosen, theme()))
     st.vega_lite_chart(
         None,
@@ -83,6 +88,16 @@ def notice(chosen: Setting, before: float, after: float, zeros_before: int, zero
         f"Of {chosen.size} entries, {zeros_before} become zero in {chosen.format} before and "
         f"{zeros_after} after. The length of the vector stays the same."
     )
+
+
+def error_in_words(chosen: Setting, magnitude: int) -> str:
+    """What the rotation does to the quantization error of vectors like this one, and where to read why."""
+    without, rotated = mean_errors(chosen, magnitude)
+    told = (
+        f"Over {chosen.many:,} such vectors, quantization to {chosen.format} loses {without:.3g} of the "
+        f"energy without the rotation and {rotated:.3g} with it: the error is {change(without, rotated)}."
+    )
+    return told if rotated <= without else f"{told} Here a rotation loses; “Error” says why."
 
 
 def slider_start(magnitude: int, others: object) -> tuple[int, str]:

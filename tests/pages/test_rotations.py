@@ -11,7 +11,8 @@ from streamlit.testing.v1 import AppTest
 from fp8core.formats import FORMATS
 from fp8core.outliers import Rest, draw_outlier_vectors
 from fp8core.rotations import hadamard, random_signs
-from pages.ui.rotations_controls import ALL_CONTROLS, MAGNITUDE, ROTATION, SHOW
+from pages.ui.rotations_cases import change
+from pages.ui.rotations_controls import ALL_CONTROLS, MAGNITUDE, OPENING, ROTATION, SHOW
 from pages.ui.rotations_error import where
 from pages.ui.widgets import Choice
 from tests.pages.conftest import TOP
@@ -41,7 +42,7 @@ def test_every_part_opens_with_a_picture_and_a_notice(open_app, part) -> None:
     assert at.title[0].value == "Where do outliers go?"
     assert len(at.get("vega_lite_chart")) == 1
     assert re.search(r"\d", notice(at))
-    assert at.query_params == ({} if part == "vector" else {"rotations_show": part})
+    assert at.query_params.get("rotations_show", "vector") == part
 
 
 @pytest.mark.parametrize("part", PARTS)
@@ -83,6 +84,41 @@ def test_the_notice_has_the_vectors_own_figures(open_app) -> None:
 
     assert f"from 50 to {np.abs(y).max():.3g}" in notice(at)
     assert f"{zeros(x)} become zero in e2m1 before and {zeros(y)} after" in notice(at)
+
+
+def test_the_page_opens_where_a_rotation_helps_and_offers_where_it_does_not(open_app) -> None:
+    at = open_app(PAGE)
+    assert at.query_params == {}
+    assert re.search(r"the error is [\d.]+ times smaller", notice(at))
+    helps, fine, eight = (b for b in at.button if b.key and b.key.startswith("rotations_case_"))
+    assert "smaller" in helps.label
+    for case in (fine, eight):
+        assert "larger" in case.label
+        told = case.label.split(": ")[1]
+        case.click().run()
+        assert f"the error is {told}" in notice(at)
+        assert "Here a rotation loses" in notice(at)
+    next(button for button in at.button if button.label == "Reset").click().run()
+    assert at.query_params == {}
+    assert "smaller" in notice(at)
+
+
+def test_a_link_from_before_opens_what_it_named_and_the_old_defaults(open_app) -> None:
+    at = open_app(PAGE, seed="3")
+    assert {key: at.session_state[key] for key in OPENING} == {
+        "rotations_size": "16",
+        "rotations_tile": "16",
+        "rotations_magnitude": 16,
+    }
+    at = open_app(PAGE, rotations_size="16")
+    assert at.query_params == {"rotations_size": "16", "rotations_tile": "16", "rotations_magnitude": "16"}
+
+
+def test_every_case_in_words() -> None:
+    assert change(2.0, 1.0) == "2 times smaller"
+    assert change(1.0, 3.0) == "3 times larger"
+    assert change(1.0, 0.0) == "zero"
+    assert change(0.0, 1.0) == "no longer zero"
 
 
 def test_hadamard_moves_one_outlier_to_magnitude_over_root_size(open_app) -> None:

@@ -226,3 +226,43 @@ def test_both_pages_share_the_recipe_and_the_matmul(open_app):
     at.run()
     at.switch_page("pages/tile_layouts.py").run()
     assert (at.session_state["recipe"], at.session_state["matmul"]) == ("mxfp8", "wgrad")
+
+
+def opens_elsewhere() -> None:
+    """A page that opens with other values than the defaults."""
+    import streamlit as st
+
+    from pages.ui.controls import Controls, Whole
+
+    low, high = (Whole(key=key, label=key, low=0, high=9, default=0) for key in ("low", "high"))
+    controls = Controls(low, high, opening={"high": 5})
+    controls.toolbar()
+    st.text(repr((controls.draw(low), controls.draw(high))))
+
+
+@pytest.mark.parametrize(
+    ("asked", "shown", "address"),
+    [
+        ({}, (0, 5), {}),
+        ({"low": "3"}, (3, 0), {"low": "3"}),
+        ({"high": "0"}, (0, 0), {"high": "0"}),
+        ({"low": "0", "high": "5"}, (0, 5), {}),
+        ({"low": "1", "high": "5"}, (1, 5), {"low": "1", "high": "5"}),
+    ],
+)
+def test_a_bare_address_opens_the_page_s_own_case_and_a_link_what_it_says(asked, shown, address):
+    at = AppTest.from_function(opens_elsewhere, default_timeout=30)
+    at.query_params.update(asked)
+    at.run()
+    assert values(at) == shown
+    assert at.query_params == address
+    again = AppTest.from_function(opens_elsewhere, default_timeout=30)
+    again.query_params.update(at.query_params)
+    assert values(again.run()) == shown, "what the address says opens the same"
+    next(button for button in at.button if button.label == "Reset").click().run()
+    assert values(at) == (0, 5)
+
+
+def test_a_page_cannot_open_with_a_value_that_its_control_refuses():
+    with pytest.raises(ValueError, match="high got 10 and needs a whole number from 0 to 9"):
+        Controls(Whole(key="high", label="h", low=0, high=9, default=0), opening={"high": 10})
