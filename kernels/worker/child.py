@@ -103,7 +103,7 @@ def _answer(engine: Engine, do: Do, stops: set[int], voice: _Voice) -> Message:
     """Run one job; the message that ends it."""
 
     def progress(fraction: float, note: str, partial: Result | None = None) -> None:
-        voice.say(Progress(do.run, min(max(float(fraction), 0.0), 1.0), note, partial))
+        voice.say(Progress(do.run, min(1.0, max(0.0, float(fraction))), note, partial))
 
     try:
         return Finished(do.run, engine.measure(do.job, progress=progress, stopped=lambda: do.run in stops))

@@ -4,6 +4,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
+from kernels.typed import checked
 from kernels.worker.jobs import Job, Result, packed, unpack_job, unpack_result
 
 
@@ -44,6 +45,10 @@ class Progress:
     fraction: float
     note: str
     partial: Result | None = None
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.fraction <= 1.0:
+            raise ValueError(f"a fraction is a number from 0 to 1, got {self.fraction!r}")
 
 
 @dataclass(frozen=True)
@@ -109,6 +114,6 @@ def decode(line: str) -> Message:
             fields["row"] = unpack_result(fields["row"])
         if fields.get("partial") is not None:
             fields["partial"] = unpack_result(fields["partial"])
-        return kind(**fields)
+        return checked(kind(**fields))
     except TypeError as error:
         raise ValueError(f"this is not what {kind.__name__} has: {error}") from error

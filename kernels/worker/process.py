@@ -26,9 +26,12 @@ _ERROR_LINE = re.compile(r"[\w.]*(Error|Exception)\b.*")
 
 @dataclass(frozen=True)
 class Garbled:
-    """The worker wrote something that is no message. Nothing that it writes later is heard."""
+    """The worker wrote something that is no message, and `why` it is none. Nothing that it writes later is
+    heard.
+    """
 
     text: str
+    why: str
 
 
 @dataclass(frozen=True)
@@ -39,11 +42,11 @@ class Ended:
 
 
 @dataclass(frozen=True)
-class Halt:
-    """A signal such as SIGSTOP halted the worker: it neither works nor ends."""
+class Frozen:
+    """A signal such as SIGSTOP froze the worker: it neither works nor ends."""
 
 
-Heard = Message | Garbled | Ended | Halt
+Heard = Message | Garbled | Ended | Frozen
 
 
 class WorkerProcess:
@@ -74,7 +77,7 @@ class WorkerProcess:
         return self._process.poll() is None
 
     @property
-    def is_halted(self) -> bool:
+    def is_frozen(self) -> bool:
         """Whether a signal such as SIGSTOP keeps it from running; False on a system that does not tell."""
         if not hasattr(os, "waitid"):
             return False
@@ -96,15 +99,15 @@ class WorkerProcess:
             self._stdin.flush()
 
     def receive(self, timeout_s: float) -> Heard | None:
-        """What it said next, Garbled or Ended as the last; None if nothing came in time, Halt if for that
-        reason.
+        """What it said next, Garbled or Ended as the last; None if nothing came in time, or Frozen
+        where that is why.
         """
         try:
             return self._heard.get(timeout=timeout_s)
         except Empty:
             if not self.is_alive and self._reader.is_alive():
                 self._kill_group()
-            return Halt() if self.is_halted else None
+            return Frozen() if self.is_frozen else None
 
     def kill(self) -> None:
         """End it now, if it has not ended, and wait until it has."""
@@ -143,8 +146,8 @@ class WorkerProcess:
                 text = line.decode(errors="replace")
                 try:
                     self._heard.put(decode(text))
-                except ValueError:
-                    self._heard.put(Garbled(text.strip()[:_TOLD_CHARACTERS]))
+                except ValueError as error:
+                    self._heard.put(Garbled(text.strip()[:_TOLD_CHARACTERS], str(error)[:_TOLD_CHARACTERS]))
                     return
         self._process.wait()
         self._errors.join(timeout=1)

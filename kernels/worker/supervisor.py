@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from kernels.worker.line import STOPPED, Line, Run
 from kernels.worker.messages import Began, Do, Finished, Halted, Message, Progress, Ready, Refused, Stop
-from kernels.worker.process import Ended, Garbled, Halt, WorkerProcess
+from kernels.worker.process import Ended, Frozen, Garbled, WorkerProcess
 from kernels.worker.states import Done, Failed, Final
 
 _log = logging.getLogger(__name__)
@@ -88,7 +88,7 @@ class Supervisor(threading.Thread):
 
     def _load(self, run: Run) -> Final | None:
         """Have a worker that has loaded; the run's end where it is over before that, None else."""
-        if self._process is not None and (not self._process.is_alive or self._process.is_halted):
+        if self._process is not None and (not self._process.is_alive or self._process.is_frozen):
             self._end_process()
         if self._process is None:
             try:
@@ -160,10 +160,11 @@ class Supervisor(threading.Thread):
         match self._alive.receive(self._limits.tick_s):
             case Ended(how):
                 raise _Lost(how)
-            case Garbled(text):
+            case Garbled(text, why):
+                _log.warning("No message: %s", why)
                 raise _Lost(f"said what is no message: {text!r}")
-            case Halt():
-                raise _Lost("was halted by a signal such as SIGSTOP")
+            case Frozen():
+                raise _Lost("was frozen by a signal such as SIGSTOP")
             case said:
                 return said
 

@@ -22,7 +22,7 @@ READY = """echo '{"say": "ready", "device": "a shell"}'"""
 TAKE = r"""read -r line; run=$(echo "$line" | sed 's/.*"run": \([0-9]*\).*/\1/')"""
 BEGIN = """echo "{\\"say\\": \\"began\\", \\"run\\": $run}" """
 REFUSE = """echo "{\\"say\\": \\"refused\\", \\"run\\": $run, \\"reason\\": \\"it came so far\\"}" """
-HALT = "kill -STOP $$"
+FREEZE = "kill -STOP $$"
 HANG = "sleep 600"
 GOOD = f'{READY}; while {TAKE} && [ -n "$run" ]; do {BEGIN}; {REFUSE}; done'
 FAR = Failed("it came so far")
@@ -32,13 +32,13 @@ NEVER_BEGIN = {
     "dies while it loads": ("echo broken >&2; exit 3", "exit code 3: broken"),
     "dies with the job in hand": (f"{READY}; {TAKE}; exit 3", "exit code 3"),
     "does not answer": (f"{READY}; {HANG}", "did not answer within 0.4 s"),
-    "is halted while it loads": (HALT, "was halted"),
-    "is halted with the job in hand": (f"{READY}; {TAKE}; {HALT}", "was halted"),
+    "is frozen while it loads": (FREEZE, "was frozen"),
+    "is frozen with the job in hand": (f"{READY}; {TAKE}; {FREEZE}", "was frozen"),
     "talks while it loads": (f"echo hello; {HANG}", "no message: 'hello'"),
     "begins another job": (f"{READY}; {TAKE}; run=0; {BEGIN}; {HANG}", "'began' out of turn"),
 }
 BREAK_OFF = {
-    "is halted": (HALT, "was halted"),
+    "is frozen": (FREEZE, "was frozen"),
     "dies": ("exit 3", "exit code 3"),
     "dies in the middle of a line": ("""printf '{"say": "fin'; exit 3""", "exit code 3"),
     "nests": ("head -c 200000 /dev/zero | tr '\\0' '['; echo; " + HANG, "no message: '[[["),
@@ -108,7 +108,7 @@ def test_a_job_that_began_ends_with_its_worker(shells, script, how):
     assert len(b.started) == 2
 
 
-def test_a_worker_that_was_halted_while_idle_costs_the_next_job_nothing_but_a_start(shells):
+def test_a_worker_that_was_frozen_while_idle_costs_the_next_job_nothing_but_a_start(shells):
     b = shells(GOOD)
     assert ends_at_once(b, m=1) == FAR
     os.kill(b.started[0].pid, signal.SIGSTOP)

@@ -1,5 +1,7 @@
 """What parent and worker say survives the pipe, and what is no message is refused with a ValueError."""
 
+import json
+
 import pytest
 
 from kernels.worker.messages import (
@@ -47,7 +49,15 @@ NO_MESSAGES = [
     '{"say": "finished", "run": 1, "row": 7}',
     '{"say": "finished", "run": 1, "row": null}',
     '{"say": "progress", "run": 1, "fraction": 0.5, "note": "", "partial": 7}',
+    '{"say": "progress", "run": 1, "fraction": NaN, "note": ""}',
+    '{"say": "progress", "run": 1, "fraction": 1.5, "note": ""}',
+    '{"say": "began", "run": "1"}',
+    '{"say": "refused", "run": 1, "reason": null}',
 ]
+ODD = {"odd": 1}
+"""A value of no field's type."""
+NOT_READ = {"exit_code"}
+"""Written for other programs: a report derives it."""
 
 
 @pytest.mark.parametrize("message", MESSAGES, ids=lambda message: type(message).__name__)
@@ -61,6 +71,19 @@ def test_a_message_is_one_line_and_comes_back_equal(message):
 def test_every_beginning_of_a_message_may_become_one(message):
     line = encode(message).encode()
     assert all(may_become_message(line[:end]) for end in range(min(len(line), 99)))
+
+
+@pytest.mark.parametrize("message", MESSAGES, ids=lambda message: type(message).__name__)
+def test_a_field_of_another_type_is_refused(message):
+    fields = json.loads(encode(message))
+    inside = {name: value for name, value in fields.items() if isinstance(value, dict)}
+    wrong = [fields | {name: ODD} for name in fields]
+    wrong += [
+        fields | {name: part | {key: ODD}} for name, part in inside.items() for key in part.keys() - NOT_READ
+    ]
+    for one in wrong:
+        with pytest.raises(ValueError, match=r"."):
+            decode(json.dumps(one))
 
 
 @pytest.mark.parametrize("line", NO_MESSAGES, ids=lambda line: line[:60])
