@@ -3,6 +3,7 @@
 import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
+from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from fp8core.pictures import Picture, blur, to_bytes
 from pages.charts.words import short
@@ -31,8 +32,6 @@ def show(controls: Controls) -> None:
         controls.draw(LEVELS, place.container(width=CONTROL))
     sigma = controls.draw(BLUR, place.container(width=CONTROL))
     levels = controls.value(LEVELS)
-    if _PROBLEM in st.session_state:
-        st.error(plain(st.session_state[_PROBLEM]), icon=":material/error:")
     picture: GrayPicture = st.session_state.get(_OWN) or mystery()
     rounded = rounded_picture(picture.digest, picture.light, pixels, levels, controls.value(SEED))
     _pictures(picture.light, rounded, sigma, _words_for_grid(pixels, levels))
@@ -113,6 +112,8 @@ def _own_picture(picture: GrayPicture) -> None:
             key=_UPLOAD,
             on_change=_uploaded,
         )
+        if _PROBLEM in st.session_state:
+            st.error(plain(st.session_state[_PROBLEM]), icon=":material/error:")
         if own:
             rows, columns = picture.light.shape
             st.text(f"Shown: {picture.name}, as {columns} × {rows} pixels")
@@ -123,16 +124,17 @@ def _own_picture(picture: GrayPicture) -> None:
 def _uploaded() -> None:
     """Take the new file; one that cannot be used leaves the picture as it was and says why.
 
-    No file means nothing: the browser sends that before each replacement, too.
+    No file means nothing: the browser sends that before each replacement, too. A file that the browser itself
+    refuses is never sent, so the problem names its file: it may stand beside the browser's words on the next.
     """
     st.session_state.pop(_PROBLEM, None)
     file = st.session_state[_UPLOAD]
-    if file is None:
+    if not isinstance(file, UploadedFile):  # none, or one that the server has forgotten
         return
     try:
         st.session_state[_OWN] = decode(file.name, file.getvalue())
     except ValueError as problem:
-        st.session_state[_PROBLEM] = f"{problem} The picture shown is still the one before."
+        st.session_state[_PROBLEM] = f"“{file.name}”: {problem} The picture shown is still the one before."
 
 
 def _forget() -> None:

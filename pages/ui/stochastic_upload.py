@@ -14,11 +14,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from PIL import ExifTags, Image
+from streamlit import get_option
 
 from fp8core.pictures import to_light
 
-MAX_MEGABYTES = 5
-MAX_BYTES = MAX_MEGABYTES * 1024 * 1024
+_AROUND_FILE_MEGABYTES = 1
+MAX_MEGABYTES = get_option("server.maxUploadSize") - _AROUND_FILE_MEGABYTES
+MAX_BYTES = MAX_MEGABYTES * 10**6  # the browser counts so, too
 MAX_PIXELS = 13_000_000
 MIN_SIDE = 16
 MAX_ASPECT = 8
@@ -33,8 +35,12 @@ RULE = (
 
 _BYTE_LIGHT = to_light(np.arange(256)).astype(np.float32)
 _WORD_LIGHT = to_light(np.arange(65536) / 257).astype(np.float32)
-# What Pillow raises where a file is not what it says: found by feeding it thousands of damaged files.
-_BROKEN = (OSError, SyntaxError, ValueError, TypeError, struct.error, zlib.error)
+# What Pillow raises where a file is not what it says. It lists no types; these are those that its readers of
+# PNG and JPEG, the codecs below them and the library's own checks (assert) raise.
+_BROKEN = (
+    *(ArithmeticError, AssertionError, AttributeError, EOFError, LookupError, MemoryError, OSError),
+    *(RuntimeError, SyntaxError, TypeError, ValueError, struct.error, zlib.error),
+)
 _TURNS = {
     2: Image.Transpose.FLIP_LEFT_RIGHT,
     3: Image.Transpose.ROTATE_180,

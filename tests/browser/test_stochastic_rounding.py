@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from pages.ui.stochastic_upload import MAX_BYTES
 from tests.browser.conftest import settled
 
 pytestmark = pytest.mark.browser
@@ -72,12 +73,13 @@ def test_an_uploaded_picture_replaces_the_mystery_and_a_bad_one_is_explained(ser
     page.get_by_text("Your own picture").click()
     field = page.locator('input[type="file"]')
     good = png(np.full((60, 90), 188, np.uint8))
-    field.set_input_files({"name": "gray.png", "mimeType": "image/png", "buffer": good})
+    largest = good + bytes(MAX_BYTES - len(good))
+    field.set_input_files({"name": "gray.png", "mimeType": "image/png", "buffer": largest})
     page.get_by_text("Shown: gray.png, as 90 × 60 pixels").wait_for()
     field.set_input_files({"name": "bad.png", "mimeType": "image/png", "buffer": b"no"})
-    page.get_by_text("This is no PNG or JPEG picture").wait_for()
+    page.get_by_text("“bad.png”: This is no PNG or JPEG picture").wait_for()
     page.get_by_text("Shown: gray.png, as 90 × 60 pixels").wait_for()
-    field.set_input_files({"name": "big.png", "mimeType": "image/png", "buffer": good + bytes(6 * 2**20)})
+    field.set_input_files({"name": "big.png", "mimeType": "image/png", "buffer": largest + b"0"})
     page.get_by_text(re.compile("must be 5.0MB or smaller")).wait_for()
     assert page.locator('[data-testid="stException"]').count() == 0
 

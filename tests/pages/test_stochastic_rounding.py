@@ -4,6 +4,7 @@ import io
 import re
 import statistics
 import time
+import tomllib
 
 import numpy as np
 import pytest
@@ -12,6 +13,8 @@ from PIL import Image
 from fp8core.pictures import blur, rms, to_light
 from pages.ui.stochastic_controls import ALL_CONTROLS, DEBIAS, FORMAT, PART, PIXELS, PULL, RATE, WEIGHT
 from pages.ui.stochastic_data import MYSTERY
+from pages.ui.stochastic_upload import MAX_BYTES, RULE
+from tests.pages.gemm_rows import TOP
 from tests.pages.hostile import A_PAGE, hostile_queries
 
 PAGE = "pages/stochastic_rounding.py"
@@ -144,8 +147,18 @@ def test_a_file_that_cannot_be_used_is_explained_and_the_picture_stays(open_app)
     at.file_uploader[0].set_value(("x.png", b"not a picture", "image/png")).run()
     assert not at.exception
     assert len(at.error) == 1
-    assert at.error[0].value.startswith("This is no PNG or JPEG picture")
+    assert at.error[0].value.startswith("“x.png”\\: This is no PNG or JPEG picture")
     assert "mean light is 0.503" in notice(at)
+    at.file_uploader[0].set_value(("me.png", png(np.full((30, 50), 18, np.uint8)), "image/png")).run()
+    assert not at.error
+    assert "mean light is 0.503" not in notice(at)
+
+
+def test_the_server_takes_what_the_page_says():
+    settings = tomllib.loads((TOP / ".streamlit" / "config.toml").read_text())
+    around_a_file = 2**16
+    assert settings["server"]["maxUploadSize"] * 2**20 >= MAX_BYTES + around_a_file
+    assert f"up to {MAX_BYTES / 10**6:.0f} MB" in RULE
 
 
 @pytest.mark.parametrize("part", PART.options)
