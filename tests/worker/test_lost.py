@@ -31,7 +31,6 @@ AT_ONCE_S = 4.0
 NEVER_BEGIN = {
     "dies while it loads": ("echo broken >&2; exit 3", "exit code 3: broken"),
     "dies with the job in hand": (f"{READY}; {TAKE}; exit 3", "exit code 3"),
-    "does not answer": (f"{READY}; {HANG}", "did not answer within 0.4 s"),
     "is frozen while it loads": (FREEZE, "was frozen"),
     "is frozen with the job in hand": (f"{READY}; {TAKE}; {FREEZE}", "was frozen"),
     "talks while it loads": (f"echo hello; {HANG}", "no message: 'hello'"),
@@ -56,10 +55,10 @@ BREAK_OFF = {
 
 @pytest.fixture
 def shells() -> Iterator[Callable[..., Bench]]:
-    """shells(*scripts): a queue whose first workers are these, one after the other, and the last for good."""
+    """shells(*scripts, begin_s=5.0): a queue whose workers are these in turn; all later ones are the last."""
     made: list[Bench] = []
 
-    def make(*scripts: str) -> Bench:
+    def make(*scripts: str, begin_s: float = 5.0) -> Bench:
         started: list[WorkerProcess] = []
 
         def launch() -> WorkerProcess:
@@ -67,7 +66,7 @@ def shells() -> Iterator[Callable[..., Bench]]:
             started.append(WorkerProcess(["sh", "-c", script]))
             return started[-1]
 
-        made.append(Bench(WorkerQueue([launch], limits=replace(LIMITS, begin_s=0.4)), started))
+        made.append(Bench(WorkerQueue([launch], limits=replace(LIMITS, begin_s=begin_s)), started))
         return made[-1]
 
     yield make
@@ -94,6 +93,12 @@ def test_a_job_that_never_began_goes_to_the_next_worker_once(shells, script, how
     reason = ends_at_once(b).reason
     assert reason.startswith("Two workers in a row could not begin this job. The last one ")
     assert how in reason
+    assert len(b.started) == 2
+
+
+def test_a_worker_that_does_not_answer_costs_a_job_seconds(shells):
+    b = shells(f"{READY}; {HANG}", begin_s=0.3)
+    assert "The last one did not answer within 0.3 s" in ends_at_once(b).reason
     assert len(b.started) == 2
 
 
