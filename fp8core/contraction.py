@@ -12,11 +12,18 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from fp8core.checks import one_length, reals, whole
 from fp8core.tiles import WHOLE, Extent
 
 
 def stretches(k: int, *extents: Extent) -> tuple[range, ...]:
-    """The longest intervals of 0..k that cross no tile boundary of any of the `extents` along K."""
+    """The longest intervals of 0..k that cross no tile boundary of any of the `extents` along K.
+
+    Raises ValueError for a k below 0 and for an extent that is neither WHOLE nor at least 1.
+    """
+    whole("k", k, 0)
+    for extent in extents:
+        _check_extent(extent)
     cuts = {0, k}
     for extent in extents:
         if extent is not WHOLE:
@@ -45,7 +52,14 @@ class SummedStretch:
 
 def summed_stretches(k: int, summed: Extent, a: Extent, b: Extent) -> tuple[SummedStretch, ...]:
     """Each stretch of `summed` products in turn (WHOLE: all of K), with what the scales do on it."""
+    _check_extent(a)
+    _check_extent(b)
     return tuple(SummedStretch(part, _constant(part, a), _constant(part, b)) for part in stretches(k, summed))
+
+
+def _check_extent(extent: Extent) -> None:
+    if extent is not WHOLE:
+        whole("an extent along K, unless it is WHOLE,", extent, 1)
 
 
 def _constant(part: range, extent: Extent) -> bool:
@@ -76,8 +90,10 @@ def partial_sums(
 ) -> tuple[PartialSum, ...]:
     """One output element cut into its stretches; arrays [K] as in `contract`, `extents` those along K.
 
-    Raises ValueError where a scale changes inside a stretch, that is, where the extents are not the arrays'.
+    Raises ValueError where a scale changes inside a stretch, that is, where the extents are not the arrays',
+    and where the arrays differ in length.
     """
+    a_codes, b_codes, a_scale, b_scale = _vectors(a_codes, b_codes, a_scale, b_scale)
     parts = []
     for part in stretches(a_codes.size, *extents):
         at = slice(part.start, part.stop)
@@ -117,7 +133,9 @@ def contract(
 
     `pulled_out` takes the scales of a summed stretch's first element for the whole stretch: the only thing
     left to do once the tensor core has added the codes. It equals `right` where the scale leaves the sum.
+    Raises ValueError where the arrays differ in length.
     """
+    a_codes, b_codes, a_scale, b_scale = _vectors(a_codes, b_codes, a_scale, b_scale)
     parts = stretches(a_codes.size, summed)
     right = [float(np.sum(a_codes[p] * a_scale[p] * b_codes[p] * b_scale[p])) for p in _slices(parts)]
     pulled = [
@@ -129,6 +147,14 @@ def contract(
         right_parts=np.array(right),
         pulled_out_parts=np.array(pulled),
     )
+
+
+def _vectors(*arrays: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
+    """The four arguments as arrays of one length."""
+    names = ("a_codes", "b_codes", "a_scale", "b_scale")
+    named = {name: reals(name, array) for name, array in zip(names, arrays, strict=True)}
+    one_length(**named)
+    return tuple(named.values())
 
 
 def _slices(parts: tuple[range, ...]) -> list[slice]:

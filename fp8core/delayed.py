@@ -10,7 +10,12 @@ from enum import Enum
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fp8core.formats import NumberFormat
+from fp8core.checks import instance, reals, whole
+from fp8core.formats import FORMATS, NumberFormat
+
+_MIN_SCALE = 1 / FORMATS["fp32"].max
+"""The smallest scale: its inverse, which the cast multiplies by, is the largest fp32 number."""
+_MAX_MARGIN = FORMATS["fp32"].e_max
 
 
 class AmaxChoice(Enum):
@@ -40,14 +45,16 @@ class DelayedRun:
 
 def run_current(amax: ArrayLike, element: NumberFormat) -> DelayedRun:
     """Current (dynamic) scaling in the same terms: every step's scale is its own amax / Qmax, read from the
-    tensor before it is cast, so a finite amax never overflows. An amax of 0, inf or NaN keeps the scale.
+    tensor before it is cast, so a finite amax never overflows. An amax of 0, inf or NaN keeps the scale. No
+    scale is below 1 / FLT_MAX. Raises ValueError for a negative amax.
     """
-    amax = np.asarray(amax, np.float64)
+    amax = _checked(amax)
     scale = np.ones(amax.size)
     for step, own in enumerate(amax):
         usable = np.isfinite(own) and own > 0
-        scale[step] = own / element.max if usable else scale[max(step - 1, 0)]
-    holds = np.where(np.isfinite(amax) & (amax > 0), amax, scale * element.max)
+        scale[step] = max(own / element.max, _MIN_SCALE) if usable else scale[max(step - 1, 0)]
+    fits = np.isfinite(amax) & (amax > 0) & (amax / element.max >= _MIN_SCALE)
+    holds = np.where(fits, amax, scale * element.max)
     return DelayedRun(scale=scale, holds=holds, overflows=~(amax <= holds))
 
 
@@ -61,16 +68,31 @@ def run_delayed(
     """Scale of every step of a series of amax >= 0 under a window of `history` earlier steps.
 
     The first step uses scale 1. next scale = amax* · 2**margin / Qmax; an amax* of 0, inf or NaN keeps the
-    scale. Raises ValueError for a history below 1.
+    scale. Transformer Engine stores the inverse, Qmax / (amax* · 2**margin), in fp32, and puts FLT_MAX, the
+    largest fp32 number, where that is infinite: so no scale here is below 1 / FLT_MAX.
+
+    Raises ValueError for a history below 1, a margin that is no whole number from -127 to 127 and a negative
+    amax.
     """
-    if history < 1:
+    if whole("a history", history) < 1:
         raise ValueError(f"a history holds at least 1 step, got {history}")
-    amax = np.asarray(amax, np.float64)
+    whole("a margin", margin, -_MAX_MARGIN, _MAX_MARGIN)
+    instance("choice", choice, AmaxChoice)
+    amax = _checked(amax)
     scale = np.ones(amax.size)
     for step in range(1, amax.size):
         window = amax[max(0, step - history) : step]
         chosen = window.max() if choice is AmaxChoice.MAX else window[-1]
         usable = np.isfinite(chosen) and chosen > 0
-        scale[step] = np.ldexp(chosen / element.max, margin) if usable else scale[step - 1]
+        own = np.ldexp(chosen / element.max, margin)
+        scale[step] = max(own, _MIN_SCALE) if usable else scale[step - 1]
     holds = scale * element.max
     return DelayedRun(scale=scale, holds=holds, overflows=~(amax <= holds))
+
+
+def _checked(amax: ArrayLike) -> NDArray[np.float64]:
+    """float64[steps]."""
+    amax = reals("amax", amax, ndim=1).astype(np.float64)
+    if (amax < 0).any():
+        raise ValueError(f"an amax is at least 0, got {np.nanmin(amax)}")
+    return amax

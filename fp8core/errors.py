@@ -6,12 +6,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fp8core.checks import reals
 from fp8core.formats import NumberFormat
 
 
 def rel_err(result: ArrayLike, truth: ArrayLike) -> float:
     """‖result - truth‖ / ‖truth‖ (Frobenius), in float64; 0 for equal arrays, also where both are zero."""
-    result, truth = np.asarray(result, np.float64), np.asarray(truth, np.float64)
+    result, truth = reals("result", result).astype(np.float64), reals("truth", truth).astype(np.float64)
     if result.shape != truth.shape:
         raise ValueError(f"rel_err compares arrays of one shape, got {result.shape} and {truth.shape}")
     error, size = np.linalg.norm(result - truth), np.linalg.norm(truth)
@@ -19,7 +20,12 @@ def rel_err(result: ArrayLike, truth: ArrayLike) -> float:
 
 
 def sqnr_db(rel_err: float) -> float:
-    """Signal to quantization noise ratio of a relative error, in dB: -20 log10(rel_err); inf for 0."""
+    """Signal to quantization noise ratio of a relative error, in dB: -20 log10(rel_err); inf for 0.
+
+    Raises ValueError for a negative error; that of NaN is NaN.
+    """
+    if rel_err < 0:
+        raise ValueError(f"a relative error is at least 0, got {rel_err}")
     return math.inf if rel_err == 0 else -20.0 * math.log10(rel_err)
 
 
@@ -47,15 +53,20 @@ def split_error(
 ) -> ErrorParts:
     """Where the error of `values`, x quantized with `scale` (broadcast to x), comes from.
 
-    Raises ValueError where all of x is zero.
+    A part saturates where x / scale rounds beyond the format's last value on its side, to nearest even.
+    Raises ValueError where all of x is zero, for NaN or infinity in x, and for shapes that differ.
     """
-    x = np.asarray(x, np.float64)
+    x, values = reals("x", x).astype(np.float64), reals("values", values).astype(np.float64)
+    if x.shape != values.shape:
+        raise ValueError(f"x and values have one shape, got {x.shape} and {values.shape}")
+    if not np.isfinite(x).all():
+        raise ValueError("the parts of an error need finite numbers, got NaN or infinity in x")
     energy = float(np.sum(x**2))
     if energy == 0:
         raise ValueError("the error of an all-zero tensor has no parts: it is zero")
-    squared = (np.asarray(values, np.float64) - x) ** 2 / energy
-    first_beyond = format_.max + format_.ulp(format_.max) / 2
-    saturated = np.abs(x) > np.asarray(scale, np.float64) * first_beyond
+    squared = (values - x) ** 2 / energy
+    with np.errstate(over="ignore"):
+        saturated = format_.rounds_beyond(x / reals("scale", scale).astype(np.float64))
     dead = (values == 0) & (x != 0)
     return ErrorParts(
         saturation=float(squared[saturated].sum()),
@@ -67,6 +78,13 @@ def split_error(
 
 
 def shrinkage(x: ArrayLike, values: ArrayLike) -> float:
-    """alpha = <x, values> / <x, x>: below 1 where quantizing shrinks x on the whole."""
-    x, values = np.asarray(x, np.float64).ravel(), np.asarray(values, np.float64).ravel()
+    """alpha = <x, values> / <x, x>: below 1 where quantizing shrinks x on the whole.
+
+    Raises ValueError where x is all zero, or the sizes differ.
+    """
+    x, values = reals("x", x).astype(np.float64).ravel(), reals("values", values).astype(np.float64).ravel()
+    if x.shape != values.shape or not x.any():
+        raise ValueError(
+            f"shrinkage takes x, not all zero, and as many values, got {x.size} and {values.size}"
+        )
     return float(x @ values / (x @ x))

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fp8core.checks import codes_of, instance, reals, whole
 from fp8core.rounding import Overflow, Rounding, round_steps
 
 _TABLE_BITS = 16
@@ -59,8 +60,9 @@ class Format:
             ("mantissa bits", self.mantissa_bits, 0, _MAX_MANTISSA_BITS),
             ("a bias", self.bias, -_MAX_BIAS, _MAX_BIAS),
         ):
-            if not low <= value <= high:
+            if not low <= whole(f"{self.name}: {what}", value) <= high:
                 raise ValueError(f"{self.name} needs {what} from {low} to {high}, got {value}")
+        instance("specials", self.specials, Specials)
         if self.specials is Specials.IEEE and self.mantissa_bits == 0:
             raise ValueError(f"{self.name} needs a mantissa bit to tell NaN from infinity, got 0")
         if self.max_code < 1:
@@ -156,6 +158,11 @@ class Format:
         return float(self._magnitudes(np.array([self.max_code]))[0])
 
     @property
+    def min(self) -> float:
+        """The smallest value: that of the other sign from `max`, or the smallest positive one."""
+        return -self.max if self.signed else self.min_subnormal
+
+    @property
     def min_normal(self) -> float:
         return 2.0**self.e_min
 
@@ -182,14 +189,15 @@ class Format:
 
     def ulp(self, x: ArrayLike) -> NDArray[np.float64]:
         """float64, shape of x: the step between codes at the binade of |x| (subnormal step below it)."""
-        return np.ldexp(1.0, self._exponent(np.abs(np.asarray(x, np.float64))) - self.mantissa_bits)
+        size = np.abs(reals("x", x).astype(np.float64, copy=False))
+        return np.ldexp(1.0, self._exponent(size) - self.mantissa_bits)
 
     def decode(self, codes: ArrayLike) -> NDArray[np.float64]:
         """float64, shape of codes: the exact value of each code.
 
         Raises ValueError for a code that does not fit the format's bits.
         """
-        codes = check_codes(self.name, self.bits, codes)
+        codes = codes_of(self.name, self.bits, codes)
         return self.values[codes] if self.bits <= _TABLE_BITS else self._decode(codes.astype(np.int64))
 
     def encode(
@@ -207,17 +215,12 @@ class Format:
         zero for it. In a scale format (no sign, no zero) negative values give NaN and values below
         `min_subnormal` give code 0.
 
-        Raises ValueError for stochastic rounding without noise, for overflow to a code the format lacks,
-        and for NaN in a format that has no NaN.
+        Raises ValueError for stochastic rounding without noise, for noise of another shape, for overflow to a
+        code the format lacks, for NaN in a format that has no NaN, and for what is not a number.
         """
-        x = np.asarray(x, np.float64)
-        beyond = self._overflow_code(overflow)
-        magnitude = np.where(np.isfinite(x), np.abs(x), 0.0)
-        exponent = self._exponent(magnitude)
-        steps = round_steps(np.ldexp(magnitude, self.mantissa_bits - exponent), rounding, noise)
-        offset = 0 if self.signed else 1 << self.mantissa_bits
-        code = np.ldexp((exponent - self.e_min).astype(np.float64), self.mantissa_bits) + steps - offset
-        code = np.maximum(code, 0.0)
+        x = reals("x", x).astype(np.float64, copy=False)
+        beyond = self._overflow_code(instance("overflow", overflow, Overflow))
+        code = self._magnitude_code(x, rounding, noise)
         code = np.where((code > self.max_code) | np.isinf(x), beyond, code).astype(np.int64)
         if self.signed:
             negative = np.signbit(x) & (code != self.sign_bit)
@@ -229,6 +232,31 @@ class Format:
             sign = np.where(np.signbit(x), self.sign_bit, 0) if self.has_minus_zero else 0
             code = np.where(nan, self.nan_code | sign, code)
         return code.astype(self.code_dtype)
+
+    def rounds_beyond(
+        self,
+        x: ArrayLike,
+        rounding: Rounding = Rounding.NEAREST_EVEN,
+        noise: NDArray[np.float64] | None = None,
+    ) -> NDArray[np.bool_]:
+        """bool, shape of x: whether x rounds beyond the largest value of its sign, as infinities do.
+
+        NaN does not, nor do negative numbers in a format that has none.
+        """
+        x = reals("x", x).astype(np.float64, copy=False)
+        beyond = (self._magnitude_code(x, rounding, noise) > self.max_code) | np.isinf(x)
+        return beyond & (self.signed | (x > 0))
+
+    def _magnitude_code(
+        self, x: NDArray[np.float64], rounding: Rounding, noise: NDArray[np.float64] | None
+    ) -> NDArray[np.float64]:
+        """|x| rounded, as the code it would have without an upper end; that of 0 where x is not finite."""
+        magnitude = np.where(np.isfinite(x), np.abs(x), 0.0)
+        exponent = self._exponent(magnitude)
+        steps = round_steps(np.ldexp(magnitude, self.mantissa_bits - exponent), rounding, noise)
+        offset = 0 if self.signed else 1 << self.mantissa_bits
+        code = np.ldexp((exponent - self.e_min).astype(np.float64), self.mantissa_bits) + steps - offset
+        return np.maximum(code, 0.0)
 
     def _overflow_code(self, overflow: Overflow) -> int:
         match overflow:
@@ -261,14 +289,3 @@ class Format:
         if self.specials in _WITHOUT_MINUS_ZERO:
             values = np.where(codes == self.nan_code, np.nan, values)
         return values
-
-
-def check_codes(name: str, bits: int, codes: ArrayLike) -> NDArray[Any]:
-    """`codes` as an array of integers in 0..2**bits. Raises ValueError saying what came instead."""
-    codes = np.asarray(codes)
-    if not np.issubdtype(codes.dtype, np.integer):
-        raise ValueError(f"codes of {name} are integers, got {codes.dtype}")
-    top = (1 << bits) - 1
-    if codes.size and not (codes.min() >= 0 and codes.max() <= top):
-        raise ValueError(f"codes of {name} run from 0 to {top}, got {codes.min()} to {codes.max()}")
-    return codes

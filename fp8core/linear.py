@@ -10,6 +10,8 @@ In the matmul's own dims this is D[M, N] = A[M, K] · B[K, N], with K always the
 from dataclasses import dataclass
 from enum import Enum
 
+from fp8core.checks import instance, whole
+
 
 class Axis(Enum):
     """An axis of the layer, by the name its size has in shapes."""
@@ -56,18 +58,23 @@ class Side(Enum):
 
 @dataclass(frozen=True)
 class LayerShape:
-    """Sizes of the layer's three axes, each at least 0."""
+    """Sizes of the layer's three axes, each at least 0. Raises ValueError for another size."""
 
     tokens: int
     in_: int
     out: int
 
+    def __post_init__(self) -> None:
+        for name, size in (("tokens", self.tokens), ("in", self.in_), ("out", self.out)):
+            whole(f"the layer's size of {name}", size, 0)
+
     def size(self, axis: Axis) -> int:
+        instance("an axis", axis, Axis)
         return {Axis.TOKENS: self.tokens, Axis.IN: self.in_, Axis.OUT: self.out}[axis]
 
     def of(self, tensor: LayerTensor) -> tuple[int, int]:
         """(rows, columns) of a stored tensor."""
-        rows, columns = tensor.axes
+        rows, columns = instance("a stored tensor", tensor, LayerTensor).axes
         return self.size(rows), self.size(columns)
 
 
@@ -85,15 +92,16 @@ class Matmul:
     k: Axis
 
     def operand(self, side: Side) -> LayerTensor:
+        instance("a side", side, Side)
         return self.a if side is Side.A else self.b
 
     def free(self, side: Side) -> Axis:
         """The axis of that operand which is not contracted: M of A, N of B."""
-        return self.m if side is Side.A else self.n
+        return self.m if instance("a side", side, Side) is Side.A else self.n
 
     def side_of(self, tensor: LayerTensor) -> Side | None:
         """Which operand a tensor is here; None where this matmul does not read it."""
-        return {self.a: Side.A, self.b: Side.B}.get(tensor)
+        return {self.a: Side.A, self.b: Side.B}.get(instance("a stored tensor", tensor, LayerTensor))
 
     def k_is_rows(self, side: Side) -> bool:
         """Whether K runs down the stored rows of that operand, so that K is not its contiguous dim."""

@@ -5,11 +5,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fp8core.checks import instance, whole
 from fp8core.formats import NumberFormat
 from fp8core.rounding import Overflow, Rounding
+from fp8core.stochastic import gap_beside
 
 _ALMOST_ONE = np.array(np.nextafter(1.0, 0.0))
-_NO_NOISE = np.array(0.0)
+_SMALLEST, _HALF_ULP_OF_ONE = math.ulp(0.0), math.ulp(1.0) / 2
 
 
 def step(format_: NumberFormat, code: int, up: bool) -> int | None:
@@ -17,7 +19,7 @@ def step(format_: NumberFormat, code: int, up: bool) -> int | None:
 
     The two codes of zero stand at one place: the step from either leaves both.
     """
-    value = float(format_.decode(code))
+    value = float(format_.decode(whole("a code", code)))
     if math.isinf(value):
         return None if (value > 0) == up else int(format_.encode(value))
     if math.isnan(value):
@@ -35,6 +37,7 @@ def step(format_: NumberFormat, code: int, up: bool) -> int | None:
 
 def around(format_: NumberFormat, code: int, reach: int) -> list[int]:
     """A finite code with `reach` codes on each side of it, in the order of their values."""
+    whole("reach", reach, 0)
     below, above = [], []
     for codes, up in ((below, False), (above, True)):
         at: int | None = code
@@ -60,7 +63,9 @@ def interval(
 
     Raises ValueError for an overflow policy that the format has no code for.
     """
-    value = float(format_.decode(code))
+    value = float(format_.decode(whole("a code", code)))
+    instance("rounding", rounding, Rounding)
+    instance("overflow", overflow, Overflow)
     if math.isnan(value):
         return None
     if math.isinf(value):
@@ -119,7 +124,11 @@ def _belongs(format_: NumberFormat, end: float, code: int, rounding: Rounding, o
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """A code that stochastic rounding may give, and how likely it is with unlimited random bits."""
+    """A code that stochastic rounding may give, and how likely it is with unlimited random bits.
+
+    A probability is 1 only where the code is certain, and never 0: one too near either is held at the next
+    float64.
+    """
 
     code: int
     probability: float
@@ -127,15 +136,20 @@ class Outcome:
 
 def outcomes(format_: NumberFormat, x: float, overflow: Overflow = Overflow.SATURATE) -> tuple[Outcome, ...]:
     """What stochastic rounding of x may give, the code nearer zero first; one where x is certain."""
-    codes = [
-        int(format_.encode(x, Rounding.STOCHASTIC, overflow, noise)) for noise in (_NO_NOISE, _ALMOST_ONE)
-    ]
-    low = float(format_.decode(codes[0]))
-    if codes[0] == codes[1] or not math.isfinite(low):
-        return (Outcome(code=codes[0], probability=1.0),)
-    high = float(format_.decode(codes[1]))
+    near = int(format_.encode(x, Rounding.TOWARD_ZERO, overflow))
+    low = float(format_.decode(near))
+    # A format without zero gives its smallest value to all that lies below: there x is nearer zero than low.
+    if not math.isfinite(low) or abs(low) >= abs(x):
+        return (Outcome(code=near, probability=1.0),)
+    # The middle of the gap rounds away whatever the size of x; the noise next to 1 would miss a tiny x.
+    middle = math.copysign(abs(low) + float(gap_beside(format_, low)) / 2, x)
+    far = int(format_.encode(middle, Rounding.STOCHASTIC, overflow, _ALMOST_ONE))
+    if far == near:
+        return (Outcome(code=near, probability=1.0),)
+    high = float(format_.decode(far))
     gap = abs(high - low) if math.isfinite(high) else format_.gap_beyond
-    up = abs(x - low) / gap
-    if up == 0:
-        return (Outcome(code=codes[0], probability=1.0),)
-    return Outcome(code=codes[0], probability=1 - up), Outcome(code=codes[1], probability=up)
+    up = min(max(abs(x - low) / gap, _SMALLEST), 1 - _HALF_ULP_OF_ONE)
+    return (
+        Outcome(code=near, probability=min(1 - up, 1 - _HALF_ULP_OF_ONE)),
+        Outcome(code=far, probability=up),
+    )

@@ -11,6 +11,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fp8core.checks import real, whole
 from fp8core.formats import NumberFormat
 from fp8core.rounding import Rounding, round_steps
 from fp8core.stochastic import MAX_RANDOM_BITS, round_stochastic
@@ -45,7 +46,7 @@ class Levels:
     count: int
 
     def __post_init__(self) -> None:
-        if self.count < 2:
+        if whole("the number of levels", self.count) < 2:
             raise ValueError(f"a picture needs at least 2 levels, black and white, got {self.count}")
 
     @property
@@ -55,6 +56,13 @@ class Levels:
     @property
     def values(self) -> NDArray[np.float64]:
         return np.arange(self.count, dtype=np.float64)
+
+    @property
+    def gap_beyond(self) -> float:
+        return 1.0
+
+    def ulp(self, x: ArrayLike) -> NDArray[np.float64]:
+        return np.ones(np.shape(x))
 
     def decode(self, codes: ArrayLike) -> NDArray[np.float64]:
         return np.asarray(codes, np.float64)
@@ -87,9 +95,9 @@ def blur(picture: Picture, sigma: float) -> Picture:
     """Gaussian blur of standard deviation `sigma` pixels; 0 leaves the picture as it is.
 
     Weights end at 4 sigma; at an edge the pixels that are there share them, so they always add up to 1.
-    float32 stays float32, which is several times as fast.
+    float32 stays float32, which is several times as fast. Raises ValueError for a sigma below 0.
     """
-    if sigma == 0:
+    if real("sigma", sigma, 0) == 0:
         return picture
     rows, columns = picture.shape
     down, across = (_weights(size, sigma).astype(picture.dtype) for size in (rows, columns))
@@ -111,7 +119,7 @@ def expected_rms(variance: Picture, sigma: float) -> float:
 
     Noise in pixel (k, l) reaches (i, j) with weight W[i, k] · V[j, l]: squared weights times variances.
     """
-    if sigma == 0:
+    if real("sigma", sigma, 0) == 0:
         return math.sqrt(variance.mean())
     down, across = (_weights(size, sigma) ** 2 for size in variance.shape)
     return math.sqrt((down @ variance @ across.T).mean())

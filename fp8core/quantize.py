@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fp8core.checks import instance, reals
 from fp8core.recipes import OperandSpec
 from fp8core.rounding import Overflow
 from fp8core.tiles import TileGrid
@@ -28,8 +29,13 @@ class QuantizedTensor:
     spec: OperandSpec
 
     def values(self) -> NDArray[np.float32]:
-        """float32[rows, columns]: the numbers the codes stand for, rounded once to fp32."""
-        return (self.spec.format.decode(self.codes) * self.grid.expand(self.scale)).astype(np.float32)
+        """float32[rows, columns]: the numbers the codes stand for, rounded once to fp32.
+
+        Infinity where code · scale is beyond fp32: a code can round up to 2**128, the next power of two after
+        the largest fp32 number. `exact_values` has it.
+        """
+        with np.errstate(over="ignore"):
+            return self.exact_values().astype(np.float32)
 
     def exact_values(self) -> NDArray[np.float64]:
         """float64[rows, columns]: code · scale with no rounding (4 + 24 significand bits fit)."""
@@ -48,7 +54,9 @@ def quantize(x: ArrayLike, grid: TileGrid, spec: OperandSpec) -> QuantizedTensor
     float16 and bfloat16 input is exact in float32 and taken too. Raises ValueError for another type, for a
     shape other than the grid's, and for stochastic rounding, which needs noise.
     """
-    x = np.asarray(x)
+    instance("grid", grid, TileGrid)
+    instance("spec", spec, OperandSpec)
+    x = reals("x", x)
     if x.dtype not in (np.float32, np.float16) and x.dtype.name != "bfloat16":
         raise ValueError(f"quantize takes float32, float16 or bfloat16, got {x.dtype}")
     x = x.astype(np.float32)

@@ -8,7 +8,8 @@ copies a training step needs and how often an output element is rescaled all fol
 from dataclasses import dataclass
 
 from fp8core.accumulators import ACCUMULATORS, Accumulator
-from fp8core.formats import FORMATS, Format
+from fp8core.checks import instance
+from fp8core.formats import FORMATS, Format, TableFormat
 from fp8core.linear import MATMULS, LayerTensor, Matmul, Side
 from fp8core.rounding import Rounding
 from fp8core.scales import E8M0_ROUND_UP, FP32_SCALE, ScaleRule
@@ -17,12 +18,18 @@ from fp8core.tiles import WHOLE, Extent, TileGrid, TileShape
 
 @dataclass(frozen=True, kw_only=True)
 class OperandSpec:
-    """How one operand is quantized."""
+    """How one operand is quantized. Raises ValueError for a field of another type."""
 
     format: Format
     tile: TileShape
     scale: ScaleRule
     rounding: Rounding = Rounding.NEAREST_EVEN
+
+    def __post_init__(self) -> None:
+        instance("format", self.format, Format, TableFormat)
+        instance("tile", self.tile, TileShape)
+        instance("scale", self.scale, ScaleRule)
+        instance("rounding", self.rounding, Rounding)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,7 +42,7 @@ class MatmulSpec:
     out: Format
 
     def operand(self, side: Side) -> OperandSpec:
-        return self.a if side is Side.A else self.b
+        return self.a if instance("a side", side, Side) is Side.A else self.b
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,6 +78,10 @@ class Recipe:
     wgrad: MatmulSpec
 
     def spec(self, matmul: Matmul) -> MatmulSpec:
+        """How one of the layer's three matmuls is computed. Raises ValueError for another one."""
+        instance("a matmul", matmul, Matmul)
+        if matmul.name not in MATMULS:
+            raise ValueError(f"a recipe has a spec for {', '.join(MATMULS)}, got {matmul.name!r}")
         return {"fprop": self.fprop, "dgrad": self.dgrad, "wgrad": self.wgrad}[matmul.name]
 
     def grid(self, matmul: Matmul, side: Side, shape: tuple[int, int]) -> TileGrid:
@@ -78,7 +89,7 @@ class Recipe:
         return TileGrid.over(shape, self.spec(matmul).operand(side).tile.on_tensor(matmul, side))
 
     def quantized_copies(self, tensor: LayerTensor) -> tuple[Copy, ...]:
-        """The distinct quantized copies of a stored tensor that one training step needs."""
+        """The distinct quantized copies of a stored tensor that one training step needs: none of a result."""
         readers: dict[tuple[object, ...], list[tuple[Matmul, Side]]] = {}
         for matmul in MATMULS.values():
             side = matmul.side_of(tensor)

@@ -8,9 +8,12 @@ import math
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from fp8core.checks import instance, reals, whole
 
 NVFP4_SIGNS = (1, 1, 1, -1, 1, -1, -1, -1, -1, -1, -1, 1, -1, 1, -1, -1)
 """NVFP4's fixed sign vector for its random Hadamard transform of size 16 (Transformer Engine,
@@ -26,14 +29,12 @@ def hadamard(x: ArrayLike, size: int, signs: ArrayLike | None = None) -> NDArray
 
     Raises ValueError where size is no power of two, does not divide the last axis, or signs do not fit it.
     """
-    x = np.asarray(x)
-    if size < 1 or size & (size - 1):
-        raise ValueError(f"a Hadamard transform has a size that is a power of two, got {size}")
-    if x.ndim == 0 or x.shape[-1] % size:
-        raise ValueError(f"the last axis must be a multiple of {size}, got shape {x.shape}")
+    x = reals("x", x)
+    _check_power_of_two(size)
+    _check_last_axis(x, size)
     y = x.astype(np.result_type(x.dtype, np.float32)).reshape(*x.shape[:-1], x.shape[-1] // size, size)
     if signs is not None:
-        signs = np.asarray(signs)
+        signs = reals("signs", signs)
         if signs.shape != (size,) or not np.isin(signs, (-1, 1)).all():
             raise ValueError(f"signs are {size} values of 1 or -1, got {signs.tolist()}")
         y = y * signs.astype(y.dtype)
@@ -46,8 +47,20 @@ def hadamard(x: ArrayLike, size: int, signs: ArrayLike | None = None) -> NDArray
     return (y * y.dtype.type(1 / math.sqrt(size))).reshape(x.shape)
 
 
+def _check_power_of_two(size: int) -> None:
+    whole("the size of a Hadamard transform", size)
+    if size < 1 or size & (size - 1):
+        raise ValueError(f"a Hadamard transform has a size that is a power of two, got {size}")
+
+
+def _check_last_axis(x: NDArray[Any], size: int) -> None:
+    if x.ndim == 0 or x.shape[-1] % size:
+        raise ValueError(f"the last axis must be a multiple of {size}, got shape {x.shape}")
+
+
 def random_signs(size: int, seed: int) -> NDArray[np.int64]:
     """[size] of ±1, fair coins."""
+    whole("the number of signs", size, 0), whole("a seed", seed, 0)
     return np.random.default_rng(seed).choice((-1, 1), size)
 
 
@@ -55,6 +68,7 @@ def random_orthogonal(size: int, seed: int) -> NDArray[np.float64]:
     """float64[size, size], uniform over all rotations and reflections (Haar): QR of a Gaussian matrix, the
     signs of R's diagonal moved into Q (Mezzadri, arXiv math-ph/0609050).
     """
+    whole("the size of a rotation", size, 1), whole("a seed", seed, 0)
     q, r = np.linalg.qr(np.random.default_rng(seed).standard_normal((size, size)))
     return q * np.where(np.diagonal(r) < 0, -1.0, 1.0)
 
@@ -63,7 +77,7 @@ def sphere_entry_density(t: ArrayLike, size: int) -> NDArray[np.float64]:
     """Density at t in (-1, 1) of one entry of a uniformly rotated unit vector: (1 - t²)^((size-3)/2) over
     B(1/2, (size-1)/2), a Beta distribution stretched to (-1, 1). Raises ValueError for size < 2.
     """
-    if size < 2:
+    if whole("the size of a vector", size) < 2:
         raise ValueError(f"a unit vector has an entry distribution from size 2 on, got {size}")
     t = np.asarray(t, np.float64)
     log_beta = math.lgamma(0.5) + math.lgamma((size - 1) / 2) - math.lgamma(size / 2)
@@ -85,7 +99,8 @@ class RotationKind(Enum):
 class Rotation:
     """A rotation of each run of `size` elements along the last axis, in float64; `seed` draws a random one.
 
-    Raises ValueError for NVFP4's signs with a size other than theirs.
+    Raises ValueError for NVFP4's signs with a size other than theirs, for a size below 1 and, but for
+    ORTHOGONAL, one that is no power of two.
     """
 
     kind: RotationKind
@@ -93,6 +108,11 @@ class Rotation:
     seed: int = 0
 
     def __post_init__(self) -> None:
+        instance("kind", self.kind, RotationKind)
+        whole("the size of a rotation", self.size, 1)
+        whole("a seed", self.seed, 0)
+        if self.kind is not RotationKind.ORTHOGONAL:
+            _check_power_of_two(self.size)
         if self.kind is RotationKind.NVFP4_HADAMARD and self.size != len(NVFP4_SIGNS):
             raise ValueError(f"NVFP4's signs are for size {len(NVFP4_SIGNS)}, got {self.size}")
 
@@ -111,17 +131,22 @@ class Rotation:
         return random_orthogonal(self.size, self.seed)
 
     def apply(self, x: ArrayLike) -> NDArray[np.float64]:
-        """x R, float64, shape of x."""
-        x = np.asarray(x, np.float64)
+        """x R, float64, shape of x. Raises ValueError where the last axis is no multiple of `size`."""
+        x = self._checked(x)
         if self.kind is RotationKind.ORTHOGONAL:
             return (x.reshape(-1, self.size) @ self._matrix).reshape(x.shape)
         return hadamard(x, self.size, self._signs)
 
     def undo(self, y: ArrayLike) -> NDArray[np.float64]:
         """y R^T, float64, shape of y: `apply` backwards, up to float64's rounding."""
-        y = np.asarray(y, np.float64)
+        y = self._checked(y)
         if self.kind is RotationKind.ORTHOGONAL:
             return (y.reshape(-1, self.size) @ self._matrix.T).reshape(y.shape)
         # The Sylvester matrix is its own transpose and inverse.
         plain = hadamard(y, self.size)
         return (plain.reshape(-1, self.size) * self._signs).reshape(y.shape)
+
+    def _checked(self, x: ArrayLike) -> NDArray[np.float64]:
+        x = reals("x", x).astype(np.float64, copy=False)
+        _check_last_axis(x, self.size)
+        return x

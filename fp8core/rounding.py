@@ -5,6 +5,8 @@ from enum import Enum
 import numpy as np
 from numpy.typing import NDArray
 
+from fp8core.checks import instance, reals
+
 
 class Rounding(Enum):
     """Which of its two neighbors a value takes. Every mode treats both signs alike."""
@@ -29,8 +31,11 @@ def round_steps(
     """Whole numbers next to `steps` >= 0, in units of the last place.
 
     `noise` in [0, 1) of the shape of `steps` decides stochastic rounding: up where fraction + noise >= 1.
-    Raises ValueError for stochastic rounding without it.
+    Raises ValueError for stochastic rounding without it, and for noise of another shape or size.
     """
+    instance("rounding", rounding, Rounding)
+    if noise is not None:
+        noise = _checked_noise(noise, steps.shape)
     match rounding:
         case Rounding.NEAREST_EVEN:
             return np.rint(steps)
@@ -44,3 +49,12 @@ def round_steps(
                 raise ValueError("stochastic rounding needs noise in [0, 1) of the shape of x, got none")
             floor = np.floor(steps)
             return floor + (steps - floor + noise >= 1.0)
+
+
+def _checked_noise(noise: NDArray[np.float64], shape: tuple[int, ...]) -> NDArray[np.float64]:
+    noise = reals("noise", noise)
+    if noise.shape != shape:
+        raise ValueError(f"noise has the shape of x, {shape}, got {noise.shape}")
+    if noise.size and not (noise.min() >= 0 and noise.max() < 1):
+        raise ValueError(f"noise lies in [0, 1), got values from {noise.min()} to {noise.max()}")
+    return noise.astype(np.float64)

@@ -5,11 +5,14 @@ One documented rule for every case, the same in the kernels, which work on the b
 - **Ordinary tile**: fp32 rule: scale = fl32(amax / Qmax), one correctly rounded division.
   E8M0 floor: 2**(floor(log2 amax) - e_max) (OCP MX 1.0, section 6.3); amax may land above Qmax and saturate.
   E8M0 round-up: the smallest 2**E with amax <= Qmax · 2**E (arXiv 2506.08027, section 3). Both are read off
-  the exponent and mantissa bits; a log2 in floating point is off by one near powers of two.
-  E8M0 even: amax rounded to the element's mantissa first, then floor (torchao's EVEN).
+  the exponent and mantissa; a log2 in floating point is off by one near powers of two.
+  E8M0 even: amax rounded to the mantissa that the element has in its highest binade first, then floor
+  (torchao's EVEN).
 - **Zero tile, and amax too small for its scale**: the scale is held at the smallest one, `min_scale`:
   2**-126 (the smallest normal fp32) or 2**-127 (E8M0 code 0), so its reciprocal is finite. The codes are
   those of x / min_scale: zeros for a zero tile.
+- **amax too large for its scale**: the scale is held at the largest one, `max_scale`: FLT_MAX, the largest
+  fp32 number, or 2**127 (E8M0 code 254), and amax saturates. This takes an element with a Qmax below 2.
 - **A NaN or an infinity in the tile**: amax is not finite; the scale is NaN and every code of the tile is
   NaN, so that a broken value is seen in all that it touches instead of being clipped to a number.
 """
@@ -20,12 +23,13 @@ from enum import Enum
 from typing import assert_never
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from fp8core.formats import FORMATS, Format
+from fp8core.binades import mantissa_bits
+from fp8core.checks import instance, reals
+from fp8core.formats import FORMATS, Format, NumberFormat, TableFormat
 
-_FP32_MANTISSA = FORMATS["fp32"].mantissa_bits
-_FP32_BIAS = FORMATS["fp32"].bias
+_FP32 = FORMATS["fp32"]
 
 
 class ScaleKind(Enum):
@@ -39,9 +43,12 @@ class ScaleKind(Enum):
 
 @dataclass(frozen=True)
 class ScaleRule:
-    """amax → scale. `kind` says how."""
+    """amax → scale. `kind` says how. Raises ValueError for what is no ScaleKind."""
 
     kind: ScaleKind
+
+    def __post_init__(self) -> None:
+        instance("kind", self.kind, ScaleKind)
 
     @property
     def format(self) -> Format:
@@ -53,32 +60,50 @@ class ScaleRule:
         """The smallest scale, taken by a zero tile and by any amax too small for its own."""
         return self.format.min_normal
 
-    def scale(self, amax: NDArray[np.float32], element: Format) -> NDArray[np.float32]:
+    @property
+    def max_scale(self) -> float:
+        """The largest scale, taken by any amax too large for its own."""
+        return self.format.max
+
+    def scale(self, amax: ArrayLike, element: NumberFormat) -> NDArray[np.float32]:
         """float32, shape of amax: the scale of tiles with these amax, for codes of format `element`.
 
-        amax is >= 0, inf or NaN; NaN comes back for the last two.
+        amax is >= 0, inf or NaN; NaN comes back for the last two, and for an amax beyond fp32. Raises
+        ValueError for a negative amax and for an element whose largest value is no normal fp32 number.
         """
-        amax = np.asarray(amax, np.float32)
+        largest = instance("element", element, Format, TableFormat).max
+        if not _FP32.min_normal <= largest <= _FP32.max:
+            raise ValueError(f"{element.name}'s largest value, {largest:g}, is no normal fp32 number")
+        with np.errstate(over="ignore"):
+            amax = reals("amax", amax).astype(np.float32)
+        if (amax < 0).any():
+            raise ValueError(f"an amax is at least 0, got {np.nanmin(amax)}")
         broken = ~np.isfinite(amax)
         sound = np.where(broken, np.float32(0), amax)
         match self.kind:
             case ScaleKind.FP32:
-                scale = np.maximum(sound / np.float32(element.max), np.float32(self.min_scale))
+                with np.errstate(over="ignore"):
+                    scale = sound / np.float32(largest)
+                scale = np.clip(scale, np.float32(self.min_scale), np.float32(self.max_scale))
             case ScaleKind.E8M0_FLOOR | ScaleKind.E8M0_EVEN | ScaleKind.E8M0_ROUND_UP:
-                if self.kind is ScaleKind.E8M0_EVEN:
-                    sound = _half_step_up(sound, element)
-                exponent, mantissa = _split(sound)
-                max_exponent, max_mantissa = _split(np.float32(element.max))
+                # sound = significand · 2**exponent, significand in [1/2, 1); float64 has no subnormals here.
+                significand, exponent = np.frexp(sound.astype(np.float64))
+                max_significand, max_exponent = np.frexp(largest)
                 exponent = exponent - max_exponent
                 if self.kind is ScaleKind.E8M0_ROUND_UP:
-                    exponent = exponent + (mantissa > max_mantissa)
-                scale = np.ldexp(np.float32(1), np.maximum(exponent, self.format.e_min))
+                    exponent = exponent + (significand > max_significand)
+                if self.kind is ScaleKind.E8M0_EVEN:
+                    # From half a step below 1 on it rounds to the next power of two; the tie is odd there.
+                    half_step = 2.0 ** -(mantissa_bits(element, element.e_max) + 2)
+                    exponent = exponent + (significand >= 1 - half_step)
+                exponent = np.where(sound == 0, self.format.e_min, exponent)
+                scale = np.ldexp(np.float32(1), np.clip(exponent, self.format.e_min, self.format.e_max))
             case _:
                 assert_never(self.kind)
         return np.where(broken, np.float32(np.nan), scale)
 
 
-def saturated_share(rule: ScaleRule, element: Format) -> float:
+def saturated_share(rule: ScaleRule, element: NumberFormat) -> float:
     """Share of tiles whose amax the rule puts beyond Qmax, where log2 amax is uniform over whole octaves.
 
     Floor keeps amax / scale in [2**e_max, 2**(e_max + 1)), so what lies above Qmax saturates, and its share
@@ -90,25 +115,11 @@ def saturated_share(rule: ScaleRule, element: Format) -> float:
         case ScaleKind.E8M0_FLOOR:
             return 1 - above_octave
         case ScaleKind.E8M0_EVEN:
-            return max(math.log2(2 - 2.0 ** -(element.mantissa_bits + 1)) - above_octave, 0.0)
+            return max(math.log2(2 - 2.0 ** -(mantissa_bits(element, element.e_max) + 1)) - above_octave, 0.0)
         case ScaleKind.FP32 | ScaleKind.E8M0_ROUND_UP:
             return 0.0
         case _:
             assert_never(rule.kind)
-
-
-def _split(x: NDArray[np.float32]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Unbiased exponent field and mantissa bits; a subnormal reads as exponent -127, below every scale."""
-    bits = np.asarray(x, np.float32).view(np.int32)
-    return (bits >> _FP32_MANTISSA) - _FP32_BIAS, bits & ((1 << _FP32_MANTISSA) - 1)
-
-
-def _half_step_up(x: NDArray[np.float32], element: Format) -> NDArray[np.float32]:
-    """x plus half a step of the element's mantissa, on the bits: its exponent is that of x rounded. A tie
-    that reaches the next exponent comes from an all-ones, odd mantissa, so nearest-even agrees.
-    """
-    bits = np.asarray(x, np.float32).view(np.int32)
-    return (bits + (1 << (_FP32_MANTISSA - element.mantissa_bits - 1))).view(np.float32)
 
 
 FP32_SCALE = ScaleRule(ScaleKind.FP32)

@@ -11,6 +11,7 @@ from enum import Enum
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fp8core.checks import instance, reals, whole
 from fp8core.formats import NumberFormat
 from fp8core.rounding import Rounding
 
@@ -36,25 +37,37 @@ class Neighbors:
 
 def neighbors(format_: NumberFormat, x: ArrayLike) -> Neighbors:
     """The values of the format around x; beyond the largest one both are the largest."""
-    x = np.asarray(x, np.float64)
-    almost_one = np.full(x.shape, np.nextafter(1.0, 0.0))
+    x = reals("x", x).astype(np.float64, copy=False)
     low = format_.decode(format_.encode(x, Rounding.TOWARD_ZERO))
-    high = format_.decode(format_.encode(x, Rounding.STOCHASTIC, noise=almost_one))
+    # The middle of the gap rounds away whatever the size of x; noise next to 1 would miss a tiny x.
+    middle = np.copysign(np.abs(low) + gap_beside(format_, low) / 2, x)
+    almost_one = np.full(x.shape, np.nextafter(1.0, 0.0))
+    high = format_.decode(format_.encode(middle, Rounding.STOCHASTIC, noise=almost_one))
+    high = np.where(np.abs(low) < np.abs(x), high, low)
     gap = np.abs(high - low)
     inside = gap > 0
     fraction = np.where(inside, np.abs(x - low) / np.where(inside, gap, 1.0), 0.0)
     return Neighbors(low=low, high=high, fraction=fraction)
 
 
+def gap_beside(format_: NumberFormat, value: ArrayLike) -> NDArray[np.float64]:
+    """float64, shape of value: the step from a value of the format to the next one away from zero."""
+    step = format_.ulp(value)
+    return np.where(np.abs(np.asarray(value)) >= format_.max, format_.gap_beyond, step)
+
+
 def chances(fraction: ArrayLike, bits: int, debias: Debias = Debias.TRUNCATE) -> NDArray[np.int64]:
     """How many of the 2**bits values of R round up, for a fraction in [0, 1) of a step.
 
-    Raises ValueError where bits is not from 1 to 24.
+    Raises ValueError where bits is not from 1 to 24, or a fraction is outside [0, 1).
     """
-    if not 1 <= bits <= MAX_RANDOM_BITS:
+    if not 1 <= whole("the number of random bits", bits) <= MAX_RANDOM_BITS:
         raise ValueError(f"random bits are from 1 to {MAX_RANDOM_BITS}, got {bits}")
-    scaled = np.ldexp(np.asarray(fraction, np.float64), bits)
-    match debias:
+    fraction = reals("a fraction", fraction).astype(np.float64, copy=False)
+    if fraction.size and not (fraction.min() >= 0 and fraction.max() < 1):
+        raise ValueError(f"a fraction lies in [0, 1), got {fraction.min()} to {fraction.max()}")
+    scaled = np.ldexp(fraction, bits)
+    match instance("debias", debias, Debias):
         case Debias.TRUNCATE:
             return np.floor(scaled).astype(np.int64)
         case Debias.HALF_UP:
@@ -72,7 +85,11 @@ def round_stochastic(
 ) -> NDArray[np.float64]:
     """Values of the format, shape of x broadcast with `random`: the R of each value, in 0..2**bits."""
     around = neighbors(format_, x)
-    up = chances(around.fraction, bits, debias) + random >= 1 << bits
+    chance = chances(around.fraction, bits, debias)
+    random = reals("random", random)
+    if random.dtype.kind not in "iu" or (random.size and not 0 <= random.min() <= random.max() < 1 << bits):
+        raise ValueError(f"random holds integers from 0 to {(1 << bits) - 1}, got {random.dtype} beyond them")
+    up = chance + random >= 1 << bits
     return np.where(up, around.high, around.low)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fp8core.float_format import check_codes
+from fp8core.checks import codes_of, instance, reals, whole
 from fp8core.rounding import Overflow, Rounding, round_steps
 
 
@@ -52,6 +52,11 @@ class TableFormat:
     @property
     def max(self) -> float:
         return float(self._finite[-1])
+
+    @property
+    def min(self) -> float:
+        """The smallest value, which need not be minus the largest: MXINT8 goes down to -2, up to 127/64."""
+        return float(self._finite[0])
 
     @property
     def e_max(self) -> int:
@@ -95,7 +100,7 @@ class TableFormat:
 
     def layout(self, code: int) -> str:
         """The role of each bit of a code, from the top."""
-        return self.layouts[code]
+        return self.layouts[whole(f"a code of {self.name}", code, 0, len(self.layouts) - 1)]
 
     @cached_property
     def values(self) -> NDArray[np.float64]:
@@ -114,13 +119,14 @@ class TableFormat:
 
     def ulp(self, x: ArrayLike) -> NDArray[np.float64]:
         """float64, shape of x: the gap between the finite values around |x| (the last gap beyond max)."""
-        above = np.searchsorted(self._finite, np.abs(np.asarray(x, np.float64)), side="right")
+        size = np.abs(reals("x", x).astype(np.float64, copy=False))
+        above = np.searchsorted(self._finite, size, side="right")
         above = np.clip(above, 1, self._finite.size - 1)
         return self._finite[above] - self._finite[above - 1]
 
     def decode(self, codes: ArrayLike) -> NDArray[np.float64]:
         """float64, shape of codes: the exact value of each code. Raises ValueError for a code too large."""
-        return self.values[check_codes(self.name, self.bits, codes)]
+        return self.values[codes_of(self.name, self.bits, codes)]
 
     def encode(
         self,
@@ -132,22 +138,44 @@ class TableFormat:
         """Codes of x, rounded once from float64 between the two finite values around it; arguments and errors
         as for `Format.encode`.
         """
-        x = np.asarray(x, np.float64)
+        x = reals("x", x).astype(np.float64, copy=False)
         nan = np.isnan(x)
-        grid, codes = self._with_overflow(overflow)
+        codes = self._codes_with_ends(instance("overflow", overflow, Overflow))
+        code = codes[self._place(x, rounding, noise)]
+        if nan.any():
+            code = np.where(nan, self.nan_code, code)
+        return code.astype(self.code_dtype)
+
+    def rounds_beyond(
+        self,
+        x: ArrayLike,
+        rounding: Rounding = Rounding.NEAREST_EVEN,
+        noise: NDArray[np.float64] | None = None,
+    ) -> NDArray[np.bool_]:
+        """bool, shape of x: whether x rounds beyond the format's last value on its side, as for `Format`."""
+        place = self._place(reals("x", x).astype(np.float64, copy=False), rounding, noise)
+        return (place == 0) | (place == self._codes.size + 1)
+
+    def _place(
+        self, x: NDArray[np.float64], rounding: Rounding, noise: NDArray[np.float64] | None
+    ) -> NDArray[np.int64]:
+        """Where x rounds to in the order of the finite values, from 1; 0 and the last place are beyond them.
+        NaN goes where 0 does.
+        """
+        grid = self._finite
+        grid = np.concatenate([[grid[0] - self.gap_beyond], grid, [grid[-1] + self.gap_beyond]])
+        codes = self._codes_with_ends(Overflow.SATURATE)
+        nan = np.isnan(x)
         known = np.clip(np.where(nan, 0.0, x), grid[0], grid[-1])
         low = np.clip(np.searchsorted(grid, known, side="right") - 1, 0, grid.size - 2)
         near, far = np.where(known >= 0, low, low + 1), np.where(known >= 0, low + 1, low)
         odd = codes[near] & 1
         steps = odd + (known - grid[near]) / (grid[far] - grid[near])
-        code = codes[np.where(round_steps(steps, rounding, noise) - odd >= 1, far, near)]
-        if nan.any():
-            code = np.where(nan, self.nan_code, code)
-        return code.astype(self.code_dtype)
+        return np.where(round_steps(steps, rounding, noise) - odd >= 1, far, near)
 
-    def _with_overflow(self, overflow: Overflow) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """Finite values and codes in order, with the value and code that stand for overflow at either end."""
-        grid, codes = self._finite, self._codes
+    def _codes_with_ends(self, overflow: Overflow) -> NDArray[np.int64]:
+        """Codes of the finite values in order, with the code that stands for overflow at either end."""
+        codes = self._codes
         match overflow:
             case Overflow.SATURATE:
                 ends = codes[0], codes[-1]
@@ -156,5 +184,4 @@ class TableFormat:
                 ends = self.table.index(-np.inf), positive
             case Overflow.NAN:
                 ends = self.nan_code, self.nan_code
-        grid = np.concatenate([[grid[0] - self.gap_beyond], grid, [grid[-1] + self.gap_beyond]])
-        return grid, np.concatenate([[ends[0]], codes, [ends[1]]])
+        return np.concatenate([[ends[0]], codes, [ends[1]]])

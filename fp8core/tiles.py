@@ -1,11 +1,12 @@
 """Tiles: the elements that share one scale, and how they lie on a stored tensor."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fp8core.checks import instance, reals, whole
 from fp8core.linear import Matmul, Side
 
 WHOLE = None
@@ -15,13 +16,16 @@ Extent = int | None
 
 
 def _check_extent(name: str, extent: Extent) -> None:
-    if extent is not WHOLE and extent < 1:
+    if extent is not WHOLE and whole(f"a tile's {name} extent, unless it is WHOLE,", extent) < 1:
         raise ValueError(f"a tile's {name} extent is at least 1 or WHOLE, got {extent}")
 
 
 @dataclass(frozen=True)
 class TileShape:
-    """Extents of a tile in the matmul's own dims: `mn` along the free dim, `k` along the contracted one."""
+    """Extents of a tile in the matmul's own dims: `mn` along the free dim, `k` along the contracted one.
+
+    Raises ValueError for an extent that is no whole number of at least 1, or WHOLE.
+    """
 
     mn: Extent
     k: Extent
@@ -35,6 +39,7 @@ class TileShape:
 
         DeepSeek-V3's Wgrad reads x in tiles of 1 feature × 128 tokens: on_tensor is (128, 1).
         """
+        instance("a matmul", matmul, Matmul)
         return (self.k, self.mn) if matmul.k_is_rows(side) else (self.mn, self.k)
 
 
@@ -52,14 +57,18 @@ class Tile:
 class TileGrid:
     """A tensor of `shape` (rows, columns) cut into tiles of `tile` elements; edge tiles may be partial.
 
-    A WHOLE extent is kept as such; `extents` has the numbers. An empty dim has no tiles.
+    A WHOLE extent is kept as such; `extents` has the numbers. An empty dim has no tiles. Raises ValueError
+    for a shape or a tile of other than two whole numbers.
     """
 
     shape: tuple[int, int]
     tile: tuple[Extent, Extent]
 
     def __post_init__(self) -> None:
-        if len(self.shape) != 2 or min(self.shape) < 0:
+        sizes, tile = (isinstance(pair, tuple) and len(pair) == 2 for pair in (self.shape, self.tile))
+        if not tile:
+            raise ValueError(f"a tile has a row and a column extent, got {self.tile!r}")
+        if not sizes or min(whole("a size of a tensor", size) for size in self.shape) < 0:
             raise ValueError(f"a tile grid covers a tensor of two dims of size >= 0, got shape {self.shape}")
         _check_extent("row", self.tile[0])
         _check_extent("column", self.tile[1])
@@ -67,7 +76,7 @@ class TileGrid:
     @classmethod
     def over(cls, shape: tuple[int, int], tile: tuple[Extent, Extent]) -> "TileGrid":
         """The grid of tiles of (rows, columns) elements over a tensor of shape (rows, columns)."""
-        return cls(tuple(shape), tuple(tile))
+        return cls(*(tuple(pair) if isinstance(pair, Iterable) else pair for pair in (shape, tile)))
 
     @property
     def extents(self) -> tuple[int, int]:
@@ -83,11 +92,16 @@ class TileGrid:
         return rows, columns
 
     def tile_of(self, row: int, column: int) -> tuple[int, int]:
-        """(row, column) in the grid of scales of the tile that holds an element."""
+        """(row, column) in the grid of scales of the tile that holds an element. Raises IndexError for one
+        outside the tensor.
+        """
+        if not (0 <= whole("a row", row) < self.shape[0] and 0 <= whole("a column", column) < self.shape[1]):
+            raise IndexError(f"element ({row}, {column}) is outside a tensor of shape {self.shape}")
         return row // self.extents[0], column // self.extents[1]
 
     def tile_at(self, row: int, column: int) -> Tile:
         """The tile at a place in the grid of scales. Raises IndexError outside it."""
+        whole("a tile's row", row), whole("a tile's column", column)
         if not (0 <= row < self.scale_shape[0] and 0 <= column < self.scale_shape[1]):
             raise IndexError(f"tile ({row}, {column}) is outside a grid of {self.scale_shape} tiles")
         (tall, wide), (rows, columns) = self.extents, self.shape
@@ -106,6 +120,7 @@ class TileGrid:
 
     def expand(self, scale: NDArray[np.floating]) -> NDArray[np.floating]:
         """scale[*scale_shape] → [rows, columns]: each element gets the scale of its tile."""
+        scale = reals("scale", scale)
         if scale.shape != self.scale_shape:
             raise ValueError(f"this grid has {self.scale_shape} scales, got an array of shape {scale.shape}")
         tall = np.repeat(scale, self.extents[0], axis=0)[: self.shape[0]]
@@ -113,6 +128,7 @@ class TileGrid:
 
     def amax(self, x: NDArray[np.float32]) -> NDArray[np.float32]:
         """float32[*scale_shape]: the largest |x| of each tile; a NaN in a tile makes its amax NaN."""
+        x = reals("x", x)
         if x.shape != self.shape:
             raise ValueError(f"this grid lies over a tensor of shape {self.shape}, got {x.shape}")
         if 0 in self.shape:

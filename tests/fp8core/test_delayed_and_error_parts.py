@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from fp8core.delayed import AmaxChoice, run_delayed
+from fp8core.delayed import AmaxChoice, run_current, run_delayed
 from fp8core.errors import rel_err, shrinkage, split_error
 from fp8core.formats import FORMATS
 from fp8core.inputs import InputKind, draw
@@ -96,3 +96,26 @@ def test_e2m1_shrinks_gaussian_blocks_by_about_the_recorded_amounts() -> None:
     assert shrinkage(x, values) == pytest.approx(0.9965, abs=0.001)
     steps = (np.abs(values) - np.abs(x)) / quantized.scale
     assert float(np.mean(steps)) == pytest.approx(-0.0163, abs=0.001)
+
+
+@pytest.mark.parametrize("margin", [0, 4])
+def test_no_scale_is_below_the_inverse_of_the_largest_float(margin) -> None:
+    """Transformer Engine stores the inverse in fp32 and puts FLT_MAX where it is infinite."""
+    flt_max = float(np.finfo(np.float32).max)
+    tiny, last = 1e-44, 448 / flt_max / 2.0**margin
+    amax = [tiny, tiny, last * (1 - 2.0**-20), last * (1 + 2.0**-20), 1.0]
+    run = run_delayed(amax, E4M3, history=1, margin=margin)
+    assert run.scale[1:4].tolist() == [1 / flt_max] * 3
+    assert run.scale[4] == amax[3] * 2.0**margin / 448 > 1 / flt_max
+    assert run.holds[1] == 448 / flt_max
+    assert not run.overflows[:2].any()
+    now = run_current([tiny, 1.0], E4M3)
+    assert now.scale.tolist() == [1 / flt_max, 1 / 448]
+    assert now.holds.tolist() == [448 / flt_max, 1.0]
+
+
+def test_a_number_that_saturates_only_on_one_side_is_counted_on_that_side() -> None:
+    mxint8 = FORMATS["mxint8"]
+    x = np.array([-1.995, 1.995])
+    parts = split_error(x, mxint8.decode(mxint8.encode(x)), 1.0, mxint8)
+    assert parts.saturated == 1

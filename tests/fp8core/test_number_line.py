@@ -8,6 +8,7 @@ import pytest
 from fp8core.formats import FORMATS, NumberFormat
 from fp8core.number_line import around, interval, outcomes, step
 from fp8core.rounding import Overflow, Rounding
+from fp8core.stochastic import neighbors
 
 SMALL = [f for f in FORMATS.values() if f.bits <= 8]
 DETERMINISTIC = [r for r in Rounding if r is not Rounding.STOCHASTIC]
@@ -110,3 +111,30 @@ def test_outcomes_have_the_frequencies_of_the_encoder_over_all_noise(format_):
             assert set(codes.tolist()) <= {o.code for o in told}
             for o in told:
                 assert abs((codes == o.code).mean() - o.probability) <= 1 / draws
+
+
+@every
+@pytest.mark.parametrize("share", [2.0**-60, 2.0**-1000, 1e-19], ids=str)
+def test_a_number_next_to_a_value_is_not_certain_however_near(format_, share):
+    """Near zero float64 has numbers so small that their share of the gap vanishes beside 1."""
+    if format_.encode(0.0) != 0 or format_.decode(0) != 0:
+        pytest.skip("a format without zero gives its smallest value to all that is smaller")
+    for x in (format_.min_subnormal * share, -format_.min_subnormal * share):
+        if x == 0:
+            continue
+        near, far = outcomes(format_, x)
+        assert float(format_.decode(near.code)) == 0
+        assert float(format_.decode(far.code)) == math.copysign(format_.min_subnormal, x)
+        assert 0 < far.probability == share
+        assert near.probability < 1
+        around_x = neighbors(format_, x)
+        assert (float(around_x.low), float(around_x.high)) == (0, float(format_.decode(far.code)))
+        assert float(around_x.fraction) == share
+
+
+@every
+def test_a_value_is_certain_and_so_is_what_saturates(format_):
+    for x in (format_.max, 2 * format_.max + format_.gap_beyond, format_.min_subnormal, format_.max * 1.01):
+        (only,) = outcomes(format_, x)
+        assert only.probability == 1
+        assert float(format_.decode(only.code)) == min(x, format_.max)

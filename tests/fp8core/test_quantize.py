@@ -126,3 +126,11 @@ def test_half_types_are_taken_and_others_refused() -> None:
         quantize(x.astype(np.float64), grid, spec)
     with pytest.raises(ValueError, match=r"shape \(2, 3\), got \(3, 2\)"):
         quantize(np.zeros((3, 2), np.float32), grid, spec)
+
+
+def test_the_largest_float_under_mxfp8_rounds_up_to_infinity_without_a_warning() -> None:
+    x = np.full((1, 32), np.finfo(np.float32).max, np.float32)
+    x[0, 1] = -x[0, 1]
+    quantized = quantize(x, TileGrid.over(x.shape, (1, 32)), RECIPES["mxfp8"].fprop.a)
+    assert quantized.exact_values()[0, :2].tolist() == [2.0**128, -(2.0**128)]
+    assert quantized.values()[0, :2].tolist() == [np.inf, -np.inf]

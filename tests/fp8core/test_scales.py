@@ -5,8 +5,19 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from fp8core.formats import FORMATS
-from fp8core.scales import E8M0_FLOOR, E8M0_ROUND_UP, FP32_SCALE
+from fp8core.formats import FORMATS, Format, Specials
+from fp8core.quantize import quantize
+from fp8core.recipes import OperandSpec
+from fp8core.scales import (
+    E8M0_EVEN,
+    E8M0_FLOOR,
+    E8M0_ROUND_UP,
+    FP32_SCALE,
+    ScaleKind,
+    ScaleRule,
+    saturated_share,
+)
+from fp8core.tiles import TileGrid, TileShape
 
 RULES = {"fp32": FP32_SCALE, "floor": E8M0_FLOOR, "round_up": E8M0_ROUND_UP}
 ELEMENTS = [FORMATS["e4m3"], FORMATS["e5m2"]]
@@ -72,3 +83,59 @@ def test_150_rounds_up_one_power_earlier_than_a_plain_ceiling(element) -> None:
     # pytorch/ao#2035: amax 150 in e4m3 takes 2**-1 (code 126); ceil(log2 amax) - e_max would take 2**0.
     scale = E8M0_ROUND_UP.scale(np.float32(150), FORMATS["e4m3"])
     assert FORMATS["e8m0"].encode(scale) == 126
+
+
+FLT_MAX = np.finfo(np.float32).max
+EXTREMES = np.array([0, 2**-149, 2**-127, 2**-126, 1, FLT_MAX / 1.9999, FLT_MAX], np.float32)
+
+
+@pytest.mark.parametrize("element", FORMATS.values(), ids=FORMATS)
+@pytest.mark.parametrize("kind", ScaleKind, ids=lambda kind: kind.name)
+def test_every_rule_scales_every_format_from_zero_to_the_largest_float(kind, element) -> None:
+    rule = ScaleRule(kind)
+    scales = rule.scale(EXTREMES, element)
+    assert scales.dtype == np.float32
+    assert (scales >= np.float32(rule.min_scale)).all()
+    assert (scales <= np.float32(rule.max_scale)).all()
+    np.testing.assert_array_equal(rule.format.decode(rule.format.encode(scales)), scales)
+    assert np.isnan(rule.scale(np.array([np.inf, np.nan, 1e39]), element)).all()
+    assert 0 <= saturated_share(rule, element) <= 1
+    if kind is ScaleKind.E8M0_ROUND_UP:
+        amax, top = EXTREMES.astype(np.float64), element.max * scales.astype(np.float64)
+        assert ((amax <= top) | (scales == 2.0**127)).all()
+        assert ((amax > top / 2) | (scales == 2.0**-127)).all()
+
+
+def test_the_largest_float_in_mxint8_takes_the_largest_scale_and_saturates() -> None:
+    mxint8 = FORMATS["mxint8"]
+    for rule in (E8M0_ROUND_UP, E8M0_EVEN):
+        assert rule.scale(FLT_MAX, mxint8) == np.float32(2.0**127)
+    spec = OperandSpec(format=mxint8, tile=TileShape(1, 32), scale=E8M0_ROUND_UP)
+    x = np.array([[FLT_MAX, -FLT_MAX, 0]], np.float32)
+    quantized = quantize(x, TileGrid.over(x.shape, (1, 32)), spec)
+    assert quantized.exact_values().tolist() == [[127 / 64 * 2.0**127, -(2.0**128), 0]]
+
+
+def test_an_element_with_a_largest_value_below_one_never_gets_an_infinite_scale() -> None:
+    tiny = Format(name="tiny", exponent_bits=2, mantissa_bits=1, bias=9, specials=Specials.NONE)
+    assert FP32_SCALE.scale(FLT_MAX, tiny) == FLT_MAX
+    assert E8M0_FLOOR.scale(FLT_MAX, tiny) == np.float32(2.0**127)
+    # The exponent of a subnormal amax is its own: -127, less the -6 of the largest value.
+    assert E8M0_FLOOR.scale(np.float32(2.0**-127), tiny) == np.float32(2.0**-121)
+    far = Format(name="far", exponent_bits=4, mantissa_bits=3, bias=-290, specials=Specials.NONE)
+    with pytest.raises(ValueError, match=r"far.s largest value, .*, is no normal fp32 number"):
+        FP32_SCALE.scale(1.0, far)
+
+
+def test_round_up_reads_a_subnormal_amax_by_its_value() -> None:
+    # 2**-127 · 127/64 is mxint8's largest value at the smallest scale; the next fp32 number needs the next.
+    edge = np.float32(127 / 64 * 2.0**-127)
+    scales = E8M0_ROUND_UP.scale([edge, np.nextafter(edge, np.float32(1))], FORMATS["mxint8"])
+    assert scales.tolist() == [2.0**-127, 2.0**-126]
+
+
+def test_even_takes_the_mantissa_bits_of_the_highest_binade() -> None:
+    # HiF8's is 2**15 with one mantissa bit: 1.75 is the tie that reaches 2. mxint8's has six.
+    assert E8M0_EVEN.scale([1.74, 1.75], FORMATS["hif8"]).tolist() == [2.0**-15, 2.0**-14]
+    tie = 2 - 2.0**-7
+    assert E8M0_EVEN.scale([np.nextafter(np.float32(tie), 0), tie], FORMATS["mxint8"]).tolist() == [1, 2]

@@ -1,0 +1,198 @@
+"""Contract: what a public name cannot take is refused with one ValueError, whatever is wrong with it."""
+
+import numpy as np
+import pytest
+
+from fp8core.contraction import contract, partial_sums, rescales_per_output, stretches, summed_stretches
+from fp8core.delayed import run_current, run_delayed
+from fp8core.errors import rel_err, shrinkage, split_error, sqnr_db
+from fp8core.fates import fates
+from fp8core.formats import FORMATS, Format, Specials
+from fp8core.linear import FPROP, LayerShape
+from fp8core.number_line import around, interval, outcomes
+from fp8core.quantize import quantize
+from fp8core.recipes import RECIPES, OperandSpec
+from fp8core.rotations import Rotation, RotationKind, hadamard, random_orthogonal, random_signs
+from fp8core.rounding import Overflow, Rounding
+from fp8core.scales import FP32_SCALE, ScaleRule
+from fp8core.stochastic import chances, round_stochastic
+from fp8core.tiles import WHOLE, TileGrid, TileShape
+
+E4M3, HIF8 = FORMATS["e4m3"], FORMATS["hif8"]
+RECIPE, GRID = RECIPES["deepseek_v3"], TileGrid.over((2, 2), (1, WHOLE))
+NOT_WHOLE = [1.5, 2.0, True, "1", None, float("nan"), -1]
+FOUR = np.ones(4)
+NO_NUMBERS = ["a", None, [[1.0], [1.0, 2.0]], [None], [1j], [True], 10**400]
+
+
+def own(**facts: object) -> Format:
+    return Format(
+        **{"name": "mine", "exponent_bits": 4, "mantissa_bits": 3, "bias": 7, "specials": Specials.IEEE}
+        | facts
+    )
+
+
+TAKES_A_WHOLE_NUMBER = {
+    "exponent_bits": lambda n: own(exponent_bits=n),
+    "mantissa_bits": lambda n: own(mantissa_bits=n),
+    "bias": lambda n: own(bias=301 if n == -1 else n),
+    "tokens": lambda n: LayerShape(n, 1, 1),
+    "in": lambda n: LayerShape(1, n, 1),
+    "out": lambda n: LayerShape(1, 1, n),
+    "tile mn": lambda n: TileShape("1" if n is WHOLE else n, 1),
+    "tile k": lambda n: TileShape(1, "1" if n is WHOLE else n),
+    "grid rows": lambda n: TileGrid((n, 1), (1, 1)),
+    "grid tile": lambda n: TileGrid((1, 1), (1, "1" if n is WHOLE else n)),
+    "k": lambda n: stretches(n, 2),
+    "extent": lambda n: rescales_per_output(8, "1" if n is WHOLE else n, 2),
+    "summed": lambda n: summed_stretches(8, "1" if n is WHOLE else n, 1, 1),
+    "extent of a scale": lambda n: summed_stretches(8, 2, "1" if n is WHOLE else n, 1),
+    "history": lambda n: run_delayed([1.0], E4M3, n),
+    "margin": lambda n: run_delayed([1.0], E4M3, 1, 128 if n == -1 else n),
+    "Hadamard size": lambda n: hadamard(FOUR, n),
+    "rotation size": lambda n: Rotation(RotationKind.ORTHOGONAL, n),
+    "rotation seed": lambda n: Rotation(RotationKind.ORTHOGONAL, 4, n),
+    "orthogonal size": lambda n: random_orthogonal(n, 0),
+    "signs": lambda n: random_signs(n, 0),
+    "random bits": lambda n: chances(0.5, n),
+    "layout of a code": lambda n: HIF8.layout(n),
+    "reach": lambda n: around(E4M3, 8, n),
+}
+
+
+@pytest.mark.parametrize("value", NOT_WHOLE, ids=repr)
+@pytest.mark.parametrize("call", TAKES_A_WHOLE_NUMBER.values(), ids=TAKES_A_WHOLE_NUMBER)
+def test_a_whole_number_is_no_fraction_boolean_text_or_negative(call, value) -> None:
+    with pytest.raises(ValueError, match="got"):
+        call(value)
+
+
+TAKES_NUMBERS = {
+    "encode": E4M3.encode,
+    "encode a table format": HIF8.encode,
+    "ulp": E4M3.ulp,
+    "rounds_beyond": HIF8.rounds_beyond,
+    "decode": E4M3.decode,
+    "amax of a rule": lambda x: FP32_SCALE.scale(x, E4M3),
+    "amax of a grid": GRID.amax,
+    "expand": GRID.expand,
+    "quantize": lambda x: quantize(x, GRID, RECIPE.fprop.a),
+    "hadamard": lambda x: hadamard(x, 2),
+    "rotation": lambda x: Rotation(RotationKind.ORTHOGONAL, 2).apply(x),
+    "undo": lambda x: Rotation(RotationKind.HADAMARD, 2).undo(x),
+    "delayed": lambda x: run_delayed(x, E4M3, 1),
+    "fates": lambda x: fates(E4M3, x),
+    "rel_err": lambda x: rel_err(x, x),
+    "shrinkage": lambda x: shrinkage(x, x),
+    "split_error": lambda x: split_error(x, x, 1.0, E4M3),
+}
+
+
+@pytest.mark.parametrize("x", NO_NUMBERS, ids=lambda x: repr(x)[:12])
+@pytest.mark.parametrize("call", TAKES_NUMBERS.values(), ids=TAKES_NUMBERS)
+def test_an_array_of_numbers_holds_nothing_else(call, x) -> None:
+    with pytest.raises(ValueError, match="got"):
+        call(x)
+
+
+WRONG = {
+    "rounding in words": (lambda: E4M3.encode([1.3], "nearest_even"), "rounding is Rounding.NEAREST_EVEN or"),
+    "rounding of a table format": (lambda: HIF8.encode([1.3], None), "rounding is Rounding.NEAREST_EVEN or"),
+    "overflow in words": (lambda: E4M3.encode([1.3], overflow="nan"), "overflow is Overflow.SATURATE or"),
+    "specials in words": (lambda: own(specials="ieee"), "specials is Specials.IEEE or"),
+    "a rule in words": (lambda: ScaleRule("fp32"), "kind is ScaleKind.FP32 or"),
+    "an element in words": (lambda: FP32_SCALE.scale([1.0], "e4m3"), "element is Format or TableFormat"),
+    "a negative amax": (lambda: FP32_SCALE.scale([1.0, -2.0], E4M3), "at least 0, got -2"),
+    "a negative amax of a step": (lambda: run_delayed([1.0, -2.0], E4M3, 1), "at least 0, got -2"),
+    "a negative amax now": (lambda: run_current([-1.0], E4M3), "at least 0, got -1"),
+    "amax in two dims": (lambda: run_current([[1.0]], E4M3), "amax has 1 dim, got shape"),
+    "a choice in words": (lambda: run_delayed([1.0], E4M3, 1, choice="max"), "choice is AmaxChoice.MAX"),
+    "a side in words": (lambda: FPROP.operand("A"), "a side is Side.A or Side.B, got str 'A'"),
+    "a free side in words": (lambda: FPROP.free("B"), "a side is Side.A or Side.B"),
+    "a layout's side in words": (lambda: TileShape(1, 2).on_tensor(FPROP, "A"), "a side is Side.A or"),
+    "a matmul in words": (lambda: TileShape(1, 2).on_tensor("fprop", None), "a matmul is Matmul, got"),
+    "a recipe's matmul": (lambda: RECIPE.spec("fprop"), "a matmul is Matmul, got str 'fprop'"),
+    "a spec's side": (lambda: RECIPE.fprop.operand("A"), "a side is Side.A or Side.B"),
+    "a tensor in words": (lambda: RECIPE.copies("x"), "a stored tensor is LayerTensor.X or"),
+    "a shape's tensor": (lambda: LayerShape(1, 2, 3).of("x"), "a stored tensor is LayerTensor.X or"),
+    "an axis in words": (lambda: LayerShape(1, 2, 3).size("in"), "an axis is Axis.TOKENS or"),
+    "a spec's format": (
+        lambda: OperandSpec(format="e4m3", tile=TileShape(1, 2), scale=FP32_SCALE),
+        "format is Format or TableFormat, got str 'e4m3'",
+    ),
+    "a spec's tile": (lambda: OperandSpec(format=E4M3, tile=(1, 2), scale=FP32_SCALE), "tile is TileShape"),
+    "a grid of one number": (lambda: TileGrid.over(5, (1, 1)), "two dims"),
+    "a tile of one number": (lambda: TileGrid.over((5, 5), 1), "a row and a column extent, got 1"),
+    "quantize without a grid": (
+        lambda: quantize(np.ones((2, 2), np.float32), (1, 1), RECIPE.fprop.a),
+        "grid is TileGrid",
+    ),
+    "quantize without a spec": (
+        lambda: quantize(np.ones((2, 2), np.float32), GRID, "e4m3"),
+        "spec is Operand",
+    ),
+    "a rotation in words": (lambda: Rotation("Hadamard", 4), "kind is RotationKind.HADAMARD or"),
+    "a Hadamard rotation of 12": (lambda: Rotation(RotationKind.HADAMARD, 12), "power of two, got 12"),
+    "noise in another shape": (
+        lambda: E4M3.encode(np.ones((2, 3)), Rounding.STOCHASTIC, noise=np.zeros(3)),
+        r"noise has the shape of x, \(2, 3\), got \(3,\)",
+    ),
+    "a table's noise": (
+        lambda: HIF8.encode([1.1, 1.2], Rounding.STOCHASTIC, noise=np.zeros(1)),
+        r"noise has the shape of x, \(2,\), got \(1,\)",
+    ),
+    "noise of 1": (lambda: E4M3.encode([1.1], Rounding.STOCHASTIC, noise=[1.0]), r"noise lies in \[0, 1\)"),
+    "noise of NaN": (lambda: E4M3.encode([1.1], Rounding.STOCHASTIC, noise=[np.nan]), r"noise lies in \[0"),
+    "random bits too large": (
+        lambda: round_stochastic(E4M3, [1.1], np.array([256]), 8),
+        "integers from 0 to 255",
+    ),
+    "a fraction of 1": (lambda: chances(1.0, 8), r"a fraction lies in \[0, 1\)"),
+    "an interval's rounding": (lambda: interval(E4M3, 8, "nearest"), "rounding is Rounding.NEAREST_EVEN or"),
+    "an outcome's overflow": (lambda: outcomes(E4M3, 8.1, "nan"), "overflow is Overflow.SATURATE or"),
+    "a short operand": (lambda: contract(FOUR, FOUR[:3], FOUR, FOUR, 2), r"one K, got .*b_codes \[3\]"),
+    "a long operand": (lambda: contract(FOUR, FOUR, np.ones(5), FOUR, WHOLE), r"one K, got .*a_scale \[5\]"),
+    "an operand of one": (lambda: contract(FOUR, FOUR, FOUR, np.ones(1), 2), r"one K, got .*b_scale \[1\]"),
+    "operands of two dims": (
+        lambda: contract(*[np.ones((2, 2))] * 4, 2),
+        r"shape \[K\] with one K, got a_codes \[2, 2\]",
+    ),
+    "a short partial sum": (lambda: partial_sums(FOUR, FOUR[:3], FOUR, FOUR, 2), r"b_codes \[3\]"),
+    "fates below a scale": (lambda: fates(FORMATS["e8m0"], [-1.0]), "e8m0 has no negative numbers, got -1"),
+    "a negative error": (lambda: sqnr_db(-0.1), "at least 0, got -0.1"),
+    "values of another shape": (lambda: split_error(FOUR, np.ones(1), 1.0, E4M3), "one shape"),
+    "the parts of infinity": (lambda: split_error([np.inf], [448.0], 1.0, E4M3), "finite numbers"),
+    "the shrinkage of nothing": (lambda: shrinkage([0.0], [0.0]), "not all zero"),
+    "a negative code": (lambda: E4M3.decode(-1), "run from 0 to 255"),
+    "a tile of half rows": (lambda: GRID.tile_at(0.5, 0), "a tile's row is a whole number"),
+}
+
+
+@pytest.mark.parametrize(("call", "sentence"), WRONG.values(), ids=WRONG)
+def test_what_does_not_fit_is_refused_in_a_sentence(call, sentence) -> None:
+    with pytest.raises(ValueError, match=sentence) as raised:
+        call()
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("kind", RotationKind)
+@pytest.mark.parametrize("shape", [(2, 24), (24, 2), (8,), (16, 12), ()], ids=str)
+def test_a_rotation_takes_whole_runs_of_the_last_axis_and_nothing_else(kind, shape) -> None:
+    rotation = Rotation(kind, 16)
+    for turn in (rotation.apply, rotation.undo):
+        with pytest.raises(ValueError, match="last axis must be a multiple of 16"):
+            turn(np.ones(shape))
+        assert turn(np.ones((3, 2, 32))).shape == (3, 2, 32)
+
+
+def test_an_element_outside_the_tensor_has_no_tile() -> None:
+    for row, column in ((-1, 0), (0, 2), (2, 0)):
+        with pytest.raises(IndexError, match="outside a tensor"):
+            GRID.tile_of(row, column)
+
+
+def test_numpy_whole_numbers_and_plain_lists_are_taken() -> None:
+    assert LayerShape(np.int64(3), 0, 2).of is not None
+    assert stretches(np.int32(4), np.int64(2)) == (range(2), range(2, 4))
+    assert E4M3.encode([1, 2], Rounding.NEAREST_AWAY, Overflow.NAN).tolist() == [0x38, 0x40]
+    assert hadamard([1, 1], np.int64(2)).tolist() == pytest.approx([2**0.5, 0])
