@@ -93,7 +93,7 @@ def _ones(
 ) -> GroupScales | None:
     if accumulator.step is not Step.SCALED_GROUPS:
         return None
-    groups = k // _UNSCALED_GROUP
+    groups = -(-k // _UNSCALED_GROUP)
     return GroupScales(
         a=np.ones((a.shape[0], groups)),
         b=np.ones((b.shape[0], groups)),

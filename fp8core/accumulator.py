@@ -10,124 +10,43 @@ Sources: MMA-Sim (arXiv 2511.10909) and Khattak & Mikaitis (arXiv 2512.07004) fo
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from enum import Enum
 from typing import assert_never
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fp8core import fused_steps
+from fp8core.accumulator_model import Accumulator, Evidence, Step, check_operand
+from fp8core.checks import codes_array, instance, reals, whole
 from fp8core.formats import FORMATS, Format
-from fp8core.rounding import Rounding
-from fp8core.tiles import WHOLE, Extent
+from fp8core.rounding import Overflow
+from fp8core.tiles import WHOLE
+
+__all__ = ["CANONICAL_NAN", "Accumulator", "Evidence", "GroupScales", "Step", "matmul"]
 
 Array = NDArray[np.float64]
 ScalesOf = Callable[[slice], tuple[fused_steps.Terms, fused_steps.Terms] | None]
 
-_FP32 = FORMATS["fp32"]
-_FP32_HALF_ULP = 2.0 ** -(_FP32.mantissa_bits + 1)
-_SUBNORMAL_SLACK = 8.0
 _ROWS_AT_ONCE = 64
 _THREADS = 2
+_SCALED_PRODUCTS = (fused_steps.GROUP, 2 * fused_steps.GROUP)
+_SCALE_FORMATS = ("e4m3", "e8m0")
 CANONICAL_NAN = 0x7FFFFFFF
 """The bits of every NaN that NVIDIA's tensor cores return."""
 
 
-class Step(Enum):
-    """Which addition one step makes; `fp8core.fused_steps` has them."""
-
-    TRUNCATED = "align all terms and the sum, drop the bits below, add, truncate"
-    SCALED_GROUPS = "the same on exact sums of groups that share a pair of scales"
-    EXACT = "add exactly, round once"
-    FLUSHED_PAIRS = "fp32 additions in pairs, subnormals flushed"
-    FLOORED = "truncate products, round down with the sum, round to nearest"
-    FLOORED_BY_PARITY = "the same, even and odd products apart"
-    FP32_CHAIN = "one fp32 fused multiply-add after the other"
-    FP64_CHAIN = "one fp64 addition after the other"
-
-
 _IEEE = (Step.FLUSHED_PAIRS, Step.FP64_CHAIN)
 """Steps made of IEEE additions, which know NaN and infinities by themselves."""
-
-
-class Evidence(Enum):
-    """What says that the model is the unit."""
-
-    CAPTURED = "bit-equal to vectors captured on an H200, shipped with this project"
-    PUBLISHED = "as a published model gives it, checked by its authors on the hardware"
-    DEFINITION = "a definition, not a unit"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Accumulator:
-    """One step adds `fused_products` products and the running sum by the rule `step`, keeping
-    `fraction_bits` below the largest term; after `promotion` products (WHOLE: never) the sum is added to an
-    fp32 register by an ordinary fp32 addition and the chain restarts from zero.
-
-    `out` and `out_rounding` are what a step's sum is rounded to; `sum_bits` the bits below its own leading
-    one that a step of CDNA3 keeps. `zero_exponent` is the exponent at which a zero term takes part in the
-    alignment. `operands` names the formats the unit multiplies. `order` says which place of each run of
-    len(order) products comes when, where a kernel hands them over out of order; `unpacked` the wider format
-    that operands are converted to first, where they are: their subnormals become normal there.
-    """
-
-    name: str
-    title: str
-    source: str
-    evidence: Evidence
-    operands: tuple[str, ...]
-    fraction_bits: int
-    fused_products: int
-    promotion: Extent = WHOLE
-    step: Step = Step.TRUNCATED
-    out: Format = _FP32
-    out_rounding: Rounding = Rounding.TOWARD_ZERO
-    zero_exponent: int = -133
-    sum_bits: int = 0
-    order: tuple[int, ...] = ()
-    unpacked: Format | None = None
-
-    def order_of(self, k: int) -> NDArray[np.int64]:
-        """The places of 0..k, rounded up to whole steps, in the order in which they are added."""
-        run = len(self.order) or self.fused_products
-        starts = np.arange(0, -(-k // run) * run, run)
-        return (starts[:, None] + np.array(self.order or range(run))).ravel()
-
-    def error_bound(self, a: NDArray[np.floating], b: NDArray[np.floating]) -> NDArray[np.float64]:
-        """float64[M, N]: what |computed - exact| of a[M, K] · b[N, K]ᵀ cannot exceed in this accumulator.
-
-        A step of p products and c, the largest of magnitude t: each of the p + 1 terms loses less than
-        2**-F · t' to the alignment and the sum less than 2**-F of itself, F the fraction bits and t' <= 8 t
-        for subnormal codes, whose products are aligned by the exponent their format has, not their own
-        (t' = t without them). A promotion adds half an fp32 ulp of the running sum. |c| and the sums are at
-        most Σ|a||b| so far, the errors already made included.
-        """
-        a, b = np.abs(np.asarray(a, np.float64)), np.abs(np.asarray(b, np.float64))
-        unit = 2.0 ** -min(self.fraction_bits, self.out.mantissa_bits)
-        size = a.shape[1] if self.promotion is WHOLE else self.promotion
-        bound = np.zeros((a.shape[0], b.shape[0]))
-        total = np.zeros_like(bound)
-        for start in range(0, a.shape[1], max(size, 1)):
-            chain_bound, chain = np.zeros_like(bound), np.zeros_like(bound)
-            for step in range(start, min(start + size, a.shape[1]), self.fused_products):
-                stop = min(step + self.fused_products, start + size, a.shape[1])
-                left, right = a[:, step:stop], b[:, step:stop]
-                largest = np.maximum(
-                    _SUBNORMAL_SLACK * (left[:, None] * right[None]).max(2), chain + chain_bound
-                )
-                chain = chain + left @ right.T
-                chain_bound = chain_bound + unit * ((stop - step + 1) * largest + chain + chain_bound)
-            total = total + chain
-            bound = bound + chain_bound
-            if self.promotion is not WHOLE:
-                bound = bound + _FP32_HALF_ULP * (total + bound)
-        return bound
+_PRODUCT_LIMITS = {Step.FLOORED: 2.0 ** (FORMATS["fp32"].e_max + 1)}
+"""Steps in which a product by itself is infinite from here on, whatever is added to it."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class GroupScales:
-    """Scales that a block-scaled unit multiplies in, one for `size` products: a[M, K // size] and
-    b[N, K // size], values of `format` (e4m3 or e8m0).
+    """Scales that a block-scaled unit multiplies in, one for `size` products, 16 or 32: a[M, groups] and
+    b[N, groups], values of `format`, e4m3 or e8m0, that are not negative. The last of K may be a part of one.
+
+    Raises ValueError for another size, format or value, and where a and b differ in groups.
     """
 
     a: NDArray[np.float64]
@@ -135,12 +54,25 @@ class GroupScales:
     format: Format
     size: int
 
+    def __post_init__(self) -> None:
+        if whole("the products of a scale", self.size) not in _SCALED_PRODUCTS:
+            raise ValueError(f"one scale is for 16 or 32 products, got {self.size}")
+        if instance("format", self.format, Format).name not in _SCALE_FORMATS:
+            raise ValueError(f"scales are of {' or '.join(_SCALE_FORMATS)}, got {self.format.name}")
+        for name in ("a", "b"):
+            scale = reals(name, getattr(self, name), ndim=2).astype(np.float64)
+            exact = self.format.decode(self.format.encode(scale, overflow=Overflow.NAN))
+            if not np.array_equal(exact, scale, equal_nan=True) or (scale < 0).any():
+                raise ValueError(f"{name} holds scales that are no values of {self.format.name} from 0 on")
+            object.__setattr__(self, name, scale)
+        if self.a.shape[1] != self.b.shape[1]:
+            raise ValueError(f"a and b have one number of groups, got {self.a.shape} and {self.b.shape}")
+
     def of(self, rows: slice, products: slice) -> tuple[fused_steps.Terms, fused_steps.Terms]:
         """The scales of some rows of a, and of all of b, along a stretch of K."""
-        groups = slice(products.start // self.size, products.stop // self.size)
-        return tuple(
-            fused_steps.terms(scale, self.format) for scale in (self.a[rows, groups], self.b[:, groups])
-        )
+        places = np.arange(products.start, products.stop, fused_steps.GROUP) // self.size
+        places = np.minimum(places, self.a.shape[1] - 1)
+        return tuple(fused_steps.terms(scale[:, places], self.format) for scale in (self.a[rows], self.b))
 
 
 def matmul(
@@ -157,8 +89,8 @@ def matmul(
     `scales` are for a SCALED_GROUPS accumulator. A K that is no multiple of the step is padded with zeros, as
     kernels do.
 
-    Raises ValueError where shapes do not fit, where scales are missing or not meant, and for operands the
-    accumulator's unit does not multiply.
+    Raises ValueError where shapes do not fit, where scales are missing or not meant, for operands the
+    accumulator's unit does not multiply, and for what is no array of codes.
     """
     _check(a, b, c, a_format, b_format, accumulator, scales)
     start = np.zeros((a.shape[0], b.shape[0]), np.float32) if c is None else c
@@ -191,19 +123,29 @@ def _check(
     accumulator: Accumulator,
     scales: GroupScales | None,
 ) -> None:
+    instance("accumulator", accumulator, Accumulator)
+    codes_array("a", a), codes_array("b", b)
     if a.ndim != 2 or b.ndim != 2 or a.shape[1] != b.shape[1]:
         raise ValueError(f"a is [M, K] and b is [N, K] with one K, got {a.shape} and {b.shape}")
-    if c is not None and (c.shape != (a.shape[0], b.shape[0]) or c.dtype != np.float32):
+    if c is not None and (
+        instance("c", c, np.ndarray).shape != (a.shape[0], b.shape[0]) or c.dtype != np.float32
+    ):
         raise ValueError(f"c is float32[{a.shape[0]}, {b.shape[0]}], got {c.dtype}{list(c.shape)}")
     for format_ in (a_format, b_format):
-        if format_.name not in accumulator.operands:
-            raise ValueError(
-                f"{accumulator.title} multiplies {', '.join(accumulator.operands)}, got {format_.name}"
-            )
-
+        check_operand(accumulator, format_)
+    if scales is not None:
+        instance("scales", scales, GroupScales)
     if (scales is not None) != (accumulator.step is Step.SCALED_GROUPS):
         needed = "needs" if scales is None else "takes no"
         raise ValueError(f"{accumulator.title} {needed} group scales")
+    if scales is not None:
+        groups = -(-a.shape[1] // scales.size)
+        need, got = [(x.shape[0], groups) for x in (a, b)], [scales.a.shape, scales.b.shape]
+        if got != need:
+            raise ValueError(
+                f"{accumulator.title}, one scale for {scales.size} products: scales are {need[0]} and "
+                f"{need[1]}, got {got[0]} and {got[1]}"
+            )
 
 
 def _chains(
@@ -216,7 +158,10 @@ def _chains(
     """All of K: one chain from `start`, or chains of `promotion` products, each added to it in fp32."""
     k, size = a.value.shape[1], accumulator.promotion
     if size is WHOLE:
-        return _chain(a, b, start.astype(np.float64), accumulator, scales_of, slice(0, k)).astype(np.float32)
+        # A signaling NaN in c is quieted, and a sum in fp64 may be beyond fp32: infinity.
+        with np.errstate(invalid="ignore", over="ignore"):
+            begin = start.astype(np.float64)
+            return _chain(a, b, begin, accumulator, scales_of, slice(0, k)).astype(np.float32)
     total = start
     for begin in range(0, k, size):
         part = slice(begin, min(begin + size, k))
@@ -238,10 +183,11 @@ def _chain(
     for k in range(products.start, products.stop, accumulator.fused_products):
         part = slice(k, min(k + accumulator.fused_products, products.stop))
         left, right = a.columns(part), b.columns(part)
-        if accumulator.step in _IEEE or fused_steps.all_finite(left.value, right.value, c):
+        limit = _PRODUCT_LIMITS.get(accumulator.step, np.inf)
+        if accumulator.step in _IEEE or fused_steps.all_below(limit, left.value, right.value, c):
             c = _step(left, right, c, accumulator, scales_of(part))
         else:
-            finite, special = fused_steps.split_special(left, right, c)
+            finite, special = fused_steps.split_special(left, right, c, limit)
             c = np.where(np.isfinite(special), _step(*finite, accumulator, scales_of(part)), special)
     return c
 

@@ -7,6 +7,7 @@ models with the hardware.
 from dataclasses import replace
 
 from fp8core.accumulator import Accumulator, Evidence, GroupScales, Step, matmul
+from fp8core.checks import whole
 from fp8core.formats import FORMATS
 from fp8core.rounding import Rounding
 
@@ -96,7 +97,7 @@ def promoted(accumulator: Accumulator, every: int) -> Accumulator:
 
     Raises ValueError for another interval.
     """
-    if every < 1 or every % accumulator.fused_products:
+    if whole("the products between promotions", every) < 1 or every % accumulator.fused_products:
         raise ValueError(
             f"{accumulator.title} can be promoted every multiple of {accumulator.fused_products}, got {every}"
         )

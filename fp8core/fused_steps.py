@@ -19,6 +19,8 @@ from fp8core.rounding import Rounding, round_steps
 
 Array = NDArray[np.float64]
 
+GROUP = 16
+"""Products that a block-scaled step adds exactly before it aligns their sum."""
 ABSENT = -1_000
 """Exponent of a zero where zeros take no part in finding the largest exponent."""
 
@@ -55,9 +57,19 @@ def all_finite(*arrays: Array) -> bool:
     return all(np.isfinite(x).all() for x in arrays)
 
 
-def split_special(a: Terms, b: Terms, c: Array) -> tuple[tuple[Terms, Terms, Array], Array]:
+def all_below(limit: float, a: Array, b: Array, c: Array) -> bool:
+    """Whether all is finite, and no product of a and b reaches the limit."""
+    if not all_finite(a, b, c):
+        return False
+    return limit == np.inf or np.abs(a).max(initial=0.0) * np.abs(b).max(initial=0.0) < limit
+
+
+def split_special(
+    a: Terms, b: Terms, c: Array, limit: float = np.inf
+) -> tuple[tuple[Terms, Terms, Array], Array]:
     """(a, b, c with zeros for what is not finite) and float64[M, N]: the NaN or infinity that the terms of
-    each output give (an infinity times zero and infinities of both signs give NaN), else 0.
+    each output give (an infinity times zero and infinities of both signs give NaN), else 0. A product that
+    reaches the limit is infinite.
     """
 
     def meet(x: NDArray[np.bool_], y: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -69,10 +81,13 @@ def split_special(a: Terms, b: Terms, c: Array) -> tuple[tuple[Terms, Terms, Arr
 
     left, right = a.value, b.value
     plus, minus = (c == np.inf) | infinite(left, right), (c == -np.inf) | infinite(-left, right)
+    finite = tuple(Terms(np.where(np.isfinite(x.value), x.value, 0.0), x.exponent) for x in (a, b))
+    for k in range(left.shape[1] if limit < np.inf else 0):
+        product = np.multiply.outer(finite[0].value[:, k], finite[1].value[:, k])
+        plus, minus = plus | (product >= limit), minus | (product <= -limit)
     nan = np.isnan(left).any(1)[:, None] | np.isnan(right).any(1)[None] | np.isnan(c) | (plus & minus)
     nan |= meet(np.isinf(left), right == 0) | meet(left == 0, np.isinf(right))
     special = np.where(nan, np.nan, np.where(plus, np.inf, np.where(minus, -np.inf, 0.0)))
-    finite = (Terms(np.where(np.isfinite(x.value), x.value, 0.0), x.exponent) for x in (a, b))
     return (*finite, np.where(np.isfinite(c), c, 0.0)), special
 
 
@@ -104,18 +119,17 @@ def scaled_groups(
     out: Format,
     rounding: Rounding,
 ) -> Array:
-    """Blackwell's block-scaled FP4 step (GST-FDPA): products are added exactly within each group that shares
-    a pair of scales; the group sums, times the scales' significands, are aligned by the scales' exponents.
+    """Blackwell's block-scaled FP4 step (GST-FDPA): products are added exactly within each GROUP; the group
+    sums, times the scales' significands, are aligned by the scales' exponents.
 
     `scales` holds one value a group for a [M, groups] and b [N, groups].
     """
     scale_a, scale_b = scales
     groups = scale_a.value.shape[1]
-    size = a.value.shape[1] // groups
     largest = np.where(c == 0, zero_exponent, exponents(c, _FP32))
     sums = []
     for group in range(groups):
-        part = slice(group * size, (group + 1) * size)
+        part = slice(group * GROUP, (group + 1) * GROUP)
         products = a.value[:, part] @ b.value[:, part].T
         factor = np.multiply.outer(scale_a.value[:, group], scale_b.value[:, group])
         exponent = np.add.outer(scale_a.exponent[:, group], scale_b.exponent[:, group])

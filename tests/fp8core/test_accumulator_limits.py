@@ -1,0 +1,236 @@
+"""Contract: at the ends of the formats a unit does what its source says, and stays within its bound; scales
+that do not fit their operands are refused.
+"""
+
+import math
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from fp8core.accumulators import ACCUMULATORS, Accumulator, GroupScales, Step, matmul, promoted
+from fp8core.formats import FORMATS, Format
+from fp8core.rounding import Overflow
+
+BF16, FP16, E4M3, E8M0, E2M1 = (FORMATS[name] for name in ("bf16", "fp16", "e4m3", "e8m0", "e2m1"))
+FP4, CDNA3 = ACCUMULATORS["blackwell_fp4"], ACCUMULATORS["cdna3_half"]
+FAST = ACCUMULATORS["hopper_fast"]
+
+
+@pytest.mark.parametrize(
+    ("products", "c", "result"),
+    [
+        ([(2.0**64, 2.0**64)], 0.0, math.inf),  # 2**128
+        (
+            [(2.0**64, 2.0**64), (2.0**127, -1.0)],
+            0.0,
+            math.inf,
+        ),  # exactly 2**127, but one product is infinite
+        ([(2.0**100, 2.0**100), (2.0**100, -(2.0**100))], 0.0, math.nan),  # infinities of both signs
+        ([(-(2.0**64), 2.0**64)], 1.0, -math.inf),
+        ([(-(2.0**64), 2.0**64)], math.inf, math.nan),
+        ([(2.0**64, 2.0**64)], math.inf, math.inf),
+        ([(2.0**64, -(2.0**64)), (math.inf, 1.0)], 0.0, math.nan),
+        ([(2.0**127, 1.0), (2.0**127, 1.0)], 0.0, math.inf),  # each product is finite, the sum is not
+        ([(2.0**64, 1.5 * 2.0**63), (2.0**127, -1.0)], 0.0, 2.0**126),
+        ([(1.984375 * 2.0**63, 1.984375 * 2.0**63)], 0.0, 1.984375**2 * 2.0**126),  # 1.97 · 2**127
+    ],
+    ids=str,
+)
+def test_cdna3_makes_each_bf16_product_past_2_to_the_128_infinite(products, c, result) -> None:
+    """MMA-Sim, TR-FDPA: a product whose exponent reaches 128 is infinite before anything is added."""
+    padded = products + [(0.0, 0.0)] * (8 - len(products))
+    a, b = (BF16.encode([list(x)], overflow=Overflow.INF) for x in zip(*padded, strict=True))
+    start = np.array([[c]], np.float32)
+    np.testing.assert_array_equal(matmul(a, b, BF16, BF16, CDNA3, start), [[result]])
+
+
+def scales(m: int, n: int, groups: int, size: int = 16, format_: Format = E4M3) -> GroupScales:
+    rng = np.random.default_rng(7)
+    codes = (
+        rng.integers(0x28, 0x48, (m + n, groups))
+        if format_ is E4M3
+        else rng.integers(120, 134, (m + n, groups))
+    )
+    values = format_.decode(codes)
+    return GroupScales(a=values[:m], b=values[m:], format=format_, size=size)
+
+
+@pytest.mark.parametrize("format_", [E4M3, E8M0], ids=lambda f: f.name)
+@pytest.mark.parametrize("size", [16, 32])
+@pytest.mark.parametrize("k", [1, 16, 20, 32, 48, 64, 100, 128])
+def test_a_scale_multiplies_its_own_products_whatever_k_is(k, size, format_) -> None:
+    rng = np.random.default_rng(k)
+    a, b = (E2M1.encode(rng.integers(-2, 3, (3, k)).astype(float)) for _ in range(2))
+    given = scales(3, 3, -(-k // size), size, format_)
+    left, right = (
+        E2M1.decode(codes) * np.repeat(scale, size, 1)[:, :k] for codes, scale in ((a, given.a), (b, given.b))
+    )
+    exact = left @ right.T
+    # fp32 keeps 24 bits of each of two steps' sums; 35 fraction bits lose nothing at these sizes.
+    slack = 2 * 2.0**-23 * (np.abs(left) @ np.abs(right).T)
+    assert (np.abs(matmul(a, b, E2M1, E2M1, FP4, scales=given) - exact) <= slack).all()
+
+
+def test_the_sums_of_two_groups_under_one_scale_are_cut_apart() -> None:
+    """With c = 4 the cut is at 2**(2 - 35). Two groups of 1 · 1 · 2**-34 lie below it each, not together."""
+    ones = E2M1.encode([([1.0] + [0.0] * 15) * 2])
+    c = np.array([[4.0]], np.float32)
+    below = matmul(ones, ones, E2M1, E2M1, FP4, c - 4, scale_of(2.0**-34))[0, 0]
+    assert below == 2.0**-33
+    cut = replace(FP4, fraction_bits=20)  # fp32 would hide the bits at 35; the rule is the same at 20
+    assert matmul(ones, ones, E2M1, E2M1, cut, c, scale_of(2.0**-19))[0, 0] == 4.0
+    assert matmul(ones, ones, E2M1, E2M1, cut, c, scale_of(2.0**-18))[0, 0] == 4 + 2.0**-17
+
+
+def scale_of(value: float) -> GroupScales:
+    """One scale for 32 products."""
+    return GroupScales(a=np.full((1, 1), value), b=np.ones((1, 1)), format=E8M0, size=32)
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ((4, 1), (5, 4)),
+        ((4, 4), (5, 1)),
+        ((4, 1), (5, 1)),
+        ((5, 4), (4, 4)),
+        ((1, 4), (5, 4)),
+        ((4, 8), (5, 8)),
+    ],
+    ids=str,
+)
+def test_scales_of_another_shape_are_refused(a, b) -> None:
+    codes = E2M1.encode(np.ones((4, 64))), E2M1.encode(np.ones((5, 64)))
+    with pytest.raises(ValueError, match="got"):
+        matmul(*codes, E2M1, E2M1, FP4, scales=GroupScales(a=np.ones(a), b=np.ones(b), format=E4M3, size=16))
+
+
+ONES = np.ones((2, 4))
+WRONG_SCALES = {
+    "one dim": (lambda: GroupScales(a=np.ones(4), b=ONES, format=E4M3, size=16), "a has 2 dims, got shape"),
+    "negative": (lambda: GroupScales(a=-ONES, b=ONES, format=E4M3, size=16), "a holds scales that are no"),
+    "between": (lambda: GroupScales(a=ONES, b=ONES * 1.01, format=E4M3, size=16), "b holds scales that are"),
+    "format": (
+        lambda: GroupScales(a=ONES, b=ONES, format=BF16, size=16),
+        "scales are of e4m3 or e8m0, got bf16",
+    ),
+    "size": (lambda: GroupScales(a=ONES, b=ONES, format=E4M3, size=8), "for 16 or 32 products, got 8"),
+    "a float size": (lambda: GroupScales(a=ONES, b=ONES, format=E4M3, size=16.0), "whole number, got 16.0"),
+}
+CODES = np.zeros((2, 32), np.uint8)
+WRONG_OPERANDS = {
+    "lists": (
+        lambda: matmul([[1]], [[1]], E4M3, E4M3, FAST),
+        "a is a numpy array of integer codes, got list",
+    ),
+    "values": (
+        lambda: matmul(CODES, CODES * 1.0, E4M3, E4M3, FAST),
+        r"b is a .* codes, got float64\[2, 32\]",
+    ),
+    "c": (lambda: matmul(CODES, CODES, E4M3, E4M3, FAST, [[0.0] * 2] * 2), "c is ndarray, got list"),
+    "format": (
+        lambda: matmul(CODES, CODES, "e4m3", E4M3, FAST),
+        "a format is Format or TableFormat, got str",
+    ),
+    "unit": (lambda: matmul(CODES, CODES, E4M3, E4M3, "hopper_fast"), "accumulator is Accumulator, got str"),
+    "scales": (
+        lambda: matmul(CODES, CODES, E2M1, E2M1, FP4, scales=ONES),
+        "scales is GroupScales, got float64",
+    ),
+    "a code": (lambda: matmul(CODES.astype(np.int64) + 256, CODES, E4M3, E4M3, FAST), "run from 0 to 255"),
+    "promotion": (lambda: promoted(FAST, 32.0), "a whole number, got 32.0"),
+    "a bound's K": (lambda: FAST.error_bound(np.ones((2, 3)), np.ones((2, 4))), "one K, got"),
+    "a bound's NaN": (
+        lambda: FAST.error_bound([[np.nan]], [[1.0]]),
+        "finite numbers, got NaN or infinity in a",
+    ),
+    "a bound's dims": (lambda: FAST.error_bound([1.0], [[1.0]]), "a has 2 dims, got shape"),
+    "a bound's format": (lambda: FAST.error_bound([[1.0]], [[1.0]], BF16), "multiplies e4m3, e5m2, got bf16"),
+}
+WRONG = WRONG_SCALES | {f"operand: {name}": case for name, case in WRONG_OPERANDS.items()}
+
+
+@pytest.mark.parametrize(("call", "sentence"), WRONG.values(), ids=WRONG)
+def test_what_does_not_fit_is_refused_in_a_sentence(call, sentence) -> None:
+    with pytest.raises(ValueError, match=sentence):
+        call()
+
+
+def spread(kind: str, format_: Format, rng: np.random.Generator, shape: tuple[int, int]) -> np.ndarray:
+    """Two operands [2, *shape] of random sign and mantissa."""
+    low, top = format_.e_min - format_.mantissa_bits, format_.e_max
+    ends = {
+        "both subnormal": [(low, format_.e_min + 2)] * 2,
+        "products around 2**-149": [(max(-80, low), max(-68, format_.e_min + 2))] * 2,
+        "subnormal times large": [(low, format_.e_min), (format_.e_min, top)],
+        "all of the range": [(low, top)] * 2,
+    }[kind]
+    sizes = np.stack([np.exp2(rng.uniform(*end, shape)) for end in ends])
+    return format_.encode(sizes * rng.choice([-1.0, 1.0, 1.0], sizes.shape))
+
+
+KINDS = ("both subnormal", "products around 2**-149", "subnormal times large", "all of the range")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "unit", [u for u in ACCUMULATORS.values() if u.step is not Step.SCALED_GROUPS], ids=lambda u: u.name
+)
+def test_no_sum_leaves_its_bound_at_the_ends_of_the_formats(unit: Accumulator, kind) -> None:
+    for name in {"e4m3", "e5m2", "fp16", "bf16", "e4m3fnuz", "fp32"} & set(unit.operands):
+        format_ = FORMATS[name]
+        k = 2 * max(unit.fused_products, 16)
+        a, b = spread(kind, format_, np.random.default_rng(0), (3, k))
+        left, right = format_.decode(a), format_.decode(b)
+        result = matmul(a, b, format_, format_, unit)
+        for formats in ((), (format_, format_)):
+            bound = unit.error_bound(left, right, *formats)
+            for m, n in np.argwhere(np.isfinite(bound)):
+                terms = zip(left[m].tolist(), right[n].tolist(), strict=True)
+                exact = sum(Fraction(x) * Fraction(y) for x, y in terms)
+                assert abs(Fraction(float(result[m, n])) - exact) <= Fraction(float(bound[m, n])), (
+                    name,
+                    m,
+                    n,
+                )
+
+
+def test_the_bound_of_products_that_underflow_is_what_fp32_loses_by_hand() -> None:
+    """One product of 2**-75 · 2**-75 = 2**-150, half of fp32's smallest positive number, comes out as 0."""
+    unit = ACCUMULATORS["hopper_bf16"]
+    x = np.full((1, 1), 2.0**-75)
+    assert matmul(BF16.encode(x), BF16.encode(x), BF16, BF16, unit)[0, 0] == 0
+    assert 2.0**-150 <= unit.error_bound(x, x)[0, 0] <= 2.0**-147
+
+
+def test_the_bound_knows_that_subnormals_are_aligned_as_normal_numbers() -> None:
+    """2**-24 · 2**15 is 2**-9, but has exponent -14 + 15 = 1: of the other product, 1.5 · 2**-26,
+    every bit lies below 2**(1 - 25).
+    """
+    unit = ACCUMULATORS["hopper_bf16"]
+    a, b = np.array([[2.0**-24, 2.0**-13]]), np.array([[2.0**15, 1.5 * 2.0**-13]])
+    lost = 2.0**-9 + 1.5 * 2.0**-26 - matmul(FP16.encode(a), FP16.encode(b), FP16, FP16, unit)[0, 0]
+    assert lost == 1.5 * 2.0**-26
+    assert lost <= unit.error_bound(a, b, FP16, FP16)[0, 0]
+    assert lost <= unit.error_bound(a, b)[0, 0]
+
+
+def test_the_bound_is_infinite_where_a_sum_may_be() -> None:
+    unit, x = ACCUMULATORS["hopper_bf16"], np.full((1, 2), 2.0**64)
+    assert np.isinf(matmul(BF16.encode(x), BF16.encode(x), BF16, BF16, unit)[0, 0])
+    assert unit.error_bound(x, x)[0, 0] == math.inf
+    assert np.isfinite(unit.error_bound(x / 4, x))
+    # Codes of FP8 times any scale: no sum of theirs comes near the end of fp32.
+    assert np.isfinite(FAST.error_bound(448 * x, 448 * x))
+
+
+def test_the_bound_of_codes_scales_with_a_scale() -> None:
+    rng = np.random.default_rng(0)
+    a, b = (E4M3.decode(E4M3.encode(rng.standard_normal((4, 256)))) for _ in range(2))
+    for unit in (FAST, ACCUMULATORS["hopper_promoted"], ACCUMULATORS["blackwell_fp8"]):
+        bound = unit.error_bound(a, b)
+        np.testing.assert_array_equal(
+            unit.error_bound(np.ldexp(a, -60), np.ldexp(b, -60)), np.ldexp(bound, -120)
+        )
