@@ -33,23 +33,23 @@ WARMUP_SHARE = 0.15
 WARMUP_OCTAVES = 6.0
 DECAY_OCTAVES = 4.0
 
-_JITTER = f"2**({JITTER_OCTAVES:g} · N(0, 1))"
+_JITTER = f"2^({JITTER_OCTAVES:g} · N(0, 1))"
 
 SERIES_NOTES: dict[SeriesKind, SeriesNote] = {
     SeriesKind.STEADY: SeriesNote("Steady", f"1 times {_JITTER} at every step"),
     SeriesKind.SPIKES: SeriesNote(
         "Spikes",
-        f"steady, and each step with a chance of {SPIKE_CHANCE:.0%} times 2**U({SPIKE_OCTAVES[0]:g}, "
-        f"{SPIKE_OCTAVES[1]:g})",
+        f"steady, and each step with a chance of {SPIKE_CHANCE:.0%} times a factor from "
+        f"{2 ** SPIKE_OCTAVES[0]:g} to {2 ** SPIKE_OCTAVES[1]:g}, evenly in octaves",
     ),
     SeriesKind.DRIFT: SeriesNote(
-        "Drift", f"grows by 2**{DRIFT_OCTAVES:g} over the series, evenly in octaves, times {_JITTER}"
+        "Drift", f"grows {2**DRIFT_OCTAVES:g}-fold over the series, evenly in octaves, times {_JITTER}"
     ),
     SeriesKind.WARMUP: SeriesNote(
         "Warm-up, then decay",
-        f"grows by 2**{WARMUP_OCTAVES:g} over the first {WARMUP_SHARE:.0%} of the steps, as gradients do "
-        f"while the learning rate warms up, then falls by 2**{DECAY_OCTAVES:g} as a cosine, times {_JITTER}; "
-        "spikes as above",
+        f"grows {2**WARMUP_OCTAVES:g}-fold over the first {WARMUP_SHARE:.0%} of the steps, as gradients do "
+        f"while the learning rate warms up, then falls to 1/{2**DECAY_OCTAVES:g} as a cosine, times "
+        f"{_JITTER}; spikes as above",
     ),
 }
 

@@ -9,9 +9,13 @@ from fp8core.checks import instance, reals
 
 
 class Rounding(Enum):
-    """Which of its two neighbors a value takes. Every mode treats both signs alike."""
+    """Which of its two neighbors a value takes. Every mode treats both signs alike.
 
-    NEAREST_EVEN = "nearest, ties to the even code"
+    A tie goes to the even last mantissa bit. A format without mantissa bits has none: its ties between powers
+    of two go to the larger one (IEEE 754-2019, section 4.3.1), whose code may be odd.
+    """
+
+    NEAREST_EVEN = "nearest, ties to the even last bit"
     NEAREST_AWAY = "nearest, ties away from zero"
     TOWARD_ZERO = "toward zero"
     STOCHASTIC = "up with probability equal to the fraction"

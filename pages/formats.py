@@ -1,14 +1,11 @@
 """What can eight bits say?"""
 
-import inspect
-
 import streamlit as st
 
-from fp8core import float_format, formats, number_line, rounding
 from pages.ui import formats_code, formats_compare, formats_gradients, formats_overflow, formats_range
 from pages.ui.controls import Controls
 from pages.ui.formats_controls import ALL_CONTROLS, SHOW
-from pages.ui.formats_words import prose
+from pages.ui.formats_rules import exact_rules
 from pages.ui.shell import guard
 
 SECTIONS = {
@@ -31,10 +28,4 @@ st.markdown(
 SECTIONS[controls.draw(SHOW)].show(controls)
 
 with st.expander("The exact rules: codes, rounding, ties, overflow; and sources"):
-    st.markdown(prose(inspect.getdoc(formats)))
-    st.markdown(prose(inspect.getdoc(float_format)))
-    st.markdown(
-        "\n".join(f"- **{mode.name.lower().replace('_', ' ')}**: {mode.value}" for mode in rounding.Rounding)
-    )
-    st.markdown(prose(inspect.getdoc(float_format.Format.encode)))
-    st.markdown(prose(inspect.getdoc(number_line.interval)))
+    st.markdown(exact_rules())

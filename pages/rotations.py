@@ -1,10 +1,7 @@
 """Where do outliers go?"""
 
-import inspect
-
 import streamlit as st
 
-from fp8core import outliers, rotation_error, rotations
 from pages.ui import rotations_cost, rotations_error, rotations_many, rotations_matmul, rotations_vector
 from pages.ui.controls import Controls
 from pages.ui.rotations_controls import (
@@ -51,5 +48,3 @@ section.show(controls)
 st.caption(SOURCES)
 with st.expander("The exact rules: rotations, ties, limits"):
     st.markdown(RULES)
-    for module in (rotations, outliers, rotation_error):
-        st.markdown(inspect.getdoc(module))

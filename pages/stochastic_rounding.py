@@ -1,10 +1,7 @@
 """Can rounding noise help?"""
 
-import inspect
-
 import streamlit as st
 
-from fp8core import stochastic
 from pages.ui import stochastic_dot, stochastic_mean, stochastic_picture, stochastic_weight
 from pages.ui.controls import Controls
 from pages.ui.shell import guard
@@ -22,6 +19,17 @@ IDEA = (
     "becomes the upper one in a third of the cases. Each result is further off, but on average nothing is "
     "lost."
 )
+RULE = r"""
+- **Rule**: x lies between two values, a *fraction* of the way from the one toward zero, *low*, to the other,
+  *high*. It becomes *high* where $\lfloor fraction \cdot 2^N \rfloor + R \ge 2^N$; $R$ is drawn
+  uniformly from $0 \ldots 2^N - 1$. On a GPU this is one addition: $R$ is added to the $N$ bits below the
+  last one kept, and a carry rounds up.
+- **Bits below those N** are dropped, in PTX's `cvt.rs` as in IEEE P3109's variant A. That moves the mean
+  toward zero by less than $2^{-N}$ of a step. Variants B and C round them instead, which takes most of it
+  away.
+- **Mean and variance** here are exact, over all $2^N$ values of $R$. With $p$ the share of them that round
+  up: $E = low + p\,(high - low)$ and $Var = p\,(1 - p)\,(high - low)^2$.
+"""
 HARDWARE = (
     "**On which GPU.** Hopper (sm_90) has no such conversion: there, stochastic rounding is software. PTX's "
     "`cvt.rs` needs sm_100a or sm_103a (Blackwell). It takes 8 random bits a value for e2m1, 16 for bf16, "
@@ -46,8 +54,4 @@ SECTIONS[controls.draw(PART)].show(controls)
 
 st.caption(SOURCES)
 with st.expander("The exact rule: random bits, ties, limits, hardware"):
-    rule = "Up where  floor(fraction · 2ᴺ) + R ≥ 2ᴺ,  R uniform in 0 … 2ᴺ - 1."
-    moments = inspect.getdoc(stochastic.moments)
-    told = [" ".join(part.split()) for part in inspect.getdoc(stochastic).split("\n\n")]
-    st.code("\n\n".join([*told, rule, moments]), language=None, wrap_lines=True)
-    st.markdown(HARDWARE)
+    st.markdown(f"{RULE}\n{HARDWARE}")

@@ -15,6 +15,7 @@ _ROW_HEIGHT, _AXIS_HEIGHT = 21, 100
 _POINTS_HEIGHT = 470
 NARROWEST, WIDEST, EACH, START = 16, 152, 4, 40
 REACH = "reach"
+_NARROW, _WIDE, _BESIDE = 2.8, 420, 0.8
 _TOGETHER = 0.12
 FULL, LESS = "full precision", "fewer mantissa bits"
 Row = dict[str, object]
@@ -90,10 +91,17 @@ def range_bars(formats: Mapping[str, NumberFormat], ink: Ink) -> alt.Chart:
     )
 
 
+def has_range(format_: NumberFormat) -> bool:
+    """Whether the largest and the smallest positive value differ: a logarithmic axis has no place for 0."""
+    return dynamic_range(format_) > 0
+
+
 def point_rows(formats: Mapping[str, NumberFormat]) -> list[Row]:
-    """One row a format; formats that would lie on one another share the label of their first."""
+    """One row a format that has a range; formats that would lie on one another share their first's label."""
     rows: list[Row] = []
     for title, format_ in formats.items():
+        if not has_range(format_):
+            continue
         rows.append(
             {
                 "format": title,
@@ -118,12 +126,14 @@ def point_rows(formats: Mapping[str, NumberFormat]) -> list[Row]:
 
 def range_points(formats: Mapping[str, NumberFormat], ink: Ink) -> alt.LayerChart:
     """Dynamic range against the finest relative step; more bits lie further up and to the right."""
-    base = alt.Chart(alt.Data(values=point_rows(formats))).encode(
+    rows = point_rows(formats)
+    narrowest = min((float(str(row["range"])) for row in rows), default=_NARROW) * _BESIDE
+    base = alt.Chart(alt.Data(values=rows)).encode(
         x=alt.X(
             "range:Q",
             title="range: binades from the smallest to the largest positive value",
-            scale=alt.Scale(type="log", domain=[2.8, 420], nice=False),
-            axis=alt.Axis(values=[4, 8, 16, 32, 64, 128, 256], labelOverlap=True),
+            scale=alt.Scale(type="log", domain=[min(_NARROW, narrowest), _WIDE], nice=False),
+            axis=alt.Axis(values=[1, 2, 4, 8, 16, 32, 64, 128, 256], labelOverlap=True),
         ),
         y=alt.Y(
             "bits:Q",

@@ -60,6 +60,11 @@ class Shown:
     def interval(self) -> Interval | None:
         return interval(self.format, self.code, self.rounding, self.overflow)
 
+    @property
+    def notice(self) -> str:
+        how = self.rounding, self.overflow
+        return notice(self.format, self.code, self.interval, self.typed, self.outcomes, *how)
+
 
 def show(controls: Controls) -> None:
     """Draw the section for the format and the number that the controls hold."""
@@ -73,7 +78,7 @@ def show(controls: Controls) -> None:
     policy = controls.draw(OVERFLOW, row.container(width=155), options=policies(format_))
     shown = shown_code(controls, format_, rounding, overflow_of(policy))
 
-    st.markdown(notice(shown.format, shown.code, shown.interval, shown.typed, shown.outcomes, shown.rounding))
+    st.markdown(shown.notice)
     with st.container(horizontal=True, gap="medium", vertical_alignment="center"):
         _bits(controls, shown, st.container(width=452))
         st.container(width=320).latex(written_out(format_, shown.code, INKS[theme()]))

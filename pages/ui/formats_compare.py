@@ -88,7 +88,9 @@ def _notice(formats: dict[str, NumberFormat], logarithmic: bool) -> str:
         counts = ", ".join(f"{title} {_between(f, 1.0, 2.0)}" for title, f in small.items())
         return (
             "**Notice:** a binade runs from one power of two to the next. With an exponent field of fixed "
-            f"width each has as many values, but for the lowest, subnormal ones. From 1 to 2: {counts}."
+            "width each has as many values, except at the two ends: below the smallest normal number there "
+            "are fewer, and special codes may take some of the highest binade. "
+            f"From 1 to 2: {counts}."
         )
     share = _between(small[first], 0.0, 1.0) / _between(small[first], 0.0, np.inf)
     return (

@@ -1,15 +1,17 @@
 """Section "Range and precision": every format as a bar over exponents, and as a point."""
 
+from collections.abc import Mapping
+
 import streamlit as st
 
 from fp8core.binades import dynamic_range, finest_bits
-from fp8core.formats import FORMATS
-from pages.charts.formats_range import REACH
+from fp8core.formats import FORMATS, NumberFormat
+from pages.charts.formats_range import REACH, has_range
 from pages.ui.chart_slider import chart_with_slider, with_slider
 from pages.ui.controls import Controls
 from pages.ui.formats_compare import own_row, possible
 from pages.ui.formats_controls import EXPONENTS, TITLES, own_fields
-from pages.ui.formats_data import bars_spec, points_spec
+from pages.ui.formats_data import bars_spec, formats_by_title, points_spec
 from pages.ui.shell import theme
 
 
@@ -42,9 +44,16 @@ def show(controls: Controls) -> None:
     )
     st.caption(
         "A label with + stands for formats that lie on or beside one another; point at them for names."
+        + _left_out(formats_by_title(names, own))
     )
     with st.expander("Add your own format", expanded=False):
         own_row(controls)
+
+
+def _left_out(formats: Mapping[str, NumberFormat]) -> str:
+    """Which formats have no place on the axis, and why, as a sentence to add; empty where all have one."""
+    without = [title for title, format_ in formats.items() if not has_range(format_)]
+    return f" Not drawn: {', '.join(without)}, with one positive value and so no range." if without else ""
 
 
 def _notice() -> str:

@@ -5,7 +5,7 @@ import math
 from fp8core.float_format import Format
 from fp8core.formats import NumberFormat
 from fp8core.number_line import Interval, Outcome
-from fp8core.rounding import Rounding
+from fp8core.rounding import Overflow, Rounding
 from fp8core.spelling import Kind, Spelling, spell
 from pages.charts.formats_words import hexadecimal, number, power_or_number, role_color
 from pages.charts.ink import Ink
@@ -21,6 +21,7 @@ def notice(
     typed: float | None,
     outcomes: tuple[Outcome, ...],
     rounding: Rounding,
+    overflow: Overflow,
 ) -> str:
     """What to see: what the number becomes, and which others become the same."""
     value = float(format_.decode(code))
@@ -30,7 +31,7 @@ def notice(
         head = _stochastic(format_, typed, outcomes)
     else:
         head = _rounded(format_, typed, value)
-    return f"{head} {_reals(interval, rounding)}".strip()
+    return f"{head} {_reals(format_, code, interval, rounding, overflow)}"
 
 
 def _named(format_: NumberFormat, code: int) -> str:
@@ -49,17 +50,35 @@ def _named(format_: NumberFormat, code: int) -> str:
 def _rounded(format_: NumberFormat, typed: float, value: float) -> str:
     if math.isnan(typed):
         return "**NaN stays NaN.**"
-    if typed == value:
+    head, same = f"**{number(typed)} becomes {number(value)}**", typed == value
+    if same and math.copysign(1.0, typed) != math.copysign(1.0, value):
+        return f"{head}: {format_.name} has no minus zero."
+    if same:
         return f"**{number(typed)} is a value of {format_.name}**, kept exactly."
-    head = f"**{number(typed)} becomes {number(value)}**"
-    if not math.isfinite(value):
-        return f"{head}: it is beyond the largest value, {number(format_.max)}."
-    if abs(typed) > format_.max + format_.gap_beyond / 2:
-        return f"{head}: it is beyond, and becomes the largest value (it saturates)."
+    if typed < 0 and not format_.signed:
+        return f"{head}: it is negative, and {format_.name} has no sign."
+    if not format_.signed and typed < format_.min_subnormal:
+        return f"{head}, the smallest value: {format_.name} has no zero."
+    low, high = ends(format_)
+    if not low <= typed <= high:
+        end = f"the largest value, {number(high)}" if typed > high else f"the lowest value, {number(low)}"
+        return f"{head}: it lies beyond {end}{_saturates(format_, typed, value)}."
     if value == 0:
         return f"{head}: too small for {format_.name}, it vanishes."
     off = abs(value) / abs(typed) - 1
     return f"{head}, {_percent(abs(off))} too {'large' if off > 0 else 'small'}."
+
+
+def ends(format_: NumberFormat) -> tuple[float, float]:
+    """The lowest and the largest finite value; a format without a sign starts at its smallest one."""
+    low = -math.inf if format_.signed else 0.0
+    return float(format_.decode(format_.encode(low))), format_.max
+
+
+def _saturates(format_: NumberFormat, typed: float, value: float) -> str:
+    """Words for a number that is too far out to round to the last value by itself."""
+    too_far = abs(value) + format_.gap_beyond
+    return ", and saturates" if math.isfinite(value) and abs(typed) >= too_far else ""
 
 
 def _percent(share: float) -> str:
@@ -76,16 +95,38 @@ def _stochastic(format_: NumberFormat, typed: float, outcomes: tuple[Outcome, ..
     return f"**{number(typed)} becomes {' or '.join(parts)}**{tail}."
 
 
-def _reals(interval: Interval | None, rounding: Rounding) -> str:
+def _reals(
+    format_: NumberFormat, code: int, interval: Interval | None, rounding: Rounding, overflow: Overflow
+) -> str:
     if interval is None:
-        return "No real number rounds to this code."
+        takers = _takers(format_, code, overflow)
+        return f"{takers} this code." if takers else "No real number rounds to this code."
     verb = "may become" if rounding is Rounding.STOCHASTIC else "becomes"
     low, high = number(interval.low, _LONG), number(interval.high, _LONG)
     if interval.low_closed == interval.high_closed:
-        ends = "both ends included" if interval.low_closed else "both ends excluded"
+        included = "both ends included" if interval.low_closed else "both ends excluded"
     else:
-        ends = f"{low if interval.low_closed else high} included, {high if interval.low_closed else low} not"
-    return f"Every real from {low} to {high} {verb} this code ({ends})."
+        first, second = (low, high) if interval.low_closed else (high, low)
+        included = f"{first} included, {second} not"
+    return f"Every real from {low} to {high} {verb} this code ({included})."
+
+
+def _takers(format_: NumberFormat, code: int, overflow: Overflow) -> str:
+    """Which reals a code without an interval stands for, with their verb; empty where it stands for none."""
+    if overflow is Overflow.NAN:
+        low, high = ends(format_)
+        beyond = {int(format_.encode(math.inf, overflow=overflow)): f"the largest value, {number(high)},"}
+        if format_.signed:
+            lowest = int(format_.encode(-math.inf, overflow=overflow))
+            both = f"the largest value, {number(high)}, or the lowest, {number(low)},"
+            beyond[lowest] = both if lowest in beyond else f"the lowest value, {number(low)},"
+        if code in beyond and format_.signed:
+            return f"Every real that rounds beyond {beyond[code]} becomes"
+        if code in beyond:
+            return f"Every real that rounds beyond {beyond[code]} and every negative one become"
+    if not format_.signed and code == int(format_.encode(-1.0)):
+        return "Every negative real becomes"
+    return ""
 
 
 def written_out(format_: NumberFormat, code: int, ink: Ink) -> str:
@@ -152,12 +193,3 @@ def sentence(refused: ValueError) -> str:
     """What an error says, as a sentence."""
     words = str(refused).rstrip(".")
     return f"{words[:1].upper()}{words[1:]}."
-
-
-def prose(docstring: str | None) -> str:
-    """A docstring as Markdown: its paragraphs without their line breaks, formulas as they are."""
-    paragraphs = (docstring or "").split("\n\n")
-    return "\n\n".join(
-        text if text.startswith("    ") else " ".join(text.split()).replace("**", r"\*\*")
-        for text in paragraphs
-    )

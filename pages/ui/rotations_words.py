@@ -7,6 +7,12 @@ INTRODUCTION = (
 )
 
 RULES = r"""
+- **Why the product stays**: $(A R)(B R)^T = A R R^T B^T = A B^T$: a rotation of both operands cancels.
+- **Vectors**: $x = rest + magnitude \cdot outliers$. The rest has variance 1 where it is not zero, and is 0
+  at the outliers; the outliers are ±1, or spread around ±1. So the magnitude counts standard deviations of
+  the rest.
+- **Errors** are taken after rotating back, on the original elements. A rotation keeps lengths, so the total
+  error is as large in either frame; what changes is which elements carry it.
 - **Hadamard**: $y = x H / \sqrt{d}$ with Sylvester's $H$, $H_{2d} = \begin{pmatrix}H_d & H_d\\ H_d & -H_d
   \end{pmatrix}$: all entries ±1, computed by $\log_2 d$ stages of additions and subtractions, the division
   last. **With signs**: $x$ times ±1 first. NVFP4's sixteen signs are fixed; the others come from the seed.

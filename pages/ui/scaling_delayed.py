@@ -1,10 +1,7 @@
 """Section "Now or delayed": a scale from earlier steps against the step's own."""
 
-import inspect
-
 import streamlit as st
 
-from fp8core import delayed
 from fp8core.amax_series import SERIES_NOTES, SeriesKind
 from fp8core.delayed import AmaxChoice
 from pages.ui import scaling_delayed_words as words
@@ -42,10 +39,7 @@ def show(controls: Controls) -> None:
     st.caption(words.SOURCES)
     with st.expander("The exact rules: the window, the margin, the first step, the series"):
         st.markdown(words.RULES)
-        st.code(inspect.getdoc(delayed.run_delayed), language=None, wrap_lines=True)
-        st.code(inspect.getdoc(delayed.run_current), language=None, wrap_lines=True)
         st.markdown("\n".join(f"- **{note.title}**: {note.rule}." for note in SERIES_NOTES.values()))
-        st.caption(inspect.getdoc(delayed))
 
 
 def _series(controls: Controls, kind: str) -> Series | None:

@@ -24,7 +24,13 @@ SOURCES = (
     "3.3.2, online quantization (accurate scales, a simpler framework)."
 )
 RULES = (
-    "- The format plays no part in the picture: a scale amax / Qmax · 2^margin holds amax · 2^margin in any "
+    r"- **Delayed**: $scale = amax^* \cdot 2^{margin} / Q_{max}$, where $amax^*$ is the largest of the "
+    "window of earlier steps, or the most recent. A step is cast with the scale it finds; its own amax "
+    "counts from the next step on.\n"
+    "- **Current**: $scale = amax / Q_{max}$ of the step itself, read before it is cast. So a finite amax "
+    "never overflows.\n"
+    "- An amax of 0, infinity or NaN leaves the scale as it was.\n"
+    "- The format plays no part in the picture: the scale above holds $amax^* \\cdot 2^{margin}$ in any "
     "format. What unused bits cost does depend on it: each doubles the number below which all becomes 0.\n"
     "- The first step has no history and its scale is 1; it is neither counted nor judged here.\n"
     "- *Unused* is log2 of what the scale holds over amax, at steps that do not overflow."

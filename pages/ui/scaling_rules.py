@@ -1,14 +1,12 @@
 """Section "The scale's own format": what four rules do to the largest number of a block."""
 
-import inspect
-
 import streamlit as st
 
-from fp8core import scales
 from fp8core.formats import FORMATS
 from pages.charts.scaling_rules import AMAX, BLOCK
 from pages.ui.chart_slider import chart_with_slider
 from pages.ui.controls import Controls
+from pages.ui.scale_rules import scale_rules
 from pages.ui.scaling_controls import BLOCK_AMAX, BLOCK_KIND, BLOCK_SIZE, ELEMENT, SEED
 from pages.ui.scaling_rules_data import BLOCKS, RULES, SLIDER, landings, rules_spec
 from pages.ui.scaling_words import closed_form, percent, rules_alt, rules_intro, rules_notice
@@ -57,4 +55,4 @@ def show(controls: Controls) -> None:
     )
     with st.expander("The exact rules: four scales, the smallest one, and the closed form"):
         st.markdown(closed_form(FORMATS[name]))
-        st.markdown(inspect.getdoc(scales))
+        st.markdown(scale_rules())

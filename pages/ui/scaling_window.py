@@ -1,11 +1,8 @@
 """Section "One scale": a distribution against a format's window, and a scale to drag in the browser."""
 
-import inspect
-
 import numpy as np
 import streamlit as st
 
-from fp8core import errors
 from fp8core.scale_sweep import ScaleSweep
 from pages.charts.scaling_scene import PICK
 from pages.ui.chart_slider import chart_with_slider
@@ -30,7 +27,6 @@ def show(controls: Controls) -> None:
     _picture(controls, window)
     with st.expander("The exact rules: the scale, the edges, the parts of the error"):
         st.markdown(window_rules(name, kind))
-        st.code(inspect.getdoc(errors.ErrorParts), language=None, wrap_lines=True)
 
 
 def _index(every: ScaleSweep, log2_scale: float) -> int:

@@ -89,7 +89,7 @@ def window_rules(name: str, kind: str) -> str:
     first_beyond = float(format_.max + format_.ulp(format_.max) / 2)
     return (
         f"- **Numbers**: {INPUT_NOTES[InputKind(kind)].rule}; every one times 2 to the chosen power.\n"
-        "- **Stored**: code = round(x / scale) to nearest, ties to the even code; it stands for code · "
+        "- **Stored**: code = round(x / scale) to nearest, a tie to the even last bit; it stands for code · "
         "scale. All of these numbers share one scale, and scales are exact here, not rounded to a format.\n"
         f"- **amax scale**: max |x| / {largest(name)}. Its button takes the next position of the slider "
         "that still holds amax; the diamond is exact.\n"
@@ -99,7 +99,9 @@ def window_rules(name: str, kind: str) -> str:
         "even code, 0.\n"
         f"- **Subnormal**: below {short(format_.min_normal)}, where the step between values no longer "
         "shrinks with the number.\n"
-        "- **SQNR** = −10 log10(‖error‖² / ‖x‖²). Each element's error belongs to one of three parts:"
+        "- **SQNR** = −10 log10(‖error‖² / ‖x‖²). Each element's error belongs to one of three parts: "
+        "*saturating* (x / scale rounds beyond the largest value), *becoming 0* (x is not 0, its code is), "
+        "*rounding* (all others). A part is the sum of its squared errors over ‖x‖²."
     )
 
 
@@ -140,12 +142,12 @@ def closed_form(format_: Format) -> str:
     """The derivation of the share that floor saturates."""
     share, log2_max = saturated_share(E8M0_FLOOR, format_), math.log2(format_.max)
     return (
-        "**The closed form for floor.** Floor keeps amax / scale in [2^e_max, 2^(e_max + 1)), one octave. "
-        "Where log2 amax is uniform, so is its place in that octave, and the part above Q_max, the largest "
-        f"value, is 1 + e_max − log2(Q_max) = 1 + {format_.e_max} − {log2_max:.4f} = {share:.4f} for "
-        f"{format_.name}. Even rounds amax to the element's mantissa first, so the topmost part of the "
-        "octave goes to the next exponent. The amax of real blocks has a distribution of its own, hence the "
-        "other column.\n\n"
-        "That column counts blocks with amax / scale above Q_max. An amax within half a step of Q_max is "
-        "counted though it rounds to Q_max like any number there; SQNR has the true cost.\n"
+        "**The closed form for floor.** Floor keeps amax / scale from $2^{e_{max}}$ up to, not including, "
+        r"$2^{e_{max} + 1}$: one octave. Where $\log_2 amax$ is uniform, so is its place in that octave, and "
+        r"the part above $Q_{max}$, the largest value, is $1 + e_{max} - \log_2 Q_{max}$ "
+        f"= 1 + {format_.e_max} − {log2_max:.4f} = {share:.4f} for {format_.name}. Even rounds "
+        "amax to the element's mantissa first, so the topmost part of the octave goes to the next "
+        "exponent. The amax of real blocks has a distribution of its own, hence the other column.\n\n"
+        "That column counts blocks with amax / scale above $Q_{max}$. An amax within half a step of it is "
+        "counted though it rounds to $Q_{max}$ like any number there; SQNR has the true cost.\n"
     )

@@ -1,24 +1,31 @@
-"""The exact rules behind the pictures, in the words of the code that follows them."""
-
-import inspect
+"""The exact rules behind the pictures: the order of operations, rounding, and each case of the scale."""
 
 import streamlit as st
 
-from fp8core import quantize, scales
 from fp8core.linear import MATMULS, Side
 from fp8core.recipes import RECIPES
-from fp8core.rounding import Overflow
+from pages.ui.scale_rules import scale_rules
+
+_QUANTIZED = """
+**From x to a code**, in fp32, each step rounded as IEEE 754 does:
+
+1. $amax = \\max |x|$ over the tile, and the $scale$ that follows from it (below).
+2. $r = 1 / scale$, then $q = x \\cdot r$.
+3. What is beyond $\\pm Q_{{max}}$, the largest value of the format, becomes that value (it saturates).
+4. The code of $q$: rounded to the {rounding}.
+
+NaN or infinity in a tile makes its scale NaN, and its codes NaN too. A format without NaN (E2M1) gets
+codes of 0 there: times their scale they are NaN all the same.
+
+**From amax to the scale**
+"""
 
 
 def exact_rules() -> None:
     """An expander with the order of operations, rounding, and each case of the scale's rule."""
     with st.expander("The exact rules: rounding, the smallest scale, NaN"):
-        st.code(inspect.getdoc(quantize), language=None, wrap_lines=True)
-        st.markdown(
-            f"encode rounds to the {' or to the '.join(_roundings())}; clamp makes what is beyond ±Qmax, the "
-            f"largest number of the format, {Overflow.SATURATE.value}."
-        )
-        st.markdown(inspect.getdoc(scales).replace("2**", "2^"))
+        st.markdown(_QUANTIZED.format(rounding=" or to the ".join(_roundings())))
+        st.markdown(scale_rules())
 
 
 def _roundings() -> list[str]:
