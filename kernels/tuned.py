@@ -20,7 +20,7 @@ FARTHEST = 2
 """A class borrows from another at most this many steps away."""
 SPREAD = 1.02
 """Medians within this factor count as one, and then the warp-specialized schedule is taken: a judgment, not a
-measurement; in the shipped table one row that it decides differs by 0.1 µs of 373.
+measurement.
 """
 
 

@@ -1,11 +1,13 @@
 """Numbers and shapes in words, as pictures and tables write them."""
 
 import math
+from collections.abc import Sequence
 
 from fp8core.linear import LayerTensor
 from fp8core.tiles import WHOLE, Extent
 
 LARGEST_IN_FULL = 1e7
+_SMALLEST_PLAIN = -2
 _RAISED = str.maketrans("-.0123456789", "⁻·⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -46,3 +48,23 @@ def short(value: float, digits: int = 4) -> str:
     """`digits` significant digits, or all of them before the point, with a true minus sign."""
     large = 10**digits <= abs(value) < LARGEST_IN_FULL
     return f"{value:,.0f}".replace("-", "−") if large else f"{value:.{digits}g}".replace("-", "−")
+
+
+def column(values: Sequence[float], digits: int = 5) -> tuple[list[str], str]:
+    """Numbers written to one decimal place, and their sum: what is printed adds up to what is printed.
+
+    The largest has `digits` significant digits; far from 1 all share its power of ten.
+    """
+    sizes = [abs(value) for value in values if value]
+    if not sizes or not math.isfinite(sum(sizes)):
+        return [short(value) for value in values], short(sum(values))
+    top = math.floor(math.log10(max(sizes)))
+    power = 0 if top >= _SMALLEST_PLAIN and max(sizes) < LARGEST_IN_FULL else top
+    last = min(top - digits + 1, power)
+    steps = [round(value * 10.0**-last) for value in values]
+
+    def text(count: int) -> str:
+        size = f"{count * 10.0 ** (last - power):,.{power - last}f}" + (f"e{power}" if power else "")
+        return size.replace("-", "−")
+
+    return [text(count) for count in steps], text(sum(steps))

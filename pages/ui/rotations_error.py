@@ -9,6 +9,7 @@ from fp8core.rotation_error import VectorError, lower_ranges
 from fp8core.scales import ScaleKind
 from pages.charts.ink import INKS
 from pages.charts.rotations_curves import Curve, curves, data_sets
+from pages.charts.words import column
 from pages.ui.controls import Controls
 from pages.ui.rotations_controls import MAGNITUDE, draw_rotation
 from pages.ui.rotations_data import (
@@ -134,8 +135,8 @@ def parts_table(rows: list[dict[str, float]]) -> str:
     )
     lines = [f"| | {names} |", "|---|---:|---:|---:|---:|---:|"]
     for name, row in zip(("as it is", "rotated"), rows, strict=True):
-        numbers = " | ".join(f"{row[key]:.3g}" for key in ("deadzone", "grid", "saturation", "total"))
-        lines.append(f"| {name} | {row['zeros']:.1%} | {numbers} |")
+        parts, total = column([row[key] for key in ("deadzone", "grid", "saturation")], digits=3)
+        lines.append(f"| {name} | {row['zeros']:.1%} | {' | '.join(parts)} | {total} |")
     return "\n".join(lines)
 
 

@@ -11,7 +11,7 @@ from fp8core.tiles import WHOLE
 from pages.charts.ink import Ink
 from pages.charts.scene import OperandTile, Scene
 from pages.charts.tile_marks import stored_slice
-from pages.charts.words import log2, power_of_two, short, span
+from pages.charts.words import column, log2, power_of_two, short, span
 from pages.ui.tile_html import colored, grid, note, pairs
 
 SHOWN = 4
@@ -104,14 +104,14 @@ def output_table(tile: OperandTile, scene: Scene, m: int, n: int, ink: Ink) -> s
     """D[m, n] stretch by stretch; the stretches of the tile stand out."""
     parts = output_parts(scene, m, n)
     rows, mine = [], []
-    for number, part in enumerate(parts):
+    values, total = column([part.value for part in parts])
+    for number, (part, value) in enumerate(zip(parts, values, strict=True)):
         if part.k.start >= tile.k.start and part.k.stop <= tile.k.stop:
             mine.append(number)
-        numbers = (part.a_scale, part.b_scale, part.code_sum, part.value)
+        numbers = (part.a_scale, part.b_scale, part.code_sum)
         name = f"k = {span(part.k)}" + (" · this tile" if number in mine else "")
-        rows.append((name, *(short(value) for value in numbers)))
-    total = sum(part.value for part in parts)
-    rows.append((f"D[{m}, {n}], their sum", "", "", "", short(total)))
+        rows.append((name, *map(short, numbers), value))
+    rows.append((f"D[{m}, {n}], their sum", "", "", "", total))
     rows.append(("without FP8", "", "", "", short(unquantized(scene, m, n))))
     return grid(("stretch of K", "sA", "sB", "Σ a·b of codes", "sA · sB · Σ a·b"), rows, ink, marked=mine)
 

@@ -15,7 +15,7 @@ from pages.charts.equation import Choice, latex
 from pages.charts.ink import INKS
 from pages.charts.rule import RuleScene, rule_chart
 from pages.charts.tile_marks import Spec
-from pages.charts.words import count, short, span
+from pages.charts.words import column, count, short, span
 from pages.ui.controls import Controls
 from pages.ui.shell import theme
 from pages.ui.tile_controls import (
@@ -143,7 +143,11 @@ def _numbers(scene: RuleScene, numbers: ContractedNumbers) -> None:
     error.metric("Off by", "nothing" if off < 1e-12 else f"{off:.1%}")
     with st.expander("Stretch by stretch"):
         lines = ["| k | | right | pulled out |", "|:--|:-:|--:|--:|"]
-        for part, good, bad in zip(scene.summed, numbers.right_parts, numbers.pulled_out_parts, strict=True):
+        (right_texts, right), (pulled_texts, pulled) = map(
+            column, (numbers.right_parts, numbers.pulled_out_parts)
+        )
+        for part, good, bad in zip(scene.summed, right_texts, pulled_texts, strict=True):
             mark = "✓" if part.scale_leaves_sum else "✗"
-            lines.append(f"| {span(part.k)} | {mark} | {short(good)} | {short(bad)} |")
+            lines.append(f"| {span(part.k)} | {mark} | {good} | {bad} |")
+        lines.append(f"| **sum** | | {right} | {pulled} |")
         st.markdown("\n".join(lines))
