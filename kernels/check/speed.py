@@ -1,6 +1,7 @@
-"""How fast a GPU is: a copy, torch's bf16 and fp8, every recipe's GEMM, in turns, clock and power read."""
+"""How fast a GPU is: a copy, then torch's matmuls in turns with every recipe's GEMM; clock and power read."""
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import torch
@@ -8,7 +9,7 @@ import torch
 from fp8core.formats import FORMATS
 from kernels.check.facts import Facts
 from kernels.check.products import drawn
-from kernels.check.report import Group, Line, Verdict
+from kernels.check.report import Group, Line, Reference, Verdict
 from kernels.check.smi import Reading, Watch
 from kernels.check.steps import BF16, COPY, FP8
 from kernels.check.verdicts import copy_reference, recorded, reference_of, speed_line
@@ -34,58 +35,118 @@ def speed_job(recipe: str, matmul: str) -> GemmJob:
     return GemmJob(recipe=recipe, matmul=matmul, m=m, n=n, k=k, runs=ROUNDS)
 
 
-def time_torch(job: GemmJob, facts: Facts, device: Device, uuid: str) -> Iterator[Line]:
-    """The lines of torch's own operations: copy, bf16 and, where torch has it, fp8."""
-    operands = _operand_sets(job, device)
+@dataclass(frozen=True, kw_only=True)
+class Timed:
+    """Matmuls that took turns: microseconds by name, bf16 among them; why others have no time; and what was
+    read of the GPU meanwhile.
+    """
+
+    times: Mapping[str, float]
+    refused: Mapping[str, str]
+    reading: Reading
+
+    @property
+    def names(self) -> set[str]:
+        """All that were to take turns."""
+        return {*self.times, *self.refused}
+
+
+def time_copy(facts: Facts, device: Device, uuid: str) -> Line:
+    """The line of a copy. It is timed by itself: it draws less power than a matmul, and whoever came after it
+    would find a higher clock.
+    """
     source = torch.ones(COPY_BYTES // torch.float32.itemsize, device=device.place)
     target = torch.empty_like(source)
-    contenders = [
-        # Negated on the way: copy_ would be a memcpy node of the graph, which is slower than a kernel.
-        Contender(COPY, [lambda: torch.neg(source, out=target)]),
-        Contender(BF16, [bf16_peer(a, b, None) for a, b in operands]),
-    ]
-    fp8 = _fp8_launches(operands)
-    if not isinstance(fp8, str):
-        contenders.append(Contender(FP8, fp8))
-    times, reading = _timed(contenders, uuid)
-    copy_gb_s = 2 * COPY_BYTES / times[COPY] / 1e3
-    copied = copy_reference(recorded_ceilings(RECORDS), facts.gpu)
-    limits = limits_of(device)
-    yield speed_line(
+    # Negated on the way: copy_ would be a memcpy node of the graph, which is slower than a kernel.
+    times, reading = _timed([Contender(COPY, [lambda: torch.neg(source, out=target)])], uuid)
+    gb_s = 2 * COPY_BYTES / times[COPY] / 1e3
+    return speed_line(
         COPY,
-        copy_gb_s,
+        gb_s,
         GB_S,
         facts=facts,
         reading=reading,
-        reference=copied,
-        fault=limits.memory_fault(copy_gb_s),
+        reference=copy_reference(recorded_ceilings(RECORDS), facts.gpu),
+        fault=limits_of(device).memory_fault(gb_s),
     )
+
+
+def take_turns(
+    first: GemmJob, jobs: Mapping[str, GemmJob], device: Device, uuid: str, *, with_fp8: bool = False
+) -> Timed:
+    """Time our GEMMs of one matmul, by name, in turns with bf16 torch.mm and, if asked for, torch's fp8. All
+    of them share one clock, so that their ratios are fair. `first` gives the shape of torch's operands.
+    """
+    operands, refused = _operand_sets(first, device), {}
+    contenders = [Contender(BF16, [bf16_peer(a, b, None) for a, b in operands])]
+    if with_fp8:
+        fp8 = _fp8_launches(operands)
+        if isinstance(fp8, str):
+            refused[FP8] = fp8
+        else:
+            contenders.append(Contender(FP8, fp8))
+    for name, job in jobs.items():
+        plan = plan_gemm(job.recipe_data.spec(job.matmul_data), CHECKED, device, job.accumulation)
+        if isinstance(plan, Unsupported):
+            refused[name] = plan.reason
+        else:
+            contenders.append(Contender(name, _launches(job, plan, device)))
+    times, reading = _timed(contenders, uuid)
+    return Timed(times=times, refused=refused, reading=reading)
+
+
+def torch_lines(job: GemmJob, timed: Timed, facts: Facts, device: Device) -> Iterator[Line]:
+    """The lines of torch's own matmuls: bf16 and, where torch has it, fp8."""
     row = recorded(recorded_rows(RECORDS), facts.gpu, job)
-    rate = job.flop / times[BF16] / 1e6
-    reference = reference_of(row, row.bf16.median_us if row and row.bf16 else None)
+    rate = job.flop / timed.times[BF16] / 1e6
     yield speed_line(
         BF16,
         rate,
         TFLOP_S,
         facts=facts,
-        reading=reading,
-        reference=reference,
-        fault=limits.bf16_fault(rate),
+        reading=timed.reading,
+        reference=reference_of(row, row.bf16.median_us if row and row.bf16 else None),
+        fault=limits_of(device).bf16_fault(rate),
     )
-    if isinstance(fp8, str):
-        yield Line(name=FP8, group=Group.SPEED, verdict=Verdict.NOT_SUPPORTED, detail=fp8)
-        return
-    reference = reference_of(row, row.torch_scaled.median_us if row and row.torch_scaled else None)
-    rate = job.flop / times[FP8] / 1e6
-    yield speed_line(
-        FP8,
+    recorded_us = row.torch_scaled.median_us if row and row.torch_scaled else None
+    yield _line(FP8, job, timed, facts, device, reference_of(row, recorded_us))
+
+
+def recipe_lines(jobs: Mapping[str, GemmJob], timed: Timed, facts: Facts, device: Device) -> Iterator[Line]:
+    """The lines of our GEMMs of one matmul, by name."""
+    rows = recorded_rows(RECORDS)
+    for name, job in jobs.items():
+        row = recorded(rows, facts.gpu, job)
+        reference = reference_of(row, row.gemm.median_us if row and row.gemm else None)
+        clock = row.machine.clock_mhz if row else None
+        yield _line(name, job, timed, facts, device, reference, clock)
+
+
+def _line(
+    name: str,
+    job: GemmJob,
+    timed: Timed,
+    facts: Facts,
+    device: Device,
+    reference: Reference | None,
+    clock_mhz: float | None = None,
+) -> Line:
+    """The line of a matmul in fp8, beside the bf16 of the same turns; or why it has no time."""
+    if name in timed.refused:
+        detail = timed.refused[name]
+        return Line(name=name, group=Group.SPEED, verdict=Verdict.NOT_SUPPORTED, detail=detail)
+    rate, bf16 = (job.flop / timed.times[each] / 1e6 for each in (name, BF16))
+    limits = limits_of(device)
+    return speed_line(
+        name,
         rate,
         TFLOP_S,
         facts=facts,
-        reading=reading,
-        times_bf16=times[BF16] / times[FP8],
+        reading=timed.reading,
+        bf16=bf16,
         reference=reference,
-        fault=limits.fault(rate),
+        recorded_clock_mhz=clock_mhz,
+        fault=limits.fault(rate) or limits.bf16_fault(bf16),
     )
 
 
@@ -117,38 +178,6 @@ def _fp8_launches(operands: list[tuple[torch.Tensor, ...]]) -> list[Callable[[],
     except REFUSALS as error:
         return f"torch {torch.__version__} has no fp8 matmul here: {str(error).splitlines()[0]}"
     return launches
-
-
-def time_recipes(jobs: Mapping[str, GemmJob], facts: Facts, device: Device, uuid: str) -> Iterator[Line]:
-    """The lines of our GEMMs of one matmul, by name, timed in turns with bf16 for the ratio."""
-    rows = recorded_rows(RECORDS)
-    contenders, refused = [], {}
-    for name, job in jobs.items():
-        plan = plan_gemm(job.recipe_data.spec(job.matmul_data), CHECKED, device, job.accumulation)
-        if isinstance(plan, Unsupported):
-            refused[name] = plan.reason
-        else:
-            contenders.append(Contender(name, _launches(job, plan, device)))
-    operands = _operand_sets(next(iter(jobs.values())), device)
-    contenders.append(Contender(BF16, [bf16_peer(a, b, None) for a, b in operands]))
-    times, reading = _timed(contenders, uuid)
-    limits = limits_of(device)
-    for name, job in jobs.items():
-        if name in refused:
-            yield Line(name=name, group=Group.SPEED, verdict=Verdict.NOT_SUPPORTED, detail=refused[name])
-            continue
-        row, rate = recorded(rows, facts.gpu, job), job.flop / times[name] / 1e6
-        yield speed_line(
-            name,
-            rate,
-            TFLOP_S,
-            facts=facts,
-            reading=reading,
-            times_bf16=times[BF16] / times[name],
-            reference=reference_of(row, row.gemm.median_us if row and row.gemm else None),
-            recorded_clock_mhz=row.machine.clock_mhz if row else None,
-            fault=limits.fault(rate) or limits.bf16_fault(job.flop / times[BF16] / 1e6),
-        )
 
 
 def _launches(job: GemmJob, plan: GemmPlan, device: Device) -> list[Callable[[], torch.Tensor]]:

@@ -14,6 +14,7 @@ from kernels.device import Unsupported
 
 if TYPE_CHECKING:
     from kernels.check.products import Product
+    from kernels.check.speed import Timed
 
 PREDICTED = 100_000
 """Outputs of all GEMMs together that are compared with the model of the tensor core, at least."""
@@ -40,12 +41,12 @@ def check_steps(job: CheckJob, facts: Facts, uuid: str) -> tuple[Step, ...]:
     """Every step of a check; without a GPU, in Triton's interpreter, those that say something there."""
     matmuls = tuple(MATMULS.values())[: 1 if job.quick else None]
     seen: dict[Any, Any] = {}
-    unfit: set[str] = set()
+    right: dict[str, bool] = {}
     return (
         *(_cast_step(FORMATS[name]) for name in ("e4m3", "e5m2")),
         *(_quantizer_step(recipe, matmuls, seen) for recipe in RECIPES.values()),
-        *_product_steps(matmuls, facts, unfit),
-        *(() if facts.interpreted else _speed_steps(matmuls, facts, uuid, unfit)),
+        *_product_steps(matmuls, facts, right),
+        *(() if facts.interpreted else _speed_steps(matmuls, facts, uuid, right)),
     )
 
 
@@ -69,14 +70,14 @@ def _quantizer_step(recipe: Recipe, matmuls: tuple[Matmul, ...], seen: dict[Any,
     return Step(group=Group.QUANTIZERS, names=(recipe.name,), run=run)
 
 
-def _product_steps(matmuls: tuple[Matmul, ...], facts: Facts, unfit: set[str]) -> Iterator[Step]:
-    """A step for each GEMM, then those for what all of them together say; `unfit` gets the wrong ones."""
+def _product_steps(matmuls: tuple[Matmul, ...], facts: Facts, right: dict[str, bool]) -> Iterator[Step]:
+    """A step for each GEMM, then those for what all of them together say; `right` gets how each came out."""
     found: list[Product] = []
     cases = [(recipe, matmul) for matmul in matmuls for recipe in RECIPES.values()]
     outputs = -(-PREDICTED // len(cases))
     on = "Triton's interpreter" if facts.interpreted else str(facts.gpu)
     for recipe, matmul in cases:
-        yield _product_step(recipe, matmul, outputs, on, found, unfit)
+        yield _product_step(recipe, matmul, outputs, on, found, right)
 
     def model() -> Iterator[Line]:
         from kernels.check.products import accumulator_line
@@ -93,7 +94,7 @@ def _product_steps(matmuls: tuple[Matmul, ...], facts: Facts, unfit: set[str]) -
 
 
 def _product_step(
-    recipe: Recipe, matmul: Matmul, outputs: int, on: str, found: "list[Product]", unfit: set[str]
+    recipe: Recipe, matmul: Matmul, outputs: int, on: str, found: "list[Product]", right: dict[str, bool]
 ) -> Step:
     name = _name(recipe, matmul)
 
@@ -101,16 +102,15 @@ def _product_step(
         from kernels.check.products import multiply, product_line
         from kernels.device import current_device
 
-        unfit.add(name)
+        right[name] = False
         try:
             product = multiply(recipe.name, matmul.name, outputs, current_device())
         except Unsupported:
-            unfit.remove(name)
+            right[name] = True  # nothing is wrong: a step of speed says again why there is none
             raise
         found.append(product)
         line = product_line(product, name, on)
-        if line.verdict is Verdict.PASS:
-            unfit.remove(name)
+        right[name] = line.verdict is Verdict.PASS
         yield line
 
     return Step(group=Group.GEMMS, names=(name,), run=run)
@@ -122,41 +122,70 @@ def _at_least_one(found: "list[Product]") -> "list[Product]":
     return found
 
 
-def _speed_steps(matmuls: tuple[Matmul, ...], facts: Facts, uuid: str, unfit: set[str]) -> Iterator[Step]:
+def _speed_steps(
+    matmuls: tuple[Matmul, ...], facts: Facts, uuid: str, right: dict[str, bool]
+) -> Iterator[Step]:
+    """A copy by itself, then torch's matmuls in turns with ours of the first matmul, then those of the rest.
+
+    Torch's run even where ours cannot, so they have a step to themselves; the times of ours wait in `taken`.
+    """
     first = next(iter(RECIPES.values()))
+    taken: dict[str, Timed] = {}
+
+    def copy() -> Iterator[Line]:
+        from kernels.check.speed import time_copy
+        from kernels.device import current_device
+
+        yield time_copy(facts, current_device(), uuid)
 
     def torch_ops() -> Iterator[Line]:
-        from kernels.check.speed import speed_job, time_torch
+        from kernels.check.speed import speed_job, take_turns, torch_lines
         from kernels.device import current_device
 
-        yield from time_torch(speed_job(first.name, matmuls[0].name), facts, current_device(), uuid)
+        matmul, device = matmuls[0], current_device()
+        jobs = {
+            name: speed_job(recipe, matmul.name)
+            for name, recipe in _named(matmul).items()
+            if right.get(name, False)
+        }
+        job = speed_job(first.name, matmul.name)
+        timed = taken[matmul.name] = take_turns(job, jobs, device, uuid, with_fp8=True)
+        yield from torch_lines(job, timed, facts, device)
 
-    yield Step(
-        group=Group.SPEED,
-        names=(COPY, BF16, FP8),
-        run=torch_ops,
-        torch_only=True,
-        needed_bytes=SPEED_BYTES,
-    )
+    torch = {"group": Group.SPEED, "torch_only": True, "needed_bytes": SPEED_BYTES}
+    yield Step(names=(COPY,), run=copy, **torch)
+    yield Step(names=(BF16, FP8), run=torch_ops, **torch)
     for matmul in matmuls:
-        yield _recipes_step(matmul, facts, uuid, unfit)
+        yield _recipes_step(matmul, facts, uuid, right, taken)
 
 
-def _recipes_step(matmul: Matmul, facts: Facts, uuid: str, unfit: set[str]) -> Step:
-    by_name = {_name(recipe, matmul): recipe.name for recipe in RECIPES.values()}
+def _recipes_step(
+    matmul: Matmul, facts: Facts, uuid: str, right: dict[str, bool], taken: "dict[str, Timed]"
+) -> Step:
+    by_name = _named(matmul)
 
     def run() -> Iterator[Line]:
-        from kernels.check.speed import speed_job, time_recipes
+        from kernels.check.speed import recipe_lines, speed_job, take_turns
         from kernels.device import current_device
 
-        for name in unfit & by_name.keys():
+        wrong = [name for name in by_name if not right.get(name, True)]
+        for name in wrong:
             detail = "Not timed: its product is not right."
             yield Line(name=name, group=Group.SPEED, verdict=Verdict.NOT_RUN, detail=detail)
-        jobs = {name: speed_job(recipe, matmul.name) for name, recipe in by_name.items() if name not in unfit}
-        if jobs:
-            yield from time_recipes(jobs, facts, current_device(), uuid)
+        jobs = {name: speed_job(recipe, matmul.name) for name, recipe in by_name.items() if name not in wrong}
+        if not jobs:
+            return
+        timed, device = taken.get(matmul.name), current_device()
+        if timed is None or not jobs.keys() <= timed.names:
+            timed = take_turns(next(iter(jobs.values())), jobs, device, uuid)
+        yield from recipe_lines(jobs, timed, facts, device)
 
     return Step(group=Group.SPEED, names=tuple(by_name), run=run, needed_bytes=SPEED_BYTES)
+
+
+def _named(matmul: Matmul) -> dict[str, str]:
+    """The recipes by the names of their lines of a matmul."""
+    return {_name(recipe, matmul): recipe.name for recipe in RECIPES.values()}
 
 
 def _name(recipe: Recipe, matmul: Matmul) -> str:

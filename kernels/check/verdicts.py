@@ -22,28 +22,30 @@ def speed_line(
     *,
     facts: Facts,
     reading: Reading,
-    times_bf16: float | None = None,
+    bf16: float | None = None,
     reference: Reference | None = None,
     recorded_clock_mhz: float | None = None,
     fault: str = "",
 ) -> Line:
     """One line of speed: `rate` in `unit`, its ratio to bf16, and its share of the recorded rate.
 
+    bf16: the rate of bf16 torch.mm that took turns with it.
     recorded_clock_mhz: the SM clock when that was recorded; under full power it tells a warmer card from a
-    slow one. fault: why the GPU cannot be that fast, in a phrase; empty where it can.
+    slow one.
+    fault: why the GPU cannot be that fast, in a phrase, and then the line has no figures; empty where it can.
     """
     figures = [Figure("rate", rate, unit)]
     told = f"{rate:,.0f} {unit}"
-    if times_bf16 is not None:
-        figures.append(Figure("× bf16", times_bf16))
-        told += f", {times_bf16:.2f} × bf16"
+    if bf16 is not None:
+        figures.append(Figure("× bf16", rate / bf16))
+        told += f", {rate / bf16:.2f} × the bf16 of these turns ({bf16:,.0f} {unit})"
     for label, value, in_unit in (("SM clock", reading.clock_mhz, "MHz"), ("power", reading.power_w, "W")):
         if value is not None:
             figures.append(Figure(label, value, in_unit))
     verdict = Verdict.PASS
     if fault:
         verdict = Verdict.FAIL
-        told = f"Wrong: {fault}."
+        figures, reference, told = [], None, f"Wrong: {fault}."
     elif reference is None:
         told += f"; none is recorded for the {facts.gpu} to compare with."
     elif rate >= NORMAL_SHARE * reference.value:

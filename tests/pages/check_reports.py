@@ -69,7 +69,7 @@ def _line(facts: Facts, group: Group, name: str, failed: Collection[str], share:
     rate = share * (reference.value if reference else 1000.0)
     unit = "TFLOP/s" if reference else "GB/s"
     reading = HOT if share < 0.9 else Reading(clock_mhz=1755.0, power_w=640.0)
-    return speed_line(name, rate, unit, facts=facts, reading=reading, times_bf16=1.6, reference=reference)
+    return speed_line(name, rate, unit, facts=facts, reading=reading, bf16=rate / 1.6, reference=reference)
 
 
 def so_far(whole: Report, reached: int) -> Report:

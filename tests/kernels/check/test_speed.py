@@ -36,33 +36,64 @@ def timed_lines(monkeypatch, times, lines):
     return {line.name: line for line in lines()}
 
 
+def torch_lines():
+    """All that the step of torch's operations gives, ours taking turns with it."""
+    job = speed.speed_job("rowwise", "fprop")
+    yield speed.time_copy(H200, INTERPRETER, "")
+    timed = speed.take_turns(job, {"first": job}, INTERPRETER, "", with_fp8=True)
+    yield from speed.torch_lines(job, timed, H200, INTERPRETER)
+    yield from speed.recipe_lines({"first": job}, timed, H200, INTERPRETER)
+
+
+def flop():
+    return 2 * prod(SMALL)
+
+
+@interpreted_only
+def test_torch_s_ops_and_ours_take_the_same_turns(monkeypatch, tmp_path):
+    turns = []
+    monkeypatch.setattr(speed, "RECORDS", tmp_path)
+
+    def timed(contenders, uuid):
+        turns.append([contender.name for contender in contenders])
+        return {name: 1.0 + place for place, name in enumerate(turns[-1])}, Reading(clock_mhz=1500.0)
+
+    monkeypatch.setattr(speed, "_timed", timed)
+    monkeypatch.setattr(speed, "CHECKED", SMALL)
+    monkeypatch.setattr(speed, "COPY_BYTES", 1 << 10)
+    monkeypatch.setattr(speed, "_fp8_launches", lambda operands: [lambda: None])
+    found = {line.name: line for line in torch_lines()}
+    assert turns == [[COPY], [BF16, FP8, "first"]], "a copy leaves the card cool"
+    bf16 = f"× the bf16 of these turns ({flop() / 1e6:,.0f} TFLOP/s)"
+    assert f"0.50 {bf16}" in found[FP8].detail
+    assert f"0.33 {bf16}" in found["first"].detail
+    assert found[BF16].detail.startswith(f"{flop() / 1e6:,.0f} TFLOP/s;"), "so the lines agree"
+
+
 @interpreted_only
 def test_recipes_are_timed_beside_bf16(monkeypatch):
     def lines():
         jobs = {"first": speed.speed_job("rowwise", "fprop"), "second": speed.speed_job("mxfp8", "fprop")}
-        return speed.time_recipes(jobs, H200, INTERPRETER, "")
+        timed = speed.take_turns(jobs["first"], jobs, INTERPRETER, "")
+        return speed.recipe_lines(jobs, timed, H200, INTERPRETER)
 
     times = {"first": 1.0, "second": 4.0, BF16: 2.0}
     found = timed_lines(monkeypatch, times, lines)
-    assert [figure.value for figure in found["first"].figures] == [2 * prod(SMALL) / 1e6, 2.0, 1500.0]
+    assert [figure.value for figure in found["first"].figures] == [flop() / 1e6, 2.0, 1500.0]
     assert found["second"].figures[1].value == 0.5
 
 
 @interpreted_only
 def test_torch_s_own_ops_are_timed_and_fp8_may_be_missing(monkeypatch, tmp_path):
     monkeypatch.setattr(speed, "RECORDS", tmp_path)
-
-    def lines():
-        return speed.time_torch(speed.speed_job("rowwise", "fprop"), H200, INTERPRETER, "")
-
-    times = {COPY: 1.0, BF16: 2.0, FP8: 1.0}
+    times = {COPY: 1.0, BF16: 2.0, FP8: 1.0, "first": 1.0}
     monkeypatch.setattr(speed, "_fp8_launches", lambda operands: [lambda: None])
-    found = timed_lines(monkeypatch, times, lines)
+    found = timed_lines(monkeypatch, times, torch_lines)
     assert found[COPY].figures[0].value == pytest.approx(2 * (1 << 10) / 1e3)
     assert found[COPY].reference is None
     assert found[FP8].figures[1].value == 2.0
     monkeypatch.setattr(speed, "_fp8_launches", lambda operands: "torch has none.")
-    found = timed_lines(monkeypatch, times, lines)
+    found = timed_lines(monkeypatch, times, torch_lines)
     assert (found[FP8].verdict, found[FP8].detail) == (Verdict.NOT_SUPPORTED, "torch has none.")
 
 
@@ -70,41 +101,39 @@ def test_torch_s_own_ops_are_timed_and_fp8_may_be_missing(monkeypatch, tmp_path)
 def test_a_copy_is_compared_with_the_recorded_one(monkeypatch, tmp_path):
     record(replace(CEILINGS, machine=replace(CEILINGS.machine, name=H200.gpu)), tmp_path)
     monkeypatch.setattr(speed, "RECORDS", tmp_path)
-    monkeypatch.setattr(speed, "_fp8_launches", lambda operands: [lambda: None])
-
-    def lines():
-        return speed.time_torch(speed.speed_job("rowwise", "fprop"), H200, INTERPRETER, "")
-
-    found = timed_lines(monkeypatch, {COPY: 1.0, BF16: 2.0, FP8: 1.0}, lines)
-    assert found[COPY].reference.value == CEILINGS.copy_gb_s.median
-    assert found[COPY].verdict is Verdict.SLOW
+    lines = timed_lines(monkeypatch, {COPY: 1.0}, lambda: [speed.time_copy(H200, INTERPRETER, "")])
+    assert lines[COPY].reference.value == CEILINGS.copy_gb_s.median
+    assert lines[COPY].verdict is Verdict.SLOW
 
 
 @interpreted_only
 def test_a_recipe_that_a_plan_refuses_is_not_timed(monkeypatch):
     monkeypatch.setattr(speed, "plan_gemm", lambda *asked: Unsupported("not here."))
-    jobs = {"first": speed.speed_job("rowwise", "fprop")}
-    found = timed_lines(monkeypatch, {BF16: 1.0}, lambda: speed.time_recipes(jobs, H200, INTERPRETER, ""))
+    monkeypatch.setattr(speed, "_fp8_launches", lambda operands: "torch has none.")
+    found = timed_lines(monkeypatch, {COPY: 1.0, BF16: 1.0}, torch_lines)
     assert (found["first"].verdict, found["first"].detail) == (Verdict.NOT_SUPPORTED, "not here.")
 
 
 @interpreted_only
 @pytest.mark.parametrize("fast", [COPY, BF16, FP8, "first"])
-def test_what_is_faster_than_the_gpu_can_be_fails(monkeypatch, fast):
+def test_what_is_faster_than_the_gpu_can_be_fails(monkeypatch, tmp_path, fast):
     """As of a graph that nothing was captured into; where it is bf16, no ratio to it is right."""
     limits = Limits(bf16_tflop_s=1e-3, tflop_s=2e-3, memory_gb_s=1.0, source="this test")
     monkeypatch.setattr(speed, "limits_of", lambda device: limits)
-    monkeypatch.setattr(speed, "_fp8_launches", lambda operands: [lambda: None])
-    slow = 2e6 * prod(SMALL) / 1e6
+    slow = 2.0 * flop()
     times = {COPY: 1e4, BF16: slow, FP8: slow, "first": slow}
 
-    def lines():
-        job = speed.speed_job("rowwise", "fprop")
-        yield from speed.time_torch(job, H200, INTERPRETER, "")
-        yield from speed.time_recipes({"first": job}, H200, INTERPRETER, "")
+    def lines(times):
+        timed = speed.Timed(times=times, refused={}, reading=Reading())
+        monkeypatch.setattr(speed, "take_turns", lambda *jobs, with_fp8: timed)
+        monkeypatch.setattr(speed, "_timed", lambda contenders, uuid: (times, Reading()))
+        return torch_lines()
 
-    assert Verdict.FAIL not in {line.verdict for line in timed_lines(monkeypatch, times, lines).values()}
-    found = timed_lines(monkeypatch, {**times, fast: 1e-3}, lines)
-    failed = {name for name, line in found.items() if line.verdict is Verdict.FAIL}
-    assert failed == ({BF16, "first"} if fast == BF16 else {fast})
-    assert "more than this GPU can do" in found[fast].detail
+    monkeypatch.setattr(speed, "CHECKED", SMALL)
+    monkeypatch.setattr(speed, "COPY_BYTES", 1 << 10)
+    monkeypatch.setattr(speed, "RECORDS", tmp_path)
+    assert Verdict.FAIL not in {line.verdict for line in lines(times)}
+    found = lines({**times, fast: 1e-3})
+    failed = {line.name: line.detail for line in found if line.verdict is Verdict.FAIL}
+    assert failed.keys() == ({BF16, FP8, "first"} if fast == BF16 else {fast})
+    assert "more than this GPU can do" in failed[fast]

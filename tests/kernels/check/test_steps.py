@@ -17,14 +17,15 @@ from kernels.check.bounds import accumulator_on
 from kernels.check.job import CheckJob
 from kernels.check.report import Group, Verdict
 from kernels.check.run import run
+from kernels.check.smi import Reading
 from kernels.check.steps import BF16, COPY, FP8, PREDICTED, check_steps
-from kernels.device import BLACKWELL, HOPPER, DeviceKind, current_device
+from kernels.device import BLACKWELL, HOPPER, DeviceKind, Unsupported, current_device
 from kernels.plan import Kernel, plan_gemm
 from kernels.rows import Accumulation, GemmJob
 from kernels.specialized_blocks import lacking
 from tests.kernels.cases import ON_GPU
-from tests.kernels.check.reports import H200, INTERPRETED
-from tests.kernels.check.stand_in import StandIn
+from tests.kernels.check.reports import A100, H200, INTERPRETED
+from tests.kernels.check.stand_in import StandIn, passed
 
 interpreted_only = pytest.mark.skipif(ON_GPU, reason="it looks at what the interpreter gives")
 
@@ -237,30 +238,49 @@ def test_a_bound_is_of_the_gpu_s_own_tensor_core():
 
 
 @interpreted_only
-def test_a_wrong_product_is_not_timed(monkeypatch):
-    asked = []
+def test_a_wrong_product_is_not_timed_and_the_right_ones_take_turns_with_torch(monkeypatch):
+    turns = []
 
-    def no_times(jobs, *rest):
-        asked.extend(jobs)
-        return []
+    def take_turns(job, jobs, *rest, **options):
+        turns.append(set(jobs))
+        return speed.Timed(times=dict.fromkeys((BF16, FP8, *jobs), 1e6), refused={}, reading=Reading())
 
     def multiply(recipe, matmul, outputs, device):
         if recipe == "mxfp8":
             raise RuntimeError("compile error")
+        if recipe == "deepseek_v3":
+            raise Unsupported("not here")
         return foretold(name=recipe, worst=2.0 if recipe == "rowwise" else 0.5)
 
-    monkeypatch.setattr(speed, "time_recipes", no_times)
+    monkeypatch.setattr(speed, "time_copy", lambda *rest: passed(Group.SPEED, COPY))
+    monkeypatch.setattr(speed, "take_turns", take_turns)
     monkeypatch.setattr(products, "multiply", multiply)
-    job, ran = CheckJob(quick=True), (Group.GEMMS, Group.SPEED)
 
     def plan(*arguments):
-        return [s for s in check_steps(*arguments) if s.group in ran and not s.torch_only]
+        return [s for s in check_steps(*arguments) if s.group in (Group.GEMMS, Group.SPEED)]
 
-    report = run(job, StandIn(), plan=plan)
+    report = run(CheckJob(), StandIn(), plan=plan)
     speeds = {line.name: line.verdict for line in report.of_group(Group.SPEED)}
-    assert speeds["rowwise fprop"] is speeds["mxfp8 fprop"] is Verdict.NOT_RUN
-    assert {"rowwise fprop", "mxfp8 fprop"}.isdisjoint(asked)
-    assert len(asked) == len(RECIPES) - 2
+    wrong = {f"{recipe} {matmul}" for recipe in ("rowwise", "mxfp8") for matmul in MATMULS}
+    assert {name for name, verdict in speeds.items() if verdict is Verdict.NOT_RUN} == wrong
+    matmuls = [{f"{recipe} {matmul}" for recipe in RECIPES} - wrong for matmul in MATMULS]
+    assert turns == matmuls, "torch's are timed once, with ours of the first matmul"
+
+
+@interpreted_only
+def test_torch_s_matmuls_are_timed_where_ours_do_not_run(monkeypatch):
+    turns = []
+
+    def take_turns(job, jobs, *rest, with_fp8):
+        turns.append((set(jobs), with_fp8))
+        return speed.Timed(times={BF16: 1e6}, refused={FP8: "torch has none"}, reading=Reading())
+
+    monkeypatch.setattr(speed, "time_copy", lambda *rest: passed(Group.SPEED, COPY))
+    monkeypatch.setattr(speed, "take_turns", take_turns)
+    report = run(CheckJob(quick=True), StandIn((A100,)))
+    speeds = {line.name: line.verdict for line in report.of_group(Group.SPEED)}
+    assert turns == [(set(), True)]
+    assert (speeds[BF16], speeds[FP8]) == (Verdict.PASS, Verdict.NOT_SUPPORTED)
 
 
 def test_operands_lie_where_the_kernels_run():

@@ -34,10 +34,11 @@ def line(rate, reading=FAST, reference=REFERENCE, facts=H200, **rest):
 
 
 def test_a_normal_speed_passes_with_its_share_of_the_recorded_one():
-    found = line(920.0, times_bf16=1.5)
+    found = line(920.0, bf16=600.0)
     assert found.verdict is Verdict.PASS
     assert found.detail == (
-        "920 TFLOP/s, 1.50 × bf16; 92% of the NVIDIA H200 recorded on 2026-11-20: normal."
+        "920 TFLOP/s, 1.53 × the bf16 of these turns (600 TFLOP/s); "
+        "92% of the NVIDIA H200 recorded on 2026-11-20: normal."
     )
     assert found.share == pytest.approx(0.92)
     assert [figure.name for figure in found.figures] == ["rate", "× bf16", "SM clock", "power"]
@@ -152,3 +153,4 @@ def test_a_speed_that_the_gpu_cannot_have_fails():
     for reference in (REFERENCE, None):
         found = line(900.0, reference=reference, fault=fault)
         assert (found.verdict, found.detail) == (Verdict.FAIL, f"Wrong: {fault}.")
+        assert (found.figures, found.share) == ((), None), "nothing for a chart to draw"
