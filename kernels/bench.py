@@ -1,8 +1,8 @@
 """python -m kernels.bench: quantize, multiply, check and time GEMMs of a recipe, beside torch, in a terminal.
 
 Progress goes to stderr, results to stdout: a line for each, then geometric means. With --ceilings, what this
-GPU reaches at best instead. Exit codes: 0 all measured, 1 some refused, 2 bad arguments, 130 stopped by
-Ctrl-C; what was measured before is kept.
+GPU reaches at best instead. Exit codes: 0 all measured, 1 some refused or not recorded, 2 bad arguments,
+130 stopped by Ctrl-C; what was measured before is kept.
 """
 
 import argparse
@@ -46,6 +46,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (ValueError, MemoryError) as error:
         print(f"kernels.bench: {error}", file=sys.stderr)
         return 2
+    except OSError as error:
+        kept = "the file is as it was, and nothing more was measured"
+        print(f"kernels.bench: the last measurement was not recorded: {error}; {kept}", file=sys.stderr)
+        return 1
     return 1 if any(isinstance(result, Refused) for result in results) else 0
 
 

@@ -7,7 +7,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from kernels.machine import Machine
-from kernels.rows import MAX_RUNS, whole
+from kernels.rows import MAX_RUNS
+from kernels.typed import checked, positive, whole
 
 COPY_BYTES = 1 << 30
 """Bytes of the tensor that is copied: many times what an L2 holds."""
@@ -96,6 +97,13 @@ class Ceilings:
             for name in ("copy_gb_s", "bf16_tflop_s"):
                 fields[name] = Ceiling(**fields[name])
             fields["fp8_tflop_s"] = Ceiling(**fields["fp8_tflop_s"]) if fields["fp8_tflop_s"] else None
-            return cls(**fields)
-        except (KeyError, TypeError) as error:
+            found = checked(cls(**fields))
+            for name in ("copy_gb_s", "bf16_tflop_s", "fp8_tflop_s"):
+                rate = getattr(found, name)
+                if rate is not None:
+                    positive(name, rate.median, rate.p20, rate.p80)
+            return found
+        except KeyError as error:
+            raise ValueError(f"these are not measured ceilings: {error} is missing") from error
+        except (TypeError, ValueError) as error:
             raise ValueError(f"these are not measured ceilings: {error}") from error

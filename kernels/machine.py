@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from kernels.typed import checked, positive
+
 
 @dataclass(frozen=True, kw_only=True)
 class Timing:
@@ -15,6 +17,22 @@ class Timing:
     p20_us: float
     p80_us: float
     runs: int
+
+    @classmethod
+    def from_dict(cls, name: str, data: Mapping[str, Any] | None) -> "Timing | None":
+        """What asdict made of a time, or None for none; `name` says whose it is. Raises ValueError for
+        anything else.
+        """
+        if data is None:
+            return None
+        if not isinstance(data, Mapping):
+            raise ValueError(f"{name} is an object or null, got {data!r}")
+        try:
+            timing = checked(cls(**data))
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{name}: {error}") from error
+        positive(f"a time of {name}", timing.median_us, timing.p20_us, timing.p80_us)
+        return timing
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -207,7 +207,10 @@ def _tuned(
 ) -> GemmPlan:
     """The plan with the table's blocks, where it has some for a shape nearby."""
     shape = ShapeClass.of(mnk, device.sms)
-    rows = table(device.capability).get(str(plan.family), ()) if device.capability else ()
+    try:
+        rows = table(device.capability).get(str(plan.family), ()) if device.capability else ()
+    except ValueError as error:
+        return replace(plan, why=f"{why or 'the simple kernel runs'}, with its built-in blocks: {error}")
     best = nearest(rows, shape, schedules)
     if best is None:
         meaning = (plan.spec, plan.kernel, plan.scale_at, plan.promotion)

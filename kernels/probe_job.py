@@ -13,7 +13,8 @@ from fp8core.dot_terms import TERM_NOTES, TermKind, draw_terms
 from fp8core.formats import FORMATS
 from kernels.machine import Machine
 from kernels.probe import WGMMA_ROWS, Operation, operations
-from kernels.rows import MAX_SEED, whole
+from kernels.rows import MAX_SEED
+from kernels.typed import whole
 
 ROWS = (WGMMA_ROWS, 16)
 """M and N of every product of a sweep: one block of the kernel."""

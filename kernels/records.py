@@ -1,14 +1,15 @@
 """Recorded measurements: <gpu>.jsonl in a folder holds rows, ceilings/<gpu>.jsonl what that GPU reaches."""
 
 import json
-import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 from kernels.ceilings import Ceilings
 from kernels.device import Unsupported
+from kernels.files import append_line
 from kernels.limits import Impossible, datasheet_limits, measured_fault
 from kernels.rows import Row
 
@@ -18,50 +19,61 @@ T = TypeVar("T")
 Measured = TypeVar("Measured", Row, Ceilings)
 
 
-def read_rows(path: Path) -> Iterator[Row]:
-    """The rows of a recorded file, one JSON object a line. Raises ValueError naming a bad line."""
-    return _read(path, lambda data: _possible(Row.from_dict(data)))
+@dataclass(frozen=True, kw_only=True)
+class BadLine:
+    """A line of a recorded file that holds no measurement, counted from 1; None for a file as a whole."""
+
+    file: str
+    line: int | None
+    reason: str
+
+    def __str__(self) -> str:
+        line = "" if self.line is None else f", line {self.line}"
+        return f"{self.file}{line}: {self.reason}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Records:
+    """What a folder of recorded files holds: every readable line, and the lines that are not."""
+
+    rows: tuple[Row, ...]
+    ceilings: tuple[Ceilings, ...]
+    bad: tuple[BadLine, ...]
+
+
+def read_records(folder: Path) -> Records:
+    """Every recorded measurement of every GPU; none where the folder does not exist. In the order of the
+    files: a GPU's newest ceilings come last.
+    """
+    rows, bad_rows = _read(folder.glob("*.jsonl"), lambda data: _possible(Row.from_dict(data)))
+    ceilings, bad_ceilings = _read(
+        (folder / _CEILINGS).glob("*.jsonl"), lambda data: _possible(Ceilings.from_dict(data))
+    )
+    return Records(rows=tuple(rows), ceilings=tuple(ceilings), bad=(*bad_rows, *bad_ceilings))
 
 
 def recorded_rows(folder: Path) -> tuple[Row, ...]:
-    """Every recorded row of every GPU in a folder of .jsonl files; none where the folder does not exist.
-
-    Raises ValueError naming a bad line.
-    """
-    return tuple(row for path in sorted(folder.glob("*.jsonl")) for row in read_rows(path))
+    """Every recorded row; `read_records` says which lines are left out."""
+    return read_records(folder).rows
 
 
 def recorded_ceilings(folder: Path) -> tuple[Ceilings, ...]:
-    """Every recorded measurement of ceilings, of every GPU, in the same folder; a GPU's newest one last.
-
-    Raises ValueError naming a bad line.
-    """
-    paths = sorted((folder / _CEILINGS).glob("*.jsonl"))
-    return tuple(
-        found for path in paths for found in _read(path, lambda data: _possible(Ceilings.from_dict(data)))
-    )
+    """Every recorded measurement of ceilings; `read_records` says which lines are left out."""
+    return read_records(folder).ceilings
 
 
 def record(measured: Row | Ceilings, folder: Path) -> Path:
-    """Append one measurement to its GPU's file in a folder by a single write, and say where.
+    """Append one measurement to its GPU's file in a folder, whole or not at all, and say where.
 
     Raises Unsupported for a row of the interpreter, whose figures say nothing about a GPU, Impossible for one
-    that is faster than the GPU's datasheet.
+    that is faster than the GPU's datasheet, and OSError where the disk does not take it.
     """
     if measured.machine.capability is None:
         raise Unsupported("--record keeps rows of a GPU; these come from Triton's interpreter")
     _possible(measured)
     folder = folder / _CEILINGS if isinstance(measured, Ceilings) else folder
-    folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{slug(measured.machine.name)}.jsonl"
-    line = (json.dumps(measured.to_dict(), ensure_ascii=False) + "\n").encode()
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
-    try:
-        written = os.write(handle, line)
-    finally:
-        os.close(handle)
-    if written != len(line):
-        raise OSError(f"{path} took {written} of {len(line)} bytes: the disk is full")
+    append_line(path, json.dumps(measured.to_dict(), ensure_ascii=False).encode())
     return path
 
 
@@ -78,9 +90,35 @@ def _possible(measured: Measured) -> Measured:
     return measured
 
 
-def _read(path: Path, parsed: Callable[[Mapping[str, Any]], T]) -> Iterator[T]:
-    for number, line in enumerate(path.read_text().splitlines(), 1):
+def _read(paths: Iterable[Path], parsed: Callable[[Mapping[str, Any]], T]) -> tuple[list[T], list[BadLine]]:
+    """The measurements of files, and the lines that are none."""
+    found: list[T] = []
+    bad: list[BadLine] = []
+    for path in sorted(paths):
         try:
-            yield parsed(json.loads(line))
-        except ValueError as error:
-            raise ValueError(f"{path.name}, line {number}: {error}") from error
+            content = path.read_bytes()
+        except OSError as error:
+            reason = f"the file could not be read: {error.strerror}"
+            bad.append(BadLine(file=path.name, line=None, reason=reason))
+            continue
+        for number, line in enumerate(content.removesuffix(b"\n").split(b"\n") if content else (), 1):
+            try:
+                found.append(parsed(_object(line)))
+            except ValueError as error:
+                bad.append(BadLine(file=path.name, line=number, reason=str(error)))
+    return found, bad
+
+
+def _object(line: bytes) -> Mapping[str, Any]:
+    """The JSON object of a line. Raises ValueError saying what the line is instead."""
+    if not line.strip():
+        raise ValueError("the line is empty")
+    try:
+        data = json.loads(line.decode())
+    except UnicodeDecodeError as error:
+        raise ValueError("the line is not UTF-8 text") from error
+    except (ValueError, RecursionError) as error:
+        raise ValueError("the line is not JSON; it may have been cut off") from error
+    if not isinstance(data, dict):
+        raise ValueError(f"the line holds a JSON {type(data).__name__}, and a measurement is an object")
+    return data

@@ -14,6 +14,7 @@ from fp8core.linear import MATMULS, Matmul
 from fp8core.recipes import RECIPES, Recipe
 from kernels.family import Accumulation
 from kernels.machine import Machine, Timing
+from kernels.typed import checked, whole
 
 MAX_DIM = 65536
 MAX_RUNS = 1000
@@ -265,16 +266,27 @@ class Row:
             fields["provenance"] = Provenance(fields["provenance"])
             fields["machine"] = Machine.from_dict(fields["machine"])
             for name in ("gemm", "quantize", "bf16", "torch_scaled"):
-                fields[name] = Timing(**fields[name]) if fields[name] else None
+                fields[name] = Timing.from_dict(name, fields[name])
             for name in ("simple", "dot_scaled"):
-                fields[name] = Timing(**fields[name]) if fields.get(name) else None
+                fields[name] = Timing.from_dict(name, fields.get(name))
             fields["error_map"] = tuple(tuple(band) for band in fields["error_map"])
             fields["worst"] = tuple(Worst(**worst) for worst in fields["worst"])
             if fields.get("prediction"):
                 fields["prediction"] = Prediction(**fields["prediction"])
-            return cls(**fields)
-        except (KeyError, TypeError) as error:
+            return _sound(checked(cls(**fields)))
+        except KeyError as error:
+            raise ValueError(f"this is not a measured row: {error} is missing") from error
+        except (TypeError, ValueError) as error:
             raise ValueError(f"this is not a measured row: {error}") from error
+
+
+def _sound(row: Row) -> Row:
+    """A row whose figures can be shown. Raises ValueError for one that cannot."""
+    if any(error < 0 for error in (row.rel_err, row.quantization_rel_err, row.kernel_rel_err)):
+        raise ValueError("an error is 0 or more, got one below 0")
+    if len({len(band) for band in row.error_map}) > 1:
+        raise ValueError("the bands of error_map differ in length")
+    return row
 
 
 def _member(enum: type[Enum], name: str, value: object) -> Any:
@@ -283,11 +295,6 @@ def _member(enum: type[Enum], name: str, value: object) -> Any:
     except ValueError as error:
         options = ", ".join(member.value for member in enum)
         raise ValueError(f"unknown {name} {value!r}; there are {options}") from error
-
-
-def whole(value: object, low: int, high: int) -> bool:
-    """Whether a value is an int from low to high, and no bool."""
-    return isinstance(value, int) and not isinstance(value, bool) and low <= value <= high
 
 
 def _ratio(peer: Timing | None, own: Timing | None) -> float | None:

@@ -2,8 +2,8 @@
 
 Every candidate is compiled in a worker process, checked bit for bit, and only then timed, in turns with the
 others; hot and cold launches weigh alike. What is finished is kept: after Ctrl-C, the same command goes on
-where it stopped. Progress goes to stderr. Exit codes: 0 done, 1 wrong bits or no code, 2 bad arguments or no
-GPU, 3 out of budget, 130 Ctrl-C.
+where it stopped. Progress goes to stderr. Exit codes: 0 done, 1 wrong bits, no code or
+a file not written, 2 bad arguments or no GPU, 3 out of budget, 130 Ctrl-C.
 """
 
 import argparse
@@ -25,7 +25,7 @@ from kernels.rows import GemmJob
 from kernels.search import Found, search
 from kernels.shape_class import ShapeClass
 from kernels.tune_state import TuneState, merge_into
-from kernels.tuned import Measurement, Tuned, table_path
+from kernels.tuned import Measurement, Tuned, read_table, table_path
 
 _DONE, _WRONG, _REFUSED, _SPENT, _STOPPED = 0, 1, 2, 3, 130
 
@@ -51,6 +51,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ValueError as error:
         print(f"kernels.tune: {error}", file=sys.stderr)
         return _REFUSED
+    except OSError as error:
+        print(f"kernels.tune: a file could not be kept and is as it was: {error}", file=sys.stderr)
+        return _WRONG
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -118,6 +121,7 @@ class Tuner:
         """Tune what is not yet finished, merge into the table; the exit code."""
         timed = not self._options.check_only
         finished = self._state.read() if timed else {}
+        read_table(self._table)  # A table that cannot be read is told before hours are spent, not after.
         todo = {key: job for key, job in wanted.items() if key not in finished}
         code, started = _DONE, time.monotonic()
         try:

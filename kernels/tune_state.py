@@ -1,12 +1,13 @@
 """What the tuner has found so far: a file beside the table, which grows by one finished GEMM at a time."""
 
 import json
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from kernels.files import replace_file
 from kernels.tuned import Measurement, Tuned, read_table
+from kernels.typed import checked
 
 Found = Mapping[str, tuple[Tuned, ...]]
 
@@ -29,13 +30,13 @@ class TuneState:
         if not self.path.exists():
             return {}
         found = {}
-        *lines, _ = self.path.read_text(encoding="utf-8").split("\n")
+        *lines, _ = self.path.read_bytes().split(b"\n")
         for number, line in enumerate(lines, 1):
             try:
                 data = json.loads(line)
-                measurement = Measurement(**data["measurement"])
+                measurement = checked(Measurement(**data["measurement"]))
                 found[data["key"]] = tuple(Tuned.from_dict(row, measurement) for row in data["plans"])
-            except (ValueError, KeyError, TypeError) as error:
+            except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
                 raise ValueError(
                     f"{self.path.name}, line {number} is not a finished GEMM: {error}; delete the file to "
                     "start over"
@@ -44,7 +45,6 @@ class TuneState:
 
     def append(self, key: str, measurement: Measurement, plans: Sequence[Tuned]) -> None:
         """Keep one finished GEMM, whole or not at all: a line that was cut off before is ended first."""
-        self.path.parent.mkdir(parents=True, exist_ok=True)
         data = {"key": key, "measurement": vars(measurement), "plans": [plan.to_dict() for plan in plans]}
         kept = self.path.read_bytes() if self.path.exists() else b""
         whole = kept[: kept.rfind(b"\n") + 1]
@@ -71,14 +71,3 @@ def merge_into(path: Path, found: Found) -> int:
     body = ",\n".join(json.dumps(row, ensure_ascii=False) for row in rows)
     replace_file(path, f'{{"measurements": {header},\n"plans": [\n{body}\n]}}\n'.encode())
     return len(plans)
-
-
-def replace_file(path: Path, content: bytes) -> None:
-    """Write a file so that a reader finds the old one or the new one, never a part."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(path.name + ".part")
-    with part.open("wb") as handle:
-        handle.write(content)
-        handle.flush()
-        os.fsync(handle.fileno())
-    part.replace(path)

@@ -14,6 +14,7 @@ from typing import Any
 
 from kernels.blocks import Blocks, Schedule
 from kernels.shape_class import ShapeClass
+from kernels.typed import checked
 
 FOLDER = Path(__file__).resolve().parent / "tuned"
 FARTHEST = 2
@@ -54,7 +55,7 @@ class Tuned:
             fields["blocks"] = Blocks(**blocks)
             fields["shape"] = ShapeClass.parse(fields["shape"])
             fields["mnk"] = tuple(fields["mnk"])
-            return cls(**fields, measurement=measurement)
+            return checked(cls(**fields, measurement=measurement))
         except (KeyError, TypeError) as error:
             raise ValueError(f"this is not a tuned plan: {error}") from error
 
@@ -82,13 +83,13 @@ def architecture(capability: tuple[int, int]) -> str:
 
 def read_table(path: Path) -> tuple[Tuned, ...]:
     """The plans of a table; none where there is no file. Raises ValueError naming the file and the fault."""
-    if not path.exists():
-        return ()
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
-        measurements = [Measurement(**fields) for fields in data["measurements"]]
+        measurements = [checked(Measurement(**fields)) for fields in data["measurements"]]
         return tuple(Tuned.from_dict(row, measurements[row["measurement"]]) for row in data["plans"])
-    except (ValueError, KeyError, TypeError, IndexError) as error:
+    except FileNotFoundError:
+        return ()
+    except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError) as error:
         raise ValueError(f"{path.name} is not a table of plans: {error!s}") from error
 
 

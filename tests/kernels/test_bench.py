@@ -12,9 +12,10 @@ from kernels.bench import main
 from kernels.bench_table import HEADER, ceilings_table, line, summary_table
 from kernels.ceilings import CeilingsJob
 from kernels.dot_scaled import NOTE
-from kernels.records import read_rows, record, recorded_ceilings, slug
+from kernels.records import Records, read_records, record, recorded_ceilings, slug
 from kernels.rows import Accumulation, Cache, Into, Row
 from tests.kernels.cases import ON_GPU
+from tests.kernels.full_disk import files_at_most
 from tests.kernels.test_ceilings import CEILINGS
 from tests.kernels.test_rows import JOB, ROW
 
@@ -89,7 +90,7 @@ def test_an_unknown_choice_exits_with_2(arguments, capsys):
 def test_records_are_whole_lines_in_a_file_of_the_gpu(tmp_path):
     folder = tmp_path / "bench"
     assert record(ROW, folder) == record(ROW, folder) == folder / "a_gpu.jsonl"
-    assert list(read_rows(folder / "a_gpu.jsonl")) == [ROW, ROW]
+    assert read_records(folder) == Records(rows=(ROW, ROW), ceilings=(), bad=())
     assert slug("NVIDIA H200 (SXM)") == "nvidia_h200_sxm"
 
 
@@ -101,6 +102,22 @@ def test_the_interpreters_figures_are_not_recorded(tmp_path, capsys):
     machine = dataclasses.replace(ROW.machine, capability=None)
     with pytest.raises(ValueError, match="keeps rows of a GPU"):
         record(dataclasses.replace(ROW, machine=machine), tmp_path)
+
+
+def test_a_full_disk_is_told_in_a_sentence_and_the_record_is_as_it_was(monkeypatch, capsys, tmp_path):
+    path = record(ROW, tmp_path)
+    before = path.read_bytes()
+    monkeypatch.setattr("kernels.measure.measure", lambda job, **rest: dataclasses.replace(ROW, job=job))
+    with files_at_most(len(before) + 100):
+        assert main(["--record", "--folder", str(tmp_path), "--matmul", "all", *SMALL]) == 1
+    told = capsys.readouterr()
+    assert told.err.splitlines()[-1].startswith(
+        "kernels.bench: the last measurement was not recorded: [Errno"
+    )
+    assert "Traceback" not in told.err
+    assert path.read_bytes() == before
+    assert record(ROW, tmp_path) == path
+    assert read_records(tmp_path).rows == (ROW, ROW)
 
 
 def jobs_of(monkeypatch, capsys, *arguments):

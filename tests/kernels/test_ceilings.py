@@ -37,14 +37,6 @@ def test_ceilings_are_recorded_beside_the_rows_and_not_among_them(tmp_path):
     assert recorded_rows(tmp_path) == ()
 
 
-@pytest.mark.parametrize("line", ["{", "{}", '{"job": {"runs": 5}, "machine": 3}'])
-def test_a_bad_line_is_named(tmp_path, line):
-    path = record(CEILINGS, tmp_path)
-    path.write_text(path.read_text() + line + "\n")
-    with pytest.raises(ValueError, match=r"^a_gpu\.jsonl, line 2: ."):
-        recorded_ceilings(tmp_path)
-
-
 @pytest.mark.parametrize("data", [{"runs": 0}, {"runs": 1001}, {"runs": True}, {"runs": 5, "color": "red"}])
 def test_what_is_no_job_is_refused(data):
     with pytest.raises(ValueError, match="runs"):

@@ -10,7 +10,6 @@ import pytest
 
 from fp8core.inputs import InputKind
 from kernels.machine import Machine, Timing
-from kernels.records import read_rows, recorded_rows
 from kernels.rows import Cache, GemmJob, Into, Prediction, Provenance, Row, Worst
 
 JOB = GemmJob(recipe="mxfp8", matmul="wgrad", m=256, n=128, k=512, input=InputKind.HEAVY_TAIL, seed=7)
@@ -123,15 +122,3 @@ def test_an_untimed_row_has_no_speed() -> None:
 def test_what_is_not_a_job_is_refused(change, sentence) -> None:
     with pytest.raises(ValueError, match=sentence):
         GemmJob.from_dict({**JOB.to_dict(), **change})
-
-
-def test_recorded_files_are_read_and_a_bad_line_is_named(tmp_path) -> None:
-    assert recorded_rows(tmp_path / "none") == ()
-    (tmp_path / "a.jsonl").write_text(json.dumps(ROW.to_dict()) + "\n")
-    assert recorded_rows(tmp_path) == (ROW,)
-    (tmp_path / "b.jsonl").write_text(json.dumps(ROW.to_dict()) + "\n{\n")
-    with pytest.raises(ValueError, match=r"b\.jsonl, line 2"):
-        list(read_rows(tmp_path / "b.jsonl"))
-    (tmp_path / "b.jsonl").write_text("{}\n")
-    with pytest.raises(ValueError, match="line 1: this is not a measured row"):
-        list(read_rows(tmp_path / "b.jsonl"))

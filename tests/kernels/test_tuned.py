@@ -13,7 +13,7 @@ from kernels import plan as plan_module
 from kernels.blocks import Blocks, Schedule
 from kernels.device import ADA, HOPPER, INTERPRETER
 from kernels.family import Geometry
-from kernels.plan import GemmPlan, plan_gemm, plan_simple
+from kernels.plan import GemmPlan, plan_built_in, plan_gemm, plan_simple
 from kernels.rows import Accumulation
 from kernels.shape_class import ShapeClass
 from kernels.tuned import FARTHEST, FOLDER, Measurement, Tuned, nearest, read_table, table
@@ -159,6 +159,20 @@ def test_a_bad_table_is_named_in_one_sentence(tmp_path, change):
     with pytest.raises(ValueError, match=r"^sm_90.json is not a table of plans: ") as raised:
         read_table(path)
     assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"\xff", b"[]", b"null", bytes(9), b'{"plans": 3}'], ids=repr)
+def test_a_table_that_cannot_be_read_leaves_the_built_in_blocks_and_the_plan_says_so(
+    monkeypatch, tmp_path, content
+):
+    (tmp_path / "sm_90.json").write_bytes(content)
+    monkeypatch.setattr("kernels.tuned.FOLDER", tmp_path)
+    table.cache_clear()
+    made = plan()
+    assert made.blocks == plan_built_in(SPEC, MNK, HOPPER, Accumulation.RECIPE).blocks
+    assert "with its built-in blocks: sm_90.json is not a table of plans: " in made.why
+    assert "\n" not in made.why
+    table.cache_clear()
 
 
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("*.json")), ids=lambda path: path.stem)

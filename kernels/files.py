@@ -1,0 +1,59 @@
+"""Files that are whole at any moment: a reader finds the old content or the new one, never a part."""
+
+import contextlib
+import errno
+import os
+from pathlib import Path
+
+try:
+    import fcntl
+except ImportError:  # Windows has no such lock, and no GPU that Triton runs on.
+    fcntl = None
+
+
+def replace_file(path: Path, content: bytes) -> None:
+    """Write a file as a whole. Raises OSError, and then the file is as it was."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(path.name + ".part")
+    try:
+        with part.open("wb") as handle:
+            handle.write(content)
+            handle.flush()
+            os.fsync(handle.fileno())
+        part.replace(path)
+    except OSError:
+        with contextlib.suppress(OSError):
+            part.unlink()
+        raise
+
+
+def append_line(path: Path, line: bytes) -> None:
+    """Append a line to a file, on a new line even where the last one was cut off.
+
+    Raises OSError where the disk does not take all of it, and then the file is as it was.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+    try:
+        if fcntl is not None:  # Until the handle is closed: what another process appends is never cut away.
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        length = os.fstat(handle).st_size
+        content = (b"\n" if _is_cut_off(handle, length) else b"") + line + b"\n"
+        try:
+            written = os.write(handle, content)
+            if written != len(content):
+                raise OSError(errno.ENOSPC, f"only {written} of {len(content)} bytes were taken", str(path))
+            os.fsync(handle)
+        except OSError:
+            os.ftruncate(handle, length)
+            raise
+    finally:
+        os.close(handle)
+
+
+def _is_cut_off(handle: int, length: int) -> bool:
+    """Whether a file of this length ends within a line."""
+    if not length:
+        return False
+    os.lseek(handle, -1, os.SEEK_END)
+    return os.read(handle, 1) != b"\n"
