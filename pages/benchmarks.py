@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.ui import benchmarks_cost, benchmarks_ratios, benchmarks_roofline, benchmarks_table
+from pages.ui import benchmarks_cost, benchmarks_ratios, benchmarks_roofline, benchmarks_table, gemm_results
 from pages.ui.benchmarks_controls import CONTROLS, SHOW, Section, gpu_control
 from pages.ui.benchmarks_data import gpus
 from pages.ui.controls import Controls
@@ -29,6 +29,7 @@ st.title("How close to the hardware do these kernels get?")
 of_gpu = gpu_control(gpus())
 controls = Controls(*CONTROLS, of_gpu)
 st.markdown(IDEA)
+gemm_results.draw_bad_lines()
 controls.toolbar(st.sidebar)
 gpu = controls.draw(of_gpu, st.sidebar) if len(of_gpu.options) > 1 else controls.value(of_gpu)
 

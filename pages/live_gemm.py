@@ -5,9 +5,10 @@ import streamlit as st
 from kernels.rows import Row
 from pages.ui.controls import Controls, link_params
 from pages.ui.gemm_job import CONTROLS, SMALL, draw_job, refusal, small_instead
-from pages.ui.gemm_results import Origin, Result, recorded, to_show
+from pages.ui.gemm_nearby import draw_nothing
+from pages.ui.gemm_results import Origin, Result, draw_bad_lines, nearby, recorded, to_show
 from pages.ui.gemm_table import draw_downloads, draw_table
-from pages.ui.gemm_view import draw_result
+from pages.ui.gemm_view import draw_results
 from pages.ui.gemm_words import geometry
 from pages.ui.gpu_queue import draw_queue, session, submit, workers
 from pages.ui.shell import guard
@@ -49,16 +50,18 @@ records = recorded(job)
 unasked = to_show(job, here, records)
 full_view = st.container()
 results = here + records
+picked = []
 if results:
     st.subheader("Results")
     st.caption(
-        "Runs of this session, newest first, then recorded ones of this recipe and matmul. Pick one or two."
+        "Runs of this session, newest first, then every recorded one of this recipe and matmul, whatever "
+        "its shape. Pick one or two to see them in full."
     )
     picked = draw_table(results, key=f"results {job.recipe} {job.matmul} {len(here)}")
     draw_downloads(results)
-    shown = picked or unasked
-    for column, result in zip(full_view.columns(len(shown)), shown, strict=True):
-        with column:
-            draw_result(result, job, key=f"{shown.index(result)}", is_alone=len(shown) == 1)
-else:
-    full_view.info("Nothing has been run yet in this session, and nothing is recorded for this matmul.")
+with full_view:
+    draw_bad_lines()
+    if picked or unasked:
+        draw_results(picked or unasked, job)
+    else:
+        draw_nothing(job, nearby(records))

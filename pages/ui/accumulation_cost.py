@@ -140,6 +140,7 @@ def ran_as(row: Row) -> GemmPlan | Unsupported:
 
 def _recorded() -> None:
     st.subheader("What it took on a GPU")
+    gemm_results.draw_bad_lines()
     found = pairs(gemm_results.every_row())
     if not found:
         st.info(

@@ -1,11 +1,9 @@
 """What the page "Benchmarks" draws: rows recorded on one GPU, and those measured on this server."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
 from fp8core.inputs import InputKind
 from fp8core.recipes import RECIPES
-from fp8core.tiles import WHOLE
 from kernels.ceilings import Ceilings
 from kernels.dot_scaled import TITLE as DOT_SCALED
 from kernels.machine import Machine
@@ -13,7 +11,7 @@ from kernels.records import slug
 from kernels.rows import Accumulation, Cache, GemmJob, Into, Provenance, Row
 from pages.charts.benchmarks_facts import Facts
 from pages.ui import gemm_results, gpu_queue
-from pages.ui.gemm_results import Origin, Result
+from pages.ui.gemm_results import Origin, Result, accumulation, same_gemm
 from pages.ui.gemm_words import duration, number, ratio
 from pages.ui.inert import plain
 
@@ -69,26 +67,6 @@ def newest(found: Iterable[Result]) -> list[Result]:
     """The last of those that are of the same GEMM, on the same GPU, from the same origin."""
     by_gemm = {(r.origin, r.row.machine.name, same_gemm(r.row.job)): r for r in found}
     return list(by_gemm.values())
-
-
-def same_gemm(job: GemmJob) -> GemmJob:
-    """The job without what its speed does not depend on, such as its seed and number of runs."""
-    default = GemmJob(recipe=job.recipe, matmul=job.matmul, m=job.m, n=job.n, k=job.k)
-    return replace(
-        job,
-        seed=default.seed,
-        runs=default.runs,
-        turn_ms=default.turn_ms,
-        settle_ms=default.settle_ms,
-        accumulation=accumulation(job),
-    )
-
-
-def accumulation(job: GemmJob) -> Accumulation:
-    """RECIPE also where the job asks by name for what its recipe says."""
-    is_fast = job.recipe_data.spec(job.matmul_data).accumulator.promotion is WHOLE
-    as_in_recipe = Accumulation.FAST if is_fast else Accumulation.PROMOTED
-    return Accumulation.RECIPE if job.accumulation is as_in_recipe else job.accumulation
 
 
 def place(job: GemmJob) -> int:

@@ -1,5 +1,6 @@
 """One result in full: what ran, how far off it is and whose fault that is, how fast it was against whom."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import streamlit as st
@@ -24,11 +25,33 @@ _KERNEL = (
     "core's accumulator and of rounding D, and of refolding where that was asked for."
 )
 
+_INTERPRETED = "The interpreter shows what the kernel computes. It adds in fp32 and is not timed."
+_APART = "Do not compare this with the interpreter's run: a GPU's tensor core adds with fewer bits."
 _KEPT = 64
 _ALL_IN = "The same with the time of quantizing A and B counted."
 _TORCH = "Times faster than torch's own scaled matmul of the same recipe, the matmul alone."
 _SIMPLE = "Times faster than the simple kernel, the one to read, in the same run."
 _DOT_SCALED = f"Times faster than {dot_scaled.TITLE} in the same run. {dot_scaled.NOTE}"
+
+
+def draw_results(results: Sequence[Result], asked: GemmJob) -> None:
+    """Draw results in full: those of GPUs side by side, an interpreter's apart from them."""
+    groups = apart(results)
+    for group in groups:
+        interpreted = group[0].is_interpreted
+        if len(groups) > 1:
+            st.subheader("In Triton's interpreter on this CPU" if interpreted else "On a GPU")
+            st.caption(_INTERPRETED if interpreted else _APART)
+        for column, result in zip(st.columns(len(group)), group, strict=True):
+            with column:
+                draw_result(result, asked, key=f"{results.index(result)}", is_alone=len(group) == 1)
+
+
+def apart(results: Sequence[Result]) -> list[list[Result]]:
+    """The interpreter's results, then the GPU's; groups that nobody is to compare. No group is empty."""
+    interpreted = [result for result in results if result.is_interpreted]
+    on_gpu = [result for result in results if not result.is_interpreted]
+    return [group for group in (interpreted, on_gpu) if group]
 
 
 def draw_result(result: Result, asked: GemmJob, *, key: str, is_alone: bool) -> None:

@@ -22,7 +22,7 @@ from pages.ui.inert import plain
 from tests.pages.gemm_rows import gpu_row, record, stand_in_queue, timing
 
 PAGE = "pages/live_gemm.py"
-JOB = GemmJob(recipe="deepseek_v3", matmul="fprop", m=4096, n=4096, k=4096)
+JOB = GemmJob(recipe="deepseek_v3", matmul="fprop", m=4096, n=4096, k=7168)
 FAST = Source(
     title="The fast kernel",
     said=("fp8 tensor core", "warp-specialized"),

@@ -10,7 +10,7 @@ from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
 from kernels.rows import Accumulation, GemmJob, Prediction
 from pages.ui import gemm_job, gemm_results, gpu_queue
-from pages.ui.gemm_results import Origin, Result, to_show
+from pages.ui.gemm_results import Origin, Result
 from pages.ui.gemm_table import as_csv, as_json
 from pages.ui.gemm_words import differences, error_sentence, percent
 from pages.ui.gpu_queue import Workers
@@ -198,48 +198,6 @@ def test_a_result_that_comes_while_another_page_is_open_is_there_on_return(open_
     assert metrics(at)["Error, rel_err"] == "3.75 %"
 
 
-def test_a_result_of_other_settings_says_in_what_it_differs(open_app):
-    at = open_app(PAGE, **SMALL)
-    run_job(at)
-    assert "Not what the controls say" not in texts(at)
-    at.number_input(key="k").set_value(32).run()
-    assert "Not what the controls say: K is 64." in texts(at)
-
-
-def test_recorded_rows_stand_beside_the_interpreter_s_run(open_app, tmp_path):
-    asked = GemmJob(recipe="mxfp8", matmul="fprop", m=4096, n=4096, k=4096)
-    record(
-        tmp_path, [gpu_row(replace(asked, m=8192)), gpu_row(asked), gpu_row(replace(asked, recipe="rowwise"))]
-    )
-    at = open_app(PAGE, recipe="mxfp8", matmul="fprop", m="4096", n="4096", k="4096")
-    assert "Recorded on NVIDIA H200" in texts(at)
-    assert "2026-11-20, torch 2.11.0, triton 3.6.0" in texts(at)
-    assert "Not what the controls say" not in texts(at)
-    shown = metrics(at)
-    assert (shown["× bf16"], shown["× bf16, all in"], shown["× torch's"]) == ("2.00×", "1.33×", "0.90×")
-    assert list(at.dataframe[-1].value["M × N × K"]) == ["4096 × 4096 × 4096", "8192 × 4096 × 4096"]
-    press(at, "256³")
-    run_job(at)
-    assert "Triton's interpreter on this CPU" in texts(at)
-    assert "Recorded on NVIDIA H200" in texts(at)
-    assert "Not what the controls say: M is 4096, N is 4096, K is 4096." in texts(at)
-
-
-def test_a_gpu_s_own_run_stands_alone():
-    asked = GemmJob(recipe="mxfp8", matmul="fprop", m=4096, n=4096, k=4096)
-    own, records = Result(gpu_row(asked), Origin.HERE), [Result(gpu_row(asked), Origin.RECORDED)]
-    assert to_show(asked, [own], records) == [own]
-    assert own.where == "GPU: NVIDIA H200"
-
-
-def test_the_run_of_this_very_job_is_shown_before_a_newer_one():
-    asked = job(Act.FINE)
-    older, newer = Result(row(asked), Origin.HERE), Result(row(replace(asked, m=9)), Origin.HERE)
-    assert to_show(asked, [newer, older], []) == [older]
-    assert to_show(replace(asked, n=9), [newer, older], []) == [newer]
-    assert to_show(replace(asked, recipe="rowwise"), [newer, older], []) == []
-
-
 def test_json_is_strict_and_csv_has_a_line_a_result():
     results = [
         Result(row(job(Act.NOT_A_NUMBER)), Origin.HERE),
@@ -274,7 +232,7 @@ def test_an_error_without_a_size_is_no_percentage():
 
 @pytest.mark.parametrize("changes", [{"error_map": ()}, {"error_map": ((),)}, {"worst": ()}, {"bf16": None}])
 def test_a_row_with_parts_missing_is_shown(open_app, tmp_path, changes):
-    asked = GemmJob(recipe="mxfp8", matmul="fprop", m=4096, n=4096, k=4096)
+    asked = GemmJob(recipe="mxfp8", matmul="fprop", m=4096, n=4096, k=7168)
     record(tmp_path, [gpu_row(asked, **changes)])
     at = open_app(PAGE, recipe="mxfp8")
     assert not at.exception
@@ -306,6 +264,6 @@ def test_hostile_addresses_give_a_page_that_works(open_app):
 )
 def test_a_prediction_is_shown_with_what_came_of_it(open_app, tmp_path, equal, says):
     prediction = Prediction(outputs=9, equal=equal, first_difference="" if equal == 9 else "D[0, 1]: …")
-    job = GemmJob(recipe="deepseek_v3", matmul="fprop", m=4096, n=4096, k=4096)
+    job = GemmJob(recipe="deepseek_v3", matmul="fprop", m=4096, n=4096, k=7168)
     record(tmp_path, [gpu_row(job, prediction=prediction)])
     assert says in texts(open_app(PAGE))

@@ -8,6 +8,7 @@ from kernels.dot_scaled import NOTE
 from kernels.rows import Cache, GemmJob, Into
 from pages.ui import gemm_results
 from pages.ui.gemm_view import contenders
+from pages.ui.inert import plain
 from tests.pages.gemm_rows import gpu_row, record, timing
 
 PAGE = "pages/live_gemm.py"
@@ -36,7 +37,7 @@ def test_a_cold_row_that_adds_into_d_says_so_and_names_torch_s_op_and_the_simple
     assert "dw += dyᵀ · x" in said
     assert "Cold: the L2 was flushed before each launch" in said
     assert "added into an fp32 D" in said
-    assert "Torch's scaled op: `torch._an_op, then D.add_ of it`" in said
+    assert f"Torch's scaled op: {plain('torch._an_op, then D.add_ of it')}" in said
     assert "Not what the controls say: L2 is cold, D is added into." in said
     assert metrics(at)["× simple"] == "1.20×"
     table = at.dataframe[-1].value
@@ -67,7 +68,7 @@ def test_of_rows_of_one_job_the_newest_comes_first_and_of_one_day_the_last(tmp_p
 
 
 def test_a_hot_row_of_the_simple_kernel_says_nothing_more(open_app, tmp_path):
-    asked = GemmJob(recipe="rowwise", matmul="wgrad", m=4096, n=4096, k=4096)
+    asked = GemmJob(recipe="rowwise", matmul="wgrad", m=4096, n=4096, k=7168)
     record(tmp_path, [gpu_row(replace(asked, cache=Cache.COLD)), gpu_row(asked)])
     at = open_app(PAGE, recipe="rowwise", matmul="wgrad")
     assert {"× simple", "× dot_scaled"}.isdisjoint(metrics(at))
