@@ -1,10 +1,17 @@
-"""Inputs whose statistics training shows, seeded: the picture and the kernel are fed the same numbers."""
+"""Inputs whose statistics training shows, seeded: the picture and the kernel are fed the same numbers.
 
+An experiment names one kind of input. Its three tensors differ by role: `kind_of` says what x, w and dy are
+drawn from. Outlier channels belong to activations. Weights have none, and their size follows from fan-in.
+"""
+
+import math
 from dataclasses import dataclass
 from enum import Enum
 
 import numpy as np
 from numpy.typing import NDArray
+
+from fp8core.linear import LayerTensor
 
 
 class InputKind(Enum):
@@ -44,6 +51,56 @@ INPUT_NOTES: dict[InputKind, InputNote] = {
         "tiny values whose size differs from token to token",
     ),
 }
+
+
+def kind_of(kind: InputKind, tensor: LayerTensor) -> InputKind:
+    """What x, w or dy is drawn from in an experiment with inputs of `kind`.
+
+    Raises:
+        ValueError: another tensor, which is a result.
+    """
+    own = {
+        LayerTensor.X: InputKind.GAUSSIAN if kind is InputKind.GRADIENT_LIKE else kind,
+        LayerTensor.W: InputKind.HEAVY_TAIL if kind is InputKind.HEAVY_TAIL else InputKind.GAUSSIAN,
+        LayerTensor.DY: InputKind.GAUSSIAN if kind is InputKind.GAUSSIAN else InputKind.GRADIENT_LIKE,
+    }
+    if tensor not in own:
+        raise ValueError(f"an input is x, w or dy, got {tensor.value}")
+    return own[tensor]
+
+
+def rules(kind: InputKind) -> str:
+    """What each tensor is drawn from: a sentence each, the last without its full stop."""
+    if kind is InputKind.GAUSSIAN:
+        return f"x, w and dy: {INPUT_NOTES[kind].rule}"
+    told = {tensor.value: INPUT_NOTES[kind_of(kind, tensor)].rule for tensor in _INPUTS}
+    return ". ".join(
+        f"{name}: {rule}" + (_FAN_IN if name == LayerTensor.W.value else "") for name, rule in told.items()
+    )
+
+
+_INPUTS = (LayerTensor.X, LayerTensor.W, LayerTensor.DY)
+_FAN_IN = ", divided by √in. Weights have no outlier channels"
+
+
+def draw_operand(
+    kind: InputKind,
+    tensor: LayerTensor,
+    shape: tuple[int, int],
+    seed: int,
+    *,
+    fan_in: int,
+    outlier_every: int = OUTLIER_EVERY,
+) -> NDArray[np.float32]:
+    """float32[rows, columns] of x, w or dy in an experiment with inputs of `kind`, as stored.
+
+    `fan_in` is the layer's `in`: weights have the size 1/√in that keeps y as large as x. Where all inputs are
+    Gaussian, all three tensors have variance 1. Raises ValueError for another tensor.
+    """
+    x = draw(kind_of(kind, tensor), shape, seed, outlier_every)
+    if tensor is LayerTensor.W and kind is not InputKind.GAUSSIAN:
+        x /= np.float32(math.sqrt(max(fan_in, 1)))
+    return x
 
 
 def draw(

@@ -1,7 +1,6 @@
 """The tensors of a GemmJob: drawn, rounded to bf16, quantized.
 
-A, the operand that flows (x in Fprop, dy in Dgrad and Wgrad), is drawn from the job's kind of input; B is
-Gaussian.
+The job's kind of input says what x, w and dy are drawn from: `fp8core.inputs.kind_of`.
 """
 
 from dataclasses import dataclass
@@ -9,8 +8,8 @@ from functools import lru_cache
 
 import torch
 
-from fp8core.inputs import InputKind, draw
-from fp8core.linear import Side
+from fp8core.inputs import InputKind, draw_operand
+from fp8core.linear import LayerTensor, Side
 from kernels.device import Device
 from kernels.plan import GemmPlan
 from kernels.quantize import QuantizedTensor, quantize
@@ -29,12 +28,11 @@ class Operands:
     def of(cls, job: GemmJob, device: Device) -> "Operands":
         """The job's tensors on a device; those of the last job again where they are the same."""
         layer = job.matmul_data.layer(job.m, job.n, job.k)
-        shapes = (layer.of(job.matmul_data.a), layer.of(job.matmul_data.b))
-        return cls(
-            job,
-            drawn(job.input, shapes[0], 2 * job.seed, device.place),
-            drawn(InputKind.GAUSSIAN, shapes[1], 2 * job.seed + 1, device.place),
+        a, b = (
+            drawn(job.input, tensor, layer.of(tensor), layer.in_, 2 * job.seed + number, device.place)
+            for number, tensor in enumerate((job.matmul_data.a, job.matmul_data.b))
         )
+        return cls(job, a, b)
 
     def copied(self) -> "Operands":
         """The same numbers in other memory."""
@@ -62,9 +60,12 @@ class Operands:
 
 
 @lru_cache(maxsize=2)
-def drawn(kind: InputKind, shape: tuple[int, int], seed: int, where: str) -> torch.Tensor:
-    """bf16[shape], seeded; the last two are kept."""
-    return torch.from_numpy(draw(kind, shape, seed)).to(where).bfloat16()
+def drawn(
+    kind: InputKind, tensor: LayerTensor, shape: tuple[int, int], fan_in: int, seed: int, where: str
+) -> torch.Tensor:
+    """bf16[shape] of x, w or dy, seeded; the last two are kept."""
+    x = draw_operand(kind, tensor, shape, seed, fan_in=fan_in)
+    return torch.from_numpy(x).to(where).bfloat16()
 
 
 def least_bytes(job: GemmJob, plan: GemmPlan) -> int:

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from fp8core.inputs import INPUT_NOTES, InputKind
+from fp8core.inputs import InputKind, rules
 from fp8core.recipes import RECIPES
 from pages.ui import tile_copies, tile_counts, tile_overview, tile_picture, tile_rule
 from pages.ui.controls import Controls
@@ -19,7 +19,7 @@ SECTIONS = {
     "rule": (tile_rule, (MATMUL,), (*NUMBERS, *SIZES)),
     "counts": (tile_counts, (RECIPE,), SIZES),
 }
-CORNER = "; a narrow drawn corner still shows two."
+CORNER = ". A narrow drawn corner of x still shows two outlier channels."
 CHOICE_WIDTH = {RECIPE: 550, MATMUL: 250}
 
 guard()
@@ -38,7 +38,7 @@ for setting in settings:
     controls.draw(setting, st.sidebar)
     if setting is INPUT:
         kind = InputKind(controls.value(INPUT))
-        st.sidebar.caption(INPUT_NOTES[kind].rule + (CORNER if kind is InputKind.OUTLIER_CHANNELS else "."))
+        st.sidebar.caption(rules(kind) + (CORNER if kind is InputKind.OUTLIER_CHANNELS else "."))
 
 section.show(controls, tile_picture.layer_of(controls))
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 from streamlit.delta_generator import DeltaGenerator
 
-from fp8core.inputs import INPUT_NOTES, InputKind
+from fp8core.inputs import INPUT_NOTES, InputKind, rules
 from fp8core.linear import MATMULS, Axis, LayerShape, Matmul
 from fp8core.recipes import RECIPES
 from kernels.device import HOPPER, INTERPRETER, Unsupported, missing_package
@@ -34,13 +34,12 @@ def _dim(letter: str, default: int) -> _Dim:
 M, N, K = (_dim(letter, size) for letter, size in zip("mnk", STANDARD[0], strict=True))
 INPUT = Choice(
     key="a_input",
-    label="Input of A",
+    label="Input",
     options={kind.value: note.title for kind, note in INPUT_NOTES.items()},
     default=InputKind.GAUSSIAN.value,
     style=ChoiceStyle.SELECT,
-    help="What the operand that flows through the layer is drawn from: x in Fprop, dy in Dgrad and Wgrad. "
-    "The other one is Gaussian. "
-    + " ".join(f"**{note.title}**: {note.rule}." for note in INPUT_NOTES.values()),
+    help="What x, w and dy are drawn from. "
+    + " ".join(f"**{note.title}**: {rules(kind)}." for kind, note in INPUT_NOTES.items()),
 )
 ACCUMULATION = Choice(
     key="accumulation",

@@ -7,7 +7,7 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
-from fp8core.inputs import OUTLIER_EVERY, InputKind, draw
+from fp8core.inputs import OUTLIER_EVERY, InputKind, draw_operand
 from fp8core.linear import MATMULS, OPERANDS, LayerShape, LayerTensor, Side
 from fp8core.quantize import quantize
 from fp8core.recipes import RECIPES, Copy
@@ -22,10 +22,20 @@ from pages.charts.tile_picture import tile_picture
 KEPT = 256
 
 
-def numbers(kind: str, tensor: LayerTensor, shape: tuple[int, int], seed: int) -> NDArray[np.float32]:
-    """float32[rows, columns]: a corner of a tensor; narrow ones still hold an outlier channel."""
-    every = min(OUTLIER_EVERY, max(shape[1] // 2, 2))
-    return draw(InputKind(kind), shape, seed * len(OPERANDS) + OPERANDS.index(tensor), outlier_every=every)
+def numbers(
+    kind: str, tensor: LayerTensor, shape: tuple[int, int], seed: int, fan_in: int
+) -> NDArray[np.float32]:
+    """float32[rows, columns]: a corner of x, w or dy of a layer of `fan_in`; narrow ones of x still hold an
+    outlier channel.
+    """
+    return draw_operand(
+        InputKind(kind),
+        tensor,
+        shape,
+        seed * len(OPERANDS) + OPERANDS.index(tensor),
+        fan_in=fan_in,
+        outlier_every=min(OUTLIER_EVERY, max(shape[1] // 2, 2)),
+    )
 
 
 def scene(
@@ -42,7 +52,7 @@ def scene(
     operands = {}
     for side in Side:
         tensor = matmul.operand(side)
-        x = numbers(kind, tensor, drawn.of(tensor), seed)
+        x = numbers(kind, tensor, drawn.of(tensor), seed, layer.in_)
         grid = recipe.grid(matmul, side, x.shape)
         quantized = quantize(x, grid, recipe.spec(matmul).operand(side))
         operands[side] = DrawnOperand(x=x, quantized=quantized, amax=grid.amax(x))
@@ -63,7 +73,7 @@ def copy_scene(copy: Copy, kind: str, seed: int, layer: LayerShape) -> CopyScene
     return CopyScene(
         copy=copy,
         shape=layer.of(copy.tensor),
-        quantized=quantize(numbers(kind, copy.tensor, shape, seed), grid, copy.spec),
+        quantized=quantize(numbers(kind, copy.tensor, shape, seed, layer.in_), grid, copy.spec),
     )
 
 

@@ -5,8 +5,8 @@ import streamlit as st
 
 from fp8core.contraction import ContractedNumbers, contract, rescales_per_output
 from fp8core.formats import FORMATS
-from fp8core.inputs import InputKind, draw
-from fp8core.linear import MATMULS, LayerShape, Matmul
+from fp8core.inputs import InputKind, draw_operand
+from fp8core.linear import MATMULS, LayerShape, Matmul, Side
 from fp8core.quantize import quantize
 from fp8core.recipes import RECIPES, MatmulSpec, OperandSpec
 from fp8core.scales import FP32_SCALE
@@ -49,11 +49,12 @@ def show(controls: Controls, layer: LayerShape) -> None:
     texts = tuple(
         controls.draw(control, place.container(width=130)) for control in (A_MN, A_K, B_MN, B_K, SUMMED)
     )
-    scene, numbers = rule_numbers(texts, controls.value(INPUT), controls.value(SEED))
+    drawn = (matmul.name, controls.value(INPUT), controls.value(SEED), layer.in_)
+    scene, numbers = rule_numbers(texts, *drawn)
     ink = INKS[theme()]
     st.latex(latex(scene.choice, scene.scale_leaves_sum, ink))
     st.vega_lite_chart(
-        rule_spec(texts, controls.value(INPUT), controls.value(SEED), theme()),
+        rule_spec(texts, *drawn, theme()),
         width="stretch",
         key="tile_rule",
         alt=f"K from 0 to {scene.k - 1}: tiles of A and of B, and {len(scene.summed)} summed stretches, "
@@ -88,13 +89,18 @@ def preset_of(spec: MatmulSpec) -> dict[str, str]:
 
 
 @st.cache_data(max_entries=KEPT, show_spinner=False)
-def rule_numbers(texts: tuple[str, ...], kind: str, seed: int) -> tuple[RuleScene, ContractedNumbers]:
-    """The choice on seeded numbers: D[0, 0] of e4m3 codes with fp32 scales."""
+def rule_numbers(
+    texts: tuple[str, ...], matmul: str, kind: str, seed: int, fan_in: int
+) -> tuple[RuleScene, ContractedNumbers]:
+    """The choice on seeded numbers of a matmul's operands: D[0, 0] of e4m3 codes with fp32 scales."""
     a_m, a_k, b_n, b_k, summed = map(extent_of, texts)
     choice = Choice(TileShape(a_m, a_k), TileShape(b_n, b_k), summed)
     codes, scales = [], []
-    for number, tile in enumerate((choice.a, choice.b)):
-        x = draw(InputKind(kind), (LINES, K), 2 * seed + number)
+    for number, (side, tile) in enumerate(((Side.A, choice.a), (Side.B, choice.b))):
+        tensor, turned = MATMULS[matmul].operand(side), MATMULS[matmul].k_is_rows(side)
+        stored = (K, LINES) if turned else (LINES, K)
+        x = draw_operand(InputKind(kind), tensor, stored, 2 * seed + number, fan_in=fan_in)
+        x = x.T if turned else x
         spec = OperandSpec(format=FORMATS["e4m3"], tile=tile, scale=FP32_SCALE)
         quantized = quantize(x, TileGrid.over(x.shape, (tile.mn, tile.k)), spec)
         codes.append(spec.format.decode(quantized.codes)[0])
@@ -104,9 +110,9 @@ def rule_numbers(texts: tuple[str, ...], kind: str, seed: int) -> tuple[RuleScen
 
 
 @st.cache_data(max_entries=KEPT, show_spinner=False)
-def rule_spec(texts: tuple[str, ...], kind: str, seed: int, theme: str) -> Spec:
+def rule_spec(texts: tuple[str, ...], matmul: str, kind: str, seed: int, fan_in: int, theme: str) -> Spec:
     """The picture of the choice."""
-    return rule_chart(rule_numbers(texts, kind, seed)[0], INKS[theme])
+    return rule_chart(rule_numbers(texts, matmul, kind, seed, fan_in)[0], INKS[theme])
 
 
 def _verdict(scene: RuleScene, matmul: Matmul, layer: LayerShape) -> str:

@@ -51,7 +51,7 @@ def test_every_rectangle_has_the_colour_of_the_scale_that_quantize_gives(recipe,
     rows = {(r["side"], r["row"], r["column"]): r for r in picture_rows(drawn)}
     for side in Side:
         tensor = MATMULS[matmul].operand(side)
-        x = numbers(InputKind.OUTLIER_CHANNELS.value, tensor, drawn.drawn.of(tensor), 0)
+        x = numbers(InputKind.OUTLIER_CHANNELS.value, tensor, drawn.drawn.of(tensor), 0, LAYER.in_)
         spec = RECIPES[recipe].spec(MATMULS[matmul]).operand(side)
         grid = RECIPES[recipe].grid(MATMULS[matmul], side, x.shape)
         scale = quantize(x, grid, spec).scale

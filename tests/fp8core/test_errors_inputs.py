@@ -6,7 +6,17 @@ import numpy as np
 import pytest
 
 from fp8core.errors import rel_err, sqnr_db
-from fp8core.inputs import INPUT_NOTES, OUTLIER_EVERY, OUTLIER_FACTOR, InputKind, draw
+from fp8core.inputs import (
+    INPUT_NOTES,
+    OUTLIER_EVERY,
+    OUTLIER_FACTOR,
+    InputKind,
+    draw,
+    draw_operand,
+    kind_of,
+    rules,
+)
+from fp8core.linear import OPERANDS, LayerTensor
 
 
 def test_rel_err_and_sqnr() -> None:
@@ -40,3 +50,36 @@ def test_inputs_have_the_statistics_they_are_named_for() -> None:
     rows = np.log(gradient.mean(axis=1))
     assert rows.std() == pytest.approx(2.0, rel=0.15)
     assert np.median(gradient) < 1e-5
+
+
+@pytest.mark.parametrize("kind", InputKind)
+def test_only_activations_have_outlier_channels_and_weights_have_the_size_of_fan_in(kind) -> None:
+    with_outliers = [tensor for tensor in OPERANDS if kind_of(kind, tensor) is InputKind.OUTLIER_CHANNELS]
+    assert with_outliers == ([LayerTensor.X] if kind is InputKind.OUTLIER_CHANNELS else [])
+    w = draw_operand(kind, LayerTensor.W, (400, 4 * OUTLIER_EVERY), 0, fan_in=4096)
+    columns = w.std(axis=0)
+    assert columns.max() < 3 * np.median(columns)
+    size = 1.0 if kind is InputKind.GAUSSIAN else 1 / 64
+    assert np.median(np.abs(w)) == pytest.approx(0.7 * size, rel=0.1)
+
+
+def test_gradients_are_tiny_and_as_large_as_their_token_makes_them() -> None:
+    dy = np.abs(draw_operand(InputKind.OUTLIER_CHANNELS, LayerTensor.DY, (200, 300), 0, fan_in=64))
+    assert np.median(dy) < 1e-5
+    assert dy.mean(axis=1).max() > 100 * dy.mean(axis=1).min()
+
+
+@pytest.mark.parametrize("kind", InputKind)
+def test_the_note_names_every_tensor_with_its_own_rule(kind) -> None:
+    told = rules(kind)
+    if kind is InputKind.GAUSSIAN:
+        assert told == f"x, w and dy: {INPUT_NOTES[kind].rule}"
+        return
+    for tensor in OPERANDS:
+        assert f"{tensor.value}: {INPUT_NOTES[kind_of(kind, tensor)].rule}" in told
+    assert "Weights have no outlier channels" in told
+
+
+def test_a_result_is_no_input() -> None:
+    with pytest.raises(ValueError, match="an input is x, w or dy, got dw"):
+        kind_of(InputKind.GAUSSIAN, LayerTensor.DW)

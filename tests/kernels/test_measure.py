@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from fp8core.errors import rel_err
-from fp8core.inputs import InputKind, draw
+from fp8core.inputs import InputKind, draw_operand
 from fp8core.linear import MATMULS, Side
 from fp8core.quantize import quantize
 from fp8core.recipes import RECIPES
@@ -46,9 +46,11 @@ def test_errors_are_those_of_the_reference(recipe, matmul):
     row = run(job(recipe.name, matmul.name, input=InputKind.OUTLIER_CHANNELS, seed=3))
     layer = matmul.layer(70, 50, 200)
     drawn, exact = {}, {}
-    for side, kind in ((Side.A, InputKind.OUTLIER_CHANNELS), (Side.B, InputKind.GAUSSIAN)):
-        shape = layer.of(matmul.operand(side))
-        x = torch.from_numpy(draw(kind, shape, 2 * 3 + (side is Side.B))).bfloat16().float().numpy()
+    for side in Side:
+        tensor = matmul.operand(side)
+        shape, seed = layer.of(tensor), 2 * 3 + (side is Side.B)
+        x = draw_operand(InputKind.OUTLIER_CHANNELS, tensor, shape, seed, fan_in=layer.in_)
+        x = torch.from_numpy(x).bfloat16().float().numpy()
         codes = quantize(x, recipe.grid(matmul, side, shape), recipe.spec(matmul).operand(side))
         turn = matmul.k_is_rows(side)
         drawn[side] = (x.T if turn else x).astype(np.float64)

@@ -154,7 +154,7 @@ def test_a_scale_that_varies_inside_the_stretch_gives_a_wrong_number(open_app):
     right, wrong, off = (metric.value for metric in at.metric)
     assert right != wrong
     assert off != "nothing"
-    _, numbers_ = rule_numbers(("1", "32", "128", "128", "128"), "outlier_channels", 0)
+    _, numbers_ = rule_numbers(("1", "32", "128", "128", "128"), "fprop", "outlier_channels", 0, LAYER.in_)
     assert float(right.replace("−", "-").replace(",", "")) == pytest.approx(numbers_.right, rel=1e-3)
 
 
