@@ -1,24 +1,124 @@
-"""Contract: what README shows to be run from a notebook runs as shown."""
+"""Contract: every snippet of README runs as printed, every command has the options it is given, and figures
+in its prose are the program's own.
+"""
 
+import argparse
+import importlib
 import re
+import shlex
 from pathlib import Path
 
-import numpy as np
+import pytest
 
-README = (Path(__file__).resolve().parents[1] / "README.md").read_text()
+from fp8core.formats import FORMATS
+from kernels.device import KNOWN_TRITONS
+from kernels.plan import MIN_CAPABILITY
+
+TOP = Path(__file__).resolve().parents[1]
+README = (TOP / "README.md").read_text(encoding="utf-8")
+MAKEFILE = (TOP / "Makefile").read_text(encoding="utf-8")
+SNIPPETS = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
+COMMANDS = [
+    line.partition("  #")[0].strip()
+    for line in re.findall(r"^    ((?:python3? -m|make|pip|streamlit) .+)$", README, flags=re.MULTILINE)
+]
+MODULES = {"kernels.bench": "kernels.bench", "kernels.check": "kernels.check.cli"}
+FOREIGN_OPTIONS = {"--index-url": "pip", "--server.address": "streamlit"}
 
 
-def test_the_notebook_example_runs() -> None:
-    (example,) = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
-    rng = np.random.default_rng(0)
-    names = {"x": rng.standard_normal((256, 64)).astype(np.float32)}
-    names["b"] = np.zeros((4, 64), np.uint8)
-    exec(compile(example, "README.md", "exec"), names)
-    assert names["quantized"].codes.shape == (256, 64)
+class Parsed(BaseException):
+    """Arguments were understood; nothing has run yet."""
+
+
+@pytest.fixture
+def parse(monkeypatch):
+    """A function that gives a module's command line its arguments; the parser, and nothing is run."""
+    real, parsers = argparse.ArgumentParser.parse_args, []
+
+    def parse_args(self, args=None, namespace=None):
+        parsers.append(self)
+        real(self, args, namespace)
+        raise Parsed
+
+    monkeypatch.setattr(argparse.ArgumentParser, "parse_args", parse_args)
+
+    def parsed(module, arguments):
+        with pytest.raises(Parsed):
+            importlib.import_module(MODULES.get(module, module)).main(arguments)
+        return parsers[-1]
+
+    return parsed
+
+
+def commands(module_or_tool: str) -> list[list[str]]:
+    """The arguments of each command in README that starts so."""
+    return [shlex.split(c.removeprefix(module_or_tool)) for c in COMMANDS if c.startswith(module_or_tool)]
+
+
+def test_the_python_snippets_run_in_order_as_printed() -> None:
+    names: dict[str, object] = {}
+    assert SNIPPETS
+    for snippet in SNIPPETS:
+        exec(compile(snippet, "README.md", "exec"), names)
+    assert names["quantized"].codes.shape == names["x"].shape == (256, 64)
     assert names["quantized"].scale.shape == (2, 64)
+    assert names["y"].shape == (256, 32)
+    assert names["recipe"].copies(names["LayerTensor"].X) == 2
+    assert names["e4m3"].decode(names["e4m3"].encode([464.0, 465.0])).tolist() == [448.0, 448.0]
+
+
+def test_every_command_of_our_modules_parses(parse) -> None:
+    ours = [c for c in COMMANDS if c.startswith("python -m kernels.")]
+    assert {c.split()[2] for c in ours} == {
+        "kernels.bench",
+        "kernels.check",
+        "kernels.probe",
+        "kernels.tune",
+    }
+    for command in ours:
+        _, _, module, *arguments = shlex.split(command)
+        parse(module, arguments)
+
+
+def test_every_option_that_readme_names_exists(parse) -> None:
+    known = set(FOREIGN_OPTIONS)
+    for module in ("kernels.bench", "kernels.check", "kernels.probe", "kernels.tune"):
+        known |= set(parse(module, [])._option_string_actions)
+    assert set(re.findall(r"(?<![\w|-])--[a-z][a-z.-]+", README)) - known == set()
+
+
+def test_every_make_target_and_variable_exists() -> None:
+    targets = set(re.search(r"^\.PHONY: (.+)$", MAKEFILE, flags=re.MULTILINE)[1].split())
+    assert commands("make ")
+    for target, *variables in commands("make "):
+        assert target in targets
+        for variable in variables:
+            assert re.search(rf"^{variable.split('=')[0]}\s*\?=", MAKEFILE, flags=re.MULTILINE), variable
+
+
+def test_every_file_that_a_command_names_exists() -> None:
+    files = [argument for tool in ("pip ", "streamlit ") for line in commands(tool) for argument in line]
+    named = [argument for argument in files if argument.endswith((".txt", ".py"))]
+    assert named
+    assert all((TOP / name).is_file() for name in named)
+
+
+def test_figures_in_the_prose_are_the_program_s() -> None:
+    port = re.search(r"^PORT \?= (\d+)", MAKEFILE, flags=re.MULTILINE)[1]
+    first, last = (".".join(map(str, version)) for version in KNOWN_TRITONS)
+    lowest = ".".join(map(str, MIN_CAPABILITY))
+    for told in (
+        f"Every code of {len(FORMATS)} formats",
+        f"(PORT={port} by default)",
+        f"compiled with Triton {first} to {last}",
+        f"compute capability\n  {lowest} or newer",
+    ):
+        assert told in README
 
 
 def test_every_page_is_in_the_table() -> None:
-    app = (Path(__file__).resolve().parents[1] / "app.py").read_text()
-    for title in re.findall(r'title="([^"]+)"', app):
+    app = (TOP / "app.py").read_text(encoding="utf-8")
+    titles = re.findall(r'title="([^"]+)"', app)
+    assert titles
+    for title in titles:
         assert f"| {title} |" in README
