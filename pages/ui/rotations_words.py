@@ -24,9 +24,9 @@ RULES = r"""
 - **Order**: vectors are rounded to fp32, rotated in float64, rounded to fp32 (or to bf16, then fp32), then
   quantized; the result is rotated back in float64. NVFP4's own E4M3 scale is not modeled here: the scale is
   fp32 or a power of two, as chosen.
-- **Limits**: magnitudes are swept from 1 to 128 in steps of a quarter octave; crossings are interpolated
-  between them; a difference below the margin named in the text counts as none. The averages are over
-  seeded random vectors: another seed moves them by some percent.
+- **Limits**: magnitudes are swept over the slider's whole range; crossings are interpolated between them; a
+  difference below the margin named in the text counts as none. The averages are over seeded random vectors:
+  another seed moves them by some percent.
 """
 
 SOURCES = (
