@@ -31,6 +31,8 @@ MARKUP = (
 )
 """A kind of markup each."""
 
+_BADGE = re.compile(r"^:\w+-badge\[(.*)\]$")
+"""An element that is a badge: its brackets are the page's own."""
 _CODE = re.compile(r"(?<![\\`])(`+)(?!`)(.*?)(?<!`)\1(?!`)", re.DOTALL)
 _SYNTAX = (
     re.compile(rf"\[[^\]]*{WORD}|{WORD}[^\[]*\]"),
@@ -53,7 +55,7 @@ def live(markdown: str) -> list[str]:
     It follows Streamlit's front end: code is left alone, a backslash takes the next sign's meaning. Icons,
     emoji and addresses are looked for afterwards, where the backslashes are gone.
     """
-    outside = _CODE.sub(" ", markdown)
+    outside = _CODE.sub(" ", _BADGE.sub(r"\1", markdown))
     unescaped = re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", outside)
     hidden = re.sub(r"\\[!-/:-@\[-`{-~]", "\0", outside)
     found = [one.search(hidden) for one in _SYNTAX] + [one.search(unescaped) for one in _FOUND_LATER]
