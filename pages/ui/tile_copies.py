@@ -9,12 +9,7 @@ from pages.ui.controls import Controls
 from pages.ui.shell import theme
 from pages.ui.tile_controls import INPUT, RECIPE, SEED
 from pages.ui.tile_data import copies_spec
-
-LAYOUT_RULE = (
-    "Hopper's FP8 tensor core takes both operands only where **K is contiguous in memory** (the pink arrow "
-    "runs along memory). So a copy whose values would fit a second matmul may still be held twice, the "
-    "second time transposed, with the very same codes and scales."
-)
+from pages.ui.tile_words import HARDWARE_SOURCES, LAYOUT_RULE
 
 
 def show(controls: Controls, layer: LayerShape) -> None:
@@ -42,6 +37,7 @@ def show(controls: Controls, layer: LayerShape) -> None:
             key=f"copies_{tensor.value}",
             alt=f"{tensor.value} as stored and {copies}",
         )
+    st.caption(HARDWARE_SOURCES)
 
 
 def _notice(recipe: Recipe) -> str:

@@ -33,7 +33,7 @@ from pages.ui.tile_controls import (
     TOKENS,
 )
 from pages.ui.tile_data import picture_spec, scene
-from pages.ui.tile_words import notice, second_copies
+from pages.ui.tile_words import HARDWARE_SOURCES, hardware, notice, second_copies
 
 KEY = "tile_picture"
 PICTURE_WIDTH, CARD_WIDTH = 500, 300
@@ -61,6 +61,8 @@ def show(controls: Controls, layer: LayerShape) -> None:
     st.markdown(f"{where_applied(drawn)} Over the {drawn.mnk[2]} k that are drawn:")
     st.html(output_table(tile, drawn, *output, ink))
     st.markdown(second_copies(drawn))
+    st.markdown(hardware(drawn.spec))
+    st.caption(HARDWARE_SOURCES)
 
 
 def _tile(controls: Controls, place: DeltaGenerator, drawn: Scene) -> OperandTile:

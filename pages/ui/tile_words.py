@@ -1,9 +1,10 @@
 """What to notice about a matmul of a recipe, derived from its tiles."""
 
 from fp8core.contraction import rescales_per_output
+from fp8core.formats import FORMATS
 from fp8core.linear import Side
-from fp8core.recipes import OperandSpec
-from fp8core.tiles import WHOLE
+from fp8core.recipes import MatmulSpec, OperandSpec
+from fp8core.tiles import WHOLE, TileShape
 from pages.charts.scene import Scene
 from pages.charts.words import count, stored_tile
 
@@ -11,6 +12,41 @@ ONE_SCALE = (
     "FP8 has too little range for raw numbers, so each group of elements is divided by one **scale** that "
     "makes its largest one fit, and multiplied back by it later. A group that shares a scale is a **tile**."
 )
+
+HARDWARE_SOURCES = (
+    "Sources: NVIDIA PTX ISA, wgmma (K-major fp8 operands) and tcgen05.mma (block_scale); NVIDIA CUTLASS, "
+    "Blackwell functionality (layouts)."
+)
+LAYOUT_RULE = (
+    "**On Hopper**, the FP8 tensor core (wgmma) reads an operand only where **K is contiguous in memory** "
+    "(the pink arrow runs along memory). So a copy whose values fit a second matmul may still be stored "
+    "twice: the second time transposed, with the same codes and scales. **On Blackwell** (sm_100, tcgen05), "
+    "FP8 operands may lie either way: no copy is stored for layout alone. Tiles that follow K still need two "
+    "copies."
+)
+_BLACKWELL_TILE = TileShape(1, 32)
+
+
+def hardware(spec: MatmulSpec) -> str:
+    """Which part of this matmul the tensor cores of Hopper and of Blackwell do by themselves."""
+    along_k = [operand.tile.k for operand in (spec.a, spec.b) if operand.tile.k is not WHOLE]
+    if not along_k:
+        return (
+            "**On Hopper and on Blackwell**, the tensor core sums codes over all of K. The scales come after."
+        )
+    hopper = (
+        "**On Hopper**, the tensor core knows no scales: the kernel applies them, at least once every "
+        f"{min(along_k)} k."
+    )
+    e8m0 = FORMATS["e8m0"]
+    if all(side.tile == _BLACKWELL_TILE and side.scale.format is e8m0 for side in (spec.a, spec.b)):
+        return (
+            f"{hopper} **On Blackwell** (sm_100), the tensor core reads these scales and applies them itself."
+        )
+    return (
+        f"{hopper} **On Blackwell** too: its tensor core applies {e8m0.name.upper()} scales of "
+        f"{_BLACKWELL_TILE.k} elements along K by itself, but not these."
+    )
 
 
 def notice(scene: Scene) -> str:

@@ -18,7 +18,7 @@ from pages.ui.tile_controls import ALL_CONTROLS, SHOW
 from pages.ui.tile_counts import comparison_table, copies_table, size
 from pages.ui.tile_data import scene
 from pages.ui.tile_rule import preset_of, rule_numbers
-from pages.ui.tile_words import notice, second_copies
+from pages.ui.tile_words import hardware, notice, second_copies
 from tests.pages.hostile import A_PAGE, hostile_queries
 
 PAGE = "pages/tile_layouts.py"
@@ -175,6 +175,18 @@ def test_counts_are_those_of_the_true_shape(recipe):
             assert f"{cost.scales:,}" in table
             assert size(cost.code_bytes) in table
     assert " / ".join(str(recipe.copies(t)) for t in OPERANDS) in comparison_table(LAYER, LIGHT)
+
+
+def test_the_page_says_which_scales_a_tensor_core_applies_by_itself(open_app):
+    for name, matmul in CASES:
+        told = hardware(RECIPES[name].spec(MATMULS[matmul]))
+        assert ("applies them itself" in told) == (name == "mxfp8")
+        assert ("knows no scales" in told) == (name in ("deepseek_v3", "mxfp8"))
+    assert "at least once every 128 k" in hardware(RECIPES["deepseek_v3"].spec(MATMULS["wgrad"]))
+    assert "applies them itself" in words(open_app(PAGE, recipe="mxfp8"))
+    told = words(open_app(PAGE, show="copies"))
+    assert "**On Hopper**, the FP8 tensor core (wgmma)" in told
+    assert "FP8 operands may lie either way" in told
 
 
 def test_the_classic_copies_are_on_the_page(open_app):
