@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fp8core.accumulator import Accumulator, GroupScales, Step, matmul
+from fp8core.checks import whole
 from fp8core.formats import FORMATS, Format
 from fp8core.tiles import WHOLE
 
@@ -49,6 +50,9 @@ def prefix_sums(
     A chain that has reached one length goes on from there to the next: its state is the fp32 sum, except
     between promotions and in fp64.
     """
+    ends = [0, *(whole("a length", k, 0) for k in lengths)]
+    if ends != sorted(ends) or ends[-1] > min(a.shape[1], b.shape[1]):
+        raise ValueError(f"lengths rise up to K, {a.shape[1]}, got {list(lengths)}")
     results, done, state = [], 0, None
     for k in lengths:
         if not _resumes(accumulator, done):

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fp8core import fused_steps
-from fp8core.accumulator import Accumulator, Step
+from fp8core.accumulator_model import Accumulator, Step, check_operand
+from fp8core.checks import codes_array, instance
 from fp8core.formats import Format
 from fp8core.tiles import WHOLE
 
@@ -145,6 +146,8 @@ def _check(
     b_format: Format,
     accumulator: Accumulator,
 ) -> None:
+    instance("accumulator", accumulator, Accumulator)
+    codes_array("a", a), codes_array("b", b)
     if not is_traceable(accumulator):
         raise ValueError(
             f"a traced unit aligns a whole step to one exponent; {accumulator.title} does this instead: "
@@ -153,7 +156,4 @@ def _check(
     if a.ndim != 1 or a.shape != b.shape:
         raise ValueError(f"a and b are [K] with one K, got {a.shape} and {b.shape}")
     for format_ in (a_format, b_format):
-        if format_.name not in accumulator.operands:
-            raise ValueError(
-                f"{accumulator.title} multiplies {', '.join(accumulator.operands)}, got {format_.name}"
-            )
+        check_operand(accumulator, format_)

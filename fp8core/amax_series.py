@@ -7,6 +7,8 @@ from typing import assert_never
 import numpy as np
 from numpy.typing import NDArray
 
+from fp8core.checks import instance, whole
+
 
 class SeriesKind(Enum):
     """How amax moves from step to step."""
@@ -59,13 +61,14 @@ def amax_series(kind: SeriesKind, steps: int, seed: int) -> NDArray[np.float64]:
 
     Raises ValueError for fewer than 1 step.
     """
-    if steps < 1:
+    whole("a seed", seed, 0)
+    if whole("the number of steps", steps) < 1:
         raise ValueError(f"a series has at least 1 step, got {steps}")
     rng = np.random.default_rng(seed)
     octaves = JITTER_OCTAVES * rng.standard_normal(steps)
     spikes = np.where(rng.random(steps) < SPIKE_CHANCE, rng.uniform(*SPIKE_OCTAVES, steps), 0.0)
     along = np.arange(steps) / max(steps - 1, 1)
-    match kind:
+    match instance("kind", kind, SeriesKind):
         case SeriesKind.STEADY:
             pass
         case SeriesKind.SPIKES:

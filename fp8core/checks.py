@@ -1,6 +1,5 @@
 """What arguments must be: each check gives its argument back, or raises ValueError with one sentence."""
 
-from collections.abc import Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -76,14 +75,6 @@ def one_length(**arrays: NDArray[Any]) -> int:
         got = ", ".join(f"{name} {list(array.shape)}" for name, array in arrays.items())
         raise ValueError(f"these are arrays of shape [K] with one K, got {got}")
     return next(iter(shapes))[0]
-
-
-def whole_pair(what: str, values: Any, low: int) -> tuple[int, int]:
-    """Two whole numbers of at least `low`."""
-    if not isinstance(values, Sequence) or isinstance(values, str) or len(values) != 2:
-        raise ValueError(f"{what} is two whole numbers, got {values!r}")
-    first, second = (whole(f"each number of {what}", value, low) for value in values)
-    return first, second
 
 
 def _array(what: str, x: ArrayLike) -> NDArray[Any]:

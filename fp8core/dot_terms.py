@@ -6,6 +6,8 @@ from enum import Enum
 import numpy as np
 from numpy.typing import NDArray
 
+from fp8core.checks import instance, whole
+
 LARGE = 16.0
 LARGE_AT, GONE_AT = 0, 48
 
@@ -49,6 +51,9 @@ def draw_terms(
 
     A longer K begins with the numbers of a shorter one.
     """
+    instance("kind", kind, TermKind)
+    for what, value in (("rows of a", rows[0]), ("rows of b", rows[1]), ("k", k), ("a seed", seed)):
+        whole(what, value, 0)
     rng = np.random.default_rng(seed)
     shape = (k, sum(rows))
     x = (rng.uniform(0, 1, shape) if kind is TermKind.SAME_SIGN else rng.standard_normal(shape)).T

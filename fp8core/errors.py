@@ -24,7 +24,7 @@ def sqnr_db(rel_err: float) -> float:
 
     Raises ValueError for a negative error; that of NaN is NaN.
     """
-    if rel_err < 0:
+    if reals("a relative error", rel_err, ndim=0) < 0:
         raise ValueError(f"a relative error is at least 0, got {rel_err}")
     return math.inf if rel_err == 0 else -20.0 * math.log10(rel_err)
 

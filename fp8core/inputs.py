@@ -11,6 +11,7 @@ from enum import Enum
 import numpy as np
 from numpy.typing import NDArray
 
+from fp8core.checks import instance, whole
 from fp8core.linear import LayerTensor
 
 
@@ -109,11 +110,14 @@ def draw(
     """float32[rows, columns] of the kind; equal arguments give equal numbers.
 
     `outlier_every` columns hold one outlier channel: fewer than the default where a small corner of a tensor
-    is to show one.
+    is to show one. Raises ValueError for sizes, a seed or a distance that are no whole numbers.
     """
+    whole("a seed", seed, 0), whole("the distance of outlier channels", outlier_every, 1)
+    for size in shape:
+        whole("a size of a tensor", size, 0)
     rng = np.random.default_rng(seed)
     x = rng.standard_normal(shape, dtype=np.float32)
-    match kind:
+    match instance("kind", kind, InputKind):
         case InputKind.GAUSSIAN:
             pass
         case InputKind.OUTLIER_CHANNELS:
@@ -133,6 +137,7 @@ def log_uniform_blocks(blocks: int, size: int, seed: int) -> NDArray[np.float32]
     """float32[blocks, size]: N(0, 1) with each row scaled to a largest |element| whose log2 is uniform on
     [0, 1): one row in every 1 / blocks of it, in no order.
     """
+    whole("the number of blocks", blocks, 1), whole("the size of a block", size, 1), whole("a seed", seed, 0)
     rng = np.random.default_rng(seed)
     x = rng.standard_normal((blocks, size))
     octave = (rng.permutation(blocks) + rng.random(blocks)) / blocks

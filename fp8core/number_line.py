@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fp8core.checks import instance, whole
+from fp8core.checks import instance, reals, whole
 from fp8core.formats import NumberFormat
 from fp8core.rounding import Overflow, Rounding
 from fp8core.stochastic import gap_beside
@@ -136,6 +136,7 @@ class Outcome:
 
 def outcomes(format_: NumberFormat, x: float, overflow: Overflow = Overflow.SATURATE) -> tuple[Outcome, ...]:
     """What stochastic rounding of x may give, the code nearer zero first; one where x is certain."""
+    x = float(reals("x", x, ndim=0))
     near = int(format_.encode(x, Rounding.TOWARD_ZERO, overflow))
     low = float(format_.decode(near))
     # A format without zero gives its smallest value to all that lies below: there x is nearer zero than low.

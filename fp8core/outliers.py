@@ -11,6 +11,7 @@ from enum import Enum
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fp8core.checks import whole
 from fp8core.rotations import sphere_entry_density
 
 _TAIL_FREEDOM = 4
@@ -60,7 +61,7 @@ def draw_outlier_vectors(
     numbers. Raises ValueError where the outliers do not fit the size.
     """
     n, size = shape
-    if not 0 <= outliers <= size:
+    if not 0 <= whole("the number of outliers", outliers) <= size:
         raise ValueError(f"a vector of {size} has from 0 to {size} outliers, got {outliers}")
     rng = np.random.default_rng(seed)
     order = rng.random((1 if one_place else n, size)).argsort(axis=1)
@@ -93,7 +94,7 @@ def hadamard_density(y: ArrayLike, size: int, magnitude: float, outliers: int) -
     magnitude/sqrt(size) and the rest a Gaussian of variance 1 - outliers/size. One outlier: two equal humps
     at ±magnitude/sqrt(size). Raises ValueError for outliers outside 0..size-1.
     """
-    if not 0 <= outliers < size:
+    if not 0 <= whole("the number of outliers", outliers) < size:
         raise ValueError(f"a Gaussian rest needs from 0 to {size - 1} outliers of {size}, got {outliers}")
     y = np.asarray(y, np.float64)
     spread = math.sqrt(1 - outliers / size)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fp8core.checks import reals
 from fp8core.errors import split_error
 from fp8core.formats import NumberFormat
 
@@ -52,8 +53,8 @@ def sweep_scale(x: ArrayLike, format_: NumberFormat, scales: ArrayLike) -> Scale
     """The error of decode(encode(x / scale)) · scale for every one of `scales`, rounded to nearest even and
     saturating, in float64. Raises ValueError where all of x is zero, or a scale is not above 0.
     """
-    x = np.asarray(x, np.float64).ravel()
-    scales = np.atleast_1d(np.asarray(scales, np.float64))
+    x = reals("x", x).astype(np.float64).ravel()
+    scales = np.atleast_1d(reals("scales", scales).astype(np.float64))
     if not (scales > 0).all():
         raise ValueError(f"a scale is above 0, got {scales.min()}")
     parts = [

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from fp8core.checks import whole
 from fp8core.formats import NumberFormat
 from fp8core.stochastic import Debias, chances, moments
 
@@ -15,6 +16,7 @@ def values_around(format_: NumberFormat, center: float, steps: int) -> NDArray[n
 
     Raises ValueError where the format has fewer, or too many to list.
     """
+    whole("the number of steps", steps, 1)
     values = np.unique(np.abs(format_.values[np.isfinite(format_.values)]))
     if values.size <= steps:
         raise ValueError(f"{format_.name} has {values.size} values from 0 on, {steps + 1} are needed")
@@ -39,6 +41,7 @@ def sweep(
     format_: NumberFormat, values: NDArray[np.float64], points: int, bits: int, debias: Debias
 ) -> Sweep:
     """`points` x to each gap between `values`, evenly spread from half a spacing above its lower end."""
+    whole("the number of points", points, 1)
     shares = (np.arange(points) + 0.5) / points
     step = np.repeat(np.diff(values), points)
     share = np.tile(shares, values.size - 1)

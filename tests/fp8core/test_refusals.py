@@ -3,25 +3,33 @@
 import numpy as np
 import pytest
 
+from fp8core.accumulation_error import prefix_sums
+from fp8core.accumulator_trace import trace
+from fp8core.accumulators import ACCUMULATORS, promoted
+from fp8core.amax_series import SeriesKind, amax_series
 from fp8core.contraction import contract, partial_sums, rescales_per_output, stretches, summed_stretches
 from fp8core.delayed import run_current, run_delayed
+from fp8core.dot_terms import TermKind, draw_terms
 from fp8core.errors import rel_err, shrinkage, split_error, sqnr_db
 from fp8core.fates import fates
 from fp8core.formats import FORMATS, Format, Specials
+from fp8core.inputs import InputKind, draw, log_uniform_blocks
 from fp8core.linear import FPROP, LayerShape
 from fp8core.number_line import around, interval, outcomes
+from fp8core.outliers import Rest, draw_outlier_vectors
 from fp8core.quantize import quantize
 from fp8core.recipes import RECIPES, OperandSpec
 from fp8core.rotations import Rotation, RotationKind, hadamard, random_orthogonal, random_signs
 from fp8core.rounding import Overflow, Rounding
 from fp8core.scales import FP32_SCALE, ScaleRule
 from fp8core.stochastic import chances, round_stochastic
+from fp8core.sweep import values_around
 from fp8core.tiles import WHOLE, TileGrid, TileShape
 
 E4M3, HIF8 = FORMATS["e4m3"], FORMATS["hif8"]
 RECIPE, GRID = RECIPES["deepseek_v3"], TileGrid.over((2, 2), (1, WHOLE))
 NOT_WHOLE = [1.5, 2.0, True, "1", None, float("nan"), -1]
-FOUR = np.ones(4)
+FOUR, CODES = np.ones(4), np.zeros((2, 4), np.uint8)
 NO_NUMBERS = ["a", None, [[1.0], [1.0, 2.0]], [None], [1j], [True], 10**400]
 
 
@@ -56,6 +64,17 @@ TAKES_A_WHOLE_NUMBER = {
     "signs": lambda n: random_signs(n, 0),
     "random bits": lambda n: chances(0.5, n),
     "layout of a code": lambda n: HIF8.layout(n),
+    "steps of a series": lambda n: amax_series(SeriesKind.STEADY, n, 0),
+    "seed of a series": lambda n: amax_series(SeriesKind.STEADY, 1, n),
+    "size of an input": lambda n: draw(InputKind.GAUSSIAN, (n, 1), 0),
+    "seed of an input": lambda n: draw(InputKind.GAUSSIAN, (1, 1), n),
+    "distance of outliers": lambda n: draw(InputKind.OUTLIER_CHANNELS, (1, 1), 0, n),
+    "blocks": lambda n: log_uniform_blocks(n, 2, 0),
+    "terms": lambda n: draw_terms(TermKind.ZERO_MEAN, (1, 1), n, 0),
+    "outliers": lambda n: draw_outlier_vectors(Rest.ZERO, (2, 4), n, 0),
+    "values around": lambda n: values_around(E4M3, 1.0, n),
+    "a length": lambda n: prefix_sums(CODES, CODES, E4M3, ACCUMULATORS["fp32"], [n]),
+    "a promotion": lambda n: promoted(ACCUMULATORS["fp32"], n),
     "reach": lambda n: around(E4M3, 8, n),
 }
 
@@ -159,6 +178,20 @@ WRONG = {
     ),
     "a short partial sum": (lambda: partial_sums(FOUR, FOUR[:3], FOUR, FOUR, 2), r"b_codes \[3\]"),
     "fates below a scale": (lambda: fates(FORMATS["e8m0"], [-1.0]), "e8m0 has no negative numbers, got -1"),
+    "a list to trace": (
+        lambda: trace([1], [1], E4M3, E4M3, ACCUMULATORS["hopper_fast"]),
+        "a is a numpy array",
+    ),
+    "a falling length": (
+        lambda: prefix_sums(CODES, CODES, E4M3, ACCUMULATORS["fp32"], [4, 2]),
+        r"lengths rise up to K, 4, got \[4, 2\]",
+    ),
+    "a length beyond K": (
+        lambda: prefix_sums(CODES, CODES, E4M3, ACCUMULATORS["fp32"], [5]),
+        r"lengths rise up to K, 4, got \[5\]",
+    ),
+    "an error in words": (lambda: sqnr_db("0.1"), "a relative error holds real numbers, got str '0.1'"),
+    "many outcomes": (lambda: outcomes(E4M3, FOUR), r"x has 0 dims, got shape \(4,\)"),
     "a negative error": (lambda: sqnr_db(-0.1), "at least 0, got -0.1"),
     "values of another shape": (lambda: split_error(FOUR, np.ones(1), 1.0, E4M3), "one shape"),
     "the parts of infinity": (lambda: split_error([np.inf], [448.0], 1.0, E4M3), "finite numbers"),
