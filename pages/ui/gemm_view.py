@@ -61,7 +61,9 @@ def draw_result(result: Result, asked: GemmJob, *, key: str, is_alone: bool) -> 
     row = result.row
     st.markdown(words.headline(row.job))
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.badge(plain(result.where), icon=_icon(result), color=_color(result))
+        # Not st.badge: it puts a backslash before each bracket, and two of them would set the bracket free.
+        badge = f":{_color(result)}-badge[{_icon(result)} {plain(result.where)}]"
+        st.markdown(badge, width="content")
         st.caption(plain(result.when), width="content")
     if differs := words.differences(row.job, asked):
         st.caption(f"Not what the controls say: {differs}.")
