@@ -39,8 +39,8 @@ def show(controls: Controls) -> None:
     chosen = setting(controls)
     alone, rows = costs(chosen, magnitude)
     st.markdown(
-        "A kernel rotates with a matmul whose result is bf16, so the rotated numbers are rounded once before "
-        "they are quantized. Does that rounding eat the gain?"
+        "A kernel rotates by a matmul, and the result is bf16. So the rotated numbers are rounded once "
+        "before they are quantized. Does that rounding undo the gain?"
     )
     st.markdown(f"**Notice:** {notice(alone, rows)}")
     st.vega_lite_chart(
@@ -66,8 +66,9 @@ def notice(alone: float, rows: tuple[Cost, ...]) -> str:
     net = f"a gain in {' and '.join(gains)}" if gains else "a loss in every format"
     net += "" if not gains or len(gains) == len(rows) else " and a loss in the others"
     return (
-        f"storing in {CARRIER} costs {alone:.1e} of the signal's energy by itself. It changes "
-        f"{most.format}'s error most, by {share:+.2%}. At this magnitude the net of rotating is {net}."
+        f"storing in {CARRIER} alone costs {alone:.1e} of the signal's energy. It changes the error of "
+        f"{most.format} most, by {share:+.2%}. At this magnitude, rotating and storing in {CARRIER} together "
+        f"are {net}."
     )
 
 

@@ -90,8 +90,9 @@ def show(controls: Controls) -> None:
     )
     st.caption(
         f"Averages over {chosen.many:,} vectors whose outliers spread over an octave around the magnitude; "
-        "error measured after rotating back. Dotted: the magnitude chosen above. Pink: where rotating starts "
-        f"or stops to pay, by {MARGIN:.0%}. Point at a panel for both values."
+        "error measured after rotating back. Dotted: the magnitude chosen above. Pink: the magnitudes at "
+        f"which rotating begins or ceases to lower the error by {MARGIN:.0%}. Point at a panel for both "
+        "values."
     )
     st.markdown(f"At magnitude {magnitude}, as shares of the signal's energy:")
     st.markdown(parts_table(parts(chosen, magnitude)))
@@ -121,8 +122,8 @@ def crossings_in_words(total: Ranges, rest: Ranges | None) -> str:
 def where(what: str, ranges: Ranges) -> str:
     """At which magnitudes rotating helps, in a sentence."""
     if not ranges:
-        swept = f"From {MAGNITUDES[0]:g} to {MAGNITUDES[-1]:g}"
-        return f"{swept}, rotating nowhere lowers {what} by more than {MARGIN:.0%}."
+        swept = f"from {MAGNITUDES[0]:g} to {MAGNITUDES[-1]:g}"
+        return f"Rotating never lowers {what} by more than {MARGIN:.0%} at magnitudes {swept}."
     stretches = ", ".join(f"{low:.3g} to {high:.3g}" for low, high in ranges[:MOST_NAMED])
     more = f", and in {len(ranges) - MOST_NAMED} more stretches" if len(ranges) > MOST_NAMED else ""
     return f"Rotating lowers {what} by more than {MARGIN:.0%} at magnitudes {stretches}{more}."
@@ -130,11 +131,9 @@ def where(what: str, ranges: Ranges) -> str:
 
 def parts_table(rows: list[dict[str, float]]) -> str:
     """Markdown: a row each for as it is and rotated."""
-    names = (
-        "codes that are zero | error of those (deadzone) | of those on the grid | of those beyond it | all"
-    )
+    names = "codes that are zero | error of zeros (deadzone) | of rounding (grid) | of saturation | sum"
     lines = [f"| | {names} |", "|---|---:|---:|---:|---:|---:|"]
-    for name, row in zip(("as it is", "rotated"), rows, strict=True):
+    for name, row in zip(("not rotated", "rotated"), rows, strict=True):
         parts, total = column([row[key] for key in ("deadzone", "grid", "saturation")], digits=3)
         lines.append(f"| {name} | {row['zeros']:.1%} | {' | '.join(parts)} | {total} |")
     return "\n".join(lines)

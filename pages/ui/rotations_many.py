@@ -136,7 +136,7 @@ def notice(size: int, rest: Rest, outliers: int, magnitude: int) -> str:
             f"a lone outlier of {magnitude} becomes ±{magnitude}/√{size} = ±{place:.3g} in every entry under "
             f"Hadamard: two spikes, which two codes hold. {random}"
         )
-    shape = "two humps" if place > _HUMPS_APART else "two humps that run into one"
+    shape = "two humps" if place > _HUMPS_APART else "two humps that merge into one"
     return (
         f"Hadamard shares an outlier of {magnitude} out equally, ±{magnitude}/√{size} = ±{place:.3g} to "
         f"every entry, and the rest lies around those: {shape}. {random}"

@@ -32,17 +32,17 @@ def show(controls: Controls) -> None:
     here = products(chosen, (float(magnitude),))
     st.latex(r"(A R)(B R)^\mathsf{T} = A\, R R^\mathsf{T} B^\mathsf{T} = A B^\mathsf{T}")
     st.markdown(
-        "Rotate both operands along the contracted dim and the product is what it was: the rotation is never "
-        "undone, it cancels. A has its outliers in the same channels of every row, as activations have; B "
-        "has none."
+        "Rotate both operands along the contracted dim, and the product stays the same. Nobody has to rotate "
+        "back: the two rotations cancel. Like activations, A has its outliers in the same channels of every "
+        "row. Like weights, B has none."
     )
     without, rotated = here.without[0], here.rotated[0]
     change = rotated / without - 1 if without else 0.0
     st.markdown(
-        f"**Notice:** in float64 rotating both moves the product by at most {here.moved:.1e}, where its "
-        f"largest entry is {here.largest:.3g}: rounding, nothing else. With both operands in {chosen.format} "
-        f"the product is wrong by {without:.2%} as it is and by {rotated:.2%} rotated, "
-        f"{abs(change):.0%} {'more' if change > 0 else 'less'}."
+        f"**Notice:** in float64, rotating both operands changes the product by at most {here.moved:.1e}; "
+        f"its largest entry is {here.largest:.3g}. That is rounding only. With both operands in "
+        f"{chosen.format}, the error of the product is {without:.2%} without the rotation and {rotated:.2%} "
+        f"with it: {abs(change):.0%} {'more' if change > 0 else 'less'}."
     )
     st.vega_lite_chart(
         None,

@@ -1,9 +1,10 @@
 """The page's fixed words: what a rotation is for, the exact rules, the sources."""
 
 INTRODUCTION = (
-    "Elements that share a scale share it with their largest: one **outlier** pushes all others towards "
-    "zero, where a format of few bits has few values. A **rotation** replaces every element by a sum of all "
-    "of them, weighted by ±: the outlier is shared out, no information is lost, and rotating back undoes it."
+    "The largest element of a tile sets the scale for all elements of the tile. So one **outlier** pushes "
+    "all others toward zero, where a format of few bits has few values. A **rotation** replaces every "
+    "element by a weighted sum of all of them. It shares the outlier out, and it loses nothing: rotating "
+    "back undoes it."
 )
 
 RULES = r"""

@@ -7,16 +7,16 @@ from fp8core.delayed import AmaxChoice
 from pages.charts.words import count, short
 
 INTRO = (
-    "To scale by amax, one must know it first: a pass over the whole tensor before the pass that casts it. "
-    "**Delayed scaling** saves that pass: it takes the amax of earlier steps and hopes that this step's is "
-    "no larger. **Current scaling** (also called dynamic or online) pays for the pass."
+    "To scale by amax, one must know it first. That takes a pass over the whole tensor, before the pass that "
+    "casts it. **Delayed scaling** saves the first pass: it takes the amax of earlier steps and hopes that "
+    "this step has no larger one. **Current scaling** (also called dynamic or online) makes the pass."
 )
 WHY_THEY_STOPPED = (
-    "A scale from the past clips whatever is new and says nothing, a history or margin long enough to "
-    "prevent that takes bits from every other step, and the history is state to keep, to reduce over GPUs "
-    "and to checkpoint for every tensor. Current scaling has none of that, and in recipes where one scale "
-    "serves a small block only, amax is found among numbers that the casting kernel holds anyway: the pass "
-    "that delayed scaling saved is no longer there to save."
+    "A scale from the past clips new, larger numbers without a warning. A longer history or a margin "
+    "prevents that, but takes bits from every other step. The history is also state: for every tensor it "
+    "must be kept, reduced over GPUs and saved in checkpoints. Current scaling has none of these problems. "
+    "And where one scale serves a small block only, the casting kernel already holds the numbers of the "
+    "block. It finds amax among them: there is no extra pass left to save."
 )
 SOURCES = (
     "Sources: Transformer Engine, common/recipe/delayed_scaling.cu, and its guide to low-precision training, "

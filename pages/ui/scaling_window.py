@@ -51,8 +51,8 @@ def _picture(controls: Controls, window: Window) -> None:
         alt_at=lambda start: window_alt(window[0], every, _index(every, start)),
     )
     st.caption(
-        "Drag the slider, or across either of the two lower charts: the numbers stay as they are, what they "
-        "are divided by moves. The curve has a plateau because in the window a float's step grows with the "
-        "number, so that the error relative to it hardly depends on the scale. Source: Micikevicius et al., "
-        "FP8 Formats for Deep Learning, arXiv 2209.05433."
+        "Drag the slider, or drag across one of the two lower charts. The numbers stay as they are; the "
+        "scale that divides them changes. The curve has a plateau: inside the window, the step of a float "
+        "grows with the number, so the relative error hardly depends on the scale. Source: Micikevicius et "
+        "al., FP8 Formats for Deep Learning, arXiv 2209.05433."
     )

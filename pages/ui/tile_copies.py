@@ -47,11 +47,12 @@ def _notice(recipe: Recipe) -> str:
     sentences = []
     if twice:
         sentences.append(
-            f"{_and(twice)}: the two matmuls that read it contract different axes, and a tile of this recipe "
-            "is long along the contracted one, so it must be quantized once for each."
+            f"{_and(twice)}: two matmuls read {'it' if len(twice) == 1 else 'each of them'} and sum over "
+            "different axes. A tile of this recipe is long along the summed axis. So each matmul needs a quantized "
+            "copy of its own."
         )
     if layout:
-        sentences.append(f"{_and(layout)}: quantized once, but stored twice only because of layout.")
+        sentences.append(f"{_and(layout)}: quantized once, stored twice. Only the layout differs.")
     return " ".join(sentences)
 
 

@@ -17,8 +17,8 @@ KEY = "tile_overview"
 def show(controls: Controls, layer: LayerShape) -> None:
     """Draw every recipe and matmul; opening one sets the recipe, the matmul and the section."""
     st.markdown(
-        "A left, B above, D in the corner; the pink edges run along the contracted dim K. "
-        "**Notice:** where a tile is longer one way, it is long along the pink edge, whatever the tensor. "
+        "A is at the left, B above, D in the corner. The pink edges run along K, the dim that the matmul "
+        "sums over. **Notice:** a tile that is longer in one direction is always longer along the pink edge. "
         "Click a picture to open it, or use the list below."
     )
     drawn = st.vega_lite_chart(

@@ -40,9 +40,9 @@ def show(controls: Controls, layer: LayerShape) -> None:
     """Draw the rule for the extents that the controls hold."""
     matmul = MATMULS[controls.value(MATMUL)]
     st.markdown(
-        "A tensor core multiplies and adds **codes** only, a stretch of K at a time. A scale can be put back "
-        "after a stretch if it is the same for every k of the stretch: it then **leaves the sum**. Choose "
-        "tiles for A and B, or take a recipe's:"
+        "A tensor core multiplies and adds **codes** only, one stretch of K at a time. A scale that is the "
+        "same for every k of a stretch can be applied after it: the scale **leaves the sum**. Choose tiles "
+        "for A and B, or take those of a recipe:"
     )
     _presets(controls, matmul)
     place = st.container(horizontal=True, gap="small")

@@ -9,8 +9,9 @@ from pages.charts.scene import Scene
 from pages.charts.words import count, stored_tile
 
 ONE_SCALE = (
-    "FP8 has too little range for raw numbers, so each group of elements is divided by one **scale** that "
-    "makes its largest one fit, and multiplied back by it later. A group that shares a scale is a **tile**."
+    "FP8 has too little range for raw numbers. So each group of elements is divided by one **scale**, chosen "
+    "so that the largest element fits. Later the result is multiplied by it. Elements that share one scale "
+    "are a **tile**."
 )
 
 HARDWARE_SOURCES = (
@@ -54,26 +55,30 @@ def notice(scene: Scene) -> str:
     spec, k = scene.spec, scene.mnk[2]
     cuts = rescales_per_output(k, spec.a.tile.k, spec.b.tile.k)
     if spec.a.tile.k is WHOLE and spec.b.tile.k is WHOLE:
-        once = "both leave the sum, and D is rescaled once, at the very end."
+        once = "So both scales leave the sum, and D is rescaled once, at the end."
         if spec.a.tile.mn is WHOLE and spec.b.tile.mn is WHOLE:
-            return f"All of A shares one scale and all of B another: {once}"
+            return f"All of A shares one scale, and all of B shares another. {once}"
         who = f"{_lines(spec.a, 'A', 'row')} and {_inside(_lines(spec.b, 'B', 'column'))}"
-        return f"{who} has one scale along all of K: {once}"
+        return f"{who} has one scale along all of K. {once}"
     total = scene.matmul.mnk(scene.layer)[2]
     there = rescales_per_output(total, spec.a.tile.k, spec.b.tile.k)
     scales = [-(-k // (operand.tile.k or max(k, 1))) for operand in (spec.a, spec.b)]
     return (
-        f"{_lines(spec.a, 'A', 'row')} has {count(scales[0], 'scale')} along K and "
-        f"{_inside(_lines(spec.b, 'B', 'column'))} has {scales[1]}, so the sum is cut into "
-        f"{count(cuts, 'stretch', 'stretches')} and D is rescaled after each "
-        f"({there:,} times over the whole K = {total:,})."
+        f"Along K, {_inside(_lines(spec.a, 'A', 'row'))} has {count(scales[0], 'scale')}, and "
+        f"{_inside(_lines(spec.b, 'B', 'column'))} has {count(scales[1], 'scale')}. So the sum is cut into "
+        f"{count(cuts, 'stretch', 'stretches')}. D is rescaled after each: {count(there, 'time')} over the "
+        f"whole K = {total:,}."
     )
 
 
 def _lines(operand: OperandSpec, name: str, line: str) -> str:
     if operand.tile.mn is WHOLE:
         return f"All of {name}"
-    return f"Each {line} of {name}" if operand.tile.mn == 1 else f"Each {operand.tile.mn} {line}s of {name}"
+    return (
+        f"Each {line} of {name}"
+        if operand.tile.mn == 1
+        else f"Each group of {operand.tile.mn} {line}s of {name}"
+    )
 
 
 def _inside(words: str) -> str:
@@ -92,7 +97,7 @@ def second_copies(scene: Scene) -> str:
                 if (scene.matmul, side) not in copy.readers and copy.tile != own:
                     here, there = stored_tile(tensor, *own), stored_tile(tensor, *copy.tile)
                     sentences.append(
-                        f"{tensor.value} lies in tiles of {here} for {scene.matmul.title} and of {there} for "
-                        f"{matmul.title}, so it is quantized twice."
+                        f"{scene.matmul.title} needs {tensor.value} in tiles of {here}, {matmul.title} needs "
+                        f"it in tiles of {there}. So {tensor.value} is quantized twice."
                     )
     return " ".join(sentences)

@@ -143,7 +143,7 @@ def test_bf16_adds_little_and_the_net_is_measured(open_app) -> None:
 
 
 def test_ranges_in_words() -> None:
-    assert "nowhere lowers it by more than 5%" in where("it", ())
+    assert "never lowers it by more than 5%" in where("it", ())
     assert where("it", ((2.0, 8.0),)) == "Rotating lowers it by more than 5% at magnitudes 2 to 8."
     assert where("it", ((1.0, 2.0),) * 5).endswith(", and in 2 more stretches.")
 

@@ -114,16 +114,16 @@ def test_what_to_notice_differs_with_the_geometry():
     said = {
         case: notice(scene(*case, "gaussian", 0, LAYER)) for case in CASES if case[0] != "per_tensor_e4m3"
     }
-    assert "4 scales along K" in said["deepseek_v3", "fprop"]
+    assert "each row of A has 4 scales" in said["deepseek_v3", "fprop"]
     assert "32 times over the whole K = 4,096" in said["deepseek_v3", "fprop"]
     assert "448 times" in said["mxfp8", "dgrad"]
     assert "All of A shares one scale" in said["per_tensor", "wgrad"]
-    assert "each 128 columns of B" in said["deepseek_v3", "dgrad"]
+    assert "each group of 128 columns of B" in said["deepseek_v3", "dgrad"]
     assert "each column of B" in said["deepseek_v3", "wgrad"]
 
 
 def test_second_copies_are_named_where_another_matmul_reads_other_tiles():
-    assert "x lies in tiles of 128 × 1 for Wgrad and of 1 × 128 for Fprop" in second_copies(
+    assert "Wgrad needs x in tiles of 128 × 1, Fprop needs it in tiles of 1 × 128" in second_copies(
         scene("deepseek_v3", "wgrad", "gaussian", 0, LAYER)
     )
     assert second_copies(scene("per_tensor", "fprop", "gaussian", 0, LAYER)) == ""
@@ -192,7 +192,7 @@ def test_the_page_says_which_scales_a_tensor_core_applies_by_itself(open_app):
 def test_the_classic_copies_are_on_the_page(open_app):
     at = open_app(PAGE, show="copies")
     assert "x twice, w once, dy twice" in words(at)
-    assert "**w**: quantized once, but stored twice only because of layout" in words(at)
+    assert "**w**: quantized once, stored twice. Only the layout differs." in words(at)
     assert RECIPES["deepseek_v3"].copies(LayerTensor.W) == 1
 
 
