@@ -21,9 +21,9 @@ SECTIONS = {
     "measured": accumulation_measured,
 }
 IDEA = (
-    "A tensor core does not add one product after the other. It lines a handful of them up with the running "
-    "sum **c**, keeps only the bits that fit into a fixed window below the largest one, and drops the rest. "
-    "Multiplying in FP8 is exact; **adding is where bits are lost**, and the longer the sum, the more."
+    "A tensor core does not add one product after the other. It aligns a few products with the running sum "
+    "**c**. It keeps only the bits that fit into a fixed window below the largest of them, and drops the "
+    "rest. Multiplying in FP8 is exact; **adding is where bits are lost**, and the longer the sum, the more."
 )
 
 SOURCES = (

@@ -45,7 +45,7 @@ def check_casts(format_: Format, device: Device) -> Line:
     written = encoded(format_, x, device)
     misread = ~((read == truth) | (np.isnan(read) & np.isnan(truth)))
     miswritten = written != format_.encode(x)
-    detail = f"{read.size} codes read and {x.size:,} bf16 numbers written as fp8core does."
+    detail = f"The GPU reads all {read.size} codes and writes {x.size:,} bf16 numbers as fp8core does."
     if misread.any():
         code = int(np.argmax(misread))
         detail = f"{misread.sum()} codes are misread; {code:#04x} is {truth[code]!s}, read {read[code]!s}."

@@ -170,12 +170,12 @@ def accumulator_line(products: list[Product], name: str) -> Line:
             name=name,
             group=Group.ACCUMULATOR,
             verdict=Verdict.NOT_SUPPORTED,
-            detail="The models that predict each bit are of Hopper's tensor core (9.0), not of this one.",
+            detail="The model that predicts each bit describes Hopper's tensor core (9.0), not this one.",
         )
-    detail = f"{outputs:,} outputs of {len(products)} matmuls are the model's, bit for bit."
+    detail = f"{outputs:,} outputs of {len(products)} matmuls equal the model, bit for bit."
     if unlike:
         worst = next(p for p in products if p.unlike)
-        detail = f"{unlike:,} of {outputs:,} outputs are not the model's. {worst.name}, {worst.first}."
+        detail = f"{unlike:,} of {outputs:,} outputs differ from the model. {worst.name}, {worst.first}."
     return Line(
         name=name,
         group=Group.ACCUMULATOR,

@@ -81,7 +81,7 @@ def check_quantizers(
     if different:
         told = f"{different:,} of {told} differ. {detail}."
     else:
-        told = f"{told} are the reference's, bit for bit."
+        told = f"{told} equal the reference, bit for bit."
     return Line(
         name=recipe.name,
         group=Group.QUANTIZERS,

@@ -44,11 +44,11 @@ class Group(Enum):
 
 _TITLES = {
     Group.SETUP: "Is everything installed?",
-    Group.CASTS: "Are casts the format's, code by code?",
-    Group.QUANTIZERS: "Are the quantizers' codes and scales the reference's, bit for bit?",
-    Group.GEMMS: "Is every product within its derived bound?",
-    Group.ACCUMULATOR: "Does the tensor core add as its model does, bit for bit?",
-    Group.DETERMINISM: "Do equal inputs give equal bits?",
+    Group.CASTS: "Does every cast give the right code?",
+    Group.QUANTIZERS: "Do the quantizers give the codes and scales of the reference?",
+    Group.GEMMS: "Is the error of every product within its bound?",
+    Group.ACCUMULATOR: "Does the tensor core give the bits that its model predicts?",
+    Group.DETERMINISM: "Does the same input give the same bits every time?",
     Group.SPEED: "How fast is it?",
 }
 
@@ -160,7 +160,7 @@ class Report:
         return {
             0: "FP8 works on this GPU",
             1: "Something is wrong here",
-            2: "There is no FP8 here",
+            2: "This machine cannot run FP8",
             130: "Not finished",
         }[self.exit_code]
 

@@ -47,7 +47,7 @@ def speed_line(
         verdict = Verdict.FAIL
         figures, reference, told = [], None, f"Wrong: {fault}."
     elif reference is None:
-        told += f"; none is recorded for the {facts.gpu} to compare with."
+        told += f"; no speed of the {facts.gpu} is recorded to compare with."
     elif rate >= NORMAL_SHARE * reference.value:
         told += f"; {_share(rate, reference)}: normal."
     elif recorded_clock_mhz and is_held_by_full_power(reading, facts) and reading.clock_mhz:
@@ -55,7 +55,7 @@ def speed_line(
         verdict = Verdict.PASS if here >= NORMAL_SHARE * then else Verdict.SLOW
         told += (
             f"; {_share(rate, reference)} at {recorded_clock_mhz:,.0f} MHz; full power holds the clock at "
-            f"{reading.clock_mhz:,.0f} here: {'normal' if verdict is Verdict.PASS else 'slow even so'}."
+            f"{reading.clock_mhz:,.0f} here: {'normal' if verdict is Verdict.PASS else 'slow all the same'}."
         )
     else:
         verdict = Verdict.SLOW
@@ -93,7 +93,7 @@ def why_slow(reading: Reading, facts: Facts) -> str:
     if reasons:
         return "; ".join(reasons)
     if clock is None:
-        return "why is unknown, clock and power could not be read"
+        return "the reason is unknown: clock and power could not be read"
     return f"the clock was high ({clock:,.0f} MHz), so look at what else uses this GPU"
 
 

@@ -112,9 +112,9 @@ def verdict(row: ProbeRow) -> str:
     versions = ", ".join(f"{name} {version}" for name, version in row.machine.versions.items())
     where = plain(f"GPU: {row.machine.name}, {row.date}, {versions}")
     if not row.mismatches:
-        return f"✓ **{equal:,} of {row.outputs:,} outputs are the model's, bit for bit.** {where}."
+        return f"✓ **{equal:,} of {row.outputs:,} outputs equal the model, bit for bit.** {where}."
     return (
-        f"✗ **{equal:,} of {row.outputs:,} outputs are the model's.** First difference: "
+        f"✗ **{equal:,} of {row.outputs:,} outputs equal the model.** First difference: "
         f"{plain(row.first_difference)}. {where}."
     )
 

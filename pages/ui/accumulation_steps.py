@@ -70,9 +70,9 @@ def notice(unit: Accumulator, steps: Sequence[TracedStep]) -> str:
     vanished = sum(int(np.count_nonzero(step.kept[step.terms != 0] == 0)) for step in steps)
     stored = sum(step.chain != step.kept_sum for step in steps)
     last = steps[-1]
-    gone = f", {vanished} of them all they have" if vanished else ""
+    gone = f", and {vanished} of them lose all bits" if vanished else ""
     if last.total == last.exact:
-        end = "here nothing is lost in the end"
+        end = "nothing is lost in the end"
     elif last.exact == 0:
         end = f"off by {short(last.total - last.exact, 3)}"
     else:
@@ -80,9 +80,9 @@ def notice(unit: Accumulator, steps: Sequence[TracedStep]) -> str:
         end = f"off by {percent(abs(error))}, {side(error)}"
     total, exact = apart(last.total, last.exact)
     return (
-        f"**Notice:** {cut_short} of {products} products lose bits to the cut{gone}; storing c loses "
-        f"bits after {stored} of {len(steps)} steps. After K = {products}, **{unit.title}** has {total}; "
-        f"exactly it is {exact}: {end}."
+        f"**Notice:** {cut_short} of {products} products lose bits to the cut{gone}. Storing c loses bits "
+        f"after {stored} of {len(steps)} steps. After K = {products}, **{unit.title}** has {total}; the "
+        f"exact sum is {exact}: {end}."
     )
 
 

@@ -42,7 +42,7 @@ def show(controls: Controls, gpu: str) -> None:
         return
     per_tensor = first_per_tensor(runs)
     if unit is Unit.PER_TENSOR and per_tensor is None:
-        st.info("Of this shape no per-tensor recipe is recorded, so bf16 counts as 1.")
+        st.info("No per-tensor recipe is recorded for this shape, so bf16 counts as 1.")
     costs = costs_of(runs, per_tensor if unit is Unit.PER_TENSOR else None)
     st.markdown(notice(runs))
     st.vega_lite_chart(
@@ -57,9 +57,9 @@ def show(controls: Controls, gpu: str) -> None:
 
 
 READING = (
-    "Each recipe's times over those of bf16 `torch.mm` in its own run, so that a clock that falls between "
-    "runs falls for both. First figure: the matmul alone; after the arrow: with quantizing A and B. A model "
-    "that keeps quantized weights pays for its activations only."
+    "Each recipe's times are divided by those of bf16 `torch.mm` in the same run: the GPU's clock was the "
+    "same for both. First figure: the matmul alone. After the arrow: with quantizing A and B. A model that "
+    "keeps quantized weights quantizes its activations only."
 )
 _COLUMNS = {
     "scales along K": st.column_config.NumberColumn(

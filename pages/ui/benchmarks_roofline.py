@@ -139,8 +139,8 @@ def notice(found: Sequence[Result], ceilings: Sequence[Ceilings]) -> str:
     if not ceilings:
         return what + "."
     if not bound:
-        return what + ". Every one lies right of the ridge: the tensor cores bound it, not memory."
-    return what + f". {len(bound)} of {len(found)} lie left of the ridge: memory bounds them."
+        return what + ". All of them lie right of the ridge: the tensor cores limit them, not memory."
+    return what + f". {len(bound)} of {len(found)} lie left of the ridge: memory limits them."
 
 
 def is_memory_bound(result: Result, ceilings: Sequence[Ceilings]) -> bool:

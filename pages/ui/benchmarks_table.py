@@ -13,7 +13,7 @@ from pages.ui.controls import Controls
 from pages.ui.gemm_results import Origin, Result
 from pages.ui.gemm_table import draw_downloads
 
-_RIDGE = "Operations per byte from which on memory no longer bounds"
+_RIDGE = "With more operations per byte than this, memory is not the limit"
 _TWO_DIGITS = {
     "× torch": "Times as fast as torch's scaled op of the same recipe in the same run, the matmul alone",
     "× bf16": "Times as fast as bf16 torch.mm in the same run, the matmul alone",
@@ -46,8 +46,8 @@ def show(controls: Controls, gpu: str) -> None:
     st.dataframe(rates_lines(), hide_index=True, column_config=_rates_columns())
     st.caption(
         "Dense peaks (without structured sparsity) in TFLOP/s at the boost clock, memory in GB/s; a card at "
-        "its power limit runs slower. Ridge: operations per byte from which on memory no longer bounds. "
-        f"Sources: {sources_line()}"
+        "its power limit runs slower. Ridge: with more operations per byte than this, memory is not the "
+        f"limit. Sources: {sources_line()}"
     )
 
 

@@ -28,7 +28,7 @@ _KERNEL = (
 _INTERPRETED = "The interpreter shows what the kernel computes. It adds in fp32 and is not timed."
 _APART = "Do not compare this with the interpreter's run: a GPU's tensor core adds with fewer bits."
 _KEPT = 64
-_ALL_IN = "The same with the time of quantizing A and B counted."
+_ALL_IN = "Times faster than bf16 torch.mm where the time of quantizing A and B counts too."
 _TORCH = "Times faster than torch's own scaled matmul of the same recipe, the matmul alone."
 _SIMPLE = "Times faster than the simple kernel, the one to read, in the same run."
 _DOT_SCALED = f"Times faster than {dot_scaled.TITLE} in the same run. {dot_scaled.NOTE}"
@@ -66,7 +66,7 @@ def draw_result(result: Result, asked: GemmJob, *, key: str, is_alone: bool) -> 
         st.markdown(badge, width="content")
         st.caption(plain(result.when), width="content")
     if differs := words.differences(row.job, asked):
-        st.caption(f"Not what the controls say: {differs}.")
+        st.caption(f"This run differs from the controls: {differs}.")
     error, time = st.columns(2, gap="large") if is_alone else (st.container(), st.container())
     with error:
         _draw_error(row)
@@ -151,8 +151,8 @@ def _draw_time(row: Row, key: str) -> None:
         st.metric("TFLOP/s", words.number(row.tflop_s), help="2 · M · N · K / time.", width=110)
         st.metric("GB/s", words.number(row.gb_s), help="Codes, scales and D, once each, / time.", width=110)
         st.metric("× bf16", words.ratio(row.times_bf16), help="Times faster than bf16 torch.mm.", width=100)
-        st.metric("× bf16, all in", words.ratio(row.times_bf16_with_quantize), help=_ALL_IN, width=120)
-        st.metric("× torch's", words.ratio(row.times_torch_scaled), help=_TORCH, width=100)
+        st.metric("× bf16, in all", words.ratio(row.times_bf16_with_quantize), help=_ALL_IN, width=120)
+        st.metric("× torch", words.ratio(row.times_torch_scaled), help=_TORCH, width=100)
         if row.simple is not None:
             st.metric("× simple", words.ratio(row.times_simple), help=_SIMPLE, width=100)
         if row.dot_scaled is not None:

@@ -48,8 +48,8 @@ def _notice(recipe: Recipe) -> str:
     if twice:
         sentences.append(
             f"{_and(twice)}: two matmuls read {'it' if len(twice) == 1 else 'each of them'} and sum over "
-            "different axes. A tile of this recipe is long along the summed axis. So each matmul needs a quantized "
-            "copy of its own."
+            "different axes. A tile of this recipe is long along the summed axis. So each matmul needs a "
+            "quantized copy of its own."
         )
     if layout:
         sentences.append(f"{_and(layout)}: quantized once, stored twice. Only the layout differs.")

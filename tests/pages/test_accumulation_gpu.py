@@ -205,7 +205,7 @@ def test_a_measured_sweep_lies_on_the_predicted_line(open_app, on_gpu, operation
     at.button(key="run_sweep").click().run()
     run_until(at, lambda at: "bit for bit" in texts(at))
     outputs = 6 * 64 * 16
-    assert f"{outputs:,} of {outputs:,} outputs are the model's, bit for bit" in texts(at)
+    assert f"{outputs:,} of {outputs:,} outputs equal the model, bit for bit" in texts(at)
     assert plain("GPU: stand-in, 2026-11-20") in texts(at)
     layers = [layer["data"]["values"] for layer in spec(at)["layer"]]
     rings = next(rows for rows in layers if "who" in rows[0])
@@ -220,7 +220,7 @@ def test_a_sweep_that_differs_says_where_first(open_app, on_gpu):
     at = open_app(PAGE, sum_show="measured", longest_k="1024", seed="1")
     at.button(key="run_sweep").click().run()
     run_until(at, lambda at: "First difference" in texts(at))
-    assert "6,143 of 6,144 outputs are the model's" in texts(at)
+    assert "6,143 of 6,144 outputs equal the model" in texts(at)
     assert plain("[0, 0]: model 1.0, device 2.0") in texts(at)
 
 

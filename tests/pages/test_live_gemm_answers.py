@@ -21,9 +21,9 @@ pytestmark = pytest.mark.usefixtures("stand_in_workers")
 def test_a_result_of_another_seed_says_so_and_one_of_another_shape_is_not_shown(open_app):
     at = open_app(PAGE, **SMALL)
     run_job(at)
-    assert "Not what the controls say" not in texts(at)
+    assert "This run differs from the controls" not in texts(at)
     at.number_input(key="seed").set_value(int(Act.SLOW)).run()
-    assert f"Not what the controls say: seed is {int(Act.FINE)}." in texts(at)
+    assert f"This run differs from the controls: seed is {int(Act.FINE)}." in texts(at)
     at.number_input(key="k").set_value(32).run()
     assert not at.metric
     assert "Nothing has been run yet in this session for M × N × K = 64 × 64 × 32" in texts(at)
@@ -57,7 +57,7 @@ def test_where_nothing_answers_no_figure_is_shown_and_links_open_what_is_near(op
     for link in links:
         opened = open_app(PAGE, **dict(parse_qsl(link.query_string)))
         assert metrics(opened)["Time"] == "100 µs"
-        assert "Not what the controls say" not in texts(opened)
+        assert "This run differs from the controls" not in texts(opened)
 
 
 def test_without_any_record_of_the_matmul_there_are_no_links(open_app, tmp_path):
@@ -75,9 +75,9 @@ def test_recorded_rows_come_nearest_first(open_app, tmp_path):
     at = open_app(PAGE, recipe="mxfp8", matmul="fprop", m="4096", n="4096", k="4096")
     assert "Recorded on NVIDIA H200" in texts(at)
     assert "2026-11-20, torch 2.11.0, triton 3.6.0" in texts(at)
-    assert "Not what the controls say" not in texts(at)
+    assert "This run differs from the controls" not in texts(at)
     shown = metrics(at)
-    assert (shown["× bf16"], shown["× bf16, all in"], shown["× torch's"]) == ("2.00×", "1.33×", "0.90×")
+    assert (shown["× bf16"], shown["× bf16, in all"], shown["× torch"]) == ("2.00×", "1.33×", "0.90×")
     assert list(at.dataframe[-1].value["M × N × K"]) == ["4096 × 4096 × 4096", "8192 × 4096 × 4096"]
 
 

@@ -38,7 +38,7 @@ def test_a_cold_row_that_adds_into_d_says_so_and_names_torch_s_op_and_the_simple
     assert "Cold: the L2 was flushed before each launch" in said
     assert "added into an fp32 D" in said
     assert f"Torch's scaled op: {plain('torch._an_op, then D.add_ of it')}" in said
-    assert "Not what the controls say: L2 is cold, D is added into." in said
+    assert "This run differs from the controls: L2 is cold, D is added into." in said
     assert metrics(at)["× simple"] == "1.20×"
     table = at.dataframe[-1].value
     assert (list(table["L2"]), list(table["D"]), list(table["× simple"])) == (["cold"], ["added into"], [1.2])

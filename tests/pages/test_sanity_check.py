@@ -70,7 +70,7 @@ def spec(at) -> dict:
 def test_before_any_check_the_page_says_what_one_asks(open_app):
     at = open_app(PAGE)
     assert not at.exception
-    assert "- Are casts the format's, code by code?" in texts(at)
+    assert "- Does every cast give the right code?" in texts(at)
     assert "| question |" not in texts(at)
     assert not at.get("vega_lite_chart")
     assert not at.radio

@@ -184,7 +184,7 @@ def test_the_model_s_line_counts_every_gemm():
     assert (line.verdict, line.figures[0].value) == (Verdict.PASS, 18)
     line = products.accumulator_line([foretold(), foretold(unlike=2, first="D[0, 1]: x")], "n")
     assert line.verdict is Verdict.FAIL
-    assert line.detail == "2 of 18 outputs are not the model's. rowwise fprop, D[0, 1]: x."
+    assert line.detail == "2 of 18 outputs differ from the model. rowwise fprop, D[0, 1]: x."
 
 
 def test_what_the_model_says_is_compared_bit_by_bit(monkeypatch):

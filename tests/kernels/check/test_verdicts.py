@@ -63,7 +63,7 @@ def test_under_full_power_a_warmer_card_is_not_slow():
     )
     slow = line(1000.0 * 1400 / 1900 * NORMAL_SHARE - 0.1, warm, recorded_clock_mhz=1900.0)
     assert slow.verdict is Verdict.SLOW
-    assert slow.detail.endswith("slow even so.")
+    assert slow.detail.endswith("slow all the same.")
 
 
 @pytest.mark.parametrize(
@@ -94,12 +94,12 @@ def test_the_limit_of_normal_is_inclusive():
 def test_without_a_recorded_row_there_is_nothing_to_be_slow_against():
     found = line(1.0, reference=None, facts=ADA)
     assert found.verdict is Verdict.PASS
-    assert "none is recorded for the NVIDIA L4 to compare with" in found.detail
+    assert "no speed of the NVIDIA L4 is recorded to compare with" in found.detail
     assert found.share is None
 
 
 def test_what_could_not_be_read_is_said_to_be_unknown():
-    assert why_slow(Reading(), H200) == "why is unknown, clock and power could not be read"
+    assert why_slow(Reading(), H200) == "the reason is unknown: clock and power could not be read"
     assert "the clock was high (1,900 MHz)" in why_slow(FAST, H200)
     assert [figure.name for figure in line(1.0, Reading()).figures] == ["rate"]
 
