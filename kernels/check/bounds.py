@@ -48,7 +48,8 @@ def bound(
     if capability is None:
         summed = k * _HALF_ULP / (1 - k * _HALF_ULP) * size
     else:
-        summed = accumulator_on(plan, capability).error_bound(a, b)
+        multiplied = (FORMATS["bf16"],) * 2 if plan.kernel is Kernel.DEQUANTIZED else ()
+        summed = accumulator_on(plan, capability).error_bound(a, b, *multiplied)
     error = summed + 3 * _HALF_ULP * (size + summed)
     half = 2.0 ** -(plan.spec.out.mantissa_bits + 1)
     return error + half * (np.abs(a @ b.T) + error) + plan.spec.out.min_subnormal

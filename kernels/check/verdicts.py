@@ -38,7 +38,7 @@ def speed_line(
     told = f"{rate:,.0f} {unit}"
     if bf16 is not None:
         figures.append(Figure("× bf16", rate / bf16))
-        told += f", {rate / bf16:.2f} × the bf16 of these turns ({bf16:,.0f} {unit})"
+        told += f", {rate / bf16:.2f} times the bf16 of the same turns ({bf16:,.0f} {unit})"
     for label, value, in_unit in (("SM clock", reading.clock_mhz, "MHz"), ("power", reading.power_w, "W")):
         if value is not None:
             figures.append(Figure(label, value, in_unit))

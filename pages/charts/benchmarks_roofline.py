@@ -42,7 +42,7 @@ class Roof:
 
     @property
     def ridge(self) -> float:
-        """Operations per byte from which on memory no longer bounds."""
+        """Operations per byte from which memory is not the limit."""
         return 1e3 * self.tflop_s / self.memory_gb_s
 
 

@@ -149,7 +149,7 @@ def _words(tensor: LayerTensor, layer: LayerShape, box: _Box, left: float, ink: 
             for matmul, side in copy.readers
             if matmul.k_is_rows(side) == box.turned
         ]
-        last = "only because of layout" if box.repeated else direction(copy.tile)
+        last = "a copy for layout only" if box.repeated else direction(copy.tile)
         notes = (which, last, "read by " + ", ".join(readers))
     color = ink.bad if box.repeated else ink.text
     return [

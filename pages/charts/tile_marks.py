@@ -57,7 +57,7 @@ def result_rows(scene: Scene, frame: Frame) -> list[Row]:
             **_interval("n", range(*n)),
             **_interval("k", None),
             "what": f"D: m = {span(range(*m))}, n = {span(range(*n))}",
-            "detail": "none of its own: those of its row of A and its column of B",
+            "detail": "D has no scale of its own: it takes those of its row of A and its column of B",
         }
         for row, m in enumerate(m_parts)
         for column, n in enumerate(n_parts)

@@ -90,7 +90,7 @@ def show(controls: Controls) -> None:
     st.caption(
         f"{SUMS[0] * SUMS[1]:,} sums of seeded {operands} products a point. **Captured** (solid): the model "
         "is bit-equal to vectors from an H200. **Published** (dashed): a published model of the unit. "
-        "**Definition** (dotted): no unit, a way to add. Click a name to see its line alone."
+        "**Definition** (dotted): a rule of adding, not a unit. Click a name to see its line alone."
     )
     with st.expander("How the errors are counted"):
         st.markdown(COUNTING)

@@ -48,10 +48,10 @@ def show(controls: Controls, gpu: str) -> None:
 
 
 READING = (
-    "Bars: the time of the peer over the time of the kernel, both medians of one run in which they took "
-    "turns; the whisker puts one's 20th percentile over the other's 80th, and the reverse. Diamonds: the "
-    "geometric mean over the recorded shapes, or over those measured here where none is recorded; bars "
-    "measured here have an outline."
+    "Bars: the time of the peer divided by the time of the kernel. Both are medians of one run in which they "
+    "took turns. The whisker divides the 20th percentile of one by the 80th of the other, and the reverse. "
+    "Diamonds: the geometric mean over the recorded shapes, or over those measured here where none is "
+    "recorded. Bars measured here have an outline."
 )
 
 

@@ -85,9 +85,18 @@ def _percent(share: float) -> str:
     return f"{100 * share:.3g} %".replace("-", "−")
 
 
+def probability(value: float) -> str:
+    """A probability with four digits; one that is nearly 0 or 1 is not printed as certain."""
+    shown = f"{value:.4g}"
+    if shown == "1" and value < 1:
+        return f"1 − {1 - value:.2g}"
+    return shown
+
+
 def _stochastic(format_: NumberFormat, typed: float, outcomes: tuple[Outcome, ...]) -> str:
     parts = [
-        f"{number(float(format_.decode(o.code)))} with probability {o.probability:.4g}" for o in outcomes
+        f"{number(float(format_.decode(o.code)))} with probability {probability(o.probability)}"
+        for o in outcomes
     ]
     values = [float(format_.decode(o.code)) for o in outcomes]
     mean = sum(o.probability * v for o, v in zip(outcomes, values, strict=True))

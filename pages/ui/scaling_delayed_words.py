@@ -59,7 +59,7 @@ def notice(found: Sequence[Strategy], choice: AmaxChoice, history: int, margin: 
     looked = count(history if choice is AmaxChoice.MAX else 1, "step")
     room = f" with {count(margin, 'bit')} of margin" if margin else ""
     if one.overflows:
-        times = f"{short(one.worst, 3)} times over at worst"
+        times = f"at worst, amax is {short(one.worst, 3)} times what the scale can hold"
         told = f"**{one.overflows} of {count(one.steps, 'step')} overflow**, {times}"
     else:
         told = f"**none of {count(one.steps, 'step')} overflows**"
@@ -69,7 +69,7 @@ def notice(found: Sequence[Strategy], choice: AmaxChoice, history: int, margin: 
     )
     return (
         f"Looking back on {looked}{room}, {told}. {unused if one.overflows < one.steps else ''}The step's "
-        "own amax never overflows and leaves nothing unused."
+        "own amax never overflows and uses the whole range."
     )
 
 

@@ -48,7 +48,7 @@ def _notice(view: DotView) -> str:
     if ahead is not None:
         winner = f"from about K = {ahead:,} on stochastic rounding is ahead"
     else:
-        winner = f"up to {last} nearest stays ahead all the same, its bias is that small"
+        winner = f"up to {last} nearest stays better, because its bias is so small"
     ratio = zero.stochastic[-1] / zero.nearest[-1]
     return (
         "**Notice, both are true.** Where all terms have one sign, the noise averages out as 1/√K, but "

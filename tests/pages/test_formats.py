@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from fp8core.formats import FORMATS
+from fp8core.number_line import outcomes
 from pages.ui.formats_controls import (
     ALL_CONTROLS,
     FORMAT,
@@ -18,6 +19,7 @@ from pages.ui.formats_controls import (
     TITLES,
 )
 from pages.ui.formats_data import gradient_fates, gradients
+from pages.ui.formats_words import probability
 from pages.ui.number_text import CodeText, read
 from tests.pages.hostile import A_PAGE, hostile_queries
 
@@ -65,6 +67,13 @@ def test_stochastic_rounding_is_shown_as_two_outcomes(open_app):
     text = told(open_app(PAGE, code_format="e2m1", number="2.3", rounding="stochastic"))
     assert "2 with probability 0.7 or 3 with probability 0.3" in text
     assert "on average 2.3" in text
+
+
+def test_a_probability_that_is_nearly_one_is_not_printed_as_certain():
+    printed = [probability(outcome.probability) for outcome in outcomes(FORMATS["e4m3"], 1e-19)]
+    assert not {"0", "1"} & set(printed)
+    assert printed[0].startswith("1 − ")
+    assert probability(1.0) == "1"
 
 
 @pytest.mark.parametrize("section", SHOW.options)

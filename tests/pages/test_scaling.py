@@ -130,7 +130,7 @@ def test_overflows_of_a_pasted_series_are_counted_by_hand(open_app):
         scaling_own="1 1 8,1;1\n4 4",
         scaling_history="2",
     )
-    assert "**2 of 6 steps overflow**, 8 times over at worst" in notice(at)
+    assert "**2 of 6 steps overflow**, at worst, amax is 8 times what the scale can hold" in notice(at)
     unused = (0 + 3 + 3 + 0) / 4
     assert f"{unused:.2f} bits of the format's range stay unused on average, 3.00 at most" in notice(at)
     at.number_input(key="scaling_margin").set_value(3).run()
@@ -140,7 +140,7 @@ def test_overflows_of_a_pasted_series_are_counted_by_hand(open_app):
 def test_nothing_is_said_of_unused_bits_where_every_step_overflows(open_app):
     query = {"scaling": "delayed", "scaling_series": "pasted", "scaling_own": "1 2 4 8"}
     text = notice(open_app(PAGE, **query))
-    assert "**3 of 3 steps overflow**, 2 times over at worst. The step's own amax" in text
+    assert "**3 of 3 steps overflow**, at worst, amax is 2 times what the scale can hold. The step" in text
 
 
 @pytest.mark.parametrize(

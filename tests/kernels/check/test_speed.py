@@ -64,7 +64,7 @@ def test_torch_s_ops_and_ours_take_the_same_turns(monkeypatch, tmp_path):
     monkeypatch.setattr(speed, "_fp8_launches", lambda operands: [lambda: None])
     found = {line.name: line for line in torch_lines()}
     assert turns == [[COPY], [BF16, FP8, "first"]], "a copy leaves the card cool"
-    bf16 = f"× the bf16 of these turns ({flop() / 1e6:,.0f} TFLOP/s)"
+    bf16 = f"times the bf16 of the same turns ({flop() / 1e6:,.0f} TFLOP/s)"
     assert f"0.50 {bf16}" in found[FP8].detail
     assert f"0.33 {bf16}" in found["first"].detail
     assert found[BF16].detail.startswith(f"{flop() / 1e6:,.0f} TFLOP/s;"), "so the lines agree"

@@ -37,7 +37,7 @@ def test_a_normal_speed_passes_with_its_share_of_the_recorded_one():
     found = line(920.0, bf16=600.0)
     assert found.verdict is Verdict.PASS
     assert found.detail == (
-        "920 TFLOP/s, 1.53 × the bf16 of these turns (600 TFLOP/s); "
+        "920 TFLOP/s, 1.53 times the bf16 of the same turns (600 TFLOP/s); "
         "92% of the NVIDIA H200 recorded on 2026-11-20: normal."
     )
     assert found.share == pytest.approx(0.92)
