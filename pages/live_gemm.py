@@ -52,7 +52,7 @@ full_view = st.container()
 results = here + records
 picked = []
 if results:
-    st.subheader("Results")
+    st.header("Results")
     st.caption(
         "Runs of this session, newest first, then every recorded one of this recipe and matmul, whatever "
         "its shape. Pick one or two to see them in full."

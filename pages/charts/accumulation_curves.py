@@ -12,6 +12,7 @@ from pages.charts.ink import Ink
 
 Spec = dict[str, Any]
 TALL, LEGEND_LINE, AROUND = 300, 26, 70
+_STAR = "M0,-1L.29,-.4L.95,-.31L.48,.15L.59,.81L0,.5L-.59,.81L-.48,.15L-.95,-.31L-.29,-.4Z"
 SHAPES = (
     "circle",
     "square",
@@ -21,7 +22,12 @@ SHAPES = (
     "triangle-down",
     "triangle-right",
     "triangle-left",
+    _STAR,
+    "M-.9,-.9L.9,-.9L-.9,.9L.9,.9Z",
+    "M-.9,-.9L.9,.9L.9,-.9L-.9,.9Z",
+    "M-.9,.3L-.9,-.3L.9,-.3L.9,.3Z",
 )
+"""One a series: circles and polygons; a star, an hourglass, a bow tie and a bar come last."""
 DASHES = {"captured": [1, 0], "published": [7, 3], "definition": [2, 3]}
 LINEAR_BELOW = 1e-5
 TICKS = [float(f"{digit}e{power}") for power in range(-12, 3) for digit in (1, 3)]
@@ -65,7 +71,6 @@ def curves_chart(curves: Sequence[Curve], field: str, ink: Ink, measured: Measur
     ]
     y = rms_axis("error", drawn) if field == "rms" else bias_axis("error", drawn)
     picked = alt.selection_point(name="picked", fields=["unit"], bind="legend")
-    shapes = [SHAPES[place % len(SHAPES)] for place in range(len(names))]
     legend = alt.Legend(
         orient="bottom",
         direction="vertical",
@@ -81,7 +86,7 @@ def curves_chart(curves: Sequence[Curve], field: str, ink: Ink, measured: Measur
         .encode(
             x=x,
             y=y,
-            color=alt.Color("unit:N", title=None, scale=alt.Scale(domain=names), legend=legend),
+            color=alt.Color("unit:N", title=None, scale=series_colors(names, ink), legend=legend),
             opacity=alt.when(picked).then(alt.value(1)).otherwise(alt.value(0.12)),
         )
     )
@@ -90,7 +95,7 @@ def curves_chart(curves: Sequence[Curve], field: str, ink: Ink, measured: Measur
         legend=None,
         scale=alt.Scale(domain=list(DASHES), range=list(DASHES.values())),
     )
-    shape = alt.Shape("unit:N", title=None, scale=alt.Scale(domain=names, range=shapes), legend=legend)
+    shape = alt.Shape("unit:N", title=None, scale=series_shapes(names), legend=legend)
     tooltip = [
         alt.Tooltip("unit:N", title="unit"),
         alt.Tooltip("k:Q", title="K", format=",d"),
@@ -105,6 +110,16 @@ def curves_chart(curves: Sequence[Curve], field: str, ink: Ink, measured: Measur
         layers.append(_measured(measured, field, x, y, ink))
     chart = alt.layer(*layers).properties(height=TALL + AROUND + LEGEND_LINE * len(names))
     return finished(chart, ink)
+
+
+def series_colors(names: Sequence[str], ink: Ink) -> alt.Scale:
+    """A color for each series, each its own as far as there are colors."""
+    return alt.Scale(domain=list(names), range=[ink.series[i % len(ink.series)] for i in range(len(names))])
+
+
+def series_shapes(names: Sequence[str]) -> alt.Scale:
+    """A shape for each series: colors alone do not tell series apart for everybody."""
+    return alt.Scale(domain=list(names), range=[SHAPES[i % len(SHAPES)] for i in range(len(names))])
 
 
 def finished(chart: alt.LayerChart, ink: Ink) -> Spec:

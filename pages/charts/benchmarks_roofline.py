@@ -7,7 +7,7 @@ from typing import Any
 
 import altair as alt
 
-from pages.charts.accumulation_curves import SHAPES, finished
+from pages.charts.accumulation_curves import finished, series_colors, series_shapes
 from pages.charts.benchmarks_facts import Facts, tooltip
 from pages.charts.ink import Ink
 
@@ -72,7 +72,7 @@ def roofline(points: Sequence[Point], roofs: Sequence[Roof], ink: Ink) -> Spec:
     high = 1.5 * max([*(roof.tflop_s for roof in roofs), *(point.tflop_s for point in points)])
     x = alt.X(
         "intensity:Q",
-        title="operations per byte: 2 · M · N · K / bytes of codes, scales and D",
+        title=["operations per byte:", "2 · M · N · K / bytes of codes, scales and D"],
         scale=alt.Scale(type="log", base=2, domain=[left, right], nice=False),
         axis=alt.Axis(values=_POWERS, format=",~f", grid=True, labelOverlap=True),
     )
@@ -127,7 +127,7 @@ def _lines(roofs: Sequence[Roof], ends: tuple[float, float], x: alt.X, y: alt.Y,
         for is_below, is_aside in product((False, True), repeat=2)
         if (found := [one for one in labels if (one["below"], one["aside"]) == (is_below, is_aside)])
     ]
-    return [marks, *texts]
+    return [marks, _slope_names(slopes, ink), *texts]
 
 
 def _slopes(slopes: _Shared, ends: tuple[float, float]) -> list[_Datum]:
@@ -139,6 +139,18 @@ def _slopes(slopes: _Shared, ends: tuple[float, float]) -> list[_Datum]:
         name = f"memory, {_gpus(shared)}: {memory_gb_s:,.0f} GB/s"
         lines.append(_line(name, shared, (start, highest.at(start)), (end, highest.at(end))))
     return lines
+
+
+def _slope_names(slopes: _Shared, ink: Ink) -> alt.Chart:
+    """What memory each slope is, in the empty corner: the fastest, which lies furthest left, first."""
+    fastest_first = sorted(slopes.items(), key=lambda one: -one[0][1])
+    lines = ["slopes, from left to right:"]
+    for (is_measured, memory_gb_s), shared in fastest_first:
+        kind = "measured, solid" if is_measured else "datasheet, dashed"
+        lines.append(f"{_gpus(shared)}: {memory_gb_s:,.0f} GB/s, {kind}")
+    return alt.Chart(alt.Data(values=[{}])).mark_text(
+        align="left", baseline="top", text=lines, x=6, y=6, lineHeight=16, color=ink.soft, aria=False
+    )
 
 
 def _flats(flats: _Shared, right: float) -> list[_Datum]:
@@ -199,7 +211,6 @@ def _gpus(roofs: Sequence[Roof]) -> str:
 
 def _points(points: Sequence[Point], x: alt.X, y: alt.Y, ink: Ink) -> alt.Chart:
     series = list(dict.fromkeys(point.series for point in points))
-    shapes = [SHAPES[place % len(SHAPES)] for place in range(len(series))]
     rows = [
         {
             "series": point.series,
@@ -218,10 +229,8 @@ def _points(points: Sequence[Point], x: alt.X, y: alt.Y, ink: Ink) -> alt.Chart:
         .encode(
             x=x,
             y=y,
-            color=alt.Color("series:N", title=None, scale=alt.Scale(domain=series), legend=legend),
-            shape=alt.Shape(
-                "series:N", title=None, scale=alt.Scale(domain=series, range=shapes), legend=legend
-            ),
+            color=alt.Color("series:N", title=None, scale=series_colors(series, ink), legend=legend),
+            shape=alt.Shape("series:N", title=None, scale=series_shapes(series), legend=legend),
             size=alt.when(alt.datum.here).then(alt.value(220)).otherwise(alt.value(75)),
             stroke=alt.when(alt.datum.here).then(alt.value(ink.text)).otherwise(alt.value(None)),
             opacity=alt.when(picked).then(alt.value(0.95)).otherwise(alt.value(0.1)),

@@ -99,7 +99,11 @@ def _tiles(tensor: LayerTensor, box: _Box, left: float) -> list[Row]:
 
 def _rects(width: float, height: float, ink: Ink) -> alt.Chart:
     stored = "datum.kind == 'stored'"
-    color = alt.Color("log2:Q", legend=None, scale=alt.Scale(scheme=SCALE_COLORS, domain=[0, 1], clamp=True))
+    color = alt.Color(
+        "log2:Q",
+        legend=None,
+        scale=alt.Scale(scheme=SCALE_COLORS, domain=[0, 1], clamp=True),
+    )
     return (
         alt.Chart(alt.NamedData(TILES), name=TILES)
         .mark_rect(strokeWidth=1)

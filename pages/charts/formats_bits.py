@@ -7,17 +7,18 @@ import altair as alt
 from fp8core.spelling import Spelling
 from pages.charts.formats_words import MONOSPACE, ROLES, role_color
 from pages.charts.ink import Ink
+from pages.charts.legible import SMALLEST
 
 FLIP, DATA = "flip", "bits"
-HEIGHT = 104
-_WIDEST, _WIDTH = 56, 448
+HEIGHT = 110
+_WIDEST, BITS_WIDTH = 56, 448
 _TOP, _BOTTOM = 4, 52
 Rows = dict[str, list[object]]
 
 
 def cell_width(bits: int) -> float:
     """Pixels of one bit."""
-    return min(_WIDEST, _WIDTH / bits)
+    return min(_WIDEST, BITS_WIDTH / bits)
 
 
 def bit_rows(spelling: Spelling) -> Rows:
@@ -94,7 +95,7 @@ def bits_chart(bits: int, ink: Ink) -> alt.LayerChart:
                 text="text:N",
                 color=alt.when("datum.on == 1").then(alt.value(ink.page)).otherwise(alt.value(ink.text)),
             ),
-            cells.mark_text(y=43, size=min(10, wide * 0.7), **words).encode(
+            cells.mark_text(y=43, size=SMALLEST, **words).encode(
                 **middle,
                 text="role:N",
                 color=alt.when("datum.on == 1").then(alt.value(ink.page)).otherwise(alt.value(ink.soft)),

@@ -9,6 +9,7 @@ from fp8core.formats import NumberFormat
 from fp8core.number_line import Interval, Outcome, around, step
 from pages.charts.formats_words import MONOSPACE, hexadecimal, number
 from pages.charts.ink import Ink
+from pages.charts.legible import SMALLEST
 
 DATA = "line"
 HEIGHT = 128
@@ -127,7 +128,7 @@ def line_chart(ink: Ink) -> alt.LayerChart:
                 text="text:N",
                 color=mark.then(alt.value(ink.text)).otherwise(alt.value(ink.soft)),
             ),
-            values.mark_text(y=_AXIS + 38, size=10.5, font=MONOSPACE, **text).encode(
+            values.mark_text(y=_AXIS + 38, size=SMALLEST, font=MONOSPACE, **text).encode(
                 text="code:N",
                 color=mark.then(alt.value(ink.text)).otherwise(alt.value(ink.soft)),
             ),

@@ -9,6 +9,7 @@ from fp8core.formats import NumberFormat
 from fp8core.rounding import Overflow
 from pages.charts.formats_words import number
 from pages.charts.ink import Ink
+from pages.charts.legible import SMALLEST
 
 _ROW_HEIGHT, _AXIS_HEIGHT = 34, 90
 INPUTS = ("max", "+ ½ step", "a bit more", "2 · max", "∞")
@@ -76,7 +77,7 @@ def overflow_chart(formats: Mapping[str, NumberFormat], ink: Ink) -> alt.LayerCh
             alt.Tooltip("text:N", title="becomes"),
         ],
     )
-    came = base.mark_text(dy=-7, size=9.5, color=ink.soft, aria=False).encode(text="came:N")
+    came = base.mark_text(dy=-7, size=SMALLEST, color=ink.soft, aria=False).encode(text="came:N")
     became = base.mark_text(
         dy=alt.ExprRef("datum.came === '' ? 0 : 7"), size=12, fontWeight="bold", color=ink.text, aria=False
     ).encode(text="text:N")

@@ -9,6 +9,7 @@ from fp8core.binades import binade_runs, dynamic_range, finest_bits
 from fp8core.formats import NumberFormat
 from pages.charts.formats_words import power_labels, power_or_number
 from pages.charts.ink import Ink
+from pages.charts.legible import SMALLEST
 from pages.charts.words import power_of_two
 
 _ROW_HEIGHT, _AXIS_HEIGHT = 21, 100
@@ -166,7 +167,7 @@ def range_points(formats: Mapping[str, NumberFormat], ink: Ink) -> alt.LayerChar
     named = base.transform_filter("isValid(datum.label)")
     names = [
         named.transform_filter(f"{below}(datum.bits > 0 && datum.bits < 3)")
-        .mark_text(align="center", dy=dy, size=10.5, color=ink.text, aria=False)
+        .mark_text(align="center", dy=dy, size=SMALLEST, color=ink.text, aria=False)
         .encode(text="label:N")
         for below, dy in (("", 15), ("!", -14))
     ]

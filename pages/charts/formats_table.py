@@ -8,12 +8,13 @@ from fp8core.formats import NumberFormat
 from fp8core.spelling import Kind, spell
 from pages.charts.formats_words import glance, hexadecimal, number
 from pages.charts.ink import SCALE_COLORS, Ink
+from pages.charts.legible import SMALLEST
 
 PICK, CODES, CHOSEN = "pick", "codes", "chosen"
 LARGEST = 8
 _COLUMN_BITS = 4
 _ROW_HEIGHT, _AXIS_HEIGHT = 22, 86
-_LEAST_WIDTH = 31
+_LEAST_WIDTH = 34
 Row = dict[str, object]
 
 
@@ -79,7 +80,7 @@ def code_table(bits: int, ink: Ink) -> alt.LayerChart:
                 fill=special.then(alt.value(ink.panel)).otherwise(color)
             ),
             values.mark_text(
-                size=10, aria=False, opacity=alt.ExprRef(f"width / {columns} < {_LEAST_WIDTH} ? 0 : 1")
+                size=SMALLEST, aria=False, opacity=alt.ExprRef(f"width / {columns} < {_LEAST_WIDTH} ? 0 : 1")
             ).encode(
                 text="text:N",
                 color=special.then(alt.value(ink.text))

@@ -5,7 +5,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True)
 class Ink:
-    """Colours of one theme; m, n, k are the matmul's dims wherever they are written, drawn or highlighted."""
+    """Colours of one theme; m, n, k are the matmul's dims wherever they are written, drawn or highlighted.
+
+    `series` starts with the page's own colors of series and goes on where a chart has more of them.
+    """
 
     text: str
     soft: str
@@ -17,6 +20,7 @@ class Ink:
     k: str
     good: str
     bad: str
+    series: tuple[str, ...]
 
     def of(self, dim: str | None) -> str:
         """The colour of a dim by its letter, in either case; the text's for None."""
@@ -34,6 +38,10 @@ LIGHT = Ink(
     k="#b0005e",
     good="#0067b0",
     bad="#a34700",
+    series=(
+        *("#0072b2", "#d55e00", "#009e73", "#a8507f", "#4d4d4d", "#a87400", "#2f86bb"),
+        *("#6a3fb5", "#8c2d19", "#5f7a00", "#b3004b", "#00707a"),
+    ),
 )
 DARK = Ink(
     text="#e8ebf0",
@@ -46,6 +54,10 @@ DARK = Ink(
     k="#ff7ab8",
     good="#66b3ff",
     bad="#ffa65c",
+    series=(
+        *("#56b4e9", "#e69f00", "#009e73", "#f0e442", "#cc79a7", "#d55e00", "#b8c0cc"),
+        *("#9d8cff", "#ffffff", "#b5e655", "#ff6f91", "#3ed6d6"),
+    ),
 )
 
 INKS = {"light": LIGHT, "dark": DARK}

@@ -17,6 +17,7 @@ from pages.charts.tile_marks import (
     filled,
     line_layer,
     operand_rows,
+    own_legend,
     picture,
     position,
     scale_domain,
@@ -76,7 +77,11 @@ def _cell_rows(scene: Scene, place: Frame) -> list[Row]:
 
 def _cells(width: float, height: float, ink: Ink) -> alt.Chart:
     is_d = "datum.side == 'D'"
-    color = alt.Color("log2:Q", legend=None, scale=alt.Scale(scheme=SCALE_COLORS, domain=[0, 1], clamp=True))
+    color = alt.Color(
+        "log2:Q",
+        legend=own_legend(ink),
+        scale=alt.Scale(scheme=SCALE_COLORS, domain=[0, 1], clamp=True),
+    )
     return (
         alt.Chart(alt.NamedData(TILES), name=TILES)
         .mark_rect(strokeWidth=0.75, cursor="pointer", invalid=None)

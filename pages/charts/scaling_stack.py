@@ -7,6 +7,7 @@ from typing import Any
 import altair as alt
 
 from pages.charts.ink import Ink
+from pages.charts.legible import NARROW
 
 Row = dict[str, object]
 Spec = dict[str, Any]
@@ -97,7 +98,7 @@ def figures(rows: alt.Data, here: str, shown: Sequence[Figure], ink: Ink, warn: 
         x = alt.XDatum(figure.place, scale=scale, axis=None)
         name = base.transform_calculate(words=figure.name).mark_text(fontSize=12, color=ink.soft, **_TEXT)
         words = base.transform_calculate(words=figure.words).mark_text(
-            fontSize=18, fontWeight="bold", **_TEXT
+            fontSize=alt.ExprRef(f"containerSize()[0] < {NARROW} ? 13 : 18"), fontWeight="bold", **_TEXT
         )
         layers.append(name.encode(x=x, y=alt.YValue(8), text=alt.Text("words:N")))
         layers.append(words.encode(x=x, y=alt.YValue(24), text=alt.Text("words:N"), color=color))

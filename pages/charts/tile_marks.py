@@ -114,6 +114,25 @@ def scale_legend(domain: tuple[int, int], ink: Ink, **place: object) -> alt.Lege
     )
 
 
+def own_legend(ink: Ink) -> alt.Legend:
+    """A legend for colors that run from the smallest scale of one picture to its largest."""
+    return alt.Legend(
+        title=["scale of a tile, within its own picture:", "colors do not compare between pictures"],
+        direction="horizontal",
+        orient="bottom",
+        gradientLength=180,
+        gradientThickness=9,
+        values=[0, 1],
+        labelExpr="datum.value ? 'larger' : 'smaller'",
+        labelColor=ink.soft,
+        labelFontSize=12,
+        titleColor=ink.soft,
+        titleFontSize=12,
+        titleFontWeight="normal",
+        titleLimit=400,
+    )
+
+
 def position(width: float, height: float) -> dict[str, object]:
     """Channels x0, x1, y0, y1 of a picture of this size."""
     across = alt.Scale(domain=[0, width], nice=False, zero=False)

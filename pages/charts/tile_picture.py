@@ -107,7 +107,9 @@ def _picture(domain: tuple[int, int], ink: Ink) -> alt.LayerChart:
 
 
 def _tiles(domain: tuple[int, int], ink: Ink) -> alt.Chart:
-    color = scale_color(domain, scale_legend(domain, ink, legendX=4, legendY=166))
+    corner = {"legendX": f"4 * width / {WIDTH}", "legendY": f"166 * height / {HEIGHT}"}
+    place = {side: alt.ExprRef(at) for side, at in corner.items()}
+    color = scale_color(domain, scale_legend(domain, ink, **place))
     is_d = "datum.side == 'D'"
     return (
         alt.Chart(alt.NamedData(TILES), name=TILES)

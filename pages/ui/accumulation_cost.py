@@ -19,6 +19,7 @@ from pages.ui import gemm_results
 from pages.ui.accumulation_controls import LONGEST_K, SEED
 from pages.ui.accumulation_data import KEPT, errors, lengths
 from pages.ui.accumulation_words import percent
+from pages.ui.chart import draw_chart
 from pages.ui.controls import Controls
 from pages.ui.gemm_results import TOLD
 from pages.ui.inert import plain
@@ -61,9 +62,8 @@ def show(controls: Controls) -> None:
     )
     found = prices(longest, seed)
     st.markdown(notice(found, longest))
-    st.vega_lite_chart(
+    draw_chart(
         cost_spec(longest, seed, theme()),
-        width="stretch",
         key="accumulation_cost",
         alt=f"rms error of sums of {longest:,} products over the promotion interval, for both kinds of "
         "numbers: " + "; ".join(f"{p.numbers} every {p.every} {percent(p.rms)}" for p in found),
@@ -139,7 +139,7 @@ def ran_as(row: Row) -> GemmPlan | Unsupported:
 
 
 def _recorded() -> None:
-    st.subheader("What it took on a GPU")
+    st.header("What it took on a GPU")
     gemm_results.draw_bad_lines()
     found = pairs(gemm_results.every_row())
     if not found:

@@ -14,6 +14,7 @@ from pages.charts.words import short
 from pages.ui.accumulation_controls import BIAS, ERROR, LONGEST_K, OPERANDS, RMS, SEED, TERMS
 from pages.ui.accumulation_data import KEPT, NEVER, SUMS, errors, unit_of
 from pages.ui.accumulation_words import percent, side
+from pages.ui.chart import draw_chart
 from pages.ui.controls import Controls
 from pages.ui.shell import theme
 
@@ -81,9 +82,8 @@ def show(controls: Controls) -> None:
     if not any(error.rms for one in found.values() for error in one):
         return
     field = controls.draw(ERROR)
-    st.vega_lite_chart(
+    draw_chart(
         curves_spec(terms, operands, longest, seed, field, theme()),
-        width="stretch",
         key="accumulation_curves",
         alt=alt_text(found, field, longest),
     )

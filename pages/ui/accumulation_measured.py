@@ -12,6 +12,7 @@ from pages.ui.accumulation_controls import ERROR, LONGEST_K, OPERANDS, PROBE, SE
 from pages.ui.accumulation_curves import EVIDENCE, NO_ERROR
 from pages.ui.accumulation_data import errors_of_unit, lengths
 from pages.ui.accumulation_words import percent
+from pages.ui.chart import draw_chart
 from pages.ui.controls import Controls
 from pages.ui.inert import plain
 from pages.ui.shell import theme
@@ -60,9 +61,8 @@ def show(controls: Controls) -> None:
 
 def _chart(controls: Controls, job: ProbeJob, row: ProbeRow | None) -> None:
     field = controls.draw(ERROR)
-    st.vega_lite_chart(
+    draw_chart(
         spec(job, row, field),
-        width="stretch",
         key="accumulation_measured",
         alt=alt_text(job, row),
     )

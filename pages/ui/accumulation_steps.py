@@ -15,6 +15,7 @@ from pages.charts.words import power_of_two, short
 from pages.ui.accumulation_controls import K_STEPPED, OPERANDS, SEED, STEP, TERMS, UNIT
 from pages.ui.accumulation_data import steps_spec, traced
 from pages.ui.accumulation_words import apart, percent, side
+from pages.ui.chart import draw_chart
 from pages.ui.chart_slider import chart_with_slider, with_slider
 from pages.ui.controls import Controls
 from pages.ui.shell import theme
@@ -50,7 +51,7 @@ def _picture(controls: Controls, chosen: tuple[str, str, str, int, int], first: 
     unit, steps = ACCUMULATORS[chosen[0]], traced(*chosen)
     if len(steps) == 1:
         spec, told = steps_spec(*chosen, first, theme()), alt_text(unit, steps, first)
-        st.vega_lite_chart(spec, width="stretch", key=f"{KEY}_one", alt=told)
+        draw_chart(spec, key=f"{KEY}_one", alt=told)
         return
     chart_with_slider(
         controls,
@@ -60,6 +61,7 @@ def _picture(controls: Controls, chosen: tuple[str, str, str, int, int], first: 
         at=first,
         spec_at=lambda start: with_slider(steps_spec(*chosen, start, theme()), SLIDER, start),
         alt_at=lambda start: alt_text(unit, steps, start),
+        least=520,
     )
 
 

@@ -58,7 +58,7 @@ class Check:
 def show(controls: Controls) -> None:
     """Draw the check of the vectors, then the table of units."""
     _vectors(controls)
-    st.subheader("Every unit of this page")
+    st.header("Every unit of this page")
     st.markdown(unit_table())
     st.caption(
         "Fraction bits: what a step keeps below its largest term, and the format in which it stores the sum. "

@@ -15,6 +15,7 @@ from pages.charts.benchmarks_cost import Cost, cost_chart
 from pages.charts.ink import INKS
 from pages.ui import benchmarks_data as data
 from pages.ui.benchmarks_controls import CACHE, SHAPE, SHAPES, UNIT, Unit
+from pages.ui.chart import draw_chart
 from pages.ui.controls import Controls
 from pages.ui.gemm_results import Result
 from pages.ui.gemm_words import NONE, duration
@@ -45,9 +46,8 @@ def show(controls: Controls, gpu: str) -> None:
         st.info("No per-tensor recipe is recorded for this shape, so bf16 counts as 1.")
     costs = costs_of(runs, per_tensor if unit is Unit.PER_TENSOR else None)
     st.markdown(notice(runs))
-    st.vega_lite_chart(
+    draw_chart(
         _spec(tuple(costs), unit_name(unit, per_tensor), theme()),
-        width="stretch",
         key="benchmarks_cost",
         alt=alt_text(costs),
     )

@@ -14,6 +14,7 @@ from pages.charts.words import count
 from pages.ui import benchmarks_data as data
 from pages.ui import benchmarks_live
 from pages.ui.benchmarks_controls import CACHE, SIZE, Size
+from pages.ui.chart import draw_chart
 from pages.ui.controls import Controls
 from pages.ui.gemm_results import Origin, Result
 from pages.ui.shared import MATMUL
@@ -32,10 +33,10 @@ def show(controls: Controls, gpu: str) -> None:
     found_groups = groups(found, gpu)
     if found_groups:
         st.markdown(notice(found_groups))
-        st.vega_lite_chart(
+        draw_chart(
             _spec(tuple(found_groups), theme()),
-            width="stretch",
             key="benchmarks_ratios",
+            least=620,
             alt=alt_text(found_groups),
         )
         st.caption(READING + " " + data.origin_sentence(found))

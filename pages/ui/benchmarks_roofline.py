@@ -13,6 +13,7 @@ from pages.charts.ink import INKS
 from pages.ui import benchmarks_data as data
 from pages.ui import benchmarks_live, gemm_results, gpu_queue
 from pages.ui.benchmarks_controls import ALL, CACHE, PEAKS
+from pages.ui.chart import draw_chart
 from pages.ui.controls import Controls
 from pages.ui.gemm_results import Origin, Result
 from pages.ui.shell import theme
@@ -38,10 +39,10 @@ def show(controls: Controls, gpu: str) -> None:
     else:
         st.info(f"No GEMM is recorded with {cache.value} L2 on this GPU yet.")
     if points or measured or datasheet:
-        st.vega_lite_chart(
+        draw_chart(
             _spec(tuple(points), tuple(measured + datasheet), theme()),
-            width="stretch",
             key="benchmarks_roofline",
+            least=620,
             alt=alt_text(points, measured + datasheet),
         )
         st.caption(READING + " " + data.origin_sentence(found) if found else READING)

@@ -42,7 +42,7 @@ def show(controls: Controls, gpu: str) -> None:
         draw_downloads(found)
     else:
         st.info("No row is recorded or was measured here with these filters.")
-    st.subheader("What do the datasheets promise?")
+    st.header("What do the datasheets promise?")
     st.dataframe(rates_lines(), hide_index=True, column_config=_rates_columns())
     st.caption(
         "Dense peaks (without structured sparsity) in TFLOP/s at the boost clock, memory in GB/s; a card at "

@@ -5,6 +5,7 @@ from typing import Any
 
 import streamlit as st
 
+from pages.ui.chart import draw_chart
 from pages.ui.controls import Controls
 from pages.ui.widgets import Number, Whole
 
@@ -53,6 +54,7 @@ def chart_with_slider(
     alt_at: Callable[[float], str],
     param: str = SLIDER,
     field: str = AT,
+    least: int | None = None,
 ) -> None:
     """Draw `spec_at(start)`, in words `alt_at(start)`: its selection `param` has the slider in `field`.
 
@@ -79,13 +81,13 @@ def chart_with_slider(
 
     st.html(_SLIDER_STYLE)
     with st.container(key=f"{_STYLED}_{name}"):
-        st.vega_lite_chart(
+        draw_chart(
             spec_at(shown["start"]),
-            width="stretch",
             key=key,
             on_select=moved,
             selection_mode=[param],
             alt=alt_at(shown["start"]),
+            least=least,
         )
 
 

@@ -11,11 +11,12 @@ from fp8core.number_line import Interval, Outcome, interval, outcomes, step
 from fp8core.rounding import Overflow, Rounding
 from fp8core.spelling import spell
 from pages.charts import formats_bits, formats_line, formats_table
-from pages.charts.formats_bits import FLIP, bit_rows
+from pages.charts.formats_bits import BITS_WIDTH, FLIP, bit_rows
 from pages.charts.formats_line import line_rows
 from pages.charts.formats_table import LARGEST, PICK, cell
 from pages.charts.formats_words import ROLES, hexadecimal, number
 from pages.charts.ink import INKS
+from pages.ui.chart import draw_chart
 from pages.ui.controls import Controls
 from pages.ui.formats_compare import own_row
 from pages.ui.formats_controls import (
@@ -159,9 +160,11 @@ def _clickable(
         elif changed:
             _show_code(controls, shown.format, changed.pop())
 
-    event = place.vega_lite_chart(
+    event = draw_chart(
         spec,
+        place=place,
         width="content" if param == FLIP else "stretch",
+        least=BITS_WIDTH if param == FLIP else None,
         key=key,
         on_select=clicked,
         selection_mode=[param],
@@ -227,9 +230,8 @@ def _line(shown: Shown) -> None:
         st.info("NaN stands at no place on the number line.")
         return
     rows = line_rows(shown.format, shown.code, shown.interval, shown.typed, shown.outcomes)
-    st.vega_lite_chart(
+    draw_chart(
         line_spec(theme()) | {"datasets": {formats_line.DATA: rows}},
-        width="stretch",
         key="formats_line",
         alt=f"The number line around {number(shown.value)} with its neighbors in {shown.format.name}"
         + (f"; the number {number(shown.typed)} is marked" if shown.typed is not None else ""),
@@ -245,7 +247,7 @@ def _table(controls: Controls, shown: Shown, name: str) -> None:
     if bits > LARGEST:
         st.caption(f"{1 << bits:,} codes are too many for a table; those of up to {LARGEST} bits have one.")
         return
-    st.subheader(f"All {1 << bits} codes")
+    st.header(f"All {1 << bits} codes")
     st.caption("Point at a code for its value; click to show it above. Color: size, from small to large.")
     at = cell(bits, shown.code)
     _clickable(

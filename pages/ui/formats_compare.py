@@ -9,6 +9,7 @@ from fp8core.rounding import Overflow
 from pages.charts.formats_compare import TOP
 from pages.charts.formats_words import power_or_number
 from pages.charts.words import power_of_two
+from pages.ui.chart import draw_chart
 from pages.ui.chart_slider import chart_with_slider, with_slider
 from pages.ui.controls import Controls
 from pages.ui.formats_controls import (
@@ -44,7 +45,7 @@ def show(controls: Controls) -> None:
     told = f"Every positive value of {', '.join(formats)} on one {AXIS.options[controls.value(AXIS)]} axis"
     spec = compare_spec(names, own, logarithmic, theme())
     if logarithmic:
-        st.vega_lite_chart(spec, width="stretch", key="formats_compare", alt=told)
+        draw_chart(spec, key="formats_compare", alt=told)
     else:
         chart_with_slider(
             controls,

@@ -8,6 +8,7 @@ from fp8core.formats import FORMATS
 from fp8core.rounding import Overflow
 from pages.charts.formats_overflow import inputs
 from pages.charts.formats_words import number
+from pages.ui.chart import draw_chart
 from pages.ui.controls import Controls
 from pages.ui.formats_compare import own_row, possible
 from pages.ui.formats_controls import OVERFLOWING, OWN, TITLES, own_fields
@@ -37,10 +38,10 @@ def show(controls: Controls) -> None:
     if not names:
         st.info("Choose at least one format.")
         return
-    st.vega_lite_chart(
+    draw_chart(
         overflow_spec(names, own, theme()),
-        width="stretch",
         key="formats_overflow",
+        least=560,
         alt=f"What numbers from the largest value on become in {', '.join(formats_by_title(names, own))}",
     )
     st.caption(

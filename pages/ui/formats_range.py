@@ -7,6 +7,7 @@ import streamlit as st
 from fp8core.binades import dynamic_range, finest_bits
 from fp8core.formats import FORMATS, NumberFormat
 from pages.charts.formats_range import REACH, has_range
+from pages.ui.chart import draw_chart
 from pages.ui.chart_slider import chart_with_slider, with_slider
 from pages.ui.controls import Controls
 from pages.ui.formats_compare import own_row, possible
@@ -36,9 +37,8 @@ def show(controls: Controls) -> None:
         "part, the fewer mantissa bits: below the smallest normal value, and at both ends of HiF8. Drag the "
         "slider to see the wide formats whole."
     )
-    st.vega_lite_chart(
+    draw_chart(
         points_spec(names, own, theme()),
-        width="stretch",
         key="formats_points",
         alt="Each format as a point: its dynamic range in binades against its relative step",
     )

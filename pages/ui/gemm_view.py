@@ -11,6 +11,7 @@ from kernels.rows import GemmJob, Provenance, Row
 from pages.charts.error_map import Bands, Point, error_map
 from pages.charts.timings import Contender, timings
 from pages.ui import gemm_words as words
+from pages.ui.chart import draw_chart
 from pages.ui.gemm_results import Origin, Result
 from pages.ui.gemm_source import draw_kernel
 from pages.ui.inert import plain
@@ -40,7 +41,7 @@ def draw_results(results: Sequence[Result], asked: GemmJob) -> None:
     for group in groups:
         interpreted = group[0].is_interpreted
         if len(groups) > 1:
-            st.subheader("In Triton's interpreter on this CPU" if interpreted else "On a GPU")
+            st.header("In Triton's interpreter on this CPU" if interpreted else "On a GPU")
             st.caption(_INTERPRETED if interpreted else _APART)
         for column, result in zip(st.columns(len(group)), group, strict=True):
             with column:
@@ -121,7 +122,7 @@ def _draw_map(row: Row, key: str) -> None:
     )
     peak = max(max(band) for band in row.error_map if band)
     st.markdown(f"**Where in {matmul.d.value} the largest errors sit**; the rings are the worst elements")
-    st.vega_lite_chart(
+    draw_chart(
         spec,
         key=f"{key} errors",
         alt=f"Heatmap of {matmul.d.value}: largest error {words.percent(peak)} of its rms",
@@ -162,7 +163,7 @@ def _draw_time(row: Row, key: str) -> None:
         st.caption(how)
     field = contenders(row)
     alt_text = "; ".join(f"{c.name}: {words.duration(c.median_us)}" for c in field)
-    st.vega_lite_chart(_times_spec(tuple(field)), key=f"{key} times", alt=f"Bars of time. {alt_text}")
+    draw_chart(_times_spec(tuple(field)), key=f"{key} times", alt=f"Bars of time. {alt_text}")
 
 
 def _time_sentence(row: Row) -> str:

@@ -4,6 +4,7 @@ import streamlit as st
 
 from pages.charts.ink import INKS
 from pages.charts.rotations_cost import Way, ways
+from pages.ui.chart import draw_chart
 from pages.ui.controls import Controls
 from pages.ui.rotations_controls import MAGNITUDE, draw_rotation
 from pages.ui.rotations_data import CARRIER, KEPT, Cost, Setting, Spec, costs, setting
@@ -43,11 +44,10 @@ def show(controls: Controls) -> None:
         "before they are quantized. Does that rounding undo the gain?"
     )
     st.markdown(f"**Notice:** {notice(alone, rows)}")
-    st.vega_lite_chart(
-        None,
+    draw_chart(
         cost_spec(chosen, magnitude, theme()),
-        width="stretch",
         key="rotations_costs",
+        least=560,
         alt="Error energy over signal energy of each format: as it is, rotated, and rotated through bf16. "
         + "; ".join(f"{r.format}: {r.plain:.3g}, {r.rotated:.3g}, {r.carried:.3g}" for r in rows),
     )

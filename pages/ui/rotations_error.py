@@ -10,6 +10,7 @@ from fp8core.scales import ScaleKind
 from pages.charts.ink import INKS
 from pages.charts.rotations_curves import Curve, curves, data_sets
 from pages.charts.words import column
+from pages.ui.chart import draw_chart
 from pages.ui.controls import Controls
 from pages.ui.rotations_controls import MAGNITUDE, draw_rotation
 from pages.ui.rotations_data import (
@@ -79,10 +80,8 @@ def show(controls: Controls) -> None:
     panels = curve_panels(chosen)
     st.markdown(f"**Notice:** {notice(magnitude, without, rotated, chosen.format)}")
     st.markdown(crossings_in_words(total, None if math.isnan(rotated.rest_nmse) else rest))
-    st.vega_lite_chart(
-        None,
+    draw_chart(
         curves_spec(tuple(panels), theme()) | {"datasets": data_sets(MAGNITUDES, panels, magnitude)},
-        width="stretch",
         key="rotations_errors",
         alt=f"Quantization error in {chosen.format} over the outlier's magnitude, as it is and rotated. "
         f"At {magnitude}: total {without.nmse:.3g} and {rotated.nmse:.3g}, zeros {without.zeros:.0%} and "

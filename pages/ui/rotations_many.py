@@ -17,6 +17,7 @@ from fp8core.rotations import RotationKind
 from pages.charts.ink import INKS
 from pages.charts.rotations_histogram import Entries, data_sets, histograms
 from pages.charts.words import count as counted
+from pages.ui.chart import draw_chart
 from pages.ui.controls import Controls
 from pages.ui.rotations_controls import COUNT, MAGNITUDE, REST, SEED, SIZE
 from pages.ui.rotations_data import Spec, turn
@@ -102,11 +103,9 @@ def show(controls: Controls) -> None:
     st.markdown(f"**Notice:** {notice(size, Rest[rest.upper()], outliers, magnitude)}")
     data = histogram_data(size, rest, outliers, seed, magnitude)
     lines = tuple(i for i in range(len(TITLES)) if f"line{i}" in data)
-    st.vega_lite_chart(
-        None,
+    draw_chart(
         histogram_spec(lines, reach_of(Rest[rest.upper()], outliers, magnitude), theme())
         | {"datasets": data},
-        width="stretch",
         key="rotations_histograms",
         alt=f"Histograms of the entries of vectors of {size} with {counted(outliers, 'outlier')} of "
         f"magnitude {magnitude}: before, after a Hadamard transform, after random rotations.",

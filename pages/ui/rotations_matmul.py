@@ -4,6 +4,7 @@ import streamlit as st
 
 from pages.charts.ink import INKS
 from pages.charts.rotations_curves import Curve, curves, data_sets
+from pages.ui.chart import draw_chart
 from pages.ui.controls import Controls
 from pages.ui.rotations_controls import MAGNITUDE, draw_rotation
 from pages.ui.rotations_data import KEPT, MAGNITUDES, Spec, products, setting
@@ -44,10 +45,8 @@ def show(controls: Controls) -> None:
         f"{chosen.format}, the error of the product is {without:.2%} without the rotation and {rotated:.2%} "
         f"with it: {abs(change):.0%} {'more' if change > 0 else 'less'}."
     )
-    st.vega_lite_chart(
-        None,
+    draw_chart(
         product_spec(theme()) | {"datasets": data_sets(SWEPT, {PRODUCT: curve}, magnitude)},
-        width="stretch",
         key="rotations_product",
         alt=f"Relative error of the product in {chosen.format} over the outlier's magnitude. At {magnitude}: "
         f"{without:.3g} as it is, {rotated:.3g} rotated.",

@@ -7,6 +7,7 @@ from fp8core.recipes import OperandSpec
 from pages.charts.ink import INKS
 from pages.charts.rotations_vector import MAGNITUDE as SLIDER
 from pages.charts.rotations_vector import OUTLIER, PANELS, Stems, stem_columns, vector_picture
+from pages.ui.chart import draw_chart
 from pages.ui.controls import Controls
 from pages.ui.rotations_cases import change, draw_cases, mean_errors
 from pages.ui.rotations_controls import MAGNITUDE, draw_rotation
@@ -57,10 +58,8 @@ def show(controls: Controls) -> None:
         f"{error_in_words(chosen, magnitude)}"
     )
     start, key = slider_start(magnitude, (chosen, theme()))
-    st.vega_lite_chart(
-        None,
+    draw_chart(
         picture_spec(chosen.size, chosen.spec(), start, theme()) | {"datasets": stems(chosen)},
-        width="stretch",
         key=key,
         on_select=lambda: _dragged(controls, key),
         selection_mode=[OUTLIER],

@@ -10,6 +10,7 @@ from kernels.check.verdicts import NORMAL_SHARE
 from pages.charts.ink import INKS
 from pages.charts.sanity_shares import Bar, shares_chart
 from pages.ui import sanity_words as words
+from pages.ui.chart import draw_chart
 from pages.ui.inert import plain
 from pages.ui.sanity_history import Past
 from pages.ui.shell import theme
@@ -47,7 +48,7 @@ def draw_report(past: Past) -> None:
         st.markdown(words.details(report))
     _draw_speed(report)
     if report.facts.gpu is not None:
-        st.subheader("What can this GPU do?")
+        st.header("What can this GPU do?")
         st.markdown("\n".join(f"- {words.ability(ability)}" for ability in report.abilities))
     with st.expander("The machine"):
         st.markdown(words.machine(report))
@@ -75,16 +76,14 @@ def bars(report: Report) -> tuple[Bar, ...]:
 def _draw_speed(report: Report) -> None:
     if not any(line.figures for line in report.of_group(Group.SPEED)):
         return
-    st.subheader("Is it as fast as the recorded run of this GPU model?")
+    st.header("Is it as fast as the recorded run of this GPU model?")
     drawn = bars(report)
     if not drawn:
         gpu = plain(str(report.facts.gpu))
         st.markdown(f"Nothing is recorded for the {gpu}, so there is no rate to compare with.")
         return
     alt_text = "; ".join(f"{bar.name}: {bar.share:.0%} of {bar.recorded}" for bar in drawn)
-    st.vega_lite_chart(
-        _spec(drawn, theme()), width="stretch", key="sanity_shares", alt=f"Bars of speed. {alt_text}"
-    )
+    draw_chart(_spec(drawn, theme()), key="sanity_shares", alt=f"Bars of speed. {alt_text}")
     without = [line.name for line in report.of_group(Group.SPEED) if line.figures and line.share is None]
     told = f" Nothing is recorded for: {', '.join(without)}." if without else ""
     st.caption(plain(f"The record: {'; '.join(sorted({bar.source for bar in drawn}))}.{told}"))

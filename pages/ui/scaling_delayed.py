@@ -5,6 +5,7 @@ import streamlit as st
 from fp8core.amax_series import SERIES_NOTES, SeriesKind
 from fp8core.delayed import AmaxChoice
 from pages.ui import scaling_delayed_words as words
+from pages.ui.chart import draw_chart
 from pages.ui.controls import Controls
 from pages.ui.inert import plain
 from pages.ui.scaling_controls import AMAX_CHOICE, HISTORY, MARGIN, OWN, PASTED, SEED, SERIES, STEPS
@@ -26,15 +27,14 @@ def show(controls: Controls) -> None:
         return
     found = strategies(series, history, margin)
     st.markdown(f"**Notice:** {words.notice(found, choice, history, margin)}")
-    st.vega_lite_chart(
+    draw_chart(
         delayed_spec(series, history, margin, choice.name, theme()),
-        width="stretch",
         key="scaling_delayed",
         alt=words.picture_alt(found, choice),
     )
     st.caption("Point at a step: the gray band is the history that its scale comes from.")
     st.markdown(words.table(found, choice))
-    st.subheader("Why people stopped")
+    st.header("Why people stopped")
     st.markdown(words.WHY_THEY_STOPPED)
     st.caption(words.SOURCES)
     with st.expander("The exact rules: the window, the margin, the first step, the series"):

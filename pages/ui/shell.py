@@ -30,6 +30,17 @@ is made narrower by as much. Fullscreen would take the frame out of its column: 
 """
 
 
+_STYLE = """<style>
+[data-testid="stSidebar"] :is(a, button, summary):focus-visible {
+    outline: 3px solid currentColor !important; outline-offset: -3px; }
+[data-testid="stMarkdownContainer"] table { display: block; overflow-x: auto; }
+[data-testid="stMarkdownContainer"] .katex-display { overflow-y: hidden; }
+[data-testid="stMarkdownContainer"] code { font-size: max(0.75em, 12px); }
+button[data-testid="stBaseButton-primary"] { color: var(--st-background-color, Canvas); }
+</style>"""
+"""What the theme's settings cannot say: where the keyboard is, tables on a narrow page, small code."""
+
+
 def guard() -> None:
     """Make sure that `app.py` runs this page, and set the window up: the first line of every page.
 
@@ -46,6 +57,7 @@ def guard() -> None:
         layout="wide",
         initial_sidebar_state="collapsed" if projected else "auto",
     )
+    st.html(_STYLE)
     if projected:
         st.html(_PROJECTOR)
 

@@ -5,6 +5,7 @@ import streamlit as st
 
 from fp8core.dot_noise import DotErrors
 from pages.charts.words import short
+from pages.ui.chart import draw_chart
 from pages.ui.controls import Controls
 from pages.ui.shell import theme
 from pages.ui.stochastic_controls import FORMAT, SEED
@@ -26,10 +27,9 @@ def show(controls: Controls) -> None:
     ):
         panel = row.container(width=PANEL)
         panel.markdown(f"**{title}**")
-        panel.vega_lite_chart(
-            None,
+        draw_chart(
             spec,
-            width="stretch",
+            place=panel,
             key=key,
             alt=f"{title}: at K = {TERMS[-1]:,} the relative error is {_percent(errors.nearest[-1])} to "
             f"nearest, {_percent(errors.stochastic[-1])} stochastically",

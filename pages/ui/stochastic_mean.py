@@ -6,6 +6,7 @@ from fp8core.formats import FORMATS
 from fp8core.stochastic import Debias
 from fp8core.sweep import RoundingError
 from pages.charts.words import power_of_two, short
+from pages.ui.chart import draw_chart
 from pages.ui.controls import Controls
 from pages.ui.shell import theme
 from pages.ui.stochastic_controls import AROUND, DEBIAS, FORMAT, RANDOM_BITS
@@ -21,10 +22,8 @@ def show(controls: Controls) -> None:
     around = controls.draw(AROUND, place.container(width=150), high=FORMATS[name].max)
     view = mean_view(name, around, bits, debias)
     st.markdown(_notice(view, debias, bits))
-    st.vega_lite_chart(
-        None,
+    draw_chart(
         mean_spec(name, around, bits, debias, theme()),
-        width="stretch",
         key="mean_chart",
         alt=f"Mean of the rounded value for x from {short(view.values[0])} to {short(view.values[-1])} in "
         f"{name}: nearest climbs in stairs, the stochastic mean follows x within "

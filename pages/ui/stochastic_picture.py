@@ -7,6 +7,7 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from fp8core.pictures import Picture, blur, to_bytes
 from pages.charts.words import short
+from pages.ui.chart import draw_chart
 from pages.ui.controls import Controls
 from pages.ui.inert import plain
 from pages.ui.shell import theme
@@ -36,10 +37,8 @@ def show(controls: Controls) -> None:
     rounded = rounded_picture(picture.digest, picture.light, pixels, levels, controls.value(SEED))
     _pictures(picture.light, rounded, sigma, _words_for_grid(pixels, levels))
     st.markdown(_notice(picture.light, rounded, pixels, levels, sigma))
-    st.vega_lite_chart(
-        None,
+    draw_chart(
         blur_spec(rounded.nearest_rms, rounded.noisy_rms, sigma, theme()),
-        width="stretch",
         key="blur_chart",
         alt=f"rms error over the blur: from 0 to {BLUR.high} pixels it goes from "
         f"{short(rounded.nearest_rms[0], 2)} to {short(rounded.nearest_rms[-1], 2)} to nearest, and from "

@@ -5,6 +5,7 @@ import streamlit as st
 from fp8core.updates import Freeze, Pull, Walk
 from pages.charts.stochastic_weight import SINGLE_RUNS
 from pages.charts.words import short
+from pages.ui.chart import draw_chart
 from pages.ui.controls import Controls
 from pages.ui.shell import theme
 from pages.ui.stochastic_controls import PULL, RANDOM_BITS, RATE, SEED, STEPS, WEIGHT
@@ -21,10 +22,8 @@ def show(controls: Controls) -> None:
     arguments = name, lr, pull, steps, bits, controls.value(SEED)
     walk = weight_walk(*arguments)
     st.markdown(f"**Notice:** {_frozen(walk.freeze, name)} {_moved(walk)}")
-    st.vega_lite_chart(
-        None,
+    draw_chart(
         weight_spec(*arguments, theme()),
-        width="stretch",
         key="weight_chart",
         alt=f"A weight over {steps} steps from {START:g}: not rounded it ends at "
         f"{short(float(walk.exact[-1]))}, rounded to nearest at {short(float(walk.nearest[-1]))}, "

@@ -5,6 +5,7 @@ import streamlit as st
 from fp8core.linear import OPERANDS, LayerShape, LayerTensor
 from fp8core.recipes import RECIPES, Recipe
 from pages.charts.words import count
+from pages.ui.chart import draw_chart
 from pages.ui.controls import Controls
 from pages.ui.shell import theme
 from pages.ui.tile_controls import INPUT, RECIPE, SEED
@@ -18,11 +19,12 @@ def show(controls: Controls, layer: LayerShape) -> None:
     counts = ", ".join(f"{t.value} {_times(recipe.copies(t))}" for t in OPERANDS)
     st.markdown(
         f"One training step quantizes **{counts}**. {_notice(recipe)}\n\n{LAYOUT_RULE} "
-        "Each box shows a corner of the tensor: a few tiles, coloured by their scale."
+        "Each box shows a corner of the tensor: a few tiles. "
+        "The colors of a box run from its own smallest scale to its largest."
     )
     for tensor in OPERANDS:
         copies = count(recipe.copies(tensor), "quantized copy", "quantized copies")
-        st.vega_lite_chart(
+        draw_chart(
             copies_spec(
                 recipe.name,
                 tensor.value,
@@ -33,8 +35,8 @@ def show(controls: Controls, layer: LayerShape) -> None:
                 layer.out,
                 theme(),
             ),
-            width="stretch",
             key=f"copies_{tensor.value}",
+            least=680,
             alt=f"{tensor.value} as stored and {copies}",
         )
     st.caption(HARDWARE_SOURCES)

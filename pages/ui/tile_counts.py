@@ -22,11 +22,11 @@ def show(controls: Controls, layer: LayerShape) -> None:
         f"For tokens = {layer.tokens:,}, in = {layer.in_:,}, out = {layer.out:,}; the sizes are in the "
         f"sidebar. **Notice:** {_notice(recipe, layer)}"
     )
-    st.subheader(f"{recipe.title}: what a training step stores")
+    st.header(f"{recipe.title}: what a training step stores")
     st.html(copies_table(recipe, layer, ink))
-    st.subheader("Rescales of each output element")
+    st.header("Rescales of each output element")
     st.html(rescales_table(recipe, layer, ink))
-    st.subheader("The recipes side by side")
+    st.header("The recipes side by side")
     st.html(comparison_table(layer, ink))
 
 

@@ -5,13 +5,14 @@ import streamlit as st
 from fp8core.linear import MATMULS, LayerShape
 from fp8core.recipes import RECIPES
 from pages.charts.overview import OPEN
+from pages.ui.chart import draw_chart
 from pages.ui.controls import Controls
 from pages.ui.shell import theme
 from pages.ui.tile_clicks import clicked, remember
 from pages.ui.tile_controls import INPUT, SEED
 from pages.ui.tile_data import overview_spec
 
-KEY = "tile_overview"
+KEY, LEAST_WIDTH = "tile_overview", 780
 
 
 def show(controls: Controls, layer: LayerShape) -> None:
@@ -21,12 +22,12 @@ def show(controls: Controls, layer: LayerShape) -> None:
         "sums over. **Notice:** a tile that is longer in one direction is always longer along the pink edge. "
         "Click a picture to open it, or use the list below."
     )
-    drawn = st.vega_lite_chart(
+    drawn = draw_chart(
         overview_spec(
             controls.value(INPUT), controls.value(SEED), layer.tokens, layer.in_, layer.out, theme()
         ),
-        width="stretch",
         key=KEY,
+        least=LEAST_WIDTH,
         on_select=lambda: _clicked(controls),
         selection_mode=[OPEN],
         alt=f"Small pictures of {len(MATMULS)} matmuls for {len(RECIPES)} recipes, tiles coloured by scale.",

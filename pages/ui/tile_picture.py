@@ -8,6 +8,7 @@ from pages.charts.ink import INKS
 from pages.charts.scene import OperandTile, Scene
 from pages.charts.tile_marks import Spec
 from pages.charts.tile_picture import PIN, PINNED, pinned_rows
+from pages.ui.chart import draw_chart
 from pages.ui.controls import Controls
 from pages.ui.shell import theme
 from pages.ui.tile_card import (
@@ -57,7 +58,7 @@ def show(controls: Controls, layer: LayerShape) -> None:
     card.container(border=True).html(
         heading(tile, drawn, ink) + scale_table(tile, drawn, ink) + element_table(tile, drawn, ink)
     )
-    st.subheader(f"What the tile adds to D[{output[0]}, {output[1]}]")
+    st.header(f"What the tile adds to D[{output[0]}, {output[1]}]")
     st.markdown(f"{where_applied(drawn)} Over the {drawn.mnk[2]} k that are drawn:")
     st.html(output_table(tile, drawn, *output, ink))
     st.markdown(second_copies(drawn))
@@ -98,10 +99,10 @@ def _picture(
     controls: Controls, drawn: Scene, spec: Spec, tile: OperandTile, output: tuple[int, int]
 ) -> None:
     matmul, pinned = drawn.matmul, pinned_rows(drawn, tile.side, tile.row, tile.column, output)
-    shown = st.vega_lite_chart(
+    shown = draw_chart(
         {**spec, "datasets": {PINNED: {name: [at[name] for at in pinned] for name in pinned[0]}}},
-        width="stretch",
         key=KEY,
+        least=PICTURE_WIDTH,
         on_select=lambda: _clicked(controls, drawn),
         selection_mode=[PIN],
         alt=f"{matmul.title} of {drawn.recipe.title}: A = {matmul.symbol(Side.A)} at the left in "

@@ -16,6 +16,7 @@ from pages.charts.ink import INKS
 from pages.charts.rule import RuleScene, rule_chart
 from pages.charts.tile_marks import Spec
 from pages.charts.words import column, count, short, span
+from pages.ui.chart import draw_chart
 from pages.ui.controls import Controls
 from pages.ui.shell import theme
 from pages.ui.tile_controls import (
@@ -53,10 +54,10 @@ def show(controls: Controls, layer: LayerShape) -> None:
     scene, numbers = rule_numbers(texts, *drawn)
     ink = INKS[theme()]
     st.latex(latex(scene.choice, scene.scale_leaves_sum, ink))
-    st.vega_lite_chart(
+    draw_chart(
         rule_spec(texts, *drawn, theme()),
-        width="stretch",
         key="tile_rule",
+        least=560,
         alt=f"K from 0 to {scene.k - 1}: tiles of A and of B, and {len(scene.summed)} summed stretches, "
         f"{sum(part.scale_leaves_sum for part in scene.summed)} of which the scales leave.",
     )

@@ -41,6 +41,11 @@ def marks(spec, kind) -> list[dict]:
     return [layer for layer in layers(spec) if layer["mark"]["type"] == kind]
 
 
+def labels(spec) -> list[dict]:
+    """The texts that stand on the roofs' flat lines."""
+    return [layer for layer in marks(spec, "text") if "encoding" in layer]
+
+
 def bar(name="4096³", ratio=0.8, *, is_here=False) -> Bar:
     return Bar(name=name, is_here=is_here, ratio=ratio, low=0.9 * ratio, high=1.1 * ratio, facts=FACTS)
 
@@ -166,11 +171,16 @@ def test_everything_lies_inside_the_axes(roofs):
         assert last >= high
 
 
+def test_every_slope_of_a_roofline_is_named_from_left_to_right():
+    slopes = [roof("slow", 900.0, memory_gb_s=4000.0), roof("fast", 1000.0, memory_gb_s=9000.0)]
+    texts = marks(roofline([], slopes, INK), "text")
+    (names,) = [text["mark"]["text"][1:] for text in texts if "encoding" not in text]
+    assert [name.split(" GB/s")[0] for name in names] == ["fast: 9,000", "slow: 4,000"]
+
+
 def test_a_label_goes_below_its_line_where_another_line_is_near_above():
     spec = roofline([], [roof("low", 950.0), roof("high", 1000.0), roof("far", 4000.0)], INK)
-    sides = {
-        row["label"]: layer["mark"]["baseline"] for layer in marks(spec, "text") for row in values(layer)
-    }
+    sides = {row["label"]: layer["mark"]["baseline"] for layer in labels(spec) for row in values(layer)}
     assert sides == {"low": "top", "high": "bottom", "far": "bottom"}
 
 
@@ -179,7 +189,7 @@ def test_a_measured_label_steps_aside_for_a_datasheet_s_from_above():
     near = roof("Blackwell", 2250.0, is_measured=False)
 
     def shift(found) -> int:
-        texts = marks(roofline([], found, INK), "text")
+        texts = labels(roofline([], found, INK))
         return next(t["mark"]["dx"] for t in texts for row in values(t) if row["label"] == "measured")
 
     assert shift([*roofs, near]) < shift(roofs)

@@ -10,7 +10,7 @@ JOB = GemmJob(recipe="per_tensor", matmul="fprop", m=4096, n=4096, k=7168)
 
 def texts(at) -> str:
     """All running text of the page."""
-    kinds = (at.markdown, at.caption, at.info, at.error, at.title, at.subheader)
+    kinds = (at.markdown, at.caption, at.info, at.error, at.title, at.header)
     return "\n".join(element.value for kind in kinds for element in kind)
 
 

@@ -40,7 +40,7 @@ def on_gpu(workers, monkeypatch):
 
 def texts(at) -> str:
     """All running text of the page."""
-    kinds = (at.markdown, at.caption, at.info, at.error, at.title, at.subheader)
+    kinds = (at.markdown, at.caption, at.info, at.error, at.title, at.header)
     return "\n".join(element.value for kind in kinds for element in kind)
 
 

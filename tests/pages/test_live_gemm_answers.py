@@ -93,7 +93,7 @@ def test_an_interpreter_s_run_stands_apart_from_the_recorded_one_of_its_gemm(ope
     record(tmp_path, [gpu_row(ASKED)])
     at = open_app(PAGE, recipe="mxfp8", **SMALL)
     run_job(at)
-    headings = [heading.value for heading in at.subheader]
+    headings = [heading.value for heading in at.header]
     assert headings[:2] == ["In Triton's interpreter on this CPU", "On a GPU"]
     assert "Do not compare this with the interpreter's run" in texts(at)
     interpreted, on_gpu = Result(row(ASKED), Origin.HERE), Result(gpu_row(ASKED), Origin.RECORDED)

@@ -46,7 +46,7 @@ def without_gpu(workers, monkeypatch):
 
 
 def texts(at) -> str:
-    kinds = (at.markdown, at.caption, at.info, at.warning, at.error, at.success, at.subheader)
+    kinds = (at.markdown, at.caption, at.info, at.warning, at.error, at.success, at.header)
     return "\n".join(element.value for kind in kinds for element in kind)
 
 

@@ -1,0 +1,129 @@
+"""What every chart keeps to, so that its words can be read on a projector and on a telephone.
+
+A chart is a dict of Vega-Lite. `legible` gives a copy whose outermost labels have room, whose legends take
+as many lines as the width needs, whose long titles break, and whose decoration is hidden from screen readers.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+Spec = dict[str, Any]
+
+SMALLEST = 11
+"""Pixels: no text of a chart is smaller."""
+
+ROOM = {"left": 4, "right": 10, "top": 6}
+"""Pixels around a chart: the last label of an axis reaches beyond the axis by half its length."""
+
+FLUSH = 20
+"""Pixels: labels so near the ends of a horizontal axis stay inside of it."""
+
+NARROW = 520
+"""Pixels: a chart that is narrower has no room beside its axis for a legend."""
+
+_WIDTH = "containerSize()[0]"
+_ANCHOR = {"anchor": {"signal": f"{_WIDTH} < {NARROW} ? 'end' : 'start'"}}
+_LEGENDS = {"padding": 0, "layout": {"top": _ANCHOR, "bottom": _ANCHOR}}
+_LETTER, _SYMBOL = 7.0, 30
+_TITLE_LETTER, _LONG_TITLE = 7.5, 40
+_PARTS = ("layer", "vconcat", "hconcat", "concat")
+_DEFAULT_LIMIT = 160
+
+
+def legible(spec: Mapping[str, Any]) -> Spec:
+    """A copy of the spec that keeps to these rules; the data are shared with the original."""
+    config = {**spec.get("config", {})}
+    config["legend"] = {**_LEGENDS, **config.get("legend", {})}
+    is_concatenated = any(part in spec for part in _PARTS[1:])
+    ready = {**_view(spec), "config": config}
+    if not is_concatenated:
+        ready["padding"] = {**ROOM, **_sides(spec.get("padding", {}))}
+    return ready
+
+
+def _sides(padding: float | Mapping[str, float]) -> Mapping[str, float]:
+    """Padding by side."""
+    return padding if isinstance(padding, Mapping) else dict.fromkeys(("left", "right", "top"), padding)
+
+
+def _view(view: Mapping[str, Any]) -> Spec:
+    ready = dict(view)
+    for part in _PARTS:
+        if part in view:
+            ready[part] = [_view(inner) for inner in view[part]]
+    if "title" in view:
+        ready["title"] = _title(view["title"])
+    encoding = view.get("encoding")
+    if encoding:
+        ready["encoding"] = {name: _channel(name, channel) for name, channel in encoding.items()}
+    if "mark" in view:
+        ready["mark"] = _mark(view["mark"], encoding or {})
+    return ready
+
+
+def _mark(mark: str | Mapping[str, Any], encoding: Mapping[str, Any]) -> Spec:
+    """A mark with nothing to tell is decoration: the chart's own description stands for it."""
+    ready = {"type": mark} if isinstance(mark, str) else dict(mark)
+    if "tooltip" not in encoding:
+        ready.setdefault("aria", False)
+    return ready
+
+
+def _channel(name: str, channel: Any) -> Any:
+    """The channel with its legend, also where it is a choice between two."""
+    if not isinstance(channel, Mapping):
+        return channel
+    ready = dict(channel)
+    if isinstance(channel.get("condition"), Mapping):
+        ready["condition"] = _channel(name, channel["condition"])
+    axis = channel.get("axis", {})
+    if name == "x" and axis is not None:
+        if channel.get("type") == "quantitative":
+            axis = ready["axis"] = {"labelFlush": FLUSH, **axis}
+        if isinstance(axis, Mapping) and "title" in axis:
+            ready["axis"] = {**axis, "title": _broken(axis["title"])}
+        if "title" in channel:
+            ready["title"] = _broken(channel["title"])
+    legend = channel.get("legend")
+    if isinstance(legend, Mapping) and legend.get("orient") in ("top", "bottom"):
+        ready["legend"] = _legend(legend, channel)
+    return ready
+
+
+def _legend(legend: Mapping[str, Any], channel: Mapping[str, Any]) -> Spec:
+    """As many columns as are wanted and the width has room for, and labels no wider than the chart."""
+    names = [name for name in channel.get("scale", {}).get("domain", ()) if isinstance(name, str)]
+    names = [name for name in legend.get("values", names) if isinstance(name, str)]
+    ready = dict(legend)
+    longest = max(map(len, names), default=0) * _LETTER
+    limit = max(longest, legend.get("labelLimit", _DEFAULT_LIMIT))
+    ready["labelLimit"] = {"expr": f"min({limit:.0f}, {_WIDTH} - {_SYMBOL})"}
+    wanted = legend.get("columns", len(names))
+    if names and wanted != 1:
+        ready["columns"] = {
+            "expr": f"max(1, min({wanted}, floor({_WIDTH} / {longest + _SYMBOL:.0f})))",
+        }
+    return ready
+
+
+def _broken(title: Any) -> Any:
+    """An axis title in two lines where a narrow page has no room for one."""
+    return _halves(title) if isinstance(title, str) and len(title) > _LONG_TITLE else title
+
+
+def _title(title: Any) -> Any:
+    """A title that is two lines where the page is narrower than one."""
+    text = title.get("text") if isinstance(title, Mapping) else title
+    if not isinstance(text, str) or " " not in text:
+        return title
+    style = dict(title) if isinstance(title, Mapping) else {}
+    one, two = (json.dumps(words, ensure_ascii=False) for words in (text, _halves(text)))
+    return {**style, "text": {"expr": f"{_WIDTH} < {len(text) * _TITLE_LETTER:.0f} ? {two} : {one}"}}
+
+
+def _halves(text: str) -> list[str]:
+    """Text cut at the space next to its middle."""
+    spaces = [at for at, letter in enumerate(text) if letter == " "]
+    middle = min(spaces, key=lambda at: abs(2 * at - len(text)))
+    return [text[:middle], text[middle + 1 :]]
