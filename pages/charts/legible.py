@@ -19,7 +19,7 @@ ROOM = {"left": 4, "right": 10, "top": 6}
 FLUSH = 20
 """Pixels: labels so near the ends of a horizontal axis stay inside of it."""
 
-NARROW = 520
+NARROW = 420
 """Pixels: a chart that is narrower has no room beside its axis for a legend."""
 
 _WIDTH = "containerSize()[0]"

@@ -61,7 +61,7 @@ def _picture(controls: Controls, chosen: tuple[str, str, str, int, int], first: 
         at=first,
         spec_at=lambda start: with_slider(steps_spec(*chosen, start, theme()), SLIDER, start),
         alt_at=lambda start: alt_text(unit, steps, start),
-        least=520,
+        least=460,
     )
 
 

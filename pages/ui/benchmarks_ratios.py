@@ -36,7 +36,7 @@ def show(controls: Controls, gpu: str) -> None:
         draw_chart(
             _spec(tuple(found_groups), theme()),
             key="benchmarks_ratios",
-            least=620,
+            least=460,
             alt=alt_text(found_groups),
         )
         st.caption(READING + " " + data.origin_sentence(found))

@@ -42,7 +42,7 @@ def show(controls: Controls, gpu: str) -> None:
         draw_chart(
             _spec(tuple(points), tuple(measured + datasheet), theme()),
             key="benchmarks_roofline",
-            least=620,
+            least=700,
             alt=alt_text(points, measured + datasheet),
         )
         st.caption(READING + " " + data.origin_sentence(found) if found else READING)

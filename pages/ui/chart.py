@@ -8,6 +8,9 @@ import streamlit as st
 from pages.charts.legible import legible
 from pages.ui.widgets import Place
 
+SIDEBAR = 340
+"""Pixels of a page beside its column: the sidebar and the margins, which narrower screens do not show."""
+
 
 def draw_chart(
     spec: Mapping[str, Any],
@@ -27,5 +30,9 @@ def draw_chart(
         name = f"scrolls_{key}".replace(" ", "_")
         box = f".st-key-{name}"
         place = place.container(key=name)
-        place.html(f"<style>{box} {{ overflow-x: auto }} {box} > * {{ min-width: {least}px }}</style>")
+        # Only there: a box that scrolls also cuts off the chart's toolbar, which lies above it.
+        narrow = f"@media (max-width: {least + SIDEBAR}px)"
+        place.html(
+            f"<style>{narrow} {{ {box} {{ overflow-x: auto }} {box} > * {{ min-width: {least}px }} }}</style>"
+        )
     return place.vega_lite_chart(legible(spec), width=width, key=key, alt=alt, **selection)

@@ -41,7 +41,7 @@ def show(controls: Controls) -> None:
     draw_chart(
         overflow_spec(names, own, theme()),
         key="formats_overflow",
-        least=560,
+        least=460,
         alt=f"What numbers from the largest value on become in {', '.join(formats_by_title(names, own))}",
     )
     st.caption(

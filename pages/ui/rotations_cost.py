@@ -47,7 +47,7 @@ def show(controls: Controls) -> None:
     draw_chart(
         cost_spec(chosen, magnitude, theme()),
         key="rotations_costs",
-        least=560,
+        least=460,
         alt="Error energy over signal energy of each format: as it is, rotated, and rotated through bf16. "
         + "; ".join(f"{r.format}: {r.plain:.3g}, {r.rotated:.3g}, {r.carried:.3g}" for r in rows),
     )

@@ -36,7 +36,7 @@ def show(controls: Controls, layer: LayerShape) -> None:
                 theme(),
             ),
             key=f"copies_{tensor.value}",
-            least=680,
+            least=460,
             alt=f"{tensor.value} as stored and {copies}",
         )
     st.caption(HARDWARE_SOURCES)

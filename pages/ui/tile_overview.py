@@ -12,7 +12,7 @@ from pages.ui.tile_clicks import clicked, remember
 from pages.ui.tile_controls import INPUT, SEED
 from pages.ui.tile_data import overview_spec
 
-KEY, LEAST_WIDTH = "tile_overview", 780
+KEY, LEAST_WIDTH = "tile_overview", 460
 
 
 def show(controls: Controls, layer: LayerShape) -> None:

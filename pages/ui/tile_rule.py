@@ -57,7 +57,7 @@ def show(controls: Controls, layer: LayerShape) -> None:
     draw_chart(
         rule_spec(texts, *drawn, theme()),
         key="tile_rule",
-        least=560,
+        least=460,
         alt=f"K from 0 to {scene.k - 1}: tiles of A and of B, and {len(scene.summed)} summed stretches, "
         f"{sum(part.scale_leaves_sum for part in scene.summed)} of which the scales leave.",
     )
