@@ -15,7 +15,7 @@ PIP = $(RUN) pip install --disable-pip-version-check --quiet
 .PHONY: app check test lint format clean
 
 app: .venv/.app-installed
-	@$(RUN) pages.ui.start "$(HOST)" "$(PORT)"
+	@$(RUN) pages.kit.start "$(HOST)" "$(PORT)"
 	@FP8_EXPLORER_NAMES="$(NAMES)" $(RUN) streamlit run app.py --server.port $(PORT) --server.address $(HOST)
 
 check: .venv/.app-installed

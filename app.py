@@ -7,7 +7,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 if get_script_run_ctx(suppress_warning=True) is None:
     from starlette.middleware import Middleware
 
-    from pages.ui.hosts import KnownHosts
+    from pages.kit.hosts import KnownHosts
 
     app = st.App(__file__, middleware=[Middleware(KnownHosts)])
 else:

@@ -25,9 +25,9 @@ from typing import assert_never
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fp8core.binades import mantissa_bits
 from fp8core.checks import instance, reals
 from fp8core.formats import FORMATS, Format, NumberFormat, TableFormat
+from fp8core.formats.binades import mantissa_bits
 
 _FP32 = FORMATS["fp32"]
 

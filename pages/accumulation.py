@@ -2,16 +2,14 @@
 
 import streamlit as st
 
-from pages.ui import (
-    accumulation_cost,
-    accumulation_curves,
-    accumulation_measured,
-    accumulation_steps,
-    accumulation_units,
-)
-from pages.ui.accumulation_controls import ALL_CONTROLS, SHOW
-from pages.ui.controls import Controls
-from pages.ui.shell import guard
+from pages.kit.controls import Controls
+from pages.kit.shell import guard
+from pages.sections.accumulation import cost as accumulation_cost
+from pages.sections.accumulation import curves as accumulation_curves
+from pages.sections.accumulation import measured as accumulation_measured
+from pages.sections.accumulation import steps as accumulation_steps
+from pages.sections.accumulation import units as accumulation_units
+from pages.sections.accumulation.controls import ALL_CONTROLS, SHOW
 
 SECTIONS = {
     "steps": accumulation_steps,

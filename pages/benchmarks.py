@@ -2,11 +2,15 @@
 
 import streamlit as st
 
-from pages.ui import benchmarks_cost, benchmarks_ratios, benchmarks_roofline, benchmarks_table, gemm_results
-from pages.ui.benchmarks_controls import CONTROLS, SHOW, Section, gpu_control
-from pages.ui.benchmarks_data import gpus
-from pages.ui.controls import Controls
-from pages.ui.shell import guard
+from pages.kit import results as gemm_results
+from pages.kit.controls import Controls
+from pages.kit.shell import guard
+from pages.sections.benchmarks import cost as benchmarks_cost
+from pages.sections.benchmarks import ratios as benchmarks_ratios
+from pages.sections.benchmarks import roofline as benchmarks_roofline
+from pages.sections.benchmarks import table as benchmarks_table
+from pages.sections.benchmarks.controls import CONTROLS, SHOW, Section, gpu_control
+from pages.sections.benchmarks.data import gpus
 
 SECTIONS = {
     Section.RATIOS: benchmarks_ratios,

@@ -2,11 +2,15 @@
 
 import streamlit as st
 
-from pages.ui import formats_code, formats_compare, formats_gradients, formats_overflow, formats_range
-from pages.ui.controls import Controls
-from pages.ui.formats_controls import ALL_CONTROLS, SHOW
-from pages.ui.formats_rules import exact_rules
-from pages.ui.shell import guard
+from pages.kit.controls import Controls
+from pages.kit.shell import guard
+from pages.sections.formats import code as formats_code
+from pages.sections.formats import compare as formats_compare
+from pages.sections.formats import gradients as formats_gradients
+from pages.sections.formats import overflow as formats_overflow
+from pages.sections.formats import range as formats_range
+from pages.sections.formats.controls import ALL_CONTROLS, SHOW
+from pages.sections.formats.rules import exact_rules
 
 SECTIONS = {
     "code": formats_code,

@@ -2,16 +2,17 @@
 
 import streamlit as st
 
-from kernels.rows import Row
-from pages.ui.controls import Controls, link_params
-from pages.ui.gemm_job import CONTROLS, SMALL, draw_job, refusal, small_instead
-from pages.ui.gemm_nearby import draw_nothing
-from pages.ui.gemm_results import Origin, Result, draw_bad_lines, nearby, recorded, to_show
-from pages.ui.gemm_table import draw_downloads, draw_table
-from pages.ui.gemm_view import draw_results
-from pages.ui.gemm_words import geometry
-from pages.ui.gpu_queue import draw_queue, session, submit, workers
-from pages.ui.shell import guard
+from kernels.bench.row import Row
+from pages.kit.controls import Controls, link_params
+from pages.kit.gemm_words import geometry
+from pages.kit.presets import SMALL, refusal, small_instead
+from pages.kit.queue_panel import draw_queue, session, submit, workers
+from pages.kit.results import Origin, Result, draw_bad_lines, nearby, recorded, to_show
+from pages.kit.results_table import draw_downloads, draw_table
+from pages.kit.shell import guard
+from pages.sections.gemm.job import CONTROLS, draw_job
+from pages.sections.gemm.nearby import draw_nothing
+from pages.sections.gemm.view import draw_results
 
 guard()
 st.title("What does this recipe cost, and what does it give?")

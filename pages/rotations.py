@@ -2,22 +2,26 @@
 
 import streamlit as st
 
-from pages.ui import rotations_cost, rotations_error, rotations_many, rotations_matmul, rotations_vector
-from pages.ui.controls import Controls
-from pages.ui.rotations_controls import (
+from pages.kit.controls import Controls
+from pages.kit.shared_controls import SEED
+from pages.kit.shell import guard
+from pages.sections.rotations import cost as rotations_cost
+from pages.sections.rotations import error as rotations_error
+from pages.sections.rotations import many as rotations_many
+from pages.sections.rotations import matmul as rotations_matmul
+from pages.sections.rotations import vector as rotations_vector
+from pages.sections.rotations.controls import (
     ALL_CONTROLS,
     COUNT,
     FORMAT,
     OPENING,
     REST,
     SCALE,
-    SEED,
     SHOW,
     SIZE,
     TILE,
 )
-from pages.ui.rotations_words import INTRODUCTION, RULES, SOURCES
-from pages.ui.shell import guard
+from pages.sections.rotations.words import INTRODUCTION, RULES, SOURCES
 
 SECTIONS = {
     "vector": (rotations_vector, (FORMAT, TILE, SCALE)),

@@ -3,13 +3,13 @@
 import streamlit as st
 
 from kernels.check.job import CheckJob
-from pages.ui import sanity_words as words
-from pages.ui.controls import Controls
-from pages.ui.gpu_queue import draw_queue, session, workers
-from pages.ui.sanity_controls import EXTENT, NEWEST, QUICK, chosen, shown_control
-from pages.ui.sanity_history import history, start
-from pages.ui.sanity_report import draw_checklist, draw_report, draw_verdict
-from pages.ui.shell import guard
+from pages.kit.controls import Controls
+from pages.kit.queue_panel import draw_queue, session, workers
+from pages.kit.shell import guard
+from pages.sections.sanity import words
+from pages.sections.sanity.controls import EXTENT, NEWEST, QUICK, chosen, shown_control
+from pages.sections.sanity.history import history, start
+from pages.sections.sanity.report import draw_checklist, draw_report, draw_verdict
 
 IDEA = (
     "One run compares casts, quantizers and every recipe's matmuls with the reference, **bit for bit or "

@@ -2,10 +2,12 @@
 
 import streamlit as st
 
-from pages.ui import scaling_delayed, scaling_rules, scaling_window
-from pages.ui.controls import Controls
-from pages.ui.scaling_controls import ALL_CONTROLS, SHOW
-from pages.ui.shell import guard
+from pages.kit.controls import Controls
+from pages.kit.shell import guard
+from pages.sections.scaling import delayed as scaling_delayed
+from pages.sections.scaling import rules as scaling_rules
+from pages.sections.scaling import window as scaling_window
+from pages.sections.scaling.controls import ALL_CONTROLS, SHOW
 
 SECTIONS = {"window": scaling_window, "rules": scaling_rules, "delayed": scaling_delayed}
 

@@ -2,10 +2,14 @@
 
 import streamlit as st
 
-from pages.ui import stochastic_dot, stochastic_mean, stochastic_picture, stochastic_weight
-from pages.ui.controls import Controls
-from pages.ui.shell import guard
-from pages.ui.stochastic_controls import ALL_CONTROLS, PART, SEED
+from pages.kit.controls import Controls
+from pages.kit.shared_controls import SEED
+from pages.kit.shell import guard
+from pages.sections.stochastic import dot as stochastic_dot
+from pages.sections.stochastic import mean as stochastic_mean
+from pages.sections.stochastic import picture as stochastic_picture
+from pages.sections.stochastic import weight as stochastic_weight
+from pages.sections.stochastic.controls import ALL_CONTROLS, PART
 
 SECTIONS = {
     "picture": stochastic_picture,

@@ -4,12 +4,17 @@ import streamlit as st
 
 from fp8core.inputs import InputKind, rules
 from fp8core.recipes import RECIPES
-from pages.ui import tile_copies, tile_counts, tile_overview, tile_picture, tile_rule
-from pages.ui.controls import Controls
-from pages.ui.shell import guard
-from pages.ui.tile_controls import ALL_CONTROLS, IN, INPUT, MATMUL, OUT, RECIPE, SEED, SHOW, TOKENS
-from pages.ui.tile_rules import exact_rules
-from pages.ui.tile_words import ONE_SCALE
+from pages.kit.controls import Controls
+from pages.kit.shared_controls import MATMUL, RECIPE, SEED
+from pages.kit.shell import guard
+from pages.sections.tiles import copies as tile_copies
+from pages.sections.tiles import counts as tile_counts
+from pages.sections.tiles import overview as tile_overview
+from pages.sections.tiles import picture as tile_picture
+from pages.sections.tiles import rule as tile_rule
+from pages.sections.tiles.controls import ALL_CONTROLS, IN, INPUT, OUT, SHOW, TOKENS
+from pages.sections.tiles.exact_rules import exact_rules
+from pages.sections.tiles.words import ONE_SCALE
 
 NUMBERS, SIZES = (INPUT, SEED), (TOKENS, IN, OUT)
 SECTIONS = {

@@ -14,32 +14,39 @@ TOP = Path(__file__).resolve().parents[1]
 LONGEST_FILE = 330
 LONGEST_FUNCTION = 60
 
+SECTIONS = sorted(folder.name for folder in (TOP / "pages/sections").iterdir() if folder.is_dir())
+CHARTS = {"altair", "fp8core", "numpy", "pages.kit.charts"}
+SECTION = {"streamlit", "altair", "numpy", "PIL", "fp8core", "kernels", "pages.kit"}
+
 # What a room may import beside the standard library and itself. The first prefix that fits a file decides.
 ROOMS: dict[str, set[str]] = {
     "fp8core/": {"numpy", "ml_dtypes"},
     "kernels/": {"fp8core", "numpy", "ml_dtypes", "torch", "triton"},
-    "pages/charts/": {"altair", "fp8core", "pages.charts", "numpy"},
+    "pages/kit/charts/": {"altair", "fp8core", "numpy"},
     # pandas comes with Streamlit; only the shell names it, to have it whole before threads draw.
-    "pages/ui/shell.py": {"streamlit", "pandas"},
-    "pages/ui/": {"streamlit", "altair", "numpy", "PIL", "fp8core", "kernels", "pages.charts", "pages.ui"},
-    "pages/": {"streamlit", "altair", "numpy", "fp8core", "kernels", "pages.charts", "pages.ui"},
-    # Starlette is Streamlit's server.
-    "app.py": {"streamlit", "starlette", "pages.ui.hosts"},
+    "pages/kit/shell.py": {"streamlit", "pandas", "kernels"},
+    "pages/kit/": {"streamlit", "altair", "numpy", "PIL", "fp8core", "kernels"},
+    **{f"pages/sections/{page}/charts/": CHARTS for page in SECTIONS},
+    **{f"pages/sections/{page}/": SECTION for page in SECTIONS},
+    "pages/": {"streamlit", "altair", "numpy", "fp8core", "kernels", "pages.kit", "pages.sections"},
+    "app.py": {"streamlit", "starlette", "pages.kit.hosts"},
 }
 # Sizes of tiles and formats: they have one home each.
-HOMES_OF_NUMBERS = {"fp8core/formats.py", "fp8core/recipes.py"}
+HOMES_OF_NUMBERS = {"fp8core/formats/registry.py", "fp8core/recipes.py"}
 NUMBERS = {448, 128, 32}
 # Launch sizes are numbers of their own: BLOCK_* are decided there.
 HOMES_OF_BLOCKS = {
-    "kernels/plan.py",
-    "kernels/mx_plan.py",
-    "kernels/blocks.py",
-    "kernels/candidates.py",
-    "kernels/decoding_blocks.py",
-    "kernels/dot_scaled.py",
-    "kernels/quantize_plan.py",
-    "kernels/shape_class.py",
-    "kernels/specialized_blocks.py",
+    "kernels/gemm/hopper/sizes.py",
+    "kernels/gemm/simple/blocks.py",
+    "kernels/gemm/plan.py",
+    "kernels/operand_passes/plan.py",
+    "kernels/gemm/blocks.py",
+    "kernels/tune/candidates.py",
+    "kernels/gemm/hopper/decoding/blocks.py",
+    "kernels/gemm/simple/dot_scaled.py",
+    "kernels/quantize/plan.py",
+    "kernels/gemm/shape_class.py",
+    "kernels/gemm/hopper/blocks.py",
 }
 
 
@@ -164,7 +171,7 @@ def run_python(code: str) -> str:
 
 
 def test_fp8core_and_the_pages_side_load_without_torch():
-    modules = modules_of("fp8core", "pages/charts", "pages/ui")
+    modules = modules_of("fp8core", "pages/kit", "pages/sections")
     pages = [name for name in sources("pages") if name.count("/") == 1]
     page_imports = sorted({i for name in pages for i in top_level_imports(tree(name))})
     code = f"import importlib, sys\nfor name in {modules + page_imports}: importlib.import_module(name)\n"

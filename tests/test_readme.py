@@ -12,7 +12,7 @@ import pytest
 
 from fp8core.formats import FORMATS
 from kernels.device import KNOWN_TRITONS
-from kernels.plan import MIN_CAPABILITY
+from kernels.gemm.plan import MIN_CAPABILITY
 
 TOP = Path(__file__).resolve().parents[1]
 README = (TOP / "README.md").read_text(encoding="utf-8")
@@ -22,7 +22,7 @@ COMMANDS = [
     line.partition("  #")[0].strip()
     for line in re.findall(r"^    ((?:python3? -m|make|pip|streamlit) .+)$", README, flags=re.MULTILINE)
 ]
-MODULES = {"kernels.bench": "kernels.bench", "kernels.check": "kernels.check.cli"}
+MODULES = {"kernels.check": "kernels.check.cli"}
 FOREIGN_OPTIONS = {"--index-url": "pip", "--server.address": "streamlit"}
 
 
@@ -44,7 +44,7 @@ def parse(monkeypatch):
 
     def parsed(module, arguments):
         with pytest.raises(Parsed):
-            importlib.import_module(MODULES.get(module, module)).main(arguments)
+            importlib.import_module(MODULES.get(module, f"{module}.__main__")).main(arguments)
         return parsers[-1]
 
     return parsed

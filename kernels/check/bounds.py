@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 
 from fp8core.accumulators import ACCUMULATORS, Accumulator
 from fp8core.formats import FORMATS
-from kernels.plan import GemmPlan, Kernel
-from kernels.predict import Sample
+from kernels.bench.predict import Sample
+from kernels.gemm.meaning import Kernel
+from kernels.gemm.plan import GemmPlan
 
 _HALF_ULP = 2.0 ** -(FORMATS["fp32"].mantissa_bits + 1)
 _ADA, _BLACKWELL = (8, 9), 10

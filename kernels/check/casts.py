@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from fp8core.formats import Format
 from kernels.check.report import Figure, Group, Line, Verdict
 from kernels.device import Device, DeviceKind, launching
-from kernels.quantize import float8, format_facts
+from kernels.quantize.launch import float8, format_facts
 
 _BLOCK = 1 << 12
 
@@ -26,7 +26,7 @@ def decoded(format_: Format, device: Device) -> NDArray[np.float64]:
 
 def encoded(format_: Format, x: NDArray[np.float32], device: Device) -> NDArray[np.uint8]:
     """uint8[x.size]: the codes that the quantizer's cast gives, nearest even, saturating."""
-    from kernels.quantize_kernel import encode_kernel
+    from kernels.quantize.kernel import encode_kernel
 
     numbers = torch.from_numpy(x).to(device.place)
     codes = torch.empty(x.size, dtype=torch.uint8, device=numbers.device)

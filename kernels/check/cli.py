@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from kernels.check.job import CheckJob
-from kernels.check.machine import Machine
+from kernels.check.probe_machine import Machine
 from kernels.check.render import document, markdown, table
 from kernels.check.report import Report
 from kernels.check.run import Plan, run

@@ -7,16 +7,15 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from kernels.bench.job import GemmJob
+from kernels.bench.operands import Operands
+from kernels.bench.predict import Sample, predict, predictable
+from kernels.bench.shapes import CHECKED
 from kernels.check.bounds import bound, values
 from kernels.check.report import Figure, Group, Line, Verdict
 from kernels.device import Device, DeviceKind, Unsupported
-from kernels.gemm import gemm, torch_dtype
-from kernels.operands import Operands
-from kernels.plan import GemmPlan, plan_gemm
-from kernels.predict import Sample, predict, predictable
-from kernels.refold import as_planned
-from kernels.rows import GemmJob
-from kernels.shapes import CHECKED
+from kernels.gemm.launch import as_planned, gemm, torch_dtype
+from kernels.gemm.plan import GemmPlan, plan_gemm
 
 MNK = (4080, 2032, 528)
 """Partial blocks and tiles at every edge, and multiples of 16: by the plan of the GEMM that is timed."""

@@ -8,11 +8,12 @@ from subprocess import SubprocessError
 
 from kernels.check.facts import Facts
 from kernels.check.job import CheckJob
-from kernels.check.machine import BROKEN_IMPORTS, Machine, first_line, host
+from kernels.check.probe_machine import Machine, host
 from kernels.check.report import FP8, Group, Line, Report, Verdict
 from kernels.check.setup import abilities, setup_lines
 from kernels.check.steps import Step, check_steps
 from kernels.device import Unsupported
+from kernels.faults import BROKEN_IMPORTS, first_line
 
 Progress = Callable[[float, str, Report], None]
 Plan = Callable[[CheckJob, Facts, str], tuple[Step, ...]]
@@ -214,9 +215,9 @@ def _now() -> str:
 def measure(job: CheckJob, *, progress: Progress, stopped: Callable[[], bool]) -> Report:
     """What the worker runs: as `run`, with the report so far in every progress.
 
-    Raises kernels.measure.StoppedEarly once `stopped()` is true, ValueError for a device that is not there.
+    Raises StoppedEarly once `stopped()` is true, ValueError for a device that is not there.
     """
-    from kernels.measure import StoppedEarly
+    from kernels.bench.measure import StoppedEarly
 
     report = run(job, progress=progress, stopped=stopped)
     if not report.finished:

@@ -3,8 +3,8 @@
 from kernels.check.facts import Facts
 from kernels.check.report import FP8, Ability, Group, Line, Verdict
 from kernels.device import amd_refusal, lacks_gluon, parsed_triton
-from kernels.plan import MIN_CAPABILITY
-from kernels.specialized_blocks import WGMMA
+from kernels.gemm.hopper.sizes import WGMMA
+from kernels.gemm.plan import MIN_CAPABILITY
 
 NEEDED_BYTES = 1 << 30
 """Free memory that the comparisons take, rounded up."""

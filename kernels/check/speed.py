@@ -2,31 +2,30 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 import torch
 
 from fp8core.formats import FORMATS
+from kernels.bench.job import GemmJob
+from kernels.bench.limits import GB_S, TFLOP_S, limits_of
+from kernels.bench.peers import REFUSALS, bf16_peer
+from kernels.bench.records import recorded_ceilings, recorded_rows
+from kernels.bench.shapes import CHECKED
+from kernels.bench.timing import Contender, HotTurn, buffer_sets, interleaved
 from kernels.check.facts import Facts
+from kernels.check.names import BF16, COPY, FP8
 from kernels.check.products import drawn
 from kernels.check.report import Group, Line, Reference, Verdict
 from kernels.check.smi import Reading, Watch
-from kernels.check.steps import BF16, COPY, FP8
 from kernels.check.verdicts import copy_reference, recorded, reference_of, speed_line
 from kernels.device import Device, Unsupported
-from kernels.gemm import gemm, torch_dtype
-from kernels.limits import GB_S, TFLOP_S, limits_of
-from kernels.peers import REFUSALS, bf16_peer
-from kernels.plan import GemmPlan, plan_gemm
-from kernels.quantize import float8
-from kernels.records import recorded_ceilings, recorded_rows
-from kernels.rows import GemmJob
-from kernels.shapes import CHECKED
-from kernels.timing import Contender, HotTurn, buffer_sets, interleaved
+from kernels.gemm.launch import gemm, torch_dtype
+from kernels.gemm.plan import GemmPlan, plan_gemm
+from kernels.paths import RECORDS
+from kernels.quantize.launch import float8
 
 ROUNDS, TURN_US = 5, 20_000.0
 COPY_BYTES = 1 << 29
-RECORDS = Path(__file__).resolve().parents[2] / "assets" / "bench"
 
 
 def speed_job(recipe: str, matmul: str) -> GemmJob:

@@ -9,6 +9,7 @@ from fp8core.linear import MATMULS, Matmul
 from fp8core.recipes import RECIPES, Recipe
 from kernels.check.facts import Facts
 from kernels.check.job import CheckJob
+from kernels.check.names import BF16, COPY, FP8
 from kernels.check.report import Group, Line, Verdict
 from kernels.device import Unsupported
 
@@ -22,7 +23,6 @@ PREDICTED = 100_000
 SPEED_BYTES = 4 << 30
 """Free memory that the timed matmuls and the copy take, rounded up."""
 
-COPY, BF16, FP8 = "copy", "bf16 (torch.mm)", "fp8 (torch._scaled_mm)"
 _MODEL, _REPEATS = "every predicted output", "every matmul"
 
 

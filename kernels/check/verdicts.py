@@ -3,11 +3,12 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
-from kernels.ceilings import Ceilings
+from kernels.bench.ceilings import Ceilings
+from kernels.bench.job import GemmJob
+from kernels.bench.row import Row
 from kernels.check.facts import Facts
 from kernels.check.report import Figure, Group, Line, Reference, Verdict
 from kernels.check.smi import Held, Reading, held_by
-from kernels.rows import GemmJob, Row
 
 NORMAL_SHARE = 0.85
 """Below this fraction of the recorded rate a line is slow: good cards of one model differ by less."""

@@ -7,9 +7,9 @@ from importlib import import_module
 from subprocess import SubprocessError
 
 from kernels.check.job import CheckJob
-from kernels.check.machine import BROKEN_IMPORTS, first_line
 from kernels.check.run import run, triton_errors
 from kernels.device import Unsupported, choose_backend, current_device
+from kernels.faults import BROKEN_IMPORTS, first_line
 from kernels.worker.child import CannotRun, Engine, StoppedOnRequest
 from kernels.worker.jobs import Job, Result, kind_of
 
@@ -23,8 +23,8 @@ def load() -> Engine:
     """Import torch, Triton and a kernel; where one does not load, every job but a check is told why."""
     try:
         choose_backend()
-        import_module("kernels.quantize_kernel")
-        stopped_early = import_module("kernels.measure").StoppedEarly
+        import_module("kernels.quantize.kernel")
+        stopped_early = import_module("kernels.bench.measure").StoppedEarly
     except Unsupported as error:
         return _without(str(error))
     except BROKEN_IMPORTS as error:

@@ -4,11 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from kernels.ceilings import Ceilings, CeilingsJob
+from kernels.bench.ceilings import Ceilings, CeilingsJob
+from kernels.bench.job import GemmJob
+from kernels.bench.row import Row
 from kernels.check.job import CheckJob
 from kernels.check.report import Report
-from kernels.probe_job import ProbeJob, ProbeRow
-from kernels.rows import GemmJob, Row
+from kernels.probe.job import ProbeJob, ProbeRow
 
 Job = GemmJob | ProbeJob | CeilingsJob | CheckJob
 Result = Row | ProbeRow | Ceilings | Report
@@ -30,9 +31,9 @@ class JobKind:
 
 
 KINDS = (
-    JobKind(name="gemm", job=GemmJob, result=Row, measured_by="kernels.measure"),
-    JobKind(name="probe", job=ProbeJob, result=ProbeRow, measured_by="kernels.probe_sweep"),
-    JobKind(name="ceilings", job=CeilingsJob, result=Ceilings, measured_by="kernels.ceilings_measure"),
+    JobKind(name="gemm", job=GemmJob, result=Row, measured_by="kernels.bench.measure"),
+    JobKind(name="probe", job=ProbeJob, result=ProbeRow, measured_by="kernels.probe.sweep"),
+    JobKind(name="ceilings", job=CeilingsJob, result=Ceilings, measured_by="kernels.bench.ceilings_measure"),
     JobKind(name="check", job=CheckJob, result=Report, measured_by="kernels.check.run"),
 )
 

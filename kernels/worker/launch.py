@@ -5,13 +5,12 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from itertools import takewhile
-from pathlib import Path
 
 from kernels.check.smi import names_gpu
+from kernels.paths import TOP
 from kernels.worker.process import WorkerProcess
 from kernels.worker.supervisor import Launch
 
-_TOP = Path(__file__).resolve().parents[2]
 _COMMAND = (sys.executable, "-m", "kernels.worker")
 _ASK = ("nvidia-smi", "--query-gpu=uuid", "--format=csv,noheader")
 _ASK_SECONDS = 10
@@ -33,7 +32,7 @@ def launchers(gpus: tuple[str, ...]) -> tuple[Launch, ...]:
     """A launcher for each GPU, or one for the CPU."""
 
     def launcher(environment: Mapping[str, str]) -> Launch:
-        path = os.pathsep.join(filter(None, (str(_TOP), os.environ.get("PYTHONPATH"))))
+        path = os.pathsep.join(filter(None, (str(TOP), os.environ.get("PYTHONPATH"))))
         return lambda: WorkerProcess(_COMMAND, env={"PYTHONPATH": path, **environment})
 
     return tuple(launcher({"CUDA_VISIBLE_DEVICES": gpu}) for gpu in gpus) or (launcher({}),)

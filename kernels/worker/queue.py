@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from kernels.worker.jobs import Job
-from kernels.worker.line import Line
+from kernels.worker.ledger import Line
 from kernels.worker.states import State, Ticket
 from kernels.worker.supervisor import Launch, Limits, Supervisor
 

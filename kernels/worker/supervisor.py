@@ -5,7 +5,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from kernels.worker.line import STOPPED, Line, Run
+from kernels.worker.ledger import STOPPED, Line, Run
 from kernels.worker.messages import Began, Do, Finished, Halted, Message, Progress, Ready, Refused, Stop
 from kernels.worker.process import Ended, Frozen, Garbled, WorkerProcess
 from kernels.worker.states import Done, Failed, Final

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from fp8core.pictures import to_bytes
+from fp8core.experiments.pictures import to_bytes
 
 PATH = Path(__file__).resolve().parents[2] / "assets" / "mystery.png"
 SIZE = 224

@@ -3,7 +3,7 @@
 import numpy as np
 from PIL import Image
 
-from fp8core.pictures import Levels, blur, round_nearest, round_noisy, to_bytes, to_light
+from fp8core.experiments.pictures import Levels, blur, round_nearest, round_noisy, to_bytes, to_light
 from fp8core.stochastic import MAX_RANDOM_BITS
 from tests.assets.mystery_scene import PATH, SIZE, light
 

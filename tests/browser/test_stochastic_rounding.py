@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from pages.ui.stochastic_upload import MAX_BYTES
+from pages.sections.stochastic.upload import MAX_BYTES
 from tests.browser.conftest import settled
 
 pytestmark = pytest.mark.browser

@@ -7,7 +7,7 @@ import pytest
 
 from fp8core.linear import MATMULS, LayerShape, Side
 from fp8core.recipes import RECIPES
-from pages.charts.scene import drawn_layer
+from pages.sections.tiles.charts.scene import drawn_layer
 from tests.browser.conftest import settled
 from tests.browser.looks import LOOKS
 

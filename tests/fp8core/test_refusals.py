@@ -3,27 +3,27 @@
 import numpy as np
 import pytest
 
-from fp8core.accumulation_error import prefix_sums
-from fp8core.accumulator_trace import trace
 from fp8core.accumulators import ACCUMULATORS, promoted
-from fp8core.amax_series import SeriesKind, amax_series
+from fp8core.accumulators.error_over_k import prefix_sums
+from fp8core.accumulators.trace import trace
 from fp8core.contraction import contract, partial_sums, rescales_per_output, stretches, summed_stretches
-from fp8core.delayed import run_current, run_delayed
-from fp8core.dot_terms import TermKind, draw_terms
 from fp8core.errors import rel_err, shrinkage, split_error, sqnr_db
-from fp8core.fates import fates
+from fp8core.experiments.amax_series import SeriesKind, amax_series
+from fp8core.experiments.delayed_scaling import run_current, run_delayed
+from fp8core.experiments.dot_terms import TermKind, draw_terms
+from fp8core.experiments.outliers import Rest, draw_outlier_vectors
+from fp8core.experiments.rounding_sweep import values_around
 from fp8core.formats import FORMATS, Format, Specials
+from fp8core.formats.number_line import around, interval, outcomes
+from fp8core.formats.survival import fates
 from fp8core.inputs import InputKind, draw, log_uniform_blocks
 from fp8core.linear import FPROP, LayerShape
-from fp8core.number_line import around, interval, outcomes
-from fp8core.outliers import Rest, draw_outlier_vectors
 from fp8core.quantize import quantize
 from fp8core.recipes import RECIPES, OperandSpec
 from fp8core.rotations import Rotation, RotationKind, hadamard, random_orthogonal, random_signs
 from fp8core.rounding import Overflow, Rounding
 from fp8core.scales import FP32_SCALE, ScaleRule
 from fp8core.stochastic import chances, round_stochastic
-from fp8core.sweep import values_around
 from fp8core.tiles import WHOLE, TileGrid, TileShape
 
 E4M3, HIF8 = FORMATS["e4m3"], FORMATS["hif8"]

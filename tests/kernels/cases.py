@@ -7,9 +7,9 @@ from fp8core.linear import MATMULS, Matmul, Side
 from fp8core.recipes import RECIPES, Recipe
 from fp8core.tiles import TileGrid
 from kernels.device import current_device
-from kernels.plan import GemmPlan, plan_gemm
+from kernels.gemm.meaning import Accumulation
+from kernels.gemm.plan import GemmPlan, plan_gemm
 from kernels.quantize import QuantizedTensor, quantize
-from kernels.rows import Accumulation
 
 ON_GPU = torch.cuda.is_available()
 WHERE = "cuda" if ON_GPU else "cpu"

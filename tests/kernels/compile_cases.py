@@ -9,25 +9,26 @@ from itertools import product
 from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
 from fp8core.refold import REFOLDED_TILES
-from kernels import decoding_blocks
-from kernels.blocks import Blocks, Schedule
-from kernels.candidates import coarse
 from kernels.device import ADA, BLACKWELL, BLACKWELL_RTX, HOPPER, Device, DeviceKind
-from kernels.dot_scaled import dot_scaled_plan
-from kernels.family import Kernel
-from kernels.gemm import dequantize_constants, kernel_constants
-from kernels.mx_plan import REFOLD_WARPS
-from kernels.narrow import constants as narrow_constants
-from kernels.narrow_blocks import STEPS, is_narrow
-from kernels.plan import GemmPlan, plan_simple
-from kernels.quantize import float8, format_facts, quantize_constants
-from kernels.quantize_plan import plan_quantize
-from kernels.refold import refold_constants
-from kernels.rows import Accumulation
-from kernels.specialized import WARPS, decoding_constants, flat, swizzled
-from kernels.specialized import constants as specialized_constants
-from kernels.specialized_blocks import b_scales_loaded, loaded_rows, out_box, rows_loaded
-from kernels.tuned import read_table, table_path
+from kernels.gemm.blocks import Blocks, Schedule
+from kernels.gemm.hopper.decoding import blocks as decoding_blocks
+from kernels.gemm.hopper.decoding.launch import decoding_constants
+from kernels.gemm.hopper.descriptors import WARPS, flat, swizzled
+from kernels.gemm.hopper.launch import constants as specialized_constants
+from kernels.gemm.hopper.narrow_blocks import STEPS, is_narrow
+from kernels.gemm.hopper.narrow_launch import constants as narrow_constants
+from kernels.gemm.hopper.storage import b_scales_loaded, loaded_rows, out_box, rows_loaded
+from kernels.gemm.meaning import Accumulation, Kernel
+from kernels.gemm.plan import GemmPlan, plan_simple
+from kernels.gemm.simple.dot_scaled import dot_scaled_plan
+from kernels.gemm.simple.launch import kernel_constants
+from kernels.gemm.tuned import read_table, table_path
+from kernels.operand_passes.dequantize import dequantize_constants
+from kernels.operand_passes.plan import REFOLD_WARPS
+from kernels.operand_passes.refold import refold_constants
+from kernels.quantize.launch import float8, format_facts, quantize_constants
+from kernels.quantize.plan import plan_quantize
+from kernels.tune.candidates import coarse
 
 DEVICES = (HOPPER, ADA, BLACKWELL, BLACKWELL_RTX)
 LARGE, TALL, LOW = (8192, 8192, 8192), (8192, 4096, 4096), (1, 4096, 4096)
@@ -255,7 +256,7 @@ def in_programs(blocks: Blocks) -> bool:
 
 
 def quantizers(device: Device) -> Iterator[Case]:
-    from kernels.quantize_kernel import amax_kernel, quantize_kernel
+    from kernels.quantize.kernel import amax_kernel, quantize_kernel
 
     specs = {operand for r in RECIPES.values() for s in (r.fprop, r.wgrad) for operand in (s.a, s.b)}
     for spec in sorted(specs, key=str):

@@ -28,6 +28,16 @@ POINTERS = {
     "values_ptr": "*bf16",
     "refolded_codes_ptr": "*u8",
 }
+ROOMS = (
+    "gemm.hopper.decoding.kernel",
+    "gemm.hopper.kernel",
+    "gemm.hopper.narrow",
+    "gemm.simple.kernel",
+    "gemm.simple.native_mx_kernel",
+    "operand_passes.dequantize_kernel",
+    "operand_passes.refold_kernel",
+    "quantize.kernel",
+)
 MATMUL = re.compile(r"(?:wgmma\.mma_async|tcgen05\.mma|mma\.sync)\S*")
 FROM_REGISTERS = re.compile(r"wgmma\.mma_async\S* \{[^}]*\},\s*\{")
 """A wgmma whose left factor lies in registers: after those of the sum comes another list of them."""
@@ -42,8 +52,7 @@ def compiled(case: Case):
     from triton.compiler import ASTSource
     from triton.experimental.gluon._runtime import GluonASTSource
 
-    rooms = ("decoding", "dequantize", "gemm", "mx", "narrow", "quantize", "specialized")
-    modules = [import_module(f"kernels.{room}_kernel") for room in rooms]
+    modules = [import_module(f"kernels.{room}") for room in ROOMS]
     kernel = next(vars(module)[case.kernel] for module in modules if case.kernel in vars(module))
     types, constants = dict(case.types), dict(case.constants)
     signature, known, aligned = {}, {}, {}

@@ -1,9 +1,9 @@
-"""Stand-ins for kernels.tune_job.launch_once, in a module that worker processes can import."""
+"""Stand-ins for kernels.tune.job.launch_once, in a module that worker processes can import."""
 
 import os
 
-from kernels.blocks import Blocks
-from kernels.rows import GemmJob
+from kernels.bench.job import GemmJob
+from kernels.gemm.blocks import Blocks
 
 
 def refuse_odd(job: GemmJob, blocks: Blocks | None) -> str:

@@ -15,13 +15,13 @@ import pytest
 from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
 from kernels.device import ADA, BLACKWELL, BLACKWELL_RTX, HOPPER
-from kernels.plan import GemmPlan, plan_built_in
-from kernels.rows import Accumulation
-from kernels.specialized_blocks import lacking
-from kernels.tuned import FOLDER
+from kernels.gemm.hopper.blocks import lacking
+from kernels.gemm.meaning import Accumulation
+from kernels.gemm.plan import GemmPlan, plan_built_in
+from kernels.gemm.tuned import FOLDER
 from tests.kernels.compile_plans import FROM_REGISTERS, LEFT_RUNNING
 
-TOP = Path(__file__).resolve().parent.parent.parent
+TOP = Path(__file__).resolve().parents[2]
 MNK = (4096, 4096, 4096)
 DEVICES = (HOPPER, ADA, BLACKWELL, BLACKWELL_RTX)
 INSTRUCTION = {

@@ -9,7 +9,7 @@ import torch
 from kernels.device import Unsupported, choose_backend, current_device, lacks_gluon, parsed_triton
 from kernels.worker import engine
 from kernels.worker.child import CannotRun
-from tests.worker.stand_in import Act, job
+from tests.kernels.worker.stand_in import Act, job
 
 
 @pytest.fixture

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from kernels.files import append_line, replace_file
-from kernels.tune_state import TuneState, merge_into
-from kernels.vectors import read_machine, read_vectors, write_vectors
+from kernels.probe.vectors import read_machine, read_vectors, write_vectors
+from kernels.tune.state import TuneState, merge_into
 from tests.kernels.full_disk import files_at_most
-from tests.kernels.test_tuned import FAST, MEASUREMENT, SPLIT, row
-from tests.kernels.test_vectors import FILES
+from tests.kernels.gemm.test_tuned import FAST, MEASUREMENT, SPLIT, row
+from tests.kernels.probe.test_vectors import FILES
 
 LINE = b"0123456789"
 

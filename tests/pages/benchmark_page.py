@@ -2,7 +2,7 @@
 
 import json
 
-from kernels.rows import GemmJob
+from kernels.bench.job import GemmJob
 
 PAGE = "pages/benchmarks.py"
 JOB = GemmJob(recipe="per_tensor", matmul="fprop", m=4096, n=4096, k=7168)

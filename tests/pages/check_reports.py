@@ -2,9 +2,10 @@
 
 from collections.abc import Collection
 from dataclasses import replace
-from pathlib import Path
 
 from fp8core.recipes import RECIPES
+from kernels.bench.job import GemmJob
+from kernels.bench.records import recorded_rows
 from kernels.check.facts import Facts
 from kernels.check.job import CheckJob
 from kernels.check.report import Group, Line, Report, Verdict
@@ -13,11 +14,9 @@ from kernels.check.setup import abilities, setup_lines
 from kernels.check.smi import Reading
 from kernels.check.steps import check_steps
 from kernels.check.verdicts import reference_of, speed_line
-from kernels.records import recorded_rows
-from kernels.rows import GemmJob
+from kernels.paths import RECORDS
 from tests.kernels.check.reports import H200
 
-RECORDS = Path(__file__).resolve().parents[2] / "assets" / "bench"
 STARTED = "2026-11-20T11:30:00+00:00"
 HOT = Reading(clock_mhz=1100.0, power_w=450.0, power_limit_w=450.0, held_by="power-capped at 450 W")
 

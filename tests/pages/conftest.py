@@ -17,10 +17,11 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from kernels.limits import Limits
-from kernels.records import record
-from pages.ui import gemm_results, gpu_queue
-from pages.ui.gpu_queue import Session, Workers
+from kernels.bench.limits import Limits
+from kernels.bench.records import record
+from pages.kit import queue_panel as gpu_queue
+from pages.kit import results as gemm_results
+from pages.kit.queue_panel import Session, Workers
 from tests.pages.gemm_rows import stand_in_queue
 
 TOP = Path(__file__).resolve().parents[2]
@@ -45,7 +46,7 @@ def open_app() -> Callable[..., AppTest]:
 @pytest.fixture(autouse=True)
 def figures_may_be_made_up(monkeypatch):
     """Rows of these tests have round times, some of them faster than the GPU whose name they bear."""
-    monkeypatch.setattr("kernels.records.datasheet_limits", lambda name: Limits())
+    monkeypatch.setattr("kernels.bench.records.datasheet_limits", lambda name: Limits())
 
 
 @pytest.fixture

@@ -7,13 +7,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from kernels.machine import Machine, Timing
-from kernels.rows import GemmJob, Provenance, Row
+from kernels.bench.job import GemmJob
+from kernels.bench.machine import Machine, Timing
+from kernels.bench.row import Provenance, Row
 from kernels.worker.process import WorkerProcess
 from kernels.worker.queue import WorkerQueue
 from kernels.worker.states import Final, Ticket
 from kernels.worker.supervisor import Limits
-from tests.worker.stand_in import row as interpreted_row
+from tests.kernels.worker.stand_in import row as interpreted_row
 
 TOP = Path(__file__).resolve().parents[2]
 PATIENCE_S = 20.0
@@ -51,7 +52,7 @@ def record(folder: Path, rows: Sequence[Row]) -> None:
 
 
 def stand_in_queue() -> WorkerQueue:
-    """A queue whose one worker is the stand-in of tests/worker."""
+    """A queue whose one worker is the stand-in of tests/kernels/worker."""
     command = [sys.executable, str(TOP / "tests" / "worker" / "stand_in.py")]
     return WorkerQueue(
         [lambda: WorkerProcess(command, env={"PYTHONPATH": str(TOP)})],

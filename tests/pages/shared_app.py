@@ -8,9 +8,10 @@ import streamlit as st
 
 from kernels.check.job import CheckJob
 from kernels.worker.process import WorkerProcess
-from pages.ui import gpu_queue, sanity_history
+from pages.kit import queue_panel as gpu_queue
+from pages.sections.sanity import history as sanity_history
+from tests.kernels.worker.stand_in import Act, job
 from tests.serving import TOP
-from tests.worker.stand_in import Act, job
 
 
 def stand_in() -> WorkerProcess:

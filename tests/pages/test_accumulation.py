@@ -8,14 +8,15 @@ import time
 import pytest
 
 from fp8core.accumulators import ACCUMULATORS, matmul
-from fp8core.dot_terms import TermKind, draw_terms
+from fp8core.experiments.dot_terms import TermKind, draw_terms
 from fp8core.formats import FORMATS
-from pages.charts.words import short
-from pages.ui import gemm_results, gpu_queue
-from pages.ui.accumulation_controls import ALL_CONTROLS, K_STEPPED, OPERANDS, SHOW, TERMS, UNIT
-from pages.ui.accumulation_curves import series
-from pages.ui.accumulation_words import apart, percent
-from pages.ui.gpu_queue import Workers
+from pages.kit import queue_panel as gpu_queue
+from pages.kit import results as gemm_results
+from pages.kit.charts.words import short
+from pages.kit.queue_panel import Workers
+from pages.sections.accumulation.controls import ALL_CONTROLS, K_STEPPED, OPERANDS, SHOW, TERMS, UNIT
+from pages.sections.accumulation.curves import series
+from pages.sections.accumulation.words import apart, percent
 from tests.pages.gemm_rows import stand_in_queue
 from tests.pages.hostile import A_PAGE, hostile_queries
 

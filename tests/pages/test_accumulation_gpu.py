@@ -8,20 +8,24 @@ import numpy as np
 import pytest
 
 from fp8core.accumulators import ACCUMULATORS, matmul, promoted
-from fp8core.dot_terms import TermKind, draw_terms
+from fp8core.experiments.dot_terms import TermKind, draw_terms
 from fp8core.formats import FORMATS
 from fp8core.inputs import InputKind
 from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
 from fp8core.tiles import WHOLE
-from kernels.probe_job import SWEPT, swept
-from kernels.records import recorded_rows
-from kernels.rows import Accumulation, Cache, GemmJob, Provenance
-from kernels.vectors import read_machine, read_vectors, write_vectors
-from pages.ui import accumulation_units, gemm_results, gpu_queue
-from pages.ui.accumulation_cost import Pair, pairs, prices
-from pages.ui.gpu_queue import Workers
-from pages.ui.inert import plain
+from kernels.bench.job import Cache, GemmJob
+from kernels.bench.records import recorded_rows
+from kernels.bench.row import Provenance
+from kernels.gemm.meaning import Accumulation
+from kernels.probe.job import SWEPT, swept
+from kernels.probe.vectors import read_machine, read_vectors, write_vectors
+from pages.kit import queue_panel as gpu_queue
+from pages.kit import results as gemm_results
+from pages.kit.inert import plain
+from pages.kit.queue_panel import Workers
+from pages.sections.accumulation import units as accumulation_units
+from pages.sections.accumulation.cost import Pair, pairs, prices
 from tests.pages.gemm_rows import TOP, gpu_row, record, run_until, stand_in_queue, timing
 
 PAGE = "pages/accumulation.py"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pages.ui.chart_slider import AT, SLIDER, with_slider
+from pages.kit.chart_slider import AT, SLIDER, with_slider
 from tests.pages.conftest import TOP
 
 SETTABLE = {

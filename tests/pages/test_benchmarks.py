@@ -10,18 +10,16 @@ import pytest
 from fp8core.inputs import InputKind
 from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
-from kernels.rows import Cache, GemmJob
-from pages.ui import (
-    benchmarks_ratios,
-    gpu_queue,
-)
-from pages.ui.benchmarks_controls import CONTROLS, Section, Size
-from pages.ui.inert import plain
-from tests.kernels.test_ceilings import CEILINGS
+from kernels.bench.job import Cache, GemmJob
+from pages.kit import queue_panel as gpu_queue
+from pages.kit.inert import plain
+from pages.sections.benchmarks import ratios as benchmarks_ratios
+from pages.sections.benchmarks.controls import CONTROLS, Section, Size
+from tests.kernels.bench.test_ceilings import CEILINGS
+from tests.kernels.worker.stand_in import row as interpreted_row
 from tests.pages.benchmark_page import JOB, PAGE, layers, texts
 from tests.pages.gemm_rows import gpu_row, run_until, timing, wait_for_ends
 from tests.pages.hostile import A_PAGE, hostile_queries
-from tests.worker.stand_in import row as interpreted_row
 
 H200 = "nvidia_h200"
 

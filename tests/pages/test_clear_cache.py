@@ -6,7 +6,8 @@ import pytest
 import streamlit as st
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
-from pages.ui import gpu_queue, sanity_history
+from pages.kit import queue_panel as gpu_queue
+from pages.sections.sanity import history as sanity_history
 from tests.pages.visitor import PATIENCE_S, visiting
 from tests.serving import serving
 

@@ -1,16 +1,18 @@
 """Contract: a key that several pages share is one control, so a value carried over means the same on each."""
 
 import importlib
-import pkgutil
+from pathlib import Path
 
-import pages.ui
-from pages.ui.widgets import Control
+from pages.kit.widgets import Control
+
+TOP = Path(__file__).resolve().parents[2]
 
 
 def test_a_key_names_one_control_everywhere() -> None:
     by_key: dict[str, set[int]] = {}
-    for module in pkgutil.iter_modules(pages.ui.__path__, "pages.ui."):
-        for value in vars(importlib.import_module(module.name)).values():
+    for path in sorted((TOP / "pages").glob("*/**/*.py")):
+        name = path.relative_to(TOP).with_suffix("").as_posix().replace("/", ".")
+        for value in vars(importlib.import_module(name)).values():
             if isinstance(value, Control):
                 by_key.setdefault(value.key, set()).add(id(value))
     assert {"recipe", "matmul", "m", "d_row"} <= by_key.keys()

@@ -33,5 +33,5 @@ def test_a_fresh_server_answers_the_first_page_within_two_seconds():
 
 def test_pandas_is_whole_before_any_session_draws():
     """Altair asks sys.modules for pandas, and is given it half-made while another thread imports it."""
-    program = "import sys, pages.ui.shell; sys.exit('pandas' not in sys.modules)"
+    program = "import sys, pages.kit.shell; sys.exit('pandas' not in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], cwd=TOP, timeout=60).returncode == 0

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from fp8core.formats import FORMATS
-from fp8core.number_line import outcomes
-from pages.ui.formats_controls import (
+from fp8core.formats.number_line import outcomes
+from pages.kit.number_text import CodeText, read
+from pages.sections.formats.controls import (
     ALL_CONTROLS,
     FORMAT,
     OVERFLOW,
@@ -18,9 +19,8 @@ from pages.ui.formats_controls import (
     SHOW,
     TITLES,
 )
-from pages.ui.formats_data import gradient_fates, gradients
-from pages.ui.formats_words import probability
-from pages.ui.number_text import CodeText, read
+from pages.sections.formats.data import gradient_fates, gradients
+from pages.sections.formats.words import probability
 from tests.pages.hostile import A_PAGE, hostile_queries
 
 PAGE = "pages/formats.py"

@@ -8,15 +8,19 @@ import pytest
 
 from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
-from kernels.rows import Accumulation, GemmJob, Prediction
-from pages.ui import gemm_job, gemm_results, gpu_queue
-from pages.ui.gemm_results import Origin, Result
-from pages.ui.gemm_table import as_csv, as_json
-from pages.ui.gemm_words import differences, error_sentence, percent
-from pages.ui.gpu_queue import Workers
+from kernels.bench.job import GemmJob
+from kernels.bench.row import Prediction
+from kernels.gemm.meaning import Accumulation
+from pages.kit import queue_panel as gpu_queue
+from pages.kit import results as gemm_results
+from pages.kit.gemm_words import differences, error_sentence, percent
+from pages.kit.queue_panel import Workers
+from pages.kit.results import Origin, Result
+from pages.kit.results_table import as_csv, as_json
+from pages.sections.gemm import job as gemm_job
+from tests.kernels.worker.stand_in import Act, job, row
 from tests.pages.gemm_rows import gpu_row, record, run_until, stand_in_queue
 from tests.pages.hostile import A_PAGE, hostile_queries
-from tests.worker.stand_in import Act, job, row
 
 PAGE = "pages/live_gemm.py"
 SMALL = {"m": "64", "n": "64", "k": "64"}

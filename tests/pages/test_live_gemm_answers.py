@@ -8,12 +8,13 @@ from urllib.parse import parse_qsl
 import pytest
 
 from fp8core.inputs import InputKind
-from kernels.rows import Accumulation, Cache, GemmJob
-from pages.ui.gemm_results import Origin, Result, to_show
-from pages.ui.gemm_view import apart
+from kernels.bench.job import Cache, GemmJob
+from kernels.gemm.meaning import Accumulation
+from pages.kit.results import Origin, Result, to_show
+from pages.sections.gemm.view import apart
+from tests.kernels.worker.stand_in import Act, job, row
 from tests.pages.gemm_rows import gpu_row, record
 from tests.pages.test_live_gemm import PAGE, SMALL, metrics, run_job, texts
-from tests.worker.stand_in import Act, job, row
 
 pytestmark = pytest.mark.usefixtures("stand_in_workers")
 

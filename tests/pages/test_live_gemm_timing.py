@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from kernels.dot_scaled import NOTE
-from kernels.rows import Cache, GemmJob, Into
-from pages.ui import gemm_results
-from pages.ui.gemm_view import contenders
-from pages.ui.inert import plain
+from kernels.bench.job import Cache, GemmJob, Into
+from kernels.gemm.simple.dot_scaled import NOTE
+from pages.kit import results as gemm_results
+from pages.kit.inert import plain
+from pages.sections.gemm.view import contenders
 from tests.pages.gemm_rows import gpu_row, record, timing
 
 PAGE = "pages/live_gemm.py"

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from fp8core.experiments.outliers import Rest, draw_outlier_vectors
 from fp8core.formats import FORMATS
-from fp8core.outliers import Rest, draw_outlier_vectors
 from fp8core.rotations import hadamard, random_signs
-from pages.ui.rotations_cases import change
-from pages.ui.rotations_controls import ALL_CONTROLS, MAGNITUDE, OPENING, ROTATION, SHOW
-from pages.ui.rotations_error import where
-from pages.ui.widgets import Choice
+from pages.kit.widgets import Choice
+from pages.sections.rotations.cases import change
+from pages.sections.rotations.controls import ALL_CONTROLS, MAGNITUDE, OPENING, ROTATION, SHOW
+from pages.sections.rotations.error import where
 from tests.pages.conftest import TOP
 from tests.pages.hostile import A_PAGE, hostile_queries
 

@@ -11,14 +11,15 @@ from kernels.check.job import CheckJob
 from kernels.check.render import markdown
 from kernels.check.report import Verdict
 from kernels.worker.states import Done
-from pages.ui import gpu_queue, sanity_history
-from pages.ui.gpu_queue import Workers
-from pages.ui.sanity_history import History
+from pages.kit import queue_panel as gpu_queue
+from pages.kit.queue_panel import Workers
+from pages.sections.sanity import history as sanity_history
+from pages.sections.sanity.history import History
 from tests.kernels.check.reports import ADA, INTERPRETED, NO_TORCH, REPORT
+from tests.kernels.worker.stand_in import Act, job
 from tests.pages.check_reports import report
 from tests.pages.gemm_rows import run_until, stand_in_queue, wait_for_ends
 from tests.pages.hostile import A_PAGE, hostile_queries
-from tests.worker.stand_in import Act, job
 
 PAGE = "pages/sanity_check.py"
 

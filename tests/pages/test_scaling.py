@@ -9,10 +9,10 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from fp8core.delayed import AmaxChoice
+from fp8core.experiments.delayed_scaling import AmaxChoice
 from fp8core.inputs import InputKind, draw
-from pages.ui.inert import plain
-from pages.ui.scaling_controls import (
+from pages.kit.inert import plain
+from pages.sections.scaling.controls import (
     ALL_CONTROLS,
     BLOCK_KIND,
     BLOCK_SIZE,
@@ -23,7 +23,7 @@ from pages.ui.scaling_controls import (
     SERIES,
     SHOW,
 )
-from pages.ui.scaling_series import LONGEST, MOST, parse_series
+from pages.sections.scaling.series import LONGEST, MOST, parse_series
 from tests.pages.hostile import A_PAGE, hostile_queries
 
 PAGE = "pages/scaling.py"

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from pages.ui import start
-from pages.ui.hosts import NAMES, allowed_names, is_known
+from pages.kit import start
+from pages.kit.hosts import NAMES, allowed_names, is_known
 from tests.pages.gemm_rows import TOP
 
 START_S = 60
@@ -164,5 +164,5 @@ def test_an_address_of_another_computer_is_told(capsys):
 
 def test_make_checks_the_address_before_it_starts():
     app = (TOP / "Makefile").read_text().split("\napp:")[1].split("\n\n")[0]
-    assert app.index('pages.ui.start "$(HOST)" "$(PORT)"') < app.index("streamlit run app.py")
+    assert app.index('pages.kit.start "$(HOST)" "$(PORT)"') < app.index("streamlit run app.py")
     assert f'{NAMES}="$(NAMES)"' in app

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from fp8core.pictures import blur, rms, to_light
-from pages.ui.stochastic_controls import ALL_CONTROLS, DEBIAS, FORMAT, PART, PIXELS, PULL, RATE, WEIGHT
-from pages.ui.stochastic_data import MYSTERY
-from pages.ui.stochastic_upload import MAX_BYTES, RULE
+from fp8core.experiments.pictures import blur, rms, to_light
+from pages.sections.stochastic.controls import ALL_CONTROLS, DEBIAS, FORMAT, PART, PIXELS, PULL, RATE, WEIGHT
+from pages.sections.stochastic.data import MYSTERY
+from pages.sections.stochastic.upload import MAX_BYTES, RULE
 from tests.pages.gemm_rows import TOP
 from tests.pages.hostile import A_PAGE, hostile_queries
 

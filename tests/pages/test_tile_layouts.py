@@ -11,14 +11,14 @@ from fp8core.contraction import rescales_per_output
 from fp8core.costs import copy_cost
 from fp8core.linear import MATMULS, OPERANDS, LayerShape, LayerTensor, Side
 from fp8core.recipes import RECIPES
-from pages.charts.ink import LIGHT
-from pages.charts.scene import drawn_layer
-from pages.ui.tile_card import output_parts, unquantized
-from pages.ui.tile_controls import ALL_CONTROLS, SHOW
-from pages.ui.tile_counts import comparison_table, copies_table, size
-from pages.ui.tile_data import scene
-from pages.ui.tile_rule import preset_of, rule_numbers
-from pages.ui.tile_words import hardware, notice, second_copies
+from pages.kit.charts.ink import LIGHT
+from pages.sections.tiles.card import output_parts, unquantized
+from pages.sections.tiles.charts.scene import drawn_layer
+from pages.sections.tiles.controls import ALL_CONTROLS, SHOW
+from pages.sections.tiles.counts import comparison_table, copies_table, size
+from pages.sections.tiles.data import scene
+from pages.sections.tiles.rule import preset_of, rule_numbers
+from pages.sections.tiles.words import hardware, notice, second_copies
 from tests.pages.hostile import A_PAGE, hostile_queries
 
 PAGE = "pages/tile_layouts.py"

@@ -233,7 +233,7 @@ def test_the_seconds_are_the_clock_s():
 
 
 def test_a_worker_s_check_that_is_stopped_is_no_result():
-    from kernels.measure import StoppedEarly
+    from kernels.bench.measure import StoppedEarly
 
     with pytest.raises(StoppedEarly):
         measure(CheckJob(quick=True), progress=lambda *news: None, stopped=lambda: True)

@@ -7,16 +7,16 @@ from math import prod
 
 import pytest
 
+from kernels.bench.limits import Limits
+from kernels.bench.records import record
 from kernels.check import speed
+from kernels.check.names import BF16, COPY, FP8
 from kernels.check.report import Verdict
 from kernels.check.smi import Reading
-from kernels.check.steps import BF16, COPY, FP8
 from kernels.device import INTERPRETER, Unsupported
-from kernels.limits import Limits
-from kernels.records import record
+from tests.kernels.bench.test_ceilings import CEILINGS
 from tests.kernels.cases import ON_GPU
 from tests.kernels.check.reports import H200
-from tests.kernels.test_ceilings import CEILINGS
 
 SMALL = (64, 96, 128)
 interpreted_only = pytest.mark.skipif(ON_GPU, reason="it looks at what the interpreter gives")

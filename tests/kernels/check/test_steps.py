@@ -11,18 +11,20 @@ import torch
 from fp8core.formats import FORMATS
 from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
-from kernels.blocks import Schedule
+from kernels.bench.job import GemmJob
 from kernels.check import casts, products, quantizers, speed
 from kernels.check.bounds import accumulator_on
 from kernels.check.job import CheckJob
+from kernels.check.names import BF16, COPY, FP8
 from kernels.check.report import Group, Verdict
 from kernels.check.run import run
 from kernels.check.smi import Reading
-from kernels.check.steps import BF16, COPY, FP8, PREDICTED, check_steps
+from kernels.check.steps import PREDICTED, check_steps
 from kernels.device import BLACKWELL, HOPPER, DeviceKind, Unsupported, current_device
-from kernels.plan import Kernel, plan_gemm
-from kernels.rows import Accumulation, GemmJob
-from kernels.specialized_blocks import lacking
+from kernels.gemm.blocks import Schedule
+from kernels.gemm.hopper.blocks import lacking
+from kernels.gemm.meaning import Accumulation, Kernel
+from kernels.gemm.plan import plan_gemm
 from tests.kernels.cases import ON_GPU
 from tests.kernels.check.reports import A100, H200, INTERPRETED
 from tests.kernels.check.stand_in import StandIn, passed

@@ -6,9 +6,11 @@ from dataclasses import replace
 
 import pytest
 
+from kernels.bench.job import GemmJob
+from kernels.bench.records import recorded_rows
 from kernels.check.report import Reference, Verdict
 from kernels.check.smi import Reading
-from kernels.check.speed import RECORDS, speed_job
+from kernels.check.speed import speed_job
 from kernels.check.verdicts import (
     NORMAL_SHARE,
     copy_reference,
@@ -17,11 +19,11 @@ from kernels.check.verdicts import (
     speed_line,
     why_slow,
 )
-from kernels.records import recorded_rows
-from kernels.rows import Accumulation, GemmJob
+from kernels.gemm.meaning import Accumulation
+from kernels.paths import RECORDS
+from tests.kernels.bench.test_ceilings import CEILINGS
+from tests.kernels.bench.test_row import ROW
 from tests.kernels.check.reports import ADA, H200
-from tests.kernels.test_ceilings import CEILINGS
-from tests.kernels.test_rows import ROW
 
 REFERENCE = Reference(value=1000.0, gpu="NVIDIA H200", date="2026-11-20")
 FAST = Reading(clock_mhz=1900.0, power_w=690.0, power_limit_w=700.0)

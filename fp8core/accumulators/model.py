@@ -1,0 +1,210 @@
+"""What a matrix unit is as data: its step, the bits that it keeps, and how far off its sums can be."""
+
+import math
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fp8core.checks import instance, reals
+from fp8core.formats import FORMATS, Format, NumberFormat, TableFormat
+from fp8core.rounding import Rounding
+from fp8core.tiles import WHOLE, Extent
+
+_FP32 = FORMATS["fp32"]
+_FP32_HALF_ULP = 2.0 ** -(_FP32.mantissa_bits + 1)
+_LONGEST_K = 2.0**24
+_SCALED_SLACK = 2.0**8
+"""Of a block-scaled product: 1/2 · 1/2 of two FP4 codes and 2**-3 · 2**-3 of two subnormal E4M3 scales."""
+
+
+class Step(Enum):
+    """Which addition one step makes; `fp8core.accumulators.steps` has them."""
+
+    TRUNCATED = "align all terms and the sum, drop the bits below, add, truncate"
+    SCALED_GROUPS = "the same on exact sums of groups that share a pair of scales"
+    EXACT = "add exactly, round once"
+    FLUSHED_PAIRS = "fp32 additions in pairs, subnormals flushed"
+    FLOORED = "truncate products, round down with the sum, round to nearest"
+    FLOORED_BY_PARITY = "the same, even and odd products apart"
+    FP32_CHAIN = "one fp32 fused multiply-add after the other"
+    FP64_CHAIN = "one fp64 addition after the other"
+
+
+class Evidence(Enum):
+    """What says that the model is the unit."""
+
+    CAPTURED = "bit-equal to vectors captured on an H200, shipped with this project"
+    PUBLISHED = "as a published model gives it, checked by its authors on the hardware"
+    DEFINITION = "a definition, not a unit"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Accumulator:
+    """One step adds `fused_products` products and the running sum by the rule `step`, keeping
+    `fraction_bits` below the largest term; after `promotion` products (WHOLE: never) the sum is added to an
+    fp32 register by an ordinary fp32 addition and the chain restarts from zero.
+
+    `out` and `out_rounding` are what a step's sum is rounded to; `sum_bits` the bits below its own leading
+    one that a step of CDNA3 keeps. `zero_exponent` is the exponent at which a zero term takes part in the
+    alignment. `operands` names the formats the unit multiplies. `order` says which place of each run of
+    len(order) products comes when, where a kernel hands them over out of order; `unpacked` the wider format
+    that operands are converted to first, where they are: their subnormals become normal there.
+    """
+
+    name: str
+    title: str
+    source: str
+    evidence: Evidence
+    operands: tuple[str, ...]
+    fraction_bits: int
+    fused_products: int
+    promotion: Extent = WHOLE
+    step: Step = Step.TRUNCATED
+    out: Format = _FP32
+    out_rounding: Rounding = Rounding.TOWARD_ZERO
+    zero_exponent: int = -133
+    sum_bits: int = 0
+    order: tuple[int, ...] = ()
+    unpacked: Format | None = None
+
+    def order_of(self, k: int) -> NDArray[np.int64]:
+        """The places of 0..k, rounded up to whole steps, in the order in which they are added."""
+        run = len(self.order) or self.fused_products
+        starts = np.arange(0, -(-k // run) * run, run)
+        return (starts[:, None] + np.array(self.order or range(run))).ravel()
+
+    def error_bound(
+        self,
+        a: NDArray[np.floating],
+        b: NDArray[np.floating],
+        a_format: NumberFormat | None = None,
+        b_format: NumberFormat | None = None,
+    ) -> NDArray[np.float64]:
+        """float64[M, N]: what |computed - exact| of a[M, K] · b[N, K]ᵀ cannot exceed in this accumulator.
+
+        With formats, a and b are values of these. Without them they are of any format that the unit
+        multiplies, and may be times a scale that is constant on every chain.
+
+        A step of p products and c loses less than 2**-F · t of each of these terms to the alignment, and
+        2**-F of its sum. F is the number of fraction bits, t the size to which the terms are aligned:
+        - of a product, that of its operands' exponents. A subnormal code has the exponent of its format's
+          smallest normal number. Where formats are not known, t is at most 2**m times the product, m their
+          mantissa bits; a product of two subnormals has more, but no bit below the cut;
+        - of c, |c|, or the smallest normal number of its format where that is more; of a zero term,
+          2**zero_exponent. These two count only where products can be that small.
+        There a sum also loses up to the smallest positive number of its format: it underflows. A unit that
+        flushes subnormals loses every product with one, and up to the smallest normal number in each
+        multiplication and addition. A promotion adds half an fp32 ulp of the running sum. |c| and the sums
+        are at most Σ|a||b| so far, the errors already made included. Where they may become infinite, so is
+        the bound.
+
+        Raises ValueError for what is not finite, for shapes that do not fit and for other operands.
+        """
+        a, b = _magnitudes("a", a), _magnitudes("b", b)
+        if a.shape[1] != b.shape[1]:
+            raise ValueError(f"a is [M, K] and b is [N, K] with one K, got {a.shape} and {b.shape}")
+        limits = _Limits.of(self, a_format, b_format)
+        if self.order:
+            order = self.order_of(a.shape[1])
+            a, b = (np.pad(x, ((0, 0), (0, order.size - x.shape[1])))[:, order] for x in (a, b))
+        unit = 2.0 ** -min(self.fraction_bits, self.out.mantissa_bits)
+        size = a.shape[1] if self.promotion is WHOLE else self.promotion
+        bound = np.zeros((a.shape[0], b.shape[0]))
+        total = np.zeros_like(bound)
+        for start in range(0, a.shape[1], max(size, 1)):
+            chain_bound, chain = np.zeros_like(bound), np.zeros_like(bound)
+            for step in range(start, min(start + size, a.shape[1]), self.fused_products):
+                stop = min(step + self.fused_products, start + size, a.shape[1])
+                left, right = a[:, step:stop], b[:, step:stop]
+                largest = np.maximum(limits.aligned(left, right), chain + chain_bound)
+                chain = chain + left @ right.T
+                rounding = (stop - step + 1) * (largest + limits.floor) + chain + chain_bound
+                chain_bound = chain_bound + unit * rounding + limits.least
+                chain_bound = chain_bound + limits.flushed(left, right)
+            total = total + chain
+            bound = bound + chain_bound
+            if self.promotion is not WHOLE:
+                bound = bound + _FP32_HALF_ULP * (total + bound)
+        return np.where(limits.may_overflow & (total + bound > limits.top), np.inf, bound)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Limits:
+    """What the ends of the formats add to an error.
+
+    lowest: the smallest normal numbers of a's and b's format, None where these are not known. slack: what t
+    is at most then, in products. floor: the least that the terms are aligned to, and least: what a sum loses
+    at the lower end of its format; 0 where products stay above. normal: below it operands are flushed;
+    flush: what products and sums lose to flushing in a step. top: the largest sum.
+    """
+
+    lowest: tuple[float, float] | None
+    slack: float
+    floor: float
+    least: float
+    normal: tuple[float, float]
+    flush: float
+    top: float
+    may_overflow: bool
+
+    @classmethod
+    def of(cls, unit: Accumulator, a_format: NumberFormat | None, b_format: NumberFormat | None) -> "_Limits":
+        pair = []
+        for chosen in (a_format, b_format):
+            if chosen is not None:
+                check_operand(unit, chosen)
+            pair.append([FORMATS[name] for name in unit.operands] if chosen is None else [chosen])
+        bits = max(f.mantissa_bits if isinstance(f, Format) else 0 for formats in pair for f in formats)
+        finest = math.prod(min(f.min_subnormal for f in formats) for formats in pair)
+        largest = math.prod(max(f.max for f in formats) for formats in pair)
+        slack, scaled = 2.0**bits, unit.step is Step.SCALED_GROUPS
+        known = not scaled and all(isinstance(chosen, Format) for chosen in (a_format, b_format))
+        floor = max(unit.out.min_normal, 2.0**unit.zero_exponent)
+        underflows = scaled or finest < max(unit.out.min_subnormal, floor * 2.0**-unit.fraction_bits)
+        flushes = unit.step is Step.FLUSHED_PAIRS
+        return cls(
+            lowest=tuple(f.min_normal for (f,) in pair) if known else None,
+            slack=_SCALED_SLACK if scaled else slack,
+            floor=floor if underflows else 0.0,
+            least=unit.out.min_subnormal if underflows else 0.0,
+            normal=tuple(max(f.min_normal for f in formats) if flushes else 0.0 for formats in pair),
+            flush=(2 * unit.fused_products + 1) * unit.out.min_normal if flushes and underflows else 0.0,
+            top=unit.out.max,
+            may_overflow=scaled or largest > unit.out.max / _LONGEST_K,
+        )
+
+    def aligned(self, left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
+        """float64[M, N]: the largest size to which a product of a step is aligned."""
+        if self.lowest is None:
+            return self.slack * (left[:, None] * right[None]).max(2)
+        sizes = (
+            np.where(x == 0, 0.0, np.maximum(np.ldexp(1.0, np.frexp(x)[1] - 1), lowest))
+            for x, lowest in zip((left, right), self.lowest, strict=True)
+        )
+        left, right = sizes
+        return (left[:, None] * right[None]).max(2)
+
+    def flushed(self, left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
+        """float64[M, N]: what a step that flushes subnormals loses to it, in each product and sum."""
+        if not any(self.normal):
+            return np.zeros((left.shape[0], right.shape[0]))
+        lost_a, lost_b = (
+            np.where(x < normal, x, 0.0) for x, normal in zip((left, right), self.normal, strict=True)
+        )
+        return lost_a @ right.T + left @ lost_b.T + self.flush
+
+
+def check_operand(unit: Accumulator, format_: NumberFormat) -> None:
+    """Raise ValueError unless the unit multiplies the format."""
+    instance("a format", format_, Format, TableFormat)
+    if format_.name not in unit.operands:
+        raise ValueError(f"{unit.title} multiplies {', '.join(unit.operands)}, got {format_.name}")
+
+
+def _magnitudes(name: str, x: NDArray[np.floating]) -> NDArray[np.float64]:
+    x = np.abs(reals(name, x, ndim=2).astype(np.float64))
+    if not np.isfinite(x).all():
+        raise ValueError(f"an error bound needs finite numbers, got NaN or infinity in {name}")
+    return x

@@ -1,0 +1,159 @@
+"""One dot product, step by step: what each step aligns, what it drops, and the sum that it leaves.
+
+The last total is the one that `fp8core.accumulators.matmul` gives, bit for bit. Only units whose step is
+TRUNCATED can be traced: one exponent, one cut and one sum a step.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fp8core.accumulators import steps as fused_steps
+from fp8core.accumulators.model import Accumulator, Step, check_operand
+from fp8core.checks import codes_array, instance
+from fp8core.formats import Format
+from fp8core.tiles import WHOLE
+
+
+@dataclass(frozen=True, kw_only=True)
+class TracedStep:
+    """One step's p products and, last, c: the running sum that it adds them to.
+
+    places: int64[p], which k each product is of; K and more where the unit pads with zeros.
+    terms: float64[p + 1], exact. exponents: int64[p + 1], those by which the unit aligns them.
+    kept: float64[p + 1], the terms without what lies below 2**(largest - fraction bits).
+    chain: what the step leaves in c. total: the result so far, with the chains promoted before.
+    exact: the exact sum of all products so far, rounded once to float64.
+    promotes: whether the chain ends here and is added to the fp32 register.
+    """
+
+    places: NDArray[np.int64]
+    terms: NDArray[np.float64]
+    exponents: NDArray[np.int64]
+    kept: NDArray[np.float64]
+    largest: int
+    fraction_bits: int
+    chain: float
+    total: float
+    exact: float
+    promotes: bool
+
+    @property
+    def cut(self) -> int:
+        """Bits of a weight below 2**cut are dropped."""
+        return self.largest - self.fraction_bits
+
+    @property
+    def lost(self) -> NDArray[np.float64]:
+        """float64[p + 1]: what the cut takes from each term, with its sign."""
+        return self.terms - self.kept
+
+    @property
+    def exact_sum(self) -> float:
+        """c and the products, added without error."""
+        return math.fsum(self.terms)
+
+    @property
+    def kept_sum(self) -> float:
+        """What is left of c and the products, added without error, as the unit does."""
+        return math.fsum(self.kept)
+
+
+def is_traceable(accumulator: Accumulator) -> bool:
+    """Whether the unit aligns all terms of a step to one exponent and cuts them there."""
+    return accumulator.step is Step.TRUNCATED
+
+
+def trace(
+    a: NDArray[np.integer],
+    b: NDArray[np.integer],
+    a_format: Format,
+    b_format: Format,
+    accumulator: Accumulator,
+) -> tuple[TracedStep, ...]:
+    """The steps of the dot product of codes a [K] and b [K], in the unit's order, from a running sum of 0.
+
+    Raises ValueError for a unit that cannot be traced, operands that it does not multiply, shapes that do
+    not fit, and codes of NaN or infinity.
+    """
+    _check(a, b, a_format, b_format, accumulator)
+    order = accumulator.order_of(a.size)
+    left, right = (
+        np.pad(format_.decode(codes), (0, order.size - codes.size))[order]
+        for codes, format_ in ((a, a_format), (b, b_format))
+    )
+    if not fused_steps.all_finite(left, right):
+        raise ValueError("a traced dot product has finite operands, got NaN or infinity")
+    a_format, b_format = (accumulator.unpacked or format_ for format_ in (a_format, b_format))
+    products = left * right
+    exponents = fused_steps.exponents(left, a_format) + fused_steps.exponents(right, b_format)
+    chain, register, steps = 0.0, np.float32(0), []
+    size = order.size if accumulator.promotion is WHOLE else accumulator.promotion
+    for start in range(0, order.size, accumulator.fused_products):
+        part = slice(start, start + accumulator.fused_products)
+        aligned = _aligned(products[part], exponents[part], chain, accumulator)
+        chain = aligned.chain
+        promotes = accumulator.promotion is not WHOLE and part.stop % size == 0
+        total = register + np.float32(chain)
+        steps.append(
+            TracedStep(
+                places=order[part],
+                terms=aligned.terms,
+                exponents=aligned.exponents,
+                kept=aligned.kept,
+                largest=aligned.largest,
+                fraction_bits=accumulator.fraction_bits,
+                chain=chain,
+                total=float(total),
+                exact=math.fsum(products[: part.stop]),
+                promotes=promotes,
+            )
+        )
+        if promotes:
+            register, chain = total, 0.0
+    return tuple(steps)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Aligned:
+    terms: NDArray[np.float64]
+    exponents: NDArray[np.int64]
+    kept: NDArray[np.float64]
+    largest: int
+    chain: float
+
+
+def _aligned(
+    products: NDArray[np.float64], exponents: NDArray[np.int64], c: float, unit: Accumulator
+) -> _Aligned:
+    terms = np.append(products, c)
+    c_exponent = fused_steps.exponents(np.array([c]), unit.out)
+    exponents = np.where(terms == 0, unit.zero_exponent, np.append(exponents, c_exponent))
+    largest = int(exponents.max())
+    scale = 2.0 ** (unit.fraction_bits - largest)
+    kept = np.trunc(terms * scale) / scale
+    total = np.array([kept.sum()])
+    chain = float(fused_steps.rounded(total, unit.out, unit.out_rounding)[0])
+    return _Aligned(terms=terms, exponents=exponents, kept=kept, largest=largest, chain=chain)
+
+
+def _check(
+    a: NDArray[np.integer],
+    b: NDArray[np.integer],
+    a_format: Format,
+    b_format: Format,
+    accumulator: Accumulator,
+) -> None:
+    instance("accumulator", accumulator, Accumulator)
+    codes_array("a", a), codes_array("b", b)
+    if not is_traceable(accumulator):
+        raise ValueError(
+            f"a traced unit aligns a whole step to one exponent; {accumulator.title} does this instead: "
+            f"{accumulator.step.value}"
+        )
+    if a.ndim != 1 or a.shape != b.shape:
+        raise ValueError(f"a and b are [K] with one K, got {a.shape} and {b.shape}")
+    for format_ in (a_format, b_format):
+        check_operand(accumulator, format_)

@@ -1,0 +1,1 @@
+"""What one page measures with formats, scales and rotations."""

@@ -1,0 +1,86 @@
+"""A code written out: which bits are which, and the number they stand for as ± significand · 2^exponent."""
+
+import math
+from dataclasses import dataclass
+from enum import Enum
+
+from fp8core.formats.binades import mantissa_bits
+from fp8core.formats.float_format import Format
+from fp8core.formats.registry import NumberFormat
+
+_INTEGER = "I"
+
+
+class Kind(Enum):
+    """What a code stands for."""
+
+    NORMAL = "normal"
+    SUBNORMAL = "subnormal"
+    INTEGER = "integer"
+    ZERO = "zero"
+    MINUS_ZERO = "minus zero"
+    INFINITY = "infinity"
+    NAN = "NaN"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spelling:
+    """value = ± `significand` (binary) · 2**`exponent`; `bits` and `layout` have a letter a bit.
+
+    An integer format's significand is the integer in decimal. Significand and exponent say nothing where
+    `kind` is zero, infinity or NaN.
+    """
+
+    kind: Kind
+    bits: str
+    layout: str
+    negative: bool
+    significand: str
+    exponent: int
+
+
+def spell(format_: NumberFormat, code: int) -> Spelling:
+    """The code written out."""
+    value, layout = float(format_.decode(code)), format_.layout(code)
+    kind = _kind(format_, layout, value)
+    significand, exponent = "", 0
+    if kind is Kind.INTEGER:
+        exponent = int(math.log2(format_.min_subnormal))
+        significand = str(int(abs(value) / format_.min_subnormal))
+    elif kind in (Kind.NORMAL, Kind.SUBNORMAL):
+        significand, exponent = _binary(format_, kind, abs(value))
+    return Spelling(
+        kind=kind,
+        bits=f"{code:0{format_.bits}b}",
+        layout=layout,
+        negative=math.copysign(1.0, value) < 0,
+        significand=significand,
+        exponent=exponent,
+    )
+
+
+def _kind(format_: NumberFormat, layout: str, value: float) -> Kind:
+    if math.isnan(value):
+        return Kind.NAN
+    if math.isinf(value):
+        return Kind.INFINITY
+    if value == 0:
+        return Kind.MINUS_ZERO if math.copysign(1.0, value) < 0 else Kind.ZERO
+    if _INTEGER in layout:
+        return Kind.INTEGER
+    below = isinstance(format_, Format) and abs(value) < format_.min_normal
+    return Kind.SUBNORMAL if below else Kind.NORMAL
+
+
+def _binary(format_: NumberFormat, kind: Kind, value: float) -> tuple[str, int]:
+    """(significand, exponent): a normal number leads with 1, a subnormal one with 0 at the lowest exponent.
+
+    All mantissa bits are written, or where their number varies as many as there are.
+    """
+    if kind is Kind.SUBNORMAL:
+        exponent = math.frexp(format_.min_normal)[1] - 1
+    else:
+        exponent = math.frexp(value)[1] - 1
+    places = mantissa_bits(format_, exponent)
+    steps = f"{int(math.ldexp(value, places - exponent)):0{places + 1}b}"
+    return (f"{steps[0]}.{steps[1:]}" if places > 0 else steps), exponent

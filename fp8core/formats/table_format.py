@@ -1,0 +1,187 @@
+"""A number format given by the value of each of its codes, for those that five integers do not describe.
+
+HiF8 spends its mantissa bits where numbers are frequent; MXINT8 is an integer over a power of two. Both have
+the interface of `fp8core.formats.float_format.Format`.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fp8core.checks import codes_of, instance, reals, whole
+from fp8core.rounding import Overflow, Rounding, round_steps
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableFormat:
+    """`table[code]` is the value of each code, infinities and NaN included; no two finite values are equal.
+
+    `gap_beyond` is the step from the last value to the one that would follow: rounding to that one overflows.
+    `layouts[code]` has a letter for each bit of the code, from the top: S sign, D dot field, E exponent,
+    M mantissa, I integer. `rule` says in words how the bits give the value.
+    Finite neighbors in value must have codes of different parity, so that every tie has an even side.
+    """
+
+    name: str
+    table: tuple[float, ...]
+    gap_beyond: float
+    layouts: tuple[str, ...]
+    rule: str
+    ml_dtype: Any = None
+
+    @property
+    def bits(self) -> int:
+        return (len(self.table) - 1).bit_length()
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of a code stored by itself."""
+        return self.code_dtype.itemsize
+
+    @property
+    def code_dtype(self) -> np.dtype[Any]:
+        return np.min_scalar_type(len(self.table) - 1)
+
+    @property
+    def signed(self) -> bool:
+        return min(self._finite) < 0
+
+    @property
+    def max(self) -> float:
+        return float(self._finite[-1])
+
+    @property
+    def min(self) -> float:
+        """The smallest value, which need not be minus the largest: MXINT8 goes down to -2, up to 127/64."""
+        return float(self._finite[0])
+
+    @property
+    def e_max(self) -> int:
+        """Exponent of the largest finite number."""
+        return int(np.frexp(self.max)[1]) - 1
+
+    @property
+    def max_code(self) -> int:
+        """Code of the largest finite value."""
+        return int(self._codes[-1])
+
+    @property
+    def min_subnormal(self) -> float:
+        """Smallest positive value."""
+        return float(self._finite[self._finite > 0][0])
+
+    @property
+    def inf_code(self) -> int:
+        """Code of +infinity. Raises ValueError for a format that has none."""
+        if np.inf not in self.table:
+            raise ValueError(f"{self.name} has no code for infinity")
+        return self.table.index(np.inf)
+
+    @property
+    def nan_code(self) -> int:
+        """Code of NaN. Raises ValueError for a format that has none."""
+        nan = np.flatnonzero(np.isnan(self.values))
+        if not nan.size:
+            raise ValueError(f"{self.name} has no code for NaN")
+        return int(nan[0])
+
+    @property
+    def overflows(self) -> tuple[Overflow, ...]:
+        """The overflow policies that the format has codes for."""
+        has_inf, has_nan = np.isinf(self.values).any(), np.isnan(self.values).any()
+        return (
+            Overflow.SATURATE,
+            *((Overflow.INF,) if has_inf else ()),
+            *((Overflow.NAN,) if has_nan else ()),
+        )
+
+    def layout(self, code: int) -> str:
+        """The role of each bit of a code, from the top."""
+        return self.layouts[whole(f"a code of {self.name}", code, 0, len(self.layouts) - 1)]
+
+    @cached_property
+    def values(self) -> NDArray[np.float64]:
+        """float64[2**bits]: the value of every code."""
+        return np.array(self.table, np.float64)
+
+    @cached_property
+    def _codes(self) -> NDArray[np.int64]:
+        """Codes of the finite values in the order of the values."""
+        finite = np.flatnonzero(np.isfinite(self.values))
+        return finite[np.argsort(self.values[finite], kind="stable")]
+
+    @cached_property
+    def _finite(self) -> NDArray[np.float64]:
+        return self.values[self._codes]
+
+    def ulp(self, x: ArrayLike) -> NDArray[np.float64]:
+        """float64, shape of x: the gap between the finite values around |x| (the last gap beyond max)."""
+        size = np.abs(reals("x", x).astype(np.float64, copy=False))
+        above = np.searchsorted(self._finite, size, side="right")
+        above = np.clip(above, 1, self._finite.size - 1)
+        return self._finite[above] - self._finite[above - 1]
+
+    def decode(self, codes: ArrayLike) -> NDArray[np.float64]:
+        """float64, shape of codes: the exact value of each code. Raises ValueError for a code too large."""
+        return self.values[codes_of(self.name, self.bits, codes)]
+
+    def encode(
+        self,
+        x: ArrayLike,
+        rounding: Rounding = Rounding.NEAREST_EVEN,
+        overflow: Overflow = Overflow.SATURATE,
+        noise: NDArray[np.float64] | None = None,
+    ) -> NDArray[Any]:
+        """Codes of x, rounded once from float64 between the two finite values around it; arguments and errors
+        as for `Format.encode`.
+        """
+        x = reals("x", x).astype(np.float64, copy=False)
+        nan = np.isnan(x)
+        codes = self._codes_with_ends(instance("overflow", overflow, Overflow))
+        code = codes[self._place(x, rounding, noise)]
+        if nan.any():
+            code = np.where(nan, self.nan_code, code)
+        return code.astype(self.code_dtype)
+
+    def rounds_beyond(
+        self,
+        x: ArrayLike,
+        rounding: Rounding = Rounding.NEAREST_EVEN,
+        noise: NDArray[np.float64] | None = None,
+    ) -> NDArray[np.bool_]:
+        """bool, shape of x: whether x rounds beyond the format's last value on its side, as for `Format`."""
+        place = self._place(reals("x", x).astype(np.float64, copy=False), rounding, noise)
+        return (place == 0) | (place == self._codes.size + 1)
+
+    def _place(
+        self, x: NDArray[np.float64], rounding: Rounding, noise: NDArray[np.float64] | None
+    ) -> NDArray[np.int64]:
+        """Where x rounds to in the order of the finite values, from 1; 0 and the last place are beyond them.
+        NaN goes where 0 does.
+        """
+        grid = self._finite
+        grid = np.concatenate([[grid[0] - self.gap_beyond], grid, [grid[-1] + self.gap_beyond]])
+        codes = self._codes_with_ends(Overflow.SATURATE)
+        nan = np.isnan(x)
+        known = np.clip(np.where(nan, 0.0, x), grid[0], grid[-1])
+        low = np.clip(np.searchsorted(grid, known, side="right") - 1, 0, grid.size - 2)
+        near, far = np.where(known >= 0, low, low + 1), np.where(known >= 0, low + 1, low)
+        odd = codes[near] & 1
+        steps = odd + (known - grid[near]) / (grid[far] - grid[near])
+        return np.where(round_steps(steps, rounding, noise) - odd >= 1, far, near)
+
+    def _codes_with_ends(self, overflow: Overflow) -> NDArray[np.int64]:
+        """Codes of the finite values in order, with the code that stands for overflow at either end."""
+        codes = self._codes
+        match overflow:
+            case Overflow.SATURATE:
+                ends = codes[0], codes[-1]
+            case Overflow.INF:
+                positive = self.inf_code
+                ends = self.table.index(-np.inf), positive
+            case Overflow.NAN:
+                ends = self.nan_code, self.nan_code
+        return np.concatenate([[ends[0]], codes, [ends[1]]])

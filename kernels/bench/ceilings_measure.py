@@ -1,0 +1,116 @@
+"""One CeilingsJob, measured: a device copy, a bf16 and an fp8 matmul, each the fastest that torch has."""
+
+from collections.abc import Callable
+
+import torch
+
+from kernels.bench.ceilings import COPY_BYTES, MATMUL_SIDE, Ceiling, Ceilings, CeilingsJob
+from kernels.bench.limits import Impossible, ceilings_fault, limits_of
+from kernels.bench.machine import Timing
+from kernels.bench.measure import StoppedEarly, machine_here, today
+from kernels.bench.peers import REFUSALS
+from kernels.bench.timing import Contender, HotTurn, Launch, Load, Timings, Turn, interleaved
+from kernels.device import Device, DeviceKind, Unsupported, current_device
+
+TURN_US = 250_000.0
+"""Long enough for the power limit to show."""
+_COPY, _BF16, _FP8 = "copy", "bf16", "fp8"
+_FLOP = 2 * MATMUL_SIDE**3
+
+
+def measure(
+    job: CeilingsJob, *, progress: Callable[[float, str], None], stopped: Callable[[], bool]
+) -> Ceilings:
+    """Run one job on this process's GPU; progress(fraction, what is at hand) as it goes.
+
+    Raises Unsupported where there is no GPU, Impossible for a rate that it cannot reach, NoTriton,
+    StoppedEarly once `stopped()` is true, MemoryError.
+    """
+    device = current_device()
+    if device.kind is not DeviceKind.GPU:
+        raise Unsupported(f"ceilings are a GPU's, and this is {device.name}: nothing was run")
+
+    def between(done: float) -> None:
+        if stopped():
+            raise StoppedEarly
+        progress(done, f"timing, {done:.0%}")
+
+    progress(0.0, "drawing operands")
+    try:
+        launches, note = _launches()
+        turns = [HotTurn(Contender(name, [launch]), TURN_US) for name, launch in launches.items()]
+        return ceilings_of(job, turns, device, note, between)
+    except torch.OutOfMemoryError as error:
+        raise MemoryError(f"{job.size} do not fit into the memory of this GPU") from error
+    finally:
+        torch.cuda.empty_cache()
+
+
+def ceilings_of(
+    job: CeilingsJob, turns: list[Turn], device: Device, note: str, between: Callable[[float], None]
+) -> Ceilings:
+    """The rates that the turns named copy, bf16 and fp8 reach; without the last, `note` says why.
+
+    Raises Impossible for a rate that the GPU cannot reach.
+    """
+    timings = interleaved(turns, job.runs, between, loaded=(_COPY, _BF16, _FP8))
+    has_fp8 = _FP8 in timings.by_name
+    found = Ceilings(
+        job=job,
+        machine=machine_here(device, Load()),
+        date=today(),
+        copy_gb_s=_ceiling(timings, _COPY, 2 * COPY_BYTES / 1e3),
+        bf16_tflop_s=_ceiling(timings, _BF16, _FLOP / 1e6),
+        fp8_tflop_s=_ceiling(timings, _FP8, _FLOP / 1e6) if has_fp8 else None,
+        fp8_note="" if has_fp8 else note,
+    )
+    fault = ceilings_fault(found, limits_of(device))
+    if fault:
+        raise Impossible(fault)
+    return found
+
+
+def _ceiling(timings: Timings, name: str, amount: float) -> Ceiling:
+    """`amount` per microsecond; the 20th percentile of a rate is the 80th of its time."""
+    time: Timing = timings.by_name[name]
+    load = timings.loads.get(name, Load())
+    return Ceiling(
+        median=amount / time.median_us,
+        p20=amount / time.p80_us,
+        p80=amount / time.p20_us,
+        runs=time.runs,
+        clock_mhz=load.clock_mhz,
+        power_w=load.power_w,
+    )
+
+
+def _launches() -> tuple[dict[str, Launch], str]:
+    """What is timed, by name, on normal data; and why fp8 is not among it. Raises torch.OutOfMemoryError."""
+    source = torch.randn(COPY_BYTES // torch.float32.itemsize, device="cuda")
+    target = torch.empty_like(source)
+    a, b = (torch.randn(MATMUL_SIDE, MATMUL_SIDE, dtype=torch.bfloat16, device="cuda") for _ in range(2))
+    # Negated on the way: copy_ would be a memcpy node of the graph, which is slower than a kernel.
+    launches: dict[str, Launch] = {
+        _COPY: lambda: torch.neg(source, out=target),
+        _BF16: lambda: torch.mm(a, b.T),
+    }
+    fp8 = _scaled_mm(a, b)
+    try:
+        fp8()
+        torch.cuda.synchronize()
+    except torch.OutOfMemoryError:
+        raise
+    except REFUSALS as error:
+        return launches, f"torch {torch.__version__} refuses it: {str(error).splitlines()[0]}"
+    return launches | {_FP8: fp8}, ""
+
+
+def _scaled_mm(a: torch.Tensor, b: torch.Tensor) -> Launch:
+    """torch._scaled_mm of two tensors in e4m3, each with the scale that puts its largest at the format's."""
+    codes, scales = [], []
+    for x in (a, b):
+        scale = x.abs().amax().float() / torch.finfo(torch.float8_e4m3fn).max
+        codes.append((x / scale).to(torch.float8_e4m3fn))
+        scales.append(scale)
+    left, right = codes[0], codes[1].T
+    return lambda: torch._scaled_mm(left, right, *scales, out_dtype=torch.bfloat16, use_fast_accum=True)

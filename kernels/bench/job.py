@@ -1,0 +1,153 @@
+"""One GEMM to measure: recipe, matmul, shape, and how it is timed."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from enum import Enum
+from typing import Any
+
+from fp8core.formats import FORMATS
+from fp8core.inputs import InputKind
+from fp8core.linear import MATMULS, Matmul
+from fp8core.recipes import RECIPES, Recipe
+from kernels.gemm.meaning import Accumulation
+from kernels.typed import whole
+
+MAX_DIM = 65536
+
+
+MAX_RUNS = 1000
+
+
+MAX_SEED = 0xFFFF_FFFF
+
+
+MAX_TURN_MS = 1000
+
+
+class Cache(Enum):
+    """What the L2 holds when a timed launch starts.
+
+    HOT: what the launches before it left, back to back over rotated buffers, as in training. COLD: none of
+    its operands: the L2 is flushed before each launch, and each launch is timed alone.
+    """
+
+    HOT = "hot"
+    COLD = "cold"
+
+
+class Into(Enum):
+    """Where the product goes: a NEW D, or added to what an fp32 D holds (ACCUMULATE), as a weight gradient is
+    over micro-batches.
+    """
+
+    NEW = "new"
+    ACCUMULATE = "accumulate"
+
+
+@dataclass(frozen=True, kw_only=True)
+class GemmJob:
+    """One GEMM to run and measure; `turn_ms` is how long each contender runs in each of the `runs` rounds of
+    a hot timing, and `settle_ms` how long before it is timed, hot or cold: a card at its power limit takes
+    its clock from what ran before. Raises ValueError where a field is outside what it can be.
+    """
+
+    recipe: str
+    matmul: str
+    m: int
+    n: int
+    k: int
+    input: InputKind = InputKind.GAUSSIAN
+    seed: int = 0
+    accumulation: Accumulation = Accumulation.RECIPE
+    cache: Cache = Cache.HOT
+    into: Into = Into.NEW
+    runs: int = 20
+    turn_ms: int = 20
+    settle_ms: int = 0
+
+    def __post_init__(self) -> None:
+        if self.recipe not in RECIPES:
+            raise ValueError(f"unknown recipe {self.recipe!r}; there are {', '.join(RECIPES)}")
+        if self.matmul not in MATMULS:
+            raise ValueError(f"unknown matmul {self.matmul!r}; there are {', '.join(MATMULS)}")
+        for name in ("m", "n", "k"):
+            size = getattr(self, name)
+            if not whole(size, 0, MAX_DIM):
+                raise ValueError(f"{name.upper()} is a whole number from 0 to {MAX_DIM}, got {size!r}")
+        if not whole(self.seed, 0, MAX_SEED):
+            raise ValueError(f"the seed is a whole number from 0 to 2**32 - 1, got {self.seed!r}")
+        if not whole(self.runs, 1, MAX_RUNS):
+            raise ValueError(f"runs is a whole number from 1 to {MAX_RUNS}, got {self.runs!r}")
+        if not whole(self.turn_ms, 1, MAX_TURN_MS):
+            raise ValueError(f"turn_ms is a whole number from 1 to {MAX_TURN_MS}, got {self.turn_ms!r}")
+        if not whole(self.settle_ms, 0, MAX_TURN_MS):
+            raise ValueError(f"settle_ms is a whole number from 0 to {MAX_TURN_MS}, got {self.settle_ms!r}")
+        if self.into is Into.ACCUMULATE and not self.writes_fp32:
+            raise ValueError(
+                f"adding into D needs an fp32 D, and {self.matmul_data.title} of {self.recipe_data.title} "
+                f"writes {self.recipe_data.spec(self.matmul_data).out.name}"
+            )
+
+    @property
+    def recipe_data(self) -> Recipe:
+        return RECIPES[self.recipe]
+
+    @property
+    def matmul_data(self) -> Matmul:
+        return MATMULS[self.matmul]
+
+    @property
+    def writes_fp32(self) -> bool:
+        """Whether D is fp32, so that a product can be added into it."""
+        return self.recipe_data.spec(self.matmul_data).out == FORMATS["fp32"]
+
+    @property
+    def flop(self) -> int:
+        """2 · M · N · K."""
+        return 2 * self.m * self.n * self.k
+
+    @property
+    def title(self) -> str:
+        """What runs, for a list of runs."""
+        added = ", added into D" if self.into is Into.ACCUMULATE else ""
+        cold = ", cold L2" if self.cache is Cache.COLD else ""
+        return (
+            f"{self.recipe_data.title}, {self.matmul_data.title}, {self.m} × {self.n} × {self.k}{added}{cold}"
+        )
+
+    @property
+    def size(self) -> str:
+        """What decides how much memory it needs, and its values."""
+        return f"M × N × K = {self.m} × {self.n} × {self.k}"
+
+    @property
+    def size_advice(self) -> str:
+        """How to need less memory."""
+        return "Make M, N or K smaller"
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**asdict(self), **{name: getattr(self, name).value for name in _ENUMS}}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "GemmJob":
+        """The inverse of to_dict. Raises ValueError for what a job cannot be."""
+        fields = dict(data)
+        try:
+            for name in _ENUMS.keys() & fields.keys():
+                fields[name] = _member(_ENUMS[name], name, fields[name])
+            return cls(**fields)
+        except TypeError as error:
+            raise ValueError(
+                f"a job has the fields {', '.join(cls.__dataclass_fields__)}: {error}"
+            ) from error
+
+
+_ENUMS = {"input": InputKind, "accumulation": Accumulation, "cache": Cache, "into": Into}
+
+
+def _member(enum: type[Enum], name: str, value: object) -> Any:
+    try:
+        return enum(value)
+    except ValueError as error:
+        options = ", ".join(member.value for member in enum)
+        raise ValueError(f"unknown {name} {value!r}; there are {options}") from error

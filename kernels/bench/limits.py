@@ -1,0 +1,124 @@
+"""Figures that no GPU reaches: its datasheet's peaks, or what its clocks allow. A timing beyond them timed
+something else than the work.
+"""
+
+from dataclasses import dataclass
+
+from kernels.bench.ceilings import Ceilings
+from kernels.bench.peak_rates import Rate, flop_a_cycle, peak_rates_of
+from kernels.bench.row import Row
+from kernels.device import Device, Unsupported
+
+TFLOP_S, GB_S = "TFLOP/s", "GB/s"
+
+
+class Impossible(Unsupported):
+    """A figure that this GPU cannot reach; the text is one sentence for the reader."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """The highest TFLOP/s of a bf16 matmul and of any, and GB/s of memory; None where nothing tells. `source`
+    says what the limits on arithmetic and on memory come from.
+    """
+
+    bf16_tflop_s: float | None = None
+    tflop_s: float | None = None
+    memory_gb_s: float | None = None
+    source: str = ""
+    memory_source: str = ""
+
+    def fault(self, tflop_s: float) -> str:
+        """Why no matmul can be as fast as this, in a sentence; empty where one can."""
+        return _fault(tflop_s, self.tflop_s, TFLOP_S, self.source)
+
+    def bf16_fault(self, tflop_s: float) -> str:
+        """Why no bf16 matmul can be as fast as this, in a sentence; empty where one can."""
+        return _fault(tflop_s, self.bf16_tflop_s, TFLOP_S, self.source)
+
+    def memory_fault(self, gb_s: float) -> str:
+        """Why memory cannot give this much, in a sentence; empty where it can."""
+        return _fault(gb_s, self.memory_gb_s, GB_S, self.memory_source)
+
+
+def datasheet_limits(name: str) -> Limits:
+    """The peaks of the card that CUDA names so; no limits for one whose datasheet is not here."""
+    rates = peak_rates_of(name)
+    if rates is None:
+        return Limits()
+    source = f"the datasheet of the {rates.name}"
+    return Limits(
+        bf16_tflop_s=rates.tflop_s[Rate.BF16],
+        tflop_s=max(rate for rate in rates.tflop_s.values() if rate is not None),
+        memory_gb_s=rates.memory_gb_s,
+        source=source,
+        memory_source=source,
+    )
+
+
+def limits_of(device: Device) -> Limits:
+    """The datasheet's peaks, else what a GPU's SMs and memory can do at their highest clocks."""
+    known = datasheet_limits(device.name)
+    if known.source or device.capability is None:
+        return known
+    most = {
+        rate: flop * device.sms * device.clock_mhz / 1e6
+        for rate, flop in flop_a_cycle(device.capability).items()
+        if device.clock_mhz
+    }
+    return Limits(
+        bf16_tflop_s=most.get(Rate.BF16),
+        tflop_s=max(most.values(), default=None),
+        memory_gb_s=device.memory_gb_s or None,
+        source=f"{device.sms} SMs at {device.clock_mhz:,.0f} MHz",
+        memory_source="the clock and the width of its memory",
+    )
+
+
+def row_fault(row: Row, limits: Limits, l2_bytes: int | None = None) -> str:
+    """What in a row is faster than its GPU can be, in a sentence; empty where nothing is.
+
+    l2_bytes: of the L2, from which that many bytes of an operand may come; without it, traffic is not judged.
+    """
+    timings = {
+        "the kernel": row.gemm,
+        "the simple kernel": row.simple,
+        row.torch_op or "torch's op": row.torch_scaled,
+        "tl.dot_scaled": row.dot_scaled,
+    }
+    for name, timing in timings.items():
+        fault = limits.fault(row.job.flop / timing.median_us / 1e6) if timing else ""
+        if fault:
+            return f"{name}: {fault}"
+    if row.bf16 and (fault := limits.bf16_fault(row.job.flop / row.bf16.median_us / 1e6)):
+        return f"bf16 torch.mm: {fault}"
+    if row.gemm and l2_bytes is not None and row.bytes > l2_bytes:
+        fault = limits.memory_fault((row.bytes - l2_bytes) / row.gemm.median_us / 1e3)
+        return fault and f"the kernel's traffic: {fault}"
+    return ""
+
+
+def ceilings_fault(found: Ceilings, limits: Limits) -> str:
+    """What in measured ceilings is faster than the GPU can be, in a sentence; empty where nothing is."""
+    faults = {
+        "copy": limits.memory_fault(found.copy_gb_s.median),
+        "bf16 matmul": limits.bf16_fault(found.bf16_tflop_s.median),
+        "fp8 matmul": limits.fault(found.fp8_tflop_s.median) if found.fp8_tflop_s else "",
+    }
+    return next((f"{name}: {fault}" for name, fault in faults.items() if fault), "")
+
+
+def measured_fault(measured: Row | Ceilings, limits: Limits, l2_bytes: int | None = None) -> str:
+    """What in a measurement is faster than its GPU can be, in a sentence; empty where nothing is."""
+    if isinstance(measured, Ceilings):
+        return ceilings_fault(measured, limits)
+    return row_fault(measured, limits, l2_bytes)
+
+
+def _fault(rate: float, limit: float | None, unit: str, source: str) -> str:
+    if limit is None or rate <= limit:
+        return ""
+    return (
+        f"{rate:,.0f} {unit} is more than this GPU can do ({limit:,.0f} {unit} by {source}), so the time is "
+        "not that of the work"
+    )

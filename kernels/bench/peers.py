@@ -1,0 +1,162 @@
+"""Torch's own operations for the same operands: what a kernel is compared with, in the same process.
+
+Which ones follows from the geometry of the scales. What torch has no operation for, or refuses, comes back as
+one sentence.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fp8core.recipes import MatmulSpec
+from fp8core.scales import ScaleKind
+from fp8core.tiles import WHOLE, TileShape
+from kernels.bench.job import Into
+from kernels.gemm.launch import torch_dtype
+from kernels.gemm.plan import GemmPlan
+from kernels.quantize import QuantizedTensor
+from kernels.quantize.plan import K_PADDING
+
+if TYPE_CHECKING:
+    import torch
+
+Launch = Callable[[], "torch.Tensor"]
+
+_TENSOR = TileShape(WHOLE, WHOLE)
+_ROW = TileShape(1, WHOLE)
+_LINE = TileShape(1, K_PADDING)
+_SQUARE = TileShape(K_PADDING, K_PADDING)
+_SCALE_ROWS = 4
+_NAMES = {_TENSOR: "one scale a tensor", _ROW: "one scale a row"}
+_BLOCKS = {_LINE: "BlockWise1x128", _SQUARE: "BlockWise128x128"}
+_THEN_ADD = ", then D.add_ of it"
+REFUSALS = (ValueError, RuntimeError, NotImplementedError, AttributeError, TypeError)
+"""What torch raises for what it does not do: TORCH_CHECK_VALUE, TORCH_CHECK, TORCH_CHECK_NOT_IMPLEMENTED, and
+an older torch that lacks the function or one of its arguments. OutOfMemoryError is none of these here."""
+
+
+@dataclass(frozen=True)
+class ScaledOp:
+    """One way to do it in torch: what it is, in words, and how to make a launch of it for two operands."""
+
+    title: str
+    build: Callable[[QuantizedTensor, QuantizedTensor], Launch]
+
+    def launch(self, a: QuantizedTensor, b: QuantizedTensor, out: "torch.Tensor", into: Into) -> Launch:
+        """Into a new tensor, or added to fp32 `out` as a user of torch has to: it has no op that adds."""
+        product = self.build(a, b)
+        return product if into is Into.NEW else lambda: out.add_(product())
+
+    def named(self, into: Into) -> str:
+        """What it is, with the sum that goes with it."""
+        return self.title if into is Into.NEW else self.title + _THEN_ADD
+
+
+def bf16_peer(a: "torch.Tensor", b: "torch.Tensor", add_to: "torch.Tensor | None") -> Launch:
+    """torch.mm of bf16 a [M, K] and b [N, K], any strides, to bf16; added to an fp32 tensor if there is one,
+    as autograd adds a bf16 gradient to an fp32 one.
+    """
+    import torch
+
+    return (lambda: torch.mm(a, b.T)) if add_to is None else lambda: add_to.add_(torch.mm(a, b.T))
+
+
+def scaled_ops(a: QuantizedTensor, b: QuantizedTensor, plan: GemmPlan) -> tuple[ScaledOp, ...] | str:
+    """Torch's ops that compute at least what the plan does, each tried once on these operands; or why there
+    is none. Where the plan sums in the tensor core alone, torch's exacter sum counts too, if it is faster.
+
+    Raises torch.OutOfMemoryError.
+    """
+    import torch
+
+    if 0 in (*a.codes.shape, *b.codes.shape):
+        return "an empty matmul has no torch counterpart to time"
+    candidates = candidate_ops(plan)
+    if isinstance(candidates, str):
+        return candidates
+    usable, refusal = [], ""
+    for op in candidates:
+        try:
+            op.build(a, b)()
+            torch.cuda.synchronize(a.codes.device)
+        except torch.OutOfMemoryError:
+            raise
+        except REFUSALS as error:
+            refusal = f"torch {torch.__version__} refuses this one: {str(error).splitlines()[0]}"
+        else:
+            usable.append(op)
+    return tuple(usable) or refusal
+
+
+def candidate_ops(plan: GemmPlan) -> tuple[ScaledOp, ...] | str:
+    """The ops that torch has for a plan's scales, untried; or why there is none."""
+    tiles = (plan.operands.a.tile, plan.operands.b.tile)
+    if not _fp32_scales(plan.operands):
+        return _no_mx()
+    if tiles[0] == tiles[1] and tiles[0] in _NAMES:
+        kinds = (True, False) if plan.promotion is WHOLE else (False,)
+        return tuple(_whole_k_op(plan, fast) for fast in kinds)
+    if all(tile in _BLOCKS for tile in tiles):
+        return (_block_op(plan),)
+    return f"torch has no scaled matmul for tiles {tiles[0]} · {tiles[1]}"
+
+
+def _whole_k_op(plan: GemmPlan, fast: bool) -> ScaledOp:
+    """torch._scaled_mm. K goes in with the zeros that pad it: torch asks for a multiple of 16."""
+    import torch
+
+    tile, out = plan.spec.a.tile, torch_dtype(plan.spec.out)
+
+    def build(a: QuantizedTensor, b: QuantizedTensor) -> Launch:
+        left, right = a.padded_codes, b.padded_codes.T
+        if tile == _TENSOR:
+            scales = (a.scale.reshape(()), b.scale.reshape(()))
+        else:
+            scales = (a.operand_scale.contiguous(), b.operand_scale.T.contiguous())
+        return lambda: torch._scaled_mm(left, right, *scales, out_dtype=out, use_fast_accum=fast)
+
+    return ScaledOp(f"torch._scaled_mm, {_NAMES[tile]}, use_fast_accum={fast}", build)
+
+
+def _block_op(plan: GemmPlan) -> ScaledOp:
+    """torch.nn.functional.scaled_mm with a scale for each block."""
+    tiles, out = (plan.spec.a.tile, plan.spec.b.tile), torch_dtype(plan.spec.out)
+
+    def build(a: QuantizedTensor, b: QuantizedTensor) -> Launch:
+        from torch.nn.functional import ScalingType, scaled_mm
+
+        left, right = a.padded_codes, b.padded_codes.T
+        kinds = [getattr(ScalingType, _BLOCKS[tile]) for tile in tiles]
+        a_scale, b_scale = _block_scale(a, tiles[0]), _block_scale(b, tiles[1])
+        return lambda: scaled_mm(left, right, a_scale, kinds[0], b_scale, kinds[1], output_dtype=out)
+
+    title = " · ".join(_BLOCKS[tile] for tile in tiles)
+    return ScaledOp(f"torch.nn.functional.scaled_mm, {title}", build)
+
+
+def _fp32_scales(spec: MatmulSpec) -> bool:
+    return all(operand.scale.kind is ScaleKind.FP32 for operand in (spec.a, spec.b))
+
+
+def _no_mx() -> str:
+    import torch
+
+    major, minor = torch.cuda.get_device_capability()
+    return (
+        "torch multiplies operands with power-of-two scales every few elements on Blackwell only "
+        f"(capability 10.0), this GPU has {major}.{minor}"
+        if major < 10
+        else "torch's MXFP8 matmul on Blackwell wants swizzled E8M0 scales, which are not made here yet"
+    )
+
+
+def _block_scale(operand: QuantizedTensor, tile: TileShape) -> "torch.Tensor":
+    """Scales as cuBLAS wants them: of lines [mn, K / 128], mn contiguous; of squares [K / 128 rounded up to a
+    multiple of 4, mn / 128], K contiguous.
+    """
+    from torch.nn.functional import pad
+
+    scale = operand.operand_scale
+    if tile == _LINE:
+        return scale
+    return pad(scale, (0, -scale.shape[1] % _SCALE_ROWS)).contiguous().T

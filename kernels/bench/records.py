@@ -1,0 +1,124 @@
+"""Recorded measurements: <gpu>.jsonl in a folder holds rows, ceilings/<gpu>.jsonl what that GPU reaches."""
+
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from kernels.bench.ceilings import Ceilings
+from kernels.bench.limits import Impossible, datasheet_limits, measured_fault
+from kernels.bench.row import Row
+from kernels.device import Unsupported
+from kernels.files import append_line
+
+_CEILINGS = "ceilings"
+
+T = TypeVar("T")
+Measured = TypeVar("Measured", Row, Ceilings)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BadLine:
+    """A line of a recorded file that holds no measurement, counted from 1; None for a file as a whole."""
+
+    file: str
+    line: int | None
+    reason: str
+
+    def __str__(self) -> str:
+        line = "" if self.line is None else f", line {self.line}"
+        return f"{self.file}{line}: {self.reason}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Records:
+    """What a folder of recorded files holds: every readable line, and the lines that are not."""
+
+    rows: tuple[Row, ...]
+    ceilings: tuple[Ceilings, ...]
+    bad: tuple[BadLine, ...]
+
+
+def read_records(folder: Path) -> Records:
+    """Every recorded measurement of every GPU; none where the folder does not exist. In the order of the
+    files: a GPU's newest ceilings come last.
+    """
+    rows, bad_rows = _read(folder.glob("*.jsonl"), lambda data: _possible(Row.from_dict(data)))
+    ceilings, bad_ceilings = _read(
+        (folder / _CEILINGS).glob("*.jsonl"), lambda data: _possible(Ceilings.from_dict(data))
+    )
+    return Records(rows=tuple(rows), ceilings=tuple(ceilings), bad=(*bad_rows, *bad_ceilings))
+
+
+def recorded_rows(folder: Path) -> tuple[Row, ...]:
+    """Every recorded row; `read_records` says which lines are left out."""
+    return read_records(folder).rows
+
+
+def recorded_ceilings(folder: Path) -> tuple[Ceilings, ...]:
+    """Every recorded measurement of ceilings; `read_records` says which lines are left out."""
+    return read_records(folder).ceilings
+
+
+def record(measured: Row | Ceilings, folder: Path) -> Path:
+    """Append one measurement to its GPU's file in a folder, whole or not at all, and say where.
+
+    Raises Unsupported for a row of the interpreter, whose figures say nothing about a GPU, Impossible for one
+    that is faster than the GPU's datasheet, and OSError where the disk does not take it.
+    """
+    if measured.machine.capability is None:
+        raise Unsupported("--record keeps rows of a GPU; these come from Triton's interpreter")
+    _possible(measured)
+    folder = folder / _CEILINGS if isinstance(measured, Ceilings) else folder
+    path = folder / f"{slug(measured.machine.name)}.jsonl"
+    append_line(path, json.dumps(measured.to_dict(), ensure_ascii=False).encode())
+    return path
+
+
+def slug(name: str) -> str:
+    """A GPU's name as a file name: lower case, words joined by underscores."""
+    return re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
+
+
+def _possible(measured: Measured) -> Measured:
+    """The measurement itself. Raises Impossible for one that is faster than its GPU's datasheet."""
+    fault = measured_fault(measured, datasheet_limits(measured.machine.name))
+    if fault:
+        raise Impossible(fault)
+    return measured
+
+
+def _read(paths: Iterable[Path], parsed: Callable[[Mapping[str, Any]], T]) -> tuple[list[T], list[BadLine]]:
+    """The measurements of files, and the lines that are none."""
+    found: list[T] = []
+    bad: list[BadLine] = []
+    for path in sorted(paths):
+        try:
+            content = path.read_bytes()
+        except OSError as error:
+            reason = f"the file could not be read: {error.strerror}"
+            bad.append(BadLine(file=path.name, line=None, reason=reason))
+            continue
+        for number, line in enumerate(content.removesuffix(b"\n").split(b"\n") if content else (), 1):
+            try:
+                found.append(parsed(_object(line)))
+            except ValueError as error:
+                bad.append(BadLine(file=path.name, line=number, reason=str(error)))
+    return found, bad
+
+
+def _object(line: bytes) -> Mapping[str, Any]:
+    """The JSON object of a line. Raises ValueError saying what the line is instead."""
+    if not line.strip():
+        raise ValueError("the line is empty")
+    try:
+        data = json.loads(line.decode())
+    except UnicodeDecodeError as error:
+        raise ValueError("the line is not UTF-8 text") from error
+    except (ValueError, RecursionError) as error:
+        raise ValueError("the line is not JSON; it may have been cut off") from error
+    if not isinstance(data, dict):
+        raise ValueError(f"the line holds a JSON {type(data).__name__}, and a measurement is an object")
+    return data

@@ -1,0 +1,268 @@
+"""Times of GPU work, honestly: contenders take turns, and what the L2 holds is the same for each of them.
+
+A card under load lowers its clock, so what is timed first looks fastest: every round gives each contender one
+turn, in an order that changes, and a contender's time is the median over the rounds. A turn is made of CUDA
+graphs, so that the time is the GPU's and not Python's. Hot turns run back to back, over buffers that rotate
+through more than the L2 holds; cold ones flush the L2 before each launch and time the launch alone. Both can
+let the clock settle first: a card at its power limit keeps for a while the clock of what ran before, and in
+short turns all contenders share one, so that what draws less power gains nothing by it.
+"""
+
+import subprocess
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median, quantiles
+from typing import Protocol
+
+import torch
+
+from kernels.bench.capture import capturing
+from kernels.bench.machine import Timing
+
+MAX_LAUNCHES = 2000
+MAX_SETS = 256
+COLD_LAUNCHES = 10
+"""Launches of one cold turn, each timed alone."""
+_GRAPH_US = 20_000.0
+_LOAD_US = 300_000.0
+_LOAD_TURNS = 4
+_WARM_UP = 3
+_SMI_TIMEOUT_S = 5
+
+Launch = Callable[[], object]
+
+
+@dataclass(frozen=True)
+class Contender:
+    """One operation, as launches that do the same work on different buffers."""
+
+    name: str
+    launches: Sequence[Launch]
+
+
+@dataclass(frozen=True)
+class Load:
+    """SM clock in MHz and power in W under a contender; None where nothing tells."""
+
+    clock_mhz: float | None = None
+    power_w: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Timings:
+    """Time of one launch by contender, and the load under those for which it was asked."""
+
+    by_name: Mapping[str, Timing]
+    loads: Mapping[str, Load]
+
+
+class Turn(Protocol):
+    """A contender's turn in a round. It holds the tensors that it works on: a graph knows addresses alone."""
+
+    name: str
+
+    def times_us(self) -> list[float]:
+        """Run it; microseconds a launch, one figure or several."""
+
+    def load(self) -> Load:
+        """The clock and power while it runs over and over."""
+
+
+def buffer_sets(bytes_a_set: int, l2_bytes: int) -> int:
+    """How many sets of buffers it takes to go beyond twice the L2; at most MAX_SETS, for tiny shapes."""
+    return min(MAX_SETS, 1 + 2 * l2_bytes // max(bytes_a_set, 1))
+
+
+def interleaved(
+    turns: Sequence[Turn],
+    rounds: int,
+    between: Callable[[float], None],
+    loaded: Collection[str] = (),
+) -> Timings:
+    """Time over `rounds` rounds of all turns, in orders in which nobody follows the same one always, or
+    itself; `between(fraction done)` is called before each. Half-way, the load of contenders named in `loaded`
+    is read.
+    """
+    times: list[list[float]] = [[] for _ in turns]
+    loads: dict[str, Load] = {}
+    for number in range(rounds):
+        between(number / rounds)
+        if number == rounds // 2:
+            loads = {turn.name: turn.load() for turn in turns if turn.name in loaded}
+        for place in order(len(turns), number):
+            times[place] += turns[place].times_us()
+    by_name = {turn.name: timing(taken) for turn, taken in zip(turns, times, strict=True)}
+    return Timings(by_name=by_name, loads=loads)
+
+
+def order(count: int, number: int) -> list[int]:
+    """In which order `count` contenders take their turns in a round: 0, 1, -1, 2, -2 … and all of it one on
+    with every round, so that over the rounds each follows each other one about as often. After E. J.
+    Williams, "Experimental designs balanced for the estimation of residual effects of treatments" (1949).
+    """
+    start = number if count > 2 else 0  # two can only alternate
+    steps = [(place + 1) // 2 * (1 if place % 2 else -1) for place in range(count)]
+    if count % 2 and number % 2 and count > 2:  # an odd number needs the mirror image too
+        steps.reverse()
+    return [(start + step) % count for step in steps]
+
+
+class HotTurn:
+    """Launches back to back for `turn_us` microseconds, a CUDA graph of many of them replayed; before they
+    are timed, for `settle_us`.
+    """
+
+    def __init__(self, contender: Contender, turn_us: float, settle_us: float = 0.0) -> None:
+        self.name = contender.name
+        self._held = contender
+        self._turn_us = turn_us
+        launches = contender.launches
+        _warm_up(launches)
+        self._count = len(launches)
+        self._graph = _captured(launches, self._count)
+        each_us = max(_replay_us(self._graph, 1) / self._count, 1.0)
+        count = min(MAX_LAUNCHES, int(min(_GRAPH_US, turn_us) / each_us))
+        if count > self._count:
+            self._count, self._graph = count, _captured(launches, count)
+        each_us = _replay_us(self._graph, 1)
+        self._settling = replays(settle_us, each_us) if settle_us else 0
+        self._replays = replays(turn_us, each_us)
+
+    def times_us(self) -> list[float]:
+        """Microseconds a launch, the mean over the turn once the clock has settled."""
+        for _ in range(self._settling):
+            self._graph.replay()
+        return [_replay_us(self._graph, self._replays) / (self._replays * self._count)]
+
+    def load(self) -> Load:
+        """The clock and power under a few turns in a row."""
+        return _load_of(self._graph, max(_LOAD_US, _LOAD_TURNS * self._turn_us))
+
+
+class ColdTurn:
+    """COLD_LAUNCHES launches in one CUDA graph, before each a write of `flush` and around each a pair of
+    events that are nodes of the graph: neither Python nor the write is in the time. The graph is replayed
+    for `settle_us` microseconds before those are timed.
+
+    flush: any tensor of at least twice the L2.
+    """
+
+    def __init__(self, contender: Contender, flush: torch.Tensor, settle_us: float = 0.0) -> None:
+        self.name = contender.name
+        self._held = contender, flush
+        launches = contender.launches
+        _warm_up(launches)
+        self._pairs = [(_node(), _node()) for _ in range(COLD_LAUNCHES)]
+        self._graph = torch.cuda.CUDAGraph()
+        with capturing(self._graph):
+            for number, (started, ended) in enumerate(self._pairs):
+                flush.fill_(1)
+                started.record()
+                launches[number % len(launches)]()
+                ended.record()
+        each_us = _replay_us(self._graph, 1)
+        self._settling = replays(settle_us, each_us) if settle_us else 0
+
+    def times_us(self) -> list[float]:
+        """Microseconds of each of the last COLD_LAUNCHES launches, once the clock has settled."""
+        for _ in range(self._settling + 1):
+            self._graph.replay()
+        torch.cuda.synchronize()
+        return [started.elapsed_time(ended) * 1e3 for started, ended in self._pairs]
+
+    def load(self) -> Load:
+        """The clock and power under launches and flushes in a row."""
+        return _load_of(self._graph, _LOAD_US)
+
+
+def flush_buffer(l2_bytes: int) -> torch.Tensor:
+    """What a cold turn writes to put everything else out of the L2: int32, twice its size."""
+    words = 2 * l2_bytes // torch.int32.itemsize
+    return torch.empty(max(words, 1), dtype=torch.int32, device="cuda")
+
+
+def replays(turn_us: float, graph_us: float) -> int:
+    """How often a graph is replayed to fill a turn; at least once."""
+    return max(1, round(turn_us / max(graph_us, 1.0)))
+
+
+def timing(taken: Sequence[float]) -> Timing:
+    """Median and percentiles of times in microseconds, at least one."""
+    low, high = (taken[0], taken[0]) if len(taken) < 2 else _fifths(taken)
+    return Timing(median_us=median(taken), p20_us=low, p80_us=high, runs=len(taken))
+
+
+def _fifths(taken: Sequence[float]) -> tuple[float, float]:
+    fifths = quantiles(taken, n=5, method="inclusive")
+    return fifths[0], fifths[-1]
+
+
+def _warm_up(launches: Sequence[Launch]) -> None:
+    """Compile, and set up what a capture may not: on a stream of its own, as capture wants it."""
+    stream = torch.cuda.Stream()
+    stream.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(stream):
+        for number in range(_WARM_UP):
+            launches[number % len(launches)]()
+    torch.cuda.current_stream().wait_stream(stream)
+
+
+def _captured(launches: Sequence[Launch], count: int) -> torch.cuda.CUDAGraph:
+    """A graph of `count` launches that has run once."""
+    graph = torch.cuda.CUDAGraph()
+    with capturing(graph):
+        for number in range(count):
+            launches[number % len(launches)]()
+    graph.replay()
+    torch.cuda.synchronize()
+    return graph
+
+
+def _replay_us(graph: torch.cuda.CUDAGraph, times: int) -> float:
+    """Microseconds of that many replays."""
+    started, ended = _event(), _event()
+    started.record()
+    for _ in range(times):
+        graph.replay()
+    ended.record()
+    ended.synchronize()
+    return started.elapsed_time(ended) * 1e3
+
+
+def _event() -> torch.cuda.Event:
+    return torch.cuda.Event(enable_timing=True)
+
+
+def _node() -> torch.cuda.Event:
+    """An event that a capture makes a node of its graph, so that each replay records it anew."""
+    return torch.cuda.Event(enable_timing=True, external=True)
+
+
+def _load_of(graph: torch.cuda.CUDAGraph, load_us: float) -> Load:
+    """SM clock and power as nvidia-smi reads them under `load_us` of replays."""
+    for _ in range(1 + int(load_us / max(_replay_us(graph, 1), 1.0))):
+        graph.replay()
+    index = torch.cuda.current_device()
+    query = ["nvidia-smi", "--query-gpu=clocks.sm,power.draw", "--format=csv,noheader,nounits"]
+    uuid = str(torch.cuda.get_device_properties(index).uuid)
+    try:
+        answer = subprocess.run(
+            [*query, f"--id=GPU-{uuid}"], capture_output=True, text=True, timeout=_SMI_TIMEOUT_S, check=True
+        ).stdout
+    except (OSError, subprocess.SubprocessError):
+        answer = ""
+    torch.cuda.synchronize()
+    return parsed_load(answer)
+
+
+def parsed_load(answer: str) -> Load:
+    """nvidia-smi's "clock, power" as numbers; None for what is none."""
+    fields = [_number(field) for field in answer.split(",")]
+    return Load(fields[0], fields[1]) if len(fields) == 2 else Load()
+
+
+def _number(field: str) -> float | None:
+    try:
+        return float(field)
+    except ValueError:
+        return None

@@ -1,0 +1,8 @@
+"""Names of the lines that torch is timed under."""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    pass
+
+COPY, BF16, FP8 = "copy", "bf16 (torch.mm)", "fp8 (torch._scaled_mm)"

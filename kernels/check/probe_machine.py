@@ -1,0 +1,125 @@
+"""Reads the facts of a machine: torch, Triton, the driver and each GPU. Tests put stand-ins in its place."""
+
+import platform
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from kernels.check.facts import Facts
+from kernels.check.smi import Ask, ask, number, query
+from kernels.device import interpreting
+from kernels.faults import BROKEN_IMPORTS, first_line
+
+
+def installed(package: str) -> str | None:
+    """A package's version, without importing it; None where it is not installed."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def host() -> Facts:
+    """What is known before anything is looked for."""
+    return Facts(system=f"{platform.system()} {platform.machine()}", python=platform.python_version())
+
+
+@dataclass(frozen=True, kw_only=True)
+class Machine:
+    """Where a check looks; every way in is a field."""
+
+    load: Callable[[str], Any] = import_module
+    installed: Callable[[str], str | None] = installed
+    ask: Ask = ask
+    interpreted: Callable[[], bool] = interpreting
+
+    def gpus(self) -> int:
+        """How many GPUs torch can use here; 0 where there is no torch or it cannot be imported."""
+        torch, _ = self._import("torch")
+        return torch.cuda.device_count() if torch is not None and torch.cuda.is_available() else 0
+
+    def facts(self, device: int) -> Facts:
+        """The facts of GPU number `device` of those that torch can use, or of a machine without one."""
+        torch, torch_error = self._import("torch")
+        triton, triton_error = self._import("triton")
+        seen = query(["driver_version"], self.ask)
+        facts = replace(
+            host(),
+            torch=self.installed("torch") if torch is None else str(torch.__version__),
+            torch_error=torch_error,
+            triton=self.installed("triton") if triton is None else str(triton.__version__),
+            triton_error=triton_error,
+            cuda=torch.version.cuda if torch is not None else None,
+            hip=torch.version.hip if torch is not None else None,
+            driver=seen[0][0] if seen else None,
+            seen_gpus=len(seen) if seen else None,
+            interpreted=self.interpreted(),
+        )
+        usable = torch is not None and torch.cuda.is_available()
+        count = torch.cuda.device_count() if usable else 0
+        facts = replace(facts, gpus=count)
+        if device >= count:
+            return facts
+        try:
+            return self._with_gpu(facts, torch, device)
+        except RuntimeError as error:
+            return replace(facts, gpu_error=first_line(error))
+
+    def uuid(self, device: int) -> str:
+        """nvidia-smi's name of a GPU that torch can use; empty where torch does not tell."""
+        torch, _ = self._import("torch")
+        uuid = getattr(torch.cuda.get_device_properties(device), "uuid", None) if torch is not None else None
+        return f"GPU-{uuid}" if uuid else ""
+
+    def select(self, device: int) -> None:
+        """Have this thread's kernels and tensors go to a GPU."""
+        self.load("torch").cuda.set_device(device)
+
+    def release(self) -> None:
+        """Give the GPU memory back that torch keeps for later."""
+        self.load("torch").cuda.empty_cache()
+
+    def fault(self) -> str:
+        """What is wrong with the GPU in use since an error, in a line; empty where it still answers."""
+        try:
+            self.load("torch").cuda.synchronize()
+        except RuntimeError as error:
+            return first_line(error)
+        return ""
+
+    def _with_gpu(self, facts: Facts, torch: Any, device: int) -> Facts:
+        gpu = torch.cuda.get_device_properties(device)
+        free, total = torch.cuda.mem_get_info(device)
+        cells: list[float | None] = [None] * len(_READ)
+        if not facts.hip:
+            rows = query(_READ, self.ask, self.uuid(device))
+            cells = [number(cell) for cell in rows[0]] if len(rows) == 1 else cells
+        clock, max_clock, power, limit, default = cells
+        return replace(
+            facts,
+            gpu=gpu.name,
+            architecture=getattr(gpu, "gcnArchName", "") if facts.hip else "",
+            capability=None if facts.hip else (gpu.major, gpu.minor),
+            sms=gpu.multi_processor_count,
+            memory_bytes=total,
+            free_bytes=free,
+            clock_mhz=clock,
+            max_clock_mhz=max_clock,
+            power_w=power,
+            power_limit_w=limit,
+            default_power_limit_w=default,
+        )
+
+    def _import(self, package: str) -> tuple[Any, str]:
+        """(module, "") or (None, why not); a package that is not installed is no error."""
+        if self.installed(package) is None:
+            return None, ""
+        try:
+            return self.load(package), ""
+        except BROKEN_IMPORTS as error:
+            return None, f"{type(error).__name__}: {first_line(error)}"
+
+
+_READ = ("clocks.sm", "clocks.max.sm", "power.draw", "power.limit", "power.default_limit")

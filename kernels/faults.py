@@ -1,0 +1,26 @@
+"""What goes wrong when a package is broken, in one line for a reader."""
+
+BROKEN_IMPORTS = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    ImportError,
+    LookupError,
+    NameError,
+    OSError,
+    RuntimeError,
+    SyntaxError,
+    TypeError,
+    ValueError,
+)
+"""What a broken installation raises: a missing or foreign shared library, versions that do not fit."""
+
+
+_LONGEST = 300
+
+
+def first_line(error: BaseException) -> str:
+    """What an error says, in one line: a compiler's message comes after the source it quotes."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
+    text = lines[-1] if lines[0].startswith("at ") else lines[0]
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"

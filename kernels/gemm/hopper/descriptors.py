@@ -1,0 +1,55 @@
+"""TMA descriptors of operands, scales and D."""
+
+from typing import TYPE_CHECKING
+
+from fp8core.formats import FORMATS
+
+if TYPE_CHECKING:
+    import torch
+
+WARPS = 4
+"""Of the first warpgroup; the kernel adds the others."""
+
+
+_TMA_BYTES = 16
+
+
+def _writable(out: "torch.Tensor") -> bool:
+    aligned = out.data_ptr() % _TMA_BYTES == 0 and out.stride(0) * out.itemsize % _TMA_BYTES == 0
+    return aligned and out.stride(1) == 1
+
+
+def descriptor(tensor: "torch.Tensor", rows: int, columns: int) -> object:
+    """Of a matrix, for TMA, in blocks as wgmma has them in shared memory."""
+    from triton.experimental.gluon.nvidia.hopper import TensorDescriptor
+
+    layout = swizzled(rows, columns, str(tensor.dtype).removeprefix("torch."))
+    strides = [tensor.stride(0), 1]
+    return TensorDescriptor(tensor, list(tensor.shape), strides, [rows, columns], layout)
+
+
+def swizzled(rows: int, columns: int, dtype: str) -> object:
+    """The layout of a block in shared memory that wgmma and TMA share; dtype as torch names it."""
+    from triton.experimental.gluon import language as gl
+
+    types = {
+        "float8_e4m3fn": gl.float8e4nv,
+        "float8_e5m2": gl.float8e5,
+        "uint8": gl.uint8,
+        "bfloat16": gl.bfloat16,
+        "float32": gl.float32,
+    }
+    return gl.NVMMASharedLayout.get_default_for([rows, columns], types[dtype])
+
+
+def flat() -> object:
+    """The layout of a row of fp32 scales in shared memory."""
+    from triton.experimental.gluon import language as gl
+
+    return gl.NVMMASharedLayout(swizzle_byte_width=0, element_bitwidth=FORMATS["fp32"].bits, rank=1)
+
+
+def _scale_descriptor(scale: "torch.Tensor", count: int) -> object:
+    from triton.experimental.gluon.nvidia.hopper import TensorDescriptor
+
+    return TensorDescriptor(scale, [scale.numel()], [1], [count], flat())

@@ -1,0 +1,165 @@
+"""The GEMM launcher: two quantized operands and a plan become one kernel launch."""
+
+from typing import TYPE_CHECKING
+
+from fp8core.formats import FORMATS, Format
+from kernels.device import COMPILE_OPTIONS, DeviceKind, current_device, launching
+from kernels.gemm.blocks import Schedule
+from kernels.gemm.hopper.narrow_blocks import is_narrow
+from kernels.gemm.meaning import Kernel
+from kernels.gemm.plan import GemmPlan
+from kernels.gemm.simple.launch import _descriptor, kernel_constants
+from kernels.operand_passes.dequantize import dequantize
+from kernels.operand_passes.refold import refold
+from kernels.quantize.launch import QuantizedTensor, check_place
+
+if TYPE_CHECKING:
+    import torch
+
+
+def gemm(
+    a: QuantizedTensor,
+    b: QuantizedTensor,
+    plan: GemmPlan,
+    *,
+    out: "torch.Tensor | None" = None,
+    accumulate: bool = False,
+) -> "torch.Tensor":
+    """D[M, N] = A[M, K] · B[N, K]ᵀ of the values that codes and scales stand for, in the plan's out format.
+
+    `out` [M, N], any strides, is written and returned; `accumulate` adds the product into an fp32 `out`.
+    Raises ValueError for operands that differ from the plan, from each other or from `out`; NoTriton.
+    """
+    import torch
+
+    kind = current_device().kind
+    m, n, k = check_operands(a, b, plan, kind)
+    if out is None:
+        if accumulate:
+            raise ValueError("accumulate adds into out, and none was given")
+        out = torch.empty((m, n), dtype=torch_dtype(plan.spec.out), device=a.codes.device)
+    else:
+        _check_out(out, (m, n), plan, accumulate, a)
+    if not k and not accumulate:
+        out.zero_()
+    if out.numel() and k:
+        with launching(out):
+            launch(a, b, plan, out, (m, n, k), accumulate, kind)
+    return out
+
+
+def torch_dtype(format_: Format) -> "torch.dtype":
+    """torch's dtype of an output format, bf16 or fp32."""
+    import torch
+
+    return {"bf16": torch.bfloat16, "fp32": torch.float32}[format_.name]
+
+
+def check_operands(
+    a: QuantizedTensor, b: QuantizedTensor, plan: GemmPlan, kind: DeviceKind
+) -> tuple[int, int, int]:
+    """(M, N, K) of operands that fit the plan and each other. Raises ValueError where they do not."""
+    for name, operand, spec in (("A", a, plan.operands.a), ("B", b, plan.operands.b)):
+        if operand.spec != spec:
+            raise ValueError(
+                f"{name} was quantized as {operand.spec.format.name} {operand.spec.tile}, "
+                f"the plan needs {spec.format.name} {spec.tile} of the same scale rule"
+            )
+        check_place(operand.codes, kind, name)
+    (m, k), (n, b_k) = a.operand_codes.shape, b.operand_codes.shape
+    if k != b_k:
+        raise ValueError(f"A[M, K] and B[N, K] need one K, got A {m} × {k} and B {n} × {b_k}")
+    if a.codes.device != b.codes.device:
+        raise ValueError(f"A and B need one device, got {a.codes.device} and {b.codes.device}")
+    return m, n, k
+
+
+def _check_out(
+    out: "torch.Tensor", shape: tuple[int, int], plan: GemmPlan, accumulate: bool, a: QuantizedTensor
+) -> None:
+    need = torch_dtype(plan.spec.out)
+    if tuple(out.shape) != shape or out.dtype != need or out.device != a.codes.device:
+        raise ValueError(
+            f"out needs to be {need} of shape {shape} on {a.codes.device}, "
+            f"got {out.dtype} of shape {tuple(out.shape)} on {out.device}"
+        )
+    if accumulate and plan.spec.out != FORMATS["fp32"]:
+        raise ValueError(f"accumulate needs an fp32 out, and this plan writes {plan.spec.out.name}")
+
+
+def launch(
+    a: QuantizedTensor,
+    b: QuantizedTensor,
+    plan: GemmPlan,
+    out: "torch.Tensor",
+    mnk: tuple[int, int, int],
+    accumulate: bool,
+    kind: DeviceKind,
+) -> object:
+    """Run the plan on operands that were checked and are not empty; Triton's handle of what ran."""
+    a, b = as_planned(plan, a, b)
+    left, right = (_multiplied(operand, plan, kind, side) for side, operand in (("a", a), ("b", b)))
+    if is_narrow(plan.blocks):
+        from kernels.gemm.hopper import narrow_launch as narrow
+
+        return narrow.launch(a, b, left, right, plan, out)  # a D of bf16, which nothing is added into
+    if plan.schedule is Schedule.SPECIALIZED:
+        from kernels.gemm.hopper import launch as specialized
+
+        return specialized.launch(a, b, left, right, plan, out, accumulate)
+    from kernels.gemm.simple.kernel import gemm_kernel
+    from kernels.gemm.simple.native_mx_kernel import native_mx_gemm_kernel
+    from kernels.gemm.workspace import workspace
+
+    m, n, k = mnk
+    runs, run_steps = plan.blocks.runs(k)
+    programs = plan.programs(m, n) if kind is DeviceKind.GPU else plan.blocks.count(m, n)
+    native = plan.kernel is Kernel.NATIVE_MX
+    block_m, block_n = plan.block_m, plan.block_n
+    if plan.blocks.transposed:
+        a, b, left, right, out, m, n = b, a, right, left, out.T, n, m
+        block_m, block_n = block_n, block_m
+    return (native_mx_gemm_kernel if native else gemm_kernel)[(programs, runs)](
+        _descriptor(left, block_m, plan) if plan.blocks.tma else left,
+        _descriptor(right, block_n, plan) if plan.blocks.tma else right,
+        a.scale,
+        b.scale,
+        out,
+        *(() if native else workspace(plan, mnk, out.device)),
+        m,
+        n,
+        k,
+        *(() if native else (left.stride(0), right.stride(0), run_steps)),
+        a.operand_scale.stride(1),
+        b.operand_scale.stride(1),
+        out.stride(0),
+        out.stride(1),
+        **kernel_constants(plan, k, accumulate=accumulate, kind=kind),
+        num_warps=plan.blocks.warps,
+        num_stages=plan.blocks.stages,
+        **COMPILE_OPTIONS,
+    )
+
+
+def _multiplied(operand: QuantizedTensor, plan: GemmPlan, kind: DeviceKind, side: str) -> "torch.Tensor":
+    """[mn, K]: what the kernel is given: the codes; under a dequantizing plan the values, or uint8 codes
+    where the kernel decodes them itself.
+
+    The interpreter decodes e5m2's subnormals wrongly (Triton 3.6 to 3.9), so there torch decodes the codes.
+    """
+    import torch
+
+    if side in plan.blocks.decoded:
+        return operand.operand_codes.view(torch.uint8)
+    if plan.kernel is Kernel.DEQUANTIZED:
+        return dequantize(operand, kind, paired=plan.decodes_in_registers)
+    if kind is DeviceKind.INTERPRETER:
+        return operand.padded_codes.float()[:, : operand.operand_codes.shape[1]]
+    return operand.operand_codes
+
+
+def as_planned(
+    plan: GemmPlan, a: QuantizedTensor, b: QuantizedTensor
+) -> tuple[QuantizedTensor, QuantizedTensor]:
+    """What a plan's kernel multiplies of the operands that gemm is given: themselves, or refolded."""
+    return (refold(a, plan.spec.a.tile), refold(b, plan.spec.b.tile)) if plan.refolded_from else (a, b)

@@ -1,0 +1,114 @@
+"""The shipped tables of plans, one an architecture: blocks that `python -m kernels.tune` found to be best.
+
+tuned/sm_90.json holds {"measurements": [{gpu, date, versions}], "plans": [{family, shape, mnk, blocks,
+median_us, measurement}]}: `family` is GemmPlan.family, `shape` the text of a ShapeClass, `mnk` the sizes that
+were timed, `median_us` the time of a hot launch, `measurement` a place in the first list.
+"""
+
+import json
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from kernels.gemm.blocks import Blocks, Schedule
+from kernels.gemm.shape_class import ShapeClass
+from kernels.paths import TUNED
+from kernels.typed import checked
+
+FOLDER = TUNED
+FARTHEST = 2
+"""A class borrows from another at most this many steps away."""
+SPREAD = 1.02
+"""Medians within this factor count as one, and then the warp-specialized schedule is taken: a judgment, not a
+measurement.
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measurement:
+    """What the plans of one run of the tuner were measured on."""
+
+    gpu: str
+    date: str
+    versions: Mapping[str, str] = field(hash=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tuned:
+    """The best blocks of one schedule for a family and a shape class."""
+
+    family: str
+    shape: ShapeClass
+    mnk: tuple[int, int, int]
+    blocks: Blocks
+    median_us: float
+    measurement: Measurement
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any], measurement: Measurement) -> "Tuned":
+        """The inverse of to_dict. Raises ValueError naming what does not fit."""
+        fields = {name: value for name, value in data.items() if name != "measurement"}
+        try:
+            blocks = dict(fields["blocks"])
+            blocks["schedule"] = Schedule(blocks["schedule"])
+            fields["blocks"] = Blocks(**blocks)
+            fields["shape"] = ShapeClass.parse(fields["shape"])
+            fields["mnk"] = tuple(fields["mnk"])
+            return checked(cls(**fields, measurement=measurement))
+        except (KeyError, TypeError) as error:
+            raise ValueError(f"this is not a tuned plan: {error}") from error
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything but the measurement."""
+        blocks = vars(self.blocks) | {"schedule": self.blocks.schedule.value}
+        return {
+            "family": self.family,
+            "shape": str(self.shape),
+            "mnk": list(self.mnk),
+            "blocks": blocks,
+            "median_us": self.median_us,
+        }
+
+
+def table_path(capability: tuple[int, int]) -> Path:
+    """Where the table of an architecture lies, whether there is one or not."""
+    return FOLDER / f"{architecture(capability)}.json"
+
+
+def architecture(capability: tuple[int, int]) -> str:
+    """A compute capability's name: (9, 0) is sm_90."""
+    return f"sm_{capability[0]}{capability[1]}"
+
+
+def read_table(path: Path) -> tuple[Tuned, ...]:
+    """The plans of a table; none where there is no file. Raises ValueError naming the file and the fault."""
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+        measurements = [checked(Measurement(**fields)) for fields in data["measurements"]]
+        return tuple(Tuned.from_dict(row, measurements[row["measurement"]]) for row in data["plans"])
+    except FileNotFoundError:
+        return ()
+    except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError) as error:
+        raise ValueError(f"{path.name} is not a table of plans: {error!s}") from error
+
+
+@lru_cache(maxsize=16)
+def table(capability: tuple[int, int]) -> Mapping[str, tuple[Tuned, ...]]:
+    """The shipped plans of an architecture by family."""
+    families: dict[str, list[Tuned]] = {}
+    for row in read_table(table_path(capability)):
+        families.setdefault(row.family, []).append(row)
+    return {family: tuple(rows) for family, rows in families.items()}
+
+
+def nearest(rows: Collection[Tuned], shape: ShapeClass, schedules: Collection[Schedule]) -> Tuned | None:
+    """The fastest of the rows of the nearest class, within FARTHEST, whose schedule is among these."""
+    allowed = [row for row in rows if row.blocks.schedule in schedules]
+    near = [row for row in allowed if shape.distance(row.shape) <= FARTHEST]
+    best = min(near, key=lambda row: (shape.distance(row.shape), row.shape, row.median_us), default=None)
+    if best is None:
+        return None
+    equal = [row for row in near if row.shape == best.shape and row.median_us <= best.median_us * SPREAD]
+    return min(equal, key=lambda row: (row.blocks.schedule is Schedule.SIMPLE, row.median_us))

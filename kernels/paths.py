@@ -1,0 +1,13 @@
+"""Where the project's own files lie: measured data, and pictures. Everything else takes these names."""
+
+from pathlib import Path
+
+TOP = Path(__file__).resolve().parents[1]
+"""The folder that holds app.py."""
+ASSETS = TOP / "assets"
+RECORDS = ASSETS / "bench"
+"""<gpu>.jsonl: recorded benchmark rows."""
+TUNED = ASSETS / "tuned"
+"""<architecture>.json: the best blocks that were measured."""
+VECTORS = ASSETS / "vectors"
+"""<gpu>.npz: outputs captured from real tensor cores."""

@@ -1,0 +1,117 @@
+"""Is this GPU's tensor core the model? The command line."""
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+
+import numpy as np
+
+from kernels.device import DeviceKind, Unsupported, current_device
+from kernels.probe.cases import Span, Start, draw_case
+from kernels.probe.operations import _STEP, RECORDED_SHAPE, Operation, cases, mismatches, operations, predict
+from kernels.probe.vectors import Captured, write_vectors
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """How an operation compared with the model: outputs seen and bits that differed."""
+
+    operation: str
+    outputs: int
+    mismatches: int
+    first: str
+    refused: str = ""
+
+
+def compare(operation: Operation, outputs: int, seed: int) -> Finding:
+    """Run an operation until it gave `outputs` results, and count those that are not the model's."""
+    seen, wrong, first = 0, 0, ""
+    for case in cases(operation, outputs, seed):
+        try:
+            result = operation.run(case)
+        except (RuntimeError, ValueError, NotImplementedError) as error:
+            sentence = str(error).splitlines()[0]
+            return Finding(
+                operation=operation.name, outputs=seen, mismatches=wrong, first=first, refused=sentence
+            )
+        predicted = predict(operation, case)
+        bad = mismatches(result, predicted)
+        if bad.any() and not first:
+            m, n = np.argwhere(bad)[0]
+            first = f"{case.title}, [{m}, {n}]: model {predicted[m, n]!r}, device {result[m, n]!r}"
+        seen, wrong = seen + bad.size, wrong + int(bad.sum())
+    return Finding(operation=operation.name, outputs=seen, mismatches=wrong, first=first)
+
+
+def recorded_cases(operation: Operation) -> Iterator[tuple[tuple[str, str], Span, Start, int]]:
+    """(formats, span, start, K) of the cases that are kept: everything at one step of wgmma, samples else."""
+    first = operation.lengths[0]
+    if operation.name == "wgmma":
+        for pair in operation.pairs:
+            yield from ((pair, span, start, first) for span in Span for start in Start)
+            yield pair, Span.NORMAL, Start.LARGE, 4 * first
+    elif first == _STEP:
+        for pair in operation.pairs[:2]:
+            yield from ((pair, span, Start.SIMILAR, 2 * first) for span in (Span.NORMAL, Span.EVERY_CODE))
+    else:
+        yield operation.pairs[0], Span.NORMAL, Start.ZERO, first
+
+
+def record(path: Path, seed: int) -> None:
+    """Capture the cases that are kept, of every operation, into a file of vectors."""
+    captured = []
+    for operation in operations():
+        for pair, span, start, k in recorded_cases(operation):
+            seed += 1
+            case = draw_case(*pair, span, start, (*RECORDED_SHAPE, k), seed)
+            captured.append(Captured(operation=operation.name, case=case, d=operation.run(case)))
+    write_vectors(path, captured, _machine())
+
+
+def _machine() -> dict[str, str]:
+    import torch
+    import triton
+
+    return {
+        "gpu": torch.cuda.get_device_name(),
+        "date": date.today().isoformat(),
+        "torch": torch.__version__,
+        "triton": triton.__version__,
+    }
+
+
+def main(argv: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m kernels.probe", description=__doc__.splitlines()[0])
+    parser.add_argument("--outputs", type=int, default=2_100_000)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--record", type=Path)
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args(argv)
+    try:
+        device = current_device()
+    except Unsupported as error:
+        print(error.reason, file=sys.stderr)
+        return 2
+    if device.kind is not DeviceKind.GPU or device.capability != (9, 0):
+        print(f"the models predict Hopper (9.0), and this is {device.name}", file=sys.stderr)
+        return 2
+    findings = []
+    for operation in operations():
+        finding = compare(operation, options.outputs, options.seed)
+        findings.append(finding)
+        if not options.json:
+            verdict = finding.refused or f"{finding.mismatches} differ of {finding.outputs}"
+            print(f"{operation.title:45} {verdict}  {finding.first}", flush=True)
+    if options.json:
+        print(json.dumps([vars(finding) for finding in findings], indent=1))
+    if options.record:
+        record(options.record, options.seed)
+    return int(any(finding.mismatches for finding in findings))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,169 @@
+"""Is this GPU's tensor core the model? `python -m kernels.probe` feeds both the same codes and compares bits.
+
+python -m kernels.probe                      fresh random cases, a table of outputs and mismatches
+python -m kernels.probe --outputs 1000000    how many outputs an operation is checked on, at least
+python -m kernels.probe --record FILE.npz    keep raw cases and the device's results
+
+Settled on an H200 (2026-11-20, torch 2.11.0+cu130, triton 3.6.0), each on 2,105,344 outputs with no bit off
+but torch's, which was compared on 90,112 at K = 512 and 4096:
+
+- A from registers adds as A from shared memory does.
+- The fp16 accumulator is the same sum, rounded to nearest even in fp16 after every step of 32.
+- Below 64 rows Triton unpacks fp8 to fp16 for mma.sync: steps of 16, 25 fraction bits; of each 32 products
+  those with k mod 4 in {0, 1} come first, then the others; fp8 subnormals are normal numbers there.
+- torch._scaled_mm with fast accumulation is one chain; with use_fast_accum=False it promotes every 128.
+- For few outputs and a long K cuBLAS splits K into contiguous runs, each a chain, added in fp32: 3 runs at
+  K = 8192 and 6 at K = 16384 for 128 × 64 outputs, 22 k-tiles of 128 each, the last one shorter.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fp8core.accumulators import ACCUMULATORS, Accumulator, matmul, promoted
+from fp8core.formats import FORMATS
+from kernels.device import COMPILE_OPTIONS
+from kernels.probe.cases import Case, Span, Start, draw_case
+
+PAIRS = (("e4m3", "e4m3"), ("e5m2", "e4m3"), ("e4m3", "e5m2"), ("e5m2", "e5m2"))
+WGMMA_ROWS = 64
+_STEP = ACCUMULATORS["hopper_fast"].fused_products
+_LONGEST_BLOCK = 4 * _STEP
+LENGTHS = tuple(_STEP * steps for steps in (1, 2, 4, 16))
+SHAPE = (2 * WGMMA_ROWS, 64)
+RECORDED_SHAPE = (64, 16)
+
+Run = Callable[[Case], NDArray[np.float32]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Operation:
+    """One way to have the device sum products, and the accumulator that predicts it."""
+
+    name: str
+    title: str
+    accumulator: Accumulator
+    run: Run
+    lengths: tuple[int, ...] = LENGTHS
+    starts: tuple[Start, ...] = tuple(Start)
+    pairs: tuple[tuple[str, str], ...] = PAIRS
+
+
+def operations() -> tuple[Operation, ...]:
+    """Everything the probe asks a Hopper GPU."""
+    fast, half = ACCUMULATORS["hopper_fast"], ACCUMULATORS["hopper_fp16_sum"]
+    every = _STEP
+    return (
+        Operation(name="wgmma", title="wgmma, fp32 sum", accumulator=fast, run=_triton()),
+        Operation(
+            name="registers",
+            title="wgmma, A from registers",
+            accumulator=fast,
+            run=_triton(FROM_REGISTERS=True),
+        ),
+        Operation(
+            name="promoted",
+            title=f"tl.dot promoted every {every}",
+            accumulator=promoted(fast, every),
+            run=_triton(EVERY=every),
+        ),
+        Operation(name="fp16_sum", title="wgmma, fp16 sum", accumulator=half, run=_triton(HALF=True)),
+        Operation(
+            name="hmma",
+            title="tl.dot of 32 rows: fp8 → fp16, mma.sync",
+            accumulator=ACCUMULATORS["hopper_hmma"],
+            run=_triton(BLOCK_M=WGMMA_ROWS // 2),
+        ),
+        Operation(
+            name="scaled_mm_fast",
+            title="torch._scaled_mm, fast accumulation",
+            accumulator=fast,
+            run=_scaled_mm(fast=True),
+            lengths=(512, 4096),
+            starts=(Start.ZERO,),
+            pairs=PAIRS[:-1],
+        ),
+        Operation(
+            name="scaled_mm_slow",
+            title="torch._scaled_mm, use_fast_accum=False",
+            accumulator=ACCUMULATORS["hopper_promoted"],
+            run=_scaled_mm(fast=False),
+            lengths=(512, 4096),
+            starts=(Start.ZERO,),
+            pairs=PAIRS[:-1],
+        ),
+    )
+
+
+def predict(operation: Operation, case: Case) -> NDArray[np.float32]:
+    """What the model says the device returns, as float32 whose bits are compared."""
+    c = case.c.astype(np.float16).astype(np.float32) if operation.name == "fp16_sum" else case.c
+    return matmul(case.a, case.b, FORMATS[case.a_format], FORMATS[case.b_format], operation.accumulator, c)
+
+
+def mismatches(result: NDArray[np.float32], predicted: NDArray[np.float32]) -> NDArray[np.bool_]:
+    """Where the bits differ; any NaN equals any NaN."""
+    both_nan = np.isnan(result) & np.isnan(predicted)
+    return (result.view(np.uint32) != predicted.view(np.uint32)) & ~both_nan
+
+
+def cases(operation: Operation, outputs: int, seed: int, shape: tuple[int, int] = SHAPE) -> Iterator[Case]:
+    """Cases over all format pairs, spans, starts and lengths, with new seeds until `outputs` are had."""
+    had = 0
+    while had < outputs:
+        for k in operation.lengths:
+            for pair in operation.pairs:
+                for span in Span:
+                    for start in operation.starts:
+                        seed += 1
+                        yield draw_case(*pair, span, start, (*shape, k), seed)
+                        had += shape[0] * shape[1]
+                        if had >= outputs:
+                            return
+
+
+def _triton(**constants: int | bool) -> Run:
+    def run(case: Case) -> NDArray[np.float32]:
+        import torch
+
+        from kernels.probe.kernel import probe_kernel
+
+        m, n, k = case.a.shape[0], case.b.shape[0], case.a.shape[1]
+        block = {
+            "BLOCK_M": WGMMA_ROWS,
+            "BLOCK_N": 16,
+            "FROM_REGISTERS": False,
+            "HALF": False,
+            "EVERY": 0,
+        } | constants
+        a, b = _on_device(case.a, case.a_format), _on_device(case.b, case.b_format)
+        c = torch.from_numpy(case.c).cuda()
+        d = torch.full_like(c, float("nan"))
+        grid = (m // block["BLOCK_M"], n // block["BLOCK_N"])
+        options = {**block, "BLOCK_K": min(k, _LONGEST_BLOCK), "num_warps": 4, **COMPILE_OPTIONS}
+        probe_kernel[grid](a, b, c, d, n, k, 0xFF, **options)
+        return d.cpu().numpy()
+
+    return run
+
+
+def _scaled_mm(*, fast: bool) -> Run:
+    def run(case: Case) -> NDArray[np.float32]:
+        import torch
+
+        a, b = _on_device(case.a, case.a_format), _on_device(case.b, case.b_format)
+        one = torch.ones((), device="cuda")
+        d = torch._scaled_mm(a, b.t(), scale_a=one, scale_b=one, out_dtype=torch.float32, use_fast_accum=fast)
+        return d.cpu().numpy()
+
+    return run
+
+
+def _on_device(codes: NDArray[np.uint8], format_: str) -> "object":
+    import torch
+
+    from kernels.quantize.launch import float8
+
+    return torch.from_numpy(codes).cuda().view(float8(FORMATS[format_]))

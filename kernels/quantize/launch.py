@@ -1,0 +1,189 @@
+"""The device quantizer: the same codes and scales as fp8core.quantize, bit for bit, from a torch tensor.
+
+Codes lie contiguous along K, whatever the stored orientation, in rows padded with zeros; `codes` and `scale`
+of the result are views in stored orientation.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fp8core.formats import FORMATS, Format
+from fp8core.recipes import OperandSpec
+from fp8core.scales import ScaleKind
+from fp8core.tiles import TileGrid, TileShape
+from kernels.device import COMPILE_OPTIONS, DeviceKind, current_device, launching
+from kernels.quantize.plan import K_PADDING, check_operand, plan_quantize
+
+if TYPE_CHECKING:
+    import torch
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuantizedTensor:
+    """codes float8[rows, columns] and scale float32[*grid.scale_shape] on a device; value ≈ code · scale.
+
+    `k_is_rows` says that K runs down the stored rows: memory is contiguous along K in either case.
+    """
+
+    codes: "torch.Tensor"
+    scale: "torch.Tensor"
+    grid: TileGrid
+    spec: OperandSpec
+    k_is_rows: bool
+
+    @property
+    def operand_codes(self) -> "torch.Tensor":
+        """float8[mn, K], the last dim contiguous."""
+        return self.codes.T if self.k_is_rows else self.codes
+
+    @property
+    def operand_scale(self) -> "torch.Tensor":
+        """float32[mn_tiles, k_tiles], the first dim contiguous."""
+        return self.scale.T if self.k_is_rows else self.scale
+
+    @property
+    def operand_extents(self) -> tuple[int, int]:
+        """(mn, k) elements of a full tile, WHOLE resolved."""
+        rows, columns = self.grid.extents
+        return (columns, rows) if self.k_is_rows else (rows, columns)
+
+    @property
+    def padded_codes(self) -> "torch.Tensor":
+        """float8[mn, K rounded up]: the operand with the zeros that fill its rows, contiguous."""
+        codes = self.operand_codes
+        return codes.as_strided((codes.shape[0], codes.stride(0)), (codes.stride(0), 1))
+
+    def exact_operand(self, start: int, stop: int) -> "torch.Tensor":
+        """float64[stop - start, K]: rows of the operand [mn, K] as the exact numbers they stand for."""
+        mn, k = self.operand_extents
+        tiles = self.operand_scale[start // mn : -(-stop // mn)].double()
+        scale = tiles.repeat_interleave(mn, 0)[start % mn :][: stop - start]
+        codes = self.operand_codes[start:stop].float().double()
+        return codes * scale.repeat_interleave(k, 1)[:, : codes.shape[1]]
+
+    def values(self) -> "torch.Tensor":
+        """float32[rows, columns]: the numbers the codes stand for, rounded once to fp32."""
+        values = self.exact_operand(0, self.operand_codes.shape[0]).float()
+        return values.T if self.k_is_rows else values
+
+
+def quantize(
+    x: "torch.Tensor", grid: TileGrid, spec: OperandSpec, *, k_is_rows: bool = False
+) -> QuantizedTensor:
+    """Quantize x: bfloat16, float16 or float32 [rows, columns], any strides, over `grid` as `spec` says.
+
+    `k_is_rows`: the matmul contracts over the rows of x, and codes are laid down the columns.
+    Raises ValueError for another dtype, shape or device; Unsupported for a format or rounding there is no
+    kernel for; NoTriton.
+    """
+    import torch
+
+    device = current_device()
+    reason = check_operand(spec)
+    if reason is not None:
+        raise reason
+    if x.dtype not in (torch.bfloat16, torch.float16, torch.float32):
+        raise ValueError(
+            f"quantize takes bfloat16, float16 or float32, got {str(x.dtype).removeprefix('torch.')}"
+        )
+    if tuple(x.shape) != grid.shape:
+        raise ValueError(f"this grid lies over a tensor of shape {grid.shape}, got {tuple(x.shape)}")
+    check_place(x, device.kind, "x")
+    if device.kind is DeviceKind.INTERPRETER:
+        x = x.float()  # its loads of bfloat16 are not to be trusted; the values are the same
+    tile = TileShape(*(reversed(grid.tile) if k_is_rows else grid.tile))
+    operand = x.T if k_is_rows else x
+    codes, scale = _launch(operand, grid, tile, spec, k_is_rows, device.kind)
+    codes = codes.view(float8(spec.format))[:, : operand.shape[1]]
+    return QuantizedTensor(
+        codes=codes.T if k_is_rows else codes,
+        scale=scale if k_is_rows else scale.T,
+        grid=grid,
+        spec=spec,
+        k_is_rows=k_is_rows,
+    )
+
+
+def float8(format_: Format) -> "torch.dtype":
+    """torch's dtype for the codes of an 8-bit format."""
+    import torch
+
+    return {"e4m3": torch.float8_e4m3fn, "e5m2": torch.float8_e5m2}[format_.name]
+
+
+def check_place(x: "torch.Tensor", kind: DeviceKind, name: str) -> None:
+    """Raise ValueError unless x lies where this process's kernels run."""
+    need = "cuda" if kind is DeviceKind.GPU else "cpu"
+    if x.device.type != need:
+        raise ValueError(f"{name} lies on {x.device}, and the kernels here run on {need} ({kind.value})")
+
+
+def _launch(
+    x: "torch.Tensor", grid: TileGrid, tile: TileShape, spec: OperandSpec, k_is_rows: bool, kind: DeviceKind
+) -> tuple["torch.Tensor", "torch.Tensor"]:
+    """(codes uint8[mn, padded K], scale float32[k_tiles, mn_tiles]) of the operand x [mn, K]."""
+    import torch
+
+    from kernels.quantize.kernel import amax_kernel, quantize_kernel
+
+    mn, k = x.shape
+    k_tiles, mn_tiles = grid.scale_shape if k_is_rows else grid.scale_shape[::-1]
+    padded = -(-k // K_PADDING) * K_PADDING
+    codes = torch.empty((mn, padded), dtype=torch.uint8, device=x.device)
+    scale = torch.empty((k_tiles, mn_tiles), dtype=torch.float32, device=x.device)
+    if not x.numel():
+        return codes, scale
+    plan = plan_quantize(tile)
+    sizes = (mn, k, x.stride(0), x.stride(1))
+    constants = quantize_constants(spec, tile, kind)
+    blocks = (-(-mn // plan.block_mn), -(-padded // plan.block_k))
+    amax = scale
+    with launching(x):
+        if not plan.fused:
+            amax = torch.zeros((k_tiles, mn_tiles), dtype=torch.int32, device=x.device)
+            cut = {name: constants[name] for name in amax_kernel.arg_names if name in constants}
+            amax_kernel[blocks](x, amax, *sizes, mn_tiles, **cut, num_warps=plan.warps, **COMPILE_OPTIONS)
+        quantize_kernel[blocks](
+            x,
+            amax,
+            codes,
+            scale,
+            *sizes,
+            padded,
+            mn_tiles,
+            **constants,
+            num_warps=plan.warps,
+            **COMPILE_OPTIONS,
+        )
+    return codes, scale
+
+
+def quantize_constants(spec: OperandSpec, tile: TileShape, kind: DeviceKind) -> dict[str, int | bool]:
+    """The constexpr arguments of quantize_kernel, of which amax_kernel takes some; fp32 numbers as bits."""
+    plan = plan_quantize(tile)
+    return {
+        **format_facts(spec.format),
+        "TILE_MN": tile.mn or 0,
+        "TILE_K": tile.k or 0,
+        "PART_MN": plan.part_mn,
+        "PART_K": plan.part_k,
+        "BLOCK_MN": plan.block_mn,
+        "BLOCK_K": plan.block_k,
+        "MIN_SCALE_BITS": _fp32_bits(spec.scale.min_scale),
+        "NAN_CODE": spec.format.nan_code,
+        "POWER_OF_TWO": spec.scale.kind is not ScaleKind.FP32,
+        "ROUND_UP": spec.scale.kind is ScaleKind.E8M0_ROUND_UP,
+        "AMAX_KNOWN": not plan.fused,
+        "CAST": kind is DeviceKind.GPU,
+    }
+
+
+def format_facts(format_: Format) -> dict[str, int]:
+    """Largest value (as fp32 bits), mantissa bits and bias of a format, for the kernels."""
+    return {"MAX_BITS": _fp32_bits(format_.max), "MANTISSA": format_.mantissa_bits, "BIAS": format_.bias}
+
+
+def _fp32_bits(value: float) -> int:
+    return int(FORMATS["fp32"].encode(np.float64(value)))

@@ -1,0 +1,150 @@
+"""One GEMM on this process's GPU, as the tuner needs it: blocks checked bit for bit, then timed in turns."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import torch
+
+from kernels.bench.job import GemmJob
+from kernels.bench.limits import Impossible, limits_of
+from kernels.bench.operands import Operands
+from kernels.bench.predict import check, predictable
+from kernels.bench.timing import ColdTurn, Contender, HotTurn, Turn, buffer_sets, flush_buffer, interleaved
+from kernels.device import Device, DeviceKind, Unsupported, current_device
+from kernels.gemm.blocks import Blocks
+from kernels.gemm.launch import gemm, launch, torch_dtype
+from kernels.gemm.plan import GemmPlan, plan_gemm
+from kernels.tune.jobs import simple_plan
+
+REPEATS = 3
+_SAMPLED = 16
+_NEAR = 1 / 8
+_WHOLE_K = (1, 0)
+
+
+class TuneJob:
+    """The operands of a job on the GPU, in as many copies as go beyond twice the L2."""
+
+    def __init__(self, job: GemmJob, device: Device) -> None:
+        plan = simple_plan(job, device)
+        if isinstance(plan, Unsupported):
+            raise plan
+        self.plan: GemmPlan = plan
+        self._job, self._device, self._where = job, device, device.place
+        drawn = Operands.of(job, device)
+        self._operands = [drawn.quantized()]
+        self._outs = [self._poisoned()]
+        size = sum(x.codes.nbytes + x.scale.nbytes for x in self._operands[0]) + self._outs[0].nbytes
+        for _ in range(buffer_sets(size, device.l2_bytes) - 1):
+            self._operands.append(drawn.quantized())
+            self._outs.append(self._poisoned())
+        self._truths: dict[tuple[int, int], torch.Tensor] = {}
+
+    def fault(self, blocks: Blocks) -> str:
+        """What is wrong with D under these blocks, in one sentence; empty where every bit is right.
+
+        Right is what the simple kernel gives with the same runs of K, once the model of the tensor core has
+        predicted a sample of that, where there is one of this GPU. A split sum is near the whole one besides:
+        a lost run would be further off somewhere.
+        """
+        a, b = self._operands[0]
+        plan = replace(self.plan, blocks=blocks)
+        first = gemm(a, b, plan, out=self._poisoned())
+        if _WHOLE_K not in self._truths:
+            wrong = self._trust(_WHOLE_K, self.plan, gemm(a, b, self.plan, out=self._poisoned()))
+            if wrong:
+                return wrong
+        whole = self._truths[_WHOLE_K]
+        if not (first - whole).abs().max() <= _NEAR * whole.float().square().mean().sqrt():
+            return f"{blocks.title}: D is far from what it is with K in one run"
+        runs, steps = blocks.runs(self._job.k)
+        cut = (runs, steps * blocks.block_k) if runs > 1 else _WHOLE_K
+        if cut not in self._truths:
+            wrong = self._trust(cut, plan, first)
+            if wrong:
+                return wrong
+        truth = self._truths[cut]
+        for repeat in range(REPEATS):
+            out = gemm(a, b, plan, out=self._poisoned()) if repeat else first
+            differing = (bits(out) != bits(truth)).nonzero()
+            if len(differing):
+                m, n = differing[0].tolist()
+                return f"{blocks.title}: D[{m}, {n}] is {out[m, n]:.9g}, and {truth[m, n]:.9g} is right"
+        return ""
+
+    def times_us(
+        self, tries: Sequence[Blocks], rounds: int, turn_us: float, settle_us: float
+    ) -> dict[Blocks, float]:
+        """Median microseconds of a launch under each of these, in turns of about turn_us, settle_us after
+        they began.
+        """
+        return self._timed(tries, rounds, lambda contender: HotTurn(contender, turn_us, settle_us))
+
+    def cold_us(self, tries: Sequence[Blocks], rounds: int, settle_us: float) -> dict[Blocks, float]:
+        """The same of launches that find the L2 flushed."""
+        flush = flush_buffer(self._device.l2_bytes)
+        return self._timed(tries, rounds, lambda contender: ColdTurn(contender, flush, settle_us))
+
+    def _timed(
+        self, tries: Sequence[Blocks], rounds: int, turn_of: Callable[[Contender], Turn]
+    ) -> dict[Blocks, float]:
+        turns = [turn_of(Contender(str(place), self._launches(blocks))) for place, blocks in enumerate(tries)]
+        timings = interleaved(turns, rounds, lambda done: None)
+        limits = limits_of(self._device)
+        for timing in timings.by_name.values():
+            fault = limits.fault(self._job.flop / timing.median_us / 1e6)
+            if fault:
+                raise Impossible(fault)
+        return {blocks: timings.by_name[str(place)].median_us for place, blocks in enumerate(tries)}
+
+    def _launches(self, blocks: Blocks) -> list:
+        plan = replace(self.plan, blocks=blocks)
+        pairs = zip(self._operands, self._outs, strict=True)
+        return [lambda pair=pair, out=out: gemm(*pair, plan, out=out) for pair, out in pairs]
+
+    def _poisoned(self) -> torch.Tensor:
+        shape = (self._job.m, self._job.n)
+        return torch.full(shape, torch.nan, dtype=torch_dtype(self.plan.spec.out), device=self._where)
+
+    def _trust(self, cut: tuple[int, int], plan: GemmPlan, out: torch.Tensor) -> str:
+        """Take D as the right one for runs of K of a length, unless the model says what is wrong."""
+        if predictable(plan, self._device.capability):
+            difference = check(plan, *self._operands[0], out, self._job.seed, _SAMPLED).first_difference
+            if difference:
+                return f"{plan.blocks.title}: {difference}"
+        self._truths[cut] = out
+        return ""
+
+
+def bits(x: torch.Tensor) -> torch.Tensor:
+    """A result's bit patterns, so that NaN equals itself."""
+    return x.view({2: torch.int16, 4: torch.int32}[x.element_size()])
+
+
+def launch_once(job: GemmJob, blocks: Blocks | None) -> str:
+    """Compile a job's quantizers and its GEMM, under these blocks or those of its plan, and run them once on
+    zeros: Triton keeps the code on disk. Why these blocks will not do, in one sentence; empty where they do.
+    """
+    from triton.errors import TritonError
+
+    device = current_device()
+    planned = plan_gemm(
+        job.recipe_data.spec(job.matmul_data), (job.m, job.n, job.k), device, job.accumulation
+    )
+    if isinstance(planned, Unsupported):
+        return planned.reason
+    plan = replace(planned, blocks=blocks) if blocks is not None else planned
+    layer = job.matmul_data.layer(job.m, job.n, job.k)
+    shapes = (layer.of(job.matmul_data.a), layer.of(job.matmul_data.b))
+    try:
+        zeros = (torch.zeros(shape, dtype=torch.bfloat16, device=device.place) for shape in shapes)
+        a, b = Operands(job, *zeros).quantized()
+        out = torch.empty((job.m, job.n), dtype=torch_dtype(plan.spec.out), device=device.place)
+        ran = launch(a, b, plan, out, (job.m, job.n, job.k), False, device.kind)
+        if device.kind is DeviceKind.GPU:
+            torch.cuda.synchronize()
+    except (TritonError, RuntimeError, AssertionError) as error:
+        first, *_ = str(error).splitlines() or [type(error).__name__]
+        return f"{plan.blocks.title}: {first}"
+    spilled = getattr(ran, "n_spills", 0) if blocks is not None else 0
+    return f"{plan.blocks.title}: {spilled} registers do not fit" if spilled else ""

@@ -1,0 +1,38 @@
+"""The one way from a spec to a chart on a page: what holds for every chart is done here."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import streamlit as st
+
+from pages.kit.charts.legible import legible
+from pages.kit.widgets import Place
+
+SIDEBAR = 340
+"""Pixels of a page beside its column: the sidebar and the margins, which narrower screens do not show."""
+
+
+def draw_chart(
+    spec: Mapping[str, Any],
+    *,
+    alt: str,
+    key: str,
+    place: Place = st,
+    least: int | None = None,
+    width: str = "stretch",
+    **selection: Any,
+) -> Any:
+    """Draw a chart, named by `alt` to a screen reader, and give back what is selected in it.
+
+    `least` is the width in pixels that its words need: on a narrower page the chart scrolls sideways.
+    """
+    if least is not None:
+        name = f"scrolls_{key}".replace(" ", "_")
+        box = f".st-key-{name}"
+        place = place.container(key=name)
+        # Only there: a box that scrolls also cuts off the chart's toolbar, which lies above it.
+        narrow = f"@media (max-width: {least + SIDEBAR}px)"
+        place.html(
+            f"<style>{narrow} {{ {box} {{ overflow-x: auto }} {box} > * {{ min-width: {least}px }} }}</style>"
+        )
+    return place.vega_lite_chart(legible(spec), width=width, key=key, alt=alt, **selection)

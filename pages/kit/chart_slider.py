@@ -1,0 +1,105 @@
+"""A chart with a slider that works in the browser, whose resting place the address keeps."""
+
+from collections.abc import Callable, Hashable
+from typing import Any
+
+import streamlit as st
+
+from pages.kit.chart import draw_chart
+from pages.kit.controls import Controls
+from pages.kit.widgets import Number, Whole
+
+Spec = dict[str, Any]
+SLIDER, AT = "slider", "at"
+_FIRST_VIEW = "slider_view"
+
+
+def with_slider(spec: Spec, name: str, start: float) -> Spec:
+    """`spec` with the slider of its parameter `name` at `start`, in a selection that Python hears of.
+
+    Streamlit reports selections only. The slider therefore moves to the selection `SLIDER`, field `AT`, and
+    `name` follows it, so that the marks, which use `name`, stay as they are. `spec` itself is not changed.
+
+    Raises:
+        ValueError: the chart has no parameter `name` with a slider.
+    """
+    params = spec.get("params", [])
+    bind = next((p["bind"] for p in params if p["name"] == name and "bind" in p), None)
+    if bind is None:
+        raise ValueError(f"the chart needs a slider for {name!r}; it has {[p['name'] for p in params]}")
+    path, named = _first_view(spec)
+    select = {"type": "point", "fields": [AT]}
+    slider = {"name": SLIDER, "select": select, "bind": bind, "value": [{AT: start}], "views": [path]}
+    follower = {"name": name, "expr": f"isArray({SLIDER}.{AT}) ? {SLIDER}.{AT}[0] : {start}"}
+    return named | {"params": [follower if p["name"] == name else p for p in params] + [slider]}
+
+
+def _first_view(spec: Spec) -> tuple[str, Spec]:
+    """The name of the first single view of a layered chart, and the chart in which it has that name."""
+    if "layer" not in spec:
+        name = spec.get("name", _FIRST_VIEW)
+        return name, spec | {"name": name}
+    name, first = _first_view(spec["layer"][0])
+    return name, spec | {"layer": [first, *spec["layer"][1:]]}
+
+
+def chart_with_slider(
+    controls: Controls,
+    control: Number | Whole,
+    *,
+    name: str,
+    drawn: Hashable,
+    at: float,
+    spec_at: Callable[[float], Spec],
+    alt_at: Callable[[float], str],
+    param: str = SLIDER,
+    field: str = AT,
+    least: int | None = None,
+) -> None:
+    """Draw `spec_at(start)`, in words `alt_at(start)`: its selection `param` has the slider in `field`.
+
+    `control` follows that value. `drawn` says what the chart's data depend on and `at` where the slider is to
+    stand. While the reader moves it, the chart stays as it is: it is made anew, at `at` under another key,
+    only when `drawn` changes, when something else than the slider, such as a button or a link, moved `at`, or
+    when the reader comes back to it.
+    """
+    state = f"_{name}"
+    shown = st.session_state.get(state)
+    on_screen = shown is not None and shown["key"] in st.session_state
+    if not on_screen or shown["drawn"] != drawn or shown["at"] != at:
+        number = shown["number"] + 1 if shown else 0
+        shown = {"drawn": drawn, "at": at, "start": at, "number": number, "key": f"{name}_{number}"}
+        st.session_state[state] = shown
+    key = shown["key"]
+
+    def moved() -> None:
+        """The browser tells once the slider rests."""
+        picked = st.session_state[key].selection.get(param) or []
+        if picked and control.accepts(now := type(control.default)(picked[-1][field])):
+            st.session_state[state]["at"] = now
+            controls.preset(**{control.key: now})
+
+    st.html(_SLIDER_STYLE)
+    with st.container(key=f"{_STYLED}_{name}"):
+        draw_chart(
+            spec_at(shown["start"]),
+            key=key,
+            on_select=moved,
+            selection_mode=[param],
+            alt=alt_at(shown["start"]),
+            least=least,
+        )
+
+
+_STYLED = "slid"
+_SLIDER_STYLE = f"""<style>
+[class*="st-key-{_STYLED}_"] .vega-embed:has(.vega-bind) {{ display: flex; flex-direction: column; }}
+[class*="st-key-{_STYLED}_"] .vega-bindings {{ order: -1; width: 100%; padding-bottom: 0.9rem !important; }}
+[class*="st-key-{_STYLED}_"] .vega-bind {{
+    display: flex; align-items: center; gap: 0.75rem; font-weight: 600;
+}}
+[class*="st-key-{_STYLED}_"] .vega-bind label {{
+    display: flex; flex: 1; align-items: center; gap: 0.75rem;
+}}
+[class*="st-key-{_STYLED}_"] .vega-bind input[type="range"] {{ flex: 1; }}
+</style>"""

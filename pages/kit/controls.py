@@ -1,0 +1,202 @@
+"""The controls of one page, bound to its address and kept while the reader switches pages.
+
+    ROW = Whole(key="row", label="Tile row", low=0, high=4095, default=0)
+
+    controls = Controls(RECIPE, MATMUL, ROW)      # once a run, before the first control is drawn
+    controls.toolbar(st.sidebar)                  # copy link, reset, what a link got wrong
+    recipe = RECIPES[controls.draw(RECIPE, st.sidebar)]
+    row = controls.draw(ROW, high=rows - 1)       # a bound decided by another control clamps the value
+    st.button("The first tile", on_click=controls.preset, kwargs={"row": 0})
+    st.page_link("pages/live_gemm.py", query_params=link_params(recipe=recipe.name, matmul="wgrad"))
+
+A value lives in `st.session_state[control.key]`; pages that declare the same key share it. The address names
+the values that are not the default.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from pages.kit import address
+from pages.kit.inert import quoted
+from pages.kit.widgets import Choice, ChoiceStyle, Control, Number, NumberStyle, Place, Toggle, Value, Whole
+
+__all__ = [
+    "Choice",
+    "ChoiceStyle",
+    "Control",
+    "Controls",
+    "Number",
+    "NumberStyle",
+    "Toggle",
+    "Value",
+    "Whole",
+    "link_params",
+]
+
+T = TypeVar("T", bound=Value)
+
+_COMPLAINTS_SHOWN = 4
+
+
+def link_params(**values: Value) -> dict[str, str]:
+    """`query_params` for `st.page_link` to another page: values by control key, defaults included.
+
+    A link names every value it is about, because a parameter it leaves out keeps the reader's own value.
+    """
+    return {
+        key: str(value).lower() if isinstance(value, bool) else str(value) for key, value in values.items()
+    }
+
+
+class Controls:
+    """The controls of the page that is running. Make it once a run: doing so reads the address.
+
+    `opening` names values, by control key, that an address without parameters and "Reset" show instead of the
+    defaults. A parameter that a link leaves out is at its default all the same.
+
+    Raises:
+        ValueError: two controls have the same key, or `opening` has a value that its control does not accept.
+    """
+
+    def __init__(self, *controls: Control[Any], opening: Mapping[str, Value] | None = None) -> None:
+        self._by_key = {control.key: control for control in controls}
+        if len(self._by_key) != len(controls):
+            raise ValueError(f"two controls share a key: {[control.key for control in controls]}")
+        for key, value in (opening or {}).items():
+            self._check(key, value)
+        self._opening = {key: control.default for key, control in self._by_key.items()} | dict(opening or {})
+        self._link: DeltaGenerator | None = None
+        reading, found = address.read()
+        arrived = reading is not address.Reading.ECHO
+        self._complaints = self._obey(reading, found) if arrived else []
+        start = {} if found else self._opening
+        for control in controls:
+            value = st.session_state.get(control.key, start.get(control.key, control.default))
+            # Streamlit may still hold the value under the id the widget had on another page, where the
+            # widget of this page does not look: on arrival it is said anew.
+            self._hold(control, control.fit(value), anew=arrived)
+        self._publish()
+
+    def draw(
+        self,
+        control: Control[T],
+        place: Place | None = None,
+        *,
+        on_change: Callable[[], None] | None = None,
+        **limits: Any,
+    ) -> T:
+        """Draw one control in `place` and return its value.
+
+        `limits` narrow it for this run: `low`, `high` for numbers, `options` for a choice. A value outside
+        them moves to the nearest one inside, or to the default.
+        """
+        if self._by_key.get(control.key) is not control:
+            raise ValueError(f"{control.key} is not among this page's controls: {list(self._by_key)}")
+        drawn = control.narrow(**limits) if limits else control
+        self._hold(drawn, drawn.fit(st.session_state[control.key]))
+        value = drawn.fit(drawn.widget(st if place is None else place, on_change))
+        self._publish()
+        return value
+
+    def within(self, control: Control[T], **limits: Any) -> T:
+        """The value of a control that the page draws by itself, as a slider in a picture, within `limits`."""
+        value = control.narrow(**limits).fit(self.value(control))
+        self._hold(control, value)
+        self._publish()
+        return value
+
+    def value(self, control: Control[T]) -> T:
+        """The value of a control, drawn or not."""
+        return control.fit(st.session_state[control.key])
+
+    def preset(self, **values: Value) -> None:
+        """Set controls by key; for `on_click` and other callbacks, which run before the page does.
+
+        Raises:
+            ValueError: no such control, or a value it does not accept.
+        """
+        for key, value in values.items():
+            self._check(key, value)
+            st.session_state[key] = value
+
+    def _check(self, key: str, value: Value) -> None:
+        """Raise ValueError where this page has no such control or the control does not accept the value."""
+        control = self._by_key.get(key)
+        if control is None:
+            raise ValueError(f"{key!r} is not among this page's controls: {list(self._by_key)}")
+        if not control.accepts(value):
+            raise ValueError(f"{key} got {value!r} and needs {control.needs}")
+
+    def reset(self) -> None:
+        """Set every control of this page to what the page opens with; a callback, as `preset`."""
+        self.preset(**self._opening)
+
+    def link(self) -> str:
+        """The address that shows this page as it is now."""
+        return address.link(self._wanted())
+
+    def toolbar(self, place: Place | None = None) -> None:
+        """Draw "Copy link" and "Reset", and say what the address asked for that was not to be had."""
+        place = st if place is None else place
+        row = place.container(horizontal=True)
+        with row.popover("Copy link", icon=":material/link:"):
+            st.caption("This page with these settings. The button at the right copies it.")
+            self._link = st.empty()
+        row.button(
+            "Reset",
+            icon=":material/restart_alt:",
+            on_click=self.reset,
+            help="Every control back to its default",
+        )
+        self._show_link()
+        if self._complaints:
+            shown = self._complaints[:_COMPLAINTS_SHOWN]
+            more = len(self._complaints) - len(shown)
+            place.warning(
+                "Ignored from the link: " + "; ".join(shown) + (f"; and {more} more" if more else "") + "."
+            )
+
+    def _obey(self, reading: address.Reading, found: dict[str, list[str]]) -> list[str]:
+        """Put the address's values into the session; returns what could not be obeyed, in words."""
+        complaints = [f"{quoted(key)} is no control of this page" for key in found if key not in self._by_key]
+        for key, control in self._by_key.items():
+            texts = found.get(key, [])
+            value = control.parse(texts[0]) if len(texts) == 1 else None
+            if control.accepts(value):
+                st.session_state[key] = value
+            elif texts or reading is address.Reading.HISTORY:
+                st.session_state[key] = control.default if found else self._opening[key]
+            if len(texts) > 1:
+                complaints.append(f"{quoted(key)} is given {len(texts)} times")
+            elif texts and not control.accepts(value):
+                complaints.append(f"{quoted(f'{key}={texts[0]}')} ({key} needs {control.needs})")
+        return complaints
+
+    def _hold(self, control: Control[Any], value: Value, *, anew: bool = False) -> None:
+        """Make the session hold `value`; an equal one is left alone: its widget is in use."""
+        held = st.session_state.get(control.key)
+        if anew or type(held) is not type(value) or held != value:
+            st.session_state[control.key] = value
+
+    def _wanted(self) -> dict[str, str]:
+        """The address's parameters: none where the page is as it opens, else what is not at its default.
+
+        Where all is at its default and the page opens with something else, the address names that.
+        """
+        values = {key: self.value(control) for key, control in self._by_key.items()}
+        if values == self._opening:
+            return {}
+        unusual = [key for key, control in self._by_key.items() if values[key] != control.default]
+        named = unusual or [key for key in values if values[key] != self._opening[key]]
+        return {key: self._by_key[key].text(values[key]) for key in named}
+
+    def _publish(self) -> None:
+        if address.write(self._wanted()):
+            self._show_link()
+
+    def _show_link(self) -> None:
+        if self._link is not None:
+            self._link.code(self.link(), language=None, wrap_lines=True)

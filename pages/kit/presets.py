@@ -1,0 +1,52 @@
+"""Ready-made GEMMs to run."""
+
+from dataclasses import dataclass, replace
+
+from fp8core.linear import LayerShape, Matmul
+from kernels.bench.job import GemmJob
+from kernels.bench.shapes import CUBE, LAYER, MNK, STANDARD, shape_text
+from kernels.device import HOPPER, INTERPRETER, Unsupported, missing_package
+from kernels.gemm.plan import plan_gemm
+
+
+@dataclass(frozen=True)
+class Preset:
+    """A shape behind a button: of the matmul (M, N, K), or of the layer whose matmul it is."""
+
+    label: str
+    shape: MNK | LayerShape
+
+    @classmethod
+    def of(cls, shape: MNK | LayerShape) -> "Preset":
+        """A shape under its own name."""
+        return cls(f"{'Layer: ' * isinstance(shape, LayerShape)}{shape_text(shape)}", shape)
+
+    def mnk(self, matmul: Matmul) -> dict[str, int]:
+        """The controls it sets, by key."""
+        shape = matmul.mnk(self.shape) if isinstance(self.shape, LayerShape) else self.shape
+        return dict(zip(("m", "n", "k"), shape, strict=True))
+
+
+SMALL = Preset.of((256, 256, 256))
+
+
+PRESETS = (SMALL, *map(Preset.of, (CUBE, STANDARD[0], LAYER)))
+
+
+def refusal(job: GemmJob, *, has_gpu: bool) -> str | None:
+    """Why the job cannot run here, as far as that is known without asking a GPU; None where it can."""
+    missing = missing_package()
+    if missing is not None:
+        return f"This cannot run here: {missing.reason}."
+    device = HOPPER if has_gpu else INTERPRETER
+    spec = job.recipe_data.spec(job.matmul_data)
+    plan = plan_gemm(spec, (job.m, job.n, job.k), device, job.accumulation)
+    if isinstance(plan, Unsupported):
+        return f"This cannot run here: {plan.reason}."
+    return None
+
+
+def small_instead(job: GemmJob, *, has_gpu: bool) -> dict[str, int] | None:
+    """The controls that make a refused job runnable by its shape alone; None where the shape is not why."""
+    small = SMALL.mnk(job.matmul_data)
+    return small if refusal(replace(job, **small), has_gpu=has_gpu) is None else None

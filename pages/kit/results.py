@@ -1,0 +1,165 @@
+"""Results: rows measured here in this session, and rows recorded on a GPU."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+from pathlib import Path
+
+import streamlit as st
+
+from fp8core.tiles import WHOLE
+from kernels.bench.ceilings import Ceilings
+from kernels.bench.job import Cache, GemmJob, Into
+from kernels.bench.records import Records, read_records
+from kernels.bench.row import Provenance, Row
+from kernels.gemm.meaning import Accumulation
+from kernels.paths import RECORDS
+from pages.kit.inert import plain
+
+_LEFT_OUT = "These lines of the recorded files cannot be read and are left out; all others are shown"
+_BAD_SHOWN = 3
+
+TOLD = ("torch", "triton")
+"""The packages whose versions a speed depends on."""
+
+
+class Origin(Enum):
+    """Whether a row was measured here or read from a file."""
+
+    HERE = "here"
+    RECORDED = "recorded"
+
+
+@dataclass(frozen=True)
+class Result:
+    """A row, and where this page has it from."""
+
+    row: Row
+    origin: Origin
+
+    @property
+    def where(self) -> str:
+        """What ran it, in words."""
+        if self.is_interpreted:
+            return "Triton's interpreter on this CPU"
+        name = self.row.machine.name
+        return f"Recorded on {name}" if self.origin is Origin.RECORDED else f"GPU: {name}"
+
+    @property
+    def when(self) -> str:
+        """The day, and the versions that speed depends on."""
+        versions = self.row.machine.versions
+        return ", ".join([self.row.date, *(f"{name} {versions[name]}" for name in TOLD if name in versions)])
+
+    @property
+    def is_interpreted(self) -> bool:
+        return self.row.provenance is Provenance.INTERPRETER
+
+
+def every_row() -> tuple[Row, ...]:
+    """Every recorded row, of any recipe."""
+    return _records().rows
+
+
+def every_ceilings() -> tuple[Ceilings, ...]:
+    """Every recorded measurement of what a GPU reaches; a GPU's newest one last."""
+    return _records().ceilings
+
+
+def draw_bad_lines() -> None:
+    """Say which recorded lines are left out, if any are; the others are shown."""
+    bad = _records().bad
+    if bad:
+        told = [f"- {plain(str(line))}." for line in bad[:_BAD_SHOWN]]
+        told += [f"- And {len(bad) - _BAD_SHOWN} more."] if len(bad) > _BAD_SHOWN else []
+        st.warning("\n".join([f"{_LEFT_OUT}:\n", *told]), icon=":material/rule:")
+
+
+def recorded(job: GemmJob) -> list[Result]:
+    """The recorded rows of the job's recipe and matmul; nearest to the job first, then the newest."""
+    rows = [
+        row
+        for row in every_row()
+        if (row.job.recipe, row.job.matmul) == (job.recipe, job.matmul) and row.provenance is Provenance.GPU
+    ]
+    rows.reverse()  # of one day, the row that was added last
+    rows.sort(key=lambda row: row.date, reverse=True)
+    return [Result(row, Origin.RECORDED) for row in sorted(rows, key=lambda row: _distance(row.job, job))]
+
+
+def _records() -> Records:
+    paths = (path for pattern in ("*.jsonl", "*/*.jsonl") for path in sorted(RECORDS.glob(pattern)))
+    return _read(str(RECORDS), tuple((str(path), _stamp(path)) for path in paths))
+
+
+@st.cache_resource(show_spinner=False, max_entries=2)
+def _read(folder: str, stamps: tuple[tuple[str, tuple[int, int]], ...]) -> Records:
+    """What the recorded files hold; `stamps` change when a file does."""
+    return read_records(Path(folder))
+
+
+def _stamp(path: Path) -> tuple[int, int]:
+    """When a file changed last, and its size; zeros where that cannot be known."""
+    try:
+        found = path.stat()
+    except OSError:
+        return 0, 0
+    return found.st_mtime_ns, found.st_size
+
+
+def is_answer(row: Row, job: GemmJob) -> bool:
+    """Whether a row is of the GEMM that the job asks for."""
+    return as_asked(row.job) == as_asked(job)
+
+
+def as_asked(job: GemmJob) -> GemmJob:
+    """The job as far as the page's controls ask for a GEMM: not its seed, nor how it was timed and kept."""
+    return replace(same_gemm(job), cache=Cache.HOT, into=Into.NEW)
+
+
+def same_gemm(job: GemmJob) -> GemmJob:
+    """The job without what its speed does not depend on, such as its seed and number of runs."""
+    default = GemmJob(recipe=job.recipe, matmul=job.matmul, m=job.m, n=job.n, k=job.k)
+    return replace(
+        job,
+        seed=default.seed,
+        runs=default.runs,
+        turn_ms=default.turn_ms,
+        settle_ms=default.settle_ms,
+        accumulation=accumulation(job),
+    )
+
+
+def accumulation(job: GemmJob) -> Accumulation:
+    """RECIPE also where the job asks by name for what its recipe says."""
+    is_fast = job.recipe_data.spec(job.matmul_data).accumulator.promotion is WHOLE
+    as_in_recipe = Accumulation.FAST if is_fast else Accumulation.PROMOTED
+    return Accumulation.RECIPE if job.accumulation is as_in_recipe else job.accumulation
+
+
+def to_show(job: GemmJob, here: Sequence[Result], records: Sequence[Result]) -> list[Result]:
+    """What to show in full unasked: the newest run of this very job, or else of its GEMM; a recorded row of
+    its GEMM where that run is missing or interpreted. Nothing of another GEMM.
+    """
+    alike = [result for result in here if is_answer(result.row, job)]
+    shown = ([result for result in alike if result.row.job == job] or alike)[:1]
+    if all(result.is_interpreted for result in shown):
+        shown += [result for result in records if is_answer(result.row, job)][:1]
+    return shown
+
+
+def nearby(records: Sequence[Result]) -> list[GemmJob]:
+    """The GEMMs of recorded rows as the page's controls ask for them, in this order, each once."""
+    return list(dict.fromkeys(as_asked(result.row.job) for result in records))
+
+
+def _distance(other: GemmJob, job: GemmJob) -> tuple[float, bool, bool, bool]:
+    """First by how many doublings M, N and K are away, then by the settings that differ."""
+    sizes = zip((other.m, other.n, other.k), (job.m, job.n, job.k), strict=True)
+    return (
+        sum(abs(math.log2(max(theirs, 1) / max(asked, 1))) for theirs, asked in sizes),
+        other.input is not job.input,
+        accumulation(other) is not accumulation(job),
+        (other.cache, other.into) != (job.cache, job.into),
+    )

@@ -1,0 +1,26 @@
+"""Controls that several pages have: a value chosen on one is there on the next."""
+
+from fp8core.linear import MATMULS, Side
+from fp8core.recipes import RECIPES
+from pages.kit.widgets import Choice, Whole
+
+RECIPE = Choice(
+    key="recipe",
+    label="Recipe",
+    options={name: recipe.title for name, recipe in RECIPES.items()},
+    default="deepseek_v3",
+    help="Which format, which tiles and which scales each operand gets.",
+)
+
+MATMUL = Choice(
+    key="matmul",
+    label="Matmul",
+    options={name: name.capitalize() for name in MATMULS},
+    default="fprop",
+    help="One linear layer trains with three: "
+    + ", ".join(f"{m.d.value} = {m.symbol(Side.A)}·{m.symbol(Side.B)}" for m in MATMULS.values()),
+)
+
+SEED = Whole(
+    key="seed", label="Seed", low=0, high=9999, default=0, help="Another seed, other random numbers."
+)

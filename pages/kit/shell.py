@@ -1,0 +1,84 @@
+"""What stands around every page: the sidebar of `app.py`, whichever address the reader opened first.
+
+Streamlit takes a folder named `pages` for its older kind of app until some session has called
+`st.navigation` once. Till then an address such as `/live_gemm` runs that page's script without `app.py`.
+
+Streamlit imports pandas at its first chart, in the thread of the session that draws it. Altair in another
+session's thread would take the half-made module for pandas, and raise AttributeError: it is imported here.
+"""
+
+import runpy
+import sys
+from pathlib import Path
+
+import pandas  # noqa: F401
+import streamlit as st
+
+from kernels.paths import TOP
+
+_APP = TOP / "app.py"
+_PROJECTOR = """<style>
+[data-testid="stMainBlockContainer"] { zoom: 1.5; }
+[data-testid="stElementContainer"]:has([data-testid="stVegaLiteChart"], [data-testid="stDataFrame"]) {
+    width: calc(100% / 1.5) !important;
+}
+[data-testid="stMainBlockContainer"] [data-testid="stElementToolbar"] { display: none; }
+</style>"""
+"""For `?embed=true`: all of the page grows, so that a chart's text of 11 pixels has 16.
+
+Streamlit lays a chart or a table out in the width that its frame has on the screen, after the zoom: the frame
+is made narrower by as much. Fullscreen would take the frame out of its column: no button for it.
+"""
+
+
+_STYLE = """<style>
+[data-testid="stSidebar"] :is(a, button, summary):focus-visible {
+    outline: 3px solid currentColor !important; outline-offset: -3px; }
+[data-testid="stMarkdownContainer"] table { display: block; overflow-x: auto; }
+[data-testid="stMarkdownContainer"] .katex-display { overflow-y: hidden; }
+[data-testid="stMarkdownContainer"] code { font-size: max(0.75em, 12px); }
+button[data-testid="stBaseButton-primary"] { color: var(--st-background-color, Canvas); }
+</style>"""
+"""What the theme's settings cannot say: where the keyboard is, tables on a narrow page, small code."""
+
+
+def guard() -> None:
+    """Make sure that `app.py` runs this page, and set the window up: the first line of every page.
+
+    Where the page was started without it, runs `app.py`, which runs the page again in its place, and ends
+    this run. A test that opens a page's script by itself gets the page by itself.
+    """
+    if _started_by_app() and not _runs_inside_app():
+        runpy.run_path(str(_APP))
+        st.stop()
+    # A local picture: a Material icon here would be fetched from a server on the internet.
+    projected = bool(st.context.is_embedded)
+    st.set_page_config(
+        page_icon=str(TOP / "assets" / "icon.svg"),
+        layout="wide",
+        initial_sidebar_state="collapsed" if projected else "auto",
+    )
+    st.html(_STYLE)
+    if projected:
+        st.html(_PROJECTOR)
+
+
+def theme() -> str:
+    """The reader's theme: light where the browser has not said yet."""
+    return "dark" if st.context.theme.type == "dark" else "light"
+
+
+def _started_by_app() -> bool:
+    """Whether the server was started with `app.py`."""
+    main = getattr(sys.modules["__main__"], "__file__", None)
+    return main is not None and Path(main).resolve() == _APP
+
+
+def _runs_inside_app() -> bool:
+    """Whether `app.py` is among the callers."""
+    frame = sys._getframe()
+    while frame is not None:
+        if frame.f_code.co_name == "<module>" and Path(frame.f_code.co_filename).resolve() == _APP:
+            return True
+        frame = frame.f_back
+    return False

@@ -1,0 +1,66 @@
+"""Say where `make app` will serve, or in one sentence why it cannot there:
+
+python -m pages.kit.start HOST PORT
+"""
+
+import errno
+import socket
+import sys
+
+HIGHEST, USUAL = 65535, 8501
+WILDCARDS = ("0.0.0.0", "::")
+
+
+def trouble(host: str, port: str) -> str | None:
+    """Why no server can be started there and what to do about it, in a sentence; None where one can."""
+    if not (
+        port.isascii() and port.isdigit() and len(port) <= len(str(HIGHEST)) and 1 <= int(port) <= HIGHEST
+    ):
+        needed = f"a whole number from 1 to {HIGHEST} is needed"
+        return f"PORT={port} is no port: {needed}. Try: make app PORT={USUAL}"
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, int(port), type=socket.SOCK_STREAM)[0]
+        with socket.socket(family, kind, protocol) as probe:
+            # As the server does it: a port whose last server has just ended is free.
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(address)
+    except OSError as error:
+        return _told(error, host, int(port))
+    return None
+
+
+def _told(error: OSError, host: str, port: int) -> str:
+    if error.errno == errno.EADDRINUSE:
+        return (
+            f"Port {port} is taken, perhaps by another FP8 Explorer. Open http://localhost:{port} to see, or "
+            f"start this one elsewhere: make app PORT={port + 1 if port < HIGHEST else USUAL}"
+        )
+    if error.errno in (errno.EACCES, errno.EPERM):
+        return f"Port {port} is reserved for the system's administrator. Try: make app PORT={USUAL}"
+    return (
+        f"HOST={host} is no address of this computer. HOST=localhost serves this computer, HOST=0.0.0.0 "
+        "others too."
+    )
+
+
+def address(host: str, port: str) -> str:
+    """Where to open the app."""
+    if host not in WILDCARDS:
+        return f"http://{f'[{host}]' if ':' in host else host}:{port}"
+    return (
+        f"http://localhost:{port} here, http://{socket.gethostname()}:{port} or this computer's IP address "
+        "from others"
+    )
+
+
+def main(arguments: list[str]) -> int:
+    host, port = arguments
+    if (why := trouble(host, port)) is not None:
+        sys.stderr.write(f"{why}\n")
+        return 1
+    sys.stdout.write(f"FP8 Explorer: {address(host, port)}  (Ctrl+C stops it)\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,76 @@
+"""Two more kinds of control: a line of text, and several of a set of options."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from pages.kit.widgets import Control, Place
+
+_NONE = "none"
+_SEPARATOR = ","
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Text(Control[str]):
+    """A line of at most `longest` characters. What it means is the page's matter, and so is a character that
+    means nothing: a value that is not accepted here would become the default without a word.
+    """
+
+    longest: int
+    placeholder: str | None = None
+
+    @property
+    def needs(self) -> str:
+        return f"at most {self.longest} characters"
+
+    def accepts(self, value: object) -> bool:
+        return type(value) is str and len(value) <= self.longest
+
+    def parse(self, text: str) -> object:
+        return text
+
+    def widget(self, place: Place, on_change: Callable[[], None] | None) -> str | None:
+        return place.text_input(
+            self.label,
+            max_chars=self.longest,
+            placeholder=self.placeholder,
+            key=self.key,
+            help=self.help,
+            on_change=on_change,
+            persist_state="session",
+        )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Several(Control[list[str]]):  # type: ignore[type-var]
+    """Any of `options`, each once. The address joins them by commas."""
+
+    options: Mapping[str, str]
+
+    @property
+    def needs(self) -> str:
+        return f"some of {', '.join(self.options)}, joined by commas, or {_NONE}"
+
+    def accepts(self, value: object) -> bool:
+        return (
+            type(value) is list
+            and all(type(one) is str and one in self.options for one in value)
+            and len(set(value)) == len(value)
+        )
+
+    def parse(self, text: str) -> object:
+        return [] if text == _NONE else text.split(_SEPARATOR)
+
+    def text(self, value: list[str]) -> str:
+        return _SEPARATOR.join(value) or _NONE
+
+    def widget(self, place: Place, on_change: Callable[[], None] | None) -> list[str] | None:
+        return place.pills(
+            self.label,
+            list(self.options),
+            selection_mode="multi",
+            format_func=self.options.__getitem__,
+            key=self.key,
+            help=self.help,
+            on_change=on_change,
+            persist_state="session",
+        )

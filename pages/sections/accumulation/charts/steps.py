@@ -1,0 +1,213 @@
+"""A dot product step by step: every term as its bits, the cut, the sums. The slider works in the browser."""
+
+from functools import lru_cache
+from typing import Any
+
+import altair as alt
+
+from pages.kit.charts.ink import Ink
+from pages.sections.accumulation.charts.scene import (
+    HEAD,
+    LEFT,
+    RIGHT,
+    STRIP_HEAD,
+    WIDE,
+    StepScene,
+    grid_rows,
+    step_rows,
+    strip_rows,
+    term_rows,
+)
+
+Spec = dict[str, Any]
+STEP = "step"
+GRID, TERMS, SUMS, STRIP_ROWS = "grid", "terms", "sums", "strip"
+NOW = f"datum.step == {STEP}"
+FIGURES = (
+    ("exact", "exact sum"),
+    ("kept", "after the cut"),
+    ("chain", "stored as c"),
+    ("total", "result so far"),
+    ("off", "off by"),
+)
+_BETWEEN = 6
+
+
+def steps_chart(scene: StepScene, first: int, ink: Ink) -> Spec:
+    """The picture, opened at step `first`."""
+    drawn = _template(ink, len(scene.steps))
+    rows = {
+        GRID: grid_rows(scene),
+        TERMS: term_rows(scene),
+        SUMS: step_rows(scene),
+        STRIP_ROWS: strip_rows(scene),
+    }
+    places = {
+        STEP: first,
+        "zero_y": scene.y(0),
+        "tall": scene.bit_tall,
+        "foot": scene.bottom,
+        "inset": scene.bar / 5,
+        "strip_head": scene.strip_top - STRIP_HEAD + 16,
+    }
+    return {
+        **drawn,
+        "height": scene.height,
+        "params": [{**param, "value": places[param["name"]]} for param in drawn["params"]],
+        "layer": [{**layer, "data": {"values": rows[layer["data"]["name"]]}} for layer in drawn["layer"]],
+    }
+
+
+@lru_cache(maxsize=64)
+def _template(ink: Ink, steps: int) -> Spec:
+    """The picture without its numbers: building it takes Altair longer than all the rest."""
+    layers = [_grid(ink), _sums(ink), _terms(ink)]
+    if steps > 1:
+        layers.append(_strip(ink))
+        bound = {"bind": alt.binding_range(min=1, max=steps, step=1, name="Step ")}
+    else:
+        bound = {}
+    places = [alt.param(name=name, value=0) for name in ("zero_y", "tall", "foot", "inset", "strip_head")]
+    chart = alt.layer(*layers).add_params(alt.param(name=STEP, value=1, **bound), *places)
+    return chart.configure_view(stroke=None).configure_mark(tooltip=None).to_dict()
+
+
+def _x(field: str) -> alt.X:
+    return alt.X(f"{field}:Q", scale=alt.Scale(domain=[0, WIDE], nice=False), axis=None)
+
+
+def _y(field: str) -> alt.Y:
+    """A place in pixels, as the scene has it."""
+    return alt.Y(f"{field}:Q", scale=None, axis=None)
+
+
+def _at(x: float, y: float) -> dict[str, Any]:
+    """The place of a mark that does not depend on the data."""
+    across = alt.X(datum=x, type="quantitative", scale=alt.Scale(domain=[0, WIDE]), axis=None)
+    return {"x": across, "y": alt.value(y)}
+
+
+def _grid(ink: Ink) -> alt.LayerChart:
+    base = alt.Chart().transform_calculate(left=str(LEFT), right=str(RIGHT))
+    lines = base.mark_rule(color=ink.line, opacity=0.35, strokeWidth=1, aria=False).encode(
+        x=_x("left"), x2="right:Q", y=_y("y")
+    )
+    names = base.mark_text(align="right", dx=-6, fontSize=11, color=ink.soft, aria=False).encode(
+        x=_x("left"), y=_y("middle"), text="name:N"
+    )
+    return alt.layer(lines, names, data=alt.NamedData(GRID))
+
+
+def _terms(ink: Ink) -> alt.LayerChart:
+    """Bars of bits: filled above the cut, empty and dashed below it; a dot for each one among them."""
+    now = alt.Chart().transform_filter(NOW)
+    kept = now.transform_filter("datum.top < datum.cut").mark_rect(color=ink.good, opacity=0.28, aria=False)
+    lost = now.transform_filter("datum.cut < datum.low").mark_rect(
+        fill=ink.bad, fillOpacity=0.14, stroke=ink.bad, strokeDash=[3, 2], strokeWidth=1, aria=False
+    )
+    one = "zero_y - tall * (datum.ones + 1)"
+    ones = (
+        now.transform_flatten(["ones"])
+        .transform_filter("isValid(datum.ones)")
+        .transform_calculate(
+            one_top=f"{one} + {_BETWEEN / 4}",
+            one_low=f"{one} + tall - {_BETWEEN / 4}",
+            one_left="datum.x0 + inset",
+            one_right="datum.x1 - inset",
+        )
+        .mark_rect(aria=False)
+        .encode(
+            x=_x("one_left"),
+            x2="one_right:Q",
+            y=_y("one_top"),
+            y2="one_low:Q",
+            color=alt.condition("datum.ones >= datum.edge", alt.value(ink.good), alt.value(ink.bad)),
+        )
+    )
+    sign = now.mark_text(fontSize=13, fontWeight="bold", baseline="bottom", dy=-1, color=ink.text, aria=False)
+    label = now.mark_text(fontSize=11, baseline="top", color=ink.soft, aria=False)
+    told = now.mark_rect(opacity=0, color=ink.text)
+    tooltip = [
+        alt.Tooltip("term:N", title="term"),
+        alt.Tooltip("value:N", title="exact"),
+        alt.Tooltip("kept:N", title="kept"),
+        alt.Tooltip("lost:N", title="lost"),
+        alt.Tooltip("share:Q", title="lost share", format=".3~%"),
+    ]
+    return alt.layer(
+        kept.encode(x=_x("x0"), x2="x1:Q", y=_y("top"), y2="cut:Q"),
+        lost.encode(x=_x("x0"), x2="x1:Q", y=_y("cut"), y2="low:Q"),
+        ones,
+        sign.encode(x=_x("x"), y=_y("top"), text="sign:N"),
+        label.transform_calculate(under="foot + 5").encode(x=_x("x"), y=_y("under"), text="label:N"),
+        told.transform_calculate(high=str(HEAD), low_end="foot").encode(
+            x=_x("x0"), x2="x1:Q", y=_y("high"), y2="low_end:Q", tooltip=tooltip
+        ),
+        data=alt.NamedData(TERMS),
+    )
+
+
+def _sums(ink: Ink) -> alt.LayerChart:
+    """The window of the step at hand, and its figures."""
+    now = alt.Chart().transform_filter(NOW).transform_calculate(left=str(LEFT), right=str(RIGHT))
+    window = now.mark_rect(color=ink.k, opacity=0.07, aria=False)
+    edge = now.mark_rule(color=ink.text, strokeWidth=1.5, aria=False)
+    name = now.mark_text(align="left", dx=4, fontSize=12, color=ink.text, aria=False)
+    layers = [
+        window.encode(x=_x("left"), x2="right:Q", y=_y("unit"), y2="edge:Q"),
+        edge.encode(x=_x("left"), x2="right:Q", y=_y("edge")),
+        edge.mark_rule(color=ink.soft, strokeDash=[2, 3], aria=False).encode(
+            x=_x("left"), x2="right:Q", y=_y("unit")
+        ),
+        name.encode(x=_x("right"), y=_y("edge"), text="edge_name:N"),
+        name.encode(x=_x("right"), y=_y("unit"), text="unit_name:N"),
+        now.mark_text(align="left", fontSize=14, fontWeight="bold", color=ink.text, aria=False).encode(
+            **_at(0, 14), text="head:N"
+        ),
+    ]
+    for place, (field, words) in enumerate(FIGURES):
+        at = place * WIDE / len(FIGURES)
+        figure = now.mark_text(align="left", fontSize=15, fontWeight="bold", color=ink.text, aria=False)
+        under = now.mark_text(align="left", fontSize=12, color=ink.soft, aria=False)
+        layers += [
+            under.encode(**_at(at, 42), text=alt.value(words)),
+            figure.encode(**_at(at, 62), text=f"{field}:N"),
+        ]
+    return alt.layer(*layers, data=alt.NamedData(SUMS))
+
+
+def _strip(ink: Ink) -> alt.LayerChart:
+    """The error of the result after every step, with the step at hand."""
+    base = alt.Chart()
+    tooltip = [
+        alt.Tooltip("step:Q", title="step"),
+        alt.Tooltip("total:N", title="result so far"),
+        alt.Tooltip("exact:N", title="exact so far"),
+        alt.Tooltip("off:N", title="off by"),
+    ]
+    place = {"x": _x("x"), "y": _y("y")}
+    once = base.transform_filter("datum.step == 1").transform_calculate(
+        left=str(LEFT), right=str(RIGHT), head="strip_head"
+    )
+    return alt.layer(
+        once.mark_text(align="left", fontSize=13, fontWeight="bold", color=ink.text, aria=False).encode(
+            x=_at(0, 0)["x"],
+            y=_y("head"),
+            text=alt.value("How far the result so far is off, after each step"),
+        ),
+        once.mark_rule(color=ink.soft, strokeWidth=1, aria=False).encode(
+            x=_x("left"), x2="right:Q", y=_y("zero")
+        ),
+        once.mark_text(align="right", dx=-6, fontSize=11, color=ink.soft, aria=False).encode(
+            x=_x("left"), y=_y("zero"), text=alt.value("0")
+        ),
+        base.mark_line(color=ink.bad, strokeWidth=2, aria=False).encode(**place),
+        base.mark_circle(color=ink.bad, size=40, opacity=1).encode(**place, tooltip=tooltip),
+        base.transform_filter(NOW)
+        .mark_point(color=ink.text, size=160, strokeWidth=2.5, filled=False, opacity=1, aria=False)
+        .encode(**place),
+        base.transform_filter(NOW)
+        .mark_text(align="left", dx=12, fontSize=13, fontWeight="bold", color=ink.text, aria=False)
+        .encode(**place, text="off:N"),
+        data=alt.NamedData(STRIP_ROWS),
+    )

@@ -1,0 +1,96 @@
+"""The controls of the page "Accumulation"."""
+
+from fp8core.accumulators import ACCUMULATORS
+from fp8core.accumulators.trace import is_traceable
+from fp8core.experiments.dot_terms import TERM_NOTES, TermKind
+from kernels.probe.job import LONGEST, SHORTEST, SWEPT, swept
+from pages.kit.shared_controls import SEED
+from pages.kit.widgets import Choice, ChoiceStyle, NumberStyle, Whole
+
+RMS, BIAS = "rms", "bias"
+
+SHOW = Choice(
+    key="sum_show",
+    label="Show",
+    options={
+        "steps": "One dot product",
+        "curves": "Error against K",
+        "cost": "Promotion's price",
+        "units": "The units",
+        "measured": "On the GPU",
+    },
+    default="steps",
+)
+TERMS = Choice(
+    key="terms",
+    label="Numbers",
+    options={kind.value: note.title for kind, note in TERM_NOTES.items()},
+    default=TermKind.SAME_SIGN.value,
+    help=" ".join(f"**{note.title}**: {note.rule}." for note in TERM_NOTES.values()),
+)
+UNIT = Choice(
+    key="unit",
+    label="Unit that adds",
+    options={name: unit.title for name, unit in ACCUMULATORS.items() if is_traceable(unit)},
+    default="hopper_fast",
+    style=ChoiceStyle.SELECT,
+    help="The units whose steps align all terms to one exponent. The others are under “Error against K”.",
+)
+OPERANDS = Choice(
+    key="operands",
+    label="Format of a and b",
+    options={
+        name: name
+        for name in ("e4m3", "e5m2", "fp16", "bf16", "e2m1", "e3m2", "e2m3", "e4m3fnuz", "e5m2fnuz")
+    },
+    default="e4m3",
+    style=ChoiceStyle.SELECT,
+)
+K_STEPPED = Choice(
+    key="sum_k",
+    label="K, products in all",
+    options={k: str(k) for k in (SHORTEST << power for power in range(1, 5))},
+    default=SHORTEST << 3,
+)
+STEP = Whole(key="step", label="Step", low=1, high=128, default=4)
+ERROR = Choice(
+    key="sum_error",
+    label="Error",
+    options={RMS: "Size (rms)", BIAS: "Bias (signed mean)"},
+    default=RMS,
+)
+LONGEST_K = Choice(
+    key="longest_k",
+    label="Up to K =",
+    options={k: f"{k:,}" for k in (LONGEST >> 4, LONGEST >> 2, LONGEST)},
+    default=LONGEST >> 2,
+)
+MODEL_BITS = Whole(
+    key="model_bits",
+    label="Give the model more or fewer fraction bits than the unit has",
+    low=-3,
+    high=3,
+    default=0,
+    style=NumberStyle.SLIDER,
+)
+PROBE = Choice(
+    key="probe",
+    label="Run",
+    options={name: swept(name).title for name in SWEPT},
+    default="wgmma",
+    style=ChoiceStyle.SELECT,
+)
+
+ALL_CONTROLS = (
+    SHOW,
+    TERMS,
+    SEED,
+    UNIT,
+    OPERANDS,
+    K_STEPPED,
+    STEP,
+    ERROR,
+    LONGEST_K,
+    MODEL_BITS,
+    PROBE,
+)

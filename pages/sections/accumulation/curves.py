@@ -1,0 +1,147 @@
+"""Section "Error against K": every unit that multiplies the chosen operands, on the same axes."""
+
+from dataclasses import dataclass, replace
+
+import streamlit as st
+
+from fp8core.accumulators import ACCUMULATORS
+from fp8core.accumulators.error_over_k import SumError
+from fp8core.accumulators.model import Accumulator, Evidence
+from fp8core.tiles import WHOLE
+from pages.kit.chart import draw_chart
+from pages.kit.charts.finish import Spec
+from pages.kit.charts.ink import INKS
+from pages.kit.charts.words import short
+from pages.kit.controls import Controls
+from pages.kit.shared_controls import SEED
+from pages.kit.shell import theme
+from pages.sections.accumulation.charts.curves import Curve, curves_chart
+from pages.sections.accumulation.controls import BIAS, ERROR, LONGEST_K, OPERANDS, RMS, TERMS
+from pages.sections.accumulation.data import KEPT, NEVER, SUMS, errors, unit_of
+from pages.sections.accumulation.words import percent, side
+
+EVIDENCE = {
+    Evidence.CAPTURED: "captured",
+    Evidence.PUBLISHED: "published",
+    Evidence.DEFINITION: "definition",
+}
+
+
+_MUCH, _NEARLY_ALL = 0.5, 0.9
+
+
+@dataclass(frozen=True)
+class Series:
+    """A unit by name, promoted after `every` products where that is not NEVER."""
+
+    name: str
+    every: int = NEVER
+
+    @property
+    def unit(self) -> Accumulator:
+        return unit_of(self.name, self.every)
+
+
+def series(operands: str) -> tuple[Series, ...]:
+    """Every unit that multiplies the operands; one also listed promoted, promoted at every step too."""
+    found = []
+    for name, unit in ACCUMULATORS.items():
+        if operands in unit.operands:
+            found.append(Series(name))
+            if any(_is_promoted(other, unit) for other in ACCUMULATORS.values()):
+                found.append(Series(name, unit.fused_products))
+    return tuple(found)
+
+
+def _is_promoted(other: Accumulator, unit: Accumulator) -> bool:
+    """Whether `other` is the unit, promoted."""
+    chain = replace(other, promotion=WHOLE, name=unit.name, title=unit.title)
+    return unit.promotion is WHOLE and other.promotion is not WHOLE and chain == unit
+
+
+@st.cache_data(max_entries=KEPT, show_spinner=False)
+def curves_spec(terms: str, operands: str, longest: int, seed: int, field: str, theme: str) -> Spec:
+    """The chart of all units."""
+    curves = [
+        Curve(
+            name=one.unit.title,
+            evidence=EVIDENCE[one.unit.evidence],
+            errors=errors(one.name, one.every, terms, operands, longest, seed),
+        )
+        for one in series(operands)
+    ]
+    return curves_chart(curves, field, INKS[theme])
+
+
+def show(controls: Controls) -> None:
+    """Draw the controls, what to notice, and the curves."""
+    terms = controls.draw(TERMS)
+    seed = controls.draw(SEED, st.sidebar)
+    operands = controls.draw(OPERANDS, st.sidebar)
+    longest = controls.draw(LONGEST_K, st.sidebar)
+    found = {one: errors(one.name, one.every, terms, operands, longest, seed) for one in series(operands)}
+    st.markdown(notice(found, longest))
+    if not any(error.rms for one in found.values() for error in one):
+        return
+    field = controls.draw(ERROR)
+    draw_chart(
+        curves_spec(terms, operands, longest, seed, field, theme()),
+        key="accumulation_curves",
+        alt=alt_text(found, field, longest),
+    )
+    st.caption(
+        f"{SUMS[0] * SUMS[1]:,} sums of seeded {operands} products a point. **Captured** (solid): the model "
+        "is bit-equal to vectors from an H200. **Published** (dashed): a published model of the unit. "
+        "**Definition** (dotted): a rule of adding, not a unit. Click a name to see its line alone."
+    )
+    with st.expander("How the errors are counted"):
+        st.markdown(COUNTING)
+
+
+COUNTING = (
+    "With error = result − exact over all sums of a K: **rms** is √mean(error²) / √mean(exact²); **signed** "
+    "is mean(error · sign(exact)) / mean|exact|, negative where results lie toward zero of the exact ones. "
+    "The exact sums are taken in fp64, where they fit. Every unit is given the same products; K = 64 is the "
+    "first half of K = 128. Points of zero error cannot be drawn on a logarithmic axis and are left out. "
+    "Block-scaled FP4 is given scales of 1."
+)
+
+
+NO_ERROR = (
+    "**Notice:** every sum comes out exact. All products are multiples of one small step, and up to this K "
+    "no sum needs more bits than the window keeps: nothing falls off, and there is no error to draw."
+)
+
+
+def notice(found: dict[Series, tuple[SumError, ...]], longest: int) -> str:
+    """The worst unit against the best, at the longest K, and where its error points."""
+    if not any(error.rms for one in found.values() for error in one):
+        return NO_ERROR
+    units = [one for one in found if one.unit.evidence is not Evidence.DEFINITION]
+    captured = [one for one in units if one.unit.evidence is Evidence.CAPTURED]
+    pools = ([one for one in pool if found[one][-1].rms] for pool in (captured, units, list(found)))
+    worst = max(next(pool for pool in pools if pool), key=lambda one: found[one][-1].rms)
+    best = min(units or found, key=lambda one: found[one][-1].rms)
+    last, first = found[worst][-1], found[worst][0]
+    times = f", {short(last.rms / first.rms, 2)} times as large as at K = {first.k}" if first.rms else ""
+    share, by = abs(last.bias) / last.rms, f"{percent(abs(last.bias))} {side(last.bias)}"
+    if share > _MUCH:
+        bias = (
+            f"{'Nearly all' if share > _NEARLY_ALL else 'Much'} of it is bias: on average the sums lie {by}."
+        )
+    else:
+        bias = f"On average the sums lie only {by}."
+    other = f" **{best.unit.title}** is off by {percent(found[best][-1].rms)}." if best != worst else ""
+    return (
+        f"**Notice:** at K = {longest:,} the error of **{worst.unit.title}** is {percent(last.rms)}{times}. "
+        f"{bias}{other}"
+    )
+
+
+def alt_text(found: dict[Series, tuple[SumError, ...]], field: str, longest: int) -> str:
+    """The chart in words."""
+    word = {RMS: "rms error", BIAS: "signed error"}[field]
+    told = "; ".join(
+        f"{one.unit.title} {percent(getattr(errors_[-1], field))}" for one, errors_ in found.items()
+    )
+    return f"{word} over K up to {longest:,}, at the end: {told}"

@@ -1,0 +1,131 @@
+"""Section "On the GPU": the same sweep over K on this server's tensor core, laid on the predicted line."""
+
+import streamlit as st
+
+from fp8core.accumulators.error_over_k import SumError
+from fp8core.experiments.dot_terms import TermKind
+from kernels.probe.job import ROWS, SWEPT, ProbeJob, ProbeRow, swept
+from pages.kit import queue_panel as gpu_queue
+from pages.kit.chart import draw_chart
+from pages.kit.charts.ink import INKS
+from pages.kit.controls import Controls
+from pages.kit.inert import plain
+from pages.kit.shared_controls import SEED
+from pages.kit.shell import theme
+from pages.sections.accumulation.charts.curves import Curve, Measured, curves_chart
+from pages.sections.accumulation.controls import ERROR, LONGEST_K, OPERANDS, PROBE, TERMS
+from pages.sections.accumulation.curves import EVIDENCE, NO_ERROR
+from pages.sections.accumulation.data import errors_of_unit, lengths
+from pages.sections.accumulation.words import percent
+
+NO_GPU = (
+    "There is no GPU behind this server, so nothing can be measured here. Start the app on a machine with a "
+    "Hopper GPU and this button runs the sweep on its tensor core."
+)
+
+
+def show(controls: Controls) -> None:
+    """Draw the controls and the button, then the predicted line with what was measured on it."""
+    st.markdown(
+        "The line is what the model predicts for the chosen operation. The button sends the very same "
+        "operand codes through the tensor core, K by K; its errors are drawn as rings, and every bit is "
+        "compared."
+    )
+    job = draw_job(controls)
+    has_gpu = gpu_queue.workers().has_gpu
+    st.button(
+        "Run this sweep on the GPU",
+        type="primary",
+        icon=":material/play_arrow:",
+        key="run_sweep",
+        on_click=gpu_queue.submit,
+        args=(job,),
+        disabled=not has_gpu,
+    )
+    if not has_gpu:
+        st.caption(NO_GPU)
+    gpu_queue.draw_queue()
+    row = next((row for row in gpu_queue.session().rows_of(ProbeRow) if row.job == job), None)
+    if row is not None:
+        st.markdown(verdict(row))
+    if any(error.rms for error in predicted(job)):
+        _chart(controls, job, row)
+    else:
+        st.markdown(NO_ERROR)
+    with st.expander("What is run"):
+        st.markdown(
+            "One Triton kernel, one block of outputs: " + _names() + ". Operands are the codes of the seeded "
+            "numbers, without scales; the sum starts from 0. The result is compared with the model as 32-bit "
+            "patterns, any NaN equal to any NaN."
+        )
+
+
+def _chart(controls: Controls, job: ProbeJob, row: ProbeRow | None) -> None:
+    field = controls.draw(ERROR)
+    draw_chart(
+        spec(job, row, field),
+        key="accumulation_measured",
+        alt=alt_text(job, row),
+    )
+
+
+def draw_job(controls: Controls) -> ProbeJob:
+    """Draw the controls; the sweep they describe."""
+    row = st.container(horizontal=True)
+    terms = controls.draw(TERMS, row)
+    operation = controls.draw(PROBE, row.container(width=330))
+    seed = controls.draw(SEED, st.sidebar)
+    operands = swept(operation).accumulator.operands
+    formats = {name: OPERANDS.options[name] for name in operands}
+    return ProbeJob(
+        operation=operation,
+        terms=TermKind(terms),
+        format=controls.draw(OPERANDS, st.sidebar, options=formats),
+        seed=seed,
+        lengths=lengths(controls.draw(LONGEST_K, st.sidebar)),
+    )
+
+
+def predicted(job: ProbeJob) -> tuple[SumError, ...]:
+    """The model's errors for the job's own codes."""
+    unit = job.operation_data.accumulator
+    return errors_of_unit(unit, job.terms.value, job.format, job.lengths[-1], job.seed, ROWS)
+
+
+def spec(job: ProbeJob, row: ProbeRow | None, field: str) -> dict[str, object]:
+    """The predicted line, with rings where the device's errors lie."""
+    operation = job.operation_data
+    line = Curve(
+        name=f"predicted: {operation.title}",
+        evidence=EVIDENCE[operation.accumulator.evidence],
+        errors=predicted(job),
+    )
+    rings = None
+    if row is not None:
+        points = tuple(SumError(k=p.k, rms=p.rms, bias=p.bias) for p in row.points)
+        rings = Measured(name=f"{row.machine.name}, {row.date}", points=points)
+    return curves_chart([line], field, INKS[theme()], rings)
+
+
+def verdict(row: ProbeRow) -> str:
+    """N of N, in a sentence, with what ran it."""
+    equal = row.outputs - row.mismatches
+    versions = ", ".join(f"{name} {version}" for name, version in row.machine.versions.items())
+    where = plain(f"GPU: {row.machine.name}, {row.date}, {versions}")
+    if not row.mismatches:
+        return f"✓ **{equal:,} of {row.outputs:,} outputs equal the model, bit for bit.** {where}."
+    return (
+        f"✗ **{equal:,} of {row.outputs:,} outputs equal the model.** First difference: "
+        f"{plain(row.first_difference)}. {where}."
+    )
+
+
+def _names() -> str:
+    return ", ".join(swept(name).title for name in SWEPT)
+
+
+def alt_text(job: ProbeJob, row: ProbeRow | None) -> str:
+    """The chart in words."""
+    last = predicted(job)[-1]
+    told = f"predicted rms error {percent(last.rms)} at K = {last.k:,}"
+    return told if row is None else f"{told}; measured {percent(row.points[-1].rms)}"

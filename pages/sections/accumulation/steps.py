@@ -1,0 +1,132 @@
+"""Section "One dot product": its terms as bits, the cut, and the sums, step by step."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import streamlit as st
+
+from fp8core.accumulators import ACCUMULATORS
+from fp8core.accumulators.model import Accumulator
+from fp8core.accumulators.trace import TracedStep
+from fp8core.rounding import Rounding
+from fp8core.tiles import WHOLE
+from pages.kit.chart import draw_chart
+from pages.kit.chart_slider import chart_with_slider, with_slider
+from pages.kit.charts.words import power_of_two, short
+from pages.kit.controls import Controls
+from pages.kit.shared_controls import SEED
+from pages.kit.shell import theme
+from pages.sections.accumulation.charts.steps import STEP as SLIDER
+from pages.sections.accumulation.controls import K_STEPPED, OPERANDS, STEP, TERMS, UNIT
+from pages.sections.accumulation.data import steps_spec, traced
+from pages.sections.accumulation.words import apart, percent, side
+
+KEY = "accumulation_steps"
+
+
+def show(controls: Controls) -> None:
+    """Draw the controls, what to notice, and the picture with its slider."""
+    row = st.container(horizontal=True)
+    controls.draw(TERMS, row)
+    unit = ACCUMULATORS[controls.draw(UNIT, row.container(width=330))]
+    controls.draw(SEED, st.sidebar)
+    formats = {name: OPERANDS.options[name] for name in unit.operands if name in OPERANDS.options}
+    operands = controls.draw(OPERANDS, st.sidebar, options=formats)
+    k = controls.draw(K_STEPPED, st.sidebar)
+    chosen = (unit.name, controls.value(TERMS), operands, k, controls.value(SEED))
+    steps = traced(*chosen)
+    first = controls.within(STEP, high=len(steps))
+    st.markdown(notice(unit, steps))
+    _picture(controls, chosen, first)
+    st.caption(
+        "Each bar is one term, spelled in binary: a dot where the bit of that weight is one. The band is the "
+        f"window of {unit.fraction_bits} fraction bits below the largest exponent E. Bits under the cut are "
+        "dropped before anything is added. Point at a bar for its numbers."
+    )
+    with st.expander("The exact step of this unit"):
+        st.markdown(rule(unit))
+
+
+def _picture(controls: Controls, chosen: tuple[str, str, str, int, int], first: int) -> None:
+    """The steps under their slider; a single step needs none."""
+    unit, steps = ACCUMULATORS[chosen[0]], traced(*chosen)
+    if len(steps) == 1:
+        spec, told = steps_spec(*chosen, first, theme()), alt_text(unit, steps, first)
+        draw_chart(spec, key=f"{KEY}_one", alt=told)
+        return
+    chart_with_slider(
+        controls,
+        STEP,
+        name=KEY,
+        drawn=(chosen, theme()),
+        at=first,
+        spec_at=lambda start: with_slider(steps_spec(*chosen, start, theme()), SLIDER, start),
+        alt_at=lambda start: alt_text(unit, steps, start),
+        least=460,
+    )
+
+
+def notice(unit: Accumulator, steps: Sequence[TracedStep]) -> str:
+    """What the picture shows, in figures of this dot product."""
+    products = sum(step.places.size for step in steps)
+    cut_short = sum(int(np.count_nonzero(step.lost[:-1])) for step in steps)
+    vanished = sum(int(np.count_nonzero(step.kept[step.terms != 0] == 0)) for step in steps)
+    stored = sum(step.chain != step.kept_sum for step in steps)
+    last = steps[-1]
+    gone = f", and {vanished} of them lose all bits" if vanished else ""
+    if last.total == last.exact:
+        end = "nothing is lost in the end"
+    elif last.exact == 0:
+        end = f"off by {short(last.total - last.exact, 3)}"
+    else:
+        error = (last.total - last.exact) / last.exact
+        end = f"off by {percent(abs(error))}, {side(error)}"
+    total, exact = apart(last.total, last.exact)
+    return (
+        f"**Notice:** {cut_short} of {products} products lose bits to the cut{gone}. Storing c loses bits "
+        f"after {stored} of {len(steps)} steps. After K = {products}, **{unit.title}** has {total}; the "
+        f"exact sum is {exact}: {end}."
+    )
+
+
+def alt_text(unit: Accumulator, steps: Sequence[TracedStep], first: int) -> str:
+    """The picture in words."""
+    step = steps[first - 1]
+    hit = int(np.count_nonzero(step.lost))
+    return (
+        f"Step {first} of {len(steps)} in {unit.title}: {step.terms.size} terms on an axis of exponents, the "
+        f"largest {step.largest}; {hit} of them have bits below the cut at exponent {step.cut}"
+    )
+
+
+def rule(unit: Accumulator) -> str:
+    """The step in equations, with this unit's numbers."""
+    rounding = "cut toward zero" if unit.out_rounding is Rounding.TOWARD_ZERO else "rounded to nearest even"
+    width = unit.out.mantissa_bits
+    lines = [
+        f"- A step adds **{unit.fused_products} products and c** at once. A product's exponent is the sum of "
+        "its operands' exponents; it is not renormalized (1.875 · 1.875 counts as exponent 0). Subnormal "
+        f"operands keep the smallest normal exponent; a zero counts as exponent {short(unit.zero_exponent)}.",
+        f"- **E** is the largest exponent of all terms. Of each term, what lies below "
+        f"2^(E − {unit.fraction_bits}) is dropped: a truncation of the magnitude, so there is no tie and "
+        "both signs lose toward zero.",
+        "- The rest is added exactly, in any order: inside a step the order of k makes no difference.",
+        f"- The sum is {rounding} to {width} fraction bits ({unit.out.name}) and becomes c. A zero comes out "
+        "as +0; any NaN as 0x7FFFFFFF; infinities follow IEEE 754.",
+    ]
+    if unit.promotion is WHOLE:
+        lines.append("- The chain goes on over all of K.")
+    else:
+        lines.append(
+            f"- After {unit.promotion} products c is added to an fp32 register, rounded to nearest even, and "
+            "starts again from 0."
+        )
+    if unit.unpacked is not None:
+        lines.append(f"- Operands are converted to {unit.unpacked.name} first.")
+    if unit.order:
+        run = len(unit.order)
+        first = ", ".join(str(place) for place in unit.order[: unit.fused_products])
+        lines.append(f"- Of each run of {run} products, the first step takes these: {first}.")
+    largest = power_of_two(-unit.fraction_bits)
+    lines.append(f"- One term loses less than {largest} of 2^E. Source: {unit.source}.")
+    return "\n".join(lines)

@@ -1,0 +1,181 @@
+"""Section "The units": what each keeps, and the captured vectors that hold the models to silicon."""
+
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import streamlit as st
+
+from fp8core.accumulators import ACCUMULATORS
+from fp8core.accumulators.model import Accumulator, Evidence
+from fp8core.tiles import WHOLE
+from kernels.paths import VECTORS
+from kernels.probe.operations import Operation, mismatches, operations, predict
+from kernels.probe.vectors import read_machine, read_vectors
+from pages.kit.charts.words import count as count_of
+from pages.kit.charts.words import short
+from pages.kit.controls import Controls
+from pages.kit.inert import plain
+from pages.sections.accumulation.controls import MODEL_BITS
+
+_KEPT = 16
+_TOLD = ("torch", "triton")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Checked:
+    """One operation of one file: outputs captured, and how many the model gives bit for bit."""
+
+    operation: str
+    title: str
+    outputs: int
+    equal: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Check:
+    """One file of vectors against the model, and what captured it."""
+
+    machine: dict[str, str]
+    operations: tuple[Checked, ...]
+    seconds: float
+
+    @property
+    def outputs(self) -> int:
+        return sum(one.outputs for one in self.operations)
+
+    @property
+    def equal(self) -> int:
+        return sum(one.equal for one in self.operations)
+
+    @property
+    def where(self) -> str:
+        """Machine, date and versions, in words."""
+        versions = (f"{name} {self.machine[name]}" for name in _TOLD if name in self.machine)
+        return ", ".join([self.machine["gpu"], self.machine["date"], *versions])
+
+
+def show(controls: Controls) -> None:
+    """Draw the check of the vectors, then the table of units."""
+    _vectors(controls)
+    st.header("Every unit of this page")
+    st.markdown(unit_table())
+    st.caption(
+        "Fraction bits: what a step keeps below its largest term, and the format in which it stores the sum. "
+        + " ".join(f"**{_word(evidence)}**: {evidence.value}." for evidence in Evidence)
+    )
+    with st.expander("What one step of each does, and where that is written"):
+        st.markdown(
+            "\n".join(f"- **{u.title}**: {u.step.value}. Source: {u.source}." for u in ACCUMULATORS.values())
+        )
+        st.markdown(
+            "**Settled on an H200 (2026-11-20).** `tl.dot` of 64 rows or more is one chain of wgmma, "
+            "with A in shared "
+            "memory or in registers alike. With fewer rows Triton falls back to fp16 `mma.sync`, which takes "
+            "the products with k mod 4 in {0, 1} of each run first. `torch._scaled_mm` is one chain with "
+            f"`use_fast_accum=True`; with `False` it is {_promoted_words()}. For few outputs and a long "
+            "K cuBLAS cuts K into runs of whole tiles, each one chain, and adds these in fp32."
+        )
+
+
+def _vectors(controls: Controls) -> None:
+    st.markdown(
+        "How do we know? These outputs were captured on real silicon and are shipped with the app. The model "
+        "computes them again here, from the same operand codes, and every bit is compared. Change the model "
+        "by a single bit to see that the comparison would notice."
+    )
+    off = controls.draw(MODEL_BITS)
+    files = sorted(VECTORS.glob("*.npz"))
+    if not files:
+        st.info("No captured vectors are shipped with this copy of the app.")
+    for file in files:
+        try:
+            check = checked(str(file), file.stat().st_mtime_ns, off)
+        except ValueError as error:
+            st.warning(f"{plain(str(error))}. It is left out.", icon=":material/rule:")
+            continue
+        st.markdown(verdict(check, off))
+        st.markdown(check_table(check))
+        st.caption(
+            f"Captured on {plain(check.where)}; compared by this server in {short(check.seconds, 2)} s. "
+            "Operands: normal, wide, subnormal and all codes, NaN and infinity included; c zero, "
+            "similar, large, small."
+        )
+    if files:
+        st.button("Compare again", icon=":material/refresh:", on_click=checked.clear)
+
+
+@st.cache_data(max_entries=_KEPT, show_spinner="Comparing every captured output …")
+def checked(path: str, stamp: int, bits_off: int) -> Check:
+    """Run the models over a file of vectors, with `bits_off` fraction bits more than the unit has; `stamp`
+    changes when the file does. Raises ValueError where it holds no vectors of the units here.
+    """
+    began = time.perf_counter()
+    known = {operation.name: changed(operation, bits_off) for operation in operations()}
+    counts = {name: [0, 0] for name in known}
+    for one in read_vectors(Path(path)):
+        if one.operation not in known:
+            raise ValueError(f"{Path(path).name} has vectors of {one.operation}, which has no model here")
+        bad = mismatches(one.d, predict(known[one.operation], one.case))
+        counts[one.operation][0] += bad.size
+        counts[one.operation][1] += int(bad.size - bad.sum())
+    found = tuple(
+        Checked(operation=name, title=known[name].title, outputs=outputs, equal=equal)
+        for name, (outputs, equal) in counts.items()
+        if outputs
+    )
+    seconds = time.perf_counter() - began
+    return Check(machine=read_machine(Path(path)), operations=found, seconds=seconds)
+
+
+def changed(operation: Operation, bits_off: int) -> Operation:
+    """The operation, its model keeping so many fraction bits more."""
+    unit = operation.accumulator
+    return replace(operation, accumulator=replace(unit, fraction_bits=unit.fraction_bits + bits_off))
+
+
+def verdict(check: Check, bits_off: int) -> str:
+    """N of N, in a sentence."""
+    told = f"**{check.equal:,} of {check.outputs:,} outputs are bit-equal.**"
+    if bits_off == 0:
+        return f"{'✓' if check.equal == check.outputs else '✗'} {told}"
+    word = f"{count_of(abs(bits_off), 'fraction bit')} {'more' if bits_off > 0 else 'fewer'}"
+    return f"✗ With {word} than the unit has: {told}"
+
+
+def check_table(check: Check) -> str:
+    """A line for each operation."""
+    lines = ["| operation | outputs | bit-equal | |", "|:--|--:|--:|:-:|"]
+    lines += [
+        f"| {one.title} | {one.outputs:,} | {one.equal:,} | {'✓' if one.equal == one.outputs else '✗'} |"
+        for one in check.operations
+    ]
+    return "\n".join(lines)
+
+
+def unit_table() -> str:
+    """A line for each unit."""
+    lines = [
+        "| unit: what it multiplies | fraction bits → sum | products a step | evidence |",
+        "|:--|:--|:--|:--|",
+    ]
+    lines += [_unit_line(unit) for unit in ACCUMULATORS.values()]
+    return "\n".join(lines)
+
+
+def _unit_line(unit: Accumulator) -> str:
+    operands = "anything" if unit.evidence is Evidence.DEFINITION else ", ".join(unit.operands)
+    promotion = "" if unit.promotion is WHOLE else f", promoted every {unit.promotion}"
+    return (
+        f"| **{unit.title}**: {operands} | {unit.fraction_bits} → {unit.out.name} "
+        f"| {unit.fused_products}{promotion} | {_word(unit.evidence)} |"
+    )
+
+
+def _promoted_words() -> str:
+    """What the unit behind torch's slow accumulation does, from its data."""
+    return f"promoted every {ACCUMULATORS['hopper_promoted'].promotion} products"
+
+
+def _word(evidence: Evidence) -> str:
+    return evidence.name.lower()

@@ -1,0 +1,243 @@
+"""A roofline: speed over operations per byte, under what memory and tensor cores allow."""
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import altair as alt
+
+from pages.kit.charts.finish import finished, series_colors, series_shapes
+from pages.kit.charts.ink import Ink
+from pages.sections.benchmarks.charts.facts import Facts, tooltip
+
+Spec = dict[str, Any]
+_TALL = 560
+_DASHES = {True: [1, 0], False: [6, 4]}
+_FEW_OPERATIONS, _MANY_OPERATIONS = 16.0, 32768.0
+_NEAR, _FAR = 1.2, 1.7
+_ASIDE = 92
+_POWERS = [2.0**power for power in range(20)]
+_TICKS = [digit * 10.0**power for power in range(5) for digit in (1, 2, 5)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Roof:
+    """min(memory · operations per byte, peak): what a GPU gives at most, measured on it or by datasheet.
+
+    `label` stands on the line, `gpu` and `told` in its tooltip.
+    """
+
+    rate: str
+    label: str
+    gpu: str
+    memory_gb_s: float
+    tflop_s: float
+    is_measured: bool
+    told: str
+
+    def at(self, intensity: float) -> float:
+        """TFLOP/s at so many operations per byte."""
+        return min(self.memory_gb_s * intensity / 1e3, self.tflop_s)
+
+    @property
+    def ridge(self) -> float:
+        """Operations per byte from which memory is not the limit."""
+        return 1e3 * self.tflop_s / self.memory_gb_s
+
+
+_Datum = dict[str, object]
+_Shared = dict[tuple[bool, float], list[Roof]]
+"""Roofs that share a memory's or a peak's speed, measured or by datasheet: they share its line."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Point:
+    """One measurement."""
+
+    series: str
+    is_here: bool
+    intensity: float
+    tflop_s: float
+    facts: Facts
+
+
+def roofline(points: Sequence[Point], roofs: Sequence[Roof], ink: Ink) -> Spec:
+    """Points under the roofs; there is at least one of either."""
+    intensities = [point.intensity for point in points]
+    left = min([_FEW_OPERATIONS, *intensities])
+    right = max([_MANY_OPERATIONS, *intensities])
+    speeds = [point.tflop_s for point in points] + [roof.at(left) for roof in roofs]
+    low = 0.7 * min(speeds)
+    high = 1.5 * max([*(roof.tflop_s for roof in roofs), *(point.tflop_s for point in points)])
+    x = alt.X(
+        "intensity:Q",
+        title=["operations per byte:", "2 · M · N · K / bytes of codes, scales and D"],
+        scale=alt.Scale(type="log", base=2, domain=[left, right], nice=False),
+        axis=alt.Axis(values=_POWERS, format=",~f", grid=True, labelOverlap=True),
+    )
+    y = alt.Y(
+        "speed:Q",
+        title="TFLOP/s",
+        scale=alt.Scale(type="log", domain=[low, high], nice=False),
+        axis=alt.Axis(values=_TICKS, format=",~f", labelOverlap=True),
+    )
+    layers = _lines(roofs, (left, right), x, y, ink) if roofs else []
+    if points:
+        layers.append(_points(points, x, y, ink))
+    return finished(alt.layer(*layers).properties(height=_TALL), ink)
+
+
+def _lines(roofs: Sequence[Roof], ends: tuple[float, float], x: alt.X, y: alt.Y, ink: Ink) -> list[alt.Chart]:
+    """The roofs' lines with their labels."""
+    slopes: _Shared = {}
+    flats: _Shared = {}
+    for roof in roofs:
+        slopes.setdefault((roof.is_measured, roof.memory_gb_s), []).append(roof)
+        flats.setdefault((roof.is_measured, roof.tflop_s), []).append(roof)
+    color = alt.when(alt.datum.measured).then(alt.value(ink.text)).otherwise(alt.value(ink.soft))
+    marks = (
+        alt.Chart(alt.Data(values=_slopes(slopes, ends) + _flats(flats, ends[1])))
+        .mark_rule(aria=False)
+        .encode(
+            x=x,
+            y=y,
+            x2="end",
+            y2="end_speed",
+            color=color,
+            size=alt.when(alt.datum.measured).then(alt.value(2.4)).otherwise(alt.value(1.5)),
+            strokeDash=alt.StrokeDash(
+                "measured:N",
+                legend=None,
+                scale=alt.Scale(domain=list(_DASHES), range=list(_DASHES.values())),
+            ),
+            tooltip=[alt.Tooltip("label:N", title="at most"), alt.Tooltip("told:N", title="from")],
+        )
+    )
+    labels = _labels(flats, ends[1])
+    texts = [
+        alt.Chart(alt.Data(values=found))
+        .mark_text(
+            align="right",
+            baseline="top" if is_below else "bottom",
+            dx=-4 - (_ASIDE if is_aside else 0),
+            dy=3 if is_below else -3,
+        )
+        .encode(x=x, y=y, text="label:N", color=color)
+        for is_below, is_aside in product((False, True), repeat=2)
+        if (found := [one for one in labels if (one["below"], one["aside"]) == (is_below, is_aside)])
+    ]
+    return [marks, _slope_names(slopes, ink), *texts]
+
+
+def _slopes(slopes: _Shared, ends: tuple[float, float]) -> list[_Datum]:
+    """A line for each memory, up to the highest peak that it feeds."""
+    lines = []
+    for (_, memory_gb_s), shared in slopes.items():
+        highest = max(shared, key=lambda roof: roof.tflop_s)
+        start, end = min(ends[0], highest.ridge), min(highest.ridge, ends[1])
+        name = f"memory, {_gpus(shared)}: {memory_gb_s:,.0f} GB/s"
+        lines.append(_line(name, shared, (start, highest.at(start)), (end, highest.at(end))))
+    return lines
+
+
+def _slope_names(slopes: _Shared, ink: Ink) -> alt.Chart:
+    """What memory each slope is, in the empty corner: the fastest, which lies furthest left, first."""
+    fastest_first = sorted(slopes.items(), key=lambda one: -one[0][1])
+    lines = ["slopes, from left to right:"]
+    for (is_measured, memory_gb_s), shared in fastest_first:
+        kind = "measured, solid" if is_measured else "datasheet, dashed"
+        lines.append(f"{_gpus(shared)}: {memory_gb_s:,.0f} GB/s, {kind}")
+    return alt.Chart(alt.Data(values=[{}])).mark_text(
+        align="left", baseline="top", text=lines, x=6, y=6, lineHeight=16, color=ink.soft, aria=False
+    )
+
+
+def _flats(flats: _Shared, right: float) -> list[_Datum]:
+    """A line for each peak, from the first ridge on."""
+    lines = []
+    for (_, tflop_s), shared in flats.items():
+        start = min(min(roof.ridge for roof in shared), right)
+        name = f"{shared[0].rate}, {_gpus(shared)}: {tflop_s:,.0f} TFLOP/s"
+        lines.append(_line(name, shared, (start, tflop_s), (right, tflop_s)))
+    return lines
+
+
+def _labels(flats: _Shared, right: float) -> list[_Datum]:
+    """A label for each peak, below its line where another is near above, aside where one is in its place."""
+    return [
+        {
+            "label": " and ".join(dict.fromkeys(roof.label for roof in shared)),
+            "intensity": right,
+            "speed": tflop_s,
+            "measured": is_measured,
+            "below": _is_below(tflop_s, flats),
+            "aside": is_measured and _is_crowded(tflop_s, flats),
+        }
+        for (is_measured, tflop_s), shared in flats.items()
+    ]
+
+
+def _line(name: str, shared: Sequence[Roof], start: tuple[float, float], end: tuple[float, float]) -> _Datum:
+    return {
+        "label": name,
+        "measured": shared[0].is_measured,
+        "told": "; ".join(dict.fromkeys(roof.told for roof in shared)),
+        "intensity": start[0],
+        "speed": start[1],
+        "end": end[0],
+        "end_speed": end[1],
+    }
+
+
+def _is_below(tflop_s: float, flats: Iterable[tuple[bool, float]]) -> bool:
+    """Whether a flat's label goes below it: another flat is near above."""
+    return any(tflop_s < other < _NEAR * tflop_s for _, other in flats)
+
+
+def _is_crowded(tflop_s: float, flats: Collection[tuple[bool, float]]) -> bool:
+    """Whether the label of a datasheet's flat comes where that of this one would: from the other side."""
+    below = _is_below(tflop_s, flats)
+    return any(
+        _is_below(other, flats) is not below and (other < tflop_s) is below
+        for is_measured, other in flats
+        if not is_measured and max(tflop_s, other) < _FAR * min(tflop_s, other)
+    )
+
+
+def _gpus(roofs: Sequence[Roof]) -> str:
+    return " and ".join(dict.fromkeys(roof.gpu for roof in roofs))
+
+
+def _points(points: Sequence[Point], x: alt.X, y: alt.Y, ink: Ink) -> alt.Chart:
+    series = list(dict.fromkeys(point.series for point in points))
+    rows = [
+        {
+            "series": point.series,
+            "here": point.is_here,
+            "intensity": point.intensity,
+            "speed": point.tflop_s,
+            **point.facts.fields(),
+        }
+        for point in points
+    ]
+    legend = alt.Legend(orient="bottom", columns=2, labelLimit=260, labelColor=ink.text, symbolSize=90)
+    picked = alt.selection_point(name="picked", fields=["series"], bind="legend")
+    return (
+        alt.Chart(alt.Data(values=rows))
+        .mark_point(filled=True)
+        .encode(
+            x=x,
+            y=y,
+            color=alt.Color("series:N", title=None, scale=series_colors(series, ink), legend=legend),
+            shape=alt.Shape("series:N", title=None, scale=series_shapes(series), legend=legend),
+            size=alt.when(alt.datum.here).then(alt.value(220)).otherwise(alt.value(75)),
+            stroke=alt.when(alt.datum.here).then(alt.value(ink.text)).otherwise(alt.value(None)),
+            opacity=alt.when(picked).then(alt.value(0.95)).otherwise(alt.value(0.1)),
+            tooltip=tooltip(
+                alt.Tooltip("speed:Q", title="TFLOP/s", format=",.0f"),
+                alt.Tooltip("intensity:Q", title="operations per byte", format=",.0f"),
+            ),
+        )
+        .add_params(picked)
+    )

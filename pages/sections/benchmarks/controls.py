@@ -1,0 +1,137 @@
+"""The controls of the page "Benchmarks"."""
+
+from collections.abc import Sequence
+from enum import Enum
+
+from fp8core.linear import LayerShape
+from kernels.bench.job import Cache
+from kernels.bench.peak_rates import PEAK_RATES, peak_rates_of
+from kernels.bench.records import slug
+from kernels.bench.shapes import CUBE, MNK, SKINNY, STANDARD
+from kernels.device import HOPPER
+from pages.kit.presets import Preset
+from pages.kit.shared_controls import MATMUL, RECIPE
+from pages.kit.widgets import Choice, ChoiceStyle
+
+ANY, NONE, ALL = "any", "none", "all"
+NO_GPU = "none"
+GENERATIONS = tuple(dict.fromkeys(rates.generation for rates in PEAK_RATES.values()))
+_FEW = max(layer.tokens for layer in SKINNY)
+
+
+class Section(Enum):
+    """What the page shows; the value is in the address."""
+
+    RATIOS = "ratios"
+    ROOFLINE = "roofline"
+    COST = "cost"
+    TABLE = "table"
+
+
+class Size(Enum):
+    """Shapes by their shortest dim: a GEMM with a short one reads much for the little that it multiplies."""
+
+    LARGE = "large"
+    SKINNY = "skinny"
+
+    @classmethod
+    def of(cls, mnk: tuple[int, int, int]) -> "Size":
+        return cls.SKINNY if min(mnk) <= _FEW else cls.LARGE
+
+
+class Unit(Enum):
+    """What counts as 1 where recipes are compared."""
+
+    BF16 = "bf16"
+    PER_TENSOR = "per_tensor"
+
+
+def _key(shape: MNK | LayerShape) -> str:
+    return f"layer_{shape.tokens}" if isinstance(shape, LayerShape) else "x".join(map(str, shape))
+
+
+SHAPES = {_key(shape): Preset.of(shape) for shape in (CUBE, *STANDARD, *reversed(SKINNY))}
+"""The shapes to choose from, by their name in the address."""
+
+SHOW = Choice(
+    key="bench_show",
+    label="Show",
+    options={
+        Section.RATIOS.value: "Against torch",
+        Section.ROOFLINE.value: "Roofline",
+        Section.COST.value: "What does the scale cost?",
+        Section.TABLE.value: "Table",
+    },
+    default=Section.RATIOS.value,
+)
+CACHE = Choice(
+    key="cache",
+    label="L2 cache",
+    options={Cache.HOT.value: "Hot", Cache.COLD.value: "Cold"},
+    default=Cache.HOT.value,
+    help="**Hot**: launches back to back over rotated buffers, as in training; the GPU's power limit shows. "
+    "**Cold**: the L2 is flushed before each launch, and each launch is timed alone.",
+)
+SIZE = Choice(
+    key="bench_size",
+    label="Shapes",
+    options={Size.LARGE.value: "Large", Size.SKINNY.value: "Few tokens"},
+    default=Size.LARGE.value,
+    help=f"**Few tokens**: one of M, N and K is at most {_FEW}, as in decoding and in fine-grained experts.",
+)
+SHAPE = Choice(
+    key="bench_shape",
+    label="Shape, M × N × K",
+    options={key: preset.label for key, preset in SHAPES.items()},
+    default="4096x4096x7168",
+    style=ChoiceStyle.SELECT,
+)
+UNIT = Choice(
+    key="cost_unit",
+    label="What counts as 1",
+    options={Unit.BF16.value: "bf16", Unit.PER_TENSOR.value: "Per tensor"},
+    default=Unit.BF16.value,
+)
+PEAKS = Choice(
+    key="peaks",
+    label="Datasheet of",
+    options={NONE: "None", **{g.lower(): g for g in GENERATIONS}, ALL: "All"},
+    default=peak_rates_of(HOPPER.name).generation.lower(),
+    help="Dashed lines: what a GPU's datasheet promises, at its boost clock and without a power limit.",
+)
+TABLE_RECIPE = Choice(
+    key="table_recipe",
+    label="Recipe",
+    options={ANY: "All", **RECIPE.options},
+    default=ANY,
+    style=ChoiceStyle.SELECT,
+)
+TABLE_MATMUL = Choice(
+    key="table_matmul",
+    label="Matmul",
+    options={ANY: "All", **MATMUL.options},
+    default=ANY,
+    style=ChoiceStyle.SELECT,
+)
+TABLE_CACHE = Choice(
+    key="table_cache",
+    label="L2 cache",
+    options={ANY: "All", **CACHE.options},
+    default=ANY,
+    style=ChoiceStyle.SELECT,
+)
+
+
+CONTROLS = (SHOW, MATMUL, CACHE, SIZE, RECIPE, SHAPE, UNIT, PEAKS, TABLE_RECIPE, TABLE_MATMUL, TABLE_CACHE)
+
+
+def gpu_control(names: Sequence[str]) -> Choice:
+    """Whose rows to show: one of the GPUs with these names, the first by default."""
+    options = {slug(name): name for name in names} or {NO_GPU: "none"}
+    return Choice(
+        key="gpu",
+        label="Measured on",
+        options=options,
+        default=next(iter(options)),
+        style=ChoiceStyle.SELECT,
+    )

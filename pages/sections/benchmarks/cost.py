@@ -1,0 +1,210 @@
+"""Section "What does the scale cost?": the same GEMM by every recipe, alone and with its quantization."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import streamlit as st
+
+from fp8core.costs import matmul_rescales
+from fp8core.linear import MATMULS
+from fp8core.recipes import RECIPES, Recipe
+from fp8core.tiles import WHOLE
+from kernels.bench.job import Cache, GemmJob, Into
+from kernels.bench.row import Row
+from kernels.gemm.meaning import Accumulation
+from pages.kit.chart import draw_chart
+from pages.kit.charts.ink import INKS
+from pages.kit.controls import Controls
+from pages.kit.gemm_words import NONE, duration
+from pages.kit.results import Result
+from pages.kit.shared_controls import MATMUL
+from pages.kit.shell import theme
+from pages.sections.benchmarks import data
+from pages.sections.benchmarks.charts.cost import Cost, cost_chart
+from pages.sections.benchmarks.controls import CACHE, SHAPE, SHAPES, UNIT, Unit
+
+BF16 = "bf16 torch.mm"
+
+
+def show(controls: Controls, gpu: str) -> None:
+    """Draw the controls, the bars, and the figures in a table."""
+    row = st.container(horizontal=True)
+    matmul = controls.draw(MATMUL, row)
+    preset = SHAPES[controls.draw(SHAPE, row.container(width=340))]
+    cache = Cache(controls.draw(CACHE, row))
+    unit = Unit(controls.draw(UNIT, row))
+    mnk = tuple(preset.mnk(MATMULS[matmul]).values())
+    found = [r for r in data.results(gpu) if is_asked(r, matmul, mnk, cache)]
+    runs = by_recipe(found)
+    if not runs:
+        st.info(
+            f"{MATMUL.options[matmul]} of this shape is not recorded with {cache.value} L2. “Against torch” "
+            "has a button that measures it, where there is a GPU."
+        )
+        return
+    per_tensor = first_per_tensor(runs)
+    if unit is Unit.PER_TENSOR and per_tensor is None:
+        st.info("No per-tensor recipe is recorded for this shape, so bf16 counts as 1.")
+    costs = costs_of(runs, per_tensor if unit is Unit.PER_TENSOR else None)
+    st.markdown(notice(runs))
+    draw_chart(
+        _spec(tuple(costs), unit_name(unit, per_tensor), theme()),
+        key="benchmarks_cost",
+        alt=alt_text(costs),
+    )
+    st.caption(READING + " " + data.origin_sentence([run.result for run in runs]))
+    with st.expander("In figures"):
+        st.dataframe(lines(runs), hide_index=True, column_config=_COLUMNS)
+
+
+READING = (
+    "Each recipe's times are divided by those of bf16 `torch.mm` in the same run: the GPU's clock was the "
+    "same for both. First figure: the matmul alone. After the arrow: with quantizing A and B. A model that "
+    "keeps quantized weights quantizes its activations only."
+)
+_COLUMNS = {
+    "scales along K": st.column_config.NumberColumn(
+        help="Stretches of K along which no scale changes: how often an output element is rescaled"
+    ),
+    **{
+        name: st.column_config.NumberColumn(format="%.2f", help=told)
+        for name, told in {
+            "× bf16": "Speed over bf16 in the same run, the matmul alone",
+            "× bf16, all": "The same with quantizing A and B",
+            "× per tensor": "Speed over the first per-tensor recipe, both over bf16, the matmul alone",
+        }.items()
+    },
+}
+
+
+@dataclass(frozen=True)
+class Run:
+    """One recipe's timed GEMM that has bf16 beside it."""
+
+    result: Result
+
+    @property
+    def row(self) -> Row:
+        return self.result.row
+
+    @property
+    def job(self) -> GemmJob:
+        return self.row.job
+
+    @property
+    def recipe(self) -> Recipe:
+        return self.job.recipe_data
+
+    @property
+    def matmul(self) -> float:
+        """Time over that of bf16."""
+        return self.row.gemm.median_us / self.row.bf16.median_us
+
+    @property
+    def quantize(self) -> float | None:
+        """Time of quantizing A and B over that of the bf16 matmul."""
+        return self.row.quantize.median_us / self.row.bf16.median_us if self.row.quantize else None
+
+
+def is_asked(result: Result, matmul: str, mnk: tuple[int, int, int], cache: Cache) -> bool:
+    """Whether it is that GEMM as its recipe says, into a new D, with bf16 beside it."""
+    job = result.row.job
+    as_recipe = data.accumulation(job) is Accumulation.RECIPE and job.into is Into.NEW
+    is_same = (job.matmul, (job.m, job.n, job.k), job.cache) == (matmul, mnk, cache)
+    return is_same and as_recipe and result.row.bf16 is not None
+
+
+def by_recipe(found: Sequence[Result]) -> list[Run]:
+    """One run a recipe, in the recipes' order: this server's where it has one, else the recorded one."""
+    runs = {result.row.job.recipe: Run(result) for result in found}
+    return [runs[name] for name in RECIPES if name in runs]
+
+
+def first_per_tensor(runs: Sequence[Run]) -> Run | None:
+    """The first recipe with one scale a tensor on both operands."""
+    return next((run for run in runs if _is_per_tensor(run)), None)
+
+
+def _is_per_tensor(run: Run) -> bool:
+    spec = run.recipe.spec(run.job.matmul_data)
+    return all((o.tile.mn, o.tile.k) == (WHOLE, WHOLE) for o in (spec.a, spec.b))
+
+
+def costs_of(runs: Sequence[Run], unit: Run | None) -> list[Cost]:
+    """The bars, bf16 first; what counts as 1 is `unit`'s matmul, or bf16 for None."""
+    one = unit.matmul if unit else 1.0
+    bf16 = Cost(name=BF16, matmul=1.0 / one, quantize=None, facts=None)
+    return [bf16] + [
+        Cost(
+            name=run.recipe.title,
+            matmul=run.matmul / one,
+            quantize=None if run.quantize is None else run.quantize / one,
+            facts=data.facts(run.result),
+        )
+        for run in runs
+    ]
+
+
+def unit_name(unit: Unit, per_tensor: Run | None) -> str:
+    """What the axis calls 1."""
+    return "bf16" if unit is Unit.BF16 or per_tensor is None else per_tensor.recipe.title
+
+
+@st.cache_data(max_entries=data.KEPT, show_spinner=False)
+def _spec(costs: tuple[Cost, ...], unit: str, theme: str) -> dict[str, Any]:
+    return cost_chart(costs, unit, INKS[theme])
+
+
+def notice(runs: Sequence[Run]) -> str:
+    """The finest scale against one scale a tensor, and what quantizing adds to it."""
+    per_tensor = first_per_tensor(runs)
+    others = [run for run in runs if not _is_per_tensor(run)]
+    if per_tensor is None or not others:
+        fastest = min(runs, key=lambda run: run.matmul)
+        return (
+            f"**Notice:** the matmul of **{fastest.recipe.title}** takes {fastest.matmul:.2f} of the time "
+            "that bf16 takes."
+        )
+    finest = max(others, key=_scales)
+    slower = finest.matmul / per_tensor.matmul
+    said = (
+        f"**Notice:** with {_scales(finest):,} scales along K, the matmul of **{finest.recipe.title}** takes "
+        f"**{slower:.2f}** times as long as with one scale a tensor ({per_tensor.recipe.title})"
+    )
+    if finest.quantize is None or per_tensor.quantize is None:
+        return said + "."
+    whole = (finest.matmul + finest.quantize) / (per_tensor.matmul + per_tensor.quantize)
+    return said + f"; with both operands' quantization counted, {whole:.2f} times."
+
+
+def _scales(run: Run) -> int:
+    """Stretches of K along which no scale changes: how often an output element is rescaled."""
+    job = run.job
+    return matmul_rescales(run.recipe, job.matmul_data, job.matmul_data.layer(job.m, job.n, job.k))
+
+
+def lines(runs: Sequence[Run]) -> list[dict[str, object]]:
+    """The table: a line a recipe."""
+    per_tensor = first_per_tensor(runs)
+    return [
+        {
+            "recipe": run.recipe.title,
+            "scales along K": _scales(run),
+            "GEMM": duration(run.row.gemm.median_us),
+            "quantize A and B": duration(run.row.quantize.median_us) if run.row.quantize else NONE,
+            "bf16, same run": duration(run.row.bf16.median_us),
+            "× bf16": run.row.times_bf16,
+            "× bf16, all": run.row.times_bf16_with_quantize,
+            "× per tensor": per_tensor.matmul / run.matmul if per_tensor else None,
+            "measured": f"{run.result.where}, {run.row.date}",
+        }
+        for run in runs
+    ]
+
+
+def alt_text(costs: Sequence[Cost]) -> str:
+    """The chart in words."""
+    return "Bars of time. " + "; ".join(
+        f"{cost.name}: {cost.matmul:.2f}, with quantization {cost.whole:.2f}" for cost in costs
+    )

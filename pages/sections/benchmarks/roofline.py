@@ -1,0 +1,166 @@
+"""Section "Roofline": how near a GEMM comes to what the GPU reaches, and whether memory bounds it."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import streamlit as st
+
+from kernels.bench.ceilings import Ceilings
+from kernels.bench.job import Cache, GemmJob
+from kernels.bench.peak_rates import PEAK_RATES, PeakRates, Rate
+from pages.kit import queue_panel as gpu_queue
+from pages.kit import results as gemm_results
+from pages.kit.chart import draw_chart
+from pages.kit.charts.ink import INKS
+from pages.kit.controls import Controls
+from pages.kit.results import Origin, Result
+from pages.kit.shell import theme
+from pages.sections.benchmarks import data
+from pages.sections.benchmarks import live as benchmarks_live
+from pages.sections.benchmarks.charts.roofline import Point, Roof, roofline
+from pages.sections.benchmarks.controls import ALL, CACHE, PEAKS
+
+NO_CEILINGS = (
+    "No ceilings of this GPU are measured yet, so only datasheet lines are drawn. On that GPU, the button "
+    "below measures them, and `python -m kernels.bench --ceilings --record` keeps them."
+)
+
+
+def show(controls: Controls, gpu: str) -> None:
+    """Draw the controls, the roofline, and the button that measures the roof."""
+    row = st.container(horizontal=True)
+    peaks = controls.draw(PEAKS, row)
+    cache = Cache(controls.draw(CACHE, row))
+    found = data.with_cache(data.results(gpu), cache)
+    ceilings = newest_ceilings(gpu)
+    measured = [roof for one in ceilings for roof in measured_roofs(one)]
+    datasheet = [roof for rates in chosen(peaks) for roof in datasheet_roofs(rates)]
+    points = [point(result) for result in found]
+    if points:
+        st.markdown(notice(found, ceilings))
+    else:
+        st.info(f"No GEMM is recorded with {cache.value} L2 on this GPU yet.")
+    if points or measured or datasheet:
+        draw_chart(
+            _spec(tuple(points), tuple(measured + datasheet), theme()),
+            key="benchmarks_roofline",
+            least=700,
+            alt=alt_text(points, measured + datasheet),
+        )
+        st.caption(READING + " " + data.origin_sentence(found) if found else READING)
+    if not ceilings:
+        st.info(NO_CEILINGS)
+    benchmarks_live.draw_ceilings()
+
+
+READING = (
+    "Left, along a slope, a GEMM waits for memory: it does few operations for each byte it must read or "
+    "write. Right, below a flat line, it waits for the tensor cores. Solid: measured with torch's own copy "
+    "and matmuls, hot. Dashed: datasheets. Click a name to see its points alone."
+)
+
+
+def newest_ceilings(gpu: str) -> list[Ceilings]:
+    """The newest of a GPU by its slug, this session's before recorded ones; none where there are none."""
+    here = [one for one in gpu_queue.session().rows_of(Ceilings) if data.is_of(one.machine, gpu)]
+    recorded = [one for one in gemm_results.every_ceilings() if data.is_of(one.machine, gpu)]
+    return here[:1] or recorded[-1:]
+
+
+def measured_roofs(ceilings: Ceilings) -> list[Roof]:
+    """A roof for bf16 and, where torch multiplies it on that GPU, for fp8."""
+    peaks = {Rate.FP8: ceilings.fp8_tflop_s, Rate.BF16: ceilings.bf16_tflop_s}
+    versions = ceilings.machine.versions
+    where = ", ".join([ceilings.machine.name, ceilings.date, *(f"{n} {v}" for n, v in versions.items())])
+    return [
+        Roof(
+            rate=rate.value,
+            label=f"{rate.value} measured",
+            gpu=ceilings.machine.name,
+            memory_gb_s=ceilings.copy_gb_s.median,
+            tflop_s=peak.median,
+            is_measured=True,
+            told=f"torch on {where}; copy {ceilings.copy_gb_s.median:,.0f} GB/s; "
+            f"{data.clocks(peak.clock_mhz, peak.power_w)}",
+        )
+        for rate, peak in peaks.items()
+        if peak is not None
+    ]
+
+
+def chosen(peaks: str) -> list[PeakRates]:
+    """The cards of a generation; of every one, or of none."""
+    return [rates for rates in PEAK_RATES.values() if peaks in (ALL, rates.generation.lower())]
+
+
+def datasheet_roofs(rates: PeakRates) -> list[Roof]:
+    """A roof for bf16 and, where the card has it, for fp8."""
+    peaks = {rate: rates.tflop_s[rate] for rate in (Rate.FP8, Rate.BF16)}
+    return [
+        Roof(
+            rate=rate.value,
+            label=f"{rate.value} {rates.generation}",
+            gpu=rates.name,
+            memory_gb_s=rates.memory_gb_s,
+            tflop_s=peak,
+            is_measured=False,
+            told=f"{'; '.join(source.title for source in rates.sources)}; "
+            f"memory {rates.memory_gb_s:,.0f} GB/s",
+        )
+        for rate, peak in peaks.items()
+        if peak is not None
+    ]
+
+
+def point(result: Result) -> Point:
+    row = result.row
+    return Point(
+        series=data.contender(row.job),
+        is_here=result.origin is Origin.HERE,
+        intensity=row.job.flop / row.bytes,
+        tflop_s=row.tflop_s,
+        facts=data.facts(result),
+    )
+
+
+@st.cache_data(max_entries=data.KEPT, show_spinner=False)
+def _spec(points: tuple[Point, ...], roofs: tuple[Roof, ...], theme: str) -> dict[str, Any]:
+    return roofline(points, roofs, INKS[theme])
+
+
+def notice(found: Sequence[Result], ceilings: Sequence[Ceilings]) -> str:
+    """The fastest GEMM, as a share of what the GPU reaches; else of its bf16 in the same run."""
+    fastest = max(found, key=lambda result: result.row.tflop_s)
+    row = fastest.row
+    what = f"**Notice:** the fastest, {_name(row.job)}, runs at {row.tflop_s:,.0f} TFLOP/s"
+    roof = next((one.fp8_tflop_s for one in ceilings if one.fp8_tflop_s), None)
+    if roof is not None:
+        what += f", {row.tflop_s / roof.median:.0%} of what torch's fp8 matmul reaches on this GPU"
+    elif row.times_bf16 is not None:
+        what += f", {row.times_bf16:.2f} times as fast as bf16 in the same run"
+    bound = [result for result in found if is_memory_bound(result, ceilings)]
+    if not ceilings:
+        return what + "."
+    if not bound:
+        return what + ". All of them lie right of the ridge: the tensor cores limit them, not memory."
+    return what + f". {len(bound)} of {len(found)} lie left of the ridge: memory limits them."
+
+
+def is_memory_bound(result: Result, ceilings: Sequence[Ceilings]) -> bool:
+    """Whether its operations per byte are below the highest measured ridge."""
+    ridges = [roof.ridge for one in ceilings for roof in measured_roofs(one)]
+    return bool(ridges) and result.row.job.flop / result.row.bytes < max(ridges)
+
+
+def _name(job: GemmJob) -> str:
+    return f"{data.contender(job)}, {job.matmul_data.title}, {data.shape(job)}"
+
+
+def alt_text(points: Sequence[Point], roofs: Sequence[Roof]) -> str:
+    """The chart in words."""
+    told = [f"{len(points)} GEMMs of TFLOP/s over operations per byte"]
+    if points:
+        speeds = [one.tflop_s for one in points]
+        told.append(f"{min(speeds):,.0f} to {max(speeds):,.0f} TFLOP/s")
+    told += [f"{roof.label}: {roof.tflop_s:,.0f} TFLOP/s" for roof in roofs]
+    return "; ".join(told)

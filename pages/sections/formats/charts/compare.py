@@ -1,0 +1,76 @@
+"""Every positive value of several formats as a tick, one format a line, on one axis."""
+
+import math
+from collections.abc import Mapping
+
+import altair as alt
+
+from fp8core.formats import NumberFormat
+from pages.kit.charts.ink import Ink
+from pages.sections.formats.charts.words import hexadecimal, number, power_labels
+
+_TICKED_BITS = 8
+_ROW_HEIGHT, _AXIS_HEIGHT = 36, 60
+LOWEST, HIGHEST, START = -4, 10, 3
+TOP = "top"
+Row = dict[str, object]
+
+
+def compare_rows(formats: Mapping[str, NumberFormat]) -> list[Row]:
+    """A row a positive value; a format with more than 2^8 codes is one row with its ends."""
+    rows: list[Row] = []
+    for title, format_ in formats.items():
+        if format_.bits > _TICKED_BITS:
+            ends = {"x": format_.min_subnormal, "x2": format_.max}
+            text = f"{number(format_.min_subnormal, 4)} to {number(format_.max, 6)}"
+            rows.append({"format": title, **ends, "text": text, "code": f"2^{format_.bits} codes"})
+            continue
+        for code, value in enumerate(format_.values.tolist()):
+            if value > 0 and math.isfinite(value):
+                text = number(value)
+                rows.append({"format": title, "x": value, "text": text, "code": hexadecimal(code, format_)})
+    return rows
+
+
+def compare_chart(formats: Mapping[str, NumberFormat], logarithmic: bool, ink: Ink) -> alt.LayerChart:
+    """The ticks on a logarithmic axis in powers of two, or on a linear one whose end the reader drags."""
+    top = alt.param(
+        name=TOP,
+        value=START,
+        bind=alt.binding_range(min=LOWEST, max=HIGHEST, step=1, name="Axis from 0 to 2^k, k = "),
+    )
+    if logarithmic:
+        ends = [(f.min_subnormal, f.max) for f in formats.values()]
+        domain = [min(low for low, _ in ends) / 1.2, max(high for _, high in ends) * 1.2]
+        scale = alt.Scale(type="log", base=2, nice=False, domain=domain)
+        axis = alt.Axis(
+            labelExpr=power_labels("round(log(datum.value) / LN2)"),
+            tickCount=9,
+            grid=True,
+            labelOverlap=True,
+        )
+    else:
+        scale = alt.Scale(domain=alt.ExprRef("[0, pow(2, top)]"), nice=False)
+        axis = alt.Axis(grid=True, labelOverlap=True, format="~g")
+    x = alt.X("x:Q", scale=scale, axis=axis, title="value (negative values mirror these)")
+    y = alt.Y(
+        "format:N", sort=list(formats), title=None, axis=alt.Axis(labelLimit=150, domain=False, ticks=False)
+    )
+    tips = [
+        alt.Tooltip("format:N", title="format"),
+        alt.Tooltip("text:N", title="value"),
+        alt.Tooltip("code:N", title="code"),
+    ]
+    base = alt.Chart(alt.Data(values=compare_rows(formats))).encode(y=y, tooltip=tips)
+    bars = base.transform_filter("isValid(datum.x2)").mark_bar(
+        height=16, color=ink.n, opacity=0.55, clip=True
+    )
+    ticks = base.transform_filter("!isValid(datum.x2)").mark_tick(
+        size=24, thickness=1.6, color=ink.m, clip=True
+    )
+    chart = alt.layer(bars.encode(x=x, x2="x2:Q"), ticks.encode(x=x))
+    if not logarithmic:
+        chart = chart.add_params(top)
+    return chart.properties(height=len(formats) * _ROW_HEIGHT + _AXIS_HEIGHT).configure_axis(
+        labelColor=ink.text, titleColor=ink.soft, titleFontWeight="normal", gridOpacity=0.4
+    )

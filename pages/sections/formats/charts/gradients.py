@@ -1,0 +1,149 @@
+"""Gradients against each format's window: which vanish, as the reader drags the loss scale."""
+
+import math
+from collections.abc import Mapping, Sequence
+
+import altair as alt
+
+from fp8core.formats.float_format import Format
+from fp8core.formats.survival import Fates
+from pages.kit.charts.ink import Ink
+from pages.sections.formats.charts.words import percent, power_labels
+
+_ROW_HEIGHT, _AXIS_HEIGHT = 92, 120
+_FILL = 0.66
+ZERO, SUBNORMAL, NORMAL, OVERFLOW = (
+    "becomes zero",
+    "subnormal: loses bits",
+    "normal: full precision",
+    "overflows",
+)
+Row = dict[str, object]
+LOSS_SCALE = "k"
+
+
+def bar_rows(formats: Mapping[str, Format], bins: Sequence[float], counts: Sequence[int]) -> list[Row]:
+    """A bar for each format and bin of log2 of the gradient, `bins` their edges, with the format's limits."""
+    tallest = max(counts)
+    return [
+        {
+            "format": title,
+            "line": line + 1,
+            "low": bins[i],
+            "high": bins[i + 1],
+            "tall": _FILL * count / tallest,
+            "count": count,
+            "zero": math.log2(format_.min_subnormal) - 1,
+            "normal": math.log2(format_.min_normal),
+            "top": math.log2(format_.max + format_.gap_beyond / 2),
+        }
+        for line, (title, format_) in enumerate(formats.items())
+        for i, count in enumerate(counts)
+        if count
+    ]
+
+
+def share_rows(formats: Mapping[str, Format], shares: Mapping[str, Sequence[Fates]]) -> list[Row]:
+    """What is written beside each format at each loss scale 2^k."""
+    return [
+        {
+            "line": line + 1,
+            "format": title,
+            "k": k,
+            "text": f"{percent(found.zero)} become zero, {percent(found.subnormal)} lose bits"
+            + (f", {percent(found.overflow)} overflow" if found.overflow else ""),
+        }
+        for line, title in enumerate(formats)
+        for k, found in enumerate(shares[title])
+    ]
+
+
+def limit_rows(formats: Mapping[str, Format], left: float, right: float) -> list[Row]:
+    """Where each format's window begins, has all its bits, and ends, where that is in the picture."""
+    return [
+        {"x": at, "y": line + 0.28, "y2": line + 1, "what": f"{title}: {what}"}
+        for line, (title, f) in enumerate(formats.items())
+        for at, what in (
+            (math.log2(f.min_subnormal) - 1, "half the smallest value: below it all become zero"),
+            (math.log2(f.min_normal), "smallest normal value"),
+            (math.log2(f.max), "largest value"),
+        )
+        if left < at < right
+    ]
+
+
+def gradient_chart(
+    formats: Mapping[str, Format],
+    bins: Sequence[float],
+    counts: Sequence[int],
+    shares: Mapping[str, Sequence[Fates]],
+    ink: Ink,
+) -> alt.LayerChart:
+    """One histogram a format, bars colored by what becomes of them; `shares` for each loss scale 2^k."""
+    largest = min(map(len, shares.values())) - 1
+    k = alt.param(
+        name=LOSS_SCALE,
+        value=0,
+        bind=alt.binding_range(min=0, max=largest, step=1, name="Loss scale 2^k, k = "),
+    )
+    left, right = math.floor(bins[0]) - 1, math.ceil(bins[-1]) + largest
+    x = alt.X(
+        "x0:Q",
+        scale=alt.Scale(domain=[left, right], nice=False),
+        axis=alt.Axis(labelExpr=power_labels("datum.value"), grid=False, labelOverlap=True, tickCount=10),
+        title="size of the gradient × loss scale",
+    )
+    y = {"scale": alt.Scale(domain=[0, len(formats)], reverse=True, nice=False), "axis": None}
+    edges = (
+        alt.Chart(alt.Data(values=limit_rows(formats, left, right)))
+        .mark_rule(color=ink.text, strokeDash=[4, 3], strokeWidth=1.3)
+        .encode(x="x:Q", y=alt.Y("y:Q", **y), y2="y2:Q", tooltip=alt.Tooltip("what:N", title="limit"))
+    )
+    lines = [{"y": line + 1} for line in range(len(formats))]
+    floor = alt.Chart(alt.Data(values=lines)).mark_rule(color=ink.line, aria=False)
+    told = (
+        alt.Chart(alt.Data(values=share_rows(formats, shares)))
+        .transform_filter("datum.k == k")
+        .transform_calculate(y="datum.line - 0.84", words="datum.format + ': ' + datum.text")
+        .mark_text(align="left", baseline="middle", size=13, fontWeight="bold", color=ink.text, dx=4)
+        .encode(x=alt.value(0), y=alt.Y("y:Q", **y), text="words:N")
+    )
+    bars = _bars(bar_rows(formats, bins, counts), ink).encode(x=x, x2="x1:Q", y=alt.Y("y0:Q", **y), y2="y1:Q")
+    return (
+        alt.layer(bars, edges, floor.encode(y=alt.Y("y:Q", **y)), told)
+        .add_params(k)
+        .properties(height=len(formats) * _ROW_HEIGHT + _AXIS_HEIGHT)
+        .configure_axis(labelColor=ink.text, titleColor=ink.soft, titleFontWeight="normal")
+        .configure_view(stroke=None)
+    )
+
+
+def _bars(rows: list[Row], ink: Ink) -> alt.Chart:
+    """The histograms, moved by the loss scale."""
+    middle = "(datum.low + datum.high) / 2 + k"
+    fate = (
+        f"{middle} < datum.zero ? '{ZERO}' : {middle} < datum.normal ? '{SUBNORMAL}' : "
+        f"{middle} > datum.top ? '{OVERFLOW}' : '{NORMAL}'"
+    )
+    return (
+        alt.Chart(alt.Data(values=rows))
+        .transform_calculate(
+            x0="datum.low + k", x1="datum.high + k", y0="datum.line", y1="datum.line - datum.tall", fate=fate
+        )
+        .mark_rect(stroke=ink.page, strokeWidth=0.4, clip=True)
+        .encode(
+            color=alt.Color(
+                "fate:N",
+                title=None,
+                scale=alt.Scale(
+                    domain=[ZERO, SUBNORMAL, NORMAL, OVERFLOW], range=[ink.bad, ink.line, ink.m, ink.k]
+                ),
+                legend=alt.Legend(orient="bottom", columns=2, labelColor=ink.text, labelLimit=240),
+            ),
+            tooltip=[
+                alt.Tooltip("format:N", title="format"),
+                alt.Tooltip("fate:N", title="these gradients"),
+                alt.Tooltip("count:Q", title="how many"),
+            ],
+        )
+    )

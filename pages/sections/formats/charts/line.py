@@ -1,0 +1,150 @@
+"""A code on the number line: its neighbors, the reals that round to it, and the number that was typed."""
+
+import math
+from itertools import pairwise
+
+import altair as alt
+
+from fp8core.formats import NumberFormat
+from fp8core.formats.number_line import Interval, Outcome, around, step
+from pages.kit.charts.ink import Ink
+from pages.kit.charts.legible import SMALLEST
+from pages.sections.formats.charts.words import MONOSPACE, hexadecimal, number
+
+DATA = "line"
+HEIGHT = 128
+_AXIS, _NUMBER = 62, 20
+_MARGIN = 0.09
+_CHARACTER, _NARROWEST = 6.4, 430
+_REACHES = (3, 2, 1)
+_DIGITS = 9
+Row = dict[str, object]
+
+
+def shown_codes(format_: NumberFormat, code: int) -> list[int]:
+    """The code and as many neighbors as their labels leave room for."""
+    for reach in _REACHES:
+        codes = around(format_, code, reach)
+        values = [float(format_.decode(one)) for one in codes]
+        if len(values) < 2:
+            break
+        closest = min(b - a for a, b in pairwise(values)) / (values[-1] - values[0])
+        longest = max(len(number(value, _DIGITS)) for value in values) * _CHARACTER
+        if closest * _NARROWEST * (1 - 2 * _MARGIN) > longest + 8:
+            return codes
+    return codes
+
+
+def line_rows(
+    format_: NumberFormat,
+    code: int,
+    interval: Interval | None,
+    typed: float | None = None,
+    outcomes: tuple[Outcome, ...] = (),
+) -> dict[str, list[object]]:
+    """The chart's data by column, for a finite code or an infinity; `x` is a place from 0 to 1.
+
+    `typed` is the number that was rounded; `outcomes` are named with their probabilities where there are two.
+    """
+    value = float(format_.decode(code))
+    center = code if math.isfinite(value) else int(format_.encode(value))
+    codes = shown_codes(format_, center)
+    values = [float(format_.decode(one)) for one in codes]
+    low, high = values[0], values[-1]
+    if step(format_, codes[-1], up=True) is None:
+        high += format_.gap_beyond
+    if step(format_, codes[0], up=False) is None and low < 0:
+        low -= format_.gap_beyond
+
+    def place(x: float) -> float:
+        return min(max((x - low) / (high - low), -_MARGIN), 1 + _MARGIN)
+
+    chances = {o.code: f"{o.probability:.3g}".rstrip("0").rstrip(".") for o in outcomes if len(outcomes) > 1}
+    rows: list[Row] = [
+        {
+            "kind": "value",
+            "x": place(at),
+            "text": number(at, _DIGITS),
+            "code": hexadecimal(one, format_),
+            "on": 1 if one == code else 0,
+        }
+        for one, at in zip(codes, values, strict=True)
+    ]
+    rows += [
+        {"kind": "chance", "x": place(float(format_.decode(one))), "text": f"p = {chance}"}
+        for one, chance in chances.items()
+        if math.isfinite(float(format_.decode(one)))
+    ]
+    if interval is not None:
+        rows.append({"kind": "interval", "x": place(interval.low), "x2": place(interval.high)})
+        for end, closed, arrow in (
+            (interval.low, interval.low_closed, "◀"),
+            (interval.high, interval.high_closed, "▶"),
+        ):
+            if low - (high - low) * _MARGIN < end < high + (high - low) * _MARGIN:
+                rows.append({"kind": "end", "x": place(end), "on": int(closed), "text": number(end, 17)})
+            else:
+                rows.append({"kind": "arrow", "x": place(end), "text": arrow})
+    if typed is not None and not math.isnan(typed):
+        far = "" if -_MARGIN < place(typed) < 1 + _MARGIN else (" →" if typed > high else " ←")
+        rows.append({"kind": "number", "x": place(typed), "text": f"{number(typed)}{far}"})
+    columns = ("kind", "x", "x2", "text", "code", "on")
+    return {name: [row.get(name) for row in rows] for name in columns}
+
+
+def line_chart(ink: Ink) -> alt.LayerChart:
+    """The picture; its data are `line_rows`."""
+    scale = alt.Scale(domain=[-_MARGIN - 0.005, 1 + _MARGIN + 0.005], nice=False, zero=False)
+    base = alt.Chart().encode(x=alt.X("x:Q", scale=scale, axis=None))
+
+    def only(kind: str) -> alt.Chart:
+        return base.transform_filter(f"datum.kind == '{kind}'")
+
+    values, ends, typed = only("value"), only("end"), only("number")
+    mark = alt.when("datum.on == 1")
+    text = {"baseline": "middle", "align": "center", "aria": False}
+    ends_tip = alt.Tooltip("text:N", title="the interval ends at")
+    return (
+        alt.layer(
+            alt.Chart(alt.Data(values=[{}]))
+            .mark_rule(y=_AXIS, color=ink.line, aria=False)
+            .encode(x=alt.value(0), x2=alt.value(alt.ExprRef("width"))),
+            only("interval")
+            .mark_rule(y=_AXIS, strokeWidth=11, opacity=0.35, color=ink.m, aria=False)
+            .encode(x2="x2:Q"),
+            only("arrow").mark_text(y=_AXIS, size=15, color=ink.m, **text).encode(text="text:N"),
+            ends.mark_point(
+                y=_AXIS, size=95, strokeWidth=2.2, filled=False, shape="circle", opacity=1
+            ).encode(
+                stroke=alt.value(ink.m),
+                fill=mark.then(alt.value(ink.m)).otherwise(alt.value(ink.page)),
+                tooltip=ends_tip,
+            ),
+            values.mark_rule(y=_AXIS - 9, y2=_AXIS + 9, aria=False).encode(
+                strokeWidth=mark.then(alt.value(4)).otherwise(alt.value(1.8)),
+                color=mark.then(alt.value(ink.text)).otherwise(alt.value(ink.soft)),
+            ),
+            values.mark_text(y=_AXIS + 22, size=12, **text).encode(
+                text="text:N",
+                color=mark.then(alt.value(ink.text)).otherwise(alt.value(ink.soft)),
+            ),
+            values.mark_text(y=_AXIS + 38, size=SMALLEST, font=MONOSPACE, **text).encode(
+                text="code:N",
+                color=mark.then(alt.value(ink.text)).otherwise(alt.value(ink.soft)),
+            ),
+            only("chance")
+            .mark_text(y=_AXIS + 53, size=11.5, fontWeight="bold", color=ink.k, **text)
+            .encode(text="text:N"),
+            typed.mark_text(y=_NUMBER - 10, size=13, fontWeight="bold", color=ink.k, **text).encode(
+                text="text:N"
+            ),
+            typed.mark_rule(y=_NUMBER, y2=_AXIS - 12, color=ink.k, strokeWidth=1.5, aria=False),
+            typed.mark_point(
+                y=_AXIS - 12, shape="triangle-down", filled=True, size=80, color=ink.k, opacity=1
+            ).encode(tooltip=alt.Tooltip("text:N", title="the number")),
+            data=alt.NamedData(DATA),
+            height=HEIGHT,
+        )
+        .configure_view(stroke=None)
+        .configure_axis(grid=False)
+    )

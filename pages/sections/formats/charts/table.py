@@ -1,0 +1,105 @@
+"""Every code of a small format: rows by the upper bits, columns by the lower four, colored by magnitude."""
+
+import math
+
+import altair as alt
+
+from fp8core.formats import NumberFormat
+from fp8core.formats.spelling import Kind, spell
+from pages.kit.charts.ink import SCALE_COLORS, Ink
+from pages.kit.charts.legible import SMALLEST
+from pages.sections.formats.charts.words import glance, hexadecimal, number
+
+PICK, CODES, CHOSEN = "pick", "codes", "chosen"
+LARGEST = 8
+_COLUMN_BITS = 4
+_ROW_HEIGHT, _AXIS_HEIGHT = 22, 86
+_LEAST_WIDTH = 34
+Row = dict[str, object]
+
+
+def columns_of(bits: int) -> int:
+    return 1 << min(_COLUMN_BITS, bits)
+
+
+def cell(bits: int, code: int) -> Row:
+    """Where a code stands in the table."""
+    return {"code": code, "row": code // columns_of(bits), "column": code % columns_of(bits)}
+
+
+def table_rows(format_: NumberFormat) -> list[Row]:
+    """One row a code."""
+    finite = [abs(v) for v in format_.values.tolist() if math.isfinite(v) and v]
+    low, high = math.log2(min(finite)), math.log2(max(finite))
+    middle = (low + high) / 2
+    rows = []
+    for code, value in enumerate(format_.values.tolist()):
+        log2 = math.log2(abs(value)) if math.isfinite(value) and value else None
+        kind = spell(format_, code).kind
+        named = (
+            number(value)
+            if kind in (Kind.NAN, Kind.INFINITY, Kind.ZERO)
+            else f"{number(value)}, {kind.value}"
+        )
+        rows.append(
+            {
+                **cell(format_.bits, code),
+                "text": glance(value),
+                "log2": log2,
+                "dark": log2 is not None and log2 < middle,
+                "what": named,
+                "bits": f"{hexadecimal(code, format_)} = {code:0{format_.bits}b}",
+            }
+        )
+    return rows
+
+
+def code_table(bits: int, ink: Ink) -> alt.LayerChart:
+    """The table of codes of so many bits. Its data: CODES, the `table_rows`; CHOSEN, the outlined `cell`."""
+    columns = columns_of(bits)
+    rows = (1 << bits) // columns
+    low_digit = "format(datum.value, 'x')"
+    across = alt.X(
+        "column:O",
+        title="lower four bits",
+        axis=alt.Axis(orient="top", labelAngle=0, labelExpr=f"'_' + {low_digit}", ticks=False, domain=False),
+        scale=alt.Scale(domain=list(range(columns)), paddingInner=0.04, paddingOuter=0),
+    )
+    down = alt.Y(
+        "row:O",
+        title="upper bits" if rows > 1 else None,
+        axis=alt.Axis(labelExpr=f"{low_digit} + '_'", ticks=False, domain=False, labelOverlap=False),
+        scale=alt.Scale(domain=list(range(rows)), paddingInner=0.06, paddingOuter=0),
+    )
+    values = alt.Chart(alt.NamedData(CODES)).encode(x=across, y=down)
+    color = alt.Fill("log2:Q", scale=alt.Scale(scheme=SCALE_COLORS), legend=None)
+    special = alt.when("!isValid(datum.log2)")
+    return (
+        alt.layer(
+            values.mark_rect(invalid=None, aria=False).encode(
+                fill=special.then(alt.value(ink.panel)).otherwise(color)
+            ),
+            values.mark_text(
+                size=SMALLEST, aria=False, opacity=alt.ExprRef(f"width / {columns} < {_LEAST_WIDTH} ? 0 : 1")
+            ).encode(
+                text="text:N",
+                color=special.then(alt.value(ink.text))
+                .when("datum.dark")
+                .then(alt.value("#ffffff"))
+                .otherwise(alt.value("#000000")),
+            ),
+            alt.Chart(alt.NamedData(CHOSEN))
+            .mark_rect(fill=None, stroke=ink.k, strokeWidth=3.5, aria=False)
+            .encode(x=across, y=down),
+            values.mark_rect(opacity=0, cursor="pointer")
+            .encode(tooltip=[alt.Tooltip("what:N", title="value"), alt.Tooltip("bits:N", title="code")])
+            .add_params(
+                alt.selection_point(
+                    name=PICK, on="click", toggle="true", clear=False, empty=False, fields=["code"]
+                )
+            ),
+            height=rows * _ROW_HEIGHT + _AXIS_HEIGHT,
+        )
+        .configure_view(stroke=None)
+        .configure_axis(labelColor=ink.soft, titleColor=ink.soft, titleFontWeight="normal", grid=False)
+    )

@@ -1,0 +1,73 @@
+"""Section "fp16 or bf16": gradients that vanish in one and survive in the other."""
+
+import streamlit as st
+
+from fp8core.formats import FORMATS
+from fp8core.formats.binades import finest_bits
+from fp8core.inputs import INPUT_NOTES, InputKind
+from pages.kit.chart_slider import chart_with_slider, with_slider
+from pages.kit.charts.words import power_of_two
+from pages.kit.controls import Controls
+from pages.kit.shell import theme
+from pages.sections.formats.charts.gradients import LOSS_SCALE as SLIDER
+from pages.sections.formats.charts.words import percent
+from pages.sections.formats.controls import LOSS_SCALE, TITLES
+from pages.sections.formats.data import GRADIENT_SEED, GRADIENT_SHAPE, gradient_fates, gradient_spec
+
+_FEW = 1e-3
+
+HISTORY = """
+- **fp16** was the first 16-bit format of tensor cores. The smallest gradients vanish in it, so the loss is
+  multiplied by a large number before the backward pass, and the gradients are divided by it before the
+  update: *loss scaling* (Micikevicius et al., Mixed Precision Training, arXiv 1710.03740).
+- **bf16** has the exponent of fp32: no loss scaling, at the price of a coarser step (Kalamkar et al., A Study
+  of BFLOAT16 for Deep Learning Training, arXiv 1905.12322). What training missed was range, not precision.
+- **FP8** has neither to spare: E5M2 for gradients and E4M3 for the rest, with a scale for each tensor,
+  which is loss scaling tensor by tensor (Micikevicius et al., FP8 Formats for Deep Learning, arXiv
+  2209.05433). With a scale for each small tile, gradients fit E4M3 as well (DeepSeek-V3, arXiv 2412.19437).
+"""
+
+
+def show(controls: Controls) -> None:
+    """Draw the gradients against each format's window."""
+    st.markdown(_notice())
+    found = gradient_fates()
+    chart_with_slider(
+        controls,
+        LOSS_SCALE,
+        name="formats_gradients",
+        drawn=theme(),
+        at=controls.value(LOSS_SCALE),
+        spec_at=lambda start: with_slider(gradient_spec(theme()), SLIDER, start),
+        alt_at=lambda start: (
+            f"The same gradients in four formats; at a loss scale of {power_of_two(start)} "
+            "become zero: "
+            + ", ".join(f"{title} {percent(fates[start].zero)}" for title, fates in found.items())
+        ),
+    )
+    kind = InputKind.GRADIENT_LIKE
+    rows, columns = GRADIENT_SHAPE
+    st.caption(
+        f"{rows * columns:,} seeded gradients (seed {GRADIENT_SEED}): {INPUT_NOTES[kind].rule}. "
+        "The shares come from encoding every one, by nearest even; bars are colored by their "
+        "middle. Dashed: half the smallest value, the smallest normal value, the largest."
+    )
+    st.markdown("**What training history taught**\n" + HISTORY)
+
+
+def _notice() -> str:
+    found = gradient_fates()
+    fp16, bf16, e4m3 = (found[TITLES[name]] for name in ("fp16", "bf16", "e4m3"))
+    cured = next((k for k, one in enumerate(fp16) if one.zero < _FEW), None)
+    cure = (
+        f", and fewer than {_FEW:.1%} from a loss scale of {power_of_two(cured)} on"
+        if cured is not None
+        else ""
+    )
+    coarser = 2 ** (finest_bits(FORMATS["fp16"]) - finest_bits(FORMATS["bf16"]))
+    return (
+        "**Drag the loss scale.** "
+        f"Without one, {percent(fp16[0].zero)} of these gradients vanish in fp16{cure}. "
+        f"bf16, of the same 16 bits but a step {coarser} times coarser, loses {percent(bf16[0].zero)}; "
+        f"E4M3 loses {percent(e4m3[0].zero)}."
+    )

@@ -1,0 +1,73 @@
+"""Section "Range and precision": every format as a bar over exponents, and as a point."""
+
+from collections.abc import Mapping
+
+import streamlit as st
+
+from fp8core.formats import FORMATS, NumberFormat
+from fp8core.formats.binades import dynamic_range, finest_bits
+from pages.kit.chart import draw_chart
+from pages.kit.chart_slider import chart_with_slider, with_slider
+from pages.kit.controls import Controls
+from pages.kit.shell import theme
+from pages.sections.formats.charts.range import REACH, has_range
+from pages.sections.formats.compare import own_row, possible
+from pages.sections.formats.controls import EXPONENTS, TITLES, own_fields
+from pages.sections.formats.data import bars_spec, formats_by_title, points_spec
+
+
+def show(controls: Controls) -> None:
+    """Draw both pictures of every format."""
+    own = own_fields(controls)
+    st.markdown(_notice())
+    names = possible(tuple(TITLES), own)
+    chart_with_slider(
+        controls,
+        EXPONENTS,
+        name="formats_bars",
+        drawn=(names, own, theme()),
+        at=controls.value(EXPONENTS),
+        spec_at=lambda start: with_slider(bars_spec(names, own, theme()), REACH, start),
+        alt_at=lambda _: (
+            "Each format as a bar from its smallest to its largest positive value, in powers of two"
+        ),
+    )
+    st.caption(
+        "Beside each name its relative step: neighbors at a power of two P differ by P times it. The paler a "
+        "part, the fewer mantissa bits: below the smallest normal value, and at both ends of HiF8. Drag the "
+        "slider to see the wide formats whole."
+    )
+    draw_chart(
+        points_spec(names, own, theme()),
+        key="formats_points",
+        alt="Each format as a point: its dynamic range in binades against its relative step",
+    )
+    st.caption(
+        "A label with + stands for formats that lie on or beside one another; point at them for names."
+        + _left_out(formats_by_title(names, own))
+    )
+    with st.expander("Add your own format", expanded=False):
+        own_row(controls)
+
+
+def _left_out(formats: Mapping[str, NumberFormat]) -> str:
+    """Which formats have no place on the axis, and why, as a sentence to add; empty where all have one."""
+    without = [title for title, format_ in formats.items() if not has_range(format_)]
+    return f" Not drawn: {', '.join(without)}, with one positive value and so no range." if without else ""
+
+
+def _notice() -> str:
+    return (
+        "**Notice:** a bit is spent once, on range or on precision. A binade is a factor of two: "
+        f"{_trade('e5m2', 'e4m3')}; {_trade('bf16', 'fp16')}."
+    )
+
+
+def _trade(wide: str, fine: str) -> str:
+    """What a format of wider range than another of the same size pays for it."""
+    one, other = FORMATS[wide], FORMATS[fine]
+    coarser = 2 ** (finest_bits(other) - finest_bits(one))
+    return (
+        f"{TITLES[wide]} spans {dynamic_range(one):.0f} binades where {TITLES[fine]} spans "
+        f"{dynamic_range(other):.0f}, for a step {coarser} times coarser"
+    )

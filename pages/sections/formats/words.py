@@ -1,0 +1,204 @@
+"""Sentences about one code; every figure in them comes from the format."""
+
+import math
+
+from fp8core.formats import NumberFormat
+from fp8core.formats.float_format import Format
+from fp8core.formats.number_line import Interval, Outcome
+from fp8core.formats.spelling import Kind, Spelling, spell
+from fp8core.rounding import Overflow, Rounding
+from pages.kit.charts.ink import Ink
+from pages.sections.formats.charts.words import hexadecimal, number, power_or_number, role_color
+
+_LONG = 17
+_LONGEST_IN_LINE = 12
+
+
+def notice(
+    format_: NumberFormat,
+    code: int,
+    interval: Interval | None,
+    typed: float | None,
+    outcomes: tuple[Outcome, ...],
+    rounding: Rounding,
+    overflow: Overflow,
+) -> str:
+    """What to see: what the number becomes, and which others become the same."""
+    value = float(format_.decode(code))
+    if typed is None:
+        head = f"**Code {hexadecimal(code, format_)} is {_named(format_, code)}.**"
+    elif len(outcomes) > 1:
+        head = _stochastic(format_, typed, outcomes)
+    else:
+        head = _rounded(format_, typed, value)
+    return f"{head} {_reals(format_, code, interval, rounding, overflow)}"
+
+
+def _named(format_: NumberFormat, code: int) -> str:
+    spelling, value = spell(format_, code), float(format_.decode(code))
+    match spelling.kind:
+        case Kind.NAN:
+            return "NaN, not a number"
+        case Kind.INFINITY | Kind.ZERO | Kind.NORMAL | Kind.INTEGER:
+            return number(value)
+        case Kind.MINUS_ZERO:
+            return "−0, which equals 0"
+        case Kind.SUBNORMAL:
+            return f"{number(value)}, a subnormal: its leading bit is 0, so it has fewer significant bits"
+
+
+def _rounded(format_: NumberFormat, typed: float, value: float) -> str:
+    if math.isnan(typed):
+        return "**NaN stays NaN.**"
+    head, same = f"**{number(typed)} becomes {number(value)}**", typed == value
+    if same and math.copysign(1.0, typed) != math.copysign(1.0, value):
+        return f"{head}: {format_.name} has no minus zero."
+    if same:
+        return f"**{number(typed)} is a value of {format_.name}**, kept exactly."
+    if typed < 0 and not format_.signed:
+        return f"{head}: it is negative, and {format_.name} has no sign."
+    if not format_.signed and typed < format_.min_subnormal:
+        return f"{head}, the smallest value: {format_.name} has no zero."
+    low, high = ends(format_)
+    if not low <= typed <= high:
+        end = f"the largest value, {number(high)}" if typed > high else f"the lowest value, {number(low)}"
+        return f"{head}: it lies beyond {end}{_saturates(format_, typed, value)}."
+    if value == 0:
+        return f"{head}: too small for {format_.name}, it vanishes."
+    off = abs(value) / abs(typed) - 1
+    return f"{head}, {_percent(abs(off))} too {'large' if off > 0 else 'small'}."
+
+
+def ends(format_: NumberFormat) -> tuple[float, float]:
+    """The lowest and the largest finite value; a format without a sign starts at its smallest one."""
+    low = -math.inf if format_.signed else 0.0
+    return float(format_.decode(format_.encode(low))), format_.max
+
+
+def _saturates(format_: NumberFormat, typed: float, value: float) -> str:
+    """Words for a number that is too far out to round to the last value by itself."""
+    too_far = abs(value) + format_.gap_beyond
+    return ", and saturates" if math.isfinite(value) and abs(typed) >= too_far else ""
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.3g} %".replace("-", "−")
+
+
+def probability(value: float) -> str:
+    """A probability with four digits; one that is nearly 0 or 1 is not printed as certain."""
+    shown = f"{value:.4g}"
+    if shown == "1" and value < 1:
+        return f"1 − {1 - value:.2g}"
+    return shown
+
+
+def _stochastic(format_: NumberFormat, typed: float, outcomes: tuple[Outcome, ...]) -> str:
+    parts = [
+        f"{number(float(format_.decode(o.code)))} with probability {probability(o.probability)}"
+        for o in outcomes
+    ]
+    values = [float(format_.decode(o.code)) for o in outcomes]
+    mean = sum(o.probability * v for o, v in zip(outcomes, values, strict=True))
+    tail = f": on average {number(mean, 6)}" if math.isfinite(mean) else ""
+    return f"**{number(typed)} becomes {' or '.join(parts)}**{tail}."
+
+
+def _reals(
+    format_: NumberFormat, code: int, interval: Interval | None, rounding: Rounding, overflow: Overflow
+) -> str:
+    if interval is None:
+        takers = _takers(format_, code, overflow)
+        return f"{takers} this code." if takers else "No real number rounds to this code."
+    verb = "may become" if rounding is Rounding.STOCHASTIC else "becomes"
+    low, high = number(interval.low, _LONG), number(interval.high, _LONG)
+    if interval.low_closed == interval.high_closed:
+        included = "both ends included" if interval.low_closed else "both ends excluded"
+    else:
+        first, second = (low, high) if interval.low_closed else (high, low)
+        included = f"{first} included, {second} not"
+    return f"Every real from {low} to {high} {verb} this code ({included})."
+
+
+def _takers(format_: NumberFormat, code: int, overflow: Overflow) -> str:
+    """Which reals a code without an interval stands for, with their verb; empty where it stands for none."""
+    if overflow is Overflow.NAN:
+        low, high = ends(format_)
+        beyond = {int(format_.encode(math.inf, overflow=overflow)): f"the largest value, {number(high)},"}
+        if format_.signed:
+            lowest = int(format_.encode(-math.inf, overflow=overflow))
+            both = f"the largest value, {number(high)}, or the lowest, {number(low)},"
+            beyond[lowest] = both if lowest in beyond else f"the lowest value, {number(low)},"
+        if code in beyond and format_.signed:
+            return f"Every real that rounds beyond {beyond[code]} becomes"
+        if code in beyond:
+            return f"Every real that rounds beyond {beyond[code]} and every negative one become"
+    if not format_.signed and code == int(format_.encode(-1.0)):
+        return "Every negative real becomes"
+    return ""
+
+
+def written_out(format_: NumberFormat, code: int, ink: Ink) -> str:
+    """The value as LaTeX, each part in the color of its bits."""
+    spelling, value = spell(format_, code), float(format_.decode(code))
+    match spelling.kind:
+        case Kind.NAN:
+            return r"\text{NaN}"
+        case Kind.INFINITY:
+            return (r"-" if value < 0 else "+") + r"\infty"
+        case Kind.ZERO | Kind.MINUS_ZERO:
+            return rf"{'-' if spelling.kind is Kind.MINUS_ZERO else ''}0"
+    parts = []
+    if "S" in spelling.layout:
+        parts.append(_color(rf"(-1)^{{{int(spelling.negative)}}}", "S", ink))
+    if spelling.kind is Kind.INTEGER:
+        whole = _color(("-" if spelling.negative else "") + spelling.significand, "I", ink)
+        return rf"{whole} / 2^{{{-spelling.exponent}}} = {_latex(value)}"
+    parts.append(_color(f"2^{{{_exponent(format_, spelling)}}}", "E", ink))
+    if "M" in spelling.layout:
+        parts.append(_color(rf"{spelling.significand}_2", "M", ink))
+    significand = abs(value) / 2.0**spelling.exponent
+    sign = "-" if spelling.negative else ""
+    shown = rf"{sign}2^{{{spelling.exponent}}} \times {_latex(significand)}"
+    last = parts.pop()
+    between = r" \\ \times " if len(spelling.significand) > _LONGEST_IN_LINE else r" \times "
+    fields = r" \times ".join(parts) + (between if parts else "") + last
+    return rf"\begin{{gathered}} {fields} \\ = {shown} \\ = {_latex(value)} \end{{gathered}}"
+
+
+def _exponent(format_: NumberFormat, spelling: Spelling) -> str:
+    """The exponent as it follows from its field, where the format has a bias."""
+    if not isinstance(format_, Format):
+        return str(spelling.exponent)
+    field = spelling.exponent + format_.bias
+    bias = f"- {format_.bias}" if format_.bias >= 0 else f"+ {-format_.bias}"
+    return f"{field} {bias}"
+
+
+def _color(latex: str, letter: str, ink: Ink) -> str:
+    return rf"\textcolor{{{role_color(letter, ink)}}}{{{latex}}}"
+
+
+def _latex(value: float) -> str:
+    mantissa, _, exponent = number(value).replace("−", "-").partition("e")
+    return rf"{mantissa} \times 10^{{{exponent}}}" if exponent else mantissa
+
+
+def facts(format_: NumberFormat) -> str:
+    """The format in a line."""
+    name = f"**{format_.name}**"
+    ends = f"largest {power_or_number(format_.max)}, smallest {power_or_number(format_.min_subnormal)}"
+    if not isinstance(format_, Format):
+        return f"{name}: {format_.bits} bits; {ends}. {format_.rule}"
+    parts = [f"{format_.exponent_bits} exponent", f"{format_.mantissa_bits} mantissa"]
+    if format_.signed:
+        parts.insert(0, "1 sign")
+    normal = f"smallest normal {power_or_number(format_.min_normal)}"
+    specials = format_.specials.value
+    return f"{name}: {' + '.join(parts)} bits, bias {format_.bias}; {ends}, {normal}. Specials: {specials}."
+
+
+def sentence(refused: ValueError) -> str:
+    """What an error says, as a sentence."""
+    words = str(refused).rstrip(".")
+    return f"{words[:1].upper()}{words[1:]}."

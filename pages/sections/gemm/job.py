@@ -1,0 +1,106 @@
+"""The controls that say which GEMM to run, and what has to be true before it can."""
+
+from dataclasses import replace
+
+from streamlit.delta_generator import DeltaGenerator
+
+from fp8core.inputs import INPUT_NOTES, InputKind, rules
+from fp8core.linear import MATMULS, Axis, Matmul
+from fp8core.recipes import RECIPES
+from kernels.bench.job import MAX_DIM, MAX_RUNS, GemmJob
+from kernels.bench.shapes import STANDARD
+from kernels.device import HOPPER, Unsupported
+from kernels.gemm.meaning import REFOLDED_WORDS, Accumulation
+from kernels.operand_passes.plan import refolded_spec
+from pages.kit.controls import Controls
+from pages.kit.presets import PRESETS
+from pages.kit.shared_controls import MATMUL, RECIPE, SEED
+from pages.kit.widgets import Choice, ChoiceStyle, Whole
+
+_STEP = 256
+
+
+class _Dim(Whole):
+    """M, N or K, whose label says which axis of the layer it is."""
+
+    def narrow(self, *, axis: Axis) -> "_Dim":
+        summed = ", summed" if self.key == "k" else ""
+        return replace(self, label=f"{self.label}: {axis.value}{summed}")
+
+
+def _dim(letter: str, default: int) -> _Dim:
+    return _Dim(key=letter, label=letter.upper(), low=1, high=MAX_DIM, default=default, step=_STEP)
+
+
+M, N, K = (_dim(letter, size) for letter, size in zip("mnk", STANDARD[0], strict=True))
+INPUT = Choice(
+    key="a_input",
+    label="Input",
+    options={kind.value: note.title for kind, note in INPUT_NOTES.items()},
+    default=InputKind.GAUSSIAN.value,
+    style=ChoiceStyle.SELECT,
+    help="What x, w and dy are drawn from. "
+    + " ".join(f"**{note.title}**: {rules(kind)}." for kind, note in INPUT_NOTES.items()),
+)
+ACCUMULATION = Choice(
+    key="accumulation",
+    label="Accumulation",
+    options={
+        Accumulation.RECIPE.value: "As in the recipe",
+        Accumulation.FAST.value: "Fast",
+        Accumulation.PROMOTED.value: "Promoted",
+        Accumulation.REFOLDED.value: REFOLDED_WORDS.capitalize(),
+    },
+    default=Accumulation.RECIPE.value,
+    style=ChoiceStyle.SELECT,
+    help="Fast leaves the sum over all of K to the tensor core, which on Hopper keeps only some of fp32's "
+    "bits (`use_fast_accum=True` in torch). Promoted takes a partial sum out at fixed steps along K and adds "
+    "these in fp32. Refolded, for MXFP8: a pass of its own, whose time counts, makes one scale of those in a "
+    "longer line of A or in a square of B, so that the FP8 tensor core can multiply where it takes no "
+    "scales; what is far below the largest value there is rounded again.",
+)
+RUNS = Whole(
+    key="runs",
+    label="Timed runs",
+    low=1,
+    high=MAX_RUNS,
+    default=20,
+    help="The time shown is their median; its whisker runs from the 20th to the 80th percentile.",
+)
+CONTROLS = (RECIPE, MATMUL, M, N, K, INPUT, SEED, ACCUMULATION, RUNS)
+
+
+def draw_job(controls: Controls, place: DeltaGenerator) -> GemmJob:
+    """Draw the controls; the job they describe."""
+    recipe, matmul = controls.draw(RECIPE, place), controls.draw(MATMUL, place)
+    plays = MATMULS[matmul]
+    sizes = {
+        control.key: controls.draw(control, place, axis=axis)
+        for control, axis in ((M, plays.m), (N, plays.n), (K, plays.k))
+    }
+    row = place.container(horizontal=True, gap="xsmall")
+    for preset in PRESETS:
+        row.button(
+            preset.label,
+            key=f"preset {preset.label}",
+            on_click=controls.preset,
+            kwargs=preset.mnk(plays),
+            help="Set M, N and K",
+        )
+    return GemmJob(
+        recipe=recipe,
+        matmul=matmul,
+        **sizes,
+        input=InputKind(controls.draw(INPUT, place)),
+        seed=controls.draw(SEED, place),
+        accumulation=Accumulation(controls.draw(ACCUMULATION, place, options=_offered(recipe, plays))),
+        runs=controls.draw(RUNS, place),
+    )
+
+
+def _offered(recipe: str, matmul: Matmul) -> dict[str, str]:
+    """The accumulations to choose from; refolding only for a recipe whose scales fold."""
+    options = dict(ACCUMULATION.options)
+    if isinstance(refolded_spec(RECIPES[recipe].spec(matmul), HOPPER), Unsupported):
+        del options[Accumulation.REFOLDED.value]
+    return options

@@ -1,0 +1,44 @@
+"""Live GEMM where the GEMM asked for has no result: it says so, and which GEMMs nearby are recorded."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import streamlit as st
+
+from kernels.bench.job import GemmJob
+from pages.kit.controls import link_params
+from pages.kit.gemm_words import differences
+
+_SHOWN = 5
+
+
+def draw_nothing(job: GemmJob, near: Sequence[GemmJob]) -> None:
+    """Say that there is no result of this GEMM; links open the nearest recorded ones."""
+    asked = f"{job.recipe_data.title}, {job.matmul_data.title}"
+    nothing = f"Nothing has been run yet in this session for {job.size}, and nothing is recorded for it"
+    if not near:
+        st.info(f"{nothing}. No GEMM of {asked}, is recorded for a GPU.")
+        return
+    st.info(f"{nothing}. Other GEMMs of {asked}, are recorded. Each link opens one, the nearest first:")
+    for one in near[:_SHOWN]:
+        st.page_link(
+            "pages/live_gemm.py",
+            label=title(one, job),
+            icon=":material/history:",
+            query_params=link_params(
+                recipe=one.recipe,
+                matmul=one.matmul,
+                m=one.m,
+                n=one.n,
+                k=one.k,
+                a_input=one.input.value,
+                accumulation=one.accumulation.value,
+            ),
+        )
+
+
+def title(one: GemmJob, asked: GemmJob) -> str:
+    """M × N × K, and in which settings it is not what was asked for."""
+    of_this_size = replace(one, m=asked.m, n=asked.n, k=asked.k, seed=asked.seed)
+    differs = differences(of_this_size, asked)
+    return f"M × N × K = {one.m} × {one.n} × {one.k}" + (f", {differs}" if differs else "")

@@ -1,0 +1,44 @@
+"""Three cases side by side: where a rotation lowers the error, and where it raises it."""
+
+from dataclasses import replace
+
+import streamlit as st
+
+from pages.kit.controls import Controls
+from pages.sections.rotations.controls import CASES, FORMAT, MAGNITUDE, OPENING, SIZE, TILE
+from pages.sections.rotations.data import KEPT, Setting, errors, setting
+
+
+@st.cache_data(max_entries=KEPT, show_spinner=False)
+def mean_errors(setting: Setting, magnitude: int) -> tuple[float, float]:
+    """The error of all elements, as a share of their energy, without and with the rotation."""
+    without, rotated = errors(setting, magnitude)
+    return without.nmse, rotated.nmse
+
+
+def change(without: float, rotated: float) -> str:
+    """What the rotation does to an error, in words that need nothing around them."""
+    if rotated <= without:
+        return f"{without / rotated:.3g} times smaller" if rotated else "zero"
+    return f"{rotated / without:.3g} times larger" if without else "no longer zero"
+
+
+def draw_cases(controls: Controls) -> None:
+    """A button for each case, with what a rotation does to the error there; a click shows the case."""
+    here = setting(controls)
+    st.markdown("**Compare three cases.** Rotating makes the error:")
+    row = st.container(horizontal=True, gap="small")
+    for title, values in CASES.items():
+        case = replace(
+            here,
+            size=int(values[SIZE.key]),
+            tile=values[TILE.key],
+            format=values.get(FORMAT.key, FORMAT.default),
+        )
+        told = change(*mean_errors(case, OPENING[MAGNITUDE.key]))
+        row.button(
+            f"{title}: {told}",
+            key=f"rotations_case_{title}",
+            on_click=controls.preset,
+            kwargs={FORMAT.key: FORMAT.default} | values,
+        )

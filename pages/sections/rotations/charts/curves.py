@@ -1,0 +1,147 @@
+"""Curves over the outlier's magnitude, without and with a rotation, panel below panel on one axis."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import altair as alt
+
+from pages.kit.charts.ink import Ink
+from pages.sections.rotations.charts.axis import END, NARROW, ROOM, inside_axis
+
+HEIGHT = 130
+WITHOUT, WITH = "as it is", "rotated"
+NOW, CROSSINGS = "now", "_crossings"
+_LOG_TICKS = [10.0**e for e in range(-12, 3)] + [3 * 10.0**e for e in range(-12, 3)]
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Values over the magnitudes, and where the two curves cross."""
+
+    without: Sequence[float]
+    with_: Sequence[float]
+    crossings: Sequence[float] = ()
+
+
+def data_sets(
+    at: Sequence[float], panels: Mapping[str, Curve], now: float
+) -> dict[str, dict[str, list[float]]]:
+    """The named data of `curves`: each panel's two curves and crossings, and the reader's magnitude."""
+    sets = {NOW: {"magnitude": [now]}}
+    for name, panel in panels.items():
+        sets[name] = {"magnitude": list(at), WITHOUT: list(panel.without), WITH: list(panel.with_)}
+        sets[name + CROSSINGS] = {"magnitude": list(panel.crossings)}
+    return sets
+
+
+def curves(
+    ends: tuple[float, float],
+    titles: Mapping[str, str],
+    percent: Mapping[str, Sequence[float] | None],
+    ink: Ink,
+) -> alt.VConcatChart:
+    """A panel for each name in `titles`, magnitudes between `ends`. Those in `percent` have a linear axis
+    over the domain given, or from 0 as far as the data go; the others a logarithmic one.
+    """
+    last = list(titles)[-1]
+    charts = [
+        _panel(name, title, _magnitude(ends, name == last), _value(name, percent), ink)
+        for name, title in titles.items()
+    ]
+    return (
+        alt.vconcat(*charts, spacing=26, padding=NARROW)
+        .configure_view(stroke=None)
+        .configure_axis(gridColor=ink.line, gridOpacity=0.35)
+    )
+
+
+def _magnitude(ends: tuple[float, float], last: bool) -> alt.X:
+    return alt.X(
+        "magnitude:Q",
+        scale=alt.Scale(
+            type="log",
+            base=2,
+            domain=[ends[0] / (ends[1] / ends[0]) ** ROOM, ends[1] * (ends[1] / ends[0]) ** END],
+            nice=False,
+        ),
+        axis=alt.Axis(
+            title="outlier's magnitude, in standard deviations of the rest" if last else None,
+            labels=last,
+            grid=False,
+            values=[2**i for i in range(8)],
+            format="d",
+        ),
+    )
+
+
+def _value(name: str, percent: Mapping[str, Sequence[float] | None]) -> alt.Y:
+    if name not in percent:
+        scale = alt.Scale(type="log", nice=False, padding=8)
+        return alt.Y("value:Q", scale=scale, axis=inside_axis(format="~g", values=_LOG_TICKS))
+    domain = percent[name]
+    scale = alt.Scale(zero=True) if domain is None else alt.Scale(domain=list(domain))
+    return alt.Y("value:Q", scale=scale, axis=inside_axis(format="~%", tickCount=3))
+
+
+def _panel(name: str, title: str, x: alt.X, y: alt.Y, ink: Ink) -> alt.LayerChart:
+    legend = alt.Legend(title=None, orient="top", symbolType="stroke", symbolStrokeWidth=3, symbolSize=400)
+    lines = (
+        alt.Chart(alt.NamedData(name))
+        .transform_fold([WITHOUT, WITH], as_=["who", "value"])
+        .transform_filter("isValid(datum.value) && datum.value >= 0")
+        .mark_line(strokeWidth=2.5)
+        .encode(
+            x=x,
+            y=y,
+            color=alt.Color(
+                "who:N",
+                scale=alt.Scale(domain=[WITHOUT, WITH], range=[ink.bad, ink.good]),
+                legend=legend,
+            ),
+            strokeDash=alt.StrokeDash(
+                "who:N", scale=alt.Scale(domain=[WITHOUT, WITH], range=[[6, 3], [1, 0]]), legend=legend
+            ),
+        )
+    )
+    return alt.layer(
+        _marker(NOW, x, ink.soft, [2, 3]),
+        _marker(name + CROSSINGS, x, ink.k, [8, 4]),
+        lines,
+        _hover(name, x, ink),
+        height=HEIGHT,
+        title=alt.TitleParams(title, anchor="start", frame="group", fontSize=13, color=ink.text, offset=6),
+    )
+
+
+def _marker(name: str, x: alt.X, color: str, dash: list[int]) -> alt.Chart:
+    return (
+        alt.Chart(alt.NamedData(name))
+        .mark_rule(color=color, strokeDash=dash, strokeWidth=1.5)
+        .encode(x=x, tooltip=[alt.Tooltip("magnitude:Q", title="magnitude", format=".3~g")])
+    )
+
+
+def _hover(name: str, x: alt.X, ink: Ink) -> alt.Chart:
+    """A line that follows the pointer and tells both values."""
+    near = alt.selection_point(
+        name=f"near_{name}",
+        on="pointermove",
+        nearest=True,
+        fields=["magnitude"],
+        empty=False,
+        clear="mouseout",
+    )
+    return (
+        alt.Chart(alt.NamedData(name))
+        .mark_rule(strokeWidth=1, color=ink.text)
+        .encode(
+            x=x,
+            opacity=alt.when(near).then(alt.value(0.8)).otherwise(alt.value(0)),
+            tooltip=[
+                alt.Tooltip("magnitude:Q", title="magnitude", format=".3~g"),
+                alt.Tooltip(f"{WITHOUT}:Q", title=WITHOUT, format=".3~g"),
+                alt.Tooltip(f"{WITH}:Q", title=WITH, format=".3~g"),
+            ],
+        )
+        .add_params(near)
+    )

@@ -1,0 +1,198 @@
+"""One vector before and after a rotation, as stems; the outlier's magnitude is a slider inside the picture.
+
+Both are linear in the magnitude, so the browser draws every position of the slider by itself: an entry is
+`rest + magnitude · slope`.
+"""
+
+from dataclasses import dataclass
+
+import altair as alt
+import numpy as np
+from numpy.typing import NDArray
+
+from fp8core.formats import Format
+from fp8core.recipes import OperandSpec
+from fp8core.scales import ScaleKind
+from pages.kit.charts.ink import Ink
+from pages.sections.rotations.charts.axis import NARROW, ROOM, inside_axis
+
+OUTLIER = "outlier"
+MAGNITUDE = "magnitude"
+PANELS = ("before", "after")
+HEIGHT = 165
+_MOST_WITH_HEADS = 256
+_EPSILON = 1e-9
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stems:
+    """Entries of one vector: `rest` and `slope` float64[size], and where the outliers are, if anywhere."""
+
+    rest: NDArray[np.float64]
+    slope: NDArray[np.float64]
+    is_outlier: NDArray[np.bool_]
+
+
+def stem_columns(stems: Stems, spec: OperandSpec) -> dict[str, list[object]]:
+    """The data set of one panel, a column a field."""
+    size = len(stems.rest)
+    return {
+        "i": list(range(size)),
+        "rest": stems.rest.round(6).tolist(),
+        "slope": stems.slope.round(6).tolist(),
+        "tile": [i // (spec.tile.k or size) for i in range(size)],
+        "outlier": stems.is_outlier.tolist(),
+    }
+
+
+def vector_picture(
+    size: int, spec: OperandSpec, start: int, limits: tuple[int, int], ink: Ink
+) -> alt.VConcatChart:
+    """A panel for each of PANELS on one vertical axis; the slider runs over `limits` from `start`.
+
+    The entries come as the named data sets of `stem_columns`.
+    """
+    slider = alt.selection_point(
+        name=OUTLIER,
+        fields=[MAGNITUDE],
+        value=[{MAGNITUDE: start}],
+        bind=alt.binding_range(min=limits[0], max=limits[1], step=1, name="Outlier's magnitude "),
+    )
+    charts = [_panel(name, size, spec, start, ink) for name in PANELS]
+    charts[0] = charts[0].add_params(slider)
+    return (
+        alt.vconcat(*charts, spacing=34, padding=NARROW)
+        .resolve_scale(y="shared")
+        .configure_view(stroke=None)
+        .configure_axis(gridColor=ink.line, gridOpacity=0.35)
+    )
+
+
+def _across(size: int) -> alt.Scale:
+    """The elements, with room at the left for the vertical axis: labels outside would widen the picture."""
+    return alt.Scale(domain=[-0.5 - ROOM * size, size - 0.5], nice=False)
+
+
+def scale_expr(spec: OperandSpec, amax: str) -> str:
+    """A Vega expression for the scale of a tile, as `fp8core.scales` has it, for amax > 0."""
+    element = spec.format
+    log2, top = f"log({amax}) / LN2", f"floor(log({amax}) / LN2 + {_EPSILON})"
+    match spec.scale.kind:
+        case ScaleKind.FP32:
+            return f"{amax} / {element.max}"
+        case ScaleKind.E8M0_FLOOR:
+            return f"pow(2, {top} - {element.e_max})"
+        case ScaleKind.E8M0_ROUND_UP:
+            return f"pow(2, ceil({log2} - log({element.max}) / LN2 - {_EPSILON}))"
+        case ScaleKind.E8M0_EVEN:
+            half_step = 2.0 ** -(element.mantissa_bits + 1)
+            rounded = f"({amax} / pow(2, {top}) + {half_step} >= 2 ? 1 : 0)"
+            return f"pow(2, {top} + {rounded} - {element.e_max})"
+
+
+def _panel(name: str, size: int, spec: OperandSpec, start: int, ink: Ink) -> alt.LayerChart:
+    last = name == PANELS[-1]
+    moved = f"(isValid({OUTLIER}.{MAGNITUDE}) ? {OUTLIER}.{MAGNITUDE}[0] : {start})"
+    x = alt.X(
+        "i:Q",
+        scale=_across(size),
+        axis=alt.Axis(
+            title="element" if last else None,
+            labels=last,
+            grid=False,
+            values=list(range(0, size, max(1, size // 16))),
+        ),
+    )
+    base = (
+        alt.Chart(alt.NamedData(name))
+        .transform_calculate(value=f"datum.rest + {moved} * datum.slope")
+        .transform_calculate(size="abs(datum.value)")
+        .transform_joinaggregate(amax="max(size)", groupby=["tile"])
+        .transform_calculate(half=f"({scale_expr(spec, 'datum.amax')}) * {spec.format.min_subnormal / 2}")
+        .transform_calculate(zero="datum.size <= datum.half")
+        .transform_calculate(
+            verdict="datum.zero ? 'becomes 0' : 'stays above 0'",
+            kind="datum.zero ? 'becomes 0' : datum.outlier ? 'outlier' : 'entry'",
+        )
+    )
+    return alt.layer(
+        _deadzone(base, ink, size),
+        _amax_lines(base, ink, size),
+        *_stems(base, x, size, ink),
+        _words(base, name.capitalize(), spec.format, ink),
+        height=HEIGHT,
+    )
+
+
+def _stems(base: alt.Chart, x: alt.X, size: int, ink: Ink) -> list[alt.Chart]:
+    kinds = ["outlier", "entry", "becomes 0"]
+    few = size <= _MOST_WITH_HEADS
+    legend = alt.Legend(title=None, orient="top")
+    encoding = {
+        "x": x,
+        "y": alt.Y("value:Q", axis=inside_axis(tickCount=5)),
+        "color": alt.Color(
+            "kind:N",
+            scale=alt.Scale(domain=kinds, range=[ink.bad, ink.good, ink.soft]),
+            legend=legend,
+        ),
+        "tooltip": [
+            alt.Tooltip("i:Q", title="element"),
+            alt.Tooltip("value:Q", title="value", format=".4~g"),
+            alt.Tooltip("amax:Q", title="largest |x| of its tile", format=".4~g"),
+            alt.Tooltip("half:Q", title="zero up to", format=".3~g"),
+            alt.Tooltip("verdict:N", title="quantized"),
+        ],
+    }
+    stem = base.mark_rule(strokeWidth=2 if few else 1).encode(**encoding, y2=alt.Y2(datum=0))
+    if not few:
+        return [stem]
+    area = 60 if size <= _MOST_WITH_HEADS // 4 else 20
+    shape = alt.Shape(
+        "kind:N", scale=alt.Scale(domain=kinds, range=["circle", "circle", "cross"]), legend=legend
+    )
+    return [stem, base.mark_point(filled=True, size=area, opacity=1).encode(**encoding, shape=shape)]
+
+
+def _deadzone(base: alt.Chart, ink: Ink, size: int) -> alt.Chart:
+    return (
+        base.transform_aggregate(half="max(half)", first="min(i)", final="max(i)", groupby=["tile"])
+        .transform_calculate(
+            left="datum.first - 0.5", right="datum.final + 0.5", low="-datum.half", high="datum.half"
+        )
+        .mark_rect(color=ink.k, opacity=0.22)
+        .encode(
+            x=alt.X("left:Q", scale=_across(size)),
+            x2="right:Q",
+            y="low:Q",
+            y2="high:Q",
+            tooltip=[
+                alt.Tooltip("half:Q", title="rounds to zero up to |x| =", format=".4~g"),
+            ],
+        )
+    )
+
+
+def _amax_lines(base: alt.Chart, ink: Ink, size: int) -> alt.Chart:
+    return (
+        base.transform_aggregate(top="max(size)")
+        .transform_calculate(ends="[datum.top, -datum.top]", left="-0.5", right=f"{size - 0.5}")
+        .transform_flatten(["ends"])
+        .mark_rule(strokeDash=[5, 4], color=ink.soft)
+        .encode(x=alt.X("left:Q", scale=_across(size)), x2="right:Q", y="ends:Q")
+    )
+
+
+def _words(base: alt.Chart, title: str, element: Format, ink: Ink) -> alt.Chart:
+    dead = (
+        "datum.dead + (datum.dead == 1 ? ' becomes' : ' become') + ' zero in "
+        + element.name
+        + "' + (datum.blank > 0 ? ', ' + datum.blank + ' of them zero already' : '')"
+    )
+    return (
+        base.transform_calculate(blank="datum.size == 0")
+        .transform_aggregate(top="max(size)", dead="sum(zero)", blank="sum(blank)")
+        .transform_calculate(text=f"'{title}: largest |x| ' + format(datum.top, '.3~f') + ' · ' + {dead}")
+        .mark_text(align="left", baseline="bottom", fontSize=13, fontWeight="bold", color=ink.text, dy=-16)
+        .encode(x=alt.value(0), y=alt.value(0), text="text:N")
+    )

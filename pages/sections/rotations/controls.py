@@ -1,0 +1,122 @@
+"""The controls of the page "Rotations"."""
+
+from fp8core.experiments.outliers import Rest
+from fp8core.rotations import NVFP4_SIGNS, RotationKind
+from fp8core.scales import ScaleKind
+from pages.kit.controls import Controls
+from pages.kit.shared_controls import SEED
+from pages.kit.widgets import Choice, ChoiceStyle, NumberStyle, Whole
+
+SIZES = tuple(16 << i for i in range(7))
+
+SHOW = Choice(
+    key="rotations_show",
+    label="Show",
+    options={
+        "vector": "One vector",
+        "many": "Many vectors",
+        "error": "Error",
+        "matmul": "Matmul",
+        "bf16": "Cost in bf16",
+    },
+    default="vector",
+)
+SIZE = Choice(
+    key="rotations_size",
+    label="Size of the vector",
+    options={str(size): str(size) for size in SIZES},
+    default=str(SIZES[0]),
+    style=ChoiceStyle.SELECT,
+    help="A Hadamard matrix exists for every power of two. NVFP4 training rotates runs of 16.",
+)
+REST = Choice(
+    key="rotations_rest",
+    label="The other elements",
+    options={rest.name.lower(): rest.value[0].upper() + rest.value[1:] for rest in Rest},
+    default=Rest.GAUSSIAN.name.lower(),
+    style=ChoiceStyle.SELECT,
+    help="What all elements but the outliers are drawn from; variance 1 where they are not zero.",
+)
+COUNT = Whole(
+    key="rotations_outliers",
+    label="Outliers in each vector",
+    low=1,
+    high=8,
+    default=1,
+    style=NumberStyle.SLIDER,
+    help="Each at a random place, with a random sign.",
+)
+MAGNITUDE = Whole(
+    key="rotations_magnitude",
+    label="Outlier's magnitude",
+    low=1,
+    high=128,
+    default=16,
+    style=NumberStyle.SLIDER,
+    help="In standard deviations of the other elements.",
+)
+
+_ROTATIONS = {
+    RotationKind.HADAMARD: "Hadamard",
+    RotationKind.NVFP4_HADAMARD: "NVFP4 signs",
+    RotationKind.SIGNED_HADAMARD: "Random signs",
+    RotationKind.ORTHOGONAL: "Random rotation",
+}
+ROTATION = Choice(
+    key="rotation",
+    label="Rotation",
+    options={kind.name.lower(): title for kind, title in _ROTATIONS.items()},
+    default=RotationKind.SIGNED_HADAMARD.name.lower(),
+    help="Hadamard: every entry ±1/√size, so that additions are enough. Random signs: Hadamard after the "
+    "elements are multiplied by ±1, so that no fixed pattern in the data lines up with the matrix. NVFP4's "
+    "sixteen signs are fixed. Random rotation: uniform over all.",
+)
+
+FORMAT = Choice(
+    key="rotations_format",
+    label="Format",
+    options={"e4m3": "e4m3", "e5m2": "e5m2", "e2m1": "e2m1"},
+    default="e2m1",
+    help="e4m3 and e5m2 have eight bits, e2m1 has four.",
+)
+LINE, WHOLE_VECTOR = "16", "whole"
+TILE = Choice(
+    key="rotations_tile",
+    label="One scale for",
+    options={LINE: "16 elements", WHOLE_VECTOR: "the vector"},
+    default=LINE,
+    help="The tile: elements that share one scale.",
+)
+_SCALES = {
+    ScaleKind.FP32: "fp32: amax / largest value",
+    ScaleKind.E8M0_FLOOR: "Power of two: floor",
+    ScaleKind.E8M0_EVEN: "Power of two: even",
+    ScaleKind.E8M0_ROUND_UP: "Power of two: round up",
+}
+SCALE = Choice(
+    key="rotations_scale",
+    label="Scale",
+    options={kind.name.lower(): title for kind, title in _SCALES.items()},
+    default=ScaleKind.FP32.name.lower(),
+    style=ChoiceStyle.SELECT,
+    help="How the scale follows from amax, the largest |x| of the tile. E8M0 stores powers of two only.",
+)
+
+ALL_CONTROLS = (SHOW, SIZE, REST, COUNT, SEED, MAGNITUDE, ROTATION, FORMAT, TILE, SCALE)
+
+OPENING = {SIZE.key: str(SIZES[-1]), TILE.key: WHOLE_VECTOR, MAGNITUDE.key: 32}
+"""The case that rotations are for: one scale for many elements, one of them an outlier."""
+CASES = {
+    f"One scale for {SIZES[-1]:,}": OPENING,
+    f"One scale for {LINE}": OPENING | {TILE.key: LINE},
+    f"One scale for {SIZES[-1]:,}, e4m3": OPENING | {FORMAT.key: "e4m3"},
+}
+
+
+def draw_rotation(controls: Controls) -> str:
+    """The rotation's control; NVFP4's signs are offered for their own size only."""
+    fits = controls.value(SIZE) == str(len(NVFP4_SIGNS))
+    nvfp4 = RotationKind.NVFP4_HADAMARD.name.lower()
+    return controls.draw(
+        ROTATION, options={key: title for key, title in ROTATION.options.items() if fits or key != nvfp4}
+    )

@@ -1,0 +1,154 @@
+"""Section "The error": quantization error over the outlier's magnitude, without and with the rotation."""
+
+import math
+
+import streamlit as st
+
+from fp8core.experiments.rotation_error import VectorError, lower_ranges
+from fp8core.recipes import OperandSpec
+from fp8core.scales import ScaleKind
+from pages.kit.chart import draw_chart
+from pages.kit.charts.ink import INKS
+from pages.kit.charts.words import column
+from pages.kit.controls import Controls
+from pages.kit.shell import theme
+from pages.sections.rotations.charts.curves import Curve, curves, data_sets
+from pages.sections.rotations.controls import MAGNITUDE, draw_rotation
+from pages.sections.rotations.data import (
+    KEPT,
+    MAGNITUDES,
+    Setting,
+    Spec,
+    error_curves,
+    errors,
+    parts,
+    setting,
+)
+
+MARGIN = 0.05
+MOST_NAMED = 3
+Ranges = tuple[tuple[float, float], ...]
+
+
+def ranges(setting: Setting) -> tuple[Ranges, Ranges]:
+    """Magnitudes at which rotating lowers the total error, and the error of the other elements."""
+    swept = error_curves(setting)
+    total = [[e.nmse for e in side] for side in (swept.without, swept.rotated)]
+    rest = [[e.rest_nmse for e in side] for side in (swept.without, swept.rotated)]
+    return lower_ranges(MAGNITUDES, *total, MARGIN), lower_ranges(MAGNITUDES, *rest, MARGIN)
+
+
+TITLES = {
+    "total": "Error of all elements: error energy / signal energy",
+    "rest": "Error of the other elements alone: their error energy / their energy",
+    "zeros": "Share of the codes that are zero",
+}
+
+
+@st.cache_data(max_entries=KEPT, show_spinner=False)
+def curves_spec(panels: tuple[str, ...], theme: str) -> Spec:
+    """The panels without their data."""
+    titles = {name: TITLES[name] for name in panels}
+    return curves((MAGNITUDES[0], MAGNITUDES[-1]), titles, {"zeros": (0, 1)}, INKS[theme]).to_dict(
+        validate=False
+    )
+
+
+def curve_panels(setting: Setting) -> dict[str, Curve]:
+    """Total error, the other elements' error where they are not zero, and the share of zeros."""
+    swept, (total, rest) = error_curves(setting), ranges(setting)
+    sides = swept.without, swept.rotated
+    panels = {
+        "total": Curve(*([e.nmse for e in side] for side in sides), _crossings(total)),
+        "rest": Curve(*([e.rest_nmse for e in side] for side in sides), _crossings(rest)),
+        "zeros": Curve(*([e.zeros for e in side] for side in sides)),
+    }
+    return {name: panel for name, panel in panels.items() if not any(map(math.isnan, panel.without))}
+
+
+def _crossings(ranges: Ranges) -> list[float]:
+    return [end for stretch in ranges for end in stretch if end not in (MAGNITUDES[0], MAGNITUDES[-1])]
+
+
+def show(controls: Controls) -> None:
+    """Draw the curves, what they say, and where the error comes from at the reader's magnitude."""
+    draw_rotation(controls)
+    magnitude = controls.draw(MAGNITUDE)
+    chosen = setting(controls)
+    without, rotated = errors(chosen, magnitude)
+    total, rest = ranges(chosen)
+    panels = curve_panels(chosen)
+    st.markdown(f"**Notice:** {notice(magnitude, without, rotated, chosen.format)}")
+    st.markdown(crossings_in_words(total, None if math.isnan(rotated.rest_nmse) else rest))
+    draw_chart(
+        curves_spec(tuple(panels), theme()) | {"datasets": data_sets(MAGNITUDES, panels, magnitude)},
+        key="rotations_errors",
+        alt=f"Quantization error in {chosen.format} over the outlier's magnitude, as it is and rotated. "
+        f"At {magnitude}: total {without.nmse:.3g} and {rotated.nmse:.3g}, zeros {without.zeros:.0%} and "
+        f"{rotated.zeros:.0%}.",
+    )
+    st.caption(
+        f"Averages over {chosen.many:,} vectors whose outliers spread over an octave around the magnitude; "
+        "error measured after rotating back. Dotted: the magnitude chosen above. Pink: the magnitudes at "
+        f"which rotating begins or ceases to lower the error by {MARGIN:.0%}. Point at a panel for both "
+        "values."
+    )
+    st.markdown(f"At magnitude {magnitude}, as shares of the signal's energy:")
+    st.markdown(parts_table(parts(chosen, magnitude)))
+    st.markdown(why(chosen.spec()))
+
+
+def notice(magnitude: int, without: VectorError, rotated: VectorError, format_: str) -> str:
+    """The two truths at one magnitude."""
+    zeros = f"the share of codes that are zero goes from {without.zeros:.0%} to {rotated.zeros:.0%}"
+    ratio = rotated.nmse / without.nmse if without.nmse else math.inf
+    verdict = "grows" if ratio > 1 else "shrinks"
+    contrast = "but" if (ratio > 1) == (rotated.zeros < without.zeros) else "and"
+    return (
+        f"at magnitude {magnitude} in {format_}, {zeros}, {contrast} the total error {verdict}: "
+        f"{without.nmse:.3g} to {rotated.nmse:.3g}."
+    )
+
+
+def crossings_in_words(total: Ranges, rest: Ranges | None) -> str:
+    """At which magnitudes rotating lowers each error; `rest` is None where there are no other elements."""
+    what = "the error of the other elements"
+    if rest is not None and not total and not rest:
+        return where(f"the total error or {what}", ())
+    return where("the total error", total) + ("" if rest is None else " " + where(what, rest))
+
+
+def where(what: str, ranges: Ranges) -> str:
+    """At which magnitudes rotating helps, in a sentence."""
+    if not ranges:
+        swept = f"from {MAGNITUDES[0]:g} to {MAGNITUDES[-1]:g}"
+        return f"Rotating never lowers {what} by more than {MARGIN:.0%} at magnitudes {swept}."
+    stretches = ", ".join(f"{low:.3g} to {high:.3g}" for low, high in ranges[:MOST_NAMED])
+    more = f", and in {len(ranges) - MOST_NAMED} more stretches" if len(ranges) > MOST_NAMED else ""
+    return f"Rotating lowers {what} by more than {MARGIN:.0%} at magnitudes {stretches}{more}."
+
+
+def parts_table(rows: list[dict[str, float]]) -> str:
+    """Markdown: a row each for as it is and rotated."""
+    names = "codes that are zero | error of zeros (deadzone) | of rounding (grid) | of saturation | sum"
+    lines = [f"| | {names} |", "|---|---:|---:|---:|---:|---:|"]
+    for name, row in zip(("not rotated", "rotated"), rows, strict=True):
+        parts, total = column([row[key] for key in ("deadzone", "grid", "saturation")], digits=3)
+        lines.append(f"| {name} | {row['zeros']:.1%} | {' | '.join(parts)} | {total} |")
+    return "\n".join(lines)
+
+
+def why(spec: OperandSpec) -> str:
+    """Why the total can grow."""
+    if spec.scale.kind is ScaleKind.FP32:
+        return (
+            f"Why the total can grow: where the outlier is its tile's amax, the scale amax / "
+            f"{spec.format.max:g} puts it on the largest value **exactly**: most of the energy has no error. "
+            "Rotated, that energy is in every entry, and every entry is rounded. With a scale that is a "
+            "power of two the outlier is rounded like the rest: choose one in the sidebar and compare."
+        )
+    return (
+        "A scale that is a power of two does not put the outlier on a value of the format: it is rounded "
+        "like the rest, and most of the energy has an error even without a rotation. With an fp32 scale the "
+        "outlier lands on the largest value exactly: choose that in the sidebar and compare."
+    )

@@ -1,0 +1,129 @@
+"""Section "One vector": its stems before and after; the slider in the picture is the magnitude's control."""
+
+import numpy as np
+import streamlit as st
+
+from fp8core.recipes import OperandSpec
+from pages.kit.chart import draw_chart
+from pages.kit.charts.ink import INKS
+from pages.kit.controls import Controls
+from pages.kit.shell import theme
+from pages.sections.rotations.cases import change, draw_cases, mean_errors
+from pages.sections.rotations.charts.vector import MAGNITUDE as SLIDER
+from pages.sections.rotations.charts.vector import OUTLIER, PANELS, Stems, stem_columns, vector_picture
+from pages.sections.rotations.controls import MAGNITUDE, draw_rotation
+from pages.sections.rotations.data import KEPT, Setting, Spec, look, setting
+
+_START = "_rotations_slider_start"
+# Vega puts its slider under the picture, with fewer pixels than steps.
+SLIDER_STYLE = """<style>
+.stVegaLiteChart:has(.vega-bind) {display: flex; flex-direction: column-reverse; align-items: flex-start}
+.stVegaLiteChart .vega-bind input[type=range] {width: min(30rem, 30vw) !important}
+</style>"""
+
+
+@st.cache_data(max_entries=KEPT, show_spinner=False)
+def picture_spec(size: int, spec: OperandSpec, start: int, theme: str) -> Spec:
+    """The picture without its data, the slider at `start`."""
+    limits = MAGNITUDE.low, MAGNITUDE.high
+    return vector_picture(size, spec, start, limits, INKS[theme]).to_dict(validate=False)
+
+
+@st.cache_data(max_entries=KEPT, show_spinner=False)
+def stems(setting: Setting) -> dict[str, dict[str, list[object]]]:
+    """The data sets of the picture: the first vector before and after."""
+    vectors, rotation = setting.vector(), setting.turn()
+    before = Stems(
+        rest=vectors.rest[0],
+        slope=vectors.outliers[0],
+        is_outlier=vectors.is_outlier[0],
+    )
+    after = Stems(
+        rest=rotation.apply(vectors.rest)[0],
+        slope=rotation.apply(vectors.outliers)[0],
+        is_outlier=np.zeros(setting.size, bool),
+    )
+    spec = setting.spec()
+    return {name: stem_columns(part, spec) for name, part in zip(PANELS, (before, after), strict=True)}
+
+
+def show(controls: Controls) -> None:
+    """Draw the picture, its notice above it."""
+    draw_rotation(controls)
+    draw_cases(controls)
+    chosen, magnitude = setting(controls), controls.value(MAGNITUDE)
+    before, after = look(chosen, magnitude)
+    st.markdown(
+        f"**Notice:** {notice(chosen, before.amax, after.amax, before.zeros, after.zeros)} "
+        f"{error_in_words(chosen, magnitude)}"
+    )
+    start, key = slider_start(magnitude, (chosen, theme()))
+    draw_chart(
+        picture_spec(chosen.size, chosen.spec(), start, theme()) | {"datasets": stems(chosen)},
+        key=key,
+        on_select=lambda: _dragged(controls, key),
+        selection_mode=[OUTLIER],
+        # Whatever changes here makes the browser build the picture anew: nothing that dragging changes.
+        alt=f"{chosen.size} entries as stems, before and after the rotation, under a slider for the "
+        "outlier's magnitude. The largest entries and how many become zero are written above each panel.",
+    )
+    st.html(SLIDER_STYLE)
+    st.caption(
+        "Drag the slider above the picture. Both panels have one axis. Dashed: the largest |x|. The pink "
+        f"band is what rounds to zero in {chosen.format}: at most half its smallest value, "
+        f"{chosen.spec().format.min_subnormal:g}, times the tile's scale."
+    )
+
+
+def notice(chosen: Setting, before: float, after: float, zeros_before: int, zeros_after: int) -> str:
+    """What the rotation did to this vector."""
+    change = (
+        f"{before / after:.1f} times smaller"
+        if before >= after
+        else f"{after / before:.1f} times larger: this vector got a worse outlier"
+    )
+    return (
+        f"the largest entry goes from {before:.3g} to {after:.3g}, {change}. "
+        f"Of {chosen.size} entries, {zeros_before} become zero in {chosen.format} before and "
+        f"{zeros_after} after. The length of the vector stays the same."
+    )
+
+
+def error_in_words(chosen: Setting, magnitude: int) -> str:
+    """What the rotation does to the quantization error of vectors like this one, and where to read why."""
+    without, rotated = mean_errors(chosen, magnitude)
+    told = (
+        f"Over {chosen.many:,} such vectors, quantization to {chosen.format} loses {without:.3g} of the "
+        f"energy without the rotation and {rotated:.3g} with it: the error is {change(without, rotated)}."
+    )
+    return told if rotated <= without else f"{told} Here a rotation loses; “Error” says why."
+
+
+def slider_start(magnitude: int, others: object) -> tuple[int, str]:
+    """Where the picture's slider starts, and the picture's key.
+
+    The picture keeps both while the reader drags, so that the browser goes on with it; where the magnitude
+    or anything else was set in another way, it is a new picture that starts there.
+    """
+    start, seen, serial = st.session_state.get(_START, (magnitude, None, 0))
+    picture = st.session_state.get(_key(serial))
+    if picture is None or seen != others or _reported(picture, start) != magnitude:
+        start, serial = magnitude, serial + 1
+        st.session_state[_START] = (start, others, serial)
+    return start, _key(serial)
+
+
+def _key(serial: int) -> str:
+    return f"rotations_picture_{serial}"
+
+
+def _reported(picture: object, start: int) -> object:
+    """The magnitude at which the picture's slider is, as far as the browser has told."""
+    places = picture.selection.get(OUTLIER) or []  # type: ignore[attr-defined]
+    return places[-1].get(SLIDER, start) if places else start
+
+
+def _dragged(controls: Controls, key: str) -> None:
+    magnitude = _reported(st.session_state[key], controls.value(MAGNITUDE))
+    if MAGNITUDE.accepts(magnitude):
+        controls.preset(**{MAGNITUDE.key: magnitude})

@@ -1,0 +1,92 @@
+"""How fast against the record: a bar a line, as a share of what the same GPU model was recorded at."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import altair as alt
+
+from pages.kit.charts.ink import Ink
+
+NORMAL, SLOW = "normal", "slow"
+_STEP = 22
+_AROUND = 80
+_TOP = 1.2
+_ROOM_INSIDE = 0.35
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bar:
+    """One line: its share of the recorded rate, both rates with their unit, and the record's source."""
+
+    name: str
+    share: float
+    rate: str
+    recorded: str
+    source: str
+
+
+def shares_chart(bars: Sequence[Bar], slow_below: float, ink: Ink) -> dict[str, Any]:
+    """Bars with a rule at the record and a dashed one where slow begins. Raises ValueError without a bar."""
+    if not bars:
+        raise ValueError("there is no bar to draw")
+    rows = [{**vars(bar), "verdict": SLOW if bar.share < slow_below else NORMAL} for bar in bars]
+    top = max(_TOP, 1.1 * max(bar.share for bar in bars))
+    x = alt.X(
+        "share:Q",
+        title="share of the recorded rate",
+        axis=alt.Axis(format=".0%", tickCount=6, gridColor=ink.line, gridOpacity=0.5),
+        scale=alt.Scale(domain=[0, top], nice=False),
+    )
+    y = alt.Y(
+        "name:N",
+        title=None,
+        sort=[bar.name for bar in bars],
+        axis=alt.Axis(labelLimit=240, labelOverlap=False),
+    )
+    base = alt.Chart(alt.Data(values=rows)).encode(y=y, tooltip=_tooltip())
+    drawn = base.mark_bar(size=_STEP - 8).encode(
+        x=x,
+        color=alt.Color(
+            "verdict:N",
+            title=None,
+            scale=alt.Scale(domain=[NORMAL, SLOW], range=[ink.good, ink.bad]),
+            legend=None,
+        ),
+    )
+    told = f"format(datum.share, '.0%') + (datum.verdict === '{SLOW}' ? ' {SLOW}' : '')"
+    words = base.transform_calculate(told=told).encode(text="told:N")
+    inside = words.transform_filter(f"datum.share >= {_ROOM_INSIDE}").mark_text(
+        align="left", dx=5, color=ink.page, x=0
+    )
+    outside = words.transform_filter(f"datum.share < {_ROOM_INSIDE}").mark_text(
+        align="left", dx=5, color=ink.text
+    )
+    record = _rule(1.0, "record", [1, 0], "left", ink)
+    slow = _rule(slow_below, f"slow below {slow_below:.0%}", [4, 3], "right", ink)
+    chart = alt.layer(drawn, *record, *slow, inside, outside.encode(x=x))
+    return (
+        chart.properties(width="container", height=_STEP * len(bars) + _AROUND)
+        .configure_view(stroke=None)
+        .to_dict()
+    )
+
+
+def _rule(at: float, name: str, dash: list[int], align: str, ink: Ink) -> tuple[alt.Chart, alt.Chart]:
+    """A vertical rule, and its name above the bars."""
+    data = alt.Chart(alt.Data(values=[{"at": at, "name": name}]))
+    away = 4 if align == "left" else -4
+    return (
+        data.mark_rule(color=ink.text, strokeWidth=1.5, strokeDash=dash).encode(x="at:Q"),
+        data.mark_text(color=ink.soft, align=align, dx=away, dy=-8, y=0).encode(x="at:Q", text="name:N"),
+    )
+
+
+def _tooltip() -> list[alt.Tooltip]:
+    return [
+        alt.Tooltip("name:N", title="line"),
+        alt.Tooltip("rate:N", title="measured"),
+        alt.Tooltip("recorded:N", title="recorded"),
+        alt.Tooltip("share:Q", title="share", format=".1%"),
+        alt.Tooltip("source:N", title="record"),
+    ]

@@ -1,0 +1,36 @@
+"""What can be set on "Sanity check": how much is checked, and which of the checks kept is shown."""
+
+from collections.abc import Sequence
+
+from pages.kit.widgets import Choice, ChoiceStyle
+from pages.sections.sanity.history import Past
+from pages.sections.sanity.words import label
+
+FULL, QUICK = "full", "quick"
+NEWEST = 0
+
+EXTENT = Choice(
+    key="check",
+    label="Check",
+    options={FULL: "Full", QUICK: "Quick"},
+    default=FULL,
+    help="Full checks and times every recipe with all three matmuls, Quick with Fprop only.",
+)
+
+
+def shown_control(past: Sequence[Past]) -> Choice[int]:
+    """The choice among the checks that are kept now."""
+    options = {NEWEST: "The newest", **{one.number: label(one) for one in past}}
+    return Choice(
+        key="run",
+        label="Checks of this server",
+        options=options,
+        default=NEWEST,
+        style=ChoiceStyle.RADIO,
+        help="Of all sessions, newest first. Restarting the app forgets them.",
+    )
+
+
+def chosen(past: Sequence[Past], number: int) -> Past | None:
+    """The check to show; None where there is none yet."""
+    return next((one for one in past if number in (NEWEST, one.number)), None)

@@ -1,0 +1,93 @@
+"""The checks of all sessions of this server, kept by the process that owns the queue; newest first."""
+
+import threading
+from dataclasses import dataclass
+
+from kernels.check.job import CheckJob
+from kernels.check.report import Report
+from kernels.check.run import cut_short
+from kernels.worker.states import Done, Failed, Final, Stopped, Ticket
+from pages.kit import queue_panel as gpu_queue
+
+CHECKS_KEPT = 20
+
+
+@dataclass(frozen=True, kw_only=True)
+class Past:
+    """A check that is over. `number` counts the checks of this server from 1; `end` is the sentence why it
+    ended before its last line, empty where it did not.
+    """
+
+    number: int
+    report: Report
+    end: str = ""
+
+    @property
+    def run(self) -> tuple[CheckJob, str]:
+        """What tells one run from another: sessions that share it get equal ones."""
+        return self.report.job, self.report.started
+
+
+class History:
+    """What checks came to, at most CHECKS_KEPT, and the tickets whose checks are not over. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._open: list[Ticket] = []
+        self._past: list[Past] = []
+        self._count = 0
+
+    def follow(self, ticket: Ticket) -> None:
+        """Keep what this ticket's check comes to, whether or not its session is still there then."""
+        with self._lock:
+            if ticket not in self._open:
+                self._open.append(ticket)
+
+    def past(self) -> tuple[Past, ...]:
+        """The checks that are over by now."""
+        with self._lock:
+            for ticket in list(self._open):
+                state = gpu_queue.workers().queue.state(ticket)
+                if isinstance(state, Final):
+                    self._open.remove(ticket)
+                    self.keep(state)
+            return tuple(self._past)
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a check of any session waits or runs."""
+        with self._lock:
+            return bool(self._open)
+
+    def keep(self, end: Final) -> None:
+        """Keep a report, or the part of one. Of a run that is there already, the longer report stays."""
+        with self._lock:
+            self._keep(end)
+
+    def _keep(self, end: Final) -> None:
+        if isinstance(end, Done) and isinstance(end.row, Report):
+            past = Past(number=self._count + 1, report=end.row)
+        elif isinstance(end, Failed | Stopped) and isinstance(end.partial, Report):
+            past = Past(number=self._count + 1, report=cut_short(end.partial), end=end.reason)
+        else:
+            return
+        same = next((place for place, other in enumerate(self._past) if other.run == past.run), None)
+        if same is None:
+            self._count += 1
+            self._past.insert(0, past)
+            del self._past[CHECKS_KEPT:]
+        elif past.report.seconds > self._past[same].report.seconds:
+            self._past[same] = Past(number=self._past[same].number, report=past.report, end=past.end)
+
+
+_HISTORY = History()
+
+
+def history() -> History:
+    """The one history of this server. It is no st.cache_resource, as the queue is none."""
+    return _HISTORY
+
+
+def start(job: CheckJob) -> None:
+    """Queue a check for this session, and have its report kept for all."""
+    history().follow(gpu_queue.submit(job))

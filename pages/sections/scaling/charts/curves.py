@@ -1,0 +1,134 @@
+"""The lower two parts of the picture of one scale: SQNR over the scale, and where the error comes from."""
+
+import altair as alt
+
+from pages.kit.charts.ink import Ink
+from pages.sections.scaling.charts.scene import CURVE, PICK, WindowScene, here, now, powers_of_two
+from pages.sections.scaling.charts.stack import Spec, panel
+
+TALL, PARTS, EDGE = 150, 80, 7
+LABELS_ROOM = 1.5
+ERROR_PARTS = {"deadzone": "becoming 0", "grid": "rounding", "saturation": "saturating"}
+
+
+def _along(scene: WindowScene, field: str = "s:Q", **options: object) -> alt.X:
+    low, high = scene.range
+    scale = alt.Scale(domain=[low, high], nice=False, padding=EDGE)
+    return alt.X(field, scale=scale, **options)
+
+
+def _cursor(scene: WindowScene, ink: Ink) -> alt.Chart:
+    return (
+        alt.Chart(alt.Data(values=[{"start": scene.start}]))
+        .transform_calculate(s=now(scene))
+        .mark_rule(color=ink.text, strokeWidth=2, aria=False)
+        .encode(x=_along(scene))
+    )
+
+
+def sqnr_curve(scene: WindowScene, ink: Ink) -> Spec:
+    data = alt.NamedData(CURVE)
+    top = max(max(row["sqnr"] for row in scene.curve), 1.0) * LABELS_ROOM
+    y = alt.Y("sqnr:Q", scale=alt.Scale(domain=[0, top], nice=False), axis=alt.Axis(tickCount=4))
+    x = _along(scene, axis=alt.Axis(labels=False, ticks=False, title=None))
+    line = alt.Chart(data).mark_line(color=ink.good, strokeWidth=2.5, aria=False).encode(x=x, y=y)
+    dot = (
+        alt.Chart(data)
+        .transform_filter(here(scene))
+        .mark_point(filled=True, size=110, color=ink.text, opacity=1)
+        .encode(x=x, y=y)
+    )
+    marked = alt.Chart(alt.Data(values=[scene.amax]))
+    diamond = marked.mark_point(
+        filled=True, shape="diamond", size=130, color=ink.bad, opacity=1, stroke=ink.page
+    ).encode(x=x, y=y)
+    name = marked.mark_text(
+        dy=-14, dx=8, align="left", color=ink.bad, fontWeight="bold", fontSize=12, text="amax scale"
+    ).encode(x=x, y=y)
+    none = alt.Chart(alt.Data(values=[{"s": 0}]))
+    one = none.mark_rule(color=ink.soft, strokeDash=[3, 3], aria=False).encode(x=x)
+    one_name = none.mark_text(
+        color=ink.soft, fontSize=12, align="left", dx=4, baseline="top", text="no scale"
+    ).encode(x=x, y=alt.YValue(2))
+    return panel(
+        line,
+        one,
+        one_name,
+        _cursor(scene, ink),
+        diamond,
+        name,
+        dot,
+        _handles(scene, first=True),
+        height=TALL,
+        title="SQNR (dB) at every scale: higher is better",
+    )
+
+
+def _handles(scene: WindowScene, *, first: bool) -> alt.Chart:
+    """Unseen columns, one a scale, to point at and drag over. The first chart's hold the selection."""
+    low, high = scene.range
+    columns = (
+        alt.Chart(alt.NamedData(CURVE))
+        .transform_calculate(
+            s0=f"datum.s - {scene.step / 2}",
+            s1=f"datum.s + {scene.step / 2}",
+            scale="'2^' + format(datum.s, '~f')",
+        )
+        .mark_rect(opacity=0, cursor="ew-resize", aria=False)
+        .encode(
+            x=_along(scene, "s0:Q"),
+            x2=alt.X2("s1:Q"),
+            tooltip=[
+                alt.Tooltip("scale:N", title="scale"),
+                alt.Tooltip("sqnr:Q", title="SQNR (dB)", format=".2f"),
+                alt.Tooltip("saturated:Q", title="saturate", format=".3%"),
+                alt.Tooltip("dead:Q", title="become 0", format=".3%"),
+                *(alt.Tooltip(f"{part}:Q", title=f"error from {name}, of ‖x‖²", format=".3e")
+                  for part, name in ERROR_PARTS.items()),
+            ],
+        )
+    )  # fmt: skip
+    if not first:
+        return columns
+    slider = alt.binding_range(min=low, max=high, step=scene.step, name="log2 of the scale ")
+    return columns.add_params(
+        alt.selection_point(
+            name=PICK,
+            fields=["s"],
+            bind=slider,
+            on="pointerdown, pointermove[event.buttons]",
+            clear=False,
+            toggle=False,
+            value=[{"s": scene.start}],
+        )
+    )
+
+
+def error_parts(scene: WindowScene, ink: Ink) -> Spec:
+    """The shares of the error at every scale, stacked to the whole."""
+    parts, names = list(ERROR_PARTS), list(ERROR_PARTS.values())
+    axis = alt.Axis(labelExpr=powers_of_two(*scene.range), tickMinStep=1, tickCount=8)
+    color = alt.Color(
+        "part:N",
+        scale=alt.Scale(domain=names, range=[ink.soft, ink.good, ink.bad]),
+        legend=alt.Legend(orient="top", direction="horizontal", offset=0, symbolType="square"),
+    )
+    areas = (
+        alt.Chart(alt.NamedData(CURVE))
+        .transform_fold(parts, as_=["field", "share"])
+        .transform_calculate(rank=f"indexof({parts}, datum.field)", part=f"{names}[datum.rank]")
+        .mark_area(opacity=0.85, aria=False)
+        .encode(
+            x=_along(scene, axis=axis, title="scale"),
+            y=alt.Y("share:Q", stack="normalize", axis=None),
+            color=color,
+            order=alt.Order("rank:Q"),
+        )
+    )
+    return panel(
+        areas,
+        _cursor(scene, ink),
+        _handles(scene, first=False),
+        height=PARTS,
+        title="The error at every scale comes from",
+    )

@@ -1,0 +1,162 @@
+"""amax over the steps of training, and what a scale that looks back can hold.
+
+Pointing at a step (`step`) shows the steps its scale looked back on. Nothing of that needs Python.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import altair as alt
+
+from pages.kit.charts.ink import Ink
+from pages.sections.scaling.charts.stack import Figure, Spec, figures, panel, stack
+
+STEP = "looked_at"
+STEPS, EVERY = "steps", "every step"
+TALL, BITS, EDGE = 210, 110, 5
+LINES = ["amax", "the delayed scale holds", "overflow"]
+Row = dict[str, object]
+
+
+@dataclass(frozen=True, kw_only=True)
+class DelayedScene:
+    """`amax`: log2 of every step's. `rows`: one for each step with a history: `step`, log2 of `amax` and of
+    what the scale `holds`, `bits` between them (below 0 on overflow), `overflows`, `first` and `last` of the
+    steps that its scale comes from. `start` is the step that is looked at first.
+    """
+
+    amax: Sequence[float]
+    rows: Sequence[Row]
+    start: int
+
+
+def delayed_chart(scene: DelayedScene, ink: Ink) -> Spec:
+    """The picture: figures of one step, the timeline, and the range left unused or overrun."""
+    fits = "format(abs(datum.bits), '.2f') + ' bits unused'"
+    shown = [
+        Figure(place=0, name="'step'", words="format(datum.step, 'd')"),
+        Figure(place=0.6, name="'amax there'", words=_number("datum.amax")),
+        Figure(place=1.6, name="'the scale holds'", words=_number("datum.holds")),
+        Figure(
+            place=2.75,
+            name="datum.overflows ? 'overflows' : 'fits'",
+            words=f"datum.overflows ? {_number('-datum.bits')} + ' times over' : {fits}",
+        ),
+    ]
+    head = figures(alt.NamedData(STEPS), _here(scene), shown, ink, warn="datum.overflows")
+    every = [{"step": step, "amax": amax} for step, amax in enumerate(scene.amax)]
+    return stack([head, _timeline(scene, ink), _bits(scene, ink)], ink, {STEPS: scene.rows, EVERY: every})
+
+
+def _now(scene: DelayedScene) -> str:
+    """Vega expression: the step that is looked at."""
+    return f"(isArray({STEP}.step) ? {STEP}.step[0] : {scene.start})"
+
+
+def _here(scene: DelayedScene) -> str:
+    return f"datum.step == {_now(scene)}"
+
+
+def _number(log2: str) -> str:
+    """Vega expression: 2 to the `log2`, plain where that is short."""
+    return f"(abs({log2}) < 17 ? format(pow(2, {log2}), ',.4~r') : format(pow(2, {log2}), '.2~e'))"
+
+
+def _along(scene: DelayedScene, field: str = "step:Q", **options: object) -> alt.X:
+    ends = [-0.5, len(scene.amax) - 0.5]
+    return alt.X(field, scale=alt.Scale(domain=ends, nice=False, padding=EDGE), **options)
+
+
+def _looked_back_on(scene: DelayedScene, ink: Ink, tall: int) -> list[alt.Chart]:
+    """A band over the earlier steps, a line at the step itself."""
+    here = alt.Chart(alt.NamedData(STEPS)).transform_filter(_here(scene))
+    band = here.transform_calculate(x0="datum.first - 0.5", x1="datum.last + 0.5")
+    return [
+        band.mark_rect(color=ink.soft, opacity=0.22, aria=False).encode(
+            x=_along(scene, "x0:Q"), x2=alt.X2("x1:Q"), y=alt.YValue(0), y2=alt.Y2Value(tall)
+        ),
+        here.mark_rule(color=ink.text, strokeWidth=1.5, aria=False).encode(x=_along(scene)),
+    ]
+
+
+def _timeline(scene: DelayedScene, ink: Ink) -> Spec:
+    heights = [*scene.amax, *(row["holds"] for row in scene.rows)]
+    low, high = min(heights), max(heights)
+    room = max(0.08 * (high - low), 0.25)
+    y_scale = alt.Scale(domain=[low - room, high + room], nice=False)
+    axis = alt.Axis(labelExpr=_number("datum.value"), tickCount=5, tickMinStep=1)
+    x = _along(scene, axis=alt.Axis(labels=False, ticks=False, title=None))
+    colors = alt.Scale(domain=LINES, range=[ink.text, ink.good, ink.bad])
+    color = alt.Color(
+        "line:N", scale=colors, legend=alt.Legend(orient="top", direction="horizontal", offset=0)
+    )
+
+    def line(name: str, field: str, data: str) -> tuple[alt.Chart, dict[str, alt.SchemaBase]]:
+        chart = alt.Chart(alt.NamedData(data)).transform_calculate(line=f"'{name}'")
+        return chart, {"x": x, "y": alt.Y(f"{field}:Q", scale=y_scale, axis=axis), "color": color}
+
+    amax, amax_at = line(LINES[0], "amax", EVERY)
+    holds, holds_at = line(LINES[1], "holds", STEPS)
+    over, over_at = line(LINES[2], "amax", STEPS)
+    over = over.transform_filter("datum.overflows")
+    return panel(
+        *_looked_back_on(scene, ink, TALL),
+        holds.mark_line(interpolate="step", strokeWidth=2.5, aria=False).encode(**holds_at),
+        amax.mark_line(strokeWidth=1.5, aria=False).encode(**amax_at),
+        over.mark_rule(strokeWidth=2, aria=False).encode(**over_at, y2=alt.Y2("holds:Q")),
+        over.mark_point(shape="triangle-up", filled=True, size=70, opacity=1).encode(**over_at),
+        _handles(scene),
+        height=TALL,
+        title="The largest number of each step, and what its scale can hold",
+    )
+
+
+def _handles(scene: DelayedScene) -> alt.Chart:
+    """Unseen columns, one a step, to point at."""
+    return (
+        alt.Chart(alt.NamedData(STEPS))
+        .transform_calculate(x0="datum.step - 0.5", x1="datum.step + 0.5")
+        .mark_rect(opacity=0, aria=False)
+        .encode(x=_along(scene, "x0:Q"), x2=alt.X2("x1:Q"))
+        .add_params(
+            alt.selection_point(
+                name=STEP,
+                fields=["step"],
+                on="pointerover",
+                clear=False,
+                toggle=False,
+                value=[{"step": scene.start}],
+            )
+        )
+    )
+
+
+def _bits(scene: DelayedScene, ink: Ink) -> Spec:
+    """Bars from 0: up where the top of the range stays empty, down where amax overruns it."""
+    y = alt.Y("bits:Q", scale=alt.Scale(zero=True, nice=True), axis=alt.Axis(tickCount=4))
+    color = alt.when("datum.overflows").then(alt.value(ink.bad)).otherwise(alt.value(ink.good))
+    bars = (
+        alt.Chart(alt.NamedData(STEPS))
+        .transform_calculate(x0="datum.step - 0.42", x1="datum.step + 0.42")
+        .mark_rect(aria=False)
+        .encode(
+            x=_along(scene, "x0:Q", axis=alt.Axis(tickMinStep=1, format="d"), title="step"),
+            x2=alt.X2("x1:Q"),
+            y=y,
+            y2=alt.Y2Datum(0),
+            color=color,
+        )
+    )
+    zero = (
+        alt.Chart(alt.Data(values=[{"bits": 0}]))
+        .mark_rule(color=ink.text, strokeWidth=1, aria=False)
+        .encode(y=y)
+    )
+    cursor = _looked_back_on(scene, ink, BITS)[1]
+    return panel(
+        bars,
+        zero,
+        cursor,
+        height=BITS,
+        title="Bits of range unused (up) or overrun (down); the step's own amax: 0",
+    )

@@ -1,0 +1,107 @@
+"""Numbers against a format's window: their histogram, what becomes of them, and the error of every scale.
+
+All parts follow one selection, `pick`, which holds log2 of the scale: the slider sets it, and so does
+dragging across the curves. Nothing of that needs Python.
+"""
+
+import altair as alt
+
+from pages.kit.charts.ink import Ink
+from pages.sections.scaling.charts.curves import error_parts, sqnr_curve
+from pages.sections.scaling.charts.scene import BINS, CURVE, ZONES, WindowScene, here, now, powers_of_two
+from pages.sections.scaling.charts.stack import Figure, Spec, figures, panel, stack
+
+TALL = 190
+LABELS_ROOM = 1.5
+NARROW = 0.16
+
+
+def window_chart(scene: WindowScene, ink: Ink) -> Spec:
+    """The picture: figures, histogram, curve of SQNR, parts of the error."""
+    shown = [
+        Figure(place=0, name="'scale'", words=f"'2^' + format({now(scene)}, '~f')"),
+        Figure(place=1, name="'become 0'", words="format(datum.dead, '.2%')"),
+        Figure(place=2, name="'saturate'", words="format(datum.saturated, '.2%')"),
+        Figure(place=3, name="'SQNR'", words="format(datum.sqnr, '.1f') + ' dB'"),
+    ]
+    head = figures(alt.NamedData(CURVE), here(scene), shown, ink)
+    panels = [head, _histogram(scene, ink), sqnr_curve(scene, ink), error_parts(scene, ink)]
+    return stack(panels, ink, {CURVE: scene.curve, BINS: scene.bins})
+
+
+def _histogram(scene: WindowScene, ink: Ink) -> Spec:
+    edges = scene.edges
+    top = max((row["share"] for row in scene.bins), default=1.0) * LABELS_ROOM
+    scale = alt.Scale(domain=[edges.low, edges.high], nice=False)
+    x = alt.X(
+        "x0:Q",
+        title=f"|x| / scale: what {scene.format_name} is given to hold",
+        scale=scale,
+        axis=alt.Axis(labelExpr=powers_of_two(edges.low, edges.high), tickMinStep=1, tickCount=10),
+    )
+    y = alt.Y("share:Q", scale=alt.Scale(domain=[0, top], nice=False), axis=None)
+    colors = alt.Scale(domain=ZONES, range=_zone_colors(ink))
+    middle = f"(datum.x0 + {scene.bin_width / 2})"
+    zone = (
+        f"{middle} <= {edges.zero} ? '{ZONES[0]}' : {middle} < {edges.normal} ? '{ZONES[1]}' : "
+        f"{middle} <= {edges.beyond} ? '{ZONES[2]}' : '{ZONES[3]}'"
+    )
+    bars = (
+        alt.Chart(alt.NamedData(BINS))
+        .transform_calculate(x0=f"datum.left - {now(scene)}", x1=f"datum.x0 + {scene.bin_width}", zone=zone)
+        .mark_rect(clip=True, stroke=ink.page, strokeWidth=0.5)
+        .encode(
+            x=x, x2=alt.X2("x1:Q"), y=y, y2=alt.Y2Datum(0),
+            color=alt.Color("zone:N", scale=colors, legend=None),
+            tooltip=[
+                alt.Tooltip("share:Q", title="share of the numbers", format=".2%"),
+                alt.Tooltip("left:Q", title="log2 |x| from", format=".2f"),
+                alt.Tooltip("x0:Q", title="log2 |x| / scale from", format=".2f"),
+                alt.Tooltip("zone:N", title="here a number"),
+            ],
+        )
+    )  # fmt: skip
+    return panel(
+        *_zones(scene, ink, x, scale, colors),
+        bars,
+        height=TALL,
+        title=f"Where the numbers land in the window of {scene.format_name}",
+    )
+
+
+def _zone_colors(ink: Ink) -> list[str]:
+    return [ink.soft, ink.n, ink.good, ink.bad]
+
+
+def _zones(scene: WindowScene, ink: Ink, x: alt.X, scale: alt.Scale, colors: alt.Scale) -> list[alt.Chart]:
+    """The window itself: a tinted band, an edge and a name for each zone."""
+    rows = [
+        {
+            "zone": name,
+            "x0": start,
+            "x1": end,
+            "middle": (start + end) / 2,
+            "tall": end - start < NARROW * (scene.edges.high - scene.edges.low),
+        }
+        for name, start, end in scene.edges.spans
+    ]
+    data = alt.Data(values=rows)
+    color = alt.Color("zone:N", scale=colors, legend=None)
+    across = alt.X("middle:Q", scale=scale)
+    tint = alt.Chart(data).mark_rect(opacity=0.13, aria=False).encode(x=x, x2=alt.X2("x1:Q"), color=color)
+    edge = (
+        alt.Chart(alt.Data(values=rows[1:]))
+        .mark_rule(strokeDash=[3, 3], strokeWidth=1, color=ink.soft, aria=False)
+        .encode(x=x)
+    )
+    names = [
+        alt.Chart(data)
+        .transform_filter(f"datum.tall === {str(tall).lower()}")
+        .mark_text(
+            fontSize=12, fontWeight="bold", angle=270 if tall else 0, align="right" if tall else "center",
+            baseline="middle" if tall else "top", dy=0 if tall else 6, dx=-6 if tall else 0, aria=False,
+        )
+        .encode(x=across, y=alt.YValue(0), text=alt.Text("zone:N"), color=color)
+        for tall in (False, True)
+    ]  # fmt: skip
+    return [tint, edge, *names]

@@ -1,0 +1,151 @@
+"""The controls of the page "Scaling"."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from fp8core.experiments.amax_series import SERIES_NOTES, SeriesKind
+from fp8core.experiments.delayed_scaling import AmaxChoice
+from fp8core.inputs import INPUT_NOTES, InputKind
+from pages.kit.shared_controls import SEED
+from pages.kit.text_controls import Text
+from pages.kit.widgets import Choice, ChoiceStyle, Number, NumberStyle, Place, Whole
+from pages.sections.scaling.series import LONGEST
+
+PASTED = "pasted"
+LOG_UNIFORM = "log_uniform"
+WIDEST = 100.0
+
+SHOW = Choice(
+    key="scaling",
+    label="Show",
+    options={
+        "window": "One scale",
+        "rules": "The scale's own format",
+        "delayed": "Now or delayed",
+    },
+    default="window",
+)
+
+FORMAT = Choice(
+    key="scaling_format",
+    label="Format",
+    options={name: name for name in ("e4m3", "e5m2", "e3m2", "e2m3", "e2m1", "fp16")},
+    default="e4m3",
+    help="fp8: e4m3, e5m2. fp6: e3m2, e2m3. fp4: e2m1. fp16 for comparison.",
+)
+KIND = Choice(
+    key="scaling_input",
+    label="Numbers",
+    options={kind.value: INPUT_NOTES[kind].title for kind in InputKind},
+    default=InputKind.GRADIENT_LIKE.value,
+    style=ChoiceStyle.SELECT,
+    help="What the numbers are drawn from.",
+)
+MAGNITUDE = Whole(
+    key="scaling_magnitude",
+    label="All numbers times 2 to the",
+    low=-24,
+    high=24,
+    default=0,
+    style=NumberStyle.SLIDER,
+    help="Move the whole distribution; 0 leaves it as drawn.",
+)
+COUNT = Choice(
+    key="scaling_count",
+    label="How many numbers",
+    options={1024: "1024", 4096: "4096", 16384: "16384"},
+    default=4096,
+)
+LOG2_SCALE = Number(
+    key="scaling_log2", label="log2 of the scale", low=-WIDEST, high=WIDEST, default=0.0, step=0.25
+)
+
+ELEMENT = Choice(
+    key="scaling_element",
+    label="Element format",
+    options={name: name for name in ("e4m3", "e5m2", "e3m2", "e2m3", "e2m1")},
+    default="e4m3",
+)
+BLOCK_SIZE = Choice(
+    key="scaling_block",
+    label="Elements that share a scale",
+    options={size: str(size) for size in (16, 32, 64, 128)},
+    default=32,
+)
+BLOCK_KIND = Choice(
+    key="scaling_blocks",
+    label="Numbers",
+    options={LOG_UNIFORM: "amax uniform in log2"}
+    | {kind.value: INPUT_NOTES[kind].title for kind in InputKind},
+    default=InputKind.GAUSSIAN.value,
+    style=ChoiceStyle.SELECT,
+    help="What the blocks are drawn from.",
+)
+
+BLOCK_AMAX = Number(
+    key="scaling_one", label="amax of one block", low=1.0, high=4.0, default=1.9375, step=0.03125
+)
+
+SERIES = Choice(
+    key="scaling_series",
+    label="amax over the steps",
+    options={kind.value: SERIES_NOTES[kind].title for kind in SeriesKind} | {PASTED: "My own numbers"},
+    default=SeriesKind.WARMUP.value,
+    style=ChoiceStyle.SELECT,
+)
+STEPS = Whole(key="scaling_steps", label="Steps", low=16, high=400, default=160, step=1)
+HISTORY = Whole(
+    key="scaling_history",
+    label="History (steps)",
+    low=1,
+    high=400,
+    default=16,
+    help="How many earlier steps the delayed scale looks back on.",
+)
+MARGIN = Whole(
+    key="scaling_margin",
+    label="Margin (bits)",
+    low=0,
+    high=8,
+    default=0,
+    help="Delayed scale times 2 to this: room for surprises, taken from the small numbers.",
+)
+AMAX_CHOICE = Choice(
+    key="scaling_amax",
+    label="Delayed scale from",
+    options={choice.name.lower(): text for choice, text in (
+        (AmaxChoice.MAX, "largest amax of the history"),
+        (AmaxChoice.MOST_RECENT, "most recent amax"),
+    )},
+    default=AmaxChoice.MAX.name.lower(),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class TextArea(Text):
+    """Several lines of text."""
+
+    def widget(self, place: Place, on_change: Callable[[], None] | None) -> str | None:
+        return place.text_area(
+            self.label,
+            max_chars=self.longest,
+            height=90,
+            key=self.key,
+            help=self.help,
+            on_change=on_change,
+            persist_state="session",
+        )
+
+
+OWN = TextArea(
+    key="scaling_own",
+    label="amax of each step",
+    default="1 1.1 0.9 1 1 24 1.1 1 0.9 1 1.2 1 0.5 0.25 0.12 0.1 0.1 0.9 1 1.1",
+    longest=LONGEST,
+    help="Numbers above 0, separated by spaces, commas, semicolons or line ends.",
+)
+
+ALL_CONTROLS = (
+    SHOW, SEED, FORMAT, KIND, MAGNITUDE, COUNT, LOG2_SCALE, ELEMENT, BLOCK_SIZE, BLOCK_KIND, BLOCK_AMAX,
+    SERIES, OWN, STEPS, HISTORY, MARGIN, AMAX_CHOICE,
+)  # fmt: skip

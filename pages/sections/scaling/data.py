@@ -1,0 +1,108 @@
+"""What the page "Scaling" computes and draws, kept between runs by its arguments alone."""
+
+import math
+
+import numpy as np
+import streamlit as st
+from numpy.typing import NDArray
+
+from fp8core.experiments.scale_sweep import ScaleSweep, sweep_scale
+from fp8core.formats import FORMATS
+from fp8core.inputs import InputKind, draw
+from pages.kit.charts.ink import INKS
+from pages.sections.scaling.charts.scene import Edges, WindowScene
+from pages.sections.scaling.charts.stack import Spec
+from pages.sections.scaling.charts.window import window_chart
+
+KEPT = 64
+COLUMNS = 128
+STEP = 0.25
+BIN = 0.25
+BEYOND_ENDS = 5
+AXIS_ROOM = (5, 6)
+Window = tuple[str, str, int, int, int]
+"""Format, kind of numbers, seed, magnitude and count: all that the section "One scale" depends on."""
+
+
+def numbers(kind: str, seed: int, magnitude: int, count: int) -> NDArray[np.float64]:
+    """float64[count]: the numbers of the section "One scale"."""
+    x = draw(InputKind(kind), (count // COLUMNS, COLUMNS), seed)
+    return np.ldexp(x.ravel().astype(np.float64), magnitude)
+
+
+@st.cache_data(max_entries=KEPT, show_spinner=False)
+def sweep(window: Window) -> tuple[ScaleSweep, ScaleSweep]:
+    """Every scale on the slider, and the amax scale by itself."""
+    name, *drawn = window
+    x, format_ = numbers(*drawn), FORMATS[name]
+    amax_scale = np.abs(x).max() / format_.max
+    exact = math.log2(amax_scale)
+    low, high = math.floor(min(exact, 0)) - BEYOND_ENDS, math.ceil(max(exact, 0)) + BEYOND_ENDS
+    steps = np.arange(low, high + STEP, STEP)
+    return sweep_scale(x, format_, np.exp2(steps)), sweep_scale(x, format_, amax_scale)
+
+
+def presets(window: Window) -> dict[str, float]:
+    """log2 of the scales worth a button: none, amax (the next step of the slider that holds it), the best."""
+    every, amax = sweep(window)
+    return {
+        "No scale": 0.0,
+        "amax scale": math.ceil(math.log2(amax.scale[0]) / STEP) * STEP,
+        "Best SQNR": float(np.log2(every.scale[every.best])),
+    }
+
+
+def on_slider(window: Window, log2_scale: float) -> float:
+    """The slider's nearest position."""
+    scales = np.log2(sweep(window)[0].scale)
+    return float(scales[np.argmin(np.abs(scales - log2_scale))])
+
+
+def rows(sweep: ScaleSweep) -> list[dict[str, float]]:
+    """A row a scale, as the chart wants them."""
+    columns = {
+        "s": np.log2(sweep.scale),
+        "sqnr": np.minimum(sweep.sqnr_db, 999.0),
+        "saturated": sweep.saturated_share,
+        "dead": sweep.dead_share,
+        "saturation": sweep.saturation,
+        "deadzone": sweep.deadzone,
+        "grid": sweep.grid,
+    }
+    return [dict(zip(columns, map(float, row), strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+def window_scene(window: Window, start: float) -> WindowScene:
+    """The picture's data; the cursor starts at log2 scale `start`."""
+    name, *drawn = window
+    format_, every_amax = FORMATS[name], sweep(window)
+    size = np.abs(numbers(*drawn))
+    log2 = np.log2(size[size > 0])
+    first = math.floor(log2.min() / BIN)
+    counts = np.bincount(np.floor(log2 / BIN).astype(int) - first)
+    amax_scale = math.log2(every_amax[1].scale[0])
+    zero, beyond = math.log2(format_.min_subnormal / 2), math.log2(format_.max)
+    shifts = (min(amax_scale, 0.0), max(amax_scale, 0.0))
+    return WindowScene(
+        format_name=name,
+        edges=Edges(
+            low=math.floor(min(zero - AXIS_ROOM[0], np.quantile(log2, 0.02) - shifts[1])),
+            zero=zero,
+            normal=math.log2(format_.min_normal),
+            beyond=beyond,
+            high=math.ceil(max(beyond + AXIS_ROOM[1], log2.max() - shifts[0] + 1)),
+        ),
+        bins=[
+            {"left": (first + i) * BIN, "share": n / size.size} for i, n in enumerate(counts.tolist()) if n
+        ],
+        bin_width=BIN,
+        curve=rows(every_amax[0]),
+        step=STEP,
+        amax=rows(every_amax[1])[0],
+        start=start,
+    )
+
+
+@st.cache_data(max_entries=KEPT, show_spinner=False)
+def window_spec(window: Window, start: float, theme: str) -> Spec:
+    return window_chart(window_scene(window, start), INKS[theme])

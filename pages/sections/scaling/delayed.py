@@ -1,0 +1,55 @@
+"""Section "Now or delayed": a scale from earlier steps against the step's own."""
+
+import streamlit as st
+
+from fp8core.experiments.amax_series import SERIES_NOTES, SeriesKind
+from fp8core.experiments.delayed_scaling import AmaxChoice
+from pages.kit.chart import draw_chart
+from pages.kit.controls import Controls
+from pages.kit.inert import plain
+from pages.kit.shared_controls import SEED
+from pages.kit.shell import theme
+from pages.sections.scaling import delayed_words as words
+from pages.sections.scaling.controls import AMAX_CHOICE, HISTORY, MARGIN, OWN, PASTED, SERIES, STEPS
+from pages.sections.scaling.delayed_data import Series, delayed_spec, generated, strategies
+from pages.sections.scaling.series import parse_series
+
+
+def show(controls: Controls) -> None:
+    """Draw the section for the series and the strategy that the controls hold."""
+    st.markdown(words.INTRO)
+    place = st.container(horizontal=True, gap="small", vertical_alignment="bottom")
+    kind = controls.draw(SERIES, place.container(width=220))
+    history = controls.draw(HISTORY, place.container(width=130))
+    margin = controls.draw(MARGIN, place.container(width=130))
+    choice = AmaxChoice[controls.draw(AMAX_CHOICE).upper()]
+    series = _series(controls, kind)
+    if series is None:
+        return
+    found = strategies(series, history, margin)
+    st.markdown(f"**Notice:** {words.notice(found, choice, history, margin)}")
+    draw_chart(
+        delayed_spec(series, history, margin, choice.name, theme()),
+        key="scaling_delayed",
+        alt=words.picture_alt(found, choice),
+    )
+    st.caption("Point at a step: the gray band is the history that its scale comes from.")
+    st.markdown(words.table(found, choice))
+    st.header("Why people stopped")
+    st.markdown(words.WHY_THEY_STOPPED)
+    st.caption(words.SOURCES)
+    with st.expander("The exact rules: the window, the margin, the first step, the series"):
+        st.markdown(words.RULES)
+        st.markdown("\n".join(f"- **{note.title}**: {note.rule}." for note in SERIES_NOTES.values()))
+
+
+def _series(controls: Controls, kind: str) -> Series | None:
+    """The chosen series; None, and a sentence to the reader, where what was pasted is none."""
+    if kind != PASTED:
+        steps, seed = controls.draw(STEPS, st.sidebar), controls.draw(SEED, st.sidebar)
+        return generated(SeriesKind(kind).value, steps, seed)
+    try:
+        return parse_series(controls.draw(OWN))
+    except ValueError as wrong:
+        st.error(plain(str(wrong)))
+        return None

@@ -1,0 +1,92 @@
+"""What the section "Now or delayed" computes and draws."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import streamlit as st
+
+from fp8core.experiments.amax_series import SeriesKind, amax_series
+from fp8core.experiments.delayed_scaling import AmaxChoice, DelayedRun, run_current, run_delayed
+from fp8core.formats import FORMATS
+from pages.kit.charts.ink import INKS
+from pages.sections.scaling.charts.delayed import DelayedScene, delayed_chart
+from pages.sections.scaling.charts.stack import Spec
+from pages.sections.scaling.data import KEPT
+
+Series = tuple[float, ...]
+FIRST = 1
+"""Steps before this one have no history: the scale is still 1. They are not counted."""
+ELEMENT = FORMATS["e4m3"]
+"""Any format would do: what a scale holds does not depend on it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Strategy:
+    """What a way to choose scales did over a series, its first step left out."""
+
+    title: str
+    steps: int
+    overflows: int
+    worst: float
+    unused_bits: float
+    most_unused_bits: float
+
+
+@st.cache_data(max_entries=KEPT, show_spinner=False)
+def generated(kind: str, steps: int, seed: int) -> Series:
+    """The amax of each step."""
+    return tuple(amax_series(SeriesKind(kind), steps, seed).tolist())
+
+
+def strategy(title: str, run: DelayedRun, series: Series) -> Strategy:
+    """Counts over the steps that have a history; `worst` is amax over what the scale holds, at its largest,
+    the bits are means and maxima over the steps that do not overflow.
+    """
+    bits, over = run.headroom_bits(series)[FIRST:], run.overflows[FIRST:]
+    fitting = bits[~over]
+    return Strategy(
+        title=title,
+        steps=bits.size,
+        overflows=int(over.sum()),
+        worst=float(np.exp2(-bits.min())),
+        unused_bits=float(fitting.mean()) if fitting.size else 0.0,
+        most_unused_bits=float(fitting.max()) if fitting.size else 0.0,
+    )
+
+
+@st.cache_data(max_entries=KEPT, show_spinner=False)
+def strategies(series: Series, history: int, margin: int) -> list[Strategy]:
+    """Current scaling, then every delayed choice with this history and margin."""
+    current = strategy("this step's own amax (current)", run_current(series, ELEMENT), series)
+    delayed = [
+        strategy(f"delayed, {choice.value}", run_delayed(series, ELEMENT, history, margin, choice), series)
+        for choice in AmaxChoice
+    ]
+    return [current, *delayed]
+
+
+def delayed_scene(series: Series, history: int, margin: int, choice: AmaxChoice) -> DelayedScene:
+    """The picture's data; the step looked at first is the one that overflows most, or the last."""
+    run = run_delayed(series, ELEMENT, history, margin, choice)
+    bits, reach = run.headroom_bits(series), history if choice is AmaxChoice.MAX else 1
+    rows = [
+        {
+            "step": step,
+            "amax": float(np.log2(series[step])),
+            "holds": float(np.log2(run.holds[step])),
+            "bits": float(bits[step]),
+            "overflows": bool(run.overflows[step]),
+            "first": max(step - reach, 0),
+            "last": step - 1,
+        }
+        for step in range(FIRST, len(series))
+    ]
+    worst = min(rows, key=lambda row: row["bits"])
+    start = (worst if worst["overflows"] else rows[-1])["step"]
+    return DelayedScene(amax=np.log2(series).tolist(), rows=rows, start=start)
+
+
+@st.cache_data(max_entries=KEPT, show_spinner=False)
+def delayed_spec(series: Series, history: int, margin: int, choice: str, theme: str) -> Spec:
+    """The picture of one delayed strategy; `choice` is the name of an AmaxChoice."""
+    return delayed_chart(delayed_scene(series, history, margin, AmaxChoice[choice]), INKS[theme])

@@ -1,0 +1,138 @@
+"""What the section "The scale's own format" computes and draws."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import streamlit as st
+from numpy.typing import NDArray
+
+from fp8core.errors import rel_err, sqnr_db
+from fp8core.formats import FORMATS
+from fp8core.inputs import InputKind, draw, log_uniform_blocks
+from fp8core.quantize import quantize
+from fp8core.recipes import OperandSpec
+from fp8core.scales import E8M0_EVEN, E8M0_FLOOR, E8M0_ROUND_UP, FP32_SCALE, ScaleRule, saturated_share
+from fp8core.tiles import TileGrid, TileShape
+from pages.kit.charts.ink import INKS
+from pages.kit.charts.words import power_of_two, short
+from pages.sections.scaling.charts.rules import RuleRow, RulesScene, rules_chart
+from pages.sections.scaling.charts.stack import Spec
+from pages.sections.scaling.controls import LOG_UNIFORM
+from pages.sections.scaling.data import KEPT
+from pages.sections.scaling.words import EVEN, EXACT, FLOOR, UP, percent
+
+RULES: dict[str, ScaleRule] = {
+    EXACT: FP32_SCALE,
+    FLOOR: E8M0_FLOOR,
+    EVEN: E8M0_EVEN,
+    UP: E8M0_ROUND_UP,
+}
+BLOCKS = 2048
+BINS = 72
+SLIDER = (1.0, 4.0, 1 / 32)
+ROOM = 1.04
+Blocks = tuple[str, int, str, int]
+"""Element format, elements a block, kind of numbers, seed: all that the section depends on."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Landing:
+    """One rule over all blocks: amax / scale of each, the share beyond Qmax, and SQNR of the whole."""
+
+    lands: NDArray[np.float64]
+    saturated: float
+    closed_form: float
+    sqnr_db: float
+
+
+@st.cache_data(max_entries=KEPT, show_spinner=False)
+def landings(blocks: Blocks) -> dict[str, Landing]:
+    """Every rule on the same blocks."""
+    name, size, kind, seed = blocks
+    element = FORMATS[name]
+    x = (
+        log_uniform_blocks(BLOCKS, size, seed)
+        if kind == LOG_UNIFORM
+        else draw(InputKind(kind), (BLOCKS, size), seed)
+    )
+    grid = TileGrid.over(x.shape, (1, size))
+    amax = grid.amax(x).ravel().astype(np.float64)
+    found = {}
+    for title, rule in RULES.items():
+        quantized = quantize(x, grid, OperandSpec(format=element, tile=TileShape(1, size), scale=rule))
+        lands = amax / quantized.scale.ravel().astype(np.float64)
+        found[title] = Landing(
+            lands=lands,
+            saturated=float(np.mean(_beyond(lands, element.max))),
+            closed_form=saturated_share(rule, element),
+            sqnr_db=sqnr_db(rel_err(quantized.exact_values(), x)),
+        )
+    return found
+
+
+def _beyond(lands: NDArray[np.float64], largest: float) -> NDArray[np.bool_]:
+    """Whether amax / scale is beyond Qmax by more than the rounding of an fp32 scale."""
+    return lands > largest * (1 + np.finfo(np.float32).eps)
+
+
+def rules_scene(blocks: Blocks, start: float) -> RulesScene:
+    """The picture's data; the slider stands at `start`."""
+    name = blocks[0]
+    element = FORMATS[name]
+    low, high = element.max / 2 / ROOM, 2.0 ** (element.e_max + 1) * ROOM
+    edges = _edges(element.max, low, high)
+    return RulesScene(
+        rows=[
+            RuleRow(
+                title=f"{title}: {percent(found.saturated)} of the blocks saturate",
+                bins=_bins(found.lands, edges, element.max),
+                moves=_moves(RULES[title], name),
+            )
+            for title, found in landings(blocks).items()
+        ],
+        largest=element.max,
+        largest_text=short(element.max),
+        format_name=name,
+        domain=(low, high),
+        slider=SLIDER,
+        start=start,
+    )
+
+
+def _edges(largest: float, low: float, high: float) -> NDArray[np.float64]:
+    """Bin edges even in log2; one of them is just above the largest value, so that no bin is half beyond."""
+    width = math.log2(high / low) / BINS
+    below = math.ceil(math.log2(largest / low) / width)
+    above = math.ceil(math.log2(high / largest) / width)
+    return largest * (1 + np.finfo(np.float32).eps) * np.exp2(width * np.arange(-below, above + 1))
+
+
+def _bins(lands: NDArray[np.float64], edges: NDArray[np.float64], largest: float) -> list[dict[str, object]]:
+    counts, _ = np.histogram(lands, edges)
+    return [
+        {"x0": float(a), "x1": float(b), "share": n / lands.size, "beyond": bool(a >= largest)}
+        for a, b, n in zip(edges[:-1], edges[1:], counts.tolist(), strict=True)
+        if n
+    ]
+
+
+def _moves(rule: ScaleRule, name: str) -> list[dict[str, object]]:
+    low, high, step = SLIDER
+    amax = np.arange(low, high + step / 2, step)
+    scale = rule.scale(amax.astype(np.float32), FORMATS[name]).astype(np.float64)
+    return [
+        {"amax": float(a), "lands": float(a / s), "text": _scale_text(float(s))}
+        for a, s in zip(amax, scale, strict=True)
+    ]
+
+
+def _scale_text(scale: float) -> str:
+    fraction, exponent = math.frexp(scale)
+    return power_of_two(exponent - 1) if fraction == 0.5 else short(scale, 4)
+
+
+@st.cache_data(max_entries=KEPT, show_spinner=False)
+def rules_spec(blocks: Blocks, start: float, theme: str) -> Spec:
+    """The picture of the four rules."""
+    return rules_chart(rules_scene(blocks, start), INKS[theme])

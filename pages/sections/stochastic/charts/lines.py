@@ -1,0 +1,68 @@
+"""What the charts of stochastic rounding share: a color and a dash for each rounding, and a line that follows
+the pointer with the numbers beside it.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import altair as alt
+
+from pages.kit.charts.ink import Ink
+
+Rows = list[dict[str, object]]
+Spec = dict[str, Any]
+
+NEAREST, STOCHASTIC, EXACT = "to nearest", "stochastic", "not rounded"
+HEIGHT = 300
+
+
+def line_color(names: Sequence[str], ink: Ink) -> alt.Color:
+    """Colors of the lines that are named, with a legend above the chart."""
+    colors = {NEAREST: ink.bad, STOCHASTIC: ink.good, EXACT: ink.soft}
+    return alt.Color(
+        "line:N",
+        title=None,
+        scale=alt.Scale(domain=list(names), range=[colors[name] for name in names]),
+        legend=alt.Legend(
+            orient="top", labelColor=ink.text, symbolType="stroke", symbolStrokeWidth=3, symbolSize=300
+        ),
+    )
+
+
+def line_dash(names: Sequence[str]) -> alt.StrokeDash:
+    """Not by color alone: stochastic is solid, nearest dashed, the unrounded truth dotted."""
+    dashes = {NEAREST: [7, 3], STOCHASTIC: [1, 0], EXACT: [2, 3]}
+    return alt.StrokeDash(
+        "line:N",
+        title=None,
+        scale=alt.Scale(domain=list(names), range=[dashes[name] for name in names]),
+    )
+
+
+def long_rows(x: str, xs: Sequence[float], lines: Mapping[str, Sequence[float]]) -> Rows:
+    """One row a point: {x, line, y}."""
+    return [
+        {x: float(at), "line": name, "y": float(y)}
+        for name, ys in lines.items()
+        for at, y in zip(xs, ys, strict=True)
+    ]
+
+
+def pointer(data: str, x: alt.X, tooltip: list[alt.Tooltip], ink: Ink) -> alt.Chart:
+    """A vertical line at the row of `data` nearest the pointer, with its tooltip; all in the browser."""
+    near = alt.selection_point(
+        name="near", on="pointermove", nearest=True, clear="pointerout", encodings=["x"], empty=False
+    )
+    return (
+        alt.Chart(alt.Data(name=data))
+        .mark_rule(color=ink.text, aria=False)
+        .encode(x=x, opacity=alt.when(near).then(alt.value(0.7)).otherwise(alt.value(0)), tooltip=tooltip)
+        .add_params(near)
+    )
+
+
+def filled(chart: alt.LayerChart, **datasets: Rows) -> Spec:
+    """The chart's spec with the data that it names: put in last, where no schema check reads every row."""
+    spec = chart.to_dict()
+    spec["datasets"] = datasets
+    return spec

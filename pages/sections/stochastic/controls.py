@@ -1,0 +1,111 @@
+"""The controls of the page "Stochastic rounding"."""
+
+from fp8core.experiments.weight_updates import Pull
+from fp8core.stochastic import MAX_RANDOM_BITS, Debias
+from pages.kit.shared_controls import SEED
+from pages.kit.widgets import Choice, ChoiceStyle, Number, NumberStyle, Whole
+
+LARGEST_BLUR = 8
+LEVELS_OF_GRAY = "levels"
+
+PART = Choice(
+    key="part",
+    label="Show",
+    options={
+        "picture": "The mystery picture",
+        "mean": "The mean",
+        "weight": "A weight that moves",
+        "dot": "In a matmul",
+    },
+    default="picture",
+)
+
+_PIXEL_FORMATS = ("e2m1", "e3m2", "e2m3", "e4m3", "e5m2", "mxint8")
+PIXELS = Choice(
+    key="pixels",
+    label="Values a pixel may take",
+    options={LEVELS_OF_GRAY: "equal steps", **{name: name for name in _PIXEL_FORMATS}},
+    default=LEVELS_OF_GRAY,
+    help="Equal steps from black to white, or the positive values of a number format, its largest as white.",
+)
+LEVELS = Whole(
+    key="levels",
+    label="Gray levels, black and white included",
+    low=2,
+    high=16,
+    default=2,
+    style=NumberStyle.SLIDER,
+)
+BLUR = Whole(
+    key="blur",
+    label="Step back: blur, in pixels",
+    low=0,
+    high=LARGEST_BLUR,
+    default=0,
+    style=NumberStyle.SLIDER,
+    help="Standard deviation of a Gaussian blur of all three pictures. It does what your eye does from afar: "
+    "it averages.",
+)
+
+_FORMATS = ("e2m1", "e2m3", "e3m2", "e4m3", "e5m2", "hif8", "fp16", "bf16")
+FORMAT = Choice(
+    key="format",
+    label="Format",
+    options={name: name for name in _FORMATS},
+    default="e2m1",
+)
+RANDOM_BITS = Whole(
+    key="random_bits",
+    label="N, random bits a value",
+    low=1,
+    high=MAX_RANDOM_BITS,
+    default=8,
+    style=NumberStyle.SLIDER,
+    help="Hardware spends 8 (e2m1), 13 (fp16) or 16 (bf16; fp8, where two values share them).",
+)
+DEBIAS = Choice(
+    key="debias",
+    label="Bits below those N",
+    options={variant.name.lower(): variant.value for variant in Debias},
+    default=Debias.TRUNCATE.name.lower(),
+    help="A is what hardware does. B and C (IEEE P3109) take away most of the bias that A leaves.",
+)
+AROUND = Number(
+    key="around",
+    label="Around",
+    low=0.0,
+    high=60000.0,
+    step=1.0,
+    default=2.0,
+    help="The picture shows four gaps between neighboring values, this one near their middle.",
+)
+
+WEIGHT = Choice(key="weight", label="The weight is kept in", options={n: n for n in _FORMATS}, default="bf16")
+RATES = (0.1, 0.03, 0.01, 0.003, 0.001, 0.0003, 0.0001)
+RATE = Choice(key="lr", label="Learning rate", options={rate: f"{rate:g}" for rate in RATES}, default=0.001)
+PULL = Choice(
+    key="pull",
+    label="Gradient",
+    options={pull.name.lower(): pull.value for pull in Pull},
+    default=Pull.DOWN.name.lower(),
+    style=ChoiceStyle.SELECT,
+)
+STEPS = Whole(
+    key="steps", label="Steps", low=100, high=10_000, step=100, default=1000, style=NumberStyle.SLIDER
+)
+
+ALL_CONTROLS = (
+    PART,
+    SEED,
+    PIXELS,
+    LEVELS,
+    BLUR,
+    FORMAT,
+    RANDOM_BITS,
+    DEBIAS,
+    AROUND,
+    WEIGHT,
+    RATE,
+    PULL,
+    STEPS,
+)

@@ -1,0 +1,71 @@
+"""Section "In a matmul": what is left of the noise when many rounded terms are added."""
+
+import numpy as np
+import streamlit as st
+
+from fp8core.experiments.dot_noise import DotErrors
+from pages.kit.chart import draw_chart
+from pages.kit.charts.words import short
+from pages.kit.controls import Controls
+from pages.kit.shared_controls import SEED
+from pages.kit.shell import theme
+from pages.sections.stochastic.controls import FORMAT
+from pages.sections.stochastic.data import TERMS, TRIALS, DotView, dot_specs, dot_view
+
+PANEL = 390
+
+
+def show(controls: Controls) -> None:
+    """Draw the control, what to notice, and the two pictures."""
+    name = controls.draw(FORMAT)
+    view = dot_view(name, controls.value(SEED))
+    st.markdown(_notice(view))
+    same_sign, zero_mean = dot_specs(name, controls.value(SEED), theme())
+    row = st.container(horizontal=True, gap="medium")
+    for title, spec, errors, key in (
+        ("Same sign: |N(0, 1)|, as after a ReLU", same_sign, view.same_sign, "dot_same_sign"),
+        ("Both signs: N(0, 1)", zero_mean, view.zero_mean, "dot_zero_mean"),
+    ):
+        panel = row.container(width=PANEL)
+        panel.markdown(f"**{title}**")
+        draw_chart(
+            spec,
+            place=panel,
+            key=key,
+            alt=f"{title}: at K = {TERMS[-1]:,} the relative error is {_percent(errors.nearest[-1])} to "
+            f"nearest, {_percent(errors.stochastic[-1])} stochastically",
+        )
+    st.caption(
+        f"d = Σ round(aₖ) · round(bₖ), both operands in {name} without a scale, added in fp64: what is seen "
+        f"is the rounding of the operands alone. rms of the error of {TRIALS} dot products over the rms of "
+        "the exact ones."
+    )
+
+
+def _notice(view: DotView) -> str:
+    same, zero = view.same_sign, view.zero_mean
+    ahead = overtaken(same)
+    last = f"K = {TERMS[-1]:,}"
+    if ahead is not None:
+        winner = f"from about K = {ahead:,} on stochastic rounding is ahead"
+    else:
+        winner = f"up to {last} nearest stays better, because its bias is so small"
+    ratio = zero.stochastic[-1] / zero.nearest[-1]
+    return (
+        "**Notice, both are true.** Where all terms have one sign, the noise averages out as 1/√K, but "
+        f"nearest's bias ({_percent(view.floor)}) does not, however many terms are added: {winner} (at "
+        f"{last}: {_percent(same.stochastic[-1])} against {_percent(same.nearest[-1])}). Where signs cancel, "
+        "the result itself grows only as √K: nothing averages out, and **nearest wins**: stochastic's error "
+        f"is {short(float(ratio), 2)} times as large."
+    )
+
+
+def overtaken(errors: DotErrors) -> int | None:
+    """The least K from which on stochastic's error is the smaller one; None where nearest's is at the end."""
+    behind = np.flatnonzero(errors.stochastic >= errors.nearest)
+    first = behind[-1] + 1 if behind.size else 0
+    return int(errors.terms[first]) if first < errors.terms.size else None
+
+
+def _percent(share: float) -> str:
+    return f"{short(100 * float(share), 2)} %"

@@ -1,0 +1,67 @@
+"""Section "The mean": what stochastic rounding gives on average, exactly, for every x between a few codes."""
+
+import streamlit as st
+
+from fp8core.experiments.rounding_sweep import RoundingError
+from fp8core.formats import FORMATS
+from fp8core.stochastic import Debias
+from pages.kit.chart import draw_chart
+from pages.kit.charts.words import power_of_two, short
+from pages.kit.controls import Controls
+from pages.kit.shell import theme
+from pages.sections.stochastic.controls import AROUND, DEBIAS, FORMAT, RANDOM_BITS
+from pages.sections.stochastic.data import COUNTED_POINTS, MeanView, mean_spec, mean_view
+
+
+def show(controls: Controls) -> None:
+    """Draw the controls, the mean over x, and the table of errors."""
+    name = controls.draw(FORMAT)
+    bits = controls.draw(RANDOM_BITS)
+    place = st.container(horizontal=True, gap="medium", vertical_alignment="bottom")
+    debias = Debias[controls.draw(DEBIAS, place).upper()]
+    around = controls.draw(AROUND, place.container(width=150), high=FORMATS[name].max)
+    view = mean_view(name, around, bits, debias)
+    st.markdown(_notice(view, debias, bits))
+    draw_chart(
+        mean_spec(name, around, bits, debias, theme()),
+        key="mean_chart",
+        alt=f"Mean of the rounded value for x from {short(view.values[0])} to {short(view.values[-1])} in "
+        f"{name}: nearest climbs in stairs, the stochastic mean follows x within "
+        f"{short(view.noisy[debias].worst_bias, 3)} of a step",
+    )
+    st.caption(
+        "Exact, over all 2ᴺ equally likely random values: nothing is drawn at random here. Shaded: the mean "
+        "± one standard deviation of a single rounding. Drag N to the left and see the mean become stairs. "
+        "Point at the picture for the numbers."
+    )
+    st.markdown(_table(view, debias))
+    st.caption(
+        f"In steps (gaps between neighboring values), over {COUNTED_POINTS:,} x in each of the gaps drawn. "
+        "rms is that of one rounding: noise is the price of a mean that is right."
+    )
+
+
+def _notice(view: MeanView, debias: Debias, bits: int) -> str:
+    noisy, nearest = view.noisy[debias], view.nearest
+    return (
+        f"**Notice:** with {bits} random {'bit' if bits == 1 else 'bits'} the mean of the rounded value is "
+        f"at most **{short(noisy.worst_bias, 2)} of a step** off x ({debias.value}; 2⁻ᴺ is "
+        f"{power_of_two(-bits)} = {short(2.0**-bits, 2)}), that of nearest up to "
+        f"{short(nearest.worst_bias, 2)}. The price: one rounding's rms error is {short(noisy.rms, 3)} of a "
+        f"step instead of {short(nearest.rms, 3)}."
+    )
+
+
+def _table(view: MeanView, chosen: Debias) -> str:
+    lines = ["| rounding | mean error | largest error of the mean | rms error |", "|:--|--:|--:|--:|"]
+    lines.append(_line("to nearest", view.nearest))
+    for variant, error in view.noisy.items():
+        name = f"stochastic, {variant.value}"
+        lines.append(_line(f"**{name}**" if variant is chosen else name, error))
+    return "\n".join(lines)
+
+
+def _line(name: str, error: RoundingError) -> str:
+    # Sums of float64 leave specks of 1e-19: nothing this small is in the data.
+    mean = 0.0 if abs(error.mean) < 2.0**-50 else error.mean
+    return f"| {name} | {short(mean, 3)} | {short(error.worst_bias, 3)} | {short(error.rms, 3)} |"

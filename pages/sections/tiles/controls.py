@@ -1,0 +1,95 @@
+"""The controls of the page "Tile layouts"."""
+
+from fp8core.inputs import INPUT_NOTES, InputKind
+from fp8core.linear import Side
+from fp8core.tiles import WHOLE, Extent
+from pages.kit.shared_controls import MATMUL, RECIPE, SEED
+from pages.kit.widgets import Choice, ChoiceStyle, Whole
+
+LARGEST_DIM = 1 << 17
+ALL = "all"
+
+SHOW = Choice(
+    key="show",
+    label="Show",
+    options={
+        "picture": "One matmul",
+        "overview": "Every recipe",
+        "copies": "Copies",
+        "rule": "The rule",
+        "counts": "Counts",
+    },
+    default="picture",
+)
+INPUT = Choice(
+    key="input",
+    label="Numbers",
+    options={kind.value: INPUT_NOTES[kind].title for kind in InputKind},
+    default=InputKind.OUTLIER_CHANNELS.value,
+    style=ChoiceStyle.SELECT,
+    help="What the elements of each tensor are drawn from.",
+)
+
+SIDE = Choice(key="side", label="Tile of", options={side.value: side.value for side in Side}, default="A")
+ROW = Whole(key="row", label="Tile row", low=0, high=LARGEST_DIM, default=5)
+COLUMN = Whole(key="column", label="Tile column", low=0, high=LARGEST_DIM, default=0)
+OUTPUT_M = Whole(key="d_row", label="Row m of D", low=0, high=LARGEST_DIM, default=5)
+OUTPUT_N = Whole(key="d_column", label="Column n of D", low=0, high=LARGEST_DIM, default=0)
+
+TOKENS = Whole(key="tokens", label="tokens", low=1, high=LARGEST_DIM, default=4096)
+IN = Whole(key="in", label="in", low=1, high=LARGEST_DIM, default=4096)
+OUT = Whole(key="out", label="out", low=1, high=LARGEST_DIM, default=14336)
+
+
+def _extents(*sizes: Extent) -> dict[str, str]:
+    return {ALL if size is WHOLE else str(size): ALL if size is WHOLE else str(size) for size in sizes}
+
+
+LARGEST_EXTENT = 1 << 7
+EXTENTS = _extents(*(1 << power for power in range(8)), WHOLE)
+A_MN = Choice(key="a_m", label="A: along m", options=EXTENTS, default="1", style=ChoiceStyle.SELECT)
+A_K = Choice(key="a_k", label="A: along k", options=EXTENTS, default="128", style=ChoiceStyle.SELECT)
+B_MN = Choice(key="b_n", label="B: along n", options=EXTENTS, default="128", style=ChoiceStyle.SELECT)
+B_K = Choice(key="b_k", label="B: along k", options=EXTENTS, default="128", style=ChoiceStyle.SELECT)
+SUMMED = Choice(
+    key="summed",
+    label="Tensor core sums",
+    options={
+        size: f"{size} k" if size != ALL else "all k"
+        for size in _extents(*(1 << power for power in (5, 6, 7)), WHOLE)
+    },
+    default="128",
+    style=ChoiceStyle.SELECT,
+    help="How many products along k are added before a scale can be applied.",
+)
+
+ALL_CONTROLS = (
+    SHOW,
+    RECIPE,
+    MATMUL,
+    INPUT,
+    SEED,
+    SIDE,
+    ROW,
+    COLUMN,
+    OUTPUT_M,
+    OUTPUT_N,
+    TOKENS,
+    IN,
+    OUT,
+    A_MN,
+    A_K,
+    B_MN,
+    B_K,
+    SUMMED,
+)
+
+
+def extent_of(text: str) -> Extent:
+    """The extent a choice stands for."""
+    return WHOLE if text == ALL else int(text)
+
+
+def text_of(extent: Extent) -> str:
+    """The choice that stands for an extent."""
+    return ALL if extent is WHOLE else str(extent)

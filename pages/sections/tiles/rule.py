@@ -1,0 +1,159 @@
+"""Section "The rule": any two tile shapes, and whether the scale leaves the sum."""
+
+import numpy as np
+import streamlit as st
+
+from fp8core.contraction import ContractedNumbers, contract, rescales_per_output
+from fp8core.formats import FORMATS
+from fp8core.inputs import InputKind, draw_operand
+from fp8core.linear import MATMULS, LayerShape, Matmul, Side
+from fp8core.quantize import quantize
+from fp8core.recipes import RECIPES, MatmulSpec, OperandSpec
+from fp8core.scales import FP32_SCALE
+from fp8core.tiles import WHOLE, TileGrid, TileShape
+from pages.kit.chart import draw_chart
+from pages.kit.charts.ink import INKS
+from pages.kit.charts.words import column, count, short, span
+from pages.kit.controls import Controls
+from pages.kit.shared_controls import MATMUL, SEED
+from pages.kit.shell import theme
+from pages.sections.tiles.charts.equation import Choice, latex
+from pages.sections.tiles.charts.marks import Spec
+from pages.sections.tiles.charts.rule import RuleScene, rule_chart
+from pages.sections.tiles.controls import (
+    A_K,
+    A_MN,
+    B_K,
+    B_MN,
+    INPUT,
+    LARGEST_EXTENT,
+    SUMMED,
+    extent_of,
+    text_of,
+)
+from pages.sections.tiles.data import KEPT
+
+LINES, K = LARGEST_EXTENT, 4 * LARGEST_EXTENT
+
+
+def show(controls: Controls, layer: LayerShape) -> None:
+    """Draw the rule for the extents that the controls hold."""
+    matmul = MATMULS[controls.value(MATMUL)]
+    st.markdown(
+        "A tensor core multiplies and adds **codes** only, one stretch of K at a time. A scale that is the "
+        "same for every k of a stretch can be applied after it: the scale **leaves the sum**. Choose tiles "
+        "for A and B, or take those of a recipe:"
+    )
+    _presets(controls, matmul)
+    place = st.container(horizontal=True, gap="small")
+    texts = tuple(
+        controls.draw(control, place.container(width=130)) for control in (A_MN, A_K, B_MN, B_K, SUMMED)
+    )
+    drawn = (matmul.name, controls.value(INPUT), controls.value(SEED), layer.in_)
+    scene, numbers = rule_numbers(texts, *drawn)
+    ink = INKS[theme()]
+    st.latex(latex(scene.choice, scene.scale_leaves_sum, ink))
+    draw_chart(
+        rule_spec(texts, *drawn, theme()),
+        key="tile_rule",
+        least=460,
+        alt=f"K from 0 to {scene.k - 1}: tiles of A and of B, and {len(scene.summed)} summed stretches, "
+        f"{sum(part.scale_leaves_sum for part in scene.summed)} of which the scales leave.",
+    )
+    st.markdown(_verdict(scene, matmul, layer))
+    _numbers(scene, numbers)
+
+
+def _presets(controls: Controls, matmul: Matmul) -> None:
+    row = st.container(horizontal=True, gap="small")
+    for recipe in RECIPES.values():
+        row.button(
+            recipe.title,
+            key=f"rule_{recipe.name}",
+            on_click=controls.preset,
+            kwargs=preset_of(recipe.spec(matmul)),
+            help=f"The tiles of {matmul.title}",
+        )
+
+
+def preset_of(spec: MatmulSpec) -> dict[str, str]:
+    """The section's controls for a matmul of a recipe: it sums as far as both scales are constant."""
+    along_k = [extent for extent in (spec.a.tile.k, spec.b.tile.k) if extent is not WHOLE]
+    return {
+        A_MN.key: text_of(spec.a.tile.mn),
+        A_K.key: text_of(spec.a.tile.k),
+        B_MN.key: text_of(spec.b.tile.mn),
+        B_K.key: text_of(spec.b.tile.k),
+        SUMMED.key: text_of(min(along_k) if along_k else WHOLE),
+    }
+
+
+@st.cache_data(max_entries=KEPT, show_spinner=False)
+def rule_numbers(
+    texts: tuple[str, ...], matmul: str, kind: str, seed: int, fan_in: int
+) -> tuple[RuleScene, ContractedNumbers]:
+    """The choice on seeded numbers of a matmul's operands: D[0, 0] of e4m3 codes with fp32 scales."""
+    a_m, a_k, b_n, b_k, summed = map(extent_of, texts)
+    choice = Choice(TileShape(a_m, a_k), TileShape(b_n, b_k), summed)
+    codes, scales = [], []
+    for number, (side, tile) in enumerate(((Side.A, choice.a), (Side.B, choice.b))):
+        tensor, turned = MATMULS[matmul].operand(side), MATMULS[matmul].k_is_rows(side)
+        stored = (K, LINES) if turned else (LINES, K)
+        x = draw_operand(InputKind(kind), tensor, stored, 2 * seed + number, fan_in=fan_in)
+        x = x.T if turned else x
+        spec = OperandSpec(format=FORMATS["e4m3"], tile=tile, scale=FP32_SCALE)
+        quantized = quantize(x, TileGrid.over(x.shape, (tile.mn, tile.k)), spec)
+        codes.append(spec.format.decode(quantized.codes)[0])
+        scales.append(quantized.grid.expand(quantized.scale)[0].astype(np.float64))
+    scene = RuleScene(choice=choice, a_scale=scales[0].tolist(), b_scale=scales[1].tolist())
+    return scene, contract(codes[0], codes[1], scales[0], scales[1], choice.summed)
+
+
+@st.cache_data(max_entries=KEPT, show_spinner=False)
+def rule_spec(texts: tuple[str, ...], matmul: str, kind: str, seed: int, fan_in: int, theme: str) -> Spec:
+    """The picture of the choice."""
+    return rule_chart(rule_numbers(texts, matmul, kind, seed, fan_in)[0], INKS[theme])
+
+
+def _verdict(scene: RuleScene, matmul: Matmul, layer: LayerShape) -> str:
+    choice, total = scene.choice, layer.size(matmul.k)
+    needed = rescales_per_output(total, choice.a.k, choice.b.k)
+    cost = f"Each element of D is rescaled {count(needed, 'time')} over K = {total:,}"
+    if scene.scale_leaves_sum:
+        return f"**✓ The scales leave the sum.** {cost}."
+    broken = [part for part in scene.summed if not part.scale_leaves_sum]
+    sides = [
+        name
+        for name, bad in (
+            ("A", any(not part.a_constant for part in broken)),
+            ("B", any(not part.b_constant for part in broken)),
+        )
+        if bad
+    ]
+    return (
+        f"**✗ The scale of {' and of '.join(sides)} changes inside {len(broken)} of "
+        f"{count(len(scene.summed), 'summed stretch', 'summed stretches')}**, and no one number can be taken "
+        f"out of such a sum. To be right, the sum must stop at every change: {cost[0].lower() + cost[1:]}."
+    )
+
+
+def _numbers(scene: RuleScene, numbers: ContractedNumbers) -> None:
+    st.markdown(
+        f"**The same in numbers.** D[0, 0] of seeded numbers over {K} k, in e4m3 with fp32 scales: right, "
+        "and with the scales of each stretch's first k used for the whole stretch."
+    )
+    off = abs(numbers.pulled_out - numbers.right) / abs(numbers.right) if numbers.right else 0.0
+    right, pulled, error = st.columns(3)
+    right.metric("Right", short(numbers.right))
+    pulled.metric("Scales pulled out", short(numbers.pulled_out))
+    error.metric("Off by", "nothing" if off < 1e-12 else f"{off:.1%}")
+    with st.expander("Stretch by stretch"):
+        lines = ["| k | | right | pulled out |", "|:--|:-:|--:|--:|"]
+        (right_texts, right), (pulled_texts, pulled) = map(
+            column, (numbers.right_parts, numbers.pulled_out_parts)
+        )
+        for part, good, bad in zip(scene.summed, right_texts, pulled_texts, strict=True):
+            mark = "✓" if part.scale_leaves_sum else "✗"
+            lines.append(f"| {span(part.k)} | {mark} | {good} | {bad} |")
+        lines.append(f"| **sum** | | {right} | {pulled} |")
+        st.markdown("\n".join(lines))

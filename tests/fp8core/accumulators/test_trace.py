@@ -1,0 +1,115 @@
+"""Contract: a trace shows what the unit does: its last total is matmul's bit for bit, its parts add up."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from fp8core.accumulators import ACCUMULATORS, matmul, promoted
+from fp8core.accumulators.trace import is_traceable, trace
+from fp8core.experiments.dot_terms import TermKind, draw_terms
+from fp8core.formats import FORMATS
+
+FAST = ACCUMULATORS["hopper_fast"]
+TRACEABLE = [a for a in ACCUMULATORS.values() if is_traceable(a)] + [promoted(FAST, 32), promoted(FAST, 64)]
+CASES = [(unit, name) for unit in TRACEABLE for name in unit.operands]
+by_case = pytest.mark.parametrize(("unit", "name"), CASES, ids=lambda x: getattr(x, "title", x))
+
+
+def codes(name: str, kind: TermKind, k: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    a, b = draw_terms(kind, (1, 1), k, seed)
+    return FORMATS[name].encode(a)[0], FORMATS[name].encode(b)[0]
+
+
+@pytest.mark.parametrize("kind", TermKind, ids=lambda kind: kind.value)
+@by_case
+def test_the_last_total_is_the_one_of_matmul(unit, name, kind) -> None:
+    format_ = FORMATS[name]
+    for k in (32, 96, 256, 500):
+        a, b = codes(name, kind, k, seed=k)
+        total = np.float32(trace(a, b, format_, format_, unit)[-1].total)
+        expected = matmul(a[None], b[None], format_, format_, unit)[0, 0]
+        assert total.view(np.uint32) == expected.view(np.uint32), (k, total, expected)
+
+
+@by_case
+def test_every_total_is_the_sum_of_the_products_so_far(unit, name) -> None:
+    format_ = FORMATS[name]
+    a, b = codes(name, TermKind.ZERO_MEAN, 256)
+    order = unit.order_of(256)
+    run = len(unit.order) or unit.fused_products
+    for number, step in enumerate(trace(a, b, format_, format_, unit), 1):
+        done = order[: number * unit.fused_products]
+        products = [Fraction(float(x)) for x in format_.decode(a[done]) * format_.decode(b[done])]
+        assert step.exact == float(sum(products))
+        if done.size % run == 0:
+            sofar = matmul(a[None, : done.size], b[None, : done.size], format_, format_, unit)
+            assert np.float32(step.total) == sofar[0, 0]
+
+
+@by_case
+def test_what_is_kept_and_what_is_lost_add_up_and_lie_on_their_side_of_the_cut(unit, name) -> None:
+    a, b = codes(name, TermKind.SAME_SIGN, 256, seed=3)
+    for step in trace(a, b, FORMATS[name], FORMATS[name], unit):
+        bit = 2.0**step.cut
+        np.testing.assert_array_equal(step.kept + step.lost, step.terms)
+        np.testing.assert_array_equal(np.fmod(step.kept, bit), 0)
+        assert (np.abs(step.lost) < bit).all()
+        assert (step.lost * step.terms >= 0).all(), "always toward zero"
+        assert step.largest == step.exponents.max()
+        assert step.exact_sum == float(sum(Fraction(float(x)) for x in step.terms))
+
+
+def test_a_chain_restarts_from_zero_after_each_promotion() -> None:
+    a, b = codes("e4m3", TermKind.SAME_SIGN, 256)
+    steps = trace(a, b, FORMATS["e4m3"], FORMATS["e4m3"], promoted(FAST, 64))
+    assert [step.promotes for step in steps] == [False, True] * 4
+    assert [step.terms[-1] == 0 for step in steps] == [True, False] * 4
+    register = np.float32(0)
+    for step in steps[1::2]:
+        register = register + np.float32(step.chain)
+        assert step.total == register
+
+
+def test_a_large_term_hides_the_small_ones_that_matmul_loses() -> None:
+    """One product of 1 and 31 of 2**-14 in 13 fraction bits: the small ones vanish."""
+    e4m3 = FORMATS["e4m3"]
+    x = e4m3.encode(np.array([1.0] + [2.0**-7] * 31))
+    (step,) = trace(x, x, e4m3, e4m3, FAST)
+    assert (step.largest, step.cut) == (0, -13)
+    assert step.total == 1.0
+    assert step.exact == 1 + 31 * 2.0**-14
+    assert (step.kept[1:] == 0).all()
+
+
+def test_products_are_not_renormalized_before_they_are_aligned() -> None:
+    """1.875 · 1.875 = 3.5 and a bit has exponent 1 by itself, and 0 as the unit aligns it."""
+    e4m3 = FORMATS["e4m3"]
+    x = e4m3.encode(np.array([1.875] + [0.0] * 31))
+    (step,) = trace(x, x, e4m3, e4m3, FAST)
+    assert step.largest == 0
+    assert math.floor(math.log2(step.terms[0])) == 1
+
+
+def test_a_zero_term_takes_part_with_its_own_exponent() -> None:
+    bf16, unit = FORMATS["bf16"], ACCUMULATORS["hopper_bf16"]
+    x = bf16.encode(np.array([2.0**-80] + [0.0] * 15))
+    (step,) = trace(x, x, bf16, bf16, unit)
+    assert step.largest == unit.zero_exponent == -133
+    assert step.lost[0] == step.terms[0] == 2.0**-160
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (lambda x, f: trace(x, x, f, f, ACCUMULATORS["cdna1_fp16"]), "add exactly, round once"),
+        (lambda x, f: trace(x, x[:3], f, f, FAST), r"one K, got \(32,\) and \(3,\)"),
+        (lambda x, f: trace(x, x, FORMATS["fp16"], f, FAST), "multiplies e4m3, e5m2, got fp16"),
+        (lambda x, f: trace(x | 0x7F, x, f, f, FAST), "finite operands"),
+    ],
+    ids=["unit", "shape", "format", "NaN"],
+)
+def test_what_cannot_be_traced_is_refused(call, sentence) -> None:
+    with pytest.raises(ValueError, match=sentence):
+        call(np.full(32, 0x38, np.uint8), FORMATS["e4m3"])

@@ -1,0 +1,225 @@
+"""Contract: rotated entries follow the stated densities; a rotation keeps the product and the total length,
+and moves the error as was recorded for NVFP4-like blocks.
+"""
+
+import math
+
+import numpy as np
+import pytest
+
+from fp8core.experiments.outliers import (
+    Rest,
+    draw_outlier_vectors,
+    hadamard_density,
+    lone_outlier_density,
+    orthogonal_density,
+)
+from fp8core.experiments.rotation_error import (
+    carrier_error,
+    lower_ranges,
+    product_errors,
+    rotate_and_quantize,
+    vector_error,
+)
+from fp8core.formats import FORMATS
+from fp8core.recipes import OperandSpec
+from fp8core.rotations import NVFP4_SIGNS, Rotation, RotationKind, hadamard
+from fp8core.scales import E8M0_ROUND_UP, FP32_SCALE
+from fp8core.tiles import WHOLE, TileShape
+
+by_kind = pytest.mark.parametrize("kind", RotationKind, ids=lambda kind: kind.name)
+FP4 = OperandSpec(format=FORMATS["e2m1"], tile=TileShape(1, 16), scale=FP32_SCALE)
+NVFP4 = Rotation(RotationKind.NVFP4_HADAMARD, len(NVFP4_SIGNS))
+
+
+@by_kind
+def test_undo_is_the_inverse_and_lengths_stay(kind) -> None:
+    x = np.random.default_rng(0).standard_normal((3, 5, 16))
+    rotation = Rotation(kind, 16, seed=2)
+    np.testing.assert_allclose(rotation.undo(rotation.apply(x)), x, atol=1e-13)
+    np.testing.assert_allclose(
+        np.linalg.norm(rotation.apply(x), axis=-1), np.linalg.norm(x, axis=-1), rtol=1e-13
+    )
+    assert not np.allclose(rotation.apply(x), x)
+
+
+def test_kinds_are_the_functions_they_name() -> None:
+    x = np.random.default_rng(0).standard_normal((4, 16))
+    np.testing.assert_array_equal(Rotation(RotationKind.HADAMARD, 16).apply(x), hadamard(x, 16))
+    np.testing.assert_array_equal(NVFP4.apply(x), hadamard(x, 16, NVFP4_SIGNS))
+    for kind in (RotationKind.SIGNED_HADAMARD, RotationKind.ORTHOGONAL):
+        assert not np.allclose(Rotation(kind, 16, 1).apply(x), Rotation(kind, 16, 2).apply(x))
+        np.testing.assert_array_equal(Rotation(kind, 16, 1).apply(x), Rotation(kind, 16, 1).apply(x))
+    with pytest.raises(ValueError, match="size 16, got 64"):
+        Rotation(RotationKind.NVFP4_HADAMARD, 64)
+
+
+@pytest.mark.parametrize("rest", Rest, ids=lambda rest: rest.name)
+def test_vectors_have_the_outliers_asked_for_and_a_rest_of_variance_one(rest) -> None:
+    vectors = draw_outlier_vectors(rest, (4000, 32), 3, seed=1)
+    assert (vectors.is_outlier.sum(axis=1) == 3).all()
+    assert set(np.unique(vectors.outliers)) == {-1.0, 0.0, 1.0}
+    assert (vectors.rest[vectors.is_outlier] == 0).all()
+    assert vectors.at(7.0).dtype == np.float32
+    assert (np.abs(vectors.at(7.0)[vectors.is_outlier]) == 7).all()
+    variance = vectors.rest[~vectors.is_outlier].var()
+    assert variance == pytest.approx(0.0 if rest is Rest.ZERO else 1.0, abs=0.03)
+    with pytest.raises(ValueError, match="from 0 to 8 outliers, got 9"):
+        draw_outlier_vectors(rest, (1, 8), 9, seed=0)
+
+
+def test_one_place_and_octaves() -> None:
+    channel = draw_outlier_vectors(Rest.GAUSSIAN, (64, 16), 2, seed=0, one_place=True, octaves=1.0)
+    assert (channel.is_outlier == channel.is_outlier[0]).all()
+    octaves = np.log2(np.abs(channel.outliers[channel.is_outlier]))
+    assert octaves.min() == pytest.approx(-0.5, abs=0.01)
+    assert octaves.max() == pytest.approx(0.5, abs=0.01)
+    assert octaves.mean() == pytest.approx(0, abs=1e-12)
+
+
+def check_density(values: np.ndarray, density, reach: float) -> None:
+    """A histogram of `values` against the density, each bin within five standard deviations."""
+    edges = np.linspace(-reach, reach, 41)
+    observed = np.histogram(values, edges)[0] / values.size
+    fine = np.linspace(-reach, reach, 40 * 50 + 1)
+    expected = density((fine[1:] + fine[:-1]) / 2).reshape(40, 50).mean(axis=1) * (edges[1] - edges[0])
+    assert expected.sum() == pytest.approx(1, abs=0.01)
+    # Entries of one vector are dependent, within a factor of the independent spread.
+    assert (np.abs(observed - expected) <= 8 * np.sqrt(expected / values.size) + 1e-4).all()
+
+
+@pytest.mark.parametrize("outliers", [0, 1, 3])
+def test_entries_after_hadamard_follow_their_density(outliers) -> None:
+    vectors = draw_outlier_vectors(Rest.GAUSSIAN, (8000, 16), outliers, seed=0)
+    y = Rotation(RotationKind.SIGNED_HADAMARD, 16, 1).apply(vectors.at(16))
+    check_density(y.ravel(), lambda t: hadamard_density(t, 16, 16, outliers), 18)
+
+
+def test_one_outlier_has_its_humps_at_magnitude_over_root_size() -> None:
+    y = np.linspace(0, 10, 10_001)
+    assert y[hadamard_density(y, 16, 16, 1).argmax()] == pytest.approx(16 / math.sqrt(16), abs=1e-3)
+    with pytest.raises(ValueError, match="from 0 to 15 outliers of 16, got 16"):
+        hadamard_density(y, 16, 1.0, 16)
+
+
+@pytest.mark.parametrize(("rest", "outliers"), [(Rest.GAUSSIAN, 1), (Rest.ZERO, 1), (Rest.ZERO, 4)])
+def test_entries_after_random_rotations_follow_their_density(rest, outliers) -> None:
+    vectors = draw_outlier_vectors(rest, (400 * 16, 16), outliers, seed=0)
+    turned = [
+        Rotation(RotationKind.ORTHOGONAL, 16, seed).apply(x)
+        for seed, x in enumerate(np.split(vectors.at(16), 400))
+    ]
+    if rest is Rest.ZERO:
+        check_density(np.ravel(turned), lambda t: lone_outlier_density(t, 16, 16, outliers), 33)
+    else:
+        check_density(np.ravel(turned), lambda t: orthogonal_density(t, 16, 16), 20)
+
+
+@pytest.mark.parametrize("magnitude", [0.0, 8.0])
+@pytest.mark.parametrize("density", [orthogonal_density, lambda y, d, a: hadamard_density(y, d, a, 1)])
+def test_densities_have_area_one_and_the_variance_that_lengths_demand(density, magnitude) -> None:
+    y = np.linspace(-20, 20, 8001)
+    weight = density(y, 64, magnitude) * (y[1] - y[0])
+    assert weight.sum() == pytest.approx(1, abs=1e-6)
+    # A vector's expected squared length is magnitude² + 63, shared by 64 entries.
+    assert (weight * y**2).sum() == pytest.approx((magnitude**2 + 63) / 64, rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("magnitude", "zeros", "rest_before", "rest_after"), [(16, 0.46, None, None), (64, 0.93, 0.97, 2.41)]
+)
+def test_the_recorded_zeros_and_errors_of_the_small_elements(
+    magnitude, zeros, rest_before, rest_after
+) -> None:
+    vectors = draw_outlier_vectors(Rest.GAUSSIAN, (20_000, 16), 1, seed=0)
+    x = vectors.at(magnitude)
+    before = vector_error(x, vectors.is_outlier, FP4)
+    after = vector_error(x, vectors.is_outlier, FP4, NVFP4)
+    assert before.zeros == pytest.approx(zeros, abs=0.01)
+    assert after.zeros < 0.005
+    assert after.nmse > before.nmse
+    if rest_before is not None:
+        assert before.rest_nmse == pytest.approx(rest_before, abs=0.01)
+        assert after.rest_nmse == pytest.approx(rest_after, rel=0.03)
+
+
+@by_kind
+def test_the_total_error_is_the_same_in_both_frames(kind) -> None:
+    x = draw_outlier_vectors(Rest.GAUSSIAN, (200, 16), 1, seed=3).at(20)
+    done = rotate_and_quantize(x, FP4, Rotation(kind, 16, 5))
+    total = np.sum((done.values - x) ** 2) / np.sum(x.astype(np.float64) ** 2)
+    # The parts are measured against the rotated numbers before they are rounded to fp32.
+    assert total == pytest.approx(done.parts.total, rel=1e-6)
+
+
+def test_a_lone_outlier_needs_one_magnitude_and_leaves_no_rest() -> None:
+    vectors = draw_outlier_vectors(Rest.ZERO, (50, 16), 1, seed=0)
+    error = vector_error(vectors.at(12), vectors.is_outlier, FP4, NVFP4)
+    assert error.nmse == pytest.approx(0, abs=1e-13)
+    assert math.isnan(error.rest_nmse)
+    assert error.zeros == 0
+
+
+def test_rounding_to_bf16_costs_what_its_mantissa_says() -> None:
+    vectors = draw_outlier_vectors(Rest.GAUSSIAN, (2000, 64), 1, seed=0)
+    rotation = Rotation(RotationKind.SIGNED_HADAMARD, 64)
+    x, bf16 = vectors.at(16), FORMATS["bf16"]
+    # Uniform error within a step 2**(e - m), energy step² / 12, at significands from 1 to 2.
+    step_energy = 2.0 ** (-2 * bf16.mantissa_bits) / 12
+    assert step_energy / 4 < carrier_error(x, rotation, bf16) < step_energy
+    exact = vector_error(x, vectors.is_outlier, FP4, rotation)
+    carried = vector_error(x, vectors.is_outlier, FP4, rotation, bf16)
+    assert carried.nmse == pytest.approx(exact.nmse, rel=0.01)
+    assert carried.nmse != exact.nmse
+
+
+def test_a_product_of_representable_numbers_has_no_error_and_a_plain_model_agrees() -> None:
+    rng = np.random.default_rng(0)
+    a = rng.choice([0.0, 0.5, 1.0, -1.5, 3.0], (8, 32)).astype(np.float32)
+    a[:, ::16] = 6.0
+    assert product_errors([a], a, FP4) == (0,)
+    x = rng.standard_normal((8, 16)).astype(np.float32)
+    values = FORMATS["e2m1"].values
+
+    def model(y: np.ndarray) -> np.ndarray:
+        scale = np.abs(y).max(axis=1, keepdims=True) / 6
+        return values[np.abs(y[..., None] / scale[..., None] - values).argmin(axis=-1)] * scale
+
+    turned = NVFP4.apply(x)
+    product = model(turned) @ model(turned).T
+    truth = x.astype(np.float64) @ x.T
+    expected = np.linalg.norm(product - truth) / np.linalg.norm(truth)
+    assert product_errors([a[:, :16], x], x, FP4, NVFP4)[1] == pytest.approx(expected, rel=1e-5)
+
+
+def test_one_scale_for_a_long_vector_is_where_rotation_pays() -> None:
+    vectors = draw_outlier_vectors(Rest.GAUSSIAN, (16, 1024), 1, seed=0)
+    rotation = Rotation(RotationKind.SIGNED_HADAMARD, 1024)
+    x = vectors.at(64)
+    for scale in (FP32_SCALE, E8M0_ROUND_UP):
+        spec = OperandSpec(format=FORMATS["e2m1"], tile=TileShape(1, WHOLE), scale=scale)
+        before = vector_error(x, vectors.is_outlier, spec)
+        after = vector_error(x, vectors.is_outlier, spec, rotation)
+        assert after.nmse < before.nmse / 4
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        ([1, 1, 1], [2, 2, 2], ()),
+        ([1, 1, 1], [0.5, 0.5, 0.5], ((1, 16),)),
+        ([1, 1, 1], [2, 0, 0], ((2, 16),)),
+        ([1, 1, 1], [0, 2, 2], ((1, 2),)),
+        ([1, 1, 1], [2, 0, 2], ((2, 8),)),
+        ([1, 1, 1], [0, 2, 0], ((1, 2), (8, 16))),
+        ([1, 1, 1], [2, 0.5, 0.5], ((4 ** (2 / 3), 16),)),
+    ],
+)
+def test_ranges_end_at_the_crossings_on_a_logarithmic_axis(before, after, expected) -> None:
+    found = lower_ranges((1, 4, 16), before, after)
+    assert [list(pair) for pair in found] == [pytest.approx(pair) for pair in expected]
+
+
+def test_a_margin_ignores_small_differences() -> None:
+    assert lower_ranges((1, 4), [1, 1], [0.97, 0.97], 0.05) == ()
+    assert lower_ranges((1, 4), [1, 1], [0.9, 0.9], 0.05) == ((1, 4),)

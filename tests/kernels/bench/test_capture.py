@@ -1,0 +1,105 @@
+"""Contract: a graph is captured on the GPU in use, whichever was in use before, and never empty."""
+
+import warnings
+from contextlib import contextmanager
+from types import SimpleNamespace
+
+import pytest
+import torch
+
+from kernels.bench.capture import EmptyGraph, capturing
+from kernels.bench.job import GemmJob
+from kernels.bench.limits import limits_of
+from kernels.bench.operands import Operands
+from kernels.bench.timing import Contender, HotTurn
+from kernels.device import current_device
+from kernels.gemm import gemm
+from kernels.gemm.meaning import Accumulation
+from kernels.gemm.plan import plan_gemm
+
+EMPTY = "The CUDA Graph is empty. This usually means that the graph was attempted to be captured on wrong …"
+
+
+class FakeCuda:
+    """torch.cuda with two GPUs: a stream is of the GPU in use, a launch goes into the graph of its own GPU's
+    stream, and like torch it warns where nothing went in.
+    """
+
+    def __init__(self):
+        self.device, self._first, self._capturing, self._nodes = 0, None, None, 0
+        self.Stream = lambda: SimpleNamespace(device=self.device)
+
+    def launch(self):
+        self._nodes += self._capturing is not None and self._capturing.device == self.device
+
+    @contextmanager
+    def graph(self, graph, stream=None):
+        self._first = self._first or self.Stream()
+        self._capturing, self._nodes = stream or self._first, 0
+        yield
+        self._capturing = None
+        if not self._nodes:
+            warnings.warn(EMPTY, stacklevel=1)
+
+
+@pytest.fixture
+def cuda(monkeypatch):
+    made = FakeCuda()
+    monkeypatch.setattr("kernels.bench.capture.torch", SimpleNamespace(cuda=made))
+    return made
+
+
+def test_each_gpu_s_graphs_are_captured_on_its_own_stream(cuda):
+    for cuda.device in (0, 1, 0):
+        with capturing(None):
+            cuda.launch()
+
+
+def test_a_graph_without_a_launch_is_no_graph(cuda):
+    with pytest.raises(EmptyGraph, match="no launch in it"), capturing(None):
+        pass
+
+
+def test_other_warnings_of_a_capture_are_still_told(cuda):
+    def capture():
+        with capturing(None):
+            cuda.launch()
+            warnings.simplefilter("always")
+            warnings.warn("something else", stacklevel=1)
+
+    with pytest.warns(UserWarning, match="something else"):
+        capture()
+
+
+def turn_on(index):
+    """A hot turn of a GEMM whose operands lie on that GPU, and its job."""
+    job = GemmJob(recipe="rowwise", matmul="fprop", m=2048, n=2048, k=2048)
+    with torch.cuda.device(index):
+        device = current_device()
+        a, b = Operands.of(job, device).quantized()
+        plan = plan_gemm(job.recipe_data.fprop, (job.m, job.n, job.k), device, Accumulation.RECIPE)
+    assert a.codes.device.index == index
+    return Contender(f"GPU {index}", [lambda: gemm(a, b, plan)]), job
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(torch.cuda.device_count() < 2, reason="needs two GPUs")
+def test_a_second_gpu_is_timed_as_itself():
+    """First the first GPU, on whose stream torch would capture from then on."""
+    for index in (0, 1, 0):
+        contender, job = turn_on(index)
+        with torch.cuda.device(index):
+            (time_us,) = HotTurn(contender, 5_000.0).times_us()
+            limits = limits_of(current_device())
+        assert limits.tflop_s is not None
+        tflop_s = job.flop / time_us / 1e6
+        assert limits.tflop_s / 100 < tflop_s, "it is a GPU's"
+        assert not limits.fault(tflop_s)
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(torch.cuda.device_count() < 2, reason="needs two GPUs")
+def test_launches_on_another_gpu_than_the_one_in_use_are_never_timed():
+    contender, _ = turn_on(1)
+    with torch.cuda.device(0), pytest.raises(EmptyGraph):
+        HotTurn(contender, 5_000.0)

@@ -1,0 +1,198 @@
+"""Contract: a measured row tells the truth about one job: its errors are the numpy reference's, it says
+where it comes from, and what cannot be measured is refused in a sentence.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from fp8core.errors import rel_err
+from fp8core.inputs import InputKind, draw_operand
+from fp8core.linear import MATMULS, Side
+from fp8core.quantize import quantize
+from fp8core.recipes import RECIPES
+from fp8core.tiles import TileGrid
+from kernels.bench.errors import errors
+from kernels.bench.job import Cache, GemmJob, Into
+from kernels.bench.measure import StoppedEarly, measure
+from kernels.bench.row import Provenance, Row
+from kernels.bench.timing import COLD_LAUNCHES
+from kernels.device import DeviceKind, NoTriton, Unsupported, choose_backend, current_device
+from kernels.gemm.meaning import Accumulation
+from kernels.gemm.plan import plan_gemm
+from kernels.quantize import quantize as device_quantize
+from tests.kernels.cases import GEMMS, ON_GPU, WHERE
+
+WGRAD = RECIPES["deepseek_v3"].wgrad
+TOP = Path(__file__).resolve().parents[3]
+
+
+def run(job: GemmJob, said: list | None = None) -> Row:
+    said = [] if said is None else said
+    return measure(job, progress=lambda *step: said.append(step), stopped=lambda: False)
+
+
+def job(recipe: str = "deepseek_v3", matmul: str = "wgrad", mnk=(70, 50, 200), **fields) -> GemmJob:
+    m, n, k = mnk
+    return GemmJob(recipe=recipe, matmul=matmul, m=m, n=n, k=k, **{"runs": 2, **fields})
+
+
+@pytest.mark.parametrize(("recipe", "matmul"), GEMMS.values(), ids=GEMMS)
+def test_errors_are_those_of_the_reference(recipe, matmul):
+    row = run(job(recipe.name, matmul.name, input=InputKind.OUTLIER_CHANNELS, seed=3))
+    layer = matmul.layer(70, 50, 200)
+    drawn, exact = {}, {}
+    for side in Side:
+        tensor = matmul.operand(side)
+        shape, seed = layer.of(tensor), 2 * 3 + (side is Side.B)
+        x = draw_operand(InputKind.OUTLIER_CHANNELS, tensor, shape, seed, fan_in=layer.in_)
+        x = torch.from_numpy(x).bfloat16().float().numpy()
+        codes = quantize(x, recipe.grid(matmul, side, shape), recipe.spec(matmul).operand(side))
+        turn = matmul.k_is_rows(side)
+        drawn[side] = (x.T if turn else x).astype(np.float64)
+        exact[side] = codes.exact_values().T if turn else codes.exact_values()
+    truth, product = drawn[Side.A] @ drawn[Side.B].T, exact[Side.A] @ exact[Side.B].T
+    assert row.quantization_rel_err == pytest.approx(rel_err(product, truth), rel=1e-9)
+    assert 0 < row.kernel_rel_err < 3e-3
+    assert row.rel_err == pytest.approx(row.quantization_rel_err, rel=0.1)
+    assert row.out == recipe.spec(matmul).out.name
+    worst = row.worst[0]
+    assert worst.truth == pytest.approx(truth[worst.m, worst.n], rel=1e-9)
+
+
+def test_a_row_says_where_it_comes_from_and_travels_as_json():
+    said: list = []
+    row = run(job(), said)
+    assert row.provenance is (Provenance.GPU if ON_GPU else Provenance.INTERPRETER)
+    assert Row.from_dict(json.loads(json.dumps(row.to_dict(), allow_nan=False))) == row
+    assert [fraction for fraction, _ in said] == sorted(fraction for fraction, _ in said)
+    assert said[-1][0] == 1.0
+    assert row.why == plan_gemm(WGRAD, (70, 50, 200), current_device(), Accumulation.RECIPE).why != ""
+    assert set(row.machine.versions) == {"python", "torch", "triton"}
+    if ON_GPU:
+        assert row.gemm is not None
+        assert row.machine.clock_mhz
+    else:
+        assert row.gemm is None
+        assert "interpreter" in row.peer_note
+
+
+@pytest.mark.parametrize("mnk", [(0, 5, 5), (5, 0, 5), (5, 5, 0), (1, 1, 1)], ids=str)
+def test_the_smallest_jobs_give_rows(mnk):
+    row = run(job(mnk=mnk))
+    assert json.dumps(row.to_dict(), allow_nan=False)
+    assert row.rel_err < 0.1
+
+
+def test_a_stopped_job_ends_early():
+    with pytest.raises(StoppedEarly):
+        measure(job(), progress=lambda *step: None, stopped=lambda: True)
+
+
+def test_what_cannot_be_measured_is_said_in_a_sentence(monkeypatch):
+    with pytest.raises(Unsupported, match="a scale here changes every 128 along K"):
+        run(job(accumulation=Accumulation.FAST))
+    if not ON_GPU:
+        with pytest.raises(Unsupported, match="takes about 512 × 512 × 512 at most, got 8192"):
+            run(job(mnk=(8192, 8192, 64)))
+
+    def full(*_):
+        raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 8 GiB.\nMore.")
+
+    monkeypatch.setattr("kernels.bench.operands.drawn", full)
+    with pytest.raises(MemoryError, match=r"70 × 50 × 200 does not fit .* Tried to allocate 8 GiB\.$"):
+        run(job())
+
+
+def test_a_planted_error_is_found_where_it_is():
+    recipe, matmul = RECIPES["rowwise"], MATMULS["fprop"]
+    a, b = (torch.randn(rows, 40, dtype=torch.bfloat16, device=WHERE) for rows in (100, 70))
+    pair = [
+        device_quantize(x, TileGrid.over(tuple(x.shape), (1, None)), recipe.spec(matmul).operand(side))
+        for side, x in ((Side.A, a), (Side.B, b))
+    ]
+    result = (a.double() @ b.double().T).float()
+    result[63, 41] += 1000
+    found = errors(result, a, b, *pair)
+    assert (found.worst[0].m, found.worst[0].n) == (63, 41)
+    largest = np.unravel_index(np.argmax(found.error_map), np.shape(found.error_map))
+    assert tuple(map(int, largest)) == (63 // 4, 41 // 3)
+    assert found.rel_err == pytest.approx(found.kernel_rel_err, rel=1e-2)
+    assert found.rows == 100
+
+
+def test_a_job_too_large_for_fp64_is_checked_in_bands(monkeypatch):
+    monkeypatch.setattr("kernels.bench.errors.FLOP_LIMIT", 4 * 70 * 50 * 200 // 3 + 1)
+    row = run(job())
+    assert row.error_note == f"errors over {len(row.error_map) * 3} of 70 rows of D, in bands"
+    assert len(row.error_map) == 8
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(("recipe", "matmul"), GEMMS.values(), ids=GEMMS)
+def test_torch_agrees_where_it_has_the_operation(recipe, matmul):
+    from kernels.bench.peers import scaled_ops
+    from kernels.gemm import gemm
+    from tests.kernels.cases import problem
+
+    a, b, plan = problem(recipe, matmul, (256, 384, 512))
+    ops = scaled_ops(a, b, plan)
+    if isinstance(ops, str):
+        assert recipe is RECIPES["mxfp8"] or "refuses" in ops, ops
+    else:
+        own = gemm(a, b, plan).double()
+        for op in ops:
+            other = op.build(a, b)().double()
+            assert ((own - other).norm() / own.norm()).item() < 3e-3, op.title
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("cache", Cache, ids=lambda cache: cache.value)
+def test_a_gpu_row_is_timed_hot_or_cold_and_says_against_which_op(cache):
+    row = run(job("rowwise", "wgrad", mnk=(512, 512, 1024), cache=cache, into=Into.ACCUMULATE))
+    assert row.gemm.runs == (2 if cache is Cache.HOT else 2 * COLD_LAUNCHES)
+    assert row.torch_op.endswith("then D.add_ of it")
+    assert 0.1 < row.times_torch_scaled < 10
+    assert row.bytes == 2 * 512 * 1024 + 2 * 4 * 512 + 2 * 4 * 512 * 512
+
+
+def test_accumulating_into_zeros_is_the_same_product():
+    new, added = (run(job("deepseek_v3", into=into)) for into in Into)
+    assert (new.rel_err, new.worst) == (added.rel_err, added.worst)
+    assert added.bytes - new.bytes == 70 * 50 * 4
+
+
+def test_without_triton_there_is_a_sentence(monkeypatch):
+    monkeypatch.setattr("kernels.device.find_spec", lambda name: None if name == "triton" else object())
+    for call in (current_device, choose_backend):
+        with pytest.raises(NoTriton, match="need triton, which is not installed here"):
+            call()
+
+
+@pytest.mark.skipif(ON_GPU, reason="there is a GPU")
+def test_without_a_gpu_nothing_is_interpreted_unasked(monkeypatch):
+    monkeypatch.delenv("TRITON_INTERPRET")
+    with pytest.raises(Unsupported, match="no CUDA GPU here; set TRITON_INTERPRET=1"):
+        current_device()
+    choose_backend()
+    assert current_device().kind is DeviceKind.INTERPRETER
+
+
+def test_importing_the_launchers_needs_no_triton():
+    names = ["device", "gemm.plan", "gemm.launch", "quantize"]
+    names += [
+        f"bench.{n}" for n in ("peers", "timing", "errors", "measure", "contest", "operands", "__main__")
+    ]
+    code = "import sys; sys.modules['triton'] = None\n" + "".join(f"import kernels.{n}\n" for n in names)
+    code += "from kernels.bench.row import GemmJob\nfrom kernels.bench.measure import measure\n"
+    code += "job = GemmJob(recipe='mxfp8', matmul='fprop', m=1, n=1, k=1)\n"
+    code += "try: measure(job, progress=print, stopped=bool)\nexcept kernels.device.NoTriton: print('said')"
+    env = {**os.environ, "PYTHONPATH": str(TOP)}
+    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=False)
+    assert done.stdout == "said\n", done.stderr

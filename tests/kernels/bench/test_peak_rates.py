@@ -1,0 +1,36 @@
+"""Contract: every datasheet row names its source, and its figures hang together as dense rates do."""
+
+from urllib.parse import urlparse
+
+import pytest
+
+from kernels.bench.peak_rates import PEAK_RATES, Rate, peak_rates_of
+
+
+@pytest.mark.parametrize("rates", PEAK_RATES.values(), ids=PEAK_RATES)
+def test_a_row_is_dense_complete_and_sourced(rates):
+    assert set(rates.tflop_s) == set(Rate)
+    sixteen = rates.tflop_s[Rate.BF16]
+    assert rates.tflop_s[Rate.FP16] == sixteen
+    assert rates.tflop_s[Rate.FP32] < sixteen
+    fp8 = rates.tflop_s[Rate.FP8]
+    assert (fp8 is not None) == (rates.capability >= (8, 9))
+    assert fp8 is None or fp8 == pytest.approx(2 * sixteen, rel=0.02)
+    assert rates.sources
+    for source in rates.sources:
+        assert source.title
+        assert urlparse(source.url).scheme == "https"
+
+
+def test_a_card_is_known_by_the_name_that_cuda_gives_it():
+    for rates in PEAK_RATES.values():
+        assert peak_rates_of(rates.device_name) is rates
+    assert peak_rates_of("NVIDIA H200 NVL") is None
+    assert peak_rates_of("") is None
+
+
+def test_the_ridge_is_where_memory_and_arithmetic_take_equally_long():
+    h200, a100 = PEAK_RATES["H200 SXM"], PEAK_RATES["A100 SXM 80 GB"]
+    operations_per_byte = h200.ridge(Rate.FP8)
+    assert operations_per_byte * h200.memory_gb_s * 1e9 == pytest.approx(1979e12)
+    assert a100.ridge(Rate.FP8) is None

@@ -1,0 +1,107 @@
+"""Contract: a prediction is the kernel's order of operations on the accumulator's model; on a Hopper GPU each
+predicted bit is the kernel's.
+"""
+
+import numpy as np
+import pytest
+
+from fp8core.formats import FORMATS
+from fp8core.linear import Side
+from fp8core.recipes import RECIPES
+from kernels.bench.job import GemmJob
+from kernels.bench.measure import measure
+from kernels.bench.predict import Sample, predict, predictable
+from kernels.device import BLACKWELL, HOPPER
+from kernels.gemm.meaning import Accumulation, ScaleAt
+from kernels.gemm.plan import GemmPlan, plan_gemm
+from tests.kernels.cases import GEMMS, ON_GPU
+
+M, N, K = 5, 6, 384
+by_gemm = pytest.mark.parametrize(("recipe", "matmul"), GEMMS.values(), ids=GEMMS)
+
+
+def plan_of(recipe, matmul) -> GemmPlan:
+    plan = plan_gemm(recipe.spec(matmul), (M, N, K), HOPPER, Accumulation.RECIPE)
+    assert isinstance(plan, GemmPlan)
+    return plan
+
+
+def samples(plan: GemmPlan, seed: int, whole: bool) -> tuple[Sample, Sample]:
+    """Codes of small integers with scales that are powers of two, or of any values with any scales."""
+    rng = np.random.default_rng(seed)
+    made = []
+    for side, rows in ((Side.A, M), (Side.B, N)):
+        spec = plan.spec.operand(side)
+        tile_k = spec.tile.k or K
+        shape = rows, K // tile_k
+        codes = rng.integers(-2, 3, (rows, K)) if whole else rng.standard_normal((rows, K))
+        scale = np.exp2(rng.integers(-2, 3, shape) if whole else rng.uniform(-9, -7, shape))
+        if plan.scale_at is ScaleAt.OPERANDS:
+            scale = np.exp2(np.rint(np.log2(scale)))
+        made.append(Sample(spec.format.encode(codes), scale.astype(np.float32), tile_k))
+    return tuple(made)
+
+
+def exact(plan: GemmPlan, a: Sample, b: Sample) -> np.ndarray:
+    left, right = (
+        x.values(plan.spec.operand(side).format.decode(x.codes)) for side, x in ((Side.A, a), (Side.B, b))
+    )
+    return left @ right.T
+
+
+@by_gemm
+def test_a_product_that_needs_no_rounding_is_predicted_exactly(recipe, matmul):
+    plan = plan_of(recipe, matmul)
+    a, b = samples(plan, 0, whole=True)
+    truth = exact(plan, a, b)
+    out = plan.spec.out
+    np.testing.assert_array_equal(predict(plan, a, b), out.decode(out.encode(truth)))
+
+
+@by_gemm
+def test_any_product_is_predicted_within_the_accumulator_s_bound(recipe, matmul):
+    plan = plan_of(recipe, matmul)
+    a, b = samples(plan, 1, whole=False)
+    left, right = (
+        x.values(plan.spec.operand(side).format.decode(x.codes)) for side, x in ((Side.A, a), (Side.B, b))
+    )
+    bound = plan.accumulator.error_bound(left, right)
+    total = np.abs(left) @ np.abs(right).T + bound
+    steps = K // plan.block_k + 2  # one fp32 rounding a stretch of K, two of the scales
+    bound = bound + total * (steps * 2.0**-24 + 2.0 ** -(plan.spec.out.mantissa_bits + 1))
+    assert (np.abs(predict(plan, a, b) - exact(plan, a, b)) <= bound).all()
+
+
+def test_the_scale_in_the_loop_is_applied_by_one_fused_multiply_add():
+    plan = plan_of(*GEMMS["deepseek_v3-wgrad"])
+    e4m3 = FORMATS["e4m3"]
+    codes = np.zeros((1, 2 * plan.block_k), np.uint8)
+    codes[0, 0] = codes[0, plan.block_k] = e4m3.encode(1.0)
+    third = np.float32(1 / 3)
+    a = Sample(codes, np.array([[1.0, third]], np.float32), plan.block_k)
+    b = Sample(codes, np.array([[1.0, third]], np.float32), plan.block_k)
+    scale = np.float32(third * third)
+    assert predict(plan, a, b)[0, 0] == np.float32(np.float64(scale) + 1.0)
+
+
+def test_only_hopper_is_predicted():
+    fp8, mx = plan_of(*GEMMS["rowwise-fprop"]), RECIPES["mxfp8"].fprop
+    native = plan_gemm(mx, (M, N, K), BLACKWELL, Accumulation.RECIPE)
+    assert predictable(fp8, (9, 0))
+    assert not predictable(fp8, (8, 9))
+    assert not predictable(fp8, None)
+    assert not predictable(native, (10, 0))
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not ON_GPU, reason="needs a GPU")
+@pytest.mark.parametrize("mnk", [(300, 520, 1000), (1024, 512, 2048), (64, 48, 4100)], ids=str)
+@by_gemm
+def test_every_predicted_bit_is_the_kernel_s(recipe, matmul, mnk):
+    m, n, k = mnk
+    job = GemmJob(recipe=recipe.name, matmul=matmul.name, m=m, n=n, k=k, runs=1)
+    prediction = measure(job, progress=lambda *step: None, stopped=lambda: False).prediction
+    if prediction is None:
+        pytest.skip("no model of this GPU")
+    assert prediction.first_difference == ""
+    assert prediction.equal == prediction.outputs > 2000

@@ -1,0 +1,125 @@
+"""Contract: a job and a row survive the trip through JSON, derived figures are their formulas, and what is
+not a job or a row is refused in a sentence that says what came and what is needed.
+"""
+
+import dataclasses
+import json
+import math
+
+import pytest
+
+from fp8core.inputs import InputKind
+from kernels.bench.job import Cache, GemmJob, Into
+from kernels.bench.machine import Machine, Timing
+from kernels.bench.row import Prediction, Provenance, Row, Worst
+
+JOB = GemmJob(recipe="mxfp8", matmul="wgrad", m=256, n=128, k=512, input=InputKind.HEAVY_TAIL, seed=7)
+ROW = Row(
+    job=JOB,
+    provenance=Provenance.GPU,
+    machine=Machine(name="A GPU", capability=(9, 0), versions={"torch": "1"}, clock_mhz=1500.0, power_w=None),
+    date="2026-11-20",
+    kernel="a kernel",
+    out="fp32",
+    rel_err=0.01,
+    quantization_rel_err=0.009,
+    kernel_rel_err=0.001,
+    error_map=((0.1, 0.2), (0.3, 0.4)),
+    worst=(Worst(m=1, n=2, truth=3.0, result=4.0),),
+    bytes=10_000,
+    gemm=Timing(median_us=2.0, p20_us=1.5, p80_us=2.5, runs=5),
+    quantize=Timing(median_us=2.0, p20_us=1.5, p80_us=2.5, runs=5),
+    bf16=Timing(median_us=8.0, p20_us=7.0, p80_us=9.0, runs=5),
+    torch_scaled=None,
+    peer_note="no such op here",
+    prediction=Prediction(outputs=9, equal=8, first_difference="D[0, 0]"),
+    simple=Timing(median_us=3.0, p20_us=2.5, p80_us=3.5, runs=5),
+    torch_op="an op",
+    why="nothing else was measured",
+)
+
+
+def test_a_row_survives_json() -> None:
+    assert Row.from_dict(json.loads(json.dumps(ROW.to_dict()))) == ROW
+
+
+def test_a_row_recorded_before_predictions_were_made_is_read() -> None:
+    older = ROW.to_dict()
+    del older["prediction"]
+    assert Row.from_dict(older) == dataclasses.replace(ROW, prediction=None)
+
+
+def test_a_row_recorded_before_caches_were_told_apart_is_a_hot_one_into_a_new_d() -> None:
+    older = ROW.to_dict()
+    for name in ("cache", "into", "turn_ms", "settle_ms"):
+        del older["job"][name]
+    for name in ("simple", "torch_op", "why"):
+        del older[name]
+    read = Row.from_dict(older)
+    assert (read.job.cache, read.job.into) == (Cache.HOT, Into.NEW)
+    assert (read.job.turn_ms, read.job.settle_ms) == (20, 0)
+    assert (read.simple, read.times_simple, read.torch_op, read.why) == (None, None, "", "")
+
+
+def test_a_row_has_the_time_of_dot_scaled_or_none_as_rows_recorded_before_it() -> None:
+    timed = dataclasses.replace(ROW, dot_scaled=Timing(median_us=7.0, p20_us=6.5, p80_us=7.5, runs=5))
+    assert Row.from_dict(json.loads(json.dumps(timed.to_dict()))) == timed
+    assert timed.times_dot_scaled == pytest.approx(3.5)
+    older = timed.to_dict()
+    del older["dot_scaled"]
+    read = Row.from_dict(older)
+    assert read == ROW
+    assert (read.dot_scaled, read.times_dot_scaled) == (None, None)
+
+
+def test_a_job_s_title_says_how_it_is_timed_and_where_d_goes() -> None:
+    plain = JOB.title
+    assert dataclasses.replace(JOB, cache=Cache.COLD).title == f"{plain}, cold L2"
+    both = dataclasses.replace(JOB, cache=Cache.COLD, into=Into.ACCUMULATE)
+    assert both.title == f"{plain}, added into D, cold L2"
+    assert GemmJob.from_dict(json.loads(json.dumps(both.to_dict()))) == both
+
+
+def test_derived_figures_are_their_formulas() -> None:
+    assert JOB.flop == 2 * 256 * 128 * 512
+    assert ROW.sqnr_db == pytest.approx(40.0)
+    assert ROW.tflop_s == pytest.approx(JOB.flop / 2e-6 / 1e12)
+    assert ROW.gb_s == pytest.approx(10_000 / 2e-6 / 1e9)
+    assert ROW.times_bf16 == pytest.approx(4.0)
+    assert ROW.times_bf16_with_quantize == pytest.approx(2.0)
+    assert ROW.times_torch_scaled is None
+    assert ROW.times_simple == pytest.approx(1.5)
+
+
+def test_an_untimed_row_has_no_speed() -> None:
+    row = dataclasses.replace(ROW, gemm=None, rel_err=0.0)
+    assert (row.tflop_s, row.gb_s, row.times_bf16, row.times_bf16_with_quantize) == (None,) * 4
+    assert row.sqnr_db == math.inf
+    assert Row.from_dict(json.loads(json.dumps(row.to_dict()))) == row
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"recipe": "nope"}, "unknown recipe 'nope'; there are per_tensor"),
+        ({"matmul": "sgrad"}, "unknown matmul 'sgrad'; there are fprop, dgrad, wgrad"),
+        ({"m": -1}, "M is a whole number from 0 to 65536, got -1"),
+        ({"k": 65537}, "K is a whole number from 0 to 65536, got 65537"),
+        ({"n": 1.5}, "N is a whole number"),
+        ({"n": True}, "N is a whole number"),
+        ({"seed": -1}, "the seed is a whole number"),
+        ({"runs": 0}, "runs is a whole number from 1 to 1000, got 0"),
+        ({"input": "cauchy"}, "unknown input 'cauchy'; there are gaussian"),
+        ({"accumulation": 3}, "unknown accumulation 3; there are recipe, fast, promoted, refolded"),
+        ({"cache": "warm"}, "unknown cache 'warm'; there are hot, cold"),
+        ({"into": "old"}, "unknown into 'old'; there are new, accumulate"),
+        ({"settle_ms": -1}, "settle_ms is a whole number from 0 to 1000, got -1"),
+        ({"turn_ms": 0}, "turn_ms is a whole number from 1 to 1000, got 0"),
+        ({"matmul": "fprop", "into": "accumulate"}, "needs an fp32 D, and Fprop of MXFP8 writes bf16"),
+        ({"color": "red"}, "color"),
+    ],
+    ids=str,
+)
+def test_what_is_not_a_job_is_refused(change, sentence) -> None:
+    with pytest.raises(ValueError, match=sentence):
+        GemmJob.from_dict({**JOB.to_dict(), **change})

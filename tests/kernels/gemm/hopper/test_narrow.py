@@ -1,0 +1,178 @@
+"""Contract: where D has few rows and columns, nearly every SM has a narrow block over all of K. Its bits are
+the simple kernel's, summed in the tensor core or promoted, and D may lie in any way.
+"""
+
+from dataclasses import replace
+from itertools import product
+
+import pytest
+import torch
+
+import kernels.gemm.launch
+from fp8core.linear import MATMULS
+from fp8core.recipes import RECIPES
+from kernels.device import ADA, HOPPER, DeviceKind, current_device
+from kernels.gemm.blocks import Schedule
+from kernels.gemm.hopper.narrow_blocks import SIDES, STEPS, WARPS, candidates, is_narrow, lacking
+from kernels.gemm.launch import gemm, launch, torch_dtype
+from kernels.gemm.meaning import Accumulation
+from kernels.gemm.plan import plan_built_in
+from kernels.tune.candidates import coarse
+from tests.kernels.gemm.hopper.test_kernel import Recorded, bits, operands, small_operands
+
+ASKED = [
+    pytest.param(recipe, matmul, how, id=f"{recipe}-{matmul}-{how.value}")
+    for (recipe, matmul), how in product(
+        [("per_tensor_e4m3", "fprop"), ("per_tensor", "dgrad"), ("rowwise", "fprop")],
+        (Accumulation.FAST, Accumulation.PROMOTED),
+    )
+]
+ODD = [
+    *[(1, 264, 4100), (33, 1032, 14336), (64, 4096, 1664), (17, 40, 520)],
+    *[(64, 200, k) for k in (40, 128, 129, 256, 257, 385)],
+]
+
+
+def narrow(recipe, matmul, how, mnk, device=HOPPER):
+    """(the simple plan, plans of narrow blocks) of a GEMM."""
+    simple = plan_built_in(RECIPES[recipe].spec(MATMULS[matmul]), mnk, device, how)
+    found = candidates(simple.spec, simple.kernel, simple.scale_at, simple.promotion, mnk, device)
+    return simple, [replace(simple, blocks=blocks) for blocks in found]
+
+
+@pytest.mark.parametrize(("recipe", "matmul", "how"), ASKED)
+def test_few_rows_and_columns_have_a_narrow_block_on_every_sm_at_most(recipe, matmul, how):
+    """4096 columns are 128 blocks of 32, for 132 SMs."""
+    simple, (plan,) = narrow(recipe, matmul, how, (64, 4096, 14336))
+    assert is_narrow(plan.blocks)
+    assert plan.programs(64, 4096) == 128 <= HOPPER.sms
+    assert (plan.blocks.split_k, plan.blocks.persistent, plan.blocks.warps) == (1, False, WARPS)
+    for m, n in ((65, 4096), (64, 4256)):
+        assert narrow(recipe, matmul, how, (m, n, 14336))[1] == []
+    assert [made.programs(128, 2048) for made in narrow(recipe, matmul, how, (128, 2048, 14336))[1]] == [128]
+    tried = coarse(simple, (64, 4096, 14336), HOPPER)
+    assert plan.blocks in tried
+    assert not any(is_narrow(blocks) for blocks in coarse(simple, (64, 4096, 14336), ADA))
+    if how is Accumulation.FAST:
+        others = [blocks for blocks in tried if blocks.schedule is Schedule.SPECIALIZED]
+        assert others == [plan.blocks], "of 64 rows, the other blocks of one sum waste half"
+
+
+@pytest.mark.parametrize(("recipe", "matmul", "how"), ASKED)
+def test_its_stages_fit_shared_memory_and_one_more_would_not(recipe, matmul, how):
+    _, (plan,) = narrow(recipe, matmul, how, (64, 4096, 14336))
+    each = sum(SIDES) * plan.block_k * plan.spec.a.format.bytes + 2 * 8
+    assert plan.blocks.stages * each <= HOPPER.shared_memory_bytes < (plan.blocks.stages + 1) * each
+    assert plan.block_k == STEPS * 128, "a promotion a step"
+
+
+@pytest.mark.parametrize(
+    ("recipe", "matmul", "word"),
+    [
+        ("deepseek_v3", "fprop", "one scale a row"),
+        ("rowwise", "wgrad", "not fp32"),
+        ("mxfp8", "fprop", "FP8"),
+    ],
+)
+def test_what_it_cannot_run_is_said_and_not_launched(monkeypatch, recipe, matmul, word):
+    mnk = (64, 256, 1280)
+    simple, found = narrow(recipe, matmul, Accumulation.RECIPE, mnk)
+    assert found == []
+    assert word in lacking(simple.spec, simple.kernel, simple.scale_at, simple.promotion)
+    assert "every 128" in lacking(RECIPES["rowwise"].fprop, *facts("rowwise"), 64)
+    _, (plan,) = narrow("rowwise", "fprop", Accumulation.PROMOTED, mnk)
+    monkeypatch.setattr(kernels.gemm, "_multiplied", lambda operand, *_: operand.operand_codes)
+    a, b = small_operands(recipe, matmul, mnk)
+    out = torch.zeros(64, 256, dtype=torch_dtype(simple.spec.out), device=a.codes.device)
+    with pytest.raises(ValueError, match=f"{word}.*, got .*block 64×32×256"):
+        launch(a, b, replace(simple, blocks=plan.blocks), out, mnk, False, DeviceKind.GPU)
+
+
+def facts(recipe):
+    plan = plan_built_in(RECIPES[recipe].fprop, (64, 256, 1280), HOPPER, Accumulation.RECIPE)
+    return plan.kernel, plan.scale_at
+
+
+def test_the_launcher_refuses_a_split_k(monkeypatch):
+    mnk = (64, 256, 1280)
+    _, (plan,) = narrow("rowwise", "fprop", Accumulation.PROMOTED, mnk)
+    monkeypatch.setattr(kernels.gemm, "_multiplied", lambda operand, *_: operand.operand_codes)
+    a, b = small_operands("rowwise", "fprop", mnk)
+    out = torch.zeros(64, 256, dtype=torch.bfloat16, device=a.codes.device)
+    split = replace(plan, blocks=replace(plan.blocks, split_k=2))
+    with pytest.raises(ValueError, match=r"narrow blocks have K in one run, got .*K split in 2"):
+        launch(a, b, split, out, mnk, False, DeviceKind.GPU)
+
+
+@pytest.mark.parametrize(("recipe", "matmul", "how"), ASKED)
+@pytest.mark.parametrize(("m", "rows", "programs"), [(1, 16, 8), (20, 32, 8), (64, 64, 8), (100, 64, 16)])
+def test_the_launcher_gives_a_block_one_program_and_a_d_of_any_strides(
+    monkeypatch, recipe, matmul, how, m, rows, programs
+):
+    """Also where a table's blocks for fewer rows serve a GEMM of more."""
+    from kernels.gemm.hopper import narrow as narrow_kernel
+
+    names = narrow_kernel.narrow_gemm_kernel.arg_names
+    stand_in = Recorded()
+    monkeypatch.setattr(narrow_kernel, "narrow_gemm_kernel", stand_in)
+    monkeypatch.setattr(kernels.gemm, "_multiplied", lambda operand, *_: operand.operand_codes)
+    mnk = (m, 256, 320)
+    _, (plan,) = narrow(recipe, matmul, how, (1, 256, 320))
+    a, b = small_operands(recipe, matmul, mnk)
+    out = torch.zeros(256, m + 1, dtype=torch.bfloat16, device=a.codes.device).T[1:]
+    launch(a, b, plan, out, mnk, False, DeviceKind.GPU)
+    given = dict(zip(names, stand_in.arguments, strict=False))
+    assert set(names) - set(given) == {name for name in stand_in.constants if name.isupper()}
+    assert stand_in.grid == (programs,)
+    assert stand_in.constants["num_warps"] == WARPS
+    assert given["a_desc"].block_shape == [rows, 128]
+    assert given["b_desc"].block_shape == [SIDES[1], 128]
+    assert given["out_ptr"] is out
+    assert (given["out_stride_m"], given["out_stride_n"]) == (1, m + 1)
+    per_line = recipe == "rowwise"
+    assert (stand_in.constants["A_SCALES"], stand_in.constants["B_SCALES"]) == (per_line, per_line)
+    assert stand_in.constants["PROMOTED"] == (how is Accumulation.PROMOTED)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("mnk", ODD, ids=str)
+@pytest.mark.parametrize(("recipe", "matmul", "how"), ASKED)
+def test_it_gives_the_simple_kernel_s_bits_a_hundred_times(recipe, matmul, how, mnk):
+    device = current_device()
+    simple, (plan,) = narrow(recipe, matmul, how, mnk, device)
+    a, b = operands(recipe, matmul, mnk, device)
+    truth = gemm(a, b, simple)
+    out = torch.empty_like(truth)
+    differing = sum(
+        not torch.equal(bits(gemm(a, b, plan, out=out.fill_(torch.nan))), bits(truth)) for _ in range(100)
+    )
+    assert differing == 0
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("how", [Accumulation.FAST, Accumulation.PROMOTED], ids=lambda how: how.value)
+def test_more_rows_than_a_block_and_crooked_d_s(how):
+    device = current_device()
+    mnk = (150, 264, 1000)
+    simple, _ = narrow("rowwise", "fprop", how, mnk, device)
+    _, (plan,) = narrow("rowwise", "fprop", how, (64, *mnk[1:]), device)
+    a, b = operands("rowwise", "fprop", mnk, device)
+    truth = gemm(a, b, simple)
+    like = {"dtype": torch.bfloat16, "device": "cuda"}
+    crooked = torch.full((150 * 264 + 1,), torch.nan, **like)[1:].view(150, 264)
+    for out in (torch.empty(264, 150, **like).T, torch.empty(150, 267, **like)[:, 3:], crooked):
+        assert torch.equal(bits(gemm(a, b, plan, out=out).contiguous()), bits(truth))
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("how", [Accumulation.FAST, Accumulation.PROMOTED], ids=lambda how: how.value)
+def test_every_predicted_bit_is_the_kernel_s(how):
+    from kernels.bench.predict import check, predictable
+
+    device = current_device()
+    mnk = (64, 4096, 14336)
+    _, (plan,) = narrow("per_tensor_e4m3", "fprop", how, mnk, device)
+    if not predictable(plan, device.capability):
+        pytest.skip("no model of this GPU")
+    a, b = operands("per_tensor_e4m3", "fprop", mnk, device)
+    assert check(plan, a, b, gemm(a, b, plan), 0).first_difference == ""

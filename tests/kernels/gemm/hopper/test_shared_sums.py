@@ -1,0 +1,193 @@
+"""Contract: where the specialized kernel's programs share a block of D, each with a run of K, it gives the
+simple kernel's bits with the same runs; parts pass in an order of their own and come back in D's.
+"""
+
+from dataclasses import replace
+from itertools import product
+from types import SimpleNamespace
+
+import pytest
+import torch
+
+import kernels.gemm.launch
+from kernels.device import HOPPER, DeviceKind, current_device
+from kernels.gemm import workspace as split
+from kernels.gemm.hopper.sizes import CONSUMERS
+from kernels.gemm.launch import gemm, launch, torch_dtype
+from kernels.gemm.meaning import Accumulation
+from tests.kernels.gemm.hopper.test_kernel import (
+    Recorded,
+    bits,
+    operands,
+    small_operands,
+    specialized,
+    with_runs_of,
+)
+
+PROMOTED = [
+    pytest.param("per_tensor", Accumulation.PROMOTED, id="per_tensor"),
+    pytest.param("rowwise", Accumulation.PROMOTED, id="rowwise"),
+    pytest.param("deepseek_v3", Accumulation.RECIPE, id="deepseek_v3"),
+]
+ODD = [(20, 264, 4100), (100, 2056, 1664), (200, 1032, 4100), (256, 264, 8192), (33, 1032, 14336)]
+TAKEN = [
+    pytest.param(*case.values, mnk, id=f"{case.id}-{mnk}")
+    for case, mnk in product(PROMOTED, ODD)
+    if case.id != "deepseek_v3" or mnk[0] % 4 == 0  # TMA takes rows of scales that start at 16 bytes
+]
+
+
+@pytest.mark.parametrize(
+    ("mnk", "runs"),
+    [
+        ((64, 4096, 14336), {64: {1, 2, 4}}),
+        ((100, 4096, 14336), {64: {1, 2}, 128: {1, 2, 4}}),
+        ((256, 4096, 14336), {64: {1}, 128: {1, 2}, 256: {1}}),
+        ((260, 4096, 14336), {256: {1}}),
+        ((64, 14336, 4096), {64: {1}}),
+        ((64, 256, 14336), {64: {1, 4, 8}}),
+        ((64, 256, 1280), {64: {1, 2}}),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize(("recipe", "how"), PROMOTED)
+def test_few_rows_are_split_along_k_until_every_sm_has_a_run(recipe, how, mnk, runs):
+    """132 SMs, and 32 blocks of 128 columns of 4096; a run has 4 steps or more."""
+    _, plans = specialized(recipe, "fprop", how, mnk)
+    found = {}
+    for plan in plans:
+        found.setdefault(plan.block_m, set()).add(plan.blocks.split_k)
+        assert plan.blocks.persistent == (plan.blocks.split_k == 1)
+        assert plan.programs(*mnk[:2]) * plan.blocks.split_k <= HOPPER.sms or plan.blocks.split_k == 1
+    assert found == runs
+
+
+@pytest.mark.parametrize(("m", "blocks"), [(20, 2), (100, 2), (200, 4)])
+def test_the_launcher_gives_each_run_a_program_and_all_of_them_one_workspace(monkeypatch, m, blocks):
+    """Of the highest blocks; D has two columns of them."""
+    from kernels.gemm.hopper import kernel as specialized_kernel
+
+    names = specialized_kernel.specialized_gemm_kernel.arg_names
+    stand_in = Recorded()
+    monkeypatch.setattr(specialized_kernel, "specialized_gemm_kernel", stand_in)
+    monkeypatch.setattr(kernels.gemm, "_multiplied", lambda operand, *_: operand.operand_codes)
+    monkeypatch.setattr(split, "_BLOCKS", 0)
+    mnk = (m, 256, 1280)
+    _, plans = specialized("deepseek_v3", "fprop", Accumulation.RECIPE, mnk)
+    plan = max((plan for plan in plans if plan.blocks.split_k == 2), key=lambda plan: plan.block_m)
+    a, b = small_operands("deepseek_v3", "fprop", mnk)
+    out = torch.zeros(m, 256, dtype=torch.bfloat16, device=a.codes.device)
+    launch(a, b, plan, out, mnk, False, DeviceKind.GPU)
+    given = dict(zip(names, stand_in.arguments, strict=False))
+    assert stand_in.grid == (2 * blocks,)
+    assert stand_in.constants["RUNS"] == 2
+    assert given["parts_ptr"].shape == (2, blocks, plan.block_m, plan.block_n)
+    assert given["parts_ptr"].dtype == torch.float32
+    assert given["arrivals_ptr"].numel() == blocks * CONSUMERS
+    assert not given["arrivals_ptr"].any()
+    more = replace(plan, blocks=replace(plan.blocks, split_k=8))
+    launch(a, b, more, out, mnk, False, DeviceKind.GPU)
+    assert (stand_in.grid, stand_in.constants["RUNS"]) == ((5 * blocks,), 5), "of 10 steps: none is empty"
+    one = replace(plan, blocks=replace(plan.blocks, split_k=1))
+    launch(a, b, one, out, mnk, False, DeviceKind.GPU)
+    given = dict(zip(names, stand_in.arguments, strict=False))
+    assert stand_in.grid == (blocks,)
+    assert (given["parts_ptr"], given["arrivals_ptr"], stand_in.constants["RUNS"]) == (None, None, 1)
+
+
+@pytest.mark.parametrize("k", [128, 1000, 14336, 129 * 7])
+@pytest.mark.parametrize("runs", [1, 2, 3, 8])
+def test_every_step_of_every_block_has_one_program(monkeypatch, k, runs):
+    """As the plan counts runs, and none is empty; neighbors have the same run of different blocks."""
+    from kernels.gemm.hopper import ring as ring_kernel
+
+    steps = -(-k // 128)
+    runs = -(-steps // -(-steps // min(runs, steps)))
+    monkeypatch.setattr(ring_kernel, "count_blocks", lambda m, n, facts: 5)
+    facts = SimpleNamespace(RUNS=runs)
+    shares = [ring_kernel.share_of.fn(item, 0, 0, steps, 1, facts) for item in range(5 * runs)]
+    assert all(first < stop for _, _, first, stop in shares)
+    assert [block for block, *_ in shares] == [*range(5)] * runs
+    for block in range(5):
+        mine = [(run, range(first, stop)) for at, run, first, stop in shares if at == block]
+        assert [run for run, _ in mine] == [*range(runs)]
+        assert [step for _, part in mine for step in part] == [*range(steps)]
+
+
+@pytest.mark.parametrize("columns", [64, 128])
+def test_parts_come_back_in_the_order_of_d_and_a_thread_has_four_neighbors(monkeypatch, columns):
+    """wgmma's fp32 sum: thread 4r + q of a warp has columns 8g + 2q and 8g + 2q + 1 of rows r and r + 8 of
+    its 16 (PTX ISA, "Matrix fragments for wgmma.mma_async.m64nNk32").
+    """
+    from kernels.gemm.hopper import shared_sums as split_kernel
+
+    monkeypatch.setattr(split_kernel.gl, "convert_layout", lambda value, layout, assert_trivial: value)
+    d = torch.arange(64 * columns).reshape(64, columns)
+    parts = split_kernel.in_order_of_threads.fn(d)
+    assert torch.equal(split_kernel.in_order_of_d.fn(parts, None), d)
+    four = parts.reshape(columns // 8, 4, 8, 4, 4)
+    for group, warp, r, q in [(0, 0, 0, 0), (3, 1, 5, 2), (columns // 8 - 1, 3, 7, 3)]:
+        row, column = 16 * warp + r, 8 * group + 2 * q
+        expected = [d[row, column], d[row, column + 1], d[row + 8, column], d[row + 8, column + 1]]
+        assert four[group, warp, r, q].tolist() == [int(x) for x in expected]
+
+
+def test_a_wgrad_and_a_sum_that_stays_in_the_tensor_core_are_not_shared():
+    for recipe, matmul, how in (("rowwise", "fprop", "fast"), ("deepseek_v3", "wgrad", "recipe")):
+        _, plans = specialized(recipe, matmul, Accumulation(how), (64, 256, 14336))
+        assert {plan.blocks.split_k for plan in plans} == {1}
+
+
+@pytest.mark.parametrize(
+    ("recipe", "matmul", "how", "m"),
+    [
+        ("deepseek_v3", "fprop", Accumulation.RECIPE, 260),
+        ("deepseek_v3", "wgrad", Accumulation.RECIPE, 64),
+        ("rowwise", "fprop", Accumulation.FAST, 128),
+    ],
+    ids=["too high", "fp32", "in the tensor core"],
+)
+def test_the_launcher_refuses_runs_that_the_kernel_would_wait_for_for_ever(
+    monkeypatch, recipe, matmul, how, m
+):
+    monkeypatch.setattr(kernels.gemm, "_multiplied", lambda operand, *_: operand.operand_codes)
+    mnk = (m, 256, 1280)
+    _, plans = specialized(recipe, matmul, how, mnk)
+    plan = replace(plans[0], blocks=replace(plans[0].blocks, split_k=2, persistent=False))
+    a, b = small_operands(recipe, matmul, mnk)
+    out = torch.zeros(m, 256, dtype=torch_dtype(plan.spec.out), device=a.codes.device)
+    with pytest.raises(ValueError, match=r"programs share a block of 64 or 128 rows .*, got .*K split in 2"):
+        launch(a, b, plan, out, mnk, False, DeviceKind.GPU)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(("recipe", "how", "mnk"), TAKEN)
+def test_it_gives_the_simple_kernel_s_bits_a_hundred_times(recipe, how, mnk):
+    device = current_device()
+    simple, plans = specialized(recipe, "fprop", how, mnk, device)
+    a, b = operands(recipe, "fprop", mnk, device)
+    shared = [plan for plan in plans if plan.blocks.split_k > 1]
+    assert shared
+    for plan in shared:
+        truth = gemm(a, b, with_runs_of(simple, plan))
+        out = torch.empty_like(truth)
+        differing = sum(
+            not torch.equal(bits(gemm(a, b, plan, out=out.fill_(torch.nan))), bits(truth)) for _ in range(100)
+        )
+        assert differing == 0, plan.title
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("recipe", ["per_tensor", "deepseek_v3"])
+def test_every_predicted_bit_is_the_kernel_s(recipe):
+    from kernels.bench.predict import check, predictable
+
+    device = current_device()
+    mnk = (64, 4096, 14336)
+    _, plans = specialized(recipe, "dgrad", Accumulation.RECIPE, mnk, device)
+    plan = max(plans, key=lambda plan: plan.blocks.split_k)
+    assert plan.blocks.split_k > 1
+    if not predictable(plan, device.capability):
+        pytest.skip("no model of this GPU")
+    a, b = operands(recipe, "dgrad", mnk, device)
+    assert check(plan, a, b, gemm(a, b, plan), 0).first_difference == ""

@@ -1,0 +1,68 @@
+"""Contract: tl.dot_scaled is planned for MXFP8 where Triton emulates it, by the contest alone, and multiplies
+what the kernel beside it does.
+"""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from fp8core.linear import MATMULS
+from fp8core.recipes import RECIPES
+from kernels.device import ADA, BLACKWELL, BLACKWELL_RTX, HOPPER, INTERPRETER, current_device
+from kernels.gemm import gemm
+from kernels.gemm.blocks import Schedule
+from kernels.gemm.meaning import Accumulation, Kernel
+from kernels.gemm.plan import GemmPlan, plan_gemm
+from kernels.gemm.simple.dot_scaled import BLOCKS, dot_scaled_plan
+from tests.kernels.cases import GEMMS, problem
+
+TOP = Path(__file__).resolve().parents[4]
+MNK = (256, 384, 512)
+
+
+def planned(recipe, matmul, device) -> GemmPlan:
+    plan = plan_gemm(recipe.spec(matmul), MNK, device, Accumulation.RECIPE)
+    assert isinstance(plan, GemmPlan), plan
+    return plan
+
+
+@pytest.mark.parametrize(("recipe", "matmul"), GEMMS.values(), ids=GEMMS)
+def test_it_is_timed_beside_mxfp8_on_hopper(recipe, matmul):
+    plan = planned(recipe, matmul, HOPPER)
+    timed = dot_scaled_plan(plan, HOPPER)
+    if recipe is not RECIPES["mxfp8"]:
+        assert timed is None
+        return
+    assert plan.kernel is Kernel.DEQUANTIZED
+    assert (timed.kernel, timed.schedule, timed.blocks) == (Kernel.NATIVE_MX, Schedule.SIMPLE, BLOCKS)
+    assert (timed.spec, timed.promotion) == (plan.spec, plan.promotion)
+
+
+@pytest.mark.parametrize("device", [ADA, BLACKWELL, BLACKWELL_RTX, INTERPRETER], ids=lambda d: d.name)
+def test_it_is_not_where_it_is_native_or_cannot_be_loaded(device):
+    assert dot_scaled_plan(planned(RECIPES["mxfp8"], MATMULS["fprop"], device), device) is None
+
+
+def test_nothing_but_the_contest_plans_it():
+    files = [path for room in ("kernels", "pages") for path in (TOP / room).rglob("*.py")]
+    naming = {
+        path.name
+        for path in files
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.ImportFrom) and any(name.name == "dot_scaled_plan" for name in node.names)
+    }
+    assert naming == {"contest.py"}
+    for matmul in MATMULS.values():
+        assert planned(RECIPES["mxfp8"], matmul, HOPPER).kernel is Kernel.DEQUANTIZED
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("matmul", MATMULS.values(), ids=lambda matmul: matmul.name)
+def test_it_gives_the_same_product(matmul):
+    a, b, plan = problem(RECIPES["mxfp8"], matmul, MNK)
+    timed = dot_scaled_plan(plan, current_device())
+    if timed is None:
+        pytest.skip("this GPU does not emulate it")
+    own, other = gemm(a, b, plan).double(), gemm(a, b, timed).double()
+    assert ((own - other).norm() / own.norm()).item() < 3e-3

@@ -1,0 +1,86 @@
+"""Contract: a GEMM computed as Dᵀ, or one whose operands are decoded in the K loop, gives what the plan gives
+without: on a GPU every bit of it, in the interpreter the exact product within the bound of test_gemm.py.
+"""
+
+import dataclasses
+
+import pytest
+import torch
+
+from fp8core.linear import MATMULS
+from fp8core.recipes import RECIPES
+from kernels.gemm import gemm
+from kernels.gemm.blocks import Blocks
+from kernels.gemm.meaning import Kernel
+from kernels.gemm.plan import GemmPlan
+from tests.kernels.cases import GEMMS, ON_GPU, plan_of, problem
+from tests.kernels.gemm.test_launch import assert_within_bound, poisoned
+
+MNK = [(33, 70, 650)] + [(5, 130, 300), (16, 64, 128), (1, 129, 33), (128, 520, 4100)] * ON_GPU
+FPROP = MATMULS["fprop"]
+DECODED = {
+    "transposed, both decoded": {"transposed": True, "decoded": "ab"},
+    "both decoded": {"decoded": "ab"},
+    "B decoded": {"decoded": "b"},
+    "transposed, A decoded": {"transposed": True, "decoded": "a"},
+}
+
+
+def few(plan: GemmPlan, m: int, **change) -> GemmPlan:
+    """The plan with small blocks, for M rows where they are its narrow side."""
+    rows = max(16, 1 << (m - 1).bit_length()) if change.get("transposed") else 64
+    step = 64 if plan.kernel is Kernel.DEQUANTIZED and not change.get("decoded") else 128
+    blocks = Blocks(block_m=rows, block_n=64, block_k=step, warps=4, stages=3)
+    return dataclasses.replace(plan, blocks=dataclasses.replace(blocks, **change))
+
+
+CASES = [(name, {"transposed": True}) for name in GEMMS]
+CASES += [(name, how) for name in GEMMS if name.startswith("mxfp8") for how in DECODED.values()]
+
+
+@pytest.mark.parametrize(("mnk", "runs"), [(mnk, 2 - place % 2) for place, mnk in enumerate(MNK)], ids=str)
+@pytest.mark.parametrize(("name", "how"), CASES, ids=str)
+def test_d_is_the_exact_product(name, how, mnk, runs):
+    a, b, plan = problem(*GEMMS[name], mnk)
+    made = few(plan, mnk[0], split_k=runs, **how)
+    out = poisoned(made, *mnk[:2])
+    assert gemm(a, b, made, out=out) is out
+    assert_within_bound(out, a, b, made)
+    if ON_GPU:
+        plain = dataclasses.replace(made.blocks, transposed=False, decoded="", block_m=64)
+        truth = gemm(a, b, dataclasses.replace(made, blocks=plain))
+        assert torch.equal(out.view(torch.uint8), truth.view(torch.uint8))
+
+
+@pytest.mark.parametrize("recipe", RECIPES.values(), ids=RECIPES)
+def test_it_adds_into_d_of_any_strides(recipe):
+    a, b, plan = problem(recipe, MATMULS["wgrad"], (20, 130, 300))
+    made = few(plan, 20, transposed=True)
+    once = gemm(a, b, made)
+    out = torch.ones(130, 20, device=once.device).T
+    gemm(a, b, made, out=out, accumulate=True)
+    assert torch.equal(out, once + 1.0)
+
+
+@pytest.mark.parametrize("name", ["nan", "inf", "zeros", "wide"])
+def test_special_values_are_decoded_as_the_pass_does(name):
+    a, b, plan = problem(RECIPES["mxfp8"], FPROP, (16, 64, 256), name)
+    plain, decoded = (gemm(a, b, few(plan, 16, **how)) for how in ({}, {"decoded": "ab"}))
+    assert torch.equal(plain.nan_to_num(7.0), decoded.nan_to_num(7.0))
+    assert torch.equal(plain.isnan(), decoded.isnan())
+
+
+def test_codes_of_the_fp8_tensor_core_are_not_decoded():
+    plan = plan_of(RECIPES["rowwise"], FPROP, (16, 64, 128))
+    with pytest.raises(ValueError, match="only values multiplied as bf16 are decoded in the K loop"):
+        few(plan, 16, decoded="ab")
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("how", DECODED)
+def test_a_hundred_runs_give_the_same_bits(how):
+    a, b, plan = problem(RECIPES["mxfp8"], FPROP, (64, 14336, 4096))
+    made = few(plan, 64, **DECODED[how])
+    first = gemm(a, b, made)
+    for _ in range(100):
+        assert torch.equal(gemm(a, b, made).view(torch.uint8), first.view(torch.uint8))

@@ -1,0 +1,261 @@
+"""Contract: D is the exact product of the dequantized operands within a derived bound, for every recipe,
+matmul, shape and sample; every element of D is written; equal inputs give equal bits; what does not fit is
+refused in a sentence.
+
+The bound. S = |A|·|B|ᵀ of the values, u = 2**-24 (half an fp32 ulp), all in fp64.
+- The sum. On Hopper, `Accumulator.error_bound` of the values: scales are constant on every stretch that the
+  tensor core sums, so its error scales with them. In the interpreter, fp32 sums in any order:
+  K·u·S / (1 - K·u).
+- Scales: at most three fp32 roundings (sA·sB, and two products; or the fma): 3·u·(S + the sum's error). One
+  more for each run of K that is added.
+- fp32's floor: each of those roundings, and those that follow them, also loses up to 2**-149 where it lands
+  among the subnormals, which a later scale multiplies back: (1 + sB) · 2**-149 at the end of K; inside the K
+  loop sA·sB itself may be one, and loses 2**-149 of what it multiplies, Σ|codes A|·|codes B|.
+- D: half an ulp of its format and the same again of the error so far.
+"""
+
+import dataclasses
+
+import numpy as np
+import pytest
+import torch
+
+from fp8core.formats import FORMATS
+from fp8core.linear import MATMULS
+from fp8core.recipes import RECIPES
+from fp8core.tiles import WHOLE, TileGrid, TileShape
+from kernels import device
+from kernels.device import DeviceKind, current_device
+from kernels.gemm.blocks import Schedule
+from kernels.gemm.launch import gemm
+from kernels.gemm.meaning import Accumulation, Kernel, ScaleAt
+from kernels.gemm.plan import GemmPlan, plan_gemm
+from kernels.operand_passes.dequantize import dequantize
+from kernels.quantize.launch import QuantizedTensor, float8, quantize
+from tests.kernels.cases import GEMMS, MNK, ON_GPU, WHERE, plan_of, problem, sample
+
+KIND = DeviceKind.GPU if ON_GPU else DeviceKind.INTERPRETER
+HALF_ULP = 2.0**-24
+LEAST = 2.0**-149
+by_gemm = pytest.mark.parametrize(("recipe", "matmul"), GEMMS.values(), ids=GEMMS)
+
+
+def exact(operand: QuantizedTensor) -> np.ndarray:
+    return operand.exact_operand(0, operand.operand_codes.shape[0]).cpu().numpy()
+
+
+def bound(a: QuantizedTensor, b: QuantizedTensor, plan: GemmPlan) -> np.ndarray:
+    """float64[M, N], as the file's docstring derives it."""
+    left, right = np.nan_to_num(exact(a)), np.nan_to_num(exact(b))
+    size = np.abs(left) @ np.abs(right).T
+    k = left.shape[1]
+    if KIND is DeviceKind.GPU:
+        summed = plan.accumulator.error_bound(left, right)
+    else:
+        summed = k * HALF_ULP / (1 - k * HALF_ULP) * size
+    roundings = 2 + plan.blocks.runs(k)[0]
+    error = summed + roundings * HALF_ULP * (size + summed)
+    codes = [np.abs(np.nan_to_num(q.operand_codes.float().cpu().numpy().astype(np.float64))) for q in (a, b)]
+    if plan.scale_at is ScaleAt.K_LOOP:
+        error = error + LEAST * (1 + codes[0] @ codes[1].T)
+    elif b.scale.numel():
+        error = error + LEAST * (1 + np.nan_to_num(b.operand_scale.double().cpu().numpy()).max(1))
+    half = 2.0 ** -(plan.spec.out.mantissa_bits + 1)
+    return error + half * (np.abs(left @ right.T) + error) + plan.spec.out.min_subnormal
+
+
+def poisoned(plan: GemmPlan, m: int, n: int) -> torch.Tensor:
+    dtype = torch.bfloat16 if plan.spec.out == FORMATS["bf16"] else torch.float32
+    return torch.full((m, n), torch.nan, dtype=dtype, device=WHERE)
+
+
+def assert_within_bound(out: torch.Tensor, a: QuantizedTensor, b: QuantizedTensor, plan: GemmPlan) -> None:
+    with np.errstate(invalid="ignore"):
+        truth = exact(a) @ exact(b).T
+    got = out.double().cpu().numpy()
+    np.testing.assert_array_equal(np.isnan(got), np.isnan(truth))
+    error = np.nan_to_num(np.abs(got - truth))
+    over = error > bound(a, b, plan)
+    assert not over.any(), f"{over.sum()} of {over.size} beyond the bound, by up to {error[over].max()}"
+
+
+@by_gemm
+@pytest.mark.parametrize("mnk", MNK, ids=str)
+def test_d_is_the_exact_product_within_the_bound(recipe, matmul, mnk):
+    a, b, plan = problem(recipe, matmul, mnk)
+    out = poisoned(plan, *mnk[:2])
+    assert gemm(a, b, plan, out=out) is out
+    assert_within_bound(out, a, b, plan)
+
+
+@by_gemm
+@pytest.mark.parametrize("name", ["subnormal", "tiny", "large", "wide", "zeros", "nan", "inf"])
+def test_every_sample_is_within_the_bound(recipe, matmul, name):
+    for mnk in MNK[:2] if ON_GPU else MNK[1:2]:
+        a, b, plan = problem(recipe, matmul, mnk, name)
+        out = poisoned(plan, *mnk[:2])
+        gemm(a, b, plan, out=out)
+        assert_within_bound(out, a, b, plan)
+
+
+@by_gemm
+@pytest.mark.parametrize("how", [Accumulation.FAST, Accumulation.PROMOTED], ids=lambda how: how.value)
+def test_the_accumulation_asked_for_is_within_its_bound(recipe, matmul, how):
+    mnk = MNK[0]
+    a, b, _ = problem(recipe, matmul, mnk)
+    plan = plan_gemm(recipe.spec(matmul), mnk, current_device(), how)
+    if isinstance(plan, GemmPlan):
+        assert_within_bound(gemm(a, b, plan), a, b, plan)
+    else:
+        assert plan.reason
+
+
+@by_gemm
+def test_equal_inputs_give_equal_bits(recipe, matmul):
+    a, b, plan = problem(recipe, matmul, MNK[-1] if ON_GPU else MNK[1])
+    first, second = (gemm(a, b, plan).view(torch.uint8) for _ in range(2))
+    assert torch.equal(first, second)
+
+
+@pytest.mark.gpu
+@by_gemm
+def test_blocks_change_no_bit(recipe, matmul):
+    """The persistent, large and small blocks all sum in the order that BLOCK_K alone decides."""
+    mnk = (700, 650, 1100)
+    a, b, plan = problem(recipe, matmul, mnk)
+    plan = dataclasses.replace(plan, blocks=dataclasses.replace(plan.blocks, split_k=1))
+    first = gemm(a, b, plan)
+    others = ((128, 128, 8, 0), (128, 128, 8, 7), (64, 128, 4, 0), (128, 64, 4, 9))
+    for block_m, block_n, warps, programs in others:
+        blocks = dataclasses.replace(
+            plan.blocks,
+            block_m=block_m,
+            block_n=block_n,
+            warps=warps,
+            stages=2,
+            persistent=programs > 0,
+            split_k=1,
+            schedule=Schedule.SIMPLE,
+        )
+        assert torch.equal(first, gemm(a, b, dataclasses.replace(plan, blocks=blocks, sms=programs)))
+
+
+@by_gemm
+@pytest.mark.parametrize("mnk", [(1, 33, 129), (70, 50, 300)], ids=str)
+def test_pointers_read_what_descriptors_do(recipe, matmul, mnk):
+    """As on a GPU without TMA, also beyond K, M and N."""
+    a, b, plan = problem(recipe, matmul, mnk)
+    blocks = dataclasses.replace(plan.blocks, persistent=False, stages=2)
+    for split_k in (1, 2):
+        plans = [
+            dataclasses.replace(plan, blocks=dataclasses.replace(blocks, split_k=split_k, tma=tma))
+            for tma in (True, False)
+        ]
+        out = poisoned(plan, *mnk[:2])
+        assert torch.equal(gemm(a, b, plans[0]), gemm(a, b, plans[1], out=out))
+
+
+@pytest.mark.parametrize(("a_mn", "b_mn"), [(2, 64), (96, 1), (256, 100), (WHOLE, 512)])
+@pytest.mark.parametrize("k", [64, 128])
+def test_a_tile_need_not_fit_a_block(a_mn, b_mn, k):
+    """Tiles narrower than a block, across blocks, and wider than one, along M and N."""
+    spec = RECIPES["deepseek_v3"].fprop
+    spec = dataclasses.replace(
+        spec,
+        a=dataclasses.replace(spec.a, tile=TileShape(a_mn, k)),
+        b=dataclasses.replace(spec.b, tile=TileShape(b_mn, k)),
+    )
+    pair = []
+    for seed, rows, own in ((1, 300, spec.a), (2, 270, spec.b)):
+        x = torch.from_numpy(sample("wide", (rows, 200), seed)).to(WHERE)
+        pair.append(quantize(x, TileGrid.over((rows, 200), (own.tile.mn, own.tile.k)), own))
+    plan = plan_gemm(spec, (300, 270, 200), current_device(), Accumulation.RECIPE)
+    assert_within_bound(gemm(*pair, plan), *pair, plan)
+
+
+def test_a_strided_out_is_written_and_nothing_beside_it():
+    a, b, plan = problem(RECIPES["per_tensor"], MATMULS["fprop"], (70, 50, 200))
+    wide = torch.full((140, 150), 7.0, dtype=torch.bfloat16, device=WHERE)
+    gemm(a, b, plan, out=wide[::2, ::3])
+    assert torch.equal(wide[::2, ::3], gemm(a, b, plan))
+    wide[::2, ::3] = 7.0
+    assert (wide == 7.0).all()
+
+
+@pytest.mark.parametrize("name", [name for name in GEMMS if name.endswith("wgrad")])
+def test_accumulate_adds_in_fp32(name):
+    a, b, plan = problem(*GEMMS[name], (70, 50, 200))
+    start = torch.randn(70, 50, device=WHERE)
+    out = start.clone()
+    gemm(a, b, plan, out=out, accumulate=True)
+    assert torch.equal(out, start + gemm(a, b, plan))
+    empty_a, empty_b, plan = problem(*GEMMS[name], (16, 16, 0))
+    out = torch.ones(16, 16, device=WHERE)
+    gemm(empty_a, empty_b, plan, out=out, accumulate=True)
+    assert (out == 1).all()
+
+
+@pytest.mark.parametrize("format_", [FORMATS["e4m3"], FORMATS["e5m2"]], ids=lambda format_: format_.name)
+def test_dequantizing_is_exact_where_it_says_so(format_):
+    """Every finite code times every power of two for which code · scale is a bf16 number."""
+    bf16 = FORMATS["bf16"]
+    low = bf16.e_min - bf16.mantissa_bits - (format_.e_min - format_.mantissa_bits)
+    exponents = np.arange(low, bf16.e_max - format_.e_max + 1)
+    assert (exponents[0], exponents[-1]) == {"e4m3": (-124, 119), "e5m2": (-117, 112)}[format_.name]
+    codes = np.tile(np.arange(256, dtype=np.uint8), (exponents.size, 1))
+    codes[:, ~np.isfinite(format_.values)] = 0
+    scale = np.ldexp(np.float32(1), exponents).astype(np.float32)
+    spec = dataclasses.replace(RECIPES["mxfp8"].fprop.a, format=format_)
+    grid = TileGrid.over(codes.shape, (1, spec.tile.k))
+    steps = grid.scale_shape[1]
+    operand = QuantizedTensor(
+        codes=torch.from_numpy(codes).to(WHERE).view(float8(format_)),
+        scale=torch.from_numpy(np.tile(scale, (steps, 1))).to(WHERE).T,
+        grid=grid,
+        spec=spec,
+        k_is_rows=False,
+    )
+    truth = format_.decode(codes) * scale.astype(np.float64)[:, None]
+    np.testing.assert_array_equal(dequantize(operand, KIND).double().cpu().numpy(), truth)
+
+
+def test_what_does_not_fit_is_said_in_a_sentence():
+    a, b, plan = problem(RECIPES["deepseek_v3"], MATMULS["wgrad"], (16, 16, 64))
+    longer, _, _ = problem(RECIPES["deepseek_v3"], MATMULS["wgrad"], (16, 16, 96))
+    wrong, _, _ = problem(RECIPES["mxfp8"], MATMULS["wgrad"], (16, 16, 64))
+    with pytest.raises(ValueError, match=r"need one K, got A 16 × 96 and B 16 × 64"):
+        gemm(longer, b, plan)
+    with pytest.raises(ValueError, match="A was quantized as e4m3 TileShape"):
+        gemm(wrong, b, plan)
+    with pytest.raises(ValueError, match=r"out needs to be torch.float32 of shape \(16, 16\)"):
+        gemm(a, b, plan, out=torch.empty(16, 16, dtype=torch.bfloat16, device=WHERE))
+    with pytest.raises(ValueError, match="adds into out, and none was given"):
+        gemm(a, b, plan, accumulate=True)
+    away = dataclasses.replace(a, codes=a.codes.to("meta"))
+    with pytest.raises(ValueError, match="A lies on meta, and the kernels here run on"):
+        gemm(away, b, plan)
+    a, b, plan = problem(RECIPES["deepseek_v3"], MATMULS["fprop"], (16, 16, 64))
+    out = torch.empty(16, 16, dtype=torch.bfloat16, device=WHERE)
+    with pytest.raises(ValueError, match="accumulate needs an fp32 out, and this plan writes bf16"):
+        gemm(a, b, plan, out=out, accumulate=True)
+
+
+def test_the_plans_here_run_every_kind_of_scaling():
+    plans = [plan_of(recipe, matmul, (128, 128, 128)) for recipe, matmul in GEMMS.values()]
+    assert {plan.scale_at for plan in plans} == set(ScaleAt)
+    assert {plan.kernel for plan in plans} == {Kernel.FP8, Kernel.DEQUANTIZED}
+
+
+def test_a_call_reads_no_package_s_metadata(monkeypatch):
+    """Versions and the GPU's facts cannot change while the process lives: they are read at the first call."""
+    a, b, plan = problem(RECIPES["rowwise"], MATMULS["fprop"], (16, 16, 128))
+    gemm(a, b, plan)
+    version = device.triton_version()
+    asked = []
+    monkeypatch.setattr("importlib.metadata.Distribution.from_name", asked.append)
+    if ON_GPU:
+        monkeypatch.setattr("torch.cuda.get_device_properties", asked.append)
+    gemm(a, b, plan)
+    problem(RECIPES["rowwise"], MATMULS["fprop"], (16, 16, 128))
+    assert device.triton_version() == version
+    assert asked == []

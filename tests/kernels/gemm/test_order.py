@@ -1,0 +1,95 @@
+"""Contract: a warp-specialized GEMM's programs go through all of D, each block once, in step, and neighbors
+load the same block of the operand of which they load more.
+"""
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import pytest
+
+from fp8core.recipes import RECIPES
+from kernels.device import HOPPER
+from kernels.gemm.hopper.ring import block_of
+from kernels.gemm.meaning import Accumulation
+from kernels.gemm.plan import plan_gemm
+from kernels.gemm.shape_class import FEW
+
+SIDES = [(128, 256), (256, 128), (128, 128), (64, 128), (128, 16)]
+GRIDS = [(16, 32), (32, 16), (16, 112), (5, 7), (1, 9), (9, 1), (1, 1), (33, 3)]
+
+
+def order(sides, grid, group):
+    """(first row, first column) of a program's block for each program, as the kernel computes them."""
+    facts = SimpleNamespace(BLOCK_M=sides[0], BLOCK_N=sides[1], GROUP=group)
+    m, n = (sides[0] * grid[0] - 8, sides[1] * grid[1] - 8)
+    return [block_of.fn(program, m, n, facts) for program in range(grid[0] * grid[1])]
+
+
+@pytest.mark.parametrize("group", [1, 2, 8, 16, 32])
+@pytest.mark.parametrize("grid", GRIDS, ids=str)
+@pytest.mark.parametrize("sides", SIDES, ids=str)
+def test_every_block_of_d_has_one_program(sides, grid, group):
+    wanted = [(row * sides[0], column * sides[1]) for row in range(grid[0]) for column in range(grid[1])]
+    assert sorted(order(sides, grid, group)) == wanted
+
+
+@pytest.mark.parametrize("group", [8, 16, 32])
+@pytest.mark.parametrize("grid", [(32, 64), (64, 32)], ids=str)
+@pytest.mark.parametrize("sides", SIDES, ids=str)
+def test_neighbors_share_the_larger_of_the_blocks_that_they_load(sides, grid, group):
+    of_a, of_b = (list(places) for places in zip(*order(sides, grid, group), strict=True))
+    shared = of_a if sides[0] > sides[1] else of_b
+    other = of_b if sides[0] > sides[1] else of_a
+    for first in range(0, len(shared), group):
+        assert len(set(shared[first : first + group])) == 1
+        assert len(set(other[first : first + group])) == group
+
+
+@pytest.mark.parametrize("group", [8, 16])
+@pytest.mark.parametrize("sides", [(128, 256), (256, 128)], ids=str)
+def test_a_round_of_128_programs_loads_few_rows_and_columns(sides, group):
+    places = order(sides, (32, 64), group)
+    for first in range(0, len(places), 128):
+        of_a, of_b = zip(*places[first : first + 128], strict=True)
+        assert {len(set(of_a)), len(set(of_b))} == {group, 128 // group}
+
+
+def persistent(m, n, sms=HOPPER.sms, **sides):
+    spec = RECIPES["rowwise"].fprop
+    plan = plan_gemm(spec, (m, n, 4096), HOPPER, Accumulation.RECIPE)
+    return replace(plan, blocks=replace(plan.blocks, persistent=True, split_k=1, **sides), sms=sms)
+
+
+@pytest.mark.parametrize("sms", [1, 7, 108, 132, 148])
+@pytest.mark.parametrize("grid", GRIDS, ids=str)
+def test_programs_are_as_few_as_are_done_as_soon(grid, sms):
+    sides = {"block_m": 512, "block_n": 128}
+    m, n = grid[0] * 512, grid[1] * 128
+    programs, blocks = persistent(m, n, sms, **sides).programs(m, n), grid[0] * grid[1]
+    rounds = -(-blocks // sms)
+    assert programs <= min(sms, blocks)
+    assert -(-blocks // programs) == rounds
+    assert programs == 1 or -(-blocks // (programs - 1)) > rounds
+
+
+@pytest.mark.parametrize("sides", [(256, 128), (128, 256)], ids=str)
+@pytest.mark.parametrize("mn", [(4096, 4096), (8192, 8192), (4096, 7168), (4096, 14336)], ids=str)
+def test_the_shapes_of_the_goals_go_in_rounds_of_128(mn, sides):
+    assert persistent(*mn, block_m=sides[0], block_n=sides[1]).programs(*mn) == 128
+
+
+def test_few_rows_of_d_take_every_sm():
+    plan = persistent(FEW, 14336, block_m=128, block_n=128)
+    assert plan.blocks.count(FEW, 14336) == 224
+    assert plan.programs(FEW, 14336) == HOPPER.sms
+    assert plan.programs(FEW + 128, 14336 // 3 * 2) < HOPPER.sms
+
+
+def test_no_block_takes_no_program():
+    assert persistent(512, 512).programs(0, 512) == 0
+
+
+def test_blocks_that_do_not_persist_have_a_program_each():
+    plan = persistent(4096, 4096)
+    one_each = replace(plan, blocks=replace(plan.blocks, persistent=False))
+    assert one_each.programs(4096, 4096) == plan.blocks.count(4096, 4096) > HOPPER.sms

@@ -1,0 +1,232 @@
+"""Contract: a table of plans is data, keyed by architecture, family and shape class; what it lacks is
+borrowed from a class nearby, else the built-in blocks run; the plan says which and why.
+"""
+
+import dataclasses
+import json
+
+import pytest
+
+from fp8core.recipes import RECIPES
+from fp8core.tiles import WHOLE, TileShape
+from kernels.device import ADA, HOPPER, INTERPRETER
+from kernels.gemm import plan as plan_module
+from kernels.gemm.blocks import Blocks, Schedule
+from kernels.gemm.meaning import Accumulation, Geometry
+from kernels.gemm.plan import GemmPlan, plan_built_in, plan_gemm, plan_simple
+from kernels.gemm.shape_class import ShapeClass
+from kernels.gemm.tuned import FARTHEST, FOLDER, Measurement, Tuned, nearest, read_table, table
+
+MEASUREMENT = Measurement(gpu="NVIDIA H200", date="2026-11-20", versions={"triton": "3.6.0"})
+SPEC = RECIPES["per_tensor"].fprop
+MNK = (64, 14336, 4096)
+SPLIT = Blocks(block_m=64, block_n=64, block_k=128, warps=4, stages=5, split_k=4)
+FAST = Blocks(
+    schedule=Schedule.SPECIALIZED, block_m=128, block_n=256, block_k=128, warps=4, stages=4, persistent=True
+)
+
+
+def row(blocks: Blocks, median_us: float, mnk=MNK, spec=SPEC) -> Tuned:
+    family = str(plan_simple(spec, mnk, HOPPER, Accumulation.RECIPE).family)
+    shape = ShapeClass.of(mnk, HOPPER.sms)
+    return Tuned(
+        family=family, shape=shape, mnk=mnk, blocks=blocks, median_us=median_us, measurement=MEASUREMENT
+    )
+
+
+@pytest.fixture
+def tuned(monkeypatch):
+    """Puts rows where the shipped table of sm_90 is."""
+
+    def put(*rows: Tuned) -> None:
+        families = {r.family: tuple(x for x in rows if x.family == r.family) for r in rows}
+        monkeypatch.setattr(plan_module, "table", lambda capability: families if capability == (9, 0) else {})
+
+    return put
+
+
+def plan(mnk=MNK, device=HOPPER, choose=plan_gemm, spec=SPEC) -> GemmPlan:
+    made = choose(spec, mnk, device, Accumulation.RECIPE)
+    assert isinstance(made, GemmPlan), made
+    return made
+
+
+def test_the_fastest_measured_blocks_of_the_class_run(tuned):
+    tuned(row(SPLIT, 9.0), row(FAST, 8.0))
+    made = plan()
+    assert made.blocks == FAST
+    assert made.schedule is Schedule.SPECIALIZED
+    assert made.why == "the best blocks measured on NVIDIA H200, 2026-11-20, for this shape class"
+    tuned(row(SPLIT, 7.0), row(FAST, 8.0))
+    assert plan().blocks == SPLIT
+
+
+@pytest.mark.parametrize(("simple_us", "taken"), [(99.0, FAST), (97.0, SPLIT)], ids=["equal", "slower"])
+def test_medians_that_are_as_good_as_equal_go_to_the_specialized_schedule(simple_us, taken):
+    rows = [row(SPLIT, simple_us), row(FAST, 100.0)]
+    for order in (rows, rows[::-1]):
+        assert nearest(order, rows[0].shape, Schedule).blocks == taken
+
+
+def test_the_simple_plan_is_the_fastest_simple_one(tuned):
+    tuned(row(SPLIT, 9.0), row(FAST, 8.0))
+    made = plan(choose=plan_simple)
+    assert made.blocks == SPLIT
+    assert made.why.startswith("the simple kernel was asked for, with the best blocks measured on")
+
+
+def test_a_shape_nearby_borrows_and_a_far_one_does_not(tuned):
+    tuned(row(SPLIT, 9.0))
+    near = plan(mnk=(128, 14336, 4096))
+    assert near.blocks == SPLIT
+    assert near.why.endswith(f"for the nearest shape class, {ShapeClass.of(MNK, HOPPER.sms)}")
+    for mnk, why in (
+        ((8192, 8192, 8192), "no blocks were measured for this shape, and D has a block of the warp-spec"),
+        ((256, 256, 64), "the simple kernel runs, with its built-in blocks: none were measured for this"),
+    ):
+        far = plan(mnk=mnk)
+        assert far.blocks != SPLIT
+        assert far.why.startswith(why)
+
+
+def test_another_family_does_not_borrow(tuned):
+    tuned(row(SPLIT, 9.0))
+    for other in (RECIPES["per_tensor"].dgrad, RECIPES["rowwise"].fprop, RECIPES["mxfp8"].fprop):
+        assert plan(spec=other).blocks != SPLIT
+
+
+def test_where_the_fast_schedule_cannot_run_the_plan_says_why(tuned):
+    tuned(row(FAST, 8.0))
+    assert plan(device=ADA).why.startswith("sm_89 has no wgmma, so the simple kernel runs, with its built-in")
+    old = plan(device=dataclasses.replace(HOPPER, triton=(3, 5)))
+    assert old.schedule is Schedule.SIMPLE
+    assert old.why.startswith("the kernels in Gluon are for Triton 3.6 to 3.9 and this is 3.5, so the simple")
+    new = plan(device=dataclasses.replace(HOPPER, triton=(3, 10)))
+    assert new.why.startswith(
+        "the kernels in Gluon are for Triton 3.6 to 3.9 and this is 3.10, so the simple"
+    )
+    assert new.blocks == old.blocks
+    here = plan(mnk=(64, 64, 128), device=INTERPRETER)
+    assert (here.schedule, here.why) == (Schedule.SIMPLE, "Triton's interpreter runs the simple kernel")
+
+
+def test_plans_that_differ_in_their_reason_alone_are_equal(tuned):
+    tuned(row(SPLIT, 9.0))
+    assert plan() == plan(choose=plan_simple)
+    assert plan().why != plan(choose=plan_simple).why
+
+
+def test_a_plan_that_would_promote_at_another_pace_is_refused(tuned):
+    spec = RECIPES["per_tensor"].dgrad
+    slower = dataclasses.replace(SPLIT, block_k=64)
+    tuned(row(slower, 1.0, spec=spec))
+    with pytest.raises(ValueError, match="every 128 products needs block_k 128, got 64"):
+        plan(spec=spec)
+
+
+def written(path, rows):
+    path.write_text(json.dumps(rows))
+    return path
+
+
+def test_a_table_survives_the_disk(tmp_path):
+    rows = (row(SPLIT, 9.0), row(FAST, 8.0))
+    data = {
+        "measurements": [vars(MEASUREMENT)],
+        "plans": [r.to_dict() | {"measurement": 0} for r in rows],
+    }
+    assert read_table(written(tmp_path / "sm_90.json", data)) == rows
+    assert read_table(tmp_path / "sm_10.json") == ()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"blocks": {"block_m": 64}},
+        {"blocks": vars(SPLIT) | {"schedule": "other"}},
+        {"blocks": vars(SPLIT) | {"schedule": "simple", "warps": 5}},
+        {"shape": "large"},
+        {"measurement": 3},
+        {"unknown": 1},
+    ],
+    ids=str,
+)
+def test_a_bad_table_is_named_in_one_sentence(tmp_path, change):
+    good = row(SPLIT, 9.0).to_dict() | {"measurement": 0}
+    data = {"measurements": [vars(MEASUREMENT)], "plans": [good | change]}
+    path = written(tmp_path / "sm_90.json", data)
+    with pytest.raises(ValueError, match=r"^sm_90.json is not a table of plans: ") as raised:
+        read_table(path)
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"\xff", b"[]", b"null", bytes(9), b'{"plans": 3}'], ids=repr)
+def test_a_table_that_cannot_be_read_leaves_the_built_in_blocks_and_the_plan_says_so(
+    monkeypatch, tmp_path, content
+):
+    (tmp_path / "sm_90.json").write_bytes(content)
+    monkeypatch.setattr("kernels.gemm.tuned.FOLDER", tmp_path)
+    table.cache_clear()
+    made = plan()
+    assert made.blocks == plan_built_in(SPEC, MNK, HOPPER, Accumulation.RECIPE).blocks
+    assert "with its built-in blocks: sm_90.json is not a table of plans: " in made.why
+    assert "\n" not in made.why
+    table.cache_clear()
+
+
+@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.json")), ids=lambda path: path.stem)
+def test_the_shipped_tables_can_be_read(path):
+    assert read_table(path)
+
+
+def test_an_architecture_without_a_table_has_no_plans():
+    assert table((8, 0)) == {}
+
+
+@pytest.mark.parametrize(
+    ("mnk", "name"),
+    [
+        ((1, 4096, 4096), "rows≤16 waves≤2^-2 depth≤4096"),
+        ((17, 14336, 4097), "rows≤32 waves≤2^0 depth≤16384"),
+        ((256, 4096, 14336), "rows≤256 waves≤2^-1 depth≤16384"),
+        ((257, 128, 1), "rows≤512 waves≤2^-3 depth≤256"),
+        ((8192, 8192, 65536), "rows≤512 waves≤2^4 depth≤16384"),
+        ((0, 0, 0), "rows≤16 waves≤2^-3 depth≤256"),
+    ],
+    ids=str,
+)
+def test_a_shape_class_is_a_function_of_the_sizes(mnk, name):
+    made = ShapeClass.of(mnk, 132)
+    assert str(made) == name
+    assert ShapeClass.parse(name) == made
+
+
+def test_a_text_that_is_no_shape_class_is_refused():
+    with pytest.raises(ValueError, match="a shape class reads like rows≤512 waves≤2\\^0 depth≤16384, got"):
+        ShapeClass.parse("rows≤16")
+
+
+def test_classes_are_as_far_apart_as_their_steps():
+    here = ShapeClass.of((16, 4096, 4096), 132)
+    assert here.distance(here) == 0
+    assert here.distance(dataclasses.replace(here, rows=64)) == 2
+    assert here.distance(dataclasses.replace(here, depth=256)) == 2
+    assert here.distance(dataclasses.replace(here, waves=4)) == 4 - here.waves
+    assert nearest([row(SPLIT, 1.0)], dataclasses.replace(row(SPLIT, 1.0).shape, waves=4), Schedule) is None
+    assert FARTHEST < 4
+
+
+@pytest.mark.parametrize(
+    ("tile", "geometry"),
+    [
+        ((WHOLE, WHOLE), Geometry.TENSOR),
+        ((1, WHOLE), Geometry.ROW),
+        ((64, WHOLE), Geometry.BAND),
+        ((1, 128), Geometry.LINE),
+        ((128, 128), Geometry.SQUARE),
+        ((WHOLE, 64), Geometry.COLUMN),
+    ],
+    ids=str,
+)
+def test_every_tile_has_a_geometry(tile, geometry):
+    assert Geometry.of(TileShape(*tile)) is geometry

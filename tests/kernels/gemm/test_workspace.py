@@ -1,0 +1,278 @@
+"""Contract: where K is split, each run is a sum of its own from zero, and the runs are added first to last in
+fp32, whoever comes last: equal inputs give equal bits, nothing unwritten is read, and the count of arrivals
+is left at zero for the next launch. The bound is that of test_gemm.py.
+"""
+
+import dataclasses
+import sys
+from collections import OrderedDict
+from concurrent.futures import ThreadPoolExecutor
+from itertools import chain
+
+import numpy as np
+import pytest
+import torch
+
+from fp8core.accumulators import ACCUMULATORS, matmul
+from fp8core.formats import FORMATS
+from fp8core.linear import MATMULS
+from fp8core.recipes import RECIPES
+from fp8core.tiles import WHOLE
+from kernels.bench.predict import Sample, predict
+from kernels.device import BLACKWELL, HOPPER
+from kernels.gemm import gemm
+from kernels.gemm import workspace as split
+from kernels.gemm.blocks import Blocks
+from kernels.gemm.meaning import Accumulation
+from kernels.gemm.plan import GemmPlan, plan_gemm
+from tests.kernels.bench.test_predict import samples
+from tests.kernels.cases import GEMMS, ON_GPU, WHERE, problem
+from tests.kernels.gemm.test_launch import assert_within_bound, poisoned
+
+CPU = torch.device("cpu")
+
+by_gemm = pytest.mark.parametrize(("recipe", "matmul"), GEMMS.values(), ids=GEMMS)
+
+
+def split_in(plan: GemmPlan, runs: int, **change) -> GemmPlan:
+    """The plan with small blocks and K split."""
+    block_k = 128 if plan.promotion is WHOLE else plan.promotion
+    blocks = Blocks(block_m=64, block_n=64, block_k=block_k, warps=4, stages=2, split_k=runs)
+    return dataclasses.replace(plan, blocks=dataclasses.replace(blocks, **change))
+
+
+@pytest.fixture(autouse=True)
+def workspaces(monkeypatch):
+    """Every workspace that a launch was given, with NaN in its parts and two rows of NaN after them."""
+    given = []
+
+    def poisoned_workspace(plan, mnk, device, original=split.workspace):
+        parts, arrivals = original(plan, mnk, device)
+        if parts is not None:
+            around = torch.full((parts.shape[0] + 2, *parts.shape[1:]), torch.nan, device=device)
+            parts = around[:-2]
+            given.append((around, arrivals))
+        return parts, arrivals
+
+    monkeypatch.setattr(split, "workspace", poisoned_workspace)
+    return given
+
+
+@by_gemm
+@pytest.mark.parametrize(
+    ("mnk", "runs"),
+    [((70, 50, 650), 2), ((16, 130, 900), 3), ((1, 33, 129), 16), ((65, 64, 1024), 4)],
+    ids=str,
+)
+def test_d_is_the_exact_product_within_the_bound(recipe, matmul, mnk, runs, workspaces):
+    a, b, plan = problem(recipe, matmul, mnk)
+    plan = split_in(plan, runs)
+    out = poisoned(plan, *mnk[:2])
+    gemm(a, b, plan, out=out)
+    assert_within_bound(out, a, b, plan)
+    ((around, arrivals),) = workspaces
+    assert around.shape[0] - 2 == plan.blocks.runs(mnk[2])[0] > 1
+    assert not around[:-2].isnan().any(), "every part is written"
+    assert around[-2:].isnan().all(), "and nothing after them"
+    assert not arrivals.any()
+
+
+@by_gemm
+def test_equal_inputs_give_equal_bits(recipe, matmul):
+    a, b, plan = problem(recipe, matmul, (70, 130, 4100) if ON_GPU else (70, 50, 650))
+    plan = split_in(plan, 4)
+    first = gemm(a, b, plan)
+    for _ in range(100 if ON_GPU else 2):
+        assert torch.equal(first.view(torch.uint8), gemm(a, b, plan).view(torch.uint8))
+
+
+@by_gemm
+def test_the_runs_are_added_first_to_last(recipe, matmul):
+    """Each run's part by a launch of its own; D is their fp32 sum in order, then what comes after the sum."""
+    mnk = (20, 30, 768)
+    a, b, plan = problem(recipe, matmul, mnk, "wide")
+    spec = dataclasses.replace(plan.spec, out=FORMATS["fp32"])
+    plan = split_in(dataclasses.replace(plan, spec=spec), 3)
+    whole = gemm(a, b, plan)
+    parts = captured_parts(a, b, plan)
+    total = torch.zeros_like(parts[0])
+    for part in parts:
+        total = total + part
+    if plan.scale_at.name == "EPILOGUE":
+        total = total * a.operand_scale[:, :1] * b.operand_scale[:, 0]
+    assert torch.equal(whole, total)
+
+
+def captured_parts(a, b, plan):
+    """float32[runs, M, N] as the programs left them."""
+    kept = []
+    original = split.workspace
+
+    def keep(*arguments):
+        kept.append(original(*arguments))
+        return kept[-1]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(split, "workspace", keep)
+        gemm(a, b, plan)
+    return kept[0][0]
+
+
+def test_a_split_sum_goes_into_a_strided_out_and_accumulates():
+    a, b, plan = problem(RECIPES["deepseek_v3"], MATMULS["wgrad"], (70, 50, 650))
+    plan = split_in(plan, 3)
+    start = torch.randn(140, 150, device=WHERE)
+    wide = start.clone()
+    gemm(a, b, plan, out=wide[::2, ::3], accumulate=True)
+    assert torch.equal(wide[::2, ::3], start[::2, ::3] + gemm(a, b, plan))
+    wide[::2, ::3] = start[::2, ::3]
+    assert torch.equal(wide, start)
+
+
+@pytest.mark.parametrize("limit", ["_BLOCKS", "_STREAMS"])
+def test_more_blocks_or_streams_than_expected_take_counters_of_their_own(monkeypatch, limit):
+    monkeypatch.setattr(split, limit, 0)
+    a, b, plan = problem(RECIPES["rowwise"], MATMULS["fprop"], (70, 130, 300))
+    plan = split_in(plan, 2)
+    assert_within_bound(gemm(a, b, plan), a, b, plan)
+
+
+@pytest.mark.parametrize("mnk", [(16, 4096, 14336), (256, 1024, 4100), (1, 33, 129)], ids=str)
+@by_gemm
+def test_a_plan_of_any_shape_can_be_split_for_these_tests(recipe, matmul, mnk):
+    """Whatever blocks the table has for a shape; the tests that need a GPU split such plans."""
+    plan = plan_gemm(recipe.spec(matmul), mnk, HOPPER, Accumulation.RECIPE)
+    assert split_in(plan, 7).blocks.split_k == 7
+
+
+def test_streams_that_come_at_once_get_counters_of_their_own(monkeypatch):
+    """Two threads at their first call, each with a stream, count the streams before them at the same time."""
+    monkeypatch.setattr(split, "_rows", {})
+    monkeypatch.setattr(split, "_row_of", {})
+    old = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(32) as pool:
+            rows = list(pool.map(lambda stream: split._row(CPU, stream), range(split._STREAMS)))
+    finally:
+        sys.setswitchinterval(old)
+    assert len({row.data_ptr() for row in rows}) == split._STREAMS
+    assert len({row.untyped_storage().data_ptr() for row in rows}) == 1
+
+
+def test_a_graph_has_counters_of_its_own_and_its_launches_share_them(monkeypatch):
+    monkeypatch.setattr(split, "_captured", OrderedDict())
+    graphs = {
+        (stream, capture): split._captured_row(CPU, stream, capture)
+        for stream in (1, 2)
+        for capture in range(split._CAPTURES // 2)
+    }
+    assert len({row.data_ptr() for row in graphs.values()}) == split._CAPTURES
+    assert all(split._captured_row(CPU, *key) is row for key, row in graphs.items())
+    assert split._row(CPU, 1).data_ptr() not in {row.data_ptr() for row in graphs.values()}
+    split._captured_row(CPU, 3, 99)
+    assert len(split._captured) == split._CAPTURES, "the oldest capture's are given back"
+
+
+@by_gemm
+def test_a_split_sum_is_predicted_run_by_run(recipe, matmul):
+    """The prediction of a split plan is the fp32 sum of the predictions of its runs."""
+    made = plan_gemm(recipe.spec(matmul), (5, 6, 384), HOPPER, Accumulation.RECIPE)
+    spec = dataclasses.replace(made.spec, out=FORMATS["fp32"])
+    plan = dataclasses.replace(made, spec=spec)
+    a, b = samples(plan, 3, whole=False)
+    one = Sample(a.codes, np.ones_like(a.scale), a.tile_k), Sample(b.codes, np.ones_like(b.scale), b.tile_k)
+    epilogue = plan.scale_at.name == "EPILOGUE"
+    left, right = one if epilogue else (a, b)
+    total = np.zeros((5, 6), np.float32)
+    for start in range(0, 384, 128):
+        total = total + predict(split_in(plan, 1), cut(left, start, 128), cut(right, start, 128))
+    if epilogue:
+        total = (total * a.scale[:, :1]) * b.scale[:, 0]
+    np.testing.assert_array_equal(predict(split_in(plan, 3), a, b), total)
+
+
+def cut(sample: Sample, start: int, length: int) -> Sample:
+    scale = sample.scale[:, start // sample.tile_k : -(-(start + length) // sample.tile_k)]
+    return Sample(sample.codes[:, start : start + length], scale, min(sample.tile_k, length))
+
+
+def test_a_split_sum_loses_less_in_the_tensor_core():
+    """A term too small for the sum of all of K survives in a run of its own."""
+    plan = plan_gemm(RECIPES["per_tensor"].fprop, (1, 1, 256), HOPPER, Accumulation.FAST)
+    plan = dataclasses.replace(plan, spec=dataclasses.replace(plan.spec, out=FORMATS["fp32"]))
+    e4m3 = FORMATS["e4m3"]
+    left, right = np.zeros((1, 256)), np.zeros((1, 256))
+    left[0, 0] = right[0, 0] = left[0, 128] = 256
+    right[0, 128] = 2.0**-7
+    a, b = (Sample(e4m3.encode(x), np.ones((1, 1), np.float32), 256) for x in (left, right))
+    lost = matmul(a.codes, b.codes, e4m3, e4m3, ACCUMULATORS["hopper_fast"])[0, 0]
+    assert predict(split_in(plan, 1), a, b)[0, 0] == lost == 65536
+    assert predict(split_in(plan, 2), a, b)[0, 0] == 65538
+
+
+def test_the_scaled_tensor_core_does_not_split():
+    plan = plan_gemm(RECIPES["mxfp8"].fprop, (64, 64, 4096), BLACKWELL, Accumulation.RECIPE)
+    with pytest.raises(
+        ValueError, match="has TMA and one program a block, got simple schedule, block 64×64×128"
+    ):
+        split_in(plan, 2)
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not ON_GPU, reason="needs a GPU")
+@pytest.mark.parametrize("mnk", [(16, 4096, 14336), (256, 1024, 4100)], ids=str)
+@by_gemm
+def test_every_predicted_bit_of_a_split_sum_is_the_kernel_s(recipe, matmul, mnk):
+    from kernels.bench.predict import check, predictable
+    from kernels.device import current_device
+
+    a, b, plan = problem(recipe, matmul, mnk)
+    if not predictable(plan, current_device().capability):
+        pytest.skip("no model of this GPU")
+    plan = split_in(plan, 7)
+    prediction = check(plan, a, b, gemm(a, b, plan), 0)
+    assert prediction.first_difference == ""
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not ON_GPU, reason="needs a GPU")
+@pytest.mark.parametrize("recipe", ["per_tensor", "deepseek_v3", "mxfp8"])
+def test_graphs_replayed_on_two_streams_do_not_share_counters(recipe):
+    """Two graphs of one split matmul run side by side, a hundred times; each D has the bits of one alone."""
+    a, b, plan = problem(RECIPES[recipe], MATMULS["fprop"], (64, 1024, 8192))
+    plan = split_in(plan, 8)
+    alone = gemm(a, b, plan).clone()
+    graphs, outs = [], []
+    for _ in range(2):
+        graphs.append(torch.cuda.CUDAGraph())
+        outs.append([torch.empty_like(alone) for _ in range(4)])
+        with torch.cuda.graph(graphs[-1]):
+            for out in outs[-1]:
+                gemm(a, b, plan, out=out)
+    streams = [torch.cuda.Stream() for _ in graphs]
+    for _ in range(100):
+        for out in chain(*outs):
+            out.fill_(torch.nan)
+        torch.cuda.synchronize()
+        for graph, stream in zip(graphs, streams, strict=True):
+            with torch.cuda.stream(stream):
+                graph.replay()
+        torch.cuda.synchronize()
+        assert all(torch.equal(out, alone) for out in chain(*outs))
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not ON_GPU, reason="needs a GPU")
+def test_a_capture_has_one_number_until_it_ends():
+    numbers = []
+    for _ in range(2):
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            x = torch.zeros(1, device=WHERE)
+            stream = torch.cuda.current_stream().cuda_stream
+            numbers.append({split.capture_id(stream) for _ in range(2)})
+            x += 1
+    first, second = numbers
+    assert len(first) == len(second) == 1
+    assert first != second

@@ -1,0 +1,267 @@
+"""Contract: the refolding pass equals fp8core.refold bit for bit, codes and scales, and lays them out as the
+quantizer does; a refolding plan multiplies what the pass makes, within the bound of the promoted GEMM; its
+bytes and its peers are those of the operands as they come.
+"""
+
+import dataclasses
+from itertools import product
+
+import numpy as np
+import pytest
+import torch
+
+from fp8core import quantize as reference
+from fp8core import refold as reference_refold
+from fp8core.formats import FORMATS
+from fp8core.linear import MATMULS, Side
+from fp8core.recipes import RECIPES
+from fp8core.refold import LINE
+from fp8core.tiles import TileGrid, TileShape
+from kernels.bench.job import GemmJob
+from kernels.bench.measure import measure
+from kernels.bench.operands import least_bytes
+from kernels.bench.peers import candidate_ops
+from kernels.device import ADA, BLACKWELL, BLACKWELL_RTX, HOPPER, Unsupported, current_device
+from kernels.gemm import gemm
+from kernels.gemm.blocks import Schedule
+from kernels.gemm.launch import as_planned
+from kernels.gemm.meaning import Accumulation, Kernel, ScaleAt
+from kernels.gemm.plan import GemmPlan, plan_gemm, plan_simple
+from kernels.operand_passes.refold import refold
+from kernels.quantize.launch import QuantizedTensor, float8, quantize
+from kernels.quantize.plan import K_PADDING
+from tests.fp8core.test_refold import TILES, by_tile
+from tests.kernels.cases import MNK, ON_GPU, SAMPLES, SHAPES, WHERE, operand, plan_of, sample
+from tests.kernels.gemm.test_launch import assert_within_bound, exact, poisoned
+from tests.kernels.quantize.test_kernel import assert_same_bits
+
+MX = RECIPES["mxfp8"]
+CUBE = (4096, 4096, 4096)
+by_matmul = pytest.mark.parametrize("matmul", MATMULS.values(), ids=MATMULS)
+REFOLDED = Accumulation.REFOLDED
+
+
+def problem(matmul, mnk, name="gaussian") -> tuple[QuantizedTensor, QuantizedTensor, GemmPlan]:
+    a = operand(MX, matmul, Side.A, mnk, name, 1)
+    b = operand(MX, matmul, Side.B, mnk, "gaussian" if name in ("nan", "inf") else name, 2)
+    return a, b, plan_of(MX, matmul, mnk, REFOLDED)
+
+
+@by_matmul
+@pytest.mark.parametrize("name", SAMPLES)
+def test_codes_and_scales_are_the_references(matmul, name):
+    for shape in (*SHAPES, (131, 1000)) if name == "gaussian" or ON_GPU else SHAPES[1:2]:
+        for side, tile in product(Side, TILES.values()):
+            x = sample(name, shape)
+            grid, rows = MX.grid(matmul, side, shape), matmul.k_is_rows(side)
+            own = refold(quantize(torch.from_numpy(x).to(WHERE), grid, MX.fprop.a, k_is_rows=rows), tile)
+            truth = reference_refold.refold(reference.quantize(x, grid, MX.fprop.a), tile, k_is_rows=rows)
+            assert own.grid == truth.grid
+            assert own.spec == truth.spec
+            assert own.scale.shape == truth.scale.shape
+            assert_same_bits(own, truth)
+
+
+def quantized_to(codes: np.ndarray, scale: np.ndarray, spec) -> tuple[QuantizedTensor, QuantizedTensor]:
+    """The same codes [mn, K] and scales for the kernel and for the reference."""
+    grid = TileGrid.over(codes.shape, (spec.tile.mn, spec.tile.k))
+    own = QuantizedTensor(
+        codes=torch.from_numpy(codes).to(WHERE).view(float8(spec.format)),
+        scale=torch.from_numpy(np.ascontiguousarray(scale.T)).to(WHERE).T,
+        grid=grid,
+        spec=spec,
+        k_is_rows=False,
+    )
+    return own, reference.QuantizedTensor(codes=codes, scale=scale, grid=grid, spec=spec)
+
+
+@by_tile
+@pytest.mark.parametrize("format_", [FORMATS["e4m3"], FORMATS["e5m2"]], ids=lambda format_: format_.name)
+@pytest.mark.parametrize("tile_k", [16, 32, 64])
+def test_every_code_is_right_at_every_ratio_of_scales(format_, tile_k, tile):
+    """All finite codes, each beside a scale that is 2**0 to 2**-254 of the largest."""
+    spec = dataclasses.replace(MX.fprop.a, format=format_, tile=TileShape(1, tile_k))
+    codes = np.arange(256, dtype=np.uint8)[:, None].repeat(128, 1)
+    codes[~np.isfinite(format_.values)] = 0
+    tiles = 128 // tile_k
+    ratios = [*range(40), 126, 127, 128, 253, 254]
+    scale = np.ones((len(ratios), 256, tiles), np.float32)
+    scale[..., -1] = 2.0**127
+    scale[..., 0] = np.ldexp(2.0**127, -np.array(ratios)).astype(np.float32)[:, None]
+    own, truth = quantized_to(np.tile(codes, (len(ratios), 1)), scale.reshape(-1, tiles), spec)
+    assert_same_bits(refold(own, tile), reference_refold.refold(truth, tile))
+
+
+@by_tile
+@pytest.mark.parametrize("place", [(0, 0), (127, 3), (0, 4), (199, 4)], ids=str)
+@pytest.mark.parametrize("odd", [2.0**20, np.nan], ids=str)
+def test_one_scale_that_decides_is_found_wherever_it_is(place, odd, tile):
+    """The others are 2**-20 of it; the last tiles are partial along both dims."""
+    codes = np.zeros((200, 2 * K_PADDING), np.uint8)[:, :150]
+    codes[:] = np.arange(codes.size).reshape(codes.shape) % MX.fprop.a.format.nan_code
+    scale = np.ones((200, 5), np.float32)
+    scale[place] = odd
+    own, truth = quantized_to(codes, scale, MX.fprop.a)
+    after = reference_refold.refold(truth, tile)
+    np.testing.assert_array_equal(np.sort(after.scale, axis=None), [*[1] * (after.scale.size - 1), odd])
+    assert_same_bits(refold(own, tile), after)
+
+
+@by_tile
+@by_matmul
+def test_codes_lie_along_k_padded_with_zeros_also_beside_a_nan(matmul, tile):
+    x = torch.full((40, 50), torch.nan, device=WHERE)
+    grid, rows = MX.grid(matmul, Side.A, (40, 50)), matmul.k_is_rows(Side.A)
+    own = refold(quantize(x, grid, MX.fprop.a, k_is_rows=rows), tile)
+    _, k = own.operand_codes.shape
+    assert own.operand_codes.stride() == (K_PADDING, 1)
+    assert not own.padded_codes[:, k:].view(torch.uint8).any()
+    assert own.operand_scale.stride(0) == 1
+
+
+@by_matmul
+def test_operands_lie_as_deepseek_s_fprop_has_them(matmul):
+    mnk = (130, 300, 260)
+    made, deepseek = (
+        as_planned(
+            plan_of(recipe, which, mnk, how),
+            *(operand(recipe, which, side, mnk, "gaussian", 1) for side in Side),
+        )
+        for recipe, which, how in (
+            (MX, matmul, REFOLDED),
+            (RECIPES["deepseek_v3"], MATMULS["fprop"], Accumulation.RECIPE),
+        )
+    )
+    for own, theirs in zip(made, deepseek, strict=True):
+        assert own.spec == theirs.spec
+        for name in ("operand_codes", "operand_scale"):
+            mine, other = getattr(own, name), getattr(theirs, name)
+            assert (mine.shape, mine.stride()) == (other.shape, other.stride())
+        assert own.operand_extents == theirs.operand_extents
+
+
+@by_matmul
+@pytest.mark.parametrize("mnk", MNK, ids=str)
+def test_d_is_the_exact_product_of_the_refolded_operands_within_the_bound(matmul, mnk):
+    a, b, plan = problem(matmul, mnk)
+    out = poisoned(plan, *mnk[:2])
+    assert gemm(a, b, plan, out=out) is out
+    assert_within_bound(out, *as_planned(plan, a, b), plan)
+
+
+@by_matmul
+@pytest.mark.parametrize("name", ["subnormal", "tiny", "large", "wide", "zeros", "nan", "inf"])
+def test_every_sample_is_within_the_bound(matmul, name):
+    for mnk in MNK[:2] if ON_GPU else MNK[1:2]:
+        a, b, plan = problem(matmul, mnk, name)
+        out = poisoned(plan, *mnk[:2])
+        gemm(a, b, plan, out=out)
+        assert_within_bound(out, *as_planned(plan, a, b), plan)
+
+
+@by_matmul
+def test_refolding_loses_less_than_quantizing(matmul):
+    """On normal data, the refolded operands' exact product is nearer to that of the given ones by far."""
+    mnk = (128, 128, 512)
+    a, b, plan = problem(matmul, mnk)
+    given, multiplied = (exact(left) @ exact(right).T for left, right in ((a, b), as_planned(plan, a, b)))
+    assert np.linalg.norm(multiplied - given) < 1e-5 * np.linalg.norm(given)
+
+
+@by_matmul
+def test_the_plan_is_that_of_lines_and_squares_with_fp32_scales(matmul):
+    spec, squares = MX.spec(matmul), RECIPES["deepseek_v3"].fprop
+    for device in (HOPPER, ADA, BLACKWELL_RTX):
+        made = plan_gemm(spec, CUBE, device, REFOLDED)
+        plain = plan_gemm(dataclasses.replace(squares, out=spec.out), CUBE, device, Accumulation.RECIPE)
+        assert made.refolded_from == made.operands == spec
+        assert dataclasses.replace(made, refolded_from=None) == plain != made
+        assert made.family == plain.family
+        assert (made.kernel, made.scale_at, made.promotion) == (Kernel.FP8, ScaleAt.K_LOOP, 128)
+        assert made.title == f"refolded, not bit-exact, {plain.title}"
+        simple = plan_simple(spec, CUBE, device, REFOLDED)
+        assert simple.refolded_from == spec
+
+
+@by_matmul
+def test_a_d_that_fills_a_hopper_gets_the_specialized_kernel(matmul):
+    made = plan_gemm(MX.spec(matmul), CUBE, HOPPER, REFOLDED)
+    assert str(made.family) == f"fp8 k_loop promoted-128 {made.spec.out.name} line·square"
+    assert made.schedule is Schedule.SPECIALIZED
+
+
+def test_what_is_not_refolded_is_refused_in_a_sentence():
+    def refusal(spec, device=HOPPER) -> str:
+        made = plan_gemm(spec, CUBE, device, REFOLDED)
+        assert isinstance(made, Unsupported)
+        return made.reason
+
+    for recipe in RECIPES.values():
+        if recipe is not MX:
+            assert "so these have to be powers of two, not fp32" in refusal(recipe.fprop)
+    assert refusal(MX.fprop, BLACKWELL) == (
+        "refolding is for GPUs without block-scaled MMA, and NVIDIA B200 multiplies these as they are"
+    )
+
+
+def test_gemm_takes_the_recipe_s_operands_and_not_refolded_ones():
+    a, b, plan = problem(MATMULS["fprop"], (16, 16, 64))
+    with pytest.raises(ValueError, match=r"A was quantized as e4m3 TileShape\(mn=1, k=128\)"):
+        gemm(refold(a, LINE), b, plan)
+
+
+def test_bytes_count_the_operands_as_they_come():
+    job = GemmJob(recipe="mxfp8", matmul="fprop", m=64, n=32, k=256, accumulation=REFOLDED)
+    plans = [plan_of(MX, MATMULS["fprop"], (64, 32, 256), how) for how in (REFOLDED, Accumulation.RECIPE)]
+    assert least_bytes(job, plans[0]) == least_bytes(job, plans[1])
+
+
+def test_torch_has_no_op_for_the_operands_as_they_come(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda: HOPPER.capability)
+    plan = plan_gemm(MX.fprop, CUBE, HOPPER, REFOLDED)
+    assert "on Blackwell only (capability 10.0), this GPU has 9.0" in candidate_ops(plan)
+
+
+def test_a_measured_row_says_that_it_is_not_bit_exact():
+    jobs = [
+        GemmJob(recipe="mxfp8", matmul="wgrad", m=64, n=64, k=512, accumulation=how, runs=1)
+        for how in (Accumulation.RECIPE, REFOLDED)
+    ]
+    plain, row = (measure(job, progress=lambda *step: None, stopped=lambda: False) for job in jobs)
+    assert "refolded, not bit-exact, fp8 tensor core" in row.kernel
+    assert row.quantization_rel_err == plain.quantization_rel_err
+    assert row.kernel_rel_err < 0.01 * row.quantization_rel_err
+
+
+@pytest.mark.skipif(not ON_GPU, reason="needs a GPU")
+@pytest.mark.gpu
+@by_matmul
+@pytest.mark.parametrize("mnk", [(300, 520, 1000), (1024, 512, 2048), (64, 48, 4100)], ids=str)
+def test_every_predicted_bit_is_the_kernel_s(matmul, mnk):
+    m, n, k = mnk
+    job = GemmJob(recipe="mxfp8", matmul=matmul.name, m=m, n=n, k=k, accumulation=REFOLDED, runs=1)
+    prediction = measure(job, progress=lambda *step: None, stopped=lambda: False).prediction
+    if prediction is None:
+        pytest.skip("no model of this GPU")
+    assert prediction.first_difference == ""
+    assert prediction.equal == prediction.outputs > 2000
+
+
+@by_matmul
+def test_the_prediction_is_of_the_refolded_operands(matmul):
+    """In the interpreter sums are fp32's: operands whose products need no rounding have the model's bits."""
+    from kernels.bench.predict import check
+
+    m, n, k = 8, 8, 256
+    layer = matmul.layer(m, n, k)
+    pair = []
+    for side, seed in ((Side.A, 0), (Side.B, 1)):
+        shape, rows = layer.of(matmul.operand(side)), matmul.k_is_rows(side)
+        x = np.random.default_rng(seed).integers(-1, 2, (k, shape[1] if rows else shape[0]))
+        x = x * np.where(np.arange(k) // 32 % 4 == seed, 2.0**-2, 1)[:, None]
+        x = torch.from_numpy(x if rows else np.ascontiguousarray(x.T)).float().to(WHERE)
+        grid = MX.grid(matmul, side, shape)
+        pair.append(quantize(x, grid, MX.fprop.a, k_is_rows=rows))
+    plan = plan_gemm(MX.spec(matmul), (m, n, k), current_device(), REFOLDED)
+    found = check(plan, *pair, gemm(*pair, plan), 0)
+    assert (found.equal, found.first_difference) == (64, "")

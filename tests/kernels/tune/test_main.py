@@ -1,0 +1,238 @@
+"""Contract: the tuner keeps what it has finished through any stop, drops what does not compile, finds wrong
+bits, and without a GPU says so in one sentence.
+"""
+
+import argparse
+import dataclasses
+import math
+from types import SimpleNamespace
+
+import pytest
+from triton.runtime.errors import OutOfResources
+
+from kernels.bench.job import GemmJob
+from kernels.device import HOPPER, INTERPRETER
+from kernels.gemm.blocks import Blocks
+from kernels.gemm.tuned import Measurement, read_table
+from kernels.tune import __main__ as tune
+from kernels.tune.__main__ import Tuner, compile_plans, main, select
+from kernels.tune.candidates import coarse
+from kernels.tune.compilers import Compilers
+from kernels.tune.job import TuneJob, launch_once
+from kernels.tune.jobs import SHAPES, jobs, simple_plan
+from kernels.tune.search import Found
+from kernels.tune.state import TuneState, merge_into
+from tests.kernels.gemm.test_tuned import FAST, MEASUREMENT, SPLIT, row
+from tests.kernels.launches import refuse_odd
+
+JOB = GemmJob(recipe="rowwise", matmul="dgrad", m=64, n=4096, k=14336)
+
+
+def test_a_state_survives_a_stop_in_the_middle_of_a_write(tmp_path):
+    state = TuneState.beside(tmp_path / "sm_90.json")
+    assert state.read() == {}
+    state.append("one", MEASUREMENT, [row(SPLIT, 9.0)])
+    with state.path.open("a") as handle:
+        handle.write('{"key": "cut')
+    assert state.read() == {"one": (row(SPLIT, 9.0),)}
+    state.append("two", MEASUREMENT, [row(FAST, 8.0)])
+    assert state.read() == {"one": (row(SPLIT, 9.0),), "two": (row(FAST, 8.0),)}
+    assert [path.name for path in tmp_path.iterdir()] == ["sm_90.unfinished.jsonl"]
+    state.path.write_text("{}\n")
+    with pytest.raises(ValueError, match="line 1 is not a finished GEMM: 'measurement'; delete the file"):
+        state.read()
+
+
+def test_merging_replaces_the_same_family_and_class_and_keeps_the_rest(tmp_path):
+    path = tmp_path / "sm_90.json"
+    other = row(SPLIT, 5.0, mnk=(8192, 8192, 8192))
+    assert merge_into(path, {"a": (row(SPLIT, 9.0), row(FAST, 8.0)), "b": (other,)}) == 3
+    later = Measurement(gpu="NVIDIA H200", date="2027-01-01", versions={"triton": "3.9.0"})
+    newer = dataclasses.replace(row(SPLIT, 7.0), measurement=later)
+    assert merge_into(path, {"a": (newer,)}) == 2
+    assert set(read_table(path)) == {newer, other}
+
+
+@pytest.fixture
+def tuner(tmp_path, monkeypatch):
+    """(a tuner of three GEMMs, them, the table's path); the search gives one plan and stops where told."""
+    path = tmp_path / "sm_90.json"
+    wanted = dict(list(jobs(HOPPER, {"64-tokens": SHAPES["64-tokens"]}).items())[:3])
+    monkeypatch.setattr(tune, "measurement_of", lambda device: MEASUREMENT)
+    searched = []
+
+    def make(budget=math.inf, check_only=False, stop_at="", wrong=()):
+        options = argparse.Namespace(out=path, budget=budget, check_only=check_only)
+        made = Tuner(options, HOPPER, compilers=None)
+
+        def find(title, job):
+            if stop_at and title.startswith(stop_at):
+                raise KeyboardInterrupt
+            searched.append(title)
+            times = {} if check_only else {SPLIT: 9.0, FAST: 8.0}
+            return Found(times=times, cold=times, wrong=list(wrong))
+
+        monkeypatch.setattr(made, "_search", find)
+        return made
+
+    return make, wanted, path, searched
+
+
+def test_a_stopped_tuner_goes_on_where_it_stopped(tuner, capsys):
+    make, wanted, path, searched = tuner
+    assert make(stop_at="2/3").run(wanted) == 130
+    assert len(searched) == 1
+    assert {plan.blocks for plan in read_table(path)} == {SPLIT, FAST}
+    assert make().run(wanted) == 0
+    assert len(searched) == 3
+    assert len(read_table(path)) == 6
+    assert not TuneState.beside(path).path.exists()
+    assert make().run(wanted) == 0
+    assert len(searched) == 6, "a finished run leaves nothing to go on from"
+    assert "8.0 µs, warp-specialized schedule" in capsys.readouterr().out
+
+
+def test_a_spent_budget_and_wrong_bits_have_their_exit_codes(tuner, capsys):
+    make, wanted, path, searched = tuner
+    assert make(budget=0).run(wanted) == 3
+    assert searched == []
+    assert make(wrong=["D[0, 0] is wrong"]).run(wanted) == 1
+    assert capsys.readouterr().err.count("D[0, 0] is wrong") == 3
+    path.unlink()
+    assert make(check_only=True).run(wanted) == 0
+    assert not path.exists()
+
+
+def test_families_are_chosen_by_words():
+    found = jobs(HOPPER, {"64-tokens": SHAPES["64-tokens"]})
+    chosen = select(found, ["fast", "row·row"])
+    assert chosen
+    assert all("fast bf16 row·row" in key or "fast fp32 row·row" in key for key in chosen)
+    assert select(found, []) == found
+    with pytest.raises(ValueError, match="no family has the words slow; there are: dequantized"):
+        select(found, ["slow"])
+
+
+def test_without_a_gpu_there_is_one_sentence(capsys, monkeypatch):
+    monkeypatch.setattr(tune, "current_device", lambda: INTERPRETER)
+    assert main([]) == 2
+    error = capsys.readouterr().err
+    assert error == "kernels.tune: there is no CUDA GPU here, and blocks are tuned by a GPU's own times\n"
+
+
+def test_workers_answer_in_order_and_one_that_dies_takes_no_other_along():
+    sizes = (2, 3, 13, 4, 5)
+    tasks = [(dataclasses.replace(JOB, m=m), None) for m in sizes]
+    told = []
+    with Compilers(refuse_odd, 2) as compilers:
+        faults = compilers.faults(tasks, told.append)
+    assert faults == ["", "M is 3", "the process that compiled it ended", "", "M is 5"]
+    assert sorted(told) == [1, 2, 3, 4, 5]
+
+
+def test_what_cannot_be_compiled_is_named(capsys):
+    class Refusing:
+        def faults(self, tasks, tell):
+            tell(len(tasks))
+            return ["" if job.m == 64 else "no" for job, _ in tasks]
+
+    wanted = {"a": JOB, "b": dataclasses.replace(JOB, m=63)}
+    assert compile_plans({"a": JOB}, Refusing()) == 0
+    assert compile_plans(wanted, Refusing()) == 1
+    assert capsys.readouterr().err == "b: no\n"
+
+
+SMALL = GemmJob(recipe="deepseek_v3", matmul="fprop", m=70, n=130, k=300)
+
+
+def test_a_job_is_launched_once_wherever_kernels_run():
+    assert launch_once(SMALL, None) == ""
+
+
+def test_a_job_that_no_plan_takes_is_not_launched(monkeypatch):
+    from kernels.tune import job as tune_job
+
+    monkeypatch.setattr(tune_job, "current_device", lambda: INTERPRETER)
+    monkeypatch.setattr(tune_job, "launch", lambda *arguments: pytest.fail("it was launched"))
+    assert launch_once(JOB, None).startswith("without a GPU, Triton's interpreter takes")
+
+
+def test_blocks_that_spill_are_dropped(monkeypatch):
+    from kernels.tune import job as tune_job
+
+    class Ran:
+        n_spills = 6
+
+    blocks = simple_plan(SMALL, INTERPRETER).blocks
+    monkeypatch.setattr(tune_job, "launch", lambda *arguments: Ran())
+    assert launch_once(SMALL, blocks).endswith("stages: 6 registers do not fit")
+    assert launch_once(SMALL, None) == "", "a plan that the app runs anyway"
+
+
+@pytest.mark.parametrize(
+    "error", [OutOfResources(300, 227, "shared memory"), RuntimeError("no\nmore"), AssertionError()]
+)
+def test_blocks_that_the_compiler_refuses_are_dropped(monkeypatch, error):
+    from kernels.tune import job as tune_job
+
+    def fail(*arguments):
+        raise error
+
+    monkeypatch.setattr(tune_job, "launch", fail)
+    fault = launch_once(SMALL, simple_plan(SMALL, INTERPRETER).blocks)
+    assert fault.startswith("simple schedule, block ")
+    assert "\n" not in fault
+
+
+def test_blocks_that_give_other_bits_are_found_out(monkeypatch):
+    from kernels.device import current_device
+    from kernels.tune import job as tune_job
+
+    bench = TuneJob(SMALL, current_device())
+    blocks = Blocks(block_m=64, block_n=64, block_k=128, warps=4, stages=2)
+    assert bench.fault(blocks) == ""
+    assert bench.fault(dataclasses.replace(blocks, split_k=2)) == ""
+    original = tune_job.gemm
+
+    def wrong(a, b, plan, out):
+        original(a, b, plan, out=out)
+        out[3, 5] += plan.blocks == blocks
+        return out
+
+    monkeypatch.setattr(tune_job, "gemm", wrong)
+    assert "D[3, 5] is " in bench.fault(blocks)
+    blocks = dataclasses.replace(blocks, split_k=3)
+    monkeypatch.setattr(tune_job, "gemm", lambda *args, out, **kwargs: original(*args, out=out) * 0)
+    assert bench.fault(blocks).endswith("D is far from what it is with K in one run")
+
+
+def test_turns_are_as_late_as_the_search_asks(monkeypatch):
+    from kernels.device import current_device
+    from kernels.tune import job as tune_job
+
+    asked = []
+    for name in ("HotTurn", "ColdTurn"):
+        monkeypatch.setattr(tune_job, name, lambda contender, *given: asked.append(given))
+    monkeypatch.setattr(tune_job, "flush_buffer", lambda l2_bytes: "flush")
+    one = SimpleNamespace(by_name={"0": SimpleNamespace(median_us=7.0)})
+    monkeypatch.setattr(tune_job, "interleaved", lambda turns, rounds, between: list(turns) and one)
+    bench = TuneJob(SMALL, current_device())
+    blocks = simple_plan(SMALL, INTERPRETER).blocks
+    assert bench.times_us([blocks], 1, 50.0, 100.0) == {blocks: 7.0}
+    assert bench.cold_us([blocks], 1, 70.0) == {blocks: 7.0}
+    assert asked == [(50.0, 100.0), ("flush", 70.0)]
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("name", ["rowwise-fprop", "deepseek_v3-wgrad", "mxfp8-dgrad"])
+def test_every_candidate_gives_the_right_bits_on_a_gpu_and_takes_some_time(name):
+    from kernels.device import current_device
+
+    recipe, matmul = name.split("-")
+    job = GemmJob(recipe=recipe, matmul=matmul, m=192, n=1024, k=3000)
+    bench = TuneJob(job, current_device())
+    tries = coarse(bench.plan, (job.m, job.n, job.k), current_device())
+    assert {blocks.split_k for blocks in tries} > {1}
+    assert [bench.fault(blocks) for blocks in tries] == [""] * len(tries)
+    assert all(time > 0 for time in bench.times_us(tries[:3], 2, 1000.0, 0.0).values())
+    assert all(time > 0 for time in bench.cold_us(tries[:3], 2, 1e3).values())

@@ -1,0 +1,149 @@
+"""Contract: the tuner times only blocks that run and give the right bits, with clocks that they have to
+themselves, and keeps the fastest of each schedule, hot and cold.
+"""
+
+import dataclasses
+
+from kernels.bench.job import GemmJob
+from kernels.device import ADA, HOPPER
+from kernels.gemm.blocks import Schedule
+from kernels.gemm.hopper.sizes import COOPERATIVE
+from kernels.gemm.shape_class import ShapeClass
+from kernels.gemm.tuned import table
+from kernels.tune.candidates import coarse
+from kernels.tune.jobs import simple_plan
+from kernels.tune.search import FINAL_SETTLE_US, Found, search
+from tests.kernels.gemm.test_tuned import FAST, SPLIT
+from tests.kernels.tune.test_main import JOB
+
+MNK = (JOB.m, JOB.n, JOB.k)
+
+
+class Stand:
+    """A bench whose blocks take as long as they have warps and stages; `wrong` ones give wrong bits."""
+
+    def __init__(self, wrong=lambda blocks: False) -> None:
+        self.wrong, self.checked, self.timed = wrong, [], []
+
+    def fault(self, blocks):
+        self.checked.append(blocks)
+        return f"wrong: {blocks.title}" if self.wrong(blocks) else ""
+
+    def times_us(self, tries, rounds, turn_us, settle_us):
+        self.timed += tries
+        return {blocks: 100.0 * blocks.warps - blocks.split_k + blocks.stages for blocks in tries}
+
+    def cold_us(self, tries, rounds, settle_us):
+        self.cold_settles = settle_us
+        return dict.fromkeys(tries, 50.0)
+
+
+def found_by(
+    bench, device=HOPPER, compile_=lambda tries: [""] * len(tries), check_only=False, schedule=None, job=JOB
+) -> Found:
+    return search(
+        simple_plan(job, device),
+        (job.m, job.n, job.k),
+        device,
+        compile_=compile_,
+        bench=bench,
+        check_only=check_only,
+        tell=lambda fraction, note: None,
+        schedule=schedule,
+    )
+
+
+def test_one_schedule_is_searched_anew_beside_what_the_table_has_of_the_others():
+    bench = Stand()
+    found = found_by(bench, schedule=Schedule.SPECIALIZED)
+    plan = simple_plan(JOB, HOPPER)
+    own = {b for b in coarse(plan, MNK, HOPPER) if b.schedule is Schedule.SPECIALIZED}
+    shape = ShapeClass.of(MNK, HOPPER.sms)
+    tabled = {r.blocks for r in table(HOPPER.capability)[str(plan.family)] if r.shape == shape}
+    simple = {blocks for blocks in tabled if blocks.schedule is Schedule.SIMPLE}
+    assert own
+    assert simple
+    assert set(bench.checked) == own | simple, "no candidate of the other schedule, and none varied"
+    assert {blocks.schedule for blocks in found.fastest()} == set(Schedule)
+
+
+def test_the_fastest_right_blocks_are_found():
+    bench = Stand()
+    found = found_by(bench)
+    best, specialized = found.fastest()
+    assert [best.schedule, specialized.schedule] == [Schedule.SIMPLE, Schedule.SPECIALIZED]
+    assert found.times[best] == min(found.times.values())
+    assert best not in coarse(simple_plan(JOB, HOPPER), MNK, HOPPER), "a variation of the best did better"
+    assert set(bench.timed) <= set(bench.checked)
+    assert found.dropped == found.wrong == []
+
+
+class LessPower(Stand):
+    """Where shared blocks are the slowest while all share a clock, and the fastest once each has its own."""
+
+    def times_us(self, tries, rounds, turn_us, settle_us):
+        shared = 1.0 if settle_us else 1000.0
+        return {blocks: shared if blocks.block_n == 256 else 100.0 for blocks in tries}
+
+
+def test_what_draws_less_power_is_found_though_short_turns_do_not_show_it():
+    large = GemmJob(recipe="rowwise", matmul="fprop", m=8192, n=8192, k=8192)
+    found = found_by(LessPower(), schedule=Schedule.SPECIALIZED, job=large)
+    assert (found.fastest()[0].block_m, found.fastest()[0].block_n) == COOPERATIVE
+
+
+def test_cold_launches_are_timed_with_a_settled_clock_too():
+    bench = Stand()
+    found_by(bench)
+    assert bench.cold_settles == FINAL_SETTLE_US > 0
+
+
+def test_fewer_stages_are_timed_with_a_settled_clock_too():
+    bench = Stand()
+    found = found_by(
+        bench, schedule=Schedule.SPECIALIZED, job=dataclasses.replace(JOB, m=8192, n=8192, k=8192)
+    )
+    fast = [blocks for blocks in found.times if blocks.schedule is Schedule.SPECIALIZED]
+    stages = {blocks.stages for blocks in fast if blocks.block_n == 128}
+    assert len(stages) == 2
+
+
+def test_wrong_bits_and_what_does_not_compile_are_not_timed():
+    bench = Stand(wrong=lambda blocks: blocks.split_k == 4)
+    found = found_by(bench, compile_=lambda tries: ["no" if b.block_n == 64 else "" for b in tries])
+    assert found.wrong
+    assert all("K split in 4" in fault for fault in found.wrong)
+    assert found.dropped
+    assert not any(blocks.split_k == 4 or blocks.block_n == 64 for blocks in bench.timed)
+    assert not any(blocks.block_n == 64 for blocks in bench.checked)
+
+
+def test_check_only_times_nothing():
+    bench = Stand()
+    assert found_by(bench, check_only=True).times == {}
+    assert bench.checked
+    assert not bench.timed
+
+
+def test_without_a_model_of_the_gpu_k_stays_whole():
+    bench = Stand()
+    found_by(bench, device=ADA)
+    assert {blocks.split_k for blocks in bench.checked} == {1}
+
+
+def test_the_fastest_of_each_schedule_is_kept():
+    two_stages = dataclasses.replace(SPLIT, stages=2)
+    found = Found(
+        times={SPLIT: 3.0, FAST: 2.0, two_stages: 1.0}, cold={SPLIT: 1.0, FAST: 1.0, two_stages: 1.0}
+    )
+    assert found.fastest() == [two_stages, FAST]
+
+
+def test_a_cold_launch_weighs_as_much_as_a_hot_one():
+    two_stages = dataclasses.replace(SPLIT, stages=2)
+    times = {SPLIT: 100.0, two_stages: 103.0}
+    assert Found(times=times, cold={SPLIT: 100.0, two_stages: 96.0}).fastest() == [two_stages]
+    assert Found(times=times, cold={SPLIT: 100.0, two_stages: 98.0}).fastest() == [SPLIT]
+    found = found_by(bench := Stand())
+    assert found.cold == dict.fromkeys(found.times, 50.0)
+    assert set(found.times) <= set(bench.timed)

@@ -1,0 +1,157 @@
+"""A worker whose jobs misbehave on order: the job's seed says how. The tests run it as a program."""
+
+import ctypes
+import os
+import signal
+import sys
+import time
+from dataclasses import replace
+from enum import IntEnum
+
+from fp8core.accumulators.error_over_k import error_against_k
+from fp8core.formats import FORMATS
+from kernels.bench.job import GemmJob
+from kernels.bench.machine import Machine, Timing
+from kernels.bench.row import Provenance, Row, Worst
+from kernels.check.job import CheckJob
+from kernels.check.report import Report
+from kernels.probe.job import ROWS, ProbeJob, ProbeRow, SweepPoint
+from kernels.worker.child import Engine, StoppedOnRequest, serve
+from kernels.worker.jobs import Job, Result
+from tests.kernels.check.reports import REPORT
+
+
+class Act(IntEnum):
+    """What a job does; the job's seed."""
+
+    FINE = 0
+    KILLED = 1
+    SEGFAULT = 2
+    HANG = 3
+    FLOOD = 4
+    GARBAGE = 5
+    OUT_OF_MEMORY = 6
+    PRINT = 7
+    RAISE = 8
+    SLOW = 9
+    REFUSE = 10
+    POLL_STOPPED = 11
+    NOT_A_NUMBER = 12
+
+
+SLOW_SECONDS = 0.6
+
+
+def job(act: Act, m: int = 64) -> GemmJob:
+    """A job that does `act`; jobs of different m are different jobs."""
+    return GemmJob(recipe="mxfp8", matmul="fprop", m=m, n=64, k=64, seed=int(act))
+
+
+def row(of: GemmJob) -> Row:
+    """A result, with the process that made it as its machine's version."""
+    nan = float("nan")
+    return Row(
+        job=of,
+        provenance=Provenance.INTERPRETER,
+        machine=Machine(name="stand-in", capability=None, versions={"pid": str(os.getpid())}),
+        date="2026-11-20",
+        kernel="stand_in_kernel",
+        out="bf16",
+        rel_err=nan if of.seed == Act.NOT_A_NUMBER else 0.0375,
+        quantization_rel_err=0.0374,
+        kernel_rel_err=0.0017,
+        error_map=((0.1, 0.2), (0.05, 0.15)),
+        worst=(Worst(m=3, n=5, truth=1.25, result=1.5),),
+        bytes=20480,
+        gemm=Timing(median_us=20.0, p20_us=19.0, p80_us=22.0, runs=of.runs),
+        quantize=Timing(median_us=8.0, p20_us=7.0, p80_us=9.0, runs=of.runs),
+        bf16=None,
+        torch_scaled=None,
+        peer_note="the stand-in has no peers",
+    )
+
+
+def swept(of: ProbeJob) -> ProbeRow:
+    """A sweep whose device is the model, but for one bit of the longest K where the seed is odd."""
+    unit = of.operation_data.accumulator
+    errors = error_against_k(*of.codes(), FORMATS[of.format], unit, of.lengths)
+    wrong = of.seed % 2
+    return ProbeRow(
+        job=of,
+        machine=Machine(name="stand-in", capability=(9, 0), versions={"pid": str(os.getpid())}),
+        date="2026-11-20",
+        points=tuple(
+            SweepPoint(
+                k=e.k,
+                rms=e.rms,
+                bias=e.bias,
+                outputs=ROWS[0] * ROWS[1],
+                mismatches=wrong if e.k == of.lengths[-1] else 0,
+            )
+            for e in errors
+        ),
+        first_difference=f"K = {of.lengths[-1]:,}, [0, 0]: model 1.0, device 2.0" if wrong else "",
+    )
+
+
+def checked(of: CheckJob, progress) -> Report:
+    """A report that comes line by line."""
+    report = replace(REPORT, job=of)
+    for count in range(len(report.lines)):
+        partial = replace(report, lines=report.lines[:count], finished=False)
+        progress(count / len(report.lines), report.lines[count].name, partial)
+        time.sleep(SLOW_SECONDS / len(report.lines))
+    return report
+
+
+def measure(of: Job, *, progress, stopped) -> Result:
+    progress(0.25, "quantizing")
+    if isinstance(of, ProbeJob):
+        return swept(of)
+    if isinstance(of, CheckJob):
+        return checked(of, progress)
+    match Act(of.seed):
+        case Act.KILLED:
+            os.kill(os.getpid(), signal.SIGKILL)
+        case Act.SEGFAULT:
+            ctypes.string_at(0)
+        case Act.HANG:
+            time.sleep(600)
+        case Act.FLOOD:
+            os.write(2, b"x" * 4_000_000)
+        case Act.GARBAGE:
+            for descriptor in range(3, 20):
+                try:
+                    os.write(descriptor, b"\xff not a message\n")
+                except OSError:
+                    continue
+            time.sleep(600)
+        case Act.OUT_OF_MEMORY:
+            raise MemoryError
+        case Act.PRINT:
+            print("a job that prints")  # noqa: T201
+            os.system("echo and its child")
+            sys.stdout.flush()
+        case Act.RAISE:
+            raise RuntimeError("CUDA error: an illegal memory access was encountered")
+        case Act.SLOW:
+            for step in range(30):
+                time.sleep(SLOW_SECONDS / 30)
+                progress(step / 30, "multiplying")
+                if stopped():
+                    raise StoppedOnRequest
+        case Act.REFUSE:
+            raise ValueError("the stand-in refuses this job")
+        case Act.POLL_STOPPED:
+            while not stopped():
+                time.sleep(0.01)
+            raise StoppedOnRequest
+    return row(of)
+
+
+if __name__ == "__main__":
+    if "die" in sys.argv:
+        sys.exit("no such library")
+    if "sleep" in sys.argv:
+        time.sleep(600)
+    serve(lambda: Engine(device="a stand-in", measure=measure))

@@ -1,0 +1,100 @@
+"""The real worker: kernels.bench.measure behind the queue, interpreted where there is no GPU."""
+
+import os
+import time
+
+import pytest
+
+from fp8core.recipes import RECIPES
+from kernels.bench.job import GemmJob
+from kernels.bench.row import Provenance
+from kernels.gemm.meaning import Accumulation
+from kernels.worker.launch import launchers, visible_gpus
+from kernels.worker.queue import WorkerQueue
+from kernels.worker.states import Done, Failed, Running, Stopped
+
+HAS_GPU = bool(visible_gpus(os.environ))
+PATIENCE_S = 120.0
+
+
+@pytest.fixture(scope="module")
+def started():
+    """The workers that the tests have started."""
+    return []
+
+
+@pytest.fixture(scope="module")
+def queue(started):
+    launch = launchers(visible_gpus(os.environ))[0]
+
+    def noted():
+        started.append(launch())
+        return started[-1]
+
+    made = WorkerQueue([noted])
+    yield made
+    made.close()
+
+
+def wait(queue, ticket, until=(Done, Failed, Stopped)):
+    deadline = time.monotonic() + PATIENCE_S
+    while not isinstance(state := queue.state(ticket), until):
+        assert time.monotonic() < deadline, f"still {state}"
+        time.sleep(0.02)
+    return state
+
+
+def job(recipe: str, size: int = 100, **fields) -> GemmJob:
+    return GemmJob(recipe=recipe, matmul="wgrad", m=size, n=size, k=size, runs=2, **fields)
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_a_recipe_is_measured_and_says_on_what(queue, recipe):
+    row = wait(queue, queue.submit(job(recipe), "s")).row
+    assert row.job == job(recipe)
+    assert row.provenance is (Provenance.GPU if HAS_GPU else Provenance.INTERPRETER)
+    assert 0.02 < row.quantization_rel_err < 0.08
+    assert row.kernel_rel_err < 0.1 * row.quantization_rel_err
+    assert (row.gemm is None) == (not HAS_GPU)
+
+
+def test_the_planner_s_refusal_comes_back_as_its_sentence(queue):
+    failed = wait(queue, queue.submit(job("deepseek_v3", accumulation=Accumulation.FAST), "s"))
+    assert "fast accumulation keeps one sum" in failed.reason
+
+
+def test_a_run_that_is_stopped_leaves_the_worker_fit(queue, started):
+    ticket = queue.submit(job("deepseek_v3", size=384, seed=1), "s")
+    wait(queue, ticket, Running)
+    queue.stop(ticket)
+    assert isinstance(queue.state(ticket), Stopped)
+    assert isinstance(wait(queue, queue.submit(job("mxfp8", seed=2), "s")), Done)
+    assert len(started) == 1
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not HAS_GPU, reason="needs a GPU")
+def test_a_shape_that_does_not_fit_is_told_and_the_worker_goes_on(queue, started):
+    import torch
+
+    wait(queue, queue.submit(job("mxfp8", seed=3), "s"))
+    free, _ = torch.cuda.mem_get_info()
+    taken = torch.empty(free - (2 << 30), dtype=torch.uint8, device="cuda")
+    huge = GemmJob(recipe="mxfp8", matmul="fprop", m=32768, n=32768, k=16384, runs=1)
+    failed = wait(queue, queue.submit(huge, "s"))
+    del taken
+    torch.cuda.empty_cache()
+    assert isinstance(failed, Failed)
+    assert "32768 × 32768 × 16384 does not fit" in failed.reason
+    assert "smaller" in failed.reason
+    assert isinstance(wait(queue, queue.submit(job("mxfp8", seed=4), "s")), Done)
+    assert len(started) == 1
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not HAS_GPU, reason="needs a GPU")
+def test_a_gpu_row_has_its_peers_and_its_clock(queue):
+    row = wait(queue, queue.submit(job("per_tensor_e4m3", size=2048), "s")).row
+    assert row.times_bf16 > 0.5
+    assert row.times_torch_scaled is not None or row.peer_note
+    assert row.machine.clock_mhz is None or row.machine.clock_mhz > 100

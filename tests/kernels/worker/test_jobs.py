@@ -1,0 +1,135 @@
+"""Contract: every kind of job and its result survive the pipe; the real worker takes a sweep as it takes a
+GEMM, and without a Hopper GPU says in a sentence why not.
+"""
+
+import os
+import time
+
+import pytest
+
+from fp8core.experiments.dot_terms import TermKind
+from kernels.bench.machine import Machine
+from kernels.check.job import CheckJob
+from kernels.check.report import Verdict
+from kernels.probe.job import ProbeJob, ProbeRow, SweepPoint
+from kernels.worker.jobs import KINDS, kind_of, packed, unpack_job, unpack_result
+from kernels.worker.launch import launchers, visible_gpus
+from kernels.worker.messages import Do, Finished, decode, encode
+from kernels.worker.queue import WorkerQueue
+from kernels.worker.states import Done, Failed, Running, Stopped
+from tests.kernels.bench.test_ceilings import CEILINGS
+from tests.kernels.check.reports import REPORT
+from tests.kernels.worker.stand_in import Act, job, row
+
+PATIENCE_S = 120.0
+PROBE = ProbeJob(operation="wgmma", terms=TermKind.SAME_SIGN, format="e4m3", seed=3, lengths=(32, 256))
+SWEPT = ProbeRow(
+    job=PROBE,
+    machine=Machine(name="NVIDIA H200", capability=(9, 0), versions={"torch": "2.11.0"}),
+    date="2026-11-20",
+    points=(SweepPoint(k=32, rms=1e-4, bias=-1e-5, outputs=1024, mismatches=0),),
+)
+EXAMPLES = {
+    "gemm": (job(Act.FINE), row(job(Act.FINE))),
+    "probe": (PROBE, SWEPT),
+    "ceilings": (CEILINGS.job, CEILINGS),
+    "check": (REPORT.job, REPORT),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+def test_a_job_and_its_result_survive_the_pipe(kind):
+    asked, came = EXAMPLES[kind.name]
+    assert (kind_of(asked), kind_of(came)) == (kind, kind)
+    assert decode(encode(Do(1, asked))) == Do(1, asked)
+    assert decode(encode(Finished(1, came))) == Finished(1, came)
+    assert asked.title
+    assert "smaller" in asked.size_advice
+    assert asked.size
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        None,
+        3,
+        {},
+        {"kind": "other"},
+        {"kind": []},
+        {"kind": "probe"},
+        packed(PROBE) | {"lengths": 7},
+        packed(PROBE) | {"terms": "no"},
+        packed(PROBE) | {"more": 1},
+        packed(PROBE) | {"kind": "gemm"},
+    ],
+    ids=str,
+)
+def test_what_is_no_job_is_refused(data):
+    with pytest.raises(ValueError, match=r"."):
+        unpack_job(data)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [packed(SWEPT) | {"points": [{"k": 1}]}, packed(SWEPT) | {"machine": {}}, packed(SWEPT) | {"kind": "x"}],
+    ids=["points", "machine", "kind"],
+)
+def test_what_is_no_result_is_refused(data):
+    with pytest.raises(ValueError, match=r"."):
+        unpack_result(data)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "sentence"),
+    [
+        ("operation", "other", "unknown operation 'other'; there are wgmma"),
+        ("format", "bf16", "multiplies e4m3, e5m2, got 'bf16'"),
+        ("seed", -1, r"from 0 to 2\*\*32 - 1, got -1"),
+        ("lengths", (), "powers of two from 32 to 16384, rising, got"),
+        ("lengths", (64, 32), "rising"),
+        ("lengths", (48,), "powers of two"),
+        ("lengths", (1 << 20,), "powers of two"),
+    ],
+)
+def test_a_sweep_outside_what_it_can_be_is_refused(field, value, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        ProbeJob(**{**vars(PROBE), field: value})
+
+
+def test_the_real_worker_takes_a_sweep_and_goes_on():
+    gpus = visible_gpus(os.environ)
+    queue = WorkerQueue(launchers(gpus)[:1])
+    try:
+        for asked in (PROBE, job(Act.FINE)):
+            ticket = queue.submit(asked, "s")
+            deadline = time.monotonic() + PATIENCE_S
+            while not isinstance(state := queue.state(ticket), (Done, Failed, Stopped)):
+                assert time.monotonic() < deadline, f"still {state}"
+                time.sleep(0.02)
+            if asked is PROBE and not gpus:
+                assert isinstance(state, Failed)
+                assert "Hopper's tensor core (compute capability 9.0)" in state.reason
+            else:
+                assert state.row.job == asked
+                assert asked is not PROBE or state.row.mismatches == 0
+    finally:
+        queue.close()
+
+
+def test_the_real_worker_takes_a_check():
+    queue = WorkerQueue(launchers(visible_gpus(os.environ))[:1])
+    seen = []
+    try:
+        ticket = queue.submit(CheckJob(quick=True), "s")
+        deadline = time.monotonic() + PATIENCE_S
+        while not isinstance(state := queue.state(ticket), (Done, Failed, Stopped)):
+            assert time.monotonic() < deadline, f"still {state}"
+            if isinstance(state, Running) and state.partial is not None:
+                seen.append(state.partial)
+            time.sleep(0.02)
+    finally:
+        queue.close()
+    assert state.row.job == ticket.job
+    assert state.row.finished
+    assert state.row.count(Verdict.FAIL) == 0
+    assert [line.name for line in seen[-1].lines] == [line.name for line in state.row.lines]

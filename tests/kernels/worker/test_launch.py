@@ -1,0 +1,49 @@
+"""One worker a GPU that this process may use; and the app's side of it needs no torch."""
+
+import subprocess
+import sys
+
+import pytest
+
+from kernels.worker.launch import launchers, visible_gpus
+from tests.kernels.worker.conftest import TOP
+
+ENTRIES = {
+    "0": ("0",),
+    "2, 3": ("2", "3"),
+    "": (),
+    "-1": (),
+    "1,-1,2": ("1",),
+    "GPU-8f1c,MIG-77": ("GPU-8f1c", "MIG-77"),
+}
+
+
+@pytest.mark.parametrize("value", ENTRIES)
+def test_cuda_visible_devices_decides(value):
+    assert visible_gpus({"CUDA_VISIBLE_DEVICES": value}, ask=("false",)) == ENTRIES[value]
+
+
+@pytest.mark.parametrize("ask", [("false",), ("/no/such/program",)])
+def test_without_a_driver_there_is_no_gpu(ask):
+    assert visible_gpus({}, ask=ask) == ()
+
+
+def test_the_driver_is_asked_otherwise():
+    assert visible_gpus({}, ask=("printf", "GPU-1\nGPU-2\n")) == ("GPU-1", "GPU-2")
+
+
+def test_a_sentence_of_the_driver_s_is_no_gpu():
+    assert visible_gpus({}, ask=("echo", "No devices were found")) == ()
+
+
+def test_there_is_a_launcher_for_each_gpu_and_one_for_the_cpu():
+    assert len(launchers(("0", "1"))) == 2
+    assert len(launchers(())) == 1
+
+
+def test_the_parent_side_imports_no_torch():
+    program = (
+        "import kernels.worker.launch, kernels.worker.queue, sys\n"
+        "sys.exit(', '.join({'torch', 'triton'} & set(sys.modules)) or None)"
+    )
+    subprocess.run([sys.executable, "-c", program], cwd=TOP, check=True)

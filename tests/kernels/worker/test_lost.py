@@ -1,0 +1,133 @@
+"""Contract: a worker that is lost is replaced at once, with a sentence that says how. A job that it never
+began goes to the next worker, once.
+
+The workers here are a few lines of shell, which start in no time.
+"""
+
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import pytest
+
+from kernels.worker.process import WorkerProcess
+from kernels.worker.queue import WorkerQueue
+from kernels.worker.states import Failed
+from tests.kernels.worker.conftest import LIMITS, Bench
+from tests.kernels.worker.stand_in import Act, job
+
+READY = """echo '{"say": "ready", "device": "a shell"}'"""
+TAKE = r"""read -r line; run=$(echo "$line" | sed 's/.*"run": \([0-9]*\).*/\1/')"""
+BEGIN = """echo "{\\"say\\": \\"began\\", \\"run\\": $run}" """
+REFUSE = """echo "{\\"say\\": \\"refused\\", \\"run\\": $run, \\"reason\\": \\"it came so far\\"}" """
+FREEZE = "kill -STOP $$"
+HANG = "sleep 600"
+GOOD = f'{READY}; while {TAKE} && [ -n "$run" ]; do {BEGIN}; {REFUSE}; done'
+FAR = Failed("it came so far")
+AT_ONCE_S = 4.0
+
+NEVER_BEGIN = {
+    "dies while it loads": ("echo broken >&2; exit 3", "exit code 3: broken"),
+    "dies with the job in hand": (f"{READY}; {TAKE}; exit 3", "exit code 3"),
+    "is frozen while it loads": (FREEZE, "was frozen"),
+    "is frozen with the job in hand": (f"{READY}; {TAKE}; {FREEZE}", "was frozen"),
+    "talks while it loads": (f"echo hello; {HANG}", "no message: 'hello'"),
+    "begins another job": (f"{READY}; {TAKE}; run=0; {BEGIN}; {HANG}", "'began' out of turn"),
+}
+BREAK_OFF = {
+    "is frozen": (FREEZE, "was frozen"),
+    "dies": ("exit 3", "exit code 3"),
+    "dies in the middle of a line": ("""printf '{"say": "fin'; exit 3""", "exit code 3"),
+    "nests": ("head -c 200000 /dev/zero | tr '\\0' '['; echo; " + HANG, "no message: '[[["),
+    "nests on a line without an end": (
+        "head -c 200000 /dev/zero | tr '\\0' '['; " + HANG,
+        "no message: '[[[",
+    ),
+    "sends bytes": (f"printf '\\377\\376\\n'; {HANG}", "no message"),
+    "sends zeros without end": ("cat /dev/zero", "no message"),
+    "sends a message without end": ("""printf '{"say": "'; cat /dev/zero""", "no message"),
+    "sends a list": (f"echo '[1]'; {HANG}", "no message: '[1]'"),
+    "ends another job": (f"run=0; {REFUSE}; {HANG}", "'refused' out of turn"),
+}
+
+
+@pytest.fixture
+def shells() -> Iterator[Callable[..., Bench]]:
+    """shells(*scripts, begin_s=5.0): a queue whose workers are these in turn; all later ones are the last."""
+    made: list[Bench] = []
+
+    def make(*scripts: str, begin_s: float = 5.0) -> Bench:
+        started: list[WorkerProcess] = []
+
+        def launch() -> WorkerProcess:
+            script = scripts[min(len(started), len(scripts) - 1)]
+            started.append(WorkerProcess(["sh", "-c", script]))
+            return started[-1]
+
+        made.append(Bench(WorkerQueue([launch], limits=replace(LIMITS, begin_s=begin_s)), started))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.queue.close()
+        for process in one.started:
+            process.kill()
+
+
+def ends_at_once(bench: Bench, m: int = 64) -> Failed:
+    """The end of a job, which is not one of the long limits."""
+    began = time.monotonic()
+    end = bench.wait(bench.queue.submit(job(Act.FINE, m), "s"))
+    assert time.monotonic() - began < AT_ONCE_S
+    return end
+
+
+@pytest.mark.parametrize(("script", "how"), NEVER_BEGIN.values(), ids=NEVER_BEGIN)
+def test_a_job_that_never_began_goes_to_the_next_worker_once(shells, script, how):
+    b = shells(script, GOOD)
+    assert ends_at_once(b) == FAR
+    assert len(b.started) == 2
+    b = shells(script)
+    reason = ends_at_once(b).reason
+    assert reason.startswith("Two workers in a row could not begin this job. The last one ")
+    assert how in reason
+    assert len(b.started) == 2
+
+
+def test_a_worker_that_does_not_answer_costs_a_job_seconds(shells):
+    b = shells(f"{READY}; {HANG}", begin_s=0.3)
+    assert "The last one did not answer within 0.3 s" in ends_at_once(b).reason
+    assert len(b.started) == 2
+
+
+@pytest.mark.parametrize(("script", "how"), BREAK_OFF.values(), ids=BREAK_OFF)
+def test_a_job_that_began_ends_with_its_worker(shells, script, how):
+    b = shells(f"{READY}; {TAKE}; {BEGIN}; {script}", GOOD)
+    reason = ends_at_once(b).reason
+    assert reason.startswith("The worker ")
+    assert how in reason
+    assert not b.started[0].is_alive
+    assert ends_at_once(b, m=2) == FAR
+    assert len(b.started) == 2
+
+
+def test_a_worker_that_was_frozen_while_idle_costs_the_next_job_nothing_but_a_start(shells):
+    b = shells(GOOD)
+    assert ends_at_once(b, m=1) == FAR
+    os.kill(b.started[0].pid, signal.SIGSTOP)
+    assert ends_at_once(b, m=2) == FAR
+    assert len(b.started) == 2
+    assert not b.started[0].is_alive
+
+
+def test_workers_that_all_end_in_one_way_are_not_the_job_s_fault(shells):
+    b = shells(f"{READY}; {TAKE}; {BEGIN}; echo 'OSError: libcuda.so.1' >&2; exit 1")
+    first, second = (ends_at_once(b, m).reason for m in (1, 2))
+    assert (
+        first == "The worker ended with exit code 1: OSError: libcuda.so.1. The next job gets a fresh worker."
+    )
+    assert "fresh" not in second
+    assert "So did the worker of the job before" in second
+    assert "python -m kernels.check" in second

@@ -1,0 +1,91 @@
+"""What holds for every chart, checked on the rules themselves and on every file that draws."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from pages.kit.charts.finish import SHAPES, series_colors, series_shapes
+from pages.kit.charts.ink import INKS
+from pages.kit.charts.legible import FLUSH, SMALLEST, legible
+
+TOP = Path(__file__).resolve().parents[4]
+SIZE = re.compile(r"""(?:\b(?:fontSize|size|[a-z]+FontSize)["']?\s*[=:]\s*)(\d+(?:\.\d+)?)\b""")
+LEGEND = {"orient": "bottom", "columns": 3}
+NAMES = ["one name", "a name of some length"]
+
+
+def one_legend(legend):
+    color = {"field": "a", "type": "nominal", "scale": {"domain": NAMES}, "legend": legend}
+    return legible({"mark": "point", "encoding": {"color": color}})["encoding"]["color"]["legend"]
+
+
+def test_every_chart_of_every_page_goes_through_the_one_place_that_makes_it_legible():
+    drawing = [p.name for p in (TOP / "pages").rglob("*.py") if ".vega_lite_chart(" in p.read_text()]
+    assert drawing == ["chart.py"]
+
+
+@pytest.mark.parametrize("path", sorted((TOP / "pages" / "charts").glob("*.py")), ids=lambda path: path.stem)
+def test_no_text_of_a_chart_is_written_smaller_than_eleven_pixels(path):
+    texts = re.findall(r"mark_text\(.*?\)|[a-zA-Z]*[fF]ontSize.{0,12}", path.read_text(), flags=re.S)
+    sizes = [float(size) for text in texts for size in SIZE.findall(text)]
+    assert all(size >= SMALLEST for size in sizes), sizes
+
+
+def test_a_chart_has_room_beside_its_last_label_and_keeps_what_it_asked_for():
+    ready = legible({"mark": "bar", "padding": {"left": 0}, "encoding": {}})
+    assert ready["padding"]["left"] == 0
+    assert ready["padding"]["right"] > 0
+
+
+def test_the_last_label_of_a_horizontal_axis_stays_inside():
+    x = {"field": "a", "type": "quantitative"}
+    inner = {"mark": "bar", "encoding": {"x": x, "y": x}}
+    panels = legible({"vconcat": [{"layer": [inner]}]})["vconcat"]
+    encoding = panels[0]["layer"][0]["encoding"]
+    assert encoding["x"]["axis"]["labelFlush"] == FLUSH
+    assert "axis" not in encoding["y"]
+    assert legible({"mark": "bar", "encoding": {"x": {**x, "axis": None}}})["encoding"]["x"]["axis"] is None
+
+
+def test_a_legend_has_no_more_columns_than_the_width_has_room_for():
+    assert "containerSize" in one_legend(LEGEND)["columns"]["expr"]
+    assert "containerSize" in one_legend(LEGEND)["labelLimit"]["expr"]
+    assert one_legend({**LEGEND, "columns": 1})["columns"] == 1
+    assert one_legend({"orient": "none"}) == {"orient": "none"}
+
+
+def test_a_long_title_breaks_and_no_word_is_lost():
+    title = legible({"mark": "bar", "title": "more words than a telephone shows"})["title"]["text"]["expr"]
+    assert '["more words than a", "telephone shows"]' in title
+    x = {"field": "a", "type": "quantitative", "title": "a title of an axis that is rather long for a page"}
+    lines = legible({"mark": "bar", "encoding": {"x": x}})["encoding"]["x"]["title"]
+    assert len(lines) == 2
+    assert " ".join(lines) == x["title"]
+
+
+def test_a_mark_with_nothing_to_tell_is_hidden_from_screen_readers():
+    shown = {"mark": "rule", "encoding": {"x": {"datum": 1}}}
+    assert legible(shown)["mark"] == {"type": "rule", "aria": False}
+    told = {"mark": "rule", "encoding": {"tooltip": {"field": "a", "type": "nominal"}}}
+    assert legible(told)["mark"] == {"type": "rule"}
+
+
+def test_the_spec_that_is_given_stays_as_it_was():
+    x = {"field": "a", "type": "quantitative", "title": "a title of an axis that is rather long for a page"}
+    spec = {"mark": "bar", "title": "two words", "encoding": {"x": x}}
+    before = repr(spec)
+    legible(spec)
+    assert repr(spec) == before
+
+
+@pytest.mark.parametrize("theme", INKS)
+def test_series_differ_in_color_and_in_shape_and_start_with_the_theme(theme):
+    ink = INKS[theme]
+    config = tomllib.loads((TOP / ".streamlit" / "config.toml").read_text())
+    colors = config["theme"][theme]["chartCategoricalColors"]
+    assert list(ink.series[: len(colors)]) == colors
+    names = [str(number) for number in range(len(SHAPES))]
+    assert len(set(series_colors(names, ink).range)) == len(names)
+    assert len(set(series_shapes(names).range)) == len(names)

@@ -1,0 +1,47 @@
+"""Numbers in words: a printed column adds up to its printed sum."""
+
+import re
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from fp8core.linear import LayerShape, Side
+from fp8core.recipes import RECIPES
+from pages.kit.charts.ink import INKS
+from pages.kit.charts.words import column
+from pages.sections.tiles.card import output_parts, output_table
+from pages.sections.tiles.data import scene
+
+
+def printed(text: str) -> Fraction:
+    """The exact number that a text writes."""
+    return Fraction(text.replace("−", "-").replace(",", ""))
+
+
+@pytest.mark.parametrize("size", [1e-40, 1e-5, 0.01, 1.0, 3e4, 9.99999e6, 1e7, 1e30])
+def test_a_printed_column_adds_up_to_its_printed_sum(size):
+    for seed in range(20):
+        values = size * np.random.default_rng(seed).uniform(-1, 1, 9) * 2.0 ** np.arange(0, -9, -1)
+        texts, total = column(values.tolist())
+        assert sum(map(printed, texts)) == printed(total)
+        assert abs(float(printed(total)) - values.sum()) <= 1e-3 * abs(values).max()
+        assert all(len(text) <= len("−9,999,999.0") for text in texts)
+
+
+def test_a_column_of_zeros_or_with_a_nan_is_printed():
+    assert column([0.0, 0.0]) == (["0", "0"], "0")
+    assert column([1.0, float("nan")])[1] == "nan"
+    assert column([]) == ([], "0")
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_the_stretches_on_a_tile_card_add_up_to_the_printed_element(recipe):
+    for kind in ("outlier_channels", "gradient_like"):
+        drawn = scene(recipe, "fprop", kind, 0, LayerShape(64, 512, 64))
+        html = output_table(drawn.tile(Side.A, 0, 0), drawn, 0, 0, INKS["light"])
+        cells = re.findall(">([^<>]*)</td></tr>", html)
+        *stretches, total, without = cells
+        assert len(stretches) == len(output_parts(drawn, 0, 0))
+        assert sum(map(printed, stretches)) == printed(total)
+        assert printed(without)

@@ -1,0 +1,272 @@
+"""Controls: an address is obeyed where it can be, refused in words where it cannot, and follows the page."""
+
+import ast
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from pages.kit.controls import Controls, link_params
+from pages.kit.widgets import Choice, Number, NumberStyle, Toggle, Whole
+from tests.pages.hostile import hostile_queries
+
+KEYS = ["letter", "count", "level", "share", "on"]
+
+
+def one_of_each() -> None:
+    """A page with every type of control; runs inside AppTest, so it imports what it uses."""
+    import streamlit as st
+
+    from pages.kit.controls import Controls
+    from pages.kit.widgets import Choice, Number, NumberStyle, Toggle, Whole
+
+    letter = Choice(key="letter", label="L", options={"a": "Alpha", "b": "Beta", "c": "Gamma"}, default="a")
+    count = Whole(key="count", label="Count", low=0, high=100, default=7)
+    level = Whole(key="level", label="Level", low=0, high=64, step=16, default=16, style=NumberStyle.SLIDER)
+    share = Number(key="share", label="Share", low=0.0, high=1.0, step=0.1, default=0.5)
+    on = Toggle(key="on", label="On")
+    controls = Controls(letter, count, level, share, on)
+    controls.toolbar()
+    chosen = controls.draw(letter)
+    most = {"a": 100, "b": 10, "c": 5}[chosen]
+    values = [chosen, controls.draw(count, high=most), controls.draw(level), controls.draw(share)]
+    st.text(repr((*values, controls.draw(on))))
+    st.button("preset", key="preset", on_click=controls.preset, kwargs={"letter": "b", "count": 3})
+
+
+def opened(**parameters: str | list[str]) -> AppTest:
+    at = AppTest.from_function(one_of_each, default_timeout=30)
+    at.query_params.update(parameters)
+    return at.run()
+
+
+def values(at: AppTest) -> tuple:
+    assert not at.exception, at.exception[0].value
+    return ast.literal_eval(at.text[0].value)
+
+
+def comes_and_goes() -> None:
+    """A page with a control that is drawn only while another is on."""
+    import streamlit as st
+
+    from pages.kit.controls import Controls
+    from pages.kit.widgets import Choice, Toggle
+
+    letter = Choice(key="letter", label="L", options={"a": "Alpha", "b": "Beta"}, default="a")
+    shown = Toggle(key="shown", label="Shown", default=True)
+    controls = Controls(letter, shown)
+    drawn = controls.draw(letter) if controls.draw(shown) else None
+    st.text(repr((drawn, controls.value(letter))))
+
+
+def test_a_control_that_is_hidden_for_a_while_keeps_its_value():
+    at = AppTest.from_function(comes_and_goes, default_timeout=30)
+    at.query_params["letter"] = "b"
+    assert values(at.run()) == ("b", "b")
+    assert values(at.toggle(key="shown").set_value(False).run()) == (None, "b")
+    assert at.query_params == {"letter": "b", "shown": "false"}
+    assert values(at.run()) == (None, "b")
+    assert values(at.toggle(key="shown").set_value(True).run()) == ("b", "b")
+
+
+DEFAULTS = ("a", 7, 16, 0.5, False)
+
+
+def test_without_parameters_every_control_has_its_default_and_the_address_stays_bare():
+    at = opened()
+    assert values(at) == DEFAULTS
+    assert at.query_params == {}
+    assert not at.warning
+
+
+def test_a_link_sets_the_controls_and_defaults_leave_the_address():
+    at = opened(letter="b", count="9", level="16", share="0.25", on="true")
+    assert values(at) == ("b", 9, 16, 0.25, True)
+    assert at.query_params == {"letter": "b", "count": "9", "share": "0.25", "on": "true"}
+
+
+@pytest.mark.parametrize(
+    ("key", "text", "needed"),
+    [
+        ("letter", "Alpha", "one of a, b, c"),
+        ("count", "-1", "a whole number from 0 to 100"),
+        ("count", "٣", "a whole number"),
+        ("count", "9" * 5000, "a whole number"),
+        ("level", "17", "in steps of 16"),
+        ("share", "nan", "a number from 0 to 1"),
+        ("share", "", "a number from 0 to 1"),
+        ("on", "yes", "true or false"),
+    ],
+)
+def test_a_value_that_does_not_fit_is_the_default_and_the_page_says_what_is_needed(key, text, needed):
+    at = opened(**{key: text})
+    assert values(at) == DEFAULTS
+    assert at.query_params == {}
+    assert len(at.warning) == 1
+    assert needed in at.warning[0].value
+    assert len(at.warning[0].value) < 300
+
+
+def test_a_parameter_given_twice_is_refused():
+    at = opened(count=["3", "4"])
+    assert values(at) == DEFAULTS
+    assert "given 2 times" in at.warning[0].value
+
+
+def test_the_complaint_is_gone_after_the_next_run():
+    assert not opened(count="-1").run().warning
+
+
+def test_a_bound_set_by_another_control_clamps_the_value_in_state_and_address():
+    at = opened(count="50")
+    at.segmented_control(key="letter").set_value("c").run()
+    assert values(at)[:2] == ("c", 5)
+    assert at.query_params == {"letter": "c", "count": "5"}
+    assert at.code[0].value == "?letter=c&count=5"
+
+
+def test_reset_brings_every_default_back():
+    at = opened(letter="b", count="9", level="32", share="0.25", on="true")
+    next(button for button in at.button if button.label == "Reset").click().run()
+    assert values(at) == DEFAULTS
+    assert at.query_params == {}
+
+
+def test_a_preset_changes_state_and_address():
+    at = opened(share="0.25")
+    at.button(key="preset").click().run()
+    assert values(at) == ("b", 3, 16, 0.25, False)
+    assert at.query_params == {"letter": "b", "count": "3", "share": "0.25"}
+
+
+def test_a_late_echo_of_an_older_address_does_not_undo_a_newer_choice():
+    at = opened()
+    at.number_input(key="count").set_value(9).run()
+    at.number_input(key="count").set_value(11).run()
+    at.query_params.update({"count": "9"})
+    at.segmented_control(key="letter").set_value("b").run()
+    assert values(at)[0] == "b"
+    assert values(at)[1] == 10, "11, clamped by letter b; not the 9 of the late echo"
+
+
+@pytest.mark.parametrize("odd", [None, "x", 1e9, -3, True, float("nan"), [], 10**40])
+def test_a_value_left_in_the_session_by_another_page_does_no_harm(odd):
+    at = AppTest.from_function(one_of_each, default_timeout=30)
+    for key in KEYS:
+        at.session_state[key] = odd
+    got = values(at.run())
+    assert all(type(value) is type(default) for value, default in zip(got, DEFAULTS, strict=True))
+
+
+def test_300_hostile_addresses_give_a_working_page():
+    for query in hostile_queries(KEYS):
+        at = AppTest.from_function(one_of_each, default_timeout=30)
+        at.query_params.update(query)
+        at.run()
+        assert not at.exception, (query, at.exception[0].value)
+        letter, count, level, share, on = values(at)
+        assert letter in "abc"
+        assert 0 <= count <= 100
+        assert level % 16 == 0
+        assert 0 <= share <= 1
+        assert type(on) is bool
+        assert set(at.query_params) <= {*KEYS, "embed", "embed_options"}
+
+
+def test_hostile_addresses_are_the_same_every_time():
+    assert hostile_queries(KEYS, n=50) == hostile_queries(KEYS, n=50)
+    assert len(hostile_queries(KEYS)) == 300
+
+
+def test_a_declaration_whose_default_it_does_not_accept_is_refused():
+    with pytest.raises(ValueError, match="count: the default 9 is not a whole number from 0 to 5"):
+        Whole(key="count", label="", low=0, high=5, default=9)
+
+
+def test_two_options_with_one_label_are_refused():
+    with pytest.raises(ValueError, match="share a label"):
+        Choice(key="letter", label="", options={"a": "A", "b": "A"}, default="a")
+
+
+def test_two_controls_with_one_key_are_refused():
+    with pytest.raises(ValueError, match="share a key"):
+        Controls(Toggle(key="on", label=""), Toggle(key="on", label=""))
+
+
+def test_narrowing_keeps_at_least_one_value():
+    rows = Whole(key="row", label="", low=0, high=99, default=50)
+    none = rows.narrow(high=-1)
+    assert (none.low, none.high, none.default) == (0, 0, 0)
+    few = rows.narrow(low=60, high=70)
+    assert (few.low, few.high, few.default) == (60, 70, 60)
+
+
+def test_narrowing_a_slider_keeps_its_default_on_a_step():
+    level = Whole(key="l", label="", low=0, high=64, step=16, default=48, style=NumberStyle.SLIDER)
+    assert level.narrow(high=40).default == 32
+
+
+def test_narrowing_a_choice_falls_to_the_first_option_where_the_default_is_gone():
+    letter = Choice(key="letter", label="", options={"a": "A", "b": "B"}, default="a")
+    assert letter.narrow(options={"b": "B"}).default == "b"
+
+
+def test_a_number_is_clamped_to_its_range():
+    share = Number(key="share", label="", low=0.0, high=1.0, step=0.1, default=0.5)
+    assert [share.fit(value) for value in (2.0, -1.0, float("nan"), None)] == [1.0, 0.0, 0.5, 0.5]
+
+
+def test_link_params_name_defaults_too():
+    assert link_params(letter="a", count=7, on=False) == {"letter": "a", "count": "7", "on": "false"}
+
+
+def test_both_pages_share_the_recipe_and_the_matmul(open_app):
+    at = open_app(None, recipe="mxfp8")
+    assert not at.exception
+    at.switch_page("pages/live_gemm.py").run()
+    assert not at.exception
+    assert at.session_state["recipe"] == "mxfp8"
+    at.session_state["matmul"] = "wgrad"
+    at.run()
+    at.switch_page("pages/tile_layouts.py").run()
+    assert (at.session_state["recipe"], at.session_state["matmul"]) == ("mxfp8", "wgrad")
+
+
+def opens_elsewhere() -> None:
+    """A page that opens with other values than the defaults."""
+    import streamlit as st
+
+    from pages.kit.controls import Controls
+    from pages.kit.widgets import Whole
+
+    low, high = (Whole(key=key, label=key, low=0, high=9, default=0) for key in ("low", "high"))
+    controls = Controls(low, high, opening={"high": 5})
+    controls.toolbar()
+    st.text(repr((controls.draw(low), controls.draw(high))))
+
+
+@pytest.mark.parametrize(
+    ("asked", "shown", "address"),
+    [
+        ({}, (0, 5), {}),
+        ({"low": "3"}, (3, 0), {"low": "3"}),
+        ({"high": "0"}, (0, 0), {"high": "0"}),
+        ({"low": "0", "high": "5"}, (0, 5), {}),
+        ({"low": "1", "high": "5"}, (1, 5), {"low": "1", "high": "5"}),
+    ],
+)
+def test_a_bare_address_opens_the_page_s_own_case_and_a_link_what_it_says(asked, shown, address):
+    at = AppTest.from_function(opens_elsewhere, default_timeout=30)
+    at.query_params.update(asked)
+    at.run()
+    assert values(at) == shown
+    assert at.query_params == address
+    again = AppTest.from_function(opens_elsewhere, default_timeout=30)
+    again.query_params.update(at.query_params)
+    assert values(again.run()) == shown, "what the address says opens the same"
+    next(button for button in at.button if button.label == "Reset").click().run()
+    assert values(at) == (0, 5)
+
+
+def test_a_page_cannot_open_with_a_value_that_its_control_refuses():
+    with pytest.raises(ValueError, match="high got 10 and needs a whole number from 0 to 9"):
+        Controls(Whole(key="high", label="h", low=0, high=9, default=0), opening={"high": 10})

@@ -1,0 +1,77 @@
+"""Contract: text from outside is shown, and nothing else comes of it."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from pages.kit.inert import plain, quoted
+from tests.pages.hostile_markup import MARKUP, WORD, live
+
+PAGES = Path(__file__).resolve().parents[3] / "pages"
+SHOWN_AS_MARKDOWN = {"error", "warning", "info", "success", "caption", "markdown", "write", "toast", "metric"}
+
+
+@pytest.mark.parametrize("text", MARKUP)
+def test_markup_is_shown_and_does_nothing(text):
+    assert live(plain(text)) == live(quoted(text)) == []
+    assert live(f"a | {plain(text)} | b") == live(f"**b** {plain(text)} `b`") == []
+    bare = plain(text).replace("\\", "").replace("\N{WORD JOINER}", "")
+    assert bare == " ".join(text.split()).replace("\\", "")
+    assert WORD in quoted(text)
+
+
+def test_the_oracle_sees_markup_that_lives():
+    assert [text for text in MARKUP[:11] if not live(text)] == []
+    backslashes_alone = [f"http\\://{WORD}\\.example", f"\\:material/{WORD}\\:", f"{WORD}\\@{WORD}.example"]
+    assert [text for text in backslashes_alone if not live(text)] == []
+
+
+@pytest.mark.parametrize("text", ["", " ", "`", "``", "a`b", " a ", "`a`", "a\x00b", "\u202eabc", "x" * 50])
+def test_code_holds_any_text(text):
+    fence = quoted(text)[: len(quoted(text)) - len(quoted(text).lstrip("`"))]
+    inside = quoted(text).removeprefix(fence).removesuffix(fence)
+    assert fence
+    assert fence not in inside
+    assert inside[:1] != "`" != inside[-1:]
+    assert inside.isprintable()
+    assert len(inside) <= 43
+
+
+def test_words_of_a_machine_stay_as_they_are():
+    for text in ("NVIDIA H200, 2026-11-22, torch 2.11.0+cu130", "1.5 times (20 %), block 128×256/2"):
+        assert plain(text) == text
+
+
+def test_a_list_sign_at_the_start_starts_no_list():
+    assert [plain(text) for text in ("- a", "+ a", "1. a", "1) a")] == ["\\- a", "\\+ a", "1\\. a", "1\\) a"]
+
+
+def _handlers() -> list[tuple[str, ast.ExceptHandler]]:
+    return [
+        (path.name, node)
+        for path in sorted(PAGES.rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ExceptHandler) and node.name
+    ]
+
+
+def test_a_page_shows_what_an_exception_says_as_plain_text():
+    shown = []
+    for file, handler in _handlers():
+        for call in (node for node in ast.walk(handler) if isinstance(node, ast.Call)):
+            if isinstance(call.func, ast.Attribute) and call.func.attr in SHOWN_AS_MARKDOWN:
+                escaped = {
+                    id(name)
+                    for inner in ast.walk(call)
+                    if isinstance(inner, ast.Call) and getattr(inner.func, "id", "") in ("plain", "quoted")
+                    for name in ast.walk(inner)
+                }
+                bare = [
+                    node
+                    for node in ast.walk(call)
+                    if getattr(node, "id", "") == handler.name and id(node) not in escaped
+                ]
+                shown.append((file, bool(bare)))
+    assert len(shown) >= 4
+    assert [file for file, is_bare in shown if is_bare] == []

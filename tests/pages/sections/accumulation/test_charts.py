@@ -1,0 +1,198 @@
+"""Contract: each term is drawn as the bits it has, on their side of the cut; curves are the errors given."""
+
+import math
+from itertools import pairwise
+
+import altair as alt
+import pytest
+
+from fp8core.accumulators import ACCUMULATORS
+from fp8core.accumulators.error_over_k import SumError
+from fp8core.accumulators.trace import is_traceable, trace
+from fp8core.experiments.dot_terms import TermKind, draw_terms
+from fp8core.formats import FORMATS
+from pages.kit.charts.ink import DARK, INKS, LIGHT
+from pages.sections.accumulation.charts.cost import Price, cost_chart
+from pages.sections.accumulation.charts.curves import Curve, Measured, bias_axis, curves_chart, rms_axis
+from pages.sections.accumulation.charts.scene import (
+    LEFT,
+    RIGHT,
+    STRIP,
+    StepScene,
+    bits,
+    grid_rows,
+    step_rows,
+    strip_rows,
+    term_rows,
+)
+from pages.sections.accumulation.charts.steps import steps_chart
+
+UNITS = [unit for unit in ACCUMULATORS.values() if is_traceable(unit)]
+by_unit = pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.name)
+
+
+def scene(unit, kind=TermKind.ONE_LARGE, k=128, seed=0) -> StepScene:
+    format_ = FORMATS[unit.operands[0]]
+    a, b = (format_.encode(x)[0] for x in draw_terms(kind, (1, 1), k, seed))
+    return StepScene(trace(a, b, format_, format_, unit))
+
+
+@pytest.mark.parametrize("x", [1.0, -0.375, 6.0, 2.0**-40, -(2.0**20) - 2.0**-3, 448.0 * 448.0])
+def test_bits_spell_the_number(x):
+    assert sum(2.0**e for e in bits(x)) == abs(x)
+    assert bits(x) == sorted(bits(x), reverse=True)
+
+
+def test_zero_has_no_bits():
+    assert bits(0.0) == []
+
+
+@pytest.mark.parametrize("kind", TermKind, ids=lambda kind: kind.value)
+@by_unit
+def test_bits_above_the_cut_are_what_is_kept_and_bits_below_what_is_lost(unit, kind):
+    drawn = scene(unit, kind)
+    rows = term_rows(drawn)
+    assert len(rows) == sum(step.terms.size for step in drawn.steps)
+    terms = [(s, i) for s in drawn.steps for i in range(s.terms.size)]
+    for row, (step, i) in zip(rows, terms, strict=True):
+        kept = sum(2.0**e for e in row["ones"] if e >= row["edge"])
+        assert kept == abs(step.kept[i])
+        assert row["top"] <= row["cut"] <= row["low"]
+        assert (row["cut"] < row["low"]) == (step.lost[i] != 0 and min(row["ones"], default=0) < row["edge"])
+        assert (row["top"] == row["cut"]) == (step.kept[i] == 0)
+        if step.terms[i]:
+            assert row["share"] == abs(step.lost[i] / step.terms[i])
+            assert row["sign"] == ("+" if step.terms[i] > 0 else "−")
+
+
+@by_unit
+def test_every_bar_lies_in_the_picture_and_none_overlaps_another(unit):
+    drawn = scene(unit)
+    for number in (1, len(drawn.steps)):
+        rows = [row for row in term_rows(drawn) if row["step"] == number]
+        spans = sorted((row["x0"], row["x1"]) for row in rows)
+        assert all(right < left for (_, right), (left, _) in pairwise(spans))
+        assert LEFT <= spans[0][0] < spans[-1][1] <= RIGHT
+        assert all(0 < row["top"] <= row["low"] <= drawn.bottom for row in rows)
+        labels = [row["label"] for row in rows if row["label"]]
+        assert labels[-1] == "c"
+        assert 2 <= len(labels) <= 10
+
+
+def test_the_window_ends_at_the_cut_and_a_bit_of_weight_e_begins_one_above():
+    drawn = scene(ACCUMULATORS["hopper_fast"])
+    for row, step in zip(step_rows(drawn), drawn.steps, strict=True):
+        assert row["edge"] - row["unit"] == pytest.approx(drawn.bit_tall * (1 + step.fraction_bits))
+        assert row["edge"] == pytest.approx(drawn.y(step.largest - 13))
+    assert all(0 < row["y"] <= drawn.bottom for row in grid_rows(drawn))
+
+
+def test_the_strip_is_the_error_of_every_result_so_far():
+    drawn = scene(ACCUMULATORS["hopper_fast"], TermKind.SAME_SIGN)
+    rows = strip_rows(drawn)
+    errors = [step.total - step.exact for step in drawn.steps]
+    worst = max(map(abs, errors))
+    for row, error in zip(rows, errors, strict=True):
+        assert (row["y"] - row["zero"]) * worst == pytest.approx(-error * STRIP, abs=1e-9)
+    assert (rows[0]["x"], rows[-1]["x"]) == (LEFT, RIGHT)
+
+
+@pytest.mark.parametrize("theme", INKS)
+@by_unit
+def test_the_picture_is_a_valid_chart_that_opens_at_the_step_asked_for(unit, theme):
+    drawn = scene(unit)
+    spec = steps_chart(drawn, 2, INKS[theme])
+    alt.Chart.from_dict(spec)
+    (slider,) = [param for param in spec["params"] if "bind" in param]
+    assert (slider["name"], slider["value"]) == ("step", 2)
+    assert (slider["bind"]["min"], slider["bind"]["max"]) == (1, len(drawn.steps))
+    assert spec["height"] == drawn.height
+    assert all(layer["data"]["values"] for layer in spec["layer"])
+
+
+def test_one_step_needs_no_slider():
+    spec = steps_chart(scene(ACCUMULATORS["hopper_fast"], k=32), 1, LIGHT)
+    assert not any("bind" in param for param in spec["params"])
+
+
+def test_pictures_do_not_share_their_numbers():
+    first = steps_chart(scene(ACCUMULATORS["hopper_fast"]), 1, LIGHT)
+    steps_chart(scene(ACCUMULATORS["hopper_fast"], seed=7), 3, LIGHT)
+    assert first == steps_chart(scene(ACCUMULATORS["hopper_fast"]), 1, LIGHT)
+
+
+CURVES = [
+    Curve(
+        name="one",
+        evidence="captured",
+        errors=(SumError(k=32, rms=1e-4, bias=-1e-5), SumError(k=64, rms=2e-3, bias=-1e-3)),
+    ),
+    Curve(
+        name="two",
+        evidence="definition",
+        errors=(SumError(k=32, rms=0, bias=0), SumError(k=64, rms=0, bias=0)),
+    ),
+]
+
+
+def values(spec, number=0):
+    return [layer["data"]["values"] for layer in spec["layer"] if "data" in layer][number]
+
+
+@pytest.mark.parametrize("field", ["rms", "bias"])
+def test_a_curve_has_the_errors_given_and_says_what_speaks_for_it(field):
+    spec = curves_chart(CURVES, field, DARK)
+    alt.Chart.from_dict(spec)
+    rows = values(spec, 1 if field == "bias" else 0)
+    drawn = {(row["unit"], row["k"]): row["error"] for row in rows}
+    assert drawn == {
+        ("one (captured)", 32): getattr(CURVES[0].errors[0], field),
+        ("one (captured)", 64): getattr(CURVES[0].errors[1], field),
+        ("two (definition, no error)", 32): 0,
+        ("two (definition, no error)", 64): 0,
+    }
+
+
+def test_measured_points_are_drawn_where_they_lie():
+    points = (SumError(k=32, rms=1.5e-4, bias=-2e-5),)
+    spec = curves_chart(CURVES, "rms", LIGHT, Measured(name="a GPU", points=points))
+    assert values(spec, -1) == [{"k": 32, "error": 1.5e-4, "who": "a GPU"}]
+
+
+def test_the_price_s_points_are_the_intervals_and_the_last_is_never():
+    prices = [
+        Price(numbers=kind, every=every, rms=1e-3 * every, additions=500 / every)
+        for kind in ("a", "b")
+        for every in (32, 64, 128)
+    ]
+    spec = cost_chart(prices, LIGHT)
+    alt.Chart.from_dict(spec)
+    rows = values(spec)
+    assert [row["label"] for row in rows[:3]] == ["32 products", "64 products", "never: one chain"]
+    assert all(math.isclose(row["additions"], 500 / row["every"]) for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("errors", "domain"),
+    [
+        ((4.2e-5, 4.7e-5), [1e-5, 1e-4]),
+        ((0.0, 3e-3, 0.2), [1e-3, 1.0]),
+        ((0.0,), [0.1, 1.0]),
+        ((1e-3,), [1e-3, 1e-2]),
+    ],
+)
+def test_a_logarithmic_axis_spans_whole_decades(errors, domain):
+    assert rms_axis("error", errors).to_dict()["scale"]["domain"] == pytest.approx(domain)
+
+
+@pytest.mark.parametrize(
+    ("errors", "domain"),
+    [((-0.066, 0.0), [-0.1, 0]), ((-2e-4, 4e-4), [-3e-4, 1e-3]), ((0.0, 0.0), [-1e-5, 0])],
+)
+def test_a_signed_axis_has_zero_and_ends_at_ticks(errors, domain):
+    assert bias_axis("error", errors).to_dict()["scale"]["domain"] == pytest.approx(domain)
+
+
+def test_a_step_that_skips_products_says_how_many_it_takes():
+    assert "16 of products 0 to 29" in step_rows(scene(ACCUMULATORS["hopper_hmma"]))[0]["head"]
+    assert ": products 0 to 31 and" in step_rows(scene(ACCUMULATORS["hopper_fast"]))[0]["head"]

@@ -1,0 +1,224 @@
+"""Contract: a benchmark's mark lies where its figures say, and says on hover where they are from."""
+
+import json
+
+import pytest
+
+from pages.kit.charts.ink import INKS
+from pages.kit.charts.timings import MATMUL, QUANTIZE
+from pages.sections.benchmarks.charts.cost import Cost, cost_chart
+from pages.sections.benchmarks.charts.facts import Facts
+from pages.sections.benchmarks.charts.ratios import Bar, Group, ratios_chart
+from pages.sections.benchmarks.charts.roofline import Point, Roof, roofline
+
+INK = INKS["light"]
+FACTS = Facts(
+    gemm="Per row, Fprop",
+    shape="8³",
+    time="1 µs",
+    speed="2 TFLOP/s",
+    against="1.00× bf16",
+    kernel="fp8",
+    state="hot L2, 1350 MHz, 690 W",
+    where="Recorded on NVIDIA H200, 2026-11-20",
+)
+
+
+def values(layer) -> list[dict]:
+    return layer["data"]["values"]
+
+
+def layers(spec) -> list[dict]:
+    """Every layer that draws, of nested ones too; data of a parent where a layer has none."""
+    found = []
+    for layer in spec["layer"]:
+        inner = layer.get("layer")
+        found += [{"data": layer.get("data"), **one} for one in inner] if inner else [layer]
+    return found
+
+
+def marks(spec, kind) -> list[dict]:
+    return [layer for layer in layers(spec) if layer["mark"]["type"] == kind]
+
+
+def labels(spec) -> list[dict]:
+    """The texts that stand on the roofs' flat lines."""
+    return [layer for layer in marks(spec, "text") if "encoding" in layer]
+
+
+def bar(name="4096³", ratio=0.8, *, is_here=False) -> Bar:
+    return Bar(name=name, is_here=is_here, ratio=ratio, low=0.9 * ratio, high=1.1 * ratio, facts=FACTS)
+
+
+def group(*bars, title="Per row", peer="torch") -> Group:
+    return Group(title=title, peer=peer, mean=0.8, averaged=len(bars), bars=bars)
+
+
+@pytest.fixture
+def ratios():
+    groups = [
+        group(bar("4096³", 0.8), bar("8192³", 1.5, is_here=True)),
+        group(bar("4096³", 0.5), title="MXFP8 ÷ bf16", peer="bf16"),
+    ]
+    return ratios_chart(groups, ["torch", "bf16"], INK)
+
+
+def test_each_group_s_bars_stand_under_its_title_in_order(ratios):
+    axis = marks(ratios, "bar")[0]["encoding"]["y"]
+    expected = ["Per row", "4096³", "8192³", "MXFP8 ÷ bf16", "4096³"]
+    assert [line.split("|")[2] for line in axis["sort"]] == expected
+    assert len(set(axis["sort"])) == len(expected)
+    assert axis["scale"]["domain"] == axis["sort"]
+
+
+def test_a_bar_and_its_whisker_are_as_long_as_its_figures(ratios):
+    drawn = values(marks(ratios, "bar")[0])
+    assert [row["ratio"] for row in drawn] == [0.8, 1.5, 0.5]
+    whisker = next(layer for layer in marks(ratios, "rule") if "x2" in layer["encoding"])
+    assert (whisker["encoding"]["x"]["field"], whisker["encoding"]["x2"]["field"]) == ("low", "high")
+    assert [(row["low"], row["high"]) for row in drawn] == [
+        (pytest.approx(0.9 * x), pytest.approx(1.1 * x)) for x in (0.8, 1.5, 0.5)
+    ]
+
+
+def test_the_axis_starts_at_zero_and_holds_the_rule_at_one_and_the_longest_whisker(ratios):
+    low, high = marks(ratios, "bar")[0]["encoding"]["x"]["scale"]["domain"]
+    assert low == 0
+    assert high > 1.65
+    assert any(rule["encoding"]["x"].get("datum") == 1.0 for rule in marks(ratios, "rule"))
+    slow = ratios_chart([group(bar(ratio=0.1))], ["torch"], INK)
+    assert marks(slow, "bar")[0]["encoding"]["x"]["scale"]["domain"][1] > 1
+
+
+def test_the_legend_has_the_peers_that_are_compared_with_in_their_own_colors(ratios):
+    for spec, compared in (
+        (ratios, ["torch", "bf16"]),
+        (ratios_chart([group(bar(), peer="bf16")], ["torch", "bf16"], INK), ["bf16"]),
+    ):
+        color = marks(spec, "bar")[0]["encoding"]["color"]
+        assert color["legend"]["values"] == compared
+        assert color["scale"]["domain"] == ["torch", "bf16"]
+
+
+def test_a_bar_measured_here_is_outlined(ratios):
+    layer = marks(ratios, "bar")[0]
+    assert [row["here"] for row in values(layer)] == [False, True, False]
+    assert "datum.here" in json.dumps(layer["encoding"]["stroke"])
+
+
+def test_a_hover_says_which_gpu_when_and_at_which_clock(ratios):
+    layer = marks(ratios, "bar")[0]
+    fields = [line["field"] for line in layer["encoding"]["tooltip"]]
+    told = {field: values(layer)[0][field] for field in fields}
+    assert {FACTS.where, FACTS.state, FACTS.against, FACTS.kernel} <= set(told.values())
+
+
+def roof(name="fp8 measured", tflop_s=1000.0, memory_gb_s=4000.0, is_measured=True) -> Roof:
+    return Roof(
+        rate="fp8",
+        label=name,
+        gpu=name,
+        memory_gb_s=memory_gb_s,
+        tflop_s=tflop_s,
+        is_measured=is_measured,
+        told="",
+    )
+
+
+def point(intensity=1000.0, tflop_s=500.0, is_here=False) -> Point:
+    return Point(series="Per row", is_here=is_here, intensity=intensity, tflop_s=tflop_s, facts=FACTS)
+
+
+def lines(spec) -> list[dict]:
+    return [row for layer in marks(spec, "rule") for row in values(layer)]
+
+
+def test_a_roof_rises_with_memory_and_is_flat_from_its_ridge_on():
+    one = roof()
+    assert one.ridge == 250
+    assert (one.at(25), one.at(250), one.at(9999)) == (100, 1000, 1000)
+    slope, flat = lines(roofline([], [one], INK))
+    assert (slope["end"], slope["end_speed"]) == (250, 1000)
+    assert slope["speed"] == pytest.approx(one.at(slope["intensity"]))
+    assert (flat["intensity"], flat["speed"], flat["end_speed"]) == (250, 1000, 1000)
+
+
+def test_roofs_that_share_a_peak_share_its_line_and_the_earlier_ridge():
+    found = lines(roofline([], [roof("H100", memory_gb_s=2000.0), roof("H200")], INK))
+    flat = [line for line in found if line["speed"] == line["end_speed"]]
+    assert [(line["intensity"], line["label"]) for line in flat] == [
+        (250, "fp8, H100 and H200: 1,000 TFLOP/s")
+    ]
+    assert len(found) == 3
+
+
+def test_a_point_lies_at_its_figures_though_its_facts_have_a_speed_too():
+    spec = roofline([point(1000, 500), point(20, 30, is_here=True)], [roof()], INK)
+    drawn = values(marks(spec, "point")[0])
+    assert [(row["intensity"], row["speed"], row["here"]) for row in drawn] == [
+        (1000, 500, False),
+        (20, 30, True),
+    ]
+
+
+@pytest.mark.parametrize("roofs", [[], [roof()]])
+def test_everything_lies_inside_the_axes(roofs):
+    points = [point(0.5, 0.01), point(1e6, 9e3)]
+    encoding = marks(roofline(points, roofs, INK), "point")[0]["encoding"]
+    for field, low, high in (("x", 0.5, 1e6), ("y", 0.01, 9e3)):
+        first, last = encoding[field]["scale"]["domain"]
+        assert 0 < first <= low
+        assert last >= high
+
+
+def test_every_slope_of_a_roofline_is_named_from_left_to_right():
+    slopes = [roof("slow", 900.0, memory_gb_s=4000.0), roof("fast", 1000.0, memory_gb_s=9000.0)]
+    texts = marks(roofline([], slopes, INK), "text")
+    (names,) = [text["mark"]["text"][1:] for text in texts if "encoding" not in text]
+    assert [name.split(" GB/s")[0] for name in names] == ["fast: 9,000", "slow: 4,000"]
+
+
+def test_a_label_goes_below_its_line_where_another_line_is_near_above():
+    spec = roofline([], [roof("low", 950.0), roof("high", 1000.0), roof("far", 4000.0)], INK)
+    sides = {row["label"]: layer["mark"]["baseline"] for layer in labels(spec) for row in values(layer)}
+    assert sides == {"low": "top", "high": "bottom", "far": "bottom"}
+
+
+def test_a_measured_label_steps_aside_for_a_datasheet_s_from_above():
+    roofs = [roof("measured", 1280.0), roof("Hopper", 1979.0, is_measured=False)]
+    near = roof("Blackwell", 2250.0, is_measured=False)
+
+    def shift(found) -> int:
+        texts = labels(roofline([], found, INK))
+        return next(t["mark"]["dx"] for t in texts for row in values(t) if row["label"] == "measured")
+
+    assert shift([*roofs, near]) < shift(roofs)
+
+
+def test_a_bar_of_cost_is_the_matmul_then_the_quantization():
+    costs = [
+        Cost(name="bf16", matmul=1.0, quantize=None, facts=None),
+        Cost(name="Per row", matmul=0.5, quantize=0.25, facts=FACTS),
+    ]
+    spec = cost_chart(costs, "bf16", INK)
+    bars = [(r["name"], r["part"], r["start"], r["end"]) for r in values(marks(spec, "bar")[0])]
+    assert bars == [
+        ("bf16", MATMUL, 0.0, 1.0),
+        ("Per row", MATMUL, 0.0, 0.5),
+        ("Per row", QUANTIZE, 0.5, 0.75),
+    ]
+    assert [row["told"] for row in values(marks(spec, "text")[0])] == ["1.00", "0.50 → 0.75"]
+    assert marks(spec, "bar")[0]["encoding"]["x"]["title"] == "time, bf16 = 1"
+
+
+@pytest.mark.parametrize("theme", INKS)
+def test_every_chart_is_strict_json(theme):
+    ink = INKS[theme]
+    specs = [
+        ratios_chart([group(bar())], ["torch"], ink),
+        roofline([point()], [roof()], ink),
+        roofline([point()], [], ink),
+        cost_chart([Cost(name="bf16", matmul=1.0, quantize=None, facts=None)], "bf16", ink),
+    ]
+    for spec in specs:
+        json.dumps(spec, allow_nan=False)

@@ -1,0 +1,178 @@
+"""Pictures of formats: every value is in them, at its place."""
+
+import json
+import math
+
+import pytest
+
+from fp8core.formats import FORMATS
+from fp8core.formats.number_line import interval, outcomes
+from fp8core.formats.spelling import spell
+from fp8core.rounding import Overflow, Rounding
+from pages.kit.charts.ink import DARK, INKS, LIGHT
+from pages.sections.formats.charts import bits as formats_bits
+from pages.sections.formats.charts import line as formats_line
+from pages.sections.formats.charts import overflow as formats_overflow
+from pages.sections.formats.charts import range as formats_range
+from pages.sections.formats.charts import table as formats_table
+from pages.sections.formats.charts.compare import compare_chart, compare_rows
+from pages.sections.formats.charts.words import glance, number, percent, power_or_number
+
+SMALL = {name: f for name, f in FORMATS.items() if f.bits <= 8}
+
+
+def test_the_cells_are_the_bits_and_the_fields_cover_them():
+    for name, code in (("e4m3", 0x2A), ("hif8", 0x35), ("mxint8", 0xC8), ("e8m0", 3), ("fp32", 0x3F800001)):
+        spelling = spell(FORMATS[name], code)
+        rows = formats_bits.bit_rows(spelling)
+        cells = [i for i, kind in enumerate(rows["kind"]) if kind == "bit"]
+        assert sum(int(rows["text"][i]) << rows["bit"][i] for i in cells) == code
+        assert "".join(rows["role"][i] for i in cells) == spelling.layout
+        fields = [i for i, kind in enumerate(rows["kind"]) if kind == "field"]
+        assert len(fields) == len(set(spelling.layout))
+        assert max(rows["x1"]) <= formats_bits.cell_width(len(spelling.bits)) * len(spelling.bits)
+
+
+def test_the_line_places_neighbors_interval_and_number_to_scale():
+    e4m3 = FORMATS["e4m3"]
+    found = interval(e4m3, 0x38, Rounding.NEAREST_EVEN)
+    rows = formats_line.line_rows(e4m3, 0x38, found, typed=1.0625)
+    places = {
+        text: x
+        for kind, text, x in zip(rows["kind"], rows["text"], rows["x"], strict=True)
+        if kind == "value"
+    }
+    low, high = (float(next(iter(places))), float(list(places)[-1]))
+    for text, x in places.items():
+        assert x == pytest.approx((float(text) - low) / (high - low))
+    ends = [on for kind, on in zip(rows["kind"], rows["on"], strict=True) if kind == "end"]
+    assert ends == [1, 1], "1 has an even code: its ties come to it"
+    typed = next(x for kind, x in zip(rows["kind"], rows["x"], strict=True) if kind == "number")
+    assert typed == pytest.approx((1.0625 - low) / (high - low))
+
+
+def test_the_labels_of_neighbors_leave_each_other_room():
+    for format_ in FORMATS.values():
+        for code in (0, 1, 5, format_.max_code // 2, format_.max_code):
+            codes = formats_line.shown_codes(format_, code)
+            assert code in codes
+            assert 2 <= len(codes) <= 7
+
+
+def test_both_outcomes_of_stochastic_rounding_are_on_the_line():
+    e2m1 = FORMATS["e2m1"]
+    told = outcomes(e2m1, 2.3)
+    rows = formats_line.line_rows(e2m1, told[0].code, None, 2.3, told)
+    assert [t for kind, t in zip(rows["kind"], rows["text"], strict=True) if kind == "chance"] == [
+        "p = 0.7",
+        "p = 0.3",
+    ]
+
+
+def test_an_interval_without_end_is_an_arrow():
+    e4m3 = FORMATS["e4m3"]
+    rows = formats_line.line_rows(e4m3, 0x7E, interval(e4m3, 0x7E, Rounding.NEAREST_EVEN))
+    assert [t for kind, t in zip(rows["kind"], rows["text"], strict=True) if kind == "arrow"] == ["▶"]
+    bounded = formats_line.line_rows(e4m3, 0x7E, interval(e4m3, 0x7E, Rounding.NEAREST_EVEN, Overflow.NAN))
+    assert "arrow" not in bounded["kind"]
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_the_table_has_every_code_once(name):
+    rows = formats_table.table_rows(SMALL[name])
+    assert [row["code"] for row in rows] == list(range(1 << SMALL[name].bits))
+    places = {(row["row"], row["column"]) for row in rows}
+    assert len(places) == len(rows)
+    assert all(len(str(row["text"]).lstrip("−")) <= 5 for row in rows)
+    for ink in (LIGHT, DARK):
+        json.dumps(formats_table.code_table(SMALL[name].bits, ink).to_dict(), allow_nan=False)
+
+
+@pytest.mark.parametrize("logarithmic", [True, False])
+def test_every_positive_value_is_a_tick(logarithmic):
+    rows = compare_rows(SMALL)
+    for name, format_ in SMALL.items():
+        positive = sorted(v for v in format_.values.tolist() if 0 < v < math.inf)
+        assert sorted(row["x"] for row in rows if row["format"] == name) == positive
+    json.dumps(compare_chart(SMALL, logarithmic, LIGHT).to_dict(), allow_nan=False)
+
+
+def test_a_bar_runs_from_the_smallest_to_the_largest_value():
+    rows = formats_range.bar_rows(FORMATS)
+    for name, format_ in FORMATS.items():
+        mine = [row for row in rows if row["format"] == formats_range.label(name, format_)]
+        assert min(row["low"] for row in mine) == math.log2(format_.min_subnormal)
+        assert max(row["high"] for row in mine) == pytest.approx(math.log2(format_.max), abs=1)
+
+
+def test_every_format_is_a_point_and_one_of_each_cluster_is_named():
+    rows = formats_range.point_rows(FORMATS)
+    assert [row["format"] for row in rows] == list(FORMATS)
+    more = [int(str(row["label"]).partition(" +")[2] or 0) for row in rows if "label" in row]
+    assert len(more) + sum(more) == len(FORMATS)
+
+
+def test_overflow_by_hand():
+    cells = {(r["line"], r["input"]): r["text"] for r in formats_overflow.overflow_rows(FORMATS)}
+    tie, above = formats_overflow.INPUTS[1:3]
+    assert cells["e4m3: to NaN", tie] == "448"
+    assert cells["e4m3: to NaN", above] == "NaN"
+    assert cells["e5m2: to infinity", tie] == "∞"
+    assert cells["e4m3fnuz: to NaN", tie] == "NaN"
+    assert cells["e2m1: saturate", "∞"] == "6"
+    assert cells["e2m1: to NaN", "max"] == "–"
+    assert cells["binary8p4se: to infinity", tie] == "224"
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_the_overflow_table_is_the_same_up_to_the_policys_code(name):
+    rows = list(formats_overflow.overflow_rows({name: FORMATS[name]}))
+    fates = {}
+    for row in rows:
+        if row["fate"] != formats_overflow.MISSING:
+            fates.setdefault(row["input"], []).append(row["fate"])
+    assert set(fates["max"]) == {formats_overflow.FINITE}
+    assert fates["∞"][0] == formats_overflow.FINITE
+    assert formats_overflow.FINITE not in fates["∞"][1:]
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.3125, "0.3125"),
+        (448.0, "448"),
+        (-57344.0, "−57344"),
+        (2.0**-9, "0.001953125"),
+        (1e10, "1e10"),
+        (math.inf, "∞"),
+        (-0.0, "−0"),
+        (math.nan, "NaN"),
+    ],
+)
+def test_numbers_in_words(value, text):
+    assert number(value) == text
+
+
+def test_short_words():
+    assert [glance(v) for v in (0.01367, 57344.0, 1e-7, -0.0)] == ["0.014", "57344", "1e−7", "−0"]
+    assert [power_or_number(v) for v in (2.0**-9, 448.0, 1.0, 2.0**15)] == ["2⁻⁹", "448", "1", "2¹⁵"]
+    assert [percent(v) for v in (0.0, 0.0001, 0.127, 0.9999, 1.0)] == [
+        "0%",
+        "<0.1%",
+        "12.7%",
+        ">99.9%",
+        "100%",
+    ]
+
+
+@pytest.mark.parametrize("theme", INKS)
+def test_every_picture_is_valid_in_both_themes(theme):
+    ink = INKS[theme]
+    for chart in (
+        formats_bits.bits_chart(8, ink),
+        formats_line.line_chart(ink),
+        formats_range.range_bars(FORMATS, ink),
+        formats_range.range_points(FORMATS, ink),
+        formats_overflow.overflow_chart(FORMATS, ink),
+    ):
+        json.dumps(chart.to_dict(), allow_nan=False)

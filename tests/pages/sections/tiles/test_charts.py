@@ -1,0 +1,209 @@
+"""Contract: one rectangle a tile, where the grid puts it, coloured by the scale that the quantizer gives."""
+
+import math
+
+import numpy as np
+import pytest
+
+from fp8core.inputs import InputKind
+from fp8core.linear import MATMULS, OPERANDS, LayerShape, Side
+from fp8core.quantize import quantize
+from fp8core.recipes import RECIPES
+from fp8core.tiles import WHOLE, TileShape
+from pages.kit.charts.ink import DARK, LIGHT
+from pages.sections.tiles.charts.copies import copies_chart
+from pages.sections.tiles.charts.equation import Choice, equation_lines, latex
+from pages.sections.tiles.charts.overview import OVERVIEW_ELEMENTS, overview
+from pages.sections.tiles.charts.picture import WIDTH, picture_rows, pinned_rows, tile_picture
+from pages.sections.tiles.charts.rule import LEAVES, VARIES, RuleScene, rule_chart, summed_rows, tile_rows
+from pages.sections.tiles.charts.scene import Scene
+from pages.sections.tiles.data import copy_scene, numbers
+from pages.sections.tiles.data import scene as scene_of
+
+LAYER = LayerShape(4096, 4096, 14336)
+CASES = [(recipe, matmul) for recipe in RECIPES for matmul in MATMULS]
+NARROWEST_PICTURE = 500
+SMALLEST_TILE = 6
+
+
+def scene(recipe: str, matmul: str, layer: LayerShape = LAYER, seed: int = 0) -> Scene:
+    return scene_of(recipe, matmul, InputKind.OUTLIER_CHANNELS.value, seed, layer)
+
+
+def tiles_of(spec: dict) -> list[dict]:
+    return next(layer["data"]["values"] for layer in spec["layer"] if layer.get("name") == "tiles")
+
+
+@pytest.mark.parametrize(("recipe", "matmul"), CASES)
+def test_each_operand_has_one_rectangle_a_tile(recipe, matmul):
+    drawn = scene(recipe, matmul)
+    rows = tiles_of(tile_picture(drawn, LIGHT))
+    for side in Side:
+        grid = RECIPES[recipe].grid(MATMULS[matmul], side, drawn.drawn.of(MATMULS[matmul].operand(side)))
+        assert sum(row["side"] == side.value for row in rows) == math.prod(grid.scale_shape)
+    parts = math.prod(len({tile.free for tile in drawn.tiles(side)}) for side in Side)
+    assert sum(row["side"] == "D" for row in rows) == parts
+
+
+@pytest.mark.parametrize(("recipe", "matmul"), CASES)
+def test_every_rectangle_has_the_colour_of_the_scale_that_quantize_gives(recipe, matmul):
+    drawn = scene(recipe, matmul)
+    rows = {(r["side"], r["row"], r["column"]): r for r in picture_rows(drawn)}
+    for side in Side:
+        tensor = MATMULS[matmul].operand(side)
+        x = numbers(InputKind.OUTLIER_CHANNELS.value, tensor, drawn.drawn.of(tensor), 0, LAYER.in_)
+        spec = RECIPES[recipe].spec(MATMULS[matmul]).operand(side)
+        grid = RECIPES[recipe].grid(MATMULS[matmul], side, x.shape)
+        scale = quantize(x, grid, spec).scale
+        turned = MATMULS[matmul].is_transposed(side)
+        for tile in grid.tiles():
+            place = (tile.column, tile.row) if turned else (tile.row, tile.column)
+            assert rows[side.value, *place]["log2"] == pytest.approx(
+                np.log2(scale[tile.row, tile.column]), abs=6e-4
+            )
+
+
+@pytest.mark.parametrize(("recipe", "matmul"), CASES)
+def test_tiles_fill_their_panel_and_line_up_with_d(recipe, matmul):
+    rows = picture_rows(scene(recipe, matmul))
+    area, box = {}, {}
+    for row in rows:
+        area[row["side"]] = area.get(row["side"], 0) + (row["x1"] - row["x0"]) * (row["y1"] - row["y0"])
+        corners = box.setdefault(row["side"], [math.inf, -math.inf, math.inf, -math.inf])
+        corners[:] = [
+            min(corners[0], row["x0"]), max(corners[1], row["x1"]),
+            min(corners[2], row["y0"]), max(corners[3], row["y1"]),
+        ]  # fmt: skip
+    for side, (left, right, top, bottom) in box.items():
+        assert area[side] == pytest.approx((right - left) * (bottom - top)), side
+    assert box["A"][2:] == pytest.approx(box["D"][2:]), "A and D share m"
+    assert box["B"][:2] == pytest.approx(box["D"][:2]), "B and D share n"
+    assert box["A"][1] < box["D"][0], "A is left of D"
+    assert box["B"][3] < box["D"][2], "B is above D"
+
+
+@pytest.mark.parametrize(("recipe", "matmul"), CASES)
+def test_a_tile_is_large_enough_to_see_and_about_four_lie_along_k(recipe, matmul):
+    drawn = scene(recipe, matmul)
+    for row in picture_rows(drawn):
+        assert (row["x1"] - row["x0"]) * NARROWEST_PICTURE / WIDTH >= SMALLEST_TILE
+        assert row["y1"] - row["y0"] >= SMALLEST_TILE
+    spec = RECIPES[recipe].spec(MATMULS[matmul])
+    for side in Side:
+        tile, along = spec.operand(side).tile, {t.k for t in drawn.tiles(side)}
+        assert len(along) == (1 if tile.k is WHOLE else 4)
+        if tile.mn == 1:
+            assert 8 <= len({t.free for t in drawn.tiles(side)}) <= 24
+
+
+def test_a_layer_smaller_than_the_corner_is_drawn_whole():
+    small = scene("deepseek_v3", "wgrad", LayerShape(130, 3, 5))
+    assert small.drawn == LayerShape(130, 3, 5)
+    assert {len(tile.k) for tile in small.tiles(Side.A)} == {128, 2}
+    assert "all 130 drawn" in str(tile_picture(small, LIGHT))
+
+
+@pytest.mark.parametrize("ink", [LIGHT, DARK], ids=["light", "dark"])
+@pytest.mark.parametrize(("recipe", "matmul"), CASES)
+def test_a_picture_stays_within_its_marks_and_links_by_hover_and_click(recipe, matmul, ink):
+    spec = tile_picture(scene(recipe, matmul), ink)
+    params = {param["name"]: param for param in spec["params"]}
+    assert set(params) == {"pin", "hover"}
+    assert all(param["views"] == ["tiles"] for param in params.values())
+    assert sum(len(layer.get("data", {}).get("values", [])) for layer in spec["layer"]) <= 4000
+
+
+def test_the_highlight_follows_m_n_and_k_of_the_pinned_tile():
+    drawn = scene("deepseek_v3", "fprop")
+    pinned = {row["panel"]: row for row in pinned_rows(drawn, Side.A, 5, 2, (5, 7))}
+    assert set(pinned) == {"A", "B", "D", "output"}
+    for row in pinned.values():
+        assert (row["m0"], row["m1"], row["k0"], row["k1"]) == (5, 6, 256, 384)
+        assert (row["n0"], row["n1"]) == (-1, -1)
+    of_b = pinned_rows(drawn, Side.B, 1, 2, (0, 300))[0]
+    assert (of_b["n0"], of_b["n1"], of_b["k0"], of_b["k1"], of_b["m0"]) == (256, 384, 128, 256, -1)
+
+
+def test_a_chart_does_not_leak_rows_into_the_next_of_its_kind():
+    first, second = (tile_picture(scene("deepseek_v3", "fprop", seed=seed), LIGHT) for seed in (0, 1))
+    assert tiles_of(first) != tiles_of(second)
+    assert tiles_of(first) == tiles_of(tile_picture(scene("deepseek_v3", "fprop"), LIGHT))
+
+
+def test_the_overview_has_every_tile_of_every_recipe_and_matmul():
+    scenes = [
+        scene_of(recipe, matmul, InputKind.GAUSSIAN.value, 0, LAYER, OVERVIEW_ELEMENTS)
+        for recipe, matmul in CASES
+    ]
+    rows = tiles_of(overview(scenes, LIGHT))
+    for drawn in scenes:
+        cell = [r for r in rows if (r["recipe"], r["matmul"]) == (drawn.recipe.name, drawn.matmul.name)]
+        for side in Side:
+            assert sum(r["side"] == side.value for r in cell) == math.prod(drawn.grid_shape(side))
+    assert len(rows) <= 4000
+
+
+@pytest.mark.parametrize("recipe", RECIPES.values(), ids=RECIPES)
+@pytest.mark.parametrize("tensor", OPERANDS, ids=lambda t: t.value)
+def test_each_copy_is_drawn_once_a_layout_beside_the_stored_tensor(recipe, tensor):
+    copies = recipe.quantized_copies(tensor)
+    scenes = [copy_scene(copy, InputKind.GAUSSIAN.value, 0, LAYER) for copy in copies]
+    spec = copies_chart(tensor, LAYER, scenes, LIGHT)
+    rows = tiles_of(spec)
+    assert sum(r["kind"] == "stored" for r in rows) == 1
+    tiles = [math.prod(s.quantized.grid.scale_shape) for s in scenes]
+    assert sum(r["kind"] == "copy" for r in rows) == sum(tiles)
+    repeated = sum(n for n, s in zip(tiles, scenes, strict=True) if len(s.copy.k_major) > 1)
+    assert sum(r["kind"] == "repeated" for r in rows) == repeated
+    assert ("a copy for layout only" in str(spec)) == (repeated > 0)
+
+
+@pytest.mark.parametrize("a", [1, 32, 128, WHOLE])
+@pytest.mark.parametrize("summed", [32, 128, WHOLE])
+def test_the_rule_marks_exactly_the_stretches_that_a_change_of_scale_falls_into(a, summed):
+    k = 512
+    steps = np.arange(k) // (k if a is WHOLE else a) + 1.0
+    drawn = RuleScene(
+        choice=Choice(TileShape(1, a), TileShape(1, WHOLE), summed), a_scale=steps, b_scale=np.ones(k)
+    )
+    verdicts = [row["verdict"] for row in summed_rows(drawn)]
+    length = k if summed is WHOLE else summed
+    wanted = [
+        LEAVES if len(set(steps[start : start + length])) == 1 else VARIES for start in range(0, k, length)
+    ]
+    assert verdicts == wanted
+    assert len(tile_rows(drawn)) == len(set(steps)) + 1
+    assert rule_chart(drawn, LIGHT)["layer"]
+
+
+def _text(spec) -> str:
+    return " ".join("".join(text for text, _ in line) for line in equation_lines(spec))
+
+
+def test_the_equation_has_the_indices_that_the_tiles_leave():
+    deepseek, mxfp8 = RECIPES["deepseek_v3"], RECIPES["mxfp8"]
+    assert "Σj sA[m,j]·sB[j,⌊n/128⌋]" in _text(deepseek.fprop)
+    assert "Σj sA[m,j]·sB[j,n]" in _text(deepseek.wgrad)
+    assert "Σj sA[m,j]·sB[j,n]" in _text(mxfp8.fprop)
+    assert "sA[m]·sB[n]" in _text(RECIPES["rowwise"].fprop)
+    assert "sA·sB" in _text(RECIPES["per_tensor"].fprop)
+    assert "Σj" not in _text(RECIPES["per_tensor"].fprop)
+
+
+def test_latex_writes_a_scale_inside_the_sum_where_it_is_stuck():
+    choice = Choice(TileShape(1, 32), TileShape(128, WHOLE), 128)
+    assert "stuck inside" in latex(choice, leaves=False, ink=LIGHT)
+    assert "rescale" in latex(choice, leaves=True, ink=LIGHT)
+
+
+@pytest.mark.parametrize("ink", [LIGHT, DARK], ids=["light", "dark"])
+def test_every_text_colour_stands_out_from_the_page(ink):
+    for name in ("text", "soft", "m", "n", "k", "good", "bad"):
+        light, dark = sorted((_luminance(getattr(ink, name)), _luminance(ink.page)), reverse=True)
+        assert (light + 0.05) / (dark + 0.05) >= 4.5, name
+
+
+def _luminance(color: str) -> float:
+    parts = (int(color[i : i + 2], 16) / 255 for i in (1, 3, 5))
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
