@@ -130,6 +130,17 @@ def test_a_chart_does_not_leak_rows_into_the_next_of_its_kind():
     assert tiles_of(first) == tiles_of(tile_picture(scene("deepseek_v3", "fprop"), LIGHT))
 
 
+def test_the_legend_keeps_its_place_among_the_words_however_large_the_picture_is_drawn():
+    legend = str(tile_picture(scene("deepseek_v3", "fprop"), LIGHT)["layer"][0]["encoding"]["color"])
+    assert f"'legendX': {{'expr': '4 * width / {WIDTH}'}}" in legend
+    assert "* height / " in legend
+
+
+def test_the_overview_says_that_colors_do_not_compare_between_pictures():
+    color = overview([scene("mxfp8", "fprop")], LIGHT)["layer"][0]["encoding"]["color"]
+    assert "do not compare" in str(color["condition"] if "legend" in str(color["condition"]) else color)
+
+
 def test_the_overview_has_every_tile_of_every_recipe_and_matmul():
     scenes = [
         scene_of(recipe, matmul, InputKind.GAUSSIAN.value, 0, LAYER, OVERVIEW_ELEMENTS)
