@@ -11,6 +11,7 @@ from pages.kit.charts.ink import INKS
 from pages.kit.charts.legible import FLUSH, SMALLEST, legible
 
 TOP = Path(__file__).resolve().parents[4]
+DRAWING = sorted((TOP / "pages").rglob("charts/*.py"))
 SIZE = re.compile(r"""(?:\b(?:fontSize|size|[a-z]+FontSize)["']?\s*[=:]\s*)(\d+(?:\.\d+)?)\b""")
 LEGEND = {"orient": "bottom", "columns": 3}
 NAMES = ["one name", "a name of some length"]
@@ -26,7 +27,7 @@ def test_every_chart_of_every_page_goes_through_the_one_place_that_makes_it_legi
     assert drawing == ["chart.py"]
 
 
-@pytest.mark.parametrize("path", sorted((TOP / "pages" / "charts").glob("*.py")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", DRAWING, ids=lambda path: str(path.relative_to(TOP / "pages")))
 def test_no_text_of_a_chart_is_written_smaller_than_eleven_pixels(path):
     texts = re.findall(r"mark_text\(.*?\)|[a-zA-Z]*[fF]ontSize.{0,12}", path.read_text(), flags=re.S)
     sizes = [float(size) for text in texts for size in SIZE.findall(text)]
