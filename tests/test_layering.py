@@ -21,7 +21,7 @@ SECTION = {"streamlit", "altair", "numpy", "PIL", "fp8core", "kernels", "pages.k
 # What a room may import beside the standard library and itself. The first prefix that fits a file decides.
 ROOMS: dict[str, set[str]] = {
     "fp8core/": {"numpy", "ml_dtypes"},
-    "kernels/": {"fp8core", "numpy", "ml_dtypes", "torch", "triton"},
+    "kernels/": {"fp8core", "numpy", "ml_dtypes", "torch", "triton", "msgspec", "rich", "pynvml"},
     "pages/kit/charts/": {"altair", "fp8core", "numpy"},
     # pandas comes with Streamlit; only the shell names it, to have it whole before threads draw.
     "pages/kit/shell.py": {"streamlit", "pandas", "kernels"},
