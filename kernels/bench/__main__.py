@@ -23,7 +23,7 @@ from kernels.bench.row import Row
 from kernels.bench.shapes import CUBE, SKINNY, STANDARD, shape_text
 from kernels.bench.table import HEADER, Refused, ceilings_table, line, summary_table
 from kernels.device import Unsupported, choose_backend
-from kernels.gemm.meaning import Accumulation
+from kernels.gemm.meaning import Summation
 from kernels.paths import RECORDS
 from kernels.progress import Bar
 
@@ -77,7 +77,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument(
-        "--accumulation", default=Accumulation.RECIPE.value, choices=[kind.value for kind in Accumulation]
+        "--accumulation", default=Summation.RECIPE.value, choices=[kind.value for kind in Summation]
     )
     parser.add_argument(
         "--accumulate", action="store_true", help="add the product into D where the matmul writes fp32"
@@ -132,7 +132,7 @@ def _jobs(options: argparse.Namespace) -> Iterator[GemmJob]:
             k=k,
             input=InputKind(options.input),
             seed=options.seed,
-            accumulation=Accumulation(options.accumulation),
+            accumulation=Summation(options.accumulation),
             runs=_given(options.runs, _SUSTAINED_RUNS if options.sustained else _RUNS),
             turn_ms=_given(options.turn_ms, _SUSTAINED_TURN_MS if options.sustained else _TURN_MS),
             settle_ms=_given(options.settle_ms, _SUSTAINED_SETTLE_MS if options.sustained else 0),

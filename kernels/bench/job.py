@@ -9,7 +9,7 @@ from fp8core.formats import FORMATS
 from fp8core.inputs import InputKind
 from fp8core.linear import MATMULS, Matmul
 from fp8core.recipes import RECIPES, Recipe
-from kernels.gemm.meaning import Accumulation
+from kernels.gemm.meaning import Summation
 from kernels.typed import whole
 
 MAX_DIM = 65536
@@ -58,7 +58,7 @@ class GemmJob:
     k: int
     input: InputKind = InputKind.GAUSSIAN
     seed: int = 0
-    accumulation: Accumulation = Accumulation.RECIPE
+    accumulation: Summation = Summation.RECIPE
     cache: Cache = Cache.HOT
     into: Into = Into.NEW
     runs: int = 20
@@ -142,7 +142,7 @@ class GemmJob:
             ) from error
 
 
-_ENUMS = {"input": InputKind, "accumulation": Accumulation, "cache": Cache, "into": Into}
+_ENUMS = {"input": InputKind, "accumulation": Summation, "cache": Cache, "into": Into}
 
 
 def _member(enum: type[Enum], name: str, value: object) -> Any:

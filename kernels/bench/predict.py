@@ -21,7 +21,7 @@ from fp8core.formats import FORMATS
 from fp8core.tiles import WHOLE
 from kernels.bench.row import Prediction
 from kernels.gemm.launch import as_planned
-from kernels.gemm.meaning import Kernel, ScaleAt
+from kernels.gemm.meaning import Arithmetic, ScaleAt
 from kernels.gemm.plan import GemmPlan
 from kernels.quantize import QuantizedTensor
 
@@ -58,7 +58,7 @@ class Sample:
 
 def predictable(plan: GemmPlan, capability: tuple[int, int] | None) -> bool:
     """Whether the models cover this plan on a GPU of this compute capability."""
-    return capability == _HOPPER and plan.kernel is not Kernel.NATIVE_MX
+    return capability == _HOPPER and plan.kernel is not Arithmetic.NATIVE_MX
 
 
 def predict(plan: GemmPlan, a: Sample, b: Sample) -> NDArray[np.float32]:
@@ -83,7 +83,7 @@ def _sum(plan: GemmPlan, a: Sample, b: Sample) -> NDArray[np.float32]:
 def _sum_of_run(plan: GemmPlan, a: Sample, b: Sample, start: int, stop: int) -> NDArray[np.float32]:
     a_format, b_format = plan.spec.a.format, plan.spec.b.format
     part = slice(start, stop)
-    if plan.kernel is Kernel.DEQUANTIZED:
+    if plan.kernel is Arithmetic.DEQUANTIZED:
         bf16 = FORMATS["bf16"]
         values = (x.values(f.decode(x.codes))[:, part] for x, f in ((a, a_format), (b, b_format)))
         return matmul(*(bf16.encode(x) for x in values), bf16, bf16, plan.accumulator)

@@ -7,7 +7,7 @@ from statistics import geometric_mean
 from kernels.bench.ceilings import Ceiling, Ceilings
 from kernels.bench.job import GemmJob, Into
 from kernels.bench.row import Row
-from kernels.gemm.meaning import Accumulation
+from kernels.gemm.meaning import Summation
 from kernels.gemm.simple.dot_scaled import NOTE
 
 _COLUMNS = (
@@ -77,7 +77,7 @@ def line(result: Row | Refused) -> str:
 
 def how(job: GemmJob) -> str:
     """How a job is timed and what differs from the recipe's own GEMM, such as ``cold, fast, added``."""
-    asked = "" if job.accumulation is Accumulation.RECIPE else f", {job.accumulation.words}"
+    asked = "" if job.accumulation is Summation.RECIPE else f", {job.accumulation.words}"
     added = ", added" if job.into is Into.ACCUMULATE else ""
     return f"{job.cache.value}{asked}{added}"
 

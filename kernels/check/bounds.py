@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from fp8core.accumulators import ACCUMULATORS, Accumulator
 from fp8core.formats import FORMATS
 from kernels.bench.predict import Sample
-from kernels.gemm.meaning import Kernel
+from kernels.gemm.meaning import Arithmetic
 from kernels.gemm.plan import GemmPlan
 
 _HALF_ULP = 2.0 ** -(FORMATS["fp32"].mantissa_bits + 1)
@@ -29,9 +29,9 @@ def accumulator_on(plan: GemmPlan, capability: tuple[int, int]) -> Accumulator:
     """
     own = plan.accumulator
     if capability == _ADA:
-        model = ACCUMULATORS["ampere_half" if plan.kernel is Kernel.DEQUANTIZED else "ada_fp8"]
+        model = ACCUMULATORS["ampere_half" if plan.kernel is Arithmetic.DEQUANTIZED else "ada_fp8"]
         return replace(model, promotion=own.promotion)
-    if capability[0] >= _BLACKWELL and plan.kernel is not Kernel.DEQUANTIZED:
+    if capability[0] >= _BLACKWELL and plan.kernel is not Arithmetic.DEQUANTIZED:
         return replace(ACCUMULATORS["blackwell_fp8"], promotion=own.promotion)
     return own
 
@@ -49,7 +49,7 @@ def bound(
     if capability is None:
         summed = k * _HALF_ULP / (1 - k * _HALF_ULP) * size
     else:
-        multiplied = (FORMATS["bf16"],) * 2 if plan.kernel is Kernel.DEQUANTIZED else ()
+        multiplied = (FORMATS["bf16"],) * 2 if plan.kernel is Arithmetic.DEQUANTIZED else ()
         summed = accumulator_on(plan, capability).error_bound(a, b, *multiplied)
     error = summed + 3 * _HALF_ULP * (size + summed)
     half = 2.0 ** -(plan.spec.out.mantissa_bits + 1)

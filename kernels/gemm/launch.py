@@ -6,7 +6,7 @@ from fp8core.formats import FORMATS, Format
 from kernels.device import COMPILE_OPTIONS, DeviceKind, current_device, launching
 from kernels.gemm.blocks import Schedule
 from kernels.gemm.hopper.narrow_blocks import is_narrow
-from kernels.gemm.meaning import Kernel
+from kernels.gemm.meaning import Arithmetic
 from kernels.gemm.plan import GemmPlan
 from kernels.gemm.simple.launch import _descriptor, kernel_constants
 from kernels.operand_passes.dequantize import dequantize
@@ -114,7 +114,7 @@ def launch(
     m, n, k = mnk
     runs, run_steps = plan.blocks.runs(k)
     programs = plan.programs(m, n) if kind is DeviceKind.GPU else plan.blocks.count(m, n)
-    native = plan.kernel is Kernel.NATIVE_MX
+    native = plan.kernel is Arithmetic.NATIVE_MX
     block_m, block_n = plan.block_m, plan.block_n
     if plan.blocks.transposed:
         a, b, left, right, out, m, n = b, a, right, left, out.T, n, m
@@ -151,7 +151,7 @@ def _multiplied(operand: QuantizedTensor, plan: GemmPlan, kind: DeviceKind, side
 
     if side in plan.blocks.decoded:
         return operand.operand_codes.view(torch.uint8)
-    if plan.kernel is Kernel.DEQUANTIZED:
+    if plan.kernel is Arithmetic.DEQUANTIZED:
         return dequantize(operand, kind, paired=plan.decodes_in_registers)
     if kind is DeviceKind.INTERPRETER:
         return operand.padded_codes.float()[:, : operand.operand_codes.shape[1]]

@@ -7,8 +7,8 @@ from fp8core.recipes import MatmulSpec
 from fp8core.tiles import WHOLE, Extent, TileShape
 
 
-class Kernel(Enum):
-    """Which body runs."""
+class Arithmetic(Enum):
+    """What is multiplied, and by which unit."""
 
     FP8 = "fp8 tensor core"
     DEQUANTIZED = "dequantized to bf16, bf16 tensor core"
@@ -30,8 +30,8 @@ REFOLDED_WORDS = "refolded, not bit-exact"
 """What a plan's title and a result's row say of operands that are refolded before they are multiplied."""
 
 
-class Accumulation(Enum):
-    """Which accumulation the kernel is asked for. REFOLDED: for MXFP8 on a GPU without block-scaled MMA, 1x32
+class Summation(Enum):
+    """How sums along K are asked for. REFOLDED: for MXFP8 on a GPU without block-scaled MMA, 1x32
     scales are first folded into one for 1x128 of A and for 128x128 of B (fp8core.refold); not bit-exact.
     """
 
@@ -43,7 +43,7 @@ class Accumulation(Enum):
     @property
     def words(self) -> str:
         """The value, as a result's row says it."""
-        return REFOLDED_WORDS if self is Accumulation.REFOLDED else self.value
+        return REFOLDED_WORDS if self is Summation.REFOLDED else self.value
 
 
 class Geometry(Enum):
@@ -73,7 +73,7 @@ class Geometry(Enum):
 class Family:
     """The key of a table of plans, beside the shape. `promotion` as in GemmPlan; out: a format's name."""
 
-    kernel: Kernel
+    kernel: Arithmetic
     scale_at: ScaleAt
     promotion: Extent
     out: str
@@ -81,7 +81,7 @@ class Family:
     b: Geometry
 
     @classmethod
-    def of(cls, spec: MatmulSpec, kernel: Kernel, scale_at: ScaleAt, promotion: Extent) -> "Family":
+    def of(cls, spec: MatmulSpec, kernel: Arithmetic, scale_at: ScaleAt, promotion: Extent) -> "Family":
         return cls(
             kernel=kernel,
             scale_at=scale_at,

@@ -16,7 +16,7 @@ from kernels.gemm.blocks import Blocks, Schedule, built_in
 from kernels.gemm.hopper.blocks import candidates, filling, lacks_specialized
 from kernels.gemm.hopper.blocks import lacking as lacking_for
 from kernels.gemm.hopper.decoding.blocks import turned
-from kernels.gemm.meaning import PROMOTED_WORDS, REFOLDED_WORDS, Accumulation, Family, Kernel, ScaleAt
+from kernels.gemm.meaning import PROMOTED_WORDS, REFOLDED_WORDS, Arithmetic, Family, ScaleAt, Summation
 from kernels.gemm.shape_class import FEW, ShapeClass
 from kernels.gemm.tuned import nearest, table
 from kernels.operand_passes.plan import has_native_mx, refolded_spec
@@ -45,7 +45,7 @@ class GemmPlan:
     """
 
     spec: MatmulSpec
-    kernel: Kernel
+    kernel: Arithmetic
     scale_at: ScaleAt
     promotion: Extent
     blocks: Blocks
@@ -61,13 +61,13 @@ class GemmPlan:
                 f"needs block_k {self.promotion}, got {self.block_k}"
             )
 
-        if self.blocks.decoded and self.kernel is not Kernel.DEQUANTIZED:
+        if self.blocks.decoded and self.kernel is not Arithmetic.DEQUANTIZED:
             raise ValueError(
                 f"only values multiplied as bf16 are decoded in the K loop, not for {self.kernel.value}"
             )
         plain = self.blocks.tma and self.blocks.split_k == 1 and not self.blocks.persistent
         plain &= not self.blocks.transposed
-        if self.kernel is Kernel.NATIVE_MX and not plain:
+        if self.kernel is Arithmetic.NATIVE_MX and not plain:
             raise ValueError(
                 f"the scaled tensor core's kernel has TMA and one program a block, got {self.blocks.title}"
             )
@@ -106,9 +106,9 @@ class GemmPlan:
     @property
     def accumulator(self) -> Accumulator:
         """How the tensor core adds under this plan, on Hopper."""
-        if self.kernel is Kernel.FP8 and self.promotion is WHOLE:
+        if self.kernel is Arithmetic.FP8 and self.promotion is WHOLE:
             return ACCUMULATORS["hopper_fast"]
-        if self.kernel is Kernel.FP8:
+        if self.kernel is Arithmetic.FP8:
             return replace(ACCUMULATORS["hopper_promoted"], promotion=self.promotion)
         return ACCUMULATORS["hopper_bf16"]
 
@@ -132,7 +132,7 @@ class GemmPlan:
 
 
 def plan_gemm(
-    spec: MatmulSpec, mnk: tuple[int, int, int], device: Device, accumulation: Accumulation
+    spec: MatmulSpec, mnk: tuple[int, int, int], device: Device, accumulation: Summation
 ) -> GemmPlan | Unsupported:
     """The fastest way to run D[M, N] = A[M, K] · B[N, K]ᵀ on a device, or one sentence saying why not."""
     plan = plan_built_in(spec, mnk, device, accumulation)
@@ -147,7 +147,7 @@ def plan_gemm(
 
 
 def plan_simple(
-    spec: MatmulSpec, mnk: tuple[int, int, int], device: Device, accumulation: Accumulation
+    spec: MatmulSpec, mnk: tuple[int, int, int], device: Device, accumulation: Summation
 ) -> GemmPlan | Unsupported:
     """The same by the simple `tl` kernel, which runs on every GPU and in the interpreter."""
     plan = plan_built_in(spec, mnk, device, accumulation)
@@ -157,17 +157,17 @@ def plan_simple(
 
 
 def plan_built_in(
-    spec: MatmulSpec, mnk: tuple[int, int, int], device: Device, accumulation: Accumulation
+    spec: MatmulSpec, mnk: tuple[int, int, int], device: Device, accumulation: Summation
 ) -> GemmPlan | Unsupported:
     """The same with the simple kernel's built-in blocks, whatever a table has."""
     reason = _refusal(spec, mnk, device)
     if reason is not None:
         return reason
-    if accumulation is Accumulation.REFOLDED:
+    if accumulation is Summation.REFOLDED:
         folded = refolded_spec(spec, device)
         if isinstance(folded, Unsupported):
             return folded
-        plan = plan_built_in(folded, mnk, device, Accumulation.RECIPE)
+        plan = plan_built_in(folded, mnk, device, Summation.RECIPE)
         return plan if isinstance(plan, Unsupported) else replace(plan, refolded_from=spec)
     operands = _scale_at(spec) is ScaleAt.OPERANDS
     meaning = _mx(spec, device, accumulation) if operands else _fp8(spec, accumulation)
@@ -179,9 +179,9 @@ def plan_built_in(
         sms=device.sms,
         shared_memory_bytes=device.shared_memory_bytes,
         block_k=block_k,
-        native_mx=kernel is Kernel.NATIVE_MX,
+        native_mx=kernel is Arithmetic.NATIVE_MX,
         promoted=promotion is not WHOLE,
-        element_bytes=(FORMATS["bf16"] if kernel is Kernel.DEQUANTIZED else spec.a.format).bytes,
+        element_bytes=(FORMATS["bf16"] if kernel is Arithmetic.DEQUANTIZED else spec.a.format).bytes,
         out_bytes=spec.out.bytes,
         tma=device.capability is None or device.capability >= _HOPPER,
     )
@@ -248,11 +248,11 @@ def _scale_at(spec: MatmulSpec) -> ScaleAt:
     return ScaleAt.OPERANDS if powers_of_two else ScaleAt.K_LOOP
 
 
-_Meaning = tuple[Kernel, Extent, int]
+_Meaning = tuple[Arithmetic, Extent, int]
 """(kernel, promotion, block_k that goes with it)"""
 
 
-def _fp8(spec: MatmulSpec, accumulation: Accumulation) -> _Meaning | Unsupported:
+def _fp8(spec: MatmulSpec, accumulation: Summation) -> _Meaning | Unsupported:
     promotion = _promotion(spec, accumulation)
     if isinstance(promotion, Unsupported):
         return promotion
@@ -262,15 +262,15 @@ def _fp8(spec: MatmulSpec, accumulation: Accumulation) -> _Meaning | Unsupported
             f"a sum that leaves the tensor core every {promotion} products needs a power of two "
             f"from {_MIN_DOT_K} to {K_PADDING}"
         )
-    return Kernel.FP8, promotion, block_k
+    return Arithmetic.FP8, promotion, block_k
 
 
-def _promotion(spec: MatmulSpec, accumulation: Accumulation) -> Extent | Unsupported:
+def _promotion(spec: MatmulSpec, accumulation: Summation) -> Extent | Unsupported:
     """The promotion a plan is to have; a scale that changes along K sets it, whatever is asked for."""
     steps = {extent for extent in (spec.a.tile.k, spec.b.tile.k) if extent is not WHOLE}
     if steps:
         step = min(steps)
-        if accumulation is Accumulation.FAST:
+        if accumulation is Summation.FAST:
             return Unsupported(
                 f"fast accumulation keeps one sum in the tensor core over all of K, but a scale here changes "
                 f"every {step} along K, so the sum has to come out every {step}"
@@ -279,17 +279,17 @@ def _promotion(spec: MatmulSpec, accumulation: Accumulation) -> Extent | Unsuppo
             return Unsupported(f"tiles of {spec.a.tile.k} and {spec.b.tile.k} along K do not nest")
         return step
     match accumulation:
-        case Accumulation.FAST:
+        case Summation.FAST:
             return WHOLE
-        case Accumulation.PROMOTED:
+        case Summation.PROMOTED:
             return ACCUMULATORS["hopper_promoted"].promotion
-        case Accumulation.RECIPE:
+        case Summation.RECIPE:
             return spec.accumulator.promotion
 
 
-def _mx(spec: MatmulSpec, device: Device, accumulation: Accumulation) -> _Meaning | Unsupported:
+def _mx(spec: MatmulSpec, device: Device, accumulation: Summation) -> _Meaning | Unsupported:
     native = has_native_mx(spec, device)
-    if accumulation is Accumulation.PROMOTED:
+    if accumulation is Summation.PROMOTED:
         return Unsupported(
             "promotion is for the FP8 tensor core of Hopper; scales that change every "
             f"{_k_step(spec)} along K are applied to the operands here, "
@@ -306,8 +306,8 @@ def _mx(spec: MatmulSpec, device: Device, accumulation: Accumulation) -> _Meanin
             f"got {steps[0]} and {steps[1]}"
         )
     if native:
-        return Kernel.NATIVE_MX, WHOLE, K_PADDING
-    return Kernel.DEQUANTIZED, WHOLE, _BF16_BLOCK_K
+        return Arithmetic.NATIVE_MX, WHOLE, K_PADDING
+    return Arithmetic.DEQUANTIZED, WHOLE, _BF16_BLOCK_K
 
 
 def _k_step(spec: MatmulSpec) -> int:

@@ -12,7 +12,7 @@ from kernels.gemm.blocks import MAX_SPLIT, Blocks, Schedule
 from kernels.gemm.hopper import blocks as specialized_blocks
 from kernels.gemm.hopper import narrow_blocks
 from kernels.gemm.hopper.decoding import blocks as decoding_blocks
-from kernels.gemm.meaning import Kernel
+from kernels.gemm.meaning import Arithmetic
 from kernels.gemm.plan import GemmPlan
 from kernels.gemm.shape_class import FEW, ShapeClass
 from kernels.gemm.simple.blocks import _fit, _simple
@@ -56,7 +56,7 @@ def _specialized(plan: GemmPlan, mnk: tuple[int, int, int], device: Device) -> I
     meaning = (plan.spec, plan.kernel, plan.scale_at, plan.promotion)
     if specialized_blocks.lacks_specialized(device) or specialized_blocks.lacking(*meaning, mnk):
         return
-    if plan.kernel is Kernel.DEQUANTIZED and not decoding_blocks.lacking(plan.spec):
+    if plan.kernel is Arithmetic.DEQUANTIZED and not decoding_blocks.lacking(plan.spec):
         yield from decoding_blocks.candidates(plan.spec, mnk, device)
     yield from narrow_blocks.candidates(*meaning, mnk, device)
     if mnk[0] >= FEW // 2 or plan.promotion is not WHOLE:  # the other blocks of one sum are 128 rows high

@@ -8,7 +8,7 @@ from fp8core.recipes import RECIPES
 from kernels.bench.job import GemmJob
 from kernels.bench.shapes import LAYER, SKINNY, STANDARD
 from kernels.device import Device, Unsupported
-from kernels.gemm.meaning import Accumulation
+from kernels.gemm.meaning import Summation
 from kernels.gemm.plan import GemmPlan, plan_built_in, plan_gemm
 from kernels.gemm.shape_class import ShapeClass
 
@@ -46,7 +46,7 @@ def distinct_jobs(
 
 def _every_job(shapes: Mapping[str, LayerShape | tuple[int, int, int]]) -> Iterator[GemmJob]:
     for shape in shapes.values():
-        for matmul, recipe, how in product(MATMULS, RECIPES, Accumulation):
+        for matmul, recipe, how in product(MATMULS, RECIPES, Summation):
             m, n, k = MATMULS[matmul].mnk(shape) if isinstance(shape, LayerShape) else shape
             yield GemmJob(recipe=recipe, matmul=matmul, m=m, n=n, k=k, accumulation=how)
 

@@ -9,11 +9,11 @@ from fp8core.linear import Side
 from fp8core.refold import REFOLDED_K, REFOLDED_TILES
 from kernels.bench.job import Cache, GemmJob, Into
 from kernels.bench.row import Prediction, Row
-from kernels.gemm.meaning import REFOLDED_WORDS, Accumulation
+from kernels.gemm.meaning import REFOLDED_WORDS, Summation
 from pages.kit.charts.words import count, stored_tile
 from pages.kit.inert import plain
 
-_ACCUMULATION = {how: how.words for how in Accumulation} | {Accumulation.RECIPE: "as in the recipe"}
+_ACCUMULATION = {how: how.words for how in Summation} | {Summation.RECIPE: "as in the recipe"}
 CACHE = {Cache.HOT: "hot", Cache.COLD: "cold"}
 INTO = {Into.NEW: "new", Into.ACCUMULATE: "added into"}
 _CLEARLY_MORE = 5.0
@@ -66,7 +66,7 @@ def geometry(job: GemmJob) -> str:
         folded = stored_tile(tensor, *REFOLDED_TILES[side].on_tensor(matmul, side))
         refolded.append(f"{folded} of {side.value}")
     rescales, first = matmul_rescales(recipe, matmul, layer), ""
-    if job.accumulation is Accumulation.REFOLDED:
+    if job.accumulation is Summation.REFOLDED:
         rescales = rescales_per_output(job.k, REFOLDED_K, REFOLDED_K)
         first = f" {REFOLDED_WORDS.capitalize()}: first the scales become one in fp32 for "
         first += f"{' and for '.join(refolded)}, and codes that get too small for it are rounded again."
@@ -80,7 +80,7 @@ def error_sentence(row: Row) -> str:
         return (
             "The error is not a finite number: the true product is zero, or the result has infinities or NaN."
         )
-    refolding = "refolding, " if row.job.accumulation is Accumulation.REFOLDED else ""
+    refolding = "refolding, " if row.job.accumulation is Summation.REFOLDED else ""
     parts = f"{refolding}the tensor core's accumulator, D to {plain(row.out)}"
     own = f"the kernel's own rounding ({parts}) is {percent(kernel)}"
     exact = f"exact arithmetic on the same FP8 operands would be off by {percent(quantization)}"

@@ -13,7 +13,7 @@ from kernels.bench.ceilings import Ceilings
 from kernels.bench.job import Cache, GemmJob, Into
 from kernels.bench.records import Records, read_records
 from kernels.bench.row import Provenance, Row
-from kernels.gemm.meaning import Accumulation
+from kernels.gemm.meaning import Summation
 from kernels.paths import RECORDS
 from pages.kit.inert import plain
 
@@ -131,11 +131,11 @@ def same_gemm(job: GemmJob) -> GemmJob:
     )
 
 
-def accumulation(job: GemmJob) -> Accumulation:
+def accumulation(job: GemmJob) -> Summation:
     """RECIPE also where the job asks by name for what its recipe says."""
     is_fast = job.recipe_data.spec(job.matmul_data).accumulator.promotion is WHOLE
-    as_in_recipe = Accumulation.FAST if is_fast else Accumulation.PROMOTED
-    return Accumulation.RECIPE if job.accumulation is as_in_recipe else job.accumulation
+    as_in_recipe = Summation.FAST if is_fast else Summation.PROMOTED
+    return Summation.RECIPE if job.accumulation is as_in_recipe else job.accumulation
 
 
 def to_show(job: GemmJob, here: Sequence[Result], records: Sequence[Result]) -> list[Result]:

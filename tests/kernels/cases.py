@@ -7,7 +7,7 @@ from fp8core.linear import MATMULS, Matmul, Side
 from fp8core.recipes import RECIPES, Recipe
 from fp8core.tiles import TileGrid
 from kernels.device import current_device
-from kernels.gemm.meaning import Accumulation
+from kernels.gemm.meaning import Summation
 from kernels.gemm.plan import GemmPlan, plan_gemm
 from kernels.quantize import QuantizedTensor, quantize
 
@@ -70,7 +70,7 @@ def operand(
 
 
 def plan_of(
-    recipe: Recipe, matmul: Matmul, mnk: tuple[int, int, int], how: Accumulation = Accumulation.RECIPE
+    recipe: Recipe, matmul: Matmul, mnk: tuple[int, int, int], how: Summation = Summation.RECIPE
 ) -> GemmPlan:
     plan = plan_gemm(recipe.spec(matmul), mnk, current_device(), how)
     assert isinstance(plan, GemmPlan), plan

@@ -18,7 +18,7 @@ from kernels.gemm.hopper.launch import constants as specialized_constants
 from kernels.gemm.hopper.narrow_blocks import STEPS, is_narrow
 from kernels.gemm.hopper.narrow_launch import constants as narrow_constants
 from kernels.gemm.hopper.storage import b_scales_loaded, loaded_rows, out_box, rows_loaded
-from kernels.gemm.meaning import Accumulation, Kernel
+from kernels.gemm.meaning import Arithmetic, Summation
 from kernels.gemm.plan import GemmPlan, plan_simple
 from kernels.gemm.simple.dot_scaled import dot_scaled_plan
 from kernels.gemm.simple.launch import kernel_constants
@@ -69,13 +69,13 @@ def gemm(name: str, plan: GemmPlan, device: Device) -> Case:
     types = {"out_ptr": f"*{plan.spec.out.name}"}
     if plan.blocks.split_k == 1:
         constants |= {"parts_ptr": None, "arrivals_ptr": None}
-    native = plan.kernel is Kernel.NATIVE_MX
+    native = plan.kernel is Arithmetic.NATIVE_MX
     names = ("a_desc", "b_desc") if native else ("a_codes", "b_codes")
     sides = [("a", plan.block_m, plan.spec.a), ("b", plan.block_n, plan.spec.b)]
     if plan.blocks.transposed:
         sides.reverse()
     for argument, (side, block, spec) in zip(names, sides, strict=True):
-        dtype = "bf16" if plan.kernel is Kernel.DEQUANTIZED else FLOAT8[spec.format.name]
+        dtype = "bf16" if plan.kernel is Arithmetic.DEQUANTIZED else FLOAT8[spec.format.name]
         dtype = "u8" if side in plan.blocks.decoded else dtype
         types[argument] = f"tensordesc<{dtype}[{block}, {plan.block_k}]>" if plan.blocks.tma else f"*{dtype}"
     return Case(
@@ -95,7 +95,7 @@ def gemm(name: str, plan: GemmPlan, device: Device) -> Case:
 def simple_plans(device: Device) -> Iterator[tuple[str, GemmPlan]]:
     """(family, plan) of every recipe, matmul and accumulation, as the simple kernel does it."""
     shapes = (LARGE, LOW) if device is HOPPER else (LARGE,)
-    for recipe, matmul, how, mnk in product(RECIPES.values(), MATMULS.values(), Accumulation, shapes):
+    for recipe, matmul, how, mnk in product(RECIPES.values(), MATMULS.values(), Summation, shapes):
         plan = plan_simple(recipe.spec(matmul), mnk, device, how)
         if isinstance(plan, GemmPlan):
             yield str(plan.family), plan
@@ -111,7 +111,7 @@ def gemms(device: Device) -> Iterator[Case]:
         if timed := dot_scaled_plan(plan, device):
             yield gemm(f"{family}, emulated", timed, device)
     of_each_kind = {plan.kernel: (family, plan) for family, plan in reversed(plans)}
-    of_each_kind.pop(Kernel.NATIVE_MX, None)
+    of_each_kind.pop(Arithmetic.NATIVE_MX, None)
     for family, plan in of_each_kind.values():
         blocks = replace(plan.blocks, block_m=64, block_n=128, warps=4, persistent=False, split_k=SPLIT)
         yield gemm(family, replace(plan, blocks=blocks), device)
@@ -124,7 +124,7 @@ def gemms(device: Device) -> Iterator[Case]:
 def specialized(name: str, plan: GemmPlan, device: Device, *, accumulate: bool) -> Case:
     """A low block loads the fewest rows; more would be another extent of one load."""
     spec = plan.spec
-    bf16 = plan.kernel is Kernel.DEQUANTIZED
+    bf16 = plan.kernel is Arithmetic.DEQUANTIZED
     types = {}
     for side, operand, block in (("a", spec.a, loaded_rows(plan.blocks, 1)), ("b", spec.b, plan.block_n)):
         dtype = "bfloat16" if bf16 else str(float8(operand.format)).removeprefix("torch.")

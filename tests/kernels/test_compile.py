@@ -16,7 +16,7 @@ from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
 from kernels.device import ADA, BLACKWELL, BLACKWELL_RTX, HOPPER
 from kernels.gemm.hopper.blocks import lacking
-from kernels.gemm.meaning import Accumulation
+from kernels.gemm.meaning import Summation
 from kernels.gemm.plan import GemmPlan, plan_built_in
 from kernels.gemm.tuned import FOLDER
 from tests.kernels.compile_plans import FROM_REGISTERS, LEFT_RUNNING
@@ -68,7 +68,7 @@ def test_every_kernel_is_compiled_for_every_gpu(reports):
 
 def test_the_specialized_kernel_is_compiled_for_every_family_that_it_takes(reports):
     families: dict[str, int] = {}
-    for recipe, matmul, how in product(RECIPES.values(), MATMULS.values(), Accumulation):
+    for recipe, matmul, how in product(RECIPES.values(), MATMULS.values(), Summation):
         plan = plan_built_in(recipe.spec(matmul), MNK, HOPPER, how)
         if isinstance(plan, GemmPlan):
             assert not lacking(plan.spec, plan.kernel, plan.scale_at, plan.promotion, MNK)

@@ -17,7 +17,7 @@ from fp8core.tiles import WHOLE
 from kernels.bench.job import Cache, GemmJob
 from kernels.bench.records import recorded_rows
 from kernels.bench.row import Provenance
-from kernels.gemm.meaning import Accumulation
+from kernels.gemm.meaning import Summation
 from kernels.probe.job import SWEPT, swept
 from kernels.probe.vectors import read_machine, read_vectors, write_vectors
 from pages.kit import queue_panel as gpu_queue
@@ -75,7 +75,7 @@ def test_without_recorded_pairs_the_page_says_so(open_app):
 
 
 ASKED = GemmJob(recipe="rowwise", matmul="fprop", m=4096, n=4096, k=7168)
-ASKED_PROMOTED = replace(ASKED, accumulation=Accumulation.PROMOTED)
+ASKED_PROMOTED = replace(ASKED, accumulation=Summation.PROMOTED)
 
 
 @pytest.mark.parametrize("matmul", MATMULS)
@@ -85,22 +85,20 @@ def test_a_recipe_s_own_accumulation_pairs_with_the_one_it_is_not(recipe, matmul
     own = gpu_row(job, gemm=timing(100.0))
     asked = {
         how: gpu_row(replace(job, accumulation=how), gemm=timing(110.0))
-        for how in (Accumulation.FAST, Accumulation.PROMOTED, Accumulation.REFOLDED)
+        for how in (Summation.FAST, Summation.PROMOTED, Summation.REFOLDED)
     }
     if recipe in ("deepseek_v3", "mxfp8"):  # their scales change along K, so no sum runs over all of it
         assert pairs([own, *asked.values()]) == []
     elif RECIPES[recipe].spec(MATMULS[matmul]).accumulator.promotion is WHOLE:
-        assert pairs([own, asked[Accumulation.PROMOTED]]) == [
-            Pair(own, asked[Accumulation.PROMOTED], every=128)
-        ]
+        assert pairs([own, asked[Summation.PROMOTED]]) == [Pair(own, asked[Summation.PROMOTED], every=128)]
     else:
-        assert pairs([own, asked[Accumulation.FAST]]) == [Pair(asked[Accumulation.FAST], own, every=128)]
+        assert pairs([own, asked[Summation.FAST]]) == [Pair(asked[Summation.FAST], own, every=128)]
 
 
 def test_every_recorded_gemm_timed_both_ways_is_a_pair():
     rows = recorded_rows(TOP / "assets" / "bench")
     found = pairs(rows)
-    promoted = [row for row in rows if row.job.accumulation is Accumulation.PROMOTED]
+    promoted = [row for row in rows if row.job.accumulation is Summation.PROMOTED]
     assert promoted
     assert {id(pair.promoted) for pair in found} >= {id(row) for row in promoted}
     for pair in found:

@@ -10,7 +10,7 @@ from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
 from kernels.bench.job import GemmJob
 from kernels.bench.row import Prediction
-from kernels.gemm.meaning import Accumulation
+from kernels.gemm.meaning import Summation
 from pages.kit import queue_panel as gpu_queue
 from pages.kit import results as gemm_results
 from pages.kit.gemm_words import differences, error_sentence, percent
@@ -251,8 +251,8 @@ def test_a_result_that_is_not_a_number_is_shown(open_app):
 
 
 def test_fast_and_promoted_are_different_jobs():
-    one = GemmJob(recipe="per_tensor", matmul="fprop", m=1, n=1, k=1, accumulation=Accumulation.FAST)
-    assert differences(one, replace(one, accumulation=Accumulation.PROMOTED)) == "accumulation is fast"
+    one = GemmJob(recipe="per_tensor", matmul="fprop", m=1, n=1, k=1, accumulation=Summation.FAST)
+    assert differences(one, replace(one, accumulation=Summation.PROMOTED)) == "accumulation is fast"
 
 
 def test_hostile_addresses_give_a_page_that_works(open_app):

@@ -9,7 +9,7 @@ import pytest
 
 from fp8core.inputs import InputKind
 from kernels.bench.job import Cache, GemmJob
-from kernels.gemm.meaning import Accumulation
+from kernels.gemm.meaning import Summation
 from pages.kit.results import Origin, Result, to_show
 from pages.sections.gemm.view import apart
 from tests.kernels.worker.stand_in import Act, job, row
@@ -37,7 +37,7 @@ ELSEWHERE = (
     {"m": 128},
     {"m": 128, "cache": Cache.COLD},
     {"input": InputKind.HEAVY_TAIL},
-    {"accumulation": Accumulation.REFOLDED},
+    {"accumulation": Summation.REFOLDED},
 )
 
 
@@ -125,8 +125,8 @@ def test_only_a_run_of_the_gemm_asked_for_is_shown_its_very_job_first():
 def test_asking_by_name_for_what_the_recipe_says_is_the_same_question():
     plain = GemmJob(recipe="rowwise", matmul="fprop", m=64, n=64, k=64)
     recorded_one = Result(gpu_row(plain), Origin.RECORDED)
-    assert to_show(replace(plain, accumulation=Accumulation.FAST), [], [recorded_one]) == [recorded_one]
-    assert to_show(replace(plain, accumulation=Accumulation.PROMOTED), [], [recorded_one]) == []
+    assert to_show(replace(plain, accumulation=Summation.FAST), [], [recorded_one]) == [recorded_one]
+    assert to_show(replace(plain, accumulation=Summation.PROMOTED), [], [recorded_one]) == []
 
 
 BAD_LINE = b'{"job": \x00'

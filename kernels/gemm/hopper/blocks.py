@@ -23,7 +23,7 @@ from kernels.gemm.hopper.sizes import (
     WGMMA,
 )
 from kernels.gemm.hopper.storage import _stages, lent
-from kernels.gemm.meaning import Kernel, ScaleAt
+from kernels.gemm.meaning import Arithmetic, ScaleAt
 from kernels.gemm.tuned import architecture
 
 _MOST_SHARING, _LEAST_STEPS = 8, 4
@@ -39,11 +39,11 @@ def lacks_specialized(device: Device) -> str:
 
 
 def lacking(
-    spec: MatmulSpec, kernel: Kernel, scale_at: ScaleAt, promotion: object, mnk: tuple[int, int, int]
+    spec: MatmulSpec, kernel: Arithmetic, scale_at: ScaleAt, promotion: object, mnk: tuple[int, int, int]
 ) -> str:
     """Why the schedule cannot run this GEMM on a GPU that has it; empty where it can."""
     m, n, k = mnk
-    if kernel is Kernel.NATIVE_MX or promotion not in (WHOLE, PROMOTION):
+    if kernel is Arithmetic.NATIVE_MX or promotion not in (WHOLE, PROMOTION):
         return "warp specialization promotes every 128 products or never"
     if n * spec.out.bytes % _TMA_BYTES:
         return f"rows of {n} numbers of D do not start at multiples of {_TMA_BYTES} bytes, as TMA needs"
@@ -65,7 +65,7 @@ def lacking(
 
 def candidates(
     spec: MatmulSpec,
-    kernel: Kernel,
+    kernel: Arithmetic,
     scale_at: ScaleAt,
     promotion: object,
     mnk: tuple[int, int, int],
@@ -75,7 +75,7 @@ def candidates(
     warpgroups do not share a block; of low blocks, of which L2 holds all of A anyway, the most stages, and K
     also in several runs.
     """
-    element = 2 if kernel is Kernel.DEQUANTIZED else spec.a.format.bytes
+    element = 2 if kernel is Arithmetic.DEQUANTIZED else spec.a.format.bytes
     for (block_m, block_n), group, fewer in _choices(spec, promotion, mnk[0]):
         blocks = Blocks(
             schedule=Schedule.SPECIALIZED,

@@ -9,7 +9,7 @@ from kernels.gemm.hopper.decoding.launch import _launch_decoding
 from kernels.gemm.hopper.descriptors import WARPS, _scale_descriptor, _writable, descriptor
 from kernels.gemm.hopper.sizes import LENT_STAGES
 from kernels.gemm.hopper.storage import b_scales_loaded, buffers, loaded_rows, out_box
-from kernels.gemm.meaning import Kernel, ScaleAt
+from kernels.gemm.meaning import Arithmetic, ScaleAt
 from kernels.gemm.plan import GemmPlan
 from kernels.gemm.workspace import workspace
 from kernels.quantize import QuantizedTensor
@@ -85,7 +85,7 @@ def constants(plan: GemmPlan, k: int, *, accumulate: bool) -> dict[str, int | bo
         "B_SCALES": b_scales_loaded(spec, plan.block_n) if per_line["b"] or in_loop else 0,
         "IN_LOOP": in_loop,
         "AT_END": plan.scale_at is ScaleAt.EPILOGUE,
-        "PROMOTED": plan.promotion is not WHOLE and plan.kernel is Kernel.FP8,
+        "PROMOTED": plan.promotion is not WHOLE and plan.kernel is Arithmetic.FP8,
         "ACCUMULATE": accumulate,
         "BLOCK_M": plan.block_m,
         "BLOCK_N": plan.block_n,

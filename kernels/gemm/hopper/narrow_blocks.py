@@ -8,7 +8,7 @@ from fp8core.tiles import WHOLE
 from kernels.device import Device
 from kernels.gemm.blocks import Blocks, Schedule
 from kernels.gemm.hopper.sizes import BARRIER_BYTES, BLOCK_K_BYTES, PROMOTION, SLAB
-from kernels.gemm.meaning import Kernel, ScaleAt
+from kernels.gemm.meaning import Arithmetic, ScaleAt
 
 SIDES = (SLAB, SLAB // 2)
 """BLOCK_M × BLOCK_N: 4096 columns are 128 blocks, for 132 SMs."""
@@ -23,10 +23,10 @@ def is_narrow(blocks: Blocks) -> bool:
     return blocks.schedule is Schedule.SPECIALIZED and (blocks.block_m, blocks.block_n) == SIDES
 
 
-def lacking(spec: MatmulSpec, kernel: Kernel, scale_at: ScaleAt, promotion: object) -> str:
+def lacking(spec: MatmulSpec, kernel: Arithmetic, scale_at: ScaleAt, promotion: object) -> str:
     """Why the kernel cannot run this GEMM; empty where it can."""
     lines = all(operand.tile.mn in (1, WHOLE) for operand in (spec.a, spec.b))
-    if kernel is not Kernel.FP8 or scale_at is not ScaleAt.EPILOGUE or not lines:
+    if kernel is not Arithmetic.FP8 or scale_at is not ScaleAt.EPILOGUE or not lines:
         return "narrow blocks are of FP8 codes with one scale a row, or in all"
     if promotion not in (WHOLE, PROMOTION):
         return f"narrow blocks are promoted every {PROMOTION} products or never"
@@ -37,7 +37,7 @@ def lacking(spec: MatmulSpec, kernel: Kernel, scale_at: ScaleAt, promotion: obje
 
 def candidates(
     spec: MatmulSpec,
-    kernel: Kernel,
+    kernel: Arithmetic,
     scale_at: ScaleAt,
     promotion: object,
     mnk: tuple[int, int, int],

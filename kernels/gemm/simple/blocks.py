@@ -8,7 +8,7 @@ from fp8core.formats import FORMATS
 from fp8core.tiles import WHOLE
 from kernels.device import Device
 from kernels.gemm.blocks import MAX_SPLIT, Blocks
-from kernels.gemm.meaning import Kernel
+from kernels.gemm.meaning import Arithmetic
 from kernels.gemm.plan import GemmPlan
 from kernels.gemm.shape_class import FEW
 
@@ -50,12 +50,12 @@ _WAVES = 4
 
 
 def _simple(plan: GemmPlan, mnk: tuple[int, int, int], device: Device) -> Iterator[Blocks]:
-    if plan.kernel is Kernel.NATIVE_MX:
+    if plan.kernel is Arithmetic.NATIVE_MX:
         yield plan.blocks
         return
     if mnk[0] <= FEW:
         yield from _few_tokens(plan, mnk, device)
-        if mnk[0] <= (FEW // 2 if plan.kernel is Kernel.DEQUANTIZED else _VERY_FEW):
+        if mnk[0] <= (FEW // 2 if plan.kernel is Arithmetic.DEQUANTIZED else _VERY_FEW):
             return
     sides_m, few = (64,) if mnk[0] <= 64 else (64, 128), mnk[0] <= FEW
     sides = product(sides_m, _NARROW_SIDES_N if few else _SIDES_N, _steps_k(plan), (4, 8))
@@ -93,7 +93,7 @@ def _few_tokens(plan: GemmPlan, mnk: tuple[int, int, int], device: Device) -> It
     while rows < mnk[0]:
         rows *= 2
     halves = sorted({rows, max(rows // 2, min(rows, _LOW))})
-    if plan.kernel is Kernel.DEQUANTIZED:
+    if plan.kernel is Arithmetic.DEQUANTIZED:
         sides = [*product(halves, _NARROW_SIDES_N, (4, 8), [(True, "ab")])]
         sides += [
             *product(sorted({max(half, _LOW) for half in halves}), _NARROW_SIDES_N, (4, 8), [(False, "b")])
@@ -152,7 +152,7 @@ def _splits(count: int, blocks: Blocks, k: int, device: Device) -> list[int]:
 
 
 def _fit(plan: GemmPlan, blocks: Blocks, device: Device) -> Blocks | None:
-    element = FORMATS["bf16"] if plan.kernel is Kernel.DEQUANTIZED else plan.spec.a.format
+    element = FORMATS["bf16"] if plan.kernel is Arithmetic.DEQUANTIZED else plan.spec.a.format
     if blocks.stages > _MAX_STAGES:
         return None
     return blocks.within(device.shared_memory_bytes, element.bytes, plan.spec.out.bytes)

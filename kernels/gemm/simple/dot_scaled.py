@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from kernels.device import BLACKWELL, HOPPER, Device
 from kernels.gemm.blocks import Blocks
-from kernels.gemm.meaning import Kernel
+from kernels.gemm.meaning import Arithmetic
 from kernels.gemm.plan import GemmPlan
 from kernels.operand_passes.plan import DOT_SCALED_TILE
 
@@ -24,9 +24,9 @@ def dot_scaled_plan(plan: GemmPlan, device: Device) -> GemmPlan | None:
 
     None for operands that it does not take, and for a GPU without TMA, by which its kernel loads.
     """
-    takes = plan.kernel is Kernel.DEQUANTIZED and plan.spec.a.tile == plan.spec.b.tile == DOT_SCALED_TILE
+    takes = plan.kernel is Arithmetic.DEQUANTIZED and plan.spec.a.tile == plan.spec.b.tile == DOT_SCALED_TILE
     if not takes or device.capability is None:
         return None
     if not HOPPER.capability <= device.capability < BLACKWELL.capability:
         return None
-    return replace(plan, kernel=Kernel.NATIVE_MX, blocks=BLOCKS, why="it is only timed")
+    return replace(plan, kernel=Arithmetic.NATIVE_MX, blocks=BLOCKS, why="it is only timed")

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from fp8core.formats import FORMATS
 from fp8core.tiles import WHOLE
 from kernels.device import DeviceKind
-from kernels.gemm.meaning import Kernel, ScaleAt
+from kernels.gemm.meaning import Arithmetic, ScaleAt
 from kernels.gemm.plan import GemmPlan
 from kernels.operand_passes.plan import (
     decode_shift,
@@ -35,7 +35,7 @@ def kernel_constants(plan: GemmPlan, k: int, *, accumulate: bool, kind: DeviceKi
         "BLOCK_K": plan.block_k,
         "GROUP_M": plan.blocks.group,
     }
-    if plan.kernel is Kernel.NATIVE_MX:
+    if plan.kernel is Arithmetic.NATIVE_MX:
         return constants | {"TILE_K": a.tile.k, "A_FORMAT": a.format.name, "B_FORMAT": b.format.name}
     runs, run_steps = plan.blocks.runs(k)
     for name, side, operand in (("A", a_side, a), ("B", b_side, b)):

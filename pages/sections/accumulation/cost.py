@@ -12,7 +12,7 @@ from fp8core.tiles import WHOLE, Extent
 from kernels.bench.job import Cache
 from kernels.bench.row import Provenance, Row
 from kernels.device import HOPPER, Unsupported
-from kernels.gemm.meaning import Accumulation
+from kernels.gemm.meaning import Summation
 from kernels.gemm.plan import GemmPlan, plan_built_in
 from pages.kit import results as gemm_results
 from pages.kit.chart import draw_chart
@@ -121,7 +121,7 @@ def pairs(rows: Sequence[Row]) -> list[Pair]:
             ran = ran_as(row)
             if not isinstance(ran, Unsupported):
                 versions = tuple(row.machine.versions.get(name) for name in TOLD)
-                job = replace(row.job, accumulation=Accumulation.RECIPE)
+                job = replace(row.job, accumulation=Summation.RECIPE)
                 key = (row.machine.name, versions, job, ran.spec, ran.refolded_from, ran.kernel)
                 timed.setdefault(key, {})[ran.promotion] = row
     found = [

@@ -12,7 +12,7 @@ from fp8core.recipes import RECIPES, Recipe
 from fp8core.tiles import WHOLE
 from kernels.bench.job import Cache, GemmJob, Into
 from kernels.bench.row import Row
-from kernels.gemm.meaning import Accumulation
+from kernels.gemm.meaning import Summation
 from pages.kit.chart import draw_chart
 from pages.kit.charts.ink import INKS
 from pages.kit.controls import Controls
@@ -110,7 +110,7 @@ class Run:
 def is_asked(result: Result, matmul: str, mnk: tuple[int, int, int], cache: Cache) -> bool:
     """Whether it is that GEMM as its recipe says, into a new D, with bf16 beside it."""
     job = result.row.job
-    as_recipe = data.accumulation(job) is Accumulation.RECIPE and job.into is Into.NEW
+    as_recipe = data.accumulation(job) is Summation.RECIPE and job.into is Into.NEW
     is_same = (job.matmul, (job.m, job.n, job.k), job.cache) == (matmul, mnk, cache)
     return is_same and as_recipe and result.row.bf16 is not None
 

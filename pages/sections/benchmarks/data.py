@@ -9,7 +9,7 @@ from kernels.bench.job import Cache, GemmJob, Into
 from kernels.bench.machine import Machine
 from kernels.bench.records import slug
 from kernels.bench.row import Provenance, Row
-from kernels.gemm.meaning import Accumulation
+from kernels.gemm.meaning import Summation
 from kernels.gemm.simple.dot_scaled import TITLE as DOT_SCALED
 from pages.kit import queue_panel as gpu_queue
 from pages.kit import results as gemm_results
@@ -80,7 +80,7 @@ def place(job: GemmJob) -> int:
 def contender(job: GemmJob) -> str:
     """The recipe, with what the job asks for beyond it, such as ``Per row, promoted``."""
     parts = [job.recipe_data.title]
-    if accumulation(job) is not Accumulation.RECIPE:
+    if accumulation(job) is not Summation.RECIPE:
         parts.append(job.accumulation.words)
     if job.into is Into.ACCUMULATE:
         parts.append("added into D")

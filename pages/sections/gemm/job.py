@@ -10,7 +10,7 @@ from fp8core.recipes import RECIPES
 from kernels.bench.job import MAX_DIM, MAX_RUNS, GemmJob
 from kernels.bench.shapes import STANDARD
 from kernels.device import HOPPER, Unsupported
-from kernels.gemm.meaning import REFOLDED_WORDS, Accumulation
+from kernels.gemm.meaning import REFOLDED_WORDS, Summation
 from kernels.operand_passes.plan import refolded_spec
 from pages.kit.controls import Controls
 from pages.kit.presets import PRESETS
@@ -46,12 +46,12 @@ ACCUMULATION = Choice(
     key="accumulation",
     label="Accumulation",
     options={
-        Accumulation.RECIPE.value: "As in the recipe",
-        Accumulation.FAST.value: "Fast",
-        Accumulation.PROMOTED.value: "Promoted",
-        Accumulation.REFOLDED.value: REFOLDED_WORDS.capitalize(),
+        Summation.RECIPE.value: "As in the recipe",
+        Summation.FAST.value: "Fast",
+        Summation.PROMOTED.value: "Promoted",
+        Summation.REFOLDED.value: REFOLDED_WORDS.capitalize(),
     },
-    default=Accumulation.RECIPE.value,
+    default=Summation.RECIPE.value,
     style=ChoiceStyle.SELECT,
     help="Fast leaves the sum over all of K to the tensor core, which on Hopper keeps only some of fp32's "
     "bits (`use_fast_accum=True` in torch). Promoted takes a partial sum out at fixed steps along K and adds "
@@ -93,7 +93,7 @@ def draw_job(controls: Controls, place: DeltaGenerator) -> GemmJob:
         **sizes,
         input=InputKind(controls.draw(INPUT, place)),
         seed=controls.draw(SEED, place),
-        accumulation=Accumulation(controls.draw(ACCUMULATION, place, options=_offered(recipe, plays))),
+        accumulation=Summation(controls.draw(ACCUMULATION, place, options=_offered(recipe, plays))),
         runs=controls.draw(RUNS, place),
     )
 
@@ -102,5 +102,5 @@ def _offered(recipe: str, matmul: Matmul) -> dict[str, str]:
     """The accumulations to choose from; refolding only for a recipe whose scales fold."""
     options = dict(ACCUMULATION.options)
     if isinstance(refolded_spec(RECIPES[recipe].spec(matmul), HOPPER), Unsupported):
-        del options[Accumulation.REFOLDED.value]
+        del options[Summation.REFOLDED.value]
     return options

@@ -9,7 +9,7 @@ from kernels.bench.row import Row
 from kernels.gemm.blocks import DECODED_WORDS, SPLIT_WORDS, Schedule
 from kernels.gemm.hopper import narrow_blocks
 from kernels.gemm.hopper.sizes import COOPERATIVE, LOW, PROMOTED
-from kernels.gemm.meaning import PROMOTED_WORDS, REFOLDED_WORDS, Kernel
+from kernels.gemm.meaning import PROMOTED_WORDS, REFOLDED_WORDS, Arithmetic
 from kernels.paths import TOP
 from pages.kit.gemm_words import duration
 from pages.kit.inert import plain
@@ -54,12 +54,12 @@ class Source:
 
 SIMPLE = Source(
     title="The simple kernel",
-    said=(Kernel.FP8.value,),
+    said=(Arithmetic.FP8.value,),
     bodies=(("gemm/simple/kernel.py", "gemm_kernel"),),
 )
 DEQUANTIZING = Source(
     title="The simple kernel, after a pass that dequantizes",
-    said=(Kernel.DEQUANTIZED.value,),
+    said=(Arithmetic.DEQUANTIZED.value,),
     bodies=(
         ("operand_passes/dequantize_kernel.py", "dequantize_block"),
         ("gemm/simple/kernel.py", "gemm_kernel"),
@@ -67,7 +67,7 @@ DEQUANTIZING = Source(
 )
 REFOLDING = Source(
     title="The simple kernel, after a pass that refolds",
-    said=(REFOLDED_WORDS, Kernel.FP8.value),
+    said=(REFOLDED_WORDS, Arithmetic.FP8.value),
     bodies=(("operand_passes/refold_kernel.py", "refold_kernel"), ("gemm/simple/kernel.py", "gemm_kernel")),
 )
 SOURCES = (
@@ -76,31 +76,31 @@ SOURCES = (
     REFOLDING,
     Source(
         title="The simple kernel, which decodes in its K loop",
-        said=(Kernel.DEQUANTIZED.value, DECODED_WORDS),
+        said=(Arithmetic.DEQUANTIZED.value, DECODED_WORDS),
         bodies=DEQUANTIZING.bodies,
     ),
     Source(
         title="The simple kernel of Blackwell's scaled tensor core",
-        said=(Kernel.NATIVE_MX.value,),
+        said=(Arithmetic.NATIVE_MX.value,),
         bodies=(("gemm/simple/native_mx_kernel.py", "native_mx_gemm_kernel"),),
     ),
     Source(
         title="The warp-specialized kernel, its sums in the tensor core",
-        said=(Kernel.FP8.value, Schedule.SPECIALIZED.value),
+        said=(Arithmetic.FP8.value, Schedule.SPECIALIZED.value),
         bodies=(_PINGPONG, _LOADING),
         instead_of=SIMPLE,
         explained_in=_EXPLANATION,
     ),
     Source(
         title="The warp-specialized kernel, its sums in the tensor core, two warpgroups on a block",
-        said=(Kernel.FP8.value, Schedule.SPECIALIZED.value, _SHARED),
+        said=(Arithmetic.FP8.value, Schedule.SPECIALIZED.value, _SHARED),
         bodies=(_COOPERATIVE, _LOADING),
         instead_of=SIMPLE,
         explained_in=_EXPLANATION,
     ),
     Source(
         title="The warp-specialized kernel, its sums promoted",
-        said=(Kernel.FP8.value, PROMOTED_WORDS, Schedule.SPECIALIZED.value),
+        said=(Arithmetic.FP8.value, PROMOTED_WORDS, Schedule.SPECIALIZED.value),
         bodies=(_SLABS, _LOADING),
         instead_of=SIMPLE,
         explained_in=_EXPLANATION,
@@ -137,7 +137,7 @@ SOURCES = (
     *(
         Source(
             title=f"The warp-specialized kernel for few tokens, a narrow block a program, its sums {where}",
-            said=(Kernel.FP8.value, *promoted, Schedule.SPECIALIZED.value, _OF_NARROW),
+            said=(Arithmetic.FP8.value, *promoted, Schedule.SPECIALIZED.value, _OF_NARROW),
             bodies=(_NARROW,),
             instead_of=SIMPLE,
             explained_in=_NARROW[0],
@@ -147,7 +147,7 @@ SOURCES = (
     *(
         Source(
             title=f"The warp-specialized kernel that decodes one operand{runs}, after a pass over the other",
-            said=(Kernel.DEQUANTIZED.value, DECODED_WORDS, Schedule.SPECIALIZED.value, *split),
+            said=(Arithmetic.DEQUANTIZED.value, DECODED_WORDS, Schedule.SPECIALIZED.value, *split),
             bodies=(
                 ("operand_passes/dequantize_kernel.py", "_decoding"),
                 ("gemm/hopper/decoding/kernel.py", WHOLE_FILE),
@@ -161,14 +161,14 @@ SOURCES = (
     ),
     Source(
         title="The warp-specialized kernel, after a pass that dequantizes",
-        said=(Kernel.DEQUANTIZED.value, Schedule.SPECIALIZED.value),
+        said=(Arithmetic.DEQUANTIZED.value, Schedule.SPECIALIZED.value),
         bodies=(("operand_passes/dequantize_kernel.py", "dequantize_block"), _PINGPONG, _LOADING),
         instead_of=DEQUANTIZING,
         explained_in=_EXPLANATION,
     ),
     Source(
         title="The warp-specialized kernel, two warpgroups on a block, after a pass that dequantizes",
-        said=(Kernel.DEQUANTIZED.value, Schedule.SPECIALIZED.value, _SHARED),
+        said=(Arithmetic.DEQUANTIZED.value, Schedule.SPECIALIZED.value, _SHARED),
         bodies=(("operand_passes/dequantize_kernel.py", "dequantize_block"), _COOPERATIVE, _LOADING),
         instead_of=DEQUANTIZING,
         explained_in=_EXPLANATION,

@@ -14,7 +14,7 @@ from kernels.bench.operands import Operands
 from kernels.bench.timing import Contender, HotTurn
 from kernels.device import current_device
 from kernels.gemm import gemm
-from kernels.gemm.meaning import Accumulation
+from kernels.gemm.meaning import Summation
 from kernels.gemm.plan import plan_gemm
 
 EMPTY = "The CUDA Graph is empty. This usually means that the graph was attempted to be captured on wrong …"
@@ -77,7 +77,7 @@ def turn_on(index):
     with torch.cuda.device(index):
         device = current_device()
         a, b = Operands.of(job, device).quantized()
-        plan = plan_gemm(job.recipe_data.fprop, (job.m, job.n, job.k), device, Accumulation.RECIPE)
+        plan = plan_gemm(job.recipe_data.fprop, (job.m, job.n, job.k), device, Summation.RECIPE)
     assert a.codes.device.index == index
     return Contender(f"GPU {index}", [lambda: gemm(a, b, plan)]), job
 

@@ -18,7 +18,7 @@ from kernels.bench.peers import ScaledOp, bf16_peer, candidate_ops
 from kernels.bench.timing import Load, order
 from kernels.device import HOPPER, INTERPRETER, current_device
 from kernels.gemm import gemm
-from kernels.gemm.meaning import Accumulation, Kernel
+from kernels.gemm.meaning import Arithmetic, Summation
 from kernels.gemm.plan import plan_simple
 from tests.kernels.cases import GEMMS, problem
 
@@ -127,8 +127,8 @@ def mx(matmul="fprop", **fields):
 @pytest.fixture
 def asked(monkeypatch):
     """The kernels that launches ask for, in order; a launch of one that is in `fails` raises what it says."""
-    kernels: list[Kernel] = []
-    fails: dict[Kernel, Exception] = {}
+    kernels: list[Arithmetic] = []
+    fails: dict[Arithmetic, Exception] = {}
 
     def noted(a, b, plan, *, out, accumulate):
         kernels.append(plan.kernel)
@@ -145,7 +145,9 @@ def test_dot_scaled_runs_where_triton_emulates_it(asked):
     times = held(mx(runs=1), device=replace(HOPPER, **NO_L2))
     assert (times.dot_scaled.median_us, times.gemm.median_us, times.note) == (35.0, 10.0, "")
     assert RAN[-1] == "tl.dot_scaled"
-    assert kernels == [Kernel.NATIVE_MX, Kernel.DEQUANTIZED, Kernel.NATIVE_MX], "tried, then timed apart"
+    assert kernels == [Arithmetic.NATIVE_MX, Arithmetic.DEQUANTIZED, Arithmetic.NATIVE_MX], (
+        "tried, then timed apart"
+    )
     assert held(job(runs=1), device=replace(HOPPER, **NO_L2)).dot_scaled is None
     assert held(mx(runs=1), device=replace(INTERPRETER, **NO_L2)).dot_scaled is None
     assert RAN.count("tl.dot_scaled") == 1
@@ -162,7 +164,7 @@ def test_dot_scaled_runs_where_triton_emulates_it(asked):
 )
 def test_where_dot_scaled_fails_the_note_says_so_and_the_rest_stands(asked, monkeypatch, error, said):
     _, fails = asked
-    fails[Kernel.NATIVE_MX] = error
+    fails[Arithmetic.NATIVE_MX] = error
     times = held(mx(runs=1), device=replace(HOPPER, **NO_L2))
     assert (times.dot_scaled, times.note) == (None, f"tl.dot_scaled was not timed: {said}")
     assert [*in_turns(1), "quantize"] == RAN
@@ -174,7 +176,7 @@ def test_where_dot_scaled_fails_the_note_says_so_and_the_rest_stands(asked, monk
 
 def test_where_memory_runs_out_under_dot_scaled_the_job_does_not_fit(asked):
     _, fails = asked
-    fails[Kernel.NATIVE_MX] = torch.OutOfMemoryError("full")
+    fails[Arithmetic.NATIVE_MX] = torch.OutOfMemoryError("full")
     with pytest.raises(torch.OutOfMemoryError):
         held(mx(runs=1), device=replace(HOPPER, **NO_L2))
 
@@ -226,7 +228,7 @@ def test_a_cold_contest_needs_one_set_of_buffers_and_a_hot_one_enough_to_leave_t
 def test_an_op_counts_where_its_sum_is_at_least_as_exact(recipe, matmul):
     if recipe is RECIPES["mxfp8"]:
         pytest.skip("torch's answer names the GPU")
-    for how in Accumulation:
+    for how in Summation:
         plan = plan_simple(recipe.spec(matmul), (64, 64, 256), current_device(), how)
         if isinstance(plan, Exception):
             continue
@@ -246,6 +248,6 @@ def test_torchs_op_gives_the_same_product(recipe):
 
 def test_other_geometries_have_no_op():
     spec = RECIPES["deepseek_v3"].spec(MATMULS["fprop"])
-    plan = plan_simple(spec, (64, 64, 256), current_device(), Accumulation.RECIPE)
+    plan = plan_simple(spec, (64, 64, 256), current_device(), Summation.RECIPE)
     odd = replace(plan, spec=replace(spec, a=replace(spec.a, tile=replace(spec.a.tile, k=64))))
     assert candidate_ops(odd).startswith("torch has no scaled matmul for tiles ")

@@ -14,7 +14,7 @@ from kernels.bench.job import Cache, Into
 from kernels.bench.records import Records, read_records, record, recorded_ceilings, slug
 from kernels.bench.row import Row
 from kernels.bench.table import HEADER, ceilings_table, line, summary_table
-from kernels.gemm.meaning import Accumulation
+from kernels.gemm.meaning import Summation
 from kernels.gemm.simple.dot_scaled import NOTE
 from tests.kernels.bench.test_ceilings import CEILINGS
 from tests.kernels.bench.test_row import JOB, ROW
@@ -189,7 +189,7 @@ def test_geometric_means_come_last(monkeypatch, capsys):
 def test_a_summary_without_peers_has_dashes_and_one_without_times_is_empty():
     untimed = dataclasses.replace(ROW, gemm=None)
     assert summary_table([untimed]) == ""
-    added = dataclasses.replace(JOB, into=Into.ACCUMULATE, accumulation=Accumulation.PROMOTED)
+    added = dataclasses.replace(JOB, into=Into.ACCUMULATE, accumulation=Summation.PROMOTED)
     alone = dataclasses.replace(ROW, job=added, bf16=None, simple=None)
     last = summary_table([alone, untimed]).splitlines()[-1]
     assert last.split() == ["mxfp8", "wgrad", "hot,", "promoted,", "added", "1", *["–"] * 5]

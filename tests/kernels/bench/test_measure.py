@@ -24,7 +24,7 @@ from kernels.bench.measure import StoppedEarly, measure
 from kernels.bench.row import Provenance, Row
 from kernels.bench.timing import COLD_LAUNCHES
 from kernels.device import DeviceKind, NoTriton, Unsupported, choose_backend, current_device
-from kernels.gemm.meaning import Accumulation
+from kernels.gemm.meaning import Summation
 from kernels.gemm.plan import plan_gemm
 from kernels.quantize import quantize as device_quantize
 from tests.kernels.cases import GEMMS, ON_GPU, WHERE
@@ -73,7 +73,7 @@ def test_a_row_says_where_it_comes_from_and_travels_as_json():
     assert Row.from_dict(json.loads(json.dumps(row.to_dict(), allow_nan=False))) == row
     assert [fraction for fraction, _ in said] == sorted(fraction for fraction, _ in said)
     assert said[-1][0] == 1.0
-    assert row.why == plan_gemm(WGRAD, (70, 50, 200), current_device(), Accumulation.RECIPE).why != ""
+    assert row.why == plan_gemm(WGRAD, (70, 50, 200), current_device(), Summation.RECIPE).why != ""
     assert set(row.machine.versions) == {"python", "torch", "triton"}
     if ON_GPU:
         assert row.gemm is not None
@@ -97,7 +97,7 @@ def test_a_stopped_job_ends_early():
 
 def test_what_cannot_be_measured_is_said_in_a_sentence(monkeypatch):
     with pytest.raises(Unsupported, match="a scale here changes every 128 along K"):
-        run(job(accumulation=Accumulation.FAST))
+        run(job(accumulation=Summation.FAST))
     if not ON_GPU:
         with pytest.raises(Unsupported, match="takes about 512 × 512 × 512 at most, got 8192"):
             run(job(mnk=(8192, 8192, 64)))

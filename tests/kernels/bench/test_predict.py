@@ -12,7 +12,7 @@ from kernels.bench.job import GemmJob
 from kernels.bench.measure import measure
 from kernels.bench.predict import Sample, predict, predictable
 from kernels.device import BLACKWELL, HOPPER
-from kernels.gemm.meaning import Accumulation, ScaleAt
+from kernels.gemm.meaning import ScaleAt, Summation
 from kernels.gemm.plan import GemmPlan, plan_gemm
 from tests.kernels.cases import GEMMS, ON_GPU
 
@@ -21,7 +21,7 @@ by_gemm = pytest.mark.parametrize(("recipe", "matmul"), GEMMS.values(), ids=GEMM
 
 
 def plan_of(recipe, matmul) -> GemmPlan:
-    plan = plan_gemm(recipe.spec(matmul), (M, N, K), HOPPER, Accumulation.RECIPE)
+    plan = plan_gemm(recipe.spec(matmul), (M, N, K), HOPPER, Summation.RECIPE)
     assert isinstance(plan, GemmPlan)
     return plan
 
@@ -86,7 +86,7 @@ def test_the_scale_in_the_loop_is_applied_by_one_fused_multiply_add():
 
 def test_only_hopper_is_predicted():
     fp8, mx = plan_of(*GEMMS["rowwise-fprop"]), RECIPES["mxfp8"].fprop
-    native = plan_gemm(mx, (M, N, K), BLACKWELL, Accumulation.RECIPE)
+    native = plan_gemm(mx, (M, N, K), BLACKWELL, Summation.RECIPE)
     assert predictable(fp8, (9, 0))
     assert not predictable(fp8, (8, 9))
     assert not predictable(fp8, None)

@@ -23,7 +23,7 @@ from kernels.check.steps import PREDICTED, check_steps
 from kernels.device import BLACKWELL, HOPPER, DeviceKind, Unsupported, current_device
 from kernels.gemm.blocks import Schedule
 from kernels.gemm.hopper.blocks import lacking
-from kernels.gemm.meaning import Accumulation, Kernel
+from kernels.gemm.meaning import Arithmetic, Summation
 from kernels.gemm.plan import plan_gemm
 from tests.kernels.cases import ON_GPU
 from tests.kernels.check.reports import A100, H200, INTERPRETED
@@ -190,7 +190,7 @@ def test_the_model_s_line_counts_every_gemm():
 
 
 def test_what_the_model_says_is_compared_bit_by_bit(monkeypatch):
-    plan = plan_gemm(RECIPES["rowwise"].fprop, (4, 4, 64), HOPPER, Accumulation.RECIPE)
+    plan = plan_gemm(RECIPES["rowwise"].fprop, (4, 4, 64), HOPPER, Summation.RECIPE)
     model = np.array([[1.0, np.nan], [-0.0, 2.0]], np.float32)
     monkeypatch.setattr(products, "predict", lambda plan, a, b: model)
     places = np.array([7, 8])
@@ -222,16 +222,16 @@ def test_what_is_compared_is_planned_as_what_is_timed(recipe, matmul, device):
     m, n, k = products.MNK
     compared = products.plan_of(GemmJob(recipe=recipe, matmul=matmul, m=m, n=n, k=k), device)
     timed = speed.speed_job(recipe, matmul)
-    assert compared == plan_gemm(compared.spec, (timed.m, timed.n, timed.k), device, Accumulation.RECIPE)
+    assert compared == plan_gemm(compared.spec, (timed.m, timed.n, timed.k), device, Summation.RECIPE)
     if compared.schedule is Schedule.SPECIALIZED:
         meaning = (compared.spec, compared.kernel, compared.scale_at, compared.promotion)
         assert not lacking(*meaning, products.MNK), "the same kernel takes the sizes that are compared"
 
 
 def test_a_bound_is_of_the_gpu_s_own_tensor_core():
-    fp8 = plan_gemm(RECIPES["deepseek_v3"].fprop, (64, 64, 256), HOPPER, Accumulation.RECIPE)
-    mx = plan_gemm(RECIPES["mxfp8"].fprop, (64, 64, 256), HOPPER, Accumulation.RECIPE)
-    assert mx.kernel is Kernel.DEQUANTIZED
+    fp8 = plan_gemm(RECIPES["deepseek_v3"].fprop, (64, 64, 256), HOPPER, Summation.RECIPE)
+    mx = plan_gemm(RECIPES["mxfp8"].fprop, (64, 64, 256), HOPPER, Summation.RECIPE)
+    assert mx.kernel is Arithmetic.DEQUANTIZED
     names = {c: accumulator_on(fp8, c).name for c in ((8, 9), (9, 0), (10, 0), (12, 0))}
     assert list(names.values()) == ["ada_fp8", "hopper_promoted", "blackwell_fp8", "blackwell_fp8"]
     assert accumulator_on(mx, (8, 9)).name == "ampere_half"

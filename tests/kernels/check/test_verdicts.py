@@ -19,7 +19,7 @@ from kernels.check.verdicts import (
     speed_line,
     why_slow,
 )
-from kernels.gemm.meaning import Accumulation
+from kernels.gemm.meaning import Summation
 from kernels.paths import RECORDS
 from tests.kernels.bench.test_ceilings import CEILINGS
 from tests.kernels.bench.test_row import ROW
@@ -113,7 +113,7 @@ def test_the_newest_row_of_the_same_gpu_and_gemm_is_the_reference():
         replace(ROW, date="2027-01-01", machine=replace(ROW.machine, name="Another")),
         replace(ROW, date="2027-01-01", job=replace(job, m=512)),
         replace(ROW, date="2027-01-01", job=replace(job, matmul="fprop")),
-        replace(ROW, date="2027-01-01", job=replace(job, accumulation=Accumulation.FAST)),
+        replace(ROW, date="2027-01-01", job=replace(job, accumulation=Summation.FAST)),
         replace(ROW, date="2027-01-01", gemm=None),
     ]
     longer = replace(job, runs=job.runs + 1, settle_ms=100, seed=job.seed + 1)

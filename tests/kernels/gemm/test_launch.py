@@ -28,7 +28,7 @@ from kernels import device
 from kernels.device import DeviceKind, current_device
 from kernels.gemm.blocks import Schedule
 from kernels.gemm.launch import gemm
-from kernels.gemm.meaning import Accumulation, Kernel, ScaleAt
+from kernels.gemm.meaning import Arithmetic, ScaleAt, Summation
 from kernels.gemm.plan import GemmPlan, plan_gemm
 from kernels.operand_passes.dequantize import dequantize
 from kernels.quantize.launch import QuantizedTensor, float8, quantize
@@ -99,7 +99,7 @@ def test_every_sample_is_within_the_bound(recipe, matmul, name):
 
 
 @by_gemm
-@pytest.mark.parametrize("how", [Accumulation.FAST, Accumulation.PROMOTED], ids=lambda how: how.value)
+@pytest.mark.parametrize("how", [Summation.FAST, Summation.PROMOTED], ids=lambda how: how.value)
 def test_the_accumulation_asked_for_is_within_its_bound(recipe, matmul, how):
     mnk = MNK[0]
     a, b, _ = problem(recipe, matmul, mnk)
@@ -169,7 +169,7 @@ def test_a_tile_need_not_fit_a_block(a_mn, b_mn, k):
     for seed, rows, own in ((1, 300, spec.a), (2, 270, spec.b)):
         x = torch.from_numpy(sample("wide", (rows, 200), seed)).to(WHERE)
         pair.append(quantize(x, TileGrid.over((rows, 200), (own.tile.mn, own.tile.k)), own))
-    plan = plan_gemm(spec, (300, 270, 200), current_device(), Accumulation.RECIPE)
+    plan = plan_gemm(spec, (300, 270, 200), current_device(), Summation.RECIPE)
     assert_within_bound(gemm(*pair, plan), *pair, plan)
 
 
@@ -243,7 +243,7 @@ def test_what_does_not_fit_is_said_in_a_sentence():
 def test_the_plans_here_run_every_kind_of_scaling():
     plans = [plan_of(recipe, matmul, (128, 128, 128)) for recipe, matmul in GEMMS.values()]
     assert {plan.scale_at for plan in plans} == set(ScaleAt)
-    assert {plan.kernel for plan in plans} == {Kernel.FP8, Kernel.DEQUANTIZED}
+    assert {plan.kernel for plan in plans} == {Arithmetic.FP8, Arithmetic.DEQUANTIZED}
 
 
 def test_a_call_reads_no_package_s_metadata(monkeypatch):

@@ -10,7 +10,7 @@ import pytest
 from fp8core.recipes import RECIPES
 from kernels.device import HOPPER
 from kernels.gemm.hopper.ring import block_of
-from kernels.gemm.meaning import Accumulation
+from kernels.gemm.meaning import Summation
 from kernels.gemm.plan import plan_gemm
 from kernels.gemm.shape_class import FEW
 
@@ -56,7 +56,7 @@ def test_a_round_of_128_programs_loads_few_rows_and_columns(sides, group):
 
 def persistent(m, n, sms=HOPPER.sms, **sides):
     spec = RECIPES["rowwise"].fprop
-    plan = plan_gemm(spec, (m, n, 4096), HOPPER, Accumulation.RECIPE)
+    plan = plan_gemm(spec, (m, n, 4096), HOPPER, Summation.RECIPE)
     return replace(plan, blocks=replace(plan.blocks, persistent=True, split_k=1, **sides), sms=sms)
 
 

@@ -13,7 +13,7 @@ from fp8core.scales import E8M0_EVEN, E8M0_ROUND_UP
 from fp8core.tiles import WHOLE, TileShape
 from kernels.device import ADA, BLACKWELL, BLACKWELL_RTX, HOPPER, INTERPRETER, Unsupported
 from kernels.gemm.blocks import Schedule
-from kernels.gemm.meaning import Accumulation, Kernel, ScaleAt
+from kernels.gemm.meaning import Arithmetic, ScaleAt, Summation
 from kernels.gemm.plan import GemmPlan, plan_gemm
 from kernels.operand_passes.plan import decode_shift
 from kernels.quantize.plan import plan_quantize
@@ -31,13 +31,13 @@ TWO_PASS = [(WHOLE, WHOLE), (1, WHOLE), (WHOLE, 1), (96, 80), (3, 7), (512, 512)
 by_gemm = pytest.mark.parametrize(("recipe", "matmul"), GEMMS.values(), ids=GEMMS)
 
 
-def plan(spec, how=Accumulation.RECIPE, device=HOPPER, mnk=CUBE) -> GemmPlan:
+def plan(spec, how=Summation.RECIPE, device=HOPPER, mnk=CUBE) -> GemmPlan:
     made = plan_gemm(spec, mnk, device, how)
     assert isinstance(made, GemmPlan), made
     return made
 
 
-def refusal(spec, how=Accumulation.RECIPE, device=HOPPER) -> str:
+def refusal(spec, how=Summation.RECIPE, device=HOPPER) -> str:
     made = plan_gemm(spec, CUBE, device, how)
     assert isinstance(made, Unsupported)
     return made.reason
@@ -82,7 +82,7 @@ def test_the_interpreter_sums_as_hopper_does(recipe, matmul):
     ids=str,
 )
 def test_the_interpreter_takes_what_it_does_in_seconds(mnk, fits):
-    made = plan_gemm(RECIPES["mxfp8"].fprop, mnk, INTERPRETER, Accumulation.RECIPE)
+    made = plan_gemm(RECIPES["mxfp8"].fprop, mnk, INTERPRETER, Summation.RECIPE)
     assert isinstance(made, GemmPlan) == fits
     if not fits:
         assert f"takes about 512 × 512 × 512 at most, got {mnk[0]} ×" in made.reason
@@ -91,16 +91,16 @@ def test_the_interpreter_takes_what_it_does_in_seconds(mnk, fits):
 def test_accumulation_is_the_recipes_unless_asked_for():
     fprop = RECIPES["per_tensor"].fprop
     assert plan(fprop).promotion is WHOLE
-    assert plan(fprop, Accumulation.PROMOTED).promotion == 128
-    assert plan(RECIPES["per_tensor"].dgrad, Accumulation.FAST).promotion is WHOLE
-    assert plan(RECIPES["deepseek_v3"].fprop, Accumulation.PROMOTED).promotion == 128
+    assert plan(fprop, Summation.PROMOTED).promotion == 128
+    assert plan(RECIPES["per_tensor"].dgrad, Summation.FAST).promotion is WHOLE
+    assert plan(RECIPES["deepseek_v3"].fprop, Summation.PROMOTED).promotion == 128
 
 
 def test_blackwell_multiplies_mxfp8_natively():
-    assert plan(RECIPES["mxfp8"].fprop, device=BLACKWELL).kernel is Kernel.NATIVE_MX
-    assert plan(RECIPES["mxfp8"].fprop).kernel is Kernel.DEQUANTIZED
+    assert plan(RECIPES["mxfp8"].fprop, device=BLACKWELL).kernel is Arithmetic.NATIVE_MX
+    assert plan(RECIPES["mxfp8"].fprop).kernel is Arithmetic.DEQUANTIZED
     newer = dataclasses.replace(BLACKWELL, capability=(12, 0))
-    assert plan(RECIPES["mxfp8"].fprop, device=newer).kernel is Kernel.DEQUANTIZED
+    assert plan(RECIPES["mxfp8"].fprop, device=newer).kernel is Arithmetic.DEQUANTIZED
 
 
 def test_a_gpu_without_tma_is_given_pointers():
@@ -114,9 +114,9 @@ def test_what_cannot_be_done_is_said_in_a_sentence():
     assert refusal(deepseek, device=ampere) == (
         "NVIDIA A100 has compute capability 8.0; FP8 tensor cores start at 8.9 (Ada), Hopper is 9.0"
     )
-    assert "a scale here changes every 128 along K" in refusal(deepseek, Accumulation.FAST)
-    assert "multiplied as bf16" in refusal(mxfp8, Accumulation.PROMOTED)
-    assert "Blackwell sums them in fp32" in refusal(mxfp8, Accumulation.PROMOTED, BLACKWELL)
+    assert "a scale here changes every 128 along K" in refusal(deepseek, Summation.FAST)
+    assert "multiplied as bf16" in refusal(mxfp8, Summation.PROMOTED)
+    assert "Blackwell sums them in fp32" in refusal(mxfp8, Summation.PROMOTED, BLACKWELL)
     assert "writes bf16 or fp32, not fp16" in refusal(dataclasses.replace(deepseek, out=FORMATS["fp16"]))
     assert "not to bf16" in refusal(changed(deepseek, format=FORMATS["bf16"]))
     assert "needs a power of two" in refusal(changed(deepseek, tile=TileShape(1, 96)))
@@ -155,7 +155,7 @@ def test_shifted_codes_are_bf16_numbers():
 
 def test_power_of_two_scales_of_any_short_tile_go_to_the_operands():
     spec = changed(RECIPES["mxfp8"].fprop, tile=TileShape(1, 16), scale=E8M0_ROUND_UP)
-    assert plan(spec, device=BLACKWELL).kernel is Kernel.DEQUANTIZED
+    assert plan(spec, device=BLACKWELL).kernel is Arithmetic.DEQUANTIZED
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from fp8core.tiles import WHOLE, TileShape
 from kernels.device import ADA, HOPPER, INTERPRETER
 from kernels.gemm import plan as plan_module
 from kernels.gemm.blocks import Blocks, Schedule
-from kernels.gemm.meaning import Accumulation, Geometry
+from kernels.gemm.meaning import Geometry, Summation
 from kernels.gemm.plan import GemmPlan, plan_built_in, plan_gemm, plan_simple
 from kernels.gemm.shape_class import ShapeClass
 from kernels.gemm.tuned import FARTHEST, FOLDER, Measurement, Tuned, nearest, read_table, table
@@ -27,7 +27,7 @@ FAST = Blocks(
 
 
 def row(blocks: Blocks, median_us: float, mnk=MNK, spec=SPEC) -> Tuned:
-    family = str(plan_simple(spec, mnk, HOPPER, Accumulation.RECIPE).family)
+    family = str(plan_simple(spec, mnk, HOPPER, Summation.RECIPE).family)
     shape = ShapeClass.of(mnk, HOPPER.sms)
     return Tuned(
         family=family, shape=shape, mnk=mnk, blocks=blocks, median_us=median_us, measurement=MEASUREMENT
@@ -46,7 +46,7 @@ def tuned(monkeypatch):
 
 
 def plan(mnk=MNK, device=HOPPER, choose=plan_gemm, spec=SPEC) -> GemmPlan:
-    made = choose(spec, mnk, device, Accumulation.RECIPE)
+    made = choose(spec, mnk, device, Summation.RECIPE)
     assert isinstance(made, GemmPlan), made
     return made
 
@@ -168,7 +168,7 @@ def test_a_table_that_cannot_be_read_leaves_the_built_in_blocks_and_the_plan_say
     monkeypatch.setattr("kernels.gemm.tuned.FOLDER", tmp_path)
     table.cache_clear()
     made = plan()
-    assert made.blocks == plan_built_in(SPEC, MNK, HOPPER, Accumulation.RECIPE).blocks
+    assert made.blocks == plan_built_in(SPEC, MNK, HOPPER, Summation.RECIPE).blocks
     assert "with its built-in blocks: sm_90.json is not a table of plans: " in made.why
     assert "\n" not in made.why
     table.cache_clear()

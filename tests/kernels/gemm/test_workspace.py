@@ -23,7 +23,7 @@ from kernels.device import BLACKWELL, HOPPER
 from kernels.gemm import gemm
 from kernels.gemm import workspace as split
 from kernels.gemm.blocks import Blocks
-from kernels.gemm.meaning import Accumulation
+from kernels.gemm.meaning import Summation
 from kernels.gemm.plan import GemmPlan, plan_gemm
 from tests.kernels.bench.test_predict import samples
 from tests.kernels.cases import GEMMS, ON_GPU, WHERE, problem
@@ -141,7 +141,7 @@ def test_more_blocks_or_streams_than_expected_take_counters_of_their_own(monkeyp
 @by_gemm
 def test_a_plan_of_any_shape_can_be_split_for_these_tests(recipe, matmul, mnk):
     """Whatever blocks the table has for a shape; the tests that need a GPU split such plans."""
-    plan = plan_gemm(recipe.spec(matmul), mnk, HOPPER, Accumulation.RECIPE)
+    plan = plan_gemm(recipe.spec(matmul), mnk, HOPPER, Summation.RECIPE)
     assert split_in(plan, 7).blocks.split_k == 7
 
 
@@ -177,7 +177,7 @@ def test_a_graph_has_counters_of_its_own_and_its_launches_share_them(monkeypatch
 @by_gemm
 def test_a_split_sum_is_predicted_run_by_run(recipe, matmul):
     """The prediction of a split plan is the fp32 sum of the predictions of its runs."""
-    made = plan_gemm(recipe.spec(matmul), (5, 6, 384), HOPPER, Accumulation.RECIPE)
+    made = plan_gemm(recipe.spec(matmul), (5, 6, 384), HOPPER, Summation.RECIPE)
     spec = dataclasses.replace(made.spec, out=FORMATS["fp32"])
     plan = dataclasses.replace(made, spec=spec)
     a, b = samples(plan, 3, whole=False)
@@ -199,7 +199,7 @@ def cut(sample: Sample, start: int, length: int) -> Sample:
 
 def test_a_split_sum_loses_less_in_the_tensor_core():
     """A term too small for the sum of all of K survives in a run of its own."""
-    plan = plan_gemm(RECIPES["per_tensor"].fprop, (1, 1, 256), HOPPER, Accumulation.FAST)
+    plan = plan_gemm(RECIPES["per_tensor"].fprop, (1, 1, 256), HOPPER, Summation.FAST)
     plan = dataclasses.replace(plan, spec=dataclasses.replace(plan.spec, out=FORMATS["fp32"]))
     e4m3 = FORMATS["e4m3"]
     left, right = np.zeros((1, 256)), np.zeros((1, 256))
@@ -212,7 +212,7 @@ def test_a_split_sum_loses_less_in_the_tensor_core():
 
 
 def test_the_scaled_tensor_core_does_not_split():
-    plan = plan_gemm(RECIPES["mxfp8"].fprop, (64, 64, 4096), BLACKWELL, Accumulation.RECIPE)
+    plan = plan_gemm(RECIPES["mxfp8"].fprop, (64, 64, 4096), BLACKWELL, Summation.RECIPE)
     with pytest.raises(
         ValueError, match="has TMA and one program a block, got simple schedule, block 64×64×128"
     ):

@@ -25,7 +25,7 @@ from kernels.device import ADA, BLACKWELL, BLACKWELL_RTX, HOPPER, Unsupported, c
 from kernels.gemm import gemm
 from kernels.gemm.blocks import Schedule
 from kernels.gemm.launch import as_planned
-from kernels.gemm.meaning import Accumulation, Kernel, ScaleAt
+from kernels.gemm.meaning import Arithmetic, ScaleAt, Summation
 from kernels.gemm.plan import GemmPlan, plan_gemm, plan_simple
 from kernels.operand_passes.refold import refold
 from kernels.quantize.launch import QuantizedTensor, float8, quantize
@@ -38,7 +38,7 @@ from tests.kernels.quantize.test_kernel import assert_same_bits
 MX = RECIPES["mxfp8"]
 CUBE = (4096, 4096, 4096)
 by_matmul = pytest.mark.parametrize("matmul", MATMULS.values(), ids=MATMULS)
-REFOLDED = Accumulation.REFOLDED
+REFOLDED = Summation.REFOLDED
 
 
 def problem(matmul, mnk, name="gaussian") -> tuple[QuantizedTensor, QuantizedTensor, GemmPlan]:
@@ -129,7 +129,7 @@ def test_operands_lie_as_deepseek_s_fprop_has_them(matmul):
         )
         for recipe, which, how in (
             (MX, matmul, REFOLDED),
-            (RECIPES["deepseek_v3"], MATMULS["fprop"], Accumulation.RECIPE),
+            (RECIPES["deepseek_v3"], MATMULS["fprop"], Summation.RECIPE),
         )
     )
     for own, theirs in zip(made, deepseek, strict=True):
@@ -173,11 +173,11 @@ def test_the_plan_is_that_of_lines_and_squares_with_fp32_scales(matmul):
     spec, squares = MX.spec(matmul), RECIPES["deepseek_v3"].fprop
     for device in (HOPPER, ADA, BLACKWELL_RTX):
         made = plan_gemm(spec, CUBE, device, REFOLDED)
-        plain = plan_gemm(dataclasses.replace(squares, out=spec.out), CUBE, device, Accumulation.RECIPE)
+        plain = plan_gemm(dataclasses.replace(squares, out=spec.out), CUBE, device, Summation.RECIPE)
         assert made.refolded_from == made.operands == spec
         assert dataclasses.replace(made, refolded_from=None) == plain != made
         assert made.family == plain.family
-        assert (made.kernel, made.scale_at, made.promotion) == (Kernel.FP8, ScaleAt.K_LOOP, 128)
+        assert (made.kernel, made.scale_at, made.promotion) == (Arithmetic.FP8, ScaleAt.K_LOOP, 128)
         assert made.title == f"refolded, not bit-exact, {plain.title}"
         simple = plan_simple(spec, CUBE, device, REFOLDED)
         assert simple.refolded_from == spec
@@ -212,7 +212,7 @@ def test_gemm_takes_the_recipe_s_operands_and_not_refolded_ones():
 
 def test_bytes_count_the_operands_as_they_come():
     job = GemmJob(recipe="mxfp8", matmul="fprop", m=64, n=32, k=256, accumulation=REFOLDED)
-    plans = [plan_of(MX, MATMULS["fprop"], (64, 32, 256), how) for how in (REFOLDED, Accumulation.RECIPE)]
+    plans = [plan_of(MX, MATMULS["fprop"], (64, 32, 256), how) for how in (REFOLDED, Summation.RECIPE)]
     assert least_bytes(job, plans[0]) == least_bytes(job, plans[1])
 
 
@@ -225,7 +225,7 @@ def test_torch_has_no_op_for_the_operands_as_they_come(monkeypatch):
 def test_a_measured_row_says_that_it_is_not_bit_exact():
     jobs = [
         GemmJob(recipe="mxfp8", matmul="wgrad", m=64, n=64, k=512, accumulation=how, runs=1)
-        for how in (Accumulation.RECIPE, REFOLDED)
+        for how in (Summation.RECIPE, REFOLDED)
     ]
     plain, row = (measure(job, progress=lambda *step: None, stopped=lambda: False) for job in jobs)
     assert "refolded, not bit-exact, fp8 tensor core" in row.kernel

@@ -15,7 +15,7 @@ from kernels.gemm.blocks import Blocks, Schedule
 from kernels.gemm.hopper.decoding import blocks as decoding_blocks
 from kernels.gemm.hopper.sizes import CONSUMERS, COOPERATIVE, SLAB
 from kernels.gemm.hopper.storage import buffers, out_box, stage_bytes
-from kernels.gemm.meaning import Kernel
+from kernels.gemm.meaning import Arithmetic
 from kernels.gemm.plan import GemmPlan, plan_gemm
 from kernels.tune.candidates import COARSE, coarse, finer
 from kernels.tune.jobs import SHAPES, distinct_jobs, jobs, simple_plan
@@ -56,7 +56,7 @@ def test_every_candidate_is_a_plan_that_fits(job, device):
 
 
 def a_simple_one_fits(plan: GemmPlan, blocks: Blocks, device) -> None:
-    element = 2 if plan.kernel is Kernel.DEQUANTIZED else 1
+    element = 2 if plan.kernel is Arithmetic.DEQUANTIZED else 1
     taken = blocks.stages * blocks.operand_bytes(element) + blocks.decoded_bytes()
     assert taken <= device.shared_memory_bytes
     held = blocks.block_m * blocks.block_n // (32 * blocks.warps)

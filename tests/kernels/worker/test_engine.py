@@ -8,7 +8,7 @@ import pytest
 from fp8core.recipes import RECIPES
 from kernels.bench.job import GemmJob
 from kernels.bench.row import Provenance
-from kernels.gemm.meaning import Accumulation
+from kernels.gemm.meaning import Summation
 from kernels.worker.launch import launchers, visible_gpus
 from kernels.worker.queue import WorkerQueue
 from kernels.worker.states import Done, Failed, Running, Stopped
@@ -59,7 +59,7 @@ def test_a_recipe_is_measured_and_says_on_what(queue, recipe):
 
 
 def test_the_planner_s_refusal_comes_back_as_its_sentence(queue):
-    failed = wait(queue, queue.submit(job("deepseek_v3", accumulation=Accumulation.FAST), "s"))
+    failed = wait(queue, queue.submit(job("deepseek_v3", accumulation=Summation.FAST), "s"))
     assert "fast accumulation keeps one sum" in failed.reason
 
 

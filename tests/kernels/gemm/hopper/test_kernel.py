@@ -24,7 +24,7 @@ from kernels.gemm.hopper.launch import constants
 from kernels.gemm.hopper.sizes import CONSUMERS, LENT_STAGES, PARTS_UNDER_WAY
 from kernels.gemm.hopper.storage import buffers, end_scale_bytes, loaded_rows, out_box, stage_bytes
 from kernels.gemm.launch import as_planned, gemm, launch, torch_dtype
-from kernels.gemm.meaning import Accumulation, Kernel, ScaleAt
+from kernels.gemm.meaning import Arithmetic, ScaleAt, Summation
 from kernels.gemm.plan import GemmPlan, plan_built_in, plan_gemm
 from kernels.tune.candidates import coarse
 
@@ -41,7 +41,7 @@ SHAPES = {
 }
 ASKED = [
     pytest.param(recipe, matmul, how, id=f"{recipe}-{matmul}-{how.value}")
-    for recipe, matmul, how in product(RECIPES, MATMULS, Accumulation)
+    for recipe, matmul, how in product(RECIPES, MATMULS, Summation)
     if isinstance(
         plan_built_in(RECIPES[recipe].spec(MATMULS[matmul]), (512, 512, 512), HOPPER, how), GemmPlan
     )
@@ -81,25 +81,25 @@ def test_every_candidate_fits_shared_memory_with_its_ring_and_its_slabs(recipe, 
 
 @pytest.mark.parametrize(("m", "rows"), [(1, 16), (16, 16), (17, 32), (33, 64), (64, 64), (65, 128)])
 def test_a_low_block_loads_the_rows_that_there_are(m, rows):
-    _, plans = specialized("rowwise", "fprop", Accumulation.PROMOTED, (m, 4096, 4096))
+    _, plans = specialized("rowwise", "fprop", Summation.PROMOTED, (m, 4096, 4096))
     assert max(loaded_rows(plan.blocks, m) for plan in plans) == rows
-    _, (tall, *_) = specialized("rowwise", "fprop", Accumulation.PROMOTED, (300, 4096, 4096))
+    _, (tall, *_) = specialized("rowwise", "fprop", Summation.PROMOTED, (300, 4096, 4096))
     assert loaded_rows(tall.blocks, m) == tall.block_m
 
 
 def test_a_promoted_d_of_bf16_takes_no_memory_from_the_ring():
-    _, plans = specialized("deepseek_v3", "fprop", Accumulation.RECIPE, (4096, 4096, 4096))
+    _, plans = specialized("deepseek_v3", "fprop", Summation.RECIPE, (4096, 4096, 4096))
     memory = HOPPER.shared_memory_bytes
     facts = [(buffers(p.spec, p.scale_at, p.promotion, p.blocks, memory), p.blocks.stages) for p in plans]
     assert facts == [(0, 4), (0, 3)] * 3
-    _, plans = specialized("deepseek_v3", "wgrad", Accumulation.RECIPE, (4096, 4096, 4096))
+    _, plans = specialized("deepseek_v3", "wgrad", Summation.RECIPE, (4096, 4096, 4096))
     assert all(buffers(p.spec, p.scale_at, p.promotion, p.blocks, memory) for p in plans), (
         "fp32, twice as much"
     )
 
 
 @pytest.mark.parametrize(
-    ("recipe", "how"), [("deepseek_v3", Accumulation.RECIPE), ("rowwise", Accumulation.PROMOTED)]
+    ("recipe", "how"), [("deepseek_v3", Summation.RECIPE), ("rowwise", Summation.PROMOTED)]
 )
 def test_one_step_along_k_is_left_to_the_simple_kernel(recipe, how):
     spec = RECIPES[recipe].fprop
@@ -112,7 +112,7 @@ def test_one_step_along_k_is_left_to_the_simple_kernel(recipe, how):
 
 @pytest.mark.parametrize(("k", "stages"), [(128, 4), (320, 2)])
 def test_the_launcher_refuses_what_would_wait_for_memory_for_ever(monkeypatch, k, stages):
-    _, plans = specialized("deepseek_v3", "fprop", Accumulation.RECIPE, (260, 256, 320))
+    _, plans = specialized("deepseek_v3", "fprop", Summation.RECIPE, (260, 256, 320))
     plan = replace(plans[0], blocks=replace(plans[0].blocks, stages=stages))
     a, b = small_operands("deepseek_v3", "fprop", (260, 256, k))
     monkeypatch.setattr(kernels.gemm, "_multiplied", lambda operand, *_: operand.operand_codes)
@@ -127,25 +127,25 @@ def test_the_launcher_refuses_what_would_wait_for_memory_for_ever(monkeypatch, k
 def test_rows_that_tma_cannot_start_are_refused(mnk, word):
     spec = RECIPES["deepseek_v3"].wgrad if word.startswith("510") else RECIPES["rowwise"].fprop
     at = ScaleAt.K_LOOP if word.startswith("510") else ScaleAt.EPILOGUE
-    assert word in lacking(spec, Kernel.FP8, at, 128, mnk)
+    assert word in lacking(spec, Arithmetic.FP8, at, 128, mnk)
 
 
 def test_other_promotions_and_tiles_are_refused():
     spec = RECIPES["deepseek_v3"].fprop
-    assert "every 128 products or never" in lacking(spec, Kernel.FP8, ScaleAt.K_LOOP, 64, (512, 512, 512))
+    assert "every 128 products or never" in lacking(spec, Arithmetic.FP8, ScaleAt.K_LOOP, 64, (512, 512, 512))
     tall = replace(spec, a=replace(spec.a, tile=TileShape(64, 128)))
-    assert "no loop for tiles" in lacking(tall, Kernel.FP8, ScaleAt.K_LOOP, 128, (512, 512, 512))
+    assert "no loop for tiles" in lacking(tall, Arithmetic.FP8, ScaleAt.K_LOOP, 128, (512, 512, 512))
     wide = replace(spec, a=replace(spec.a, tile=TileShape(64, WHOLE)))
-    assert "one scale a row" in lacking(wide, Kernel.FP8, ScaleAt.EPILOGUE, 128, (512, 512, 512))
+    assert "one scale a row" in lacking(wide, Arithmetic.FP8, ScaleAt.EPILOGUE, 128, (512, 512, 512))
 
 
 def test_a_gpu_without_wgmma_has_no_specialized_candidates():
-    plan = plan_built_in(RECIPES["rowwise"].fprop, (4096, 4096, 4096), ADA, Accumulation.FAST)
+    plan = plan_built_in(RECIPES["rowwise"].fprop, (4096, 4096, 4096), ADA, Summation.FAST)
     assert {blocks.schedule for blocks in coarse(plan, (4096, 4096, 4096), ADA)} == {Schedule.SIMPLE}
 
 
 def test_the_plan_says_why_the_simple_kernel_runs():
-    plan = plan_gemm(RECIPES["rowwise"].fprop, (512, 100, 512), HOPPER, Accumulation.FAST)
+    plan = plan_gemm(RECIPES["rowwise"].fprop, (512, 100, 512), HOPPER, Summation.FAST)
     assert plan.schedule is Schedule.SIMPLE
     assert "as TMA needs, so the simple kernel runs" in plan.why
 
@@ -174,7 +174,7 @@ def test_the_launcher_gives_the_kernel_what_its_signature_names(monkeypatch, rec
     given = small_operands(recipe, matmul, mnk)
     a, b = as_planned(plan, *given)
     monkeypatch.setattr(kernels.gemm, "as_planned", lambda *_: (a, b))
-    values = {Kernel.DEQUANTIZED: torch.bfloat16}
+    values = {Arithmetic.DEQUANTIZED: torch.bfloat16}
     left, right = (x.operand_codes.to(values.get(plan.kernel, x.codes.dtype)) for x in (a, b))
     monkeypatch.setattr(kernels.gemm, "_multiplied", lambda operand, *_: left if operand is a else right)
     wide = torch.zeros(m, 257 if strided else 256, dtype=torch_dtype(plan.spec.out), device=left.device)
@@ -204,7 +204,7 @@ def test_a_contiguous_d_that_starts_askew_is_added_into_by_a_copy(monkeypatch):
 
     monkeypatch.setattr(specialized_kernel, "specialized_gemm_kernel", AddsOne())
     mnk = (144, 256, 320)
-    _, plans = specialized("rowwise", "wgrad", Accumulation.RECIPE, mnk)
+    _, plans = specialized("rowwise", "wgrad", Summation.RECIPE, mnk)
     a, b = small_operands("rowwise", "wgrad", mnk)
     monkeypatch.setattr(kernels.gemm, "_multiplied", lambda operand, *_: operand.operand_codes)
     askew = torch.full((144 * 256 + 1,), 2.0, device=a.codes.device)[1:].view(144, 256)
@@ -253,7 +253,7 @@ def test_it_gives_the_simple_kernel_s_bits(recipe, matmul, how, shape):
 def test_it_adds_into_d(recipe, m):
     device = current_device()
     mnk = (m, 264, 2000)
-    how = Accumulation.RECIPE
+    how = Summation.RECIPE
     simple, plans = specialized(recipe, "wgrad", how, mnk, device)
     assert simple.spec.out == FORMATS["fp32"]
     a, b = operands(recipe, "wgrad", mnk, device)
@@ -269,7 +269,7 @@ def test_it_adds_into_d(recipe, m):
 @pytest.mark.parametrize("accumulate", [False, True])
 def test_d_may_have_any_strides(accumulate):
     device = current_device()
-    simple, plans = specialized("deepseek_v3", "wgrad", Accumulation.RECIPE, (300, 264, 1000), device)
+    simple, plans = specialized("deepseek_v3", "wgrad", Summation.RECIPE, (300, 264, 1000), device)
     a, b = operands("deepseek_v3", "wgrad", (300, 264, 1000), device)
     crooked = torch.zeros(300 * 264 + 1, device="cuda")[1:].view(300, 264)  # contiguous, four bytes too far
     for out in (torch.zeros(264, 300, device="cuda").T, torch.zeros(300, 265, device="cuda")[:, 1:], crooked):
@@ -278,14 +278,14 @@ def test_d_may_have_any_strides(accumulate):
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("how", [Accumulation.FAST, Accumulation.PROMOTED], ids=lambda how: how.value)
+@pytest.mark.parametrize("how", [Summation.FAST, Summation.PROMOTED], ids=lambda how: how.value)
 @pytest.mark.parametrize("matmul", ["fprop", "wgrad"])
 @pytest.mark.parametrize("recipe", ["rowwise", "deepseek_v3", "mxfp8"])
 def test_a_hundred_runs_give_the_same_bits(recipe, matmul, how):
     device = current_device()
     mnk = (2048, 4104, 1536)
     if not isinstance(plan_built_in(RECIPES[recipe].spec(MATMULS[matmul]), mnk, device, how), GemmPlan):
-        how = Accumulation.RECIPE
+        how = Summation.RECIPE
     _, plans = specialized(recipe, matmul, how, mnk, device)
     a, b = operands(recipe, matmul, mnk, device)
     first = gemm(a, b, plans[0])

@@ -15,7 +15,7 @@ from kernels.device import ADA, HOPPER, DeviceKind, current_device
 from kernels.gemm.blocks import Schedule
 from kernels.gemm.hopper.narrow_blocks import SIDES, STEPS, WARPS, candidates, is_narrow, lacking
 from kernels.gemm.launch import gemm, launch, torch_dtype
-from kernels.gemm.meaning import Accumulation
+from kernels.gemm.meaning import Summation
 from kernels.gemm.plan import plan_built_in
 from kernels.tune.candidates import coarse
 from tests.kernels.gemm.hopper.test_kernel import Recorded, bits, operands, small_operands
@@ -24,7 +24,7 @@ ASKED = [
     pytest.param(recipe, matmul, how, id=f"{recipe}-{matmul}-{how.value}")
     for (recipe, matmul), how in product(
         [("per_tensor_e4m3", "fprop"), ("per_tensor", "dgrad"), ("rowwise", "fprop")],
-        (Accumulation.FAST, Accumulation.PROMOTED),
+        (Summation.FAST, Summation.PROMOTED),
     )
 ]
 ODD = [
@@ -53,7 +53,7 @@ def test_few_rows_and_columns_have_a_narrow_block_on_every_sm_at_most(recipe, ma
     tried = coarse(simple, (64, 4096, 14336), HOPPER)
     assert plan.blocks in tried
     assert not any(is_narrow(blocks) for blocks in coarse(simple, (64, 4096, 14336), ADA))
-    if how is Accumulation.FAST:
+    if how is Summation.FAST:
         others = [blocks for blocks in tried if blocks.schedule is Schedule.SPECIALIZED]
         assert others == [plan.blocks], "of 64 rows, the other blocks of one sum waste half"
 
@@ -76,11 +76,11 @@ def test_its_stages_fit_shared_memory_and_one_more_would_not(recipe, matmul, how
 )
 def test_what_it_cannot_run_is_said_and_not_launched(monkeypatch, recipe, matmul, word):
     mnk = (64, 256, 1280)
-    simple, found = narrow(recipe, matmul, Accumulation.RECIPE, mnk)
+    simple, found = narrow(recipe, matmul, Summation.RECIPE, mnk)
     assert found == []
     assert word in lacking(simple.spec, simple.kernel, simple.scale_at, simple.promotion)
     assert "every 128" in lacking(RECIPES["rowwise"].fprop, *facts("rowwise"), 64)
-    _, (plan,) = narrow("rowwise", "fprop", Accumulation.PROMOTED, mnk)
+    _, (plan,) = narrow("rowwise", "fprop", Summation.PROMOTED, mnk)
     monkeypatch.setattr(kernels.gemm, "_multiplied", lambda operand, *_: operand.operand_codes)
     a, b = small_operands(recipe, matmul, mnk)
     out = torch.zeros(64, 256, dtype=torch_dtype(simple.spec.out), device=a.codes.device)
@@ -89,13 +89,13 @@ def test_what_it_cannot_run_is_said_and_not_launched(monkeypatch, recipe, matmul
 
 
 def facts(recipe):
-    plan = plan_built_in(RECIPES[recipe].fprop, (64, 256, 1280), HOPPER, Accumulation.RECIPE)
+    plan = plan_built_in(RECIPES[recipe].fprop, (64, 256, 1280), HOPPER, Summation.RECIPE)
     return plan.kernel, plan.scale_at
 
 
 def test_the_launcher_refuses_a_split_k(monkeypatch):
     mnk = (64, 256, 1280)
-    _, (plan,) = narrow("rowwise", "fprop", Accumulation.PROMOTED, mnk)
+    _, (plan,) = narrow("rowwise", "fprop", Summation.PROMOTED, mnk)
     monkeypatch.setattr(kernels.gemm, "_multiplied", lambda operand, *_: operand.operand_codes)
     a, b = small_operands("rowwise", "fprop", mnk)
     out = torch.zeros(64, 256, dtype=torch.bfloat16, device=a.codes.device)
@@ -131,7 +131,7 @@ def test_the_launcher_gives_a_block_one_program_and_a_d_of_any_strides(
     assert (given["out_stride_m"], given["out_stride_n"]) == (1, m + 1)
     per_line = recipe == "rowwise"
     assert (stand_in.constants["A_SCALES"], stand_in.constants["B_SCALES"]) == (per_line, per_line)
-    assert stand_in.constants["PROMOTED"] == (how is Accumulation.PROMOTED)
+    assert stand_in.constants["PROMOTED"] == (how is Summation.PROMOTED)
 
 
 @pytest.mark.gpu
@@ -150,7 +150,7 @@ def test_it_gives_the_simple_kernel_s_bits_a_hundred_times(recipe, matmul, how, 
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("how", [Accumulation.FAST, Accumulation.PROMOTED], ids=lambda how: how.value)
+@pytest.mark.parametrize("how", [Summation.FAST, Summation.PROMOTED], ids=lambda how: how.value)
 def test_more_rows_than_a_block_and_crooked_d_s(how):
     device = current_device()
     mnk = (150, 264, 1000)
@@ -165,7 +165,7 @@ def test_more_rows_than_a_block_and_crooked_d_s(how):
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("how", [Accumulation.FAST, Accumulation.PROMOTED], ids=lambda how: how.value)
+@pytest.mark.parametrize("how", [Summation.FAST, Summation.PROMOTED], ids=lambda how: how.value)
 def test_every_predicted_bit_is_the_kernel_s(how):
     from kernels.bench.predict import check, predictable
 

@@ -14,7 +14,7 @@ from kernels.device import HOPPER, DeviceKind, current_device
 from kernels.gemm import workspace as split
 from kernels.gemm.hopper.sizes import CONSUMERS
 from kernels.gemm.launch import gemm, launch, torch_dtype
-from kernels.gemm.meaning import Accumulation
+from kernels.gemm.meaning import Summation
 from tests.kernels.gemm.hopper.test_kernel import (
     Recorded,
     bits,
@@ -25,9 +25,9 @@ from tests.kernels.gemm.hopper.test_kernel import (
 )
 
 PROMOTED = [
-    pytest.param("per_tensor", Accumulation.PROMOTED, id="per_tensor"),
-    pytest.param("rowwise", Accumulation.PROMOTED, id="rowwise"),
-    pytest.param("deepseek_v3", Accumulation.RECIPE, id="deepseek_v3"),
+    pytest.param("per_tensor", Summation.PROMOTED, id="per_tensor"),
+    pytest.param("rowwise", Summation.PROMOTED, id="rowwise"),
+    pytest.param("deepseek_v3", Summation.RECIPE, id="deepseek_v3"),
 ]
 ODD = [(20, 264, 4100), (100, 2056, 1664), (200, 1032, 4100), (256, 264, 8192), (33, 1032, 14336)]
 TAKEN = [
@@ -73,7 +73,7 @@ def test_the_launcher_gives_each_run_a_program_and_all_of_them_one_workspace(mon
     monkeypatch.setattr(kernels.gemm, "_multiplied", lambda operand, *_: operand.operand_codes)
     monkeypatch.setattr(split, "_BLOCKS", 0)
     mnk = (m, 256, 1280)
-    _, plans = specialized("deepseek_v3", "fprop", Accumulation.RECIPE, mnk)
+    _, plans = specialized("deepseek_v3", "fprop", Summation.RECIPE, mnk)
     plan = max((plan for plan in plans if plan.blocks.split_k == 2), key=lambda plan: plan.block_m)
     a, b = small_operands("deepseek_v3", "fprop", mnk)
     out = torch.zeros(m, 256, dtype=torch.bfloat16, device=a.codes.device)
@@ -134,16 +134,16 @@ def test_parts_come_back_in_the_order_of_d_and_a_thread_has_four_neighbors(monke
 
 def test_a_wgrad_and_a_sum_that_stays_in_the_tensor_core_are_not_shared():
     for recipe, matmul, how in (("rowwise", "fprop", "fast"), ("deepseek_v3", "wgrad", "recipe")):
-        _, plans = specialized(recipe, matmul, Accumulation(how), (64, 256, 14336))
+        _, plans = specialized(recipe, matmul, Summation(how), (64, 256, 14336))
         assert {plan.blocks.split_k for plan in plans} == {1}
 
 
 @pytest.mark.parametrize(
     ("recipe", "matmul", "how", "m"),
     [
-        ("deepseek_v3", "fprop", Accumulation.RECIPE, 260),
-        ("deepseek_v3", "wgrad", Accumulation.RECIPE, 64),
-        ("rowwise", "fprop", Accumulation.FAST, 128),
+        ("deepseek_v3", "fprop", Summation.RECIPE, 260),
+        ("deepseek_v3", "wgrad", Summation.RECIPE, 64),
+        ("rowwise", "fprop", Summation.FAST, 128),
     ],
     ids=["too high", "fp32", "in the tensor core"],
 )
@@ -184,7 +184,7 @@ def test_every_predicted_bit_is_the_kernel_s(recipe):
 
     device = current_device()
     mnk = (64, 4096, 14336)
-    _, plans = specialized(recipe, "dgrad", Accumulation.RECIPE, mnk, device)
+    _, plans = specialized(recipe, "dgrad", Summation.RECIPE, mnk, device)
     plan = max(plans, key=lambda plan: plan.blocks.split_k)
     assert plan.blocks.split_k > 1
     if not predictable(plan, device.capability):

@@ -12,7 +12,7 @@ from fp8core.recipes import RECIPES
 from kernels.device import ADA, BLACKWELL, BLACKWELL_RTX, HOPPER, INTERPRETER, current_device
 from kernels.gemm import gemm
 from kernels.gemm.blocks import Schedule
-from kernels.gemm.meaning import Accumulation, Kernel
+from kernels.gemm.meaning import Arithmetic, Summation
 from kernels.gemm.plan import GemmPlan, plan_gemm
 from kernels.gemm.simple.dot_scaled import BLOCKS, dot_scaled_plan
 from tests.kernels.cases import GEMMS, problem
@@ -22,7 +22,7 @@ MNK = (256, 384, 512)
 
 
 def planned(recipe, matmul, device) -> GemmPlan:
-    plan = plan_gemm(recipe.spec(matmul), MNK, device, Accumulation.RECIPE)
+    plan = plan_gemm(recipe.spec(matmul), MNK, device, Summation.RECIPE)
     assert isinstance(plan, GemmPlan), plan
     return plan
 
@@ -34,8 +34,8 @@ def test_it_is_timed_beside_mxfp8_on_hopper(recipe, matmul):
     if recipe is not RECIPES["mxfp8"]:
         assert timed is None
         return
-    assert plan.kernel is Kernel.DEQUANTIZED
-    assert (timed.kernel, timed.schedule, timed.blocks) == (Kernel.NATIVE_MX, Schedule.SIMPLE, BLOCKS)
+    assert plan.kernel is Arithmetic.DEQUANTIZED
+    assert (timed.kernel, timed.schedule, timed.blocks) == (Arithmetic.NATIVE_MX, Schedule.SIMPLE, BLOCKS)
     assert (timed.spec, timed.promotion) == (plan.spec, plan.promotion)
 
 
@@ -54,7 +54,7 @@ def test_nothing_but_the_contest_plans_it():
     }
     assert naming == {"contest.py"}
     for matmul in MATMULS.values():
-        assert planned(RECIPES["mxfp8"], matmul, HOPPER).kernel is Kernel.DEQUANTIZED
+        assert planned(RECIPES["mxfp8"], matmul, HOPPER).kernel is Arithmetic.DEQUANTIZED
 
 
 @pytest.mark.gpu

@@ -8,7 +8,7 @@ from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
 from kernels.bench.job import Cache, Into
 from kernels.bench.machine import Timing
-from kernels.gemm.meaning import Accumulation
+from kernels.gemm.meaning import Summation
 from pages.kit.results import Origin, Result
 from pages.sections.benchmarks import controls as benchmarks_controls
 from pages.sections.benchmarks import data as benchmarks_data
@@ -26,17 +26,17 @@ def test_no_gpu_at_all_is_a_choice_of_none():
 @pytest.mark.parametrize(
     ("recipe", "matmul", "asked", "is_recipe_s"),
     [
-        ("rowwise", "fprop", Accumulation.FAST, True),
-        ("rowwise", "fprop", Accumulation.PROMOTED, False),
-        ("rowwise", "dgrad", Accumulation.PROMOTED, True),
-        ("rowwise", "dgrad", Accumulation.FAST, False),
-        ("deepseek_v3", "wgrad", Accumulation.PROMOTED, True),
+        ("rowwise", "fprop", Summation.FAST, True),
+        ("rowwise", "fprop", Summation.PROMOTED, False),
+        ("rowwise", "dgrad", Summation.PROMOTED, True),
+        ("rowwise", "dgrad", Summation.FAST, False),
+        ("deepseek_v3", "wgrad", Summation.PROMOTED, True),
     ],
 )
 def test_an_accumulation_asked_for_by_name_is_the_recipe_s_where_it_is(recipe, matmul, asked, is_recipe_s):
     job = replace(JOB, recipe=recipe, matmul=matmul, accumulation=asked)
     assert (benchmarks_data.contender(job) == RECIPES[recipe].title) is is_recipe_s
-    assert (benchmarks_data.accumulation(job) is Accumulation.RECIPE) is is_recipe_s
+    assert (benchmarks_data.accumulation(job) is Summation.RECIPE) is is_recipe_s
 
 
 def test_adding_into_d_is_another_contender():

@@ -6,7 +6,7 @@ import pytest
 
 from fp8core.recipes import RECIPES
 from kernels.bench.job import GemmJob
-from kernels.gemm.meaning import Accumulation
+from kernels.gemm.meaning import Summation
 from pages.kit.gemm_words import differences, error_sentence, geometry, headline
 from pages.kit.results import Origin, Result
 from pages.sections.benchmarks import cost as benchmarks_cost
@@ -15,7 +15,7 @@ from tests.pages.gemm_rows import gpu_row
 
 PAGE = "pages/live_gemm.py"
 PLAIN = GemmJob(recipe="mxfp8", matmul="fprop", m=4096, n=4096, k=4096)
-REFOLDED = replace(PLAIN, accumulation=Accumulation.REFOLDED)
+REFOLDED = replace(PLAIN, accumulation=Summation.REFOLDED)
 
 
 @pytest.mark.parametrize("recipe", RECIPES)

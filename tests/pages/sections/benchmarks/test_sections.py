@@ -7,7 +7,7 @@ import pytest
 from fp8core.recipes import RECIPES
 from kernels.bench.job import Cache
 from kernels.bench.peak_rates import PEAK_RATES
-from kernels.gemm.meaning import Accumulation
+from kernels.gemm.meaning import Summation
 from pages.sections.benchmarks import cost as benchmarks_cost
 from tests.kernels.bench.test_ceilings import CEILINGS
 from tests.kernels.worker.stand_in import row as interpreted_row
@@ -135,7 +135,7 @@ def test_without_a_per_tensor_row_bf16_is_1_and_the_page_says_so(open_app, recor
 
 
 def test_the_cost_is_of_the_recipe_itself_and_of_the_shape_asked_for(open_app, recorded):
-    promoted = replace(JOB, accumulation=Accumulation.PROMOTED)
+    promoted = replace(JOB, accumulation=Summation.PROMOTED)
     recorded(gpu_row(JOB), gpu_row(promoted, gemm=timing(10.0)), gpu_row(replace(JOB, m=8192)))
     assert costs(open_app(PAGE, bench_show="cost"))["Per tensor, hybrid"] == 0.5
     assert not open_app(PAGE, bench_show="cost", bench_shape="4096x4096x4096").get("vega_lite_chart")

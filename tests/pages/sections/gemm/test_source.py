@@ -14,7 +14,7 @@ from kernels.device import BLACKWELL, HOPPER, Unsupported
 from kernels.gemm.blocks import DECODED_WORDS, Schedule
 from kernels.gemm.hopper.decoding import blocks as decoding_blocks
 from kernels.gemm.hopper.narrow_blocks import is_narrow
-from kernels.gemm.meaning import Accumulation
+from kernels.gemm.meaning import Summation
 from kernels.gemm.plan import plan_built_in, plan_simple
 from kernels.paths import TOP
 from kernels.tune.candidates import coarse
@@ -68,14 +68,12 @@ def test_every_simple_source_is_a_whole_kernel_of_triton(source):
 @pytest.mark.parametrize("recipe", RECIPES)
 def test_every_simple_plan_s_title_says_which_source_ran(recipe, matmul, device):
     for m in (16, 4096):
-        plan = plan_simple(
-            RECIPES[recipe].spec(MATMULS[matmul]), (m, 4096, 4096), device, Accumulation.RECIPE
-        )
+        plan = plan_simple(RECIPES[recipe].spec(MATMULS[matmul]), (m, 4096, 4096), device, Summation.RECIPE)
         decoding = (DECODED_WORDS,) * bool(plan.blocks.decoded)
         assert source_of(plan.title, plan.spec.out.name).said == (plan.kernel.value, *decoding)
 
 
-@pytest.mark.parametrize("how", Accumulation, ids=lambda how: how.value)
+@pytest.mark.parametrize("how", Summation, ids=lambda how: how.value)
 @pytest.mark.parametrize("matmul", MATMULS)
 @pytest.mark.parametrize("recipe", RECIPES)
 @pytest.mark.parametrize("m", [64, 128, 256, 4096])
@@ -108,21 +106,21 @@ def test_a_specialized_plan_s_title_says_which_of_its_loops_ran(recipe, matmul, 
         assert consume in names
 
 
-@pytest.mark.parametrize("how", [Accumulation.FAST, Accumulation.PROMOTED], ids=lambda how: how.value)
+@pytest.mark.parametrize("how", [Summation.FAST, Summation.PROMOTED], ids=lambda how: how.value)
 def test_the_title_of_narrow_blocks_says_so(how):
     mnk = (64, 4096, 4096)
     plan = plan_built_in(RECIPES["rowwise"].fprop, mnk, HOPPER, how)
     (blocks,) = [blocks for blocks in coarse(plan, mnk, HOPPER) if is_narrow(blocks)]
     ran = source_of(replace(plan, blocks=blocks).title, plan.spec.out.name)
     assert ran.bodies == (("gemm/hopper/narrow.py", gemm_source.WHOLE_FILE),)
-    assert ("promoted" in ran.title) == (how is Accumulation.PROMOTED)
+    assert ("promoted" in ran.title) == (how is Summation.PROMOTED)
     assert ran.instead_of is source_of(plan.title, plan.spec.out.name)
     assert "one warp loads" in explanation(ran.explained_in)
 
 
 @pytest.mark.parametrize(("m", "n"), [(16, 4096), (256, 4096), (4096, 1000)])
 def test_the_title_of_a_plan_that_decodes_in_registers_says_so(m, n):
-    plan = plan_built_in(RECIPES["mxfp8"].fprop, (m, n, 4096), HOPPER, Accumulation.RECIPE)
+    plan = plan_built_in(RECIPES["mxfp8"].fprop, (m, n, 4096), HOPPER, Summation.RECIPE)
     for blocks in decoding_blocks.candidates(plan.spec, (m, n, 4096), HOPPER):
         ran = source_of(replace(plan, blocks=blocks).title, plan.spec.out.name)
         files = [file for file, name in ran.bodies if name == gemm_source.WHOLE_FILE]

@@ -28,7 +28,7 @@ from kernels.gemm.hopper.decoding.blocks import (
 )
 from kernels.gemm.hopper.sizes import CONSUMERS
 from kernels.gemm.launch import gemm, launch, torch_dtype
-from kernels.gemm.meaning import Accumulation
+from kernels.gemm.meaning import Summation
 from kernels.gemm.plan import plan_built_in, plan_gemm
 from kernels.gemm.shape_class import ShapeClass
 from kernels.gemm.tuned import table
@@ -54,7 +54,7 @@ SHAPES = {
 
 def decoding(mnk, device=HOPPER, spec=FPROP):
     """(the simple plan, the plans that decode in registers) of a GEMM."""
-    plan = plan_built_in(spec, mnk, device, Accumulation.RECIPE)
+    plan = plan_built_in(spec, mnk, device, Summation.RECIPE)
     return plan, [replace(plan, blocks=blocks) for blocks in candidates(spec, mnk, device)]
 
 
@@ -147,7 +147,7 @@ def test_a_program_takes_two_runs_only_where_they_are_as_long_but_for_a_step(k, 
 def test_what_it_does_not_take_is_said_and_not_offered(tile, sentence, side):
     spec = replace(FPROP, **{side: replace(FPROP.b, tile=tile)})
     assert sentence.format(side.upper()) in lacking(spec)
-    plan = replace(plan_built_in(FPROP, (16, 4096, 4096), HOPPER, Accumulation.RECIPE), spec=spec)
+    plan = replace(plan_built_in(FPROP, (16, 4096, 4096), HOPPER, Summation.RECIPE), spec=spec)
     tries = coarse(plan, (16, 4096, 4096), HOPPER)
     assert not [b for b in tries if b.schedule is Schedule.SPECIALIZED and b.decoded]
 
@@ -155,14 +155,14 @@ def test_what_it_does_not_take_is_said_and_not_offered(tile, sentence, side):
 @pytest.mark.parametrize("m", [16, 32, 64, 128, 256])
 def test_the_table_has_it_for_few_tokens(m):
     assert lacking(FPROP) == ""
-    plan = plan_gemm(FPROP, (m, 14336, 4096), HOPPER, Accumulation.RECIPE)
+    plan = plan_gemm(FPROP, (m, 14336, 4096), HOPPER, Summation.RECIPE)
     assert plan.decodes_in_registers
 
 
 @pytest.mark.parametrize("mnk", [(14336, 4096, 4096), (4096, 7168, 4096), (7168, 4096, 4096)], ids=str)
 def test_the_larger_operand_is_decoded_whichever_the_table_s_shape_has(mnk):
     m, n, _ = mnk
-    plan = plan_gemm(WGRAD, mnk, HOPPER, Accumulation.RECIPE)
+    plan = plan_gemm(WGRAD, mnk, HOPPER, Summation.RECIPE)
     assert plan.decodes_in_registers
     assert plan.blocks.decoded == ("a" if m > n else "b")
     assert value_rows(plan.blocks) == 256
