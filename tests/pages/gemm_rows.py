@@ -1,7 +1,6 @@
 """Measured rows that nobody measured, and workers that answer with them."""
 
 import json
-import sys
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -10,11 +9,11 @@ from pathlib import Path
 from kernels.bench.job import GemmJob
 from kernels.bench.machine import Machine, Timing
 from kernels.bench.row import Provenance, Row
-from kernels.worker.process import WorkerProcess
 from kernels.worker.queue import WorkerQueue
 from kernels.worker.states import Final, Ticket
 from kernels.worker.supervisor import Limits
 from tests.kernels.worker.stand_in import row as interpreted_row
+from tests.kernels.worker.stand_in import stand_in_process
 
 TOP = Path(__file__).resolve().parents[2]
 PATIENCE_S = 20.0
@@ -53,9 +52,8 @@ def record(folder: Path, rows: Sequence[Row]) -> None:
 
 def stand_in_queue() -> WorkerQueue:
     """A queue whose one worker is the stand-in of tests/kernels/worker."""
-    command = [sys.executable, str(TOP / "tests" / "worker" / "stand_in.py")]
     return WorkerQueue(
-        [lambda: WorkerProcess(command, env={"PYTHONPATH": str(TOP)})],
+        [stand_in_process],
         limits=Limits(start_s=20, job_s=20, stop_s=0.5, tick_s=0.02),
     )
 

@@ -2,24 +2,14 @@
 each is shown what it waits for. The worker is the stand-in.
 """
 
-import sys
-
 import streamlit as st
 
 from kernels.check.job import CheckJob
-from kernels.worker.process import WorkerProcess
 from pages.kit import queue_panel as gpu_queue
 from pages.sections.sanity import history as sanity_history
-from tests.kernels.worker.stand_in import Act, job
-from tests.serving import TOP
+from tests.kernels.worker.stand_in import Act, job, stand_in_process
 
-
-def stand_in() -> WorkerProcess:
-    command = [sys.executable, str(TOP / "tests" / "worker" / "stand_in.py")]
-    return WorkerProcess(command, env={"PYTHONPATH": str(TOP)})
-
-
-gpu_queue.launchers = lambda gpus: (stand_in,)
+gpu_queue.launchers = lambda gpus: (stand_in_process,)
 if "asked" not in st.session_state:
     st.session_state["asked"] = True
     if "hang" in st.query_params:

@@ -1,10 +1,8 @@
 """A queue whose workers are the stand-in, with short limits."""
 
-import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 
@@ -12,9 +10,8 @@ from kernels.worker.process import WorkerProcess
 from kernels.worker.queue import WorkerQueue
 from kernels.worker.states import Done, Failed, State, Stopped, Ticket
 from kernels.worker.supervisor import Limits
+from tests.kernels.worker.stand_in import stand_in_process
 
-STAND_IN = Path(__file__).with_name("stand_in.py")
-TOP = STAND_IN.parents[3]
 PATIENCE_S = 20.0
 LIMITS = Limits(start_s=10.0, job_s=60.0, stop_s=0.3, rest_s=0.01, longest_rest_s=0.05, tick_s=0.02)
 
@@ -45,7 +42,7 @@ def bench() -> Iterator[Callable[..., Bench]]:
         started: list[WorkerProcess] = []
 
         def launch() -> WorkerProcess:
-            process = WorkerProcess([sys.executable, str(STAND_IN), *arguments], env={"PYTHONPATH": str(TOP)})
+            process = stand_in_process(*arguments)
             started.append(process)
             return process
 

@@ -7,6 +7,7 @@ import sys
 import time
 from dataclasses import replace
 from enum import IntEnum
+from pathlib import Path
 
 from fp8core.accumulators.error_over_k import error_against_k
 from fp8core.formats import FORMATS
@@ -18,7 +19,11 @@ from kernels.check.report import Report
 from kernels.probe.job import ROWS, ProbeJob, ProbeRow, SweepPoint
 from kernels.worker.child import Engine, StoppedOnRequest, serve
 from kernels.worker.jobs import Job, Result
+from kernels.worker.process import WorkerProcess
 from tests.kernels.check.reports import REPORT
+
+STAND_IN = Path(__file__).resolve()
+TOP = STAND_IN.parents[3]
 
 
 class Act(IntEnum):
@@ -40,6 +45,11 @@ class Act(IntEnum):
 
 
 SLOW_SECONDS = 0.6
+
+
+def stand_in_process(*arguments: str) -> WorkerProcess:
+    """A worker that runs this file."""
+    return WorkerProcess([sys.executable, str(STAND_IN), *arguments], env={"PYTHONPATH": str(TOP)})
 
 
 def job(act: Act, m: int = 64) -> GemmJob:

@@ -13,8 +13,8 @@ import pytest
 from kernels.worker.ledger import FORGOTTEN, REPLACED, STOPPED
 from kernels.worker.process import WorkerProcess
 from kernels.worker.states import Done, Failed, Running, Starting, Stopped, Waiting
-from tests.kernels.worker.conftest import LIMITS, STAND_IN, TOP
-from tests.kernels.worker.stand_in import Act, job
+from tests.kernels.worker.conftest import LIMITS
+from tests.kernels.worker.stand_in import STAND_IN, TOP, Act, job
 
 CRASHES = {
     Act.KILLED: "was ended by signal SIGKILL (the system does that when memory runs out)",
