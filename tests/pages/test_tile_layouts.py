@@ -3,7 +3,6 @@
 import json
 import math
 import statistics
-import time
 
 import pytest
 
@@ -19,6 +18,7 @@ from pages.sections.tiles.counts import comparison_table, copies_table, size
 from pages.sections.tiles.data import scene
 from pages.sections.tiles.rule import preset_of, rule_numbers
 from pages.sections.tiles.words import hardware, notice, second_copies
+from tests.cpu import cpu_seconds
 from tests.pages.hostile import A_PAGE, hostile_queries
 
 PAGE = "pages/tile_layouts.py"
@@ -234,7 +234,5 @@ def test_a_rerun_is_quick(open_app):
     at = open_app(PAGE)
     times = []
     for row in range(12):
-        start = time.perf_counter()
-        at.number_input(key="row").set_value(row).run()
-        times.append(1e3 * (time.perf_counter() - start))
+        times.append(1e3 * cpu_seconds(at.number_input(key="row").set_value(row).run))
     assert statistics.median(times) <= RERUN_MS * SLOW_MACHINE, times

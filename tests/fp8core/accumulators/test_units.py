@@ -12,6 +12,7 @@ from fp8core.accumulators import ACCUMULATORS, Accumulator, GroupScales, Step, m
 from fp8core.formats import FORMATS, Format
 from fp8core.rounding import Rounding
 from fp8core.tiles import WHOLE
+from tests.cpu import cpu_seconds
 
 E4M3, E5M2 = FORMATS["e4m3"], FORMATS["e5m2"]
 FAST, PROMOTED = ACCUMULATORS["hopper_fast"], ACCUMULATORS["hopper_promoted"]
@@ -273,13 +274,9 @@ def test_the_recorded_curves_of_error_against_k(unit, kind, recorded) -> None:
         assert measured == pytest.approx(expected, rel=0.15), k
 
 
-def test_a_large_product_is_answered_within_two_seconds() -> None:
-    import time
-
+def test_a_large_product_takes_less_than_two_seconds_of_the_processor() -> None:
     a, b = codes(E4M3, (128, 4096), 0), codes(E4M3, (128, 4096), 1)
-    start = time.perf_counter()
-    matmul(a, b, E4M3, E4M3, FAST)
-    assert time.perf_counter() - start < 2.0
+    assert cpu_seconds(lambda: matmul(a, b, E4M3, E4M3, FAST)) < 2.0
 
 
 @by_truncating
