@@ -1,1 +1,1 @@
-"""What is true of FP8: formats, rounding, tiles, scales, recipes, accumulators and errors, in numpy."""
+"""Facts about FP8, in numpy: formats, rounding, tiles, scales, recipes, accumulators and errors."""

@@ -1,4 +1,4 @@
-"""What arguments must be: each check gives its argument back, or raises ValueError with one sentence."""
+"""Checks of arguments: each gives its argument back, or raises ValueError with one sentence."""
 
 from typing import Any, TypeVar
 
@@ -9,7 +9,7 @@ _T = TypeVar("_T")
 
 
 def whole(what: str, value: Any, low: int | None = None, high: int | None = None) -> int:
-    """A whole number, Python's or numpy's, from `low` to `high`; a boolean is none."""
+    """A whole number, Python's or numpy's, from `low` to `high`. A boolean is refused."""
     is_whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
     if not is_whole or (low is not None and value < low) or (high is not None and value > high):
         if low is not None and high is not None:
@@ -21,7 +21,7 @@ def whole(what: str, value: Any, low: int | None = None, high: int | None = None
 
 
 def real(what: str, value: Any, low: float = -np.inf) -> float:
-    """A finite number of at least `low`; a boolean is none."""
+    """A finite number of at least `low`. A boolean is refused."""
     is_number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
     if not is_number or not np.isfinite(value) or value < low:
         bound = f" of at least {low:g}" if low > -np.inf else ""
@@ -30,7 +30,7 @@ def real(what: str, value: Any, low: float = -np.inf) -> float:
 
 
 def instance(what: str, value: _T, *kinds: type) -> _T:
-    """A value of one of the classes `kinds`; an enum's members stand in the sentence."""
+    """A value of one of the classes `kinds`. For an enum, the sentence lists its members."""
     if not isinstance(value, kinds):
         members = [
             f"{kind.__name__}.{member}" for kind in kinds for member in getattr(kind, "__members__", ())
@@ -51,7 +51,7 @@ def reals(what: str, x: ArrayLike, ndim: int | None = None) -> NDArray[Any]:
 
 
 def codes_of(name: str, bits: int, codes: ArrayLike) -> NDArray[Any]:
-    """Codes of a format of that name: an array of integers in 0..2**bits."""
+    """Codes of the format with this name: an array of integers in 0..2**bits."""
     array = _array(f"codes of {name}", codes)
     if not np.issubdtype(array.dtype, np.integer):
         raise ValueError(f"codes of {name} are integers, got {array.dtype}")
@@ -62,7 +62,7 @@ def codes_of(name: str, bits: int, codes: ArrayLike) -> NDArray[Any]:
 
 
 def codes_array(what: str, codes: Any) -> NDArray[Any]:
-    """Codes [rows, columns] that are in a numpy array of integers already."""
+    """Codes [rows, columns], already a numpy array of integers."""
     if not isinstance(codes, np.ndarray) or not np.issubdtype(codes.dtype, np.integer):
         raise ValueError(f"{what} is a numpy array of integer codes, got {_described(codes)}")
     return codes
@@ -85,7 +85,7 @@ def _array(what: str, x: ArrayLike) -> NDArray[Any]:
 
 
 def _described(value: Any) -> str:
-    """What came, short: an array by its type and shape."""
+    """A short description of an argument: of an array, its type and shape."""
     if isinstance(value, np.ndarray):
         return f"{value.dtype}{list(value.shape)}"
     text = repr(value)

@@ -2,8 +2,9 @@
 
     D[m, n] = Σ_k A[m, k] · B[k, n],   A = sA · a,  B = sB · b   (a, b codes; sA, sB constant on a tile)
 
-Along a stretch of K on which neither scale changes, sA · sB is one number and moves in front of the sum of
-codes, which is all a tensor core can add. At the end of each such stretch the partial sum is rescaled.
+Take a stretch of K on which neither scale changes. There sA · sB is one number, and it moves in front of the
+sum of codes. A tensor core can add only codes. So at the end of each such stretch the partial sum is
+rescaled.
 """
 
 from dataclasses import dataclass
@@ -39,7 +40,7 @@ def rescales_per_output(k: int, a: Extent, b: Extent) -> int:
 
 @dataclass(frozen=True)
 class SummedStretch:
-    """One stretch that the tensor core sums, and whether each operand's scale is constant on it."""
+    """One stretch that the tensor core sums, with two flags: is each operand's scale constant on it?"""
 
     k: range
     a_constant: bool
@@ -88,10 +89,12 @@ def partial_sums(
     b_scale: NDArray[np.float64],
     *extents: Extent,
 ) -> tuple[PartialSum, ...]:
-    """One output element cut into its stretches; arrays [K] as in `contract`, `extents` those along K.
+    """The partial sums of one output element, a stretch each.
 
-    Raises ValueError where a scale changes inside a stretch, that is, where the extents are not the arrays',
-    and where the arrays differ in length.
+    The arrays are [K], as in `contract`; `extents` are the tiles' extents along K.
+
+    Raises ValueError where a scale changes inside a stretch: then the extents do not belong to the arrays. It
+    also refuses arrays of different lengths.
     """
     a_codes, b_codes, a_scale, b_scale = _vectors(a_codes, b_codes, a_scale, b_scale)
     parts = []
@@ -129,10 +132,11 @@ def contract(
     b_scale: NDArray[np.float64],
     summed: Extent,
 ) -> ContractedNumbers:
-    """Σ_k of one output element; all arguments [K]: decoded codes and each element's scale.
+    """Compute Σ_k of one output element. All arguments are [K]: decoded codes and each element's scale.
 
-    `pulled_out` takes the scales of a summed stretch's first element for the whole stretch: the only thing
-    left to do once the tensor core has added the codes. It equals `right` where the scale leaves the sum.
+    `pulled_out` uses the scales of a summed stretch's first element for the whole stretch. Nothing else is
+    possible once the tensor core has added the codes. It equals `right` where the scale leaves the sum.
+
     Raises ValueError where the arrays differ in length.
     """
     a_codes, b_codes, a_scale, b_scale = _vectors(a_codes, b_codes, a_scale, b_scale)

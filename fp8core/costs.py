@@ -1,4 +1,4 @@
-"""What a recipe costs at a layer's true size: scales, bytes, copies, rescales."""
+"""The costs of a recipe at a layer's true size: scales, bytes, copies, rescales."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ from fp8core.tiles import TileGrid
 
 @dataclass(frozen=True, kw_only=True)
 class CopyCost:
-    """Size of one quantized copy: `scales` in number, the rest in bytes; codes counted once a layout."""
+    """The size of one quantized copy: how many `scales`, and the rest in bytes. Codes count once a layout."""
 
     scales: int
     code_bytes: int

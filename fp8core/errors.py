@@ -1,4 +1,4 @@
-"""How far a result is from the truth."""
+"""Measures of how far a result is from the truth."""
 
 import math
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ def rel_err(result: ArrayLike, truth: ArrayLike) -> float:
 def sqnr_db(rel_err: float) -> float:
     """Signal to quantization noise ratio of a relative error, in dB: -20 log10(rel_err); inf for 0.
 
-    Raises ValueError for a negative error; that of NaN is NaN.
+    NaN gives NaN. Raises ValueError for a negative error.
     """
     if reals("a relative error", rel_err, ndim=0) < 0:
         raise ValueError(f"a relative error is at least 0, got {rel_err}")
@@ -51,10 +51,10 @@ class ErrorParts:
 def split_error(
     x: NDArray[np.floating], values: NDArray[np.floating], scale: ArrayLike, format_: NumberFormat
 ) -> ErrorParts:
-    """Where the error of `values`, x quantized with `scale` (broadcast to x), comes from.
+    """The parts of the error of `values`, which are x quantized with `scale` (broadcast to x).
 
-    A part saturates where x / scale rounds beyond the format's last value on its side, to nearest even.
-    Raises ValueError where all of x is zero, for NaN or infinity in x, and for shapes that differ.
+    An element saturates where x / scale, rounded to nearest even, lies beyond the format's last value on its
+    side. Raises ValueError where all of x is zero, for NaN or infinity in x, and for shapes that differ.
     """
     x, values = reals("x", x).astype(np.float64), reals("values", values).astype(np.float64)
     if x.shape != values.shape:

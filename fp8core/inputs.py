@@ -1,7 +1,7 @@
-"""Inputs whose statistics training shows, seeded: the picture and the kernel are fed the same numbers.
+"""Seeded inputs with the statistics of training: the picture and the kernel are fed the same numbers.
 
-An experiment names one kind of input. Its three tensors differ by role: `kind_of` says what x, w and dy are
-drawn from. Outlier channels belong to activations. Weights have none, and their size follows from fan-in.
+An experiment names one kind of input. Its three tensors differ by role: `kind_of` gives the kinds of x, w and
+dy. Outlier channels belong to activations. Weights have none, and their size follows from fan-in.
 """
 
 import math
@@ -16,7 +16,7 @@ from fp8core.linear import LayerTensor
 
 
 class InputKind(Enum):
-    """What the elements of a tensor are drawn from."""
+    """The distribution of the elements of a tensor."""
 
     GAUSSIAN = "gaussian"
     OUTLIER_CHANNELS = "outlier_channels"
@@ -26,7 +26,7 @@ class InputKind(Enum):
 
 @dataclass(frozen=True)
 class InputNote:
-    """The kind in words: a title and the exact rule."""
+    """A kind in words: a title and the exact rule."""
 
     title: str
     rule: str
@@ -55,10 +55,9 @@ INPUT_NOTES: dict[InputKind, InputNote] = {
 
 
 def kind_of(kind: InputKind, tensor: LayerTensor) -> InputKind:
-    """What x, w or dy is drawn from in an experiment with inputs of `kind`.
+    """The kind of x, w or dy in an experiment with inputs of `kind`.
 
-    Raises:
-        ValueError: another tensor, which is a result.
+    Raises ValueError for another tensor, which is a result.
     """
     own = {
         LayerTensor.X: InputKind.GAUSSIAN if kind is InputKind.GRADIENT_LIKE else kind,
@@ -71,7 +70,7 @@ def kind_of(kind: InputKind, tensor: LayerTensor) -> InputKind:
 
 
 def rules(kind: InputKind) -> str:
-    """What each tensor is drawn from: a sentence each, the last without its full stop."""
+    """The distribution of each tensor: a sentence each, the last without its full stop."""
     if kind is InputKind.GAUSSIAN:
         return f"x, w and dy: {INPUT_NOTES[kind].rule}"
     told = {tensor.value: INPUT_NOTES[kind_of(kind, tensor)].rule for tensor in _INPUTS}
@@ -95,8 +94,8 @@ def draw_operand(
 ) -> NDArray[np.float32]:
     """float32[rows, columns] of x, w or dy in an experiment with inputs of `kind`, as stored.
 
-    `fan_in` is the layer's `in`: weights have the size 1/√in that keeps y as large as x. Where all inputs are
-    Gaussian, all three tensors have variance 1. Raises ValueError for another tensor.
+    `fan_in` is the layer's `in`. Weights have the size 1/√in, which keeps y as large as x. Where all inputs
+    are Gaussian, all three tensors have variance 1. Raises ValueError for another tensor.
     """
     x = draw(kind_of(kind, tensor), shape, seed, outlier_every)
     if tensor is LayerTensor.W and kind is not InputKind.GAUSSIAN:
@@ -109,8 +108,8 @@ def draw(
 ) -> NDArray[np.float32]:
     """float32[rows, columns] of the kind; equal arguments give equal numbers.
 
-    `outlier_every` columns hold one outlier channel: fewer than the default where a small corner of a tensor
-    is to show one. Raises ValueError for sizes, a seed or a distance that are no whole numbers.
+    `outlier_every` columns hold one outlier channel. Pass fewer than the default where a small corner of a
+    tensor must show one. Raises ValueError for sizes, a seed or a distance that are no whole numbers.
     """
     whole("a seed", seed, 0), whole("the distance of outlier channels", outlier_every, 1)
     for size in shape:
@@ -134,8 +133,9 @@ def draw(
 
 
 def log_uniform_blocks(blocks: int, size: int, seed: int) -> NDArray[np.float32]:
-    """float32[blocks, size]: N(0, 1) with each row scaled to a largest |element| whose log2 is uniform on
-    [0, 1): one row in every 1 / blocks of it, in no order.
+    """float32[blocks, size]: rows from N(0, 1), scaled so that log2 of each row's amax is spread over [0, 1).
+
+    Each stretch of 1 / blocks holds one row's log2. The rows are in no order.
     """
     whole("the number of blocks", blocks, 1), whole("the size of a block", size, 1), whole("a seed", seed, 0)
     rng = np.random.default_rng(seed)

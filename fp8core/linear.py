@@ -14,7 +14,7 @@ from fp8core.checks import instance, whole
 
 
 class Axis(Enum):
-    """An axis of the layer, by the name its size has in shapes."""
+    """An axis of the layer, under the name that its size has in shapes."""
 
     TOKENS = "tokens"
     IN = "in"
@@ -80,7 +80,7 @@ class LayerShape:
 
 @dataclass(frozen=True, kw_only=True)
 class Matmul:
-    """D[M, N] = A[M, K] · B[K, N] over the layer's tensors; `m`, `n`, `k` say which axis plays which dim."""
+    """D[M, N] = A[M, K] · B[K, N] over the layer's tensors. `m`, `n`, `k` name the axis of each dim."""
 
     name: str
     title: str
@@ -100,15 +100,15 @@ class Matmul:
         return self.m if instance("a side", side, Side) is Side.A else self.n
 
     def side_of(self, tensor: LayerTensor) -> Side | None:
-        """Which operand a tensor is here; None where this matmul does not read it."""
+        """The side on which this matmul reads a tensor; None where it does not read it."""
         return {self.a: Side.A, self.b: Side.B}.get(instance("a stored tensor", tensor, LayerTensor))
 
     def k_is_rows(self, side: Side) -> bool:
-        """Whether K runs down the stored rows of that operand, so that K is not its contiguous dim."""
+        """True if K runs down the stored rows of that operand, so that K is not its contiguous dim."""
         return self.operand(side).axes[0] is self.k
 
     def is_transposed(self, side: Side) -> bool:
-        """Whether the operand, written A[M, K] or B[K, N], is the transpose of its stored tensor."""
+        """True if the operand, written A[M, K] or B[K, N], is the transpose of its stored tensor."""
         return self.k_is_rows(side) if side is Side.A else not self.k_is_rows(side)
 
     def symbol(self, side: Side) -> str:

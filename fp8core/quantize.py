@@ -29,10 +29,10 @@ class QuantizedTensor:
     spec: OperandSpec
 
     def values(self) -> NDArray[np.float32]:
-        """float32[rows, columns]: the numbers the codes stand for, rounded once to fp32.
+        """float32[rows, columns]: the numbers that the codes stand for, rounded once to fp32.
 
-        Infinity where code · scale is beyond fp32: a code can round up to 2**128, the next power of two after
-        the largest fp32 number. `exact_values` has it.
+        A number is infinite where code · scale is beyond fp32. A code can round up to 2**128, the next power
+        of two after the largest fp32 number. `exact_values` has that number.
         """
         with np.errstate(over="ignore"):
             return self.exact_values().astype(np.float32)

@@ -1,8 +1,8 @@
 """Recipes as data: for each matmul and operand, the format, the tile that shares a scale, the scale's rule.
 
-A scale must stay constant along the stretch of K that the tensor core sums, so every tile below is given in
-the matmul's own dims (free dim, contracted dim); where a tile lies on the stored tensor, how many quantized
-copies a training step needs and how often an output element is rescaled all follow from it.
+A scale must stay constant along the stretch of K that the tensor core sums. So every tile below is given in
+the matmul's own dims (free dim, contracted dim). The rest follows from it: where a tile lies on the stored
+tensor, how many quantized copies a training step needs, how often an output element is rescaled.
 """
 
 from dataclasses import dataclass
@@ -47,9 +47,9 @@ class MatmulSpec:
 
 @dataclass(frozen=True, kw_only=True)
 class Copy:
-    """One quantized copy of a stored tensor: equal codes and scales, whoever reads them.
+    """One quantized copy of a stored tensor: each reader gets equal codes and scales.
 
-    `tile` is (rows, columns) on the stored tensor; `readers` are the matmuls and sides that read it.
+    `tile` is (rows, columns) on the stored tensor. `readers` are the matmuls and sides that read it.
     """
 
     tensor: LayerTensor
@@ -59,9 +59,10 @@ class Copy:
 
     @property
     def k_major(self) -> tuple[bool, ...]:
-        """The layouts in which these codes must lie in memory for the Hopper rule that both operands are
-        contiguous along K: False as stored, True transposed. Two entries: the same codes are held twice,
-        and the second exists only because of layout.
+        """The layouts in memory that the readers need on Hopper, where both operands are contiguous along K.
+
+        False is the layout as stored, True the transposed one. With two entries, the codes are held twice,
+        and the second copy exists only because of layout.
         """
         return tuple(sorted({matmul.k_is_rows(side) for matmul, side in self.readers}))
 
@@ -89,7 +90,7 @@ class Recipe:
         return TileGrid.over(shape, self.spec(matmul).operand(side).tile.on_tensor(matmul, side))
 
     def quantized_copies(self, tensor: LayerTensor) -> tuple[Copy, ...]:
-        """The distinct quantized copies of a stored tensor that one training step needs: none of a result."""
+        """The distinct quantized copies of a stored tensor that one training step needs. A result needs none."""
         readers: dict[tuple[object, ...], list[tuple[Matmul, Side]]] = {}
         for matmul in MATMULS.values():
             side = matmul.side_of(tensor)

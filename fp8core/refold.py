@@ -38,7 +38,7 @@ REFOLDED_TILES = {Side.A: LINE, Side.B: SQUARE}
 
 
 def refolded(spec: OperandSpec, tile: TileShape) -> OperandSpec:
-    """What an operand is after refolding: as before, with an fp32 scale for each `tile`, LINE or SQUARE.
+    """An operand after refolding: with one fp32 scale for each `tile`, LINE or SQUARE, all else as before.
 
     Raises ValueError for another tile, for scales that are no powers of two and for tiles that do not fold.
     """
@@ -63,8 +63,9 @@ def refolded_grid(grid: TileGrid, spec: OperandSpec, *, k_is_rows: bool) -> Tile
 
 
 def refold(operand: QuantizedTensor, tile: TileShape, *, k_is_rows: bool = False) -> QuantizedTensor:
-    """Refold a quantized tensor to LINE or SQUARE; `k_is_rows`: K runs down its rows. Raises ValueError as
-    `refolded` does.
+    """Refold a quantized tensor to LINE or SQUARE. `k_is_rows` says that K runs down its rows.
+
+    Raises ValueError where `refolded` does.
     """
     spec = refolded(operand.spec, tile)
     grid = refolded_grid(operand.grid, spec, k_is_rows=k_is_rows)

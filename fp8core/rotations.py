@@ -65,8 +65,10 @@ def random_signs(size: int, seed: int) -> NDArray[np.int64]:
 
 
 def random_orthogonal(size: int, seed: int) -> NDArray[np.float64]:
-    """float64[size, size], uniform over all rotations and reflections (Haar): QR of a Gaussian matrix, the
-    signs of R's diagonal moved into Q (Mezzadri, arXiv math-ph/0609050).
+    """float64[size, size], uniform over all rotations and reflections (Haar).
+
+    It is the Q of the QR decomposition of a Gaussian matrix, with the signs of R's diagonal moved into Q
+    (Mezzadri, arXiv math-ph/0609050).
     """
     whole("the size of a rotation", size, 1), whole("a seed", seed, 0)
     q, r = np.linalg.qr(np.random.default_rng(seed).standard_normal((size, size)))
@@ -74,8 +76,10 @@ def random_orthogonal(size: int, seed: int) -> NDArray[np.float64]:
 
 
 def sphere_entry_density(t: ArrayLike, size: int) -> NDArray[np.float64]:
-    """Density at t in (-1, 1) of one entry of a uniformly rotated unit vector: (1 - t²)^((size-3)/2) over
-    B(1/2, (size-1)/2), a Beta distribution stretched to (-1, 1). Raises ValueError for size < 2.
+    """Density at t in (-1, 1) of one entry of a uniformly rotated unit vector.
+
+    It is (1 - t²)^((size-3)/2) / B(1/2, (size-1)/2), a Beta distribution stretched to (-1, 1). Raises
+    ValueError for size < 2.
     """
     if whole("the size of a vector", size) < 2:
         raise ValueError(f"a unit vector has an entry distribution from size 2 on, got {size}")
@@ -87,7 +91,7 @@ def sphere_entry_density(t: ArrayLike, size: int) -> NDArray[np.float64]:
 
 
 class RotationKind(Enum):
-    """Which rotation, in words."""
+    """The kind of a rotation, in words."""
 
     HADAMARD = "Hadamard"
     NVFP4_HADAMARD = "Hadamard after NVFP4's fixed signs"
@@ -99,8 +103,8 @@ class RotationKind(Enum):
 class Rotation:
     """A rotation of each run of `size` elements along the last axis, in float64; `seed` draws a random one.
 
-    Raises ValueError for NVFP4's signs with a size other than theirs, for a size below 1 and, but for
-    ORTHOGONAL, one that is no power of two.
+    Raises ValueError for a size below 1, and for NVFP4's signs with a size other than theirs. Each kind but
+    ORTHOGONAL refuses a size that is no power of two.
     """
 
     kind: RotationKind

@@ -1,4 +1,4 @@
-"""How a value between two codes, or beyond the last one, becomes a code."""
+"""Rules for a value between two codes, or beyond the last one: the code that it becomes."""
 
 from enum import Enum
 
@@ -9,10 +9,10 @@ from fp8core.checks import instance, reals
 
 
 class Rounding(Enum):
-    """Which of its two neighbors a value takes. Every mode treats both signs alike.
+    """The choice between the two neighbors of a value. Every mode treats both signs alike.
 
-    A tie goes to the even last mantissa bit. A format without mantissa bits has none: its ties between powers
-    of two go to the larger one (IEEE 754-2019, section 4.3.1), whose code may be odd.
+    A tie goes to the even last mantissa bit. A format without mantissa bits has none. There, ties between
+    powers of two go to the larger one (IEEE 754-2019, section 4.3.1), whose code may be odd.
     """
 
     NEAREST_EVEN = "nearest, ties to the even last bit"
@@ -22,7 +22,7 @@ class Rounding(Enum):
 
 
 class Overflow(Enum):
-    """What a value beyond the largest finite code becomes, infinities included."""
+    """The code for a value beyond the largest finite one, infinities included."""
 
     SATURATE = "the largest finite value of its sign"
     INF = "infinity"

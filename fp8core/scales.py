@@ -106,9 +106,9 @@ class ScaleRule:
 def saturated_share(rule: ScaleRule, element: NumberFormat) -> float:
     """Share of tiles whose amax the rule puts beyond Qmax, where log2 amax is uniform over whole octaves.
 
-    Floor keeps amax / scale in [2**e_max, 2**(e_max + 1)), so what lies above Qmax saturates, and its share
-    of the octave is 1 + e_max - log2(Qmax). Even does the same up to the mantissa that rounds to the next
-    exponent, 2 - 2**-(mantissa_bits + 1). The other rules put no amax beyond Qmax.
+    Floor keeps amax / scale in [2**e_max, 2**(e_max + 1)). What lies above Qmax saturates, so its share of
+    the octave is 1 + e_max - log2(Qmax). Even does so up to the mantissa that rounds to the next exponent, 2
+    - 2**-(mantissa_bits + 1). The other rules put no amax beyond Qmax.
     """
     above_octave = math.log2(element.max) - element.e_max
     match rule.kind:

@@ -1,8 +1,8 @@
 """Stochastic rounding with N random bits a value, as hardware does it, and its exact moments.
 
 The random integer R in 0..2**N is added to the N bits below the last place that is kept; a carry rounds up
-(PTX `cvt.rs`; IEEE P3109's StochasticA). The bits below those N are dropped first, which biases the mean
-toward zero by less than 2**-N of a step; the variants B and C round them instead and remove most of it.
+(PTX `cvt.rs`; IEEE P3109's StochasticA). The bits below those N are dropped first. That biases the mean
+toward zero by less than 2**-N of a step. Variants B and C round these bits and so remove most of the bias.
 """
 
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ MAX_RANDOM_BITS = 24
 
 
 class Debias(Enum):
-    """What happens to the fraction's bits below the N that meet random bits (P3109's names A, B, C)."""
+    """The treatment of the fraction's bits below the N that meet random bits (P3109's names A, B, C)."""
 
     TRUNCATE = "A: dropped"
     HALF_UP = "B: rounded, ties up"
@@ -83,7 +83,7 @@ def round_stochastic(
     bits: int,
     debias: Debias = Debias.TRUNCATE,
 ) -> NDArray[np.float64]:
-    """Values of the format, shape of x broadcast with `random`: the R of each value, in 0..2**bits."""
+    """Values of the format, in the shape of x broadcast with `random`, the R in 0..2**bits of each value."""
     around = neighbors(format_, x)
     chance = chances(around.fraction, bits, debias)
     random = reals("random", random)

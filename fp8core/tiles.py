@@ -57,8 +57,8 @@ class Tile:
 class TileGrid:
     """A tensor of `shape` (rows, columns) cut into tiles of `tile` elements; edge tiles may be partial.
 
-    A WHOLE extent is kept as such; `extents` has the numbers. An empty dim has no tiles. Raises ValueError
-    for a shape or a tile of other than two whole numbers.
+    `tile` keeps a WHOLE extent; `extents` has the numbers. An empty dim has no tiles. Raises ValueError
+    unless shape and tile are two whole numbers each.
     """
 
     shape: tuple[int, int]
@@ -92,8 +92,9 @@ class TileGrid:
         return rows, columns
 
     def tile_of(self, row: int, column: int) -> tuple[int, int]:
-        """(row, column) in the grid of scales of the tile that holds an element. Raises IndexError for one
-        outside the tensor.
+        """(row, column), in the grid of scales, of the tile that holds an element.
+
+        Raises IndexError for an element outside the tensor.
         """
         if not (0 <= whole("a row", row) < self.shape[0] and 0 <= whole("a column", column) < self.shape[1]):
             raise IndexError(f"element ({row}, {column}) is outside a tensor of shape {self.shape}")

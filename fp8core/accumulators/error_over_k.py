@@ -19,8 +19,8 @@ _UNSCALED_GROUP = 16
 class SumError:
     """The error of many sums of K products, relative to the exact sums.
 
-    rms: √mean(error²) / √mean(exact²). bias: mean(error · sign(exact)) / mean|exact|: below 0 where results
-    lie toward zero of the exact ones, whatever their sign.
+    rms is √mean(error²) / √mean(exact²). bias is mean(error · sign(exact)) / mean|exact|. The bias is below 0
+    where results lie nearer to zero than the exact sums, whatever their sign.
     """
 
     k: int
@@ -29,7 +29,7 @@ class SumError:
 
 
 def sum_error(results: NDArray[np.floating], exact: NDArray[np.float64], k: int) -> SumError:
-    """The error of `results`, sums of k products. Raises ValueError where every exact sum is zero."""
+    """The error of `results`, which are sums of k products. Raises ValueError where every exact sum is zero."""
     size = float(np.abs(exact).mean())
     if size == 0:
         raise ValueError("an error relative to the exact sums needs one that is not zero")
@@ -45,11 +45,11 @@ def prefix_sums(
     accumulator: Accumulator,
     lengths: Sequence[int],
 ) -> tuple[NDArray[np.float32], ...]:
-    """float32[M, N] for each of `lengths`, in rising order: what the unit makes of the first k products of
-    codes a [M, K] and b [N, K]. A block-scaled unit is given scales of 1.
+    """float32[M, N] for each of `lengths`, in rising order: the unit's sum of the first k products.
 
-    A chain that has reached one length goes on from there to the next: its state is the fp32 sum, except
-    between promotions and in fp64.
+    The operands are codes a [M, K] and b [N, K]. A block-scaled unit is given scales of 1. A chain that has
+    reached one length goes on from there to the next. Its state is the fp32 sum, except between promotions
+    and in fp64.
     """
     ends = [0, *(whole("a length", k, 0) for k in lengths)]
     if ends != sorted(ends) or ends[-1] > min(a.shape[1], b.shape[1]):

@@ -1,4 +1,4 @@
-"""What a matrix unit is as data: its step, the bits that it keeps, and how far off its sums can be."""
+"""A matrix unit as data: its step, the bits that it keeps, and how far off its sums can be."""
 
 import math
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ _SCALED_SLACK = 2.0**8
 
 
 class Step(Enum):
-    """Which addition one step makes; `fp8core.accumulators.steps` has them."""
+    """The addition that one step makes. `fp8core.accumulators.steps` has a function for each."""
 
     TRUNCATED = "align all terms and the sum, drop the bits below, add, truncate"
     SCALED_GROUPS = "the same on exact sums of groups that share a pair of scales"
@@ -33,7 +33,7 @@ class Step(Enum):
 
 
 class Evidence(Enum):
-    """What says that the model is the unit."""
+    """The grounds for saying that the model computes what the unit computes."""
 
     CAPTURED = "bit-equal to vectors captured on an H200, shipped with this project"
     PUBLISHED = "as a published model gives it, checked by its authors on the hardware"
@@ -42,15 +42,19 @@ class Evidence(Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class Accumulator:
-    """One step adds `fused_products` products and the running sum by the rule `step`, keeping
-    `fraction_bits` below the largest term; after `promotion` products (WHOLE: never) the sum is added to an
-    fp32 register by an ordinary fp32 addition and the chain restarts from zero.
+    """A matrix unit: the sizes and rules by which it adds.
 
-    `out` and `out_rounding` are what a step's sum is rounded to; `sum_bits` the bits below its own leading
-    one that a step of CDNA3 keeps. `zero_exponent` is the exponent at which a zero term takes part in the
-    alignment. `operands` names the formats the unit multiplies. `order` says which place of each run of
-    len(order) products comes when, where a kernel hands them over out of order; `unpacked` the wider format
-    that operands are converted to first, where they are: their subnormals become normal there.
+    One step adds `fused_products` products and the running sum by the rule `step`. It keeps `fraction_bits`
+    below the largest term. After `promotion` products (WHOLE: never) the sum is added to an fp32 register by
+    an ordinary fp32 addition, and the chain starts again from zero.
+
+    `out` is the format to which a step's sum is rounded, and `out_rounding` is how. `sum_bits` is how many
+    bits below its own leading one a step of CDNA3 keeps. `zero_exponent` is the exponent at which a zero term
+    takes part in the alignment. `operands` names the formats that the unit multiplies.
+
+    `order` serves kernels that hand products over out of order. It says which place of each run of len(order)
+    products comes when. `unpacked` is the wider format to which operands are converted first, if they are.
+    Their subnormals become normal there.
     """
 
     name: str
@@ -132,12 +136,15 @@ class Accumulator:
 
 @dataclass(frozen=True, kw_only=True)
 class _Limits:
-    """What the ends of the formats add to an error.
+    """The errors that the ends of the formats add.
 
-    lowest: the smallest normal numbers of a's and b's format, None where these are not known. slack: what t
-    is at most then, in products. floor: the least that the terms are aligned to, and least: what a sum loses
-    at the lower end of its format; 0 where products stay above. normal: below it operands are flushed;
-    flush: what products and sums lose to flushing in a step. top: the largest sum.
+    - lowest: the smallest normal numbers of a's and b's format; None where these are not known.
+    - slack: the largest that t can be where they are not known, in products.
+    - floor: the least size to which terms are aligned.
+    - least: the loss of a sum at the lower end of its format; 0 where products stay above that end.
+    - normal: operands below this size are flushed.
+    - flush: the loss of products and sums to flushing in a step.
+    - top: the largest sum.
     """
 
     lowest: tuple[float, float] | None

@@ -1,7 +1,7 @@
 """How matrix units add: fraction bits kept, products fused in one step, and when partial sums are promoted.
 
-`matmul` reproduces a unit's result bit for bit from codes; `Accumulator.error_bound` says how far from the
-exact product it can be. The units themselves are listed in `fp8core.accumulators`.
+`matmul` reproduces a unit's result bit for bit from codes. `Accumulator.error_bound` says how far that result
+can be from the exact product. `fp8core.accumulators` lists the units.
 
 Sources: MMA-Sim (arXiv 2511.10909) and Khattak & Mikaitis (arXiv 2512.07004) for the steps; DeepSeek-V3
 (arXiv 2412.19437, section 3.3.2) for promotion every 128.
@@ -43,8 +43,10 @@ _PRODUCT_LIMITS = {Step.FLOORED: 2.0 ** (FORMATS["fp32"].e_max + 1)}
 
 @dataclass(frozen=True, kw_only=True)
 class GroupScales:
-    """Scales that a block-scaled unit multiplies in, one for `size` products, 16 or 32: a[M, groups] and
-    b[N, groups], values of `format`, e4m3 or e8m0, that are not negative. The last of K may be a part of one.
+    """Scales that a block-scaled unit multiplies in: one for `size` products, 16 or 32.
+
+    a[M, groups] and b[N, groups] are values of `format`, e4m3 or e8m0, and not negative. The last group of K
+    may be shorter than `size`.
 
     Raises ValueError for another size, format or value, and where a and b differ in groups.
     """
@@ -86,11 +88,11 @@ def matmul(
 ) -> NDArray[np.float32]:
     """float32[M, N]: the product of codes a [M, K] and b [N, K] as the unit computes it, added to c [M, N].
 
-    `scales` are for a SCALED_GROUPS accumulator. A K that is no multiple of the step is padded with zeros, as
-    kernels do.
+    `scales` are for a SCALED_GROUPS accumulator only. A K that is no multiple of the step is padded with
+    zeros, as kernels do.
 
-    Raises ValueError where shapes do not fit, where scales are missing or not meant, for operands the
-    accumulator's unit does not multiply, and for what is no array of codes.
+    Raises ValueError where shapes do not fit and where scales are missing or not wanted. It also refuses
+    operands that the unit does not multiply, and anything that is no array of codes.
     """
     _check(a, b, c, a_format, b_format, accumulator, scales)
     start = np.zeros((a.shape[0], b.shape[0]), np.float32) if c is None else c

@@ -58,7 +58,7 @@ def all_finite(*arrays: Array) -> bool:
 
 
 def all_below(limit: float, a: Array, b: Array, c: Array) -> bool:
-    """Whether all is finite, and no product of a and b reaches the limit."""
+    """True if all numbers are finite and no product of a and b reaches the limit."""
     if not all_finite(a, b, c):
         return False
     return limit == np.inf or np.abs(a).max(initial=0.0) * np.abs(b).max(initial=0.0) < limit
@@ -67,9 +67,10 @@ def all_below(limit: float, a: Array, b: Array, c: Array) -> bool:
 def split_special(
     a: Terms, b: Terms, c: Array, limit: float = np.inf
 ) -> tuple[tuple[Terms, Terms, Array], Array]:
-    """(a, b, c with zeros for what is not finite) and float64[M, N]: the NaN or infinity that the terms of
-    each output give (an infinity times zero and infinities of both signs give NaN), else 0. A product that
-    reaches the limit is infinite.
+    """(a, b, c with zeros for what is not finite) and float64[M, N]: the special value of each output.
+
+    The special value is the NaN or infinity that the terms of an output give, else 0. An infinity times zero
+    gives NaN, and so do infinities of both signs. A product that reaches the limit is infinite.
     """
 
     def meet(x: NDArray[np.bool_], y: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -94,11 +95,11 @@ def split_special(
 def truncated(
     a: Terms, b: Terms, c: Array, *, fraction_bits: int, zero_exponent: int, out: Format, rounding: Rounding
 ) -> Array:
-    """NVIDIA's step (T-FDPA): align all products and c to the largest exponent E, drop what lies below
-    2**(E - fraction_bits) of each, add exactly, round the sum to `out`.
+    """NVIDIA's step (T-FDPA): align all terms to the largest, cut them, add exactly, round the sum to `out`.
 
-    Products are not renormalized: their exponent is the sum of the operands' exponents. A zero term has
-    `zero_exponent`.
+    The terms are all products and c. E is their largest exponent, and each loses what lies below 2**(E -
+    fraction_bits). Products are not renormalized: their exponent is the sum of the operands' exponents. A
+    zero term has `zero_exponent`.
     """
     largest = np.where(c == 0, zero_exponent, exponents(c, out))
     largest = _largest_exponent(a, b, largest, zero_exponent)
@@ -119,10 +120,11 @@ def scaled_groups(
     out: Format,
     rounding: Rounding,
 ) -> Array:
-    """Blackwell's block-scaled FP4 step (GST-FDPA): products are added exactly within each GROUP; the group
-    sums, times the scales' significands, are aligned by the scales' exponents.
+    """Blackwell's block-scaled FP4 step (GST-FDPA).
 
-    `scales` holds one value a group for a [M, groups] and b [N, groups].
+    Products are added exactly within each GROUP. The group sums, times the significands of the scales, are
+    aligned by the exponents of the scales. `scales` holds one value a group for a [M, groups] and b [N,
+    groups].
     """
     scale_a, scale_b = scales
     groups = scale_a.value.shape[1]
@@ -144,14 +146,14 @@ def scaled_groups(
 
 
 def exact(a: Terms, b: Terms, c: Array) -> Array:
-    """CDNA1's step (E-FDPA): products and c added without error, rounded once to fp32, nearest even."""
+    """CDNA1's step (E-FDPA): add products and c without error, then round once to fp32, nearest even."""
     columns = range(a.value.shape[1])
     products = [np.multiply.outer(a.value[:, k], b.value[:, k]) for k in columns]
     return fp32_sum([*products, c])
 
 
 def flushed_pairs(a: Terms, b: Terms, c: Array) -> Array:
-    """CDNA2's step (FTZ-MUL-ADD): fp32 additions in a tree of pairs, then to c; subnormals flushed."""
+    """CDNA2's step (FTZ-MUL-ADD): fp32 additions in a tree of pairs, then one to c. Subnormals are flushed."""
     with np.errstate(invalid="ignore"):
         sums = [
             _flush(np.multiply.outer(_flush_operand(a, k), _flush_operand(b, k)))
@@ -163,9 +165,11 @@ def flushed_pairs(a: Terms, b: Terms, c: Array) -> Array:
 
 
 def floored(a: Terms, b: Terms, c: Array, *, fraction_bits: int, sum_bits: int, by_parity: bool) -> Array:
-    """CDNA3's step (TR-FDPA): products truncated and added without c; then that sum and c are aligned and
-    rounded down, added, rounded down to `sum_bits` and to nearest in fp32. For fp8 (`by_parity`, GTR-FDPA)
-    even and odd products are added apart first, and a c too small for the sum is dropped.
+    """CDNA3's step (TR-FDPA): truncate the products and add them without c, then align that sum with c.
+
+    Both are rounded down and added. The result is rounded down to `sum_bits`, then to nearest in fp32. For
+    fp8 (`by_parity`, GTR-FDPA) even and odd products are first added apart, and a c too small for the sum is
+    dropped.
     """
     parts = [slice(0, None, 2), slice(1, None, 2)] if by_parity else [slice(None)]
     sums = [_products(a.columns(part), b.columns(part), fraction_bits) for part in parts]
@@ -203,7 +207,7 @@ def fp64_chain(a: Terms, b: Terms, c: Array) -> Array:
 
 
 def rounded(x: Array, out: Format, rounding: Rounding) -> Array:
-    """x to the nearest value of `out` by `rounding`; beyond its range infinity. A zero comes out as +0."""
+    """x rounded to a value of `out` by `rounding`. Beyond its range it is infinite. A zero comes out as +0."""
     unit = out.ulp(x)
     steps = round_steps(np.abs(x) / unit, rounding)
     size = np.where(steps * unit > out.max, np.inf, steps * unit)
@@ -213,9 +217,9 @@ def rounded(x: Array, out: Format, rounding: Rounding) -> Array:
 def fp32_sum(parts: list[Array]) -> Array:
     """The exact sum of float64 arrays, rounded once to fp32, nearest even, as float64.
 
-    Error-free additions leave the sum as a float64 and a remainder; the float64 is rounded to odd by the
-    remainder's sign, after which one rounding to the narrower format is the rounding of the exact sum
-    (Boldo & Melquiond, 2008).
+    Error-free additions leave the sum as a float64 and a remainder. The sign of the remainder rounds the
+    float64 to odd. One rounding to the narrower format then gives the rounding of the exact sum (Boldo &
+    Melquiond, 2008).
     """
     parts = list(parts)
     for _ in range(len(parts) - 1):
@@ -256,7 +260,7 @@ def _largest_exponent(
 
 
 def _add_truncated(total: Array, a: Terms, b: Terms, unit: Array) -> None:
-    """Add each product, in units, its fraction dropped."""
+    """Add each product, counted in units, without its fraction."""
     term = np.empty_like(total)
     for k in range(a.value.shape[1]):
         np.multiply.outer(a.value[:, k], b.value[:, k], out=term)

@@ -57,12 +57,12 @@ class TracedStep:
 
     @property
     def kept_sum(self) -> float:
-        """What is left of c and the products, added without error, as the unit does."""
+        """The sum of c and the products after the cut, added without error, as the unit does."""
         return math.fsum(self.kept)
 
 
 def is_traceable(accumulator: Accumulator) -> bool:
-    """Whether the unit aligns all terms of a step to one exponent and cuts them there."""
+    """True if the unit aligns all terms of a step to one exponent and cuts them there."""
     return accumulator.step is Step.TRUNCATED
 
 

@@ -1,6 +1,6 @@
-"""The matrix units of the field as accumulators, by name, and what says that each model is the unit.
+"""The matrix units of the field as accumulators, by name, each with the evidence for its model.
 
-All parameters but Hopper's FP8 are those of MMA-Sim 2.1 (arXiv 2511.10909), whose authors compared their
+All parameters but those of Hopper's FP8 are from MMA-Sim 2.1 (arXiv 2511.10909). Its authors compared their
 models with the hardware.
 """
 
@@ -94,9 +94,9 @@ def _chain(name: str, title: str, step: Step, fraction_bits: int) -> Accumulator
 
 
 def promoted(accumulator: Accumulator, every: int) -> Accumulator:
-    """The same unit with its sum added to an fp32 register after `every` products, a multiple of its step.
+    """The unit with promotion: its sum is added to an fp32 register after `every` products.
 
-    Raises ValueError for another interval.
+    Raises ValueError unless `every` is a multiple of the unit's step.
     """
     if whole("the products between promotions", every) < 1 or every % accumulator.fused_products:
         raise ValueError(

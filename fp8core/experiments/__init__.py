@@ -1,1 +1,1 @@
-"""What one page measures with formats, scales and rotations."""
+"""Experiments with formats, scales and rotations; each serves one page."""

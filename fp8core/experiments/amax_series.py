@@ -1,4 +1,4 @@
-"""Series of a tensor's amax over training steps, seeded, to try scales from earlier steps on."""
+"""Seeded series of a tensor's amax over training steps, on which to try scales from earlier steps."""
 
 from dataclasses import dataclass
 from enum import Enum
@@ -21,7 +21,7 @@ class SeriesKind(Enum):
 
 @dataclass(frozen=True)
 class SeriesNote:
-    """The kind in words: a title and the exact rule."""
+    """A kind in words: a title and the exact rule."""
 
     title: str
     rule: str

@@ -19,7 +19,7 @@ _MAX_MARGIN = FORMATS["fp32"].e_max
 
 
 class AmaxChoice(Enum):
-    """Which amax of the window sets the next scale."""
+    """The amax of the window that sets the next scale."""
 
     MAX = "the largest of the window"
     MOST_RECENT = "the most recent"
@@ -27,8 +27,10 @@ class AmaxChoice(Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class DelayedRun:
-    """Per step: the scale the cast used (value = code · scale), the amax it could hold, and whether the
-    step's own amax was beyond it.
+    """The course of a series, per step.
+
+    Each step has the scale that the cast used (value = code · scale), the amax that this scale could hold,
+    and a flag: was the step's own amax beyond it?
     """
 
     scale: NDArray[np.float64]
@@ -36,17 +38,19 @@ class DelayedRun:
     overflows: NDArray[np.bool_]
 
     def headroom_bits(self, amax: ArrayLike) -> NDArray[np.float64]:
-        """float64[steps]: log2(holds / amax), the octaves at the top of the format's range that the step left
-        empty; below 0 by as much as amax overflowed. inf for an amax of 0.
+        """float64[steps]: log2(holds / amax), the octaves left empty at the top of the format's range.
+
+        It is negative where amax overflowed, by the octaves too many, and inf for an amax of 0.
         """
         with np.errstate(divide="ignore"):
             return np.log2(self.holds) - np.log2(np.asarray(amax, np.float64))
 
 
 def run_current(amax: ArrayLike, element: NumberFormat) -> DelayedRun:
-    """Current (dynamic) scaling in the same terms: every step's scale is its own amax / Qmax, read from the
-    tensor before it is cast, so a finite amax never overflows. An amax of 0, inf or NaN keeps the scale. No
-    scale is below 1 / FLT_MAX. Raises ValueError for a negative amax.
+    """Current (dynamic) scaling: every step's scale is its own amax / Qmax.
+
+    That amax is read from the tensor before it is cast, so a finite amax never overflows. An amax of 0, inf
+    or NaN keeps the scale. No scale is below 1 / FLT_MAX. Raises ValueError for a negative amax.
     """
     amax = _checked(amax)
     scale = np.ones(amax.size)
@@ -65,14 +69,14 @@ def run_delayed(
     margin: int = 0,
     choice: AmaxChoice = AmaxChoice.MAX,
 ) -> DelayedRun:
-    """Scale of every step of a series of amax >= 0 under a window of `history` earlier steps.
+    """The scale of every step of a series of amax >= 0, from a window of `history` earlier steps.
 
-    The first step uses scale 1. next scale = amax* · 2**margin / Qmax; an amax* of 0, inf or NaN keeps the
-    scale. Transformer Engine stores the inverse, Qmax / (amax* · 2**margin), in fp32, and puts FLT_MAX, the
-    largest fp32 number, where that is infinite: so no scale here is below 1 / FLT_MAX.
+    The first step uses scale 1. Then next scale = amax* · 2**margin / Qmax. An amax* of 0, inf or NaN keeps
+    the scale. Transformer Engine stores the inverse, Qmax / (amax* · 2**margin), in fp32. Where that is
+    infinite it puts FLT_MAX, the largest fp32 number. So no scale here is below 1 / FLT_MAX.
 
-    Raises ValueError for a history below 1, a margin that is no whole number from -127 to 127 and a negative
-    amax.
+    Raises ValueError for a history below 1, for a negative amax, and for a margin that is no whole number
+    from -127 to 127.
     """
     if whole("a history", history) < 1:
         raise ValueError(f"a history holds at least 1 step, got {history}")

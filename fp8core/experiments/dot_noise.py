@@ -12,7 +12,7 @@ from fp8core.stochastic import MAX_RANDOM_BITS, round_stochastic
 
 @dataclass(frozen=True, kw_only=True)
 class Rounded:
-    """|x|, and |x| rounded both ways; both roundings treat the two signs alike, so a sign can come later."""
+    """|x|, and |x| rounded in two ways. Both roundings treat the two signs alike, so a sign can come later."""
 
     exact: NDArray[np.float64]
     nearest: NDArray[np.float64]
@@ -25,7 +25,7 @@ class Rounded:
 
 
 def rounded(format_: NumberFormat, x: NDArray[np.float64], random: NDArray[np.integer]) -> Rounded:
-    """`random`, shape of x, holds MAX_RANDOM_BITS bits each; no scale: x is what the format rounds."""
+    """Round x in both ways, without a scale. `random` has the shape of x and holds MAX_RANDOM_BITS bits each."""
     return Rounded(
         exact=x,
         nearest=format_.decode(format_.encode(x)),
@@ -43,7 +43,10 @@ class DotErrors:
 
 
 def dot_errors(a: Rounded, b: Rounded, terms: NDArray[np.int64]) -> DotErrors:
-    """a, b [trials, K]: one product a row, cut off after each of `terms`; sums are float64, both rounded."""
+    """The errors of one dot product a row of a, b [trials, K], cut off after each of `terms`.
+
+    The sums are in float64; both operands are rounded.
+    """
     exact = _partial(a.exact, b.exact, terms)
     size = _rms(exact)
     return DotErrors(
@@ -64,8 +67,8 @@ def _rms(error: NDArray[np.float64]) -> NDArray[np.float64]:
 def nearest_shrinkage(format_: NumberFormat) -> float:
     """E[round(|z|)] / E[|z|] of round-to-nearest for z from N(0, 1), exactly: 1 where nearest has no bias.
 
-    The k-th value is reached where |z| is beyond the midpoint m below it: E = Σ gap · P(|z| > m), with
-    P = erfc(m / √2), over E[|z|] = √(2/π).
+    |z| reaches the k-th value where it is beyond the midpoint m below that value. So E = Σ gap · P(|z| > m),
+    with P = erfc(m / √2), divided by E[|z|] = √(2/π).
     """
     values = np.unique(np.abs(format_.values[np.isfinite(format_.values)]))
     middles = (values[1:] + values[:-1]) / 2

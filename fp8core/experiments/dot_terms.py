@@ -23,7 +23,7 @@ class TermKind(Enum):
 
 @dataclass(frozen=True)
 class TermNote:
-    """The kind in words: a title and the exact rule."""
+    """A kind in words: a title and the exact rule."""
 
     title: str
     rule: str

@@ -1,7 +1,7 @@
 """Vectors with a few outliers, and the exact distribution of their entries once rotated.
 
-x = rest + magnitude · outliers: the rest has variance 1 where it is not zero, the outliers are ±1, or spread
-around ±1, in a few elements, where the rest is 0. The magnitude is in standard deviations of the rest.
+x = rest + magnitude · outliers. The rest has variance 1 where it is not zero. The outliers are ±1, or spread
+around ±1, in a few elements, and the rest is 0 there. The magnitude is in standard deviations of the rest.
 """
 
 import math
@@ -19,7 +19,7 @@ _QUADRATURE = 800
 
 
 class Rest(Enum):
-    """What the elements beside the outliers are drawn from, each with variance 1 but the last."""
+    """The distribution of the elements beside the outliers. Each but the last has variance 1."""
 
     GAUSSIAN = "Gaussian"
     UNIFORM = "uniform"
@@ -53,12 +53,13 @@ def draw_outlier_vectors(
     one_place: bool = False,
     octaves: float = 0.0,
 ) -> OutlierVectors:
-    """`shape` = (n, size) vectors, each with `outliers` outliers of random place and sign.
+    """Draw `shape` = (n, size) vectors, each with `outliers` outliers of random place and sign.
 
     `one_place` puts them in the same elements of every vector, as an outlier channel does. `octaves` spreads
-    their size evenly, on a logarithmic scale, over that many octaves around 1: an average over the vectors
-    then does not depend on where one magnitude falls between two powers of two. Equal arguments give equal
-    numbers. Raises ValueError where the outliers do not fit the size.
+    their sizes over that many octaves around 1, evenly on a logarithmic scale. An average over the vectors
+    then does not depend on where one magnitude falls between two powers of two.
+
+    Equal arguments give equal numbers. Raises ValueError where the outliers do not fit the size.
     """
     n, size = shape
     if not 0 <= whole("the number of outliers", outliers) <= size:
@@ -90,9 +91,9 @@ def _rest(rest: Rest, shape: tuple[int, int], rng: np.random.Generator) -> NDArr
 def hadamard_density(y: ArrayLike, size: int, magnitude: float, outliers: int) -> NDArray[np.float64]:
     """Density at y of an entry after a Hadamard rotation, rest Gaussian, outliers of random sign.
 
-    Every entry of the matrix is ±1/sqrt(size), so the outliers add a binomial multiple of
-    magnitude/sqrt(size) and the rest a Gaussian of variance 1 - outliers/size. One outlier: two equal humps
-    at ±magnitude/sqrt(size). Raises ValueError for outliers outside 0..size-1.
+    Every entry of the matrix is ±1/sqrt(size). So the outliers add a binomial multiple of
+    magnitude/sqrt(size), and the rest adds a Gaussian of variance 1 - outliers/size. One outlier gives two
+    equal humps at ±magnitude/sqrt(size). Raises ValueError for outliers outside 0..size-1.
     """
     if not 0 <= whole("the number of outliers", outliers) < size:
         raise ValueError(f"a Gaussian rest needs from 0 to {size - 1} outliers of {size}, got {outliers}")

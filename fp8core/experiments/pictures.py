@@ -1,7 +1,7 @@
-"""Pictures as numbers to round: light, not bytes, because what an eye averages from afar is light.
+"""Pictures as numbers to round: light, not bytes, because an eye that looks from afar averages light.
 
 A byte of an image file is not proportional to light: it follows the sRGB curve (IEC 61966-2-1). Rounding,
-blurring and errors here are all in light, 0 for black and 1 for white.
+blurring and errors here are all in light: 0 is black and 1 is white.
 """
 
 import math
@@ -82,20 +82,23 @@ PixelGrid = NumberFormat | Levels
 
 
 def round_nearest(light: Picture, grid: PixelGrid) -> Picture:
-    """Each pixel to the nearest value of the grid, scaled so that the grid's largest value is white."""
+    """Round each pixel to the nearest value of the grid, scaled so that the grid's largest value is white."""
     return grid.decode(grid.encode(light * grid.max)) / grid.max
 
 
 def round_noisy(light: Picture, grid: PixelGrid, random: NDArray[np.integer]) -> Picture:
-    """The same by stochastic rounding; `random`, shape of light, holds MAX_RANDOM_BITS bits a pixel."""
+    """Round each pixel stochastically to the grid, as `round_nearest` scales it.
+
+    `random` has the shape of light and holds MAX_RANDOM_BITS bits a pixel.
+    """
     return round_stochastic(grid, light * grid.max, random, MAX_RANDOM_BITS) / grid.max
 
 
 def blur(picture: Picture, sigma: float) -> Picture:
     """Gaussian blur of standard deviation `sigma` pixels; 0 leaves the picture as it is.
 
-    Weights end at 4 sigma; at an edge the pixels that are there share them, so they always add up to 1.
-    float32 stays float32, which is several times as fast. Raises ValueError for a sigma below 0.
+    Weights end at 4 sigma. At an edge, the pixels inside the picture share the weights, so these always add
+    up to 1. float32 stays float32, which is several times as fast. Raises ValueError for a sigma below 0.
     """
     if real("sigma", sigma, 0) == 0:
         return picture

@@ -1,7 +1,7 @@
-"""What a rotation does to the quantization error of vectors with outliers, and to a product of two.
+"""The effect of a rotation on the quantization error of vectors with outliers, and on their product.
 
-Errors are taken after rotating back, on the original elements. A rotation keeps lengths, so the total is the
-same on either side; what changes is which elements carry it.
+Errors are taken after rotating back, on the original elements. A rotation keeps lengths, so the total error
+is equal on either side. Only the elements that carry it change.
 """
 
 import math
@@ -21,8 +21,10 @@ from fp8core.tiles import TileGrid
 
 @dataclass(frozen=True, kw_only=True)
 class RotatedValues:
-    """`values` float64[n, size] in the original frame; `parts` of the error and `zeros`, the share of codes
-    that are zero, in the frame in which they were quantized.
+    """Vectors after rotating, quantizing and rotating back: `values` float64[n, size].
+
+    `parts` of the error and `zeros`, the share of codes that are zero, are taken in the rotated frame, in
+    which the vectors were quantized.
     """
 
     values: NDArray[np.float64]
@@ -56,8 +58,9 @@ def rotate_and_quantize(
 
 @dataclass(frozen=True, kw_only=True)
 class VectorError:
-    """‖e‖² / ‖x‖² over all elements (`nmse`) and over those beside the outliers alone (`rest_nmse`, NaN where
-    they are all zero); `zeros` is the share of codes that are zero.
+    """‖e‖² / ‖x‖² over all elements (`nmse`) and over the elements beside the outliers (`rest_nmse`).
+
+    `rest_nmse` is NaN where those elements are all zero. `zeros` is the share of codes that are zero.
     """
 
     nmse: float
@@ -72,7 +75,7 @@ def vector_error(
     rotation: Rotation | None = None,
     carrier: NumberFormat | None = None,
 ) -> VectorError:
-    """The error of `rotate_and_quantize`, all of it and that of the elements beside the outliers."""
+    """The error of `rotate_and_quantize`, over all elements and over those beside the outliers."""
     done = rotate_and_quantize(x, spec, rotation, carrier)
     energy = float(np.sum(x[~is_outlier].astype(np.float64) ** 2))
     rest = float(np.sum((done.values - x)[~is_outlier] ** 2))
@@ -109,8 +112,10 @@ def product_errors(
 def lower_ranges(
     at: Sequence[float], before: Sequence[float], after: Sequence[float], margin: float = 0.0
 ) -> tuple[tuple[float, float], ...]:
-    """Where `after` lies below `before` by more than a share `margin`: stretches of `at`, which is positive
-    and increasing. Their ends are the crossings, interpolated on a logarithmic axis.
+    """The stretches of `at` where `after` lies below `before` by more than a share `margin`.
+
+    `at` is positive and increasing. The ends of a stretch are the crossings, interpolated on a logarithmic
+    axis.
     """
     gain = [b * (1 - margin) - a for b, a in zip(before, after, strict=True)]
     ranges, start = [], at[0] if gain and gain[0] > 0 else None

@@ -1,4 +1,4 @@
-"""What rounding does on average to every value between a few neighboring codes, exactly."""
+"""The exact average effect of rounding on every value between a few neighboring codes."""
 
 import math
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ def values_around(format_: NumberFormat, center: float, steps: int) -> NDArray[n
 
 @dataclass(frozen=True, kw_only=True)
 class Sweep:
-    """Per x: both roundings. `step` is the gap x lies in, `chance` that of taking the upper end."""
+    """Both roundings of each x. `step` is the gap in which x lies, `chance` the probability of its upper end."""
 
     x: NDArray[np.float64]
     step: NDArray[np.float64]

@@ -1,4 +1,4 @@
-"""What a scale costs: the error of one tensor under many scales, and where it comes from."""
+"""The cost of a scale: the error of one tensor under many scales, and its parts."""
 
 from dataclasses import dataclass
 
@@ -12,8 +12,10 @@ from fp8core.formats import NumberFormat
 
 @dataclass(frozen=True, kw_only=True)
 class ScaleSweep:
-    """Per scale, shape of `scale`: the three parts of the squared error ‖e‖² / ‖x‖² (fp8core.errors), and
-    the shares of elements that saturate and that become zero without being it.
+    """The errors under each scale; every array has the shape of `scale`.
+
+    It has the three parts of the squared error ‖e‖² / ‖x‖² (fp8core.errors). It also has two shares of
+    elements: those that saturate, and those that are not zero but become zero.
     """
 
     scale: NDArray[np.float64]
@@ -50,8 +52,10 @@ class ScaleSweep:
 
 
 def sweep_scale(x: ArrayLike, format_: NumberFormat, scales: ArrayLike) -> ScaleSweep:
-    """The error of decode(encode(x / scale)) · scale for every one of `scales`, rounded to nearest even and
-    saturating, in float64. Raises ValueError where all of x is zero, or a scale is not above 0.
+    """The error of decode(encode(x / scale)) · scale for every one of `scales`, in float64.
+
+    The encoding rounds to nearest even and saturates. Raises ValueError where all of x is zero, or a scale is
+    not above 0.
     """
     x = reals("x", x).astype(np.float64).ravel()
     scales = np.atleast_1d(reals("scales", scales).astype(np.float64))

@@ -1,7 +1,7 @@
 """A weight kept in a narrow format, w ← round(w - lr · g), step after step.
 
-The weight is always a value of the format and g depends on w alone, so the whole run is a walk from value to
-value whose two ways on, and their chances, are known beforehand for every value.
+The weight is always a value of the format, and g depends on w alone. So the run is a walk from value to
+value. At every value the two next values and their chances are known beforehand.
 """
 
 from dataclasses import dataclass
@@ -37,10 +37,7 @@ def gradient(pull: Pull, w: NDArray[np.float64]) -> NDArray[np.float64]:
 
 @dataclass(frozen=True, kw_only=True)
 class Freeze:
-    """Where round-to-nearest stops moving: before which step, at which w, the update and the half gap there.
-
-    `half_gap` is half the way to the next value in the update's direction.
-    """
+    """The point where round-to-nearest stops moving: the step, the weight, its update and the half gap there."""
 
     step: int
     w: float

@@ -9,7 +9,7 @@ from fp8core.formats.registry import NumberFormat
 
 @dataclass(frozen=True, kw_only=True)
 class BinadeRun:
-    """Binades `low` up to, not including, `high`, in whose [2^e, 2^(e+1)) values are 2^(e - bits) apart."""
+    """The binades from `low` up to, not including, `high`: in [2^e, 2^(e+1)) values are 2^(e - bits) apart."""
 
     low: int
     high: int
@@ -31,7 +31,7 @@ def binade_runs(format_: NumberFormat) -> tuple[BinadeRun, ...]:
 
 
 def mantissa_bits(format_: NumberFormat, exponent: int) -> int:
-    """How many mantissa bits tell the values from 2^exponent to 2^(exponent + 1) apart."""
+    """The number of mantissa bits that tell the values from 2^exponent to 2^(exponent + 1) apart."""
     start = 2.0**exponent
     gap = format_.gap_beyond if start == format_.max else float(format_.ulp(start))
     return exponent - round(math.log2(gap))

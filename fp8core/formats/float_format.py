@@ -25,7 +25,7 @@ _MAX_BIAS = 300
 
 
 class Specials(Enum):
-    """Which codes are not finite numbers."""
+    """The codes of a format that are not finite numbers."""
 
     IEEE = "the top exponent holds infinities and NaNs"
     NAN_ONLY = "only the all-ones magnitude is special, a NaN; no infinity"

@@ -1,4 +1,4 @@
-"""Where a code stands among the real numbers: its neighbors, and which reals round to it."""
+"""The place of a code among the real numbers: its neighbors, and the reals that round to it."""
 
 import math
 from dataclasses import dataclass
@@ -59,7 +59,7 @@ class Interval:
 def interval(
     format_: NumberFormat, code: int, rounding: Rounding, overflow: Overflow = Overflow.SATURATE
 ) -> Interval | None:
-    """The reals that round to a code, or may under stochastic rounding; None for a code that none rounds to.
+    """The reals that round to a code, or may under stochastic rounding; None for a code without any.
 
     Raises ValueError for an overflow policy that the format has no code for.
     """
@@ -124,10 +124,10 @@ def _belongs(format_: NumberFormat, end: float, code: int, rounding: Rounding, o
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """A code that stochastic rounding may give, and how likely it is with unlimited random bits.
+    """A code that stochastic rounding may give, and its probability with unlimited random bits.
 
-    A probability is 1 only where the code is certain, and never 0: one too near either is held at the next
-    float64.
+    A probability is 1 only where the code is certain, and never 0. One that would round to 0 or 1 is held at
+    the next float64.
     """
 
     code: int
@@ -135,7 +135,9 @@ class Outcome:
 
 
 def outcomes(format_: NumberFormat, x: float, overflow: Overflow = Overflow.SATURATE) -> tuple[Outcome, ...]:
-    """What stochastic rounding of x may give, the code nearer zero first; one where x is certain."""
+    """The codes that stochastic rounding of x may give, the one nearer zero first; one code where x is
+    certain.
+    """
     x = float(reals("x", x, ndim=0))
     near = int(format_.encode(x, Rounding.TOWARD_ZERO, overflow))
     low = float(format_.decode(near))

@@ -1,4 +1,4 @@
-"""A code written out: which bits are which, and the number they stand for as ± significand · 2^exponent."""
+"""A code written out: the role of each bit, and its number as ± significand · 2^exponent."""
 
 import math
 from dataclasses import dataclass
@@ -25,10 +25,10 @@ class Kind(Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class Spelling:
-    """value = ± `significand` (binary) · 2**`exponent`; `bits` and `layout` have a letter a bit.
+    """A code written out: value = ± `significand` (binary) · 2**`exponent`.
 
-    An integer format's significand is the integer in decimal. Significand and exponent say nothing where
-    `kind` is zero, infinity or NaN.
+    `bits` and `layout` have a letter a bit. An integer format's significand is the integer in decimal.
+    Significand and exponent have no meaning where `kind` is zero, infinity or NaN.
     """
 
     kind: Kind
@@ -75,7 +75,7 @@ def _kind(format_: NumberFormat, layout: str, value: float) -> Kind:
 def _binary(format_: NumberFormat, kind: Kind, value: float) -> tuple[str, int]:
     """(significand, exponent): a normal number leads with 1, a subnormal one with 0 at the lowest exponent.
 
-    All mantissa bits are written, or where their number varies as many as there are.
+    All mantissa bits are written. In a format where their number varies, the code's own bits are written.
     """
     if kind is Kind.SUBNORMAL:
         exponent = math.frexp(format_.min_normal)[1] - 1

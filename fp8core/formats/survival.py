@@ -1,4 +1,4 @@
-"""What becomes of numbers in a format without a scale: which vanish, lose bits, survive or overflow."""
+"""The fate of numbers in a format without a scale: which vanish, lose bits, survive or overflow."""
 
 from dataclasses import dataclass
 
@@ -13,8 +13,9 @@ from fp8core.rounding import Rounding
 
 @dataclass(frozen=True, kw_only=True)
 class Fates:
-    """Shares of the nonzero numbers, which add to one: rounded to zero, to a subnormal number, to a normal
-    number, or beyond the largest value.
+    """Shares of the nonzero numbers by where they round to; the shares add to one.
+
+    A number rounds to zero, to a subnormal number, to a normal number, or beyond the largest value.
     """
 
     zero: float
@@ -26,8 +27,8 @@ class Fates:
 def fates(format_: NumberFormat, x: ArrayLike, rounding: Rounding = Rounding.NEAREST_EVEN) -> Fates:
     """The shares under a rounding that needs no noise. What rounds to the largest value does not overflow.
 
-    A table format has no subnormal numbers. Raises ValueError where x has no nonzero number, or NaN or
-    infinity, and for negative numbers in a format without a sign.
+    A table format has no subnormal numbers. Raises ValueError for NaN, for infinity and where x has no
+    nonzero number. It also refuses negative numbers in a format without a sign.
     """
     x = reals("x", x).astype(np.float64, copy=False)
     x = x[x != 0]
