@@ -90,7 +90,9 @@ class Recipe:
         return TileGrid.over(shape, self.spec(matmul).operand(side).tile.on_tensor(matmul, side))
 
     def quantized_copies(self, tensor: LayerTensor) -> tuple[Copy, ...]:
-        """The distinct quantized copies of a stored tensor that one training step needs. A result needs none."""
+        """The distinct quantized copies of a stored tensor that one training step needs. A result
+        needs none.
+        """
         readers: dict[tuple[object, ...], list[tuple[Matmul, Side]]] = {}
         for matmul in MATMULS.values():
             side = matmul.side_of(tensor)

@@ -29,7 +29,7 @@ class SumError:
 
 
 def sum_error(results: NDArray[np.floating], exact: NDArray[np.float64], k: int) -> SumError:
-    """The error of `results`, which are sums of k products. Raises ValueError where every exact sum is zero."""
+    """The error of `results`, each a sum of k products. Raises ValueError where every exact sum is zero."""
     size = float(np.abs(exact).mean())
     if size == 0:
         raise ValueError("an error relative to the exact sums needs one that is not zero")

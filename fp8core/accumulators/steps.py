@@ -153,7 +153,7 @@ def exact(a: Terms, b: Terms, c: Array) -> Array:
 
 
 def flushed_pairs(a: Terms, b: Terms, c: Array) -> Array:
-    """CDNA2's step (FTZ-MUL-ADD): fp32 additions in a tree of pairs, then one to c. Subnormals are flushed."""
+    """CDNA2's step (FTZ-MUL-ADD): fp32 additions in a tree of pairs, then one to c. Subnormals flush to 0."""
     with np.errstate(invalid="ignore"):
         sums = [
             _flush(np.multiply.outer(_flush_operand(a, k), _flush_operand(b, k)))
@@ -207,7 +207,9 @@ def fp64_chain(a: Terms, b: Terms, c: Array) -> Array:
 
 
 def rounded(x: Array, out: Format, rounding: Rounding) -> Array:
-    """x rounded to a value of `out` by `rounding`. Beyond its range it is infinite. A zero comes out as +0."""
+    """x rounded to a value of `out` by `rounding`. It is infinite beyond the range. A zero comes
+    out as +0.
+    """
     unit = out.ulp(x)
     steps = round_steps(np.abs(x) / unit, rounding)
     size = np.where(steps * unit > out.max, np.inf, steps * unit)

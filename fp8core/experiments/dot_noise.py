@@ -12,7 +12,9 @@ from fp8core.stochastic import MAX_RANDOM_BITS, round_stochastic
 
 @dataclass(frozen=True, kw_only=True)
 class Rounded:
-    """|x|, and |x| rounded in two ways. Both roundings treat the two signs alike, so a sign can come later."""
+    """|x|, and |x| rounded in two ways. Both roundings treat the two signs alike, so a sign can
+    come later.
+    """
 
     exact: NDArray[np.float64]
     nearest: NDArray[np.float64]
@@ -25,7 +27,9 @@ class Rounded:
 
 
 def rounded(format_: NumberFormat, x: NDArray[np.float64], random: NDArray[np.integer]) -> Rounded:
-    """Round x in both ways, without a scale. `random` has the shape of x and holds MAX_RANDOM_BITS bits each."""
+    """Round x in both ways, without a scale. `random` has the shape of x and holds MAX_RANDOM_BITS
+    bits each.
+    """
     return Rounded(
         exact=x,
         nearest=format_.decode(format_.encode(x)),

@@ -27,7 +27,9 @@ def values_around(format_: NumberFormat, center: float, steps: int) -> NDArray[n
 
 @dataclass(frozen=True, kw_only=True)
 class Sweep:
-    """Both roundings of each x. `step` is the gap in which x lies, `chance` the probability of its upper end."""
+    """Both roundings of each x. `step` is the gap in which x lies, `chance` the probability of its
+    upper end.
+    """
 
     x: NDArray[np.float64]
     step: NDArray[np.float64]

@@ -37,7 +37,9 @@ def gradient(pull: Pull, w: NDArray[np.float64]) -> NDArray[np.float64]:
 
 @dataclass(frozen=True, kw_only=True)
 class Freeze:
-    """The point where round-to-nearest stops moving: the step, the weight, its update and the half gap there."""
+    """The point where round-to-nearest stops moving: the step, the weight, its update and the half
+    gap there.
+    """
 
     step: int
     w: float

@@ -9,7 +9,9 @@ from fp8core.formats.registry import NumberFormat
 
 @dataclass(frozen=True, kw_only=True)
 class BinadeRun:
-    """The binades from `low` up to, not including, `high`: in [2^e, 2^(e+1)) values are 2^(e - bits) apart."""
+    """The binades from `low` up to, not including, `high`: in [2^e, 2^(e+1)) values are 2^(e -
+    bits) apart.
+    """
 
     low: int
     high: int
