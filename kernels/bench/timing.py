@@ -8,7 +8,6 @@ let the clock settle first: a card at its power limit keeps for a while the cloc
 short turns all contenders share one, so that what draws less power gains nothing by it.
 """
 
-import subprocess
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median, quantiles
@@ -18,6 +17,7 @@ import torch
 
 from kernels.bench.capture import capturing
 from kernels.bench.machine import Timing
+from kernels.nvml import Watch
 
 MAX_LAUNCHES = 2000
 MAX_SETS = 256
@@ -27,7 +27,6 @@ _GRAPH_US = 20_000.0
 _LOAD_US = 300_000.0
 _LOAD_TURNS = 4
 _WARM_UP = 3
-_SMI_TIMEOUT_S = 5
 
 Launch = Callable[[], object]
 
@@ -239,30 +238,10 @@ def _node() -> torch.cuda.Event:
 
 
 def _load_of(graph: torch.cuda.CUDAGraph, load_us: float) -> Load:
-    """SM clock and power as nvidia-smi reads them under `load_us` of replays."""
-    for _ in range(1 + int(load_us / max(_replay_us(graph, 1), 1.0))):
-        graph.replay()
-    index = torch.cuda.current_device()
-    query = ["nvidia-smi", "--query-gpu=clocks.sm,power.draw", "--format=csv,noheader,nounits"]
-    uuid = str(torch.cuda.get_device_properties(index).uuid)
-    try:
-        answer = subprocess.run(
-            [*query, f"--id=GPU-{uuid}"], capture_output=True, text=True, timeout=_SMI_TIMEOUT_S, check=True
-        ).stdout
-    except (OSError, subprocess.SubprocessError):
-        answer = ""
-    torch.cuda.synchronize()
-    return parsed_load(answer)
-
-
-def parsed_load(answer: str) -> Load:
-    """nvidia-smi's "clock, power" as numbers; None for what is none."""
-    fields = [_number(field) for field in answer.split(",")]
-    return Load(fields[0], fields[1]) if len(fields) == 2 else Load()
-
-
-def _number(field: str) -> float | None:
-    try:
-        return float(field)
-    except ValueError:
-        return None
+    """SM clock and power of the moment of highest power under `load_us` of replays."""
+    uuid = str(torch.cuda.get_device_properties(torch.cuda.current_device()).uuid)
+    with Watch(f"GPU-{uuid}") as watch:
+        for _ in range(1 + int(load_us / max(_replay_us(graph, 1), 1.0))):
+            graph.replay()
+        torch.cuda.synchronize()
+    return Load(watch.gauges.clock_mhz, watch.gauges.power_w)

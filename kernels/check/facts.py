@@ -1,5 +1,5 @@
 """What a check knows about its machine (Facts), as plain data: what the operating system, torch, Triton and
-nvidia-smi say. None, or an empty text, where nothing tells. Importing this needs neither torch nor a GPU.
+the driver say. None, or an empty text, where nothing tells. Importing this needs neither torch nor a GPU.
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ class Facts:
     `torch` and `triton` are versions, None where not installed; their errors say why an import failed,
     `gpu_error` why a GPU that torch counts could not be opened.
     `cuda` and `hip` are what torch was built for; `gpus` is how many GPUs torch can use, `seen_gpus` how many
-    nvidia-smi lists. `clock_mhz` and `power_w` were read at rest, the maximum and the limits are settings.
+    the driver lists. `clock_mhz` and `power_w` were read at rest, the maximum and the limits are settings.
     """
 
     system: str

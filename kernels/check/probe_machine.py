@@ -8,9 +8,9 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from kernels.check.facts import Facts
-from kernels.check.smi import Ask, ask, number, query
 from kernels.device import interpreting
 from kernels.faults import BROKEN_IMPORTS, first_line
+from kernels.nvml import Driver, Gauges, driver, gauges
 
 
 def installed(package: str) -> str | None:
@@ -32,7 +32,8 @@ class Machine:
 
     load: Callable[[str], Any] = import_module
     installed: Callable[[str], str | None] = installed
-    ask: Ask = ask
+    driver: Callable[[], Driver] = driver
+    gauges: Callable[[str], Gauges] = gauges
     interpreted: Callable[[], bool] = interpreting
 
     def gpus(self) -> int:
@@ -44,7 +45,7 @@ class Machine:
         """The facts of GPU number `device` of those that torch can use, or of a machine without one."""
         torch, torch_error = self._import("torch")
         triton, triton_error = self._import("triton")
-        seen = query(["driver_version"], self.ask)
+        seen = self.driver()
         facts = replace(
             host(),
             torch=self.installed("torch") if torch is None else str(torch.__version__),
@@ -53,8 +54,8 @@ class Machine:
             triton_error=triton_error,
             cuda=torch.version.cuda if torch is not None else None,
             hip=torch.version.hip if torch is not None else None,
-            driver=seen[0][0] if seen else None,
-            seen_gpus=len(seen) if seen else None,
+            driver=seen.version,
+            seen_gpus=len(seen.uuids) or None,
             interpreted=self.interpreted(),
         )
         usable = torch is not None and torch.cuda.is_available()
@@ -68,7 +69,7 @@ class Machine:
             return replace(facts, gpu_error=first_line(error))
 
     def uuid(self, device: int) -> str:
-        """nvidia-smi's name of a GPU that torch can use; empty where torch does not tell."""
+        """The driver's name of a GPU that torch can use; empty where torch does not tell."""
         torch, _ = self._import("torch")
         uuid = getattr(torch.cuda.get_device_properties(device), "uuid", None) if torch is not None else None
         return f"GPU-{uuid}" if uuid else ""
@@ -92,11 +93,7 @@ class Machine:
     def _with_gpu(self, facts: Facts, torch: Any, device: int) -> Facts:
         gpu = torch.cuda.get_device_properties(device)
         free, total = torch.cuda.mem_get_info(device)
-        cells: list[float | None] = [None] * len(_READ)
-        if not facts.hip:
-            rows = query(_READ, self.ask, self.uuid(device))
-            cells = [number(cell) for cell in rows[0]] if len(rows) == 1 else cells
-        clock, max_clock, power, limit, default = cells
+        read = Gauges() if facts.hip else self.gauges(self.uuid(device))
         return replace(
             facts,
             gpu=gpu.name,
@@ -105,11 +102,11 @@ class Machine:
             sms=gpu.multi_processor_count,
             memory_bytes=total,
             free_bytes=free,
-            clock_mhz=clock,
-            max_clock_mhz=max_clock,
-            power_w=power,
-            power_limit_w=limit,
-            default_power_limit_w=default,
+            clock_mhz=read.clock_mhz,
+            max_clock_mhz=read.max_clock_mhz,
+            power_w=read.power_w,
+            power_limit_w=read.power_limit_w,
+            default_power_limit_w=read.default_power_limit_w,
         )
 
     def _import(self, package: str) -> tuple[Any, str]:
@@ -120,6 +117,3 @@ class Machine:
             return self.load(package), ""
         except BROKEN_IMPORTS as error:
             return None, f"{type(error).__name__}: {first_line(error)}"
-
-
-_READ = ("clocks.sm", "clocks.max.sm", "power.draw", "power.limit", "power.default_limit")

@@ -15,12 +15,13 @@ from kernels.bench.timing import Contender, HotTurn, buffer_sets, interleaved
 from kernels.check.facts import Facts
 from kernels.check.names import BF16, COPY, FP8
 from kernels.check.products import drawn
+from kernels.check.reading import Reading, reading_of
 from kernels.check.report import Group, Line, Reference, Verdict
-from kernels.check.smi import Reading, Watch
 from kernels.check.verdicts import copy_reference, recorded, reference_of, speed_line
 from kernels.device import Device, Unsupported
 from kernels.gemm.launch import gemm, torch_dtype
 from kernels.gemm.plan import GemmPlan, plan_gemm
+from kernels.nvml import Watch
 from kernels.paths import RECORDS
 from kernels.quantize.launch import float8
 
@@ -194,11 +195,10 @@ def _launches(job: GemmJob, plan: GemmPlan, device: Device) -> list[Callable[[],
 
 def _timed(contenders: list[Contender], uuid: str) -> tuple[dict[str, float], Reading]:
     """Median microseconds of each contender, and what was read of the GPU meanwhile."""
-    watch = Watch(uuid)
-    with watch:
+    with Watch(uuid) as watch:
         turns = [HotTurn(contender, TURN_US) for contender in contenders]
         timings = interleaved(turns, ROUNDS, lambda done: None, loaded=[contenders[0].name])
-    reading = watch.reading
+    reading = reading_of(watch.gauges)
     if reading.clock_mhz is None:
         load = timings.loads[contenders[0].name]
         reading = Reading(clock_mhz=load.clock_mhz, power_w=load.power_w)

@@ -7,8 +7,8 @@ from kernels.bench.ceilings import Ceilings
 from kernels.bench.job import GemmJob
 from kernels.bench.row import Row
 from kernels.check.facts import Facts
+from kernels.check.reading import Held, Reading, held_by
 from kernels.check.report import Figure, Group, Line, Reference, Verdict
-from kernels.check.smi import Held, Reading, held_by
 
 NORMAL_SHARE = 0.85
 """Below this fraction of the recorded rate a line is slow: good cards of one model differ by less."""

@@ -8,10 +8,10 @@ from kernels.bench.job import GemmJob
 from kernels.bench.records import recorded_rows
 from kernels.check.facts import Facts
 from kernels.check.job import CheckJob
+from kernels.check.reading import Reading
 from kernels.check.report import Group, Line, Report, Verdict
 from kernels.check.run import WAITING
 from kernels.check.setup import abilities, setup_lines
-from kernels.check.smi import Reading
 from kernels.check.steps import check_steps
 from kernels.check.verdicts import reference_of, speed_line
 from kernels.paths import RECORDS

@@ -23,7 +23,6 @@ from kernels.bench.timing import (
     flush_buffer,
     interleaved,
     order,
-    parsed_load,
     replays,
     timing,
 )
@@ -97,20 +96,6 @@ def test_buffers_rotate_beyond_twice_the_l2():
     assert buffer_sets(60 << 20, 60 << 20) == 3
     assert buffer_sets(1 << 30, 60 << 20) == 1
     assert buffer_sets(1, 60 << 20) == MAX_SETS
-
-
-@pytest.mark.parametrize(
-    ("answer", "load"),
-    [
-        ("1350, 698.20\n", Load(1350.0, 698.2)),
-        ("1350, [N/A]\n", Load(1350.0, None)),
-        ("", Load()),
-        ("No devices were found\n", Load()),
-        ("1, 2, 3", Load()),
-    ],
-)
-def test_what_nvidia_smi_cannot_tell_is_none(answer, load):
-    assert parsed_load(answer) == load
 
 
 class FakeCuda:

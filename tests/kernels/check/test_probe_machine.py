@@ -1,4 +1,4 @@
-"""Contract: the facts are what torch, Triton and nvidia-smi say; a package that is missing, or breaks when it
+"""Contract: the facts are what torch, Triton and the driver say; a package that is missing, or breaks when it
 is imported, is a fact as well.
 """
 
@@ -9,6 +9,7 @@ import pytest
 
 from kernels.check.probe_machine import Machine, installed
 from kernels.faults import first_line
+from kernels.nvml import Driver, Gauges
 
 UUID = "11111111-2222-3333-4444-555555555555"
 
@@ -63,24 +64,17 @@ def packages(cuda: Cuda | None, built: str | None = "13.0", hip: str | None = No
     return load
 
 
-def smi(arguments) -> str:
-    fields = arguments[0].removeprefix("--query-gpu=").split(",")
-    told = {
-        "uuid": f"GPU-{UUID}",
-        "driver_version": "580.65",
-        "clocks.sm": "345",
-        "clocks.max.sm": "1980",
-        "power.draw": "75.5",
-        "power.limit": "700.00",
-        "power.default_limit": "[N/A]",
-    }
-    rows = [", ".join(told[field] for field in fields)] * (1 if f"--id=GPU-{UUID}" in arguments else 2)
-    return "\n".join(rows) + "\n"
+H200 = Gauges(clock_mhz=345.0, max_clock_mhz=1980.0, power_w=75.5, power_limit_w=700.0)
+TWO = Driver(version="580.65", uuids=("GPU-0", f"GPU-{UUID}"))
 
 
-def machine(load, ask=smi, missing: tuple[str, ...] = ()) -> Machine:
+def machine(load, driver=TWO, missing: tuple[str, ...] = ()) -> Machine:
     return Machine(
-        load=load, ask=ask, installed=lambda p: None if p in missing else "9.9", interpreted=lambda: False
+        load=load,
+        driver=lambda: driver,
+        gauges={f"GPU-{UUID}": H200 if driver.uuids else Gauges(), "": Gauges()}.__getitem__,
+        installed=lambda package: None if package in missing else "9.9",
+        interpreted=lambda: False,
     )
 
 
@@ -98,20 +92,20 @@ def test_a_gpu_s_facts_are_read():
     assert here.uuid(1) == f"GPU-{UUID}"
 
 
-def test_without_nvidia_smi_clock_and_power_are_unknown():
-    facts = machine(packages(Cuda(1)), ask=lambda arguments: "").facts(0)
+def test_without_a_driver_that_answers_clock_and_power_are_unknown():
+    facts = machine(packages(Cuda(1)), driver=Driver()).facts(0)
     assert facts.gpu == "NVIDIA H200"
     assert (facts.driver, facts.seen_gpus, facts.clock_mhz, facts.power_limit_w) == (None, None, None, None)
 
 
-def test_no_devices_were_found_is_no_gpu():
-    facts = machine(packages(None), ask=lambda arguments: "No devices were found\n").facts(0)
-    assert (facts.driver, facts.seen_gpus) == (None, None)
+def test_a_driver_that_lists_no_gpu_is_told_without_a_number_of_them():
+    facts = machine(packages(None), driver=Driver(version="580.65")).facts(0)
+    assert (facts.driver, facts.seen_gpus) == ("580.65", None)
 
 
 def test_an_amd_gpu_has_an_architecture_and_no_compute_capability():
     cuda = Cuda(1, name="AMD Instinct MI300X", gcnArchName="gfx942")
-    facts = machine(packages(cuda, built=None, hip="7.0"), ask=lambda arguments: "").facts(0)
+    facts = machine(packages(cuda, built=None, hip="7.0"), driver=Driver()).facts(0)
     assert (facts.gpu, facts.architecture, facts.capability) == ("AMD Instinct MI300X", "gfx942", None)
     assert (facts.hip, facts.cuda) == ("7.0", None)
 

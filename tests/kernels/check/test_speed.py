@@ -11,8 +11,8 @@ from kernels.bench.limits import Limits
 from kernels.bench.records import record
 from kernels.check import speed
 from kernels.check.names import BF16, COPY, FP8
+from kernels.check.reading import Reading
 from kernels.check.report import Verdict
-from kernels.check.smi import Reading
 from kernels.device import INTERPRETER, Unsupported
 from tests.kernels.bench.test_ceilings import CEILINGS
 from tests.kernels.cases import ON_GPU

@@ -16,9 +16,9 @@ from kernels.check import casts, products, quantizers, speed
 from kernels.check.bounds import accumulator_on
 from kernels.check.job import CheckJob
 from kernels.check.names import BF16, COPY, FP8
+from kernels.check.reading import Reading
 from kernels.check.report import Group, Verdict
 from kernels.check.run import run
-from kernels.check.smi import Reading
 from kernels.check.steps import PREDICTED, check_steps
 from kernels.device import BLACKWELL, HOPPER, DeviceKind, Unsupported, current_device
 from kernels.gemm.blocks import Schedule

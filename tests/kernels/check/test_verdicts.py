@@ -8,8 +8,8 @@ import pytest
 
 from kernels.bench.job import GemmJob
 from kernels.bench.records import recorded_rows
+from kernels.check.reading import Reading
 from kernels.check.report import Reference, Verdict
-from kernels.check.smi import Reading
 from kernels.check.speed import speed_job
 from kernels.check.verdicts import (
     NORMAL_SHARE,
