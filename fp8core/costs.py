@@ -29,7 +29,7 @@ def copy_cost(copy: Copy, layer: LayerShape) -> CopyCost:
     tall, wide = TileGrid.over((rows, columns), copy.tile).scale_shape
     return CopyCost(
         scales=tall * wide,
-        code_bytes=rows * columns * copy.spec.format.bytes * len(copy.k_major),
+        code_bytes=-(-rows * columns * copy.spec.format.packed_bits // 8) * len(copy.k_major),
         scale_bytes=tall * wide * copy.spec.scale.format.bytes,
         elements=rows * columns,
     )

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fp8core.checks import reals
-from fp8core.formats import NumberFormat
+from fp8core.formats import Format
 
 
 def rel_err(result: ArrayLike, truth: ArrayLike) -> float:
@@ -49,7 +49,7 @@ class ErrorParts:
 
 
 def split_error(
-    x: NDArray[np.floating], values: NDArray[np.floating], scale: ArrayLike, format_: NumberFormat
+    x: NDArray[np.floating], values: NDArray[np.floating], scale: ArrayLike, format_: Format
 ) -> ErrorParts:
     """The parts of the error of `values`, which are x quantized with `scale` (broadcast to x).
 

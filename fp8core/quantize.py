@@ -15,7 +15,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from fp8core.checks import instance, reals
 from fp8core.recipes import OperandSpec
-from fp8core.rounding import Overflow
 from fp8core.tiles import TileGrid
 
 
@@ -63,5 +62,5 @@ def quantize(x: ArrayLike, grid: TileGrid, spec: OperandSpec) -> QuantizedTensor
     scale = spec.scale.scale(grid.amax(x), spec.format)
     broken = np.isnan(grid.expand(scale))
     codes = spec.format.encode(np.where(broken, np.float32(0), scaled(x, grid, scale)), spec.rounding)
-    codes[broken] = spec.format.nan_code if Overflow.NAN in spec.format.overflows else 0
+    codes[broken] = spec.format.nan_code or 0
     return QuantizedTensor(codes=codes, scale=scale, grid=grid, spec=spec)

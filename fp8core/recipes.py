@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from fp8core.accumulators import ACCUMULATORS, Accumulator
 from fp8core.checks import instance
-from fp8core.formats import FORMATS, Format, TableFormat
+from fp8core.formats import FORMATS, Format
 from fp8core.linear import MATMULS, LayerTensor, Matmul, Side
 from fp8core.rounding import Rounding
 from fp8core.scales import E8M0_ROUND_UP, FP32_SCALE, ScaleRule
@@ -26,7 +26,7 @@ class OperandSpec:
     rounding: Rounding = Rounding.NEAREST_EVEN
 
     def __post_init__(self) -> None:
-        instance("format", self.format, Format, TableFormat)
+        instance("format", self.format, Format)
         instance("tile", self.tile, TileShape)
         instance("scale", self.scale, ScaleRule)
         instance("rounding", self.rounding, Rounding)

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fp8core.checks import instance, reals
-from fp8core.formats import FORMATS, Format, NumberFormat, TableFormat
+from fp8core.formats import FORMATS, FloatFormat, Format
 from fp8core.formats.binades import mantissa_bits
 
 _FP32 = FORMATS["fp32"]
@@ -51,7 +51,7 @@ class ScaleRule:
         instance("kind", self.kind, ScaleKind)
 
     @property
-    def format(self) -> Format:
+    def format(self) -> FloatFormat:
         """The format in which a scale is stored."""
         return FORMATS["fp32" if self.kind is ScaleKind.FP32 else "e8m0"]
 
@@ -65,13 +65,13 @@ class ScaleRule:
         """The largest scale, taken by any amax too large for its own."""
         return self.format.max
 
-    def scale(self, amax: ArrayLike, element: NumberFormat) -> NDArray[np.float32]:
+    def scale(self, amax: ArrayLike, element: Format) -> NDArray[np.float32]:
         """float32, shape of amax: the scale of tiles with these amax, for codes of format `element`.
 
         amax is >= 0, inf or NaN; NaN comes back for the last two, and for an amax beyond fp32. Raises
         ValueError for a negative amax and for an element whose largest value is no normal fp32 number.
         """
-        largest = instance("element", element, Format, TableFormat).max
+        largest = instance("element", element, Format).max
         if not _FP32.min_normal <= largest <= _FP32.max:
             raise ValueError(f"{element.name}'s largest value, {largest:g}, is no normal fp32 number")
         with np.errstate(over="ignore"):
@@ -103,7 +103,7 @@ class ScaleRule:
         return np.where(broken, np.float32(np.nan), scale)
 
 
-def saturated_share(rule: ScaleRule, element: NumberFormat) -> float:
+def saturated_share(rule: ScaleRule, element: Format) -> float:
     """Share of tiles whose amax the rule puts beyond Qmax, where log2 amax is uniform over whole octaves.
 
     Floor keeps amax / scale in [2**e_max, 2**(e_max + 1)). What lies above Qmax saturates, so its share of

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fp8core.checks import instance, reals, whole
-from fp8core.formats import NumberFormat
+from fp8core.formats import Format
 from fp8core.rounding import Rounding
 
 MAX_RANDOM_BITS = 24
@@ -35,7 +35,7 @@ class Neighbors:
     fraction: NDArray[np.float64]
 
 
-def neighbors(format_: NumberFormat, x: ArrayLike) -> Neighbors:
+def neighbors(format_: Format, x: ArrayLike) -> Neighbors:
     """The values of the format around x; beyond the largest one both are the largest."""
     x = reals("x", x).astype(np.float64, copy=False)
     low = format_.decode(format_.encode(x, Rounding.TOWARD_ZERO))
@@ -50,7 +50,7 @@ def neighbors(format_: NumberFormat, x: ArrayLike) -> Neighbors:
     return Neighbors(low=low, high=high, fraction=fraction)
 
 
-def gap_beside(format_: NumberFormat, value: ArrayLike) -> NDArray[np.float64]:
+def gap_beside(format_: Format, value: ArrayLike) -> NDArray[np.float64]:
     """float64, shape of value: the step from a value of the format to the next one away from zero."""
     step = format_.ulp(value)
     return np.where(np.abs(np.asarray(value)) >= format_.max, format_.gap_beyond, step)
@@ -77,7 +77,7 @@ def chances(fraction: ArrayLike, bits: int, debias: Debias = Debias.TRUNCATE) ->
 
 
 def round_stochastic(
-    format_: NumberFormat,
+    format_: Format,
     x: ArrayLike,
     random: NDArray[np.integer],
     bits: int,
@@ -101,7 +101,7 @@ class Moments:
     variance: NDArray[np.float64]
 
 
-def moments(format_: NumberFormat, x: ArrayLike, bits: int, debias: Debias = Debias.TRUNCATE) -> Moments:
+def moments(format_: Format, x: ArrayLike, bits: int, debias: Debias = Debias.TRUNCATE) -> Moments:
     """E = low + p · (high - low), Var = p (1 - p) (high - low)², with p = chances / 2**bits."""
     around = neighbors(format_, x)
     p = np.ldexp(chances(around.fraction, bits, debias).astype(np.float64), -bits)

@@ -32,7 +32,7 @@ ROOMS: dict[str, set[str]] = {
     "app.py": {"streamlit", "starlette", "pages.kit.hosts"},
 }
 # Sizes of tiles and formats: they have one home each.
-HOMES_OF_NUMBERS = {"fp8core/formats/registry.py", "fp8core/recipes.py"}
+HOMES_OF_NUMBERS = {"fp8core/formats/protocol.py", "fp8core/formats/registry.py", "fp8core/recipes.py"}
 NUMBERS = {448, 128, 32}
 # Launch sizes are numbers of their own: BLOCK_* are decided there.
 HOMES_OF_BLOCKS = {

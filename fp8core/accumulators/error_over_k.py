@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from fp8core.accumulators.model import Accumulator, Step
 from fp8core.accumulators.multiply import GroupScales, matmul
 from fp8core.checks import whole
-from fp8core.formats import FORMATS, Format
+from fp8core.formats import FORMATS, FloatFormat
 from fp8core.tiles import WHOLE
 
 _UNSCALED_GROUP = 16
@@ -41,7 +41,7 @@ def sum_error(results: NDArray[np.floating], exact: NDArray[np.float64], k: int)
 def prefix_sums(
     a: NDArray[np.integer],
     b: NDArray[np.integer],
-    format_: Format,
+    format_: FloatFormat,
     accumulator: Accumulator,
     lengths: Sequence[int],
 ) -> tuple[NDArray[np.float32], ...]:
@@ -70,7 +70,7 @@ def prefix_sums(
 def error_against_k(
     a: NDArray[np.integer],
     b: NDArray[np.integer],
-    format_: Format,
+    format_: FloatFormat,
     accumulator: Accumulator,
     lengths: Sequence[int],
 ) -> tuple[SumError, ...]:

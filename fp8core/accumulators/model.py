@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fp8core.checks import instance, reals
-from fp8core.formats import FORMATS, Format, NumberFormat, TableFormat
+from fp8core.formats import FORMATS, FloatFormat, Format
 from fp8core.rounding import Rounding
 from fp8core.tiles import WHOLE, Extent
 
@@ -66,12 +66,12 @@ class Accumulator:
     fused_products: int
     promotion: Extent = WHOLE
     step: Step = Step.TRUNCATED
-    out: Format = _FP32
+    out: FloatFormat = _FP32
     out_rounding: Rounding = Rounding.TOWARD_ZERO
     zero_exponent: int = -133
     sum_bits: int = 0
     order: tuple[int, ...] = ()
-    unpacked: Format | None = None
+    unpacked: FloatFormat | None = None
 
     def order_of(self, k: int) -> NDArray[np.int64]:
         """The places of 0..k, rounded up to whole steps, in the order in which they are added."""
@@ -83,8 +83,8 @@ class Accumulator:
         self,
         a: NDArray[np.floating],
         b: NDArray[np.floating],
-        a_format: NumberFormat | None = None,
-        b_format: NumberFormat | None = None,
+        a_format: Format | None = None,
+        b_format: Format | None = None,
     ) -> NDArray[np.float64]:
         """float64[M, N]: what |computed - exact| of a[M, K] · b[N, K]ᵀ cannot exceed in this accumulator.
 
@@ -157,17 +157,17 @@ class _Limits:
     may_overflow: bool
 
     @classmethod
-    def of(cls, unit: Accumulator, a_format: NumberFormat | None, b_format: NumberFormat | None) -> "_Limits":
+    def of(cls, unit: Accumulator, a_format: Format | None, b_format: Format | None) -> "_Limits":
         pair = []
         for chosen in (a_format, b_format):
             if chosen is not None:
                 check_operand(unit, chosen)
             pair.append([FORMATS[name] for name in unit.operands] if chosen is None else [chosen])
-        bits = max(f.mantissa_bits if isinstance(f, Format) else 0 for formats in pair for f in formats)
+        bits = max(f.mantissa_bits if isinstance(f, FloatFormat) else 0 for formats in pair for f in formats)
         finest = math.prod(min(f.min_subnormal for f in formats) for formats in pair)
         largest = math.prod(max(f.max for f in formats) for formats in pair)
         slack, scaled = 2.0**bits, unit.step is Step.SCALED_GROUPS
-        known = not scaled and all(isinstance(chosen, Format) for chosen in (a_format, b_format))
+        known = not scaled and all(isinstance(chosen, FloatFormat) for chosen in (a_format, b_format))
         floor = max(unit.out.min_normal, 2.0**unit.zero_exponent)
         underflows = scaled or finest < max(unit.out.min_subnormal, floor * 2.0**-unit.fraction_bits)
         flushes = unit.step is Step.FLUSHED_PAIRS
@@ -203,9 +203,9 @@ class _Limits:
         return lost_a @ right.T + left @ lost_b.T + self.flush
 
 
-def check_operand(unit: Accumulator, format_: NumberFormat) -> None:
+def check_operand(unit: Accumulator, format_: Format) -> None:
     """Raise ValueError unless the unit multiplies the format."""
-    instance("a format", format_, Format, TableFormat)
+    instance("a format", format_, Format)
     if format_.name not in unit.operands:
         raise ValueError(f"{unit.title} multiplies {', '.join(unit.operands)}, got {format_.name}")
 

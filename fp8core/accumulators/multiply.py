@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from fp8core.accumulators import steps as fused_steps
 from fp8core.accumulators.model import Accumulator, Evidence, Step, check_operand
 from fp8core.checks import codes_array, instance, reals, whole
-from fp8core.formats import FORMATS, Format
+from fp8core.formats import FORMATS, FloatFormat
 from fp8core.rounding import Overflow
 from fp8core.tiles import WHOLE
 
@@ -53,13 +53,13 @@ class GroupScales:
 
     a: NDArray[np.float64]
     b: NDArray[np.float64]
-    format: Format
+    format: FloatFormat
     size: int
 
     def __post_init__(self) -> None:
         if whole("the products of a scale", self.size) not in _SCALED_PRODUCTS:
             raise ValueError(f"one scale is for 16 or 32 products, got {self.size}")
-        if instance("format", self.format, Format).name not in _SCALE_FORMATS:
+        if instance("format", self.format, FloatFormat).name not in _SCALE_FORMATS:
             raise ValueError(f"scales are of {' or '.join(_SCALE_FORMATS)}, got {self.format.name}")
         for name in ("a", "b"):
             scale = reals(name, getattr(self, name), ndim=2).astype(np.float64)
@@ -80,8 +80,8 @@ class GroupScales:
 def matmul(
     a: NDArray[np.integer],
     b: NDArray[np.integer],
-    a_format: Format,
-    b_format: Format,
+    a_format: FloatFormat,
+    b_format: FloatFormat,
     accumulator: Accumulator,
     c: NDArray[np.float32] | None = None,
     scales: GroupScales | None = None,
@@ -120,8 +120,8 @@ def _check(
     a: NDArray[np.integer],
     b: NDArray[np.integer],
     c: NDArray[np.float32] | None,
-    a_format: Format,
-    b_format: Format,
+    a_format: FloatFormat,
+    b_format: FloatFormat,
     accumulator: Accumulator,
     scales: GroupScales | None,
 ) -> None:

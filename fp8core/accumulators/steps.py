@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fp8core.formats import FORMATS, Format
+from fp8core.formats import FORMATS, FloatFormat
 from fp8core.rounding import Rounding, round_steps
 
 Array = NDArray[np.float64]
@@ -38,12 +38,12 @@ class Terms:
         return Terms(self.value[:, which], self.exponent[:, which])
 
 
-def terms(value: Array, format_: Format) -> Terms:
+def terms(value: Array, format_: FloatFormat) -> Terms:
     """Operands as the unit splits them. A subnormal keeps the smallest normal exponent, so |s| < 1."""
     return Terms(value, exponents(value, format_))
 
 
-def exponents(value: Array, format_: Format) -> NDArray[np.int64]:
+def exponents(value: Array, format_: FloatFormat) -> NDArray[np.int64]:
     """int64, shape of value: floor(log2 |value|), at least the format's e_min; e_min for zero."""
     _, exponent = np.frexp(value)
     return np.where(
@@ -93,7 +93,14 @@ def split_special(
 
 
 def truncated(
-    a: Terms, b: Terms, c: Array, *, fraction_bits: int, zero_exponent: int, out: Format, rounding: Rounding
+    a: Terms,
+    b: Terms,
+    c: Array,
+    *,
+    fraction_bits: int,
+    zero_exponent: int,
+    out: FloatFormat,
+    rounding: Rounding,
 ) -> Array:
     """NVIDIA's step (T-FDPA): align all terms to the largest, cut them, add exactly, round the sum to `out`.
 
@@ -117,7 +124,7 @@ def scaled_groups(
     scales: tuple[Terms, Terms],
     fraction_bits: int,
     zero_exponent: int,
-    out: Format,
+    out: FloatFormat,
     rounding: Rounding,
 ) -> Array:
     """Blackwell's block-scaled FP4 step (GST-FDPA).
@@ -206,7 +213,7 @@ def fp64_chain(a: Terms, b: Terms, c: Array) -> Array:
     return c
 
 
-def rounded(x: Array, out: Format, rounding: Rounding) -> Array:
+def rounded(x: Array, out: FloatFormat, rounding: Rounding) -> Array:
     """x rounded to a value of `out` by `rounding`. It is infinite beyond the range. A zero comes
     out as +0.
     """

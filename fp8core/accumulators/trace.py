@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from fp8core.accumulators import steps as fused_steps
 from fp8core.accumulators.model import Accumulator, Step, check_operand
 from fp8core.checks import codes_array, instance
-from fp8core.formats import Format
+from fp8core.formats import FloatFormat
 from fp8core.tiles import WHOLE
 
 
@@ -69,8 +69,8 @@ def is_traceable(accumulator: Accumulator) -> bool:
 def trace(
     a: NDArray[np.integer],
     b: NDArray[np.integer],
-    a_format: Format,
-    b_format: Format,
+    a_format: FloatFormat,
+    b_format: FloatFormat,
     accumulator: Accumulator,
 ) -> tuple[TracedStep, ...]:
     """The steps of the dot product of codes a [K] and b [K], in the unit's order, from a running sum of 0.
@@ -142,8 +142,8 @@ def _aligned(
 def _check(
     a: NDArray[np.integer],
     b: NDArray[np.integer],
-    a_format: Format,
-    b_format: Format,
+    a_format: FloatFormat,
+    b_format: FloatFormat,
     accumulator: Accumulator,
 ) -> None:
     instance("accumulator", accumulator, Accumulator)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fp8core.checks import instance, reals, whole
-from fp8core.formats import FORMATS, NumberFormat
+from fp8core.formats import FORMATS, Format
 
 _MIN_SCALE = 1 / FORMATS["fp32"].max
 """The smallest scale: its inverse, which the cast multiplies by, is the largest fp32 number."""
@@ -46,7 +46,7 @@ class DelayedRun:
             return np.log2(self.holds) - np.log2(np.asarray(amax, np.float64))
 
 
-def run_current(amax: ArrayLike, element: NumberFormat) -> DelayedRun:
+def run_current(amax: ArrayLike, element: Format) -> DelayedRun:
     """Current (dynamic) scaling: every step's scale is its own amax / Qmax.
 
     That amax is read from the tensor before it is cast, so a finite amax never overflows. An amax of 0, inf
@@ -64,7 +64,7 @@ def run_current(amax: ArrayLike, element: NumberFormat) -> DelayedRun:
 
 def run_delayed(
     amax: ArrayLike,
-    element: NumberFormat,
+    element: Format,
     history: int,
     margin: int = 0,
     choice: AmaxChoice = AmaxChoice.MAX,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fp8core.formats import NumberFormat
+from fp8core.formats import Format
 from fp8core.stochastic import MAX_RANDOM_BITS, round_stochastic
 
 
@@ -26,7 +26,7 @@ class Rounded:
         )
 
 
-def rounded(format_: NumberFormat, x: NDArray[np.float64], random: NDArray[np.integer]) -> Rounded:
+def rounded(format_: Format, x: NDArray[np.float64], random: NDArray[np.integer]) -> Rounded:
     """Round x in both ways, without a scale. `random` has the shape of x and holds MAX_RANDOM_BITS
     bits each.
     """
@@ -68,7 +68,7 @@ def _rms(error: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.sqrt(np.mean(error**2, axis=0))
 
 
-def nearest_shrinkage(format_: NumberFormat) -> float:
+def nearest_shrinkage(format_: Format) -> float:
     """E[round(|z|)] / E[|z|] of round-to-nearest for z from N(0, 1), exactly: 1 where nearest has no bias.
 
     |z| reaches the k-th value where it is beyond the midpoint m below that value. So E = Σ gap · P(|z| > m),

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fp8core.checks import real, whole
-from fp8core.formats import NumberFormat
+from fp8core.formats import Format
 from fp8core.rounding import Rounding, round_steps
 from fp8core.stochastic import MAX_RANDOM_BITS, round_stochastic
 
@@ -78,7 +78,7 @@ class Levels:
         return np.minimum(steps, self.max).astype(np.int64)
 
 
-PixelGrid = NumberFormat | Levels
+PixelGrid = Format | Levels
 
 
 def round_nearest(light: Picture, grid: PixelGrid) -> Picture:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fp8core.errors import ErrorParts, rel_err, split_error
-from fp8core.formats import NumberFormat
+from fp8core.formats import Format
 from fp8core.quantize import quantize
 from fp8core.recipes import OperandSpec
 from fp8core.rotations import Rotation
@@ -36,7 +36,7 @@ def rotate_and_quantize(
     x: NDArray[np.float32],
     spec: OperandSpec,
     rotation: Rotation | None = None,
-    carrier: NumberFormat | None = None,
+    carrier: Format | None = None,
 ) -> RotatedValues:
     """x float32[n, size] rotated, rounded to `carrier`, quantized in tiles along the last axis, rotated back.
 
@@ -73,7 +73,7 @@ def vector_error(
     is_outlier: NDArray[np.bool_],
     spec: OperandSpec,
     rotation: Rotation | None = None,
-    carrier: NumberFormat | None = None,
+    carrier: Format | None = None,
 ) -> VectorError:
     """The error of `rotate_and_quantize`, over all elements and over those beside the outliers."""
     done = rotate_and_quantize(x, spec, rotation, carrier)
@@ -86,7 +86,7 @@ def vector_error(
     )
 
 
-def carrier_error(x: NDArray[np.float32], rotation: Rotation, carrier: NumberFormat) -> float:
+def carrier_error(x: NDArray[np.float32], rotation: Rotation, carrier: Format) -> float:
     """‖e‖² / ‖x‖² of storing the rotated numbers in `carrier`, before anything is quantized."""
     rotated = rotation.apply(x)
     return rel_err(carrier.decode(carrier.encode(rotated)), rotated) ** 2

@@ -7,11 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fp8core.checks import whole
-from fp8core.formats import NumberFormat
+from fp8core.formats import Format
 from fp8core.stochastic import Debias, chances, moments
 
 
-def values_around(format_: NumberFormat, center: float, steps: int) -> NDArray[np.float64]:
+def values_around(format_: Format, center: float, steps: int) -> NDArray[np.float64]:
     """float64[steps + 1]: neighboring values of the format that are not negative, `center` near their middle.
 
     Raises ValueError where the format has fewer, or too many to list.
@@ -39,9 +39,7 @@ class Sweep:
     deviation: NDArray[np.float64]
 
 
-def sweep(
-    format_: NumberFormat, values: NDArray[np.float64], points: int, bits: int, debias: Debias
-) -> Sweep:
+def sweep(format_: Format, values: NDArray[np.float64], points: int, bits: int, debias: Debias) -> Sweep:
     """`points` x to each gap between `values`, evenly spread from half a spacing above its lower end."""
     whole("the number of points", points, 1)
     shares = (np.arange(points) + 0.5) / points

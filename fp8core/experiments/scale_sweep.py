@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from fp8core.checks import reals
 from fp8core.errors import split_error
-from fp8core.formats import NumberFormat
+from fp8core.formats import Format
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,7 +51,7 @@ class ScaleSweep:
         return first, last
 
 
-def sweep_scale(x: ArrayLike, format_: NumberFormat, scales: ArrayLike) -> ScaleSweep:
+def sweep_scale(x: ArrayLike, format_: Format, scales: ArrayLike) -> ScaleSweep:
     """The error of decode(encode(x / scale)) · scale for every one of `scales`, in float64.
 
     The encoding rounds to nearest even and saturates. Raises ValueError where all of x is zero, or a scale is

@@ -10,7 +10,7 @@ from enum import Enum
 import numpy as np
 from numpy.typing import NDArray
 
-from fp8core.formats import NumberFormat
+from fp8core.formats import Format
 from fp8core.stochastic import Debias, chances, neighbors
 
 TARGET = 0.25
@@ -62,7 +62,7 @@ class Walk:
 
 
 def walk(
-    format_: NumberFormat,
+    format_: Format,
     start: float,
     lr: float,
     pull: Pull,

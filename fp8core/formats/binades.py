@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 from itertools import groupby
 
-from fp8core.formats.registry import NumberFormat
+from fp8core.formats.protocol import Format
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,7 +18,7 @@ class BinadeRun:
     bits: int
 
 
-def binade_runs(format_: NumberFormat) -> tuple[BinadeRun, ...]:
+def binade_runs(format_: Format) -> tuple[BinadeRun, ...]:
     """The binades from the smallest positive value to the largest, in runs of equal precision.
 
     Below its smallest normal number a format loses a bit each binade. `max` may cut the last one short.
@@ -32,18 +32,18 @@ def binade_runs(format_: NumberFormat) -> tuple[BinadeRun, ...]:
     return tuple(runs)
 
 
-def mantissa_bits(format_: NumberFormat, exponent: int) -> int:
+def mantissa_bits(format_: Format, exponent: int) -> int:
     """The number of mantissa bits that tell the values from 2^exponent to 2^(exponent + 1) apart."""
     start = 2.0**exponent
     gap = format_.gap_beyond if start == format_.max else float(format_.ulp(start))
     return exponent - round(math.log2(gap))
 
 
-def dynamic_range(format_: NumberFormat) -> float:
+def dynamic_range(format_: Format) -> float:
     """log2 of the largest over the smallest positive value: how many binades lie between them."""
     return math.log2(format_.max) - math.log2(format_.min_subnormal)
 
 
-def finest_bits(format_: NumberFormat) -> int:
+def finest_bits(format_: Format) -> int:
     """Mantissa bits where the format is most precise: the step there is 2**-bits of the binade's start."""
     return max(run.bits for run in binade_runs(format_))

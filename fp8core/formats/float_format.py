@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fp8core.checks import codes_of, instance, reals, whole
+from fp8core.formats.protocol import Format, code_for
 from fp8core.rounding import Overflow, Rounding, round_steps
 
 _TABLE_BITS = 16
@@ -40,7 +41,7 @@ _WITH_INF = (Specials.IEEE, Specials.INF_AND_NAN_FOR_MINUS_ZERO)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Format:
+class FloatFormat(Format):
     """A binary number format with `exponent_bits`, `mantissa_bits` and `bias`, and its non-finite codes.
 
     `ml_dtype` is numpy's type of the same format, None where ml_dtypes has none. Raises ValueError for a
@@ -84,24 +85,9 @@ class Format:
         return self.signed + self.exponent_bits + self.mantissa_bits
 
     @property
-    def bytes(self) -> int:
-        """Bytes of a code stored by itself."""
-        return self.code_dtype.itemsize
-
-    @property
-    def code_dtype(self) -> np.dtype[Any]:
-        """The smallest unsigned integer type that holds one code."""
-        return np.min_scalar_type((1 << self.bits) - 1)
-
-    @property
     def e_min(self) -> int:
         """Exponent of the smallest normal number."""
         return (1 if self.signed else 0) - self.bias
-
-    @property
-    def e_max(self) -> int:
-        """Exponent of the largest finite number."""
-        return int(np.frexp(self.max)[1]) - 1
 
     @property
     def magnitude_mask(self) -> int:
@@ -124,36 +110,24 @@ class Format:
                 return self.magnitude_mask - 1
 
     @property
-    def inf_code(self) -> int:
-        """Code of +infinity. Raises ValueError for a format that has none."""
-        if self.specials not in _WITH_INF:
-            raise ValueError(f"{self.name} has no code for infinity")
-        return self.max_code + 1
+    def inf_code(self) -> int | None:
+        """Code of +infinity."""
+        return self.max_code + 1 if self.specials in _WITH_INF else None
 
     @property
-    def nan_code(self) -> int:
-        """The positive quiet NaN, or the only NaN. Raises ValueError for a format that has none."""
+    def nan_code(self) -> int | None:
+        """The positive quiet NaN, or the only NaN."""
         match self.specials:
             case Specials.IEEE:
-                return self.inf_code | 1 << (self.mantissa_bits - 1)
+                return (self.max_code + 1) | 1 << (self.mantissa_bits - 1)
             case Specials.NAN_ONLY | Specials.SCALE:
                 return self.magnitude_mask
             case Specials.NAN_FOR_MINUS_ZERO | Specials.INF_AND_NAN_FOR_MINUS_ZERO:
                 return self.sign_bit
             case Specials.NONE:
-                raise ValueError(f"{self.name} has no code for NaN")
+                return None
 
-    @property
-    def overflows(self) -> tuple[Overflow, ...]:
-        """The overflow policies that the format has codes for."""
-        choices = [Overflow.SATURATE]
-        if self.specials in _WITH_INF:
-            choices.append(Overflow.INF)
-        if self.specials is not Specials.NONE:
-            choices.append(Overflow.NAN)
-        return tuple(choices)
-
-    @property
+    @cached_property
     def max(self) -> float:
         return float(self._magnitudes(np.array([self.max_code]))[0])
 
@@ -207,19 +181,14 @@ class Format:
         overflow: Overflow = Overflow.SATURATE,
         noise: NDArray[np.float64] | None = None,
     ) -> NDArray[Any]:
-        """Codes of x, rounded once from float64: uint8 (uint16, uint32 for wider formats), shape of x.
+        """Codes of x, as in `Format.encode`: uint8 (uint16, uint32 for wider formats).
 
-        `noise` in [0, 1), shape of x, decides stochastic rounding: up where fraction + noise >= 1.
-        A value is beyond the format when it rounds beyond `max`; infinities always are. NaN gives
-        `nan_code` with the sign of x where the format's NaNs have one. A format without minus zero gives
-        zero for it. In a scale format (no sign, no zero) negative values give NaN and values below
+        NaN gives `nan_code` with the sign of x where the format's NaNs have one. A format without minus zero
+        gives zero for it. In a scale format (no sign, no zero) negative values give NaN and values below
         `min_subnormal` give code 0.
-
-        Raises ValueError for stochastic rounding without noise, for noise of another shape, for overflow to a
-        code the format lacks, for NaN in a format that has no NaN, and for what is not a number.
         """
         x = reals("x", x).astype(np.float64, copy=False)
-        beyond = self._overflow_code(instance("overflow", overflow, Overflow))
+        beyond = code_for(self, instance("overflow", overflow, Overflow))
         code = self._magnitude_code(x, rounding, noise)
         code = np.where((code > self.max_code) | np.isinf(x), beyond, code).astype(np.int64)
         if self.signed:
@@ -230,7 +199,7 @@ class Format:
         nan = np.isnan(x)
         if nan.any():
             sign = np.where(np.signbit(x), self.sign_bit, 0) if self.has_minus_zero else 0
-            code = np.where(nan, self.nan_code | sign, code)
+            code = np.where(nan, code_for(self, Overflow.NAN) | sign, code)
         return code.astype(self.code_dtype)
 
     def rounds_beyond(
@@ -239,9 +208,8 @@ class Format:
         rounding: Rounding = Rounding.NEAREST_EVEN,
         noise: NDArray[np.float64] | None = None,
     ) -> NDArray[np.bool_]:
-        """bool, shape of x: whether x rounds beyond the largest value of its sign, as infinities do.
-
-        NaN does not, nor do negative numbers in a format that has none.
+        """bool, shape of x: whether x rounds beyond the largest value of its sign, as in
+        `Format.rounds_beyond`.
         """
         x = reals("x", x).astype(np.float64, copy=False)
         beyond = (self._magnitude_code(x, rounding, noise) > self.max_code) | np.isinf(x)
@@ -257,15 +225,6 @@ class Format:
         offset = 0 if self.signed else 1 << self.mantissa_bits
         code = np.ldexp((exponent - self.e_min).astype(np.float64), self.mantissa_bits) + steps - offset
         return np.maximum(code, 0.0)
-
-    def _overflow_code(self, overflow: Overflow) -> int:
-        match overflow:
-            case Overflow.SATURATE:
-                return self.max_code
-            case Overflow.INF:
-                return self.inf_code
-            case Overflow.NAN:
-                return self.nan_code
 
     def _exponent(self, magnitude: NDArray[np.float64]) -> NDArray[np.int64]:
         """Exponent of the binade of each magnitude, held at e_min for zero and subnormals."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fp8core.checks import instance, reals, whole
-from fp8core.formats.registry import NumberFormat
+from fp8core.formats.protocol import Format
 from fp8core.rounding import Overflow, Rounding
 from fp8core.stochastic import gap_beside
 
@@ -14,7 +14,7 @@ _ALMOST_ONE = np.array(np.nextafter(1.0, 0.0))
 _SMALLEST, _HALF_ULP_OF_ONE = math.ulp(0.0), math.ulp(1.0) / 2
 
 
-def step(format_: NumberFormat, code: int, up: bool) -> int | None:
+def step(format_: Format, code: int, up: bool) -> int | None:
     """The code of the next larger (`up`) or smaller finite value; None at the end of the line and for NaN.
 
     The two codes of zero stand at one place: the step from either leaves both.
@@ -35,7 +35,7 @@ def step(format_: NumberFormat, code: int, up: bool) -> int | None:
     return None if found == code or float(format_.decode(found)) == value else found
 
 
-def around(format_: NumberFormat, code: int, reach: int) -> list[int]:
+def around(format_: Format, code: int, reach: int) -> list[int]:
     """A finite code with `reach` codes on each side of it, in the order of their values."""
     whole("reach", reach, 0)
     below, above = [], []
@@ -57,7 +57,7 @@ class Interval:
 
 
 def interval(
-    format_: NumberFormat, code: int, rounding: Rounding, overflow: Overflow = Overflow.SATURATE
+    format_: Format, code: int, rounding: Rounding, overflow: Overflow = Overflow.SATURATE
 ) -> Interval | None:
     """The reals that round to a code, or may under stochastic rounding; None for a code without any.
 
@@ -87,9 +87,7 @@ def interval(
     )
 
 
-def _end(
-    format_: NumberFormat, code: int, value: float, rounding: Rounding, overflow: Overflow, up: bool
-) -> float:
+def _end(format_: Format, code: int, value: float, rounding: Rounding, overflow: Overflow, up: bool) -> float:
     """Where the reals that round to a finite code end, above (`up`) or below."""
     if value == 0 and format_.encode(-0.0) != format_.encode(0.0) and (code != 0) == up:
         return value
@@ -103,9 +101,7 @@ def _end(
     return _edge(format_, value, value + (format_.gap_beyond if up else -format_.gap_beyond), rounding)
 
 
-def _edge(
-    format_: NumberFormat, value: float, other: float, rounding: Rounding, inner: bool = False
-) -> float:
+def _edge(format_: Format, value: float, other: float, rounding: Rounding, inner: bool = False) -> float:
     """Where rounding turns from a value to another beside it; from infinity's side where `inner`."""
     match rounding:
         case Rounding.NEAREST_EVEN | Rounding.NEAREST_AWAY:
@@ -116,7 +112,7 @@ def _edge(
             return value if inner else other
 
 
-def _belongs(format_: NumberFormat, end: float, code: int, rounding: Rounding, overflow: Overflow) -> bool:
+def _belongs(format_: Format, end: float, code: int, rounding: Rounding, overflow: Overflow) -> bool:
     if rounding is not Rounding.STOCHASTIC:
         return int(format_.encode(end, rounding, overflow)) == code
     return code in (outcome.code for outcome in outcomes(format_, end, overflow))
@@ -134,7 +130,7 @@ class Outcome:
     probability: float
 
 
-def outcomes(format_: NumberFormat, x: float, overflow: Overflow = Overflow.SATURATE) -> tuple[Outcome, ...]:
+def outcomes(format_: Format, x: float, overflow: Overflow = Overflow.SATURATE) -> tuple[Outcome, ...]:
     """The codes that stochastic rounding of x may give, the one nearer zero first; one code where x is
     certain.
     """

@@ -12,20 +12,17 @@ import math
 import ml_dtypes
 import numpy as np
 
-from fp8core.formats.float_format import Format, Specials
+from fp8core.formats.float_format import FloatFormat, Specials
+from fp8core.formats.protocol import Format
 from fp8core.formats.table_format import TableFormat
-
-__all__ = ["FORMATS", "Format", "NumberFormat", "Specials", "TableFormat"]
-
-NumberFormat = Format | TableFormat
 
 _SIGN = 1 << 7
 
 
 def _float(
     name: str, exponent_bits: int, mantissa_bits: int, bias: int, specials: Specials, ml_dtype: object = None
-) -> Format:
-    return Format(
+) -> FloatFormat:
+    return FloatFormat(
         name=name,
         exponent_bits=exponent_bits,
         mantissa_bits=mantissa_bits,
@@ -35,7 +32,7 @@ def _float(
     )
 
 
-def _binary8(precision: int, extended: bool) -> Format:
+def _binary8(precision: int, extended: bool) -> FloatFormat:
     """IEEE P3109 binary8, signed: `precision` counts the implied bit."""
     specials = Specials.INF_AND_NAN_FOR_MINUS_ZERO if extended else Specials.NAN_FOR_MINUS_ZERO
     exponent_bits = 8 - precision
@@ -99,7 +96,7 @@ _MXINT8 = TableFormat(
     rule="The eight bits are one integer in two's complement; the value is that integer over 64.",
 )
 
-FORMATS: dict[str, NumberFormat] = {
+FORMATS: dict[str, Format] = {
     f.name: f
     for f in (
         _float("e4m3", 4, 3, 7, Specials.NAN_ONLY, ml_dtypes.float8_e4m3fn),

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from fp8core.formats.binades import mantissa_bits
-from fp8core.formats.float_format import Format
-from fp8core.formats.registry import NumberFormat
+from fp8core.formats.protocol import Format
 
 _INTEGER = "I"
 
@@ -39,7 +38,7 @@ class Spelling:
     exponent: int
 
 
-def spell(format_: NumberFormat, code: int) -> Spelling:
+def spell(format_: Format, code: int) -> Spelling:
     """The code written out."""
     value, layout = float(format_.decode(code)), format_.layout(code)
     kind = _kind(format_, layout, value)
@@ -59,7 +58,7 @@ def spell(format_: NumberFormat, code: int) -> Spelling:
     )
 
 
-def _kind(format_: NumberFormat, layout: str, value: float) -> Kind:
+def _kind(format_: Format, layout: str, value: float) -> Kind:
     if math.isnan(value):
         return Kind.NAN
     if math.isinf(value):
@@ -68,11 +67,11 @@ def _kind(format_: NumberFormat, layout: str, value: float) -> Kind:
         return Kind.MINUS_ZERO if math.copysign(1.0, value) < 0 else Kind.ZERO
     if _INTEGER in layout:
         return Kind.INTEGER
-    below = isinstance(format_, Format) and abs(value) < format_.min_normal
+    below = abs(value) < format_.min_normal
     return Kind.SUBNORMAL if below else Kind.NORMAL
 
 
-def _binary(format_: NumberFormat, kind: Kind, value: float) -> tuple[str, int]:
+def _binary(format_: Format, kind: Kind, value: float) -> tuple[str, int]:
     """(significand, exponent): a normal number leads with 1, a subnormal one with 0 at the lowest exponent.
 
     All mantissa bits are written. In a format where their number varies, the code's own bits are written.

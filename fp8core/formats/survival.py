@@ -6,8 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fp8core.checks import reals
-from fp8core.formats.float_format import Format
-from fp8core.formats.registry import NumberFormat
+from fp8core.formats.protocol import Format
 from fp8core.rounding import Rounding
 
 
@@ -24,7 +23,7 @@ class Fates:
     overflow: float
 
 
-def fates(format_: NumberFormat, x: ArrayLike, rounding: Rounding = Rounding.NEAREST_EVEN) -> Fates:
+def fates(format_: Format, x: ArrayLike, rounding: Rounding = Rounding.NEAREST_EVEN) -> Fates:
     """The shares under a rounding that needs no noise. What rounds to the largest value does not overflow.
 
     A table format has no subnormal numbers. Raises ValueError for NaN, for infinity and where x has no
@@ -38,7 +37,7 @@ def fates(format_: NumberFormat, x: ArrayLike, rounding: Rounding = Rounding.NEA
         raise ValueError(f"{format_.name} has no negative numbers, got {x.min():g}")
     beyond = format_.rounds_beyond(x, rounding)
     size = np.abs(format_.decode(format_.encode(x, rounding)))
-    lowest = format_.min_normal if isinstance(format_, Format) else format_.min_subnormal
+    lowest = format_.min_normal
     shares = [size == 0, (size > 0) & (size < lowest) & ~beyond, (size >= lowest) & ~beyond]
     zero, subnormal, normal = (float(share.mean()) for share in shares)
     return Fates(zero=zero, subnormal=subnormal, normal=normal, overflow=float(beyond.mean()))

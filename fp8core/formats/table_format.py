@@ -1,7 +1,6 @@
 """A number format given by the value of each of its codes, for those that five integers do not describe.
 
-HiF8 spends its mantissa bits where numbers are frequent; MXINT8 is an integer over a power of two. Both have
-the interface of `fp8core.formats.float_format.Format`.
+HiF8 spends its mantissa bits where numbers are frequent; MXINT8 is an integer over a power of two.
 """
 
 from dataclasses import dataclass
@@ -12,11 +11,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fp8core.checks import codes_of, instance, reals, whole
+from fp8core.formats.protocol import Format, code_for
 from fp8core.rounding import Overflow, Rounding, round_steps
 
 
 @dataclass(frozen=True, kw_only=True)
-class TableFormat:
+class TableFormat(Format):
     """`table[code]` is the value of each code, infinities and NaN included; no two finite values are equal.
 
     `gap_beyond` is the step from the last value to the one that would follow: rounding to that one overflows.
@@ -37,15 +37,6 @@ class TableFormat:
         return (len(self.table) - 1).bit_length()
 
     @property
-    def bytes(self) -> int:
-        """Bytes of a code stored by itself."""
-        return self.code_dtype.itemsize
-
-    @property
-    def code_dtype(self) -> np.dtype[Any]:
-        return np.min_scalar_type(len(self.table) - 1)
-
-    @property
     def signed(self) -> bool:
         return min(self._finite) < 0
 
@@ -59,44 +50,28 @@ class TableFormat:
         return float(self._finite[0])
 
     @property
-    def e_max(self) -> int:
-        """Exponent of the largest finite number."""
-        return int(np.frexp(self.max)[1]) - 1
-
-    @property
     def max_code(self) -> int:
         """Code of the largest finite value."""
         return int(self._codes[-1])
 
     @property
+    def min_normal(self) -> float:
+        """Smallest positive value: a table has no subnormal numbers."""
+        return self.min_subnormal
+
+    @property
     def min_subnormal(self) -> float:
-        """Smallest positive value."""
         return float(self._finite[self._finite > 0][0])
 
-    @property
-    def inf_code(self) -> int:
-        """Code of +infinity. Raises ValueError for a format that has none."""
-        if np.inf not in self.table:
-            raise ValueError(f"{self.name} has no code for infinity")
-        return self.table.index(np.inf)
+    @cached_property
+    def inf_code(self) -> int | None:
+        """Code of +infinity."""
+        return self.table.index(np.inf) if np.inf in self.table else None
 
-    @property
-    def nan_code(self) -> int:
-        """Code of NaN. Raises ValueError for a format that has none."""
+    @cached_property
+    def nan_code(self) -> int | None:
         nan = np.flatnonzero(np.isnan(self.values))
-        if not nan.size:
-            raise ValueError(f"{self.name} has no code for NaN")
-        return int(nan[0])
-
-    @property
-    def overflows(self) -> tuple[Overflow, ...]:
-        """The overflow policies that the format has codes for."""
-        has_inf, has_nan = np.isinf(self.values).any(), np.isnan(self.values).any()
-        return (
-            Overflow.SATURATE,
-            *((Overflow.INF,) if has_inf else ()),
-            *((Overflow.NAN,) if has_nan else ()),
-        )
+        return int(nan[0]) if nan.size else None
 
     def layout(self, code: int) -> str:
         """The role of each bit of a code, from the top."""
@@ -135,15 +110,15 @@ class TableFormat:
         overflow: Overflow = Overflow.SATURATE,
         noise: NDArray[np.float64] | None = None,
     ) -> NDArray[Any]:
-        """Codes of x, rounded once from float64 between the two finite values around it; arguments and errors
-        as for `Format.encode`.
+        """Codes of x, rounded once from float64 between the two finite values around it, as in
+        `Format.encode`.
         """
         x = reals("x", x).astype(np.float64, copy=False)
         nan = np.isnan(x)
         codes = self._codes_with_ends(instance("overflow", overflow, Overflow))
         code = codes[self._place(x, rounding, noise)]
         if nan.any():
-            code = np.where(nan, self.nan_code, code)
+            code = np.where(nan, code_for(self, Overflow.NAN), code)
         return code.astype(self.code_dtype)
 
     def rounds_beyond(
@@ -152,7 +127,7 @@ class TableFormat:
         rounding: Rounding = Rounding.NEAREST_EVEN,
         noise: NDArray[np.float64] | None = None,
     ) -> NDArray[np.bool_]:
-        """bool, shape of x: whether x rounds beyond the format's last value on its side, as for `Format`."""
+        """bool, shape of x: whether x rounds beyond the format's last value on its side."""
         place = self._place(reals("x", x).astype(np.float64, copy=False), rounding, noise)
         return (place == 0) | (place == self._codes.size + 1)
 
@@ -175,13 +150,12 @@ class TableFormat:
 
     def _codes_with_ends(self, overflow: Overflow) -> NDArray[np.int64]:
         """Codes of the finite values in order, with the code that stands for overflow at either end."""
-        codes = self._codes
+        above = code_for(self, overflow)
         match overflow:
             case Overflow.SATURATE:
-                ends = codes[0], codes[-1]
+                below = int(self._codes[0])
             case Overflow.INF:
-                positive = self.inf_code
-                ends = self.table.index(-np.inf), positive
+                below = self.table.index(-np.inf)
             case Overflow.NAN:
-                ends = self.nan_code, self.nan_code
-        return np.concatenate([[ends[0]], codes, [ends[1]]])
+                below = above
+        return np.concatenate([[below], self._codes, [above]])

@@ -4,7 +4,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from fp8core.formats import Format
+from fp8core.formats import FloatFormat
 from kernels.check.report import Figure, Group, Line, Verdict
 from kernels.device import Device, DeviceKind, launching
 from kernels.quantize.launch import float8, format_facts
@@ -18,13 +18,13 @@ def bf16_numbers() -> NDArray[np.float32]:
     return every[~np.isnan(every)]
 
 
-def decoded(format_: Format, device: Device) -> NDArray[np.float64]:
+def decoded(format_: FloatFormat, device: Device) -> NDArray[np.float64]:
     """float64[codes]: what the device reads each code as."""
     codes = torch.arange(1 << format_.bits, dtype=torch.int32).to(torch.uint8).to(device.place)
     return codes.view(float8(format_)).float().double().cpu().numpy()
 
 
-def encoded(format_: Format, x: NDArray[np.float32], device: Device) -> NDArray[np.uint8]:
+def encoded(format_: FloatFormat, x: NDArray[np.float32], device: Device) -> NDArray[np.uint8]:
     """uint8[x.size]: the codes that the quantizer's cast gives, nearest even, saturating."""
     from kernels.quantize.kernel import encode_kernel
 
@@ -38,7 +38,7 @@ def encoded(format_: Format, x: NDArray[np.float32], device: Device) -> NDArray[
     return codes.cpu().numpy()
 
 
-def check_casts(format_: Format, device: Device) -> Line:
+def check_casts(format_: FloatFormat, device: Device) -> Line:
     """The line of one format."""
     truth, read = format_.decode(np.arange(1 << format_.bits)), decoded(format_, device)
     x = bf16_numbers()

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from fp8core.formats import FORMATS, Format
+from fp8core.formats import FORMATS, FloatFormat
 from fp8core.linear import MATMULS, Matmul
 from fp8core.recipes import RECIPES, Recipe
 from kernels.check.facts import Facts
@@ -50,7 +50,7 @@ def check_steps(job: CheckJob, facts: Facts, uuid: str) -> tuple[Step, ...]:
     )
 
 
-def _cast_step(format_: Format) -> Step:
+def _cast_step(format_: FloatFormat) -> Step:
     def run() -> Iterator[Line]:
         from kernels.check.casts import check_casts
         from kernels.device import current_device

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from fp8core.formats import FORMATS, Format
+from fp8core.formats import FORMATS, FloatFormat
 from kernels.device import COMPILE_OPTIONS, DeviceKind, current_device, launching
 from kernels.gemm.blocks import Schedule
 from kernels.gemm.hopper.narrow_blocks import is_narrow
@@ -48,7 +48,7 @@ def gemm(
     return out
 
 
-def torch_dtype(format_: Format) -> "torch.dtype":
+def torch_dtype(format_: FloatFormat) -> "torch.dtype":
     """torch's dtype of an output format, bf16 or fp32."""
     import torch
 

@@ -5,7 +5,7 @@ and the blocks of the passes over them. Pure; no torch, no GPU.
 from dataclasses import replace
 
 from fp8core.accumulators import ACCUMULATORS
-from fp8core.formats import FORMATS, Format
+from fp8core.formats import FORMATS, FloatFormat
 from fp8core.linear import Side
 from fp8core.recipes import MatmulSpec, OperandSpec
 from fp8core.refold import REFOLDED_TILES, SQUARE, refolded
@@ -57,6 +57,6 @@ def pass_constants(spec: OperandSpec, block: tuple[int, int], kind: DeviceKind) 
     }
 
 
-def decode_shift(format_: Format, wide: Format) -> tuple[int, int]:
+def decode_shift(format_: FloatFormat, wide: FloatFormat) -> tuple[int, int]:
     """(shift, exponent): a code's magnitude bits << shift, read as `wide`, times 2**exponent is its value."""
     return wide.mantissa_bits - format_.mantissa_bits, wide.bias - format_.bias

@@ -6,7 +6,7 @@ from enum import Enum
 import numpy as np
 from numpy.typing import NDArray
 
-from fp8core.formats import FORMATS, Format
+from fp8core.formats import FORMATS, FloatFormat
 
 
 class Span(Enum):
@@ -63,7 +63,7 @@ def draw_case(
 
 
 def _codes(
-    format_: Format, shape: tuple[int, int], span: Span, rng: np.random.Generator
+    format_: FloatFormat, shape: tuple[int, int], span: Span, rng: np.random.Generator
 ) -> NDArray[np.uint8]:
     match span:
         case Span.NORMAL:
@@ -78,6 +78,6 @@ def _codes(
             return rng.integers(0, 1 << format_.bits, shape).astype(np.uint8)
 
 
-def _size(format_: Format, codes: NDArray[np.uint8]) -> float:
+def _size(format_: FloatFormat, codes: NDArray[np.uint8]) -> float:
     values = format_.decode(codes)
     return float(np.median(np.abs(values[np.isfinite(values)])))

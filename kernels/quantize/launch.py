@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fp8core.formats import FORMATS, Format
+from fp8core.formats import FORMATS, FloatFormat
 from fp8core.recipes import OperandSpec
 from fp8core.scales import ScaleKind
 from fp8core.tiles import TileGrid, TileShape
@@ -106,7 +106,7 @@ def quantize(
     )
 
 
-def float8(format_: Format) -> "torch.dtype":
+def float8(format_: FloatFormat) -> "torch.dtype":
     """torch's dtype for the codes of an 8-bit format."""
     import torch
 
@@ -180,7 +180,7 @@ def quantize_constants(spec: OperandSpec, tile: TileShape, kind: DeviceKind) -> 
     }
 
 
-def format_facts(format_: Format) -> dict[str, int]:
+def format_facts(format_: FloatFormat) -> dict[str, int]:
     """Largest value (as fp32 bits), mantissa bits and bias of a format, for the kernels."""
     return {"MAX_BITS": _fp32_bits(format_.max), "MANTISSA": format_.mantissa_bits, "BIAS": format_.bias}
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from fp8core.accumulators import ACCUMULATORS, Accumulator, GroupScales, Step, matmul, promoted
-from fp8core.formats import FORMATS, Format
+from fp8core.formats import FORMATS, FloatFormat
 from fp8core.rounding import Overflow
 
 BF16, FP16, E4M3, E8M0, E2M1 = (FORMATS[name] for name in ("bf16", "fp16", "e4m3", "e8m0", "e2m1"))
@@ -46,7 +46,7 @@ def test_cdna3_makes_each_bf16_product_past_2_to_the_128_infinite(products, c, r
     np.testing.assert_array_equal(matmul(a, b, BF16, BF16, CDNA3, start), [[result]])
 
 
-def scales(m: int, n: int, groups: int, size: int = 16, format_: Format = E4M3) -> GroupScales:
+def scales(m: int, n: int, groups: int, size: int = 16, format_: FloatFormat = E4M3) -> GroupScales:
     rng = np.random.default_rng(7)
     codes = (
         rng.integers(0x28, 0x48, (m + n, groups))
@@ -132,7 +132,7 @@ WRONG_OPERANDS = {
     "c": (lambda: matmul(CODES, CODES, E4M3, E4M3, FAST, [[0.0] * 2] * 2), "c is ndarray, got list"),
     "format": (
         lambda: matmul(CODES, CODES, "e4m3", E4M3, FAST),
-        "a format is Format or TableFormat, got str",
+        "a format is Format, got str",
     ),
     "unit": (lambda: matmul(CODES, CODES, E4M3, E4M3, "hopper_fast"), "accumulator is Accumulator, got str"),
     "scales": (
@@ -158,7 +158,7 @@ def test_what_does_not_fit_is_refused_in_a_sentence(call, sentence) -> None:
         call()
 
 
-def spread(kind: str, format_: Format, rng: np.random.Generator, shape: tuple[int, int]) -> np.ndarray:
+def spread(kind: str, format_: FloatFormat, rng: np.random.Generator, shape: tuple[int, int]) -> np.ndarray:
     """Two operands [2, *shape] of random sign and mantissa."""
     low, top = format_.e_min - format_.mantissa_bits, format_.e_max
     ends = {

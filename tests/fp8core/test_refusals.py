@@ -13,7 +13,7 @@ from fp8core.experiments.delayed_scaling import run_current, run_delayed
 from fp8core.experiments.dot_terms import TermKind, draw_terms
 from fp8core.experiments.outliers import Rest, draw_outlier_vectors
 from fp8core.experiments.rounding_sweep import values_around
-from fp8core.formats import FORMATS, Format, Specials
+from fp8core.formats import FORMATS, FloatFormat, Specials
 from fp8core.formats.number_line import around, interval, outcomes
 from fp8core.formats.survival import fates
 from fp8core.inputs import InputKind, draw, log_uniform_blocks
@@ -33,8 +33,8 @@ FOUR, CODES = np.ones(4), np.zeros((2, 4), np.uint8)
 NO_NUMBERS = ["a", None, [[1.0], [1.0, 2.0]], [None], [1j], [True], 10**400]
 
 
-def own(**facts: object) -> Format:
-    return Format(
+def own(**facts: object) -> FloatFormat:
+    return FloatFormat(
         **{"name": "mine", "exponent_bits": 4, "mantissa_bits": 3, "bias": 7, "specials": Specials.IEEE}
         | facts
     )
@@ -120,7 +120,7 @@ WRONG = {
     "overflow in words": (lambda: E4M3.encode([1.3], overflow="nan"), "overflow is Overflow.SATURATE or"),
     "specials in words": (lambda: own(specials="ieee"), "specials is Specials.IEEE or"),
     "a rule in words": (lambda: ScaleRule("fp32"), "kind is ScaleKind.FP32 or"),
-    "an element in words": (lambda: FP32_SCALE.scale([1.0], "e4m3"), "element is Format or TableFormat"),
+    "an element in words": (lambda: FP32_SCALE.scale([1.0], "e4m3"), "element is Format"),
     "a negative amax": (lambda: FP32_SCALE.scale([1.0, -2.0], E4M3), "at least 0, got -2"),
     "a negative amax of a step": (lambda: run_delayed([1.0, -2.0], E4M3, 1), "at least 0, got -2"),
     "a negative amax now": (lambda: run_current([-1.0], E4M3), "at least 0, got -1"),
@@ -137,7 +137,7 @@ WRONG = {
     "an axis in words": (lambda: LayerShape(1, 2, 3).size("in"), "an axis is Axis.TOKENS or"),
     "a spec's format": (
         lambda: OperandSpec(format="e4m3", tile=TileShape(1, 2), scale=FP32_SCALE),
-        "format is Format or TableFormat, got str 'e4m3'",
+        "format is Format, got str 'e4m3'",
     ),
     "a spec's tile": (lambda: OperandSpec(format=E4M3, tile=(1, 2), scale=FP32_SCALE), "tile is TileShape"),
     "a grid of one number": (lambda: TileGrid.over(5, (1, 1)), "two dims"),

@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from fp8core.formats import FORMATS, Format, Specials
+from fp8core.formats import FORMATS, FloatFormat, Specials
 from fp8core.quantize import quantize
 from fp8core.recipes import OperandSpec
 from fp8core.scales import (
@@ -117,12 +117,12 @@ def test_the_largest_float_in_mxint8_takes_the_largest_scale_and_saturates() -> 
 
 
 def test_an_element_with_a_largest_value_below_one_never_gets_an_infinite_scale() -> None:
-    tiny = Format(name="tiny", exponent_bits=2, mantissa_bits=1, bias=9, specials=Specials.NONE)
+    tiny = FloatFormat(name="tiny", exponent_bits=2, mantissa_bits=1, bias=9, specials=Specials.NONE)
     assert FP32_SCALE.scale(FLT_MAX, tiny) == FLT_MAX
     assert E8M0_FLOOR.scale(FLT_MAX, tiny) == np.float32(2.0**127)
     # The exponent of a subnormal amax is its own: -127, less the -6 of the largest value.
     assert E8M0_FLOOR.scale(np.float32(2.0**-127), tiny) == np.float32(2.0**-121)
-    far = Format(name="far", exponent_bits=4, mantissa_bits=3, bias=-290, specials=Specials.NONE)
+    far = FloatFormat(name="far", exponent_bits=4, mantissa_bits=3, bias=-290, specials=Specials.NONE)
     with pytest.raises(ValueError, match=r"far.s largest value, .*, is no normal fp32 number"):
         FP32_SCALE.scale(1.0, far)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from fp8core.formats import NumberFormat
+from fp8core.formats import Format
 from fp8core.formats.number_line import Interval, Outcome, interval, outcomes, step
 from fp8core.formats.spelling import spell
 from fp8core.rounding import Overflow, Rounding
@@ -48,7 +48,7 @@ _KEYBOARD = "_formats_bits_keyboard"
 class Shown:
     """The code on the page, and the number it came from where one was typed."""
 
-    format: NumberFormat
+    format: Format
     code: int
     rounding: Rounding
     overflow: Overflow
@@ -91,7 +91,7 @@ def show(controls: Controls) -> None:
     _table(controls, shown, name)
 
 
-def chosen_format(controls: Controls, name: str) -> tuple[str, NumberFormat]:
+def chosen_format(controls: Controls, name: str) -> tuple[str, Format]:
     """The format of the choice; where the reader's own is impossible, says why and takes the default."""
     try:
         return name, format_of(name, own_fields(controls))
@@ -100,7 +100,7 @@ def chosen_format(controls: Controls, name: str) -> tuple[str, NumberFormat]:
         return FORMAT.default, format_of(FORMAT.default, own_fields(controls))
 
 
-def shown_code(controls: Controls, format_: NumberFormat, rounding: Rounding, overflow: Overflow) -> Shown:
+def shown_code(controls: Controls, format_: Format, rounding: Rounding, overflow: Overflow) -> Shown:
     """What the text of NUMBER stands for; where it stands for nothing, says so and takes code 0."""
     how = {"format": format_, "rounding": rounding, "overflow": overflow}
     try:
@@ -179,7 +179,7 @@ def _selected(places: list[dict[str, int]] | None, column: str) -> set[int]:
     return {int(one[column]) for one in places or []}
 
 
-def _show_code(controls: Controls, format_: NumberFormat, code: int) -> None:
+def _show_code(controls: Controls, format_: Format, code: int) -> None:
     controls.preset(**{NUMBER.key: code_text(code, format_.bits)})
 
 

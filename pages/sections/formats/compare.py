@@ -3,8 +3,8 @@
 import numpy as np
 import streamlit as st
 
-from fp8core.formats import NumberFormat
-from fp8core.formats.float_format import Format
+from fp8core.formats import Format
+from fp8core.formats.float_format import FloatFormat
 from fp8core.rounding import Overflow
 from pages.kit.chart import draw_chart
 from pages.kit.chart_slider import chart_with_slider, with_slider
@@ -78,7 +78,7 @@ def possible(names: tuple[str, ...], own: OwnFields) -> tuple[str, ...]:
     return names
 
 
-def _notice(formats: dict[str, NumberFormat], logarithmic: bool) -> str:
+def _notice(formats: dict[str, Format], logarithmic: bool) -> str:
     small = {title: f for title, f in formats.items() if f.bits <= 8}
     if not small:
         return (
@@ -100,19 +100,19 @@ def _notice(formats: dict[str, NumberFormat], logarithmic: bool) -> str:
     )
 
 
-def _between(format_: NumberFormat, low: float, high: float) -> int:
+def _between(format_: Format, low: float, high: float) -> int:
     """How many positive finite values lie in [low, high)."""
     values = format_.values
     return int(((values >= low) & (values < high) & (values > 0)).sum())
 
 
-def _table(formats: dict[str, NumberFormat]) -> str:
+def _table(formats: dict[str, Format]) -> str:
     lines = [
         "| format | bits | largest | normal from | smallest | special codes |",
         "|:--|--:|--:|--:|--:|:--|",
     ]
     for title, format_ in formats.items():
-        normal = power_or_number(format_.min_normal) if isinstance(format_, Format) else "–"
+        normal = power_or_number(format_.min_normal) if isinstance(format_, FloatFormat) else "–"
         cells = [
             title,
             str(format_.bits),
@@ -125,7 +125,7 @@ def _table(formats: dict[str, NumberFormat]) -> str:
     return "\n".join(lines)
 
 
-def specials(format_: NumberFormat) -> str:
+def specials(format_: Format) -> str:
     """Which special values a format has."""
     has = [
         word for policy, word in ((Overflow.INF, "∞"), (Overflow.NAN, "NaN")) if policy in format_.overflows

@@ -1,7 +1,7 @@
 """The controls of the page "Formats"."""
 
-from fp8core.formats import FORMATS, NumberFormat
-from fp8core.formats.float_format import Format, Specials
+from fp8core.formats import FORMATS, Format
+from fp8core.formats.float_format import FloatFormat, Specials
 from fp8core.rounding import Overflow, Rounding
 from pages.kit.controls import Controls
 from pages.kit.text_controls import Several, Text
@@ -171,12 +171,12 @@ def own_fields(controls: Controls) -> OwnFields:
     )
 
 
-def format_of(name: str, own: OwnFields) -> NumberFormat:
+def format_of(name: str, own: OwnFields) -> Format:
     """The format a choice stands for. Raises ValueError where the reader's own is impossible."""
     if name != OWN:
         return FORMATS[name]
     exponent_bits, mantissa_bits, bias, specials = own
-    return Format(
+    return FloatFormat(
         name=f"your E{exponent_bits}M{mantissa_bits}",
         exponent_bits=exponent_bits,
         mantissa_bits=mantissa_bits,
@@ -193,6 +193,6 @@ def overflow_of(choice: str) -> Overflow:
     return Overflow[choice.upper()]
 
 
-def policies(format_: NumberFormat) -> dict[str, str]:
+def policies(format_: Format) -> dict[str, str]:
     """The options of OVERFLOW that a format has codes for."""
     return {policy.name.lower(): OVERFLOW.options[policy.name.lower()] for policy in format_.overflows}

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from fp8core.formats import FORMATS, NumberFormat
-from fp8core.formats.float_format import Format
+from fp8core.formats import FORMATS, Format
+from fp8core.formats.float_format import FloatFormat
 from fp8core.formats.survival import Fates, fates
 from fp8core.inputs import InputKind, draw
 from pages.kit.charts.ink import INKS
@@ -27,7 +27,7 @@ _BINS_PER_BINADE = 2
 Spec = dict[str, Any]
 
 
-def formats_by_title(names: tuple[str, ...], own: OwnFields) -> dict[str, NumberFormat]:
+def formats_by_title(names: tuple[str, ...], own: OwnFields) -> dict[str, Format]:
     """Formats by what the page calls them. Raises ValueError where the reader's own is impossible."""
     found = {name: format_of(name, own) for name in names}
     return {f.name if name == OWN else TITLES[name]: f for name, f in found.items()}
@@ -82,10 +82,10 @@ def overflow_spec(names: tuple[str, ...], own: OwnFields, theme: str) -> Spec:
     return overflow_chart(formats_by_title(names, own), INKS[theme]).to_dict()
 
 
-def gradient_formats() -> dict[str, Format]:
+def gradient_formats() -> dict[str, FloatFormat]:
     """The formats that the gradients are put into, by title."""
     found = {TITLES[name]: FORMATS[name] for name in GRADIENT_FORMATS}
-    return {title: format_ for title, format_ in found.items() if isinstance(format_, Format)}
+    return {title: format_ for title, format_ in found.items() if isinstance(format_, FloatFormat)}
 
 
 def gradients() -> np.ndarray:

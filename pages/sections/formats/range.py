@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import streamlit as st
 
-from fp8core.formats import FORMATS, NumberFormat
+from fp8core.formats import FORMATS, Format
 from fp8core.formats.binades import dynamic_range, finest_bits
 from pages.kit.chart import draw_chart
 from pages.kit.chart_slider import chart_with_slider, with_slider
@@ -50,7 +50,7 @@ def show(controls: Controls) -> None:
         own_row(controls)
 
 
-def _left_out(formats: Mapping[str, NumberFormat]) -> str:
+def _left_out(formats: Mapping[str, Format]) -> str:
     """Which formats have no place on the axis, and why, as a sentence to add; empty where all have one."""
     without = [title for title, format_ in formats.items() if not has_range(format_)]
     return f" Not drawn: {', '.join(without)}, with one positive value and so no range." if without else ""

@@ -2,8 +2,8 @@
 
 import math
 
-from fp8core.formats import NumberFormat
-from fp8core.formats.float_format import Format
+from fp8core.formats import Format
+from fp8core.formats.float_format import FloatFormat
 from fp8core.formats.number_line import Interval, Outcome
 from fp8core.formats.spelling import Kind, Spelling, spell
 from fp8core.rounding import Overflow, Rounding
@@ -15,7 +15,7 @@ _LONGEST_IN_LINE = 12
 
 
 def notice(
-    format_: NumberFormat,
+    format_: Format,
     code: int,
     interval: Interval | None,
     typed: float | None,
@@ -34,7 +34,7 @@ def notice(
     return f"{head} {_reals(format_, code, interval, rounding, overflow)}"
 
 
-def _named(format_: NumberFormat, code: int) -> str:
+def _named(format_: Format, code: int) -> str:
     spelling, value = spell(format_, code), float(format_.decode(code))
     match spelling.kind:
         case Kind.NAN:
@@ -47,7 +47,7 @@ def _named(format_: NumberFormat, code: int) -> str:
             return f"{number(value)}, a subnormal: its leading bit is 0, so it has fewer significant bits"
 
 
-def _rounded(format_: NumberFormat, typed: float, value: float) -> str:
+def _rounded(format_: Format, typed: float, value: float) -> str:
     if math.isnan(typed):
         return "**NaN stays NaN.**"
     head, same = f"**{number(typed)} becomes {number(value)}**", typed == value
@@ -69,13 +69,13 @@ def _rounded(format_: NumberFormat, typed: float, value: float) -> str:
     return f"{head}, {_percent(abs(off))} too {'large' if off > 0 else 'small'}."
 
 
-def ends(format_: NumberFormat) -> tuple[float, float]:
+def ends(format_: Format) -> tuple[float, float]:
     """The lowest and the largest finite value; a format without a sign starts at its smallest one."""
     low = -math.inf if format_.signed else 0.0
     return float(format_.decode(format_.encode(low))), format_.max
 
 
-def _saturates(format_: NumberFormat, typed: float, value: float) -> str:
+def _saturates(format_: Format, typed: float, value: float) -> str:
     """Words for a number that is too far out to round to the last value by itself."""
     too_far = abs(value) + format_.gap_beyond
     return ", and saturates" if math.isfinite(value) and abs(typed) >= too_far else ""
@@ -93,7 +93,7 @@ def probability(value: float) -> str:
     return shown
 
 
-def _stochastic(format_: NumberFormat, typed: float, outcomes: tuple[Outcome, ...]) -> str:
+def _stochastic(format_: Format, typed: float, outcomes: tuple[Outcome, ...]) -> str:
     parts = [
         f"{number(float(format_.decode(o.code)))} with probability {probability(o.probability)}"
         for o in outcomes
@@ -105,7 +105,7 @@ def _stochastic(format_: NumberFormat, typed: float, outcomes: tuple[Outcome, ..
 
 
 def _reals(
-    format_: NumberFormat, code: int, interval: Interval | None, rounding: Rounding, overflow: Overflow
+    format_: Format, code: int, interval: Interval | None, rounding: Rounding, overflow: Overflow
 ) -> str:
     if interval is None:
         takers = _takers(format_, code, overflow)
@@ -120,7 +120,7 @@ def _reals(
     return f"Every real from {low} to {high} {verb} this code ({included})."
 
 
-def _takers(format_: NumberFormat, code: int, overflow: Overflow) -> str:
+def _takers(format_: Format, code: int, overflow: Overflow) -> str:
     """Which reals a code without an interval stands for, with their verb; empty where it stands for none."""
     if overflow is Overflow.NAN:
         low, high = ends(format_)
@@ -138,7 +138,7 @@ def _takers(format_: NumberFormat, code: int, overflow: Overflow) -> str:
     return ""
 
 
-def written_out(format_: NumberFormat, code: int, ink: Ink) -> str:
+def written_out(format_: Format, code: int, ink: Ink) -> str:
     """The value as LaTeX, each part in the color of its bits."""
     spelling, value = spell(format_, code), float(format_.decode(code))
     match spelling.kind:
@@ -166,9 +166,9 @@ def written_out(format_: NumberFormat, code: int, ink: Ink) -> str:
     return rf"\begin{{gathered}} {fields} \\ = {shown} \\ = {_latex(value)} \end{{gathered}}"
 
 
-def _exponent(format_: NumberFormat, spelling: Spelling) -> str:
+def _exponent(format_: Format, spelling: Spelling) -> str:
     """The exponent as it follows from its field, where the format has a bias."""
-    if not isinstance(format_, Format):
+    if not isinstance(format_, FloatFormat):
         return str(spelling.exponent)
     field = spelling.exponent + format_.bias
     bias = f"- {format_.bias}" if format_.bias >= 0 else f"+ {-format_.bias}"
@@ -184,11 +184,11 @@ def _latex(value: float) -> str:
     return rf"{mantissa} \times 10^{{{exponent}}}" if exponent else mantissa
 
 
-def facts(format_: NumberFormat) -> str:
+def facts(format_: Format) -> str:
     """The format in a line."""
     name = f"**{format_.name}**"
     ends = f"largest {power_or_number(format_.max)}, smallest {power_or_number(format_.min_subnormal)}"
-    if not isinstance(format_, Format):
+    if not isinstance(format_, FloatFormat):
         return f"{name}: {format_.bits} bits; {ends}. {format_.rule}"
     parts = [f"{format_.exponent_bits} exponent", f"{format_.mantissa_bits} mantissa"]
     if format_.signed:

@@ -14,7 +14,7 @@ from fp8core.experiments.rotation_error import (
     rotate_and_quantize,
     vector_error,
 )
-from fp8core.formats import FORMATS, Format
+from fp8core.formats import FORMATS, FloatFormat
 from fp8core.recipes import OperandSpec
 from fp8core.rotations import Rotation, RotationKind
 from fp8core.scales import ScaleKind, ScaleRule
@@ -58,7 +58,7 @@ class Setting:
 
     def spec(self, format_: str | None = None) -> OperandSpec:
         element = FORMATS[format_ or self.format]
-        assert isinstance(element, Format), f"{element.name} has no scale rule"
+        assert isinstance(element, FloatFormat), f"{element.name} has no scale rule"
         k = int(self.tile) if self.tile == LINE else WHOLE
         return OperandSpec(
             format=element, tile=TileShape(1, k), scale=ScaleRule(ScaleKind[self.scale.upper()])

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from fp8core.experiments.scale_sweep import ScaleSweep
-from fp8core.formats import FORMATS, Format
+from fp8core.formats import FORMATS, FloatFormat
 from fp8core.inputs import INPUT_NOTES, InputKind
 from fp8core.scales import E8M0_FLOOR, saturated_share
 from pages.kit.charts.words import short
@@ -138,7 +138,7 @@ def rules_alt(name: str, found: Mapping[str, Landing]) -> str:
     )
 
 
-def closed_form(format_: Format) -> str:
+def closed_form(format_: FloatFormat) -> str:
     """The derivation of the share that floor saturates."""
     share, log2_max = saturated_share(E8M0_FLOOR, format_), math.log2(format_.max)
     return (

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from fp8core.accumulators import ACCUMULATORS, Accumulator, GroupScales, Step, matmul, promoted
-from fp8core.formats import FORMATS, Format
+from fp8core.formats import FORMATS, FloatFormat
 from fp8core.rounding import Rounding
 from fp8core.tiles import WHOLE
 from tests.cpu import cpu_seconds
@@ -25,7 +25,7 @@ by_truncating = pytest.mark.parametrize("unit", TRUNCATING, ids=lambda a: a.name
 by_unit = pytest.mark.parametrize("unit", ACCUMULATORS.values(), ids=ACCUMULATORS)
 
 
-def codes(format_: Format, shape: tuple[int, int], seed: int, spread: int = 4) -> np.ndarray:
+def codes(format_: FloatFormat, shape: tuple[int, int], seed: int, spread: int = 4) -> np.ndarray:
     rng = np.random.default_rng(seed)
     size = 2.0 ** rng.integers(-spread, spread + 1, shape)
     return format_.encode(rng.standard_normal(shape) * size)
@@ -33,7 +33,7 @@ def codes(format_: Format, shape: tuple[int, int], seed: int, spread: int = 4) -
 
 def operands(
     unit: Accumulator, m: int, n: int, k: int, seed: int = 0
-) -> tuple[np.ndarray, np.ndarray, Format]:
+) -> tuple[np.ndarray, np.ndarray, FloatFormat]:
     format_ = FORMATS[unit.operands[0]]
     return codes(format_, (m, k), seed), codes(format_, (n, k), seed + 1), format_
 
@@ -57,7 +57,7 @@ def truncate(x: Fraction, unit: Fraction) -> Fraction:
     return math.trunc(x / unit) * unit
 
 
-def by_hand(a: np.ndarray, b: np.ndarray, c: float, format_: Format, unit: Accumulator) -> float:
+def by_hand(a: np.ndarray, b: np.ndarray, c: float, format_: FloatFormat, unit: Accumulator) -> float:
     """One output element, one step at a time, in fractions."""
     total, chain = Fraction(c), Fraction(0)
     size = unit.promotion

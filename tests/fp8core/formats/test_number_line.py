@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from fp8core.formats import FORMATS, NumberFormat
+from fp8core.formats import FORMATS, Format
 from fp8core.formats.number_line import around, interval, outcomes, step
 from fp8core.rounding import Overflow, Rounding
 from fp8core.stochastic import neighbors
@@ -16,7 +16,7 @@ small = pytest.mark.parametrize("format_", SMALL, ids=lambda f: f.name)
 every = pytest.mark.parametrize("format_", FORMATS.values(), ids=list(FORMATS))
 
 
-def finite_codes(format_: NumberFormat) -> list[int]:
+def finite_codes(format_: Format) -> list[int]:
     return [int(code) for code in np.flatnonzero(np.isfinite(format_.values))]
 
 
@@ -52,7 +52,7 @@ def test_a_step_up_is_the_next_code_in_wide_formats(name):
             assert step(format_, code | format_.sign_bit, up=False) == (code + 1) | format_.sign_bit
 
 
-def reals_around(format_: NumberFormat) -> np.ndarray:
+def reals_around(format_: Format) -> np.ndarray:
     """Every value, midpoint and quarter point, and the float64 on either side of each; beyond max too."""
     finite = np.unique(format_.values[np.isfinite(format_.values)])
     beyond = finite[-1] + format_.gap_beyond * np.array([0.25, 0.5, 0.75, 1.0, 3.0])

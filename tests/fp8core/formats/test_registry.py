@@ -9,18 +9,18 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from fp8core.formats import FORMATS, Format, NumberFormat, Specials
+from fp8core.formats import FORMATS, FloatFormat, Format, Specials
 from fp8core.rounding import Overflow, Rounding
 
 EVERY = list(FORMATS.values())
 TABLED = [f for f in EVERY if f.bits <= 16]
-FLOATS = [f for f in EVERY if isinstance(f, Format)]
+FLOATS = [f for f in EVERY if isinstance(f, FloatFormat)]
 WITH_ML_DTYPE = [f for f in EVERY if f.ml_dtype is not None]
 ELEMENTS = [f for f in FLOATS if f.signed]
 FP8_AND_16 = [FORMATS[name] for name in ("e4m3", "e5m2", "fp16", "bf16")]
 
 
-def p3109(format_: Format) -> gfloat.FormatInfo:
+def p3109(format_: FloatFormat) -> gfloat.FormatInfo:
     domain = gfloat.Domain.Extended if format_.name.endswith("e") else gfloat.Domain.Finite
     return gfloat.formats.format_info_p3109(8, format_.mantissa_bits + 1, domain=domain)
 
@@ -39,11 +39,11 @@ GFLOAT = {
 } | {f.name: p3109(f) for f in FLOATS if f.name.startswith("binary8")}
 
 
-def by_name(formats: list[Format]) -> pytest.MarkDecorator:
+def by_name(formats: list[FloatFormat]) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("format_", formats, ids=lambda f: f.name)
 
 
-def all_codes(format_: Format) -> np.ndarray:
+def all_codes(format_: FloatFormat) -> np.ndarray:
     return np.arange(1 << format_.bits, dtype=format_.code_dtype)
 
 
@@ -52,7 +52,7 @@ def signs_of_numbers(values: np.ndarray) -> np.ndarray:
 
 
 @by_name([f for f in WITH_ML_DTYPE if f in TABLED])
-def test_every_code_decodes_as_in_ml_dtypes(format_: Format) -> None:
+def test_every_code_decodes_as_in_ml_dtypes(format_: FloatFormat) -> None:
     with np.errstate(invalid="ignore"):
         theirs = all_codes(format_).view(format_.ml_dtype).astype(np.float64)
     np.testing.assert_array_equal(format_.decode(all_codes(format_)), theirs)
@@ -106,7 +106,7 @@ def test_every_value_of_e5m2_is_one_of_fp16() -> None:
 
 
 @by_name(WITH_ML_DTYPE)
-def test_the_named_extremes_are_those_of_ml_dtypes(format_: Format) -> None:
+def test_the_named_extremes_are_those_of_ml_dtypes(format_: FloatFormat) -> None:
     finfo = ml_dtypes.finfo(format_.ml_dtype)
     assert format_.max == float(finfo.max)
     assert format_.min_normal == float(finfo.smallest_normal)
@@ -115,13 +115,13 @@ def test_the_named_extremes_are_those_of_ml_dtypes(format_: Format) -> None:
 
 
 @by_name(TABLED)
-def test_every_finite_value_encodes_to_its_own_code(format_: Format) -> None:
+def test_every_finite_value_encodes_to_its_own_code(format_: FloatFormat) -> None:
     codes = all_codes(format_)[np.isfinite(format_.values)]
     np.testing.assert_array_equal(format_.encode(format_.decode(codes)), codes)
 
 
 @by_name(ELEMENTS)
-def test_ties_go_to_the_even_code_and_neighbors_of_a_tie_to_the_nearer(format_: Format) -> None:
+def test_ties_go_to_the_even_code_and_neighbors_of_a_tie_to_the_nearer(format_: FloatFormat) -> None:
     top = min(format_.max_code, 1 << 16)
     low = np.arange(top, dtype=np.int64)
     a, b = (
@@ -138,7 +138,7 @@ def test_ties_go_to_the_even_code_and_neighbors_of_a_tie_to_the_nearer(format_: 
 
 
 @by_name([f for f in WITH_ML_DTYPE if f.signed])
-def test_random_float32_rounds_as_in_ml_dtypes(format_: Format) -> None:
+def test_random_float32_rounds_as_in_ml_dtypes(format_: FloatFormat) -> None:
     bits = np.random.default_rng(1).integers(0, 1 << 32, 200_000, dtype=np.uint32)
     x = bits.view(np.float32)
     inside = np.isfinite(x) & (np.abs(x) <= format_.max)
@@ -199,7 +199,7 @@ def test_e8m0_has_no_sign_and_no_zero() -> None:
 
 
 @by_name(ELEMENTS)
-def test_ulp_is_the_distance_to_the_next_code(format_: Format) -> None:
+def test_ulp_is_the_distance_to_the_next_code(format_: FloatFormat) -> None:
     codes = np.arange(min(format_.max_code, 1 << 16), dtype=format_.code_dtype)
     gaps = format_.decode(codes + codes.dtype.type(1)) - format_.decode(codes)
     np.testing.assert_array_equal(format_.ulp(format_.decode(codes)), gaps)
@@ -222,7 +222,7 @@ def test_fp32_codes_are_the_bits_of_float32() -> None:
 
 
 @by_name(EVERY)
-def test_a_policy_is_offered_exactly_where_the_format_has_its_code(format_: NumberFormat) -> None:
+def test_a_policy_is_offered_exactly_where_the_format_has_its_code(format_: Format) -> None:
     for overflow in Overflow:
         if overflow in format_.overflows:
             value = float(format_.decode(format_.encode(2.0 * format_.max, overflow=overflow)))
@@ -234,7 +234,7 @@ def test_a_policy_is_offered_exactly_where_the_format_has_its_code(format_: Numb
 
 
 @by_name(EVERY)
-def test_nan_gives_nan_or_is_refused(format_: NumberFormat) -> None:
+def test_nan_gives_nan_or_is_refused(format_: Format) -> None:
     if Overflow.NAN in format_.overflows:
         assert np.isnan(format_.decode(format_.encode([np.nan, 1.0]))).tolist() == [True, False]
     else:
@@ -258,9 +258,9 @@ def test_hif8_overflows_from_40960() -> None:
     assert FORMATS["hif8"].encode(x, Rounding.NEAREST_AWAY, Overflow.INF).tolist() == [0x6E, 0x6F, 0xEF]
 
 
-def custom(**change: object) -> Format:
+def custom(**change: object) -> FloatFormat:
     fields = {"name": "mine", "exponent_bits": 3, "mantissa_bits": 2, "bias": 3, "specials": Specials.NONE}
-    return Format(**{**fields, **change})
+    return FloatFormat(**{**fields, **change})
 
 
 def test_a_user_defined_format_is_treated_like_the_others() -> None:
@@ -285,3 +285,10 @@ def test_a_user_defined_format_is_treated_like_the_others() -> None:
 def test_an_impossible_format_is_refused(change, sentence) -> None:
     with pytest.raises(ValueError, match=sentence):
         custom(**change)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_packed_codes_take_their_own_bits_or_the_next_storage_size(name: str) -> None:
+    format_ = FORMATS[name]
+    assert isinstance(format_, Format)
+    assert format_.packed_bits == {"tf32": 32, "e8m13": 32}.get(name, format_.bits)

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 import altair as alt
 
-from fp8core.formats import NumberFormat
+from fp8core.formats import Format
 from pages.kit.charts.ink import Ink
 from pages.sections.formats.charts.words import hexadecimal, number, power_labels
 
@@ -16,7 +16,7 @@ TOP = "top"
 Row = dict[str, object]
 
 
-def compare_rows(formats: Mapping[str, NumberFormat]) -> list[Row]:
+def compare_rows(formats: Mapping[str, Format]) -> list[Row]:
     """A row a positive value; a format with more than 2^8 codes is one row with its ends."""
     rows: list[Row] = []
     for title, format_ in formats.items():
@@ -32,7 +32,7 @@ def compare_rows(formats: Mapping[str, NumberFormat]) -> list[Row]:
     return rows
 
 
-def compare_chart(formats: Mapping[str, NumberFormat], logarithmic: bool, ink: Ink) -> alt.LayerChart:
+def compare_chart(formats: Mapping[str, Format], logarithmic: bool, ink: Ink) -> alt.LayerChart:
     """The ticks on a logarithmic axis in powers of two, or on a linear one whose end the reader drags."""
     top = alt.param(
         name=TOP,

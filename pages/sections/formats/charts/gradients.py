@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 import altair as alt
 
-from fp8core.formats.float_format import Format
+from fp8core.formats.float_format import FloatFormat
 from fp8core.formats.survival import Fates
 from pages.kit.charts.ink import Ink
 from pages.sections.formats.charts.words import percent, power_labels
@@ -22,7 +22,7 @@ Row = dict[str, object]
 LOSS_SCALE = "k"
 
 
-def bar_rows(formats: Mapping[str, Format], bins: Sequence[float], counts: Sequence[int]) -> list[Row]:
+def bar_rows(formats: Mapping[str, FloatFormat], bins: Sequence[float], counts: Sequence[int]) -> list[Row]:
     """A bar for each format and bin of log2 of the gradient, `bins` their edges, with the format's limits."""
     tallest = max(counts)
     return [
@@ -43,7 +43,7 @@ def bar_rows(formats: Mapping[str, Format], bins: Sequence[float], counts: Seque
     ]
 
 
-def share_rows(formats: Mapping[str, Format], shares: Mapping[str, Sequence[Fates]]) -> list[Row]:
+def share_rows(formats: Mapping[str, FloatFormat], shares: Mapping[str, Sequence[Fates]]) -> list[Row]:
     """What is written beside each format at each loss scale 2^k."""
     return [
         {
@@ -58,7 +58,7 @@ def share_rows(formats: Mapping[str, Format], shares: Mapping[str, Sequence[Fate
     ]
 
 
-def limit_rows(formats: Mapping[str, Format], left: float, right: float) -> list[Row]:
+def limit_rows(formats: Mapping[str, FloatFormat], left: float, right: float) -> list[Row]:
     """Where each format's window begins, has all its bits, and ends, where that is in the picture."""
     return [
         {"x": at, "y": line + 0.28, "y2": line + 1, "what": f"{title}: {what}"}
@@ -73,7 +73,7 @@ def limit_rows(formats: Mapping[str, Format], left: float, right: float) -> list
 
 
 def gradient_chart(
-    formats: Mapping[str, Format],
+    formats: Mapping[str, FloatFormat],
     bins: Sequence[float],
     counts: Sequence[int],
     shares: Mapping[str, Sequence[Fates]],

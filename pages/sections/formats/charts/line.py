@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import altair as alt
 
-from fp8core.formats import NumberFormat
+from fp8core.formats import Format
 from fp8core.formats.number_line import Interval, Outcome, around, step
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.legible import SMALLEST
@@ -21,7 +21,7 @@ _DIGITS = 9
 Row = dict[str, object]
 
 
-def shown_codes(format_: NumberFormat, code: int) -> list[int]:
+def shown_codes(format_: Format, code: int) -> list[int]:
     """The code and as many neighbors as their labels leave room for."""
     for reach in _REACHES:
         codes = around(format_, code, reach)
@@ -36,7 +36,7 @@ def shown_codes(format_: NumberFormat, code: int) -> list[int]:
 
 
 def line_rows(
-    format_: NumberFormat,
+    format_: Format,
     code: int,
     interval: Interval | None,
     typed: float | None = None,

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 
 import altair as alt
 
-from fp8core.formats import NumberFormat
+from fp8core.formats import Format
 from fp8core.rounding import Overflow
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.legible import SMALLEST
@@ -18,13 +18,13 @@ FINITE, INFINITE, NAN, MISSING = "largest value", "infinity", "NaN", "no such co
 Row = dict[str, object]
 
 
-def inputs(format_: NumberFormat) -> tuple[float, ...]:
+def inputs(format_: Format) -> tuple[float, ...]:
     """The numbers that INPUTS names."""
     tie = format_.max + format_.gap_beyond / 2
     return format_.max, tie, math.nextafter(tie, math.inf), 2 * format_.max, math.inf
 
 
-def overflow_rows(formats: Mapping[str, NumberFormat]) -> Iterator[Row]:
+def overflow_rows(formats: Mapping[str, Format]) -> Iterator[Row]:
     """One row a cell."""
     for title, format_ in formats.items():
         for policy, word in POLICIES.items():
@@ -44,7 +44,7 @@ def overflow_rows(formats: Mapping[str, NumberFormat]) -> Iterator[Row]:
                 }
 
 
-def overflow_chart(formats: Mapping[str, NumberFormat], ink: Ink) -> alt.LayerChart:
+def overflow_chart(formats: Mapping[str, Format], ink: Ink) -> alt.LayerChart:
     """A table: a line for each format and policy, a column for each input; results in words and color."""
     rows = list(overflow_rows(formats))
     lines = list(dict.fromkeys(str(row["line"]) for row in rows))

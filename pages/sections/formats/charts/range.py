@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 import altair as alt
 
-from fp8core.formats import NumberFormat
+from fp8core.formats import Format
 from fp8core.formats.binades import binade_runs, dynamic_range, finest_bits
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.legible import SMALLEST
@@ -22,7 +22,7 @@ FULL, LESS = "full precision", "fewer mantissa bits"
 Row = dict[str, object]
 
 
-def bar_rows(formats: Mapping[str, NumberFormat]) -> list[Row]:
+def bar_rows(formats: Mapping[str, Format]) -> list[Row]:
     """One row a run of binades with equal precision."""
     rows: list[Row] = []
     for title, format_ in formats.items():
@@ -45,12 +45,12 @@ def bar_rows(formats: Mapping[str, NumberFormat]) -> list[Row]:
     return rows
 
 
-def label(title: str, format_: NumberFormat) -> str:
+def label(title: str, format_: Format) -> str:
     """The format with its relative step."""
     return f"{title}  {power_of_two(-finest_bits(format_))}"
 
 
-def range_bars(formats: Mapping[str, NumberFormat], ink: Ink) -> alt.Chart:
+def range_bars(formats: Mapping[str, Format], ink: Ink) -> alt.Chart:
     """The bars, widest range first; the reader drags how much of the axis is seen."""
     order = sorted(formats, key=lambda title: -dynamic_range(formats[title]))
     reach = alt.param(
@@ -92,12 +92,12 @@ def range_bars(formats: Mapping[str, NumberFormat], ink: Ink) -> alt.Chart:
     )
 
 
-def has_range(format_: NumberFormat) -> bool:
+def has_range(format_: Format) -> bool:
     """Whether the largest and the smallest positive value differ: a logarithmic axis has no place for 0."""
     return dynamic_range(format_) > 0
 
 
-def point_rows(formats: Mapping[str, NumberFormat]) -> list[Row]:
+def point_rows(formats: Mapping[str, Format]) -> list[Row]:
     """One row a format that has a range; formats that would lie on one another share their first's label."""
     rows: list[Row] = []
     for title, format_ in formats.items():
@@ -125,7 +125,7 @@ def point_rows(formats: Mapping[str, NumberFormat]) -> list[Row]:
     return rows
 
 
-def range_points(formats: Mapping[str, NumberFormat], ink: Ink) -> alt.LayerChart:
+def range_points(formats: Mapping[str, Format], ink: Ink) -> alt.LayerChart:
     """Dynamic range against the finest relative step; more bits lie further up and to the right."""
     rows = point_rows(formats)
     narrowest = min((float(str(row["range"])) for row in rows), default=_NARROW) * _BESIDE

@@ -4,7 +4,7 @@ import math
 
 import altair as alt
 
-from fp8core.formats import NumberFormat
+from fp8core.formats import Format
 from fp8core.formats.spelling import Kind, spell
 from pages.kit.charts.ink import SCALE_COLORS, Ink
 from pages.kit.charts.legible import SMALLEST
@@ -27,7 +27,7 @@ def cell(bits: int, code: int) -> Row:
     return {"code": code, "row": code // columns_of(bits), "column": code % columns_of(bits)}
 
 
-def table_rows(format_: NumberFormat) -> list[Row]:
+def table_rows(format_: Format) -> list[Row]:
     """One row a code."""
     finite = [abs(v) for v in format_.values.tolist() if math.isfinite(v) and v]
     low, high = math.log2(min(finite)), math.log2(max(finite))

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from fp8core.formats import NumberFormat
+from fp8core.formats import Format
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.words import power_of_two
 
@@ -55,7 +55,7 @@ def glance(value: float) -> str:
     return text.replace("-", "−")
 
 
-def hexadecimal(code: int, format_: NumberFormat) -> str:
+def hexadecimal(code: int, format_: Format) -> str:
     """A code with all of its digits."""
     return f"0x{code:0{-(-format_.bits // 4)}X}"
 

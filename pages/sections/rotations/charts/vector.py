@@ -10,7 +10,7 @@ import altair as alt
 import numpy as np
 from numpy.typing import NDArray
 
-from fp8core.formats import Format
+from fp8core.formats import FloatFormat
 from fp8core.recipes import OperandSpec
 from fp8core.scales import ScaleKind
 from pages.kit.charts.ink import Ink
@@ -183,7 +183,7 @@ def _amax_lines(base: alt.Chart, ink: Ink, size: int) -> alt.Chart:
     )
 
 
-def _words(base: alt.Chart, title: str, element: Format, ink: Ink) -> alt.Chart:
+def _words(base: alt.Chart, title: str, element: FloatFormat, ink: Ink) -> alt.Chart:
     dead = (
         "datum.dead + (datum.dead == 1 ? ' becomes' : ' become') + ' zero in "
         + element.name

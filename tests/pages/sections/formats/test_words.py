@@ -7,8 +7,8 @@ import random
 
 import pytest
 
-from fp8core.formats import FORMATS, NumberFormat
-from fp8core.formats.float_format import Format, Specials
+from fp8core.formats import FORMATS, Format
+from fp8core.formats.float_format import FloatFormat, Specials
 from fp8core.formats.number_line import interval, outcomes
 from fp8core.rounding import Overflow, Rounding
 from pages.kit.charts.ink import INKS
@@ -30,18 +30,18 @@ def told(name: str, number: float, overflow: Overflow = Overflow.SATURATE) -> st
     return notice(format_, code, interval(format_, code, rounding, overflow), number, (), rounding, overflow)
 
 
-def own_formats() -> list[Format]:
+def own_formats() -> list[FloatFormat]:
     """Formats of the extreme fields, as many of them as there is time for, and always the smallest."""
     every = []
     for fields in itertools.product(EXPONENTS, MANTISSAS, BIASES, Specials):
         with contextlib.suppress(ValueError):
-            every.append(Format(name="own", **dict(zip(FIELDS, fields, strict=True))))
+            every.append(FloatFormat(name="own", **dict(zip(FIELDS, fields, strict=True))))
     smallest = [one for one in every if not has_range(one)]
     assert smallest
     return smallest + random.Random(0).sample(every, OWN_FORMATS)
 
 
-def drawn(format_: NumberFormat) -> None:
+def drawn(format_: Format) -> None:
     """Draw all of a format, and the numbers in it, roundings and policies taking turns."""
     beside = {"e4m3": FORMATS["e4m3"], "own": format_}
     assert facts(format_)
@@ -120,7 +120,7 @@ def test_minus_zero_is_not_kept_where_there_is_none():
 
 def test_a_tie_goes_to_the_even_code_where_there_are_mantissa_bits_and_up_where_there_are_none():
     for format_ in FORMATS.values():
-        if isinstance(format_, Format):
+        if isinstance(format_, FloatFormat):
             low = format_.encode(1.0) if format_.mantissa_bits else format_.encode(2.0)
             tie = float(format_.decode(low) + format_.decode(low + 1)) / 2
             up = format_.mantissa_bits == 0 or int(low) % 2 == 1
