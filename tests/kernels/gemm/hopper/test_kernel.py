@@ -10,7 +10,6 @@ from math import prod
 import pytest
 import torch
 
-import kernels.gemm.launch
 from fp8core.formats import FORMATS
 from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
@@ -115,7 +114,7 @@ def test_the_launcher_refuses_what_would_wait_for_memory_for_ever(monkeypatch, k
     _, plans = specialized("deepseek_v3", "fprop", Summation.RECIPE, (260, 256, 320))
     plan = replace(plans[0], blocks=replace(plans[0].blocks, stages=stages))
     a, b = small_operands("deepseek_v3", "fprop", (260, 256, k))
-    monkeypatch.setattr(kernels.gemm, "_multiplied", lambda operand, *_: operand.operand_codes)
+    monkeypatch.setattr("kernels.gemm.launch._multiplied", lambda operand, *_: operand.operand_codes)
     out = torch.zeros(260, 256, dtype=torch.bfloat16, device=a.codes.device)
     with pytest.raises(ValueError, match=f"got K = {k} and {stages} stages"):
         launch(a, b, plan, out, (260, 256, k), False, DeviceKind.GPU)
@@ -173,10 +172,12 @@ def test_the_launcher_gives_the_kernel_what_its_signature_names(monkeypatch, rec
     plan = replace(plans[0], blocks=replace(plans[0].blocks, group=3))
     given = small_operands(recipe, matmul, mnk)
     a, b = as_planned(plan, *given)
-    monkeypatch.setattr(kernels.gemm, "as_planned", lambda *_: (a, b))
+    monkeypatch.setattr("kernels.gemm.launch.as_planned", lambda *_: (a, b))
     values = {Arithmetic.DEQUANTIZED: torch.bfloat16}
     left, right = (x.operand_codes.to(values.get(plan.kernel, x.codes.dtype)) for x in (a, b))
-    monkeypatch.setattr(kernels.gemm, "_multiplied", lambda operand, *_: left if operand is a else right)
+    monkeypatch.setattr(
+        "kernels.gemm.launch._multiplied", lambda operand, *_: left if operand is a else right
+    )
     wide = torch.zeros(m, 257 if strided else 256, dtype=torch_dtype(plan.spec.out), device=left.device)
     launch(*given, plan, wide[:, -256:], mnk, False, DeviceKind.GPU)
     assert stand_in.grid == (plan.programs(m, 256),)
@@ -206,7 +207,7 @@ def test_a_contiguous_d_that_starts_askew_is_added_into_by_a_copy(monkeypatch):
     mnk = (144, 256, 320)
     _, plans = specialized("rowwise", "wgrad", Summation.RECIPE, mnk)
     a, b = small_operands("rowwise", "wgrad", mnk)
-    monkeypatch.setattr(kernels.gemm, "_multiplied", lambda operand, *_: operand.operand_codes)
+    monkeypatch.setattr("kernels.gemm.launch._multiplied", lambda operand, *_: operand.operand_codes)
     askew = torch.full((144 * 256 + 1,), 2.0, device=a.codes.device)[1:].view(144, 256)
     launch(a, b, plans[0], askew, mnk, True, DeviceKind.GPU)
     assert askew.unique().tolist() == [3.0]

@@ -8,7 +8,6 @@ from itertools import product
 import pytest
 import torch
 
-import kernels.gemm.launch
 from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
 from kernels.device import ADA, HOPPER, DeviceKind, current_device
@@ -81,7 +80,7 @@ def test_what_it_cannot_run_is_said_and_not_launched(monkeypatch, recipe, matmul
     assert word in lacking(simple.spec, simple.kernel, simple.scale_at, simple.promotion)
     assert "every 128" in lacking(RECIPES["rowwise"].fprop, *facts("rowwise"), 64)
     _, (plan,) = narrow("rowwise", "fprop", Summation.PROMOTED, mnk)
-    monkeypatch.setattr(kernels.gemm, "_multiplied", lambda operand, *_: operand.operand_codes)
+    monkeypatch.setattr("kernels.gemm.launch._multiplied", lambda operand, *_: operand.operand_codes)
     a, b = small_operands(recipe, matmul, mnk)
     out = torch.zeros(64, 256, dtype=torch_dtype(simple.spec.out), device=a.codes.device)
     with pytest.raises(ValueError, match=f"{word}.*, got .*block 64×32×256"):
@@ -96,7 +95,7 @@ def facts(recipe):
 def test_the_launcher_refuses_a_split_k(monkeypatch):
     mnk = (64, 256, 1280)
     _, (plan,) = narrow("rowwise", "fprop", Summation.PROMOTED, mnk)
-    monkeypatch.setattr(kernels.gemm, "_multiplied", lambda operand, *_: operand.operand_codes)
+    monkeypatch.setattr("kernels.gemm.launch._multiplied", lambda operand, *_: operand.operand_codes)
     a, b = small_operands("rowwise", "fprop", mnk)
     out = torch.zeros(64, 256, dtype=torch.bfloat16, device=a.codes.device)
     split = replace(plan, blocks=replace(plan.blocks, split_k=2))
@@ -115,7 +114,7 @@ def test_the_launcher_gives_a_block_one_program_and_a_d_of_any_strides(
     names = narrow_kernel.narrow_gemm_kernel.arg_names
     stand_in = Recorded()
     monkeypatch.setattr(narrow_kernel, "narrow_gemm_kernel", stand_in)
-    monkeypatch.setattr(kernels.gemm, "_multiplied", lambda operand, *_: operand.operand_codes)
+    monkeypatch.setattr("kernels.gemm.launch._multiplied", lambda operand, *_: operand.operand_codes)
     mnk = (m, 256, 320)
     _, (plan,) = narrow(recipe, matmul, how, (1, 256, 320))
     a, b = small_operands(recipe, matmul, mnk)

@@ -9,7 +9,6 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-import kernels.gemm.launch
 from kernels.device import HOPPER, DeviceKind, current_device
 from kernels.gemm import workspace as split
 from kernels.gemm.hopper.sizes import CONSUMERS
@@ -70,7 +69,7 @@ def test_the_launcher_gives_each_run_a_program_and_all_of_them_one_workspace(mon
     names = specialized_kernel.specialized_gemm_kernel.arg_names
     stand_in = Recorded()
     monkeypatch.setattr(specialized_kernel, "specialized_gemm_kernel", stand_in)
-    monkeypatch.setattr(kernels.gemm, "_multiplied", lambda operand, *_: operand.operand_codes)
+    monkeypatch.setattr("kernels.gemm.launch._multiplied", lambda operand, *_: operand.operand_codes)
     monkeypatch.setattr(split, "_BLOCKS", 0)
     mnk = (m, 256, 1280)
     _, plans = specialized("deepseek_v3", "fprop", Summation.RECIPE, mnk)
@@ -150,7 +149,7 @@ def test_a_wgrad_and_a_sum_that_stays_in_the_tensor_core_are_not_shared():
 def test_the_launcher_refuses_runs_that_the_kernel_would_wait_for_for_ever(
     monkeypatch, recipe, matmul, how, m
 ):
-    monkeypatch.setattr(kernels.gemm, "_multiplied", lambda operand, *_: operand.operand_codes)
+    monkeypatch.setattr("kernels.gemm.launch._multiplied", lambda operand, *_: operand.operand_codes)
     mnk = (m, 256, 1280)
     _, plans = specialized(recipe, matmul, how, mnk)
     plan = replace(plans[0], blocks=replace(plans[0].blocks, split_k=2, persistent=False))

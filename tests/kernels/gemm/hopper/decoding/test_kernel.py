@@ -9,7 +9,6 @@ import pytest
 import torch
 
 import kernels.gemm.hopper.decoding.blocks
-import kernels.gemm.launch
 from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
 from fp8core.tiles import WHOLE, TileShape
@@ -215,7 +214,7 @@ def test_the_launcher_gives_the_kernel_what_its_signature_names(monkeypatch, mnk
     values = dequantize(other, current_device().kind, paired=True)
     passed = []
     monkeypatch.setattr(
-        kernels.gemm, "dequantize", lambda operand, *_, paired: passed.append(operand) or values
+        "kernels.gemm.launch.dequantize", lambda operand, *_, paired: passed.append(operand) or values
     )
     spec = WGRAD if accumulate else FPROP
     out = torch.zeros(m, n, dtype=torch_dtype(spec.out), device=values.device)
