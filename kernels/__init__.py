@@ -1,1 +1,1 @@
-"""How fast, on what: the same tiles and scales as fp8core, as Triton kernels, with what they measured."""
+"""Triton kernels for the tiles and scales of fp8core: how fast they run, and on what."""

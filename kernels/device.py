@@ -1,7 +1,7 @@
-"""What the kernels run on: a CUDA GPU, or Triton's interpreter on the CPU.
+"""The device that kernels run on: a CUDA GPU, or Triton's interpreter on the CPU.
 
-Triton decides when it is imported whether kernels are compiled or interpreted, by TRITON_INTERPRET. Nothing
-here imports Triton, and torch only where a device is asked for.
+Triton decides when it is imported whether kernels are compiled or interpreted, by TRITON_INTERPRET. So
+nothing here imports Triton, and torch is imported only where a device is requested.
 """
 
 import os
@@ -38,7 +38,7 @@ those in Triton's own language do their work.
 
 
 class Unsupported(ValueError):
-    """Something that cannot be done here; the text is one plain sentence for the reader."""
+    """Raised for something that cannot be done here; the text is one plain sentence for the reader."""
 
     @property
     def reason(self) -> str:
@@ -46,11 +46,11 @@ class Unsupported(ValueError):
 
 
 class NoTriton(Unsupported):
-    """Triton, or torch, is not installed."""
+    """Raised where Triton, or torch, is not installed."""
 
 
 class DeviceKind(Enum):
-    """How a kernel runs; the value is what a page calls it."""
+    """The way a kernel runs; a page shows the value."""
 
     GPU = "GPU"
     INTERPRETER = "Triton interpreter"
@@ -60,8 +60,8 @@ class DeviceKind(Enum):
 class Device:
     """One device and its Triton's version. The interpreter has no capability; its blocks are Hopper's.
 
-    clock_mhz is the highest SM clock and memory_gb_s what the memory's clock and width allow; 0 where nothing
-    tells.
+    clock_mhz is the highest SM clock. memory_gb_s is the bandwidth that the memory's clock and width allow.
+    Either is 0 where it is unknown.
     """
 
     name: str
@@ -76,7 +76,7 @@ class Device:
 
     @property
     def place(self) -> str:
-        """torch's name of where tensors for it go: the GPU that is in use, by its number."""
+        """The name that torch has for the GPU in use, by its number, or for the CPU: tensors go there."""
         if self.kind is not DeviceKind.GPU:
             return "cpu"
         import torch
@@ -132,7 +132,7 @@ INTERPRETER = Device(
 
 
 def interpreting() -> bool:
-    """Whether this process's kernels run in Triton's interpreter."""
+    """True if this process's kernels run in Triton's interpreter."""
     return os.environ.get(_INTERPRET, "").lower() in _ON
 
 
@@ -190,7 +190,7 @@ def _gpu(index: int) -> Device:
 
 
 def _memory_gb_s(facts: Any) -> float:
-    """What memory gives at most: two transfers a clock cycle on every line of its bus."""
+    """The highest memory bandwidth: two transfers a clock cycle on every line of the bus."""
     khz, bits = getattr(facts, "memory_clock_rate", 0), getattr(facts, "memory_bus_width", 0)
     return 2 * khz * 1e3 * bits / 8 / 1e9
 
@@ -208,7 +208,7 @@ def parsed_triton(told: str) -> tuple[int, int]:
 
 
 def lacks_gluon(triton: tuple[int, int]) -> str:
-    """Why the kernels in Gluon do not run with a Triton; empty where they do."""
+    """The reason why the kernels in Gluon do not run with a Triton; empty where they do."""
     first, last = KNOWN_TRITONS
     if first <= triton <= last:
         return ""
@@ -217,7 +217,7 @@ def lacks_gluon(triton: tuple[int, int]) -> str:
 
 
 def amd_refusal(name: str, architecture: str, hip: str) -> str:
-    """Why nothing runs on an AMD GPU, in a sentence. torch calls such a GPU cuda too."""
+    """A sentence on why nothing runs on an AMD GPU. torch calls such a GPU cuda too."""
     own, here = FORMATS["e4m3fnuz"], FORMATS["e4m3"]
     return (
         f"{name} is an AMD GPU ({architecture or 'ROCm'} {hip}): the FP8 "
@@ -244,7 +244,7 @@ def launching(x: "torch.Tensor") -> AbstractContextManager[object]:
 
 
 def missing_package() -> NoTriton | None:
-    """Why no kernel can run here at all; None where torch and Triton are installed. Imports neither."""
+    """The reason why no kernel can run here; None where torch and Triton are installed. Imports neither."""
     for package in ("torch", "triton"):
         if find_spec(package) is None:
             return NoTriton(

@@ -1,4 +1,4 @@
-"""What goes wrong when a package is broken, in one line for a reader."""
+"""Faults of broken packages, each in one line for a reader."""
 
 BROKEN_IMPORTS = (
     ArithmeticError,
@@ -20,7 +20,7 @@ _LONGEST = 300
 
 
 def first_line(error: BaseException) -> str:
-    """What an error says, in one line: a compiler's message comes after the source it quotes."""
+    """The line of an error that says most. A compiler's message comes after the source it quotes."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
     text = lines[-1] if lines[0].startswith("at ") else lines[0]
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"

@@ -52,7 +52,7 @@ def append_line(path: Path, line: bytes) -> None:
 
 
 def _is_cut_off(handle: int, length: int) -> bool:
-    """Whether a file of this length ends within a line."""
+    """True if a file of this length ends within a line."""
     if not length:
         return False
     os.lseek(handle, -1, os.SEEK_END)

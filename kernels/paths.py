@@ -1,4 +1,4 @@
-"""Where the project's own files lie: measured data, and pictures. Everything else takes these names."""
+"""The places of the project's own files: measured data, and pictures. All other code imports these names."""
 
 from pathlib import Path
 

@@ -1,8 +1,10 @@
 """python -m kernels.bench: quantize, multiply, check and time GEMMs of a recipe, beside torch, in a terminal.
 
-Progress goes to stderr, results to stdout: a line for each, then geometric means. With --ceilings, what this
-GPU reaches at best instead. Exit codes: 0 all measured, 1 some refused or not recorded, 2 bad arguments,
-130 stopped by Ctrl-C; what was measured before is kept.
+Progress goes to stderr, results to stdout: a line for each, then geometric means. With --ceilings, the
+command measures the best rates of this GPU instead.
+
+Exit codes: 0 all measured, 1 some refused or not recorded, 2 bad arguments, 130 stopped by Ctrl-C.
+Measurements made before the stop are kept.
 """
 
 import argparse
@@ -35,7 +37,7 @@ Shape = tuple[int, ...] | LayerShape
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line; the exit code."""
+    """Run the command line and return its exit code."""
     options = _parser().parse_args(arguments)
     try:
         if options.ceilings:
@@ -118,8 +120,9 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _jobs(options: argparse.Namespace) -> Iterator[GemmJob]:
-    """Shapes outermost, recipes and caches innermost: neighbors share inputs. Raises ValueError for a bad
-    field, and where there is nothing to add into.
+    """The jobs asked for: shapes outermost, recipes and caches innermost, so that neighbors share inputs.
+
+    Raises ValueError for a bad field, and where there is nothing to add into.
     """
     adds = 0
     for shape, matmul, recipe in product(_shapes(options), *_matmuls_and_recipes(options)):
@@ -200,7 +203,7 @@ def _report(result: Row | Refused, *, as_json: bool) -> None:
 
 
 def _ceilings(options: argparse.Namespace) -> int:
-    """Measure and print what this GPU reaches. Raises Unsupported where there is no GPU."""
+    """Measure and print the best rates of this GPU. Raises Unsupported where there is no GPU."""
     choose_backend()
     from kernels.bench.ceilings_measure import measure
 

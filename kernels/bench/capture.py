@@ -11,15 +11,15 @@ _EMPTY = "The CUDA Graph is empty"
 
 
 class EmptyGraph(RuntimeError):
-    """A capture that no launch went into: its time would be the time of nothing."""
+    """Raised for a capture without a launch: its time would be the time of nothing."""
 
 
 @contextmanager
 def capturing(graph: torch.cuda.CUDAGraph) -> Iterator[None]:
     """Capture the launches inside into a graph, on a new stream of the GPU in use.
 
-    Left to itself, torch captures every graph of a process on one stream, which belongs to the GPU of the
-    first capture: launches on any other GPU would not go into the graph. Raises EmptyGraph.
+    By itself torch captures every graph of a process on one stream. That stream belongs to the GPU of the
+    first capture, so launches on any other GPU would not go into the graph. Raises EmptyGraph.
     """
     with warnings.catch_warnings(record=True) as told:
         warnings.filterwarnings("always", message=_EMPTY)

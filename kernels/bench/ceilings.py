@@ -1,5 +1,6 @@
-"""What a GPU reaches at best (Ceilings), measured with torch's own ops: the roofline's roof. Plain data that
-travels as JSON; importing this needs neither torch nor a GPU.
+"""The best rates of a GPU (Ceilings), measured with torch's own ops: the roofline's roof.
+
+Plain data that travels as JSON; importing this needs neither torch nor a GPU.
 """
 
 from collections.abc import Mapping
@@ -17,7 +18,7 @@ MATMUL_SIDE = 8192
 
 @dataclass(frozen=True, kw_only=True)
 class CeilingsJob:
-    """Measure this GPU's ceilings over `runs` rounds. Raises ValueError for a number of runs it cannot be."""
+    """Measure this GPU's ceilings over `runs` rounds. Raises ValueError for an impossible number of runs."""
 
     runs: int = 10
 
@@ -32,12 +33,12 @@ class CeilingsJob:
 
     @property
     def size(self) -> str:
-        """What decides how much memory it needs, and its value."""
+        """The fields that decide how much memory it needs, and their values."""
         return f"a copy of {COPY_BYTES >> 30} GiB beside matmuls of {MATMUL_SIDE}³"
 
     @property
     def size_advice(self) -> str:
-        """What to do where memory is short."""
+        """Advice where memory is short."""
         return "A smaller copy would stay in the L2: free memory on this GPU"
 
     def to_dict(self) -> dict[str, Any]:
@@ -54,8 +55,9 @@ class CeilingsJob:
 
 @dataclass(frozen=True, kw_only=True)
 class Ceiling:
-    """A rate: the median over `runs` rounds and its 20th and 80th percentile, p20 ≤ median ≤ p80, with the SM
-    clock and power read under it, None where nothing tells.
+    """A rate: the median over `runs` rounds, with its percentiles: p20 ≤ median ≤ p80.
+
+    The SM clock and power were read during the rounds; None where they could not be read.
     """
 
     median: float
@@ -68,12 +70,12 @@ class Ceiling:
 
 @dataclass(frozen=True, kw_only=True)
 class Ceilings:
-    """What one CeilingsJob measured, hot: each in long turns, back to back, over buffers larger than the L2.
+    """The result of one CeilingsJob, measured hot: each rate in long turns over buffers larger than the L2.
 
-    copy_gb_s: a device copy, bytes read plus bytes written, in GB/s.
-    bf16_tflop_s: torch.mm of bf16[MATMUL_SIDE, MATMUL_SIDE], normal data, to bf16.
-    fp8_tflop_s: torch._scaled_mm of the same in e4m3, one scale a tensor, fast accumulation, to bf16; None
-    where torch has none on this GPU, and then `fp8_note` says why.
+    - copy_gb_s: a device copy, bytes read plus bytes written, in GB/s.
+    - bf16_tflop_s: torch.mm of bf16[MATMUL_SIDE, MATMUL_SIDE], normal data, to bf16.
+    - fp8_tflop_s: torch._scaled_mm of these matrices in e4m3, one scale a tensor, fast accumulation, to bf16.
+      It is None where torch has no such op on this GPU; then `fp8_note` says why.
     """
 
     job: CeilingsJob

@@ -1,4 +1,4 @@
-"""One CeilingsJob, measured: a device copy, a bf16 and an fp8 matmul, each the fastest that torch has."""
+"""Measure one CeilingsJob: a device copy, a bf16 and an fp8 matmul, each the fastest that torch has."""
 
 from collections.abc import Callable
 
@@ -21,10 +21,10 @@ _FLOP = 2 * MATMUL_SIDE**3
 def measure(
     job: CeilingsJob, *, progress: Callable[[float, str], None], stopped: Callable[[], bool]
 ) -> Ceilings:
-    """Run one job on this process's GPU; progress(fraction, what is at hand) as it goes.
+    """Run one job on this process's GPU; progress(fraction, the work at hand) as it goes.
 
     Raises Unsupported where there is no GPU, Impossible for a rate that it cannot reach, NoTriton,
-    StoppedEarly once `stopped()` is true, MemoryError.
+    MemoryError, and StoppedEarly once `stopped()` is true.
     """
     device = current_device()
     if device.kind is not DeviceKind.GPU:
@@ -49,7 +49,7 @@ def measure(
 def ceilings_of(
     job: CeilingsJob, turns: list[Turn], device: Device, note: str, between: Callable[[float], None]
 ) -> Ceilings:
-    """The rates that the turns named copy, bf16 and fp8 reach; without the last, `note` says why.
+    """The rates of the turns named copy, bf16 and fp8. Without an fp8 turn, `note` says why.
 
     Raises Impossible for a rate that the GPU cannot reach.
     """
@@ -71,7 +71,9 @@ def ceilings_of(
 
 
 def _ceiling(timings: Timings, name: str, amount: float) -> Ceiling:
-    """`amount` per microsecond; the 20th percentile of a rate is the 80th of its time."""
+    """The rate of `amount` per microsecond. The 20th percentile of a rate is the 80th percentile of
+    its time.
+    """
     time: Timing = timings.by_name[name]
     load = timings.loads.get(name, Load())
     return Ceiling(
@@ -85,7 +87,10 @@ def _ceiling(timings: Timings, name: str, amount: float) -> Ceiling:
 
 
 def _launches() -> tuple[dict[str, Launch], str]:
-    """What is timed, by name, on normal data; and why fp8 is not among it. Raises torch.OutOfMemoryError."""
+    """The launches to time, by name, on normal data, and why fp8 is missing where it is.
+
+    Raises torch.OutOfMemoryError.
+    """
     source = torch.randn(COPY_BYTES // torch.float32.itemsize, device="cuda")
     target = torch.empty_like(source)
     a, b = (torch.randn(MATMUL_SIDE, MATMUL_SIDE, dtype=torch.bfloat16, device="cuda") for _ in range(2))
@@ -106,7 +111,9 @@ def _launches() -> tuple[dict[str, Launch], str]:
 
 
 def _scaled_mm(a: torch.Tensor, b: torch.Tensor) -> Launch:
-    """torch._scaled_mm of two tensors in e4m3, each with the scale that puts its largest at the format's."""
+    """torch._scaled_mm of two tensors in e4m3. Each has the scale that maps its amax to the
+    format's maximum.
+    """
     codes, scales = [], []
     for x in (a, b):
         scale = x.abs().amax().float() / torch.finfo(torch.float8_e4m3fn).max

@@ -1,6 +1,8 @@
-"""Who runs against whom when a job is timed, in one process and in turns: the kernel, the simple kernel,
-bf16 torch.mm and torch's own scaled ops; and, apart from them, what draws little power and would let the
-clock rise for whoever came next: quantizing, and tl.dot_scaled where Triton emulates it.
+"""The contest that times a job: all contenders in one process, in turns.
+
+The kernel runs against the simple kernel, bf16 torch.mm and torch's own scaled ops. Quantizing is timed apart
+from them, and so is tl.dot_scaled where Triton emulates it. These draw little power: after them the clock
+would be higher, which would favor the next contender.
 """
 
 from collections.abc import Callable, Sequence
@@ -38,7 +40,7 @@ TurnMaker = Callable[[Contender], Turn]
 
 @dataclass(frozen=True, kw_only=True)
 class Times:
-    """What came of it, as Row has it; `load` is the clock and power under the kernel."""
+    """The times of a contest, as Row has them. `load` is the clock and power under the kernel."""
 
     gemm: Timing | None = None
     quantize: Timing | None = None
@@ -60,8 +62,10 @@ def contest(
     between: Callable[[float], None],
     turn_of: TurnMaker | None = None,
 ) -> Times:
-    """Time a plan, and the simple one beside it if it is another, against torch over job.runs rounds;
-    `between(fraction done)` is called before each. `turn_of` makes a contender's turn; by default the job's.
+    """Time a plan against torch over job.runs rounds, and beside it the simple plan, if that is another.
+
+    `between(fraction done)` is called before each round. `turn_of` makes a contender's turn; by default the
+    job's.
 
     Raises torch.OutOfMemoryError.
     """
@@ -103,7 +107,7 @@ def contest(
 def _timed(
     groups: Sequence[Sequence[Contender]], turn_of: TurnMaker, rounds: int, between: Callable[[float], None]
 ) -> Timings:
-    """Times of all contenders: those of a group in turns, one group after the other."""
+    """Times of all contenders. Those of a group take turns; one group follows the other."""
     timings, in_all, before = Timings(by_name={}, loads={}), sum(map(len, groups)), 0
     for group in groups:
         turns, start, share = [turn_of(one) for one in group], before / in_all, len(group) / in_all
@@ -119,7 +123,10 @@ def _timed(
 
 
 def refusal(launch: Callable[[], object], place: torch.device) -> str:
-    """Why a launch does not compile or run, in a line; empty where it does. Raises torch.OutOfMemoryError."""
+    """The reason why a launch does not compile or run, in a line; empty where it does.
+
+    Raises torch.OutOfMemoryError.
+    """
     from triton.errors import TritonError
 
     try:
@@ -153,13 +160,15 @@ def _times(timings: Timings, ops: Sequence[ScaledOp] | str, fault: str, into: In
 
 
 def _sets(job: GemmJob, plan: GemmPlan, operands: Operands, device: Device) -> list[Operands]:
-    """The operands, and hot as many copies as it takes to leave the L2; cold, the flush does that."""
+    """The operands. A hot job gets enough copies to exceed the L2; a cold one needs none, its L2 is
+    flushed.
+    """
     wanted = 1 if job.cache is Cache.COLD else buffer_sets(least_bytes(job, plan), device.l2_bytes)
     return [operands] + [operands.copied() for _ in range(wanted - 1)]
 
 
 def _out(job: GemmJob, plan: GemmPlan, *, device_of: Operands) -> torch.Tensor:
-    """A D to write, or one of zeros to add into."""
+    """A new D to write, or a D of zeros to add into."""
     make = torch.zeros if job.into is Into.ACCUMULATE else torch.empty
     return make((job.m, job.n), dtype=torch_dtype(plan.spec.out), device=device_of.a.device)
 

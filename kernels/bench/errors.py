@@ -19,7 +19,9 @@ _PRODUCTS = 2
 
 @dataclass(frozen=True, kw_only=True)
 class Errors:
-    """See kernels.bench.row.Row; `rows` says how many rows of D were looked at."""
+    """The errors of a result, as kernels.bench.row.Row has them. `rows` says how many rows of D were
+    compared.
+    """
 
     rel_err: float
     quantization_rel_err: float
@@ -34,8 +36,7 @@ def errors(
 ) -> Errors:
     """Errors of result [M, N] against a [M, K] · b [N, K]ᵀ and against the product of the quantized operands.
 
-    All products and sums in fp64. The map has the bands of rows that were looked at,
-    to four digits.
+    All products and sums are in fp64. The map covers the bands of rows that were compared, to four digits.
     """
     m, n = result.shape
     tall, wide = max(1, -(-m // MAP_BANDS)), max(1, -(-n // MAP_BANDS))
@@ -110,5 +111,5 @@ class _Sums:
 
 
 def _ratio(error: float, size: float) -> float:
-    """Zero for no error; infinite for an error on a truth of zero."""
+    """A ratio of error to truth: 0 where there is no error, infinite for an error on a truth of zero."""
     return 0.0 if error == 0 else error / size if size else math.inf

@@ -25,10 +25,10 @@ MAX_TURN_MS = 1000
 
 
 class Cache(Enum):
-    """What the L2 holds when a timed launch starts.
+    """The contents of the L2 when a timed launch starts.
 
-    HOT: what the launches before it left, back to back over rotated buffers, as in training. COLD: none of
-    its operands: the L2 is flushed before each launch, and each launch is timed alone.
+    HOT: the data that earlier launches left, as in training: launches run back to back over rotated buffers.
+    COLD: none of its operands. The L2 is flushed before each launch, and each launch is timed alone.
     """
 
     HOT = "hot"
@@ -36,8 +36,9 @@ class Cache(Enum):
 
 
 class Into(Enum):
-    """Where the product goes: a NEW D, or added to what an fp32 D holds (ACCUMULATE), as a weight gradient is
-    over micro-batches.
+    """The destination of the product: a NEW D, or an fp32 D that it is added to (ACCUMULATE).
+
+    A weight gradient is accumulated in this way over micro-batches.
     """
 
     NEW = "new"
@@ -46,9 +47,13 @@ class Into(Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class GemmJob:
-    """One GEMM to run and measure; `turn_ms` is how long each contender runs in each of the `runs` rounds of
-    a hot timing, and `settle_ms` how long before it is timed, hot or cold: a card at its power limit takes
-    its clock from what ran before. Raises ValueError where a field is outside what it can be.
+    """One GEMM to run and measure.
+
+    `turn_ms` is how long each contender runs in each of the `runs` rounds of a hot timing. `settle_ms` is how
+    long it runs before it is timed, hot or cold: a card at its power limit keeps the clock of the work
+    before.
+
+    Raises ValueError where a field is outside its range.
     """
 
     recipe: str
@@ -98,12 +103,12 @@ class GemmJob:
 
     @property
     def writes_fp32(self) -> bool:
-        """Whether D is fp32, so that a product can be added into it."""
+        """True if D is fp32, so that a product can be added into it."""
         return self.recipe_data.spec(self.matmul_data).out == FORMATS["fp32"]
 
     @property
     def flop(self) -> int:
-        """2 · M · N · K."""
+        """The number of floating-point operations: 2 · M · N · K."""
         return 2 * self.m * self.n * self.k
 
     @property
@@ -117,12 +122,12 @@ class GemmJob:
 
     @property
     def size(self) -> str:
-        """What decides how much memory it needs, and its values."""
+        """The fields that decide how much memory it needs, and their values."""
         return f"M × N × K = {self.m} × {self.n} × {self.k}"
 
     @property
     def size_advice(self) -> str:
-        """How to need less memory."""
+        """Advice on how to need less memory."""
         return "Make M, N or K smaller"
 
     def to_dict(self) -> dict[str, Any]:

@@ -1,5 +1,6 @@
-"""Figures that no GPU reaches: its datasheet's peaks, or what its clocks allow. A timing beyond them timed
-something else than the work.
+"""Limits that no GPU exceeds: the peaks of its datasheet, or the rates that its clocks allow.
+
+A time beyond these limits did not measure the whole work.
 """
 
 from dataclasses import dataclass
@@ -13,13 +14,14 @@ TFLOP_S, GB_S = "TFLOP/s", "GB/s"
 
 
 class Impossible(Unsupported):
-    """A figure that this GPU cannot reach; the text is one sentence for the reader."""
+    """Raised for a figure that this GPU cannot reach. The text is one sentence for the reader."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """The highest TFLOP/s of a bf16 matmul and of any, and GB/s of memory; None where nothing tells. `source`
-    says what the limits on arithmetic and on memory come from.
+    """The highest TFLOP/s of a bf16 matmul and of any matmul, and GB/s of memory; None where unknown.
+
+    `source` says where the limits on arithmetic and on memory come from.
     """
 
     bf16_tflop_s: float | None = None
@@ -29,20 +31,20 @@ class Limits:
     memory_source: str = ""
 
     def fault(self, tflop_s: float) -> str:
-        """Why no matmul can be as fast as this, in a sentence; empty where one can."""
+        """A sentence on why no matmul can be as fast as this; empty where one can."""
         return _fault(tflop_s, self.tflop_s, TFLOP_S, self.source)
 
     def bf16_fault(self, tflop_s: float) -> str:
-        """Why no bf16 matmul can be as fast as this, in a sentence; empty where one can."""
+        """A sentence on why no bf16 matmul can be as fast as this; empty where one can."""
         return _fault(tflop_s, self.bf16_tflop_s, TFLOP_S, self.source)
 
     def memory_fault(self, gb_s: float) -> str:
-        """Why memory cannot give this much, in a sentence; empty where it can."""
+        """A sentence on why memory cannot give this much; empty where it can."""
         return _fault(gb_s, self.memory_gb_s, GB_S, self.memory_source)
 
 
 def datasheet_limits(name: str) -> Limits:
-    """The peaks of the card that CUDA names so; no limits for one whose datasheet is not here."""
+    """The peaks of the card with this CUDA name; no limits for a card without a datasheet here."""
     rates = peak_rates_of(name)
     if rates is None:
         return Limits()
@@ -57,7 +59,9 @@ def datasheet_limits(name: str) -> Limits:
 
 
 def limits_of(device: Device) -> Limits:
-    """The datasheet's peaks, else what a GPU's SMs and memory can do at their highest clocks."""
+    """The datasheet's peaks; without a datasheet, the rates of the GPU's SMs and memory at their highest
+    clocks.
+    """
     known = datasheet_limits(device.name)
     if known.source or device.capability is None:
         return known
@@ -76,9 +80,11 @@ def limits_of(device: Device) -> Limits:
 
 
 def row_fault(row: Row, limits: Limits, l2_bytes: int | None = None) -> str:
-    """What in a row is faster than its GPU can be, in a sentence; empty where nothing is.
+    """A sentence on the first figure of a row that is faster than its GPU can be; empty where all are
+    possible.
 
-    l2_bytes: of the L2, from which that many bytes of an operand may come; without it, traffic is not judged.
+    l2_bytes: the size of the L2, from which that many bytes of an operand may come. Without it, traffic is
+    not judged.
     """
     timings = {
         "the kernel": row.gemm,
@@ -99,7 +105,9 @@ def row_fault(row: Row, limits: Limits, l2_bytes: int | None = None) -> str:
 
 
 def ceilings_fault(found: Ceilings, limits: Limits) -> str:
-    """What in measured ceilings is faster than the GPU can be, in a sentence; empty where nothing is."""
+    """A sentence on measured ceilings that are higher than the GPU can reach; empty where all are
+    possible.
+    """
     faults = {
         "copy": limits.memory_fault(found.copy_gb_s.median),
         "bf16 matmul": limits.bf16_fault(found.bf16_tflop_s.median),
@@ -109,7 +117,7 @@ def ceilings_fault(found: Ceilings, limits: Limits) -> str:
 
 
 def measured_fault(measured: Row | Ceilings, limits: Limits, l2_bytes: int | None = None) -> str:
-    """What in a measurement is faster than its GPU can be, in a sentence; empty where nothing is."""
+    """A sentence on a figure of a measurement that its GPU cannot reach; empty where all are possible."""
     if isinstance(measured, Ceilings):
         return ceilings_fault(measured, limits)
     return row_fault(measured, limits, l2_bytes)

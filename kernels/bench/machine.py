@@ -1,4 +1,4 @@
-"""What a measurement was made on (Machine) and how long it took (Timing): plain data, no torch."""
+"""The machine of a measurement (Machine) and the time of a launch (Timing): plain data, no torch."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,8 +9,9 @@ from kernels.typed import checked, positive
 
 @dataclass(frozen=True, kw_only=True)
 class Timing:
-    """Time of one launch in microseconds, over `runs` measurements: hot, each of many launches in a row;
-    cold, each of one launch.
+    """Time of one launch in microseconds, over `runs` measurements.
+
+    A hot measurement is of many launches in a row, a cold one of a single launch.
     """
 
     median_us: float
@@ -37,7 +38,9 @@ class Timing:
 
 @dataclass(frozen=True, kw_only=True)
 class Machine:
-    """What ran it. clock_mhz and power_w are read during the timing; None where nothing tells."""
+    """The machine that ran a job. clock_mhz and power_w are read during the timing; None where they are
+    unknown.
+    """
 
     name: str
     capability: tuple[int, int] | None

@@ -1,4 +1,4 @@
-"""One GemmJob, measured: draw, quantize, multiply, compare with fp64, time beside torch's own operations.
+"""Measure one GemmJob: draw, quantize, multiply, compare with fp64, time beside torch's own operations.
 
 Errors are counted from the bf16 numbers that kernels.bench.operands draws.
 """
@@ -31,14 +31,14 @@ Stopped = Callable[[], bool]
 
 
 class StoppedEarly(Exception):
-    """The job was asked to stop."""
+    """Raised when the job was asked to stop."""
 
 
 def measure(job: GemmJob, *, progress: Progress, stopped: Stopped) -> Row:
-    """Run and measure one job on this process's device; progress(fraction, what is at hand) as it goes.
+    """Run and measure one job on this process's device; progress(fraction, the work at hand) as it goes.
 
     Raises Unsupported where the plan refuses, Impossible for a time that the GPU cannot reach, NoTriton,
-    StoppedEarly once `stopped()` is true, MemoryError where the job does not fit.
+    StoppedEarly once `stopped()` is true, and MemoryError where the job does not fit.
     """
     try:
         return _measure(job, progress, stopped)
@@ -94,7 +94,7 @@ def _measure(job: GemmJob, progress: Progress, stopped: Stopped) -> Row:
 
 
 def _plans(job: GemmJob, device: Device) -> tuple[GemmPlan, GemmPlan | None]:
-    """The job's plan, and the simple one if that is another. Raises Unsupported."""
+    """The job's plan, and the simple plan if that is another. Raises Unsupported."""
     asked = (job.recipe_data.spec(job.matmul_data), (job.m, job.n, job.k), device, job.accumulation)
     plan, simple = plan_gemm(*asked), plan_simple(*asked)
     if isinstance(plan, Unsupported):
@@ -103,7 +103,7 @@ def _plans(job: GemmJob, device: Device) -> tuple[GemmPlan, GemmPlan | None]:
 
 
 def _product(job: GemmJob, plan: GemmPlan, a: QuantizedTensor, b: QuantizedTensor) -> torch.Tensor:
-    """D over NaN, or added into zeros, which is exact."""
+    """D, written over NaN, or added into zeros, which is exact."""
     adds = job.into is Into.ACCUMULATE
     dtype, start = torch_dtype(plan.spec.out), 0.0 if adds else torch.nan
     out = torch.full((job.m, job.n), start, dtype=dtype, device=a.codes.device)
@@ -111,7 +111,7 @@ def _product(job: GemmJob, plan: GemmPlan, a: QuantizedTensor, b: QuantizedTenso
 
 
 def machine_here(device: Device, load: Load) -> Machine:
-    """This machine, with what the GPU's clock and power were under a load."""
+    """This machine, with the clock and power of its GPU under a load."""
     return Machine(
         name=device.name,
         capability=device.capability,
@@ -122,7 +122,7 @@ def machine_here(device: Device, load: Load) -> Machine:
 
 
 def today() -> str:
-    """The date, in UTC, as rows have it."""
+    """The date in UTC, in the form that rows use."""
     return datetime.now(UTC).strftime("%Y-%m-%d")
 
 

@@ -1,6 +1,6 @@
 """The tensors of a GemmJob: drawn, rounded to bf16, quantized.
 
-The job's kind of input says what x, w and dy are drawn from: `fp8core.inputs.kind_of`.
+The job names a kind of input. `fp8core.inputs.kind_of` gives the distributions of x, w and dy.
 """
 
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ class Operands:
 
     @classmethod
     def of(cls, job: GemmJob, device: Device) -> "Operands":
-        """The job's tensors on a device; those of the last job again where they are the same."""
+        """The job's tensors on a device; the tensors of the last job where the two jobs share them."""
         layer = job.matmul_data.layer(job.m, job.n, job.k)
         a, b = (
             drawn(job.input, tensor, layer.of(tensor), layer.in_, 2 * job.seed + number, device.place)
@@ -35,7 +35,7 @@ class Operands:
         return cls(job, a, b)
 
     def copied(self) -> "Operands":
-        """The same numbers in other memory."""
+        """A copy of these tensors in other memory."""
         return Operands(self.job, self.a.clone(), self.b.clone())
 
     def as_operands(self) -> tuple[torch.Tensor, torch.Tensor]:
@@ -46,7 +46,7 @@ class Operands:
         )
 
     def quantized(self) -> tuple[QuantizedTensor, QuantizedTensor]:
-        """A and B as the recipe has them."""
+        """A and B, quantized as the recipe says."""
         recipe, matmul = self.job.recipe_data, self.job.matmul_data
         return tuple(
             quantize(
@@ -63,13 +63,13 @@ class Operands:
 def drawn(
     kind: InputKind, tensor: LayerTensor, shape: tuple[int, int], fan_in: int, seed: int, where: str
 ) -> torch.Tensor:
-    """bf16[shape] of x, w or dy, seeded; the last two are kept."""
+    """bf16[shape] of x, w or dy, seeded. The two most recent tensors are kept."""
     x = draw_operand(kind, tensor, shape, seed, fan_in=fan_in)
     return torch.from_numpy(x).to(where).bfloat16()
 
 
 def least_bytes(job: GemmJob, plan: GemmPlan) -> int:
-    """Least traffic of the GEMM: codes, scales and D once each, D twice where it is added into."""
+    """The least traffic of the GEMM: codes, scales and D once each, D twice where it is added into."""
     recipe, matmul = job.recipe_data, job.matmul_data
     layer = matmul.layer(job.m, job.n, job.k)
     total = job.m * job.n * plan.spec.out.bytes * (2 if job.into is Into.ACCUMULATE else 1)

@@ -1,5 +1,7 @@
-"""Datasheet peak rates by GPU generation: what no kernel exceeds. Dense, that is without structured sparsity,
-at the boost clock; a card at its power limit runs slower than that.
+"""Datasheet peak rates by GPU generation, which no kernel exceeds.
+
+They are dense rates, that is, without structured sparsity, at the boost clock. A card at its power limit runs
+slower.
 """
 
 from dataclasses import dataclass
@@ -7,7 +9,9 @@ from enum import Enum
 
 
 class Rate(Enum):
-    """What a peak is of: a multiplication of operands in that format, by tensor cores but for fp32."""
+    """The kind of multiplication that a peak belongs to: its operand format. All but fp32 run on tensor
+    cores.
+    """
 
     FP8 = "fp8"
     BF16 = "bf16"
@@ -17,7 +21,7 @@ class Rate(Enum):
 
 @dataclass(frozen=True)
 class Source:
-    """Where figures were read."""
+    """The document in which figures were read."""
 
     title: str
     url: str
@@ -25,9 +29,9 @@ class Source:
 
 @dataclass(frozen=True, kw_only=True)
 class PeakRates:
-    """One GPU's peaks: `tflop_s` by rate (None: its tensor cores do not have that format) and `memory_gb_s`.
+    """One GPU's peaks: `tflop_s` by rate, and `memory_gb_s`.
 
-    `device_name` is how CUDA names the card.
+    A rate is None where the tensor cores do not have that format. `device_name` is the card's name in CUDA.
     """
 
     name: str
@@ -39,8 +43,8 @@ class PeakRates:
     sources: tuple[Source, ...]
 
     def ridge(self, rate: Rate) -> float | None:
-        """Operations per byte from which on the peak of arithmetic bounds, not the memory's; None where there
-        is no such rate.
+        """Operations per byte above which arithmetic is the limit, not memory; None where there is no such
+        rate.
         """
         peak = self.tflop_s[rate]
         return None if peak is None else peak * 1e3 / self.memory_gb_s
@@ -124,7 +128,7 @@ PEAK_RATES: dict[str, PeakRates] = {
 
 
 def peak_rates_of(device_name: str) -> PeakRates | None:
-    """The peaks of the card that CUDA names so; None for one that is not in the table, a PCIe version too."""
+    """The peaks of the card with this CUDA name; None for a card, or a PCIe version, that the table lacks."""
     return next((rates for rates in PEAK_RATES.values() if rates.device_name == device_name), None)
 
 
@@ -141,8 +145,9 @@ _FLOP_A_CYCLE: dict[tuple[int, int], dict[Rate, int]] = {
 
 
 def flop_a_cycle(capability: tuple[int, int]) -> dict[Rate, int]:
-    """Operations that one SM's tensor cores do at most in a clock cycle; empty for a GPU of a generation that
-    is not in the table.
+    """The most operations that one SM's tensor cores do in a clock cycle.
+
+    It is empty for a GPU of a generation that the table lacks.
     """
     known = [first for first in _FLOP_A_CYCLE if first[0] == capability[0] and first <= capability]
     return _FLOP_A_CYCLE[max(known)] if known else {}

@@ -1,7 +1,7 @@
-"""Torch's own operations for the same operands: what a kernel is compared with, in the same process.
+"""Torch's own operations for the same operands: the peers of a kernel, timed in the same process.
 
-Which ones follows from the geometry of the scales. What torch has no operation for, or refuses, comes back as
-one sentence.
+The geometry of the scales decides which operations are peers. Where torch has none, or refuses, a sentence
+says so.
 """
 
 from collections.abc import Callable
@@ -37,24 +37,29 @@ an older torch that lacks the function or one of its arguments. OutOfMemoryError
 
 @dataclass(frozen=True)
 class ScaledOp:
-    """One way to do it in torch: what it is, in words, and how to make a launch of it for two operands."""
+    """One scaled matmul of torch: its name in words, and a function that makes a launch of it for two
+    operands.
+    """
 
     title: str
     build: Callable[[QuantizedTensor, QuantizedTensor], Launch]
 
     def launch(self, a: QuantizedTensor, b: QuantizedTensor, out: "torch.Tensor", into: Into) -> Launch:
-        """Into a new tensor, or added to fp32 `out` as a user of torch has to: it has no op that adds."""
+        """Launch into a new tensor, or add to fp32 `out` as a user of torch must: torch has no op
+        that adds.
+        """
         product = self.build(a, b)
         return product if into is Into.NEW else lambda: out.add_(product())
 
     def named(self, into: Into) -> str:
-        """What it is, with the sum that goes with it."""
+        """The name of the op, with the sum that it makes."""
         return self.title if into is Into.NEW else self.title + _THEN_ADD
 
 
 def bf16_peer(a: "torch.Tensor", b: "torch.Tensor", add_to: "torch.Tensor | None") -> Launch:
-    """torch.mm of bf16 a [M, K] and b [N, K], any strides, to bf16; added to an fp32 tensor if there is one,
-    as autograd adds a bf16 gradient to an fp32 one.
+    """torch.mm of bf16 a [M, K] and b [N, K], any strides, to bf16.
+
+    With an fp32 tensor, the result is added to it, as autograd adds a bf16 gradient to an fp32 one.
     """
     import torch
 
@@ -62,8 +67,10 @@ def bf16_peer(a: "torch.Tensor", b: "torch.Tensor", add_to: "torch.Tensor | None
 
 
 def scaled_ops(a: QuantizedTensor, b: QuantizedTensor, plan: GemmPlan) -> tuple[ScaledOp, ...] | str:
-    """Torch's ops that compute at least what the plan does, each tried once on these operands; or why there
-    is none. Where the plan sums in the tensor core alone, torch's exacter sum counts too, if it is faster.
+    """Torch's ops that compute at least what the plan does, each tried once on these operands.
+
+    Where there is none, a sentence says why. Where the plan sums in the tensor core alone, torch's more exact
+    sum counts too, if it is faster.
 
     Raises torch.OutOfMemoryError.
     """
@@ -89,7 +96,7 @@ def scaled_ops(a: QuantizedTensor, b: QuantizedTensor, plan: GemmPlan) -> tuple[
 
 
 def candidate_ops(plan: GemmPlan) -> tuple[ScaledOp, ...] | str:
-    """The ops that torch has for a plan's scales, untried; or why there is none."""
+    """The ops that torch has for a plan's scales, untried; or a sentence on why there is none."""
     tiles = (plan.operands.a.tile, plan.operands.b.tile)
     if not _fp32_scales(plan.operands):
         return _no_mx()
@@ -102,7 +109,7 @@ def candidate_ops(plan: GemmPlan) -> tuple[ScaledOp, ...] | str:
 
 
 def _whole_k_op(plan: GemmPlan, fast: bool) -> ScaledOp:
-    """torch._scaled_mm. K goes in with the zeros that pad it: torch asks for a multiple of 16."""
+    """torch._scaled_mm with K padded by zeros, because torch asks for a multiple of 16."""
     import torch
 
     tile, out = plan.spec.a.tile, torch_dtype(plan.spec.out)
@@ -151,8 +158,10 @@ def _no_mx() -> str:
 
 
 def _block_scale(operand: QuantizedTensor, tile: TileShape) -> "torch.Tensor":
-    """Scales as cuBLAS wants them: of lines [mn, K / 128], mn contiguous; of squares [K / 128 rounded up to a
-    multiple of 4, mn / 128], K contiguous.
+    """Scales in the layout that cuBLAS asks for.
+
+    Scales of lines are [mn, K / 128], mn contiguous. Scales of squares are [K / 128 rounded up to a multiple
+    of 4, mn / 128], K contiguous.
     """
     from torch.nn.functional import pad
 

@@ -57,7 +57,7 @@ class Sample:
 
 
 def predictable(plan: GemmPlan, capability: tuple[int, int] | None) -> bool:
-    """Whether the models cover this plan on a GPU of this compute capability."""
+    """True if the models cover this plan on a GPU of this compute capability."""
     return capability == _HOPPER and plan.kernel is not Arithmetic.NATIVE_MX
 
 
@@ -70,7 +70,7 @@ def predict(plan: GemmPlan, a: Sample, b: Sample) -> NDArray[np.float32]:
 
 
 def _sum(plan: GemmPlan, a: Sample, b: Sample) -> NDArray[np.float32]:
-    """Over all of K: of each run by itself, and then of the runs, first to last."""
+    """The sum over all of K: each run is summed by itself, then the runs are added, first to last."""
     k = a.codes.shape[1]
     _, steps = plan.blocks.runs(k)
     length = steps * plan.block_k
@@ -117,8 +117,9 @@ def check(
     seed: int,
     sampled: int = SAMPLED,
 ) -> Prediction:
-    """Predict up to sampled × sampled outputs, rows and columns drawn with the seed, and compare bits; any
-    NaN equals any NaN. A and B come as gemm takes them.
+    """Predict up to sampled × sampled outputs and compare their bits; any NaN equals any NaN.
+
+    The seed draws the rows and columns. A and B are the arguments of gemm.
     """
     import torch
 

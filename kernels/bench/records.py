@@ -1,4 +1,4 @@
-"""Recorded measurements: <gpu>.jsonl in a folder holds rows, ceilings/<gpu>.jsonl what that GPU reaches."""
+"""Recorded measurements: in a folder, <gpu>.jsonl holds rows and ceilings/<gpu>.jsonl that GPU's ceilings."""
 
 import json
 import re
@@ -21,7 +21,9 @@ Measured = TypeVar("Measured", Row, Ceilings)
 
 @dataclass(frozen=True, kw_only=True)
 class BadLine:
-    """A line of a recorded file that holds no measurement, counted from 1; None for a file as a whole."""
+    """A line of a recorded file that holds no measurement. Lines count from 1; None is the file as
+    a whole.
+    """
 
     file: str
     line: int | None
@@ -34,7 +36,7 @@ class BadLine:
 
 @dataclass(frozen=True, kw_only=True)
 class Records:
-    """What a folder of recorded files holds: every readable line, and the lines that are not."""
+    """The contents of a folder of recorded files: every readable line, and the lines that cannot be read."""
 
     rows: tuple[Row, ...]
     ceilings: tuple[Ceilings, ...]
@@ -42,8 +44,9 @@ class Records:
 
 
 def read_records(folder: Path) -> Records:
-    """Every recorded measurement of every GPU; none where the folder does not exist. In the order of the
-    files: a GPU's newest ceilings come last.
+    """Every recorded measurement of every GPU; none where the folder does not exist.
+
+    They come in the order of the files, so a GPU's newest ceilings come last.
     """
     rows, bad_rows = _read(folder.glob("*.jsonl"), lambda data: _possible(Row.from_dict(data)))
     ceilings, bad_ceilings = _read(
@@ -63,10 +66,10 @@ def recorded_ceilings(folder: Path) -> tuple[Ceilings, ...]:
 
 
 def record(measured: Row | Ceilings, folder: Path) -> Path:
-    """Append one measurement to its GPU's file in a folder, whole or not at all, and say where.
+    """Append one measurement to its GPU's file in a folder, whole or not at all, and return the file's path.
 
-    Raises Unsupported for a row of the interpreter, whose figures say nothing about a GPU, Impossible for one
-    that is faster than the GPU's datasheet, and OSError where the disk does not take it.
+    Raises Unsupported for a row of the interpreter, whose figures say nothing about a GPU. Raises Impossible
+    for a row that is faster than the GPU's datasheet, and OSError where the disk refuses it.
     """
     if measured.machine.capability is None:
         raise Unsupported("--record keeps rows of a GPU; these come from Triton's interpreter")
@@ -91,7 +94,7 @@ def _possible(measured: Measured) -> Measured:
 
 
 def _read(paths: Iterable[Path], parsed: Callable[[Mapping[str, Any]], T]) -> tuple[list[T], list[BadLine]]:
-    """The measurements of files, and the lines that are none."""
+    """The measurements in files, and the lines that hold none."""
     found: list[T] = []
     bad: list[BadLine] = []
     for path in sorted(paths):
@@ -110,7 +113,7 @@ def _read(paths: Iterable[Path], parsed: Callable[[Mapping[str, Any]], T]) -> tu
 
 
 def _object(line: bytes) -> Mapping[str, Any]:
-    """The JSON object of a line. Raises ValueError saying what the line is instead."""
+    """The JSON object of a line. Raises ValueError that says what the line holds instead."""
     if not line.strip():
         raise ValueError("the line is empty")
     try:

@@ -1,5 +1,6 @@
-"""A GEMM to run (GemmJob) and what came of it (Row): plain data that travels as JSON between processes,
-pages and recorded files. Importing this needs neither torch nor a GPU.
+"""The result of a GemmJob (Row): plain data that travels as JSON between processes, pages and files.
+
+Importing this needs neither torch nor a GPU.
 """
 
 from collections.abc import Mapping
@@ -14,7 +15,7 @@ from kernels.typed import checked
 
 
 class Provenance(Enum):
-    """Where a figure comes from; every page says which. A GPU row read from a file is a recorded one."""
+    """The origin of a figure; every page states it. A GPU row read from a file is a recorded one."""
 
     GPU = "gpu"
     INTERPRETER = "interpreter"
@@ -22,7 +23,7 @@ class Provenance(Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class Worst:
-    """One output element with a large error: its place, the fp64 truth and what the kernel gave."""
+    """One output element with a large error: its place, the fp64 truth and the kernel's result."""
 
     m: int
     n: int
@@ -32,8 +33,9 @@ class Worst:
 
 @dataclass(frozen=True, kw_only=True)
 class Prediction:
-    """How many sampled outputs the accumulator's model predicted, how many of them came out bit-equal, and
-    the first that did not, in words.
+    """The sampled outputs that the accumulator's model predicted, and how many of them came out bit-equal.
+
+    The first that differs is described in words.
     """
 
     outputs: int

@@ -1,4 +1,4 @@
-"""The shapes that are benchmarked, tuned for and offered to compare. Pure data."""
+"""The shapes to benchmark, to tune for and to compare. Pure data."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""What the bench command prints: a line for each job, the geometric means, a GPU's ceilings."""
+"""The output of the bench command: a line for each job, the geometric means, a GPU's ceilings."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -45,7 +45,7 @@ HEADER = "".join(name.ljust(width) for name, width in _COLUMNS).rstrip()
 
 @dataclass(frozen=True)
 class Refused:
-    """A job that was not measured, and why in one sentence."""
+    """A job that was not measured, with the reason in one sentence."""
 
     job: GemmJob
     reason: str
@@ -76,7 +76,9 @@ def line(result: Row | Refused) -> str:
 
 
 def how(job: GemmJob) -> str:
-    """How a job is timed and what differs from the recipe's own GEMM, such as ``cold, fast, added``."""
+    """The way a job is timed, and where it differs from the recipe's own GEMM, such as ``cold,
+    fast, added``.
+    """
     asked = "" if job.accumulation is Summation.RECIPE else f", {job.accumulation.words}"
     added = ", added" if job.into is Into.ACCUMULATE else ""
     return f"{job.cache.value}{asked}{added}"
@@ -84,9 +86,10 @@ def how(job: GemmJob) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Summary:
-    """The rows of one recipe and matmul, timed alike: geometric means of their speed over torch's scaled op,
-    bf16 torch.mm, the simple kernel and tl.dot_scaled, and the lowest of the first; None where no row has the
-    figure.
+    """The rows of one recipe and matmul, timed alike, as geometric means of their speed.
+
+    The speeds are relative to torch's scaled op, bf16 torch.mm, the simple kernel and tl.dot_scaled. The
+    lowest speed relative to torch's scaled op is kept too. A mean is None where no row has the figure.
     """
 
     recipe: str
@@ -101,7 +104,7 @@ class Summary:
 
 
 def summaries(rows: Iterable[Row]) -> list[Summary]:
-    """One summary for each recipe, matmul and way of timing among the timed rows, as they first come."""
+    """One summary for each recipe, matmul and way of timing among the timed rows, in order of appearance."""
     groups: dict[tuple[str, str, str], list[Row]] = {}
     for row in rows:
         if row.gemm is not None:
@@ -128,8 +131,9 @@ def _summary(recipe: str, matmul: str, how: str, rows: Sequence[Row]) -> Summary
 
 
 def summary_table(rows: Iterable[Row]) -> str:
-    """The summaries as a table with its title, and what tl.dot_scaled is where it was timed; empty where
-    nothing was.
+    """The summaries as a table with its title; empty where nothing was timed.
+
+    Where tl.dot_scaled was timed, a line explains it.
     """
     found = summaries(rows)
     if not found:
@@ -162,7 +166,7 @@ def summary_table(rows: Iterable[Row]) -> str:
 
 
 def ceilings_table(found: Ceilings) -> str:
-    """What a GPU reaches, a line each, with the 20th and 80th percentile, the clock and the power."""
+    """The ceilings of a GPU, a line each, with the 20th and 80th percentile, the clock and the power."""
     rates: dict[str, tuple[Ceiling | None, str]] = {
         "copy, read + written": (found.copy_gb_s, "GB/s"),
         "bf16 torch.mm": (found.bf16_tflop_s, "TFLOP/s"),

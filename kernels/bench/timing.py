@@ -1,11 +1,13 @@
-"""Times of GPU work, honestly: contenders take turns, and what the L2 holds is the same for each of them.
+"""Fair times of GPU work: contenders take turns, and each finds the L2 in one state.
 
-A card under load lowers its clock, so what is timed first looks fastest: every round gives each contender one
-turn, in an order that changes, and a contender's time is the median over the rounds. A turn is made of CUDA
-graphs, so that the time is the GPU's and not Python's. Hot turns run back to back, over buffers that rotate
-through more than the L2 holds; cold ones flush the L2 before each launch and time the launch alone. Both can
-let the clock settle first: a card at its power limit keeps for a while the clock of what ran before, and in
-short turns all contenders share one, so that what draws less power gains nothing by it.
+A card under load lowers its clock, so the first contender would look fastest. Every round therefore gives
+each contender one turn, in an order that changes. A contender's time is the median over the rounds. A turn is
+made of CUDA graphs, so that the time is the GPU's and not Python's.
+
+Hot turns run back to back, over buffers that rotate through more than the L2 holds. Cold turns flush the L2
+before each launch and time the launch alone. Both can let the clock settle first: a card at its power limit
+keeps the clock of the work before for a while. In short turns all contenders share one clock, so one that
+draws less power gains nothing by it.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -33,7 +35,7 @@ Launch = Callable[[], object]
 
 @dataclass(frozen=True)
 class Contender:
-    """One operation, as launches that do the same work on different buffers."""
+    """One operation, as launches that do equal work on different buffers."""
 
     name: str
     launches: Sequence[Launch]
@@ -41,7 +43,7 @@ class Contender:
 
 @dataclass(frozen=True)
 class Load:
-    """SM clock in MHz and power in W under a contender; None where nothing tells."""
+    """SM clock in MHz and power in W under a contender; None where they could not be read."""
 
     clock_mhz: float | None = None
     power_w: float | None = None
@@ -49,26 +51,26 @@ class Load:
 
 @dataclass(frozen=True, kw_only=True)
 class Timings:
-    """Time of one launch by contender, and the load under those for which it was asked."""
+    """Time of one launch by contender, and the load of those for which it was requested."""
 
     by_name: Mapping[str, Timing]
     loads: Mapping[str, Load]
 
 
 class Turn(Protocol):
-    """A contender's turn in a round. It holds the tensors that it works on: a graph knows addresses alone."""
+    """A contender's turn in a round. It holds its tensors, because a graph knows only addresses."""
 
     name: str
 
     def times_us(self) -> list[float]:
-        """Run it; microseconds a launch, one figure or several."""
+        """Run the turn: microseconds a launch, one figure or several."""
 
     def load(self) -> Load:
-        """The clock and power while it runs over and over."""
+        """The clock and power while the turn runs over and over."""
 
 
 def buffer_sets(bytes_a_set: int, l2_bytes: int) -> int:
-    """How many sets of buffers it takes to go beyond twice the L2; at most MAX_SETS, for tiny shapes."""
+    """The number of buffer sets that exceeds twice the L2; at most MAX_SETS, for tiny shapes."""
     return min(MAX_SETS, 1 + 2 * l2_bytes // max(bytes_a_set, 1))
 
 
@@ -78,9 +80,10 @@ def interleaved(
     between: Callable[[float], None],
     loaded: Collection[str] = (),
 ) -> Timings:
-    """Time over `rounds` rounds of all turns, in orders in which nobody follows the same one always, or
-    itself; `between(fraction done)` is called before each. Half-way, the load of contenders named in `loaded`
-    is read.
+    """Times over `rounds` rounds of all turns; the order changes from round to round.
+
+    No turn always follows the same other turn, nor itself. `between(fraction done)` is called before each
+    round. Half-way, the load of the contenders named in `loaded` is read.
     """
     times: list[list[float]] = [[] for _ in turns]
     loads: dict[str, Load] = {}
@@ -95,9 +98,11 @@ def interleaved(
 
 
 def order(count: int, number: int) -> list[int]:
-    """In which order `count` contenders take their turns in a round: 0, 1, -1, 2, -2 … and all of it one on
-    with every round, so that over the rounds each follows each other one about as often. After E. J.
-    Williams, "Experimental designs balanced for the estimation of residual effects of treatments" (1949).
+    """The order in which `count` contenders take their turns in a round.
+
+    It is 0, 1, -1, 2, -2 …, and every round moves all of it one on. So over the rounds each contender follows
+    each other one about equally often. After E. J. Williams, "Experimental designs balanced for the
+    estimation of residual effects of treatments" (1949).
     """
     start = number if count > 2 else 0  # two can only alternate
     steps = [(place + 1) // 2 * (1 if place % 2 else -1) for place in range(count)]
@@ -107,8 +112,9 @@ def order(count: int, number: int) -> list[int]:
 
 
 class HotTurn:
-    """Launches back to back for `turn_us` microseconds, a CUDA graph of many of them replayed; before they
-    are timed, for `settle_us`.
+    """Launches back to back for `turn_us` microseconds: a CUDA graph of many launches, replayed.
+
+    Before they are timed, they run for `settle_us` microseconds.
     """
 
     def __init__(self, contender: Contender, turn_us: float, settle_us: float = 0.0) -> None:
@@ -139,9 +145,11 @@ class HotTurn:
 
 
 class ColdTurn:
-    """COLD_LAUNCHES launches in one CUDA graph, before each a write of `flush` and around each a pair of
-    events that are nodes of the graph: neither Python nor the write is in the time. The graph is replayed
-    for `settle_us` microseconds before those are timed.
+    """COLD_LAUNCHES launches in one CUDA graph, each timed alone after a flush of the L2.
+
+    The graph writes `flush` before each launch. A pair of events around each launch are nodes of the graph,
+    so neither Python nor the write is in the time. The graph is replayed for `settle_us` microseconds before
+    it is timed.
 
     flush: any tensor of at least twice the L2.
     """
@@ -175,13 +183,13 @@ class ColdTurn:
 
 
 def flush_buffer(l2_bytes: int) -> torch.Tensor:
-    """What a cold turn writes to put everything else out of the L2: int32, twice its size."""
+    """A tensor that a cold turn writes to drive all else out of the L2: int32, twice the size of the L2."""
     words = 2 * l2_bytes // torch.int32.itemsize
     return torch.empty(max(words, 1), dtype=torch.int32, device="cuda")
 
 
 def replays(turn_us: float, graph_us: float) -> int:
-    """How often a graph is replayed to fill a turn; at least once."""
+    """The number of replays of a graph that fill a turn; at least one."""
     return max(1, round(turn_us / max(graph_us, 1.0)))
 
 
@@ -197,7 +205,7 @@ def _fifths(taken: Sequence[float]) -> tuple[float, float]:
 
 
 def _warm_up(launches: Sequence[Launch]) -> None:
-    """Compile, and set up what a capture may not: on a stream of its own, as capture wants it."""
+    """Compile, and set up what a capture may not, on a separate stream, as capture requires."""
     stream = torch.cuda.Stream()
     stream.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(stream):
@@ -233,7 +241,7 @@ def _event() -> torch.cuda.Event:
 
 
 def _node() -> torch.cuda.Event:
-    """An event that a capture makes a node of its graph, so that each replay records it anew."""
+    """An event that a capture makes a node of its graph, so that each replay records it again."""
     return torch.cuda.Event(enable_timing=True, external=True)
 
 

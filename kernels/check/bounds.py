@@ -1,11 +1,11 @@
-"""How far an output of our kernels can be from the exact product of its quantized operands, derived.
+"""The largest possible distance of a kernel's output from the exact product of its quantized operands.
 
 S = Σ|a||b| of the values, u = half an fp32 ulp, all in fp64:
 - The sum: `Accumulator.error_bound` of the values, by the model of the GPU's own tensor core. Scales are
   constant on every stretch that it sums, so its error scales with them. In Triton's interpreter, fp32 sums in
   any order: K·u·S / (1 - K·u).
 - Scales: at most three fp32 roundings, 3·u·(S + the sum's error).
-- D: half an ulp of its format, and the same of the error so far.
+- D: half an ulp of its format, for the sum and for the error so far.
 """
 
 from dataclasses import replace
@@ -24,8 +24,9 @@ _ADA, _BLACKWELL = (8, 9), 10
 
 
 def accumulator_on(plan: GemmPlan, capability: tuple[int, int]) -> Accumulator:
-    """The model of the tensor core that sums under a plan on a GPU; Hopper's, the coarsest, for one that none
-    is known of.
+    """The model of the tensor core that sums under a plan on a GPU.
+
+    A GPU without a known model gets Hopper's, the coarsest.
     """
     own = plan.accumulator
     if capability == _ADA:
@@ -44,7 +45,7 @@ def values(plan: GemmPlan, a: Sample, b: Sample) -> tuple[NDArray[np.float64], N
 def bound(
     plan: GemmPlan, a: NDArray[np.float64], b: NDArray[np.float64], capability: tuple[int, int] | None
 ) -> NDArray[np.float64]:
-    """float64[rows of a, rows of b]: what |D - a·bᵀ| cannot exceed; capability None is the interpreter."""
+    """float64[rows of a, rows of b]: the limit of |D - a·bᵀ|. A capability of None is the interpreter."""
     size, k = np.abs(a) @ np.abs(b).T, a.shape[1]
     if capability is None:
         summed = k * _HALF_ULP / (1 - k * _HALF_ULP) * size

@@ -13,13 +13,13 @@ _BLOCK = 1 << 12
 
 
 def bf16_numbers() -> NDArray[np.float32]:
-    """float32: every bf16 number but the NaNs, which the quantizer settles before its cast."""
+    """float32: every bf16 number but the NaNs; the quantizer handles NaN before its cast."""
     every = (np.arange(1 << 16, dtype=np.uint32) << 16).view(np.float32)
     return every[~np.isnan(every)]
 
 
 def decoded(format_: FloatFormat, device: Device) -> NDArray[np.float64]:
-    """float64[codes]: what the device reads each code as."""
+    """float64[codes]: the value that the device reads from each code."""
     codes = torch.arange(1 << format_.bits, dtype=torch.int32).to(torch.uint8).to(device.place)
     return codes.view(float8(format_)).float().double().cpu().numpy()
 
@@ -39,7 +39,7 @@ def encoded(format_: FloatFormat, x: NDArray[np.float32], device: Device) -> NDA
 
 
 def check_casts(format_: FloatFormat, device: Device) -> Line:
-    """The line of one format."""
+    """The report line of one format."""
     truth, read = format_.decode(np.arange(1 << format_.bits)), decoded(format_, device)
     x = bf16_numbers()
     written = encoded(format_, x, device)

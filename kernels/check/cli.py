@@ -1,7 +1,7 @@
 """python -m kernels.check: does FP8 work on this GPU? Every GPU in turn, a verdict a line.
 
 Progress goes to stderr, the report to stdout or to a file. Exit codes: 0 all well, 1 something failed or
-could not be run, 2 no FP8 here, 64 bad arguments, 130 stopped by Ctrl-C, with the report so far. Of several
+could not be run, 2 no FP8 here, 64 bad arguments, 130 stopped by Ctrl-C, with the report so far. With several
 GPUs, one that fails decides, then one that works.
 """
 
@@ -28,7 +28,7 @@ _STDOUT = "-"
 def main(
     arguments: Sequence[str] | None = None, *, machine: Machine | None = None, plan: Plan = check_steps
 ) -> int:
-    """Run the command line; the exit code."""
+    """Run the command line and return its exit code."""
     try:
         options = _parser().parse_args(arguments)
         _check(options)
@@ -59,7 +59,7 @@ def exit_code(reports: Sequence[Report]) -> int:
 
 
 class _Parser(argparse.ArgumentParser):
-    """Says what is wrong with arguments in one sentence: exit code 2 has another meaning here."""
+    """Reports bad arguments in one sentence. argparse's exit code 2 has another meaning here."""
 
     def error(self, message: str) -> NoReturn:
         raise ValueError(message)
@@ -87,7 +87,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _check(options: argparse.Namespace) -> None:
-    """Raises ValueError for arguments that do not go together, before a minute is spent."""
+    """Raise ValueError for arguments that do not fit together, before a minute is spent."""
     if options.device is not None:
         CheckJob(device=options.device)
     if options.json == options.markdown == _STDOUT:
@@ -122,7 +122,7 @@ def _run(options: argparse.Namespace, machine: Machine, plan: Plan, reports: lis
 
 
 def _write(options: argparse.Namespace, reports: Sequence[Report]) -> None:
-    """Put the reports where the options say, a file as a whole or not at all. Raises OSError."""
+    """Write the reports where the options say, each file as a whole or not at all. Raises OSError."""
     texts = {
         options.json: lambda: document(reports),
         options.markdown: lambda: "\n".join(map(markdown, reports)),
@@ -135,7 +135,7 @@ def _write(options: argparse.Namespace, reports: Sequence[Report]) -> None:
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write a file beside its place and move it there, so that no one finds half of it."""
+    """Write a file beside its place and move it there, so that no one reads half of it."""
     handle, name = tempfile.mkstemp(dir=path.resolve().parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:

@@ -1,5 +1,7 @@
-"""What a check knows about its machine (Facts), as plain data: what the operating system, torch, Triton and
-the driver say. None, or an empty text, where nothing tells. Importing this needs neither torch nor a GPU.
+"""A check's knowledge of its machine (Facts), as plain data.
+
+It comes from the operating system, torch, Triton and nvidia-smi. A field is None, or empty, where none of
+them tells. Importing this needs neither torch nor a GPU.
 """
 
 from collections.abc import Mapping
@@ -9,12 +11,12 @@ from typing import Any
 
 @dataclass(frozen=True, kw_only=True)
 class Facts:
-    """One GPU and what is installed around it.
+    """One GPU and the software installed around it.
 
-    `torch` and `triton` are versions, None where not installed; their errors say why an import failed,
-    `gpu_error` why a GPU that torch counts could not be opened.
-    `cuda` and `hip` are what torch was built for; `gpus` is how many GPUs torch can use, `seen_gpus` how many
-    the driver lists. `clock_mhz` and `power_w` were read at rest, the maximum and the limits are settings.
+    `torch` and `triton` are versions, None where not installed. Their errors say why an import failed.
+    `gpu_error` says why a GPU that torch counts could not be opened. `cuda` and `hip` are the versions that
+    torch was built for. `gpus` is how many GPUs torch can use, `seen_gpus` how many nvidia-smi lists.
+    `clock_mhz` and `power_w` were read at rest; the maximum and the limits are settings.
     """
 
     system: str
@@ -44,7 +46,7 @@ class Facts:
 
     @property
     def versions(self) -> dict[str, str]:
-        """What a recorded measurement states beside its figure."""
+        """The versions that a recorded measurement states beside its figure."""
         named = {"python": self.python, "torch": self.torch, "triton": self.triton}
         return {name: version for name, version in named.items() if version}
 

@@ -9,8 +9,10 @@ MAX_DEVICE = 1023
 
 @dataclass(frozen=True, kw_only=True)
 class CheckJob:
-    """Check one GPU; `quick` checks Fprop only. `device` counts the GPUs that the running process may use: a
-    worker has one, number 0. Raises ValueError where a field is outside what it can be.
+    """Check one GPU; `quick` checks Fprop only.
+
+    `device` counts the GPUs that the running process may use: a worker has one, number 0. Raises ValueError
+    where a field is outside its range.
     """
 
     quick: bool = False
@@ -31,12 +33,12 @@ class CheckJob:
 
     @property
     def size(self) -> str:
-        """What decides how much memory it needs, and its value."""
+        """The fields that decide how much memory it needs, and their values."""
         return "a quick check" if self.quick else "a full check"
 
     @property
     def size_advice(self) -> str:
-        """How to need less memory."""
+        """Advice on how to need less memory."""
         return "Free memory on the GPU (no check is smaller)"
 
     def to_dict(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Names of the lines that torch is timed under."""
+"""Names of the report lines for torch's own matmuls."""
 
 from typing import TYPE_CHECKING
 

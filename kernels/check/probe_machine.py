@@ -22,13 +22,13 @@ def installed(package: str) -> str | None:
 
 
 def host() -> Facts:
-    """What is known before anything is looked for."""
+    """The facts known before anything is examined."""
     return Facts(system=f"{platform.system()} {platform.machine()}", python=platform.python_version())
 
 
 @dataclass(frozen=True, kw_only=True)
 class Machine:
-    """Where a check looks; every way in is a field."""
+    """The places where a check looks. Each is a field, so that a test can replace it."""
 
     load: Callable[[str], Any] = import_module
     installed: Callable[[str], str | None] = installed
@@ -69,21 +69,21 @@ class Machine:
             return replace(facts, gpu_error=first_line(error))
 
     def uuid(self, device: int) -> str:
-        """The driver's name of a GPU that torch can use; empty where torch does not tell."""
+        """nvidia-smi's name of a GPU that torch can use; empty where torch does not know it."""
         torch, _ = self._import("torch")
         uuid = getattr(torch.cuda.get_device_properties(device), "uuid", None) if torch is not None else None
         return f"GPU-{uuid}" if uuid else ""
 
     def select(self, device: int) -> None:
-        """Have this thread's kernels and tensors go to a GPU."""
+        """Direct this thread's kernels and tensors to a GPU."""
         self.load("torch").cuda.set_device(device)
 
     def release(self) -> None:
-        """Give the GPU memory back that torch keeps for later."""
+        """Return the GPU memory that torch keeps for later."""
         self.load("torch").cuda.empty_cache()
 
     def fault(self) -> str:
-        """What is wrong with the GPU in use since an error, in a line; empty where it still answers."""
+        """A line on what is wrong with the GPU in use after an error; empty where it still answers."""
         try:
             self.load("torch").cuda.synchronize()
         except RuntimeError as error:

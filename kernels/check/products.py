@@ -1,4 +1,4 @@
-"""Our GEMMs on a device: within the derived bound, as the tensor core's model says, the same every time."""
+"""Our GEMMs on a device: are they within the derived bound, as the model says, and equal every time?"""
 
 from dataclasses import dataclass
 from math import isqrt
@@ -25,8 +25,10 @@ RUNS = 3
 
 @dataclass(frozen=True, kw_only=True)
 class Product:
-    """What became of one GEMM. `worst` is the largest error over its bound; `predicted` and `unlike` count
-    outputs that the model foretold and those that came out otherwise, `first` is one of them in words.
+    """The result of one GEMM. `worst` is the largest error over its bound.
+
+    `predicted` counts the outputs that the model foretold, `unlike` those among them that differ. `first`
+    describes one of these in words.
     """
 
     name: str
@@ -42,7 +44,10 @@ class Product:
 
 
 def multiply(recipe: str, matmul: str, outputs: int, device: Device) -> Product:
-    """Multiply RUNS times into a D full of NaN; compare `outputs` of D or a few more. Raises Unsupported."""
+    """Multiply RUNS times into a D full of NaN; compare `outputs` outputs of D or a few more.
+
+    Raises Unsupported.
+    """
     m, n, k = MNK if device.kind is DeviceKind.GPU else MNK_INTERPRETED
     job = GemmJob(recipe=recipe, matmul=matmul, m=m, n=n, k=k)
     plan = plan_of(job, device)
@@ -76,7 +81,9 @@ def multiply(recipe: str, matmul: str, outputs: int, device: Device) -> Product:
 
 
 def plan_of(job: GemmJob, device: Device) -> GemmPlan | Unsupported:
-    """A GPU's plan for the shape that is timed, whatever the job's sizes; the interpreter's for the job's."""
+    """A GPU's plan for the shape that is timed, whatever the job's sizes; the interpreter's plan
+    for the job.
+    """
     mnk = CHECKED if device.kind is DeviceKind.GPU else (job.m, job.n, job.k)
     return plan_gemm(job.recipe_data.spec(job.matmul_data), mnk, device, job.accumulation)
 
@@ -127,7 +134,7 @@ def _against_model(
     rows: NDArray[np.int64],
     columns: NDArray[np.int64],
 ) -> tuple[int, int, str]:
-    """(outputs predicted, how many came out otherwise, the first of them); any NaN equals any NaN."""
+    """(outputs predicted, how many differ, the first of them); any NaN equals any NaN."""
     if not predictable(plan, device.capability):
         return 0, 0, ""
     model = predict(plan, a, b)
@@ -140,7 +147,7 @@ def _against_model(
 
 
 def product_line(product: Product, name: str, on: str) -> Line:
-    """The line of one GEMM on what `on` names."""
+    """The report line of one GEMM on the hardware that `on` names."""
     detail = (
         f"{product.sampled:,} of {product.outputs:,} outputs, the largest error {product.worst:.1%} of its"
     )
@@ -162,7 +169,7 @@ def product_line(product: Product, name: str, on: str) -> Line:
 
 
 def accumulator_line(products: list[Product], name: str) -> Line:
-    """The line on all outputs that were predicted."""
+    """The report line on all predicted outputs."""
     outputs, unlike = sum(p.predicted for p in products), sum(p.unlike for p in products)
     if not outputs:
         return Line(
@@ -185,7 +192,7 @@ def accumulator_line(products: list[Product], name: str) -> Line:
 
 
 def determinism_line(products: list[Product], name: str) -> Line:
-    """The line on whether runs of the same GEMM gave the same bits."""
+    """The report line on repeated runs: do equal GEMMs give equal bits?"""
     differ = [p.name for p in products if not p.repeats]
     detail = f"{RUNS} runs of each of {len(products)} matmuls gave the same bits."
     if differ:

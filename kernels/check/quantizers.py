@@ -23,8 +23,10 @@ _RARE = 997
 
 
 def sample(name: str, shape: tuple[int, int]) -> NDArray[np.float32]:
-    """float32[rows, columns] of bf16 numbers from 2**-30 to 2**30, some columns zero and some rows subnormal;
-    "broken": a NaN and an infinity here and there as well.
+    """float32[rows, columns] of bf16 numbers from 2**-30 to 2**30; some columns are zero, some rows
+    subnormal.
+
+    The "broken" sample also holds a NaN and an infinity here and there.
     """
     rng = np.random.default_rng(0)
     x = rng.standard_normal(shape, dtype=np.float32)
@@ -61,7 +63,7 @@ def compare(
 def check_quantizers(
     recipe: Recipe, matmuls: tuple[Matmul, ...], device: Device, seen: dict[Any, tuple[int, int, str]]
 ) -> Line:
-    """The line of one recipe: both operands of these matmuls. What recipes have in common is in `seen`."""
+    """The report line of one recipe: both operands of these matmuls. `seen` holds what recipes share."""
     mnk = _MNK if device.kind is DeviceKind.GPU else _MNK_INTERPRETED
     compared = different = 0
     detail = ""

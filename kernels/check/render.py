@@ -11,7 +11,7 @@ _GIB = 1 << 30
 
 
 def facts_told(facts: Facts) -> tuple[tuple[str, str], ...]:
-    """(what, value) of a machine, without what nothing tells."""
+    """(name, value) of each known fact of a machine."""
     capability = ".".join(map(str, facts.capability)) if facts.capability else facts.architecture
     memory = f"{facts.memory_bytes / _GIB:.1f} GiB, {facts.free_bytes / _GIB:.1f} GiB free"
     told = (
@@ -73,7 +73,7 @@ def _yes(ability: Ability) -> str:
 
 
 def markdown(report: Report) -> str:
-    """The report to paste into an issue."""
+    """The report in Markdown, to paste into an issue."""
     text = [f"### FP8 check: {report.facts.gpu or 'no GPU'}", "", closing(report), ""]
     text += ["| | |", "|---|---|"]
     text += [f"| {_cell(what)} | {_cell(value)} |" for what, value in facts_told(report.facts)]
@@ -95,6 +95,6 @@ def _cell(text: str) -> str:
 
 
 def document(reports: Sequence[Report]) -> str:
-    """The JSON of kernels.check.schema."""
+    """The JSON that kernels.check.schema describes."""
     data = {"format": FORMAT, "reports": [report.to_dict() for report in reports]}
     return json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False) + "\n"

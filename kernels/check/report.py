@@ -1,5 +1,6 @@
-"""What a check found (Report): the machine, what it can do, and a verdict a line. Plain data that travels as
-JSON (kernels.check.schema); importing this needs neither torch nor a GPU.
+"""The findings of a check (Report): the machine, its abilities, and a verdict a line.
+
+Plain data that travels as JSON (kernels.check.schema). Importing this needs neither torch nor a GPU.
 """
 
 from collections import Counter
@@ -16,7 +17,7 @@ FP8 = "fp8"
 
 
 class Verdict(Enum):
-    """How a line came out; the value is what a table shows."""
+    """The result of a line; a table shows the value."""
 
     PASS = "pass"
     FAIL = "fail"
@@ -26,7 +27,7 @@ class Verdict(Enum):
 
 
 class Group(Enum):
-    """What a line is about, in the order of a report."""
+    """The subject of a line, in the order of a report."""
 
     SETUP = "setup"
     CASTS = "casts"
@@ -64,7 +65,7 @@ class Figure:
 
 @dataclass(frozen=True, kw_only=True)
 class Reference:
-    """What the same GPU model was recorded at, in the unit of the line's first figure."""
+    """The recorded speed of this GPU model, in the unit of the line's first figure."""
 
     value: float
     gpu: str
@@ -74,9 +75,10 @@ class Reference:
 
 @dataclass(frozen=True, kw_only=True)
 class Line:
-    """One thing checked. `name` is unique in its group, `detail` is a sentence for the reader: what was
-    compared, or why not. A line of speed has its rate as its first figure; `reference` is None where no
-    measurement of this GPU model is recorded.
+    """One thing checked. `name` is unique in its group.
+
+    `detail` is a sentence for the reader: what was compared, or why nothing was. The first figure of a line
+    of speed is its rate. `reference` is None where no measurement of this GPU model is recorded.
     """
 
     name: str
@@ -115,8 +117,9 @@ class Ability:
 
 @dataclass(frozen=True, kw_only=True)
 class Report:
-    """One check of one GPU. While it runs, and when it was stopped, `finished` is False and the lines that
-    were not reached are NOT_RUN. `started` is UTC, ISO 8601; `seconds` is how long it has run.
+    """One check of one GPU. `started` is UTC, ISO 8601; `seconds` is how long it has run.
+
+    `finished` is False while it runs, and after it was stopped. Lines not reached yet are NOT_RUN.
     """
 
     job: CheckJob
@@ -130,7 +133,7 @@ class Report:
     @property
     def exit_code(self) -> int:
         """0 all well (a slow line is no failure), 1 a line failed or could not be run, 2 no FP8 here, 130
-        stopped before the end.
+        stopped.
         """
         verdicts = {line.verdict for line in self.lines}
         if not self.finished:
@@ -142,7 +145,7 @@ class Report:
         return int(Verdict.NOT_RUN in verdicts)
 
     def count(self, verdict: Verdict) -> int:
-        """How many lines came out so."""
+        """The number of lines with this verdict."""
         return Counter(line.verdict for line in self.lines)[verdict]
 
     def of_group(self, group: Group) -> tuple[Line, ...]:

@@ -1,4 +1,4 @@
-"""One check from start to end: the facts, what stands in the way, then the steps, with the report so far."""
+"""One check from start to end: the facts, the obstacles, then the steps, with the report so far."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -36,13 +36,14 @@ BREAKAGE = (
 
 
 class Stop(Exception):
-    """The check was asked to stop."""
+    """Raised when the check was asked to stop."""
 
 
 @dataclass
 class _Course:
-    """A check on its way. `lines` are in the order of the report, those to come as NOT_RUN; `fault` says how
-    the GPU was lost, where it was.
+    """A check in progress. `lines` are in the order of the report; those to come are NOT_RUN.
+
+    `fault` says how the GPU was lost, if it was.
     """
 
     job: CheckJob
@@ -69,7 +70,7 @@ class _Course:
             self.lines[line.group, line.name] = line
 
     def settle(self, step: Step, verdict: Verdict, detail: str) -> None:
-        """Give the lines of a step that have not come this verdict."""
+        """Give this verdict to the lines of a step that are still missing."""
         for name in step.names:
             if self.lines[step.group, name].detail == WAITING:
                 self.add(Line(name=name, group=step.group, verdict=verdict, detail=detail))
@@ -98,7 +99,7 @@ def run(
 
 
 def cut_short(report: Report) -> Report:
-    """A report so far as the last word: its lines to come no longer come."""
+    """A report so far, as the final one: lines that still waited say that the check was stopped."""
     lines = tuple(replace(line, detail=STOPPED) if line.detail == WAITING else line for line in report.lines)
     return replace(report, lines=lines, finished=False)
 
@@ -151,7 +152,7 @@ def _take(
 
 
 def _do(course: _Course, step: Step, machine: Machine) -> str:
-    """Run one step; a sentence where the GPU is lost after it."""
+    """Run one step. Returns a sentence where the GPU is lost after it."""
     reason = _blocked(step, course)
     if reason is not None:
         course.settle(step, *reason)
@@ -176,7 +177,7 @@ def _do(course: _Course, step: Step, machine: Machine) -> str:
 
 
 def _blocked(step: Step, course: _Course) -> tuple[Verdict, str] | None:
-    """Why a step cannot run on this machine; None where it can."""
+    """The reason why a step cannot run on this machine; None where it can."""
     facts = course.facts
     memory = course.lines.get((Group.SETUP, "memory"))
     if memory is not None and memory.verdict is Verdict.NOT_RUN:
@@ -195,7 +196,7 @@ def _blocked(step: Step, course: _Course) -> tuple[Verdict, str] | None:
 
 
 def triton_errors() -> Iterator[type[Exception]]:
-    """The base of Triton's own errors, where Triton loads: they are no RuntimeError."""
+    """The base classes of Triton's own errors, where Triton loads: they are no RuntimeError."""
     try:
         from triton.errors import TritonError
     except BROKEN_IMPORTS:
@@ -213,7 +214,7 @@ def _now() -> str:
 
 
 def measure(job: CheckJob, *, progress: Progress, stopped: Callable[[], bool]) -> Report:
-    """What the worker runs: as `run`, with the report so far in every progress.
+    """Check a GPU in the worker, as `run` does, with the report so far in every progress.
 
     Raises StoppedEarly once `stopped()` is true, ValueError for a device that is not there.
     """

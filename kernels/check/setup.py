@@ -1,4 +1,4 @@
-"""What a machine's facts say before anything runs: what its GPU can do, and what is missing."""
+"""Checks of a machine's facts before anything runs: the abilities of its GPU, and missing parts."""
 
 from kernels.check.facts import Facts
 from kernels.check.report import FP8, Ability, Group, Line, Verdict
@@ -14,7 +14,7 @@ _PIP = "pip install -r requirements.txt"
 
 
 def abilities(facts: Facts) -> tuple[Ability, ...]:
-    """What the GPU of these facts can do, with the reason where it cannot."""
+    """The abilities of the GPU with these facts, with the reason where it lacks one."""
     missing = no_gpu(facts)
     if missing or facts.capability is None:
         return tuple(
@@ -53,7 +53,7 @@ _TITLES = {
 
 
 def no_gpu(facts: Facts) -> str:
-    """Why there is no NVIDIA GPU to check, in a sentence; empty where there is one."""
+    """A sentence on why there is no NVIDIA GPU to check; empty where there is one."""
     if facts.torch is None or facts.torch_error:
         return "Nothing is known of the GPU without a torch that loads."
     if facts.hip:

@@ -1,4 +1,6 @@
-"""How fast a GPU is: a copy, then torch's matmuls in turns with every recipe's GEMM; clock and power read."""
+"""The speed of a GPU: a copy, then torch's matmuls in turns with every recipe's GEMM; clock and
+power read.
+"""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -37,8 +39,10 @@ def speed_job(recipe: str, matmul: str) -> GemmJob:
 
 @dataclass(frozen=True, kw_only=True)
 class Timed:
-    """Matmuls that took turns: microseconds by name, bf16 among them; why others have no time; and what was
-    read of the GPU meanwhile.
+    """Matmuls that took turns: microseconds by name, bf16 among them, and the reasons where others have no
+    time.
+
+    It also holds the GPU's clock and power during the turns.
     """
 
     times: Mapping[str, float]
@@ -47,13 +51,14 @@ class Timed:
 
     @property
     def names(self) -> set[str]:
-        """All that were to take turns."""
+        """The names of all matmuls that were to take turns."""
         return {*self.times, *self.refused}
 
 
 def time_copy(facts: Facts, device: Device, uuid: str) -> Line:
-    """The line of a copy. It is timed by itself: it draws less power than a matmul, and whoever came after it
-    would find a higher clock.
+    """The line of a copy, timed by itself.
+
+    A copy draws less power than a matmul, so a matmul right after it would find a higher clock.
     """
     source = torch.ones(COPY_BYTES // torch.float32.itemsize, device=device.place)
     target = torch.empty_like(source)
@@ -74,8 +79,9 @@ def time_copy(facts: Facts, device: Device, uuid: str) -> Line:
 def take_turns(
     first: GemmJob, jobs: Mapping[str, GemmJob], device: Device, uuid: str, *, with_fp8: bool = False
 ) -> Timed:
-    """Time our GEMMs of one matmul, by name, in turns with bf16 torch.mm and, if asked for, torch's fp8. All
-    of them share one clock, so that their ratios are fair. `first` gives the shape of torch's operands.
+    """Time our GEMMs of one matmul, by name, in turns with bf16 torch.mm and, if requested, torch's fp8.
+
+    All of them share one clock, so that their ratios are fair. `first` gives the shape of torch's operands.
     """
     operands, refused = _operand_sets(first, device), {}
     contenders = [Contender(BF16, [bf16_peer(a, b, None) for a, b in operands])]
@@ -131,7 +137,7 @@ def _line(
     reference: Reference | None,
     clock_mhz: float | None = None,
 ) -> Line:
-    """The line of a matmul in fp8, beside the bf16 of the same turns; or why it has no time."""
+    """The line of a matmul in fp8, beside the bf16 of the same turns; or the reason why it has no time."""
     if name in timed.refused:
         detail = timed.refused[name]
         return Line(name=name, group=Group.SPEED, verdict=Verdict.NOT_SUPPORTED, detail=detail)
@@ -151,7 +157,7 @@ def _line(
 
 
 def _operand_sets(job: GemmJob, device: Device) -> list[tuple[torch.Tensor, ...]]:
-    """bf16 A and B, as many times as it takes to be larger than twice the L2."""
+    """bf16 A and B, in enough copies to exceed twice the L2."""
     numbers = job.m * job.k + job.n * job.k + job.m * job.n
     sets = buffer_sets(numbers * FORMATS["bf16"].bytes, device.l2_bytes)
     return [drawn(job, device).as_operands() for _ in range(sets)]
@@ -194,7 +200,7 @@ def _launches(job: GemmJob, plan: GemmPlan, device: Device) -> list[Callable[[],
 
 
 def _timed(contenders: list[Contender], uuid: str) -> tuple[dict[str, float], Reading]:
-    """Median microseconds of each contender, and what was read of the GPU meanwhile."""
+    """Median microseconds of each contender, and the GPU's clock and power during the turns."""
     with Watch(uuid) as watch:
         turns = [HotTurn(contender, TURN_US) for contender in contenders]
         timings = interleaved(turns, ROUNDS, lambda done: None, loaded=[contenders[0].name])

@@ -1,4 +1,4 @@
-"""What a check runs, in order: each step with the lines it gives. Torch is imported where a step runs."""
+"""The steps of a check, in order, each with its lines. Torch is imported where a step runs."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ class Step:
 
 
 def check_steps(job: CheckJob, facts: Facts, uuid: str) -> tuple[Step, ...]:
-    """Every step of a check; without a GPU, in Triton's interpreter, those that say something there."""
+    """Every step of a check; without a GPU, the steps that mean something in Triton's interpreter."""
     matmuls = tuple(MATMULS.values())[: 1 if job.quick else None]
     seen: dict[Any, Any] = {}
     right: dict[str, bool] = {}
@@ -71,7 +71,7 @@ def _quantizer_step(recipe: Recipe, matmuls: tuple[Matmul, ...], seen: dict[Any,
 
 
 def _product_steps(matmuls: tuple[Matmul, ...], facts: Facts, right: dict[str, bool]) -> Iterator[Step]:
-    """A step for each GEMM, then those for what all of them together say; `right` gets how each came out."""
+    """A step for each GEMM, then steps that judge all GEMMs together. `right` collects the results."""
     found: list[Product] = []
     cases = [(recipe, matmul) for matmul in matmuls for recipe in RECIPES.values()]
     outputs = -(-PREDICTED // len(cases))
@@ -125,9 +125,9 @@ def _at_least_one(found: "list[Product]") -> "list[Product]":
 def _speed_steps(
     matmuls: tuple[Matmul, ...], facts: Facts, uuid: str, right: dict[str, bool]
 ) -> Iterator[Step]:
-    """A copy by itself, then torch's matmuls in turns with ours of the first matmul, then those of the rest.
+    """A copy by itself, then torch's matmuls in turns with ours of the first matmul, then the other matmuls.
 
-    Torch's run even where ours cannot, so they have a step to themselves; the times of ours wait in `taken`.
+    Torch's run even where ours cannot, so they have their own step. The times of ours wait in `taken`.
     """
     first = next(iter(RECIPES.values()))
     taken: dict[str, Timed] = {}

@@ -1,4 +1,4 @@
-"""When a speed is normal: against what the same GPU model was recorded at, and why where it is not."""
+"""Verdicts on speed: compared with the recorded speed of this GPU model, with a reason where it is low."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -30,10 +30,10 @@ def speed_line(
 ) -> Line:
     """One line of speed: `rate` in `unit`, its ratio to bf16, and its share of the recorded rate.
 
-    bf16: the rate of bf16 torch.mm that took turns with it.
-    recorded_clock_mhz: the SM clock when that was recorded; under full power it tells a warmer card from a
-    slow one.
-    fault: why the GPU cannot be that fast, in a phrase, and then the line has no figures; empty where it can.
+    - bf16: the rate of bf16 torch.mm that took turns with it.
+    - recorded_clock_mhz: the SM clock of the recorded rate. Under full power it tells a warmer card from a
+      slow one.
+    - fault: a phrase on why the GPU cannot be that fast; the line then has no figures. Empty where it can.
     """
     figures = [Figure("rate", rate, unit)]
     told = f"{rate:,.0f} {unit}"
@@ -76,14 +76,14 @@ def _share(rate: float, reference: Reference) -> str:
 
 
 def is_held_by_full_power(reading: Reading, facts: Facts) -> bool:
-    """Whether nothing but the power limit holds the clock, and that is the one the GPU came with."""
+    """True if the clock is held by nothing but the power limit, and that limit is the factory's."""
     limit, default = reading.power_limit_w or facts.power_limit_w, facts.default_power_limit_w
     alone = reading.held_by == held_by(Held.SW_POWER_CAP, reading.power_limit_w)
     return alone and bool(limit and default and limit >= default)
 
 
 def why_slow(reading: Reading, facts: Facts) -> str:
-    """What the clock and power read during the run say of a slow GPU, as a phrase."""
+    """A phrase on why a GPU is slow, from the clock and power read during the run."""
     reasons = [reading.held_by] if reading.held_by else []
     limit, default = reading.power_limit_w or facts.power_limit_w, facts.default_power_limit_w
     if limit and default and limit < default:
@@ -99,8 +99,9 @@ def why_slow(reading: Reading, facts: Facts) -> str:
 
 
 def recorded(rows: Iterable[Row], gpu: str | None, job: GemmJob) -> Row | None:
-    """The newest recorded row of the same GPU model and job, the last of a day; seed, runs and turns may
-    differ.
+    """The newest recorded row of this GPU model and job, the last of a day.
+
+    Seed, runs and turns may differ.
     """
     same = [
         row
@@ -114,7 +115,7 @@ def recorded(rows: Iterable[Row], gpu: str | None, job: GemmJob) -> Row | None:
 
 
 def copy_reference(ceilings: Iterable[Ceilings], gpu: str | None) -> Reference | None:
-    """The newest recorded copy of the same GPU model: GB/s."""
+    """The newest recorded copy speed of this GPU model, in GB/s."""
     same = [found for found in ceilings if found.machine.name == gpu]
     newest = max(same, key=lambda found: found.date, default=None)
     if newest is None:
@@ -128,7 +129,7 @@ def copy_reference(ceilings: Iterable[Ceilings], gpu: str | None) -> Reference |
 
 
 def reference_of(row: Row | None, time_us: float | None) -> Reference | None:
-    """What a recorded row says of one of its times: TFLOP/s."""
+    """The TFLOP/s of one of the times in a recorded row."""
     if row is None or not time_us:
         return None
     return Reference(

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 def dequantize(operand: QuantizedTensor, kind: DeviceKind, *, paired: bool = False) -> "torch.Tensor":
     """bf16[mn, K] (fp32 in the interpreter): the exact values of an operand with power-of-two scales.
 
-    `paired`: in the order along K that the kernel in hopper/decoding wants, and with the zeros that pad K,
-    which end up among the others.
+    `paired` asks for the order along K that the kernel in hopper/decoding needs. The zeros that pad K then
+    lie among the other values.
     """
     import torch
 

@@ -1,5 +1,6 @@
-"""Operands with power-of-two scales along K: which GPU takes them as they are, what they can be refolded to,
-and the blocks of the passes over them. Pure; no torch, no GPU.
+"""Operands with power-of-two scales along K: who takes them, and the blocks of the passes over them.
+
+A GPU takes them as they are, or they are refolded first. Pure; no torch, no GPU.
 """
 
 from dataclasses import replace
@@ -22,7 +23,7 @@ DOT_SCALED_TILE = TileShape(1, 32)
 
 
 def has_native_mx(spec: MatmulSpec, device: Device) -> bool:
-    """Whether the GPU's tensor core takes these scales itself."""
+    """True if the GPU's tensor core takes these scales itself."""
     return (
         device.kind is DeviceKind.GPU
         and device.capability is not None
@@ -32,7 +33,7 @@ def has_native_mx(spec: MatmulSpec, device: Device) -> bool:
 
 
 def refolded_spec(spec: MatmulSpec, device: Device) -> MatmulSpec | Unsupported:
-    """What is multiplied after both operands are refolded; or why they are not."""
+    """The spec that is multiplied once both operands are refolded; or the reason why they are not."""
     if has_native_mx(spec, device):
         return Unsupported(
             f"refolding is for GPUs without block-scaled MMA, and {device.name} multiplies these as they are"

@@ -1,4 +1,4 @@
-"""The refolding pass: the same codes and scales as fp8core.refold, bit for bit, from a quantized tensor."""
+"""The refolding pass: from a quantized tensor to the codes and scales of fp8core.refold, bit for bit."""
 
 from fp8core.recipes import OperandSpec
 from fp8core.refold import refolded, refolded_grid
@@ -9,8 +9,10 @@ from kernels.quantize.launch import QuantizedTensor, float8, format_facts
 
 
 def refold(operand: QuantizedTensor, tile: TileShape) -> QuantizedTensor:
-    """Refold an operand to fp8core.refold's LINE or SQUARE into other memory, laid out as the quantizer does.
-    Raises ValueError as fp8core.refold.refolded does; NoTriton.
+    """Refold an operand to fp8core.refold's LINE or SQUARE, into other memory, laid out as the quantizer
+    does.
+
+    Raises NoTriton, and ValueError where fp8core.refold.refolded does.
     """
     import torch
 

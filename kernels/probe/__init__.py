@@ -1,1 +1,1 @@
-"""Is this GPU's tensor core the model? `python -m kernels.probe` compares bits."""
+"""Does this GPU's tensor core add as its model does? `python -m kernels.probe` compares bits."""

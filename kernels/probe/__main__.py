@@ -1,4 +1,4 @@
-"""Is this GPU's tensor core the model? The command line."""
+"""Does this GPU's tensor core add as its model does? The command line."""
 
 import argparse
 import json
@@ -18,7 +18,7 @@ from kernels.probe.vectors import Captured, write_vectors
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """How an operation compared with the model: outputs seen and bits that differed."""
+    """The result of comparing an operation with the model: outputs seen and bits that differed."""
 
     operation: str
     outputs: int
@@ -28,7 +28,7 @@ class Finding:
 
 
 def compare(operation: Operation, outputs: int, seed: int) -> Finding:
-    """Run an operation until it gave `outputs` results, and count those that are not the model's."""
+    """Run an operation until it gave `outputs` results, and count those that differ from the model."""
     seen, wrong, first = 0, 0, ""
     for case in cases(operation, outputs, seed):
         try:
@@ -48,7 +48,7 @@ def compare(operation: Operation, outputs: int, seed: int) -> Finding:
 
 
 def recorded_cases(operation: Operation) -> Iterator[tuple[tuple[str, str], Span, Start, int]]:
-    """(formats, span, start, K) of the cases that are kept: everything at one step of wgmma, samples else."""
+    """(formats, span, start, K) of the cases to keep: all of them at one step of wgmma, samples elsewhere."""
     first = operation.lengths[0]
     if operation.name == "wgmma":
         for pair in operation.pairs:
@@ -62,7 +62,7 @@ def recorded_cases(operation: Operation) -> Iterator[tuple[tuple[str, str], Span
 
 
 def record(path: Path, seed: int) -> None:
-    """Capture the cases that are kept, of every operation, into a file of vectors."""
+    """Capture the cases to keep, of every operation, into a file of vectors."""
     captured = []
     for operation in operations():
         for pair, span, start, k in recorded_cases(operation):

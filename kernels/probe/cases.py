@@ -1,4 +1,4 @@
-"""What the probe feeds a tensor core: operand codes over exponent ranges, c of several sizes. Numpy only."""
+"""Inputs of the probe: operand codes over exponent ranges, c of several sizes. Numpy only."""
 
 from dataclasses import dataclass
 from enum import Enum
@@ -10,7 +10,7 @@ from fp8core.formats import FORMATS, FloatFormat
 
 
 class Span(Enum):
-    """How the exponents of the operands lie."""
+    """The spread of the operands' exponents."""
 
     NORMAL = "normal"
     WIDE = "wide"
@@ -19,7 +19,7 @@ class Span(Enum):
 
 
 class Start(Enum):
-    """How large c is beside a product."""
+    """The size of c beside a product."""
 
     ZERO = "zero"
     SIMILAR = "similar"

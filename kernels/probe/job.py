@@ -1,5 +1,6 @@
-"""A sweep over K on the tensor core (ProbeJob) and what came of it (ProbeRow): plain data that travels as
-JSON. Importing this needs neither torch nor a GPU.
+"""A sweep over K on the tensor core (ProbeJob) and its result (ProbeRow): plain data that travels as JSON.
+
+Importing this needs neither torch nor a GPU.
 """
 
 from collections.abc import Mapping
@@ -34,7 +35,7 @@ def swept(name: str) -> Operation:
 class ProbeJob:
     """Sums of the first k products, for each k of `lengths`, by one operation of the probe.
 
-    Raises ValueError where a field is outside what it can be.
+    Raises ValueError where a field is outside its range.
     """
 
     operation: str
@@ -71,12 +72,12 @@ class ProbeJob:
 
     @property
     def size(self) -> str:
-        """What decides how much memory it needs, and its value."""
+        """The fields that decide how much memory it needs, and their values."""
         return f"K = {self.lengths[-1]}"
 
     @property
     def size_advice(self) -> str:
-        """How to need less memory."""
+        """Advice on how to need less memory."""
         return "Make the longest K smaller"
 
     def codes(self) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
@@ -103,8 +104,9 @@ class ProbeJob:
 
 @dataclass(frozen=True, kw_only=True)
 class SweepPoint:
-    """One K: the device's errors as fp8core.accumulators.error_over_k counts, and how many of its M · N sums
-    were not the model's, bit for bit.
+    """One K: the device's errors, counted as fp8core.accumulators.error_over_k counts them.
+
+    It also says how many of the M · N sums differ in a bit from the model.
     """
 
     k: int
@@ -116,7 +118,7 @@ class SweepPoint:
 
 @dataclass(frozen=True, kw_only=True)
 class ProbeRow:
-    """What one ProbeJob measured. `first_difference` is empty where every sum was the model's."""
+    """The result of one ProbeJob. `first_difference` is empty where every sum equals the model."""
 
     job: ProbeJob
     machine: Machine

@@ -40,7 +40,7 @@ Run = Callable[[Case], NDArray[np.float32]]
 
 @dataclass(frozen=True, kw_only=True)
 class Operation:
-    """One way to have the device sum products, and the accumulator that predicts it."""
+    """One way for the device to sum products, and the accumulator that predicts it."""
 
     name: str
     title: str
@@ -52,7 +52,7 @@ class Operation:
 
 
 def operations() -> tuple[Operation, ...]:
-    """Everything the probe asks a Hopper GPU."""
+    """All operations that the probe runs on a Hopper GPU."""
     fast, half = ACCUMULATORS["hopper_fast"], ACCUMULATORS["hopper_fp16_sum"]
     every = _STEP
     return (
@@ -98,19 +98,21 @@ def operations() -> tuple[Operation, ...]:
 
 
 def predict(operation: Operation, case: Case) -> NDArray[np.float32]:
-    """What the model says the device returns, as float32 whose bits are compared."""
+    """The model's result for the device, as float32, to compare by bits."""
     c = case.c.astype(np.float16).astype(np.float32) if operation.name == "fp16_sum" else case.c
     return matmul(case.a, case.b, FORMATS[case.a_format], FORMATS[case.b_format], operation.accumulator, c)
 
 
 def mismatches(result: NDArray[np.float32], predicted: NDArray[np.float32]) -> NDArray[np.bool_]:
-    """Where the bits differ; any NaN equals any NaN."""
+    """The places where the bits differ; any NaN equals any NaN."""
     both_nan = np.isnan(result) & np.isnan(predicted)
     return (result.view(np.uint32) != predicted.view(np.uint32)) & ~both_nan
 
 
 def cases(operation: Operation, outputs: int, seed: int, shape: tuple[int, int] = SHAPE) -> Iterator[Case]:
-    """Cases over all format pairs, spans, starts and lengths, with new seeds until `outputs` are had."""
+    """Cases over all format pairs, spans, starts and lengths, with new seeds until there are `outputs`
+    outputs.
+    """
     had = 0
     while had < outputs:
         for k in operation.lengths:

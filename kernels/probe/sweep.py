@@ -1,4 +1,4 @@
-"""One ProbeJob, measured: the same codes to the tensor core and to its model, for each K."""
+"""Measure one ProbeJob: equal codes for the tensor core and for its model, for each K."""
 
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
@@ -23,9 +23,9 @@ HOPPER = (9, 0)
 def measure(
     job: ProbeJob, *, progress: Callable[[float, str], None], stopped: Callable[[], bool]
 ) -> ProbeRow:
-    """Run one job on this process's GPU; progress(fraction, what is at hand) as it goes.
+    """Run one job on this process's GPU; progress(fraction, the work at hand) as it goes.
 
-    Raises Unsupported where there is no Hopper GPU, NoTriton, StoppedEarly once `stopped()` is true.
+    Raises Unsupported where there is no Hopper GPU, NoTriton, and StoppedEarly once `stopped()` is true.
     """
     device = current_device()
     if device.kind is not DeviceKind.GPU or device.capability != HOPPER:
@@ -43,7 +43,7 @@ def sweep(
     progress: Callable[[float, str], None],
     stopped: Callable[[], bool],
 ) -> ProbeRow:
-    """What `run` makes of the job's products, compared with the model and with the exact sums."""
+    """The sums that `run` gives for the job's products, compared with the model and with the exact sums."""
     points, first = [], ""
     total, done = sum(job.lengths), 0
     for case in cases(job):
@@ -92,5 +92,5 @@ def cases(job: ProbeJob) -> Iterator[Case]:
 
 
 def exact(case: Case) -> NDArray[np.float64]:
-    """float64[M, N]: the sums themselves; those of fp8 products are exact in float64."""
+    """float64[M, N]: the exact sums. Sums of fp8 products are exact in float64."""
     return FORMATS[case.a_format].decode(case.a) @ FORMATS[case.b_format].decode(case.b).T

@@ -1,6 +1,7 @@
-"""Results captured from real tensor cores, with the operands that gave them: what the models are held to.
+"""Results captured from real tensor cores, with the operands that gave them: tests hold the models to them.
 
-One compressed numpy file a GPU, `assets/vectors/<gpu>.npz`, at most 1 MB. Reading it needs numpy only.
+Each GPU has one compressed numpy file, `assets/vectors/<gpu>.npz`, of at most 1 MB. Reading it needs numpy
+only.
 """
 
 import io
@@ -23,7 +24,9 @@ _MACHINE = "machine"
 
 @dataclass(frozen=True, kw_only=True)
 class Captured:
-    """One case and what the device made of it: `operation` names the way (kernels.probe), d float32[M, N]."""
+    """One case and the device's result d float32[M, N]. `operation` names how it was computed
+    (kernels.probe).
+    """
 
     operation: str
     case: Case
@@ -31,7 +34,9 @@ class Captured:
 
 
 def write_vectors(path: Path, captured: Iterable[Captured], machine: Mapping[str, str]) -> None:
-    """Keep captured cases and what ran them (gpu, date, versions). Raises OSError, the old file kept."""
+    """Keep captured cases, and the GPU, date and versions that gave them. Raises OSError; the old file is
+    kept.
+    """
     arrays: dict[str, NDArray[np.generic]] = {_MACHINE: np.array(json.dumps(dict(machine)))}
     for one in captured:
         case = one.case
@@ -45,7 +50,7 @@ def write_vectors(path: Path, captured: Iterable[Captured], machine: Mapping[str
 
 
 def read_machine(path: Path) -> dict[str, str]:
-    """What captured the vectors of a file. Raises ValueError where it holds none."""
+    """The machine that captured the vectors of a file. Raises ValueError where the file holds none."""
     with _opened(path) as arrays:
         machine = json.loads(str(arrays[_MACHINE]))
         if not isinstance(machine, dict):
@@ -72,7 +77,7 @@ def read_vectors(path: Path) -> Iterator[Captured]:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[Mapping[str, NDArray[np.generic]]]:
-    """A file's arrays; what is found wrong while they are read becomes one ValueError that names the file."""
+    """A file's arrays. Any fault found while they are read becomes one ValueError that names the file."""
     try:
         with path.open("rb") as file, np.load(file) as arrays:
             yield arrays

@@ -1,4 +1,4 @@
-"""Quantize a tensor on a device: `quantize(x, grid, spec)`, bit for bit as fp8core.quantize."""
+"""Quantize a tensor on a device: `quantize(x, grid, spec)` gives the bits of fp8core.quantize."""
 
 from kernels.quantize.launch import QuantizedTensor, quantize
 

@@ -1,6 +1,6 @@
-"""The device quantizer: the same codes and scales as fp8core.quantize, bit for bit, from a torch tensor.
+"""The device quantizer: from a torch tensor to the codes and scales of fp8core.quantize, bit for bit.
 
-Codes lie contiguous along K, whatever the stored orientation, in rows padded with zeros; `codes` and `scale`
+Codes lie contiguous along K, whatever the stored orientation, in rows padded with zeros. `codes` and `scale`
 of the result are views in stored orientation.
 """
 
@@ -74,9 +74,10 @@ def quantize(
 ) -> QuantizedTensor:
     """Quantize x: bfloat16, float16 or float32 [rows, columns], any strides, over `grid` as `spec` says.
 
-    `k_is_rows`: the matmul contracts over the rows of x, and codes are laid down the columns.
-    Raises ValueError for another dtype, shape or device; Unsupported for a format or rounding there is no
-    kernel for; NoTriton.
+    `k_is_rows` says that the matmul contracts over the rows of x; then codes are laid down the columns.
+
+    Raises ValueError for another dtype, shape or device, NoTriton, and Unsupported for a format or rounding
+    without a kernel.
     """
     import torch
 
@@ -161,7 +162,7 @@ def _launch(
 
 
 def quantize_constants(spec: OperandSpec, tile: TileShape, kind: DeviceKind) -> dict[str, int | bool]:
-    """The constexpr arguments of quantize_kernel, of which amax_kernel takes some; fp32 numbers as bits."""
+    """The constexpr arguments of quantize_kernel; amax_kernel takes some of them. fp32 numbers go as bits."""
     plan = plan_quantize(tile)
     return {
         **format_facts(spec.format),
@@ -181,7 +182,7 @@ def quantize_constants(spec: OperandSpec, tile: TileShape, kind: DeviceKind) -> 
 
 
 def format_facts(format_: FloatFormat) -> dict[str, int]:
-    """Largest value (as fp32 bits), mantissa bits and bias of a format, for the kernels."""
+    """Facts of a format for the kernels: largest value (as fp32 bits), mantissa bits and bias."""
     return {"MAX_BITS": _fp32_bits(format_.max), "MANTISSA": format_.mantissa_bits, "BIAS": format_.bias}
 
 

@@ -19,8 +19,9 @@ _QUANTIZE_MN, _QUANTIZE_K = 64, 128
 
 @dataclass(frozen=True, kw_only=True)
 class QuantizePlan:
-    """Blocks of the quantizer. A block is cut into parts that lie in one tile each; `fused` says that a part
-    is a tile, so that one pass over the data is enough.
+    """Blocks of the quantizer. A block is cut into parts that lie in one tile each.
+
+    `fused` says that a part is a whole tile, so that one pass over the data is enough.
     """
 
     block_mn: int
@@ -32,7 +33,7 @@ class QuantizePlan:
 
 
 def plan_quantize(tile: TileShape) -> QuantizePlan:
-    """The blocks for a tile, of any extents: one pass where a tile fits a block, else two."""
+    """The blocks for a tile of any extents: one pass where a tile fits a block, else two."""
     mn, k = _power_of_two_in(tile.mn), _power_of_two_in(tile.k)
     if (mn, k) == (tile.mn, tile.k) and mn * k <= _FUSED_ELEMENTS:
         block_k = max(k, min(_QUANTIZE_K, _FUSED_ELEMENTS // mn))
@@ -54,7 +55,7 @@ def _power_of_two_in(extent: Extent) -> int:
 
 
 def check_operand(spec: OperandSpec) -> Unsupported | None:
-    """Why the device quantizer cannot do `spec`; None where it can."""
+    """The reason why the device quantizer cannot do `spec`; None where it can."""
     if spec.format.bits != 8 or spec.format.specials is Specials.SCALE:
         return Unsupported(f"the kernels quantize to e4m3 and e5m2, not to {spec.format.name}")
     if spec.rounding is not Rounding.NEAREST_EVEN:

@@ -1,1 +1,1 @@
-"""Which blocks are best on this GPU? `python -m kernels.tune` finds them and keeps them in assets/tuned."""
+"""Search for the best blocks on this GPU. `python -m kernels.tune` keeps them in assets/tuned."""

@@ -1,9 +1,11 @@
 """python -m kernels.tune: find the best blocks for each family of GEMMs and shape class on this GPU.
 
 Every candidate is compiled in a worker process, checked bit for bit, and only then timed, in turns with the
-others; hot and cold launches weigh alike. What is finished is kept: after Ctrl-C, the same command goes on
-where it stopped. Progress goes to stderr. Exit codes: 0 done, 1 wrong bits, no code or
-a file not written, 2 bad arguments or no GPU, 3 out of budget, 130 Ctrl-C.
+others. Hot and cold launches have equal weight. Finished results are kept: after Ctrl-C, the same command
+continues where it stopped. Progress goes to stderr.
+
+Exit codes: 0 done, 1 wrong bits, no code or a file not written, 2 bad arguments or no GPU, 3 out of budget,
+130 Ctrl-C.
 """
 
 import argparse
@@ -31,7 +33,7 @@ _DONE, _WRONG, _REFUSED, _SPENT, _STOPPED = 0, 1, 2, 3, 130
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line; the exit code."""
+    """Run the command line and return its exit code."""
     options = _parser().parse_args(arguments)
     try:
         choose_backend()
@@ -85,7 +87,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def select(found: Mapping[str, GemmJob], words: Sequence[str]) -> dict[str, GemmJob]:
-    """The GEMMs whose family has all the words. Raises ValueError naming the families where none has."""
+    """The GEMMs whose family has all the words. Raises ValueError that lists the families where none has."""
     families = {key: key.partition(" | ")[0] for key in found}
     wanted = {key: job for key, job in found.items() if set(words) <= set(families[key].split())}
     if not wanted:
@@ -95,7 +97,7 @@ def select(found: Mapping[str, GemmJob], words: Sequence[str]) -> dict[str, Gemm
 
 
 def compile_plans(wanted: Mapping[str, GemmJob], compilers: Compilers) -> int:
-    """Compile what the plan of each GEMM runs, quantizers included; the exit code."""
+    """Compile all that the plan of each GEMM runs, quantizers included, and return the exit code."""
     bar = Bar("compiling")
     faults = compilers.faults(
         [(job, None) for job in wanted.values()],
@@ -109,7 +111,7 @@ def compile_plans(wanted: Mapping[str, GemmJob], compilers: Compilers) -> int:
 
 
 class Tuner:
-    """One run of the command: what it was asked, and what it has found."""
+    """One run of the command: its arguments and its findings."""
 
     def __init__(self, options: argparse.Namespace, device: Device, compilers: Compilers) -> None:
         self._options, self._device, self._compilers = options, device, compilers
@@ -118,7 +120,7 @@ class Tuner:
         self._measurement = measurement_of(device)
 
     def run(self, wanted: Mapping[str, GemmJob]) -> int:
-        """Tune what is not yet finished, merge into the table; the exit code."""
+        """Tune the unfinished GEMMs, merge into the table, and return the exit code."""
         timed = not self._options.check_only
         finished = self._state.read() if timed else {}
         read_table(self._table)  # A table that cannot be read is told before hours are spent, not after.
@@ -184,13 +186,13 @@ class Tuner:
 
 
 def measurement_of(device: Device) -> Measurement:
-    """Now, on this GPU, with the versions that decide what code runs."""
+    """The date, this GPU, and the versions that decide which code runs."""
     versions = {package: version(package) for package in ("torch", "triton")}
     return Measurement(gpu=device.name, date=datetime.now(UTC).strftime("%Y-%m-%d"), versions=versions)
 
 
 def _report(key: str, found: Found) -> None:
-    """One line a GEMM on stdout; what went wrong on stderr."""
+    """Print one line a GEMM on stdout, and its faults on stderr."""
     for fault in [*found.dropped, *found.wrong]:
         print(f"{key}: {fault}", file=sys.stderr)
     for blocks in found.fastest():

@@ -1,5 +1,6 @@
-"""Worker processes that compile kernels side by side: compiling is the CPU's work, and Triton keeps the code
-on disk (TRITON_CACHE_DIR) for every process after.
+"""Worker processes that compile kernels side by side.
+
+Compiling is the CPU's work. Triton keeps the code on disk (TRITON_CACHE_DIR) for all later processes.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,7 +17,7 @@ Launch = Callable[[GemmJob, Blocks | None], str]
 
 
 class Compilers:
-    """`launch(job, blocks)` in many processes of their own; it says why a task cannot run, else nothing."""
+    """Run `launch(job, blocks)` in many processes. It returns why a task cannot run, or an empty text."""
 
     def __init__(self, launch: Launch, workers: int) -> None:
         self._launch, self._workers = launch, workers
@@ -31,9 +32,10 @@ class Compilers:
         self._close()
 
     def faults(self, tasks: Sequence[Task], tell: Callable[[int], None]) -> list[str]:
-        """For each task why it cannot run, empty where it can; tell(how many are done) as they come.
+        """For each task the reason why it cannot run, empty where it can; tell(how many are done) as they
+        come.
 
-        A task that ends its process takes those down that ran beside it; each is tried again by itself.
+        A task that ends its process also ends the tasks beside it. Each of these is tried again by itself.
         """
         found: dict[int, str] = {}
         futures = {self._submit(task): number for number, task in enumerate(tasks)}

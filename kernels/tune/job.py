@@ -23,7 +23,7 @@ _WHOLE_K = (1, 0)
 
 
 class TuneJob:
-    """The operands of a job on the GPU, in as many copies as go beyond twice the L2."""
+    """The operands of a job on the GPU, in enough copies to exceed twice the L2."""
 
     def __init__(self, job: GemmJob, device: Device) -> None:
         plan = simple_plan(job, device)
@@ -41,11 +41,11 @@ class TuneJob:
         self._truths: dict[tuple[int, int], torch.Tensor] = {}
 
     def fault(self, blocks: Blocks) -> str:
-        """What is wrong with D under these blocks, in one sentence; empty where every bit is right.
+        """A sentence on what is wrong with D under these blocks; empty where every bit is right.
 
-        Right is what the simple kernel gives with the same runs of K, once the model of the tensor core has
-        predicted a sample of that, where there is one of this GPU. A split sum is near the whole one besides:
-        a lost run would be further off somewhere.
+        The right D is the simple kernel's with the same runs of K. Where this GPU has a model of its tensor
+        core, the model must first have predicted a sample of that D. A split sum must also be near the whole
+        one: a lost run would make it differ more somewhere.
         """
         a, b = self._operands[0]
         plan = replace(self.plan, blocks=blocks)
@@ -75,13 +75,14 @@ class TuneJob:
     def times_us(
         self, tries: Sequence[Blocks], rounds: int, turn_us: float, settle_us: float
     ) -> dict[Blocks, float]:
-        """Median microseconds of a launch under each of these, in turns of about turn_us, settle_us after
-        they began.
+        """Median microseconds of a launch under each of these blocks.
+
+        They take turns of about turn_us, timed settle_us after a turn began.
         """
         return self._timed(tries, rounds, lambda contender: HotTurn(contender, turn_us, settle_us))
 
     def cold_us(self, tries: Sequence[Blocks], rounds: int, settle_us: float) -> dict[Blocks, float]:
-        """The same of launches that find the L2 flushed."""
+        """Median microseconds of a launch under each of these blocks, with the L2 flushed before it."""
         flush = flush_buffer(self._device.l2_bytes)
         return self._timed(tries, rounds, lambda contender: ColdTurn(contender, flush, settle_us))
 
@@ -107,7 +108,7 @@ class TuneJob:
         return torch.full(shape, torch.nan, dtype=torch_dtype(self.plan.spec.out), device=self._where)
 
     def _trust(self, cut: tuple[int, int], plan: GemmPlan, out: torch.Tensor) -> str:
-        """Take D as the right one for runs of K of a length, unless the model says what is wrong."""
+        """Accept D as the right one for runs of K of one length, unless the model reports a fault."""
         if predictable(plan, self._device.capability):
             difference = check(plan, *self._operands[0], out, self._job.seed, _SAMPLED).first_difference
             if difference:
@@ -122,8 +123,10 @@ def bits(x: torch.Tensor) -> torch.Tensor:
 
 
 def launch_once(job: GemmJob, blocks: Blocks | None) -> str:
-    """Compile a job's quantizers and its GEMM, under these blocks or those of its plan, and run them once on
-    zeros: Triton keeps the code on disk. Why these blocks will not do, in one sentence; empty where they do.
+    """Compile a job's quantizers and its GEMM, and run them once on zeros: Triton keeps the code on disk.
+
+    The GEMM runs under these blocks, or under those of its plan. The result is a sentence on why the blocks
+    cannot run; empty where they can.
     """
     from triton.errors import TritonError
 

@@ -1,4 +1,4 @@
-"""What the tuner times: the shapes, and each distinct GEMM on them."""
+"""The work of the tuner: the shapes, and each distinct GEMM on them."""
 
 from collections.abc import Iterator, Mapping
 from itertools import product
@@ -52,7 +52,7 @@ def _every_job(shapes: Mapping[str, LayerShape | tuple[int, int, int]]) -> Itera
 
 
 def simple_plan(job: GemmJob, device: Device) -> GemmPlan | Unsupported:
-    """The simple kernel's built-in plan of a job: what candidates vary, and are checked against."""
+    """The simple kernel's built-in plan of a job. Candidates vary it and are checked against it."""
     return plan_built_in(
         job.recipe_data.spec(job.matmul_data), (job.m, job.n, job.k), device, job.accumulation
     )

@@ -20,7 +20,7 @@ Compile = Callable[[Sequence[Blocks]], Sequence[str]]
 
 
 class Bench(Protocol):
-    """What kernels.tune.job.TuneJob does."""
+    """The interface of kernels.tune.job.TuneJob."""
 
     def fault(self, blocks: Blocks) -> str: ...
 
@@ -33,8 +33,9 @@ class Bench(Protocol):
 
 @dataclass
 class Found:
-    """Microseconds of a launch by blocks, hot and with the L2 flushed; a sentence on each that cannot run, or
-    gave wrong bits.
+    """Microseconds of a launch by blocks, hot and with the L2 flushed.
+
+    For blocks that cannot run or gave wrong bits, a sentence says so.
     """
 
     times: dict[Blocks, float] = field(default_factory=dict)
@@ -43,8 +44,9 @@ class Found:
     wrong: list[str] = field(default_factory=list)
 
     def fastest(self) -> list[Blocks]:
-        """The fastest of each schedule, by the geometric mean of hot and cold: what does best at a card's
-        power limit need not below it, and both are what a kernel is judged by.
+        """The fastest blocks of each schedule, by the geometric mean of hot and cold.
+
+        The best blocks at a card's power limit need not be the best below it, and a kernel is judged by both.
         """
         best: dict[object, Blocks] = {}
         for blocks in sorted(self.times, key=lambda blocks: self.times[blocks] * self.cold[blocks]):
@@ -70,8 +72,9 @@ def search(
     tell: Tell,
     schedule: Schedule | None = None,
 ) -> Found:
-    """Times of a plan's candidates, all right to the last bit; none where they are only to be checked. With a
-    schedule, that one is searched anew, and of the others what the table has is timed beside it.
+    """Times of a plan's candidates, all right to the last bit; none where they are only to be checked.
+
+    With a schedule, that one is searched anew. For the others, the blocks in the table are timed beside it.
     """
     found = Found()
 

@@ -1,4 +1,4 @@
-"""What the tuner has found so far: a file beside the table, which grows by one finished GEMM at a time."""
+"""The tuner's results so far: a file beside the table, which grows by one finished GEMM at a time."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -44,7 +44,7 @@ class TuneState:
         return found
 
     def append(self, key: str, measurement: Measurement, plans: Sequence[Tuned]) -> None:
-        """Keep one finished GEMM, whole or not at all: a line that was cut off before is ended first."""
+        """Keep one finished GEMM, whole or not at all. A line that was cut off earlier is ended first."""
         data = {"key": key, "measurement": vars(measurement), "plans": [plan.to_dict() for plan in plans]}
         kept = self.path.read_bytes() if self.path.exists() else b""
         whole = kept[: kept.rfind(b"\n") + 1]
@@ -55,8 +55,9 @@ class TuneState:
 
 
 def merge_into(path: Path, found: Found) -> int:
-    """Put the plans of finished GEMMs into a table, in place of those of the same family and class; how many
-    it then has. Raises ValueError where the file is no table.
+    """Put the plans of finished GEMMs into a table and return how many it then has.
+
+    They replace plans of the same family and class. Raises ValueError where the file is no table.
     """
     new = [plan for plans in found.values() for plan in plans]
     renewed = {(plan.family, plan.shape) for plan in new}

@@ -1,7 +1,7 @@
-"""The worker's side: read a job, run it, say how it goes.
+"""The worker's side: read a job, run it, report on it.
 
-What a job prints lands on stderr, so that stdout carries messages only. The process ends when its stdin
-closes, in the middle of a job too: it never outlives the app.
+The output of a job goes to stderr, so that stdout carries messages only. The process ends when its stdin
+closes, even in the middle of a job: it never outlives the app.
 """
 
 import os
@@ -32,7 +32,7 @@ PROGRESS_EVERY_S = 0.05
 
 
 class CannotRun(Exception):
-    """A job that cannot be done; the text is one sentence for the reader."""
+    """Raised for a job that cannot be done; the text is one sentence for the reader."""
 
 
 class StoppedOnRequest(Exception):
@@ -41,10 +41,11 @@ class StoppedOnRequest(Exception):
 
 @dataclass(frozen=True)
 class Engine:
-    """What does the jobs: `measure(job, progress=..., stopped=...)` returns its row, or raises CannotRun,
-    ValueError or MemoryError for a job that cannot be done, StoppedOnRequest for one that was asked to stop.
-    Anything else ends the worker. It may call `progress(fraction, note)`, or with its result so far as a
-    third argument.
+    """Runs the jobs: `measure(job, progress=..., stopped=...)` returns the result.
+
+    It raises CannotRun, ValueError or MemoryError for a job that cannot be done, and StoppedOnRequest for one
+    that was asked to stop. Anything else ends the worker. It may call `progress(fraction, note)`, with its
+    result so far as an optional third argument.
     """
 
     device: str
@@ -100,7 +101,7 @@ class _Voice:
 
 
 def _answer(engine: Engine, do: Do, stops: set[int], voice: _Voice) -> Message:
-    """Run one job; the message that ends it."""
+    """Run one job and return the message that ends it."""
 
     def progress(fraction: float, note: str, partial: Result | None = None) -> None:
         voice.say(Progress(do.run, min(1.0, max(0.0, float(fraction))), note, partial))

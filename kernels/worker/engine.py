@@ -1,5 +1,7 @@
-"""What the worker runs: each kind of job's own `measure`, on the GPU if there is one and in Triton's
-interpreter if not. Where torch or Triton is missing or broken, a check says so and other jobs are refused.
+"""The worker's engine: it runs each kind of job's own `measure`.
+
+Jobs run on the GPU if there is one, else in Triton's interpreter. Where torch or Triton is missing or broken,
+a check says so and other jobs are refused.
 """
 
 from collections.abc import Callable
@@ -20,7 +22,9 @@ and so is the worker; a fresh one would fail as this one did.
 
 
 def load() -> Engine:
-    """Import torch, Triton and a kernel; where one does not load, every job but a check is told why."""
+    """Import torch, Triton and a kernel. Where one does not load, every job but a check is told the
+    reason.
+    """
     try:
         choose_backend()
         import_module("kernels.quantize.kernel")

@@ -1,4 +1,4 @@
-"""The kinds of job a worker does, one entry of KINDS each. Importing this needs no torch."""
+"""The kinds of jobs that a worker does: each is one entry of KINDS. Importing this needs no torch."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,9 +19,10 @@ _KIND = "kind"
 
 @dataclass(frozen=True, kw_only=True)
 class JobKind:
-    """What is asked, what comes back, and the module whose `measure(job, progress=..., stopped=...)` does it.
+    """A kind of job: its job class, its result class, and the module with its `measure`.
 
-    `name` goes with both through the pipe. The module may need torch: only the worker imports it.
+    The module's `measure(job, progress=..., stopped=...)` runs it. It may need torch: only the worker imports
+    it. `name` goes through the pipe with jobs and results.
     """
 
     name: str
@@ -39,23 +40,23 @@ KINDS = (
 
 
 def kind_of(thing: Job | Result) -> JobKind:
-    """The kind that a job or a result is of."""
+    """The kind of a job or of a result."""
     return next(kind for kind in KINDS if isinstance(thing, (kind.job, kind.result)))
 
 
 def packed(thing: Job | Result) -> dict[str, Any]:
-    """A job or a result as JSON has it, with the name of its kind."""
+    """A job or a result as JSON data, with the name of its kind."""
     return {_KIND: kind_of(thing).name, **thing.to_dict()}
 
 
 def unpack_job(data: object) -> Job:
-    """The job that `packed` made this of. Raises ValueError for anything else."""
+    """The job that was `packed`. Raises ValueError for anything else."""
     kind, fields = _split(data)
     return kind.job.from_dict(fields)
 
 
 def unpack_result(data: object) -> Result:
-    """The result that `packed` made this of. Raises ValueError for anything else."""
+    """The result that was `packed`. Raises ValueError for anything else."""
     kind, fields = _split(data)
     return kind.result.from_dict(fields)
 

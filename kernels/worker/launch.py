@@ -14,7 +14,7 @@ _COMMAND = (sys.executable, "-m", "kernels.worker")
 
 
 def visible_gpus(environment: Mapping[str, str], driver: Callable[[], Driver] = driver) -> tuple[str, ...]:
-    """What CUDA_VISIBLE_DEVICES may name, one entry a GPU; none where there is no driver."""
+    """The values that CUDA_VISIBLE_DEVICES may have, one a GPU; none where there is no driver."""
     if "CUDA_VISIBLE_DEVICES" in environment:
         entries = (entry.strip() for entry in environment["CUDA_VISIBLE_DEVICES"].split(","))
         return tuple(takewhile(lambda entry: entry and not entry.startswith("-"), entries))

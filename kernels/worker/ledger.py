@@ -1,4 +1,7 @@
-"""Who waits, what runs, what came of it: the queue's books, without any process. Thread-safe."""
+"""The queue's ledger: the jobs that wait, the jobs that run, and their results.
+
+It holds no process and is thread-safe.
+"""
 
 import threading
 import time
@@ -21,8 +24,9 @@ _NUMBERS = count(1)
 
 @dataclass(eq=False)
 class Run:
-    """One job in hand. `claims` is the tickets that want its result, with their sessions; `since` is when a
-    worker took it, `takes` how often one did.
+    """One job that waits or runs. `claims` is the tickets that want its result, with their sessions.
+
+    `since` is when a worker took it, `takes` how often one did.
     """
 
     number: int
@@ -72,7 +76,7 @@ class Line:
             return ticket
 
     def state(self, ticket: Ticket) -> State:
-        """What has become of a ticket so far."""
+        """The state of a ticket so far."""
         with self._changed:
             run = self._runs.get(ticket)
             if run is None:
@@ -118,17 +122,17 @@ class Line:
             return None
 
     def is_wanted(self, run: Run) -> bool:
-        """For its worker: whether any ticket still claims the run."""
+        """For its worker: True if any ticket still claims the run."""
         with self._changed:
             return bool(run.claims)
 
     def report(self, run: Run, fraction: float, note: str, partial: Result | None = None) -> None:
-        """For its worker: how far the run is, and its result so far."""
+        """For its worker: note the progress of the run, and its result so far."""
         with self._changed:
             run.progress = (fraction, note, partial)
 
     def put_back(self, run: Run) -> None:
-        """For its worker: the run never began; it is the next one that a worker takes."""
+        """For its worker: return a run that never began. The next free worker takes it."""
         with self._changed:
             self._active.remove(run)
             if run.claims:
@@ -137,14 +141,16 @@ class Line:
                 self._changed.notify_all()
 
     def finish(self, run: Run, result: Final) -> None:
-        """For its worker: the run is over, for every ticket that claims it."""
+        """For its worker: end the run for every ticket that claims it."""
         with self._changed:
             self._active.remove(run)
             self._finish(list(run.claims), _with_partial(result, run))
             run.claims.clear()
 
     def _withdraw_waiting(self, session: str, *, keep: Run | None) -> int:
-        """Give the session's waiting ticket up, except on `keep`; the place in line that a new run gets."""
+        """Give up the session's waiting ticket, except on `keep`; return the place in the queue for a new
+        run.
+        """
         place = len(self._waiting)
         for run in [run for run in self._waiting if run is not keep]:
             mine = [ticket for ticket, owner in run.claims.items() if owner == session]
@@ -172,6 +178,6 @@ class Line:
 
 
 def _with_partial(result: Final, run: Run) -> Final:
-    """An end before the end keeps the result so far."""
+    """A final state that keeps the result so far, where the run did not finish."""
     partial = run.progress[2] if run.progress else None
     return result if isinstance(result, Done) else replace(result, partial=partial)

@@ -1,4 +1,4 @@
-"""What parent and worker say to each other: one JSON object a line, over the worker's stdin and stdout."""
+"""Messages between parent and worker: one JSON object a line, over the worker's stdin and stdout."""
 
 import json
 from dataclasses import dataclass
@@ -18,14 +18,14 @@ class Do:
 
 @dataclass(frozen=True)
 class Stop:
-    """Parent: end this run when you next can."""
+    """Parent: end this run as soon as possible."""
 
     run: int
 
 
 @dataclass(frozen=True)
 class Ready:
-    """Worker: loaded; `device` is what the jobs will run on."""
+    """Worker: it has loaded; jobs will run on `device`."""
 
     device: str
 
@@ -39,7 +39,7 @@ class Began:
 
 @dataclass(frozen=True)
 class Progress:
-    """Worker: `fraction` of a run is done; `partial` is the result so far, of a kind of job that has one."""
+    """Worker: `fraction` of a run is done. `partial` is the result so far, if its kind of job has one."""
 
     run: int
     fraction: float
@@ -61,7 +61,7 @@ class Finished:
 
 @dataclass(frozen=True)
 class Refused:
-    """Worker: the run cannot be done, and why in one sentence; the worker goes on."""
+    """Worker: the run cannot be done; one sentence says why. The worker goes on."""
 
     run: int
     reason: str
@@ -85,7 +85,7 @@ _OPENING = f'{{"{_SAY}": "'.encode()
 
 
 def may_become_message(start: bytes) -> bool:
-    """Whether a message may begin with these bytes. It is asked of a line that has not come to its end."""
+    """True if a message may begin with these bytes. They are the start of a line that has not ended yet."""
     return start[: len(_OPENING)] == _OPENING[: len(start)]
 
 

@@ -1,4 +1,4 @@
-"""A worker as its parent sees it: a process to talk to, and the sentence for how it ended."""
+"""A worker as its parent sees it: a process to talk to, and the sentence on how it ended."""
 
 import os
 import re
@@ -26,9 +26,7 @@ _ERROR_LINE = re.compile(r"[\w.]*(Error|Exception)\b.*")
 
 @dataclass(frozen=True)
 class Garbled:
-    """The worker wrote something that is no message, and `why` it is none. Nothing that it writes later is
-    heard.
-    """
+    """The worker wrote bytes that are no message; `why` is the reason. Later output is ignored."""
 
     text: str
     why: str
@@ -78,7 +76,7 @@ class WorkerProcess:
 
     @property
     def is_frozen(self) -> bool:
-        """Whether a signal such as SIGSTOP keeps it from running; False on a system that does not tell."""
+        """True if a signal such as SIGSTOP keeps it from running; False on a system that does not tell."""
         if not hasattr(os, "waitid"):
             return False
         try:
@@ -93,14 +91,15 @@ class WorkerProcess:
         return "\n".join(self._stderr)
 
     def send(self, message: Message) -> None:
-        """Send a message; a worker that is gone says so by Ended, not here."""
+        """Send a message. A worker that is gone shows later, as Ended."""
         with suppress(BrokenPipeError):
             self._stdin.write(encode(message).encode())
             self._stdin.flush()
 
     def receive(self, timeout_s: float) -> Heard | None:
-        """What it said next, Garbled or Ended as the last; None if nothing came in time, or Frozen
-        where that is why.
+        """The worker's next message; the last one is Garbled or Ended.
+
+        None if nothing came in time, or Frozen if a signal froze the worker.
         """
         try:
             return self._heard.get(timeout=timeout_s)
@@ -110,14 +109,14 @@ class WorkerProcess:
             return Frozen() if self.is_frozen else None
 
     def kill(self) -> None:
-        """End it now, if it has not ended, and wait until it has."""
+        """Kill it if it has not ended, and wait until it has."""
         self._kill_group()
         self._process.wait()
         with suppress(BrokenPipeError):
             self._stdin.close()
 
     def close(self, grace_s: float) -> None:
-        """Ask it to end, by closing its stdin, and kill it if it has not after `grace_s`."""
+        """Close its stdin, which asks it to end, and kill it if it has not ended after `grace_s`."""
         with suppress(BrokenPipeError):
             self._stdin.close()
         try:
@@ -131,7 +130,7 @@ class WorkerProcess:
         return self._process.stdin
 
     def _kill_group(self) -> None:
-        """Kill it with the processes that it started and that may hold its pipes open."""
+        """Kill it, and the processes that it started, which may hold its pipes open."""
         if sys.platform == "win32":
             self._process.kill()
             return
@@ -175,7 +174,7 @@ class WorkerProcess:
 
 
 def _lines(stream: BufferedReader) -> Iterator[bytes]:
-    """The lines that came whole, and as soon as it is seen, the beginning of one that can be no message."""
+    """The complete lines, and the start of a line as soon as it cannot become a message."""
     held = bytearray()
     while chunk := stream.read1(_CHUNK):
         *lines, rest = chunk.split(b"\n")

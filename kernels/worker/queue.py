@@ -12,7 +12,7 @@ RESULTS_KEPT = 512
 
 
 class WorkerQueue:
-    """One worker a launcher, all fed from one line; a worker is started when its first job comes.
+    """One worker a launcher, all fed from one queue. A worker starts when its first job comes.
 
     Thread-safe. A worker ends with the process that made the queue.
     """
@@ -32,22 +32,23 @@ class WorkerQueue:
             supervisor.start()
 
     def submit(self, job: Job, session: str) -> Ticket:
-        """Queue a job for a session. An equal job that waits or runs is shared; the session's own waiting job
-        is replaced.
+        """Queue a job for a session. It shares an equal job that waits or runs.
+
+        It replaces the session's own waiting job.
         """
         return self._line.submit(job, session)
 
     def state(self, ticket: Ticket) -> State:
-        """What has become of a ticket so far."""
+        """The state of a ticket so far."""
         return self._line.state(ticket)
 
     def stop(self, ticket: Ticket) -> None:
-        """Give a ticket up: out of the queue, or out of its run, which ends if nobody else wants it."""
+        """Give a ticket up. Its job leaves the queue, or its run ends if nobody else wants it."""
         self._line.stop(ticket)
 
     @property
     def devices(self) -> tuple[str, ...]:
-        """What the workers said they run on, as far as they have loaded."""
+        """The devices that the workers named once they had loaded."""
         return tuple(supervisor.device for supervisor in self._supervisors if supervisor.device is not None)
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""What the queue says of a job."""
+"""The states of a job in the queue."""
 
 from dataclasses import dataclass
 
@@ -29,8 +29,9 @@ class Starting:
 
 @dataclass(frozen=True, kw_only=True)
 class Running:
-    """`fraction` of the work is done, `note` says which part is at hand, `partial` is the result so far where
-    the kind of job has one.
+    """The job runs: `fraction` of the work is done, and `note` names the part at hand.
+
+    `partial` is the result so far, if its kind of job has one.
     """
 
     fraction: float

@@ -1,4 +1,4 @@
-"""One worker process and the thread that feeds it: starts it, watches the clock, replaces it when it ends."""
+"""One worker process and the thread that feeds it: it starts the worker, watches the clock, replaces it."""
 
 import logging
 import threading
@@ -22,8 +22,9 @@ Launch = Callable[[], WorkerProcess]
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """Seconds: to load, to begin a job that was sent, for a job, to end one on request. After n failures in a
-    row a worker rests min(rest_s · 2**(n - 1), longest_rest_s).
+    """Time limits in seconds: to load, to begin a job after it was sent, for a job, to end one on request.
+
+    After n failures in a row a worker rests min(rest_s · 2**(n - 1), longest_rest_s).
     """
 
     start_s: float = 180.0
@@ -36,7 +37,7 @@ class Limits:
 
 
 class Supervisor(threading.Thread):
-    """Takes runs from the line, one after the other, until the line is closed."""
+    """Takes runs from the queue, one after the other, until the queue is closed."""
 
     def __init__(self, line: Line, launch: Launch, limits: Limits) -> None:
         super().__init__(name="gemm-worker", daemon=True)
@@ -51,11 +52,11 @@ class Supervisor(threading.Thread):
 
     @property
     def device(self) -> str | None:
-        """What the worker said it runs on; None before it has loaded for the first time."""
+        """The device that the worker named; None before it has loaded for the first time."""
         return self._device
 
     def run(self) -> None:
-        """The thread's work."""
+        """Serve runs: the body of the thread."""
         not_before = self._line.clock()
         while (run := self._line.take(not_before=not_before)) is not None:
             end = self._serve(run)
@@ -73,7 +74,7 @@ class Supervisor(threading.Thread):
         return min(self._limits.rest_s * 2 ** min(self._failures - 1, 30), self._limits.longest_rest_s)
 
     def _serve(self, run: Run) -> Final | None:
-        """Run one job to its end, whatever that is; None where it never began and goes back to the line."""
+        """Run one job to its end; None where it never began and goes back to the queue."""
         has_begun = False
         try:
             end = self._load(run)
@@ -87,7 +88,9 @@ class Supervisor(threading.Thread):
             return self._broken_off(how) if has_begun else self._not_begun(run, how)
 
     def _load(self, run: Run) -> Final | None:
-        """Have a worker that has loaded; the run's end where it is over before that, None else."""
+        """Make sure that a worker has loaded. Returns the run's end where it is over before that,
+        else None.
+        """
         if self._process is not None and (not self._process.is_alive or self._process.is_frozen):
             self._end_process()
         if self._process is None:
@@ -112,7 +115,7 @@ class Supervisor(threading.Thread):
         return None
 
     def _begin(self, run: Run) -> None:
-        """Hand the job over and wait until the worker says that it has it."""
+        """Hand the job over and wait until the worker confirms it."""
         self._alive.send(Do(run.number, run.job))
         deadline = self._line.clock() + self._limits.begin_s
         while True:
@@ -156,7 +159,7 @@ class Supervisor(threading.Thread):
                 return STOPPED
 
     def _hear(self) -> Message | None:
-        """What the worker says next, None where it says nothing for a while. Raises _Lost for its end."""
+        """The worker's next message; None where it is silent for a while. Raises _Lost when it has ended."""
         match self._alive.receive(self._limits.tick_s):
             case Ended(how):
                 raise _Lost(how)
@@ -174,25 +177,27 @@ class Supervisor(threading.Thread):
         return self._process
 
     def _well(self, end: Final) -> Final:
-        """Note that the worker did its work, whatever came of it."""
+        """Note that the worker did its work, whatever the result."""
         self._failures, self._last_end = 0, ""
         return end
 
     def _not_begun(self, run: Run, how: str) -> Failed | None:
-        """Lose a worker before it began the run: None where another one may try."""
+        """Drop a worker that was lost before it began the run. Returns None where another one may try."""
         if run.takes < _TAKES:
             self._failed(f"The worker {how}, and the job goes back to the line.")
             return None
         return self._failed(f"Two workers in a row could not begin this job. The last one {how}. {_CHECK}")
 
     def _broken_off(self, how: str) -> Failed:
-        """Lose a worker in the middle of a run. Where they all end in one way, the job is not to blame."""
+        """Drop a worker that was lost in the middle of a run. Where all end in one way, the job is not to
+        blame.
+        """
         is_known, self._last_end = how == self._last_end, how
         again = f"So did the worker of the job before. {_CHECK}" if is_known else _FRESH
         return self._failed(f"The worker {how}. {again}")
 
     def _failed(self, reason: str) -> Failed:
-        """Note a failure of the worker itself, and get rid of it."""
+        """Note a failure of the worker itself, and end its process."""
         told = self._process.stderr_tail if self._process is not None else ""
         _log.warning("%s stderr: %s", reason, told)
         self._failures += 1
@@ -206,7 +211,7 @@ class Supervisor(threading.Thread):
 
 
 class _Lost(Exception):
-    """The worker is of no more use; the text ends the sentence "the worker …"."""
+    """Raised when the worker is of no more use; the text ends the sentence "the worker …"."""
 
 
 def _out_of_turn(said: Message) -> _Lost:
