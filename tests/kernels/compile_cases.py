@@ -134,7 +134,7 @@ def specialized(name: str, plan: GemmPlan, device: Device, *, accumulate: bool) 
         )
     types["a_scale_desc"] = described("fp32", [plan.block_m], flat())
     types["b_scale_desc"] = described("fp32", [b_scales_loaded(spec, plan.block_n)], flat())
-    stored = out_box(plan.block_m, plan.block_n, plan.promotion)
+    stored = out_box(plan.block_m, plan.block_n)
     layout = swizzled(*stored, {"bf16": "bfloat16", "fp32": "float32"}[spec.out.name])
     types["out_desc"] = described(spec.out.name, list(stored), layout)
     added = ", added into D" if accumulate else ""

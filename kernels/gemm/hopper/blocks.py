@@ -12,10 +12,9 @@ from kernels.gemm.blocks import Blocks, Schedule
 from kernels.gemm.hopper.sizes import (
     _TMA_BYTES,
     BLOCK_K_BYTES,
+    CHAINED,
     CONSUMERS,
-    COOPERATIVE,
     LOW,
-    PINGPONG,
     PROMOTED,
     PROMOTION,
     SCALE_BYTES,
@@ -45,6 +44,10 @@ def lacking(
     m, n, k = mnk
     if kernel is Arithmetic.NATIVE_MX or promotion not in (WHOLE, PROMOTION):
         return "warp specialization promotes every 128 products or never"
+    if kernel is Arithmetic.FP8 and promotion is WHOLE and spec.out != FORMATS["bf16"]:
+        return (
+            f"a sum that stays in the tensor core leaves by warp specialization as bf16, not {spec.out.name}"
+        )
     if n * spec.out.bytes % _TMA_BYTES:
         return f"rows of {n} numbers of D do not start at multiples of {_TMA_BYTES} bytes, as TMA needs"
     if m > LOW[-1][0] and k <= PROMOTION and lent(spec, scale_at, *PROMOTED, promotion):
@@ -94,12 +97,14 @@ def candidates(
 
 def _choices(spec: MatmulSpec, promotion: object, m: int) -> Iterator[tuple[tuple[int, int], int, int]]:
     """(sides of a block, GROUP, stages fewer than fit)."""
-    if promotion is WHOLE and spec.out == FORMATS["bf16"]:
-        yield from product([COOPERATIVE], _GROUPS, [0])
-    if promotion is not WHOLE and m <= PROMOTED[0]:
+    if promotion is WHOLE:
+        if spec.out == FORMATS["bf16"]:
+            yield from product([CHAINED], _GROUPS, [0])
+        return
+    if m <= PROMOTED[0]:
         yield from ((sides, _GROUPS[0], 0) for sides in LOW if sides[0] < 2 * max(m, SLAB))
-    if promotion is WHOLE or m > LOW[-1][0]:
-        yield from product([PINGPONG if promotion is WHOLE else PROMOTED], _GROUPS, (0, 1))
+    if m > LOW[-1][0]:
+        yield from product([PROMOTED], _GROUPS, (0, 1))
 
 
 def _splits(

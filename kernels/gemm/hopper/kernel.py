@@ -5,11 +5,9 @@ stage by TMA and the multiplying warpgroups empty it, told by `full` and `empty`
 block after block of D, so that the next block's loads start before the last one is stored. Neighbors load
 the same block of the operand of which they load more, in step: the L2 reads it once for several of them.
 
-One sum in the tensor core (PROMOTED false), one wgmma always queued behind the running one. "Cooperative":
-the warpgroups have 64 rows each of a block of 128 × 256, which loads less for each product than two of
-128 × 128; a finished block is kept as bf16, and leaves while the next one is multiplied. "Ping-pong", which
-fp32 needs: they take turns with blocks of 128 × 128, and one scales and stores its own while the other
-multiplies.
+One sum in the tensor core, one wgmma always queued behind the running one: the warpgroups have 64 rows each
+of a block of 128 × 256, which loads less for each product than two of 128 × 128. A finished block is kept as
+bf16, and leaves while the next one is multiplied (chained.py).
 
 Promoted sums: a warpgroup has two slabs of 64 rows of a 256 × 128 block, and one partial sum in flight; it
 adds it to its fp32 sum while the other warpgroup multiplies. All partial sums of a warpgroup share registers:
@@ -24,33 +22,29 @@ from triton.experimental import gluon
 from triton.experimental.gluon import language as gl
 from triton.experimental.gluon.language.nvidia.hopper import fence_async_shared, mbarrier
 
-from kernels.gemm.hopper import sizes
 from kernels.gemm.hopper.chained import consume_cooperative
-from kernels.gemm.hopper.chained_pingpong import consume_pingpong
 from kernels.gemm.hopper.gluon_api import reinterpret
 from kernels.gemm.hopper.promoted import consume_slabs
 from kernels.gemm.hopper.promoted_few_rows import consume_low
 from kernels.gemm.hopper.promoted_lent import consume_lent
 from kernels.gemm.hopper.ring import CONSUMERS, Facts, Ring, produce
 
-SLABS_M = gl.constexpr(sizes.PROMOTED[0])
-SHARED_N = gl.constexpr(sizes.COOPERATIVE[1])
 CONSUMER_REGISTERS = gl.constexpr(240)
 PRODUCER_REGISTERS = gl.constexpr(24)
 
 
 @gluon.jit
-def consume(W: gl.constexpr, ring, out_desc, scale_ptrs, split_ptrs, m, n, k, b_mn_tiles, facts):
-    if facts.BLOCK_N == SHARED_N:
+def consume(
+    W: gl.constexpr, BODY: gl.constexpr, ring, out_desc, scale_ptrs, split_ptrs, m, n, k, b_mn_tiles, facts
+):
+    if BODY == "chained":
         consume_cooperative(W, ring, out_desc, *scale_ptrs, m, n, k, facts)
-    elif facts.BLOCK_M < SLABS_M and facts.TURNS == 1:
+    elif BODY == "promoted_few_rows":
         consume_low(W, ring, out_desc, scale_ptrs, split_ptrs, m, n, k, b_mn_tiles, facts)
     elif facts.LENT:
         consume_lent(W, ring, out_desc, *scale_ptrs, m, n, k, b_mn_tiles, facts)
-    elif facts.TURNS == 1:
-        consume_slabs(W, ring, out_desc, *scale_ptrs, m, n, k, b_mn_tiles, facts)
     else:
-        consume_pingpong(W, ring, out_desc, *scale_ptrs, m, n, k, facts)
+        consume_slabs(W, ring, out_desc, *scale_ptrs, m, n, k, b_mn_tiles, facts)
 
 
 @gluon.jit
@@ -73,7 +67,7 @@ def specialized_gemm_kernel(
     B_SCALES: gl.constexpr,
     IN_LOOP: gl.constexpr,
     AT_END: gl.constexpr,
-    PROMOTED: gl.constexpr,
+    BODY: gl.constexpr,
     ACCUMULATE: gl.constexpr,
     BLOCK_M: gl.constexpr,
     BLOCK_N: gl.constexpr,
@@ -99,13 +93,12 @@ def specialized_gemm_kernel(
         A_SCALES,
         B_SCALES,
         ACCUMULATE,
-        not PROMOTED and BLOCK_N != SHARED_N,
         a_desc.dtype.primitive_bitwidth,
         a_desc.block_type.shape[0],
         BUFFERS == 0,
         RUNS,
     )
-    SETS: gl.constexpr = STAGES if IN_LOOP else facts.TURNS
+    SETS: gl.constexpr = STAGES if IN_LOOP else 1
     a = gl.allocate_shared_memory(a_desc.dtype, [STAGES, BLOCK_M, BLOCK_K], a_desc.layout)
     PARTS: gl.constexpr = [CONSUMERS * (STAGES if facts.LENT else BUFFERS)] + out_desc.block_type.shape
     if facts.LENT:
@@ -120,18 +113,15 @@ def specialized_gemm_kernel(
         out,
         gl.allocate_shared_memory(gl.int64, [STAGES, 1], mbarrier.MBarrierLayout()),
         gl.allocate_shared_memory(gl.int64, [STAGES, 1], mbarrier.MBarrierLayout()),
-        gl.allocate_shared_memory(gl.int64, [facts.TURNS, 1], mbarrier.MBarrierLayout()),
+        gl.allocate_shared_memory(gl.int64, [1, 1], mbarrier.MBarrierLayout()),
         gl.allocate_shared_memory(gl.int64, [CONSUMERS, 1], mbarrier.MBarrierLayout()),
-        gl.allocate_shared_memory(gl.int64, [facts.TURNS, 1], mbarrier.MBarrierLayout()),
     )
     for stage in gl.static_range(STAGES):
         mbarrier.init(ring.full.index(stage), count=1)
-        mbarrier.init(ring.empty.index(stage), count=CONSUMERS // facts.TURNS)
+        mbarrier.init(ring.empty.index(stage), count=CONSUMERS)
     for warpgroup in gl.static_range(CONSUMERS):
         mbarrier.init(ring.fetched.index(warpgroup), count=1)
-    for turn in gl.static_range(facts.TURNS):
-        mbarrier.init(ring.scales_empty.index(turn), count=CONSUMERS // facts.TURNS)
-        mbarrier.init(ring.turn.index(turn), count=1)
+    mbarrier.init(ring.scales_empty.index(0), count=CONSUMERS)
     fence_async_shared()
     scale_ptrs = (a_scale_ptr, b_scale_ptr)
     split_ptrs = scale_ptrs  # for want of others: there is no tuple of None
@@ -140,7 +130,7 @@ def specialized_gemm_kernel(
     shared = (out_desc, scale_ptrs, split_ptrs, m, n, k, b_mn_tiles, facts)
     loads = (a_desc, b_desc, a_scale_desc, b_scale_desc, ring, m, n, k, a_mn_tiles, b_mn_tiles, facts)
     gl.warp_specialize(
-        [(consume, (0, ring) + shared), (consume, (1, ring) + shared), (produce, loads)],
+        [(consume, (0, BODY, ring) + shared), (consume, (1, BODY, ring) + shared), (produce, loads)],
         [4, 1],
         [CONSUMER_REGISTERS, PRODUCER_REGISTERS],
     )

@@ -2,14 +2,15 @@
 
 from typing import TYPE_CHECKING
 
+from fp8core.formats import FORMATS
 from fp8core.tiles import WHOLE
 from kernels.device import COMPILE_OPTIONS, HOPPER
 from kernels.gemm.hopper.blocks import shareable
 from kernels.gemm.hopper.decoding.launch import _launch_decoding
 from kernels.gemm.hopper.descriptors import WARPS, _scale_descriptor, _writable, descriptor
-from kernels.gemm.hopper.sizes import LENT_STAGES
+from kernels.gemm.hopper.sizes import CHAINED, LENT_STAGES, LOW, PROMOTED
 from kernels.gemm.hopper.storage import b_scales_loaded, buffers, loaded_rows, out_box
-from kernels.gemm.meaning import Arithmetic, ScaleAt
+from kernels.gemm.meaning import ScaleAt
 from kernels.gemm.plan import GemmPlan
 from kernels.gemm.workspace import workspace
 from kernels.quantize import QuantizedTensor
@@ -43,6 +44,8 @@ def launch(
         return _launch_decoding(a, b, left, right, plan, out, accumulate)
     from kernels.gemm.hopper.kernel import specialized_gemm_kernel
 
+    if not body(plan):
+        raise ValueError(f"no body of the warp-specialized kernel has these blocks, got {plan.title}")
     (m, k), n = left.shape, right.shape[0]
     chosen = constants(plan, k, accumulate=accumulate)
     if not chosen["BUFFERS"] and (k <= plan.block_k or plan.blocks.stages < LENT_STAGES):
@@ -60,7 +63,7 @@ def launch(
         descriptor(right, plan.block_n, plan.block_k),
         _scale_descriptor(a.scale, plan.block_m),
         _scale_descriptor(b.scale, b_scales_loaded(plan.spec, plan.block_n)),
-        descriptor(out, *out_box(plan.block_m, plan.block_n, plan.promotion)),
+        descriptor(out, *out_box(plan.block_m, plan.block_n)),
         a.scale,
         b.scale,
         *workspace(plan, (m, n, k), out.device),
@@ -75,6 +78,14 @@ def launch(
     )
 
 
+def body(plan: GemmPlan) -> str:
+    """The body that carries a plan out; empty where there is none."""
+    sides = (plan.block_m, plan.block_n)
+    if plan.promotion is WHOLE:
+        return "chained" if sides == CHAINED and plan.spec.out == FORMATS["bf16"] else ""
+    return "promoted" if sides == PROMOTED else "promoted_few_rows" if sides in LOW else ""
+
+
 def constants(plan: GemmPlan, k: int, *, accumulate: bool) -> dict[str, int | bool]:
     """The constexpr arguments of specialized_gemm_kernel."""
     spec, in_loop = plan.spec, plan.scale_at is ScaleAt.K_LOOP
@@ -85,7 +96,7 @@ def constants(plan: GemmPlan, k: int, *, accumulate: bool) -> dict[str, int | bo
         "B_SCALES": b_scales_loaded(spec, plan.block_n) if per_line["b"] or in_loop else 0,
         "IN_LOOP": in_loop,
         "AT_END": plan.scale_at is ScaleAt.EPILOGUE,
-        "PROMOTED": plan.promotion is not WHOLE and plan.kernel is Arithmetic.FP8,
+        "BODY": body(plan),
         "ACCUMULATE": accumulate,
         "BLOCK_M": plan.block_m,
         "BLOCK_N": plan.block_n,

@@ -33,7 +33,6 @@ class Facts:
     RUNS: gl.constexpr
     CODE_BYTES: gl.constexpr
     SCALE_BYTES: gl.constexpr
-    TURNS: gl.constexpr
     COLUMNS: gl.constexpr
     LAYOUT: gl.constexpr
 
@@ -50,7 +49,6 @@ class Facts:
         A_SCALES,
         B_SCALES,
         ACCUMULATE,
-        PINGPONG,
         OPERAND_BITS,
         A_ROWS,
         LENT,
@@ -71,7 +69,6 @@ class Facts:
         self.LENT = gl.constexpr(LENT)
         self.RUNS = gl.constexpr(RUNS)
         self.SCALE_BYTES = gl.constexpr((A_SCALES + B_SCALES) * sizes.SCALE_BYTES)
-        self.TURNS = gl.constexpr(sizes.CONSUMERS if PINGPONG else 1)
         columns = BLOCK_N // 2 if BLOCK_M == sizes.SLAB else BLOCK_N
         self.COLUMNS = gl.constexpr(columns)
         shape = [16, columns, 256 // OPERAND_BITS]
@@ -80,9 +77,8 @@ class Facts:
 
 @aggregate
 class Ring:
-    """Shared memory: STAGES of A and B; scales, STAGES of those that change along K, or one set a turn of
-    those at the end; D on its way out, in memory of its own or of A; the barriers, of which `turn` says whose
-    block it is.
+    """Shared memory: STAGES of A and B; scales, STAGES of those that change along K, or one set of those at
+    the end; D on its way out, in memory of its own or of A; the barriers.
     """
 
     a: gl.shared_memory_descriptor
@@ -94,10 +90,9 @@ class Ring:
     empty: gl.shared_memory_descriptor
     scales_empty: gl.shared_memory_descriptor
     fetched: gl.shared_memory_descriptor
-    turn: gl.shared_memory_descriptor
 
     @gluon.constexpr_function
-    def __init__(self, a, b, a_scale, b_scale, out, full, empty, scales_empty, fetched, turn):
+    def __init__(self, a, b, a_scale, b_scale, out, full, empty, scales_empty, fetched):
         self.a = a
         self.b = b
         self.a_scale = a_scale
@@ -107,7 +102,6 @@ class Ring:
         self.empty = empty
         self.scales_empty = scales_empty
         self.fetched = fetched
-        self.turn = turn
 
 
 @gluon.jit
@@ -177,8 +171,7 @@ def produce(a_desc, b_desc, a_scale_desc, b_scale_desc, ring, m, n, k, a_mn_tile
     SINGLE: gl.constexpr = facts.B_SCALES != facts.BLOCK_N
     stage = 0
     phase = 1
-    turn = 0
-    turn_phase = 1
+    scales_phase = 1
     for item in range(gl.program_id(0), count_blocks(m, n, facts) * facts.RUNS, gl.num_programs(0)):
         block, _run, first, stop = share_of(item, m, n, steps, 1, facts)
         row, column = block_of(block, m, n, facts)
@@ -192,13 +185,13 @@ def produce(a_desc, b_desc, a_scale_desc, b_scale_desc, ring, m, n, k, a_mn_tile
                 async_load(b_scale_desc, [place // 4 * 4], full, ring.b_scale.index(stage))
             elif facts.SCALE_BYTES != 0:
                 last = step == stop - 1
-                mbarrier.wait(ring.scales_empty.index(turn), turn_phase, pred=last)
+                mbarrier.wait(ring.scales_empty.index(0), scales_phase, pred=last)
                 mbarrier.expect(full, WITH_SCALES, pred=last)
                 mbarrier.expect(full, facts.CODE_BYTES, pred=not last)
                 if facts.A_SCALES != 0:
-                    async_load(a_scale_desc, [row], full, ring.a_scale.index(turn), pred=last)
+                    async_load(a_scale_desc, [row], full, ring.a_scale.index(0), pred=last)
                 if facts.B_SCALES != 0:
-                    async_load(b_scale_desc, [column], full, ring.b_scale.index(turn), pred=last)
+                    async_load(b_scale_desc, [column], full, ring.b_scale.index(0), pred=last)
             else:
                 mbarrier.expect(full, facts.CODE_BYTES)
             a = ring.a.index(stage)
@@ -207,8 +200,7 @@ def produce(a_desc, b_desc, a_scale_desc, b_scale_desc, ring, m, n, k, a_mn_tile
             async_load(a_desc, [row, step * facts.BLOCK_K], full, a)
             async_load(b_desc, [column, step * facts.BLOCK_K], full, ring.b.index(stage))
             stage, phase = after(stage, phase, facts)
-        turn = gl.where(turn == facts.TURNS - 1, 0, turn + 1)
-        turn_phase = gl.where(turn == 0, turn_phase ^ 1, turn_phase)
+        scales_phase = scales_phase ^ 1
 
 
 @gluon.jit

@@ -7,23 +7,20 @@ SLAB = 64
 CONSUMERS = 2
 
 
-PINGPONG = (128, 128)
-"""BLOCK_M × BLOCK_N where the sum stays in the tensor core: each warpgroup has a block to itself."""
-
-
-COOPERATIVE = (128, 256)
-"""The same where the warpgroups share one, of a D of bf16."""
+CHAINED = (128, 256)
+"""BLOCK_M × BLOCK_N where the sum stays in the tensor core: one chain over all of K. D is bf16."""
 
 
 PARTS, PARTS_UNDER_WAY = 4, 2
-"""In which a warpgroup's half of such a block leaves; of which it has room for two."""
+"""A warpgroup's half of a chained block leaves in 4 parts; it has memory for 2 of them."""
 
 
 PROMOTED = (256, 128)
+"""BLOCK_M × BLOCK_N where the sum is promoted to fp32 registers."""
 
 
 LOW = ((64, 128), (128, 128))
-"""The same where M is few."""
+"""BLOCK_M × BLOCK_N where the sum is promoted and M is small."""
 
 
 LENT_STAGES = 3

@@ -9,13 +9,12 @@ from kernels.gemm.hopper.sizes import (
     _LEAST_ROWS,
     BARRIER_BYTES,
     BLOCK_K_BYTES,
+    CHAINED,
     CONSUMERS,
-    COOPERATIVE,
     FEW_SCALES,
     LOW,
     PARTS,
     PARTS_UNDER_WAY,
-    PINGPONG,
     PROMOTED,
     SCALE_BYTES,
     SLAB,
@@ -66,11 +65,11 @@ def buffers(
     sides = (blocks.block_m, blocks.block_n)
     if lent(spec, scale_at, *sides, promotion):
         return 0
-    if sides == COOPERATIVE:
+    if sides == CHAINED:
         return PARTS_UNDER_WAY
     ring = blocks.stages * stage_bytes(spec, scale_at, *sides)
-    two = 2 * _out_bytes(spec, *sides, promotion)
-    rest = end_scale_bytes(scale_at, *sides, promotion) + BARRIER_BYTES
+    two = 2 * _out_bytes(spec, *sides)
+    rest = end_scale_bytes(scale_at, *sides) + BARRIER_BYTES
     return 2 if ring + two + rest <= shared_memory_bytes and sides == PROMOTED else 1
 
 
@@ -78,27 +77,24 @@ def _stages(
     spec: MatmulSpec, scale_at: ScaleAt, block_m: int, block_n: int, promotion: object, device: Device
 ) -> int:
     own = not lent(spec, scale_at, block_m, block_n, promotion)
-    taken = _out_bytes(spec, block_m, block_n, promotion) * own + BARRIER_BYTES
-    taken += end_scale_bytes(scale_at, block_m, block_n, promotion)
+    taken = _out_bytes(spec, block_m, block_n) * own + BARRIER_BYTES
+    taken += end_scale_bytes(scale_at, block_m, block_n)
     return (device.shared_memory_bytes - taken) // stage_bytes(spec, scale_at, block_m, block_n)
 
 
-def end_scale_bytes(scale_at: ScaleAt, block_m: int, block_n: int, promotion: object) -> int:
+def end_scale_bytes(scale_at: ScaleAt, block_m: int, block_n: int) -> int:
     """Shared memory for scales of rows and columns that come at the end of a block."""
-    blocks_at_once = CONSUMERS if promotion is WHOLE and (block_m, block_n) == PINGPONG else 1
-    return blocks_at_once * (block_m + block_n) * SCALE_BYTES if scale_at is ScaleAt.EPILOGUE else 0
+    return (block_m + block_n) * SCALE_BYTES if scale_at is ScaleAt.EPILOGUE else 0
 
 
-def out_box(block_m: int, block_n: int, promotion: object) -> tuple[int, int]:
+def out_box(block_m: int, block_n: int) -> tuple[int, int]:
     """Rows and columns of D that a warpgroup stores at once."""
-    if (block_m, block_n) == COOPERATIVE:
+    if (block_m, block_n) == CHAINED:
         return SLAB, block_n // PARTS
-    if promotion is WHOLE:
-        return block_m, block_n // 2
     return SLAB, block_n // 2 if block_m == SLAB else block_n
 
 
-def _out_bytes(spec: MatmulSpec, block_m: int, block_n: int, promotion: object) -> int:
-    rows, columns = out_box(block_m, block_n, promotion)
-    parts = CONSUMERS * (PARTS_UNDER_WAY if (block_m, block_n) == COOPERATIVE else 1)
+def _out_bytes(spec: MatmulSpec, block_m: int, block_n: int) -> int:
+    rows, columns = out_box(block_m, block_n)
+    parts = CONSUMERS * (PARTS_UNDER_WAY if (block_m, block_n) == CHAINED else 1)
     return parts * rows * columns * spec.out.bytes

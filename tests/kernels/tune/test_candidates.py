@@ -13,7 +13,8 @@ from kernels.bench.job import GemmJob
 from kernels.device import ADA, HOPPER
 from kernels.gemm.blocks import Blocks, Schedule
 from kernels.gemm.hopper.decoding import blocks as decoding_blocks
-from kernels.gemm.hopper.sizes import CONSUMERS, COOPERATIVE, SLAB
+from kernels.gemm.hopper.narrow_blocks import SIDES
+from kernels.gemm.hopper.sizes import CHAINED, CONSUMERS, SLAB
 from kernels.gemm.hopper.storage import buffers, out_box, stage_bytes
 from kernels.gemm.meaning import Arithmetic
 from kernels.gemm.plan import GemmPlan, plan_gemm
@@ -82,24 +83,22 @@ def one_that_decodes_in_registers_fits(plan: GemmPlan, blocks: Blocks, device) -
 
 
 def a_specialized_one_fits(plan: GemmPlan, blocks: Blocks, device) -> None:
-    """D leaves in parts. A warpgroup holds a block whose sum stays in the tensor core, or half of one that is
-    shared and as many numbers of the block before, two in a register; or half a promoted one and the partial
-    sum of a slab.
+    """D leaves in parts. A warpgroup holds half of a chained block and as many numbers of the block before,
+    two in a register; or half of a promoted one and the partial sum of a slab.
     """
     ring = blocks.stages * stage_bytes(plan.spec, plan.scale_at, blocks.block_m, blocks.block_n)
     under_way = CONSUMERS * buffers(
         plan.spec, plan.scale_at, plan.promotion, blocks, device.shared_memory_bytes
     )
-    parts = under_way * prod(out_box(blocks.block_m, blocks.block_n, plan.promotion)) * plan.spec.out.bytes
+    parts = under_way * prod(out_box(blocks.block_m, blocks.block_n)) * plan.spec.out.bytes
     assert ring + parts <= device.shared_memory_bytes
     assert blocks.stages >= 2
     threads = 32 * blocks.warps
-    if (blocks.block_m, blocks.block_n) == COOPERATIVE:
+    if plan.promotion is WHOLE:
+        assert (blocks.block_m, blocks.block_n) in (CHAINED, SIDES)
         held = blocks.block_m * blocks.block_n // threads * 3 // 2
-    elif plan.promotion is WHOLE:
-        held = CONSUMERS * blocks.block_m * blocks.block_n // threads
     else:
-        partial = SLAB * out_box(blocks.block_m, blocks.block_n, plan.promotion)[1] // (threads // CONSUMERS)
+        partial = SLAB * out_box(blocks.block_m, blocks.block_n)[1] // (threads // CONSUMERS)
         held = blocks.block_m * blocks.block_n // threads + partial
     assert held <= 192, "of at most 240 registers"
     assert not finer(plan, (4096, 4096, 4096), device, blocks), "the coarse list is all there is"

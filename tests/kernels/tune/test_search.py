@@ -7,7 +7,7 @@ import dataclasses
 from kernels.bench.job import GemmJob
 from kernels.device import ADA, HOPPER
 from kernels.gemm.blocks import Schedule
-from kernels.gemm.hopper.sizes import COOPERATIVE
+from kernels.gemm.hopper.sizes import CHAINED
 from kernels.gemm.shape_class import ShapeClass
 from kernels.gemm.tuned import table
 from kernels.tune.candidates import coarse
@@ -89,7 +89,7 @@ class LessPower(Stand):
 def test_what_draws_less_power_is_found_though_short_turns_do_not_show_it():
     large = GemmJob(recipe="rowwise", matmul="fprop", m=8192, n=8192, k=8192)
     found = found_by(LessPower(), schedule=Schedule.SPECIALIZED, job=large)
-    assert (found.fastest()[0].block_m, found.fastest()[0].block_n) == COOPERATIVE
+    assert (found.fastest()[0].block_m, found.fastest()[0].block_n) == CHAINED
 
 
 def test_cold_launches_are_timed_with_a_settled_clock_too():

@@ -16,10 +16,10 @@ from fp8core.recipes import RECIPES
 from fp8core.tiles import WHOLE, TileShape
 from kernels.bench.job import GemmJob
 from kernels.bench.operands import Operands
-from kernels.device import ADA, HOPPER, INTERPRETER, DeviceKind, current_device
+from kernels.device import ADA, HOPPER, INTERPRETER, DeviceKind, Unsupported, current_device
 from kernels.gemm.blocks import Schedule
 from kernels.gemm.hopper.blocks import candidates, lacking
-from kernels.gemm.hopper.launch import constants
+from kernels.gemm.hopper.launch import body, constants
 from kernels.gemm.hopper.sizes import CONSUMERS, LENT_STAGES, PARTS_UNDER_WAY
 from kernels.gemm.hopper.storage import buffers, end_scale_bytes, loaded_rows, out_box, stage_bytes
 from kernels.gemm.launch import as_planned, gemm, launch, torch_dtype
@@ -38,21 +38,23 @@ SHAPES = {
     "two steps": (1028, 4104, 250),
     "three steps": (2048, 4104, 264),
 }
-ASKED = [
-    pytest.param(recipe, matmul, how, id=f"{recipe}-{matmul}-{how.value}")
-    for recipe, matmul, how in product(RECIPES, MATMULS, Summation)
-    if isinstance(
-        plan_built_in(RECIPES[recipe].spec(MATMULS[matmul]), (512, 512, 512), HOPPER, how), GemmPlan
-    )
-]
 
 
 def specialized(recipe, matmul, how, mnk, device=HOPPER):
-    """(the simple plan, plans of every specialized candidate) of a GEMM."""
+    """(the simple plan, plans of every specialized candidate) of a GEMM: none where it is refused."""
     plan = plan_built_in(RECIPES[recipe].spec(MATMULS[matmul]), mnk, device, how)
+    if isinstance(plan, Unsupported):
+        return plan, []
     meaning = (plan.spec, plan.kernel, plan.scale_at, plan.promotion)
     found = [] if lacking(*meaning, mnk) else candidates(*meaning, mnk, device)
     return plan, [replace(plan, blocks=blocks) for blocks in found]
+
+
+ASKED = [
+    pytest.param(recipe, matmul, how, id=f"{recipe}-{matmul}-{how.value}")
+    for recipe, matmul, how in product(RECIPES, MATMULS, Summation)
+    if specialized(recipe, matmul, how, (512, 512, 512))[1]
+]
 
 
 @pytest.mark.parametrize(("recipe", "matmul", "how"), ASKED)
@@ -60,22 +62,22 @@ def specialized(recipe, matmul, how, mnk, device=HOPPER):
 def test_every_candidate_fits_shared_memory_with_its_ring_and_its_slabs(recipe, matmul, how, m):
     _, plans = specialized(recipe, matmul, how, (m, 4096, 4096))
     promoted = plans[0].promotion is not WHOLE
-    shared = not promoted and plans[0].spec.out == FORMATS["bf16"]
     few = {16: {64}, 64: {64}, 68: {64, 128}, 128: {64, 128}, 132: {64, 128, 256}}
     assert {plan.block_m for plan in plans} == (few.get(m, {256}) if promoted else {128})
     assert len({plan.blocks for plan in plans}) == len(plans)
     assert len([plan for plan in plans if plan.block_m == 256]) in (0, 6, 8)
-    assert shared == any(plan.block_n == 256 for plan in plans)
+    assert all(promoted != (plan.block_n == 256) for plan in plans)
     for plan in plans:
         each = stage_bytes(plan.spec, plan.scale_at, plan.block_m, plan.block_n)
         parts = 2 * buffers(plan.spec, plan.scale_at, plan.promotion, plan.blocks, HOPPER.shared_memory_bytes)
-        part = prod(out_box(plan.block_m, plan.block_n, plan.promotion)) * plan.spec.out.bytes
+        part = prod(out_box(plan.block_m, plan.block_n)) * plan.spec.out.bytes
         assert plan.block_n != 256 or parts == CONSUMERS * PARTS_UNDER_WAY
-        scales = end_scale_bytes(plan.scale_at, plan.block_m, plan.block_n, plan.promotion)
+        scales = end_scale_bytes(plan.scale_at, plan.block_m, plan.block_n)
         used = plan.blocks.stages * each + parts * part + scales
         assert used + 16 * plan.blocks.stages <= HOPPER.shared_memory_bytes
         assert plan.blocks.stages >= (2 if parts else LENT_STAGES)
-        assert constants(plan, 4096, accumulate=False)["PROMOTED"] == (plan.promotion is not WHOLE)
+        assert constants(plan, 4096, accumulate=False)["BODY"] == body(plan)
+        assert body(plan).startswith("promoted" if promoted else "chained")
 
 
 @pytest.mark.parametrize(("m", "rows"), [(1, 16), (16, 16), (17, 32), (33, 64), (64, 64), (65, 128)])
@@ -127,6 +129,16 @@ def test_rows_that_tma_cannot_start_are_refused(mnk, word):
     spec = RECIPES["deepseek_v3"].wgrad if word.startswith("510") else RECIPES["rowwise"].fprop
     at = ScaleAt.K_LOOP if word.startswith("510") else ScaleAt.EPILOGUE
     assert word in lacking(spec, Arithmetic.FP8, at, 128, mnk)
+
+
+def test_a_chained_sum_leaves_as_bf16():
+    spec = RECIPES["rowwise"].wgrad
+    assert spec.out == FORMATS["fp32"]
+    reason = lacking(spec, Arithmetic.FP8, ScaleAt.EPILOGUE, WHOLE, (4096, 4096, 4096))
+    assert reason.endswith("as bf16, not fp32")
+    plan = plan_gemm(spec, (4096, 4096, 4096), HOPPER, Summation.FAST)
+    assert plan.schedule is Schedule.SIMPLE
+    assert reason in plan.why
 
 
 def test_other_promotions_and_tiles_are_refused():
@@ -190,7 +202,7 @@ def test_the_launcher_gives_the_kernel_what_its_signature_names(monkeypatch, rec
     assert (given["a_desc"].base is left, given["b_desc"].base is right) == (True, True)
     assert (given["a_scale_ptr"] is a.scale, given["b_scale_ptr"] is b.scale) == (True, True)
     assert (given["m"], given["n"], given["k"]) == mnk
-    assert given["out_desc"].block_shape == list(out_box(plan.block_m, plan.block_n, plan.promotion))
+    assert given["out_desc"].block_shape == list(out_box(plan.block_m, plan.block_n))
     written = given["out_desc"].base
     assert written.data_ptr() % 16 == 0
     assert (written.data_ptr() == wide.data_ptr()) == (not strided), "a copy takes what TMA cannot"

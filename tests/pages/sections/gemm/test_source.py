@@ -91,8 +91,7 @@ def test_a_specialized_plan_s_title_says_which_of_its_loops_ran(recipe, matmul, 
     for blocks in {(b.block_m, b.block_n, b.split_k > 1): b for b in fast if not is_narrow(b)}.values():
         promoted = high if blocks.block_m > 128 else "gemm/hopper/promoted_few_rows.py"
         ran = source_of(replace(plan, blocks=blocks).title, out)
-        alone = "gemm/hopper/chained.py" if blocks.block_n == 256 else "gemm/hopper/chained_pingpong.py"
-        loop = alone if plan.promotion is WHOLE else promoted
+        loop = "gemm/hopper/chained.py" if plan.promotion is WHOLE else promoted
         shared = ["gemm/hopper/shared_sums.py"] * (blocks.split_k > 1)
         assert [file for file, name in ran.bodies if name == gemm_source.WHOLE_FILE] == [loop, *shared]
         assert ran.instead_of is source_of(plan.title, out)
@@ -136,10 +135,11 @@ def test_the_title_of_a_plan_that_decodes_in_registers_says_so(m, n):
 
 def test_a_specialized_kernel_is_explained_and_says_why_it_ran(shown):
     why = "the best blocks measured on A GPU, 2026-11-20, for this shape class"
-    told, code = shown(**FAST_ROW, why=why)
-    assert f"ran: {FAST_ROW['kernel']}. Why: {why}. The simple kernel by its own plan" in told[0]
+    kernel = "fp8 tensor core; warp-specialized schedule, block 128×256×128"
+    told, code = shown(**FAST_ROW | {"kernel": kernel}, why=why)
+    assert f"ran: {plain(kernel)}. Why: {why}. The simple kernel by its own plan" in told[0]
     assert any(one.startswith("The fast GEMM on Hopper, in Gluon") for one in told)
-    assert ["def gemm_kernel" in code[0], "def consume_pingpong" in code[1]] == [True, True]
+    assert ["def gemm_kernel" in code[0], "def consume_cooperative" in code[1]] == [True, True]
 
 
 @pytest.mark.parametrize(("out", "body"), [("bf16", "consume_lent"), ("fp32", "consume_slabs")])
@@ -172,6 +172,13 @@ def test_an_unknown_kernel_is_named_and_the_simple_one_shown(shown):
     told, code = shown(kernel="stand_in_kernel")
     assert told[0].startswith(f"**{plain('stand_in_kernel')}** ran, whose source is not shown here")
     assert len(code) == 1
+
+
+def test_a_fast_kernel_that_is_gone_is_not_taken_for_the_simple_one():
+    recorded = (
+        "fp8 tensor core, scales in the epilogue; warp-specialized schedule, block 128×128×128, 8 warps"
+    )
+    assert source_of(recorded, "bf16") is None
 
 
 def test_the_words_that_say_most_decide(monkeypatch):
