@@ -1,11 +1,11 @@
 """The page's address: when it decides the controls, and how it follows them.
 
-Streamlit sends the browser's query string with every run. Most of the time it is an echo of what this
-module wrote, possibly late: two quick clicks send the same string twice. It decides only when the reader
-has just arrived on the page, went Back or Forward, or followed a link to the same page.
+Streamlit sends the browser's query string with every run. Most of the time it is an echo of what this module
+wrote, possibly late: two quick clicks send one string twice. The string decides only in two cases: the reader
+has just arrived on the page, or went Back, Forward or along a link to this page.
 
 Switching pages in the sidebar leaves an entry without parameters in the browser's history, before the one
-written here. What such a bare address showed is remembered, so that Back shows it again.
+written here. The module remembers what such a bare address showed, so that Back shows it again.
 """
 
 from collections import deque
@@ -24,7 +24,7 @@ _EMBED = ("embed", "embed_options")
 
 
 class Reading(Enum):
-    """What the query string of this run means for the controls."""
+    """The meaning of this run's query string for the controls."""
 
     ECHO = "what this page wrote: the controls decide"
     LINK = "a link: the parameters it names decide, the others keep their value"
@@ -46,7 +46,7 @@ def parameters() -> dict[str, list[str]]:
 
 
 def read() -> tuple[Reading, dict[str, list[str]]]:
-    """Say what this run's address means, and remember it, so that its echo means nothing."""
+    """The meaning of this run's address. It is remembered, so that its echo means nothing."""
     context = get_script_run_ctx()
     page = context.page_script_hash if context else ""
     back_or_forward = bool(context and context.is_history_navigation)
@@ -69,7 +69,7 @@ def read() -> tuple[Reading, dict[str, list[str]]]:
 
 
 def write(wanted: Mapping[str, str]) -> bool:
-    """Show `wanted` in the address bar; False, and nothing sent, where it is there already."""
+    """Show `wanted` in the address bar. Returns False, and sends nothing, where it is there already."""
     seen: _Seen | None = st.session_state.get(_STATE_KEY)
     if seen is not None and (seen.arrived_bare or not wanted):
         st.session_state.setdefault(_BARE_KEY, {})[seen.page] = dict(wanted)

@@ -1,4 +1,4 @@
-"""The one way from a spec to a chart on a page: what holds for every chart is done here."""
+"""The one way from a spec to a chart on a page. The rules for every chart are applied here."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -22,9 +22,9 @@ def draw_chart(
     width: str = "stretch",
     **selection: Any,
 ) -> Any:
-    """Draw a chart, named by `alt` to a screen reader, and give back what is selected in it.
+    """Draw a chart, named by `alt` for a screen reader, and return the reader's selection in it.
 
-    `least` is the width in pixels that its words need: on a narrower page the chart scrolls sideways.
+    `least` is the width in pixels that its words need. On a narrower page the chart scrolls sideways.
     """
     if least is not None:
         name = f"scrolls_{key}".replace(" ", "_")

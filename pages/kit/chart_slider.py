@@ -1,4 +1,4 @@
-"""A chart with a slider that works in the browser, whose resting place the address keeps."""
+"""A chart with a slider that works in the browser. The address keeps the slider's final position."""
 
 from collections.abc import Callable, Hashable
 from typing import Any
@@ -56,12 +56,12 @@ def chart_with_slider(
     field: str = AT,
     least: int | None = None,
 ) -> None:
-    """Draw `spec_at(start)`, in words `alt_at(start)`: its selection `param` has the slider in `field`.
+    """Draw `spec_at(start)`, described by `alt_at(start)`: its selection `param` has the slider in `field`.
 
-    `control` follows that value. `drawn` says what the chart's data depend on and `at` where the slider is to
-    stand. While the reader moves it, the chart stays as it is: it is made anew, at `at` under another key,
-    only when `drawn` changes, when something else than the slider, such as a button or a link, moved `at`, or
-    when the reader comes back to it.
+    `control` follows the slider. `drawn` is all that the chart's data depend on, and `at` is the slider's
+    position. While the reader moves the slider, the chart stays as it is. It is made anew, at `at` under
+    another key, in three cases: `drawn` changed; something else, such as a button or a link, moved `at`; the
+    reader came back to it.
     """
     state = f"_{name}"
     shown = st.session_state.get(state)

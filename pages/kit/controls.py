@@ -52,13 +52,12 @@ def link_params(**values: Value) -> dict[str, str]:
 
 
 class Controls:
-    """The controls of the page that is running. Make it once a run: doing so reads the address.
+    """The controls of the page that is running. Make it once a run: it reads the address.
 
-    `opening` names values, by control key, that an address without parameters and "Reset" show instead of the
+    `opening` names values, by control key, that "Reset" and an address without parameters show instead of the
     defaults. A parameter that a link leaves out is at its default all the same.
 
-    Raises:
-        ValueError: two controls have the same key, or `opening` has a value that its control does not accept.
+    Raises ValueError where two controls have one key, or a control does not accept its value in `opening`.
     """
 
     def __init__(self, *controls: Control[Any], opening: Mapping[str, Value] | None = None) -> None:
@@ -115,8 +114,7 @@ class Controls:
     def preset(self, **values: Value) -> None:
         """Set controls by key; for `on_click` and other callbacks, which run before the page does.
 
-        Raises:
-            ValueError: no such control, or a value it does not accept.
+        Raises ValueError for an unknown control, or a value that it does not accept.
         """
         for key, value in values.items():
             self._check(key, value)
@@ -131,7 +129,7 @@ class Controls:
             raise ValueError(f"{key} got {value!r} and needs {control.needs}")
 
     def reset(self) -> None:
-        """Set every control of this page to what the page opens with; a callback, as `preset`."""
+        """Set every control of this page to its value when the page opens; a callback, as `preset`."""
         self.preset(**self._opening)
 
     def link(self) -> str:
@@ -139,7 +137,7 @@ class Controls:
         return address.link(self._wanted())
 
     def toolbar(self, place: Place | None = None) -> None:
-        """Draw "Copy link" and "Reset", and say what the address asked for that was not to be had."""
+        """Draw "Copy link" and "Reset", and say which wishes of the address could not be met."""
         place = st if place is None else place
         row = place.container(horizontal=True)
         with row.popover("Copy link", icon=":material/link:"):
@@ -176,15 +174,16 @@ class Controls:
         return complaints
 
     def _hold(self, control: Control[Any], value: Value, *, anew: bool = False) -> None:
-        """Make the session hold `value`; an equal one is left alone: its widget is in use."""
+        """Make the session hold `value`. An equal one is left alone: its widget is in use."""
         held = st.session_state.get(control.key)
         if anew or type(held) is not type(value) or held != value:
             st.session_state[control.key] = value
 
     def _wanted(self) -> dict[str, str]:
-        """The address's parameters: none where the page is as it opens, else what is not at its default.
+        """The parameters of the address: every control that is not at its default.
 
-        Where all is at its default and the page opens with something else, the address names that.
+        There are none where the page is as it opens. Where all is at its default, but the page opens with
+        something else, the address names that.
         """
         values = {key: self.value(control) for key, control in self._by_key.items()}
         if values == self._opening:

@@ -21,7 +21,7 @@ NONE = "–"
 
 
 def headline(job: GemmJob) -> str:
-    """What was run, in one line of Markdown."""
+    """One line of Markdown on what was run."""
     matmul = job.matmul_data
     d, a, b = matmul.d.value, matmul.symbol(Side.A), matmul.symbol(Side.B)
     shape = f"{job.m} {matmul.m.value} × {job.n} {matmul.n.value}, summed over {job.k} {matmul.k.value}"
@@ -34,7 +34,9 @@ def headline(job: GemmJob) -> str:
 
 
 def differences(job: GemmJob, asked: GemmJob) -> str:
-    """In what a job is not the one asked for, such as ``M is 8192, input is Gaussian``; empty where it is."""
+    """The differences between two jobs, such as ``M is 8192, input is Gaussian``; empty where there
+    are none.
+    """
     pairs = {
         "M": (job.m, asked.m),
         "N": (job.n, asked.n),
@@ -51,7 +53,7 @@ def differences(job: GemmJob, asked: GemmJob) -> str:
 
 
 def geometry(job: GemmJob) -> str:
-    """Which elements share a scale on each operand, in one line of Markdown."""
+    """One line of Markdown on the elements that share a scale on each operand."""
     matmul, recipe = job.matmul_data, job.recipe_data
     layer = matmul.layer(job.m, job.n, job.k)
     operands, refolded = [], []
@@ -74,7 +76,7 @@ def geometry(job: GemmJob) -> str:
 
 
 def error_sentence(row: Row) -> str:
-    """How much of the error is whose."""
+    """The shares of the quantization and of the kernel in the error."""
     quantization, kernel = row.quantization_rel_err, row.kernel_rel_err
     if not (math.isfinite(quantization) and math.isfinite(kernel)):
         return (
@@ -92,7 +94,7 @@ def error_sentence(row: Row) -> str:
 
 
 def timing_sentence(row: Row) -> str:
-    """What the L2 held and what else was done with D, where that is not the usual."""
+    """A sentence on the L2 and on D, where a timing is not the usual one."""
     said = []
     if row.job.cache is Cache.COLD:
         said.append("Cold: the L2 was flushed before each launch, and each was timed alone.")
@@ -102,7 +104,7 @@ def timing_sentence(row: Row) -> str:
 
 
 def prediction_sentence(prediction: Prediction) -> str:
-    """Whether the GPU's bits are the model's."""
+    """A sentence on whether the GPU's bits equal the model's."""
     if prediction.equal == prediction.outputs:
         return (
             f"**Predicted bit for bit**: a model of the tensor core's accumulator gives exactly what the GPU "
@@ -116,7 +118,7 @@ def prediction_sentence(prediction: Prediction) -> str:
 
 
 def percent(value: float) -> str:
-    """A relative error: such as ``3.75 %``, ``1.2e-06 %``, ``∞``."""
+    """A relative error, such as ``3.75 %``, ``1.2e-06 %``, ``∞``."""
     if not math.isfinite(value):
         return NONE if math.isnan(value) else "∞"
     return f"{100 * value:.3g} %" if value == 0 or value >= 1e-6 else f"{100 * value:.2g} %"
@@ -129,14 +131,14 @@ def decibel(value: float) -> str:
 
 
 def duration(us: float) -> str:
-    """Such as ``104 µs``, ``1.31 ms``."""
+    """A time, such as ``104 µs``, ``1.31 ms``."""
     if us < 999.5:
         return f"{us:.3g} µs"
     return f"{us / 1e3:.3g} ms" if us < 999.5e3 else f"{us / 1e6:.3g} s"
 
 
 def ratio(value: float | None) -> str:
-    """Such as ``1.92×``; a dash for none."""
+    """A ratio, such as ``1.92×``; a dash for none."""
     return NONE if value is None else f"{value:.2f}×"
 
 

@@ -1,13 +1,13 @@
-"""Who may talk to the server, decided before Streamlit sees the request.
+"""Access to the server, decided before Streamlit sees the request.
 
-A page of somebody else in the reader's browser can send requests here in two ways. It can call this server
-from its own address: then Origin names that page. Or its name is made to lead here ("DNS rebinding"): then
-Host and Origin name it both. Streamlit by itself answers the second, and for the first it asks two servers in
-the internet for its own address.
+A foreign page in the reader's browser can send requests here in two ways. It can call this server from its
+own address: then Origin names that page. Or somebody makes its name lead here ("DNS rebinding"): then both
+Host and Origin name it. Streamlit by itself answers the second. For the first it asks two servers on the
+internet for its own address.
 
 So Host must be an IP address (no name leads to it), this computer's name, or a name in the environment's
-FP8_EXPLORER_NAMES, which `make app NAMES=…` sets. Origin, where there is one, must be the address that was
-asked, or this computer.
+FP8_EXPLORER_NAMES, which `make app NAMES=…` sets. Origin, where there is one, must be the address of the
+request, or this computer.
 """
 
 import ipaddress
@@ -55,13 +55,13 @@ async def _refuse(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 def allowed_names(environment: Mapping[str, str] = os.environ) -> set[str]:
-    """This computer's name, and those that whoever started the server allowed."""
+    """This computer's name, and the names that were allowed when the server was started."""
     own = socket.gethostname()
     return {name.lower() for name in (LOCAL, own, f"{own}.local", *environment.get(NAMES, "").split())}
 
 
 def is_known(host: str, origin: str | None, names: set[str]) -> bool:
-    """Whether a request to `host`, sent by a page of `origin`, is to be answered."""
+    """True if the server may answer a request to `host`, sent by a page of `origin`."""
     asked = _name(f"//{host}")
     if asked is None or not (_is_ip(asked) or asked in names):
         return False

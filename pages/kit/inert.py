@@ -1,9 +1,11 @@
-"""Text from outside as Markdown that shows it and does nothing: addresses, what a reader typed or pasted,
-names of files and GPUs, what an exception or a worker says.
+"""Text from outside, shown as text: it does nothing in Markdown.
+
+It may be an address, text that a reader typed or pasted, a file's or a GPU's name, or the words of an
+exception or a worker.
 
 Backslashes alone are not enough. After Streamlit has read the Markdown, it looks through the finished text
-for icons (:material/…:), emoji (:smile:) and addresses (http://…, www.…, a@b.c), and no backslash is left
-there. An invisible joiner inside each of them stops that.
+for icons (:material/…:), emoji (:smile:) and addresses (http://…, www.…, a@b.c). No backslash is left there.
+An invisible joiner inside each of them stops that.
 """
 
 import re
@@ -23,7 +25,7 @@ def plain(text: str) -> str:
 
 
 def quoted(text: str, longest: int = _LONGEST_QUOTED) -> str:
-    """Markdown that shows `text` as code; after `longest` characters it is cut, which the … says."""
+    """Markdown that shows `text` as code. It is cut after `longest` characters, marked by an …."""
     shown = _printable(text) if len(text) <= longest else _printable(text[:longest]) + "…"
     fence = "`" * (max(map(len, re.findall("`+", shown)), default=0) + 1)
     # Markdown takes one space off each end where both ends have one.
@@ -32,5 +34,5 @@ def quoted(text: str, longest: int = _LONGEST_QUOTED) -> str:
 
 
 def _printable(text: str) -> str:
-    """Control characters, and those that turn the direction of writing, as U+FFFD."""
+    """The text with U+FFFD for control characters and for those that turn the direction of writing."""
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)

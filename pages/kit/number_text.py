@@ -1,4 +1,4 @@
-"""What a reader may type for a number, or for a code."""
+"""The text that a reader may type for a number, or for a code."""
 
 import math
 import re
@@ -17,13 +17,13 @@ _DECIMAL = re.compile(
 
 @dataclass(frozen=True)
 class CodeText:
-    """A code was typed."""
+    """A typed code."""
 
     code: int
 
 
 def read(text: str) -> float | CodeText:
-    """The number, or the code, that a text writes. Raises ValueError saying what came and what is needed."""
+    """The number, or the code, that a text writes. Raises ValueError with what came and what is needed."""
     plain = without_typesetting(text)
     if found := _CODE.fullmatch(plain):
         return CodeText(int(found[1], 16) if found[1] else int(found[2], 2))

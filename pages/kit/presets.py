@@ -11,7 +11,7 @@ from kernels.gemm.plan import plan_gemm
 
 @dataclass(frozen=True)
 class Preset:
-    """A shape behind a button: of the matmul (M, N, K), or of the layer whose matmul it is."""
+    """A shape behind a button: of a matmul (M, N, K), or of a layer."""
 
     label: str
     shape: MNK | LayerShape
@@ -34,7 +34,7 @@ PRESETS = (SMALL, *map(Preset.of, (CUBE, STANDARD[0], LAYER)))
 
 
 def refusal(job: GemmJob, *, has_gpu: bool) -> str | None:
-    """Why the job cannot run here, as far as that is known without asking a GPU; None where it can."""
+    """The reason why the job cannot run here, as far as no GPU need be asked; None where it can."""
     missing = missing_package()
     if missing is not None:
         return f"This cannot run here: {missing.reason}."
@@ -47,6 +47,8 @@ def refusal(job: GemmJob, *, has_gpu: bool) -> str | None:
 
 
 def small_instead(job: GemmJob, *, has_gpu: bool) -> dict[str, int] | None:
-    """The controls that make a refused job runnable by its shape alone; None where the shape is not why."""
+    """The controls that make a refused job runnable by its shape alone; None where its shape is not the
+    reason.
+    """
     small = SMALL.mnk(job.matmul_data)
     return small if refusal(replace(job, **small), has_gpu=has_gpu) is None else None

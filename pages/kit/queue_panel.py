@@ -28,7 +28,7 @@ R = TypeVar("R", bound=Result)
 
 @dataclass(frozen=True)
 class Workers:
-    """The queue, and whether the driver says that there is a GPU behind it."""
+    """The queue, and a flag: does the driver list a GPU for it?"""
 
     queue: WorkerQueue
     has_gpu: bool
@@ -37,7 +37,7 @@ class Workers:
 def workers() -> Workers:
     """The one queue of this server. It starts no process before there is a job.
 
-    It is no st.cache_resource: any visitor can have Streamlit empty its caches.
+    It is no st.cache_resource, because any visitor can make Streamlit empty its caches.
     """
     with _MAKING:
         return _made()
@@ -53,7 +53,7 @@ def _made() -> Workers:
 
 @dataclass
 class Session:
-    """What this session asked for and got; newest first."""
+    """The jobs and results of this session, newest first."""
 
     name: str = field(default_factory=lambda: uuid.uuid4().hex)
     tickets: list[Ticket] = field(default_factory=list)
@@ -66,7 +66,7 @@ class Session:
     """Those of them of which the page knew when it last asked for something; None where it has not."""
 
     def awaits(self, kind: type[Job]) -> bool:
-        """Whether a job of one kind has not come to its end."""
+        """True if a job of one kind has not ended."""
         self.known = self.ended
         return any(isinstance(ticket.job, kind) for ticket in self.tickets)
 
@@ -77,7 +77,7 @@ class Session:
 
 
 def session() -> Session:
-    """This session's part, as it stands when asked: results that have come are among its rows."""
+    """This session's jobs and results as of now: results that have come are among its rows."""
     mine: Session = st.session_state.setdefault(_STATE_KEY, Session())
     for ticket in list(mine.tickets):
         state = workers().queue.state(ticket)
@@ -109,10 +109,10 @@ def submit(job: Job) -> Ticket:
 
 
 def draw_queue(draw_partial: Callable[[Result], None] | None = None) -> None:
-    """Show what this session waits for, for as long as it does, and how its last job ended if it failed. Runs
-    the page again where a job has ended since the page asked for its results.
+    """Show the job that this session waits for, as long as it waits, and how its last job ended if it failed.
 
-    `draw_partial` draws the result so far of a job that runs and has one.
+    The page runs again where a job has ended since the page read its results. `draw_partial` draws the result
+    so far of a running job, if it has one.
     """
     mine = session()
     known, mine.known = mine.known, None

@@ -25,7 +25,7 @@ TOLD = ("torch", "triton")
 
 
 class Origin(Enum):
-    """Whether a row was measured here or read from a file."""
+    """The origin of a row: measured here, or read from a file."""
 
     HERE = "here"
     RECORDED = "recorded"
@@ -33,14 +33,14 @@ class Origin(Enum):
 
 @dataclass(frozen=True)
 class Result:
-    """A row, and where this page has it from."""
+    """A row with its origin."""
 
     row: Row
     origin: Origin
 
     @property
     def where(self) -> str:
-        """What ran it, in words."""
+        """The machine that ran it, in words."""
         if self.is_interpreted:
             return "Triton's interpreter on this CPU"
         name = self.row.machine.name
@@ -63,12 +63,12 @@ def every_row() -> tuple[Row, ...]:
 
 
 def every_ceilings() -> tuple[Ceilings, ...]:
-    """Every recorded measurement of what a GPU reaches; a GPU's newest one last."""
+    """Every recorded measurement of a GPU's ceilings; a GPU's newest one last."""
     return _records().ceilings
 
 
 def draw_bad_lines() -> None:
-    """Say which recorded lines are left out, if any are; the others are shown."""
+    """Say which recorded lines are left out, if any. The others are shown."""
     bad = _records().bad
     if bad:
         told = [f"- {plain(str(line))}." for line in bad[:_BAD_SHOWN]]
@@ -95,12 +95,12 @@ def _records() -> Records:
 
 @st.cache_resource(show_spinner=False, max_entries=2)
 def _read(folder: str, stamps: tuple[tuple[str, tuple[int, int]], ...]) -> Records:
-    """What the recorded files hold; `stamps` change when a file does."""
+    """The contents of the recorded files; `stamps` change when a file does."""
     return read_records(Path(folder))
 
 
 def _stamp(path: Path) -> tuple[int, int]:
-    """When a file changed last, and its size; zeros where that cannot be known."""
+    """The time of a file's last change, and its size; zeros where these cannot be known."""
     try:
         found = path.stat()
     except OSError:
@@ -109,17 +109,17 @@ def _stamp(path: Path) -> tuple[int, int]:
 
 
 def is_answer(row: Row, job: GemmJob) -> bool:
-    """Whether a row is of the GEMM that the job asks for."""
+    """True if a row belongs to the GEMM that the job describes."""
     return as_asked(row.job) == as_asked(job)
 
 
 def as_asked(job: GemmJob) -> GemmJob:
-    """The job as far as the page's controls ask for a GEMM: not its seed, nor how it was timed and kept."""
+    """The job as the page's controls describe it: without seed, timing and other fields they do not set."""
     return replace(same_gemm(job), cache=Cache.HOT, into=Into.NEW)
 
 
 def same_gemm(job: GemmJob) -> GemmJob:
-    """The job without what its speed does not depend on, such as its seed and number of runs."""
+    """The job without the fields that its speed does not depend on, such as its seed and number of runs."""
     default = GemmJob(recipe=job.recipe, matmul=job.matmul, m=job.m, n=job.n, k=job.k)
     return replace(
         job,
@@ -132,15 +132,17 @@ def same_gemm(job: GemmJob) -> GemmJob:
 
 
 def accumulation(job: GemmJob) -> Summation:
-    """RECIPE also where the job asks by name for what its recipe says."""
+    """The summation of a job, RECIPE also where the job names the one that its recipe sets."""
     is_fast = job.recipe_data.spec(job.matmul_data).accumulator.promotion is WHOLE
     as_in_recipe = Summation.FAST if is_fast else Summation.PROMOTED
     return Summation.RECIPE if job.accumulation is as_in_recipe else job.accumulation
 
 
 def to_show(job: GemmJob, here: Sequence[Result], records: Sequence[Result]) -> list[Result]:
-    """What to show in full unasked: the newest run of this very job, or else of its GEMM; a recorded row of
-    its GEMM where that run is missing or interpreted. Nothing of another GEMM.
+    """The results to show in full at once: the newest run of this very job, or else of its GEMM.
+
+    Where that run is missing or interpreted, a recorded row of the GEMM comes too. Results of another GEMM
+    never do.
     """
     alike = [result for result in here if is_answer(result.row, job)]
     shown = ([result for result in alike if result.row.job == job] or alike)[:1]
@@ -150,12 +152,14 @@ def to_show(job: GemmJob, here: Sequence[Result], records: Sequence[Result]) -> 
 
 
 def nearby(records: Sequence[Result]) -> list[GemmJob]:
-    """The GEMMs of recorded rows as the page's controls ask for them, in this order, each once."""
+    """The GEMMs of recorded rows as the page's controls would describe them, each once, in the order of the
+    rows.
+    """
     return list(dict.fromkeys(as_asked(result.row.job) for result in records))
 
 
 def _distance(other: GemmJob, job: GemmJob) -> tuple[float, bool, bool, bool]:
-    """First by how many doublings M, N and K are away, then by the settings that differ."""
+    """The distance of two jobs: the doublings between M, N and K first, then the settings that differ."""
     sizes = zip((other.m, other.n, other.k), (job.m, job.n, job.k), strict=True)
     return (
         sum(abs(math.log2(max(theirs, 1) / max(asked, 1))) for theirs, asked in sizes),

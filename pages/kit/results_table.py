@@ -1,4 +1,4 @@
-"""Results in a table to compare and to take home."""
+"""A table of results, to compare and to download."""
 
 import csv
 import io
@@ -18,7 +18,7 @@ _SHOWN_AT_ONCE = 2
 
 
 def draw_table(results: Sequence[Result], *, key: str) -> list[Result]:
-    """Draw the table; the results that the reader picked in it, at most two."""
+    """Draw the table. Returns the results that the reader picked in it, at most two."""
     picked = st.dataframe(
         [_line(result) for result in results],
         hide_index=True,
@@ -120,7 +120,7 @@ def _record(result: Result) -> dict[str, Any]:
 
 
 def draw_downloads(results: Sequence[Result]) -> None:
-    """Buttons that give these results as a CSV table and as JSON with everything in it."""
+    """Buttons that download these results as a CSV table and as JSON with every field."""
     with st.container(horizontal=True):
         st.download_button(
             "CSV",
@@ -153,7 +153,7 @@ def as_csv(results: Sequence[Result]) -> str:
 
 
 def as_json(results: Sequence[Result]) -> str:
-    """Every row in full, as strict JSON: what is not a finite number becomes null."""
+    """Every row in full, as strict JSON: a number that is not finite becomes null."""
     rows = [{"origin": result.origin.value, **result.row.to_dict()} for result in results]
     return json.dumps(_finite(rows), indent=1, allow_nan=False, ensure_ascii=False)
 

@@ -1,4 +1,4 @@
-"""The exact rules of a tile's scale, for readers: what two pages tell alike."""
+"""The exact rules of a tile's scale, for readers of two pages."""
 
 import math
 
@@ -18,7 +18,7 @@ _KINDS = {
 
 
 def scale_rules() -> str:
-    """From a tile's amax to its scale, in every case, as Markdown."""
+    """Markdown on the way from a tile's amax to its scale, in every case."""
     fp32, e8m0 = (power_of_two(math.log2(rule.min_scale)) for rule in (FP32_SCALE, E8M0_FLOOR))
     kinds = "\n".join(f"- {_KINDS[kind]}" for kind in ScaleKind)
     return (

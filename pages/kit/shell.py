@@ -1,10 +1,10 @@
-"""What stands around every page: the sidebar of `app.py`, whichever address the reader opened first.
+"""The frame of every page: the sidebar of `app.py`, whichever address the reader opened first.
 
-Streamlit takes a folder named `pages` for its older kind of app until some session has called
-`st.navigation` once. Till then an address such as `/live_gemm` runs that page's script without `app.py`.
+Until some session has called `st.navigation` once, Streamlit treats a folder named `pages` as its older kind
+of app. An address such as `/live_gemm` then runs that page's script without `app.py`.
 
 Streamlit imports pandas at its first chart, in the thread of the session that draws it. Altair in another
-session's thread would take the half-made module for pandas, and raise AttributeError: it is imported here.
+session's thread could then find the half-made module, and raise AttributeError. So pandas is imported here.
 """
 
 import runpy
@@ -45,8 +45,8 @@ button[data-testid="stBaseButton-primary"] { color: var(--st-background-color, C
 def guard() -> None:
     """Make sure that `app.py` runs this page, and set the window up: the first line of every page.
 
-    Where the page was started without it, runs `app.py`, which runs the page again in its place, and ends
-    this run. A test that opens a page's script by itself gets the page by itself.
+    Where the page was started without `app.py`, run `app.py`, which runs the page again, and end this run. A
+    test that opens a page's script by itself gets only the page.
     """
     if _started_by_app() and not _runs_inside_app():
         runpy.run_path(str(_APP))
@@ -69,13 +69,13 @@ def theme() -> str:
 
 
 def _started_by_app() -> bool:
-    """Whether the server was started with `app.py`."""
+    """True if the server was started with `app.py`."""
     main = getattr(sys.modules["__main__"], "__file__", None)
     return main is not None and Path(main).resolve() == _APP
 
 
 def _runs_inside_app() -> bool:
-    """Whether `app.py` is among the callers."""
+    """True if `app.py` is among the callers."""
     frame = sys._getframe()
     while frame is not None:
         if frame.f_code.co_name == "<module>" and Path(frame.f_code.co_filename).resolve() == _APP:

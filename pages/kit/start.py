@@ -1,4 +1,4 @@
-"""Say where `make app` will serve, or in one sentence why it cannot there:
+"""Print where `make app` will serve, or one sentence on why it cannot:
 
 python -m pages.kit.start HOST PORT
 """
@@ -12,7 +12,7 @@ WILDCARDS = ("0.0.0.0", "::")
 
 
 def trouble(host: str, port: str) -> str | None:
-    """Why no server can be started there and what to do about it, in a sentence; None where one can."""
+    """A sentence on why no server can start at an address, with a remedy; None where one can."""
     if not (
         port.isascii() and port.isdigit() and len(port) <= len(str(HIGHEST)) and 1 <= int(port) <= HIGHEST
     ):
@@ -44,7 +44,7 @@ def _told(error: OSError, host: str, port: int) -> str:
 
 
 def address(host: str, port: str) -> str:
-    """Where to open the app."""
+    """The address at which to open the app."""
     if host not in WILDCARDS:
         return f"http://{f'[{host}]' if ':' in host else host}:{port}"
     return (

@@ -11,8 +11,10 @@ _SEPARATOR = ","
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Text(Control[str]):
-    """A line of at most `longest` characters. What it means is the page's matter, and so is a character that
-    means nothing: a value that is not accepted here would become the default without a word.
+    """A line of at most `longest` characters. Only the page knows what it means.
+
+    So the control accepts characters without a meaning. A value refused here would silently become the
+    default.
     """
 
     longest: int

@@ -1,7 +1,7 @@
-"""Controls as data: what each is called, what it accepts, how it is drawn.
+"""Controls as data: name, accepted values, and how to draw them.
 
-Addresses and values left by another page are checked against the declaration, never trusted: what does not
-fit becomes the nearest value that does, or the default.
+Addresses and values left by another page are never trusted, but checked against the declaration. A value that
+does not fit becomes the nearest value that does, or the default.
 """
 
 import math
@@ -27,7 +27,7 @@ _TRUTH = {"true": True, "false": False}
 
 
 class ChoiceStyle(Enum):
-    """How a `Choice` looks: a few short options side by side, a list, or one option a line."""
+    """The look of a `Choice`: a few short options side by side, a list, or one option a line."""
 
     SEGMENTED = "segmented"
     SELECT = "select"
@@ -35,7 +35,7 @@ class ChoiceStyle(Enum):
 
 
 class NumberStyle(Enum):
-    """How a number looks: a field that takes any value, or a slider that takes whole steps only."""
+    """The look of a number: a field that takes any value, or a slider that takes whole steps only."""
 
     FIELD = "field"
     SLIDER = "slider"
@@ -43,7 +43,7 @@ class NumberStyle(Enum):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Control(ABC, Generic[T]):
-    """What the reader can set. `key` names it in the address and in the session."""
+    """A value that the reader can set. `key` names it in the address and in the session."""
 
     key: str
     label: str
@@ -61,7 +61,7 @@ class Control(ABC, Generic[T]):
 
     @abstractmethod
     def accepts(self, value: object) -> bool:
-        """Whether `value`, of any type, is one this control can have."""
+        """True if this control can have `value`, of any type."""
 
     @abstractmethod
     def parse(self, text: str) -> object:
@@ -76,11 +76,11 @@ class Control(ABC, Generic[T]):
         return str(value)
 
     def fit(self, value: object) -> T:
-        """The value itself where it is accepted, else the nearest that is, else the default."""
+        """The value itself where it is accepted, else the nearest accepted value, else the default."""
         return value if self.accepts(value) else self.default  # type: ignore[return-value]
 
     def narrow(self, **limits: Any) -> Self:
-        """The same control under the limits of the moment."""
+        """This control under the limits of the moment."""
         return replace(self, **limits)
 
 
@@ -107,7 +107,7 @@ class Choice(Control[T]):
         return next((option for option in self.options if self.text(option) == text), None)
 
     def narrow(self, *, options: Mapping[T, str]) -> Self:
-        """The same control with other options; the first is the default where the old one is gone."""
+        """This control with other options. The first is the default where the old default is gone."""
         default = self.default if self.default in options else next(iter(options))
         return replace(self, options=options, default=default)
 
@@ -131,7 +131,7 @@ class _Ranged(Control[T]):
     style: NumberStyle = NumberStyle.FIELD
 
     def narrow(self, *, low: T | None = None, high: T | None = None) -> Self:
-        """The same control in the overlap of its range with `low` to `high`, at least one value wide."""
+        """This control in the overlap of its range with `low` to `high`, at least one value wide."""
         bottom = self.low if low is None else min(max(self.low, low), self.high)
         top = self.high if high is None else max(min(self.high, high), bottom)
         narrowed = replace(self, low=bottom, high=top, default=bottom)

@@ -1,4 +1,4 @@
-"""What every chart gets last."""
+"""The last changes to every chart."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -31,18 +31,20 @@ SHAPES = (
 
 
 def series_colors(names: Sequence[str], ink: Ink) -> alt.Scale:
-    """A color for each series, each its own as far as there are colors."""
+    """A color for each series; they differ as far as there are colors."""
     return alt.Scale(domain=list(names), range=[ink.series[i % len(ink.series)] for i in range(len(names))])
 
 
 def series_shapes(names: Sequence[str]) -> alt.Scale:
-    """A shape for each series: colors alone do not tell series apart for everybody."""
+    """A shape for each series, because not everybody can tell series apart by color alone."""
     return alt.Scale(domain=list(names), range=[SHAPES[i % len(SHAPES)] for i in range(len(names))])
 
 
 def finished(chart: alt.LayerChart, ink: Ink) -> Spec:
-    """The chart as a spec whose layers have their data each: Streamlit takes data from the top level out of
-    the spec and sends them later, and axes would be drawn before there is anything to span.
+    """The chart as a spec in which every layer has its own data.
+
+    Streamlit takes data from the top level out of the spec and sends them later. Axes would then be drawn
+    before there is anything to span.
     """
     spec = chart.configure_view(stroke=None).configure_axis(gridColor=ink.line, gridOpacity=0.35).to_dict()
     data = spec.pop("data", None)

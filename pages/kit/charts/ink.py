@@ -1,13 +1,13 @@
-"""Colours that mean something: one for each dim of a matmul, for light and for dark pages."""
+"""Colors that mean something: one for each dim of a matmul, for light and for dark pages."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, kw_only=True)
 class Ink:
-    """Colours of one theme; m, n, k are the matmul's dims wherever they are written, drawn or highlighted.
+    """Colors of one theme; m, n, k are the matmul's dims wherever they are written, drawn or highlighted.
 
-    `series` starts with the page's own colors of series and goes on where a chart has more of them.
+    `series` starts with the page's own colors of series. It goes on where a chart needs more of them.
     """
 
     text: str
@@ -23,7 +23,7 @@ class Ink:
     series: tuple[str, ...]
 
     def of(self, dim: str | None) -> str:
-        """The colour of a dim by its letter, in either case; the text's for None."""
+        """The color of a dim by its letter, in either case; the color of text for None."""
         return {"m": self.m, "n": self.n, "k": self.k}[dim.lower()] if dim else self.text
 
 

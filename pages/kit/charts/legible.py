@@ -1,7 +1,7 @@
-"""What every chart keeps to, so that its words can be read on a projector and on a telephone.
+"""Rules that every chart follows, so that its words can be read on a projector and on a telephone.
 
-A chart is a dict of Vega-Lite. `legible` gives a copy whose outermost labels have room, whose legends take
-as many lines as the width needs, whose long titles break, and whose decoration is hidden from screen readers.
+A chart is a dict of Vega-Lite. `legible` returns a copy. Its outermost labels have room, its legends use as
+many lines as the width needs, and its long titles break. Its decoration is hidden from screen readers.
 """
 
 import json
@@ -32,7 +32,7 @@ _DEFAULT_LIMIT = 160
 
 
 def legible(spec: Mapping[str, Any]) -> Spec:
-    """A copy of the spec that keeps to these rules; the data are shared with the original."""
+    """A copy of the spec that follows these rules; it shares its data with the original."""
     config = {**spec.get("config", {})}
     config["legend"] = {**_LEGENDS, **config.get("legend", {})}
     is_concatenated = any(part in spec for part in _PARTS[1:])
@@ -63,7 +63,7 @@ def _view(view: Mapping[str, Any]) -> Spec:
 
 
 def _mark(mark: str | Mapping[str, Any], encoding: Mapping[str, Any]) -> Spec:
-    """A mark with nothing to tell is decoration: the chart's own description stands for it."""
+    """A mark with nothing to tell counts as decoration: the chart's own description speaks for it."""
     ready = {"type": mark} if isinstance(mark, str) else dict(mark)
     if "tooltip" not in encoding:
         ready.setdefault("aria", False)

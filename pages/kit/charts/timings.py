@@ -1,4 +1,4 @@
-"""Who takes how long: a bar a contender, the matmul first, so that bars compare, then the quantization."""
+"""Bars of time, one a contender: the matmul first, so that bars compare, then the quantization."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ _WHISKER = "#808790"
 
 @dataclass(frozen=True, kw_only=True)
 class Contender:
-    """One bar, in microseconds; `quantize_us` None where there is nothing to quantize or it was not timed."""
+    """One bar, in microseconds. `quantize_us` is None where nothing is quantized or it was not timed."""
 
     name: str
     median_us: float

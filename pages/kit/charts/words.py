@@ -1,4 +1,4 @@
-"""Numbers and shapes in words, as pictures and tables write them."""
+"""Numbers and shapes in words, in the form of pictures and tables."""
 
 import math
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ _RAISED = str.maketrans("-.0123456789", "⁻·⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def power_of_two(exponent: float) -> str:
-    """Such as ``2⁻⁷``, or ``2⁻³·¹⁸``."""
+    """A power of two, such as ``2⁻⁷``, or ``2⁻³·¹⁸``."""
     return "2" + f"{exponent:.3g}".translate(_RAISED)
 
 
@@ -22,7 +22,7 @@ def log2(value: float) -> float:
 
 
 def span(elements: range) -> str:
-    """Such as ``256…383``, or ``5`` where there is one."""
+    """A range, such as ``256…383``, or ``5`` where there is one number."""
     return str(elements.start) if len(elements) == 1 else f"{elements.start}…{elements.stop - 1}"
 
 
@@ -40,7 +40,7 @@ def stored_tile(tensor: LayerTensor, rows: Extent, columns: Extent) -> str:
 
 
 def count(number: int, one: str, many: str | None = None) -> str:
-    """Such as ``4 scales``."""
+    """A number with its noun, such as ``4 scales``."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
@@ -51,9 +51,9 @@ def short(value: float, digits: int = 4) -> str:
 
 
 def column(values: Sequence[float], digits: int = 5) -> tuple[list[str], str]:
-    """Numbers written to one decimal place, and their sum: what is printed adds up to what is printed.
+    """Numbers written to one decimal place, and their sum, so that the printed numbers add up.
 
-    The largest has `digits` significant digits; far from 1 all share its power of ten.
+    The largest has `digits` significant digits. Far from 1, all share its power of ten.
     """
     sizes = [abs(value) for value in values if value]
     if not sizes or not math.isfinite(sum(sizes)):

@@ -1,4 +1,4 @@
-"""Section "Promotion's price": what promoting more often buys, and what it took on a GPU."""
+"""Section "Promotion's price": the benefit of promoting more often, and its cost on a GPU."""
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
@@ -56,7 +56,7 @@ def cost_spec(longest: int, seed: int, theme: str) -> Spec:
 
 
 def show(controls: Controls) -> None:
-    """Draw what promotion buys, then what it took."""
+    """Draw the benefit of promotion, then its cost."""
     seed = controls.draw(SEED, st.sidebar)
     longest = controls.draw(LONGEST_K, st.sidebar)
     st.markdown(
@@ -79,7 +79,7 @@ def show(controls: Controls) -> None:
 
 
 def notice(found: Sequence[Price], longest: int) -> str:
-    """What the interval of Hopper's promoted unit buys on numbers of one sign, and what it costs."""
+    """The gain from the interval of Hopper's promoted unit on numbers of one sign, and its cost."""
     same = {p.every: p for p in found if p.numbers == TERM_NOTES[COMPARED[0]].title}
     usual = same[ACCUMULATORS["hopper_promoted"].promotion]
     never = same[longest]
@@ -134,7 +134,7 @@ def pairs(rows: Sequence[Row]) -> list[Pair]:
 
 
 def ran_as(row: Row) -> GemmPlan | Unsupported:
-    """What the row's job means on its GPU: its recipe and its accumulation give kernel and promotion."""
+    """The meaning of the row's job on its GPU: recipe and summation decide kernel and promotion."""
     job, device = row.job, replace(HOPPER, name=row.machine.name, capability=row.machine.capability)
     return plan_built_in(
         job.recipe_data.spec(job.matmul_data), (job.m, job.n, job.k), device, job.accumulation

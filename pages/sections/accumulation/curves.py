@@ -32,7 +32,7 @@ _MUCH, _NEARLY_ALL = 0.5, 0.9
 
 @dataclass(frozen=True)
 class Series:
-    """A unit by name, promoted after `every` products where that is not NEVER."""
+    """A unit by name, promoted after `every` products unless that is NEVER."""
 
     name: str
     every: int = NEVER
@@ -43,7 +43,9 @@ class Series:
 
 
 def series(operands: str) -> tuple[Series, ...]:
-    """Every unit that multiplies the operands; one also listed promoted, promoted at every step too."""
+    """Every unit that multiplies the operands. One that is also listed promoted comes promoted at every step
+    too.
+    """
     found = []
     for name, unit in ACCUMULATORS.items():
         if operands in unit.operands:
@@ -54,7 +56,7 @@ def series(operands: str) -> tuple[Series, ...]:
 
 
 def _is_promoted(other: Accumulator, unit: Accumulator) -> bool:
-    """Whether `other` is the unit, promoted."""
+    """True if `other` is the unit, promoted."""
     chain = replace(other, promotion=WHOLE, name=unit.name, title=unit.title)
     return unit.promotion is WHOLE and other.promotion is not WHOLE and chain == unit
 
@@ -114,7 +116,7 @@ NO_ERROR = (
 
 
 def notice(found: dict[Series, tuple[SumError, ...]], longest: int) -> str:
-    """The worst unit against the best, at the longest K, and where its error points."""
+    """A comparison of the worst unit with the best at the longest K, and the direction of its error."""
     if not any(error.rms for one in found.values() for error in one):
         return NO_ERROR
     units = [one for one in found if one.unit.evidence is not Evidence.DEFINITION]

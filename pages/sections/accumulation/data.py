@@ -1,6 +1,6 @@
-"""What "Accumulation" draws: traces, errors and charts, kept between runs.
+"""The data of "Accumulation": traces, errors and charts, kept between runs.
 
-The arguments of a kept function are all it depends on: names, numbers and the theme, nothing of the session.
+A kept function depends only on its arguments: names, numbers and the theme, nothing of the session.
 """
 
 import streamlit as st

@@ -1,4 +1,4 @@
-"""Section "On the GPU": the same sweep over K on this server's tensor core, laid on the predicted line."""
+"""Section "On the GPU": one sweep over K on this server's tensor core, drawn on the predicted line."""
 
 import streamlit as st
 
@@ -70,7 +70,7 @@ def _chart(controls: Controls, job: ProbeJob, row: ProbeRow | None) -> None:
 
 
 def draw_job(controls: Controls) -> ProbeJob:
-    """Draw the controls; the sweep they describe."""
+    """Draw the controls and return the sweep that they describe."""
     row = st.container(horizontal=True)
     terms = controls.draw(TERMS, row)
     operation = controls.draw(PROBE, row.container(width=330))
@@ -108,7 +108,7 @@ def spec(job: ProbeJob, row: ProbeRow | None, field: str) -> dict[str, object]:
 
 
 def verdict(row: ProbeRow) -> str:
-    """N of N, in a sentence, with what ran it."""
+    """A sentence on how many sums equal the model, with the machine that ran it."""
     equal = row.outputs - row.mismatches
     versions = ", ".join(f"{name} {version}" for name, version in row.machine.versions.items())
     where = plain(f"GPU: {row.machine.name}, {row.date}, {versions}")

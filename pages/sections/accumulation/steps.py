@@ -67,7 +67,7 @@ def _picture(controls: Controls, chosen: tuple[str, str, str, int, int], first: 
 
 
 def notice(unit: Accumulator, steps: Sequence[TracedStep]) -> str:
-    """What the picture shows, in figures of this dot product."""
+    """The main facts of the picture, in figures of this dot product."""
     products = sum(step.places.size for step in steps)
     cut_short = sum(int(np.count_nonzero(step.lost[:-1])) for step in steps)
     vanished = sum(int(np.count_nonzero(step.kept[step.terms != 0] == 0)) for step in steps)

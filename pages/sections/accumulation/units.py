@@ -1,4 +1,4 @@
-"""Section "The units": what each keeps, and the captured vectors that hold the models to silicon."""
+"""Section "The units": the bits that each keeps, and the captured vectors that check the models."""
 
 import time
 from dataclasses import dataclass, replace
@@ -34,7 +34,7 @@ class Checked:
 
 @dataclass(frozen=True, kw_only=True)
 class Check:
-    """One file of vectors against the model, and what captured it."""
+    """One file of vectors against the model, and the machine that captured it."""
 
     machine: dict[str, str]
     operations: tuple[Checked, ...]
@@ -107,8 +107,9 @@ def _vectors(controls: Controls) -> None:
 
 @st.cache_data(max_entries=_KEPT, show_spinner="Comparing every captured output …")
 def checked(path: str, stamp: int, bits_off: int) -> Check:
-    """Run the models over a file of vectors, with `bits_off` fraction bits more than the unit has; `stamp`
-    changes when the file does. Raises ValueError where it holds no vectors of the units here.
+    """Run the models over a file of vectors, with `bits_off` fraction bits more than the unit has.
+
+    `stamp` changes when the file does. Raises ValueError where the file holds no vectors of the units here.
     """
     began = time.perf_counter()
     known = {operation.name: changed(operation, bits_off) for operation in operations()}
@@ -129,13 +130,13 @@ def checked(path: str, stamp: int, bits_off: int) -> Check:
 
 
 def changed(operation: Operation, bits_off: int) -> Operation:
-    """The operation, its model keeping so many fraction bits more."""
+    """The operation with a model that keeps this many fraction bits more."""
     unit = operation.accumulator
     return replace(operation, accumulator=replace(unit, fraction_bits=unit.fraction_bits + bits_off))
 
 
 def verdict(check: Check, bits_off: int) -> str:
-    """N of N, in a sentence."""
+    """A sentence on how many captured outputs the model reproduces."""
     told = f"**{check.equal:,} of {check.outputs:,} outputs are bit-equal.**"
     if bits_off == 0:
         return f"{'✓' if check.equal == check.outputs else '✗'} {told}"
@@ -173,7 +174,7 @@ def _unit_line(unit: Accumulator) -> str:
 
 
 def _promoted_words() -> str:
-    """What the unit behind torch's slow accumulation does, from its data."""
+    """A sentence on the unit behind torch's slow accumulation, from its data."""
     return f"promoted every {ACCUMULATORS['hopper_promoted'].promotion} products"
 
 

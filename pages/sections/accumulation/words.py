@@ -1,4 +1,4 @@
-"""Figures of errors as sentences have them."""
+"""Figures of errors, as sentences need them."""
 
 import math
 
@@ -11,7 +11,7 @@ _MOST_DIGITS = 17
 
 
 def percent(share: float) -> str:
-    """Such as ``0.16 %`` or ``1.7 · 10⁻⁵ %``."""
+    """A percentage, such as ``0.16 %`` or ``1.7 · 10⁻⁵ %``."""
     value = 100 * share
     if value == 0 or abs(value) >= _SMALL:
         return f"{short(value, 2)}{_GAP}%"
@@ -21,12 +21,12 @@ def percent(share: float) -> str:
 
 
 def apart(x: float, y: float, digits: int = 5) -> tuple[str, str]:
-    """Both in as many digits as it takes to tell them apart."""
+    """Two numbers, each in as many digits as it takes to tell them apart."""
     while digits < _MOST_DIGITS and x != y and short(x, digits) == short(y, digits):
         digits += 1
     return short(x, digits), short(y, digits)
 
 
 def side(bias: float) -> str:
-    """Where an error points: its sign is that of (result - exact) times the sign of exact."""
+    """The direction of an error: its sign is that of (result - exact) times the sign of exact."""
     return "toward zero" if bias < 0 else "away from zero"

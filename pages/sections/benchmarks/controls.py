@@ -20,7 +20,7 @@ _FEW = max(layer.tokens for layer in SKINNY)
 
 
 class Section(Enum):
-    """What the page shows; the value is in the address."""
+    """The section that the page shows; the value is in the address."""
 
     RATIOS = "ratios"
     ROOFLINE = "roofline"
@@ -29,7 +29,7 @@ class Section(Enum):
 
 
 class Size(Enum):
-    """Shapes by their shortest dim: a GEMM with a short one reads much for the little that it multiplies."""
+    """Shapes by their shortest dim. A GEMM with a short dim reads much for the little that it multiplies."""
 
     LARGE = "large"
     SKINNY = "skinny"
@@ -40,7 +40,7 @@ class Size(Enum):
 
 
 class Unit(Enum):
-    """What counts as 1 where recipes are compared."""
+    """The time that counts as 1 where recipes are compared."""
 
     BF16 = "bf16"
     PER_TENSOR = "per_tensor"
@@ -126,7 +126,7 @@ CONTROLS = (SHOW, MATMUL, CACHE, SIZE, RECIPE, SHAPE, UNIT, PEAKS, TABLE_RECIPE,
 
 
 def gpu_control(names: Sequence[str]) -> Choice:
-    """Whose rows to show: one of the GPUs with these names, the first by default."""
+    """The choice of a GPU by name, whose rows are shown; the first by default."""
     options = {slug(name): name for name in names} or {NO_GPU: "none"}
     return Choice(
         key="gpu",

@@ -1,4 +1,4 @@
-"""Section "What does the scale cost?": the same GEMM by every recipe, alone and with its quantization."""
+"""Section "What does the scale cost?": one GEMM by every recipe, alone and with its quantization."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -98,17 +98,17 @@ class Run:
 
     @property
     def matmul(self) -> float:
-        """Time over that of bf16."""
+        """Time relative to bf16."""
         return self.row.gemm.median_us / self.row.bf16.median_us
 
     @property
     def quantize(self) -> float | None:
-        """Time of quantizing A and B over that of the bf16 matmul."""
+        """Time of quantizing A and B, relative to the bf16 matmul."""
         return self.row.quantize.median_us / self.row.bf16.median_us if self.row.quantize else None
 
 
 def is_asked(result: Result, matmul: str, mnk: tuple[int, int, int], cache: Cache) -> bool:
-    """Whether it is that GEMM as its recipe says, into a new D, with bf16 beside it."""
+    """True if a result is of that GEMM as its recipe says, into a new D, with bf16 beside it."""
     job = result.row.job
     as_recipe = data.accumulation(job) is Summation.RECIPE and job.into is Into.NEW
     is_same = (job.matmul, (job.m, job.n, job.k), job.cache) == (matmul, mnk, cache)
@@ -116,7 +116,7 @@ def is_asked(result: Result, matmul: str, mnk: tuple[int, int, int], cache: Cach
 
 
 def by_recipe(found: Sequence[Result]) -> list[Run]:
-    """One run a recipe, in the recipes' order: this server's where it has one, else the recorded one."""
+    """One run a recipe, in the recipes' order: this server's run if there is one, else the recorded one."""
     runs = {result.row.job.recipe: Run(result) for result in found}
     return [runs[name] for name in RECIPES if name in runs]
 
@@ -132,7 +132,7 @@ def _is_per_tensor(run: Run) -> bool:
 
 
 def costs_of(runs: Sequence[Run], unit: Run | None) -> list[Cost]:
-    """The bars, bf16 first; what counts as 1 is `unit`'s matmul, or bf16 for None."""
+    """The bars, bf16 first. The matmul of `unit` counts as 1, or bf16 for None."""
     one = unit.matmul if unit else 1.0
     bf16 = Cost(name=BF16, matmul=1.0 / one, quantize=None, facts=None)
     return [bf16] + [
@@ -147,7 +147,7 @@ def costs_of(runs: Sequence[Run], unit: Run | None) -> list[Cost]:
 
 
 def unit_name(unit: Unit, per_tensor: Run | None) -> str:
-    """What the axis calls 1."""
+    """The axis's name of the time that is 1."""
     return "bf16" if unit is Unit.BF16 or per_tensor is None else per_tensor.recipe.title
 
 
@@ -157,7 +157,7 @@ def _spec(costs: tuple[Cost, ...], unit: str, theme: str) -> dict[str, Any]:
 
 
 def notice(runs: Sequence[Run]) -> str:
-    """The finest scale against one scale a tensor, and what quantizing adds to it."""
+    """A comparison of the finest scale with one scale a tensor, and the share of quantizing."""
     per_tensor = first_per_tensor(runs)
     others = [run for run in runs if not _is_per_tensor(run)]
     if per_tensor is None or not others:
@@ -179,7 +179,7 @@ def notice(runs: Sequence[Run]) -> str:
 
 
 def _scales(run: Run) -> int:
-    """Stretches of K along which no scale changes: how often an output element is rescaled."""
+    """The number of stretches of K along which no scale changes: how often an output element is rescaled."""
     job = run.job
     return matmul_rescales(run.recipe, job.matmul_data, job.matmul_data.layer(job.m, job.n, job.k))
 

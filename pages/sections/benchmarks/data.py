@@ -1,4 +1,4 @@
-"""What the page "Benchmarks" draws: rows recorded on one GPU, and those measured on this server."""
+"""The data of the page "Benchmarks": rows recorded on one GPU, and rows measured on this server."""
 
 from collections.abc import Iterable, Sequence
 
@@ -22,7 +22,7 @@ KEPT = 64
 
 
 def gpus() -> tuple[str, ...]:
-    """The names of the GPUs that something was measured on: first recorded ones, by their number of rows."""
+    """The names of all GPUs with measurements: recorded ones first, by their number of rows."""
     names = [row.machine.name for row in gemm_results.every_row() if row.provenance is Provenance.GPU]
     by_rows = sorted(names, key=lambda name: (-names.count(name), name))
     others = [ceilings.machine.name for ceilings in gemm_results.every_ceilings()]
@@ -33,19 +33,20 @@ def gpus() -> tuple[str, ...]:
 
 
 def is_of(machine: Machine, gpu: str) -> bool:
-    """Whether a measurement is of the GPU with this slug."""
+    """True if a measurement was made on the GPU with this slug."""
     return slug(machine.name) == gpu
 
 
 def results(gpu: str) -> list[Result]:
-    """Timed rows of Gaussian data on a GPU by its slug, recorded or of this session; of the same GEMM from
-    the same origin the newest only; in the order of the recipes.
+    """Timed rows of Gaussian data on a GPU by its slug, recorded or of this session.
+
+    Among rows of one GEMM from one origin, only the newest stays. They come in the order of the recipes.
     """
     return [result for result in _timed() if is_of(result.row.machine, gpu)]
 
 
 def results_and_here(gpu: str) -> list[Result]:
-    """The same, with this session's rows of any GPU."""
+    """The `results` of a GPU, together with this session's rows of any GPU."""
     return [r for r in _timed() if r.origin is Origin.HERE or is_of(r.row.machine, gpu)]
 
 
@@ -67,18 +68,18 @@ def every_result() -> list[Result]:
 
 
 def newest(found: Iterable[Result]) -> list[Result]:
-    """The last of those that are of the same GEMM, on the same GPU, from the same origin."""
+    """The newest row of each GEMM, GPU and origin."""
     by_gemm = {(r.origin, r.row.machine.name, same_gemm(r.row.job)): r for r in found}
     return list(by_gemm.values())
 
 
 def place(job: GemmJob) -> int:
-    """Where the job's recipe stands in the list of recipes."""
+    """The place of the job's recipe in the list of recipes."""
     return list(RECIPES).index(job.recipe)
 
 
 def contender(job: GemmJob) -> str:
-    """The recipe, with what the job asks for beyond it, such as ``Per row, promoted``."""
+    """The recipe, with the job's own settings beyond it, such as ``Per row, promoted``."""
     parts = [job.recipe_data.title]
     if accumulation(job) is not Summation.RECIPE:
         parts.append(job.accumulation.words)
@@ -88,13 +89,13 @@ def contender(job: GemmJob) -> str:
 
 
 def shape(job: GemmJob) -> str:
-    """M × N × K."""
+    """The shape as M × N × K."""
     cube = job.m == job.n == job.k
     return f"{job.m}³" if cube else f"{job.m} × {job.n} × {job.k}"
 
 
 def facts(result: Result) -> Facts:
-    """What every mark of a timed row says on hover."""
+    """The tooltip of a timed row."""
     row, gemm = result.row, result.row.gemm
     against = [f"{ratio(row.times_bf16)} bf16"] if row.bf16 else []
     if row.torch_scaled:
@@ -116,8 +117,10 @@ def facts(result: Result) -> Facts:
 
 
 def timed(job: GemmJob) -> str:
-    """How a job is timed, such as ``cold L2, 4 turns`` or ``hot L2, 4 turns of 50 ms, each 100 ms after its
-    first launch``: long turns meet the power limit, and late ones no clock but their own.
+    """How a job is timed, such as ``cold L2, 4 turns``, or ``hot L2, 4 turns of 50 ms, each 100 ms after its
+    first launch``.
+
+    Long turns meet the power limit. Late turns have no clock but their own.
     """
     turns = f", {job.runs} turns" + f" of {job.turn_ms} ms" * (job.cache is Cache.HOT)
     late = f", each {job.settle_ms} ms after its first launch" if job.settle_ms else ""
@@ -125,14 +128,14 @@ def timed(job: GemmJob) -> str:
 
 
 def clocks(clock_mhz: float | None, power_w: float | None) -> str:
-    """Clock and power while it ran, such as ``1575 MHz, 463 W``."""
+    """Clock and power during the timing, such as ``1575 MHz, 463 W``."""
     clock = f"{clock_mhz:.0f} MHz" if clock_mhz else "clock not read"
     power = f"{power_w:.0f} W" if power_w else "power not read"
     return f"{clock}, {power}"
 
 
 def origin_sentence(found: Sequence[Result]) -> str:
-    """Which machines measured these, when and with what, in one line of Markdown."""
+    """One line of Markdown on the machines of these measurements, their dates and versions."""
     told = dict.fromkeys(f"{r.where}, {r.when}" for r in found)
     return plain("; ".join(told) + ".")
 

@@ -1,4 +1,4 @@
-"""What the page "Benchmarks" runs on this server's GPU through the queue, and why it cannot without one."""
+"""The jobs that the page "Benchmarks" runs on this server's GPU, and why it cannot without one."""
 
 import streamlit as st
 
@@ -18,7 +18,7 @@ NO_GPU = (
 
 
 def draw_gemm(controls: Controls, matmul: str, cache: Cache) -> None:
-    """Draw a recipe, a shape and the button that runs this matmul of them."""
+    """Draw a recipe, a shape and the button that runs this matmul with them."""
     with st.container(border=True):
         st.markdown(f"**Measure one here**: {MATMULS[matmul].title}, {cache.value} L2")
         recipe = controls.draw(RECIPE)

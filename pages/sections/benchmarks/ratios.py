@@ -1,4 +1,4 @@
-"""Section "Against torch": how many times as fast as torch's own op of the same recipe, in the same run."""
+"""Section "Against torch": speed relative to torch's own op for the recipe, measured in one run."""
 
 from collections.abc import Sequence
 from statistics import geometric_mean
@@ -24,7 +24,7 @@ TORCH, BF16 = "torch's own op of the same recipe", "bf16 torch.mm: torch has no 
 
 
 def show(controls: Controls, gpu: str) -> None:
-    """Draw the controls, the groups of bars, and what runs one of them here."""
+    """Draw the controls, the groups of bars, and the button that runs one of them here."""
     row = st.container(horizontal=True)
     matmul = controls.draw(MATMUL, row)
     size = Size(controls.draw(SIZE, row))
@@ -62,7 +62,9 @@ def is_asked(result: Result, matmul: str, size: Size, cache: Cache) -> bool:
 
 
 def groups(found: Sequence[Result], gpu: str) -> list[Group]:
-    """Rows that have a peer, by recipe and by peer; the smallest GEMM first, what was run here below it."""
+    """Rows with a peer, by recipe and by peer. The smallest GEMM comes first; runs made here come
+    below it.
+    """
     by_title: dict[tuple[int, str, str], list[Result]] = {}
     for result in sorted(found, key=_order):
         job = result.row.job
@@ -104,7 +106,7 @@ def bar(result: Result, gpu: str) -> Bar | None:
 
 
 def spread(peer: Timing, own: Timing) -> tuple[float, float]:
-    """The least and the most that the ratio is between the 20th and 80th percentiles of both."""
+    """The least and the largest ratio between the 20th and 80th percentiles of both times."""
     return peer.p20_us / own.p80_us, peer.p80_us / own.p20_us
 
 
@@ -114,7 +116,7 @@ def _spec(found: tuple[Group, ...], theme: str) -> dict[str, Any]:
 
 
 def notice(found: Sequence[Group]) -> str:
-    """Who is nearest to torch's op and who is farthest, by geometric mean; what stands against bf16."""
+    """The recipes nearest to torch's op and farthest from it, by geometric mean, and those against bf16."""
     torch = [group for group in found if group.peer == TORCH]
     against_bf16 = [group for group in found if group.peer == BF16]
     said = []

@@ -1,4 +1,4 @@
-"""Section "Roofline": how near a GEMM comes to what the GPU reaches, and whether memory bounds it."""
+"""Section "Roofline": a GEMM's speed against the GPU's limits, and whether memory bounds it."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -61,14 +61,16 @@ READING = (
 
 
 def newest_ceilings(gpu: str) -> list[Ceilings]:
-    """The newest of a GPU by its slug, this session's before recorded ones; none where there are none."""
+    """The newest ceilings of a GPU by its slug, this session's before recorded ones; none where there are
+    none.
+    """
     here = [one for one in gpu_queue.session().rows_of(Ceilings) if data.is_of(one.machine, gpu)]
     recorded = [one for one in gemm_results.every_ceilings() if data.is_of(one.machine, gpu)]
     return here[:1] or recorded[-1:]
 
 
 def measured_roofs(ceilings: Ceilings) -> list[Roof]:
-    """A roof for bf16 and, where torch multiplies it on that GPU, for fp8."""
+    """A roof for bf16 and, where torch multiplies fp8 on that GPU, for fp8."""
     peaks = {Rate.FP8: ceilings.fp8_tflop_s, Rate.BF16: ceilings.bf16_tflop_s}
     versions = ceilings.machine.versions
     where = ", ".join([ceilings.machine.name, ceilings.date, *(f"{n} {v}" for n, v in versions.items())])
@@ -89,7 +91,7 @@ def measured_roofs(ceilings: Ceilings) -> list[Roof]:
 
 
 def chosen(peaks: str) -> list[PeakRates]:
-    """The cards of a generation; of every one, or of none."""
+    """The cards of one generation, of all generations, or none."""
     return [rates for rates in PEAK_RATES.values() if peaks in (ALL, rates.generation.lower())]
 
 
@@ -129,7 +131,7 @@ def _spec(points: tuple[Point, ...], roofs: tuple[Roof, ...], theme: str) -> dic
 
 
 def notice(found: Sequence[Result], ceilings: Sequence[Ceilings]) -> str:
-    """The fastest GEMM, as a share of what the GPU reaches; else of its bf16 in the same run."""
+    """The fastest GEMM as a share of the GPU's ceiling, else of its bf16 in the same run."""
     fastest = max(found, key=lambda result: result.row.tflop_s)
     row = fastest.row
     what = f"**Notice:** the fastest, {_name(row.job)}, runs at {row.tflop_s:,.0f} TFLOP/s"
@@ -147,7 +149,7 @@ def notice(found: Sequence[Result], ceilings: Sequence[Ceilings]) -> str:
 
 
 def is_memory_bound(result: Result, ceilings: Sequence[Ceilings]) -> bool:
-    """Whether its operations per byte are below the highest measured ridge."""
+    """True if its operations per byte are below the highest measured ridge."""
     ridges = [roof.ridge for one in ceilings for roof in measured_roofs(one)]
     return bool(ridges) and result.row.job.flop / result.row.bytes < max(ridges)
 

@@ -1,4 +1,4 @@
-"""Section "Table": every row, to filter and to take home, and what datasheets promise."""
+"""Section "Table": every row, to filter and to download, and the rates of datasheets."""
 
 from typing import Any
 
@@ -52,7 +52,7 @@ def show(controls: Controls, gpu: str) -> None:
 
 
 def is_asked(result: Result, asked: dict[str, str]) -> bool:
-    """Whether a row passes every filter."""
+    """True if a row passes every filter."""
     job = result.row.job.to_dict()
     return all(value in (ANY, job[field]) for field, value in asked.items())
 

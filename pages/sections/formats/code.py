@@ -46,7 +46,7 @@ _KEYBOARD = "_formats_bits_keyboard"
 
 @dataclass(frozen=True, kw_only=True)
 class Shown:
-    """The code on the page, and the number it came from where one was typed."""
+    """The code on the page, and the number that was typed for it, if one was."""
 
     format: Format
     code: int
@@ -92,7 +92,7 @@ def show(controls: Controls) -> None:
 
 
 def chosen_format(controls: Controls, name: str) -> tuple[str, Format]:
-    """The format of the choice; where the reader's own is impossible, says why and takes the default."""
+    """The format of the choice. Where the reader's own is impossible, says why and takes the default."""
     try:
         return name, format_of(name, own_fields(controls))
     except ValueError as refused:
@@ -101,7 +101,7 @@ def chosen_format(controls: Controls, name: str) -> tuple[str, Format]:
 
 
 def shown_code(controls: Controls, format_: Format, rounding: Rounding, overflow: Overflow) -> Shown:
-    """What the text of NUMBER stands for; where it stands for nothing, says so and takes code 0."""
+    """The code for the text of NUMBER. Where the text has no meaning, says so and takes code 0."""
     how = {"format": format_, "rounding": rounding, "overflow": overflow}
     try:
         typed = read(controls.value(NUMBER))
@@ -149,7 +149,7 @@ def _clickable(
     selection: tuple[str, str],
     alt: str,
 ) -> None:
-    """A chart whose clicks change the code: a click adds to its selection or takes out of it again."""
+    """A chart whose clicks change the code. A click adds to its selection or removes from it."""
     param, column = selection
     before = f"_{key}_before"
 
@@ -210,7 +210,7 @@ def _steps(controls: Controls, shown: Shown) -> None:
 
 
 def _keyboard(controls: Controls, shown: Shown, place: DeltaGenerator) -> None:
-    """The bits as buttons that the keyboard reaches; a chart's marks it does not."""
+    """The bits as buttons for the keyboard, which cannot reach the marks of a chart."""
     layout, bits = shown.format.layout(shown.code), shown.format.bits
     ones = [bit for bit in reversed(range(bits)) if shown.code >> bit & 1]
     st.session_state[_KEYBOARD] = ones

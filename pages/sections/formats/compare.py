@@ -67,7 +67,7 @@ def own_row(controls: Controls) -> None:
 
 
 def possible(names: tuple[str, ...], own: OwnFields) -> tuple[str, ...]:
-    """The names without the reader's own format where that is impossible, which is said."""
+    """The names, without the reader's own format where that is impossible; a sentence then says so."""
     if OWN not in names:
         return names
     try:
@@ -101,7 +101,7 @@ def _notice(formats: dict[str, Format], logarithmic: bool) -> str:
 
 
 def _between(format_: Format, low: float, high: float) -> int:
-    """How many positive finite values lie in [low, high)."""
+    """The number of positive finite values in [low, high)."""
     values = format_.values
     return int(((values >= low) & (values < high) & (values > 0)).sum())
 
@@ -126,7 +126,7 @@ def _table(formats: dict[str, Format]) -> str:
 
 
 def specials(format_: Format) -> str:
-    """Which special values a format has."""
+    """The special values that a format has."""
     has = [
         word for policy, word in ((Overflow.INF, "∞"), (Overflow.NAN, "NaN")) if policy in format_.overflows
     ]

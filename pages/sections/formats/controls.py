@@ -162,7 +162,7 @@ OwnFields = tuple[int, int, int, str]
 
 
 def own_fields(controls: Controls) -> OwnFields:
-    """The reader's own format, as the controls hold it."""
+    """The reader's own format, as the controls describe it."""
     return (
         controls.value(OWN_EXPONENT),
         controls.value(OWN_MANTISSA),

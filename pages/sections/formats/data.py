@@ -1,4 +1,4 @@
-"""What the page "Formats" draws, kept between runs: the arguments are all that a kept function depends on."""
+"""The data of the page "Formats", kept between runs. A kept function depends only on its arguments."""
 
 from typing import Any
 
@@ -28,7 +28,7 @@ Spec = dict[str, Any]
 
 
 def formats_by_title(names: tuple[str, ...], own: OwnFields) -> dict[str, Format]:
-    """Formats by what the page calls them. Raises ValueError where the reader's own is impossible."""
+    """Formats by their titles on the page. Raises ValueError where the reader's own is impossible."""
     found = {name: format_of(name, own) for name in names}
     return {f.name if name == OWN else TITLES[name]: f for name, f in found.items()}
 
@@ -83,7 +83,7 @@ def overflow_spec(names: tuple[str, ...], own: OwnFields, theme: str) -> Spec:
 
 
 def gradient_formats() -> dict[str, FloatFormat]:
-    """The formats that the gradients are put into, by title."""
+    """The formats to which the gradients are rounded, by title."""
     found = {TITLES[name]: FORMATS[name] for name in GRADIENT_FORMATS}
     return {title: format_ for title, format_ in found.items() if isinstance(format_, FloatFormat)}
 
@@ -96,7 +96,7 @@ def gradients() -> np.ndarray:
 
 @st.cache_data(max_entries=2, show_spinner=False)
 def gradient_fates() -> dict[str, list[Fates]]:
-    """What becomes of the gradients times 2^k, by the format's title, for each k."""
+    """The fate of the gradients times 2^k, by the format's title, for each k."""
     x = gradients()
     return {
         title: [fates(format_, np.ldexp(x, k)) for k in range(LOSS_SCALES)]

@@ -1,4 +1,4 @@
-"""Section "Overflow": what becomes of numbers beyond the largest value."""
+"""Section "Overflow": the results for numbers beyond the largest value."""
 
 import math
 

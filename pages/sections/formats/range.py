@@ -51,7 +51,7 @@ def show(controls: Controls) -> None:
 
 
 def _left_out(formats: Mapping[str, Format]) -> str:
-    """Which formats have no place on the axis, and why, as a sentence to add; empty where all have one."""
+    """A sentence on the formats that have no place on the axis, and why; empty where all have one."""
     without = [title for title, format_ in formats.items() if not has_range(format_)]
     return f" Not drawn: {', '.join(without)}, with one positive value and so no range." if without else ""
 
@@ -64,7 +64,7 @@ def _notice() -> str:
 
 
 def _trade(wide: str, fine: str) -> str:
-    """What a format of wider range than another of the same size pays for it."""
+    """The price that a format pays for a wider range than another of its size."""
     one, other = FORMATS[wide], FORMATS[fine]
     coarser = 2 ** (finest_bits(other) - finest_bits(one))
     return (

@@ -23,7 +23,7 @@ def notice(
     rounding: Rounding,
     overflow: Overflow,
 ) -> str:
-    """What to see: what the number becomes, and which others become the same."""
+    """What to see: the code that the number becomes, and the other numbers that become it too."""
     value = float(format_.decode(code))
     if typed is None:
         head = f"**Code {hexadecimal(code, format_)} is {_named(format_, code)}.**"
@@ -76,7 +76,7 @@ def ends(format_: Format) -> tuple[float, float]:
 
 
 def _saturates(format_: Format, typed: float, value: float) -> str:
-    """Words for a number that is too far out to round to the last value by itself."""
+    """Words for a number too far out to round to the last value without saturation."""
     too_far = abs(value) + format_.gap_beyond
     return ", and saturates" if math.isfinite(value) and abs(typed) >= too_far else ""
 
@@ -121,7 +121,7 @@ def _reals(
 
 
 def _takers(format_: Format, code: int, overflow: Overflow) -> str:
-    """Which reals a code without an interval stands for, with their verb; empty where it stands for none."""
+    """The reals behind a code without an interval, with their verb; empty where there are none."""
     if overflow is Overflow.NAN:
         low, high = ends(format_)
         beyond = {int(format_.encode(math.inf, overflow=overflow)): f"the largest value, {number(high)},"}
@@ -199,6 +199,6 @@ def facts(format_: Format) -> str:
 
 
 def sentence(refused: ValueError) -> str:
-    """What an error says, as a sentence."""
+    """The text of an error, as a sentence."""
     words = str(refused).rstrip(".")
     return f"{words[:1].upper()}{words[1:]}."

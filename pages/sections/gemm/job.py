@@ -1,4 +1,4 @@
-"""The controls that say which GEMM to run, and what has to be true before it can."""
+"""The controls that choose the GEMM to run, and the conditions under which it can run."""
 
 from dataclasses import replace
 
@@ -21,7 +21,7 @@ _STEP = 256
 
 
 class _Dim(Whole):
-    """M, N or K, whose label says which axis of the layer it is."""
+    """M, N or K. Its label names the axis of the layer."""
 
     def narrow(self, *, axis: Axis) -> "_Dim":
         summed = ", summed" if self.key == "k" else ""
@@ -71,7 +71,7 @@ CONTROLS = (RECIPE, MATMUL, M, N, K, INPUT, SEED, ACCUMULATION, RUNS)
 
 
 def draw_job(controls: Controls, place: DeltaGenerator) -> GemmJob:
-    """Draw the controls; the job they describe."""
+    """Draw the controls and return the job that they describe."""
     recipe, matmul = controls.draw(RECIPE, place), controls.draw(MATMUL, place)
     plays = MATMULS[matmul]
     sizes = {
@@ -99,7 +99,7 @@ def draw_job(controls: Controls, place: DeltaGenerator) -> GemmJob:
 
 
 def _offered(recipe: str, matmul: Matmul) -> dict[str, str]:
-    """The accumulations to choose from; refolding only for a recipe whose scales fold."""
+    """The summations to choose from; refolding only for a recipe whose scales fold."""
     options = dict(ACCUMULATION.options)
     if isinstance(refolded_spec(RECIPES[recipe].spec(matmul), HOPPER), Unsupported):
         del options[Summation.REFOLDED.value]

@@ -1,4 +1,4 @@
-"""Live GEMM where the GEMM asked for has no result: it says so, and which GEMMs nearby are recorded."""
+"""Live GEMM without a result for the chosen GEMM: it says so, and lists recorded GEMMs nearby."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -13,7 +13,7 @@ _SHOWN = 5
 
 
 def draw_nothing(job: GemmJob, near: Sequence[GemmJob]) -> None:
-    """Say that there is no result of this GEMM; links open the nearest recorded ones."""
+    """Say that this GEMM has no result. Links open the nearest recorded ones."""
     asked = f"{job.recipe_data.title}, {job.matmul_data.title}"
     nothing = f"Nothing has been run yet in this session for {job.size}, and nothing is recorded for it"
     if not near:
@@ -38,7 +38,7 @@ def draw_nothing(job: GemmJob, near: Sequence[GemmJob]) -> None:
 
 
 def title(one: GemmJob, asked: GemmJob) -> str:
-    """M × N × K, and in which settings it is not what was asked for."""
+    """M × N × K, and the settings that differ from the chosen ones."""
     of_this_size = replace(one, m=asked.m, n=asked.n, k=asked.k, seed=asked.seed)
     differs = differences(of_this_size, asked)
     return f"M × N × K = {one.m} × {one.n} × {one.k}" + (f", {differs}" if differs else "")

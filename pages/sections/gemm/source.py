@@ -46,7 +46,7 @@ class Source:
 
     @property
     def is_here(self) -> bool:
-        """Whether its files are."""
+        """True if its files are there."""
         named = [file for file, _ in self.bodies] + [self.explained_in] * bool(self.explained_in)
         return all((_KERNELS / file).exists() for file in named)
 
@@ -188,7 +188,9 @@ def source_of(kernel: str, out: str) -> Source | None:
 
 
 def sentence(row: Row, ran: Source | None) -> str:
-    """Which kernel ran and why, and how it compares with the simple one where both were timed."""
+    """A sentence on the kernel that ran and why, with its speed against the simple one where both
+    were timed.
+    """
     if ran is None:
         return f"**{plain(row.kernel)}** ran, whose source is not shown here; below is the simple kernel."
     said = f"**{ran.title}** ran: {plain(row.kernel)}."

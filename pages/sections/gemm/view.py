@@ -1,4 +1,4 @@
-"""One result in full: what ran, how far off it is and whose fault that is, how fast it was against whom."""
+"""One result in full: the run, its error and the causes, its speed and its peers."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -37,7 +37,7 @@ _DOT_SCALED = f"Times faster than {dot_scaled.TITLE} in the same run. {dot_scale
 
 
 def draw_results(results: Sequence[Result], asked: GemmJob) -> None:
-    """Draw results in full: those of GPUs side by side, an interpreter's apart from them."""
+    """Draw results in full. Those of GPUs stand side by side, an interpreter's apart from them."""
     groups = apart(results)
     for group in groups:
         interpreted = group[0].is_interpreted
@@ -50,15 +50,16 @@ def draw_results(results: Sequence[Result], asked: GemmJob) -> None:
 
 
 def apart(results: Sequence[Result]) -> list[list[Result]]:
-    """The interpreter's results, then the GPU's; groups that nobody is to compare. No group is empty."""
+    """The interpreter's results, then the GPU's. The two groups must not be compared; no group is empty."""
     interpreted = [result for result in results if result.is_interpreted]
     on_gpu = [result for result in results if not result.is_interpreted]
     return [group for group in (interpreted, on_gpu) if group]
 
 
 def draw_result(result: Result, asked: GemmJob, *, key: str, is_alone: bool) -> None:
-    """Draw one result, over the whole width if it is alone; `key` tells it from others on the page. Where it
-    is not of the job that the controls ask for, it says so.
+    """Draw one result, over the whole width if it is alone; `key` tells it from others on the page.
+
+    Where it is not of the job that the controls describe, a sentence says so.
     """
     row = result.row
     st.markdown(words.headline(row.job))
@@ -181,8 +182,9 @@ def _time_sentence(row: Row) -> str:
 
 
 def contenders(row: Row) -> list[Contender]:
-    """The bars of a row: the kernel, the simple one, torch's scaled op of the same recipe, bf16 and
-    tl.dot_scaled; those there are.
+    """The bars of a row that have a time.
+
+    They are the kernel, the simple kernel, torch's scaled op of the recipe, bf16 and tl.dot_scaled.
     """
 
     def contender(name: str, timing: Timing, quantize: Timing | None = None) -> Contender:

@@ -17,14 +17,14 @@ def mean_errors(setting: Setting, magnitude: int) -> tuple[float, float]:
 
 
 def change(without: float, rotated: float) -> str:
-    """What the rotation does to an error, in words that need nothing around them."""
+    """The effect of the rotation on an error, in words that stand alone."""
     if rotated <= without:
         return f"{without / rotated:.3g} times smaller" if rotated else "zero"
     return f"{rotated / without:.3g} times larger" if without else "no longer zero"
 
 
 def draw_cases(controls: Controls) -> None:
-    """A button for each case, with what a rotation does to the error there; a click shows the case."""
+    """A button for each case, with the effect of a rotation on its error. A click shows the case."""
     here = setting(controls)
     st.markdown("**Compare three cases.** Rotating makes the error:")
     row = st.container(horizontal=True, gap="small")

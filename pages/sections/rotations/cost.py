@@ -23,7 +23,7 @@ ORDER = (PLAIN, ROTATED, CARRIED, ALONE)
 
 @st.cache_data(max_entries=KEPT, show_spinner=False)
 def cost_spec(setting: Setting, magnitude: int, theme: str) -> Spec:
-    """A line a format, a mark a way."""
+    """A line a format, a mark a path."""
     alone, rows = costs(setting, magnitude)
     marks = [
         Way(format=row.format, way=way, nmse=nmse)
@@ -34,7 +34,7 @@ def cost_spec(setting: Setting, magnitude: int, theme: str) -> Spec:
 
 
 def show(controls: Controls) -> None:
-    """Draw the errors by way, and the net of rotating."""
+    """Draw the errors by path, and the net effect of rotating."""
     draw_rotation(controls)
     magnitude = controls.draw(MAGNITUDE)
     chosen = setting(controls)
@@ -59,7 +59,7 @@ def show(controls: Controls) -> None:
 
 
 def notice(alone: float, rows: tuple[Cost, ...]) -> str:
-    """What bf16 adds at most, and where rotating pays on the whole."""
+    """The most that bf16 adds, and the formats for which rotating helps in sum."""
     most = max(rows, key=lambda row: abs(row.carried / row.rotated - 1) if row.rotated else 0.0)
     share = most.carried / most.rotated - 1 if most.rotated else 0.0
     gains = [row.format for row in rows if row.carried < row.plain]
@@ -73,7 +73,7 @@ def notice(alone: float, rows: tuple[Cost, ...]) -> str:
 
 
 def table(rows: tuple[Cost, ...]) -> str:
-    """Markdown: the errors and the net."""
+    """A Markdown table of the errors and the net effect."""
     lines = [
         f"| format | {PLAIN} | rotated | via {CARRIER} | {CARRIER} adds | net |",
         "|---|---:|---:|---:|---:|---|",

@@ -1,4 +1,4 @@
-"""What the page "Rotations" draws, kept between runs; arguments are names and numbers only."""
+"""The data of the page "Rotations", kept between runs; arguments are names and numbers only."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -45,7 +45,7 @@ Spec = dict[str, Any]
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """Everything that the vectors, the rotation and the quantizer depend on, but the magnitude."""
+    """All that the vectors, the rotation and the quantizer depend on, but the magnitude."""
 
     size: int
     rest: str
@@ -84,18 +84,18 @@ class Setting:
 
     @property
     def many(self) -> int:
-        """How many vectors an average is taken over."""
+        """The number of vectors in an average."""
         return max(_FEWEST, _ELEMENTS // self.size)
 
     @property
     def matmul_rows(self) -> int:
-        """Rows of A and of B: more of short ones."""
+        """The number of rows of A and of B; short rows need more of them."""
         fewest, most = _MATMUL_ROWS
         return min(max(_MATMUL_ELEMENTS // self.size, fewest), most)
 
 
 def setting(controls: Controls) -> Setting:
-    """The setting that the controls hold."""
+    """The setting that the controls describe."""
     return Setting(
         size=int(controls.value(SIZE)),
         rest=controls.value(REST),
@@ -124,7 +124,7 @@ class Look:
 
 @st.cache_data(max_entries=KEPT, show_spinner=False)
 def look(setting: Setting, magnitude: int) -> tuple[Look, Look]:
-    """The first vector as it is and rotated."""
+    """The first vector, before and after the rotation."""
     x = setting.vector().at(magnitude)
     looks = []
     for rotation in (None, setting.turn()):
@@ -152,7 +152,7 @@ def error_curves(setting: Setting) -> ErrorCurves:
 
 
 def errors(setting: Setting, magnitude: float) -> tuple[VectorError, VectorError]:
-    """Without and with the rotation, at one magnitude."""
+    """The errors without and with the rotation, at one magnitude."""
     vectors, spec, rotation = setting.vectors(setting.many), setting.spec(), setting.turn()
     x = vectors.at(magnitude)
     return vector_error(x, vectors.is_outlier, spec), vector_error(x, vectors.is_outlier, spec, rotation)
@@ -160,7 +160,7 @@ def errors(setting: Setting, magnitude: float) -> tuple[VectorError, VectorError
 
 @st.cache_data(max_entries=KEPT, show_spinner=False)
 def parts(setting: Setting, magnitude: int) -> list[dict[str, float]]:
-    """Where the error comes from without and with the rotation: shares of the signal's energy."""
+    """The parts of the error without and with the rotation, as shares of the signal's energy."""
     x = setting.vectors(setting.many).at(magnitude)
     rows = []
     for rotation in (None, setting.turn()):
@@ -179,7 +179,7 @@ def parts(setting: Setting, magnitude: int) -> list[dict[str, float]]:
 
 @dataclass(frozen=True, kw_only=True)
 class Products:
-    """A Bᵀ: the largest entry, how far it moves when both sides rotate in float64, and quantized errors."""
+    """A Bᵀ: its largest entry, its change when both sides rotate in float64, and its quantized errors."""
 
     largest: float
     moved: float
@@ -189,8 +189,9 @@ class Products:
 
 @st.cache_data(max_entries=KEPT, show_spinner=False)
 def products(setting: Setting, magnitudes: tuple[float, ...]) -> Products:
-    """The errors at each magnitude, the float64 part at the first: A with outlier channels, as activations
-    have them, B of unit Gaussians, as weights are.
+    """The errors at each magnitude, and the float64 part at the first magnitude.
+
+    A has outlier channels, as activations have. B is from unit Gaussians, as weights are.
     """
     rows, rotation, spec = setting.matmul_rows, setting.turn(), setting.spec()
     channels = setting.vectors(rows, one_place=True)
@@ -207,7 +208,7 @@ def products(setting: Setting, magnitudes: tuple[float, ...]) -> Products:
 
 @dataclass(frozen=True, kw_only=True)
 class Cost:
-    """The error of a format: input as it is, rotated in fp32, rotated and rounded to bf16."""
+    """The error of a format for three inputs: not rotated, rotated in fp32, rotated and rounded to bf16."""
 
     format: str
     plain: float
@@ -217,7 +218,7 @@ class Cost:
 
 @st.cache_data(max_entries=KEPT, show_spinner=False)
 def costs(setting: Setting, magnitude: int) -> tuple[float, tuple[Cost, ...]]:
-    """bf16's own error on the rotated numbers, and each format's by the three ways."""
+    """bf16's own error on the rotated numbers, and each format's error by the three paths."""
     vectors, rotation, carrier = setting.vectors(setting.many), setting.turn(), FORMATS[CARRIER]
     x = vectors.at(magnitude)
 

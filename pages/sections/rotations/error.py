@@ -71,7 +71,7 @@ def _crossings(ranges: Ranges) -> list[float]:
 
 
 def show(controls: Controls) -> None:
-    """Draw the curves, what they say, and where the error comes from at the reader's magnitude."""
+    """Draw the curves, their meaning, and the parts of the error at the reader's magnitude."""
     draw_rotation(controls)
     magnitude = controls.draw(MAGNITUDE)
     chosen = setting(controls)
@@ -111,7 +111,9 @@ def notice(magnitude: int, without: VectorError, rotated: VectorError, format_: 
 
 
 def crossings_in_words(total: Ranges, rest: Ranges | None) -> str:
-    """At which magnitudes rotating lowers each error; `rest` is None where there are no other elements."""
+    """The magnitudes at which rotating lowers each error; `rest` is None where there are no other
+    elements.
+    """
     what = "the error of the other elements"
     if rest is not None and not total and not rest:
         return where(f"the total error or {what}", ())
@@ -119,7 +121,7 @@ def crossings_in_words(total: Ranges, rest: Ranges | None) -> str:
 
 
 def where(what: str, ranges: Ranges) -> str:
-    """At which magnitudes rotating helps, in a sentence."""
+    """A sentence on the magnitudes at which rotating helps."""
     if not ranges:
         swept = f"from {MAGNITUDES[0]:g} to {MAGNITUDES[-1]:g}"
         return f"Rotating never lowers {what} by more than {MARGIN:.0%} at magnitudes {swept}."
@@ -129,7 +131,7 @@ def where(what: str, ranges: Ranges) -> str:
 
 
 def parts_table(rows: list[dict[str, float]]) -> str:
-    """Markdown: a row each for as it is and rotated."""
+    """A Markdown table: one row without the rotation and one with it."""
     names = "codes that are zero | error of zeros (deadzone) | of rounding (grid) | of saturation | sum"
     lines = [f"| | {names} |", "|---|---:|---:|---:|---:|---:|"]
     for name, row in zip(("not rotated", "rotated"), rows, strict=True):
@@ -139,7 +141,7 @@ def parts_table(rows: list[dict[str, float]]) -> str:
 
 
 def why(spec: OperandSpec) -> str:
-    """Why the total can grow."""
+    """A sentence on why the total can grow."""
     if spec.scale.kind is ScaleKind.FP32:
         return (
             f"Why the total can grow: where the outlier is its tile's amax, the scale amax / "

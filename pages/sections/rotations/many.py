@@ -1,4 +1,4 @@
-"""Section "Many vectors": how the entries are distributed before, after Hadamard, after random rotations."""
+"""Section "Many vectors": the distribution of entries before, after Hadamard and after random rotations."""
 
 import math
 
@@ -37,8 +37,10 @@ _HUMPS_APART = 2
 def linear_parts(
     size: int, rest: str, outliers: int, seed: int
 ) -> tuple[tuple[NDArray[np.float64], NDArray[np.float64]], ...]:
-    """(rest, outliers) of many vectors as they are and rotated by each of KINDS: entries are
-    rest + magnitude · outliers. Small rotations are drawn many times, a large one is a large sample itself.
+    """(rest, outliers) of many vectors, not rotated and rotated by each of KINDS.
+
+    Entries are rest + magnitude · outliers. Small rotations are drawn many times; a large one is a large
+    sample by itself.
     """
     turns = max(1, min(_MOST_TURNS, _ELEMENTS // size**2))
     each = _ELEMENTS // size // turns
@@ -57,7 +59,7 @@ def linear_parts(
 def density(
     kind: RotationKind, rest: Rest, at: NDArray[np.float64], size: int, magnitude: float, outliers: int
 ) -> NDArray[np.float64] | None:
-    """The density that the entries follow exactly, where there is a formula for it; None elsewhere."""
+    """The exact density of the entries, where there is a formula for it; None elsewhere."""
     if kind is RotationKind.ORTHOGONAL and rest is Rest.ZERO:
         return lone_outlier_density(at, size, magnitude, outliers)
     if kind is RotationKind.ORTHOGONAL and rest is Rest.GAUSSIAN and outliers == 1:
@@ -74,7 +76,9 @@ def histogram_spec(with_line: tuple[int, ...], reach: float, theme: str) -> Spec
 
 
 def reach_of(rest: Rest, outliers: int, magnitude: int) -> float:
-    """How far the panels go to either side: past the outliers, and past what a rotation can add up."""
+    """The reach of the panels to either side: past the outliers, and past any sum that a rotation
+    can make.
+    """
     if rest is Rest.ZERO:
         return 1.1 * magnitude * math.sqrt(outliers)
     return magnitude + _BEYOND
@@ -119,7 +123,7 @@ def show(controls: Controls) -> None:
 
 
 def notice(size: int, rest: Rest, outliers: int, magnitude: int) -> str:
-    """What the two rotations make of the outliers, with the figures of this setting."""
+    """The effect of the two rotations on the outliers, with the figures of this setting."""
     place = magnitude / math.sqrt(size)
     spread = magnitude * math.sqrt(outliers / size)
     random = (

@@ -48,7 +48,7 @@ def stems(setting: Setting) -> dict[str, dict[str, list[object]]]:
 
 
 def show(controls: Controls) -> None:
-    """Draw the picture, its notice above it."""
+    """Draw the picture with its notice above it."""
     draw_rotation(controls)
     draw_cases(controls)
     chosen, magnitude = setting(controls), controls.value(MAGNITUDE)
@@ -76,7 +76,7 @@ def show(controls: Controls) -> None:
 
 
 def notice(chosen: Setting, before: float, after: float, zeros_before: int, zeros_after: int) -> str:
-    """What the rotation did to this vector."""
+    """The effect of the rotation on this vector."""
     change = (
         f"{before / after:.1f} times smaller"
         if before >= after
@@ -90,7 +90,9 @@ def notice(chosen: Setting, before: float, after: float, zeros_before: int, zero
 
 
 def error_in_words(chosen: Setting, magnitude: int) -> str:
-    """What the rotation does to the quantization error of vectors like this one, and where to read why."""
+    """The effect of the rotation on the quantization error of vectors like this one, and a link to the
+    reason.
+    """
     without, rotated = mean_errors(chosen, magnitude)
     told = (
         f"Over {chosen.many:,} such vectors, quantization to {chosen.format} loses {without:.3g} of the "
@@ -100,10 +102,10 @@ def error_in_words(chosen: Setting, magnitude: int) -> str:
 
 
 def slider_start(magnitude: int, others: object) -> tuple[int, str]:
-    """Where the picture's slider starts, and the picture's key.
+    """The start of the picture's slider, and the picture's key.
 
-    The picture keeps both while the reader drags, so that the browser goes on with it; where the magnitude
-    or anything else was set in another way, it is a new picture that starts there.
+    The picture keeps both while the reader drags, so that the browser continues with it. Where the magnitude
+    or anything else was set in another way, a new picture starts there.
     """
     start, seen, serial = st.session_state.get(_START, (magnitude, None, 0))
     picture = st.session_state.get(_key(serial))
@@ -118,7 +120,7 @@ def _key(serial: int) -> str:
 
 
 def _reported(picture: object, start: int) -> object:
-    """The magnitude at which the picture's slider is, as far as the browser has told."""
+    """The magnitude of the picture's slider, as far as the browser has reported it."""
     places = picture.selection.get(OUTLIER) or []  # type: ignore[attr-defined]
     return places[-1].get(SLIDER, start) if places else start
 

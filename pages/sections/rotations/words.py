@@ -1,4 +1,4 @@
-"""The page's fixed words: what a rotation is for, the exact rules, the sources."""
+"""The page's fixed words: the purpose of a rotation, the exact rules, the sources."""
 
 INTRODUCTION = (
     "The largest element of a tile sets the scale for all elements of the tile. So one **outlier** pushes "

@@ -1,4 +1,4 @@
-"""What can be set on "Sanity check": how much is checked, and which of the checks kept is shown."""
+"""The controls of "Sanity check": the extent of a check, and the choice among the kept checks."""
 
 from collections.abc import Sequence
 

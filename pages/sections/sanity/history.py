@@ -14,8 +14,9 @@ CHECKS_KEPT = 20
 
 @dataclass(frozen=True, kw_only=True)
 class Past:
-    """A check that is over. `number` counts the checks of this server from 1; `end` is the sentence why it
-    ended before its last line, empty where it did not.
+    """A finished check. `number` counts the checks of this server from 1.
+
+    `end` is a sentence on why it ended before its last line; empty where it did not.
     """
 
     number: int
@@ -24,12 +25,12 @@ class Past:
 
     @property
     def run(self) -> tuple[CheckJob, str]:
-        """What tells one run from another: sessions that share it get equal ones."""
+        """A key that tells one run from another: sessions that share a run get equal keys."""
         return self.report.job, self.report.started
 
 
 class History:
-    """What checks came to, at most CHECKS_KEPT, and the tickets whose checks are not over. Thread-safe."""
+    """The reports of at most CHECKS_KEPT checks, and the tickets of unfinished checks. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
@@ -38,7 +39,7 @@ class History:
         self._count = 0
 
     def follow(self, ticket: Ticket) -> None:
-        """Keep what this ticket's check comes to, whether or not its session is still there then."""
+        """Keep the result of this ticket's check, even if its session is gone by then."""
         with self._lock:
             if ticket not in self._open:
                 self._open.append(ticket)
@@ -55,12 +56,12 @@ class History:
 
     @property
     def is_busy(self) -> bool:
-        """Whether a check of any session waits or runs."""
+        """True if a check of any session waits or runs."""
         with self._lock:
             return bool(self._open)
 
     def keep(self, end: Final) -> None:
-        """Keep a report, or the part of one. Of a run that is there already, the longer report stays."""
+        """Keep a report, or a partial one. If a report of the run is kept already, the longer one stays."""
         with self._lock:
             self._keep(end)
 
@@ -84,10 +85,10 @@ _HISTORY = History()
 
 
 def history() -> History:
-    """The one history of this server. It is no st.cache_resource, as the queue is none."""
+    """The one history of this server. Like the queue, it is no st.cache_resource."""
     return _HISTORY
 
 
 def start(job: CheckJob) -> None:
-    """Queue a check for this session, and have its report kept for all."""
+    """Queue a check for this session, and keep its report for all sessions."""
     history().follow(gpu_queue.submit(job))

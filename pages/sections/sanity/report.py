@@ -1,4 +1,4 @@
-"""One report in full: verdict, checklist, what is wrong, speed against the record, what to take home."""
+"""One report in full: verdict, checklist, faults, speed against the record, downloads."""
 
 from typing import Any
 
@@ -56,7 +56,7 @@ def draw_report(past: Past) -> None:
 
 
 def bars(report: Report) -> tuple[Bar, ...]:
-    """The lines of speed that a record exists for."""
+    """The lines of speed that have a record."""
     return tuple(
         Bar(
             name=line.name,

@@ -1,4 +1,4 @@
-"""A check's report in words: the verdict, questions and their lines, what is wrong, the list of checks."""
+"""A check's report in words: the verdict, questions and their lines, faults, the list of checks."""
 
 import os
 from collections.abc import Mapping
@@ -66,7 +66,7 @@ def _listed(names: list[str]) -> str:
 
 
 def details(report: Report) -> str:
-    """A table: a row a line, with the sentence of what was compared."""
+    """A table: a row a line, with a sentence on what was compared."""
     rows = ["| verdict | line | detail |", "|:---|:---|:---|"]
     for group in Group:
         rows += [
@@ -77,8 +77,9 @@ def details(report: Report) -> str:
 
 
 def troubles(report: Report) -> list[str]:
-    """What failed, a sentence each; lines that failed alike share it. Then the slowest line of those that are
-    slow: what holds one back holds most of them.
+    """The failures, a sentence each; lines with one failure share it. Then the slowest of the slow lines.
+
+    One is enough: the reason that slows one line slows most of them.
     """
     told: dict[str, list[str]] = {}
     for line in report.lines:
@@ -108,7 +109,7 @@ def verdict(past: Past) -> str:
 
 
 def origin(past: Past) -> str:
-    """What was checked, how, when and with what."""
+    """The GPU that was checked, the kind of check, its date and versions."""
     report = past.report
     facts = report.facts
     on = facts.gpu or ("Triton's interpreter, on the CPU" if facts.interpreted else "no GPU")
@@ -133,13 +134,13 @@ def _when(report: Report) -> str:
 
 
 def ability(ability: Ability) -> str:
-    """Whether a GPU can do something, and why or why not."""
+    """A line on an ability of a GPU: yes or no, with the reason."""
     mark = ":green-badge[✓ yes]" if ability.available else ":violet-badge[∅ no]"
     return f"{mark} **{plain(ability.title)}**: {plain(ability.reason)}"
 
 
 def questions() -> str:
-    """What a check asks, as a list."""
+    """The questions that a check answers, as a list."""
     return "\n".join(f"- {group.title}" for group in Group)
 
 
@@ -150,7 +151,7 @@ def machine(report: Report) -> str:
 
 
 def no_gpu(environment: Mapping[str, str] = os.environ) -> str:
-    """Why this server counts no GPU, before anything has run."""
+    """A sentence on why this server counts no GPU, before anything has run."""
     if "CUDA_VISIBLE_DEVICES" in environment:
         return "CUDA_VISIBLE_DEVICES leaves this server no GPU"
     return "nvidia-smi lists no GPU on this server"

@@ -1,4 +1,4 @@
-"""What the page "Scaling" computes and draws, kept between runs by its arguments alone."""
+"""The numbers and pictures of the page "Scaling", kept between runs by their arguments alone."""
 
 import math
 
@@ -43,7 +43,7 @@ def sweep(window: Window) -> tuple[ScaleSweep, ScaleSweep]:
 
 
 def presets(window: Window) -> dict[str, float]:
-    """log2 of the scales worth a button: none, amax (the next step of the slider that holds it), the best."""
+    """log2 of the scales with a button: none, amax (the next step of the slider that holds it), the best."""
     every, amax = sweep(window)
     return {
         "No scale": 0.0,
@@ -59,7 +59,7 @@ def on_slider(window: Window, log2_scale: float) -> float:
 
 
 def rows(sweep: ScaleSweep) -> list[dict[str, float]]:
-    """A row a scale, as the chart wants them."""
+    """A row a scale, in the form that the chart needs."""
     columns = {
         "s": np.log2(sweep.scale),
         "sqnr": np.minimum(sweep.sqnr_db, 999.0),

@@ -44,7 +44,7 @@ def show(controls: Controls) -> None:
 
 
 def _series(controls: Controls, kind: str) -> Series | None:
-    """The chosen series; None, and a sentence to the reader, where what was pasted is none."""
+    """The chosen series; None, and a sentence to the reader, where the pasted text is none."""
     if kind != PASTED:
         steps, seed = controls.draw(STEPS, st.sidebar), controls.draw(SEED, st.sidebar)
         return generated(SeriesKind(kind).value, steps, seed)

@@ -1,4 +1,4 @@
-"""What the section "Now or delayed" computes and draws."""
+"""The data and pictures of the section "Now or delayed"."""
 
 from dataclasses import dataclass
 
@@ -22,7 +22,7 @@ ELEMENT = FORMATS["e4m3"]
 
 @dataclass(frozen=True, kw_only=True)
 class Strategy:
-    """What a way to choose scales did over a series, its first step left out."""
+    """The effect of one way to choose scales on a series, without its first step."""
 
     title: str
     steps: int
@@ -39,8 +39,10 @@ def generated(kind: str, steps: int, seed: int) -> Series:
 
 
 def strategy(title: str, run: DelayedRun, series: Series) -> Strategy:
-    """Counts over the steps that have a history; `worst` is amax over what the scale holds, at its largest,
-    the bits are means and maxima over the steps that do not overflow.
+    """Counts over the steps that have a history.
+
+    `worst` is the largest ratio of amax to the value that the scale holds. The bits are means and maxima over
+    the steps that do not overflow.
     """
     bits, over = run.headroom_bits(series)[FIRST:], run.overflows[FIRST:]
     fitting = bits[~over]
@@ -66,7 +68,7 @@ def strategies(series: Series, history: int, margin: int) -> list[Strategy]:
 
 
 def delayed_scene(series: Series, history: int, margin: int, choice: AmaxChoice) -> DelayedScene:
-    """The picture's data; the step looked at first is the one that overflows most, or the last."""
+    """The picture's data. The step shown first is the one with the largest overflow, or the last."""
     run = run_delayed(series, ELEMENT, history, margin, choice)
     bits, reach = run.headroom_bits(series), history if choice is AmaxChoice.MAX else 1
     rows = [

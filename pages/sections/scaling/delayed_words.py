@@ -38,7 +38,7 @@ RULES = (
 
 
 class Strategy(Protocol):
-    """What a way to choose scales did over a series."""
+    """The effect of one way to choose scales on a series."""
 
     title: str
     steps: int
@@ -54,7 +54,7 @@ def chosen_of(found: Sequence[Strategy], choice: AmaxChoice) -> Strategy:
 
 
 def notice(found: Sequence[Strategy], choice: AmaxChoice, history: int, margin: int) -> str:
-    """What the chosen delayed scale did to the series."""
+    """The effect of the chosen delayed scale on the series."""
     one = chosen_of(found, choice)
     looked = count(history if choice is AmaxChoice.MAX else 1, "step")
     room = f" with {count(margin, 'bit')} of margin" if margin else ""

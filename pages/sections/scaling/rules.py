@@ -1,4 +1,4 @@
-"""Section "The scale's own format": what four rules do to the largest number of a block."""
+"""Section "The scale's own format": the effect of four rules on the largest number of a block."""
 
 import streamlit as st
 

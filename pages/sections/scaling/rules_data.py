@@ -1,4 +1,4 @@
-"""What the section "The scale's own format" computes and draws."""
+"""The data and pictures of the section "The scale's own format"."""
 
 import math
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ Blocks = tuple[str, int, str, int]
 
 @dataclass(frozen=True, kw_only=True)
 class Landing:
-    """One rule over all blocks: amax / scale of each, the share beyond Qmax, and SQNR of the whole."""
+    """One rule over all blocks: amax / scale of each, the share beyond Qmax, and SQNR of all blocks."""
 
     lands: NDArray[np.float64]
     saturated: float
@@ -48,7 +48,7 @@ class Landing:
 
 @st.cache_data(max_entries=KEPT, show_spinner=False)
 def landings(blocks: Blocks) -> dict[str, Landing]:
-    """Every rule on the same blocks."""
+    """Every rule on one set of blocks."""
     name, size, kind, seed = blocks
     element = FORMATS[name]
     x = (
@@ -72,7 +72,7 @@ def landings(blocks: Blocks) -> dict[str, Landing]:
 
 
 def _beyond(lands: NDArray[np.float64], largest: float) -> NDArray[np.bool_]:
-    """Whether amax / scale is beyond Qmax by more than the rounding of an fp32 scale."""
+    """True where amax / scale is beyond Qmax by more than the rounding of an fp32 scale."""
     return lands > largest * (1 + np.finfo(np.float32).eps)
 
 
@@ -101,7 +101,7 @@ def rules_scene(blocks: Blocks, start: float) -> RulesScene:
 
 
 def _edges(largest: float, low: float, high: float) -> NDArray[np.float64]:
-    """Bin edges even in log2; one of them is just above the largest value, so that no bin is half beyond."""
+    """Bin edges even in log2. One edge is just above the largest value, so that no bin is half beyond."""
     width = math.log2(high / low) / BINS
     below = math.ceil(math.log2(largest / low) / width)
     above = math.ceil(math.log2(high / largest) / width)

@@ -16,7 +16,7 @@ FLOOR, EVEN, UP, EXACT = "e8m0, floor", "e8m0, even", "e8m0, round up", "fp32"
 
 
 class Landing(Protocol):
-    """What one scale rule does to a set of blocks."""
+    """The effect of one scale rule on a set of blocks."""
 
     saturated: float
     closed_form: float
@@ -24,7 +24,7 @@ class Landing(Protocol):
 
 
 def percent(share: float) -> str:
-    """Such as ``12.3 %``; a share above 0 never reads as 0, nor one below 1 as all."""
+    """A percentage, such as ``12.3 %``. A share above 0 never reads as 0, nor one below 1 as all."""
     if 0 < share < 5e-5:
         return "under 0.01 %"
     if 1 - 5e-4 < share < 1:
@@ -38,7 +38,7 @@ def largest(name: str) -> str:
 
 
 def window_of(name: str) -> str:
-    """What a format can hold, for a reader who has never met it."""
+    """The range of a format, for a reader who has never met it."""
     format_ = FORMATS[name]
     return (
         f"A number in {name} has {format_.bits} bits. Its largest value is {largest(name)}, its "
@@ -49,7 +49,7 @@ def window_of(name: str) -> str:
 
 
 def window_notice(name: str, sweep: ScaleSweep, none: int, amax: ScaleSweep) -> str:
-    """What the picture shows: `none` is the index of scale 1, `amax` the amax scale by itself."""
+    """The main facts of the picture: `none` is the index of scale 1, `amax` the amax scale by itself."""
     first, last = sweep.near_best(NEAR_DB)
     octaves = math.log2(sweep.scale[last] / sweep.scale[first])
     lost = sweep.dead_share[last]
@@ -68,7 +68,7 @@ def window_notice(name: str, sweep: ScaleSweep, none: int, amax: ScaleSweep) -> 
 
 
 def factor(octaves: float) -> str:
-    """2**octaves, to two digits while that is short, then rounded down to a power of two."""
+    """2**octaves, to two digits while that is short, else rounded down to a power of two."""
     return short(2.0**octaves, 2) if octaves < 4 else f"{2 ** math.floor(octaves):,}"
 
 
@@ -106,7 +106,7 @@ def window_rules(name: str, kind: str) -> str:
 
 
 def rules_intro(name: str) -> str:
-    """Why the scale's own format matters."""
+    """A paragraph on why the scale's own format matters."""
     most = largest(name)
     return (
         "A block of numbers shares one scale, and the scale is stored too. In fp32 it can be "
@@ -117,7 +117,7 @@ def rules_intro(name: str) -> str:
 
 
 def rules_notice(name: str, found: Mapping[str, Landing]) -> str:
-    """What floor does and round-up does not, on these blocks."""
+    """The difference between floor and round-up on these blocks."""
     format_, up = FORMATS[name], found[UP]
     gain = up.sqnr_db - found[FLOOR].sqnr_db
     return (

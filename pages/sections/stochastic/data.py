@@ -1,6 +1,6 @@
-"""What the page "Stochastic rounding" shows, computed by `fp8core` and kept between runs.
+"""The data of the page "Stochastic rounding", computed by `fp8core` and kept between runs.
 
-The arguments of a kept function are all it depends on: names, numbers and the theme, nothing of the session.
+A kept function depends only on its arguments: names, numbers and the theme, nothing of the session.
 """
 
 from dataclasses import dataclass
@@ -62,7 +62,7 @@ class RoundedPicture:
 
 @st.cache_resource(max_entries=KEPT_PICTURES, show_spinner=False)
 def rounded_picture(digest: str, _light: Picture, pixels: str, levels: int, seed: int) -> RoundedPicture:
-    """Of the picture that `digest` names, on a grid of pixel values."""
+    """Both roundings of the picture with this `digest`, to a grid of pixel values."""
     grid = pixel_grid(pixels, levels)
     random = np.random.default_rng(seed).integers(0, 1 << MAX_RANDOM_BITS, _light.shape)
     nearest, noisy = round_nearest(_light, grid), round_noisy(_light, grid, random)
@@ -84,7 +84,10 @@ def blur_spec(nearest: tuple[float, ...], noisy: tuple[float, ...], sigma: int, 
 
 @dataclass(frozen=True, kw_only=True)
 class MeanView:
-    """The sweep that is drawn, and the errors over a finer one: nearest, and each way to treat the rest."""
+    """The sweep that is drawn, and the errors over a finer one.
+
+    The errors are those of nearest and of each way to treat the remaining bits.
+    """
 
     values: NDArray[np.float64]
     drawn: Sweep
@@ -124,7 +127,7 @@ def weight_spec(name: str, lr: float, pull: Pull, steps: int, bits: int, seed: i
 
 @dataclass(frozen=True, kw_only=True)
 class DotView:
-    """Errors of dot products of same-sign and of zero-mean data; `floor` is where nearest's bias ends."""
+    """Errors of dot products of same-sign and of zero-mean data. `floor` is the limit of nearest's bias."""
 
     same_sign: DotErrors
     zero_mean: DotErrors

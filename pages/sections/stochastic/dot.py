@@ -1,4 +1,4 @@
-"""Section "In a matmul": what is left of the noise when many rounded terms are added."""
+"""Section "In a matmul": the noise that remains when many rounded terms are added."""
 
 import numpy as np
 import streamlit as st
@@ -61,7 +61,7 @@ def _notice(view: DotView) -> str:
 
 
 def overtaken(errors: DotErrors) -> int | None:
-    """The least K from which on stochastic's error is the smaller one; None where nearest's is at the end."""
+    """The least K from which on stochastic has the smaller error; None where nearest has it at the end."""
     behind = np.flatnonzero(errors.stochastic >= errors.nearest)
     first = behind[-1] + 1 if behind.size else 0
     return int(errors.terms[first]) if first < errors.terms.size else None

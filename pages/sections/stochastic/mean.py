@@ -1,4 +1,4 @@
-"""Section "The mean": what stochastic rounding gives on average, exactly, for every x between a few codes."""
+"""Section "The mean": the exact average of stochastic rounding for every x between a few codes."""
 
 import streamlit as st
 

@@ -27,7 +27,7 @@ _OWN, _PROBLEM, _UPLOAD = "_own_picture", "_own_picture_problem", "_own_picture_
 
 
 def show(controls: Controls) -> None:
-    """Draw the controls, the three pictures, the error over the blur, and the place for the reader's own."""
+    """Draw the controls, the three pictures, the error over the blur, and the upload for the reader's own."""
     pixels = controls.draw(PIXELS)
     place = st.container(horizontal=True, gap="medium")
     if pixels == LEVELS_OF_GRAY:
@@ -122,10 +122,11 @@ def _own_picture(picture: GrayPicture) -> None:
 
 
 def _uploaded() -> None:
-    """Take the new file; one that cannot be used leaves the picture as it was and says why.
+    """Take the new file. One that cannot be used leaves the picture as it was and says why.
 
-    No file means nothing: the browser sends that before each replacement, too. A file that the browser itself
-    refuses is never sent, so the problem names its file: it may stand beside the browser's words on the next.
+    No file means nothing: the browser sends that before each replacement, too. The browser never sends a file
+    that it refuses itself. So a problem names its file, because it may stand beside the browser's words on
+    the next.
     """
     st.session_state.pop(_PROBLEM, None)
     file = st.session_state[_UPLOAD]

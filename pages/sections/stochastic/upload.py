@@ -1,7 +1,7 @@
-"""A picture out of an uploaded file, or one sentence that says why not. Nothing in the file is trusted.
+"""A picture from an uploaded file, or one sentence on why not. Nothing in the file is trusted.
 
-A file is at most MAX_BYTES long and MAX_PIXELS large, which its header tells before anything is unpacked;
-one is unpacked at a time, so that a full room does not need a full room's memory.
+A file is at most MAX_BYTES long and MAX_PIXELS large. Its header tells the size before anything is unpacked.
+One file is unpacked at a time, so that a full room does not need a full room's memory.
 """
 
 import hashlib

@@ -1,4 +1,4 @@
-"""The arithmetic of one tile: its scale, some of its codes, and what it adds to one element of D."""
+"""The arithmetic of one tile: its scale, some of its codes, and its share in one element of D."""
 
 import numpy as np
 
@@ -22,7 +22,7 @@ def free_dim(side: Side) -> str:
 
 
 def heading(tile: OperandTile, scene: Scene, ink: Ink) -> str:
-    """Which tile it is."""
+    """The name of the tile."""
     dim = free_dim(tile.side)
     name = f"{tile.side.value} = {scene.matmul.symbol(tile.side)}, tile "
     free, k = colored(f"{dim} = {span(tile.free)}", dim, ink), colored(f"k = {span(tile.k)}", "k", ink)
@@ -30,7 +30,7 @@ def heading(tile: OperandTile, scene: Scene, ink: Ink) -> str:
 
 
 def scale_table(tile: OperandTile, scene: Scene, ink: Ink) -> str:
-    """From the tile's largest |x| to its scale."""
+    """The way from the tile's largest |x| to its scale."""
     where = stored_slice(scene.matmul.operand(tile.side), tile.stored)
     rows = [
         ("as stored", where),
@@ -42,7 +42,7 @@ def scale_table(tile: OperandTile, scene: Scene, ink: Ink) -> str:
 
 
 def scale_lines(spec: OperandSpec, tile: OperandTile) -> list[tuple[str, str]]:
-    """How the scale follows from amax: Qmax is the largest number of the codes' format."""
+    """The way from amax to the scale; Qmax is the largest number of the codes' format."""
     exact = f"{short(tile.scale)} = {power_of_two(log2(tile.scale))}"
     if spec.scale.kind is ScaleKind.FP32:
         return [(f"scale = amax / {spec.format.max:g}", exact)]
@@ -126,7 +126,7 @@ def unquantized(scene: Scene, m: int, n: int) -> float:
 
 
 def where_applied(scene: Scene) -> str:
-    """Where in the kernel the scales are applied."""
+    """The place in the kernel where the scales are applied."""
     extents = [e for e in (scene.spec.a.tile.k, scene.spec.b.tile.k) if e is not WHOLE]
     if not extents:
         return (

@@ -1,6 +1,6 @@
-"""Clicks on a chart, one at a time: what a click added to the chart's selection or took out of it.
+"""Clicks on a chart, one at a time: the mark that a click added to the chart's selection or removed.
 
-A selection that keeps what was clicked is the only kind that changes when the same mark is clicked twice.
+Only a selection that keeps all clicked marks changes when one mark is clicked twice.
 """
 
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ def clicked(key: str, parameter: str) -> Place | None:
 
 
 def remember(key: str, parameter: str, drawn: Mapping[str, object]) -> None:
-    """Note what is selected in the chart as it is drawn, which is nothing where it is drawn anew."""
+    """Note the selection of the chart as it is drawn; a chart drawn anew has none."""
     st.session_state[_BEFORE.format(key=key)] = _selected(drawn, parameter)
 
 

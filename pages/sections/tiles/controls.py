@@ -86,10 +86,10 @@ ALL_CONTROLS = (
 
 
 def extent_of(text: str) -> Extent:
-    """The extent a choice stands for."""
+    """The extent of a choice."""
     return WHOLE if text == ALL else int(text)
 
 
 def text_of(extent: Extent) -> str:
-    """The choice that stands for an extent."""
+    """The choice for an extent."""
     return ALL if extent is WHOLE else str(extent)

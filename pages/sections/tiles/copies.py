@@ -44,7 +44,7 @@ def show(controls: Controls, layer: LayerShape) -> None:
 
 
 def _notice(recipe: Recipe) -> str:
-    """Why the counts are what they are."""
+    """The reasons for the counts."""
     twice = [t.value for t in OPERANDS if recipe.copies(t) > 1]
     layout = [t.value for t in OPERANDS if _held_for_layout(recipe, t)]
     sentences = []

@@ -1,6 +1,6 @@
-"""What "Tile layouts" draws: scenes from the reference quantizer, and their charts, kept between runs.
+"""The data of "Tile layouts": scenes from the reference quantizer, and their charts, kept between runs.
 
-The arguments of a kept function are all it depends on: names, numbers and the theme, nothing of the session.
+A kept function depends only on its arguments: names, numbers and the theme, nothing of the session.
 """
 
 import numpy as np
@@ -32,8 +32,9 @@ KEPT = 256
 def numbers(
     kind: str, tensor: LayerTensor, shape: tuple[int, int], seed: int, fan_in: int
 ) -> NDArray[np.float32]:
-    """float32[rows, columns]: a corner of x, w or dy of a layer of `fan_in`; narrow ones of x still hold an
-    outlier channel.
+    """float32[rows, columns]: a corner of x, w or dy of a layer of `fan_in`.
+
+    A narrow corner of x still holds an outlier channel.
     """
     return draw_operand(
         InputKind(kind),

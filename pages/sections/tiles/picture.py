@@ -55,7 +55,7 @@ def show(controls: Controls, layer: LayerShape) -> None:
 
 
 def _tile(controls: Controls, place: DeltaGenerator, drawn: Scene) -> OperandTile:
-    """The pinned tile as fields: what a click sets, for the keyboard and the address."""
+    """The pinned tile as fields, for the keyboard and the address: a click sets them too."""
     side = Side(controls.draw(SIDE, place))
     rows, columns = drawn.grid_shape(side)
     row, column = (
@@ -68,7 +68,7 @@ def _tile(controls: Controls, place: DeltaGenerator, drawn: Scene) -> OperandTil
 def _output_element(
     controls: Controls, place: DeltaGenerator, drawn: Scene, tile: OperandTile
 ) -> tuple[int, int]:
-    """(m, n) of an element of D to which the tile adds; a field for each index that is free to choose."""
+    """(m, n) of an element of D to which the tile adds; a field for each index that can be chosen."""
     m, n, _ = drawn.mnk
     chosen = []
     for control, choice in (
@@ -110,7 +110,7 @@ def _clicked(controls: Controls, drawn: Scene) -> None:
 
 
 def pin(controls: Controls, drawn: Scene, name: str, row: int, column: int) -> None:
-    """Pin a tile of A or B; of D, the element, and the tile of the pinned operand that it needs."""
+    """Pin a tile of A or B. Of D, pin the element, and the tile of the pinned operand that it needs."""
     if name == "D":
         m, n = drawn.tile(Side.A, row, 0).free.start, drawn.tile(Side.B, 0, column).free.start
         mine = {"row": row} if controls.value(SIDE) == Side.A.value else {"column": column}
@@ -120,5 +120,5 @@ def pin(controls: Controls, drawn: Scene, name: str, row: int, column: int) -> N
 
 
 def layer_of(controls: Controls) -> LayerShape:
-    """The layer's true sizes, as the controls hold them."""
+    """The layer's true sizes, from the controls."""
     return LayerShape(controls.value(TOKENS), controls.value(IN), controls.value(OUT))

@@ -1,4 +1,4 @@
-"""What to notice about a matmul of a recipe, derived from its tiles."""
+"""Words on a matmul of a recipe, derived from its tiles."""
 
 from fp8core.contraction import rescales_per_output
 from fp8core.formats import FORMATS
@@ -29,7 +29,7 @@ _BLACKWELL_TILE = TileShape(1, 32)
 
 
 def hardware(spec: MatmulSpec) -> str:
-    """Which part of this matmul the tensor cores of Hopper and of Blackwell do by themselves."""
+    """The part of this matmul that the tensor cores of Hopper and of Blackwell do by themselves."""
     along_k = [operand.tile.k for operand in (spec.a, spec.b) if operand.tile.k is not WHOLE]
     if not along_k:
         return (
@@ -82,12 +82,12 @@ def _lines(operand: OperandSpec, name: str, line: str) -> str:
 
 
 def _inside(words: str) -> str:
-    """Words that began a sentence, inside one."""
+    """Words that began a sentence, ready to stand inside one."""
     return words[0].lower() + words[1:]
 
 
 def second_copies(scene: Scene) -> str:
-    """Which operands of this matmul another one reads in other tiles or formats; empty where none."""
+    """The operands that another matmul reads in other tiles or formats; empty where there are none."""
     sentences = []
     for side in Side:
         tensor = scene.matmul.operand(side)

@@ -1,4 +1,4 @@
-"""What promotion buys: the error of a sum over how often its partial sums are promoted."""
+"""The benefit of promotion: the error of a sum against how often its partial sums are promoted."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -29,7 +29,7 @@ class Curve:
 
 @dataclass(frozen=True, kw_only=True)
 class Measured:
-    """What a device gave, and how it is called."""
+    """The errors that a device gave, with its name."""
 
     name: str
     points: tuple[SumError, ...]

@@ -60,7 +60,7 @@ def steps_chart(scene: StepScene, first: int, ink: Ink) -> Spec:
 
 @lru_cache(maxsize=64)
 def _template(ink: Ink, steps: int) -> Spec:
-    """The picture without its numbers: building it takes Altair longer than all the rest."""
+    """The picture without its numbers: building it takes Altair longer than all other work."""
     layers = [_grid(ink), _sums(ink), _terms(ink)]
     if steps > 1:
         layers.append(_strip(ink))

@@ -1,4 +1,4 @@
-"""What a scale costs: a bar a recipe, the matmul first, then the quantization; one contender is 1."""
+"""The cost of a scale: a bar a recipe, the matmul first, then the quantization; one contender is 1."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,7 +21,9 @@ _ROOM = 1.3
 
 @dataclass(frozen=True, kw_only=True)
 class Cost:
-    """One contender's times over that of the contender that is 1; no quantization where none is timed."""
+    """One contender's times, relative to the contender that is 1. Quantization is missing where it is not
+    timed.
+    """
 
     name: str
     matmul: float
@@ -87,5 +89,7 @@ def _parts(cost: Cost) -> list[dict[str, object]]:
 
 
 def _told(cost: Cost) -> str:
-    """Such as ``0.54, with quantization 0.79``; the matmul alone where it is all."""
+    """A cost in words, such as ``0.54, with quantization 0.79``; the matmul alone where nothing is
+    quantized.
+    """
     return f"{cost.matmul:.2f}" if cost.quantize is None else f"{cost.matmul:.2f} → {cost.whole:.2f}"

@@ -1,4 +1,4 @@
-"""What a mark says on hover of the measurement behind it, the same in every chart of benchmarks."""
+"""The tooltip on the measurement behind a mark, in every chart of benchmarks."""
 
 from dataclasses import asdict, dataclass
 

@@ -1,4 +1,4 @@
-"""How many times as fast as its peer: a bar a shape, in groups of one recipe each, with a rule at 1."""
+"""Speed relative to a peer: a bar a shape, in groups of one recipe each, with a rule at 1."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ _ROOM = 1.12
 
 @dataclass(frozen=True, kw_only=True)
 class Bar:
-    """One measurement: times as fast as the peer, between `low` and `high`; recorded, or made here."""
+    """One measurement: its speed relative to the peer, between `low` and `high`; recorded, or made here."""
 
     name: str
     is_here: bool
@@ -95,7 +95,7 @@ def ratios_chart(groups: Sequence[Group], peers: Sequence[str], ink: Ink) -> Spe
 
 
 def _color(compared: Sequence[str], peers: Sequence[str], ink: Ink) -> alt.Color:
-    """A peer has its color whoever else is there; the legend has those that bars are compared with."""
+    """The colors of the peers. A peer keeps its color, and the legend lists the peers of these bars."""
     legend = alt.Legend(
         orient="bottom", columns=1, labelLimit=400, labelColor=ink.text, values=list(compared)
     )
@@ -103,7 +103,7 @@ def _color(compared: Sequence[str], peers: Sequence[str], ink: Ink) -> alt.Color
 
 
 def _key(group: int, number: int, name: str) -> str:
-    """A line's own value on the axis; what is after the second bar is what the reader sees."""
+    """A line's unique value on the axis. The reader sees the text after the second bar character."""
     return f"{group}|{number}|{name}"
 
 

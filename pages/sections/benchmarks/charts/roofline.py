@@ -1,4 +1,4 @@
-"""A roofline: speed over operations per byte, under what memory and tensor cores allow."""
+"""A roofline: speed over operations per byte, under the limits of memory and tensor cores."""
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ _TICKS = [digit * 10.0**power for power in range(5) for digit in (1, 2, 5)]
 
 @dataclass(frozen=True, kw_only=True)
 class Roof:
-    """min(memory · operations per byte, peak): what a GPU gives at most, measured on it or by datasheet.
+    """min(memory · operations per byte, peak): a GPU's highest speed, measured on it or by datasheet.
 
     `label` stands on the line, `gpu` and `told` in its tooltip.
     """
@@ -37,12 +37,12 @@ class Roof:
     told: str
 
     def at(self, intensity: float) -> float:
-        """TFLOP/s at so many operations per byte."""
+        """TFLOP/s at this many operations per byte."""
         return min(self.memory_gb_s * intensity / 1e3, self.tflop_s)
 
     @property
     def ridge(self) -> float:
-        """Operations per byte from which memory is not the limit."""
+        """Operations per byte above which memory is not the limit."""
         return 1e3 * self.tflop_s / self.memory_gb_s
 
 
@@ -63,7 +63,7 @@ class Point:
 
 
 def roofline(points: Sequence[Point], roofs: Sequence[Roof], ink: Ink) -> Spec:
-    """Points under the roofs; there is at least one of either."""
+    """Points under the roofs; there is at least one of each."""
     intensities = [point.intensity for point in points]
     left = min([_FEW_OPERATIONS, *intensities])
     right = max([_MANY_OPERATIONS, *intensities])
@@ -142,7 +142,7 @@ def _slopes(slopes: _Shared, ends: tuple[float, float]) -> list[_Datum]:
 
 
 def _slope_names(slopes: _Shared, ink: Ink) -> alt.Chart:
-    """What memory each slope is, in the empty corner: the fastest, which lies furthest left, first."""
+    """The names of the memories in the empty corner: the fastest, whose slope lies furthest left, first."""
     fastest_first = sorted(slopes.items(), key=lambda one: -one[0][1])
     lines = ["slopes, from left to right:"]
     for (is_measured, memory_gb_s), shared in fastest_first:
@@ -164,7 +164,9 @@ def _flats(flats: _Shared, right: float) -> list[_Datum]:
 
 
 def _labels(flats: _Shared, right: float) -> list[_Datum]:
-    """A label for each peak, below its line where another is near above, aside where one is in its place."""
+    """A label for each peak: below its line where another peak is close above, aside where its place is
+    taken.
+    """
     return [
         {
             "label": " and ".join(dict.fromkeys(roof.label for roof in shared)),
@@ -191,12 +193,12 @@ def _line(name: str, shared: Sequence[Roof], start: tuple[float, float], end: tu
 
 
 def _is_below(tflop_s: float, flats: Iterable[tuple[bool, float]]) -> bool:
-    """Whether a flat's label goes below it: another flat is near above."""
+    """True if a flat's label goes below it, because another flat is close above."""
     return any(tflop_s < other < _NEAR * tflop_s for _, other in flats)
 
 
 def _is_crowded(tflop_s: float, flats: Collection[tuple[bool, float]]) -> bool:
-    """Whether the label of a datasheet's flat comes where that of this one would: from the other side."""
+    """True if a label from a datasheet's flat, from the other side, would cover this flat's label."""
     below = _is_below(tflop_s, flats)
     return any(
         _is_below(other, flats) is not below and (other < tflop_s) is below

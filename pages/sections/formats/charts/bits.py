@@ -1,4 +1,4 @@
-"""The bits of a code as cells in the color of their role; a click on one is kept in the selection `flip`."""
+"""The bits of a code as cells in the color of their role. The selection `flip` keeps a click on one."""
 
 from itertools import groupby
 
@@ -17,7 +17,7 @@ Rows = dict[str, list[object]]
 
 
 def cell_width(bits: int) -> float:
-    """Pixels of one bit."""
+    """The width of one bit in pixels."""
     return min(_WIDEST, BITS_WIDTH / bits)
 
 
@@ -59,7 +59,7 @@ def bit_rows(spelling: Spelling) -> Rows:
 
 
 def _meaning(spelling: Spelling, letter: str, bits: str) -> str:
-    """A field as a number; as bits where a dot field says how they are read."""
+    """A field as a number; as bits where a dot field decides how to read them."""
     if letter == "S":
         return "−" if spelling.negative or bits == "1" else "+"
     if letter == "I":

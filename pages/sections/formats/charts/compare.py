@@ -17,7 +17,7 @@ Row = dict[str, object]
 
 
 def compare_rows(formats: Mapping[str, Format]) -> list[Row]:
-    """A row a positive value; a format with more than 2^8 codes is one row with its ends."""
+    """A row a positive value. A format with more than 2^8 codes is one row with its two ends."""
     rows: list[Row] = []
     for title, format_ in formats.items():
         if format_.bits > _TICKED_BITS:

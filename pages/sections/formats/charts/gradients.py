@@ -23,7 +23,10 @@ LOSS_SCALE = "k"
 
 
 def bar_rows(formats: Mapping[str, FloatFormat], bins: Sequence[float], counts: Sequence[int]) -> list[Row]:
-    """A bar for each format and bin of log2 of the gradient, `bins` their edges, with the format's limits."""
+    """A bar for each format and each bin of log2 of the gradient, with the format's limits.
+
+    `bins` holds the edges of the bins.
+    """
     tallest = max(counts)
     return [
         {
@@ -44,7 +47,7 @@ def bar_rows(formats: Mapping[str, FloatFormat], bins: Sequence[float], counts: 
 
 
 def share_rows(formats: Mapping[str, FloatFormat], shares: Mapping[str, Sequence[Fates]]) -> list[Row]:
-    """What is written beside each format at each loss scale 2^k."""
+    """The text beside each format at each loss scale 2^k."""
     return [
         {
             "line": line + 1,
@@ -59,7 +62,7 @@ def share_rows(formats: Mapping[str, FloatFormat], shares: Mapping[str, Sequence
 
 
 def limit_rows(formats: Mapping[str, FloatFormat], left: float, right: float) -> list[Row]:
-    """Where each format's window begins, has all its bits, and ends, where that is in the picture."""
+    """The limits of each format's window inside the picture: where it begins, has all its bits, and ends."""
     return [
         {"x": at, "y": line + 0.28, "y2": line + 1, "what": f"{title}: {what}"}
         for line, (title, f) in enumerate(formats.items())
@@ -79,7 +82,7 @@ def gradient_chart(
     shares: Mapping[str, Sequence[Fates]],
     ink: Ink,
 ) -> alt.LayerChart:
-    """One histogram a format, bars colored by what becomes of them; `shares` for each loss scale 2^k."""
+    """One histogram a format, bars colored by the fate of the gradients; `shares` for each loss scale 2^k."""
     largest = min(map(len, shares.values())) - 1
     k = alt.param(
         name=LOSS_SCALE,

@@ -1,4 +1,4 @@
-"""What numbers beyond the largest value become, by format and policy."""
+"""The results for numbers beyond the largest value, by format and policy."""
 
 import math
 from collections.abc import Iterator, Mapping

@@ -51,7 +51,7 @@ def label(title: str, format_: Format) -> str:
 
 
 def range_bars(formats: Mapping[str, Format], ink: Ink) -> alt.Chart:
-    """The bars, widest range first; the reader drags how much of the axis is seen."""
+    """The bars, widest range first. The reader drags the limits of the axis."""
     order = sorted(formats, key=lambda title: -dynamic_range(formats[title]))
     reach = alt.param(
         name=REACH,
@@ -93,12 +93,12 @@ def range_bars(formats: Mapping[str, Format], ink: Ink) -> alt.Chart:
 
 
 def has_range(format_: Format) -> bool:
-    """Whether the largest and the smallest positive value differ: a logarithmic axis has no place for 0."""
+    """True if the largest and the smallest positive value differ: a logarithmic axis has no place for 0."""
     return dynamic_range(format_) > 0
 
 
 def point_rows(formats: Mapping[str, Format]) -> list[Row]:
-    """One row a format that has a range; formats that would lie on one another share their first's label."""
+    """One row a format that has a range. Formats at one point share the label of the first."""
     rows: list[Row] = []
     for title, format_ in formats.items():
         if not has_range(format_):
@@ -126,7 +126,7 @@ def point_rows(formats: Mapping[str, Format]) -> list[Row]:
 
 
 def range_points(formats: Mapping[str, Format], ink: Ink) -> alt.LayerChart:
-    """Dynamic range against the finest relative step; more bits lie further up and to the right."""
+    """Dynamic range against the finest relative step. More bits lie further up and to the right."""
     rows = point_rows(formats)
     narrowest = min((float(str(row["range"])) for row in rows), default=_NARROW) * _BESIDE
     base = alt.Chart(alt.Data(values=rows)).encode(

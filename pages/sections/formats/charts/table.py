@@ -23,7 +23,7 @@ def columns_of(bits: int) -> int:
 
 
 def cell(bits: int, code: int) -> Row:
-    """Where a code stands in the table."""
+    """The place of a code in the table."""
     return {"code": code, "row": code // columns_of(bits), "column": code % columns_of(bits)}
 
 

@@ -1,4 +1,4 @@
-"""Numbers and bits in words and colors: what every picture of a format shares."""
+"""Numbers and bits in words and colors, for every picture of a format."""
 
 import math
 
@@ -29,7 +29,7 @@ def role_color(letter: str, ink: Ink) -> str:
 
 
 def number(value: float, digits: int = _MOST_DIGITS) -> str:
-    """A value in as few digits as say it exactly, at most `digits`, with a true minus sign."""
+    """A value in the fewest digits that give it exactly, at most `digits`, with a true minus sign."""
     if math.isnan(value):
         return "NaN"
     if math.isinf(value):
@@ -61,7 +61,7 @@ def hexadecimal(code: int, format_: Format) -> str:
 
 
 def power_or_number(value: float) -> str:
-    """Such as 2⁻⁹ where that is exact, else the number."""
+    """A power of two, such as 2⁻⁹, where that is exact, else the number."""
     mantissa, exponent = math.frexp(value)
     far = value < _SMALL or value > _LARGE
     return power_of_two(exponent - 1) if mantissa == 0.5 and far else number(value, 6)
@@ -74,7 +74,7 @@ def power_labels(exponent: str) -> str:
 
 
 def percent(share: float) -> str:
-    """A share of many, to a tenth of a percent; none and all only where it is none or all."""
+    """A share of many, to a tenth of a percent. It reads 0 or 100 only where the share is none or all."""
     if 0 < share < _TENTH or 1 - _TENTH < share < 1:
         return f"<{_TENTH:.1%}" if share < _TENTH else f">{1 - _TENTH:.1%}"
     return f"{share:.0%}" if share in (0, 1) else f"{share:.1%}"

@@ -1,4 +1,4 @@
-"""Where in D the errors sit: a patch's colour is the largest error in it."""
+"""The places of errors in D: a patch's color is the largest error in it."""
 
 import math
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ Point = tuple[int, int, float, float]
 def error_map(
     bands: Bands, shape: tuple[int, int], worst: Sequence[Point], *, m: str, n: str, legend: Sequence[str]
 ) -> alt.LayerChart:
-    """Patches of D[M, N] = `shape`, rings on the worst elements; `m`, `n`, `legend` name axes and colour."""
+    """Patches of D[M, N] = `shape`, rings on the worst elements; `m`, `n`, `legend` name axes and color."""
     rows, columns = shape
     patches = [
         {"m0": down.start, "m1": down.stop, "n0": across.start, "n1": across.stop}
@@ -77,7 +77,7 @@ def error_map(
 
 
 def _number(value: float) -> float | None:
-    """JSON has no NaN and no infinity."""
+    """A number for JSON, which has no NaN and no infinity."""
     return value if math.isfinite(value) else None
 
 

@@ -1,4 +1,4 @@
-"""A vertical axis inside its panel, so that panels below each other are just as wide as the page's column."""
+"""A vertical axis inside its panel, so that panels below each other are as wide as the page's column."""
 
 from typing import Any
 

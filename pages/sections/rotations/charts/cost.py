@@ -1,4 +1,4 @@
-"""The error of each format by the way its input took: as it is, rotated exactly, rotated through bf16."""
+"""The error of each format by the path of its input: not rotated, rotated exactly, rotated through bf16."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ _ROW, _AROUND = 46, 130
 
 @dataclass(frozen=True, kw_only=True)
 class Way:
-    """One mark: the error of `format` by this way."""
+    """One mark: the error of `format` by this path."""
 
     format: str
     way: str
@@ -21,7 +21,7 @@ class Way:
 
 
 def ways(marks: Sequence[Way], order: Sequence[str], ink: Ink) -> alt.Chart:
-    """A line a format, a mark a way, on a logarithmic axis, which has no place for an error of zero."""
+    """A line a format, a mark a path, on a logarithmic axis, which has no place for an error of zero."""
     formats = list(dict.fromkeys(mark.format for mark in marks))
     rows = [{"format": mark.format, "way": mark.way, "nmse": mark.nmse} for mark in marks if mark.nmse > 0]
     scale = alt.Scale(domain=list(order), range=[ink.bad, ink.good, ink.k, ink.soft][: len(order)])

@@ -16,7 +16,7 @@ _LOG_TICKS = [10.0**e for e in range(-12, 3)] + [3 * 10.0**e for e in range(-12,
 
 @dataclass(frozen=True)
 class Curve:
-    """Values over the magnitudes, and where the two curves cross."""
+    """Values over the magnitudes, and the places where the two curves cross."""
 
     without: Sequence[float]
     with_: Sequence[float]
@@ -40,8 +40,10 @@ def curves(
     percent: Mapping[str, Sequence[float] | None],
     ink: Ink,
 ) -> alt.VConcatChart:
-    """A panel for each name in `titles`, magnitudes between `ends`. Those in `percent` have a linear axis
-    over the domain given, or from 0 as far as the data go; the others a logarithmic one.
+    """A panel for each name in `titles`, magnitudes between `ends`.
+
+    Panels in `percent` have a linear axis over the domain given, or from 0 as far as the data go. The others
+    have a logarithmic axis.
     """
     last = list(titles)[-1]
     charts = [

@@ -1,4 +1,4 @@
-"""How often each value occurs among the entries of many vectors: before a rotation and after two kinds."""
+"""The frequency of each value among the entries of many vectors: before a rotation and after two kinds."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass

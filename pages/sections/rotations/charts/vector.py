@@ -1,7 +1,7 @@
 """One vector before and after a rotation, as stems; the outlier's magnitude is a slider inside the picture.
 
-Both are linear in the magnitude, so the browser draws every position of the slider by itself: an entry is
-`rest + magnitude · slope`.
+Both are linear in the magnitude: an entry is `rest + magnitude · slope`. So the browser draws every position
+of the slider by itself.
 """
 
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ _EPSILON = 1e-9
 
 @dataclass(frozen=True, kw_only=True)
 class Stems:
-    """Entries of one vector: `rest` and `slope` float64[size], and where the outliers are, if anywhere."""
+    """Entries of one vector: `rest` and `slope` float64[size], and the places of the outliers, if known."""
 
     rest: NDArray[np.float64]
     slope: NDArray[np.float64]
@@ -69,12 +69,12 @@ def vector_picture(
 
 
 def _across(size: int) -> alt.Scale:
-    """The elements, with room at the left for the vertical axis: labels outside would widen the picture."""
+    """The elements, with room at the left for the vertical axis. Labels outside would widen the picture."""
     return alt.Scale(domain=[-0.5 - ROOM * size, size - 0.5], nice=False)
 
 
 def scale_expr(spec: OperandSpec, amax: str) -> str:
-    """A Vega expression for the scale of a tile, as `fp8core.scales` has it, for amax > 0."""
+    """A Vega expression for the scale of a tile with amax > 0, by the rules of `fp8core.scales`."""
     element = spec.format
     log2, top = f"log({amax}) / LN2", f"floor(log({amax}) / LN2 + {_EPSILON})"
     match spec.scale.kind:

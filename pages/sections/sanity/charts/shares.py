@@ -1,4 +1,4 @@
-"""How fast against the record: a bar a line, as a share of what the same GPU model was recorded at."""
+"""Speed against the record: a bar a line, as a share of the recorded rate of this GPU model."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ class Bar:
 
 
 def shares_chart(bars: Sequence[Bar], slow_below: float, ink: Ink) -> dict[str, Any]:
-    """Bars with a rule at the record and a dashed one where slow begins. Raises ValueError without a bar."""
+    """Bars with a rule at the record and a dashed rule where slow begins. Raises ValueError without a bar."""
     if not bars:
         raise ValueError("there is no bar to draw")
     rows = [{**vars(bar), "verdict": SLOW if bar.share < slow_below else NORMAL} for bar in bars]

@@ -1,4 +1,4 @@
-"""The lower two parts of the picture of one scale: SQNR over the scale, and where the error comes from."""
+"""The lower two parts of the picture of one scale: SQNR over the scale, and the parts of the error."""
 
 import altair as alt
 
@@ -65,7 +65,7 @@ def sqnr_curve(scene: WindowScene, ink: Ink) -> Spec:
 
 
 def _handles(scene: WindowScene, *, first: bool) -> alt.Chart:
-    """Unseen columns, one a scale, to point at and drag over. The first chart's hold the selection."""
+    """Invisible columns, one a scale, to point at and drag over. The first chart's hold the selection."""
     low, high = scene.range
     columns = (
         alt.Chart(alt.NamedData(CURVE))

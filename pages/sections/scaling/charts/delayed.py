@@ -1,6 +1,6 @@
-"""amax over the steps of training, and what a scale that looks back can hold.
+"""amax over the steps of training, and the range of a scale that comes from earlier steps.
 
-Pointing at a step (`step`) shows the steps its scale looked back on. Nothing of that needs Python.
+Pointing at a step (`step`) shows the earlier steps that its scale comes from. None of that needs Python.
 """
 
 from collections.abc import Sequence
@@ -20,9 +20,11 @@ Row = dict[str, object]
 
 @dataclass(frozen=True, kw_only=True)
 class DelayedScene:
-    """`amax`: log2 of every step's. `rows`: one for each step with a history: `step`, log2 of `amax` and of
-    what the scale `holds`, `bits` between them (below 0 on overflow), `overflows`, `first` and `last` of the
-    steps that its scale comes from. `start` is the step that is looked at first.
+    """The data of the picture. `amax`: log2 of every step's amax. `start`: the step that is shown first.
+
+    `rows`: one for each step with a history: `step`, log2 of `amax` and of the value that the scale `holds`,
+    `bits` between them (below 0 on overflow), `overflows`, and `first` and `last` of the steps that its scale
+    comes from.
     """
 
     amax: Sequence[float]
@@ -49,7 +51,7 @@ def delayed_chart(scene: DelayedScene, ink: Ink) -> Spec:
 
 
 def _now(scene: DelayedScene) -> str:
-    """Vega expression: the step that is looked at."""
+    """Vega expression: the step that is shown."""
     return f"(isArray({STEP}.step) ? {STEP}.step[0] : {scene.start})"
 
 
@@ -112,7 +114,7 @@ def _timeline(scene: DelayedScene, ink: Ink) -> Spec:
 
 
 def _handles(scene: DelayedScene) -> alt.Chart:
-    """Unseen columns, one a step, to point at."""
+    """Invisible columns, one a step, to point at."""
     return (
         alt.Chart(alt.NamedData(STEPS))
         .transform_calculate(x0="datum.step - 0.5", x1="datum.step + 0.5")
@@ -132,7 +134,7 @@ def _handles(scene: DelayedScene) -> alt.Chart:
 
 
 def _bits(scene: DelayedScene, ink: Ink) -> Spec:
-    """Bars from 0: up where the top of the range stays empty, down where amax overruns it."""
+    """Bars from 0: up where the top of the range stays empty, down where amax exceeds it."""
     y = alt.Y("bits:Q", scale=alt.Scale(zero=True, nice=True), axis=alt.Axis(tickCount=4))
     color = alt.when("datum.overflows").then(alt.value(ink.bad)).otherwise(alt.value(ink.good))
     bars = (

@@ -1,4 +1,4 @@
-"""Where four scale rules put a block's amax: a histogram a rule over amax / scale, and one block to move.
+"""A block's amax under four scale rules: a histogram a rule over amax / scale, and one block to move.
 
 The selection `block` holds amax of that block; a slider in the browser sets it.
 """
@@ -20,8 +20,10 @@ Row = dict[str, object]
 
 @dataclass(frozen=True, kw_only=True)
 class RuleRow:
-    """One rule. `bins`: amax / scale from `x0` to `x1`, its share of the blocks, and whether beyond Qmax.
-    `moves`: for each amax of the slider the `scale`, its `exponent` text and where amax `lands`.
+    """One rule.
+
+    `bins`: amax / scale from `x0` to `x1`, its share of the blocks, and whether it is beyond Qmax. `moves`:
+    for each amax of the slider the `scale`, its `exponent` text and where amax `lands`.
     """
 
     title: str

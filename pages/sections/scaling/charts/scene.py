@@ -30,9 +30,12 @@ class Edges:
 
 @dataclass(frozen=True, kw_only=True)
 class WindowScene:
-    """What is drawn. `bins`: left edge (log2 |x|) and share of the elements, all `bin_width` wide. `curve`: a
-    row a scale with log2 scale `s`, `sqnr`, the shares `saturated` and `dead`, and the error's parts. `amax`:
-    such a row for the amax scale. `start`: where the cursor stands first.
+    """The data of the picture.
+
+    - `bins`: left edge (log2 |x|) and share of the elements, all `bin_width` wide.
+    - `curve`: a row a scale: log2 scale `s`, `sqnr`, the shares `saturated` and `dead`, the error's parts.
+    - `amax`: such a row for the amax scale.
+    - `start`: the first position of the cursor.
     """
 
     format_name: str

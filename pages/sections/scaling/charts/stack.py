@@ -1,4 +1,4 @@
-"""What the pictures of the page "Scaling" have in common: panels of one width, figures above them."""
+"""Shared parts of the pictures of the page "Scaling": panels of one width, figures above them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,7 +19,9 @@ _TEXT = {"align": "left", "baseline": "top"}
 
 @dataclass(frozen=True, kw_only=True)
 class Figure:
-    """How far from the left, in quarters of the width, and Vega expressions for its name and itself."""
+    """One figure: its distance from the left, in quarters of the width, and Vega expressions for name and
+    value.
+    """
 
     place: float
     name: str
@@ -27,8 +29,10 @@ class Figure:
 
 
 def panel(*layers: alt.Chart, height: int, title: str | None = None) -> Spec:
-    """Charts on top of each other, as a Vega-Lite spec. Each becomes a spec by itself: Altair copies and
-    checks whatever it combines, once for every layer, which would take most of the time.
+    """Charts on top of each other, as a Vega-Lite spec.
+
+    Each becomes a spec by itself. Altair copies and checks all that it combines, once for every layer, and
+    that would take most of the time.
     """
     units = [layer.to_dict(validate=False) for layer in layers]
     for unit in units:
@@ -38,6 +42,7 @@ def panel(*layers: alt.Chart, height: int, title: str | None = None) -> Spec:
 
 def stack(panels: Sequence[Spec], ink: Ink, rows: Mapping[str, Sequence[Row]], spacing: int = 14) -> Spec:
     """Panels one below the other. Labels of y axes stand inside, so each panel is as wide as its column.
+
     `rows` has the values of the data that the panels name.
     """
     spec = {
@@ -80,7 +85,7 @@ def stack(panels: Sequence[Spec], ink: Ink, rows: Mapping[str, Sequence[Row]], s
 
 
 def _put_values(part: object, rows: dict[str, Sequence[Row]]) -> None:
-    """Give the first mention of each name its values; Vega-Lite takes them for every later one."""
+    """Give the first mention of each name its values; Vega-Lite uses them for every later one."""
     match part:
         case {"data": {"name": name}} if name in rows:
             part["data"]["values"] = list(rows.pop(name))

@@ -1,7 +1,7 @@
-"""Numbers against a format's window: their histogram, what becomes of them, and the error of every scale.
+"""Numbers against a format's window: their histogram, their fate, and the error of every scale.
 
-All parts follow one selection, `pick`, which holds log2 of the scale: the slider sets it, and so does
-dragging across the curves. Nothing of that needs Python.
+All parts follow one selection, `pick`, which holds log2 of the scale. The slider sets it, and so does
+dragging across the curves. None of that needs Python.
 """
 
 import altair as alt

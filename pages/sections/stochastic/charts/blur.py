@@ -1,4 +1,4 @@
-"""How far each rounded picture is from the original after a blur."""
+"""The distance of each rounded picture from the original after a blur."""
 
 from collections.abc import Sequence
 
@@ -20,7 +20,7 @@ _NAMES = (NEAREST, STOCHASTIC)
 
 
 def blur_chart(nearest: Sequence[float], noisy: Sequence[float], sigma: int, ink: Ink) -> Spec:
-    """rms error over the blur, from 0 pixels on; a rule at the blur that the pictures show."""
+    """rms error over the blur, from 0 pixels on, with a rule at the blur of the pictures."""
     rows = long_rows("blur", range(len(nearest)), {NEAREST: nearest, STOCHASTIC: noisy})
     x = alt.X(
         "blur:Q",

@@ -19,7 +19,9 @@ _NAMES = (STOCHASTIC, NEAREST)
 
 
 def dot_chart(errors: DotErrors, domain: tuple[float, float], ink: Ink, floor: float | None = None) -> Spec:
-    """Both axes logarithmic; `floor` is the error that nearest's bias leaves however many terms there are."""
+    """The chart, both axes logarithmic. `floor` is the error that nearest's bias leaves for any number of
+    terms.
+    """
     terms = errors.terms.tolist()
     rows = long_rows("terms", terms, {STOCHASTIC: errors.stochastic, NEAREST: errors.nearest})
     x = alt.X(

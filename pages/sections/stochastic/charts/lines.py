@@ -1,5 +1,6 @@
-"""What the charts of stochastic rounding share: a color and a dash for each rounding, and a line that follows
-the pointer with the numbers beside it.
+"""Shared parts of the charts of stochastic rounding.
+
+They are a color and a dash for each rounding, and a line that follows the pointer with the numbers beside it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,7 +18,7 @@ HEIGHT = 300
 
 
 def line_color(names: Sequence[str], ink: Ink) -> alt.Color:
-    """Colors of the lines that are named, with a legend above the chart."""
+    """Colors of the named lines, with a legend above the chart."""
     colors = {NEAREST: ink.bad, STOCHASTIC: ink.good, EXACT: ink.soft}
     return alt.Color(
         "line:N",
@@ -30,7 +31,7 @@ def line_color(names: Sequence[str], ink: Ink) -> alt.Color:
 
 
 def line_dash(names: Sequence[str]) -> alt.StrokeDash:
-    """Not by color alone: stochastic is solid, nearest dashed, the unrounded truth dotted."""
+    """Dashes, so that color alone need not tell: stochastic solid, nearest dashed, unrounded dotted."""
     dashes = {NEAREST: [7, 3], STOCHASTIC: [1, 0], EXACT: [2, 3]}
     return alt.StrokeDash(
         "line:N",
@@ -62,7 +63,7 @@ def pointer(data: str, x: alt.X, tooltip: list[alt.Tooltip], ink: Ink) -> alt.Ch
 
 
 def filled(chart: alt.LayerChart, **datasets: Rows) -> Spec:
-    """The chart's spec with the data that it names: put in last, where no schema check reads every row."""
+    """The chart's spec with the data that it names, put in last: no schema check then reads every row."""
     spec = chart.to_dict()
     spec["datasets"] = datasets
     return spec

@@ -1,4 +1,4 @@
-"""The mean of the rounded value over x, with the band that single draws scatter in, and nearest's stairs."""
+"""The mean of the rounded value over x, with the band in which single draws scatter, and nearest's stairs."""
 
 import altair as alt
 import numpy as np
@@ -23,7 +23,7 @@ _NAMES = (STOCHASTIC, NEAREST, EXACT)
 
 
 def mean_chart(s: Sweep, values: NDArray[np.float64], name: str, ink: Ink) -> Spec:
-    """`values`, the format's own, are the ticks of both axes."""
+    """The chart. `values`, the format's own, are the ticks of both axes."""
     ticks = alt.Axis(values=values.tolist(), format=".5~g", gridColor=ink.line, gridOpacity=0.6)
     scale = alt.Scale(domain=[float(values[0]), float(values[-1])], nice=False, zero=False)
     x = alt.X("x:Q", title=f"x (ticks: the values of {name})", axis=ticks, scale=scale)

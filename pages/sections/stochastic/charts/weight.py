@@ -1,4 +1,4 @@
-"""Where a weight goes, step by step, when every step is rounded."""
+"""The path of a weight, step by step, when every step is rounded."""
 
 import altair as alt
 import numpy as np

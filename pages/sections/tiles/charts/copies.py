@@ -1,4 +1,4 @@
-"""One stored tensor and its quantized copies: which way the tiles lie, and which way memory runs."""
+"""One stored tensor and its quantized copies: the direction of the tiles, and the direction of memory."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -35,7 +35,9 @@ ARROW = 30
 
 @dataclass(frozen=True)
 class _Box:
-    """A copy in one layout; `turned` where memory holds the transpose, `repeated` where only for layout."""
+    """A copy in one layout; `turned` if memory holds the transpose, `repeated` if only the layout
+    needs it.
+    """
 
     scene: CopyScene | None
     number: int
@@ -44,7 +46,7 @@ class _Box:
 
 
 def copies_chart(tensor: LayerTensor, layer: LayerShape, scenes: Sequence[CopyScene], ink: Ink) -> Spec:
-    """The tensor as stored, then each copy: tiles where they lie, an arrow along which memory runs."""
+    """The tensor as stored, then each copy: tiles in their places, an arrow along which memory runs."""
     boxes = [_Box(None, 0, False, False)]
     for number, scene in enumerate(scenes, 1):
         layouts = scene.copy.k_major
@@ -118,7 +120,7 @@ def _rects(width: float, height: float, ink: Ink) -> alt.Chart:
 
 
 def _arrow(box: _Box, left: float, ink: Ink) -> list[Row]:
-    """From the first element along the direction in which memory runs."""
+    """An arrow from the first element along the direction of memory."""
     x, y, color = left - 8, TOP - 8, ink.k
     if box.turned:
         shaft = {"x0": x, "x1": x, "y0": TOP, "y1": TOP + BOX_TALL, "color": color}

@@ -1,4 +1,4 @@
-"""D[m, n] as a recipe computes it, built from the extents of the tiles: as coloured pieces and as LaTeX."""
+"""D[m, n] as a recipe computes it, built from the extents of the tiles: as colored pieces and as LaTeX."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -55,7 +55,7 @@ def pieces_at(pieces: Pieces) -> Iterator[tuple[int, str, str | None]]:
 
 @dataclass(frozen=True)
 class Choice:
-    """Any two tile shapes, and how many products the tensor core sums before anything can be rescaled."""
+    """Any two tile shapes, and the number of products that the tensor core sums before a rescale."""
 
     a: TileShape
     b: TileShape
@@ -63,7 +63,7 @@ class Choice:
 
 
 def latex(choice: Choice, leaves: bool, ink: Ink) -> str:
-    """The equation for a choice; where the scale does not leave the sum it is written inside it."""
+    """The equation for a choice. A scale that does not leave the sum is written inside it."""
     m, n, k = (rf"\textcolor{{{ink.of(dim)}}}{{{dim}}}" for dim in "mnk")
     j = rf"\textcolor{{{ink.k}}}{{j}}"
     one_sum = choice.summed is WHOLE

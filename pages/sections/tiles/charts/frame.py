@@ -1,4 +1,4 @@
-"""Where A, B and D lie in a picture: A left, B above, D in the corner, so that m, n and k line up."""
+"""The places of A, B and D in a picture: A left, B above, D in the corner, so that m, n and k line up."""
 
 from dataclasses import dataclass
 

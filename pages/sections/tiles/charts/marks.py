@@ -1,4 +1,4 @@
-"""The marks that every picture of tiles is made of: rectangles coloured by scale, outlines, words."""
+"""The marks of every picture of tiles: rectangles colored by scale, outlines, words."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,7 +22,7 @@ Spec = dict[str, Any]
 
 
 def operand_rows(scene: Scene, frame: Frame, side: Side) -> list[Row]:
-    """One row a tile of an operand: where it is drawn, which m, n, k it covers, its scale."""
+    """One row a tile of an operand: its place in the picture, the m, n, k that it covers, its scale."""
     return [_operand_row(scene, frame.panel(side.value), tile) for tile in scene.tiles(side)]
 
 
@@ -44,7 +44,7 @@ def _operand_row(scene: Scene, panel: Panel, tile: OperandTile) -> Row:
 
 
 def result_rows(scene: Scene, frame: Frame) -> list[Row]:
-    """One row for each part of D whose elements meet the same tiles of A and of B."""
+    """One row for each part of D that one row of A's tiles and one column of B's tiles give."""
     m_parts = sorted({(t.free.start, t.free.stop) for t in scene.tiles(Side.A)})
     n_parts = sorted({(t.free.start, t.free.stop) for t in scene.tiles(Side.B)})
     return [
@@ -65,7 +65,7 @@ def result_rows(scene: Scene, frame: Frame) -> list[Row]:
 
 
 def stored_slice(tensor: LayerTensor, tile: Tile) -> str:
-    """Such as ``x[5, 256:384]``."""
+    """A slice of the stored tensor, such as ``x[5, 256:384]``."""
     parts = (str(r.start) if len(r) == 1 else f"{r.start}:{r.stop}" for r in (tile.rows, tile.columns))
     return f"{tensor.value}[{', '.join(parts)}]"
 
@@ -85,7 +85,7 @@ def scale_domain(rows: Iterable[Row]) -> tuple[int, int]:
 
 
 def scale_color(domain: tuple[int, int], legend: alt.Legend | None) -> alt.Color:
-    """Colour of a tile by log2 of its scale."""
+    """Color of a tile by log2 of its scale."""
     return alt.Color(
         "log2:Q", legend=legend, scale=alt.Scale(scheme=SCALE_COLORS, domain=list(domain), clamp=True)
     )
@@ -151,7 +151,7 @@ def word(x: float, y: float, text: str, color: str, **style: object) -> Row:
 
 
 def word_layer() -> alt.Chart:
-    """Words, each in the style that its row gives: one mark however many styles there are."""
+    """Words, each in the style that its row names: one mark for any number of styles."""
     style = {name: alt.ExprRef(f"datum.{name}") for name in WORD_STYLE}
     return (
         alt.Chart(alt.NamedData(WORDS))
@@ -161,7 +161,7 @@ def word_layer() -> alt.Chart:
 
 
 def line_layer() -> alt.Chart:
-    """Straight lines from (x0, y0) to (x1, y1) in their own colour."""
+    """Straight lines from (x0, y0) to (x1, y1) in their own color."""
     color = alt.Color("color:N", scale=None, legend=None)
     return (
         alt.Chart(alt.NamedData(LINES))
@@ -202,7 +202,7 @@ def bracket(x0: float, y0: float, x1: float, y1: float, color: str, cap: float =
 
 
 def axis_words(matmul: Matmul, dim: str, drawn: int, size: int) -> tuple[str, str]:
-    """Name of a dim with the layer's axis it is, and how much of it is drawn."""
+    """Name of a dim with its axis of the layer, and how much of it is drawn."""
     axis = {"m": matmul.m, "n": matmul.n, "k": matmul.k}[dim]
     name = f"{dim.upper()} = {axis.value}" + (" · contracted" if dim == "k" else "")
     return name, f"all {size:,} drawn" if drawn == size else f"drawn: {drawn:,} of {size:,}"

@@ -62,7 +62,7 @@ def _cell(scene: Scene, left: float, top: float) -> Frame:
 
 
 def _cell_rows(scene: Scene, place: Frame) -> list[Row]:
-    """Tiles of A and B by their own scales, colours from the lowest to the highest of the cell, and D."""
+    """Tiles of A and B by their own scales, and D. Colors run from the lowest to the highest of the cell."""
     tiles = [row for side in Side for row in operand_rows(scene, place, side)]
     low, high = scale_domain(tiles)
     whole = {**place.d.box(range(place.d.rows), range(place.d.columns)), "side": "D", "log2": 0}

@@ -1,4 +1,4 @@
-"""The big picture: A left, B above, D in the corner, tiles coloured by scale, linked along m, n, k."""
+"""The big picture: A left, B above, D in the corner, tiles colored by scale, linked along m, n, k."""
 
 from dataclasses import replace
 from functools import lru_cache
@@ -41,7 +41,7 @@ CHARACTER = 7.2
 
 
 def picture_frame(scene: Scene) -> Frame:
-    """Where the three operands lie in the big picture."""
+    """The places of the three operands in the big picture."""
     return frame(scene.mnk, left=44, top=44, k_wide=226, n_wide=226, k_tall=176, m_tall=224, gap=(56, 60))
 
 
@@ -53,8 +53,9 @@ def picture_rows(scene: Scene) -> list[Row]:
 
 
 def pinned_rows(scene: Scene, side: Side, row: int, column: int, output: tuple[int, int]) -> list[Row]:
-    """The data of the highlight: one row a panel, with its place and the m, n, k of the pinned tile, and one
-    for the element (m, n) of D whose sum is written out.
+    """The data of the highlight: one row a panel, with its place and the m, n, k of the pinned tile.
+
+    One more row is the element (m, n) of D whose sum is written out.
     """
     place, chosen = picture_frame(scene), scene.tile(side, row, column)
     free = {"A": "m", "B": "n"}[side.value]
@@ -92,7 +93,7 @@ def _dot(box: Row) -> Row:
 
 
 def tile_picture(scene: Scene, ink: Ink) -> Spec:
-    """The picture. The data set `pinned` is left open for `pinned_rows`; `pin` holds what was clicked."""
+    """The picture. The data set `pinned` is left open for `pinned_rows`; `pin` holds the clicked mark."""
     rows = picture_rows(scene)
     words = [*_axis_labels(scene, ink), *_operand_labels(scene, ink), *_equation(scene, ink)]
     return filled(
@@ -135,7 +136,7 @@ def _tiles(domain: tuple[int, int], ink: Ink) -> alt.Chart:
 
 
 def _band_expression(along: str, end: int, at: str, unit: str) -> str:
-    """Where the highlight starts or ends along a panel's dim: of the hovered elements, else the pinned."""
+    """The start or end of the highlight along a panel's dim: of the hovered elements, else the pinned."""
     name = f"datum.{along} + '{end}'"
     chosen = f"(isArray({HOVER}[{name}]) ? {HOVER}[{name}][0] : datum[{name}])"
     start, stop = at.split("…")
@@ -144,7 +145,7 @@ def _band_expression(along: str, end: int, at: str, unit: str) -> str:
 
 
 def _highlight(ink: Ink) -> list[alt.Chart]:
-    """Four veils and an outline a panel, whose corners alone move: the cost does not grow with tiles."""
+    """Four veils and an outline a panel. Only their corners move, so the cost does not grow with tiles."""
     across, down = "datum.left…datum.right", "datum.top…datum.bottom"
     bands = (
         alt.Chart()
@@ -230,7 +231,9 @@ def _operand_labels(scene: Scene, ink: Ink) -> list[Row]:
 
 
 def _equation(scene: Scene, ink: Ink) -> list[Row]:
-    """The equation in the empty corner, each letter in the colour of its dim, and what its two sums mean."""
+    """The equation in the empty corner, each letter in the color of its dim, and the meaning of its
+    two sums.
+    """
     words = [
         word(
             4,

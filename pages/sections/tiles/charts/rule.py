@@ -36,7 +36,7 @@ LEGEND = "✓ both scales are constant on the stretch · ✗ a scale changes ins
 
 @dataclass(frozen=True, kw_only=True)
 class RuleScene:
-    """A choice on one output element: the scale that each k's element of A and of B has."""
+    """A choice on one output element: the scale of each k's element of A and of B."""
 
     choice: Choice
     a_scale: Sequence[float]

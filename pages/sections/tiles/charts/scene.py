@@ -1,4 +1,4 @@
-"""What is drawn of one matmul: a corner of each tensor, so small that every tile can be seen."""
+"""The data of one matmul's picture: a corner of each tensor, so small that every tile can be seen."""
 
 import math
 from collections.abc import Iterator
@@ -20,7 +20,9 @@ K_ELEMENTS = 64
 
 
 def drawn_extent(extent: Extent, elements: int = FREE_ELEMENTS) -> int:
-    """Elements drawn of a dim with tiles of this extent: a few tiles, or some elements of tiles of one."""
+    """The number of elements to draw along a dim: a few tiles; some elements if a tile is one element, or
+    WHOLE.
+    """
     return elements if extent is WHOLE or extent == 1 else FREE_TILES * extent
 
 
