@@ -30,7 +30,7 @@ def copy_cost(copy: Copy, layer: LayerShape) -> CopyCost:
     return CopyCost(
         scales=tall * wide,
         code_bytes=-(-rows * columns * copy.spec.format.packed_bits // 8) * len(copy.k_major),
-        scale_bytes=tall * wide * copy.spec.scale.format.bytes,
+        scale_bytes=tall * wide * copy.spec.scale_rule.format.bytes,
         elements=rows * columns,
     )
 

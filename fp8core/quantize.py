@@ -6,6 +6,8 @@ The order of operations, in fp32 with IEEE rounding at each step:
     r     = fl32(1 / scale)                q     = fl32(x · r)
     code  = encode(clamp(q, ±Qmax))        NaN or inf in a tile: scale NaN, every code the positive NaN
     (0 in a format that has no NaN: times its scale it is NaN all the same)
+
+Under a rule of two levels a scale may be 0, and r is at most FLT_MAX.
 """
 
 from dataclasses import dataclass
@@ -43,8 +45,8 @@ class QuantizedTensor:
 
 def scaled(x: NDArray[np.float32], grid: TileGrid, scale: NDArray[np.float32]) -> NDArray[np.float32]:
     """float32[rows, columns]: x times its tile's fl32(1 / scale), which is then rounded to a code."""
-    with np.errstate(invalid="ignore"):
-        return x * grid.expand(np.float32(1) / scale)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        return x * grid.expand(np.minimum(np.float32(1) / scale, np.finfo(np.float32).max))
 
 
 def quantize(x: ArrayLike, grid: TileGrid, spec: OperandSpec) -> QuantizedTensor:
@@ -59,8 +61,27 @@ def quantize(x: ArrayLike, grid: TileGrid, spec: OperandSpec) -> QuantizedTensor
     if x.dtype not in (np.float32, np.float16) and x.dtype.name != "bfloat16":
         raise ValueError(f"quantize takes float32, float16 or bfloat16, got {x.dtype}")
     x = x.astype(np.float32)
-    scale = spec.scale.scale(grid.amax(x), spec.format)
+    scale = spec.scale_rule.scale(grid.amax(x), spec.format, _outer_amax(x, grid, spec))
     broken = np.isnan(grid.expand(scale))
     codes = spec.format.encode(np.where(broken, np.float32(0), scaled(x, grid, scale)), spec.rounding)
     codes[broken] = spec.format.nan_code or 0
     return QuantizedTensor(codes=codes, scale=scale, grid=grid, spec=spec)
+
+
+def _outer_amax(x: NDArray[np.float32], grid: TileGrid, spec: OperandSpec) -> NDArray[np.float32] | None:
+    """float32[*grid.scale_shape]: amax of the outer tile around each tile; None for a rule of one level.
+
+    Raises ValueError where a tile crosses the edge of an outer one.
+    """
+    outer = spec.scale_rule.outer
+    if outer is None:
+        return None
+    k_is_rows = grid.tile == (spec.tile.k, spec.tile.mn) != (spec.tile.mn, spec.tile.k)
+    tile = (outer.tile.k, outer.tile.mn) if k_is_rows else (outer.tile.mn, outer.tile.k)
+    around = TileGrid.over(x.shape, tile)
+    amax = around.amax(x)
+    for axis, (large, small) in enumerate(zip(around.extents, grid.extents, strict=True)):
+        if large % small and around.scale_shape[axis] > 1:
+            raise ValueError(f"tiles of {grid.tile} do not nest in outer tiles of {tile}")
+        amax = np.repeat(amax, -(-large // small), axis=axis)
+    return amax[: grid.scale_shape[0], : grid.scale_shape[1]]

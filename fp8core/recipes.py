@@ -22,13 +22,13 @@ class OperandSpec:
 
     format: Format
     tile: TileShape
-    scale: ScaleRule
+    scale_rule: ScaleRule
     rounding: Rounding = Rounding.NEAREST_EVEN
 
     def __post_init__(self) -> None:
         instance("format", self.format, Format)
         instance("tile", self.tile, TileShape)
-        instance("scale", self.scale, ScaleRule)
+        instance("scale_rule", self.scale_rule, ScaleRule)
         instance("rounding", self.rounding, Rounding)
 
 
@@ -98,7 +98,7 @@ class Recipe:
             side = matmul.side_of(tensor)
             if side is not None:
                 spec = self.spec(matmul).operand(side)
-                key = (spec.format, spec.tile.on_tensor(matmul, side), spec.scale, spec.rounding)
+                key = (spec.format, spec.tile.on_tensor(matmul, side), spec.scale_rule, spec.rounding)
                 readers.setdefault(key, []).append((matmul, side))
         copies = []
         for matmul_sides in readers.values():
@@ -121,8 +121,8 @@ _E4M3, _E5M2, _BF16, _FP32 = FORMATS["e4m3"], FORMATS["e5m2"], FORMATS["bf16"], 
 _FAST, _PROMOTED = ACCUMULATORS["hopper_fast"], ACCUMULATORS["hopper_promoted"]
 
 
-def _operand(format_: Format, mn: Extent, k: Extent, scale: ScaleRule = FP32_SCALE) -> OperandSpec:
-    return OperandSpec(format=format_, tile=TileShape(mn, k), scale=scale)
+def _operand(format_: Format, mn: Extent, k: Extent, rule: ScaleRule = FP32_SCALE) -> OperandSpec:
+    return OperandSpec(format=format_, tile=TileShape(mn, k), scale_rule=rule)
 
 
 def _matmul(

@@ -27,7 +27,7 @@ from fp8core.accumulators import ACCUMULATORS
 from fp8core.linear import Side
 from fp8core.quantize import QuantizedTensor
 from fp8core.recipes import OperandSpec
-from fp8core.scales import FP32_SCALE, ScaleKind
+from fp8core.scales import FP32_SCALE
 from fp8core.tiles import WHOLE, TileGrid, TileShape
 
 REFOLDED_K = ACCUMULATORS["hopper_promoted"].promotion
@@ -44,7 +44,7 @@ def refolded(spec: OperandSpec, tile: TileShape) -> OperandSpec:
     """
     if tile not in REFOLDED_TILES.values():
         raise ValueError(f"refolding makes tiles of {LINE} or {SQUARE}, not {tile}")
-    if spec.scale.kind is ScaleKind.FP32:
+    if not spec.scale_rule.powers_of_two:
         raise ValueError(
             "refolding shifts codes by ratios of scales, so these have to be powers of two, not fp32"
         )
@@ -54,7 +54,7 @@ def refolded(spec: OperandSpec, tile: TileShape) -> OperandSpec:
             f"refolding makes one scale for {tile.mn} × {tile.k} out of those of shorter lines along K, "
             f"got {spec.tile}"
         )
-    return replace(spec, tile=tile, scale=FP32_SCALE)
+    return replace(spec, tile=tile, scale_rule=FP32_SCALE)
 
 
 def refolded_grid(grid: TileGrid, spec: OperandSpec, *, k_is_rows: bool) -> TileGrid:

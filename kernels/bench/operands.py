@@ -76,5 +76,7 @@ def least_bytes(job: GemmJob, plan: GemmPlan) -> int:
     for side in Side:
         shape, spec = layer.of(matmul.operand(side)), plan.operands.operand(side)
         tall, wide = recipe.grid(matmul, side, shape).scale_shape
-        total += shape[0] * shape[1] * spec.format.packed_bits // 8 + tall * wide * spec.scale.format.bytes
+        total += (
+            shape[0] * shape[1] * spec.format.packed_bits // 8 + tall * wide * spec.scale_rule.format.bytes
+        )
     return total

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fp8core.recipes import MatmulSpec
-from fp8core.scales import ScaleKind
 from fp8core.tiles import WHOLE, TileShape
 from kernels.bench.job import Into
 from kernels.gemm.launch import torch_dtype
@@ -142,7 +141,7 @@ def _block_op(plan: GemmPlan) -> ScaledOp:
 
 
 def _fp32_scales(spec: MatmulSpec) -> bool:
-    return all(operand.scale.kind is ScaleKind.FP32 for operand in (spec.a, spec.b))
+    return all(not operand.scale_rule.powers_of_two for operand in (spec.a, spec.b))
 
 
 def _no_mx() -> str:

@@ -9,7 +9,6 @@ from math import prod
 from fp8core.accumulators import ACCUMULATORS, Accumulator
 from fp8core.formats import FORMATS
 from fp8core.recipes import MatmulSpec
-from fp8core.scales import ScaleKind
 from fp8core.tiles import WHOLE, Extent
 from kernels.device import Device, DeviceKind, Unsupported
 from kernels.gemm.blocks import Blocks, Schedule, built_in
@@ -244,7 +243,7 @@ def _scale_at(spec: MatmulSpec) -> ScaleAt:
     extents = [extent for extent in (spec.a.tile.k, spec.b.tile.k) if extent is not WHOLE]
     if not extents:
         return ScaleAt.EPILOGUE
-    powers_of_two = all(operand.scale.kind is not ScaleKind.FP32 for operand in (spec.a, spec.b))
+    powers_of_two = all(operand.scale_rule.powers_of_two for operand in (spec.a, spec.b))
     return ScaleAt.OPERANDS if powers_of_two else ScaleAt.K_LOOP
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from fp8core.formats import FORMATS, FloatFormat
 from fp8core.recipes import OperandSpec
-from fp8core.scales import ScaleKind
+from fp8core.scales import Fit
 from fp8core.tiles import TileGrid, TileShape
 from kernels.device import COMPILE_OPTIONS, DeviceKind, current_device, launching
 from kernels.quantize.plan import K_PADDING, check_operand, plan_quantize
@@ -172,10 +172,10 @@ def quantize_constants(spec: OperandSpec, tile: TileShape, kind: DeviceKind) -> 
         "PART_K": plan.part_k,
         "BLOCK_MN": plan.block_mn,
         "BLOCK_K": plan.block_k,
-        "MIN_SCALE_BITS": _fp32_bits(spec.scale.min_scale),
+        "MIN_SCALE_BITS": _fp32_bits(spec.scale_rule.min_scale),
         "NAN_CODE": spec.format.nan_code,
-        "POWER_OF_TWO": spec.scale.kind is not ScaleKind.FP32,
-        "ROUND_UP": spec.scale.kind is ScaleKind.E8M0_ROUND_UP,
+        "POWER_OF_TWO": spec.scale_rule.powers_of_two,
+        "ROUND_UP": spec.scale_rule.fit is Fit.ROUND_UP,
         "AMAX_KNOWN": not plan.fused,
         "CAST": kind is DeviceKind.GPU,
     }

@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from fp8core.formats import Specials
 from fp8core.recipes import OperandSpec
 from fp8core.rounding import Rounding
-from fp8core.scales import ScaleKind
+from fp8core.scales import E8M0_FLOOR, E8M0_ROUND_UP, FP32_SCALE
 from fp8core.tiles import WHOLE, Extent, TileShape
 from kernels.device import Unsupported
 
 K_PADDING = 128
 """Codes are stored with zeros up to a multiple of this along K: what TMA and torch's own ops ask for."""
 
-_SCALES = (ScaleKind.FP32, ScaleKind.E8M0_FLOOR, ScaleKind.E8M0_ROUND_UP)
+_SCALE_RULES = (FP32_SCALE, E8M0_FLOOR, E8M0_ROUND_UP)
 _FUSED_ELEMENTS = 128 * 128
 _QUANTIZE_MN, _QUANTIZE_K = 64, 128
 
@@ -60,6 +60,6 @@ def check_operand(spec: OperandSpec) -> Unsupported | None:
         return Unsupported(f"the kernels quantize to e4m3 and e5m2, not to {spec.format.name}")
     if spec.rounding is not Rounding.NEAREST_EVEN:
         return Unsupported(f"the kernels round to nearest even, not {spec.rounding.value}")
-    if spec.scale.kind not in _SCALES:
-        return Unsupported(f"the kernels have no scale that is {spec.scale.kind.value}")
+    if spec.scale_rule not in _SCALE_RULES:
+        return Unsupported(f"the kernels have no scale that is {spec.scale_rule.words}")
     return None

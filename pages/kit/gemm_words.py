@@ -63,7 +63,7 @@ def geometry(job: GemmJob) -> str:
         shared = stored_tile(tensor, *spec.tile.on_tensor(matmul, side))
         operands.append(
             f"**{side.value}** is {tensor.value}[{rows.value}, {columns.value}] in {spec.format.name}, "
-            f"one {spec.scale.format.name} scale for {shared}"
+            f"one {spec.scale_rule.format.name} scale for {shared}"
         )
         folded = stored_tile(tensor, *REFOLDED_TILES[side].on_tensor(matmul, side))
         refolded.append(f"{folded} of {side.value}")

@@ -2,17 +2,17 @@
 
 import math
 
-from fp8core.scales import E8M0_FLOOR, FP32_SCALE, ScaleKind
+from fp8core.scales import E8M0_FLOOR, FP32_SCALE, SCALE_RULES, Fit
 from pages.kit.charts.words import power_of_two
 
-_KINDS = {
-    ScaleKind.FP32: "**fp32**: $scale = amax / Q_{max}$, one division, correctly rounded to fp32.",
-    ScaleKind.E8M0_FLOOR: r"**E8M0, floor**: $2^{\lfloor \log_2 amax \rfloor - e_{max}}$, where $2^{e_{max}}$"
+_FITS = {
+    Fit.NEAREST: "**fp32**: $scale = amax / Q_{max}$, one division, correctly rounded to fp32.",
+    Fit.FLOOR: r"**E8M0, floor**: $2^{\lfloor \log_2 amax \rfloor - e_{max}}$, where $2^{e_{max}}$"
     " is the largest power of two in the format (OCP MX 1.0, section 6.3). amax may land above $Q_{max}$ and "
     "saturate.",
-    ScaleKind.E8M0_EVEN: "**E8M0, even**: amax is first rounded to as many mantissa bits as the format has; "
+    Fit.EVEN: "**E8M0, even**: amax is first rounded to as many mantissa bits as the format has; "
     "then floor (EVEN in torchao).",
-    ScaleKind.E8M0_ROUND_UP: r"**E8M0, round up**: the smallest $2^E$ with $amax \le Q_{max} \cdot 2^E$ "
+    Fit.ROUND_UP: r"**E8M0, round up**: the smallest $2^E$ with $amax \le Q_{max} \cdot 2^E$ "
     "(arXiv 2506.08027, section 3).",
 }
 
@@ -20,7 +20,7 @@ _KINDS = {
 def scale_rules() -> str:
     """Markdown on the way from a tile's amax to its scale, in every case."""
     fp32, e8m0 = (power_of_two(math.log2(rule.min_scale)) for rule in (FP32_SCALE, E8M0_FLOOR))
-    kinds = "\n".join(f"- {_KINDS[kind]}" for kind in ScaleKind)
+    kinds = "\n".join(f"- {_FITS[rule.fit]}" for rule in SCALE_RULES.values())
     return (
         "A scale follows from **amax**, the largest |x| of its tile, and multiplies the codes back. "
         f"$Q_{{max}}$ is the largest value of the codes' format.\n\n{kinds}\n"

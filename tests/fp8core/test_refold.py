@@ -34,11 +34,11 @@ def normal(shape: tuple[int, int], octaves: int = 0) -> np.ndarray:
 
 @by_tile
 @pytest.mark.parametrize("tile_k", [1, 16, 32, 64])
-@pytest.mark.parametrize("rule", [SPEC.scale, E8M0_FLOOR], ids=lambda rule: rule.kind.name)
+@pytest.mark.parametrize("rule", [SPEC.scale_rule, E8M0_FLOOR], ids=lambda rule: rule.fit.name)
 @by_format
 def test_a_value_is_kept_or_rounded_to_the_nearest_that_is_left(format_, rule, tile_k, tile):
     """Against rounding to a grid of steps, in fp64, without encode."""
-    spec = dataclasses.replace(SPEC, format=format_, scale=rule, tile=TileShape(1, tile_k))
+    spec = dataclasses.replace(SPEC, format=format_, scale_rule=rule, tile=TileShape(1, tile_k))
     before = quantized(normal((150, 333), 20), spec)
     after = refold(before, tile)
     largest = after.grid.expand(after.scale).astype(np.float64)
@@ -83,8 +83,8 @@ def test_equal_scales_and_zero_tiles_change_no_code(tile):
     np.testing.assert_array_equal(after.codes, before.codes)
     decided = after.grid.expand(after.scale)
     assert (np.delete(decided, 7, axis=0) == before.scale.max()).all()
-    assert (decided[7] == (SPEC.scale.min_scale if tile is LINE else before.scale.max())).all()
-    assert (refold(quantized(np.zeros((130, 200))), tile).scale == SPEC.scale.min_scale).all()
+    assert (decided[7] == (SPEC.scale_rule.min_scale if tile is LINE else before.scale.max())).all()
+    assert (refold(quantized(np.zeros((130, 200))), tile).scale == SPEC.scale_rule.min_scale).all()
 
 
 @by_tile

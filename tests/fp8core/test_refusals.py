@@ -1,5 +1,7 @@
 """Contract: what a public name cannot take is refused with one ValueError, whatever is wrong with it."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -22,11 +24,13 @@ from fp8core.quantize import quantize
 from fp8core.recipes import RECIPES, OperandSpec
 from fp8core.rotations import Rotation, RotationKind, hadamard, random_orthogonal, random_signs
 from fp8core.rounding import Overflow, Rounding
-from fp8core.scales import FP32_SCALE, ScaleRule
+from fp8core.scales import E8M0_FLOOR, FP32_SCALE, Fit, OuterScale, ScaleRule
 from fp8core.stochastic import chances, round_stochastic
 from fp8core.tiles import WHOLE, TileGrid, TileShape
 
 E4M3, HIF8 = FORMATS["e4m3"], FORMATS["hif8"]
+TWO_LEVELS = ScaleRule(format=E4M3, fit=Fit.NEAREST, outer=OuterScale(tile=TileShape(WHOLE, WHOLE)))
+THREES = OuterScale(tile=TileShape(1, 3))
 RECIPE, GRID = RECIPES["deepseek_v3"], TileGrid.over((2, 2), (1, WHOLE))
 NOT_WHOLE = [1.5, 2.0, True, "1", None, float("nan"), -1]
 FOUR, CODES = np.ones(4), np.zeros((2, 4), np.uint8)
@@ -119,7 +123,7 @@ WRONG = {
     "rounding of a table format": (lambda: HIF8.encode([1.3], None), "rounding is Rounding.NEAREST_EVEN or"),
     "overflow in words": (lambda: E4M3.encode([1.3], overflow="nan"), "overflow is Overflow.SATURATE or"),
     "specials in words": (lambda: own(specials="ieee"), "specials is Specials.IEEE or"),
-    "a rule in words": (lambda: ScaleRule("fp32"), "kind is ScaleKind.FP32 or"),
+    "a rule in words": (lambda: ScaleRule(format=FORMATS["e8m0"], fit="floor"), "fit is Fit.NEAREST or"),
     "an element in words": (lambda: FP32_SCALE.scale([1.0], "e4m3"), "element is Format"),
     "a negative amax": (lambda: FP32_SCALE.scale([1.0, -2.0], E4M3), "at least 0, got -2"),
     "a negative amax of a step": (lambda: run_delayed([1.0, -2.0], E4M3, 1), "at least 0, got -2"),
@@ -136,10 +140,33 @@ WRONG = {
     "a shape's tensor": (lambda: LayerShape(1, 2, 3).of("x"), "a stored tensor is LayerTensor.X or"),
     "an axis in words": (lambda: LayerShape(1, 2, 3).size("in"), "an axis is Axis.TOKENS or"),
     "a spec's format": (
-        lambda: OperandSpec(format="e4m3", tile=TileShape(1, 2), scale=FP32_SCALE),
+        lambda: OperandSpec(format="e4m3", tile=TileShape(1, 2), scale_rule=FP32_SCALE),
         "format is Format, got str 'e4m3'",
     ),
-    "a spec's tile": (lambda: OperandSpec(format=E4M3, tile=(1, 2), scale=FP32_SCALE), "tile is TileShape"),
+    "a spec's tile": (
+        lambda: OperandSpec(format=E4M3, tile=(1, 2), scale_rule=FP32_SCALE),
+        "tile is TileShape",
+    ),
+    "an outer scale over powers of two": (
+        lambda: replace(E8M0_FLOOR, outer=TWO_LEVELS.outer),
+        "a scale under an outer one is amax / Qmax",
+    ),
+    "two levels without the outer amax": (
+        lambda: TWO_LEVELS.scale([1.0], E4M3),
+        "a rule of two levels takes the amax of outer tiles, got none",
+    ),
+    "one level with an outer amax": (
+        lambda: FP32_SCALE.scale([1.0], E4M3, [1.0]),
+        "takes the amax of outer tiles, got some for one level",
+    ),
+    "tiles that cross an outer one": (
+        lambda: quantize(
+            np.ones((2, 6), np.float32),
+            TileGrid.over((2, 6), (1, 2)),
+            OperandSpec(format=E4M3, tile=TileShape(1, 2), scale_rule=replace(TWO_LEVELS, outer=THREES)),
+        ),
+        r"tiles of \(1, 2\) do not nest in outer tiles of \(1, 3\)",
+    ),
     "a grid of one number": (lambda: TileGrid.over(5, (1, 1)), "two dims"),
     "a tile of one number": (lambda: TileGrid.over((5, 5), 1), "a row and a column extent, got 1"),
     "quantize without a grid": (

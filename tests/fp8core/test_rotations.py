@@ -110,7 +110,7 @@ NMSE = {
 def test_a_single_outlier_in_fp4_costs_more_after_rotation_as_recorded(outlier) -> None:
     x = np.random.default_rng(0).standard_normal((20_000, 16)).astype(np.float32)
     x[:, 3] = outlier
-    spec = OperandSpec(format=FORMATS["e2m1"], tile=TileShape(1, 16), scale=FP32_SCALE)
+    spec = OperandSpec(format=FORMATS["e2m1"], tile=TileShape(1, 16), scale_rule=FP32_SCALE)
     grid = TileGrid.over(x.shape, (1, 16))
 
     def nmse(y: np.ndarray) -> float:

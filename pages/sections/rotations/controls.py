@@ -2,7 +2,7 @@
 
 from fp8core.experiments.outliers import Rest
 from fp8core.rotations import NVFP4_SIGNS, RotationKind
-from fp8core.scales import ScaleKind
+from fp8core.scales import SCALE_RULES, Fit
 from pages.kit.controls import Controls
 from pages.kit.shared_controls import SEED
 from pages.kit.widgets import Choice, ChoiceStyle, NumberStyle, Whole
@@ -87,17 +87,17 @@ TILE = Choice(
     default=LINE,
     help="The tile: elements that share one scale.",
 )
-_SCALES = {
-    ScaleKind.FP32: "fp32: amax / largest value",
-    ScaleKind.E8M0_FLOOR: "Power of two: floor",
-    ScaleKind.E8M0_EVEN: "Power of two: even",
-    ScaleKind.E8M0_ROUND_UP: "Power of two: round up",
+_FITS = {
+    Fit.NEAREST: "fp32: amax / largest value",
+    Fit.FLOOR: "Power of two: floor",
+    Fit.EVEN: "Power of two: even",
+    Fit.ROUND_UP: "Power of two: round up",
 }
 SCALE = Choice(
     key="rotations_scale",
     label="Scale",
-    options={kind.name.lower(): title for kind, title in _SCALES.items()},
-    default=ScaleKind.FP32.name.lower(),
+    options={name: _FITS[rule.fit] for name, rule in SCALE_RULES.items()},
+    default=next(iter(SCALE_RULES)),
     style=ChoiceStyle.SELECT,
     help="How the scale follows from amax, the largest |x| of the tile. E8M0 stores powers of two only.",
 )

@@ -14,10 +14,10 @@ from fp8core.experiments.rotation_error import (
     rotate_and_quantize,
     vector_error,
 )
-from fp8core.formats import FORMATS, FloatFormat
+from fp8core.formats import FORMATS
 from fp8core.recipes import OperandSpec
 from fp8core.rotations import Rotation, RotationKind
-from fp8core.scales import ScaleKind, ScaleRule
+from fp8core.scales import SCALE_RULES
 from fp8core.tiles import WHOLE, TileShape
 from pages.kit.controls import Controls
 from pages.kit.shared_controls import SEED
@@ -58,11 +58,8 @@ class Setting:
 
     def spec(self, format_: str | None = None) -> OperandSpec:
         element = FORMATS[format_ or self.format]
-        assert isinstance(element, FloatFormat), f"{element.name} has no scale rule"
         k = int(self.tile) if self.tile == LINE else WHOLE
-        return OperandSpec(
-            format=element, tile=TileShape(1, k), scale=ScaleRule(ScaleKind[self.scale.upper()])
-        )
+        return OperandSpec(format=element, tile=TileShape(1, k), scale_rule=SCALE_RULES[self.scale])
 
     def turn(self) -> Rotation:
         return turn(self.rotation, self.size, self.seed)

@@ -6,7 +6,6 @@ import streamlit as st
 
 from fp8core.experiments.rotation_error import VectorError, lower_ranges
 from fp8core.recipes import OperandSpec
-from fp8core.scales import ScaleKind
 from pages.kit.chart import draw_chart
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.words import column
@@ -142,7 +141,7 @@ def parts_table(rows: list[dict[str, float]]) -> str:
 
 def why(spec: OperandSpec) -> str:
     """A sentence on why the total can grow."""
-    if spec.scale.kind is ScaleKind.FP32:
+    if not spec.scale_rule.powers_of_two:
         return (
             f"Why the total can grow: where the outlier is its tile's amax, the scale amax / "
             f"{spec.format.max:g} puts it on the largest value **exactly**: most of the energy has no error. "

@@ -60,7 +60,7 @@ def landings(blocks: Blocks) -> dict[str, Landing]:
     amax = grid.amax(x).ravel().astype(np.float64)
     found = {}
     for title, rule in RULES.items():
-        quantized = quantize(x, grid, OperandSpec(format=element, tile=TileShape(1, size), scale=rule))
+        quantized = quantize(x, grid, OperandSpec(format=element, tile=TileShape(1, size), scale_rule=rule))
         lands = amax / quantized.scale.ravel().astype(np.float64)
         found[title] = Landing(
             lands=lands,

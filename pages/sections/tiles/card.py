@@ -6,7 +6,6 @@ from fp8core.contraction import PartialSum, partial_sums
 from fp8core.linear import Side
 from fp8core.quantize import scaled
 from fp8core.recipes import OperandSpec
-from fp8core.scales import ScaleKind
 from fp8core.tiles import WHOLE
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.words import column, log2, power_of_two, short, span
@@ -44,12 +43,14 @@ def scale_table(tile: OperandTile, scene: Scene, ink: Ink) -> str:
 def scale_lines(spec: OperandSpec, tile: OperandTile) -> list[tuple[str, str]]:
     """The way from amax to the scale; Qmax is the largest number of the codes' format."""
     exact = f"{short(tile.scale)} = {power_of_two(log2(tile.scale))}"
-    if spec.scale.kind is ScaleKind.FP32:
+    rule = spec.scale_rule
+    if rule.outer is not None:
+        rounded = f"scale: {rule.format.name} under one {rule.outer.format.name} scale, rounded"
+    elif rule.powers_of_two:
+        rounded = "scale: a power of two, rounded"
+    else:
         return [(f"scale = amax / {spec.format.max:g}", exact)]
-    return [
-        (f"amax / {spec.format.max:g}", short(tile.amax / spec.format.max)),
-        ("scale: a power of two, rounded", exact),
-    ]
+    return [(f"amax / {spec.format.max:g}", short(tile.amax / spec.format.max)), (rounded, exact)]
 
 
 def element_table(tile: OperandTile, scene: Scene, ink: Ink) -> str:

@@ -101,7 +101,7 @@ def rule_numbers(
         stored = (K, LINES) if turned else (LINES, K)
         x = draw_operand(InputKind(kind), tensor, stored, 2 * seed + number, fan_in=fan_in)
         x = x.T if turned else x
-        spec = OperandSpec(format=FORMATS["e4m3"], tile=tile, scale=FP32_SCALE)
+        spec = OperandSpec(format=FORMATS["e4m3"], tile=tile, scale_rule=FP32_SCALE)
         quantized = quantize(x, TileGrid.over(x.shape, (tile.mn, tile.k)), spec)
         codes.append(spec.format.decode(quantized.codes)[0])
         scales.append(quantized.grid.expand(quantized.scale)[0].astype(np.float64))

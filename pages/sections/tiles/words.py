@@ -40,7 +40,7 @@ def hardware(spec: MatmulSpec) -> str:
         f"{min(along_k)} k."
     )
     e8m0 = FORMATS["e8m0"]
-    if all(side.tile == _BLACKWELL_TILE and side.scale.format is e8m0 for side in (spec.a, spec.b)):
+    if all(side.tile == _BLACKWELL_TILE and side.scale_rule.format is e8m0 for side in (spec.a, spec.b)):
         return (
             f"{hopper} **On Blackwell** (sm_100), the tensor core reads these scales and applies them itself."
         )

@@ -43,12 +43,10 @@ def test_an_unusable_amax_keeps_the_scale(broken) -> None:
 
 
 @pytest.mark.parametrize("kind", InputKind)
-@pytest.mark.parametrize(
-    "rule", [FP32_SCALE, E8M0_FLOOR, E8M0_EVEN, E8M0_ROUND_UP], ids=lambda r: r.kind.name
-)
+@pytest.mark.parametrize("rule", [FP32_SCALE, E8M0_FLOOR, E8M0_EVEN, E8M0_ROUND_UP], ids=lambda r: r.fit.name)
 def test_error_parts_add_up_to_the_squared_relative_error(kind, rule) -> None:
     x = draw(kind, (64, 256), seed=1)
-    spec = OperandSpec(format=FORMATS["e2m1"], tile=TileShape(1, 32), scale=rule)
+    spec = OperandSpec(format=FORMATS["e2m1"], tile=TileShape(1, 32), scale_rule=rule)
     quantized = quantize(x, TileGrid.over(x.shape, (1, 32)), spec)
     values = quantized.exact_values()
     parts = split_error(x, values, quantized.grid.expand(quantized.scale), spec.format)
@@ -90,7 +88,7 @@ def test_even_is_floor_of_amax_rounded_to_the_mantissa() -> None:
 def test_e2m1_shrinks_gaussian_blocks_by_about_the_recorded_amounts() -> None:
     """Recorded: -0.0163 steps, alpha 0.9965, scale unstated; exact and E4M3 scales differ by 0.001."""
     x = np.random.default_rng(0).standard_normal((50_000, 16)).astype(np.float32)
-    spec = OperandSpec(format=FORMATS["e2m1"], tile=TileShape(1, 16), scale=FP32_SCALE)
+    spec = OperandSpec(format=FORMATS["e2m1"], tile=TileShape(1, 16), scale_rule=FP32_SCALE)
     quantized = quantize(x, TileGrid.over(x.shape, (1, 16)), spec)
     values = quantized.values()
     assert shrinkage(x, values) == pytest.approx(0.9965, abs=0.001)

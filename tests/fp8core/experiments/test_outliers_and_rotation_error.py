@@ -28,7 +28,7 @@ from fp8core.scales import E8M0_ROUND_UP, FP32_SCALE
 from fp8core.tiles import WHOLE, TileShape
 
 by_kind = pytest.mark.parametrize("kind", RotationKind, ids=lambda kind: kind.name)
-FP4 = OperandSpec(format=FORMATS["e2m1"], tile=TileShape(1, 16), scale=FP32_SCALE)
+FP4 = OperandSpec(format=FORMATS["e2m1"], tile=TileShape(1, 16), scale_rule=FP32_SCALE)
 NVFP4 = Rotation(RotationKind.NVFP4_HADAMARD, len(NVFP4_SIGNS))
 
 
@@ -197,7 +197,7 @@ def test_one_scale_for_a_long_vector_is_where_rotation_pays() -> None:
     rotation = Rotation(RotationKind.SIGNED_HADAMARD, 1024)
     x = vectors.at(64)
     for scale in (FP32_SCALE, E8M0_ROUND_UP):
-        spec = OperandSpec(format=FORMATS["e2m1"], tile=TileShape(1, WHOLE), scale=scale)
+        spec = OperandSpec(format=FORMATS["e2m1"], tile=TileShape(1, WHOLE), scale_rule=scale)
         before = vector_error(x, vectors.is_outlier, spec)
         after = vector_error(x, vectors.is_outlier, spec, rotation)
         assert after.nmse < before.nmse / 4

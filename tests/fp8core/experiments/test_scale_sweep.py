@@ -60,7 +60,7 @@ def test_a_scale_of_zero_is_refused() -> None:
 
 
 @pytest.mark.parametrize("name", ELEMENTS)
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.kind.name)
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.fit.name)
 def test_the_share_a_rule_saturates_is_its_closed_form(rule, name) -> None:
     element = FORMATS[name]
     steps = 1 << 14

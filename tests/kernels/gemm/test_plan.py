@@ -154,14 +154,14 @@ def test_shifted_codes_are_bf16_numbers():
 
 
 def test_power_of_two_scales_of_any_short_tile_go_to_the_operands():
-    spec = changed(RECIPES["mxfp8"].fprop, tile=TileShape(1, 16), scale=E8M0_ROUND_UP)
+    spec = changed(RECIPES["mxfp8"].fprop, tile=TileShape(1, 16), scale_rule=E8M0_ROUND_UP)
     assert plan(spec, device=BLACKWELL).kernel is Arithmetic.DEQUANTIZED
 
 
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"scale": E8M0_EVEN}, "the kernels have no scale that is the power of two of amax rounded"),
+        ({"scale_rule": E8M0_EVEN}, "the kernels have no scale that is the power of two of amax rounded"),
         ({"rounding": Rounding.STOCHASTIC}, "the kernels round to nearest even, not"),
         ({"format": FORMATS["e2m1"]}, "the kernels quantize to e4m3 and e5m2, not to e2m1"),
     ],

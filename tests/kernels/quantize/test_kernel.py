@@ -21,7 +21,7 @@ from kernels.quantize.launch import QuantizedTensor, format_facts, quantize
 from kernels.quantize.plan import K_PADDING
 from tests.kernels.cases import ON_GPU, OPERANDS, SAMPLES, SHAPES, WHERE, sample
 
-SPEC = OperandSpec(format=FORMATS["e4m3"], tile=TileShape(1, 64), scale=FP32_SCALE)
+SPEC = OperandSpec(format=FORMATS["e4m3"], tile=TileShape(1, 64), scale_rule=FP32_SCALE)
 FP8 = (FORMATS["e4m3"], FORMATS["e5m2"])
 by_operand = pytest.mark.parametrize(("recipe", "matmul", "side"), OPERANDS.values(), ids=OPERANDS)
 
@@ -48,10 +48,10 @@ def test_codes_and_scales_are_the_references(recipe, matmul, side, name):
 
 
 @pytest.mark.parametrize("tile", [(3, 5), (96, WHOLE), (WHOLE, 40), (256, 128), (1, 512), (2, 16)], ids=str)
-@pytest.mark.parametrize("rule", [FP32_SCALE, E8M0_FLOOR, E8M0_ROUND_UP], ids=lambda rule: rule.kind.name)
+@pytest.mark.parametrize("rule", [FP32_SCALE, E8M0_FLOOR, E8M0_ROUND_UP], ids=lambda rule: rule.fit.name)
 @pytest.mark.parametrize("format_", FP8, ids=lambda format_: format_.name)
 def test_any_tile_and_scale_rule_will_do(tile, rule, format_):
-    spec = OperandSpec(format=format_, tile=TileShape(*tile), scale=rule)
+    spec = OperandSpec(format=format_, tile=TileShape(*tile), scale_rule=rule)
     x = sample("wide", (260, 150))
     grid = TileGrid.over(x.shape, tile)
     own = quantize(torch.from_numpy(x).to(WHERE), grid, spec)

@@ -10,9 +10,10 @@ import altair as alt
 import numpy as np
 from numpy.typing import NDArray
 
-from fp8core.formats import FloatFormat
+from fp8core.formats import Format
+from fp8core.formats.binades import mantissa_bits
 from fp8core.recipes import OperandSpec
-from fp8core.scales import ScaleKind
+from fp8core.scales import Fit
 from pages.kit.charts.ink import Ink
 from pages.sections.rotations.charts.axis import NARROW, ROOM, inside_axis
 
@@ -77,15 +78,15 @@ def scale_expr(spec: OperandSpec, amax: str) -> str:
     """A Vega expression for the scale of a tile with amax > 0, by the rules of `fp8core.scales`."""
     element = spec.format
     log2, top = f"log({amax}) / LN2", f"floor(log({amax}) / LN2 + {_EPSILON})"
-    match spec.scale.kind:
-        case ScaleKind.FP32:
+    match spec.scale_rule.fit:
+        case Fit.NEAREST:
             return f"{amax} / {element.max}"
-        case ScaleKind.E8M0_FLOOR:
+        case Fit.FLOOR:
             return f"pow(2, {top} - {element.e_max})"
-        case ScaleKind.E8M0_ROUND_UP:
+        case Fit.ROUND_UP:
             return f"pow(2, ceil({log2} - log({element.max}) / LN2 - {_EPSILON}))"
-        case ScaleKind.E8M0_EVEN:
-            half_step = 2.0 ** -(element.mantissa_bits + 1)
+        case Fit.EVEN:
+            half_step = 2.0 ** -(mantissa_bits(element, element.e_max) + 1)
             rounded = f"({amax} / pow(2, {top}) + {half_step} >= 2 ? 1 : 0)"
             return f"pow(2, {top} + {rounded} - {element.e_max})"
 
@@ -183,7 +184,7 @@ def _amax_lines(base: alt.Chart, ink: Ink, size: int) -> alt.Chart:
     )
 
 
-def _words(base: alt.Chart, title: str, element: FloatFormat, ink: Ink) -> alt.Chart:
+def _words(base: alt.Chart, title: str, element: Format, ink: Ink) -> alt.Chart:
     dead = (
         "datum.dead + (datum.dead == 1 ? ' becomes' : ' become') + ' zero in "
         + element.name

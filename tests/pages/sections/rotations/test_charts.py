@@ -6,7 +6,7 @@ import pytest
 from fp8core.experiments.outliers import hadamard_density
 from fp8core.formats import FORMATS
 from fp8core.recipes import OperandSpec
-from fp8core.scales import FP32_SCALE, ScaleKind, ScaleRule
+from fp8core.scales import FP32_SCALE, SCALE_RULES, ScaleRule
 from fp8core.tiles import WHOLE, TileShape
 from pages.kit.charts.ink import INKS
 from pages.sections.rotations.charts import cost as rotations_cost
@@ -28,8 +28,8 @@ def names(spec: object) -> set[str]:
     return set().union(*map(names, spec)) if isinstance(spec, list) else set()
 
 
-def spec_of(kind: ScaleKind = ScaleKind.FP32, tile: int | None = 16) -> OperandSpec:
-    return OperandSpec(format=FORMATS["e2m1"], tile=TileShape(1, tile), scale=ScaleRule(kind))
+def spec_of(rule: ScaleRule = FP32_SCALE, tile: int | None = 16) -> OperandSpec:
+    return OperandSpec(format=FORMATS["e2m1"], tile=TileShape(1, tile), scale_rule=rule)
 
 
 @by_theme
@@ -50,17 +50,17 @@ def test_stem_columns_number_elements_and_tiles() -> None:
     assert columns["outlier"] == [True, False, False, False]
 
 
-@pytest.mark.parametrize("kind", ScaleKind, ids=lambda kind: kind.name)
+@pytest.mark.parametrize("rule", SCALE_RULES.values(), ids=SCALE_RULES)
 @pytest.mark.parametrize("name", ["e4m3", "e5m2", "e2m1"])
-def test_the_browsers_scale_is_the_quantizers(kind, name) -> None:
+def test_the_browsers_scale_is_the_quantizers(rule, name) -> None:
     """The expression, read as Python, against fp8core on amax over ten octaves and at powers of two."""
-    spec = OperandSpec(format=FORMATS[name], tile=TileShape(1, 16), scale=ScaleRule(kind))
+    spec = OperandSpec(format=FORMATS[name], tile=TileShape(1, 16), scale_rule=rule)
     expr = rotations_vector.scale_expr(spec, "amax").replace("? 1 : 0", "")
     amax = np.concatenate([np.geomspace(0.01, 200, 997), 2.0 ** np.arange(-6, 8), [1.75, 3.5, 112.0]])
     amax = amax.astype(np.float32)
     functions = {"log": np.log, "pow": np.power, "floor": np.floor, "ceil": np.ceil, "LN2": np.log(2)}
     found = eval(expr, {"__builtins__": {}}, functions | {"amax": amax.astype(np.float64)})
-    np.testing.assert_allclose(found, spec.scale.scale(amax, spec.format), rtol=1e-6)
+    np.testing.assert_allclose(found, spec.scale_rule.scale(amax, spec.format), rtol=1e-6)
 
 
 def test_histogram_bars_hold_every_entry_and_have_the_area_of_their_share() -> None:
@@ -106,4 +106,4 @@ def test_an_error_of_zero_is_left_out_of_the_logarithmic_axis(ink) -> None:
 
 
 def test_fp32_is_the_rule_the_stems_use_by_default() -> None:
-    assert rotations_vector.scale_expr(spec_of(FP32_SCALE.kind), "a") == "a / 6.0"
+    assert rotations_vector.scale_expr(spec_of(FP32_SCALE), "a") == "a / 6.0"
