@@ -8,13 +8,14 @@ as DeepSeek-V3's activations and weights have. Out of lines of 1 × t along K, t
     code  = encode(decode(code) · (s / S)), nearest even: s / S is 1, 1/2, 1/4 …, and nothing saturates
     a NaN among these s: S is NaN, and the tile keeps its codes: times S, each is NaN
 
-S is an fp32 scale. A zero tile has the smallest scale there is, so it never decides. The value code · S is
-code · s as it was, except where |code · s| < min_normal · S: there only multiples of min_subnormal · S are
-left, so it is off by at most half of that, and what is at most that half itself vanishes. A square's S is
-that of its largest row: a row far below it loses more than as a line, and a NaN takes the whole square with
-it. Each factor of two between s and S costs a tile one binade of its format's normal numbers; e4m3 has 15.
+S is an fp32 scale. A zero tile has the smallest scale there is, so it never decides. The value code · S
+equals code · s, except where |code · s| < min_normal · S. Only multiples of min_subnormal · S are left there.
+So the value is off by at most half of such a step, and values of at most half a step vanish. A square's S is
+that of its largest row. A row far below it loses more than it would as a line, and a NaN takes the whole
+square with it. Each factor of two between s and S costs a tile one binade of its format's normal numbers;
+e4m3 has 15.
 
-Tiles can be changed after quantizing because only exponents move: DeepSeek-V3 keeps powers of two for the
+Tiles can be changed after quantizing because only exponents move. DeepSeek-V3 keeps powers of two for the
 activations that it turns from 1x128 tiles into 128x1 (arXiv 2412.19437, section 3.3.3). Its weights have
 128x128 tiles from the start (section 3.3.2). Its Wgrad takes both operands in lines; here x gets squares.
 """

@@ -33,7 +33,7 @@ def positive(name: str, *values: float) -> None:
 
 
 def whole(value: object, low: int, high: int) -> bool:
-    """Whether a value is an int from low to high, and no bool."""
+    """True if a value is an int from low to high, and no bool."""
     return isinstance(value, int) and not isinstance(value, bool) and low <= value <= high
 
 

@@ -29,8 +29,8 @@ class AmaxChoice(Enum):
 class DelayedRun:
     """The course of a series, per step.
 
-    Each step has the scale that the cast used (value = code · scale), the amax that this scale could hold,
-    and a flag: was the step's own amax beyond it?
+    Each step has the scale that the cast used (value = code · scale) and the amax that this scale could hold.
+    A flag says whether the step's own amax was beyond it.
     """
 
     scale: NDArray[np.float64]

@@ -45,22 +45,23 @@ class Prediction:
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """What one GemmJob measured.
+    """The result of one GemmJob.
 
-    rel_err: result against the fp64 product of the unquantized operands.
-    quantization_rel_err: the exact product of the quantized operands against the same.
-    kernel_rel_err: result against the exact product of the quantized operands, as before any refolding.
-    error_map: [bands of M][bands of N], the largest |result - truth| in each patch over the rms of the truth.
-    Timings: the GEMM alone, quantizing A and B, bf16 torch.mm and torch's scaled op of the same recipe in the
-    same run; None where there is none, and then `peer_note` says why. `torch_op` names the op: the fastest of
-    those that compute at least what was asked for.
-    why: one sentence on why that kernel and its blocks, as GemmPlan has it; empty where nobody recorded it.
-    simple: the simple kernel in the same run; None where it is the one that `kernel` names, or refuses.
-    dot_scaled: tl.dot_scaled in the same run, for MXFP8 on a GPU where Triton emulates it; else None, and
-    where it did not run, `peer_note` says why.
-    prediction: the kernel's bits against the accumulator's model; None where there is no model of this GPU.
-    error_note: which rows of D the errors were taken over, where not all.
-    bytes: least traffic of the GEMM: codes, scales and D once each, D twice where it is added into.
+    - rel_err: result against the fp64 product of the unquantized operands.
+    - quantization_rel_err: exact product of the quantized operands against that fp64 product.
+    - kernel_rel_err: result against the exact product of the quantized operands, as before any refolding.
+    - error_map: [bands of M][bands of N], the largest |result - truth| in each patch
+      over the rms of the truth.
+    - Timings: the GEMM alone, quantizing A and B, bf16 torch.mm and torch's scaled op of the
+      recipe, in one run. A time is None where there is none; for torch's op `peer_note` then says why.
+    - torch_op: the name of that op: the fastest of those that compute at least what the job demands.
+    - why: one sentence on why that kernel and its blocks, from GemmPlan; empty where nobody recorded it.
+    - simple: the simple kernel in this run; None where `kernel` names it, or where it refuses.
+    - dot_scaled: tl.dot_scaled in this run, for MXFP8 on a GPU where Triton emulates it; else None.
+      Where it did not run, `peer_note` says why.
+    - prediction: the kernel's bits against the accumulator's model; None where there is no model of this GPU.
+    - error_note: the rows of D that the errors were taken over, where not all.
+    - bytes: least traffic of the GEMM: codes, scales and D once each, D twice where it is added into.
     """
 
     job: GemmJob

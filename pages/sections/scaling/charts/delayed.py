@@ -22,9 +22,9 @@ Row = dict[str, object]
 class DelayedScene:
     """The data of the picture. `amax`: log2 of every step's amax. `start`: the step that is shown first.
 
-    `rows`: one for each step with a history: `step`, log2 of `amax` and of the value that the scale `holds`,
-    `bits` between them (below 0 on overflow), `overflows`, and `first` and `last` of the steps that its scale
-    comes from.
+    `rows`: one for each step with a history. It has `step`, log2 of `amax` and of the value that the scale
+    `holds`, and `bits` between them (below 0 on overflow). It also has `overflows`, and `first` and `last` of
+    the steps that its scale comes from.
     """
 
     amax: Sequence[float]
