@@ -4,6 +4,7 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -59,6 +60,7 @@ def sources(*rooms: str) -> list[str]:
 PRODUCT = [name for name in sources() if not name.startswith("tests/")]
 
 
+@cache
 def tree(name: str) -> ast.Module:
     return ast.parse((TOP / name).read_text(encoding="utf-8"), filename=name)
 
@@ -86,6 +88,12 @@ def test_a_file_imports_what_its_room_may(name):
     allowed = ROOMS[room] | {room.rstrip("/").replace("/", ".")} - {"pages"}
     foreign = [i for i in imports(tree(name)) if i.split(".")[0] not in sys.stdlib_module_names]
     assert [i for i in foreign if not within(i, allowed)] == []
+
+
+@pytest.mark.parametrize("name", sources("tests"))
+def test_helpers_live_in_helper_modules(name):
+    tested = [i for i in imports(tree(name)) if i.startswith("tests.") and "test_" in i]
+    assert tested == [], "a test imports another; what both use goes into a module of its own"
 
 
 @pytest.mark.parametrize("name", sources())

@@ -15,12 +15,11 @@ from fp8core.recipes import RECIPES
 from fp8core.refold import LINE, REFOLDED_K, REFOLDED_TILES, SQUARE, refold, refolded
 from fp8core.scales import E8M0_FLOOR
 from fp8core.tiles import WHOLE, TileGrid, TileShape
+from tests.fp8core.refolded_tiles import by_tile
 
 SPEC = RECIPES["mxfp8"].fprop.a
 FORMATS_8 = (FORMATS["e4m3"], FORMATS["e5m2"])
 by_format = pytest.mark.parametrize("format_", FORMATS_8, ids=lambda format_: format_.name)
-TILES = {"line": LINE, "square": SQUARE}
-by_tile = pytest.mark.parametrize("tile", TILES.values(), ids=TILES)
 
 
 def quantized(x: np.ndarray, spec=SPEC) -> QuantizedTensor:

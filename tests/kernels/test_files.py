@@ -9,8 +9,8 @@ from kernels.files import append_line, replace_file
 from kernels.probe.vectors import read_machine, read_vectors, write_vectors
 from kernels.tune.state import TuneState, merge_into
 from tests.kernels.full_disk import files_at_most
-from tests.kernels.gemm.test_tuned import FAST, MEASUREMENT, SPLIT, row
-from tests.kernels.probe.test_vectors import FILES
+from tests.kernels.gemm.tuned_rows import FAST, MEASUREMENT, SPLIT, row
+from tests.kernels.probe.shipped import FILES
 
 LINE = b"0123456789"
 

@@ -15,7 +15,7 @@ from pages.kit.inert import plain
 from pages.sections.benchmarks import ratios as benchmarks_ratios
 from pages.sections.benchmarks.controls import CONTROLS, Section, Size
 from tests.cpu import cpu_seconds
-from tests.kernels.bench.test_ceilings import CEILINGS
+from tests.kernels.bench.made_up import CEILINGS
 from tests.kernels.worker.stand_in import row as interpreted_row
 from tests.pages.benchmark_page import JOB, PAGE, layers, texts
 from tests.pages.gemm_rows import gpu_row, run_until, timing, wait_for_ends

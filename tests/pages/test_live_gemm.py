@@ -21,9 +21,7 @@ from pages.sections.gemm import job as gemm_job
 from tests.kernels.worker.stand_in import Act, job, row
 from tests.pages.gemm_rows import gpu_row, record, run_until, stand_in_queue
 from tests.pages.hostile import A_PAGE, hostile_queries
-
-PAGE = "pages/live_gemm.py"
-SMALL = {"m": "64", "n": "64", "k": "64"}
+from tests.pages.live_gemm_page import PAGE, SMALL, is_quiet, metrics, press, run_job, texts
 
 
 @pytest.fixture(autouse=True)
@@ -40,29 +38,6 @@ def workers(monkeypatch, tmp_path):
 def on_gpu(workers, monkeypatch):
     """The same workers, taken for a GPU's."""
     monkeypatch.setattr(gpu_queue, "workers", lambda: replace(workers, has_gpu=True))
-
-
-def texts(at) -> str:
-    """All running text of the page."""
-    kinds = (at.markdown, at.caption, at.info, at.error, at.title, at.header)
-    return "\n".join(element.value for kind in kinds for element in kind)
-
-
-def metrics(at) -> dict[str, str]:
-    return {metric.label: metric.value for metric in at.metric}
-
-
-def is_quiet(at) -> bool:
-    return not any(button.label == "Stop" for button in at.button)
-
-
-def press(at, label):
-    return next(button for button in at.button if button.label == label).click().run()
-
-
-def run_job(at):
-    at.button(key="run").click().run()
-    run_until(at, is_quiet)
 
 
 def test_the_page_opens_with_nothing_run_and_says_so(open_app):

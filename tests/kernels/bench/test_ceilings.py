@@ -4,23 +4,14 @@ import json
 
 import pytest
 
-from kernels.bench.ceilings import COPY_BYTES, MATMUL_SIDE, Ceiling, Ceilings, CeilingsJob
+from kernels.bench.ceilings import COPY_BYTES, MATMUL_SIDE, Ceilings, CeilingsJob
 from kernels.bench.ceilings_measure import ceilings_of, measure
 from kernels.bench.limits import Impossible
-from kernels.bench.machine import Machine
 from kernels.bench.records import record, recorded_ceilings, recorded_rows
 from kernels.bench.timing import Load
 from kernels.device import HOPPER, Unsupported
+from tests.kernels.bench.made_up import CEILINGS
 from tests.kernels.cases import ON_GPU
-
-CEILINGS = Ceilings(
-    job=CeilingsJob(runs=5),
-    machine=Machine(name="A GPU", capability=(9, 0), versions={"torch": "1"}),
-    date="2026-11-20",
-    copy_gb_s=Ceiling(median=4000.0, p20=3990.0, p80=4010.0, runs=5, clock_mhz=1980.0, power_w=400.0),
-    bf16_tflop_s=Ceiling(median=650.0, p20=640.0, p80=660.0, runs=5),
-    fp8_tflop_s=Ceiling(median=1250.0, p20=1240.0, p80=1260.0, runs=5),
-)
 
 
 @pytest.mark.parametrize("has_fp8", [True, False])

@@ -12,8 +12,7 @@ from kernels.bench.machine import Timing
 from kernels.bench.peak_rates import PEAK_RATES, Rate, peak_rates_of
 from kernels.bench.records import read_records, record
 from kernels.device import BLACKWELL_RTX, HOPPER, INTERPRETER
-from tests.kernels.bench.test_ceilings import CEILINGS
-from tests.kernels.bench.test_row import ROW
+from tests.kernels.bench.made_up import CEILINGS, ROW
 
 H200 = datasheet_limits(HOPPER.name)
 UNKNOWN = replace(HOPPER, name="NVIDIA H200 NVL", clock_mhz=1980.0, memory_gb_s=4800.0)

@@ -16,8 +16,7 @@ from kernels.bench.row import Row
 from kernels.bench.table import HEADER, ceilings_table, line, summary_table
 from kernels.gemm.meaning import Summation
 from kernels.gemm.simple.dot_scaled import NOTE
-from tests.kernels.bench.test_ceilings import CEILINGS
-from tests.kernels.bench.test_row import JOB, ROW
+from tests.kernels.bench.made_up import CEILINGS, JOB, ROW
 from tests.kernels.cases import ON_GPU
 from tests.kernels.full_disk import files_at_most
 

@@ -10,9 +10,8 @@ from kernels.bench.ceilings import Ceilings
 from kernels.bench.records import BadLine, Records, read_records, record, recorded_ceilings, recorded_rows
 from kernels.bench.row import Row
 from kernels.gemm.tuned import Tuned
-from tests.kernels.bench.test_ceilings import CEILINGS
-from tests.kernels.bench.test_row import ROW
-from tests.kernels.gemm.test_tuned import MEASUREMENT, SPLIT, row
+from tests.kernels.bench.made_up import CEILINGS, ROW
+from tests.kernels.gemm.tuned_rows import MEASUREMENT, SPLIT, row
 
 WHOLE = json.dumps(ROW.to_dict(), ensure_ascii=False).encode()
 NO_LINES = {

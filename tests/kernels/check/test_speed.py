@@ -14,7 +14,7 @@ from kernels.check.names import BF16, COPY, FP8
 from kernels.check.reading import Reading
 from kernels.check.report import Verdict
 from kernels.device import INTERPRETER, Unsupported
-from tests.kernels.bench.test_ceilings import CEILINGS
+from tests.kernels.bench.made_up import CEILINGS
 from tests.kernels.cases import ON_GPU
 from tests.kernels.check.reports import H200
 

@@ -21,8 +21,7 @@ from kernels.check.verdicts import (
 )
 from kernels.gemm.meaning import Summation
 from kernels.paths import RECORDS
-from tests.kernels.bench.test_ceilings import CEILINGS
-from tests.kernels.bench.test_row import ROW
+from tests.kernels.bench.made_up import CEILINGS, ROW
 from tests.kernels.check.reports import ADA, H200
 
 REFERENCE = Reference(value=1000.0, gpu="NVIDIA H200", date="2026-11-20")

@@ -1,17 +1,6 @@
-"""Contract: D is the exact product of the dequantized operands within a derived bound, for every recipe,
-matmul, shape and sample; every element of D is written; equal inputs give equal bits; what does not fit is
-refused in a sentence.
-
-The bound. S = |A|·|B|ᵀ of the values, u = 2**-24 (half an fp32 ulp), all in fp64.
-- The sum. On Hopper, `Accumulator.error_bound` of the values: scales are constant on every stretch that the
-  tensor core sums, so its error scales with them. In the interpreter, fp32 sums in any order:
-  K·u·S / (1 - K·u).
-- Scales: at most three fp32 roundings (sA·sB, and two products; or the fma): 3·u·(S + the sum's error). One
-  more for each run of K that is added.
-- fp32's floor: each of those roundings, and those that follow them, also loses up to 2**-149 where it lands
-  among the subnormals, which a later scale multiplies back: (1 + sB) · 2**-149 at the end of K; inside the K
-  loop sA·sB itself may be one, and loses 2**-149 of what it multiplies, Σ|codes A|·|codes B|.
-- D: half an ulp of its format and the same again of the error so far.
+"""Contract: D is the exact product of the dequantized operands within the bound of exact_product.py, for
+every recipe, matmul, shape and sample; every element of D is written; equal inputs give equal bits; what does
+not fit is refused in a sentence.
 """
 
 import dataclasses
@@ -25,7 +14,7 @@ from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
 from fp8core.tiles import WHOLE, TileGrid, TileShape
 from kernels import device
-from kernels.device import DeviceKind, current_device
+from kernels.device import current_device
 from kernels.gemm.blocks import Schedule
 from kernels.gemm.launch import gemm
 from kernels.gemm.meaning import Arithmetic, ScaleAt, Summation
@@ -33,50 +22,13 @@ from kernels.gemm.plan import GemmPlan, plan_gemm
 from kernels.operand_passes.dequantize import dequantize
 from kernels.quantize.launch import QuantizedTensor, float8, quantize
 from tests.kernels.cases import GEMMS, MNK, ON_GPU, WHERE, plan_of, problem, sample
+from tests.kernels.gemm.exact_product import (
+    KIND,
+    assert_within_bound,
+    poisoned,
+)
 
-KIND = DeviceKind.GPU if ON_GPU else DeviceKind.INTERPRETER
-HALF_ULP = 2.0**-24
-LEAST = 2.0**-149
 by_gemm = pytest.mark.parametrize(("recipe", "matmul"), GEMMS.values(), ids=GEMMS)
-
-
-def exact(operand: QuantizedTensor) -> np.ndarray:
-    return operand.exact_operand(0, operand.operand_codes.shape[0]).cpu().numpy()
-
-
-def bound(a: QuantizedTensor, b: QuantizedTensor, plan: GemmPlan) -> np.ndarray:
-    """float64[M, N], as the file's docstring derives it."""
-    left, right = np.nan_to_num(exact(a)), np.nan_to_num(exact(b))
-    size = np.abs(left) @ np.abs(right).T
-    k = left.shape[1]
-    if KIND is DeviceKind.GPU:
-        summed = plan.accumulator.error_bound(left, right)
-    else:
-        summed = k * HALF_ULP / (1 - k * HALF_ULP) * size
-    roundings = 2 + plan.blocks.runs(k)[0]
-    error = summed + roundings * HALF_ULP * (size + summed)
-    codes = [np.abs(np.nan_to_num(q.operand_codes.float().cpu().numpy().astype(np.float64))) for q in (a, b)]
-    if plan.scale_at is ScaleAt.K_LOOP:
-        error = error + LEAST * (1 + codes[0] @ codes[1].T)
-    elif b.scale.numel():
-        error = error + LEAST * (1 + np.nan_to_num(b.operand_scale.double().cpu().numpy()).max(1))
-    half = 2.0 ** -(plan.spec.out.mantissa_bits + 1)
-    return error + half * (np.abs(left @ right.T) + error) + plan.spec.out.min_subnormal
-
-
-def poisoned(plan: GemmPlan, m: int, n: int) -> torch.Tensor:
-    dtype = torch.bfloat16 if plan.spec.out == FORMATS["bf16"] else torch.float32
-    return torch.full((m, n), torch.nan, dtype=dtype, device=WHERE)
-
-
-def assert_within_bound(out: torch.Tensor, a: QuantizedTensor, b: QuantizedTensor, plan: GemmPlan) -> None:
-    with np.errstate(invalid="ignore"):
-        truth = exact(a) @ exact(b).T
-    got = out.double().cpu().numpy()
-    np.testing.assert_array_equal(np.isnan(got), np.isnan(truth))
-    error = np.nan_to_num(np.abs(got - truth))
-    over = error > bound(a, b, plan)
-    assert not over.any(), f"{over.sum()} of {over.size} beyond the bound, by up to {error[over].max()}"
 
 
 @by_gemm

@@ -1,6 +1,6 @@
 """Contract: where K is split, each run is a sum of its own from zero, and the runs are added first to last in
 fp32, whoever comes last: equal inputs give equal bits, nothing unwritten is read, and the count of arrivals
-is left at zero for the next launch. The bound is that of test_gemm.py.
+is left at zero for the next launch. The bound is that of exact_product.py.
 """
 
 import dataclasses
@@ -25,9 +25,9 @@ from kernels.gemm import workspace as split
 from kernels.gemm.blocks import Blocks
 from kernels.gemm.meaning import Summation
 from kernels.gemm.plan import GemmPlan, plan_gemm
-from tests.kernels.bench.test_predict import samples
+from tests.kernels.bench.small_codes import samples
 from tests.kernels.cases import GEMMS, ON_GPU, WHERE, problem
-from tests.kernels.gemm.test_launch import assert_within_bound, poisoned
+from tests.kernels.gemm.exact_product import assert_within_bound, poisoned
 
 CPU = torch.device("cpu")
 

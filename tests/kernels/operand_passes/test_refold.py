@@ -30,10 +30,10 @@ from kernels.gemm.plan import GemmPlan, plan_gemm, plan_simple
 from kernels.operand_passes.refold import refold
 from kernels.quantize.launch import QuantizedTensor, float8, quantize
 from kernels.quantize.plan import K_PADDING
-from tests.fp8core.test_refold import TILES, by_tile
+from tests.fp8core.refolded_tiles import TILES, by_tile
 from tests.kernels.cases import MNK, ON_GPU, SAMPLES, SHAPES, WHERE, operand, plan_of, sample
-from tests.kernels.gemm.test_launch import assert_within_bound, exact, poisoned
-from tests.kernels.quantize.test_kernel import assert_same_bits
+from tests.kernels.gemm.exact_product import assert_within_bound, exact, poisoned
+from tests.kernels.quantize.same_bits import assert_same_bits
 
 MX = RECIPES["mxfp8"]
 CUBE = (4096, 4096, 4096)

@@ -1,16 +1,13 @@
 """Contract: every captured output of a real tensor core is the model's, bit for bit; files survive a trip."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 from fp8core.accumulators import ACCUMULATORS, Evidence
 from kernels.probe.operations import mismatches, operations, predict
 from kernels.probe.vectors import Captured, read_machine, read_vectors, write_vectors
+from tests.kernels.probe.shipped import FILES
 
-TOP = Path(__file__).resolve().parents[3]
-FILES = sorted((TOP / "assets" / "vectors").glob("*.npz"))
 OPERATIONS = {operation.name: operation for operation in operations()}
 
 

@@ -17,22 +17,14 @@ from fp8core.rounding import Rounding
 from fp8core.scales import E8M0_FLOOR, E8M0_ROUND_UP, FP32_SCALE
 from fp8core.tiles import WHOLE, TileGrid, TileShape
 from kernels.device import Unsupported, launching
-from kernels.quantize.launch import QuantizedTensor, format_facts, quantize
+from kernels.quantize.launch import format_facts, quantize
 from kernels.quantize.plan import K_PADDING
 from tests.kernels.cases import ON_GPU, OPERANDS, SAMPLES, SHAPES, WHERE, sample
+from tests.kernels.quantize.same_bits import assert_same_bits
 
 SPEC = OperandSpec(format=FORMATS["e4m3"], tile=TileShape(1, 64), scale_rule=FP32_SCALE)
 FP8 = (FORMATS["e4m3"], FORMATS["e5m2"])
 by_operand = pytest.mark.parametrize(("recipe", "matmul", "side"), OPERANDS.values(), ids=OPERANDS)
-
-
-def assert_same_bits(own: QuantizedTensor, truth: reference.QuantizedTensor) -> None:
-    codes = own.codes.contiguous().view(torch.uint8).cpu().numpy()
-    np.testing.assert_array_equal(codes, truth.codes)
-    scale = own.scale.contiguous().cpu().numpy()
-    np.testing.assert_array_equal(np.isnan(scale), np.isnan(truth.scale))
-    sound = ~np.isnan(scale)
-    np.testing.assert_array_equal(scale[sound].view(np.int32), truth.scale[sound].view(np.int32))
 
 
 @by_operand

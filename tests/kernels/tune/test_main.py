@@ -22,10 +22,9 @@ from kernels.tune.job import TuneJob, launch_once
 from kernels.tune.jobs import SHAPES, jobs, simple_plan
 from kernels.tune.search import Found
 from kernels.tune.state import TuneState, merge_into
-from tests.kernels.gemm.test_tuned import FAST, MEASUREMENT, SPLIT, row
+from tests.kernels.gemm.tuned_rows import FAST, MEASUREMENT, SPLIT, row
 from tests.kernels.launches import refuse_odd
-
-JOB = GemmJob(recipe="rowwise", matmul="dgrad", m=64, n=4096, k=14336)
+from tests.kernels.tune.jobs import JOB
 
 
 def test_a_state_survives_a_stop_in_the_middle_of_a_write(tmp_path):

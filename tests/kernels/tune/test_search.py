@@ -13,8 +13,8 @@ from kernels.gemm.tuned import table
 from kernels.tune.candidates import coarse
 from kernels.tune.jobs import simple_plan
 from kernels.tune.search import FINAL_SETTLE_US, Found, search
-from tests.kernels.gemm.test_tuned import FAST, SPLIT
-from tests.kernels.tune.test_main import JOB
+from tests.kernels.gemm.tuned_rows import FAST, SPLIT
+from tests.kernels.tune.jobs import JOB
 
 MNK = (JOB.m, JOB.n, JOB.k)
 

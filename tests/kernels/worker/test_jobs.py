@@ -17,7 +17,7 @@ from kernels.worker.launch import launchers, visible_gpus
 from kernels.worker.messages import Do, Finished, decode, encode
 from kernels.worker.queue import WorkerQueue
 from kernels.worker.states import Done, Failed, Running, Stopped
-from tests.kernels.bench.test_ceilings import CEILINGS
+from tests.kernels.bench.made_up import CEILINGS
 from tests.kernels.check.reports import REPORT
 from tests.kernels.worker.stand_in import Act, job, row
 

@@ -6,8 +6,8 @@ import sys
 import pytest
 
 from kernels.nvml import Driver
+from kernels.paths import TOP
 from kernels.worker.launch import launchers, visible_gpus
-from tests.kernels.worker.conftest import TOP
 
 ENTRIES = {
     "0": ("0",),

@@ -3,7 +3,6 @@ and gives the same bits each time; what it cannot run is said in a sentence, bef
 """
 
 from dataclasses import replace
-from functools import cache
 from itertools import product
 from math import prod
 
@@ -14,11 +13,9 @@ from fp8core.formats import FORMATS
 from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
 from fp8core.tiles import WHOLE, TileShape
-from kernels.bench.job import GemmJob
-from kernels.bench.operands import Operands
-from kernels.device import ADA, HOPPER, INTERPRETER, DeviceKind, Unsupported, current_device
+from kernels.device import ADA, HOPPER, DeviceKind, current_device
 from kernels.gemm.blocks import Schedule
-from kernels.gemm.hopper.blocks import candidates, lacking
+from kernels.gemm.hopper.blocks import lacking
 from kernels.gemm.hopper.launch import body, constants
 from kernels.gemm.hopper.sizes import CONSUMERS, LENT_STAGES, PARTS_UNDER_WAY
 from kernels.gemm.hopper.storage import buffers, end_scale_bytes, loaded_rows, out_box, stage_bytes
@@ -26,6 +23,14 @@ from kernels.gemm.launch import as_planned, gemm, launch, torch_dtype
 from kernels.gemm.meaning import Arithmetic, ScaleAt, Summation
 from kernels.gemm.plan import GemmPlan, plan_built_in, plan_gemm
 from kernels.tune.candidates import coarse
+from tests.kernels.gemm.hopper.launches import (
+    Recorded,
+    bits,
+    operands,
+    small_operands,
+    specialized,
+    with_runs_of,
+)
 
 SHAPES = {
     "one step": (64, 128, 128),
@@ -38,16 +43,6 @@ SHAPES = {
     "two steps": (1028, 4104, 250),
     "three steps": (2048, 4104, 264),
 }
-
-
-def specialized(recipe, matmul, how, mnk, device=HOPPER):
-    """(the simple plan, plans of every specialized candidate) of a GEMM: none where it is refused."""
-    plan = plan_built_in(RECIPES[recipe].spec(MATMULS[matmul]), mnk, device, how)
-    if isinstance(plan, Unsupported):
-        return plan, []
-    meaning = (plan.spec, plan.kernel, plan.scale_at, plan.promotion)
-    found = [] if lacking(*meaning, mnk) else candidates(*meaning, mnk, device)
-    return plan, [replace(plan, blocks=blocks) for blocks in found]
 
 
 ASKED = [
@@ -161,16 +156,6 @@ def test_the_plan_says_why_the_simple_kernel_runs():
     assert "as TMA needs, so the simple kernel runs" in plan.why
 
 
-class Recorded:
-    """A stand-in for the kernel: the programs of its last launch, its arguments and its constants."""
-
-    def __getitem__(self, grid):
-        def launched(*arguments, **constants):
-            self.grid, self.arguments, self.constants = grid, arguments, constants
-
-        return launched
-
-
 @pytest.mark.parametrize(("m", "strided"), [(20, False), (144, False), (144, True)])
 @pytest.mark.parametrize(("recipe", "matmul", "how"), ASKED)
 def test_the_launcher_gives_the_kernel_what_its_signature_names(monkeypatch, recipe, matmul, how, m, strided):
@@ -223,26 +208,6 @@ def test_a_contiguous_d_that_starts_askew_is_added_into_by_a_copy(monkeypatch):
     askew = torch.full((144 * 256 + 1,), 2.0, device=a.codes.device)[1:].view(144, 256)
     launch(a, b, plans[0], askew, mnk, True, DeviceKind.GPU)
     assert askew.unique().tolist() == [3.0]
-
-
-def with_runs_of(simple, plan):
-    """The simple plan with K split as the other has it."""
-    return replace(simple, blocks=replace(simple.blocks, split_k=plan.blocks.split_k, persistent=False))
-
-
-@cache
-def small_operands(recipe, matmul, mnk):
-    """The same for every accumulation and D; without a GPU, the interpreter's."""
-    return operands(recipe, matmul, mnk, HOPPER if torch.cuda.is_available() else INTERPRETER)
-
-
-def operands(recipe, matmul, mnk, device):
-    m, n, k = mnk
-    return Operands.of(GemmJob(recipe=recipe, matmul=matmul, m=m, n=n, k=k), device).quantized()
-
-
-def bits(out):
-    return out.view({2: torch.int16, 4: torch.int32}[out.element_size()])
 
 
 @pytest.mark.gpu

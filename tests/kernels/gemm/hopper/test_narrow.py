@@ -17,7 +17,7 @@ from kernels.gemm.launch import gemm, launch, torch_dtype
 from kernels.gemm.meaning import Summation
 from kernels.gemm.plan import plan_built_in
 from kernels.tune.candidates import coarse
-from tests.kernels.gemm.hopper.test_kernel import Recorded, bits, operands, small_operands
+from tests.kernels.gemm.hopper.launches import Recorded, bits, operands, small_operands
 
 ASKED = [
     pytest.param(recipe, matmul, how, id=f"{recipe}-{matmul}-{how.value}")

@@ -14,7 +14,7 @@ from kernels.gemm import workspace as split
 from kernels.gemm.hopper.sizes import CONSUMERS
 from kernels.gemm.launch import gemm, launch, torch_dtype
 from kernels.gemm.meaning import Summation
-from tests.kernels.gemm.hopper.test_kernel import (
+from tests.kernels.gemm.hopper.launches import (
     Recorded,
     bits,
     operands,

@@ -1,5 +1,5 @@
 """Contract: a GEMM computed as Dᵀ, or one whose operands are decoded in the K loop, gives what the plan gives
-without: on a GPU every bit of it, in the interpreter the exact product within the bound of test_gemm.py.
+without: on a GPU every bit of it, in the interpreter the exact product within the bound of exact_product.py.
 """
 
 import dataclasses
@@ -14,7 +14,7 @@ from kernels.gemm.blocks import Blocks
 from kernels.gemm.meaning import Arithmetic
 from kernels.gemm.plan import GemmPlan
 from tests.kernels.cases import GEMMS, ON_GPU, plan_of, problem
-from tests.kernels.gemm.test_launch import assert_within_bound, poisoned
+from tests.kernels.gemm.exact_product import assert_within_bound, poisoned
 
 MNK = [(33, 70, 650)] + [(5, 130, 300), (16, 64, 128), (1, 129, 33), (128, 520, 4100)] * ON_GPU
 FPROP = MATMULS["fprop"]

@@ -9,7 +9,7 @@ from kernels.bench.job import Cache
 from kernels.bench.peak_rates import PEAK_RATES
 from kernels.gemm.meaning import Summation
 from pages.sections.benchmarks import cost as benchmarks_cost
-from tests.kernels.bench.test_ceilings import CEILINGS
+from tests.kernels.bench.made_up import CEILINGS
 from tests.kernels.worker.stand_in import row as interpreted_row
 from tests.pages.benchmark_page import JOB, PAGE, layers, texts
 from tests.pages.gemm_rows import gpu_row, timing

@@ -1,0 +1,54 @@
+"""Plans of the specialized kernels, their operands, and a stand-in that records a launch."""
+
+from dataclasses import replace
+from functools import cache
+
+import torch
+
+from fp8core.linear import MATMULS
+from fp8core.recipes import RECIPES
+from kernels.bench.job import GemmJob
+from kernels.bench.operands import Operands
+from kernels.device import HOPPER, INTERPRETER, Unsupported
+from kernels.gemm.hopper.blocks import candidates, lacking
+from kernels.gemm.plan import plan_built_in
+
+
+def specialized(recipe, matmul, how, mnk, device=HOPPER):
+    """(the simple plan, plans of every specialized candidate) of a GEMM: none where it is refused."""
+    plan = plan_built_in(RECIPES[recipe].spec(MATMULS[matmul]), mnk, device, how)
+    if isinstance(plan, Unsupported):
+        return plan, []
+    meaning = (plan.spec, plan.kernel, plan.scale_at, plan.promotion)
+    found = [] if lacking(*meaning, mnk) else candidates(*meaning, mnk, device)
+    return plan, [replace(plan, blocks=blocks) for blocks in found]
+
+
+class Recorded:
+    """A stand-in for the kernel: the programs of its last launch, its arguments and its constants."""
+
+    def __getitem__(self, grid):
+        def launched(*arguments, **constants):
+            self.grid, self.arguments, self.constants = grid, arguments, constants
+
+        return launched
+
+
+def with_runs_of(simple, plan):
+    """The simple plan with K split as the other has it."""
+    return replace(simple, blocks=replace(simple.blocks, split_k=plan.blocks.split_k, persistent=False))
+
+
+@cache
+def small_operands(recipe, matmul, mnk):
+    """The same for every accumulation and D; without a GPU, the interpreter's."""
+    return operands(recipe, matmul, mnk, HOPPER if torch.cuda.is_available() else INTERPRETER)
+
+
+def operands(recipe, matmul, mnk, device):
+    m, n, k = mnk
+    return Operands.of(GemmJob(recipe=recipe, matmul=matmul, m=m, n=n, k=k), device).quantized()
+
+
+def bits(out):
+    return out.view({2: torch.int16, 4: torch.int32}[out.element_size()])

@@ -1,0 +1,29 @@
+"""What the tests do on Live GEMM."""
+
+from tests.pages.gemm_rows import run_until
+
+PAGE = "pages/live_gemm.py"
+SMALL = {"m": "64", "n": "64", "k": "64"}
+
+
+def texts(at) -> str:
+    """All running text of the page."""
+    kinds = (at.markdown, at.caption, at.info, at.error, at.title, at.header)
+    return "\n".join(element.value for kind in kinds for element in kind)
+
+
+def metrics(at) -> dict[str, str]:
+    return {metric.label: metric.value for metric in at.metric}
+
+
+def is_quiet(at) -> bool:
+    return not any(button.label == "Stop" for button in at.button)
+
+
+def press(at, label):
+    return next(button for button in at.button if button.label == label).click().run()
+
+
+def run_job(at):
+    at.button(key="run").click().run()
+    run_until(at, is_quiet)
