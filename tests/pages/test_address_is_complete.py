@@ -2,7 +2,7 @@
 
 import ast
 import json
-from pathlib import Path
+from functools import cache
 
 import pytest
 
@@ -15,10 +15,16 @@ SETTABLE = {
     "select_slider", "selectbox", "slider", "text_area", "text_input", "time_input", "toggle",
 }  # fmt: skip
 MIRRORS = {
-    ("formats_code.py", "number_input"): "writes NUMBER, the bound control of the code",
-    ("formats_code.py", "pills"): "the bits of the same code",
+    ("pages/sections/formats/code.py", "number_input"): "writes NUMBER, the bound control of the code",
+    ("pages/sections/formats/code.py", "pills"): "the bits of the same code",
 }
-OWN_TEST = {"rotations_vector", "scaling_rules", "scaling_curves"}
+DRAWN_WITH_SLIDER = {
+    "formats/charts/compare",
+    "formats/charts/range",
+    "formats/charts/gradients",
+    "accumulation/charts/steps",
+}
+OWN_TEST = {"rotations/charts/vector", "scaling/charts/rules", "scaling/charts/curves"}
 """Charts whose sliders `tests/browser` drags until the address follows."""
 SLIDERS = [
     ("pages/formats.py", {"formats": "compare", "axis": "linear", "axis_top": "6"}, 6),
@@ -28,10 +34,11 @@ SLIDERS = [
 ]
 
 
-def page_trees() -> dict[Path, ast.Module]:
-    """Every script of the pages, parsed."""
+@cache
+def page_trees() -> dict[str, ast.Module]:
+    """Every script of the pages by its path, parsed."""
     files = [TOP / "app.py", *(TOP / "pages").rglob("*.py")]
-    return {path: ast.parse(path.read_text(encoding="utf-8")) for path in files}
+    return {path.relative_to(TOP).as_posix(): ast.parse(path.read_text(encoding="utf-8")) for path in files}
 
 
 def calls(tree: ast.AST, names: set[str]) -> list[ast.Call]:
@@ -55,9 +62,9 @@ def test_every_widget_is_drawn_by_a_control_or_mirrors_one() -> None:
         own = drawn_by_controls(tree)
         bound += len(own)
         loose += [
-            f"{path.name}:{call.lineno} {call.func.attr}"
+            f"{path}:{call.lineno} {call.func.attr}"
             for call in calls(tree, SETTABLE)
-            if id(call) not in own and (path.name, call.func.attr) not in MIRRORS
+            if id(call) not in own and (path, call.func.attr) not in MIRRORS
         ]
     assert loose == []
     assert bound > 5, "the search finds the widgets of the controls"
@@ -72,8 +79,8 @@ def bound(spec: dict) -> list[dict]:
 
 
 def test_the_sliders_of_all_charts_are_tried_here_or_have_a_test_of_their_own() -> None:
-    made = {path.stem for path, tree in page_trees().items() if calls(tree, {"binding_range"})}
-    assert made == {"formats_compare", "formats_range", "formats_gradients", "accumulation_steps"} | OWN_TEST
+    made = {path for path, tree in page_trees().items() if calls(tree, {"binding_range"})}
+    assert made == {f"pages/sections/{chart}.py" for chart in DRAWN_WITH_SLIDER | OWN_TEST}
 
 
 @pytest.mark.parametrize(("page", "asked", "at"), SLIDERS, ids=lambda value: str(value))
