@@ -1,14 +1,57 @@
-"""Values of the types that their dataclass declares: what is read from a file is held to them."""
+"""Frozen dataclasses as plain data and back (msgspec). What is read is held to the types they declare."""
 
-import math
-from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, fields, is_dataclass
 from enum import Enum
 from functools import cache
 from types import NoneType, UnionType
-from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
+
+import msgspec
 
 T = TypeVar("T")
+
+Count = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
+"""A whole number from 0 that a table's column holds."""
+Positive = Annotated[float, msgspec.Meta(gt=0, le=sys.float_info.max)]
+"""A finite number above 0."""
+
+
+def to_data(thing: Any) -> dict[str, Any]:
+    """A dataclass's instance as JSON has it: enums as their values."""
+
+    # Not msgspec.to_builtins: that leaves out the defaults of an instance that msgspec made, and takes no
+    # kind of str but str itself, such as torch's version.
+    def plain(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        return {name: value.value if isinstance(value, Enum) else value for name, value in pairs}
+
+    return asdict(thing, dict_factory=plain)
+
+
+def from_data(kind: type[T], data: object) -> T:
+    """The inverse of to_data. Raises ValueError naming the field that does not fit."""
+    try:
+        made = msgspec.convert(data, kind)
+    except msgspec.ValidationError as error:
+        raise ValueError(f"this is no {kind.__name__}: {error}") from error
+    unknown = next(_unknown(data, made, "$"), None)
+    if unknown:
+        raise ValueError(f"this is no {kind.__name__}: Object contains unknown field {unknown}")
+    return made
+
+
+def _unknown(data: Any, made: object, path: str) -> Iterator[str]:
+    """Fields of data that its dataclasses have not: msgspec passes over them."""
+    if is_dataclass(made):
+        names = {field.name for field in fields(made)}
+        yield from (f"`{name}` - at `{path}`" for name in data if name not in names)
+        for name in data:
+            yield from _unknown(data[name], getattr(made, name), f"{path}.{name}")
+    elif isinstance(made, tuple) and made and is_dataclass(made[0]):
+        for number, (inner, one) in enumerate(zip(data, made, strict=True)):
+            yield from _unknown(inner, one, f"{path}[{number}]")
+
 
 _TOO_LARGE = 2**63
 """A whole number from here on fits neither a table's column nor, further on, a float."""
@@ -23,13 +66,6 @@ def checked(made: T) -> T:
     if fault:
         raise ValueError(fault.removeprefix("."))
     return made
-
-
-def positive(name: str, *values: float) -> None:
-    """Raises ValueError where a value is no finite number above 0."""
-    for value in values:
-        if not (math.isfinite(value) and value > 0):
-            raise ValueError(f"{name} is a number above 0, got {value!r}")
 
 
 def whole(value: object, low: int, high: int) -> bool:

@@ -28,6 +28,7 @@ from kernels.device import Unsupported, choose_backend
 from kernels.gemm.meaning import Summation
 from kernels.paths import RECORDS
 from kernels.progress import Bar
+from kernels.typed import to_data
 
 ALL = "all"
 _RUNS, _TURN_MS = 20, 20
@@ -193,9 +194,9 @@ def _run(jobs: Sequence[GemmJob], options: argparse.Namespace) -> list[Row | Ref
 def _report(result: Row | Refused, *, as_json: bool) -> None:
     if as_json:
         text = json.dumps(
-            result.to_dict()
+            to_data(result)
             if isinstance(result, Row)
-            else {"job": result.job.to_dict(), "refused": result.reason}
+            else {"job": to_data(result.job), "refused": result.reason}
         )
     else:
         text = line(result)
@@ -213,7 +214,7 @@ def _ceilings(options: argparse.Namespace) -> int:
         found = measure(job, progress=bar.draw, stopped=lambda: False)
     finally:
         bar.clear()
-    print(json.dumps(found.to_dict()) if options.json else ceilings_table(found), flush=True)
+    print(json.dumps(to_data(found)) if options.json else ceilings_table(found), flush=True)
     if options.record:
         record(found, options.folder)
     return 0

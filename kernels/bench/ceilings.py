@@ -3,13 +3,11 @@
 Plain data that travels as JSON; importing this needs neither torch nor a GPU.
 """
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from kernels.bench.job import MAX_RUNS
 from kernels.bench.machine import Machine
-from kernels.typed import checked, positive, whole
+from kernels.typed import Count, Positive, whole
 
 COPY_BYTES = 1 << 30
 """Bytes of the tensor that is copied: many times what an L2 holds."""
@@ -41,17 +39,6 @@ class CeilingsJob:
         """Advice where memory is short."""
         return "A smaller copy would stay in the L2: free memory on this GPU"
 
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> "CeilingsJob":
-        """The inverse of to_dict. Raises ValueError for what a job cannot be."""
-        try:
-            return cls(**data)
-        except TypeError as error:
-            raise ValueError(f"a measurement of ceilings has the field runs: {error}") from error
-
 
 @dataclass(frozen=True, kw_only=True)
 class Ceiling:
@@ -60,10 +47,10 @@ class Ceiling:
     The SM clock and power were read during the rounds; None where they could not be read.
     """
 
-    median: float
-    p20: float
-    p80: float
-    runs: int
+    median: Positive
+    p20: Positive
+    p80: Positive
+    runs: Count
     clock_mhz: float | None = None
     power_w: float | None = None
 
@@ -85,27 +72,3 @@ class Ceilings:
     bf16_tflop_s: Ceiling
     fp8_tflop_s: Ceiling | None
     fp8_note: str = ""
-
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> "Ceilings":
-        """The inverse of to_dict. Raises ValueError naming what does not fit."""
-        fields = dict(data)
-        try:
-            fields["job"] = CeilingsJob.from_dict(fields["job"])
-            fields["machine"] = Machine.from_dict(fields["machine"])
-            for name in ("copy_gb_s", "bf16_tflop_s"):
-                fields[name] = Ceiling(**fields[name])
-            fields["fp8_tflop_s"] = Ceiling(**fields["fp8_tflop_s"]) if fields["fp8_tflop_s"] else None
-            found = checked(cls(**fields))
-            for name in ("copy_gb_s", "bf16_tflop_s", "fp8_tflop_s"):
-                rate = getattr(found, name)
-                if rate is not None:
-                    positive(name, rate.median, rate.p20, rate.p80)
-            return found
-        except KeyError as error:
-            raise ValueError(f"these are not measured ceilings: {error} is missing") from error
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"these are not measured ceilings: {error}") from error

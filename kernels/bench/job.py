@@ -1,9 +1,7 @@
 """One GEMM to measure: recipe, matmul, shape, and how it is timed."""
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from enum import Enum
-from typing import Any
 
 from fp8core.formats import FORMATS
 from fp8core.inputs import InputKind
@@ -129,30 +127,3 @@ class GemmJob:
     def size_advice(self) -> str:
         """Advice on how to need less memory."""
         return "Make M, N or K smaller"
-
-    def to_dict(self) -> dict[str, Any]:
-        return {**asdict(self), **{name: getattr(self, name).value for name in _ENUMS}}
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> "GemmJob":
-        """The inverse of to_dict. Raises ValueError for what a job cannot be."""
-        fields = dict(data)
-        try:
-            for name in _ENUMS.keys() & fields.keys():
-                fields[name] = _member(_ENUMS[name], name, fields[name])
-            return cls(**fields)
-        except TypeError as error:
-            raise ValueError(
-                f"a job has the fields {', '.join(cls.__dataclass_fields__)}: {error}"
-            ) from error
-
-
-_ENUMS = {"input": InputKind, "accumulation": Summation, "cache": Cache, "into": Into}
-
-
-def _member(enum: type[Enum], name: str, value: object) -> Any:
-    try:
-        return enum(value)
-    except ValueError as error:
-        options = ", ".join(member.value for member in enum)
-        raise ValueError(f"unknown {name} {value!r}; there are {options}") from error

@@ -1,10 +1,8 @@
 """The machine of a measurement (Machine) and the time of a launch (Timing): plain data, no torch."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
-from kernels.typed import checked, positive
+from kernels.typed import Count, Positive
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -14,26 +12,10 @@ class Timing:
     A hot measurement is of many launches in a row, a cold one of a single launch.
     """
 
-    median_us: float
-    p20_us: float
-    p80_us: float
-    runs: int
-
-    @classmethod
-    def from_dict(cls, name: str, data: Mapping[str, Any] | None) -> "Timing | None":
-        """What asdict made of a time, or None for none; `name` says whose it is. Raises ValueError for
-        anything else.
-        """
-        if data is None:
-            return None
-        if not isinstance(data, Mapping):
-            raise ValueError(f"{name} is an object or null, got {data!r}")
-        try:
-            timing = checked(cls(**data))
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"{name}: {error}") from error
-        positive(f"a time of {name}", timing.median_us, timing.p20_us, timing.p80_us)
-        return timing
+    median_us: Positive
+    p20_us: Positive
+    p80_us: Positive
+    runs: Count
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,14 +25,7 @@ class Machine:
     """
 
     name: str
-    capability: tuple[int, int] | None
+    capability: tuple[Count, Count] | None
     versions: dict[str, str]
     clock_mhz: float | None = None
     power_w: float | None = None
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> "Machine":
-        """What asdict made this of. Raises KeyError or TypeError for anything else."""
-        fields = dict(data)
-        fields["capability"] = tuple(fields["capability"]) if fields["capability"] else None
-        return cls(**fields)

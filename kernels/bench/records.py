@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -12,10 +12,10 @@ from kernels.bench.limits import Impossible, datasheet_limits, measured_fault
 from kernels.bench.row import Row
 from kernels.device import Unsupported
 from kernels.files import append_line
+from kernels.typed import from_data, to_data
 
 _CEILINGS = "ceilings"
 
-T = TypeVar("T")
 Measured = TypeVar("Measured", Row, Ceilings)
 
 
@@ -48,10 +48,8 @@ def read_records(folder: Path) -> Records:
 
     They come in the order of the files, so a GPU's newest ceilings come last.
     """
-    rows, bad_rows = _read(folder.glob("*.jsonl"), lambda data: _possible(Row.from_dict(data)))
-    ceilings, bad_ceilings = _read(
-        (folder / _CEILINGS).glob("*.jsonl"), lambda data: _possible(Ceilings.from_dict(data))
-    )
+    rows, bad_rows = _read(folder.glob("*.jsonl"), Row)
+    ceilings, bad_ceilings = _read((folder / _CEILINGS).glob("*.jsonl"), Ceilings)
     return Records(rows=tuple(rows), ceilings=tuple(ceilings), bad=(*bad_rows, *bad_ceilings))
 
 
@@ -76,7 +74,7 @@ def record(measured: Row | Ceilings, folder: Path) -> Path:
     _possible(measured)
     folder = folder / _CEILINGS if isinstance(measured, Ceilings) else folder
     path = folder / f"{slug(measured.machine.name)}.jsonl"
-    append_line(path, json.dumps(measured.to_dict(), ensure_ascii=False).encode())
+    append_line(path, json.dumps(to_data(measured), ensure_ascii=False).encode())
     return path
 
 
@@ -93,9 +91,9 @@ def _possible(measured: Measured) -> Measured:
     return measured
 
 
-def _read(paths: Iterable[Path], parsed: Callable[[Mapping[str, Any]], T]) -> tuple[list[T], list[BadLine]]:
+def _read(paths: Iterable[Path], kind: type[Measured]) -> tuple[list[Measured], list[BadLine]]:
     """The measurements in files, and the lines that hold none."""
-    found: list[T] = []
+    found: list[Measured] = []
     bad: list[BadLine] = []
     for path in sorted(paths):
         try:
@@ -106,7 +104,7 @@ def _read(paths: Iterable[Path], parsed: Callable[[Mapping[str, Any]], T]) -> tu
             continue
         for number, line in enumerate(content.removesuffix(b"\n").split(b"\n") if content else (), 1):
             try:
-                found.append(parsed(_object(line)))
+                found.append(_possible(from_data(kind, _object(line))))
             except ValueError as error:
                 bad.append(BadLine(file=path.name, line=number, reason=str(error)))
     return found, bad

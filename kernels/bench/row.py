@@ -3,15 +3,13 @@
 Importing this needs neither torch nor a GPU.
 """
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from enum import Enum
-from typing import Any
 
 from fp8core.errors import sqnr_db
 from kernels.bench.job import GemmJob
 from kernels.bench.machine import Machine, Timing
-from kernels.typed import checked
+from kernels.typed import Count
 
 
 class Provenance(Enum):
@@ -25,8 +23,8 @@ class Provenance(Enum):
 class Worst:
     """One output element with a large error: its place, the fp64 truth and the kernel's result."""
 
-    m: int
-    n: int
+    m: Count
+    n: Count
     truth: float
     result: float
 
@@ -38,8 +36,8 @@ class Prediction:
     The first that differs is described in words.
     """
 
-    outputs: int
-    equal: int
+    outputs: Count
+    equal: Count
     first_difference: str
 
 
@@ -62,6 +60,8 @@ class Row:
     - prediction: the kernel's bits against the accumulator's model; None where there is no model of this GPU.
     - error_note: the rows of D that the errors were taken over, where not all.
     - bytes: least traffic of the GEMM: codes, scales and D once each, D twice where it is added into.
+
+    Raises ValueError for an error below 0, and for a map that is no rectangle.
     """
 
     job: GemmJob
@@ -75,7 +75,7 @@ class Row:
     kernel_rel_err: float
     error_map: tuple[tuple[float, ...], ...]
     worst: tuple[Worst, ...]
-    bytes: int
+    bytes: Count
     gemm: Timing | None
     quantize: Timing | None
     bf16: Timing | None
@@ -87,6 +87,12 @@ class Row:
     torch_op: str = ""
     why: str = ""
     dot_scaled: Timing | None = None
+
+    def __post_init__(self) -> None:
+        if any(error < 0 for error in (self.rel_err, self.quantization_rel_err, self.kernel_rel_err)):
+            raise ValueError("an error is 0 or more, got one below 0")
+        if len({len(band) for band in self.error_map}) > 1:
+            raise ValueError("the bands of error_map differ in length")
 
     @property
     def sqnr_db(self) -> float:
@@ -126,40 +132,6 @@ class Row:
         if self.bf16 is None or self.gemm is None or self.quantize is None:
             return None
         return self.bf16.median_us / (self.gemm.median_us + self.quantize.median_us)
-
-    def to_dict(self) -> dict[str, Any]:
-        return {**asdict(self), "job": self.job.to_dict(), "provenance": self.provenance.value}
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> "Row":
-        """The inverse of to_dict. Raises ValueError naming what does not fit."""
-        fields = dict(data)
-        try:
-            fields["job"] = GemmJob.from_dict(fields["job"])
-            fields["provenance"] = Provenance(fields["provenance"])
-            fields["machine"] = Machine.from_dict(fields["machine"])
-            for name in ("gemm", "quantize", "bf16", "torch_scaled"):
-                fields[name] = Timing.from_dict(name, fields[name])
-            for name in ("simple", "dot_scaled"):
-                fields[name] = Timing.from_dict(name, fields.get(name))
-            fields["error_map"] = tuple(tuple(band) for band in fields["error_map"])
-            fields["worst"] = tuple(Worst(**worst) for worst in fields["worst"])
-            if fields.get("prediction"):
-                fields["prediction"] = Prediction(**fields["prediction"])
-            return _sound(checked(cls(**fields)))
-        except KeyError as error:
-            raise ValueError(f"this is not a measured row: {error} is missing") from error
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"this is not a measured row: {error}") from error
-
-
-def _sound(row: Row) -> Row:
-    """A row whose figures can be shown. Raises ValueError for one that cannot."""
-    if any(error < 0 for error in (row.rel_err, row.quantization_rel_err, row.kernel_rel_err)):
-        raise ValueError("an error is 0 or more, got one below 0")
-    if len({len(band) for band in row.error_map}) > 1:
-        raise ValueError("the bands of error_map differ in length")
-    return row
 
 
 def _ratio(peer: Timing | None, own: Timing | None) -> float | None:

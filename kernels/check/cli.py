@@ -15,9 +15,10 @@ from typing import NoReturn
 
 from kernels.check.job import CheckJob
 from kernels.check.probe_machine import Machine
-from kernels.check.render import document, markdown, table
+from kernels.check.render import markdown, table
 from kernels.check.report import Report
 from kernels.check.run import Plan, run
+from kernels.check.schema import document
 from kernels.check.steps import check_steps
 from kernels.progress import Bar
 

@@ -4,9 +4,9 @@ It comes from the operating system, torch, Triton and nvidia-smi. A field is Non
 them tells. Importing this needs neither torch nor a GPU.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+
+from kernels.typed import Count
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,16 +28,16 @@ class Facts:
     cuda: str | None = None
     hip: str | None = None
     driver: str | None = None
-    seen_gpus: int | None = None
-    gpus: int = 0
+    seen_gpus: Count | None = None
+    gpus: Count = 0
     gpu: str | None = None
     gpu_error: str = ""
     architecture: str = ""
     interpreted: bool = False
-    capability: tuple[int, int] | None = None
-    sms: int = 0
-    memory_bytes: int = 0
-    free_bytes: int = 0
+    capability: tuple[Count, Count] | None = None
+    sms: Count = 0
+    memory_bytes: Count = 0
+    free_bytes: Count = 0
     clock_mhz: float | None = None
     max_clock_mhz: float | None = None
     power_w: float | None = None
@@ -49,11 +49,3 @@ class Facts:
         """The versions that a recorded measurement states beside its figure."""
         named = {"python": self.python, "torch": self.torch, "triton": self.triton}
         return {name: version for name, version in named.items() if version}
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> "Facts":
-        """What asdict made this of. Raises TypeError for anything else."""
-        fields = dict(data)
-        if fields.get("capability"):
-            fields["capability"] = tuple(fields["capability"])
-        return cls(**fields)

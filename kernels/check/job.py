@@ -1,8 +1,8 @@
 """A check to run (CheckJob): plain data that travels as JSON; importing it needs neither torch nor a GPU."""
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
+
+from kernels.typed import whole
 
 MAX_DEVICE = 1023
 
@@ -21,8 +21,7 @@ class CheckJob:
     def __post_init__(self) -> None:
         if not isinstance(self.quick, bool):
             raise ValueError(f"quick is true or false, got {self.quick!r}")
-        is_number = isinstance(self.device, int) and not isinstance(self.device, bool)
-        if not is_number or not 0 <= self.device <= MAX_DEVICE:
+        if not whole(self.device, 0, MAX_DEVICE):
             raise ValueError(f"the device is a whole number from 0 to {MAX_DEVICE}, got {self.device!r}")
 
     @property
@@ -40,14 +39,3 @@ class CheckJob:
     def size_advice(self) -> str:
         """Advice on how to need less memory."""
         return "Free memory on the GPU (no check is smaller)"
-
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> "CheckJob":
-        """The inverse of to_dict. Raises ValueError for what a job cannot be."""
-        try:
-            return cls(**data)
-        except TypeError as error:
-            raise ValueError(f"a check has the fields quick and device: {error}") from error

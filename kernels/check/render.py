@@ -1,11 +1,7 @@
-"""A report as text: a table for a terminal, Markdown to paste into an issue, JSON as the schema has it."""
-
-import json
-from collections.abc import Sequence
+"""A report as text: a table for a terminal, Markdown to paste into an issue."""
 
 from kernels.check.facts import Facts
 from kernels.check.report import Ability, Group, Report
-from kernels.check.schema import FORMAT
 
 _GIB = 1 << 30
 
@@ -92,9 +88,3 @@ def _cell(text: str) -> str:
     """Text that stays inside one cell and is no markup."""
     plain = " ".join(text.split()).replace("\\", "\\\\").replace("|", "\\|")
     return plain.replace("<", "&lt;").replace("_", "\\_").replace("*", "\\*")
-
-
-def document(reports: Sequence[Report]) -> str:
-    """The JSON that kernels.check.schema describes."""
-    data = {"format": FORMAT, "reports": [report.to_dict() for report in reports]}
-    return json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False) + "\n"

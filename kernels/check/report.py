@@ -4,16 +4,23 @@ Plain data that travels as JSON (kernels.check.schema). Importing this needs nei
 """
 
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any
 
 from kernels.check.facts import Facts
 from kernels.check.job import CheckJob
 
 FP8 = "fp8"
 """The ability without which there is nothing to check."""
+
+
+HEADLINES = {
+    0: "FP8 works on this GPU",
+    1: "Something is wrong here",
+    2: "This machine cannot run FP8",
+    130: "Not finished",
+}
+"""The verdict on a GPU in a few words, by exit code."""
 
 
 class Verdict(Enum):
@@ -95,15 +102,6 @@ class Line:
             return None
         return self.figures[0].value / self.reference.value
 
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> "Line":
-        """What asdict with the enums' values made this of. Raises KeyError, TypeError or ValueError."""
-        fields = dict(data)
-        fields["group"], fields["verdict"] = Group(fields["group"]), Verdict(fields["verdict"])
-        fields["figures"] = tuple(Figure(**figure) for figure in fields["figures"])
-        fields["reference"] = Reference(**fields["reference"]) if fields["reference"] else None
-        return cls(**fields)
-
 
 @dataclass(frozen=True, kw_only=True)
 class Ability:
@@ -160,29 +158,4 @@ class Report:
     @property
     def headline(self) -> str:
         """The verdict on the GPU, in a few words."""
-        return {
-            0: "FP8 works on this GPU",
-            1: "Something is wrong here",
-            2: "This machine cannot run FP8",
-            130: "Not finished",
-        }[self.exit_code]
-
-    def to_dict(self) -> dict[str, Any]:
-        lines = [
-            {**asdict(line), "group": line.group.value, "verdict": line.verdict.value} for line in self.lines
-        ]
-        return {**asdict(self), "lines": lines, "exit_code": self.exit_code}
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> "Report":
-        """The inverse of to_dict. Raises ValueError naming what does not fit."""
-        fields = dict(data)
-        try:
-            fields.pop("exit_code", None)
-            fields["job"] = CheckJob.from_dict(fields["job"])
-            fields["facts"] = Facts.from_dict(fields["facts"])
-            fields["abilities"] = tuple(Ability(**ability) for ability in fields["abilities"])
-            fields["lines"] = tuple(Line.from_dict(line) for line in fields["lines"])
-            return cls(**fields)
-        except (KeyError, TypeError, ValueError) as error:
-            raise ValueError(f"this is not a check's report: {error}") from error
+        return HEADLINES[self.exit_code]

@@ -3,9 +3,7 @@
 Importing this needs neither torch nor a GPU.
 """
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +13,7 @@ from fp8core.formats import FORMATS
 from kernels.bench.job import MAX_SEED
 from kernels.bench.machine import Machine
 from kernels.probe.operations import WGMMA_ROWS, Operation, operations
-from kernels.typed import whole
+from kernels.typed import Count, whole
 
 ROWS = (WGMMA_ROWS, 16)
 """M and N of every product of a sweep: one block of the kernel."""
@@ -85,22 +83,6 @@ class ProbeJob:
         x = draw_terms(self.terms, ROWS, self.lengths[-1], self.seed)
         return tuple(FORMATS[self.format].encode(part) for part in x)
 
-    def to_dict(self) -> dict[str, Any]:
-        return {**asdict(self), "terms": self.terms.value}
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> "ProbeJob":
-        """The inverse of to_dict. Raises ValueError for what a job cannot be."""
-        fields = dict(data)
-        try:
-            fields["terms"] = TermKind(fields["terms"])
-            fields["lengths"] = tuple(fields["lengths"])
-            return cls(**fields)
-        except (KeyError, TypeError) as error:
-            raise ValueError(
-                f"a sweep has the fields {', '.join(cls.__dataclass_fields__)}: {error}"
-            ) from error
-
 
 @dataclass(frozen=True, kw_only=True)
 class SweepPoint:
@@ -112,8 +94,8 @@ class SweepPoint:
     k: int
     rms: float
     bias: float
-    outputs: int
-    mismatches: int
+    outputs: Count
+    mismatches: Count
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,18 +115,3 @@ class ProbeRow:
     @property
     def mismatches(self) -> int:
         return sum(point.mismatches for point in self.points)
-
-    def to_dict(self) -> dict[str, Any]:
-        return {**asdict(self), "job": self.job.to_dict()}
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> "ProbeRow":
-        """The inverse of to_dict. Raises ValueError naming what does not fit."""
-        fields = dict(data)
-        try:
-            fields["job"] = ProbeJob.from_dict(fields["job"])
-            fields["machine"] = Machine.from_dict(fields["machine"])
-            fields["points"] = tuple(SweepPoint(**point) for point in fields["points"])
-            return cls(**fields)
-        except (KeyError, TypeError) as error:
-            raise ValueError(f"this is not a measured sweep: {error}") from error

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from kernels.bench.ceilings import Ceilings, CeilingsJob
 from kernels.bench.job import GemmJob
@@ -10,9 +10,34 @@ from kernels.bench.row import Row
 from kernels.check.job import CheckJob
 from kernels.check.report import Report
 from kernels.probe.job import ProbeJob, ProbeRow
+from kernels.typed import from_data, to_data
 
-Job = GemmJob | ProbeJob | CeilingsJob | CheckJob
-Result = Row | ProbeRow | Ceilings | Report
+
+@runtime_checkable
+class Job(Protocol):
+    """What a worker can be asked."""
+
+    @property
+    def title(self) -> str:
+        """What runs, for a list of runs."""
+
+    @property
+    def size(self) -> str:
+        """What decides how much memory it needs, and its value."""
+
+    @property
+    def size_advice(self) -> str:
+        """How to need less memory."""
+
+
+@runtime_checkable
+class Result(Protocol):
+    """What comes of a job."""
+
+    @property
+    def job(self) -> Job:
+        """The job that it is the result of."""
+
 
 _KIND = "kind"
 
@@ -46,26 +71,15 @@ def kind_of(thing: Job | Result) -> JobKind:
 
 def packed(thing: Job | Result) -> dict[str, Any]:
     """A job or a result as JSON data, with the name of its kind."""
-    return {_KIND: kind_of(thing).name, **thing.to_dict()}
+    return {_KIND: kind_of(thing).name, **to_data(thing)}
 
 
-def unpack_job(data: object) -> Job:
-    """The job that was `packed`. Raises ValueError for anything else."""
-    kind, fields = _split(data)
-    return kind.job.from_dict(fields)
-
-
-def unpack_result(data: object) -> Result:
-    """The result that was `packed`. Raises ValueError for anything else."""
-    kind, fields = _split(data)
-    return kind.result.from_dict(fields)
-
-
-def _split(data: object) -> tuple[JobKind, dict[str, Any]]:
+def unpacked(role: type[Job] | type[Result], data: object) -> Job | Result:
+    """The job, or the result, that `packed` made data of. Raises ValueError for anything else."""
     fields = dict(data) if isinstance(data, Mapping) else {}
     name = fields.pop(_KIND, None)
     kind = next((kind for kind in KINDS if kind.name == name), None)
     if kind is None:
         known = ", ".join(kind.name for kind in KINDS)
         raise ValueError(f"a job is of one of the kinds {known}, got {name!r}")
-    return kind, fields
+    return from_data(kind.job if role is Job else kind.result, fields)

@@ -11,6 +11,7 @@ import streamlit as st
 
 from fp8core.inputs import INPUT_NOTES
 from kernels.gemm.simple.dot_scaled import NOTE
+from kernels.typed import to_data
 from pages.kit.gemm_words import CACHE, INTO
 from pages.kit.results import Result
 
@@ -91,7 +92,7 @@ def _record(result: Result) -> dict[str, Any]:
         "machine": machine.name,
         "date": row.date,
         **machine.versions,
-        **row.job.to_dict(),
+        **to_data(row.job),
         "kernel": row.kernel,
         "why": row.why,
         "out": row.out,
@@ -154,7 +155,7 @@ def as_csv(results: Sequence[Result]) -> str:
 
 def as_json(results: Sequence[Result]) -> str:
     """Every row in full, as strict JSON: a number that is not finite becomes null."""
-    rows = [{"origin": result.origin.value, **result.row.to_dict()} for result in results]
+    rows = [{"origin": result.origin.value, **to_data(result.row)} for result in results]
     return json.dumps(_finite(rows), indent=1, allow_nan=False, ensure_ascii=False)
 
 

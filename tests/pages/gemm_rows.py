@@ -9,6 +9,7 @@ from pathlib import Path
 from kernels.bench.job import GemmJob
 from kernels.bench.machine import Machine, Timing
 from kernels.bench.row import Provenance, Row
+from kernels.typed import to_data
 from kernels.worker.queue import WorkerQueue
 from kernels.worker.states import Final, Ticket
 from kernels.worker.supervisor import Limits
@@ -46,7 +47,7 @@ def gpu_row(job: GemmJob, **changes: object) -> Row:
 
 def record(folder: Path, rows: Sequence[Row]) -> None:
     """Write a recorded file."""
-    lines = [json.dumps(row.to_dict()) for row in rows]
+    lines = [json.dumps(to_data(row)) for row in rows]
     (folder / "h200.jsonl").write_text("\n".join(lines) + "\n")
 
 

@@ -7,6 +7,7 @@ import streamlit as st
 from fp8core.inputs import INPUT_NOTES
 from kernels.bench.peak_rates import PEAK_RATES, Rate, Source
 from kernels.gemm.simple.dot_scaled import NOTE
+from kernels.typed import to_data
 from pages.kit.controls import Controls
 from pages.kit.results import Origin, Result
 from pages.kit.results_table import draw_downloads
@@ -53,7 +54,7 @@ def show(controls: Controls, gpu: str) -> None:
 
 def is_asked(result: Result, asked: dict[str, str]) -> bool:
     """True if a row passes every filter."""
-    job = result.row.job.to_dict()
+    job = to_data(result.row.job)
     return all(value in (ANY, job[field]) for field, value in asked.items())
 
 

@@ -4,8 +4,9 @@ from typing import Any
 
 import streamlit as st
 
-from kernels.check.render import document, markdown
+from kernels.check.render import markdown
 from kernels.check.report import Group, Report, Verdict
+from kernels.check.schema import document
 from kernels.check.verdicts import NORMAL_SHARE
 from pages.kit.chart import draw_chart
 from pages.kit.charts.ink import INKS

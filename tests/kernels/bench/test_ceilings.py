@@ -10,6 +10,7 @@ from kernels.bench.limits import Impossible
 from kernels.bench.records import record, recorded_ceilings, recorded_rows
 from kernels.bench.timing import Load
 from kernels.device import HOPPER, Unsupported
+from kernels.typed import from_data, to_data
 from tests.kernels.bench.made_up import CEILINGS
 from tests.kernels.cases import ON_GPU
 
@@ -18,7 +19,7 @@ from tests.kernels.cases import ON_GPU
 def test_ceilings_survive_json(has_fp8):
     fields = vars(CEILINGS) | ({} if has_fp8 else {"fp8_tflop_s": None, "fp8_note": "no op"})
     found = Ceilings(**fields)
-    assert Ceilings.from_dict(json.loads(json.dumps(found.to_dict()))) == found
+    assert from_data(Ceilings, json.loads(json.dumps(to_data(found)))) == found
 
 
 def test_ceilings_are_recorded_beside_the_rows_and_not_among_them(tmp_path):
@@ -30,8 +31,8 @@ def test_ceilings_are_recorded_beside_the_rows_and_not_among_them(tmp_path):
 
 @pytest.mark.parametrize("data", [{"runs": 0}, {"runs": 1001}, {"runs": True}, {"runs": 5, "color": "red"}])
 def test_what_is_no_job_is_refused(data):
-    with pytest.raises(ValueError, match="runs"):
-        CeilingsJob.from_dict(data)
+    with pytest.raises(ValueError, match=r"runs|unknown field `color`"):
+        from_data(CeilingsJob, data)
 
 
 class StandIn:

@@ -12,6 +12,7 @@ from kernels.bench.machine import Timing
 from kernels.bench.peak_rates import PEAK_RATES, Rate, peak_rates_of
 from kernels.bench.records import read_records, record
 from kernels.device import BLACKWELL_RTX, HOPPER, INTERPRETER
+from kernels.typed import to_data
 from tests.kernels.bench.made_up import CEILINGS, ROW
 
 H200 = datasheet_limits(HOPPER.name)
@@ -96,7 +97,7 @@ def test_what_no_gpu_reaches_is_neither_recorded_nor_read(wrong, tmp_path):
     assert not list(tmp_path.rglob("*.jsonl"))
     folder = tmp_path if hasattr(wrong, "gemm") else tmp_path / "ceilings"
     folder.mkdir(exist_ok=True)
-    (folder / "nvidia_h200.jsonl").write_text(json.dumps(wrong.to_dict()) + "\n")
+    (folder / "nvidia_h200.jsonl").write_text(json.dumps(to_data(wrong)) + "\n")
     found = read_records(tmp_path)
     assert (found.rows, found.ceilings) == ((), ())
     (bad,) = found.bad

@@ -16,6 +16,7 @@ from kernels.bench.row import Row
 from kernels.bench.table import HEADER, ceilings_table, line, summary_table
 from kernels.gemm.meaning import Summation
 from kernels.gemm.simple.dot_scaled import NOTE
+from kernels.typed import from_data
 from tests.kernels.bench.made_up import CEILINGS, JOB, ROW
 from tests.kernels.cases import ON_GPU
 from tests.kernels.full_disk import files_at_most
@@ -39,7 +40,7 @@ def test_the_table_has_a_line_for_every_job(capsys):
 
 def test_json_lines_are_rows(capsys):
     assert main(["--recipe", "mxfp8", "--matmul", "all", "--input", "heavy_tail", "--json", *SMALL]) == 0
-    rows = [Row.from_dict(json.loads(line)) for line in capsys.readouterr().out.splitlines()]
+    rows = [from_data(Row, json.loads(line)) for line in capsys.readouterr().out.splitlines()]
     assert [row.job.matmul for row in rows] == ["fprop", "dgrad", "wgrad"]
     assert {row.job.input.value for row in rows} == {"heavy_tail"}
 

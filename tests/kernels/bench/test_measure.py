@@ -27,6 +27,7 @@ from kernels.device import DeviceKind, NoTriton, Unsupported, choose_backend, cu
 from kernels.gemm.meaning import Summation
 from kernels.gemm.plan import plan_gemm
 from kernels.quantize import quantize as device_quantize
+from kernels.typed import from_data, to_data
 from tests.kernels.cases import GEMMS, ON_GPU, WHERE
 
 WGRAD = RECIPES["deepseek_v3"].wgrad
@@ -70,7 +71,7 @@ def test_a_row_says_where_it_comes_from_and_travels_as_json():
     said: list = []
     row = run(job(), said)
     assert row.provenance is (Provenance.GPU if ON_GPU else Provenance.INTERPRETER)
-    assert Row.from_dict(json.loads(json.dumps(row.to_dict(), allow_nan=False))) == row
+    assert from_data(Row, json.loads(json.dumps(to_data(row), allow_nan=False))) == row
     assert [fraction for fraction, _ in said] == sorted(fraction for fraction, _ in said)
     assert said[-1][0] == 1.0
     assert row.why == plan_gemm(WGRAD, (70, 50, 200), current_device(), Summation.RECIPE).why != ""
@@ -86,7 +87,7 @@ def test_a_row_says_where_it_comes_from_and_travels_as_json():
 @pytest.mark.parametrize("mnk", [(0, 5, 5), (5, 0, 5), (5, 5, 0), (1, 1, 1)], ids=str)
 def test_the_smallest_jobs_give_rows(mnk):
     row = run(job(mnk=mnk))
-    assert json.dumps(row.to_dict(), allow_nan=False)
+    assert json.dumps(to_data(row), allow_nan=False)
     assert row.rel_err < 0.1
 
 

@@ -3,6 +3,7 @@
 import json
 import math
 from collections.abc import Iterator
+from functools import partial
 
 import pytest
 
@@ -10,10 +11,11 @@ from kernels.bench.ceilings import Ceilings
 from kernels.bench.records import BadLine, Records, read_records, record, recorded_ceilings, recorded_rows
 from kernels.bench.row import Row
 from kernels.gemm.tuned import Tuned
+from kernels.typed import from_data, to_data
 from tests.kernels.bench.made_up import CEILINGS, ROW
 from tests.kernels.gemm.tuned_rows import MEASUREMENT, SPLIT, row
 
-WHOLE = json.dumps(ROW.to_dict(), ensure_ascii=False).encode()
+WHOLE = json.dumps(to_data(ROW), ensure_ascii=False).encode()
 NO_LINES = {
     b"": "the line is empty",
     b"  \t": "the line is empty",
@@ -24,7 +26,7 @@ NO_LINES = {
     b"\xff" + WHOLE: "the line is not UTF-8 text",
     b"[]": "the line holds a JSON list, and a measurement is an object",
     b"null": "the line holds a JSON NoneType, and a measurement is an object",
-    b"{}": "this is not a measured row: 'job' is missing",
+    b"{}": "this is no Row: Object missing required field `job`",
 }
 OTHER_VALUES = (None, True, "text", -1, 0, 1.5, math.nan, math.inf, 10**400, [], [3], {}, {"x": 1})
 
@@ -44,7 +46,7 @@ def test_ceilings_are_read_beside_lines_that_are_none(tmp_path):
     path.write_bytes(b'{"job": {"runs": 5}, "machine": 3}\n' + path.read_bytes())
     (bad,) = read_records(tmp_path).bad
     assert (bad.file, bad.line) == ("a_gpu.jsonl", 1)
-    assert bad.reason.startswith("these are not measured ceilings: ")
+    assert bad.reason.startswith("this is no Ceilings: ")
     assert recorded_ceilings(tmp_path) == (CEILINGS,)
 
 
@@ -87,14 +89,14 @@ def shown(found: Row | Ceilings | Tuned) -> None:
         assert all(isinstance(patch, int | float) for band in found.error_map for patch in band)
     elif isinstance(found, Ceilings):
         assert found.copy_gb_s.median > 0
-    json.dumps(found.to_dict())
+    json.dumps(found.to_dict() if isinstance(found, Tuned) else to_data(found))
 
 
 @pytest.mark.parametrize(
     ("good", "read"),
     [
-        (ROW.to_dict(), Row.from_dict),
-        (CEILINGS.to_dict(), Ceilings.from_dict),
+        (to_data(ROW), partial(from_data, Row)),
+        (to_data(CEILINGS), partial(from_data, Ceilings)),
         (row(SPLIT, 9.0).to_dict(), lambda data: Tuned.from_dict(data, MEASUREMENT)),
     ],
     ids=["row", "ceilings", "tuned"],
@@ -117,18 +119,24 @@ def test_any_value_exchanged_for_any_other_is_read_as_its_type_or_refused(good, 
 @pytest.mark.parametrize(
     ("path", "value", "sentence"),
     [
-        (("gemm", "median_us"), "2", "gemm: median_us is a number, got '2'"),
-        (("gemm", "median_us"), 0, "a time of gemm is a number above 0, got 0"),
-        (("gemm",), [1], r"gemm is an object or null, got \[1\]"),
-        (("machine", "versions"), {"torch": 2}, "machine.versions is an object of a text each"),
-        (("machine", "capability"), [9], r"machine.capability is a list or null, got \(9,\)"),
+        (("gemm", "median_us"), "2", r"Expected `float`, got `str` - at `\$.gemm.median_us`"),
+        (("gemm", "median_us"), 0, r"Expected `float` > 0.0 - at `\$.gemm.median_us`"),
+        (("gemm", "p20_us"), math.nan, r"Expected `float` > 0.0 - at `\$.gemm.p20_us`"),
+        (("gemm", "p80_us"), math.inf, r"Expected `float` <= 1.7976931348623157e\+308 - at `\$.gemm.p80_us`"),
+        (("gemm",), [1], r"Expected `object \| null`, got `array` - at `\$.gemm`"),
+        (("gemm", "color"), 1, r"Object contains unknown field `color` - at `\$.gemm`"),
+        (("machine", "versions"), {"torch": 2}, r"Expected `str`, got `int` - at `\$.machine.versions"),
+        (("machine", "capability"), [9], r"Expected `array` of length 2, got 1 - at `\$.machine.capability`"),
         (("error_map", 0), [0.1], "the bands of error_map differ in length"),
-        (("date",), None, "date is a text, got None"),
+        (("date",), None, r"Expected `str`, got `null` - at `\$.date`"),
         (("rel_err",), -0.5, "an error is 0 or more"),
-        (("worst", 0, "m"), 1.5, r"worst\[0\].m is a whole number, got 1.5"),
+        (("worst", 0, "m"), 1.5, r"Expected `int`, got `float` - at `\$.worst\[0\].m`"),
+        (("worst", 0, "x"), 1.5, r"Object contains unknown field `x` - at `\$.worst\[0\]`"),
+        (("bytes",), 2**63, r"Expected `int` <= 9223372036854775807 - at `\$.bytes`"),
+        (("job", "recipe"), "mine", r"unknown recipe 'mine'; there are .* - at `\$.job`"),
     ],
     ids=str,
 )
 def test_a_value_of_another_type_is_refused_by_its_name(path, value, sentence):
-    with pytest.raises(ValueError, match=f"^this is not a measured row: .*{sentence}"):
-        Row.from_dict(with_value(json.loads(WHOLE), path, value))
+    with pytest.raises(ValueError, match=f"^this is no Row: .*{sentence}"):
+        from_data(Row, with_value(json.loads(WHOLE), path, value))

@@ -14,9 +14,10 @@ import pytest
 
 from kernels.check import cli
 from kernels.check.cli import USAGE, exit_code, main
-from kernels.check.render import document, markdown, table
+from kernels.check.render import markdown, table
 from kernels.check.report import Report, Verdict
-from kernels.check.schema import SCHEMA
+from kernels.check.schema import SCHEMA, document
+from kernels.typed import from_data
 from tests.kernels.check import reports as machines
 from tests.kernels.check.reports import REPORT
 from tests.kernels.check.stand_in import StandIn, plan_of, step
@@ -34,7 +35,12 @@ def interrupted():
 
 
 def read(text: str) -> list[Report]:
-    return [Report.from_dict(report) for report in json.loads(text)["reports"]]
+    """The reports of a document, each with the exit code that it says."""
+    told = json.loads(text)["reports"]
+    codes = [report.pop("exit_code") for report in told]
+    reports = [from_data(Report, report) for report in told]
+    assert [report.exit_code for report in reports] == codes
+    return reports
 
 
 def test_the_table_has_the_machine_and_a_line_for_each_thing_checked(capsys):

@@ -11,6 +11,7 @@ from kernels.check.job import CheckJob
 from kernels.check.report import Group, Report, Verdict
 from kernels.check.run import STOPPED, measure, run
 from kernels.device import Unsupported
+from kernels.typed import from_data, to_data
 from tests.kernels.check import reports as machines
 from tests.kernels.check.stand_in import StandIn, passed, plan_of, step
 
@@ -167,7 +168,7 @@ def test_the_report_so_far_shows_what_is_to_come():
     ]
     for done, (_, _, partial) in enumerate(told):
         assert not partial.finished
-        assert Report.from_dict(partial.to_dict()) == partial
+        assert from_data(Report, to_data(partial)) == partial
         waiting = [line.name for line in partial.lines if line.detail == "Not reached yet."]
         assert waiting == ["a", "b"][done:]
 

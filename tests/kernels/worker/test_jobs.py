@@ -12,7 +12,7 @@ from kernels.bench.machine import Machine
 from kernels.check.job import CheckJob
 from kernels.check.report import Verdict
 from kernels.probe.job import ProbeJob, ProbeRow, SweepPoint
-from kernels.worker.jobs import KINDS, kind_of, packed, unpack_job, unpack_result
+from kernels.worker.jobs import KINDS, Job, Result, kind_of, packed, unpacked
 from kernels.worker.launch import launchers, visible_gpus
 from kernels.worker.messages import Do, Finished, decode, encode
 from kernels.worker.queue import WorkerQueue
@@ -66,7 +66,7 @@ def test_a_job_and_its_result_survive_the_pipe(kind):
 )
 def test_what_is_no_job_is_refused(data):
     with pytest.raises(ValueError, match=r"."):
-        unpack_job(data)
+        unpacked(Job, data)
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_what_is_no_job_is_refused(data):
 )
 def test_what_is_no_result_is_refused(data):
     with pytest.raises(ValueError, match=r"."):
-        unpack_result(data)
+        unpacked(Result, data)
 
 
 @pytest.mark.parametrize(
