@@ -19,13 +19,14 @@ SECTIONS = {
     Section.TABLE: benchmarks_table,
 }
 IDEA = (
-    "A GPU's clock falls as it gets warm and meets its power limit, so one time alone says little about a "
-    "kernel. Here it is **compared with torch's own op in the same run**: they took turns, on random normal "
-    "data."
+    "A GPU's clock falls when it gets warm or meets its power limit. So one time alone says little about a "
+    "kernel. Here each kernel is **compared with torch's own op in the same run**: the two took turns, on "
+    "random normal data."
 )
 SOURCES = (
-    "Sources: `python -m kernels.bench` for the rows, S. Williams, A. Waterman, D. Patterson, Roofline, "
-    "Communications of the ACM 52(4), 2009, for the chart; datasheet peaks name theirs in the table."
+    "Sources: the rows come from `python -m kernels.bench`. The chart follows S. Williams, A. Waterman, D. "
+    "Patterson, Roofline, Communications of the ACM 52(4), 2009. The table names the sources of datasheet "
+    "peaks."
 )
 
 guard()

@@ -25,9 +25,9 @@ st.title("What can eight bits say?")
 controls = Controls(*ALL_CONTROLS)
 controls.toolbar(st.sidebar)
 st.markdown(
-    "A number format turns a few bits into a number: a **sign**, an **exponent** that says in which power of "
-    "two, and a **mantissa** that says where in it. Eight bits are at most 256 numbers; every other real is "
-    "rounded to one of them."
+    "A number format turns a few bits into a number. The **sign** is plus or minus, the **exponent** "
+    "chooses a power of two, and the **mantissa** says how far the number lies toward the next power. Eight "
+    "bits give at most 256 numbers. Every other real number is rounded to one of them."
 )
 SECTIONS[controls.draw(SHOW)].show(controls)
 

@@ -55,8 +55,8 @@ picked = []
 if results:
     st.header("Results")
     st.caption(
-        "Runs of this session, newest first, then every recorded one of this recipe and matmul, whatever "
-        "its shape. Pick one or two to see them in full."
+        "First the runs of this session, newest first. Then every recorded run of this recipe and matmul, "
+        "of any shape. Pick one or two to see them in full."
     )
     picked = draw_table(results, key=f"results {job.recipe} {job.matmul} {len(here)}")
     draw_downloads(results)

@@ -12,10 +12,13 @@ from pages.sections.sanity.history import history, start
 from pages.sections.sanity.report import draw_checklist, draw_report, draw_verdict
 
 IDEA = (
-    "One run compares casts, quantizers and every recipe's matmuls with the reference, **bit for bit or "
-    "within a derived bound**, times them, and gives each line a verdict."
+    "One run checks casts, quantizers and every recipe's matmuls against the reference, **bit for bit or "
+    "within a derived bound**. It also times them, and gives each line a verdict."
 )
-BUSY = "A check of another session waits or runs. **Run** shares it if it is the same, else it waits in line."
+BUSY = (
+    "A check of another session waits or runs. **Run** shares it if it is of the same kind, else it waits "
+    "in the queue."
+)
 
 guard()
 st.title("Does FP8 work on this GPU?")
@@ -52,8 +55,8 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
     )
 if not has_gpu and check is None:
     st.info(
-        f"{words.no_gpu()}, so nothing can be said about FP8 on a GPU. What the kernels compute can still be "
-        "checked, in Triton's interpreter on the CPU, without speed.",
+        f"{words.no_gpu()}, so this page cannot test FP8 on a GPU. It can still check the results of the "
+        "kernels in Triton's interpreter on the CPU, without speed.",
         icon=":material/calculate:",
     )
 if history().is_busy and not is_running:
@@ -62,6 +65,6 @@ draw_queue(draw_checklist)
 if check is not None and not is_running:
     draw_report(check)
 st.caption(
-    "The same in a terminal, for every GPU in turn: `python -m kernels.check`. On a server of several GPUs a "
-    "check here takes the one that is free first."
+    "In a terminal, `python -m kernels.check` runs these checks on every GPU in turn. On a server with "
+    "several GPUs, a check here runs on the first free one."
 )

@@ -70,8 +70,8 @@ def geometry(job: GemmJob) -> str:
     rescales, first = matmul_rescales(recipe, matmul, layer), ""
     if job.accumulation is Summation.REFOLDED:
         rescales = rescales_per_output(job.k, REFOLDED_K, REFOLDED_K)
-        first = f" {REFOLDED_WORDS.capitalize()}: first the scales become one in fp32 for "
-        first += f"{' and for '.join(refolded)}, and codes that get too small for it are rounded again."
+        first = f" {REFOLDED_WORDS.capitalize()}: first the scales are merged into one in fp32 for "
+        first += f"{' and for '.join(refolded)}, and codes that become too small for it are rounded again."
     return f"{'; '.join(operands)}.{first} {count(rescales, 'rescale')} per output element."
 
 
@@ -90,7 +90,7 @@ def error_sentence(row: Row) -> str:
         return f"Nearly all of the error is quantization: {exact}; {own}."
     if kernel > _CLEARLY_MORE * quantization:
         return f"Nearly all of the error is the kernel's: {own}; {exact}."
-    return f"Both count: {exact}; {own}. Independent errors add as the root of their squares."
+    return f"Both matter: {exact}; {own}. Independent errors add as the root of the sum of their squares."
 
 
 def timing_sentence(row: Row) -> str:
@@ -107,8 +107,8 @@ def prediction_sentence(prediction: Prediction) -> str:
     """A sentence on whether the GPU's bits equal the model's."""
     if prediction.equal == prediction.outputs:
         return (
-            f"**Predicted bit for bit**: a model of the tensor core's accumulator gives exactly what the GPU "
-            f"gave, on all of {prediction.outputs:,} sampled outputs."
+            "**Predicted bit for bit**: a model of the tensor core's accumulator gives the GPU's result "
+            f"exactly, on all of {prediction.outputs:,} sampled outputs."
         )
     return (
         f"**Predicted, but not bit for bit**: {prediction.outputs - prediction.equal:,} of "

@@ -1,4 +1,4 @@
-"""Small tables as HTML: label and value pairs and rows of numbers, in the page's own font and colours."""
+"""Small tables as HTML: label and value pairs and rows of numbers, in the page's own font and colors."""
 
 from collections.abc import Iterable, Sequence
 from html import escape
@@ -9,7 +9,7 @@ _NUMBER = "text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap
 
 
 def colored(text: str, dim: str | None, ink: Ink) -> str:
-    """HTML that writes text in the colour of a dim of the matmul."""
+    """HTML that writes text in the color of a dim of the matmul."""
     return f'<span style="color:{ink.of(dim)};font-weight:600">{escape(text)}</span>'
 
 

@@ -9,7 +9,7 @@ RECIPE = Choice(
     label="Recipe",
     options={name: recipe.title for name, recipe in RECIPES.items()},
     default="deepseek_v3",
-    help="Which format, which tiles and which scales each operand gets.",
+    help="The format, the tiles and the scales of each operand.",
 )
 
 MATMUL = Choice(

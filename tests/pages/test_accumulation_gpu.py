@@ -197,7 +197,7 @@ def test_vectors_that_cannot_be_read_are_told_and_the_others_are_compared(open_a
 def test_without_a_gpu_the_button_says_why_not(open_app):
     at = open_app(PAGE, sum_show="measured")
     assert at.button(key="run_sweep").disabled
-    assert "There is no GPU behind this server" in texts(at)
+    assert "This server has no GPU" in texts(at)
 
 
 @pytest.mark.parametrize("operation", SWEPT)

@@ -187,7 +187,7 @@ def test_one_gpu_is_no_choice(open_app, recorded):
 def test_without_a_gpu_the_button_says_why_it_cannot_run(open_app, section):
     at = open_app(PAGE, bench_show=section)
     assert at.button(key="run_benchmark").disabled
-    assert "There is no GPU behind this server" in texts(at)
+    assert "This server has no GPU" in texts(at)
 
 
 @pytest.mark.parametrize("matmul", MATMULS)

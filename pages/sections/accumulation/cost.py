@@ -73,7 +73,7 @@ def show(controls: Controls) -> None:
     )
     st.caption(
         f"{ACCUMULATORS[UNIT].title}, {OPERANDS} operands, K = {longest:,}; errors of the model. A promotion "
-        "is one fp32 addition an output, outside the tensor core: one for 2 · interval FLOP."
+        "is one fp32 addition per output, outside the tensor core: one for 2 · interval FLOP."
     )
     _recorded()
 

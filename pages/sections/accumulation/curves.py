@@ -102,10 +102,10 @@ def show(controls: Controls) -> None:
 
 COUNTING = (
     "With error = result − exact over all sums of a K: **rms** is √mean(error²) / √mean(exact²); **signed** "
-    "is mean(error · sign(exact)) / mean|exact|, negative where results lie toward zero of the exact ones. "
-    "The exact sums are taken in fp64, where they fit. Every unit is given the same products; K = 64 is the "
-    "first half of K = 128. Points of zero error cannot be drawn on a logarithmic axis and are left out. "
-    "Block-scaled FP4 is given scales of 1."
+    "is mean(error · sign(exact)) / mean|exact|, negative where results lie nearer to zero than the exact "
+    "sums. The exact sums are taken in fp64, where they fit. Every unit is given the same products; K = 64 "
+    "is the first half of K = 128. Points of zero error cannot be drawn on a logarithmic axis and are left "
+    "out. Block-scaled FP4 is given scales of 1."
 )
 
 

@@ -19,8 +19,8 @@ from pages.sections.accumulation.data import errors_of_unit, lengths
 from pages.sections.accumulation.words import percent
 
 NO_GPU = (
-    "There is no GPU behind this server, so nothing can be measured here. Start the app on a machine with a "
-    "Hopper GPU and this button runs the sweep on its tensor core."
+    "This server has no GPU, so nothing can be measured here. Start the app on a machine with a Hopper GPU, "
+    "and this button runs the sweep on its tensor core."
 )
 
 

@@ -71,7 +71,7 @@ _COLUMNS = {
         name: st.column_config.NumberColumn(format="%.2f", help=told)
         for name, told in {
             "× bf16": "Speed over bf16 in the same run, the matmul alone",
-            "× bf16, all": "The same with quantizing A and B",
+            "× bf16, all": "Speed over bf16 in the same run, with the time of quantizing A and B",
             "× per tensor": "Speed over the first per-tensor recipe, both over bf16, the matmul alone",
         }.items()
     },

@@ -12,8 +12,8 @@ from pages.kit.shared_controls import RECIPE
 from pages.sections.benchmarks.controls import SHAPE, SHAPES
 
 NO_GPU = (
-    "There is no GPU behind this server, so nothing can be measured here, and all figures are recorded ones. "
-    "Start the app on a machine with a GPU that multiplies FP8, and this button measures there."
+    "This server has no GPU, so nothing can be measured here. All figures are recorded ones. Start the app "
+    "on a machine with a GPU that multiplies FP8, and this button measures there."
 )
 
 

@@ -18,7 +18,7 @@ _RIDGE = "With more operations per byte than this, memory is not the limit"
 _TWO_DIGITS = {
     "× torch": "Times as fast as torch's scaled op of the same recipe in the same run, the matmul alone",
     "× bf16": "Times as fast as bf16 torch.mm in the same run, the matmul alone",
-    "× bf16, all": "The same with quantizing A and B",
+    "× bf16, all": "Times as fast as bf16 torch.mm in the same run, with the time of quantizing A and B",
     "× simple": "Times as fast as the simple kernel in the same run; empty where that is the one that ran",
     "× dot_scaled": f"Times as fast as tl.dot_scaled in the same run. {NOTE}",
 }

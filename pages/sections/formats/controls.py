@@ -78,7 +78,10 @@ ROUNDING = Choice(
     },
     default="nearest_even",
     style=ChoiceStyle.SELECT,
-    help="Which of its two neighbors a number takes. IEEE 754 and the FP8 casts of GPUs use ties to even.",
+    help=(
+        "A number between two values becomes one of them: which one? IEEE 754 and the FP8 casts of GPUs use "
+        "ties to even."
+    ),
 )
 OVERFLOW = Choice(
     key="overflow",
@@ -86,7 +89,10 @@ OVERFLOW = Choice(
     options={"saturate": "the largest value", "inf": "infinity", "nan": "NaN"},
     default="saturate",
     style=ChoiceStyle.SELECT,
-    help="What a number that rounds beyond the largest value becomes; only what the format has a code for.",
+    help=(
+        "The result for a number that rounds beyond the largest value. A format offers only the results "
+        "that it has a code for."
+    ),
 )
 OWN_EXPONENT = Whole(key="own_exponent", label="Exponent bits", low=0, high=8, default=3)
 OWN_MANTISSA = Whole(key="own_mantissa", label="Mantissa bits", low=0, high=23, default=4)

@@ -22,7 +22,7 @@ HISTORY = """
   update: *loss scaling* (Micikevicius et al., Mixed Precision Training, arXiv 1710.03740).
 - **bf16** has the exponent of fp32: no loss scaling, at the price of a coarser step (Kalamkar et al., A Study
   of BFLOAT16 for Deep Learning Training, arXiv 1905.12322). What training missed was range, not precision.
-- **FP8** has neither to spare: E5M2 for gradients and E4M3 for the rest, with a scale for each tensor,
+- **FP8** is short of both: E5M2 for gradients and E4M3 for the rest, with a scale for each tensor,
   which is loss scaling tensor by tensor (Micikevicius et al., FP8 Formats for Deep Learning, arXiv
   2209.05433). With a scale for each small tile, gradients fit E4M3 as well (DeepSeek-V3, arXiv 2412.19437).
 """

@@ -39,7 +39,7 @@ INPUT = Choice(
     options={kind.value: note.title for kind, note in INPUT_NOTES.items()},
     default=InputKind.GAUSSIAN.value,
     style=ChoiceStyle.SELECT,
-    help="What x, w and dy are drawn from. "
+    help="The distribution of x, w and dy. "
     + " ".join(f"**{note.title}**: {rules(kind)}." for kind, note in INPUT_NOTES.items()),
 )
 ACCUMULATION = Choice(
@@ -54,10 +54,10 @@ ACCUMULATION = Choice(
     default=Summation.RECIPE.value,
     style=ChoiceStyle.SELECT,
     help="Fast leaves the sum over all of K to the tensor core, which on Hopper keeps only some of fp32's "
-    "bits (`use_fast_accum=True` in torch). Promoted takes a partial sum out at fixed steps along K and adds "
-    "these in fp32. Refolded, for MXFP8: a pass of its own, whose time counts, makes one scale of those in a "
-    "longer line of A or in a square of B, so that the FP8 tensor core can multiply where it takes no "
-    "scales; what is far below the largest value there is rounded again.",
+    "bits (`use_fast_accum=True` in torch). Promoted takes a partial sum out at fixed steps along K "
+    "and adds these in fp32. Refolded is for MXFP8 on a tensor core that takes no scales. A pass of "
+    "its own first merges the scales in a longer line of A, or in a square of B, into one. Its time "
+    "counts. Values far below the largest there are rounded again.",
 )
 RUNS = Whole(
     key="runs",

@@ -19,12 +19,12 @@ from pages.sections.gemm.source import draw_kernel
 
 _TRUTH = "‖D − truth‖ / ‖truth‖, where the truth is the product of the unquantized operands in fp64."
 _QUANTIZATION = (
-    "What `torch.mm` in fp64 on the dequantized operands would give, against the truth: the price of the FP8 "
-    "values, whatever multiplies them."
+    "The exact product of the dequantized operands (`torch.mm` in fp64) against the truth: the price of the "
+    "FP8 values, which no kernel can lower."
 )
 _KERNEL = (
-    "What the kernel gave, against that exact product of the same FP8 operands: the price of the tensor "
-    "core's accumulator and of rounding D, and of refolding where that was asked for."
+    "The kernel's result against that exact product of the same FP8 operands: the price of the tensor "
+    "core's accumulator, of rounding D, and of refolding where it was chosen."
 )
 
 _INTERPRETED = "The interpreter shows what the kernel computes. It adds in fp32 and is not timed."

@@ -35,7 +35,7 @@ REST = Choice(
     options={rest.name.lower(): rest.value[0].upper() + rest.value[1:] for rest in Rest},
     default=Rest.GAUSSIAN.name.lower(),
     style=ChoiceStyle.SELECT,
-    help="What all elements but the outliers are drawn from; variance 1 where they are not zero.",
+    help="The distribution of all elements but the outliers; variance 1 where they are not zero.",
 )
 COUNT = Whole(
     key="rotations_outliers",

@@ -39,7 +39,7 @@ KIND = Choice(
     options={kind.value: INPUT_NOTES[kind].title for kind in InputKind},
     default=InputKind.GRADIENT_LIKE.value,
     style=ChoiceStyle.SELECT,
-    help="What the numbers are drawn from.",
+    help="The distribution of the numbers.",
 )
 MAGNITUDE = Whole(
     key="scaling_magnitude",
@@ -79,7 +79,7 @@ BLOCK_KIND = Choice(
     | {kind.value: INPUT_NOTES[kind].title for kind in InputKind},
     default=InputKind.GAUSSIAN.value,
     style=ChoiceStyle.SELECT,
-    help="What the blocks are drawn from.",
+    help="The distribution of the numbers in the blocks.",
 )
 
 BLOCK_AMAX = Number(
@@ -108,7 +108,10 @@ MARGIN = Whole(
     low=0,
     high=8,
     default=0,
-    help="Delayed scale times 2 to this: room for surprises, taken from the small numbers.",
+    help=(
+        "The delayed scale is multiplied by 2 to this power. That leaves room for larger numbers, and small "
+        "numbers lose bits."
+    ),
 )
 AMAX_CHOICE = Choice(
     key="scaling_amax",

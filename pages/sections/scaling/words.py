@@ -41,10 +41,10 @@ def window_of(name: str) -> str:
     """The range of a format, for a reader who has never met it."""
     format_ = FORMATS[name]
     return (
-        f"A number in {name} has {format_.bits} bits. Its largest value is {largest(name)}, its "
-        f"smallest above zero {short(format_.min_subnormal)}. What is larger **saturates** (is clipped to "
-        "the largest value); what is at most half the smallest **becomes 0**. So a tensor x is stored as x / "
-        "scale, rounded, and its scale goes along to multiply it back."
+        f"A number in {name} has {format_.bits} bits. Its largest value is {largest(name)}, its smallest "
+        f"above zero {short(format_.min_subnormal)}. A larger number **saturates** (is clipped to the "
+        "largest value); a number of at most half the smallest **becomes 0**. So a tensor x is stored as x "
+        "/ scale, rounded. Its scale is stored too, to multiply it back."
     )
 
 
@@ -55,8 +55,8 @@ def window_notice(name: str, sweep: ScaleSweep, none: int, amax: ScaleSweep) -> 
     lost = sweep.dead_share[last]
     least = "at least " if first == 0 or last == sweep.scale.size - 1 else ""
     counts = (
-        f" At the far end of that {percent(lost)} of the numbers are 0 already: SQNR counts energy, which "
-        "the largest ones hold."
+        f" At the far end of that range, {percent(lost)} of the numbers are already 0. SQNR hardly shows it: "
+        "it counts energy, and the largest numbers hold most of it."
     )
     return (
         f"Without a scale, {percent(sweep.dead_share[none])} of these numbers become 0 and "

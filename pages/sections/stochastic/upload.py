@@ -29,8 +29,8 @@ SIDE = 224
 RULE = (
     f"PNG or JPEG, up to {MAX_MEGABYTES} MB and {MAX_PIXELS // 10**6} million pixels, each side at least "
     f"{MIN_SIDE} pixels and at most {MAX_ASPECT} times the other. It is made gray (the luma of its bytes), "
-    f"transparent parts white, and, where it is larger, brought to {SIDE} pixels on its longer side, each "
-    "the mean light of the pixels it covers. Of an animation, the first frame."
+    f"and transparent parts become white. A larger picture is reduced to {SIDE} pixels on its longer side; "
+    "each is the mean light of the pixels that it covers. An animation gives its first frame."
 )
 
 _BYTE_LIGHT = to_light(np.arange(256)).astype(np.float32)

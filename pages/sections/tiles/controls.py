@@ -27,7 +27,7 @@ INPUT = Choice(
     options={kind.value: INPUT_NOTES[kind].title for kind in InputKind},
     default=InputKind.OUTLIER_CHANNELS.value,
     style=ChoiceStyle.SELECT,
-    help="What the elements of each tensor are drawn from.",
+    help="The distribution of the elements of each tensor.",
 )
 
 SIDE = Choice(key="side", label="Tile of", options={side.value: side.value for side in Side}, default="A")

@@ -31,7 +31,7 @@ def show(controls: Controls, layer: LayerShape) -> None:
         least=LEAST_WIDTH,
         on_select=lambda: _clicked(controls),
         selection_mode=[OPEN],
-        alt=f"Small pictures of {len(MATMULS)} matmuls for {len(RECIPES)} recipes, tiles coloured by scale.",
+        alt=f"Small pictures of {len(MATMULS)} matmuls for {len(RECIPES)} recipes, tiles colored by scale.",
     )
     remember(KEY, OPEN, drawn)
     links = st.container(gap=None)

@@ -8,7 +8,7 @@ from fp8core.tiles import WHOLE, Extent, TileShape
 from pages.kit.charts.ink import Ink
 
 Pieces = list[tuple[str, str | None]]
-"""Text with the dim whose colour it takes."""
+"""Text with the dim whose color it takes."""
 
 
 def equation_lines(spec: MatmulSpec) -> tuple[Pieces, ...]:

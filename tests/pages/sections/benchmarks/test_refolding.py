@@ -27,7 +27,9 @@ def test_it_is_offered_where_scales_fold(open_app, recipe):
     assert at.selectbox(key="accumulation").value == ("refolded" if folds else "recipe")
     assert not at.button(key="run").disabled
     said = next(one.value for one in at.markdown if "per output element" in one.value)
-    assert ("not bit-exact: first the scales become one in fp32 for 1 × 128 of A and for" in said) is folds
+    assert (
+        "not bit-exact: first the scales are merged into one in fp32 for 1 × 128 of A and for" in said
+    ) is folds
     assert not folds or said.endswith(" 2 rescales per output element.")
 
 
