@@ -38,7 +38,7 @@ def test_it_is_offered_where_scales_fold(open_app, recipe):
 )
 def test_it_is_said_what_shares_a_scale_then(matmul, line):
     said = geometry(replace(REFOLDED, matmul=matmul))
-    assert f"for {line} of A and for 128 × 128 of B, and codes that get too small" in said
+    assert f"for {line} of A and for 128 × 128 of B, and codes that become too small" in said
 
 
 def test_a_row_says_that_it_is_not_bit_exact():
