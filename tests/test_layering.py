@@ -3,15 +3,14 @@
 import ast
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from pathlib import Path
-
-import pytest
 
 from fp8core.recipes import RECIPES
 
 TOP = Path(__file__).resolve().parents[1]
+HOUSE = ("fp8core", "kernels", "pages", "tests")
 LONGEST_FILE = 330
 LONGEST_FUNCTION = 60
 
@@ -52,9 +51,14 @@ HOMES_OF_BLOCKS = {
 
 
 def sources(*rooms: str) -> list[str]:
-    files = [path for room in rooms or ("",) for path in sorted((TOP / room).rglob("*.py"))]
-    names = [path.relative_to(TOP).as_posix() for path in files]
-    return [name for name in names if not any(part.startswith(".") for part in Path(name).parts)]
+    files = [path for room in rooms or HOUSE for path in sorted((TOP / room).rglob("*.py"))]
+    alone = [] if rooms else ["app.py"]
+    return alone + [path.relative_to(TOP).as_posix() for path in files]
+
+
+def offenders(names: Iterable[str], found: Callable[[str], object]) -> dict[str, object]:
+    """What is found in each file, of those where something is."""
+    return {name: what for name in names if (what := found(name))}
 
 
 PRODUCT = [name for name in sources() if not name.startswith("tests/")]
@@ -82,44 +86,49 @@ def test_every_file_is_in_a_room():
     assert [name for name in PRODUCT if not name.startswith(tuple(ROOMS))] == []
 
 
-@pytest.mark.parametrize("name", PRODUCT)
-def test_a_file_imports_what_its_room_may(name):
-    room = next(prefix for prefix in ROOMS if name.startswith(prefix))
-    allowed = ROOMS[room] | {room.rstrip("/").replace("/", ".")} - {"pages"}
-    foreign = [i for i in imports(tree(name)) if i.split(".")[0] not in sys.stdlib_module_names]
-    assert [i for i in foreign if not within(i, allowed)] == []
+def test_a_file_imports_what_its_room_may():
+    def forbidden(name: str) -> list[str]:
+        room = next(prefix for prefix in ROOMS if name.startswith(prefix))
+        allowed = ROOMS[room] | {room.rstrip("/").replace("/", ".")} - {"pages"}
+        foreign = [i for i in imports(tree(name)) if i.split(".")[0] not in sys.stdlib_module_names]
+        return [i for i in foreign if not within(i, allowed)]
+
+    assert offenders(PRODUCT, forbidden) == {}
 
 
-@pytest.mark.parametrize("name", sources("tests"))
-def test_helpers_live_in_helper_modules(name):
-    tested = [i for i in imports(tree(name)) if i.startswith("tests.") and "test_" in i]
-    assert tested == [], "a test imports another; what both use goes into a module of its own"
+def test_helpers_live_in_helper_modules():
+    """What two tests use is in a module of its own."""
+
+    def tests_imported(name: str) -> list[str]:
+        return [i for i in imports(tree(name)) if i.startswith("tests.") and ".test_" in i]
+
+    assert offenders(sources("tests"), tests_imported) == {}
 
 
-@pytest.mark.parametrize("name", sources())
-def test_no_file_is_too_long(name):
-    lines = len((TOP / name).read_text(encoding="utf-8").splitlines())
-    assert lines <= LONGEST_FILE, f"{name} has {lines} lines"
+def test_no_file_is_too_long():
+    lines = {name: len((TOP / name).read_text(encoding="utf-8").splitlines()) for name in sources()}
+    assert {name: count for name, count in lines.items() if count > LONGEST_FILE} == {}
 
 
-@pytest.mark.parametrize("name", PRODUCT)
-def test_no_function_is_too_long_but_a_kernel(name):
-    functions = [node for node in ast.walk(tree(name)) if isinstance(node, ast.FunctionDef)]
-    long = [f.name for f in functions if f.end_lineno - f.lineno >= LONGEST_FUNCTION and not is_kernel(f)]
-    assert long == []
+def test_no_function_is_too_long_but_a_kernel():
+    def long(name: str) -> list[str]:
+        functions = [node for node in ast.walk(tree(name)) if isinstance(node, ast.FunctionDef)]
+        return [f.name for f in functions if f.end_lineno - f.lineno >= LONGEST_FUNCTION and not is_kernel(f)]
+
+    assert offenders(PRODUCT, long) == {}
 
 
 def is_kernel(function: ast.FunctionDef) -> bool:
     return any("jit" in ast.unparse(decorator) for decorator in function.decorator_list)
 
 
-@pytest.mark.parametrize("name", PRODUCT)
-def test_no_exception_is_caught_blindly(name):
-    caught = [node.type for node in ast.walk(tree(name)) if isinstance(node, ast.ExceptHandler)]
-    blind = {"Exception", "BaseException"}
-    names = [{n.id for n in ast.walk(kind) if isinstance(n, ast.Name)} for kind in caught if kind is not None]
-    assert None not in caught, "a bare except"
-    assert not any(found & blind for found in names)
+def test_no_exception_is_caught_blindly():
+    def blind(name: str) -> list[str]:
+        caught = [node.type for node in ast.walk(tree(name)) if isinstance(node, ast.ExceptHandler)]
+        names = {n.id for kind in caught if kind for n in ast.walk(kind) if isinstance(n, ast.Name)}
+        return [*(names & {"Exception", "BaseException"}), *("except:" for kind in caught if kind is None)]
+
+    assert offenders(PRODUCT, blind) == {}
 
 
 def compared(module: ast.AST) -> Iterator[str]:
@@ -136,27 +145,30 @@ def compared(module: ast.AST) -> Iterator[str]:
                     yield leaf.value
 
 
-@pytest.mark.parametrize("name", [name for name in PRODUCT if name != "fp8core/recipes.py"])
-def test_nothing_branches_on_a_recipes_name(name):
-    assert set(compared(tree(name))) & set(RECIPES) == set()
-    asked = [node for node in ast.walk(tree(name)) if isinstance(node, ast.Compare)]
-    on_name = [ast.unparse(c) for c in asked if "recipe.name" in ast.unparse(c)]
-    assert on_name == []
+def test_nothing_branches_on_a_recipes_name():
+    def branches(name: str) -> list[str]:
+        asked = [node for node in ast.walk(tree(name)) if isinstance(node, ast.Compare)]
+        on_name = [ast.unparse(c) for c in asked if "recipe.name" in ast.unparse(c)]
+        return on_name + sorted(set(compared(tree(name))) & set(RECIPES))
+
+    assert offenders([name for name in PRODUCT if name != "fp8core/recipes.py"], branches) == {}
 
 
-@pytest.mark.parametrize("name", [n for n in sources("fp8core", "kernels") if n not in HOMES_OF_NUMBERS])
-def test_the_numbers_of_tiles_and_formats_stay_at_home(name):
-    module = tree(name)
-    if name in HOMES_OF_BLOCKS:
-        pytest.skip("BLOCK_* sizes are decided here")
-    used = {node.value for node in ast.walk(module) if isinstance(node, ast.Constant)}
-    numbers = {value for value in used if type(value) in {int, float} and value in NUMBERS}
-    assert numbers == set()
+def test_the_numbers_of_tiles_and_formats_stay_at_home():
+    def numbers(name: str) -> set[float]:
+        used = {node.value for node in ast.walk(tree(name)) if isinstance(node, ast.Constant)}
+        return {value for value in used if type(value) in {int, float} and value in NUMBERS}
+
+    homes = HOMES_OF_NUMBERS | HOMES_OF_BLOCKS
+    assert set(homes) <= set(PRODUCT)
+    assert offenders([n for n in sources("fp8core", "kernels") if n not in homes], numbers) == {}
 
 
-@pytest.mark.parametrize("name", sources("pages"))
-def test_no_page_imports_torch_itself(name):
-    assert [i for i in imports(tree(name)) if within(i, {"torch", "triton"})] == []
+def test_no_page_imports_torch_itself():
+    def torches(name: str) -> list[str]:
+        return [i for i in imports(tree(name)) if within(i, {"torch", "triton"})]
+
+    assert offenders(sources("pages"), torches) == {}
 
 
 def modules_of(*rooms: str) -> list[str]:
