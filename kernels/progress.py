@@ -1,24 +1,47 @@
 """One line of progress on stderr, where that is a terminal."""
 
 import sys
+from types import TracebackType
 
-_BAR = 24
+_WIDTH = 24
 
 
 class Bar:
-    """A bar, titled or not, that is redrawn in place and leaves nothing behind."""
+    """A bar, titled or not: redrawn in place while its `with` block runs, and gone afterward."""
 
     def __init__(self, title: str = "") -> None:
         self._title = f"{title}: " if title else ""
-        self._shown = sys.stderr.isatty()
+        self._shown = None
+        if sys.stderr.isatty():
+            # Imported here: it takes a tenth of the command's own start, and a pipe has no use for it.
+            from rich.console import Console
+            from rich.progress import BarColumn, Progress, TextColumn
+
+            self._shown = Progress(
+                BarColumn(_WIDTH),
+                TextColumn("{task.description}", markup=False),
+                console=Console(stderr=True),
+                transient=True,
+                auto_refresh=False,  # No thread redraws it: the command may be timing a GPU.
+                redirect_stdout=False,
+                redirect_stderr=False,
+            )
+
+    def __enter__(self) -> "Bar":
+        if self._shown is not None:
+            self._task = self._shown.add_task(self._title, total=1.0)
+            self._shown.start()
+        return self
 
     def draw(self, fraction: float, note: str) -> None:
         """Show how much is done, from 0 to 1, and what is at hand."""
-        if self._shown:
-            full = round(fraction * _BAR)
-            bar = "█" * full + "·" * (_BAR - full)
-            print(f"\r\x1b[2K{bar} {self._title}{note}", end="", file=sys.stderr, flush=True)
+        if self._shown is not None:
+            self._shown.update(
+                self._task, completed=fraction, description=f"{self._title}{note}", refresh=True
+            )
 
-    def clear(self) -> None:
-        if self._shown:
-            print("\r\x1b[2K", end="", file=sys.stderr, flush=True)
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._shown is not None:
+            self._shown.stop()

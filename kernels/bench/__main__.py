@@ -175,13 +175,11 @@ def _run(jobs: Sequence[GemmJob], options: argparse.Namespace) -> list[Row | Ref
     if not options.json:
         print(HEADER)
     for number, job in enumerate(jobs):
-        bar = Bar(f"{number + 1}/{len(jobs)} {job.title}")
-        try:
-            result: Row | Refused = measure(job, progress=bar.draw, stopped=lambda: False)
-        except (Unsupported, MemoryError) as error:
-            result = Refused(job, str(error))
-        finally:
-            bar.clear()
+        with Bar(f"{number + 1}/{len(jobs)} {job.title}") as bar:
+            try:
+                result: Row | Refused = measure(job, progress=bar.draw, stopped=lambda: False)
+            except (Unsupported, MemoryError) as error:
+                result = Refused(job, str(error))
         results.append(result)
         _report(result, as_json=options.json)
         if options.record and isinstance(result, Row):
@@ -209,11 +207,8 @@ def _ceilings(options: argparse.Namespace) -> int:
     from kernels.bench.ceilings_measure import measure
 
     job = CeilingsJob() if options.runs is None else CeilingsJob(runs=options.runs)
-    bar = Bar(job.title)
-    try:
+    with Bar(job.title) as bar:
         found = measure(job, progress=bar.draw, stopped=lambda: False)
-    finally:
-        bar.clear()
     print(json.dumps(to_data(found)) if options.json else ceilings_table(found), flush=True)
     if options.record:
         record(found, options.folder)

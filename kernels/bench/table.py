@@ -9,6 +9,7 @@ from kernels.bench.job import GemmJob, Into
 from kernels.bench.row import Row
 from kernels.gemm.meaning import Summation
 from kernels.gemm.simple.dot_scaled import NOTE
+from kernels.text_table import columns, text
 
 _COLUMNS = (
     ("recipe", 16),
@@ -28,18 +29,19 @@ _COLUMNS = (
     ("W", 5),
     ("runs on", 0),
 )
-_SUMMARY_COLUMNS = (
-    ("recipe", 16),
-    ("matmul", 7),
-    ("how", 22),
-    ("shapes", 7),
-    ("× torch", 8),
-    ("lowest", 7),
-    ("× bf16", 7),
-    ("× simple", 9),
-    ("× dot_scaled", 13),
+_SUMMARY_HEADER = (
+    "recipe",
+    "matmul",
+    "how",
+    "shapes",
+    "× torch",
+    "lowest",
+    "× bf16",
+    "× simple",
+    "× dot_scaled",
 )
 
+# Set widths, not rich's: it lays a table out when it has all rows, and each of these takes up to minutes.
 HEADER = "".join(name.ljust(width) for name, width in _COLUMNS).rstrip()
 
 
@@ -72,7 +74,9 @@ def line(result: Row | Refused) -> str:
             _number(result.machine.power_w, ".0f"),
             result.machine.name,
         ]
-    return _row(cells, _COLUMNS)
+    return "".join(
+        f"{cell:<{max(width, len(cell) + 1)}}" for cell, (_, width) in zip(cells, _COLUMNS, strict=False)
+    ).rstrip()
 
 
 def how(job: GemmJob) -> str:
@@ -138,31 +142,23 @@ def summary_table(rows: Iterable[Row]) -> str:
     found = summaries(rows)
     if not found:
         return ""
-    lines = [
-        _row(
-            [
-                summary.recipe,
-                summary.matmul,
-                summary.how,
-                str(summary.shapes),
-                *(
-                    _number(value, ".3f")
-                    for value in (
-                        summary.times_torch,
-                        summary.lowest,
-                        summary.times_bf16,
-                        summary.times_simple,
-                        summary.times_dot_scaled,
-                    )
-                ),
-            ],
-            _SUMMARY_COLUMNS,
+    rows = [
+        (
+            summary.recipe,
+            summary.matmul,
+            summary.how,
+            str(summary.shapes),
+            _number(summary.times_torch, ".3f"),
+            _number(summary.lowest, ".3f"),
+            _number(summary.times_bf16, ".3f"),
+            _number(summary.times_simple, ".3f"),
+            _number(summary.times_dot_scaled, ".3f"),
         )
         for summary in found
     ]
-    header = "".join(name.ljust(width) for name, width in _SUMMARY_COLUMNS).rstrip()
     notes = [NOTE] if any(summary.times_dot_scaled for summary in found) else []
-    return "\n".join(["", "geometric means over the shapes", header, *lines, *notes])
+    table = text(columns(rows, header=_SUMMARY_HEADER))
+    return "\n".join(["", "geometric means over the shapes", table, *notes])
 
 
 def ceilings_table(found: Ceilings) -> str:
@@ -172,22 +168,16 @@ def ceilings_table(found: Ceilings) -> str:
         "bf16 torch.mm": (found.bf16_tflop_s, "TFLOP/s"),
         "fp8 torch._scaled_mm": (found.fp8_tflop_s, "TFLOP/s"),
     }
-    lines = [f"{found.machine.name}, {found.date}"]
-    for name, (rate, unit) in rates.items():
-        if rate is None:
-            lines.append(f"{name:<22}{found.fp8_note}")
-        else:
-            lines.append(
-                f"{name:<22}{rate.median:.0f} {unit} (p20 {rate.p20:.0f}, p80 {rate.p80:.0f}) at "
-                f"{_number(rate.clock_mhz, '.0f')} MHz, {_number(rate.power_w, '.0f')} W"
-            )
-    return "\n".join(lines)
+    rows = [
+        (name, found.fp8_note if rate is None else _reached(rate, unit))
+        for name, (rate, unit) in rates.items()
+    ]
+    return f"{found.machine.name}, {found.date}\n{text(columns(rows))}"
 
 
-def _row(cells: Sequence[str], columns: Sequence[tuple[str, int]]) -> str:
-    return "".join(
-        f"{cell:<{max(width, len(cell) + 1)}}" for cell, (_, width) in zip(cells, columns, strict=False)
-    ).rstrip()
+def _reached(rate: Ceiling, unit: str) -> str:
+    load = f"{_number(rate.clock_mhz, '.0f')} MHz, {_number(rate.power_w, '.0f')} W"
+    return f"{rate.median:.0f} {unit} (p20 {rate.p20:.0f}, p80 {rate.p80:.0f}) at {load}"
 
 
 def _mean(values: Sequence[float]) -> float | None:

@@ -15,12 +15,13 @@ from typing import NoReturn
 
 from kernels.check.job import CheckJob
 from kernels.check.probe_machine import Machine
-from kernels.check.render import markdown, table
+from kernels.check.render import markdown, parts
 from kernels.check.report import Report
 from kernels.check.run import Plan, run
 from kernels.check.schema import document
 from kernels.check.steps import check_steps
 from kernels.progress import Bar
+from kernels.text_table import show
 
 USAGE, STOPPED = 64, 130
 _STDOUT = "-"
@@ -105,19 +106,17 @@ def _run(options: argparse.Namespace, machine: Machine, plan: Plan, reports: lis
     devices = range(max(1, machine.gpus())) if options.device is None else (options.device,)
     shown = _STDOUT not in (options.json, options.markdown)
     for device in devices:
-        bar = Bar()
         job = CheckJob(quick=options.quick, device=device)
-        title = f"GPU {device}, " if len(devices) > 1 else ""
-        report = run(
-            job,
-            machine,
-            plan=plan,
-            progress=lambda done, note, so_far, bar=bar, title=title: bar.draw(done, title + note),
-        )
-        bar.clear()
+        with Bar(f"GPU {device}" if len(devices) > 1 else "") as bar:
+            report = run(
+                job,
+                machine,
+                plan=plan,
+                progress=lambda done, note, so_far, bar=bar: bar.draw(done, note),
+            )
         reports.append(report)
         if shown:
-            print(table(report), flush=True)
+            show(*parts(report))
         if not report.finished:
             return
 

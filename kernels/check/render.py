@@ -1,9 +1,19 @@
 """A report as text: a table for a terminal, Markdown to paste into an issue."""
 
+from rich.text import Text
+
 from kernels.check.facts import Facts
-from kernels.check.report import Ability, Group, Report
+from kernels.check.report import Ability, Group, Report, Verdict
+from kernels.text_table import Part, columns
 
 _GIB = 1 << 30
+_STYLES = {
+    Verdict.PASS: "green",
+    Verdict.FAIL: "bold red",
+    Verdict.SLOW: "yellow",
+    Verdict.NOT_SUPPORTED: "dim",
+    Verdict.NOT_RUN: "yellow",
+}
 
 
 def facts_told(facts: Facts) -> tuple[tuple[str, str], ...]:
@@ -40,22 +50,24 @@ def _of(value: float | None, limit: float | None, unit: str, words: str) -> str:
     return ", ".join(f"{number} {word}" for number, word in parts if number)
 
 
-def table(report: Report) -> str:
+def parts(report: Report) -> list[Part]:
     """The report for a terminal: facts, abilities, then a line for each thing checked."""
-    told = facts_told(report.facts)
-    width = max(len(what) for what, _ in told) + 2
-    text = [f"{what:<{width}}{value}" for what, value in told]
+    shown: list[Part] = [columns(facts_told(report.facts))]
     if report.facts.gpu is not None:
-        text.append("")
-        text += [f"{_yes(ability):<5}{ability.title}: {ability.reason}" for ability in report.abilities]
-    names = max((len(line.name) for line in report.lines), default=0) + 2
-    verdicts = max((len(line.verdict.value) for line in report.lines), default=0) + 2
+        told = [(_yes(ability), f"{ability.title}: {ability.reason}") for ability in report.abilities]
+        shown += [Text(), columns(told, at_least=[3])]
+    widths = [
+        max((len(cell) for cell in cells), default=0)
+        for cells in zip(*((line.verdict.value, line.name) for line in report.lines), strict=True)
+    ]
     for group in Group:
-        lines = report.of_group(group)
-        text += ["", group.title] if lines else []
-        for line in lines:
-            text.append(f"  {line.verdict.value:<{verdicts}}{line.name:<{names}}{line.detail}")
-    return "\n".join([*text, "", closing(report), ""])
+        lines = [
+            (Text(line.verdict.value, _STYLES[line.verdict]), line.name, line.detail)
+            for line in report.of_group(group)
+        ]
+        if lines:
+            shown += [Text(), Text(group.title), columns(lines, indent=2, at_least=widths)]
+    return [*shown, Text(), Text(closing(report)), Text()]
 
 
 def closing(report: Report) -> str:

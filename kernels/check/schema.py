@@ -32,18 +32,15 @@ def document(reports: Sequence[Report]) -> str:
     return json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def _schema() -> dict[str, Any]:
+def schema() -> dict[str, Any]:
     """msgspec's schema of a document, of which every field is written and no other."""
-    schema = msgspec.json.schema(Document)
-    schema["$defs"]["Report"]["properties"]["exit_code"] = {"enum": list(HEADLINES)}
-    for kind in schema["$defs"].values():
+    made = msgspec.json.schema(Document)
+    made["$defs"]["Report"]["properties"]["exit_code"] = {"enum": list(HEADLINES)}
+    for kind in made["$defs"].values():
         if "properties" in kind:
             kind |= {"required": list(kind["properties"]), "additionalProperties": False}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "python -m kernels.check --json",
-        **schema,
+        **made,
     }
-
-
-SCHEMA = _schema()

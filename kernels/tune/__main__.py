@@ -98,12 +98,11 @@ def select(found: Mapping[str, GemmJob], words: Sequence[str]) -> dict[str, Gemm
 
 def compile_plans(wanted: Mapping[str, GemmJob], compilers: Compilers) -> int:
     """Compile all that the plan of each GEMM runs, quantizers included, and return the exit code."""
-    bar = Bar("compiling")
-    faults = compilers.faults(
-        [(job, None) for job in wanted.values()],
-        lambda done: bar.draw(done / len(wanted), f"{done} of {len(wanted)} GEMMs"),
-    )
-    bar.clear()
+    with Bar("compiling") as bar:
+        faults = compilers.faults(
+            [(job, None) for job in wanted.values()],
+            lambda done: bar.draw(done / len(wanted), f"{done} of {len(wanted)} GEMMs"),
+        )
     for key, fault in zip(wanted, faults, strict=True):
         if fault:
             print(f"{key}: {fault}", file=sys.stderr)
@@ -148,8 +147,7 @@ class Tuner:
     def _search(self, title: str, job: GemmJob) -> Found:
         from kernels.tune.job import TuneJob
 
-        bar = Bar(title)
-        try:
+        with Bar(title) as bar:
             bench = TuneJob(job, self._device)
             return search(
                 bench.plan,
@@ -164,8 +162,6 @@ class Tuner:
                 tell=bar.draw,
                 schedule=self._options.schedule,
             )
-        finally:
-            bar.clear()
 
     def _plans(self, job: GemmJob, found: Found) -> tuple[Tuned, ...]:
         mnk = (job.m, job.n, job.k)

@@ -14,9 +14,10 @@ import pytest
 
 from kernels.check import cli
 from kernels.check.cli import USAGE, exit_code, main
-from kernels.check.render import markdown, table
+from kernels.check.render import markdown, parts
 from kernels.check.report import Report, Verdict
-from kernels.check.schema import SCHEMA, document
+from kernels.check.schema import document, schema
+from kernels.text_table import text
 from kernels.typed import from_data
 from tests.kernels.check import reports as machines
 from tests.kernels.check.reports import REPORT
@@ -111,7 +112,7 @@ def test_what_is_printed_fits_the_schema(jsonschema, capsys):
     steps = plan_of(step("a", failing), step("b"), step("c", interrupted))
     for machine, plan in ((TWO, PLAN), (StandIn((machines.NO_GPU,)), PLAN), (StandIn(), steps)):
         main(["--json"], machine=machine, plan=plan)
-        jsonschema.validate(json.loads(capsys.readouterr().out), SCHEMA)
+        jsonschema.validate(json.loads(capsys.readouterr().out), schema())
 
 
 def test_one_gpu_can_be_chosen(capsys):
@@ -208,9 +209,9 @@ def test_markdown_keeps_text_inside_its_cell():
 
 def test_what_nothing_tells_is_left_out():
     bare = replace(REPORT, facts=machines.NO_GPU, abilities=(), lines=())
-    for text in (table(bare), markdown(bare)):
-        assert "power" not in text
-        assert "none" in text
+    for told in (text(*parts(bare)), markdown(bare)):
+        assert "power" not in told
+        assert "none" in told
     assert json.loads(document([]))["reports"] == []
 
 

@@ -10,7 +10,7 @@ import pytest
 from kernels.check.facts import Facts
 from kernels.check.job import CheckJob
 from kernels.check.report import Ability, Group, Line, Report, Verdict
-from kernels.check.schema import FORMAT, SCHEMA, document
+from kernels.check.schema import FORMAT, document, schema
 from kernels.typed import from_data, to_data
 from tests.kernels.check import reports
 from tests.kernels.check.reports import REPORT
@@ -35,19 +35,23 @@ def test_every_machine_survives_json(facts):
 def test_the_schema_names_every_field():
     (report,) = json.loads(document([REPORT]))["reports"]
     for name, told in (("Report", report), ("Facts", report["facts"]), ("Line", report["lines"][0])):
-        assert set(SCHEMA["$defs"][name]["properties"]) == set(SCHEMA["$defs"][name]["required"]) == set(told)
+        assert (
+            set(schema()["$defs"][name]["properties"])
+            == set(schema()["$defs"][name]["required"])
+            == set(told)
+        )
 
 
 def test_every_machine_fits_the_schema_and_what_is_no_report_does_not(jsonschema):
-    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+    jsonschema.Draft202012Validator.check_schema(schema())
     every = [replace(REPORT, facts=facts) for facts in MACHINES.values()]
-    jsonschema.validate(json.loads(document(every)), SCHEMA)
+    jsonschema.validate(json.loads(document(every)), schema())
     (data,) = json.loads(document([REPORT]))["reports"]
     with pytest.raises(jsonschema.ValidationError, match="'color' was unexpected"):
-        jsonschema.validate({"format": FORMAT, "reports": [data | {"color": 1}]}, SCHEMA)
+        jsonschema.validate({"format": FORMAT, "reports": [data | {"color": 1}]}, schema())
     del data["seconds"]
     with pytest.raises(jsonschema.ValidationError, match="'seconds' is a required"):
-        jsonschema.validate({"format": FORMAT, "reports": [data]}, SCHEMA)
+        jsonschema.validate({"format": FORMAT, "reports": [data]}, schema())
 
 
 @pytest.mark.parametrize(
