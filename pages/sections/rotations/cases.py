@@ -5,7 +5,7 @@ from dataclasses import replace
 import streamlit as st
 
 from pages.kit.controls import Controls
-from pages.sections.rotations.controls import CASES, FORMAT, MAGNITUDE, OPENING, SIZE, TILE
+from pages.sections.rotations.controls import CASES, FORMAT, MAGNITUDE, OPENING, SIZE, TILE, rotation_at
 from pages.sections.rotations.data import KEPT, Setting, errors, setting
 
 
@@ -29,9 +29,11 @@ def draw_cases(controls: Controls) -> None:
     st.markdown("**Compare three cases.** Rotating makes the error:")
     row = st.container(horizontal=True, gap="small")
     for title, values in CASES.items():
+        size = int(values[SIZE.key])
         case = replace(
             here,
-            size=int(values[SIZE.key]),
+            size=size,
+            rotation=rotation_at(size).fit(here.rotation),
             tile=values[TILE.key],
             format=values.get(FORMAT.key, FORMAT.default),
         )

@@ -113,10 +113,15 @@ CASES = {
 }
 
 
-def draw_rotation(controls: Controls) -> str:
-    """The rotation's control; NVFP4's signs are offered for their own size only."""
-    fits = controls.value(SIZE) == str(len(NVFP4_SIGNS))
+def rotation_at(size: int) -> Choice:
+    """The rotation's control at a size; NVFP4's signs are offered for their own size only."""
     nvfp4 = RotationKind.NVFP4_HADAMARD.name.lower()
-    return controls.draw(
-        ROTATION, options={key: title for key, title in ROTATION.options.items() if fits or key != nvfp4}
+    fits = size == len(NVFP4_SIGNS)
+    return ROTATION.narrow(
+        options={key: title for key, title in ROTATION.options.items() if fits or key != nvfp4}
     )
+
+
+def draw_rotation(controls: Controls) -> str:
+    """Draw the rotation's control with what this size offers."""
+    return controls.draw(ROTATION, options=rotation_at(int(controls.value(SIZE))).options)
