@@ -19,7 +19,7 @@ STOPPED = Stopped("Stopped on request.")
 CLOSED = Stopped("Not run: the app is shutting down.")
 
 _NUMBERS = count(1)
-"""Tickets are numbered once a process: no two lines give the same number."""
+"""Tickets are numbered once a process: no two ledgers give the same number."""
 
 
 @dataclass(eq=False)
@@ -37,8 +37,8 @@ class Run:
     takes: int = 0
 
 
-class Line:
-    """One line of jobs for all workers.
+class Ledger:
+    """The jobs of all sessions for all workers.
 
     A job equal to one that waits or runs shares its result. A session has at most one waiting job: a newer
     one takes its place.
@@ -108,7 +108,7 @@ class Line:
             return self._is_closed
 
     def take(self, *, not_before: float) -> Run | None:
-        """For a worker: wait for the next run and own it; None when the line is closed."""
+        """For a worker: wait for the next run and own it; None when the ledger is closed."""
         with self._changed:
             while not self._is_closed:
                 rest_s = not_before - self.clock()

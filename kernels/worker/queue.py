@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from kernels.worker.jobs import Job
-from kernels.worker.ledger import Line
+from kernels.worker.ledger import Ledger
 from kernels.worker.states import State, Ticket
 from kernels.worker.supervisor import Launch, Limits, Supervisor
 
@@ -26,8 +26,8 @@ class WorkerQueue:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._limits = limits or Limits()
-        self._line = Line(results_kept=results_kept, clock=clock)
-        self._supervisors = [Supervisor(self._line, launch, self._limits) for launch in launchers]
+        self._ledger = Ledger(results_kept=results_kept, clock=clock)
+        self._supervisors = [Supervisor(self._ledger, launch, self._limits) for launch in launchers]
         for supervisor in self._supervisors:
             supervisor.start()
 
@@ -36,15 +36,15 @@ class WorkerQueue:
 
         It replaces the session's own waiting job.
         """
-        return self._line.submit(job, session)
+        return self._ledger.submit(job, session)
 
     def state(self, ticket: Ticket) -> State:
         """The state of a ticket so far."""
-        return self._line.state(ticket)
+        return self._ledger.state(ticket)
 
     def stop(self, ticket: Ticket) -> None:
         """Give a ticket up. Its job leaves the queue, or its run ends if nobody else wants it."""
-        self._line.stop(ticket)
+        self._ledger.stop(ticket)
 
     @property
     def devices(self) -> tuple[str, ...]:
@@ -53,6 +53,6 @@ class WorkerQueue:
 
     def close(self) -> None:
         """Give every ticket up and end the workers."""
-        self._line.close()
+        self._ledger.close()
         for supervisor in self._supervisors:
             supervisor.join(2 * self._limits.stop_s)

@@ -22,7 +22,7 @@ class Waiting:
 
 @dataclass(frozen=True)
 class Starting:
-    """Next in line, while a fresh worker loads."""
+    """First in the queue, while a fresh worker loads."""
 
     elapsed_s: float
 

@@ -5,7 +5,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from kernels.worker.ledger import STOPPED, Line, Run
+from kernels.worker.ledger import STOPPED, Ledger, Run
 from kernels.worker.messages import Began, Do, Finished, Halted, Message, Progress, Ready, Refused, Stop
 from kernels.worker.process import Ended, Frozen, Garbled, WorkerProcess
 from kernels.worker.states import Done, Failed, Final
@@ -39,9 +39,9 @@ class Limits:
 class Supervisor(threading.Thread):
     """Takes runs from the queue, one after the other, until the queue is closed."""
 
-    def __init__(self, line: Line, launch: Launch, limits: Limits) -> None:
+    def __init__(self, ledger: Ledger, launch: Launch, limits: Limits) -> None:
         super().__init__(name="gemm-worker", daemon=True)
-        self._line = line
+        self._ledger = ledger
         self._launch = launch
         self._limits = limits
         self._process: WorkerProcess | None = None
@@ -57,14 +57,14 @@ class Supervisor(threading.Thread):
 
     def run(self) -> None:
         """Serve runs: the body of the thread."""
-        not_before = self._line.clock()
-        while (run := self._line.take(not_before=not_before)) is not None:
+        not_before = self._ledger.clock()
+        while (run := self._ledger.take(not_before=not_before)) is not None:
             end = self._serve(run)
             if end is None:
-                self._line.put_back(run)
+                self._ledger.put_back(run)
             else:
-                self._line.finish(run, end)
-            not_before = self._line.clock() + self._rest_s()
+                self._ledger.finish(run, end)
+            not_before = self._ledger.clock() + self._rest_s()
         if self._process is not None:
             self._process.close(self._limits.stop_s)
 
@@ -101,12 +101,12 @@ class Supervisor(threading.Thread):
             self._is_ready = False
         deadline = run.since + self._limits.start_s
         while not self._is_ready:
-            if not self._line.is_wanted(run):
+            if not self._ledger.is_wanted(run):
                 return STOPPED
             match self._hear():
                 case Ready(device):
                     self._device, self._is_ready = device, True
-                case None if self._line.clock() > deadline:
+                case None if self._ledger.clock() > deadline:
                     return self._failed(f"The worker did not load within {self._limits.start_s:g} s.")
                 case None:
                     pass
@@ -117,13 +117,13 @@ class Supervisor(threading.Thread):
     def _begin(self, run: Run) -> None:
         """Hand the job over and wait until the worker confirms it."""
         self._alive.send(Do(run.number, run.job))
-        deadline = self._line.clock() + self._limits.begin_s
+        deadline = self._ledger.clock() + self._limits.begin_s
         while True:
             match self._hear():
                 case Began(number) if number == run.number:
-                    self._line.report(run, 0.0, "starting")
+                    self._ledger.report(run, 0.0, "starting")
                     return
-                case None if self._line.clock() > deadline:
+                case None if self._ledger.clock() > deadline:
                     raise _Lost(f"did not answer within {self._limits.begin_s:g} s")
                 case None:
                     pass
@@ -131,7 +131,7 @@ class Supervisor(threading.Thread):
                     raise _out_of_turn(said)
 
     def _await_result(self, run: Run) -> Final:
-        clock, limits = self._line.clock, self._limits
+        clock, limits = self._ledger.clock, self._limits
         began = clock()
         stop_sent: float | None = None
         while True:
@@ -143,17 +143,17 @@ class Supervisor(threading.Thread):
                 case Halted(number) if number == run.number:
                     return STOPPED
                 case Progress(number, fraction, note, partial) if number == run.number:
-                    self._line.report(run, fraction, note, partial)
+                    self._ledger.report(run, fraction, note, partial)
                 case None:
                     pass
                 case said:
                     raise _out_of_turn(said)
             if clock() - began > limits.job_s:
                 return self._failed(f"Ended after {limits.job_s:g} s, the most a job may take: {_CURE}")
-            if stop_sent is None and not self._line.is_wanted(run):
+            if stop_sent is None and not self._ledger.is_wanted(run):
                 self._alive.send(Stop(run.number))
                 stop_sent = clock()
-            grace_s = 0.0 if self._line.is_closed else limits.stop_s
+            grace_s = 0.0 if self._ledger.is_closed else limits.stop_s
             if stop_sent is not None and clock() - stop_sent > grace_s:
                 self._end_process()
                 return STOPPED
@@ -184,7 +184,7 @@ class Supervisor(threading.Thread):
     def _not_begun(self, run: Run, how: str) -> Failed | None:
         """Drop a worker that was lost before it began the run. Returns None where another one may try."""
         if run.takes < _TAKES:
-            self._failed(f"The worker {how}, and the job goes back to the line.")
+            self._failed(f"The worker {how}, and the job goes back to the queue.")
             return None
         return self._failed(f"Two workers in a row could not begin this job. The last one {how}. {_CHECK}")
 

@@ -16,7 +16,7 @@ from pages.kit import results as gemm_results
 from pages.kit.gemm_words import duration, number, ratio
 from pages.kit.inert import plain
 from pages.kit.results import Origin, Result, accumulation, same_gemm
-from pages.sections.benchmarks.charts.facts import Facts
+from pages.sections.benchmarks.charts.facts import TimedGemm
 
 KEPT = 64
 
@@ -94,7 +94,7 @@ def shape(job: GemmJob) -> str:
     return f"{job.m}³" if cube else f"{job.m} × {job.n} × {job.k}"
 
 
-def facts(result: Result) -> Facts:
+def facts(result: Result) -> TimedGemm:
     """The tooltip of a timed row."""
     row, gemm = result.row, result.row.gemm
     against = [f"{ratio(row.times_bf16)} bf16"] if row.bf16 else []
@@ -104,7 +104,7 @@ def facts(result: Result) -> Facts:
         against.append(f"{ratio(row.times_simple)} the simple kernel")
     if row.dot_scaled:
         against.append(f"{ratio(row.times_dot_scaled)} {DOT_SCALED}")
-    return Facts(
+    return TimedGemm(
         gemm=f"{contender(row.job)}, {row.job.matmul_data.title}",
         shape=shape(row.job),
         time=f"{duration(gemm.median_us)} ({duration(gemm.p20_us)} to {duration(gemm.p80_us)})",

@@ -9,7 +9,7 @@ import altair as alt
 from pages.kit.charts.finish import finished
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.timings import MATMUL, QUANTIZE
-from pages.sections.benchmarks.charts.facts import Facts, tooltip
+from pages.sections.benchmarks.charts.facts import TimedGemm, tooltip
 
 Spec = dict[str, Any]
 _BAR = 24
@@ -28,7 +28,7 @@ class Cost:
     name: str
     matmul: float
     quantize: float | None
-    facts: Facts | None
+    facts: TimedGemm | None
 
     @property
     def whole(self) -> float:

@@ -17,7 +17,7 @@ _TITLES = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Facts:
+class TimedGemm:
     """One timed GEMM in words."""
 
     gemm: str

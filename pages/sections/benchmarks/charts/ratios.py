@@ -8,7 +8,7 @@ import altair as alt
 
 from pages.kit.charts.finish import finished
 from pages.kit.charts.ink import Ink
-from pages.sections.benchmarks.charts.facts import Facts, tooltip
+from pages.sections.benchmarks.charts.facts import TimedGemm, tooltip
 
 Spec = dict[str, Any]
 LINE = 21
@@ -27,7 +27,7 @@ class Bar:
     ratio: float
     low: float
     high: float
-    facts: Facts
+    facts: TimedGemm
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,7 +9,7 @@ import altair as alt
 
 from pages.kit.charts.finish import finished, series_colors, series_shapes
 from pages.kit.charts.ink import Ink
-from pages.sections.benchmarks.charts.facts import Facts, tooltip
+from pages.sections.benchmarks.charts.facts import TimedGemm, tooltip
 
 Spec = dict[str, Any]
 _TALL = 560
@@ -59,7 +59,7 @@ class Point:
     is_here: bool
     intensity: float
     tflop_s: float
-    facts: Facts
+    facts: TimedGemm
 
 
 def roofline(points: Sequence[Point], roofs: Sequence[Roof], ink: Ink) -> Spec:

@@ -7,12 +7,12 @@ import pytest
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.timings import MATMUL, QUANTIZE
 from pages.sections.benchmarks.charts.cost import Cost, cost_chart
-from pages.sections.benchmarks.charts.facts import Facts
+from pages.sections.benchmarks.charts.facts import TimedGemm
 from pages.sections.benchmarks.charts.ratios import Bar, Group, ratios_chart
 from pages.sections.benchmarks.charts.roofline import Point, Roof, roofline
 
 INK = INKS["light"]
-FACTS = Facts(
+FACTS = TimedGemm(
     gemm="Per row, Fprop",
     shape="8³",
     time="1 µs",
