@@ -1,4 +1,4 @@
-"""Contract: the ledger answers a ticket with its own job or not at all; a run that never began is the next."""
+"""Contract: the ledger gives a ticket its own job's answer or none; a run that never began is the next."""
 
 from dataclasses import replace
 
