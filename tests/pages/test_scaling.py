@@ -195,7 +195,7 @@ def test_values_survive_a_page_switch(open_app):
     assert "scaling" not in at.query_params
     at.switch_page(PAGE).run()
     assert at.segmented_control(key="scaling").value == "rules"
-    assert at.segmented_control(key="scaling_element").value == "e2m1"
+    assert at.selectbox(key="scaling_element").value == "e2m1"
     assert at.query_params["scaling_log2"] == "-3.5"
     next(b for b in at.button if b.label == "Reset").click().run()
     assert at.query_params == {}

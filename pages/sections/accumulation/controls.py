@@ -1,9 +1,10 @@
 """The controls of the page "Accumulation"."""
 
-from fp8core.accumulators import ACCUMULATORS
+from fp8core.accumulators import ACCUMULATORS, Evidence
 from fp8core.accumulators.trace import is_traceable
 from fp8core.experiments.dot_terms import TERM_NOTES, TermKind
 from kernels.probe.job import LONGEST, SHORTEST, SWEPT, swept
+from pages.kit.format_options import format_options
 from pages.kit.shared_controls import SEED
 from pages.kit.widgets import Choice, ChoiceStyle, NumberStyle, Whole
 
@@ -36,13 +37,16 @@ UNIT = Choice(
     style=ChoiceStyle.SELECT,
     help="The units whose steps align all terms to one exponent. The others are under “Error against K”.",
 )
+_MULTIPLIED = {
+    name
+    for unit in ACCUMULATORS.values()
+    if unit.evidence is not Evidence.DEFINITION
+    for name in unit.operands
+}
 OPERANDS = Choice(
     key="operands",
     label="Format of a and b",
-    options={
-        name: name
-        for name in ("e4m3", "e5m2", "fp16", "bf16", "e2m1", "e3m2", "e2m3", "e4m3fnuz", "e5m2fnuz")
-    },
+    options=format_options(lambda format_: format_.name in _MULTIPLIED),
     default="e4m3",
     style=ChoiceStyle.SELECT,
 )

@@ -10,7 +10,7 @@ from pages.sections.formats.charts import compare as formats_compare
 from pages.sections.formats.charts import range as formats_range
 
 OWN = "own"
-GROUPS: dict[str, dict[str, str]] = {
+_NAMED: dict[str, dict[str, str]] = {
     "OCP FP8": {"e4m3": "E4M3", "e5m2": "E5M2"},
     "FP8 FNUZ, AMD": {"e4m3fnuz": "E4M3 FNUZ", "e5m2fnuz": "E5M2 FNUZ"},
     "8 bits, IEEE style": {"e4m3_ieee": "E4M3 IEEE", "e3m4_ieee": "E3M4 IEEE"},
@@ -31,6 +31,11 @@ GROUPS: dict[str, dict[str, str]] = {
         "e8m13": "E8M13",
         "fp32": "fp32",
     },
+}
+_NAMES = {name for group in _NAMED.values() for name in group}
+GROUPS: dict[str, dict[str, str]] = {
+    **_NAMED,
+    "others": {name: name for name in FORMATS if name not in _NAMES},
     "Yours": {OWN: "Your own ExMy"},
 }
 TITLES: dict[str, str] = {name: title for group in GROUPS.values() for name, title in group.items()}

@@ -4,6 +4,7 @@ from fp8core.experiments.outliers import Rest
 from fp8core.rotations import NVFP4_SIGNS, RotationKind
 from fp8core.scales import SCALE_RULES, Fit
 from pages.kit.controls import Controls
+from pages.kit.format_options import format_options, is_element
 from pages.kit.shared_controls import SEED
 from pages.kit.widgets import Choice, ChoiceStyle, NumberStyle, Whole
 
@@ -75,8 +76,9 @@ ROTATION = Choice(
 FORMAT = Choice(
     key="rotations_format",
     label="Format",
-    options={"e4m3": "e4m3", "e5m2": "e5m2", "e2m1": "e2m1"},
+    options=format_options(is_element),
     default="e2m1",
+    style=ChoiceStyle.SELECT,
     help="e4m3 and e5m2 have eight bits, e2m1 has four.",
 )
 LINE, WHOLE_VECTOR = "16", "whole"

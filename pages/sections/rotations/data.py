@@ -15,7 +15,8 @@ from fp8core.experiments.rotation_error import (
     vector_error,
 )
 from fp8core.formats import FORMATS
-from fp8core.recipes import OperandSpec
+from fp8core.linear import OPERANDS
+from fp8core.recipes import RECIPES, OperandSpec
 from fp8core.rotations import Rotation, RotationKind
 from fp8core.scales import SCALE_RULES
 from fp8core.tiles import WHOLE, TileShape
@@ -203,6 +204,13 @@ def products(setting: Setting, magnitudes: tuple[float, ...]) -> Products:
     )
 
 
+def compared(chosen: str) -> tuple[str, ...]:
+    """The formats whose errors stand side by side: those that recipes use, and the chosen one."""
+    copies = (copy for recipe in RECIPES.values() for t in OPERANDS for copy in recipe.quantized_copies(t))
+    used = {copy.spec.format.name for copy in copies} | {chosen}
+    return tuple(name for name in FORMAT.options if name in used)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Cost:
     """The error of a format for three inputs: not rotated, rotated in fp32, rotated and rounded to bf16."""
@@ -223,7 +231,7 @@ def costs(setting: Setting, magnitude: int) -> tuple[float, tuple[Cost, ...]]:
         return vector_error(x, vectors.is_outlier, spec, *way).nmse
 
     rows = []
-    for name in FORMAT.options:
+    for name in compared(setting.format):
         spec = setting.spec(name)
         rows.append(
             Cost(

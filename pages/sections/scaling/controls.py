@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from fp8core.experiments.amax_series import SERIES_NOTES, SeriesKind
 from fp8core.experiments.delayed_scaling import AmaxChoice
 from fp8core.inputs import INPUT_NOTES, InputKind
+from pages.kit.format_options import format_options, is_element, is_narrow
 from pages.kit.shared_controls import SEED
 from pages.kit.text_controls import Text
 from pages.kit.widgets import Choice, ChoiceStyle, Number, NumberStyle, Place, Whole
@@ -29,8 +30,9 @@ SHOW = Choice(
 FORMAT = Choice(
     key="scaling_format",
     label="Format",
-    options={name: name for name in ("e4m3", "e5m2", "e3m2", "e2m3", "e2m1", "fp16")},
+    options=format_options(is_narrow),
     default="e4m3",
+    style=ChoiceStyle.SELECT,
     help="fp8: e4m3, e5m2. fp6: e3m2, e2m3. fp4: e2m1. fp16 for comparison.",
 )
 KIND = Choice(
@@ -63,8 +65,9 @@ LOG2_SCALE = Number(
 ELEMENT = Choice(
     key="scaling_element",
     label="Element format",
-    options={name: name for name in ("e4m3", "e5m2", "e3m2", "e2m3", "e2m1")},
+    options=format_options(is_element),
     default="e4m3",
+    style=ChoiceStyle.SELECT,
 )
 BLOCK_SIZE = Choice(
     key="scaling_block",

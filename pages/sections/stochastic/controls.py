@@ -2,6 +2,7 @@
 
 from fp8core.experiments.weight_updates import Pull
 from fp8core.stochastic import MAX_RANDOM_BITS, Debias
+from pages.kit.format_options import format_options, is_element, is_narrow
 from pages.kit.shared_controls import SEED
 from pages.kit.widgets import Choice, ChoiceStyle, Number, NumberStyle, Whole
 
@@ -20,12 +21,12 @@ PART = Choice(
     default="picture",
 )
 
-_PIXEL_FORMATS = ("e2m1", "e3m2", "e2m3", "e4m3", "e5m2", "mxint8")
 PIXELS = Choice(
     key="pixels",
     label="Values a pixel may take",
-    options={LEVELS_OF_GRAY: "equal steps", **{name: name for name in _PIXEL_FORMATS}},
+    options={LEVELS_OF_GRAY: "equal steps", **format_options(is_element)},
     default=LEVELS_OF_GRAY,
+    style=ChoiceStyle.SELECT,
     help="Equal steps from black to white, or the positive values of a number format, its largest as white.",
 )
 LEVELS = Whole(
@@ -47,12 +48,13 @@ BLUR = Whole(
     "it averages.",
 )
 
-_FORMATS = ("e2m1", "e2m3", "e3m2", "e4m3", "e5m2", "hif8", "fp16", "bf16")
+_FORMATS = format_options(is_narrow)
 FORMAT = Choice(
     key="format",
     label="Format",
-    options={name: name for name in _FORMATS},
+    options=_FORMATS,
     default="e2m1",
+    style=ChoiceStyle.SELECT,
 )
 RANDOM_BITS = Whole(
     key="random_bits",
@@ -80,7 +82,13 @@ AROUND = Number(
     help="The picture shows four gaps between neighboring values, this one near their middle.",
 )
 
-WEIGHT = Choice(key="weight", label="The weight is kept in", options={n: n for n in _FORMATS}, default="bf16")
+WEIGHT = Choice(
+    key="weight",
+    label="The weight is kept in",
+    options=_FORMATS,
+    default="bf16",
+    style=ChoiceStyle.SELECT,
+)
 RATES = (0.1, 0.03, 0.01, 0.003, 0.001, 0.0003, 0.0001)
 RATE = Choice(key="lr", label="Learning rate", options={rate: f"{rate:g}" for rate in RATES}, default=0.001)
 PULL = Choice(
