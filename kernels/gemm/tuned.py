@@ -15,7 +15,7 @@ from typing import Any
 from kernels.gemm.blocks import Blocks, Schedule
 from kernels.gemm.shape_class import ShapeClass
 from kernels.paths import TUNED
-from kernels.typed import checked
+from kernels.typed import Count, Positive, from_data, to_data
 
 FOLDER = TUNED
 FARTHEST = 2
@@ -41,35 +41,24 @@ class Tuned:
 
     family: str
     shape: ShapeClass
-    mnk: tuple[int, int, int]
+    mnk: tuple[Count, Count, Count]
     blocks: Blocks
-    median_us: float
+    median_us: Positive
     measurement: Measurement
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any], measurement: Measurement) -> "Tuned":
-        """The inverse of to_dict. Raises ValueError naming what does not fit."""
-        fields = {name: value for name, value in data.items() if name != "measurement"}
-        try:
-            blocks = dict(fields["blocks"])
-            blocks["schedule"] = Schedule(blocks["schedule"])
-            fields["blocks"] = Blocks(**blocks)
-            fields["shape"] = ShapeClass.parse(fields["shape"])
-            fields["mnk"] = tuple(fields["mnk"])
-            return checked(cls(**fields, measurement=measurement))
-        except (KeyError, TypeError) as error:
-            raise ValueError(f"this is not a tuned plan: {error}") from error
+    def read(cls, data: Mapping[str, Any], measurement: Measurement) -> "Tuned":
+        """The plan that `written` made data of. Raises ValueError naming what does not fit."""
+        fields = {**data, "measurement": to_data(measurement)}
+        if isinstance(fields.get("shape"), str):
+            fields["shape"] = to_data(ShapeClass.parse(fields["shape"]))
+        return from_data(cls, fields)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Everything but the measurement."""
-        blocks = vars(self.blocks) | {"schedule": self.blocks.schedule.value}
-        return {
-            "family": self.family,
-            "shape": str(self.shape),
-            "mnk": list(self.mnk),
-            "blocks": blocks,
-            "median_us": self.median_us,
-        }
+    def written(self) -> dict[str, Any]:
+        """Everything but the measurement, as JSON data."""
+        fields = to_data(self) | {"shape": str(self.shape)}
+        del fields["measurement"]
+        return fields
 
 
 def table_path(capability: tuple[int, int]) -> Path:
@@ -86,8 +75,8 @@ def read_table(path: Path) -> tuple[Tuned, ...]:
     """The plans of a table; none where there is no file. Raises ValueError naming the file and the fault."""
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
-        measurements = [checked(Measurement(**fields)) for fields in data["measurements"]]
-        return tuple(Tuned.from_dict(row, measurements[row["measurement"]]) for row in data["plans"])
+        measurements = [from_data(Measurement, fields) for fields in data["measurements"]]
+        return tuple(Tuned.read(row, measurements[row["measurement"]]) for row in data["plans"])
     except FileNotFoundError:
         return ()
     except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError) as error:

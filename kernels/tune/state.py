@@ -7,7 +7,7 @@ from pathlib import Path
 
 from kernels.files import replace_file
 from kernels.gemm.tuned import Measurement, Tuned, read_table
-from kernels.typed import checked
+from kernels.typed import from_data, to_data
 
 Found = Mapping[str, tuple[Tuned, ...]]
 
@@ -34,8 +34,8 @@ class TuneState:
         for number, line in enumerate(lines, 1):
             try:
                 data = json.loads(line)
-                measurement = checked(Measurement(**data["measurement"]))
-                found[data["key"]] = tuple(Tuned.from_dict(row, measurement) for row in data["plans"])
+                measurement = from_data(Measurement, data["measurement"])
+                found[data["key"]] = tuple(Tuned.read(row, measurement) for row in data["plans"])
             except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
                 raise ValueError(
                     f"{self.path.name}, line {number} is not a finished GEMM: {error}; delete the file to "
@@ -45,7 +45,7 @@ class TuneState:
 
     def append(self, key: str, measurement: Measurement, plans: Sequence[Tuned]) -> None:
         """Keep one finished GEMM, whole or not at all. A line that was cut off earlier is ended first."""
-        data = {"key": key, "measurement": vars(measurement), "plans": [plan.to_dict() for plan in plans]}
+        data = {"key": key, "measurement": to_data(measurement), "plans": [plan.written() for plan in plans]}
         kept = self.path.read_bytes() if self.path.exists() else b""
         whole = kept[: kept.rfind(b"\n") + 1]
         replace_file(self.path, whole + (json.dumps(data, ensure_ascii=False) + "\n").encode())
@@ -67,8 +67,8 @@ def merge_into(path: Path, found: Found) -> int:
     for plan in plans:
         if plan.measurement not in measurements:
             measurements.append(plan.measurement)
-    rows = [plan.to_dict() | {"measurement": measurements.index(plan.measurement)} for plan in plans]
-    header = json.dumps([vars(measurement) for measurement in measurements], ensure_ascii=False)
+    rows = [plan.written() | {"measurement": measurements.index(plan.measurement)} for plan in plans]
+    header = json.dumps([to_data(measurement) for measurement in measurements], ensure_ascii=False)
     body = ",\n".join(json.dumps(row, ensure_ascii=False) for row in rows)
     replace_file(path, f'{{"measurements": {header},\n"plans": [\n{body}\n]}}\n'.encode())
     return len(plans)

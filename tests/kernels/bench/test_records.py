@@ -89,7 +89,7 @@ def shown(found: Row | Ceilings | Tuned) -> None:
         assert all(isinstance(patch, int | float) for band in found.error_map for patch in band)
     elif isinstance(found, Ceilings):
         assert found.copy_gb_s.median > 0
-    json.dumps(found.to_dict() if isinstance(found, Tuned) else to_data(found))
+    json.dumps(found.written() if isinstance(found, Tuned) else to_data(found))
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def shown(found: Row | Ceilings | Tuned) -> None:
     [
         (to_data(ROW), partial(from_data, Row)),
         (to_data(CEILINGS), partial(from_data, Ceilings)),
-        (row(SPLIT, 9.0).to_dict(), lambda data: Tuned.from_dict(data, MEASUREMENT)),
+        (row(SPLIT, 9.0).written(), lambda data: Tuned.read(data, MEASUREMENT)),
     ],
     ids=["row", "ceilings", "tuned"],
 )

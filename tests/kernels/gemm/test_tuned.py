@@ -118,7 +118,7 @@ def test_a_table_survives_the_disk(tmp_path):
     rows = (row(SPLIT, 9.0), row(FAST, 8.0))
     data = {
         "measurements": [vars(MEASUREMENT)],
-        "plans": [r.to_dict() | {"measurement": 0} for r in rows],
+        "plans": [r.written() | {"measurement": 0} for r in rows],
     }
     assert read_table(written(tmp_path / "sm_90.json", data)) == rows
     assert read_table(tmp_path / "sm_10.json") == ()
@@ -137,7 +137,7 @@ def test_a_table_survives_the_disk(tmp_path):
     ids=str,
 )
 def test_a_bad_table_is_named_in_one_sentence(tmp_path, change):
-    good = row(SPLIT, 9.0).to_dict() | {"measurement": 0}
+    good = row(SPLIT, 9.0).written() | {"measurement": 0}
     data = {"measurements": [vars(MEASUREMENT)], "plans": [good | change]}
     path = written(tmp_path / "sm_90.json", data)
     with pytest.raises(ValueError, match=r"^sm_90.json is not a table of plans: ") as raised:
