@@ -1,4 +1,9 @@
-"""The specialized kernel's warpgroups that share a block. See kernels.gemm.hopper.kernel."""
+"""The body whose sum stays in the tensor core: one chain of wgmma over all of K.
+
+kernels.gemm.hopper.kernel has the table of roles. The two warpgroups share a block of 128 × 256, 64 rows
+each: it loads fewer bytes for each product than two blocks of 128 × 128. A finished block is rounded to bf16,
+two numbers in a register, and leaves in PARTS parts while the next block is multiplied.
+"""
 
 from triton.experimental import gluon
 from triton.experimental.gluon import language as gl
@@ -12,7 +17,16 @@ from triton.experimental.gluon.language.nvidia.hopper import (
 
 from kernels.gemm.hopper import sizes
 from kernels.gemm.hopper.gluon_api import async_store, reinterpret
-from kernels.gemm.hopper.ring import CONSUMERS, after, before, block_of, count_blocks, halves, release
+from kernels.gemm.hopper.ring import (
+    CONSUMERS,
+    advance,
+    block_of,
+    count_blocks,
+    count_steps,
+    halves,
+    previous,
+    release,
+)
 
 SLAB = gl.constexpr(sizes.SLAB)
 PARTS = gl.constexpr(sizes.PARTS)
@@ -21,7 +35,10 @@ BUFFERS = gl.constexpr(sizes.PARTS_UNDER_WAY)
 
 @gluon.jit
 def packed(value):
-    """float32[rows, columns] rounded to bf16, as int32[rows, columns / 2]: a register holds two."""
+    """int32[rows, columns / 2]: float32[rows, columns] rounded to bf16, two neighbors in a register.
+
+    A thread's 128 sums take 64 registers so. As fp32 they would leave none for the next block's sum.
+    """
     even, odd = value.reshape([value.shape[0], value.shape[1] // 2, 2]).split()
     return gl.inline_asm_elementwise(
         "cvt.rn.bf16x2.f32 $0, $2, $1;", "=r,f,f", [even, odd], dtype=gl.int32, is_pure=True, pack=1
@@ -30,7 +47,7 @@ def packed(value):
 
 @gluon.jit
 def unpacked(pairs):
-    """bfloat16[rows, columns] of what `packed` made."""
+    """bfloat16[rows, columns]: the inverse of `packed`."""
     COLUMNS: gl.constexpr = 2 * pairs.shape[1]
     LAYOUT: gl.constexpr = gl.NVMMADistributedLayout([3, 0], [4, 1], [16, COLUMNS, 16])
     even, odd = gl.inline_asm_elementwise(
@@ -41,98 +58,105 @@ def unpacked(pairs):
         is_pure=True,
         pack=1,
     )
+    # assert_trivial: neighbors of a thread stay with it, and no number goes through shared memory
     return gl.convert_layout(
         gl.join(even, odd).reshape([pairs.shape[0], COLUMNS]), LAYOUT, assert_trivial=True
     )
 
 
 @gluon.jit
-def leave(left, right, PART: gl.constexpr, ring, W: gl.constexpr, out_desc, row, column):
-    """A part of the block before goes through shared memory."""
+def leave(left, right, PART: gl.constexpr, ring, WG: gl.constexpr, out_desc, row, column):
+    """Send a part of the finished block through shared memory. left, right: its packed halves."""
     in_half = halves(left if PART < PARTS // 2 else right)
-    staging = ring.out.index(BUFFERS * W + PART % BUFFERS)
-    part = unpacked(in_half[PART % BUFFERS])
-    tma.store_wait(BUFFERS - 1)
+    staging = ring.out.index(BUFFERS * WG + PART % BUFFERS)
+    part = unpacked(in_half[PART % BUFFERS])  # [SLAB, BLOCK_N / PARTS]
+    tma.store_wait(BUFFERS - 1)  # the part before the last one has left this memory
     staging.store(part)
-    fence_async_shared()
+    fence_async_shared()  # TMA must see what the threads have just written
     async_store(out_desc, [row, column + PART * part.shape[1]], staging)
 
 
 @gluon.jit
-def multiply(acc, keep, ring, W: gl.constexpr, stage, facts):
-    """Queue one step along K of this warpgroup's rows on the tensor core."""
-    slabs = reinterpret(ring.a, ring.a.dtype, [facts.STAGES * CONSUMERS, SLAB, facts.BLOCK_K], ring.a.layout)
-    b = ring.b.index(stage).permute([1, 0])
-    return warpgroup_mma(slabs.index(stage * CONSUMERS + W), b, acc, use_acc=keep, is_async=True)
+def multiply(acc, keep, ring, WG: gl.constexpr, stage):
+    """Queue one step along K of this warpgroup's rows. The products join the sum if `keep`, else begin it."""
+    slabs = reinterpret(ring.a, ring.a.dtype, [ring.STAGES * CONSUMERS, SLAB, ring.BLOCK_K], ring.a.layout)
+    b = ring.b.index(stage).permute([1, 0])  # [BLOCK_K, BLOCK_N]
+    a = slabs.index(stage * CONSUMERS + WG)  # [SLAB, BLOCK_K]
+    return warpgroup_mma(a, b, acc, use_acc=keep, is_async=True)
 
 
 @gluon.jit
-def consume_cooperative(W: gl.constexpr, ring, out_desc, a_scale_ptr, b_scale_ptr, m, n, k, facts):
-    """A multiplying warpgroup with half of a block's rows. It keeps a finished block as bf16 and goes on to
-    the next one at once: a part leaves behind each of the next one's first multiplications. The first block
-    has none before it; what leaves then lies below D, and TMA drops it. The steps in which nothing leaves
-    have a loop to themselves.
+def consume_chained(WG: gl.constexpr, ring, out_desc, scale_ptrs, mnk):
+    """A multiplying warpgroup, with half of a block's rows.
+
+    While a block is multiplied, the one before leaves: a part behind each of the first PARTS wgmma. The first
+    block has none before it. Its "block before" lies below D, where TMA writes nothing.
     """
-    steps = (k + facts.BLOCK_K - 1) // facts.BLOCK_K
-    if facts.A_SCALES != 0:
+    m, n, k = mnk
+    a_scale_ptr, b_scale_ptr = scale_ptrs
+    steps = count_steps(k, ring)
+    if ring.A_SCALES != 0:
         row_scales = reinterpret(ring.a_scale, gl.float32, [CONSUMERS, SLAB], ring.a_scale.layout)
-    if facts.B_SCALES != 0:
-        column_scales = reinterpret(ring.b_scale, gl.float32, [2, facts.BLOCK_N // 2], ring.b_scale.layout)
-    acc = gl.zeros([SLAB, facts.BLOCK_N], gl.float32, facts.LAYOUT)
+    if ring.B_SCALES != 0:
+        column_scales = reinterpret(ring.b_scale, gl.float32, [2, ring.BLOCK_N // 2], ring.b_scale.layout)
+    acc = gl.zeros([SLAB, ring.BLOCK_N], gl.float32, ring.LAYOUT)
     nothing = halves(acc)[0]
     ROW_OF_HALF: gl.constexpr = gl.SliceLayout(1, nothing.type.layout)
     COLUMN_OF_HALF: gl.constexpr = gl.SliceLayout(0, nothing.type.layout)
-    left = packed(nothing)
+    left = packed(nothing)  # [SLAB, BLOCK_N / 4]: half of the columns, two in a register
     right = left
-    if facts.AT_END:
+    if ring.AT_END:
         a_whole = gl.load(a_scale_ptr)
         b_whole = gl.load(b_scale_ptr)
     stage = 0
     phase = 0
-    row_before = m
+    row_before = m  # below D
     column_before = 0
-    row, column = block_of(gl.program_id(0), m, n, facts)
+    row, column = block_of(gl.program_id(0), m, n, ring)
     next_row, next_column = row, column
-    for block in range(gl.program_id(0), count_blocks(m, n, facts), gl.num_programs(0)):
+    for block in range(gl.program_id(0), count_blocks(m, n, ring), gl.num_programs(0)):
         for step in range(min(steps, PARTS)):
             mbarrier.wait(ring.full.index(stage), phase)
-            acc = multiply(acc, step > 0, ring, W, stage, facts)
+            acc = multiply(acc, step > 0, ring, WG, stage)
             for part in gl.static_range(PARTS):
                 if step == part:
-                    leave(left, right, part, ring, W, out_desc, row_before, column_before)
-                    if part == 0:
-                        next_row, next_column = block_of(block + gl.num_programs(0), m, n, facts)
+                    leave(left, right, part, ring, WG, out_desc, row_before, column_before)
+                    if part == 0:  # some integer divisions, hidden behind a wgmma
+                        next_row, next_column = block_of(block + gl.num_programs(0), m, n, ring)
+            # One wgmma goes on running; the one before it is done, and with it the stage before.
             acc = warpgroup_mma_wait(1, deps=[acc])
-            mbarrier.arrive(ring.empty.index(before(stage, facts)), count=1, pred=step > 0)
-            stage, phase = after(stage, phase, facts)
+            mbarrier.arrive(ring.empty.index(previous(stage, ring)), count=1, pred=step > 0)
+            stage, phase = advance(stage, phase, ring)
+        # Steps in which nothing leaves have a loop of their own: it is short, so instructions arrive in time.
         for _ in range(PARTS, steps):
             mbarrier.wait(ring.full.index(stage), phase)
-            acc = multiply(acc, True, ring, W, stage, facts)
+            acc = multiply(acc, True, ring, WG, stage)
             acc = warpgroup_mma_wait(1, deps=[acc])
-            release(ring, before(stage, facts))
-            stage, phase = after(stage, phase, facts)
+            release(ring, previous(stage, ring))
+            stage, phase = advance(stage, phase, ring)
         for part in gl.static_range(1, PARTS):
-            if steps <= part:
-                leave(left, right, part, ring, W, out_desc, row_before, column_before)
-        row_before, column_before = row + W * SLAB, column
+            if steps <= part:  # K has fewer steps than D has parts: the rest leaves now
+                leave(left, right, part, ring, WG, out_desc, row_before, column_before)
+        row_before, column_before = row + WG * SLAB, column
         row, column = next_row, next_column
-        if facts.AT_END:
+        if ring.AT_END:
+            # Read the scales before waiting for the last wgmma. They came with the block's last step.
             a_scale, b_left, b_right = a_whole, b_whole, b_whole
-            if facts.A_SCALES != 0:
-                a_scale = gl.expand_dims(row_scales.index(W).load(ROW_OF_HALF), 1)
-            if facts.B_SCALES != 0:
-                b_left = gl.expand_dims(column_scales.index(0).load(COLUMN_OF_HALF), 0)
+            if ring.A_SCALES != 0:
+                a_scale = gl.expand_dims(row_scales.index(WG).load(ROW_OF_HALF), 1)  # [SLAB, 1]
+            if ring.B_SCALES != 0:
+                b_left = gl.expand_dims(column_scales.index(0).load(COLUMN_OF_HALF), 0)  # [1, BLOCK_N / 2]
         acc = warpgroup_mma_wait(0, deps=[acc])
-        release(ring, before(stage, facts))
-        first, second = halves(acc)
-        if facts.AT_END:
-            if facts.B_SCALES != 0:
+        release(ring, previous(stage, ring))
+        first, second = halves(acc)  # [SLAB, BLOCK_N / 2]
+        if ring.AT_END:
+            if ring.B_SCALES != 0:  # only now: registers do not hold both halves' scales beside the sum
                 b_right = gl.expand_dims(column_scales.index(1).load(COLUMN_OF_HALF), 0)
             first = first * a_scale * b_left
             second = second * a_scale * b_right
         left, right = packed(first), packed(second)
-        if facts.SCALE_BYTES != 0:
+        if ring.SCALE_BYTES != 0:
             mbarrier.arrive(ring.scales_empty.index(0), count=1)
     for part in gl.static_range(PARTS):
-        leave(left, right, part, ring, W, out_desc, row_before, column_before)
-    tma.store_wait(0)
+        leave(left, right, part, ring, WG, out_desc, row_before, column_before)
+    tma.store_wait(0)  # a program must not end while TMA still reads its shared memory

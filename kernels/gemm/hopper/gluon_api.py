@@ -1,8 +1,8 @@
 """What Gluon calls things in the Triton versions of kernels.device.KNOWN_TRITONS.
 
 3.6 and 3.7 have `async_copy_global_to_shared` and `async_copy_shared_to_global`, 3.8 and later `async_load`
-and `async_store`; `thread_barrier` is `barrier` from 3.7 on; `aggregate` is public from 3.8 on; a memory
-descriptor's `_reinterpret` is `reinterpret` in 3.9.
+and `async_store`. `thread_barrier` is `barrier` from 3.7 on. A memory descriptor's `_reinterpret` is
+`reinterpret` in 3.9. From 3.8 on Gluon's aggregate is public, and builds an `__init__` as ours does.
 """
 
 from typing import Any
@@ -16,11 +16,26 @@ from triton.language import core
 async_load = getattr(tma, "async_load", None) or tma.async_copy_global_to_shared
 async_store = getattr(tma, "async_store", None) or tma.async_copy_shared_to_global
 barrier = getattr(gl, "barrier", None) or gl.thread_barrier
-aggregate = getattr(gluon, "aggregate", None) or core._aggregate
+_aggregate = getattr(gluon, "aggregate", None) or core._aggregate
+
+
+def aggregate(cls: type) -> type:
+    """Make a class of annotated fields an argument of Gluon kernels, built by naming every field once."""
+    fields = dict(cls.__annotations__)
+
+    def build(self: Any, **values: Any) -> None:
+        if values.keys() != fields.keys():
+            raise TypeError(f"{cls.__name__} has the fields {sorted(fields)}, got {sorted(values)}")
+        for name, value in values.items():
+            setattr(self, name, gl.constexpr(value) if fields[name] is gl.constexpr else value)
+
+    build.__triton_builtin__ = True  # type: ignore[attr-defined]  # Python that runs while a kernel is compiled
+    cls.__init__ = build  # type: ignore[misc]
+    return _aggregate(cls)
 
 
 @_core.builtin
 def reinterpret(memory: Any, dtype: Any, shape: Any, layout: Any, _semantic: Any = None) -> Any:
-    """The same shared memory as another tensor. For use inside Gluon kernels."""
+    """View shared memory as another tensor, inside a Gluon kernel; nothing moves."""
     method = getattr(memory, "reinterpret", None) or memory._reinterpret
     return method(dtype, shape, layout, _semantic=_semantic)

@@ -1,50 +1,71 @@
 """The fast GEMM on Hopper, in Gluon: one warp loads, two warpgroups multiply, each at its own pace.
 
-D[M, N] = A[M, K] · B[N, K]ᵀ. Shared memory is a ring of STAGES blocks of A and B: the loading warp fills a
-stage by TMA and the multiplying warpgroups empty it, told by `full` and `empty` barriers. A program works on
-block after block of D, so that the next block's loads start before the last one is stored. Neighbors load
-the same block of the operand of which they load more, in step: the L2 reads it once for several of them.
+D[M, N] = A[M, K] · B[N, K]ᵀ. Shared memory holds a ring of STAGES blocks of A and of B. The loading warp
+fills stage after stage by TMA; the warpgroups multiply what is there and hand the stage back.
 
-One sum in the tensor core, one wgmma always queued behind the running one: the warpgroups have 64 rows each
-of a block of 128 × 256, which loads less for each product than two of 128 × 128. A finished block is kept as
-bf16, and leaves while the next one is multiplied (chained.py).
+| role | does | waits for | arrives at |
+|---|---|---|---|
+| `produce`, 1 warp | loads A, B and scales by TMA | `empty`, `scales_empty` | `full`, once a step |
+| `consume`, 2 warpgroups of 4 warps | multiplies, adds, stores D | `full` | `empty`, each once a step |
+| | | | `scales_empty`, each once a block |
 
-Promoted sums: a warpgroup has two slabs of 64 rows of a 256 × 128 block, and one partial sum in flight; it
-adds it to its fp32 sum while the other warpgroup multiplies. All partial sums of a warpgroup share registers:
-a thread has 128 + 64 numbers. A bf16 D leaves through memory of the A that was multiplied, which leaves room
-for a fourth stage (promoted_lent.py). Where M is small, a block is 128 or 64 rows high, a warpgroup has
-one slab of it or half of its columns (promoted_few_rows.py), and programs may share a block, each with a run
-of K (shared_sums.py). Where D has few columns besides, narrow.py has blocks of its own.
-kernels.gemm.hopper.decoding.kernel decodes A or B.
+| barrier | there are | one use takes | then |
+|---|---|---|---|
+| `full` | one a stage | 1 arrival and all expected bytes | the stage may be multiplied |
+| `empty` | one a stage | 2 arrivals | the stage may be overwritten |
+| `scales_empty` | one | 2 arrivals | scales used once a block may be overwritten |
+| `fetched` | one a warpgroup | 1 arrival and all expected bytes | what D held is here, to be added into |
+
+A barrier counts its uses modulo 2, its phase. Whoever waits says which phase it waits for to end, and flips
+it each time the ring wraps around. The loading warp starts one phase ahead: a new ring is empty.
+
+The kernel is persistent: a program computes block after block of D, so the loads of the next block start
+before the last one is stored. Neighbors load the same block of A or B, and the L2 reads it once for several.
+
+The body says who adds the products up.
+
+- `chained` (chained.py): one chain of wgmma in the tensor core, the next always queued behind the running
+  one. Each warpgroup has 64 rows of a block of 128 × 256.
+- `promoted` (promoted.py): each wgmma's partial sum is added to a sum in fp32 registers, while the other
+  warpgroup multiplies. A warpgroup has two slabs of 64 rows of a block of 256 × 128. A D of bf16 leaves
+  through memory of A (promoted_lent.py), which makes room for one more stage.
+- `promoted_few_rows` (promoted_few_rows.py): the same for small M. A block has 128 or 64 rows, and programs
+  may share a block, each with a run of K (shared_sums.py).
+
+Two relatives have rings of their own: narrow.py, for few rows and columns, and decoding/, which decodes A or
+B.
 """
 
 from triton.experimental import gluon
 from triton.experimental.gluon import language as gl
 from triton.experimental.gluon.language.nvidia.hopper import fence_async_shared, mbarrier
 
-from kernels.gemm.hopper.chained import consume_cooperative
+from kernels.gemm.hopper import sizes
+from kernels.gemm.hopper.chained import consume_chained
 from kernels.gemm.hopper.gluon_api import reinterpret
 from kernels.gemm.hopper.promoted import consume_slabs
-from kernels.gemm.hopper.promoted_few_rows import consume_low
+from kernels.gemm.hopper.promoted_few_rows import consume_few_rows
 from kernels.gemm.hopper.promoted_lent import consume_lent
-from kernels.gemm.hopper.ring import CONSUMERS, Facts, Ring, produce
+from kernels.gemm.hopper.ring import CONSUMERS, Ring, produce
 
+SLAB = gl.constexpr(sizes.SLAB)
+SCALE_BYTES = gl.constexpr(sizes.SCALE_BYTES)
+# Registers a thread: three warpgroups start with 168 each, and the loading one gives to those that multiply.
 CONSUMER_REGISTERS = gl.constexpr(240)
 PRODUCER_REGISTERS = gl.constexpr(24)
 
 
 @gluon.jit
-def consume(
-    W: gl.constexpr, BODY: gl.constexpr, ring, out_desc, scale_ptrs, split_ptrs, m, n, k, b_mn_tiles, facts
-):
-    if BODY == "chained":
-        consume_cooperative(W, ring, out_desc, *scale_ptrs, m, n, k, facts)
-    elif BODY == "promoted_few_rows":
-        consume_low(W, ring, out_desc, scale_ptrs, split_ptrs, m, n, k, b_mn_tiles, facts)
-    elif facts.LENT:
-        consume_lent(W, ring, out_desc, *scale_ptrs, m, n, k, b_mn_tiles, facts)
+def consume(WG: gl.constexpr, ring, out_desc, scale_ptrs, split_ptrs, mnk, b_mn_tiles):
+    """A multiplying warpgroup, number WG of the two."""
+    if ring.BODY == "chained":
+        consume_chained(WG, ring, out_desc, scale_ptrs, mnk)
+    elif ring.BODY == "promoted_few_rows":
+        consume_few_rows(WG, ring, out_desc, scale_ptrs, split_ptrs, mnk, b_mn_tiles)
+    elif ring.LENT:
+        consume_lent(WG, ring, out_desc, scale_ptrs, mnk, b_mn_tiles)
     else:
-        consume_slabs(W, ring, out_desc, *scale_ptrs, m, n, k, b_mn_tiles, facts)
+        consume_slabs(WG, ring, out_desc, scale_ptrs, mnk, b_mn_tiles)
 
 
 @gluon.jit
@@ -77,44 +98,60 @@ def specialized_gemm_kernel(
     BUFFERS: gl.constexpr,
     RUNS: gl.constexpr,
 ):
-    """D in blocks, persistent. A_SCALES, B_SCALES: the scales that come through shared memory at a time; 0
-    where an operand has one in all. BUFFERS: parts of D a warpgroup has memory for; 0 where A lends its own.
-    RUNS: of K, each of another program; parts[RUNS, blocks, BLOCK_M, BLOCK_N] of D's sum are fp32, and
-    arrivals[blocks, CONSUMERS] counts them.
+    """D in blocks, by one of the bodies.
+
+    A_SCALES, B_SCALES: scales that one load brings through shared memory; 0 where an operand has one in all.
+    IN_LOOP, AT_END: where the scales are applied, if anywhere. ACCUMULATE: D is added into. BUFFERS: parts of
+    D that a warpgroup has memory for; 0 where A lends its own. RUNS: pieces of K, each summed by another
+    program; their sums pass through parts float32[RUNS, blocks, BLOCK_M, BLOCK_N], and arrivals[blocks,
+    CONSUMERS] counts who has come.
     """
-    facts = Facts(
-        BLOCK_M,
-        BLOCK_N,
-        BLOCK_K,
-        GROUP,
-        STAGES,
-        IN_LOOP,
-        AT_END,
-        A_SCALES,
-        B_SCALES,
-        ACCUMULATE,
-        a_desc.dtype.primitive_bitwidth,
-        a_desc.block_type.shape[0],
-        BUFFERS == 0,
-        RUNS,
-    )
+    BARRIER: gl.constexpr = mbarrier.MBarrierLayout()
     SETS: gl.constexpr = STAGES if IN_LOOP else 1
+    # A warpgroup of a 64-row block has half of its columns, else some rows of all columns.
+    COLUMNS: gl.constexpr = BLOCK_N // 2 if BLOCK_M == SLAB else BLOCK_N
+    LENT: gl.constexpr = BUFFERS == 0
+    OUT_SHAPE: gl.constexpr = [CONSUMERS * (STAGES if LENT else BUFFERS)] + out_desc.block_type.shape
     a = gl.allocate_shared_memory(a_desc.dtype, [STAGES, BLOCK_M, BLOCK_K], a_desc.layout)
-    PARTS: gl.constexpr = [CONSUMERS * (STAGES if facts.LENT else BUFFERS)] + out_desc.block_type.shape
-    if facts.LENT:
-        out = reinterpret(a, out_desc.dtype, PARTS, out_desc.layout)
+    if LENT:
+        out = reinterpret(a, out_desc.dtype, OUT_SHAPE, out_desc.layout)
     else:
-        out = gl.allocate_shared_memory(out_desc.dtype, PARTS, out_desc.layout)
+        out = gl.allocate_shared_memory(out_desc.dtype, OUT_SHAPE, out_desc.layout)
     ring = Ring(
-        a,
-        gl.allocate_shared_memory(b_desc.dtype, [STAGES, BLOCK_N, BLOCK_K], b_desc.layout),
-        gl.allocate_shared_memory(gl.float32, [SETS] + a_scale_desc.block_type.shape, a_scale_desc.layout),
-        gl.allocate_shared_memory(gl.float32, [SETS] + b_scale_desc.block_type.shape, b_scale_desc.layout),
-        out,
-        gl.allocate_shared_memory(gl.int64, [STAGES, 1], mbarrier.MBarrierLayout()),
-        gl.allocate_shared_memory(gl.int64, [STAGES, 1], mbarrier.MBarrierLayout()),
-        gl.allocate_shared_memory(gl.int64, [1, 1], mbarrier.MBarrierLayout()),
-        gl.allocate_shared_memory(gl.int64, [CONSUMERS, 1], mbarrier.MBarrierLayout()),
+        a=a,
+        b=gl.allocate_shared_memory(b_desc.dtype, [STAGES, BLOCK_N, BLOCK_K], b_desc.layout),
+        a_scale=gl.allocate_shared_memory(
+            gl.float32, [SETS] + a_scale_desc.block_type.shape, a_scale_desc.layout
+        ),
+        b_scale=gl.allocate_shared_memory(
+            gl.float32, [SETS] + b_scale_desc.block_type.shape, b_scale_desc.layout
+        ),
+        out=out,
+        full=gl.allocate_shared_memory(gl.int64, [STAGES, 1], BARRIER),
+        empty=gl.allocate_shared_memory(gl.int64, [STAGES, 1], BARRIER),
+        scales_empty=gl.allocate_shared_memory(gl.int64, [1, 1], BARRIER),
+        fetched=gl.allocate_shared_memory(gl.int64, [CONSUMERS, 1], BARRIER),
+        BODY=BODY,
+        BLOCK_M=BLOCK_M,
+        BLOCK_N=BLOCK_N,
+        BLOCK_K=BLOCK_K,
+        GROUP=GROUP,
+        STAGES=STAGES,
+        RUNS=RUNS,
+        IN_LOOP=IN_LOOP,
+        AT_END=AT_END,
+        ACCUMULATE=ACCUMULATE,
+        LENT=LENT,
+        A_SCALES=A_SCALES,
+        B_SCALES=B_SCALES,
+        A_ROWS=a_desc.block_type.shape[0],
+        CODE_BYTES=a_desc.block_type.nbytes + b_desc.block_type.nbytes,
+        SCALE_BYTES=(A_SCALES + B_SCALES) * SCALE_BYTES,
+        COLUMNS=COLUMNS,
+        # wgmma is 16 rows a warp high and takes 256 bits of K at once.
+        LAYOUT=gl.NVMMADistributedLayout(
+            [3, 0], [4, 1], [16, COLUMNS, 256 // a_desc.dtype.primitive_bitwidth]
+        ),
     )
     for stage in gl.static_range(STAGES):
         mbarrier.init(ring.full.index(stage), count=1)
@@ -122,15 +159,18 @@ def specialized_gemm_kernel(
     for warpgroup in gl.static_range(CONSUMERS):
         mbarrier.init(ring.fetched.index(warpgroup), count=1)
     mbarrier.init(ring.scales_empty.index(0), count=CONSUMERS)
-    fence_async_shared()
+    fence_async_shared()  # TMA goes to memory by another path: it must see the barriers initialized
+    mnk = (m, n, k)
     scale_ptrs = (a_scale_ptr, b_scale_ptr)
-    split_ptrs = scale_ptrs  # for want of others: there is no tuple of None
+    split_ptrs = scale_ptrs  # a stand-in: a tuple of None cannot be passed
     if RUNS > 1:
         split_ptrs = (parts_ptr, arrivals_ptr)
-    shared = (out_desc, scale_ptrs, split_ptrs, m, n, k, b_mn_tiles, facts)
-    loads = (a_desc, b_desc, a_scale_desc, b_scale_desc, ring, m, n, k, a_mn_tiles, b_mn_tiles, facts)
+    multiplies = (ring, out_desc, scale_ptrs, split_ptrs, mnk, b_mn_tiles)
+    loads = (a_desc, b_desc, a_scale_desc, b_scale_desc, ring, mnk, a_mn_tiles, b_mn_tiles)
+    # Each has a partition of its own: in one partition, every arrival would make both warpgroups wait for
+    # each other. The first one has the launch's 4 warps; the others get 4 and 1 more.
     gl.warp_specialize(
-        [(consume, (0, BODY, ring) + shared), (consume, (1, BODY, ring) + shared), (produce, loads)],
+        [(consume, (0,) + multiplies), (consume, (1,) + multiplies), (produce, loads)],
         [4, 1],
         [CONSUMER_REGISTERS, PRODUCER_REGISTERS],
     )

@@ -1,12 +1,21 @@
 """The fast GEMM for few rows and columns on Hopper, in Gluon: one warp loads, one warpgroup multiplies.
 
-D[M, N] = A[M, K] · B[N, K]ᵀ in blocks so narrow that nearly every SM has one, over all of K: nobody passes
-sums on. A program's loads take longer than its products, and it is short: what sets it up and what ends it
-count too. So there are few barriers, a stage being two steps along K, and no second warpgroup; the scales are
-read while the first stages load; and numbers go from registers to D.
+D[M, N] = A[M, K] · B[N, K]ᵀ in blocks of 64 × 32: so narrow that nearly every SM has one, over all of K. No
+program passes a sum on to another.
 
-Where sums are promoted, the partial sums of two stages are in the tensor core at a time, and join the fp32
-sum one after the other: the order of the simple kernel.
+| role | does | waits for | arrives at |
+|---|---|---|---|
+| `produce`, 1 warp | loads A and B by TMA | `empty` of the stage | `full`, once a stage |
+| `consume`, 1 warpgroup | multiplies, adds, stores D | `full` of the stage | `empty`, once a stage |
+
+Both barriers take one arrival a use; `full` also waits for the bytes that the loading warp told it to expect.
+
+Such a program is short, and its loads take longer than its products: what begins and ends it counts too. So a
+stage is two steps along K, which halves the barriers. There is no second warpgroup. Scales are read while the
+first stages load, and numbers go from registers straight to D.
+
+Where sums are promoted, the four partial sums of two stages are in the tensor core at a time. They join the
+fp32 sum one after the other, in the order of the simple kernel.
 """
 
 from triton.experimental import gluon
@@ -20,15 +29,20 @@ from triton.experimental.gluon.language.nvidia.hopper import (
 
 from kernels.gemm.hopper import narrow_blocks
 from kernels.gemm.hopper.gluon_api import aggregate, async_load
-from kernels.gemm.hopper.ring import after, release
+from kernels.gemm.hopper.ring import advance, release
 
 STEPS = gl.constexpr(narrow_blocks.STEPS)
+WARPS = gl.constexpr(narrow_blocks.WARPS)
 PRODUCER_REGISTERS = gl.constexpr(24)
 
 
 @aggregate
 class NarrowRing:
-    """Shared memory: STAGES of STEPS blocks of A and of B, and barriers. And compile-time facts."""
+    """Shared memory, its barriers, and what is known when the kernel is compiled.
+
+    a, b: STAGES · STEPS blocks of each operand, STEP long along K. A_SCALES, B_SCALES: each row of A, or of
+    B, has a scale; else the operand has one. LAYOUT: where the tensor core keeps its sum in registers.
+    """
 
     a: gl.shared_memory_descriptor
     b: gl.shared_memory_descriptor
@@ -43,69 +57,57 @@ class NarrowRing:
     PROMOTED: gl.constexpr
     LAYOUT: gl.constexpr
 
-    @gluon.constexpr_function
-    def __init__(self, a, b, full, empty, A_SCALES, B_SCALES, PROMOTED, OPERAND_BITS):
-        self.a = a
-        self.b = b
-        self.full = full
-        self.empty = empty
-        self.STAGES = gl.constexpr(full.shape[0])
-        self.STEP = gl.constexpr(a.shape[2])
-        self.BLOCK_M = gl.constexpr(a.shape[1])
-        self.BLOCK_N = gl.constexpr(b.shape[1])
-        self.A_SCALES = gl.constexpr(A_SCALES)
-        self.B_SCALES = gl.constexpr(B_SCALES)
-        self.PROMOTED = gl.constexpr(PROMOTED)
-        shape = [16, b.shape[1], 256 // OPERAND_BITS]
-        self.LAYOUT = gl.constexpr(gl.NVMMADistributedLayout([3, 0], [narrow_blocks.WARPS, 1], shape))
-
 
 @gluon.jit
 def corner(m, ring):
-    """(first row, first column) of the program's block; neighbors have the same columns."""
+    """(first row, first column) of the program's block. Neighbors share columns: L2 reads their B once."""
     high = (m + ring.BLOCK_M - 1) // ring.BLOCK_M
     return gl.program_id(0) % high * ring.BLOCK_M, gl.program_id(0) // high * ring.BLOCK_N
 
 
 @gluon.jit
 def produce(a_desc, b_desc, ring, m, k):
-    """The loading warp. Beyond K are zeros, which add nothing. Of an A of fewer rows than a block only those
-    are loaded: TMA is slow to write zeros, and what lies below becomes rows of D that are not stored.
-    """
+    """The loading warp. Beyond K, TMA loads zeros, which add nothing."""
     BYTES: gl.constexpr = STEPS * (a_desc.block_type.nbytes + b_desc.block_type.nbytes)
     row, column = corner(m, ring)
     stage = 0
-    phase = 1
+    phase = 1  # a new barrier counts as one whose phase 1 is over: the ring is empty
     for start in range(0, k, STEPS * ring.STEP):
         full = ring.full.index(stage)
-        mbarrier.wait(ring.empty.index(stage), phase)
-        mbarrier.expect(full, BYTES)
+        mbarrier.wait(ring.empty.index(stage), phase)  # TMA would overwrite what is still multiplied
+        mbarrier.expect(full, BYTES)  # of both steps: one barrier serves two
         for step in gl.static_range(STEPS):
             at = stage * STEPS + step
-            async_load(b_desc, [column, start + step * ring.STEP], full, ring.b.index(at))
+            async_load(b_desc, [column, start + step * ring.STEP], full, ring.b.index(at))  # [BLOCK_N, STEP]
+            # Of an A of few rows only those are loaded: TMA is slow to write zeros. What lies below becomes
+            # rows of D that nobody stores.
             a = ring.a.index(at).slice(0, a_desc.block_type.shape[0])
             async_load(a_desc, [row, start + step * ring.STEP], full, a)
-        stage, phase = after(stage, phase, ring)
+        stage, phase = advance(stage, phase, ring)
 
 
 @gluon.jit
 def multiply(acc, keep, stage, STEP: gl.constexpr, ring):
-    """Queue a step along K on the tensor core."""
-    a = ring.a.index(stage * STEPS + STEP)
-    b = ring.b.index(stage * STEPS + STEP).permute([1, 0])
+    """Queue one step of a stage on the tensor core. The products join the sum if `keep`, else begin it."""
+    a = ring.a.index(stage * STEPS + STEP)  # [BLOCK_M, ring.STEP]
+    b = ring.b.index(stage * STEPS + STEP).permute([1, 0])  # [ring.STEP, BLOCK_N]
     return warpgroup_mma(a, b, acc, use_acc=keep, is_async=True)
 
 
 @gluon.jit
 def multiply_apart(first, second, stage, phase, ring):
-    """Queue the steps of a stage once they are there, each with a sum of its own."""
+    """Queue both steps of a stage once they are there, each with a partial sum of its own."""
     mbarrier.wait(ring.full.index(stage), phase)
     return multiply(first, False, stage, 0, ring), multiply(second, False, stage, 1, ring)
 
 
 @gluon.jit
 def promoted(zero, k, ring):
-    """float32 like `zero`: the sum of codes over all of K, each step's by itself in the tensor core."""
+    """float32[BLOCK_M, BLOCK_N]: the sum of codes over K, promoted after each step.
+
+    Four partial sums begin and end within one round of the loop. Carried over its end, they would make ptxas
+    run one wgmma after the other.
+    """
     acc = zero
     first = zero
     second = zero
@@ -116,20 +118,21 @@ def promoted(zero, k, ring):
     stages = (k + STEPS * ring.STEP - 1) // (STEPS * ring.STEP)
     for _ in range(stages // 2):
         first, second = multiply_apart(first, second, stage, phase, ring)
-        before = stage
-        stage, phase = after(stage, phase, ring)
+        earlier = stage
+        stage, phase = advance(stage, phase, ring)
         third, fourth = multiply_apart(third, fourth, stage, phase, ring)
+        # wgmma end in order: with three still running, the first is done. Each wait frees one more.
         first = warpgroup_mma_wait(3, deps=[first])
         acc += first
         second = warpgroup_mma_wait(2, deps=[second])
-        release(ring, before)
+        release(ring, earlier)
         acc += second
         third = warpgroup_mma_wait(1, deps=[third])
         acc += third
         fourth = warpgroup_mma_wait(0, deps=[fourth])
         release(ring, stage)
         acc += fourth
-        stage, phase = after(stage, phase, ring)
+        stage, phase = advance(stage, phase, ring)
     if stages % 2:
         first, second = multiply_apart(first, second, stage, phase, ring)
         first = warpgroup_mma_wait(1, deps=[first])
@@ -141,7 +144,7 @@ def promoted(zero, k, ring):
 
 @gluon.jit
 def summed(zero, k, ring):
-    """float32 like `zero`: the same sum, all of it in the tensor core."""
+    """float32[BLOCK_M, BLOCK_N]: the sum of codes over K, in one chain in the tensor core."""
     acc = zero
     stage = 0
     phase = 0
@@ -151,13 +154,13 @@ def summed(zero, k, ring):
         acc = multiply(acc, True, stage, 1, ring)
         acc = warpgroup_mma_wait(0, deps=[acc])
         release(ring, stage)
-        stage, phase = after(stage, phase, ring)
+        stage, phase = advance(stage, phase, ring)
     return acc
 
 
 @gluon.jit
 def scales_of(scale_ptr, start, size, PER_LINE: gl.constexpr, COUNT: gl.constexpr, LAYOUT: gl.constexpr):
-    """float32[COUNT] of a block's rows or columns, or the one of all."""
+    """float32[COUNT]: the scales of a block's rows or columns, or the one of the operand COUNT times."""
     if PER_LINE:
         lines = start + gl.arange(0, COUNT, LAYOUT)
         scales = gl.load(scale_ptr + lines, mask=lines < size, other=0.0)
@@ -168,10 +171,11 @@ def scales_of(scale_ptr, start, size, PER_LINE: gl.constexpr, COUNT: gl.constexp
 
 @gluon.jit
 def consume(ring, scale_ptrs, out_ptr, strides, m, n, k):
-    """The multiplying warpgroup."""
+    """The multiplying warpgroup. out_ptr, strides: D and the steps from row to row and column to column."""
     ROW: gl.constexpr = gl.SliceLayout(1, ring.LAYOUT)
     COLUMN: gl.constexpr = gl.SliceLayout(0, ring.LAYOUT)
     row, column = corner(m, ring)
+    # Before the first wait: these loads take their time while the first stages come.
     a_scale = scales_of(scale_ptrs[0], row, m, ring.A_SCALES, ring.BLOCK_M, ROW)
     b_scale = scales_of(scale_ptrs[1], column, n, ring.B_SCALES, ring.BLOCK_N, COLUMN)
     zero = gl.zeros([ring.BLOCK_M, ring.BLOCK_N], gl.float32, ring.LAYOUT)
@@ -179,10 +183,11 @@ def consume(ring, scale_ptrs, out_ptr, strides, m, n, k):
         value = promoted(zero, k, ring)
     else:
         value = summed(zero, k, ring)
-    value = value * gl.expand_dims(a_scale, 1) * gl.expand_dims(b_scale, 0)
+    value = value * gl.expand_dims(a_scale, 1) * gl.expand_dims(b_scale, 0)  # [BLOCK_M, BLOCK_N]
     rows = row + gl.arange(0, ring.BLOCK_M, ROW)
     columns = column + gl.arange(0, ring.BLOCK_N, COLUMN)
     inside = gl.expand_dims(rows < m, 1) & gl.expand_dims(columns < n, 0)
+    # int64: a D of 2**31 numbers or more is allowed
     down, across = rows.to(gl.int64) * strides[0], columns.to(gl.int64) * strides[1]
     places = out_ptr + gl.expand_dims(down, 1) + gl.expand_dims(across, 0)
     gl.store(places, value.to(out_ptr.dtype.element_ty), mask=inside)
@@ -207,25 +212,34 @@ def narrow_gemm_kernel(
     BLOCK_N: gl.constexpr,
     STAGES: gl.constexpr,
 ):
-    """D in blocks, one a program. The descriptors' blocks are one step along K. A_SCALES, B_SCALES: whether
-    each row of A, or of B, has a scale; else one is for all.
+    """D in blocks, one a program. The descriptors' blocks are one step along K, half a stage.
+
+    A_SCALES, B_SCALES: each row of A, or of B, has a scale; else the operand has one. PROMOTED: sums leave
+    the tensor core after each step.
     """
     BARRIER: gl.constexpr = mbarrier.MBarrierLayout()
     STEP: gl.constexpr = b_desc.block_type.shape[1]
     ring = NarrowRing(
-        gl.allocate_shared_memory(a_desc.dtype, [STAGES * STEPS, BLOCK_M, STEP], a_desc.layout),
-        gl.allocate_shared_memory(b_desc.dtype, [STAGES * STEPS, BLOCK_N, STEP], b_desc.layout),
-        gl.allocate_shared_memory(gl.int64, [STAGES, 1], BARRIER),
-        gl.allocate_shared_memory(gl.int64, [STAGES, 1], BARRIER),
-        A_SCALES,
-        B_SCALES,
-        PROMOTED,
-        a_desc.dtype.primitive_bitwidth,
+        a=gl.allocate_shared_memory(a_desc.dtype, [STAGES * STEPS, BLOCK_M, STEP], a_desc.layout),
+        b=gl.allocate_shared_memory(b_desc.dtype, [STAGES * STEPS, BLOCK_N, STEP], b_desc.layout),
+        full=gl.allocate_shared_memory(gl.int64, [STAGES, 1], BARRIER),
+        empty=gl.allocate_shared_memory(gl.int64, [STAGES, 1], BARRIER),
+        STAGES=STAGES,
+        STEP=STEP,
+        BLOCK_M=BLOCK_M,
+        BLOCK_N=BLOCK_N,
+        A_SCALES=A_SCALES,
+        B_SCALES=B_SCALES,
+        PROMOTED=PROMOTED,
+        # wgmma is 16 rows a warp high and takes 256 bits of K at once.
+        LAYOUT=gl.NVMMADistributedLayout(
+            [3, 0], [WARPS, 1], [16, BLOCK_N, 256 // a_desc.dtype.primitive_bitwidth]
+        ),
     )
     for stage in gl.static_range(STAGES):
         mbarrier.init(ring.full.index(stage), count=1)
         mbarrier.init(ring.empty.index(stage), count=1)
-    fence_async_shared()
+    fence_async_shared()  # TMA goes to memory by another path: it must see the barriers initialized
     scale_ptrs = (a_scale_ptr, b_scale_ptr)
     multiplies = (ring, scale_ptrs, out_ptr, (out_stride_m, out_stride_n), m, n, k)
     gl.warp_specialize(

@@ -1,4 +1,9 @@
-"""The specialized kernel's warpgroup that promotes. See kernels.gemm.hopper.kernel."""
+"""The body whose partial sums are promoted: each step's wgmma is added to a sum in fp32 registers.
+
+kernels.gemm.hopper.kernel has the table of roles. A warpgroup has two slabs of 64 rows of a block of 256 ×
+128. A thread holds 2 · 64 numbers of its slabs' sums and 64 of the one partial sum that is in flight: 192 of
+its 240 registers. While one warpgroup adds, the other one's wgmma keeps the tensor core busy.
+"""
 
 from triton.experimental import gluon
 from triton.experimental.gluon import language as gl
@@ -7,31 +12,36 @@ from triton.experimental.gluon.language.nvidia.hopper import mbarrier, tma, warp
 from kernels.gemm.hopper import sizes
 from kernels.gemm.hopper.gluon_api import reinterpret
 from kernels.gemm.hopper.ring import (
+    ALIGNED_SCALES,
     CONSUMERS,
-    after,
-    before,
+    advance,
+    apply_scales,
     block_of,
     count_blocks,
+    count_steps,
     fetch,
+    previous,
     release,
-    scaled,
     store,
 )
 
 SLAB = gl.constexpr(sizes.SLAB)
 SLABS = gl.constexpr(2)
+"""Slabs of a warpgroup."""
 
 
 @gluon.jit
-def promote(acc, partial, row_scale, column_scale, facts):
-    """The partial sum of a block of K joins the fp32 sum, where scales change along K as acc + partial ·
-    fl32(row_scale · column_scale). Written in PTX: the compiler would reorder it, and run out of registers.
+def promote(acc, partial, row_scale, column_scale, ring):
+    """acc + partial; where scales change along K, acc + partial · fl32(row_scale · column_scale).
+
+    acc, partial: float32[rows, columns]. It is written in PTX because the compiler would move these additions
+    apart from each other, and then run out of registers.
     """
-    if not facts.IN_LOOP:
+    if not ring.IN_LOOP:
         acc = gl.inline_asm_elementwise(
             "add.rn.f32 $0, $1, $2;", "=f,f,f", [acc, partial], dtype=gl.float32, is_pure=True, pack=1
         )
-    elif facts.B_SCALES != facts.BLOCK_N:
+    elif ring.B_SCALES != ring.BLOCK_N:  # one scale of B: the product of scales is one number a row
         acc = gl.inline_asm_elementwise(
             "fma.rn.f32 $0, $1, $2, $3;",
             "=f,f,f,f",
@@ -40,7 +50,7 @@ def promote(acc, partial, row_scale, column_scale, facts):
             is_pure=True,
             pack=1,
         )
-    else:
+    else:  # a product for every number: made where it is used, it takes no register for long
         acc = gl.inline_asm_elementwise(
             "{ .reg .f32 s; mul.rn.f32 s, $2, $3; fma.rn.f32 $0, $1, s, $4; }",
             "=f,f,f,f,f",
@@ -53,93 +63,96 @@ def promote(acc, partial, row_scale, column_scale, facts):
 
 
 @gluon.jit
-def single_scale(ring, stage, place, facts):
-    """float32[1]: the one that lies at `place` of B's scales, and came with its neighbors."""
+def single_scale(ring, stage, place):
+    """float32[1]: the scale at `place` of B's, which came with its neighbors of the same 16 bytes."""
     ONE: gl.constexpr = gl.SwizzledSharedLayout(1, 1, 1, [0])
-    singles = reinterpret(ring.b_scale, gl.float32, [facts.STAGES * facts.B_SCALES, 1], ONE)
-    return singles.index(stage * facts.B_SCALES + place % 4).load(gl.SliceLayout(0, facts.LAYOUT))
+    singles = reinterpret(ring.b_scale, gl.float32, [ring.STAGES * ring.B_SCALES, 1], ONE)
+    single = singles.index(stage * ring.B_SCALES + place % ALIGNED_SCALES)
+    return single.load(gl.SliceLayout(0, ring.LAYOUT))
 
 
 @gluon.jit
-def column_scales(ring, stage, place, facts):
-    """float32[BLOCK_N] of the block's columns, or the single one of them all."""
-    if facts.B_SCALES != facts.BLOCK_N:
-        scale = single_scale(ring, stage, place, facts)
+def column_scales(ring, stage, place):
+    """float32[BLOCK_N], one a column of the block; or float32[1], the one of them all."""
+    if ring.B_SCALES != ring.BLOCK_N:
+        scale = single_scale(ring, stage, place)
     else:
-        scale = ring.b_scale.index(stage).load(gl.SliceLayout(0, facts.LAYOUT))
+        scale = ring.b_scale.index(stage).load(gl.SliceLayout(0, ring.LAYOUT))
     return scale
 
 
 @gluon.jit
-def consume_slabs(W: gl.constexpr, ring, out_desc, a_scale_ptr, b_scale_ptr, m, n, k, b_mn_tiles, facts):
-    """A multiplying warpgroup that promotes: while a slab of its own is multiplied it looks to the barriers
-    and the scales, and while the other warpgroup's is, it adds. `partial` is carried from one multiplication
-    to the next so that all have the same registers. The next block's place is found during a block's first
-    step, but where each column has its scales, which take the registers.
+def consume_slabs(WG: gl.constexpr, ring, out_desc, scale_ptrs, mnk, b_mn_tiles):
+    """A multiplying warpgroup, with two slabs and memory of its own for D.
+
+    While its slab is multiplied, it waits for barriers and loads scales. While the other warpgroup's is, it
+    adds.
     """
+    m, n, k = mnk
+    a_scale_ptr, b_scale_ptr = scale_ptrs
     BUFFERS: gl.constexpr = ring.out.shape[0] // CONSUMERS
     PENDING: gl.constexpr = BUFFERS - 1
-    FIRST: gl.constexpr = W * SLABS
+    FIRST: gl.constexpr = WG * SLABS
     SECOND: gl.constexpr = FIRST + 1
     EACH: gl.constexpr = CONSUMERS * SLABS
-    MANY: gl.constexpr = facts.IN_LOOP and facts.B_SCALES == facts.BLOCK_N
-    COLUMN_TILE: gl.constexpr = facts.BLOCK_N
-    ROW: gl.constexpr = gl.SliceLayout(1, facts.LAYOUT)
-    steps = (k + facts.BLOCK_K - 1) // facts.BLOCK_K
+    MANY: gl.constexpr = ring.IN_LOOP and ring.B_SCALES == ring.BLOCK_N
+    COLUMN_TILE: gl.constexpr = ring.BLOCK_N
+    ROW: gl.constexpr = gl.SliceLayout(1, ring.LAYOUT)
+    steps = count_steps(k, ring)
     gl.assume(steps > 0)  # the launcher takes no empty K; without this Triton 3.9's ptxas spills
-    slabs = reinterpret(ring.a, ring.a.dtype, [facts.STAGES * EACH, SLAB, facts.BLOCK_K], ring.a.layout)
+    slabs = reinterpret(ring.a, ring.a.dtype, [ring.STAGES * EACH, SLAB, ring.BLOCK_K], ring.a.layout)
     SETS: gl.constexpr = ring.a_scale.shape[0]
     row_scales = reinterpret(ring.a_scale, gl.float32, [SETS * EACH, SLAB], ring.a_scale.layout)
-    out0 = ring.out.index(W * BUFFERS)
-    out1 = ring.out.index(W * BUFFERS + PENDING)
-    zero = gl.zeros([SLAB, facts.BLOCK_N], gl.float32, facts.LAYOUT)
-    partial = zero
+    out0 = ring.out.index(WG * BUFFERS)
+    out1 = ring.out.index(WG * BUFFERS + PENDING)
+    zero = gl.zeros([SLAB, ring.BLOCK_N], gl.float32, ring.LAYOUT)
+    partial = zero  # carried from one wgmma to the next, so that all of them use the same registers
     stage = 0
     phase = 0
     fetched = 0
-    next_row, next_column = block_of(gl.program_id(0), m, n, facts)
-    for block in range(gl.program_id(0), count_blocks(m, n, facts), gl.num_programs(0)):
-        if MANY:
-            next_row, next_column = block_of(block, m, n, facts)
+    next_row, next_column = block_of(gl.program_id(0), m, n, ring)
+    for block in range(gl.program_id(0), count_blocks(m, n, ring), gl.num_programs(0)):
+        if MANY:  # scales of columns take the registers in which the next block's place would wait
+            next_row, next_column = block_of(block, m, n, ring)
         row, column = next_row + FIRST * SLAB, next_column
         acc0 = zero
         acc1 = zero
         mbarrier.wait(ring.full.index(stage), phase)
         for step in range(steps):
-            b = ring.b.index(stage).permute([1, 0])
-            a0 = slabs.index(stage * EACH + FIRST)
+            b = ring.b.index(stage).permute([1, 0])  # [BLOCK_K, BLOCK_N]
+            a0 = slabs.index(stage * EACH + FIRST)  # [SLAB, BLOCK_K]
             a1 = slabs.index(stage * EACH + SECOND)
             partial = warpgroup_mma(a0, b, partial, use_acc=False, is_async=True)
             if step > 0:
-                release(ring, before(stage, facts))
+                release(ring, previous(stage, ring))  # late, behind a wgmma: arriving costs a barrier
             elif not MANY:
-                next_row, next_column = block_of(block + gl.num_programs(0), m, n, facts)
+                next_row, next_column = block_of(block + gl.num_programs(0), m, n, ring)
             row_scale = 0.0
             column_scale = 0.0
-            if facts.IN_LOOP:
-                row_scale = row_scales.index(stage * EACH + FIRST).load(ROW)
+            if ring.IN_LOOP:
+                row_scale = row_scales.index(stage * EACH + FIRST).load(ROW)  # [SLAB]
                 place = 0 if MANY else step * b_mn_tiles + column // COLUMN_TILE
-                column_scale = column_scales(ring, stage, place, facts)
+                column_scale = column_scales(ring, stage, place)  # [BLOCK_N] or [1]
             partial = warpgroup_mma_wait(0, deps=[partial])
-            acc0 = promote(acc0, partial, row_scale, column_scale, facts)
+            acc0 = promote(acc0, partial, row_scale, column_scale, ring)
             partial = warpgroup_mma(a1, b, partial, use_acc=False, is_async=True)
-            if facts.IN_LOOP:
+            if ring.IN_LOOP:
                 row_scale = row_scales.index(stage * EACH + SECOND).load(ROW)
-            stage, phase = after(stage, phase, facts)
+            stage, phase = advance(stage, phase, ring)
             more = step + 1 < steps
-            mbarrier.wait(ring.full.index(stage), phase, pred=more)
+            mbarrier.wait(ring.full.index(stage), phase, pred=more)  # the next step, while this one runs
             if not more:
-                fetch(ring, W, out_desc, out0, row, column, facts)
+                fetch(ring, WG, out_desc, out0, row, column)
             partial = warpgroup_mma_wait(0, deps=[partial])
-            acc1 = promote(acc1, partial, row_scale, column_scale, facts)
-        release(ring, before(stage, facts))
-        if facts.AT_END:
+            acc1 = promote(acc1, partial, row_scale, column_scale, ring)
+        release(ring, previous(stage, ring))
+        if ring.AT_END:
             b_scale = ring.b_scale.index(0)
-            acc0 = scaled(acc0, row_scales.index(FIRST), b_scale, a_scale_ptr, b_scale_ptr, facts)
-            acc1 = scaled(acc1, row_scales.index(SECOND), b_scale, a_scale_ptr, b_scale_ptr, facts)
-            if facts.SCALE_BYTES != 0:
+            acc0 = apply_scales(acc0, row_scales.index(FIRST), b_scale, a_scale_ptr, b_scale_ptr, ring)
+            acc1 = apply_scales(acc1, row_scales.index(SECOND), b_scale, a_scale_ptr, b_scale_ptr, ring)
+            if ring.SCALE_BYTES != 0:
                 mbarrier.arrive(ring.scales_empty.index(0), count=1)
-        fetched = store(acc0, ring, W, fetched, out_desc, out0, row, column, PENDING, facts)
-        fetch(ring, W, out_desc, out1, row + SLAB, column, facts)
-        fetched = store(acc1, ring, W, fetched, out_desc, out1, row + SLAB, column, PENDING, facts)
-    tma.store_wait(0)
+        fetched = store(acc0, ring, WG, fetched, out_desc, out0, row, column, PENDING)
+        fetch(ring, WG, out_desc, out1, row + SLAB, column)
+        fetched = store(acc1, ring, WG, fetched, out_desc, out1, row + SLAB, column, PENDING)
+    tma.store_wait(0)  # a program must not end while TMA still reads its shared memory

@@ -1,5 +1,16 @@
-"""The specialized kernel's warpgroup that promotes, where D is bf16: it leaves through memory of A. See
-kernels.gemm.hopper.kernel.
+"""The promoted body where D is bf16: D leaves through memory of A, so that one more stage fits.
+
+kernels.gemm.hopper.kernel has the table of roles, promoted.py the sums.
+
+A slab of D in bf16, 64 × 128 numbers, is as large as a warpgroup's part of A in a stage, 2 · 64 rows of 128
+bytes. Nobody else multiplies that part. So a block's last two stages are lent to D, and the loading warp gets
+them back when D has left:
+
+| step of the block | while slab 0 is multiplied | while slab 1 is multiplied |
+|---|---|---|
+| first | slab 1 of the block before leaves, through its last stage | that stage is released |
+| later | the stage before is released | |
+| last | | slab 0 leaves, through the last stage but one |
 """
 
 from triton.experimental import gluon
@@ -8,7 +19,17 @@ from triton.experimental.gluon.language.nvidia.hopper import mbarrier, tma, warp
 
 from kernels.gemm.hopper.gluon_api import reinterpret
 from kernels.gemm.hopper.promoted import SLAB, SLABS, column_scales, promote
-from kernels.gemm.hopper.ring import CONSUMERS, after, before, block_of, count_blocks, release, scaled, store
+from kernels.gemm.hopper.ring import (
+    CONSUMERS,
+    advance,
+    apply_scales,
+    block_of,
+    count_blocks,
+    count_steps,
+    previous,
+    release,
+    store,
+)
 
 EACH = gl.constexpr(CONSUMERS.value * SLABS.value)
 """Slabs of a block."""
@@ -16,19 +37,19 @@ FIRST_STEP, LATER_STEP, LAST_STEP = gl.constexpr(0), gl.constexpr(1), gl.constex
 
 
 @gluon.jit
-def scales_of(ring, stage, slab, facts):
-    """float32[SLAB] of a slab's rows, where they change along K."""
+def scales_of(ring, stage, slab):
+    """float32[SLAB]: the scales of a slab's rows, where they change along K."""
     scale = 0.0
-    if facts.IN_LOOP:
-        scales = reinterpret(ring.a_scale, gl.float32, [facts.STAGES * EACH, SLAB], ring.a_scale.layout)
-        scale = scales.index(stage * EACH + slab).load(gl.SliceLayout(1, facts.LAYOUT))
+    if ring.IN_LOOP:
+        scales = reinterpret(ring.a_scale, gl.float32, [ring.STAGES * EACH, SLAB], ring.a_scale.layout)
+        scale = scales.index(stage * EACH + slab).load(gl.SliceLayout(1, ring.LAYOUT))
     return scale
 
 
 @gluon.jit
-def begin(partial, row_scale, column_scale, facts):
-    """The sum after the first block of K: what `promote` makes of a sum of zero, which need not be there."""
-    if not facts.IN_LOOP:
+def begin(partial, row_scale, column_scale, ring):
+    """What `promote` makes of a sum of zero. No register holds the zeros: the block before is still there."""
+    if not ring.IN_LOOP:
         acc = gl.inline_asm_elementwise(
             "add.rn.f32 $0, $1, 0f00000000;", "=f,f", [partial], dtype=gl.float32, is_pure=True, pack=1
         )
@@ -45,128 +66,111 @@ def begin(partial, row_scale, column_scale, facts):
 
 
 @gluon.jit
-def add(AT: gl.constexpr, acc, partial, row_scale, column_scale, facts):
+def add(AT: gl.constexpr, acc, partial, row_scale, column_scale, ring):
     """A slab's sum after one more step."""
     if AT == FIRST_STEP:
-        acc = begin(partial, row_scale, column_scale, facts)
+        acc = begin(partial, row_scale, column_scale, ring)
     else:
-        acc = promote(acc, partial, row_scale, column_scale, facts)
+        acc = promote(acc, partial, row_scale, column_scale, ring)
     return acc
 
 
 @gluon.jit
-def ended(acc, slab, ring, a_scale_ptr, b_scale_ptr, facts):
-    """A slab's sum in the unit of D, where scales come at the end."""
-    if facts.AT_END:
+def ended(acc, slab, ring, scale_ptrs):
+    """A slab's finished sum, scaled where scales come at the end."""
+    if ring.AT_END:
         rows = reinterpret(ring.a_scale, gl.float32, [EACH, SLAB], ring.a_scale.layout)
-        acc = scaled(acc, rows.index(slab), ring.b_scale.index(0), a_scale_ptr, b_scale_ptr, facts)
+        a_scale_ptr, b_scale_ptr = scale_ptrs
+        acc = apply_scales(acc, rows.index(slab), ring.b_scale.index(0), a_scale_ptr, b_scale_ptr, ring)
     return acc
 
 
 @gluon.jit
-def multiply(
-    AT: gl.constexpr, W: gl.constexpr, ring, out_desc, scale_ptrs, sums, at, place, leaving, neighbor, facts
-):
-    """One step along K for both slabs: (the partial sum and theirs), (the next stage and its phase). leaving:
-    row and column of the block that leaves, at the first step the one before. neighbor: whether there is one
-    before, or at the last step one after. place: of the single scale among B's.
+def multiply(AT: gl.constexpr, WG: gl.constexpr, ring, out_desc, scale_ptrs, sums, at, place, leaving, more):
+    """One step along K for both slabs. Returns (partial sum, sums of both slabs), (next stage, its phase).
+
+    place: of the single scale among B's. leaving: row and column of the block that leaves, in the first step
+    the block before. more: in the first step, there is a block before; in the last step, one comes after.
     """
-    FIRST: gl.constexpr = W * SLABS
+    FIRST: gl.constexpr = WG * SLABS
     SECOND: gl.constexpr = FIRST + 1
-    a_scale_ptr, b_scale_ptr = scale_ptrs
     partial, acc0, acc1 = sums
     stage, phase = at
     row, column = leaving
-    slabs = reinterpret(ring.a, ring.a.dtype, [facts.STAGES * EACH, SLAB, facts.BLOCK_K], ring.a.layout)
-    b = ring.b.index(stage).permute([1, 0])
-    behind = before(stage, facts)
-    lent = ring.out.index(behind * CONSUMERS + W)
+    slabs = reinterpret(ring.a, ring.a.dtype, [ring.STAGES * EACH, SLAB, ring.BLOCK_K], ring.a.layout)
+    b = ring.b.index(stage).permute([1, 0])  # [BLOCK_K, BLOCK_N]
+    behind = previous(stage, ring)
+    lent = ring.out.index(behind * CONSUMERS + WG)  # [SLAB, BLOCK_N], over this warpgroup's two slabs of A
     partial = warpgroup_mma(slabs.index(stage * EACH + FIRST), b, partial, use_acc=False, is_async=True)
     if AT == LATER_STEP:
         release(ring, behind)
     if AT == FIRST_STEP:
-        if neighbor:
-            tma.store_wait(0)
-            release(ring, before(behind, facts))
-    row_scale = scales_of(ring, stage, FIRST, facts)
+        if more:
+            tma.store_wait(0)  # slab 0 of the block before has left, and its stage is free
+            release(ring, previous(behind, ring))
+    row_scale = scales_of(ring, stage, FIRST)
     column_scale = 0.0
-    if facts.IN_LOOP:
-        column_scale = column_scales(ring, stage, place, facts)
+    if ring.IN_LOOP:
+        column_scale = column_scales(ring, stage, place)
     if AT == FIRST_STEP:
-        if neighbor:
-            store(acc1, ring, W, 0, out_desc, lent, row + SLAB, column, 0, facts)
+        if more:  # before this block's sum of slab 1 needs the registers
+            store(acc1, ring, WG, 0, out_desc, lent, row + SLAB, column, 0)
     partial = warpgroup_mma_wait(0, deps=[partial])
-    acc0 = add(AT, acc0, partial, row_scale, column_scale, facts)
+    acc0 = add(AT, acc0, partial, row_scale, column_scale, ring)
     partial = warpgroup_mma(slabs.index(stage * EACH + SECOND), b, partial, use_acc=False, is_async=True)
-    row_scale = scales_of(ring, stage, SECOND, facts)
-    stage, phase = after(stage, phase, facts)
+    row_scale = scales_of(ring, stage, SECOND)
+    stage, phase = advance(stage, phase, ring)
     if AT == FIRST_STEP:
-        if neighbor:
-            tma.store_wait(0)
+        if more:
+            tma.store_wait(0)  # slab 1 of the block before has left too
             release(ring, behind)
-    mbarrier.wait(ring.full.index(stage), phase, pred=neighbor if AT == LAST_STEP else True)
+    # The next step's stage, while this one's slab is multiplied. After the very last step none comes.
+    mbarrier.wait(ring.full.index(stage), phase, pred=more if AT == LAST_STEP else True)
     if AT == LAST_STEP:
-        acc0 = ended(acc0, FIRST, ring, a_scale_ptr, b_scale_ptr, facts)
-        store(acc0, ring, W, 0, out_desc, lent, row, column, 0, facts)
+        acc0 = ended(acc0, FIRST, ring, scale_ptrs)
+        store(acc0, ring, WG, 0, out_desc, lent, row, column, 0)
     partial = warpgroup_mma_wait(0, deps=[partial])
-    acc1 = add(AT, acc1, partial, row_scale, column_scale, facts)
+    acc1 = add(AT, acc1, partial, row_scale, column_scale, ring)
     return (partial, acc0, acc1), (stage, phase)
 
 
 @gluon.jit
-def consume_lent(W: gl.constexpr, ring, out_desc, a_scale_ptr, b_scale_ptr, m, n, k, b_mn_tiles, facts):
-    """A multiplying warpgroup with two slabs, as in promoted.py, and no memory of its own for D.
+def consume_lent(WG: gl.constexpr, ring, out_desc, scale_ptrs, mnk, b_mn_tiles):
+    """A multiplying warpgroup, with two slabs and no memory of its own for D.
 
-    A slab of D in bf16 takes as much memory as this warpgroup's part of A in a stage, which nobody else
-    multiplies. So a block's last two stages are lent to D, and the loading warp gets them when it has left:
-    the first slab leaves during the block's last multiplication, the second during the next block's first,
-    before its sum needs the registers. First and last steps are apart, which keeps the loop between them
-    short: else fetching instructions would delay the next multiplication.
+    First and last step have code of their own, so that the loop between them is short: in a longer one the
+    next wgmma would wait for its instructions.
     """
-    steps = (k + facts.BLOCK_K - 1) // facts.BLOCK_K
-    gl.assume(steps > 1)  # the launcher sees to it
-    zero = gl.zeros([SLAB, facts.BLOCK_N], gl.float32, facts.LAYOUT)
-    scale_ptrs = (a_scale_ptr, b_scale_ptr)
+    m, n, k = mnk
+    steps = count_steps(k, ring)
+    gl.assume(steps > 1)  # the launcher sees to it: a block needs two stages to lend
+    zero = gl.zeros([SLAB, ring.BLOCK_N], gl.float32, ring.LAYOUT)
     sums = (zero, zero, zero)
     at = (0, 0)
     leaving = (0, 0)
-    row, column = block_of(gl.program_id(0), m, n, facts)
-    blocks = count_blocks(m, n, facts)
+    row, column = block_of(gl.program_id(0), m, n, ring)
+    blocks = count_blocks(m, n, ring)
     mbarrier.wait(ring.full.index(0), 0)
     for block in range(gl.program_id(0), blocks, gl.num_programs(0)):
-        place = column // facts.BLOCK_N
+        place = column // ring.BLOCK_N
         first = block == gl.program_id(0)
-        sums, at = multiply(
-            FIRST_STEP, W, ring, out_desc, scale_ptrs, sums, at, place, leaving, not first, facts
-        )
-        leaving = (row + W * SLABS * SLAB, column)
+        sums, at = multiply(FIRST_STEP, WG, ring, out_desc, scale_ptrs, sums, at, place, leaving, not first)
+        leaving = (row + WG * SLABS * SLAB, column)
         for _ in range(1, steps - 1):
             place += b_mn_tiles
-            sums, at = multiply(
-                LATER_STEP, W, ring, out_desc, scale_ptrs, sums, at, place, leaving, True, facts
-            )
+            sums, at = multiply(LATER_STEP, WG, ring, out_desc, scale_ptrs, sums, at, place, leaving, True)
         following = block + gl.num_programs(0)
-        row, column = block_of(following, m, n, facts)
-        sums, at = multiply(
-            LAST_STEP,
-            W,
-            ring,
-            out_desc,
-            scale_ptrs,
-            sums,
-            at,
-            place + b_mn_tiles,
-            leaving,
-            following < blocks,
-            facts,
-        )
+        row, column = block_of(following, m, n, ring)
+        place += b_mn_tiles
+        more = following < blocks
+        sums, at = multiply(LAST_STEP, WG, ring, out_desc, scale_ptrs, sums, at, place, leaving, more)
         partial, acc0, acc1 = sums
-        acc1 = ended(acc1, W * SLABS + 1, ring, a_scale_ptr, b_scale_ptr, facts)
+        acc1 = ended(acc1, WG * SLABS + 1, ring, scale_ptrs)
         sums = (partial, acc0, acc1)
-        if facts.AT_END and facts.SCALE_BYTES != 0:
+        if ring.AT_END and ring.SCALE_BYTES != 0:
             mbarrier.arrive(ring.scales_empty.index(0), count=1)
     partial, acc0, acc1 = sums
     row, column = leaving
-    lent = ring.out.index(before(at[0], facts) * CONSUMERS + W)
-    store(acc1, ring, W, 0, out_desc, lent, row + SLAB, column, 0, facts)
-    tma.store_wait(0)
+    lent = ring.out.index(previous(at[0], ring) * CONSUMERS + WG)
+    store(acc1, ring, WG, 0, out_desc, lent, row + SLAB, column, 0)
+    tma.store_wait(0)  # a program must not end while TMA still reads its shared memory

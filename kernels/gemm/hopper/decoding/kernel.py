@@ -1,23 +1,40 @@
 """The fast GEMM that dequantizes one operand before and decodes the other, in Gluon: its warpgroups decode
 codes in their own registers.
 
-D[M, N] = A[M, K] · B[N, K]ᵀ. The codes are B's, and the kernel computes Dᵀ = B · Aᵀ; or where A is the larger
-one, A's (OF_A). The other operand comes as bf16 values, the codes with one power-of-two scale for each
-1 × TILE_K. One warp loads blocks of codes, of scales and of values into a ring, as in
-kernels.gemm.hopper.kernel; two warpgroups have 64 rows of codes each, and the same rows of values: all of
-them where they are few, which is where the codes are most of what there is to read, else 256, as many as
-their sums have registers for. With two runs of K there are two such pairs: each sums one, and the first adds
-what the second has. Where D has few blocks, programs share them, each with one run or two
+D[M, N] = A[M, K] · B[N, K]ᵀ. The codes are B's, and the kernel computes Dᵀ = B · Aᵀ; or they are A's, where A
+is the larger operand (OF_A). The other operand comes as bf16 values. The codes come with one power-of-two
+scale for each 1 × TILE_K.
+
+| role | does | waits for | arrives at |
+|---|---|---|---|
+| `produce`, 1 warp | loads codes, scales and values by TMA | `empty` of the stage | `full`, once a step |
+| `consume`, 2 or 4 warpgroups | decodes and multiplies 64 rows each | `full`, `turn` | `empty`, `turn` |
+
+| barrier | there are | one use takes | then |
+|---|---|---|---|
+| `full` | one a stage | 1 arrival and all expected bytes | the stage may be decoded and multiplied |
+| `empty` | one a stage | 2 arrivals, of the warpgroups that use it | the stage may be overwritten |
+| `turn` | two | EACH arrivals | those whose turn it is may queue a wgmma |
+| `summed` | two, with two runs of K | 1 arrival | the second run's sum lies in `parts` |
+| `fetched` | two | 1 arrival and all expected bytes | what D held is here, to be added into |
+
+Decoding needs the arithmetic units, multiplying the tensor core. So the warpgroups take turns: one decodes
+its next codes while the other's wgmma runs.
+
+A block has 128 rows of codes, two slabs of 64. Of the values it has all rows where they are few: then the
+codes are most of what there is to read. Else it has 256, as many as registers hold sums for. With two runs of
+K in one program (EACH) there are two pairs of warpgroups. Each pair sums one run, and the first adds what the
+second has. Where D has few blocks, programs share one, each with its own runs
 (kernels.gemm.hopper.shared_sums).
 
-The warpgroups take turns at the tensor core, so that one decodes while another multiplies. The left factor
-of a wgmma may come from registers; the right one is the block of values in shared memory.
+The left factor of a wgmma may come from registers, the right one comes from shared memory. So the decoded
+codes are the left factor, and never go through shared memory.
 
-A thread gets 4 neighboring codes at a time, 4j to 4j + 3 of 16 along K, and decodes them two and two, every
-other one. The tensor core's left factor wants 2j, 2j + 1, 2j + 8 and 2j + 9 there. A product does not depend
-on where along K its factors lie, if both lie there: decoded numbers stay where they fall, and the pass that
-dequantizes the other operand writes it in that order (dequantize_kernel, PAIRED). The tensor core
-adds 16 products at once, so that no bit of the sum changes.
+A thread gets 4 neighboring codes at a time, number 4j to 4j + 3 of 16 along K. It decodes them two and two,
+every other one. The tensor core wants 2j, 2j + 1, 2j + 8 and 2j + 9 of the left factor in that thread. But a
+product does not depend on where along K its two factors lie, if both lie in the same place. So decoded
+numbers stay where they fall, and the pass that dequantizes the other operand writes it in that order
+(dequantize_kernel, PAIRED). The tensor core adds 16 products at once: no bit of the sum changes.
 """
 
 from triton.experimental import gluon
@@ -42,14 +59,14 @@ SLAB = gl.constexpr(sizes.SLAB)
 CODES = gl.constexpr(decoding_blocks.CODES)
 CONSUMER_REGISTERS = gl.constexpr(232)
 MOST_AT_ONCE = gl.constexpr(64)
-"""Columns of a part of a warpgroup's sum that is passed on: registers hold two besides the sum of all."""
+"""Columns of a sum that is passed on in one part: registers hold two parts beside the whole sum."""
 SPLIT_REGISTERS = gl.constexpr(112)
 PRODUCER_REGISTERS = gl.constexpr(24)
 
 
 @gluon.jit
-def decode(stage, ring, W: gl.constexpr):
-    """bf16[SLAB, BLOCK_K]: the values of a warpgroup's block of codes, as a left factor."""
+def decode(stage, ring, WG: gl.constexpr):
+    """bf16[SLAB, BLOCK_K]: the values of this warpgroup's codes of a stage, as a wgmma's left factor."""
     DECODE: gl.constexpr = DECODE_E4M3 if ring.E4M3 else DECODE_E5M2
     TILE_K: gl.constexpr = ring.BLOCK_K // ring.TILES
     BYTES: gl.constexpr = gl.DotOperandLayout(0, ring.LAYOUT, 4)
@@ -60,43 +77,46 @@ def decode(stage, ring, W: gl.constexpr):
         ring.codes, gl.uint8, [ring.STAGES * CONSUMERS, SLAB, ring.BLOCK_K], ring.codes.layout
     )
     scales = reinterpret(ring.scales, gl.float32, [ring.STAGES, ring.TILES, CODES], PLAIN)
-    codes = parts.index(stage * CONSUMERS + W).load(BYTES).reshape([SLAB, ring.TILES, TILE_K])
-    scale = scales.index(stage).slice(W * SLAB, SLAB, dim=1).permute([1, 0])
-    scale = scale.load(gl.SliceLayout(2, codes.type.layout)).to(gl.bfloat16)
+    codes = parts.index(stage * CONSUMERS + WG).load(BYTES)  # [SLAB, BLOCK_K]
+    codes = codes.reshape([SLAB, ring.TILES, TILE_K])
+    scale = scales.index(stage).slice(WG * SLAB, SLAB, dim=1).permute([1, 0])  # [SLAB, TILES]
+    scale = scale.load(gl.SliceLayout(2, codes.type.layout)).to(gl.bfloat16)  # exact: a power of two
     scale, codes = gl.broadcast(gl.expand_dims(scale, 2), codes)
     value = gl.inline_asm_elementwise(
         DECODE, "=r,=r,r,r,r", [codes, scale], dtype=gl.bfloat16, is_pure=True, pack=4
     )
+    # Of each 4 codes the PTX gives 0, 2, 1, 3, which the permutation says in words. All stays in its thread:
+    # assert_trivial refuses to compile if it did not.
     value = value.reshape([SLAB, GROUPS, 4, 2, 2]).permute([0, 1, 3, 2, 4]).reshape([SLAB, ring.BLOCK_K])
     return gl.convert_layout(value, VALUES, assert_trivial=True)
 
 
 @gluon.jit
-def store(value, ring, W: gl.constexpr, stored, out_desc, of_codes, of_values):
-    """A warpgroup's numbers of D or Dᵀ through shared memory into D, part by part: while one leaves, the next
-    is written. Returns how many parts have been stored.
+def store(value, ring, WG: gl.constexpr, stored, out_desc, of_codes, of_values):
+    """Send a warpgroup's numbers through shared memory to D, part by part: while one leaves, the next is
+    written. Returns how many parts have been stored so far.
     """
     BUFFERS: gl.constexpr = ring.out.shape[0] // CONSUMERS
     PART: gl.constexpr = out_desc.block_type.shape[1 if ring.OF_A else 0]
     if value.shape[1] > PART:
         first, second = halves(value)
-        stored = store(first, ring, W, stored, out_desc, of_codes, of_values)
-        stored = store(second, ring, W, stored, out_desc, of_codes, of_values + first.shape[1])
+        stored = store(first, ring, WG, stored, out_desc, of_codes, of_values)
+        stored = store(second, ring, WG, stored, out_desc, of_codes, of_values + first.shape[1])
     else:
-        staging = ring.out.index(W * BUFFERS + stored % BUFFERS)
-        turned = staging
+        staging = ring.out.index(WG * BUFFERS + stored % BUFFERS)
+        turned = staging  # the memory as the sum lies: of Dᵀ where the codes are B's
         row, column = of_codes, of_values
         if not ring.OF_A:
             turned = staging.permute([1, 0])
             row, column = of_values, of_codes
-        tma.store_wait(BUFFERS - 1)
+        tma.store_wait(BUFFERS - 1)  # of BUFFERS parts the oldest has left this memory
         if ring.ACCUMULATE:
-            mbarrier.expect(ring.fetched.index(W), out_desc.block_type.nbytes)
-            async_load(out_desc, [row, column], ring.fetched.index(W), staging)
-            mbarrier.wait(ring.fetched.index(W), stored & 1)
+            mbarrier.expect(ring.fetched.index(WG), out_desc.block_type.nbytes)
+            async_load(out_desc, [row, column], ring.fetched.index(WG), staging)
+            mbarrier.wait(ring.fetched.index(WG), stored & 1)  # the phase flips with every part
             value = value + turned.load(value.type.layout)
         turned.store(value.to(out_desc.dtype))
-        fence_async_shared()
+        fence_async_shared()  # TMA reads by another path: it must see what the threads have just written
         async_store(out_desc, [row, column], staging)
         stored += 1
     return stored
@@ -104,7 +124,7 @@ def store(value, ring, W: gl.constexpr, stored, out_desc, of_codes, of_values):
 
 @gluon.jit
 def put_parts(PART: gl.constexpr, value, ring, split_ptrs, run, block, rows, m, n):
-    """A warpgroup's sum over a run of K, for whoever comes last, in parts of which registers hold three."""
+    """Write a warpgroup's sum over a run of K for whoever comes last, in parts that registers can hold."""
     if value.shape[1] > MOST_AT_ONCE:
         first, second = halves(value)
         put_parts(2 * PART, first, ring, split_ptrs, run, block, rows, m, n)
@@ -115,27 +135,31 @@ def put_parts(PART: gl.constexpr, value, ring, split_ptrs, run, block, rows, m, 
 
 @gluon.jit
 def store_parts(
-    PART: gl.constexpr, own, ring, W: gl.constexpr, stored, out_desc, split_ptrs, block, place, rows, m, n
+    PART: gl.constexpr, own, ring, WG: gl.constexpr, stored, out_desc, split_ptrs, block, place, rows, m, n
 ):
-    """All runs' sums of those parts into D. Returns how many parts have been stored."""
+    """Add all runs' sums of those parts, send them to D. Returns how many parts have been stored so far."""
     of_codes, of_values = place
     if own.shape[1] > MOST_AT_ONCE:
         first, second = halves(own)
-        stored = store_parts(2 * PART, first, ring, W, stored, out_desc, split_ptrs, block, place, rows, m, n)
+        stored = store_parts(
+            2 * PART, first, ring, WG, stored, out_desc, split_ptrs, block, place, rows, m, n
+        )
         place = (of_codes, of_values + first.shape[1])
         stored = store_parts(
-            2 * PART + 1, second, ring, W, stored, out_desc, split_ptrs, block, place, rows, m, n
+            2 * PART + 1, second, ring, WG, stored, out_desc, split_ptrs, block, place, rows, m, n
         )
     else:
         total = collected(PART, own, split_ptrs[0], block, rows, m, n, ring)
-        stored = store(total, ring, W, stored, out_desc, of_codes, of_values)
+        stored = store(total, ring, WG, stored, out_desc, of_codes, of_values)
     return stored
 
 
 @gluon.jit
-def consume(W: gl.constexpr, RUN: gl.constexpr, ring, out_desc, split_ptrs, m, n, k):
-    """A multiplying warpgroup: 64 of the block's rows of codes, over a run of K."""
-    TURN: gl.constexpr = RUN if ring.EACH > 1 else W
+def consume(WG: gl.constexpr, RUN: gl.constexpr, ring, out_desc, split_ptrs, mnk):
+    """A multiplying warpgroup: slab WG of the block's rows of codes, over run RUN of the program's."""
+    m, n, k = mnk
+    # Two pairs of warpgroups take turns, or two warpgroups.
+    TURN: gl.constexpr = RUN if ring.EACH > 1 else WG
     steps = (k + ring.BLOCK_K - 1) // ring.BLOCK_K
     length = (steps + ring.RUNS - 1) // ring.RUNS
     mine = length if RUN == 0 else steps - length
@@ -143,7 +167,7 @@ def consume(W: gl.constexpr, RUN: gl.constexpr, ring, out_desc, split_ptrs, m, n
     stored = 0
     stage = RUN
     phase = 0
-    turn_phase = 1 - TURN
+    turn_phase = 1 - TURN  # turn 0 begins: it waits for a phase that counts as over
     for item in range(gl.program_id(0), count_items(m, n, ring), gl.num_programs(0)):
         block, run, first, stop = share_of(item, m, n, steps, ring.EACH, ring)
         if ring.RUNS > ring.EACH:
@@ -152,35 +176,38 @@ def consume(W: gl.constexpr, RUN: gl.constexpr, ring, out_desc, split_ptrs, m, n
         of_codes, of_values = block_sides(block, m, n, ring)
         acc = gl.zeros([SLAB, ring.VALUES], gl.float32, ring.LAYOUT)
         mbarrier.wait(ring.full.index(stage), phase)
-        left = decode(stage, ring, W)
+        left = decode(stage, ring, WG)
         for step in range(mine):
-            mbarrier.wait(ring.turn.index(TURN), turn_phase)
+            mbarrier.wait(ring.turn.index(TURN), turn_phase)  # the other's wgmma is queued
             turn_phase = turn_phase ^ 1
-            right = ring.values.index(stage).permute([1, 0])
+            right = ring.values.index(stage).permute([1, 0])  # [BLOCK_K, VALUES]
             acc = warpgroup_mma(left, right, acc, use_acc=step > 0, is_async=True)
             mbarrier.arrive(ring.turn.index(1 - TURN), count=1)
-            used = stage
+            used = stage  # the next codes are decoded while this wgmma runs
             stage, phase = ahead(stage, phase, ring.EACH, ring)
             if step + 1 < mine:
                 mbarrier.wait(ring.full.index(stage), phase)
-                left = decode(stage, ring, W)
+                left = decode(stage, ring, WG)
+            # Before `left` is overwritten: the tensor core reads it from these registers.
             acc = warpgroup_mma_wait(0, deps=[acc])
             mbarrier.arrive(ring.empty.index(used), count=1)
         if ring.RUNS > ring.EACH:
-            rows = (m if ring.OF_A else n) - of_codes - W * SLAB
-            put_parts(W, acc, ring, split_ptrs, run + RUN, block, rows, m, n)
-            if arrive(W, split_ptrs[1], block, ring):
-                place = (of_codes + W * SLAB, of_values)
-                stored = store_parts(W, acc, ring, W, stored, out_desc, split_ptrs, block, place, rows, m, n)
+            rows = (m if ring.OF_A else n) - of_codes - WG * SLAB
+            put_parts(WG, acc, ring, split_ptrs, run + RUN, block, rows, m, n)
+            if arrive(WG, split_ptrs[1], block, ring):
+                place = (of_codes + WG * SLAB, of_values)
+                stored = store_parts(
+                    WG, acc, ring, WG, stored, out_desc, split_ptrs, block, place, rows, m, n
+                )
         elif RUN == 1:
-            ring.parts.index(W).store(acc)
-            mbarrier.arrive(ring.summed.index(W), count=1)
+            ring.parts.index(WG).store(acc)
+            mbarrier.arrive(ring.summed.index(WG), count=1)
         else:
             if ring.EACH > 1:
-                mbarrier.wait(ring.summed.index(W), 0)
-                acc = acc + ring.parts.index(W).load(ring.LAYOUT)
-            stored = store(acc, ring, W, stored, out_desc, of_codes + W * SLAB, of_values)
-    tma.store_wait(0)
+                mbarrier.wait(ring.summed.index(WG), 0)  # used once: with two runs a program has one block
+                acc = acc + ring.parts.index(WG).load(ring.LAYOUT)
+            stored = store(acc, ring, WG, stored, out_desc, of_codes + WG * SLAB, of_values)
+    tma.store_wait(0)  # a program must not end while TMA still reads its shared memory
 
 
 @gluon.jit
@@ -208,10 +235,12 @@ def decoding_gemm_kernel(
     BUFFERS: gl.constexpr,
     ACCUMULATE: gl.constexpr,
 ):
-    """D in blocks: with one of the RUNS of K persistent. EACH: runs that a program takes, one or two; where
-    there are more, parts[RUNS, blocks, BLOCK_M, BLOCK_N] of D's sum are fp32, and arrivals[blocks, CONSUMERS]
-    counts them. E4M3: the codes' format, else e5m2. OF_A: they are A's, else B's. mn_tiles: their scales for
-    one step of TILE_K along K. BUFFERS: parts of D that a warpgroup may have under way.
+    """D in blocks; persistent where K is one run.
+
+    E4M3: the codes' format, else e5m2. OF_A: they are A's, else B's. mn_tiles: their scales for one step of
+    TILE_K along K. RUNS: pieces of K, of which a program takes EACH, one or two. Where programs share a
+    block, their sums pass through parts float32[RUNS, blocks, BLOCK_M, BLOCK_N], and arrivals[blocks,
+    CONSUMERS] counts who has come. BUFFERS: parts of D that a warpgroup may have on their way.
     """
     TILES: gl.constexpr = BLOCK_K // TILE_K
     BARRIER: gl.constexpr = mbarrier.MBarrierLayout()
@@ -219,24 +248,31 @@ def decoding_gemm_kernel(
     VALUES: gl.constexpr = BLOCK_N if OF_A else BLOCK_M
     PART_SHAPE: gl.constexpr = [SLAB, VALUES] if RUNS == EACH and EACH > 1 else [1, 1]
     ring = DecodingRing(
-        gl.allocate_shared_memory(gl.bfloat16, [STAGES, VALUES, BLOCK_K], values_desc.layout),
-        gl.allocate_shared_memory(gl.uint8, [STAGES, CODES, BLOCK_K], codes_desc.layout),
-        gl.allocate_shared_memory(gl.float32, [STAGES * TILES, CODES], scale_desc.layout),
-        gl.allocate_shared_memory(
+        values=gl.allocate_shared_memory(gl.bfloat16, [STAGES, VALUES, BLOCK_K], values_desc.layout),
+        codes=gl.allocate_shared_memory(gl.uint8, [STAGES, CODES, BLOCK_K], codes_desc.layout),
+        scales=gl.allocate_shared_memory(gl.float32, [STAGES * TILES, CODES], scale_desc.layout),
+        out=gl.allocate_shared_memory(
             out_desc.dtype, [CONSUMERS * BUFFERS] + out_desc.block_type.shape, out_desc.layout
         ),
-        gl.allocate_shared_memory(gl.float32, [CONSUMERS] + PART_SHAPE, SUMS),
-        gl.allocate_shared_memory(gl.int64, [STAGES, 1], BARRIER),
-        gl.allocate_shared_memory(gl.int64, [STAGES, 1], BARRIER),
-        gl.allocate_shared_memory(gl.int64, [CONSUMERS, 1], BARRIER),
-        gl.allocate_shared_memory(gl.int64, [CONSUMERS, 1], BARRIER),
-        gl.allocate_shared_memory(gl.int64, [CONSUMERS, 1], BARRIER),
-        RUNS,
-        EACH,
-        GROUP,
-        E4M3,
-        OF_A,
-        ACCUMULATE,
+        parts=gl.allocate_shared_memory(gl.float32, [CONSUMERS] + PART_SHAPE, SUMS),
+        full=gl.allocate_shared_memory(gl.int64, [STAGES, 1], BARRIER),
+        empty=gl.allocate_shared_memory(gl.int64, [STAGES, 1], BARRIER),
+        turn=gl.allocate_shared_memory(gl.int64, [CONSUMERS, 1], BARRIER),
+        summed=gl.allocate_shared_memory(gl.int64, [CONSUMERS, 1], BARRIER),
+        fetched=gl.allocate_shared_memory(gl.int64, [CONSUMERS, 1], BARRIER),
+        STAGES=STAGES,
+        TILES=TILES,
+        VALUES=VALUES,
+        BLOCK_M=BLOCK_M,
+        BLOCK_N=BLOCK_N,
+        BLOCK_K=BLOCK_K,
+        RUNS=RUNS,
+        EACH=EACH,
+        GROUP=GROUP,
+        E4M3=E4M3,
+        OF_A=OF_A,
+        ACCUMULATE=ACCUMULATE,
+        LAYOUT=gl.NVMMADistributedLayout([3, 0], [4, 1], [16, VALUES, 16]),  # 16 products of bf16 at once
     )
     for stage in gl.static_range(STAGES):
         mbarrier.init(ring.full.index(stage), count=1)
@@ -245,13 +281,14 @@ def decoding_gemm_kernel(
         mbarrier.init(ring.turn.index(warpgroup), count=EACH)
         mbarrier.init(ring.summed.index(warpgroup), count=1)
         mbarrier.init(ring.fetched.index(warpgroup), count=1)
-    fence_async_shared()
+    fence_async_shared()  # TMA goes to memory by another path: it must see the barriers initialized
+    mnk = (m, n, k)
     if RUNS > EACH:
         split_ptrs = (parts_ptr, arrivals_ptr)
     else:
-        split_ptrs = (m, n)  # for want of others: there is no tuple of None
-    multiplies = (ring, out_desc, split_ptrs, m, n, k)
-    loads = (values_desc, codes_desc, scale_desc, ring, m, n, k, mn_tiles)
+        split_ptrs = (m, n)  # a stand-in: a tuple of None cannot be passed
+    multiplies = (ring, out_desc, split_ptrs, mnk)
+    loads = (values_desc, codes_desc, scale_desc, ring, mnk, mn_tiles)
     if EACH == 1:
         gl.warp_specialize(
             [(consume, (0, 0) + multiplies), (consume, (1, 0) + multiplies), (produce, loads)],

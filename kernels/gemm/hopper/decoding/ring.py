@@ -1,5 +1,6 @@
-"""What the warpgroups of the kernel that decodes share: the ring in shared memory, compile-time facts, and
-the loading warp. See kernels.gemm.hopper.decoding.kernel.
+"""What the warpgroups of the decoding kernel share: the ring of stages in shared memory and the loading warp.
+
+kernels.gemm.hopper.decoding.kernel says who does what, and which barrier tells whom.
 """
 
 from triton.experimental import gluon
@@ -7,14 +8,18 @@ from triton.experimental.gluon import language as gl
 from triton.experimental.gluon.language.nvidia.hopper import mbarrier
 
 from kernels.gemm.hopper.gluon_api import aggregate, async_load
-from kernels.gemm.hopper.ring import after, block_of, count_blocks, share_of
+from kernels.gemm.hopper.ring import advance, block_of, count_blocks, share_of
 
 
 @aggregate
 class DecodingRing:
-    """Shared memory: STAGES of values, of codes, and of TILES of their scales; D on its way out; what a
-    second run of K adds to it; the barriers, of which `turn` says who multiplies. And compile-time facts, of
-    which memory's shapes tell most: K has RUNS, of which EACH program takes one or two.
+    """Shared memory, its barriers, and what is known when the kernel is compiled.
+
+    values: STAGES blocks of the operand that comes as bf16. codes, scales: STAGES blocks of the other one and
+    of its scales, TILES along K. out: parts of D on their way out. parts: sums of a second run of K.
+    VALUES: rows of a block of values. OF_A: the codes are A's, else B's. E4M3: their format, else e5m2.
+    RUNS: pieces into which K is cut; a program takes EACH of them, one or two. LAYOUT: where the tensor core
+    keeps its sum in registers.
     """
 
     values: gl.shared_memory_descriptor
@@ -41,51 +46,6 @@ class DecodingRing:
     ACCUMULATE: gl.constexpr
     LAYOUT: gl.constexpr
 
-    @gluon.constexpr_function
-    def __init__(
-        self,
-        values,
-        codes,
-        scales,
-        out,
-        parts,
-        full,
-        empty,
-        turn,
-        summed,
-        fetched,
-        RUNS,
-        EACH,
-        GROUP,
-        E4M3,
-        OF_A,
-        ACCUMULATE,
-    ):
-        self.values = values
-        self.codes = codes
-        self.scales = scales
-        self.out = out
-        self.parts = parts
-        self.full = full
-        self.empty = empty
-        self.turn = turn
-        self.summed = summed
-        self.fetched = fetched
-        rows, columns = (codes, values) if OF_A else (values, codes)
-        self.STAGES = gl.constexpr(codes.shape[0])
-        self.TILES = gl.constexpr(scales.shape[0] // codes.shape[0])
-        self.VALUES = gl.constexpr(values.shape[1])
-        self.BLOCK_M = gl.constexpr(rows.shape[1])
-        self.BLOCK_N = gl.constexpr(columns.shape[1])
-        self.BLOCK_K = gl.constexpr(codes.shape[2])
-        self.RUNS = gl.constexpr(RUNS)
-        self.EACH = gl.constexpr(EACH)
-        self.GROUP = gl.constexpr(GROUP)
-        self.E4M3 = gl.constexpr(E4M3)
-        self.OF_A = gl.constexpr(OF_A)
-        self.ACCUMULATE = gl.constexpr(ACCUMULATE)
-        self.LAYOUT = gl.constexpr(gl.NVMMADistributedLayout([3, 0], [4, 1], [16, values.shape[1], 16]))
-
 
 @gluon.jit
 def block_sides(block, m, n, ring):
@@ -96,37 +56,40 @@ def block_sides(block, m, n, ring):
 
 @gluon.jit
 def count_items(m, n, ring):
-    """Of work: blocks of D, and as many of each as programs share it."""
+    """Items of work: every block of D once for each program that shares it."""
     return count_blocks(m, n, ring) * (ring.RUNS // ring.EACH)
 
 
 @gluon.jit
 def ahead(stage, phase, steps: gl.constexpr, ring):
-    """The stage that many steps on, fewer than the ring has, and the barriers' phase there."""
+    """(stage, phase) so many steps on, fewer than STAGES. The phase flips where the ring begins anew."""
     wraps = stage + steps >= ring.STAGES
     return gl.where(wraps, stage + steps - ring.STAGES, stage + steps), gl.where(wraps, phase ^ 1, phase)
 
 
 @gluon.jit
-def produce(values_desc, codes_desc, scale_desc, ring, m, n, k, mn_tiles):
-    """The loading warp."""
+def produce(values_desc, codes_desc, scale_desc, ring, mnk, mn_tiles):
+    """The loading warp. mn_tiles: scales of the codes for one tile along K."""
+    m, n, k = mnk
     OPERANDS: gl.constexpr = values_desc.block_type.nbytes + codes_desc.block_type.nbytes
     BYTES: gl.constexpr = OPERANDS + ring.TILES * scale_desc.block_type.nbytes
     steps = (k + ring.BLOCK_K - 1) // ring.BLOCK_K
     length = (steps + ring.RUNS - 1) // ring.RUNS
     stage = 0
-    phase = 1
+    phase = 1  # a new barrier counts as one whose phase 1 is over: the ring is empty
     for item in range(gl.program_id(0), count_items(m, n, ring), gl.num_programs(0)):
         block, _run, first, stop = share_of(item, m, n, steps, ring.EACH, ring)
         of_codes, of_values = block_sides(block, m, n, ring)
         for place in range(stop - first):
+            # Of two runs the steps come one after the other: both pairs of warpgroups always have work.
             step = first + place // ring.EACH + place % ring.EACH * length
             full = ring.full.index(stage)
-            mbarrier.wait(ring.empty.index(stage), phase)
+            mbarrier.wait(ring.empty.index(stage), phase)  # TMA would overwrite what is still needed
             mbarrier.expect(full, BYTES)
             async_load(codes_desc, [of_codes, step * ring.BLOCK_K], full, ring.codes.index(stage))
+            # [CODES, BLOCK_K] codes, TILES times [CODES] scales, [VALUES, BLOCK_K] values
             for tile in gl.static_range(ring.TILES):
                 scale = (step * ring.TILES + tile) * mn_tiles + of_codes
                 async_load(scale_desc, [scale], full, ring.scales.index(stage * ring.TILES + tile))
             async_load(values_desc, [of_values, step * ring.BLOCK_K], full, ring.values.index(stage))
-            stage, phase = after(stage, phase, ring)
+            stage, phase = advance(stage, phase, ring)

@@ -139,7 +139,7 @@ def test_a_specialized_kernel_is_explained_and_says_why_it_ran(shown):
     told, code = shown(**FAST_ROW | {"kernel": kernel}, why=why)
     assert f"ran: {plain(kernel)}. Why: {why}. The simple kernel by its own plan" in told[0]
     assert any(one.startswith("The fast GEMM on Hopper, in Gluon") for one in told)
-    assert ["def gemm_kernel" in code[0], "def consume_cooperative" in code[1]] == [True, True]
+    assert ["def gemm_kernel" in code[0], "def consume_chained" in code[1]] == [True, True]
 
 
 @pytest.mark.parametrize(("out", "body"), [("bf16", "consume_lent"), ("fp32", "consume_slabs")])
