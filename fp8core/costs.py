@@ -1,11 +1,11 @@
 """The costs of a recipe at a layer's true size: scales, bytes, copies, rescales."""
 
 from dataclasses import dataclass
+from math import prod
 
 from fp8core.contraction import rescales_per_output
 from fp8core.linear import LayerShape, Matmul
-from fp8core.recipes import Copy, Recipe
-from fp8core.tiles import TileGrid
+from fp8core.recipes import Copy, Operand, Recipe
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,14 +25,27 @@ class CopyCost:
 
 def copy_cost(copy: Copy, layer: LayerShape) -> CopyCost:
     """Scales and bytes of one quantized copy of a tensor in a layer of these sizes."""
-    rows, columns = layer.of(copy.tensor)
-    tall, wide = TileGrid.over((rows, columns), copy.tile).scale_shape
+    shape, operand = layer.of(copy.tensor), copy.operand
+    outer = operand.outer_grid(shape)
     return CopyCost(
-        scales=tall * wide,
-        code_bytes=-(-rows * columns * copy.spec.format.packed_bits // 8) * len(copy.k_major),
-        scale_bytes=tall * wide * copy.spec.scale_rule.format.bytes,
-        elements=rows * columns,
+        scales=prod(operand.grid(shape).scale_shape) + (prod(outer.scale_shape) if outer else 0),
+        code_bytes=code_bytes(operand, shape) * len(copy.k_major),
+        scale_bytes=scale_bytes(operand, shape),
+        elements=prod(shape),
     )
+
+
+def code_bytes(operand: Operand, shape: tuple[int, int]) -> int:
+    """Bytes of the codes of a stored tensor of `shape`, packed."""
+    return -(-prod(shape) * operand.spec.format.packed_bits // 8)
+
+
+def scale_bytes(operand: Operand, shape: tuple[int, int]) -> int:
+    """Bytes of the scales over a stored tensor of `shape`, those of an outer level included."""
+    levels = [(operand.grid(shape), operand.spec.scale_rule)]
+    if (outer := operand.outer_grid(shape)) is not None:
+        levels.append((outer, operand.spec.scale_rule.outer))
+    return sum(prod(grid.scale_shape) * level.format.bytes for grid, level in levels)
 
 
 def matmul_rescales(recipe: Recipe, matmul: Matmul, layer: LayerShape) -> int:

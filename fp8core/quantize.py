@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fp8core.checks import instance, reals
-from fp8core.recipes import OperandSpec
+from fp8core.recipes import Operand, OperandSpec
 from fp8core.tiles import TileGrid
 
 
@@ -24,10 +24,18 @@ from fp8core.tiles import TileGrid
 class QuantizedTensor:
     """codes uint8[rows, columns] and scale float32[*grid.scale_shape]; value ≈ decode(codes) · scale."""
 
+    operand: Operand
     codes: NDArray[np.uint8]
     scale: NDArray[np.float32]
-    grid: TileGrid
-    spec: OperandSpec
+
+    @property
+    def spec(self) -> OperandSpec:
+        return self.operand.spec
+
+    @property
+    def grid(self) -> TileGrid:
+        """The tiles over the codes."""
+        return self.operand.grid(self.codes.shape)
 
     def values(self) -> NDArray[np.float32]:
         """float32[rows, columns]: the numbers that the codes stand for, rounded once to fp32.
@@ -49,39 +57,46 @@ def scaled(x: NDArray[np.float32], grid: TileGrid, scale: NDArray[np.float32]) -
         return x * grid.expand(np.minimum(np.float32(1) / scale, np.finfo(np.float32).max))
 
 
-def quantize(x: ArrayLike, grid: TileGrid, spec: OperandSpec) -> QuantizedTensor:
-    """Quantize x: float32[rows, columns] over `grid` as `spec` says.
+def quantize(x: ArrayLike, grid: TileGrid | Operand, spec: OperandSpec | None = None) -> QuantizedTensor:
+    """Quantize x: float32[rows, columns] over `grid` as `spec` says, or as an operand does, which has both.
 
     float16 and bfloat16 input is exact in float32 and taken too. Raises ValueError for another type, for a
-    shape other than the grid's, and for stochastic rounding, which needs noise.
+    shape other than the grid's, for tiles that cross the edge of an outer one, and for stochastic rounding,
+    which needs noise.
     """
-    instance("grid", grid, TileGrid)
-    instance("spec", spec, OperandSpec)
-    x = reals("x", x)
+    x = reals("x", x, ndim=2)
+    operand = operand_of(grid, spec)
+    grid, spec = operand.grid(x.shape) if isinstance(grid, Operand) else grid, operand.spec
     if x.dtype not in (np.float32, np.float16) and x.dtype.name != "bfloat16":
         raise ValueError(f"quantize takes float32, float16 or bfloat16, got {x.dtype}")
     x = x.astype(np.float32)
-    scale = spec.scale_rule.scale(grid.amax(x), spec.format, _outer_amax(x, grid, spec))
+    scale = spec.scale_rule.scale(grid.amax(x), spec.format, _outer_amax(x, operand))
     broken = np.isnan(grid.expand(scale))
     codes = spec.format.encode(np.where(broken, np.float32(0), scaled(x, grid, scale)), spec.rounding)
     codes[broken] = spec.format.nan_code or 0
-    return QuantizedTensor(codes=codes, scale=scale, grid=grid, spec=spec)
+    return QuantizedTensor(operand=operand, codes=codes, scale=scale)
 
 
-def _outer_amax(x: NDArray[np.float32], grid: TileGrid, spec: OperandSpec) -> NDArray[np.float32] | None:
+def operand_of(grid: TileGrid | Operand, spec: OperandSpec | None) -> Operand:
+    """The operand that is given, or that has the tiles of a grid and is quantized as `spec` says."""
+    if isinstance(grid, Operand):
+        if spec is not None:
+            raise ValueError("an operand has a spec of its own, got another beside it")
+        return grid
+    return Operand.over(instance("grid", grid, TileGrid, Operand), instance("spec", spec, OperandSpec))
+
+
+def _outer_amax(x: NDArray[np.float32], operand: Operand) -> NDArray[np.float32] | None:
     """float32[*grid.scale_shape]: amax of the outer tile around each tile; None for a rule of one level.
 
     Raises ValueError where a tile crosses the edge of an outer one.
     """
-    outer = spec.scale_rule.outer
-    if outer is None:
+    grid, around = operand.grid(x.shape), operand.outer_grid(x.shape)
+    if around is None:
         return None
-    k_is_rows = grid.tile == (spec.tile.k, spec.tile.mn) != (spec.tile.mn, spec.tile.k)
-    tile = (outer.tile.k, outer.tile.mn) if k_is_rows else (outer.tile.mn, outer.tile.k)
-    around = TileGrid.over(x.shape, tile)
     amax = around.amax(x)
     for axis, (large, small) in enumerate(zip(around.extents, grid.extents, strict=True)):
         if large % small and around.scale_shape[axis] > 1:
-            raise ValueError(f"tiles of {grid.tile} do not nest in outer tiles of {tile}")
+            raise ValueError(f"tiles of {grid.tile} do not nest in outer tiles of {around.tile}")
         amax = np.repeat(amax, -(-large // small), axis=axis)
     return amax[: grid.scale_shape[0], : grid.scale_shape[1]]

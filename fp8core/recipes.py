@@ -5,7 +5,8 @@ the matmul's own dims (free dim, contracted dim). The rest follows from it: wher
 tensor, how many quantized copies a training step needs, how often an output element is rescaled.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from fp8core.accumulators import ACCUMULATORS, Accumulator
 from fp8core.checks import instance
@@ -14,6 +15,8 @@ from fp8core.linear import MATMULS, LayerTensor, Matmul, Side
 from fp8core.rounding import Rounding
 from fp8core.scales import E8M0_ROUND_UP, FP32_SCALE, ScaleRule
 from fp8core.tiles import WHOLE, Extent, TileGrid, TileShape
+
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,16 +49,64 @@ class MatmulSpec:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Operand:
+    """How one operand of a matmul is quantized, and how it lies on its stored tensor.
+
+    `k_is_rows` says that K runs down the stored rows, and with it the `k` extent of a tile.
+    """
+
+    spec: OperandSpec
+    k_is_rows: bool
+
+    @classmethod
+    def over(cls, grid: TileGrid, spec: OperandSpec) -> "Operand":
+        """The operand with the tiles of a grid, which replace those of `spec` where they differ.
+
+        K runs down the rows where only that makes them the tiles of `spec`.
+        """
+        extents = (spec.tile.mn, spec.tile.k)
+        k_is_rows = grid.tile == extents[::-1] != extents
+        tile = TileShape(*(reversed(grid.tile) if k_is_rows else grid.tile))
+        return cls(spec=replace(spec, tile=tile), k_is_rows=k_is_rows)
+
+    @property
+    def tile(self) -> tuple[Extent, Extent]:
+        """(rows, columns) of a tile on the stored tensor."""
+        return self.stored((self.spec.tile.mn, self.spec.tile.k))
+
+    def stored(self, pair: tuple[_T, _T]) -> tuple[_T, _T]:
+        """What is (mn, k) in the matmul's dims as (rows, columns) of the stored tensor, and back."""
+        return pair[::-1] if self.k_is_rows else pair
+
+    def grid(self, shape: tuple[int, int]) -> TileGrid:
+        """The tiles over a stored tensor of `shape` (rows, columns)."""
+        return TileGrid.over(shape, self.tile)
+
+    def outer_grid(self, shape: tuple[int, int]) -> TileGrid | None:
+        """The tiles that share an outer scale; None for a rule of one level."""
+        outer = self.spec.scale_rule.outer
+        return outer and TileGrid.over(shape, self.stored((outer.tile.mn, outer.tile.k)))
+
+
+@dataclass(frozen=True, kw_only=True)
 class Copy:
     """One quantized copy of a stored tensor: each reader gets equal codes and scales.
 
-    `tile` is (rows, columns) on the stored tensor. `readers` are the matmuls and sides that read it.
+    `operand` is how the first reader has it; `readers` are the matmuls and sides that read it.
     """
 
     tensor: LayerTensor
-    spec: OperandSpec
-    tile: tuple[Extent, Extent]
+    operand: Operand
     readers: tuple[tuple[Matmul, Side], ...]
+
+    @property
+    def spec(self) -> OperandSpec:
+        return self.operand.spec
+
+    @property
+    def tile(self) -> tuple[Extent, Extent]:
+        """(rows, columns) of a tile on the stored tensor."""
+        return self.operand.tile
 
     @property
     def k_major(self) -> tuple[bool, ...]:
@@ -85,28 +136,26 @@ class Recipe:
             raise ValueError(f"a recipe has a spec for {', '.join(MATMULS)}, got {matmul.name!r}")
         return {"fprop": self.fprop, "dgrad": self.dgrad, "wgrad": self.wgrad}[matmul.name]
 
+    def operand(self, matmul: Matmul, side: Side) -> Operand:
+        """How one operand of a matmul is quantized, and how it lies on its stored tensor."""
+        return Operand(spec=self.spec(matmul).operand(side), k_is_rows=matmul.k_is_rows(side))
+
     def grid(self, matmul: Matmul, side: Side, shape: tuple[int, int]) -> TileGrid:
         """The tiles of one operand, on its stored tensor of `shape` (rows, columns)."""
-        return TileGrid.over(shape, self.spec(matmul).operand(side).tile.on_tensor(matmul, side))
+        return self.operand(matmul, side).grid(shape)
 
     def quantized_copies(self, tensor: LayerTensor) -> tuple[Copy, ...]:
         """The distinct quantized copies of a stored tensor that one training step needs. A result
         needs none.
         """
-        readers: dict[tuple[object, ...], list[tuple[Matmul, Side]]] = {}
+        readers: dict[object, list[tuple[Matmul, Side]]] = {}
         for matmul in MATMULS.values():
             side = matmul.side_of(tensor)
             if side is not None:
-                spec = self.spec(matmul).operand(side)
-                key = (spec.format, spec.tile.on_tensor(matmul, side), spec.scale_rule, spec.rounding)
-                readers.setdefault(key, []).append((matmul, side))
-        copies = []
-        for matmul_sides in readers.values():
-            matmul, side = matmul_sides[0]
-            spec = self.spec(matmul).operand(side)
-            tile = spec.tile.on_tensor(matmul, side)
-            copies.append(Copy(tensor=tensor, spec=spec, tile=tile, readers=tuple(matmul_sides)))
-        return tuple(copies)
+                readers.setdefault(_as_stored(self.operand(matmul, side)), []).append((matmul, side))
+        return tuple(
+            Copy(tensor=tensor, operand=self.operand(*who[0]), readers=tuple(who)) for who in readers.values()
+        )
 
     def copies(self, tensor: LayerTensor) -> int:
         """How many times a training step quantizes a tensor: 1 where all its readers share codes and scales.
@@ -115,6 +164,13 @@ class Recipe:
         transposed: `Copy.k_major` says where.
         """
         return len(self.quantized_copies(tensor))
+
+
+def _as_stored(operand: Operand) -> object:
+    """Equal for operands that have equal codes and scales, whichever way K runs."""
+    outer = operand.outer_grid((1, 1))
+    spec = replace(operand.spec, tile=TileShape(*operand.tile))
+    return replace(spec, scale_rule=replace(spec.scale_rule, outer=None)), outer and outer.tile
 
 
 _E4M3, _E5M2, _BF16, _FP32 = FORMATS["e4m3"], FORMATS["e5m2"], FORMATS["bf16"], FORMATS["fp32"]

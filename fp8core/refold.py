@@ -58,27 +58,14 @@ def refolded(spec: OperandSpec, tile: TileShape) -> OperandSpec:
     return replace(spec, tile=tile, scale_rule=FP32_SCALE)
 
 
-def refolded_grid(grid: TileGrid, spec: OperandSpec, *, k_is_rows: bool) -> TileGrid:
-    """The tiles of a refolded `spec` over the stored tensor of a grid."""
-    return TileGrid.over(grid.shape, _stored((spec.tile.mn, spec.tile.k), k_is_rows))
-
-
-def refold(operand: QuantizedTensor, tile: TileShape, *, k_is_rows: bool = False) -> QuantizedTensor:
-    """Refold a quantized tensor to LINE or SQUARE. `k_is_rows` says that K runs down its rows.
-
-    Raises ValueError where `refolded` does.
-    """
-    spec = refolded(operand.spec, tile)
-    grid = refolded_grid(operand.grid, spec, k_is_rows=k_is_rows)
-    folds = _stored((tile.mn, tile.k // operand.spec.tile.k), k_is_rows)
-    largest = TileGrid.over(operand.scale.shape, folds).amax(operand.scale)
-    ratio = operand.grid.expand(operand.scale).astype(np.float64) / grid.expand(largest)
+def refold(tensor: QuantizedTensor, tile: TileShape) -> QuantizedTensor:
+    """Refold a quantized tensor to LINE or SQUARE. Raises ValueError where `refolded` does."""
+    operand = replace(tensor.operand, spec=refolded(tensor.spec, tile))
+    grid, format_ = operand.grid(tensor.codes.shape), operand.spec.format
+    folds = operand.stored((tile.mn, tile.k // tensor.spec.tile.k))
+    largest = TileGrid.over(tensor.scale.shape, folds).amax(tensor.scale)
+    ratio = tensor.grid.expand(tensor.scale).astype(np.float64) / grid.expand(largest)
     moves = ratio < 1
-    values = spec.format.decode(operand.codes) * np.where(moves, ratio, 1)
-    codes = np.where(moves, spec.format.encode(values), operand.codes)
-    return QuantizedTensor(codes=codes.astype(np.uint8), scale=largest, grid=grid, spec=spec)
-
-
-def _stored(extents: tuple[int, int], k_is_rows: bool) -> tuple[int, int]:
-    """(mn, k) as (rows, columns) of the stored tensor."""
-    return extents[::-1] if k_is_rows else extents
+    values = format_.decode(tensor.codes) * np.where(moves, ratio, 1)
+    codes = np.where(moves, format_.encode(values), tensor.codes)
+    return QuantizedTensor(operand=operand, codes=codes.astype(np.uint8), scale=largest)

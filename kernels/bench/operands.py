@@ -8,6 +8,7 @@ from functools import lru_cache
 
 import torch
 
+from fp8core.costs import code_bytes, scale_bytes
 from fp8core.inputs import InputKind, draw_operand
 from fp8core.linear import LayerTensor, Side
 from kernels.bench.job import GemmJob, Into
@@ -49,13 +50,7 @@ class Operands:
         """A and B, quantized as the recipe says."""
         recipe, matmul = self.job.recipe_data, self.job.matmul_data
         return tuple(
-            quantize(
-                x,
-                recipe.grid(matmul, side, tuple(x.shape)),
-                recipe.spec(matmul).operand(side),
-                k_is_rows=matmul.k_is_rows(side),
-            )
-            for side, x in ((Side.A, self.a), (Side.B, self.b))
+            quantize(x, recipe.operand(matmul, side)) for side, x in ((Side.A, self.a), (Side.B, self.b))
         )
 
 
@@ -74,9 +69,6 @@ def least_bytes(job: GemmJob, plan: GemmPlan) -> int:
     layer = matmul.layer(job.m, job.n, job.k)
     total = job.m * job.n * plan.spec.out.bytes * (2 if job.into is Into.ACCUMULATE else 1)
     for side in Side:
-        shape, spec = layer.of(matmul.operand(side)), plan.operands.operand(side)
-        tall, wide = recipe.grid(matmul, side, shape).scale_shape
-        total += (
-            shape[0] * shape[1] * spec.format.packed_bits // 8 + tall * wide * spec.scale_rule.format.bytes
-        )
+        shape, operand = layer.of(matmul.operand(side)), recipe.operand(matmul, side)
+        total += code_bytes(operand, shape) + scale_bytes(operand, shape)
     return total

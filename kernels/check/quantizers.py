@@ -8,8 +8,7 @@ from numpy.typing import NDArray
 
 from fp8core import quantize as reference
 from fp8core.linear import Matmul, Side
-from fp8core.recipes import OperandSpec, Recipe
-from fp8core.tiles import TileGrid
+from fp8core.recipes import Operand, Recipe
 from kernels.check.report import Figure, Group, Line, Verdict
 from kernels.device import Device, DeviceKind
 from kernels.quantize import quantize
@@ -39,13 +38,11 @@ def sample(name: str, shape: tuple[int, int]) -> NDArray[np.float32]:
     return (x.view(np.uint32) & np.uint32(0xFFFF0000)).view(np.float32)
 
 
-def compare(
-    grid: TileGrid, spec: OperandSpec, k_is_rows: bool, name: str, device: Device
-) -> tuple[int, int, str]:
+def compare(operand: Operand, shape: tuple[int, int], name: str, device: Device) -> tuple[int, int, str]:
     """(codes and scales compared, how many differ, the first that does) of one sample."""
-    x = sample(name, grid.shape)
-    own = quantize(torch.from_numpy(x).to(device.place).bfloat16(), grid, spec, k_is_rows=k_is_rows)
-    truth = reference.quantize(x, grid, spec)
+    x = sample(name, shape)
+    own = quantize(torch.from_numpy(x).to(device.place).bfloat16(), operand)
+    truth = reference.quantize(x, operand)
     codes, scale = own.codes.view(torch.uint8).cpu().numpy(), own.scale.cpu().numpy()
     both_nan = np.isnan(scale) & np.isnan(truth.scale)
     bad_scale = (scale.view(np.uint32) != truth.scale.view(np.uint32)) & ~both_nan
@@ -70,9 +67,8 @@ def check_quantizers(
     for matmul in matmuls:
         for side in Side:
             shape = matmul.layer(*mnk).of(matmul.operand(side))
-            spec, grid = recipe.spec(matmul).operand(side), recipe.grid(matmul, side, shape)
             for name in _SAMPLES:
-                case = (grid, spec, matmul.k_is_rows(side), name)
+                case = (recipe.operand(matmul, side), shape, name)
                 if case not in seen:
                     seen[case] = compare(*case, device)
                 size, wrong, first = seen[case]

@@ -1,16 +1,17 @@
 """The refolding pass: from a quantized tensor to the codes and scales of fp8core.refold, bit for bit."""
 
+from dataclasses import replace
+
 from fp8core.recipes import OperandSpec
-from fp8core.refold import refolded, refolded_grid
+from fp8core.refold import refolded
 from fp8core.tiles import TileShape
 from kernels.device import COMPILE_OPTIONS, DeviceKind, current_device, launching
 from kernels.operand_passes.plan import REFOLD_BLOCK, REFOLD_WARPS, pass_constants
-from kernels.quantize.launch import QuantizedTensor, float8, format_facts
+from kernels.quantize.launch import QuantizedTensor, empty_scale, format_facts
 
 
-def refold(operand: QuantizedTensor, tile: TileShape) -> QuantizedTensor:
-    """Refold an operand to fp8core.refold's LINE or SQUARE, into other memory, laid out as the quantizer
-    does.
+def refold(tensor: QuantizedTensor, tile: TileShape) -> QuantizedTensor:
+    """Refold a tensor to fp8core.refold's LINE or SQUARE, into other memory, laid out as the quantizer does.
 
     Raises NoTriton, and ValueError where fp8core.refold.refolded does.
     """
@@ -18,39 +19,32 @@ def refold(operand: QuantizedTensor, tile: TileShape) -> QuantizedTensor:
 
     from kernels.operand_passes.refold_kernel import refold_kernel
 
-    kind, spec = current_device().kind, refolded(operand.spec, tile)
-    grid = refolded_grid(operand.grid, spec, k_is_rows=operand.k_is_rows)
-    codes = operand.operand_codes.view(torch.uint8)
+    kind = current_device().kind
+    operand = replace(tensor.operand, spec=refolded(tensor.spec, tile))
+    codes = tensor.operand_codes.view(torch.uint8)
     mn, k = codes.shape
-    k_tiles, mn_tiles = grid.scale_shape if operand.k_is_rows else grid.scale_shape[::-1]
     moved = torch.empty((mn, codes.stride(0)), dtype=torch.uint8, device=codes.device)
-    scale = torch.empty((k_tiles, mn_tiles), dtype=torch.float32, device=codes.device)
-    constants = refold_constants(operand.spec, tile, kind)
+    scale = empty_scale(operand, tuple(tensor.codes.shape), codes.device)
+    k_tiles, mn_tiles = scale.shape
+    constants = refold_constants(tensor.spec, tile, kind)
     blocks = (-(-mn // constants["BLOCK_MN"]), k_tiles)
     if codes.numel():
         with launching(codes):
             refold_kernel[blocks](
                 codes,
-                operand.scale,
+                tensor.scale,
                 moved,
                 scale,
                 mn,
                 k,
                 codes.stride(0),
-                operand.operand_scale.stride(1),
+                tensor.operand_scale.stride(1),
                 mn_tiles,
                 **constants,
                 num_warps=REFOLD_WARPS,
                 **COMPILE_OPTIONS,
             )
-    moved = moved.view(float8(spec.format))[:, :k]
-    return QuantizedTensor(
-        codes=moved.T if operand.k_is_rows else moved,
-        scale=scale if operand.k_is_rows else scale.T,
-        grid=grid,
-        spec=spec,
-        k_is_rows=operand.k_is_rows,
-    )
+    return QuantizedTensor.of(operand, moved, scale, k)
 
 
 def refold_constants(spec: OperandSpec, tile: TileShape, kind: DeviceKind) -> dict[str, int | bool]:

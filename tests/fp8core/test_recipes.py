@@ -8,7 +8,7 @@ from fp8core.contraction import rescales_per_output
 from fp8core.costs import copy_cost, matmul_rescales
 from fp8core.formats import FORMATS
 from fp8core.linear import DGRAD, FPROP, MATMULS, OPERANDS, WGRAD, LayerShape, LayerTensor, Side
-from fp8core.recipes import RECIPES, Copy
+from fp8core.recipes import RECIPES, Copy, Operand
 from fp8core.tiles import WHOLE
 
 by_recipe = pytest.mark.parametrize("recipe", RECIPES.values(), ids=RECIPES)
@@ -112,5 +112,6 @@ def test_wgrad_is_given_out_in_fp32_and_the_rest_in_bf16(recipe) -> None:
 @pytest.mark.parametrize(("name", "bits"), [("e2m1", 4), ("e2m3", 6), ("mxint8", 8)])
 def test_codes_of_fewer_bits_than_a_byte_are_counted_packed(name, bits):
     spec = replace(RECIPES["mxfp8"].fprop.a, format=FORMATS[name])
-    copy = Copy(tensor=LayerTensor.X, spec=spec, tile=(1, 32), readers=((MATMULS["fprop"], Side.A),))
+    operand = Operand(spec=spec, k_is_rows=False)
+    copy = Copy(tensor=LayerTensor.X, operand=operand, readers=((MATMULS["fprop"], Side.A),))
     assert copy_cost(copy, LayerShape(3, 5, 7)).code_bytes == -(-3 * 5 * bits // 8)

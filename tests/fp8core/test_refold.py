@@ -124,7 +124,7 @@ def test_the_widest_ratio_of_scales_leaves_signed_zeros(tile):
 def test_k_may_run_down_the_rows(matmul, tile):
     x, rows = normal((256, 260), 6).astype(np.float32), matmul.k_is_rows(Side.B)
     before = quantize(x, RECIPES["mxfp8"].grid(matmul, Side.B, x.shape), SPEC)
-    after = refold(before, tile, k_is_rows=rows)
+    after = refold(before, tile)
     flat = quantized(x.T if rows else x)
     turned = refold(flat, tile)
     np.testing.assert_array_equal(after.codes, turned.codes.T if rows else turned.codes)

@@ -5,7 +5,6 @@ import torch
 
 from fp8core.linear import MATMULS, Matmul, Side
 from fp8core.recipes import RECIPES, Recipe
-from fp8core.tiles import TileGrid
 from kernels.device import current_device
 from kernels.gemm.meaning import Summation
 from kernels.gemm.plan import GemmPlan, plan_gemm
@@ -65,8 +64,7 @@ def operand(
     """A quantized operand of a matmul of these sizes."""
     shape = matmul.layer(*mnk).of(matmul.operand(side))
     x = torch.from_numpy(sample(name, shape, seed)).to(WHERE)
-    grid: TileGrid = recipe.grid(matmul, side, shape)
-    return quantize(x, grid, recipe.spec(matmul).operand(side), k_is_rows=matmul.k_is_rows(side))
+    return quantize(x, recipe.operand(matmul, side))
 
 
 def plan_of(

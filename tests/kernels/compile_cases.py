@@ -262,7 +262,7 @@ def quantizers(device: Device) -> Iterator[Case]:
     for spec in sorted(specs, key=str):
         plan = plan_quantize(spec.tile)
         for kernel in (quantize_kernel,) if plan.fused else (amax_kernel, quantize_kernel):
-            constants = quantize_constants(spec, spec.tile, DeviceKind.GPU)
+            constants = quantize_constants(spec, DeviceKind.GPU)
             taken = tuple((name, constants[name]) for name in kernel.arg_names if name in constants)
             name = f"{spec.format.name} {spec.tile}"
             yield Case(name=name, device=device, kernel=kernel.fn.__name__, constants=taken, warps=plan.warps)

@@ -11,7 +11,6 @@ from fp8core.inputs import OUTLIER_EVERY, InputKind, draw_operand
 from fp8core.linear import MATMULS, OPERANDS, LayerShape, LayerTensor, Side
 from fp8core.quantize import quantize
 from fp8core.recipes import RECIPES, Copy
-from fp8core.tiles import TileGrid
 from pages.kit.charts.ink import INKS
 from pages.sections.tiles.charts.copies import copies_chart
 from pages.sections.tiles.charts.marks import Spec
@@ -61,9 +60,8 @@ def scene(
     for side in Side:
         tensor = matmul.operand(side)
         x = numbers(kind, tensor, drawn.of(tensor), seed, layer.in_)
-        grid = recipe.grid(matmul, side, x.shape)
-        quantized = quantize(x, grid, recipe.spec(matmul).operand(side))
-        operands[side] = DrawnOperand(x=x, quantized=quantized, amax=grid.amax(x))
+        quantized = quantize(x, recipe.operand(matmul, side))
+        operands[side] = DrawnOperand(x=x, quantized=quantized, amax=quantized.grid.amax(x))
     return Scene(
         recipe=recipe,
         matmul=matmul,
@@ -77,11 +75,10 @@ def scene(
 def copy_scene(copy: Copy, kind: str, seed: int, layer: LayerShape) -> CopyScene:
     """One quantized copy on the corner of its tensor that is drawn."""
     shape = drawn_copy_shape(copy, layer.of(copy.tensor))
-    grid = TileGrid.over(shape, copy.tile)
     return CopyScene(
         copy=copy,
         shape=layer.of(copy.tensor),
-        quantized=quantize(numbers(kind, copy.tensor, shape, seed, layer.in_), grid, copy.spec),
+        quantized=quantize(numbers(kind, copy.tensor, shape, seed, layer.in_), copy.operand),
     )
 
 

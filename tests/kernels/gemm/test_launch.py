@@ -11,7 +11,7 @@ import torch
 
 from fp8core.formats import FORMATS
 from fp8core.linear import MATMULS
-from fp8core.recipes import RECIPES
+from fp8core.recipes import RECIPES, Operand
 from fp8core.tiles import WHOLE, TileGrid, TileShape
 from kernels import device
 from kernels.device import current_device
@@ -161,11 +161,9 @@ def test_dequantizing_is_exact_where_it_says_so(format_):
     grid = TileGrid.over(codes.shape, (1, spec.tile.k))
     steps = grid.scale_shape[1]
     operand = QuantizedTensor(
+        operand=Operand(spec=spec, k_is_rows=False),
         codes=torch.from_numpy(codes).to(WHERE).view(float8(format_)),
         scale=torch.from_numpy(np.tile(scale, (steps, 1))).to(WHERE).T,
-        grid=grid,
-        spec=spec,
-        k_is_rows=False,
     )
     truth = format_.decode(codes) * scale.astype(np.float64)[:, None]
     np.testing.assert_array_equal(dequantize(operand, KIND).double().cpu().numpy(), truth)

@@ -14,9 +14,9 @@ from fp8core import quantize as reference
 from fp8core import refold as reference_refold
 from fp8core.formats import FORMATS
 from fp8core.linear import MATMULS, Side
-from fp8core.recipes import RECIPES
+from fp8core.recipes import RECIPES, Operand
 from fp8core.refold import LINE
-from fp8core.tiles import TileGrid, TileShape
+from fp8core.tiles import TileShape
 from kernels.bench.job import GemmJob
 from kernels.bench.measure import measure
 from kernels.bench.operands import least_bytes
@@ -53,9 +53,9 @@ def test_codes_and_scales_are_the_references(matmul, name):
     for shape in (*SHAPES, (131, 1000)) if name == "gaussian" or ON_GPU else SHAPES[1:2]:
         for side, tile in product(Side, TILES.values()):
             x = sample(name, shape)
-            grid, rows = MX.grid(matmul, side, shape), matmul.k_is_rows(side)
-            own = refold(quantize(torch.from_numpy(x).to(WHERE), grid, MX.fprop.a, k_is_rows=rows), tile)
-            truth = reference_refold.refold(reference.quantize(x, grid, MX.fprop.a), tile, k_is_rows=rows)
+            operand = MX.operand(matmul, side)
+            own = refold(quantize(torch.from_numpy(x).to(WHERE), operand), tile)
+            truth = reference_refold.refold(reference.quantize(x, operand), tile)
             assert own.grid == truth.grid
             assert own.spec == truth.spec
             assert own.scale.shape == truth.scale.shape
@@ -64,15 +64,13 @@ def test_codes_and_scales_are_the_references(matmul, name):
 
 def quantized_to(codes: np.ndarray, scale: np.ndarray, spec) -> tuple[QuantizedTensor, QuantizedTensor]:
     """The same codes [mn, K] and scales for the kernel and for the reference."""
-    grid = TileGrid.over(codes.shape, (spec.tile.mn, spec.tile.k))
+    operand = Operand(spec=spec, k_is_rows=False)
     own = QuantizedTensor(
+        operand=operand,
         codes=torch.from_numpy(codes).to(WHERE).view(float8(spec.format)),
         scale=torch.from_numpy(np.ascontiguousarray(scale.T)).to(WHERE).T,
-        grid=grid,
-        spec=spec,
-        k_is_rows=False,
     )
-    return own, reference.QuantizedTensor(codes=codes, scale=scale, grid=grid, spec=spec)
+    return own, reference.QuantizedTensor(operand=operand, codes=codes, scale=scale)
 
 
 @by_tile
@@ -111,8 +109,7 @@ def test_one_scale_that_decides_is_found_wherever_it_is(place, odd, tile):
 @by_matmul
 def test_codes_lie_along_k_padded_with_zeros_also_beside_a_nan(matmul, tile):
     x = torch.full((40, 50), torch.nan, device=WHERE)
-    grid, rows = MX.grid(matmul, Side.A, (40, 50)), matmul.k_is_rows(Side.A)
-    own = refold(quantize(x, grid, MX.fprop.a, k_is_rows=rows), tile)
+    own = refold(quantize(x, MX.operand(matmul, Side.A)), tile)
     _, k = own.operand_codes.shape
     assert own.operand_codes.stride() == (K_PADDING, 1)
     assert not own.padded_codes[:, k:].view(torch.uint8).any()
@@ -260,8 +257,7 @@ def test_the_prediction_is_of_the_refolded_operands(matmul):
         x = np.random.default_rng(seed).integers(-1, 2, (k, shape[1] if rows else shape[0]))
         x = x * np.where(np.arange(k) // 32 % 4 == seed, 2.0**-2, 1)[:, None]
         x = torch.from_numpy(x if rows else np.ascontiguousarray(x.T)).float().to(WHERE)
-        grid = MX.grid(matmul, side, shape)
-        pair.append(quantize(x, grid, MX.fprop.a, k_is_rows=rows))
+        pair.append(quantize(x, MX.operand(matmul, side)))
     plan = plan_gemm(MX.spec(matmul), (m, n, k), current_device(), REFOLDED)
     found = check(plan, *pair, gemm(*pair, plan), 0)
     assert (found.equal, found.first_difference) == (64, "")

@@ -30,13 +30,12 @@ by_operand = pytest.mark.parametrize(("recipe", "matmul", "side"), OPERANDS.valu
 @by_operand
 @pytest.mark.parametrize("name", SAMPLES)
 def test_codes_and_scales_are_the_references(recipe, matmul, side, name):
-    spec = recipe.spec(matmul).operand(side)
+    operand = recipe.operand(matmul, side)
     for shape in SHAPES if name == "gaussian" or ON_GPU else SHAPES[1:2]:
         x = sample(name, shape)
-        grid = recipe.grid(matmul, side, shape)
-        own = quantize(torch.from_numpy(x).to(WHERE), grid, spec, k_is_rows=matmul.k_is_rows(side))
-        assert own.scale.shape == grid.scale_shape
-        assert_same_bits(own, reference.quantize(x, grid, spec))
+        own = quantize(torch.from_numpy(x).to(WHERE), operand)
+        assert own.scale.shape == recipe.grid(matmul, side, shape).scale_shape
+        assert_same_bits(own, reference.quantize(x, operand))
 
 
 @pytest.mark.parametrize("tile", [(3, 5), (96, WHOLE), (WHOLE, 40), (256, 128), (1, 512), (2, 16)], ids=str)
@@ -59,18 +58,14 @@ def test_dtype_and_strides_change_nothing(dtype, k_is_rows):
     truth = reference.quantize(part.float().cpu().numpy(), grid, SPEC)
     for view in (part, part.contiguous(), part.T.contiguous().T):
         assert_same_bits(quantize(view, grid, SPEC, k_is_rows=k_is_rows), truth)
+        assert quantize(view, grid, SPEC).operand.k_is_rows == k_is_rows
 
 
 @pytest.mark.parametrize("matmul", MATMULS.values(), ids=MATMULS)
 def test_codes_lie_along_k_padded_with_zeros(matmul):
     recipe = RECIPES["deepseek_v3"]
     x = torch.full((40, 50), torch.nan, device=WHERE)
-    own = quantize(
-        x,
-        recipe.grid(matmul, Side.A, (40, 50)),
-        recipe.spec(matmul).a,
-        k_is_rows=matmul.k_is_rows(Side.A),
-    )
+    own = quantize(x, recipe.operand(matmul, Side.A))
     mn, k = own.operand_codes.shape
     assert (mn, k) == ((50, 40) if matmul.k_is_rows(Side.A) else (40, 50))
     assert own.operand_codes.stride() == (K_PADDING, 1)
@@ -78,12 +73,23 @@ def test_codes_lie_along_k_padded_with_zeros(matmul):
     assert own.operand_scale.stride(0) == 1
 
 
+def test_a_square_tile_lies_as_it_is_told_to():
+    """The grid and the spec alone leave open which way K runs."""
+    square = RECIPES["deepseek_v3"].fprop.b
+    x = torch.from_numpy(sample("gaussian", (130, 260))).to(WHERE)
+    grid = TileGrid.over((130, 260), (128, 128))
+    turned = quantize(x, grid, square, k_is_rows=True)
+    assert turned.operand_codes.shape == (260, 130)
+    assert_same_bits(turned, reference.quantize(x.cpu().numpy(), grid, square))
+    assert quantize(x, grid, square).operand_codes.shape == (130, 260)
+
+
 @by_operand
 def test_values_are_the_references(recipe, matmul, side):
     x = sample("gaussian", (70, 200))
-    grid, spec = recipe.grid(matmul, side, x.shape), recipe.spec(matmul).operand(side)
-    own = quantize(torch.from_numpy(x).to(WHERE), grid, spec, k_is_rows=matmul.k_is_rows(side))
-    np.testing.assert_array_equal(own.values().cpu().numpy(), reference.quantize(x, grid, spec).values())
+    operand = recipe.operand(matmul, side)
+    own = quantize(torch.from_numpy(x).to(WHERE), operand)
+    np.testing.assert_array_equal(own.values().cpu().numpy(), reference.quantize(x, operand).values())
 
 
 def patterns(format_) -> np.ndarray:
