@@ -9,17 +9,23 @@ from kernels.device import current_device
 from kernels.gemm.meaning import Summation
 from kernels.gemm.plan import GemmPlan, plan_gemm
 from kernels.quantize import QuantizedTensor, quantize
+from tests.sweeps import distinct
 
 ON_GPU = torch.cuda.is_available()
 WHERE = "cuda" if ON_GPU else "cpu"
 
-OPERANDS = {
-    f"{recipe.name}-{matmul.name}-{side.value}": (recipe, matmul, side)
-    for recipe in RECIPES.values()
-    for matmul in MATMULS.values()
-    for side in Side
-}
-GEMMS = {f"{r.name}-{m.name}": (r, m) for r in RECIPES.values() for m in MATMULS.values()}
+EVERY_GEMM = {f"{r.name}-{m.name}": (r, m) for r in RECIPES.values() for m in MATMULS.values()}
+GEMMS = distinct(EVERY_GEMM, lambda recipe, matmul: recipe.spec(matmul))
+"""By "recipe-matmul": where several multiply alike, the first stands for all."""
+OPERANDS = distinct(
+    {f"{name}-{side.value}": (*gemm, side) for name, gemm in EVERY_GEMM.items() for side in Side},
+    lambda recipe, matmul, side: (
+        recipe.spec(matmul).operand(side),
+        recipe.grid(matmul, side, (256, 256)).tile,
+        matmul.k_is_rows(side),
+    ),
+)
+"""By "recipe-matmul-side": what is quantized alike and lies alike is there once."""
 
 SHAPES = ((128, 256), (70, 200), (1, 130), (131, 1), (0, 64), (64, 0))
 """(rows, columns): multiples of every tile, of none, one row, one column, none at all."""
@@ -55,6 +61,7 @@ def sample(name: str, shape: tuple[int, int], seed: int = 0) -> np.ndarray:
     return x
 
 
+SPECIAL = ("subnormal", "tiny", "large", "wide", "zeros", "nan", "inf")
 SAMPLES = ("gaussian", "subnormal", "too_small", "huge", "wide", "zeros", "nan", "inf")
 
 

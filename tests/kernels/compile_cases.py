@@ -2,7 +2,7 @@
 be here.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import product
 
@@ -284,3 +284,24 @@ def every_case(device: Device) -> Iterator[Case]:
     yield from specialized_gemms(device)
     yield from gemms(device)
     yield from quantizers(device)
+
+
+def one_of_each(cases: Iterable[Case]) -> list[Case]:
+    """Of the cases that take one path through a kernel's code, the one with the largest block.
+
+    A flag or a word among the constants is another path, and so is a split K. A number is a size.
+    """
+    largest: dict[tuple[object, ...], Case] = {}
+    for case in cases:
+        sizes = dict(case.constants)
+        flags = tuple(fact for fact in case.constants if isinstance(fact[1], bool | str))
+        path = (case.device.name, case.kernel, case.kind, sizes.get("RUNS", 1) > 1, flags)
+        if path not in largest or block_size(case) > block_size(largest[path]):
+            largest[path] = case
+    return list(largest.values())
+
+
+def block_size(case: Case) -> tuple[int, int]:
+    """The elements of a block of D, and the stages."""
+    sizes = dict(case.constants)
+    return sizes.get("BLOCK_M", 1) * sizes.get("BLOCK_N", 1), sizes.get("STAGES", case.stages)

@@ -2,7 +2,8 @@
 
 Run as a program, without TRITON_INTERPRET: compiled and interpreted kernels do not live in one process. Every
 kernel is compiled anew, in as many processes as there are cores: the compiler's remarks are not in the cache.
-They leave the cores to whatever is timed beside them.
+They leave the cores to whatever is timed beside them. The cases are one of each path through each kernel's
+code; with --rest, all others.
 """
 
 import io
@@ -17,7 +18,7 @@ from importlib import import_module
 from multiprocessing import get_context
 
 from kernels.device import COMPILE_OPTIONS
-from tests.kernels.compile_cases import DEVICES, Case, every_case
+from tests.kernels.compile_cases import DEVICES, Case, every_case, one_of_each
 
 NICE = 10
 POINTERS = {
@@ -101,7 +102,9 @@ def report(case: Case) -> dict:
 
 def main() -> None:
     os.nice(NICE)
-    cases = dict.fromkeys(case for device in DEVICES for case in every_case(device))
+    every = list(dict.fromkeys(case for device in DEVICES for case in every_case(device)))
+    chosen = one_of_each(every)
+    cases = [case for case in every if case not in chosen] if "--rest" in sys.argv else chosen
     with tempfile.TemporaryDirectory() as cache:
         os.environ |= {"TRITON_CACHE_DIR": cache, "TRITON_DUMP_PTXAS_LOG": "1"}
         with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as pool:

@@ -1,6 +1,7 @@
 """Contract: with no GPU at hand, every plan of the tables compiles for its GPU, and every portable kernel for
 sm_89, sm_90, sm_100 and sm_120: on the tensor core it is meant for, without a spill, within that GPU's shared
-memory, and with no wgmma that the compiler had to serialize.
+memory, and with no wgmma that the compiler had to serialize. `make test` compiles one case of each path
+through a kernel's code, `make test-all` all.
 """
 
 import json
@@ -19,11 +20,12 @@ from kernels.gemm.hopper.blocks import lacking
 from kernels.gemm.meaning import Summation
 from kernels.gemm.plan import GemmPlan, plan_built_in
 from kernels.gemm.tuned import FOLDER
+from tests.kernels.compile_cases import DEVICES, every_case, one_of_each
 from tests.kernels.compile_plans import FROM_REGISTERS, LEFT_RUNNING
+from tests.sweeps import exhaustive
 
 TOP = Path(__file__).resolve().parents[2]
 MNK = (4096, 4096, 4096)
-DEVICES = (HOPPER, ADA, BLACKWELL, BLACKWELL_RTX)
 INSTRUCTION = {
     (HOPPER.name, "FP8"): ("wgmma.mma_async", "f32.e"),
     (HOPPER.name, "DEQUANTIZED"): ("wgmma.mma_async", "f32.bf16.bf16"),
@@ -41,11 +43,18 @@ what Triton makes of tl.dot_scaled there.
 OTHERS = {"quantize_kernel", "amax_kernel", "dequantize_kernel", "refold_kernel", "encode_kernel"}
 
 
-@pytest.fixture(scope="module")
-def reports() -> list[dict]:
+CASES = {device: list(dict.fromkeys(every_case(device))) for device in DEVICES}
+
+
+OPTIONS = [pytest.param((), id="one of each"), pytest.param(("--rest",), id="rest", marks=exhaustive)]
+
+
+@pytest.fixture(scope="module", params=OPTIONS)
+def reports(request) -> list[dict]:
+    """What the compiler says of one case of each path through a kernel, or of all others."""
     env = {name: value for name, value in os.environ.items() if name != "TRITON_INTERPRET"}
     done = subprocess.run(
-        [sys.executable, "-m", "tests.kernels.compile_plans"],
+        [sys.executable, "-m", "tests.kernels.compile_plans", *request.param],
         cwd=TOP,
         env=env,
         capture_output=True,
@@ -56,26 +65,26 @@ def reports() -> list[dict]:
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def test_every_kernel_is_compiled_for_every_gpu(reports):
-    made = {(report["device"], report["kind"]) for report in reports if report["kind"]}
-    assert made == set(INSTRUCTION)
-    for device in DEVICES:
-        mine = [report for report in reports if report["device"] == device.name]
-        assert {report["kernel"] for report in mine if not report["kind"]} == OTHERS
-        scaled = {report["kind"] for report in mine if report["split"]}
-        assert scaled == {kind for name, kind in INSTRUCTION if name == device.name} - {"NATIVE_MX"}
+def test_every_kernel_is_compiled_for_every_gpu():
+    for device, cases in CASES.items():
+        chosen = one_of_each(cases)
+        kinds = {kind for name, kind in INSTRUCTION if name == device.name}
+        assert {case.kind for case in chosen if case.kind} == kinds
+        assert {case.kernel for case in chosen if not case.kind} == OTHERS
+        assert {case.kind for case in chosen if case.split} == kinds - {"NATIVE_MX"}
+        assert {case.kernel for case in chosen} == {case.kernel for case in cases}
 
 
-def test_the_specialized_kernel_is_compiled_for_every_family_that_it_takes(reports):
+def test_a_specialized_kernel_is_compiled_for_every_family_that_one_takes():
     families: dict[str, int] = {}
     for recipe, matmul, how in product(RECIPES.values(), MATMULS.values(), Summation):
         plan = plan_built_in(recipe.spec(matmul), MNK, HOPPER, how)
         if isinstance(plan, GemmPlan):
-            assert not lacking(plan.spec, plan.kernel, plan.scale_at, plan.promotion, MNK)
-            families[str(plan.family)] = plan.spec.out.bits
-    mine = [report for report in reports if report["kernel"] == "specialized_gemm_kernel"]
-    assert {report["device"] for report in mine} == {HOPPER.name}
-    names = [report["name"].removeprefix("specialized_gemm_kernel ").split(";")[0] for report in mine]
+            meaning = plan.spec, plan.kernel, plan.scale_at, plan.promotion
+            families |= {} if lacking(*meaning, MNK) else {str(plan.family): plan.spec.out.bits}
+    mine = [c for cases in CASES.values() for c in cases if c.gluon]
+    assert {case.device for case in mine} == {HOPPER}
+    names = [case.name.split(";")[0] for case in mine]
     added = {f"{family}, added into D" for family, bits in families.items() if bits == 32}
     assert added
     assert set(names) == set(families) | added

@@ -21,18 +21,19 @@ from kernels.gemm.meaning import Arithmetic, ScaleAt, Summation
 from kernels.gemm.plan import GemmPlan, plan_gemm
 from kernels.operand_passes.dequantize import dequantize
 from kernels.quantize.launch import QuantizedTensor, float8, quantize
-from tests.kernels.cases import GEMMS, MNK, ON_GPU, WHERE, plan_of, problem, sample
+from tests.kernels.cases import GEMMS, MNK, ON_GPU, SPECIAL, WHERE, plan_of, problem, sample
 from tests.kernels.gemm.exact_product import (
     KIND,
     assert_within_bound,
     poisoned,
 )
+from tests.sweeps import crossed, one_in
 
+TILES = ((2, 64), (96, 1), (256, 100), (WHOLE, 512))
 by_gemm = pytest.mark.parametrize(("recipe", "matmul"), GEMMS.values(), ids=GEMMS)
 
 
-@by_gemm
-@pytest.mark.parametrize("mnk", MNK, ids=str)
+@pytest.mark.parametrize(("recipe", "matmul", "mnk"), crossed(GEMMS, MNK))
 def test_d_is_the_exact_product_within_the_bound(recipe, matmul, mnk):
     a, b, plan = problem(recipe, matmul, mnk)
     out = poisoned(plan, *mnk[:2])
@@ -40,8 +41,7 @@ def test_d_is_the_exact_product_within_the_bound(recipe, matmul, mnk):
     assert_within_bound(out, a, b, plan)
 
 
-@by_gemm
-@pytest.mark.parametrize("name", ["subnormal", "tiny", "large", "wide", "zeros", "nan", "inf"])
+@pytest.mark.parametrize(("recipe", "matmul", "name"), crossed(GEMMS, SPECIAL))
 def test_every_sample_is_within_the_bound(recipe, matmul, name):
     for mnk in MNK[:2] if ON_GPU else MNK[1:2]:
         a, b, plan = problem(recipe, matmul, mnk, name)
@@ -50,8 +50,7 @@ def test_every_sample_is_within_the_bound(recipe, matmul, name):
         assert_within_bound(out, a, b, plan)
 
 
-@by_gemm
-@pytest.mark.parametrize("how", [Summation.FAST, Summation.PROMOTED], ids=lambda how: how.value)
+@pytest.mark.parametrize(("recipe", "matmul", "how"), crossed(GEMMS, (Summation.FAST, Summation.PROMOTED)))
 def test_the_accumulation_asked_for_is_within_its_bound(recipe, matmul, how):
     mnk = MNK[0]
     a, b, _ = problem(recipe, matmul, mnk)
@@ -62,7 +61,7 @@ def test_the_accumulation_asked_for_is_within_its_bound(recipe, matmul, how):
         assert plan.reason
 
 
-@by_gemm
+@pytest.mark.parametrize(("recipe", "matmul"), one_in(2, GEMMS))
 def test_equal_inputs_give_equal_bits(recipe, matmul):
     a, b, plan = problem(recipe, matmul, MNK[-1] if ON_GPU else MNK[1])
     first, second = (gemm(a, b, plan).view(torch.uint8) for _ in range(2))
@@ -92,8 +91,7 @@ def test_blocks_change_no_bit(recipe, matmul):
         assert torch.equal(first, gemm(a, b, dataclasses.replace(plan, blocks=blocks, sms=programs)))
 
 
-@by_gemm
-@pytest.mark.parametrize("mnk", [(1, 33, 129), (70, 50, 300)], ids=str)
+@pytest.mark.parametrize(("recipe", "matmul", "mnk"), crossed(GEMMS, ((1, 33, 129), (70, 50, 300))))
 def test_pointers_read_what_descriptors_do(recipe, matmul, mnk):
     """As on a GPU without TMA, also beyond K, M and N."""
     a, b, plan = problem(recipe, matmul, mnk)
@@ -107,8 +105,7 @@ def test_pointers_read_what_descriptors_do(recipe, matmul, mnk):
         assert torch.equal(gemm(a, b, plans[0]), gemm(a, b, plans[1], out=out))
 
 
-@pytest.mark.parametrize(("a_mn", "b_mn"), [(2, 64), (96, 1), (256, 100), (WHOLE, 512)])
-@pytest.mark.parametrize("k", [64, 128])
+@pytest.mark.parametrize(("a_mn", "b_mn", "k"), crossed({str(pair): pair for pair in TILES}, (64, 128)))
 def test_a_tile_need_not_fit_a_block(a_mn, b_mn, k):
     """Tiles narrower than a block, across blocks, and wider than one, along M and N."""
     spec = RECIPES["deepseek_v3"].fprop

@@ -28,8 +28,11 @@ from kernels.gemm.plan import GemmPlan, plan_gemm
 from tests.kernels.bench.small_codes import samples
 from tests.kernels.cases import GEMMS, ON_GPU, WHERE, problem
 from tests.kernels.gemm.exact_product import assert_within_bound, poisoned
+from tests.sweeps import crossed, one_in
 
 CPU = torch.device("cpu")
+SPLITS = (((70, 50, 650), 2), ((16, 130, 900), 3), ((1, 33, 129), 16), ((65, 64, 1024), 4))
+"""(M, N, K) and the number of runs."""
 
 by_gemm = pytest.mark.parametrize(("recipe", "matmul"), GEMMS.values(), ids=GEMMS)
 
@@ -58,13 +61,9 @@ def workspaces(monkeypatch):
     return given
 
 
-@by_gemm
-@pytest.mark.parametrize(
-    ("mnk", "runs"),
-    [((70, 50, 650), 2), ((16, 130, 900), 3), ((1, 33, 129), 16), ((65, 64, 1024), 4)],
-    ids=str,
-)
-def test_d_is_the_exact_product_within_the_bound(recipe, matmul, mnk, runs, workspaces):
+@pytest.mark.parametrize(("recipe", "matmul", "split_of"), crossed(GEMMS, SPLITS))
+def test_d_is_the_exact_product_within_the_bound(recipe, matmul, split_of, workspaces):
+    mnk, runs = split_of
     a, b, plan = problem(recipe, matmul, mnk)
     plan = split_in(plan, runs)
     out = poisoned(plan, *mnk[:2])
@@ -77,7 +76,7 @@ def test_d_is_the_exact_product_within_the_bound(recipe, matmul, mnk, runs, work
     assert not arrivals.any()
 
 
-@by_gemm
+@pytest.mark.parametrize(("recipe", "matmul"), one_in(3, GEMMS))
 def test_equal_inputs_give_equal_bits(recipe, matmul):
     a, b, plan = problem(recipe, matmul, (70, 130, 4100) if ON_GPU else (70, 50, 650))
     plan = split_in(plan, 4)
@@ -86,7 +85,7 @@ def test_equal_inputs_give_equal_bits(recipe, matmul):
         assert torch.equal(first.view(torch.uint8), gemm(a, b, plan).view(torch.uint8))
 
 
-@by_gemm
+@pytest.mark.parametrize(("recipe", "matmul"), one_in(2, GEMMS))
 def test_the_runs_are_added_first_to_last(recipe, matmul):
     """Each run's part by a launch of its own; D is their fp32 sum in order, then what comes after the sum."""
     mnk = (20, 30, 768)

@@ -31,12 +31,19 @@ from kernels.operand_passes.refold import refold
 from kernels.quantize.launch import QuantizedTensor, float8, quantize
 from kernels.quantize.plan import K_PADDING
 from tests.fp8core.refolded_tiles import TILES, by_tile
-from tests.kernels.cases import MNK, ON_GPU, SAMPLES, SHAPES, WHERE, operand, plan_of, sample
+from tests.kernels.cases import MNK, ON_GPU, SAMPLES, SHAPES, SPECIAL, WHERE, operand, plan_of, sample
 from tests.kernels.gemm.exact_product import assert_within_bound, exact, poisoned
 from tests.kernels.quantize.same_bits import assert_same_bits
+from tests.sweeps import crossed
 
 MX = RECIPES["mxfp8"]
 CUBE = (4096, 4096, 4096)
+BY_MATMUL = {name: (matmul,) for name, matmul in MATMULS.items()}
+KINDS = {
+    f"{name}-{format_.name}": (tile, format_)
+    for name, tile in TILES.items()
+    for format_ in (FORMATS["e4m3"], FORMATS["e5m2"])
+}
 by_matmul = pytest.mark.parametrize("matmul", MATMULS.values(), ids=MATMULS)
 REFOLDED = Summation.REFOLDED
 
@@ -47,8 +54,7 @@ def problem(matmul, mnk, name="gaussian") -> tuple[QuantizedTensor, QuantizedTen
     return a, b, plan_of(MX, matmul, mnk, REFOLDED)
 
 
-@by_matmul
-@pytest.mark.parametrize("name", SAMPLES)
+@pytest.mark.parametrize(("matmul", "name"), crossed(BY_MATMUL, SAMPLES, every=3))
 def test_codes_and_scales_are_the_references(matmul, name):
     for shape in (*SHAPES, (131, 1000)) if name == "gaussian" or ON_GPU else SHAPES[1:2]:
         for side, tile in product(Side, TILES.values()):
@@ -73,10 +79,8 @@ def quantized_to(codes: np.ndarray, scale: np.ndarray, spec) -> tuple[QuantizedT
     return own, reference.QuantizedTensor(operand=operand, codes=codes, scale=scale)
 
 
-@by_tile
-@pytest.mark.parametrize("format_", [FORMATS["e4m3"], FORMATS["e5m2"]], ids=lambda format_: format_.name)
-@pytest.mark.parametrize("tile_k", [16, 32, 64])
-def test_every_code_is_right_at_every_ratio_of_scales(format_, tile_k, tile):
+@pytest.mark.parametrize(("tile", "format_", "tile_k"), crossed(KINDS, (16, 32, 64)))
+def test_every_code_is_right_at_every_ratio_of_scales(tile, format_, tile_k):
     """All finite codes, each beside a scale that is 2**0 to 2**-254 of the largest."""
     spec = dataclasses.replace(MX.fprop.a, format=format_, tile=TileShape(1, tile_k))
     codes = np.arange(256, dtype=np.uint8)[:, None].repeat(128, 1)
@@ -137,8 +141,7 @@ def test_operands_lie_as_deepseek_s_fprop_has_them(matmul):
         assert own.operand_extents == theirs.operand_extents
 
 
-@by_matmul
-@pytest.mark.parametrize("mnk", MNK, ids=str)
+@pytest.mark.parametrize(("matmul", "mnk"), crossed(BY_MATMUL, MNK))
 def test_d_is_the_exact_product_of_the_refolded_operands_within_the_bound(matmul, mnk):
     a, b, plan = problem(matmul, mnk)
     out = poisoned(plan, *mnk[:2])
@@ -146,8 +149,7 @@ def test_d_is_the_exact_product_of_the_refolded_operands_within_the_bound(matmul
     assert_within_bound(out, *as_planned(plan, a, b), plan)
 
 
-@by_matmul
-@pytest.mark.parametrize("name", ["subnormal", "tiny", "large", "wide", "zeros", "nan", "inf"])
+@pytest.mark.parametrize(("matmul", "name"), crossed(BY_MATMUL, SPECIAL, every=3))
 def test_every_sample_is_within_the_bound(matmul, name):
     for mnk in MNK[:2] if ON_GPU else MNK[1:2]:
         a, b, plan = problem(matmul, mnk, name)

@@ -21,14 +21,20 @@ from kernels.quantize.launch import format_facts, quantize
 from kernels.quantize.plan import K_PADDING
 from tests.kernels.cases import ON_GPU, OPERANDS, SAMPLES, SHAPES, WHERE, sample
 from tests.kernels.quantize.same_bits import assert_same_bits
+from tests.sweeps import crossed
 
 SPEC = OperandSpec(format=FORMATS["e4m3"], tile=TileShape(1, 64), scale_rule=FP32_SCALE)
 FP8 = (FORMATS["e4m3"], FORMATS["e5m2"])
+TILES = ((3, 5), (96, WHOLE), (WHOLE, 40), (256, 128), (1, 512), (2, 16))
+RULES = {
+    f"{rule.fit.name}-{format_.name}": (rule, format_)
+    for rule in (FP32_SCALE, E8M0_FLOOR, E8M0_ROUND_UP)
+    for format_ in FP8
+}
 by_operand = pytest.mark.parametrize(("recipe", "matmul", "side"), OPERANDS.values(), ids=OPERANDS)
 
 
-@by_operand
-@pytest.mark.parametrize("name", SAMPLES)
+@pytest.mark.parametrize(("recipe", "matmul", "side", "name"), crossed(OPERANDS, SAMPLES))
 def test_codes_and_scales_are_the_references(recipe, matmul, side, name):
     operand = recipe.operand(matmul, side)
     for shape in SHAPES if name == "gaussian" or ON_GPU else SHAPES[1:2]:
@@ -38,10 +44,8 @@ def test_codes_and_scales_are_the_references(recipe, matmul, side, name):
         assert_same_bits(own, reference.quantize(x, operand))
 
 
-@pytest.mark.parametrize("tile", [(3, 5), (96, WHOLE), (WHOLE, 40), (256, 128), (1, 512), (2, 16)], ids=str)
-@pytest.mark.parametrize("rule", [FP32_SCALE, E8M0_FLOOR, E8M0_ROUND_UP], ids=lambda rule: rule.fit.name)
-@pytest.mark.parametrize("format_", FP8, ids=lambda format_: format_.name)
-def test_any_tile_and_scale_rule_will_do(tile, rule, format_):
+@pytest.mark.parametrize(("rule", "format_", "tile"), crossed(RULES, TILES))
+def test_any_tile_and_scale_rule_will_do(rule, format_, tile):
     spec = OperandSpec(format=format_, tile=TileShape(*tile), scale_rule=rule)
     x = sample("wide", (260, 150))
     grid = TileGrid.over(x.shape, tile)
