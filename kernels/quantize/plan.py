@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from fp8core.formats import Specials
+from fp8core.formats import FORMATS
 from fp8core.recipes import OperandSpec
 from fp8core.rounding import Rounding
 from fp8core.scales import E8M0_FLOOR, E8M0_ROUND_UP, FP32_SCALE
@@ -12,6 +12,7 @@ from kernels.device import Unsupported
 K_PADDING = 128
 """Codes are stored with zeros up to a multiple of this along K: what TMA and torch's own ops ask for."""
 
+_FORMATS = (FORMATS["e4m3"], FORMATS["e5m2"])
 _SCALE_RULES = (FP32_SCALE, E8M0_FLOOR, E8M0_ROUND_UP)
 _FUSED_ELEMENTS = 128 * 128
 _QUANTIZE_MN, _QUANTIZE_K = 64, 128
@@ -56,8 +57,9 @@ def _power_of_two_in(extent: Extent) -> int:
 
 def check_operand(spec: OperandSpec) -> Unsupported | None:
     """The reason why the device quantizer cannot do `spec`; None where it can."""
-    if spec.format.bits != 8 or spec.format.specials is Specials.SCALE:
-        return Unsupported(f"the kernels quantize to e4m3 and e5m2, not to {spec.format.name}")
+    if spec.format not in _FORMATS:
+        known = " and ".join(format_.name for format_ in _FORMATS)
+        return Unsupported(f"the kernels quantize to {known}, not to {spec.format.name}")
     if spec.rounding is not Rounding.NEAREST_EVEN:
         return Unsupported(f"the kernels round to nearest even, not {spec.rounding.value}")
     if spec.scale_rule not in _SCALE_RULES:

@@ -5,7 +5,8 @@ import math
 from fp8core.contraction import rescales_per_output
 from fp8core.costs import matmul_rescales
 from fp8core.inputs import INPUT_NOTES
-from fp8core.linear import Side
+from fp8core.linear import LayerTensor, Side
+from fp8core.recipes import Operand
 from fp8core.refold import REFOLDED_K, REFOLDED_TILES
 from kernels.bench.job import Cache, GemmJob, Into
 from kernels.bench.row import Prediction, Row
@@ -61,6 +62,7 @@ def geometry(job: GemmJob) -> str:
         tensor, spec = matmul.operand(side), recipe.spec(matmul).operand(side)
         rows, columns = tensor.axes
         shared = stored_tile(tensor, *spec.tile.on_tensor(matmul, side))
+        shared += _outer(tensor, recipe.operand(matmul, side))
         operands.append(
             f"**{side.value}** is {tensor.value}[{rows.value}, {columns.value}] in {spec.format.name}, "
             f"one {spec.scale_rule.format.name} scale for {shared}"
@@ -73,6 +75,15 @@ def geometry(job: GemmJob) -> str:
         first = f" {REFOLDED_WORDS.capitalize()}: first the scales are merged into one in fp32 for "
         first += f"{' and for '.join(refolded)}, and codes that become too small for it are rounded again."
     return f"{'; '.join(operands)}.{first} {count(rescales, 'rescale')} per output element."
+
+
+def _outer(tensor: LayerTensor, operand: Operand) -> str:
+    """The second level of scales in words; empty where there is one level."""
+    outer = operand.spec.scale_rule.outer
+    if outer is None:
+        return ""
+    shared = stored_tile(tensor, *operand.stored((outer.tile.mn, outer.tile.k)))
+    return f", under one {outer.format.name} scale for {shared}"
 
 
 def error_sentence(row: Row) -> str:

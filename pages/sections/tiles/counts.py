@@ -58,7 +58,7 @@ def copies_table(recipe: Recipe, layer: LayerShape, ink: Ink) -> str:
         "scale bytes",
         "bits an element",
     )
-    return grid(head, rows, ink, names=3) + note("bits an element: what the scales add to its 8", ink)
+    return grid(head, rows, ink, names=3) + note("bits an element: what the scales add to its code", ink)
 
 
 def rescales_table(recipe: Recipe, layer: LayerShape, ink: Ink) -> str:
