@@ -170,7 +170,7 @@ def _sets(job: GemmJob, plan: GemmPlan, operands: Operands, device: Device) -> l
 def _out(job: GemmJob, plan: GemmPlan, *, device_of: Operands) -> torch.Tensor:
     """A new D to write, or a D of zeros to add into."""
     make = torch.zeros if job.into is Into.ACCUMULATE else torch.empty
-    return make((job.m, job.n), dtype=torch_dtype(plan.spec.out), device=device_of.a.device)
+    return make((job.m, job.n), dtype=torch_dtype(plan.meaning.spec.out), device=device_of.a.device)
 
 
 def _turns(job: GemmJob, device: Device) -> TurnMaker:

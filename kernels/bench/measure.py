@@ -105,7 +105,7 @@ def _plans(job: GemmJob, device: Device) -> tuple[GemmPlan, GemmPlan | None]:
 def _product(job: GemmJob, plan: GemmPlan, a: QuantizedTensor, b: QuantizedTensor) -> torch.Tensor:
     """D, written over NaN, or added into zeros, which is exact."""
     adds = job.into is Into.ACCUMULATE
-    dtype, start = torch_dtype(plan.spec.out), 0.0 if adds else torch.nan
+    dtype, start = torch_dtype(plan.meaning.spec.out), 0.0 if adds else torch.nan
     out = torch.full((job.m, job.n), start, dtype=dtype, device=a.codes.device)
     return gemm(a, b, plan, out=out, accumulate=adds)
 
@@ -140,7 +140,7 @@ def _row(
         machine=machine_here(device, times.load),
         date=today(),
         kernel=plan.title,
-        out=plan.spec.out.name,
+        out=plan.meaning.spec.out.name,
         rel_err=found.rel_err,
         quantization_rel_err=found.quantization_rel_err,
         kernel_rel_err=found.kernel_rel_err,

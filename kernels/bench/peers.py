@@ -96,11 +96,12 @@ def scaled_ops(a: QuantizedTensor, b: QuantizedTensor, plan: GemmPlan) -> tuple[
 
 def candidate_ops(plan: GemmPlan) -> tuple[ScaledOp, ...] | str:
     """The ops that torch has for a plan's scales, untried; or a sentence on why there is none."""
-    tiles = (plan.operands.a.tile, plan.operands.b.tile)
-    if not _fp32_scales(plan.operands):
+    operands = plan.meaning.operands
+    tiles = (operands.a.tile, operands.b.tile)
+    if not _fp32_scales(operands):
         return _no_mx()
     if tiles[0] == tiles[1] and tiles[0] in _NAMES:
-        kinds = (True, False) if plan.promotion is WHOLE else (False,)
+        kinds = (True, False) if plan.meaning.promotion is WHOLE else (False,)
         return tuple(_whole_k_op(plan, fast) for fast in kinds)
     if all(tile in _BLOCKS for tile in tiles):
         return (_block_op(plan),)
@@ -111,7 +112,7 @@ def _whole_k_op(plan: GemmPlan, fast: bool) -> ScaledOp:
     """torch._scaled_mm with K padded by zeros, because torch asks for a multiple of 16."""
     import torch
 
-    tile, out = plan.spec.a.tile, torch_dtype(plan.spec.out)
+    tile, out = plan.meaning.spec.a.tile, torch_dtype(plan.meaning.spec.out)
 
     def build(a: QuantizedTensor, b: QuantizedTensor) -> Launch:
         left, right = a.padded_codes, b.padded_codes.T
@@ -126,7 +127,7 @@ def _whole_k_op(plan: GemmPlan, fast: bool) -> ScaledOp:
 
 def _block_op(plan: GemmPlan) -> ScaledOp:
     """torch.nn.functional.scaled_mm with a scale for each block."""
-    tiles, out = (plan.spec.a.tile, plan.spec.b.tile), torch_dtype(plan.spec.out)
+    tiles, out = (plan.meaning.spec.a.tile, plan.meaning.spec.b.tile), torch_dtype(plan.meaning.spec.out)
 
     def build(a: QuantizedTensor, b: QuantizedTensor) -> Launch:
         from torch.nn.functional import ScalingType, scaled_mm

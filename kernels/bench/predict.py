@@ -58,22 +58,23 @@ class Sample:
 
 def predictable(plan: GemmPlan, capability: tuple[int, int] | None) -> bool:
     """True if the models cover this plan on a GPU of this compute capability."""
-    return capability == _HOPPER and plan.kernel is not Arithmetic.NATIVE_MX
+    return capability == _HOPPER and plan.meaning.arithmetic is not Arithmetic.NATIVE_MX
 
 
 def predict(plan: GemmPlan, a: Sample, b: Sample) -> NDArray[np.float32]:
     """float32[rows of a, rows of b]: the outputs, as numbers of the plan's out format."""
     total = _sum(plan, a, b)
-    if plan.scale_at is ScaleAt.EPILOGUE:
+    if plan.meaning.scale_at is ScaleAt.EPILOGUE:
         total = (total * a.scale[:, :1]) * b.scale[:, 0]
-    return plan.spec.out.decode(plan.spec.out.encode(total)).astype(np.float32)
+    out = plan.meaning.spec.out
+    return out.decode(out.encode(total)).astype(np.float32)
 
 
 def _sum(plan: GemmPlan, a: Sample, b: Sample) -> NDArray[np.float32]:
     """The sum over all of K: each run is summed by itself, then the runs are added, first to last."""
     k = a.codes.shape[1]
     _, steps = plan.blocks.runs(k)
-    length = steps * plan.block_k
+    length = steps * plan.blocks.block_k
     total = _sum_of_run(plan, a, b, 0, min(length, k))
     for start in range(length, k, length):
         total = total + _sum_of_run(plan, a, b, start, min(start + length, k))
@@ -81,27 +82,27 @@ def _sum(plan: GemmPlan, a: Sample, b: Sample) -> NDArray[np.float32]:
 
 
 def _sum_of_run(plan: GemmPlan, a: Sample, b: Sample, start: int, stop: int) -> NDArray[np.float32]:
-    a_format, b_format = plan.spec.a.format, plan.spec.b.format
+    a_format, b_format = plan.meaning.spec.a.format, plan.meaning.spec.b.format
     part = slice(start, stop)
-    if plan.kernel is Arithmetic.DEQUANTIZED:
+    if plan.meaning.arithmetic is Arithmetic.DEQUANTIZED:
         bf16 = FORMATS["bf16"]
         values = (x.values(f.decode(x.codes))[:, part] for x, f in ((a, a_format), (b, b_format)))
-        return matmul(*(bf16.encode(x) for x in values), bf16, bf16, plan.accumulator)
-    if plan.scale_at is ScaleAt.EPILOGUE:
-        return matmul(a.codes[:, part], b.codes[:, part], a_format, b_format, plan.accumulator)
+        return matmul(*(bf16.encode(x) for x in values), bf16, bf16, plan.meaning.accumulator)
+    if plan.meaning.scale_at is ScaleAt.EPILOGUE:
+        return matmul(a.codes[:, part], b.codes[:, part], a_format, b_format, plan.meaning.accumulator)
     return _scaled_in_loop(plan, a, b, start, stop)
 
 
 def _scaled_in_loop(plan: GemmPlan, a: Sample, b: Sample, first: int, stop: int) -> NDArray[np.float32]:
     total = np.zeros((a.codes.shape[0], b.codes.shape[0]))
-    step = stop - first if plan.promotion is WHOLE else plan.promotion
+    step = stop - first if plan.meaning.promotion is WHOLE else plan.meaning.promotion
     for start in range(first, stop, step):
         part = slice(start, min(start + step, stop))
         partial = matmul(
             a.codes[:, part],
             b.codes[:, part],
-            plan.spec.a.format,
-            plan.spec.b.format,
+            plan.meaning.spec.a.format,
+            plan.meaning.spec.b.format,
             ACCUMULATORS["hopper_fast"],
         )
         scale = np.multiply.outer(a.scale[:, start // a.tile_k], b.scale[:, start // b.tile_k])

@@ -28,18 +28,19 @@ def accumulator_on(plan: GemmPlan, capability: tuple[int, int]) -> Accumulator:
 
     A GPU without a known model gets Hopper's, the coarsest.
     """
-    own = plan.accumulator
+    own, bf16 = plan.meaning.accumulator, plan.meaning.arithmetic is Arithmetic.DEQUANTIZED
     if capability == _ADA:
-        model = ACCUMULATORS["ampere_half" if plan.kernel is Arithmetic.DEQUANTIZED else "ada_fp8"]
+        model = ACCUMULATORS["ampere_half" if bf16 else "ada_fp8"]
         return replace(model, promotion=own.promotion)
-    if capability[0] >= _BLACKWELL and plan.kernel is not Arithmetic.DEQUANTIZED:
+    if capability[0] >= _BLACKWELL and not bf16:
         return replace(ACCUMULATORS["blackwell_fp8"], promotion=own.promotion)
     return own
 
 
 def values(plan: GemmPlan, a: Sample, b: Sample) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """float64[rows, K] of each operand: code · scale, exactly."""
-    return a.values(plan.spec.a.format.decode(a.codes)), b.values(plan.spec.b.format.decode(b.codes))
+    spec = plan.meaning.spec
+    return a.values(spec.a.format.decode(a.codes)), b.values(spec.b.format.decode(b.codes))
 
 
 def bound(
@@ -50,8 +51,9 @@ def bound(
     if capability is None:
         summed = k * _HALF_ULP / (1 - k * _HALF_ULP) * size
     else:
-        multiplied = (FORMATS["bf16"],) * 2 if plan.kernel is Arithmetic.DEQUANTIZED else ()
+        multiplied = (FORMATS["bf16"],) * 2 if plan.meaning.arithmetic is Arithmetic.DEQUANTIZED else ()
         summed = accumulator_on(plan, capability).error_bound(a, b, *multiplied)
     error = summed + 3 * _HALF_ULP * (size + summed)
-    half = 2.0 ** -(plan.spec.out.mantissa_bits + 1)
-    return error + half * (np.abs(a @ b.T) + error) + plan.spec.out.min_subnormal
+    out = plan.meaning.spec.out
+    half = 2.0 ** -(out.mantissa_bits + 1)
+    return error + half * (np.abs(a @ b.T) + error) + out.min_subnormal

@@ -54,7 +54,7 @@ def multiply(recipe: str, matmul: str, outputs: int, device: Device) -> Product:
     if isinstance(plan, Unsupported):
         raise plan
     a, b = drawn(job, device).quantized()
-    dtype = torch_dtype(plan.spec.out)
+    dtype = torch_dtype(plan.meaning.spec.out)
     outs = [torch.full((m, n), torch.nan, dtype=dtype, device=device.place) for _ in range(RUNS)]
     for out in outs:
         gemm(a, b, plan, out=out)

@@ -190,11 +190,11 @@ def _launches(job: GemmJob, plan: GemmPlan, device: Device) -> list[Callable[[],
     """GEMMs over buffers that together are larger than twice the L2."""
     a, b = drawn(job, device).quantized()
     size = (job.m, job.n)
-    bytes_a_set = a.codes.nbytes + b.codes.nbytes + job.m * job.n * plan.spec.out.bytes
+    bytes_a_set = a.codes.nbytes + b.codes.nbytes + job.m * job.n * plan.meaning.spec.out.bytes
     launches = []
     for number in range(buffer_sets(bytes_a_set, device.l2_bytes)):
         pair = (a, b) if number == 0 else drawn(job, device).quantized()
-        out = torch.empty(size, dtype=torch_dtype(plan.spec.out), device=device.place)
+        out = torch.empty(size, dtype=torch_dtype(plan.meaning.spec.out), device=device.place)
         launches.append(lambda pair=pair, out=out: gemm(*pair, plan, out=out))
     return launches
 

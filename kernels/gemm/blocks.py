@@ -5,11 +5,13 @@ from enum import Enum
 from math import ceil
 
 MAX_SPLIT = 32
+MIN_DOT_K = 32
+"""The fewest products along K of one multiplication in the tensor core, as Triton has it."""
 DECODED_WORDS = "decoded in the K loop"
 """What blocks' title says of operands that no pass dequantizes first."""
 SPLIT_WORDS = "K split in"
 """The same of blocks that several programs share."""
-_LEAST_STAGES = 2
+LEAST_STAGES = 2
 _RESERVED_BYTES = 2 << 10
 _WARPS = (4, 8)
 _VALUE_BYTES = 2
@@ -17,31 +19,42 @@ _CODE_BYTES = 1 + 4 / 32
 """A code, and its part of an fp32 scale of 32."""
 
 
-class Schedule(Enum):
-    """Which body carries a plan out."""
+class Body(Enum):
+    """The kernel code that multiplies; kernels.gemm.bodies.BODIES has an entry for each."""
 
     SIMPLE = "simple"
-    """`tl` code that reads top to bottom; any GPU, and the interpreter."""
-    SPECIALIZED = "warp-specialized"
-    """Gluon: one warp loads, the others multiply; sm_90 only."""
+    NATIVE_MX = "native_mx"
+    CHAINED = "chained"
+    PROMOTED = "promoted"
+    PROMOTED_LENT = "promoted_lent"
+    PROMOTED_FEW_ROWS = "promoted_few_rows"
+    NARROW = "narrow"
+    DECODING = "decoding"
+
+    @property
+    def is_simple(self) -> bool:
+        """Whether it is `tl` code that reads top to bottom. The others are Gluon for sm_90: one warp loads,
+        the others multiply.
+        """
+        return self in (Body.SIMPLE, Body.NATIVE_MX)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Blocks:
     """What one program computes, block_m × block_n of D in steps of block_k, and with what.
 
-    group: so many block rows go together, so that L2 holds their B; in the warp-specialized schedule block
+    group: so many block rows go together, so that L2 holds their B; in a warp-specialized body block
     columns where a block is higher than wide, so that neighbors load the same block of the operand of which
     they load more. persistent: one program an SM takes many blocks. split_k: that many programs share a
     block, each with its own run of K. tma: operands come as descriptors.
     transposed: the kernel computes Dᵀ = B · Aᵀ: the tensor core's blocks are 64 rows high or more, and those
     of B waste none of it where M is less. decoded: of operands with scales along K, "a", "b" or "ab" come as
-    codes and are decoded in the K loop; the others by a pass before. The warp-specialized schedule decodes A
-    or B, and of B computes Dᵀ whatever `transposed` says.
+    codes and are decoded in the K loop; the others by a pass before. The decoding body decodes A or B, and
+    of B computes Dᵀ whatever `transposed` says.
     Raises ValueError for what no kernel can be compiled with.
     """
 
-    schedule: Schedule = Schedule.SIMPLE
+    body: Body = Body.SIMPLE
     block_m: int
     block_n: int
     block_k: int
@@ -57,7 +70,7 @@ class Blocks:
     def __post_init__(self) -> None:
         for name in ("block_m", "block_n", "block_k"):
             size = getattr(self, name)
-            if size < 1 or (size & (size - 1) and self.schedule is Schedule.SIMPLE):
+            if size < 1 or (size & (size - 1) and self.body.is_simple):
                 raise ValueError(f"{name} is a power of two, got {size}")
         if self.warps not in _WARPS or self.stages < 1 or self.group < 1:
             raise ValueError(
@@ -71,18 +84,33 @@ class Blocks:
             )
         if self.decoded not in ("", "a", "b", "ab"):
             raise ValueError(f'decoded names operands: "", "a", "b" or "ab", got {self.decoded!r}')
-        simple = self.schedule is Schedule.SIMPLE
-        if simple and self.decoded == ("b" if self.transposed else "a"):
-            raise ValueError(
+        fault = self._simple_fault() if self.body.is_simple else self._specialized_fault()
+        if fault:
+            raise ValueError(fault)
+
+    def _simple_fault(self) -> str:
+        """What the `tl` bodies cannot have, in a sentence; empty where there is nothing."""
+        turned = ", transposed" if self.transposed else ""
+        if self.decoded == ("b" if self.transposed else "a"):
+            return (
                 "the left factor is not decoded alone: its values lie in registers, and Triton lets the next "
-                f"step overwrite them while the tensor core still reads; got {self.decoded!r}"
-                f"{', transposed' if self.transposed else ''}"
+                f"step overwrite them while the tensor core still reads; got {self.decoded!r}{turned}"
             )
-        if not simple and (self.transposed or len(self.decoded) > 1):
-            raise ValueError(
-                f"the {self.schedule.value} schedule is not transposed and decodes A or B alone, got "
-                f"{self.decoded!r}{', transposed' if self.transposed else ''}"
-            )
+        plain = self.tma and self.split_k == 1 and not (self.persistent or self.transposed or self.decoded)
+        if self.body is Body.NATIVE_MX and not plain:
+            return f"the scaled tensor core's kernel has TMA and one program a block, got {self.title}"
+        return ""
+
+    def _specialized_fault(self) -> str:
+        """What the Gluon bodies cannot have."""
+        decodes = ("a", "b") if self.body is Body.DECODING else ("",)
+        if not self.transposed and self.decoded in decodes:
+            return ""
+        able = "A or B alone" if self.body is Body.DECODING else "neither A nor B"
+        turned = ", transposed" if self.transposed else ""
+        return (
+            f"the {self.body.value} body is not transposed and decodes {able}, got {self.decoded!r}{turned}"
+        )
 
     @property
     def title(self) -> str:
@@ -92,8 +120,9 @@ class Blocks:
         split = "" if self.split_k == 1 else f", {SPLIT_WORDS} {self.split_k}"
         transposed = ", as Dᵀ" if self.transposed else ""
         decoded = f", {' and '.join(self.decoded.upper())} {DECODED_WORDS}" if self.decoded else ""
+        schedule = "simple" if self.body.is_simple else "warp-specialized"
         return (
-            f"{self.schedule.value} schedule, block {self.block_m}×{self.block_n}×{self.block_k}, "
+            f"{schedule} schedule, block {self.block_m}×{self.block_n}×{self.block_k}, "
             f"{self.warps} warps, {self.stages} stages{persistent}{split}{pointers}"
             f"{transposed}{decoded}"
         )
@@ -131,42 +160,4 @@ class Blocks:
         out = self.block_m * self.block_n * out_bytes if self.persistent else 0
         left = shared_memory_bytes - _RESERVED_BYTES - out - self.decoded_bytes()
         stages = left // self.operand_bytes(element_bytes)
-        return replace(self, stages=min(self.stages, stages)) if stages >= _LEAST_STAGES else None
-
-
-def built_in(
-    mnk: tuple[int, int, int],
-    *,
-    sms: int,
-    shared_memory_bytes: int,
-    block_k: int,
-    native_mx: bool,
-    promoted: bool,
-    element_bytes: int,
-    out_bytes: int,
-    tma: bool,
-) -> Blocks:
-    """Blocks of the simple schedule where no table has any: what was good on an H200, cut to what fits here.
-
-    element_bytes and out_bytes: of one number of A or B as it is multiplied, and of D.
-    """
-    common: dict[str, int | bool] = {"block_k": block_k, "tma": tma}
-    promoting = Blocks(block_m=64, block_n=128, warps=4, stages=3, group=32, **common)
-    low = Blocks(block_m=64, block_n=128, warps=4, stages=4, **common)
-    middle = Blocks(block_m=128, block_n=128, warps=4 if tma else 8, stages=4, **common)
-    large = Blocks(block_m=128, block_n=256, warps=8, stages=3, persistent=True, **common)
-    if native_mx:  # the scaled instruction is 128 rows high
-        wanted = [replace(middle, warps=8, stages=3)]
-    elif promoted:  # small enough for three programs on an SM: one promotes while another multiplies
-        wanted = [promoting]
-    elif mnk[0] <= low.block_m:
-        wanted = [low]
-    elif large.count(*mnk[:2]) < sms:
-        wanted = [middle, low]
-    else:
-        wanted = [large, middle, low]
-    for blocks in wanted:
-        fitting = blocks.within(shared_memory_bytes, element_bytes, out_bytes)
-        if fitting is not None and (fitting == blocks or not blocks.persistent):
-            return fitting
-    return replace(wanted[-1], stages=_LEAST_STAGES)
+        return replace(self, stages=min(self.stages, stages)) if stages >= LEAST_STAGES else None

@@ -1,14 +1,16 @@
-"""The GEMM launcher: two quantized operands and a plan become one kernel launch."""
+"""The GEMM launcher: two quantized operands are checked, go through a plan's passes, and are given to the
+launcher of its body.
+"""
 
 from typing import TYPE_CHECKING
 
 from fp8core.formats import FORMATS, FloatFormat
-from kernels.device import COMPILE_OPTIONS, DeviceKind, current_device, launching
-from kernels.gemm.blocks import Schedule
-from kernels.gemm.hopper.narrow_blocks import is_narrow
+from kernels.device import DeviceKind, current_device, launching
+from kernels.gemm.blocks import Body
+from kernels.gemm.bodies import launcher
+from kernels.gemm.factor import Factor
 from kernels.gemm.meaning import Arithmetic
 from kernels.gemm.plan import GemmPlan
-from kernels.gemm.simple.launch import _descriptor, kernel_constants
 from kernels.operand_passes.dequantize import dequantize
 from kernels.operand_passes.refold import refold
 from kernels.quantize.launch import QuantizedTensor, check_place
@@ -37,14 +39,14 @@ def gemm(
     if out is None:
         if accumulate:
             raise ValueError("accumulate adds into out, and none was given")
-        out = torch.empty((m, n), dtype=torch_dtype(plan.spec.out), device=a.codes.device)
+        out = torch.empty((m, n), dtype=torch_dtype(plan.meaning.spec.out), device=a.codes.device)
     else:
         _check_out(out, (m, n), plan, accumulate, a)
     if not k and not accumulate:
         out.zero_()
     if out.numel() and k:
         with launching(out):
-            launch(a, b, plan, out, (m, n, k), accumulate, kind)
+            launch(a, b, plan, out, accumulate, kind)
     return out
 
 
@@ -59,7 +61,7 @@ def check_operands(
     a: QuantizedTensor, b: QuantizedTensor, plan: GemmPlan, kind: DeviceKind
 ) -> tuple[int, int, int]:
     """(M, N, K) of operands that fit the plan and each other. Raises ValueError where they do not."""
-    for name, operand, spec in (("A", a, plan.operands.a), ("B", b, plan.operands.b)):
+    for name, operand, spec in (("A", a, plan.meaning.operands.a), ("B", b, plan.meaning.operands.b)):
         if operand.spec != spec:
             raise ValueError(
                 f"{name} was quantized as {operand.spec.format.name} {operand.spec.tile}, "
@@ -77,14 +79,14 @@ def check_operands(
 def _check_out(
     out: "torch.Tensor", shape: tuple[int, int], plan: GemmPlan, accumulate: bool, a: QuantizedTensor
 ) -> None:
-    need = torch_dtype(plan.spec.out)
+    need = torch_dtype(plan.meaning.spec.out)
     if tuple(out.shape) != shape or out.dtype != need or out.device != a.codes.device:
         raise ValueError(
             f"out needs to be {need} of shape {shape} on {a.codes.device}, "
             f"got {out.dtype} of shape {tuple(out.shape)} on {out.device}"
         )
-    if accumulate and plan.spec.out != FORMATS["fp32"]:
-        raise ValueError(f"accumulate needs an fp32 out, and this plan writes {plan.spec.out.name}")
+    if accumulate and plan.meaning.spec.out != FORMATS["fp32"]:
+        raise ValueError(f"accumulate needs an fp32 out, and this plan writes {plan.meaning.spec.out.name}")
 
 
 def launch(
@@ -92,58 +94,18 @@ def launch(
     b: QuantizedTensor,
     plan: GemmPlan,
     out: "torch.Tensor",
-    mnk: tuple[int, int, int],
     accumulate: bool,
     kind: DeviceKind,
 ) -> object:
     """Run the plan on operands that were checked and are not empty; Triton's handle of what ran."""
     a, b = as_planned(plan, a, b)
-    left, right = (_multiplied(operand, plan, kind, side) for side, operand in (("a", a), ("b", b)))
-    if is_narrow(plan.blocks):
-        from kernels.gemm.hopper import narrow_launch as narrow
-
-        return narrow.launch(a, b, left, right, plan, out)  # a D of bf16, which nothing is added into
-    if plan.schedule is Schedule.SPECIALIZED:
-        from kernels.gemm.hopper import launch as specialized
-
-        return specialized.launch(a, b, left, right, plan, out, accumulate)
-    from kernels.gemm.simple.kernel import gemm_kernel
-    from kernels.gemm.simple.native_mx_kernel import native_mx_gemm_kernel
-    from kernels.gemm.workspace import workspace
-
-    m, n, k = mnk
-    runs, run_steps = plan.blocks.runs(k)
-    programs = plan.programs(m, n) if kind is DeviceKind.GPU else plan.blocks.count(m, n)
-    native = plan.kernel is Arithmetic.NATIVE_MX
-    block_m, block_n = plan.block_m, plan.block_n
-    if plan.blocks.transposed:
-        a, b, left, right, out, m, n = b, a, right, left, out.T, n, m
-        block_m, block_n = block_n, block_m
-    return (native_mx_gemm_kernel if native else gemm_kernel)[(programs, runs)](
-        _descriptor(left, block_m, plan) if plan.blocks.tma else left,
-        _descriptor(right, block_n, plan) if plan.blocks.tma else right,
-        a.scale,
-        b.scale,
-        out,
-        *(() if native else workspace(plan, mnk, out.device)),
-        m,
-        n,
-        k,
-        *(() if native else (left.stride(0), right.stride(0), run_steps)),
-        a.operand_scale.stride(1),
-        b.operand_scale.stride(1),
-        out.stride(0),
-        out.stride(1),
-        **kernel_constants(plan, k, accumulate=accumulate, kind=kind),
-        num_warps=plan.blocks.warps,
-        num_stages=plan.blocks.stages,
-        **COMPILE_OPTIONS,
-    )
+    left, right = (Factor(x, _multiplied(x, plan, kind, side)) for side, x in (("a", a), ("b", b)))
+    return launcher(plan.body)(plan, left, right, out, accumulate, kind)
 
 
 def _multiplied(operand: QuantizedTensor, plan: GemmPlan, kind: DeviceKind, side: str) -> "torch.Tensor":
-    """[mn, K]: what the kernel is given: the codes; under a dequantizing plan the values, or uint8 codes
-    where the kernel decodes them itself.
+    """[mn, K]: what the kernel is given. That is the codes; under a dequantizing plan the values, or uint8
+    codes where the kernel decodes them itself.
 
     The interpreter decodes e5m2's subnormals wrongly (Triton 3.6 to 3.9), so there torch decodes the codes.
     """
@@ -151,8 +113,8 @@ def _multiplied(operand: QuantizedTensor, plan: GemmPlan, kind: DeviceKind, side
 
     if side in plan.blocks.decoded:
         return operand.operand_codes.view(torch.uint8)
-    if plan.kernel is Arithmetic.DEQUANTIZED:
-        return dequantize(operand, kind, paired=plan.decodes_in_registers)
+    if plan.meaning.arithmetic is Arithmetic.DEQUANTIZED:
+        return dequantize(operand, kind, paired=plan.body is Body.DECODING)
     if kind is DeviceKind.INTERPRETER:
         return operand.padded_codes.float()[:, : operand.operand_codes.shape[1]]
     return operand.operand_codes
@@ -162,4 +124,8 @@ def as_planned(
     plan: GemmPlan, a: QuantizedTensor, b: QuantizedTensor
 ) -> tuple[QuantizedTensor, QuantizedTensor]:
     """What a plan's kernel multiplies of the operands that gemm is given: themselves, or refolded."""
-    return (refold(a, plan.spec.a.tile), refold(b, plan.spec.b.tile)) if plan.refolded_from else (a, b)
+    return (
+        (refold(a, plan.meaning.spec.a.tile), refold(b, plan.meaning.spec.b.tile))
+        if plan.meaning.refolded_from
+        else (a, b)
+    )

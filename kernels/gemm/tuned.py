@@ -1,7 +1,7 @@
 """The shipped tables of plans, one an architecture: blocks that `python -m kernels.tune` found to be best.
 
 tuned/sm_90.json holds {"measurements": [{gpu, date, versions}], "plans": [{family, shape, mnk, blocks,
-median_us, measurement}]}: `family` is GemmPlan.family, `shape` the text of a ShapeClass, `mnk` the sizes that
+median_us, measurement}]}: `family` is Meaning.family, `shape` the text of a ShapeClass, `mnk` the sizes that
 were timed, `median_us` the time of a hot launch, `measurement` a place in the first list.
 """
 
@@ -12,7 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from kernels.gemm.blocks import Blocks, Schedule
+from kernels.gemm.blocks import Blocks, Body
 from kernels.gemm.shape_class import ShapeClass
 from kernels.paths import TUNED
 from kernels.typed import Count, Positive, from_data, to_data
@@ -21,7 +21,7 @@ FOLDER = TUNED
 FARTHEST = 2
 """A class borrows from another at most this many steps away."""
 SPREAD = 1.02
-"""Medians within this factor count as one, and then the warp-specialized schedule is taken: a judgment, not a
+"""Medians within this factor count as one, and then the warp-specialized body is taken: a judgment, not a
 measurement.
 """
 
@@ -37,7 +37,7 @@ class Measurement:
 
 @dataclass(frozen=True, kw_only=True)
 class Tuned:
-    """The best blocks of one schedule for a family and a shape class."""
+    """The best blocks, of the simple bodies or of the others, for a family and a shape class."""
 
     family: str
     shape: ShapeClass
@@ -92,12 +92,12 @@ def table(capability: tuple[int, int]) -> Mapping[str, tuple[Tuned, ...]]:
     return {family: tuple(rows) for family, rows in families.items()}
 
 
-def nearest(rows: Collection[Tuned], shape: ShapeClass, schedules: Collection[Schedule]) -> Tuned | None:
-    """The fastest of the rows of the nearest class, within FARTHEST, whose schedule is among these."""
-    allowed = [row for row in rows if row.blocks.schedule in schedules]
+def nearest(rows: Collection[Tuned], shape: ShapeClass, bodies: Collection[Body]) -> Tuned | None:
+    """The fastest of the rows of the nearest class, within FARTHEST, whose body is among these."""
+    allowed = [row for row in rows if row.blocks.body in bodies]
     near = [row for row in allowed if shape.distance(row.shape) <= FARTHEST]
     best = min(near, key=lambda row: (shape.distance(row.shape), row.shape, row.median_us), default=None)
     if best is None:
         return None
     equal = [row for row in near if row.shape == best.shape and row.median_us <= best.median_us * SPREAD]
-    return min(equal, key=lambda row: (row.blocks.schedule is Schedule.SIMPLE, row.median_us))
+    return min(equal, key=lambda row: (row.blocks.body.is_simple, row.median_us))

@@ -5,7 +5,6 @@ from collections import OrderedDict
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from kernels.gemm.blocks import Schedule
 from kernels.gemm.hopper.sizes import CONSUMERS
 from kernels.gemm.plan import GemmPlan
 
@@ -25,7 +24,7 @@ def workspace(
     plan: GemmPlan, mnk: tuple[int, int, int], device: "torch.device"
 ) -> tuple["torch.Tensor | None", "torch.Tensor | None"]:
     """(parts float32[runs, M, N] with nothing in them, arrivals int32[blocks or more] of zeros); None twice
-    where the plan has one run of K. In the warp-specialized schedule a part is float32[blocks, BLOCK_M,
+    where the plan has one run of K. In a warp-specialized body a part is float32[blocks, BLOCK_M,
     BLOCK_N] in an order of its own, and each warpgroup of a block counts for itself.
 
     The kernel leaves the arrivals zero. So launches that run one after another share them, and no launch has
@@ -40,8 +39,8 @@ def workspace(
     if runs == 1:
         return None, None
     blocks, part = plan.blocks.count(m, n), (m, n)
-    if plan.schedule is Schedule.SPECIALIZED:
-        blocks, part = blocks * CONSUMERS, (blocks, plan.block_m, plan.block_n)
+    if not plan.body.is_simple:
+        blocks, part = blocks * CONSUMERS, (blocks, plan.blocks.block_m, plan.blocks.block_n)
     parts = torch.empty((runs, *part), dtype=torch.float32, device=device)
     arrivals = _arrivals(device) if blocks <= _BLOCKS else None
     return parts, torch.zeros(blocks, dtype=torch.int32, device=device) if arrivals is None else arrivals

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from kernels.bench.job import GemmJob
 from kernels.device import Device, DeviceKind, Unsupported, choose_backend, current_device
-from kernels.gemm.blocks import Schedule
+from kernels.gemm.blocks import Body
 from kernels.gemm.shape_class import ShapeClass
 from kernels.gemm.tuned import Measurement, Tuned, read_table, table_path
 from kernels.progress import Bar
@@ -72,12 +72,14 @@ def _parser() -> argparse.ArgumentParser:
         "--budget", type=float, default=math.inf, metavar="SECONDS", help="start no GEMM after this long"
     )
     parser.add_argument(
-        "--schedule",
-        type=Schedule,
-        choices=[*Schedule],
+        "--bodies",
+        nargs="+",
+        type=Body,
+        choices=[*Body],
+        default=[],
         metavar="NAME",
-        help="search this one anew, the table's blocks of the others beside: "
-        + ", ".join(schedule.value for schedule in Schedule),
+        help="search these anew, the table's blocks of the others beside: "
+        + ", ".join(body.value for body in Body),
     )
     parser.add_argument("--check-only", action="store_true", help="check every candidate's bits, time none")
     parser.add_argument("--compile", action="store_true", help="only compile what the app runs, ahead of it")
@@ -160,7 +162,7 @@ class Tuner:
                 bench=bench,
                 check_only=self._options.check_only,
                 tell=bar.draw,
-                schedule=self._options.schedule,
+                bodies=self._options.bodies,
             )
 
     def _plans(self, job: GemmJob, found: Found) -> tuple[Tuned, ...]:
@@ -170,7 +172,7 @@ class Tuner:
             raise plan
         return tuple(
             Tuned(
-                family=str(plan.family),
+                family=str(plan.meaning.family),
                 shape=ShapeClass.of(mnk, self._device.sms),
                 mnk=mnk,
                 blocks=blocks,

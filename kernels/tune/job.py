@@ -105,7 +105,7 @@ class TuneJob:
 
     def _poisoned(self) -> torch.Tensor:
         shape = (self._job.m, self._job.n)
-        return torch.full(shape, torch.nan, dtype=torch_dtype(self.plan.spec.out), device=self._where)
+        return torch.full(shape, torch.nan, dtype=torch_dtype(self.plan.meaning.spec.out), device=self._where)
 
     def _trust(self, cut: tuple[int, int], plan: GemmPlan, out: torch.Tensor) -> str:
         """Accept D as the right one for runs of K of one length, unless the model reports a fault."""
@@ -142,8 +142,8 @@ def launch_once(job: GemmJob, blocks: Blocks | None) -> str:
     try:
         zeros = (torch.zeros(shape, dtype=torch.bfloat16, device=device.place) for shape in shapes)
         a, b = Operands(job, *zeros).quantized()
-        out = torch.empty((job.m, job.n), dtype=torch_dtype(plan.spec.out), device=device.place)
-        ran = launch(a, b, plan, out, (job.m, job.n, job.k), False, device.kind)
+        out = torch.empty((job.m, job.n), dtype=torch_dtype(plan.meaning.spec.out), device=device.place)
+        ran = launch(a, b, plan, out, False, device.kind)
         if device.kind is DeviceKind.GPU:
             torch.cuda.synchronize()
     except (TritonError, RuntimeError, AssertionError) as error:

@@ -27,7 +27,7 @@ def jobs(device: Device, shapes: Mapping[str, LayerShape | tuple[int, int, int]]
         plan = simple_plan(job, device)
         if isinstance(plan, GemmPlan):
             shape = ShapeClass.of((job.m, job.n, job.k), device.sms)
-            found.setdefault(f"{plan.family} | {shape}", job)
+            found.setdefault(f"{plan.meaning.family} | {shape}", job)
     return found
 
 

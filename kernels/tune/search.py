@@ -1,12 +1,12 @@
 """The tuner's search for one GEMM: compile the candidates, check their bits, time them, vary the best."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from kernels.bench.predict import predictable
 from kernels.device import Device
-from kernels.gemm.blocks import Blocks, Schedule
+from kernels.gemm.blocks import Blocks, Body
 from kernels.gemm.plan import GemmPlan
 from kernels.tune.candidates import again, finer
 
@@ -44,21 +44,21 @@ class Found:
     wrong: list[str] = field(default_factory=list)
 
     def fastest(self) -> list[Blocks]:
-        """The fastest blocks of each schedule, by the geometric mean of hot and cold.
+        """The fastest blocks of the simple bodies and of the others, by the geometric mean of hot and cold.
 
         The best blocks at a card's power limit need not be the best below it, and a kernel is judged by both.
         """
         best: dict[object, Blocks] = {}
         for blocks in sorted(self.times, key=lambda blocks: self.times[blocks] * self.cold[blocks]):
-            best.setdefault(blocks.schedule, blocks)
+            best.setdefault(blocks.body.is_simple, blocks)
         return list(best.values())
 
 
-def _body(blocks: Blocks) -> tuple[object, ...]:
+def _kind(blocks: Blocks) -> tuple[object, ...]:
     """What short turns cannot compare: in them all share a clock, and what draws less power gains nothing."""
-    if blocks.schedule is not Schedule.SPECIALIZED:
-        return (blocks.schedule,)
-    return (blocks.schedule, blocks.block_m, blocks.block_n, blocks.decoded, blocks.stages)
+    if blocks.body.is_simple:
+        return (blocks.body,)
+    return (blocks.body, blocks.block_m, blocks.block_n, blocks.decoded, blocks.stages)
 
 
 def search(
@@ -70,11 +70,11 @@ def search(
     bench: Bench,
     check_only: bool,
     tell: Tell,
-    schedule: Schedule | None = None,
+    bodies: Collection[Body] = (),
 ) -> Found:
     """Times of a plan's candidates, all right to the last bit; none where they are only to be checked.
 
-    With a schedule, that one is searched anew. For the others, the blocks in the table are timed beside it.
+    With bodies named, these are searched anew. For the others, the blocks in the table are timed beside them.
     """
     found = Found()
 
@@ -88,16 +88,16 @@ def search(
 
     splits = predictable(plan, device.capability)  # what a split K should give, nothing else can say
     tell(0.0, "compiling and checking")
-    first = good([blocks for blocks in again(plan, mnk, device, schedule) if splits or blocks.split_k == 1])
+    first = good([blocks for blocks in again(plan, mnk, device, bodies) if splits or blocks.split_k == 1])
     if check_only or not first:
         return found
     tell(_COMPILED, f"timing {len(first)} candidates")
     quick = bench.times_us(first, COARSE_ROUNDS, COARSE_TURN_US, 0.0)
     by_speed = sorted(quick, key=lambda blocks: quick[blocks])
-    best_of_each = {_body(blocks): blocks for blocks in reversed(by_speed)}
+    best_of_each = {_kind(blocks): blocks for blocks in reversed(by_speed)}
     best = list(dict.fromkeys([*by_speed[:_BEST], *best_of_each.values()]))
     tell(_CHECKED, "varying the best")
-    varied = [blocks for blocks in best if schedule in (None, blocks.schedule)]
+    varied = [blocks for blocks in best if not bodies or blocks.body in bodies]
     near = dict.fromkeys(other for blocks in varied for other in finer(plan, mnk, device, blocks))
     last = best + good([blocks for blocks in near if blocks not in quick])
     tell(_TIMED, f"timing the best {len(last)}")

@@ -10,14 +10,12 @@ from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
 from fp8core.refold import REFOLDED_TILES
 from kernels.device import ADA, BLACKWELL, BLACKWELL_RTX, HOPPER, Device, DeviceKind
-from kernels.gemm.blocks import Blocks, Schedule
+from kernels.gemm.blocks import Blocks, Body
 from kernels.gemm.hopper.decoding import blocks as decoding_blocks
-from kernels.gemm.hopper.decoding.launch import decoding_constants
+from kernels.gemm.hopper.decoding.launch import constants as decoding_constants
 from kernels.gemm.hopper.descriptors import WARPS, flat, swizzled
 from kernels.gemm.hopper.launch import constants as specialized_constants
-from kernels.gemm.hopper.narrow_blocks import STEPS, is_narrow
 from kernels.gemm.hopper.narrow_launch import constants as narrow_constants
-from kernels.gemm.hopper.storage import b_scales_loaded, loaded_rows, out_box, rows_loaded
 from kernels.gemm.meaning import Arithmetic, Summation
 from kernels.gemm.plan import GemmPlan, plan_simple
 from kernels.gemm.simple.dot_scaled import dot_scaled_plan
@@ -35,7 +33,6 @@ LARGE, TALL, LOW = (8192, 8192, 8192), (8192, 4096, 4096), (1, 4096, 4096)
 FEW = tuple((tokens, 4096, 14336) for tokens in (64, 128, 256))
 SPLIT = 4
 GROUP = 8
-SPECIALIZED = Schedule.SPECIALIZED
 FLOAT8 = {"e4m3": "fp8e4nv", "e5m2": "fp8e5"}
 
 
@@ -64,20 +61,22 @@ def gemm(name: str, plan: GemmPlan, device: Device) -> Case:
     """A plan of the portable kernel; the order of blocks and the number of runs stand for all others."""
     split = SPLIT if plan.blocks.split_k > 1 else 1
     plan = replace(plan, blocks=replace(plan.blocks, group=GROUP, split_k=split))
-    k = plan.blocks.split_k * plan.block_k
+    k = plan.blocks.split_k * plan.blocks.block_k
     constants = kernel_constants(plan, k, accumulate=False, kind=DeviceKind.GPU)
-    types = {"out_ptr": f"*{plan.spec.out.name}"}
+    types = {"out_ptr": f"*{plan.meaning.spec.out.name}"}
     if plan.blocks.split_k == 1:
         constants |= {"parts_ptr": None, "arrivals_ptr": None}
-    native = plan.kernel is Arithmetic.NATIVE_MX
+    native = plan.meaning.arithmetic is Arithmetic.NATIVE_MX
     names = ("a_desc", "b_desc") if native else ("a_codes", "b_codes")
-    sides = [("a", plan.block_m, plan.spec.a), ("b", plan.block_n, plan.spec.b)]
+    sides = [("a", plan.blocks.block_m, plan.meaning.spec.a), ("b", plan.blocks.block_n, plan.meaning.spec.b)]
     if plan.blocks.transposed:
         sides.reverse()
     for argument, (side, block, spec) in zip(names, sides, strict=True):
-        dtype = "bf16" if plan.kernel is Arithmetic.DEQUANTIZED else FLOAT8[spec.format.name]
+        dtype = "bf16" if plan.meaning.arithmetic is Arithmetic.DEQUANTIZED else FLOAT8[spec.format.name]
         dtype = "u8" if side in plan.blocks.decoded else dtype
-        types[argument] = f"tensordesc<{dtype}[{block}, {plan.block_k}]>" if plan.blocks.tma else f"*{dtype}"
+        types[argument] = (
+            f"tensordesc<{dtype}[{block}, {plan.blocks.block_k}]>" if plan.blocks.tma else f"*{dtype}"
+        )
     return Case(
         name=f"{name}; {plan.blocks.title}",
         device=device,
@@ -86,7 +85,7 @@ def gemm(name: str, plan: GemmPlan, device: Device) -> Case:
         constants=tuple(constants.items()),
         warps=plan.blocks.warps,
         stages=plan.blocks.stages,
-        kind=plan.kernel.name,
+        kind=plan.meaning.arithmetic.name,
         split=plan.blocks.split_k > 1,
         unit_stride="out_stride_m" if plan.blocks.transposed else "out_stride_n",
     )
@@ -98,7 +97,7 @@ def simple_plans(device: Device) -> Iterator[tuple[str, GemmPlan]]:
     for recipe, matmul, how, mnk in product(RECIPES.values(), MATMULS.values(), Summation, shapes):
         plan = plan_simple(recipe.spec(matmul), mnk, device, how)
         if isinstance(plan, GemmPlan):
-            yield str(plan.family), plan
+            yield str(plan.meaning.family), plan
 
 
 def gemms(device: Device) -> Iterator[Case]:
@@ -110,35 +109,32 @@ def gemms(device: Device) -> Iterator[Case]:
         yield gemm(family, plan, device)
         if timed := dot_scaled_plan(plan, device):
             yield gemm(f"{family}, emulated", timed, device)
-    of_each_kind = {plan.kernel: (family, plan) for family, plan in reversed(plans)}
+    of_each_kind = {plan.meaning.arithmetic: (family, plan) for family, plan in reversed(plans)}
     of_each_kind.pop(Arithmetic.NATIVE_MX, None)
     for family, plan in of_each_kind.values():
         blocks = replace(plan.blocks, block_m=64, block_n=128, warps=4, persistent=False, split_k=SPLIT)
         yield gemm(family, replace(plan, blocks=blocks), device)
     by_family = dict(reversed(plans))
     for row in read_table(table_path(device.capability)):
-        if row.blocks.schedule is Schedule.SIMPLE:
+        if row.blocks.body.is_simple:
             yield gemm(row.family, replace(by_family[row.family], blocks=row.blocks), device)
 
 
 def specialized(name: str, plan: GemmPlan, device: Device, *, accumulate: bool) -> Case:
     """A low block loads the fewest rows; more would be another extent of one load."""
-    spec = plan.spec
-    bf16 = plan.kernel is Arithmetic.DEQUANTIZED
+    spec, storage = plan.meaning.spec, plan.storage
+    bf16 = plan.meaning.arithmetic is Arithmetic.DEQUANTIZED
     types = {}
-    for side, operand, block in (("a", spec.a, loaded_rows(plan.blocks, 1)), ("b", spec.b, plan.block_n)):
+    for side, operand, box in (("a", spec.a, storage.loaded(1)), ("b", spec.b, storage.b_box)):
         dtype = "bfloat16" if bf16 else str(float8(operand.format)).removeprefix("torch.")
-        layout = swizzled(block, plan.block_k, dtype)
-        types[f"{side}_desc"] = described(
-            "bf16" if bf16 else FLOAT8[operand.format.name], [block, plan.block_k], layout
-        )
-    types["a_scale_desc"] = described("fp32", [plan.block_m], flat())
-    types["b_scale_desc"] = described("fp32", [b_scales_loaded(spec, plan.block_n)], flat())
-    stored = out_box(plan.block_m, plan.block_n)
-    layout = swizzled(*stored, {"bf16": "bfloat16", "fp32": "float32"}[spec.out.name])
-    types["out_desc"] = described(spec.out.name, list(stored), layout)
+        name_of = "bf16" if bf16 else FLOAT8[operand.format.name]
+        types[f"{side}_desc"] = described(name_of, list(box), swizzled(*box, dtype))
+    types["a_scale_desc"] = described("fp32", [storage.a_scale_box], flat())
+    types["b_scale_desc"] = described("fp32", [storage.b_scale_box], flat())
+    layout = swizzled(*storage.out_box, {"bf16": "bfloat16", "fp32": "float32"}[spec.out.name])
+    types["out_desc"] = described(spec.out.name, list(storage.out_box), layout)
     added = ", added into D" if accumulate else ""
-    constants = specialized_constants(plan, plan.blocks.split_k * plan.block_k, accumulate=accumulate)
+    constants = specialized_constants(plan, plan.blocks.split_k * plan.blocks.block_k, accumulate=accumulate)
     if plan.blocks.split_k == 1:
         constants |= {"parts_ptr": None, "arrivals_ptr": None}
     return Case(
@@ -148,24 +144,26 @@ def specialized(name: str, plan: GemmPlan, device: Device, *, accumulate: bool) 
         types=tuple(types.items()),
         constants=tuple(constants.items()),
         warps=WARPS,
-        kind=plan.kernel.name,
+        kind=plan.meaning.arithmetic.name,
         gluon=True,
     )
 
 
 def decoding(name: str, plan: GemmPlan, device: Device, *, accumulate: bool) -> Case:
     """A plan that decodes an operand in registers."""
-    rows, codes, block_k = decoding_blocks.value_rows(plan.blocks), decoding_blocks.CODES, plan.block_k
-    stored, out = decoding_blocks.out_box(plan.spec, plan.blocks), plan.spec.out.name
+    block_k, out = plan.blocks.block_k, plan.meaning.spec.out.name
+    boxes = plan.storage.a_box, plan.storage.b_box
+    codes, values = boxes if plan.blocks.decoded == "a" else boxes[::-1]
+    stored = list(plan.storage.out_box)
     layout = swizzled(*stored, {"bf16": "bfloat16", "fp32": "float32"}[out])
     constants = decoding_constants(plan, plan.blocks.split_k * block_k, accumulate=accumulate)
     if constants["RUNS"] == constants["EACH"]:
         constants |= {"parts_ptr": None, "arrivals_ptr": None}
     types = {
-        "values_desc": described("bf16", [rows, block_k], swizzled(rows, block_k, "bfloat16")),
-        "codes_desc": described("u8", [codes, block_k], swizzled(codes, block_k, "uint8")),
-        "scale_desc": described("fp32", [codes], flat()),
-        "out_desc": described(out, list(stored), layout),
+        "values_desc": described("bf16", list(values), swizzled(*values, "bfloat16")),
+        "codes_desc": described("u8", list(codes), swizzled(*codes, "uint8")),
+        "scale_desc": described("fp32", [codes[0]], flat()),
+        "out_desc": described(out, stored, layout),
     }
     return Case(
         name=f"{name}{', added into D' if accumulate else ''}; {plan.blocks.title}",
@@ -174,7 +172,7 @@ def decoding(name: str, plan: GemmPlan, device: Device, *, accumulate: bool) -> 
         types=tuple(types.items()),
         constants=tuple(constants.items()),
         warps=WARPS,
-        kind=plan.kernel.name,
+        kind=plan.meaning.arithmetic.name,
         gluon=True,
     )
 
@@ -182,11 +180,11 @@ def decoding(name: str, plan: GemmPlan, device: Device, *, accumulate: bool) -> 
 def narrow(name: str, plan: GemmPlan, device: Device, *, accumulate: bool) -> Case:
     """A plan of narrow blocks, which load the fewest rows."""
     assert not accumulate
-    types = {"out_ptr": f"*{plan.spec.out.name}"}
-    rows, step = rows_loaded(plan.block_m, 1), plan.block_k // STEPS
-    for side, operand, block in (("a", plan.spec.a, rows), ("b", plan.spec.b, plan.block_n)):
-        layout = swizzled(block, step, str(float8(operand.format)).removeprefix("torch."))
-        types[f"{side}_desc"] = described(FLOAT8[operand.format.name], [block, step], layout)
+    types = {"out_ptr": f"*{plan.meaning.spec.out.name}"}
+    spec, storage = plan.meaning.spec, plan.storage
+    for side, operand, box in (("a", spec.a, storage.loaded(1)), ("b", spec.b, storage.b_box)):
+        layout = swizzled(*box, str(float8(operand.format)).removeprefix("torch."))
+        types[f"{side}_desc"] = described(FLOAT8[operand.format.name], list(box), layout)
     return Case(
         name=f"{name}; {plan.blocks.title}",
         device=device,
@@ -194,7 +192,7 @@ def narrow(name: str, plan: GemmPlan, device: Device, *, accumulate: bool) -> Ca
         types=tuple(types.items()),
         constants=tuple(narrow_constants(plan).items()),
         warps=plan.blocks.warps,
-        kind=plan.kernel.name,
+        kind=plan.meaning.arithmetic.name,
         gluon=True,
     )
 
@@ -225,25 +223,25 @@ def specialized_gemms(device: Device) -> Iterator[Case]:
 
 
 def _specialized_gemms(device: Device) -> Iterator[Case]:
-    table = [row for row in read_table(table_path(device.capability)) if row.blocks.schedule is SPECIALIZED]
+    table = [row for row in read_table(table_path(device.capability)) if not row.blocks.body.is_simple]
     for family, plan in simple_plans(device):
         tries = [blocks for mnk in (LARGE, TALL) for blocks in coarse(plan, mnk, device)]
-        tries = [blocks for blocks in tries if blocks.schedule is SPECIALIZED]
+        tries = [blocks for blocks in tries if not blocks.body.is_simple]
         of_each_body = {(blocks.decoded, blocks.block_n): blocks for blocks in reversed(tries)}
         few = [blocks for mnk in FEW for blocks in coarse(plan, mnk, device)]
-        few = [blocks for blocks in few if in_programs(blocks) or is_narrow(blocks)]
+        few = [blocks for blocks in few if in_programs(blocks) or blocks.body is Body.NARROW]
         tabled = [row.blocks for row in table if row.family == family]
         for blocks in (*of_each_body.values(), *few, *tabled):
             made = replace(plan, blocks=replace(blocks, group=GROUP))
-            case = decoding if made.decodes_in_registers else narrow if is_narrow(blocks) else specialized
+            case = {Body.DECODING: decoding, Body.NARROW: narrow}.get(made.body, specialized)
             if in_programs(blocks):
                 for runs in (SPLIT, SPLIT + 1):
                     of_runs = replace(made.blocks, split_k=runs)
                     yield case(family, replace(made, blocks=of_runs), device, accumulate=False)
                 continue
-            for accumulate in (False, True)[: 1 + (plan.spec.out.bits == 32)]:
+            for accumulate in (False, True)[: 1 + (plan.meaning.spec.out.bits == 32)]:
                 yield case(family, made, device, accumulate=accumulate)
-                if made.decodes_in_registers and blocks not in tabled and not accumulate:
+                if (made.body is Body.DECODING) and blocks not in tabled and not accumulate:
                     yield of_e5m2(case(family, made, device, accumulate=accumulate))
 
 
@@ -252,7 +250,7 @@ def in_programs(blocks: Blocks) -> bool:
     an odd number of them stand for all others.
     """
     each = decoding_blocks.runs_each(blocks, blocks.split_k * blocks.block_k) if blocks.decoded else 1
-    return blocks.schedule is SPECIALIZED and blocks.split_k > each
+    return not blocks.body.is_simple and blocks.split_k > each
 
 
 def quantizers(device: Device) -> Iterator[Case]:

@@ -80,8 +80,8 @@ def test_a_specialized_kernel_is_compiled_for_every_family_that_one_takes():
     for recipe, matmul, how in product(RECIPES.values(), MATMULS.values(), Summation):
         plan = plan_built_in(recipe.spec(matmul), MNK, HOPPER, how)
         if isinstance(plan, GemmPlan):
-            meaning = plan.spec, plan.kernel, plan.scale_at, plan.promotion
-            families |= {} if lacking(*meaning, MNK) else {str(plan.family): plan.spec.out.bits}
+            meaning = plan.meaning
+            families |= {} if lacking(meaning, MNK, HOPPER) else {str(meaning.family): meaning.spec.out.bits}
     mine = [c for cases in CASES.values() for c in cases if c.gluon]
     assert {case.device for case in mine} == {HOPPER}
     names = [case.name.split(";")[0] for case in mine]

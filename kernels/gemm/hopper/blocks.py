@@ -1,57 +1,63 @@
-"""Which GEMMs the warp-specialized schedule takes, and the blocks that it can have. Pure; no torch."""
+"""The GEMMs that each body of the warp-specialized kernel takes, and the blocks that it can have. Pure; no
+torch.
+"""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import product
 
-from fp8core.formats import FORMATS
-from fp8core.recipes import MatmulSpec
 from fp8core.tiles import WHOLE, TileShape
 from kernels.device import Device, lacks_gluon
-from kernels.gemm.blocks import Blocks, Schedule
+from kernels.gemm.blocks import Blocks, Body
 from kernels.gemm.hopper.sizes import (
-    _TMA_BYTES,
     BLOCK_K_BYTES,
     CHAINED,
     CONSUMERS,
+    LENT_STAGES,
     LOW,
     PROMOTED,
     PROMOTION,
     SCALE_BYTES,
     SLAB,
+    TMA_BYTES,
     WGMMA,
 )
-from kernels.gemm.hopper.storage import _stages, lent
-from kernels.gemm.meaning import Arithmetic, ScaleAt
+from kernels.gemm.hopper.storage import filled, ring, writes_bf16
+from kernels.gemm.meaning import Arithmetic, Meaning, ScaleAt
 from kernels.gemm.tuned import architecture
+
+Mnk = tuple[int, int, int]
 
 _MOST_SHARING, _LEAST_STEPS = 8, 4
 """The most programs that share a block, and the fewest steps along K of each."""
 _GROUPS = (8, 16, 32)
+RING_BODIES = (Body.CHAINED, Body.PROMOTED, Body.PROMOTED_LENT, Body.PROMOTED_FEW_ROWS)
+"""Those of kernels.gemm.hopper.kernel, which share a ring and the warp that fills it."""
 
 
-def lacks_specialized(device: Device) -> str:
-    """Why the schedule cannot run on a GPU; empty where it can."""
+def lacking(meaning: Meaning, mnk: Mnk, device: Device) -> str:
+    """Why no warp-specialized body runs this GEMM, in a sentence; empty where one may."""
+    return _lacks_specialized(device) or _lacking(meaning, mnk)
+
+
+def _lacks_specialized(device: Device) -> str:
     if device.capability is not None and device.capability != WGMMA:
         return f"{architecture(device.capability)} has no wgmma"
     return lacks_gluon(device.triton)
 
 
-def lacking(
-    spec: MatmulSpec, kernel: Arithmetic, scale_at: ScaleAt, promotion: object, mnk: tuple[int, int, int]
-) -> str:
-    """Why the schedule cannot run this GEMM on a GPU that has it; empty where it can."""
-    m, n, k = mnk
-    if kernel is Arithmetic.NATIVE_MX or promotion not in (WHOLE, PROMOTION):
+def _lacking(meaning: Meaning, mnk: Mnk) -> str:
+    (m, n, k), spec, scale_at = mnk, meaning.spec, meaning.scale_at
+    if meaning.arithmetic is Arithmetic.NATIVE_MX or meaning.promotion not in (WHOLE, PROMOTION):
         return "warp specialization promotes every 128 products or never"
-    if kernel is Arithmetic.FP8 and promotion is WHOLE and spec.out != FORMATS["bf16"]:
+    if meaning.arithmetic is Arithmetic.FP8 and meaning.promotion is WHOLE and not writes_bf16(meaning):
         return (
             f"a sum that stays in the tensor core leaves by warp specialization as bf16, not {spec.out.name}"
         )
-    if n * spec.out.bytes % _TMA_BYTES:
-        return f"rows of {n} numbers of D do not start at multiples of {_TMA_BYTES} bytes, as TMA needs"
-    if m > LOW[-1][0] and k <= PROMOTION and lent(spec, scale_at, *PROMOTED, promotion):
-        return f"warp specialization promotes where K has more than one step of {PROMOTION}, and {k} has one"
+    if n * spec.out.bytes % TMA_BYTES:
+        return f"rows of {n} numbers of D do not start at multiples of {TMA_BYTES} bytes, as TMA needs"
+    if m > LOW[-1][0] and _lends(meaning) and (one_step := _one_step(k)):
+        return one_step
     if scale_at is not ScaleAt.K_LOOP:
         wide = any(operand.tile.mn not in (1, WHOLE) for operand in (spec.a, spec.b))
         if wide and scale_at is ScaleAt.EPILOGUE:
@@ -61,63 +67,107 @@ def lacking(
     if spec.a.tile != line or spec.b.tile not in (line, square):
         return f"warp specialization has no loop for tiles {spec.a.tile} · {spec.b.tile}"
     sides = [m] + [n] * (spec.b.tile == line)
-    if any(side * SCALE_BYTES % _TMA_BYTES for side in sides):
+    if any(side * SCALE_BYTES % TMA_BYTES for side in sides):
         return f"rows of {' and '.join(map(str, sides))} scales do not start at multiples of 16 bytes"
     return ""
 
 
-def candidates(
-    spec: MatmulSpec,
-    kernel: Arithmetic,
-    scale_at: ScaleAt,
-    promotion: object,
-    mnk: tuple[int, int, int],
-    device: Device,
-) -> Iterator[Blocks]:
-    """The blocks to choose from, in several orders: the most stages that fit, and one less where the
-    warpgroups do not share a block; of low blocks, of which L2 holds all of A anyway, the most stages, and K
-    also in several runs.
+def _lends(meaning: Meaning) -> bool:
+    """Whether a high promoted block's D leaves through memory of the A that gave it, that of its last two
+    stages: one of bf16, unless the scales of columns take the registers.
     """
-    element = 2 if kernel is Arithmetic.DEQUANTIZED else spec.a.format.bytes
-    for (block_m, block_n), group, fewer in _choices(spec, promotion, mnk[0]):
-        blocks = Blocks(
-            schedule=Schedule.SPECIALIZED,
-            block_m=block_m,
-            block_n=block_n,
-            block_k=BLOCK_K_BYTES // element,
-            group=group,
-            warps=4 * CONSUMERS,
-            stages=_stages(spec, scale_at, block_m, block_n, promotion, device) - fewer,
-            persistent=True,
-        )
-        yield blocks
-        for runs in _splits(spec, promotion, blocks, mnk, device):
-            yield replace(blocks, split_k=runs, persistent=False)
+    many = meaning.scale_at is ScaleAt.K_LOOP and meaning.spec.b.tile.mn == 1
+    return meaning.promotion is not WHOLE and writes_bf16(meaning) and not many
 
 
-def _choices(spec: MatmulSpec, promotion: object, m: int) -> Iterator[tuple[tuple[int, int], int, int]]:
-    """(sides of a block, GROUP, stages fewer than fit)."""
-    if promotion is WHOLE:
-        if spec.out == FORMATS["bf16"]:
-            yield from product([CHAINED], _GROUPS, [0])
-        return
-    if m <= PROMOTED[0]:
-        yield from ((sides, _GROUPS[0], 0) for sides in LOW if sides[0] < 2 * max(m, SLAB))
-    if m > LOW[-1][0]:
-        yield from product([PROMOTED], _GROUPS, (0, 1))
+def lacking_to_lend(meaning: Meaning, mnk: Mnk, device: Device) -> str:
+    """Why no high block's D leaves through memory of A. One step along K has too little of it."""
+    return lacking(meaning, mnk, device) or _one_step(mnk[2])
 
 
-def _splits(
-    spec: MatmulSpec, promotion: object, blocks: Blocks, mnk: tuple[int, int, int], device: Device
-) -> tuple[int, ...]:
-    """In how many runs the K of blocks that can be shared is cut: half as many as give every SM one, and as
-    many.
-    """
-    if not shareable(spec, promotion, blocks):
-        return ()
+def _one_step(k: int) -> str:
+    if k > PROMOTION:
+        return ""
+    return f"warp specialization promotes where K has more than one step of {PROMOTION}, and {k} has one"
+
+
+def chained_refusal(meaning: Meaning) -> str:
+    """Which sums two warpgroups do not chain over a block that they share; empty for those they do."""
+    keeps = "" if writes_bf16(meaning) else "the chained body keeps a block as bf16"
+    return keeps if meaning.promotion is WHOLE else "the chained body leaves all of a sum to the tensor core"
+
+
+def promoted_refusal(meaning: Meaning) -> str:
+    """Which sums high blocks do not promote whose D leaves through memory of its own."""
+    return few_rows_refusal(meaning) or ("D leaves through memory of A" if _lends(meaning) else "")
+
+
+def lent_refusal(meaning: Meaning) -> str:
+    """Which sums high blocks do not promote whose D leaves through memory of A."""
+    lends = (
+        ""
+        if _lends(meaning)
+        else "D leaves through memory of A in bf16, without scales of columns in the K loop"
+    )
+    return few_rows_refusal(meaning) or lends
+
+
+def few_rows_refusal(meaning: Meaning) -> str:
+    """Which sums low blocks do not promote."""
+    return "the promoted bodies do not leave all of a sum to the tensor core" * (meaning.promotion is WHOLE)
+
+
+def chained(meaning: Meaning, mnk: Mnk, device: Device) -> Iterator[Blocks]:
+    """The blocks to choose from, in several orders, with the most stages that fit."""
+    return (_blocks(Body.CHAINED, CHAINED, group, meaning, device) for group in _GROUPS)
+
+
+def promoted(meaning: Meaning, mnk: Mnk, device: Device) -> Iterator[Blocks]:
+    """High blocks, where M has more rows than a low one, with the most stages that fit, and one less."""
+    return _high(Body.PROMOTED, meaning, mnk, device)
+
+
+def promoted_lent(meaning: Meaning, mnk: Mnk, device: Device) -> Iterator[Blocks]:
+    """The same where D leaves through memory of A."""
+    return _high(Body.PROMOTED_LENT, meaning, mnk, device)
+
+
+def few_rows(meaning: Meaning, mnk: Mnk, device: Device) -> Iterator[Blocks]:
+    """Low blocks, of which L2 holds all of A anyway, where M has few rows; K also in several runs."""
     m, n, k = mnk
-    most = shared_by(blocks.count(m, n), k // blocks.block_k, device)
-    return tuple(runs for runs in (most // 2, most) if runs > 1)
+    if m > PROMOTED[0]:
+        return
+    for sides in (sides for sides in LOW if sides[0] < 2 * max(m, SLAB)):
+        blocks = _blocks(Body.PROMOTED_FEW_ROWS, sides, _GROUPS[0], meaning, device)
+        yield blocks
+        if writes_bf16(meaning):
+            most = shared_by(blocks.count(m, n), k // blocks.block_k, device)
+            splits = (runs for runs in (most // 2, most) if runs > 1)
+            yield from (replace(blocks, split_k=runs, persistent=False) for runs in splits)
+
+
+def _high(body: Body, meaning: Meaning, mnk: Mnk, device: Device) -> Iterator[Blocks]:
+    return _two_depths(body, PROMOTED, meaning, device) if mnk[0] > LOW[-1][0] else iter(())
+
+
+def _two_depths(body: Body, sides: tuple[int, int], meaning: Meaning, device: Device) -> Iterator[Blocks]:
+    for group, fewer in product(_GROUPS, (0, 1)):
+        blocks = _blocks(body, sides, group, meaning, device)
+        yield replace(blocks, stages=blocks.stages - fewer)
+
+
+def _blocks(body: Body, sides: tuple[int, int], group: int, meaning: Meaning, device: Device) -> Blocks:
+    blocks = Blocks(
+        body=body,
+        block_m=sides[0],
+        block_n=sides[1],
+        block_k=BLOCK_K_BYTES // meaning.multiplied[0].bytes,
+        group=group,
+        warps=4 * CONSUMERS,
+        stages=LENT_STAGES,
+        persistent=True,
+    )
+    return filled(blocks, ring(meaning, blocks), device.shared_memory_bytes)
 
 
 def shared_by(blocks: int, steps: int, device: Device) -> int:
@@ -125,13 +175,7 @@ def shared_by(blocks: int, steps: int, device: Device) -> int:
     return max(1, min(device.sms // blocks, steps // _LEAST_STEPS, _MOST_SHARING))
 
 
-def shareable(spec: MatmulSpec, promotion: object, blocks: Blocks) -> bool:
-    """Whether programs can share a block, each with a run of K: a low one that promotes and writes bf16."""
-    low = (blocks.block_m, blocks.block_n) in LOW and promotion is not WHOLE
-    return low and spec.out == FORMATS["bf16"]
-
-
-def filling(tries: Iterable[Blocks], mnk: tuple[int, int, int], device: Device) -> Blocks | None:
+def filling(tries: Iterable[Blocks], mnk: Mnk, device: Device) -> Blocks | None:
     """Of blocks for a GEMM that nothing was measured for, the largest of which D has one for every SM; None
     where there are none.
     """

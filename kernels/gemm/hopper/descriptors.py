@@ -1,22 +1,34 @@
 """TMA descriptors of operands, scales and D."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from fp8core.formats import FORMATS
+from kernels.gemm.hopper.sizes import TMA_BYTES
 
 if TYPE_CHECKING:
     import torch
+
+Launcher = Callable[["torch.Tensor"], object]
 
 WARPS = 4
 """Of the first warpgroup; the kernel adds the others."""
 
 
-_TMA_BYTES = 16
-
-
-def _writable(out: "torch.Tensor") -> bool:
-    aligned = out.data_ptr() % _TMA_BYTES == 0 and out.stride(0) * out.itemsize % _TMA_BYTES == 0
+def writable(out: "torch.Tensor") -> bool:
+    """Whether TMA can write a D: its rows lie one after another and start at multiples of 16 bytes."""
+    aligned = out.data_ptr() % TMA_BYTES == 0 and out.stride(0) * out.itemsize % TMA_BYTES == 0
     return aligned and out.stride(1) == 1
+
+
+def into_copy(launch: Launcher, out: "torch.Tensor", accumulate: bool) -> object:
+    """Launch into a copy of a D that TMA cannot write, and give `out` the copy's numbers."""
+    copy = out.new_empty(out.shape)
+    if accumulate:
+        copy.copy_(out)
+    handle = launch(copy)
+    out.copy_(copy)
+    return handle
 
 
 def descriptor(tensor: "torch.Tensor", rows: int, columns: int) -> object:
@@ -49,7 +61,7 @@ def flat() -> object:
     return gl.NVMMASharedLayout(swizzle_byte_width=0, element_bitwidth=FORMATS["fp32"].bits, rank=1)
 
 
-def _scale_descriptor(scale: "torch.Tensor", count: int) -> object:
+def scale_descriptor(scale: "torch.Tensor", count: int) -> object:
     from triton.experimental.gluon.nvidia.hopper import TensorDescriptor
 
     return TensorDescriptor(scale, [scale.numel()], [1], [count], flat())

@@ -27,12 +27,12 @@ from triton.experimental.gluon.language.nvidia.hopper import (
     warpgroup_mma_wait,
 )
 
-from kernels.gemm.hopper import narrow_blocks
+from kernels.gemm.hopper import sizes
 from kernels.gemm.hopper.gluon_api import aggregate, async_load
 from kernels.gemm.hopper.ring import advance, release
 
-STEPS = gl.constexpr(narrow_blocks.STEPS)
-WARPS = gl.constexpr(narrow_blocks.WARPS)
+STEPS = gl.constexpr(sizes.NARROW_STEPS)
+WARPS = gl.constexpr(sizes.NARROW_WARPS)
 PRODUCER_REGISTERS = gl.constexpr(24)
 
 

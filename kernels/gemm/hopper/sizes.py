@@ -48,7 +48,42 @@ WGMMA = (9, 0)
 """The compute capability that has it."""
 
 
-_TMA_BYTES = 16
+TMA_BYTES = 16
 
 
-_LEAST_ROWS = 16
+LEAST_ROWS = 16
+"""Rows of A, at least, that one load brings where M is small."""
+
+
+NARROW = (SLAB, SLAB // 2)
+"""BLOCK_M × BLOCK_N of the narrow body: 4096 columns are 128 blocks, for 132 SMs."""
+
+
+NARROW_WARPS = 4
+"""Warps of the narrow body that multiply; one more loads."""
+
+
+NARROW_STEPS = 2
+"""Steps along K in a stage of the narrow body: one load takes 128 bytes of a row at most."""
+
+
+CODES = CONSUMERS * SLAB
+"""Rows of the operand that is decoded in a block: a warpgroup multiplies a slab of them."""
+
+
+DECODED_PART_BYTES = 128
+"""The most that a warpgroup of the decoding body stores at once of each of its 64 rows or columns of D."""
+
+
+DECODED_PARTS_UNDER_WAY = 3
+"""The most parts of D that it has memory for; more would cost a stage."""
+
+
+DECODING_BARRIER_BYTES = 1024
+
+
+MOST_ROWS_SPLIT = 64
+"""Rows of values, at most, with which four warpgroups can hold the sums of two runs of K."""
+
+
+SUM_BYTES = 4

@@ -1,100 +1,171 @@
-"""Shared memory of a warp-specialized kernel: how many bytes a stage takes, and how many stages fit."""
+"""Shared memory of the warp-specialized kernels: what lies in it, in which boxes data comes and goes, and how
+many stages fit. Pure; no torch.
+"""
+
+from dataclasses import dataclass, replace
 
 from fp8core.formats import FORMATS
-from fp8core.recipes import MatmulSpec
-from fp8core.tiles import WHOLE
-from kernels.device import Device
-from kernels.gemm.blocks import Blocks
+from kernels.device import HOPPER
+from kernels.gemm.blocks import Blocks, Body
 from kernels.gemm.hopper.sizes import (
-    _LEAST_ROWS,
     BARRIER_BYTES,
     BLOCK_K_BYTES,
-    CHAINED,
+    CODES,
     CONSUMERS,
+    DECODED_PART_BYTES,
+    DECODED_PARTS_UNDER_WAY,
+    DECODING_BARRIER_BYTES,
     FEW_SCALES,
-    LOW,
+    LEAST_ROWS,
+    LENT_STAGES,
+    MOST_ROWS_SPLIT,
+    NARROW_STEPS,
     PARTS,
     PARTS_UNDER_WAY,
-    PROMOTED,
     SCALE_BYTES,
     SLAB,
+    SUM_BYTES,
 )
-from kernels.gemm.meaning import ScaleAt
+from kernels.gemm.meaning import Meaning, ScaleAt
+
+Box = tuple[int, int]
 
 
-def stage_bytes(spec: MatmulSpec, scale_at: ScaleAt, block_m: int, block_n: int) -> int:
-    """Shared memory of one stage: blocks of A and B, and their scales where they change along K."""
-    codes = (block_m + block_n) * BLOCK_K_BYTES
-    if scale_at is not ScaleAt.K_LOOP:
-        return codes
-    return codes + (block_m + b_scales_loaded(spec, block_n)) * SCALE_BYTES
+@dataclass(frozen=True, kw_only=True)
+class Storage:
+    """Shared memory of one program: a ring of stages, what is there once, and the boxes that TMA moves.
 
-
-def loaded_rows(blocks: Blocks, m: int) -> int:
-    """Rows of A that one stage loads, a power of two: of a low block that has more than M, not all."""
-    if (blocks.block_m, blocks.block_n) not in LOW:
-        return blocks.block_m
-    return rows_loaded(blocks.block_m, m)
-
-
-def rows_loaded(block_m: int, m: int) -> int:
-    """Of a block, where there are so many: a power of two."""
-    return min(block_m, max(_LEAST_ROWS, 1 << (m - 1).bit_length()))
-
-
-def b_scales_loaded(spec: MatmulSpec, block_n: int) -> int:
-    """Scales of B that one stage loads."""
-    return block_n if spec.b.tile.mn == 1 else FEW_SCALES
-
-
-def lent(spec: MatmulSpec, scale_at: ScaleAt, block_m: int, block_n: int, promotion: object) -> bool:
-    """Whether a block's D leaves through memory of the A that gave it, that of its last two stages: one of
-    bf16 whose sums are promoted, unless the scales of columns take the registers.
+    spare_bytes: for a second part of D, where the stages leave room. a_box, b_box, out_box: rows and columns
+    of A, B and D that one load or store moves; of A, fewer where M has fewer, down to least_rows. a_scales,
+    b_scales: scales that come at a time, 0 where none do; a_scale_box and b_scale_box are the boxes that
+    their descriptors have all the same. buffers: parts of D that a warpgroup has memory of its own for.
     """
-    many = scale_at is ScaleAt.K_LOOP and spec.b.tile.mn == 1
-    promoted = promotion is not WHOLE and (block_m, block_n) == PROMOTED
-    return promoted and spec.out == FORMATS["bf16"] and not many
+
+    stages: int
+    stage_bytes: int
+    fixed_bytes: int
+    spare_bytes: int = 0
+    a_box: Box
+    b_box: Box
+    least_rows: int
+    out_box: Box | None = None
+    buffers: int = 0
+    a_scales: int = 0
+    b_scales: int = 0
+    a_scale_box: int = 0
+    b_scale_box: int = 0
+
+    @property
+    def bytes(self) -> int:
+        """In all, with what barriers take."""
+        return self.stages * self.stage_bytes + self.fixed_bytes + self.spare_bytes
+
+    def loaded(self, m: int) -> Box:
+        """The box of A where M has so many rows, a power of two: TMA is slow to write zeros."""
+        rows, columns = self.a_box
+        return min(rows, max(self.least_rows, 1 << (m - 1).bit_length())), columns
 
 
-def buffers(
-    spec: MatmulSpec, scale_at: ScaleAt, promotion: object, blocks: Blocks, shared_memory_bytes: int
-) -> int:
-    """Parts of D that a warpgroup has memory for: none of its own where that of A is lent; two of a shared
-    block, and where they fit and it has two slabs; else one.
+def writes_bf16(meaning: Meaning) -> bool:
+    """True where D is bf16: only then is a block kept for later, lent memory of A, or shared by programs."""
+    return meaning.spec.out == FORMATS["bf16"]
+
+
+def ring(meaning: Meaning, blocks: Blocks) -> Storage:
+    """What the chained and the promoted bodies have: a ring, scales, and parts of D on their way out.
+
+    Raises ValueError for blocks that would wait for memory for ever, and for runs of K that nobody passes on.
+    A part is 64 rows of a shared block, the half of the columns of a block that one warpgroup has, or a slab.
+    Where D leaves through memory of A, it has none of its own. Two slabs have a part each where both fit.
     """
-    sides = (blocks.block_m, blocks.block_n)
-    if lent(spec, scale_at, *sides, promotion):
-        return 0
-    if sides == CHAINED:
-        return PARTS_UNDER_WAY
-    ring = blocks.stages * stage_bytes(spec, scale_at, *sides)
-    two = 2 * _out_bytes(spec, *sides)
-    rest = end_scale_bytes(scale_at, *sides) + BARRIER_BYTES
-    return 2 if ring + two + rest <= shared_memory_bytes and sides == PROMOTED else 1
+    if blocks.body is Body.PROMOTED_LENT and blocks.stages < LENT_STAGES:
+        raise ValueError(f"these blocks need {LENT_STAGES} stages or more, got {blocks.stages} stages")
+    if blocks.split_k > 1 and not (blocks.body is Body.PROMOTED_FEW_ROWS and writes_bf16(meaning)):
+        raise ValueError(
+            f"programs share a block of 64 or 128 rows that promotes and writes bf16, got {blocks.title}, "
+            f"D in {meaning.spec.out.name}"
+        )
+    spec, sides = meaning.spec, blocks.block_m + blocks.block_n
+    b_scale_box = blocks.block_n if spec.b.tile.mn == 1 else FEW_SCALES
+    in_loop, at_end = (meaning.scale_at is at for at in (ScaleAt.K_LOOP, ScaleAt.EPILOGUE))
+    out_box = _out_box(blocks)
+    part_bytes = CONSUMERS * out_box[0] * out_box[1] * spec.out.bytes
+    buffers = {Body.PROMOTED_LENT: 0, Body.CHAINED: PARTS_UNDER_WAY}.get(blocks.body, 1)
+    stage_bytes = sides * BLOCK_K_BYTES + in_loop * (blocks.block_m + b_scale_box) * SCALE_BYTES
+    fixed_bytes = buffers * part_bytes + at_end * sides * SCALE_BYTES + BARRIER_BYTES
+    left = HOPPER.shared_memory_bytes - blocks.stages * stage_bytes - fixed_bytes
+    two = blocks.body is Body.PROMOTED and part_bytes <= left
+    return Storage(
+        stages=blocks.stages,
+        stage_bytes=stage_bytes,
+        fixed_bytes=fixed_bytes,
+        spare_bytes=two * part_bytes,
+        a_box=(blocks.block_m, blocks.block_k),
+        b_box=(blocks.block_n, blocks.block_k),
+        least_rows=LEAST_ROWS if blocks.body is Body.PROMOTED_FEW_ROWS else blocks.block_m,
+        out_box=out_box,
+        buffers=buffers + two,
+        a_scales=blocks.block_m if spec.a.tile.mn == 1 and (in_loop or at_end) else 0,
+        b_scales=b_scale_box if in_loop or (at_end and spec.b.tile.mn == 1) else 0,
+        a_scale_box=blocks.block_m,
+        b_scale_box=b_scale_box,
+    )
 
 
-def _stages(
-    spec: MatmulSpec, scale_at: ScaleAt, block_m: int, block_n: int, promotion: object, device: Device
-) -> int:
-    own = not lent(spec, scale_at, block_m, block_n, promotion)
-    taken = _out_bytes(spec, block_m, block_n) * own + BARRIER_BYTES
-    taken += end_scale_bytes(scale_at, block_m, block_n)
-    return (device.shared_memory_bytes - taken) // stage_bytes(spec, scale_at, block_m, block_n)
-
-
-def end_scale_bytes(scale_at: ScaleAt, block_m: int, block_n: int) -> int:
-    """Shared memory for scales of rows and columns that come at the end of a block."""
-    return (block_m + block_n) * SCALE_BYTES if scale_at is ScaleAt.EPILOGUE else 0
-
-
-def out_box(block_m: int, block_n: int) -> tuple[int, int]:
+def _out_box(blocks: Blocks) -> Box:
     """Rows and columns of D that a warpgroup stores at once."""
-    if (block_m, block_n) == CHAINED:
-        return SLAB, block_n // PARTS
-    return SLAB, block_n // 2 if block_m == SLAB else block_n
+    rows, columns = blocks.block_m, blocks.block_n
+    if blocks.body is Body.CHAINED:
+        return SLAB, columns // PARTS
+    return SLAB, columns // 2 if rows == SLAB else columns
 
 
-def _out_bytes(spec: MatmulSpec, block_m: int, block_n: int) -> int:
-    rows, columns = out_box(block_m, block_n)
-    parts = CONSUMERS * (PARTS_UNDER_WAY if (block_m, block_n) == CHAINED else 1)
-    return parts * rows * columns * spec.out.bytes
+def narrow(meaning: Meaning, blocks: Blocks) -> Storage:
+    """Of a narrow block nothing but codes lies in shared memory; a stage holds two steps along K.
+
+    Raises ValueError for runs of K.
+    """
+    if blocks.split_k > 1:
+        raise ValueError(f"narrow blocks have K in one run, got {blocks.title}")
+    step = blocks.block_k // NARROW_STEPS
+    return Storage(
+        stages=blocks.stages,
+        stage_bytes=NARROW_STEPS * (blocks.block_m + blocks.block_n) * BLOCK_K_BYTES,
+        fixed_bytes=BARRIER_BYTES,
+        a_box=(blocks.block_m, step),
+        b_box=(blocks.block_n, step),
+        least_rows=LEAST_ROWS,
+    )
+
+
+def decoding(meaning: Meaning, blocks: Blocks) -> Storage:
+    """Values of one operand in bf16, codes of the other with scales, and parts of D. Where a program may
+    take two runs of K, also the sums of the second.
+    """
+    of_a, out = blocks.decoded == "a", meaning.spec.out
+    decoded = meaning.spec.a if of_a else meaning.spec.b
+    rows = blocks.block_n if of_a else blocks.block_m
+    part = min(rows, DECODED_PART_BYTES // out.bytes)
+    buffers = min(DECODED_PARTS_UNDER_WAY, rows // part)
+    tiles = blocks.block_k // (decoded.tile.k or blocks.block_k)
+    values, codes = (box * blocks.block_k for box in (rows, CODES))
+    sums = blocks.split_k % 2 == 0 and rows <= MOST_ROWS_SPLIT
+    return Storage(
+        stages=blocks.stages,
+        stage_bytes=2 * values + codes + CODES * tiles * SCALE_BYTES,
+        fixed_bytes=CONSUMERS * buffers * part * SLAB * out.bytes
+        + DECODING_BARRIER_BYTES
+        + sums * CODES * rows * SUM_BYTES,
+        a_box=(blocks.block_m, blocks.block_k),
+        b_box=(blocks.block_n, blocks.block_k),
+        least_rows=blocks.block_m,
+        out_box=(SLAB, part) if of_a else (part, SLAB),
+        buffers=buffers,
+        a_scale_box=CODES,
+        b_scale_box=CODES,
+    )
+
+
+def filled(blocks: Blocks, storage: Storage, shared_memory_bytes: int) -> Blocks:
+    """The blocks with the most stages that fit beside what else a storage has."""
+    return replace(blocks, stages=(shared_memory_bytes - storage.fixed_bytes) // storage.stage_bytes)

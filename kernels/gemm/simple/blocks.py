@@ -1,4 +1,4 @@
-"""Blocks of the simple kernels that are worth timing."""
+"""Blocks of the simple kernels: those worth timing, and those for when nothing was timed. Pure; no torch."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -7,10 +7,15 @@ from itertools import product
 from fp8core.formats import FORMATS
 from fp8core.tiles import WHOLE
 from kernels.device import Device
-from kernels.gemm.blocks import MAX_SPLIT, Blocks
-from kernels.gemm.meaning import Arithmetic
-from kernels.gemm.plan import GemmPlan
+from kernels.gemm.blocks import LEAST_STAGES, MAX_SPLIT, Blocks, Body
+from kernels.gemm.meaning import Arithmetic, Meaning
 from kernels.gemm.shape_class import FEW
+from kernels.quantize.plan import K_PADDING
+
+Mnk = tuple[int, int, int]
+
+_HOPPER = (9, 0)
+_BF16_BLOCK_K = 64
 
 _THREADS_A_WARP = 32
 
@@ -49,21 +54,36 @@ _LEAST_STEPS = 4
 _WAVES = 4
 
 
-def _simple(plan: GemmPlan, mnk: tuple[int, int, int], device: Device) -> Iterator[Blocks]:
-    if plan.kernel is Arithmetic.NATIVE_MX:
-        yield plan.blocks
-        return
+def refusal(meaning: Meaning) -> str:
+    """Which products the simple kernel does not compute, in a sentence; empty for those it does."""
+    native = meaning.arithmetic is Arithmetic.NATIVE_MX
+    return "the scaled tensor core has a kernel of its own" if native else ""
+
+
+def native_refusal(meaning: Meaning) -> str:
+    """Which products the kernel of the scaled tensor core does not compute."""
+    native = meaning.arithmetic is Arithmetic.NATIVE_MX
+    return "" if native else f"the scaled tensor core's kernel is not for the {meaning.arithmetic.value}"
+
+
+def native_candidates(meaning: Meaning, mnk: Mnk, device: Device) -> Iterator[Blocks]:
+    """The built-in blocks: the scaled instruction is 128 rows high, which leaves no choice."""
+    yield built_in(meaning, mnk, device)
+
+
+def candidates(meaning: Meaning, mnk: Mnk, device: Device) -> Iterator[Blocks]:
+    """The blocks to choose from, K in one run and in several."""
     if mnk[0] <= FEW:
-        yield from _few_tokens(plan, mnk, device)
-        if mnk[0] <= (FEW // 2 if plan.kernel is Arithmetic.DEQUANTIZED else _VERY_FEW):
+        yield from _few_tokens(meaning, mnk, device)
+        if mnk[0] <= (FEW // 2 if meaning.arithmetic is Arithmetic.DEQUANTIZED else _VERY_FEW):
             return
     sides_m, few = (64,) if mnk[0] <= 64 else (64, 128), mnk[0] <= FEW
-    sides = product(sides_m, _NARROW_SIDES_N if few else _SIDES_N, _steps_k(plan), (4, 8))
+    sides = product(sides_m, _NARROW_SIDES_N if few else _SIDES_N, _steps_k(meaning), (4, 8))
     for block_m, block_n, block_k, warps in sides:
         held = block_m * block_n // (_THREADS_A_WARP * warps)
-        if held > _held_at_most(plan) or block_m < _ROWS_A_WARP * warps:
+        if held > _held_at_most(meaning) or block_m < _ROWS_A_WARP * warps:
             continue
-        group = 32 if plan.promotion is not WHOLE else 8
+        group = 32 if meaning.promotion is not WHOLE else 8
         blocks = Blocks(
             block_m=block_m,
             block_n=block_n,
@@ -71,7 +91,7 @@ def _simple(plan: GemmPlan, mnk: tuple[int, int, int], device: Device) -> Iterat
             group=group,
             warps=warps,
             stages=_STAGES,
-            tma=plan.blocks.tma,
+            tma=has_tma(device),
         )
         count = blocks.count(*mnk[:2])
         if block_n < 128 and count > _WAVES * device.sms:
@@ -80,12 +100,12 @@ def _simple(plan: GemmPlan, mnk: tuple[int, int, int], device: Device) -> Iterat
         if count > device.sms:  # then an SM may hold several programs, if none takes all of its memory
             variants += [replace(blocks, stages=_FEW_STAGES)]
             variants += [replace(blocks, persistent=True)] if not few else []
-        if held == _ACCUMULATORS and plan.spec.out.bits > FORMATS["bf16"].bits:  # the others spill
+        if held == _ACCUMULATORS and meaning.spec.out.bits > FORMATS["bf16"].bits:  # the others spill
             variants = [one for one in variants if one.split_k == 1 and not one.persistent]
-        yield from (fit for fit in (_fit(plan, one, device) for one in variants) if fit is not None)
+        yield from (made for made in (fit(meaning, one, device) for one in variants) if made is not None)
 
 
-def _few_tokens(plan: GemmPlan, mnk: tuple[int, int, int], device: Device) -> Iterator[Blocks]:
+def _few_tokens(meaning: Meaning, mnk: Mnk, device: Device) -> Iterator[Blocks]:
     """All of M, or half of it, in the narrow side of the tensor core's blocks; and what a dequantizing plan
     can decode in the K loop, where its pass would take most of the time.
     """
@@ -93,7 +113,7 @@ def _few_tokens(plan: GemmPlan, mnk: tuple[int, int, int], device: Device) -> It
     while rows < mnk[0]:
         rows *= 2
     halves = sorted({rows, max(rows // 2, min(rows, _LOW))})
-    if plan.kernel is Arithmetic.DEQUANTIZED:
+    if meaning.arithmetic is Arithmetic.DEQUANTIZED:
         sides = [*product(halves, _NARROW_SIDES_N, (4, 8), [(True, "ab")])]
         sides += [
             *product(sorted({max(half, _LOW) for half in halves}), _NARROW_SIDES_N, (4, 8), [(False, "b")])
@@ -102,17 +122,17 @@ def _few_tokens(plan: GemmPlan, mnk: tuple[int, int, int], device: Device) -> It
         sides = [*product(halves, _NARROW_SIDES_N, (4, 8), [(True, "")])]
     for block_m, block_n, warps, (transposed, decoded) in sides:
         held = block_m * block_n // (_THREADS_A_WARP * warps)
-        if held > _held_at_most(plan) or (block_n if transposed else block_m) < _ROWS_A_WARP * warps:
+        if held > _held_at_most(meaning) or (block_n if transposed else block_m) < _ROWS_A_WARP * warps:
             continue
-        if not decoded and 2 * held <= _held_at_most(plan) and warps > 4:  # 4 warps can hold it
+        if not decoded and 2 * held <= _held_at_most(meaning) and warps > 4:  # 4 warps can hold it
             continue
         blocks = Blocks(
             block_m=block_m,
             block_n=block_n,
-            block_k=2 * plan.block_k if decoded else plan.block_k,
+            block_k=2 * step_k(meaning) if decoded else step_k(meaning),
             warps=warps,
             stages=_STAGES,
-            tma=plan.blocks.tma,
+            tma=has_tma(device),
             transposed=transposed,
             decoded=decoded,
         )
@@ -121,21 +141,21 @@ def _few_tokens(plan: GemmPlan, mnk: tuple[int, int, int], device: Device) -> It
             for split in _splits(blocks.count(*mnk[:2]), blocks, mnk[2], device)
             for stages in ((_STAGES, _FEW_STAGES) if rows >= _LOW or decoded else (_STAGES,))
         ]
-        if not decoded and plan.promotion is WHOLE:
-            variants.append(replace(blocks, block_k=2 * plan.block_k, stages=_FEW_STAGES))
-        yield from (fit for fit in (_fit(plan, one, device) for one in variants) if fit is not None)
+        if not decoded and meaning.promotion is WHOLE:
+            variants.append(replace(blocks, block_k=2 * step_k(meaning), stages=_FEW_STAGES))
+        yield from (made for made in (fit(meaning, one, device) for one in variants) if made is not None)
 
 
-def _steps_k(plan: GemmPlan) -> tuple[int, ...]:
+def _steps_k(meaning: Meaning) -> tuple[int, ...]:
     """BLOCK_K: a promotion sets it; a sum that stays in the tensor core is the same for any."""
-    if plan.promotion is not WHOLE:
-        return (plan.block_k,)
-    return (plan.block_k, 2 * plan.block_k)
+    if meaning.promotion is not WHOLE:
+        return (step_k(meaning),)
+    return (step_k(meaning), 2 * step_k(meaning))
 
 
-def _held_at_most(plan: GemmPlan) -> int:
+def _held_at_most(meaning: Meaning) -> int:
     """Elements of D that a thread can hold; a promoted sum is held twice."""
-    return _ACCUMULATORS if plan.promotion is WHOLE else _PROMOTED_ACCUMULATORS
+    return _ACCUMULATORS if meaning.promotion is WHOLE else _PROMOTED_ACCUMULATORS
 
 
 def _splits(count: int, blocks: Blocks, k: int, device: Device) -> list[int]:
@@ -151,8 +171,46 @@ def _splits(count: int, blocks: Blocks, k: int, device: Device) -> list[int]:
     return splits
 
 
-def _fit(plan: GemmPlan, blocks: Blocks, device: Device) -> Blocks | None:
-    element = FORMATS["bf16"] if plan.kernel is Arithmetic.DEQUANTIZED else plan.spec.a.format
+def step_k(meaning: Meaning) -> int:
+    """The least BLOCK_K that is worth a step: a promotion sets it."""
+    if meaning.promotion is not WHOLE:
+        return meaning.promotion
+    return _BF16_BLOCK_K if meaning.arithmetic is Arithmetic.DEQUANTIZED else K_PADDING
+
+
+def has_tma(device: Device) -> bool:
+    """Whether operands come as descriptors; the interpreter has them, too."""
+    return device.capability is None or device.capability >= _HOPPER
+
+
+def fit(meaning: Meaning, blocks: Blocks, device: Device) -> Blocks | None:
+    """These with as many of their stages as fit the device; None where they do not."""
     if blocks.stages > _MAX_STAGES:
         return None
-    return blocks.within(device.shared_memory_bytes, element.bytes, plan.spec.out.bytes)
+    return blocks.within(device.shared_memory_bytes, meaning.multiplied[0].bytes, meaning.spec.out.bytes)
+
+
+def built_in(meaning: Meaning, mnk: Mnk, device: Device) -> Blocks:
+    """Blocks where no table has any: what was good on an H200, cut to what fits here."""
+    memory = (device.shared_memory_bytes, meaning.multiplied[0].bytes, meaning.spec.out.bytes)
+    common: dict[str, int | bool] = {"block_k": step_k(meaning), "tma": has_tma(device)}
+    promoting = Blocks(block_m=64, block_n=128, warps=4, stages=3, group=32, **common)
+    low = Blocks(block_m=64, block_n=128, warps=4, stages=4, **common)
+    middle = Blocks(block_m=128, block_n=128, warps=4 if has_tma(device) else 8, stages=4, **common)
+    large = Blocks(block_m=128, block_n=256, warps=8, stages=3, persistent=True, **common)
+    if meaning.arithmetic is Arithmetic.NATIVE_MX:  # the scaled instruction is 128 rows high
+        wanted = [replace(middle, body=Body.NATIVE_MX, warps=8, stages=3)]
+    elif meaning.promotion is not WHOLE:
+        # Small enough for three programs on an SM: one promotes while another multiplies.
+        wanted = [promoting]
+    elif mnk[0] <= low.block_m:
+        wanted = [low]
+    elif large.count(*mnk[:2]) < device.sms:
+        wanted = [middle, low]
+    else:
+        wanted = [large, middle, low]
+    for blocks in wanted:
+        fitting = blocks.within(*memory)
+        if fitting is not None and (fitting == blocks or not blocks.persistent):
+            return fitting
+    return replace(wanted[-1], stages=LEAST_STAGES)

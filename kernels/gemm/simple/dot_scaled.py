@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from kernels.device import BLACKWELL, HOPPER, Device
-from kernels.gemm.blocks import Blocks
+from kernels.gemm.blocks import Blocks, Body
 from kernels.gemm.meaning import Arithmetic
 from kernels.gemm.plan import GemmPlan
 from kernels.operand_passes.plan import DOT_SCALED_TILE
@@ -15,7 +15,7 @@ NOTE = (
 )
 """What is timed, in one sentence."""
 
-BLOCKS = Blocks(block_m=128, block_n=128, block_k=128, warps=8, stages=3)
+BLOCKS = Blocks(body=Body.NATIVE_MX, block_m=128, block_n=128, block_k=128, warps=8, stages=3)
 """They compile for sm_90 without a spill; with 4 warps they spill."""
 
 
@@ -24,9 +24,11 @@ def dot_scaled_plan(plan: GemmPlan, device: Device) -> GemmPlan | None:
 
     None for operands that it does not take, and for a GPU without TMA, by which its kernel loads.
     """
-    takes = plan.kernel is Arithmetic.DEQUANTIZED and plan.spec.a.tile == plan.spec.b.tile == DOT_SCALED_TILE
+    meaning, spec = plan.meaning, plan.meaning.spec
+    takes = meaning.arithmetic is Arithmetic.DEQUANTIZED and spec.a.tile == spec.b.tile == DOT_SCALED_TILE
     if not takes or device.capability is None:
         return None
     if not HOPPER.capability <= device.capability < BLACKWELL.capability:
         return None
-    return replace(plan, kernel=Arithmetic.NATIVE_MX, blocks=BLOCKS, why="it is only timed")
+    native = replace(meaning, arithmetic=Arithmetic.NATIVE_MX)
+    return replace(plan, meaning=native, blocks=BLOCKS, why="it is only timed")

@@ -1,24 +1,67 @@
 """The launcher of the simple kernels: a plan and two operands become arguments."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fp8core.formats import FORMATS
 from fp8core.tiles import WHOLE
-from kernels.device import DeviceKind
-from kernels.gemm.meaning import Arithmetic, ScaleAt
+from kernels.device import COMPILE_OPTIONS, DeviceKind
+from kernels.gemm.blocks import Body
+from kernels.gemm.factor import Factor
+from kernels.gemm.meaning import ScaleAt
 from kernels.gemm.plan import GemmPlan
-from kernels.operand_passes.plan import (
-    decode_shift,
-)
+from kernels.gemm.workspace import workspace
+from kernels.operand_passes.plan import decode_shift
 
 if TYPE_CHECKING:
     import torch
 
 
+def launch(
+    plan: GemmPlan, a: Factor, b: Factor, out: "torch.Tensor", accumulate: bool, kind: DeviceKind
+) -> object:
+    """Multiply A [M, K] and B [N, K] into out [M, N] of any strides; Triton's handle of what ran."""
+    m, n, k = a.given.shape[0], b.given.shape[0], a.given.shape[1]
+    runs, run_steps = plan.blocks.runs(k)
+    programs = plan.programs(m, n) if kind is DeviceKind.GPU else plan.blocks.count(m, n)
+    block_m, block_n = plan.blocks.block_m, plan.blocks.block_n
+    parts = workspace(plan, (m, n, k), out.device)
+    if plan.blocks.transposed:
+        a, b, out, m, n, block_m, block_n = b, a, out.T, n, m, block_n, block_m
+    native = plan.body is Body.NATIVE_MX
+    return _kernel(plan.body)[(programs, runs)](
+        _descriptor(a.given, block_m, plan) if plan.blocks.tma else a.given,
+        _descriptor(b.given, block_n, plan) if plan.blocks.tma else b.given,
+        a.scale,
+        b.scale,
+        out,
+        *(() if native else parts),
+        m,
+        n,
+        k,
+        *(() if native else (a.given.stride(0), b.given.stride(0), run_steps)),
+        a.mn_tiles,
+        b.mn_tiles,
+        out.stride(0),
+        out.stride(1),
+        **kernel_constants(plan, k, accumulate=accumulate, kind=kind),
+        num_warps=plan.blocks.warps,
+        num_stages=plan.blocks.stages,
+        **COMPILE_OPTIONS,
+    )
+
+
+def _kernel(body: Body) -> Any:
+    from kernels.gemm.simple.kernel import gemm_kernel
+    from kernels.gemm.simple.native_mx_kernel import native_mx_gemm_kernel
+
+    return native_mx_gemm_kernel if body is Body.NATIVE_MX else gemm_kernel
+
+
 def _descriptor(operand: "torch.Tensor", block_mn: int, plan: GemmPlan) -> object:
     from triton.tools.tensor_descriptor import TensorDescriptor
 
-    return TensorDescriptor(operand, list(operand.shape), [operand.stride(0), 1], [block_mn, plan.block_k])
+    box = [block_mn, plan.blocks.block_k]
+    return TensorDescriptor(operand, list(operand.shape), [operand.stride(0), 1], box)
 
 
 def kernel_constants(plan: GemmPlan, k: int, *, accumulate: bool, kind: DeviceKind) -> dict[str, object]:
@@ -26,24 +69,25 @@ def kernel_constants(plan: GemmPlan, k: int, *, accumulate: bool, kind: DeviceKi
 
     The interpreter is told the number of steps along K: its loops do not take a tensor in every version.
     """
-    sides = [("a", plan.spec.a, plan.block_m), ("b", plan.spec.b, plan.block_n)]
-    (a_side, a, block_m), (b_side, b, block_n) = reversed(sides) if plan.blocks.transposed else sides
+    meaning, blocks = plan.meaning, plan.blocks
+    sides = [("a", meaning.spec.a, blocks.block_m), ("b", meaning.spec.b, blocks.block_n)]
+    (a_side, a, block_m), (b_side, b, block_n) = reversed(sides) if blocks.transposed else sides
     constants: dict[str, object] = {
         "ACCUMULATE": accumulate,
         "BLOCK_M": block_m,
         "BLOCK_N": block_n,
-        "BLOCK_K": plan.block_k,
-        "GROUP_M": plan.blocks.group,
+        "BLOCK_K": blocks.block_k,
+        "GROUP_M": blocks.group,
     }
-    if plan.kernel is Arithmetic.NATIVE_MX:
+    if plan.body is Body.NATIVE_MX:
         return constants | {"TILE_K": a.tile.k, "A_FORMAT": a.format.name, "B_FORMAT": b.format.name}
-    runs, run_steps = plan.blocks.runs(k)
+    runs, run_steps = blocks.runs(k)
     for name, side, operand in (("A", a_side, a), ("B", b_side, b)):
-        decoded = side in plan.blocks.decoded
+        decoded = side in blocks.decoded
         shift, factor = decode_shift(operand.format, FORMATS["bf16"]) if decoded else (0, 0)
         constants |= {f"{name}_SHIFT": shift, f"{name}_FACTOR": factor}
     constants |= {
-        "TRANSPOSED": plan.blocks.transposed,
+        "TRANSPOSED": blocks.transposed,
         "A_TILE_MN": a.tile.mn or 0,
         "A_TILE_K": a.tile.k or 0,
         "B_TILE_MN": b.tile.mn or 0,
@@ -52,10 +96,10 @@ def kernel_constants(plan: GemmPlan, k: int, *, accumulate: bool, kind: DeviceKi
         "KNOWN_STEPS": 0 if kind is DeviceKind.GPU else run_steps,
     }
     return constants | {
-        "SCALE_IN_LOOP": plan.scale_at is ScaleAt.K_LOOP,
-        "SCALE_AT_END": plan.scale_at is ScaleAt.EPILOGUE,
-        "PROMOTED": plan.scale_at is ScaleAt.EPILOGUE and plan.promotion is not WHOLE,
-        "PERSISTENT": plan.blocks.persistent and kind is DeviceKind.GPU,
+        "SCALE_IN_LOOP": meaning.scale_at is ScaleAt.K_LOOP,
+        "SCALE_AT_END": meaning.scale_at is ScaleAt.EPILOGUE,
+        "PROMOTED": meaning.scale_at is ScaleAt.EPILOGUE and meaning.promotion is not WHOLE,
+        "PERSISTENT": blocks.persistent and kind is DeviceKind.GPU,
         "RUNS": runs,
-        "TMA": plan.blocks.tma,
+        "TMA": blocks.tma,
     }

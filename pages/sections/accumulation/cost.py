@@ -122,8 +122,8 @@ def pairs(rows: Sequence[Row]) -> list[Pair]:
             if not isinstance(ran, Unsupported):
                 versions = tuple(row.machine.versions.get(name) for name in TOLD)
                 job = replace(row.job, accumulation=Summation.RECIPE)
-                key = (row.machine.name, versions, job, ran.spec, ran.refolded_from, ran.kernel)
-                timed.setdefault(key, {})[ran.promotion] = row
+                key = (row.machine.name, versions, job, replace(ran.meaning, promotion=WHOLE))
+                timed.setdefault(key, {})[ran.meaning.promotion] = row
     found = [
         Pair(by_promotion[WHOLE], row, every)
         for by_promotion in timed.values()

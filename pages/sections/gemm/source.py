@@ -6,9 +6,8 @@ from dataclasses import dataclass
 import streamlit as st
 
 from kernels.bench.row import Row
-from kernels.gemm.blocks import DECODED_WORDS, SPLIT_WORDS, Schedule
-from kernels.gemm.hopper import narrow_blocks
-from kernels.gemm.hopper.sizes import CHAINED, LOW, PROMOTED
+from kernels.gemm.blocks import DECODED_WORDS, SPLIT_WORDS
+from kernels.gemm.hopper.sizes import CHAINED, LOW, NARROW, PROMOTED
 from kernels.gemm.meaning import PROMOTED_WORDS, REFOLDED_WORDS, Arithmetic
 from kernels.paths import TOP
 from pages.kit.gemm_words import duration
@@ -16,10 +15,11 @@ from pages.kit.inert import plain
 
 _KERNELS = TOP / "kernels"
 WHOLE_FILE = ""
+_SPECIALIZED = "warp-specialized"
 _EXPLANATION = "gemm/hopper/kernel.py"
 _LOADING = ("gemm/hopper/ring.py", "produce")
 _NARROW = ("gemm/hopper/narrow.py", WHOLE_FILE)
-_OF_NARROW = "block {}×{}×".format(*narrow_blocks.SIDES)
+_OF_NARROW = "block {}×{}×".format(*NARROW)
 _CHAINED = ("gemm/hopper/chained.py", WHOLE_FILE)
 _OF_CHAINED = "block {}×{}×".format(*CHAINED)
 _SLABS = ("gemm/hopper/promoted.py", WHOLE_FILE)
@@ -85,21 +85,21 @@ SOURCES = (
     ),
     Source(
         title="The warp-specialized kernel, its sums in the tensor core",
-        said=(Arithmetic.FP8.value, Schedule.SPECIALIZED.value, _OF_CHAINED),
+        said=(Arithmetic.FP8.value, _SPECIALIZED, _OF_CHAINED),
         bodies=(_CHAINED, _LOADING),
         instead_of=SIMPLE,
         explained_in=_EXPLANATION,
     ),
     Source(
         title="The warp-specialized kernel, its sums promoted",
-        said=(Arithmetic.FP8.value, PROMOTED_WORDS, Schedule.SPECIALIZED.value),
+        said=(Arithmetic.FP8.value, PROMOTED_WORDS, _SPECIALIZED),
         bodies=(_SLABS, _LOADING),
         instead_of=SIMPLE,
         explained_in=_EXPLANATION,
     ),
     Source(
         title="The warp-specialized kernel, its sums promoted, after a pass that refolds",
-        said=(*REFOLDING.said, PROMOTED_WORDS, Schedule.SPECIALIZED.value),
+        said=(*REFOLDING.said, PROMOTED_WORDS, _SPECIALIZED),
         bodies=(("operand_passes/refold_kernel.py", "refold_kernel"), _SLABS, _LOADING),
         instead_of=REFOLDING,
         explained_in=_EXPLANATION,
@@ -107,7 +107,7 @@ SOURCES = (
     *(
         Source(
             title=f"The warp-specialized kernel, its sums promoted, D through memory of A{after}",
-            said=(*simple.said, PROMOTED_WORDS, Schedule.SPECIALIZED.value, *_OF_BF16),
+            said=(*simple.said, PROMOTED_WORDS, _SPECIALIZED, *_OF_BF16),
             bodies=(*simple.bodies[:-1], *_LENT, _LOADING),
             instead_of=simple,
             explained_in=_EXPLANATION,
@@ -117,7 +117,7 @@ SOURCES = (
     *(
         Source(
             title=f"The warp-specialized kernel for few tokens, its sums promoted{shared}{after}",
-            said=(*simple.said, PROMOTED_WORDS, Schedule.SPECIALIZED.value, f"block {m}×{n}×", *split),
+            said=(*simple.said, PROMOTED_WORDS, _SPECIALIZED, f"block {m}×{n}×", *split),
             bodies=(*simple.bodies[:-1], *_LOW, *bodies, _LOADING),
             instead_of=simple,
             explained_in=_EXPLANATION,
@@ -129,7 +129,7 @@ SOURCES = (
     *(
         Source(
             title=f"The warp-specialized kernel for few tokens, a narrow block a program, its sums {where}",
-            said=(Arithmetic.FP8.value, *promoted, Schedule.SPECIALIZED.value, _OF_NARROW),
+            said=(Arithmetic.FP8.value, *promoted, _SPECIALIZED, _OF_NARROW),
             bodies=(_NARROW,),
             instead_of=SIMPLE,
             explained_in=_NARROW[0],
@@ -139,7 +139,7 @@ SOURCES = (
     *(
         Source(
             title=f"The warp-specialized kernel that decodes one operand{runs}, after a pass over the other",
-            said=(Arithmetic.DEQUANTIZED.value, DECODED_WORDS, Schedule.SPECIALIZED.value, *split),
+            said=(Arithmetic.DEQUANTIZED.value, DECODED_WORDS, _SPECIALIZED, *split),
             bodies=(
                 ("operand_passes/dequantize_kernel.py", "_decoding"),
                 ("gemm/hopper/decoding/kernel.py", WHOLE_FILE),
@@ -153,7 +153,7 @@ SOURCES = (
     ),
     Source(
         title="The warp-specialized kernel, after a pass that dequantizes",
-        said=(Arithmetic.DEQUANTIZED.value, Schedule.SPECIALIZED.value, _OF_CHAINED),
+        said=(Arithmetic.DEQUANTIZED.value, _SPECIALIZED, _OF_CHAINED),
         bodies=(("operand_passes/dequantize_kernel.py", "dequantize_block"), _CHAINED, _LOADING),
         instead_of=DEQUANTIZING,
         explained_in=_EXPLANATION,
@@ -182,7 +182,7 @@ def source_of(kernel: str, out: str) -> Source | None:
     told = f"{kernel}; D in {out}"
     fitting = [source for source in SOURCES if all(words in told for words in source.said)]
     found = max(fitting, key=lambda source: len(source.said), default=None)
-    if found is None or (found.instead_of is None and Schedule.SPECIALIZED.value in kernel):
+    if found is None or (found.instead_of is None and _SPECIALIZED in kernel):
         return None
     return found if found.is_here else None
 

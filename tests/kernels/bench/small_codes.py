@@ -22,12 +22,12 @@ def samples(plan: GemmPlan, seed: int, whole: bool) -> tuple[Sample, Sample]:
     rng = np.random.default_rng(seed)
     made = []
     for side, rows in ((Side.A, M), (Side.B, N)):
-        spec = plan.spec.operand(side)
+        spec = plan.meaning.spec.operand(side)
         tile_k = spec.tile.k or K
         shape = rows, K // tile_k
         codes = rng.integers(-2, 3, (rows, K)) if whole else rng.standard_normal((rows, K))
         scale = np.exp2(rng.integers(-2, 3, shape) if whole else rng.uniform(-9, -7, shape))
-        if plan.scale_at is ScaleAt.OPERANDS:
+        if plan.meaning.scale_at is ScaleAt.OPERANDS:
             scale = np.exp2(np.rint(np.log2(scale)))
         made.append(Sample(spec.format.encode(codes), scale.astype(np.float32), tile_k))
     return tuple(made)
@@ -35,6 +35,7 @@ def samples(plan: GemmPlan, seed: int, whole: bool) -> tuple[Sample, Sample]:
 
 def exact(plan: GemmPlan, a: Sample, b: Sample) -> np.ndarray:
     left, right = (
-        x.values(plan.spec.operand(side).format.decode(x.codes)) for side, x in ((Side.A, a), (Side.B, b))
+        x.values(plan.meaning.spec.operand(side).format.decode(x.codes))
+        for side, x in ((Side.A, a), (Side.B, b))
     )
     return left @ right.T

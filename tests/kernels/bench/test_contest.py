@@ -131,9 +131,9 @@ def asked(monkeypatch):
     fails: dict[Arithmetic, Exception] = {}
 
     def noted(a, b, plan, *, out, accumulate):
-        kernels.append(plan.kernel)
-        if plan.kernel in fails:
-            raise fails[plan.kernel]
+        kernels.append(plan.meaning.arithmetic)
+        if plan.meaning.arithmetic in fails:
+            raise fails[plan.meaning.arithmetic]
         return out
 
     monkeypatch.setattr("kernels.bench.contest.gemm", noted)
@@ -233,7 +233,7 @@ def test_an_op_counts_where_its_sum_is_at_least_as_exact(recipe, matmul):
         if isinstance(plan, Exception):
             continue
         titles = [op.title for op in candidate_ops(plan)]
-        assert any("use_fast_accum=True" in title for title in titles) == (plan.promotion is WHOLE)
+        assert any("use_fast_accum=True" in title for title in titles) == (plan.meaning.promotion is WHOLE)
         assert len(set(titles)) == len(titles) >= 1
 
 
@@ -249,5 +249,6 @@ def test_torchs_op_gives_the_same_product(recipe):
 def test_other_geometries_have_no_op():
     spec = RECIPES["deepseek_v3"].spec(MATMULS["fprop"])
     plan = plan_simple(spec, (64, 64, 256), current_device(), Summation.RECIPE)
-    odd = replace(plan, spec=replace(spec, a=replace(spec.a, tile=replace(spec.a.tile, k=64))))
+    odd_spec = replace(spec, a=replace(spec.a, tile=replace(spec.a.tile, k=64)))
+    odd = replace(plan, meaning=replace(plan.meaning, spec=odd_spec))
     assert candidate_ops(odd).startswith("torch has no scaled matmul for tiles ")

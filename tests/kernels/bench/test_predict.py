@@ -25,7 +25,7 @@ def test_a_product_that_needs_no_rounding_is_predicted_exactly(recipe, matmul):
     plan = plan_of(recipe, matmul)
     a, b = samples(plan, 0, whole=True)
     truth = exact(plan, a, b)
-    out = plan.spec.out
+    out = plan.meaning.spec.out
     np.testing.assert_array_equal(predict(plan, a, b), out.decode(out.encode(truth)))
 
 
@@ -34,23 +34,24 @@ def test_any_product_is_predicted_within_the_accumulator_s_bound(recipe, matmul)
     plan = plan_of(recipe, matmul)
     a, b = samples(plan, 1, whole=False)
     left, right = (
-        x.values(plan.spec.operand(side).format.decode(x.codes)) for side, x in ((Side.A, a), (Side.B, b))
+        x.values(plan.meaning.spec.operand(side).format.decode(x.codes))
+        for side, x in ((Side.A, a), (Side.B, b))
     )
-    bound = plan.accumulator.error_bound(left, right)
+    bound = plan.meaning.accumulator.error_bound(left, right)
     total = np.abs(left) @ np.abs(right).T + bound
-    steps = K // plan.block_k + 2  # one fp32 rounding a stretch of K, two of the scales
-    bound = bound + total * (steps * 2.0**-24 + 2.0 ** -(plan.spec.out.mantissa_bits + 1))
+    steps = K // plan.blocks.block_k + 2  # one fp32 rounding a stretch of K, two of the scales
+    bound = bound + total * (steps * 2.0**-24 + 2.0 ** -(plan.meaning.spec.out.mantissa_bits + 1))
     assert (np.abs(predict(plan, a, b) - exact(plan, a, b)) <= bound).all()
 
 
 def test_the_scale_in_the_loop_is_applied_by_one_fused_multiply_add():
     plan = plan_of(*GEMMS["deepseek_v3-wgrad"])
     e4m3 = FORMATS["e4m3"]
-    codes = np.zeros((1, 2 * plan.block_k), np.uint8)
-    codes[0, 0] = codes[0, plan.block_k] = e4m3.encode(1.0)
+    codes = np.zeros((1, 2 * plan.blocks.block_k), np.uint8)
+    codes[0, 0] = codes[0, plan.blocks.block_k] = e4m3.encode(1.0)
     third = np.float32(1 / 3)
-    a = Sample(codes, np.array([[1.0, third]], np.float32), plan.block_k)
-    b = Sample(codes, np.array([[1.0, third]], np.float32), plan.block_k)
+    a = Sample(codes, np.array([[1.0, third]], np.float32), plan.blocks.block_k)
+    b = Sample(codes, np.array([[1.0, third]], np.float32), plan.blocks.block_k)
     scale = np.float32(third * third)
     assert predict(plan, a, b)[0, 0] == np.float32(np.float64(scale) + 1.0)
 

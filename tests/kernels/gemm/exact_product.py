@@ -38,22 +38,22 @@ def bound(a: QuantizedTensor, b: QuantizedTensor, plan: GemmPlan) -> np.ndarray:
     size = np.abs(left) @ np.abs(right).T
     k = left.shape[1]
     if KIND is DeviceKind.GPU:
-        summed = plan.accumulator.error_bound(left, right)
+        summed = plan.meaning.accumulator.error_bound(left, right)
     else:
         summed = k * HALF_ULP / (1 - k * HALF_ULP) * size
     roundings = 2 + plan.blocks.runs(k)[0]
     error = summed + roundings * HALF_ULP * (size + summed)
     codes = [np.abs(np.nan_to_num(q.operand_codes.float().cpu().numpy().astype(np.float64))) for q in (a, b)]
-    if plan.scale_at is ScaleAt.K_LOOP:
+    if plan.meaning.scale_at is ScaleAt.K_LOOP:
         error = error + LEAST * (1 + codes[0] @ codes[1].T)
     elif b.scale.numel():
         error = error + LEAST * (1 + np.nan_to_num(b.operand_scale.double().cpu().numpy()).max(1))
-    half = 2.0 ** -(plan.spec.out.mantissa_bits + 1)
-    return error + half * (np.abs(left @ right.T) + error) + plan.spec.out.min_subnormal
+    half = 2.0 ** -(plan.meaning.spec.out.mantissa_bits + 1)
+    return error + half * (np.abs(left @ right.T) + error) + plan.meaning.spec.out.min_subnormal
 
 
 def poisoned(plan: GemmPlan, m: int, n: int) -> torch.Tensor:
-    dtype = torch.bfloat16 if plan.spec.out == FORMATS["bf16"] else torch.float32
+    dtype = torch.bfloat16 if plan.meaning.spec.out == FORMATS["bf16"] else torch.float32
     return torch.full((m, n), torch.nan, dtype=dtype, device=WHERE)
 
 

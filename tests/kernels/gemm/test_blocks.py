@@ -2,8 +2,12 @@
 
 import pytest
 
+from fp8core.linear import MATMULS
+from fp8core.recipes import RECIPES
 from kernels.device import ADA, BLACKWELL, BLACKWELL_RTX, HOPPER
-from kernels.gemm.blocks import MAX_SPLIT, Blocks, Schedule, built_in
+from kernels.gemm.blocks import MAX_SPLIT, Blocks, Body
+from kernels.gemm.meaning import Summation, meaning_of
+from kernels.gemm.simple.blocks import built_in
 
 BLOCKS = {"block_m": 64, "block_n": 128, "block_k": 128, "warps": 4, "stages": 3}
 
@@ -32,10 +36,15 @@ def test_the_runs_of_k_cover_it_and_none_is_empty(split_k, k):
         ({"decoded": "a"}, "the left factor is not decoded alone: .* got 'a'$"),
         ({"decoded": "b", "transposed": True}, "the left factor is not decoded alone: .* 'b', transposed$"),
         (
-            {"transposed": True, "schedule": Schedule.SPECIALIZED},
-            "warp-specialized schedule is not transposed .* transposed$",
+            {"transposed": True, "body": Body.CHAINED},
+            "chained body is not transposed .* transposed$",
         ),
-        ({"decoded": "ab", "schedule": Schedule.SPECIALIZED}, "decodes A or B alone, got 'ab'"),
+        ({"decoded": "b", "body": Body.PROMOTED}, "decodes neither A nor B, got 'b'"),
+        (
+            {"persistent": True, "body": Body.NATIVE_MX},
+            "the scaled tensor core's kernel has TMA and one program",
+        ),
+        ({"decoded": "ab", "body": Body.DECODING}, "decodes A or B alone, got 'ab'"),
     ],
     ids=str,
 )
@@ -45,7 +54,7 @@ def test_blocks_that_no_kernel_has_are_refused(change, sentence):
 
 
 def test_a_specialized_block_may_be_three_slabs_high():
-    assert Blocks(**BLOCKS | {"block_m": 192}, schedule=Schedule.SPECIALIZED).block_m == 192
+    assert Blocks(**BLOCKS | {"block_m": 192}, body=Body.CHAINED).block_m == 192
 
 
 def test_stages_shrink_to_what_fits():
@@ -72,23 +81,14 @@ def test_values_that_are_decoded_take_a_step_s_memory_and_free_the_codes():
 
 @pytest.mark.parametrize("device", [ADA, HOPPER, BLACKWELL, BLACKWELL_RTX], ids=lambda device: device.name)
 @pytest.mark.parametrize("mnk", [(1, 4096, 4096), (256, 4096, 4096), (8192, 8192, 8192)], ids=str)
-@pytest.mark.parametrize("out_bytes", [2, 4])
-@pytest.mark.parametrize("promoted", [False, True])
-def test_the_built_in_blocks_fit_every_gpu(device, mnk, out_bytes, promoted):
-    limit = device.shared_memory_bytes
-    blocks = built_in(
-        mnk,
-        sms=device.sms,
-        shared_memory_bytes=limit,
-        block_k=128,
-        native_mx=False,
-        promoted=promoted,
-        element_bytes=1,
-        out_bytes=out_bytes,
-        tma=device is not ADA,
-    )
+@pytest.mark.parametrize("matmul", MATMULS)
+@pytest.mark.parametrize("recipe", ["rowwise", "deepseek_v3"])
+def test_the_built_in_blocks_fit_every_gpu(device, mnk, recipe, matmul):
+    meaning = meaning_of(RECIPES[recipe].spec(MATMULS[matmul]), device, Summation.RECIPE)
+    limit, out_bytes = device.shared_memory_bytes, meaning.spec.out.bytes
+    blocks = built_in(meaning, mnk, device)
     assert blocks.tma == (device is not ADA)
-    assert blocks.schedule is Schedule.SIMPLE
+    assert blocks.body is Body.SIMPLE
     out = blocks.block_m * blocks.block_n * out_bytes if blocks.persistent else 0
     assert blocks.stages * blocks.operand_bytes(1) + out < limit
 
@@ -96,7 +96,7 @@ def test_the_built_in_blocks_fit_every_gpu(device, mnk, out_bytes, promoted):
 def test_the_title_says_schedule_and_split():
     title = Blocks(**BLOCKS, split_k=4).title
     assert title == "simple schedule, block 64×128×128, 4 warps, 3 stages, K split in 4"
-    persistent = Blocks(**BLOCKS | {"block_m": 192}, schedule=Schedule.SPECIALIZED, persistent=True)
+    persistent = Blocks(**BLOCKS | {"block_m": 192}, body=Body.CHAINED, persistent=True)
     assert persistent.title == "warp-specialized schedule, block 192×128×128, 4 warps, 3 stages, persistent"
     few = Blocks(**BLOCKS, transposed=True, decoded="ab").title
     assert few.endswith("3 stages, as Dᵀ, A and B decoded in the K loop")

@@ -15,7 +15,7 @@ from fp8core.recipes import RECIPES, Operand
 from fp8core.tiles import WHOLE, TileGrid, TileShape
 from kernels import device
 from kernels.device import current_device
-from kernels.gemm.blocks import Schedule
+from kernels.gemm.blocks import Body
 from kernels.gemm.launch import gemm
 from kernels.gemm.meaning import Arithmetic, ScaleAt, Summation
 from kernels.gemm.plan import GemmPlan, plan_gemm
@@ -86,7 +86,7 @@ def test_blocks_change_no_bit(recipe, matmul):
             stages=2,
             persistent=programs > 0,
             split_k=1,
-            schedule=Schedule.SIMPLE,
+            body=Body.SIMPLE,
         )
         assert torch.equal(first, gemm(a, b, dataclasses.replace(plan, blocks=blocks, sms=programs)))
 
@@ -189,8 +189,8 @@ def test_what_does_not_fit_is_said_in_a_sentence():
 
 def test_the_plans_here_run_every_kind_of_scaling():
     plans = [plan_of(recipe, matmul, (128, 128, 128)) for recipe, matmul in GEMMS.values()]
-    assert {plan.scale_at for plan in plans} == set(ScaleAt)
-    assert {plan.kernel for plan in plans} == {Arithmetic.FP8, Arithmetic.DEQUANTIZED}
+    assert {plan.meaning.scale_at for plan in plans} == set(ScaleAt)
+    assert {plan.meaning.arithmetic for plan in plans} == {Arithmetic.FP8, Arithmetic.DEQUANTIZED}
 
 
 def test_a_call_reads_no_package_s_metadata(monkeypatch):

@@ -12,7 +12,7 @@ from fp8core.rounding import Rounding
 from fp8core.scales import E8M0_EVEN, E8M0_ROUND_UP
 from fp8core.tiles import WHOLE, TileShape
 from kernels.device import ADA, BLACKWELL, BLACKWELL_RTX, HOPPER, INTERPRETER, Unsupported
-from kernels.gemm.blocks import Schedule
+from kernels.gemm.blocks import Body
 from kernels.gemm.meaning import Arithmetic, ScaleAt, Summation
 from kernels.gemm.plan import GemmPlan, plan_gemm
 from kernels.operand_passes.plan import decode_shift
@@ -53,27 +53,31 @@ def changed(spec, **change):
 @by_gemm
 def test_the_scale_goes_where_the_geometry_puts_it(recipe, matmul):
     made = plan(recipe.spec(matmul))
-    assert made.scale_at is SCALE_AT[recipe.name]
-    assert made.accumulator == recipe.spec(matmul).accumulator
+    assert made.meaning.scale_at is SCALE_AT[recipe.name]
+    assert made.meaning.accumulator == recipe.spec(matmul).accumulator
 
 
 @by_gemm
 def test_a_plan_keeps_the_fp8_tensor_core(recipe, matmul):
     for mnk in (CUBE, (1, 4096, 4096), (65, 10, 10)):
         made = plan(recipe.spec(matmul), mnk=mnk)
-        turned = made.blocks.transposed or (made.decodes_in_registers and made.blocks.decoded == "b")
-        assert (made.block_n if turned else made.block_m) >= 64
+        turned = made.blocks.transposed or ((made.body is Body.DECODING) and made.blocks.decoded == "b")
+        assert (made.blocks.block_n if turned else made.blocks.block_m) >= 64
         assert made.blocks.warps in (4, 8)
-        if made.promotion is not WHOLE:
-            assert made.block_k % made.promotion == 0
+        if made.meaning.promotion is not WHOLE:
+            assert made.blocks.block_k % made.meaning.promotion == 0
 
 
 @by_gemm
 def test_the_interpreter_sums_as_hopper_does(recipe, matmul):
     spec, small = recipe.spec(matmul), (512, 512, 512)
     here, there = (plan(spec, device=device, mnk=small) for device in (INTERPRETER, HOPPER))
-    assert (here.kernel, here.scale_at, here.promotion) == (there.kernel, there.scale_at, there.promotion)
-    assert here.block_k == there.block_k
+    assert (here.meaning.arithmetic, here.meaning.scale_at, here.meaning.promotion) == (
+        there.meaning.arithmetic,
+        there.meaning.scale_at,
+        there.meaning.promotion,
+    )
+    assert here.blocks.block_k == there.blocks.block_k
 
 
 @pytest.mark.parametrize(
@@ -90,17 +94,17 @@ def test_the_interpreter_takes_what_it_does_in_seconds(mnk, fits):
 
 def test_accumulation_is_the_recipes_unless_asked_for():
     fprop = RECIPES["per_tensor"].fprop
-    assert plan(fprop).promotion is WHOLE
-    assert plan(fprop, Summation.PROMOTED).promotion == 128
-    assert plan(RECIPES["per_tensor"].dgrad, Summation.FAST).promotion is WHOLE
-    assert plan(RECIPES["deepseek_v3"].fprop, Summation.PROMOTED).promotion == 128
+    assert plan(fprop).meaning.promotion is WHOLE
+    assert plan(fprop, Summation.PROMOTED).meaning.promotion == 128
+    assert plan(RECIPES["per_tensor"].dgrad, Summation.FAST).meaning.promotion is WHOLE
+    assert plan(RECIPES["deepseek_v3"].fprop, Summation.PROMOTED).meaning.promotion == 128
 
 
 def test_blackwell_multiplies_mxfp8_natively():
-    assert plan(RECIPES["mxfp8"].fprop, device=BLACKWELL).kernel is Arithmetic.NATIVE_MX
-    assert plan(RECIPES["mxfp8"].fprop).kernel is Arithmetic.DEQUANTIZED
+    assert plan(RECIPES["mxfp8"].fprop, device=BLACKWELL).meaning.arithmetic is Arithmetic.NATIVE_MX
+    assert plan(RECIPES["mxfp8"].fprop).meaning.arithmetic is Arithmetic.DEQUANTIZED
     newer = dataclasses.replace(BLACKWELL, capability=(12, 0))
-    assert plan(RECIPES["mxfp8"].fprop, device=newer).kernel is Arithmetic.DEQUANTIZED
+    assert plan(RECIPES["mxfp8"].fprop, device=newer).meaning.arithmetic is Arithmetic.DEQUANTIZED
 
 
 def test_a_gpu_without_tma_is_given_pointers():
@@ -155,7 +159,7 @@ def test_shifted_codes_are_bf16_numbers():
 
 def test_power_of_two_scales_of_any_short_tile_go_to_the_operands():
     spec = changed(RECIPES["mxfp8"].fprop, tile=TileShape(1, 16), scale_rule=E8M0_ROUND_UP)
-    assert plan(spec, device=BLACKWELL).kernel is Arithmetic.DEQUANTIZED
+    assert plan(spec, device=BLACKWELL).meaning.arithmetic is Arithmetic.DEQUANTIZED
 
 
 @pytest.mark.parametrize(
@@ -177,17 +181,17 @@ def test_a_family_that_no_table_has_runs_the_fast_kernel_where_d_fills_the_gpu(m
     monkeypatch.setattr("kernels.gemm.plan.table", lambda capability: {})
     spec = RECIPES["rowwise"].fprop
     full = plan(spec, mnk=(4096, 4096, 512))
-    assert full.schedule is Schedule.SPECIALIZED
+    assert not full.body.is_simple
     assert full.why.startswith("no blocks were measured for this shape, and D has a block of the warp-spec")
     assert full.blocks.count(4096, 4096) >= HOPPER.sms
     promoted = RECIPES["deepseek_v3"].fprop
     for n, block_m in ((20480, 256), (8448, 128), (4608, 64)):
         few = plan(promoted, mnk=(256, n, 512))
-        assert (few.block_m, few.blocks.split_k) == (block_m, 1), "the largest of which every SM has one"
+        assert (few.blocks.block_m, few.blocks.split_k) == (block_m, 1), (
+            "the largest of which every SM has one"
+        )
     idle = plan(spec, mnk=(512, 4096, 512))
-    assert idle.schedule is Schedule.SIMPLE
+    assert idle.body is Body.SIMPLE
     assert "none were measured" in idle.why
-    assert plan(spec, mnk=(4096, 4100, 512)).schedule is Schedule.SIMPLE, (
-        "rows of 4100 bf16 numbers start askew"
-    )
-    assert plan(spec, device=ADA, mnk=(4096, 4096, 512)).schedule is Schedule.SIMPLE
+    assert plan(spec, mnk=(4096, 4100, 512)).body is Body.SIMPLE, "rows of 4100 bf16 numbers start askew"
+    assert plan(spec, device=ADA, mnk=(4096, 4096, 512)).body is Body.SIMPLE

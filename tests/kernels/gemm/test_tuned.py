@@ -11,7 +11,7 @@ from fp8core.recipes import RECIPES
 from fp8core.tiles import WHOLE, TileShape
 from kernels.device import ADA, HOPPER, INTERPRETER
 from kernels.gemm import plan as plan_module
-from kernels.gemm.blocks import Schedule
+from kernels.gemm.blocks import Body
 from kernels.gemm.meaning import Geometry, Summation
 from kernels.gemm.plan import GemmPlan, plan_built_in, plan_gemm, plan_simple
 from kernels.gemm.shape_class import ShapeClass
@@ -40,7 +40,7 @@ def test_the_fastest_measured_blocks_of_the_class_run(tuned):
     tuned(row(SPLIT, 9.0), row(FAST, 8.0))
     made = plan()
     assert made.blocks == FAST
-    assert made.schedule is Schedule.SPECIALIZED
+    assert not made.body.is_simple
     assert made.why == "the best blocks measured on NVIDIA H200, 2026-11-20, for this shape class"
     tuned(row(SPLIT, 7.0), row(FAST, 8.0))
     assert plan().blocks == SPLIT
@@ -50,7 +50,7 @@ def test_the_fastest_measured_blocks_of_the_class_run(tuned):
 def test_medians_that_are_as_good_as_equal_go_to_the_specialized_schedule(simple_us, taken):
     rows = [row(SPLIT, simple_us), row(FAST, 100.0)]
     for order in (rows, rows[::-1]):
-        assert nearest(order, rows[0].shape, Schedule).blocks == taken
+        assert nearest(order, rows[0].shape, Body).blocks == taken
 
 
 def test_the_simple_plan_is_the_fastest_simple_one(tuned):
@@ -84,7 +84,7 @@ def test_where_the_fast_schedule_cannot_run_the_plan_says_why(tuned):
     tuned(row(FAST, 8.0))
     assert plan(device=ADA).why.startswith("sm_89 has no wgmma, so the simple kernel runs, with its built-in")
     old = plan(device=dataclasses.replace(HOPPER, triton=(3, 5)))
-    assert old.schedule is Schedule.SIMPLE
+    assert old.body is Body.SIMPLE
     assert old.why.startswith("the kernels in Gluon are for Triton 3.6 to 3.9 and this is 3.5, so the simple")
     new = plan(device=dataclasses.replace(HOPPER, triton=(3, 10)))
     assert new.why.startswith(
@@ -92,7 +92,7 @@ def test_where_the_fast_schedule_cannot_run_the_plan_says_why(tuned):
     )
     assert new.blocks == old.blocks
     here = plan(mnk=(64, 64, 128), device=INTERPRETER)
-    assert (here.schedule, here.why) == (Schedule.SIMPLE, "Triton's interpreter runs the simple kernel")
+    assert (here.body, here.why) == (Body.SIMPLE, "Triton's interpreter runs the simple kernel")
 
 
 def test_plans_that_differ_in_their_reason_alone_are_equal(tuned):
@@ -128,8 +128,8 @@ def test_a_table_survives_the_disk(tmp_path):
     "change",
     [
         {"blocks": {"block_m": 64}},
-        {"blocks": vars(SPLIT) | {"schedule": "other"}},
-        {"blocks": vars(SPLIT) | {"schedule": "simple", "warps": 5}},
+        {"blocks": vars(SPLIT) | {"body": "other"}},
+        {"blocks": vars(SPLIT) | {"body": "simple", "warps": 5}},
         {"shape": "large"},
         {"measurement": 3},
         {"unknown": 1},
@@ -197,7 +197,7 @@ def test_classes_are_as_far_apart_as_their_steps():
     assert here.distance(dataclasses.replace(here, rows=64)) == 2
     assert here.distance(dataclasses.replace(here, depth=256)) == 2
     assert here.distance(dataclasses.replace(here, waves=4)) == 4 - here.waves
-    assert nearest([row(SPLIT, 1.0)], dataclasses.replace(row(SPLIT, 1.0).shape, waves=4), Schedule) is None
+    assert nearest([row(SPLIT, 1.0)], dataclasses.replace(row(SPLIT, 1.0).shape, waves=4), Body) is None
     assert FARTHEST < 4
 
 

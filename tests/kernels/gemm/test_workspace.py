@@ -25,6 +25,7 @@ from kernels.gemm import workspace as split
 from kernels.gemm.blocks import Blocks
 from kernels.gemm.meaning import Summation
 from kernels.gemm.plan import GemmPlan, plan_gemm
+from kernels.gemm.simple import launch as simple_launch
 from tests.kernels.bench.small_codes import samples
 from tests.kernels.cases import GEMMS, ON_GPU, WHERE, problem
 from tests.kernels.gemm.exact_product import assert_within_bound, poisoned
@@ -39,9 +40,14 @@ by_gemm = pytest.mark.parametrize(("recipe", "matmul"), GEMMS.values(), ids=GEMM
 
 def split_in(plan: GemmPlan, runs: int, **change) -> GemmPlan:
     """The plan with small blocks and K split."""
-    block_k = 128 if plan.promotion is WHOLE else plan.promotion
+    block_k = 128 if plan.meaning.promotion is WHOLE else plan.meaning.promotion
     blocks = Blocks(block_m=64, block_n=64, block_k=block_k, warps=4, stages=2, split_k=runs)
     return dataclasses.replace(plan, blocks=dataclasses.replace(blocks, **change))
+
+
+def writing(plan, spec):
+    """The plan of another spec, which differs in D."""
+    return dataclasses.replace(plan, meaning=dataclasses.replace(plan.meaning, spec=spec))
 
 
 @pytest.fixture(autouse=True)
@@ -57,7 +63,7 @@ def workspaces(monkeypatch):
             given.append((around, arrivals))
         return parts, arrivals
 
-    monkeypatch.setattr(split, "workspace", poisoned_workspace)
+    monkeypatch.setattr("kernels.gemm.simple.launch.workspace", poisoned_workspace)
     return given
 
 
@@ -90,14 +96,14 @@ def test_the_runs_are_added_first_to_last(recipe, matmul):
     """Each run's part by a launch of its own; D is their fp32 sum in order, then what comes after the sum."""
     mnk = (20, 30, 768)
     a, b, plan = problem(recipe, matmul, mnk, "wide")
-    spec = dataclasses.replace(plan.spec, out=FORMATS["fp32"])
-    plan = split_in(dataclasses.replace(plan, spec=spec), 3)
+    spec = dataclasses.replace(plan.meaning.spec, out=FORMATS["fp32"])
+    plan = split_in(writing(plan, spec), 3)
     whole = gemm(a, b, plan)
     parts = captured_parts(a, b, plan)
     total = torch.zeros_like(parts[0])
     for part in parts:
         total = total + part
-    if plan.scale_at.name == "EPILOGUE":
+    if plan.meaning.scale_at.name == "EPILOGUE":
         total = total * a.operand_scale[:, :1] * b.operand_scale[:, 0]
     assert torch.equal(whole, total)
 
@@ -105,14 +111,14 @@ def test_the_runs_are_added_first_to_last(recipe, matmul):
 def captured_parts(a, b, plan):
     """float32[runs, M, N] as the programs left them."""
     kept = []
-    original = split.workspace
+    original = simple_launch.workspace
 
     def keep(*arguments):
         kept.append(original(*arguments))
         return kept[-1]
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(split, "workspace", keep)
+        patch.setattr("kernels.gemm.simple.launch.workspace", keep)
         gemm(a, b, plan)
     return kept[0][0]
 
@@ -177,11 +183,11 @@ def test_a_graph_has_counters_of_its_own_and_its_launches_share_them(monkeypatch
 def test_a_split_sum_is_predicted_run_by_run(recipe, matmul):
     """The prediction of a split plan is the fp32 sum of the predictions of its runs."""
     made = plan_gemm(recipe.spec(matmul), (5, 6, 384), HOPPER, Summation.RECIPE)
-    spec = dataclasses.replace(made.spec, out=FORMATS["fp32"])
-    plan = dataclasses.replace(made, spec=spec)
+    spec = dataclasses.replace(made.meaning.spec, out=FORMATS["fp32"])
+    plan = writing(made, spec)
     a, b = samples(plan, 3, whole=False)
     one = Sample(a.codes, np.ones_like(a.scale), a.tile_k), Sample(b.codes, np.ones_like(b.scale), b.tile_k)
-    epilogue = plan.scale_at.name == "EPILOGUE"
+    epilogue = plan.meaning.scale_at.name == "EPILOGUE"
     left, right = one if epilogue else (a, b)
     total = np.zeros((5, 6), np.float32)
     for start in range(0, 384, 128):
@@ -199,7 +205,7 @@ def cut(sample: Sample, start: int, length: int) -> Sample:
 def test_a_split_sum_loses_less_in_the_tensor_core():
     """A term too small for the sum of all of K survives in a run of its own."""
     plan = plan_gemm(RECIPES["per_tensor"].fprop, (1, 1, 256), HOPPER, Summation.FAST)
-    plan = dataclasses.replace(plan, spec=dataclasses.replace(plan.spec, out=FORMATS["fp32"]))
+    plan = writing(plan, dataclasses.replace(plan.meaning.spec, out=FORMATS["fp32"]))
     e4m3 = FORMATS["e4m3"]
     left, right = np.zeros((1, 256)), np.zeros((1, 256))
     left[0, 0] = right[0, 0] = left[0, 128] = 256
@@ -213,9 +219,9 @@ def test_a_split_sum_loses_less_in_the_tensor_core():
 def test_the_scaled_tensor_core_does_not_split():
     plan = plan_gemm(RECIPES["mxfp8"].fprop, (64, 64, 4096), BLACKWELL, Summation.RECIPE)
     with pytest.raises(
-        ValueError, match="has TMA and one program a block, got simple schedule, block 64×64×128"
+        ValueError, match="has TMA and one program a block, got simple schedule, block 128×128×128"
     ):
-        split_in(plan, 2)
+        dataclasses.replace(plan.blocks, split_k=2)
 
 
 @pytest.mark.gpu

@@ -2,7 +2,7 @@
 
 from fp8core.recipes import RECIPES
 from kernels.device import HOPPER
-from kernels.gemm.blocks import Blocks, Schedule
+from kernels.gemm.blocks import Blocks, Body
 from kernels.gemm.meaning import Summation
 from kernels.gemm.plan import plan_simple
 from kernels.gemm.shape_class import ShapeClass
@@ -13,12 +13,18 @@ SPEC = RECIPES["per_tensor"].fprop
 MNK = (64, 14336, 4096)
 SPLIT = Blocks(block_m=64, block_n=64, block_k=128, warps=4, stages=5, split_k=4)
 FAST = Blocks(
-    schedule=Schedule.SPECIALIZED, block_m=128, block_n=256, block_k=128, warps=4, stages=4, persistent=True
+    body=Body.CHAINED,
+    block_m=128,
+    block_n=256,
+    block_k=128,
+    warps=4,
+    stages=4,
+    persistent=True,
 )
 
 
 def row(blocks: Blocks, median_us: float, mnk=MNK, spec=SPEC) -> Tuned:
-    family = str(plan_simple(spec, mnk, HOPPER, Summation.RECIPE).family)
+    family = str(plan_simple(spec, mnk, HOPPER, Summation.RECIPE).meaning.family)
     shape = ShapeClass.of(mnk, HOPPER.sms)
     return Tuned(
         family=family, shape=shape, mnk=mnk, blocks=blocks, median_us=median_us, measurement=MEASUREMENT

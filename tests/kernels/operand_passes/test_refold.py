@@ -23,7 +23,6 @@ from kernels.bench.operands import least_bytes
 from kernels.bench.peers import candidate_ops
 from kernels.device import ADA, BLACKWELL, BLACKWELL_RTX, HOPPER, Unsupported, current_device
 from kernels.gemm import gemm
-from kernels.gemm.blocks import Schedule
 from kernels.gemm.launch import as_planned
 from kernels.gemm.meaning import Arithmetic, ScaleAt, Summation
 from kernels.gemm.plan import GemmPlan, plan_gemm, plan_simple
@@ -173,20 +172,24 @@ def test_the_plan_is_that_of_lines_and_squares_with_fp32_scales(matmul):
     for device in (HOPPER, ADA, BLACKWELL_RTX):
         made = plan_gemm(spec, CUBE, device, REFOLDED)
         plain = plan_gemm(dataclasses.replace(squares, out=spec.out), CUBE, device, Summation.RECIPE)
-        assert made.refolded_from == made.operands == spec
-        assert dataclasses.replace(made, refolded_from=None) == plain != made
-        assert made.family == plain.family
-        assert (made.kernel, made.scale_at, made.promotion) == (Arithmetic.FP8, ScaleAt.K_LOOP, 128)
+        assert made.meaning.refolded_from == made.meaning.operands == spec
+        assert dataclasses.replace(made.meaning, refolded_from=None) == plain.meaning != made.meaning
+        assert made.meaning.family == plain.meaning.family
+        assert (made.meaning.arithmetic, made.meaning.scale_at, made.meaning.promotion) == (
+            Arithmetic.FP8,
+            ScaleAt.K_LOOP,
+            128,
+        )
         assert made.title == f"refolded, not bit-exact, {plain.title}"
         simple = plan_simple(spec, CUBE, device, REFOLDED)
-        assert simple.refolded_from == spec
+        assert simple.meaning.refolded_from == spec
 
 
 @by_matmul
 def test_a_d_that_fills_a_hopper_gets_the_specialized_kernel(matmul):
     made = plan_gemm(MX.spec(matmul), CUBE, HOPPER, REFOLDED)
-    assert str(made.family) == f"fp8 k_loop promoted-128 {made.spec.out.name} line·square"
-    assert made.schedule is Schedule.SPECIALIZED
+    assert str(made.meaning.family) == f"fp8 k_loop promoted-128 {made.meaning.spec.out.name} line·square"
+    assert not made.body.is_simple
 
 
 def test_what_is_not_refolded_is_refused_in_a_sentence():

@@ -6,7 +6,7 @@ import dataclasses
 
 from kernels.bench.job import GemmJob
 from kernels.device import ADA, HOPPER
-from kernels.gemm.blocks import Schedule
+from kernels.gemm.blocks import Body
 from kernels.gemm.hopper.sizes import CHAINED
 from kernels.gemm.shape_class import ShapeClass
 from kernels.gemm.tuned import table
@@ -16,6 +16,7 @@ from kernels.tune.search import FINAL_SETTLE_US, Found, search
 from tests.kernels.gemm.tuned_rows import FAST, SPLIT
 from tests.kernels.tune.jobs import JOB
 
+SPECIALIZED = tuple(body for body in Body if not body.is_simple)
 MNK = (JOB.m, JOB.n, JOB.k)
 
 
@@ -39,7 +40,7 @@ class Stand:
 
 
 def found_by(
-    bench, device=HOPPER, compile_=lambda tries: [""] * len(tries), check_only=False, schedule=None, job=JOB
+    bench, device=HOPPER, compile_=lambda tries: [""] * len(tries), check_only=False, bodies=(), job=JOB
 ) -> Found:
     return search(
         simple_plan(job, device),
@@ -49,29 +50,29 @@ def found_by(
         bench=bench,
         check_only=check_only,
         tell=lambda fraction, note: None,
-        schedule=schedule,
+        bodies=bodies,
     )
 
 
-def test_one_schedule_is_searched_anew_beside_what_the_table_has_of_the_others():
+def test_bodies_are_searched_anew_beside_what_the_table_has_of_the_others():
     bench = Stand()
-    found = found_by(bench, schedule=Schedule.SPECIALIZED)
+    found = found_by(bench, bodies=SPECIALIZED)
     plan = simple_plan(JOB, HOPPER)
-    own = {b for b in coarse(plan, MNK, HOPPER) if b.schedule is Schedule.SPECIALIZED}
+    own = {b for b in coarse(plan, MNK, HOPPER) if not b.body.is_simple}
     shape = ShapeClass.of(MNK, HOPPER.sms)
-    tabled = {r.blocks for r in table(HOPPER.capability)[str(plan.family)] if r.shape == shape}
-    simple = {blocks for blocks in tabled if blocks.schedule is Schedule.SIMPLE}
+    tabled = {r.blocks for r in table(HOPPER.capability)[str(plan.meaning.family)] if r.shape == shape}
+    simple = {blocks for blocks in tabled if blocks.body.is_simple}
     assert own
     assert simple
-    assert set(bench.checked) == own | simple, "no candidate of the other schedule, and none varied"
-    assert {blocks.schedule for blocks in found.fastest()} == set(Schedule)
+    assert set(bench.checked) == own | simple, "no candidate of the other bodies, and none varied"
+    assert {blocks.body.is_simple for blocks in found.fastest()} == {True, False}
 
 
 def test_the_fastest_right_blocks_are_found():
     bench = Stand()
     found = found_by(bench)
     best, specialized = found.fastest()
-    assert [best.schedule, specialized.schedule] == [Schedule.SIMPLE, Schedule.SPECIALIZED]
+    assert [best.body.is_simple, specialized.body.is_simple] == [True, False]
     assert found.times[best] == min(found.times.values())
     assert best not in coarse(simple_plan(JOB, HOPPER), MNK, HOPPER), "a variation of the best did better"
     assert set(bench.timed) <= set(bench.checked)
@@ -88,7 +89,7 @@ class LessPower(Stand):
 
 def test_what_draws_less_power_is_found_though_short_turns_do_not_show_it():
     large = GemmJob(recipe="rowwise", matmul="fprop", m=8192, n=8192, k=8192)
-    found = found_by(LessPower(), schedule=Schedule.SPECIALIZED, job=large)
+    found = found_by(LessPower(), bodies=SPECIALIZED, job=large)
     assert (found.fastest()[0].block_m, found.fastest()[0].block_n) == CHAINED
 
 
@@ -100,10 +101,8 @@ def test_cold_launches_are_timed_with_a_settled_clock_too():
 
 def test_fewer_stages_are_timed_with_a_settled_clock_too():
     bench = Stand()
-    found = found_by(
-        bench, schedule=Schedule.SPECIALIZED, job=dataclasses.replace(JOB, m=8192, n=8192, k=8192)
-    )
-    fast = [blocks for blocks in found.times if blocks.schedule is Schedule.SPECIALIZED]
+    found = found_by(bench, bodies=SPECIALIZED, job=dataclasses.replace(JOB, m=8192, n=8192, k=8192))
+    fast = [blocks for blocks in found.times if not blocks.body.is_simple]
     stages = {blocks.stages for blocks in fast if blocks.block_n == 128}
     assert len(stages) == 2
 
@@ -131,7 +130,7 @@ def test_without_a_model_of_the_gpu_k_stays_whole():
     assert {blocks.split_k for blocks in bench.checked} == {1}
 
 
-def test_the_fastest_of_each_schedule_is_kept():
+def test_the_fastest_simple_blocks_are_kept_beside_the_fastest_others():
     two_stages = dataclasses.replace(SPLIT, stages=2)
     found = Found(
         times={SPLIT: 3.0, FAST: 2.0, two_stages: 1.0}, cold={SPLIT: 1.0, FAST: 1.0, two_stages: 1.0}

@@ -48,7 +48,6 @@ from triton.experimental.gluon.language.nvidia.hopper import (
 )
 
 from kernels.gemm.hopper import sizes
-from kernels.gemm.hopper.decoding import blocks as decoding_blocks
 from kernels.gemm.hopper.decoding.ring import DecodingRing, ahead, block_sides, count_items, produce
 from kernels.gemm.hopper.gluon_api import async_load, async_store, reinterpret
 from kernels.gemm.hopper.ring import CONSUMERS, halves, share_of
@@ -56,7 +55,7 @@ from kernels.gemm.hopper.shared_sums import arrive, collected, put
 from kernels.operand_passes.dequantize_kernel import DECODE_E4M3, DECODE_E5M2, FUSED
 
 SLAB = gl.constexpr(sizes.SLAB)
-CODES = gl.constexpr(decoding_blocks.CODES)
+CODES = gl.constexpr(sizes.CODES)
 CONSUMER_REGISTERS = gl.constexpr(232)
 MOST_AT_ONCE = gl.constexpr(64)
 """Columns of a sum that is passed on in one part: registers hold two parts beside the whole sum."""

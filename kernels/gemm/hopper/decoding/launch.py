@@ -3,63 +3,66 @@
 from typing import TYPE_CHECKING
 
 from fp8core.formats import FORMATS
-from kernels.device import COMPILE_OPTIONS
-from kernels.gemm.hopper.decoding import blocks as decoding_blocks
-from kernels.gemm.hopper.descriptors import WARPS, _scale_descriptor, descriptor
+from kernels.device import COMPILE_OPTIONS, DeviceKind
+from kernels.gemm.factor import Factor
+from kernels.gemm.hopper.decoding.blocks import decoded_operand, runs_each
+from kernels.gemm.hopper.descriptors import WARPS, descriptor, into_copy, scale_descriptor, writable
 from kernels.gemm.plan import GemmPlan
 from kernels.gemm.workspace import workspace
-from kernels.quantize import QuantizedTensor
 
 if TYPE_CHECKING:
     import torch
 
 
-def _launch_decoding(
-    a: QuantizedTensor,
-    b: QuantizedTensor,
-    left: "torch.Tensor",
-    right: "torch.Tensor",
-    plan: GemmPlan,
-    out: "torch.Tensor",
-    accumulate: bool,
+def launch(
+    plan: GemmPlan, a: Factor, b: Factor, out: "torch.Tensor", accumulate: bool, kind: DeviceKind
 ) -> object:
-    """The same where one of the two is codes that the kernel decodes."""
+    """Multiply codes of A or B and values of the other into out [M, N]; Triton's handle of what ran.
+
+    An `out` whose rows TMA cannot write gets its numbers from a copy.
+    """
+    if not writable(out):
+        return into_copy(lambda copy: launch(plan, a, b, copy, accumulate, kind), out, accumulate)
     from kernels.gemm.hopper.decoding.kernel import decoding_gemm_kernel
 
-    m, n = left.shape[0], right.shape[0]
-    decoded, codes, values = (a, left, right) if plan.blocks.decoded == "a" else (b, right, left)
-    k = codes.shape[1]
-    chosen = decoding_constants(plan, k, accumulate=accumulate)
+    storage, of_a = plan.storage, plan.blocks.decoded == "a"
+    (codes, codes_box), (values, values_box) = (a, storage.a_box), (b, storage.b_box)
+    if not of_a:
+        (codes, codes_box), (values, values_box) = (b, storage.b_box), (a, storage.a_box)
+    m, n, k = a.given.shape[0], b.given.shape[0], codes.given.shape[1]
+    chosen = constants(plan, k, accumulate=accumulate)
+    shared = chosen["RUNS"] > chosen["EACH"]
     return decoding_gemm_kernel[(plan.programs(m, n) * (chosen["RUNS"] // chosen["EACH"]),)](
-        descriptor(values, decoding_blocks.value_rows(plan.blocks), plan.block_k),
-        descriptor(codes, decoding_blocks.CODES, plan.block_k),
-        _scale_descriptor(decoded.scale, decoding_blocks.CODES),
-        descriptor(out, *decoding_blocks.out_box(plan.spec, plan.blocks)),
-        *(workspace(plan, (m, n, k), out.device) if chosen["RUNS"] > chosen["EACH"] else (None, None)),
+        descriptor(values.given, *values_box),
+        descriptor(codes.given, *codes_box),
+        scale_descriptor(codes.scale, codes_box[0]),
+        descriptor(out, *storage.out_box),
+        *(workspace(plan, (m, n, k), out.device) if shared else (None, None)),
         m,
         n,
         k,
-        decoded.operand_scale.stride(1),
+        codes.mn_tiles,
         **chosen,
         num_warps=WARPS,
         **COMPILE_OPTIONS,
     )
 
 
-def decoding_constants(plan: GemmPlan, k: int, *, accumulate: bool) -> dict[str, int | bool]:
+def constants(plan: GemmPlan, k: int, *, accumulate: bool) -> dict[str, int | bool]:
     """The constexpr arguments of decoding_gemm_kernel."""
-    decoded = decoding_blocks.decoded_operand(plan.spec, plan.blocks.decoded)
+    blocks, storage = plan.blocks, plan.storage
+    decoded = decoded_operand(plan.meaning.spec, blocks.decoded)
     return {
         "E4M3": decoded.format == FORMATS["e4m3"],
-        "OF_A": plan.blocks.decoded == "a",
+        "OF_A": blocks.decoded == "a",
         "TILE_K": decoded.tile.k,
-        "BLOCK_M": plan.block_m,
-        "BLOCK_N": plan.block_n,
-        "BLOCK_K": plan.block_k,
-        "GROUP": plan.blocks.group,
-        "STAGES": plan.blocks.stages,
-        "RUNS": plan.blocks.runs(k)[0],
-        "EACH": decoding_blocks.runs_each(plan.blocks, k),
-        "BUFFERS": decoding_blocks.buffers(plan.spec, decoding_blocks.value_rows(plan.blocks)),
+        "BLOCK_M": blocks.block_m,
+        "BLOCK_N": blocks.block_n,
+        "BLOCK_K": blocks.block_k,
+        "GROUP": blocks.group,
+        "STAGES": blocks.stages,
+        "RUNS": blocks.runs(k)[0],
+        "EACH": runs_each(blocks, k),
+        "BUFFERS": storage.buffers,
         "ACCUMULATE": accumulate,
     }

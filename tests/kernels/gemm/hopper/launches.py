@@ -10,7 +10,8 @@ from fp8core.recipes import RECIPES
 from kernels.bench.job import GemmJob
 from kernels.bench.operands import Operands
 from kernels.device import HOPPER, INTERPRETER, Unsupported
-from kernels.gemm.hopper.blocks import candidates, lacking
+from kernels.gemm.bodies import tries
+from kernels.gemm.hopper.blocks import RING_BODIES
 from kernels.gemm.plan import plan_built_in
 
 
@@ -19,8 +20,7 @@ def specialized(recipe, matmul, how, mnk, device=HOPPER):
     plan = plan_built_in(RECIPES[recipe].spec(MATMULS[matmul]), mnk, device, how)
     if isinstance(plan, Unsupported):
         return plan, []
-    meaning = (plan.spec, plan.kernel, plan.scale_at, plan.promotion)
-    found = [] if lacking(*meaning, mnk) else candidates(*meaning, mnk, device)
+    found = (blocks for body in RING_BODIES for blocks in tries(body, plan.meaning, mnk, device))
     return plan, [replace(plan, blocks=blocks) for blocks in found]
 
 

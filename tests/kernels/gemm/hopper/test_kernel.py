@@ -4,7 +4,6 @@ and gives the same bits each time; what it cannot run is said in a sentence, bef
 
 from dataclasses import replace
 from itertools import product
-from math import prod
 
 import pytest
 import torch
@@ -14,11 +13,11 @@ from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
 from fp8core.tiles import WHOLE, TileShape
 from kernels.device import ADA, HOPPER, DeviceKind, current_device
-from kernels.gemm.blocks import Schedule
+from kernels.gemm.blocks import Body
+from kernels.gemm.bodies import refusal
 from kernels.gemm.hopper.blocks import lacking
-from kernels.gemm.hopper.launch import body, constants
-from kernels.gemm.hopper.sizes import CONSUMERS, LENT_STAGES, PARTS_UNDER_WAY
-from kernels.gemm.hopper.storage import buffers, end_scale_bytes, loaded_rows, out_box, stage_bytes
+from kernels.gemm.hopper.launch import constants
+from kernels.gemm.hopper.sizes import LENT_STAGES, PARTS_UNDER_WAY
 from kernels.gemm.launch import as_planned, gemm, launch, torch_dtype
 from kernels.gemm.meaning import Arithmetic, ScaleAt, Summation
 from kernels.gemm.plan import GemmPlan, plan_built_in, plan_gemm
@@ -56,42 +55,37 @@ ASKED = [
 @pytest.mark.parametrize("m", [16, 64, 68, 128, 132, 4096])
 def test_every_candidate_fits_shared_memory_with_its_ring_and_its_slabs(recipe, matmul, how, m):
     _, plans = specialized(recipe, matmul, how, (m, 4096, 4096))
-    promoted = plans[0].promotion is not WHOLE
+    promoted = plans[0].meaning.promotion is not WHOLE
     few = {16: {64}, 64: {64}, 68: {64, 128}, 128: {64, 128}, 132: {64, 128, 256}}
-    assert {plan.block_m for plan in plans} == (few.get(m, {256}) if promoted else {128})
+    assert {plan.blocks.block_m for plan in plans} == (few.get(m, {256}) if promoted else {128})
     assert len({plan.blocks for plan in plans}) == len(plans)
-    assert len([plan for plan in plans if plan.block_m == 256]) in (0, 6, 8)
-    assert all(promoted != (plan.block_n == 256) for plan in plans)
+    assert len([plan for plan in plans if plan.blocks.block_m == 256]) in (0, 6, 8)
+    assert all(promoted != (plan.blocks.block_n == 256) for plan in plans)
     for plan in plans:
-        each = stage_bytes(plan.spec, plan.scale_at, plan.block_m, plan.block_n)
-        parts = 2 * buffers(plan.spec, plan.scale_at, plan.promotion, plan.blocks, HOPPER.shared_memory_bytes)
-        part = prod(out_box(plan.block_m, plan.block_n)) * plan.spec.out.bytes
-        assert plan.block_n != 256 or parts == CONSUMERS * PARTS_UNDER_WAY
-        scales = end_scale_bytes(plan.scale_at, plan.block_m, plan.block_n)
-        used = plan.blocks.stages * each + parts * part + scales
-        assert used + 16 * plan.blocks.stages <= HOPPER.shared_memory_bytes
-        assert plan.blocks.stages >= (2 if parts else LENT_STAGES)
-        assert constants(plan, 4096, accumulate=False)["BODY"] == body(plan)
-        assert body(plan).startswith("promoted" if promoted else "chained")
+        assert plan.blocks.block_n != 256 or plan.storage.buffers == PARTS_UNDER_WAY
+        assert plan.storage.bytes <= HOPPER.shared_memory_bytes
+        assert plan.blocks.stages >= (2 if plan.storage.buffers else LENT_STAGES)
+        assert constants(plan, 4096, accumulate=False)["BODY"] == plan.body.value
+        assert plan.body.value.startswith("promoted" if promoted else "chained")
 
 
 @pytest.mark.parametrize(("m", "rows"), [(1, 16), (16, 16), (17, 32), (33, 64), (64, 64), (65, 128)])
 def test_a_low_block_loads_the_rows_that_there_are(m, rows):
     _, plans = specialized("rowwise", "fprop", Summation.PROMOTED, (m, 4096, 4096))
-    assert max(loaded_rows(plan.blocks, m) for plan in plans) == rows
+    assert max(plan.storage.loaded(m)[0] for plan in plans) == rows
     _, (tall, *_) = specialized("rowwise", "fprop", Summation.PROMOTED, (300, 4096, 4096))
-    assert loaded_rows(tall.blocks, m) == tall.block_m
+    assert tall.storage.loaded(m) == (tall.blocks.block_m, tall.blocks.block_k)
 
 
 def test_a_promoted_d_of_bf16_takes_no_memory_from_the_ring():
     _, plans = specialized("deepseek_v3", "fprop", Summation.RECIPE, (4096, 4096, 4096))
-    memory = HOPPER.shared_memory_bytes
-    facts = [(buffers(p.spec, p.scale_at, p.promotion, p.blocks, memory), p.blocks.stages) for p in plans]
-    assert facts == [(0, 4), (0, 3)] * 3
+    assert [(p.body, p.storage.buffers, p.blocks.stages) for p in plans] == [
+        (Body.PROMOTED_LENT, 0, 4),
+        (Body.PROMOTED_LENT, 0, 3),
+    ] * 3
     _, plans = specialized("deepseek_v3", "wgrad", Summation.RECIPE, (4096, 4096, 4096))
-    assert all(buffers(p.spec, p.scale_at, p.promotion, p.blocks, memory) for p in plans), (
-        "fp32, twice as much"
-    )
+    assert {plan.body for plan in plans} == {Body.PROMOTED}, "fp32, twice as much"
+    assert all(plan.storage.buffers for plan in plans)
 
 
 @pytest.mark.parametrize(
@@ -100,59 +94,80 @@ def test_a_promoted_d_of_bf16_takes_no_memory_from_the_ring():
 def test_one_step_along_k_is_left_to_the_simple_kernel(recipe, how):
     spec = RECIPES[recipe].fprop
     plan = plan_gemm(spec, (512, 4096, 128), HOPPER, how)
-    assert plan.schedule is Schedule.SIMPLE
+    assert plan.body is Body.SIMPLE
     assert "K has more than one step of 128, and 128 has one" in plan.why
-    assert lacking(spec, plan.kernel, plan.scale_at, plan.promotion, (512, 4096, 129)) == ""
-    assert lacking(spec, plan.kernel, plan.scale_at, plan.promotion, (128, 4096, 128)) == "", "a low block"
+    assert lacking(plan.meaning, (512, 4096, 129), HOPPER) == ""
+    assert lacking(plan.meaning, (128, 4096, 128), HOPPER) == "", "a low block"
+    for m in (128, 512):
+        assert "128 has one" in refusal(Body.PROMOTED_LENT, plan.meaning, (m, 4096, 128), HOPPER)
 
 
-@pytest.mark.parametrize(("k", "stages"), [(128, 4), (320, 2)])
-def test_the_launcher_refuses_what_would_wait_for_memory_for_ever(monkeypatch, k, stages):
-    _, plans = specialized("deepseek_v3", "fprop", Summation.RECIPE, (260, 256, 320))
-    plan = replace(plans[0], blocks=replace(plans[0].blocks, stages=stages))
-    a, b = small_operands("deepseek_v3", "fprop", (260, 256, k))
-    monkeypatch.setattr("kernels.gemm.launch._multiplied", lambda operand, *_: operand.operand_codes)
+def test_what_would_wait_for_memory_for_ever_is_refused(monkeypatch):
+    _, (plan, *_) = specialized("deepseek_v3", "fprop", Summation.RECIPE, (260, 256, 320))
+    with pytest.raises(ValueError, match="need 3 stages or more, got 2 stages"):
+        replace(plan, blocks=replace(plan.blocks, stages=2))
+    a, b = small_operands("deepseek_v3", "fprop", (260, 256, 128))
     out = torch.zeros(260, 256, dtype=torch.bfloat16, device=a.codes.device)
-    with pytest.raises(ValueError, match=f"got K = {k} and {stages} stages"):
-        launch(a, b, plan, out, (260, 256, k), False, DeviceKind.GPU)
+    monkeypatch.setattr("kernels.gemm.launch._multiplied", lambda operand, *_: operand.operand_codes)
+    with pytest.raises(ValueError, match="need K beyond 128, got K = 128"):
+        launch(a, b, plan, out, False, DeviceKind.GPU)
 
 
 @pytest.mark.parametrize(
-    ("mnk", "word"), [((512, 100, 512), "100 numbers"), ((510, 512, 512), "510 and 512 scales")]
+    ("recipe", "matmul", "mnk", "word"),
+    [
+        ("rowwise", "fprop", (512, 100, 512), "100 numbers"),
+        ("deepseek_v3", "wgrad", (510, 512, 512), "510 and 512 scales"),
+    ],
 )
-def test_rows_that_tma_cannot_start_are_refused(mnk, word):
-    spec = RECIPES["deepseek_v3"].wgrad if word.startswith("510") else RECIPES["rowwise"].fprop
-    at = ScaleAt.K_LOOP if word.startswith("510") else ScaleAt.EPILOGUE
-    assert word in lacking(spec, Arithmetic.FP8, at, 128, mnk)
+def test_rows_that_tma_cannot_start_are_refused(recipe, matmul, mnk, word):
+    plan, found = specialized(recipe, matmul, Summation.RECIPE, mnk)
+    assert word in lacking(plan.meaning, mnk, HOPPER)
+    assert found == []
 
 
 def test_a_chained_sum_leaves_as_bf16():
-    spec = RECIPES["rowwise"].wgrad
+    spec, mnk = RECIPES["rowwise"].wgrad, (4096, 4096, 4096)
     assert spec.out == FORMATS["fp32"]
-    reason = lacking(spec, Arithmetic.FP8, ScaleAt.EPILOGUE, WHOLE, (4096, 4096, 4096))
+    plan = plan_gemm(spec, mnk, HOPPER, Summation.FAST)
+    reason = lacking(plan.meaning, mnk, HOPPER)
     assert reason.endswith("as bf16, not fp32")
-    plan = plan_gemm(spec, (4096, 4096, 4096), HOPPER, Summation.FAST)
-    assert plan.schedule is Schedule.SIMPLE
+    assert plan.body is Body.SIMPLE
     assert reason in plan.why
 
 
 def test_other_promotions_and_tiles_are_refused():
-    spec = RECIPES["deepseek_v3"].fprop
-    assert "every 128 products or never" in lacking(spec, Arithmetic.FP8, ScaleAt.K_LOOP, 64, (512, 512, 512))
-    tall = replace(spec, a=replace(spec.a, tile=TileShape(64, 128)))
-    assert "no loop for tiles" in lacking(tall, Arithmetic.FP8, ScaleAt.K_LOOP, 128, (512, 512, 512))
-    wide = replace(spec, a=replace(spec.a, tile=TileShape(64, WHOLE)))
-    assert "one scale a row" in lacking(wide, Arithmetic.FP8, ScaleAt.EPILOGUE, 128, (512, 512, 512))
+    mnk = (512, 512, 512)
+    made = plan_built_in(RECIPES["deepseek_v3"].fprop, mnk, HOPPER, Summation.RECIPE).meaning
+    assert "every 128 products or never" in lacking(replace(made, promotion=64), mnk, HOPPER)
+    tall, wide = (
+        replace(made.spec, a=replace(made.spec.a, tile=tile))
+        for tile in (TileShape(64, 128), TileShape(64, WHOLE))
+    )
+    assert "no loop for tiles" in lacking(replace(made, spec=tall), mnk, HOPPER)
+    at_end = replace(made, spec=wide, scale_at=ScaleAt.EPILOGUE)
+    assert "one scale a row" in lacking(at_end, mnk, HOPPER)
+
+
+def test_a_plan_of_sums_that_its_body_does_not_make_is_refused():
+    chained, (of_chained, *_) = specialized("rowwise", "fprop", Summation.FAST, (512, 512, 512))
+    promoted, (of_promoted, *_) = specialized("rowwise", "fprop", Summation.PROMOTED, (512, 512, 512))
+    with pytest.raises(ValueError, match=r"the chained body leaves all of a sum .*, got .*block 128×256×128"):
+        replace(promoted, blocks=of_chained.blocks)
+    with pytest.raises(ValueError, match="the promoted bodies do not leave all of a sum"):
+        replace(chained, blocks=of_promoted.blocks)
+    with pytest.raises(ValueError, match="programs share a block of 64 or 128 rows"):
+        replace(of_promoted, blocks=replace(of_promoted.blocks, split_k=2, persistent=False))
 
 
 def test_a_gpu_without_wgmma_has_no_specialized_candidates():
     plan = plan_built_in(RECIPES["rowwise"].fprop, (4096, 4096, 4096), ADA, Summation.FAST)
-    assert {blocks.schedule for blocks in coarse(plan, (4096, 4096, 4096), ADA)} == {Schedule.SIMPLE}
+    assert {blocks.body for blocks in coarse(plan, (4096, 4096, 4096), ADA)} == {Body.SIMPLE}
 
 
 def test_the_plan_says_why_the_simple_kernel_runs():
     plan = plan_gemm(RECIPES["rowwise"].fprop, (512, 100, 512), HOPPER, Summation.FAST)
-    assert plan.schedule is Schedule.SIMPLE
+    assert plan.body is Body.SIMPLE
     assert "as TMA needs, so the simple kernel runs" in plan.why
 
 
@@ -171,23 +186,25 @@ def test_the_launcher_gives_the_kernel_what_its_signature_names(monkeypatch, rec
     a, b = as_planned(plan, *given)
     monkeypatch.setattr("kernels.gemm.launch.as_planned", lambda *_: (a, b))
     values = {Arithmetic.DEQUANTIZED: torch.bfloat16}
-    left, right = (x.operand_codes.to(values.get(plan.kernel, x.codes.dtype)) for x in (a, b))
+    left, right = (x.operand_codes.to(values.get(plan.meaning.arithmetic, x.codes.dtype)) for x in (a, b))
     monkeypatch.setattr(
         "kernels.gemm.launch._multiplied", lambda operand, *_: left if operand is a else right
     )
-    wide = torch.zeros(m, 257 if strided else 256, dtype=torch_dtype(plan.spec.out), device=left.device)
-    launch(*given, plan, wide[:, -256:], mnk, False, DeviceKind.GPU)
+    wide = torch.zeros(
+        m, 257 if strided else 256, dtype=torch_dtype(plan.meaning.spec.out), device=left.device
+    )
+    launch(*given, plan, wide[:, -256:], False, DeviceKind.GPU)
     assert stand_in.grid == (plan.programs(m, 256),)
     positional = names[: len(stand_in.arguments)]
     assert set(names) - set(positional) == {name for name in stand_in.constants if name.isupper()}
     assert stand_in.constants["GROUP"] == 3
     given = dict(zip(positional, stand_in.arguments, strict=True))
-    assert given["a_desc"].block_shape == [loaded_rows(plan.blocks, m), plan.block_k]
-    assert given["b_desc"].block_shape == [plan.block_n, plan.block_k]
+    assert given["a_desc"].block_shape == list(plan.storage.loaded(m))
+    assert given["b_desc"].block_shape == [plan.blocks.block_n, plan.blocks.block_k]
     assert (given["a_desc"].base is left, given["b_desc"].base is right) == (True, True)
     assert (given["a_scale_ptr"] is a.scale, given["b_scale_ptr"] is b.scale) == (True, True)
     assert (given["m"], given["n"], given["k"]) == mnk
-    assert given["out_desc"].block_shape == list(out_box(plan.block_m, plan.block_n))
+    assert given["out_desc"].block_shape == list(plan.storage.out_box)
     written = given["out_desc"].base
     assert written.data_ptr() % 16 == 0
     assert (written.data_ptr() == wide.data_ptr()) == (not strided), "a copy takes what TMA cannot"
@@ -206,7 +223,7 @@ def test_a_contiguous_d_that_starts_askew_is_added_into_by_a_copy(monkeypatch):
     a, b = small_operands("rowwise", "wgrad", mnk)
     monkeypatch.setattr("kernels.gemm.launch._multiplied", lambda operand, *_: operand.operand_codes)
     askew = torch.full((144 * 256 + 1,), 2.0, device=a.codes.device)[1:].view(144, 256)
-    launch(a, b, plans[0], askew, mnk, True, DeviceKind.GPU)
+    launch(a, b, plans[0], askew, True, DeviceKind.GPU)
     assert askew.unique().tolist() == [3.0]
 
 
@@ -233,7 +250,7 @@ def test_it_adds_into_d(recipe, m):
     mnk = (m, 264, 2000)
     how = Summation.RECIPE
     simple, plans = specialized(recipe, "wgrad", how, mnk, device)
-    assert simple.spec.out == FORMATS["fp32"]
+    assert simple.meaning.spec.out == FORMATS["fp32"]
     a, b = operands(recipe, "wgrad", mnk, device)
     start = torch.randn(m, 264, device="cuda")
     for plan in plans:
@@ -267,7 +284,7 @@ def test_a_hundred_runs_give_the_same_bits(recipe, matmul, how):
     _, plans = specialized(recipe, matmul, how, mnk, device)
     a, b = operands(recipe, matmul, mnk, device)
     first = gemm(a, b, plans[0])
-    out = torch.empty(mnk[:2], dtype=torch_dtype(plans[0].spec.out), device="cuda")
+    out = torch.empty(mnk[:2], dtype=torch_dtype(plans[0].meaning.spec.out), device="cuda")
     differing = sum(
         not torch.equal(bits(gemm(a, b, plans[0], out=out.fill_(torch.nan))), bits(first)) for _ in range(100)
     )

@@ -11,9 +11,11 @@ import torch
 from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
 from kernels.device import ADA, HOPPER, DeviceKind, current_device
-from kernels.gemm.blocks import Schedule
-from kernels.gemm.hopper.narrow_blocks import SIDES, STEPS, WARPS, candidates, is_narrow, lacking
-from kernels.gemm.launch import gemm, launch, torch_dtype
+from kernels.gemm.blocks import Body
+from kernels.gemm.bodies import tries
+from kernels.gemm.hopper.narrow_blocks import refusal
+from kernels.gemm.hopper.sizes import NARROW, NARROW_STEPS, NARROW_WARPS
+from kernels.gemm.launch import gemm, launch
 from kernels.gemm.meaning import Summation
 from kernels.gemm.plan import plan_built_in
 from kernels.tune.candidates import coarse
@@ -35,7 +37,7 @@ ODD = [
 def narrow(recipe, matmul, how, mnk, device=HOPPER):
     """(the simple plan, plans of narrow blocks) of a GEMM."""
     simple = plan_built_in(RECIPES[recipe].spec(MATMULS[matmul]), mnk, device, how)
-    found = candidates(simple.spec, simple.kernel, simple.scale_at, simple.promotion, mnk, device)
+    found = tries(Body.NARROW, simple.meaning, mnk, device)
     return simple, [replace(simple, blocks=blocks) for blocks in found]
 
 
@@ -43,26 +45,26 @@ def narrow(recipe, matmul, how, mnk, device=HOPPER):
 def test_few_rows_and_columns_have_a_narrow_block_on_every_sm_at_most(recipe, matmul, how):
     """4096 columns are 128 blocks of 32, for 132 SMs."""
     simple, (plan,) = narrow(recipe, matmul, how, (64, 4096, 14336))
-    assert is_narrow(plan.blocks)
+    assert plan.body is Body.NARROW
     assert plan.programs(64, 4096) == 128 <= HOPPER.sms
-    assert (plan.blocks.split_k, plan.blocks.persistent, plan.blocks.warps) == (1, False, WARPS)
+    assert (plan.blocks.split_k, plan.blocks.persistent, plan.blocks.warps) == (1, False, NARROW_WARPS)
     for m, n in ((65, 4096), (64, 4256)):
         assert narrow(recipe, matmul, how, (m, n, 14336))[1] == []
     assert [made.programs(128, 2048) for made in narrow(recipe, matmul, how, (128, 2048, 14336))[1]] == [128]
     tried = coarse(simple, (64, 4096, 14336), HOPPER)
     assert plan.blocks in tried
-    assert not any(is_narrow(blocks) for blocks in coarse(simple, (64, 4096, 14336), ADA))
+    assert not any(blocks.body is Body.NARROW for blocks in coarse(simple, (64, 4096, 14336), ADA))
     if how is Summation.FAST:
-        others = [blocks for blocks in tried if blocks.schedule is Schedule.SPECIALIZED]
+        others = [blocks for blocks in tried if not blocks.body.is_simple]
         assert others == [plan.blocks], "of 64 rows, the other blocks of one sum waste half"
 
 
 @pytest.mark.parametrize(("recipe", "matmul", "how"), ASKED)
 def test_its_stages_fit_shared_memory_and_one_more_would_not(recipe, matmul, how):
     _, (plan,) = narrow(recipe, matmul, how, (64, 4096, 14336))
-    each = sum(SIDES) * plan.block_k * plan.spec.a.format.bytes + 2 * 8
+    each = sum(NARROW) * plan.blocks.block_k * plan.meaning.spec.a.format.bytes + 2 * 8
     assert plan.blocks.stages * each <= HOPPER.shared_memory_bytes < (plan.blocks.stages + 1) * each
-    assert plan.block_k == STEPS * 128, "a promotion a step"
+    assert plan.blocks.block_k == NARROW_STEPS * 128, "a promotion a step"
 
 
 @pytest.mark.parametrize(
@@ -73,34 +75,21 @@ def test_its_stages_fit_shared_memory_and_one_more_would_not(recipe, matmul, how
         ("mxfp8", "fprop", "FP8"),
     ],
 )
-def test_what_it_cannot_run_is_said_and_not_launched(monkeypatch, recipe, matmul, word):
+def test_a_plan_of_what_it_cannot_run_is_refused(recipe, matmul, word):
     mnk = (64, 256, 1280)
     simple, found = narrow(recipe, matmul, Summation.RECIPE, mnk)
     assert found == []
-    assert word in lacking(simple.spec, simple.kernel, simple.scale_at, simple.promotion)
-    assert "every 128" in lacking(RECIPES["rowwise"].fprop, *facts("rowwise"), 64)
-    _, (plan,) = narrow("rowwise", "fprop", Summation.PROMOTED, mnk)
-    monkeypatch.setattr("kernels.gemm.launch._multiplied", lambda operand, *_: operand.operand_codes)
-    a, b = small_operands(recipe, matmul, mnk)
-    out = torch.zeros(64, 256, dtype=torch_dtype(simple.spec.out), device=a.codes.device)
+    assert word in refusal(simple.meaning)
+    rowwise, (plan,) = narrow("rowwise", "fprop", Summation.PROMOTED, mnk)
+    assert "every 128" in refusal(replace(rowwise.meaning, promotion=64))
     with pytest.raises(ValueError, match=f"{word}.*, got .*block 64×32×256"):
-        launch(a, b, replace(simple, blocks=plan.blocks), out, mnk, False, DeviceKind.GPU)
+        replace(simple, blocks=plan.blocks)
 
 
-def facts(recipe):
-    plan = plan_built_in(RECIPES[recipe].fprop, (64, 256, 1280), HOPPER, Summation.RECIPE)
-    return plan.kernel, plan.scale_at
-
-
-def test_the_launcher_refuses_a_split_k(monkeypatch):
-    mnk = (64, 256, 1280)
-    _, (plan,) = narrow("rowwise", "fprop", Summation.PROMOTED, mnk)
-    monkeypatch.setattr("kernels.gemm.launch._multiplied", lambda operand, *_: operand.operand_codes)
-    a, b = small_operands("rowwise", "fprop", mnk)
-    out = torch.zeros(64, 256, dtype=torch.bfloat16, device=a.codes.device)
-    split = replace(plan, blocks=replace(plan.blocks, split_k=2))
+def test_a_plan_that_splits_k_is_refused():
+    _, (plan,) = narrow("rowwise", "fprop", Summation.PROMOTED, (64, 256, 1280))
     with pytest.raises(ValueError, match=r"narrow blocks have K in one run, got .*K split in 2"):
-        launch(a, b, split, out, mnk, False, DeviceKind.GPU)
+        replace(plan, blocks=replace(plan.blocks, split_k=2))
 
 
 @pytest.mark.parametrize(("recipe", "matmul", "how"), ASKED)
@@ -119,13 +108,13 @@ def test_the_launcher_gives_a_block_one_program_and_a_d_of_any_strides(
     _, (plan,) = narrow(recipe, matmul, how, (1, 256, 320))
     a, b = small_operands(recipe, matmul, mnk)
     out = torch.zeros(256, m + 1, dtype=torch.bfloat16, device=a.codes.device).T[1:]
-    launch(a, b, plan, out, mnk, False, DeviceKind.GPU)
+    launch(a, b, plan, out, False, DeviceKind.GPU)
     given = dict(zip(names, stand_in.arguments, strict=False))
     assert set(names) - set(given) == {name for name in stand_in.constants if name.isupper()}
     assert stand_in.grid == (programs,)
-    assert stand_in.constants["num_warps"] == WARPS
+    assert stand_in.constants["num_warps"] == NARROW_WARPS
     assert given["a_desc"].block_shape == [rows, 128]
-    assert given["b_desc"].block_shape == [SIDES[1], 128]
+    assert given["b_desc"].block_shape == [NARROW[1], 128]
     assert given["out_ptr"] is out
     assert (given["out_stride_m"], given["out_stride_n"]) == (1, m + 1)
     per_line = recipe == "rowwise"

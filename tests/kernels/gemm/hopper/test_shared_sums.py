@@ -12,7 +12,7 @@ import torch
 from kernels.device import HOPPER, DeviceKind, current_device
 from kernels.gemm import workspace as split
 from kernels.gemm.hopper.sizes import CONSUMERS
-from kernels.gemm.launch import gemm, launch, torch_dtype
+from kernels.gemm.launch import gemm, launch
 from kernels.gemm.meaning import Summation
 from tests.kernels.gemm.hopper.launches import (
     Recorded,
@@ -55,7 +55,7 @@ def test_few_rows_are_split_along_k_until_every_sm_has_a_run(recipe, how, mnk, r
     _, plans = specialized(recipe, "fprop", how, mnk)
     found = {}
     for plan in plans:
-        found.setdefault(plan.block_m, set()).add(plan.blocks.split_k)
+        found.setdefault(plan.blocks.block_m, set()).add(plan.blocks.split_k)
         assert plan.blocks.persistent == (plan.blocks.split_k == 1)
         assert plan.programs(*mnk[:2]) * plan.blocks.split_k <= HOPPER.sms or plan.blocks.split_k == 1
     assert found == runs
@@ -73,22 +73,22 @@ def test_the_launcher_gives_each_run_a_program_and_all_of_them_one_workspace(mon
     monkeypatch.setattr(split, "_BLOCKS", 0)
     mnk = (m, 256, 1280)
     _, plans = specialized("deepseek_v3", "fprop", Summation.RECIPE, mnk)
-    plan = max((plan for plan in plans if plan.blocks.split_k == 2), key=lambda plan: plan.block_m)
+    plan = max((plan for plan in plans if plan.blocks.split_k == 2), key=lambda plan: plan.blocks.block_m)
     a, b = small_operands("deepseek_v3", "fprop", mnk)
     out = torch.zeros(m, 256, dtype=torch.bfloat16, device=a.codes.device)
-    launch(a, b, plan, out, mnk, False, DeviceKind.GPU)
+    launch(a, b, plan, out, False, DeviceKind.GPU)
     given = dict(zip(names, stand_in.arguments, strict=False))
     assert stand_in.grid == (2 * blocks,)
     assert stand_in.constants["RUNS"] == 2
-    assert given["parts_ptr"].shape == (2, blocks, plan.block_m, plan.block_n)
+    assert given["parts_ptr"].shape == (2, blocks, plan.blocks.block_m, plan.blocks.block_n)
     assert given["parts_ptr"].dtype == torch.float32
     assert given["arrivals_ptr"].numel() == blocks * CONSUMERS
     assert not given["arrivals_ptr"].any()
     more = replace(plan, blocks=replace(plan.blocks, split_k=8))
-    launch(a, b, more, out, mnk, False, DeviceKind.GPU)
+    launch(a, b, more, out, False, DeviceKind.GPU)
     assert (stand_in.grid, stand_in.constants["RUNS"]) == ((5 * blocks,), 5), "of 10 steps: none is empty"
     one = replace(plan, blocks=replace(plan.blocks, split_k=1))
-    launch(a, b, one, out, mnk, False, DeviceKind.GPU)
+    launch(a, b, one, out, False, DeviceKind.GPU)
     given = dict(zip(names, stand_in.arguments, strict=False))
     assert stand_in.grid == (blocks,)
     assert (given["parts_ptr"], given["arrivals_ptr"], stand_in.constants["RUNS"]) == (None, None, 1)
@@ -146,17 +146,11 @@ def test_a_wgrad_and_a_sum_that_stays_in_the_tensor_core_are_not_shared():
     ],
     ids=["too high", "fp32", "in the tensor core"],
 )
-def test_the_launcher_refuses_runs_that_the_kernel_would_wait_for_for_ever(
-    monkeypatch, recipe, matmul, how, m
-):
-    monkeypatch.setattr("kernels.gemm.launch._multiplied", lambda operand, *_: operand.operand_codes)
-    mnk = (m, 256, 1280)
-    _, plans = specialized(recipe, matmul, how, mnk)
-    plan = replace(plans[0], blocks=replace(plans[0].blocks, split_k=2, persistent=False))
-    a, b = small_operands(recipe, matmul, mnk)
-    out = torch.zeros(m, 256, dtype=torch_dtype(plan.spec.out), device=a.codes.device)
+def test_a_plan_of_runs_that_the_kernel_would_wait_for_for_ever_is_refused(recipe, matmul, how, m):
+    _, plans = specialized(recipe, matmul, how, (m, 256, 1280))
+    split = replace(plans[0].blocks, split_k=2, persistent=False)
     with pytest.raises(ValueError, match=r"programs share a block of 64 or 128 rows .*, got .*K split in 2"):
-        launch(a, b, plan, out, mnk, False, DeviceKind.GPU)
+        replace(plans[0], blocks=split)
 
 
 @pytest.mark.gpu

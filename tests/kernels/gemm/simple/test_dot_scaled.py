@@ -11,7 +11,7 @@ from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
 from kernels.device import ADA, BLACKWELL, BLACKWELL_RTX, HOPPER, INTERPRETER, current_device
 from kernels.gemm import gemm
-from kernels.gemm.blocks import Schedule
+from kernels.gemm.blocks import Body
 from kernels.gemm.meaning import Arithmetic, Summation
 from kernels.gemm.plan import GemmPlan, plan_gemm
 from kernels.gemm.simple.dot_scaled import BLOCKS, dot_scaled_plan
@@ -34,9 +34,13 @@ def test_it_is_timed_beside_mxfp8_on_hopper(recipe, matmul):
     if recipe is not RECIPES["mxfp8"]:
         assert timed is None
         return
-    assert plan.kernel is Arithmetic.DEQUANTIZED
-    assert (timed.kernel, timed.schedule, timed.blocks) == (Arithmetic.NATIVE_MX, Schedule.SIMPLE, BLOCKS)
-    assert (timed.spec, timed.promotion) == (plan.spec, plan.promotion)
+    assert plan.meaning.arithmetic is Arithmetic.DEQUANTIZED
+    assert (timed.meaning.arithmetic, timed.body, timed.blocks) == (
+        Arithmetic.NATIVE_MX,
+        Body.NATIVE_MX,
+        BLOCKS,
+    )
+    assert (timed.meaning.spec, timed.meaning.promotion) == (plan.meaning.spec, plan.meaning.promotion)
 
 
 @pytest.mark.parametrize("device", [ADA, BLACKWELL, BLACKWELL_RTX, INTERPRETER], ids=lambda d: d.name)
@@ -54,7 +58,7 @@ def test_nothing_but_the_contest_plans_it():
     }
     assert naming == {"contest.py"}
     for matmul in MATMULS.values():
-        assert planned(RECIPES["mxfp8"], matmul, HOPPER).kernel is Arithmetic.DEQUANTIZED
+        assert planned(RECIPES["mxfp8"], matmul, HOPPER).meaning.arithmetic is Arithmetic.DEQUANTIZED
 
 
 @pytest.mark.gpu

@@ -29,7 +29,7 @@ DECODED = {
 def few(plan: GemmPlan, m: int, **change) -> GemmPlan:
     """The plan with small blocks, for M rows where they are its narrow side."""
     rows = max(16, 1 << (m - 1).bit_length()) if change.get("transposed") else 64
-    step = 64 if plan.kernel is Arithmetic.DEQUANTIZED and not change.get("decoded") else 128
+    step = 64 if plan.meaning.arithmetic is Arithmetic.DEQUANTIZED and not change.get("decoded") else 128
     blocks = Blocks(block_m=rows, block_n=64, block_k=step, warps=4, stages=3)
     return dataclasses.replace(plan, blocks=dataclasses.replace(blocks, **change))
 

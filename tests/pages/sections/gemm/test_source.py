@@ -11,9 +11,8 @@ from fp8core.recipes import RECIPES
 from fp8core.tiles import WHOLE
 from kernels.bench.job import GemmJob
 from kernels.device import BLACKWELL, HOPPER, Unsupported
-from kernels.gemm.blocks import DECODED_WORDS, Schedule
+from kernels.gemm.blocks import DECODED_WORDS, Body
 from kernels.gemm.hopper.decoding import blocks as decoding_blocks
-from kernels.gemm.hopper.narrow_blocks import is_narrow
 from kernels.gemm.meaning import Summation
 from kernels.gemm.plan import plan_built_in, plan_simple
 from kernels.paths import TOP
@@ -70,7 +69,10 @@ def test_every_simple_plan_s_title_says_which_source_ran(recipe, matmul, device)
     for m in (16, 4096):
         plan = plan_simple(RECIPES[recipe].spec(MATMULS[matmul]), (m, 4096, 4096), device, Summation.RECIPE)
         decoding = (DECODED_WORDS,) * bool(plan.blocks.decoded)
-        assert source_of(plan.title, plan.spec.out.name).said == (plan.kernel.value, *decoding)
+        assert source_of(plan.title, plan.meaning.spec.out.name).said == (
+            plan.meaning.arithmetic.value,
+            *decoding,
+        )
 
 
 @pytest.mark.parametrize("how", Summation, ids=lambda how: how.value)
@@ -82,21 +84,23 @@ def test_a_specialized_plan_s_title_says_which_of_its_loops_ran(recipe, matmul, 
     plan = plan_built_in(RECIPES[recipe].spec(MATMULS[matmul]), mnk, HOPPER, how)
     if isinstance(plan, Unsupported):
         pytest.skip(plan.reason)
-    fast = [blocks for blocks in coarse(plan, mnk, HOPPER) if blocks.schedule is Schedule.SPECIALIZED]
+    fast = [blocks for blocks in coarse(plan, mnk, HOPPER) if not blocks.body.is_simple]
     fast = [blocks for blocks in fast if not blocks.decoded]
     if not fast:
         pytest.skip("sums in the tensor core have no low blocks")
-    out = plan.spec.out.name
+    out = plan.meaning.spec.out.name
     high = {"bf16": "gemm/hopper/promoted_lent.py", "fp32": "gemm/hopper/promoted.py"}[out]
-    for blocks in {(b.block_m, b.block_n, b.split_k > 1): b for b in fast if not is_narrow(b)}.values():
+    for blocks in {
+        (b.block_m, b.block_n, b.split_k > 1): b for b in fast if b.body is not Body.NARROW
+    }.values():
         promoted = high if blocks.block_m > 128 else "gemm/hopper/promoted_few_rows.py"
         ran = source_of(replace(plan, blocks=blocks).title, out)
-        loop = "gemm/hopper/chained.py" if plan.promotion is WHOLE else promoted
+        loop = "gemm/hopper/chained.py" if plan.meaning.promotion is WHOLE else promoted
         shared = ["gemm/hopper/shared_sums.py"] * (blocks.split_k > 1)
         assert [file for file, name in ran.bodies if name == gemm_source.WHOLE_FILE] == [loop, *shared]
         assert ran.instead_of is source_of(plan.title, out)
         passes = [name for one in (ran, ran.instead_of) for _, name in one.bodies if name == "refold_kernel"]
-        assert len(passes) == (2 if plan.refolded_from else 0)
+        assert len(passes) == (2 if plan.meaning.refolded_from else 0)
         assert "one warp loads" in explanation(ran.explained_in)
         names = {node.name for node in ast.parse(text(ran)).body if isinstance(node, ast.FunctionDef)}
         assert "produce" in names
@@ -109,19 +113,19 @@ def test_a_specialized_plan_s_title_says_which_of_its_loops_ran(recipe, matmul, 
 def test_the_title_of_narrow_blocks_says_so(how):
     mnk = (64, 4096, 4096)
     plan = plan_built_in(RECIPES["rowwise"].fprop, mnk, HOPPER, how)
-    (blocks,) = [blocks for blocks in coarse(plan, mnk, HOPPER) if is_narrow(blocks)]
-    ran = source_of(replace(plan, blocks=blocks).title, plan.spec.out.name)
+    (blocks,) = [blocks for blocks in coarse(plan, mnk, HOPPER) if blocks.body is Body.NARROW]
+    ran = source_of(replace(plan, blocks=blocks).title, plan.meaning.spec.out.name)
     assert ran.bodies == (("gemm/hopper/narrow.py", gemm_source.WHOLE_FILE),)
     assert ("promoted" in ran.title) == (how is Summation.PROMOTED)
-    assert ran.instead_of is source_of(plan.title, plan.spec.out.name)
+    assert ran.instead_of is source_of(plan.title, plan.meaning.spec.out.name)
     assert "one warp loads" in explanation(ran.explained_in)
 
 
 @pytest.mark.parametrize(("m", "n"), [(16, 4096), (256, 4096), (4096, 1000)])
 def test_the_title_of_a_plan_that_decodes_in_registers_says_so(m, n):
     plan = plan_built_in(RECIPES["mxfp8"].fprop, (m, n, 4096), HOPPER, Summation.RECIPE)
-    for blocks in decoding_blocks.candidates(plan.spec, (m, n, 4096), HOPPER):
-        ran = source_of(replace(plan, blocks=blocks).title, plan.spec.out.name)
+    for blocks in decoding_blocks.candidates(plan.meaning, (m, n, 4096), HOPPER):
+        ran = source_of(replace(plan, blocks=blocks).title, plan.meaning.spec.out.name)
         files = [file for file, name in ran.bodies if name == gemm_source.WHOLE_FILE]
         assert files == ["gemm/hopper/decoding/kernel.py"] + ["gemm/hopper/shared_sums.py"] * (
             blocks.split_k > 1
@@ -129,7 +133,7 @@ def test_the_title_of_a_plan_that_decodes_in_registers_says_so(m, n):
         assert {"_decoding", "produce", "decode", "consume"} <= {
             node.name for node in ast.parse(text(ran)).body if isinstance(node, ast.FunctionDef)
         }
-        assert ran.instead_of is source_of(plan.title, plan.spec.out.name)
+        assert ran.instead_of is source_of(plan.title, plan.meaning.spec.out.name)
         assert "its warpgroups decode\ncodes in their own registers" in explanation(ran.explained_in)
 
 

@@ -8,23 +8,15 @@ from dataclasses import replace
 import pytest
 import torch
 
-import kernels.gemm.hopper.decoding.blocks
 from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
 from fp8core.tiles import WHOLE, TileShape
 from kernels.bench.job import GemmJob
 from kernels.bench.operands import Operands
 from kernels.device import HOPPER, INTERPRETER, DeviceKind, current_device
-from kernels.gemm.blocks import Blocks, Schedule
-from kernels.gemm.hopper.decoding.blocks import (
-    buffers,
-    candidates,
-    lacking,
-    out_box,
-    runs_each,
-    turned,
-    value_rows,
-)
+from kernels.gemm.blocks import Blocks, Body
+from kernels.gemm.bodies import tries
+from kernels.gemm.hopper.decoding.blocks import candidates, refusal, runs_each, turned, value_rows
 from kernels.gemm.hopper.sizes import CONSUMERS
 from kernels.gemm.launch import gemm, launch, torch_dtype
 from kernels.gemm.meaning import Summation
@@ -32,7 +24,6 @@ from kernels.gemm.plan import plan_built_in, plan_gemm
 from kernels.gemm.shape_class import ShapeClass
 from kernels.gemm.tuned import table
 from kernels.operand_passes.dequantize import dequantize
-from kernels.tune.candidates import coarse
 from tests.kernels.cases import problem
 
 FPROP, WGRAD = RECIPES["mxfp8"].fprop, RECIPES["mxfp8"].wgrad
@@ -54,7 +45,7 @@ SHAPES = {
 def decoding(mnk, device=HOPPER, spec=FPROP):
     """(the simple plan, the plans that decode in registers) of a GEMM."""
     plan = plan_built_in(spec, mnk, device, Summation.RECIPE)
-    return plan, [replace(plan, blocks=blocks) for blocks in candidates(spec, mnk, device)]
+    return plan, [replace(plan, blocks=blocks) for blocks in candidates(plan.meaning, mnk, device)]
 
 
 def operands(mnk, device, matmul="fprop"):
@@ -85,10 +76,10 @@ def test_the_pass_puts_numbers_where_the_tensor_core_meets_them(k):
 def test_a_block_has_all_rows_or_256_of_them(m, block_m, count, decoded):
     _, plans = decoding((m, 4096, 4096) if decoded == "b" else (4096, m, 4096))
     assert {plan.blocks.decoded for plan in plans} == {decoded}, "the larger operand is"
-    assert {(plan.block_m, plan.block_n) for plan in plans} == {
+    assert {(plan.blocks.block_m, plan.blocks.block_n) for plan in plans} == {
         (block_m, 128) if decoded == "b" else (128, block_m)
     }
-    assert all(plan.decodes_in_registers for plan in plans)
+    assert all((plan.body is Body.DECODING) for plan in plans)
     alone = [plan.blocks.split_k for plan in plans if plan.blocks.split_k <= (2 if block_m <= 64 else 1)]
     assert alone == ([1, 2] if block_m <= 64 else [1] * count)
     assert (len(plans) > len(alone)) == (m <= 256), "32 blocks, and 132 SMs"
@@ -119,7 +110,7 @@ def test_programs_share_blocks_until_every_sm_has_one(mnk, runs):
 def test_a_program_takes_two_runs_only_where_they_are_as_long_but_for_a_step(k, each):
     """In runs of 2, 2, 2 and 2 steps of 64; 2, 2, 2, 1; 3, 3, 3, 1; three of one; one."""
     blocks = Blocks(
-        schedule=Schedule.SPECIALIZED,
+        body=Body.DECODING,
         block_m=16,
         block_n=128,
         block_k=64,
@@ -145,29 +136,28 @@ def test_a_program_takes_two_runs_only_where_they_are_as_long_but_for_a_step(k, 
 @pytest.mark.parametrize("side", ["a", "b"])
 def test_what_it_does_not_take_is_said_and_not_offered(tile, sentence, side):
     spec = replace(FPROP, **{side: replace(FPROP.b, tile=tile)})
-    assert sentence.format(side.upper()) in lacking(spec)
-    plan = replace(plan_built_in(FPROP, (16, 4096, 4096), HOPPER, Summation.RECIPE), spec=spec)
-    tries = coarse(plan, (16, 4096, 4096), HOPPER)
-    assert not [b for b in tries if b.schedule is Schedule.SPECIALIZED and b.decoded]
+    made = replace(plan_built_in(FPROP, (16, 4096, 4096), HOPPER, Summation.RECIPE).meaning, spec=spec)
+    assert sentence.format(side.upper()) in refusal(made)
+    assert not list(tries(Body.DECODING, made, (16, 4096, 4096), HOPPER))
 
 
 @pytest.mark.parametrize("m", [16, 32, 64, 128, 256])
 def test_the_table_has_it_for_few_tokens(m):
-    assert lacking(FPROP) == ""
     plan = plan_gemm(FPROP, (m, 14336, 4096), HOPPER, Summation.RECIPE)
-    assert plan.decodes_in_registers
+    assert refusal(plan.meaning) == ""
+    assert plan.body is Body.DECODING
 
 
 @pytest.mark.parametrize("mnk", [(14336, 4096, 4096), (4096, 7168, 4096), (7168, 4096, 4096)], ids=str)
 def test_the_larger_operand_is_decoded_whichever_the_table_s_shape_has(mnk):
     m, n, _ = mnk
     plan = plan_gemm(WGRAD, mnk, HOPPER, Summation.RECIPE)
-    assert plan.decodes_in_registers
+    assert plan.body is Body.DECODING
     assert plan.blocks.decoded == ("a" if m > n else "b")
     assert value_rows(plan.blocks) == 256
     (row,) = (
         row
-        for row in table(HOPPER.capability)[str(plan.family)]
+        for row in table(HOPPER.capability)[str(plan.meaning.family)]
         if row.shape == ShapeClass.of(mnk, HOPPER.sms) and row.blocks.decoded
     )
     exchanged = row.blocks.decoded != plan.blocks.decoded
@@ -178,15 +168,16 @@ def test_the_larger_operand_is_decoded_whichever_the_table_s_shape_has(mnk):
 
 @pytest.mark.parametrize("spec", [FPROP, WGRAD], ids=["bf16", "fp32"])
 def test_as_many_parts_of_d_are_under_way_as_cost_no_stage(monkeypatch, spec):
-    blocks = next(candidates(spec, (4096, 4096, 4096), HOPPER))
-    assert buffers(spec, 256) == 3
-    monkeypatch.setattr(kernels.gemm.hopper.decoding.blocks, "PARTS_UNDER_WAY", 4)
-    assert next(candidates(spec, (4096, 4096, 4096), HOPPER)).stages == blocks.stages - 1
-    assert [buffers(spec, rows) for rows in (16, 64, 128)] == ([1, 1, 2] if spec is FPROP else [1, 2, 4])
+    plans = {rows: decoding((rows, 4096, 4096), spec=spec)[1][0] for rows in (16, 64, 128, 4096)}
+    buffers = [plan.storage.buffers for plan in plans.values()]
+    assert buffers == ([1, 1, 2, 3] if spec is FPROP else [1, 2, 3, 3])
+    monkeypatch.setattr("kernels.gemm.hopper.storage.DECODED_PARTS_UNDER_WAY", 4)
+    fewer = decoding((4096, 4096, 4096), spec=spec)[1][0]
+    assert (fewer.storage.buffers, fewer.blocks.stages) == (4, plans[4096].blocks.stages - 1)
 
 
 def test_blocks_that_are_not_decoded_in_registers_stay():
-    for change in ({"decoded": "b"}, {"schedule": Schedule.SPECIALIZED}):
+    for change in ({"decoded": "b"}, {"body": Body.PROMOTED}):
         blocks = Blocks(block_m=64, block_n=128, block_k=64, warps=8, stages=3, **change)
         assert turned(blocks, 2, 1) is turned(blocks, 1, 2) is blocks
 
@@ -220,7 +211,7 @@ def test_the_launcher_gives_the_kernel_what_its_signature_names(monkeypatch, mnk
     out = torch.zeros(m, n, dtype=torch_dtype(spec.out), device=values.device)
     for found in decoding(mnk, spec=spec)[1]:
         plan = replace(found, blocks=replace(found.blocks, group=3))
-        launch(a, b, plan, out, mnk, accumulate, DeviceKind.GPU)
+        launch(a, b, plan, out, accumulate, DeviceKind.GPU)
         given = dict(zip(names, said["at"], strict=False))
         assert set(names) - set(given) == {name for name in said["constants"] if name.isupper()}
         each = runs_each(plan.blocks, k)
@@ -228,10 +219,15 @@ def test_the_launcher_gives_the_kernel_what_its_signature_names(monkeypatch, mnk
         shared = given["parts_ptr"] is not None
         assert shared == (said["grid"] != (2,)) == (said["constants"]["RUNS"] > each)
         if shared:
-            assert given["parts_ptr"].shape == (plan.blocks.split_k, 2, plan.block_m, plan.block_n)
+            assert given["parts_ptr"].shape == (
+                plan.blocks.split_k,
+                2,
+                plan.blocks.block_m,
+                plan.blocks.block_n,
+            )
             assert given["arrivals_ptr"].numel() >= 2 * CONSUMERS
         assert said["constants"]["ACCUMULATE"] == accumulate
-        assert said["constants"]["RUNS"] == (plan.blocks.split_k if k > plan.block_k else 1)
+        assert said["constants"]["RUNS"] == (plan.blocks.split_k if k > plan.blocks.block_k else 1)
         assert said["constants"]["EACH"] == each
         assert said["constants"]["OF_A"] == of_a
         assert said["constants"]["GROUP"] == 3
@@ -242,7 +238,7 @@ def test_the_launcher_gives_the_kernel_what_its_signature_names(monkeypatch, mnk
         assert (codes.base.dtype, codes.base.shape, codes.block_shape) == (torch.uint8, (256, k), [128, 64])
         assert codes.base.data_ptr() == decoded.codes.data_ptr()
         assert given["scale_desc"].base is decoded.scale
-        assert given["out_desc"].block_shape == list(out_box(plan.spec, plan.blocks))
+        assert given["out_desc"].block_shape == list(plan.storage.out_box)
         assert (given["m"], given["n"], given["k"], given["mn_tiles"]) == (m, n, k, 256)
 
 
@@ -255,7 +251,9 @@ def test_it_gives_the_simple_kernel_s_bits(shape, matmul):
     simple, plans = decoding(mnk, device, spec)
     a, b = operands(mnk, device, matmul)
     for plan in plans:
-        cut = replace(simple.blocks, split_k=plan.blocks.split_k, persistent=False, block_k=plan.block_k)
+        cut = replace(
+            simple.blocks, split_k=plan.blocks.split_k, persistent=False, block_k=plan.blocks.block_k
+        )
         truth = gemm(a, b, replace(simple, blocks=cut))
         first = torch.full_like(truth, torch.nan)
         gemm(a, b, plan, out=first)

@@ -1,0 +1,153 @@
+"""The kernel bodies, one entry of BODIES each: what a body computes, where its source is, which blocks it can
+have, what it keeps in shared memory and who launches it. Pure; no torch, no GPU.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+from kernels.device import Device
+from kernels.gemm.blocks import Blocks, Body
+from kernels.gemm.hopper import blocks as hopper
+from kernels.gemm.hopper import narrow_blocks, storage
+from kernels.gemm.hopper.decoding import blocks as decoding
+from kernels.gemm.hopper.storage import Storage
+from kernels.gemm.meaning import Meaning
+from kernels.gemm.simple import blocks as simple
+
+Mnk = tuple[int, int, int]
+Source = tuple[str, str]
+"""(file in kernels/, function or WHOLE_FILE)"""
+
+WHOLE_FILE = ""
+
+
+def _nothing(meaning: Meaning, mnk: Mnk, device: Device) -> str:
+    return ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class KernelBody:
+    """One kernel body.
+
+    title: as a page names it. sources: what runs, to be read; shared_sources: what more runs where programs
+    share a block. explained_in: a file in kernels/ whose docstring says how it works. refusal(meaning): which
+    products it does not compute. lacking(meaning, mnk, device): why it cannot run this one here. Both give a
+    sentence, empty where there is no reason. storage: what lies in shared memory, where the body and not the
+    compiler lays that out. launcher: "module:function" under kernels/, called with (plan, a, b, out,
+    accumulate, kind); the module may need torch, so it is imported at the first launch.
+    """
+
+    title: str
+    sources: tuple[Source, ...]
+    refusal: Callable[[Meaning], str]
+    candidates: Callable[[Meaning, Mnk, Device], Iterator[Blocks]]
+    launcher: str
+    lacking: Callable[[Meaning, Mnk, Device], str] = _nothing
+    storage: Callable[[Meaning, Blocks], Storage] | None = None
+    shared_sources: tuple[Source, ...] = ()
+    explained_in: str = ""
+
+
+_HOPPER: dict[str, Any] = {
+    "lacking": hopper.lacking,
+    "storage": storage.ring,
+    "launcher": "gemm.hopper.launch:launch",
+    "explained_in": "gemm/hopper/kernel.py",
+}
+_LOADING = ("gemm/hopper/ring.py", "produce")
+_PROMOTE = ("gemm/hopper/promoted.py", "promote")
+_SHARED = (("gemm/hopper/shared_sums.py", WHOLE_FILE),)
+_PROMOTED_TITLE = "The warp-specialized kernel, its sums promoted"
+
+BODIES: Mapping[Body, KernelBody] = {
+    Body.SIMPLE: KernelBody(
+        title="The simple kernel",
+        sources=(("gemm/simple/kernel.py", "gemm_kernel"),),
+        refusal=simple.refusal,
+        candidates=simple.candidates,
+        launcher="gemm.simple.launch:launch",
+    ),
+    Body.NATIVE_MX: KernelBody(
+        title="The simple kernel of Blackwell's scaled tensor core",
+        sources=(("gemm/simple/native_mx_kernel.py", "native_mx_gemm_kernel"),),
+        refusal=simple.native_refusal,
+        candidates=simple.native_candidates,
+        launcher="gemm.simple.launch:launch",
+    ),
+    Body.CHAINED: KernelBody(
+        title="The warp-specialized kernel, its sums in the tensor core",
+        sources=(("gemm/hopper/chained.py", WHOLE_FILE), _LOADING),
+        refusal=hopper.chained_refusal,
+        candidates=hopper.chained,
+        **_HOPPER,
+    ),
+    Body.PROMOTED: KernelBody(
+        title=_PROMOTED_TITLE,
+        sources=(("gemm/hopper/promoted.py", WHOLE_FILE), _LOADING),
+        refusal=hopper.promoted_refusal,
+        candidates=hopper.promoted,
+        **_HOPPER,
+    ),
+    Body.PROMOTED_LENT: KernelBody(
+        title=f"{_PROMOTED_TITLE}, D through memory of A",
+        sources=(("gemm/hopper/promoted_lent.py", WHOLE_FILE), _PROMOTE, _LOADING),
+        refusal=hopper.lent_refusal,
+        candidates=hopper.promoted_lent,
+        **_HOPPER | {"lacking": hopper.lacking_to_lend},
+    ),
+    Body.PROMOTED_FEW_ROWS: KernelBody(
+        title="The warp-specialized kernel for few tokens, its sums promoted",
+        sources=(("gemm/hopper/promoted_few_rows.py", WHOLE_FILE), _PROMOTE, _LOADING),
+        shared_sources=_SHARED,
+        refusal=hopper.few_rows_refusal,
+        candidates=hopper.few_rows,
+        **_HOPPER,
+    ),
+    Body.NARROW: KernelBody(
+        title="The warp-specialized kernel for few tokens, a narrow block a program",
+        sources=(("gemm/hopper/narrow.py", WHOLE_FILE),),
+        refusal=narrow_blocks.refusal,
+        lacking=hopper.lacking,
+        candidates=narrow_blocks.candidates,
+        storage=storage.narrow,
+        launcher="gemm.hopper.narrow_launch:launch",
+        explained_in="gemm/hopper/narrow.py",
+    ),
+    Body.DECODING: KernelBody(
+        title="The warp-specialized kernel that decodes one operand",
+        sources=(
+            ("gemm/hopper/decoding/kernel.py", WHOLE_FILE),
+            ("gemm/hopper/decoding/ring.py", "produce"),
+        ),
+        shared_sources=_SHARED,
+        refusal=decoding.refusal,
+        lacking=hopper.lacking,
+        candidates=decoding.candidates,
+        storage=storage.decoding,
+        launcher="gemm.hopper.decoding.launch:launch",
+        explained_in="gemm/hopper/decoding/kernel.py",
+    ),
+}
+"""A kernel body more is a member of Body and an entry here."""
+
+
+def refusal(body: Body, meaning: Meaning, mnk: Mnk, device: Device) -> str:
+    """Why a body does not run this GEMM on a device, in a sentence; empty where it may."""
+    entry = BODIES[body]
+    return entry.lacking(meaning, mnk, device) or entry.refusal(meaning)
+
+
+def tries(body: Body, meaning: Meaning, mnk: Mnk, device: Device) -> Iterator[Blocks]:
+    """The blocks to choose from for a GEMM: none of a body that does not run it."""
+    if not refusal(body, meaning, mnk, device):
+        yield from BODIES[body].candidates(meaning, mnk, device)
+
+
+@cache
+def launcher(body: Body) -> Callable[..., object]:
+    """What launches a body."""
+    module, function = BODIES[body].launcher.split(":")
+    return getattr(import_module(f"kernels.{module}"), function)
