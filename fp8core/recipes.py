@@ -140,6 +140,10 @@ class Recipe:
         """How one operand of a matmul is quantized, and how it lies on its stored tensor."""
         return Operand(spec=self.spec(matmul).operand(side), k_is_rows=matmul.k_is_rows(side))
 
+    def operands(self, matmul: Matmul) -> tuple[Operand, Operand]:
+        """A and B of a matmul."""
+        return self.operand(matmul, Side.A), self.operand(matmul, Side.B)
+
     def grid(self, matmul: Matmul, side: Side, shape: tuple[int, int]) -> TileGrid:
         """The tiles of one operand, on its stored tensor of `shape` (rows, columns)."""
         return self.operand(matmul, side).grid(shape)

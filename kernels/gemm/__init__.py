@@ -1,14 +1,20 @@
-"""Multiply two quantized operands: `gemm(a, b, plan)`, and `plan_gemm`, which decides how."""
+"""Quantize two operands and multiply them: `gemm(a, b, plan)`, and `plan_gemm`, which decides how."""
 
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from kernels.gemm.launch import gemm
     from kernels.gemm.plan import GemmPlan, plan_gemm
+    from kernels.quantize import quantize
 
-__all__ = ["GemmPlan", "gemm", "plan_gemm"]
+__all__ = ["GemmPlan", "gemm", "plan_gemm", "quantize"]
 
-_HOMES = {"gemm": "launch", "GemmPlan": "plan", "plan_gemm": "plan"}
+_HOMES = {
+    "gemm": "kernels.gemm.launch",
+    "GemmPlan": "kernels.gemm.plan",
+    "plan_gemm": "kernels.gemm.plan",
+    "quantize": "kernels.quantize",
+}
 
 
 def __getattr__(name: str) -> object:
@@ -17,4 +23,4 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"kernels.gemm has no {name!r}")
     from importlib import import_module
 
-    return getattr(import_module(f"kernels.gemm.{_HOMES[name]}"), name)
+    return getattr(import_module(_HOMES[name]), name)

@@ -5,12 +5,13 @@ launcher of its body.
 from typing import TYPE_CHECKING
 
 from fp8core.formats import FORMATS, FloatFormat
-from kernels.device import DeviceKind, current_device, launching
+from fp8core.recipes import MatmulSpec
+from kernels.device import DeviceKind, Unsupported, current_device, launching
 from kernels.gemm.blocks import Body
 from kernels.gemm.bodies import launcher
 from kernels.gemm.factor import Factor
-from kernels.gemm.meaning import Arithmetic
-from kernels.gemm.plan import GemmPlan
+from kernels.gemm.meaning import Arithmetic, Summation
+from kernels.gemm.plan import GemmPlan, plan_gemm
 from kernels.operand_passes.dequantize import dequantize
 from kernels.operand_passes.refold import refold
 from kernels.quantize.launch import QuantizedTensor, check_place
@@ -22,19 +23,22 @@ if TYPE_CHECKING:
 def gemm(
     a: QuantizedTensor,
     b: QuantizedTensor,
-    plan: GemmPlan,
+    plan: GemmPlan | MatmulSpec,
     *,
     out: "torch.Tensor | None" = None,
     accumulate: bool = False,
 ) -> "torch.Tensor":
     """D[M, N] = A[M, K] · B[N, K]ᵀ of the values that codes and scales stand for, in the plan's out format.
 
-    `out` [M, N], any strides, is written and returned; `accumulate` adds the product into an fp32 `out`.
-    Raises ValueError for operands that differ from the plan, from each other or from `out`; NoTriton.
+    A recipe's spec of the matmul stands for the fastest plan that sums as it says. `out` [M, N], any strides,
+    is written and returned; `accumulate` adds the product into an fp32 `out`.
+    Raises ValueError for operands that differ from the plan, from each other or from `out`; NoTriton;
+    Unsupported for a spec that no kernel carries out here.
     """
     import torch
 
     kind = current_device().kind
+    plan = _planned(plan, a, b) if isinstance(plan, MatmulSpec) else plan
     m, n, k = check_operands(a, b, plan, kind)
     if out is None:
         if accumulate:
@@ -48,6 +52,15 @@ def gemm(
         with launching(out):
             launch(a, b, plan, out, accumulate, kind)
     return out
+
+
+def _planned(spec: MatmulSpec, a: QuantizedTensor, b: QuantizedTensor) -> GemmPlan:
+    """The fastest plan for these operands on the current device. Raises Unsupported where there is none."""
+    (m, k), (n, _) = a.operand_codes.shape, b.operand_codes.shape
+    plan = plan_gemm(spec, (m, n, k), current_device(), Summation.RECIPE)
+    if isinstance(plan, Unsupported):
+        raise plan
+    return plan
 
 
 def torch_dtype(format_: FloatFormat) -> "torch.dtype":

@@ -14,7 +14,7 @@ from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES, Operand
 from fp8core.tiles import WHOLE, TileGrid, TileShape
 from kernels import device
-from kernels.device import current_device
+from kernels.device import Unsupported, current_device
 from kernels.gemm.blocks import Body
 from kernels.gemm.launch import gemm
 from kernels.gemm.meaning import Arithmetic, ScaleAt, Summation
@@ -206,3 +206,11 @@ def test_a_call_reads_no_package_s_metadata(monkeypatch):
     problem(RECIPES["rowwise"], MATMULS["fprop"], (16, 16, 128))
     assert device.triton_version() == version
     assert asked == []
+
+
+def test_a_spec_stands_for_its_fastest_plan_or_says_why_there_is_none():
+    recipe, matmul = RECIPES["deepseek_v3"], MATMULS["dgrad"]
+    a, b, plan = problem(recipe, matmul, (16, 16, 64))
+    assert torch.equal(gemm(a, b, recipe.spec(matmul)), gemm(a, b, plan))
+    with pytest.raises(Unsupported, match="the GEMM writes bf16 or fp32, not fp16"):
+        gemm(a, b, dataclasses.replace(recipe.spec(matmul), out=FORMATS["fp16"]))
