@@ -158,4 +158,5 @@ def _row(
         torch_op=times.torch_op,
         why=plan.why,
         dot_scaled=times.dot_scaled,
+        plan=plan.ran,
     )

@@ -9,6 +9,7 @@ from enum import Enum
 from fp8core.errors import sqnr_db
 from kernels.bench.job import GemmJob
 from kernels.bench.machine import Machine, Timing
+from kernels.gemm.ran import RanPlan
 from kernels.typed import Count
 
 
@@ -53,6 +54,8 @@ class Row:
     - Timings: the GEMM alone, quantizing A and B, bf16 torch.mm and torch's scaled op of the
       recipe, in one run. A time is None where there is none; for torch's op `peer_note` then says why.
     - torch_op: the name of that op: the fastest of those that compute at least what the job demands.
+    - kernel: the plan in words. plan: the plan as data; None where the row was recorded without it, or where
+      the kernel body that ran is gone.
     - why: one sentence on why that kernel and its blocks, from GemmPlan; empty where nobody recorded it.
     - simple: the simple kernel in this run; None where `kernel` names it, or where it refuses.
     - dot_scaled: tl.dot_scaled in this run, for MXFP8 on a GPU where Triton emulates it; else None.
@@ -87,6 +90,7 @@ class Row:
     torch_op: str = ""
     why: str = ""
     dot_scaled: Timing | None = None
+    plan: RanPlan | None = None
 
     def __post_init__(self) -> None:
         if any(error < 0 for error in (self.rel_err, self.quantization_rel_err, self.kernel_rel_err)):

@@ -7,10 +7,6 @@ from math import ceil
 MAX_SPLIT = 32
 MIN_DOT_K = 32
 """The fewest products along K of one multiplication in the tensor core, as Triton has it."""
-DECODED_WORDS = "decoded in the K loop"
-"""What blocks' title says of operands that no pass dequantizes first."""
-SPLIT_WORDS = "K split in"
-"""The same of blocks that several programs share."""
 LEAST_STAGES = 2
 _RESERVED_BYTES = 2 << 10
 _WARPS = (4, 8)
@@ -117,9 +113,9 @@ class Blocks:
         """The blocks in words, for a result's row."""
         persistent = ", persistent" if self.persistent else ""
         pointers = "" if self.tma else ", no TMA"
-        split = "" if self.split_k == 1 else f", {SPLIT_WORDS} {self.split_k}"
+        split = "" if self.split_k == 1 else f", K split in {self.split_k}"
         transposed = ", as Dᵀ" if self.transposed else ""
-        decoded = f", {' and '.join(self.decoded.upper())} {DECODED_WORDS}" if self.decoded else ""
+        decoded = f", {' and '.join(self.decoded.upper())} decoded in the K loop" if self.decoded else ""
         schedule = "simple" if self.body.is_simple else "warp-specialized"
         return (
             f"{schedule} schedule, block {self.block_m}×{self.block_n}×{self.block_k}, "

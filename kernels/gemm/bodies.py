@@ -32,12 +32,13 @@ def _nothing(meaning: Meaning, mnk: Mnk, device: Device) -> str:
 class KernelBody:
     """One kernel body.
 
-    title: as a page names it. sources: what runs, to be read; shared_sources: what more runs where programs
-    share a block. explained_in: a file in kernels/ whose docstring says how it works. refusal(meaning): which
-    products it does not compute. lacking(meaning, mnk, device): why it cannot run this one here. Both give a
-    sentence, empty where there is no reason. storage: what lies in shared memory, where the body and not the
-    compiler lays that out. launcher: "module:function" under kernels/, called with (plan, a, b, out,
-    accumulate, kind); the module may need torch, so it is imported at the first launch.
+    - title: its name on a page. sources: the code to be read. shared, shared_sources: what the name and the
+      code have besides where K is split. explained_in: a file in kernels/ whose docstring says how it works.
+    - refusal(meaning): the products that it does not compute. lacking(meaning, mnk, device): why it cannot
+      run this one here. Both give a sentence, empty where there is no reason.
+    - storage: its shared memory, where the body lays that out and not the compiler.
+    - launcher: "module:function" under kernels/, called with (plan, a, b, out, accumulate, kind). The module
+      may need torch, so it is imported at the first launch.
     """
 
     title: str
@@ -47,6 +48,7 @@ class KernelBody:
     launcher: str
     lacking: Callable[[Meaning, Mnk, Device], str] = _nothing
     storage: Callable[[Meaning, Blocks], Storage] | None = None
+    shared: str = ""
     shared_sources: tuple[Source, ...] = ()
     explained_in: str = ""
 
@@ -101,6 +103,7 @@ BODIES: Mapping[Body, KernelBody] = {
     Body.PROMOTED_FEW_ROWS: KernelBody(
         title="The warp-specialized kernel for few tokens, its sums promoted",
         sources=(("gemm/hopper/promoted_few_rows.py", WHOLE_FILE), _PROMOTE, _LOADING),
+        shared=", programs sharing a block",
         shared_sources=_SHARED,
         refusal=hopper.few_rows_refusal,
         candidates=hopper.few_rows,
@@ -122,6 +125,7 @@ BODIES: Mapping[Body, KernelBody] = {
             ("gemm/hopper/decoding/kernel.py", WHOLE_FILE),
             ("gemm/hopper/decoding/ring.py", "produce"),
         ),
+        shared=", K in several runs",
         shared_sources=_SHARED,
         refusal=decoding.refusal,
         lacking=hopper.lacking,

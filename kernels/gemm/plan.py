@@ -15,7 +15,8 @@ from kernels.gemm.bodies import BODIES, refusal, tries
 from kernels.gemm.hopper.blocks import RING_BODIES, filling
 from kernels.gemm.hopper.decoding.blocks import turned
 from kernels.gemm.hopper.storage import Storage
-from kernels.gemm.meaning import PROMOTED_WORDS, REFOLDED_WORDS, Arithmetic, Meaning, Summation, meaning_of
+from kernels.gemm.meaning import Arithmetic, Meaning, Summation, meaning_of
+from kernels.gemm.ran import RanPlan
 from kernels.gemm.shape_class import FEW, ShapeClass
 from kernels.gemm.simple.blocks import built_in
 from kernels.gemm.tuned import nearest, table
@@ -68,12 +69,20 @@ class GemmPlan:
         return self.blocks.body
 
     @property
+    def ran(self) -> RanPlan:
+        """The plan as a measurement keeps it."""
+        return RanPlan(
+            arithmetic=self.meaning.arithmetic,
+            scale_at=self.meaning.scale_at,
+            promotion=self.meaning.promotion,
+            refolded=self.meaning.refolded_from is not None,
+            blocks=self.blocks,
+        )
+
+    @property
     def title(self) -> str:
         """The plan in words, for a result's row."""
-        made = self.meaning
-        promoted = "" if made.promotion is WHOLE else f", {PROMOTED_WORDS} {made.promotion}"
-        refolded = f"{REFOLDED_WORDS}, " if made.refolded_from else ""
-        return f"{refolded}{made.arithmetic.value}, {made.scale_at.value}{promoted}; {self.blocks.title}"
+        return self.ran.title
 
     def programs(self, m: int, n: int) -> int:
         """Programs that are launched for D [m, n] where none has a run of K of its own. Of persistent ones as

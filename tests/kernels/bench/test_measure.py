@@ -74,7 +74,9 @@ def test_a_row_says_where_it_comes_from_and_travels_as_json():
     assert from_data(Row, json.loads(json.dumps(to_data(row), allow_nan=False))) == row
     assert [fraction for fraction, _ in said] == sorted(fraction for fraction, _ in said)
     assert said[-1][0] == 1.0
-    assert row.why == plan_gemm(WGRAD, (70, 50, 200), current_device(), Summation.RECIPE).why != ""
+    plan = plan_gemm(WGRAD, (70, 50, 200), current_device(), Summation.RECIPE)
+    assert row.why == plan.why != ""
+    assert (row.plan, row.kernel) == (plan.ran, plan.title)
     assert set(row.machine.versions) == {"python", "torch", "triton"}
     if ON_GPU:
         assert row.gemm is not None

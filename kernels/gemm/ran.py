@@ -1,0 +1,32 @@
+"""A plan as data: what a measurement keeps of it, to travel as JSON. Pure; no torch, no GPU."""
+
+from dataclasses import dataclass
+
+from fp8core.tiles import WHOLE, Extent
+from kernels.gemm.blocks import Blocks, Body
+from kernels.gemm.meaning import PROMOTED_WORDS, REFOLDED_WORDS, Arithmetic, ScaleAt
+
+
+@dataclass(frozen=True, kw_only=True)
+class RanPlan:
+    """The plan that a kernel ran by. The recipe of the measured job has the formats and tiles.
+
+    `refolded`: a pass refolded the operands first; `promotion` as in Meaning.
+    """
+
+    arithmetic: Arithmetic
+    scale_at: ScaleAt
+    promotion: Extent
+    refolded: bool
+    blocks: Blocks
+
+    @property
+    def body(self) -> Body:
+        return self.blocks.body
+
+    @property
+    def title(self) -> str:
+        """The plan in words, for a result's row."""
+        promoted = "" if self.promotion is WHOLE else f", {PROMOTED_WORDS} {self.promotion}"
+        refolded = f"{REFOLDED_WORDS}, " if self.refolded else ""
+        return f"{refolded}{self.arithmetic.value}, {self.scale_at.value}{promoted}; {self.blocks.title}"
