@@ -18,6 +18,16 @@ def distinct(cases: Mapping[str, T], key: Callable[..., Hashable]) -> dict[str, 
     return {name: cases[name] for name in first.values()}
 
 
+def label(value: object) -> str:
+    """What a value is called in a test's name."""
+    return str(getattr(value, "name", value))
+
+
+def each(values: Iterable[T]) -> dict[str, tuple[T]]:
+    """Cases of one value each."""
+    return {label(value): (value,) for value in values}
+
+
 def crossed(cases: Mapping[str, tuple], others: Iterable[object], every: int = 2) -> list:
     """Parameters (*case, other) of each pair.
 
@@ -25,7 +35,7 @@ def crossed(cases: Mapping[str, tuple], others: Iterable[object], every: int = 2
     """
     pairs = product(enumerate(cases.items()), enumerate(others))
     return [
-        taken((*case, other), f"{name}-{getattr(other, 'value', other)}", (row + column) % every == 0)
+        taken((*case, other), f"{name}-{label(other)}", (row + column) % every == 0)
         for (row, (name, case)), (column, other) in pairs
     ]
 

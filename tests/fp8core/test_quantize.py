@@ -14,13 +14,17 @@ from fp8core.quantize import quantize
 from fp8core.recipes import RECIPES, OperandSpec
 from fp8core.scales import E8M0_FLOOR, FP32_SCALE, Fit, OuterScale, ScaleRule
 from fp8core.tiles import WHOLE, TileGrid, TileShape
+from tests.sweeps import distinct
 
-SPECS = {
-    f"{recipe.name}-{matmul.name}-{side.value}": (recipe, matmul, side)
-    for recipe in RECIPES.values()
-    for matmul in MATMULS.values()
-    for side in Side
-}
+SPECS = distinct(
+    {
+        f"{recipe.name}-{matmul.name}-{side.value}": (recipe, matmul, side)
+        for recipe in RECIPES.values()
+        for matmul in MATMULS.values()
+        for side in Side
+    },
+    lambda recipe, matmul, side: (recipe.spec(matmul).operand(side), recipe.operand(matmul, side).tile),
+)
 by_spec = pytest.mark.parametrize(("recipe", "matmul", "side"), SPECS.values(), ids=SPECS)
 FP32_TINY = np.finfo(np.float32).smallest_normal
 

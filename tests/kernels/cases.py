@@ -15,15 +15,11 @@ ON_GPU = torch.cuda.is_available()
 WHERE = "cuda" if ON_GPU else "cpu"
 
 EVERY_GEMM = {f"{r.name}-{m.name}": (r, m) for r in RECIPES.values() for m in MATMULS.values()}
-GEMMS = distinct(EVERY_GEMM, lambda recipe, matmul: recipe.spec(matmul))
+GEMMS = distinct(EVERY_GEMM, Recipe.spec)
 """By "recipe-matmul": where several multiply alike, the first stands for all."""
 OPERANDS = distinct(
     {f"{name}-{side.value}": (*gemm, side) for name, gemm in EVERY_GEMM.items() for side in Side},
-    lambda recipe, matmul, side: (
-        recipe.spec(matmul).operand(side),
-        recipe.grid(matmul, side, (256, 256)).tile,
-        matmul.k_is_rows(side),
-    ),
+    Recipe.operand,
 )
 """By "recipe-matmul-side": what is quantized alike and lies alike is there once."""
 

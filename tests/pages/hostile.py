@@ -69,7 +69,7 @@ _TEXTS = [
 _FOREIGN_KEYS = ["", "Recipe", "recipe ", "_address", "embed", "embed_options", "key", "κλειδί", "x" * 2000]
 
 
-A_PAGE = 80
+A_PAGE = 24
 """Queries for one page, which is run with each; the controls alone take more."""
 
 

@@ -22,6 +22,7 @@ from pages.sections.formats.data import gradient_fates, gradients
 from pages.sections.formats.words import probability
 from tests.cpu import cpu_seconds
 from tests.pages.hostile import A_PAGE, hostile_queries
+from tests.sweeps import crossed, each
 
 PAGE = "pages/formats.py"
 KEYS = [control.key for control in ALL_CONTROLS]
@@ -45,8 +46,9 @@ def test_the_page_opens_on_a_number_that_eight_bits_cannot_say(open_app):
     assert at.query_params == {}
 
 
-@pytest.mark.parametrize("name", FORMAT.options)
-@pytest.mark.parametrize("number", ["0.3", "-448", "0x0", "inf", "nan"])
+@pytest.mark.parametrize(
+    ("name", "number"), crossed(each(FORMAT.options), ("0.3", "-448", "0x0", "inf", "nan"))
+)
 def test_every_format_shows_every_kind_of_number(open_app, name, number):
     at = open_app(PAGE, code_format=name, number=number)
     assert "**" in told(at)
@@ -85,9 +87,10 @@ def test_every_section_opens_and_only_it_runs(open_app, section):
     assert all(chart.proto.alt for chart in at.get("vega_lite_chart"))
 
 
-@pytest.mark.parametrize("section", ["code", "compare", "range", "overflow"])
-@pytest.mark.parametrize("specials", OWN_SPECIALS.options)
-def test_ones_own_format_is_drawn_like_the_others(open_app, section, specials):
+@pytest.mark.parametrize(
+    ("specials", "section"), crossed(each(OWN_SPECIALS.options), ("code", "compare", "range", "overflow"))
+)
+def test_ones_own_format_is_drawn_like_the_others(open_app, specials, section):
     own = {"code_format": OWN, "compared": "own,e4m3", "overflowing": "own"}
     at = open_app(PAGE, formats=section, own_exponent="3", own_mantissa="2", own_specials=specials, **own)
     told(at)

@@ -17,15 +17,16 @@ from pages.sections.rotations.error import where
 from tests.cpu import cpu_seconds
 from tests.pages.conftest import TOP
 from tests.pages.hostile import A_PAGE, hostile_queries
+from tests.sweeps import crossed
 
 PAGE = "pages/rotations.py"
 PARTS = list(SHOW.options)
-CHOICES = [
-    (control.key, value)
+CHOICES = {
+    f"{control.key}-{value}": (control.key, value)
     for control in ALL_CONTROLS
-    if isinstance(control, Choice)
+    if isinstance(control, Choice) and control is not SHOW
     for value in control.options
-]
+}
 SLOWEST_MEDIAN_S = 0.3
 
 
@@ -44,9 +45,8 @@ def test_every_part_opens_with_a_picture_and_a_notice(open_app, part) -> None:
     assert at.query_params.get("rotations_show", "vector") == part
 
 
-@pytest.mark.parametrize("part", PARTS)
-@pytest.mark.parametrize(("key", "value"), [c for c in CHOICES if c[0] != SHOW.key], ids=str)
-def test_every_option_works_in_every_part(open_app, part, key, value) -> None:
+@pytest.mark.parametrize(("key", "value", "part"), crossed(CHOICES, PARTS))
+def test_every_option_works_in_every_part(open_app, key, value, part) -> None:
     at = open_app(PAGE, rotations_show=part, rotations_size="64" if key == "rotations_tile" else "16")
     at.session_state[key] = value
     at.run()

@@ -25,6 +25,7 @@ from pages.sections.scaling.controls import (
 )
 from pages.sections.scaling.series import LONGEST, MOST, parse_series
 from tests.pages.hostile import A_PAGE, hostile_queries
+from tests.sweeps import crossed, each
 
 PAGE = "pages/scaling.py"
 KEYS = [control.key for control in ALL_CONTROLS]
@@ -61,8 +62,7 @@ def test_the_sqnr_of_the_amax_scale_is_that_of_a_direct_cast(open_app):
     assert f"on the largest value: {sqnr:.1f} dB" in text
 
 
-@pytest.mark.parametrize("name", FORMAT.options)
-@pytest.mark.parametrize("kind", KIND.options)
+@pytest.mark.parametrize(("name", "kind"), crossed(each(FORMAT.options), KIND.options))
 def test_every_format_and_kind_of_numbers_answers(open_app, name, kind):
     at = open_app(PAGE, scaling_format=name, scaling_input=kind, scaling_magnitude="-24")
     assert "SQNR stays within" in notice(at)
@@ -91,8 +91,7 @@ def test_a_button_moves_the_scale_and_the_address_follows(open_app):
     assert at.query_params == {}
 
 
-@pytest.mark.parametrize("name", ELEMENT.options)
-@pytest.mark.parametrize("kind", BLOCK_KIND.options)
+@pytest.mark.parametrize(("name", "kind"), crossed(each(ELEMENT.options), BLOCK_KIND.options))
 def test_every_element_format_and_kind_of_blocks_answers(open_app, name, kind):
     at = open_app(PAGE, scaling="rules", scaling_element=name, scaling_blocks=kind)
     share = re.search(r"in ([\d.]+) % of these blocks", notice(at))

@@ -16,8 +16,14 @@ from pages.sections.stochastic.upload import MAX_BYTES, RULE
 from tests.cpu import cpu_seconds
 from tests.pages.gemm_rows import TOP
 from tests.pages.hostile import A_PAGE, hostile_queries
+from tests.sweeps import crossed, each
 
 PAGE = "pages/stochastic_rounding.py"
+WEIGHTS = {
+    f"{name}-{rate}": (name, str(rate))
+    for name in WEIGHT.options
+    for rate in (min(RATE.options), max(RATE.options))
+}
 KEYS = [control.key for control in ALL_CONTROLS]
 MEDIAN_SECONDS = 0.5
 
@@ -70,8 +76,7 @@ def test_the_values_of_a_grid_are_its_finite_ones_from_zero_on(open_app, pixels,
     assert f"one of the {count} values" in notice(open_app(PAGE, pixels=pixels, levels="5"))
 
 
-@pytest.mark.parametrize("name", FORMAT.options)
-@pytest.mark.parametrize("debias", DEBIAS.options)
+@pytest.mark.parametrize(("name", "debias"), crossed(each(FORMAT.options), DEBIAS.options))
 def test_the_mean_answers_for_every_format_and_variant(open_app, name, debias):
     text = notice(open_app(PAGE, part="mean", format=name, debias=debias, random_bits="4"))
     bound = 2.0**-4 if debias == "truncate" else 2.0**-5
@@ -85,10 +90,8 @@ def test_the_ends_of_every_format_can_be_looked_at(open_app, around, name):
     notice(open_app(PAGE, part="mean", format=name, around=around, random_bits="24"))
 
 
-@pytest.mark.parametrize("name", WEIGHT.options)
-@pytest.mark.parametrize("pull", PULL.options)
-@pytest.mark.parametrize("lr", [str(min(RATE.options)), str(max(RATE.options))])
-def test_the_weight_answers_for_every_format_gradient_and_rate(open_app, name, pull, lr):
+@pytest.mark.parametrize(("name", "lr", "pull"), crossed(WEIGHTS, PULL.options))
+def test_the_weight_answers_for_every_format_gradient_and_rate(open_app, name, lr, pull):
     assert "Rounded to nearest" in notice(open_app(PAGE, part="weight", weight=name, pull=pull, lr=lr))
 
 

@@ -20,10 +20,13 @@ from pages.sections.tiles.rule import preset_of, rule_numbers
 from pages.sections.tiles.words import hardware, notice, second_copies
 from tests.cpu import cpu_seconds
 from tests.pages.hostile import A_PAGE, hostile_queries
+from tests.sweeps import crossed
 
 PAGE = "pages/tile_layouts.py"
 LAYER = LayerShape(4096, 4096, 14336)
-CASES = [(recipe, matmul) for recipe in RECIPES for matmul in MATMULS]
+SHOWN = {f"{recipe}-{section}": (recipe, section) for recipe in RECIPES for section in SHOW.options}
+GEMMS = {f"{recipe}-{matmul}": (recipe, matmul) for recipe in RECIPES for matmul in MATMULS}
+
 RERUN_MS = 150
 SLOW_MACHINE = 4
 
@@ -44,8 +47,7 @@ def words(at) -> str:
     return " ".join(element.value for element in at.markdown)
 
 
-@pytest.mark.parametrize("section", SHOW.options)
-@pytest.mark.parametrize(("recipe", "matmul"), CASES)
+@pytest.mark.parametrize(("recipe", "matmul", "section"), crossed(GEMMS, SHOW.options))
 def test_every_section_draws_for_every_recipe_and_matmul(open_app, recipe, matmul, section):
     at = open_app(PAGE, recipe=recipe, matmul=matmul, show=section)
     assert not at.exception
@@ -99,7 +101,7 @@ def test_fields_pin_the_tile_whose_numbers_the_card_shows(open_app):
     assert f"{drawn.tile(Side.A, 7, 3).scale:.4g}" in html(at)
 
 
-@pytest.mark.parametrize(("recipe", "matmul"), CASES)
+@pytest.mark.parametrize(("recipe", "matmul"), GEMMS.values(), ids=GEMMS)
 def test_the_stretches_in_the_card_add_up_to_the_product_of_the_quantized_operands(recipe, matmul):
     drawn = scene(recipe, matmul, "gaussian", 1, LAYER)
     spec = drawn.spec
@@ -112,7 +114,9 @@ def test_the_stretches_in_the_card_add_up_to_the_product_of_the_quantized_operan
 
 def test_what_to_notice_differs_with_the_geometry():
     said = {
-        case: notice(scene(*case, "gaussian", 0, LAYER)) for case in CASES if case[0] != "per_tensor_e4m3"
+        case: notice(scene(*case, "gaussian", 0, LAYER))
+        for case in GEMMS.values()
+        if case[0] != "per_tensor_e4m3"
     }
     assert "each row of A has 4 scales" in said["deepseek_v3", "fprop"]
     assert "32 times over the whole K = 4,096" in said["deepseek_v3", "fprop"]
@@ -178,7 +182,7 @@ def test_counts_are_those_of_the_true_shape(recipe):
 
 
 def test_the_page_says_which_scales_a_tensor_core_applies_by_itself(open_app):
-    for name, matmul in CASES:
+    for name, matmul in GEMMS.values():
         told = hardware(RECIPES[name].spec(MATMULS[matmul]))
         assert ("applies them itself" in told) == (name == "mxfp8")
         assert ("knows no scales" in told) == (name in ("deepseek_v3", "mxfp8"))
@@ -221,9 +225,7 @@ def test_hostile_addresses_give_a_page(open_app, part):
         assert at.title[0].value == "Which elements share one scale?"
 
 
-@pytest.mark.parametrize("size_", ["1", "3", "129", "131072"])
-@pytest.mark.parametrize("section", SHOW.options)
-@pytest.mark.parametrize("recipe", RECIPES)
+@pytest.mark.parametrize(("recipe", "section", "size_"), crossed(SHOWN, ("1", "3", "129", "131072")))
 def test_layers_of_any_size_draw(open_app, recipe, section, size_):
     sizes = {"tokens": size_, "in": size_, "out": size_}
     at = open_app(PAGE, recipe=recipe, show=section, matmul="wgrad", **sizes)
