@@ -17,7 +17,8 @@ def values_around(format_: Format, center: float, steps: int) -> NDArray[np.floa
     Raises ValueError where the format has fewer, or too many to list.
     """
     whole("the number of steps", steps, 1)
-    values = np.unique(np.abs(format_.values[np.isfinite(format_.values)]))
+    finite = format_.values[np.isfinite(format_.values)]
+    values = np.unique(finite[finite >= 0])
     if values.size <= steps:
         raise ValueError(f"{format_.name} has {values.size} values from 0 on, {steps + 1} are needed")
     middle = int(np.searchsorted(values, center, side="right")) - 1

@@ -10,6 +10,7 @@ import pytest
 from PIL import Image
 
 from fp8core.experiments.pictures import blur, rms, to_light
+from fp8core.formats import FORMATS
 from pages.sections.stochastic.controls import ALL_CONTROLS, DEBIAS, FORMAT, PART, PIXELS, PULL, RATE, WEIGHT
 from pages.sections.stochastic.data import MYSTERY
 from pages.sections.stochastic.upload import MAX_BYTES, RULE
@@ -105,7 +106,9 @@ def test_bf16_at_1_freezes_where_the_update_is_below_two_to_the_minus_nine(open_
 @pytest.mark.parametrize("name", FORMAT.options)
 def test_a_dot_product_answers_in_every_format_and_nearest_wins_where_signs_cancel(open_app, name):
     text = notice(open_app(PAGE, part="dot", format=name))
-    assert float(re.search(r"error is ([\d.]+) times as large", text)[1]) > 1
+    times = float(re.search(r"error is ([\d.]+) times as large", text)[1])
+    # Below 3 standard deviations nearly all of the error is what both roundings cut off at the largest value.
+    assert times > 1 or (times == 1 and FORMATS[name].max < 3)
 
 
 def test_the_bias_of_e2m1_is_the_one_its_density_gives(open_app):
