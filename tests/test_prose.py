@@ -9,8 +9,9 @@ import pytest
 
 TOP = Path(__file__).resolve().parents[1]
 FILES = sorted(path for room in ("fp8core", "kernels", "pages") for path in (TOP / room).rglob("*.py"))
-# The GEMM kernels are rewritten body by body; drop this exception with the last of them.
-FILES = [path for path in FILES if not path.is_relative_to(TOP / "kernels/gemm")]
+# How a GEMM is planned is still being rewritten; drop this exception with the last of these files.
+PLANNING = {"blocks.py", "descriptors.py", "meaning.py", "narrow_blocks.py", "storage.py", "tuned.py"}
+FILES = [path for path in FILES if path.name not in PLANNING or "gemm" not in path.parts]
 FRAGMENT = re.compile(r"(The same|Of|In which|Whether|Whose|What is|Which|Who)\b")
 LONGEST_SENTENCE = 40
 
@@ -25,18 +26,22 @@ def docstrings(path: Path) -> Iterator[tuple[str, str]]:
 
 
 def sentences(text: str) -> Iterator[str]:
-    """The sentences of a docstring. A paragraph, an item of a list and a semicolon end one too."""
-    for item in re.split(r"\n\s*\n|\n(?=- |\s)", text):
+    """The sentences of a docstring. A paragraph, an item of a list, a table's row and a semicolon end one
+    too.
+    """
+    for item in re.split(r"\n\s*\n|\n(?=- |\s|\|)", text):
         yield from re.split(r"(?<=[.?!;])\s+", item)
 
 
-def test_sentences_end_at_stops_semicolons_items_and_paragraphs():
-    assert [*sentences("One. Two; three\nfour\n- five\n\nsix")] == [
+def test_sentences_end_at_stops_semicolons_items_rows_and_paragraphs():
+    assert [*sentences("One. Two; three\nfour\n- five\n\nsix\n\n| seven |\n| eight |")] == [
         "One.",
         "Two;",
         "three\nfour",
         "- five",
         "six",
+        "| seven |",
+        "| eight |",
     ]
 
 

@@ -109,6 +109,14 @@ class Blocks:
         )
 
     @property
+    def is_general(self) -> bool:
+        """True where the simple body is general_gemm_kernel: K is split, operands are decoded, the kernel
+        computes Dᵀ, or there is no TMA. The others are gemm_kernel, which reads from top to bottom.
+        """
+        plain = self.tma and self.split_k == 1 and not (self.transposed or self.decoded)
+        return self.body is Body.SIMPLE and not plain
+
+    @property
     def title(self) -> str:
         """The blocks in words, for a result's row."""
         persistent = ", persistent" if self.persistent else ""

@@ -1,5 +1,6 @@
-"""Bodies that turn codes with power-of-two scales along K into their exact values as bf16: a block of them in
-registers, or an operand in a pass of its own.
+"""Dequantizing: codes with power-of-two scales along K become their exact values as bf16.
+
+A kernel does it with a block in registers, or a pass of its own with a whole operand.
 """
 
 import triton
@@ -7,21 +8,23 @@ import triton.language as tl
 
 from fp8core.accumulators import ACCUMULATORS
 from fp8core.formats import FORMATS
-from kernels.bits import FP8_SIGN, FP32_MANTISSA
+from kernels.bits import BF16_CUT, FP8_SIGN, FP32_MANTISSA
 
 _BF16 = FORMATS["bf16"]
 _BYTE = FORMATS["e4m3"].bits
 BF16_BIAS = tl.constexpr(_BF16.bias)
 BF16_MANTISSA = tl.constexpr(_BF16.mantissa_bits)
-BF16_CUT = tl.constexpr(FORMATS["fp32"].mantissa_bits - _BF16.mantissa_bits)
 FP32_CODE = tl.constexpr(FORMATS["fp32"].bits - _BYTE)
+"""From a code's sign bit to that of fp32."""
 FUSED = tl.constexpr(ACCUMULATORS["hopper_bf16"].fused_products)
 """Products of bf16 that the tensor core adds at once: within so many along K, their order is free."""
 
 
 def _widening(shift: int) -> str:
-    """PTX: four codes in a register -> two registers of two 16-bit numbers each, a code's sign at their top
-    and its magnitude bits << shift. Triton would shift each 16-bit number by itself.
+    """PTX that spreads the four codes of a register over two registers, 16 bits each.
+
+    A code's sign goes to the top, its magnitude bits are shifted left by `shift`: `prmt` puts two codes where
+    they belong, and one shift moves both. Triton would shift each 16-bit number by itself.
     """
     both = 1 | 1 << _BF16.bits
     size, sign = both * (((1 << (_BYTE - 1)) - 1) << shift), both << (_BF16.bits - 1)
@@ -34,8 +37,10 @@ def _widening(shift: int) -> str:
 
 
 def _decoding(shift: int, factor: int) -> str:
-    """PTX: four codes in a register, and twice two equal bf16 scales -> codes 0 and 2, and codes 1 and 3,
-    times 2**factor and times the scale. In this order a code moves to its 16 bits by shifts alone.
+    """PTX that decodes the four codes of a register to bf16 and multiplies them by their scales.
+
+    It gives codes 0 and 2, then codes 1 and 3, times 2**factor and times the scale. In this order each code
+    moves to its 16 bits by shifts alone. Two more registers hold twice two equal bf16 scales.
     """
     both = 1 | 1 << _BF16.bits
     size, sign = both * (((1 << (_BYTE - 1)) - 1) << shift), both << (_BF16.bits - 1)
@@ -71,7 +76,7 @@ def load_block_scales(
     BLOCK_MN: tl.constexpr,
     BLOCK_K: tl.constexpr,
 ):
-    """float32[BLOCK_MN, BLOCK_K / TILE_K], zero beyond the operand."""
+    """float32[BLOCK_MN, BLOCK_K / TILE_K]: a block's scales, zero beyond the operand."""
     rows = start_mn + tl.arange(0, BLOCK_MN)
     columns = start_k + tl.arange(0, BLOCK_K // TILE_K) * TILE_K
     inside = (rows < size_mn)[:, None] & (columns < size_k)[None, :]
@@ -91,23 +96,27 @@ def dequantize_block(
     BLOCK_K: tl.constexpr,
     CAST: tl.constexpr,
 ):
-    """codes uint8[BLOCK_MN, BLOCK_K] -> their values as bf16 (fp32 in the interpreter).
+    """bf16[BLOCK_MN, BLOCK_K] (fp32 in the interpreter): the values of codes uint8[BLOCK_MN, BLOCK_K].
 
-    A code's magnitude bits, shifted to the mantissa of bf16 and read as bf16, are its value times
-    2**-FACTOR, subnormals included. Two products with powers of two follow. Both are exact while code · scale
-    is a bf16 number: for a scale 2**s with s from -124 to 119 (e4m3), -117 to 112 (e5m2). Below, values
-    under 2**-133 are rounded to a multiple of it; above, only a value of 2**128 or more becomes infinite.
+    A code's magnitude bits, shifted to the mantissa of bf16 and read as bf16, are its value times 2**-FACTOR,
+    subnormals included. Two products follow: with 2**FACTOR and with the scale.
+
+    Both are exact while code · scale is a bf16 number: for a scale 2**s with s from -124 to 119 (e4m3), from
+    -117 to 112 (e5m2). Below, values under 2**-133 are rounded to a multiple of it. Above, a value of 2**128
+    or more becomes infinite.
     """
     if CAST:
         WIDEN: tl.constexpr = WIDEN_E4M3 if SHIFT == E4M3_SHIFT else WIDEN_E5M2
         value = tl.inline_asm_elementwise(WIDEN, "=r,=r,r", [codes], dtype=tl.bfloat16, is_pure=True, pack=4)
         scale = scale.to(tl.bfloat16)
+        # 2**FACTOR, put together from its exponent
         unit = tl.full([1, 1], (BF16_BIAS + FACTOR) << BF16_MANTISSA, tl.int16).to(tl.bfloat16, bitcast=True)
     else:
         wide = codes.to(tl.int32)
         bits = (wide & FP8_SIGN) << FP32_CODE | ((wide & (FP8_SIGN - 1)) << (SHIFT + BF16_CUT))
         value = bits.to(tl.float32, bitcast=True)
         unit = tl.full([1, 1], (BF16_BIAS + FACTOR) << FP32_MANTISSA, tl.int32).to(tl.float32, bitcast=True)
+    # [BLOCK_MN, tiles, TILE_K] · [BLOCK_MN, tiles, 1]
     value = tl.reshape(value * unit, [BLOCK_MN, BLOCK_K // TILE_K, TILE_K]) * scale[:, :, None]
     return tl.reshape(value, [BLOCK_MN, BLOCK_K])
 
@@ -130,8 +139,9 @@ def dequantize_kernel(
     BLOCK_MN: tl.constexpr,
     BLOCK_K: tl.constexpr,
 ):
-    """values [mn, stride_mn] of codes uint8 of the same strides: bf16, or fp32 in the interpreter. PAIRED: of
-    16 along K, number 4j + 2i + h goes to place 8h + 2j + i, as the kernel in hopper/decoding wants them.
+    """Write values [mn, stride_mn], bf16 or, in the interpreter, fp32, of codes uint8 of the same strides.
+
+    PAIRED: of 16 along K, number 4j + 2i + h goes to place 8h + 2j + i. hopper/decoding/kernel.py says why.
     """
     start_mn, start_k = tl.program_id(0) * BLOCK_MN, tl.program_id(1) * BLOCK_K
     rows = start_mn + tl.arange(0, BLOCK_MN)
@@ -143,7 +153,7 @@ def dequantize_kernel(
         scale_ptr, start_mn, start_k, mn, k, mn_tiles, TILE_MN, TILE_K, BLOCK_MN, BLOCK_K
     )
     values = dequantize_block(codes, scale, TILE_K, SHIFT, FACTOR, BLOCK_MN, BLOCK_K, CAST)
-    if PAIRED:
+    if PAIRED:  # [BLOCK_MN, groups of 16, j, i, h] -> [BLOCK_MN, groups of 16, h, j, i]
         fours = tl.reshape(values, [BLOCK_MN, BLOCK_K // FUSED, FUSED // 4, 2, 2])
         values = tl.reshape(tl.permute(fours, [0, 1, 4, 2, 3]), [BLOCK_MN, BLOCK_K])
     tl.store(values_ptr + places, values, mask=inside)

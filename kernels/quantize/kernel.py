@@ -1,9 +1,11 @@
-"""Quantizer bodies: amax of tiles, scale from amax, codes from values. All on the bits of fp32.
+"""The quantizer: amax of each tile, scale from amax, codes from values. All on the bits of fp32.
 
-A block is [BLOCK_MN, BLOCK_K] elements of the operand [mn, K]; it is cut into parts of [PART_MN, PART_K]
-that each lie in one tile. Where PART is the whole tile, one kernel does everything; else `amax_kernel` first
-collects the tiles' amax, as integers: the bits of a non-negative float are ordered as the float is, and
-those of a NaN come last, so no NaN is lost.
+A program has a block of [BLOCK_MN, BLOCK_K] elements of the operand [mn, K]. It cuts the block into parts of
+[PART_MN, PART_K], each inside one tile. Where a part is a whole tile, one kernel does everything. Else
+`amax_kernel` collects the tiles' amax first, and `quantize_kernel` reads it.
+
+An amax is kept as an integer: bits of non-negative floats are ordered as the floats are, and those of a NaN
+come last, so no NaN is lost.
 """
 
 import triton
@@ -28,7 +30,7 @@ from kernels.bits import (
 def part_amax(
     bits, BLOCK_MN: tl.constexpr, BLOCK_K: tl.constexpr, PART_MN: tl.constexpr, PART_K: tl.constexpr
 ):
-    """int32[BLOCK_MN, BLOCK_K] -> int32[parts along mn, parts along K]: largest |x| of each."""
+    """int32[parts along mn, parts along K]: the bits of each part's largest |x|."""
     parts = tl.reshape(bits & FP32_SIZE_MASK, [BLOCK_MN // PART_MN, PART_MN, BLOCK_K // PART_K, PART_K])
     return tl.max(tl.max(parts, axis=3), axis=1)
 
@@ -41,15 +43,15 @@ def scale_and_reciprocal(
     POWER_OF_TWO: tl.constexpr,
     ROUND_UP: tl.constexpr,
 ):
-    """int32 amax bits -> (scale, fl32(1 / scale)) as fp32, NaN for a tile that holds NaN or inf.
+    """(scale, fl32(1 / scale)) of amax, both fp32; the scale of a tile that holds NaN or inf is NaN.
 
-    The rules are those of fp8core.scales; MAX_BITS are the fp32 bits of the format's largest value. Powers of
-    two are put together from their exponent: 2**-127 is subnormal, and no arithmetic here may flush it.
+    The rules are those of fp8core.scales. MAX_BITS: the fp32 bits of the format's largest value.
     """
     broken = amax_bits >= FP32_INF
     sound = tl.where(broken, 0, amax_bits)
     largest = tl.full(sound.shape, MAX_BITS, tl.int32)
     if POWER_OF_TWO:
+        # Put together from the exponent: 2**-127 is subnormal, and arithmetic may flush it to zero.
         field = (sound >> FP32_MANTISSA) - (largest >> FP32_MANTISSA) + FP32_BIAS
         if ROUND_UP:
             field += ((sound & FP32_FRACTION) > (largest & FP32_FRACTION)).to(tl.int32)
@@ -57,6 +59,7 @@ def scale_and_reciprocal(
         scale_bits = tl.where(field == 0, (FP32_FRACTION + 1) // 2, field << FP32_MANTISSA)
         reciprocal = float_of(-(field - 2 * FP32_BIAS) << FP32_MANTISSA)
     else:
+        # div_rn: Triton's own fp32 division is not rounded as IEEE says, and bits would differ.
         scale_bits = float_bits(tl.div_rn(float_of(sound), float_of(largest)))
         scale_bits = tl.where(scale_bits < MIN_SCALE_BITS, MIN_SCALE_BITS, scale_bits)
         one = tl.full(sound.shape, 1.0, tl.float32)
@@ -80,7 +83,7 @@ def amax_kernel(
     BLOCK_MN: tl.constexpr,
     BLOCK_K: tl.constexpr,
 ):
-    """Raise amax int32[k_tiles, mn_tiles] to the bits of each tile's max |x|; TILE 0 is the whole dim."""
+    """Raise amax int32[k_tiles, mn_tiles] to the bits of each tile's largest |x|. TILE 0: the whole dim."""
     block_mn, block_k = tl.program_id(0), tl.program_id(1)
     rows = block_mn * BLOCK_MN + tl.arange(0, BLOCK_MN)
     columns = block_k * BLOCK_K + tl.arange(0, BLOCK_K)
@@ -93,6 +96,7 @@ def amax_kernel(
     tile_mn = part_rows // TILE_MN if TILE_MN else part_rows * 0
     tile_k = part_columns // TILE_K if TILE_K else part_columns * 0
     held = (part_rows < mn)[:, None] & (part_columns < k)[None, :]
+    # Several programs may have parts of one tile; the largest of integers does not depend on their order.
     tl.atomic_max(amax_ptr + tile_k[None, :] * mn_tiles + tile_mn[:, None], amax, mask=held)
 
 
@@ -124,7 +128,12 @@ def quantize_kernel(
     AMAX_KNOWN: tl.constexpr,
     CAST: tl.constexpr,
 ):
-    """codes uint8[mn, codes_stride_mn] (zero beyond k) and scale float32[k_tiles, mn_tiles] of x [mn, k]."""
+    """Write codes uint8[mn, codes_stride_mn], zero beyond k, and scale float32[k_tiles, mn_tiles] of x [mn,
+    k].
+
+    AMAX_KNOWN: amax_kernel has filled amax; else each part is a whole tile. CAST: the hardware's cast
+    encodes.
+    """
     block_mn, block_k = tl.program_id(0), tl.program_id(1)
     rows = block_mn * BLOCK_MN + tl.arange(0, BLOCK_MN)
     columns = block_k * BLOCK_K + tl.arange(0, BLOCK_K)
@@ -143,10 +152,12 @@ def quantize_kernel(
     else:
         amax = part_amax(float_bits(x), BLOCK_MN, BLOCK_K, PART_MN, PART_K)
     scale, reciprocal = scale_and_reciprocal(amax, MAX_BITS, MIN_SCALE_BITS, POWER_OF_TWO, ROUND_UP)
+    # Of several parts of a tile, the first one stores its scale.
     first_mn = part_rows == tile_mn * TILE_MN if TILE_MN else part_rows == 0
     first_k = part_columns == tile_k * TILE_K if TILE_K else part_columns == 0
     tl.store(scale_ptr + tiles, scale, mask=held & first_mn[:, None] & first_k[None, :])
 
+    # q = fl32(x · fl32(1 / scale)), as in the reference: bit for bit.
     q = x * expand_parts(reciprocal, BLOCK_MN, BLOCK_K, PART_MN, PART_K)
     if CAST:
         codes = encode_by_cast(q, MAX_BITS, MANTISSA)
@@ -154,6 +165,7 @@ def quantize_kernel(
         codes = encode_by_bits(q, MAX_BITS, MANTISSA, BIAS)
     broken = expand_parts((amax >= FP32_INF).to(tl.int32), BLOCK_MN, BLOCK_K, PART_MN, PART_K)
     codes = tl.where((broken != 0) & inside, NAN_CODE, codes).to(tl.uint8)
+    # Codes beyond k are zeros, up to the stride: a GEMM may read them.
     stored = (rows < mn)[:, None] & (columns < codes_stride_mn)[None, :]
     tl.store(codes_ptr + rows.to(tl.int64)[:, None] * codes_stride_mn + columns[None, :], codes, mask=stored)
 
@@ -169,7 +181,7 @@ def encode_kernel(
     CAST: tl.constexpr,
     BLOCK: tl.constexpr,
 ):
-    """codes uint8[size] of x float32[size], unscaled, by the cast or by the bits: the two must agree."""
+    """Encode x float32[size] without a scale, by the cast or by the bits: a test that both agree."""
     offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     x = tl.load(x_ptr + offsets, mask=offsets < size, other=0.0)
     if CAST:

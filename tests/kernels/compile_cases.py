@@ -64,7 +64,8 @@ def gemm(name: str, plan: GemmPlan, device: Device) -> Case:
     k = plan.blocks.split_k * plan.blocks.block_k
     constants = kernel_constants(plan, k, accumulate=False, kind=DeviceKind.GPU)
     types = {"out_ptr": f"*{plan.meaning.spec.out.name}"}
-    if plan.blocks.split_k == 1:
+    general = plan.blocks.is_general
+    if general and plan.blocks.split_k == 1:
         constants |= {"parts_ptr": None, "arrivals_ptr": None}
     native = plan.meaning.arithmetic is Arithmetic.NATIVE_MX
     names = ("a_desc", "b_desc") if native else ("a_codes", "b_codes")
@@ -80,7 +81,7 @@ def gemm(name: str, plan: GemmPlan, device: Device) -> Case:
     return Case(
         name=f"{name}; {plan.blocks.title}",
         device=device,
-        kernel="native_mx_gemm_kernel" if native else "gemm_kernel",
+        kernel="native_mx_gemm_kernel" if native else "general_gemm_kernel" if general else "gemm_kernel",
         types=tuple(types.items()),
         constants=tuple(constants.items()),
         warps=plan.blocks.warps,

@@ -33,6 +33,7 @@ ROOMS = (
     "gemm.hopper.decoding.kernel",
     "gemm.hopper.kernel",
     "gemm.hopper.narrow",
+    "gemm.simple.general_kernel",
     "gemm.simple.kernel",
     "gemm.simple.native_mx_kernel",
     "operand_passes.dequantize_kernel",

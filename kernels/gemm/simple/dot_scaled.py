@@ -1,4 +1,4 @@
-"""tl.dot_scaled where Triton emulates it, to be timed beside a kernel for MXFP8. Pure; no torch, no GPU."""
+"""The plan that times tl.dot_scaled beside our kernels for MXFP8, where Triton emulates it. Needs no GPU."""
 
 from dataclasses import replace
 
@@ -16,11 +16,11 @@ NOTE = (
 """What is timed, in one sentence."""
 
 BLOCKS = Blocks(body=Body.NATIVE_MX, block_m=128, block_n=128, block_k=128, warps=8, stages=3)
-"""They compile for sm_90 without a spill; with 4 warps they spill."""
+"""Blocks that compile for sm_90 without a spill; with 4 warps they spill."""
 
 
 def dot_scaled_plan(plan: GemmPlan, device: Device) -> GemmPlan | None:
-    """The same product by tl.dot_scaled, for a contest and nothing else: plan_gemm has it where it is native.
+    """A plan's product by tl.dot_scaled, to be timed only: where it is native, plan_gemm chooses it itself.
 
     None for operands that it does not take, and for a GPU without TMA, by which its kernel loads.
     """

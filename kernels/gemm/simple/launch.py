@@ -27,18 +27,18 @@ def launch(
     parts = workspace(plan, (m, n, k), out.device)
     if plan.blocks.transposed:
         a, b, out, m, n, block_m, block_n = b, a, out.T, n, m, block_n, block_m
-    native = plan.body is Body.NATIVE_MX
-    return _kernel(plan.body)[(programs, runs)](
+    general = plan.blocks.is_general
+    return _kernel(plan)[(programs, runs)](
         _descriptor(a.given, block_m, plan) if plan.blocks.tma else a.given,
         _descriptor(b.given, block_n, plan) if plan.blocks.tma else b.given,
         a.scale,
         b.scale,
         out,
-        *(() if native else parts),
+        *(parts if general else ()),
         m,
         n,
         k,
-        *(() if native else (a.given.stride(0), b.given.stride(0), run_steps)),
+        *((a.given.stride(0), b.given.stride(0), run_steps) if general else ()),
         a.mn_tiles,
         b.mn_tiles,
         out.stride(0),
@@ -50,11 +50,14 @@ def launch(
     )
 
 
-def _kernel(body: Body) -> Any:
+def _kernel(plan: GemmPlan) -> Any:
+    from kernels.gemm.simple.general_kernel import general_gemm_kernel
     from kernels.gemm.simple.kernel import gemm_kernel
     from kernels.gemm.simple.native_mx_kernel import native_mx_gemm_kernel
 
-    return native_mx_gemm_kernel if body is Body.NATIVE_MX else gemm_kernel
+    if plan.body is Body.NATIVE_MX:
+        return native_mx_gemm_kernel
+    return general_gemm_kernel if plan.blocks.is_general else gemm_kernel
 
 
 def _descriptor(operand: "torch.Tensor", block_mn: int, plan: GemmPlan) -> object:
@@ -82,24 +85,20 @@ def kernel_constants(plan: GemmPlan, k: int, *, accumulate: bool, kind: DeviceKi
     if plan.body is Body.NATIVE_MX:
         return constants | {"TILE_K": a.tile.k, "A_FORMAT": a.format.name, "B_FORMAT": b.format.name}
     runs, run_steps = blocks.runs(k)
-    for name, side, operand in (("A", a_side, a), ("B", b_side, b)):
-        decoded = side in blocks.decoded
-        shift, factor = decode_shift(operand.format, FORMATS["bf16"]) if decoded else (0, 0)
-        constants |= {f"{name}_SHIFT": shift, f"{name}_FACTOR": factor}
     constants |= {
-        "TRANSPOSED": blocks.transposed,
         "A_TILE_MN": a.tile.mn or 0,
         "A_TILE_K": a.tile.k or 0,
         "B_TILE_MN": b.tile.mn or 0,
         "B_TILE_K": b.tile.k or 0,
-        "CAST": kind is DeviceKind.GPU,
-        "KNOWN_STEPS": 0 if kind is DeviceKind.GPU else run_steps,
-    }
-    return constants | {
-        "SCALE_IN_LOOP": meaning.scale_at is ScaleAt.K_LOOP,
-        "SCALE_AT_END": meaning.scale_at is ScaleAt.EPILOGUE,
+        "SCALE_AT": meaning.scale_at.name.lower(),
         "PROMOTED": meaning.scale_at is ScaleAt.EPILOGUE and meaning.promotion is not WHOLE,
+        "KNOWN_STEPS": 0 if kind is DeviceKind.GPU else run_steps,
         "PERSISTENT": blocks.persistent and kind is DeviceKind.GPU,
-        "RUNS": runs,
-        "TMA": blocks.tma,
     }
+    if not blocks.is_general:
+        return constants
+    for name, side, operand in (("A", a_side, a), ("B", b_side, b)):
+        decoded = side in blocks.decoded
+        shift, factor = decode_shift(operand.format, FORMATS["bf16"]) if decoded else (0, 0)
+        constants |= {f"{name}_SHIFT": shift, f"{name}_FACTOR": factor}
+    return constants | {"TRANSPOSED": blocks.transposed, "RUNS": runs, "TMA": blocks.tma}

@@ -1,4 +1,4 @@
-"""The block-scaled tensor core of Blackwell, which takes E8M0 scales itself."""
+"""The simple GEMM for MXFP8 on Blackwell, whose tensor core applies the scales itself."""
 
 import triton
 import triton.language as tl
@@ -34,7 +34,7 @@ def native_mx_gemm_kernel(
     BLOCK_K: tl.constexpr,
     GROUP_M: tl.constexpr,
 ):
-    """MXFP8 by Blackwell's scaled tensor core, which takes E8M0 codes: the exponent fields of the scales."""
+    """D in blocks, one a program. The tensor core takes a scale as its E8M0 code: fp32's exponent field."""
     block_m, block_n = block_of(tl.program_id(0), m, n, BLOCK_M, BLOCK_N, GROUP_M)
     start_m, start_n = block_m * BLOCK_M, block_n * BLOCK_N
     acc = tl.zeros([BLOCK_M, BLOCK_N], tl.float32)
@@ -44,10 +44,10 @@ def native_mx_gemm_kernel(
         b = b_desc.load([start_n, start_k])  # [BLOCK_N, BLOCK_K]
         a_scale = load_block_scales(
             a_scale_ptr, start_m, start_k, m, k, a_mn_tiles, 1, TILE_K, BLOCK_M, BLOCK_K
-        )
+        )  # [BLOCK_M, BLOCK_K / TILE_K]
         b_scale = load_block_scales(
             b_scale_ptr, start_n, start_k, n, k, b_mn_tiles, 1, TILE_K, BLOCK_N, BLOCK_K
-        )
+        )  # [BLOCK_N, BLOCK_K / TILE_K]
         a_e8m0 = (float_bits(a_scale) >> FP32_MANTISSA).to(tl.uint8)
         b_e8m0 = (float_bits(b_scale) >> FP32_MANTISSA).to(tl.uint8)
         acc = tl.dot_scaled(a, a_e8m0, A_FORMAT, b.T, b_e8m0, B_FORMAT, acc)

@@ -1,0 +1,228 @@
+"""The simple GEMM with everything that a plan may ask for: kernel.py with four things more.
+
+K may be split: RUNS programs share a block, each sums a run of K. Operands may be codes with power-of-two
+scales along K, decoded to bf16 in the loop. The kernel may compute Dᵀ = B · Aᵀ: the tensor core's blocks are
+64 rows high or more, and rows of B fill them where M is small. A GPU without TMA loads by pointers.
+"""
+
+import triton
+import triton.language as tl
+
+from kernels.gemm.simple.kernel import block_of, block_places, load_scale, store_block
+from kernels.operand_passes.dequantize_kernel import dequantize_block, load_block_scales
+
+
+@triton.jit
+def load_codes(
+    codes, start, start_k, mn, stride, BLOCK_MN: tl.constexpr, BLOCK_K: tl.constexpr, TMA: tl.constexpr
+):
+    """[BLOCK_MN, BLOCK_K] of an operand [mn, stride], zeros beyond K.
+
+    Without TMA the last row stands for those beyond it: what they give of D is not stored.
+    """
+    if TMA:
+        block = codes.load([start, start_k])
+    else:
+        rows = tl.minimum(start + tl.arange(0, BLOCK_MN), mn - 1)
+        columns = start_k + tl.arange(0, BLOCK_K)
+        places = codes + rows[:, None].to(tl.int64) * stride + columns[None, :]
+        block = tl.load(places, mask=(columns < stride)[None, :], other=0.0)
+    return block
+
+
+@triton.jit
+def decode(
+    codes,
+    scale_ptr,
+    start,
+    start_k,
+    mn,
+    k,
+    stride_k,
+    TILE_MN: tl.constexpr,
+    TILE_K: tl.constexpr,
+    SHIFT: tl.constexpr,
+    FACTOR: tl.constexpr,
+    CAST: tl.constexpr,
+    BLOCK_MN: tl.constexpr,
+    BLOCK_K: tl.constexpr,
+):
+    """bf16[BLOCK_MN, BLOCK_K] (fp32 in the interpreter): values of codes uint8 with power-of-two scales."""
+    scale = load_block_scales(scale_ptr, start, start_k, mn, k, stride_k, TILE_MN, TILE_K, BLOCK_MN, BLOCK_K)
+    return dequantize_block(codes, scale, TILE_K, SHIFT, FACTOR, BLOCK_MN, BLOCK_K, CAST)
+
+
+@triton.jit
+def arrive(arrivals_ptr, block, RUNS: tl.constexpr):
+    """Count this program in. True for the last of a block's programs, which finds all parts written."""
+    tl.debug_barrier()  # every thread's part of the block is written before one of them says so
+    # acq_rel: what was written before is seen by whoever counts after, and the other way around
+    last = tl.atomic_add(arrivals_ptr + block, 1, sem="acq_rel", scope="gpu") == RUNS - 1
+    tl.debug_barrier()  # no thread reads before the count is known
+    if last:
+        tl.store(arrivals_ptr + block, 0)  # ready for the next launch
+    return last
+
+
+@triton.jit
+def sum_of_parts(
+    parts_ptr,
+    block_m,
+    block_n,
+    m,
+    n,
+    BLOCK_M: tl.constexpr,
+    BLOCK_N: tl.constexpr,
+    RUNS: tl.constexpr,
+):
+    """float32[BLOCK_M, BLOCK_N]: a block's parts of float32[RUNS, m, n], added first to last.
+
+    The order of the sum does not depend on who comes last, so D has the same bits each time.
+    """
+    corner, places, inside = block_places(block_m, block_n, m, n, n, 1, BLOCK_M, BLOCK_N)
+    total = tl.zeros([BLOCK_M, BLOCK_N], tl.float32)
+    for _ in tl.range(0, RUNS):
+        # .cg reads from L2: this SM's L1 may still hold what was there before
+        total += tl.load(parts_ptr + corner + places, mask=inside, other=0.0, cache_modifier=".cg")
+        corner += tl.cast(m, tl.int64) * n
+    return total
+
+
+@triton.jit
+def general_gemm_kernel(
+    a_codes,
+    b_codes,
+    a_scale_ptr,
+    b_scale_ptr,
+    out_ptr,
+    parts_ptr,
+    arrivals_ptr,
+    m,
+    n,
+    k,
+    a_stride,
+    b_stride,
+    run_steps,
+    a_mn_tiles,
+    b_mn_tiles,
+    out_stride_m,
+    out_stride_n,
+    A_TILE_MN: tl.constexpr,
+    A_TILE_K: tl.constexpr,
+    B_TILE_MN: tl.constexpr,
+    B_TILE_K: tl.constexpr,
+    A_SHIFT: tl.constexpr,
+    A_FACTOR: tl.constexpr,
+    B_SHIFT: tl.constexpr,
+    B_FACTOR: tl.constexpr,
+    SCALE_AT: tl.constexpr,
+    TRANSPOSED: tl.constexpr,
+    PROMOTED: tl.constexpr,
+    ACCUMULATE: tl.constexpr,
+    KNOWN_STEPS: tl.constexpr,
+    PERSISTENT: tl.constexpr,
+    RUNS: tl.constexpr,
+    TMA: tl.constexpr,
+    BLOCK_M: tl.constexpr,
+    BLOCK_N: tl.constexpr,
+    BLOCK_K: tl.constexpr,
+    GROUP_M: tl.constexpr,
+):
+    """D in blocks, as in gemm_kernel, or a block that RUNS programs share, each with run_steps steps of K.
+
+    Sharing programs pass their sums through parts float32[RUNS, m, n]; arrivals[blocks] counts who has come,
+    and the last adds the parts. An operand with a SHIFT comes as codes uint8, decoded to bf16 before they are
+    multiplied. TRANSPOSED: A is what the caller calls B, so its scale is applied second. KNOWN_STEPS: the
+    steps of each run for the interpreter; where the last run is shorter, its codes beyond K are zeros.
+    """
+    CAST: tl.constexpr = KNOWN_STEPS == 0  # casts can be trusted, but for the interpreter's
+    steps, first = tl.cdiv(k, BLOCK_K), 0
+    if RUNS > 1:
+        first = tl.program_id(1) * run_steps
+        steps = min(steps - first, run_steps)
+    blocks = tl.cdiv(m, BLOCK_M) * tl.cdiv(n, BLOCK_N)
+    turns = tl.cdiv(blocks - tl.program_id(0), tl.num_programs(0)) if PERSISTENT else 1
+    for turn in tl.range(0, turns, flatten=PERSISTENT):
+        block = tl.program_id(0) + turn * tl.num_programs(0)
+        block_m, block_n = block_of(block, m, n, BLOCK_M, BLOCK_N, GROUP_M)
+        start_m, start_n = block_m * BLOCK_M, block_n * BLOCK_N
+        acc = tl.zeros([BLOCK_M, BLOCK_N], tl.float32)
+        for step in tl.range(first, first + (KNOWN_STEPS if KNOWN_STEPS else steps)):
+            # a: [BLOCK_M, BLOCK_K], b: [BLOCK_N, BLOCK_K]
+            a = load_codes(a_codes, start_m, step * BLOCK_K, m, a_stride, BLOCK_M, BLOCK_K, TMA)
+            b = load_codes(b_codes, start_n, step * BLOCK_K, n, b_stride, BLOCK_N, BLOCK_K, TMA)
+            if A_SHIFT:
+                a = decode(
+                    a,
+                    a_scale_ptr,
+                    start_m,
+                    step * BLOCK_K,
+                    m,
+                    k,
+                    a_mn_tiles,
+                    A_TILE_MN,
+                    A_TILE_K,
+                    A_SHIFT,
+                    A_FACTOR,
+                    CAST,
+                    BLOCK_M,
+                    BLOCK_K,
+                )
+            if B_SHIFT:
+                b = decode(
+                    b,
+                    b_scale_ptr,
+                    start_n,
+                    step * BLOCK_K,
+                    n,
+                    k,
+                    b_mn_tiles,
+                    B_TILE_MN,
+                    B_TILE_K,
+                    B_SHIFT,
+                    B_FACTOR,
+                    CAST,
+                    BLOCK_N,
+                    BLOCK_K,
+                )
+            if SCALE_AT == "k_loop":
+                # The interpreter's zeros beyond K have no scale: they take the last one.
+                place = min(step * BLOCK_K, k - 1) if KNOWN_STEPS else step * BLOCK_K
+                a_tile = place // A_TILE_K if A_TILE_K else place * 0
+                b_tile = place // B_TILE_K if B_TILE_K else place * 0
+                a_scale = load_scale(a_scale_ptr, a_tile, start_m, m, a_mn_tiles, A_TILE_MN, BLOCK_M)
+                b_scale = load_scale(b_scale_ptr, b_tile, start_n, n, b_mn_tiles, B_TILE_MN, BLOCK_N)
+                acc = tl.fma(tl.dot(a, b.T), a_scale[:, None] * b_scale[None, :], acc)
+            elif PROMOTED:
+                acc += tl.dot(a, b.T)
+            else:
+                acc = tl.dot(a, b.T, acc, input_precision="ieee")
+        last = True  # a block of its own has no other program to wait for
+        if RUNS > 1:
+            part_ptr = parts_ptr + tl.program_id(1).to(tl.int64) * m * n
+            store_block(part_ptr, acc, block_m, block_n, m, n, n, 1, BLOCK_M, BLOCK_N, False, CAST)
+            last = arrive(arrivals_ptr, block, RUNS)
+        if last:
+            if RUNS > 1:
+                acc = sum_of_parts(parts_ptr, block_m, block_n, m, n, BLOCK_M, BLOCK_N, RUNS)
+            if SCALE_AT == "epilogue":
+                a_scale = load_scale(a_scale_ptr, 0, start_m, m, a_mn_tiles, A_TILE_MN, BLOCK_M)
+                b_scale = load_scale(b_scale_ptr, 0, start_n, n, b_mn_tiles, B_TILE_MN, BLOCK_N)
+                if TRANSPOSED:
+                    acc = acc * b_scale[None, :] * a_scale[:, None]
+                else:
+                    acc = acc * a_scale[:, None] * b_scale[None, :]
+            store_block(
+                out_ptr,
+                acc,
+                block_m,
+                block_n,
+                m,
+                n,
+                out_stride_m,
+                out_stride_n,
+                BLOCK_M,
+                BLOCK_N,
+                ACCUMULATE,
+                CAST,
+            )
