@@ -75,7 +75,7 @@ class Operand:
         return self.stored((self.spec.tile.mn, self.spec.tile.k))
 
     def stored(self, pair: tuple[_T, _T]) -> tuple[_T, _T]:
-        """What is (mn, k) in the matmul's dims as (rows, columns) of the stored tensor, and back."""
+        """(rows, columns) of the stored tensor for (mn, k) in the matmul's dims, and back."""
         return pair[::-1] if self.k_is_rows else pair
 
     def grid(self, shape: tuple[int, int]) -> TileGrid:
