@@ -33,7 +33,8 @@ class KernelBody:
     """One kernel body.
 
     - title: its name on a page. sources: the code to be read. shared, shared_sources: what the name and the
-      code have besides where K is split. explained_in: a file in kernels/ whose docstring says how it works.
+      code have besides where K is split. general, general_sources: what the name has besides, and the code
+      instead, where Blocks.is_general. explained_in: a file in kernels/ whose docstring says how it works.
     - refusal(meaning): the products that it does not compute. lacking(meaning, mnk, device): why it cannot
       run this one here. Both give a sentence, empty where there is no reason.
     - storage: its shared memory, where the body lays that out and not the compiler.
@@ -48,6 +49,8 @@ class KernelBody:
     launcher: str
     lacking: Callable[[Meaning, Mnk, Device], str] = _nothing
     storage: Callable[[Meaning, Blocks], Storage] | None = None
+    general: str = ""
+    general_sources: tuple[Source, ...] = ()
     shared: str = ""
     shared_sources: tuple[Source, ...] = ()
     explained_in: str = ""
@@ -68,6 +71,8 @@ BODIES: Mapping[Body, KernelBody] = {
     Body.SIMPLE: KernelBody(
         title="The simple kernel",
         sources=(("gemm/simple/kernel.py", "gemm_kernel"),),
+        general=" with everything that a plan may ask for",
+        general_sources=(("gemm/simple/general_kernel.py", "general_gemm_kernel"),),
         refusal=simple.refusal,
         candidates=simple.candidates,
         launcher="gemm.simple.launch:launch",

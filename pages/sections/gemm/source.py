@@ -39,11 +39,12 @@ SIMPLE = Source(title=BODIES[Body.SIMPLE].title, places=BODIES[Body.SIMPLE].sour
 def source_of(plan: RanPlan) -> Source:
     """The source that a plan runs, its title and its explanation from the registry of bodies."""
     body = BODIES[plan.body]
+    general = plan.blocks.is_general
     splits = plan.blocks.split_k > 1 and bool(body.shared_sources)
     passes, after = _passes(plan)
     return Source(
-        title=body.title + body.shared * splits + after,
-        places=(*passes, *body.sources, *body.shared_sources * splits),
+        title=body.title + body.general * general + body.shared * splits + after,
+        places=(*passes, *(body.general_sources if general else body.sources), *body.shared_sources * splits),
         explained_in=body.explained_in,
     )
 

@@ -77,6 +77,7 @@ def test_the_source_of_a_simple_plan_is_whole_kernels_of_triton(recipe, matmul, 
         assert all("triton.jit" in ast.unparse(node.decorator_list[0]) for node in tree.body)
         assert instead_of(plan) is None
         assert ("decodes in its K loop" in source.title) == bool(plan.blocks.decoded)
+        assert ("def general_gemm_kernel" in text(source)) == plan.blocks.is_general
 
 
 @pytest.mark.parametrize("how", Summation, ids=lambda how: how.value)
