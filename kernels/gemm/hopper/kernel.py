@@ -27,8 +27,9 @@ The body says who adds the products up.
 - `chained` (chained.py): one chain of wgmma in the tensor core, the next always queued behind the running
   one. Each warpgroup has 64 rows of a block of 128 × 256.
 - `promoted` (promoted.py): each wgmma's partial sum is added to a sum in fp32 registers, while the other
-  warpgroup multiplies. A warpgroup has two slabs of 64 rows of a block of 256 × 128. A D of bf16 leaves
-  through memory of A (promoted_lent.py), which makes room for one more stage.
+  warpgroup multiplies. A warpgroup has two slabs of 64 rows of a block of 256 × 128.
+- `promoted_lent` (promoted_lent.py): the same where D is bf16. It leaves through memory of A, so one more
+  stage fits.
 - `promoted_few_rows` (promoted_few_rows.py): the same for small M. A block has 128 or 64 rows, and programs
   may share a block, each with a run of K (shared_sums.py).
 
@@ -60,12 +61,12 @@ def consume(WG: gl.constexpr, ring, out_desc, scale_ptrs, split_ptrs, mnk, b_mn_
     """A multiplying warpgroup, number WG of the two."""
     if ring.BODY == "chained":
         consume_chained(WG, ring, out_desc, scale_ptrs, mnk)
-    elif ring.BODY == "promoted_few_rows":
-        consume_few_rows(WG, ring, out_desc, scale_ptrs, split_ptrs, mnk, b_mn_tiles)
-    elif ring.LENT:
+    elif ring.BODY == "promoted":
+        consume_slabs(WG, ring, out_desc, scale_ptrs, mnk, b_mn_tiles)
+    elif ring.BODY == "promoted_lent":
         consume_lent(WG, ring, out_desc, scale_ptrs, mnk, b_mn_tiles)
     else:
-        consume_slabs(WG, ring, out_desc, scale_ptrs, mnk, b_mn_tiles)
+        consume_few_rows(WG, ring, out_desc, scale_ptrs, split_ptrs, mnk, b_mn_tiles)
 
 
 @gluon.jit
@@ -110,7 +111,7 @@ def specialized_gemm_kernel(
     SETS: gl.constexpr = STAGES if IN_LOOP else 1
     # A warpgroup of a 64-row block has half of its columns, else some rows of all columns.
     COLUMNS: gl.constexpr = BLOCK_N // 2 if BLOCK_M == SLAB else BLOCK_N
-    LENT: gl.constexpr = BUFFERS == 0
+    LENT: gl.constexpr = BODY == "promoted_lent"
     OUT_SHAPE: gl.constexpr = [CONSUMERS * (STAGES if LENT else BUFFERS)] + out_desc.block_type.shape
     a = gl.allocate_shared_memory(a_desc.dtype, [STAGES, BLOCK_M, BLOCK_K], a_desc.layout)
     if LENT:
@@ -141,7 +142,6 @@ def specialized_gemm_kernel(
         IN_LOOP=IN_LOOP,
         AT_END=AT_END,
         ACCUMULATE=ACCUMULATE,
-        LENT=LENT,
         A_SCALES=A_SCALES,
         B_SCALES=B_SCALES,
         A_ROWS=a_desc.block_type.shape[0],

@@ -22,8 +22,8 @@ class Ring:
     """Shared memory, its barriers, and what is known when the kernel is compiled.
 
     a, b: STAGES blocks of each operand. a_scale, b_scale: STAGES sets of scales where they change along K,
-    else one set. out: parts of D on their way out, in memory of their own, or in that of `a` where it is
-    LENT. A_SCALES, B_SCALES: how many scales one load brings, 0 where an operand has one scale in all.
+    else one set. out: parts of D on their way out, in memory of their own, or in memory
+    lent by `a`. A_SCALES, B_SCALES: how many scales one load brings, 0 where an operand has one scale in all.
     A_ROWS: rows of A that one load brings. RUNS: pieces into which K is cut, each summed by another program.
     CODE_BYTES, SCALE_BYTES: what arrives for a stage. COLUMNS, LAYOUT: columns of one wgmma's sum, and where
     the tensor core keeps it in registers.
@@ -48,7 +48,6 @@ class Ring:
     IN_LOOP: gl.constexpr
     AT_END: gl.constexpr
     ACCUMULATE: gl.constexpr
-    LENT: gl.constexpr
     A_SCALES: gl.constexpr
     B_SCALES: gl.constexpr
     A_ROWS: gl.constexpr
