@@ -19,16 +19,13 @@ scale for each 1 × TILE_K.
 | `fetched` | two | 1 arrival and all expected bytes | what D held is here, to be added into |
 
 Decoding needs the arithmetic units, multiplying the tensor core. So the warpgroups take turns: one decodes
-its next codes while the other's wgmma runs.
+its next codes while the other's wgmma runs. The left factor of a wgmma may come from registers, so decoded
+codes are the left factor and never go through shared memory.
 
-A block has 128 rows of codes, two slabs of 64. Of the values it has all rows where they are few: then the
-codes are most of what there is to read. Else it has 256, as many as registers hold sums for. With two runs of
-K in one program (EACH) there are two pairs of warpgroups. Each pair sums one run, and the first adds what the
-second has. Where D has few blocks, programs share one, each with its own runs
-(kernels.gemm.hopper.shared_sums).
-
-The left factor of a wgmma may come from registers, the right one comes from shared memory. So the decoded
-codes are the left factor, and never go through shared memory.
+A block has 128 rows of codes, two slabs of 64. Of the values it has all rows where they are few, else 256, as
+many as registers hold sums for. With two runs of K in one program (EACH) there are two pairs of warpgroups:
+each pair sums one run, and the first adds what the second has. Where D has few blocks, programs share one,
+each with its own runs (kernels.gemm.hopper.shared_sums).
 
 A thread gets 4 neighboring codes at a time, number 4j to 4j + 3 of 16 along K. It decodes them two and two,
 every other one. The tensor core wants 2j, 2j + 1, 2j + 8 and 2j + 9 of the left factor in that thread. But a
@@ -122,33 +119,27 @@ def store(value, ring, WG: gl.constexpr, stored, out_desc, of_codes, of_values):
 
 
 @gluon.jit
-def put_parts(PART: gl.constexpr, value, ring, split_ptrs, run, block, rows, m, n):
+def put_parts(PART: gl.constexpr, value, ring, parts_ptr, run, within):
     """Write a warpgroup's sum over a run of K for whoever comes last, in parts that registers can hold."""
     if value.shape[1] > MOST_AT_ONCE:
         first, second = halves(value)
-        put_parts(2 * PART, first, ring, split_ptrs, run, block, rows, m, n)
-        put_parts(2 * PART + 1, second, ring, split_ptrs, run, block, rows, m, n)
+        put_parts(2 * PART, first, ring, parts_ptr, run, within)
+        put_parts(2 * PART + 1, second, ring, parts_ptr, run, within)
     else:
-        put(PART, value, split_ptrs[0], run, block, rows, m, n, ring)
+        put(PART, value, parts_ptr, run, *within, ring)
 
 
 @gluon.jit
-def store_parts(
-    PART: gl.constexpr, own, ring, WG: gl.constexpr, stored, out_desc, split_ptrs, block, place, rows, m, n
-):
+def store_parts(PART: gl.constexpr, own, ring, WG: gl.constexpr, stored, out_desc, parts_ptr, place, within):
     """Add all runs' sums of those parts, send them to D. Returns how many parts have been stored so far."""
     of_codes, of_values = place
     if own.shape[1] > MOST_AT_ONCE:
         first, second = halves(own)
-        stored = store_parts(
-            2 * PART, first, ring, WG, stored, out_desc, split_ptrs, block, place, rows, m, n
-        )
+        stored = store_parts(2 * PART, first, ring, WG, stored, out_desc, parts_ptr, place, within)
         place = (of_codes, of_values + first.shape[1])
-        stored = store_parts(
-            2 * PART + 1, second, ring, WG, stored, out_desc, split_ptrs, block, place, rows, m, n
-        )
+        stored = store_parts(2 * PART + 1, second, ring, WG, stored, out_desc, parts_ptr, place, within)
     else:
-        total = collected(PART, own, split_ptrs[0], block, rows, m, n, ring)
+        total = collected(PART, own, parts_ptr, *within, ring)
         stored = store(total, ring, WG, stored, out_desc, of_codes, of_values)
     return stored
 
@@ -187,17 +178,16 @@ def consume(WG: gl.constexpr, RUN: gl.constexpr, ring, out_desc, split_ptrs, mnk
             if step + 1 < mine:
                 mbarrier.wait(ring.full.index(stage), phase)
                 left = decode(stage, ring, WG)
-            # Before `left` is overwritten: the tensor core reads it from these registers.
+            # None may run on: the tensor core reads this `left` from registers, which the next step takes.
             acc = warpgroup_mma_wait(0, deps=[acc])
             mbarrier.arrive(ring.empty.index(used), count=1)
         if ring.RUNS > ring.EACH:
             rows = (m if ring.OF_A else n) - of_codes - WG * SLAB
-            put_parts(WG, acc, ring, split_ptrs, run + RUN, block, rows, m, n)
+            within = (block, rows, m, n)
+            put_parts(WG, acc, ring, split_ptrs[0], run + RUN, within)
             if arrive(WG, split_ptrs[1], block, ring):
                 place = (of_codes + WG * SLAB, of_values)
-                stored = store_parts(
-                    WG, acc, ring, WG, stored, out_desc, split_ptrs, block, place, rows, m, n
-                )
+                stored = store_parts(WG, acc, ring, WG, stored, out_desc, split_ptrs[0], place, within)
         elif RUN == 1:
             ring.parts.index(WG).store(acc)
             mbarrier.arrive(ring.summed.index(WG), count=1)
