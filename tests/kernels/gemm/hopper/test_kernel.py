@@ -282,6 +282,8 @@ def test_a_hundred_runs_give_the_same_bits(recipe, matmul, how):
     if not isinstance(plan_built_in(RECIPES[recipe].spec(MATMULS[matmul]), mnk, device, how), GemmPlan):
         how = Summation.RECIPE
     _, plans = specialized(recipe, matmul, how, mnk, device)
+    if not plans:
+        pytest.skip("a chained sum does not leave as fp32, so the simple kernel runs")
     a, b = operands(recipe, matmul, mnk, device)
     first = gemm(a, b, plans[0])
     out = torch.empty(mnk[:2], dtype=torch_dtype(plans[0].meaning.spec.out), device="cuda")
