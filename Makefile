@@ -1,6 +1,8 @@
 # make app     installs what the app needs into .venv and starts it     PORT=8501 HOST=localhost NAMES=
 # make check   does FP8 work on the GPUs here? A verdict in a minute     CHECK="--quick --json a.json"
 # make test    installs what the tests need as well, and runs them       WORKERS=2
+# make quick   the tests of a minute: no browser, no kernel is run or compiled, no page as a whole
+# make test-all   every case of every sweep as well
 # make lint, make format, make clean
 
 PORT ?= 8501
@@ -12,7 +14,7 @@ PYTHON ?= python3
 RUN = .venv/bin/python -m
 PIP = $(RUN) pip install --disable-pip-version-check --quiet
 
-.PHONY: app check test lint format clean
+.PHONY: app check test quick test-all lint format clean
 
 app: .venv/.app-installed
 	@$(RUN) pages.kit.start "$(HOST)" "$(PORT)"
@@ -22,8 +24,18 @@ check: .venv/.app-installed
 	@$(RUN) kernels.check $(CHECK)
 
 # A thread a process: the workers share the cores, and threads of theirs would wait for each other.
+PYTEST = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(RUN) pytest --numprocesses $(WORKERS) --dist loadfile
+QUICK = tests/fp8core tests/kernels/tune tests/kernels/check tests/pages/kit tests/pages/sections tests/assets \
+  tests/test_layering.py tests/test_prose.py
+
 test: .venv/.tests-installed lint
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(RUN) pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
+	$(PYTEST) --no-loadscope-reorder
+
+quick: .venv/.tests-installed lint
+	$(PYTEST) $(QUICK)
+
+test-all: .venv/.tests-installed lint
+	$(PYTEST) --no-loadscope-reorder -m "exhaustive or not exhaustive"
 
 lint: .venv/.tests-installed
 	$(RUN) ruff check .
