@@ -1,4 +1,4 @@
-"""How a GEMM is cut into programs: the part of a plan that decides speed and not meaning. Pure; no torch."""
+"""Blocks: the cut of a GEMM into programs. They decide its speed, not its meaning. Pure; no torch."""
 
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -12,7 +12,7 @@ _RESERVED_BYTES = 2 << 10
 _WARPS = (4, 8)
 _VALUE_BYTES = 2
 _CODE_BYTES = 1 + 4 / 32
-"""A code, and its part of an fp32 scale of 32."""
+"""Bytes of a code with its share of an fp32 scale, which 32 codes have in common."""
 
 
 class Body(Enum):
@@ -29,25 +29,29 @@ class Body(Enum):
 
     @property
     def is_simple(self) -> bool:
-        """Whether it is `tl` code that reads top to bottom. The others are Gluon for sm_90: one warp loads,
-        the others multiply.
+        """True for `tl` code, which reads from top to bottom. The other bodies are Gluon for sm_90: one warp
+        loads, the others multiply.
         """
         return self in (Body.SIMPLE, Body.NATIVE_MX)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Blocks:
-    """What one program computes, block_m × block_n of D in steps of block_k, and with what.
+    """Work of one program: it computes block_m × block_n of D in steps of block_k.
 
-    group: so many block rows go together, so that L2 holds their B; in a warp-specialized body block
-    columns where a block is higher than wide, so that neighbors load the same block of the operand of which
-    they load more. persistent: one program an SM takes many blocks. split_k: that many programs share a
-    block, each with its own run of K. tma: operands come as descriptors.
-    transposed: the kernel computes Dᵀ = B · Aᵀ: the tensor core's blocks are 64 rows high or more, and those
-    of B waste none of it where M is less. decoded: of operands with scales along K, "a", "b" or "ab" come as
-    codes and are decoded in the K loop; the others by a pass before. The decoding body decodes A or B, and
-    of B computes Dᵀ whatever `transposed` says.
-    Raises ValueError for what no kernel can be compiled with.
+    - group: number of block rows that go together, so that L2 holds their B. A warp-specialized body groups
+      block columns where a block is higher than wide. Neighbors then load the same block of the operand of
+      which they load more.
+    - persistent: one program an SM takes many blocks.
+    - split_k: number of programs that share a block. Each has its own run of K.
+    - tma: operands come as descriptors.
+    - transposed: the kernel computes Dᵀ = B · Aᵀ. The tensor core's blocks are 64 rows high or more. Rows of
+      B waste none of that height where M is less.
+    - decoded: "a", "b" or "ab" names operands with scales along K that the K loop decodes. They come as
+      codes. A pass before the kernel decodes the others. The decoding body decodes A or B. Where it decodes
+      B, it computes Dᵀ whatever `transposed` says.
+
+    Raises ValueError for blocks that no kernel can be compiled with.
     """
 
     body: Body = Body.SIMPLE
@@ -85,7 +89,7 @@ class Blocks:
             raise ValueError(fault)
 
     def _simple_fault(self) -> str:
-        """What the `tl` bodies cannot have, in a sentence; empty where there is nothing."""
+        """Fault of these blocks for a `tl` body, in a sentence; empty where there is none."""
         turned = ", transposed" if self.transposed else ""
         if self.decoded == ("b" if self.transposed else "a"):
             return (
@@ -98,7 +102,7 @@ class Blocks:
         return ""
 
     def _specialized_fault(self) -> str:
-        """What the Gluon bodies cannot have."""
+        """Fault of these blocks for a Gluon body, in a sentence; empty where there is none."""
         decodes = ("a", "b") if self.body is Body.DECODING else ("",)
         if not self.transposed and self.decoded in decodes:
             return ""
@@ -110,8 +114,8 @@ class Blocks:
 
     @property
     def is_general(self) -> bool:
-        """True where the simple body is general_gemm_kernel: K is split, operands are decoded, the kernel
-        computes Dᵀ, or there is no TMA. The others are gemm_kernel, which reads from top to bottom.
+        """True where the simple body is general_gemm_kernel. It splits K, decodes operands, computes Dᵀ or
+        does without TMA. Otherwise the simple body is gemm_kernel, which reads from top to bottom.
         """
         plain = self.tma and self.split_k == 1 and not (self.transposed or self.decoded)
         return self.body is Body.SIMPLE and not plain
@@ -132,11 +136,11 @@ class Blocks:
         )
 
     def count(self, m: int, n: int) -> int:
-        """Blocks of D."""
+        """Number of blocks in D."""
         return -(-m // self.block_m) * -(-n // self.block_n)
 
     def runs(self, k: int) -> tuple[int, int]:
-        """(runs of K, steps of block_k in each but the last, which may be shorter); none is empty."""
+        """Runs of K, and steps of block_k in each. The last run may be shorter; none is empty."""
         steps = max(1, -(-k // self.block_k))
         length = -(-steps // min(self.split_k, steps))
         return -(-steps // length), length
@@ -150,14 +154,14 @@ class Blocks:
         return ceil(sum(each) * self.block_k)
 
     def decoded_bytes(self) -> int:
-        """Shared memory of the values of one step that are decoded in the K loop, less the codes' own, whose
-        stage is free by then.
+        """Shared memory of the values that one step decodes in the K loop, less that of their codes. The
+        codes' stage is free by then.
         """
         rows = (self.block_m if side == "a" else self.block_n for side in self.decoded)
         return ceil(sum(rows) * self.block_k * (_VALUE_BYTES - _CODE_BYTES))
 
     def within(self, shared_memory_bytes: int, element_bytes: int, out_bytes: int) -> "Blocks | None":
-        """These with as many of their stages as fit; None where fewer than two do.
+        """Blocks with as many of their stages as fit; None where fewer than two do.
 
         Persistent programs load the next block while D leaves through shared memory.
         """

@@ -1,5 +1,6 @@
-"""What a GEMM computes: which numbers are multiplied, how they are summed, where the scales come in. Pure; no
-torch, no GPU. Matmuls of one family share their blocks.
+"""Meaning of a GEMM: the numbers it multiplies, the way it sums them, and the place of the scales.
+
+Matmuls of one family share their blocks. Pure; no torch, no GPU.
 """
 
 from dataclasses import dataclass, replace
@@ -16,7 +17,7 @@ from kernels.quantize.plan import K_PADDING, check_operand
 
 
 class Arithmetic(Enum):
-    """What is multiplied, and by which unit."""
+    """Numbers that are multiplied, and the unit that multiplies them."""
 
     FP8 = "fp8 tensor core"
     DEQUANTIZED = "dequantized to bf16, bf16 tensor core"
@@ -24,7 +25,7 @@ class Arithmetic(Enum):
 
 
 class ScaleAt(Enum):
-    """Where the scales come in."""
+    """Place where the scales come in."""
 
     EPILOGUE = "scales in the epilogue"
     K_LOOP = "scales in the K loop"
@@ -32,15 +33,17 @@ class ScaleAt(Enum):
 
 
 PROMOTED_WORDS = "promoted every"
-"""What a plan's title says of a sum that leaves the tensor core along K, before the number of products."""
+"""Words of a plan's title for a sum that leaves the tensor core along K; the number of products follows."""
 
 REFOLDED_WORDS = "refolded, not bit-exact"
-"""What a plan's title and a result's row say of operands that are refolded before they are multiplied."""
+"""Words of a plan's title and a result's row for operands that are refolded before they are multiplied."""
 
 
 class Summation(Enum):
-    """How sums along K are asked for. REFOLDED: for MXFP8 on a GPU without block-scaled MMA, 1x32
-    scales are first folded into one for 1x128 of A and for 128x128 of B (fp8core.refold); not bit-exact.
+    """Way of summing along K that a caller asks for.
+
+    REFOLDED is for MXFP8 on a GPU without block-scaled MMA. It first folds 1x32 scales into one for 1x128 of
+    A and one for 128x128 of B (fp8core.refold). Its result is not bit-exact.
     """
 
     RECIPE = "recipe"
@@ -55,7 +58,7 @@ class Summation(Enum):
 
 
 class Geometry(Enum):
-    """How a tile lies on an operand [mn, K]: over how many rows, and whether over all of K."""
+    """Geometry of a tile on an operand [mn, K]: the rows that it has, and all of K or a part."""
 
     TENSOR = "tensor"
     ROW = "row"
@@ -66,8 +69,13 @@ class Geometry(Enum):
 
     @classmethod
     def of(cls, tile: TileShape) -> "Geometry":
-        """TENSOR: the whole; ROW, BAND: one, several rows over all of K; LINE, SQUARE, COLUMN: one, several,
-        all rows over a part of K.
+        """Geometry of a tile, by the rows that it has and by its part of K.
+
+        | rows | all of K | a part of K |
+        |---|---|---|
+        | one | ROW | LINE |
+        | several | BAND | SQUARE |
+        | all | TENSOR | COLUMN |
         """
         over_k = tile.k is WHOLE
         if tile.mn is WHOLE:
@@ -79,7 +87,7 @@ class Geometry(Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class Family:
-    """The key of a table of plans, beside the shape. `promotion` as in Meaning; out: a format's name."""
+    """The key of a table of plans, beside the shape. `promotion` is that of Meaning; `out` names a format."""
 
     arithmetic: Arithmetic
     scale_at: ScaleAt
@@ -107,10 +115,11 @@ class Family:
 
 @dataclass(frozen=True, kw_only=True)
 class Meaning:
-    """What a GEMM computes, whatever blocks carry it out.
+    """Meaning of a GEMM, whatever blocks carry it out.
 
-    `spec` is what the tensor core is given; `refolded_from` are the operands as they come, where a pass
-    refolds them to that. `promotion`: the number of products after which the sum goes to fp32 registers.
+    - spec: the matmul that the tensor core is given.
+    - promotion: the number of products after which the sum goes to fp32 registers.
+    - refolded_from: the matmul as its operands come, where a pass refolds them to those of `spec`.
     """
 
     spec: MatmulSpec
@@ -121,7 +130,7 @@ class Meaning:
 
     @property
     def operands(self) -> MatmulSpec:
-        """How A and B come."""
+        """The matmul as A and B come."""
         return self.refolded_from or self.spec
 
     @property
@@ -133,12 +142,12 @@ class Meaning:
 
     @property
     def family(self) -> Family:
-        """The key under which a table of plans has this one's blocks."""
+        """The key under which a table of plans has the blocks of this GEMM."""
         return Family.of(self)
 
     @property
     def accumulator(self) -> Accumulator:
-        """How the tensor core adds, on Hopper."""
+        """Model of the way in which Hopper's tensor core adds."""
         if self.arithmetic is not Arithmetic.FP8:
             return ACCUMULATORS["hopper_bf16"]
         if self.promotion is WHOLE:
@@ -147,7 +156,7 @@ class Meaning:
 
 
 def meaning_of(spec: MatmulSpec, device: Device, summation: Summation) -> Meaning | Unsupported:
-    """What a matmul computes on a device, summed as asked for; or one sentence saying why it cannot."""
+    """Meaning of a matmul on a device, summed as asked for; or one sentence saying why it cannot run."""
     if spec.out not in (FORMATS["bf16"], FORMATS["fp32"]):
         return Unsupported(f"the GEMM writes bf16 or fp32, not {spec.out.name}")
     reason = check_operand(spec.a) or check_operand(spec.b)
@@ -182,7 +191,7 @@ def _scale_at(spec: MatmulSpec) -> ScaleAt:
 
 
 def _promotion(spec: MatmulSpec, summation: Summation) -> Extent | Unsupported:
-    """The promotion a plan is to have; a scale that changes along K sets it, whatever is asked for."""
+    """The promotion that a plan is to have. A scale that changes along K sets it, whatever is asked for."""
     steps = {extent for extent in (spec.a.tile.k, spec.b.tile.k) if extent is not WHOLE}
     if steps:
         step = min(steps)
@@ -204,7 +213,7 @@ def _promotion(spec: MatmulSpec, summation: Summation) -> Extent | Unsupported:
 
 
 def _mx(spec: MatmulSpec, device: Device, summation: Summation) -> Meaning | Unsupported:
-    """Powers of two along K go to the operands: the tensor core takes them, or a pass multiplies by them."""
+    """Apply powers of two along K to the operands. The tensor core or a pass multiplies by them."""
     native = has_native_mx(spec, device)
     steps = (spec.a.tile.k, spec.b.tile.k)
     if summation is Summation.PROMOTED:

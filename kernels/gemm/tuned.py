@@ -1,8 +1,13 @@
 """The shipped tables of plans, one an architecture: blocks that `python -m kernels.tune` found to be best.
 
 tuned/sm_90.json holds {"measurements": [{gpu, date, versions}], "plans": [{family, shape, mnk, blocks,
-median_us, measurement}]}: `family` is Meaning.family, `shape` the text of a ShapeClass, `mnk` the sizes that
-were timed, `median_us` the time of a hot launch, `measurement` a place in the first list.
+median_us, measurement}]}. A plan has these fields:
+
+- family: the text of Meaning.family.
+- shape: the text of a ShapeClass.
+- mnk: the sizes that were timed.
+- median_us: the time of a hot launch.
+- measurement: a place in the first list.
 """
 
 import json
@@ -19,16 +24,16 @@ from kernels.typed import Count, Positive, from_data, to_data
 
 FOLDER = TUNED
 FARTHEST = 2
-"""A class borrows from another at most this many steps away."""
+"""Most steps between a class and another that it borrows from."""
 SPREAD = 1.02
-"""Medians within this factor count as one, and then the warp-specialized body is taken: a judgment, not a
-measurement.
+"""Medians within this factor count as equal, and then the warp-specialized body is taken. The factor is a
+judgment, not a measurement.
 """
 
 
 @dataclass(frozen=True, kw_only=True)
 class Measurement:
-    """What the plans of one run of the tuner were measured on."""
+    """GPU, date and versions with which one run of the tuner measured its plans."""
 
     gpu: str
     date: str
@@ -37,7 +42,7 @@ class Measurement:
 
 @dataclass(frozen=True, kw_only=True)
 class Tuned:
-    """The best blocks, of the simple bodies or of the others, for a family and a shape class."""
+    """The best blocks for a family and a shape class, among the simple bodies or among the others."""
 
     family: str
     shape: ShapeClass
@@ -48,26 +53,26 @@ class Tuned:
 
     @classmethod
     def read(cls, data: Mapping[str, Any], measurement: Measurement) -> "Tuned":
-        """The plan that `written` made data of. Raises ValueError naming what does not fit."""
+        """Read the data that `written` made of a plan. Raises ValueError naming what does not fit."""
         fields = {**data, "measurement": to_data(measurement)}
         if isinstance(fields.get("shape"), str):
             fields["shape"] = to_data(ShapeClass.parse(fields["shape"]))
         return from_data(cls, fields)
 
     def written(self) -> dict[str, Any]:
-        """Everything but the measurement, as JSON data."""
+        """Give all fields but the measurement, as JSON data."""
         fields = to_data(self) | {"shape": str(self.shape)}
         del fields["measurement"]
         return fields
 
 
 def table_path(capability: tuple[int, int]) -> Path:
-    """Where the table of an architecture lies, whether there is one or not."""
+    """Path of an architecture's table, even where there is no such file."""
     return FOLDER / f"{architecture(capability)}.json"
 
 
 def architecture(capability: tuple[int, int]) -> str:
-    """A compute capability's name: (9, 0) is sm_90."""
+    """Name of a compute capability: (9, 0) is sm_90."""
     return f"sm_{capability[0]}{capability[1]}"
 
 
@@ -93,7 +98,7 @@ def table(capability: tuple[int, int]) -> Mapping[str, tuple[Tuned, ...]]:
 
 
 def nearest(rows: Collection[Tuned], shape: ShapeClass, bodies: Collection[Body]) -> Tuned | None:
-    """The fastest of the rows of the nearest class, within FARTHEST, whose body is among these."""
+    """The fastest row of the nearest class within FARTHEST. Only rows with one of these bodies count."""
     allowed = [row for row in rows if row.blocks.body in bodies]
     near = [row for row in allowed if shape.distance(row.shape) <= FARTHEST]
     best = min(near, key=lambda row: (shape.distance(row.shape), row.shape, row.median_us), default=None)

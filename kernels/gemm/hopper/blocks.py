@@ -1,5 +1,6 @@
-"""The GEMMs that each body of the warp-specialized kernel takes, and the blocks that it can have. Pure; no
-torch.
+"""The GEMMs that each body of the warp-specialized kernel takes, and the blocks that it can have.
+
+Pure; no torch.
 """
 
 from collections.abc import Iterable, Iterator
@@ -32,11 +33,11 @@ _MOST_SHARING, _LEAST_STEPS = 8, 4
 """The most programs that share a block, and the fewest steps along K of each."""
 _GROUPS = (8, 16, 32)
 RING_BODIES = (Body.CHAINED, Body.PROMOTED, Body.PROMOTED_LENT, Body.PROMOTED_FEW_ROWS)
-"""Those of kernels.gemm.hopper.kernel, which share a ring and the warp that fills it."""
+"""Bodies of kernels.gemm.hopper.kernel. They share a ring and the warp that fills it."""
 
 
 def lacking(meaning: Meaning, mnk: Mnk, device: Device) -> str:
-    """Why no warp-specialized body runs this GEMM, in a sentence; empty where one may."""
+    """Reason why no warp-specialized body runs this GEMM, in a sentence; empty where one may."""
     return _lacks_specialized(device) or _lacking(meaning, mnk)
 
 
@@ -73,15 +74,16 @@ def _lacking(meaning: Meaning, mnk: Mnk) -> str:
 
 
 def _lends(meaning: Meaning) -> bool:
-    """Whether a high promoted block's D leaves through memory of the A that gave it, that of its last two
-    stages: one of bf16, unless the scales of columns take the registers.
+    """True where D of a high promoted block leaves through memory of A, in the block's last two stages.
+
+    D must be bf16. Scales of columns in the K loop rule this out: they take the registers.
     """
     many = meaning.scale_at is ScaleAt.K_LOOP and meaning.spec.b.tile.mn == 1
     return meaning.promotion is not WHOLE and writes_bf16(meaning) and not many
 
 
 def lacking_to_lend(meaning: Meaning, mnk: Mnk, device: Device) -> str:
-    """Why no high block's D leaves through memory of A. One step along K has too little of it."""
+    """Reason why no high block's D leaves through memory of A. One step along K has too little of it."""
     return lacking(meaning, mnk, device) or _one_step(mnk[2])
 
 
@@ -92,18 +94,18 @@ def _one_step(k: int) -> str:
 
 
 def chained_refusal(meaning: Meaning) -> str:
-    """Which sums two warpgroups do not chain over a block that they share; empty for those they do."""
+    """Reason why two warpgroups do not chain a sum over a block that they share; empty where they do."""
     keeps = "" if writes_bf16(meaning) else "the chained body keeps a block as bf16"
     return keeps if meaning.promotion is WHOLE else "the chained body leaves all of a sum to the tensor core"
 
 
 def promoted_refusal(meaning: Meaning) -> str:
-    """Which sums high blocks do not promote whose D leaves through memory of its own."""
+    """Reason why high blocks with memory for D do not promote a sum; empty where they do."""
     return few_rows_refusal(meaning) or ("D leaves through memory of A" if _lends(meaning) else "")
 
 
 def lent_refusal(meaning: Meaning) -> str:
-    """Which sums high blocks do not promote whose D leaves through memory of A."""
+    """Reason why high blocks that lend D memory of A do not promote a sum; empty where they do."""
     lends = (
         ""
         if _lends(meaning)
@@ -113,27 +115,27 @@ def lent_refusal(meaning: Meaning) -> str:
 
 
 def few_rows_refusal(meaning: Meaning) -> str:
-    """Which sums low blocks do not promote."""
+    """Reason why low blocks do not promote a sum; empty where they do."""
     return "the promoted bodies do not leave all of a sum to the tensor core" * (meaning.promotion is WHOLE)
 
 
 def chained(meaning: Meaning, mnk: Mnk, device: Device) -> Iterator[Blocks]:
-    """The blocks to choose from, in several orders, with the most stages that fit."""
+    """Chained blocks to choose from, in several orders, with the most stages that fit."""
     return (_blocks(Body.CHAINED, CHAINED, group, meaning, device) for group in _GROUPS)
 
 
 def promoted(meaning: Meaning, mnk: Mnk, device: Device) -> Iterator[Blocks]:
-    """High blocks, where M has more rows than a low one, with the most stages that fit, and one less."""
+    """High blocks, where M has more rows than a low one. They have the most stages that fit, or one fewer."""
     return _high(Body.PROMOTED, meaning, mnk, device)
 
 
 def promoted_lent(meaning: Meaning, mnk: Mnk, device: Device) -> Iterator[Blocks]:
-    """The same where D leaves through memory of A."""
+    """High blocks that lend D memory of A. They have the most stages that fit, or one fewer."""
     return _high(Body.PROMOTED_LENT, meaning, mnk, device)
 
 
 def few_rows(meaning: Meaning, mnk: Mnk, device: Device) -> Iterator[Blocks]:
-    """Low blocks, of which L2 holds all of A anyway, where M has few rows; K also in several runs."""
+    """Low blocks where M has few rows. L2 holds all of A anyway. Where D is bf16, K also has several runs."""
     m, n, k = mnk
     if m > PROMOTED[0]:
         return
@@ -171,13 +173,13 @@ def _blocks(body: Body, sides: tuple[int, int], group: int, meaning: Meaning, de
 
 
 def shared_by(blocks: int, steps: int, device: Device) -> int:
-    """How many programs can share each of D's blocks, so that every SM has one and a few steps along K."""
+    """Number of programs that can share a block of D. Every SM gets one, with a few steps along K."""
     return max(1, min(device.sms // blocks, steps // _LEAST_STEPS, _MOST_SHARING))
 
 
 def filling(tries: Iterable[Blocks], mnk: Mnk, device: Device) -> Blocks | None:
-    """Of blocks for a GEMM that nothing was measured for, the largest of which D has one for every SM; None
-    where there are none.
+    """The largest blocks of which D has one for every SM, or None. They are for a GEMM that nothing was
+    measured for.
     """
     full = (blocks for blocks in tries if blocks.count(*mnk[:2]) >= device.sms)
     return max(full, key=lambda blocks: blocks.block_m * blocks.block_n, default=None)

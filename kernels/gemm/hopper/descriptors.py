@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 Launcher = Callable[["torch.Tensor"], object]
 
 WARPS = 4
-"""Of the first warpgroup; the kernel adds the others."""
+"""Warps of the first warpgroup; the kernel adds the others."""
 
 
 def writable(out: "torch.Tensor") -> bool:
-    """Whether TMA can write a D: its rows lie one after another and start at multiples of 16 bytes."""
+    """True where TMA can write D: numbers of a row are neighbors, and rows start at multiples of 16 bytes."""
     aligned = out.data_ptr() % TMA_BYTES == 0 and out.stride(0) * out.itemsize % TMA_BYTES == 0
     return aligned and out.stride(1) == 1
 
@@ -32,7 +32,7 @@ def into_copy(launch: Launcher, out: "torch.Tensor", accumulate: bool) -> object
 
 
 def descriptor(tensor: "torch.Tensor", rows: int, columns: int) -> object:
-    """Of a matrix, for TMA, in blocks as wgmma has them in shared memory."""
+    """TMA descriptor of a matrix, in blocks as wgmma has them in shared memory."""
     from triton.experimental.gluon.nvidia.hopper import TensorDescriptor
 
     layout = swizzled(rows, columns, str(tensor.dtype).removeprefix("torch."))
@@ -41,7 +41,7 @@ def descriptor(tensor: "torch.Tensor", rows: int, columns: int) -> object:
 
 
 def swizzled(rows: int, columns: int, dtype: str) -> object:
-    """The layout of a block in shared memory that wgmma and TMA share; dtype as torch names it."""
+    """The layout of a block in shared memory that wgmma and TMA share. `dtype` is torch's name of a type."""
     from triton.experimental.gluon import language as gl
 
     types = {

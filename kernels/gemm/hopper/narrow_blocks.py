@@ -1,4 +1,4 @@
-"""The blocks of kernels.gemm.hopper.narrow, and which GEMMs it takes. Pure; no torch."""
+"""Blocks of kernels.gemm.hopper.narrow, and the GEMMs that it takes. Pure; no torch."""
 
 from collections.abc import Iterator
 
@@ -12,7 +12,7 @@ from kernels.gemm.meaning import Arithmetic, Meaning, ScaleAt
 
 
 def refusal(meaning: Meaning) -> str:
-    """Which GEMMs narrow blocks do not compute, in a sentence; empty for those they do."""
+    """Reason why narrow blocks do not compute a GEMM, in a sentence; empty where they do."""
     spec, promotion = meaning.spec, meaning.promotion
     lines = all(operand.tile.mn in (1, WHOLE) for operand in (spec.a, spec.b))
     if meaning.arithmetic is not Arithmetic.FP8 or meaning.scale_at is not ScaleAt.EPILOGUE or not lines:
@@ -25,7 +25,7 @@ def refusal(meaning: Meaning) -> str:
 
 
 def candidates(meaning: Meaning, mnk: tuple[int, int, int], device: Device) -> Iterator[Blocks]:
-    """The blocks to choose from, with the most stages that fit: where D has no more of them than there are
+    """Blocks to choose from, with the most stages that fit; none where D has more of them than the device has
     SMs.
     """
     block_m, block_n = NARROW

@@ -1,5 +1,5 @@
-"""Shared memory of the warp-specialized kernels: what lies in it, in which boxes data comes and goes, and how
-many stages fit. Pure; no torch.
+"""Shared memory of the warp-specialized kernels: its contents, the boxes that TMA moves, and the stages that
+fit. Pure; no torch.
 """
 
 from dataclasses import dataclass, replace
@@ -33,12 +33,15 @@ Box = tuple[int, int]
 
 @dataclass(frozen=True, kw_only=True)
 class Storage:
-    """Shared memory of one program: a ring of stages, what is there once, and the boxes that TMA moves.
+    """Shared memory of one program: a ring of stages, fixed parts, and the boxes that TMA moves.
 
-    spare_bytes: for a second part of D, where the stages leave room. a_box, b_box, out_box: rows and columns
-    of A, B and D that one load or store moves; of A, fewer where M has fewer, down to least_rows. a_scales,
-    b_scales: scales that come at a time, 0 where none do; a_scale_box and b_scale_box are the boxes that
-    their descriptors have all the same. buffers: parts of D that a warpgroup has memory of its own for.
+    - fixed_bytes: memory of all that is there once.
+    - spare_bytes: memory of a second part of D, where the stages leave room.
+    - a_box, b_box, out_box: rows and columns of A, B and D that one load or store moves.
+    - least_rows: fewest rows of A that one load moves, where M has few.
+    - buffers: number of parts of D for which a warpgroup has memory of its own.
+    - a_scales, b_scales: scales that come at a time; 0 where none come.
+    - a_scale_box, b_scale_box: boxes of the scales' descriptors, which are there even where no scales come.
     """
 
     stages: int
@@ -57,26 +60,30 @@ class Storage:
 
     @property
     def bytes(self) -> int:
-        """In all, with what barriers take."""
+        """Bytes in all, barriers included."""
         return self.stages * self.stage_bytes + self.fixed_bytes + self.spare_bytes
 
     def loaded(self, m: int) -> Box:
-        """The box of A where M has so many rows, a power of two: TMA is slow to write zeros."""
+        """The box of A for M rows. Its height, a power of two, follows M: TMA is slow to write zeros."""
         rows, columns = self.a_box
         return min(rows, max(self.least_rows, 1 << (m - 1).bit_length())), columns
 
 
 def writes_bf16(meaning: Meaning) -> bool:
-    """True where D is bf16: only then is a block kept for later, lent memory of A, or shared by programs."""
+    """True where D is bf16. Only then is a block kept for later, lent memory of A, or shared by programs."""
     return meaning.spec.out == FORMATS["bf16"]
 
 
 def ring(meaning: Meaning, blocks: Blocks) -> Storage:
-    """What the chained and the promoted bodies have: a ring, scales, and parts of D on their way out.
+    """Storage of the chained and the promoted bodies: a ring, scales, and parts of D on their way out.
 
-    Raises ValueError for blocks that would wait for memory for ever, and for runs of K that nobody passes on.
-    A part is 64 rows of a shared block, the half of the columns of a block that one warpgroup has, or a slab.
-    Where D leaves through memory of A, it has none of its own. Two slabs have a part each where both fit.
+    A part has 64 rows. In the chained body it has one in PARTS of the block's columns. In a block of 64 rows
+    it has half of them, those of one warpgroup. In other blocks it has all of them, a slab.
+
+    D has no memory of its own where it leaves through memory of A. Two slabs have a part each where both fit.
+
+    Raises ValueError for blocks that would wait for memory for ever. Raises it, too, for runs of K that
+    nobody passes on.
     """
     if blocks.body is Body.PROMOTED_LENT and blocks.stages < LENT_STAGES:
         raise ValueError(f"these blocks need {LENT_STAGES} stages or more, got {blocks.stages} stages")
@@ -121,7 +128,7 @@ def _out_box(blocks: Blocks) -> Box:
 
 
 def narrow(meaning: Meaning, blocks: Blocks) -> Storage:
-    """Of a narrow block nothing but codes lies in shared memory; a stage holds two steps along K.
+    """Storage of a narrow block: it holds nothing but codes, and a stage has two steps along K.
 
     Raises ValueError for runs of K.
     """
@@ -139,8 +146,8 @@ def narrow(meaning: Meaning, blocks: Blocks) -> Storage:
 
 
 def decoding(meaning: Meaning, blocks: Blocks) -> Storage:
-    """Values of one operand in bf16, codes of the other with scales, and parts of D. Where a program may
-    take two runs of K, also the sums of the second.
+    """Storage of the decoding body: values of one operand in bf16, codes of the other with scales, and parts
+    of D. Where a program may take two runs of K, it also holds the sums of the second.
     """
     of_a, out = blocks.decoded == "a", meaning.spec.out
     decoded = meaning.spec.a if of_a else meaning.spec.b
@@ -167,5 +174,5 @@ def decoding(meaning: Meaning, blocks: Blocks) -> Storage:
 
 
 def filled(blocks: Blocks, storage: Storage, shared_memory_bytes: int) -> Blocks:
-    """The blocks with the most stages that fit beside what else a storage has."""
+    """Blocks with the most stages that fit beside the fixed parts of a storage."""
     return replace(blocks, stages=(shared_memory_bytes - storage.fixed_bytes) // storage.stage_bytes)

@@ -1,4 +1,4 @@
-"""Blocks of the simple kernels: those worth timing, and those for when nothing was timed. Pure; no torch."""
+"""Blocks of the simple kernels, to be timed or to be taken where nothing was timed. Pure; no torch."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -30,7 +30,7 @@ _PROMOTED_ACCUMULATORS = 64
 
 
 _VERY_FEW = 32
-"""M up to FEW also has blocks with all of it in their narrow side; up to this, no others."""
+"""Blocks have all of M in their narrow side up to this; up to FEW there are others, too."""
 
 
 _LEAST_ROWS, _LOW = 16, 64
@@ -55,24 +55,24 @@ _WAVES = 4
 
 
 def refusal(meaning: Meaning) -> str:
-    """Which products the simple kernel does not compute, in a sentence; empty for those it does."""
+    """Reason why the simple kernel does not compute a product, in a sentence; empty where it does."""
     native = meaning.arithmetic is Arithmetic.NATIVE_MX
     return "the scaled tensor core has a kernel of its own" if native else ""
 
 
 def native_refusal(meaning: Meaning) -> str:
-    """Which products the kernel of the scaled tensor core does not compute."""
+    """Reason why the scaled tensor core's kernel does not compute a product; empty where it does."""
     native = meaning.arithmetic is Arithmetic.NATIVE_MX
     return "" if native else f"the scaled tensor core's kernel is not for the {meaning.arithmetic.value}"
 
 
 def native_candidates(meaning: Meaning, mnk: Mnk, device: Device) -> Iterator[Blocks]:
-    """The built-in blocks: the scaled instruction is 128 rows high, which leaves no choice."""
+    """Built-in blocks alone: the scaled instruction is 128 rows high, which leaves no choice."""
     yield built_in(meaning, mnk, device)
 
 
 def candidates(meaning: Meaning, mnk: Mnk, device: Device) -> Iterator[Blocks]:
-    """The blocks to choose from, K in one run and in several."""
+    """Blocks to choose from, with K in one run and in several."""
     if mnk[0] <= FEW:
         yield from _few_tokens(meaning, mnk, device)
         if mnk[0] <= (FEW // 2 if meaning.arithmetic is Arithmetic.DEQUANTIZED else _VERY_FEW):
@@ -106,8 +106,9 @@ def candidates(meaning: Meaning, mnk: Mnk, device: Device) -> Iterator[Blocks]:
 
 
 def _few_tokens(meaning: Meaning, mnk: Mnk, device: Device) -> Iterator[Blocks]:
-    """All of M, or half of it, in the narrow side of the tensor core's blocks; and what a dequantizing plan
-    can decode in the K loop, where its pass would take most of the time.
+    """Blocks with all of M, or half of it, in the narrow side of the tensor core's blocks.
+
+    A dequantizing plan also gets blocks that decode in the K loop. Its pass would take most of the time here.
     """
     rows = _LEAST_ROWS
     while rows < mnk[0]:
@@ -147,19 +148,19 @@ def _few_tokens(meaning: Meaning, mnk: Mnk, device: Device) -> Iterator[Blocks]:
 
 
 def _steps_k(meaning: Meaning) -> tuple[int, ...]:
-    """BLOCK_K: a promotion sets it; a sum that stays in the tensor core is the same for any."""
+    """Sizes of BLOCK_K. A promotion sets it. A sum that stays in the tensor core does not depend on it."""
     if meaning.promotion is not WHOLE:
         return (step_k(meaning),)
     return (step_k(meaning), 2 * step_k(meaning))
 
 
 def _held_at_most(meaning: Meaning) -> int:
-    """Elements of D that a thread can hold; a promoted sum is held twice."""
+    """Number of elements of D that a thread can hold. It holds a promoted sum twice."""
     return _ACCUMULATORS if meaning.promotion is WHOLE else _PROMOTED_ACCUMULATORS
 
 
 def _splits(count: int, blocks: Blocks, k: int, device: Device) -> list[int]:
-    """1, and 2, 4 … runs of K while SMs stand idle or a few waves are not full, each of a few steps."""
+    """Numbers of runs of K: 1, and 2, 4 … while an SM has fewer than two programs. A run has a few steps."""
     splits = [1]
     steps = -(-k // blocks.block_k)
     while (
@@ -179,19 +180,19 @@ def step_k(meaning: Meaning) -> int:
 
 
 def has_tma(device: Device) -> bool:
-    """Whether operands come as descriptors; the interpreter has them, too."""
+    """True where operands come as descriptors. The interpreter has them, too."""
     return device.capability is None or device.capability >= _HOPPER
 
 
 def fit(meaning: Meaning, blocks: Blocks, device: Device) -> Blocks | None:
-    """These with as many of their stages as fit the device; None where they do not."""
+    """Blocks with as many of their stages as fit the device; None where too few fit."""
     if blocks.stages > _MAX_STAGES:
         return None
     return blocks.within(device.shared_memory_bytes, meaning.multiplied[0].bytes, meaning.spec.out.bytes)
 
 
 def built_in(meaning: Meaning, mnk: Mnk, device: Device) -> Blocks:
-    """Blocks where no table has any: what was good on an H200, cut to what fits here."""
+    """Blocks for a GEMM that no table has. They were good on an H200, and are cut to what fits here."""
     memory = (device.shared_memory_bytes, meaning.multiplied[0].bytes, meaning.spec.out.bytes)
     common: dict[str, int | bool] = {"block_k": step_k(meaning), "tma": has_tma(device)}
     promoting = Blocks(block_m=64, block_n=128, warps=4, stages=3, group=32, **common)

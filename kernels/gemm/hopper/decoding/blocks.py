@@ -23,7 +23,7 @@ _GROUPS = (8, 16, 32)
 
 
 def refusal(meaning: Meaning) -> str:
-    """Why no operand can be decoded in registers, in a sentence; empty where both can."""
+    """Reason why no operand can be decoded in registers, in a sentence; empty where both can."""
     if meaning.arithmetic is not Arithmetic.DEQUANTIZED:
         return "decoding in registers is for values that are multiplied as bf16"
     for name, operand in (("A", meaning.spec.a), ("B", meaning.spec.b)):
@@ -38,10 +38,14 @@ def refusal(meaning: Meaning) -> str:
 
 
 def candidates(meaning: Meaning, mnk: tuple[int, int, int], device: Device) -> Iterator[Blocks]:
-    """The blocks to choose from, with the most stages that fit. The larger operand is decoded, the other one
-    goes through a pass: of that, a block has all rows where they are few, with K in one run, or in two where
-    four warpgroups can hold the sums; else 256, in several orders. Where D is bf16 and has fewer blocks than
-    the device has SMs, programs also share a block: half as many as give every SM one, and as many.
+    """Blocks to choose from, with the most stages that fit.
+
+    The larger operand is decoded; the other one goes through a pass. A block has all rows of that other
+    operand where they are few. K then comes in one run, or in two where four warpgroups can hold the sums.
+    Where the rows are many, a block has 256 of them, in several orders.
+
+    Programs also share a block where D is bf16 and has fewer blocks than the device has SMs. Their number
+    gives every SM a program, or is half of that.
     """
     m, n, k = mnk
     decoded, least = larger(m, n), min(m, n)
@@ -75,12 +79,12 @@ def candidates(meaning: Meaning, mnk: tuple[int, int, int], device: Device) -> I
 
 
 def larger(m: int, n: int) -> str:
-    """The operand that is decoded: "a" or "b"."""
+    """Name of the operand that is decoded, "a" or "b"."""
     return "a" if m > n else "b"
 
 
 def turned(blocks: Blocks, m: int, n: int) -> Blocks:
-    """Blocks with M and N exchanged where they would decode the smaller operand: a shape class has both."""
+    """Exchange M and N of blocks that would decode the smaller operand. A shape class has both cases."""
     if blocks.body is not Body.DECODING or blocks.decoded == larger(m, n):
         return blocks
     sides = {"block_m": blocks.block_n, "block_n": blocks.block_m, "decoded": larger(m, n)}
@@ -88,8 +92,10 @@ def turned(blocks: Blocks, m: int, n: int) -> Blocks:
 
 
 def runs_each(blocks: Blocks, k: int) -> int:
-    """Runs of K that one program takes: two where four warpgroups can hold their sums and both are as long,
-    but for a step, as their steps come one after the other.
+    """Number of runs of K that one program takes, one or two.
+
+    It takes two where four warpgroups can hold their sums. Both runs must also be equally long, but for a
+    step, because their steps come one after the other.
     """
     runs, length = blocks.runs(k)
     last = -(-k // blocks.block_k) - (runs - 1) * length
@@ -102,5 +108,5 @@ def decoded_operand(spec: MatmulSpec, decoded: str) -> OperandSpec:
 
 
 def value_rows(blocks: Blocks) -> int:
-    """Rows of the operand that a pass dequantizes in a block."""
+    """Rows that a block has of the operand that a pass dequantizes."""
     return blocks.block_n if blocks.decoded == "a" else blocks.block_m
