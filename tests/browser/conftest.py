@@ -4,18 +4,20 @@
     def test_something(server, open_page):
         page = open_page(server.url + "/live_gemm?recipe=mxfp8")
 
-`server` is one server a module; `fresh_server` is a new process for one test. `open_page` waits until the
-page has drawn and takes `theme="dark"`, `width` and `height`; each call is a new session. `settled(page)`
-waits until a rerun is over. Chromium is Debian's; without it the tests are skipped, or fail where the
+`server` serves all tests; `fresh_server` is a new process for one test. `open_page` waits until the page has
+drawn and takes `theme="dark"`, `width` and `height`; each call is a new session. `settled(page)` waits until
+a rerun is over. Chromium is Debian's; without it the tests are skipped, or fail where the
 environment has REQUIRE_BROWSER=1.
 """
 
 import os
 import shutil
 from collections.abc import Callable, Iterator
+from functools import cache
 
 import pytest
 
+from tests.browser.looks import settled
 from tests.serving import Server, serving
 
 FLAGS = [
@@ -27,12 +29,11 @@ FLAGS = [
 ]
 BROWSERS = ("chromium-headless-shell", "chromium")
 """The same engine: the first has no window to draw around a page, and is faster for it."""
-DRAW_MS = 60_000
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def server() -> Iterator[Server]:
-    """One server for the tests of a module."""
+    """One server for all tests of this process."""
     with serving() as running:
         yield running
 
@@ -61,26 +62,35 @@ def chromium() -> Iterator[object]:
         browser.close()
 
 
-def settled(page) -> None:
-    """Wait until the page has drawn and no run is going on."""
-    page.wait_for_selector('[data-testid="stApp"][data-test-script-state="notRunning"]', timeout=DRAW_MS)
-    page.wait_for_selector('[data-testid="stMain"] h1', timeout=DRAW_MS)
+@pytest.fixture(scope="session")
+def themed(chromium) -> Callable:
+    """A function that gives a theme's profile, in which Streamlit's own files are loaded once. A page finds
+    nothing that another has stored, such as an open sidebar.
+    """
+
+    @cache
+    def profile(theme: str):
+        made = chromium.new_context(color_scheme=theme)
+        made.add_init_script("try { localStorage.clear() } catch {}")
+        return made
+
+    return profile
 
 
 @pytest.fixture
-def open_page(chromium) -> Iterator[Callable]:
+def open_page(themed) -> Iterator[Callable]:
     """A function that opens an address in a session of its own and waits until it has drawn."""
-    contexts = []
+    pages = []
 
     def open_(url: str, *, theme: str = "light", width: int = 1280, height: int = 900, wait: bool = True):
-        context = chromium.new_context(color_scheme=theme, viewport={"width": width, "height": height})
-        contexts.append(context)
-        page = context.new_page()
+        page = themed(theme).new_page()
+        pages.append(page)
+        page.set_viewport_size({"width": width, "height": height})
         page.goto(url)
         if wait:
             settled(page)
         return page
 
     yield open_
-    for context in contexts:
-        context.close()
+    for page in pages:
+        page.close()

@@ -1,13 +1,19 @@
-"""How a page is looked at: what it measures depends on its width, and hardly on its theme."""
+"""How a page is looked at."""
 
-LOOKS = (("light", 800), ("dark", 1280))
-"""(theme, width): the narrowest screen and the usual one."""
 THEMES = ("light", "dark")
+DRAW_MS = 60_000
 
 
-def in_turn(sections: list[str]) -> list[tuple[str, str]]:
-    """(section, theme): the themes take turns."""
-    return [(section, THEMES[place % len(THEMES)]) for place, section in enumerate(sections)]
+def settled(page) -> None:
+    """Wait until the page has drawn and no run is going on."""
+    page.wait_for_selector('[data-testid="stApp"][data-test-script-state="notRunning"]', timeout=DRAW_MS)
+    page.wait_for_selector('[data-testid="stMain"] h1', timeout=DRAW_MS)
+
+
+def listening(page) -> None:
+    """Wait until the page has settled and its charts hear the pointer."""
+    settled(page)
+    page.wait_for_timeout(400)
 
 
 UNREADABLE = """() => [...document.querySelectorAll('svg.marks')].flatMap(svg => {

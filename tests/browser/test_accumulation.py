@@ -4,8 +4,7 @@ import re
 
 import pytest
 
-from tests.browser.conftest import settled
-from tests.browser.looks import in_turn
+from tests.browser.looks import settled
 
 pytestmark = pytest.mark.browser
 
@@ -56,16 +55,3 @@ def test_pointing_and_clicking_a_name_leaves_its_line(server, open_page):
     page.locator(f"{CHART} text", has_text="Ada FP8").first.click(force=True)
     page.locator(faint).first.wait_for(timeout=10_000, state="attached")
     assert page.locator(faint).count() > 10
-
-
-@pytest.mark.parametrize(("section", "theme"), in_turn(["steps", "curves", "cost", "units", "measured"]))
-def test_nothing_is_wider_than_a_narrow_page(server, open_page, section, theme):
-    page = open_page(f"{server.url}/accumulation?sum_show={section}&longest_k=1024", theme=theme, width=800)
-    page.wait_for_timeout(300)
-    main = page.locator("[data-testid=stMain]")
-    assert main.evaluate("m => m.scrollWidth - m.clientWidth") <= 0
-    charts = page.locator(CHART)
-    for number in range(charts.count()):
-        box = charts.nth(number).bounding_box()
-        assert box["x"] + box["width"] <= 800
-        assert box["height"] > 200

@@ -4,22 +4,12 @@ import re
 
 import pytest
 
-from tests.browser.conftest import settled
-from tests.browser.looks import LOOKS
+from tests.browser.looks import listening, settled
 
 pytestmark = pytest.mark.browser
 
 SECTIONS = ("ratios", "roofline", "cost", "table")
 DRAW_MS = 30_000
-
-
-@pytest.mark.parametrize(("theme", "width"), LOOKS)
-@pytest.mark.parametrize("section", SECTIONS)
-def test_nothing_is_wider_than_the_page(server, open_page, section, theme, width):
-    page = open_page(f"{server.url}/benchmarks?bench_show={section}", theme=theme, width=width)
-    too_wide = page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth - innerWidth")
-    assert too_wide <= 0
-    assert page.locator('[data-testid="stException"]').count() == 0
 
 
 def test_a_bar_says_what_it_measured_without_a_rerun(server, open_page):
@@ -44,6 +34,7 @@ def test_the_sections_and_their_links_show_their_own_chart(server, open_page):
     page = open_page(server.url + "/benchmarks")
     page.get_by_role("radio", name="Roofline").click()
     page.wait_for_url(re.compile("bench_show=roofline"))
+    listening(page)
     points = page.locator('[data-testid="stVegaLiteChart"] .mark-symbol.role-mark path')
     points.first.wait_for(timeout=DRAW_MS)
     points.last.hover()

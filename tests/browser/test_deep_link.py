@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from tests.browser.conftest import settled
+from tests.browser.looks import settled
 from tests.serving import TOP
 
 pytestmark = pytest.mark.browser

@@ -4,8 +4,7 @@ import re
 
 import pytest
 
-from tests.browser.conftest import settled
-from tests.browser.looks import LOOKS
+from tests.browser.looks import settled
 
 pytestmark = pytest.mark.browser
 
@@ -58,10 +57,3 @@ def test_polling_stops_when_the_run_is_over(server, open_page):
     assert polled > 2
     page.wait_for_timeout(2000)
     assert len(sent) == polled
-
-
-@pytest.mark.parametrize(("theme", "width"), LOOKS)
-def test_nothing_is_wider_than_the_page(server, open_page, theme, width):
-    page = open_page(server.url + "/live_gemm", theme=theme, width=width)
-    too_wide = page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth - innerWidth")
-    assert too_wide <= 0

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.browser.conftest import settled
+from tests.browser.looks import listening, settled
 
 pytestmark = pytest.mark.browser
 
@@ -40,6 +40,7 @@ def test_a_click_finds_its_mark_and_the_copied_link_stays_embedded(server, open_
     page = open_page(server.url + "/formats?number=0x38&embed=true&embed_options=dark_theme")
     bits = page.locator(CHART).first.locator("svg")
     bits.wait_for()
+    listening(page)
     box = bits.bounding_box()
     page.mouse.click(box["x"] + box["width"] / 8 * 7.5, box["y"] + box["height"] * 0.35)
     page.wait_for_url(lambda url: "number=0x39" in url)

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.browser.conftest import settled
-from tests.browser.looks import LOOKS
+from tests.browser.looks import settled
 
 pytestmark = pytest.mark.browser
 
@@ -46,11 +45,3 @@ def test_a_check_that_is_stopped_keeps_its_table(server, open_page):
     page.get_by_text(re.compile("^Not finished: ")).first.wait_for(timeout=RESULT_MS)
     settled(page)
     assert page.locator("td", has_text="not run").first.is_visible()
-
-
-@pytest.mark.parametrize(("theme", "width"), LOOKS)
-def test_nothing_is_wider_than_the_page(server, open_page, theme, width):
-    page = open_page(server.url + "/sanity_check", theme=theme, width=width)
-    too_wide = page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth - innerWidth")
-    assert too_wide <= 0
-    assert page.get_by_test_id("stException").count() == 0

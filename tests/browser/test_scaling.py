@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from tests.browser.conftest import settled
+from tests.browser.looks import settled
 
 pytestmark = pytest.mark.browser
 
@@ -139,15 +139,3 @@ def test_pointing_at_a_step_shows_its_history(server, open_page):
     wait_for_figure(page, "step", "3")
     assert figure(page, "the scale holds") == "8"
     assert figure(page, "fits") == "3.00 bits unused"
-
-
-@pytest.mark.parametrize("width", [1280, 800])
-@pytest.mark.parametrize("section", ["window", "rules", "delayed"])
-def test_no_picture_is_wider_than_its_column(server, open_page, section, width):
-    page = open_page(server.url + f"/scaling?scaling={section}&scaling_format=fp16", width=width)
-    page.locator(f"{CHART} svg").first.wait_for(timeout=DRAWN_MS)
-    page.wait_for_timeout(500)
-    column = page.locator(CHART).first.bounding_box()
-    drawn = page.locator(f"{CHART} svg").first.bounding_box()
-    assert drawn["x"] + drawn["width"] <= column["x"] + column["width"] + 8
-    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")

@@ -8,15 +8,11 @@ import pytest
 from PIL import Image
 
 from pages.sections.stochastic.upload import MAX_BYTES
-from tests.browser.conftest import settled
+from tests.browser.looks import settled
 
 pytestmark = pytest.mark.browser
 
 PICTURES = '[data-testid="stImage"] img, [data-testid="stImageContainer"] img'
-DRAWN = ", ".join(f'[data-testid="{place}"]' for place in ("stVegaLiteChart", "stImage"))
-OVERHANG = f"""() => [...document.querySelectorAll('{DRAWN}')]
-    .flatMap(place => [...place.querySelectorAll('canvas, svg, img')])
-    .map(e => e.getBoundingClientRect().right - document.querySelector('h1').getBoundingClientRect().right)"""
 
 
 def sources(page) -> list[str]:
@@ -82,15 +78,3 @@ def test_an_uploaded_picture_replaces_the_mystery_and_a_bad_one_is_explained(ser
     field.set_input_files({"name": "big.png", "mimeType": "image/png", "buffer": largest + b"0"})
     page.get_by_text(re.compile("must be 5.0MB or smaller")).wait_for()
     assert page.locator('[data-testid="stException"]').count() == 0
-
-
-@pytest.mark.parametrize("part", ["picture", "mean", "weight", "dot"])
-def test_no_chart_is_wider_than_its_place_on_a_narrow_screen(server, open_page, part):
-    page = open_page(f"{server.url}/stochastic_rounding?part={part}", width=800)
-    page.locator('[data-testid="stVegaLiteChart"] >> css=canvas, svg').first.wait_for()
-    page.wait_for_timeout(500)
-    overhang = page.evaluate(OVERHANG)
-    assert overhang
-    assert max(overhang) <= 1
-    main = page.locator('[data-testid="stMain"]')
-    assert main.evaluate("e => e.scrollWidth - e.clientWidth") <= 0

@@ -1,0 +1,146 @@
+"""Every section of every page can be read: axe finds nothing serious, nothing is wider than the page, and no
+word of a chart is lost or faint.
+"""
+
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page
+
+from pages.kit.widgets import Choice
+from pages.sections.accumulation.controls import SHOW as ACCUMULATION
+from pages.sections.benchmarks.controls import SHOW as BENCHMARKS
+from pages.sections.formats.controls import SHOW as FORMATS
+from pages.sections.rotations.controls import SHOW as ROTATIONS
+from pages.sections.scaling.controls import SHOW as SCALING
+from pages.sections.stochastic.controls import PART as STOCHASTIC
+from pages.sections.tiles.controls import SHOW as TILES
+from tests.browser.looks import TELEPHONE, THEMES, UNREADABLE, settled
+
+pytestmark = pytest.mark.browser
+
+SECTIONS: dict[str, Choice | None] = {
+    "": TILES,
+    "formats": FORMATS,
+    "scaling": SCALING,
+    "stochastic_rounding": STOCHASTIC,
+    "rotations": ROTATIONS,
+    "accumulation": ACCUMULATION,
+    "live_gemm": None,
+    "benchmarks": BENCHMARKS,
+    "sanity_check": None,
+}
+"""A page's address, and the control of its sections."""
+LOOKS = [(path, THEMES[place % len(THEMES)]) for place, path in enumerate(SECTIONS)]
+WIDTHS = (1280, 800)
+"""A laptop's screen and the narrowest that has the sidebar beside the page."""
+DRAW_MS = 30_000
+REDRAW_MS = 700
+GRAVE = {"serious", "critical"}
+# Browsers themselves let the keyboard scroll a long formula or table, which axe does not see.
+OPTIONS = {"resultTypes": ["violations"], "rules": {"scrollable-region-focusable": {"enabled": False}}}
+UNDRAWN = """() => [...document.querySelectorAll('[data-testid="stVegaLiteChart"]')]
+    .filter(place => !(place.querySelector('svg.marks')?.getBoundingClientRect().height > 60)).length"""
+INKS = """() => [...document.querySelectorAll('svg g.mark-text text')]
+    .filter(text => text.textContent.trim()).map(text => text.getAttribute('fill'))"""
+OVERHANG = (
+    "() => {const m = document.querySelector('[data-testid=stMain]'); return m.scrollWidth - m.clientWidth}"
+)
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A page in the browser, and the control of its sections."""
+
+    page: Page
+    sections: Choice | None
+
+    def each_section(self) -> Iterator[str]:
+        """Show one section after the other, as a reader does."""
+        if self.sections is None:
+            yield ""
+            return
+        for value, label in self.sections.options.items():
+            button = self.page.get_by_role("radio", name=label, exact=True).first
+            if button.get_attribute("aria-checked") != "true":
+                button.click()
+                self.page.wait_for_url(lambda url, value=value: self._shows(url, value))
+                settled(self.page)
+            yield value
+
+    def _shows(self, url: str, value: str) -> bool:
+        named = f"{self.sections.key}={value}" in url
+        return named or (value == self.sections.default and f"{self.sections.key}=" not in url)
+
+
+@pytest.fixture(scope="module", params=LOOKS, ids=lambda look: look[0] or "tile_layouts")
+def opened(request, server, themed) -> Iterator[Opened]:
+    """Each page, opened once."""
+    path, theme = request.param
+    page = themed(theme).new_page()
+    page.set_viewport_size({"width": WIDTHS[0], "height": 900})
+    page.goto(f"{server.url}/{path}")
+    settled(page)
+    page.locator('[data-testid="stVegaLiteChart"] svg').first.or_(page.locator("h1")).first.wait_for()
+    yield Opened(page, SECTIONS[path])
+    page.close()
+
+
+def test_axe_finds_nothing_serious_and_headings_go_down_one_level_at_a_time(opened):
+    opened.page.wait_for_timeout(300)
+    found = Axe().run(opened.page, options=OPTIONS).response["violations"]
+    told = [
+        (rule["id"], node["html"][:120], node["failureSummary"][:300])
+        for rule in found
+        if rule["impact"] in GRAVE or rule["id"] == "heading-order"
+        for node in rule["nodes"]
+    ]
+    assert told == []
+
+
+def test_every_section_fits_the_page_and_its_words_can_be_read(opened):
+    page, widths = opened.page, WIDTHS
+    for section in opened.each_section():
+        for width in widths:
+            page.set_viewport_size({"width": width, "height": 900})
+            page.wait_for_timeout(REDRAW_MS)
+            page.wait_for_function(f"({UNDRAWN})() === 0", timeout=DRAW_MS)
+            assert page.evaluate(OVERHANG) <= 0, (section, width)
+            assert page.evaluate(UNREADABLE) == [], (section, width)
+        widths = widths[::-1]
+        assert page.locator('[data-testid="stException"]').count() == 0
+        if opened.sections is TILES:  # the one page whose charts have words on the page's own ground only
+            ground = page.evaluate("() => getComputedStyle(document.querySelector('.stApp')).backgroundColor")
+            inks = {ink: contrast(ink, ground) for ink in set(page.evaluate(INKS))}
+            assert {ink: stands_out for ink, stands_out in inks.items() if stands_out < 4.5} == {}, section
+
+
+@pytest.mark.parametrize(
+    "path", ["", "accumulation?sum_show=curves", "benchmarks?bench_show=ratios", "scaling?scaling=delayed"]
+)
+def test_no_word_of_a_chart_is_cut_or_tiny_or_under_another_on_a_telephone(server, open_page, path):
+    page = open_page(f"{server.url}/{path}", width=TELEPHONE)
+    page.locator('[data-testid="stVegaLiteChart"] svg.marks').first.wait_for()
+    page.wait_for_timeout(500)
+    assert page.locator("svg.marks text").count() > 10
+    assert page.evaluate(UNREADABLE) == []
+    assert page.evaluate(OVERHANG) <= 0
+
+
+def contrast(first: str, second: str) -> float:
+    light, dark = sorted((luminance(first), luminance(second)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+def luminance(color: str) -> float:
+    """Relative luminance of `#rrggbb` or `rgb(r, g, b)`."""
+    if color.startswith("#"):
+        parts = [int(color[i : i + 2], 16) for i in (1, 3, 5)]
+    else:
+        parts = [int(part) for part in re.findall(r"\d+", color)[:3]]
+    linear = [p / 255 / 12.92 if p <= 10 else math.pow((p / 255 + 0.055) / 1.055, 2.4) for p in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
