@@ -25,7 +25,7 @@ check: .venv/.app-installed
 
 # A thread a process: the workers share the cores, and threads of theirs would wait for each other.
 PYTEST = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(RUN) pytest --numprocesses $(WORKERS) --dist loadfile
-QUICK = tests/fp8core tests/kernels/tune tests/kernels/check tests/pages/kit tests/pages/sections tests/assets \
+QUICK = tests/fp8core tests/kernels/tune tests/kernels/check tests/pages/kit tests/assets \
   tests/test_layering.py tests/test_prose.py
 
 test: .venv/.tests-installed lint
