@@ -13,8 +13,8 @@ them back when D has left:
 | last | | slab 0 leaves, through the last stage but one |
 
 Why promoted.py is not written so too: where every column has a scale along K, as 1 × 128 · 1 × 128 has, those
-take 32 registers more. There ptxas spills 12 to 92 bytes, and 460 to 690 where D is added into (Triton 3.6 to
-3.9). Nothing else of fp32 spills.
+take 32 registers more. There ptxas spills registers to memory with Triton 3.6 to 3.9, most where D is
+added into.
 """
 
 from triton.experimental import gluon
