@@ -31,7 +31,8 @@ def real(what: str, value: Any, low: float = -np.inf) -> float:
 
 def instance(what: str, value: _T, *kinds: type) -> _T:
     """A value of one of the classes `kinds`. For an enum, the sentence lists its members."""
-    if not isinstance(value, kinds):
+    # A protocol asks each value for all its members, which takes longer than to look among the ancestors.
+    if not set(kinds).intersection(type(value).__mro__) and not isinstance(value, kinds):
         members = [
             f"{kind.__name__}.{member}" for kind in kinds for member in getattr(kind, "__members__", ())
         ]

@@ -7,6 +7,7 @@ sum of codes. A tensor core can add only codes. So at the end of each such stret
 rescaled.
 """
 
+import math
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -34,8 +35,18 @@ def stretches(k: int, *extents: Extent) -> tuple[range, ...]:
 
 
 def rescales_per_output(k: int, a: Extent, b: Extent) -> int:
-    """How often one output element is multiplied by sA · sB: once a stretch."""
-    return len(stretches(k, a, b))
+    """How often one output element is multiplied by sA · sB: once for each of `stretches(k, a, b)`.
+
+    Raises ValueError where `stretches` does.
+    """
+    whole("k", k, 0)
+    _check_extent(a)
+    _check_extent(b)
+    if a is WHOLE or b is WHOLE:
+        longest = b if a is WHOLE else a
+        return min(k, 1) if longest is WHOLE else -(-k // longest)
+    # Starts of A's tiles and of B's; those that coincide lie a common multiple apart.
+    return -(-k // a) + -(-k // b) - -(-k // math.lcm(a, b))
 
 
 @dataclass(frozen=True)

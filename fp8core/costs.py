@@ -4,8 +4,10 @@ from dataclasses import dataclass
 from math import prod
 
 from fp8core.contraction import rescales_per_output
-from fp8core.linear import LayerShape, Matmul
+from fp8core.formats import FORMATS, FloatFormat
+from fp8core.linear import LayerShape, Matmul, Side
 from fp8core.recipes import Copy, Operand, Recipe
+from fp8core.tiles import TileGrid
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,9 +28,8 @@ class CopyCost:
 def copy_cost(copy: Copy, layer: LayerShape) -> CopyCost:
     """Scales and bytes of one quantized copy of a tensor in a layer of these sizes."""
     shape, operand = layer.of(copy.tensor), copy.operand
-    outer = operand.outer_grid(shape)
     return CopyCost(
-        scales=prod(operand.grid(shape).scale_shape) + (prod(outer.scale_shape) if outer else 0),
+        scales=sum(prod(grid.scale_shape) for grid, _ in _levels(operand, shape)),
         code_bytes=code_bytes(operand, shape) * len(copy.k_major),
         scale_bytes=scale_bytes(operand, shape),
         elements=prod(shape),
@@ -42,13 +43,32 @@ def code_bytes(operand: Operand, shape: tuple[int, int]) -> int:
 
 def scale_bytes(operand: Operand, shape: tuple[int, int]) -> int:
     """Bytes of the scales over a stored tensor of `shape`, those of an outer level included."""
-    levels = [(operand.grid(shape), operand.spec.scale_rule)]
-    if (outer := operand.outer_grid(shape)) is not None:
-        levels.append((outer, operand.spec.scale_rule.outer))
-    return sum(prod(grid.scale_shape) * level.format.bytes for grid, level in levels)
+    return sum(prod(grid.scale_shape) * stored.bytes for grid, stored in _levels(operand, shape))
+
+
+def _levels(operand: Operand, shape: tuple[int, int]) -> list[tuple[TileGrid, FloatFormat]]:
+    """The grid and the format of each level of scales that lies in memory. A constant does not."""
+    rule = operand.spec.scale_rule
+    levels = [(operand.grid(shape), rule.format)]
+    outer = operand.outer_grid(shape)
+    if outer is not None and rule.outer is not None and rule.has_fitted_outer:
+        levels.append((outer, rule.outer.format))
+    return levels
+
+
+def bits_per_element(operand: Operand | None, shape: tuple[int, int]) -> float:
+    """Bits of memory for each element of a stored tensor of `shape`, its share of the scales included.
+
+    An operand that is None stays bf16. An empty tensor takes the bits of a code alone.
+    """
+    if operand is None:
+        return float(FORMATS["bf16"].packed_bits)
+    elements = prod(shape)
+    code = operand.spec.format.packed_bits
+    return code + (8 * scale_bytes(operand, shape) / elements if elements else 0.0)
 
 
 def matmul_rescales(recipe: Recipe, matmul: Matmul, layer: LayerShape) -> int:
     """Rescales per output element of one matmul: 1 is an epilogue, more means inside the K loop."""
     spec = recipe.spec(matmul)
-    return rescales_per_output(layer.size(matmul.k), spec.a.tile.k, spec.b.tile.k)
+    return rescales_per_output(layer.size(matmul.k), spec.extent(Side.A), spec.extent(Side.B))

@@ -12,7 +12,8 @@ from fp8core.formats import Format
 
 def rel_err(result: ArrayLike, truth: ArrayLike) -> float:
     """‖result - truth‖ / ‖truth‖ (Frobenius), in float64; 0 for equal arrays, also where both are zero."""
-    result, truth = reals("result", result).astype(np.float64), reals("truth", truth).astype(np.float64)
+    result = reals("result", result).astype(np.float64, copy=False)
+    truth = reals("truth", truth).astype(np.float64, copy=False)
     if result.shape != truth.shape:
         raise ValueError(f"rel_err compares arrays of one shape, got {result.shape} and {truth.shape}")
     error, size = np.linalg.norm(result - truth), np.linalg.norm(truth)

@@ -20,6 +20,7 @@ class InputKind(Enum):
 
     GAUSSIAN = "gaussian"
     OUTLIER_CHANNELS = "outlier_channels"
+    OUTLIER_TOKENS = "outlier_tokens"
     HEAVY_TAIL = "heavy_tail"
     GRADIENT_LIKE = "gradient_like"
 
@@ -44,6 +45,11 @@ INPUT_NOTES: dict[InputKind, InputNote] = {
         "Outlier channels",
         f"N(0, 1), with every {OUTLIER_EVERY}th column (feature) times {OUTLIER_FACTOR:g}, as activations "
         "of large language models have it",
+    ),
+    InputKind.OUTLIER_TOKENS: InputNote(
+        "Outlier tokens",
+        f"N(0, 1), with the first row (token) and every {OUTLIER_EVERY}th after it times {OUTLIER_FACTOR:g}, "
+        "as massive activations have it (arXiv 2402.17762)",
     ),
     InputKind.HEAVY_TAIL: InputNote("Heavy tail", f"Student's t with {TAIL_FREEDOM} degrees of freedom"),
     InputKind.GRADIENT_LIKE: InputNote(
@@ -108,8 +114,9 @@ def draw(
 ) -> NDArray[np.float32]:
     """float32[rows, columns] of the kind; equal arguments give equal numbers.
 
-    `outlier_every` columns hold one outlier channel. Pass fewer than the default where a small corner of a
-    tensor must show one. Raises ValueError for sizes, a seed or a distance that are no whole numbers.
+    `outlier_every` columns hold one outlier channel, or as many rows one outlier token. Pass fewer than the
+    default where a small corner of a tensor must show one. Raises ValueError for sizes, a seed or a
+    distance that are no whole numbers.
     """
     whole("a seed", seed, 0), whole("the distance of outlier channels", outlier_every, 1)
     for size in shape:
@@ -121,6 +128,8 @@ def draw(
             pass
         case InputKind.OUTLIER_CHANNELS:
             x[:, outlier_every // 2 :: outlier_every] *= np.float32(OUTLIER_FACTOR)
+        case InputKind.OUTLIER_TOKENS:
+            x[::outlier_every] *= np.float32(OUTLIER_FACTOR)
         case InputKind.HEAVY_TAIL:
             chi_square = np.zeros(shape, np.float32)
             for _ in range(TAIL_FREEDOM // 2):

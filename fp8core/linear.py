@@ -69,8 +69,13 @@ class LayerShape:
             whole(f"the layer's size of {name}", size, 0)
 
     def size(self, axis: Axis) -> int:
-        instance("an axis", axis, Axis)
-        return {Axis.TOKENS: self.tokens, Axis.IN: self.in_, Axis.OUT: self.out}[axis]
+        match instance("an axis", axis, Axis):
+            case Axis.TOKENS:
+                return self.tokens
+            case Axis.IN:
+                return self.in_
+            case Axis.OUT:
+                return self.out
 
     def of(self, tensor: LayerTensor) -> tuple[int, int]:
         """(rows, columns) of a stored tensor."""

@@ -2,12 +2,18 @@
 
 The order of operations, in fp32 with IEEE rounding at each step:
 
-    amax  = max |x| over the tile          scale = rule(amax)          (fp8core.scales)
-    r     = fl32(1 / scale)                q     = fl32(x · r)
-    code  = encode(clamp(q, ±Qmax))        NaN or inf in a tile: scale NaN, every code the positive NaN
-    (0 in a format that has no NaN: times its scale it is NaN all the same)
+    x     = the tensor, or the values of a saved copy of it; then rotated    (fp8core.prepare)
+    amax  = max |x| over the tile          scale = rule(amax)                (fp8core.scales, operand_scales)
+    s     = scale, or fl32(scale · outer scale) under a rule of two levels
+    r     = min(fl32(1 / s), FLT_MAX)      q     = fl32(x · r)
+    code  = encode(clamp(q, the format's range))
 
-Under a rule of two levels a scale may be 0, and r is at most FLT_MAX.
+A NaN or an infinity in a tile: its scale is NaN, and every code the positive NaN (0 in a format that has no
+NaN: times its scale it is NaN all the same). Under a delayed scale amax is not known in time: there a NaN
+becomes the NaN code by itself, and an infinity saturates.
+
+Stochastic rounding takes 8 random bits R for each element and rounds up where floor(fraction · 256) + R is
+256 or more (PTX cvt.rs; Transformer Engine, common/util/ptx.cuh).
 """
 
 from dataclasses import dataclass
@@ -16,17 +22,29 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fp8core.checks import instance, reals
+from fp8core.formats import Format
+from fp8core.operand_scales import Scales, fitted, inside, nearest, scaled
+from fp8core.prepare import rotated
 from fp8core.recipes import Operand, OperandSpec
+from fp8core.rounding import Rounding
 from fp8core.tiles import TileGrid
+
+RANDOM_BITS = 8
+"""Random bits of an element under stochastic rounding."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class QuantizedTensor:
-    """codes uint8[rows, columns] and scale float32[*grid.scale_shape]; value ≈ decode(codes) · scale."""
+    """codes uint8[rows, columns] and their scales; value ≈ decode(codes) · scale · outer_scale.
+
+    scale: float32[*grid.scale_shape], as stored. outer_scale: float32, one for each tile of the outer grid;
+    None under a rule of one level. The values are those of the rotated tensor where the operand is rotated.
+    """
 
     operand: Operand
     codes: NDArray[np.uint8]
     scale: NDArray[np.float32]
+    outer_scale: NDArray[np.float32] | None = None
 
     @property
     def spec(self) -> OperandSpec:
@@ -37,44 +55,176 @@ class QuantizedTensor:
         """The tiles over the codes."""
         return self.operand.grid(self.codes.shape)
 
+    @property
+    def scales(self) -> Scales:
+        """The scales of both levels."""
+        around = self.operand.outer_grid(self.codes.shape)
+        if around is None or self.outer_scale is None:
+            return Scales(stored=self.scale)
+        return Scales(
+            stored=self.scale,
+            outer=self.outer_scale,
+            outer_inside=inside(around, self.grid, self.outer_scale),
+        )
+
+    def scale_codes(self) -> NDArray[np.uint8]:
+        """uint8[*grid.scale_shape]: the scales as bytes. Raises ValueError where a scale has more bits."""
+        stored = self.spec.scale_rule.format
+        if stored.bits > 8:
+            raise ValueError(f"a scale in one byte has a format of 8 bits, got {stored.name}")
+        return stored.encode(self.scale).astype(np.uint8)
+
     def values(self) -> NDArray[np.float32]:
         """float32[rows, columns]: the numbers that the codes stand for, rounded once to fp32.
 
-        A number is infinite where code · scale is beyond fp32. A code can round up to 2**128, the next power
-        of two after the largest fp32 number. `exact_values` has that number.
+        A number is infinite where it is beyond fp32. A code can round up to 2**128, the next power of two
+        after the largest fp32 number. `exact_values` has that number.
         """
         with np.errstate(over="ignore"):
             return self.exact_values().astype(np.float32)
 
     def exact_values(self) -> NDArray[np.float64]:
-        """float64[rows, columns]: code · scale with no rounding (4 + 24 significand bits fit)."""
-        return self.spec.format.decode(self.codes) * self.grid.expand(self.scale).astype(np.float64)
+        """float64[rows, columns]: code · scale · outer scale with no rounding (at most 4 + 4 + 24 or 4 + 24
+        significand bits).
+        """
+        return self.spec.format.decode(self.codes) * self.grid.expand(self.scales.exact)
 
 
-def scaled(x: NDArray[np.float32], grid: TileGrid, scale: NDArray[np.float32]) -> NDArray[np.float32]:
-    """float32[rows, columns]: x times its tile's fl32(1 / scale), which is then rounded to a code."""
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        return x * grid.expand(np.minimum(np.float32(1) / scale, np.finfo(np.float32).max))
-
-
-def quantize(x: ArrayLike, grid: TileGrid | Operand, spec: OperandSpec | None = None) -> QuantizedTensor:
+def quantize(
+    x: ArrayLike,
+    grid: TileGrid | Operand,
+    spec: OperandSpec | None = None,
+    *,
+    random: NDArray[np.uint8] | None = None,
+    history: ArrayLike | None = None,
+) -> QuantizedTensor:
     """Quantize x: float32[rows, columns] over `grid` as `spec` says, or as an operand does, which has both.
 
+    - random: uint8[rows, columns], the random bits of stochastic rounding (fp8core.philox makes some).
+    - history: float32[steps], the amax of earlier steps, oldest first, for a delayed scale. Left out, or all
+      zero, the tensor's own amax counts: the first step.
+
     float16 and bfloat16 input is exact in float32 and taken too. Raises ValueError for another type, for a
-    shape other than the grid's, for tiles that cross the edge of an outer one, and for stochastic rounding,
-    which needs noise.
+    shape other than the grid's, for tiles that cross the edge of an outer one, for stochastic rounding
+    without random bits, and for bits or a history that the spec does not use.
     """
+    x, operand, grid = _taken(x, grid, spec)
+    x = prepared(x, operand)
+    found = fitted(x, operand, grid, history)
+    codes = _codes(x, grid, found.effective, operand.spec, random)
+    return QuantizedTensor(operand=operand, codes=codes, scale=found.stored, outer_scale=found.outer)
+
+
+def prepared(x: ArrayLike, operand: Operand) -> NDArray[np.float32]:
+    """float32[rows, columns]: the numbers that are rounded, after a saved copy and a rotation."""
+    x, operand, _ = _taken(x, operand, None)
+    if operand.saved is not None:
+        x = quantize(x, operand.saved).values()
+    if operand.spec.rotation is not None:
+        x = rotated(x, operand.spec.rotation, operand.k_is_rows)
+    return x
+
+
+def quantize_part(
+    x: ArrayLike,
+    operand: Operand,
+    scale: NDArray[np.float32],
+    rows: slice,
+    columns: slice,
+    random: NDArray[np.uint8] | None = None,
+) -> NDArray[np.uint8]:
+    """The codes that `quantize` gives a tensor in these rows and columns.
+
+    `x` is the tensor as `prepared` gives it, `scale` the effective `scales` of all of it, and `random` the
+    random bits of all of it.
+    """
+    x, operand, grid = _taken(x, operand, None)
+    ends = zip((rows, columns), x.shape, grid.extents, strict=True)
+    of_elements = scale[np.ix_(*(np.arange(size)[part] // extent for part, size, extent in ends))]
+    part = TileGrid(of_elements.shape, (1, 1))
+    bits = None if random is None else random[rows, columns]
+    return _codes(x[rows, columns], part, of_elements, operand.spec, bits)
+
+
+def _codes(
+    x: NDArray[np.float32],
+    grid: TileGrid,
+    scale: NDArray[np.float32],
+    spec: OperandSpec,
+    random: NDArray[np.uint8] | None,
+) -> NDArray[np.uint8]:
+    """The code of each element under its tile's effective scale."""
+    given, noise = scaled(x, grid, scale), _noise(x.shape, spec, random)
+    broken = np.isnan(given) | grid.expand(np.isnan(scale).astype(np.float32)).astype(bool)
+    if not broken.any():
+        return spec.format.encode(given, spec.rounding, noise=noise)
+    codes = spec.format.encode(np.where(broken, np.float32(0), given), spec.rounding, noise=noise)
+    codes[broken] = spec.format.nan_code or 0
+    return codes
+
+
+def _noise(
+    shape: tuple[int, int], spec: OperandSpec, random: NDArray[np.uint8] | None
+) -> NDArray[np.float64] | None:
+    """float64[rows, columns] in [0, 1): R / 256. A fraction plus it reaches 1 where floor(fraction · 256) + R
+    reaches 256, because R is whole.
+    """
+    if not spec.is_random:
+        if random is not None:
+            raise ValueError(f"random bits are for stochastic rounding, got some for {spec.rounding.value}")
+        return None
+    if random is None:
+        raise ValueError("stochastic rounding needs random bits, uint8 in the shape of x, got none")
+    if getattr(random, "dtype", None) != np.uint8 or random.shape != shape:
+        got = f"{random.dtype}{list(random.shape)}" if isinstance(random, np.ndarray) else repr(random)
+        raise ValueError(f"random bits are uint8{list(shape)}, got {got:.80}")
+    return random / float(1 << RANDOM_BITS)
+
+
+def quantized_values(
+    x: ArrayLike, grid: TileGrid | Operand, spec: OperandSpec | None = None
+) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
+    """float64[rows, columns], the numbers that the codes of `quantize` stand for, and the effective scales.
+
+    It takes a fraction of the time, because it makes no codes. Raises ValueError for stochastic rounding, and
+    where `quantize` does.
+    """
+    x, operand, grid = _taken(x, grid, spec)
+    spec = operand.spec
+    if spec.is_random:
+        raise ValueError(f"values without codes are rounded to nearest, got {spec.rounding.value}")
+    x = prepared(x, operand)
+    found = fitted(x, operand, grid)
+    values = nearest(scaled(x, grid, found.effective), spec.format, spec.rounding)
+    values *= grid.expand(found.exact)
+    return values, found.effective
+
+
+def values_under(
+    scale: NDArray[np.float32], x: NDArray[np.float32], grid: TileGrid, element: Format
+) -> NDArray[np.float64]:
+    """float64[rows, columns]: x over its tile's scale, rounded to nearest even, times that scale."""
+    values = nearest(scaled(x, grid, scale), element, Rounding.NEAREST_EVEN)
+    values *= grid.expand(scale)
+    return values
+
+
+def _taken(
+    x: ArrayLike, grid: TileGrid | Operand, spec: OperandSpec | None
+) -> tuple[NDArray[np.float32], Operand, TileGrid]:
+    """float32[rows, columns], its operand and its tiles. Raises ValueError for another type of x."""
     x = reals("x", x, ndim=2)
     operand = operand_of(grid, spec)
-    grid, spec = operand.grid(x.shape) if isinstance(grid, Operand) else grid, operand.spec
     if x.dtype not in (np.float32, np.float16) and x.dtype.name != "bfloat16":
         raise ValueError(f"quantize takes float32, float16 or bfloat16, got {x.dtype}")
-    x = x.astype(np.float32)
-    scale = spec.scale_rule.scale(grid.amax(x), spec.format, _outer_amax(x, operand))
-    broken = np.isnan(grid.expand(scale))
-    codes = spec.format.encode(np.where(broken, np.float32(0), scaled(x, grid, scale)), spec.rounding)
-    codes[broken] = spec.format.nan_code or 0
-    return QuantizedTensor(operand=operand, codes=codes, scale=scale)
+    grid = operand.grid(x.shape) if isinstance(grid, Operand) else grid
+    return x.astype(np.float32, copy=False), operand, grid
+
+
+def scales(x: ArrayLike, operand: Operand) -> Scales:
+    """The scales that `quantize` gives. Raises ValueError where it does."""
+    x, operand, grid = _taken(x, operand, None)
+    return fitted(prepared(x, operand), operand, grid)
 
 
 def operand_of(grid: TileGrid | Operand, spec: OperandSpec | None) -> Operand:
@@ -84,19 +234,3 @@ def operand_of(grid: TileGrid | Operand, spec: OperandSpec | None) -> Operand:
             raise ValueError("an operand has a spec of its own, got another beside it")
         return grid
     return Operand.over(instance("grid", grid, TileGrid, Operand), instance("spec", spec, OperandSpec))
-
-
-def _outer_amax(x: NDArray[np.float32], operand: Operand) -> NDArray[np.float32] | None:
-    """float32[*grid.scale_shape]: amax of the outer tile around each tile; None for a rule of one level.
-
-    Raises ValueError where a tile crosses the edge of an outer one.
-    """
-    grid, around = operand.grid(x.shape), operand.outer_grid(x.shape)
-    if around is None:
-        return None
-    amax = around.amax(x)
-    for axis, (large, small) in enumerate(zip(around.extents, grid.extents, strict=True)):
-        if large % small and around.scale_shape[axis] > 1:
-            raise ValueError(f"tiles of {grid.tile} do not nest in outer tiles of {around.tile}")
-        amax = np.repeat(amax, -(-large // small), axis=axis)
-    return amax[: grid.scale_shape[0], : grid.scale_shape[1]]

@@ -25,6 +25,7 @@ from dataclasses import replace
 import numpy as np
 
 from fp8core.accumulators import ACCUMULATORS
+from fp8core.checks import instance
 from fp8core.linear import Side
 from fp8core.quantize import QuantizedTensor
 from fp8core.recipes import OperandSpec
@@ -41,13 +42,16 @@ REFOLDED_TILES = {Side.A: LINE, Side.B: SQUARE}
 def refolded(spec: OperandSpec, tile: TileShape) -> OperandSpec:
     """An operand after refolding: with one fp32 scale for each `tile`, LINE or SQUARE, all else as before.
 
-    Raises ValueError for another tile, for scales that are no powers of two and for tiles that do not fold.
+    Raises ValueError for an operand that stays bf16 or another tile, for scales that are no powers of two and
+    for tiles that do not fold.
     """
+    instance("an operand to refold", spec, OperandSpec)
     if tile not in REFOLDED_TILES.values():
         raise ValueError(f"refolding makes tiles of {LINE} or {SQUARE}, not {tile}")
-    if not spec.scale_rule.powers_of_two:
+    if not spec.scale_rule.powers_of_two or spec.scale_rule.outer is not None:
         raise ValueError(
-            "refolding shifts codes by ratios of scales, so these have to be powers of two, not fp32"
+            "refolding shifts codes by ratios of scales, so these have to be powers of two of one level, "
+            f"got {spec.scale_rule.words}"
         )
     mn, k = spec.tile.mn, spec.tile.k
     if mn != 1 or k is WHOLE or k >= REFOLDED_K or REFOLDED_K % k:

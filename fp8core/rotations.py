@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fp8core.checks import instance, reals, whole
+from fp8core.reflections import Reflections, draw_reflections
 
 NVFP4_SIGNS = (1, 1, 1, -1, 1, -1, -1, -1, -1, -1, -1, 1, -1, 1, -1, -1)
 """NVFP4's fixed sign vector for its random Hadamard transform of size 16 (Transformer Engine,
@@ -38,13 +39,16 @@ def hadamard(x: ArrayLike, size: int, signs: ArrayLike | None = None) -> NDArray
         if signs.shape != (size,) or not np.isin(signs, (-1, 1)).all():
             raise ValueError(f"signs are {size} values of 1 or -1, got {signs.tolist()}")
         y = y * signs.astype(y.dtype)
+    here, there = np.array(y), np.empty_like(y)
     half = 1
     while half < size:
-        pairs = y.reshape(*y.shape[:-1], size // (2 * half), 2, half)
-        plus, minus = pairs[..., 0, :] + pairs[..., 1, :], pairs[..., 0, :] - pairs[..., 1, :]
-        y = np.stack([plus, minus], axis=-2).reshape(y.shape)
+        pairs, sums = (z.reshape(*z.shape[:-1], size // (2 * half), 2, half) for z in (here, there))
+        np.add(pairs[..., 0, :], pairs[..., 1, :], out=sums[..., 0, :])
+        np.subtract(pairs[..., 0, :], pairs[..., 1, :], out=sums[..., 1, :])
+        here, there = there, here
         half *= 2
-    return (y * y.dtype.type(1 / math.sqrt(size))).reshape(x.shape)
+    here *= y.dtype.type(1 / math.sqrt(size))
+    return here.reshape(x.shape)
 
 
 def _check_power_of_two(size: int) -> None:
@@ -67,12 +71,10 @@ def random_signs(size: int, seed: int) -> NDArray[np.int64]:
 def random_orthogonal(size: int, seed: int) -> NDArray[np.float64]:
     """float64[size, size], uniform over all rotations and reflections (Haar).
 
-    It is the Q of the QR decomposition of a Gaussian matrix, with the signs of R's diagonal moved into Q
-    (Mezzadri, arXiv math-ph/0609050).
+    Its rows are what `Rotation` makes of the unit vectors.
     """
     whole("the size of a rotation", size, 1), whole("a seed", seed, 0)
-    q, r = np.linalg.qr(np.random.default_rng(seed).standard_normal((size, size)))
-    return q * np.where(np.diagonal(r) < 0, -1.0, 1.0)
+    return draw_reflections(size, seed).apply(np.eye(size))
 
 
 def sphere_entry_density(t: ArrayLike, size: int) -> NDArray[np.float64]:
@@ -121,7 +123,8 @@ class Rotation:
             raise ValueError(f"NVFP4's signs are for size {len(NVFP4_SIGNS)}, got {self.size}")
 
     @cached_property
-    def _signs(self) -> NDArray[np.int64]:
+    def signs(self) -> NDArray[np.int64]:
+        """[size] of ±1, which multiply the elements before a Hadamard matrix does."""
         match self.kind:
             case RotationKind.NVFP4_HADAMARD:
                 return np.array(NVFP4_SIGNS)
@@ -131,24 +134,24 @@ class Rotation:
                 return np.ones(self.size, np.int64)
 
     @cached_property
-    def _matrix(self) -> NDArray[np.float64]:
-        return random_orthogonal(self.size, self.seed)
+    def _reflections(self) -> Reflections:
+        return draw_reflections(self.size, self.seed)
 
     def apply(self, x: ArrayLike) -> NDArray[np.float64]:
         """x R, float64, shape of x. Raises ValueError where the last axis is no multiple of `size`."""
         x = self._checked(x)
         if self.kind is RotationKind.ORTHOGONAL:
-            return (x.reshape(-1, self.size) @ self._matrix).reshape(x.shape)
-        return hadamard(x, self.size, self._signs)
+            return self._reflections.apply(x.reshape(-1, self.size)).reshape(x.shape)
+        return hadamard(x, self.size, self.signs)
 
     def undo(self, y: ArrayLike) -> NDArray[np.float64]:
         """y R^T, float64, shape of y: `apply` backwards, up to float64's rounding."""
         y = self._checked(y)
         if self.kind is RotationKind.ORTHOGONAL:
-            return (y.reshape(-1, self.size) @ self._matrix.T).reshape(y.shape)
+            return self._reflections.undo(y.reshape(-1, self.size)).reshape(y.shape)
         # The Sylvester matrix is its own transpose and inverse.
         plain = hadamard(y, self.size)
-        return (plain.reshape(-1, self.size) * self._signs).reshape(y.shape)
+        return (plain.reshape(-1, self.size) * self.signs).reshape(y.shape)
 
     def _checked(self, x: ArrayLike) -> NDArray[np.float64]:
         x = reals("x", x).astype(np.float64, copy=False)

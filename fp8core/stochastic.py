@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from fp8core.checks import instance, reals, whole
 from fp8core.formats import Format
+from fp8core.ladder import ladder, signed
 from fp8core.rounding import Rounding
 
 MAX_RANDOM_BITS = 24
@@ -38,6 +39,25 @@ class Neighbors:
 def neighbors(format_: Format, x: ArrayLike) -> Neighbors:
     """The values of the format around x; beyond the largest one both are the largest."""
     x = reals("x", x).astype(np.float64, copy=False)
+    steps = ladder(format_)
+    if steps is None or np.isnan(x).any():
+        return _encoded_neighbors(format_, x)
+    negative = np.signbit(x).any()
+    if negative and not steps.is_symmetric:
+        return _encoded_neighbors(format_, x)
+    size = np.minimum(np.abs(x), steps.top)
+    at = steps.below(size)
+    low, gap = steps.steps[at], steps.gaps[at]
+    beyond = size - low
+    fraction = beyond / gap
+    high = np.where(beyond > 0, low + gap, low)
+    if negative:
+        low, high = (signed(one, x, steps.has_minus_zero) for one in (low, high))
+    return Neighbors(low=low, high=high, fraction=fraction)
+
+
+def _encoded_neighbors(format_: Format, x: NDArray[np.float64]) -> Neighbors:
+    """The neighbors by encoding, for any format and any x."""
     low = format_.decode(format_.encode(x, Rounding.TOWARD_ZERO))
     # The middle of the gap rounds away whatever the size of x; noise next to 1 would miss a tiny x.
     middle = np.copysign(np.abs(low) + gap_beside(format_, low) / 2, x)
@@ -61,19 +81,44 @@ def chances(fraction: ArrayLike, bits: int, debias: Debias = Debias.TRUNCATE) ->
 
     Raises ValueError where bits is not from 1 to 24, or a fraction is outside [0, 1).
     """
+    return _whole_chances(fraction, bits, debias).astype(np.int64)
+
+
+def _whole_chances(fraction: ArrayLike, bits: int, debias: Debias) -> NDArray[np.float64]:
     if not 1 <= whole("the number of random bits", bits) <= MAX_RANDOM_BITS:
         raise ValueError(f"random bits are from 1 to {MAX_RANDOM_BITS}, got {bits}")
     fraction = reals("a fraction", fraction).astype(np.float64, copy=False)
     if fraction.size and not (fraction.min() >= 0 and fraction.max() < 1):
         raise ValueError(f"a fraction lies in [0, 1), got {fraction.min()} to {fraction.max()}")
-    scaled = np.ldexp(fraction, bits)
+    scaled = fraction * float(1 << bits)
     match instance("debias", debias, Debias):
         case Debias.TRUNCATE:
-            return np.floor(scaled).astype(np.int64)
+            return np.floor(scaled)
         case Debias.HALF_UP:
-            return np.floor(scaled + 0.5).astype(np.int64)
+            return np.floor(scaled + 0.5)
         case Debias.NEAREST_EVEN:
-            return np.rint(scaled).astype(np.int64)
+            return np.rint(scaled)
+
+
+def nearest_of(format_: Format, x: NDArray[np.float64], around: Neighbors) -> NDArray[np.float64]:
+    """Each x rounded to nearest even, by the two values around it; beyond the largest value, to that."""
+    nearest = around.low + (around.fraction > 0.5) * (around.high - around.low)
+    ties = around.fraction == 0.5
+    if ties.any():
+        nearest[ties] = format_.decode(format_.encode(x[ties]))
+    return nearest
+
+
+def draw(
+    around: Neighbors, random: NDArray[np.integer], bits: int, debias: Debias = Debias.TRUNCATE
+) -> NDArray[np.float64]:
+    """One of the two values around each x, broadcast with `random`, the R in 0..2**bits of each value."""
+    chance = _whole_chances(around.fraction, bits, debias)
+    random = reals("random", random)
+    if random.dtype.kind not in "iu" or (random.size and not 0 <= random.min() <= random.max() < 1 << bits):
+        raise ValueError(f"random holds integers from 0 to {(1 << bits) - 1}, got {random.dtype} beyond them")
+    # A choice between two numbers would take several times as long as the product.
+    return around.low + (chance + random >= 1 << bits) * (around.high - around.low)
 
 
 def round_stochastic(
@@ -84,13 +129,7 @@ def round_stochastic(
     debias: Debias = Debias.TRUNCATE,
 ) -> NDArray[np.float64]:
     """Values of the format, in the shape of x broadcast with `random`, the R in 0..2**bits of each value."""
-    around = neighbors(format_, x)
-    chance = chances(around.fraction, bits, debias)
-    random = reals("random", random)
-    if random.dtype.kind not in "iu" or (random.size and not 0 <= random.min() <= random.max() < 1 << bits):
-        raise ValueError(f"random holds integers from 0 to {(1 << bits) - 1}, got {random.dtype} beyond them")
-    up = chance + random >= 1 << bits
-    return np.where(up, around.high, around.low)
+    return draw(neighbors(format_, x), random, bits, debias)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,6 +143,6 @@ class Moments:
 def moments(format_: Format, x: ArrayLike, bits: int, debias: Debias = Debias.TRUNCATE) -> Moments:
     """E = low + p · (high - low), Var = p (1 - p) (high - low)², with p = chances / 2**bits."""
     around = neighbors(format_, x)
-    p = np.ldexp(chances(around.fraction, bits, debias).astype(np.float64), -bits)
+    p = _whole_chances(around.fraction, bits, debias) / float(1 << bits)
     gap = around.high - around.low
     return Moments(mean=around.low + p * gap, variance=p * (1 - p) * gap**2)

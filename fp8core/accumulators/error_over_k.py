@@ -2,15 +2,16 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fp8core.accumulators.chains import added_in_fp32, advanced
 from fp8core.accumulators.model import Accumulator, Step
-from fp8core.accumulators.multiply import GroupScales, matmul
+from fp8core.accumulators.multiply import GroupScales, canonical, laid_out, matmul, prefix_results
 from fp8core.checks import whole
 from fp8core.formats import FORMATS, FloatFormat
-from fp8core.tiles import WHOLE
 
 _UNSCALED_GROUP = 16
 
@@ -47,23 +48,59 @@ def prefix_sums(
 ) -> tuple[NDArray[np.float32], ...]:
     """float32[M, N] for each of `lengths`, in rising order: the unit's sum of the first k products.
 
-    The operands are codes a [M, K] and b [N, K]. A block-scaled unit is given scales of 1. A chain that has
-    reached one length goes on from there to the next. Its state is the fp32 sum, except between promotions
-    and in fp64.
+    The operands are codes a [M, K] and b [N, K]. A block-scaled unit is given scales of 1. All lengths share
+    one pass over K, but for those that end within a step: these are padded with zeros.
     """
     ends = [0, *(whole("a length", k, 0) for k in lengths)]
     if ends != sorted(ends) or ends[-1] > min(a.shape[1], b.shape[1]):
         raise ValueError(f"lengths rise up to K, {a.shape[1]}, got {list(lengths)}")
-    results, done, state = [], 0, None
-    for k in lengths:
-        if not _resumes(accumulator, done):
-            done, state = 0, None
-        part = slice(done, k)
-        state = matmul(
-            a[:, part], b[:, part], format_, format_, accumulator, state, _ones(accumulator, a, b, k - done)
+    run = max(accumulator.fused_products, len(accumulator.order))
+    shared = [k for k in ends if k % run == 0]
+    operands = laid_out(
+        a[:, : shared[-1]],
+        b[:, : shared[-1]],
+        format_,
+        format_,
+        accumulator,
+        _ones(accumulator, a, b, shared[-1]),
+    )
+    start = np.zeros((a.shape[0], b.shape[0]), np.float32)
+    sums = dict(zip(shared, prefix_results(operands, accumulator, start, shared), strict=True))
+    for k in set(ends) - sums.keys():
+        ones = _ones(accumulator, a, b, k)
+        sums[k] = matmul(a[:, :k], b[:, :k], format_, format_, accumulator, scales=ones)
+    return tuple(sums[k] for k in lengths)
+
+
+def sums_by_promotion(
+    a: NDArray[np.integer],
+    b: NDArray[np.integer],
+    format_: FloatFormat,
+    accumulator: Accumulator,
+    intervals: Sequence[int],
+) -> tuple[NDArray[np.float32], ...]:
+    """float32[M, N] for each of `intervals`: the unit's sum of codes a [M, K] and b [N, K], so promoted.
+
+    A chain does not know when it will be promoted. The chains of a longer interval are therefore the first
+    of those of a shorter one, carried on. Each interval is a multiple of the one before it, the first one of
+    the unit's step, and K of the last one.
+    """
+    k = a.shape[1]
+    sizes = (max(accumulator.fused_products, len(accumulator.order)), *intervals, k)
+    if not intervals or any(longer % max(shorter, 1) for shorter, longer in pairwise(sizes)):
+        raise ValueError(
+            f"intervals from {sizes[0]} to K, {k}, are multiples of each other, got {list(intervals)}"
         )
-        done = k
-        results.append(state)
+    operands = laid_out(a, b, format_, format_, accumulator, _ones(accumulator, a, b, k))
+    shape = a.shape[0], b.shape[0]
+    begins, ends = np.arange(0, k, intervals[0]), np.zeros((k // intervals[0], *shape))
+    results = []
+    for before, every in pairwise((0, *intervals)):
+        go_on = slice(None, None, every // before if before else None)
+        begins = begins[go_on]
+        ends = advanced(operands, accumulator, ends[go_on], begins, range(before, every))
+        total = added_in_fp32(np.zeros(shape, np.float32), ends)
+        results.append(canonical(total))
     return tuple(results)
 
 
@@ -76,21 +113,20 @@ def error_against_k(
 ) -> tuple[SumError, ...]:
     """The error over the M · N sums of the first k products, for each k of `lengths` in rising order."""
     sums = prefix_sums(a, b, format_, accumulator, lengths)
+    return tuple(map(sum_error, sums, exact_sums(a, b, format_, lengths), lengths))
+
+
+def exact_sums(
+    a: NDArray[np.integer], b: NDArray[np.integer], format_: FloatFormat, lengths: Sequence[int]
+) -> tuple[NDArray[np.float64], ...]:
+    """float64[M, N] for each of `lengths`: the sum of the first k products of codes a [M, K] and b [N, K]."""
     left, right = format_.decode(a), format_.decode(b)
-    return tuple(
-        sum_error(result, left[:, :k] @ right[:, :k].T, k) for result, k in zip(sums, lengths, strict=True)
-    )
+    return tuple(left[:, :k] @ right[:, :k].T for k in lengths)
 
 
 def promotions_per_flop(every: int) -> float:
     """fp32 additions for promotion per floating-point operation: one addition for 2 · `every` operations."""
     return 1 / (2 * every)
-
-
-def _resumes(accumulator: Accumulator, done: int) -> bool:
-    run = max(accumulator.fused_products, len(accumulator.order))
-    boundary = run if accumulator.promotion is WHOLE else accumulator.promotion
-    return accumulator.step is not Step.FP64_CHAIN and done % boundary == 0
 
 
 def _ones(

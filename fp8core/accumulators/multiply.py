@@ -7,38 +7,28 @@ Sources: MMA-Sim (arXiv 2511.10909) and Khattak & Mikaitis (arXiv 2512.07004) fo
 (arXiv 2412.19437, section 3.3.2) for promotion every 128.
 """
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import assert_never
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fp8core.accumulators import steps as fused_steps
+from fp8core.accumulators.chains import AT_ONCE, Operands, running_sums
 from fp8core.accumulators.model import Accumulator, Evidence, Step, check_operand
+from fp8core.accumulators.steps import GROUP
+from fp8core.accumulators.terms import Terms, terms
 from fp8core.checks import codes_array, instance, reals, whole
-from fp8core.formats import FORMATS, FloatFormat
+from fp8core.formats import FloatFormat
 from fp8core.rounding import Overflow
-from fp8core.tiles import WHOLE
 
 __all__ = ["CANONICAL_NAN", "Accumulator", "Evidence", "GroupScales", "Step", "matmul"]
 
-Array = NDArray[np.float64]
-ScalesOf = Callable[[slice], tuple[fused_steps.Terms, fused_steps.Terms] | None]
-
-_ROWS_AT_ONCE = 64
 _THREADS = 2
-_SCALED_PRODUCTS = (fused_steps.GROUP, 2 * fused_steps.GROUP)
+_SCALED_PRODUCTS = (GROUP, 2 * GROUP)
 _SCALE_FORMATS = ("e4m3", "e8m0")
 CANONICAL_NAN = 0x7FFFFFFF
 """The bits of every NaN that NVIDIA's tensor cores return."""
-
-
-_IEEE = (Step.FLUSHED_PAIRS, Step.FP64_CHAIN)
-"""Steps made of IEEE additions, which know NaN and infinities by themselves."""
-_PRODUCT_LIMITS = {Step.FLOORED: 2.0 ** (FORMATS["fp32"].e_max + 1)}
-"""Steps in which a product by itself is infinite from here on, whatever is added to it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,11 +60,10 @@ class GroupScales:
         if self.a.shape[1] != self.b.shape[1]:
             raise ValueError(f"a and b have one number of groups, got {self.a.shape} and {self.b.shape}")
 
-    def of(self, rows: slice, products: slice) -> tuple[fused_steps.Terms, fused_steps.Terms]:
-        """The scales of some rows of a, and of all of b, along a stretch of K."""
-        places = np.arange(products.start, products.stop, fused_steps.GROUP) // self.size
-        places = np.minimum(places, self.a.shape[1] - 1)
-        return tuple(fused_steps.terms(scale[:, places], self.format) for scale in (self.a[rows], self.b))
+    def terms(self, k: int) -> tuple[Terms, Terms]:
+        """One scale of a and of b for each GROUP of K, groups first: [K / GROUP, M] and [K / GROUP, N]."""
+        places = np.minimum(np.arange(0, k, GROUP) // self.size, self.a.shape[1] - 1)
+        return tuple(terms(scale.T[places], self.format) for scale in (self.a, self.b))
 
 
 def matmul(
@@ -96,22 +85,54 @@ def matmul(
     """
     _check(a, b, c, a_format, b_format, accumulator, scales)
     start = np.zeros((a.shape[0], b.shape[0]), np.float32) if c is None else c
+    operands = laid_out(a, b, a_format, b_format, accumulator, scales)
+    (result,) = prefix_results(operands, accumulator, start, (operands.a.value.shape[0],))
+    return result
+
+
+def laid_out(
+    a: NDArray[np.integer],
+    b: NDArray[np.integer],
+    a_format: FloatFormat,
+    b_format: FloatFormat,
+    accumulator: Accumulator,
+    scales: GroupScales | None = None,
+) -> Operands:
+    """Codes a [M, K] and b [N, K] as the unit takes them: whole steps, in its order, K first."""
     order = accumulator.order_of(a.shape[1])
-    left, right = (
-        np.pad(format_.decode(codes), ((0, 0), (0, order.size - codes.shape[1])))[:, order]
+    sides = (
+        terms(
+            np.pad(format_.decode(codes).T, ((0, order.size - codes.shape[1]), (0, 0)))[order],
+            accumulator.unpacked or format_,
+        )
         for codes, format_ in ((a, a_format), (b, b_format))
     )
-    a_format, b_format = (accumulator.unpacked or format_ for format_ in (a_format, b_format))
-    columns = fused_steps.terms(right, b_format)
+    return Operands(*sides, scales and scales.terms(order.size))
 
-    def block(row: int) -> NDArray[np.float32]:
-        rows = slice(row, row + _ROWS_AT_ONCE)
-        operands = fused_steps.terms(left[rows], a_format), columns
-        return _chains(*operands, start[rows], accumulator, lambda part: scales and scales.of(rows, part))
 
-    with ThreadPoolExecutor(_THREADS) as pool:
-        blocks = list(pool.map(block, range(0, a.shape[0], _ROWS_AT_ONCE)))
-    result = np.concatenate(blocks) if blocks else start
+def prefix_results(
+    operands: Operands, accumulator: Accumulator, start: NDArray[np.float32], lengths: Sequence[int]
+) -> tuple[NDArray[np.float32], ...]:
+    """float32[M, N] for each of `lengths`, multiples of the step: the sum of the first k products and start.
+
+    Rows of a are taken a few at a time, so that what is at work fits a cache.
+    """
+    rows = max(1, AT_ONCE // max(1, accumulator.fused_products * start.shape[1]))
+    blocks = [slice(row, row + rows) for row in range(0, start.shape[0], rows)] or [slice(0)]
+
+    def of_block(block: slice) -> list[NDArray[np.float32]]:
+        return running_sums(operands.rows(block), accumulator, start[block], lengths)
+
+    if len(blocks) == 1:
+        parts = [of_block(blocks[0])]
+    else:
+        with ThreadPoolExecutor(_THREADS) as pool:
+            parts = list(pool.map(of_block, blocks))
+    return tuple(canonical(np.concatenate(found)) for found in zip(*parts, strict=True))
+
+
+def canonical(result: NDArray[np.float32]) -> NDArray[np.float32]:
+    """The result with every NaN as NVIDIA's tensor cores return it."""
     bits = np.where(np.isnan(result), np.uint32(CANONICAL_NAN), result.view(np.uint32))
     return bits.view(np.float32)
 
@@ -148,81 +169,3 @@ def _check(
                 f"{accumulator.title}, one scale for {scales.size} products: scales are {need[0]} and "
                 f"{need[1]}, got {got[0]} and {got[1]}"
             )
-
-
-def _chains(
-    a: fused_steps.Terms,
-    b: fused_steps.Terms,
-    start: NDArray[np.float32],
-    accumulator: Accumulator,
-    scales_of: ScalesOf,
-) -> NDArray[np.float32]:
-    """All of K: one chain from `start`, or chains of `promotion` products, each added to it in fp32."""
-    k, size = a.value.shape[1], accumulator.promotion
-    if size is WHOLE:
-        # A signaling NaN in c is quieted, and a sum in fp64 may be beyond fp32: infinity.
-        with np.errstate(invalid="ignore", over="ignore"):
-            begin = start.astype(np.float64)
-            return _chain(a, b, begin, accumulator, scales_of, slice(0, k)).astype(np.float32)
-    total = start
-    for begin in range(0, k, size):
-        part = slice(begin, min(begin + size, k))
-        chain = _chain(a, b, np.zeros(start.shape), accumulator, scales_of, part)
-        with np.errstate(invalid="ignore"):
-            total = total + chain.astype(np.float32)
-    return total
-
-
-def _chain(
-    a: fused_steps.Terms,
-    b: fused_steps.Terms,
-    c: Array,
-    accumulator: Accumulator,
-    scales_of: ScalesOf,
-    products: slice,
-) -> Array:
-    """c after the steps over a stretch of K."""
-    for k in range(products.start, products.stop, accumulator.fused_products):
-        part = slice(k, min(k + accumulator.fused_products, products.stop))
-        left, right = a.columns(part), b.columns(part)
-        limit = _PRODUCT_LIMITS.get(accumulator.step, np.inf)
-        if accumulator.step in _IEEE or fused_steps.all_below(limit, left.value, right.value, c):
-            c = _step(left, right, c, accumulator, scales_of(part))
-        else:
-            finite, special = fused_steps.split_special(left, right, c, limit)
-            c = np.where(np.isfinite(special), _step(*finite, accumulator, scales_of(part)), special)
-    return c
-
-
-def _step(
-    a: fused_steps.Terms,
-    b: fused_steps.Terms,
-    c: Array,
-    unit: Accumulator,
-    scales: tuple[fused_steps.Terms, fused_steps.Terms] | None,
-) -> Array:
-    aligned = {
-        "fraction_bits": unit.fraction_bits,
-        "zero_exponent": unit.zero_exponent,
-        "out": unit.out,
-        "rounding": unit.out_rounding,
-    }
-    match unit.step:
-        case Step.TRUNCATED:
-            return fused_steps.truncated(a, b, c, **aligned)
-        case Step.SCALED_GROUPS:
-            return fused_steps.scaled_groups(a, b, c, scales=scales, **aligned)
-        case Step.EXACT:
-            return fused_steps.exact(a, b, c)
-        case Step.FLUSHED_PAIRS:
-            return fused_steps.flushed_pairs(a, b, c)
-        case Step.FLOORED | Step.FLOORED_BY_PARITY:
-            by_parity = unit.step is Step.FLOORED_BY_PARITY
-            bits = {"fraction_bits": unit.fraction_bits, "sum_bits": unit.sum_bits}
-            return fused_steps.floored(a, b, c, by_parity=by_parity, **bits)
-        case Step.FP32_CHAIN:
-            return fused_steps.fp32_chain(a, b, c)
-        case Step.FP64_CHAIN:
-            return fused_steps.fp64_chain(a, b, c)
-        case _:
-            assert_never(unit.step)

@@ -5,13 +5,15 @@ TRUNCATED can be traced: one exponent, one cut and one sum a step.
 """
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fp8core.accumulators import steps as fused_steps
 from fp8core.accumulators.model import Accumulator, Step, check_operand
+from fp8core.accumulators.terms import exponents as exponents_of
+from fp8core.accumulators.terms import rounded
 from fp8core.checks import codes_array, instance
 from fp8core.formats import FloatFormat
 from fp8core.tiles import WHOLE
@@ -53,12 +55,12 @@ class TracedStep:
     @property
     def exact_sum(self) -> float:
         """c and the products, added without error."""
-        return math.fsum(self.terms)
+        return math.fsum(self.terms.tolist())
 
     @property
     def kept_sum(self) -> float:
         """The sum of c and the products after the cut, added without error, as the unit does."""
-        return math.fsum(self.kept)
+        return math.fsum(self.kept.tolist())
 
 
 def is_traceable(accumulator: Accumulator) -> bool:
@@ -84,59 +86,49 @@ def trace(
         np.pad(format_.decode(codes), (0, order.size - codes.size))[order]
         for codes, format_ in ((a, a_format), (b, b_format))
     )
-    if not fused_steps.all_finite(left, right):
+    if not (np.isfinite(left).all() and np.isfinite(right).all()):
         raise ValueError("a traced dot product has finite operands, got NaN or infinity")
     a_format, b_format = (accumulator.unpacked or format_ for format_ in (a_format, b_format))
-    products = left * right
-    exponents = fused_steps.exponents(left, a_format) + fused_steps.exponents(right, b_format)
-    chain, register, steps = 0.0, np.float32(0), []
-    size = order.size if accumulator.promotion is WHOLE else accumulator.promotion
-    for start in range(0, order.size, accumulator.fused_products):
-        part = slice(start, start + accumulator.fused_products)
-        aligned = _aligned(products[part], exponents[part], chain, accumulator)
-        chain = aligned.chain
-        promotes = accumulator.promotion is not WHOLE and part.stop % size == 0
+    exponents = sum(
+        exponents_of(side, format_, of_zero=format_.e_min)
+        for side, format_ in ((left, a_format), (right, b_format))
+    )
+    return tuple(_steps(order, left * right, exponents, accumulator))
+
+
+def _steps(
+    order: NDArray[np.int64], products: NDArray[np.float64], exponents: NDArray[np.int32], unit: Accumulator
+) -> Iterator[TracedStep]:
+    """The steps over products in the unit's order, with the exponents by which the unit aligns them."""
+    width, all_products = unit.fused_products, products.tolist()
+    exponents = np.where(products == 0, unit.zero_exponent, exponents)
+    chain, register = 0.0, np.float32(0)
+    for start in range(0, order.size, width):
+        stop = start + width
+        terms, aligned_at = np.empty(width + 1), np.empty(width + 1, np.int64)
+        terms[:-1], terms[-1] = products[start:stop], chain
+        aligned_at[:-1] = exponents[start:stop]
+        aligned_at[-1] = exponents_of(terms[-1:], unit.out, of_zero=unit.zero_exponent)[0]
+        largest = int(aligned_at.max())
+        scale = 2.0 ** (unit.fraction_bits - largest)
+        kept = np.trunc(terms * scale) / scale
+        chain = float(rounded(kept.sum(keepdims=True), unit.out, unit.out_rounding)[0])
+        promotes = unit.promotion is not WHOLE and stop % unit.promotion == 0
         total = register + np.float32(chain)
-        steps.append(
-            TracedStep(
-                places=order[part],
-                terms=aligned.terms,
-                exponents=aligned.exponents,
-                kept=aligned.kept,
-                largest=aligned.largest,
-                fraction_bits=accumulator.fraction_bits,
-                chain=chain,
-                total=float(total),
-                exact=math.fsum(products[: part.stop]),
-                promotes=promotes,
-            )
+        yield TracedStep(
+            places=order[start:stop],
+            terms=terms,
+            exponents=aligned_at,
+            kept=kept,
+            largest=largest,
+            fraction_bits=unit.fraction_bits,
+            chain=chain,
+            total=float(total),
+            exact=math.fsum(all_products[:stop]),
+            promotes=promotes,
         )
         if promotes:
             register, chain = total, 0.0
-    return tuple(steps)
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Aligned:
-    terms: NDArray[np.float64]
-    exponents: NDArray[np.int64]
-    kept: NDArray[np.float64]
-    largest: int
-    chain: float
-
-
-def _aligned(
-    products: NDArray[np.float64], exponents: NDArray[np.int64], c: float, unit: Accumulator
-) -> _Aligned:
-    terms = np.append(products, c)
-    c_exponent = fused_steps.exponents(np.array([c]), unit.out)
-    exponents = np.where(terms == 0, unit.zero_exponent, np.append(exponents, c_exponent))
-    largest = int(exponents.max())
-    scale = 2.0 ** (unit.fraction_bits - largest)
-    kept = np.trunc(terms * scale) / scale
-    total = np.array([kept.sum()])
-    chain = float(fused_steps.rounded(total, unit.out, unit.out_rounding)[0])
-    return _Aligned(terms=terms, exponents=exponents, kept=kept, largest=largest, chain=chain)
 
 
 def _check(

@@ -1,13 +1,18 @@
 """How the errors of rounded terms add up in a dot product: noise cancels, a bias does not."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fp8core.formats import Format
-from fp8core.stochastic import MAX_RANDOM_BITS, round_stochastic
+from fp8core.stochastic import MAX_RANDOM_BITS, draw, nearest_of, neighbors
+
+_SHRINKAGES_KEPT = 64
+_ROWS_AT_ONCE = 2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,20 +25,16 @@ class Rounded:
     nearest: NDArray[np.float64]
     stochastic: NDArray[np.float64]
 
-    def signed(self, signs: NDArray[np.floating]) -> "Rounded":
-        return Rounded(
-            exact=self.exact * signs, nearest=self.nearest * signs, stochastic=self.stochastic * signs
-        )
-
 
 def rounded(format_: Format, x: NDArray[np.float64], random: NDArray[np.integer]) -> Rounded:
     """Round x in both ways, without a scale. `random` has the shape of x and holds MAX_RANDOM_BITS
     bits each.
     """
+    around = neighbors(format_, x)
     return Rounded(
         exact=x,
-        nearest=format_.decode(format_.encode(x)),
-        stochastic=round_stochastic(format_, x, random, MAX_RANDOM_BITS),
+        nearest=nearest_of(format_, x, around),
+        stochastic=draw(around, random, MAX_RANDOM_BITS),
     )
 
 
@@ -46,28 +47,66 @@ class DotErrors:
     stochastic: NDArray[np.float64]
 
 
-def dot_errors(a: Rounded, b: Rounded, terms: NDArray[np.int64]) -> DotErrors:
-    """The errors of one dot product a row of a, b [trials, K], cut off after each of `terms`.
+@dataclass(frozen=True, kw_only=True)
+class Unrounded:
+    """|x| [trials, K] of one operand, and the random bits that round each of them."""
 
-    The sums are in float64; both operands are rounded.
+    x: NDArray[np.float64]
+    random: NDArray[np.integer]
+
+
+def dot_errors(
+    format_: Format,
+    a: Unrounded,
+    b: Unrounded,
+    terms: NDArray[np.int64],
+    signs: Sequence[NDArray[np.number] | None] = (None,),
+) -> list[DotErrors]:
+    """The errors of one dot product a row, cut off after each of `terms`, which ascend.
+
+    There is a result for each of `signs`, the signs [trials, K] of the terms, 1 or -1; None for no minus. The
+    sums are in float64; both operands are rounded.
     """
-    exact = _partial(a.exact, b.exact, terms)
+    trials, last = a.x.shape[0], terms[-1]
+    sums: list[list[_Sums]] = [[] for _ in signs]
+    # A few rows at a time: for larger arrays in between, the system clears fresh memory each time.
+    for start in range(0, trials, _ROWS_AT_ONCE):
+        rows = slice(start, start + _ROWS_AT_ONCE), slice(0, last)
+        ours, theirs = (rounded(format_, one.x[rows], one.random[rows]) for one in (a, b))
+        for found, sign in zip(sums, signs, strict=True):
+            found.append(_sums(ours, theirs, terms, None if sign is None else sign[rows]))
+    return [_errors(terms, found) for found in sums]
+
+
+_Sums = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]
+"""Exact, rounded to nearest and stochastically, each float64[rows, terms]."""
+
+
+def _sums(a: Rounded, b: Rounded, terms: NDArray[np.int64], sign: NDArray[np.number] | None) -> _Sums:
+    starts = np.concatenate([[0], terms[:-1]])
+
+    def partial(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
+        products = a * b
+        if sign is not None:
+            products *= sign
+        return np.cumsum(np.add.reduceat(products, starts, axis=1), axis=1)
+
+    return partial(a.exact, b.exact), partial(a.nearest, b.nearest), partial(a.stochastic, b.stochastic)
+
+
+def _errors(terms: NDArray[np.int64], sums: Sequence[_Sums]) -> DotErrors:
+    exact, nearest, stochastic = (np.concatenate(found) for found in zip(*sums, strict=True))
     size = _rms(exact)
     return DotErrors(
-        terms=terms,
-        nearest=_rms(_partial(a.nearest, b.nearest, terms) - exact) / size,
-        stochastic=_rms(_partial(a.stochastic, b.stochastic, terms) - exact) / size,
+        terms=terms, nearest=_rms(nearest - exact) / size, stochastic=_rms(stochastic - exact) / size
     )
-
-
-def _partial(a: NDArray[np.float64], b: NDArray[np.float64], terms: NDArray[np.int64]) -> NDArray[np.float64]:
-    return np.cumsum(a * b, axis=1)[:, terms - 1]
 
 
 def _rms(error: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.sqrt(np.mean(error**2, axis=0))
 
 
+@lru_cache(maxsize=_SHRINKAGES_KEPT)
 def nearest_shrinkage(format_: Format) -> float:
     """E[round(|z|)] / E[|z|] of round-to-nearest for z from N(0, 1), exactly: 1 where nearest has no bias.
 

@@ -5,6 +5,7 @@ blurring and errors here are all in light: 0 is black and 1 is white.
 """
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -21,6 +22,9 @@ Picture = NDArray[np.floating]
 _WHITE = 255
 _BLUR_REACH = 4
 _WEIGHTS_KEPT = 24
+_PATTERNS_KEPT = 100
+_VISIBLE = 1e-5
+"""A blur leaves this share of a pattern, or it leaves nothing of it."""
 
 
 def to_light(values: ArrayLike) -> Picture:
@@ -115,6 +119,35 @@ def _weights(size: int, sigma: float) -> NDArray[np.float64]:
     weights /= weights.sum(axis=1, keepdims=True)
     weights.flags.writeable = False
     return weights
+
+
+def blurred_rms(error: Picture, sigmas: Iterable[float]) -> tuple[float, ...]:
+    """Root of the mean square of an error after each blur.
+
+    A wide blur leaves few patterns of rows and columns visible. Only their sizes count, not their places.
+    """
+    error, found = error.astype(np.float32), []
+    for sigma in sigmas:
+        left = error
+        if sigma:
+            down, across = (_patterns(size, sigma) for size in error.shape)
+            left = (down @ error) @ across.T
+        found.append(math.sqrt(float(np.vdot(left, left)) / error.size))
+    return tuple(found)
+
+
+@lru_cache(maxsize=_PATTERNS_KEPT)
+def _patterns(size: int, sigma: float) -> NDArray[np.float32]:
+    """float32[visible, size]: the patterns that a blur leaves visible, as large as it leaves them.
+
+    With W the weights of the blur, its rows R have RᵀR = WᵀW, but for the invisible ones.
+    """
+    weights = _weights(size, sigma)
+    squares, patterns = np.linalg.eigh(weights.T @ weights)
+    visible = squares > squares[-1] * _VISIBLE**2
+    rows = (np.sqrt(squares[visible]) * patterns[:, visible]).T.astype(np.float32)
+    rows.flags.writeable = False
+    return rows
 
 
 def expected_rms(variance: Picture, sigma: float) -> float:

@@ -1,59 +1,27 @@
 """The effect of a rotation on the quantization error of vectors with outliers, and on their product.
 
-Errors are taken after rotating back, on the original elements. A rotation keeps lengths, so the total error
-is equal on either side. Only the elements that carry it change.
+A rotation keeps lengths, so the total error is equal before and after rotating back. Only the elements that
+carry it change. So the total is taken where the vectors are quantized, and nothing is rotated back for it.
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fp8core.errors import ErrorParts, rel_err, split_error
+from fp8core.experiments.outliers import OutlierVectors
 from fp8core.formats import Format
-from fp8core.quantize import quantize
+from fp8core.quantize import quantized_values
 from fp8core.recipes import OperandSpec
 from fp8core.rotations import Rotation
 from fp8core.tiles import TileGrid
 
-
-@dataclass(frozen=True, kw_only=True)
-class RotatedValues:
-    """Vectors after rotating, quantizing and rotating back: `values` float64[n, size].
-
-    `parts` of the error and `zeros`, the share of codes that are zero, are taken in the rotated frame, in
-    which the vectors were quantized.
-    """
-
-    values: NDArray[np.float64]
-    parts: ErrorParts
-    zeros: float
-
-
-def rotate_and_quantize(
-    x: NDArray[np.float32],
-    spec: OperandSpec,
-    rotation: Rotation | None = None,
-    carrier: Format | None = None,
-) -> RotatedValues:
-    """x float32[n, size] rotated, rounded to `carrier`, quantized in tiles along the last axis, rotated back.
-
-    Without a carrier the rotated numbers are rounded to fp32, which the quantizer takes. Raises ValueError
-    where x is all zero.
-    """
-    rotated = x if rotation is None else rotation.apply(x)
-    carried = rotated if carrier is None else carrier.decode(carrier.encode(rotated))
-    grid = TileGrid.over(x.shape, (spec.tile.mn, spec.tile.k))
-    quantized = quantize(np.asarray(carried, np.float32), grid, spec)
-    values = quantized.exact_values()
-    parts = split_error(rotated, values, grid.expand(quantized.scale), spec.format)
-    return RotatedValues(
-        values=values if rotation is None else rotation.undo(values),
-        parts=parts,
-        zeros=float(np.mean(values == 0)),
-    )
+_AT_ONCE = 1 << 14
+"""Elements quantized at once: more would leave the processor's cache."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,45 +36,155 @@ class VectorError:
     zeros: float
 
 
-def vector_error(
-    x: NDArray[np.float32],
-    is_outlier: NDArray[np.bool_],
-    spec: OperandSpec,
-    rotation: Rotation | None = None,
-    carrier: Format | None = None,
-) -> VectorError:
-    """The error of `rotate_and_quantize`, over all elements and over those beside the outliers."""
-    done = rotate_and_quantize(x, spec, rotation, carrier)
-    energy = float(np.sum(x[~is_outlier].astype(np.float64) ** 2))
-    rest = float(np.sum((done.values - x)[~is_outlier] ** 2))
-    return VectorError(
-        nmse=rel_err(done.values, x) ** 2,
-        rest_nmse=rest / energy if energy else math.nan,
-        zeros=done.zeros,
-    )
+@dataclass(frozen=True, kw_only=True)
+class Quantized:
+    """`numbers` float64[n, size] and what they become: `values` of the same shape, and a scale for each
+    tile of `grid`.
+    """
+
+    numbers: NDArray[np.float64]
+    values: NDArray[np.float64]
+    scale: NDArray[np.float32]
+    grid: TileGrid
+
+    @cached_property
+    def error(self) -> NDArray[np.float64]:
+        """float64[n, size]."""
+        return self.values - self.numbers
+
+    @property
+    def nmse(self) -> float:
+        """‖e‖² / ‖x‖² over all elements."""
+        return float(np.vdot(self.error, self.error) / np.vdot(self.numbers, self.numbers))
+
+    @property
+    def zeros(self) -> float:
+        """Share of the codes that are zero."""
+        return (self.values.size - np.count_nonzero(self.values)) / self.values.size
+
+    def parts(self, element: Format) -> ErrorParts:
+        """The parts of the error. Raises ValueError where all numbers are zero."""
+        return split_error(self.numbers, self.values, self.grid.expand(self.scale), element)
 
 
-def carrier_error(x: NDArray[np.float32], rotation: Rotation, carrier: Format) -> float:
-    """‖e‖² / ‖x‖² of storing the rotated numbers in `carrier`, before anything is quantized."""
-    rotated = rotation.apply(x)
-    return rel_err(carrier.decode(carrier.encode(rotated)), rotated) ** 2
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """Vectors as a quantizer meets them: as they are, or rotated.
+
+    A rotation is linear: the rest and the outliers are rotated once, for every magnitude.
+    """
+
+    vectors: OutlierVectors
+    rotation: Rotation | None = None
+
+    @cached_property
+    def linear(self) -> NDArray[np.float64]:
+        """float64[2, n, size]: the rest, and what an outlier of magnitude 1 adds to it."""
+        both = np.stack([self.vectors.rest, self.vectors.outliers])
+        return both if self.rotation is None else self.rotation.apply(both)
+
+    def exact(self, magnitude: float) -> NDArray[np.float64]:
+        """float64[n, size]: the numbers, with no rounding to a narrower format."""
+        rest, outliers = self.linear
+        return rest + magnitude * outliers
+
+    def at(self, magnitude: float) -> NDArray[np.float64]:
+        """float64[n, size]: the numbers before they are quantized. Those not rotated are fp32 numbers."""
+        if self.rotation is None:
+            return self.vectors.at(magnitude).astype(np.float64)
+        return self.exact(magnitude)
+
+    def quantized(self, magnitude: float, spec: OperandSpec, carrier: Format | None = None) -> Quantized:
+        """The numbers rounded to `carrier`, then to fp32, then quantized in tiles along the last axis."""
+        return _quantized(self.at(magnitude), spec, carrier)
+
+    def errors(self, magnitudes: Sequence[float], spec: OperandSpec) -> tuple[VectorError, ...]:
+        """The error at each magnitude over all elements, and over those beside the outliers after rotating
+        back.
+        """
+        shape = self.vectors.rest.shape
+        together = max(1, _AT_ONCE // self.vectors.rest.size)
+        found: list[VectorError] = []
+        for start in range(0, len(magnitudes), together):
+            part = magnitudes[start : start + together]
+            given = [self.at(magnitude) for magnitude in part]
+            done = _quantized(np.concatenate(given) if len(given) > 1 else given[0], spec)
+            numbers, values = (x.reshape(len(part), *shape) for x in (done.numbers, done.values))
+            zeros = values[0].size - np.count_nonzero(values, axis=(1, 2))
+            error = np.subtract(values, numbers, out=values)
+            total = _energies(error)
+            rest = self._errors_of_rest(error, total) / (self._energy_of_rest or math.nan)
+            rows = zip(total / _energies(numbers), rest, zeros / error[0].size, strict=True)
+            found += [VectorError(nmse=a, rest_nmse=b, zeros=c) for a, b, c in np.array([*rows]).tolist()]
+        return tuple(found)
+
+    def carrier_error(self, magnitude: float, carrier: Format) -> float:
+        """‖e‖² / ‖x‖² of storing the numbers in `carrier`, before anything is quantized."""
+        numbers = self.at(magnitude)
+        return rel_err(carrier.rounded(numbers), numbers) ** 2
+
+    @cached_property
+    def _is_outlier(self) -> NDArray[np.bool_]:
+        return self.vectors.is_outlier
+
+    @cached_property
+    def _energy_of_rest(self) -> float:
+        return float(np.sum(self.vectors.rest**2))
+
+    @cached_property
+    def _outliers_rows(self) -> NDArray[np.float64]:
+        """float64[n, outliers, size]: the rotation of each outlier's element, as a unit vector."""
+        assert self.rotation is not None, "these vectors are not rotated"
+        n, size = self.vectors.rest.shape
+        places = np.nonzero(self._is_outlier)[1]
+        units = np.zeros((len(places), size))
+        units[np.arange(len(places)), places] = 1.0
+        return self.rotation.apply(units).reshape(n, -1, size)
+
+    def _errors_of_rest(self, error: NDArray[np.float64], total: NDArray[np.float64]) -> NDArray[np.float64]:
+        """float64[magnitudes]: ‖e‖² over the elements beside the outliers, of error[magnitudes, n, size].
+
+        Rotating back, an element's error is the product with that element's row. So what the outliers carry
+        is subtracted from the total, and the other elements need not be rotated back.
+        """
+        if self.rotation is None:
+            of_outliers = error[:, self._is_outlier]
+        else:
+            of_outliers = self._outliers_rows @ error[..., None]
+        return np.maximum(total - _energies(of_outliers), 0.0)
 
 
-def product_errors(
-    many_a: Iterable[NDArray[np.float32]],
-    b: NDArray[np.float32],
-    spec: OperandSpec,
-    rotation: Rotation | None = None,
-) -> tuple[float, ...]:
-    """‖D̂ - A Bᵀ‖ / ‖A Bᵀ‖ for each a[M, K] and b[N, K], both quantized, products and sums in float64."""
-    b_values = rotate_and_quantize(b, spec, rotation).values
-    return tuple(
-        rel_err(
-            rotate_and_quantize(a, spec, rotation).values @ b_values.T,
-            a.astype(np.float64) @ b.astype(np.float64).T,
-        )
-        for a in many_a
-    )
+def _quantized(numbers: NDArray[np.float64], spec: OperandSpec, carrier: Format | None = None) -> Quantized:
+    given = (numbers if carrier is None else carrier.rounded(numbers)).astype(np.float32)
+    grid = TileGrid.over(given.shape, (spec.tile.mn, spec.tile.k))
+    values, scale = quantized_values(given, grid, spec)
+    return Quantized(numbers=numbers, values=values, scale=scale, grid=grid)
+
+
+def _energies(x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The sum of squares of each x[i]."""
+    flat = x.reshape(len(x), -1)
+    return np.einsum("ij,ij->i", flat, flat)
+
+
+def product_errors(a: Frame, b: Frame, magnitudes: Iterable[float], spec: OperandSpec) -> tuple[float, ...]:
+    """‖D̂ - A Bᵀ‖ / ‖A Bᵀ‖ for a[M, K] at each magnitude and b[N, K], both quantized, in float64.
+
+    Both are in one frame: where both are rotated, the product is that of the vectors as they are.
+    """
+    right = b.quantized(0.0, spec)
+    # Â B̂ᵀ - A Bᵀ = (Â - A) B̂ᵀ + A (B̂ - B)ᵀ is one product of matrices side by side.
+    of_error, of_truth = _norm_with(np.hstack([right.values, right.error])), _norm_with(right.numbers)
+    lefts = (a.quantized(magnitude, spec) for magnitude in magnitudes)
+    return tuple(of_error(np.hstack([left.error, left.numbers])) / of_truth(left.numbers) for left in lefts)
+
+
+def _norm_with(b: NDArray[np.float64]) -> Callable[[NDArray[np.float64]], float]:
+    """a[M, K] → ‖A Bᵀ‖ for b[N, K]. Where K is small it is <AᵀA, BᵀB>, which needs no [M, N] product."""
+    if b.shape[1] >= len(b):
+        return lambda a: float(np.linalg.norm(a @ b.T))
+    overlaps = b.T @ b
+    return lambda a: math.sqrt(max(float(np.vdot(a.T @ a, overlaps)), 0.0))
 
 
 def lower_ranges(

@@ -6,7 +6,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fp8core.checks import reals
-from fp8core.errors import split_error
 from fp8core.formats import Format
 
 
@@ -52,23 +51,70 @@ class ScaleSweep:
 
 
 def sweep_scale(x: ArrayLike, format_: Format, scales: ArrayLike) -> ScaleSweep:
-    """The error of decode(encode(x / scale)) · scale for every one of `scales`, in float64.
+    """The error of rounding x / scale to the format, times scale, for every one of `scales`, in float64.
 
-    The encoding rounds to nearest even and saturates. Raises ValueError where all of x is zero, or a scale is
-    not above 0.
+    The rounding is to nearest even and saturates. Raises ValueError where all of x is zero, where x holds NaN
+    or infinity, for a scale that is not above 0, and for a format without a sign.
     """
     x = reals("x", x).astype(np.float64).ravel()
     scales = np.atleast_1d(reals("scales", scales).astype(np.float64))
     if not (scales > 0).all():
         raise ValueError(f"a scale is above 0, got {scales.min()}")
-    parts = [
-        split_error(x, format_.decode(format_.encode(x / scale)) * scale, scale, format_) for scale in scales
-    ]
+    if not format_.signed:
+        raise ValueError(f"a sweep needs a format with a sign, got {format_.name}")
+    if not np.isfinite(x).all():
+        raise ValueError("the parts of an error need finite numbers, got NaN or infinity in x")
+    energy = float(np.sum(x**2))
+    if energy == 0:
+        raise ValueError("the error of an all-zero tensor has no parts: it is zero")
+    # Each side has an end of its own: MXINT8 goes down to -2, up to 127/64.
+    if format_.min == -format_.max:
+        sides = [_Side(np.abs(x), format_, 1.0)]
+    else:
+        sides = [_Side(x, format_, 1.0), _Side(-x, format_, -1.0)]
+    found = np.array([np.sum([side.parts(scale) for side in sides], axis=0) for scale in scales])
+    saturation, deadzone, grid, saturated, dead = found.T
     return ScaleSweep(
         scale=scales,
-        saturation=np.array([p.saturation for p in parts]),
-        deadzone=np.array([p.deadzone for p in parts]),
-        grid=np.array([p.grid for p in parts]),
-        saturated_share=np.array([p.saturated for p in parts]) / x.size,
-        dead_share=np.array([p.dead for p in parts]) / x.size,
+        saturation=saturation / energy,
+        deadzone=deadzone / energy,
+        grid=grid / energy,
+        saturated_share=saturated / x.size,
+        dead_share=dead / x.size,
     )
+
+
+class _Side:
+    """The numbers of one sign, by size: those that saturate are last, those that become zero first."""
+
+    def __init__(self, x: NDArray[np.float64], format_: Format, sign: float) -> None:
+        self._sizes = np.sort(x[x > 0])
+        self._energy_up_to = np.concatenate([[0.0], np.cumsum(self._sizes**2)])
+        self._format, self._sign = format_, sign
+        self._largest = format_.max if sign > 0 else -format_.min
+
+    def parts(self, scale: float) -> tuple[float, float, float, int, int]:
+        """The squared errors from saturating, from becoming zero and from rounding; then how many saturate
+        and become zero.
+        """
+        sizes, format_ = self._sizes, self._format
+        # What surely becomes zero, and what is surely beyond the largest value, need not be rounded.
+        surely_zero = scale * format_.min_subnormal * 0.49
+        surely_beyond = scale * (self._largest + format_.gap_beyond)
+        first, last = np.searchsorted(sizes, [surely_zero, surely_beyond])
+        given = sizes[first:last] / scale
+        # Rounding keeps the order: zeros come first, then the numbers within the range.
+        rounded = self._sign * format_.rounded(self._sign * given)
+        zeros = int(np.searchsorted(rounded, 0.0, side="right"))
+        within = given.size - int(np.count_nonzero(format_.rounds_beyond(self._sign * given[zeros:])))
+        rounded *= scale
+        rounded -= sizes[first:last]
+        between, over = rounded[zeros:within], rounded[within:]
+        beyond = sizes[last:] - self._largest * scale
+        return (
+            float(over @ over + beyond @ beyond),
+            float(self._energy_up_to[first + zeros]),
+            float(between @ between),
+            sizes.size - first - within,
+            int(first) + zeros,
+        )

@@ -6,14 +6,17 @@ value. At every value the two next values and their chances are known beforehand
 
 from dataclasses import dataclass
 from enum import Enum
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fp8core.formats import Format
-from fp8core.stochastic import Debias, chances, neighbors
+from fp8core.stochastic import Debias, chances, nearest_of, neighbors
 
 TARGET = 0.25
+_MOVES_KEPT = 8
+"""Tables of steps; that of a format of 16 bits has 2 MB."""
 
 
 class Pull(Enum):
@@ -49,16 +52,23 @@ class Freeze:
 
 @dataclass(frozen=True, kw_only=True)
 class Walk:
-    """w before each step and after the last: without rounding, to nearest, and stochastic [runs, steps + 1].
+    """w before each step and after the last, float64[steps + 1]: without rounding, and to nearest.
 
-    `freeze` is None where nearest moves to the end. `drift` is the mean of the first stochastic step.
+    `places` intp[steps + 1, runs] are where the stochastic weights stand among `values`, where each value of
+    the format comes twice. `freeze` is None where nearest moves to the end. `drift` is the mean of the first
+    stochastic step.
     """
 
     exact: NDArray[np.float64]
     nearest: NDArray[np.float64]
-    stochastic: NDArray[np.float64]
+    values: NDArray[np.float64]
+    places: NDArray[np.intp]
     freeze: Freeze | None
     drift: float
+
+    def stochastic(self, steps: NDArray[np.integer] | slice = slice(None)) -> NDArray[np.float64]:
+        """float64[runs, steps]: the stochastic weights at some steps, or at all."""
+        return self.values[self.places[steps].T]
 
 
 def walk(
@@ -71,32 +81,87 @@ def walk(
     debias: Debias = Debias.TRUNCATE,
 ) -> Walk:
     """`random` [steps, runs] in 0..2**bits is what each step of each run adds; `start` is rounded first."""
-    values = np.unique(format_.values[np.isfinite(format_.values)])
-    target = values - lr * gradient(pull, values)
-    nearest = np.searchsorted(values, format_.decode(format_.encode(target)))
-    around = neighbors(format_, target)
-    low, high = np.searchsorted(values, around.low), np.searchsorted(values, around.high)
-    up = chances(around.fraction, bits, debias)
-
-    steps, runs = random.shape
+    moves = _moves(format_, lr, pull)
+    values = moves.values
     first = int(np.searchsorted(values, format_.decode(format_.encode(start))))
-    path = np.empty(steps + 1, np.int64)
-    paths = np.empty((steps + 1, runs), np.int64)
-    path[0] = paths[0] = first
-    for step in range(steps):
-        path[step + 1] = nearest[path[step]]
-        here = paths[step]
-        paths[step + 1] = np.where(up[here] + random[step] >= 1 << bits, high[here], low[here])
-
+    up = chances(moves.fraction, bits, debias)
+    path = _nearest_path(moves.nearest, first, random.shape[0])
+    paths = _paths(moves, up, first, random, bits)
     chance = np.ldexp(float(up[first]), -bits)
-    mean = values[low[first]] + chance * (values[high[first]] - values[low[first]])
+    mean = values[moves.low[first]] + chance * (values[moves.high[first]] - values[moves.low[first]])
     return Walk(
-        exact=_unrounded(float(values[first]), lr, pull, steps),
+        exact=_unrounded(float(values[first]), lr, pull, random.shape[0]),
         nearest=values[path],
-        stochastic=values[paths].T,
-        freeze=_freeze(values, target, path),
+        values=np.repeat(values, 2),
+        places=paths,
+        freeze=_freeze(moves, lr, pull, path),
         drift=float(mean - values[first]),
     )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Moves:
+    """A step from each of the format's values, as places among them: rounded to nearest, and the two values
+    around the unrounded one, which is at `fraction` between them.
+    """
+
+    values: NDArray[np.float64]
+    nearest: NDArray[np.int32]
+    low: NDArray[np.int32]
+    high: NDArray[np.int32]
+    fraction: NDArray[np.float64]
+
+
+@lru_cache(maxsize=_MOVES_KEPT)
+def _moves(format_: Format, lr: float, pull: Pull) -> _Moves:
+    values = _values(format_)
+    target = values - lr * gradient(pull, values)
+    around = neighbors(format_, target)
+    nearest, low, high = (
+        np.searchsorted(values, found).astype(np.int32)
+        for found in (nearest_of(format_, target, around), around.low, around.high)
+    )
+    return _Moves(values=values, nearest=nearest, low=low, high=high, fraction=around.fraction)
+
+
+@lru_cache(maxsize=_MOVES_KEPT)
+def _values(format_: Format) -> NDArray[np.float64]:
+    """The finite values of the format in order."""
+    return np.unique(format_.values[np.isfinite(format_.values)])
+
+
+def _nearest_path(nearest: NDArray[np.int32], first: int, steps: int) -> NDArray[np.intp]:
+    """intp[steps + 1]: the places of a weight that is rounded to nearest."""
+    path = np.full(steps + 1, first, np.intp)
+    at = first
+    for step in range(1, steps + 1):
+        before, at = at, int(nearest[at])
+        if at == before:  # from here on it stands still
+            path[step:] = at
+            break
+        path[step] = at
+    return path
+
+
+def _paths(
+    moves: _Moves, up: NDArray[np.int64], first: int, random: NDArray[np.integer], bits: int
+) -> NDArray[np.intp]:
+    """intp[steps + 1, runs]: twice the places of weights that are rounded stochastically.
+
+    One more than twice a place stands for the way up from there, so that one table has both ways.
+    """
+    needed = np.repeat((1 << bits) - up, 2).astype(np.promote_types(random.dtype, np.int32))
+    ways = 2 * np.stack([moves.low, moves.high], axis=1).ravel().astype(np.intp)
+    steps, runs = random.shape
+    paths = np.empty((steps + 1, runs), np.intp)
+    paths[0] = 2 * first
+    least, goes_up, way = np.empty(runs, needed.dtype), np.empty(runs, np.bool_), np.empty(runs, np.intp)
+    for drawn, here, after in zip(random, paths[:-1], paths[1:], strict=True):
+        needed.take(here, out=least, mode="clip")
+        np.greater_equal(drawn, least, out=goes_up)
+        np.add(here, goes_up, out=way)
+        ways.take(way, out=after, mode="clip")
+    return paths
 
 
 def _unrounded(start: float, lr: float, pull: Pull, steps: int) -> NDArray[np.float64]:
@@ -111,14 +176,13 @@ def _unrounded(start: float, lr: float, pull: Pull, steps: int) -> NDArray[np.fl
             return TARGET + (start - TARGET) * (1 - lr) ** step
 
 
-def _freeze(
-    values: NDArray[np.float64], target: NDArray[np.float64], path: NDArray[np.int64]
-) -> Freeze | None:
+def _freeze(moves: _Moves, lr: float, pull: Pull, path: NDArray[np.intp]) -> Freeze | None:
     still = np.flatnonzero(path[1:] == path[:-1])
     if not still.size:
         return None
-    at = int(path[still[0]])
-    update = float(target[at] - values[at])
+    at, values = int(path[still[0]]), moves.values
+    here = values[at : at + 1]
+    update = float((here - lr * gradient(pull, here) - here)[0])
     beside = min(max(at + (1 if update > 0 else -1), 0), values.size - 1)
     return Freeze(
         step=int(still[0]),

@@ -2,9 +2,15 @@
 
 import math
 from dataclasses import dataclass
-from itertools import groupby
+from functools import lru_cache
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
 
 from fp8core.formats.protocol import Format
+
+_KEPT = 256
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,25 +24,31 @@ class BinadeRun:
     bits: int
 
 
+@lru_cache(maxsize=_KEPT)
 def binade_runs(format_: Format) -> tuple[BinadeRun, ...]:
     """The binades from the smallest positive value to the largest, in runs of equal precision.
 
     Below its smallest normal number a format loses a bit each binade. `max` may cut the last one short.
     """
     lowest = math.frexp(format_.min_subnormal)[1] - 1
-    bits = {e: mantissa_bits(format_, e) for e in range(lowest, format_.e_max + 1)}
-    runs = []
-    for count, run in groupby(bits, key=bits.__getitem__):
-        exponents = list(run)
-        runs.append(BinadeRun(low=exponents[0], high=exponents[-1] + 1, bits=count))
-    return tuple(runs)
+    exponents = np.arange(lowest, format_.e_max + 1)
+    bits = _mantissa_bits(format_, exponents)
+    starts = [0, *(np.flatnonzero(np.diff(bits)) + 1).tolist(), bits.size]
+    return tuple(
+        BinadeRun(low=lowest + start, high=lowest + stop, bits=int(bits[start]))
+        for start, stop in pairwise(starts)
+    )
 
 
 def mantissa_bits(format_: Format, exponent: int) -> int:
     """The number of mantissa bits that tell the values from 2^exponent to 2^(exponent + 1) apart."""
-    start = 2.0**exponent
-    gap = format_.gap_beyond if start == format_.max else float(format_.ulp(start))
-    return exponent - round(math.log2(gap))
+    return int(_mantissa_bits(format_, np.array([exponent]))[0])
+
+
+def _mantissa_bits(format_: Format, exponents: NDArray[np.int64]) -> NDArray[np.int64]:
+    starts = np.ldexp(1.0, exponents)
+    gaps = np.where(starts == format_.max, format_.gap_beyond, format_.ulp(starts))
+    return exponents - np.rint(np.log2(gaps)).astype(np.int64)
 
 
 def dynamic_range(format_: Format) -> float:

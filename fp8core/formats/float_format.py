@@ -23,6 +23,10 @@ _TABLE_BITS = 16
 _MAX_EXPONENT_BITS = 8
 _MAX_MANTISSA_BITS = 23
 _MAX_BIAS = 300
+_FP64_MANTISSA, _FP64_BIAS = 52, 1023
+_AT_ONCE = 1 << 13
+"""Numbers encoded at once: for larger arrays in between, the system clears fresh memory each time."""
+_FP64_EXPONENT = 0x7FF << _FP64_MANTISSA
 
 
 class Specials(Enum):
@@ -187,13 +191,26 @@ class FloatFormat(Format):
         gives zero for it. In a scale format (no sign, no zero) negative values give NaN and values below
         `min_subnormal` give code 0.
         """
-        x = reals("x", x).astype(np.float64, copy=False)
+        x = reals("x", x)
         beyond = code_for(self, instance("overflow", overflow, Overflow))
+        if noise is not None or x.size <= _AT_ONCE:
+            return self._encode(x.astype(np.float64, copy=False), beyond, rounding, noise)
+        codes, flat = np.empty(x.size, self.code_dtype), x.ravel()
+        for start in range(0, x.size, _AT_ONCE):
+            part = flat[start : start + _AT_ONCE].astype(np.float64, copy=False)
+            codes[start : start + _AT_ONCE] = self._encode(part, beyond, rounding, None)
+        return codes.reshape(x.shape)
+
+    def _encode(
+        self, x: NDArray[np.float64], beyond: int, rounding: Rounding, noise: NDArray[np.float64] | None
+    ) -> NDArray[Any]:
         code = self._magnitude_code(x, rounding, noise)
-        code = np.where((code > self.max_code) | np.isinf(x), beyond, code).astype(np.int64)
+        code = np.where((code > self.max_code) | np.isinf(x), beyond, code)
         if self.signed:
             negative = np.signbit(x) & (code != self.sign_bit)
-            code = np.where(negative & (self.has_minus_zero | (code != 0)), code | self.sign_bit, code)
+            if not self.has_minus_zero:
+                negative &= code != 0
+            code = code | negative * self.sign_bit
         else:
             code = np.where(x < 0, self.nan_code, code)
         nan = np.isnan(x)
@@ -201,6 +218,21 @@ class FloatFormat(Format):
             sign = np.where(np.signbit(x), self.sign_bit, 0) if self.has_minus_zero else 0
             code = np.where(nan, code_for(self, Overflow.NAN) | sign, code)
         return code.astype(self.code_dtype)
+
+    def rounded(self, x: ArrayLike) -> NDArray[np.float64]:
+        """float64, shape of x: the value of each number's code, as in `Format.rounded`."""
+        if not self.signed:
+            return super().rounded(x)
+        held = reals("x", x).astype(np.float64)
+        np.clip(held, -2 * self.max, 2 * self.max, out=held)
+        binade = np.empty_like(held)
+        np.bitwise_and(held.view(np.int64), _FP64_EXPONENT, out=binade.view(np.int64))
+        # Beside a number so large, float64 itself has the format's steps, and rounds to nearest even.
+        large = np.maximum(binade, self.min_normal, out=binade)
+        large *= 1.5 * 2.0 ** (_FP64_MANTISSA - self.mantissa_bits)
+        held += large
+        held -= large
+        return np.clip(held, -self.max, self.max, out=held)
 
     def rounds_beyond(
         self,
@@ -212,24 +244,38 @@ class FloatFormat(Format):
         `Format.rounds_beyond`.
         """
         x = reals("x", x).astype(np.float64, copy=False)
+        if rounding is Rounding.NEAREST_EVEN and noise is None and self.signed:
+            size = np.abs(x)
+            return size >= self._halfway_beyond if self._tie_goes_beyond else size > self._halfway_beyond
         beyond = (self._magnitude_code(x, rounding, noise) > self.max_code) | np.isinf(x)
         return beyond & (self.signed | (x > 0))
 
+    @cached_property
+    def _halfway_beyond(self) -> float:
+        """The middle between the largest value and the one that would follow."""
+        return self.max + self.gap_beyond / 2
+
+    @cached_property
+    def _tie_goes_beyond(self) -> bool:
+        tie = np.array([self._halfway_beyond])
+        return bool(self._magnitude_code(tie, Rounding.NEAREST_EVEN, None)[0] > self.max_code)
+
     def _magnitude_code(
         self, x: NDArray[np.float64], rounding: Rounding, noise: NDArray[np.float64] | None
-    ) -> NDArray[np.float64]:
+    ) -> NDArray[np.int64]:
         """|x| rounded, as the code it would have without an upper end; that of 0 where x is not finite."""
         magnitude = np.where(np.isfinite(x), np.abs(x), 0.0)
         exponent = self._exponent(magnitude)
-        steps = round_steps(np.ldexp(magnitude, self.mantissa_bits - exponent), rounding, noise)
+        # A power of two by its bits: ldexp would take most of the time.
+        per_step = ((_FP64_BIAS + self.mantissa_bits - exponent) << _FP64_MANTISSA).view(np.float64)
+        steps = round_steps(magnitude * per_step, rounding, noise).astype(np.int64)
         offset = 0 if self.signed else 1 << self.mantissa_bits
-        code = np.ldexp((exponent - self.e_min).astype(np.float64), self.mantissa_bits) + steps - offset
-        return np.maximum(code, 0.0)
+        return np.maximum(((exponent - self.e_min) << self.mantissa_bits) + (steps - offset), 0)
 
     def _exponent(self, magnitude: NDArray[np.float64]) -> NDArray[np.int64]:
         """Exponent of the binade of each magnitude, held at e_min for zero and subnormals."""
-        _, exponent = np.frexp(magnitude)
-        return np.where(magnitude == 0, self.e_min, np.maximum(exponent.astype(np.int64) - 1, self.e_min))
+        exponent = (magnitude.view(np.int64) >> _FP64_MANTISSA) - _FP64_BIAS
+        return np.maximum(exponent, self.e_min)
 
     def _magnitudes(self, magnitude: NDArray[np.int64]) -> NDArray[np.float64]:
         field, mantissa = magnitude >> self.mantissa_bits, magnitude & ((1 << self.mantissa_bits) - 1)

@@ -5,6 +5,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fp8core.checks import reals
 from fp8core.rounding import Overflow, Rounding
 
 _PACKED_BITS = (4, 6, 8, 16, 32)
@@ -95,6 +96,14 @@ class Format(Protocol):
         code the format lacks, for NaN in a format that has no NaN, and for what is not a number.
         """
         ...
+
+    def rounded(self, x: ArrayLike) -> NDArray[np.float64]:
+        """float64, shape of x: the value that each number is encoded as, rounded to nearest even and held at
+        the last value of its side. NaN stays NaN; a zero may lose its sign.
+        """
+        x = reals("x", x).astype(np.float64, copy=False)
+        nan = np.isnan(x)
+        return np.where(nan, x, self.decode(self.encode(np.where(nan, 0.0, x))))
 
     def rounds_beyond(
         self,

@@ -4,6 +4,7 @@ Sources: OCP 8-bit Floating Point Specification 1.0 (e4m3, e5m2); OCP Microscali
 e2m1, e8m0, mxint8); IEEE 754-2019 (fp16, fp32); bf16 and the 8-bit IEEE-style formats as ml_dtypes has them;
 FNUZ: Noune et al., arXiv 2206.02915, as AMD CDNA3 has them; tf32: NVIDIA A100 white paper; e8m13: the value
 that Hopper's FP8 tensor core keeps (MMA-Sim, arXiv 2511.10909); HiF8: Luo et al., arXiv 2409.16626;
+uniform4: E1M2, the even grid of UFP4 (arXiv 2606.20381): 0.25 apart, so INT4 from -7 to 7 over 4;
 binary8: IEEE P3109 interim report, bias = 2**(8 - precision - 1), e extended (infinities), f finite.
 """
 
@@ -116,6 +117,7 @@ FORMATS: dict[str, Format] = {
         _float("e3m2", 3, 2, 3, Specials.NONE, ml_dtypes.float6_e3m2fn),
         _float("e2m3", 2, 3, 1, Specials.NONE, ml_dtypes.float6_e2m3fn),
         _float("e2m1", 2, 1, 1, Specials.NONE, ml_dtypes.float4_e2m1fn),
+        _float("uniform4", 1, 2, 1, Specials.NONE),
         _float("e8m0", 8, 0, 127, Specials.SCALE, ml_dtypes.float8_e8m0fnu),
         _float("fp16", 5, 10, 15, Specials.IEEE, np.float16),
         _float("bf16", 8, 7, 127, Specials.IEEE, ml_dtypes.bfloat16),

@@ -41,7 +41,7 @@ class Spelling:
 def spell(format_: Format, code: int) -> Spelling:
     """The code written out."""
     value, layout = float(format_.decode(code)), format_.layout(code)
-    kind = _kind(format_, layout, value)
+    kind = kind_of(format_, code, value)
     significand, exponent = "", 0
     if kind is Kind.INTEGER:
         exponent = int(math.log2(format_.min_subnormal))
@@ -58,14 +58,15 @@ def spell(format_: Format, code: int) -> Spelling:
     )
 
 
-def _kind(format_: Format, layout: str, value: float) -> Kind:
+def kind_of(format_: Format, code: int, value: float) -> Kind:
+    """What a code with this value stands for."""
     if math.isnan(value):
         return Kind.NAN
     if math.isinf(value):
         return Kind.INFINITY
     if value == 0:
         return Kind.MINUS_ZERO if math.copysign(1.0, value) < 0 else Kind.ZERO
-    if _INTEGER in layout:
+    if _INTEGER in format_.layout(code):
         return Kind.INTEGER
     below = abs(value) < format_.min_normal
     return Kind.SUBNORMAL if below else Kind.NORMAL

@@ -121,6 +121,32 @@ class TableFormat(Format):
             code = np.where(nan, code_for(self, Overflow.NAN), code)
         return code.astype(self.code_dtype)
 
+    def rounded(self, x: ArrayLike) -> NDArray[np.float64]:
+        """float64, shape of x: the value of each number's code, as in `Format.rounded`."""
+        x = reals("x", x).astype(np.float64, copy=False)
+        nearest = self._finite[np.searchsorted(self._turns, x, side="right")]
+        nan = np.isnan(x)
+        return np.where(nan, x, nearest) if nan.any() else nearest
+
+    @cached_property
+    def _ends(self) -> tuple[float, float]:
+        """The smallest and the largest number that do not round beyond the last values: a tie goes to the
+        even code.
+        """
+        half = self.gap_beyond / 2
+        low, high = float(self._finite[0]) - half, float(self._finite[-1]) + half
+        return (
+            float(np.nextafter(low, np.inf)) if self._codes[0] & 1 else low,
+            float(np.nextafter(high, -np.inf)) if self._codes[-1] & 1 else high,
+        )
+
+    @cached_property
+    def _turns(self) -> NDArray[np.float64]:
+        """float64[values - 1]: the smallest number that rounds up, between each value and the next."""
+        low, high = self._finite[:-1], self._finite[1:]
+        middle = (low + high) / 2
+        return np.where(self._codes[1:] & 1, np.nextafter(middle, np.inf), middle)
+
     def rounds_beyond(
         self,
         x: ArrayLike,
@@ -128,7 +154,11 @@ class TableFormat(Format):
         noise: NDArray[np.float64] | None = None,
     ) -> NDArray[np.bool_]:
         """bool, shape of x: whether x rounds beyond the format's last value on its side."""
-        place = self._place(reals("x", x).astype(np.float64, copy=False), rounding, noise)
+        x = reals("x", x).astype(np.float64, copy=False)
+        if rounding is Rounding.NEAREST_EVEN and noise is None:
+            low, high = self._ends
+            return (x < low) | (x > high)
+        place = self._place(x, rounding, noise)
         return (place == 0) | (place == self._codes.size + 1)
 
     def _place(

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from fp8core import contraction
 from fp8core.contraction import (
     contract,
     partial_sums,
@@ -20,6 +21,18 @@ def test_stretches_cut_at_every_boundary_of_either_operand() -> None:
     assert stretches(10, WHOLE, WHOLE) == (range(10),)
     assert stretches(0, 4) == ()
     assert rescales_per_output(10, 4, 6) == 4
+
+
+@pytest.mark.parametrize("k", [0, 1, 10, 128, 300])
+@pytest.mark.parametrize("a", [1, 4, 128, 400, WHOLE])
+@pytest.mark.parametrize("b", [6, 32, 128, WHOLE])
+def test_an_output_element_is_rescaled_once_a_stretch(k, a, b) -> None:
+    assert rescales_per_output(k, a, b) == len(stretches(k, a, b))
+
+
+def test_rescales_are_counted_without_making_the_stretches(monkeypatch) -> None:
+    monkeypatch.delattr(contraction, "stretches")
+    assert rescales_per_output(1 << 17, 32, 128) == 1 << 12
 
 
 @pytest.mark.parametrize("summed", [1, 32, 128, WHOLE])
@@ -44,8 +57,8 @@ def test_the_scale_leaves_the_sum_exactly_where_the_rule_says(summed, a, b) -> N
 def test_every_recipe_obeys_the_rule_for_the_stretch_it_sums(recipe) -> None:
     for matmul in MATMULS.values():
         spec = recipe.spec(matmul)
-        extents = [spec.operand(side).tile.k for side in Side]
-        summed = min((e for e in extents if e is not WHOLE), default=WHOLE)
+        extents = [spec.extent(side) for side in Side]
+        summed = min(spec.extents_along_k, default=WHOLE)
         assert all(part.scale_leaves_sum for part in summed_stretches(1000, summed, *extents))
 
 

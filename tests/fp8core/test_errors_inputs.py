@@ -44,6 +44,8 @@ def test_inputs_have_the_statistics_they_are_named_for() -> None:
     assert gaussian.std() == pytest.approx(1.0, abs=4 / 500)
     columns = draw(InputKind.OUTLIER_CHANNELS, (500, 500), 0).std(axis=0)
     assert (columns > OUTLIER_FACTOR / 2).sum() == len(range(OUTLIER_EVERY // 2, 500, OUTLIER_EVERY))
+    rows = draw(InputKind.OUTLIER_TOKENS, (500, 500), 0).std(axis=1)
+    assert np.flatnonzero(rows > OUTLIER_FACTOR / 2).tolist() == [*range(0, 500, OUTLIER_EVERY)]
     tail = draw(InputKind.HEAVY_TAIL, (500, 500), 0)
     assert np.mean(np.abs(tail) > 4.604) == pytest.approx(0.01, abs=4 * math.sqrt(0.01 / 250_000))
     gradient = np.abs(draw(InputKind.GRADIENT_LIKE, (500, 500), 0))

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from fp8core.contraction import rescales_per_output
-from fp8core.costs import copy_cost, matmul_rescales
+from fp8core.costs import bits_per_element, copy_cost, matmul_rescales
 from fp8core.formats import FORMATS
 from fp8core.linear import DGRAD, FPROP, MATMULS, OPERANDS, WGRAD, LayerShape, LayerTensor, Side
 from fp8core.recipes import RECIPES, Copy, Operand
@@ -15,30 +15,41 @@ by_recipe = pytest.mark.parametrize("recipe", RECIPES.values(), ids=RECIPES)
 LAYER = LayerShape(4096, 4096, 14336)
 
 
-def test_copies_come_out_of_the_geometry() -> None:
-    copies = {name: [recipe.copies(t) for t in OPERANDS] for name, recipe in RECIPES.items()}
-    assert copies == {
+@pytest.mark.parametrize(
+    ("name", "copies"),
+    {
         "per_tensor": [1, 1, 1],
-        "per_tensor_e4m3": [1, 1, 1],
+        "per_tensor_delayed": [1, 1, 1],
         "rowwise": [2, 2, 2],
+        "rowwise_hp_wgrad": [1, 2, 1],
         "deepseek_v3": [2, 1, 2],
+        "deepseek_v3_pow2": [2, 1, 2],
         "mxfp8": [2, 2, 2],
-    }
+        "mxfp8_square": [2, 1, 2],
+        "mxfp4_train": [1, 1, 2],
+        "nvfp4": [2, 1, 2],
+        "nvfp4_1x16": [2, 2, 2],
+    }.items(),
+)
+def test_copies_come_out_of_the_geometry(name, copies) -> None:
+    assert [RECIPES[name].copies(tensor) for tensor in OPERANDS] == copies
 
 
 @by_recipe
 def test_every_read_of_every_tensor_is_served_by_one_copy(recipe) -> None:
     for tensor in OPERANDS:
         readers = [reader for copy in recipe.quantized_copies(tensor) for reader in copy.readers]
-        expected = [(m, m.side_of(tensor)) for m in MATMULS.values() if m.side_of(tensor)]
+        read = [(m, side) for m in MATMULS.values() if (side := m.side_of(tensor))]
+        expected = [(m, side) for m, side in read if recipe.operand(m, side)]
         assert sorted(readers, key=str) == sorted(expected, key=str)
 
 
 @by_recipe
-def test_hopper_needs_both_layouts_of_every_tensor(recipe) -> None:
+def test_hopper_needs_the_layout_of_every_matmul_that_reads_a_quantized_tensor(recipe) -> None:
     for tensor in OPERANDS:
         layouts = [layout for copy in recipe.quantized_copies(tensor) for layout in copy.k_major]
-        assert sorted(layouts) == [False, True]
+        read = [(m, side) for m in MATMULS.values() if (side := m.side_of(tensor))]
+        assert sorted(layouts) == sorted(m.k_is_rows(side) for m, side in read if recipe.operand(m, side))
 
 
 def test_the_hybrid_recipe_has_e5m2_only_where_gradients_are_read() -> None:
@@ -55,7 +66,7 @@ def test_no_scale_varies_along_k_inside_what_is_promoted_or_rescaled(recipe) -> 
     for matmul in MATMULS.values():
         spec = recipe.spec(matmul)
         for side in Side:
-            tile_k = spec.operand(side).tile.k
+            tile_k = spec.extent(side)
             promotion = spec.accumulator.promotion
             assert tile_k is WHOLE or promotion is WHOLE or tile_k % promotion == 0
 
@@ -115,3 +126,43 @@ def test_codes_of_fewer_bits_than_a_byte_are_counted_packed(name, bits):
     operand = Operand(spec=spec, k_is_rows=False)
     copy = Copy(tensor=LayerTensor.X, operand=operand, readers=((MATMULS["fprop"], Side.A),))
     assert copy_cost(copy, LayerShape(3, 5, 7)).code_bytes == -(-3 * 5 * bits // 8)
+
+
+@by_recipe
+def test_a_recipe_says_where_it_is_from_and_both_operands_of_a_matmul_are_rotated_alike(recipe) -> None:
+    assert recipe.name == recipe.name.lower()
+    assert recipe.title
+    assert recipe.source
+    for matmul in MATMULS.values():
+        assert len({operand.rotation for operand in recipe.spec(matmul).quantized}) <= 1
+
+
+def test_a_rotation_on_one_operand_only_is_refused() -> None:
+    wgrad = RECIPES["nvfp4"].wgrad
+    for change in ({"b": replace(wgrad.b, rotation=None)}, {"b": None}):
+        with pytest.raises(
+            ValueError, match="cancels where both operands have it, got Hadamard after NVFP4's"
+        ):
+            replace(wgrad, **change)
+
+
+def test_a_copy_made_of_a_saved_one_reads_what_fprop_reads() -> None:
+    recipe = RECIPES["deepseek_v3_pow2"]
+    first, again = recipe.quantized_copies(LayerTensor.X)
+    assert again.operand.saved is not None
+    assert (again.operand.saved.tile, again.operand.saved.spec.scale_rule) == (
+        first.tile,
+        first.spec.scale_rule,
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "bits"),
+    [("deepseek_v3", 8.25), ("mxfp8", 8.25), ("mxfp6_e2m3", 6.25), ("mxfp4", 4.25), ("nvfp4", 4.5)],
+)
+def test_bits_of_an_element_count_its_share_of_the_scales(name, bits) -> None:
+    operand = RECIPES[name].operand(FPROP, Side.A)
+    shape = LAYER.of(LayerTensor.X)
+    outer = 32 / (shape[0] * shape[1]) if operand.outer_grid(shape) else 0
+    assert bits_per_element(operand, shape) == pytest.approx(bits + outer, abs=1e-12)
+    assert bits_per_element(None, shape) == 16

@@ -157,8 +157,8 @@ def test_few_values_of_normal_data_change(tile):
 @pytest.mark.parametrize(
     ("spec", "sentence"),
     [
-        (RECIPES["deepseek_v3"].fprop.a, "powers of two, not fp32"),
-        (RECIPES["rowwise"].fprop.a, "powers of two, not fp32"),
+        (RECIPES["deepseek_v3"].fprop.a, "powers of two of one level, got amax / Qmax, in fp32"),
+        (RECIPES["rowwise"].fprop.a, "powers of two of one level, got amax / Qmax, in fp32"),
         (dataclasses.replace(SPEC, tile=TileShape(1, 128)), "shorter lines along K"),
         (dataclasses.replace(SPEC, tile=TileShape(1, 48)), "shorter lines along K"),
         (dataclasses.replace(SPEC, tile=TileShape(1, WHOLE)), "shorter lines along K"),

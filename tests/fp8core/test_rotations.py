@@ -8,7 +8,16 @@ import pytest
 from fp8core.formats import FORMATS
 from fp8core.quantize import quantize
 from fp8core.recipes import OperandSpec
-from fp8core.rotations import NVFP4_SIGNS, hadamard, random_orthogonal, random_signs, sphere_entry_density
+from fp8core.reflections import draw_reflections
+from fp8core.rotations import (
+    NVFP4_SIGNS,
+    Rotation,
+    RotationKind,
+    hadamard,
+    random_orthogonal,
+    random_signs,
+    sphere_entry_density,
+)
 from fp8core.scales import FP32_SCALE
 from fp8core.tiles import TileGrid, TileShape
 
@@ -71,6 +80,36 @@ def test_a_random_rotation_is_orthogonal_and_its_entries_follow_the_beta_density
     expected = density.reshape(20, 200).mean(axis=1) * 0.05
     # A bin's share of n entries has a standard deviation of at most sqrt(p / n); five of them.
     assert (np.abs(observed - expected) <= 5 * np.sqrt(expected / entries.size) + 1e-9).all()
+
+
+@pytest.mark.parametrize("size", [1, 2, 64, 65, 200])
+def test_a_random_rotation_is_its_matrix_without_making_it(size) -> None:
+    rotation, q = Rotation(RotationKind.ORTHOGONAL, size, 7), random_orthogonal(size, seed=7)
+    x = np.random.default_rng(0).standard_normal((3, 2, size))
+    np.testing.assert_allclose(q @ q.T, np.eye(size), atol=1e-12)
+    np.testing.assert_allclose(rotation.apply(x), x @ q, atol=1e-12)
+    np.testing.assert_allclose(rotation.undo(x), x @ q.T, atol=1e-12)
+
+
+def test_a_batch_of_rotations_turns_each_group_by_its_own() -> None:
+    size, x = 70, np.random.default_rng(0).standard_normal((3, 5, 70))
+    turns = draw_reflections(size, 2, (3,))
+    q = turns.apply(np.broadcast_to(np.eye(size), (3, size, size)))
+    np.testing.assert_allclose(turns.apply(x), x @ q, atol=1e-12)
+    np.testing.assert_allclose(turns.undo(turns.apply(x)), x, atol=1e-12)
+    assert not np.allclose(q[0], q[1])
+
+
+def test_every_rotation_is_equally_likely() -> None:
+    found = draw_reflections(3, 0, (1000,)).apply(np.broadcast_to(np.eye(3), (1000, 3, 3)))
+    traces, turns = np.trace(found, axis1=1, axis2=2), np.linalg.det(found)
+    # Over all rotations and reflections: E tr = 0, E tr² = 1, E tr⁴ = 3; half of them are reflections.
+    for moment, expected, spread in ((1, 0, 1), (2, 1, 2**0.5), (4, 3, 9)):
+        assert (traces**moment).mean() == pytest.approx(expected, abs=5 * spread / 1000**0.5)
+    assert (turns > 0).mean() == pytest.approx(0.5, abs=5 * 0.5 / 1000**0.5)
+    # No entry of the matrix is special.
+    np.testing.assert_allclose((found**2).mean(axis=0), 1 / 3, atol=5 * 0.3 / 1000**0.5)
+    np.testing.assert_allclose(found.mean(axis=0), 0, atol=5 * 3**-0.5 / 1000**0.5)
 
 
 @pytest.mark.parametrize("size", [2, 3, 16, 128])

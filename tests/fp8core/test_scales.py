@@ -8,14 +8,7 @@ import pytest
 from fp8core.formats import FORMATS, FloatFormat, Specials
 from fp8core.quantize import quantize
 from fp8core.recipes import OperandSpec
-from fp8core.scales import (
-    E8M0_EVEN,
-    E8M0_FLOOR,
-    E8M0_ROUND_UP,
-    FP32_SCALE,
-    SCALE_RULES,
-    saturated_share,
-)
+from fp8core.scales import E8M0_EVEN, E8M0_FLOOR, E8M0_ROUND_UP, FP32_SCALE, SCALE_RULES, saturated_share
 from fp8core.tiles import TileGrid, TileShape
 
 RULES = {"fp32": FP32_SCALE, "floor": E8M0_FLOOR, "round_up": E8M0_ROUND_UP}

@@ -84,6 +84,15 @@ def test_amax_of_a_tile_with_nan_is_nan() -> None:
     np.testing.assert_array_equal(TileGrid.over((2, 4), (1, 2)).amax(x), [[np.nan, 1], [1, 1]])
 
 
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("tile", TILES)
+def test_the_ends_of_all_tiles_are_those_of_each(shape, tile) -> None:
+    grid = TileGrid(shape, tile)
+    rows, columns = (ends.T.tolist() for ends in grid.ends())
+    assert rows == [[at.rows.start, at.rows.stop] for at in grid.tiles()]
+    assert columns == [[at.columns.start, at.columns.stop] for at in grid.tiles()]
+
+
 def test_bad_grids_are_refused() -> None:
     with pytest.raises(ValueError, match="at least 1 or WHOLE, got 0"):
         TileShape(0, 1)

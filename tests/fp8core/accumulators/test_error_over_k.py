@@ -6,9 +6,16 @@ import numpy as np
 import pytest
 
 from fp8core.accumulators import ACCUMULATORS, GroupScales, Step, matmul, promoted
-from fp8core.accumulators.error_over_k import error_against_k, prefix_sums, promotions_per_flop, sum_error
+from fp8core.accumulators.error_over_k import (
+    error_against_k,
+    prefix_sums,
+    promotions_per_flop,
+    sum_error,
+    sums_by_promotion,
+)
 from fp8core.experiments.dot_terms import GONE_AT, LARGE, TERM_NOTES, TermKind, draw_terms
 from fp8core.formats import FORMATS
+from fp8core.tiles import WHOLE
 
 FAST = ACCUMULATORS["hopper_fast"]
 UNITS = [*ACCUMULATORS.values(), promoted(FAST, 32), promoted(FAST, 96)]
@@ -30,6 +37,25 @@ def test_a_chain_that_goes_on_is_the_matmul_of_the_whole_prefix(unit) -> None:
             scales = GroupScales(a=next(ones), b=next(ones), format=FORMATS["e4m3"], size=16)
         whole = matmul(a[:, :k], b[:, :k], FORMATS[name], FORMATS[name], unit, scales=scales)
         np.testing.assert_array_equal(sums.view(np.uint32), whole.view(np.uint32), err_msg=f"K {k}")
+
+
+@pytest.mark.parametrize(
+    "unit", [unit for unit in ACCUMULATORS.values() if unit.promotion is WHOLE], ids=lambda unit: unit.title
+)
+def test_every_interval_of_promotion_gives_what_the_promoted_unit_gives(unit) -> None:
+    name, k = unit.operands[0], 384
+    a, b = codes(name, TermKind.ONE_LARGE, k)
+    intervals = (64, 128, 384)
+    for every, sums in zip(intervals, sums_by_promotion(a, b, FORMATS[name], unit, intervals), strict=True):
+        (expected,) = prefix_sums(a, b, FORMATS[name], promoted(unit, every), (k,))
+        np.testing.assert_array_equal(sums.view(np.uint32), expected.view(np.uint32), err_msg=f"{every}")
+
+
+@pytest.mark.parametrize("intervals", [(), (48, 96), (32, 80), (32, 64)], ids=str)
+def test_intervals_that_do_not_fill_each_other_are_refused(intervals) -> None:
+    a, b = codes("e4m3", TermKind.ZERO_MEAN, 96)
+    with pytest.raises(ValueError, match="from 32 to K, 96, are multiples of each other"):
+        sums_by_promotion(a, b, FORMATS["e4m3"], FAST, intervals)
 
 
 def test_errors_are_those_of_exact_fractions() -> None:

@@ -8,24 +8,20 @@ import numpy as np
 import pytest
 
 from fp8core.experiments.outliers import (
+    OutlierVectors,
     Rest,
     draw_outlier_vectors,
     hadamard_density,
     lone_outlier_density,
     orthogonal_density,
 )
-from fp8core.experiments.rotation_error import (
-    carrier_error,
-    lower_ranges,
-    product_errors,
-    rotate_and_quantize,
-    vector_error,
-)
+from fp8core.experiments.rotation_error import Frame, lower_ranges, product_errors
 from fp8core.formats import FORMATS
+from fp8core.quantize import quantize
 from fp8core.recipes import OperandSpec
 from fp8core.rotations import NVFP4_SIGNS, Rotation, RotationKind, hadamard
 from fp8core.scales import E8M0_ROUND_UP, FP32_SCALE
-from fp8core.tiles import WHOLE, TileShape
+from fp8core.tiles import WHOLE, TileGrid, TileShape
 
 by_kind = pytest.mark.parametrize("kind", RotationKind, ids=lambda kind: kind.name)
 FP4 = OperandSpec(format=FORMATS["e2m1"], tile=TileShape(1, 16), scale_rule=FP32_SCALE)
@@ -132,9 +128,8 @@ def test_the_recorded_zeros_and_errors_of_the_small_elements(
     magnitude, zeros, rest_before, rest_after
 ) -> None:
     vectors = draw_outlier_vectors(Rest.GAUSSIAN, (20_000, 16), 1, seed=0)
-    x = vectors.at(magnitude)
-    before = vector_error(x, vectors.is_outlier, FP4)
-    after = vector_error(x, vectors.is_outlier, FP4, NVFP4)
+    (before,) = Frame(vectors).errors([magnitude], FP4)
+    (after,) = Frame(vectors, NVFP4).errors([magnitude], FP4)
     assert before.zeros == pytest.approx(zeros, abs=0.01)
     assert after.zeros < 0.005
     assert after.nmse > before.nmse
@@ -143,18 +138,39 @@ def test_the_recorded_zeros_and_errors_of_the_small_elements(
         assert after.rest_nmse == pytest.approx(rest_after, rel=0.03)
 
 
+@pytest.mark.parametrize("tile", [4, WHOLE])
+@pytest.mark.parametrize("outliers", [1, 3])
 @by_kind
-def test_the_total_error_is_the_same_in_both_frames(kind) -> None:
-    x = draw_outlier_vectors(Rest.GAUSSIAN, (200, 16), 1, seed=3).at(20)
-    done = rotate_and_quantize(x, FP4, Rotation(kind, 16, 5))
-    total = np.sum((done.values - x) ** 2) / np.sum(x.astype(np.float64) ** 2)
-    # The parts are measured against the rotated numbers before they are rounded to fp32.
-    assert total == pytest.approx(done.parts.total, rel=1e-6)
+def test_errors_are_those_after_rotating_back(kind, outliers, tile) -> None:
+    vectors = draw_outlier_vectors(Rest.GAUSSIAN, (200, 16), outliers, seed=3)
+    spec = OperandSpec(format=FORMATS["e2m1"], tile=TileShape(1, tile), scale_rule=FP32_SCALE)
+    rotation = Rotation(kind, 16, 5)
+    x = vectors.rest + 20 * vectors.outliers
+    rotated = rotation.apply(x).astype(np.float32)
+    quantized = quantize(rotated, TileGrid.over(rotated.shape, (1, tile)), spec)
+    back = (rotation.undo(quantized.exact_values()) - x) ** 2
+    beside = ~vectors.is_outlier
+    frame = Frame(vectors, rotation)
+    # Some are quantized at once, the last one by itself.
+    *_, found = frame.errors([5, 8, 13, 17, 21, 34, 20], spec)
+    assert found.nmse == pytest.approx(back.sum() / (x**2).sum(), rel=1e-12)
+    assert found.rest_nmse == pytest.approx(back[beside].sum() / (x[beside] ** 2).sum(), rel=1e-9)
+    assert found.zeros == np.mean(quantized.exact_values() == 0)
+    assert frame.quantized(20, spec).parts(spec.format).total == pytest.approx(found.nmse, rel=1e-12)
+
+
+def test_errors_of_vectors_as_they_are_need_no_rotation() -> None:
+    vectors = draw_outlier_vectors(Rest.LAPLACE, (50, 16), 2, seed=4)
+    x = vectors.at(9.0)
+    error = (quantize(x, TileGrid.over(x.shape, (1, 16)), FP4).exact_values() - x) ** 2
+    (_, found), beside = Frame(vectors).errors([3.0, 9.0], FP4), ~vectors.is_outlier
+    assert found.nmse == pytest.approx(error.sum() / (x.astype(np.float64) ** 2).sum(), rel=1e-12)
+    assert found.rest_nmse == pytest.approx(error[beside].sum() / (vectors.rest**2).sum(), rel=1e-6)
 
 
 def test_a_lone_outlier_needs_one_magnitude_and_leaves_no_rest() -> None:
     vectors = draw_outlier_vectors(Rest.ZERO, (50, 16), 1, seed=0)
-    error = vector_error(vectors.at(12), vectors.is_outlier, FP4, NVFP4)
+    (error,) = Frame(vectors, NVFP4).errors([12], FP4)
     assert error.nmse == pytest.approx(0, abs=1e-13)
     assert math.isnan(error.rest_nmse)
     assert error.zeros == 0
@@ -162,23 +178,26 @@ def test_a_lone_outlier_needs_one_magnitude_and_leaves_no_rest() -> None:
 
 def test_rounding_to_bf16_costs_what_its_mantissa_says() -> None:
     vectors = draw_outlier_vectors(Rest.GAUSSIAN, (2000, 64), 1, seed=0)
-    rotation = Rotation(RotationKind.SIGNED_HADAMARD, 64)
-    x, bf16 = vectors.at(16), FORMATS["bf16"]
+    frame, bf16 = Frame(vectors, Rotation(RotationKind.SIGNED_HADAMARD, 64)), FORMATS["bf16"]
     # Uniform error within a step 2**(e - m), energy step² / 12, at significands from 1 to 2.
     step_energy = 2.0 ** (-2 * bf16.mantissa_bits) / 12
-    assert step_energy / 4 < carrier_error(x, rotation, bf16) < step_energy
-    exact = vector_error(x, vectors.is_outlier, FP4, rotation)
-    carried = vector_error(x, vectors.is_outlier, FP4, rotation, bf16)
-    assert carried.nmse == pytest.approx(exact.nmse, rel=0.01)
-    assert carried.nmse != exact.nmse
+    assert step_energy / 4 < frame.carrier_error(16, bf16) < step_energy
+    exact, carried = frame.quantized(16, FP4).nmse, frame.quantized(16, FP4, bf16).nmse
+    assert carried == pytest.approx(exact, rel=0.01)
+    assert carried != exact
 
 
-def test_a_product_of_representable_numbers_has_no_error_and_a_plain_model_agrees() -> None:
+def frame_of(x: np.ndarray, rotation: Rotation | None = None) -> Frame:
+    return Frame(OutlierVectors(rest=x.astype(np.float64), outliers=np.zeros(x.shape)), rotation)
+
+
+@pytest.mark.parametrize("rows", [8, 40])
+def test_a_product_of_representable_numbers_has_no_error_and_a_plain_model_agrees(rows) -> None:
     rng = np.random.default_rng(0)
-    a = rng.choice([0.0, 0.5, 1.0, -1.5, 3.0], (8, 32)).astype(np.float32)
+    a = rng.choice([0.0, 0.5, 1.0, -1.5, 3.0], (rows, 32)).astype(np.float32)
     a[:, ::16] = 6.0
-    assert product_errors([a], a, FP4) == (0,)
-    x = rng.standard_normal((8, 16)).astype(np.float32)
+    assert product_errors(frame_of(a), frame_of(a), [1.0], FP4) == (0,)
+    x = rng.standard_normal((rows, 16)).astype(np.float32)
     values = FORMATS["e2m1"].values
 
     def model(y: np.ndarray) -> np.ndarray:
@@ -189,17 +208,17 @@ def test_a_product_of_representable_numbers_has_no_error_and_a_plain_model_agree
     product = model(turned) @ model(turned).T
     truth = x.astype(np.float64) @ x.T
     expected = np.linalg.norm(product - truth) / np.linalg.norm(truth)
-    assert product_errors([a[:, :16], x], x, FP4, NVFP4)[1] == pytest.approx(expected, rel=1e-5)
+    assert product_errors(frame_of(x, NVFP4), frame_of(x, NVFP4), [1.0], FP4)[0] == pytest.approx(
+        expected, rel=1e-5
+    )
 
 
 def test_one_scale_for_a_long_vector_is_where_rotation_pays() -> None:
     vectors = draw_outlier_vectors(Rest.GAUSSIAN, (16, 1024), 1, seed=0)
     rotation = Rotation(RotationKind.SIGNED_HADAMARD, 1024)
-    x = vectors.at(64)
     for scale in (FP32_SCALE, E8M0_ROUND_UP):
         spec = OperandSpec(format=FORMATS["e2m1"], tile=TileShape(1, WHOLE), scale_rule=scale)
-        before = vector_error(x, vectors.is_outlier, spec)
-        after = vector_error(x, vectors.is_outlier, spec, rotation)
+        before, after = Frame(vectors).quantized(64, spec), Frame(vectors, rotation).quantized(64, spec)
         assert after.nmse < before.nmse / 4
 
 

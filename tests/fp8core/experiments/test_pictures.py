@@ -8,6 +8,7 @@ import pytest
 from fp8core.experiments.pictures import (
     Levels,
     blur,
+    blurred_rms,
     expected_rms,
     rms,
     round_nearest,
@@ -82,3 +83,11 @@ def test_the_expected_error_is_that_of_many_draws(sigma):
         errors.append(rms(blur(noisy, sigma), blur(PICTURE, sigma)) ** 2)
     expected = expected_rms(PICTURE * (1 - PICTURE), sigma) ** 2
     assert abs(np.mean(errors) - expected) < 4 * np.std(errors) / math.sqrt(len(errors))
+
+
+@pytest.mark.parametrize("shape", [(40, 61), (16, 16)])
+def test_the_rms_after_each_blur_is_that_of_the_blurred_error(shape):
+    noise = np.random.default_rng(0).standard_normal(shape)
+    for error in (noise, np.ones(shape), noise.cumsum(axis=0)):
+        expected = [rms(blur(error, sigma), np.zeros(shape)) for sigma in range(9)]
+        assert blurred_rms(error, range(9)) == pytest.approx(expected, rel=1e-5)

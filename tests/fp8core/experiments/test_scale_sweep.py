@@ -8,6 +8,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from fp8core.errors import split_error
 from fp8core.experiments.amax_series import DRIFT_OCTAVES, SeriesKind, amax_series
 from fp8core.experiments.delayed_scaling import AmaxChoice, run_current, run_delayed
 from fp8core.experiments.scale_sweep import sweep_scale
@@ -33,6 +34,33 @@ def test_a_sweep_is_the_error_of_a_direct_cast(kind) -> None:
         assert swept.saturated_share[i] == np.mean(np.abs(given) > 464)
         assert swept.dead_share[i] == np.mean((np.abs(given) <= 2.0**-10) & (x != 0))
     assert swept.sqnr_db == pytest.approx(-10 * np.log10(swept.total))
+
+
+@pytest.mark.parametrize("name", ["e4m3", "hif8", "mxint8", "e2m1", "bf16"])
+def test_a_sweep_has_the_parts_that_each_scale_has_by_itself(name) -> None:
+    format_, scales = FORMATS[name], np.exp2(np.arange(-14.0, 8.0, 0.75))
+    x = np.ldexp(draw(InputKind.GRADIENT_LIKE, (8, 128), seed=3).ravel().astype(np.float64), 18)
+    x[::50] = 0.0
+    swept = sweep_scale(x, format_, scales)
+    for i, scale in enumerate(scales):
+        one = split_error(x, format_.decode(format_.encode(x / scale)) * scale, scale, format_)
+        for part in ("saturation", "deadzone", "grid"):
+            assert getattr(swept, part)[i] == pytest.approx(getattr(one, part), rel=1e-9, abs=1e-30)
+        assert swept.saturated_share[i] * x.size == one.saturated
+        assert swept.dead_share[i] * x.size == one.dead
+
+
+@pytest.mark.parametrize(
+    ("x", "name", "told"),
+    [
+        ([0.0, 0.0], "e4m3", "all-zero tensor has no parts"),
+        ([1.0, np.inf], "e4m3", "need finite numbers"),
+        ([1.0], "e8m0", "needs a format with a sign, got e8m0"),
+    ],
+)
+def test_what_has_no_sweep_is_refused(x, name, told) -> None:
+    with pytest.raises(ValueError, match=told):
+        sweep_scale(x, FORMATS[name], [1.0])
 
 
 def test_a_power_of_two_moves_the_sweep_and_nothing_else() -> None:

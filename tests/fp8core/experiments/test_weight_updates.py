@@ -23,7 +23,7 @@ def test_a_walk_is_the_update_rounded_at_every_step(name, pull, lr):
     nearest, stochastic, exact = np.array([1.0]), np.ones(3), 1.0
     for step in range(60):
         assert w.nearest[step] == nearest[0]
-        np.testing.assert_array_equal(w.stochastic[:, step], stochastic)
+        np.testing.assert_array_equal(w.stochastic()[:, step], stochastic)
         assert w.exact[step] == pytest.approx(exact, rel=1e-9, abs=1e-12)
         nearest = format_.decode(format_.encode(nearest - lr * gradient(pull, nearest)))
         target = stochastic - lr * gradient(pull, stochastic)
@@ -34,7 +34,7 @@ def test_a_walk_is_the_update_rounded_at_every_step(name, pull, lr):
 def test_the_drift_is_the_mean_over_every_random_value():
     every = np.arange(1 << BITS)[None]
     w = walk(FORMATS["e4m3"], 1.0, 0.01, Pull.DOWN, every, BITS)
-    assert w.drift == pytest.approx((w.stochastic[:, 1] - 1).mean(), rel=1e-12)
+    assert w.drift == pytest.approx((w.stochastic()[:, 1] - 1).mean(), rel=1e-12)
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,5 @@
-"""Contract: every code decodes to what ml_dtypes says; encode is one exact rounding from float64, ties and
-overflow included; what does not fit is refused in a sentence.
+"""Contract: every code decodes to what ml_dtypes and gfloat say; a format that cannot be is refused in a
+sentence.
 """
 
 import en_dtypes
@@ -11,44 +11,15 @@ import pytest
 
 from fp8core.formats import FORMATS, FloatFormat, Format, Specials
 from fp8core.rounding import Overflow, Rounding
-
-EVERY = list(FORMATS.values())
-TABLED = [f for f in EVERY if f.bits <= 16]
-FLOATS = [f for f in EVERY if isinstance(f, FloatFormat)]
-WITH_ML_DTYPE = [f for f in EVERY if f.ml_dtype is not None]
-ELEMENTS = [f for f in FLOATS if f.signed]
-FP8_AND_16 = [FORMATS[name] for name in ("e4m3", "e5m2", "fp16", "bf16")]
-
-
-def p3109(format_: FloatFormat) -> gfloat.FormatInfo:
-    domain = gfloat.Domain.Extended if format_.name.endswith("e") else gfloat.Domain.Finite
-    return gfloat.formats.format_info_p3109(8, format_.mantissa_bits + 1, domain=domain)
-
-
-GFLOAT = {
-    "e4m3": gfloat.formats.format_info_ocp_e4m3,
-    "e5m2": gfloat.formats.format_info_ocp_e5m2,
-    "e3m2": gfloat.formats.format_info_ocp_e3m2,
-    "e2m3": gfloat.formats.format_info_ocp_e2m3,
-    "e2m1": gfloat.formats.format_info_ocp_e2m1,
-    "fp16": gfloat.formats.format_info_binary16,
-    "bf16": gfloat.formats.format_info_bfloat16,
-    "mxint8": gfloat.formats.format_info_ocp_int8,
-    "e4m3fnuz": gfloat.formats.format_info_p3109(8, 4, domain=gfloat.Domain.Finite),
-    "e5m2fnuz": gfloat.formats.format_info_p3109(8, 3, domain=gfloat.Domain.Finite),
-} | {f.name: p3109(f) for f in FLOATS if f.name.startswith("binary8")}
-
-
-def by_name(formats: list[FloatFormat]) -> pytest.MarkDecorator:
-    return pytest.mark.parametrize("format_", formats, ids=lambda f: f.name)
-
-
-def all_codes(format_: FloatFormat) -> np.ndarray:
-    return np.arange(1 << format_.bits, dtype=format_.code_dtype)
-
-
-def signs_of_numbers(values: np.ndarray) -> np.ndarray:
-    return np.signbit(values[~np.isnan(values)])
+from tests.fp8core.formats.cases import (
+    ELEMENTS,
+    GFLOAT,
+    TABLED,
+    WITH_ML_DTYPE,
+    all_codes,
+    by_name,
+    signs_of_numbers,
+)
 
 
 @by_name([f for f in WITH_ML_DTYPE if f in TABLED])
@@ -114,84 +85,6 @@ def test_the_named_extremes_are_those_of_ml_dtypes(format_: FloatFormat) -> None
     assert format_.e_max == np.frexp(format_.max)[1] - 1
 
 
-@by_name(TABLED)
-def test_every_finite_value_encodes_to_its_own_code(format_: FloatFormat) -> None:
-    codes = all_codes(format_)[np.isfinite(format_.values)]
-    np.testing.assert_array_equal(format_.encode(format_.decode(codes)), codes)
-
-
-@by_name(ELEMENTS)
-def test_ties_go_to_the_even_code_and_neighbors_of_a_tie_to_the_nearer(format_: FloatFormat) -> None:
-    top = min(format_.max_code, 1 << 16)
-    low = np.arange(top, dtype=np.int64)
-    a, b = (
-        format_.decode(low.astype(format_.code_dtype)),
-        format_.decode((low + 1).astype(format_.code_dtype)),
-    )
-    tie = (a + b) / 2
-    even = low + (low & 1)
-    for sign in (1, -1):
-        for x, code in ((tie, even), (np.nextafter(tie, 0), low), (np.nextafter(tie, np.inf), low + 1)):
-            signed = code | format_.sign_bit if sign < 0 else code
-            signed = np.where((signed == format_.sign_bit) & (not format_.has_minus_zero), 0, signed)
-            np.testing.assert_array_equal(format_.encode(sign * x), signed)
-
-
-@by_name([f for f in WITH_ML_DTYPE if f.signed])
-def test_random_float32_rounds_as_in_ml_dtypes(format_: FloatFormat) -> None:
-    bits = np.random.default_rng(1).integers(0, 1 << 32, 200_000, dtype=np.uint32)
-    x = bits.view(np.float32)
-    inside = np.isfinite(x) & (np.abs(x) <= format_.max)
-    theirs = x[inside].astype(format_.ml_dtype).view(format_.code_dtype)
-    np.testing.assert_array_equal(format_.encode(x[inside]), theirs)
-
-
-@pytest.mark.parametrize("name", GFLOAT)
-@pytest.mark.parametrize(
-    ("rounding", "theirs"),
-    [
-        (Rounding.NEAREST_EVEN, gfloat.RoundMode.TiesToEven),
-        (Rounding.NEAREST_AWAY, gfloat.RoundMode.TiesToAway),
-        (Rounding.TOWARD_ZERO, gfloat.RoundMode.TowardZero),
-    ],
-    ids=lambda mode: mode.name,
-)
-def test_each_rounding_agrees_with_gfloat_from_float64(name, rounding, theirs) -> None:
-    format_ = FORMATS[name]
-    rng = np.random.default_rng(2)
-    smallest = np.frexp(format_.min_subnormal)[1]
-    x = rng.standard_normal(300) * 2.0 ** rng.integers(smallest - 3, format_.e_max, 300)
-    ties = format_.decode(np.arange(min(40, format_.max_code), dtype=format_.code_dtype))
-    x = np.concatenate([x, (ties[1:] + ties[:-1]) / 2, -(ties[1:] + ties[:-1]) / 2])
-    expected = [gfloat.round_float(GFLOAT[name], v, theirs, sat=True) for v in x]
-    np.testing.assert_array_equal(format_.decode(format_.encode(x, rounding)), expected)
-
-
-def test_overflow_gives_what_is_asked_and_464_is_a_tie_that_stays_inside() -> None:
-    e4m3, e5m2 = FORMATS["e4m3"], FORMATS["e5m2"]
-    x = np.array([448.0, 464.0, np.nextafter(464, 500), -1e9, np.inf, -np.inf, np.nan, -np.nan])
-    assert e4m3.encode(x).tolist() == [0x7E, 0x7E, 0x7E, 0xFE, 0x7E, 0xFE, 0x7F, 0xFF]
-    nan = e4m3.encode(x, overflow=Overflow.NAN)
-    assert nan.tolist() == [0x7E, 0x7E, 0x7F, 0xFF, 0x7F, 0xFF, 0x7F, 0xFF]
-    inf = e5m2.encode([57344.0, 61439.0, 61440.0, -np.inf], overflow=Overflow.INF)
-    assert inf.tolist() == [0x7B, 0x7B, 0x7C, 0xFC]
-    with pytest.raises(ValueError, match="e4m3 has no code for infinity"):
-        e4m3.encode(1.0, overflow=Overflow.INF)
-
-
-def test_zeros_keep_their_sign() -> None:
-    assert FORMATS["e4m3"].encode([0.0, -0.0, -1e-30]).tolist() == [0, 0x80, 0x80]
-
-
-def test_stochastic_rounding_goes_up_exactly_when_fraction_and_noise_reach_one() -> None:
-    e4m3 = FORMATS["e4m3"]
-    x = np.full(4, 1.0 + 0.25 * e4m3.ulp(1.0))
-    codes = e4m3.encode(x, Rounding.STOCHASTIC, noise=np.array([0.0, np.nextafter(0.75, 0), 0.75, 0.999]))
-    assert (codes - e4m3.encode(1.0)).tolist() == [0, 0, 1, 1]
-    with pytest.raises(ValueError, match="needs noise"):
-        e4m3.encode(x, Rounding.STOCHASTIC)
-
-
 def test_e8m0_has_no_sign_and_no_zero() -> None:
     e8m0 = FORMATS["e8m0"]
     codes = e8m0.encode([2.0**-127, 1.0, 2.0**127, 2.0**128, 0.0, -1.0, np.nan])
@@ -205,46 +98,11 @@ def test_ulp_is_the_distance_to_the_next_code(format_: FloatFormat) -> None:
     np.testing.assert_array_equal(format_.ulp(format_.decode(codes)), gaps)
 
 
-def test_codes_that_do_not_fit_are_refused() -> None:
-    with pytest.raises(ValueError, match="run from 0 to 255, got -1 to 256"):
-        FORMATS["e4m3"].decode([-1, 256])
-    with pytest.raises(ValueError, match="integers, got float64"):
-        FORMATS["e4m3"].decode([1.5])
-    with pytest.raises(ValueError, match="table is kept up to 16 bits"):
-        _ = FORMATS["fp32"].values
-
-
 def test_fp32_codes_are_the_bits_of_float32() -> None:
     assert FORMATS["fp32"].decode(FORMATS["fp32"].encode(1.5)) == 1.5
     x = np.random.default_rng(3).integers(0, 0x7F800000, 10_000, dtype=np.uint32).view(np.float32)
     np.testing.assert_array_equal(FORMATS["fp32"].encode(x), x.view(np.uint32))
     np.testing.assert_array_equal(FORMATS["fp32"].decode(x.view(np.uint32)), x.astype(np.float64))
-
-
-@by_name(EVERY)
-def test_a_policy_is_offered_exactly_where_the_format_has_its_code(format_: Format) -> None:
-    for overflow in Overflow:
-        if overflow in format_.overflows:
-            value = float(format_.decode(format_.encode(2.0 * format_.max, overflow=overflow)))
-            expected = {Overflow.SATURATE: format_.max, Overflow.INF: np.inf, Overflow.NAN: np.nan}
-            np.testing.assert_equal(value, expected[overflow])
-        else:
-            with pytest.raises(ValueError, match=f"{format_.name} has no code for"):
-                format_.encode(2.0 * format_.max, overflow=overflow)
-
-
-@by_name(EVERY)
-def test_nan_gives_nan_or_is_refused(format_: Format) -> None:
-    if Overflow.NAN in format_.overflows:
-        assert np.isnan(format_.decode(format_.encode([np.nan, 1.0]))).tolist() == [True, False]
-    else:
-        with pytest.raises(ValueError, match=f"{format_.name} has no code for NaN"):
-            format_.encode([np.nan, 1.0])
-
-
-def test_formats_without_minus_zero_give_plain_zero() -> None:
-    for name in ("e4m3fnuz", "binary8p3se", "hif8", "mxint8"):
-        assert FORMATS[name].encode([-0.0, -1e-30]).tolist() == [0, 0]
 
 
 def test_mxint8_is_an_integer_over_64() -> None:
@@ -253,9 +111,13 @@ def test_mxint8_is_an_integer_over_64() -> None:
     assert (mxint8.max, mxint8.decode(128), mxint8.min_subnormal) == (127 / 64, -2.0, 1 / 64)
 
 
-def test_hif8_overflows_from_40960() -> None:
-    x = np.array([np.nextafter(40960, 0), 40960.0, -40960.0])
-    assert FORMATS["hif8"].encode(x, Rounding.NEAREST_AWAY, Overflow.INF).tolist() == [0x6E, 0x6F, 0xEF]
+def test_uniform4_is_int4_over_4_and_its_bins_are_even() -> None:
+    uniform4 = FORMATS["uniform4"]
+    magnitudes = np.arange(8) / 4
+    np.testing.assert_array_equal(uniform4.values, np.concatenate([magnitudes, -magnitudes]))
+    inside = np.random.default_rng(0).uniform(-7.5, 7.5, 1000)
+    np.testing.assert_array_equal(uniform4.rounded(inside / 4) * 4, np.rint(inside))
+    assert uniform4.encode([-2.0, 2.0, -0.125, 0.375]).tolist() == [15, 7, 8, 2]
 
 
 def custom(**change: object) -> FloatFormat:

@@ -1,0 +1,206 @@
+"""Chains of steps over K: the running sums after any number of products, and promotion between chains.
+
+A chain goes on from step to step by the unit's rule. NaN and infinity are left out of the rules: they are
+found first, and follow IEEE 754.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import assert_never
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fp8core.accumulators import steps
+from fp8core.accumulators.model import Accumulator, Step
+from fp8core.accumulators.terms import ABSENT, Array, Terms
+from fp8core.formats import FORMATS
+from fp8core.tiles import WHOLE
+
+AT_ONCE = 1 << 16
+"""Products that are held at once: few enough for a processor's cache."""
+
+_IEEE = (Step.FLUSHED_PAIRS, Step.FP64_CHAIN)
+"""Steps made of IEEE additions, which know NaN and infinities by themselves."""
+_PRODUCT_LIMITS = {Step.FLOORED: 2.0 ** (FORMATS["fp32"].e_max + 1)}
+"""Steps in which a product by itself is infinite from here on, whatever is added to it."""
+
+
+@dataclass(frozen=True)
+class Operands:
+    """The terms of some steps, or of all of K: a [K, M] and b [K, N], in the order in which they are added.
+
+    `scales` are those of a block-scaled unit, one for each steps.GROUP products.
+    """
+
+    a: Terms
+    b: Terms
+    scales: tuple[Terms, Terms] | None = None
+
+    def at(self, places: NDArray[np.int64]) -> "Operands":
+        """The operands at places [T, p, C] of K: a [T, p, C, M], b and scales likewise."""
+        scales = self.scales
+        if scales is not None:
+            groups = places[:, :: steps.GROUP] // steps.GROUP
+            scales = scales[0].at(groups), scales[1].at(groups)
+        return Operands(self.a.at(places), self.b.at(places), scales)
+
+    def rows(self, rows: slice) -> "Operands":
+        """All of K, but only these rows of a."""
+        scales = self.scales and (self.scales[0].at((slice(None), rows)), self.scales[1])
+        return Operands(self.a.at((slice(None), rows)), self.b, scales)
+
+    def step(self, number: int) -> "Operands":
+        """One of the T steps, T = 1."""
+        one = slice(number, number + 1)
+        scales = self.scales and (self.scales[0].at(one), self.scales[1].at(one))
+        return Operands(self.a.at(one), self.b.at(one), scales)
+
+
+def running_sums(
+    operands: Operands, unit: Accumulator, start: NDArray[np.float32], lengths: Sequence[int]
+) -> list[NDArray[np.float32]]:
+    """float32[M, N] for each of `lengths`: the unit's sum of the first k products, added to `start`.
+
+    Lengths are multiples of the unit's step, in rising order.
+    """
+    # A signaling NaN in c is quieted, and a sum in fp64 may be beyond fp32: infinity.
+    with np.errstate(invalid="ignore", over="ignore"):
+        if unit.promotion is not WHOLE:
+            return _promoted_sums(operands, unit, start, unit.promotion, lengths)
+        results, chain, done = [], start.astype(np.float64)[None], 0
+        for k in lengths:
+            chain, done = advanced(operands, unit, chain, np.array([0]), range(done, k)), k
+            results.append(chain[0].astype(np.float32))
+        return results
+
+
+def _promoted_sums(
+    operands: Operands, unit: Accumulator, total: NDArray[np.float32], every: int, lengths: Sequence[int]
+) -> list[NDArray[np.float32]]:
+    results, zero, done = [], np.zeros((1, *total.shape)), 0
+    for k in lengths:
+        promoted = k - k % every
+        total = _with_chains(operands, unit, total, range(done, promoted, every))
+        rest = advanced(operands, unit, zero, np.array([promoted]), range(k - promoted))
+        results.append(total if k == promoted else total + rest[0].astype(np.float32))
+        done = promoted
+    return results
+
+
+def _with_chains(
+    operands: Operands, unit: Accumulator, total: NDArray[np.float32], begins: range
+) -> NDArray[np.float32]:
+    """`total` plus, in fp32, the chains that begin at each of `begins` and end where the next one begins."""
+    at_once = max(1, AT_ONCE // max(1, total.size))
+    for first in range(0, len(begins), at_once):
+        some = np.array(begins[first : first + at_once])
+        ends = advanced(operands, unit, np.zeros((some.size, *total.shape)), some, range(begins.step))
+        total = added_in_fp32(total, ends)
+    return total
+
+
+def added_in_fp32(total: NDArray[np.float32], ends: Array) -> NDArray[np.float32]:
+    """`total` plus the sums of one chain after the other, each addition rounded to fp32."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        return reduce(np.add, ends.astype(np.float32), total)
+
+
+def advanced(
+    operands: Operands, unit: Accumulator, c: Array, begins: NDArray[np.int64], products: range
+) -> Array:
+    """The running sums c [C, M, N] of chains after these products of each, counted from where it begins."""
+    if not products or not c.size:
+        return c
+    width = unit.fused_products
+    places = np.array(products).reshape(-1, width, 1)
+    of_a_chain = width * c[0].size
+    chains = max(1, AT_ONCE // of_a_chain)
+    results = []
+    for first in range(0, begins.size, chains):
+        some = slice(first, first + chains)
+        sums = c[some]
+        count = max(1, AT_ONCE // (of_a_chain * sums.shape[0]))
+        for step in range(0, places.shape[0], count):
+            sums = _advanced(operands.at(places[step : step + count] + begins[some]), unit, sums)
+        results.append(sums)
+    return np.concatenate(results)
+
+
+def _advanced(some: Operands, unit: Accumulator, c: Array) -> Array:
+    """c after some steps. All at once where every number stays finite, else step by step."""
+    limit = _PRODUCT_LIMITS.get(unit.step, np.inf)
+    if unit.step in _IEEE:
+        return _steps(some, unit, c)
+    if _all_below(limit, some, c):
+        with np.errstate(invalid="ignore", over="ignore"):
+            sums = _steps(some, unit, c)
+        if np.isfinite(sums).all():  # no rule leads back from NaN or infinity
+            return sums
+    for number in range(some.a.value.shape[0]):
+        finite, ordinary, special = _split_special(some.step(number), c, limit)
+        c = np.where(np.isfinite(special), _steps(finite, unit, ordinary), special)
+    return c
+
+
+def _steps(some: Operands, unit: Accumulator, c: Array) -> Array:
+    a, b = some.a, some.b
+    match unit.step:
+        case Step.TRUNCATED:
+            return steps.truncated(a, b, c, unit)
+        case Step.SCALED_GROUPS:
+            return steps.scaled_groups(a, b, c, unit, some.scales)
+        case Step.EXACT:
+            return steps.exact(a, b, c)
+        case Step.FLUSHED_PAIRS:
+            return steps.flushed_pairs(a, b, c)
+        case Step.FLOORED | Step.FLOORED_BY_PARITY:
+            return steps.floored(a, b, c, unit, by_parity=unit.step is Step.FLOORED_BY_PARITY)
+        case Step.FP32_CHAIN:
+            return steps.fp32_chain(a, b, c)
+        case Step.FP64_CHAIN:
+            return steps.fp64_chain(a, b, c)
+        case _:
+            assert_never(unit.step)
+
+
+def _all_below(limit: float, some: Operands, c: Array) -> bool:
+    """True if all numbers are finite and no product reaches the limit."""
+    sizes = [np.abs(x).max(initial=0.0) for x in (some.a.value, some.b.value, c)]
+    return all(np.isfinite(sizes)) and (limit == np.inf or sizes[0] * sizes[1] < limit)
+
+
+def _split_special(some: Operands, c: Array, limit: float) -> tuple[Operands, Array, Array]:
+    """One step's operands and c with zeros for what is not finite, and the special value of each output.
+
+    The special value, float64[C, M, N], is the NaN or infinity that the terms of an output give, else 0. An
+    infinity times zero gives NaN, and so do infinities of both signs. A product that reaches the limit is
+    infinite.
+    """
+
+    def meet(x: NDArray[np.bool_], y: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Outputs to which a product has x on its left and y on its right."""
+        rows, columns = np.moveaxis(x[0], 0, -1), np.moveaxis(y[0], 0, -1)
+        return rows.astype(np.float32) @ columns.astype(np.float32).swapaxes(-1, -2) > 0
+
+    def infinite(x: Array, y: Array) -> NDArray[np.bool_]:
+        positive = meet(x == np.inf, y > 0) | meet(x > 0, y == np.inf)
+        return positive | meet(x == -np.inf, y < 0) | meet(x < 0, y == -np.inf)
+
+    left, right = some.a.value, some.b.value
+    plus, minus = (c == np.inf) | infinite(left, right), (c == -np.inf) | infinite(-left, right)
+    a, b = _finite(some.a), _finite(some.b)
+    if limit < np.inf:
+        products = a.value[0, ..., :, None] * b.value[0, ..., None, :]
+        plus, minus = plus | (products >= limit).any(0), minus | (products <= -limit).any(0)
+    has_nan = np.isnan(left[0]).any(0)[..., :, None] | np.isnan(right[0]).any(0)[..., None, :]
+    nan = has_nan | np.isnan(c) | (plus & minus)
+    nan |= meet(np.isinf(left), right == 0) | meet(left == 0, np.isinf(right))
+    special = np.where(nan, np.nan, np.where(plus, np.inf, np.where(minus, -np.inf, 0.0)))
+    return Operands(a, b, some.scales), np.where(np.isfinite(c), c, 0.0), special
+
+
+def _finite(x: Terms) -> Terms:
+    is_finite = np.isfinite(x.value)
+    return Terms(np.where(is_finite, x.value, 0.0), np.where(is_finite, x.exponent, ABSENT).astype(np.int16))

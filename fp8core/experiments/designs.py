@@ -1,0 +1,151 @@
+"""A recipe of one's own: its error beside published ones of as many bits, and which of its choices matters.
+
+A knob is one field of the operands, such as the format. It is turned back in every operand where the recipe
+differs from the one that it began as; all else stays.
+"""
+
+from collections.abc import Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+from functools import lru_cache
+
+from fp8core.costs import bits_per_element
+from fp8core.experiments.layer_error import Tensors, layer_errors, truths
+from fp8core.inputs import InputKind, draw_operand
+from fp8core.linear import MATMULS, OPERANDS, LayerShape, Side
+from fp8core.recipes import RECIPES, Recipe
+from fp8core.recipes.compact import to_line
+from fp8core.recipes.plain import Plain, checked
+from fp8core.recipes.text import own_recipe
+
+LAYER = LayerShape(tokens=512, in_=1024, out=512)
+"""The layer whose results are compared."""
+
+CELLS = tuple((name, side) for name in MATMULS for side in Side)
+"""The six operands of a recipe, by the name of the matmul and the side."""
+
+KNOBS: dict[str, tuple[tuple[str, ...], ...]] = {
+    "format": (("format",),),
+    "tile": (("tile",),),
+    "scale": (("scale", "format"), ("scale", "fit"), ("scale", "outer"), ("scale", "target")),
+    "amax floor": (("scale", "amax_floor"),),
+    "history": (("scale", "history"),),
+    "search": (("scale", "search"),),
+    "rounding": (("rounding",),),
+    "rotation": (("rotation",),),
+    "saved copy": (("saved_as",),),
+}
+"""The fields of an operand in plain data that one knob sets."""
+BF16 = "bf16"
+"""The knob of an operand that is quantized in one recipe and not in the other."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Knob:
+    """A choice that differs, the operands where it does, and the line of the recipe without it.
+
+    `line` is None where the recipe without it is refused; `reason` says why.
+    """
+
+    name: str
+    cells: tuple[tuple[str, Side], ...]
+    line: str | None
+    reason: str = ""
+
+
+def knobs(data: Plain, base: Plain) -> tuple[Knob, ...]:
+    """The choices in which a recipe, as plain data, differs from another one."""
+    pairs = {
+        (name, side): (data[name][side.value.lower()], base[name][side.value.lower()]) for name, side in CELLS
+    }
+    lone = [cell for cell, (own, was) in pairs.items() if (own is None) != (was is None)]
+    found = [_knob(BF16, lone, data, base, ((),))] if lone else []
+    for name, paths in KNOBS.items():
+        cells = [
+            cell
+            for cell, (own, was) in pairs.items()
+            if own is not None and was is not None and any(_at(own, path) != _at(was, path) for path in paths)
+        ]
+        if cells:
+            found.append(_knob(name, cells, data, base, paths))
+    return tuple(found)
+
+
+def _knob(
+    name: str,
+    cells: Sequence[tuple[str, Side]],
+    data: Plain,
+    base: Plain,
+    paths: Sequence[tuple[str, ...]],
+) -> Knob:
+    """The knob that turns the fields at `paths` back in the operands `cells`."""
+    turned = deepcopy(data)
+    for matmul, side in cells:
+        key = side.value.lower()
+        for path in paths:
+            value = deepcopy(_at(base[matmul][key], path))
+            node, last = turned[matmul], (key, *path)
+            for step in last[:-1]:
+                node = node[step]
+            node[last[-1]] = value
+    _, report = checked(turned)
+    reason = next(iter(report.wrong + report.refused), "")
+    return Knob(name=name, cells=tuple(cells), line=None if reason else to_line(turned), reason=reason)
+
+
+def _at(node: Plain | None, path: tuple[str, ...]) -> object:
+    for step in path:
+        node = node[step] if node is not None else None
+    return node
+
+
+def mean_bits(recipe: Recipe, layer: LayerShape) -> float:
+    """Bits for each element that the six operands of a step read, their scales included, on average."""
+    bits = elements = 0.0
+    for name, side in CELLS:
+        matmul = MATMULS[name]
+        shape = layer.of(matmul.operand(side))
+        count = shape[0] * shape[1]
+        bits += bits_per_element(recipe.operand(matmul, side), shape) * count
+        elements += count
+    return bits / elements
+
+
+def nearest_published(recipe: Recipe, layer: LayerShape, count: int = 2) -> tuple[Recipe, ...]:
+    """The published recipes of the most nearly equal bits; one that computes the same is left out."""
+    bits, published = mean_bits(recipe, layer), _published_bits(layer)
+    others = [name for name, one in RECIPES.items() if not _is_same(one, recipe)]
+    return tuple(
+        RECIPES[name] for name in sorted(others, key=lambda name: abs(published[name] - bits))[:count]
+    )
+
+
+@lru_cache(maxsize=4)
+def _published_bits(layer: LayerShape) -> dict[str, float]:
+    """The mean bits of every published recipe, by name."""
+    return {name: mean_bits(recipe, layer) for name, recipe in RECIPES.items()}
+
+
+def _is_same(one: Recipe, other: Recipe) -> bool:
+    return all(one.spec(matmul) == other.spec(matmul) for matmul in MATMULS.values())
+
+
+def result_errors(line: str, kind: str, seed: int) -> dict[str, float]:
+    """The relative error of each matmul's result by its name, for the recipe of a line.
+
+    Inputs are those of `kind`, an InputKind's value, in a layer of LAYER's sizes. The error is that of the
+    operands: products are summed in float64. Raises ValueError for a line that is no recipe.
+    """
+    recipe = own_recipe(line)
+    tensors, exact = _inputs(kind, seed)
+    return {name: error.rel_err for name, error in layer_errors(recipe, tensors, exact, seed).items()}
+
+
+@lru_cache(maxsize=4)
+def _inputs(kind: str, seed: int) -> tuple[Tensors, dict[str, object]]:
+    """x, w and dy, and the results of the three matmuls in float64."""
+    tensors = {
+        tensor: draw_operand(InputKind(kind), tensor, LAYER.of(tensor), 3 * seed + place, fan_in=LAYER.in_)
+        for place, tensor in enumerate(OPERANDS)
+    }
+    return tensors, truths(tensors)

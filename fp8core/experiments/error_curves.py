@@ -1,0 +1,143 @@
+"""The error of an operand against one property: how far the tensor's largest element stands out, or the tile.
+
+One draw is an accident. Every point is measured on several draws and keeps all of them.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fp8core.checks import real, whole
+from fp8core.costs import bits_per_element
+from fp8core.errors import rel_err, sqnr_db
+from fp8core.experiments.operand_error import as_bf16, read_back, total_error
+from fp8core.recipes import Operand
+from fp8core.tiles import WHOLE, TileShape
+
+CREST_POWERS = (0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0)
+"""Powers of a Gaussian: near 0 all are near ±1, 1 is the Gaussian itself, more gives heavier tails."""
+
+
+_DRAWS_KEPT = 64
+
+
+@dataclass(frozen=True, kw_only=True)
+class Draws:
+    """The SQNR of every draw at one point, in dB; `at` is the point: a crest factor, or a tile's extent.
+
+    `bits` are those of an element, scales included.
+    """
+
+    at: float
+    sqnr_db: tuple[float, ...]
+    bits: float
+
+    @property
+    def mean(self) -> float:
+        return float(np.mean(self.sqnr_db))
+
+    @property
+    def low(self) -> float:
+        return min(self.sqnr_db)
+
+    @property
+    def high(self) -> float:
+        return max(self.sqnr_db)
+
+
+@lru_cache(maxsize=_DRAWS_KEPT)
+def powered_gaussian(power: float, shape: tuple[int, int], seed: int) -> NDArray[np.float32]:
+    """float32[rows, columns], rounded to bf16: sign(g) · |g|**power with g from N(0, 1).
+
+    Raises ValueError for a power below 0.
+    """
+    real("a power", power, 0), whole("a seed", seed, 0)
+    g = np.random.default_rng(seed).standard_normal(shape)
+    return as_bf16(np.copysign(np.abs(g) ** power, g))
+
+
+def crest_factor(x: NDArray[np.floating]) -> float:
+    """The largest |x| over the root mean square of x."""
+    x = x.astype(np.float64)
+    return float(np.abs(x).max() / np.sqrt(np.mean(x**2)))
+
+
+class Counted(Enum):
+    """The elements whose signal and noise count, in words."""
+
+    ALL = "all elements"
+    SMALLER_HALF = "the smaller half of the elements"
+
+
+def sqnr_of(x: NDArray[np.float32], operand: Operand, seed: int = 0, counted: Counted = Counted.ALL) -> float:
+    """The signal to quantization noise ratio of x as this operand, in dB.
+
+    The smaller half are the elements with |x| below its median.
+    """
+    read = read_back(x, operand, seed)
+    if counted is Counted.ALL:
+        return sqnr_db(float(np.sqrt(total_error(read))))
+    size = np.abs(x)
+    small = size < np.median(size)
+    return sqnr_db(rel_err(read.in_place(read.values)[small], x[small]))
+
+
+def over_crest(
+    operand: Operand,
+    shape: tuple[int, int],
+    seeds: Sequence[int],
+    counted: Counted = Counted.ALL,
+    powers: Sequence[float] = CREST_POWERS,
+) -> tuple[Draws, ...]:
+    """A point for each power: the mean crest factor of the draws, and the SQNR of each draw."""
+    points = []
+    for power in powers:
+        drawn = [powered_gaussian(power, shape, seed) for seed in seeds]
+        points.append(
+            Draws(
+                at=float(np.mean([crest_factor(x) for x in drawn])),
+                sqnr_db=tuple(
+                    sqnr_of(x, operand, seed, counted) for x, seed in zip(drawn, seeds, strict=True)
+                ),
+                bits=bits_per_element(operand, shape),
+            )
+        )
+    return tuple(points)
+
+
+def over_tiles(
+    operand: Operand,
+    drawn: Sequence[NDArray[np.float32]],
+    extents: Sequence[int],
+    counted: Counted = Counted.ALL,
+) -> tuple[Draws, ...]:
+    """A point for each extent: tiles of 1 × extent along K, all else of the operand as it is."""
+    tiled = ((with_tile(operand, TileShape(1, extent)), extent) for extent in extents)
+    return tuple(_draws(made, drawn, extent, counted) for made, extent in tiled)
+
+
+def as_published(
+    operand: Operand, drawn: Sequence[NDArray[np.float32]], counted: Counted = Counted.ALL
+) -> Draws:
+    """The point of the operand's own tile; its extent along K is all of K where it spans that."""
+    extent = operand.spec.tile.k
+    k = drawn[0].shape[0 if operand.k_is_rows else 1]
+    return _draws(operand, drawn, k if extent is WHOLE else extent, counted)
+
+
+def with_tile(operand: Operand, tile: TileShape) -> Operand:
+    """The operand with another tile, made of the tensor itself; a delayed scale becomes a current one."""
+    rule = replace(operand.spec.scale_rule, history=0)
+    return replace(operand, spec=replace(operand.spec, tile=tile, scale_rule=rule, saved_as=None))
+
+
+def _draws(operand: Operand, drawn: Sequence[NDArray[np.float32]], at: int, counted: Counted) -> Draws:
+    return Draws(
+        at=float(at),
+        sqnr_db=tuple(sqnr_of(x, operand, seed, counted) for seed, x in enumerate(drawn)),
+        bits=bits_per_element(operand, drawn[0].shape),
+    )

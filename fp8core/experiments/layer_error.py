@@ -1,0 +1,85 @@
+"""The error of a layer's three results, each operand quantized as a recipe says: y, dx and dw.
+
+The products are summed in float64. So an error is that of the operands; what the tensor core loses when it
+adds is measured elsewhere (fp8core.accumulators). An operand that stays bf16 has no error.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fp8core.errors import rel_err
+from fp8core.experiments.operand_error import read_back
+from fp8core.linear import MATMULS, LayerTensor, Matmul, Side
+from fp8core.recipes import Recipe
+
+Tensors = Mapping[LayerTensor, NDArray[np.float32]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResultError:
+    """‖result - truth‖ / ‖truth‖, and 1 - cosine of the angle between the two."""
+
+    rel_err: float
+    off_cosine: float
+
+    @property
+    def cosine(self) -> float:
+        return 1.0 - self.off_cosine
+
+
+def product(matmul: Matmul, operands: Mapping[Side, NDArray[np.floating]]) -> NDArray[np.float64]:
+    """float64[M, N]: A · B of operands as stored."""
+    a, b = (operands[side].astype(np.float64, copy=False) for side in Side)
+    a = a.T if matmul.k_is_rows(Side.A) else a
+    b = b if matmul.k_is_rows(Side.B) else b.T
+    return a @ b
+
+
+def truths(tensors: Tensors) -> dict[str, NDArray[np.float64]]:
+    """float64[M, N] of each matmul by its name, of the tensors as they are."""
+    return {
+        name: product(matmul, {side: tensors[matmul.operand(side)] for side in Side})
+        for name, matmul in MATMULS.items()
+    }
+
+
+def layer_errors(
+    recipe: Recipe, tensors: Tensors, exact: Mapping[str, NDArray[np.float64]], seed: int = 0
+) -> dict[str, ResultError]:
+    """The error of each matmul by its name; `exact` has the `truths`.
+
+    `seed` draws the bits of stochastic rounding, other ones for each operand.
+    """
+    kept: dict[object, NDArray[np.floating]] = {}
+    found = {}
+    for name, matmul in MATMULS.items():
+        read = {}
+        for place, side in enumerate(Side):
+            tensor, operand = matmul.operand(side), recipe.operand(matmul, side)
+            if operand is None:
+                read[side] = tensors[tensor]
+                continue
+            own_seed = len(Side) * (len(MATMULS) * seed + list(MATMULS).index(name)) + place
+            key = tensor, operand, own_seed if operand.spec.is_random else 0
+            if key not in kept:
+                kept[key] = read_back(tensors[tensor], operand, own_seed).values
+            read[side] = kept[key]
+        found[name] = result_error(product(matmul, read), exact[name])
+    return found
+
+
+def result_error(result: NDArray[np.float64], truth: NDArray[np.float64]) -> ResultError:
+    """Compare two results of one shape.
+
+    1 - cosine comes from the difference of the two unit vectors: a cosine near 1 has no digits left.
+    """
+    sizes = [float(np.linalg.norm(part)) for part in (result, truth)]
+    if 0.0 in sizes:
+        off = 0.0 if sizes[0] == sizes[1] else 1.0
+    else:
+        apart = result / sizes[0] - truth / sizes[1]
+        off = float(np.vdot(apart, apart)) / 2
+    return ResultError(rel_err=rel_err(result, truth), off_cosine=off)

@@ -1,0 +1,328 @@
+"""The error of one tensor, quantized as one operand of a matmul: its size, its place and its parts.
+
+Three splits of one number, ‖e‖² / ‖x‖² with e = values - x:
+
+- by element: saturation, deadzone and grid noise, which share no element (fp8core.errors)
+- scale bias b = values - ideal, where ideal is rounded alike under the unrounded scale amax / Qmax of its
+  tile:
+  ‖e‖² = ‖b‖² + ‖ideal - x‖² + 2<b, ideal - x>
+- shrinkage: with alpha = <x, values> / <x, x>,
+  ‖e‖² = (1 - alpha)² ‖x‖² + ‖values - alpha · x‖² with no cross term
+
+An operand may be made of something else than x: of a saved copy, or of rotated numbers that are rounded to
+bf16. The elements' parts are then those of that tensor. What was lost before stands beside them, with its
+cross term.
+"""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fp8core.errors import ErrorParts, sqnr_db
+from fp8core.formats import FORMATS, Format
+from fp8core.operand_scales import nearest
+from fp8core.philox import random_bits
+from fp8core.quantize import RANDOM_BITS, prepared, quantize, quantized_values
+from fp8core.recipes import Operand
+from fp8core.rotations import Rotation
+from fp8core.tiles import TileGrid
+
+_BF16 = FORMATS["bf16"]
+
+
+def as_bf16(x: NDArray[np.floating]) -> NDArray[np.float32]:
+    """float32, shape of x: x rounded to bf16, as the tensors of a training step are."""
+    return _BF16.rounded(x).astype(np.float32)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadBack:
+    """A tensor and what the matmul reads instead of it, both as they are multiplied: rotated where it is.
+
+    `given`, `made_of` and `values` are float64[rows, columns]: the tensor, what was quantized, and what the
+    codes stand for. `scale` float32[*grid.scale_shape] is the number that codes are multiplied by. `noise`
+    float64[rows, columns] decided stochastic rounding, where there was any.
+    """
+
+    operand: Operand
+    given: NDArray[np.float64]
+    made_of: NDArray[np.float64]
+    values: NDArray[np.float64]
+    scale: NDArray[np.float32]
+    noise: NDArray[np.float64] | None = None
+
+    @property
+    def grid(self) -> TileGrid:
+        return self.operand.grid(self.given.shape)
+
+    @property
+    def is_direct(self) -> bool:
+        """The tensor itself was quantized, neither rotated nor made out of a saved copy."""
+        return self.made_of is self.given
+
+    @cached_property
+    def error(self) -> NDArray[np.float64]:
+        """float64[rows, columns]: values - given."""
+        return self.values - self.given
+
+    @cached_property
+    def squared(self) -> NDArray[np.float64]:
+        """float64[rows, columns]: error²."""
+        return self.error**2
+
+    @cached_property
+    def energy(self) -> NDArray[np.float64]:
+        """float64[rows, columns]: given²."""
+        return self.given**2
+
+    @cached_property
+    def dead(self) -> NDArray[np.bool_]:
+        """bool[rows, columns]: the elements that are not zero but become zero."""
+        return (self.values == 0) & (self.made_of != 0)
+
+    def in_place(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+        """float64[rows, columns]: what was computed of rotated numbers, turned back to the tensor's own."""
+        return _turned(x, self.operand, back=True)
+
+
+def read_back(x: NDArray[np.float32], operand: Operand, seed: int = 0) -> ReadBack:
+    """Quantize x: float32[rows, columns] as an operand, and read the numbers back.
+
+    `seed` draws the bits of stochastic rounding. A delayed scale is that of a first step, its own amax.
+    Raises ValueError where `quantize` does.
+    """
+    spec = operand.spec
+    noise = None
+    if spec.is_random:
+        bits = _bits(operand, x.shape, seed)
+        made, noise = quantize(x, operand, random=bits), bits / float(1 << RANDOM_BITS)
+        values, scale = made.exact_values(), made.scales.effective
+    else:
+        values, scale = quantized_values(x, operand)
+    given = _turned(x.astype(np.float64), operand)
+    is_x = spec.rotation is None and spec.saved_as is None
+    made_of = given if is_x else prepared(x, operand).astype(np.float64)
+    return ReadBack(operand=operand, given=given, made_of=made_of, values=values, scale=scale, noise=noise)
+
+
+def _bits(operand: Operand, shape: tuple[int, int], seed: int) -> NDArray[np.uint8]:
+    """uint8[rows, columns]: random bits for each element, drawn along K."""
+    bits = random_bits(operand.stored(shape), seed)
+    return bits.T if operand.k_is_rows else bits
+
+
+def _turned(x: NDArray[np.float64], operand: Operand, back: bool = False) -> NDArray[np.float64]:
+    """x with its runs along K rotated, or rotated back; a last run that is too short stays as it is."""
+    rotation: Rotation | None = operand.spec.rotation
+    if rotation is None:
+        return x
+    along = x.T if operand.k_is_rows else x
+    whole = along.shape[1] // rotation.size * rotation.size
+    turn = rotation.undo if back else rotation.apply
+    turned = np.concatenate([turn(along[:, :whole]), along[:, whole:]], axis=1)
+    return turned.T if operand.k_is_rows else turned
+
+
+@dataclass(frozen=True, kw_only=True)
+class Logged:
+    """The figures under the names of Transformer Engine's log (debug/features/log_fp8_tensor_stats.py).
+
+    underflows and overflows are percentages of all elements: codes that are zero, and |x| > Qmax · scale.
+    `scale_inv` is what codes are multiplied by, as `scale` is everywhere else here.
+    """
+
+    underflows: float
+    overflows: float
+    mse: float
+    scale_inv_min: float
+    scale_inv_max: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cross:
+    """‖a + b‖² in three numbers: ‖a‖², ‖b‖² and 2<a, b>, as shares of ‖x‖²."""
+
+    first: float
+    second: float
+    cross: float
+
+    @property
+    def total(self) -> float:
+        return self.first + self.second + self.cross
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lines:
+    """Squared sums over each line of a tensor, a channel or a token: `energy` of x and `error` of e."""
+
+    energy: NDArray[np.float64]
+    error: NDArray[np.float64]
+
+    @property
+    def rel_err(self) -> NDArray[np.float64]:
+        """‖e‖ / ‖x‖ of each line; 0 where both are zero."""
+        return np.sqrt(_ratio(self.error, self.energy))
+
+    def outliers(self, factor: float) -> NDArray[np.bool_]:
+        """The lines whose rms is more than `factor` times the median one of those that are not zero."""
+        rms = np.sqrt(self.energy)
+        return rms > factor * np.median(rms[rms > 0])
+
+
+@dataclass(frozen=True, kw_only=True)
+class OperandError:
+    """The error of one operand; the parts are shares of ‖x‖².
+
+    `parts` split what quantizing adds. `before` is what was lost before: first ‖what quantizing adds‖², then
+    the earlier loss. `bias` is the scale bias, then the error under the ideal scale; `alpha` the shrinkage.
+    """
+
+    total: float
+    parts: ErrorParts
+    before: Cross
+    bias: Cross
+    alpha: float
+    logged: Logged
+    channels: Lines
+    tokens: Lines
+
+    @property
+    def sqnr_db(self) -> float:
+        return sqnr_db(math.sqrt(self.total))
+
+    @property
+    def shrunk(self) -> float:
+        """(1 - alpha)²: the share of ‖x‖² by which x is too short."""
+        return (1 - self.alpha) ** 2
+
+    @property
+    def beside(self) -> float:
+        """‖values - alpha · x‖² / ‖x‖²: what no factor can mend."""
+        return self.total - self.shrunk
+
+
+def operand_error(read: ReadBack) -> OperandError:
+    """Measure what was read back. Raises ValueError where all of x is zero, and for NaN or infinity."""
+    energy = float(read.energy.sum())
+    if not np.isfinite(energy):
+        raise ValueError("the parts of an error need finite numbers, got NaN or infinity in x")
+    if energy == 0:
+        raise ValueError("the error of an all-zero tensor has no parts: it is zero")
+    scale = np.where(read.scale == 0, np.float32(1), read.scale)
+    return OperandError(
+        total=float(read.squared.sum()) / energy,
+        parts=_parts(read, scale, energy),
+        before=_before(read, energy),
+        bias=_scale_bias(read, energy),
+        alpha=float(np.vdot(read.given, read.values)) / energy,
+        logged=_logged(read, scale),
+        **_lines(read),
+    )
+
+
+def total_error(read: ReadBack) -> float:
+    """‖e‖² / ‖x‖²."""
+    return float(np.vdot(read.error, read.error) / np.vdot(read.given, read.given))
+
+
+def _parts(read: ReadBack, scale: NDArray[np.float32], energy: float) -> ErrorParts:
+    """What quantizing adds, by element, as `split_error` has it; few elements can saturate."""
+    element = read.operand.spec.format
+    squared = read.squared if read.is_direct else (read.values - read.made_of) ** 2
+    rows, columns = np.nonzero(_beyond(read.made_of, read.grid, scale, element))
+    tall, wide = read.grid.extents
+    given = read.made_of[rows, columns] / scale[rows // tall, columns // wide].astype(np.float64)
+    full = element.rounds_beyond(given)
+    parts = {"saturation": squared[rows, columns][full].sum(), "deadzone": squared[read.dead].sum()}
+    rest = squared.sum() - sum(parts.values())
+    return ErrorParts(
+        **{name: float(part) / energy for name, part in parts.items()},
+        grid=max(float(rest), 0.0) / energy,
+        saturated=int(full.sum()),
+        dead=int(np.count_nonzero(read.dead)),
+    )
+
+
+def _beyond(
+    x: NDArray[np.float64], grid: TileGrid, scale: NDArray[np.float32], element: Format
+) -> NDArray[np.bool_]:
+    """bool[rows, columns]: the numbers beyond the last value of their side times their scale, in fp32."""
+    beyond = x > grid.expand(np.float32(element.max) * scale)
+    beyond |= x < grid.expand(np.float32(element.min) * scale)
+    return beyond
+
+
+def _before(read: ReadBack, energy: float) -> Cross:
+    """What quantizing adds, then what was lost before."""
+    if read.is_direct:
+        return Cross(first=float(read.squared.sum()) / energy, second=0.0, cross=0.0)
+    return _cross(read.values - read.made_of, read.made_of - read.given, energy)
+
+
+def _cross(a: NDArray[np.float64], b: NDArray[np.float64], energy: float) -> Cross:
+    sums = (np.vdot(a, a), np.vdot(b, b), 2 * np.vdot(a, b))
+    return Cross(**dict(zip(("first", "second", "cross"), (float(s) / energy for s in sums), strict=True)))
+
+
+def _scale_bias(read: ReadBack, energy: float) -> Cross:
+    """The share of the scale's own rounding: b, then the error under the ideal scale."""
+    spec, grid = read.operand.spec, read.grid
+    ideal = grid.amax(read.made_of) / (spec.scale_rule.target or spec.format.max)
+    ideal = grid.expand(np.where(ideal == 0, 1.0, ideal))
+    if read.noise is None:
+        under_ideal = nearest(read.made_of / ideal, spec.format, spec.rounding) * ideal
+    else:
+        codes = spec.format.encode(read.made_of / ideal, spec.rounding, noise=read.noise)
+        under_ideal = spec.format.decode(codes) * ideal
+    return _cross(read.values - under_ideal, under_ideal - read.given, energy)
+
+
+def _logged(read: ReadBack, scale: NDArray[np.float32]) -> Logged:
+    beyond = _beyond(read.made_of, read.grid, scale, read.operand.spec.format)
+    return Logged(
+        underflows=100 * float(np.mean(read.values == 0)),
+        overflows=100 * float(np.mean(beyond)),
+        mse=float(np.mean(read.squared)),
+        scale_inv_min=float(read.scale.min()),
+        scale_inv_max=float(read.scale.max()),
+    )
+
+
+def _lines(read: ReadBack) -> dict[str, Lines]:
+    x, error = read.energy, read.squared
+    if read.operand.spec.rotation is not None:
+        x, error = (read.in_place(part) ** 2 for part in (read.given, read.error))
+    return {
+        name: Lines(energy=x.sum(axis=axis), error=error.sum(axis=axis))
+        for name, axis in (("channels", 0), ("tokens", 1))
+    }
+
+
+def tile_errors(read: ReadBack) -> NDArray[np.float64]:
+    """float64[*grid.scale_shape]: ‖e‖ / ‖x‖ of each tile; 0 where both are zero."""
+    return np.sqrt(_ratio(*(tile_sums(part, read.grid) for part in (read.squared, read.energy))))
+
+
+def tile_zeros(read: ReadBack) -> NDArray[np.float64]:
+    """float64[*grid.scale_shape]: the share of a tile's elements that are not zero but become zero."""
+    dead = tile_sums(read.dead.astype(np.float64), read.grid)
+    return dead / tile_sums(np.ones(read.dead.shape), read.grid)
+
+
+def tile_sums(x: NDArray[np.float64], grid: TileGrid) -> NDArray[np.float64]:
+    """float64[*grid.scale_shape]: the sum over each tile of an array of the grid's shape, not empty."""
+    (rows, columns), (tall, wide) = grid.shape, grid.extents
+    if columns % wide:
+        across = np.add.reduceat(x, np.arange(0, columns, wide), axis=1)
+    else:  # a product with ones is the fastest sum of short rows
+        across = (x.reshape(-1, wide) @ np.ones(wide)).reshape(rows, -1)
+    if rows % tall:
+        return np.add.reduceat(across, np.arange(0, rows, tall), axis=0)
+    return across.reshape(-1, tall, across.shape[1]).sum(axis=1)
+
+
+def _ratio(part: NDArray[np.float64], whole: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.divide(part, whole, out=np.where(part > 0, np.inf, 0.0), where=whole > 0)

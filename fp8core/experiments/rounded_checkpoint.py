@@ -1,0 +1,114 @@
+"""A checkpoint whose scales are rounded up to powers of two when it is read.
+
+The weights were quantized once, in blocks with fp32 scales. A GPU whose tensor core takes E8M0 scales only
+needs powers of two. Two ways were taken:
+
+- made anew: the numbers of the codes are quantized again under the new scales (vLLM,
+  requant_weight_ue8m0_inplace; pull request 38083). The weights are then rounded twice.
+- codes kept: only the scales are rounded, so every block grows by 1 to 2 (transformers issue 47030).
+
+Beside them stand weights that were quantized with powers of two from the start.
+"""
+
+from dataclasses import dataclass, replace
+from enum import Enum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fp8core.errors import rel_err
+from fp8core.experiments.operand_error import tile_sums
+from fp8core.linear import FPROP, LayerTensor
+from fp8core.quantize import quantized_values
+from fp8core.recipes import RECIPES, Operand
+from fp8core.scales import E8M0_ROUND_UP, FP32_SCALE
+from fp8core.tiles import TileGrid
+
+CHECKPOINT = replace(
+    RECIPES["deepseek_v3"].operand(FPROP, FPROP.side_of(LayerTensor.W)).spec, scale_rule=FP32_SCALE
+)
+"""How the weights were quantized: fp32 scales over square blocks."""
+FLOOR = 1e-4
+"""The smallest amax that vLLM and DeepGEMM count when they make the scales anew."""
+ROUNDED = replace(CHECKPOINT, scale_rule=replace(E8M0_ROUND_UP, amax_floor=FLOOR))
+
+
+class Reading(Enum):
+    """How the checkpoint is read, in words."""
+
+    AS_MADE = "fp32 scales, as made"
+    MADE_ANEW = "rounded up, codes made anew"
+    CODES_KEPT = "rounded up, codes kept"
+    FROM_START = "powers of two from the start"
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckpointError:
+    """A way to read the checkpoint: the errors against the weights and against the checkpoint's numbers.
+
+    `weight`, `block_growth` and `changed` are of the numbers that are read: ‖read - w‖ / ‖w‖, the mean over
+    the blocks of <read, checkpoint> / <checkpoint, checkpoint>, and the share of elements that changed.
+    `result` is ‖x · readᵀ - x · wᵀ‖ / ‖x · wᵀ‖. `blocks` float64[*scale_shape] has the error of each block.
+    """
+
+    reading: Reading
+    weight: float
+    checkpoint: float
+    result: float
+    block_growth: float
+    changed: float
+    blocks: NDArray[np.float64]
+
+
+def read_checkpoint(w: NDArray[np.float32], reading: Reading) -> NDArray[np.float64]:
+    """float64[out, in]: the numbers that the matmul gets of weights w: float32[out, in]."""
+    made, scale = quantized_values(w, _operand(CHECKPOINT))
+    match reading:
+        case Reading.AS_MADE:
+            return made
+        case Reading.MADE_ANEW:
+            return quantized_values(made.astype(np.float32), _operand(ROUNDED))[0]
+        case Reading.CODES_KEPT:
+            mantissa, exponent = np.frexp(scale.astype(np.float64))
+            rounded = np.ldexp(1.0, exponent - (mantissa == 0.5))
+            return made * _grid(w.shape).expand(rounded / scale)
+        case Reading.FROM_START:
+            return quantized_values(w, _operand(ROUNDED))[0]
+
+
+def stored_as(reading: Reading) -> Operand:
+    """The weights as the matmul has them in memory."""
+    return _operand(CHECKPOINT if reading is Reading.AS_MADE else ROUNDED)
+
+
+def checkpoint_errors(w: NDArray[np.float32], x: NDArray[np.float32]) -> tuple[CheckpointError, ...]:
+    """Every reading, for weights w: float32[out, in] and activations x: float32[tokens, in]."""
+    exact = w.astype(np.float64)
+    made = read_checkpoint(w, Reading.AS_MADE)
+    wide, truth = x.astype(np.float64), x.astype(np.float64) @ exact.T
+    grid = _grid(w.shape)
+    found = []
+    for reading in Reading:
+        read = read_checkpoint(w, reading)
+        energy = tile_sums(made**2, grid)
+        growth = np.divide(tile_sums(read * made, grid), energy, out=np.ones_like(energy), where=energy > 0)
+        found.append(
+            CheckpointError(
+                reading=reading,
+                weight=rel_err(read, exact),
+                checkpoint=rel_err(read, made),
+                result=rel_err(wide @ read.T, truth),
+                block_growth=float(growth.mean()),
+                changed=float(np.mean(read != made)),
+                blocks=np.sqrt(tile_sums((read - exact) ** 2, grid) / tile_sums(exact**2, grid)),
+            )
+        )
+    return tuple(found)
+
+
+def _operand(spec: object) -> Operand:
+    return Operand(spec=spec, k_is_rows=FPROP.k_is_rows(FPROP.side_of(LayerTensor.W)))
+
+
+def _grid(shape: tuple[int, int]) -> TileGrid:
+    return _operand(CHECKPOINT).grid(shape)

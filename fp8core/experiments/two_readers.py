@@ -1,0 +1,79 @@
+"""One weight, two readers: do Fprop and Dgrad see equal numbers?
+
+Fprop sums over `in`, Dgrad over `out`. Tiles that are longer along K than across it turn with K. Then a
+weight is quantized twice, and the gradient belongs to another weight than the forward pass used.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fp8core.experiments.operand_error import read_back
+from fp8core.linear import DGRAD, FPROP, LayerTensor, Matmul
+from fp8core.recipes import Operand, OperandSpec, Recipe
+from fp8core.recipes.operand import same_copy
+
+
+@dataclass(frozen=True, kw_only=True)
+class Disagreement:
+    """How many of `elements` the two readers see as different numbers, and how many are zero for one only.
+
+    `rel_err` is ‖seen by Dgrad - seen by Fprop‖ / ‖w‖.
+    """
+
+    elements: int
+    differ: int
+    zero_in_one: int
+    rel_err: float
+
+
+def weight_readers(recipe: Recipe) -> tuple[Operand | None, Operand | None]:
+    """The weight as Fprop and as Dgrad have it."""
+    return _reader(recipe, FPROP), _reader(recipe, DGRAD)
+
+
+def spec_readers(spec: OperandSpec) -> tuple[Operand, Operand]:
+    """A weight that both matmuls quantize by one spec, each along its own K."""
+    fprop, dgrad = (
+        Operand(spec=spec, k_is_rows=matmul.k_is_rows(matmul.side_of(LayerTensor.W)))
+        for matmul in (FPROP, DGRAD)
+    )
+    return fprop, dgrad
+
+
+def copies(readers: tuple[Operand | None, Operand | None]) -> tuple[Operand | None, ...]:
+    """The copies of the weight that the readers need: one where both read equal codes and scales."""
+    first, second = readers
+    if first is None or second is None:
+        return (first,) if first is second else readers
+    return (first,) if same_copy(first) == same_copy(second) else readers
+
+
+def disagreement(
+    w: NDArray[np.float32], readers: tuple[Operand | None, Operand | None], seed: int = 0
+) -> Disagreement:
+    """Compare what two readers see of w: float32[out, in]. A reader that is None sees w itself.
+
+    Rotated numbers are turned back first. Raises ValueError where all of w is zero.
+    """
+    if not w.any():
+        raise ValueError("an all-zero weight is the same for every reader")
+    first, second = (_seen(w, operand, seed) for operand in readers)
+    return Disagreement(
+        elements=w.size,
+        differ=int(np.count_nonzero(first != second)),
+        zero_in_one=int(np.count_nonzero((first == 0) != (second == 0))),
+        rel_err=float(np.linalg.norm(first - second) / np.linalg.norm(w.astype(np.float64))),
+    )
+
+
+def _reader(recipe: Recipe, matmul: Matmul) -> Operand | None:
+    return recipe.operand(matmul, matmul.side_of(LayerTensor.W))
+
+
+def _seen(w: NDArray[np.float32], operand: Operand | None, seed: int) -> NDArray[np.float64]:
+    if operand is None:
+        return w.astype(np.float64)
+    read = read_back(w, operand, seed)
+    return read.in_place(read.values)

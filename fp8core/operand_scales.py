@@ -1,0 +1,155 @@
+"""The scales of an operand over a tensor: amax of each tile, the rule, an outer level, a search."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fp8core.checks import reals
+from fp8core.formats import Format
+from fp8core.recipes import Operand
+from fp8core.rounding import Rounding
+from fp8core.scales import NO_SEARCH
+from fp8core.tiles import TileGrid
+
+_TOP = np.finfo(np.float32).max
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scales:
+    """The scales over a tensor, as they are stored.
+
+    stored: float32[*grid.scale_shape], each a number of the rule's format, or NaN.
+    outer: float32[*outer_grid.scale_shape]; None where the rule has one level.
+    outer_inside: float32[*grid.scale_shape], the outer scale around each tile; None where there is none.
+    """
+
+    stored: NDArray[np.float32]
+    outer: NDArray[np.float32] | None = None
+    outer_inside: NDArray[np.float32] | None = None
+
+    @property
+    def effective(self) -> NDArray[np.float32]:
+        """float32[*grid.scale_shape], fl32(stored · outer): what the quantizer takes the reciprocal of."""
+        if self.outer_inside is None:
+            return self.stored
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self.stored * self.outer_inside
+
+    @property
+    def exact(self) -> NDArray[np.float64]:
+        """float64[*grid.scale_shape], stored · outer with no rounding: what a code is multiplied by."""
+        exact = self.stored.astype(np.float64)
+        return exact if self.outer_inside is None else exact * self.outer_inside
+
+
+def scaled(x: NDArray[np.float32], grid: TileGrid, scale: NDArray[np.float32]) -> NDArray[np.float32]:
+    """float32[rows, columns]: x times its tile's min(fl32(1 / scale), FLT_MAX), which is then rounded."""
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        return x * grid.expand(np.minimum(np.float32(1) / scale, _TOP))
+
+
+def fitted(
+    x: NDArray[np.float32], operand: Operand, grid: TileGrid, history: ArrayLike | None = None
+) -> Scales:
+    """The scales of x, which is what is rounded: saved copies and rotations are behind it.
+
+    Raises ValueError for tiles that cross the edge of an outer one, and for a history that does not fit.
+    """
+    rule, element = operand.spec.scale_rule, operand.spec.format
+    amax = grid.amax(x)
+    if rule.history and history is not None:
+        amax = np.full(amax.shape, _late_amax(history, rule.history, amax), np.float32)
+    elif history is not None:
+        raise ValueError("this rule takes the tensor's own amax, got a history")
+    around, outer, outer_amax = operand.outer_grid(x.shape), None, None
+    if around is not None:
+        of_outer = around.amax(x) if rule.has_fitted_outer else np.zeros(around.scale_shape, np.float32)
+        outer = rule.outer_scale(of_outer, element)
+        outer_amax = inside(around, grid, of_outer) if rule.has_fitted_outer else None
+    found = [
+        Scales(
+            stored=rule.scale(_times(amax, factor), element, outer_amax),
+            outer=outer,
+            outer_inside=None if around is None else inside(around, grid, outer),
+        )
+        for factor in rule.search
+    ]
+    if rule.search == NO_SEARCH:
+        return found[0]
+    return _best(found, x, operand, grid)
+
+
+def inside(around: TileGrid, grid: TileGrid, outer: NDArray[np.float32]) -> NDArray[np.float32]:
+    """float32[*grid.scale_shape]: the number of the outer tile around each tile.
+
+    Raises ValueError where a tile crosses the edge of an outer one.
+    """
+    for axis, (large, small) in enumerate(zip(around.extents, grid.extents, strict=True)):
+        if large % small and around.scale_shape[axis] > 1:
+            raise ValueError(f"tiles of {grid.tile} do not nest in outer tiles of {around.tile}")
+        outer = np.repeat(outer, -(-large // small), axis=axis)
+    return outer[: grid.scale_shape[0], : grid.scale_shape[1]]
+
+
+def _late_amax(history: ArrayLike, steps: int, own: NDArray[np.float32]) -> np.float32:
+    """The largest amax of the last steps; the tensor's own where all of them are 0."""
+    earlier = reals("a history of amax", history, ndim=1).astype(np.float32)[-steps:]
+    if not np.isfinite(earlier).all() or (earlier < 0).any():
+        raise ValueError(f"a history holds finite amax of at least 0, got {earlier[:8].tolist()}")
+    largest = earlier.max(initial=np.float32(0))
+    return largest if largest > 0 else own.max(initial=np.float32(0))
+
+
+def _times(amax: NDArray[np.float32], factor: float) -> NDArray[np.float32]:
+    """float32: amax times a factor, held at the largest number where amax itself is finite."""
+    if factor == 1:
+        return amax
+    with np.errstate(over="ignore"):
+        product = amax * np.float32(factor)
+    return np.where(np.isfinite(amax), np.minimum(product, _TOP), amax)
+
+
+def _best(found: list[Scales], x: NDArray[np.float32], operand: Operand, grid: TileGrid) -> Scales:
+    """Choose for each tile the scale with the least squared error; the first of equals."""
+    errors = np.stack([tile_errors(x, operand, grid, one.effective) for one in found])
+    with np.errstate(invalid="ignore"):
+        best = np.argmin(np.where(np.isnan(errors), np.inf, errors), axis=0)[None]
+    stored = np.take_along_axis(np.stack([one.stored for one in found]), best, axis=0)[0]
+    return replace(found[0], stored=stored)
+
+
+def tile_errors(
+    x: NDArray[np.float32], operand: Operand, grid: TileGrid, effective: NDArray[np.float32]
+) -> NDArray[np.float32]:
+    """float32[*grid.scale_shape]: each tile's squared error under a scale, in fp32 and in a fixed order.
+
+    e = fl32(fl32(value · scale) - x), squared in fp32. A tile is read [mn, k] row by row and filled up with
+    zeros to a power of two; then the second half is added to the first until one number is left. A kernel
+    that adds in this order makes the same choice. Random rounding counts as nearest even here.
+    """
+    spec = operand.spec
+    with np.errstate(over="ignore", invalid="ignore"):
+        value = nearest(scaled(x, grid, effective), spec.format, spec.rounding).astype(np.float32)
+        error = value * grid.expand(effective) - x
+        square = error * error
+        (tall, wide), (down, across) = grid.extents, grid.scale_shape
+        full = np.zeros((down * tall, across * wide), np.float32)
+        full[: x.shape[0], : x.shape[1]] = square
+        tiles = full.reshape(down, tall, across, wide)
+        order = (0, 2, 3, 1) if operand.k_is_rows else (0, 2, 1, 3)
+        tiles = tiles.transpose(order).reshape(down, across, tall * wide)
+        size = 1 << (tall * wide - 1).bit_length()
+        tiles = np.pad(tiles, [(0, 0), (0, 0), (0, size - tall * wide)])
+        while size > 1:
+            size //= 2
+            tiles = tiles[..., :size] + tiles[..., size:]
+    return tiles[..., 0]
+
+
+def nearest(q: NDArray[np.float32], element: Format, rounding: Rounding) -> NDArray[np.float64]:
+    """float64, shape of q: the value each number is rounded to; random rounding counts as nearest even."""
+    if rounding in (Rounding.NEAREST_EVEN, Rounding.STOCHASTIC):
+        return element.rounded(q)
+    nan = np.isnan(q)
+    return np.where(nan, np.nan, element.decode(element.encode(np.where(nan, 0, q), rounding)))

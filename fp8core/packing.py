@@ -1,0 +1,87 @@
+"""Codes of 4 and 6 bits as they lie in memory, and back.
+
+The first code lies in the lowest bits. Of two 4-bit codes in a byte the first is the low nibble, as in
+PyTorch's float4_e2m1fn_x2 and in Blackwell's FP4 operands. Of four 6-bit codes in three bytes, code i starts
+at bit 6 i of the 24, and the first byte holds the lowest eight, as CUTLASS and TMA's 16U6 boxes read them.
+Codes of 8 bits lie as they are.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fp8core.checks import codes_of, whole
+
+PACKED_BITS = (4, 6, 8)
+_BYTE = np.iinfo(np.uint8).bits
+
+
+def packed_bytes(n: int, bits: int) -> int:
+    """Bytes of a row of n codes, the last of them filled up. Raises ValueError as `pack` does."""
+    return -(-whole("a number of codes", n, 0) * _packable(bits) // _BYTE)
+
+
+def pack(codes: ArrayLike, bits: int) -> NDArray[np.uint8]:
+    """uint8[..., n] → uint8[..., packed_bytes(n, bits)], each row along the last axis by itself.
+
+    A row that ends inside a byte is filled up with zero bits. Raises ValueError for other bits than 4, 6 or
+    8, for codes that do not fit into them, and for a single number.
+    """
+    codes = codes_of(f"{_packable(bits)} bits", bits, codes).astype(np.uint8)
+    n = _last_axis("codes", codes)
+    together = math.lcm(bits, _BYTE)  # bits of a group, which fills whole bytes
+    groups = _groups(codes, together // bits)
+    number = np.zeros(groups.shape[:-1], "<u4")
+    for i in range(groups.shape[-1]):
+        number |= groups[..., i].astype(np.uint32) << i * bits
+    as_bytes = number[..., None].view(np.uint8)[..., : together // _BYTE]
+    return _joined(as_bytes)[..., : packed_bytes(n, bits)].copy()
+
+
+def unpack(packed: ArrayLike, bits: int, n: int) -> NDArray[np.uint8]:
+    """uint8[..., bytes] → uint8[..., n], the codes that `pack` was given.
+
+    Raises ValueError for other bits than 4, 6 or 8, and for rows of another length than n codes take.
+    """
+    needed = packed_bytes(n, bits)
+    packed = codes_of("packed bytes", _BYTE, packed).astype(np.uint8)
+    if _last_axis("packed bytes", packed) != needed:
+        raise ValueError(
+            f"{n} codes of {bits} bits take {needed} bytes a row, got {packed.shape[-1]} in {packed.shape}"
+        )
+    together = math.lcm(bits, _BYTE)
+    groups = _groups(packed, together // _BYTE)
+    number = np.zeros(groups.shape[:-1], np.uint32)
+    for i in range(groups.shape[-1]):
+        number |= groups[..., i].astype(np.uint32) << i * _BYTE
+    codes = [(number >> i * bits & (1 << bits) - 1).astype(np.uint8) for i in range(together // bits)]
+    return _joined(np.stack(codes, axis=-1))[..., :n].copy()
+
+
+def _groups(array: NDArray[np.uint8], size: int) -> NDArray[np.uint8]:
+    """uint8[..., groups, size]: the last axis in groups, the last of them filled up with zeros."""
+    short = -array.shape[-1] % size
+    if short:
+        array = np.pad(array, [(0, 0)] * (array.ndim - 1) + [(0, short)])
+    return array.reshape(*array.shape[:-1], array.shape[-1] // size, size)
+
+
+def _joined(groups: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """uint8[..., groups * size]: the groups one after the other."""
+    *rows, count, size = groups.shape
+    return groups.reshape(*rows, count * size)
+
+
+def _packable(bits: Any) -> int:
+    if bits not in PACKED_BITS or isinstance(bits, bool):
+        *rest, last = map(str, PACKED_BITS)
+        raise ValueError(f"codes of {', '.join(rest)} or {last} bits are packed, got {bits!r} bits")
+    return int(bits)
+
+
+def _last_axis(what: str, array: NDArray[np.uint8]) -> int:
+    if array.ndim == 0:
+        raise ValueError(f"{what} are rows along the last axis, got a single number")
+    return int(array.shape[-1])

@@ -1,0 +1,67 @@
+"""Random bits from a counter: Philox 4x32 with ten rounds.
+
+Source: Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011. The numbers of one
+counter depend on it and the key alone. So a kernel draws those of an element wherever the element lies, and
+the reference draws the same. `philox` is `tl.randint4x` of Triton, bit for bit.
+"""
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fp8core.checks import codes_of, whole
+
+ROUNDS = 10
+WORDS = 4
+KEY_WORDS = 2
+_WORD_BITS = np.iinfo(np.uint32).bits
+_LOW_WORD = np.iinfo(np.uint32).max
+_MULTIPLIERS = (np.uint64(0xD2511F53), np.uint64(0xCD9E8D57))
+_KEY_STEPS = (0x9E3779B9, 0xBB67AE85)
+_MAX_SEED = np.iinfo(np.int64).max
+_BYTES = WORDS * np.dtype(np.uint32).itemsize
+
+
+def philox4x32(counters: ArrayLike, key: tuple[int, int]) -> NDArray[np.uint32]:
+    """uint32[..., 4]: the four random words of each counter uint32[..., 4] under the key, two 32-bit words.
+
+    Raises ValueError for counters that are no four 32-bit words, and for a key that is no two.
+    """
+    words = codes_of("a counter's words", _WORD_BITS, counters).astype(np.uint64)
+    if words.ndim == 0 or words.shape[-1] != WORDS:
+        raise ValueError(f"a counter has {WORDS} words along the last axis, got shape {words.shape}")
+    if len(key) != KEY_WORDS:
+        raise ValueError(f"a key has {KEY_WORDS} words, got {len(key)}")
+    first, second = (whole("a key's word", word, 0, _LOW_WORD) for word in key)
+    c0, c1, c2, c3 = np.ascontiguousarray(np.moveaxis(words, -1, 0))
+    for _ in range(ROUNDS):
+        low, high = _MULTIPLIERS[0] * c0, _MULTIPLIERS[1] * c2
+        c0, c1 = (high >> _WORD_BITS) ^ c1 ^ np.uint64(first), high & _LOW_WORD
+        c2, c3 = (low >> _WORD_BITS) ^ c3 ^ np.uint64(second), low & _LOW_WORD
+        first, second = (first + _KEY_STEPS[0]) & _LOW_WORD, (second + _KEY_STEPS[1]) & _LOW_WORD
+    return np.stack([c0, c1, c2, c3], axis=-1).astype(np.uint32)
+
+
+def philox(seed: int, counters: ArrayLike) -> NDArray[np.uint32]:
+    """uint32[..., 4]: the random words of counters int64[...], as `tl.randint4x(seed, counters)` gives them.
+
+    Raises ValueError for a negative or too large seed, and for counters that are no integers from 0 on.
+    """
+    seed = whole("a seed", seed, 0, _MAX_SEED)
+    counters = codes_of("philox's counters", _MAX_SEED.bit_length(), counters).astype(np.uint64)
+    words = np.zeros((*counters.shape, WORDS), np.uint32)
+    words[..., 0], words[..., 1] = counters & _LOW_WORD, counters >> _WORD_BITS
+    return philox4x32(words, (seed & _LOW_WORD, seed >> _WORD_BITS))
+
+
+def random_bits(shape: tuple[int, int], seed: int) -> NDArray[np.uint8]:
+    """uint8[mn, k]: eight random bits for each element of an operand of `shape` (mn, k).
+
+    One counter serves 16 elements along K: element (m, i) takes byte i % 4, from the lowest, of word
+    (i // 4) % 4 of counter m · ceil(k / 16) + i // 16. Raises ValueError for a negative length or seed.
+    """
+    if len(shape) != 2:
+        raise ValueError(f"an operand has 2 lengths, got {len(shape)}")
+    mn, k = (whole("a length of an operand", length, 0) for length in shape)
+    counters = -(-k // _BYTES)
+    words = philox(seed, np.arange(mn * counters).reshape(mn, counters))
+    return words.astype("<u4", copy=False).view(np.uint8).reshape(mn, counters * _BYTES)[:, :k]

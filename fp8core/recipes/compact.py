@@ -1,0 +1,187 @@
+"""A recipe as a short line for an address: only letters, digits and - . _ ~, which no address escapes.
+
+    e4m3.1.128.fp32.nearest~e4m3.128.128.fp32.nearest~ab.hopper_promoted.bf16~ab.…~aa.hopper_promoted.fp32
+
+Parts are joined by ~. First come the different operands, which are called a, b, c … in their order:
+format, mn, k, the scale's format and fit, then options such as round-stochastic. Then come Fprop, Dgrad and
+Wgrad: the letters of A and B (- is bf16), the accumulator, D's format. Last come words, base64url.
+
+A line does not name a published recipe that it came from: it means the same for ever.
+"""
+
+import base64
+import binascii
+import re
+from collections.abc import Callable
+from typing import Any
+
+from fp8core.linear import MATMULS
+from fp8core.recipes.plain import ALL, OWN_NAME, OWN_TITLE, Plain
+from fp8core.recipes.reading import described
+from fp8core.recipes.recipe import Family
+
+LONGEST = 4096
+"""Characters of a line."""
+
+_LETTERS = "abcdefghijkl"
+_BF16 = "-"
+_MATMUL = re.compile(rf"[{_LETTERS}{_BF16}]{{2}}\..*")
+_NUMBER = re.compile(r"-?[0-9]{1,20}(p[0-9]{1,20})?(e-?[0-9]{1,3})?", re.ASCII)
+_WORDS = {"name": OWN_NAME, "title": OWN_TITLE, "family": Family.OWN.value, "source": "", "remark": ""}
+"""The words that a line leaves out where they are these."""
+_USUAL_OPERAND: Plain = {"rounding": "nearest_even", "rotation": None, "saved_as": None}
+_USUAL_SCALE: Plain = {"amax_floor": 0.0, "outer": None, "history": 0, "search": [1.0], "target": None}
+
+
+def to_line(data: Plain) -> str:
+    """The line of a recipe that is plain data with every field."""
+    operands: list[str] = []
+    matmuls = []
+    for name in MATMULS:
+        matmul = data[name]
+        letters = "".join(_letter(matmul[side], operands) for side in ("a", "b"))
+        matmuls.append(".".join((letters, matmul["accumulator"], matmul["out"])))
+    words = [f"{key}-{_encoded(data[key])}" for key, usual in _WORDS.items() if data[key] != usual]
+    return "~".join((*operands, *matmuls, *words))
+
+
+def from_line(line: str) -> Plain:
+    """The plain data that a line writes, with every field; its names and ranges are not yet checked.
+
+    Raises ValueError for a line that is not of this form.
+    """
+    if len(line) > LONGEST:
+        raise ValueError(f"a recipe's line has at most {LONGEST} characters, got {len(line)}")
+    parts = line.split("~")
+    first = next((at for at, part in enumerate(parts) if _MATMUL.fullmatch(part)), len(parts))
+    names, words = list(MATMULS), parts[first + len(MATMULS) :]
+    matmuls = parts[first : first + len(names)]
+    if len(matmuls) != len(names) or first > len(_LETTERS) or len(words) > len(_WORDS):
+        raise ValueError(
+            f"a recipe's line has up to {len(_LETTERS)} operands, then {len(names)} matmuls, "
+            f"got {described(line)}"
+        )
+    known: dict[str, Plain] = {}
+    for letter, part in zip(_LETTERS, parts[:first], strict=False):
+        known[letter] = _operand(part, known)
+    data: Plain = {**_WORDS, **dict(map(_word, words))}
+    for name, part in zip(names, matmuls, strict=True):
+        letters, *rest = part.split(".")
+        if len(rest) != 2:
+            raise ValueError(f"a matmul is written letters.accumulator.format, got {described(part)}")
+        a, b = (None if letter == _BF16 else _known(letter, known) for letter in letters)
+        data[name] = {"a": a, "b": b, "accumulator": rest[0], "out": rest[1]}
+    return data
+
+
+def _letter(operand: Plain | None, operands: list[str]) -> str:
+    """The letter of an operand, which is added to the others where it is new."""
+    if operand is None:
+        return _BF16
+    saved = operand["saved_as"] and _letter(operand["saved_as"], operands)
+    text = _operand_text(operand, saved)
+    if text not in operands:
+        operands.append(text)
+    return _LETTERS[operands.index(text)]
+
+
+def _operand_text(operand: Plain, saved: str | None) -> str:
+    scale, tile, rotation = operand["scale"], operand["tile"], operand["rotation"]
+    outer = scale["outer"] or {"tile": None, "inner_max": None, "constant": None}
+    options = {
+        "round": None if operand["rounding"] == "nearest_even" else operand["rounding"],
+        "floor": scale["amax_floor"] and _number_text(scale["amax_floor"]),
+        "outer": outer["tile"] and f"{outer['tile']['mn']}_{outer['tile']['k']}",
+        "top": outer["inner_max"] and _number_text(outer["inner_max"]),
+        "times": outer["constant"] and _number_text(outer["constant"]),
+        "history": scale["history"] and str(scale["history"]),
+        "search": None if scale["search"] == [1.0] else "_".join(map(_number_text, scale["search"])),
+        "target": scale["target"] and _number_text(scale["target"]),
+        "turn": rotation and f"{rotation['size']}_{rotation['seed']}_{rotation['kind']}",
+        "saved": saved,
+    }
+    first = operand["format"], str(tile["mn"]), str(tile["k"]), scale["format"], scale["fit"]
+    return ".".join((*first, *(f"{key}-{text}" for key, text in options.items() if text)))
+
+
+def _operand(part: str, known: dict[str, Plain]) -> Plain:
+    first, options = part.split(".")[:5], part.split(".")[5:]
+    if len(first) != 5:
+        raise ValueError(f"an operand is written format.mn.k.scale.fit, got {described(part)}")
+    tile = {"mn": _extent(first[1]), "k": _extent(first[2])}
+    scale: Plain = {"format": first[3], "fit": first[4], **_USUAL_SCALE}
+    found: Plain = {"format": first[0], "tile": tile, "scale": scale, **_USUAL_OPERAND}
+    outer: Plain = {"inner_max": None, "constant": None}
+    places: dict[str, tuple[Plain, str, Callable[[str], Any]]] = {
+        "round": (found, "rounding", str),
+        "floor": (scale, "amax_floor", _number),
+        "outer": (outer, "tile", _pair),
+        "top": (outer, "inner_max", _number),
+        "times": (outer, "constant", _number),
+        "history": (scale, "history", _number),
+        "search": (scale, "search", lambda text: [_number(one) for one in text.split("_")]),
+        "target": (scale, "target", _number),
+        "turn": (found, "rotation", _turn),
+        "saved": (found, "saved_as", lambda text: _known(text, known)),
+    }
+    seen = set()
+    for option in options:
+        key, _, text = option.partition("-")
+        if key not in places:
+            raise ValueError(f"an operand's options are {', '.join(places)}, got {described(option)}")
+        place, name, read = places[key]
+        if key in seen:
+            raise ValueError(f"an option comes once, got {described(option)} after another")
+        seen.add(key)
+        place[name] = read(text)
+        if place is outer:
+            scale["outer"] = outer
+    return found
+
+
+def _known(letter: str, known: dict[str, Plain]) -> Plain:
+    if letter not in known:
+        raise ValueError(f"a letter names an operand before it, got {described(letter)}")
+    return known[letter]
+
+
+def _extent(text: str) -> int | float | str:
+    return text if text == ALL else _number(text)
+
+
+def _pair(text: str) -> Plain:
+    mn, _, k = text.partition("_")
+    return {"mn": _extent(mn), "k": _extent(k)}
+
+
+def _turn(text: str) -> Plain:
+    size, _, rest = text.partition("_")
+    seed, _, kind = rest.partition("_")
+    return {"size": _number(size), "seed": _number(seed), "kind": kind}
+
+
+def _number_text(number: float) -> str:
+    """A number without a point or a plus: 1.5 is 1p5."""
+    short = str(int(number)) if number == int(number) and abs(number) < 1e15 else repr(number)
+    return short.replace("+", "").replace(".", "p")
+
+
+def _number(text: str) -> int | float:
+    if not _NUMBER.fullmatch(text):
+        raise ValueError(f"a number is written 16, 1p5 or 1e-12, got {described(text)}")
+    return float(text.replace("p", ".")) if set(text) & {"p", "e"} else int(text)
+
+
+def _encoded(text: str) -> str:
+    return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
+
+
+def _word(part: str) -> tuple[str, str]:
+    """A field of words and its text."""
+    key, _, text = part.partition("-")
+    if key not in _WORDS:
+        raise ValueError(f"the words of a recipe are {', '.join(_WORDS)}, got {described(part)}")
+    try:
+        return key, base64.b64decode(text + "=" * (-len(text) % 4), b"-_", validate=True).decode()
+    except (binascii.Error, UnicodeDecodeError):
+        raise ValueError(f"{key} is written in base64url, got {described(text)}") from None

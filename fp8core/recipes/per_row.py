@@ -1,0 +1,36 @@
+"""Recipes with one scale for each row of an operand. A row spans K, so its scale comes in once, at the end.
+
+torchao's recipe rowwise rounds these scales up to powers of two, its rowwise_with_gw_hp does not; both hold
+amax at 1e-12 and divide in float64, which changes a scale by one unit in the last place at most. The entries
+here have fp32 scales, as torch._scaled_mm takes them.
+"""
+
+from fp8core.recipes.recipe import Family, Recipe
+from fp8core.recipes.short import E4M3, FAST, matmul, operand, wgrad
+from fp8core.scales import FP32_SCALE
+from fp8core.tiles import WHOLE
+
+_ROW, _TENSOR = (operand(E4M3, mn, WHOLE, FP32_SCALE) for mn in (1, WHOLE))
+
+PUBLISHED = (
+    Recipe(
+        name="rowwise",
+        title="Per row",
+        family=Family.PER_ROW,
+        source="torchao float8, recipe rowwise; torch._scaled_mm with row-wise scales",
+        fprop=matmul(_ROW, _ROW, FAST),
+        dgrad=matmul(_ROW, _ROW),
+        wgrad=wgrad(_ROW, _ROW),
+    ),
+    Recipe(
+        name="rowwise_hp_wgrad",
+        title="Per row, bf16 Wgrad",
+        family=Family.PER_ROW,
+        source="torchao float8, recipe rowwise_with_gw_hp (torchao/float8/config.py)",
+        fprop=matmul(_ROW, _ROW, FAST),
+        dgrad=matmul(_ROW, _TENSOR),
+        wgrad=wgrad(None, None),
+        remark="Wgrad reads x and dy in bf16, so neither needs a second copy. In Dgrad the weight has one "
+        "scale.",
+    ),
+)

@@ -1,0 +1,177 @@
+"""Checks of a recipe from outside: each wrong field is named, with what came and what is needed."""
+
+import math
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+WRONG: Any = object()
+"""What a reader gives for a value that it refused: it has told the report why."""
+
+REQUIRED: Any = object()
+"""The default of a field that has none."""
+
+Reader = Callable[["Report", str, object], Any]
+"""Takes the report, the path of a value and the value; gives what the value means, or WRONG."""
+
+_NAMED, _QUOTED = 8, 40
+_UNSAFE = re.compile(r"[^\w ,.;:()/+=%'²×·-]|www\.|//|:[\w+/-]*:", re.IGNORECASE)
+
+
+@dataclass
+class Report:
+    """The wrong fields so far, and what constructors refuse though each field is right: a clause each."""
+
+    wrong: list[str] = field(default_factory=list)
+    refused: list[str] = field(default_factory=list)
+
+    def say(self, path: str, needed: str, got: object) -> Any:
+        """Note one wrong value. Gives WRONG."""
+        return self.refuse(f"{path or 'the recipe'} is {needed}, got {described(got)}")
+
+    def refuse(self, clause: str) -> Any:
+        """Note one clause. Gives WRONG."""
+        self.wrong.append(clause)
+        return WRONG
+
+    def raise_if_wrong(self) -> None:
+        """Raise one ValueError that names all that is wrong, where something is."""
+        clauses = self.wrong + self.refused
+        if clauses:
+            count = len(clauses)
+            head = "One field of the recipe is wrong" if count == 1 else f"{count} fields are wrong"
+            raise ValueError(f"{head}: {'; '.join(clauses)}.")
+
+    @property
+    def faults(self) -> int:
+        """How many clauses there are."""
+        return len(self.wrong) + len(self.refused)
+
+
+def described(value: object) -> str:
+    """A value from outside, in a few letters: a dict or a list by its size."""
+    if isinstance(value, dict):
+        return f"an object of {len(value)} fields"
+    if isinstance(value, list):
+        return f"a list of {len(value)}"
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    text = repr(value) if isinstance(value, str) else str(value)
+    return text if len(text) <= _QUOTED else f"{text[:_QUOTED]}…"
+
+
+def one_of(options: Mapping[str, Any]) -> Reader:
+    """A name among the keys of `options`, which gives the value there."""
+
+    def read(report: Report, path: str, value: object) -> Any:
+        if isinstance(value, str) and value in options:
+            return options[value]
+        return report.say(path, f"one of {', '.join(options)}", value)
+
+    return read
+
+
+def whole_from(low: int, high: int) -> Reader:
+    """A whole number from `low` to `high`."""
+
+    def read(report: Report, path: str, value: object) -> Any:
+        if type(value) is int and low <= value <= high:
+            return value
+        return report.say(path, f"a whole number from {low} to {high}", value)
+
+    return read
+
+
+def real_from(low: float, high: float, *, or_zero: bool = False) -> Reader:
+    """A number from `low` to `high`, or 0 where that is allowed."""
+    needed = f"{'0 or ' if or_zero else ''}a number from {low:g} to {high:g}"
+
+    def read(report: Report, path: str, value: object) -> Any:
+        is_number = type(value) in (int, float) and not (type(value) is float and math.isnan(value))
+        if is_number and (low <= value <= high or (or_zero and value == 0)):
+            return float(value)
+        return report.say(path, needed, value)
+
+    return read
+
+
+def text_of(longest: int, pattern: str | None = None, needed: str | None = None) -> Reader:
+    """A line of text that is only text wherever a page shows it: no markup and no links.
+
+    `pattern` narrows it further, and `needed` says how.
+    """
+    words = needed or (
+        f"a line of at most {longest} letters, digits, spaces and , . ; : ( ) / + - = % ' without links"
+    )
+
+    def read(report: Report, path: str, value: object) -> Any:
+        fits = isinstance(value, str) and len(value) <= longest and not _UNSAFE.search(value)
+        if fits and (pattern is None or re.fullmatch(pattern, value)):
+            return value
+        return report.say(path, words, value)
+
+    return read
+
+
+def or_none(reader: Reader) -> Reader:
+    """null, or what the reader takes."""
+
+    def read(report: Report, path: str, value: object) -> Any:
+        return None if value is None else reader(report, path, value)
+
+    return read
+
+
+def several(reader: Reader, most: int) -> Reader:
+    """A list of one to `most` values that the reader takes; gives a tuple."""
+
+    def read(report: Report, path: str, value: object) -> Any:
+        if not isinstance(value, list) or not 1 <= len(value) <= most:
+            return report.say(path, f"a list of 1 to {most} values", value)
+        found = tuple(reader(report, f"{path}[{at}]", one) for at, one in enumerate(value))
+        return WRONG if any(one is WRONG for one in found) else found
+
+    return read
+
+
+def fields(build: Callable[..., Any], needed: str, **readers: tuple[Reader, Any] | Reader) -> Reader:
+    """An object with these fields, each a reader or a pair of one and the default; gives `build(**values)`.
+
+    What `build` refuses is a clause under the path of the object, which is `needed`.
+    """
+    known = {name: one if isinstance(one, tuple) else (one, REQUIRED) for name, one in readers.items()}
+
+    def read(report: Report, path: str, value: object) -> Any:
+        if not isinstance(value, dict):
+            return report.say(path, needed, value)
+        before = report.faults
+        _refuse_unknown(report, path, [key for key in value if key not in known], list(known))
+        found = {}
+        for name, (reader, default) in known.items():
+            where = f"{path}.{name}" if path else name
+            if name in value:
+                found[name] = reader(report, where, value[name])
+            elif default is REQUIRED:
+                report.refuse(f"{where} is missing")
+            else:
+                found[name] = default
+        if report.faults > before:
+            return WRONG
+        try:
+            return build(**found)
+        except ValueError as error:
+            report.refused.append(f"{path}: {error}" if path else str(error))
+            return WRONG
+
+    return read
+
+
+def _refuse_unknown(report: Report, path: str, unknown: list[str], known: list[str]) -> None:
+    """One clause on the fields that nobody knows."""
+    if unknown:
+        named = ", ".join(described(key) for key in unknown[:_NAMED])
+        more = f" and {len(unknown) - _NAMED} more" if len(unknown) > _NAMED else ""
+        report.refuse(
+            f"{path or 'the recipe'} has the fields {', '.join(known)}, got {named}{more} beside them"
+        )

@@ -1,0 +1,40 @@
+"""The numbers and the short forms in which the recipes of all families are written."""
+
+from dataclasses import replace
+
+from fp8core.accumulators import ACCUMULATORS, Accumulator
+from fp8core.formats import FORMATS, Format
+from fp8core.recipes.spec import MatmulSpec, OperandSpec
+from fp8core.rounding import Rounding
+from fp8core.scales import ScaleRule
+from fp8core.tiles import Extent, TileShape
+
+E4M3, E5M2, HIF8 = FORMATS["e4m3"], FORMATS["e5m2"], FORMATS["hif8"]
+E2M1, E3M2, E2M3, MXINT8 = FORMATS["e2m1"], FORMATS["e3m2"], FORMATS["e2m3"], FORMATS["mxint8"]
+UNIFORM4 = FORMATS["uniform4"]
+FAST, PROMOTED = ACCUMULATORS["hopper_fast"], ACCUMULATORS["hopper_promoted"]
+DEQUANTIZED = ACCUMULATORS["hopper_bf16"]
+"""What sums on Hopper: in the FP8 tensor core, the same with promotion, and the bf16 tensor core."""
+_BF16, _FP32 = FORMATS["bf16"], FORMATS["fp32"]
+
+
+def operand(format_: Format, mn: Extent, k: Extent, rule: ScaleRule) -> OperandSpec:
+    """An operand rounded to nearest even, in tiles of mn × k."""
+    return OperandSpec(format=format_, tile=TileShape(mn, k), scale_rule=rule)
+
+
+def stochastic(spec: OperandSpec) -> OperandSpec:
+    """An operand with stochastic rounding, all else as before."""
+    return replace(spec, rounding=Rounding.STOCHASTIC)
+
+
+def matmul(
+    a: OperandSpec | None, b: OperandSpec | None, accumulator: Accumulator = PROMOTED, out: Format = _BF16
+) -> MatmulSpec:
+    """A matmul whose result is bf16, as those of y and dx are."""
+    return MatmulSpec(a=a, b=b, accumulator=accumulator, out=out)
+
+
+def wgrad(a: OperandSpec | None, b: OperandSpec | None, accumulator: Accumulator = PROMOTED) -> MatmulSpec:
+    """The matmul of dw, which is given out in fp32: many of its results are added up."""
+    return matmul(a, b, accumulator, _FP32)

@@ -1,0 +1,120 @@
+"""What a matmul asks of its operands: format, tile, scale rule, rounding, rotation; and how it sums."""
+
+from dataclasses import dataclass
+
+from fp8core.accumulators import Accumulator
+from fp8core.checks import instance
+from fp8core.formats import Format
+from fp8core.linear import Side
+from fp8core.rotations import Rotation, RotationKind
+from fp8core.rounding import Rounding
+from fp8core.scales import ScaleRule
+from fp8core.tiles import WHOLE, Extent, TileShape
+
+
+@dataclass(frozen=True, kw_only=True)
+class OperandSpec:
+    """How one operand is quantized.
+
+    - tile: the elements that share a scale, in the matmul's dims (free dim, contracted dim).
+    - rotation: a Hadamard transform of runs along K before quantizing. Both operands of a matmul have the
+      same one; then it cancels in the product. The rotated numbers are rounded to bf16.
+    - saved_as: the tensor was kept in this form, and what is quantized here are the values of that copy. Its
+      tile is given in the dims of this matmul, too.
+
+    Raises ValueError for a field of another type, for a rotation that is no Hadamard transform, for a delayed
+    scale of a part of a tensor, and for a saved form that was itself saved, rotated or drawn at random. It
+    also refuses tiles that would cross the edges of the outer level's.
+    """
+
+    format: Format
+    tile: TileShape
+    scale_rule: ScaleRule
+    rounding: Rounding = Rounding.NEAREST_EVEN
+    rotation: Rotation | None = None
+    saved_as: "OperandSpec | None" = None
+
+    def __post_init__(self) -> None:
+        instance("format", self.format, Format)
+        instance("tile", self.tile, TileShape)
+        instance("scale_rule", self.scale_rule, ScaleRule)
+        instance("rounding", self.rounding, Rounding)
+        if self.rotation is not None:
+            kind = instance("rotation", self.rotation, Rotation).kind
+            if kind is RotationKind.ORTHOGONAL:
+                raise ValueError(f"an operand is rotated by a Hadamard transform, got a {kind.value} matrix")
+        if self.scale_rule.history and self.tile != TileShape(WHOLE, WHOLE):
+            raise ValueError(f"a delayed scale is that of a whole tensor, got tiles of {self.tile}")
+        _check_nesting(self.tile, self.scale_rule)
+        if self.saved_as is not None:
+            saved = instance("saved_as", self.saved_as, OperandSpec)
+            if saved.saved_as or saved.rotation or saved.is_random or saved.scale_rule.history:
+                raise ValueError(
+                    "a copy is saved with a scale of its own amax, rounded to nearest, not rotated and not "
+                    "out of another saved copy"
+                )
+
+    @property
+    def is_random(self) -> bool:
+        """Its codes depend on random bits."""
+        return self.rounding is Rounding.STOCHASTIC
+
+
+def _check_nesting(tile: TileShape, rule: ScaleRule) -> None:
+    """Raise ValueError where a tile can cross the edge of a tile of the outer level."""
+    if rule.outer is None:
+        return
+    for large, small in ((rule.outer.tile.mn, tile.mn), (rule.outer.tile.k, tile.k)):
+        if large is not WHOLE and (small is WHOLE or large % small):
+            raise ValueError(
+                f"tiles of the inner level fill those of the outer one, got {tile} in {rule.outer.tile}"
+            )
+
+
+@dataclass(frozen=True, kw_only=True)
+class MatmulSpec:
+    """How one matmul is computed: its two operands, the tensor core's accumulator, the format of D.
+
+    An operand that is None stays bf16 and has no scale. Raises ValueError where only one of two quantized
+    operands is rotated, or each in its own way, or a bf16 operand would need the other one's rotation.
+    """
+
+    a: OperandSpec | None
+    b: OperandSpec | None
+    accumulator: Accumulator
+    out: Format
+
+    def __post_init__(self) -> None:
+        for side, operand in (("A", self.a), ("B", self.b)):
+            if operand is not None:
+                instance(f"operand {side}", operand, OperandSpec)
+        a, b = (operand and operand.rotation for operand in (self.a, self.b))
+        if a != b:
+            raise ValueError(
+                f"a rotation cancels where both operands have it, got {_rotation(a)} on A and {_rotation(b)} "
+                "on B"
+            )
+
+    def operand(self, side: Side) -> OperandSpec | None:
+        """The spec of one operand; None where it stays bf16."""
+        return self.a if instance("a side", side, Side) is Side.A else self.b
+
+    @property
+    def quantized(self) -> tuple[OperandSpec, ...]:
+        """The operands that are quantized, A first."""
+        return tuple(operand for operand in (self.a, self.b) if operand is not None)
+
+    @property
+    def extents_along_k(self) -> tuple[int, ...]:
+        """The extents along K of the tiles that do not span it, A's first: where a scale changes in a sum."""
+        extents = (operand.tile.k for operand in self.quantized)
+        return tuple(extent for extent in extents if extent is not WHOLE)
+
+    def extent(self, side: Side) -> Extent:
+        """The extent along K on which an operand's scale is constant; WHOLE where it has none."""
+        operand = self.operand(side)
+        return WHOLE if operand is None else operand.tile.k
+
+
+def _rotation(rotation: Rotation | None) -> str:
+    return "none" if rotation is None else f"{rotation.kind.value} of {rotation.size}"

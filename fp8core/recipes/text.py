@@ -1,0 +1,102 @@
+"""A whole recipe as text: JSON to keep and to load, and a short line for an address. Nothing is lost."""
+
+import json
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
+
+from fp8core.recipes.compact import LONGEST, from_line, to_line
+from fp8core.recipes.plain import OWN_NAME, OWN_TITLE, from_plain, to_plain
+from fp8core.recipes.reading import described
+from fp8core.recipes.recipe import Family, Recipe
+
+LONGEST_JSON = 1 << 16
+"""Bytes of a recipe's JSON."""
+
+__all__ = [
+    "LONGEST",
+    "LONGEST_JSON",
+    "OWN_NAME",
+    "from_json",
+    "from_text",
+    "own_recipe",
+    "to_json",
+    "to_text",
+]
+
+
+def to_json(recipe: Recipe) -> str:
+    """The recipe as JSON, every field written out; `from_json` gives an equal one."""
+    return json.dumps(to_plain(recipe), ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+
+
+def from_json(text: str | bytes) -> Recipe:
+    """The recipe that JSON writes.
+
+    Raises one ValueError that names every wrong field, with what came and what is needed. It also refuses
+    what is no JSON, is longer than LONGEST_JSON bytes, gives a field twice, or has a NaN or an infinity.
+    """
+    data = text.encode(errors="surrogatepass") if isinstance(text, str) else text
+    if len(data) > LONGEST_JSON:
+        raise ValueError(f"a recipe's file has at most {LONGEST_JSON:,} bytes, got {len(data):,}")
+    try:
+        found = json.loads(
+            data.decode("utf-8-sig"), object_pairs_hook=_once, parse_constant=_finite, parse_int=_whole
+        )
+    except UnicodeDecodeError:
+        raise ValueError("a recipe's file is text in UTF-8, got other bytes") from None
+    except json.JSONDecodeError as error:
+        at = f"line {error.lineno}, column {error.colno}"
+        raise ValueError(f"a recipe's file is JSON, got something else at {at}") from None
+    except RecursionError:
+        raise ValueError("a recipe's file is a few levels deep, got far more") from None
+    return from_plain(found)
+
+
+def to_text(recipe: Recipe) -> str:
+    """The recipe as a short line that an address holds as it is; `from_text` gives an equal one."""
+    return to_line(to_plain(recipe))
+
+
+def from_text(text: str) -> Recipe:
+    """The recipe that a line writes. Raises one ValueError that says what is wrong."""
+    return from_plain(from_line(text))
+
+
+def own_text(recipe: Recipe) -> str:
+    """The line of a recipe without its words: what a recipe of one's own has that begins as this one."""
+    data = to_plain(recipe)
+    return to_line(
+        data
+        | {"name": OWN_NAME, "title": OWN_TITLE}
+        | dict.fromkeys(("source", "remark"), "")
+        | {"family": Family.OWN.value}
+    )
+
+
+@lru_cache(maxsize=256)
+def own_recipe(text: str) -> Recipe:
+    """The recipe that a line writes, as the reader's own: it never passes for a published one.
+
+    Raises ValueError where `from_text` does.
+    """
+    return replace(from_text(text), name=OWN_NAME, family=Family.OWN)
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object whose fields come once."""
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise ValueError(f"a field comes once in an object, got {described(twice)} twice")
+    return found
+
+
+def _finite(text: str) -> float:
+    raise ValueError(f"a recipe's numbers are finite, got {text}")
+
+
+def _whole(text: str) -> int | float:
+    """A whole number; one of too many digits is as good as infinite."""
+    return int(text) if len(text) <= 20 else float("inf")

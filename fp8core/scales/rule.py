@@ -1,0 +1,300 @@
+"""Scale rules: from a tile's amax to the scale that multiplies its codes back.
+
+One documented rule for every case, the same in the kernels, which work on the bits of amax:
+
+- **Ordinary tile**: fp32 rule: scale = fl32(amax / Qmax), one correctly rounded division.
+  E8M0 floor: 2**(floor(log2 amax) - e_max) (OCP MX 1.0, section 6.3); amax may land above Qmax and saturate.
+  E8M0 round-up: the smallest 2**E with amax <= Qmax · 2**E (arXiv 2506.08027, section 3). Both are read off
+  the exponent and mantissa; a log2 in floating point is off by one near powers of two.
+  E8M0 even: amax rounded to the mantissa that the element has in its highest binade first, then floor
+  (torchao's EVEN).
+- **Zero tile, and amax too small for its scale**: the scale is held at the smallest one, `min_scale`:
+  2**-126 (the smallest normal fp32) or 2**-127 (E8M0 code 0), so its reciprocal is finite. The codes are
+  those of x / min_scale: zeros for a zero tile.
+- **amax too large for its scale**: the scale is held at the largest one, `max_scale`: FLT_MAX, the largest
+  fp32 number, or 2**127 (E8M0 code 254), and amax saturates. This takes an element with a Qmax below 2.
+- **A NaN or an infinity in the tile**: amax is not finite; the scale is NaN and every code of the tile is
+  NaN, so that a broken value is seen in all that it touches instead of being clipped to a number.
+- **Two levels** (an `outer` scale): the order is that of Transformer Engine's NVFP4 (core_nvfp4.cuh; arXiv
+  2509.25149), each step in fp32. Smax is the largest value of the scale's format. The outer tile's amax is
+  brought to top = Qmax · inner_max, at most FLT_MAX, where inner_max is Smax unless the rule says otherwise:
+  enc = min(top / outer amax, FLT_MAX), 1 where that amax or enc is 0; scale = amax · (enc · fl32(1 / Qmax)),
+  held at Smax and rounded to the scale's format, where it may be 0; outer scale = fl32(1 / enc).
+- **A constant outer scale**: every code is multiplied by that number, too. Tiles are fitted without it, so
+  amax / (scale · constant) is what is rounded: MXFP4 training takes 4/3, which keeps E8M0's floor from
+  saturating (arXiv 2502.20586).
+- **Delayed** (`history`): the scale comes from the largest amax of earlier steps (Transformer Engine,
+  DelayedScaling), so one pass over the tensor is enough. What grew since then saturates.
+- **A target**: amax is brought to that number instead of Qmax. A tapered format is finest far below its
+  largest value: HiF8 takes 15 for x and w (MindSpeed, te/pytorch/fp8/constants.py).
+- **A search**: each factor of `search` multiplies amax, and the scale with the least squared error is kept.
+  (1, 1.5) puts amax on 6 or on 4 in e2m1: Four Over Six (arXiv 2512.02010).
+"""
+
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fp8core.checks import instance, real, reals, whole
+from fp8core.formats import FORMATS, FloatFormat, Format
+from fp8core.formats.binades import mantissa_bits
+from fp8core.tiles import WHOLE, TileShape
+
+_FP32 = FORMATS["fp32"]
+_WHOLE_TENSOR = TileShape(WHOLE, WHOLE)
+NO_SEARCH = (1.0,)
+"""The factors of a rule that takes amax as it is."""
+
+
+class Fit(Enum):
+    """How a scale is fitted to amax: divided and rounded, or a power of two."""
+
+    NEAREST = "amax / Qmax"
+    FLOOR = "the power of two of amax over that of Qmax"
+    EVEN = "the power of two of amax rounded to the element's mantissa, over that of Qmax"
+    CEIL = "the power of two at or above amax, over that of Qmax"
+    ROUND_UP = "the smallest power of two that keeps amax within Qmax"
+
+
+@dataclass(frozen=True, kw_only=True)
+class OuterScale:
+    """A second scale, in fp32, for each `tile`: it brings the scales inside into the range of their format.
+
+    `inner_max` is the inner scale to which the outer tile's amax is brought; None is the largest of the inner
+    format. `constant` is the outer scale itself, whatever amax is; its tile is the whole tensor.
+    Raises ValueError for another tile than a TileShape, for numbers that are not positive and for both.
+    """
+
+    tile: TileShape
+    inner_max: float | None = None
+    constant: float | None = None
+
+    def __post_init__(self) -> None:
+        instance("an outer scale's tile", self.tile, TileShape)
+        for name, number in (("inner_max", self.inner_max), ("constant", self.constant)):
+            if number is not None and not real(f"an outer scale's {name}", number) > 0:
+                raise ValueError(f"an outer scale's {name} is above 0, got {number:g}")
+        if self.constant is not None and (self.inner_max is not None or self.tile != _WHOLE_TENSOR):
+            raise ValueError(
+                f"a constant outer scale is one number for the whole tensor, got tiles of {self.tile} and "
+                f"inner_max {self.inner_max}"
+            )
+
+    @property
+    def format(self) -> FloatFormat:
+        """The format in which an outer scale is stored."""
+        return _FP32
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScaleRule:
+    """amax → scale: the `format` in which a scale is stored, and how it is fitted to amax.
+
+    - amax_floor: an amax below it counts as that.
+    - outer: the scale one level up; None where there is one level.
+    - history: the number of earlier steps whose largest amax decides; 0 is the tensor's own amax.
+    - search: factors of amax; the scale with the least squared error is kept, the first of equals.
+    - target: the number that amax is brought to; None is Qmax, the largest of the codes' format. Only for a
+      scale that is divided, of one level.
+
+    Raises ValueError for a field of another type or range, and for two fitted levels of scales that are not
+    divided.
+    """
+
+    format: FloatFormat
+    fit: Fit
+    amax_floor: float = 0.0
+    outer: OuterScale | None = None
+    history: int = 0
+    search: tuple[float, ...] = (1.0,)
+    target: float | None = None
+
+    def __post_init__(self) -> None:
+        instance("a scale's format", self.format, FloatFormat)
+        instance("fit", self.fit, Fit)
+        real("an amax floor", self.amax_floor, 0)
+        whole("a scale's history of steps", self.history, 0)
+        _check_search(self.search)
+        if self.history and (self.outer is not None or self.search != NO_SEARCH):
+            raise ValueError(
+                "a delayed scale has one level and no search, got another one beside its history"
+            )
+        if self.target is not None and (
+            real("the number that amax is brought to", self.target) <= 0
+            or self.fit is not Fit.NEAREST
+            or self.outer is not None
+        ):
+            raise ValueError(
+                f"amax is brought to a number above 0, by a scale of one level that is {Fit.NEAREST.value}, "
+                f"got {self.target:g} with {self.fit.value}"
+            )
+        if self.outer is not None:
+            instance("outer", self.outer, OuterScale)
+            if self.has_fitted_outer and (self.fit is not Fit.NEAREST or self.amax_floor):
+                raise ValueError(
+                    f"a scale under an outer one is amax / Qmax with no amax floor, got {self.fit.value}, "
+                    f"floor {self.amax_floor:g}"
+                )
+
+    @property
+    def has_fitted_outer(self) -> bool:
+        """There is a second level, and it follows the amax of its tile."""
+        return self.outer is not None and self.outer.constant is None
+
+    @property
+    def words(self) -> str:
+        """The rule in words."""
+        divided = f", in {self.format.name}" if self.fit is Fit.NEAREST else ""
+        floor = f", with amax at least {self.amax_floor:g}" if self.amax_floor else ""
+        delayed = f", amax being the largest of the last {self.history:,} steps" if self.history else ""
+        fit = f"amax / {self.target:g}" if self.target is not None else self.fit.value
+        return f"{fit}{divided}{floor}{delayed}{self._outer_words}{self._search_words}"
+
+    @property
+    def _outer_words(self) -> str:
+        if self.outer is None:
+            return ""
+        if self.outer.constant is not None:
+            return f", times {self.outer.constant:.6g}"
+        top = f" that brings amax to {self.outer.inner_max:g} · Qmax" if self.outer.inner_max else ""
+        return f" under an outer scale in {self.outer.format.name}{top}"
+
+    @property
+    def _search_words(self) -> str:
+        if self.search == NO_SEARCH:
+            return ""
+        factors = ", ".join(f"{factor:g}" for factor in self.search)
+        return f"; the best of amax times {factors}"
+
+    @property
+    def powers_of_two(self) -> bool:
+        """Every stored scale is a power of two."""
+        return not self.has_fitted_outer and (self.fit is not Fit.NEAREST or self.format.mantissa_bits == 0)
+
+    @property
+    def min_scale(self) -> float:
+        """The smallest stored scale, taken by a zero tile and by any amax too small for its own."""
+        return 0.0 if self.has_fitted_outer else self.format.min_normal
+
+    @property
+    def max_scale(self) -> float:
+        """The largest stored scale, taken by any amax too large for its own."""
+        return self.format.max
+
+    def scale(
+        self, amax: ArrayLike, element: Format, outer_amax: ArrayLike | None = None
+    ) -> NDArray[np.float32]:
+        """float32, shape of amax: the stored scale of tiles with these amax, for codes of format `element`.
+
+        amax is >= 0, inf or NaN; NaN comes back for the last two, and for an amax beyond fp32. `outer_amax`,
+        shape of amax, is that of the outer tile around each tile, where the rule has two fitted levels.
+
+        Raises ValueError for a negative amax, for an element whose largest value is no normal fp32 number,
+        and for outer amax where the rule has one level or none where it has two.
+        """
+        largest = _largest(element)
+        if (outer_amax is None) == self.has_fitted_outer:
+            levels, got = ("two levels", "none") if self.has_fitted_outer else ("one level", "some")
+            raise ValueError(f"a rule of two levels takes the amax of outer tiles, got {got} for {levels}")
+        amax = _amax(amax)
+        broken = ~np.isfinite(amax)
+        sound = np.maximum(np.where(broken, np.float32(0), amax), np.float32(self.amax_floor))
+        if outer_amax is not None:
+            outer_amax = _amax(outer_amax)
+            broken |= ~np.isfinite(outer_amax)
+            scale = self._inner(sound, np.where(broken, np.float32(0), outer_amax), element)
+        elif self.fit is Fit.NEAREST:
+            scale = self._divided(sound, self.target or largest)
+        else:
+            scale = self._power_of_two(sound, element)
+        return np.where(broken, np.float32(np.nan), scale)
+
+    def outer_scale(self, outer_amax: ArrayLike, element: Format) -> NDArray[np.float32]:
+        """float32, shape of outer_amax: the outer scale of tiles with these amax; NaN for a broken one.
+
+        Raises ValueError for a rule of one level, and where `scale` does.
+        """
+        if self.outer is None:
+            raise ValueError("a rule of one level has no outer scale")
+        amax = _amax(outer_amax)
+        if self.outer.constant is not None:
+            return np.full(amax.shape, self.outer.constant, np.float32)
+        broken = ~np.isfinite(amax)
+        outer = np.float32(1) / self._enc(np.where(broken, np.float32(0), amax), element)
+        return np.where(broken, np.float32(np.nan), outer)
+
+    def outer_reach(self, element: Format) -> np.float32:
+        """The number to which the amax of an outer tile is brought. Raises ValueError for one level."""
+        if self.outer is None:
+            raise ValueError("a rule of one level has no outer scale")
+        reach = _largest(element) * float(self.outer.inner_max or self.format.max)
+        return np.float32(min(reach, _FP32.max))
+
+    def _divided(self, amax: NDArray[np.float32], largest: float) -> NDArray[np.float32]:
+        with np.errstate(over="ignore"):
+            scale = amax / np.float32(largest)
+        scale = np.clip(scale, np.float32(self.min_scale), np.float32(self.max_scale))
+        return self._stored(scale)
+
+    def _power_of_two(self, amax: NDArray[np.float32], element: Format) -> NDArray[np.float32]:
+        # amax = significand · 2**exponent, significand in [1/2, 1); float64 has no subnormals here.
+        significand, exponent = np.frexp(amax.astype(np.float64))
+        max_significand, max_exponent = np.frexp(element.max)
+        exponent = exponent - max_exponent
+        match self.fit:
+            case Fit.ROUND_UP:
+                exponent = exponent + (significand > max_significand)
+            case Fit.CEIL:
+                exponent = exponent + (significand > 0.5)
+            case Fit.EVEN:
+                # From half a step below 1 on it rounds to the next power of two; the tie is odd there.
+                half_step = 2.0 ** -(mantissa_bits(element, element.e_max) + 2)
+                exponent = exponent + (significand >= 1 - half_step)
+        exponent = np.where(amax == 0, self.format.e_min, exponent)
+        return np.ldexp(np.float32(1), np.clip(exponent, self.format.e_min, self.format.e_max))
+
+    def _enc(self, outer_amax: NDArray[np.float32], element: Format) -> NDArray[np.float32]:
+        """float32: what brings the outer tile's amax to the largest code times the largest inner scale."""
+        with np.errstate(over="ignore", divide="ignore"):
+            enc = np.minimum(self.outer_reach(element) / outer_amax, np.float32(_FP32.max))
+        return np.where((outer_amax == 0) | (enc == 0), np.float32(1), enc)
+
+    def _inner(
+        self, amax: NDArray[np.float32], outer_amax: NDArray[np.float32], element: Format
+    ) -> NDArray[np.float32]:
+        """Transformer Engine's order, each step rounded to fp32."""
+        share = self._enc(outer_amax, element) * (np.float32(1) / np.float32(element.max))
+        with np.errstate(over="ignore"):
+            inner = np.minimum(amax * share, np.float32(self.format.max))
+        return self._stored(inner)
+
+    def _stored(self, scale: NDArray[np.float32]) -> NDArray[np.float32]:
+        """float32: scales as their format holds them."""
+        if self.format == _FP32:
+            return scale
+        return self.format.decode(self.format.encode(scale)).astype(np.float32)
+
+
+def _largest(element: Format) -> float:
+    largest = instance("element", element, Format).max
+    if not _FP32.min_normal <= largest <= _FP32.max:
+        raise ValueError(f"{element.name}'s largest value, {largest:g}, is no normal fp32 number")
+    return largest
+
+
+def _check_search(search: tuple[float, ...]) -> None:
+    if not isinstance(search, tuple) or not search:
+        raise ValueError(f"a search has one factor of amax or more, got {search!r}")
+    for factor in search:
+        if real("a factor of amax", factor) <= 0:
+            raise ValueError(f"a factor of amax is above 0, got {factor:g}")
+
+
+def _amax(amax: ArrayLike) -> NDArray[np.float32]:
+    with np.errstate(over="ignore"):
+        amax = reals("amax", amax).astype(np.float32)
+    if (amax < 0).any():
+        raise ValueError(f"an amax is at least 0, got {np.nanmin(amax)}")
+    return amax

@@ -1,0 +1,74 @@
+"""Contract: Philox 4x32-10 gives the published words; an element has its bits by its place and the seed."""
+
+import numpy as np
+import pytest
+
+from fp8core.philox import philox, philox4x32, random_bits
+
+# Random123's kat_vectors, "philox4x32 10": counter, key, words.
+PUBLISHED = [
+    ("00000000 00000000 00000000 00000000", "00000000 00000000", "6627e8d5 e169c58d bc57ac4c 9b00dbd8"),
+    ("ffffffff ffffffff ffffffff ffffffff", "ffffffff ffffffff", "408f276d 41c83b0e a20bc7c6 6d5451fd"),
+    ("243f6a88 85a308d3 13198a2e 03707344", "a4093822 299f31d0", "d16cfe09 94fdcceb 5001e420 24126ea1"),
+]
+
+
+def words(text: str) -> list[int]:
+    return [int(word, 16) for word in text.split()]
+
+
+@pytest.mark.parametrize(("counter", "key", "random"), PUBLISHED)
+def test_the_published_vectors(counter, key, random) -> None:
+    assert philox4x32(words(counter), tuple(words(key))).tolist() == words(random)
+
+
+def test_seed_and_counter_fill_key_and_counter_from_their_low_words() -> None:
+    rng = np.random.default_rng(0)
+    counters = np.concatenate([[0, 1, 2**32 - 1, 2**32, 2**63 - 1], rng.integers(0, 2**63, 20)])
+    for seed in (0, 1, 2**32 - 1, 2**32, 2**63 - 1):
+        got = philox(seed, counters.reshape(5, 5))
+        assert (got.shape, got.dtype) == ((5, 5, 4), np.uint32)
+        for counter, four in zip(counters.tolist(), got.reshape(-1, 4).tolist(), strict=True):
+            state = [counter & 0xFFFFFFFF, counter >> 32, 0, 0]
+            assert philox4x32(state, (seed & 0xFFFFFFFF, seed >> 32)).tolist() == four
+
+
+@pytest.mark.parametrize("shape", [(0, 5), (3, 0), (1, 1), (3, 16), (4, 37), (7, 100)])
+def test_an_elements_bits_are_the_byte_at_its_place(shape) -> None:
+    mn, k = shape
+    bits = random_bits(shape, 99)
+    assert (bits.shape, bits.dtype) == (shape, np.uint8)
+    counters = (k + 15) // 16
+    for m in range(mn):
+        for i in range(k):
+            word = int(philox(99, m * counters + i // 16)[i // 4 % 4])
+            assert bits[m, i] == word >> 8 * (i % 4) & 0xFF
+
+
+def test_bits_are_even_and_differ_by_seed() -> None:
+    bits = random_bits((256, 1024), 7)
+    counts = np.bincount(bits.ravel(), minlength=256)
+    mean = bits.size / 256
+    assert np.sum((counts - mean) ** 2 / mean) < 255 + 5 * np.sqrt(2 * 255)  # chi-square, five sigma
+    assert np.mean(bits == random_bits((256, 1024), 8)) < 2 / 256
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (lambda: philox(-1, [0]), "a seed is a whole number from 0 to"),
+        (lambda: philox(2**63, [0]), "a seed is a whole number from 0 to"),
+        (lambda: philox(1.0, [0]), "a seed is a whole number"),
+        (lambda: philox(0, [-1]), "philox's counters run from 0"),
+        (lambda: philox(0, [0.5]), "are integers, got float64"),
+        (lambda: philox4x32([1, 2, 3], (0, 0)), "a counter has 4 words along the last axis"),
+        (lambda: philox4x32(5, (0, 0)), "a counter has 4 words along the last axis"),
+        (lambda: philox4x32([0, 0, 0, 0], (0, 2**32)), "a key's word is a whole number"),
+        (lambda: philox4x32([0, 0, 0, 0], (0, 1, 2)), "a key has 2 words, got 3"),
+        (lambda: random_bits((2, -1), 0), "a length of an operand is a whole number of at least 0"),
+        (lambda: random_bits((2, 3, 4), 0), "an operand has 2 lengths, got 3"),
+    ],
+)
+def test_what_has_no_random_words_is_refused_in_a_sentence(call, sentence) -> None:
+    with pytest.raises(ValueError, match=sentence):
+        call()
