@@ -4,6 +4,8 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from math import ceil
 
+from fp8core.linear import Side
+
 MAX_SPLIT = 32
 MIN_DOT_K = 32
 """The fewest products along K of one multiplication in the tensor core, as Triton has it."""
@@ -111,6 +113,10 @@ class Blocks:
         return (
             f"the {self.body.value} body is not transposed and decodes {able}, got {self.decoded!r}{turned}"
         )
+
+    def decodes(self, side: Side) -> bool:
+        """True where the K loop decodes that operand's codes."""
+        return side.value.lower() in self.decoded
 
     @property
     def is_general(self) -> bool:

@@ -16,6 +16,7 @@ from kernels.gemm.hopper.decoding import blocks as decoding
 from kernels.gemm.hopper.storage import Storage
 from kernels.gemm.meaning import Meaning
 from kernels.gemm.simple import blocks as simple
+from kernels.gemm.simple import native_blocks as native
 
 Mnk = tuple[int, int, int]
 Source = tuple[str, str]
@@ -78,11 +79,15 @@ BODIES: Mapping[Body, KernelBody] = {
         launcher="gemm.simple.launch:launch",
     ),
     Body.NATIVE_MX: KernelBody(
-        title="The simple kernel of Blackwell's scaled tensor core",
-        sources=(("gemm/simple/native_mx_kernel.py", "native_mx_gemm_kernel"),),
-        refusal=simple.native_refusal,
-        candidates=simple.native_candidates,
-        launcher="gemm.simple.launch:launch",
+        title="The block-scaled kernel for Blackwell, which its authors only compiled",
+        sources=(
+            ("gemm/simple/native_kernel.py", "load_scales"),
+            ("gemm/simple/native_kernel.py", "native_gemm_kernel"),
+        ),
+        refusal=native.refusal,
+        lacking=native.lacking,
+        candidates=native.candidates,
+        launcher="gemm.simple.native_launch:launch",
     ),
     Body.CHAINED: KernelBody(
         title="The warp-specialized kernel, its sums in the tensor core",
@@ -128,12 +133,13 @@ BODIES: Mapping[Body, KernelBody] = {
         title="The warp-specialized kernel that decodes one operand",
         sources=(
             ("gemm/hopper/decoding/kernel.py", WHOLE_FILE),
+            ("gemm/hopper/decoding/decode.py", WHOLE_FILE),
             ("gemm/hopper/decoding/ring.py", "produce"),
         ),
         shared=", K in several runs",
         shared_sources=_SHARED,
         refusal=decoding.refusal,
-        lacking=hopper.lacking,
+        lacking=decoding.lacking,
         candidates=decoding.candidates,
         storage=storage.decoding,
         launcher="gemm.hopper.decoding.launch:launch",

@@ -1,26 +1,84 @@
 """One of the two operands of a GEMM on its way to a kernel."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
-from kernels.quantize.launch import QuantizedTensor
+from fp8core.linear import Side
+from kernels.gemm.blocks import Blocks
+from kernels.gemm.meaning import Meaning
+from kernels.operand_passes.widen_scales import widened_scale
+from kernels.quantize.tensor import QuantizedTensor
 
 if TYPE_CHECKING:
     import torch
 
+GemmOperand = "QuantizedTensor | torch.Tensor"
+"""What gemm takes: a quantized operand, or bf16 [mn, K] of any strides where the spec has none."""
+
 
 @dataclass(frozen=True)
 class Factor:
-    """A quantized operand, and what the kernel is `given` of it after the passes: codes or values [mn, K]."""
+    """An operand, and what the kernel is `given` of it after the passes: codes or values [mn, K].
 
-    operand: QuantizedTensor
+    `quantized` is None for an operand that stays bf16.
+    """
+
+    side: Side
+    meaning: Meaning
+    quantized: QuantizedTensor | None
     given: "torch.Tensor"
 
-    @property
+    @cached_property
     def scale(self) -> "torch.Tensor":
-        return self.operand.scale
+        """float32[k_tiles, mn_tiles] in memory: what sums are multiplied by, or codes that a kernel decodes.
+
+        A one where the operand has nothing that multiplies sums.
+        """
+        import torch
+
+        if self.quantized is None:
+            return torch.ones((1, 1), dtype=torch.float32, device=self.given.device)
+        if not self.meaning.on_codes(self.side):
+            return widened_scale(self.quantized)
+        outer = self.quantized.outer_scale
+        if outer is None:
+            return torch.ones((1, 1), dtype=torch.float32, device=self.given.device)
+        return outer if self.quantized.operand.k_is_rows else outer.T
+
+    @property
+    def k(self) -> int:
+        """Elements along K."""
+        return self.given.shape[1] if self.quantized is None else self.quantized.operand_shape[1]
 
     @property
     def mn_tiles(self) -> int:
-        """Scales between one tile along K and the next."""
-        return self.operand.operand_scale.stride(1)
+        """Scales of sums between one tile along K and the next."""
+        return self.scale.stride(0)
+
+    @property
+    def code_scale(self) -> "torch.Tensor":
+        """The scales that go onto the codes, as they are stored: [k_tiles, mn_tiles], fp32 or bytes."""
+        return self.quantized.operand_scale.T
+
+    @property
+    def code_mn_tiles(self) -> int:
+        """Scales of codes between one tile along K and the next."""
+        return self.code_scale.stride(0)
+
+    @property
+    def line_scale(self) -> "torch.Tensor":
+        """uint8[k_tiles, rows]: the scales of codes, one for each row; where a tile has several, repeated."""
+        scale, tall = self.code_scale, self.quantized.spec.tile.mn
+        if tall == 1:
+            return scale
+        k_tiles, mn_tiles = scale.shape
+        return scale[:, :, None].expand(k_tiles, mn_tiles, tall).reshape(k_tiles, mn_tiles * tall)
+
+    def scale_of(self, blocks: Blocks) -> "torch.Tensor":
+        """The scales that a kernel with these blocks reads: those of the codes, where it decodes them."""
+        return self.code_scale if blocks.decodes(self.side) else self.scale
+
+    def mn_tiles_of(self, blocks: Blocks) -> int:
+        """The scales of `scale_of` between one tile along K and the next."""
+        return self.code_mn_tiles if blocks.decodes(self.side) else self.mn_tiles

@@ -5,24 +5,31 @@ launcher of its body.
 from typing import TYPE_CHECKING
 
 from fp8core.formats import FORMATS, FloatFormat
-from fp8core.recipes import MatmulSpec
+from fp8core.linear import Side
+from fp8core.recipes import MatmulSpec, OperandSpec
 from kernels.device import DeviceKind, Unsupported, current_device, launching
 from kernels.gemm.blocks import Body
 from kernels.gemm.bodies import launcher
-from kernels.gemm.factor import Factor
+from kernels.gemm.factor import Factor, GemmOperand
+from kernels.gemm.hopper.decoding.blocks import values_order
 from kernels.gemm.meaning import Arithmetic, Summation
 from kernels.gemm.plan import GemmPlan, plan_gemm
+from kernels.operand_passes.bf16 import laid_out
+from kernels.operand_passes.decode_ptx import read_as
 from kernels.operand_passes.dequantize import dequantize
+from kernels.operand_passes.native import NativeKind
+from kernels.operand_passes.native_passes import given_codes
 from kernels.operand_passes.refold import refold
-from kernels.quantize.launch import QuantizedTensor, check_place
+from kernels.quantize.launch import check_place
+from kernels.quantize.tensor import QuantizedTensor
 
 if TYPE_CHECKING:
     import torch
 
 
 def gemm(
-    a: QuantizedTensor,
-    b: QuantizedTensor,
+    a: GemmOperand,
+    b: GemmOperand,
     plan: GemmPlan | MatmulSpec,
     *,
     out: "torch.Tensor | None" = None,
@@ -30,8 +37,9 @@ def gemm(
 ) -> "torch.Tensor":
     """D[M, N] = A[M, K] · B[N, K]ᵀ of the values that codes and scales stand for, in the plan's out format.
 
-    A recipe's spec of the matmul stands for the fastest plan that sums as it says. `out` [M, N], any strides,
-    is written and returned; `accumulate` adds the product into an fp32 `out`.
+    A recipe's spec of the matmul stands for the fastest plan that sums as it says. An operand that the spec
+    leaves in bf16 is a bfloat16 tensor [M, K] or [N, K] of any strides. `out` [M, N], any strides, is written
+    and returned; `accumulate` adds the product into an fp32 `out`.
     Raises ValueError for operands that differ from the plan, from each other or from `out`; NoTriton;
     Unsupported for a spec that no kernel carries out here.
     """
@@ -43,9 +51,9 @@ def gemm(
     if out is None:
         if accumulate:
             raise ValueError("accumulate adds into out, and none was given")
-        out = torch.empty((m, n), dtype=torch_dtype(plan.meaning.spec.out), device=a.codes.device)
+        out = torch.empty((m, n), dtype=torch_dtype(plan.meaning.spec.out), device=memory(a).device)
     else:
-        _check_out(out, (m, n), plan, accumulate, a)
+        _check_out(out, (m, n), plan, accumulate, memory(a).device)
     if not k and not accumulate:
         out.zero_()
     if out.numel() and k:
@@ -54,13 +62,23 @@ def gemm(
     return out
 
 
-def _planned(spec: MatmulSpec, a: QuantizedTensor, b: QuantizedTensor) -> GemmPlan:
+def _planned(spec: MatmulSpec, a: GemmOperand, b: GemmOperand) -> GemmPlan:
     """The fastest plan for these operands on the current device. Raises Unsupported where there is none."""
-    (m, k), (n, _) = a.operand_codes.shape, b.operand_codes.shape
+    (m, k), (n, _) = operand_shape(a), operand_shape(b)
     plan = plan_gemm(spec, (m, n, k), current_device(), Summation.RECIPE)
     if isinstance(plan, Unsupported):
         raise plan
     return plan
+
+
+def operand_shape(operand: GemmOperand) -> tuple[int, int]:
+    """(mn, K) of an operand."""
+    return operand.operand_shape if isinstance(operand, QuantizedTensor) else tuple(operand.shape)
+
+
+def memory(operand: GemmOperand) -> "torch.Tensor":
+    """A tensor in the memory of an operand: its codes, or itself."""
+    return operand.codes if isinstance(operand, QuantizedTensor) else operand
 
 
 def torch_dtype(format_: FloatFormat) -> "torch.dtype":
@@ -70,32 +88,56 @@ def torch_dtype(format_: FloatFormat) -> "torch.dtype":
     return {"bf16": torch.bfloat16, "fp32": torch.float32}[format_.name]
 
 
-def check_operands(
-    a: QuantizedTensor, b: QuantizedTensor, plan: GemmPlan, kind: DeviceKind
-) -> tuple[int, int, int]:
+def check_operands(a: GemmOperand, b: GemmOperand, plan: GemmPlan, kind: DeviceKind) -> tuple[int, int, int]:
     """(M, N, K) of operands that fit the plan and each other. Raises ValueError where they do not."""
     for name, operand, spec in (("A", a, plan.meaning.operands.a), ("B", b, plan.meaning.operands.b)):
-        if operand.spec != spec:
-            raise ValueError(
-                f"{name} was quantized as {operand.spec.format.name} {operand.spec.tile}, "
-                f"the plan needs {spec.format.name} {spec.tile} of the same scale rule"
-            )
-        check_place(operand.codes, kind, name)
-    (m, k), (n, b_k) = a.operand_codes.shape, b.operand_codes.shape
+        if isinstance(operand, QuantizedTensor):
+            _check_quantized(name, operand, spec)
+        else:
+            _check_bf16(name, operand, spec)
+        check_place(memory(operand), kind, name)
+    (m, k), (n, b_k) = operand_shape(a), operand_shape(b)
     if k != b_k:
         raise ValueError(f"A[M, K] and B[N, K] need one K, got A {m} × {k} and B {n} × {b_k}")
-    if a.codes.device != b.codes.device:
-        raise ValueError(f"A and B need one device, got {a.codes.device} and {b.codes.device}")
+    devices = memory(a).device, memory(b).device
+    if devices[0] != devices[1]:
+        raise ValueError(f"A and B need one device, got {devices[0]} and {devices[1]}")
     return m, n, k
 
 
+def _check_quantized(name: str, operand: QuantizedTensor, spec: OperandSpec | None) -> None:
+    own = operand.spec
+    if spec is None:
+        raise ValueError(f"{name} was quantized as {own.format.name} {own.tile}, the plan needs bf16")
+    if own != spec:
+        raise ValueError(
+            f"{name} was quantized as {own.format.name} {own.tile}, "
+            f"the plan needs {spec.format.name} {spec.tile} of the same scale rule"
+        )
+
+
+def _check_bf16(name: str, operand: "torch.Tensor", spec: OperandSpec | None) -> None:
+    import torch
+
+    if spec is not None:
+        raise ValueError(
+            f"{name} came as {str(operand.dtype).removeprefix('torch.')}, the plan needs it quantized as "
+            f"{spec.format.name} {spec.tile}"
+        )
+    if operand.dtype != torch.bfloat16 or operand.ndim != 2:
+        raise ValueError(
+            f"{name} stays bfloat16 [rows, K], got {str(operand.dtype).removeprefix('torch.')} of shape "
+            f"{tuple(operand.shape)}"
+        )
+
+
 def _check_out(
-    out: "torch.Tensor", shape: tuple[int, int], plan: GemmPlan, accumulate: bool, a: QuantizedTensor
+    out: "torch.Tensor", shape: tuple[int, int], plan: GemmPlan, accumulate: bool, device: "torch.device"
 ) -> None:
     need = torch_dtype(plan.meaning.spec.out)
-    if tuple(out.shape) != shape or out.dtype != need or out.device != a.codes.device:
+    if tuple(out.shape) != shape or out.dtype != need or out.device != device:
         raise ValueError(
-            f"out needs to be {need} of shape {shape} on {a.codes.device}, "
+            f"out needs to be {need} of shape {shape} on {device}, "
             f"got {out.dtype} of shape {tuple(out.shape)} on {out.device}"
         )
     if accumulate and plan.meaning.spec.out != FORMATS["fp32"]:
@@ -103,8 +145,8 @@ def _check_out(
 
 
 def launch(
-    a: QuantizedTensor,
-    b: QuantizedTensor,
+    a: GemmOperand,
+    b: GemmOperand,
     plan: GemmPlan,
     out: "torch.Tensor",
     accumulate: bool,
@@ -112,30 +154,47 @@ def launch(
 ) -> object:
     """Run the plan on operands that were checked and are not empty; Triton's handle of what ran."""
     a, b = as_planned(plan, a, b)
-    left, right = (Factor(x, _multiplied(x, plan, kind, side)) for side, x in (("a", a), ("b", b)))
+    left, right = (factor(x, plan, kind, side) for side, x in ((Side.A, a), (Side.B, b)))
     return launcher(plan.body)(plan, left, right, out, accumulate, kind)
 
 
-def _multiplied(operand: QuantizedTensor, plan: GemmPlan, kind: DeviceKind, side: str) -> "torch.Tensor":
-    """[mn, K]: what the kernel is given. That is the codes; under a dequantizing plan the values, or uint8
-    codes where the kernel decodes them itself.
+def factor(operand: GemmOperand, plan: GemmPlan, kind: DeviceKind, side: Side) -> Factor:
+    """An operand with what the plan's kernel is given of it."""
+    given = multiplied(operand, plan, kind, side)
+    quantized = operand if isinstance(operand, QuantizedTensor) else None
+    return Factor(side=side, meaning=plan.meaning, quantized=quantized, given=given)
+
+
+def multiplied(operand: GemmOperand, plan: GemmPlan, kind: DeviceKind, side: Side) -> "torch.Tensor":
+    """[mn, K]: what the kernel is given. That is the codes; under a dequantizing plan the values, or bytes of
+    packed codes where the kernel decodes them itself.
 
     The interpreter decodes e5m2's subnormals wrongly (Triton 3.6 to 3.9), so there torch decodes the codes.
     """
-    import torch
-
-    if side in plan.blocks.decoded:
-        return operand.operand_codes.view(torch.uint8)
+    order = values_order(plan.meaning, plan.blocks) if plan.body is Body.DECODING else 0
+    if not isinstance(operand, QuantizedTensor):
+        return laid_out(operand, kind, order, by_pointers=not plan.blocks.tma)
+    if plan.blocks.decodes(side):
+        return codes_given(operand, plan.body)
+    if plan.meaning.arithmetic is Arithmetic.NATIVE_MX:
+        return given_codes(operand.padded_codes, operand.spec.format, plan.meaning.native)
     if plan.meaning.arithmetic is Arithmetic.DEQUANTIZED:
-        return dequantize(operand, kind, paired=plan.body is Body.DECODING)
+        return dequantize(operand, kind, on_codes=plan.meaning.on_codes(side), order=order)
     if kind is DeviceKind.INTERPRETER:
-        return operand.padded_codes.float()[:, : operand.operand_codes.shape[1]]
+        return operand.padded_codes.float()[:, : operand.operand_shape[1]]
     return operand.operand_codes
 
 
-def as_planned(
-    plan: GemmPlan, a: QuantizedTensor, b: QuantizedTensor
-) -> tuple[QuantizedTensor, QuantizedTensor]:
+def codes_given(operand: QuantizedTensor, body: Body) -> "torch.Tensor":
+    """uint8[mn, bytes of K, zeros after it]: the codes that a kernel decodes, those of 6 bits widened."""
+    import torch
+
+    if read_as(operand.spec) == operand.spec or body is not Body.DECODING:
+        return operand.operand_bytes
+    return given_codes(operand.operand_bytes, operand.spec.format, NativeKind.MXF8F6F4).view(torch.uint8)
+
+
+def as_planned(plan: GemmPlan, a: GemmOperand, b: GemmOperand) -> tuple[GemmOperand, GemmOperand]:
     """What a plan's kernel multiplies of the operands that gemm is given: themselves, or refolded."""
     return (
         (refold(a, plan.meaning.spec.a.tile), refold(b, plan.meaning.spec.b.tile))

@@ -3,40 +3,30 @@
 Matmuls of one family share their blocks. Pure; no torch, no GPU.
 """
 
+from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from enum import Enum
 
 from fp8core.accumulators import ACCUMULATORS, Accumulator
 from fp8core.formats import FORMATS, Format
+from fp8core.linear import Side
 from fp8core.recipes import MatmulSpec
 from fp8core.tiles import WHOLE, Extent, TileShape
 from kernels.device import Device, Unsupported
+from kernels.gemm.arithmetic import Arithmetic, ScaleAt, scale_at, takes_fp8, unreadable
 from kernels.gemm.blocks import MIN_DOT_K
-from kernels.operand_passes.plan import has_native_mx, refolded_spec
+from kernels.gemm.family import Family
+from kernels.operand_passes.native import NativeKind, given_format, kind_of, native_kind
+from kernels.operand_passes.plan import refolded_spec
 from kernels.quantize.plan import K_PADDING, check_operand
-
-
-class Arithmetic(Enum):
-    """Numbers that are multiplied, and the unit that multiplies them."""
-
-    FP8 = "fp8 tensor core"
-    DEQUANTIZED = "dequantized to bf16, bf16 tensor core"
-    NATIVE_MX = "scaled tensor core"
-
-
-class ScaleAt(Enum):
-    """Place where the scales come in."""
-
-    EPILOGUE = "scales in the epilogue"
-    K_LOOP = "scales in the K loop"
-    OPERANDS = "scales on the operands"
-
 
 PROMOTED_WORDS = "promoted every"
 """Words of a plan's title for a sum that leaves the tensor core along K; the number of products follows."""
 
 REFOLDED_WORDS = "refolded, not bit-exact"
 """Words of a plan's title and a result's row for operands that are refolded before they are multiplied."""
+
+_PROMOTED = ACCUMULATORS["hopper_promoted"]
 
 
 class Summation(Enum):
@@ -55,62 +45,6 @@ class Summation(Enum):
     def words(self) -> str:
         """The value, as a result's row says it."""
         return REFOLDED_WORDS if self is Summation.REFOLDED else self.value
-
-
-class Geometry(Enum):
-    """Geometry of a tile on an operand [mn, K]: the rows that it has, and all of K or a part."""
-
-    TENSOR = "tensor"
-    ROW = "row"
-    BAND = "band"
-    LINE = "line"
-    SQUARE = "square"
-    COLUMN = "column"
-
-    @classmethod
-    def of(cls, tile: TileShape) -> "Geometry":
-        """Geometry of a tile, by the rows that it has and by its part of K.
-
-        | rows | all of K | a part of K |
-        |---|---|---|
-        | one | ROW | LINE |
-        | several | BAND | SQUARE |
-        | all | TENSOR | COLUMN |
-        """
-        over_k = tile.k is WHOLE
-        if tile.mn is WHOLE:
-            return cls.TENSOR if over_k else cls.COLUMN
-        if tile.mn == 1:
-            return cls.ROW if over_k else cls.LINE
-        return cls.BAND if over_k else cls.SQUARE
-
-
-@dataclass(frozen=True, kw_only=True)
-class Family:
-    """The key of a table of plans, beside the shape. `promotion` is that of Meaning; `out` names a format."""
-
-    arithmetic: Arithmetic
-    scale_at: ScaleAt
-    promotion: Extent
-    out: str
-    a: Geometry
-    b: Geometry
-
-    @classmethod
-    def of(cls, meaning: "Meaning") -> "Family":
-        return cls(
-            arithmetic=meaning.arithmetic,
-            scale_at=meaning.scale_at,
-            promotion=meaning.promotion,
-            out=meaning.spec.out.name,
-            a=Geometry.of(meaning.spec.a.tile),
-            b=Geometry.of(meaning.spec.b.tile),
-        )
-
-    def __str__(self) -> str:
-        sums = "fast" if self.promotion is WHOLE else f"promoted-{self.promotion}"
-        arithmetic, scale_at = self.arithmetic.name.lower(), self.scale_at.name.lower()
-        return f"{arithmetic} {scale_at} {sums} {self.out} {self.a.value}·{self.b.value}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,7 +72,53 @@ class Meaning:
         """The formats in which A and B reach the tensor core."""
         if self.arithmetic is Arithmetic.DEQUANTIZED:
             return FORMATS["bf16"], FORMATS["bf16"]
-        return self.spec.a.format, self.spec.b.format
+        a, b = self.spec.a.format, self.spec.b.format
+        if self.arithmetic is Arithmetic.NATIVE_MX:
+            return given_format(self.native, a), given_format(self.native, b)
+        return a, b
+
+    @property
+    def native(self) -> NativeKind:
+        """The kind of block-scaled multiplication. Raises Unsupported where there is none."""
+        kind = kind_of(self.spec)
+        if isinstance(kind, Unsupported):
+            raise kind
+        return kind
+
+    def on_codes(self, side: Side) -> bool:
+        """True where an operand's codes are multiplied by their stored scales before the product."""
+        operand = self.spec.operand(side)
+        if operand is None or self.scale_at is not ScaleAt.OPERANDS:
+            return False
+        return operand.tile.k is not WHOLE or operand.scale_rule.outer is not None
+
+    def applied(self, side: Side) -> TileShape | None:
+        """Tiles of the fp32 scales that multiply sums: an operand's own, or its outer ones where its own are
+        on its codes. None where nothing is left to multiply by.
+        """
+        operand = self.spec.operand(side)
+        if operand is None:
+            return None
+        if not self.on_codes(side):
+            return operand.tile
+        outer = operand.scale_rule.outer
+        return None if outer is None else outer.tile
+
+    @property
+    def scales_at_end(self) -> bool:
+        """True where finished sums are multiplied by scales: A's first, then B's."""
+        scaled = any(self.applied(side) is not None for side in Side)
+        return scaled and self.scale_at is not ScaleAt.K_LOOP
+
+    @property
+    def seen(self) -> Hashable:
+        """What kernels can tell apart, equal for matmuls that they compute alike: the fit of a scale, its
+        rounding and a rotation are the quantizer's.
+        """
+        return str(self.family), tuple(
+            (operand.format.name, operand.tile, operand.scale_rule.format.name)
+            for operand in self.operands.quantized
+        )
 
     @property
     def family(self) -> Family:
@@ -149,87 +129,93 @@ class Meaning:
     def accumulator(self) -> Accumulator:
         """Model of the way in which Hopper's tensor core adds."""
         if self.arithmetic is not Arithmetic.FP8:
-            return ACCUMULATORS["hopper_bf16"]
+            return replace(ACCUMULATORS["hopper_bf16"], promotion=self.promotion)
         if self.promotion is WHOLE:
             return ACCUMULATORS["hopper_fast"]
-        return replace(ACCUMULATORS["hopper_promoted"], promotion=self.promotion)
+        return replace(_PROMOTED, promotion=self.promotion)
 
 
 def meaning_of(spec: MatmulSpec, device: Device, summation: Summation) -> Meaning | Unsupported:
     """Meaning of a matmul on a device, summed as asked for; or one sentence saying why it cannot run."""
     if spec.out not in (FORMATS["bf16"], FORMATS["fp32"]):
         return Unsupported(f"the GEMM writes bf16 or fp32, not {spec.out.name}")
-    reason = check_operand(spec.a) or check_operand(spec.b)
-    if reason is not None:
-        return reason
+    reason = unreadable("A", spec.a) or unreadable("B", spec.b)
+    if reason:
+        return Unsupported(reason)
+    unwritten = check_operand(spec.a) or check_operand(spec.b)
+    if unwritten is not None:
+        return unwritten
     if summation is Summation.REFOLDED:
         folded = refolded_spec(spec, device)
         if isinstance(folded, Unsupported):
             return folded
         made = meaning_of(folded, device, Summation.RECIPE)
         return made if isinstance(made, Unsupported) else replace(made, refolded_from=spec)
-    scale_at = _scale_at(spec)
-    if scale_at is ScaleAt.OPERANDS:
-        return _mx(spec, device, summation)
-    promotion = _promotion(spec, summation)
+    at = scale_at(spec, _PROMOTED.promotion)
+    arithmetic = Arithmetic.FP8 if takes_fp8(spec) else Arithmetic.DEQUANTIZED
+    if isinstance(native_kind(spec, device), NativeKind):
+        at, arithmetic = ScaleAt.OPERANDS, Arithmetic.NATIVE_MX
+    elif at is ScaleAt.OPERANDS:
+        arithmetic = Arithmetic.DEQUANTIZED
+    promotion = _promotion(spec, at, arithmetic, summation)
     if isinstance(promotion, Unsupported):
         return promotion
-    if promotion is not WHOLE and (promotion & (promotion - 1) or not MIN_DOT_K <= promotion <= K_PADDING):
-        return Unsupported(
-            f"a sum that leaves the tensor core every {promotion} products needs a power of two "
-            f"from {MIN_DOT_K} to {K_PADDING}"
-        )
-    return Meaning(spec=spec, arithmetic=Arithmetic.FP8, scale_at=scale_at, promotion=promotion)
+    reason = "" if arithmetic is Arithmetic.NATIVE_MX else _uneven(spec, at, promotion)
+    if reason:
+        return Unsupported(reason)
+    return Meaning(spec=spec, arithmetic=arithmetic, scale_at=at, promotion=promotion)
 
 
-def _scale_at(spec: MatmulSpec) -> ScaleAt:
-    extents = [extent for extent in (spec.a.tile.k, spec.b.tile.k) if extent is not WHOLE]
-    if not extents:
-        return ScaleAt.EPILOGUE
-    powers_of_two = all(operand.scale_rule.powers_of_two for operand in (spec.a, spec.b))
-    return ScaleAt.OPERANDS if powers_of_two else ScaleAt.K_LOOP
-
-
-def _promotion(spec: MatmulSpec, summation: Summation) -> Extent | Unsupported:
-    """The promotion that a plan is to have. A scale that changes along K sets it, whatever is asked for."""
-    steps = {extent for extent in (spec.a.tile.k, spec.b.tile.k) if extent is not WHOLE}
-    if steps:
-        step = min(steps)
+def _promotion(
+    spec: MatmulSpec, at: ScaleAt, arithmetic: Arithmetic, summation: Summation
+) -> Extent | Unsupported:
+    """The promotion that a plan is to have. A scale of sums that changes along K sets it, whatever is asked
+    for. Sums of bf16 products are fp32 sums already.
+    """
+    if at is ScaleAt.K_LOOP:
+        step = min(spec.extents_along_k)
         if summation is Summation.FAST:
             return Unsupported(
                 f"fast accumulation keeps one sum in the tensor core over all of K, but a scale here changes "
                 f"every {step} along K, so the sum has to come out every {step}"
             )
-        if any(extent % step for extent in steps):
-            return Unsupported(f"tiles of {spec.a.tile.k} and {spec.b.tile.k} along K do not nest")
+        if any(extent % step for extent in spec.extents_along_k):
+            sizes = " and ".join(map(str, spec.extents_along_k))
+            return Unsupported(f"tiles of {sizes} along K do not nest")
         return step
+    if arithmetic is not Arithmetic.FP8:
+        if summation is Summation.PROMOTED:
+            return Unsupported(_NOT_PROMOTED[arithmetic])
+        return WHOLE
     match summation:
         case Summation.FAST:
             return WHOLE
         case Summation.PROMOTED:
-            return ACCUMULATORS["hopper_promoted"].promotion
+            return _PROMOTED.promotion
         case _:
             return spec.accumulator.promotion
 
 
-def _mx(spec: MatmulSpec, device: Device, summation: Summation) -> Meaning | Unsupported:
-    """Apply powers of two along K to the operands. The tensor core or a pass multiplies by them."""
-    native = has_native_mx(spec, device)
-    steps = (spec.a.tile.k, spec.b.tile.k)
-    if summation is Summation.PROMOTED:
-        return Unsupported(
-            "promotion is for the FP8 tensor core of Hopper; scales that change every "
-            f"{min(step for step in steps if step is not WHOLE)} along K are applied to the operands here, "
-            + (
-                "and Blackwell sums them in fp32"
-                if native
-                else "which are multiplied as bf16 and summed in fp32"
+_NOT_PROMOTED = {
+    Arithmetic.DEQUANTIZED: "promotion is for the FP8 tensor core of Hopper; these operands are multiplied "
+    "as bf16 and summed in fp32",
+    Arithmetic.NATIVE_MX: "promotion is for the FP8 tensor core of Hopper; Blackwell multiplies these by "
+    "their scales and sums them in fp32",
+}
+
+
+def _uneven(spec: MatmulSpec, at: ScaleAt, promotion: Extent) -> str:
+    """Why no block has whole tiles along K, in a sentence; empty where it has."""
+    if at is ScaleAt.OPERANDS:
+        steps = spec.extents_along_k
+        if any(step & (step - 1) or step > K_PADDING for step in steps):
+            return (
+                f"scales on the operands need tiles of 1, 2, 4 … {K_PADDING} along K, got "
+                f"{' and '.join(map(str, steps))}"
             )
+    elif promotion is not WHOLE and (promotion & (promotion - 1) or not MIN_DOT_K <= promotion <= K_PADDING):
+        return (
+            f"a sum that leaves the tensor core every {promotion} products needs a power of two "
+            f"from {MIN_DOT_K} to {K_PADDING}"
         )
-    if any(step is WHOLE or step & (step - 1) or step > K_PADDING for step in steps):
-        return Unsupported(
-            f"power-of-two scales need tiles of 1, 2, 4 … {K_PADDING} along K on both operands, "
-            f"got {steps[0]} and {steps[1]}"
-        )
-    arithmetic = Arithmetic.NATIVE_MX if native else Arithmetic.DEQUANTIZED
-    return Meaning(spec=spec, arithmetic=arithmetic, scale_at=ScaleAt.OPERANDS, promotion=WHOLE)
+    return ""

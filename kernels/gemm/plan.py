@@ -3,7 +3,7 @@
 A tile (numerics) is not a block (speed): nothing here changes a result beyond the order of its sums.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from math import prod
 
@@ -13,13 +13,14 @@ from kernels.device import Device, DeviceKind, Unsupported
 from kernels.gemm.blocks import Blocks, Body
 from kernels.gemm.bodies import BODIES, refusal, tries
 from kernels.gemm.hopper.blocks import RING_BODIES, filling
-from kernels.gemm.hopper.decoding.blocks import turned
+from kernels.gemm.hopper.decoding.blocks import turned, usual
 from kernels.gemm.hopper.storage import Storage
 from kernels.gemm.meaning import Arithmetic, Meaning, Summation, meaning_of
 from kernels.gemm.ran import RanPlan
 from kernels.gemm.shape_class import FEW, ShapeClass
-from kernels.gemm.simple.blocks import built_in
+from kernels.gemm.simple.blocks import built_in, undecodable
 from kernels.gemm.tuned import nearest, table
+from kernels.operand_passes.native import scaled_core
 from kernels.quantize.plan import K_PADDING
 
 INTERPRETER_SIDE = 512
@@ -29,6 +30,7 @@ INTERPRETER_SIDE = 512
 MIN_CAPABILITY = (8, 9)
 
 _FULL = "has a block of the warp-specialized schedule for every SM"
+_USUAL = "the decoding kernel takes those that were best for MXFP8"
 _SIMPLE = tuple(body for body in Body if body.is_simple)
 
 
@@ -56,6 +58,8 @@ class GemmPlan:
                 f"the simple kernel promotes once a block of K: every {promotion} products "
                 f"needs block_k {promotion}, got {self.blocks.block_k}"
             )
+        if self.body is Body.SIMPLE and (reason := undecodable(self.meaning, self.blocks)):
+            raise ValueError(f"{reason}, got {self.title}")
         if self.blocks.decoded and self.meaning.arithmetic is not Arithmetic.DEQUANTIZED:
             raise ValueError(
                 "only values multiplied as bf16 are decoded in the K loop, not for "
@@ -106,9 +110,19 @@ def plan_gemm(
     reasons = {body: refusal(body, plan.meaning, mnk, device) for body in BODIES}
     able = [body for body, reason in reasons.items() if not reason]
     if all(body.is_simple for body in able):
-        lacking = next(reason for body, reason in reasons.items() if not body.is_simple)
-        return _tuned(plan, mnk, device, able, f"{lacking}, so the simple kernel runs")
+        return _tuned(plan, mnk, device, able, _why_simple(plan.meaning, device, reasons))
     return _tuned(plan, mnk, device, able, "")
+
+
+def _why_simple(meaning: Meaning, device: Device, reasons: Mapping[Body, str]) -> str:
+    """Why none of the warp-specialized kernels runs: on Blackwell, for what its scaled tensor core does."""
+    if meaning.arithmetic is Arithmetic.NATIVE_MX:
+        core = f"the tensor core of {device.name} multiplies by these scales itself"
+        return f"{core} (kind::{meaning.native.value}), so the block-scaled kernel runs"
+    lacking = next(reason for body, reason in reasons.items() if not body.is_simple)
+    if scaled_core(device) and meaning.spec.extents_along_k:
+        lacking = reasons[Body.NATIVE_MX]
+    return f"{lacking}, so the simple kernel runs"
 
 
 def plan_simple(
@@ -141,8 +155,11 @@ def _tuned(
         rows = table(device.capability).get(str(plan.meaning.family), ()) if device.capability else ()
     except ValueError as error:
         return replace(plan, why=f"{why or 'the simple kernel runs'}, with its built-in blocks: {error}")
-    best = nearest(rows, shape, bodies)
+    best = nearest([row for row in rows if _fits(plan.meaning, row.blocks)], shape, bodies)
     if best is None:
+        decoding = usual(tries(Body.DECODING, plan.meaning, mnk, device)) if Body.DECODING in bodies else None
+        if decoding is not None:
+            return replace(plan, blocks=decoding, why=f"no blocks were measured for this family; {_USUAL}")
         ring = (body for body in RING_BODIES if body in bodies)
         found = (blocks for body in ring for blocks in tries(body, plan.meaning, mnk, device))
         full = filling(found, mnk, device)
@@ -153,9 +170,14 @@ def _tuned(
     measured = f"{best.measurement.gpu}, {best.measurement.date}"
     where = "this shape class" if best.shape == shape else f"the nearest shape class, {best.shape}"
     found = f"the best blocks measured on {measured}, for {where}"
-    blocks = turned(best.blocks, *mnk[:2])
+    blocks = turned(plan.meaning, best.blocks, *mnk[:2])
     found += "" if blocks == best.blocks else ", M and N exchanged"
     return replace(plan, blocks=blocks, why=f"{why}, with {found}" if why else found)
+
+
+def _fits(meaning: Meaning, blocks: Blocks) -> bool:
+    """True where blocks of the family decode what can be decoded of this GEMM."""
+    return blocks.body is not Body.SIMPLE or not undecodable(meaning, blocks)
 
 
 def _refusal(mnk: tuple[int, int, int], device: Device) -> Unsupported | None:

@@ -1,50 +1,75 @@
-"""The pass that writes an operand with power-of-two scales as bf16, exactly."""
+"""The pass that writes an operand as bf16, exactly: codes with the scales that go onto them."""
 
-from typing import TYPE_CHECKING
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from fp8core.formats import FORMATS, Format
 from fp8core.recipes import OperandSpec
 from kernels.device import COMPILE_OPTIONS, DeviceKind
-from kernels.operand_passes.plan import (
-    DEQUANTIZE_BLOCK,
-    pass_constants,
-)
-from kernels.quantize.launch import QuantizedTensor
+from kernels.operand_passes.plan import DEQUANTIZE_BLOCK, Decoding, decoding_of, pass_constants
+from kernels.quantize.plan import K_PADDING
+from kernels.quantize.tensor import QuantizedTensor
 
 if TYPE_CHECKING:
     import torch
 
 
-def dequantize(operand: QuantizedTensor, kind: DeviceKind, *, paired: bool = False) -> "torch.Tensor":
-    """bf16[mn, K] (fp32 in the interpreter): the exact values of an operand with power-of-two scales.
+def dequantize(
+    operand: QuantizedTensor, kind: DeviceKind, *, on_codes: bool = True, order: int = 0
+) -> "torch.Tensor":
+    """bf16[mn, K] (fp32 in the interpreter): the exact values of an operand's codes times its stored scales.
 
-    `paired` asks for the order along K that the kernel in hopper/decoding needs. The zeros that pad K then
-    lie among the other values.
+    Without `on_codes` they are the values of the codes alone. An outer scale is never in them. `order` asks
+    for the order along K in which the kernel in hopper/decoding has codes of so many bits. The zeros that pad
+    K then lie among the other values.
     """
     import torch
 
     from kernels.operand_passes.dequantize_kernel import dequantize_kernel
 
-    codes = operand.padded_codes.view(torch.uint8)
-    mn, k = operand.operand_codes.shape
+    codes = operand.operand_bytes
+    mn, k = operand.operand_shape
     dtype = torch.bfloat16 if kind is DeviceKind.GPU else torch.float32
-    values = torch.empty(codes.shape, dtype=dtype, device=codes.device)
-    constants = dequantize_constants(operand.spec, kind)
-    blocks = (-(-mn // constants["BLOCK_MN"]), -(-codes.shape[1] // constants["BLOCK_K"]))
+    values = torch.empty((mn, -(-k // K_PADDING) * K_PADDING), dtype=dtype, device=codes.device)
+    constants = dequantize_constants(operand.spec, kind, on_codes=on_codes, order=order)
+    blocks = (-(-mn // constants["BLOCK_MN"]), -(-values.shape[1] // constants["BLOCK_K"]))
     dequantize_kernel[blocks](
         codes,
         operand.scale,
+        decoded(operand.spec, codes),
         values,
         mn,
         k,
         codes.stride(0),
+        values.stride(0),
         operand.operand_scale.stride(1),
         **constants,
-        PAIRED=paired,
         **COMPILE_OPTIONS,
     )
-    return values if paired else values[:, :k]
+    return values if order else values[:, :k]
 
 
-def dequantize_constants(spec: OperandSpec, kind: DeviceKind) -> dict[str, int | bool]:
+def dequantize_constants(
+    spec: OperandSpec, kind: DeviceKind, *, on_codes: bool = True, order: int = 0
+) -> dict[str, Any]:
     """The constexpr arguments of dequantize_kernel."""
-    return {"TILE_MN": spec.tile.mn or 0, **pass_constants(spec, DEQUANTIZE_BLOCK, kind)}
+    constants = pass_constants(spec, DEQUANTIZE_BLOCK, kind)
+    return {"TILE_MN": spec.tile.mn or 0, "ON_CODES": on_codes, "ORDER": order, **constants}
+
+
+def decoded(spec: OperandSpec, codes: "torch.Tensor") -> "torch.Tensor":
+    """float32[codes of the format]: the value of each code, where the pass looks them up; else a stand-in."""
+    if decoding_of(spec) is not Decoding.TABLE:
+        return codes
+    return _table(spec.format.name, codes.device)
+
+
+@lru_cache(maxsize=64)
+def _table(name: str, device: "torch.device") -> "torch.Tensor":
+    import torch
+
+    format_: Format = FORMATS[name]
+    codes = np.arange(1 << format_.bits, dtype=format_.code_dtype)
+    return torch.from_numpy(format_.decode(codes).astype(np.float32)).to(device)

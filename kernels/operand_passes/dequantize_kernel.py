@@ -9,6 +9,7 @@ import triton.language as tl
 from fp8core.accumulators import ACCUMULATORS
 from fp8core.formats import FORMATS
 from kernels.bits import BF16_CUT, FP8_SIGN, FP32_MANTISSA
+from kernels.operand_passes.read_kernel import code_values, load_block_scales, load_codes_of_bits
 
 _BF16 = FORMATS["bf16"]
 _BYTE = FORMATS["e4m3"].bits
@@ -36,53 +37,10 @@ def _widening(shift: int) -> str:
     return f"{{ .reg .b32 top, low; {steps}}}"
 
 
-def _decoding(shift: int, factor: int) -> str:
-    """PTX that decodes the four codes of a register to bf16 and multiplies them by their scales.
-
-    It gives codes 0 and 2, then codes 1 and 3, times 2**factor and times the scale. In this order each code
-    moves to its 16 bits by shifts alone. Two more registers hold twice two equal bf16 scales.
-    """
-    both = 1 | 1 << _BF16.bits
-    size, sign = both * (((1 << (_BYTE - 1)) - 1) << shift), both << (_BF16.bits - 1)
-    unit = both * ((_BF16.bias + factor) << _BF16.mantissa_bits)
-    even = f"shl.b32 size, $2, {shift}; shl.b32 sign, $2, {_BYTE}; "
-    odd = f"shr.u32 size, $2, {_BYTE - shift}; mov.b32 sign, $2; "
-    steps = "".join(
-        f"{moved} and.b32 size, size, {size}; and.b32 sign, sign, {sign}; or.b32 ${out}, size, sign; "
-        f"mul.rn.bf16x2 ${out}, ${out}, unit; mul.rn.bf16x2 ${out}, ${out}, ${3 + out}; "
-        for out, moved in enumerate((even, odd))
-    )
-    return f"{{ .reg .b32 size, sign, unit; mov.b32 unit, {unit}; {steps}}}"
-
-
 _E4M3, _E5M2 = (_BF16.mantissa_bits - FORMATS[name].mantissa_bits for name in ("e4m3", "e5m2"))
 E4M3_SHIFT = tl.constexpr(_E4M3)
 WIDEN_E4M3 = tl.constexpr(_widening(_E4M3))
 WIDEN_E5M2 = tl.constexpr(_widening(_E5M2))
-DECODE_E4M3 = tl.constexpr(_decoding(_E4M3, _BF16.bias - FORMATS["e4m3"].bias))
-DECODE_E5M2 = tl.constexpr(_decoding(_E5M2, _BF16.bias - FORMATS["e5m2"].bias))
-
-
-@triton.jit
-def load_block_scales(
-    scale_ptr,
-    start_mn,
-    start_k,
-    size_mn,
-    size_k,
-    stride_k,
-    TILE_MN: tl.constexpr,
-    TILE_K: tl.constexpr,
-    BLOCK_MN: tl.constexpr,
-    BLOCK_K: tl.constexpr,
-):
-    """float32[BLOCK_MN, BLOCK_K / TILE_K]: a block's scales, zero beyond the operand."""
-    rows = start_mn + tl.arange(0, BLOCK_MN)
-    columns = start_k + tl.arange(0, BLOCK_K // TILE_K) * TILE_K
-    inside = (rows < size_mn)[:, None] & (columns < size_k)[None, :]
-    tile_mn = rows // TILE_MN if TILE_MN else rows * 0
-    places = scale_ptr + (columns // TILE_K)[None, :] * stride_k + tile_mn[:, None]
-    return tl.load(places, mask=inside, other=0.0)
 
 
 @triton.jit
@@ -122,38 +80,90 @@ def dequantize_block(
 
 
 @triton.jit
+def in_order(values, ORDER: tl.constexpr, BLOCK_MN: tl.constexpr, BLOCK_K: tl.constexpr):
+    """[BLOCK_MN, BLOCK_K] in the order along K in which hopper/decoding/kernel.py finds its codes.
+
+    ORDER 8: of 16 along K, number 4j + 2i + h goes to place 8h + 2j + i. ORDER 4: of 32, number
+    2 (4j + 2i + h) + w goes to place 16w + 8h + 2j + i. ORDER 0: nothing moves.
+    """
+    if ORDER == 8:  # [BLOCK_MN, groups of 16, j, i, h] -> [BLOCK_MN, groups of 16, h, j, i]
+        runs = tl.reshape(values, [BLOCK_MN, BLOCK_K // FUSED, FUSED // 4, 2, 2])
+        values = tl.reshape(tl.permute(runs, [0, 1, 4, 2, 3]), [BLOCK_MN, BLOCK_K])
+    elif ORDER == 4:  # [BLOCK_MN, groups of 32, j, i, h, w] -> [BLOCK_MN, groups of 32, w, h, j, i]
+        runs = tl.reshape(values, [BLOCK_MN, BLOCK_K // (2 * FUSED), FUSED // 4, 2, 2, 2])
+        values = tl.reshape(tl.permute(runs, [0, 1, 5, 4, 2, 3]), [BLOCK_MN, BLOCK_K])
+    return values
+
+
+@triton.jit
 def dequantize_kernel(
     codes_ptr,
     scale_ptr,
+    table_ptr,
     values_ptr,
     mn,
     k,
-    stride_mn,
+    codes_stride,
+    values_stride,
     mn_tiles,
     TILE_MN: tl.constexpr,
     TILE_K: tl.constexpr,
+    SCALE: tl.constexpr,
+    ON_CODES: tl.constexpr,
+    BITS: tl.constexpr,
+    DECODING: tl.constexpr,
     SHIFT: tl.constexpr,
     FACTOR: tl.constexpr,
     CAST: tl.constexpr,
-    PAIRED: tl.constexpr,
+    ORDER: tl.constexpr,
     BLOCK_MN: tl.constexpr,
     BLOCK_K: tl.constexpr,
 ):
-    """Write values [mn, stride_mn], bf16 or, in the interpreter, fp32, of codes uint8 of the same strides.
+    """Write values [mn, values_stride], bf16 or, in the interpreter, fp32, of packed codes uint8[mn,
+    codes_stride].
 
-    PAIRED: of 16 along K, number 4j + 2i + h goes to place 8h + 2j + i. hopper/decoding/kernel.py says why.
+    ON_CODES: codes are multiplied by their scales; else the values are those of the codes alone. read_kernel
+    says how BITS, DECODING, SHIFT and FACTOR are read, in_order what ORDER is.
     """
     start_mn, start_k = tl.program_id(0) * BLOCK_MN, tl.program_id(1) * BLOCK_K
     rows = start_mn + tl.arange(0, BLOCK_MN)
     columns = start_k + tl.arange(0, BLOCK_K)
-    inside = (rows < mn)[:, None] & (columns < stride_mn)[None, :]
-    places = rows.to(tl.int64)[:, None] * stride_mn + columns[None, :]
-    codes = tl.load(codes_ptr + places, mask=inside, other=0)  # [BLOCK_MN, BLOCK_K]
-    scale = load_block_scales(
-        scale_ptr, start_mn, start_k, mn, k, mn_tiles, TILE_MN, TILE_K, BLOCK_MN, BLOCK_K
-    )
-    values = dequantize_block(codes, scale, TILE_K, SHIFT, FACTOR, BLOCK_MN, BLOCK_K, CAST)
-    if PAIRED:  # [BLOCK_MN, groups of 16, j, i, h] -> [BLOCK_MN, groups of 16, h, j, i]
-        fours = tl.reshape(values, [BLOCK_MN, BLOCK_K // FUSED, FUSED // 4, 2, 2])
-        values = tl.reshape(tl.permute(fours, [0, 1, 4, 2, 3]), [BLOCK_MN, BLOCK_K])
+    codes = load_codes_of_bits(codes_ptr, rows, start_k, mn, codes_stride, BITS, BLOCK_MN, BLOCK_K)
+    values = code_values(codes, table_ptr, BITS, DECODING, SHIFT, FACTOR)  # [BLOCK_MN, BLOCK_K]
+    if ON_CODES:
+        scale = load_block_scales(
+            scale_ptr, start_mn, start_k, mn, k, mn_tiles, SCALE, TILE_MN, TILE_K, BLOCK_MN, BLOCK_K
+        )
+        TILES: tl.constexpr = scale.shape[1]
+        values = tl.reshape(values, [BLOCK_MN, TILES, BLOCK_K // TILES]) * scale[:, :, None]
+        values = tl.reshape(values, [BLOCK_MN, BLOCK_K])
+    values = in_order(values, ORDER, BLOCK_MN, BLOCK_K)
+    inside = (rows < mn)[:, None] & (columns < values_stride)[None, :]
+    places = rows.to(tl.int64)[:, None] * values_stride + columns[None, :]
+    if CAST:
+        values = values.to(values_ptr.dtype.element_ty)
     tl.store(values_ptr + places, values, mask=inside)
+
+
+@triton.jit
+def reorder_kernel(
+    x_ptr,
+    values_ptr,
+    mn,
+    k,
+    x_stride_mn,
+    x_stride_k,
+    values_stride,
+    ORDER: tl.constexpr,
+    BLOCK_MN: tl.constexpr,
+    BLOCK_K: tl.constexpr,
+):
+    """Write values [mn, values_stride] of x [mn, k] of any strides, in_order along K, zero beyond k."""
+    rows = tl.program_id(0) * BLOCK_MN + tl.arange(0, BLOCK_MN)
+    columns = tl.program_id(1) * BLOCK_K + tl.arange(0, BLOCK_K)
+    inside = (rows < mn)[:, None] & (columns < k)[None, :]
+    places = rows.to(tl.int64)[:, None] * x_stride_mn + columns.to(tl.int64)[None, :] * x_stride_k
+    values = tl.load(x_ptr + places, mask=inside, other=0.0)  # [BLOCK_MN, BLOCK_K]
+    values = in_order(values, ORDER, BLOCK_MN, BLOCK_K)
+    stored = (rows < mn)[:, None] & (columns < values_stride)[None, :]
+    tl.store(values_ptr + rows.to(tl.int64)[:, None] * values_stride + columns[None, :], values, mask=stored)

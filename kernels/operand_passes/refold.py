@@ -7,7 +7,10 @@ from fp8core.refold import refolded
 from fp8core.tiles import TileShape
 from kernels.device import COMPILE_OPTIONS, DeviceKind, current_device, launching
 from kernels.operand_passes.plan import REFOLD_BLOCK, REFOLD_WARPS, pass_constants
-from kernels.quantize.launch import QuantizedTensor, empty_scale, format_facts
+from kernels.quantize.launch import empty_scale, format_facts
+from kernels.quantize.tensor import QuantizedTensor
+
+_PASSED = ("TILE_K", "SCALE", "SHIFT", "FACTOR", "CAST", "BLOCK_MN", "BLOCK_K")
 
 
 def refold(tensor: QuantizedTensor, tile: TileShape) -> QuantizedTensor:
@@ -24,7 +27,8 @@ def refold(tensor: QuantizedTensor, tile: TileShape) -> QuantizedTensor:
     codes = tensor.operand_codes.view(torch.uint8)
     mn, k = codes.shape
     moved = torch.empty((mn, codes.stride(0)), dtype=torch.uint8, device=codes.device)
-    scale = empty_scale(operand, tuple(tensor.codes.shape), codes.device)
+    # In fp32 whatever the rule's format: the GEMM that follows multiplies sums by them.
+    scale = empty_scale(operand, tuple(tensor.codes.shape), codes.device, dtype=torch.float32)
     k_tiles, mn_tiles = scale.shape
     constants = refold_constants(tensor.spec, tile, kind)
     blocks = (-(-mn // constants["BLOCK_MN"]), k_tiles)
@@ -49,5 +53,6 @@ def refold(tensor: QuantizedTensor, tile: TileShape) -> QuantizedTensor:
 
 def refold_constants(spec: OperandSpec, tile: TileShape, kind: DeviceKind) -> dict[str, int | bool]:
     """The constexpr arguments of refold_kernel for operands quantized as `spec`, refolded to `tile`."""
-    constants = format_facts(spec.format) | pass_constants(spec, REFOLD_BLOCK, kind)
+    passed = pass_constants(spec, REFOLD_BLOCK, kind)
+    constants = format_facts(spec.format) | {name: passed[name] for name in _PASSED}
     return constants | {"REFOLDED_MN": tile.mn}

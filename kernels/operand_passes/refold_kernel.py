@@ -14,7 +14,8 @@ from kernels.bits import (
     float_bits,
     float_of,
 )
-from kernels.operand_passes.dequantize_kernel import dequantize_block, load_block_scales
+from kernels.operand_passes.dequantize_kernel import dequantize_block
+from kernels.operand_passes.read_kernel import load_block_scales
 
 
 @triton.jit
@@ -30,6 +31,7 @@ def refold_kernel(
     refolded_mn_tiles,
     REFOLDED_MN: tl.constexpr,
     TILE_K: tl.constexpr,
+    SCALE: tl.constexpr,
     SHIFT: tl.constexpr,
     FACTOR: tl.constexpr,
     MAX_BITS: tl.constexpr,
@@ -47,7 +49,9 @@ def refold_kernel(
     start_mn, start_k = tl.program_id(0) * BLOCK_MN, tl.program_id(1) * BLOCK_K
     rows = start_mn + tl.arange(0, BLOCK_MN)
     columns = start_k + tl.arange(0, BLOCK_K)
-    scale = load_block_scales(scale_ptr, start_mn, start_k, mn, k, mn_tiles, 1, TILE_K, BLOCK_MN, BLOCK_K)
+    scale = load_block_scales(
+        scale_ptr, start_mn, start_k, mn, k, mn_tiles, SCALE, 1, TILE_K, BLOCK_MN, BLOCK_K
+    )
     bits = float_bits(scale)  # [BLOCK_MN, BLOCK_K / TILE_K]
     # Bits of non-negative floats are ordered as the floats are, and a NaN's come last. Beyond the operand the
     # scale is 0, the least.

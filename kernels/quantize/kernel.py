@@ -1,191 +1,206 @@
-"""The quantizer: amax of each tile, scale from amax, codes from values. All on the bits of fp32.
+"""The quantizer: load a block, prepare it, find a scale for each part, encode, pack, store. One pass.
 
 A program has a block of [BLOCK_MN, BLOCK_K] elements of the operand [mn, K]. It cuts the block into parts of
-[PART_MN, PART_K], each inside one tile. Where a part is a whole tile, one kernel does everything. Else
-`amax_kernel` collects the tiles' amax first, and `quantize_kernel` reads it.
+[PART_MN, PART_K], each inside one tile. Where a part is a whole tile, one pass does everything. Else
+`amax_kernel` collects the tiles' amax first, and `quantize_kernel` reads it. The amax of outer tiles is
+collected in the same way. Under a delayed scale amax is known before, and the pass records the new one.
 
-An amax is kept as an integer: bits of non-negative floats are ordered as the floats are, and those of a NaN
-come last, so no NaN is lost.
+    prepare.py  a saved copy's values, rotation    encode.py  from numbers to codes
+    amax.py     the largest |x| of a part          noise.py   random bits
+    scales.py   from amax to scales                pack.py    codes as they lie in memory
+    search.py   which of several scales errs least
 """
 
 import triton
 import triton.language as tl
 
-from kernels.bits import (
-    FP32_BIAS,
-    FP32_FRACTION,
-    FP32_INF,
-    FP32_MANTISSA,
-    FP32_NAN,
-    FP32_SIZE_MASK,
-    encode_by_bits,
-    encode_by_cast,
-    expand_parts,
-    float_bits,
-    float_of,
-)
-
-
-@triton.jit
-def part_amax(
-    bits, BLOCK_MN: tl.constexpr, BLOCK_K: tl.constexpr, PART_MN: tl.constexpr, PART_K: tl.constexpr
-):
-    """int32[parts along mn, parts along K]: the bits of each part's largest |x|."""
-    parts = tl.reshape(bits & FP32_SIZE_MASK, [BLOCK_MN // PART_MN, PART_MN, BLOCK_K // PART_K, PART_K])
-    return tl.max(tl.max(parts, axis=3), axis=1)
-
-
-@triton.jit
-def scale_and_reciprocal(
-    amax_bits,
-    MAX_BITS: tl.constexpr,
-    MIN_SCALE_BITS: tl.constexpr,
-    POWER_OF_TWO: tl.constexpr,
-    ROUND_UP: tl.constexpr,
-):
-    """(scale, fl32(1 / scale)) of amax, both fp32; the scale of a tile that holds NaN or inf is NaN.
-
-    The rules are those of fp8core.scales. MAX_BITS: the fp32 bits of the format's largest value.
-    """
-    broken = amax_bits >= FP32_INF
-    sound = tl.where(broken, 0, amax_bits)
-    largest = tl.full(sound.shape, MAX_BITS, tl.int32)
-    if POWER_OF_TWO:
-        # Put together from the exponent: 2**-127 is subnormal, and arithmetic may flush it to zero.
-        field = (sound >> FP32_MANTISSA) - (largest >> FP32_MANTISSA) + FP32_BIAS
-        if ROUND_UP:
-            field += ((sound & FP32_FRACTION) > (largest & FP32_FRACTION)).to(tl.int32)
-        field = tl.where(field < 0, 0, field)
-        scale_bits = tl.where(field == 0, (FP32_FRACTION + 1) // 2, field << FP32_MANTISSA)
-        reciprocal = float_of(-(field - 2 * FP32_BIAS) << FP32_MANTISSA)
-    else:
-        # div_rn: Triton's own fp32 division is not rounded as IEEE says, and bits would differ.
-        scale_bits = float_bits(tl.div_rn(float_of(sound), float_of(largest)))
-        scale_bits = tl.where(scale_bits < MIN_SCALE_BITS, MIN_SCALE_BITS, scale_bits)
-        one = tl.full(sound.shape, 1.0, tl.float32)
-        reciprocal = tl.div_rn(one, float_of(scale_bits))
-    return float_of(tl.where(broken, FP32_NAN, scale_bits)), reciprocal
+from kernels.bits import FP32_INF, expand_parts, float_bits
+from kernels.quantize.amax import is_broken, part_amax
+from kernels.quantize.encode import encode
+from kernels.quantize.noise import random_bits
+from kernels.quantize.pack import store_codes
+from kernels.quantize.places import part_places
+from kernels.quantize.prepare import prepared_block
+from kernels.quantize.scales import outer_scale, scale_codes
+from kernels.quantize.search import best_scale
 
 
 @triton.jit
 def amax_kernel(
     x_ptr,
     amax_ptr,
+    late_ptr,
     mn,
     k,
     x_stride_mn,
     x_stride_k,
     mn_tiles,
+    SAVED: tl.constexpr,
+    ROTATION: tl.constexpr,
     TILE_MN: tl.constexpr,
     TILE_K: tl.constexpr,
     PART_MN: tl.constexpr,
     PART_K: tl.constexpr,
     BLOCK_MN: tl.constexpr,
     BLOCK_K: tl.constexpr,
+    SIXTEENS: tl.constexpr,
+    CAST: tl.constexpr,
 ):
-    """Raise amax int32[k_tiles, mn_tiles] to the bits of each tile's largest |x|. TILE 0: the whole dim."""
+    """Raise amax int32[k_tiles, mn_tiles] to the bits of each tile's largest |x|. TILE 0: the whole dim.
+
+    late_ptr, if any, has the largest amax of earlier steps. Unless that is 0, there is nothing to do.
+    """
+    if late_ptr is not None:
+        if tl.load(late_ptr) > 0:
+            return
     block_mn, block_k = tl.program_id(0), tl.program_id(1)
-    rows = block_mn * BLOCK_MN + tl.arange(0, BLOCK_MN)
-    columns = block_k * BLOCK_K + tl.arange(0, BLOCK_K)
-    inside = (rows < mn)[:, None] & (columns < k)[None, :]
-    offsets = rows.to(tl.int64)[:, None] * x_stride_mn + columns.to(tl.int64)[None, :] * x_stride_k
-    x = tl.load(x_ptr + offsets, mask=inside, other=0.0)  # [BLOCK_MN, BLOCK_K]
-    amax = part_amax(float_bits(x), BLOCK_MN, BLOCK_K, PART_MN, PART_K)
-    part_rows = block_mn * BLOCK_MN + tl.arange(0, BLOCK_MN // PART_MN) * PART_MN
-    part_columns = block_k * BLOCK_K + tl.arange(0, BLOCK_K // PART_K) * PART_K
-    tile_mn = part_rows // TILE_MN if TILE_MN else part_rows * 0
-    tile_k = part_columns // TILE_K if TILE_K else part_columns * 0
-    held = (part_rows < mn)[:, None] & (part_columns < k)[None, :]
+    x = prepared_block(
+        x_ptr,
+        block_mn,
+        block_k,
+        mn,
+        k,
+        x_stride_mn,
+        x_stride_k,
+        SAVED,
+        ROTATION,
+        BLOCK_MN,
+        BLOCK_K,
+        SIXTEENS,
+        CAST,
+    )
+    amax = part_amax(x, BLOCK_MN, BLOCK_K, PART_MN, PART_K)
+    places, held, _ = part_places(
+        block_mn, block_k, mn, k, mn_tiles, TILE_MN, TILE_K, PART_MN, PART_K, BLOCK_MN, BLOCK_K
+    )
     # Several programs may have parts of one tile; the largest of integers does not depend on their order.
-    tl.atomic_max(amax_ptr + tile_k[None, :] * mn_tiles + tile_mn[:, None], amax, mask=held)
+    tl.atomic_max(amax_ptr + places, amax, mask=held)
 
 
 @triton.jit
 def quantize_kernel(
     x_ptr,
     amax_ptr,
+    outer_amax_ptr,
     codes_ptr,
     scale_ptr,
+    outer_scale_ptr,
+    new_amax_ptr,
+    table_ptr,
+    values_ptr,
+    seed,
     mn,
     k,
     x_stride_mn,
     x_stride_k,
     codes_stride_mn,
     mn_tiles,
+    outer_mn_tiles,
+    ELEMENT: tl.constexpr,
+    NEAREST: tl.constexpr,
+    RULE: tl.constexpr,
+    SAVED: tl.constexpr,
+    ROTATION: tl.constexpr,
     TILE_MN: tl.constexpr,
     TILE_K: tl.constexpr,
+    OUTER_MN: tl.constexpr,
+    OUTER_K: tl.constexpr,
     PART_MN: tl.constexpr,
     PART_K: tl.constexpr,
     BLOCK_MN: tl.constexpr,
     BLOCK_K: tl.constexpr,
-    MAX_BITS: tl.constexpr,
-    MIN_SCALE_BITS: tl.constexpr,
-    MANTISSA: tl.constexpr,
-    BIAS: tl.constexpr,
-    NAN_CODE: tl.constexpr,
-    POWER_OF_TWO: tl.constexpr,
-    ROUND_UP: tl.constexpr,
-    AMAX_KNOWN: tl.constexpr,
+    SIXTEENS: tl.constexpr,
     CAST: tl.constexpr,
 ):
-    """Write codes uint8[mn, codes_stride_mn], zero beyond k, and scale float32[k_tiles, mn_tiles] of x [mn,
-    k].
+    """Write codes [mn, codes_stride_mn], zero beyond k, and scales [k_tiles, mn_tiles] of x [mn, k].
 
-    AMAX_KNOWN: amax_kernel has filled amax; else each part is a whole tile. CAST: the hardware's cast
-    encodes.
+    Codes of 8 bits are uint8, others are packed in words int32. A pointer is None where the operand does not
+    need it: amax_ptr and outer_amax_ptr, what amax_kernel has collected of tiles and of outer tiles;
+    new_amax_ptr, where this step's amax goes; table_ptr and values_ptr, a table of codes and their values.
     """
     block_mn, block_k = tl.program_id(0), tl.program_id(1)
-    rows = block_mn * BLOCK_MN + tl.arange(0, BLOCK_MN)
-    columns = block_k * BLOCK_K + tl.arange(0, BLOCK_K)
-    inside = (rows < mn)[:, None] & (columns < k)[None, :]
-    offsets = rows.to(tl.int64)[:, None] * x_stride_mn + columns.to(tl.int64)[None, :] * x_stride_k
-    x = tl.load(x_ptr + offsets, mask=inside, other=0.0).to(tl.float32)  # [BLOCK_MN, BLOCK_K]
-
-    part_rows = block_mn * BLOCK_MN + tl.arange(0, BLOCK_MN // PART_MN) * PART_MN
-    part_columns = block_k * BLOCK_K + tl.arange(0, BLOCK_K // PART_K) * PART_K
-    tile_mn = part_rows // TILE_MN if TILE_MN else part_rows * 0
-    tile_k = part_columns // TILE_K if TILE_K else part_columns * 0
-    held = (part_rows < mn)[:, None] & (part_columns < k)[None, :]
-    tiles = tile_k[None, :] * mn_tiles + tile_mn[:, None]
-    if AMAX_KNOWN:
-        amax = tl.load(amax_ptr + tiles, mask=held, other=0)
+    x = prepared_block(
+        x_ptr,
+        block_mn,
+        block_k,
+        mn,
+        k,
+        x_stride_mn,
+        x_stride_k,
+        SAVED,
+        ROTATION,
+        BLOCK_MN,
+        BLOCK_K,
+        SIXTEENS,
+        CAST,
+    )
+    places, held, first = part_places(
+        block_mn, block_k, mn, k, mn_tiles, TILE_MN, TILE_K, PART_MN, PART_K, BLOCK_MN, BLOCK_K
+    )
+    if amax_ptr is None:
+        amax = part_amax(x, BLOCK_MN, BLOCK_K, PART_MN, PART_K)
     else:
-        amax = part_amax(float_bits(x), BLOCK_MN, BLOCK_K, PART_MN, PART_K)
-    scale, reciprocal = scale_and_reciprocal(amax, MAX_BITS, MIN_SCALE_BITS, POWER_OF_TWO, ROUND_UP)
+        amax = tl.load(amax_ptr + places, mask=held, other=0)
+    outer_amax = amax
+    if outer_amax_ptr is not None:
+        if OUTER_MN == 0 and OUTER_K == 0:
+            outer_amax = tl.load(outer_amax_ptr)
+            tl.store(outer_scale_ptr, outer_scale(outer_amax, RULE), mask=block_mn + block_k == 0)
+        else:
+            around, _, first_outer = part_places(
+                block_mn,
+                block_k,
+                mn,
+                k,
+                outer_mn_tiles,
+                OUTER_MN,
+                OUTER_K,
+                PART_MN,
+                PART_K,
+                BLOCK_MN,
+                BLOCK_K,
+            )
+            outer_amax = tl.load(outer_amax_ptr + around, mask=held, other=0)
+            tl.store(outer_scale_ptr + around, outer_scale(outer_amax, RULE), mask=first_outer)
+
+    scale, reciprocal = best_scale(
+        x, amax, outer_amax, table_ptr, values_ptr, NEAREST, RULE, BLOCK_MN, BLOCK_K, PART_MN, PART_K
+    )
     # Of several parts of a tile, the first one stores its scale.
-    first_mn = part_rows == tile_mn * TILE_MN if TILE_MN else part_rows == 0
-    first_k = part_columns == tile_k * TILE_K if TILE_K else part_columns == 0
-    tl.store(scale_ptr + tiles, scale, mask=held & first_mn[:, None] & first_k[None, :])
+    stored = scale_codes(scale, RULE) if RULE.in_bytes else scale
+    tl.store(scale_ptr + places, stored, mask=first)
 
     # q = fl32(x · fl32(1 / scale)), as in the reference: bit for bit.
     q = x * expand_parts(reciprocal, BLOCK_MN, BLOCK_K, PART_MN, PART_K)
-    if CAST:
-        codes = encode_by_cast(q, MAX_BITS, MANTISSA)
-    else:
-        codes = encode_by_bits(q, MAX_BITS, MANTISSA, BIAS)
-    broken = expand_parts((amax >= FP32_INF).to(tl.int32), BLOCK_MN, BLOCK_K, PART_MN, PART_K)
-    codes = tl.where((broken != 0) & inside, NAN_CODE, codes).to(tl.uint8)
-    # Codes beyond k are zeros, up to the stride: a GEMM may read them.
-    stored = (rows < mn)[:, None] & (columns < codes_stride_mn)[None, :]
-    tl.store(codes_ptr + rows.to(tl.int64)[:, None] * codes_stride_mn + columns[None, :], codes, mask=stored)
+    random = 0
+    if ELEMENT.encode_by == "random bits":
+        random = random_bits(seed, block_mn * BLOCK_MN, block_k * BLOCK_K, k, BLOCK_MN, BLOCK_K)
+    codes = encode(q, random, table_ptr, ELEMENT)
+
+    worst = float_bits(scale)
+    if new_amax_ptr is not None:
+        new_amax = part_amax(x, BLOCK_MN, BLOCK_K, PART_MN, PART_K)
+        tl.atomic_max(new_amax_ptr + places, new_amax, mask=held)
+        worst = tl.maximum(worst, new_amax)
+    store_codes(codes_ptr, codes, block_mn, block_k, mn, codes_stride_mn, ELEMENT.bits, BLOCK_MN, BLOCK_K)
+    # A block with NaN or infinity is rare: it is stored again. The barrier keeps the order of both stores.
+    if tl.max(worst) >= FP32_INF:
+        broken = is_broken(float_bits(scale)).to(tl.int32)
+        broken = expand_parts(broken, BLOCK_MN, BLOCK_K, PART_MN, PART_K) != 0
+        rows = block_mn * BLOCK_MN + tl.arange(0, BLOCK_MN)
+        columns = block_k * BLOCK_K + tl.arange(0, BLOCK_K)
+        inside = (rows < mn)[:, None] & (columns < k)[None, :]
+        repaired = tl.where(broken | (q != q), tl.where(inside, ELEMENT.nan_code, 0), codes)
+        tl.debug_barrier()
+        store_codes(
+            codes_ptr, repaired, block_mn, block_k, mn, codes_stride_mn, ELEMENT.bits, BLOCK_MN, BLOCK_K
+        )
 
 
 @triton.jit
-def encode_kernel(
-    x_ptr,
-    codes_ptr,
-    size,
-    MAX_BITS: tl.constexpr,
-    MANTISSA: tl.constexpr,
-    BIAS: tl.constexpr,
-    CAST: tl.constexpr,
-    BLOCK: tl.constexpr,
-):
-    """Encode x float32[size] without a scale, by the cast or by the bits: a test that both agree."""
+def encode_kernel(x_ptr, codes_ptr, table_ptr, size, ELEMENT: tl.constexpr, BLOCK: tl.constexpr):
+    """Encode x float32[size] as uint8, without a scale: a test that each way gives the format's codes."""
     offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     x = tl.load(x_ptr + offsets, mask=offsets < size, other=0.0)
-    if CAST:
-        codes = encode_by_cast(x, MAX_BITS, MANTISSA)
-    else:
-        codes = encode_by_bits(x, MAX_BITS, MANTISSA, BIAS)
+    codes = encode(x, 0, table_ptr, ELEMENT).to(tl.uint8)
     tl.store(codes_ptr + offsets, codes, mask=offsets < size)

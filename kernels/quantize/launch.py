@@ -1,87 +1,33 @@
-"""The device quantizer: from a torch tensor to the codes and scales of fp8core.quantize, bit for bit.
-
-Codes lie contiguous along K, whatever the stored orientation, in rows padded with zeros. `codes` and `scale`
-of the result are views in stored orientation.
-"""
+"""The device quantizer: from a torch tensor to the codes and scales of fp8core.quantize, bit for bit."""
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from fp8core.formats import FORMATS, FloatFormat
+from fp8core.packing import packed_bytes
 from fp8core.quantize import operand_of
 from fp8core.recipes import Operand, OperandSpec
-from fp8core.scales import Fit
+from fp8core.rounding import Rounding
 from fp8core.tiles import TileGrid, TileShape
 from kernels.device import COMPILE_OPTIONS, DeviceKind, current_device, launching
-from kernels.quantize.plan import K_PADDING, check_operand, plan_quantize
+from kernels.quantize.facts import code_table, fp32_bits, stores_bytes
+from kernels.quantize.plan import (
+    K_PADDING,
+    QuantizePlan,
+    amax_constants,
+    check_operand,
+    plan_quantize,
+    quantize_constants,
+)
+from kernels.quantize.tensor import QuantizedTensor
 
 if TYPE_CHECKING:
     import torch
 
-
-@dataclass(frozen=True, kw_only=True)
-class QuantizedTensor:
-    """codes float8[rows, columns] and scale float32[*grid.scale_shape] on a device; value ≈ code · scale.
-
-    Memory is contiguous along K, whether K runs down the stored rows or along them.
-    """
-
-    operand: Operand
-    codes: "torch.Tensor"
-    scale: "torch.Tensor"
-
-    @property
-    def spec(self) -> OperandSpec:
-        return self.operand.spec
-
-    @property
-    def grid(self) -> TileGrid:
-        """The tiles over the codes."""
-        return self.operand.grid(tuple(self.codes.shape))
-
-    @classmethod
-    def of(cls, operand: Operand, codes: "torch.Tensor", scale: "torch.Tensor", k: int) -> "QuantizedTensor":
-        """What a kernel writes: codes uint8[mn, k or more] and scale float32[k_tiles, mn_tiles]."""
-        codes = codes.view(float8(operand.spec.format))[:, :k]
-        if operand.k_is_rows:
-            return cls(operand=operand, codes=codes.T, scale=scale)
-        return cls(operand=operand, codes=codes, scale=scale.T)
-
-    @property
-    def operand_codes(self) -> "torch.Tensor":
-        """float8[mn, K], the last dim contiguous."""
-        return self.codes.T if self.operand.k_is_rows else self.codes
-
-    @property
-    def operand_scale(self) -> "torch.Tensor":
-        """float32[mn_tiles, k_tiles], the first dim contiguous."""
-        return self.scale.T if self.operand.k_is_rows else self.scale
-
-    @property
-    def operand_extents(self) -> tuple[int, int]:
-        """(mn, k) elements of a full tile, WHOLE resolved."""
-        return self.operand.stored(self.grid.extents)
-
-    @property
-    def padded_codes(self) -> "torch.Tensor":
-        """float8[mn, K rounded up]: the operand with the zeros that fill its rows, contiguous."""
-        codes = self.operand_codes
-        return codes.as_strided((codes.shape[0], codes.stride(0)), (codes.stride(0), 1))
-
-    def exact_operand(self, start: int, stop: int) -> "torch.Tensor":
-        """float64[stop - start, K]: rows of the operand [mn, K] as the exact numbers they stand for."""
-        mn, k = self.operand_extents
-        tiles = self.operand_scale[start // mn : -(-stop // mn)].double()
-        scale = tiles.repeat_interleave(mn, 0)[start % mn :][: stop - start]
-        codes = self.operand_codes[start:stop].float().double()
-        return codes * scale.repeat_interleave(k, 1)[:, : codes.shape[1]]
-
-    def values(self) -> "torch.Tensor":
-        """float32[rows, columns]: the numbers the codes stand for, rounded once to fp32."""
-        values = self.exact_operand(0, self.operand_codes.shape[0]).float()
-        return values.T if self.operand.k_is_rows else values
+_KEPT = 64
 
 
 def quantize(
@@ -90,6 +36,8 @@ def quantize(
     spec: OperandSpec | None = None,
     *,
     k_is_rows: bool | None = None,
+    seed: int | None = None,
+    history: "torch.Tensor | None" = None,
 ) -> QuantizedTensor:
     """Quantize x: bfloat16, float16 or float32 [rows, columns], any strides, as an operand of a matmul.
 
@@ -97,11 +45,13 @@ def quantize(
     matmul contracts over the rows of x, so that codes are laid down the columns. Left out, it is what makes
     the grid's tiles those of the spec, and False where both do.
 
-    Raises ValueError for another dtype, shape or device, NoTriton, and Unsupported for a format, rounding or
-    scale rule without a kernel.
-    """
-    import torch
+    - seed: of the random bits of stochastic rounding, those of fp8core.philox.random_bits((mn, K), seed).
+    - history: float32[steps], finite amax of earlier steps on x's device, oldest first, for a delayed scale.
+      One pass then writes codes and this step's amax. Left out, or all zero, x's own amax counts.
 
+    Raises ValueError for another dtype, shape or device, and for a seed or a history that is missing or of no
+    use; NoTriton; Unsupported for a spec without a kernel.
+    """
     device = current_device()
     operand = operand_of(grid, spec)
     if k_is_rows is not None and k_is_rows != operand.k_is_rows:
@@ -110,23 +60,40 @@ def quantize(
     reason = check_operand(operand.spec)
     if reason is not None:
         raise reason
+    _check(x, grid, operand, seed, history)
+    check_place(x, device.kind, "x")
+    if device.kind is DeviceKind.INTERPRETER:
+        x = x.float()  # its loads of bfloat16 are not to be trusted; the values are the same
+    shape = operand.stored((x.shape[0], x.shape[1]))
+    plan = plan_quantize(operand.spec, *shape)
+    if operand.saved is not None and plan.saved is None:
+        x = quantize(x, operand.saved).values()
+    return _Launch(operand=operand, plan=plan, x=x, kind=device.kind, seed=seed, history=history).run()
+
+
+def _check(
+    x: "torch.Tensor",
+    grid: TileGrid | Operand,
+    operand: Operand,
+    seed: int | None,
+    history: "torch.Tensor | None",
+) -> None:
+    """Raise ValueError for what does not go together."""
+    import torch
+
     if x.dtype not in (torch.bfloat16, torch.float16, torch.float32):
         raise ValueError(
             f"quantize takes bfloat16, float16 or float32, got {str(x.dtype).removeprefix('torch.')}"
         )
+    if x.ndim != 2:
+        raise ValueError(f"quantize takes a tensor [rows, columns], got {x.ndim} dims")
     if isinstance(grid, TileGrid) and tuple(x.shape) != grid.shape:
         raise ValueError(f"this grid lies over a tensor of shape {grid.shape}, got {tuple(x.shape)}")
-    check_place(x, device.kind, "x")
-    if device.kind is DeviceKind.INTERPRETER:
-        x = x.float()  # its loads of bfloat16 are not to be trusted; the values are the same
-    return _launch(x, operand, device.kind)
-
-
-def float8(format_: FloatFormat) -> "torch.dtype":
-    """torch's dtype for the codes of an 8-bit format."""
-    import torch
-
-    return {"e4m3": torch.float8_e4m3fn, "e5m2": torch.float8_e5m2}[format_.name]
+    if operand.spec.is_random != (seed is not None):
+        need = "needs a seed" if operand.spec.is_random else "takes no seed"
+        raise ValueError(f"rounding {operand.spec.rounding.value} {need}, got {seed}")
+    if history is not None and not operand.spec.scale_rule.history:
+        raise ValueError("this rule takes the tensor's own amax, got a history")
 
 
 def check_place(x: "torch.Tensor", kind: DeviceKind, name: str) -> None:
@@ -136,79 +103,151 @@ def check_place(x: "torch.Tensor", kind: DeviceKind, name: str) -> None:
         raise ValueError(f"{name} lies on {x.device}, and the kernels here run on {need} ({kind.value})")
 
 
-def empty_scale(operand: Operand, shape: tuple[int, int], device: "torch.device") -> "torch.Tensor":
-    """float32[k_tiles, mn_tiles] with nothing in it, for an operand stored in `shape`."""
+def empty_scale(
+    operand: Operand,
+    shape: tuple[int, int],
+    device: "torch.device",
+    dtype: "torch.dtype | None" = None,
+) -> "torch.Tensor":
+    """[k_tiles, mn_tiles] with nothing in it, for an operand stored in `shape`; uint8 where scales are bytes,
+    else float32, unless `dtype` says otherwise.
+    """
     import torch
 
     mn_tiles, k_tiles = operand.stored(operand.grid(shape).scale_shape)
-    return torch.empty((k_tiles, mn_tiles), dtype=torch.float32, device=device)
+    stored = torch.uint8 if stores_bytes(operand.spec.scale_rule) else torch.float32
+    return torch.empty((k_tiles, mn_tiles), dtype=dtype or stored, device=device)
 
 
-def _launch(x: "torch.Tensor", operand: Operand, kind: DeviceKind) -> QuantizedTensor:
-    """Run the kernels on a tensor in stored orientation."""
-    import torch
+@dataclass(frozen=True, kw_only=True)
+class _Launch:
+    """The launches that quantize one tensor, in stored orientation."""
 
-    from kernels.quantize.kernel import amax_kernel, quantize_kernel
+    operand: Operand
+    plan: QuantizePlan
+    x: "torch.Tensor"
+    kind: DeviceKind
+    seed: int | None
+    history: "torch.Tensor | None"
 
-    spec = operand.spec
-    scale = empty_scale(operand, tuple(x.shape), x.device)
-    x = x.T if operand.k_is_rows else x
-    mn, k = x.shape
-    padded = -(-k // K_PADDING) * K_PADDING
-    codes = torch.empty((mn, padded), dtype=torch.uint8, device=x.device)
-    if not x.numel():
-        return QuantizedTensor.of(operand, codes, scale, k)
-    mn_tiles = scale.shape[1]
-    plan = plan_quantize(spec.tile)
-    sizes = (mn, k, x.stride(0), x.stride(1))
-    constants = quantize_constants(spec, kind)
-    blocks = (-(-mn // plan.block_mn), -(-padded // plan.block_k))
-    amax = scale
-    with launching(x):
-        if not plan.fused:
-            amax = torch.zeros(scale.shape, dtype=torch.int32, device=x.device)
-            cut = {name: constants[name] for name in amax_kernel.arg_names if name in constants}
-            amax_kernel[blocks](x, amax, *sizes, mn_tiles, **cut, num_warps=plan.warps, **COMPILE_OPTIONS)
+    def run(self) -> QuantizedTensor:
+        """Allocate what the kernels write, and run them."""
+        import torch
+
+        spec, x = self.operand.spec, self.x
+        shape = (x.shape[0], x.shape[1])
+        mn, k = self.operand.stored(shape)
+        padded = -(-k // K_PADDING) * K_PADDING
+        row = packed_bytes(padded, spec.format.packed_bits)
+        codes = torch.empty((mn, row), dtype=torch.uint8, device=x.device)
+        scale = empty_scale(self.operand, shape, x.device)
+        outer = self._outer_scale(shape)
+        amax = None
+        if x.numel():
+            with launching(x):
+                amax = self._quantize(codes, scale, outer, (mn, k), padded)
+        elif spec.scale_rule.history:
+            amax = torch.zeros((1, 1), dtype=torch.float32, device=x.device)
+        return QuantizedTensor.of(self.operand, codes, scale, k, outer, amax)
+
+    def _outer_scale(self, shape: tuple[int, int]) -> "torch.Tensor | None":
+        """float32[outer k_tiles, outer mn_tiles]: a constant, or room for what the kernel finds."""
+        import torch
+
+        grid, outer = self.operand.outer_grid(shape), self.operand.spec.scale_rule.outer
+        if grid is None or outer is None:
+            return None
+        mn_tiles, k_tiles = self.operand.stored(grid.scale_shape)
+        constant = 0.0 if outer.constant is None else outer.constant
+        return torch.full((k_tiles, mn_tiles), constant, dtype=torch.float32, device=self.x.device)
+
+    def _quantize(
+        self,
+        codes: "torch.Tensor",
+        scale: "torch.Tensor",
+        outer: "torch.Tensor | None",
+        shape: tuple[int, int],
+        padded: int,
+    ) -> "torch.Tensor | None":
+        """Launch the kernels; returns float32[1, 1], this step's amax, under a delayed scale."""
+        import torch
+
+        from kernels.quantize.kernel import quantize_kernel
+
+        spec, plan, rule = self.operand.spec, self.plan, self.operand.spec.scale_rule
+        sizes = (*shape, *self.operand.stored(self.x.stride()))
+        amax = None if plan.fused and not rule.history else self._amax(scale, spec.tile, shape)
+        outer_amax = self._amax(outer, rule.outer.tile, shape) if rule.has_fitted_outer else None
+        new_amax = torch.zeros_like(amax) if rule.history else None
+        words = codes if spec.format.packed_bits == 8 else codes.view(torch.int32)
+        blocks = (-(-shape[0] // plan.block_mn), -(-padded // plan.block_k))
         quantize_kernel[blocks](
-            x,
+            self.x,
             amax,
-            codes,
+            outer_amax,
+            words,
             scale,
+            outer if rule.has_fitted_outer else None,
+            new_amax,
+            *self._tables(),
+            self.seed,
             *sizes,
-            padded,
-            mn_tiles,
-            **constants,
+            words.stride(0),
+            scale.shape[1],
+            outer.shape[1] if rule.has_fitted_outer else 1,
+            **quantize_constants(spec, plan, self.kind),
             num_warps=plan.warps,
             **COMPILE_OPTIONS,
         )
-    return QuantizedTensor.of(operand, codes, scale, k)
+        return None if new_amax is None else new_amax.view(torch.float32)
+
+    def _amax(self, scale: "torch.Tensor", tile: TileShape, shape: tuple[int, int]) -> "torch.Tensor":
+        """int32[k_tiles, mn_tiles], as `scale` has them: the bits of each tile's largest |x|.
+
+        With a history it is the largest amax of earlier steps, unless that is 0.
+        """
+        import torch
+
+        from kernels.quantize.kernel import amax_kernel
+
+        amax, late = torch.zeros(scale.shape, dtype=torch.int32, device=scale.device), None
+        if self.history is not None and self.history.numel():
+            steps = self.history[-self.operand.spec.scale_rule.history :]
+            late = steps.float().amax().view(torch.int32)
+            amax = late.clone().view(1, 1)
+        blocks = (-(-shape[0] // self.plan.block_mn), -(-shape[1] // self.plan.block_k))
+        amax_kernel[blocks](
+            self.x,
+            amax,
+            late,
+            *shape,
+            *self.operand.stored(self.x.stride()),
+            scale.shape[1],
+            **amax_constants(self.operand.spec, self.plan, self.kind, tile),
+            num_warps=self.plan.warps,
+            **COMPILE_OPTIONS,
+        )
+        return amax
+
+    def _tables(self) -> "tuple[torch.Tensor | None, torch.Tensor | None]":
+        """The table of codes, and the values of all codes, where codes are looked up; None where not."""
+        spec = self.operand.spec
+        facts = quantize_constants(spec, self.plan, self.kind)
+        if facts["ELEMENT"].encode_by != "table":
+            return None, None
+        return _tables(spec.format.name, spec.rounding, self.x.device)
 
 
-def quantize_constants(spec: OperandSpec, kind: DeviceKind) -> dict[str, int | bool]:
-    """The constexpr arguments of quantize_kernel; amax_kernel takes some of them. fp32 numbers go as bits."""
-    tile = spec.tile
-    plan = plan_quantize(tile)
-    return {
-        **format_facts(spec.format),
-        "TILE_MN": tile.mn or 0,
-        "TILE_K": tile.k or 0,
-        "PART_MN": plan.part_mn,
-        "PART_K": plan.part_k,
-        "BLOCK_MN": plan.block_mn,
-        "BLOCK_K": plan.block_k,
-        "MIN_SCALE_BITS": _fp32_bits(spec.scale_rule.min_scale),
-        "NAN_CODE": spec.format.nan_code,
-        "POWER_OF_TWO": spec.scale_rule.powers_of_two,
-        "ROUND_UP": spec.scale_rule.fit is Fit.ROUND_UP,
-        "AMAX_KNOWN": not plan.fused,
-        "CAST": kind is DeviceKind.GPU,
-    }
+@lru_cache(maxsize=_KEPT)
+def _tables(name: str, rounding: Rounding, device: "torch.device") -> "tuple[torch.Tensor, torch.Tensor]":
+    """uint8, the table of `facts.code_table`, and float32[codes], the value of each code."""
+    import torch
+
+    codes = torch.from_numpy(code_table(FORMATS[name], rounding)).to(device)
+    values = torch.from_numpy(np.asarray(FORMATS[name].values, np.float32)).to(device)
+    return codes, values
 
 
 def format_facts(format_: FloatFormat) -> dict[str, int]:
-    """Facts of a format for the kernels: largest value (as fp32 bits), mantissa bits and bias."""
-    return {"MAX_BITS": _fp32_bits(format_.max), "MANTISSA": format_.mantissa_bits, "BIAS": format_.bias}
-
-
-def _fp32_bits(value: float) -> int:
-    return int(FORMATS["fp32"].encode(np.float64(value)))
+    """Facts of a format for the refolding pass: largest value (as fp32 bits), mantissa bits and bias."""
+    return {"MAX_BITS": fp32_bits(format_.max), "MANTISSA": format_.mantissa_bits, "BIAS": format_.bias}

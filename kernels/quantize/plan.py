@@ -1,28 +1,44 @@
 """Launch decisions of the quantizer: its blocks, and which operands it takes. Pure; no torch, no GPU."""
 
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
 
-from fp8core.formats import FORMATS
+from fp8core.formats import TableFormat
 from fp8core.recipes import OperandSpec
 from fp8core.rounding import Rounding
-from fp8core.scales import E8M0_FLOOR, E8M0_ROUND_UP, FP32_SCALE
 from fp8core.tiles import WHOLE, Extent, TileShape
-from kernels.device import Unsupported
+from kernels.device import DeviceKind, Unsupported
+from kernels.quantize.facts import (
+    MXINT8,
+    SavedFacts,
+    element_facts,
+    rotation_facts,
+    rule_facts,
+)
 
 K_PADDING = 128
 """Codes are stored with zeros up to a multiple of this along K: what TMA and torch's own ops ask for."""
 
-_FORMATS = (FORMATS["e4m3"], FORMATS["e5m2"])
-_SCALE_RULES = (FP32_SCALE, E8M0_FLOOR, E8M0_ROUND_UP)
-_FUSED_ELEMENTS = 128 * 128
-_QUANTIZE_MN, _QUANTIZE_K = 64, 128
+_CODE_BITS = (4, 6, 8)
+_LARGEST_BLOCK = 128 * 128
+_THREADS, _EACH = 32, 32
+"""Threads of a warp, and the elements of each."""
+_USUAL_BLOCK = 64 * 128
+_USUAL_K, _PACKED_K = 128, 256
+"""A row of a block: 256 bytes of bf16, or 128 bytes of 4-bit codes."""
+_LEAST_K = 16
+"""Elements along K that one draw of random bits serves, and that packing takes together."""
+_KEPT = 4096
 
 
 @dataclass(frozen=True, kw_only=True)
 class QuantizePlan:
     """Blocks of the quantizer. A block is cut into parts that lie in one tile each.
 
-    `fused` says that a part is a whole tile, so that one pass over the data is enough.
+    - fused: a part is a whole tile, so that its amax needs no pass of its own.
+    - saved: the part of a block that is a tile of the saved copy; None where there is no such copy, or where
+      it is made by itself first.
     """
 
     block_mn: int
@@ -30,38 +46,151 @@ class QuantizePlan:
     part_mn: int
     part_k: int
     fused: bool
-    warps: int
+    saved: tuple[int, int] | None = None
+
+    @property
+    def warps(self) -> int:
+        """Warps for at most 32 elements a thread: with 64 of them, few programs would fit a processor."""
+        return max(4, self.block_mn * self.block_k // (_THREADS * _EACH))
 
 
-def plan_quantize(tile: TileShape) -> QuantizePlan:
-    """The blocks for a tile of any extents: one pass where a tile fits a block, else two."""
-    mn, k = _power_of_two_in(tile.mn), _power_of_two_in(tile.k)
-    if (mn, k) == (tile.mn, tile.k) and mn * k <= _FUSED_ELEMENTS:
-        block_k = max(k, min(_QUANTIZE_K, _FUSED_ELEMENTS // mn))
-        block_mn = max(mn, min(_QUANTIZE_MN, _FUSED_ELEMENTS // block_k))
-        return QuantizePlan(block_mn=block_mn, block_k=block_k, part_mn=mn, part_k=k, fused=True, warps=8)
+@lru_cache(maxsize=_KEPT)
+def plan_quantize(spec: OperandSpec, mn: int, k: int) -> QuantizePlan:
+    """The blocks for an operand [mn, k]: one pass where a tile fits a block, else two."""
+    part = _whole_part(spec.tile, mn, k)
+    saved = None
+    if spec.saved_as is not None and _is_plain(spec.saved_as):
+        saved = _whole_part(spec.saved_as.tile, mn, k)
+    run = (1, _least_k(spec))
+    tries = [(part, saved), (None, saved), (part, None)] if saved else [(part, None)]
+    for fused, kept in tries:
+        extents = [each for each in (fused, kept, run) if each is not None]
+        least_mn, least_k = (max(along) for along in zip(*extents, strict=True))
+        if least_mn * least_k <= _LARGEST_BLOCK:
+            break
+    else:
+        (least_mn, least_k), fused, kept = run, None, None
+    usual_k = _PACKED_K if _is_packed(spec) else _USUAL_K
+    block_k = max(least_k, min(usual_k, _LARGEST_BLOCK // least_mn))
+    block_mn = max(least_mn, min(_USUAL_BLOCK // usual_k, _USUAL_BLOCK // block_k, _USUAL_BLOCK))
+    part_mn, part_k = fused or _part_within(spec.tile, block_mn, block_k)
     return QuantizePlan(
-        block_mn=_QUANTIZE_MN,
-        block_k=_QUANTIZE_K,
-        part_mn=min(mn or _QUANTIZE_MN, _QUANTIZE_MN),
-        part_k=min(k or _QUANTIZE_K, _QUANTIZE_K),
-        fused=False,
-        warps=8,
+        block_mn=block_mn, block_k=block_k, part_mn=part_mn, part_k=part_k, fused=bool(fused), saved=kept
     )
 
 
-def _power_of_two_in(extent: Extent) -> int:
-    """The largest power of two that divides an extent; 0 for WHOLE."""
-    return 0 if extent is WHOLE else extent & -extent
+def _least_k(spec: OperandSpec) -> int:
+    """Elements along K that a block has at least."""
+    run = 1 if spec.rotation is None else spec.rotation.size
+    return max(run, _LEAST_K if spec.is_random or _is_packed(spec) else 1)
 
 
-def check_operand(spec: OperandSpec) -> Unsupported | None:
-    """The reason why the device quantizer cannot do `spec`; None where it can."""
-    if spec.format not in _FORMATS:
-        known = " and ".join(format_.name for format_ in _FORMATS)
-        return Unsupported(f"the kernels quantize to {known}, not to {spec.format.name}")
-    if spec.rounding is not Rounding.NEAREST_EVEN:
-        return Unsupported(f"the kernels round to nearest even, not {spec.rounding.value}")
-    if spec.scale_rule not in _SCALE_RULES:
-        return Unsupported(f"the kernels have no scale that is {spec.scale_rule.words}")
-    return None
+def _is_packed(spec: OperandSpec) -> bool:
+    """Several codes share a byte."""
+    return spec.format.packed_bits < max(_CODE_BITS)
+
+
+def _is_plain(saved: OperandSpec) -> bool:
+    """A saved copy that a block can make on the way: one level of scales, no search, no table."""
+    rule = saved.scale_rule
+    facts = element_facts(saved.format, saved.rounding, DeviceKind.INTERPRETER)
+    return rule.outer is None and len(rule.search) == 1 and facts.encode_by != "table"
+
+
+def _whole_part(tile: TileShape, mn: int, k: int) -> tuple[int, int] | None:
+    """The part of a block that holds one tile and no more, in powers of two; None where there is none."""
+    sizes = [_power_of_two_over(extent, size) for extent, size in ((tile.mn, mn), (tile.k, k))]
+    return None if None in sizes else (sizes[0], sizes[1])
+
+
+def _power_of_two_over(extent: Extent, size: int) -> int | None:
+    """An extent that is a power of two, or what a dim of one tile fills up to; None for other extents."""
+    if extent is not WHOLE and not extent & (extent - 1):
+        return extent
+    return 1 << max(size - 1, 0).bit_length() if extent is WHOLE or extent >= size else None
+
+
+def _part_within(tile: TileShape, block_mn: int, block_k: int) -> tuple[int, int]:
+    """The largest part of a block, in powers of two, that lies in one tile wherever the block starts."""
+    mn, k = (
+        block if extent is WHOLE else min(extent & -extent, block)
+        for extent, block in ((tile.mn, block_mn), (tile.k, block_k))
+    )
+    return mn, k
+
+
+def quantize_constants(spec: OperandSpec, plan: QuantizePlan, kind: DeviceKind) -> dict[str, Any]:
+    """The constexpr arguments of quantize_kernel."""
+    outer = spec.scale_rule.outer
+    around = outer.tile if outer is not None else TileShape(WHOLE, WHOLE)
+    rounding = Rounding.NEAREST_EVEN if spec.is_random else spec.rounding
+    return amax_constants(spec, plan, kind) | {
+        "ELEMENT": element_facts(spec.format, spec.rounding, kind),
+        "NEAREST": element_facts(spec.format, rounding, kind),
+        "RULE": rule_facts(spec.scale_rule, spec.format),
+        "OUTER_MN": around.mn or 0,
+        "OUTER_K": around.k or 0,
+        "PART_MN": plan.part_mn,
+        "PART_K": plan.part_k,
+    }
+
+
+def amax_constants(
+    spec: OperandSpec, plan: QuantizePlan, kind: DeviceKind, tile: TileShape | None = None
+) -> dict[str, Any]:
+    """The constexpr arguments of amax_kernel, for the operand's tiles or for others."""
+    tile = tile or spec.tile
+    part_mn, part_k = _part_within(tile, plan.block_mn, plan.block_k)
+    saved = None
+    if plan.saved is not None and spec.saved_as is not None:
+        saved = SavedFacts(
+            element=element_facts(spec.saved_as.format, spec.saved_as.rounding, kind),
+            rule=rule_facts(spec.saved_as.scale_rule, spec.saved_as.format),
+            part_mn=plan.saved[0],
+            part_k=plan.saved[1],
+        )
+    return {
+        "SAVED": saved,
+        "ROTATION": rotation_facts(spec.rotation),
+        "TILE_MN": tile.mn or 0,
+        "TILE_K": tile.k or 0,
+        "PART_MN": part_mn,
+        "PART_K": part_k,
+        "BLOCK_MN": plan.block_mn,
+        "BLOCK_K": plan.block_k,
+        "SIXTEENS": _is_packed(spec),
+        "CAST": kind is DeviceKind.GPU,
+    }
+
+
+def check_operand(spec: OperandSpec | None) -> Unsupported | None:
+    """The reason why the device quantizer cannot do `spec`; None where it can. A bf16 operand has no spec."""
+    if spec is None:
+        return None
+    format_ = spec.format
+    if format_.bits not in _CODE_BITS or not format_.signed:
+        sign = "" if format_.signed else " without a sign"
+        return Unsupported(
+            f"the kernels write codes of 4, 6 and 8 bits with a sign, not {format_.name}'s of "
+            f"{format_.bits}{sign}"
+        )
+    if spec.is_random and isinstance(format_, TableFormat) and format_ != MXINT8:
+        return Unsupported(f"the kernels have no stochastic rounding to {format_.name}")
+    if len(spec.scale_rule.search) > 1 and not _fits_a_block(spec):
+        return Unsupported(
+            f"the kernels search a scale for tiles that fit a block, of powers of two and at most "
+            f"{_LARGEST_BLOCK:,} elements, not for {spec.tile}"
+        )
+    if _least_k(spec) > _LARGEST_BLOCK:
+        return Unsupported(
+            f"the kernels rotate runs of at most {_LARGEST_BLOCK:,} elements, not of {spec.rotation.size:,}"
+        )
+    return check_operand(spec.saved_as)
+
+
+def _fits_a_block(spec: OperandSpec) -> bool:
+    """Every tensor's tiles fit a block, as those of WHOLE extents need not."""
+    extents = (spec.tile.mn, spec.tile.k)
+    if any(extent is WHOLE or extent & (extent - 1) for extent in extents):
+        return False
+    return spec.tile.mn * max(spec.tile.k, _least_k(spec)) <= _LARGEST_BLOCK

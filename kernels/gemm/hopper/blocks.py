@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import product
 
+from fp8core.linear import Side
 from fp8core.tiles import WHOLE, TileShape
 from kernels.device import Device, lacks_gluon
 from kernels.gemm.blocks import Blocks, Body
@@ -60,10 +61,12 @@ def _lacking(meaning: Meaning, mnk: Mnk) -> str:
     if m > LOW[-1][0] and _lends(meaning) and (one_step := _one_step(k)):
         return one_step
     if scale_at is not ScaleAt.K_LOOP:
-        wide = any(operand.tile.mn not in (1, WHOLE) for operand in (spec.a, spec.b))
-        if wide and scale_at is ScaleAt.EPILOGUE:
+        applied = [meaning.applied(side) for side in Side]
+        if any(tile is not None and tile.mn not in (1, WHOLE) for tile in applied):
             return "warp specialization takes one scale a row or one in all where they come at the end"
         return ""
+    if meaning.arithmetic is not Arithmetic.FP8:
+        return "warp specialization multiplies sums of FP8 codes by scales in the K loop, not of bf16 values"
     line, square = TileShape(1, PROMOTION), TileShape(PROMOTION, PROMOTION)
     if spec.a.tile != line or spec.b.tile not in (line, square):
         return f"warp specialization has no loop for tiles {spec.a.tile} · {spec.b.tile}"
@@ -78,7 +81,8 @@ def _lends(meaning: Meaning) -> bool:
 
     D must be bf16. Scales of columns in the K loop rule this out: they take the registers.
     """
-    many = meaning.scale_at is ScaleAt.K_LOOP and meaning.spec.b.tile.mn == 1
+    b_tile = meaning.applied(Side.B)
+    many = meaning.scale_at is ScaleAt.K_LOOP and b_tile is not None and b_tile.mn == 1
     return meaning.promotion is not WHOLE and writes_bf16(meaning) and not many
 
 

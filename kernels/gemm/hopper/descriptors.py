@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from fp8core.formats import FORMATS
 from kernels.gemm.hopper.sizes import TMA_BYTES
 
 if TYPE_CHECKING:
@@ -54,14 +53,22 @@ def swizzled(rows: int, columns: int, dtype: str) -> object:
     return gl.NVMMASharedLayout.get_default_for([rows, columns], types[dtype])
 
 
-def flat() -> object:
-    """The layout of a row of fp32 scales in shared memory."""
+def flat(bits: int, rank: int = 1) -> object:
+    """The layout of scales, of so many bits each, in shared memory: as they come, row after row."""
     from triton.experimental.gluon import language as gl
 
-    return gl.NVMMASharedLayout(swizzle_byte_width=0, element_bitwidth=FORMATS["fp32"].bits, rank=1)
+    return gl.NVMMASharedLayout(swizzle_byte_width=0, element_bitwidth=bits, rank=rank)
 
 
 def scale_descriptor(scale: "torch.Tensor", count: int) -> object:
     from triton.experimental.gluon.nvidia.hopper import TensorDescriptor
 
-    return TensorDescriptor(scale, [scale.numel()], [1], [count], flat())
+    return TensorDescriptor(scale, [scale.numel()], [1], [count], flat(8 * scale.itemsize))
+
+
+def scale_rows_descriptor(scale: "torch.Tensor", tiles: int, count: int) -> object:
+    """TMA descriptor of scales [k_tiles, rows]: those of `count` rows for some tiles along K come at once."""
+    from triton.experimental.gluon.nvidia.hopper import TensorDescriptor
+
+    strides, layout = [scale.stride(0), 1], flat(8 * scale.itemsize, rank=2)
+    return TensorDescriptor(scale, list(scale.shape), strides, [tiles, count], layout)

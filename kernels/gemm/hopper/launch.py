@@ -56,7 +56,7 @@ def constants(plan: GemmPlan, k: int, *, accumulate: bool) -> dict[str, int | bo
         "A_SCALES": storage.a_scales,
         "B_SCALES": storage.b_scales,
         "IN_LOOP": meaning.scale_at is ScaleAt.K_LOOP,
-        "AT_END": meaning.scale_at is ScaleAt.EPILOGUE,
+        "AT_END": meaning.scales_at_end,
         "BODY": plan.body.value,
         "ACCUMULATE": accumulate,
         "BLOCK_M": blocks.block_m,

@@ -14,7 +14,7 @@ from kernels.gemm.meaning import Arithmetic, Meaning, ScaleAt
 def refusal(meaning: Meaning) -> str:
     """Reason why narrow blocks do not compute a GEMM, in a sentence; empty where they do."""
     spec, promotion = meaning.spec, meaning.promotion
-    lines = all(operand.tile.mn in (1, WHOLE) for operand in (spec.a, spec.b))
+    lines = all(operand.tile.mn in (1, WHOLE) for operand in spec.quantized)
     if meaning.arithmetic is not Arithmetic.FP8 or meaning.scale_at is not ScaleAt.EPILOGUE or not lines:
         return "narrow blocks are of FP8 codes with one scale a row, or in all"
     if promotion not in (WHOLE, PROMOTION):

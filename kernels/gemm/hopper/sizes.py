@@ -71,11 +71,15 @@ CODES = CONSUMERS * SLAB
 """Rows of the operand that is decoded in a block: a warpgroup multiplies a slab of them."""
 
 
+DECODED_K = 64
+"""The least BLOCK_K of the decoding body; four warpgroups hold no more decoded values."""
+
+
 DECODED_PART_BYTES = 128
 """The most that a warpgroup of the decoding body stores at once of each of its 64 rows or columns of D."""
 
 
-DECODED_PARTS_UNDER_WAY = 3
+DECODED_PARTS_UNDER_WAY = 4
 """The most parts of D that it has memory for; more would cost a stage."""
 
 

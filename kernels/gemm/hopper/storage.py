@@ -3,8 +3,12 @@ fit. Pure; no torch.
 """
 
 from dataclasses import dataclass, replace
+from math import prod
 
 from fp8core.formats import FORMATS
+from fp8core.linear import Side
+from fp8core.packing import packed_bytes
+from fp8core.tiles import TileShape
 from kernels.device import HOPPER
 from kernels.gemm.blocks import Blocks, Body
 from kernels.gemm.hopper.sizes import (
@@ -12,6 +16,7 @@ from kernels.gemm.hopper.sizes import (
     BLOCK_K_BYTES,
     CODES,
     CONSUMERS,
+    DECODED_K,
     DECODED_PART_BYTES,
     DECODED_PARTS_UNDER_WAY,
     DECODING_BARRIER_BYTES,
@@ -27,6 +32,7 @@ from kernels.gemm.hopper.sizes import (
     SUM_BYTES,
 )
 from kernels.gemm.meaning import Meaning, ScaleAt
+from kernels.operand_passes.decode_ptx import read_as
 
 Box = tuple[int, int]
 
@@ -42,6 +48,7 @@ class Storage:
     - buffers: number of parts of D for which a warpgroup has memory of its own.
     - a_scales, b_scales: scales that come at a time; 0 where none come.
     - a_scale_box, b_scale_box: boxes of the scales' descriptors, which are there even where no scales come.
+    - scale_tiles: tiles along K of the codes that a step decodes.
     """
 
     stages: int
@@ -57,6 +64,7 @@ class Storage:
     b_scales: int = 0
     a_scale_box: int = 0
     b_scale_box: int = 0
+    scale_tiles: int = 0
 
     @property
     def bytes(self) -> int:
@@ -93,8 +101,9 @@ def ring(meaning: Meaning, blocks: Blocks) -> Storage:
             f"D in {meaning.spec.out.name}"
         )
     spec, sides = meaning.spec, blocks.block_m + blocks.block_n
-    b_scale_box = blocks.block_n if spec.b.tile.mn == 1 else FEW_SCALES
-    in_loop, at_end = (meaning.scale_at is at for at in (ScaleAt.K_LOOP, ScaleAt.EPILOGUE))
+    a_lines, b_lines = (_has_lines(meaning.applied(side)) for side in Side)
+    b_scale_box = blocks.block_n if b_lines else FEW_SCALES
+    in_loop, at_end = meaning.scale_at is ScaleAt.K_LOOP, meaning.scales_at_end
     out_box = _out_box(blocks)
     part_bytes = CONSUMERS * out_box[0] * out_box[1] * spec.out.bytes
     buffers = {Body.PROMOTED_LENT: 0, Body.CHAINED: PARTS_UNDER_WAY}.get(blocks.body, 1)
@@ -112,11 +121,16 @@ def ring(meaning: Meaning, blocks: Blocks) -> Storage:
         least_rows=LEAST_ROWS if blocks.body is Body.PROMOTED_FEW_ROWS else blocks.block_m,
         out_box=out_box,
         buffers=buffers + two,
-        a_scales=blocks.block_m if spec.a.tile.mn == 1 and (in_loop or at_end) else 0,
-        b_scales=b_scale_box if in_loop or (at_end and spec.b.tile.mn == 1) else 0,
+        a_scales=blocks.block_m if a_lines and (in_loop or at_end) else 0,
+        b_scales=b_scale_box if in_loop or (at_end and b_lines) else 0,
         a_scale_box=blocks.block_m,
         b_scale_box=b_scale_box,
     )
+
+
+def _has_lines(tile: TileShape | None) -> bool:
+    """True where each row has a scale of its own."""
+    return tile is not None and tile.mn == 1
 
 
 def _out_box(blocks: Blocks) -> Box:
@@ -145,31 +159,37 @@ def narrow(meaning: Meaning, blocks: Blocks) -> Storage:
     )
 
 
+def takes_two(rows: int, block_k: int) -> bool:
+    """True where a program of the decoding body may take two runs of K: four warpgroups can hold the sums for
+    so many rows of values, beside the codes that a step decodes.
+    """
+    return rows <= MOST_ROWS_SPLIT and block_k <= DECODED_K
+
+
 def decoding(meaning: Meaning, blocks: Blocks) -> Storage:
-    """Storage of the decoding body: values of one operand in bf16, codes of the other with scales, and parts
-    of D. Where a program may take two runs of K, it also holds the sums of the second.
+    """Storage of the decoding body: values of one operand in bf16, codes of the other with a byte for each
+    scale, and parts of D. Where a program may take two runs of K, it also holds the sums of the second.
     """
     of_a, out = blocks.decoded == "a", meaning.spec.out
-    decoded = meaning.spec.a if of_a else meaning.spec.b
+    decoded = read_as(meaning.spec.a if of_a else meaning.spec.b)
     rows = blocks.block_n if of_a else blocks.block_m
     part = min(rows, DECODED_PART_BYTES // out.bytes)
     buffers = min(DECODED_PARTS_UNDER_WAY, rows // part)
     tiles = blocks.block_k // (decoded.tile.k or blocks.block_k)
-    values, codes = (box * blocks.block_k for box in (rows, CODES))
-    sums = blocks.split_k % 2 == 0 and rows <= MOST_ROWS_SPLIT
+    values, codes = (rows, blocks.block_k), (CODES, packed_bytes(blocks.block_k, decoded.format.packed_bits))
+    sums = blocks.split_k % 2 == 0 and takes_two(rows, blocks.block_k)
     return Storage(
         stages=blocks.stages,
-        stage_bytes=2 * values + codes + CODES * tiles * SCALE_BYTES,
+        stage_bytes=2 * prod(values) + prod(codes) + CODES * tiles,
         fixed_bytes=CONSUMERS * buffers * part * SLAB * out.bytes
         + DECODING_BARRIER_BYTES
         + sums * CODES * rows * SUM_BYTES,
-        a_box=(blocks.block_m, blocks.block_k),
-        b_box=(blocks.block_n, blocks.block_k),
+        a_box=codes if of_a else values,
+        b_box=values if of_a else codes,
         least_rows=blocks.block_m,
         out_box=(SLAB, part) if of_a else (part, SLAB),
         buffers=buffers,
-        a_scale_box=CODES,
-        b_scale_box=CODES,
+        scale_tiles=tiles,
     )
 
 

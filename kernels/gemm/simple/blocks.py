@@ -5,11 +5,15 @@ from dataclasses import replace
 from itertools import product
 
 from fp8core.formats import FORMATS
+from fp8core.linear import Side
 from fp8core.tiles import WHOLE
 from kernels.device import Device
-from kernels.gemm.blocks import LEAST_STAGES, MAX_SPLIT, Blocks, Body
+from kernels.gemm.arithmetic import FP8_FORMATS
+from kernels.gemm.blocks import LEAST_STAGES, MAX_SPLIT, Blocks
 from kernels.gemm.meaning import Arithmetic, Meaning
 from kernels.gemm.shape_class import FEW
+from kernels.gemm.simple import native_blocks
+from kernels.operand_passes.plan import Decoding, decoding_of
 from kernels.quantize.plan import K_PADDING
 
 Mnk = tuple[int, int, int]
@@ -60,15 +64,12 @@ def refusal(meaning: Meaning) -> str:
     return "the scaled tensor core has a kernel of its own" if native else ""
 
 
-def native_refusal(meaning: Meaning) -> str:
-    """Reason why the scaled tensor core's kernel does not compute a product; empty where it does."""
-    native = meaning.arithmetic is Arithmetic.NATIVE_MX
-    return "" if native else f"the scaled tensor core's kernel is not for the {meaning.arithmetic.value}"
-
-
-def native_candidates(meaning: Meaning, mnk: Mnk, device: Device) -> Iterator[Blocks]:
-    """Built-in blocks alone: the scaled instruction is 128 rows high, which leaves no choice."""
-    yield built_in(meaning, mnk, device)
+def undecodable(meaning: Meaning, blocks: Blocks) -> str:
+    """Reason why the simple kernel does not decode what these blocks ask for; empty where it does."""
+    able = decodable(meaning)
+    if set(blocks.decoded) <= set(able):
+        return ""
+    return f"the simple kernel decodes {able.upper() or 'neither A nor B'} in the K loop here"
 
 
 def candidates(meaning: Meaning, mnk: Mnk, device: Device) -> Iterator[Blocks]:
@@ -105,21 +106,40 @@ def candidates(meaning: Meaning, mnk: Mnk, device: Device) -> Iterator[Blocks]:
         yield from (made for made in (fit(meaning, one, device) for one in variants) if made is not None)
 
 
+def decodable(meaning: Meaning) -> str:
+    """The operands whose codes the simple kernel can decode in the K loop: "", "a", "b" or "ab".
+
+    They are bytes that a shift decodes, with one level of scales of one format.
+    """
+    able = ""
+    for side in Side:
+        operand = meaning.spec.operand(side)
+        if operand is not None and meaning.on_codes(side) and meaning.applied(side) is None:
+            shifted = operand.format in FP8_FORMATS and decoding_of(operand) is Decoding.SHIFT
+            able += side.value.lower() * (shifted and operand.tile.k is not WHOLE)
+    formats = {operand.scale_rule.format.name for operand in meaning.spec.quantized}
+    return able if len(formats) == 1 else ""
+
+
 def _few_tokens(meaning: Meaning, mnk: Mnk, device: Device) -> Iterator[Blocks]:
     """Blocks with all of M, or half of it, in the narrow side of the tensor core's blocks.
 
-    A dequantizing plan also gets blocks that decode in the K loop. Its pass would take most of the time here.
+    A dequantizing plan gets blocks that decode in the K loop, where they can. Its pass would take most of the
+    time here.
     """
     rows = _LEAST_ROWS
     while rows < mnk[0]:
         rows *= 2
     halves = sorted({rows, max(rows // 2, min(rows, _LOW))})
-    if meaning.arithmetic is Arithmetic.DEQUANTIZED:
-        sides = [*product(halves, _NARROW_SIDES_N, (4, 8), [(True, "ab")])]
+    able = decodable(meaning) if meaning.arithmetic is Arithmetic.DEQUANTIZED else ""
+    sides = []
+    if able == "ab":
+        sides += [*product(halves, _NARROW_SIDES_N, (4, 8), [(True, "ab")])]
+    if "b" in able:
         sides += [
             *product(sorted({max(half, _LOW) for half in halves}), _NARROW_SIDES_N, (4, 8), [(False, "b")])
         ]
-    else:
+    if not sides:
         sides = [*product(halves, _NARROW_SIDES_N, (4, 8), [(True, "")])]
     for block_m, block_n, warps, (transposed, decoded) in sides:
         held = block_m * block_n // (_THREADS_A_WARP * warps)
@@ -188,20 +208,22 @@ def fit(meaning: Meaning, blocks: Blocks, device: Device) -> Blocks | None:
     """Blocks with as many of their stages as fit the device; None where too few fit."""
     if blocks.stages > _MAX_STAGES:
         return None
+    if meaning.arithmetic is Arithmetic.NATIVE_MX:
+        return native_blocks.fit(meaning, blocks, device)
     return blocks.within(device.shared_memory_bytes, meaning.multiplied[0].bytes, meaning.spec.out.bytes)
 
 
 def built_in(meaning: Meaning, mnk: Mnk, device: Device) -> Blocks:
     """Blocks for a GEMM that no table has. They were good on an H200, and are cut to what fits here."""
+    if meaning.arithmetic is Arithmetic.NATIVE_MX:
+        return native_blocks.built_in(meaning, mnk, device)
     memory = (device.shared_memory_bytes, meaning.multiplied[0].bytes, meaning.spec.out.bytes)
     common: dict[str, int | bool] = {"block_k": step_k(meaning), "tma": has_tma(device)}
     promoting = Blocks(block_m=64, block_n=128, warps=4, stages=3, group=32, **common)
     low = Blocks(block_m=64, block_n=128, warps=4, stages=4, **common)
     middle = Blocks(block_m=128, block_n=128, warps=4 if has_tma(device) else 8, stages=4, **common)
     large = Blocks(block_m=128, block_n=256, warps=8, stages=3, persistent=True, **common)
-    if meaning.arithmetic is Arithmetic.NATIVE_MX:  # the scaled instruction is 128 rows high
-        wanted = [replace(middle, body=Body.NATIVE_MX, warps=8, stages=3)]
-    elif meaning.promotion is not WHOLE:
+    if meaning.promotion is not WHOLE:
         # Small enough for three programs on an SM: one promotes while another multiplies.
         wanted = [promoting]
     elif mnk[0] <= low.block_m:

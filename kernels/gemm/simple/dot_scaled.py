@@ -1,20 +1,23 @@
-"""The plan that times tl.dot_scaled beside our kernels for MXFP8, where Triton emulates it. Needs no GPU."""
+"""The plan that times tl.dot_scaled beside our kernels, where Triton emulates it. Needs no GPU."""
 
 from dataclasses import replace
 
-from kernels.device import BLACKWELL, HOPPER, Device
+from fp8core.formats import FORMATS
+from kernels.device import BLACKWELL, HOPPER, Device, Unsupported
 from kernels.gemm.blocks import Blocks, Body
-from kernels.gemm.meaning import Arithmetic
+from kernels.gemm.meaning import Arithmetic, ScaleAt
 from kernels.gemm.plan import GemmPlan
-from kernels.operand_passes.plan import DOT_SCALED_TILE
+from kernels.operand_passes.native import NATIVE, given_format, kind_of
 
 TITLE = "tl.dot_scaled"
 NOTE = (
-    f"{TITLE} is Triton's own matmul of MXFP8 operands; where the GPU has no MMA that takes their scales, "
-    "Triton decodes both operands to bf16 at every step along K and multiplies those."
+    f"{TITLE} is Triton's own matmul of MX and NVFP4 operands; where the GPU has no MMA that takes their "
+    "scales, Triton decodes both operands to bf16 at every step along K and multiplies those."
 )
 """What is timed, in one sentence."""
 
+_TRITON_WITH_E4M3 = (3, 8)
+"""Triton 3.6 and 3.7 do not compile tl.dot_scaled with scales of E4M3 for sm_90."""
 BLOCKS = Blocks(body=Body.NATIVE_MX, block_m=128, block_n=128, block_k=128, warps=8, stages=3)
 """Blocks that compile for sm_90 without a spill; with 4 warps they spill."""
 
@@ -24,11 +27,14 @@ def dot_scaled_plan(plan: GemmPlan, device: Device) -> GemmPlan | None:
 
     None for operands that it does not take, and for a GPU without TMA, by which its kernel loads.
     """
-    meaning, spec = plan.meaning, plan.meaning.spec
-    takes = meaning.arithmetic is Arithmetic.DEQUANTIZED and spec.a.tile == spec.b.tile == DOT_SCALED_TILE
-    if not takes or device.capability is None:
+    meaning, kind = plan.meaning, kind_of(plan.meaning.spec)
+    if device.capability is None or not HOPPER.capability <= device.capability < BLACKWELL.capability:
         return None
-    if not HOPPER.capability <= device.capability < BLACKWELL.capability:
+    if meaning.arithmetic is not Arithmetic.DEQUANTIZED or isinstance(kind, Unsupported):
         return None
-    native = replace(meaning, arithmetic=Arithmetic.NATIVE_MX)
+    if NATIVE[kind].scale != FORMATS["e8m0"].name and device.triton < _TRITON_WITH_E4M3:
+        return None
+    if any(given_format(kind, operand.format) != operand.format for operand in meaning.spec.quantized):
+        return None
+    native = replace(meaning, arithmetic=Arithmetic.NATIVE_MX, scale_at=ScaleAt.OPERANDS)
     return replace(plan, meaning=native, blocks=BLOCKS, why="it is only timed")

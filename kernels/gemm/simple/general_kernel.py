@@ -9,7 +9,8 @@ import triton
 import triton.language as tl
 
 from kernels.gemm.simple.kernel import block_of, block_places, load_scale, store_block
-from kernels.operand_passes.dequantize_kernel import dequantize_block, load_block_scales
+from kernels.operand_passes.dequantize_kernel import dequantize_block
+from kernels.operand_passes.read_kernel import load_block_scales
 
 
 @triton.jit
@@ -39,6 +40,7 @@ def decode(
     mn,
     k,
     stride_k,
+    SCALE: tl.constexpr,
     TILE_MN: tl.constexpr,
     TILE_K: tl.constexpr,
     SHIFT: tl.constexpr,
@@ -48,7 +50,9 @@ def decode(
     BLOCK_K: tl.constexpr,
 ):
     """bf16[BLOCK_MN, BLOCK_K] (fp32 in the interpreter): values of codes uint8 with power-of-two scales."""
-    scale = load_block_scales(scale_ptr, start, start_k, mn, k, stride_k, TILE_MN, TILE_K, BLOCK_MN, BLOCK_K)
+    scale = load_block_scales(
+        scale_ptr, start, start_k, mn, k, stride_k, SCALE, TILE_MN, TILE_K, BLOCK_MN, BLOCK_K
+    )
     return dequantize_block(codes, scale, TILE_K, SHIFT, FACTOR, BLOCK_MN, BLOCK_K, CAST)
 
 
@@ -115,7 +119,9 @@ def general_gemm_kernel(
     A_FACTOR: tl.constexpr,
     B_SHIFT: tl.constexpr,
     B_FACTOR: tl.constexpr,
-    SCALE_AT: tl.constexpr,
+    SCALE: tl.constexpr,
+    IN_LOOP: tl.constexpr,
+    AT_END: tl.constexpr,
     TRANSPOSED: tl.constexpr,
     PROMOTED: tl.constexpr,
     ACCUMULATE: tl.constexpr,
@@ -132,8 +138,9 @@ def general_gemm_kernel(
 
     Sharing programs pass their sums through parts float32[RUNS, m, n]; arrivals[blocks] counts who has come,
     and the last adds the parts. An operand with a SHIFT comes as codes uint8, decoded to bf16 before they are
-    multiplied. TRANSPOSED: A is what the caller calls B, so its scale is applied second. KNOWN_STEPS: the
-    steps of each run for the interpreter; where the last run is shorter, its codes beyond K are zeros.
+    multiplied, with scales of the format SCALE. TRANSPOSED: A is what the caller calls B, so its scale is
+    applied second. KNOWN_STEPS: the steps of each run for the interpreter; where the last run is shorter, its
+    codes beyond K are zeros.
     """
     CAST: tl.constexpr = KNOWN_STEPS == 0  # casts can be trusted, but for the interpreter's
     steps, first = tl.cdiv(k, BLOCK_K), 0
@@ -160,6 +167,7 @@ def general_gemm_kernel(
                     m,
                     k,
                     a_mn_tiles,
+                    SCALE,
                     A_TILE_MN,
                     A_TILE_K,
                     A_SHIFT,
@@ -177,6 +185,7 @@ def general_gemm_kernel(
                     n,
                     k,
                     b_mn_tiles,
+                    SCALE,
                     B_TILE_MN,
                     B_TILE_K,
                     B_SHIFT,
@@ -185,7 +194,7 @@ def general_gemm_kernel(
                     BLOCK_N,
                     BLOCK_K,
                 )
-            if SCALE_AT == "k_loop":
+            if IN_LOOP:
                 # The interpreter's zeros beyond K have no scale: they take the last one.
                 place = min(step * BLOCK_K, k - 1) if KNOWN_STEPS else step * BLOCK_K
                 a_tile = place // A_TILE_K if A_TILE_K else place * 0
@@ -205,7 +214,7 @@ def general_gemm_kernel(
         if last:
             if RUNS > 1:
                 acc = sum_of_parts(parts_ptr, block_m, block_n, m, n, BLOCK_M, BLOCK_N, RUNS)
-            if SCALE_AT == "epilogue":
+            if AT_END:
                 a_scale = load_scale(a_scale_ptr, 0, start_m, m, a_mn_tiles, A_TILE_MN, BLOCK_M)
                 b_scale = load_scale(b_scale_ptr, 0, start_n, n, b_mn_tiles, B_TILE_MN, BLOCK_N)
                 if TRANSPOSED:

@@ -99,7 +99,8 @@ def gemm_kernel(
     A_TILE_K: tl.constexpr,
     B_TILE_MN: tl.constexpr,
     B_TILE_K: tl.constexpr,
-    SCALE_AT: tl.constexpr,
+    IN_LOOP: tl.constexpr,
+    AT_END: tl.constexpr,
     PROMOTED: tl.constexpr,
     ACCUMULATE: tl.constexpr,
     KNOWN_STEPS: tl.constexpr,
@@ -111,10 +112,10 @@ def gemm_kernel(
 ):
     """D in blocks: one a program; or, PERSISTENT, many, so the next block's loads start before one is stored.
 
-    The tensor core adds products of codes. SCALE_AT says where scales come in: at each step of the "k_loop",
-    in the "epilogue", or they are in the "operands" already. PROMOTED: each step's sum leaves the tensor core
-    for a sum in fp32 registers. KNOWN_STEPS: the steps along K for the interpreter, whose loops need a
-    number; else 0.
+    The tensor core adds products of codes, or of bf16 values that have their scales already. IN_LOOP: scales
+    multiply the sum of each step. AT_END: scales multiply the finished sum, A's first. PROMOTED: each step's
+    sum leaves the tensor core for a sum in fp32 registers. KNOWN_STEPS: the steps along K for the
+    interpreter, whose loops need a number; else 0.
     """
     steps = tl.cdiv(k, BLOCK_K)
     blocks = tl.cdiv(m, BLOCK_M) * tl.cdiv(n, BLOCK_N)
@@ -129,7 +130,7 @@ def gemm_kernel(
             start_k = step * BLOCK_K
             a = a_codes.load([start_m, start_k])  # [BLOCK_M, BLOCK_K]
             b = b_codes.load([start_n, start_k])  # [BLOCK_N, BLOCK_K]
-            if SCALE_AT == "k_loop":
+            if IN_LOOP:
                 a_tile = start_k // A_TILE_K if A_TILE_K else start_k * 0
                 b_tile = start_k // B_TILE_K if B_TILE_K else start_k * 0
                 a_scale = load_scale(a_scale_ptr, a_tile, start_m, m, a_mn_tiles, A_TILE_MN, BLOCK_M)
@@ -140,7 +141,7 @@ def gemm_kernel(
                 acc += tl.dot(a, b.T)
             else:
                 acc = tl.dot(a, b.T, acc, input_precision="ieee")
-        if SCALE_AT == "epilogue":
+        if AT_END:
             a_scale = load_scale(a_scale_ptr, 0, start_m, m, a_mn_tiles, A_TILE_MN, BLOCK_M)  # [BLOCK_M]
             b_scale = load_scale(b_scale_ptr, 0, start_n, n, b_mn_tiles, B_TILE_MN, BLOCK_N)  # [BLOCK_N]
             acc = acc * a_scale[:, None] * b_scale[None, :]

@@ -3,9 +3,9 @@
 from typing import TYPE_CHECKING, Any
 
 from fp8core.formats import FORMATS
+from fp8core.linear import Side
 from fp8core.tiles import WHOLE
 from kernels.device import COMPILE_OPTIONS, DeviceKind
-from kernels.gemm.blocks import Body
 from kernels.gemm.factor import Factor
 from kernels.gemm.meaning import ScaleAt
 from kernels.gemm.plan import GemmPlan
@@ -20,7 +20,7 @@ def launch(
     plan: GemmPlan, a: Factor, b: Factor, out: "torch.Tensor", accumulate: bool, kind: DeviceKind
 ) -> object:
     """Multiply A [M, K] and B [N, K] into out [M, N] of any strides; Triton's handle of what ran."""
-    m, n, k = a.given.shape[0], b.given.shape[0], a.given.shape[1]
+    m, n, k = a.given.shape[0], b.given.shape[0], a.k
     runs, run_steps = plan.blocks.runs(k)
     programs = plan.programs(m, n) if kind is DeviceKind.GPU else plan.blocks.count(m, n)
     block_m, block_n = plan.blocks.block_m, plan.blocks.block_n
@@ -31,16 +31,16 @@ def launch(
     return _kernel(plan)[(programs, runs)](
         _descriptor(a.given, block_m, plan) if plan.blocks.tma else a.given,
         _descriptor(b.given, block_n, plan) if plan.blocks.tma else b.given,
-        a.scale,
-        b.scale,
+        a.scale_of(plan.blocks),
+        b.scale_of(plan.blocks),
         out,
         *(parts if general else ()),
         m,
         n,
         k,
         *((a.given.stride(0), b.given.stride(0), run_steps) if general else ()),
-        a.mn_tiles,
-        b.mn_tiles,
+        a.mn_tiles_of(plan.blocks),
+        b.mn_tiles_of(plan.blocks),
         out.stride(0),
         out.stride(1),
         **kernel_constants(plan, k, accumulate=accumulate, kind=kind),
@@ -53,10 +53,7 @@ def launch(
 def _kernel(plan: GemmPlan) -> Any:
     from kernels.gemm.simple.general_kernel import general_gemm_kernel
     from kernels.gemm.simple.kernel import gemm_kernel
-    from kernels.gemm.simple.native_mx_kernel import native_mx_gemm_kernel
 
-    if plan.body is Body.NATIVE_MX:
-        return native_mx_gemm_kernel
     return general_gemm_kernel if plan.blocks.is_general else gemm_kernel
 
 
@@ -73,8 +70,8 @@ def kernel_constants(plan: GemmPlan, k: int, *, accumulate: bool, kind: DeviceKi
     The interpreter is told the number of steps along K: its loops do not take a tensor in every version.
     """
     meaning, blocks = plan.meaning, plan.blocks
-    sides = [("a", meaning.spec.a, blocks.block_m), ("b", meaning.spec.b, blocks.block_n)]
-    (a_side, a, block_m), (b_side, b, block_n) = reversed(sides) if blocks.transposed else sides
+    sides = [(Side.A, blocks.block_m), (Side.B, blocks.block_n)]
+    (a, block_m), (b, block_n) = reversed(sides) if blocks.transposed else sides
     constants: dict[str, object] = {
         "ACCUMULATE": accumulate,
         "BLOCK_M": block_m,
@@ -82,23 +79,34 @@ def kernel_constants(plan: GemmPlan, k: int, *, accumulate: bool, kind: DeviceKi
         "BLOCK_K": blocks.block_k,
         "GROUP_M": blocks.group,
     }
-    if plan.body is Body.NATIVE_MX:
-        return constants | {"TILE_K": a.tile.k, "A_FORMAT": a.format.name, "B_FORMAT": b.format.name}
+    spec = meaning.spec
     runs, run_steps = blocks.runs(k)
     constants |= {
-        "A_TILE_MN": a.tile.mn or 0,
-        "A_TILE_K": a.tile.k or 0,
-        "B_TILE_MN": b.tile.mn or 0,
-        "B_TILE_K": b.tile.k or 0,
-        "SCALE_AT": meaning.scale_at.name.lower(),
+        **_tiles("A", a, plan),
+        **_tiles("B", b, plan),
+        "IN_LOOP": meaning.scale_at is ScaleAt.K_LOOP,
+        "AT_END": meaning.scales_at_end,
         "PROMOTED": meaning.scale_at is ScaleAt.EPILOGUE and meaning.promotion is not WHOLE,
         "KNOWN_STEPS": 0 if kind is DeviceKind.GPU else run_steps,
         "PERSISTENT": blocks.persistent and kind is DeviceKind.GPU,
     }
     if not blocks.is_general:
         return constants
-    for name, side, operand in (("A", a_side, a), ("B", b_side, b)):
-        decoded = side in blocks.decoded
-        shift, factor = decode_shift(operand.format, FORMATS["bf16"]) if decoded else (0, 0)
+    scales = {spec.operand(side).scale_rule.format.name for side in Side if blocks.decodes(side)}
+    for name, side in (("A", a), ("B", b)):
+        decoded = blocks.decodes(side)
+        shift, factor = decode_shift(spec.operand(side).format, FORMATS["bf16"]) if decoded else (0, 0)
         constants |= {f"{name}_SHIFT": shift, f"{name}_FACTOR": factor}
-    return constants | {"TRANSPOSED": blocks.transposed, "RUNS": runs, "TMA": blocks.tma}
+    scale = next(iter(scales), FORMATS["fp32"].name)
+    general = {"TRANSPOSED": blocks.transposed, "RUNS": runs, "TMA": blocks.tma}
+    return constants | general | {"SCALE": scale}
+
+
+def _tiles(name: str, side: Side, plan: GemmPlan) -> dict[str, int]:
+    """The tiles of the scales that a kernel multiplies by, on sums or, where it decodes, on codes; 0 is all
+    of a dim.
+    """
+    decoded = plan.blocks.decodes(side)
+    tile = plan.meaning.spec.operand(side).tile if decoded else plan.meaning.applied(side)
+    mn, k = (0, 0) if tile is None else (tile.mn or 0, tile.k or 0)
+    return {f"{name}_TILE_MN": mn, f"{name}_TILE_K": k}

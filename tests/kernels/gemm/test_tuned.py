@@ -12,7 +12,8 @@ from fp8core.tiles import WHOLE, TileShape
 from kernels.device import ADA, HOPPER, INTERPRETER
 from kernels.gemm import plan as plan_module
 from kernels.gemm.blocks import Body
-from kernels.gemm.meaning import Geometry, Summation
+from kernels.gemm.family import Geometry
+from kernels.gemm.meaning import Summation
 from kernels.gemm.plan import GemmPlan, plan_built_in, plan_gemm, plan_simple
 from kernels.gemm.shape_class import ShapeClass
 from kernels.gemm.tuned import FARTHEST, FOLDER, Tuned, nearest, read_table, table

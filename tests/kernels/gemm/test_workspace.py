@@ -15,7 +15,7 @@ import torch
 
 from fp8core.accumulators import ACCUMULATORS, matmul
 from fp8core.formats import FORMATS
-from fp8core.linear import MATMULS
+from fp8core.linear import MATMULS, Side
 from fp8core.recipes import RECIPES
 from fp8core.tiles import WHOLE
 from kernels.bench.predict import Sample, predict
@@ -23,12 +23,13 @@ from kernels.device import BLACKWELL, HOPPER
 from kernels.gemm import gemm
 from kernels.gemm import workspace as split
 from kernels.gemm.blocks import Blocks
+from kernels.gemm.launch import factor
 from kernels.gemm.meaning import Summation
 from kernels.gemm.plan import GemmPlan, plan_gemm
 from kernels.gemm.simple import launch as simple_launch
 from tests.kernels.bench.small_codes import samples
 from tests.kernels.cases import GEMMS, ON_GPU, WHERE, problem
-from tests.kernels.gemm.exact_product import assert_within_bound, poisoned
+from tests.kernels.gemm.exact_product import KIND, assert_within_bound, poisoned
 from tests.sweeps import crossed, one_in
 
 CPU = torch.device("cpu")
@@ -67,7 +68,7 @@ def workspaces(monkeypatch):
     return given
 
 
-@pytest.mark.parametrize(("recipe", "matmul", "split_of"), crossed(GEMMS, SPLITS))
+@pytest.mark.parametrize(("recipe", "matmul", "split_of"), crossed(GEMMS, SPLITS, every=6))
 def test_d_is_the_exact_product_within_the_bound(recipe, matmul, split_of, workspaces):
     mnk, runs = split_of
     a, b, plan = problem(recipe, matmul, mnk)
@@ -82,7 +83,7 @@ def test_d_is_the_exact_product_within_the_bound(recipe, matmul, split_of, works
     assert not arrivals.any()
 
 
-@pytest.mark.parametrize(("recipe", "matmul"), one_in(3, GEMMS))
+@pytest.mark.parametrize(("recipe", "matmul"), one_in(8, GEMMS))
 def test_equal_inputs_give_equal_bits(recipe, matmul):
     a, b, plan = problem(recipe, matmul, (70, 130, 4100) if ON_GPU else (70, 50, 650))
     plan = split_in(plan, 4)
@@ -91,7 +92,7 @@ def test_equal_inputs_give_equal_bits(recipe, matmul):
         assert torch.equal(first.view(torch.uint8), gemm(a, b, plan).view(torch.uint8))
 
 
-@pytest.mark.parametrize(("recipe", "matmul"), one_in(2, GEMMS))
+@pytest.mark.parametrize(("recipe", "matmul"), one_in(6, GEMMS))
 def test_the_runs_are_added_first_to_last(recipe, matmul):
     """Each run's part by a launch of its own; D is their fp32 sum in order, then what comes after the sum."""
     mnk = (20, 30, 768)
@@ -103,8 +104,10 @@ def test_the_runs_are_added_first_to_last(recipe, matmul):
     total = torch.zeros_like(parts[0])
     for part in parts:
         total = total + part
-    if plan.meaning.scale_at.name == "EPILOGUE":
-        total = total * a.operand_scale[:, :1] * b.operand_scale[:, 0]
+    if plan.meaning.scales_at_end:
+        scales = (factor(x, plan, KIND, side).scale for x, side in zip((a, b), Side, strict=True))
+        for scale, shape in zip(scales, ((-1, 1), (1, -1)), strict=True):
+            total = total * scale.reshape(shape)
     assert torch.equal(whole, total)
 
 
@@ -186,8 +189,8 @@ def test_a_split_sum_is_predicted_run_by_run(recipe, matmul):
     spec = dataclasses.replace(made.meaning.spec, out=FORMATS["fp32"])
     plan = writing(made, spec)
     a, b = samples(plan, 3, whole=False)
-    one = Sample(a.codes, np.ones_like(a.scale), a.tile_k), Sample(b.codes, np.ones_like(b.scale), b.tile_k)
-    epilogue = plan.meaning.scale_at.name == "EPILOGUE"
+    one = (dataclasses.replace(x, scale=np.ones_like(x.scale)) for x in (a, b))
+    epilogue = plan.meaning.scales_at_end
     left, right = one if epilogue else (a, b)
     total = np.zeros((5, 6), np.float32)
     for start in range(0, 384, 128):
@@ -199,7 +202,7 @@ def test_a_split_sum_is_predicted_run_by_run(recipe, matmul):
 
 def cut(sample: Sample, start: int, length: int) -> Sample:
     scale = sample.scale[:, start // sample.tile_k : -(-(start + length) // sample.tile_k)]
-    return Sample(sample.codes[:, start : start + length], scale, min(sample.tile_k, length))
+    return Sample(sample.numbers[:, start : start + length], scale, min(sample.tile_k, length))
 
 
 def test_a_split_sum_loses_less_in_the_tensor_core():
@@ -210,8 +213,8 @@ def test_a_split_sum_loses_less_in_the_tensor_core():
     left, right = np.zeros((1, 256)), np.zeros((1, 256))
     left[0, 0] = right[0, 0] = left[0, 128] = 256
     right[0, 128] = 2.0**-7
-    a, b = (Sample(e4m3.encode(x), np.ones((1, 1), np.float32), 256) for x in (left, right))
-    lost = matmul(a.codes, b.codes, e4m3, e4m3, ACCUMULATORS["hopper_fast"])[0, 0]
+    a, b = (Sample(x, np.ones((1, 1), np.float32), 256) for x in (left, right))
+    lost = matmul(e4m3.encode(left), e4m3.encode(right), e4m3, e4m3, ACCUMULATORS["hopper_fast"])[0, 0]
     assert predict(split_in(plan, 1), a, b)[0, 0] == lost == 65536
     assert predict(split_in(plan, 2), a, b)[0, 0] == 65538
 

@@ -27,8 +27,9 @@ from kernels.gemm.launch import as_planned
 from kernels.gemm.meaning import Arithmetic, ScaleAt, Summation
 from kernels.gemm.plan import GemmPlan, plan_gemm, plan_simple
 from kernels.operand_passes.refold import refold
-from kernels.quantize.launch import QuantizedTensor, float8, quantize
+from kernels.quantize.launch import quantize
 from kernels.quantize.plan import K_PADDING
+from kernels.quantize.tensor import QuantizedTensor, float8
 from tests.fp8core.refolded_tiles import TILES, by_tile
 from tests.kernels.cases import MNK, ON_GPU, SAMPLES, SHAPES, SPECIAL, WHERE, operand, plan_of, sample
 from tests.kernels.gemm.exact_product import assert_within_bound, exact, poisoned
@@ -72,6 +73,7 @@ def quantized_to(codes: np.ndarray, scale: np.ndarray, spec) -> tuple[QuantizedT
     operand = Operand(spec=spec, k_is_rows=False)
     own = QuantizedTensor(
         operand=operand,
+        shape=codes.shape,
         codes=torch.from_numpy(codes).to(WHERE).view(float8(spec.format)),
         scale=torch.from_numpy(np.ascontiguousarray(scale.T)).to(WHERE).T,
     )
@@ -169,7 +171,7 @@ def test_refolding_loses_less_than_quantizing(matmul):
 @by_matmul
 def test_the_plan_is_that_of_lines_and_squares_with_fp32_scales(matmul):
     spec, squares = MX.spec(matmul), RECIPES["deepseek_v3"].fprop
-    for device in (HOPPER, ADA, BLACKWELL_RTX):
+    for device in (HOPPER, ADA):
         made = plan_gemm(spec, CUBE, device, REFOLDED)
         plain = plan_gemm(dataclasses.replace(squares, out=spec.out), CUBE, device, Summation.RECIPE)
         assert made.meaning.refolded_from == made.meaning.operands == spec
@@ -198,12 +200,20 @@ def test_what_is_not_refolded_is_refused_in_a_sentence():
         assert isinstance(made, Unsupported)
         return made.reason
 
-    for recipe in RECIPES.values():
-        if recipe is not MX:
-            assert "so these have to be powers of two, not fp32" in refusal(recipe.fprop)
-    assert refusal(MX.fprop, BLACKWELL) == (
-        "refolding is for GPUs without block-scaled MMA, and NVIDIA B200 multiplies these as they are"
-    )
+    said = {
+        "per_tensor": "so these have to be powers of two of one level",
+        "deepseek_v3_pow2": "out of those of shorter lines along K",
+        "mxfp8_square": "out of those of shorter lines along K",
+        "mxfp4": "and A comes as e2m1",
+        "nvfp4": "and A comes as e2m1",
+        "mxfp4_train": "and A comes as bf16",
+    }
+    for name, sentence in said.items():
+        assert sentence in refusal(RECIPES[name].fprop)
+    for device in (BLACKWELL, BLACKWELL_RTX):
+        assert refusal(MX.fprop, device) == (
+            f"refolding is for GPUs without block-scaled MMA, and {device.name} multiplies these as they are"
+        )
 
 
 def test_gemm_takes_the_recipe_s_operands_and_not_refolded_ones():

@@ -4,13 +4,53 @@ import numpy as np
 import torch
 
 from fp8core import quantize as reference
-from kernels.quantize.launch import QuantizedTensor
+from fp8core.packing import pack
+from fp8core.philox import random_bits
+from fp8core.recipes import Operand
+from kernels.quantize import QuantizedTensor, quantize
+from kernels.quantize.plan import K_PADDING
+from tests.kernels.cases import WHERE
+
+SEED = 7 << 33
+
+
+def both(
+    x: np.ndarray, operand: Operand, history: np.ndarray | None = None
+) -> tuple[QuantizedTensor, reference.QuantizedTensor]:
+    """float32 x quantized by the kernel and by the reference, with the same random bits."""
+    random = None
+    if operand.spec.is_random:
+        bits = random_bits(operand.stored(x.shape), SEED)
+        random = np.ascontiguousarray(bits.T) if operand.k_is_rows else bits
+    given = None if history is None else torch.from_numpy(history).to(WHERE)
+    seed = SEED if operand.spec.is_random else None
+    own = quantize(torch.from_numpy(x).to(WHERE), operand, seed=seed, history=given)
+    return own, reference.quantize(x, operand, random=random, history=history)
 
 
 def assert_same_bits(own: QuantizedTensor, truth: reference.QuantizedTensor) -> None:
-    codes = own.codes.contiguous().view(torch.uint8).cpu().numpy()
-    np.testing.assert_array_equal(codes, truth.codes)
-    scale = own.scale.contiguous().cpu().numpy()
-    np.testing.assert_array_equal(np.isnan(scale), np.isnan(truth.scale))
-    sound = ~np.isnan(scale)
-    np.testing.assert_array_equal(scale[sound].view(np.int32), truth.scale[sound].view(np.int32))
+    """Equal codes, packed, with zeros behind them; equal scales of each level."""
+    codes = truth.codes.T if truth.operand.k_is_rows else truth.codes
+    padded = np.zeros((codes.shape[0], -(-codes.shape[1] // K_PADDING) * K_PADDING), np.uint8)
+    padded[:, : codes.shape[1]] = codes
+    np.testing.assert_array_equal(own.unpacked_codes().cpu().numpy(), truth.codes)
+    if padded.size:
+        stored = own.operand_bytes.cpu().numpy()
+        np.testing.assert_array_equal(stored, pack(padded, own.spec.format.packed_bits))
+    assert own.scale.shape == truth.scale.shape
+    rule = own.spec.scale_rule
+    if own.scale.dtype == torch.uint8:
+        assert rule.format.bits == 8
+        np.testing.assert_array_equal(own.scale.cpu().numpy(), truth.scale_codes())
+    assert_same_floats(own.scale_values, truth.scale)
+    assert (own.outer_scale is None) == (truth.outer_scale is None)
+    if truth.outer_scale is not None:
+        assert_same_floats(own.outer_scale, truth.outer_scale)
+
+
+def assert_same_floats(own: torch.Tensor, truth: np.ndarray) -> None:
+    """Equal bits, but for those of a NaN."""
+    found = own.contiguous().cpu().numpy()
+    np.testing.assert_array_equal(np.isnan(found), np.isnan(truth))
+    sound = ~np.isnan(found)
+    np.testing.assert_array_equal(found[sound].view(np.int32), truth[sound].view(np.int32))

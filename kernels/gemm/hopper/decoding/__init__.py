@@ -1,1 +1,1 @@
-"""A warp-specialized kernel that decodes MXFP8 codes in registers and multiplies bf16."""
+"""A warp-specialized kernel that decodes codes in registers and multiplies bf16."""

@@ -1,64 +1,109 @@
 """Blocks of the kernel that decodes an operand in registers. Pure; no torch."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import product
 
 from fp8core.formats import FORMATS
+from fp8core.linear import Side
 from fp8core.recipes import MatmulSpec, OperandSpec
-from fp8core.tiles import WHOLE
+from fp8core.tiles import WHOLE, TileShape
 from kernels.device import Device
 from kernels.gemm.blocks import Blocks, Body
-from kernels.gemm.hopper.blocks import shared_by
-from kernels.gemm.hopper.sizes import CODES, CONSUMERS, MOST_ROWS_SPLIT
-from kernels.gemm.hopper.storage import decoding, filled
-from kernels.gemm.meaning import Arithmetic, Meaning
+from kernels.gemm.hopper import blocks as hopper
+from kernels.gemm.hopper.sizes import CODES, CONSUMERS, DECODED_K, TMA_BYTES
+from kernels.gemm.hopper.storage import decoding, filled, takes_two
+from kernels.gemm.meaning import Arithmetic, Meaning, ScaleAt
+from kernels.operand_passes.decode_ptx import decode_ptx, read_as
 
-BLOCK_K = 64
+BLOCK_K = DECODED_K
 
 _LEAST_ROWS, _MOST_ROWS = 16, 256
-_LEAST_TILE = 32
+_LEAST_TILE = 16
+_BYTE = 8
+_SCALES = ("e8m0", "e4m3")
+_TENSOR = TileShape(WHOLE, WHOLE)
 _MOST_STAGES = 12
 _GROUPS = (8, 16, 32)
 
 
 def refusal(meaning: Meaning) -> str:
-    """Reason why no operand can be decoded in registers, in a sentence; empty where both can."""
+    """Reason why no operand can be decoded in registers, in a sentence; empty where one can."""
     if meaning.arithmetic is not Arithmetic.DEQUANTIZED:
         return "decoding in registers is for values that are multiplied as bf16"
-    for name, operand in (("A", meaning.spec.a), ("B", meaning.spec.b)):
-        tile = operand.tile
-        if tile.mn != 1 or tile.k is WHOLE or tile.k < _LEAST_TILE or BLOCK_K % tile.k:
-            sizes = f"{tile.mn or 'all rows'} × {tile.k or 'all of K'}"
-            return (
-                f"decoding in registers takes scales of 1 × 32 or 64 along K, and those of {name} are of "
-                f"{sizes}"
-            )
+    if meaning.scale_at is ScaleAt.K_LOOP:
+        return "decoding in registers has no scales for the sums of a step along K"
+    if any(meaning.applied(side) not in (None, _TENSOR) for side in Side):
+        return "decoding in registers multiplies finished sums by one scale of each operand"
+    reasons = [_undecoded(meaning, side) for side in Side]
+    return reasons[-1] if all(reasons) else ""
+
+
+def _undecoded(meaning: Meaning, side: Side) -> str:
+    """Reason why an operand is not decoded in registers, in a sentence; empty where it may be."""
+    operand = meaning.spec.operand(side)
+    if operand is None or not meaning.on_codes(side):
+        return f"decoding in registers takes codes with their scales, and {side.value} comes without scales"
+    if not decode_ptx(read_as(operand)):
+        return f"no few instructions decode {operand.format.name}, in which {side.value} comes"
+    if operand.scale_rule.format.name not in _SCALES:
+        return f"decoding in registers takes scales of one byte, and those of {side.value} are fp32"
+    tile = operand.tile
+    if tile.mn is WHOLE or tile.k is WHOLE or tile.k < _LEAST_TILE or BLOCK_K % tile.k:
+        sizes = f"{tile.mn or 'all rows'} × {tile.k or 'all of K'}"
+        return (
+            f"decoding in registers takes scales of 16, 32 or 64 along K, and those of {side.value} are of "
+            f"{sizes}"
+        )
+    return ""
+
+
+def lacking(meaning: Meaning, mnk: tuple[int, int, int], device: Device) -> str:
+    """Reason why this GEMM is not decoded here, in a sentence; empty where it is.
+
+    Where the larger operand cannot be decoded, the other one is, unless it has few rows: blocks are tuned for
+    many codes.
+    """
+    m, n, _ = mnk
+    side = decoded_side(meaning, m, n)
+    rows = m if side == "a" else n
+    reason = hopper.lacking(meaning, mnk, device)
+    if reason or (reason := _undecoded(meaning, Side.A if side == "a" else Side.B)):
+        return reason
+    if _lines(meaning, side, rows) % TMA_BYTES or (side != larger(m, n) and rows <= _MOST_ROWS):
+        return f"rows of {m} scales do not start at multiples of {TMA_BYTES} bytes, as TMA needs"
     return ""
 
 
 def candidates(meaning: Meaning, mnk: tuple[int, int, int], device: Device) -> Iterator[Blocks]:
     """Blocks to choose from, with the most stages that fit.
 
-    The larger operand is decoded; the other one goes through a pass. A block has all rows of that other
-    operand where they are few. K then comes in one run, or in two where four warpgroups can hold the sums.
+    One operand is decoded; the other one goes through a pass. A block has all rows of that other operand
+    where they are few. K then comes in one run, or in two where four warpgroups can hold the sums.
     Where the rows are many, a block has 256 of them, in several orders.
+
+    Codes of 4 bits also come twice as many at a time: one load then takes 64 bytes of a row, not 32.
 
     Programs also share a block where D is bf16 and has fewer blocks than the device has SMs. Their number
     gives every SM a program, or is half of that.
     """
     m, n, k = mnk
-    decoded, least = larger(m, n), min(m, n)
+    decoded = decoded_side(meaning, m, n)
+    least = n if decoded == "a" else m
     rows = min(_MOST_ROWS, max(_LEAST_ROWS, 1 << (least - 1).bit_length()))
     block_m, block_n = (CODES, rows) if decoded == "a" else (rows, CODES)
     groups = _GROUPS if least > rows else _GROUPS[:1]
-    two = rows <= MOST_ROWS_SPLIT
-    for runs, group in product((1, 2) if two else (1,), groups):
+    bits = read_as(decoded_operand(meaning.spec, decoded)).format.packed_bits
+    steps = (BLOCK_K, 2 * BLOCK_K) if bits < _BYTE and rows < _MOST_ROWS else (BLOCK_K,)
+    for block_k, runs, group in product(steps, (1, 2), groups):
+        two = takes_two(rows, block_k)
+        if runs > 1 + two:
+            continue
         blocks = Blocks(
             body=Body.DECODING,
             block_m=block_m,
             block_n=block_n,
-            block_k=BLOCK_K,
+            block_k=block_k,
             group=group,
             warps=4 * CONSUMERS,
             stages=1,
@@ -69,7 +114,7 @@ def candidates(meaning: Meaning, mnk: tuple[int, int, int], device: Device) -> I
         blocks = filled(blocks, decoding(meaning, blocks), device.shared_memory_bytes)
         blocks = replace(blocks, stages=min(_MOST_STAGES, blocks.stages))
         yield blocks
-        programs = shared_by(blocks.count(m, n), k // BLOCK_K // runs, device)
+        programs = hopper.shared_by(blocks.count(m, n), k // block_k // runs, device)
         if meaning.spec.out == FORMATS["bf16"] and runs == 1 + two and least <= rows:
             yield from (
                 replace(blocks, split_k=sharing * runs, persistent=False)
@@ -78,16 +123,45 @@ def candidates(meaning: Meaning, mnk: tuple[int, int, int], device: Device) -> I
             )
 
 
+def usual(tries: Iterable[Blocks]) -> Blocks | None:
+    """The blocks for a GEMM that nothing was measured for, or None where there are none.
+
+    On an H200 it was best for MXFP8 to have as many programs share a block as there are SMs for, and short
+    steps.
+    """
+    return max(tries, key=lambda blocks: (-blocks.block_k, blocks.split_k, -blocks.group), default=None)
+
+
 def larger(m: int, n: int) -> str:
-    """Name of the operand that is decoded, "a" or "b"."""
+    """Name of the operand with more rows."""
     return "a" if m > n else "b"
 
 
-def turned(blocks: Blocks, m: int, n: int) -> Blocks:
-    """Exchange M and N of blocks that would decode the smaller operand. A shape class has both cases."""
-    if blocks.body is not Body.DECODING or blocks.decoded == larger(m, n):
+def decoded_side(meaning: Meaning, m: int, n: int) -> str:
+    """Name of the operand that is decoded, "a" or "b": the larger one, if it can be and if TMA can load its
+    scales; else the other one.
+
+    The scales of one tile along K are a row of bytes in memory, and TMA takes rows that start at multiples
+    of 16 bytes.
+    """
+    first = larger(m, n)
+    side = Side.A if first == "a" else Side.B
+    able = not _undecoded(meaning, side) and not _lines(meaning, first, m if first == "a" else n) % TMA_BYTES
+    return first if able else {"a": "b", "b": "a"}[first]
+
+
+def _lines(meaning: Meaning, decoded: str, rows: int) -> int:
+    """Bytes of scales of one tile along K: one a row, in whole tiles."""
+    operand = decoded_operand(meaning.spec, decoded)
+    tall = (operand and operand.tile.mn) or 1
+    return -(-rows // tall) * tall
+
+
+def turned(meaning: Meaning, blocks: Blocks, m: int, n: int) -> Blocks:
+    """Exchange M and N of blocks that would decode the other operand. A shape class has both cases."""
+    if blocks.body is not Body.DECODING or blocks.decoded == decoded_side(meaning, m, n):
         return blocks
-    sides = {"block_m": blocks.block_n, "block_n": blocks.block_m, "decoded": larger(m, n)}
+    sides = {"block_m": blocks.block_n, "block_n": blocks.block_m, "decoded": decoded_side(meaning, m, n)}
     return replace(blocks, **sides)
 
 
@@ -99,7 +173,15 @@ def runs_each(blocks: Blocks, k: int) -> int:
     """
     runs, length = blocks.runs(k)
     last = -(-k // blocks.block_k) - (runs - 1) * length
-    return 2 if runs % 2 == 0 and value_rows(blocks) <= MOST_ROWS_SPLIT and last >= length - 1 else 1
+    two = takes_two(value_rows(blocks), blocks.block_k)
+    return 2 if runs % 2 == 0 and two and last >= length - 1 else 1
+
+
+def values_order(meaning: Meaning, blocks: Blocks) -> int:
+    """The order along K in which the values lie beside codes decoded in registers: see in_order. It names
+    the bits of a code as the kernel reads it.
+    """
+    return read_as(decoded_operand(meaning.spec, blocks.decoded)).format.packed_bits
 
 
 def decoded_operand(spec: MatmulSpec, decoded: str) -> OperandSpec:

@@ -2,8 +2,9 @@
 codes in their own registers.
 
 D[M, N] = A[M, K] · B[N, K]ᵀ. The codes are B's, and the kernel computes Dᵀ = B · Aᵀ; or they are A's, where A
-is the larger operand (OF_A). The other operand comes as bf16 values. The codes come with one power-of-two
-scale for each 1 × TILE_K.
+is larger and TMA can load its scales (OF_A). The other operand comes as bf16 values. The codes come in bytes,
+two of 4 bits in each, with a scale of one byte for each 1 × TILE_K. Where a tile has several rows, its scale
+was repeated before.
 
 | role | does | waits for | arrives at |
 |---|---|---|---|
@@ -27,11 +28,12 @@ many as registers hold sums for. With two runs of K in one program (EACH) there 
 each pair sums one run, and the first adds what the second has. Where D has few blocks, programs share one,
 each with its own runs (kernels.gemm.hopper.shared_sums).
 
-A thread gets 4 neighboring codes at a time, number 4j to 4j + 3 of 16 along K. It decodes them two and two,
-every other one. The tensor core wants 2j, 2j + 1, 2j + 8 and 2j + 9 of the left factor in that thread. But a
-product does not depend on where along K its two factors lie, if both lie in the same place. So decoded
-numbers stay where they fall, and the pass that dequantizes the other operand writes it in that order
-(dequantize_kernel, PAIRED). The tensor core adds 16 products at once: no bit of the sum changes.
+A thread gets 4 neighboring bytes at a time, number 4j to 4j + 3 of 16 along K. It decodes their codes two and
+two, every other one. The tensor core wants 2j, 2j + 1, 2j + 8 and 2j + 9 of the left factor in that thread.
+But a product does not depend on where along K its two factors lie, if both lie in the same place. So decoded
+numbers stay where they fall, and the pass that writes the other operand writes it in that order
+(dequantize_kernel, in_order). The tensor core adds 16 products at once: for codes of a byte no bit of the sum
+changes. Of 32 codes of 4 bits it adds the 16 low halves of bytes first, which are the even ones.
 """
 
 from triton.experimental import gluon
@@ -45,11 +47,11 @@ from triton.experimental.gluon.language.nvidia.hopper import (
 )
 
 from kernels.gemm.hopper import sizes
+from kernels.gemm.hopper.decoding.decode import decode
 from kernels.gemm.hopper.decoding.ring import DecodingRing, ahead, block_sides, count_items, produce
-from kernels.gemm.hopper.gluon_api import async_load, async_store, reinterpret
+from kernels.gemm.hopper.gluon_api import async_load, async_store
 from kernels.gemm.hopper.ring import CONSUMERS, halves, share_of
 from kernels.gemm.hopper.shared_sums import arrive, collected, put
-from kernels.operand_passes.dequantize_kernel import DECODE_E4M3, DECODE_E5M2, FUSED
 
 SLAB = gl.constexpr(sizes.SLAB)
 CODES = gl.constexpr(sizes.CODES)
@@ -61,34 +63,7 @@ PRODUCER_REGISTERS = gl.constexpr(24)
 
 
 @gluon.jit
-def decode(stage, ring, WG: gl.constexpr):
-    """bf16[SLAB, BLOCK_K]: the values of this warpgroup's codes of a stage, as a wgmma's left factor."""
-    DECODE: gl.constexpr = DECODE_E4M3 if ring.E4M3 else DECODE_E5M2
-    TILE_K: gl.constexpr = ring.BLOCK_K // ring.TILES
-    BYTES: gl.constexpr = gl.DotOperandLayout(0, ring.LAYOUT, 4)
-    VALUES: gl.constexpr = gl.DotOperandLayout(0, ring.LAYOUT, 2)
-    PLAIN: gl.constexpr = gl.SwizzledSharedLayout(1, 1, 1, [1, 0])
-    GROUPS: gl.constexpr = ring.BLOCK_K // FUSED
-    parts = reinterpret(
-        ring.codes, gl.uint8, [ring.STAGES * CONSUMERS, SLAB, ring.BLOCK_K], ring.codes.layout
-    )
-    scales = reinterpret(ring.scales, gl.float32, [ring.STAGES, ring.TILES, CODES], PLAIN)
-    codes = parts.index(stage * CONSUMERS + WG).load(BYTES)  # [SLAB, BLOCK_K]
-    codes = codes.reshape([SLAB, ring.TILES, TILE_K])
-    scale = scales.index(stage).slice(WG * SLAB, SLAB, dim=1).permute([1, 0])  # [SLAB, TILES]
-    scale = scale.load(gl.SliceLayout(2, codes.type.layout)).to(gl.bfloat16)  # exact: a power of two
-    scale, codes = gl.broadcast(gl.expand_dims(scale, 2), codes)
-    value = gl.inline_asm_elementwise(
-        DECODE, "=r,=r,r,r,r", [codes, scale], dtype=gl.bfloat16, is_pure=True, pack=4
-    )
-    # Of each 4 codes the PTX gives 0, 2, 1, 3, which the permutation says in words. All stays in its thread:
-    # assert_trivial refuses to compile if it did not.
-    value = value.reshape([SLAB, GROUPS, 4, 2, 2]).permute([0, 1, 3, 2, 4]).reshape([SLAB, ring.BLOCK_K])
-    return gl.convert_layout(value, VALUES, assert_trivial=True)
-
-
-@gluon.jit
-def store(value, ring, WG: gl.constexpr, stored, out_desc, of_codes, of_values):
+def store(value, ring, WG: gl.constexpr, stored, out_desc, scales, of_codes, of_values):
     """Send a warpgroup's numbers through shared memory to D, part by part: while one leaves, the next is
     written. Returns how many parts have been stored so far.
     """
@@ -96,8 +71,9 @@ def store(value, ring, WG: gl.constexpr, stored, out_desc, of_codes, of_values):
     PART: gl.constexpr = out_desc.block_type.shape[1 if ring.OF_A else 0]
     if value.shape[1] > PART:
         first, second = halves(value)
-        stored = store(first, ring, WG, stored, out_desc, of_codes, of_values)
-        stored = store(second, ring, WG, stored, out_desc, of_codes, of_values + first.shape[1])
+        stored = store(first, ring, WG, stored, out_desc, scales, of_codes, of_values)
+        of_values += first.shape[1]
+        stored = store(second, ring, WG, stored, out_desc, scales, of_codes, of_values)
     else:
         staging = ring.out.index(WG * BUFFERS + stored % BUFFERS)
         turned = staging  # the memory as the sum lies: of Dᵀ where the codes are B's
@@ -105,6 +81,8 @@ def store(value, ring, WG: gl.constexpr, stored, out_desc, of_codes, of_values):
         if not ring.OF_A:
             turned = staging.permute([1, 0])
             row, column = of_values, of_codes
+        if ring.AT_END:
+            value = value * scales[0] * scales[1]  # A's, then B's
         tma.store_wait(BUFFERS - 1)  # of BUFFERS parts the oldest has left this memory
         if ring.ACCUMULATE:
             mbarrier.expect(ring.fetched.index(WG), out_desc.block_type.nbytes)
@@ -130,22 +108,23 @@ def put_parts(PART: gl.constexpr, value, ring, parts_ptr, run, within):
 
 
 @gluon.jit
-def store_parts(PART: gl.constexpr, own, ring, WG: gl.constexpr, stored, out_desc, parts_ptr, place, within):
+def store_parts(PART: gl.constexpr, own, ring, WG: gl.constexpr, stored, out_desc, ends, place, within):
     """Add all runs' sums of those parts, send them to D. Returns how many parts have been stored so far."""
     of_codes, of_values = place
     if own.shape[1] > MOST_AT_ONCE:
         first, second = halves(own)
-        stored = store_parts(2 * PART, first, ring, WG, stored, out_desc, parts_ptr, place, within)
+        stored = store_parts(2 * PART, first, ring, WG, stored, out_desc, ends, place, within)
         place = (of_codes, of_values + first.shape[1])
-        stored = store_parts(2 * PART + 1, second, ring, WG, stored, out_desc, parts_ptr, place, within)
+        stored = store_parts(2 * PART + 1, second, ring, WG, stored, out_desc, ends, place, within)
     else:
+        parts_ptr, scales = ends
         total = collected(PART, own, parts_ptr, *within, ring)
-        stored = store(total, ring, WG, stored, out_desc, of_codes, of_values)
+        stored = store(total, ring, WG, stored, out_desc, scales, of_codes, of_values)
     return stored
 
 
 @gluon.jit
-def consume(WG: gl.constexpr, RUN: gl.constexpr, ring, out_desc, split_ptrs, mnk):
+def consume(WG: gl.constexpr, RUN: gl.constexpr, ring, out_desc, scale_ptrs, split_ptrs, mnk):
     """A multiplying warpgroup: slab WG of the block's rows of codes, over run RUN of the program's."""
     m, n, k = mnk
     # Two pairs of warpgroups take turns, or two warpgroups.
@@ -154,6 +133,9 @@ def consume(WG: gl.constexpr, RUN: gl.constexpr, ring, out_desc, split_ptrs, mnk
     length = (steps + ring.RUNS - 1) // ring.RUNS
     mine = length if RUN == 0 else steps - length
     gl.assume(mine > 0)  # the launcher takes no empty K, and no more runs than steps
+    scales = (m, n)  # a stand-in: a tuple of None cannot be passed
+    if ring.AT_END:
+        scales = (gl.load(scale_ptrs[0]), gl.load(scale_ptrs[1]))
     stored = 0
     stage = RUN
     phase = 0
@@ -187,7 +169,9 @@ def consume(WG: gl.constexpr, RUN: gl.constexpr, ring, out_desc, split_ptrs, mnk
             put_parts(WG, acc, ring, split_ptrs[0], run + RUN, within)
             if arrive(WG, split_ptrs[1], block, ring):
                 place = (of_codes + WG * SLAB, of_values)
-                stored = store_parts(WG, acc, ring, WG, stored, out_desc, split_ptrs[0], place, within)
+                stored = store_parts(
+                    WG, acc, ring, WG, stored, out_desc, (split_ptrs[0], scales), place, within
+                )
         elif RUN == 1:
             ring.parts.index(WG).store(acc)
             mbarrier.arrive(ring.summed.index(WG), count=1)
@@ -195,7 +179,7 @@ def consume(WG: gl.constexpr, RUN: gl.constexpr, ring, out_desc, split_ptrs, mnk
             if ring.EACH > 1:
                 mbarrier.wait(ring.summed.index(WG), 0)  # used once: with two runs a program has one block
                 acc = acc + ring.parts.index(WG).load(ring.LAYOUT)
-            stored = store(acc, ring, WG, stored, out_desc, of_codes + WG * SLAB, of_values)
+            stored = store(acc, ring, WG, stored, out_desc, scales, of_codes + WG * SLAB, of_values)
     tma.store_wait(0)  # a program must not end while TMA still reads its shared memory
 
 
@@ -205,13 +189,17 @@ def decoding_gemm_kernel(
     codes_desc,
     scale_desc,
     out_desc,
+    a_scale_ptr,
+    b_scale_ptr,
     parts_ptr,
     arrivals_ptr,
     m,
     n,
     k,
-    mn_tiles,
-    E4M3: gl.constexpr,
+    BITS: gl.constexpr,
+    DECODE: gl.constexpr,
+    SCALE: gl.constexpr,
+    AT_END: gl.constexpr,
     OF_A: gl.constexpr,
     TILE_K: gl.constexpr,
     BLOCK_M: gl.constexpr,
@@ -226,9 +214,10 @@ def decoding_gemm_kernel(
 ):
     """D in blocks; persistent where K is one run.
 
-    E4M3: the codes' format, else e5m2. OF_A: they are A's, else B's. mn_tiles: their scales for one step of
-    TILE_K along K. RUNS: pieces of K, of which a program takes EACH, one or two. Where programs share a
-    block, their sums pass through parts float32[RUNS, blocks, BLOCK_M, BLOCK_N], and arrivals[blocks,
+    BITS, DECODE: the size of a code, and the PTX that decodes them. SCALE: the format of their scales.
+    AT_END: finished sums are multiplied by a scale of A and one of B. OF_A: the codes are A's, else B's. A
+    scale is for TILE_K along K. RUNS: pieces of K, of which a program takes EACH, one or two. Where programs
+    share a block, their sums pass through parts float32[RUNS, blocks, BLOCK_M, BLOCK_N], and arrivals[blocks,
     CONSUMERS] counts who has come. BUFFERS: parts of D that a warpgroup may have on their way.
     """
     TILES: gl.constexpr = BLOCK_K // TILE_K
@@ -238,8 +227,8 @@ def decoding_gemm_kernel(
     PART_SHAPE: gl.constexpr = [SLAB, VALUES] if RUNS == EACH and EACH > 1 else [1, 1]
     ring = DecodingRing(
         values=gl.allocate_shared_memory(gl.bfloat16, [STAGES, VALUES, BLOCK_K], values_desc.layout),
-        codes=gl.allocate_shared_memory(gl.uint8, [STAGES, CODES, BLOCK_K], codes_desc.layout),
-        scales=gl.allocate_shared_memory(gl.float32, [STAGES * TILES, CODES], scale_desc.layout),
+        codes=gl.allocate_shared_memory(gl.uint8, [STAGES] + codes_desc.block_type.shape, codes_desc.layout),
+        scales=gl.allocate_shared_memory(gl.uint8, [STAGES, TILES, CODES], scale_desc.layout),
         out=gl.allocate_shared_memory(
             out_desc.dtype, [CONSUMERS * BUFFERS] + out_desc.block_type.shape, out_desc.layout
         ),
@@ -258,7 +247,10 @@ def decoding_gemm_kernel(
         RUNS=RUNS,
         EACH=EACH,
         GROUP=GROUP,
-        E4M3=E4M3,
+        BITS=BITS,
+        DECODE=DECODE,
+        SCALE=SCALE,
+        AT_END=AT_END,
         OF_A=OF_A,
         ACCUMULATE=ACCUMULATE,
         LAYOUT=gl.NVMMADistributedLayout([3, 0], [4, 1], [16, VALUES, 16]),  # 16 products of bf16 at once
@@ -276,8 +268,8 @@ def decoding_gemm_kernel(
         split_ptrs = (parts_ptr, arrivals_ptr)
     else:
         split_ptrs = (m, n)  # a stand-in: a tuple of None cannot be passed
-    multiplies = (ring, out_desc, split_ptrs, mnk)
-    loads = (values_desc, codes_desc, scale_desc, ring, mnk, mn_tiles)
+    multiplies = (ring, out_desc, (a_scale_ptr, b_scale_ptr), split_ptrs, mnk)
+    loads = (values_desc, codes_desc, scale_desc, ring, mnk)
     if EACH == 1:
         gl.warp_specialize(
             [(consume, (0, 0) + multiplies), (consume, (1, 0) + multiplies), (produce, loads)],

@@ -1,14 +1,14 @@
 """The launcher of the kernel that decodes in registers."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from fp8core.formats import FORMATS
 from kernels.device import COMPILE_OPTIONS, DeviceKind
 from kernels.gemm.factor import Factor
-from kernels.gemm.hopper.decoding.blocks import decoded_operand, runs_each
-from kernels.gemm.hopper.descriptors import WARPS, descriptor, into_copy, scale_descriptor, writable
+from kernels.gemm.hopper.decoding.blocks import decoded_operand, read_as, runs_each
+from kernels.gemm.hopper.descriptors import WARPS, descriptor, into_copy, scale_rows_descriptor, writable
 from kernels.gemm.plan import GemmPlan
 from kernels.gemm.workspace import workspace
+from kernels.operand_passes.decode_ptx import decode_ptx
 
 if TYPE_CHECKING:
     import torch
@@ -29,31 +29,37 @@ def launch(
     (codes, codes_box), (values, values_box) = (a, storage.a_box), (b, storage.b_box)
     if not of_a:
         (codes, codes_box), (values, values_box) = (b, storage.b_box), (a, storage.a_box)
-    m, n, k = a.given.shape[0], b.given.shape[0], codes.given.shape[1]
+    scale = codes.line_scale
+    m, n, k = a.given.shape[0], b.given.shape[0], codes.k
     chosen = constants(plan, k, accumulate=accumulate)
     shared = chosen["RUNS"] > chosen["EACH"]
     return decoding_gemm_kernel[(plan.programs(m, n) * (chosen["RUNS"] // chosen["EACH"]),)](
         descriptor(values.given, *values_box),
         descriptor(codes.given, *codes_box),
-        scale_descriptor(codes.scale, codes_box[0]),
+        scale_rows_descriptor(scale, storage.scale_tiles, codes_box[0]),
         descriptor(out, *storage.out_box),
+        a.scale,
+        b.scale,
         *(workspace(plan, (m, n, k), out.device) if shared else (None, None)),
         m,
         n,
         k,
-        codes.mn_tiles,
         **chosen,
         num_warps=WARPS,
         **COMPILE_OPTIONS,
     )
 
 
-def constants(plan: GemmPlan, k: int, *, accumulate: bool) -> dict[str, int | bool]:
+def constants(plan: GemmPlan, k: int, *, accumulate: bool) -> dict[str, Any]:
     """The constexpr arguments of decoding_gemm_kernel."""
     blocks, storage = plan.blocks, plan.storage
     decoded = decoded_operand(plan.meaning.spec, blocks.decoded)
+    read = read_as(decoded)
     return {
-        "E4M3": decoded.format == FORMATS["e4m3"],
+        "BITS": read.format.packed_bits,
+        "DECODE": decode_ptx(read),
+        "SCALE": decoded.scale_rule.format.name,
+        "AT_END": plan.meaning.scales_at_end,
         "OF_A": blocks.decoded == "a",
         "TILE_K": decoded.tile.k,
         "BLOCK_M": blocks.block_m,

@@ -17,7 +17,8 @@ class DecodingRing:
 
     values: STAGES blocks of the operand that comes as bf16. codes, scales: STAGES blocks of the other one and
     of its scales, TILES along K. out: parts of D on their way out. parts: sums of a second run of K.
-    VALUES: rows of a block of values. OF_A: the codes are A's, else B's. E4M3: their format, else e5m2.
+    VALUES: rows of a block of values. OF_A: the codes are A's, else B's. BITS, DECODE, SCALE: a code's size,
+    the PTX that decodes codes, the format of their scales. AT_END: finished sums are multiplied by scales.
     RUNS: pieces into which K is cut; a program takes EACH of them, one or two. LAYOUT: where the tensor core
     keeps its sum in registers.
     """
@@ -41,7 +42,10 @@ class DecodingRing:
     RUNS: gl.constexpr
     EACH: gl.constexpr
     GROUP: gl.constexpr
-    E4M3: gl.constexpr
+    BITS: gl.constexpr
+    DECODE: gl.constexpr
+    SCALE: gl.constexpr
+    AT_END: gl.constexpr
     OF_A: gl.constexpr
     ACCUMULATE: gl.constexpr
     LAYOUT: gl.constexpr
@@ -68,11 +72,11 @@ def ahead(stage, phase, steps: gl.constexpr, ring):
 
 
 @gluon.jit
-def produce(values_desc, codes_desc, scale_desc, ring, mnk, mn_tiles):
-    """The loading warp. mn_tiles: scales of the codes for one tile along K."""
+def produce(values_desc, codes_desc, scale_desc, ring, mnk):
+    """The loading warp."""
     m, n, k = mnk
     OPERANDS: gl.constexpr = values_desc.block_type.nbytes + codes_desc.block_type.nbytes
-    BYTES: gl.constexpr = OPERANDS + ring.TILES * scale_desc.block_type.nbytes
+    BYTES: gl.constexpr = OPERANDS + scale_desc.block_type.nbytes
     steps = (k + ring.BLOCK_K - 1) // ring.BLOCK_K
     length = (steps + ring.RUNS - 1) // ring.RUNS
     stage = 0
@@ -86,10 +90,9 @@ def produce(values_desc, codes_desc, scale_desc, ring, mnk, mn_tiles):
             full = ring.full.index(stage)
             mbarrier.wait(ring.empty.index(stage), phase)  # TMA would overwrite what is still needed
             mbarrier.expect(full, BYTES)
-            async_load(codes_desc, [of_codes, step * ring.BLOCK_K], full, ring.codes.index(stage))
-            # [CODES, BLOCK_K] codes, TILES times [CODES] scales, [VALUES, BLOCK_K] values
-            for tile in gl.static_range(ring.TILES):
-                scale = (step * ring.TILES + tile) * mn_tiles + of_codes
-                async_load(scale_desc, [scale], full, ring.scales.index(stage * ring.TILES + tile))
+            byte = step * (ring.BLOCK_K * ring.BITS // 8)
+            async_load(codes_desc, [of_codes, byte], full, ring.codes.index(stage))
+            # codes [CODES, bytes of BLOCK_K], scales [TILES, CODES], values [VALUES, BLOCK_K]
+            async_load(scale_desc, [step * ring.TILES, of_codes], full, ring.scales.index(stage))
             async_load(values_desc, [of_values, step * ring.BLOCK_K], full, ring.values.index(stage))
             stage, phase = advance(stage, phase, ring)

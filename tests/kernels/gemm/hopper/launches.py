@@ -2,7 +2,9 @@
 
 from dataclasses import replace
 from functools import cache
+from itertools import product
 
+import pytest
 import torch
 
 from fp8core.linear import MATMULS
@@ -12,6 +14,8 @@ from kernels.bench.operands import Operands
 from kernels.device import HOPPER, INTERPRETER, Unsupported
 from kernels.gemm.bodies import tries
 from kernels.gemm.hopper.blocks import RING_BODIES
+from kernels.gemm.launch import memory, operand_shape
+from kernels.gemm.meaning import Arithmetic, Summation
 from kernels.gemm.plan import plan_built_in
 
 
@@ -22,6 +26,24 @@ def specialized(recipe, matmul, how, mnk, device=HOPPER):
         return plan, []
     found = (blocks for body in RING_BODIES for blocks in tries(body, plan.meaning, mnk, device))
     return plan, [replace(plan, blocks=blocks) for blocks in found]
+
+
+def asked_for() -> list:
+    """(recipe, matmul, how) of every GEMM that a specialized kernel computes; of those alike, the first."""
+    first = {}
+    for recipe, matmul, how in product(RECIPES, MATMULS, Summation):
+        plan, found = specialized(recipe, matmul, how, (512, 512, 512))
+        if found:
+            name = f"{recipe}-{matmul}-{how.value}"
+            first.setdefault(plan.meaning.seen, pytest.param(recipe, matmul, how, id=name))
+    return list(first.values())
+
+
+def given_of(operand, plan):
+    """[mn, K]: what a plan's kernel is given of an operand: its codes, or zeros instead of its values."""
+    if plan.meaning.arithmetic is Arithmetic.FP8:
+        return operand.operand_codes
+    return torch.zeros(operand_shape(operand), dtype=torch.bfloat16, device=memory(operand).device)
 
 
 class Recorded:

@@ -103,7 +103,7 @@ def test_the_launcher_gives_a_block_one_program_and_a_d_of_any_strides(
     names = narrow_kernel.narrow_gemm_kernel.arg_names
     stand_in = Recorded()
     monkeypatch.setattr(narrow_kernel, "narrow_gemm_kernel", stand_in)
-    monkeypatch.setattr("kernels.gemm.launch._multiplied", lambda operand, *_: operand.operand_codes)
+    monkeypatch.setattr("kernels.gemm.launch.multiplied", lambda operand, *_: operand.operand_codes)
     mnk = (m, 256, 320)
     _, (plan,) = narrow(recipe, matmul, how, (1, 256, 320))
     a, b = small_operands(recipe, matmul, mnk)

@@ -69,7 +69,7 @@ def test_the_launcher_gives_each_run_a_program_and_all_of_them_one_workspace(mon
     names = specialized_kernel.specialized_gemm_kernel.arg_names
     stand_in = Recorded()
     monkeypatch.setattr(specialized_kernel, "specialized_gemm_kernel", stand_in)
-    monkeypatch.setattr("kernels.gemm.launch._multiplied", lambda operand, *_: operand.operand_codes)
+    monkeypatch.setattr("kernels.gemm.launch.multiplied", lambda operand, *_: operand.operand_codes)
     monkeypatch.setattr(split, "_BLOCKS", 0)
     mnk = (m, 256, 1280)
     _, plans = specialized("deepseek_v3", "fprop", Summation.RECIPE, mnk)

@@ -1,8 +1,9 @@
-"""Contract: tl.dot_scaled is planned for MXFP8 where Triton emulates it, by the contest alone, and multiplies
-what the kernel beside it does.
+"""Contract: tl.dot_scaled is planned where Triton emulates it, by the contest alone, and multiplies what the
+kernel beside it does.
 """
 
 import ast
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from kernels.gemm.blocks import Body
 from kernels.gemm.meaning import Arithmetic, Summation
 from kernels.gemm.plan import GemmPlan, plan_gemm
 from kernels.gemm.simple.dot_scaled import BLOCKS, dot_scaled_plan
+from kernels.operand_passes.native import NativeKind, kind_of
 from tests.kernels.cases import GEMMS, problem
 
 TOP = Path(__file__).resolve().parents[4]
@@ -28,10 +30,12 @@ def planned(recipe, matmul, device) -> GemmPlan:
 
 
 @pytest.mark.parametrize(("recipe", "matmul"), GEMMS.values(), ids=GEMMS)
-def test_it_is_timed_beside_mxfp8_on_hopper(recipe, matmul):
-    plan = planned(recipe, matmul, HOPPER)
+def test_it_is_timed_on_hopper_for_the_operands_that_it_takes(recipe, matmul):
+    plan, kind = planned(recipe, matmul, HOPPER), kind_of(recipe.spec(matmul))
     timed = dot_scaled_plan(plan, HOPPER)
-    if recipe is not RECIPES["mxfp8"]:
+    formats = {operand.format.name for operand in recipe.spec(matmul).quantized}
+    takes = kind in (NativeKind.MXF8F6F4, NativeKind.MXF4) and formats <= {"e4m3", "e5m2", "e2m1"}
+    if not takes or plan.meaning.arithmetic is not Arithmetic.DEQUANTIZED:
         assert timed is None
         return
     assert plan.meaning.arithmetic is Arithmetic.DEQUANTIZED
@@ -41,6 +45,12 @@ def test_it_is_timed_beside_mxfp8_on_hopper(recipe, matmul):
         BLOCKS,
     )
     assert (timed.meaning.spec, timed.meaning.promotion) == (plan.meaning.spec, plan.meaning.promotion)
+
+
+def test_e4m3_scales_take_a_triton_that_compiles_them():
+    plan = planned(RECIPES["nvfp4"], MATMULS["fprop"], HOPPER)
+    timed = [dot_scaled_plan(plan, replace(HOPPER, triton=triton)) is not None for triton in ((3, 7), (3, 8))]
+    assert timed == [False, True]
 
 
 @pytest.mark.parametrize("device", [ADA, BLACKWELL, BLACKWELL_RTX, INTERPRETER], ids=lambda d: d.name)
@@ -56,7 +66,7 @@ def test_nothing_but_the_contest_plans_it():
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.ImportFrom) and any(name.name == "dot_scaled_plan" for name in node.names)
     }
-    assert naming == {"contest.py"}
+    assert naming == {"contest.py", "ready_measure.py"}, "to be timed, and to be compiled before that"
     for matmul in MATMULS.values():
         assert planned(RECIPES["mxfp8"], matmul, HOPPER).meaning.arithmetic is Arithmetic.DEQUANTIZED
 

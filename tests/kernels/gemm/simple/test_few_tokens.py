@@ -72,7 +72,7 @@ def test_special_values_are_decoded_as_the_pass_does(name):
 
 def test_codes_of_the_fp8_tensor_core_are_not_decoded():
     plan = plan_of(RECIPES["rowwise"], FPROP, (16, 64, 128))
-    with pytest.raises(ValueError, match="only values multiplied as bf16 are decoded in the K loop"):
+    with pytest.raises(ValueError, match="decodes neither A nor B in the K loop here, got fp8 tensor core"):
         few(plan, 16, decoded="ab")
 
 

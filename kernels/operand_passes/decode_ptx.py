@@ -1,0 +1,97 @@
+"""PTX that decodes the codes of a 32-bit register to bf16, times their scales. Pure; no torch.
+
+A code becomes a bf16 number in a few instructions for two codes at once, each in 16 bits of its own:
+
+| codes | steps for two of them | then times |
+|---|---|---|
+| floating point | shift size and sign to where bf16 has them, keep those bits, join | 2**factor, scale |
+| integers | write the low 7 bits into 128 + …, subtract 128, or 256 below 0 | step, scale |
+
+The codes of a pair lie 16 bits apart, so that one shift moves both. Of four bytes the first and the third are
+a pair, the second and the fourth; of eight codes of 4 bits, number j and number j + 4.
+
+Every product is exact while code · scale is a bf16 number. The exponent that the shift leaves behind needs a
+product of its own: with the scale it may be beyond bf16.
+"""
+
+from dataclasses import replace
+
+from fp8core.formats import FORMATS
+from fp8core.recipes import OperandSpec
+from kernels.operand_passes.plan import Decoding, decode_constants
+
+_BF16 = FORMATS["bf16"]
+_BOTH = 1 | 1 << _BF16.bits
+_SIGN = _BOTH << (_BF16.bits - 1)
+_SIX, _BYTE = 6, 8
+_WIDE = FORMATS["e4m3"]
+"""It has every value of the 6-bit formats."""
+
+
+def read_as(spec: OperandSpec) -> OperandSpec:
+    """An operand as the decoding kernel reads its codes: a pass widens those of 6 bits to e4m3 before."""
+    return replace(spec, format=_WIDE) if spec.format.packed_bits == _SIX else spec
+
+
+def decode_ptx(spec: OperandSpec) -> str:
+    """PTX for an operand's codes. Empty for codes that no shift and no integer arithmetic decodes, and for
+    codes of 6 bits.
+
+    It takes a register of codes, after the results, and two registers with twice two equal bf16 scales. It
+    gives 2 registers for bytes, 0 and 2, 1 and 3. It gives 4 for codes of 4 bits: those of the four low
+    halves of bytes in that order, then those of the high halves.
+    """
+    facts = decode_constants(spec)
+    bits, shift, factor = facts["BITS"], facts["SHIFT"], facts["FACTOR"]
+    if bits == _BYTE and facts["DECODING"] == Decoding.INTEGER.value:
+        return _body(2, factor, [_integer(0, 2), _integer(1, 2)])
+    if facts["DECODING"] != Decoding.SHIFT.value or bits not in (4, _BYTE):
+        return ""
+    places = (0, 1) if bits == _BYTE else (0, 2, 1, 3)
+    codes = f"${len(places)}"
+    pairs = [_float(out, codes, bits, place, shift) for out, place in enumerate(places)]
+    return _body(len(places), factor, pairs)
+
+
+def _body(results: int, factor: int, pairs: list[str]) -> str:
+    """All pairs, each times 2**factor and times the scale of its codes."""
+    unit = _BOTH * ((_BF16.bias + factor) << _BF16.mantissa_bits)
+    scaled = "".join(
+        f"{pair} mul.rn.bf16x2 ${out}, ${out}, unit; mul.rn.bf16x2 ${out}, ${out}, ${results + 1 + out % 2}; "
+        for out, pair in enumerate(pairs)
+    )
+    return f"{{ .reg .b32 size, sign, unit; mov.b32 unit, {unit}; {scaled}}}"
+
+
+def _float(out: int, codes: str, bits: int, place: int, shift: int) -> str:
+    """The pair whose first code begins at bit `place` · bits of the register."""
+    size = _BOTH * (((1 << (bits - 1)) - 1) << shift)
+    moved_size = _moved("size", codes, shift - place * bits)
+    moved_sign = _moved("sign", codes, _BF16.bits - bits * (place + 1))
+    return (
+        f"{moved_size} {moved_sign} and.b32 size, size, {size}; and.b32 sign, sign, {_SIGN}; "
+        f"or.b32 ${out}, size, sign;"
+    )
+
+
+def _moved(to: str, register: str, left: int) -> str:
+    """A register shifted to the left, or to the right where `left` is negative."""
+    if left == 0:
+        return f"mov.b32 {to}, {register};"
+    return f"{'shl' if left > 0 else 'shr.u32'}{'.b32' if left > 0 else ''} {to}, {register}, {abs(left)};"
+
+
+def _integer(out: int, results: int) -> str:
+    """The pair of bytes number `out` and `out` + 2, in two's complement.
+
+    128 + x is a bf16 number for x below 128, and its mantissa bits are those of x. The sign bit is the lowest
+    exponent bit of what is subtracted: 128, or 256.
+    """
+    base = _BOTH * int(_BF16.encode(2.0**_BF16.mantissa_bits))
+    mantissa = _BOTH * ((1 << _BF16.mantissa_bits) - 1)
+    exponent = _BOTH << _BF16.mantissa_bits
+    return (
+        f"{_moved('size', f'${results}', -_BYTE * out)} and.b32 sign, size, {exponent}; "
+        f"and.b32 size, size, {mantissa}; or.b32 size, size, {base}; or.b32 sign, sign, {base | _SIGN}; "
+        f"add.rn.bf16x2 ${out}, size, sign;"
+    )

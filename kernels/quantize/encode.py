@@ -1,0 +1,136 @@
+"""Encoding: scaled numbers become codes of 4, 6 or 8 bits, those of fp8core.formats bit for bit.
+
+`ELEMENT.encode_by` names the way:
+
+    cast          the hardware's cast, which saturates: e4m3 and e5m2, nearest even
+    few binades   a sum for each binade, of which the smallest is the code: e2m1, e2m3, uniform4, nearest even
+    binades       a sum beside a power of two, in the number's own binade: any float format, nearest even
+    integer       one sum: mxint8, nearest even
+    table         the number's top bits, looked up: HiF8, and the other roundings
+    random bits   integer arithmetic: stochastic rounding
+
+A sum rounds because its last place is the step between codes. A NaN gives any code here; the kernel writes
+the NaN code over it.
+"""
+
+import triton
+import triton.language as tl
+
+from fp8core.quantize import RANDOM_BITS as BITS_EACH
+from kernels.bits import (
+    FP32_FRACTION,
+    FP32_MANTISSA,
+    FP32_SIGN,
+    FP32_SIZE_MASK,
+    cast_within,
+    encode_binades,
+    float_bits,
+    float_of,
+    fp32,
+    round_in_binade,
+    with_sign,
+)
+from kernels.quantize.facts import FP32, fp32_bits
+
+WHOLE_NUMBERS = tl.constexpr(float(1 << FP32.mantissa_bits))
+"""2**23: from here to 2**24, fp32 numbers are 1 apart."""
+WHOLE_NUMBERS_BITS = tl.constexpr(fp32_bits(WHOLE_NUMBERS.value))
+SIGNED_NUMBERS = tl.constexpr(1.5 * (1 << FP32.mantissa_bits))
+"""The middle of that range: numbers of both signs are added to it."""
+RANDOM_BITS = tl.constexpr(BITS_EACH)
+LONGEST_SHIFT = tl.constexpr(FP32.bits - 1)
+
+
+@triton.jit
+def encode(q, random, table_ptr, ELEMENT: tl.constexpr):
+    """int32 or uint8: the codes of float32 q. `random` is 0 to 255 each, where rounding is stochastic."""
+    if ELEMENT.encode_by == "cast":
+        codes = cast_within(q, ELEMENT.mantissa)
+    elif ELEMENT.encode_by == "few binades":
+        codes = _few_binades(q, ELEMENT)
+    elif ELEMENT.encode_by == "binades":
+        codes = _binades(q, ELEMENT)
+    elif ELEMENT.encode_by == "integer":
+        codes = _integer(q, ELEMENT)
+    elif ELEMENT.encode_by == "table":
+        codes = _table(q, table_ptr, ELEMENT)
+    else:
+        codes = _stochastic(q, random, ELEMENT)
+    return codes
+
+
+@triton.jit
+def _few_binades(q, ELEMENT: tl.constexpr):
+    """In a binade, a code is a straight line in |q|; over all binades it is the lowest of these lines.
+
+    e2m1: min(2 |q|, |q| + 2, |q| / 2 + 4). Each line is one fused multiply-add, rounded once.
+    """
+    size = tl.minimum(tl.abs(q), fp32(ELEMENT.max_bits))
+    lowest = tl.fma(size, ELEMENT.per_one, WHOLE_NUMBERS)
+    BINADES: tl.constexpr = ELEMENT.binades
+    for binade in tl.static_range(1, BINADES):
+        line = tl.fma(size, ELEMENT.per_one * 0.5**binade, WHOLE_NUMBERS + (binade << ELEMENT.mantissa))
+        lowest = tl.minimum(lowest, line)
+    return with_sign(float_bits(lowest) - WHOLE_NUMBERS_BITS, q, ELEMENT.bits, ELEMENT.minus_zero)
+
+
+@triton.jit
+def _binades(q, ELEMENT: tl.constexpr):
+    size = tl.minimum(tl.abs(q), fp32(ELEMENT.max_bits))
+    code = encode_binades(size, ELEMENT.mantissa, ELEMENT.min_field)
+    return with_sign(code, q, ELEMENT.bits, ELEMENT.minus_zero)
+
+
+@triton.jit
+def _integer(q, ELEMENT: tl.constexpr):
+    held = tl.maximum(tl.minimum(q, fp32(ELEMENT.max_bits)), fp32(ELEMENT.min_bits))
+    # The sum's lowest bits are the whole number in two's complement.
+    return float_bits(tl.fma(held, ELEMENT.per_one, SIGNED_NUMBERS)) & ((1 << ELEMENT.bits) - 1)
+
+
+@triton.jit
+def _table(q, table_ptr, ELEMENT: tl.constexpr):
+    """The table has a row for each sign; `kernels.quantize.facts.table_facts` says which bits count."""
+    bits = float_bits(q)
+    size = bits & FP32_SIZE_MASK
+    place = (size >> ELEMENT.table_shift) - ELEMENT.table_base
+    place = tl.minimum(tl.maximum(place, 0), ELEMENT.table_size - 1)
+    place += tl.where(bits < 0, ELEMENT.table_size, 0)
+    if ELEMENT.table_sticky:
+        below = (size & ((1 << ELEMENT.table_shift) - 1)) != 0
+        place = 2 * place + below.to(tl.int32)
+    return tl.load(table_ptr + place).to(tl.int32)
+
+
+@triton.jit
+def _stochastic(q, random, ELEMENT: tl.constexpr):
+    """Round up where floor(fraction · 256) + R reaches 256, R being the random number."""
+    bits = float_bits(q)
+    size = tl.minimum(bits & FP32_SIZE_MASK, ELEMENT.limit_bits)
+    field = size >> FP32_MANTISSA
+    binade = tl.maximum(field, ELEMENT.min_field)
+    significand = (size & FP32_FRACTION) | (FP32_FRACTION + 1)
+    # Codes below |q| in this binade, with eight bits after the point; what lies below these is dropped.
+    shift = binade - field + (FP32_MANTISSA - RANDOM_BITS - ELEMENT.mantissa)
+    fixed = significand >> tl.minimum(shift, LONGEST_SHIFT)
+    code = ((fixed + random) >> RANDOM_BITS) + ((binade - ELEMENT.min_field) << ELEMENT.mantissa)
+    if ELEMENT.integer:
+        code = tl.where(bits < 0, -code, tl.minimum(code, ELEMENT.max_code)) & ((1 << ELEMENT.bits) - 1)
+    else:
+        code = with_sign(code, q, ELEMENT.bits, ELEMENT.minus_zero)
+    return code
+
+
+@triton.jit
+def nearest(q, table_ptr, values_ptr, ELEMENT: tl.constexpr):
+    """float32: the value of each number's code, where rounding is not random."""
+    if ELEMENT.encode_by == "table":
+        value = tl.load(values_ptr + _table(q, table_ptr, ELEMENT))
+    elif ELEMENT.integer:
+        held = tl.maximum(tl.minimum(q, fp32(ELEMENT.max_bits)), fp32(ELEMENT.min_bits))
+        value = (tl.fma(held, ELEMENT.per_one, SIGNED_NUMBERS) - SIGNED_NUMBERS) * (1 / ELEMENT.per_one)
+    else:
+        size = tl.minimum(tl.abs(q), fp32(ELEMENT.max_bits))
+        value = round_in_binade(size, ELEMENT.mantissa, ELEMENT.min_field)
+        value = float_of(float_bits(value) | (float_bits(q) & FP32_SIGN))
+    return value

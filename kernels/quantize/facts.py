@@ -1,0 +1,269 @@
+"""What the kernels know at compile time of a format, a scale rule and a rotation: numbers and flags.
+
+Pure; no torch, no GPU. Floating-point facts are kept as the bits of fp32, because a kernel works on those.
+"""
+
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+
+from fp8core.formats import FORMATS, FloatFormat, Format, TableFormat
+from fp8core.formats.binades import mantissa_bits
+from fp8core.formats.float_format import Specials
+from fp8core.rotations import Rotation
+from fp8core.rounding import Rounding
+from fp8core.scales import Fit, ScaleRule
+from kernels.device import DeviceKind
+
+FP32, E8M0, MXINT8 = FORMATS["fp32"], FORMATS["e8m0"], FORMATS["mxint8"]
+_CAST = (FORMATS["e4m3"], FORMATS["e5m2"])
+"""Formats to which the hardware casts from sm_89 on, rounding to nearest even."""
+_FEW_BINADES = 3
+"""A format with no more binades than that is encoded by a sum for each, and the smallest is the code."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ElementFacts:
+    """A format of codes and its rounding, for `kernels.quantize.encode`, which says what `encode_by` means.
+
+    mantissa, min_field: mantissa bits, and the exponent field, in fp32, of the smallest normal number.
+    per_one: codes from 0 to 1, if all were as close as beside 0. binades: those with a step of their own.
+    max_bits, min_bits, limit_bits: the largest and the smallest value, and the larger of both sizes.
+    max_code: the code of the largest value.
+    nan_code: what a broken element becomes, 0 where the format has no NaN.
+    """
+
+    encode_by: str
+    bits: int
+    mantissa: int = 0
+    min_field: int = 0
+    per_one: float = 1.0
+    binades: int = 0
+    max_bits: int
+    min_bits: int
+    limit_bits: int
+    max_code: int
+    nan_code: int
+    minus_zero: bool
+    integer: bool = False
+    table_base: int = 0
+    table_shift: int = 0
+    table_size: int = 0
+    table_sticky: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class RuleFacts:
+    """A scale rule for codes of one format, for `kernels.quantize.scales`.
+
+    - divided: scale = amax / target, which is Qmax unless the rule says otherwise; else it is a power of two,
+      and the exponent of amax counts one more from the mantissa `up_from` on.
+    - target_bits, inverse_bits, max_field: target, fl32(1 / Qmax), Qmax's exponent field in fp32.
+    - subnormal_counts, most_counts: with powers of two, an amax may be so small that its exponent field is
+      0 and its scale is not the smallest one; or so large that its scale is held at the largest one.
+    - floor_bits: amax counts as that at least.
+    - mantissa, min_field, least_bits, most_bits, rounds, zero: the format that stores the scale: mantissa
+      bits, the exponent field of its smallest normal number, the smallest and the largest scale, how a number
+      is rounded to it ("" for fp32), whether it has a zero.
+    - in_bytes: scales are stored as codes of 8 bits; `nan_code` is a broken one's.
+    - outer: "" for one level, "constant" or "fitted" for two; outer_bits is the constant, top_bits what the
+      outer tile's amax is brought to.
+    - search: factors of amax that are tried.
+    """
+
+    divided: bool
+    powers_of_two: bool
+    up_from: int
+    target_bits: int
+    inverse_bits: int
+    max_field: int
+    subnormal_counts: bool
+    most_counts: bool
+    floor_bits: int
+    mantissa: int
+    min_field: int
+    least_bits: int
+    most_bits: int
+    rounds: str
+    zero: bool
+    in_bytes: bool
+    nan_code: int
+    outer: str
+    outer_bits: int
+    top_bits: int
+    search: tuple[float, ...]
+
+    @property
+    def factors(self) -> int:
+        return len(self.search)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SavedFacts:
+    """A saved copy whose tiles fit a block: its format, its rule, and the part of a block that is a tile."""
+
+    element: ElementFacts
+    rule: RuleFacts
+    part_mn: int
+    part_k: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class RotationFacts:
+    """A Hadamard transform: its size, fl32(1 / sqrt(size)) as bits, the signs as bits set where they are -1.
+
+    A word has the signs of 32 elements.
+    """
+
+    size: int
+    factor_bits: int
+    negative: tuple[int, ...]
+
+    @property
+    def stages(self) -> int:
+        """Rounds of sums and differences."""
+        return self.size.bit_length() - 1
+
+    @property
+    def words(self) -> int:
+        return len(self.negative)
+
+
+def fp32_bits(value: float) -> int:
+    """The bits of a number as fp32."""
+    return int(np.float32(value).view(np.int32))
+
+
+@cache
+def element_facts(format_: Format, rounding: Rounding, kind: DeviceKind) -> ElementFacts:
+    """The facts of a format that `kernels.quantize.plan.check_operand` takes."""
+    integer = format_ == MXINT8
+    shared = {
+        "bits": format_.bits,
+        "max_bits": fp32_bits(format_.max),
+        "min_bits": fp32_bits(format_.min),
+        "limit_bits": fp32_bits(max(format_.max, -format_.min)),
+        "max_code": format_.max_code,
+        "nan_code": format_.nan_code or 0,
+        "minus_zero": isinstance(format_, FloatFormat) and format_.has_minus_zero,
+        "integer": integer,
+    }
+    if integer:
+        # A size in two's complement has even steps of 1/64 up to 2, as an exponent of one bit gives.
+        shared |= {"mantissa": format_.bits - 2, "min_field": FP32.bias}
+    elif isinstance(format_, FloatFormat):
+        shared |= {
+            "mantissa": format_.mantissa_bits,
+            "min_field": FP32.bias + format_.e_min,
+            "binades": format_.e_max - format_.e_min + 1,
+        }
+    shared["per_one"] = 1 / format_.min_subnormal
+    if rounding is Rounding.STOCHASTIC:
+        return ElementFacts(encode_by="random bits", **shared)
+    if rounding is not Rounding.NEAREST_EVEN or (isinstance(format_, TableFormat) and not integer):
+        return ElementFacts(encode_by="table", **shared, **table_facts(format_, rounding))
+    if integer:
+        return ElementFacts(encode_by="integer", **shared)
+    if format_ in _CAST and kind is DeviceKind.GPU:
+        return ElementFacts(encode_by="cast", **shared)
+    few = shared["binades"] <= _FEW_BINADES
+    return ElementFacts(encode_by="few binades" if few else "binades", **shared)
+
+
+def table_facts(format_: Format, rounding: Rounding) -> dict[str, int | bool]:
+    """How a table of codes is read: by the top bits of |x|, which decide between two neighbors.
+
+    One mantissa bit more than the format's finest shows on which side of a tie a number lies. Nearest even
+    and toward zero need to know of the bits below, too: whether any of them is set.
+    """
+    lowest = int(np.frexp(format_.min_subnormal)[1]) - 1
+    finest = max(mantissa_bits(format_, e) for e in range(lowest, format_.e_max + 1))
+    shift = FP32.mantissa_bits - finest - 1
+    first, last = FP32.bias + lowest - 2, FP32.bias + format_.e_max + 1
+    return {
+        "table_base": first << (finest + 1),
+        "table_shift": shift,
+        "table_size": (last - first + 1) << (finest + 1),
+        "table_sticky": rounding is not Rounding.NEAREST_AWAY,
+    }
+
+
+def code_table(format_: Format, rounding: Rounding) -> np.ndarray:
+    """uint8[2, table_size, 1 or 2]: codes by sign, top bits of |x| and, where it counts, whether any bit
+    below is set.
+    """
+    facts = table_facts(format_, rounding)
+    top = (np.arange(facts["table_size"], dtype=np.int32) + facts["table_base"]) << facts["table_shift"]
+    sizes = np.stack([top, top + 1][: 1 + facts["table_sticky"]], axis=1).view(np.float32)
+    return np.stack([format_.encode(sizes, rounding), format_.encode(-sizes, rounding)]).astype(np.uint8)
+
+
+@cache
+def rule_facts(rule: ScaleRule, element: Format) -> RuleFacts:
+    """The facts of a scale rule for codes of `element`."""
+    stored, outer = rule.format, rule.outer
+    significand, exponent = np.frexp(element.max)
+    fraction = int((2 * significand - 1) * (1 << FP32.mantissa_bits))
+    one = np.float32(1)
+    up_from = {
+        Fit.NEAREST: 0,
+        Fit.FLOOR: 1 << FP32.mantissa_bits,
+        Fit.CEIL: 1,
+        Fit.ROUND_UP: fraction + 1,
+    }
+    if rule.fit is Fit.EVEN:
+        half_step = 1 << (FP32.mantissa_bits - mantissa_bits(element, element.e_max) - 1)
+        up_from[Fit.EVEN] = (1 << FP32.mantissa_bits) - half_step
+    largest_field = 2 * FP32.bias + 1 - (int(exponent) - 1)
+    level = "" if outer is None else "fitted" if rule.has_fitted_outer else "constant"
+    top = rule.outer_reach(element) if rule.has_fitted_outer else np.float32(0)
+    return RuleFacts(
+        divided=rule.fit is Fit.NEAREST,
+        powers_of_two=rule.powers_of_two and level == "",
+        up_from=up_from[rule.fit],
+        target_bits=fp32_bits(rule.target or element.max),
+        subnormal_counts=element.max < 2,
+        most_counts=largest_field > fp32_bits(rule.max_scale) >> FP32.mantissa_bits,
+        inverse_bits=fp32_bits(one / np.float32(element.max)),
+        max_field=FP32.bias + int(exponent) - 1,
+        floor_bits=fp32_bits(rule.amax_floor),
+        mantissa=stored.mantissa_bits,
+        min_field=FP32.bias + stored.e_min,
+        least_bits=fp32_bits(rule.min_scale),
+        most_bits=fp32_bits(rule.max_scale),
+        rounds=_rounds(stored),
+        zero=stored.specials is not Specials.SCALE,
+        in_bytes=stores_bytes(rule),
+        nan_code=stored.nan_code or 0,
+        outer=level,
+        outer_bits=fp32_bits(outer.constant if level == "constant" else 0.0),
+        top_bits=fp32_bits(top),
+        search=rule.search,
+    )
+
+
+def _rounds(stored: FloatFormat) -> str:
+    """How fp32 is rounded to the format of a scale."""
+    if stored == FP32:
+        return ""
+    return "by bits" if stored.exponent_bits == FP32.exponent_bits else "beside a power of two"
+
+
+def stores_bytes(rule: ScaleRule) -> bool:
+    """Scales lie in memory as codes of 8 bits; else as fp32 numbers."""
+    return rule.format.bits == 8
+
+
+@cache
+def rotation_facts(rotation: Rotation | None) -> RotationFacts | None:
+    """The facts of a rotation; None for none."""
+    if rotation is None:
+        return None
+    signs = np.asarray(rotation.signs) < 0
+    words = -(-rotation.size // FP32.bits)
+    bits = np.zeros(words * FP32.bits, bool)
+    bits[: rotation.size] = signs
+    packed = np.packbits(bits, bitorder="little").view(np.int32)
+    factor = fp32_bits(1 / np.sqrt(rotation.size))
+    return RotationFacts(size=rotation.size, factor_bits=factor, negative=tuple(map(int, packed)))

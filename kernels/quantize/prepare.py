@@ -1,0 +1,84 @@
+"""What happens to a block before it is scaled: it may come out of a saved copy, and it may be rotated."""
+
+import triton
+import triton.language as tl
+
+from kernels.bits import expand_parts
+from kernels.quantize.amax import part_amax
+from kernels.quantize.encode import nearest
+from kernels.quantize.rotate import rotate
+from kernels.quantize.scales import reciprocal_of, stored_scale
+
+
+@triton.jit
+def prepared_block(
+    x_ptr,
+    block_mn,
+    block_k,
+    mn,
+    k,
+    stride_mn,
+    stride_k,
+    SAVED: tl.constexpr,
+    ROTATION: tl.constexpr,
+    BLOCK_MN: tl.constexpr,
+    BLOCK_K: tl.constexpr,
+    SIXTEENS: tl.constexpr,
+    CAST: tl.constexpr,
+):
+    """float32[BLOCK_MN, BLOCK_K]: a block of x [mn, k] as it is scaled; zero beyond x.
+
+    SIXTEENS: how it is loaded.
+    """
+    rows = block_mn * BLOCK_MN + tl.arange(0, BLOCK_MN)
+    columns = block_k * BLOCK_K + tl.arange(0, BLOCK_K)
+    if SIXTEENS:
+        x = _load_sixteens(x_ptr, rows, block_k * BLOCK_K, mn, k, stride_mn, stride_k, BLOCK_MN, BLOCK_K)
+    else:
+        x = _load(x_ptr, rows[:, None], columns[None, :], mn, k, stride_mn, stride_k)
+    x = x.to(tl.float32)
+    if SAVED is not None:
+        x = _saved(x, SAVED, BLOCK_MN, BLOCK_K)
+    if ROTATION is not None:
+        x = rotate(x, columns, k, ROTATION, BLOCK_MN, BLOCK_K, CAST)
+    return x
+
+
+@triton.jit
+def _load(x_ptr, rows, columns, mn, k, stride_mn, stride_k):
+    """x at rows [.., 1] and columns [1, ..]; zero beyond x [mn, k]."""
+    offsets = rows.to(tl.int64) * stride_mn + columns.to(tl.int64) * stride_k
+    return tl.load(x_ptr + offsets, mask=(rows < mn) & (columns < k), other=0.0)
+
+
+@triton.jit
+def _load_sixteens(
+    x_ptr, rows, start_k, mn, k, stride_mn, stride_k, BLOCK_MN: tl.constexpr, BLOCK_K: tl.constexpr
+):
+    """[BLOCK_MN, BLOCK_K], as `_load`: sixteen neighbors go to one thread.
+
+    A thread loads eight numbers of 16 bits at once. Of twice eight in a row it packs two words, and it does
+    half as often what is done for each tile.
+    """
+    HALF: tl.constexpr = 8
+    starts = start_k + tl.arange(0, BLOCK_K // (2 * HALF)) * (2 * HALF)
+    columns = (starts[:, None] + tl.arange(0, HALF)[None, :])[None, :, :]  # [1, runs, 8]
+    left = _load(x_ptr, rows[:, None, None], columns, mn, k, stride_mn, stride_k)
+    right = _load(x_ptr, rows[:, None, None], columns + HALF, mn, k, stride_mn, stride_k)
+    # [BLOCK_MN, runs, 8, 2] -> [BLOCK_MN, runs, 2, 8]
+    return tl.reshape(tl.permute(tl.join(left, right), (0, 1, 3, 2)), [BLOCK_MN, BLOCK_K])
+
+
+@triton.jit
+def _saved(x, SAVED: tl.constexpr, BLOCK_MN: tl.constexpr, BLOCK_K: tl.constexpr):
+    """float32[BLOCK_MN, BLOCK_K]: the values of the copy that was saved of x, whose tiles fit the block."""
+    # Triton 3.6 hands a part of a constant on only where it has a name of its own.
+    ELEMENT: tl.constexpr = SAVED.element
+    RULE: tl.constexpr = SAVED.rule
+    amax = part_amax(x, BLOCK_MN, BLOCK_K, SAVED.part_mn, SAVED.part_k)
+    scale = stored_scale(amax, amax, RULE)
+    reciprocal = reciprocal_of(scale, RULE)
+    q = x * expand_parts(reciprocal, BLOCK_MN, BLOCK_K, SAVED.part_mn, SAVED.part_k)
+    # The scale of a broken tile is NaN, and so is each of its values.
+    values = nearest(q, None, None, ELEMENT)
+    return values * expand_parts(scale, BLOCK_MN, BLOCK_K, SAVED.part_mn, SAVED.part_k)

@@ -1,0 +1,153 @@
+"""Scales: from amax to the scale that is stored, and to the number that x is multiplied by.
+
+The rules and the order of their roundings are those of fp8core.scales. There is one scale for each part of a
+block, so nothing here is done for each element.
+"""
+
+import triton
+import triton.language as tl
+
+from kernels.bits import (
+    FP32_BIAS,
+    FP32_FRACTION,
+    FP32_INF,
+    FP32_MANTISSA,
+    FP32_NAN,
+    FP32_SIZE_MASK,
+    FP32_STEP,
+    encode_binades,
+    float_bits,
+    float_of,
+    fp32,
+    round_in_binade,
+)
+from kernels.quantize.amax import is_broken
+from kernels.quantize.facts import FP32
+
+SUBNORMAL_UP = tl.constexpr(FP32.mantissa_bits + 1)
+"""A subnormal number times two to that power is a normal one."""
+SMALLEST = tl.constexpr((1 << FP32.mantissa_bits) // 2)
+"""The bits of 2**-127, which is subnormal: arithmetic may flush it to zero, so it is put together."""
+ONE = tl.constexpr(FP32.bias << FP32.mantissa_bits)
+"""The bits of 1."""
+LARGEST_FIELD = tl.constexpr(2 * FP32.bias)
+
+
+@triton.jit
+def stored_scale(amax_bits, outer_amax_bits, RULE: tl.constexpr):
+    """float32: the scale of parts with these amax, as its format holds it; NaN for a broken amax."""
+    broken = is_broken(amax_bits)
+    sound = tl.where(broken, 0, amax_bits)
+    if RULE.floor_bits > 0:
+        sound = tl.maximum(sound, RULE.floor_bits)
+    if RULE.outer == "fitted":
+        broken = broken | is_broken(outer_amax_bits)
+        sound_outer = tl.where(is_broken(outer_amax_bits), 0, outer_amax_bits)
+        # Transformer Engine's order (core_nvfp4.cuh): each step is rounded to fp32.
+        share = outer_reciprocal(sound_outer, RULE) * fp32(RULE.inverse_bits)
+        scale = _rounded(tl.minimum(float_of(sound) * share, fp32(RULE.most_bits)), RULE)
+    elif RULE.divided:
+        # div_rn: Triton's own fp32 division is not rounded as IEEE says, and bits would differ.
+        scale = tl.div_rn(float_of(sound), _everywhere(RULE.target_bits, sound.shape))
+        scale = tl.minimum(tl.maximum(scale, fp32(RULE.least_bits)), fp32(RULE.most_bits))
+        scale = _rounded(scale, RULE)
+    else:
+        scale = _power_of_two(sound, RULE)
+    return float_of(tl.where(broken, FP32_NAN, float_bits(scale)))
+
+
+@triton.jit
+def _power_of_two(amax_bits, RULE: tl.constexpr):
+    """float32: the power of two, from the exponent of amax; its mantissa may count one more."""
+    bits, up = amax_bits, 0
+    if RULE.subnormal_counts:
+        subnormal = amax_bits <= FP32_FRACTION
+        up = tl.where(subnormal, SUBNORMAL_UP, 0)
+        bits = tl.where(subnormal, float_bits(float_of(amax_bits) * 2.0**SUBNORMAL_UP), amax_bits)
+    field = (bits >> FP32_MANTISSA) - up - RULE.max_field + FP32_BIAS
+    field += ((bits & FP32_FRACTION) >= RULE.up_from).to(tl.int32)
+    field = tl.maximum(field, RULE.least_bits // FP32_STEP)
+    if RULE.most_counts:
+        field = tl.minimum(field, RULE.most_bits // FP32_STEP)
+    return float_of(tl.where(field == 0, SMALLEST, field << FP32_MANTISSA))
+
+
+@triton.jit
+def _rounded(scale, RULE: tl.constexpr):
+    """float32: a scale >= 0, and at most the largest one, rounded to nearest even in its format."""
+    UP: tl.constexpr = FP32_MANTISSA - RULE.mantissa
+    if RULE.rounds == "beside a power of two":
+        scale = round_in_binade(scale, RULE.mantissa, RULE.min_field)
+    elif RULE.rounds == "by bits":
+        # A format with fp32's exponents: that sum could overflow.
+        bits = float_bits(scale)
+        odd = (bits >> UP) & 1 if RULE.zero else 1
+        rounded = (bits + 2 ** (UP - 1) - 1 + odd) & -(2**UP)
+        if not RULE.zero:
+            # e8m0: 2**-127, a subnormal number, is the smallest; half-way to the next it goes up.
+            rounded = tl.where(bits < SMALLEST + SMALLEST // 2, SMALLEST, rounded)
+        scale = float_of(rounded)
+    return scale
+
+
+@triton.jit
+def outer_reciprocal(outer_amax_bits, RULE: tl.constexpr):
+    """float32: what brings an outer tile's amax to the largest code times the largest inner scale."""
+    amax = float_of(outer_amax_bits)
+    share = tl.minimum(tl.div_rn(_everywhere(RULE.top_bits, amax.shape), amax), fp32(FP32_INF - 1))
+    return tl.where(outer_amax_bits == 0, 1.0, share)
+
+
+@triton.jit
+def outer_scale(outer_amax_bits, RULE: tl.constexpr):
+    """float32: the outer scale of tiles with these amax; NaN for a broken amax."""
+    if RULE.outer == "constant":
+        scale = _everywhere(RULE.outer_bits, outer_amax_bits.shape)
+    else:
+        sound = tl.where(is_broken(outer_amax_bits), 0, outer_amax_bits)
+        reciprocal = outer_reciprocal(sound, RULE)
+        scale = tl.div_rn(_everywhere(ONE, reciprocal.shape), reciprocal)
+        scale = float_of(tl.where(is_broken(outer_amax_bits), FP32_NAN, float_bits(scale)))
+    return scale
+
+
+@triton.jit
+def effective_scale(scale, outer_amax_bits, RULE: tl.constexpr):
+    """float32: fl32(scale · outer scale), what a code times a value's scale is quantized under."""
+    if RULE.outer != "":
+        scale *= outer_scale(outer_amax_bits, RULE)
+    return scale
+
+
+@triton.jit
+def _everywhere(BITS: tl.constexpr, shape: tl.constexpr):
+    """float32[shape]: the number of these bits. div_rn takes two tensors of one shape."""
+    return tl.full(shape, BITS, tl.int32).to(tl.float32, bitcast=True)
+
+
+@triton.jit
+def reciprocal_of(scale, RULE: tl.constexpr):
+    """float32: min(fl32(1 / scale), FLT_MAX) of an effective scale; anything where the scale is NaN."""
+    if RULE.powers_of_two:
+        field = float_bits(scale) >> FP32_MANTISSA
+        bits = (LARGEST_FIELD - field) << FP32_MANTISSA
+        if RULE.most_counts:
+            # The reciprocal of the largest power is subnormal.
+            bits = tl.where(field >= LARGEST_FIELD, SMALLEST, bits)
+        reciprocal = float_of(bits)
+    else:
+        reciprocal = tl.div_rn(_everywhere(ONE, scale.shape), scale)
+        reciprocal = tl.minimum(reciprocal, fp32(FP32_INF - 1))
+    return reciprocal
+
+
+@triton.jit
+def scale_codes(scale, RULE: tl.constexpr):
+    """uint8: the codes of stored scales in their format of 8 bits."""
+    bits = float_bits(scale)
+    if not RULE.zero:
+        codes = bits >> FP32_MANTISSA  # e8m0's code is the exponent field, 255 for NaN
+    else:
+        codes = encode_binades(scale, RULE.mantissa, RULE.min_field)
+        codes = tl.where((bits & FP32_SIZE_MASK) > FP32_INF, RULE.nan_code, codes)
+    return codes.to(tl.uint8)

@@ -1,0 +1,246 @@
+"""Contract: the pass before the kernel moves numbers within 16 along K, and no more; its blocks and runs of K
+fit the shape; what it cannot run is not offered.
+"""
+
+import random
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from fp8core.linear import Side
+from fp8core.packing import unpack
+from fp8core.recipes import RECIPES
+from fp8core.tiles import WHOLE, TileShape
+from kernels.device import HOPPER, current_device
+from kernels.gemm.blocks import Blocks, Body
+from kernels.gemm.bodies import tries
+from kernels.gemm.hopper.decoding.blocks import refusal, runs_each, turned, value_rows, values_order
+from kernels.gemm.hopper.sizes import TMA_BYTES
+from kernels.gemm.launch import factor
+from kernels.gemm.meaning import ScaleAt, Summation
+from kernels.gemm.plan import plan_built_in, plan_gemm
+from kernels.gemm.shape_class import ShapeClass
+from kernels.gemm.tuned import table
+from kernels.operand_passes.bf16 import laid_out
+from kernels.operand_passes.decode_ptx import read_as
+from kernels.operand_passes.dequantize import dequantize
+from tests.kernels.cases import GEMMS
+from tests.kernels.gemm.hopper.decoding.plans import FPROP, WGRAD, decoding, operands
+
+
+def origin(place: int, order: int) -> int:
+    """The number along K that lies at a place, said another way than the kernel says it.
+
+    A thread has 4 neighboring bytes of 16, and the instructions give them as 0, 2, 1, 3. A byte is one code,
+    or two of 4 bits: then all low halves come first.
+    """
+    group, rest = divmod(place, 16)
+    register, thread, half = rest // 8, rest % 8 // 2, rest % 2
+    byte = 4 * thread + (0, 2, 1, 3)[2 * register + half]
+    if order == 8:
+        return 16 * group + byte
+    return 32 * (group // 2) + 2 * byte + group % 2
+
+
+@pytest.mark.parametrize(("recipe", "order"), [("mxfp8", 8), ("nvfp4", 4)])
+@pytest.mark.parametrize("k", [16, 100, 256])
+def test_the_pass_puts_numbers_where_the_tensor_core_meets_them(k, recipe, order):
+    a, _ = operands((20, 40, k), recipe=recipe)
+    kind = current_device().kind
+    plain, paired = dequantize(a, kind), dequantize(a, kind, order=order)
+    assert plain.shape == (20, k)
+    assert paired.shape[1] % 128 == 0
+    assert paired.shape[1] >= k, "a number may move beyond K"
+    for place in range(paired.shape[1]):
+        at = origin(place, order)
+        expected = plain[:, at] if at < k else torch.zeros_like(plain[:, 0])
+        assert torch.equal(paired[:, place], expected), place
+    x = plain.to(torch.bfloat16)
+    assert torch.equal(laid_out(x, kind, order), paired), "a bf16 operand goes the same way"
+    assert torch.equal(laid_out(x.T.contiguous().T, kind, order), paired), "of any strides"
+
+
+@pytest.mark.parametrize("recipe", [name.split("-")[0] for name in GEMMS if name.endswith("fprop")])
+def test_what_it_decodes_is_laid_out_as_the_kernel_reads_it(recipe):
+    """Rows of bytes of codes and of scales: one scale a row, whatever the tile, and no code of 6 bits."""
+    (m, n, k), spec = (20, 256, 160), RECIPES[recipe].fprop
+    plan = plan_built_in(spec, (m, n, k), HOPPER, Summation.RECIPE)
+    blocks = next(tries(Body.DECODING, plan.meaning, (m, n, k), HOPPER), None)
+    if blocks is None:
+        return
+    assert blocks.decoded == "b"
+    plan = replace(plan, blocks=blocks)
+    _a, b = operands((m, n, k), recipe=recipe)
+    given = factor(b, plan, current_device().kind, Side.B)
+    read = read_as(spec.b)
+    assert given.given.dtype == torch.uint8
+    assert given.given.shape == (n, 256 * read.format.packed_bits // 8)
+    scale = given.line_scale
+    assert scale.dtype == torch.uint8
+    assert scale.shape == (-(-k // spec.b.tile.k), n)
+    assert scale.stride(1) == 1
+    assert scale.stride(0) % TMA_BYTES == 0
+    numbers = spec.b.scale_rule.format.decode(scale.cpu().numpy()).repeat(spec.b.tile.k, axis=0)[:k].T
+    codes = unpack(given.given.cpu().numpy(), read.format.packed_bits, 256)[:, :k]
+    exact = b.exact_operand(0, n).cpu().numpy()
+    outer = 1.0 if b.outer_scale is None else b.outer_scale.double().item()
+    np.testing.assert_array_equal(read.format.decode(codes) * numbers * outer, exact)
+    assert values_order(plan.meaning, blocks) == read.format.packed_bits
+
+
+@pytest.mark.parametrize(
+    ("m", "block_m", "count"),
+    [(1, 16, 2), (16, 16, 2), (17, 32, 2), (100, 128, 1), (256, 256, 1), (257, 256, 3)],
+)
+@pytest.mark.parametrize("decoded", ["a", "b"])
+def test_a_block_has_all_rows_or_256_of_them(m, block_m, count, decoded):
+    _, plans = decoding((m, 4096, 4096) if decoded == "b" else (4096, m, 4096))
+    assert {plan.blocks.decoded for plan in plans} == {decoded}, "the larger operand is"
+    assert {(plan.blocks.block_m, plan.blocks.block_n) for plan in plans} == {
+        (block_m, 128) if decoded == "b" else (128, block_m)
+    }
+    assert all((plan.body is Body.DECODING) for plan in plans)
+    alone = [plan.blocks.split_k for plan in plans if plan.blocks.split_k <= (2 if block_m <= 64 else 1)]
+    assert alone == ([1, 2] if block_m <= 64 else [1] * count)
+    assert (len(plans) > len(alone)) == (m <= 256), "32 blocks, and 132 SMs"
+    assert len(plans) == len({plan.blocks for plan in plans})
+
+
+@pytest.mark.parametrize(
+    ("mnk", "runs"),
+    [
+        ((16, 4096, 14336), {1: 1, 2: 2, 4: 2, 8: 2}),
+        ((4096, 64, 14336), {1: 1, 2: 2, 4: 2, 8: 2}),
+        ((128, 4096, 14336), {1: 1, 2: 1, 4: 1}),
+        ((4096, 256, 14336), {1: 1, 2: 1, 4: 1}),
+        ((16, 14336, 4096), {1: 1, 2: 2}),
+        ((16, 256, 1024), {1: 1, 2: 2, 4: 2}),
+    ],
+    ids=str,
+)
+def test_programs_share_blocks_until_every_sm_has_one(mnk, runs):
+    """Runs of K, and how many of them a program takes: 132 SMs, 32 blocks of 128 codes of 4096."""
+    _, plans = decoding(mnk)
+    assert {plan.blocks.split_k: runs_each(plan.blocks, mnk[2]) for plan in plans} == runs
+    _, plans = decoding(mnk, spec=WGRAD)
+    assert {plan.blocks.split_k for plan in plans} <= {1, 2}, "an fp32 D is not passed on"
+
+
+@pytest.mark.parametrize(("k", "each"), [(512, 2), (440, 2), (640, 1), (130, 1), (64, 1)])
+def test_a_program_takes_two_runs_only_where_they_are_as_long_but_for_a_step(k, each):
+    """In runs of 2, 2, 2 and 2 steps of 64; 2, 2, 2, 1; 3, 3, 3, 1; three of one; one."""
+    blocks = Blocks(
+        body=Body.DECODING,
+        block_m=16,
+        block_n=128,
+        block_k=64,
+        warps=8,
+        stages=4,
+        split_k=4,
+        decoded="b",
+    )
+    assert runs_each(blocks, k) == each
+
+
+@pytest.mark.parametrize(
+    ("tile", "sentence"),
+    [
+        (TileShape(1, 8), "those of {} are of 1 × 8"),
+        (TileShape(1, 128), "those of {} are of 1 × 128"),
+        (TileShape(1, WHOLE), "multiplies finished sums by one scale of each operand"),
+        (TileShape(WHOLE, 32), "those of {} are of all rows × 32"),
+    ],
+    ids=str,
+)
+def test_what_it_does_not_take_is_said_and_not_offered(tile, sentence):
+    other = replace(FPROP.b, tile=tile)
+    made = plan_built_in(FPROP, (16, 4096, 4096), HOPPER, Summation.RECIPE).meaning
+    both, one = (replace(made, spec=replace(FPROP, a=a, b=other)) for a in (other, FPROP.a))
+    assert sentence.format("B") in refusal(both)
+    assert not list(tries(Body.DECODING, both, (16, 4096, 4096), HOPPER))
+    if tile.k is not WHOLE:
+        assert refusal(one) == "", "the other operand is decoded then"
+        assert not list(tries(Body.DECODING, one, (16, 4096, 4096), HOPPER)), "unless it has few rows"
+        assert {blocks.decoded for blocks in tries(Body.DECODING, one, (512, 4096, 4096), HOPPER)} == {"a"}
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_a_recipe_with_scales_on_its_codes_is_decoded_or_it_is_said_why_not(recipe):
+    """Codes with one-byte scales of 16, 32 or 64 along K are; HiF8 has one scale in all."""
+    for mnk in ((16, 14336, 4096), (4096, 4096, 7168)):
+        meaning = plan_built_in(RECIPES[recipe].fprop, mnk, HOPPER, Summation.RECIPE).meaning
+        on_codes = meaning.scale_at is ScaleAt.OPERANDS
+        assert bool(list(tries(Body.DECODING, meaning, mnk, HOPPER))) == on_codes
+        assert bool(refusal(meaning)) != on_codes
+        plan = plan_gemm(RECIPES[recipe].fprop, mnk, HOPPER, Summation.RECIPE)
+        assert (plan.body is Body.DECODING) == on_codes, "measured or not"
+
+
+@pytest.mark.parametrize("m", [16, 32, 64, 128, 256])
+def test_the_table_has_it_for_few_tokens(m):
+    plan = plan_gemm(FPROP, (m, 14336, 4096), HOPPER, Summation.RECIPE)
+    assert refusal(plan.meaning) == ""
+    assert plan.body is Body.DECODING
+
+
+@pytest.mark.parametrize("mnk", [(14336, 4096, 4096), (4096, 7168, 4096), (7168, 4096, 4096)], ids=str)
+def test_the_larger_operand_is_decoded_whichever_the_table_s_shape_has(mnk):
+    m, n, _ = mnk
+    plan = plan_gemm(WGRAD, mnk, HOPPER, Summation.RECIPE)
+    assert plan.body is Body.DECODING
+    assert plan.blocks.decoded == ("a" if m > n else "b")
+    assert value_rows(plan.blocks) == 256
+    (row,) = (
+        row
+        for row in table(HOPPER.capability)[str(plan.meaning.family)]
+        if row.shape == ShapeClass.of(mnk, HOPPER.sms) and row.blocks.decoded
+    )
+    exchanged = row.blocks.decoded != plan.blocks.decoded
+    assert ("M and N exchanged" in plan.why) == exchanged
+    assert turned(plan.meaning, row.blocks, m, n) == plan.blocks
+    assert plan.blocks.group == row.blocks.group
+
+
+@pytest.mark.parametrize("spec", [FPROP, WGRAD], ids=["bf16", "fp32"])
+def test_scales_are_loaded_from_where_tma_can_start(spec):
+    """Rows of bytes, which TMA reads where they start at multiples of 16."""
+    chance = random.Random(21)
+    drawn = [(chance.randint(1, 9000), 8 * chance.randint(1, 1100)) for _ in range(150)]
+    bodies = set()
+    for m, n in [(4097, 4096), (4097, 136), (33, 16), *drawn]:
+        mnk = (m, n, 4096)
+        plan = plan_gemm(spec, mnk, HOPPER, Summation.RECIPE)
+        bodies.add((plan.body, plan.blocks.decoded))
+        planned = [plan.blocks] if plan.body is Body.DECODING else []
+        for blocks in (*planned, *tries(Body.DECODING, plan.meaning, mnk, HOPPER)):
+            scales = m if blocks.decoded == "a" else n
+            assert scales % TMA_BYTES == 0, mnk
+    assert bodies >= {(Body.DECODING, "a"), (Body.DECODING, "b"), (Body.SIMPLE, "")}
+
+
+@pytest.mark.parametrize("spec", [FPROP, WGRAD], ids=["bf16", "fp32"])
+def test_as_many_parts_of_d_are_under_way_as_cost_no_stage(monkeypatch, spec):
+    plans = {rows: decoding((rows, 4096, 4096), spec=spec)[1][0] for rows in (16, 64, 128, 4096)}
+    buffers = [plan.storage.buffers for plan in plans.values()]
+    assert buffers == ([1, 1, 2, 4] if spec is FPROP else [1, 2, 4, 4])
+    monkeypatch.setattr("kernels.gemm.hopper.storage.DECODED_PARTS_UNDER_WAY", 2)
+    fewer = decoding((4096, 4096, 4096), spec=spec)[1][0]
+    assert (fewer.storage.buffers, fewer.blocks.stages) == (2, plans[4096].blocks.stages)
+
+
+@pytest.mark.parametrize("m", [16, 64, 128, 4096])
+@pytest.mark.parametrize(("n", "k"), [(14336, 4096), (4096, 14336)])
+def test_blocks_that_nothing_was_measured_for_are_cut_as_the_measured_ones(m, n, k):
+    """Those of MXFP8 in the table, but for the order of blocks and the stages that fit."""
+    measured = plan_gemm(FPROP, (m, n, k), HOPPER, Summation.RECIPE).blocks
+    usual = plan_gemm(RECIPES["mxfp4"].fprop, (m, n, k), HOPPER, Summation.RECIPE).blocks
+    assert replace(usual, group=measured.group, stages=measured.stages) == measured
+
+
+def test_blocks_that_are_not_decoded_in_registers_stay():
+    for change in ({"decoded": "b"}, {"body": Body.PROMOTED}):
+        blocks = Blocks(block_m=64, block_n=128, block_k=64, warps=8, stages=3, **change)
+        meaning = plan_built_in(FPROP, (16, 4096, 4096), HOPPER, Summation.RECIPE).meaning
+        assert turned(meaning, blocks, 2, 1) is turned(meaning, blocks, 1, 2) is blocks

@@ -1,0 +1,129 @@
+"""Contract: the block-scaled kernel multiplies what the codes and scales stand for, whichever kind it is of.
+
+No test here needs Blackwell: the interpreter runs the kernel, and Hopper does by way of bf16.
+"""
+
+import dataclasses
+
+import numpy as np
+import pytest
+import torch
+
+from fp8core.formats import FORMATS
+from fp8core.linear import MATMULS, Matmul
+from fp8core.recipes import RECIPES, Recipe
+from kernels.device import ADA, BLACKWELL, BLACKWELL_RTX, current_device, triton_version
+from kernels.gemm import gemm
+from kernels.gemm.blocks import Body
+from kernels.gemm.meaning import Arithmetic, Meaning, Summation, meaning_of
+from kernels.gemm.plan import GemmPlan, plan_gemm
+from kernels.gemm.simple.dot_scaled import BLOCKS
+from kernels.gemm.simple.native_blocks import candidates
+from kernels.operand_passes.native import NativeKind, kind_of, scaled_core
+from kernels.tune.candidates import finer
+from tests.kernels.cases import GEMMS, ON_GPU
+from tests.kernels.from_reference import operands
+from tests.kernels.gemm.exact_product import assert_within_bound, poisoned
+from tests.sweeps import distinct
+
+MNK, CUBE = (33, 140, 333), (4096, 4096, 4096)
+
+
+def seen(recipe: Recipe, matmul: Matmul) -> object:
+    """What the block-scaled kernel and its passes see of a matmul; how it was quantized, they do not."""
+    spec = recipe.spec(matmul)
+    sides = [
+        (each.format, each.tile, each.scale_rule.outer and each.scale_rule.outer.tile)
+        for each in spec.quantized
+    ]
+    return tuple(sides), spec.out
+
+
+NATIVE = distinct(
+    {name: case for name, case in GEMMS.items() if isinstance(kind_of(case[0].spec(case[1])), NativeKind)},
+    seen,
+)
+TRITON_WITH_E4M3 = (3, 8)
+"""Earlier ones neither interpret tl.dot_scaled nor compile it with E4M3 scales for Hopper."""
+
+
+def native_plan(recipe, matmul) -> GemmPlan:
+    meaning = meaning_of(recipe.spec(matmul), BLACKWELL, Summation.RECIPE)
+    assert isinstance(meaning, Meaning), meaning
+    assert meaning.arithmetic is Arithmetic.NATIVE_MX
+    return GemmPlan(meaning=meaning, blocks=BLOCKS, sms=1)
+
+
+@pytest.fixture
+def multiplying(monkeypatch):
+    """The device multiplies with scales of either format: Triton's interpreter takes E4M3 for E8M0."""
+    if ON_GPU and not ADA.capability < current_device().capability:
+        pytest.skip("the kernel loads by TMA")
+    if triton_version() < TRITON_WITH_E4M3:
+        pytest.skip("this Triton does not multiply by E4M3 scales here")
+    if ON_GPU:
+        return
+    from triton.runtime import interpreter
+
+    name = "_dot_scaled_scale_to_f32"
+    of_e8m0 = getattr(interpreter, name)
+
+    def of_either(handle, compute_type):
+        if handle.dtype.is_int():
+            return of_e8m0(handle, compute_type)
+        return FORMATS["e4m3"].decode(handle.data.view(np.uint8)).astype(np.float32)
+
+    monkeypatch.setattr(interpreter, name, of_either)
+
+
+@pytest.mark.usefixtures("multiplying")
+@pytest.mark.parametrize(("recipe", "matmul"), NATIVE.values(), ids=NATIVE)
+def test_d_is_the_product_of_the_values(recipe, matmul):
+    a, b = operands(recipe, matmul, MNK)
+    plan = native_plan(recipe, matmul)
+    out = poisoned(plan, *MNK[:2])
+    assert gemm(a, b, plan, out=out) is out
+    assert_within_bound(out, a, b, plan)
+
+
+@pytest.mark.usefixtures("multiplying")
+def test_a_product_is_added_into_what_is_there():
+    recipe, matmul = RECIPES["nvfp4"], MATMULS["wgrad"]
+    a, b = operands(recipe, matmul, (130, 8, 96))
+    plan = native_plan(recipe, matmul)
+    alone = gemm(a, b, plan)
+    onto = torch.full_like(alone, 3.0)
+    assert torch.equal(gemm(a, b, plan, out=onto, accumulate=True), alone + 3.0)
+
+
+@pytest.mark.parametrize("device", [BLACKWELL, BLACKWELL_RTX], ids=lambda device: device.name)
+@pytest.mark.parametrize(("recipe", "matmul"), GEMMS.values(), ids=GEMMS)
+def test_blackwell_multiplies_natively_what_its_instructions_take(recipe, matmul, device):
+    spec = recipe.spec(matmul)
+    plan = plan_gemm(spec, CUBE, device, Summation.RECIPE)
+    assert isinstance(plan, GemmPlan), plan
+    kind = kind_of(spec)
+    native = isinstance(kind, NativeKind)
+    assert (plan.body is Body.NATIVE_MX) == native
+    if native:
+        assert f"multiplies by these scales itself (kind::{kind.value})" in plan.why
+    elif spec.extents_along_k:
+        assert kind.reason in plan.why
+
+
+def test_the_tuner_varies_the_stages_of_packed_codes():
+    plan = dataclasses.replace(native_plan(RECIPES["nvfp4"], MATMULS["fprop"]), sms=BLACKWELL.sms)
+    best = next(blocks for blocks in candidates(plan.meaning, CUBE, BLACKWELL) if blocks.block_n == 128)
+    assert best.stages + 1 in {blocks.stages for blocks in finer(plan, CUBE, BLACKWELL, best)}
+
+
+def test_blocks_fit_the_shared_memory_that_a_gpu_has():
+    mxfp8 = native_plan(RECIPES["mxfp8"], MATMULS["fprop"]).meaning
+    small = dataclasses.replace(BLACKWELL, shared_memory_bytes=BLACKWELL.shared_memory_bytes // 2)
+    for device in (BLACKWELL, BLACKWELL_RTX, small):
+        found = list(candidates(mxfp8, CUBE, device))
+        assert found
+        for blocks in found:
+            buffers = blocks.stages - (scaled_core(device) is scaled_core(BLACKWELL_RTX))
+            codes = (blocks.block_m + blocks.block_n) * blocks.block_k
+            assert buffers * (codes + codes // 32) < device.shared_memory_bytes

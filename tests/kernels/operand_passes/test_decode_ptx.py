@@ -1,0 +1,98 @@
+"""Contract: the instructions that decode codes in registers give code · scale, for every code and every scale
+with which that is a bf16 number. They run here in a small model of PTX.
+"""
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from fp8core.formats import FORMATS
+from fp8core.recipes import RECIPES
+from kernels.operand_passes.decode_ptx import decode_ptx, read_as
+
+BF16 = FORMATS["bf16"]
+SPEC = RECIPES["mxfp8"].fprop.a
+DECODED = ("e4m3", "e5m2", "mxint8", "e2m1", "uniform4")
+PLACES = {8: (0, 2, 1, 3), 4: (0, 4, 2, 6, 1, 5, 3, 7)}
+"""The codes of a register in the order of the results' halves: low halves of bytes before high ones."""
+
+
+def halves(register):
+    """float64[..., 2]: the two bf16 numbers of a register, the lower first."""
+    return BF16.decode(np.stack([register & 0xFFFF, register >> 16], axis=-1).astype(np.uint16))
+
+
+def both(values):
+    """uint32[...]: two numbers rounded to bf16, in a register."""
+    codes = BF16.encode(values).astype(np.uint32)
+    return codes[..., 0] | codes[..., 1] << 16
+
+
+STEPS = {
+    "mov.b32": lambda x: x,
+    "shl.b32": lambda x, by: x << by,
+    "shr.u32": lambda x, by: x >> by,
+    "and.b32": lambda x, y: x & y,
+    "or.b32": lambda x, y: x | y,
+    "mul.rn.bf16x2": lambda x, y: both(halves(x) * halves(y)),
+    "add.rn.bf16x2": lambda x, y: both(halves(x) + halves(y)),
+}
+
+
+def run(ptx: str, registers: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """The registers after the instructions, which name them or have numbers."""
+    for line in re.sub(r"\{ \.reg [^;]*;|\}", "", ptx).split(";")[:-1]:
+        name, rest = line.strip().split(" ", 1)
+        to, *given = (part.strip() for part in rest.split(","))
+        values = [registers[x] if x in registers else np.uint32(int(x)) for x in given]
+        registers[to] = STEPS[name](*values).astype(np.uint32)
+    return registers
+
+
+@pytest.mark.parametrize("name", DECODED)
+def test_every_code_comes_out_times_its_scale(name):
+    format_ = FORMATS[name]
+    spec = replace(SPEC, format=format_)
+    codes = np.arange(1 << format_.bits, dtype=np.uint8)
+    values = format_.decode(codes)
+    codes = codes[np.isfinite(values)]
+    smallest, largest = (
+        np.log2(format_.min_subnormal),
+        np.ceil(np.log2(np.abs(values[np.isfinite(values)]).max())),
+    )
+    exponents = np.arange(int(-133 - smallest), int(127 - largest) + 1)
+    each = 32 // format_.bits
+    rng = np.random.default_rng(0)
+    drawn = np.concatenate([codes, rng.choice(codes, (64 - len(codes) % 64) % 64 + 64)])
+    words = np.resize(drawn, (len(drawn) // each, each)).astype(np.uint32)
+    register = (words << (format_.bits * np.arange(each, dtype=np.uint32))).sum(axis=1).astype(np.uint32)
+    outs = each // 2
+    for exponent in exponents:
+        scale = both(np.full((len(register), 2), 2.0**exponent))
+        registers = {f"${outs}": register, f"${outs + 1}": scale, f"${outs + 2}": scale}
+        made = run(decode_ptx(spec), registers)
+        got = np.concatenate([halves(made[f"${out}"]) for out in range(outs)], axis=-1)
+        expected = format_.decode(words[:, PLACES[format_.bits]].astype(np.uint8)) * 2.0**exponent
+        np.testing.assert_array_equal(got, expected)
+
+
+def test_a_scale_of_e4m3_is_exact_too():
+    spec = RECIPES["nvfp4"].fprop.a
+    scales = FORMATS["e4m3"].decode(np.arange(127, dtype=np.uint8))
+    word = np.full(127, 0x76543210, np.uint32)
+    for sign in (0, 0x88888888):
+        both_scales = both(np.stack([scales, scales], axis=-1))
+        made = run(decode_ptx(spec), {"$4": word | np.uint32(sign), "$5": both_scales, "$6": both_scales})
+        got = np.concatenate([halves(made[f"${out}"]) for out in range(4)], axis=-1)
+        codes = np.array(PLACES[4], np.uint8) | (8 if sign else 0)
+        np.testing.assert_array_equal(got, FORMATS["e2m1"].decode(codes) * scales[:, None])
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_codes_that_no_instructions_decode_are_left_to_a_pass(recipe):
+    for operand in RECIPES[recipe].fprop.quantized:
+        name = read_as(operand).format.name
+        assert bool(decode_ptx(read_as(operand))) == (name in DECODED and not operand.scale_rule.history)
+        assert read_as(operand).format.packed_bits != 6

@@ -1,0 +1,60 @@
+"""Contract: the quantizer takes one pass where a tile fits a block, and refuses what it cannot do."""
+
+from dataclasses import replace
+
+import pytest
+
+from fp8core.formats import FORMATS
+from fp8core.recipes import RECIPES, OperandSpec
+from fp8core.rotations import Rotation, RotationKind
+from fp8core.scales import FP32_SCALE
+from fp8core.tiles import WHOLE, TileShape
+from kernels.device import Unsupported
+from kernels.quantize.plan import check_operand, plan_quantize
+
+LINE = OperandSpec(format=FORMATS["e4m3"], tile=TileShape(1, 32), scale_rule=FP32_SCALE)
+LARGE = (40_000, 40_000)
+
+
+@pytest.mark.parametrize("tile", [(1, 128), (128, 1), (128, 128), (1, 32), (1, 1), (64, 256)], ids=str)
+def test_a_tile_that_fits_a_block_takes_one_pass(tile):
+    made = plan_quantize(replace(LINE, tile=TileShape(*tile)), *LARGE)
+    assert made.fused
+    assert (made.part_mn, made.part_k) == tile
+    assert made.block_mn % tile[0] == made.block_k % tile[1] == 0
+
+
+@pytest.mark.parametrize(
+    "tile", [(WHOLE, WHOLE), (1, WHOLE), (WHOLE, 1), (96, 80), (3, 7), (512, 512)], ids=str
+)
+def test_another_tile_takes_two_passes_of_parts_that_divide_it(tile):
+    made = plan_quantize(replace(LINE, tile=TileShape(*tile)), *LARGE)
+    assert not made.fused
+    parts, blocks = (made.part_mn, made.part_k), (made.block_mn, made.block_k)
+    for extent, part, block in zip(tile, parts, blocks, strict=True):
+        assert block % part == 0
+        assert extent is WHOLE or extent % part == 0
+
+
+def test_one_pass_where_a_tile_fits_a_block():
+    dsv3 = RECIPES["deepseek_v3_pow2"].wgrad.b
+    plan = plan_quantize(dsv3, 4096, 4096)
+    assert plan.fused
+    assert plan.saved == (dsv3.saved_as.tile.mn, dsv3.saved_as.tile.k)
+    row = replace(LINE, tile=TileShape(1, WHOLE))
+    assert plan_quantize(row, 4096, 7168).fused
+    assert not plan_quantize(row, 4096, 40_000).fused
+    assert not plan_quantize(RECIPES["per_tensor"].fprop.a, 4096, 4096).fused
+    for recipe in RECIPES.values():
+        for spec in (*recipe.fprop.quantized, *recipe.dgrad.quantized, *recipe.wgrad.quantized):
+            assert check_operand(spec) is None
+            plan = plan_quantize(spec, 4096, 4096)
+            assert plan.fused == (WHOLE not in (spec.tile.mn, spec.tile.k) or spec.tile.mn == 1)
+            assert plan.block_mn % plan.part_mn == plan.block_k % plan.part_k == 0
+
+
+def test_a_rotation_longer_than_a_block_is_refused():
+    long = replace(LINE, rotation=Rotation(RotationKind.HADAMARD, 1 << 15))
+    reason = check_operand(long)
+    assert isinstance(reason, Unsupported)
+    assert "rotate runs of at most" in reason.reason
