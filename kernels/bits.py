@@ -1,4 +1,4 @@
-"""Bits of fp32, bf16 and 8-bit codes inside Triton kernels: round, encode, decode, and expand tiles.
+"""Bits of fp32, bf16 and of codes inside Triton kernels: round, encode, decode, and expand tiles.
 
 Where the hardware casts, kernels cast. Triton's interpreter truncates instead of rounding, so there integer
 arithmetic on the bits gives what the cast would.
@@ -11,19 +11,20 @@ from fp8core.formats import FORMATS
 
 _FP32, _BF16, _E4M3 = (FORMATS[name] for name in ("fp32", "bf16", "e4m3"))
 
+FP32_BITS = tl.constexpr(_FP32.bits)
 FP32_MANTISSA = tl.constexpr(_FP32.mantissa_bits)
 FP32_BIAS = tl.constexpr(_FP32.bias)
 FP32_INF = tl.constexpr(_FP32.inf_code)
 FP32_NAN = tl.constexpr(_FP32.nan_code)
-FP32_FRACTION = tl.constexpr((1 << _FP32.mantissa_bits) - 1)
-"""The mantissa bits, all set."""
 FP32_SIGN = tl.constexpr(-(1 << (_FP32.bits - 1)))
 """The sign bit, as a signed integer."""
+FP32_STEP = tl.constexpr(1 << _FP32.mantissa_bits)
+"""One more in the exponent field; as a mantissa bit, the implied one."""
+FP32_FRACTION = tl.constexpr((1 << _FP32.mantissa_bits) - 1)
+"""The mantissa bits, all set."""
 FP32_SIZE_MASK = tl.constexpr(_FP32.magnitude_mask)
 """All bits but the sign."""
 FP8_SIGN = tl.constexpr(_E4M3.sign_bit)
-SIGN_SHIFT = tl.constexpr(_FP32.bits - _E4M3.bits)
-"""From fp32's sign bit to that of a code."""
 BF16_CUT = tl.constexpr(_FP32.mantissa_bits - _BF16.mantissa_bits)
 """Mantissa bits that fp32 has and bf16 has not."""
 BF16_HALF = tl.constexpr((1 << (BF16_CUT.value - 1)) - 1)
@@ -43,13 +44,24 @@ def float_of(bits):
 
 
 @triton.jit
+def fp32(BITS: tl.constexpr):
+    """float32, a scalar: a constant by its bits, because Triton takes some Python numbers as float64."""
+    return tl.full([], BITS, tl.int32).to(tl.float32, bitcast=True)
+
+
+@triton.jit
 def to_bf16_by_bits(x):
     """bf16 of fp32, nearest even, by integer arithmetic; a NaN stays one."""
+    return bf16_bits(x).to(tl.int16).to(tl.bfloat16, bitcast=True)
+
+
+@triton.jit
+def bf16_bits(x):
+    """int32: the bits of the bf16 number next to fp32 x, nearest even; a NaN stays one."""
     bits = float_bits(x)
     # Nearest even: add just below half of the last place, and one more where the last bit kept is odd.
     rounded = (bits + BF16_HALF + ((bits >> BF16_CUT) & 1)) >> BF16_CUT
-    rounded = tl.where((bits & FP32_SIZE_MASK) > FP32_INF, FP32_NAN >> BF16_CUT, rounded)
-    return rounded.to(tl.int16).to(tl.bfloat16, bitcast=True)
+    return tl.where((bits & FP32_SIZE_MASK) > FP32_INF, FP32_NAN >> BF16_CUT, rounded)
 
 
 @triton.jit
@@ -62,40 +74,60 @@ def expand_parts(
 
 
 @triton.jit
-def encode_by_bits(q, MAX_BITS: tl.constexpr, MANTISSA: tl.constexpr, BIAS: tl.constexpr):
-    """uint8 codes of fp32, nearest even, saturating, by integer arithmetic.
+def encode_binades(size, MANTISSA: tl.constexpr, MIN_FIELD: tl.constexpr):
+    """int32: the codes of float32 size, from 0 to the format's largest value, rounded to nearest even.
 
-    MAX_BITS: the fp32 bits of the format's largest value. Normal and subnormal results are both computed; a
-    number below the format's least normal one takes the subnormal result.
+    MIN_FIELD: the exponent field, in fp32, of the format's smallest normal number. A power of two is added
+    that lies UP binades above the number's own: the sum's last place is the step between codes there.
     """
-    bits = float_bits(q)
-    size = bits & FP32_SIZE_MASK
-    size = tl.where(size > MAX_BITS, MAX_BITS, size)
-    CUT: tl.constexpr = FP32_MANTISSA - MANTISSA
-    MIN_NORMAL: tl.constexpr = FP32_BIAS + 1 - BIAS
-    # Nearest even: add just below half of the last place, and one more where the last bit kept is odd.
-    even = (size >> CUT) & 1
-    normal = (size + (FP32_FRACTION >> (MANTISSA + 1)) + even) >> CUT
-    normal -= (FP32_BIAS - BIAS) << MANTISSA
-    # Adding a number whose last place is the format's smallest step makes fp32's own addition round to it.
-    magic = tl.full(size.shape, (MIN_NORMAL + CUT) << FP32_MANTISSA, tl.int32)
-    subnormal = float_bits(float_of(size) + float_of(magic)) - magic
-    code = tl.where(size < (MIN_NORMAL << FP32_MANTISSA), subnormal, normal)
-    return (code | ((bits >> SIGN_SHIFT) & FP8_SIGN)).to(tl.uint8)
+    UP: tl.constexpr = FP32_MANTISSA - MANTISSA
+    field = tl.maximum(float_bits(size) >> FP32_MANTISSA, MIN_FIELD)
+    away = (field + UP) * FP32_STEP
+    # The sum's mantissa counts steps from 0. Those of the first binade are codes, subnormal or normal.
+    return float_bits(size + float_of(away)) - away + (field - MIN_FIELD) * 2**MANTISSA
+
+
+@triton.jit
+def round_in_binade(size, MANTISSA: tl.constexpr, MIN_FIELD: tl.constexpr):
+    """float32: the values of the codes of `encode_binades`."""
+    UP: tl.constexpr = FP32_MANTISSA - MANTISSA
+    field = tl.maximum(float_bits(size) >> FP32_MANTISSA, MIN_FIELD)
+    away = float_of((field + UP) * FP32_STEP)
+    return (size + away) - away
+
+
+@triton.jit
+def with_sign(code, q, BITS: tl.constexpr, MINUS_ZERO: tl.constexpr):
+    """int32: the code of |q| with the sign of q, in a format of so many bits."""
+    SIGN: tl.constexpr = 1 << (BITS - 1)
+    # A sign bit that is shifted to the end is -1. A sum instead of a logical or: sums of codes are packed.
+    negative = float_bits(q) >> (FP32_BITS - 1)
+    if not MINUS_ZERO:
+        negative = tl.where(code == 0, 0, negative)
+    return code - negative * SIGN
+
+
+@triton.jit
+def encode_by_bits(q, MAX_BITS: tl.constexpr, MANTISSA: tl.constexpr, BIAS: tl.constexpr):
+    """uint8 codes of fp32 in a format of 8 bits, nearest even, saturating, by arithmetic on the bits.
+
+    MAX_BITS: the fp32 bits of the format's largest value.
+    """
+    size = tl.minimum(tl.abs(q), fp32(MAX_BITS))
+    code = encode_binades(size, MANTISSA, FP32_BIAS + 1 - BIAS)
+    return with_sign(code, q, 8, True).to(tl.uint8)
 
 
 @triton.jit
 def encode_by_cast(q, MAX_BITS: tl.constexpr, MANTISSA: tl.constexpr):
     """uint8 codes of fp32 by the hardware's cast, nearest even; clamped before, so that nothing overflows."""
-    bits = float_bits(q)
-    size = bits & FP32_SIZE_MASK
-    size = tl.where(size > MAX_BITS, MAX_BITS, size)
-    return cast_within(float_of(size | (bits & FP32_SIGN)), MANTISSA)
+    size = tl.minimum(tl.abs(q), fp32(MAX_BITS))
+    return cast_within(tl.where(float_bits(q) < 0, -size, size), MANTISSA)
 
 
 @triton.jit
 def cast_within(q, MANTISSA: tl.constexpr):
-    """uint8 codes, by the hardware's cast, of fp32 numbers no larger than the format's largest."""
+    """uint8 codes of fp32 by the hardware's cast, nearest even, saturating (PTX: cvt.rn.satfinite)."""
     if MANTISSA == 3:
         codes = q.to(tl.float8e4nv).to(tl.uint8, bitcast=True)
     else:

@@ -37,10 +37,11 @@ class Gauges:
 
 @dataclass(frozen=True, kw_only=True)
 class Driver:
-    """The driver's version and the uuids of the GPUs that it lists, such as GPU-8f1c…"""
+    """The driver's version, and what it lists: uuids of GPUs such as GPU-8f1c…, names such as NVIDIA H200."""
 
     version: str | None = None
     uuids: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
 
 
 def driver() -> Driver:
@@ -120,11 +121,14 @@ def _read(gpu: Any) -> Gauges:
 
 
 def _driver() -> Driver:
-    handles = (
+    handles = [
         _told(pynvml.nvmlDeviceGetHandleByIndex, number) for number in range(pynvml.nvmlDeviceGetCount())
+    ]
+    uuids, names = (
+        tuple(filter(None, (_told(ask, gpu) for gpu in handles if gpu is not None)))
+        for ask in (pynvml.nvmlDeviceGetUUID, pynvml.nvmlDeviceGetName)
     )
-    uuids = (_told(pynvml.nvmlDeviceGetUUID, gpu) for gpu in handles if gpu is not None)
-    return Driver(version=_told(pynvml.nvmlSystemGetDriverVersion), uuids=tuple(filter(None, uuids)))
+    return Driver(version=_told(pynvml.nvmlSystemGetDriverVersion), uuids=uuids, names=names)
 
 
 def _told(ask: Callable[..., T], *arguments: Any) -> T | None:

@@ -204,7 +204,7 @@ def _report(result: Row | Refused, *, as_json: bool) -> None:
 def _ceilings(options: argparse.Namespace) -> int:
     """Measure and print the best rates of this GPU. Raises Unsupported where there is no GPU."""
     choose_backend()
-    from kernels.bench.ceilings_measure import measure
+    from kernels.bench.ceilings.measure import measure
 
     job = CeilingsJob() if options.runs is None else CeilingsJob(runs=options.runs)
     with Bar(job.title) as bar:

@@ -1,16 +1,19 @@
 """Errors of a result against fp64 truths, on the device, block by block so that memory stays bounded."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import torch
 
+from kernels.bench.cost import BANDS, CAREFUL_FLOP
 from kernels.bench.row import Worst
+from kernels.gemm.factor import GemmOperand
 from kernels.quantize import QuantizedTensor
 
-MAP_BANDS = 2**5
+MAP_BANDS = BANDS
 WORST = 8
-FLOP_LIMIT = 16 * 2**40
+FLOP_LIMIT = CAREFUL_FLOP
 """Beyond this much fp64 work, the errors are taken over evenly spaced bands of rows of D."""
 
 _BLOCK = 2048
@@ -32,31 +35,48 @@ class Errors:
 
 
 def errors(
-    result: torch.Tensor, a: torch.Tensor, b: torch.Tensor, a_codes: QuantizedTensor, b_codes: QuantizedTensor
+    result: torch.Tensor,
+    a: torch.Tensor,
+    b: torch.Tensor,
+    a_codes: GemmOperand,
+    b_codes: GemmOperand,
+    *,
+    flop_limit: int | None = None,
+    between: Callable[[], None] = lambda: None,
 ) -> Errors:
     """Errors of result [M, N] against a [M, K] · b [N, K]ᵀ and against the product of the quantized operands.
 
     All products and sums are in fp64. The map covers the bands of rows that were compared, to four digits.
+    Beyond `flop_limit` (by default FLOP_LIMIT) of fp64 work, some bands are left out. `between()` is called
+    before each band.
     """
     m, n = result.shape
     tall, wide = max(1, -(-m // MAP_BANDS)), max(1, -(-n // MAP_BANDS))
     work = 2 * _PRODUCTS * m * n * a.shape[1]
-    every = max(1, -(-work // FLOP_LIMIT))
+    every = max(1, -(-work // (flop_limit or FLOP_LIMIT)))
     tops = range(0, m, tall * every)
     sums = _Sums.zeros(len(tops), -(-n // wide), result.device)
     rows = 0
     columns = wide * max(1, _BLOCK // wide)
     for band, top in enumerate(tops):
+        between()
         bottom = min(top + tall, m)
         rows += bottom - top
-        left, left_codes = a[top:bottom].double(), a_codes.exact_operand(top, bottom)
+        left, left_codes = a[top:bottom].double(), exact_rows(a_codes, top, bottom)
         for start in range(0, n, columns):
             stop = min(start + columns, n)
             truth = left @ b[start:stop].double().T
-            exact = left_codes @ b_codes.exact_operand(start, stop).T
+            exact = left_codes @ exact_rows(b_codes, start, stop).T
             got = result[top:bottom, start:stop].double()
             sums.add(truth, exact, got, top, start, band, start // wide, wide)
     return sums.errors(rows * n, rows)
+
+
+def exact_rows(operand: GemmOperand, start: int, stop: int) -> torch.Tensor:
+    """float64[stop - start, K]: rows of what gemm is given, as the exact numbers they stand for."""
+    if isinstance(operand, QuantizedTensor):
+        return operand.exact_operand(start, stop)
+    return operand[start:stop].double()
 
 
 @dataclass

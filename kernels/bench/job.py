@@ -7,6 +7,7 @@ from fp8core.formats import FORMATS
 from fp8core.inputs import InputKind
 from fp8core.linear import MATMULS, Matmul
 from fp8core.recipes import RECIPES, Recipe
+from fp8core.recipes.text import OWN_NAME, own_recipe
 from kernels.gemm.meaning import Summation
 from kernels.typed import whole
 
@@ -47,6 +48,7 @@ class Into(Enum):
 class GemmJob:
     """One GEMM to run and measure.
 
+    `own` is the line of the reader's own recipe (fp8core.recipes.text) where `recipe` is "own", else empty.
     `turn_ms` is how long each contender runs in each of the `runs` rounds of a hot timing. `settle_ms` is how
     long it runs before it is timed, hot or cold: a card at its power limit keeps the clock of the work
     before.
@@ -67,10 +69,10 @@ class GemmJob:
     runs: int = 20
     turn_ms: int = 20
     settle_ms: int = 0
+    own: str = ""
 
     def __post_init__(self) -> None:
-        if self.recipe not in RECIPES:
-            raise ValueError(f"unknown recipe {self.recipe!r}; there are {', '.join(RECIPES)}")
+        self._check_recipe()
         if self.matmul not in MATMULS:
             raise ValueError(f"unknown matmul {self.matmul!r}; there are {', '.join(MATMULS)}")
         for name in ("m", "n", "k"):
@@ -91,9 +93,18 @@ class GemmJob:
                 f"writes {self.recipe_data.spec(self.matmul_data).out.name}"
             )
 
+    def _check_recipe(self) -> None:
+        """Raise ValueError where the recipe is unknown, or the line of an own one does not fit."""
+        if self.recipe not in (*RECIPES, OWN_NAME):
+            raise ValueError(f"unknown recipe {self.recipe!r}; there are {', '.join(RECIPES)} and {OWN_NAME}")
+        if self.recipe in RECIPES and self.own:
+            raise ValueError(f"a line of an own recipe comes with the recipe {OWN_NAME}, got {self.recipe!r}")
+        if self.recipe not in RECIPES:
+            own_recipe(self.own)
+
     @property
     def recipe_data(self) -> Recipe:
-        return RECIPES[self.recipe]
+        return RECIPES[self.recipe] if self.recipe in RECIPES else own_recipe(self.own)
 
     @property
     def matmul_data(self) -> Matmul:

@@ -3,26 +3,28 @@
 Errors are counted from the bf16 numbers that kernels.bench.operands draws.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
 from platform import python_version
 
 import torch
 
+from kernels.bench.ceilings.limits import Impossible, limits_of, row_fault
 from kernels.bench.contest import Times, contest
 from kernels.bench.errors import Errors, errors
 from kernels.bench.job import GemmJob, Into
-from kernels.bench.limits import Impossible, limits_of, row_fault
 from kernels.bench.machine import Machine
 from kernels.bench.operands import Operands, drawn, least_bytes
 from kernels.bench.predict import check, predictable
 from kernels.bench.row import Prediction, Provenance, Row
 from kernels.bench.timing import Load
 from kernels.device import Device, DeviceKind, Unsupported, current_device
+from kernels.gemm.factor import GemmOperand
 from kernels.gemm.launch import gemm, torch_dtype
 from kernels.gemm.plan import GemmPlan, plan_gemm, plan_simple
-from kernels.quantize import QuantizedTensor
 
 _DRAWN, _QUANTIZED, _COMPARED, _CHECKED, _DONE = 0.1, 0.15, 0.3, 0.35, 1.0
 
@@ -40,8 +42,15 @@ def measure(job: GemmJob, *, progress: Progress, stopped: Stopped) -> Row:
     Raises Unsupported where the plan refuses, Impossible for a time that the GPU cannot reach, NoTriton,
     StoppedEarly once `stopped()` is true, and MemoryError where the job does not fit.
     """
+    with memory(job):
+        return careful(Work.of(job, progress, stopped))
+
+
+@contextmanager
+def memory(job: GemmJob) -> Iterator[None]:
+    """Give the GPU's memory back after a job, and turn a lack of it into a MemoryError."""
     try:
-        return _measure(job, progress, stopped)
+        yield
     except torch.OutOfMemoryError as error:
         drawn.cache_clear()
         raise MemoryError(
@@ -53,26 +62,63 @@ def measure(job: GemmJob, *, progress: Progress, stopped: Stopped) -> Row:
             torch.cuda.empty_cache()
 
 
-def _measure(job: GemmJob, progress: Progress, stopped: Stopped) -> Row:
-    def tell(fraction: float, note: str) -> None:
-        progress(fraction, note)
-        if stopped():
-            raise StoppedEarly
+@dataclass
+class Work:
+    """A job under way: its plans, its operands, and D."""
 
-    device = current_device()
-    plan, simple = _plans(job, device)
-    tell(0.0, "drawing A and B")
-    operands = Operands.of(job, device)
-    tell(_DRAWN, "quantizing and multiplying")
-    a, b = operands.quantized()
-    out = _product(job, plan, a, b)
+    job: GemmJob
+    device: Device
+    plan: GemmPlan
+    simple: GemmPlan | None
+    operands: Operands
+    pair: tuple[GemmOperand, GemmOperand]
+    out: torch.Tensor
+    progress: Callable[..., None]
+    stopped: Stopped
+
+    @classmethod
+    def of(cls, job: GemmJob, progress: Callable[..., None], stopped: Stopped) -> "Work":
+        """Draw, quantize and multiply."""
+        device = current_device()
+        plan, simple = _plans(job, device)
+        progress(0.0, "drawing A and B")
+        operands = Operands.of(job, device)
+        halt_if(stopped)
+        progress(_DRAWN, "quantizing and multiplying")
+        pair = operands.quantized()
+        out = _product(job, plan, *pair)
+        return cls(job, device, plan, simple, operands, pair, out, progress, stopped)
+
+    def tell(self, fraction: float, note: str) -> None:
+        """Report progress. Raises StoppedEarly where the job is to stop."""
+        self.progress(fraction, note)
+        halt_if(self.stopped)
+
+    def errors(self, flop_limit: int | None = None) -> Errors:
+        return errors(
+            self.out,
+            *self.operands.as_operands(),
+            *self.pair,
+            flop_limit=flop_limit,
+            between=lambda: halt_if(self.stopped),
+        )
+
+
+def halt_if(stopped: Stopped) -> None:
+    if stopped():
+        raise StoppedEarly
+
+
+def careful(work: Work) -> Row:
+    """The whole answer: errors, the prediction of bits, and the contest of all contenders."""
+    job, plan, device, tell = work.job, work.plan, work.device, work.tell
     tell(_QUANTIZED, "comparing with fp64")
-    found = errors(out, *operands.as_operands(), a, b)
+    found = work.errors()
     prediction = None
     if job.flop and predictable(plan, device.capability):
         tell(_COMPARED, "predicting sampled outputs bit for bit")
-        prediction = check(plan, a, b, out, job.seed)
-    del out
+        prediction = check(plan, *work.pair, work.out, job.seed, between=lambda: halt_if(work.stopped))
+    del work.out  # its memory is the contest's
     times = Times(note="no times: the interpreter's speed says nothing about a GPU's")
     if device.kind is DeviceKind.GPU:
         tell(_CHECKED, "timing")
@@ -80,17 +126,13 @@ def _measure(job: GemmJob, progress: Progress, stopped: Stopped) -> Row:
         times = contest(
             job,
             plan,
-            simple,
-            operands,
+            work.simple,
+            work.operands,
             device,
             lambda done: tell(_CHECKED + span * done, f"timing, {done:.0%}"),
         )
-    progress(_DONE, "done")
-    row = _row(job, plan, device, found, times, prediction)
-    fault = row_fault(row, limits_of(device), device.l2_bytes)
-    if fault:
-        raise Impossible(fault)
-    return row
+    work.progress(_DONE, "done")
+    return row_of(work, found, times, prediction)
 
 
 def _plans(job: GemmJob, device: Device) -> tuple[GemmPlan, GemmPlan | None]:
@@ -102,11 +144,11 @@ def _plans(job: GemmJob, device: Device) -> tuple[GemmPlan, GemmPlan | None]:
     return plan, None if isinstance(simple, Unsupported) or simple == plan else simple
 
 
-def _product(job: GemmJob, plan: GemmPlan, a: QuantizedTensor, b: QuantizedTensor) -> torch.Tensor:
+def _product(job: GemmJob, plan: GemmPlan, a: GemmOperand, b: GemmOperand) -> torch.Tensor:
     """D, written over NaN, or added into zeros, which is exact."""
     adds = job.into is Into.ACCUMULATE
     dtype, start = torch_dtype(plan.meaning.spec.out), 0.0 if adds else torch.nan
-    out = torch.full((job.m, job.n), start, dtype=dtype, device=a.codes.device)
+    out = torch.full((job.m, job.n), start, dtype=dtype, device=current_device().place)
     return gemm(a, b, plan, out=out, accumulate=adds)
 
 
@@ -126,14 +168,21 @@ def today() -> str:
     return datetime.now(UTC).strftime("%Y-%m-%d")
 
 
-def _row(
-    job: GemmJob,
-    plan: GemmPlan,
-    device: Device,
-    found: Errors,
-    times: Times,
-    prediction: Prediction | None,
+def row_of(
+    work: Work, found: Errors, times: Times, prediction: Prediction | None = None, *, is_first: bool = False
 ) -> Row:
+    """What was found of a job, as its result. Raises Impossible where a figure is faster than the GPU can
+    be.
+    """
+    row = _row(work, found, times, prediction, is_first)
+    fault = row_fault(row, limits_of(work.device), work.device.l2_bytes)
+    if fault:
+        raise Impossible(fault)
+    return row
+
+
+def _row(work: Work, found: Errors, times: Times, prediction: Prediction | None, is_first: bool) -> Row:
+    job, plan, device = work.job, work.plan, work.device
     return Row(
         job=job,
         provenance=Provenance.GPU if device.kind is DeviceKind.GPU else Provenance.INTERPRETER,
@@ -159,4 +208,5 @@ def _row(
         why=plan.why,
         dot_scaled=times.dot_scaled,
         plan=plan.ran,
+        is_first=is_first,
     )

@@ -8,10 +8,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from fp8core.recipes import MatmulSpec
+from fp8core.formats import FORMATS
+from fp8core.recipes import MatmulSpec, OperandSpec
 from fp8core.tiles import WHOLE, TileShape
 from kernels.bench.job import Into
-from kernels.gemm.launch import torch_dtype
+from kernels.gemm.arithmetic import takes_fp8
+from kernels.gemm.factor import GemmOperand
+from kernels.gemm.launch import memory, operand_shape, torch_dtype
 from kernels.gemm.plan import GemmPlan
 from kernels.quantize import QuantizedTensor
 from kernels.quantize.plan import K_PADDING
@@ -65,7 +68,7 @@ def bf16_peer(a: "torch.Tensor", b: "torch.Tensor", add_to: "torch.Tensor | None
     return (lambda: torch.mm(a, b.T)) if add_to is None else lambda: add_to.add_(torch.mm(a, b.T))
 
 
-def scaled_ops(a: QuantizedTensor, b: QuantizedTensor, plan: GemmPlan) -> tuple[ScaledOp, ...] | str:
+def scaled_ops(a: GemmOperand, b: GemmOperand, plan: GemmPlan) -> tuple[ScaledOp, ...] | str:
     """Torch's ops that compute at least what the plan does, each tried once on these operands.
 
     Where there is none, a sentence says why. Where the plan sums in the tensor core alone, torch's more exact
@@ -75,7 +78,7 @@ def scaled_ops(a: QuantizedTensor, b: QuantizedTensor, plan: GemmPlan) -> tuple[
     """
     import torch
 
-    if 0 in (*a.codes.shape, *b.codes.shape):
+    if 0 in (*operand_shape(a), *operand_shape(b)):
         return "an empty matmul has no torch counterpart to time"
     candidates = candidate_ops(plan)
     if isinstance(candidates, str):
@@ -84,7 +87,7 @@ def scaled_ops(a: QuantizedTensor, b: QuantizedTensor, plan: GemmPlan) -> tuple[
     for op in candidates:
         try:
             op.build(a, b)()
-            torch.cuda.synchronize(a.codes.device)
+            torch.cuda.synchronize(memory(a).device)
         except torch.OutOfMemoryError:
             raise
         except REFUSALS as error:
@@ -97,6 +100,11 @@ def scaled_ops(a: QuantizedTensor, b: QuantizedTensor, plan: GemmPlan) -> tuple[
 def candidate_ops(plan: GemmPlan) -> tuple[ScaledOp, ...] | str:
     """The ops that torch has for a plan's scales, untried; or a sentence on why there is none."""
     operands = plan.meaning.operands
+    if not operands.quantized:
+        return "both operands stay bf16, so that torch.mm is torch's op for them"
+    if not takes_fp8(operands):
+        came = (_format(operand) for operand in (operands.a, operands.b))
+        return f"torch's scaled matmul takes FP8 codes on this GPU, not {' and '.join(came)}"
     tiles = (operands.a.tile, operands.b.tile)
     if not _fp32_scales(operands):
         return _no_mx()
@@ -106,6 +114,10 @@ def candidate_ops(plan: GemmPlan) -> tuple[ScaledOp, ...] | str:
     if all(tile in _BLOCKS for tile in tiles):
         return (_block_op(plan),)
     return f"torch has no scaled matmul for tiles {tiles[0]} · {tiles[1]}"
+
+
+def _format(operand: OperandSpec | None) -> str:
+    return FORMATS["bf16"].name if operand is None else operand.format.name
 
 
 def _whole_k_op(plan: GemmPlan, fast: bool) -> ScaledOp:
@@ -142,7 +154,7 @@ def _block_op(plan: GemmPlan) -> ScaledOp:
 
 
 def _fp32_scales(spec: MatmulSpec) -> bool:
-    return all(not operand.scale_rule.powers_of_two for operand in (spec.a, spec.b))
+    return all(not operand.scale_rule.powers_of_two for operand in spec.quantized)
 
 
 def _no_mx() -> str:

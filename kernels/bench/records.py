@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from kernels.bench.ceilings import Ceilings
-from kernels.bench.limits import Impossible, datasheet_limits, measured_fault
+from kernels.bench.ceilings.limits import Impossible, datasheet_limits, measured_fault
 from kernels.bench.row import Row
 from kernels.device import Unsupported
 from kernels.files import append_line

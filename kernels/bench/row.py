@@ -51,18 +51,20 @@ class Row:
     - kernel_rel_err: result against the exact product of the quantized operands, as before any refolding.
     - error_map: [bands of M][bands of N], the largest |result - truth| in each patch
       over the rms of the truth.
-    - Timings: the GEMM alone, quantizing A and B, bf16 torch.mm and torch's scaled op of the
-      recipe, in one run. A time is None where there is none; for torch's op `peer_note` then says why.
+    - Timings: the GEMM alone, quantizing A and B where the recipe does, bf16 torch.mm and torch's scaled
+      op of the recipe, in one run. A time is None where there is none; for torch's op `peer_note` then
+      says why.
     - torch_op: the name of that op: the fastest of those that compute at least what the job demands.
     - kernel: the plan in words. plan: the plan as data; None where the row was recorded without it, or where
       the kernel body that ran is gone.
     - why: one sentence on why that kernel and its blocks, from GemmPlan; empty where nobody recorded it.
     - simple: the simple kernel in this run; None where `kernel` names it, or where it refuses.
-    - dot_scaled: tl.dot_scaled in this run, for MXFP8 on a GPU where Triton emulates it; else None.
+    - dot_scaled: tl.dot_scaled in this run, for MX and NVFP4 operands where Triton emulates it; else None.
       Where it did not run, `peer_note` says why.
     - prediction: the kernel's bits against the accumulator's model; None where there is no model of this GPU.
     - error_note: the rows of D that the errors were taken over, where not all.
     - bytes: least traffic of the GEMM: codes, scales and D once each, D twice where it is added into.
+    - is_first: a first answer, from few rounds and few rows of D; a careful one replaces it.
 
     Raises ValueError for an error below 0, and for a map that is no rectangle.
     """
@@ -91,6 +93,7 @@ class Row:
     why: str = ""
     dot_scaled: Timing | None = None
     plan: RanPlan | None = None
+    is_first: bool = False
 
     def __post_init__(self) -> None:
         if any(error < 0 for error in (self.rel_err, self.quantization_rel_err, self.kernel_rel_err)):
@@ -132,7 +135,9 @@ class Row:
 
     @property
     def times_bf16_with_quantize(self) -> float | None:
-        """Speed over bf16 with both operands' quantization counted."""
+        """Speed over bf16 with the quantization of operands counted, where there is any."""
+        if not self.job.recipe_data.spec(self.job.matmul_data).quantized:
+            return self.times_bf16
         if self.bf16 is None or self.gemm is None or self.quantize is None:
             return None
         return self.bf16.median_us / (self.gemm.median_us + self.quantize.median_us)

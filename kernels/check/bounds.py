@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from fp8core.accumulators import ACCUMULATORS, Accumulator
 from fp8core.formats import FORMATS
-from kernels.bench.predict import Sample
 from kernels.gemm.meaning import Arithmetic
 from kernels.gemm.plan import GemmPlan
+from kernels.operand_passes.native import NATIVE
 
 _HALF_ULP = 2.0 ** -(FORMATS["fp32"].mantissa_bits + 1)
 _ADA, _BLACKWELL = (8, 9), 10
@@ -32,15 +32,11 @@ def accumulator_on(plan: GemmPlan, capability: tuple[int, int]) -> Accumulator:
     if capability == _ADA:
         model = ACCUMULATORS["ampere_half" if bf16 else "ada_fp8"]
         return replace(model, promotion=own.promotion)
+    if plan.meaning.arithmetic is Arithmetic.NATIVE_MX and capability[0] >= _BLACKWELL:
+        return ACCUMULATORS[NATIVE[plan.meaning.native].accumulator]
     if capability[0] >= _BLACKWELL and not bf16:
         return replace(ACCUMULATORS["blackwell_fp8"], promotion=own.promotion)
     return own
-
-
-def values(plan: GemmPlan, a: Sample, b: Sample) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """float64[rows, K] of each operand: code · scale, exactly."""
-    spec = plan.meaning.spec
-    return a.values(spec.a.format.decode(a.codes)), b.values(spec.b.format.decode(b.codes))
 
 
 def bound(

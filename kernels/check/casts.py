@@ -5,9 +5,11 @@ import torch
 from numpy.typing import NDArray
 
 from fp8core.formats import FloatFormat
+from fp8core.rounding import Rounding
 from kernels.check.report import Figure, Group, Line, Verdict
-from kernels.device import Device, DeviceKind, launching
-from kernels.quantize.launch import float8, format_facts
+from kernels.device import Device, launching
+from kernels.quantize.facts import element_facts
+from kernels.quantize.tensor import float8
 
 _BLOCK = 1 << 12
 
@@ -30,11 +32,9 @@ def encoded(format_: FloatFormat, x: NDArray[np.float32], device: Device) -> NDA
 
     numbers = torch.from_numpy(x).to(device.place)
     codes = torch.empty(x.size, dtype=torch.uint8, device=numbers.device)
-    cast = device.kind is DeviceKind.GPU
+    facts = element_facts(format_, Rounding.NEAREST_EVEN, device.kind)
     with launching(codes):
-        encode_kernel[(-(-x.size // _BLOCK),)](
-            numbers, codes, x.size, **format_facts(format_), CAST=cast, BLOCK=_BLOCK
-        )
+        encode_kernel[(-(-x.size // _BLOCK),)](numbers, codes, None, x.size, ELEMENT=facts, BLOCK=_BLOCK)
     return codes.cpu().numpy()
 
 

@@ -6,13 +6,18 @@ GPUs, one that fails decides, then one that works.
 """
 
 import argparse
+import math
 import os
 import sys
 import tempfile
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
+from kernels.bench.job import MAX_SEED
+from kernels.check.every.kept import KeptLines, gpu_of
+from kernels.check.every.steps import every_steps
 from kernels.check.job import CheckJob
 from kernels.check.probe_machine import Machine
 from kernels.check.render import markdown, parts
@@ -22,6 +27,7 @@ from kernels.check.schema import document
 from kernels.check.steps import check_steps
 from kernels.progress import Bar
 from kernels.text_table import show
+from kernels.typed import whole
 
 USAGE, STOPPED = 64, 130
 _STDOUT = "-"
@@ -43,7 +49,7 @@ def main(
     except KeyboardInterrupt:
         print("kernels.check: stopped before the machine was read", file=sys.stderr)
         return STOPPED
-    except ValueError as error:
+    except (ValueError, OSError) as error:
         print(f"kernels.check: {error}", file=sys.stderr)
         return USAGE
     try:
@@ -77,6 +83,19 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--device", type=int, metavar="N", help="one GPU, counted from 0, instead of all in turn"
     )
+    parser.add_argument(
+        "--every",
+        type=Path,
+        metavar="FILE",
+        help="check and time all that the recipes ask for, on random shapes; FILE keeps each line as it "
+        "comes, and the same command goes on where it ends",
+    )
+    parser.add_argument(
+        "--seed", type=int, default=0, help="draws the shapes and numbers of --every (default 0)"
+    )
+    parser.add_argument(
+        "--seconds", type=float, default=math.inf, help="with --every: begin nothing more after this long"
+    )
     for name, what in (("--json", "JSON (kernels/check/schema.py)"), ("--markdown", "Markdown")):
         parser.add_argument(
             name,
@@ -92,6 +111,10 @@ def _check(options: argparse.Namespace) -> None:
     """Raise ValueError for arguments that do not fit together, before a minute is spent."""
     if options.device is not None:
         CheckJob(device=options.device)
+    if not whole(options.seed, 0, MAX_SEED):
+        raise ValueError(f"the seed is a whole number from 0 to 2**32 - 1, got {options.seed}")
+    if options.every is None and (options.seed or options.seconds != math.inf):
+        raise ValueError("--seed and --seconds go with --every FILE")
     if options.json == options.markdown == _STDOUT:
         raise ValueError("--json and --markdown cannot both go to stdout; name a file for one of them")
     for name in (options.json, options.markdown):
@@ -108,17 +131,34 @@ def _run(options: argparse.Namespace, machine: Machine, plan: Plan, reports: lis
     for device in devices:
         job = CheckJob(quick=options.quick, device=device)
         with Bar(f"GPU {device}" if len(devices) > 1 else "") as bar:
-            report = run(
-                job,
-                machine,
-                plan=plan,
-                progress=lambda done, note, so_far, bar=bar: bar.draw(done, note),
-            )
+            report = _run_one(options, job, machine, plan, bar)
         reports.append(report)
         if shown:
             show(*parts(report))
         if not report.finished:
             return
+
+
+def _run_one(options: argparse.Namespace, job: CheckJob, machine: Machine, plan: Plan, bar: Bar) -> Report:
+    """The report of one GPU. With --every, each line is kept as it comes."""
+    if options.every is None:
+        return run(job, machine, plan=plan, progress=lambda done, note, so_far: bar.draw(done, note))
+    kept, began = KeptLines(options.every, options.seed), time.monotonic()
+
+    def progress(done: float, note: str, so_far: Report) -> None:
+        kept.keep(so_far)
+        bar.draw(done, note)
+
+    report = run(
+        job,
+        machine,
+        plan=lambda _, facts, uuid: every_steps(facts, uuid, options.seed),
+        progress=progress,
+        stopped=lambda: time.monotonic() - began >= options.seconds,
+        so_far=kept.so_far(job, gpu_of(machine.facts(job.device))),
+    )
+    kept.keep(report)
+    return report
 
 
 def _write(options: argparse.Namespace, reports: Sequence[Report]) -> None:

@@ -7,11 +7,12 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from fp8core.linear import Side
 from kernels.bench.job import GemmJob
 from kernels.bench.operands import Operands
 from kernels.bench.predict import Sample, predict, predictable
 from kernels.bench.shapes import CHECKED
-from kernels.check.bounds import bound, values
+from kernels.check.bounds import bound
 from kernels.check.report import Figure, Group, Line, Verdict
 from kernels.device import Device, DeviceKind, Unsupported
 from kernels.gemm.launch import as_planned, gemm, torch_dtype
@@ -44,15 +45,18 @@ class Product:
 
 
 def multiply(recipe: str, matmul: str, outputs: int, device: Device) -> Product:
-    """Multiply RUNS times into a D full of NaN; compare `outputs` outputs of D or a few more.
-
-    Raises Unsupported.
-    """
+    """Multiply matrices of MNK, as planned for the shape that is timed. Raises Unsupported."""
     m, n, k = MNK if device.kind is DeviceKind.GPU else MNK_INTERPRETED
     job = GemmJob(recipe=recipe, matmul=matmul, m=m, n=n, k=k)
     plan = plan_of(job, device)
     if isinstance(plan, Unsupported):
         raise plan
+    return multiply_planned(job, plan, outputs, device)
+
+
+def multiply_planned(job: GemmJob, plan: GemmPlan, outputs: int, device: Device) -> Product:
+    """Multiply RUNS times into a D full of NaN; compare `outputs` outputs of D or a few more."""
+    m, n = job.m, job.n
     a, b = drawn(job, device).quantized()
     dtype = torch_dtype(plan.meaning.spec.out)
     outs = [torch.full((m, n), torch.nan, dtype=dtype, device=device.place) for _ in range(RUNS)]
@@ -63,11 +67,14 @@ def multiply(recipe: str, matmul: str, outputs: int, device: Device) -> Product:
     rows, columns = _spread(m, side), _spread(n, side)
     places = [torch.from_numpy(index).to(device.place) for index in (rows, columns)]
     got = outs[0][places[0]][:, places[1]].float().cpu().numpy()
-    left, right = map(Sample.of, as_planned(plan, a, b), places)
+    left, right = (
+        Sample.of(x, place, side, plan.meaning)
+        for x, place, side in zip(as_planned(plan, a, b), places, Side, strict=True)
+    )
     worst, place = _against_bound(plan, left, right, got, device, rows, columns)
     predicted, unlike, first = _against_model(plan, left, right, got, device, rows, columns)
     return Product(
-        name=f"{recipe} {matmul}",
+        name=f"{job.recipe} {job.matmul}",
         outputs=m * n,
         sampled=got.size,
         unwritten=int(outs[0].isnan().sum()),
@@ -94,7 +101,8 @@ def _spread(size: int, count: int) -> NDArray[np.int64]:
     return np.random.default_rng(size).integers(edges[:-1], edges[1:])
 
 
-def _normal(shape: tuple[int, int], seed: int, device: str) -> torch.Tensor:
+def normal(shape: tuple[int, int], seed: int, device: str) -> torch.Tensor:
+    """bf16[shape] of normal numbers, drawn where they are used."""
     generator = torch.Generator(device).manual_seed(seed)
     return torch.randn(shape, generator=generator, device=device, dtype=torch.float32).bfloat16()
 
@@ -103,7 +111,8 @@ def drawn(job: GemmJob, device: Device) -> Operands:
     """Normal bf16 operands of a job, drawn where they are used."""
     layer = job.matmul_data.layer(job.m, job.n, job.k)
     shapes = (layer.of(job.matmul_data.a), layer.of(job.matmul_data.b))
-    return Operands(job, *(_normal(shape, seed, device.place) for seed, shape in enumerate(shapes)))
+    made = (normal(shape, 2 * job.seed + number, device.place) for number, shape in enumerate(shapes))
+    return Operands(job, *made)
 
 
 def _against_bound(
@@ -116,7 +125,7 @@ def _against_bound(
     columns: NDArray[np.int64],
 ) -> tuple[float, str]:
     """(the largest error over its bound, that output in words)."""
-    left, right = values(plan, a, b)
+    left, right = a.values(), b.values()
     truth = left @ right.T
     ratio = np.abs(got - truth) / bound(plan, left, right, device.capability)
     ratio = np.nan_to_num(ratio, nan=np.finfo(np.float32).max)
@@ -146,12 +155,12 @@ def _against_model(
     return got.size, int(unlike.sum()), first
 
 
-def product_line(product: Product, name: str, on: str) -> Line:
-    """The report line of one GEMM on the hardware that `on` names."""
+def product_line(product: Product, name: str, on: str, others: tuple[str, ...] = ()) -> Line:
+    """The report line of one GEMM on the hardware that `on` names. `others` are multiplied alike."""
     detail = (
         f"{product.sampled:,} of {product.outputs:,} outputs, the largest error {product.worst:.1%} of its"
     )
-    detail += f" bound on {on}."
+    detail += f" bound on {on}." + (f" {', '.join(others)} are multiplied alike." if others else "")
     if product.unwritten:
         detail = f"{product.unwritten:,} of {product.outputs:,} outputs were not written, or are NaN."
     elif product.worst > 1:

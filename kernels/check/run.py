@@ -69,6 +69,10 @@ class _Course:
         for line in lines:
             self.lines[line.group, line.name] = line
 
+    def has(self, step: Step) -> bool:
+        """True if each line of a step has its verdict."""
+        return all(self.lines[step.group, name].detail != WAITING for name in step.names)
+
     def settle(self, step: Step, verdict: Verdict, detail: str) -> None:
         """Give this verdict to the lines of a step that are still missing."""
         for name in step.names:
@@ -84,15 +88,20 @@ def run(
     stopped: Callable[[], bool] = lambda: False,
     plan: Plan = check_steps,
     clock: Callable[[], float] = time.monotonic,
+    so_far: Report | None = None,
 ) -> Report:
     """The report of one check. A KeyboardInterrupt, or `stopped()`, ends it early: the report then says so.
+    A check that gave way goes on where the report `so_far` ends.
 
     Raises ValueError for a device that is not there.
     """
     machine = machine or Machine()
-    course = _Course(job, host(), {}, _now(), clock(), clock)
+    began = clock()
+    course = _Course(job, host(), {}, _now(), began, clock)
+    if so_far is not None:
+        course.started, course.began = so_far.started, began - so_far.seconds
     try:
-        _run(course, machine, plan, progress, stopped)
+        _run(course, machine, plan, progress, stopped, so_far)
     except (KeyboardInterrupt, Stop):
         return cut_short(course.report(finished=False))
     return course.report(finished=True)
@@ -105,7 +114,12 @@ def cut_short(report: Report) -> Report:
 
 
 def _run(
-    course: _Course, machine: Machine, plan: Plan, progress: Progress, stopped: Callable[[], bool]
+    course: _Course,
+    machine: Machine,
+    plan: Plan,
+    progress: Progress,
+    stopped: Callable[[], bool],
+    so_far: Report | None,
 ) -> None:
     job = course.job
     facts = course.facts = machine.facts(job.device)
@@ -126,6 +140,8 @@ def _run(
                 for name in step.names
             )
         )
+    if so_far is not None:
+        course.add(*(line for line in so_far.lines if (line.group, line.name) in course.lines))
     try:
         _take(course, steps, machine, progress, stopped)
     finally:
@@ -140,11 +156,13 @@ def _take(
     progress: Progress,
     stopped: Callable[[], bool],
 ) -> None:
-    """The steps in turn, with the report so far before each."""
+    """The steps in turn that are still to do, with the report so far before each."""
     for number, step in enumerate(steps):
+        if course.has(step):
+            continue
+        progress(number / len(steps), f"{step.group.value}: {step.names[0]}", course.report(finished=False))
         if stopped():
             raise Stop
-        progress(number / len(steps), f"{step.group.value}: {step.names[0]}", course.report(finished=False))
         course.fault = course.fault or _do(course, step, machine)
         if course.fault:
             course.settle(step, Verdict.NOT_RUN, f"The GPU no longer answers: {course.fault}")
@@ -213,14 +231,16 @@ def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-def measure(job: CheckJob, *, progress: Progress, stopped: Callable[[], bool]) -> Report:
+def measure(
+    job: CheckJob, *, progress: Progress, stopped: Callable[[], bool], so_far: Report | None = None
+) -> Report:
     """Check a GPU in the worker, as `run` does, with the report so far in every progress.
 
     Raises StoppedEarly once `stopped()` is true, ValueError for a device that is not there.
     """
     from kernels.bench.measure import StoppedEarly
 
-    report = run(job, progress=progress, stopped=stopped)
+    report = run(job, progress=progress, stopped=stopped, so_far=so_far)
     if not report.finished:
         raise StoppedEarly
     return report

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import torch
 
 from fp8core.formats import FORMATS
+from kernels.bench.ceilings.limits import GB_S, TFLOP_S, limits_of
 from kernels.bench.job import GemmJob
-from kernels.bench.limits import GB_S, TFLOP_S, limits_of
+from kernels.bench.operands import held_bytes
 from kernels.bench.peers import REFUSALS, bf16_peer
 from kernels.bench.records import recorded_ceilings, recorded_rows
 from kernels.bench.shapes import CHECKED
@@ -25,7 +26,7 @@ from kernels.gemm.launch import gemm, torch_dtype
 from kernels.gemm.plan import GemmPlan, plan_gemm
 from kernels.nvml import Watch
 from kernels.paths import RECORDS
-from kernels.quantize.launch import float8
+from kernels.quantize.tensor import float8
 
 ROUNDS, TURN_US = 5, 20_000.0
 COPY_BYTES = 1 << 29
@@ -63,7 +64,7 @@ def time_copy(facts: Facts, device: Device, uuid: str) -> Line:
     source = torch.ones(COPY_BYTES // torch.float32.itemsize, device=device.place)
     target = torch.empty_like(source)
     # Negated on the way: copy_ would be a memcpy node of the graph, which is slower than a kernel.
-    times, reading = _timed([Contender(COPY, [lambda: torch.neg(source, out=target)])], uuid)
+    times, reading = timed([Contender(COPY, [lambda: torch.neg(source, out=target)])], uuid)
     gb_s = 2 * COPY_BYTES / times[COPY] / 1e3
     return speed_line(
         COPY,
@@ -92,12 +93,13 @@ def take_turns(
         else:
             contenders.append(Contender(FP8, fp8))
     for name, job in jobs.items():
-        plan = plan_gemm(job.recipe_data.spec(job.matmul_data), CHECKED, device, job.accumulation)
+        mnk = job.m, job.n, job.k
+        plan = plan_gemm(job.recipe_data.spec(job.matmul_data), mnk, device, job.accumulation)
         if isinstance(plan, Unsupported):
             refused[name] = plan.reason
         else:
             contenders.append(Contender(name, _launches(job, plan, device)))
-    times, reading = _timed(contenders, uuid)
+    times, reading = timed(contenders, uuid)
     return Timed(times=times, refused=refused, reading=reading)
 
 
@@ -190,7 +192,7 @@ def _launches(job: GemmJob, plan: GemmPlan, device: Device) -> list[Callable[[],
     """GEMMs over buffers that together are larger than twice the L2."""
     a, b = drawn(job, device).quantized()
     size = (job.m, job.n)
-    bytes_a_set = a.codes.nbytes + b.codes.nbytes + job.m * job.n * plan.meaning.spec.out.bytes
+    bytes_a_set = held_bytes(a) + held_bytes(b) + job.m * job.n * plan.meaning.spec.out.bytes
     launches = []
     for number in range(buffer_sets(bytes_a_set, device.l2_bytes)):
         pair = (a, b) if number == 0 else drawn(job, device).quantized()
@@ -199,7 +201,7 @@ def _launches(job: GemmJob, plan: GemmPlan, device: Device) -> list[Callable[[],
     return launches
 
 
-def _timed(contenders: list[Contender], uuid: str) -> tuple[dict[str, float], Reading]:
+def timed(contenders: list[Contender], uuid: str) -> tuple[dict[str, float], Reading]:
     """Median microseconds of each contender, and the GPU's clock and power during the turns."""
     with Watch(uuid) as watch:
         turns = [HotTurn(contender, TURN_US) for contender in contenders]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from fp8core.formats import FORMATS, FloatFormat
 from fp8core.linear import MATMULS, Matmul
 from fp8core.recipes import RECIPES, Recipe
+from kernels.check.cases import DistinctGemm, distinct_gemms
 from kernels.check.facts import Facts
 from kernels.check.job import CheckJob
 from kernels.check.names import BF16, COPY, FP8
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 PREDICTED = 100_000
 """Outputs of all GEMMs together that are compared with the model of the tensor core, at least."""
 
-SPEED_BYTES = 4 << 30
+SPEED_BYTES = 8 << 30
 """Free memory that the timed matmuls and the copy take, rounded up."""
 
 _MODEL, _REPEATS = "every predicted output", "every matmul"
@@ -71,13 +72,15 @@ def _quantizer_step(recipe: Recipe, matmuls: tuple[Matmul, ...], seen: dict[Any,
 
 
 def _product_steps(matmuls: tuple[Matmul, ...], facts: Facts, right: dict[str, bool]) -> Iterator[Step]:
-    """A step for each GEMM, then steps that judge all GEMMs together. `right` collects the results."""
+    """A step for each distinct GEMM, then steps that judge all of them together. `right` collects the
+    results.
+    """
     found: list[Product] = []
-    cases = [(recipe, matmul) for matmul in matmuls for recipe in RECIPES.values()]
+    cases = distinct_gemms(matmuls)
     outputs = -(-PREDICTED // len(cases))
     on = "Triton's interpreter" if facts.interpreted else str(facts.gpu)
-    for recipe, matmul in cases:
-        yield _product_step(recipe, matmul, outputs, on, found, right)
+    for case in cases:
+        yield _product_step(case, outputs, on, found, right)
 
     def model() -> Iterator[Line]:
         from kernels.check.products import accumulator_line
@@ -94,9 +97,9 @@ def _product_steps(matmuls: tuple[Matmul, ...], facts: Facts, right: dict[str, b
 
 
 def _product_step(
-    recipe: Recipe, matmul: Matmul, outputs: int, on: str, found: "list[Product]", right: dict[str, bool]
+    case: DistinctGemm, outputs: int, on: str, found: "list[Product]", right: dict[str, bool]
 ) -> Step:
-    name = _name(recipe, matmul)
+    name = case.name
 
     def run() -> Iterator[Line]:
         from kernels.check.products import multiply, product_line
@@ -104,12 +107,12 @@ def _product_step(
 
         right[name] = False
         try:
-            product = multiply(recipe.name, matmul.name, outputs, current_device())
+            product = multiply(case.recipe.name, case.matmul.name, outputs, current_device())
         except Unsupported:
             right[name] = True  # nothing is wrong: a step of speed says again why there is none
             raise
         found.append(product)
-        line = product_line(product, name, on)
+        line = product_line(product, name, on, case.others)
         right[name] = line.verdict is Verdict.PASS
         yield line
 
@@ -129,7 +132,7 @@ def _speed_steps(
 
     Torch's run even where ours cannot, so they have their own step. The times of ours wait in `taken`.
     """
-    first = next(iter(RECIPES.values()))
+    cases = distinct_gemms(matmuls)
     taken: dict[str, Timed] = {}
 
     def copy() -> Iterator[Line]:
@@ -144,11 +147,11 @@ def _speed_steps(
 
         matmul, device = matmuls[0], current_device()
         jobs = {
-            name: speed_job(recipe, matmul.name)
-            for name, recipe in _named(matmul).items()
-            if right.get(name, False)
+            case.name: speed_job(case.recipe.name, matmul.name)
+            for case in cases
+            if case.matmul == matmul and right.get(case.name, False)
         }
-        job = speed_job(first.name, matmul.name)
+        job = speed_job(cases[0].recipe.name, matmul.name)
         timed = taken[matmul.name] = take_turns(job, jobs, device, uuid, with_fp8=True)
         yield from torch_lines(job, timed, facts, device)
 
@@ -156,13 +159,20 @@ def _speed_steps(
     yield Step(names=(COPY,), run=copy, **torch)
     yield Step(names=(BF16, FP8), run=torch_ops, **torch)
     for matmul in matmuls:
-        yield _recipes_step(matmul, facts, uuid, right, taken)
+        by_name = {case.name: case.recipe.name for case in cases if case.matmul == matmul}
+        if by_name:
+            yield _recipes_step(matmul, by_name, facts, uuid, right, taken)
 
 
 def _recipes_step(
-    matmul: Matmul, facts: Facts, uuid: str, right: dict[str, bool], taken: "dict[str, Timed]"
+    matmul: Matmul,
+    by_name: dict[str, str],
+    facts: Facts,
+    uuid: str,
+    right: dict[str, bool],
+    taken: "dict[str, Timed]",
 ) -> Step:
-    by_name = _named(matmul)
+    """The times of some recipes, by the names of their lines of a matmul."""
 
     def run() -> Iterator[Line]:
         from kernels.check.speed import recipe_lines, speed_job, take_turns
@@ -181,12 +191,3 @@ def _recipes_step(
         yield from recipe_lines(jobs, timed, facts, device)
 
     return Step(group=Group.SPEED, names=tuple(by_name), run=run, needed_bytes=SPEED_BYTES)
-
-
-def _named(matmul: Matmul) -> dict[str, str]:
-    """The recipes by the names of their lines of a matmul."""
-    return {_name(recipe, matmul): recipe.name for recipe in RECIPES.values()}
-
-
-def _name(recipe: Recipe, matmul: Matmul) -> str:
-    return f"{recipe.name} {matmul.name}"

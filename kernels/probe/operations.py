@@ -166,6 +166,6 @@ def _scaled_mm(*, fast: bool) -> Run:
 def _on_device(codes: NDArray[np.uint8], format_: str) -> "object":
     import torch
 
-    from kernels.quantize.launch import float8
+    from kernels.quantize.tensor import float8
 
     return torch.from_numpy(codes).cuda().view(float8(FORMATS[format_]))

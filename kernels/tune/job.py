@@ -5,13 +5,14 @@ from dataclasses import replace
 
 import torch
 
+from kernels.bench.ceilings.limits import Impossible, limits_of
 from kernels.bench.job import GemmJob
-from kernels.bench.limits import Impossible, limits_of
-from kernels.bench.operands import Operands
+from kernels.bench.operands import Operands, held_bytes
 from kernels.bench.predict import check, predictable
 from kernels.bench.timing import ColdTurn, Contender, HotTurn, Turn, buffer_sets, flush_buffer, interleaved
 from kernels.device import Device, DeviceKind, Unsupported, current_device
-from kernels.gemm.blocks import Blocks
+from kernels.gemm.blocks import Blocks, Body
+from kernels.gemm.hopper.decoding.blocks import values_order
 from kernels.gemm.launch import gemm, launch, torch_dtype
 from kernels.gemm.plan import GemmPlan, plan_gemm
 from kernels.tune.jobs import simple_plan
@@ -19,7 +20,13 @@ from kernels.tune.jobs import simple_plan
 REPEATS = 3
 _SAMPLED = 16
 _NEAR = 1 / 8
-_WHOLE_K = (1, 0)
+_WHOLE_K = (1, 0, 0)
+"""Runs of K, the length of one, and the order along K."""
+
+
+_Cut = tuple[int, int, int]
+_BYTE = 8
+"""Bits of a code of one byte: those stay among the 16 that the tensor core adds at once."""
 
 
 class TuneJob:
@@ -34,18 +41,18 @@ class TuneJob:
         drawn = Operands.of(job, device)
         self._operands = [drawn.quantized()]
         self._outs = [self._poisoned()]
-        size = sum(x.codes.nbytes + x.scale.nbytes for x in self._operands[0]) + self._outs[0].nbytes
+        size = sum(map(held_bytes, self._operands[0])) + self._outs[0].nbytes
         for _ in range(buffer_sets(size, device.l2_bytes) - 1):
             self._operands.append(drawn.quantized())
             self._outs.append(self._poisoned())
-        self._truths: dict[tuple[int, int], torch.Tensor] = {}
+        self._truths: dict[_Cut, torch.Tensor] = {}
 
     def fault(self, blocks: Blocks) -> str:
         """A sentence on what is wrong with D under these blocks; empty where every bit is right.
 
-        The right D is the simple kernel's with the same runs of K. Where this GPU has a model of its tensor
-        core, the model must first have predicted a sample of that D. A split sum must also be near the whole
-        one: a lost run would make it differ more somewhere.
+        The right D is the simple kernel's with the same runs of K; for another order along K it is the first
+        one. Where this GPU has a model of its tensor core, the model must first have predicted a sample of
+        that D. A split sum must also be near the whole one: a lost run would make it differ more somewhere.
         """
         a, b = self._operands[0]
         plan = replace(self.plan, blocks=blocks)
@@ -58,7 +65,7 @@ class TuneJob:
         if not (first - whole).abs().max() <= _NEAR * whole.float().square().mean().sqrt():
             return f"{blocks.title}: D is far from what it is with K in one run"
         runs, steps = blocks.runs(self._job.k)
-        cut = (runs, steps * blocks.block_k) if runs > 1 else _WHOLE_K
+        cut = (runs, steps * blocks.block_k * (runs > 1), _order(plan))
         if cut not in self._truths:
             wrong = self._trust(cut, plan, first)
             if wrong:
@@ -107,7 +114,7 @@ class TuneJob:
         shape = (self._job.m, self._job.n)
         return torch.full(shape, torch.nan, dtype=torch_dtype(self.plan.meaning.spec.out), device=self._where)
 
-    def _trust(self, cut: tuple[int, int], plan: GemmPlan, out: torch.Tensor) -> str:
+    def _trust(self, cut: _Cut, plan: GemmPlan, out: torch.Tensor) -> str:
         """Accept D as the right one for runs of K of one length, unless the model reports a fault."""
         if predictable(plan, self._device.capability):
             difference = check(plan, *self._operands[0], out, self._job.seed, _SAMPLED).first_difference
@@ -115,6 +122,12 @@ class TuneJob:
                 return f"{plan.blocks.title}: {difference}"
         self._truths[cut] = out
         return ""
+
+
+def _order(plan: GemmPlan) -> int:
+    """The order along K in which a plan's numbers are added, 0 where only that within 16 is another."""
+    order = values_order(plan.meaning, plan.blocks) if plan.body is Body.DECODING else 0
+    return 0 if order == _BYTE else order
 
 
 def bits(x: torch.Tensor) -> torch.Tensor:

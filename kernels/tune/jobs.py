@@ -1,6 +1,6 @@
 """The work of the tuner: the shapes, and each distinct GEMM on them."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from itertools import product
 
 from fp8core.linear import MATMULS, LayerShape
@@ -35,12 +35,12 @@ def distinct_jobs(
     device: Device, shapes: Mapping[str, LayerShape | tuple[int, int, int]]
 ) -> dict[str, GemmJob]:
     """One GEMM for each kernel that the app compiles for these shapes, by its title."""
-    found: dict[tuple[GemmPlan, int], GemmJob] = {}
+    found: dict[Hashable, GemmJob] = {}
     for job in _every_job(shapes):
         spec = job.recipe_data.spec(job.matmul_data)
         plan = plan_gemm(spec, (job.m, job.n, job.k), device, job.accumulation)
         if isinstance(plan, GemmPlan):
-            found.setdefault((plan, plan.blocks.runs(job.k)[0]), job)
+            found.setdefault((plan.meaning.seen, plan.blocks, plan.blocks.runs(job.k)[0]), job)
     return {f"{job.title}, {job.accumulation.value}": job for job in found.values()}
 
 

@@ -41,20 +41,23 @@ class StoppedOnRequest(Exception):
 
 @dataclass(frozen=True)
 class Engine:
-    """Runs the jobs: `measure(job, progress=..., stopped=...)` returns the result.
+    """Runs the jobs: `measure(job, progress=..., stopped=...)` returns the result. For a job that gave way
+    it is given the partial result, `so_far`.
 
     It raises CannotRun, ValueError or MemoryError for a job that cannot be done, and StoppedOnRequest for one
     that was asked to stop. Anything else ends the worker. It may call `progress(fraction, note)`, with its
-    result so far as an optional third argument.
+    result so far as an optional third argument. `get_ready(job)` runs in a thread beside a job: it makes one
+    ready that will probably come next.
     """
 
     device: str
     measure: Callable[..., Result]
+    get_ready: Callable[[Job], None] = lambda job: None
 
 
 def serve(load: Callable[[], Engine]) -> None:
     """Load the engine, then run jobs until stdin closes."""
-    voice = _Voice(_claim_stdout())
+    voice = _Voice(claim_stdout())
     inbox: SimpleQueue[Do] = SimpleQueue()
     stops: set[int] = set()
     threading.Thread(target=_listen, args=(inbox, stops), daemon=True).start()
@@ -63,10 +66,17 @@ def serve(load: Callable[[], Engine]) -> None:
     while True:
         do = inbox.get()
         voice.say(Began(do.run))
+        if do.coming:
+            threading.Thread(target=_get_ready, args=(engine, do.coming), daemon=True).start()
         voice.say(_answer(engine, do, stops, voice))
 
 
-def _claim_stdout() -> TextIO:
+def _get_ready(engine: Engine, coming: tuple[Job, ...]) -> None:
+    for job in coming:
+        engine.get_ready(job)
+
+
+def claim_stdout() -> TextIO:
     """A stream to the old stdout; stdout itself becomes stderr, for C code and for child processes too."""
     stream = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
@@ -107,7 +117,9 @@ def _answer(engine: Engine, do: Do, stops: set[int], voice: _Voice) -> Message:
         voice.say(Progress(do.run, min(1.0, max(0.0, float(fraction))), note, partial))
 
     try:
-        return Finished(do.run, engine.measure(do.job, progress=progress, stopped=lambda: do.run in stops))
+        given = {} if do.so_far is None else {"so_far": do.so_far}
+        row = engine.measure(do.job, progress=progress, stopped=lambda: do.run in stops, **given)
+        return Finished(do.run, row)
     except StoppedOnRequest:
         return Halted(do.run)
     except (CannotRun, ValueError) as error:

@@ -8,7 +8,9 @@ from collections.abc import Callable
 from importlib import import_module
 from subprocess import SubprocessError
 
+from kernels.bench.job import GemmJob
 from kernels.check.job import CheckJob
+from kernels.check.report import Report
 from kernels.check.run import run, triton_errors
 from kernels.device import Unsupported, choose_backend, current_device
 from kernels.faults import BROKEN_IMPORTS, first_line
@@ -38,14 +40,16 @@ def load() -> Engine:
             "says more."
         )
     try:
-        device = current_device().name
+        device = current_device()
     except Unsupported as error:
         return _without(error.reason)
 
-    def measure_here(job: Job, *, progress: Callable[..., None], stopped: Callable[[], bool]) -> Result:
+    def measure_here(
+        job: Job, *, progress: Callable[..., None], stopped: Callable[[], bool], **given: Result
+    ) -> Result:
         try:
             measure = import_module(kind_of(job).measured_by).measure
-            return measure(job, progress=progress, stopped=stopped)
+            return measure(job, progress=progress, stopped=stopped, **given)
         except stopped_early as error:
             raise StoppedOnRequest from error
         except (*_NOT_BUILT, *triton_errors()) as error:
@@ -54,7 +58,11 @@ def load() -> Engine:
                 "change that. Run a sanity check: it says what is broken and what to install."
             ) from error
 
-    return Engine(device=device, measure=measure_here)
+    def get_ready(job: Job) -> None:
+        if isinstance(job, GemmJob):
+            import_module("kernels.bench.operands").Operands.expect(job, device)
+
+    return Engine(device=device.name, measure=measure_here, get_ready=get_ready)
 
 
 def _told(error: BaseException) -> str:
@@ -62,10 +70,12 @@ def _told(error: BaseException) -> str:
 
 
 def _without(sentence: str) -> Engine:
-    def answer(job: Job, *, progress: Callable[..., None], stopped: Callable[[], bool]) -> Result:
+    def answer(
+        job: Job, *, progress: Callable[..., None], stopped: Callable[[], bool], **given: Report
+    ) -> Result:
         if not isinstance(job, CheckJob):
             raise CannotRun(sentence)
-        report = run(job, progress=progress, stopped=stopped)
+        report = run(job, progress=progress, stopped=stopped, **given)
         if not report.finished:
             raise StoppedOnRequest
         return report

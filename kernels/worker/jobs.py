@@ -1,11 +1,14 @@
 """The kinds of jobs that a worker does: each is one entry of KINDS. Importing this needs no torch."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from enum import Enum
 from typing import Any, Protocol, runtime_checkable
 
 from kernels.bench.ceilings import Ceilings, CeilingsJob
+from kernels.bench.cost import Cost, gemm_cost
 from kernels.bench.job import GemmJob
+from kernels.bench.ready import Readied, ReadyJob
 from kernels.bench.row import Row
 from kernels.check.job import CheckJob
 from kernels.check.report import Report
@@ -42,25 +45,77 @@ class Result(Protocol):
 _KIND = "kind"
 
 
+class Partial(Enum):
+    """The meaning of the partial result that a running job of a kind may report.
+
+    NONE: there is none. ANSWER: a first answer, which the result replaces. PART: the beginning of the result;
+    the job can go on from there.
+    """
+
+    NONE = "none"
+    ANSWER = "answer"
+    PART = "part"
+
+
 @dataclass(frozen=True, kw_only=True)
 class JobKind:
     """A kind of job: its job class, its result class, and the module with its `measure`.
 
     The module's `measure(job, progress=..., stopped=...)` runs it. It may need torch: only the worker imports
-    it. `name` goes through the pipe with jobs and results.
+    it. `name` goes through the pipe with jobs and results. Where there are partial results, `measure` takes
+    one as `so_far`, and goes on from it. `cost` estimates a job's seconds on a GPU. `is_kept`: a finished
+    result also answers later jobs that are equal.
     """
 
     name: str
     job: type[Job]
     result: type[Result]
     measured_by: str
+    cost: Callable[[Any], Cost]
+    partial: Partial = Partial.NONE
+    is_kept: bool = True
 
 
 KINDS = (
-    JobKind(name="gemm", job=GemmJob, result=Row, measured_by="kernels.bench.measure"),
-    JobKind(name="probe", job=ProbeJob, result=ProbeRow, measured_by="kernels.probe.sweep"),
-    JobKind(name="ceilings", job=CeilingsJob, result=Ceilings, measured_by="kernels.bench.ceilings_measure"),
-    JobKind(name="check", job=CheckJob, result=Report, measured_by="kernels.check.run"),
+    JobKind(
+        name="gemm",
+        job=GemmJob,
+        result=Row,
+        measured_by="kernels.bench.answers",
+        cost=gemm_cost,
+        partial=Partial.ANSWER,
+    ),
+    JobKind(
+        name="probe",
+        job=ProbeJob,
+        result=ProbeRow,
+        measured_by="kernels.probe.sweep",
+        cost=lambda job: Cost(first_s=5.0),
+    ),
+    JobKind(
+        name="ceilings",
+        job=CeilingsJob,
+        result=Ceilings,
+        measured_by="kernels.bench.ceilings.measure",
+        cost=lambda job: Cost(first_s=12.0),
+    ),
+    JobKind(
+        name="check",
+        job=CheckJob,
+        result=Report,
+        measured_by="kernels.check.run",
+        cost=lambda job: Cost(first_s=8.0 if job.quick else 15.0),
+        partial=Partial.PART,
+        is_kept=False,
+    ),
+    JobKind(
+        name="ready",
+        job=ReadyJob,
+        result=Readied,
+        measured_by="kernels.bench.ready_measure",
+        cost=lambda job: Cost(first_s=2.0),
+        is_kept=False,
+    ),
 )
 
 

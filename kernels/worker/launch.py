@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Callable, Mapping
+from functools import partial
 from itertools import takewhile
 
 from kernels.nvml import Driver, driver
@@ -10,6 +11,7 @@ from kernels.paths import TOP
 from kernels.worker.process import WorkerProcess
 from kernels.worker.supervisor import Launch
 
+_HELPERS, _CORES_A_HELPER = 6, 3
 _COMMAND = (sys.executable, "-m", "kernels.worker")
 
 
@@ -24,8 +26,21 @@ def visible_gpus(environment: Mapping[str, str], driver: Callable[[], Driver] = 
 def launchers(gpus: tuple[str, ...]) -> tuple[Launch, ...]:
     """A launcher for each GPU, or one for the CPU."""
 
-    def launcher(environment: Mapping[str, str]) -> Launch:
-        path = os.pathsep.join(filter(None, (str(TOP), os.environ.get("PYTHONPATH"))))
-        return lambda: WorkerProcess(_COMMAND, env={"PYTHONPATH": path, **environment})
+    environments: list[dict[str, str]] = [{"CUDA_VISIBLE_DEVICES": gpu} for gpu in gpus]
+    return tuple(partial(worker_process, environment) for environment in environments or [{}])
 
-    return tuple(launcher({"CUDA_VISIBLE_DEVICES": gpu}) for gpu in gpus) or (launcher({}),)
+
+def helpers(gpus: tuple[str, ...], cores: int | None = None) -> tuple[Launch, ...]:
+    """Launchers for processes that compile ahead: a few for each GPU, if the host has cores for them."""
+    count = min(_HELPERS * len(gpus), (cores or os.cpu_count() or 1) // _CORES_A_HELPER)
+    return tuple(launchers(gpus)[number % len(gpus)] for number in range(count))
+
+
+def worker_process(environment: Mapping[str, str]) -> WorkerProcess:
+    """A new worker on this host, with these variables on top of this process's."""
+    return WorkerProcess(_COMMAND, env={**project_path(), **environment})
+
+
+def project_path() -> dict[str, str]:
+    """The variable by which a process finds the project's modules, whatever its folder."""
+    return {"PYTHONPATH": os.pathsep.join(filter(None, (str(TOP), os.environ.get("PYTHONPATH"))))}

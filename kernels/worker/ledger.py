@@ -1,93 +1,117 @@
-"""The queue's ledger: the jobs that wait, the jobs that run, and their results.
+"""The ledger: the jobs of all sessions, who claims them, and their results.
 
-It holds no process and is thread-safe.
+It holds no process and is thread-safe. kernels.worker.line keeps the order.
 """
 
 import threading
 import time
-from collections import OrderedDict
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import count
 
-from kernels.worker.jobs import Job, Result
-from kernels.worker.states import Done, Failed, Final, Running, Starting, State, Stopped, Ticket, Waiting
+from kernels.bench.job import GemmJob
+from kernels.bench.ready import code_of
+from kernels.worker.jobs import Job, Partial, Result, kind_of
+from kernels.worker.line import Line, Run
+from kernels.worker.rate import Pace, Rate
+from kernels.worker.results import Answers, Mailbox, Room, size_of
+from kernels.worker.states import Done, Failed, Final, Running, Starting, State, Stopped, Ticket
 
 FORGOTTEN = Failed("This result is no longer kept: run it again.")
 REPLACED = Stopped("Replaced by a newer run of yours before its turn came.")
 STOPPED = Stopped("Stopped on request.")
 CLOSED = Stopped("Not run: the app is shutting down.")
+GONE = Stopped("Given up: the page that asked for it was closed or lost its connection.")
+
+ABSENT_S = 4.0
+"""The time after which a session that has left gives its jobs up. A short loss of connection is forgiven."""
+MOST_WAITING = 200
+_LOOK_EVERY_S = 0.5
+_COMING = 3
 
 _NUMBERS = count(1)
-"""Tickets are numbered once a process: no two ledgers give the same number."""
-
-
-@dataclass(eq=False)
-class Run:
-    """One job that waits or runs. `claims` is the tickets that want its result, with their sessions.
-
-    `since` is when a worker took it, `takes` how often one did.
-    """
-
-    number: int
-    job: Job
-    claims: dict[Ticket, str] = field(default_factory=dict)
-    progress: tuple[float, str, Result | None] | None = None
-    since: float = 0.0
-    takes: int = 0
+"""Tickets and turns are numbered once a process: no two ledgers give the same number."""
 
 
 class Ledger:
     """The jobs of all sessions for all workers.
 
-    A job equal to one that waits or runs shares its result. A session has at most one waiting job: a newer
-    one takes its place.
+    A job equal to one that waits or runs shares its result; one that was answered before gets that answer. A
+    session has at most one waiting job: a newer one takes its place. A session for which `is_present` is
+    false for a while gives its jobs up.
     """
 
-    def __init__(self, *, results_kept: int, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        *,
+        room: Room | None = None,
+        pace: Pace | None = None,
+        to_prepare: Sequence[Job] = (),
+        compile_s: float = 0.0,
+        is_present: Callable[[str], bool] = lambda session: True,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self.clock = clock
-        self._results_kept = results_kept
+        self._is_present = is_present
         self._changed = threading.Condition()
-        self._waiting: list[Run] = []
-        self._active: list[Run] = []
+        self._line = Line(clock)
+        self._line.compile_s = compile_s
+        self._to_prepare = tuple(to_prepare)
         # By ticket, not by number: a ticket is answered with its own job only.
         self._runs: dict[Ticket, Run] = {}
-        self._results: OrderedDict[Ticket, Final] = OrderedDict()
+        self._mailbox = Mailbox(room or Room(), is_present)
+        self._answers = Answers(room or Room())
+        self._rate = Rate(pace or Pace())
+        self._looked = clock()
+        self._free = 0
         self._is_closed = False
 
-    def submit(self, job: Job, session: str) -> Ticket:
-        """Queue a job for a session; a job that this session waits for already gives the same ticket."""
+    def submit(self, job: Job, session: str, *, again: bool = False) -> Ticket:
+        """Queue a job for a session; a job that this session waits for already gives the same ticket.
+
+        A job that was answered before has that answer at once, unless it is to be measured `again`.
+        """
         with self._changed:
-            run = next((run for run in self._active + self._waiting if run.job == job and run.claims), None)
-            place = self._withdraw_waiting(session, keep=run)
+            run = next((run for run in self._line.runs() if run.job == job and run.claims), None)
             held = [ticket for ticket, owner in run.claims.items() if owner == session] if run else []
             if held:
+                self._withdraw_waiting(session, keep=run)
                 return held[0]
             ticket = Ticket(next(_NUMBERS), job)
-            if self._is_closed:
-                self._finish([ticket], CLOSED)
+            end = self._end_at_once(job, session, again)
+            if end is not None:
+                self._mailbox.put(ticket, session, end, size_of(end))
                 return ticket
+            asked = self._withdraw_waiting(session, keep=run)
             if run is None:
-                run = Run(ticket.number, job)
-                self._waiting.insert(place, run)
+                run = Run(ticket.number, job, self.clock() if asked is None else asked)
+                self._line.add(run)
                 self._changed.notify_all()
             run.claims[ticket] = session
             self._runs[ticket] = run
             return ticket
 
+    def refuse(self, job: Job, session: str, reason: str) -> Ticket:
+        """A ticket of a job that is not taken, with the reason."""
+        with self._changed:
+            ticket = Ticket(next(_NUMBERS), job)
+            self._mailbox.put(ticket, session, Failed(reason), 0)
+            return ticket
+
     def state(self, ticket: Ticket) -> State:
         """The state of a ticket so far."""
         with self._changed:
+            self._look()
             run = self._runs.get(ticket)
             if run is None:
-                return self._results.get(ticket, FORGOTTEN)
-            if run in self._waiting:
-                return Waiting(len(self._active) + self._waiting.index(run))
+                return self._mailbox.get(ticket) or FORGOTTEN
+            if run in self._line.waiting:
+                return self._line.wait_of(run)
             elapsed_s = self.clock() - run.since
             if run.progress is None:
                 return Starting(elapsed_s)
-            fraction, note, partial = run.progress
-            return Running(fraction=fraction, note=note, elapsed_s=elapsed_s, partial=partial)
+            fraction, note = run.progress
+            return Running(fraction=fraction, note=note, elapsed_s=elapsed_s, partial=run.so_far)
 
     def stop(self, ticket: Ticket) -> None:
         """Give a ticket up; the run behind it ends unless another ticket wants it."""
@@ -107,77 +131,164 @@ class Ledger:
         with self._changed:
             return self._is_closed
 
-    def take(self, *, not_before: float) -> Run | None:
-        """For a worker: wait for the next run and own it; None when the ledger is closed."""
+    def arrive(self) -> None:
+        """For a worker: it will take runs from now on."""
+        with self._changed:
+            self._line.workers += 1
+
+    def leave(self) -> None:
+        """For a worker: it takes no more runs."""
+        with self._changed:
+            self._line.workers -= 1
+
+    def take(self, *, not_before: float, spare: Callable[[], Job | None] = lambda: None) -> Run | None:
+        """For a worker: wait for the next run and own it; None when the ledger is closed.
+
+        Where nobody waits, it is a spare job, if there is one.
+        """
         with self._changed:
             while not self._is_closed:
+                self._look()
                 rest_s = not_before - self.clock()
-                if self._waiting and rest_s <= 0:
-                    run = self._waiting.pop(0)
-                    run.since = self.clock()
-                    run.takes += 1
-                    self._active.append(run)
-                    return run
-                self._changed.wait(rest_s if rest_s > 0 else None)
+                if rest_s > 0:
+                    self._changed.wait(rest_s)
+                    continue
+                if (run := self._line.next()) is not None:
+                    return self._line.begin(run, next(_NUMBERS))
+                if (job := spare()) is not None:
+                    return self._line.begin(Run(0, job, self.clock(), is_spare=True), next(_NUMBERS))
+                self._free += 1
+                self._changed.wait(_LOOK_EVERY_S if self._line.waiting else None)
+                self._free -= 1
             return None
+
+    def coming(self) -> tuple[Job, ...]:
+        """For a worker: jobs that it may be given next."""
+        with self._changed:
+            return self._line.coming(_COMING)
+
+    def next_to_prepare(self) -> GemmJob | None:
+        """For a helper: wait for code to compile; None when the ledger is closed."""
+        with self._changed:
+            while not self._is_closed:
+                if (code := self._line.next_to_prepare(self._to_prepare)) is not None:
+                    self._to_prepare = tuple(job for job in self._to_prepare if code_of(job) != code)
+                    return code
+                self._changed.wait(_LOOK_EVERY_S if self._to_prepare else None)
+            return None
+
+    def prepared(self, code: GemmJob) -> None:
+        """For a helper: the code is compiled, or cannot be."""
+        with self._changed:
+            self._line.compiled(code)
+            self._changed.notify_all()
 
     def is_wanted(self, run: Run) -> bool:
         """For its worker: True if any ticket still claims the run."""
         with self._changed:
-            return bool(run.claims)
+            self._look()
+            return bool(run.claims) or (run.is_spare and not self._is_closed)
+
+    def must_give_way(self, run: Run) -> bool:
+        """For its worker: True if the run is to stop for now, because others wait for a first answer."""
+        with self._changed:
+            return self._line.must_give_way(run, self._free)
 
     def report(self, run: Run, fraction: float, note: str, partial: Result | None = None) -> None:
         """For its worker: note the progress of the run, and its result so far."""
         with self._changed:
-            run.progress = (fraction, note, partial)
+            if run.progress is None:
+                run.stage_began = self.clock()
+            if partial is not None and not run.is_careful:
+                if run.partial is Partial.ANSWER:
+                    self._line.end_stage(run)
+                    run.stage_began = self.clock()
+                run.so_far = partial
+            run.progress = (fraction, note)
 
     def put_back(self, run: Run) -> None:
         """For its worker: return a run that never began. The next free worker takes it."""
         with self._changed:
-            self._active.remove(run)
-            if run.claims:
-                run.progress = None
-                self._waiting.insert(0, run)
-                self._changed.notify_all()
+            self._line.put_back(run)
+            self._changed.notify_all()
+
+    def give_way(self, run: Run) -> None:
+        """For its worker: return a run that stopped because it must_give_way. It goes on later."""
+        with self._changed:
+            self._line.give_way(run)
+            self._changed.notify_all()
 
     def finish(self, run: Run, result: Final) -> None:
         """For its worker: end the run for every ticket that claims it."""
         with self._changed:
-            self._active.remove(run)
-            self._finish(list(run.claims), _with_partial(result, run))
+            result = _with_partial(result, run)
+            size = size_of(result)
+            if isinstance(result, Done) and not run.is_spare:
+                self._line.end_stage(run)
+                if kind_of(run.job).is_kept:
+                    self._answers.put(run.job, result.row, self.clock(), size)
+            elif run.is_spare:
+                self._line.compiled(run.code)
+            elif not run.is_careful:
+                self._line.charge(run)
+            self._line.active.remove(run)
+            self._finish(run.claims, result, size)
             run.claims.clear()
 
-    def _withdraw_waiting(self, session: str, *, keep: Run | None) -> int:
-        """Give up the session's waiting ticket, except on `keep`; return the place in the queue for a new
-        run.
+    def _end_at_once(self, job: Job, session: str, again: bool) -> Final | None:
+        """The end of a job that is not queued; None for one that is."""
+        if self._is_closed:
+            return CLOSED
+        known = None if again else self._answers.get(job)
+        if known is not None:
+            row, then = known
+            return Done(row, age_s=self.clock() - then)
+        if len(self._line.waiting) >= MOST_WAITING:
+            return Failed(f"{MOST_WAITING} runs wait already, the most that may: run it again later.")
+        wait_s = self._rate.wait_s(session, self.clock())
+        return Failed(self._rate.sentence(wait_s)) if wait_s else None
+
+    def _look(self) -> None:
+        """Give up the jobs of sessions that have been gone for a while."""
+        now = self.clock()
+        if now - self._looked < _LOOK_EVERY_S:
+            return
+        self._looked = now
+        claiming = {who for run in self._line.runs() for who in run.claims.values()}
+        was_absent = self._line.absent
+        self._line.absent = {who: was_absent.get(who, now) for who in claiming if not self._is_present(who)}
+        given_up = {who for who, since in self._line.absent.items() if now - since >= ABSENT_S}
+        for ticket in [ticket for ticket, run in self._runs.items() if run.claims[ticket] in given_up]:
+            self._give_up(ticket, GONE)
+
+    def _withdraw_waiting(self, session: str, *, keep: Run | None) -> float | None:
+        """Give up the session's waiting ticket, except on `keep`. Return since when its run has waited, if it
+        was its own alone: a new run takes that place.
         """
-        place = len(self._waiting)
-        for run in [run for run in self._waiting if run is not keep]:
+        asked = None
+        for run in [run for run in self._line.waiting if run is not keep]:
             mine = [ticket for ticket, owner in run.claims.items() if owner == session]
-            if mine and len(mine) == len(run.claims):
-                place = self._waiting.index(run)
+            if mine and len(mine) == len(run.claims) and not run.is_careful:
+                asked = run.asked
             for ticket in mine:
                 self._give_up(ticket, REPLACED)
-        return min(place, len(self._waiting))
+        return asked
 
     def _give_up(self, ticket: Ticket, result: Stopped) -> None:
         run = self._runs.get(ticket)
         if run is None:
             return
-        del run.claims[ticket]
-        self._finish([ticket], _with_partial(result, run))
-        if not run.claims and run in self._waiting:
-            self._waiting.remove(run)
+        claim, end = {ticket: run.claims.pop(ticket)}, _with_partial(result, run)
+        self._finish(claim, end, size_of(end))
+        if not run.claims and run in self._line.waiting:
+            self._line.waiting.remove(run)
 
-    def _finish(self, tickets: list[Ticket], result: Final) -> None:
-        for ticket in tickets:
+    def _finish(self, claims: dict[Ticket, str], result: Final, size: int) -> None:
+        for ticket, session in claims.items():
             self._runs.pop(ticket, None)
-            self._results[ticket] = result
-        while len(self._results) > self._results_kept:
-            self._results.popitem(last=False)
+            self._mailbox.put(ticket, session, result, size)
 
 
 def _with_partial(result: Final, run: Run) -> Final:
     """A final state that keeps the result so far, where the run did not finish."""
-    partial = run.progress[2] if run.progress else None
-    return result if isinstance(result, Done) else replace(result, partial=partial)
+    return result if isinstance(result, Done) else replace(result, partial=run.so_far)

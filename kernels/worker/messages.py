@@ -15,10 +15,15 @@ class _Said(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field=_
 
 
 class Do(_Said):
-    """Parent: run this job."""
+    """Parent: run this job. With `so_far`, its partial result, go on from there.
+
+    `coming` are jobs that will probably come next: what they need may be made ready meanwhile.
+    """
 
     run: int
     job: Job
+    so_far: Result | None = None
+    coming: tuple[Job, ...] = ()
 
 
 class Stop(_Said):
@@ -81,9 +86,11 @@ def may_become_message(start: bytes) -> bool:
 def encode(message: Message) -> str:
     """The message as one line, newline included."""
     fields: dict[str, Any] = msgspec.structs.asdict(message)
-    for name in ("job", "row", "partial"):
+    for name in ("job", "row", "partial", "so_far"):
         if fields.get(name) is not None:
             fields[name] = packed(fields[name])
+    if "coming" in fields:
+        fields["coming"] = [packed(job) for job in fields["coming"]]
     # Not msgspec's own JSON: it writes NaN, which an error can be, as null.
     return json.dumps({_SAY: message.__struct_config__.tag, **fields}) + "\n"
 

@@ -44,7 +44,18 @@ class Frozen:
     """A signal such as SIGSTOP froze the worker: it neither works nor ends."""
 
 
-Heard = Message | Garbled | Ended | Frozen
+@dataclass(frozen=True)
+class Vanished:
+    """The host of the worker is gone, or the way to it; `how` ends the sentence "the worker …"."""
+
+    how: str
+
+
+class HostGone(OSError):
+    """Raised where a worker is to start on a host that is gone."""
+
+
+Heard = Message | Garbled | Ended | Vanished | Frozen
 
 
 class WorkerProcess:
@@ -75,6 +86,11 @@ class WorkerProcess:
         return self._process.poll() is None
 
     @property
+    def exit_code(self) -> int | None:
+        """How it ended, as subprocess tells it; None while it runs."""
+        return self._process.poll()
+
+    @property
     def is_frozen(self) -> bool:
         """True if a signal such as SIGSTOP keeps it from running; False on a system that does not tell."""
         if not hasattr(os, "waitid"):
@@ -97,7 +113,7 @@ class WorkerProcess:
             self._stdin.flush()
 
     def receive(self, timeout_s: float) -> Heard | None:
-        """The worker's next message; the last one is Garbled or Ended.
+        """The worker's next message; the last one is Garbled, Ended or Vanished.
 
         None if nothing came in time, or Frozen if a signal froze the worker.
         """
@@ -150,7 +166,7 @@ class WorkerProcess:
                     return
         self._process.wait()
         self._errors.join(timeout=1)
-        self._heard.put(Ended(self._how_it_ended()))
+        self._heard.put(self._end(self._process.returncode, list(self._stderr)))
 
     def _read_stderr(self) -> None:
         stream = self._process.stderr
@@ -160,17 +176,16 @@ class WorkerProcess:
                 if text := line.decode(errors="replace").strip():
                     self._stderr.append(text)
 
-    def _how_it_ended(self) -> str:
-        code = self._process.returncode
+    def _end(self, code: int, lines: list[str]) -> Ended | Vanished:
+        """The last thing that is heard of it, by its exit code and the end of its stderr."""
         if code < 0:
             how = f"was ended by signal {_signal_name(-code)}"
             if -code == signal.SIGKILL:
                 how += " (the system does that when memory runs out)"
         else:
             how = f"ended with exit code {code}"
-        lines = list(self._stderr)
         said = next((line for line in reversed(lines) if _ERROR_LINE.match(line)), lines[-1] if lines else "")
-        return f"{how}: {said[:_TOLD_CHARACTERS]}" if said else how
+        return Ended(f"{how}: {said[:_TOLD_CHARACTERS]}" if said else how)
 
 
 def _lines(stream: BufferedReader) -> Iterator[bytes]:

@@ -1,6 +1,6 @@
 """The states of a job in the queue."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from kernels.worker.jobs import Job, Result
 
@@ -15,9 +15,14 @@ class Ticket:
 
 @dataclass(frozen=True)
 class Waiting:
-    """In the queue; `ahead` jobs come first, running ones included."""
+    """In the line; `ahead` jobs come first, running ones included. The answer is expected in `expected_s`.
+
+    `partial` is as in Running: a job with a first answer may wait for its careful one.
+    """
 
     ahead: int
+    expected_s: float = field(default=0.0, compare=False)
+    partial: Result | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
@@ -42,7 +47,10 @@ class Running:
 
 @dataclass(frozen=True)
 class Done:
+    """The result. `age_s`: it was measured so long before it was asked for; None where it was not."""
+
     row: Result
+    age_s: float | None = None
 
 
 @dataclass(frozen=True)

@@ -2,13 +2,13 @@
 be here.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import product
 
+from fp8core.formats import FORMATS
 from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
-from fp8core.refold import REFOLDED_TILES
 from kernels.device import ADA, BLACKWELL, BLACKWELL_RTX, HOPPER, Device, DeviceKind
 from kernels.gemm.blocks import Blocks, Body
 from kernels.gemm.hopper.decoding import blocks as decoding_blocks
@@ -18,14 +18,10 @@ from kernels.gemm.hopper.launch import constants as specialized_constants
 from kernels.gemm.hopper.narrow_launch import constants as narrow_constants
 from kernels.gemm.meaning import Arithmetic, Summation
 from kernels.gemm.plan import GemmPlan, plan_simple
-from kernels.gemm.simple.dot_scaled import dot_scaled_plan
 from kernels.gemm.simple.launch import kernel_constants
 from kernels.gemm.tuned import read_table, table_path
-from kernels.operand_passes.dequantize import dequantize_constants
-from kernels.operand_passes.plan import REFOLD_WARPS
-from kernels.operand_passes.refold import refold_constants
-from kernels.quantize.launch import float8, format_facts, quantize_constants
-from kernels.quantize.plan import plan_quantize
+from kernels.operand_passes.decode_ptx import decode_ptx
+from kernels.quantize.tensor import float8
 from kernels.tune.candidates import coarse
 
 DEVICES = (HOPPER, ADA, BLACKWELL, BLACKWELL_RTX)
@@ -41,7 +37,7 @@ class Case:
     """One kernel to compile, as plain data that goes to another process; two that differ in name are one.
 
     kind: a GEMM's Kernel, by name; gluon: what language the kernel is in, if not tl; unit_stride: that of D
-    which is 1.
+    or of x which is 1; path: a path through the code that flags and words do not tell.
     """
 
     name: str = field(compare=False)
@@ -55,6 +51,7 @@ class Case:
     split: bool = False
     gluon: bool = False
     unit_stride: str = "out_stride_n"
+    path: str = ""
 
 
 def gemm(name: str, plan: GemmPlan, device: Device) -> Case:
@@ -67,12 +64,10 @@ def gemm(name: str, plan: GemmPlan, device: Device) -> Case:
     general = plan.blocks.is_general
     if general and plan.blocks.split_k == 1:
         constants |= {"parts_ptr": None, "arrivals_ptr": None}
-    native = plan.meaning.arithmetic is Arithmetic.NATIVE_MX
-    names = ("a_desc", "b_desc") if native else ("a_codes", "b_codes")
     sides = [("a", plan.blocks.block_m, plan.meaning.spec.a), ("b", plan.blocks.block_n, plan.meaning.spec.b)]
     if plan.blocks.transposed:
         sides.reverse()
-    for argument, (side, block, spec) in zip(names, sides, strict=True):
+    for argument, (side, block, spec) in zip(("a_codes", "b_codes"), sides, strict=True):
         dtype = "bf16" if plan.meaning.arithmetic is Arithmetic.DEQUANTIZED else FLOAT8[spec.format.name]
         dtype = "u8" if side in plan.blocks.decoded else dtype
         types[argument] = (
@@ -81,7 +76,7 @@ def gemm(name: str, plan: GemmPlan, device: Device) -> Case:
     return Case(
         name=f"{name}; {plan.blocks.title}",
         device=device,
-        kernel="native_mx_gemm_kernel" if native else "general_gemm_kernel" if general else "gemm_kernel",
+        kernel="general_gemm_kernel" if general else "gemm_kernel",
         types=tuple(types.items()),
         constants=tuple(constants.items()),
         warps=plan.blocks.warps,
@@ -97,21 +92,16 @@ def simple_plans(device: Device) -> Iterator[tuple[str, GemmPlan]]:
     shapes = (LARGE, LOW) if device is HOPPER else (LARGE,)
     for recipe, matmul, how, mnk in product(RECIPES.values(), MATMULS.values(), Summation, shapes):
         plan = plan_simple(recipe.spec(matmul), mnk, device, how)
-        if isinstance(plan, GemmPlan):
+        if isinstance(plan, GemmPlan) and plan.body is Body.SIMPLE:
             yield str(plan.meaning.family), plan
 
 
 def gemms(device: Device) -> Iterator[Case]:
-    """The portable kernel in its plans, and once of each kind with K split; the plans of the device's table;
-    tl.dot_scaled where it is only timed.
-    """
+    """The portable kernel in its plans, once of each kind with K split, and those of the device's table."""
     plans = list(simple_plans(device))
     for family, plan in plans:
         yield gemm(family, plan, device)
-        if timed := dot_scaled_plan(plan, device):
-            yield gemm(f"{family}, emulated", timed, device)
     of_each_kind = {plan.meaning.arithmetic: (family, plan) for family, plan in reversed(plans)}
-    of_each_kind.pop(Arithmetic.NATIVE_MX, None)
     for family, plan in of_each_kind.values():
         blocks = replace(plan.blocks, block_m=64, block_n=128, warps=4, persistent=False, split_k=SPLIT)
         yield gemm(family, replace(plan, blocks=blocks), device)
@@ -130,8 +120,8 @@ def specialized(name: str, plan: GemmPlan, device: Device, *, accumulate: bool) 
         dtype = "bfloat16" if bf16 else str(float8(operand.format)).removeprefix("torch.")
         name_of = "bf16" if bf16 else FLOAT8[operand.format.name]
         types[f"{side}_desc"] = described(name_of, list(box), swizzled(*box, dtype))
-    types["a_scale_desc"] = described("fp32", [storage.a_scale_box], flat())
-    types["b_scale_desc"] = described("fp32", [storage.b_scale_box], flat())
+    types["a_scale_desc"] = described("fp32", [storage.a_scale_box], flat(FORMATS["fp32"].bits))
+    types["b_scale_desc"] = described("fp32", [storage.b_scale_box], flat(FORMATS["fp32"].bits))
     layout = swizzled(*storage.out_box, {"bf16": "bfloat16", "fp32": "float32"}[spec.out.name])
     types["out_desc"] = described(spec.out.name, list(storage.out_box), layout)
     added = ", added into D" if accumulate else ""
@@ -163,7 +153,7 @@ def decoding(name: str, plan: GemmPlan, device: Device, *, accumulate: bool) -> 
     types = {
         "values_desc": described("bf16", list(values), swizzled(*values, "bfloat16")),
         "codes_desc": described("u8", list(codes), swizzled(*codes, "uint8")),
-        "scale_desc": described("fp32", [codes[0]], flat()),
+        "scale_desc": described("u8", [plan.storage.scale_tiles, codes[0]], flat(8, rank=2)),
         "out_desc": described(out, stored, layout),
     }
     return Case(
@@ -200,7 +190,8 @@ def narrow(name: str, plan: GemmPlan, device: Device, *, accumulate: bool) -> Ca
 
 def of_e5m2(case: Case) -> Case:
     """The same for codes of that format."""
-    return replace(case, constants=tuple((dict(case.constants) | {"E4M3": False}).items()))
+    of_format = {"DECODE": decode_ptx(replace(RECIPES["mxfp8"].fprop.a, format=FORMATS["e5m2"]))}
+    return replace(case, constants=tuple((dict(case.constants) | of_format).items()))
 
 
 def described(dtype: str, block: list[int], layout: object) -> str:
@@ -214,16 +205,21 @@ def specialized_gemms(device: Device) -> Iterator[Case]:
     all. A format is a few instructions: one case of a body has e5m2.
     """
     most: dict[tuple[object, ...], Case] = {}
-    for case in _specialized_gemms(device):
-        constants = dict(case.constants)
-        stages = constants.pop("STAGES")
-        key = (case.kernel, case.types, tuple(constants.items()))
-        if key not in most or stages > dict(most[key].constants)["STAGES"]:
+    for case in named_specialized(device):
+        key = code_of(case)
+        if key not in most or dict(case.constants)["STAGES"] > dict(most[key].constants)["STAGES"]:
             most[key] = case
     yield from most.values()
 
 
-def _specialized_gemms(device: Device) -> Iterator[Case]:
+def code_of(case: Case) -> tuple[object, ...]:
+    """Equal for specialized kernels that differ in the number of stages, or in name, and no more."""
+    constants = tuple((name, fact) for name, fact in case.constants if name != "STAGES")
+    return case.kernel, case.types, constants
+
+
+def named_specialized(device: Device) -> Iterator[Case]:
+    """The specialized kernels of each family, which may be those of another family."""
     table = [row for row in read_table(table_path(device.capability)) if not row.blocks.body.is_simple]
     for family, plan in simple_plans(device):
         tries = [blocks for mnk in (LARGE, TALL) for blocks in coarse(plan, mnk, device)]
@@ -254,53 +250,13 @@ def in_programs(blocks: Blocks) -> bool:
     return not blocks.body.is_simple and blocks.split_k > each
 
 
-def quantizers(device: Device) -> Iterator[Case]:
-    from kernels.quantize.kernel import amax_kernel, quantize_kernel
-
-    specs = {operand for r in RECIPES.values() for s in (r.fprop, r.wgrad) for operand in (s.a, s.b)}
-    for spec in sorted(specs, key=str):
-        plan = plan_quantize(spec.tile)
-        for kernel in (quantize_kernel,) if plan.fused else (amax_kernel, quantize_kernel):
-            constants = quantize_constants(spec, DeviceKind.GPU)
-            taken = tuple((name, constants[name]) for name in kernel.arg_names if name in constants)
-            name = f"{spec.format.name} {spec.tile}"
-            yield Case(name=name, device=device, kernel=kernel.fn.__name__, constants=taken, warps=plan.warps)
-    mx = RECIPES["mxfp8"].fprop.a
-    for paired in (False, True):
-        constants = tuple((dequantize_constants(mx, DeviceKind.GPU) | {"PAIRED": paired}).items())
-        yield Case(name="mxfp8", device=device, kernel="dequantize_kernel", constants=constants)
-    for tile in REFOLDED_TILES.values():
-        constants = tuple(refold_constants(mx, tile, DeviceKind.GPU).items())
-        name = f"mxfp8 to {tile}"
-        yield Case(name=name, device=device, kernel="refold_kernel", constants=constants, warps=REFOLD_WARPS)
-    facts = tuple((format_facts(mx.format) | {"CAST": True, "BLOCK": 1024}).items())
-    yield Case(
-        name="e4m3", device=device, kernel="encode_kernel", types=(("x_ptr", "*fp32"),), constants=facts
-    )
-
-
 def every_case(device: Device) -> Iterator[Case]:
+    from tests.kernels.compile_native import natives
+    from tests.kernels.compile_passes import passes
+    from tests.kernels.compile_quantizers import quantizer_cases
+
     yield from specialized_gemms(device)
     yield from gemms(device)
-    yield from quantizers(device)
-
-
-def one_of_each(cases: Iterable[Case]) -> list[Case]:
-    """Of the cases that take one path through a kernel's code, the one with the largest block.
-
-    A flag or a word among the constants is another path, and so is a split K. A number is a size.
-    """
-    largest: dict[tuple[object, ...], Case] = {}
-    for case in cases:
-        sizes = dict(case.constants)
-        flags = tuple(fact for fact in case.constants if isinstance(fact[1], bool | str))
-        path = (case.device.name, case.kernel, case.kind, sizes.get("RUNS", 1) > 1, flags)
-        if path not in largest or block_size(case) > block_size(largest[path]):
-            largest[path] = case
-    return list(largest.values())
-
-
-def block_size(case: Case) -> tuple[int, int]:
-    """The elements of a block of D, and the stages."""
-    sizes = dict(case.constants)
-    return sizes.get("BLOCK_M", 1) * sizes.get("BLOCK_N", 1), sizes.get("STAGES", case.stages)
+    yield from natives(device)
+    yield from passes(device)
+    yield from quantizer_cases(device)

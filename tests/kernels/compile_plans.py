@@ -2,8 +2,8 @@
 
 Run as a program, without TRITON_INTERPRET: compiled and interpreted kernels do not live in one process. Every
 kernel is compiled anew, in as many processes as there are cores: the compiler's remarks are not in the cache.
-They leave the cores to whatever is timed beside them. The cases are one of each path through each kernel's
-code; with --rest, all others.
+They leave the cores to whatever is timed beside them. The cases are one of each kernel and kind; with
+--paths, one of each further path through their code; with --rest, all others.
 """
 
 import io
@@ -18,7 +18,9 @@ from importlib import import_module
 from multiprocessing import get_context
 
 from kernels.device import COMPILE_OPTIONS
-from tests.kernels.compile_cases import DEVICES, Case, every_case, one_of_each
+from kernels.operand_passes.native import NativeKind
+from tests.kernels.compile_cases import DEVICES, Case, every_case
+from tests.kernels.compile_choice import one_of_each, one_of_each_kernel
 
 NICE = 10
 POINTERS = {
@@ -27,6 +29,7 @@ POINTERS = {
     "amax_ptr": "*i32",
     "arrivals_ptr": "*i32",
     "values_ptr": "*bf16",
+    "table_ptr": "*fp32",
     "refolded_codes_ptr": "*u8",
 }
 ROOMS = (
@@ -35,12 +38,21 @@ ROOMS = (
     "gemm.hopper.narrow",
     "gemm.simple.general_kernel",
     "gemm.simple.kernel",
-    "gemm.simple.native_mx_kernel",
+    "gemm.simple.native_kernel",
     "operand_passes.dequantize_kernel",
+    "operand_passes.native_kernel",
     "operand_passes.refold_kernel",
+    "operand_passes.widen_scales_kernel",
     "quantize.kernel",
 )
 MATMUL = re.compile(r"(?:wgmma\.mma_async|tcgen05\.mma|mma\.sync)\S*")
+MACHINE = re.compile(r"\b(?:UTC|[A-Z])[A-Z]?MMA[.\w]*")
+"""An MMA in machine code: HMMA, QMMA.SF…, OMMA.SF…, UTCHMMA, UTCQMMA, UTCOMMA…"""
+WIDE = re.compile(r"\b(ld|st)\.global\S*\.v4\.b32")
+"""A load or a store of 128 bits a thread."""
+CAST = re.compile(r"cvt\S*\.e[45]m[23]x2\.f32")
+"""A cast of two numbers to a format of 8 bits."""
+NATIVE_KINDS = {kind.value for kind in NativeKind}
 FROM_REGISTERS = re.compile(r"wgmma\.mma_async\S* \{[^}]*\},\s*\{")
 """A wgmma whose left factor lies in registers: after those of the sum comes another list of them."""
 LEFT_RUNNING = re.compile(r"wgmma\.wait_group\S* [1-9]")
@@ -93,10 +105,13 @@ def report(case: Case) -> dict:
         "limit": case.device.shared_memory_bytes,
         "shared": done.metadata.shared,
         "matmuls": sorted(set(MATMUL.findall(ptx))),
+        "machine": sorted(set(MACHINE.findall(done.asm["sass"]))) if case.kind in NATIVE_KINDS else [],
         "registers_left_in_use": bool(FROM_REGISTERS.search(ptx) and LEFT_RUNNING.search(ptx)),
         "registers": max(map(int, registers)),
         "spilled": sum(map(int, re.findall(r"(\d+) bytes spill (?:stores|loads)", text))),
         "stack": sum(map(int, re.findall(r"(\d+) bytes stack frame", text))),
+        "wide": sorted(set(WIDE.findall(ptx))),
+        "casts": sorted(set(CAST.findall(ptx))),
         "serialized": sorted(set(re.findall(r"C75\d\d", text))),
     }
 
@@ -104,8 +119,12 @@ def report(case: Case) -> dict:
 def main() -> None:
     os.nice(NICE)
     every = list(dict.fromkeys(case for device in DEVICES for case in every_case(device)))
-    chosen = one_of_each(every)
-    cases = [case for case in every if case not in chosen] if "--rest" in sys.argv else chosen
+    kernels, paths = one_of_each_kernel(every), one_of_each(every)
+    cases = kernels
+    if "--paths" in sys.argv:
+        cases = [case for case in paths if case not in kernels]
+    if "--rest" in sys.argv:
+        cases = [case for case in every if case not in kernels and case not in paths]
     with tempfile.TemporaryDirectory() as cache:
         os.environ |= {"TRITON_CACHE_DIR": cache, "TRITON_DUMP_PTXAS_LOG": "1"}
         with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as pool:

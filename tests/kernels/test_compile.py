@@ -1,7 +1,7 @@
 """Contract: with no GPU at hand, every plan of the tables compiles for its GPU, and every portable kernel for
 sm_89, sm_90, sm_100 and sm_120: on the tensor core it is meant for, without a spill, within that GPU's shared
-memory, and with no wgmma that the compiler had to serialize. `make test` compiles one case of each path
-through a kernel's code, `make test-all` all.
+memory, and with no wgmma that the compiler had to serialize. `make test` compiles one case of each
+kernel and kind, `make test-all` all.
 """
 
 import json
@@ -15,12 +15,16 @@ import pytest
 
 from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
-from kernels.device import ADA, BLACKWELL, BLACKWELL_RTX, HOPPER
+from kernels.device import ADA, BLACKWELL, BLACKWELL_RTX, HOPPER, Device
+from kernels.gemm.blocks import Body
+from kernels.gemm.bodies import BODIES
 from kernels.gemm.hopper.blocks import lacking
 from kernels.gemm.meaning import Summation
 from kernels.gemm.plan import GemmPlan, plan_built_in
 from kernels.gemm.tuned import FOLDER
-from tests.kernels.compile_cases import DEVICES, every_case, one_of_each
+from kernels.operand_passes.native import NATIVE, NativeKind, ScaledCore, scaled_core
+from tests.kernels.compile_cases import DEVICES, Case, code_of, every_case, named_specialized
+from tests.kernels.compile_choice import one_of_each, one_of_each_kernel
 from tests.kernels.compile_plans import FROM_REGISTERS, LEFT_RUNNING
 from tests.sweeps import exhaustive
 
@@ -33,25 +37,47 @@ INSTRUCTION = {
     (ADA.name, "FP8"): ("mma.sync", "f32.e"),
     (ADA.name, "DEQUANTIZED"): ("mma.sync", "f32.bf16.bf16"),
     (BLACKWELL.name, "FP8"): ("tcgen05.mma", "kind::f8f6f4"),
-    (BLACKWELL.name, "NATIVE_MX"): ("tcgen05.mma", "mxf8f6f4.block_scale"),
     (BLACKWELL_RTX.name, "FP8"): ("mma.sync", "f32.e"),
+    (BLACKWELL.name, "DEQUANTIZED"): ("tcgen05.mma", "kind::f16"),
     (BLACKWELL_RTX.name, "DEQUANTIZED"): ("mma.sync", "f32.bf16.bf16"),
+    **{
+        (device.name, kind.value): (
+            scaled_core(device).value,
+            NATIVE[kind].instructions[scaled_core(device)].ptx,
+        )
+        for device, kind in product((BLACKWELL, BLACKWELL_RTX), NATIVE)
+    },
 }
 """What a kind of GEMM runs on, by GPU: the instruction's name and part of its type. Hopper's NATIVE_MX is
 what Triton makes of tl.dot_scaled there.
 """
-OTHERS = {"quantize_kernel", "amax_kernel", "dequantize_kernel", "refold_kernel", "encode_kernel"}
+OTHERS = {
+    "quantize_kernel",
+    "amax_kernel",
+    "dequantize_kernel",
+    "refold_kernel",
+    "encode_kernel",
+    "widen_scales_kernel",
+}
+OF_ONE = {
+    HOPPER.name: {"reorder_kernel"},
+    BLACKWELL.name: {"scale_blocks_kernel", "widen_kernel"},
+}
+"""What runs before the decoding kernel, on Hopper alone, and before the block-scaled kernel: that has no code
+for one GPU, so one stands for all.
+"""
 
 
-CASES = {device: list(dict.fromkeys(every_case(device))) for device in DEVICES}
-
-
-OPTIONS = [pytest.param((), id="one of each"), pytest.param(("--rest",), id="rest", marks=exhaustive)]
+OPTIONS = [
+    pytest.param((), id="one of each"),
+    pytest.param(("--paths",), id="paths", marks=exhaustive),
+    pytest.param(("--rest",), id="rest", marks=exhaustive),
+]
 
 
 @pytest.fixture(scope="module", params=OPTIONS)
 def reports(request) -> list[dict]:
-    """What the compiler says of one case of each path through a kernel, or of all others."""
+    """What the compiler says of one case of each kernel, of each further path, or of all others."""
     env = {name: value for name, value in os.environ.items() if name != "TRITON_INTERPRET"}
     done = subprocess.run(
         [sys.executable, "-m", "tests.kernels.compile_plans", *request.param],
@@ -65,26 +91,39 @@ def reports(request) -> list[dict]:
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def test_every_kernel_is_compiled_for_every_gpu():
-    for device, cases in CASES.items():
-        chosen = one_of_each(cases)
+@pytest.fixture(scope="module")
+def cases() -> dict[Device, list[Case]]:
+    """All cases of each GPU."""
+    return {device: list(dict.fromkeys(every_case(device))) for device in DEVICES}
+
+
+@pytest.mark.parametrize("choose", [one_of_each_kernel, one_of_each])
+def test_every_kernel_is_compiled_for_every_gpu(cases, choose):
+    for device, of_device in cases.items():
+        chosen = choose(of_device)
         kinds = {kind for name, kind in INSTRUCTION if name == device.name}
         assert {case.kind for case in chosen if case.kind} == kinds
-        assert {case.kernel for case in chosen if not case.kind} == OTHERS
-        assert {case.kind for case in chosen if case.split} == kinds - {"NATIVE_MX"}
-        assert {case.kernel for case in chosen} == {case.kernel for case in cases}
+        assert {case.kernel for case in chosen if not case.kind} == OTHERS | OF_ONE.get(device.name, set())
+        native = {"NATIVE_MX", *(kind.value for kind in NATIVE)}
+        assert {case.kind for case in chosen if case.split} == kinds - native
+        assert {case.kernel for case in chosen} == {case.kernel for case in of_device}
 
 
-def test_a_specialized_kernel_is_compiled_for_every_family_that_one_takes():
+def test_a_specialized_kernel_is_compiled_for_every_family_that_one_takes(cases):
+    """Families whose kernel is the same code share a case."""
     families: dict[str, int] = {}
     for recipe, matmul, how in product(RECIPES.values(), MATMULS.values(), Summation):
         plan = plan_built_in(recipe.spec(matmul), MNK, HOPPER, how)
         if isinstance(plan, GemmPlan):
             meaning = plan.meaning
-            families |= {} if lacking(meaning, MNK, HOPPER) else {str(meaning.family): meaning.spec.out.bits}
-    mine = [c for cases in CASES.values() for c in cases if c.gluon]
+            bodies = [BODIES[body] for body in Body if not body.is_simple]
+            is_taken = not lacking(meaning, MNK, HOPPER) and not all(body.refusal(meaning) for body in bodies)
+            families |= {str(meaning.family): meaning.spec.out.bits} if is_taken else {}
+    mine = [case for of_device in cases.values() for case in of_device if case.gluon]
     assert {case.device for case in mine} == {HOPPER}
-    names = [case.name.split(";")[0] for case in mine]
+    named = list(named_specialized(HOPPER))
+    assert {code_of(case) for case in mine} == {code_of(case) for case in named}
+    names = [case.name.split(";")[0] for case in named]
     added = {f"{family}, added into D" for family, bits in families.items() if bits == 32}
     assert added
     assert set(names) == set(families) | added
@@ -102,6 +141,17 @@ def test_plans_use_the_tensor_core_they_name(reports):
             assert report["matmuls"], report
             assert all(name.startswith(instruction) for name in report["matmuls"]), report
             assert all(operands in name for name in report["matmuls"]), report
+
+
+def test_a_block_scaled_matmul_is_that_in_machine_code_and_nothing_else(reports):
+    """The name of the instruction follows from its kind, and no bf16 MMA stands beside it."""
+    cores = {device.name: scaled_core(device) for device in DEVICES}
+    native = [report for report in reports if report["kind"] in {kind.value for kind in NativeKind}]
+    for report in native:
+        wanted = NATIVE[NativeKind(report["kind"])].instructions[cores[report["device"]]].sass
+        exact = cores[report["device"]] is ScaledCore.TCGEN05
+        assert report["machine"], report
+        assert all(name == wanted if exact else name.startswith(wanted) for name in report["machine"]), report
 
 
 @pytest.mark.parametrize("device", DEVICES, ids=lambda device: device.name)
@@ -129,3 +179,22 @@ def test_such_a_wgmma_is_found(left, wait, found):
 
 def test_no_wgmma_is_serialized(reports):
     assert [report for report in reports if report["serialized"]] == []
+
+
+def test_quantizers_load_and_store_128_bits_a_thread(reports):
+    mine = [report for report in reports if report["kernel"] in ("quantize_kernel", "amax_kernel")]
+    assert mine
+    # Three words hold sixteen codes of 6 bits, so they are stored word by word.
+    narrow = ("e3m2 ", "e2m3 ")
+    for report in mine:
+        stores = report["kernel"] == "quantize_kernel" and not report["name"].split(" ", 1)[1].startswith(
+            narrow
+        )
+        assert report["wide"] == (["ld", "st"] if stores else ["ld"]), report
+
+
+def test_a_cast_to_8_bits_saturates(reports):
+    """The quantizer does not clamp what the hardware casts."""
+    casts = {cast for report in reports if report["kernel"] == "quantize_kernel" for cast in report["casts"]}
+    assert casts
+    assert {cast for cast in casts if ".satfinite" not in cast} == set()

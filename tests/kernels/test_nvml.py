@@ -61,6 +61,9 @@ class FakeNvml:
             raise self.gpus[number]
         return self.gpus[number]
 
+    def nvmlDeviceGetName(self, handle):
+        return handle.name
+
     def nvmlDeviceGetHandleByUUID(self, uuid):
         found = [gpu for gpu in self.gpus if getattr(gpu, "uuid", None) == uuid]
         if not found:
@@ -69,7 +72,15 @@ class FakeNvml:
 
 
 def gpu(uuid: str, **fields) -> SimpleNamespace:
-    told = {"clock": 345, "top": 1980, "power": 75_500, "limit": 700_000, "default": 700_000, "reasons": 1}
+    told = {
+        "name": f"the GPU of {uuid}",
+        "clock": 345,
+        "top": 1980,
+        "power": 75_500,
+        "limit": 700_000,
+        "default": 700_000,
+        "reasons": 1,
+    }
     return SimpleNamespace(uuid=uuid, **told | fields)
 
 
@@ -95,7 +106,8 @@ def server(monkeypatch):
 
 def test_the_driver_lists_the_gpus_that_it_can_open(server):
     fake = server(gpu("GPU-1"), pynvml.NVMLError(pynvml.NVML_ERROR_GPU_IS_LOST), gpu("GPU-2"))
-    assert driver() == Driver(version="580.65", uuids=("GPU-1", "GPU-2"))
+    names = ("the GPU of GPU-1", "the GPU of GPU-2")
+    assert driver() == Driver(version="580.65", uuids=("GPU-1", "GPU-2"), names=names)
     assert fake.opened == 0
 
 

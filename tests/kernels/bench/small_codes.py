@@ -2,10 +2,11 @@
 
 import numpy as np
 
+from fp8core.formats import FORMATS
 from fp8core.linear import Side
 from kernels.bench.predict import Sample
 from kernels.device import HOPPER
-from kernels.gemm.meaning import ScaleAt, Summation
+from kernels.gemm.meaning import Summation
 from kernels.gemm.plan import GemmPlan, plan_gemm
 
 M, N, K = 5, 6, 384
@@ -22,20 +23,25 @@ def samples(plan: GemmPlan, seed: int, whole: bool) -> tuple[Sample, Sample]:
     rng = np.random.default_rng(seed)
     made = []
     for side, rows in ((Side.A, M), (Side.B, N)):
-        spec = plan.meaning.spec.operand(side)
-        tile_k = spec.tile.k or K
-        shape = rows, K // tile_k
-        codes = rng.integers(-2, 3, (rows, K)) if whole else rng.standard_normal((rows, K))
-        scale = np.exp2(rng.integers(-2, 3, shape) if whole else rng.uniform(-9, -7, shape))
-        if plan.meaning.scale_at is ScaleAt.OPERANDS:
-            scale = np.exp2(np.rint(np.log2(scale)))
-        made.append(Sample(spec.format.encode(codes), scale.astype(np.float32), tile_k))
-    return tuple(made)
+        spec, tile = plan.meaning.spec.operand(side), plan.meaning.applied(side)
+        element = FORMATS["bf16"] if spec is None else spec.format
+        top = min(2, int(element.max))
+        drawn = rng.integers(-top, top + 1, (rows, K)) if whole else rng.standard_normal((rows, K))
+        numbers = element.decode(element.encode(drawn))
+        tile_k = K if tile is None else tile.k or K
+        scale = scales(rng, (rows, K // tile_k), whole) if tile is not None else np.ones((rows, 1))
+        if plan.meaning.on_codes(side):
+            along = np.repeat(scales(rng, (rows, K // spec.tile.k), whole), spec.tile.k, 1)
+            stored = spec.scale_rule.format
+            numbers = numbers * np.exp2(np.rint(np.log2(stored.decode(stored.encode(along)))))
+        made.append(Sample(numbers, scale.astype(np.float32), tile_k))
+    return made[0], made[1]
 
 
-def exact(plan: GemmPlan, a: Sample, b: Sample) -> np.ndarray:
-    left, right = (
-        x.values(plan.meaning.spec.operand(side).format.decode(x.codes))
-        for side, x in ((Side.A, a), (Side.B, b))
-    )
-    return left @ right.T
+def scales(rng: np.random.Generator, shape: tuple[int, int], whole: bool) -> np.ndarray:
+    """Powers of two, or any numbers far below 1."""
+    return np.exp2(rng.integers(-2, 3, shape) if whole else rng.uniform(-6, -4, shape))
+
+
+def exact(a: Sample, b: Sample) -> np.ndarray:
+    return a.values() @ b.values().T

@@ -8,8 +8,8 @@ import pytest
 import torch
 
 from kernels.bench.capture import EmptyGraph, capturing
+from kernels.bench.ceilings.limits import limits_of
 from kernels.bench.job import GemmJob
-from kernels.bench.limits import limits_of
 from kernels.bench.operands import Operands
 from kernels.bench.timing import Contender, HotTurn
 from kernels.device import current_device

@@ -2,18 +2,20 @@
 predicted bit is the kernel's.
 """
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from fp8core.formats import FORMATS
-from fp8core.linear import Side
 from fp8core.recipes import RECIPES
 from kernels.bench.job import GemmJob
 from kernels.bench.measure import measure
 from kernels.bench.predict import Sample, predict, predictable
-from kernels.device import BLACKWELL
+from kernels.device import BLACKWELL, HOPPER
+from kernels.gemm.blocks import Body
+from kernels.gemm.bodies import tries
 from kernels.gemm.meaning import Summation
-from kernels.gemm.plan import plan_gemm
+from kernels.gemm.plan import plan_built_in, plan_gemm
 from tests.kernels.bench.small_codes import K, M, N, exact, plan_of, samples
 from tests.kernels.cases import GEMMS, ON_GPU
 
@@ -24,7 +26,7 @@ by_gemm = pytest.mark.parametrize(("recipe", "matmul"), GEMMS.values(), ids=GEMM
 def test_a_product_that_needs_no_rounding_is_predicted_exactly(recipe, matmul):
     plan = plan_of(recipe, matmul)
     a, b = samples(plan, 0, whole=True)
-    truth = exact(plan, a, b)
+    truth = exact(a, b)
     out = plan.meaning.spec.out
     np.testing.assert_array_equal(predict(plan, a, b), out.decode(out.encode(truth)))
 
@@ -33,27 +35,36 @@ def test_a_product_that_needs_no_rounding_is_predicted_exactly(recipe, matmul):
 def test_any_product_is_predicted_within_the_accumulator_s_bound(recipe, matmul):
     plan = plan_of(recipe, matmul)
     a, b = samples(plan, 1, whole=False)
-    left, right = (
-        x.values(plan.meaning.spec.operand(side).format.decode(x.codes))
-        for side, x in ((Side.A, a), (Side.B, b))
-    )
+    left, right = a.values(), b.values()
     bound = plan.meaning.accumulator.error_bound(left, right)
     total = np.abs(left) @ np.abs(right).T + bound
     steps = K // plan.blocks.block_k + 2  # one fp32 rounding a stretch of K, two of the scales
     bound = bound + total * (steps * 2.0**-24 + 2.0 ** -(plan.meaning.spec.out.mantissa_bits + 1))
-    assert (np.abs(predict(plan, a, b) - exact(plan, a, b)) <= bound).all()
+    assert (np.abs(predict(plan, a, b) - exact(a, b)) <= bound).all()
 
 
 def test_the_scale_in_the_loop_is_applied_by_one_fused_multiply_add():
     plan = plan_of(*GEMMS["deepseek_v3-wgrad"])
-    e4m3 = FORMATS["e4m3"]
-    codes = np.zeros((1, 2 * plan.blocks.block_k), np.uint8)
-    codes[0, 0] = codes[0, plan.blocks.block_k] = e4m3.encode(1.0)
+    ones = np.zeros((1, 2 * plan.blocks.block_k))
+    ones[0, 0] = ones[0, plan.blocks.block_k] = 1.0
     third = np.float32(1 / 3)
-    a = Sample(codes, np.array([[1.0, third]], np.float32), plan.blocks.block_k)
-    b = Sample(codes, np.array([[1.0, third]], np.float32), plan.blocks.block_k)
+    a = Sample(ones, np.array([[1.0, third]], np.float32), plan.blocks.block_k)
+    b = Sample(ones, np.array([[1.0, third]], np.float32), plan.blocks.block_k)
     scale = np.float32(third * third)
     assert predict(plan, a, b)[0, 0] == np.float32(np.float64(scale) + 1.0)
+
+
+def test_of_4_bit_codes_the_even_ones_of_32_are_added_first():
+    """A kernel that decodes them in registers adds 16 even ones, then 16 odd ones; another one neighbors."""
+    spec = RECIPES["mxfp4"].fprop
+    meaning = plan_built_in(spec, (M, N, 32), HOPPER, Summation.RECIPE)
+    blocks = next(tries(Body.DECODING, meaning.meaning, (M, 4096, 64), HOPPER))
+    decoded, plain = replace(meaning, blocks=blocks), meaning
+    left = np.zeros((1, 32))
+    left[0, [0, 1, 2]] = 2.0**30, 1.0, -(2.0**30)
+    a, b = (Sample(x, np.ones((1, 1), np.float32), 32) for x in (left, np.ones((1, 32))))
+    assert predict(decoded, a, b)[0, 0] == 1.0, "what is large has cancelled when the odd ones come"
+    assert predict(plain, a, b)[0, 0] == 0.0, "1 is lost beside what is large"
 
 
 def test_only_hopper_is_predicted():

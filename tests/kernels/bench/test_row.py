@@ -8,8 +8,11 @@ import math
 
 import pytest
 
+from fp8core.recipes import RECIPES, Family
+from fp8core.recipes.text import own_text
 from kernels.bench.job import Cache, GemmJob, Into
 from kernels.bench.machine import Timing
+from kernels.bench.ready import code_of
 from kernels.bench.row import Row
 from kernels.typed import from_data, to_data
 from tests.kernels.bench.made_up import JOB, ROW
@@ -37,6 +40,9 @@ def test_a_row_recorded_before_caches_were_told_apart_is_a_hot_one_into_a_new_d(
     assert (read.simple, read.times_simple, read.torch_op, read.why) == (None, None, "", "")
 
 
+OWN = own_text(RECIPES["mxfp6_e3m2"])
+
+
 def test_a_row_has_the_time_of_dot_scaled_or_none_as_rows_recorded_before_it() -> None:
     timed = dataclasses.replace(ROW, dot_scaled=Timing(median_us=7.0, p20_us=6.5, p80_us=7.5, runs=5))
     assert from_data(Row, json.loads(json.dumps(to_data(timed)))) == timed
@@ -54,6 +60,15 @@ def test_a_job_s_title_says_how_it_is_timed_and_where_d_goes() -> None:
     both = dataclasses.replace(JOB, cache=Cache.COLD, into=Into.ACCUMULATE)
     assert both.title == f"{plain}, added into D, cold L2"
     assert from_data(GemmJob, json.loads(json.dumps(to_data(both)))) == both
+
+
+def test_a_job_carries_the_whole_of_a_recipe_of_ones_own() -> None:
+    own = dataclasses.replace(JOB, recipe="own", own=OWN)
+    assert from_data(GemmJob, json.loads(json.dumps(to_data(own)))) == own
+    assert own.recipe_data.fprop == RECIPES["mxfp6_e3m2"].fprop
+    assert (own.recipe_data.name, own.recipe_data.family) == ("own", Family.OWN)
+    assert code_of(own).recipe_data == own.recipe_data
+    assert code_of(dataclasses.replace(own, own=own_text(RECIPES["mxfp4"]))) != code_of(own)
 
 
 def test_derived_figures_are_their_formulas() -> None:
@@ -77,6 +92,9 @@ def test_an_untimed_row_has_no_speed() -> None:
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
+        ({"own": OWN}, "a line of an own recipe comes with the recipe own, got 'mxfp8'"),
+        ({"recipe": "own"}, "a recipe's line has up to 12 operands"),
+        ({"recipe": "own", "own": OWN.replace("e3m2", "e9m9")}, r"fprop\.a\.format is one of e4m3"),
         ({"recipe": "nope"}, "unknown recipe 'nope'; there are per_tensor"),
         ({"matmul": "sgrad"}, "unknown matmul 'sgrad'; there are fprop, dgrad, wgrad"),
         ({"m": -1}, "M is a whole number from 0 to 65536, got -1"),

@@ -238,3 +238,20 @@ def test_a_worker_s_check_that_is_stopped_is_no_result():
 
     with pytest.raises(StoppedEarly):
         measure(CheckJob(quick=True), progress=lambda *news: None, stopped=lambda: True)
+
+
+def test_a_check_that_gave_way_goes_on_where_its_report_ends():
+    told: list[Report] = []
+    stops = iter([False, True])
+    check(step("a"), step("b"), progress=lambda *news: told.append(news[2]), stopped=lambda: next(stops))
+    so_far = replace(told[-1], started="2026-11-20T00:00:00+00:00", seconds=30.0)
+    ran: list[str] = []
+
+    def noted(name):
+        return step(name, lambda: ran.append(name) or [passed(Group.GEMMS, name)])
+
+    report = check(noted("a"), noted("b"), so_far=so_far)
+    assert ran == ["b"]
+    assert lines(report) == dict.fromkeys("ab", (Verdict.PASS, "As it should be."))
+    assert (report.finished, report.started) == (True, so_far.started)
+    assert 30.0 <= report.seconds < 60.0

@@ -7,7 +7,7 @@ from math import prod
 
 import pytest
 
-from kernels.bench.limits import Limits
+from kernels.bench.ceilings.limits import Limits
 from kernels.bench.records import record
 from kernels.check import speed
 from kernels.check.names import BF16, COPY, FP8
@@ -30,7 +30,7 @@ def timed_lines(monkeypatch, times, lines):
             contender.launches[0]()
         return times, Reading(clock_mhz=1500.0)
 
-    monkeypatch.setattr(speed, "_timed", timed)
+    monkeypatch.setattr(speed, "timed", timed)
     monkeypatch.setattr(speed, "CHECKED", SMALL)
     monkeypatch.setattr(speed, "COPY_BYTES", 1 << 10)
     return {line.name: line for line in lines()}
@@ -58,7 +58,7 @@ def test_torch_s_ops_and_ours_take_the_same_turns(monkeypatch, tmp_path):
         turns.append([contender.name for contender in contenders])
         return {name: 1.0 + place for place, name in enumerate(turns[-1])}, Reading(clock_mhz=1500.0)
 
-    monkeypatch.setattr(speed, "_timed", timed)
+    monkeypatch.setattr(speed, "timed", timed)
     monkeypatch.setattr(speed, "CHECKED", SMALL)
     monkeypatch.setattr(speed, "COPY_BYTES", 1 << 10)
     monkeypatch.setattr(speed, "_fp8_launches", lambda operands: [lambda: None])
@@ -126,7 +126,7 @@ def test_what_is_faster_than_the_gpu_can_be_fails(monkeypatch, tmp_path, fast):
     def lines(times):
         timed = speed.Timed(times=times, refused={}, reading=Reading())
         monkeypatch.setattr(speed, "take_turns", lambda *jobs, with_fp8: timed)
-        monkeypatch.setattr(speed, "_timed", lambda contenders, uuid: (times, Reading()))
+        monkeypatch.setattr(speed, "timed", lambda contenders, uuid: (times, Reading()))
         return torch_lines()
 
     monkeypatch.setattr(speed, "CHECKED", SMALL)

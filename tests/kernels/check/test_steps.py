@@ -2,24 +2,22 @@
 element or one run fails its line with the place; a wrong product is not timed.
 """
 
-import dataclasses
-
 import numpy as np
 import pytest
 import torch
 
-from fp8core.formats import FORMATS
-from fp8core.linear import MATMULS
+from fp8core.linear import MATMULS, Matmul
 from fp8core.recipes import RECIPES
 from kernels.bench.job import GemmJob
-from kernels.check import casts, products, quantizers, speed
+from kernels.check import products, speed
 from kernels.check.bounds import accumulator_on
+from kernels.check.cases import distinct_gemms, multiplied_as, name_of
 from kernels.check.job import CheckJob
 from kernels.check.names import BF16, COPY, FP8
 from kernels.check.reading import Reading
 from kernels.check.report import Group, Verdict
 from kernels.check.run import run
-from kernels.check.steps import PREDICTED, check_steps
+from kernels.check.steps import PREDICTED, Step, check_steps
 from kernels.device import BLACKWELL, HOPPER, DeviceKind, Unsupported, current_device
 from kernels.gemm.bodies import refusal
 from kernels.gemm.meaning import Arithmetic, Summation
@@ -33,7 +31,20 @@ interpreted_only = pytest.mark.skipif(ON_GPU, reason="it looks at what the inter
 
 @pytest.fixture(scope="module")
 def report():
-    return run(CheckJob(), None if ON_GPU else StandIn((INTERPRETED,)))
+    """On a GPU a full check; in the interpreter a quick one, of a recipe of each family."""
+    if ON_GPU:
+        return run(CheckJob())
+    return run(CheckJob(quick=True), StandIn((INTERPRETED,)), plan=few_steps)
+
+
+FEW = {recipe.family: recipe.name for recipe in reversed(RECIPES.values())}.values()
+
+
+def few_steps(*given) -> tuple[Step, ...]:
+    named = (Group.QUANTIZERS, Group.GEMMS)
+    return tuple(
+        step for step in check_steps(*given) if step.group not in named or step.names[0].split()[0] in FEW
+    )
 
 
 def test_every_line_of_correctness_passes(report):
@@ -41,11 +52,29 @@ def test_every_line_of_correctness_passes(report):
     wrong = [line for line in report.lines if line.verdict is Verdict.FAIL]
     assert wrong == []
     assert [line.name for line in report.of_group(Group.CASTS)] == ["e4m3", "e5m2"]
-    assert [line.name for line in report.of_group(Group.QUANTIZERS)] == list(RECIPES)
+    recipes = [name for name in RECIPES if ON_GPU or name in FEW]
+    assert [line.name for line in report.of_group(Group.QUANTIZERS)] == recipes
     gemms = [line.name for line in report.of_group(Group.GEMMS)]
-    assert gemms == [f"{recipe} {matmul}" for matmul in MATMULS for recipe in RECIPES]
+    cases = distinct_gemms(asked(report.job))
+    assert gemms == [case.name for case in cases if case.recipe.name in recipes]
     for group in (Group.CASTS, Group.QUANTIZERS, Group.GEMMS, Group.DETERMINISM):
         assert {line.verdict for line in report.of_group(group)} == {Verdict.PASS}
+
+
+def asked(job: CheckJob) -> list[Matmul]:
+    return [MATMULS["fprop"]] if job.quick else list(MATMULS.values())
+
+
+def test_each_gemm_is_checked_or_another_one_that_a_kernel_reads_alike():
+    cases = distinct_gemms(MATMULS.values())
+    told = [name for case in cases for name in (case.name, *case.others)]
+    assert sorted(told) == sorted(name_of(r, m) for r in RECIPES.values() for m in MATMULS.values())
+    by_name = {case.name: case for case in cases}
+    assert "per_tensor_delayed fprop" in by_name["per_tensor fprop"].others
+    assert "mxfp8 dgrad" in by_name["mxfp8 fprop"].others
+    assert len({multiplied_as(case.recipe.spec(case.matmul)) for case in cases}) == len(cases)
+    line = products.product_line(foretold(), "n", "here", by_name["mxfp8 fprop"].others)
+    assert "mxfp8 dgrad" in line.detail
 
 
 @interpreted_only
@@ -58,67 +87,14 @@ def test_the_interpreter_is_neither_timed_nor_predicted(report):
 
 @pytest.mark.parametrize("quick", [False, True])
 def test_a_quick_check_is_of_fprop_only(quick):
-    matmuls = {"fprop"} if quick else set(MATMULS)
+    expected = {case.name for case in distinct_gemms(asked(CheckJob(quick=quick)))}
     steps = check_steps(CheckJob(quick=quick), H200, "")
     names = {name for step in steps for name in step.names if step.group is Group.GEMMS}
-    assert names == {f"{recipe} {matmul}" for recipe in RECIPES for matmul in matmuls}
+    assert names == expected
+    assert [step.names for step in steps if step.group is Group.QUANTIZERS] == [(name,) for name in RECIPES]
     timed = [name for step in steps for name in step.names if step.group is Group.SPEED]
     assert set(timed) == {COPY, BF16, FP8} | names
     assert len(set(timed)) == len(timed)
-
-
-def test_all_bf16_numbers_and_all_codes_are_cast():
-    line = casts.check_casts(FORMATS["e4m3"], current_device())
-    nans = 2 * 127
-    assert line.figures[0].value == 256 + (1 << 16) - nans
-
-
-def test_a_wrong_code_fails_the_cast(monkeypatch):
-    real = casts.encoded
-
-    def off_by_one(format_, x, device):
-        codes = real(format_, x, device)
-        codes[300] ^= 1
-        return codes
-
-    monkeypatch.setattr(casts, "encoded", off_by_one)
-    line = casts.check_casts(FORMATS["e5m2"], current_device())
-    assert line.verdict is Verdict.FAIL
-    assert line.detail.startswith("1 numbers get another code")
-    monkeypatch.setattr(casts, "encoded", real)
-    monkeypatch.setattr(casts, "decoded", lambda format_, device: np.zeros(256))
-    line = casts.check_casts(FORMATS["e5m2"], current_device())
-    assert line.verdict is Verdict.FAIL
-    assert "codes are misread" in line.detail
-
-
-@pytest.mark.parametrize("part", ["codes", "scale"])
-def test_a_wrong_bit_fails_the_quantizer(monkeypatch, part):
-    real = quantizers.quantize
-
-    def flipped(*arguments, **options):
-        made = real(*arguments, **options)
-        whole = getattr(made, part).clone()
-        whole.view(torch.uint8 if part == "codes" else torch.int32)[-1, -1] ^= 1
-        return dataclasses.replace(made, **{part: whole})
-
-    monkeypatch.setattr(quantizers, "quantize", flipped)
-    fprop = (MATMULS["fprop"],)
-    line = quantizers.check_quantizers(RECIPES["mxfp8"], fprop, current_device(), {})
-    assert line.verdict is Verdict.FAIL
-    assert "of 2 operands differ. Fprop, A: " in line.detail
-    assert "the kernel says" in line.detail
-
-
-def test_samples_are_bf16_numbers_with_what_is_hard():
-    x = quantizers.sample("broken", (80, 144))
-    assert np.array_equal(torch.from_numpy(x).bfloat16().float().numpy(), x, equal_nan=True)
-    assert np.isnan(x).any()
-    assert np.isinf(x).any()
-    wide = quantizers.sample("wide", (80, 144))
-    assert np.isfinite(wide).all()
-    assert (wide[:, :36] == 0).all()
-    assert (np.abs(wide[wide != 0]) < np.finfo(np.float32).tiny).any()
 
 
 @pytest.mark.parametrize(("outputs", "sampled"), [(1, 1), (10, 16), (16, 16), (PREDICTED, 80 * 48)])
@@ -202,7 +178,9 @@ def test_what_the_model_says_is_compared_bit_by_bit(monkeypatch):
     assert products._against_model(plan, None, None, got, BLACKWELL, places, places) == (0, 0, "")
 
 
-@pytest.mark.parametrize("count", [len(RECIPES), len(RECIPES) * len(MATMULS)])
+@pytest.mark.parametrize(
+    "count", [len(distinct_gemms(asked(CheckJob(quick=quick)))) for quick in (True, False)]
+)
 def test_all_gemms_together_predict_enough_outputs(count):
     m, n, _ = products.MNK
     each = -(-PREDICTED // count)
@@ -236,6 +214,9 @@ def test_a_bound_is_of_the_gpu_s_own_tensor_core():
     assert accumulator_on(mx, (8, 9)).name == "ampere_half"
     assert accumulator_on(mx, (9, 0)).name == accumulator_on(mx, (12, 0)).name == "hopper_bf16"
     assert {accumulator_on(fp8, c).promotion for c in names} == {fp8.meaning.promotion}
+    for recipe, unit in (("mxfp8", "blackwell_fp8"), ("nvfp4", "blackwell_fp4")):
+        native = plan_gemm(RECIPES[recipe].fprop, (64, 64, 256), BLACKWELL, Summation.RECIPE)
+        assert accumulator_on(native, BLACKWELL.capability).name == unit
 
 
 @interpreted_only
@@ -262,9 +243,10 @@ def test_a_wrong_product_is_not_timed_and_the_right_ones_take_turns_with_torch(m
 
     report = run(CheckJob(), StandIn(), plan=plan)
     speeds = {line.name: line.verdict for line in report.of_group(Group.SPEED)}
-    wrong = {f"{recipe} {matmul}" for recipe in ("rowwise", "mxfp8") for matmul in MATMULS}
+    cases = distinct_gemms(MATMULS.values())
+    wrong = {case.name for case in cases if case.recipe.name in ("rowwise", "mxfp8")}
     assert {name for name, verdict in speeds.items() if verdict is Verdict.NOT_RUN} == wrong
-    matmuls = [{f"{recipe} {matmul}" for recipe in RECIPES} - wrong for matmul in MATMULS]
+    matmuls = [{case.name for case in cases if case.matmul == own} - wrong for own in MATMULS.values()]
     assert turns == matmuls, "torch's are timed once, with ours of the first matmul"
 
 

@@ -5,6 +5,7 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from enum import IntEnum
 from pathlib import Path
@@ -13,6 +14,7 @@ from fp8core.accumulators.error_over_k import error_against_k
 from fp8core.formats import FORMATS
 from kernels.bench.job import GemmJob
 from kernels.bench.machine import Machine, Timing
+from kernels.bench.ready import Readied, ReadyJob
 from kernels.bench.row import Provenance, Row, Worst
 from kernels.check.job import CheckJob
 from kernels.check.report import Report
@@ -21,6 +23,7 @@ from kernels.worker.child import Engine, StoppedOnRequest, serve
 from kernels.worker.jobs import Job, Result
 from kernels.worker.process import WorkerProcess
 from tests.kernels.check.reports import REPORT
+from tests.kernels.worker.gates import Gate, folder_in, is_open
 
 STAND_IN = Path(__file__).resolve()
 TOP = STAND_IN.parents[3]
@@ -42,9 +45,14 @@ class Act(IntEnum):
     REFUSE = 10
     POLL_STOPPED = 11
     NOT_A_NUMBER = 12
+    TWO_ANSWERS = 13
+    HELD = 14
 
 
 SLOW_SECONDS = 0.6
+HELD_AT = 0.5
+LINES_BEFORE_HELD = 2
+RESUMED = "taken up after its first answer"
 
 
 def stand_in_process(*arguments: str) -> WorkerProcess:
@@ -104,22 +112,38 @@ def swept(of: ProbeJob) -> ProbeRow:
     )
 
 
-def checked(of: CheckJob, progress) -> Report:
+def held(gate: Gate, stopped: Callable[[], bool]) -> None:
+    """Wait until a gate is open. Raises StoppedOnRequest where the job is to stop before that."""
+    folder = folder_in(sys.argv)
+    while not is_open(folder, gate):
+        if stopped():
+            raise StoppedOnRequest
+        time.sleep(0.01)
+
+
+def checked(of: CheckJob, progress, stopped, so_far: Report | None) -> Report:
     """A report that comes line by line."""
     report = replace(REPORT, job=of)
-    for count in range(len(report.lines)):
+    for count in range(len(so_far.lines) if so_far else 0, len(report.lines)):
         partial = replace(report, lines=report.lines[:count], finished=False)
         progress(count / len(report.lines), report.lines[count].name, partial)
+        if count == LINES_BEFORE_HELD:
+            held(Gate.CHECK, stopped)
+        if stopped():
+            raise StoppedOnRequest
         time.sleep(SLOW_SECONDS / len(report.lines))
     return report
 
 
-def measure(of: Job, *, progress, stopped) -> Result:
+def measure(of: Job, *, progress, stopped, so_far: Result | None = None) -> Result:
     progress(0.25, "quantizing")
     if isinstance(of, ProbeJob):
         return swept(of)
     if isinstance(of, CheckJob):
-        return checked(of, progress)
+        return checked(of, progress, stopped, so_far)
+    if isinstance(of, ReadyJob):
+        measure(of.gemm, progress=progress, stopped=stopped)
+        return Readied(of, 0.1)
     match Act(of.seed):
         case Act.KILLED:
             os.kill(os.getpid(), signal.SIGKILL)
@@ -150,6 +174,13 @@ def measure(of: Job, *, progress, stopped) -> Result:
                 progress(step / 30, "multiplying")
                 if stopped():
                     raise StoppedOnRequest
+        case Act.TWO_ANSWERS:
+            if so_far is None:
+                progress(0.25, "measuring with care", replace(row(of), is_first=True, kernel_rel_err=0.5))
+            held(Gate.JOB, stopped)
+            return replace(row(of), kernel=RESUMED if so_far else row(of).kernel)
+        case Act.HELD:
+            held(Gate.JOB, lambda: progress(HELD_AT, "multiplying") or stopped())
         case Act.REFUSE:
             raise ValueError("the stand-in refuses this job")
         case Act.POLL_STOPPED:
@@ -164,4 +195,5 @@ if __name__ == "__main__":
         sys.exit("no such library")
     if "sleep" in sys.argv:
         time.sleep(600)
+    held(Gate.LOAD, lambda: False)
     serve(lambda: Engine(device="a stand-in", measure=measure))

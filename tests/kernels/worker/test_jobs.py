@@ -9,6 +9,7 @@ import pytest
 
 from fp8core.experiments.dot_terms import TermKind
 from kernels.bench.machine import Machine
+from kernels.bench.ready import Readied, ReadyJob
 from kernels.check.job import CheckJob
 from kernels.check.report import Verdict
 from kernels.probe.job import ProbeJob, ProbeRow, SweepPoint
@@ -34,6 +35,7 @@ EXAMPLES = {
     "probe": (PROBE, SWEPT),
     "ceilings": (CEILINGS.job, CEILINGS),
     "check": (REPORT.job, REPORT),
+    "ready": (ReadyJob(job(Act.FINE)), Readied(ReadyJob(job(Act.FINE)), 1.5)),
 }
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from kernels.nvml import Driver
 from kernels.paths import TOP
-from kernels.worker.launch import launchers, visible_gpus
+from kernels.worker.launch import helpers, launchers, visible_gpus
 
 ENTRIES = {
     "0": ("0",),
@@ -32,6 +32,14 @@ def test_the_driver_is_asked_otherwise():
 def test_there_is_a_launcher_for_each_gpu_and_one_for_the_cpu():
     assert len(launchers(("0", "1"))) == 2
     assert len(launchers(())) == 1
+
+
+@pytest.mark.parametrize(
+    ("gpus", "cores", "count"),
+    [((), 64, 0), (("0",), 2, 0), (("0",), 12, 4), (("0",), 99, 6), (("0", "1"), 32, 10)],
+)
+def test_helpers_are_for_hosts_with_a_gpu_and_cores_to_spare(gpus, cores, count):
+    assert len(helpers(gpus, cores)) == count
 
 
 def test_the_parent_side_imports_no_torch():

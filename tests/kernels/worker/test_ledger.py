@@ -4,15 +4,21 @@ from dataclasses import replace
 
 import pytest
 
-from kernels.worker.ledger import FORGOTTEN, Ledger
-from kernels.worker.states import Done, Waiting
+from kernels.bench.ready import ReadyJob, code_of
+from kernels.check.job import CheckJob
+from kernels.worker.jobs import Job
+from kernels.worker.ledger import ABSENT_S, FORGOTTEN, GONE, MOST_WAITING, REPLACED, Ledger
+from kernels.worker.order import SLOT_S
+from kernels.worker.rate import Pace
+from kernels.worker.states import Done, Failed, Waiting
+from tests.kernels.check.reports import REPORT
 from tests.kernels.worker.stand_in import Act, job, row
 
 
 @pytest.fixture
 def ledgers() -> tuple[Ledger, Ledger]:
     """Two ledgers of one process."""
-    return Ledger(results_kept=9), Ledger(results_kept=9)
+    return Ledger(), Ledger()
 
 
 def test_two_ledgers_of_a_process_give_no_ticket_the_same_number(ledgers):
@@ -44,6 +50,19 @@ def test_a_run_that_is_put_back_comes_before_those_that_wait(ledgers):
     assert ledger.take(not_before=0.0) is run
 
 
+def test_a_worker_hears_what_comes_next_and_not_of_careful_answers(ledgers):
+    ledger, _ = ledgers
+    for m in range(1, 7):
+        ledger.submit(job(Act.FINE, m), f"session {m}")
+    run = ledger.take(not_before=0.0)
+    assert [coming.m for coming in ledger.coming()] == [2, 3, 4]
+    ledger.report(run, 0.25, "measuring with care", row(run.job))
+    ledger.give_way(run)
+    taken = [ledger.take(not_before=0.0).job.m for _ in range(5)]
+    assert taken == [2, 3, 4, 5, 6]
+    assert ledger.coming() == ()
+
+
 def test_a_run_that_nobody_wants_is_not_put_back(ledgers):
     ledger, _ = ledgers
     ticket = ledger.submit(job(Act.FINE), "s")
@@ -52,3 +71,206 @@ def test_a_run_that_nobody_wants_is_not_put_back(ledgers):
     ledger.put_back(run)
     later = ledger.submit(job(Act.FINE), "s")
     assert ledger.state(later) == Waiting(0)
+
+
+class Clock:
+    now = 50.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+def answer(ledger: Ledger) -> None:
+    """A worker does the next job."""
+    run = ledger.take(not_before=0.0)
+    ledger.report(run, 0.0, "starting")
+    ledger.finish(run, Done(row(run.job)))
+
+
+def test_an_equal_job_is_answered_at_once_with_the_age_of_the_answer(clock):
+    ledger = Ledger(clock=clock)
+    ledger.submit(job(Act.FINE), "one")
+    answer(ledger)
+    clock.now += 90.0
+    assert ledger.state(ledger.submit(job(Act.FINE), "two")) == Done(row(job(Act.FINE)), age_s=90.0)
+    assert ledger.state(ledger.submit(job(Act.FINE), "two", again=True)) == Waiting(0)
+    assert ledger.state(ledger.submit(job(Act.FINE, m=1), "three")) == Waiting(1)
+
+
+def test_a_check_is_never_answered_with_an_earlier_one(clock):
+    ledger = Ledger(clock=clock)
+    ledger.submit(CheckJob(), "one")
+    run = ledger.take(not_before=0.0)
+    ledger.finish(run, Done(replace(REPORT, job=run.job)))
+    assert ledger.state(ledger.submit(CheckJob(), "two")) == Waiting(0)
+
+
+def test_a_first_answer_is_there_while_the_careful_one_waits(clock):
+    ledger = Ledger(clock=clock)
+    ticket, first = ledger.submit(job(Act.FINE), "s"), replace(row(job(Act.FINE)), is_first=True)
+    run = ledger.take(not_before=0.0)
+    ledger.report(run, 0.2, "measuring with care", first)
+    ledger.report(run, 0.3, "timing")
+    assert ledger.state(ticket).partial is first
+    assert not ledger.must_give_way(run)
+    other = ledger.submit(job(Act.FINE, m=1), "other")
+    assert ledger.state(other) == Waiting(0), "the careful one gives way"
+    assert ledger.must_give_way(run)
+    ledger.give_way(run)
+    waiting = ledger.state(ticket)
+    assert (waiting, waiting.partial) == (Waiting(1), first)
+    joined = ledger.submit(job(Act.FINE), "third")
+    assert ledger.state(joined).partial is first
+    answer(ledger)
+    assert ledger.take(not_before=0.0) is run
+    assert run.so_far is first
+    newer = ledger.submit(job(Act.FINE, m=2), "s")
+    ledger.finish(run, Done(row(run.job)))
+    assert isinstance(ledger.state(ticket), Done)
+    assert ledger.state(newer) == Waiting(0)
+
+
+def test_a_newer_job_ends_a_waiting_careful_one_which_keeps_its_first_answer():
+    ledger = Ledger()
+    ticket, first = ledger.submit(job(Act.FINE), "s"), replace(row(job(Act.FINE)), is_first=True)
+    run = ledger.take(not_before=0.0)
+    ledger.report(run, 0.2, "measuring with care", first)
+    ledger.give_way(run)
+    ledger.submit(job(Act.FINE, m=2), "s")
+    assert ledger.state(ticket) == replace(REPLACED, partial=first)
+
+
+def test_a_check_gives_way_after_its_slot_and_goes_on_with_its_report(clock):
+    ledger = Ledger(clock=clock)
+    ledger.submit(CheckJob(), "s")
+    run = ledger.take(not_before=0.0)
+    ledger.report(run, 0.1, "casts", REPORT)
+    ledger.submit(job(Act.FINE), "other")
+    clock.now += SLOT_S - 0.1
+    assert not ledger.must_give_way(run)
+    clock.now += 0.2
+    assert ledger.must_give_way(run)
+    ledger.give_way(run)
+    assert ledger.take(not_before=0.0).job == job(Act.FINE)
+    assert ledger.take(not_before=0.0).so_far is REPORT
+
+
+def test_no_more_careful_runs_give_way_than_others_wait():
+    ledger = Ledger()
+    runs = []
+    for m in (1, 2, 3):
+        ledger.submit(job(Act.FINE, m=m), f"session {m}")
+        runs.append(ledger.take(not_before=0.0))
+        ledger.report(runs[-1], 0.2, "measuring with care", row(runs[-1].job))
+    ledger.submit(job(Act.FINE, m=9), "other")
+    assert [ledger.must_give_way(run) for run in (*runs, *runs)] == [True, False, False] * 2
+
+
+def test_a_session_that_has_left_gives_its_jobs_up_and_a_short_loss_is_forgiven(clock):
+    here = {"running", "ghost", "living"}
+    ledger = Ledger(clock=clock, is_present=lambda session: session in here)
+    running, ghost, living = (
+        ledger.submit(job(Act.FINE, m=m), who) for m, who in enumerate(("running", "ghost", "living"), 1)
+    )
+    run = ledger.take(not_before=0.0)
+    here.clear()
+    clock.now += 1.0
+    here.add("living")
+    assert ledger.state(living) == Waiting(1), "a ghost is passed over at once"
+    assert ledger.is_wanted(run)
+    here.add("running")
+    clock.now += ABSENT_S
+    assert ledger.is_wanted(run)
+    assert ledger.state(ghost) == GONE
+    here.discard("running")
+    clock.now += 1.0
+    assert ledger.is_wanted(run)
+    clock.now += ABSENT_S
+    assert not ledger.is_wanted(run)
+    assert ledger.state(running) == GONE
+
+
+def test_a_job_that_a_living_session_shares_with_a_ghost_goes_on(clock):
+    ledger = Ledger(clock=clock, is_present=lambda session: session == "living")
+    tickets = [ledger.submit(job(Act.FINE), who) for who in ("ghost", "living")]
+    for _ in range(3):
+        clock.now += ABSENT_S
+        states = [ledger.state(ticket) for ticket in tickets]
+    assert states == [GONE, Waiting(0)]
+
+
+def test_who_asks_too_fast_is_told_and_others_are_not(clock):
+    ledger = Ledger(clock=clock, pace=Pace(jobs=3, seconds=60.0))
+    tickets = [ledger.submit(job(Act.FINE, m=m), "hasty") for m in range(1, 5)]
+    told = ledger.state(tickets[3])
+    assert told == Failed(
+        "You asked for more than 3 runs in 60 s, and others wait too: run it again in 20 s."
+    )
+    assert ledger.state(tickets[2]) == Waiting(0), "the last one that was taken stays"
+    assert ledger.state(ledger.submit(job(Act.FINE, m=9), "other")) == Waiting(1)
+    clock.now += 20.0
+    assert isinstance(ledger.state(ledger.submit(job(Act.FINE, m=5), "hasty")), Waiting)
+
+
+def test_the_line_has_an_end():
+    ledger = Ledger()
+    for m in range(MOST_WAITING):
+        ledger.submit(job(Act.FINE, m=m), f"session {m}")
+    assert (
+        f"{MOST_WAITING} runs wait already" in ledger.state(ledger.submit(job(Act.FINE, m=999), "s")).reason
+    )
+
+
+SPARE = ReadyJob(job(Act.FINE, m=99))
+
+
+def next_job(ledger: Ledger) -> Job:
+    """What a worker that is free gets now; a spare job where nobody waits."""
+    return ledger.take(not_before=0.0, spare=lambda: SPARE).job
+
+
+def test_code_that_is_compiled_comes_first_and_a_helper_compiles_the_rest():
+    ledger = Ledger(compile_s=2.0)
+    new, known = (job(Act.FINE, m=m) for m in (1, 2))
+    for asked in (new, known):
+        ledger.submit(asked, f"session {asked.m}")
+    ledger.prepared(code_of(known))
+    assert next_job(ledger) == known
+    assert ledger.next_to_prepare() == code_of(new)
+    assert next_job(ledger) is SPARE, "the helper has the other one"
+    ledger.prepared(code_of(new))
+    assert next_job(ledger) == new
+
+
+def test_without_a_helper_a_worker_compiles_for_itself():
+    ledger = Ledger(compile_s=2.0)
+    ledger.submit(job(Act.FINE), "s")
+    assert next_job(ledger) == job(Act.FINE)
+
+
+def test_helpers_compile_what_is_offered_while_all_is_quiet():
+    offered = [ReadyJob(job(Act.FINE, m=m)) for m in (1, 2)]
+    ledger = Ledger(to_prepare=offered)
+    ledger.submit(job(Act.FINE, m=7), "s")
+    assert [ledger.next_to_prepare().m for _ in range(1)] == [7]
+    ledger.prepared(code_of(job(Act.FINE, m=7)))
+    answer(ledger)
+    ledger.prepared(code_of(offered[0]))
+    assert ledger.next_to_prepare().m == 2
+
+
+def test_no_careful_answer_begins_while_code_for_a_first_one_is_compiled():
+    ledger = Ledger(compile_s=2.0)
+    ledger.submit(job(Act.FINE), "s")
+    run = ledger.take(not_before=0.0)
+    ledger.report(run, 0.2, "measuring with care", row(run.job))
+    ledger.submit(job(Act.FINE, m=1), "other")
+    assert ledger.next_to_prepare().m == 1
+    assert ledger.must_give_way(run)
+    ledger.give_way(run)
+    assert next_job(ledger) is SPARE

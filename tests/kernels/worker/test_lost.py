@@ -16,17 +16,14 @@ from kernels.worker.process import WorkerProcess
 from kernels.worker.queue import WorkerQueue
 from kernels.worker.states import Failed
 from tests.kernels.worker.conftest import LIMITS, Bench
+from tests.kernels.worker.shells import BEGIN, GOOD, HANG, READY, REFUSE, TAKE
 from tests.kernels.worker.stand_in import Act, job
 
-READY = """echo '{"say": "ready", "device": "a shell"}'"""
-TAKE = r"""read -r line; run=$(echo "$line" | sed 's/.*"run": \([0-9]*\).*/\1/')"""
-BEGIN = """echo "{\\"say\\": \\"began\\", \\"run\\": $run}" """
-REFUSE = """echo "{\\"say\\": \\"refused\\", \\"run\\": $run, \\"reason\\": \\"it came so far\\"}" """
 FREEZE = "kill -STOP $$"
-HANG = "sleep 600"
-GOOD = f'{READY}; while {TAKE} && [ -n "$run" ]; do {BEGIN}; {REFUSE}; done'
 FAR = Failed("it came so far")
-AT_ONCE_S = 4.0
+AT_ONCE_S = 15.0
+LONG_S = 10 * AT_ONCE_S
+"""The limits that no worker here is to wait for."""
 
 NEVER_BEGIN = {
     "dies while it loads": ("echo broken >&2; exit 3", "exit code 3: broken"),
@@ -55,10 +52,10 @@ BREAK_OFF = {
 
 @pytest.fixture
 def shells() -> Iterator[Callable[..., Bench]]:
-    """shells(*scripts, begin_s=5.0): a queue whose workers are these in turn; all later ones are the last."""
+    """shells(*scripts, begin_s=LONG_S): a queue whose workers are these in turn, and the last ever after."""
     made: list[Bench] = []
 
-    def make(*scripts: str, begin_s: float = 5.0) -> Bench:
+    def make(*scripts: str, begin_s: float = LONG_S) -> Bench:
         started: list[WorkerProcess] = []
 
         def launch() -> WorkerProcess:
@@ -66,7 +63,8 @@ def shells() -> Iterator[Callable[..., Bench]]:
             started.append(WorkerProcess(["sh", "-c", script]))
             return started[-1]
 
-        made.append(Bench(WorkerQueue([launch], limits=replace(LIMITS, begin_s=begin_s)), started))
+        limits = replace(LIMITS, start_s=LONG_S, begin_s=begin_s, job_s=LONG_S)
+        made.append(Bench(WorkerQueue([launch], limits=limits), started))
         return made[-1]
 
     yield make

@@ -22,6 +22,7 @@ from tests.kernels.worker.stand_in import Act, job, row
 
 MESSAGES = [
     Do(1, job(Act.FINE)),
+    Do(1, job(Act.FINE), None, (job(Act.SLOW), job(Act.FINE, 3))),
     Stop(1),
     Ready("NVIDIA H200"),
     Began(1),

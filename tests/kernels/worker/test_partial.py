@@ -12,16 +12,18 @@ from kernels.worker.child import _Voice
 from kernels.worker.messages import Progress, decode
 from kernels.worker.states import Failed, Running, Stopped
 from tests.kernels.check.reports import REPORT
+from tests.kernels.worker.gates import Gate
 from tests.kernels.worker.stand_in import Act, job
 
 
 def test_a_check_shows_its_report_so_far(bench):
-    b = bench()
+    b = bench(closed=[Gate.CHECK])
     ticket = b.queue.submit(CheckJob(quick=True), "s")
     first = b.wait(ticket, lambda state: isinstance(state, Running) and state.partial is not None)
     assert (first.partial.job, first.partial.finished) == (ticket.job, False)
-    later = b.wait(ticket, lambda state: not isinstance(state, Running) or len(state.partial.lines) > 1)
+    later = b.wait(ticket, lambda state: len(state.partial.lines) > 1)
     assert later.partial.lines[: len(first.partial.lines)] == first.partial.lines
+    b.gates.open(Gate.CHECK)
     assert b.wait(ticket).row == replace(REPORT, job=ticket.job)
 
 
@@ -41,7 +43,7 @@ def running_with_a_partial(bench, session: str = "s"):
 
 
 def test_a_check_that_is_stopped_keeps_its_report_so_far(bench):
-    b = bench()
+    b = bench(closed=[Gate.CHECK])
     ticket, partial = running_with_a_partial(b)
     b.queue.stop(ticket)
     ended = b.queue.state(ticket)
@@ -51,7 +53,7 @@ def test_a_check_that_is_stopped_keeps_its_report_so_far(bench):
 
 
 def test_a_check_whose_worker_dies_keeps_its_report_so_far(bench):
-    b = bench()
+    b = bench(closed=[Gate.CHECK])
     ticket, partial = running_with_a_partial(b)
     os.kill(b.started[-1].pid, signal.SIGKILL)
     ended = b.wait(ticket)
@@ -62,7 +64,7 @@ def test_a_check_whose_worker_dies_keeps_its_report_so_far(bench):
 
 def test_a_job_without_a_partial_ends_without_one(bench):
     b = bench()
-    stopped, failed = b.queue.submit(job(Act.HANG), "a"), b.queue.submit(job(Act.REFUSE), "b")
+    stopped, failed = b.queue.submit(job(Act.POLL_STOPPED), "a"), b.queue.submit(job(Act.REFUSE), "b")
     b.wait(stopped, lambda state: isinstance(state, Running))
     b.queue.stop(stopped)
     assert b.queue.state(stopped).partial is None

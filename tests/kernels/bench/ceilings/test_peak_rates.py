@@ -4,7 +4,7 @@ from urllib.parse import urlparse
 
 import pytest
 
-from kernels.bench.peak_rates import PEAK_RATES, Rate, peak_rates_of
+from kernels.bench.ceilings.peak_rates import PEAK_RATES, Rate, peak_rates_of
 
 
 @pytest.mark.parametrize("rates", PEAK_RATES.values(), ids=PEAK_RATES)
@@ -16,6 +16,9 @@ def test_a_row_is_dense_complete_and_sourced(rates):
     fp8 = rates.tflop_s[Rate.FP8]
     assert (fp8 is not None) == (rates.capability >= (8, 9))
     assert fp8 is None or fp8 == pytest.approx(2 * sixteen, rel=0.02)
+    fp4 = rates.tflop_s[Rate.FP4]
+    assert (fp4 is not None) == (rates.capability >= (10, 0))
+    assert fp4 is None or fp4 == pytest.approx(2 * fp8, rel=0.02)
     assert rates.sources
     for source in rates.sources:
         assert source.title

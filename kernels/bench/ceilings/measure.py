@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import torch
 
-from kernels.bench.ceilings import COPY_BYTES, MATMUL_SIDE, Ceiling, Ceilings, CeilingsJob
-from kernels.bench.limits import Impossible, ceilings_fault, limits_of
+from kernels.bench.ceilings.job import COPY_BYTES, MATMUL_SIDE, Ceiling, Ceilings, CeilingsJob
+from kernels.bench.ceilings.limits import Impossible, ceilings_fault, limits_of
 from kernels.bench.machine import Timing
 from kernels.bench.measure import StoppedEarly, machine_here, today
 from kernels.bench.peers import REFUSALS

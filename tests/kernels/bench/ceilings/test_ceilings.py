@@ -5,8 +5,8 @@ import json
 import pytest
 
 from kernels.bench.ceilings import COPY_BYTES, MATMUL_SIDE, Ceilings, CeilingsJob
-from kernels.bench.ceilings_measure import ceilings_of, measure
-from kernels.bench.limits import Impossible
+from kernels.bench.ceilings.limits import Impossible
+from kernels.bench.ceilings.measure import ceilings_of, measure
 from kernels.bench.records import record, recorded_ceilings, recorded_rows
 from kernels.bench.timing import Load
 from kernels.device import HOPPER, Unsupported

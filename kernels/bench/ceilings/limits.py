@@ -5,8 +5,8 @@ A time beyond these limits did not measure the whole work.
 
 from dataclasses import dataclass
 
-from kernels.bench.ceilings import Ceilings
-from kernels.bench.peak_rates import Rate, flop_a_cycle, peak_rates_of
+from kernels.bench.ceilings.job import Ceilings
+from kernels.bench.ceilings.peak_rates import Rate, flop_a_cycle, peak_rates_of
 from kernels.bench.row import Row
 from kernels.device import Device, Unsupported
 

@@ -13,6 +13,7 @@ class Rate(Enum):
     cores.
     """
 
+    FP4 = "fp4"
     FP8 = "fp8"
     BF16 = "bf16"
     FP16 = "fp16"
@@ -50,8 +51,10 @@ class PeakRates:
         return None if peak is None else peak * 1e3 / self.memory_gb_s
 
 
-def _tflop_s(*, fp8: float | None, bf16: float, fp16: float, fp32: float) -> dict[Rate, float | None]:
-    return {Rate.FP8: fp8, Rate.BF16: bf16, Rate.FP16: fp16, Rate.FP32: fp32}
+def _tflop_s(
+    *, fp4: float | None = None, fp8: float | None, bf16: float, fp16: float, fp32: float
+) -> dict[Rate, float | None]:
+    return {Rate.FP4: fp4, Rate.FP8: fp8, Rate.BF16: bf16, Rate.FP16: fp16, Rate.FP32: fp32}
 
 
 _ML_ENGINEERING = Source(
@@ -114,7 +117,7 @@ PEAK_RATES: dict[str, PeakRates] = {
             generation="Blackwell",
             capability=(10, 0),
             device_name="NVIDIA B200",
-            tflop_s=_tflop_s(fp8=4500.0, bf16=2250.0, fp16=2250.0, fp32=80.0),
+            tflop_s=_tflop_s(fp4=9000.0, fp8=4500.0, bf16=2250.0, fp16=2250.0, fp32=80.0),
             memory_gb_s=8000.0,
             sources=(
                 Source(
@@ -138,8 +141,9 @@ _FLOP_A_CYCLE: dict[tuple[int, int], dict[Rate, int]] = {
     (8, 7): {Rate.BF16: 2048},
     (8, 9): {Rate.BF16: 1024, Rate.FP8: 2048},
     (9, 0): {Rate.BF16: 4096, Rate.FP8: 8192},
-    (10, 0): {Rate.BF16: 8192, Rate.FP8: 16384},
-    (12, 0): {Rate.BF16: 1024, Rate.FP8: 2048},
+    (10, 0): {Rate.BF16: 8192, Rate.FP8: 16384, Rate.FP4: 32768},
+    (10, 3): {Rate.BF16: 8192, Rate.FP8: 16384, Rate.FP4: 49152},
+    (12, 0): {Rate.BF16: 1024, Rate.FP8: 2048, Rate.FP4: 4096},
 }
 """Operations of one SM's tensor cores in a clock cycle, by the first compute capability that has so many."""
 

@@ -1,0 +1,85 @@
+"""Contract: casts and quantizers are compared bit for bit, whatever their operands come as, and one wrong bit
+fails the line with its place.
+"""
+
+import dataclasses
+from math import prod
+
+import numpy as np
+import pytest
+import torch
+
+from fp8core.formats import FORMATS
+from fp8core.linear import MATMULS, Side
+from fp8core.recipes import RECIPES
+from kernels.check import casts, quantizers
+from kernels.check.report import Verdict
+from kernels.device import current_device
+from tests.kernels.bench.given import GIVEN
+
+
+def test_all_bf16_numbers_and_all_codes_are_cast():
+    line = casts.check_casts(FORMATS["e4m3"], current_device())
+    nans = 2 * 127
+    assert line.figures[0].value == 256 + (1 << 16) - nans
+
+
+def test_a_wrong_code_fails_the_cast(monkeypatch):
+    real = casts.encoded
+
+    def off_by_one(format_, x, device):
+        codes = real(format_, x, device)
+        codes[300] ^= 1
+        return codes
+
+    monkeypatch.setattr(casts, "encoded", off_by_one)
+    line = casts.check_casts(FORMATS["e5m2"], current_device())
+    assert line.verdict is Verdict.FAIL
+    assert line.detail.startswith("1 numbers get another code")
+    monkeypatch.setattr(casts, "encoded", real)
+    monkeypatch.setattr(casts, "decoded", lambda format_, device: np.zeros(256))
+    line = casts.check_casts(FORMATS["e5m2"], current_device())
+    assert line.verdict is Verdict.FAIL
+    assert "codes are misread" in line.detail
+
+
+@pytest.mark.parametrize("part", ["codes", "scale"])
+def test_a_wrong_bit_fails_the_quantizer(monkeypatch, part):
+    real = quantizers.quantized
+
+    def flipped(*arguments, **options):
+        made = real(*arguments, **options)
+        whole = getattr(made, part).clone(memory_format=torch.contiguous_format)
+        whole.view(torch.uint8)[-1, -1] ^= 1
+        return dataclasses.replace(made, **{part: whole})
+
+    monkeypatch.setattr(quantizers, "quantized", flipped)
+    fprop = (MATMULS["fprop"],)
+    line = quantizers.check_quantizers(RECIPES["mxfp8"], fprop, current_device(), {})
+    assert line.verdict is Verdict.FAIL
+    assert "of 2 operands differ. Fprop, A: " in line.detail
+    assert "the kernel says" in line.detail
+
+
+@pytest.mark.parametrize(("recipe", "matmul"), GIVEN.values(), ids=GIVEN)
+def test_every_kind_of_operand_is_compared_whole(recipe, matmul):
+    """Codes that are packed, scales that are bytes or of two levels, random bits, a delayed scale."""
+    sides = [side for side in Side if recipe.operand(matmul, side) is not None]
+    for side in sides:
+        operand, shape = recipe.operand(matmul, side), (33, 70)
+        compared, different, first = quantizers.compare(operand, shape, "wide", current_device(), seed=5)
+        assert (different, first) == (0, "")
+        outer = operand.outer_grid(shape)
+        scales = [operand.grid(shape), *([] if outer is None else [outer])]
+        assert compared == 33 * 70 + sum(prod(grid.scale_shape) for grid in scales)
+
+
+def test_samples_are_bf16_numbers_with_what_is_hard():
+    x = quantizers.sample("broken", (80, 144))
+    assert np.array_equal(torch.from_numpy(x).bfloat16().float().numpy(), x, equal_nan=True)
+    assert np.isnan(x).any()
+    assert np.isinf(x).any()
+    wide = quantizers.sample("wide", (80, 144))
+    assert np.isfinite(wide).all()
+    assert (wide[:, :36] == 0).all()
+    assert (np.abs(wide[wide != 0]) < np.finfo(np.float32).tiny).any()

@@ -1,0 +1,67 @@
+"""The passes over operands among what tests.kernels.compile_plans compiles."""
+
+from collections.abc import Iterator
+
+from fp8core.linear import MATMULS, Side
+from fp8core.recipes import RECIPES
+from fp8core.refold import REFOLDED_TILES
+from kernels.device import HOPPER, Device, DeviceKind
+from kernels.gemm.arithmetic import Arithmetic
+from kernels.gemm.meaning import Meaning, Summation, meaning_of
+from kernels.operand_passes.decode_ptx import decode_ptx, read_as
+from kernels.operand_passes.dequantize import dequantize_constants
+from kernels.operand_passes.plan import DEQUANTIZE_BLOCK, REFOLD_WARPS
+from kernels.operand_passes.refold import refold_constants
+from tests.kernels.compile_cases import Case
+
+_BYTES = (("scale_ptr", "*u8"),)
+_FP32 = (("scale_ptr", "*fp32"),)
+
+
+def passes(device: Device) -> Iterator[Case]:
+    """Each pass as some recipe asks for it, and each order of bf16 numbers along K."""
+    for recipe in RECIPES.values():
+        for matmul in MATMULS.values():
+            meaning = meaning_of(recipe.spec(matmul), device, Summation.RECIPE)
+            if isinstance(meaning, Meaning) and meaning.arithmetic is Arithmetic.DEQUANTIZED:
+                yield from _dequantized(meaning, device)
+    block = {"BLOCK_MN": DEQUANTIZE_BLOCK[0], "BLOCK_K": DEQUANTIZE_BLOCK[1]}
+    for order in (4, 8) if device is HOPPER else ():  # that of the decoding body, which runs there alone
+        constants = (("ORDER", order), *block.items())
+        types = (("x_ptr", "*bf16"),)
+        yield Case(name=f"{order}", device=device, kernel="reorder_kernel", types=types, constants=constants)
+    for scale in ("e8m0", "e4m3"):
+        constants = (("SCALE", scale), ("BLOCK", 1024))
+        types = (("stored_ptr", "*u8"),)
+        yield Case(name=scale, device=device, kernel="widen_scales_kernel", types=types, constants=constants)
+    mx = RECIPES["mxfp8"].fprop.a
+    for tile in REFOLDED_TILES.values():
+        constants = tuple(refold_constants(mx, tile, DeviceKind.GPU).items())
+        yield Case(
+            name=f"mxfp8 to {tile}",
+            device=device,
+            kernel="refold_kernel",
+            types=_BYTES,
+            constants=constants,
+            warps=REFOLD_WARPS,
+        )
+
+
+def _dequantized(meaning: Meaning, device: Device) -> Iterator[Case]:
+    """Both operands of a matmul, and where the decoding body takes them, in its order."""
+    for side in Side:
+        spec = meaning.spec.operand(side)
+        if spec is None:
+            continue
+        read = read_as(spec)
+        orders = (0, read.format.packed_bits) if device is HOPPER and decode_ptx(read) else (0,)
+        for order in orders:
+            on_codes = meaning.on_codes(side)
+            constants = dequantize_constants(spec, DeviceKind.GPU, on_codes=on_codes, order=order)
+            yield Case(
+                name=f"{spec.format.name} {spec.tile}, order {order}",
+                device=device,
+                kernel="dequantize_kernel",
+                types=_BYTES if spec.scale_rule.format.bits == 8 else _FP32,
+                constants=tuple(constants.items()),
+            )

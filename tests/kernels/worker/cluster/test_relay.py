@@ -1,0 +1,178 @@
+"""Contract: a worker behind a relay is, for the queue, a worker. Here the relay has it on the same host,
+without Ray.
+"""
+
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+from kernels.worker.cluster.hosted import Report
+from kernels.worker.cluster.ray_node import sentence
+from kernels.worker.cluster.relay import HostLost, OverRay
+from kernels.worker.cluster.remote import RemoteWorker
+from kernels.worker.messages import Began, Do, Ready
+from kernels.worker.process import Ended, Garbled, Vanished
+from kernels.worker.queue import WorkerQueue
+from kernels.worker.states import Done, Failed, Stopped
+from tests.kernels.worker.alive import is_alive, is_gone
+from tests.kernels.worker.conftest import LIMITS, Bench
+from tests.kernels.worker.shells import HANG, READY
+from tests.kernels.worker.stand_in import STAND_IN, Act, job
+
+PROGRAM = """
+import sys
+from kernels.worker.cluster.hosted import Hosted
+from kernels.worker.cluster.relay import HostLost, relay
+class Worker(Hosted):
+    def hear(self, wait_s):
+        report = super().hear(wait_s)
+        print(self._process.pid, file=sys.stderr, flush=True)
+        if any("lost" in line for line in report.lines):
+            self._process.kill()
+            raise HostLost("its host does not answer any more")
+        return report
+relay(Worker(sys.argv[1:]), sys.stdin, sys.stdout, sys.stderr)
+"""
+
+
+@pytest.fixture
+def behind():
+    """behind(*command): a worker of this command, behind a relay."""
+    made = []
+
+    def make(*command):
+        made.append(RemoteWorker([sys.executable, "-c", PROGRAM, *command]))
+        return made[-1]
+
+    yield make
+    for worker in made:
+        worker.kill()
+
+
+def heard(worker):
+    """What is heard up to its end."""
+    said = []
+    while not said or not isinstance(said[-1], Ended | Vanished | Garbled):
+        said.append(worker.receive(10.0))
+        assert said[-1] is not None, said
+    return said
+
+
+def test_jobs_and_results_pass_both_ways(behind):
+    b = Bench(WorkerQueue([lambda: behind(sys.executable, str(STAND_IN))], limits=LIMITS), [])
+    assert b.wait(b.queue.submit(job(Act.FINE), "s")).row.job == job(Act.FINE)
+    assert b.wait(b.queue.submit(job(Act.REFUSE), "s")) == Failed("the stand-in refuses this job")
+    polling = b.queue.submit(job(Act.POLL_STOPPED), "s")
+    b.queue.stop(polling)
+    assert isinstance(b.wait(polling), Stopped)
+    assert isinstance(b.wait(b.queue.submit(job(Act.NOT_A_NUMBER), "s")), Done)
+    assert "ended by signal SIGSEGV" in b.wait(b.queue.submit(job(Act.SEGFAULT), "s")).reason
+    b.queue.close()
+
+
+ENDS = {
+    "dies": ("echo 'OSError: libcuda' >&2; exit 3", Ended("ended with exit code 3: OSError: libcuda")),
+    "is frozen": ("kill -STOP $$", Ended("was frozen by a signal such as SIGSTOP")),
+    "is lost with its host": (f"echo lost; {HANG}", Vanished("was lost: its host does not answer any more")),
+}
+
+
+@pytest.mark.parametrize("how", ENDS)
+def test_its_end_is_told_as_that_of_a_worker_here(behind, how):
+    script, end = ENDS[how]
+    assert heard(behind("sh", "-c", f"{READY}; {script}"))[-1] == end
+
+
+def test_garbage_comes_as_garbage(behind):
+    assert heard(behind("sh", "-c", f"{READY}; echo hello; {HANG}"))[-1].text == "hello"
+
+
+def test_a_worker_ends_with_its_relay(behind):
+    worker = behind(sys.executable, str(STAND_IN))
+    assert worker.receive(10.0) == Ready("a stand-in")
+    worker.send(Do(1, job(Act.HANG)))
+    assert worker.receive(10.0) == Began(1)
+    far = int(worker.stderr_tail.splitlines()[0])
+    assert is_alive(far)
+    worker.kill()
+    assert not worker.has_vanished
+    assert is_gone(far)
+
+
+class RayError(Exception):
+    actor_init_failed = False
+
+
+class ActorDiedError(RayError):
+    pass
+
+
+class OutOfMemoryError(RayError):
+    pass
+
+
+NOT_MADE = ActorDiedError("The actor died because of an error\n  File x\nImportError: no msgspec\n")
+NOT_MADE.actor_init_failed = True
+ANSWERS = {
+    "a report": (Report(("a\n",), "", None), Report(("a\n",), "", None)),
+    "memory": (OutOfMemoryError(), Report((), "", "was ended: the memory of its host ran out")),
+    "not made": (NOT_MADE, Report((), "", "could not be started on its host: ImportError: no msgspec")),
+    "died": (ActorDiedError("its node died"), HostLost("its host does not answer any more")),
+    "another fault of Ray": (RayError("socket closed"), HostLost("its host does not answer any more")),
+}
+
+
+@pytest.mark.parametrize("what", ANSWERS)
+def test_an_actor_s_answer_or_its_loss_is_told(what):
+    answer, told = ANSWERS[what]
+
+    def get(call, timeout):
+        assert (call, timeout > 1) == (("hear", 0.5), True)
+        if isinstance(answer, RayError):
+            raise answer
+        return answer
+
+    exceptions = SimpleNamespace(
+        RayError=RayError, ActorDiedError=ActorDiedError, OutOfMemoryError=OutOfMemoryError
+    )
+    actor = SimpleNamespace(hear=SimpleNamespace(remote=lambda wait_s: ("hear", wait_s)))
+    worker = OverRay(SimpleNamespace(exceptions=exceptions, get=get), actor)
+    if isinstance(told, Report):
+        assert worker.hear(0.5) == told
+    else:
+        with pytest.raises(HostLost, match=str(told)):
+            worker.hear(0.5)
+
+
+RAY_SAID = {
+    "another token": (
+        [
+            "INFO starting",
+            "ray.exceptions.AuthenticationError: RPC error: InvalidAuthToken: Authentication token",
+        ],
+        "The first host refuses this host's token: copy its file .cluster-token into this folder.",
+    ),
+    "another Python": (
+        [
+            "RuntimeError: Version mismatch: The cluster was started with:",
+            "    Ray: 2.60.0",
+            "    Python: 3.12.3",
+            "This process on node 10.0.0.2 was started with:",
+            "    Ray: 2.60.0",
+            "    Python: 3.11.7",
+        ],
+        "The first host differs from this one: Python 3.12.3 there, 3.11.7 here. Make both alike.",
+    ),
+    "a port in use": (
+        ["Traceback", "  File x", "OSError: Address in use", ""],
+        "Ray does not start here: OSError: Address in use",
+    ),
+    "nothing": ([], "Ray does not start here: Ray said nothing"),
+}
+
+
+@pytest.mark.parametrize("what", RAY_SAID)
+def test_what_ray_says_becomes_a_sentence(what):
+    said, told = RAY_SAID[what]
+    assert sentence(said) == told
