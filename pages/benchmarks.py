@@ -2,8 +2,8 @@
 
 import streamlit as st
 
-from pages.kit import results as gemm_results
 from pages.kit.controls import Controls
+from pages.kit.gemm import results as gemm_results
 from pages.kit.shell import guard
 from pages.sections.benchmarks import cost as benchmarks_cost
 from pages.sections.benchmarks import ratios as benchmarks_ratios

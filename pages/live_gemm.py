@@ -4,11 +4,12 @@ import streamlit as st
 
 from kernels.bench.row import Row
 from pages.kit.controls import Controls, link_params
-from pages.kit.gemm_words import geometry
-from pages.kit.presets import SMALL, refusal, small_instead
-from pages.kit.queue_panel import draw_queue, session, submit, workers
-from pages.kit.results import Origin, Result, draw_bad_lines, nearby, recorded, to_show
-from pages.kit.results_table import draw_downloads, draw_table
+from pages.kit.gemm.presets import SMALL, refusal, small_instead
+from pages.kit.gemm.queue_panel import draw_queue, session, submit, workers
+from pages.kit.gemm.results import Origin, Result, draw_bad_lines, nearby, recorded, to_show
+from pages.kit.gemm.results_table import draw_downloads, draw_table
+from pages.kit.gemm.words import geometry
+from pages.kit.recipes import draw_source, recipe_params
 from pages.kit.shell import guard
 from pages.sections.gemm.job import CONTROLS, draw_job
 from pages.sections.gemm.nearby import draw_nothing
@@ -26,8 +27,10 @@ st.page_link(
     "pages/tile_layouts.py",
     label="See these tiles",
     icon=":material/grid_on:",
-    query_params=link_params(recipe=job.recipe, matmul=job.matmul),
+    query_params=link_params(**recipe_params(job.recipe, job.own), matmul=job.matmul),
 )
+
+draw_source(job.recipe_data)
 
 reason = refusal(job, has_gpu=has_gpu)
 with st.container(horizontal=True):

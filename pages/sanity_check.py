@@ -4,7 +4,7 @@ import streamlit as st
 
 from kernels.check.job import CheckJob
 from pages.kit.controls import Controls
-from pages.kit.queue_panel import draw_queue, session, workers
+from pages.kit.gemm.queue_panel import draw_queue, session, workers
 from pages.kit.shell import guard
 from pages.sections.sanity import words
 from pages.sections.sanity.controls import EXTENT, NEWEST, QUICK, chosen, shown_control

@@ -3,29 +3,29 @@
 import streamlit as st
 
 from fp8core.inputs import InputKind, rules
-from fp8core.recipes import RECIPES
 from pages.kit.controls import Controls
-from pages.kit.shared_controls import MATMUL, RECIPE, SEED
+from pages.kit.recipes import draw_recipe, draw_source
+from pages.kit.shared_controls import MATMUL, SEED
 from pages.kit.shell import guard
 from pages.sections.tiles import copies as tile_copies
 from pages.sections.tiles import counts as tile_counts
 from pages.sections.tiles import overview as tile_overview
 from pages.sections.tiles import picture as tile_picture
 from pages.sections.tiles import rule as tile_rule
-from pages.sections.tiles.controls import ALL_CONTROLS, IN, INPUT, OUT, SHOW, TOKENS
+from pages.sections.tiles.controls import ALL_CONTROLS, FAMILY, IN, INPUT, OUT, SHOW, TOKENS
 from pages.sections.tiles.exact_rules import exact_rules
 from pages.sections.tiles.words import ONE_SCALE
 
 NUMBERS, SIZES = (INPUT, SEED), (TOKENS, IN, OUT)
 SECTIONS = {
-    "picture": (tile_picture, (RECIPE, MATMUL), (*NUMBERS, *SIZES)),
-    "overview": (tile_overview, (), NUMBERS),
-    "copies": (tile_copies, (RECIPE,), (*NUMBERS, *SIZES)),
-    "rule": (tile_rule, (MATMUL,), (*NUMBERS, *SIZES)),
-    "counts": (tile_counts, (RECIPE,), SIZES),
+    "picture": (tile_picture, True, (MATMUL,), (*NUMBERS, *SIZES)),
+    "overview": (tile_overview, False, (FAMILY,), NUMBERS),
+    "copies": (tile_copies, True, (), (*NUMBERS, *SIZES)),
+    "rule": (tile_rule, True, (MATMUL,), (*NUMBERS, *SIZES)),
+    "counts": (tile_counts, True, (), SIZES),
 }
 CORNER = ". A narrow drawn corner of x still shows two outlier channels."
-CHOICE_WIDTH = {RECIPE: 550, MATMUL: 250}
+CHOICE_WIDTH = {MATMUL: 250, FAMILY: 620}
 
 guard()
 st.title("Which elements share one scale?")
@@ -33,8 +33,9 @@ controls = Controls(*ALL_CONTROLS)
 st.markdown(ONE_SCALE)
 controls.toolbar(st.sidebar)
 
-section, choices, settings = SECTIONS[controls.draw(SHOW)]
+section, of_a_recipe, choices, settings = SECTIONS[controls.draw(SHOW)]
 row = st.container(horizontal=True)
+recipe = draw_recipe(controls, row) if of_a_recipe else None
 for choice in choices:
     controls.draw(choice, row.container(width=CHOICE_WIDTH[choice]))
 for setting in settings:
@@ -47,6 +48,6 @@ for setting in settings:
 
 section.show(controls, tile_picture.layer_of(controls))
 
-if RECIPE in choices:
-    st.caption(f"Source of this recipe: {RECIPES[controls.value(RECIPE)].source}.")
+if recipe is not None:
+    draw_source(recipe)
 exact_rules()

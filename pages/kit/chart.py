@@ -6,6 +6,7 @@ from typing import Any
 import streamlit as st
 
 from pages.kit.charts.legible import legible
+from pages.kit.charts.template import Filled
 from pages.kit.widgets import Place
 
 SIDEBAR = 340
@@ -35,4 +36,5 @@ def draw_chart(
         place.html(
             f"<style>{narrow} {{ {box} {{ overflow-x: auto }} {box} > * {{ min-width: {least}px }} }}</style>"
         )
-    return place.vega_lite_chart(legible(spec), width=width, key=key, alt=alt, **selection)
+    ready = spec if isinstance(spec, Filled) else legible(spec)
+    return place.vega_lite_chart(ready, width=width, key=key, alt=alt, **selection)

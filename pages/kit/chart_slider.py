@@ -6,6 +6,7 @@ from typing import Any
 import streamlit as st
 
 from pages.kit.chart import draw_chart
+from pages.kit.charts.template import Filled
 from pages.kit.controls import Controls
 from pages.kit.widgets import Number, Whole
 
@@ -18,7 +19,8 @@ def with_slider(spec: Spec, name: str, start: float) -> Spec:
     """`spec` with the slider of its parameter `name` at `start`, in a selection that Python hears of.
 
     Streamlit reports selections only. The slider therefore moves to the selection `SLIDER`, field `AT`, and
-    `name` follows it, so that the marks, which use `name`, stay as they are. `spec` itself is not changed.
+    `name` follows it, so that the marks, which use `name`, stay as they are. `spec` itself is not changed. A
+    filled spec gives a filled one.
 
     Raises:
         ValueError: the chart has no parameter `name` with a slider.
@@ -31,7 +33,8 @@ def with_slider(spec: Spec, name: str, start: float) -> Spec:
     select = {"type": "point", "fields": [AT]}
     slider = {"name": SLIDER, "select": select, "bind": bind, "value": [{AT: start}], "views": [path]}
     follower = {"name": name, "expr": f"isArray({SLIDER}.{AT}) ? {SLIDER}.{AT}[0] : {start}"}
-    return named | {"params": [follower if p["name"] == name else p for p in params] + [slider]}
+    made = named | {"params": [follower if p["name"] == name else p for p in params] + [slider]}
+    return Filled(made) if isinstance(spec, Filled) else made
 
 
 def _first_view(spec: Spec) -> tuple[str, Spec]:

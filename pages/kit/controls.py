@@ -68,15 +68,18 @@ class Controls:
             self._check(key, value)
         self._opening = {key: control.default for key, control in self._by_key.items()} | dict(opening or {})
         self._link: DeltaGenerator | None = None
+        self._values: dict[str, Value] = {}
+        self._published: dict[str, Value] | None = None
         reading, found = address.read()
         arrived = reading is not address.Reading.ECHO
         self._complaints = self._obey(reading, found) if arrived else []
         start = {} if found else self._opening
         for control in controls:
-            value = st.session_state.get(control.key, start.get(control.key, control.default))
+            held = st.session_state.get(control.key)
+            value = start.get(control.key, control.default) if held is None else held
             # Streamlit may still hold the value under the id the widget had on another page, where the
             # widget of this page does not look: on arrival it is said anew.
-            self._hold(control, control.fit(value), anew=arrived)
+            self._hold(control, control.fit(value), None if arrived else held)
         self._publish()
 
     def draw(
@@ -95,15 +98,18 @@ class Controls:
         if self._by_key.get(control.key) is not control:
             raise ValueError(f"{control.key} is not among this page's controls: {list(self._by_key)}")
         drawn = control.narrow(**limits) if limits else control
-        self._hold(drawn, drawn.fit(st.session_state[control.key]))
+        held = st.session_state[control.key]
+        self._hold(drawn, drawn.fit(held), held)
         value = drawn.fit(drawn.widget(st if place is None else place, on_change))
+        self._values[control.key] = value
         self._publish()
         return value
 
     def within(self, control: Control[T], **limits: Any) -> T:
         """The value of a control that the page draws by itself, as a slider in a picture, within `limits`."""
-        value = control.narrow(**limits).fit(self.value(control))
-        self._hold(control, value)
+        held = self.value(control)
+        value = control.narrow(**limits).fit(held)
+        self._hold(control, value, held)
         self._publish()
         return value
 
@@ -118,7 +124,7 @@ class Controls:
         """
         for key, value in values.items():
             self._check(key, value)
-            st.session_state[key] = value
+            st.session_state[key] = self._values[key] = value
 
     def _check(self, key: str, value: Value) -> None:
         """Raise ValueError where this page has no such control or the control does not accept the value."""
@@ -173,10 +179,10 @@ class Controls:
                 complaints.append(f"{quoted(f'{key}={texts[0]}')} ({key} needs {control.needs})")
         return complaints
 
-    def _hold(self, control: Control[Any], value: Value, *, anew: bool = False) -> None:
-        """Make the session hold `value`. An equal one is left alone: its widget is in use."""
-        held = st.session_state.get(control.key)
-        if anew or type(held) is not type(value) or held != value:
+    def _hold(self, control: Control[Any], value: Value, held: object) -> None:
+        """Make the session hold `value` where it `held` another: an equal one belongs to a widget in use."""
+        self._values[control.key] = value
+        if type(held) is not type(value) or held != value:
             st.session_state[control.key] = value
 
     def _wanted(self) -> dict[str, str]:
@@ -185,7 +191,7 @@ class Controls:
         There are none where the page is as it opens. Where all is at its default, but the page opens with
         something else, the address names that.
         """
-        values = {key: self.value(control) for key, control in self._by_key.items()}
+        values = self._values
         if values == self._opening:
             return {}
         unusual = [key for key, control in self._by_key.items() if values[key] != control.default]
@@ -193,6 +199,10 @@ class Controls:
         return {key: self._by_key[key].text(values[key]) for key in named}
 
     def _publish(self) -> None:
+        """Bring the address up to date, where a value changed since it was last written."""
+        if self._values == self._published:
+            return
+        self._published = dict(self._values)
         if address.write(self._wanted()):
             self._show_link()
 

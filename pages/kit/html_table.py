@@ -37,11 +37,17 @@ def grid(
     *,
     marked: Sequence[int] = (),
     names: int = 1,
+    held: bool = False,
 ) -> str:
-    """HTML of rows of numbers under a head, the first `names` columns words; `marked` rows stand out."""
+    """HTML of rows of numbers under a head, the first `names` columns words; `marked` rows stand out.
+
+    Under `held` the first column stays in sight while a narrow screen scrolls the others.
+    """
+    hold = f"position:sticky;left:0;background:{ink.page}" if held else ""
     title = f"padding:4px;color:{ink.soft};font-weight:400;border-bottom:1px solid {ink.line}"
     top = "".join(
-        f'<th scope="col" style="{title};text-align:{"right" if i >= names else "left"}">{escape(name)}</th>'
+        f'<th scope="col" style="{title};text-align:{"right" if i >= names else "left"};{hold * (i == 0)}">'
+        f"{escape(name)}</th>"
         for i, name in enumerate(head)
     )
     body = ""
@@ -49,7 +55,7 @@ def grid(
         look = f"background:{ink.k}1f;font-weight:600" if number in marked else ""
         look += f";padding:3px 4px;color:{ink.text}"
         cells = "".join(
-            f'<td style="{look};{_NUMBER if i >= names else ""}">{escape(cell)}</td>'
+            f'<td style="{look};{_NUMBER if i >= names else hold * (i == 0)}">{escape(cell)}</td>'
             for i, cell in enumerate(row)
         )
         body += f"<tr>{cells}</tr>"

@@ -13,13 +13,21 @@ import re
 _MARKUP = re.compile(r"([\\`*_{}\[\]<>#|$~:&])")
 _BLOCK_START = re.compile(r"^([0-9]{1,9}(?=[.)](?:\s|$))|(?=[-+=]))")
 _FOUND_LATER = re.compile(r"(?<=:)(?=[\w+/-]*[:/])|(?<=\S)(?=@)|(?<=www)(?=\.)", re.IGNORECASE)
+_PATH = re.compile(
+    r"(?:(?<![\w.:/\\])|(?<=file://))~?/(?:[\w.+@~=-]+/)+([\w.+@~=-]*)"
+    r"|(?<!\w)[a-z]:\\(?:[^\\\s'\"]+\\)*([^\\\s'\"]*)",
+    re.ASCII | re.IGNORECASE,
+)
 _JOINER = "\N{WORD JOINER}"
 _LONGEST_QUOTED = 40
 
 
 def plain(text: str) -> str:
-    """Markdown that shows `text` among other words, on one line."""
-    joined = _FOUND_LATER.sub(_JOINER, _printable(" ".join(text.split())))
+    """Markdown that shows `text` among other words, on one line. Of a path it shows the file's name: the
+    folders of the server are no reader's business.
+    """
+    without_folders = _PATH.sub(_file_name, " ".join(text.split()))
+    joined = _FOUND_LATER.sub(_JOINER, _printable(without_folders))
     escaped = _MARKUP.sub(r"\\\1", joined)
     return _BLOCK_START.sub(r"\1\\", escaped)
 
@@ -33,6 +41,14 @@ def quoted(text: str, longest: int = _LONGEST_QUOTED) -> str:
     return f"{fence}{edge}{shown}{edge}{fence}"
 
 
+def _file_name(path: re.Match[str]) -> str:
+    """The last part of a path if it looks like a file's name, else an ellipsis."""
+    last = path[1] or path[2] or ""
+    return last if "." in last[1:] else "…"
+
+
 def _printable(text: str) -> str:
     """The text with U+FFFD for control characters and for those that turn the direction of writing."""
+    if text.isprintable():
+        return text
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)

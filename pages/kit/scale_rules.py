@@ -1,8 +1,11 @@
 """The exact rules of a tile's scale, for readers of two pages."""
 
 import math
+from collections.abc import Callable
 
-from fp8core.scales import E8M0_FLOOR, FP32_SCALE, SCALE_RULES, Fit
+from fp8core.linear import MATMULS
+from fp8core.recipes import RECIPES
+from fp8core.scales import E8M0_FLOOR, FP32_SCALE, NO_SEARCH, SCALE_RULES, Fit, ScaleRule
 from pages.kit.charts.words import power_of_two
 
 _FITS = {
@@ -12,6 +15,8 @@ _FITS = {
     "saturate.",
     Fit.EVEN: "**E8M0, even**: amax is first rounded to as many mantissa bits as the format has; "
     "then floor (EVEN in torchao).",
+    Fit.CEIL: r"**E8M0, ceil**: $2^{\lceil \log_2 amax \rceil - e_{max}}$; amax never "
+    "saturates, and the top of the format stays empty.",
     Fit.ROUND_UP: r"**E8M0, round up**: the smallest $2^E$ with $amax \le Q_{max} \cdot 2^E$ "
     "(arXiv 2506.08027, section 3).",
 }
@@ -32,3 +37,63 @@ def scale_rules() -> str:
         "- **NaN or infinity in a tile**: the scale is NaN, and so is every code of the tile. A broken value "
         "shows in all that it touches, instead of being clipped to a number.\n"
     )
+
+
+def recipe_rules() -> str:
+    """Markdown on the rules that go further, each with the recipes that have it."""
+    return "\n".join(
+        f"- {told} {_users(has)}" for told, has in _FURTHER if any(has(rule) for _, rule in _used())
+    )
+
+
+_FURTHER: tuple[tuple[str, Callable[[ScaleRule], bool]], ...] = (
+    (
+        "**Two levels**: with $S_{max}$ the largest inner scale, "
+        r"$enc = Q_{max} \cdot S_{max} / amax_{outer}$, the outer scale is $1 / enc$, and the inner one is "
+        r"$amax \cdot (enc \cdot (1 / Q_{max}))$, held at the largest number of its format and rounded to "
+        "it; it may become 0. Each step is rounded to fp32 (Transformer Engine's order). A code is "
+        r"multiplied by both: $r = 1 / (inner \cdot outer)$.",
+        lambda rule: rule.has_fitted_outer,
+    ),
+    (
+        "**A constant above the scale**: tiles are fitted without it, and every code is multiplied by it, "
+        "too. So codes use a smaller part of the format, and a scale rounded down no longer lets amax "
+        "saturate.",
+        lambda rule: rule.outer is not None and rule.outer.constant is not None,
+    ),
+    (
+        "**Delayed**: amax is the largest of earlier steps, so one pass over the tensor is enough. What grew "
+        "since then saturates, infinity too, and a NaN stays alone in its tile. The first step has no "
+        "history and takes the tensor's own amax.",
+        lambda rule: rule.history > 0,
+    ),
+    (
+        "**Another target than $Q_{max}$**: amax is brought to a smaller number, where the format has more "
+        "mantissa bits.",
+        lambda rule: rule.target is not None,
+    ),
+    (
+        "**A search**: the tile is quantized once for each factor of amax, and the scale with the least "
+        "squared error stays, the first of equals.",
+        lambda rule: rule.search != NO_SEARCH,
+    ),
+)
+
+
+def _used() -> list[tuple[str, ScaleRule]]:
+    """Every recipe's title with each of its rules."""
+    return [
+        (recipe.title, operand.scale_rule)
+        for recipe in RECIPES.values()
+        for matmul in MATMULS.values()
+        for operand in recipe.spec(matmul).quantized
+    ]
+
+
+def _users(has: Callable[[ScaleRule], bool]) -> str:
+    """The rules of this kind in their own words, each with its recipes."""
+    found: dict[str, dict[str, None]] = {}
+    for title, rule in _used():
+        if has(rule):
+            found.setdefault(rule.words, {})[title] = None
+    return " ".join(f"{'; '.join(titles)}: {words}." for words, titles in found.items())

@@ -2,13 +2,16 @@
 
 from fp8core.linear import MATMULS, Side
 from fp8core.recipes import RECIPES
-from pages.kit.widgets import Choice, Whole
+from fp8core.recipes.text import LONGEST, OWN_NAME
+from pages.kit.text_controls import Text
+from pages.kit.widgets import Choice, ChoiceStyle, Whole
 
 RECIPE = Choice(
     key="recipe",
     label="Recipe",
-    options={name: recipe.title for name, recipe in RECIPES.items()},
+    options={name: recipe.title for name, recipe in RECIPES.items()} | {OWN_NAME: "Your own"},
     default="deepseek_v3",
+    style=ChoiceStyle.SELECT,
     help="The format, the tiles and the scales of each operand.",
 )
 
@@ -23,4 +26,12 @@ MATMUL = Choice(
 
 SEED = Whole(
     key="seed", label="Seed", low=0, high=9999, default=0, help="Another seed, other random numbers."
+)
+
+OWN = Text(
+    key="own",
+    label="Your own recipe",
+    longest=LONGEST,
+    default="",
+    help="A whole recipe as a line (fp8core.recipes.text); the page Design a recipe writes it.",
 )

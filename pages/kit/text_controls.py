@@ -44,12 +44,18 @@ class Text(Control[str]):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Several(Control[list[str]]):  # type: ignore[type-var]
-    """Any of `options`, each once. The address joins them by commas."""
+    """Any of `options`, each once. The address joins them by commas.
+
+    With `most`, at least one and at most so many of a long list, which opens on demand.
+    """
 
     options: Mapping[str, str]
+    most: int | None = None
 
     @property
     def needs(self) -> str:
+        if self.most is not None:
+            return f"from 1 to {self.most} of {', '.join(self.options)}, joined by commas"
         return f"some of {', '.join(self.options)}, joined by commas, or {_NONE}"
 
     def accepts(self, value: object) -> bool:
@@ -57,6 +63,7 @@ class Several(Control[list[str]]):  # type: ignore[type-var]
             type(value) is list
             and all(type(one) is str and one in self.options for one in value)
             and len(set(value)) == len(value)
+            and (self.most is None or 1 <= len(value) <= self.most)
         )
 
     def parse(self, text: str) -> object:
@@ -66,6 +73,17 @@ class Several(Control[list[str]]):  # type: ignore[type-var]
         return _SEPARATOR.join(value) or _NONE
 
     def widget(self, place: Place, on_change: Callable[[], None] | None) -> list[str] | None:
+        if self.most is not None:
+            return place.multiselect(
+                self.label,
+                list(self.options),
+                format_func=self.options.__getitem__,
+                max_selections=self.most,
+                key=self.key,
+                help=self.help,
+                on_change=on_change,
+                persist_state="session",
+            )
         return place.pills(
             self.label,
             list(self.options),

@@ -134,6 +134,8 @@ class _Ranged(Control[T]):
         """This control in the overlap of its range with `low` to `high`, at least one value wide."""
         bottom = self.low if low is None else min(max(self.low, low), self.high)
         top = self.high if high is None else max(min(self.high, high), bottom)
+        if (bottom, top) == (self.low, self.high):
+            return self
         narrowed = replace(self, low=bottom, high=top, default=bottom)
         return replace(narrowed, default=narrowed.fit(self.default))
 

@@ -1,8 +1,7 @@
 """The page "Benchmarks" as its tests read it."""
 
-import json
-
 from kernels.bench.job import GemmJob
+from tests.pages.specs import in_rows, sent_dataset
 
 PAGE = "pages/benchmarks.py"
 JOB = GemmJob(recipe="per_tensor", matmul="fprop", m=4096, n=4096, k=7168)
@@ -14,7 +13,9 @@ def texts(at) -> str:
     return "\n".join(element.value for kind in kinds for element in kind)
 
 
-def layers(at) -> list[dict]:
-    """The layers of the page's one chart."""
+def drawn(at, name: str) -> list[dict]:
+    """A dataset of the page's one chart, a dict for each row; none where the chart has no such dataset."""
     (found,) = at.get("vega_lite_chart")
-    return json.loads(found.proto.spec)["layer"]
+    if name not in {one.name for one in found.proto.datasets}:
+        return []
+    return in_rows(sent_dataset(found, name))

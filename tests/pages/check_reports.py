@@ -67,9 +67,10 @@ def _line(facts: Facts, group: Group, name: str, failed: Collection[str], share:
     reference = None
     if recipe in RECIPES:
         job = GemmJob(recipe=recipe, matmul=matmul, m=4096, n=4096, k=4096)
-        row = next(row for row in _shipped() if (row.job.recipe, row.job.matmul) == (recipe, matmul))
-        same_gpu = row.machine.name == facts.gpu
-        reference = reference_of(replace(row, job=job), row.gemm.median_us) if same_gpu else None
+        rows = (row for row in _shipped() if (row.job.recipe, row.job.matmul) == (recipe, matmul))
+        row = next(rows, None)
+        if row is not None and row.machine.name == facts.gpu:
+            reference = reference_of(replace(row, job=job), row.gemm.median_us)
     rate = share * (reference.value if reference else 1000.0)
     unit = "TFLOP/s" if reference else "GB/s"
     reading = HOT if share < 0.9 else Reading(clock_mhz=1755.0, power_w=640.0)

@@ -3,7 +3,7 @@
     def test_a_page_answers(open_app):
         at = open_app("pages/live_gemm.py", recipe="mxfp8", matmul="wgrad")   # as a deep link does
         assert not at.exception
-        at.segmented_control(key="recipe").set_value("rowwise").run()
+        at.segmented_control(key="matmul").set_value("wgrad").run()
         assert at.query_params == {"recipe": "rowwise", "matmul": "wgrad"}
         at.switch_page("pages/tile_layouts.py").run()                          # as the sidebar does
 
@@ -11,17 +11,20 @@
 addresses to be survived.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from kernels.bench.limits import Limits
+from kernels.bench.ceilings.limits import Limits
 from kernels.bench.records import record
-from pages.kit import queue_panel as gpu_queue
-from pages.kit import results as gemm_results
-from pages.kit.queue_panel import Session, Workers
+from pages.kit import compute
+from pages.kit.gemm import queue_panel as gpu_queue
+from pages.kit.gemm import results as gemm_results
+from pages.kit.gemm.queue_panel import Session, Workers
+from tests.kernels.worker.gates import Gates
 from tests.pages.gemm_rows import stand_in_queue
 
 TOP = Path(__file__).resolve().parents[2]
@@ -50,13 +53,25 @@ def figures_may_be_made_up(monkeypatch):
 
 
 @pytest.fixture
-def stand_in_workers(monkeypatch, tmp_path):
+def gates(tmp_path_factory) -> Gates:
+    """The gates of the stand-in workers, all open: a test closes one to see what a page shows meanwhile."""
+    return Gates(tmp_path_factory.mktemp("stand-ins") / "gates")
+
+
+@pytest.fixture
+def stand_in_workers(monkeypatch, tmp_path, gates):
     """Stand-in workers of the CPU, and no recorded rows."""
-    made = Workers(stand_in_queue(), has_gpu=False)
+    made = Workers(stand_in_queue(gates.argument), has_gpu=False)
     monkeypatch.setattr(gpu_queue, "workers", lambda: made)
     monkeypatch.setattr(gemm_results, "RECORDS", tmp_path)
     yield made
     made.queue.close()
+
+
+@pytest.fixture
+def on_gpu(stand_in_workers, monkeypatch):
+    """The stand-in workers, taken for a GPU's."""
+    monkeypatch.setattr(gpu_queue, "workers", lambda: replace(stand_in_workers, has_gpu=True))
 
 
 @pytest.fixture
@@ -79,3 +94,12 @@ def measured_here(monkeypatch):
         monkeypatch.setattr(gpu_queue, "session", lambda: mine)
 
     return give
+
+
+@pytest.fixture(autouse=True, scope="session")
+def patient_pages() -> Iterator[None]:
+    """A page of a test waits for what it computes in the pool: its first run is its last."""
+    patch = pytest.MonkeyPatch()
+    patch.setattr(compute, "PATIENCE_S", float(SECONDS))
+    yield
+    patch.undo()

@@ -17,7 +17,7 @@ from tests.kernels.worker.stand_in import row as interpreted_row
 from tests.kernels.worker.stand_in import stand_in_process
 
 TOP = Path(__file__).resolve().parents[2]
-PATIENCE_S = 20.0
+PATIENCE_S = 30.0
 
 
 def timing(us: float) -> Timing:
@@ -51,11 +51,11 @@ def record(folder: Path, rows: Sequence[Row]) -> None:
     (folder / "h200.jsonl").write_text("\n".join(lines) + "\n")
 
 
-def stand_in_queue() -> WorkerQueue:
+def stand_in_queue(*arguments: str) -> WorkerQueue:
     """A queue whose one worker is the stand-in of tests/kernels/worker."""
     return WorkerQueue(
-        [stand_in_process],
-        limits=Limits(start_s=20, job_s=20, stop_s=0.5, tick_s=0.02),
+        [lambda: stand_in_process(*arguments)],
+        limits=Limits(start_s=30, job_s=60, stop_s=10, tick_s=0.02),
     )
 
 

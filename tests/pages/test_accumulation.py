@@ -9,16 +9,16 @@ import pytest
 from fp8core.accumulators import ACCUMULATORS, matmul
 from fp8core.experiments.dot_terms import TermKind, draw_terms
 from fp8core.formats import FORMATS
-from pages.kit import queue_panel as gpu_queue
-from pages.kit import results as gemm_results
+from pages.kit import compute
 from pages.kit.charts.words import short
-from pages.kit.queue_panel import Workers
+from pages.sections.accumulation.charts.curves import LINES
+from pages.sections.accumulation.charts.steps import SUMS
 from pages.sections.accumulation.controls import ALL_CONTROLS, K_STEPPED, OPERANDS, SHOW, TERMS, UNIT
 from pages.sections.accumulation.curves import series
 from pages.sections.accumulation.words import apart, percent
 from tests.cpu import cpu_seconds
-from tests.pages.gemm_rows import stand_in_queue
 from tests.pages.hostile import A_PAGE, hostile_queries
+from tests.pages.specs import sent_dataset
 
 PAGE = "pages/accumulation.py"
 TITLE = "Where do the small terms go?"
@@ -28,13 +28,8 @@ FAST = ACCUMULATORS["hopper_fast"]
 
 
 @pytest.fixture(autouse=True)
-def workers(monkeypatch, tmp_path):
-    """Stand-in workers of the CPU, and no recorded rows."""
-    made = Workers(stand_in_queue(), has_gpu=False)
-    monkeypatch.setattr(gpu_queue, "workers", lambda: made)
-    monkeypatch.setattr(gemm_results, "RECORDS", tmp_path)
-    yield made
-    made.queue.close()
+def workers(stand_in_workers):
+    return stand_in_workers
 
 
 def texts(at) -> str:
@@ -83,16 +78,16 @@ def test_every_unit_and_kind_of_numbers_says_what_matmul_gives(open_app, unit, t
 
 def test_the_picture_s_figures_are_those_of_each_prefix(open_app):
     at = open_app(PAGE, terms="one_large")
-    rows = spec(at)["layer"][1]["data"]["values"]
-    assert len(rows) == 8
+    sent = sent_dataset(at.get("vega_lite_chart")[0], SUMS)
+    assert sent["step"] == list(range(1, 9))
     format_ = FORMATS["e4m3"]
     a, b = (format_.encode(x) for x in draw_terms(TermKind.ONE_LARGE, (1, 1), 256, 0))
-    for row in rows:
-        k = 32 * row["step"]
+    for step, total, off in zip(sent["step"], sent["total"], sent["off"], strict=True):
+        k = 32 * step
         got = matmul(a[:, :k], b[:, :k], format_, format_, FAST)[0, 0]
         exact = (format_.decode(a[:, :k]) @ format_.decode(b[:, :k]).T)[0, 0]
-        assert row["total"] == short(float(got), 6)
-        assert row["off"] == short(float(got) - float(exact), 3)
+        assert total == short(float(got), 6)
+        assert off == short(float(got) - float(exact), 3)
 
 
 def slider_at(at):
@@ -134,7 +129,7 @@ def test_curves_have_every_unit_that_multiplies_the_operands(open_app, operands)
     if not at.get("vega_lite_chart"):
         assert "every sum comes out exact" in texts(at)
         return
-    drawn = {row["unit"] for layer in spec(at)["layer"] for row in layer["data"]["values"] if "unit" in row}
+    drawn = set(sent_dataset(at.get("vega_lite_chart")[0], LINES)["unit"])
     assert all(any(row.startswith(title) for row in drawn) for title in expected)
 
 
@@ -149,18 +144,34 @@ def test_the_promoted_series_is_hopper_s_every_step(open_app):
 
 def test_the_curves_are_the_errors_of_matmul(open_app):
     at = open_app(PAGE, sum_show="curves", longest_k="1024", seed="3", sum_error="bias")
-    rows = [r for layer in spec(at)["layer"] for r in layer["data"]["values"] if "unit" in r]
+    sent = sent_dataset(at.get("vega_lite_chart")[0], LINES)
     format_ = FORMATS["e4m3"]
     a, b = (format_.encode(x) for x in draw_terms(TermKind.SAME_SIGN, (16, 16), 1024, 3))
     for k in (128, 1024):
         exact = format_.decode(a[:, :k]) @ format_.decode(b[:, :k]).T
         error = matmul(a[:, :k], b[:, :k], format_, format_, FAST) - exact
         drawn = next(
-            r["error"] for r in rows if r["k"] == k and r["unit"].startswith("Hopper FP8, one chain")
+            error
+            for error, at_k, unit in zip(sent["error"], sent["k"], sent["unit"], strict=True)
+            if at_k == k and unit.startswith("Hopper FP8, one chain")
         )
         assert drawn == pytest.approx(error.mean() / exact.mean(), rel=1e-9)
         assert drawn < 0
     assert "toward zero" in texts(at)
+
+
+def test_the_curves_of_the_last_choice_stay_until_the_next_ones_are_there(open_app, monkeypatch):
+    at = open_app(PAGE, sum_show="curves", longest_k="1024", operands="e5m2", seed="31")
+    before = sent_dataset(at.get("vega_lite_chart")[0], LINES)
+    monkeypatch.setattr(compute, "PATIENCE_S", 0.0)
+    at.number_input(key="seed").set_value(32).run()
+    assert not at.exception
+    assert at.get("progress")[0].proto.text.startswith("Adding in every unit: ")
+    assert sent_dataset(at.get("vega_lite_chart")[0], LINES) == before
+    monkeypatch.setattr(compute, "PATIENCE_S", 60.0)
+    at.run()
+    assert not at.get("progress")
+    assert sent_dataset(at.get("vega_lite_chart")[0], LINES) != before
 
 
 def test_the_size_of_the_error_is_the_recorded_one(open_app):

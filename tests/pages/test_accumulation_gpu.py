@@ -1,6 +1,5 @@
 """Contract: what "Accumulation" says of real GPUs is what was recorded, captured or measured."""
 
-import json
 import re
 from dataclasses import replace
 
@@ -17,35 +16,29 @@ from fp8core.tiles import WHOLE
 from kernels.bench.job import Cache, GemmJob
 from kernels.bench.records import recorded_rows
 from kernels.bench.row import Provenance
+from kernels.device import HOPPER, Unsupported
+from kernels.gemm.arithmetic import Arithmetic
 from kernels.gemm.meaning import Summation
+from kernels.gemm.plan import plan_gemm
 from kernels.probe.job import SWEPT, swept
 from kernels.probe.vectors import read_machine, read_vectors, write_vectors
-from pages.kit import queue_panel as gpu_queue
-from pages.kit import results as gemm_results
 from pages.kit.inert import plain
-from pages.kit.queue_panel import Workers
+from pages.sections.accumulation import cost as accumulation_cost
 from pages.sections.accumulation import units as accumulation_units
-from pages.sections.accumulation.cost import Pair, pairs, prices
-from tests.pages.gemm_rows import TOP, gpu_row, record, run_until, stand_in_queue, timing
+from pages.sections.accumulation.charts.curves import LINES, RINGS
+from pages.sections.accumulation.cost import COMPARED, Pair, pairs, prices
+from pages.sections.accumulation.cost import UNIT as COST_UNIT
+from pages.sections.accumulation.sweeps import errors_by_interval
+from tests.pages.gemm_rows import TOP, gpu_row, record, run_until, timing
+from tests.pages.specs import sent_dataset
 
 PAGE = "pages/accumulation.py"
 FAST = ACCUMULATORS["hopper_fast"]
 
 
 @pytest.fixture(autouse=True)
-def workers(monkeypatch, tmp_path):
-    """Stand-in workers of the CPU, and no recorded rows."""
-    made = Workers(stand_in_queue(), has_gpu=False)
-    monkeypatch.setattr(gpu_queue, "workers", lambda: made)
-    monkeypatch.setattr(gemm_results, "RECORDS", tmp_path)
-    yield made
-    made.queue.close()
-
-
-@pytest.fixture
-def on_gpu(workers, monkeypatch):
-    """The same workers, taken for a GPU's."""
-    monkeypatch.setattr(gpu_queue, "workers", lambda: replace(workers, has_gpu=True))
+def workers(stand_in_workers):
+    return stand_in_workers
 
 
 def texts(at) -> str:
@@ -53,12 +46,9 @@ def texts(at) -> str:
     return "\n".join(element.value for kind in kinds for element in kind)
 
 
-def spec(at) -> dict:
-    return json.loads(at.get("vega_lite_chart")[0].proto.spec)
-
-
 def test_a_promotion_s_price_follows_from_its_interval():
-    found = {(p.numbers, p.every): p for p in prices(1024, 0)}
+    rms = [errors_by_interval(COST_UNIT, kind.value, "e4m3", 1024, 0) for kind in COMPARED]
+    found = {(p.numbers, p.every): p for p in prices(rms, 1024)}
     assert sorted({every for _, every in found}) == [32, 64, 128, 256, 512, 1024]
     assert found["Same sign", 128].additions == 1000 / 256
     format_ = FORMATS["e4m3"]
@@ -87,9 +77,12 @@ def test_a_recipe_s_own_accumulation_pairs_with_the_one_it_is_not(recipe, matmul
         how: gpu_row(replace(job, accumulation=how), gemm=timing(110.0))
         for how in (Summation.FAST, Summation.PROMOTED, Summation.REFOLDED)
     }
-    if recipe in ("deepseek_v3", "mxfp8"):  # their scales change along K, so no sum runs over all of it
+    spec = RECIPES[recipe].spec(MATMULS[matmul])
+    plan = plan_gemm(spec, (job.m, job.n, job.k), HOPPER, Summation.RECIPE)
+    sums_fp8 = not isinstance(plan, Unsupported) and plan.meaning.arithmetic is Arithmetic.FP8
+    if spec.extents_along_k or not sums_fp8:  # no sum runs over all of K where scales change along it
         assert pairs([own, *asked.values()]) == []
-    elif RECIPES[recipe].spec(MATMULS[matmul]).accumulator.promotion is WHOLE:
+    elif spec.accumulator.promotion is WHOLE:
         assert pairs([own, asked[Summation.PROMOTED]]) == [Pair(own, asked[Summation.PROMOTED], every=128)]
     else:
         assert pairs([own, asked[Summation.FAST]]) == [Pair(asked[Summation.FAST], own, every=128)]
@@ -147,6 +140,21 @@ def test_rows_that_differ_in_more_than_promotion_are_no_pair():
     assert [pairs([fast, other]) for other in others] == [[]] * len(others)
     cold = [replace(row, job=replace(row.job, cache=Cache.COLD)) for row in (fast, slow)]
     assert [pair.fast.job.cache for pair in pairs([*cold, fast, slow])] == [Cache.HOT, Cache.COLD]
+
+
+def test_the_table_of_pairs_is_made_once_until_a_file_changes(open_app, tmp_path, monkeypatch):
+    made = []
+    monkeypatch.setattr(accumulation_cost, "pairs", lambda rows: made.append(len(rows)) or pairs(rows))
+    fast = gpu_row(ASKED, gemm=timing(100.0))
+    record(tmp_path, [fast])
+    at = open_app(PAGE, sum_show="cost")
+    at.number_input(key="seed").set_value(1).run()
+    assert made == [1]
+    assert "No GEMM is recorded both" in at.info[0].value
+    record(tmp_path, [fast, gpu_row(ASKED_PROMOTED, gemm=timing(110.0))])
+    at.run()
+    assert made == [1, 2]
+    assert "1.1 times as long" in texts(at)
 
 
 def test_every_shipped_vector_is_compared_and_a_wrong_model_is_seen(open_app):
@@ -209,11 +217,10 @@ def test_a_measured_sweep_lies_on_the_predicted_line(open_app, on_gpu, operation
     outputs = 6 * 64 * 16
     assert f"{outputs:,} of {outputs:,} outputs equal the model, bit for bit" in texts(at)
     assert plain("GPU: stand-in, 2026-11-20") in texts(at)
-    layers = [layer["data"]["values"] for layer in spec(at)["layer"]]
-    rings = next(rows for rows in layers if "who" in rows[0])
-    line = next(rows for rows in layers if "unit" in rows[0])
-    assert swept(operation).title in line[0]["unit"]
-    assert {(r["k"], r["error"]) for r in rings} == {(r["k"], r["error"]) for r in line}
+    line, rings = (sent_dataset(at.get("vega_lite_chart")[0], name) for name in (LINES, RINGS))
+    assert swept(operation).title in line["unit"][0]
+    assert len(rings["k"]) == 6
+    assert (rings["k"], rings["error"]) == (line["k"], line["error"])
     at.segmented_control(key="terms").set_value("zero_mean").run()
     assert "bit for bit" not in "".join(m.value for m in at.markdown[2:])
 

@@ -7,6 +7,7 @@ from functools import cache
 import pytest
 
 from pages.kit.chart_slider import AT, SLIDER, with_slider
+from pages.kit.charts.template import Filled
 from tests.pages.conftest import TOP
 
 SETTABLE = {
@@ -17,6 +18,8 @@ SETTABLE = {
 MIRRORS = {
     ("pages/sections/formats/code.py", "number_input"): "writes NUMBER, the bound control of the code",
     ("pages/sections/formats/code.py", "pills"): "the bits of the same code",
+    ("pages/sections/design/editor.py", "selectbox"): "each writes its part of OWN, the recipe's line",
+    ("pages/kit/recipes.py", "selectbox"): "the family of RECIPE, which follows from it",
 }
 DRAWN_WITH_SLIDER = {
     "formats/charts/compare",
@@ -106,3 +109,4 @@ def test_what_follows_a_slider_keeps_its_name_and_the_chart_given_stays_as_it_is
     assert made["params"][1]["views"] == [made["layer"][0]["layer"][0]["name"]]
     assert given["params"][0]["value"] == 0
     assert "name" not in given["layer"][0]["layer"][0]
+    assert isinstance(with_slider(Filled(given), "k", 3), Filled), "it is ready to be drawn"

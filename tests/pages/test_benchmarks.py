@@ -1,6 +1,5 @@
 """Benchmarks without a browser: which rows are drawn, against whom, and what is said where there are none."""
 
-import json
 from dataclasses import replace
 from statistics import median
 
@@ -10,14 +9,15 @@ from fp8core.inputs import InputKind
 from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
 from kernels.bench.job import Cache, GemmJob
-from pages.kit import queue_panel as gpu_queue
+from pages.kit.gemm import queue_panel as gpu_queue
+from pages.kit.gemm.presets import refusal
 from pages.kit.inert import plain
 from pages.sections.benchmarks import ratios as benchmarks_ratios
-from pages.sections.benchmarks.controls import CONTROLS, Section, Size
+from pages.sections.benchmarks.controls import CONTROLS, SHAPE, SHAPES, Section, Size
 from tests.cpu import cpu_seconds
 from tests.kernels.bench.made_up import CEILINGS
 from tests.kernels.worker.stand_in import row as interpreted_row
-from tests.pages.benchmark_page import JOB, PAGE, layers, texts
+from tests.pages.benchmark_page import JOB, PAGE, drawn, texts
 from tests.pages.gemm_rows import gpu_row, run_until, timing, wait_for_ends
 from tests.pages.hostile import A_PAGE, hostile_queries
 
@@ -27,20 +27,9 @@ H200 = "nvidia_h200"
 pytestmark = pytest.mark.usefixtures("stand_in_workers")
 
 
-@pytest.fixture
-def on_gpu(stand_in_workers, monkeypatch):
-    """The same workers, taken for a GPU's."""
-    monkeypatch.setattr(gpu_queue, "workers", lambda: replace(stand_in_workers, has_gpu=True))
-
-
-def chart(at) -> str:
-    """The page's one chart as text."""
-    return json.dumps(layers(at), ensure_ascii=False)
-
-
 def bars(at) -> list[dict]:
     """The bars of the ratios."""
-    return layers(at)[0]["data"]["values"]
+    return drawn(at, "bars")
 
 
 def line(at, name) -> list[float]:
@@ -66,7 +55,7 @@ def test_a_bar_is_the_ratio_to_torch_s_op_of_the_same_run(open_app, recorded):
     assert bar["low"] == pytest.approx(0.9 * 0.98 / 1.05)
     assert bar["high"] == pytest.approx(0.9 * 1.05 / 0.98)
     assert "Recorded on NVIDIA H200, 2026-11-20, torch 2.11.0, triton 3.6.0" in texts(at)
-    assert "hot L2, 20 turns of 20 ms, 1350 MHz, 690 W" in chart(at)
+    assert bar["told_state"] == "hot L2, 20 turns of 20 ms, 1350 MHz, 690 W"
 
 
 def test_without_an_op_of_torch_s_the_peer_is_bf16_and_the_page_says_so(open_app, recorded):
@@ -75,7 +64,7 @@ def test_without_an_op_of_torch_s_the_peer_is_bf16_and_the_page_says_so(open_app
     at = open_app(PAGE)
     (bar,) = bars(at)
     assert (bar["ratio"], bar["peer"]) == (pytest.approx(2.0), benchmarks_ratios.BF16)
-    assert "MXFP8 ÷ bf16" in chart(at)
+    assert [head["line"].split("|")[2] for head in drawn(at, "heads")] == ["MXFP8 ÷ bf16"]
     assert "**MXFP8 ÷ bf16** is 2.00 over 1 shape: torch has no op of that recipe" in texts(at)
 
 
@@ -191,18 +180,20 @@ def test_without_a_gpu_the_button_says_why_it_cannot_run(open_app, section):
 
 
 @pytest.mark.parametrize("matmul", MATMULS)
-def test_with_a_gpu_every_recipe_and_shape_can_be_run(open_app, on_gpu, matmul):
-    at = open_app(PAGE, matmul=matmul)
+def test_with_a_gpu_every_recipe_can_be_run_or_the_page_says_why_not(open_app, on_gpu, matmul):
     for recipe in RECIPES:
-        at.segmented_control(key="recipe").set_value(recipe).run()
-        assert not at.button(key="run_benchmark").disabled
-    assert "There is no GPU" not in texts(at)
+        at = open_app(PAGE, matmul=matmul, recipe=recipe)
+        shape = SHAPES[SHAPE.default].mnk(MATMULS[matmul])
+        reason = refusal(GemmJob(recipe=recipe, matmul=matmul, **shape), has_gpu=True)
+        assert at.button(key="run_benchmark").disabled == (reason is not None)
+        assert reason is None or reason in texts(at)
+        assert "There is no GPU" not in texts(at)
 
 
 def test_the_button_runs_what_the_controls_say_through_the_queue(open_app, on_gpu, stand_in_workers):
     asked = []
     submit = stand_in_workers.queue.submit
-    stand_in_workers.queue.submit = lambda job, session: (asked.append(job), submit(job, session))[1]
+    stand_in_workers.queue.submit = lambda job, *who, **how: (asked.append(job), submit(job, *who, **how))[1]
     at = open_app(PAGE, recipe="rowwise", matmul="wgrad", cache="cold", bench_shape="layer_64")
     at.button(key="run_benchmark").click().run()
     run_until(at, lambda at: not any(button.label == "Stop" for button in at.button))
@@ -238,7 +229,9 @@ def test_every_control_is_in_the_address_and_reset_empties_it(open_app, recorded
         "matmul": "wgrad",
         "cache": "cold",
         "bench_size": "skinny",
+        "bench_family": "family_mx",
         "recipe": "mxfp8",
+        "own": "a line",
         "bench_shape": "8192x8192x8192",
         "cost_unit": "per_tensor",
         "peaks": "all",
@@ -256,13 +249,13 @@ def test_every_control_is_in_the_address_and_reset_empties_it(open_app, recorded
 
 def test_the_simple_kernel_is_in_the_hover(open_app, recorded):
     recorded(gpu_row(JOB, simple=timing(150.0), torch_op="torch._scaled_mm, fast"))
-    shown = chart(open_app(PAGE))
+    shown = bars(open_app(PAGE))[0]["told_against"]
     assert "0.90× torch._scaled_mm, fast, 2.00× bf16, 1.50× the simple kernel" in shown
 
 
 def test_dot_scaled_is_in_the_hover_where_it_was_timed(open_app, recorded):
     recorded(gpu_row(JOB, dot_scaled=timing(350.0)))
-    assert "2.00× bf16, 3.50× tl.dot_scaled" in chart(open_app(PAGE))
+    assert "2.00× bf16, 3.50× tl.dot_scaled" in bars(open_app(PAGE))[0]["told_against"]
 
 
 def test_hostile_addresses_give_a_page_that_works(open_app, recorded):

@@ -6,7 +6,7 @@ import pytest
 
 from kernels.bench.row import Prediction
 from kernels.worker.states import Failed
-from pages.kit.queue_panel import Session
+from pages.kit.gemm.queue_panel import Session
 from tests.pages.benchmark_page import JOB
 from tests.pages.gemm_rows import TOP, gpu_row
 from tests.pages.hostile_markup import MARKUP, WORD, shown_alive, shows_word
@@ -64,7 +64,7 @@ def test_a_recorded_row_comes_to_life_nowhere(stand_in_workers, recorded, open_a
 
 def test_the_end_of_a_job_comes_to_life_nowhere(stand_in_workers, monkeypatch, open_app):
     ended = Session(last=Failed(ALL), last_job=JOB)
-    monkeypatch.setattr("pages.kit.queue_panel.session", lambda: ended)
+    monkeypatch.setattr("pages.kit.gemm.queue_panel.session", lambda: ended)
     at = open_app("pages/live_gemm.py")
     assert WORD in at.error[0].value
     assert shown_alive(at) == []

@@ -17,6 +17,7 @@ RULES = [
     ("tile_layouts", {}),
     ("accumulation", {"sum_show": "steps"}),
     ("accumulation", {"sum_show": "units"}),
+    ("outliers", {"outliers_show": "parts"}),
 ]
 POWER_OPERATOR = re.compile(r"(?<=[\w)])\*\*(?=[\w({−-])")
 DOCSTRING = re.compile(r"\b(Raises|Returns|\w+Error|u?int(8|16|32)|float(16|32|64)\[)")

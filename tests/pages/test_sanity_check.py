@@ -2,7 +2,6 @@
 all others, and says in a sentence what is wrong.
 """
 
-import json
 from dataclasses import replace
 
 import pytest
@@ -11,23 +10,25 @@ from kernels.check.job import CheckJob
 from kernels.check.render import markdown
 from kernels.check.report import Verdict
 from kernels.worker.states import Done
-from pages.kit import queue_panel as gpu_queue
-from pages.kit.queue_panel import Workers
+from pages.kit.gemm import queue_panel as gpu_queue
+from pages.kit.gemm.queue_panel import Workers
 from pages.sections.sanity import history as sanity_history
 from pages.sections.sanity.history import History
 from tests.kernels.check.reports import ADA, INTERPRETED, NO_TORCH, REPORT
+from tests.kernels.worker.gates import Gate
 from tests.kernels.worker.stand_in import Act, job
 from tests.pages.check_reports import report
 from tests.pages.gemm_rows import run_until, stand_in_queue, wait_for_ends
 from tests.pages.hostile import A_PAGE, hostile_queries
+from tests.pages.specs import sent_dataset
 
 PAGE = "pages/sanity_check.py"
 
 
 @pytest.fixture(autouse=True)
-def workers(monkeypatch):
+def workers(monkeypatch, gates):
     """Stand-in workers, taken for a GPU's."""
-    made = Workers(stand_in_queue(), has_gpu=True)
+    made = Workers(stand_in_queue(gates.argument), has_gpu=True)
     monkeypatch.setattr(gpu_queue, "workers", lambda: made)
     yield made
     made.queue.close()
@@ -64,10 +65,6 @@ def run_check(at):
     run_until(at, is_quiet)
 
 
-def spec(at) -> dict:
-    return json.loads(at.get("vega_lite_chart")[0].proto.spec)
-
-
 def test_before_any_check_the_page_says_what_one_asks(open_app):
     at = open_app(PAGE)
     assert not at.exception
@@ -90,7 +87,8 @@ def test_a_check_ends_in_its_verdict_and_a_word_for_each_line(open_app):
     assert [button.proto.label for button in at.get("download_button")] == ["JSON", "Markdown"]
 
 
-def test_the_checklist_grows_while_the_check_runs(open_app):
+def test_the_checklist_grows_while_the_check_runs(open_app, gates):
+    gates.close(Gate.CHECK)
     at = open_app(PAGE)
     press(at, "Run")
     run_until(at, lambda at: "| question |" in texts(at))
@@ -98,6 +96,7 @@ def test_the_checklist_grows_while_the_check_runs(open_app):
     assert "Sanity check · " in at.get("progress")[0].proto.text
     assert at.button(key="run_check").disabled
     assert not at.warning
+    gates.open(Gate.CHECK)
     run_until(at, is_quiet)
     assert at.warning
 
@@ -107,7 +106,8 @@ def test_quick_is_asked_for_by_the_control(open_app, history):
     assert history.past()[0].report.job == CheckJob(quick=True)
 
 
-def test_a_check_that_is_stopped_keeps_what_it_has(open_app, history):
+def test_a_check_that_is_stopped_keeps_what_it_has(open_app, history, gates):
+    gates.close(Gate.CHECK)
     at = open_app(PAGE)
     press(at, "Run")
     run_until(at, lambda at: "fprop: rowwise" in texts(at))
@@ -143,20 +143,24 @@ def test_a_new_check_is_shown_though_an_old_one_was_picked(open_app, history):
     assert at.query_params == {}
 
 
-def test_a_check_whose_session_is_gone_is_kept(open_app, workers, history):
+def test_a_check_whose_session_is_gone_is_kept(open_app, workers, history, gates):
+    gates.close(Gate.CHECK)
     at = open_app(PAGE)
     press(at, "Run")
     del at
     other = open_app(PAGE)
     assert "A check of another session waits or runs" in texts(other)
+    gates.open(Gate.CHECK)
     run_until(other, lambda at: at.warning)
     assert "another session" not in texts(other)
 
 
-def test_two_sessions_that_share_a_check_make_one(open_app, history):
+def test_two_sessions_that_share_a_check_make_one(open_app, history, gates):
+    gates.close(Gate.CHECK)
     one, other = open_app(PAGE), open_app(PAGE)
     press(one, "Run")
     press(other, "Run")
+    gates.open(Gate.CHECK)
     run_until(one, is_quiet)
     run_until(other, is_quiet)
     assert len(history.past()) == 1
@@ -246,11 +250,10 @@ def test_slow_lines_are_drawn_against_the_record(open_app, history):
     history.keep(Done(report(share=0.61)))
     at = open_app(PAGE)
     assert "power-capped at 450 W" in at.markdown[1].value
-    bars = spec(at)["layer"][0]
-    drawn = next(iter(spec(at)["datasets"].values())) if "datasets" in spec(at) else bars["data"]["values"]
-    assert {round(bar["share"], 3) for bar in drawn} == {0.61}
-    assert {bar["verdict"] for bar in drawn} == {"slow"}
-    assert len(drawn) == sum(line.verdict is Verdict.SLOW for line in report(share=0.61).lines)
+    bars = sent_dataset(at.get("vega_lite_chart")[0], "bars")
+    assert {round(share, 3) for share in bars["share"]} == {0.61}
+    assert set(bars["verdict"]) == {"slow"}
+    assert len(bars["name"]) == sum(line.verdict is Verdict.SLOW for line in report(share=0.61).lines)
 
 
 def test_a_gpu_without_a_record_gets_a_sentence_instead_of_bars(open_app, history):

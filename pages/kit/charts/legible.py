@@ -42,6 +42,16 @@ def legible(spec: Mapping[str, Any]) -> Spec:
     return ready
 
 
+def view_title(words: str) -> Any:
+    """What fills a hole that is the title of a view: two lines where the page is narrower than one."""
+    return _title(words)
+
+
+def axis_title(words: str) -> Any:
+    """What fills a hole that is the title of an axis: two lines where it is long."""
+    return _broken(words)
+
+
 def _sides(padding: float | Mapping[str, float]) -> Mapping[str, float]:
     """Padding by side."""
     return padding if isinstance(padding, Mapping) else dict.fromkeys(("left", "right", "top"), padding)

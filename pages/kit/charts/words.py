@@ -8,6 +8,7 @@ from fp8core.tiles import WHOLE, Extent
 
 LARGEST_IN_FULL = 1e7
 _SMALLEST_PLAIN = -2
+_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 _RAISED = str.maketrans("-.0123456789", "⁻·⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -42,6 +43,14 @@ def stored_tile(tensor: LayerTensor, rows: Extent, columns: Extent) -> str:
 def count(number: int, one: str, many: str | None = None) -> str:
     """A number with its noun, such as ``4 scales``."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def bytes_text(number: int) -> str:
+    """Bytes in binary units, such as ``56 MiB``."""
+    value, unit = float(number), 0
+    while value >= 1024 and unit < len(_UNITS) - 1:
+        value, unit = value / 1024, unit + 1
+    return f"{value:.3g}\N{NO-BREAK SPACE}{_UNITS[unit]}"
 
 
 def short(value: float, digits: int = 4) -> str:

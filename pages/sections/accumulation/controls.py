@@ -7,8 +7,7 @@ from kernels.probe.job import LONGEST, SHORTEST, SWEPT, swept
 from pages.kit.format_options import format_options
 from pages.kit.shared_controls import SEED
 from pages.kit.widgets import Choice, ChoiceStyle, NumberStyle, Whole
-
-RMS, BIAS = "rms", "bias"
+from pages.sections.accumulation.charts.curves import BIAS, RMS
 
 SHOW = Choice(
     key="sum_show",

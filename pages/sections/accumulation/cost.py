@@ -2,6 +2,7 @@
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import streamlit as st
 
@@ -14,45 +15,38 @@ from kernels.bench.row import Provenance, Row
 from kernels.device import HOPPER, Unsupported
 from kernels.gemm.meaning import Summation
 from kernels.gemm.plan import GemmPlan, plan_built_in
-from pages.kit import results as gemm_results
 from pages.kit.chart import draw_chart
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.words import short
+from pages.kit.compute import computed
 from pages.kit.controls import Controls
+from pages.kit.gemm import results as gemm_results
+from pages.kit.gemm.results import TOLD, Recorded
 from pages.kit.inert import plain
-from pages.kit.results import TOLD
+from pages.kit.pool import Call
 from pages.kit.shared_controls import SEED
 from pages.kit.shell import theme
-from pages.sections.accumulation.charts.cost import Price, Spec, cost_chart
+from pages.sections.accumulation.charts.cost import Price, cost_chart
 from pages.sections.accumulation.controls import LONGEST_K
-from pages.sections.accumulation.data import KEPT, errors, lengths
+from pages.sections.accumulation.sweeps import errors_by_interval, lengths
 from pages.sections.accumulation.words import percent
 
 UNIT, OPERANDS = "hopper_fast", "e4m3"
 COMPARED = (TermKind.SAME_SIGN, TermKind.ZERO_MEAN)
 
 
-@st.cache_data(max_entries=KEPT, show_spinner=False)
-def prices(longest: int, seed: int) -> tuple[Price, ...]:
-    """Every interval that the step allows, for both kinds of numbers, at K = `longest`."""
-    step = ACCUMULATORS[UNIT].fused_products
+def prices(rms: Sequence[Sequence[float]], longest: int) -> tuple[Price, ...]:
+    """Every interval at K = `longest`, for both kinds of numbers, from the rms errors of each kind."""
     return tuple(
         Price(
             numbers=TERM_NOTES[kind].title,
             every=every,
-            rms=errors(UNIT, every, kind.value, OPERANDS, longest, seed)[-1].rms,
+            rms=error,
             additions=1000 * promotions_per_flop(every),
         )
-        for kind in COMPARED
-        for every in lengths(longest)
-        if every % step == 0
+        for kind, errors in zip(COMPARED, rms, strict=True)
+        for every, error in zip(lengths(longest), errors, strict=True)
     )
-
-
-@st.cache_data(max_entries=KEPT, show_spinner=False)
-def cost_spec(longest: int, seed: int, theme: str) -> Spec:
-    """The chart of all intervals."""
-    return cost_chart(prices(longest, seed), INKS[theme])
 
 
 def show(controls: Controls) -> None:
@@ -63,10 +57,17 @@ def show(controls: Controls) -> None:
         "**Promotion** takes a partial sum out of the tensor core after a fixed number of products, adds it "
         "to an fp32 register, and starts the chain again from 0. c stays small, so the cut stays low."
     )
-    found = prices(longest, seed)
+    calls = [Call(errors_by_interval, (UNIT, kind.value, OPERANDS, longest, seed)) for kind in COMPARED]
+    shown = computed("accumulation_cost", longest, calls, doing="Promoting at every interval")
+    if shown is not None:
+        _benefit(prices(shown.parts, shown.asked), shown.asked)
+    _recorded()
+
+
+def _benefit(found: Sequence[Price], longest: int) -> None:
     st.markdown(notice(found, longest))
     draw_chart(
-        cost_spec(longest, seed, theme()),
+        cost_chart(found, INKS[theme()]),
         key="accumulation_cost",
         alt=f"rms error of sums of {longest:,} products over the promotion interval, for both kinds of "
         "numbers: " + "; ".join(f"{p.numbers} every {p.every} {percent(p.rms)}" for p in found),
@@ -75,7 +76,6 @@ def show(controls: Controls) -> None:
         f"{ACCUMULATORS[UNIT].title}, {OPERANDS} operands, K = {longest:,}; errors of the model. A promotion "
         "is one fp32 addition per output, outside the tensor core: one for 2 · interval FLOP."
     )
-    _recorded()
 
 
 def notice(found: Sequence[Price], longest: int) -> str:
@@ -144,25 +144,31 @@ def ran_as(row: Row) -> GemmPlan | Unsupported:
 def _recorded() -> None:
     st.header("What it took on a GPU")
     gemm_results.draw_bad_lines()
-    found = pairs(gemm_results.every_row())
-    if not found:
+    table = pair_table(gemm_results.every_recorded())
+    if not table:
         st.info(
             "No GEMM is recorded both with fast and with promoted accumulation on one GPU, so there is no "
             "time to show here. On a GPU, Live GEMM measures it: run a per-tensor or rowwise recipe with "
             "“Accumulation” set to Fast, then to Promoted."
         )
         return
-    lines = ["| GEMM | fast | promoted | takes | measured on |", "|:--|:--|:--|:--|:--|"]
-    lines += [
-        f"| {pair.fast.job.title} | {_cell(pair.fast)} | every {pair.every} products: "
-        f"{_cell(pair.promoted)} | {short(pair.times, 3)} times as long | {plain(pair.where)} |"
-        for pair in found
-    ]
-    st.markdown("\n".join(lines))
+    st.markdown(table)
     st.caption(
         "Both columns: the recorded median of the GEMM alone, and the kernel's error against the exact "
         "product. The two differ in promotion only. “Cold L2”: the GPU's cache was emptied first."
     )
+
+
+@lru_cache(maxsize=1)
+def pair_table(recorded: Recorded) -> str:
+    """A line for each pair of recorded rows, "" without one: made once, until a file changes."""
+    lines = ["| GEMM | fast | promoted | takes | measured on |", "|:--|:--|:--|:--|:--|"]
+    found = [
+        f"| {pair.fast.job.title} | {_cell(pair.fast)} | every {pair.every} products: "
+        f"{_cell(pair.promoted)} | {short(pair.times, 3)} times as long | {plain(pair.where)} |"
+        for pair in pairs(recorded.records.rows)
+    ]
+    return "\n".join(lines + found) if found else ""
 
 
 def _cell(row: Row) -> str:

@@ -1,6 +1,7 @@
 """Section "Error against K": every unit that multiplies the chosen operands, on the same axes."""
 
 from dataclasses import dataclass, replace
+from functools import cache
 
 import streamlit as st
 
@@ -9,15 +10,16 @@ from fp8core.accumulators.error_over_k import SumError
 from fp8core.accumulators.model import Accumulator, Evidence
 from fp8core.tiles import WHOLE
 from pages.kit.chart import draw_chart
-from pages.kit.charts.finish import Spec
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.words import short
+from pages.kit.compute import computed
 from pages.kit.controls import Controls
+from pages.kit.pool import Call
 from pages.kit.shared_controls import SEED
 from pages.kit.shell import theme
 from pages.sections.accumulation.charts.curves import Curve, curves_chart
 from pages.sections.accumulation.controls import BIAS, ERROR, LONGEST_K, OPERANDS, RMS, TERMS
-from pages.sections.accumulation.data import KEPT, NEVER, SUMS, errors, unit_of
+from pages.sections.accumulation.sweeps import NEVER, SUMS, errors, unit_of
 from pages.sections.accumulation.words import percent, side
 
 EVIDENCE = {
@@ -42,6 +44,7 @@ class Series:
         return unit_of(self.name, self.every)
 
 
+@cache
 def series(operands: str) -> tuple[Series, ...]:
     """Every unit that multiplies the operands. One that is also listed promoted comes promoted at every step
     too.
@@ -61,18 +64,19 @@ def _is_promoted(other: Accumulator, unit: Accumulator) -> bool:
     return unit.promotion is WHOLE and other.promotion is not WHOLE and chain == unit
 
 
-@st.cache_data(max_entries=KEPT, show_spinner=False)
-def curves_spec(terms: str, operands: str, longest: int, seed: int, field: str, theme: str) -> Spec:
-    """The chart of all units."""
-    curves = [
-        Curve(
-            name=one.unit.title,
-            evidence=EVIDENCE[one.unit.evidence],
-            errors=errors(one.name, one.every, terms, operands, longest, seed),
-        )
-        for one in series(operands)
-    ]
-    return curves_chart(curves, field, INKS[theme])
+@dataclass(frozen=True)
+class Asked:
+    """What the curves are of."""
+
+    terms: str
+    operands: str
+    longest: int
+    seed: int
+
+    def calls(self) -> list[Call]:
+        """A call for the errors of each unit."""
+        of_all = (self.terms, self.operands, self.longest, self.seed)
+        return [Call(errors, (one.name, one.every, *of_all)) for one in series(self.operands)]
 
 
 def show(controls: Controls) -> None:
@@ -80,20 +84,27 @@ def show(controls: Controls) -> None:
     terms = controls.draw(TERMS)
     seed = controls.draw(SEED, st.sidebar)
     operands = controls.draw(OPERANDS, st.sidebar)
-    longest = controls.draw(LONGEST_K, st.sidebar)
-    found = {one: errors(one.name, one.every, terms, operands, longest, seed) for one in series(operands)}
-    st.markdown(notice(found, longest))
+    asked = Asked(terms, operands, controls.draw(LONGEST_K, st.sidebar), seed)
+    shown = computed("accumulation_curves", asked, asked.calls(), doing="Adding in every unit")
+    if shown is None:
+        return
+    of = shown.asked
+    found = dict(zip(series(of.operands), shown.parts, strict=True))
+    st.markdown(notice(found, of.longest))
     if not any(error.rms for one in found.values() for error in one):
         return
     field = controls.draw(ERROR)
+    curves = [
+        Curve(name=one.unit.title, evidence=EVIDENCE[one.unit.evidence], errors=found[one]) for one in found
+    ]
     draw_chart(
-        curves_spec(terms, operands, longest, seed, field, theme()),
+        curves_chart(curves, field, INKS[theme()]),
         key="accumulation_curves",
-        alt=alt_text(found, field, longest),
+        alt=alt_text(found, field, of.longest),
     )
     st.caption(
-        f"{SUMS[0] * SUMS[1]:,} sums of seeded {operands} products a point. **Captured** (solid): the model "
-        "is bit-equal to vectors from an H200. **Published** (dashed): a published model of the unit. "
+        f"{SUMS[0] * SUMS[1]:,} sums of seeded {of.operands} products a point. **Captured** (solid): the "
+        "model is bit-equal to vectors from an H200. **Published** (dashed): a published model of the unit. "
         "**Definition** (dotted): a rule of adding, not a unit. Click a name to see its line alone."
     )
     with st.expander("How the errors are counted"):

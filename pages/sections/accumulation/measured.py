@@ -4,18 +4,21 @@ import streamlit as st
 
 from fp8core.accumulators.error_over_k import SumError
 from fp8core.experiments.dot_terms import TermKind
-from kernels.probe.job import ROWS, SWEPT, ProbeJob, ProbeRow, swept
-from pages.kit import queue_panel as gpu_queue
+from kernels.probe.job import SWEPT, ProbeJob, ProbeRow, swept
 from pages.kit.chart import draw_chart
 from pages.kit.charts.ink import INKS
+from pages.kit.charts.template import Filled
+from pages.kit.compute import computed
 from pages.kit.controls import Controls
+from pages.kit.gemm import queue_panel as gpu_queue
 from pages.kit.inert import plain
+from pages.kit.pool import Call
 from pages.kit.shared_controls import SEED
 from pages.kit.shell import theme
 from pages.sections.accumulation.charts.curves import Curve, Measured, curves_chart
 from pages.sections.accumulation.controls import ERROR, LONGEST_K, OPERANDS, PROBE, TERMS
 from pages.sections.accumulation.curves import EVIDENCE, NO_ERROR
-from pages.sections.accumulation.data import errors_of_unit, lengths
+from pages.sections.accumulation.sweeps import Errors, errors_of_operation, lengths
 from pages.sections.accumulation.words import percent
 
 NO_GPU = (
@@ -48,10 +51,10 @@ def show(controls: Controls) -> None:
     row = next((row for row in gpu_queue.session().rows_of(ProbeRow) if row.job == job), None)
     if row is not None:
         st.markdown(verdict(row))
-    if any(error.rms for error in predicted(job)):
-        _chart(controls, job, row)
-    else:
-        st.markdown(NO_ERROR)
+    call = Call(errors_of_operation, (job.operation, job.terms.value, job.format, job.lengths[-1], job.seed))
+    shown = computed("accumulation_measured", (job, row), [call], doing="Adding in the model")
+    if shown is not None:
+        _predicted(controls, *shown.asked, *shown.parts)
     with st.expander("What is run"):
         st.markdown(
             "One Triton kernel, one block of outputs: " + _names() + ". Operands are the codes of the seeded "
@@ -60,13 +63,13 @@ def show(controls: Controls) -> None:
         )
 
 
-def _chart(controls: Controls, job: ProbeJob, row: ProbeRow | None) -> None:
+def _predicted(controls: Controls, job: ProbeJob, row: ProbeRow | None, errors: Errors) -> None:
+    """The model's errors for the job's own codes, and those of the row."""
+    if not any(error.rms for error in errors):
+        st.markdown(NO_ERROR)
+        return
     field = controls.draw(ERROR)
-    draw_chart(
-        spec(job, row, field),
-        key="accumulation_measured",
-        alt=alt_text(job, row),
-    )
+    draw_chart(chart(job, row, errors, field), key="accumulation_measured", alt=alt_text(row, errors))
 
 
 def draw_job(controls: Controls) -> ProbeJob:
@@ -86,19 +89,13 @@ def draw_job(controls: Controls) -> ProbeJob:
     )
 
 
-def predicted(job: ProbeJob) -> tuple[SumError, ...]:
-    """The model's errors for the job's own codes."""
-    unit = job.operation_data.accumulator
-    return errors_of_unit(unit, job.terms.value, job.format, job.lengths[-1], job.seed, ROWS)
-
-
-def spec(job: ProbeJob, row: ProbeRow | None, field: str) -> dict[str, object]:
+def chart(job: ProbeJob, row: ProbeRow | None, errors: Errors, field: str) -> Filled:
     """The predicted line, with rings where the device's errors lie."""
     operation = job.operation_data
     line = Curve(
         name=f"predicted: {operation.title}",
         evidence=EVIDENCE[operation.accumulator.evidence],
-        errors=predicted(job),
+        errors=errors,
     )
     rings = None
     if row is not None:
@@ -124,8 +121,8 @@ def _names() -> str:
     return ", ".join(swept(name).title for name in SWEPT)
 
 
-def alt_text(job: ProbeJob, row: ProbeRow | None) -> str:
+def alt_text(row: ProbeRow | None, errors: Errors) -> str:
     """The chart in words."""
-    last = predicted(job)[-1]
+    last = errors[-1]
     told = f"predicted rms error {percent(last.rms)} at K = {last.k:,}"
     return told if row is None else f"{told}; measured {percent(row.points[-1].rms)}"

@@ -7,18 +7,22 @@ import streamlit as st
 
 from fp8core.accumulators import ACCUMULATORS
 from fp8core.accumulators.model import Accumulator
-from fp8core.accumulators.trace import TracedStep
+from fp8core.accumulators.trace import TracedStep, trace
+from fp8core.experiments.dot_terms import TermKind, draw_terms
+from fp8core.formats import FORMATS
 from fp8core.rounding import Rounding
 from fp8core.tiles import WHOLE
 from pages.kit.chart import draw_chart
 from pages.kit.chart_slider import chart_with_slider, with_slider
+from pages.kit.charts.ink import INKS
 from pages.kit.charts.words import power_of_two, short
 from pages.kit.controls import Controls
 from pages.kit.shared_controls import SEED
 from pages.kit.shell import theme
+from pages.sections.accumulation.charts.scene import StepScene
 from pages.sections.accumulation.charts.steps import STEP as SLIDER
+from pages.sections.accumulation.charts.steps import steps_chart
 from pages.sections.accumulation.controls import K_STEPPED, OPERANDS, STEP, TERMS, UNIT
-from pages.sections.accumulation.data import steps_spec, traced
 from pages.sections.accumulation.words import apart, percent, side
 
 KEY = "accumulation_steps"
@@ -37,7 +41,7 @@ def show(controls: Controls) -> None:
     steps = traced(*chosen)
     first = controls.within(STEP, high=len(steps))
     st.markdown(notice(unit, steps))
-    _picture(controls, chosen, first)
+    _picture(controls, chosen, steps, first)
     st.caption(
         "Each bar is one term, spelled in binary: a dot where the bit of that weight is one. The band is the "
         f"window of {unit.fraction_bits} fraction bits below the largest exponent E. Bits under the cut are "
@@ -47,12 +51,20 @@ def show(controls: Controls) -> None:
         st.markdown(rule(unit))
 
 
-def _picture(controls: Controls, chosen: tuple[str, str, str, int, int], first: int) -> None:
+def traced(unit: str, terms: str, operands: str, k: int, seed: int) -> tuple[TracedStep, ...]:
+    """One dot product of K seeded products in a unit."""
+    format_ = FORMATS[operands]
+    a, b = (format_.encode(x)[0] for x in draw_terms(TermKind(terms), (1, 1), k, seed))
+    return trace(a, b, format_, format_, ACCUMULATORS[unit])
+
+
+def _picture(
+    controls: Controls, chosen: tuple[str, str, str, int, int], steps: tuple[TracedStep, ...], first: int
+) -> None:
     """The steps under their slider; a single step needs none."""
-    unit, steps = ACCUMULATORS[chosen[0]], traced(*chosen)
+    unit, scene, ink = ACCUMULATORS[chosen[0]], StepScene(steps), INKS[theme()]
     if len(steps) == 1:
-        spec, told = steps_spec(*chosen, first, theme()), alt_text(unit, steps, first)
-        draw_chart(spec, key=f"{KEY}_one", alt=told)
+        draw_chart(steps_chart(scene, first, ink), key=f"{KEY}_one", alt=alt_text(unit, steps, first))
         return
     chart_with_slider(
         controls,
@@ -60,7 +72,7 @@ def _picture(controls: Controls, chosen: tuple[str, str, str, int, int], first: 
         name=KEY,
         drawn=(chosen, theme()),
         at=first,
-        spec_at=lambda start: with_slider(steps_spec(*chosen, start, theme()), SLIDER, start),
+        spec_at=lambda start: with_slider(steps_chart(scene, start, ink), SLIDER, start),
         alt_at=lambda start: alt_text(unit, steps, start),
         least=460,
     )

@@ -1,58 +1,19 @@
 """Section "The units": the bits that each keeps, and the captured vectors that check the models."""
 
-import time
-from dataclasses import dataclass, replace
-from pathlib import Path
-
 import streamlit as st
 
 from fp8core.accumulators import ACCUMULATORS
 from fp8core.accumulators.model import Accumulator, Evidence
 from fp8core.tiles import WHOLE
 from kernels.paths import VECTORS
-from kernels.probe.operations import Operation, mismatches, operations, predict
-from kernels.probe.vectors import read_machine, read_vectors
 from pages.kit.charts.words import count as count_of
 from pages.kit.charts.words import short
+from pages.kit.compute import computed
 from pages.kit.controls import Controls
 from pages.kit.inert import plain
+from pages.kit.pool import Call, pool
 from pages.sections.accumulation.controls import MODEL_BITS
-
-_KEPT = 16
-_TOLD = ("torch", "triton")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Checked:
-    """One operation of one file: outputs captured, and how many the model gives bit for bit."""
-
-    operation: str
-    title: str
-    outputs: int
-    equal: int
-
-
-@dataclass(frozen=True, kw_only=True)
-class Check:
-    """One file of vectors against the model, and the machine that captured it."""
-
-    machine: dict[str, str]
-    operations: tuple[Checked, ...]
-    seconds: float
-
-    @property
-    def outputs(self) -> int:
-        return sum(one.outputs for one in self.operations)
-
-    @property
-    def equal(self) -> int:
-        return sum(one.equal for one in self.operations)
-
-    @property
-    def where(self) -> str:
-        """Machine, date and versions, in words."""
-        versions = (f"{name} {self.machine[name]}" for name in _TOLD if name in self.machine)
-        return ", ".join([self.machine["gpu"], self.machine["date"], *versions])
+from pages.sections.accumulation.vectors import Check, checked
 
 
 def show(controls: Controls) -> None:
@@ -88,13 +49,13 @@ def _vectors(controls: Controls) -> None:
     files = sorted(VECTORS.glob("*.npz"))
     if not files:
         st.info("No captured vectors are shipped with this copy of the app.")
-    for file in files:
-        try:
-            check = checked(str(file), file.stat().st_mtime_ns, off)
-        except ValueError as error:
-            st.warning(f"{plain(str(error))}. It is left out.", icon=":material/rule:")
+    calls = [Call(checked, (str(file), file.stat().st_mtime_ns, off)) for file in files]
+    shown = computed("accumulation_vectors", off, calls, doing="Comparing every captured output")
+    for check in shown.parts if shown else ():
+        if isinstance(check, str):
+            st.warning(f"{plain(check)}. It is left out.", icon=":material/rule:")
             continue
-        st.markdown(verdict(check, off))
+        st.markdown(verdict(check, shown.asked))
         st.markdown(check_table(check))
         st.caption(
             f"Captured on {plain(check.where)}; compared by this server in {short(check.seconds, 2)} s. "
@@ -102,37 +63,7 @@ def _vectors(controls: Controls) -> None:
             "similar, large, small."
         )
     if files:
-        st.button("Compare again", icon=":material/refresh:", on_click=checked.clear)
-
-
-@st.cache_data(max_entries=_KEPT, show_spinner="Comparing every captured output …")
-def checked(path: str, stamp: int, bits_off: int) -> Check:
-    """Run the models over a file of vectors, with `bits_off` fraction bits more than the unit has.
-
-    `stamp` changes when the file does. Raises ValueError where the file holds no vectors of the units here.
-    """
-    began = time.perf_counter()
-    known = {operation.name: changed(operation, bits_off) for operation in operations()}
-    counts = {name: [0, 0] for name in known}
-    for one in read_vectors(Path(path)):
-        if one.operation not in known:
-            raise ValueError(f"{Path(path).name} has vectors of {one.operation}, which has no model here")
-        bad = mismatches(one.d, predict(known[one.operation], one.case))
-        counts[one.operation][0] += bad.size
-        counts[one.operation][1] += int(bad.size - bad.sum())
-    found = tuple(
-        Checked(operation=name, title=known[name].title, outputs=outputs, equal=equal)
-        for name, (outputs, equal) in counts.items()
-        if outputs
-    )
-    seconds = time.perf_counter() - began
-    return Check(machine=read_machine(Path(path)), operations=found, seconds=seconds)
-
-
-def changed(operation: Operation, bits_off: int) -> Operation:
-    """The operation with a model that keeps this many fraction bits more."""
-    unit = operation.accumulator
-    return replace(operation, accumulator=replace(unit, fraction_bits=unit.fraction_bits + bits_off))
+        st.button("Compare again", icon=":material/refresh:", on_click=pool().forget, args=(calls,))
 
 
 def verdict(check: Check, bits_off: int) -> str:

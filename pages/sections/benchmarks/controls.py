@@ -4,12 +4,14 @@ from collections.abc import Sequence
 from enum import Enum
 
 from fp8core.linear import LayerShape
+from fp8core.recipes import Family
+from kernels.bench.ceilings.peak_rates import PEAK_RATES, peak_rates_of
 from kernels.bench.job import Cache
-from kernels.bench.peak_rates import PEAK_RATES, peak_rates_of
 from kernels.bench.records import slug
 from kernels.bench.shapes import CUBE, MNK, SKINNY, STANDARD
 from kernels.device import HOPPER
-from pages.kit.presets import Preset
+from pages.kit.gemm.presets import Preset
+from pages.kit.recipes import RECIPE_CONTROLS, by_family, family_title
 from pages.kit.shared_controls import MATMUL, RECIPE
 from pages.kit.widgets import Choice, ChoiceStyle
 
@@ -44,6 +46,11 @@ class Unit(Enum):
 
     BF16 = "bf16"
     PER_TENSOR = "per_tensor"
+
+
+def family_key(family: Family) -> str:
+    """A family's name in the address, unlike that of any recipe."""
+    return f"family_{family.name.lower()}"
 
 
 def _key(shape: MNK | LayerShape) -> str:
@@ -99,10 +106,19 @@ PEAKS = Choice(
     default=peak_rates_of(HOPPER.name).generation.lower(),
     help="Dashed lines: what a GPU's datasheet promises, at its boost clock and without a power limit.",
 )
+FAMILY = Choice(
+    key="bench_family",
+    label="Recipes",
+    options={ANY: "All"} | {family_key(family): family_title(family.value) for family in by_family()},
+    default=ANY,
+    style=ChoiceStyle.SELECT,
+)
 TABLE_RECIPE = Choice(
     key="table_recipe",
     label="Recipe",
-    options={ANY: "All", **RECIPE.options},
+    options={ANY: "All"}
+    | {family_key(family): f"{family_title(family.value)}: all" for family in by_family()}
+    | dict(RECIPE.options),
     default=ANY,
     style=ChoiceStyle.SELECT,
 )
@@ -122,7 +138,20 @@ TABLE_CACHE = Choice(
 )
 
 
-CONTROLS = (SHOW, MATMUL, CACHE, SIZE, RECIPE, SHAPE, UNIT, PEAKS, TABLE_RECIPE, TABLE_MATMUL, TABLE_CACHE)
+CONTROLS = (
+    SHOW,
+    MATMUL,
+    CACHE,
+    SIZE,
+    FAMILY,
+    *RECIPE_CONTROLS,
+    SHAPE,
+    UNIT,
+    PEAKS,
+    TABLE_RECIPE,
+    TABLE_MATMUL,
+    TABLE_CACHE,
+)
 
 
 def gpu_control(names: Sequence[str]) -> Choice:

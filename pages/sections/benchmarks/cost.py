@@ -2,60 +2,62 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import streamlit as st
 
 from fp8core.costs import matmul_rescales
-from fp8core.linear import MATMULS
+from fp8core.linear import MATMULS, Side
 from fp8core.recipes import RECIPES, Recipe
-from fp8core.tiles import WHOLE
+from fp8core.tiles import WHOLE, TileShape
 from kernels.bench.job import Cache, GemmJob, Into
 from kernels.bench.row import Row
 from kernels.gemm.meaning import Summation
+from pages.kit.arrow_table import arrow_table
 from pages.kit.chart import draw_chart
 from pages.kit.charts.ink import INKS
+from pages.kit.charts.operand_words import bits_words
 from pages.kit.controls import Controls
-from pages.kit.gemm_words import NONE, duration
-from pages.kit.results import Result
+from pages.kit.gemm.results import Result
+from pages.kit.gemm.words import NONE, duration
 from pages.kit.shared_controls import MATMUL
 from pages.kit.shell import theme
 from pages.sections.benchmarks import data
 from pages.sections.benchmarks.charts.cost import Cost, cost_chart
-from pages.sections.benchmarks.controls import CACHE, SHAPE, SHAPES, UNIT, Unit
+from pages.sections.benchmarks.controls import CACHE, FAMILY, SHAPE, SHAPES, UNIT, Unit
 
 BF16 = "bf16 torch.mm"
+_TENSOR = TileShape(WHOLE, WHOLE)
 
 
 def show(controls: Controls, gpu: str) -> None:
     """Draw the controls, the bars, and the figures in a table."""
     row = st.container(horizontal=True)
+    family = controls.draw(FAMILY, row.container(width=150))
     matmul = controls.draw(MATMUL, row)
     preset = SHAPES[controls.draw(SHAPE, row.container(width=340))]
     cache = Cache(controls.draw(CACHE, row))
     unit = Unit(controls.draw(UNIT, row))
     mnk = tuple(preset.mnk(MATMULS[matmul]).values())
     found = [r for r in data.results(gpu) if is_asked(r, matmul, mnk, cache)]
-    runs = by_recipe(found)
+    runs, per_tensor = by_recipe(data.of_family(found, family)), first_per_tensor(by_recipe(found))
     if not runs:
         st.info(
             f"{MATMUL.options[matmul]} of this shape is not recorded with {cache.value} L2. “Against torch” "
             "has a button that measures it, where there is a GPU."
         )
         return
-    per_tensor = first_per_tensor(runs)
     if unit is Unit.PER_TENSOR and per_tensor is None:
         st.info("No per-tensor recipe is recorded for this shape, so bf16 counts as 1.")
     costs = costs_of(runs, per_tensor if unit is Unit.PER_TENSOR else None)
     st.markdown(notice(runs))
     draw_chart(
-        _spec(tuple(costs), unit_name(unit, per_tensor), theme()),
+        cost_chart(costs, unit_name(unit, per_tensor), INKS[theme()]),
         key="benchmarks_cost",
         alt=alt_text(costs),
     )
     st.caption(READING + " " + data.origin_sentence([run.result for run in runs]))
     with st.expander("In figures"):
-        st.dataframe(lines(runs), hide_index=True, column_config=_COLUMNS)
+        st.dataframe(arrow_table(lines(runs, per_tensor)), hide_index=True, column_config=_COLUMNS)
 
 
 READING = (
@@ -64,6 +66,9 @@ READING = (
     "keeps quantized weights quantizes its activations only."
 )
 _COLUMNS = {
+    "bits, A and B": st.column_config.TextColumn(
+        help="Memory for each element, its share of the scales included"
+    ),
     "scales along K": st.column_config.NumberColumn(
         help="Stretches of K along which no scale changes: how often an output element is rescaled"
     ),
@@ -128,7 +133,7 @@ def first_per_tensor(runs: Sequence[Run]) -> Run | None:
 
 def _is_per_tensor(run: Run) -> bool:
     spec = run.recipe.spec(run.job.matmul_data)
-    return all((o.tile.mn, o.tile.k) == (WHOLE, WHOLE) for o in (spec.a, spec.b))
+    return len(spec.quantized) == len(Side) and all(o.tile == _TENSOR for o in spec.quantized)
 
 
 def costs_of(runs: Sequence[Run], unit: Run | None) -> list[Cost]:
@@ -140,7 +145,7 @@ def costs_of(runs: Sequence[Run], unit: Run | None) -> list[Cost]:
             name=run.recipe.title,
             matmul=run.matmul / one,
             quantize=None if run.quantize is None else run.quantize / one,
-            facts=data.facts(run.result),
+            facts=run.result.facts,
         )
         for run in runs
     ]
@@ -149,11 +154,6 @@ def costs_of(runs: Sequence[Run], unit: Run | None) -> list[Cost]:
 def unit_name(unit: Unit, per_tensor: Run | None) -> str:
     """The axis's name of the time that is 1."""
     return "bf16" if unit is Unit.BF16 or per_tensor is None else per_tensor.recipe.title
-
-
-@st.cache_data(max_entries=data.KEPT, show_spinner=False)
-def _spec(costs: tuple[Cost, ...], unit: str, theme: str) -> dict[str, Any]:
-    return cost_chart(costs, unit, INKS[theme])
 
 
 def notice(runs: Sequence[Run]) -> str:
@@ -184,12 +184,12 @@ def _scales(run: Run) -> int:
     return matmul_rescales(run.recipe, job.matmul_data, job.matmul_data.layer(job.m, job.n, job.k))
 
 
-def lines(runs: Sequence[Run]) -> list[dict[str, object]]:
+def lines(runs: Sequence[Run], per_tensor: Run | None) -> list[dict[str, object]]:
     """The table: a line a recipe."""
-    per_tensor = first_per_tensor(runs)
     return [
         {
             "recipe": run.recipe.title,
+            "bits, A and B": _bits(run),
             "scales along K": _scales(run),
             "GEMM": duration(run.row.gemm.median_us),
             "quantize A and B": duration(run.row.quantize.median_us) if run.row.quantize else NONE,
@@ -201,6 +201,15 @@ def lines(runs: Sequence[Run]) -> list[dict[str, object]]:
         }
         for run in runs
     ]
+
+
+def _bits(run: Run) -> str:
+    """The bits of an element of A and of B, their shares of the scales included."""
+    job, matmul = run.job, run.job.matmul_data
+    layer = matmul.layer(job.m, job.n, job.k)
+    return ", ".join(
+        bits_words(run.recipe.operand(matmul, side), layer.of(matmul.operand(side))) for side in Side
+    )
 
 
 def alt_text(costs: Sequence[Cost]) -> str:

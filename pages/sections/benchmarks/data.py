@@ -1,8 +1,12 @@
 """The data of the page "Benchmarks": rows recorded on one GPU, and rows measured on this server."""
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any, TypeVar
 
-from fp8core.inputs import InputKind
+from fp8core.inputs import INPUT_NOTES, InputKind
 from fp8core.recipes import RECIPES
 from kernels.bench.ceilings import Ceilings
 from kernels.bench.job import Cache, GemmJob, Into
@@ -11,48 +15,94 @@ from kernels.bench.records import slug
 from kernels.bench.row import Provenance, Row
 from kernels.gemm.meaning import Summation
 from kernels.gemm.simple.dot_scaled import TITLE as DOT_SCALED
-from pages.kit import queue_panel as gpu_queue
-from pages.kit import results as gemm_results
-from pages.kit.gemm_words import duration, number, ratio
+from pages.kit.gemm import queue_panel as gpu_queue
+from pages.kit.gemm import results as gemm_results
+from pages.kit.gemm.results import Origin, Recorded, Result, accumulation, same_gemm
+from pages.kit.gemm.words import duration, number, ratio
 from pages.kit.inert import plain
-from pages.kit.results import Origin, Result, accumulation, same_gemm
 from pages.sections.benchmarks.charts.facts import TimedGemm
+from pages.sections.benchmarks.controls import ANY, family_key
 
-KEPT = 64
+_FOLDERS_KEPT, _NAMES_KEPT = 2, 256
+_slug = lru_cache(maxsize=_NAMES_KEPT)(slug)
+_Some = TypeVar("_Some", bound=Result)
+
+
+@dataclass(frozen=True)
+class Told(Result):
+    """A result with what is said of it, which is worked out once: its tooltip, and its line in a table."""
+
+    @cached_property
+    def facts(self) -> TimedGemm:
+        return facts(self)
+
+    @cached_property
+    def line(self) -> dict[str, Any]:
+        return line(self)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Sorted:
+    """The recorded rows, sorted once for all: oldest first, and the drawn ones of each GPU by its slug."""
+
+    oldest_first: tuple[Told, ...]
+    drawn: Mapping[str, tuple[Told, ...]]
+    gpus: tuple[str, ...]
+
+
+@lru_cache(maxsize=_FOLDERS_KEPT)
+def _sorted(recorded: Recorded) -> _Sorted:
+    told = [Told(result.row, result.origin) for result in recorded.results]
+    oldest_first = sorted(told, key=lambda result: result.row.date)
+    drawn: dict[str, list[Told]] = {}
+    for result in newest(result for result in oldest_first if _is_drawn(result.row)):
+        drawn.setdefault(_slug(result.row.machine.name), []).append(result)
+    rows = Counter(row.machine.name for row in recorded.records.rows if row.provenance is Provenance.GPU)
+    return _Sorted(
+        oldest_first=tuple(oldest_first),
+        drawn={gpu: tuple(found) for gpu, found in drawn.items()},
+        gpus=tuple(sorted(rows, key=lambda name: (-rows[name], name))),
+    )
+
+
+def _recorded() -> _Sorted:
+    return _sorted(gemm_results.every_recorded())
 
 
 def gpus() -> tuple[str, ...]:
     """The names of all GPUs with measurements: recorded ones first, by their number of rows."""
-    names = [row.machine.name for row in gemm_results.every_row() if row.provenance is Provenance.GPU]
-    by_rows = sorted(names, key=lambda name: (-names.count(name), name))
     others = [ceilings.machine.name for ceilings in gemm_results.every_ceilings()]
     mine = gpu_queue.session()
     others += [ceilings.machine.name for ceilings in mine.rows_of(Ceilings)]
     others += [row.machine.name for row in mine.rows_of(Row) if row.provenance is Provenance.GPU]
-    return tuple(dict.fromkeys(by_rows + others))
+    return tuple(dict.fromkeys([*_recorded().gpus, *others]))
 
 
 def is_of(machine: Machine, gpu: str) -> bool:
     """True if a measurement was made on the GPU with this slug."""
-    return slug(machine.name) == gpu
+    return _slug(machine.name) == gpu
 
 
-def results(gpu: str) -> list[Result]:
+def results(gpu: str) -> list[Told]:
     """Timed rows of Gaussian data on a GPU by its slug, recorded or of this session.
 
     Among rows of one GEMM from one origin, only the newest stays. They come in the order of the recipes.
     """
-    return [result for result in _timed() if is_of(result.row.machine, gpu)]
+    return _in_order(gpu, [result for result in _drawn_here() if is_of(result.row.machine, gpu)])
 
 
-def results_and_here(gpu: str) -> list[Result]:
+def results_and_here(gpu: str) -> list[Told]:
     """The `results` of a GPU, together with this session's rows of any GPU."""
-    return [r for r in _timed() if r.origin is Origin.HERE or is_of(r.row.machine, gpu)]
+    return _in_order(gpu, _drawn_here())
 
 
-def _timed() -> list[Result]:
-    found = newest(result for result in every_result() if _is_drawn(result.row))
+def _in_order(gpu: str, here: Sequence[Told]) -> list[Told]:
+    found = [*_recorded().drawn.get(gpu, ()), *here]
     return sorted(found, key=lambda result: place(result.row.job))
+
+
+def _drawn_here() -> list[Told]:
+    return newest(result for result in _here() if _is_drawn(result.row))
 
 
 def _is_drawn(row: Row) -> bool:
@@ -60,22 +110,25 @@ def _is_drawn(row: Row) -> bool:
     return is_timed and row.job.input is InputKind.GAUSSIAN
 
 
-def every_result() -> list[Result]:
+def _here() -> list[Told]:
+    """This session's rows, oldest first."""
+    return [Told(row, Origin.HERE) for row in reversed(gpu_queue.session().rows_of(Row))]
+
+
+def every_result() -> list[Told]:
     """Every recorded row and every row of this session, oldest first."""
-    recorded = sorted(gemm_results.every_row(), key=lambda row: row.date)
-    here = reversed(gpu_queue.session().rows_of(Row))
-    return [Result(row, Origin.RECORDED) for row in recorded] + [Result(row, Origin.HERE) for row in here]
+    return [*_recorded().oldest_first, *_here()]
 
 
-def newest(found: Iterable[Result]) -> list[Result]:
+def newest(found: Iterable[_Some]) -> list[_Some]:
     """The newest row of each GEMM, GPU and origin."""
     by_gemm = {(r.origin, r.row.machine.name, same_gemm(r.row.job)): r for r in found}
     return list(by_gemm.values())
 
 
 def place(job: GemmJob) -> int:
-    """The place of the job's recipe in the list of recipes."""
-    return list(RECIPES).index(job.recipe)
+    """The place of the job's recipe in the list of recipes; the reader's own comes last."""
+    return [*RECIPES, job.recipe].index(job.recipe)
 
 
 def contender(job: GemmJob) -> str:
@@ -116,6 +169,35 @@ def facts(result: Result) -> TimedGemm:
     )
 
 
+def line(result: Result) -> dict[str, Any]:
+    """A row of the table, in words and numbers by column."""
+    row, job, gemm = result.row, result.row.job, result.row.gemm
+    return {
+        "recipe": contender(job),
+        "matmul": job.matmul_data.title,
+        "M × N × K": shape(job),
+        "L2": job.cache.value,
+        "× torch": row.times_torch_scaled,
+        "× bf16": row.times_bf16,
+        "× bf16, all": row.times_bf16_with_quantize,
+        "× simple": row.times_simple,
+        "× dot_scaled": row.times_dot_scaled,
+        "GEMM": gemm.median_us if gemm else None,
+        "p20": gemm.p20_us if gemm else None,
+        "p80": gemm.p80_us if gemm else None,
+        "quantize": row.quantize.median_us if row.quantize else None,
+        "TFLOP/s": row.tflop_s,
+        "GB/s": row.gb_s,
+        "MHz": row.machine.clock_mhz,
+        "W": row.machine.power_w,
+        "run on": result.where,
+        "when, with": result.when,
+        "input": INPUT_NOTES[job.input].title,
+        "kernel": row.kernel,
+        "torch's op": row.torch_op or row.peer_note,
+    }
+
+
 def timed(job: GemmJob) -> str:
     """How a job is timed, such as ``cold L2, 4 turns``, or ``hot L2, 4 turns of 50 ms, each 100 ms after its
     first launch``.
@@ -134,11 +216,16 @@ def clocks(clock_mhz: float | None, power_w: float | None) -> str:
     return f"{clock}, {power}"
 
 
-def origin_sentence(found: Sequence[Result]) -> str:
+def origin_sentence(found: Sequence[Told]) -> str:
     """One line of Markdown on the machines of these measurements, their dates and versions."""
-    told = dict.fromkeys(f"{r.where}, {r.when}" for r in found)
+    told = dict.fromkeys(result.facts.where for result in found)
     return plain("; ".join(told) + ".")
 
 
-def with_cache(found: Sequence[Result], cache: Cache) -> list[Result]:
+def with_cache(found: Sequence[Told], cache: Cache) -> list[Told]:
     return [result for result in found if result.row.job.cache is cache]
+
+
+def of_family(found: Sequence[_Some], family: str) -> list[_Some]:
+    """The results of a value of FAMILY: all, or those of one family's recipes."""
+    return [r for r in found if family in (ANY, family_key(r.row.job.recipe_data.family))]

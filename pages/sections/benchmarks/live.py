@@ -5,10 +5,10 @@ import streamlit as st
 from fp8core.linear import MATMULS
 from kernels.bench.ceilings import CeilingsJob
 from kernels.bench.job import Cache, GemmJob
-from pages.kit import queue_panel as gpu_queue
 from pages.kit.controls import Controls
-from pages.kit.presets import refusal
-from pages.kit.shared_controls import RECIPE
+from pages.kit.gemm import queue_panel as gpu_queue
+from pages.kit.gemm.presets import refusal
+from pages.kit.recipes import draw_recipe, recipe_values
 from pages.sections.benchmarks.controls import SHAPE, SHAPES
 
 NO_GPU = (
@@ -21,9 +21,9 @@ def draw_gemm(controls: Controls, matmul: str, cache: Cache) -> None:
     """Draw a recipe, a shape and the button that runs this matmul with them."""
     with st.container(border=True):
         st.markdown(f"**Measure one here**: {MATMULS[matmul].title}, {cache.value} L2")
-        recipe = controls.draw(RECIPE)
+        draw_recipe(controls)
         preset = SHAPES[controls.draw(SHAPE, st.container(width=420))]
-        job = GemmJob(recipe=recipe, matmul=matmul, **preset.mnk(MATMULS[matmul]), cache=cache)
+        job = GemmJob(**recipe_values(controls), matmul=matmul, **preset.mnk(MATMULS[matmul]), cache=cache)
         _draw_run(job, "Run on the GPU", refusal(job, has_gpu=True))
 
 

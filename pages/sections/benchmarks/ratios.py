@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from statistics import geometric_mean
-from typing import Any
 
 import streamlit as st
 
@@ -12,13 +11,13 @@ from pages.kit.chart import draw_chart
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.words import count
 from pages.kit.controls import Controls
-from pages.kit.results import Origin, Result
+from pages.kit.gemm.results import Origin, Result
 from pages.kit.shared_controls import MATMUL
 from pages.kit.shell import theme
 from pages.sections.benchmarks import data
 from pages.sections.benchmarks import live as benchmarks_live
 from pages.sections.benchmarks.charts.ratios import Bar, Group, ratios_chart
-from pages.sections.benchmarks.controls import CACHE, SIZE, Size
+from pages.sections.benchmarks.controls import CACHE, FAMILY, SIZE, Size
 
 TORCH, BF16 = "torch's own op of the same recipe", "bf16 torch.mm: torch has no op"
 
@@ -26,15 +25,17 @@ TORCH, BF16 = "torch's own op of the same recipe", "bf16 torch.mm: torch has no 
 def show(controls: Controls, gpu: str) -> None:
     """Draw the controls, the groups of bars, and the button that runs one of them here."""
     row = st.container(horizontal=True)
+    family = controls.draw(FAMILY, row.container(width=150))
     matmul = controls.draw(MATMUL, row)
     size = Size(controls.draw(SIZE, row))
     cache = Cache(controls.draw(CACHE, row))
-    found = [r for r in data.results_and_here(gpu) if is_asked(r, matmul, size, cache)]
+    results = data.of_family(data.results_and_here(gpu), family)
+    found = [r for r in results if is_asked(r, matmul, size, cache)]
     found_groups = groups(found, gpu)
     if found_groups:
         st.markdown(notice(found_groups))
         draw_chart(
-            _spec(tuple(found_groups), theme()),
+            ratios_chart(found_groups, [TORCH, BF16], INKS[theme()]),
             key="benchmarks_ratios",
             least=460,
             alt=alt_text(found_groups),
@@ -101,18 +102,13 @@ def bar(result: Result, gpu: str) -> Bar | None:
         ratio=peer.median_us / row.gemm.median_us,
         low=low,
         high=high,
-        facts=data.facts(result),
+        facts=result.facts,
     )
 
 
 def spread(peer: Timing, own: Timing) -> tuple[float, float]:
     """The least and the largest ratio between the 20th and 80th percentiles of both times."""
     return peer.p20_us / own.p80_us, peer.p80_us / own.p20_us
-
-
-@st.cache_data(max_entries=data.KEPT, show_spinner=False)
-def _spec(found: tuple[Group, ...], theme: str) -> dict[str, Any]:
-    return ratios_chart(found, [TORCH, BF16], INKS[theme])
 
 
 def notice(found: Sequence[Group]) -> str:

@@ -1,24 +1,23 @@
 """Section "Roofline": a GEMM's speed against the GPU's limits, and whether memory bounds it."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import streamlit as st
 
 from kernels.bench.ceilings import Ceilings
+from kernels.bench.ceilings.peak_rates import PEAK_RATES, PeakRates, Rate
 from kernels.bench.job import Cache, GemmJob
-from kernels.bench.peak_rates import PEAK_RATES, PeakRates, Rate
-from pages.kit import queue_panel as gpu_queue
-from pages.kit import results as gemm_results
 from pages.kit.chart import draw_chart
 from pages.kit.charts.ink import INKS
 from pages.kit.controls import Controls
-from pages.kit.results import Origin, Result
+from pages.kit.gemm import queue_panel as gpu_queue
+from pages.kit.gemm import results as gemm_results
+from pages.kit.gemm.results import Origin, Result
 from pages.kit.shell import theme
 from pages.sections.benchmarks import data
 from pages.sections.benchmarks import live as benchmarks_live
 from pages.sections.benchmarks.charts.roofline import Point, Roof, roofline
-from pages.sections.benchmarks.controls import ALL, CACHE, PEAKS
+from pages.sections.benchmarks.controls import ALL, CACHE, FAMILY, PEAKS
 
 NO_CEILINGS = (
     "No ceilings of this GPU are measured yet, so only datasheet lines are drawn. On that GPU, the button "
@@ -29,9 +28,10 @@ NO_CEILINGS = (
 def show(controls: Controls, gpu: str) -> None:
     """Draw the controls, the roofline, and the button that measures the roof."""
     row = st.container(horizontal=True)
+    family = controls.draw(FAMILY, row.container(width=150))
     peaks = controls.draw(PEAKS, row)
     cache = Cache(controls.draw(CACHE, row))
-    found = data.with_cache(data.results(gpu), cache)
+    found = data.with_cache(data.of_family(data.results(gpu), family), cache)
     ceilings = newest_ceilings(gpu)
     measured = [roof for one in ceilings for roof in measured_roofs(one)]
     datasheet = [roof for rates in chosen(peaks) for roof in datasheet_roofs(rates)]
@@ -42,7 +42,7 @@ def show(controls: Controls, gpu: str) -> None:
         st.info(f"No GEMM is recorded with {cache.value} L2 on this GPU yet.")
     if points or measured or datasheet:
         draw_chart(
-            _spec(tuple(points), tuple(measured + datasheet), theme()),
+            roofline(points, measured + datasheet, INKS[theme()]),
             key="benchmarks_roofline",
             least=700,
             alt=alt_text(points, measured + datasheet),
@@ -121,13 +121,8 @@ def point(result: Result) -> Point:
         is_here=result.origin is Origin.HERE,
         intensity=row.job.flop / row.bytes,
         tflop_s=row.tflop_s,
-        facts=data.facts(result),
+        facts=result.facts,
     )
-
-
-@st.cache_data(max_entries=data.KEPT, show_spinner=False)
-def _spec(points: tuple[Point, ...], roofs: tuple[Roof, ...], theme: str) -> dict[str, Any]:
-    return roofline(points, roofs, INKS[theme])
 
 
 def notice(found: Sequence[Result], ceilings: Sequence[Ceilings]) -> str:
@@ -140,18 +135,13 @@ def notice(found: Sequence[Result], ceilings: Sequence[Ceilings]) -> str:
         what += f", {row.tflop_s / roof.median:.0%} of what torch's fp8 matmul reaches on this GPU"
     elif row.times_bf16 is not None:
         what += f", {row.times_bf16:.2f} times as fast as bf16 in the same run"
-    bound = [result for result in found if is_memory_bound(result, ceilings)]
+    ridge = max((roof.ridge for one in ceilings for roof in measured_roofs(one)), default=0.0)
+    bound = [result for result in found if result.row.job.flop / result.row.bytes < ridge]
     if not ceilings:
         return what + "."
     if not bound:
         return what + ". All of them lie right of the ridge: the tensor cores limit them, not memory."
     return what + f". {len(bound)} of {len(found)} lie left of the ridge: memory limits them."
-
-
-def is_memory_bound(result: Result, ceilings: Sequence[Ceilings]) -> bool:
-    """True if its operations per byte are below the highest measured ridge."""
-    ridges = [roof.ridge for one in ceilings for roof in measured_roofs(one)]
-    return bool(ridges) and result.row.job.flop / result.row.bytes < max(ridges)
 
 
 def _name(job: GemmJob) -> str:

@@ -1,18 +1,24 @@
 """Section "Table": every row, to filter and to download, and the rates of datasheets."""
 
+from functools import cache
 from typing import Any
 
 import streamlit as st
 
-from fp8core.inputs import INPUT_NOTES
-from kernels.bench.peak_rates import PEAK_RATES, Rate, Source
+from kernels.bench.ceilings.peak_rates import PEAK_RATES, Rate, Source
 from kernels.gemm.simple.dot_scaled import NOTE
-from kernels.typed import to_data
+from pages.kit.arrow_table import Table, arrow_table
 from pages.kit.controls import Controls
-from pages.kit.results import Origin, Result
-from pages.kit.results_table import draw_downloads
+from pages.kit.gemm.results import Origin, Result
+from pages.kit.gemm.results_table import draw_downloads
 from pages.sections.benchmarks import data
-from pages.sections.benchmarks.controls import ANY, TABLE_CACHE, TABLE_MATMUL, TABLE_RECIPE
+from pages.sections.benchmarks.controls import (
+    ANY,
+    TABLE_CACHE,
+    TABLE_MATMUL,
+    TABLE_RECIPE,
+    family_key,
+)
 
 _RIDGE = "With more operations per byte than this, memory is not the limit"
 _TWO_DIGITS = {
@@ -21,6 +27,24 @@ _TWO_DIGITS = {
     "× bf16, all": "Times as fast as bf16 torch.mm in the same run, with the time of quantizing A and B",
     "× simple": "Times as fast as the simple kernel in the same run; empty where that is the one that ran",
     "× dot_scaled": f"Times as fast as tl.dot_scaled in the same run. {NOTE}",
+}
+_NUMBER = st.column_config.NumberColumn
+_COLUMNS = {
+    "M × N × K": st.column_config.TextColumn(width=150),
+    "GEMM": _NUMBER(format="%.1f µs"),
+    "p20": _NUMBER(format="%.1f µs"),
+    "p80": _NUMBER(format="%.1f µs"),
+    "quantize": _NUMBER(format="%.1f µs", help="Quantizing A and B"),
+    "TFLOP/s": _NUMBER(format="%.0f"),
+    "GB/s": _NUMBER(format="%.0f", help="Codes, scales and D, once each, over time"),
+    "MHz": _NUMBER(format="%.0f", help="SM clock while it was timed"),
+    "W": _NUMBER(format="%.0f", help="Power while it was timed"),
+    **{name: _NUMBER(format="%.2f", help=told) for name, told in _TWO_DIGITS.items()},
+}
+_RATES_COLUMNS = {
+    **{rate.value: _NUMBER(format="localized", help="Dense TFLOP/s") for rate in Rate},
+    "memory": _NUMBER(format="localized", help="GB/s"),
+    **{name: _NUMBER(format="%.0f", help=_RIDGE) for name in ("ridge, fp8", "ridge, bf16")},
 }
 
 
@@ -35,7 +59,7 @@ def show(controls: Controls, gpu: str) -> None:
     rows = [r for r in data.every_result() if r.origin is Origin.HERE or data.is_of(r.row.machine, gpu)]
     found = [result for result in reversed(rows) if is_asked(result, asked)]
     if found:
-        st.dataframe([line(result) for result in found], hide_index=True, column_config=_columns())
+        st.dataframe(arrow_table([result.line for result in found]), hide_index=True, column_config=_COLUMNS)
         st.caption(
             f"{len(found):,} rows, the newest first. A click on a column sorts; the files hold every field, "
             "percentiles and versions too."
@@ -44,7 +68,7 @@ def show(controls: Controls, gpu: str) -> None:
     else:
         st.info("No row is recorded or was measured here with these filters.")
     st.header("What do the datasheets promise?")
-    st.dataframe(rates_lines(), hide_index=True, column_config=_rates_columns())
+    st.dataframe(_rates(), hide_index=True, column_config=_RATES_COLUMNS)
     st.caption(
         "Dense peaks (without structured sparsity) in TFLOP/s at the boost clock, memory in GB/s; a card at "
         "its power limit runs slower. Ridge: with more operations per byte than this, memory is not the "
@@ -54,60 +78,18 @@ def show(controls: Controls, gpu: str) -> None:
 
 def is_asked(result: Result, asked: dict[str, str]) -> bool:
     """True if a row passes every filter."""
-    job = to_data(result.row.job)
-    return all(value in (ANY, job[field]) for field, value in asked.items())
-
-
-def _columns() -> dict[str, Any]:
-    number = st.column_config.NumberColumn
-    return {
-        "M × N × K": st.column_config.TextColumn(width=150),
-        "GEMM": number(format="%.1f µs"),
-        "p20": number(format="%.1f µs"),
-        "p80": number(format="%.1f µs"),
-        "quantize": number(format="%.1f µs", help="Quantizing A and B"),
-        "TFLOP/s": number(format="%.0f"),
-        "GB/s": number(format="%.0f", help="Codes, scales and D, once each, over time"),
-        "MHz": number(format="%.0f", help="SM clock while it was timed"),
-        "W": number(format="%.0f", help="Power while it was timed"),
-        **{name: number(format="%.2f", help=told) for name, told in _TWO_DIGITS.items()},
+    job = result.row.job
+    has = {
+        "recipe": (job.recipe, family_key(job.recipe_data.family)),
+        "matmul": (job.matmul,),
+        "cache": (job.cache.value,),
     }
+    return all(value in (ANY, *has[field]) for field, value in asked.items())
 
 
-def _rates_columns() -> dict[str, Any]:
-    number = st.column_config.NumberColumn
-    ridges = {name: number(format="%.0f", help=_RIDGE) for name in ("ridge, fp8", "ridge, bf16")}
-    peaks = {rate.value: number(format="localized", help="Dense TFLOP/s") for rate in Rate}
-    return {**peaks, "memory": number(format="localized", help="GB/s"), **ridges}
-
-
-def line(result: Result) -> dict[str, Any]:
-    """One row of the table."""
-    row, job, gemm = result.row, result.row.job, result.row.gemm
-    return {
-        "recipe": data.contender(job),
-        "matmul": job.matmul_data.title,
-        "M × N × K": data.shape(job),
-        "L2": job.cache.value,
-        "× torch": row.times_torch_scaled,
-        "× bf16": row.times_bf16,
-        "× bf16, all": row.times_bf16_with_quantize,
-        "× simple": row.times_simple,
-        "× dot_scaled": row.times_dot_scaled,
-        "GEMM": gemm.median_us if gemm else None,
-        "p20": gemm.p20_us if gemm else None,
-        "p80": gemm.p80_us if gemm else None,
-        "quantize": row.quantize.median_us if row.quantize else None,
-        "TFLOP/s": row.tflop_s,
-        "GB/s": row.gb_s,
-        "MHz": row.machine.clock_mhz,
-        "W": row.machine.power_w,
-        "run on": result.where,
-        "when, with": result.when,
-        "input": INPUT_NOTES[job.input].title,
-        "kernel": row.kernel,
-        "torch's op": row.torch_op or row.peer_note,
-    }
+@cache
+def _rates() -> Table:
+    return arrow_table(rates_lines())
 
 
 def rates_lines() -> list[dict[str, Any]]:

@@ -16,12 +16,10 @@ from pages.kit.controls import Controls
 from pages.kit.inert import plain
 from pages.kit.number_text import CodeText, code_text, read
 from pages.kit.shell import theme
-from pages.sections.formats.charts import bits as formats_bits
 from pages.sections.formats.charts import line as formats_line
-from pages.sections.formats.charts import table as formats_table
-from pages.sections.formats.charts.bits import BITS_WIDTH, FLIP, bit_rows
-from pages.sections.formats.charts.line import line_rows
-from pages.sections.formats.charts.table import LARGEST, PICK, cell
+from pages.sections.formats.charts.bits import BITS_WIDTH, FLIP, bits_chart
+from pages.sections.formats.charts.line import line_chart, line_rows
+from pages.sections.formats.charts.table import LARGEST, PICK, code_table
 from pages.sections.formats.charts.words import ROLES, hexadecimal, number
 from pages.sections.formats.compare import own_row
 from pages.sections.formats.controls import (
@@ -37,7 +35,6 @@ from pages.sections.formats.controls import (
     policies,
     rounding_of,
 )
-from pages.sections.formats.data import bits_spec, line_spec, table_columns, table_spec
 from pages.sections.formats.words import facts, notice, sentence, written_out
 
 _CODE_FIELD = "_formats_code"
@@ -75,7 +72,7 @@ def show(controls: Controls) -> None:
     name = controls.draw(FORMAT, row.container(width=230))
     if name == OWN:
         own_row(controls)
-    name, format_ = chosen_format(controls, name)
+    format_ = chosen_format(controls, name)
     controls.draw(NUMBER, row.container(width=200))
     rounding = rounding_of(controls.draw(ROUNDING, row.container(width=185)))
     policy = controls.draw(OVERFLOW, row.container(width=155), options=policies(format_))
@@ -88,16 +85,16 @@ def show(controls: Controls) -> None:
     _line(shown)
     _steps(controls, shown)
     st.caption(facts(format_))
-    _table(controls, shown, name)
+    _table(controls, shown)
 
 
-def chosen_format(controls: Controls, name: str) -> tuple[str, Format]:
+def chosen_format(controls: Controls, name: str) -> Format:
     """The format of the choice. Where the reader's own is impossible, says why and takes the default."""
     try:
-        return name, format_of(name, own_fields(controls))
+        return format_of(name, own_fields(controls))
     except ValueError as refused:
         st.error(f"{plain(sentence(refused))} Shown instead: {TITLES[FORMAT.default]}.")
-        return FORMAT.default, format_of(FORMAT.default, own_fields(controls))
+        return format_of(FORMAT.default, own_fields(controls))
 
 
 def shown_code(controls: Controls, format_: Format, rounding: Rounding, overflow: Overflow) -> Shown:
@@ -129,7 +126,7 @@ def _bits(controls: Controls, shown: Shown, place: DeltaGenerator) -> None:
         controls,
         shown,
         place,
-        bits_spec(shown.format.bits, theme()) | {"datasets": {formats_bits.DATA: bit_rows(spelling)}},
+        bits_chart(spelling, INKS[theme()]),
         key=f"formats_bits_{shown.format.bits}",
         selection=(FLIP, "bit"),
         alt=f"The bits {spelling.bits} of {shown.format.name}, whose roles are {spelling.layout}: "
@@ -233,7 +230,7 @@ def _line(shown: Shown) -> None:
         return
     rows = line_rows(shown.format, shown.code, shown.interval, shown.typed, shown.outcomes)
     draw_chart(
-        line_spec(theme()) | {"datasets": {formats_line.DATA: rows}},
+        line_chart(INKS[theme()]).filled({formats_line.DATA: rows}),
         key="formats_line",
         alt=f"The number line around {number(shown.value)} with its neighbors in {shown.format.name}"
         + (f"; the number {number(shown.typed)} is marked" if shown.typed is not None else ""),
@@ -244,25 +241,18 @@ def _line(shown: Shown) -> None:
     )
 
 
-def _table(controls: Controls, shown: Shown, name: str) -> None:
+def _table(controls: Controls, shown: Shown) -> None:
     bits = shown.format.bits
     if bits > LARGEST:
         st.caption(f"{1 << bits:,} codes are too many for a table; those of up to {LARGEST} bits have one.")
         return
     st.header(f"All {1 << bits} codes")
     st.caption("Point at a code for its value; click to show it above. Color: size, from small to large.")
-    at = cell(bits, shown.code)
     _clickable(
         controls,
         shown,
         st.container(),
-        table_spec(bits, theme())
-        | {
-            "datasets": {
-                formats_table.CODES: table_columns(name, own_fields(controls)),
-                formats_table.CHOSEN: {column: [place] for column, place in at.items()},
-            }
-        },
+        code_table(shown.format, shown.code, INKS[theme()]),
         key=f"formats_table_{shown.format.name}",
         selection=(PICK, "code"),
         alt=f"All codes of {shown.format.name}; {hexadecimal(shown.code, shown.format)} is outlined.",

@@ -8,11 +8,12 @@ from fp8core.formats.float_format import FloatFormat
 from fp8core.rounding import Overflow
 from pages.kit.chart import draw_chart
 from pages.kit.chart_slider import chart_with_slider, with_slider
+from pages.kit.charts.ink import INKS
 from pages.kit.charts.words import power_of_two
 from pages.kit.controls import Controls
 from pages.kit.inert import plain
 from pages.kit.shell import theme
-from pages.sections.formats.charts.compare import TOP
+from pages.sections.formats.charts.compare import TOP, compare_chart
 from pages.sections.formats.charts.words import power_or_number
 from pages.sections.formats.controls import (
     AXIS,
@@ -24,7 +25,7 @@ from pages.sections.formats.controls import (
     OwnFields,
     own_fields,
 )
-from pages.sections.formats.data import compare_spec, formats_by_title
+from pages.sections.formats.data import formats_by_title
 from pages.sections.formats.words import sentence
 
 
@@ -43,7 +44,7 @@ def show(controls: Controls) -> None:
     formats = formats_by_title(names, own)
     st.markdown(_notice(formats, logarithmic))
     told = f"Every positive value of {', '.join(formats)} on one {AXIS.options[controls.value(AXIS)]} axis"
-    spec = compare_spec(names, own, logarithmic, theme())
+    spec = compare_chart(formats, logarithmic, INKS[theme()])
     if logarithmic:
         draw_chart(spec, key="formats_compare", alt=told)
     else:

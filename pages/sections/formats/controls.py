@@ -23,7 +23,7 @@ _NAMED: dict[str, dict[str, str]] = {
         "binary8p5sf": "P3109 p5sf",
     },
     "8 bits, other": {"hif8": "HiF8", "mxint8": "MXINT8", "e8m0": "E8M0"},
-    "6 and 4 bits": {"e3m2": "E3M2", "e2m3": "E2M3", "e2m1": "E2M1"},
+    "6 and 4 bits": {"e3m2": "E3M2", "e2m3": "E2M3", "e2m1": "E2M1", "uniform4": "Uniform E1M2"},
     "16 bits and more": {
         "fp16": "fp16",
         "bf16": "bf16",

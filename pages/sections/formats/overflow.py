@@ -7,13 +7,14 @@ import streamlit as st
 from fp8core.formats import FORMATS
 from fp8core.rounding import Overflow
 from pages.kit.chart import draw_chart
+from pages.kit.charts.ink import INKS
 from pages.kit.controls import Controls
 from pages.kit.shell import theme
-from pages.sections.formats.charts.overflow import inputs
+from pages.sections.formats.charts.overflow import inputs, overflow_chart
 from pages.sections.formats.charts.words import number
 from pages.sections.formats.compare import own_row, possible
 from pages.sections.formats.controls import OVERFLOWING, OWN, TITLES, own_fields
-from pages.sections.formats.data import formats_by_title, overflow_spec
+from pages.sections.formats.data import formats_by_title
 
 PRACTICE = """
 - OCP's FP8 specification defines both a saturating and a non-saturating conversion; without saturation E4M3
@@ -38,11 +39,12 @@ def show(controls: Controls) -> None:
     if not names:
         st.info("Choose at least one format.")
         return
+    formats = formats_by_title(names, own)
     draw_chart(
-        overflow_spec(names, own, theme()),
+        overflow_chart(formats, INKS[theme()]),
         key="formats_overflow",
         least=460,
-        alt=f"What numbers from the largest value on become in {', '.join(formats_by_title(names, own))}",
+        alt=f"What numbers from the largest value on become in {', '.join(formats)}",
     )
     st.caption(
         "In each cell: the number, and what it becomes by nearest even. A step is the distance from the "

@@ -8,12 +8,13 @@ from fp8core.formats import FORMATS, Format
 from fp8core.formats.binades import dynamic_range, finest_bits
 from pages.kit.chart import draw_chart
 from pages.kit.chart_slider import chart_with_slider, with_slider
+from pages.kit.charts.ink import INKS
 from pages.kit.controls import Controls
 from pages.kit.shell import theme
-from pages.sections.formats.charts.range import REACH, has_range
+from pages.sections.formats.charts.range import REACH, has_range, range_bars, range_points
 from pages.sections.formats.compare import own_row, possible
 from pages.sections.formats.controls import EXPONENTS, TITLES, own_fields
-from pages.sections.formats.data import bars_spec, formats_by_title, points_spec
+from pages.sections.formats.data import formats_by_title
 
 
 def show(controls: Controls) -> None:
@@ -21,13 +22,14 @@ def show(controls: Controls) -> None:
     own = own_fields(controls)
     st.markdown(_notice())
     names = possible(tuple(TITLES), own)
+    formats, ink = formats_by_title(names, own), INKS[theme()]
     chart_with_slider(
         controls,
         EXPONENTS,
         name="formats_bars",
         drawn=(names, own, theme()),
         at=controls.value(EXPONENTS),
-        spec_at=lambda start: with_slider(bars_spec(names, own, theme()), REACH, start),
+        spec_at=lambda start: with_slider(range_bars(formats, ink), REACH, start),
         alt_at=lambda _: (
             "Each format as a bar from its smallest to its largest positive value, in powers of two"
         ),
@@ -38,13 +40,13 @@ def show(controls: Controls) -> None:
         "slider to see the wide formats whole."
     )
     draw_chart(
-        points_spec(names, own, theme()),
+        range_points(formats, ink),
         key="formats_points",
         alt="Each format as a point: its dynamic range in binades against its relative step",
     )
     st.caption(
         "A label with + stands for formats that lie on or beside one another; point at them for names."
-        + _left_out(formats_by_title(names, own))
+        + _left_out(formats)
     )
     with st.expander("Add your own format", expanded=False):
         own_row(controls)

@@ -6,15 +6,16 @@ from streamlit.delta_generator import DeltaGenerator
 
 from fp8core.inputs import INPUT_NOTES, InputKind, rules
 from fp8core.linear import MATMULS, Axis, Matmul
-from fp8core.recipes import RECIPES
+from fp8core.recipes import Recipe
 from kernels.bench.job import MAX_DIM, MAX_RUNS, GemmJob
 from kernels.bench.shapes import STANDARD
 from kernels.device import HOPPER, Unsupported
 from kernels.gemm.meaning import REFOLDED_WORDS, Summation
 from kernels.operand_passes.plan import refolded_spec
 from pages.kit.controls import Controls
-from pages.kit.presets import PRESETS
-from pages.kit.shared_controls import MATMUL, RECIPE, SEED
+from pages.kit.gemm.presets import PRESETS
+from pages.kit.recipes import RECIPE_CONTROLS, draw_recipe, recipe_values
+from pages.kit.shared_controls import MATMUL, SEED
 from pages.kit.widgets import Choice, ChoiceStyle, Whole
 
 _STEP = 256
@@ -67,12 +68,12 @@ RUNS = Whole(
     default=20,
     help="The time shown is their median; its whisker runs from the 20th to the 80th percentile.",
 )
-CONTROLS = (RECIPE, MATMUL, M, N, K, INPUT, SEED, ACCUMULATION, RUNS)
+CONTROLS = (*RECIPE_CONTROLS, MATMUL, M, N, K, INPUT, SEED, ACCUMULATION, RUNS)
 
 
 def draw_job(controls: Controls, place: DeltaGenerator) -> GemmJob:
     """Draw the controls and return the job that they describe."""
-    recipe, matmul = controls.draw(RECIPE, place), controls.draw(MATMUL, place)
+    recipe, matmul = draw_recipe(controls, place), controls.draw(MATMUL, place)
     plays = MATMULS[matmul]
     sizes = {
         control.key: controls.draw(control, place, axis=axis)
@@ -88,7 +89,7 @@ def draw_job(controls: Controls, place: DeltaGenerator) -> GemmJob:
             help="Set M, N and K",
         )
     return GemmJob(
-        recipe=recipe,
+        **recipe_values(controls),
         matmul=matmul,
         **sizes,
         input=InputKind(controls.draw(INPUT, place)),
@@ -98,9 +99,9 @@ def draw_job(controls: Controls, place: DeltaGenerator) -> GemmJob:
     )
 
 
-def _offered(recipe: str, matmul: Matmul) -> dict[str, str]:
+def _offered(recipe: Recipe, matmul: Matmul) -> dict[str, str]:
     """The summations to choose from; refolding only for a recipe whose scales fold."""
     options = dict(ACCUMULATION.options)
-    if isinstance(refolded_spec(RECIPES[recipe].spec(matmul), HOPPER), Unsupported):
+    if isinstance(refolded_spec(recipe.spec(matmul), HOPPER), Unsupported):
         del options[Summation.REFOLDED.value]
     return options

@@ -7,7 +7,8 @@ import streamlit as st
 
 from kernels.bench.job import GemmJob
 from pages.kit.controls import link_params
-from pages.kit.gemm_words import differences
+from pages.kit.gemm.words import differences
+from pages.kit.recipes import recipe_params
 
 _SHOWN = 5
 
@@ -26,7 +27,7 @@ def draw_nothing(job: GemmJob, near: Sequence[GemmJob]) -> None:
             label=title(one, job),
             icon=":material/history:",
             query_params=link_params(
-                recipe=one.recipe,
+                **recipe_params(one.recipe, one.own),
                 matmul=one.matmul,
                 m=one.m,
                 n=one.n,

@@ -2,6 +2,7 @@
 
 import ast
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import streamlit as st
 
@@ -12,13 +13,15 @@ from kernels.gemm.bodies import Source as Place
 from kernels.gemm.meaning import Arithmetic
 from kernels.gemm.ran import RanPlan
 from kernels.paths import TOP
-from pages.kit.gemm_words import duration
+from pages.kit.gemm.words import duration
 from pages.kit.inert import plain
 
 _KERNELS = TOP / "kernels"
+_TEXTS_KEPT = 64
 _REFOLDING = ("operand_passes/refold_kernel.py", "refold_kernel")
-_DEQUANTIZING = ("operand_passes/dequantize_kernel.py", "dequantize_block")
-_DECODING = ("operand_passes/dequantize_kernel.py", "_decoding")
+_DEQUANTIZING = ("operand_passes/read_kernel.py", "code_values")
+_SCALE_BLOCKS = ("operand_passes/native_kernel.py", "scale_blocks_kernel")
+_DECODING = ("operand_passes/decode_ptx.py", WHOLE_FILE)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,6 +56,8 @@ def _passes(plan: RanPlan) -> tuple[tuple[Place, ...], str]:
     """The passes over the operands, and the words for them after a body's title."""
     if plan.refolded:
         return (_REFOLDING,), ", after a pass that refolds"
+    if plan.arithmetic is Arithmetic.NATIVE_MX:
+        return (_SCALE_BLOCKS,), ", after a pass that lays out the scales"
     if plan.arithmetic is not Arithmetic.DEQUANTIZED:
         return (), ""
     if plan.body is Body.DECODING:
@@ -103,13 +108,13 @@ def files(source: Source) -> str:
     return ", ".join(dict.fromkeys(f"`kernels/{file}`" for file, _ in source.places))
 
 
-@st.cache_data(max_entries=4, show_spinner=False)
+@lru_cache(maxsize=_TEXTS_KEPT)
 def explanation(file: str) -> str:
     """The docstring of a file in kernels/."""
     return ast.get_docstring(ast.parse((_KERNELS / file).read_text(encoding="utf-8"))) or ""
 
 
-@st.cache_data(max_entries=16, show_spinner=False)
+@lru_cache(maxsize=_TEXTS_KEPT)
 def text(source: Source) -> str:
     """Its code, one place after the other."""
     return "\n\n\n".join(

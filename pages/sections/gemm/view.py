@@ -1,7 +1,6 @@
 """One result in full: the run, its error and the causes, its speed and its peers."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import streamlit as st
 
@@ -9,12 +8,14 @@ from kernels.bench.job import GemmJob
 from kernels.bench.machine import Timing
 from kernels.bench.row import Provenance, Row
 from kernels.gemm.simple import dot_scaled
-from pages.kit import gemm_words as words
+from pages.kit.arrow_table import arrow_table
 from pages.kit.chart import draw_chart
 from pages.kit.charts.timings import Contender, timings
+from pages.kit.gemm import words as words
+from pages.kit.gemm.queue_panel import is_awaited
+from pages.kit.gemm.results import Origin, Result
 from pages.kit.inert import plain
-from pages.kit.results import Origin, Result
-from pages.sections.gemm.charts.error_map import Bands, Point, error_map
+from pages.sections.gemm.charts.error_map import error_map
 from pages.sections.gemm.source import draw_kernel
 
 _TRUTH = "‖D − truth‖ / ‖truth‖, where the truth is the product of the unquantized operands in fp64."
@@ -27,9 +28,15 @@ _KERNEL = (
     "core's accumulator, of rounding D, and of refolding where it was chosen."
 )
 
+_WORST = {name: st.column_config.NumberColumn(format="%.4g") for name in ("truth", "result", "error")}
 _INTERPRETED = "The interpreter shows what the kernel computes. It adds in fp32 and is not timed."
 _APART = "Do not compare this with the interpreter's run: a GPU's tensor core adds with fewer bits."
-_KEPT = 64
+_FIRST = (
+    "This is the first answer: errors over some rows of D, times of a few short turns. The careful one has "
+    "torch's own matmul beside it."
+)
+_TO_COME = "It takes this one's place when the GPU has time."
+_NOT_TO_COME = "It was not made: run it again."
 _ALL_IN = "Times faster than bf16 torch.mm where the time of quantizing A and B counts too."
 _TORCH = "Times faster than torch's own scaled matmul of the same recipe, the matmul alone."
 _SIMPLE = "Times faster than the simple kernel, the one to read, in the same run."
@@ -70,6 +77,8 @@ def draw_result(result: Result, asked: GemmJob, *, key: str, is_alone: bool) -> 
         st.caption(plain(result.when), width="content")
     if differs := words.differences(row.job, asked):
         st.caption(f"This run differs from the controls: {differs}.")
+    if row.is_first:
+        st.caption(f"{_FIRST} {_TO_COME if is_awaited(row.job) else _NOT_TO_COME}")
     error, time = st.columns(2, gap="large") if is_alone else (st.container(), st.container())
     with error:
         _draw_error(row)
@@ -115,12 +124,12 @@ def _draw_error(row: Row) -> None:
 
 def _draw_map(row: Row, key: str) -> None:
     matmul = row.job.matmul_data
-    spec = _map_spec(
+    spec = error_map(
         row.error_map,
         (row.job.m, row.job.n),
-        tuple((w.m, w.n, w.truth, w.result) for w in row.worst),
-        f"m ({matmul.m.value})",
-        f"n ({matmul.n.value})",
+        [(w.m, w.n, w.truth, w.result) for w in row.worst],
+        m=f"m ({matmul.m.value})",
+        n=f"n ({matmul.n.value})",
     )
     peak = max(max(band) for band in row.error_map if band)
     st.markdown(f"**Where in {matmul.d.value} the largest errors sit**; the rings are the worst elements")
@@ -129,18 +138,6 @@ def _draw_map(row: Row, key: str) -> None:
         key=f"{key} errors",
         alt=f"Heatmap of {matmul.d.value}: largest error {words.percent(peak)} of its rms",
     )
-
-
-@st.cache_data(max_entries=_KEPT, show_spinner=False)
-def _map_spec(
-    bands: Bands, shape: tuple[int, int], worst: tuple[Point, ...], m: str, n: str
-) -> dict[str, Any]:
-    return error_map(bands, shape, worst, m=m, n=n, legend=["largest error", "÷ rms of D"]).to_dict()
-
-
-@st.cache_data(max_entries=_KEPT, show_spinner=False)
-def _times_spec(bars: tuple[Contender, ...]) -> dict[str, Any]:
-    return timings(bars).to_dict()
 
 
 def _draw_time(row: Row, key: str) -> None:
@@ -165,7 +162,7 @@ def _draw_time(row: Row, key: str) -> None:
         st.caption(how)
     field = contenders(row)
     alt_text = "; ".join(f"{c.name}: {words.duration(c.median_us)}" for c in field)
-    draw_chart(_times_spec(tuple(field)), key=f"{key} times", alt=f"Bars of time. {alt_text}")
+    draw_chart(timings(field), key=f"{key} times", alt=f"Bars of time. {alt_text}")
 
 
 def _time_sentence(row: Row) -> str:
@@ -209,14 +206,14 @@ def contenders(row: Row) -> list[Contender]:
 def _draw_details(row: Row) -> None:
     with st.expander("Worst elements, machine and versions"):
         st.dataframe(
-            [
-                {"m": w.m, "n": w.n, "truth": w.truth, "result": w.result, "error": w.result - w.truth}
-                for w in row.worst
-            ],
+            arrow_table(
+                [
+                    {"m": w.m, "n": w.n, "truth": w.truth, "result": w.result, "error": w.result - w.truth}
+                    for w in row.worst
+                ]
+            ),
             hide_index=True,
-            column_config={
-                name: st.column_config.NumberColumn(format="%.4g") for name in ("truth", "result", "error")
-            },
+            column_config=_WORST,
         )
         machine = row.machine
         facts = {

@@ -1,19 +1,21 @@
 """Three cases side by side: where a rotation lowers the error, and where it raises it."""
 
 from dataclasses import replace
+from functools import lru_cache
 
 import streamlit as st
 
 from pages.kit.controls import Controls
 from pages.sections.rotations.controls import CASES, FORMAT, MAGNITUDE, OPENING, SIZE, TILE, rotation_at
-from pages.sections.rotations.data import KEPT, Setting, errors, setting
+from pages.sections.rotations.data import KEPT, Setting, setting
 
 
-@st.cache_data(max_entries=KEPT, show_spinner=False)
+@lru_cache(maxsize=KEPT)
 def mean_errors(setting: Setting, magnitude: int) -> tuple[float, float]:
     """The error of all elements, as a share of their energy, without and with the rotation."""
-    without, rotated = errors(setting, magnitude)
-    return without.nmse, rotated.nmse
+    spec = setting.spec()
+    without, rotated = (frame.quantized(magnitude, spec).nmse for frame in setting.frames(setting.many))
+    return without, rotated
 
 
 def change(without: float, rotated: float) -> str:

@@ -93,6 +93,7 @@ _FITS = {
     Fit.NEAREST: "fp32: amax / largest value",
     Fit.FLOOR: "Power of two: floor",
     Fit.EVEN: "Power of two: even",
+    Fit.CEIL: "Power of two: ceil",
     Fit.ROUND_UP: "Power of two: round up",
 }
 SCALE = Choice(

@@ -4,11 +4,12 @@ import streamlit as st
 
 from pages.kit.chart import draw_chart
 from pages.kit.charts.ink import INKS
+from pages.kit.charts.template import Filled
 from pages.kit.controls import Controls
 from pages.kit.shell import theme
 from pages.sections.rotations.charts.cost import Way, ways
 from pages.sections.rotations.controls import MAGNITUDE, draw_rotation
-from pages.sections.rotations.data import CARRIER, KEPT, Cost, Setting, Spec, costs, setting
+from pages.sections.rotations.data import CARRIER, Cost, costs, setting
 
 PLAIN, ROTATED, CARRIED, ALONE = (
     "as it is",
@@ -21,16 +22,14 @@ PLAIN, ROTATED, CARRIED, ALONE = (
 ORDER = (PLAIN, ROTATED, CARRIED, ALONE)
 
 
-@st.cache_data(max_entries=KEPT, show_spinner=False)
-def cost_spec(setting: Setting, magnitude: int, theme: str) -> Spec:
+def picture(alone: float, rows: tuple[Cost, ...], theme: str) -> Filled:
     """A line a format, a mark a path."""
-    alone, rows = costs(setting, magnitude)
     marks = [
         Way(format=row.format, way=way, nmse=nmse)
         for row in rows
         for way, nmse in zip(ORDER, (row.plain, row.rotated, row.carried, alone), strict=True)
     ]
-    return ways(marks, ORDER, INKS[theme]).to_dict(validate=False)
+    return ways(marks, ORDER, INKS[theme])
 
 
 def show(controls: Controls) -> None:
@@ -45,7 +44,7 @@ def show(controls: Controls) -> None:
     )
     st.markdown(f"**Notice:** {notice(alone, rows)}")
     draw_chart(
-        cost_spec(chosen, magnitude, theme()),
+        picture(alone, rows, theme()),
         key="rotations_costs",
         least=460,
         alt="Error energy over signal energy of each format: as it is, rotated, and rotated through bf16. "

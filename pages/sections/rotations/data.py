@@ -1,19 +1,13 @@
 """The data of the page "Rotations", kept between runs; arguments are names and numbers only."""
 
 from dataclasses import dataclass
-from typing import Any
+from functools import lru_cache
 
 import numpy as np
-import streamlit as st
 
-from fp8core.experiments.outliers import OutlierVectors, Rest, draw_outlier_vectors
-from fp8core.experiments.rotation_error import (
-    VectorError,
-    carrier_error,
-    product_errors,
-    rotate_and_quantize,
-    vector_error,
-)
+from fp8core.errors import ErrorParts
+from fp8core.experiments.outliers import Rest, draw_outlier_vectors
+from fp8core.experiments.rotation_error import Frame, VectorError, product_errors
 from fp8core.formats import FORMATS
 from fp8core.linear import OPERANDS
 from fp8core.recipes import RECIPES, OperandSpec
@@ -35,13 +29,15 @@ from pages.sections.rotations.controls import (
 )
 
 KEPT = 128
+"""Results kept of each computation: a few numbers each."""
+FEW = 4
+"""Rotations kept, and sets of vectors: the largest takes about 4 MB."""
 CARRIER = "bf16"
 MAGNITUDES = tuple(float(m) for m in np.geomspace(MAGNITUDE.low, MAGNITUDE.high, 29))
 _ELEMENTS = 8192
 _FEWEST = 16
 OCTAVES = 1.0
 _MATMUL_ELEMENTS, _MATMUL_ROWS = 1 << 13, (16, 256)
-Spec = dict[str, Any]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,23 +58,14 @@ class Setting:
         k = int(self.tile) if self.tile == LINE else WHOLE
         return OperandSpec(format=element, tile=TileShape(1, k), scale_rule=SCALE_RULES[self.scale])
 
-    def turn(self) -> Rotation:
-        return turn(self.rotation, self.size, self.seed)
+    def one(self) -> tuple[Frame, Frame]:
+        """One vector, as it is and rotated."""
+        vector = draw_outlier_vectors(Rest[self.rest.upper()], (1, self.size), self.outliers, self.seed)
+        return Frame(vector), Frame(vector, turn(self.rotation, self.size, self.seed))
 
-    def vector(self) -> OutlierVectors:
-        """One vector."""
-        return draw_outlier_vectors(Rest[self.rest.upper()], (1, self.size), self.outliers, self.seed)
-
-    def vectors(self, n: int, *, one_place: bool = False) -> OutlierVectors:
-        """`n` vectors to average over, outliers spread over an octave around the magnitude."""
-        return draw_outlier_vectors(
-            Rest[self.rest.upper()],
-            (n, self.size),
-            self.outliers,
-            self.seed,
-            one_place=one_place,
-            octaves=OCTAVES,
-        )
+    def frames(self, n: int, *, one_place: bool = False) -> tuple[Frame, Frame]:
+        """`n` vectors to average over, as they are and rotated."""
+        return frames(self.rest, self.size, self.outliers, self.seed, self.rotation, n, one_place=one_place)
 
     @property
     def many(self) -> int:
@@ -106,7 +93,20 @@ def setting(controls: Controls) -> Setting:
     )
 
 
-@st.cache_resource(max_entries=8, show_spinner=False)
+@lru_cache(maxsize=FEW)
+def frames(
+    rest: str, size: int, outliers: int, seed: int, rotation: str, n: int, *, one_place: bool = False
+) -> tuple[Frame, Frame]:
+    """`n` vectors to average over, as they are and rotated; outliers spread over an octave around the
+    magnitude.
+    """
+    vectors = draw_outlier_vectors(
+        Rest[rest.upper()], (n, size), outliers, seed, one_place=one_place, octaves=OCTAVES
+    )
+    return Frame(vectors), Frame(vectors, turn(rotation, size, seed))
+
+
+@lru_cache(maxsize=FEW)
 def turn(kind: str, size: int, seed: int) -> Rotation:
     """A rotation that keeps its matrix: a large one takes a moment to draw."""
     return Rotation(RotationKind[kind.upper()], size, seed)
@@ -120,15 +120,13 @@ class Look:
     zeros: int
 
 
-@st.cache_data(max_entries=KEPT, show_spinner=False)
 def look(setting: Setting, magnitude: int) -> tuple[Look, Look]:
     """The first vector, before and after the rotation."""
-    x = setting.vector().at(magnitude)
     looks = []
-    for rotation in (None, setting.turn()):
-        shown = x if rotation is None else rotation.apply(x)
-        done = rotate_and_quantize(x, setting.spec(), rotation)
-        looks.append(Look(amax=float(np.abs(shown).max()), zeros=round(done.zeros * setting.size)))
+    for frame in setting.one():
+        done = frame.quantized(magnitude, setting.spec())
+        zeros = round(done.zeros * setting.size)
+        looks.append(Look(amax=float(np.abs(done.numbers).max()), zeros=zeros))
     return looks[0], looks[1]
 
 
@@ -140,39 +138,29 @@ class ErrorCurves:
     rotated: tuple[VectorError, ...]
 
 
-@st.cache_data(max_entries=KEPT, show_spinner=False)
+@lru_cache(maxsize=KEPT)
 def error_curves(setting: Setting) -> ErrorCurves:
     """The sweep over the magnitude, every point on the same vectors."""
-    pairs = [errors(setting, magnitude) for magnitude in MAGNITUDES]
-    return ErrorCurves(
-        without=tuple(without for without, _ in pairs), rotated=tuple(rotated for _, rotated in pairs)
-    )
+    spec = setting.spec()
+    without, rotated = (frame.errors(MAGNITUDES, spec) for frame in setting.frames(setting.many))
+    return ErrorCurves(without=without, rotated=rotated)
 
 
+@lru_cache(maxsize=KEPT)
 def errors(setting: Setting, magnitude: float) -> tuple[VectorError, VectorError]:
     """The errors without and with the rotation, at one magnitude."""
-    vectors, spec, rotation = setting.vectors(setting.many), setting.spec(), setting.turn()
-    x = vectors.at(magnitude)
-    return vector_error(x, vectors.is_outlier, spec), vector_error(x, vectors.is_outlier, spec, rotation)
+    without, rotated = (frame.errors((magnitude,), setting.spec()) for frame in setting.frames(setting.many))
+    return without[0], rotated[0]
 
 
-@st.cache_data(max_entries=KEPT, show_spinner=False)
-def parts(setting: Setting, magnitude: int) -> list[dict[str, float]]:
+@lru_cache(maxsize=KEPT)
+def parts(setting: Setting, magnitude: int) -> tuple[ErrorParts, ErrorParts]:
     """The parts of the error without and with the rotation, as shares of the signal's energy."""
-    x = setting.vectors(setting.many).at(magnitude)
-    rows = []
-    for rotation in (None, setting.turn()):
-        done = rotate_and_quantize(x, setting.spec(), rotation)
-        rows.append(
-            {
-                "zeros": done.zeros,
-                "deadzone": done.parts.deadzone,
-                "grid": done.parts.grid,
-                "saturation": done.parts.saturation,
-                "total": done.parts.total,
-            }
-        )
-    return rows
+    spec = setting.spec()
+    without, rotated = (
+        frame.quantized(magnitude, spec).parts(spec.format) for frame in setting.frames(setting.many)
+    )
+    return without, rotated
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -185,22 +173,24 @@ class Products:
     rotated: tuple[float, ...]
 
 
-@st.cache_data(max_entries=KEPT, show_spinner=False)
+@lru_cache(maxsize=KEPT)
 def products(setting: Setting, magnitudes: tuple[float, ...]) -> Products:
     """The errors at each magnitude, and the float64 part at the first magnitude.
 
     A has outlier channels, as activations have. B is from unit Gaussians, as weights are.
     """
-    rows, rotation, spec = setting.matmul_rows, setting.turn(), setting.spec()
-    channels = setting.vectors(rows, one_place=True)
-    many_a = [channels.at(magnitude) for magnitude in magnitudes]
-    b = draw_outlier_vectors(Rest.GAUSSIAN, (rows, setting.size), 0, setting.seed + 1).at(0)
-    truth = many_a[0].astype(np.float64) @ b.astype(np.float64).T
+    rows, spec = setting.matmul_rows, setting.spec()
+    a, turned_a = setting.frames(rows, one_place=True)
+    drawn = draw_outlier_vectors(Rest.GAUSSIAN, (rows, setting.size), 0, setting.seed + 1)
+    b, turned_b = Frame(drawn), Frame(drawn, turned_a.rotation)
+    truth, turned = (
+        left.exact(magnitudes[0]) @ right.exact(0.0).T for left, right in ((a, b), (turned_a, turned_b))
+    )
     return Products(
         largest=float(np.abs(truth).max()),
-        moved=float(np.abs(rotation.apply(many_a[0]) @ rotation.apply(b).T - truth).max()),
-        without=product_errors(many_a, b, spec),
-        rotated=product_errors(many_a, b, spec, rotation),
+        moved=float(np.abs(turned - truth).max()),
+        without=product_errors(a, b, magnitudes, spec),
+        rotated=product_errors(turned_a, turned_b, magnitudes, spec),
     )
 
 
@@ -221,24 +211,19 @@ class Cost:
     carried: float
 
 
-@st.cache_data(max_entries=KEPT, show_spinner=False)
+@lru_cache(maxsize=KEPT)
 def costs(setting: Setting, magnitude: int) -> tuple[float, tuple[Cost, ...]]:
     """bf16's own error on the rotated numbers, and each format's error by the three paths."""
-    vectors, rotation, carrier = setting.vectors(setting.many), setting.turn(), FORMATS[CARRIER]
-    x = vectors.at(magnitude)
-
-    def nmse(spec: OperandSpec, *way: object) -> float:
-        return vector_error(x, vectors.is_outlier, spec, *way).nmse
-
+    carrier, (plain, rotated) = FORMATS[CARRIER], setting.frames(setting.many)
     rows = []
     for name in compared(setting.format):
         spec = setting.spec(name)
         rows.append(
             Cost(
                 format=name,
-                plain=nmse(spec),
-                rotated=nmse(spec, rotation),
-                carried=nmse(spec, rotation, carrier),
+                plain=plain.quantized(magnitude, spec).nmse,
+                rotated=rotated.quantized(magnitude, spec).nmse,
+                carried=rotated.quantized(magnitude, spec, carrier).nmse,
             )
         )
-    return carrier_error(x, rotation, carrier), tuple(rows)
+    return rotated.carrier_error(magnitude, carrier), tuple(rows)

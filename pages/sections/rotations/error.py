@@ -1,23 +1,24 @@
 """Section "The error": quantization error over the outlier's magnitude, without and with the rotation."""
 
 import math
+from collections.abc import Iterable
 
 import streamlit as st
 
+from fp8core.errors import ErrorParts
 from fp8core.experiments.rotation_error import VectorError, lower_ranges
 from fp8core.recipes import OperandSpec
 from pages.kit.chart import draw_chart
 from pages.kit.charts.ink import INKS
+from pages.kit.charts.template import Filled
 from pages.kit.charts.words import column
 from pages.kit.controls import Controls
 from pages.kit.shell import theme
 from pages.sections.rotations.charts.curves import Curve, curves, data_sets
 from pages.sections.rotations.controls import MAGNITUDE, draw_rotation
 from pages.sections.rotations.data import (
-    KEPT,
     MAGNITUDES,
     Setting,
-    Spec,
     error_curves,
     errors,
     parts,
@@ -44,13 +45,15 @@ TITLES = {
 }
 
 
-@st.cache_data(max_entries=KEPT, show_spinner=False)
-def curves_spec(panels: tuple[str, ...], theme: str) -> Spec:
-    """The panels without their data."""
-    titles = {name: TITLES[name] for name in panels}
-    return curves((MAGNITUDES[0], MAGNITUDES[-1]), titles, {"zeros": (0, 1)}, INKS[theme]).to_dict(
-        validate=False
-    )
+def picture(panels: dict[str, Curve], magnitude: int, theme: str) -> Filled:
+    """The panels, and a line at the reader's magnitude."""
+    ends = MAGNITUDES[0], MAGNITUDES[-1]
+    # Both kinds are made at once: a reader who changes the other elements does not wait for the second.
+    kinds = {
+        names: curves(ends, tuple((name, TITLES[name]) for name in names), (("zeros", (0, 1)),), INKS[theme])
+        for names in (tuple(TITLES), tuple(name for name in TITLES if name != "rest"))
+    }
+    return kinds[tuple(panels)].filled(data_sets(MAGNITUDES, panels, magnitude))
 
 
 def curve_panels(setting: Setting) -> dict[str, Curve]:
@@ -80,7 +83,7 @@ def show(controls: Controls) -> None:
     st.markdown(f"**Notice:** {notice(magnitude, without, rotated, chosen.format)}")
     st.markdown(crossings_in_words(total, None if math.isnan(rotated.rest_nmse) else rest))
     draw_chart(
-        curves_spec(tuple(panels), theme()) | {"datasets": data_sets(MAGNITUDES, panels, magnitude)},
+        picture(panels, magnitude, theme()),
         key="rotations_errors",
         alt=f"Quantization error in {chosen.format} over the outlier's magnitude, as it is and rotated. "
         f"At {magnitude}: total {without.nmse:.3g} and {rotated.nmse:.3g}, zeros {without.zeros:.0%} and "
@@ -93,7 +96,7 @@ def show(controls: Controls) -> None:
         "values."
     )
     st.markdown(f"At magnitude {magnitude}, as shares of the signal's energy:")
-    st.markdown(parts_table(parts(chosen, magnitude)))
+    st.markdown(parts_table(zip((without.zeros, rotated.zeros), parts(chosen, magnitude), strict=True)))
     st.markdown(why(chosen.spec()))
 
 
@@ -129,13 +132,14 @@ def where(what: str, ranges: Ranges) -> str:
     return f"Rotating lowers {what} by more than {MARGIN:.0%} at magnitudes {stretches}{more}."
 
 
-def parts_table(rows: list[dict[str, float]]) -> str:
+def parts_table(rows: Iterable[tuple[float, ErrorParts]]) -> str:
     """A Markdown table: one row without the rotation and one with it."""
     names = "codes that are zero | error of zeros (deadzone) | of rounding (grid) | of saturation | sum"
     lines = [f"| | {names} |", "|---|---:|---:|---:|---:|---:|"]
     for name, row in zip(("not rotated", "rotated"), rows, strict=True):
-        parts, total = column([row[key] for key in ("deadzone", "grid", "saturation")], digits=3)
-        lines.append(f"| {name} | {row['zeros']:.1%} | {' | '.join(parts)} | {total} |")
+        zeros, found = row
+        parts, total = column([found.deadzone, found.grid, found.saturation], digits=3)
+        lines.append(f"| {name} | {zeros:.1%} | {' | '.join(parts)} | {total} |")
     return "\n".join(lines)
 
 

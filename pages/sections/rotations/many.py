@@ -13,47 +13,42 @@ from fp8core.experiments.outliers import (
     lone_outlier_density,
     orthogonal_density,
 )
-from fp8core.rotations import RotationKind
+from fp8core.reflections import draw_reflections
+from fp8core.rotations import RotationKind, hadamard, random_signs
 from pages.kit.chart import draw_chart
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.words import count as counted
 from pages.kit.controls import Controls
 from pages.kit.shared_controls import SEED
 from pages.kit.shell import theme
-from pages.sections.rotations.charts.histogram import Entries, data_sets, histograms
+from pages.sections.rotations.charts.histogram import Entries, histograms
 from pages.sections.rotations.controls import COUNT, MAGNITUDE, REST, SIZE
-from pages.sections.rotations.data import Spec, turn
+from pages.sections.rotations.data import FEW
 
 KINDS = (RotationKind.SIGNED_HADAMARD, RotationKind.ORTHOGONAL)
 TITLES = ("Before", "After Hadamard with random signs", "After random rotations")
 _ELEMENTS = 1 << 16
 _MOST_TURNS = 64
-_POINTS = 201
+_POINTS, _ENDS = 101, 4
 _BEYOND = 4
 _HUMPS_APART = 2
 
 
-@st.cache_data(max_entries=16, show_spinner=False)
-def linear_parts(
-    size: int, rest: str, outliers: int, seed: int
-) -> tuple[tuple[NDArray[np.float64], NDArray[np.float64]], ...]:
-    """(rest, outliers) of many vectors, not rotated and rotated by each of KINDS.
+@st.cache_resource(max_entries=FEW, show_spinner=False)
+def linear_parts(size: int, rest: str, outliers: int, seed: int) -> tuple[NDArray[np.float64], ...]:
+    """float64[2, entries]: the rest and the outliers of many vectors, not rotated and rotated by each of
+    KINDS.
 
     Entries are rest + magnitude · outliers. Small rotations are drawn many times; a large one is a large
     sample by itself.
     """
     turns = max(1, min(_MOST_TURNS, _ELEMENTS // size**2))
-    each = _ELEMENTS // size // turns
-    vectors = draw_outlier_vectors(Rest[rest.upper()], (turns * each, size), outliers, seed)
-    parts = [(vectors.rest, vectors.outliers)]
-    for kind in KINDS:
-        rotations = [turn(kind.name.lower(), size, seed + i) for i in range(turns)]
-        rested, marked = (
-            np.concatenate([r.apply(x) for r, x in zip(rotations, np.split(part, turns), strict=True)])
-            for part in (vectors.rest, vectors.outliers)
-        )
-        parts.append((rested, marked))
-    return tuple(parts)
+    vectors = draw_outlier_vectors(Rest[rest.upper()], (_ELEMENTS // size, size), outliers, seed)
+    groups = np.stack([vectors.rest, vectors.outliers]).reshape(2, turns, -1, size)
+    signs = random_signs(turns * size, seed).reshape(turns, 1, size)
+    spread = hadamard(groups * signs, size)
+    turned = draw_reflections(size, seed, (turns,)).apply(groups)
+    return tuple(part.reshape(2, -1) for part in (groups, spread, turned))
 
 
 def density(
@@ -69,12 +64,6 @@ def density(
     return None
 
 
-@st.cache_data(max_entries=64, show_spinner=False)
-def histogram_spec(with_line: tuple[int, ...], reach: float, theme: str) -> Spec:
-    """The three panels without their data."""
-    return histograms(TITLES, with_line, reach, INKS[theme]).to_dict(validate=False)
-
-
 def reach_of(rest: Rest, outliers: int, magnitude: int) -> float:
     """The reach of the panels to either side: past the outliers, and past any sum that a rotation
     can make.
@@ -84,20 +73,19 @@ def reach_of(rest: Rest, outliers: int, magnitude: int) -> float:
     return magnitude + _BEYOND
 
 
-@st.cache_data(max_entries=64, show_spinner=False)
-def histogram_data(
-    size: int, rest: str, outliers: int, seed: int, magnitude: int
-) -> dict[str, dict[str, list[float]]]:
-    """The named data of the three panels."""
+def panels(
+    size: int, rest: str, outliers: int, seed: int, magnitude: int, reach: float
+) -> dict[str, Entries]:
+    """The entries of each panel."""
     kind_of_rest = Rest[rest.upper()]
-    reach = reach_of(kind_of_rest, outliers, magnitude)
-    at = np.linspace(-reach, reach, _POINTS)[4:-4]
+    at = np.linspace(0.0, reach, _POINTS)[:-_ENDS]
     known = (None, *(density(kind, kind_of_rest, at, size, magnitude, outliers) for kind in KINDS))
-    panels = [
-        Entries(values=(rested + magnitude * marked).ravel(), at=at, density=line)
-        for (rested, marked), line in zip(linear_parts(size, rest, outliers, seed), known, strict=True)
-    ]
-    return data_sets(panels, reach)
+    return {
+        title: Entries(values=rested + magnitude * marked, at=at, density=line)
+        for title, (rested, marked), line in zip(
+            TITLES, linear_parts(size, rest, outliers, seed), known, strict=True
+        )
+    }
 
 
 def show(controls: Controls) -> None:
@@ -106,11 +94,9 @@ def show(controls: Controls) -> None:
     size, outliers = int(controls.value(SIZE)), controls.value(COUNT)
     rest, seed = controls.value(REST), controls.value(SEED)
     st.markdown(f"**Notice:** {notice(size, Rest[rest.upper()], outliers, magnitude)}")
-    data = histogram_data(size, rest, outliers, seed, magnitude)
-    lines = tuple(i for i in range(len(TITLES)) if f"line{i}" in data)
+    reach = reach_of(Rest[rest.upper()], outliers, magnitude)
     draw_chart(
-        histogram_spec(lines, reach_of(Rest[rest.upper()], outliers, magnitude), theme())
-        | {"datasets": data},
+        histograms(panels(size, rest, outliers, seed, magnitude, reach), reach, INKS[theme()]),
         key="rotations_histograms",
         alt=f"Histograms of the entries of vectors of {size} with {counted(outliers, 'outlier')} of "
         f"magnitude {magnitude}: before, after a Hadamard transform, after random rotations.",

@@ -4,11 +4,12 @@ import streamlit as st
 
 from pages.kit.chart import draw_chart
 from pages.kit.charts.ink import INKS
+from pages.kit.charts.template import Filled
 from pages.kit.controls import Controls
 from pages.kit.shell import theme
 from pages.sections.rotations.charts.curves import Curve, curves, data_sets
 from pages.sections.rotations.controls import MAGNITUDE, draw_rotation
-from pages.sections.rotations.data import KEPT, MAGNITUDES, Spec, products, setting
+from pages.sections.rotations.data import MAGNITUDES, products, setting
 
 SWEPT = MAGNITUDES[::2]
 
@@ -16,11 +17,13 @@ SWEPT = MAGNITUDES[::2]
 PRODUCT = "product"
 
 
-@st.cache_data(max_entries=KEPT, show_spinner=False)
-def product_spec(theme: str) -> Spec:
-    """The panel without its data."""
-    titles = {PRODUCT: "Relative error of the quantized product, ‖D̂ − ABᵀ‖ / ‖ABᵀ‖"}
-    return curves((SWEPT[0], SWEPT[-1]), titles, {PRODUCT: None}, INKS[theme]).to_dict(validate=False)
+TITLES = ((PRODUCT, "Relative error of the quantized product, ‖D̂ − ABᵀ‖ / ‖ABᵀ‖"),)
+
+
+def picture(curve: Curve, magnitude: int, theme: str) -> Filled:
+    """The panel, and a line at the reader's magnitude."""
+    chart = curves((SWEPT[0], SWEPT[-1]), TITLES, ((PRODUCT, None),), INKS[theme])
+    return chart.filled(data_sets(SWEPT, {PRODUCT: curve}, magnitude))
 
 
 def show(controls: Controls) -> None:
@@ -46,7 +49,7 @@ def show(controls: Controls) -> None:
         f"with it: {abs(change):.0%} {'more' if change > 0 else 'less'}."
     )
     draw_chart(
-        product_spec(theme()) | {"datasets": data_sets(SWEPT, {PRODUCT: curve}, magnitude)},
+        picture(curve, magnitude, theme()),
         key="rotations_product",
         alt=f"Relative error of the product in {chosen.format} over the outlier's magnitude. At {magnitude}: "
         f"{without:.3g} as it is, {rotated:.3g} rotated.",

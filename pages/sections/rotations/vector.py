@@ -1,18 +1,17 @@
 """Section "One vector": its stems before and after; the slider in the picture is the magnitude's control."""
 
-import numpy as np
 import streamlit as st
 
-from fp8core.recipes import OperandSpec
 from pages.kit.chart import draw_chart
 from pages.kit.charts.ink import INKS
+from pages.kit.charts.template import Filled
 from pages.kit.controls import Controls
 from pages.kit.shell import theme
 from pages.sections.rotations.cases import change, draw_cases, mean_errors
 from pages.sections.rotations.charts.vector import MAGNITUDE as SLIDER
-from pages.sections.rotations.charts.vector import OUTLIER, PANELS, Stems, stem_columns, vector_picture
+from pages.sections.rotations.charts.vector import OUTLIER, PANELS, Stems, vector_picture
 from pages.sections.rotations.controls import MAGNITUDE, draw_rotation
-from pages.sections.rotations.data import KEPT, Setting, Spec, look, setting
+from pages.sections.rotations.data import Setting, look, setting
 
 _START = "_rotations_slider_start"
 # Vega puts its slider under the picture, with fewer pixels than steps.
@@ -22,29 +21,16 @@ SLIDER_STYLE = """<style>
 </style>"""
 
 
-@st.cache_data(max_entries=KEPT, show_spinner=False)
-def picture_spec(size: int, spec: OperandSpec, start: int, theme: str) -> Spec:
-    """The picture without its data, the slider at `start`."""
+def picture(setting: Setting, start: int, theme: str) -> Filled:
+    """The first vector before and after the rotation, the slider at `start`."""
+    panels = {}
+    for name, frame in zip(PANELS, setting.one(), strict=True):
+        rest, slope = frame.linear[:, 0]
+        # After a rotation, no entry is an outlier by itself.
+        outlier = frame.vectors.is_outlier[0] & (frame.rotation is None)
+        panels[name] = Stems(rest=rest, slope=slope, is_outlier=outlier)
     limits = MAGNITUDE.low, MAGNITUDE.high
-    return vector_picture(size, spec, start, limits, INKS[theme]).to_dict(validate=False)
-
-
-@st.cache_data(max_entries=KEPT, show_spinner=False)
-def stems(setting: Setting) -> dict[str, dict[str, list[object]]]:
-    """The data sets of the picture: the first vector before and after."""
-    vectors, rotation = setting.vector(), setting.turn()
-    before = Stems(
-        rest=vectors.rest[0],
-        slope=vectors.outliers[0],
-        is_outlier=vectors.is_outlier[0],
-    )
-    after = Stems(
-        rest=rotation.apply(vectors.rest)[0],
-        slope=rotation.apply(vectors.outliers)[0],
-        is_outlier=np.zeros(setting.size, bool),
-    )
-    spec = setting.spec()
-    return {name: stem_columns(part, spec) for name, part in zip(PANELS, (before, after), strict=True)}
+    return vector_picture(panels, setting.spec(), start, limits, INKS[theme])
 
 
 def show(controls: Controls) -> None:
@@ -59,7 +45,7 @@ def show(controls: Controls) -> None:
     )
     start, key = slider_start(magnitude, (chosen, theme()))
     draw_chart(
-        picture_spec(chosen.size, chosen.spec(), start, theme()) | {"datasets": stems(chosen)},
+        picture(chosen, start, theme()),
         key=key,
         on_select=lambda: _dragged(controls, key),
         selection_mode=[OUTLIER],

@@ -17,13 +17,13 @@ RULES = r"""
 - **Hadamard**: $y = x H / \sqrt{d}$ with Sylvester's $H$, $H_{2d} = \begin{pmatrix}H_d & H_d\\ H_d & -H_d
   \end{pmatrix}$: all entries ±1, computed by $\log_2 d$ stages of additions and subtractions, the division
   last. **With signs**: $x$ times ±1 first. NVFP4's sixteen signs are fixed; the others come from the seed.
-- **Random rotation**: uniform over all orthogonal matrices (QR of a Gaussian matrix, signs of R's diagonal
-  moved into Q).
+- **Random rotation**: uniform over all orthogonal matrices: a product of reflections, one for each element,
+  each along a Gaussian vector.
 - **Quantized**: scale from the tile's largest |x|, $q = \mathrm{round}(x \cdot \mathrm{fl}(1/s))$ in fp32,
   nearest, ties to even, clamped to the largest value. The tie at half the smallest value goes to the even
   code, zero; so |x| up to and including that half becomes zero.
-- **Order**: vectors are rounded to fp32, rotated in float64, rounded to fp32 (or to bf16, then fp32), then
-  quantized; the result is rotated back in float64. NVFP4's own E4M3 scale is not modeled here: the scale is
+- **Order**: vectors are rotated in float64, rounded to fp32 (or to bf16, then fp32), then quantized; the
+  error is rotated back in float64. NVFP4's own E4M3 scale is not modeled here: the scale is
   fp32 or a power of two, as chosen.
 - **Limits**: magnitudes are swept over the slider's whole range; crossings are interpolated between them; a
   difference below the margin named in the text counts as none. The averages are over seeded random vectors:
@@ -33,6 +33,6 @@ RULES = r"""
 SOURCES = (
     "Sources: NVFP4's random Hadamard transform: NVIDIA, Pretraining Large Language Models with NVFP4, "
     "arXiv 2509.25149. Rotated inference: Ashkboos et al., QuaRot, arXiv 2404.00456; Liu et al., SpinQuant, "
-    "arXiv 2405.16406. Uniform random rotations: Mezzadri, arXiv math-ph/0609050. All figures are computed "
-    "on this page with the numpy reference."
+    "arXiv 2405.16406. Uniform random rotations: Stewart, SIAM J. Numer. Anal. 17 (1980). All figures "
+    "are computed on this page with the numpy reference."
 )

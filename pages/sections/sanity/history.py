@@ -7,7 +7,7 @@ from kernels.check.job import CheckJob
 from kernels.check.report import Report
 from kernels.check.run import cut_short
 from kernels.worker.states import Done, Failed, Final, Stopped, Ticket
-from pages.kit import queue_panel as gpu_queue
+from pages.kit.gemm import queue_panel as gpu_queue
 
 CHECKS_KEPT = 20
 

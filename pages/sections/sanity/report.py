@@ -1,7 +1,5 @@
 """One report in full: verdict, checklist, faults, speed against the record, downloads."""
 
-from typing import Any
-
 import streamlit as st
 
 from kernels.check.render import markdown
@@ -15,8 +13,6 @@ from pages.kit.shell import theme
 from pages.sections.sanity import words
 from pages.sections.sanity.charts.shares import Bar, shares_chart
 from pages.sections.sanity.history import Past
-
-_KEPT = 64
 
 
 def draw_verdict(past: Past) -> None:
@@ -84,15 +80,14 @@ def _draw_speed(report: Report) -> None:
         st.markdown(f"Nothing is recorded for the {gpu}, so there is no rate to compare with.")
         return
     alt_text = "; ".join(f"{bar.name}: {bar.share:.0%} of {bar.recorded}" for bar in drawn)
-    draw_chart(_spec(drawn, theme()), key="sanity_shares", alt=f"Bars of speed. {alt_text}")
+    draw_chart(
+        shares_chart(drawn, NORMAL_SHARE, INKS[theme()]),
+        key="sanity_shares",
+        alt=f"Bars of speed. {alt_text}",
+    )
     without = [line.name for line in report.of_group(Group.SPEED) if line.figures and line.share is None]
     told = f" Nothing is recorded for: {', '.join(without)}." if without else ""
     st.caption(plain(f"The record: {'; '.join(sorted({bar.source for bar in drawn}))}.{told}"))
-
-
-@st.cache_data(max_entries=_KEPT, show_spinner=False)
-def _spec(drawn: tuple[Bar, ...], ink: str) -> dict[str, Any]:
-    return shares_chart(drawn, NORMAL_SHARE, INKS[ink])
 
 
 def _draw_take_home(report: Report) -> None:

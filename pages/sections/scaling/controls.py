@@ -14,7 +14,8 @@ from pages.sections.scaling.series import LONGEST
 
 PASTED = "pasted"
 LOG_UNIFORM = "log_uniform"
-WIDEST = 100.0
+WIDEST = 256.0
+"""Octaves: bf16 ends near 2**128, and numbers far below 1 are drawn and then multiplied by down to 2**-24."""
 
 SHOW = Choice(
     key="scaling",

@@ -10,14 +10,13 @@ from fp8core.experiments.scale_sweep import ScaleSweep, sweep_scale
 from fp8core.formats import FORMATS
 from fp8core.inputs import InputKind, draw
 from pages.kit.charts.ink import INKS
-from pages.sections.scaling.charts.scene import Edges, WindowScene
-from pages.sections.scaling.charts.stack import Spec
+from pages.kit.charts.template import Filled
+from pages.sections.scaling.charts.scene import BIN, STEP, Edges, Numbers, WindowScene
 from pages.sections.scaling.charts.window import window_chart
 
-KEPT = 64
+KEPT, BYTES = 64, "4MB"
+"""Results kept of each computation: how many, and their size."""
 COLUMNS = 128
-STEP = 0.25
-BIN = 0.25
 BEYOND_ENDS = 5
 AXIS_ROOM = (5, 6)
 Window = tuple[str, str, int, int, int]
@@ -30,7 +29,7 @@ def numbers(kind: str, seed: int, magnitude: int, count: int) -> NDArray[np.floa
     return np.ldexp(x.ravel().astype(np.float64), magnitude)
 
 
-@st.cache_data(max_entries=KEPT, show_spinner=False)
+@st.cache_data(max_entries=KEPT, max_size=BYTES, show_spinner=False)
 def sweep(window: Window) -> tuple[ScaleSweep, ScaleSweep]:
     """Every scale on the slider, and the amax scale by itself."""
     name, *drawn = window
@@ -58,9 +57,9 @@ def on_slider(window: Window, log2_scale: float) -> float:
     return float(scales[np.argmin(np.abs(scales - log2_scale))])
 
 
-def rows(sweep: ScaleSweep) -> list[dict[str, float]]:
-    """A row a scale, in the form that the chart needs."""
-    columns = {
+def columns(sweep: ScaleSweep) -> Numbers:
+    """The columns of the chart: a value for each scale."""
+    return {
         "s": np.log2(sweep.scale),
         "sqnr": np.minimum(sweep.sqnr_db, 999.0),
         "saturated": sweep.saturated_share,
@@ -69,7 +68,6 @@ def rows(sweep: ScaleSweep) -> list[dict[str, float]]:
         "deadzone": sweep.deadzone,
         "grid": sweep.grid,
     }
-    return [dict(zip(columns, map(float, row), strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
 def window_scene(window: Window, start: float) -> WindowScene:
@@ -80,6 +78,7 @@ def window_scene(window: Window, start: float) -> WindowScene:
     log2 = np.log2(size[size > 0])
     first = math.floor(log2.min() / BIN)
     counts = np.bincount(np.floor(log2 / BIN).astype(int) - first)
+    full = np.flatnonzero(counts)
     amax_scale = math.log2(every_amax[1].scale[0])
     zero, beyond = math.log2(format_.min_subnormal / 2), math.log2(format_.max)
     shifts = (min(amax_scale, 0.0), max(amax_scale, 0.0))
@@ -92,17 +91,12 @@ def window_scene(window: Window, start: float) -> WindowScene:
             beyond=beyond,
             high=math.ceil(max(beyond + AXIS_ROOM[1], log2.max() - shifts[0] + 1)),
         ),
-        bins=[
-            {"left": (first + i) * BIN, "share": n / size.size} for i, n in enumerate(counts.tolist()) if n
-        ],
-        bin_width=BIN,
-        curve=rows(every_amax[0]),
-        step=STEP,
-        amax=rows(every_amax[1])[0],
+        bins={"left": (first + full) * BIN, "share": counts[full] / size.size},
+        curve=columns(every_amax[0]),
+        amax=columns(every_amax[1]),
         start=start,
     )
 
 
-@st.cache_data(max_entries=KEPT, show_spinner=False)
-def window_spec(window: Window, start: float, theme: str) -> Spec:
+def window_spec(window: Window, start: float, theme: str) -> Filled:
     return window_chart(window_scene(window, start), INKS[theme])

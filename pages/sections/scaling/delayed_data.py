@@ -9,9 +9,9 @@ from fp8core.experiments.amax_series import SeriesKind, amax_series
 from fp8core.experiments.delayed_scaling import AmaxChoice, DelayedRun, run_current, run_delayed
 from fp8core.formats import FORMATS
 from pages.kit.charts.ink import INKS
+from pages.kit.charts.template import Filled
 from pages.sections.scaling.charts.delayed import DelayedScene, delayed_chart
-from pages.sections.scaling.charts.stack import Spec
-from pages.sections.scaling.data import KEPT
+from pages.sections.scaling.data import BYTES, KEPT
 
 Series = tuple[float, ...]
 FIRST = 1
@@ -32,7 +32,7 @@ class Strategy:
     most_unused_bits: float
 
 
-@st.cache_data(max_entries=KEPT, show_spinner=False)
+@st.cache_data(max_entries=KEPT, max_size=BYTES, show_spinner=False)
 def generated(kind: str, steps: int, seed: int) -> Series:
     """The amax of each step."""
     return tuple(amax_series(SeriesKind(kind), steps, seed).tolist())
@@ -56,7 +56,7 @@ def strategy(title: str, run: DelayedRun, series: Series) -> Strategy:
     )
 
 
-@st.cache_data(max_entries=KEPT, show_spinner=False)
+@st.cache_data(max_entries=KEPT, max_size=BYTES, show_spinner=False)
 def strategies(series: Series, history: int, margin: int) -> list[Strategy]:
     """Current scaling, then every delayed choice with this history and margin."""
     current = strategy("this step's own amax (current)", run_current(series, ELEMENT), series)
@@ -70,25 +70,25 @@ def strategies(series: Series, history: int, margin: int) -> list[Strategy]:
 def delayed_scene(series: Series, history: int, margin: int, choice: AmaxChoice) -> DelayedScene:
     """The picture's data. The step shown first is the one with the largest overflow, or the last."""
     run = run_delayed(series, ELEMENT, history, margin, choice)
-    bits, reach = run.headroom_bits(series), history if choice is AmaxChoice.MAX else 1
-    rows = [
-        {
+    reach, step = history if choice is AmaxChoice.MAX else 1, np.arange(FIRST, len(series))
+    bits, overflows = run.headroom_bits(series)[FIRST:], run.overflows[FIRST:]
+    amax = np.log2(series)
+    worst = int(bits.argmin())
+    return DelayedScene(
+        amax=amax,
+        steps={
             "step": step,
-            "amax": float(np.log2(series[step])),
-            "holds": float(np.log2(run.holds[step])),
-            "bits": float(bits[step]),
-            "overflows": bool(run.overflows[step]),
-            "first": max(step - reach, 0),
+            "amax": amax[FIRST:],
+            "holds": np.log2(run.holds[FIRST:]),
+            "bits": bits,
+            "overflows": overflows,
+            "first": np.maximum(step - reach, 0),
             "last": step - 1,
-        }
-        for step in range(FIRST, len(series))
-    ]
-    worst = min(rows, key=lambda row: row["bits"])
-    start = (worst if worst["overflows"] else rows[-1])["step"]
-    return DelayedScene(amax=np.log2(series).tolist(), rows=rows, start=start)
+        },
+        start=int(step[worst if overflows[worst] else -1]),
+    )
 
 
-@st.cache_data(max_entries=KEPT, show_spinner=False)
-def delayed_spec(series: Series, history: int, margin: int, choice: str, theme: str) -> Spec:
+def delayed_spec(series: Series, history: int, margin: int, choice: str, theme: str) -> Filled:
     """The picture of one delayed strategy; `choice` is the name of an AmaxChoice."""
     return delayed_chart(delayed_scene(series, history, margin, AmaxChoice[choice]), INKS[theme])

@@ -2,24 +2,24 @@
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
-from fp8core.errors import rel_err, sqnr_db
-from fp8core.formats import FORMATS
+from fp8core.errors import sqnr_db
+from fp8core.formats import FORMATS, Format
 from fp8core.inputs import InputKind, draw, log_uniform_blocks
-from fp8core.quantize import quantize
-from fp8core.recipes import OperandSpec
+from fp8core.quantize import values_under
 from fp8core.scales import E8M0_EVEN, E8M0_FLOOR, E8M0_ROUND_UP, FP32_SCALE, ScaleRule, saturated_share
-from fp8core.tiles import TileGrid, TileShape
+from fp8core.tiles import TileGrid
 from pages.kit.charts.ink import INKS
+from pages.kit.charts.template import Columns, Filled, arrow
 from pages.kit.charts.words import power_of_two, short
 from pages.sections.scaling.charts.rules import RuleRow, RulesScene, rules_chart
-from pages.sections.scaling.charts.stack import Spec
 from pages.sections.scaling.controls import LOG_UNIFORM
-from pages.sections.scaling.data import KEPT
+from pages.sections.scaling.data import BYTES, KEPT
 from pages.sections.scaling.words import EVEN, EXACT, FLOOR, UP, percent
 
 RULES: dict[str, ScaleRule] = {
@@ -29,6 +29,7 @@ RULES: dict[str, ScaleRule] = {
     UP: E8M0_ROUND_UP,
 }
 BLOCKS = 2048
+AT_ONCE = 8192
 BINS = 72
 SLIDER = (1.0, 4.0, 1 / 32)
 ROOM = 1.04
@@ -46,7 +47,7 @@ class Landing:
     sqnr_db: float
 
 
-@st.cache_data(max_entries=KEPT, show_spinner=False)
+@st.cache_data(max_entries=KEPT, max_size=BYTES, show_spinner=False)
 def landings(blocks: Blocks) -> dict[str, Landing]:
     """Every rule on one set of blocks."""
     name, size, kind, seed = blocks
@@ -56,19 +57,39 @@ def landings(blocks: Blocks) -> dict[str, Landing]:
         if kind == LOG_UNIFORM
         else draw(InputKind(kind), (BLOCKS, size), seed)
     )
-    grid = TileGrid.over(x.shape, (1, size))
-    amax = grid.amax(x).ravel().astype(np.float64)
+    amax = np.abs(x).max(axis=1, keepdims=True)
+    energy = _energy(x)
     found = {}
     for title, rule in RULES.items():
-        quantized = quantize(x, grid, OperandSpec(format=element, tile=TileShape(1, size), scale_rule=rule))
-        lands = amax / quantized.scale.ravel().astype(np.float64)
+        scale = rule.scale(amax, element)
+        lands = (amax.astype(np.float64) / scale).ravel()
         found[title] = Landing(
             lands=lands,
             saturated=float(np.mean(_beyond(lands, element.max))),
             closed_form=saturated_share(rule, element),
-            sqnr_db=sqnr_db(rel_err(quantized.exact_values(), x)),
+            sqnr_db=sqnr_db(math.sqrt(_squared_error(x, scale, element) / energy)),
         )
     return found
+
+
+def _squared_error(x: NDArray[np.float32], scale: NDArray[np.float32], element: Format) -> float:
+    """The squared error of all blocks [blocks, size] with these scales [blocks, 1].
+
+    It takes some blocks at a time: then nothing leaves the processor's cache.
+    """
+    squared, rows = 0.0, max(AT_ONCE // x.shape[1], 1)
+    for start in range(0, len(x), rows):
+        part = x[start : start + rows]
+        grid = TileGrid.over(part.shape, (1, part.shape[1]))
+        error = values_under(scale[start : start + rows], part, grid, element)
+        error -= part
+        squared += float(np.vdot(error, error))
+    return squared
+
+
+def _energy(x: NDArray[np.float32]) -> float:
+    exact = x.astype(np.float64)
+    return float(np.vdot(exact, exact))
 
 
 def _beyond(lands: NDArray[np.float64], largest: float) -> NDArray[np.bool_]:
@@ -87,13 +108,11 @@ def rules_scene(blocks: Blocks, start: float) -> RulesScene:
             RuleRow(
                 title=f"{title}: {percent(found.saturated)} of the blocks saturate",
                 bins=_bins(found.lands, edges, element.max),
-                moves=_moves(RULES[title], name),
+                moves=_moves(title, name),
             )
             for title, found in landings(blocks).items()
         ],
         largest=element.max,
-        largest_text=short(element.max),
-        format_name=name,
         domain=(low, high),
         slider=SLIDER,
         start=start,
@@ -108,23 +127,20 @@ def _edges(largest: float, low: float, high: float) -> NDArray[np.float64]:
     return largest * (1 + np.finfo(np.float32).eps) * np.exp2(width * np.arange(-below, above + 1))
 
 
-def _bins(lands: NDArray[np.float64], edges: NDArray[np.float64], largest: float) -> list[dict[str, object]]:
+def _bins(lands: NDArray[np.float64], edges: NDArray[np.float64], largest: float) -> Columns:
     counts, _ = np.histogram(lands, edges)
-    return [
-        {"x0": float(a), "x1": float(b), "share": n / lands.size, "beyond": bool(a >= largest)}
-        for a, b, n in zip(edges[:-1], edges[1:], counts.tolist(), strict=True)
-        if n
-    ]
+    full = np.flatnonzero(counts)
+    x0, x1 = edges[full], edges[full + 1]
+    return {"x0": x0, "x1": x1, "share": counts[full] / lands.size, "beyond": x0 >= largest}
 
 
-def _moves(rule: ScaleRule, name: str) -> list[dict[str, object]]:
+@lru_cache(maxsize=128)
+def _moves(title: str, name: str) -> bytes:
+    """What the slider's block does under one rule, for each of its positions."""
     low, high, step = SLIDER
     amax = np.arange(low, high + step / 2, step)
-    scale = rule.scale(amax.astype(np.float32), FORMATS[name]).astype(np.float64)
-    return [
-        {"amax": float(a), "lands": float(a / s), "text": _scale_text(float(s))}
-        for a, s in zip(amax, scale, strict=True)
-    ]
+    scale = RULES[title].scale(amax.astype(np.float32), FORMATS[name]).astype(np.float64)
+    return arrow({"amax": amax, "lands": amax / scale, "text": list(map(_scale_text, scale.tolist()))})
 
 
 def _scale_text(scale: float) -> str:
@@ -132,7 +148,6 @@ def _scale_text(scale: float) -> str:
     return power_of_two(exponent - 1) if fraction == 0.5 else short(scale, 4)
 
 
-@st.cache_data(max_entries=KEPT, show_spinner=False)
-def rules_spec(blocks: Blocks, start: float, theme: str) -> Spec:
+def rules_spec(blocks: Blocks, start: float, theme: str) -> Filled:
     """The picture of the four rules."""
     return rules_chart(rules_scene(blocks, start), INKS[theme])

@@ -1,17 +1,26 @@
 """The data of the page "Stochastic rounding", computed by `fp8core` and kept between runs.
 
-A kept function depends only on its arguments: names, numbers and the theme, nothing of the session.
+A kept function depends only on its arguments: names and numbers, nothing of the session. A value
+that it keeps has at most a megabyte.
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
-from fp8core.experiments.dot_noise import DotErrors, dot_errors, nearest_shrinkage, rounded
-from fp8core.experiments.pictures import Levels, Picture, PixelGrid, blur, rms, round_nearest, round_noisy
+from fp8core.experiments.dot_noise import DotErrors, Unrounded, dot_errors, nearest_shrinkage
+from fp8core.experiments.pictures import (
+    Levels,
+    Picture,
+    PixelGrid,
+    blur,
+    blurred_rms,
+    round_nearest,
+    round_noisy,
+    to_bytes,
+)
 from fp8core.experiments.rounding_sweep import (
     RoundingError,
     Sweep,
@@ -20,15 +29,11 @@ from fp8core.experiments.rounding_sweep import (
     sweep,
     values_around,
 )
-from fp8core.experiments.weight_updates import Pull, Walk, walk
+from fp8core.experiments.weight_updates import Freeze, Pull, walk
 from fp8core.formats import FORMATS
 from fp8core.stochastic import MAX_RANDOM_BITS, Debias
 from kernels.paths import ASSETS
-from pages.kit.charts.ink import INKS
-from pages.sections.stochastic.charts.blur import blur_chart
-from pages.sections.stochastic.charts.dot import dot_chart
-from pages.sections.stochastic.charts.mean import mean_chart
-from pages.sections.stochastic.charts.weight import weight_chart
+from pages.sections.stochastic.charts.weight import DrawnWalk, drawn
 from pages.sections.stochastic.controls import LARGEST_BLUR, LEVELS_OF_GRAY
 from pages.sections.stochastic.upload import GrayPicture, decode
 
@@ -38,7 +43,6 @@ MYSTERY = ASSETS / "mystery.png"
 GAPS, DRAWN_POINTS, COUNTED_POINTS = 4, 160, 1000
 START, RUNS = 1.0, 64
 TRIALS, TERMS = 48, tuple(1 << power for power in range(2, 13))
-Spec = dict[str, Any]
 
 
 @st.cache_resource(show_spinner=False)
@@ -63,23 +67,30 @@ class RoundedPicture:
 @st.cache_resource(max_entries=KEPT_PICTURES, show_spinner=False)
 def rounded_picture(digest: str, _light: Picture, pixels: str, levels: int, seed: int) -> RoundedPicture:
     """Both roundings of the picture with this `digest`, to a grid of pixel values."""
-    grid = pixel_grid(pixels, levels)
     random = np.random.default_rng(seed).integers(0, 1 << MAX_RANDOM_BITS, _light.shape)
-    nearest, noisy = round_nearest(_light, grid), round_noisy(_light, grid, random)
-    zero = np.zeros_like(_light)
-    # A blur is linear: the error of the blurred pictures is the blurred error.
-    errors = [
-        tuple(
-            rms(blur((picture - _light).astype(np.float32), sigma), zero) for sigma in range(LARGEST_BLUR + 1)
-        )
-        for picture in (nearest, noisy)
-    ]
-    return RoundedPicture(nearest=nearest, noisy=noisy, nearest_rms=errors[0], noisy_rms=errors[1])
+    noisy = round_noisy(_light, pixel_grid(pixels, levels), random)
+    nearest, nearest_rms = _to_nearest(digest, _light, pixels, levels)
+    return RoundedPicture(
+        nearest=nearest, noisy=noisy, nearest_rms=nearest_rms, noisy_rms=_error(noisy, _light)
+    )
 
 
-@st.cache_data(max_entries=KEPT, show_spinner=False)
-def blur_spec(nearest: tuple[float, ...], noisy: tuple[float, ...], sigma: int, theme: str) -> Spec:
-    return blur_chart(nearest, noisy, sigma, INKS[theme])
+@st.cache_resource(max_entries=KEPT_PICTURES, show_spinner=False)
+def _to_nearest(digest: str, _light: Picture, pixels: str, levels: int) -> tuple[Picture, tuple[float, ...]]:
+    """The picture rounded to nearest, and its rms errors: no seed changes them."""
+    nearest = round_nearest(_light, pixel_grid(pixels, levels))
+    return nearest, _error(nearest, _light)
+
+
+def _error(picture: Picture, light: Picture) -> tuple[float, ...]:
+    """A blur is linear: the error of the blurred pictures is the blurred error."""
+    return blurred_rms(picture - light, range(LARGEST_BLUR + 1))
+
+
+@st.cache_resource(max_entries=KEPT, show_spinner=False)
+def blurred_bytes(name: tuple[str | int, ...], _picture: Picture, sigma: int) -> NDArray[np.uint8]:
+    """The bytes of a picture blurred by `sigma` pixels; `name` tells it from all others."""
+    return to_bytes(blur(_picture.astype(np.float32), sigma))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,21 +119,26 @@ def mean_view(name: str, around: float, bits: int, debias: Debias) -> MeanView:
     )
 
 
-@st.cache_data(max_entries=KEPT, show_spinner=False)
-def mean_spec(name: str, around: float, bits: int, debias: Debias, theme: str) -> Spec:
-    view = mean_view(name, around, bits, debias)
-    return mean_chart(view.drawn, view.values, name, INKS[theme])
+@dataclass(frozen=True, kw_only=True)
+class WeightView:
+    """A walk as it is drawn, where nearest stops, and the first step: unrounded, and rounded on average."""
+
+    walk: DrawnWalk
+    freeze: Freeze | None
+    update: float
+    drift: float
 
 
-@st.cache_data(max_entries=KEPT, show_spinner=False)
-def weight_walk(name: str, lr: float, pull: Pull, steps: int, bits: int, seed: int) -> Walk:
+@st.cache_resource(max_entries=KEPT, show_spinner=False)
+def weight_view(name: str, lr: float, pull: Pull, steps: int, bits: int, seed: int) -> WeightView:
     random = np.random.default_rng(seed).integers(0, 1 << bits, (steps, RUNS), dtype=np.int32)
-    return walk(FORMATS[name], START, lr, pull, random, bits)
-
-
-@st.cache_data(max_entries=KEPT, show_spinner=False)
-def weight_spec(name: str, lr: float, pull: Pull, steps: int, bits: int, seed: int, theme: str) -> Spec:
-    return weight_chart(weight_walk(name, lr, pull, steps, bits, seed), INKS[theme])
+    found = walk(FORMATS[name], START, lr, pull, random, bits)
+    return WeightView(
+        walk=drawn(found),
+        freeze=found.freeze,
+        update=float(found.exact[1] - found.exact[0]),
+        drift=found.drift,
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,34 +149,37 @@ class DotView:
     zero_mean: DotErrors
     floor: float
 
+    @property
+    def domain(self) -> tuple[float, float]:
+        """The least and the largest error of both charts, with room around them."""
+        same, zero = self.same_sign, self.zero_mean
+        errors = [*same.nearest, *same.stochastic, *zero.stochastic, self.floor]
+        return float(min(errors)) / 1.5, float(max(*errors, *zero.nearest)) * 1.5
+
 
 @st.cache_data(max_entries=KEPT, show_spinner=False)
 def dot_view(name: str, seed: int) -> DotView:
     format_, rng, shape = FORMATS[name], np.random.default_rng(seed), (TRIALS, TERMS[-1])
     terms = np.array(TERMS)
     a, b = (
-        rounded(
-            format_,
-            np.abs(rng.standard_normal(shape)),
-            rng.integers(0, 1 << MAX_RANDOM_BITS, shape, dtype=np.int32),
-        )
+        Unrounded(x=_sizes(rng, shape), random=rng.integers(0, 1 << MAX_RANDOM_BITS, shape, dtype=np.int32))
         for _ in "ab"
     )
-    signed = (operand.signed(rng.choice((-1.0, 1.0), shape)) for operand in (a, b))
+    signs = 1 - 2 * (_coins(rng, shape) ^ _coins(rng, shape))
+    same_sign, zero_mean = dot_errors(format_, a, b, terms, (None, signs))
     return DotView(
-        same_sign=dot_errors(a, b, terms),
-        zero_mean=dot_errors(*signed, terms),
+        same_sign=same_sign,
+        zero_mean=zero_mean,
         floor=abs(1 - nearest_shrinkage(format_) ** 2),
     )
 
 
-@st.cache_data(max_entries=KEPT, show_spinner=False)
-def dot_specs(name: str, seed: int, theme: str) -> tuple[Spec, Spec]:
-    """The chart of same-sign data and that of zero-mean data, on one scale of errors."""
-    view, ink = dot_view(name, seed), INKS[theme]
-    errors = [*view.same_sign.nearest, *view.same_sign.stochastic, *view.zero_mean.stochastic, view.floor]
-    domain = min(errors) / 1.5, max(*errors, *view.zero_mean.nearest) * 1.5
-    return (
-        dot_chart(view.same_sign, domain, ink, view.floor),
-        dot_chart(view.zero_mean, domain, ink),
-    )
+def _sizes(rng: np.random.Generator, shape: tuple[int, int]) -> NDArray[np.float64]:
+    """|z| of standard normal numbers."""
+    drawn = rng.standard_normal(shape)
+    return np.abs(drawn, out=drawn)
+
+
+def _coins(rng: np.random.Generator, shape: tuple[int, int]) -> NDArray[np.int8]:
+    """int8[shape] of 0 and 1, row by row: the generator draws them as numbers of 64 bits."""
+    return np.array([rng.integers(0, 2, shape[1]).astype(np.int8) for _ in range(shape[0])])

@@ -5,12 +5,14 @@ import streamlit as st
 
 from fp8core.experiments.dot_noise import DotErrors
 from pages.kit.chart import draw_chart
+from pages.kit.charts.ink import INKS
 from pages.kit.charts.words import short
 from pages.kit.controls import Controls
 from pages.kit.shared_controls import SEED
 from pages.kit.shell import theme
+from pages.sections.stochastic.charts.dot import dot_chart
 from pages.sections.stochastic.controls import FORMAT
-from pages.sections.stochastic.data import TERMS, TRIALS, DotView, dot_specs, dot_view
+from pages.sections.stochastic.data import TERMS, TRIALS, DotView, dot_view
 
 PANEL = 390
 
@@ -20,16 +22,16 @@ def show(controls: Controls) -> None:
     name = controls.draw(FORMAT)
     view = dot_view(name, controls.value(SEED))
     st.markdown(_notice(view))
-    same_sign, zero_mean = dot_specs(name, controls.value(SEED), theme())
+    domain, ink = view.domain, INKS[theme()]
     row = st.container(horizontal=True, gap="medium")
-    for title, spec, errors, key in (
-        ("Same sign: |N(0, 1)|, as after a ReLU", same_sign, view.same_sign, "dot_same_sign"),
-        ("Both signs: N(0, 1)", zero_mean, view.zero_mean, "dot_zero_mean"),
+    for title, errors, floor, key in (
+        ("Same sign: |N(0, 1)|, as after a ReLU", view.same_sign, view.floor, "dot_same_sign"),
+        ("Both signs: N(0, 1)", view.zero_mean, None, "dot_zero_mean"),
     ):
         panel = row.container(width=PANEL)
         panel.markdown(f"**{title}**")
         draw_chart(
-            spec,
+            dot_chart(errors, domain, ink, floor),
             place=panel,
             key=key,
             alt=f"{title}: at K = {TERMS[-1]:,} the relative error is {_percent(errors.nearest[-1])} to "

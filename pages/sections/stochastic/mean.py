@@ -6,11 +6,13 @@ from fp8core.experiments.rounding_sweep import RoundingError
 from fp8core.formats import FORMATS
 from fp8core.stochastic import Debias
 from pages.kit.chart import draw_chart
+from pages.kit.charts.ink import INKS
 from pages.kit.charts.words import power_of_two, short
 from pages.kit.controls import Controls
 from pages.kit.shell import theme
+from pages.sections.stochastic.charts.mean import mean_chart
 from pages.sections.stochastic.controls import AROUND, DEBIAS, FORMAT, RANDOM_BITS
-from pages.sections.stochastic.data import COUNTED_POINTS, MeanView, mean_spec, mean_view
+from pages.sections.stochastic.data import COUNTED_POINTS, MeanView, mean_view
 
 
 def show(controls: Controls) -> None:
@@ -23,7 +25,7 @@ def show(controls: Controls) -> None:
     view = mean_view(name, around, bits, debias)
     st.markdown(_notice(view, debias, bits))
     draw_chart(
-        mean_spec(name, around, bits, debias, theme()),
+        mean_chart(view.drawn, view.values, name, INKS[theme()]),
         key="mean_chart",
         alt=f"Mean of the rounded value for x from {short(view.values[0])} to {short(view.values[-1])} in "
         f"{name}: nearest climbs in stairs, the stochastic mean follows x within "

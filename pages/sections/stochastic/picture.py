@@ -5,17 +5,19 @@ import streamlit as st
 from numpy.typing import NDArray
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
-from fp8core.experiments.pictures import Picture, blur, to_bytes
+from fp8core.experiments.pictures import Picture
 from pages.kit.chart import draw_chart
+from pages.kit.charts.ink import INKS
 from pages.kit.charts.words import short
 from pages.kit.controls import Controls
 from pages.kit.inert import plain
 from pages.kit.shared_controls import SEED
 from pages.kit.shell import theme
+from pages.sections.stochastic.charts.blur import blur_chart
 from pages.sections.stochastic.controls import BLUR, LEVELS, LEVELS_OF_GRAY, PIXELS
 from pages.sections.stochastic.data import (
     RoundedPicture,
-    blur_spec,
+    blurred_bytes,
     mystery,
     pixel_grid,
     rounded_picture,
@@ -35,11 +37,12 @@ def show(controls: Controls) -> None:
     sigma = controls.draw(BLUR, place.container(width=CONTROL))
     levels = controls.value(LEVELS)
     picture: GrayPicture = st.session_state.get(_OWN) or mystery()
-    rounded = rounded_picture(picture.digest, picture.light, pixels, levels, controls.value(SEED))
-    _pictures(picture.light, rounded, sigma, _words_for_grid(pixels, levels))
+    name = picture.digest, pixels, levels, controls.value(SEED)
+    rounded = rounded_picture(picture.digest, picture.light, *name[1:])
+    _pictures(name, picture.light, rounded, sigma)
     st.markdown(_notice(picture.light, rounded, pixels, levels, sigma))
     draw_chart(
-        blur_spec(rounded.nearest_rms, rounded.noisy_rms, sigma, theme()),
+        blur_chart(rounded.nearest_rms, rounded.noisy_rms, sigma, INKS[theme()]),
         key="blur_chart",
         alt=f"rms error over the blur: from 0 to {BLUR.high} pixels it goes from "
         f"{short(rounded.nearest_rms[0], 2)} to {short(rounded.nearest_rms[-1], 2)} to nearest, and from "
@@ -54,16 +57,18 @@ def _words_for_grid(pixels: str, levels: int) -> str:
     return "black or white" if levels == LEVELS.low else f"{levels} grays"
 
 
-def _pictures(light: Picture, rounded: RoundedPicture, sigma: int, grid: str) -> None:
+def _pictures(name: tuple[str, str, int, int], light: Picture, rounded: RoundedPicture, sigma: int) -> None:
+    """The three pictures. The original has no grid, and only the last one has a seed: both are in `name`."""
+    grid = _words_for_grid(*name[1:3])
     afar = "" if sigma == 0 else f", blurred by {sigma} px"
     row = st.container(horizontal=True, gap="small")
-    for drawn, title, told in (
-        (light, "original", "The original in shades of gray"),
-        (rounded.nearest, f"to nearest: {grid}", f"Each pixel rounded to the nearest of: {grid}"),
-        (rounded.noisy, f"stochastic: {grid}", f"Each pixel rounded stochastically to: {grid}"),
+    for its_name, drawn, title, told in (
+        (name[:1], light, "original", "The original in shades of gray"),
+        (name[:3], rounded.nearest, f"to nearest: {grid}", f"Each pixel rounded to the nearest of: {grid}"),
+        (name, rounded.noisy, f"stochastic: {grid}", f"Each pixel rounded stochastically to: {grid}"),
     ):
         row.image(
-            _enlarged(to_bytes(blur(drawn.astype(np.float32), sigma))),
+            _enlarged(blurred_bytes(its_name, drawn, sigma)),
             caption=title + afar,
             alt=told + afar,
             width="content",

@@ -25,6 +25,7 @@ MAX_PIXELS = 13_000_000
 MIN_SIDE = 16
 MAX_ASPECT = 8
 SIDE = 224
+_ROWS_AT_ONCE = 64
 
 RULE = (
     f"PNG or JPEG, up to {MAX_MEGABYTES} MB and {MAX_PIXELS // 10**6} million pixels, each side at least "
@@ -108,7 +109,7 @@ def _light(image: Image.Image) -> NDArray[np.float64]:
     if image.mode.startswith("I"):
         light = _WORD_LIGHT[np.clip(np.asarray(image), 0, _WORD_LIGHT.size - 1)]
     else:
-        light = _BYTE_LIGHT[np.asarray(_on_white(image).convert("L"))]
+        light = _byte_light(image)
     rows, columns = light.shape
     shrink = max(rows, columns) / SIDE
     if shrink > 1:
@@ -117,8 +118,20 @@ def _light(image: Image.Image) -> NDArray[np.float64]:
     return np.clip(light.astype(np.float64), 0.0, 1.0)
 
 
-def _on_white(image: Image.Image) -> Image.Image:
-    if not image.has_transparency_data:
+def _byte_light(image: Image.Image) -> NDArray[np.float32]:
+    """float32[rows, columns], a few rows at a time: meanwhile the other sessions come to their turn."""
+    columns, rows = image.size
+    light = np.empty((rows, columns), np.float32)
+    is_transparent = image.has_transparency_data
+    for top in range(0, rows, _ROWS_AT_ONCE):
+        bottom = min(top + _ROWS_AT_ONCE, rows)
+        part = image.crop((0, top, columns, bottom))
+        light[top:bottom] = _BYTE_LIGHT[np.asarray(_on_white(part, is_transparent).convert("L"))]
+    return light
+
+
+def _on_white(image: Image.Image, is_transparent: bool) -> Image.Image:
+    if not is_transparent:
         return image.convert("RGB") if image.mode == "P" else image
     image = image.convert("RGBA")
     return Image.alpha_composite(Image.new("RGBA", image.size, "white"), image)

@@ -2,15 +2,16 @@
 
 import streamlit as st
 
-from fp8core.experiments.weight_updates import Freeze, Pull, Walk
+from fp8core.experiments.weight_updates import Freeze, Pull
 from pages.kit.chart import draw_chart
+from pages.kit.charts.ink import INKS
 from pages.kit.charts.words import short
 from pages.kit.controls import Controls
 from pages.kit.shared_controls import SEED
 from pages.kit.shell import theme
-from pages.sections.stochastic.charts.weight import SINGLE_RUNS
+from pages.sections.stochastic.charts.weight import SINGLE_RUNS, DrawnWalk, weight_chart
 from pages.sections.stochastic.controls import PULL, RANDOM_BITS, RATE, STEPS, WEIGHT
-from pages.sections.stochastic.data import RUNS, START, weight_spec, weight_walk
+from pages.sections.stochastic.data import RUNS, START, WeightView, weight_view
 
 
 def show(controls: Controls) -> None:
@@ -20,22 +21,22 @@ def show(controls: Controls) -> None:
     pull = Pull[controls.draw(PULL, place.container(width=320)).upper()]
     steps = controls.draw(STEPS, place.container(width=200))
     bits = controls.draw(RANDOM_BITS, place.container(width=200))
-    arguments = name, lr, pull, steps, bits, controls.value(SEED)
-    walk = weight_walk(*arguments)
-    st.markdown(f"**Notice:** {_frozen(walk.freeze, name)} {_moved(walk)}")
+    view = weight_view(name, lr, pull, steps, bits, controls.value(SEED))
+    walk = view.walk
+    st.markdown(f"**Notice:** {_frozen(view.freeze, name)} {_moved(walk)}")
     draw_chart(
-        weight_spec(*arguments, theme()),
+        weight_chart(walk, INKS[theme()]),
         key="weight_chart",
         alt=f"A weight over {steps} steps from {START:g}: not rounded it ends at "
         f"{short(float(walk.exact[-1]))}, rounded to nearest at {short(float(walk.nearest[-1]))}, "
-        f"stochastically at {short(float(walk.stochastic[:, -1].mean()))} on average",
+        f"stochastically at {short(float(walk.mean[-1]))} on average",
     )
     st.caption(
         f"w ← round(w − lr · g) in {name}, from w = {START:g}; the update itself is exact. Thick: the mean "
         f"of {RUNS} runs with noise of their own; thin: {SINGLE_RUNS} of them. Point at the picture for the "
         "numbers."
     )
-    st.markdown(_drift(walk, bits))
+    st.markdown(_drift(view, bits))
 
 
 def _frozen(freeze: Freeze | None, name: str) -> str:
@@ -54,17 +55,14 @@ def _frozen(freeze: Freeze | None, name: str) -> str:
     )
 
 
-def _moved(walk: Walk) -> str:
-    last = walk.stochastic[:, -1]
-    return (
-        f"Stochastically it ends at {short(float(last.mean()), 3)} ± {short(float(last.std()), 2)}; without "
-        f"rounding, at {short(float(walk.exact[-1]), 3)}."
-    )
+def _moved(walk: DrawnWalk) -> str:
+    mean, deviation = short(float(walk.mean[-1]), 3), short(float(walk.deviation[-1]), 2)
+    exact = short(float(walk.exact[-1]), 3)
+    return f"Stochastically it ends at {mean} ± {deviation}; without rounding, at {exact}."
 
 
-def _drift(walk: Walk, bits: int) -> str:
-    wanted = float(walk.exact[1] - walk.exact[0])
-    ratio = walk.drift / wanted
+def _drift(view: WeightView, bits: int) -> str:
+    ratio = view.drift / view.update
     told = f"{short(ratio, 3)} times the update" if ratio else "nothing: fewer than one chance in 2ᴺ"
     return (
         f"With N = {bits}, lower bits dropped as hardware does, the first step moves the weight by {told} on "

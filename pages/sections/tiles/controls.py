@@ -3,7 +3,8 @@
 from fp8core.inputs import INPUT_NOTES, InputKind
 from fp8core.linear import Side
 from fp8core.tiles import WHOLE, Extent
-from pages.kit.shared_controls import MATMUL, RECIPE, SEED
+from pages.kit.recipes import RECIPE_CONTROLS, by_family, family_title
+from pages.kit.shared_controls import MATMUL, SEED
 from pages.kit.widgets import Choice, ChoiceStyle, Whole
 
 LARGEST_DIM = 1 << 17
@@ -20,6 +21,15 @@ SHOW = Choice(
         "counts": "Counts",
     },
     default="picture",
+)
+EACH = "each"
+FAMILY = Choice(
+    key="family",
+    label="Recipes",
+    options={EACH: "One of each family"}
+    | {family.name.lower(): family_title(family.value) for family in by_family()},
+    default=EACH,
+    help="The recipes whose pictures stand side by side.",
 )
 INPUT = Choice(
     key="input",
@@ -56,7 +66,7 @@ SUMMED = Choice(
     label="Tensor core sums",
     options={
         size: f"{size} k" if size != ALL else "all k"
-        for size in _extents(*(1 << power for power in (5, 6, 7)), WHOLE)
+        for size in _extents(*(1 << power for power in (4, 5, 6, 7)), WHOLE)
     },
     default="128",
     style=ChoiceStyle.SELECT,
@@ -65,8 +75,9 @@ SUMMED = Choice(
 
 ALL_CONTROLS = (
     SHOW,
-    RECIPE,
+    *RECIPE_CONTROLS,
     MATMUL,
+    FAMILY,
     INPUT,
     SEED,
     SIDE,

@@ -1,31 +1,27 @@
-"""The data of "Tile layouts": scenes from the reference quantizer, and their charts, kept between runs.
+"""The data of "Tile layouts": scenes from the reference quantizer, and their charts."""
 
-A kept function depends only on its arguments: names, numbers and the theme, nothing of the session.
-"""
+from collections.abc import Callable, Sequence
+from functools import cache
 
 import numpy as np
-import streamlit as st
 from numpy.typing import NDArray
 
 from fp8core.inputs import OUTLIER_EVERY, InputKind, draw_operand
-from fp8core.linear import MATMULS, OPERANDS, LayerShape, LayerTensor, Side
-from fp8core.quantize import quantize
-from fp8core.recipes import RECIPES, Copy
-from pages.kit.charts.ink import INKS
-from pages.sections.tiles.charts.copies import copies_chart
-from pages.sections.tiles.charts.marks import Spec
-from pages.sections.tiles.charts.overview import OVERVIEW_ELEMENTS, overview
-from pages.sections.tiles.charts.picture import tile_picture
+from fp8core.linear import MATMULS, OPERANDS, LayerShape, LayerTensor, Matmul, Side
+from fp8core.quantize import scales
+from fp8core.recipes import Copy, Recipe
+from pages.sections.tiles.charts.operand import DrawnOperand
+from pages.sections.tiles.charts.overview import OVERVIEW_ELEMENTS
 from pages.sections.tiles.charts.scene import (
     FREE_ELEMENTS,
     CopyScene,
-    DrawnOperand,
     Scene,
     drawn_copy_shape,
     drawn_layer,
 )
 
-KEPT = 256
+Draw = Callable[[LayerTensor, tuple[int, int]], NDArray[np.float32]]
+"""The corner of a stored tensor, by the tensor and the corner's (rows, columns)."""
 
 
 def numbers(
@@ -46,22 +42,29 @@ def numbers(
 
 
 def scene(
-    recipe_name: str,
-    matmul_name: str,
+    recipe: Recipe,
+    matmul: Matmul,
     kind: str,
     seed: int,
     layer: LayerShape,
     elements: int = FREE_ELEMENTS,
 ) -> Scene:
-    """One matmul of a recipe on the corner of the layer that is drawn, its operands quantized."""
-    recipe, matmul = RECIPES[recipe_name], MATMULS[matmul_name]
+    """One matmul of a recipe on the corner of the layer that is drawn."""
+    draw = _draw(kind, seed, layer)
+    return _scene(recipe, matmul, layer, draw, seed, elements)
+
+
+def _draw(kind: str, seed: int, layer: LayerShape) -> Draw:
+    return lambda tensor, shape: numbers(kind, tensor, shape, seed, layer.in_)
+
+
+def _scene(recipe: Recipe, matmul: Matmul, layer: LayerShape, draw: Draw, seed: int, elements: int) -> Scene:
     drawn = drawn_layer(matmul, recipe.spec(matmul), layer, elements)
     operands = {}
     for side in Side:
         tensor = matmul.operand(side)
-        x = numbers(kind, tensor, drawn.of(tensor), seed, layer.in_)
-        quantized = quantize(x, recipe.operand(matmul, side))
-        operands[side] = DrawnOperand(x=x, quantized=quantized, amax=quantized.grid.amax(x))
+        given = draw(tensor, drawn.of(tensor))
+        operands[side] = DrawnOperand.of(given, recipe.operand(matmul, side), seed)
     return Scene(
         recipe=recipe,
         matmul=matmul,
@@ -73,42 +76,28 @@ def scene(
 
 
 def copy_scene(copy: Copy, kind: str, seed: int, layer: LayerShape) -> CopyScene:
-    """One quantized copy on the corner of its tensor that is drawn."""
+    """The scales of one copy on the corner of its tensor that is drawn."""
     shape = drawn_copy_shape(copy, layer.of(copy.tensor))
     return CopyScene(
         copy=copy,
         shape=layer.of(copy.tensor),
-        quantized=quantize(numbers(kind, copy.tensor, shape, seed, layer.in_), copy.operand),
+        grid=copy.operand.grid(shape),
+        scales=scales(numbers(kind, copy.tensor, shape, seed, layer.in_), copy.operand),
     )
 
 
-@st.cache_data(max_entries=KEPT, show_spinner=False)
-def picture_spec(
-    recipe: str, matmul: str, kind: str, seed: int, tokens: int, in_: int, out: int, theme: str
-) -> Spec:
-    """The big picture of a matmul."""
-    layer = LayerShape(tokens, in_, out)
-    return tile_picture(scene(recipe, matmul, kind, seed, layer), INKS[theme])
-
-
-@st.cache_data(max_entries=KEPT, show_spinner=False)
-def overview_spec(kind: str, seed: int, tokens: int, in_: int, out: int, theme: str) -> Spec:
-    """Every recipe and matmul."""
-    layer = LayerShape(tokens, in_, out)
-    scenes = [
-        scene(recipe, matmul, kind, seed, layer, OVERVIEW_ELEMENTS)
-        for matmul in MATMULS
-        for recipe in RECIPES
+def overview_scenes(recipes: Sequence[Recipe], kind: str, seed: int, layer: LayerShape) -> list[Scene]:
+    """Every matmul of these recipes. Pictures of equal corners share their numbers."""
+    draw = cache(_draw(kind, seed, layer))
+    return [
+        _scene(recipe, matmul, layer, draw, seed, OVERVIEW_ELEMENTS)
+        for matmul in MATMULS.values()
+        for recipe in recipes
     ]
-    return overview(scenes, INKS[theme])
 
 
-@st.cache_data(max_entries=KEPT, show_spinner=False)
-def copies_spec(
-    recipe: str, tensor: str, kind: str, seed: int, tokens: int, in_: int, out: int, theme: str
-) -> Spec:
-    """One stored tensor and the quantized copies of it that a training step needs."""
-    layer = LayerShape(tokens, in_, out)
-    copies = RECIPES[recipe].quantized_copies(LayerTensor(tensor))
-    scenes = [copy_scene(copy, kind, seed, layer) for copy in copies]
-    return copies_chart(LayerTensor(tensor), layer, scenes, INKS[theme])
+def copy_scenes(
+    recipe: Recipe, tensor: LayerTensor, kind: str, seed: int, layer: LayerShape
+) -> list[CopyScene]:
+    """The quantized copies of one stored tensor that a training step needs."""
+    return [copy_scene(copy, kind, seed, layer) for copy in recipe.quantized_copies(tensor)]

@@ -1,18 +1,30 @@
 """The exact rules behind the pictures: the order of operations, rounding, and each case of the scale."""
 
+from collections import Counter
+
 import streamlit as st
 
-from fp8core.linear import MATMULS, Side
+from fp8core.linear import MATMULS
+from fp8core.prepare import ROTATED
+from fp8core.quantize import RANDOM_BITS
 from fp8core.recipes import RECIPES
-from pages.kit.scale_rules import scale_rules
+from fp8core.rounding import Rounding
+from pages.kit.charts.operand_words import rounding_words
+from pages.kit.scale_rules import recipe_rules, scale_rules
 
 _QUANTIZED = """
 **From x to a code**, in fp32, each step rounded as IEEE 754 does:
 
-1. $amax = \\max |x|$ over the tile, and the $scale$ that follows from it (below).
-2. $r = 1 / scale$, then $q = x \\cdot r$.
-3. What is beyond $\\pm Q_{{max}}$, the largest value of the format, becomes that value (it saturates).
-4. The code of $q$: rounded to the {rounding}.
+1. Where a recipe says so, x is first replaced by the values of a saved copy, or rotated in fp32 along K and
+   rounded to {rotated}; a last run of K that is too short for the rotation is rounded only. What follows is
+   done with these numbers.
+2. $amax = \\max |x|$ over the tile, and the $scale$ that follows from it (below).
+3. $r = 1 / scale$, then $q = x \\cdot r$.
+4. What is beyond $\\pm Q_{{max}}$, the largest value of the format, becomes that value (it saturates).
+5. The code of $q$: {rounding}.
+
+Stochastic rounding takes {bits} random bits for each element and rounds up where they and the fraction, cut
+to {bits} bits, add up to $2^{{{bits}}}$ or more.
 
 NaN or infinity in a tile makes its scale NaN, and its codes NaN too. A format without NaN (E2M1) gets
 codes of 0 there: times their scale they are NaN all the same.
@@ -24,10 +36,23 @@ codes of 0 there: times their scale they are NaN all the same.
 def exact_rules() -> None:
     """An expander with the order of operations, rounding, and each case of the scale's rule."""
     with st.expander("The exact rules: rounding, the smallest scale, NaN"):
-        st.markdown(_QUANTIZED.format(rounding=" or to the ".join(_roundings())))
+        st.markdown(
+            _QUANTIZED.format(rounding="; or ".join(_roundings()), bits=RANDOM_BITS, rotated=ROTATED.name)
+        )
         st.markdown(scale_rules())
+        st.markdown("**Rules that go further, and the recipes that have them**")
+        st.markdown(recipe_rules())
 
 
 def _roundings() -> list[str]:
-    specs = (recipe.spec(matmul) for recipe in RECIPES.values() for matmul in MATMULS.values())
-    return sorted({spec.operand(side).rounding.value for spec in specs for side in Side})
+    """How recipes round, the most used way first."""
+    used = Counter(
+        operand.rounding
+        for recipe in RECIPES.values()
+        for matmul in MATMULS.values()
+        for operand in recipe.spec(matmul).quantized
+    )
+    return [
+        rounding_words(rounding) + f" ({rounding.value})" * (rounding is Rounding.STOCHASTIC)
+        for rounding, _ in used.most_common()
+    ]

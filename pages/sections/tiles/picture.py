@@ -3,11 +3,12 @@
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from fp8core.linear import LayerShape, Side
+from fp8core.linear import MATMULS, LayerShape, Side
 from pages.kit.chart import draw_chart
-from pages.kit.charts.ink import INKS
+from pages.kit.charts.ink import INKS, Ink
 from pages.kit.controls import Controls
-from pages.kit.shared_controls import MATMUL, RECIPE, SEED
+from pages.kit.recipes import recipe_of
+from pages.kit.shared_controls import MATMUL, SEED
 from pages.kit.shell import theme
 from pages.sections.tiles.card import (
     element_table,
@@ -16,13 +17,18 @@ from pages.sections.tiles.card import (
     scale_table,
     where_applied,
 )
-from pages.sections.tiles.charts.marks import Spec
-from pages.sections.tiles.charts.picture import PIN, PINNED, pinned_rows
+from pages.sections.tiles.charts.picture import PIN, pinned_rows, tile_picture
 from pages.sections.tiles.charts.scene import OperandTile, Scene
 from pages.sections.tiles.clicks import clicked, remember
 from pages.sections.tiles.controls import COLUMN, IN, INPUT, OUT, OUTPUT_M, OUTPUT_N, ROW, SIDE, TOKENS
-from pages.sections.tiles.data import picture_spec, scene
-from pages.sections.tiles.words import HARDWARE_SOURCES, hardware, notice, second_copies
+from pages.sections.tiles.data import scene
+from pages.sections.tiles.words import (
+    HARDWARE_SOURCES,
+    hardware,
+    notice,
+    preparation_notes,
+    second_copies,
+)
 
 KEY = "tile_picture"
 PICTURE_WIDTH, CARD_WIDTH = 500, 300
@@ -31,27 +37,43 @@ FIELD_WIDTH, OUTPUT_WIDTH = 92, 136
 
 def show(controls: Controls, layer: LayerShape) -> None:
     """Draw the section for the recipe, matmul and numbers that the controls hold."""
-    names = controls.value(RECIPE), controls.value(MATMUL), controls.value(INPUT), controls.value(SEED)
-    drawn = scene(*names, layer)
+    matmul, numbers = MATMULS[controls.value(MATMUL)], (controls.value(INPUT), controls.value(SEED))
+    drawn = scene(recipe_of(controls), matmul, *numbers, layer)
     st.markdown(f"**Notice:** {notice(drawn)}")
     with st.container(horizontal=True, gap="small"):
         picture = st.container(width=PICTURE_WIDTH)
         card = st.container(width=CARD_WIDTH)
     tile = _tile(controls, card.container(horizontal=True, gap="small"), drawn)
     output = _output_element(controls, card.container(horizontal=True, gap="small"), drawn, tile)
-    with picture:
-        spec = picture_spec(*names, layer.tokens, layer.in_, layer.out, theme())
-        _picture(controls, drawn, spec, tile, output)
     ink = INKS[theme()]
+    with picture:
+        _picture(controls, drawn, tile, output, ink)
     card.container(border=True).html(
         heading(tile, drawn, ink) + scale_table(tile, drawn, ink) + element_table(tile, drawn, ink)
     )
     st.header(f"What the tile adds to D[{output[0]}, {output[1]}]")
     st.markdown(f"{where_applied(drawn)} Over the {drawn.mnk[2]} k that are drawn:")
     st.html(output_table(tile, drawn, *output, ink))
+    _preparation(drawn)
     st.markdown(second_copies(drawn))
     st.markdown(hardware(drawn.spec))
     st.caption(HARDWARE_SOURCES)
+
+
+def _preparation(drawn: Scene) -> None:
+    """Say what happens to the numbers before and while they are rounded; link the pages that explain it."""
+    said = preparation_notes(drawn)
+    if not said:
+        return
+    st.markdown("\n".join(f"- {line}" for line in said))
+    row = st.container(horizontal=True, gap="small")
+    specs = drawn.spec.quantized
+    for page, label, wanted in (
+        ("pages/rotations.py", "Why rotate?", any(spec.rotation for spec in specs)),
+        ("pages/stochastic_rounding.py", "Why round at random?", any(spec.is_random for spec in specs)),
+    ):
+        if wanted:
+            row.page_link(page, label=label, icon=":material/help:")
 
 
 def _tile(controls: Controls, place: DeltaGenerator, drawn: Scene) -> OperandTile:
@@ -83,12 +105,10 @@ def _output_element(
     return chosen[0], chosen[1]
 
 
-def _picture(
-    controls: Controls, drawn: Scene, spec: Spec, tile: OperandTile, output: tuple[int, int]
-) -> None:
+def _picture(controls: Controls, drawn: Scene, tile: OperandTile, output: tuple[int, int], ink: Ink) -> None:
     matmul, pinned = drawn.matmul, pinned_rows(drawn, tile.side, tile.row, tile.column, output)
     shown = draw_chart(
-        {**spec, "datasets": {PINNED: {name: [at[name] for at in pinned] for name in pinned[0]}}},
+        tile_picture(drawn, pinned, ink),
         key=KEY,
         least=PICTURE_WIDTH,
         on_select=lambda: _clicked(controls, drawn),

@@ -8,17 +8,18 @@ from fp8core.formats import FORMATS
 from fp8core.inputs import InputKind, draw_operand
 from fp8core.linear import MATMULS, LayerShape, Matmul, Side
 from fp8core.quantize import quantize
-from fp8core.recipes import RECIPES, MatmulSpec, OperandSpec
+from fp8core.recipes import MatmulSpec, Operand, OperandSpec
 from fp8core.scales import FP32_SCALE
-from fp8core.tiles import WHOLE, TileGrid, TileShape
+from fp8core.tiles import WHOLE, TileShape
 from pages.kit.chart import draw_chart
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.words import column, count, short, span
 from pages.kit.controls import Controls
+from pages.kit.inert import plain
+from pages.kit.recipes import recipe_of
 from pages.kit.shared_controls import MATMUL, SEED
 from pages.kit.shell import theme
 from pages.sections.tiles.charts.equation import Choice, latex
-from pages.sections.tiles.charts.marks import Spec
 from pages.sections.tiles.charts.rule import RuleScene, rule_chart
 from pages.sections.tiles.controls import (
     A_K,
@@ -31,9 +32,11 @@ from pages.sections.tiles.controls import (
     extent_of,
     text_of,
 )
-from pages.sections.tiles.data import KEPT
 
 LINES, K = LARGEST_EXTENT, 4 * LARGEST_EXTENT
+_E4M3 = FORMATS["e4m3"]
+_NO_TILES = TileShape(WHOLE, WHOLE)
+"""The tiles of an operand that stays bf16: no scale changes anywhere in it."""
 
 
 def show(controls: Controls, layer: LayerShape) -> None:
@@ -42,19 +45,19 @@ def show(controls: Controls, layer: LayerShape) -> None:
     st.markdown(
         "A tensor core multiplies and adds **codes** only, one stretch of K at a time. A scale that is the "
         "same for every k of a stretch can be applied after it: the scale **leaves the sum**. Choose tiles "
-        "for A and B, or take those of a recipe:"
+        "for A and B, or take those of the recipe above:"
     )
-    _presets(controls, matmul)
+    _preset(controls, matmul)
     place = st.container(horizontal=True, gap="small")
     texts = tuple(
         controls.draw(control, place.container(width=130)) for control in (A_MN, A_K, B_MN, B_K, SUMMED)
     )
-    drawn = (matmul.name, controls.value(INPUT), controls.value(SEED), layer.in_)
+    drawn = matmul, InputKind(controls.value(INPUT)), controls.value(SEED), layer.in_
     scene, numbers = rule_numbers(texts, *drawn)
     ink = INKS[theme()]
     st.latex(latex(scene.choice, scene.scale_leaves_sum, ink))
     draw_chart(
-        rule_spec(texts, *drawn, theme()),
+        rule_chart(scene, ink),
         key="tile_rule",
         least=460,
         alt=f"K from 0 to {scene.k - 1}: tiles of A and of B, and {len(scene.summed)} summed stretches, "
@@ -64,55 +67,55 @@ def show(controls: Controls, layer: LayerShape) -> None:
     _numbers(scene, numbers)
 
 
-def _presets(controls: Controls, matmul: Matmul) -> None:
-    row = st.container(horizontal=True, gap="small")
-    for recipe in RECIPES.values():
-        row.button(
-            recipe.title,
-            key=f"rule_{recipe.name}",
-            on_click=controls.preset,
-            kwargs=preset_of(recipe.spec(matmul)),
-            help=f"The tiles of {matmul.title}",
-        )
+def _preset(controls: Controls, matmul: Matmul) -> None:
+    """A button that takes the tiles of the recipe and the matmul above."""
+    recipe = recipe_of(controls)
+    wanted = preset_of(recipe.spec(matmul))
+    offered = all(control.accepts(wanted[control.key]) for control in (A_MN, A_K, B_MN, B_K, SUMMED))
+    st.button(
+        f"Take the tiles of {plain(recipe.title)}, {matmul.title}",
+        key="rule_preset",
+        on_click=controls.preset,
+        kwargs=wanted,
+        disabled=not offered,
+        help=None if offered else "This section has no such extents to choose from.",
+    )
 
 
 def preset_of(spec: MatmulSpec) -> dict[str, str]:
-    """The section's controls for a matmul of a recipe: it sums as far as both scales are constant."""
-    along_k = [extent for extent in (spec.a.tile.k, spec.b.tile.k) if extent is not WHOLE]
+    """The section's controls for a matmul of a recipe: it sums as far as both scales are constant.
+
+    An operand that stays bf16 counts as one tile.
+    """
+    a, b = (operand.tile if operand else _NO_TILES for operand in (spec.a, spec.b))
+    along_k = spec.extents_along_k
     return {
-        A_MN.key: text_of(spec.a.tile.mn),
-        A_K.key: text_of(spec.a.tile.k),
-        B_MN.key: text_of(spec.b.tile.mn),
-        B_K.key: text_of(spec.b.tile.k),
+        A_MN.key: text_of(a.mn),
+        A_K.key: text_of(a.k),
+        B_MN.key: text_of(b.mn),
+        B_K.key: text_of(b.k),
         SUMMED.key: text_of(min(along_k) if along_k else WHOLE),
     }
 
 
-@st.cache_data(max_entries=KEPT, show_spinner=False)
 def rule_numbers(
-    texts: tuple[str, ...], matmul: str, kind: str, seed: int, fan_in: int
+    texts: tuple[str, ...], matmul: Matmul, kind: InputKind, seed: int, fan_in: int
 ) -> tuple[RuleScene, ContractedNumbers]:
     """The choice on seeded numbers of a matmul's operands: D[0, 0] of e4m3 codes with fp32 scales."""
     a_m, a_k, b_n, b_k, summed = map(extent_of, texts)
     choice = Choice(TileShape(a_m, a_k), TileShape(b_n, b_k), summed)
     codes, scales = [], []
     for number, (side, tile) in enumerate(((Side.A, choice.a), (Side.B, choice.b))):
-        tensor, turned = MATMULS[matmul].operand(side), MATMULS[matmul].k_is_rows(side)
+        turned = matmul.k_is_rows(side)
         stored = (K, LINES) if turned else (LINES, K)
-        x = draw_operand(InputKind(kind), tensor, stored, 2 * seed + number, fan_in=fan_in)
-        x = x.T if turned else x
-        spec = OperandSpec(format=FORMATS["e4m3"], tile=tile, scale_rule=FP32_SCALE)
-        quantized = quantize(x, TileGrid.over(x.shape, (tile.mn, tile.k)), spec)
-        codes.append(spec.format.decode(quantized.codes)[0])
+        x = draw_operand(kind, matmul.operand(side), stored, 2 * seed + number, fan_in=fan_in)
+        lines = (x.T if turned else x)[: tile.mn]  # the tiles of D[0, 0]
+        operand = Operand(spec=OperandSpec(format=_E4M3, tile=tile, scale_rule=FP32_SCALE), k_is_rows=False)
+        quantized = quantize(lines, operand)
+        codes.append(_E4M3.decode(quantized.codes[0]))
         scales.append(quantized.grid.expand(quantized.scale)[0].astype(np.float64))
-    scene = RuleScene(choice=choice, a_scale=scales[0].tolist(), b_scale=scales[1].tolist())
+    scene = RuleScene(choice=choice, a_scale=scales[0], b_scale=scales[1])
     return scene, contract(codes[0], codes[1], scales[0], scales[1], choice.summed)
-
-
-@st.cache_data(max_entries=KEPT, show_spinner=False)
-def rule_spec(texts: tuple[str, ...], matmul: str, kind: str, seed: int, fan_in: int, theme: str) -> Spec:
-    """The picture of the choice."""
-    return rule_chart(rule_numbers(texts, matmul, kind, seed, fan_in)[0], INKS[theme])
 
 
 def _verdict(scene: RuleScene, matmul: Matmul, layer: LayerShape) -> str:

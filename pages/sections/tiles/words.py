@@ -1,17 +1,19 @@
 """Words on a matmul of a recipe, derived from its tiles."""
 
 from fp8core.contraction import rescales_per_output
-from fp8core.formats import FORMATS
 from fp8core.linear import Side
-from fp8core.recipes import MatmulSpec, OperandSpec
+from fp8core.recipes import MatmulSpec
 from fp8core.tiles import WHOLE, TileShape
+from kernels.device import Unsupported
+from kernels.operand_passes.native import NATIVE, kind_of
+from pages.kit.charts.operand_words import rotation_words, scales_words
 from pages.kit.charts.words import count, stored_tile
 from pages.sections.tiles.charts.scene import Scene
 
 ONE_SCALE = (
-    "FP8 has too little range for raw numbers. So each group of elements is divided by one **scale**, chosen "
-    "so that the largest element fits. Later the result is multiplied by it. Elements that share one scale "
-    "are a **tile**."
+    "Eight bits, or fewer, have too little range for raw numbers. So each group of elements is divided by "
+    "one **scale**, chosen so that the largest element fits. Later the result is multiplied by it. Elements "
+    "that share one scale are a **tile**."
 )
 
 HARDWARE_SOURCES = (
@@ -22,62 +24,75 @@ LAYOUT_RULE = (
     "**On Hopper**, the FP8 tensor core (wgmma) reads an operand only where **K is contiguous in memory** "
     "(the pink arrow runs along memory). So a copy whose values fit a second matmul may still be stored "
     "twice: the second time transposed, with the same codes and scales. **On Blackwell** (sm_100, tcgen05), "
-    "FP8 operands may lie either way: no copy is stored for layout alone. Tiles that follow K still need two "
-    "copies."
+    "FP8 operands may lie either way: no copy is stored for layout alone. Codes of 4 bits lie along K there, "
+    "too. Tiles that follow K still need two copies."
 )
-_BLACKWELL_TILE = TileShape(1, 32)
 
 
 def hardware(spec: MatmulSpec) -> str:
     """The part of this matmul that the tensor cores of Hopper and of Blackwell do by themselves."""
-    along_k = [operand.tile.k for operand in (spec.a, spec.b) if operand.tile.k is not WHOLE]
+    if not spec.quantized:
+        return "**On Hopper and on Blackwell**, this is a matmul of bf16 numbers, without scales."
+    along_k = spec.extents_along_k
     if not along_k:
+        summed = "codes" if len(spec.quantized) > 1 else "products"
         return (
-            "**On Hopper and on Blackwell**, the tensor core sums codes over all of K. The scales come after."
+            f"**On Hopper and on Blackwell**, the tensor core sums {summed} over all of K. The scales come "
+            "after."
         )
     hopper = (
         "**On Hopper**, the tensor core knows no scales: the kernel applies them, at least once every "
         f"{min(along_k)} k."
     )
-    e8m0 = FORMATS["e8m0"]
-    if all(side.tile == _BLACKWELL_TILE and side.scale_rule.format is e8m0 for side in (spec.a, spec.b)):
-        return (
-            f"{hopper} **On Blackwell** (sm_100), the tensor core reads these scales and applies them itself."
-        )
-    return (
-        f"{hopper} **On Blackwell** too: its tensor core applies {e8m0.name.upper()} scales of "
-        f"{_BLACKWELL_TILE.k} elements along K by itself, but not these."
-    )
+    kind = kind_of(spec)
+    if isinstance(kind, Unsupported):
+        return f"{hopper} **On Blackwell** too: {kind.reason}."
+    blackwell = f"the tensor core reads these scales and applies them itself (`kind::{kind.value}`)."
+    facts = NATIVE[kind]
+    if any(operand.tile != TileShape(1, facts.tile_k) for operand in spec.quantized):
+        blackwell += f" The scale of a larger tile is repeated for each of its rows, every {facts.tile_k} k."
+    if any(operand.scale_rule.outer for operand in spec.quantized):
+        blackwell += " The outer scales come after."
+    return f"{hopper} **On Blackwell**, {blackwell}"
 
 
 def notice(scene: Scene) -> str:
     """The sentence under the picture: scales along K, stretches of the sum, rescales."""
     spec, k = scene.spec, scene.mnk[2]
-    cuts = rescales_per_output(k, spec.a.tile.k, spec.b.tile.k)
-    if spec.a.tile.k is WHOLE and spec.b.tile.k is WHOLE:
+    if not spec.quantized:
+        return "Both operands stay bf16. There is no scale, and the tensor core sums over all of K."
+    extents = [spec.extent(side) for side in Side]
+    if not spec.extents_along_k:
         once = "So both scales leave the sum, and D is rescaled once, at the end."
-        if spec.a.tile.mn is WHOLE and spec.b.tile.mn is WHOLE:
-            return f"All of A shares one scale, and all of B shares another. {once}"
-        who = f"{_lines(spec.a, 'A', 'row')} and {_inside(_lines(spec.b, 'B', 'column'))}"
-        return f"{who} has one scale along all of K. {once}"
+        if len(spec.quantized) == 1:
+            once = "So it leaves the sum, and D is rescaled once, at the end."
+        lines = [_lines(spec, side) for side in Side if spec.operand(side)]
+        if all(operand.tile.mn is WHOLE for operand in spec.quantized):
+            said = " shares one scale, and all of B shares another" if len(lines) > 1 else " shares one scale"
+            return f"{lines[0]}{said}. {once}"
+        return f"{' and '.join([lines[0], *map(_inside, lines[1:])])} has one scale along all of K. {once}"
+    cuts = rescales_per_output(k, *extents)
     total = scene.matmul.mnk(scene.layer)[2]
-    there = rescales_per_output(total, spec.a.tile.k, spec.b.tile.k)
-    scales = [-(-k // (operand.tile.k or max(k, 1))) for operand in (spec.a, spec.b)]
+    there = rescales_per_output(total, *extents)
+    scales = [
+        f"{_inside(_lines(spec, side))} has {count(-(-k // (spec.extent(side) or max(k, 1))), 'scale')}"
+        for side in Side
+        if spec.operand(side)
+    ]
     return (
-        f"Along K, {_inside(_lines(spec.a, 'A', 'row'))} has {count(scales[0], 'scale')}, and "
-        f"{_inside(_lines(spec.b, 'B', 'column'))} has {count(scales[1], 'scale')}. So the sum is cut into "
-        f"{count(cuts, 'stretch', 'stretches')}. D is rescaled after each: {count(there, 'time')} over the "
-        f"whole K = {total:,}."
+        f"Along K, {', and '.join(scales)}. So the sum is cut into {count(cuts, 'stretch', 'stretches')}. "
+        f"D is rescaled after each: {count(there, 'time')} over the whole K = {total:,}."
     )
 
 
-def _lines(operand: OperandSpec, name: str, line: str) -> str:
-    if operand.tile.mn is WHOLE:
-        return f"All of {name}"
+def _lines(spec: MatmulSpec, side: Side) -> str:
+    operand, line = spec.operand(side), "row" if side is Side.A else "column"
+    if operand is None or operand.tile.mn is WHOLE:
+        return f"All of {side.value}"
     return (
-        f"Each {line} of {name}"
+        f"Each {line} of {side.value}"
         if operand.tile.mn == 1
-        else f"Each group of {operand.tile.mn} {line}s of {name}"
+        else f"Each group of {operand.tile.mn} {line}s of {side.value}"
     )
 
 
@@ -90,14 +105,50 @@ def second_copies(scene: Scene) -> str:
     """The operands that another matmul reads in other tiles or formats; empty where there are none."""
     sentences = []
     for side in Side:
-        tensor = scene.matmul.operand(side)
+        tensor, own = scene.matmul.operand(side), scene.recipe.operand(scene.matmul, side)
+        if own is None:
+            continue
         for copy in scene.recipe.quantized_copies(tensor):
             for matmul, _ in copy.readers:
-                own = scene.recipe.spec(scene.matmul).operand(side).tile.on_tensor(scene.matmul, side)
-                if (scene.matmul, side) not in copy.readers and copy.tile != own:
-                    here, there = stored_tile(tensor, *own), stored_tile(tensor, *copy.tile)
+                if (scene.matmul, side) not in copy.readers and copy.tile != own.tile:
+                    here, there = stored_tile(tensor, *own.tile), stored_tile(tensor, *copy.tile)
                     sentences.append(
                         f"{scene.matmul.title} needs {tensor.value} in tiles of {here}, {matmul.title} needs "
                         f"it in tiles of {there}. So {tensor.value} is quantized twice."
                     )
     return " ".join(sentences)
+
+
+def preparation_notes(scene: Scene) -> list[str]:
+    """A line of Markdown on each unusual step that operands go through; the card shows its numbers."""
+    specs = {side: spec for side in Side if (spec := scene.spec.operand(side))}
+    said = [
+        f"{_named(scene, [side])} is made out of a copy that was saved: {_saved(scene, side)}"
+        for side, spec in specs.items()
+        if spec.saved_as
+    ]
+    if turned := [side for side, spec in specs.items() if spec.rotation]:
+        rotation = rotation_words(specs[turned[0]].rotation)
+        said.append(
+            f"{_named(scene, turned)} are rotated before they are rounded ({rotation}). In the product the "
+            "rotations cancel. The scales and codes here are those of the rotated numbers."
+        )
+    if drawn := [side for side, spec in specs.items() if spec.is_random]:
+        said.append(
+            f"{_named(scene, drawn)}: rounded stochastically, up with a probability equal to the fraction. "
+            "The seed in the sidebar draws the random bits, too."
+        )
+    return said
+
+
+def _named(scene: Scene, sides: list[Side]) -> str:
+    return " and ".join(f"**{side.value} = {scene.matmul.symbol(side)}**" for side in sides)
+
+
+def _saved(scene: Scene, side: Side) -> str:
+    saved = scene.recipe.operand(scene.matmul, side).saved
+    tensor = scene.matmul.operand(side)
+    return (
+        f"{saved.spec.format.name} codes with {scales_words(tensor, saved)}. They are dequantized and "
+        "quantized again in the tiles that are drawn. The card shows these values as “x saved”."
+    )

@@ -3,10 +3,11 @@
 import ast
 
 import pytest
+from streamlit.runtime.state.session_state_proxy import SessionStateProxy
 from streamlit.testing.v1 import AppTest
 
 from pages.kit.controls import Controls, link_params
-from pages.kit.widgets import Choice, Number, NumberStyle, Toggle, Whole
+from pages.kit.widgets import Toggle, Whole
 from tests.pages.hostile import hostile_queries
 from tests.sweeps import each, one_in
 
@@ -179,42 +180,9 @@ def test_hostile_addresses_are_the_same_every_time():
     assert len(hostile_queries(KEYS)) == 300
 
 
-def test_a_declaration_whose_default_it_does_not_accept_is_refused():
-    with pytest.raises(ValueError, match="count: the default 9 is not a whole number from 0 to 5"):
-        Whole(key="count", label="", low=0, high=5, default=9)
-
-
-def test_two_options_with_one_label_are_refused():
-    with pytest.raises(ValueError, match="share a label"):
-        Choice(key="letter", label="", options={"a": "A", "b": "A"}, default="a")
-
-
 def test_two_controls_with_one_key_are_refused():
     with pytest.raises(ValueError, match="share a key"):
         Controls(Toggle(key="on", label=""), Toggle(key="on", label=""))
-
-
-def test_narrowing_keeps_at_least_one_value():
-    rows = Whole(key="row", label="", low=0, high=99, default=50)
-    none = rows.narrow(high=-1)
-    assert (none.low, none.high, none.default) == (0, 0, 0)
-    few = rows.narrow(low=60, high=70)
-    assert (few.low, few.high, few.default) == (60, 70, 60)
-
-
-def test_narrowing_a_slider_keeps_its_default_on_a_step():
-    level = Whole(key="l", label="", low=0, high=64, step=16, default=48, style=NumberStyle.SLIDER)
-    assert level.narrow(high=40).default == 32
-
-
-def test_narrowing_a_choice_falls_to_the_first_option_where_the_default_is_gone():
-    letter = Choice(key="letter", label="", options={"a": "A", "b": "B"}, default="a")
-    assert letter.narrow(options={"b": "B"}).default == "b"
-
-
-def test_a_number_is_clamped_to_its_range():
-    share = Number(key="share", label="", low=0.0, high=1.0, step=0.1, default=0.5)
-    assert [share.fit(value) for value in (2.0, -1.0, float("nan"), None)] == [1.0, 0.0, 0.5, 0.5]
 
 
 def test_link_params_name_defaults_too():
@@ -272,3 +240,30 @@ def test_a_bare_address_opens_the_page_s_own_case_and_a_link_what_it_says(asked,
 def test_a_page_cannot_open_with_a_value_that_its_control_refuses():
     with pytest.raises(ValueError, match="high got 10 and needs a whole number from 0 to 9"):
         Controls(Whole(key="high", label="h", low=0, high=9, default=0), opening={"high": 10})
+
+
+def many(count: int) -> None:
+    """A page with `count` controls, all of them drawn."""
+    from pages.kit.controls import Controls
+    from pages.kit.widgets import Toggle
+
+    toggles = [Toggle(key=f"on{i}", label=f"On {i}") for i in range(count)]
+    controls = Controls(*toggles)
+    for toggle in toggles:
+        controls.draw(toggle)
+
+
+def test_a_control_costs_no_more_on_a_page_with_many(monkeypatch):
+    reads = []
+    read = SessionStateProxy.__getitem__
+    monkeypatch.setattr(
+        SessionStateProxy, "__getitem__", lambda self, key: reads.append(key) or read(self, key)
+    )
+
+    def reads_of_a_run(count: int) -> int:
+        at = AppTest.from_function(many, args=(count,), default_timeout=30).run()
+        reads.clear()
+        at.run()
+        return sum(key.startswith("on") for key in reads)
+
+    assert reads_of_a_run(20) == 10 * reads_of_a_run(2) > 0

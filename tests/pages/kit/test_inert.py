@@ -12,12 +12,16 @@ PAGES = Path(__file__).resolve().parents[3] / "pages"
 SHOWN_AS_MARKDOWN = {"error", "warning", "info", "success", "caption", "markdown", "write", "toast", "metric"}
 
 
+def bare(markdown: str) -> str:
+    """What is seen of Markdown whose marks are all escaped."""
+    return markdown.replace("\\", "").replace("\N{WORD JOINER}", "")
+
+
 @pytest.mark.parametrize("text", MARKUP)
 def test_markup_is_shown_and_does_nothing(text):
     assert live(plain(text)) == live(quoted(text)) == []
     assert live(f"a | {plain(text)} | b") == live(f"**b** {plain(text)} `b`") == []
-    bare = plain(text).replace("\\", "").replace("\N{WORD JOINER}", "")
-    assert bare == " ".join(text.split()).replace("\\", "")
+    assert bare(plain(text)) == " ".join(text.split()).replace("\\", "")
     assert WORD in quoted(text)
 
 
@@ -75,3 +79,33 @@ def test_a_page_shows_what_an_exception_says_as_plain_text():
                 shown.append((file, bool(bare)))
     assert len(shown) >= 4
     assert [file for file, is_bare in shown if is_bare] == []
+
+
+PATHS = {
+    "OSError: /usr/lib/x86_64-linux-gnu/libcuda.so.1: no such file": "OSError: libcuda.so.1: no such file",
+    "No such file: '/home/ada/fp8/kernels/worker/child.py'": "No such file: 'child.py'",
+    'File "/home/ada/fp8/app.py", line 3': 'File "app.py", line 3',
+    "in ~/fp8/notes.txt (/tmp/pytest-of-ada/x)": "in notes.txt (…)",
+    "open file:///home/ada/a.json": "open file://a.json",
+    r"C:\Users\ada\fp8\app.py:12": "app.py:12",
+    "PermissionError: /root/.triton/cache/": "PermissionError: …",
+}
+NO_PATHS = [
+    "1/2 of 3/4",
+    "TFLOP/s/W",
+    "https://arxiv.org/abs/2412.19437",
+    "and/or",
+    "a / b",
+    "x: /s",
+    "assets/b.py",
+]
+
+
+@pytest.mark.parametrize("text", PATHS)
+def test_the_folders_of_the_server_are_not_told(text):
+    assert bare(plain(text)) == PATHS[text]
+
+
+@pytest.mark.parametrize("text", NO_PATHS)
+def test_what_is_no_path_stays_whole(text):
+    assert bare(plain(text)) == text

@@ -2,15 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import altair as alt
 
-from pages.kit.charts.finish import finished
+from pages.kit.charts.finish import dressed
 from pages.kit.charts.ink import Ink
-from pages.sections.accumulation.charts.curves import rms_axis
+from pages.kit.charts.template import Filled, several, template, text
+from pages.sections.accumulation.charts.curves import rms_axis, rms_domain
 
-Spec = dict[str, Any]
+PRICES = "prices"
 TALL = 320
 SHAPES = ["circle", "square"]
 
@@ -25,31 +25,42 @@ class Price:
     additions: float
 
 
-def cost_chart(prices: Sequence[Price], ink: Ink) -> Spec:
+def cost_chart(prices: Sequence[Price], ink: Ink) -> Filled:
     """A line for each kind of numbers, K itself (one chain) at the right end."""
-    kinds = list(dict.fromkeys(price.numbers for price in prices))
     intervals = sorted({price.every for price in prices})
-    rows = [
-        {
-            "numbers": price.numbers,
-            "every": price.every,
-            "label": _name(price.every, intervals),
-            "rms": price.rms,
-            "additions": price.additions,
-        }
-        for price in prices
-    ]
+    last = intervals[-1]
+    columns = {
+        "numbers": [price.numbers for price in prices],
+        "every": [price.every for price in prices],
+        "label": [
+            "never: one chain" if price.every == last else f"{price.every:,} products" for price in prices
+        ],
+        "rms": [price.rms for price in prices],
+        "additions": [price.additions for price in prices],
+    }
+    return _template(ink).filled(
+        {PRICES: columns},
+        kinds=list(dict.fromkeys(columns["numbers"])),
+        intervals=intervals,
+        span=[intervals[0], last],
+        never=f"datum.value == {last} ? 'never' : format(datum.value, ',d')",
+        errors=rms_domain(columns["rms"]),
+    )
+
+
+@template
+def _template(ink: Ink) -> alt.LayerChart:
     legend = alt.Legend(title=None, orient="top", labelColor=ink.text, symbolSize=110)
+    kinds = several("kinds", ["Same sign", "Zero mean"])
     colors = alt.Scale(domain=kinds, range=[ink.bad, ink.good])
-    last = f"datum.value == {intervals[-1]} ? 'never' : format(datum.value, ',d')"
-    base = alt.Chart(alt.Data(values=rows)).encode(
+    base = alt.Chart(alt.NamedData(PRICES)).encode(
         x=alt.X(
             "every:Q",
             title="promoted after so many products",
-            scale=alt.Scale(type="log", base=2, nice=False, padding=12),
-            axis=alt.Axis(values=intervals, labelExpr=last, grid=False),
+            scale=alt.Scale(type="log", base=2, nice=False, padding=12, domain=several("span", [32.0, 64.0])),
+            axis=alt.Axis(values=several("intervals", [32.0]), labelExpr=text("never", "1"), grid=False),
         ),
-        y=rms_axis("rms", [price.rms for price in prices]),
+        y=rms_axis("rms", "errors"),
         color=alt.Color("numbers:N", scale=colors, legend=legend),
     )
     lines = base.mark_line(strokeWidth=2.5, aria=False)
@@ -62,8 +73,4 @@ def cost_chart(prices: Sequence[Price], ink: Ink) -> Spec:
             alt.Tooltip("additions:Q", title="additions in 1000 FLOP", format=".3~g"),
         ],
     )
-    return finished(alt.layer(lines, points).properties(height=TALL), ink)
-
-
-def _name(every: int, intervals: Sequence[int]) -> str:
-    return "never: one chain" if every == intervals[-1] else f"{every:,} products"
+    return dressed(alt.layer(lines, points, height=TALL), ink)

@@ -1,19 +1,21 @@
-"""One dot product as rows to draw: where each bit of each term of each step lies, above the cut or below.
+"""One dot product as columns to draw: where each bit of each term of each step lies, above the cut or below.
 
 The picture is 1000 wide, whatever the width of the page, and as tall in pixels as its bits need.
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fp8core.accumulators.trace import TracedStep
 from pages.kit.charts.words import power_of_two, short
 
-Row = dict[str, object]
+Columns = dict[str, Sequence[object] | NDArray[np.generic]]
 
 WIDE, LEFT, RIGHT = 1000, 78, 872
 HEAD, FOOT = 96, 34
@@ -24,13 +26,35 @@ BAR = 0.8
 C_GAP = 0.9
 LABELS = 8
 DIGITS = 6
+_SIGNIFICAND = 53
 
 
-def bits(x: float) -> list[int]:
-    """Exponents of the ones in the binary spelling of |x|, the largest first."""
-    over, under = abs(x).as_integer_ratio()
-    low = 1 - under.bit_length()
-    return [low + place for place in reversed(range(over.bit_length())) if over >> place & 1]
+@dataclass(frozen=True)
+class Spelled:
+    """Numbers in binary, all arrays of one shape: |x| = digits · 2**lowest, from exponents `bottom` to `top`.
+
+    `top` and `bottom` are the exponents of the highest and the lowest one, and 0 for a zero.
+    """
+
+    digits: NDArray[np.int64]
+    lowest: NDArray[np.int64]
+    top: NDArray[np.int64]
+    bottom: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, x: NDArray[np.float64]) -> "Spelled":
+        fraction, exponent = np.frexp(np.abs(x))
+        digits = np.ldexp(fraction, _SIGNIFICAND).astype(np.int64)
+        lowest = exponent.astype(np.int64) - _SIGNIFICAND
+        last = np.frexp((digits & -digits).astype(np.float64))[1] - 1
+        return cls(digits, lowest, np.where(x == 0, 0, exponent - 1), np.where(x == 0, 0, lowest + last))
+
+    def ones(self, exponents: range) -> tuple[NDArray[np.int64], ...]:
+        """Find the ones of these exponents: indices into the numbers and, last, their exponents."""
+        places = np.array(exponents) - self.lowest[..., None]
+        is_within = (places >= 0) & (places < _SIGNIFICAND)
+        *where, which = np.nonzero(is_within & (self.digits[..., None] >> np.where(is_within, places, 0) & 1))
+        return (*where, which + exponents.start)
 
 
 @dataclass(frozen=True)
@@ -40,6 +64,20 @@ class StepScene:
     steps: tuple[TracedStep, ...]
 
     @cached_property
+    def terms(self) -> NDArray[np.float64]:
+        """float64[steps, products + 1]: the terms of each step, c last."""
+        return np.stack([step.terms for step in self.steps])
+
+    @cached_property
+    def kept(self) -> NDArray[np.float64]:
+        """float64[steps, products + 1]: the terms without what the cut takes."""
+        return np.stack([step.kept for step in self.steps])
+
+    @cached_property
+    def spelled(self) -> Spelled:
+        return Spelled.of(self.terms)
+
+    @cached_property
     def products(self) -> int:
         """Products of one step."""
         return len(self.steps[0].places)
@@ -47,15 +85,15 @@ class StepScene:
     @cached_property
     def high(self) -> int:
         """The exponent above every bit, with a line of room for signs."""
-        largest = max(max(bits(float(x))[:1] or [step.largest]) for step in self.steps for x in step.terms)
-        return max(largest, max(step.largest for step in self.steps)) + 2
+        tops = self.spelled.top[self.terms != 0].tolist()
+        return max([*tops, *(step.largest for step in self.steps)]) + 2
 
     @cached_property
     def low(self) -> int:
         """The exponent of the lowest bit drawn."""
-        lowest = min((min(bits(float(x))) for s in self.steps for x in s.terms if x != 0), default=0)
+        bottoms = self.spelled.bottom[self.terms != 0]
         cuts = min(step.cut for step in self.steps) - 2
-        return max(min(lowest, cuts), self.high - MOST_BITS)
+        return max(min(int(bottoms.min(initial=self.high)), cuts), self.high - MOST_BITS)
 
     @cached_property
     def bit_tall(self) -> float:
@@ -78,7 +116,7 @@ class StepScene:
     def height(self) -> float:
         return self.strip_top + STRIP + 8 if self.has_strip else self.bottom + FOOT
 
-    def y(self, exponent: float) -> float:
+    def y(self, exponent: Any) -> Any:
         """Where the bit of the next higher weight begins."""
         return HEAD + (self.high - exponent) * self.bit_tall
 
@@ -89,101 +127,116 @@ class StepScene:
         return LEFT + (RIGHT - LEFT) * (place + 0.5) / columns
 
     @cached_property
+    def columns(self) -> NDArray[np.float64]:
+        """The middle of each column."""
+        return np.array([self.x(column) for column in range(self.products + 1)])
+
+    @cached_property
     def bar(self) -> float:
         return BAR * (RIGHT - LEFT) / (self.products + 1 + C_GAP)
 
 
-def term_rows(scene: StepScene) -> list[Row]:
+def term_columns(scene: StepScene) -> Columns:
     """One row a term of a step: the span of its bits, what is kept, and what the cut takes."""
-    return [row for number, step in enumerate(scene.steps, 1) for row in _terms_of(scene, number, step)]
-
-
-def _terms_of(scene: StepScene, number: int, step: TracedStep) -> Iterator[Row]:
+    terms, kept, spelled = scene.terms, scene.kept, scene.spelled
+    cut = np.array([[step.cut] for step in scene.steps])
+    low = np.where(terms == 0, scene.low, np.maximum(spelled.bottom, scene.low))
+    top = np.where(terms == 0, scene.low, np.maximum(spelled.top + 1, scene.low))
+    lost = terms - kept
+    share = np.divide(np.abs(lost), np.abs(terms), out=np.zeros_like(terms), where=terms != 0)
     every = max(1, -(-scene.products // LABELS))
-    for column, (term, kept) in enumerate(zip(step.terms.tolist(), step.kept.tolist(), strict=True)):
-        is_c = column == scene.products
-        name = "c" if is_c else str(step.places[column])
-        spelled = bits(term)
-        top, low = (spelled[0] + 1, spelled[-1]) if spelled else (scene.low, scene.low)
-        low, cut = max(low, scene.low), max(step.cut, scene.low)
-        x, half = scene.x(column), scene.bar / 2
-        lost = term - kept
-        yield {
-            "step": number,
-            "x": x,
-            "x0": x - half,
-            "x1": x + half,
-            "top": scene.y(max(top, scene.low)),
-            "low": scene.y(low),
-            "cut": scene.y(min(max(cut, low), max(top, low))),
-            "ones": [e for e in spelled if e >= scene.low],
-            "edge": step.cut,
-            "sign": "" if term == 0 else "+" if term > 0 else "−",
-            "label": name if is_c or column % every == 0 else "",
-            "term": "c, the running sum" if is_c else f"product k = {name}",
-            "value": short(term, DIGITS),
-            "kept": short(kept, DIGITS),
-            "lost": short(lost, DIGITS),
-            "share": abs(lost / term) if term else 0.0,
-        }
+    is_labeled = [column % every == 0 for column in range(scene.products)]
+    names = [[*map(str, step.places.tolist())] for step in scene.steps]
+    return {
+        "step": np.repeat(np.arange(1, len(scene.steps) + 1), scene.products + 1),
+        "x": np.tile(scene.columns, len(scene.steps)),
+        "top": scene.y(top).ravel(),
+        "low": scene.y(low).ravel(),
+        "cut": scene.y(np.clip(np.maximum(cut, scene.low), low, np.maximum(top, low))).ravel(),
+        "sign": ["" if term == 0 else "+" if term > 0 else "−" for term in terms.ravel().tolist()],
+        "label": [
+            label
+            for places in names
+            for label in (*(n if there else "" for n, there in zip(places, is_labeled, strict=True)), "c")
+        ],
+        "term": [
+            told for places in names for told in (*(f"product k = {n}" for n in places), "c, the running sum")
+        ],
+        "value": _short(terms),
+        "kept": _short(kept),
+        "lost": _short(lost),
+        "share": share.ravel(),
+    }
 
 
-def step_rows(scene: StepScene) -> list[Row]:
+def one_columns(scene: StepScene) -> Columns:
+    """One row a one among the bits: the exponent that it stands for, and whether it lies above the cut."""
+    step, column, exponent = scene.spelled.ones(range(scene.low, scene.high))
+    cut = np.array([step.cut for step in scene.steps])
+    return {
+        "step": (step + 1).astype(np.int16),
+        "x": scene.columns[column].astype(np.float32),
+        "exponent": exponent.astype(np.int16),
+        "is_kept": exponent >= cut[step],
+    }
+
+
+def _short(numbers: NDArray[np.float64]) -> list[str]:
+    return [short(number, DIGITS) for number in numbers.ravel().tolist()]
+
+
+def step_columns(scene: StepScene) -> Columns:
     """One row a step: its window, its words and its sums."""
-    total = len(scene.steps)
-    return [
-        {
-            "step": number,
-            "edge": scene.y(max(step.cut, scene.low)),
-            "unit": scene.y(step.largest + 1),
-            "edge_name": f"cut {power_of_two(step.cut)}",
-            "unit_name": f"E = {power_of_two(step.largest)}",
-            "head": _head(number, total, step),
-            "exact": short(step.exact_sum, DIGITS),
-            "kept": short(step.kept_sum, DIGITS),
-            "chain": short(step.chain, DIGITS),
-            "total": short(step.total, DIGITS),
-            "off": short(step.total - step.exact, 3),
-        }
-        for number, step in enumerate(scene.steps, 1)
-    ]
+    steps = scene.steps
+    return {
+        "step": list(range(1, len(steps) + 1)),
+        "edge": [scene.y(max(step.cut, scene.low)) for step in steps],
+        "unit": [scene.y(step.largest + 1) for step in steps],
+        "edge_name": [f"cut {power_of_two(step.cut)}" for step in steps],
+        "unit_name": [f"E = {power_of_two(step.largest)}" for step in steps],
+        "head": [_head(number, len(steps), step) for number, step in enumerate(steps, 1)],
+        "exact": [short(step.exact_sum, DIGITS) for step in steps],
+        "kept": [short(step.kept_sum, DIGITS) for step in steps],
+        "chain": [short(step.chain, DIGITS) for step in steps],
+        "total": [short(step.total, DIGITS) for step in steps],
+        "off": [short(step.total - step.exact, 3) for step in steps],
+    }
 
 
 def _head(number: int, total: int, step: TracedStep) -> str:
-    places = np.sort(step.places)
+    places = step.places.tolist()
+    first, last = min(places), max(places)
     also = ", then promoted" if step.promotes else ""
-    is_run = places[-1] - places[0] == places.size - 1
-    products = f"{'' if is_run else f'{places.size} of '}products {places[0]} to {places[-1]}"
-    return f"Step {number} of {total}: {products} and c = {short(step.terms[-1])}{also}"
+    is_run = last - first == len(places) - 1
+    products = f"{'' if is_run else f'{len(places)} of '}products {first} to {last}"
+    return f"Step {number} of {total}: {products} and c = {short(float(step.terms[-1]))}{also}"
 
 
-def grid_rows(scene: StepScene) -> list[Row]:
+def grid_columns(scene: StepScene) -> Columns:
     """A line and a label for every few weights."""
     every = max(1, math.ceil(20 / scene.bit_tall))
-    first = scene.low + (-scene.low) % every
-    return [
-        {"y": scene.y(e + 1), "middle": scene.y(e + 0.5), "name": power_of_two(e)}
-        for e in range(first, scene.high - 1, every)
-    ]
+    weights = range(scene.low + (-scene.low) % every, scene.high - 1, every)
+    return {
+        "y": [scene.y(weight + 1) for weight in weights],
+        "middle": [scene.y(weight + 0.5) for weight in weights],
+        "name": [power_of_two(weight) for weight in weights],
+    }
 
 
-def strip_rows(scene: StepScene) -> list[Row]:
+def strip_columns(scene: StepScene) -> Columns:
     """One row a step: the error of the result so far, drawn around its zero line."""
-    errors = [step.total - step.exact for step in scene.steps]
-    zero, per_unit = strip_scale(scene, errors)
+    errors = np.array([step.total - step.exact for step in scene.steps])
+    zero, per_unit = strip_scale(scene, errors.tolist())
     last = max(len(errors) - 1, 1)
-    return [
-        {
-            "step": number,
-            "x": LEFT + (RIGHT - LEFT) * (number - 1) / last,
-            "y": zero - error * per_unit,
-            "zero": zero,
-            "off": short(error, 3),
-            "total": short(step.total, DIGITS),
-            "exact": short(step.exact, DIGITS),
-        }
-        for number, (error, step) in enumerate(zip(errors, scene.steps, strict=True), 1)
-    ]
+    return {
+        "step": np.arange(1, len(errors) + 1),
+        "x": LEFT + (RIGHT - LEFT) * np.arange(len(errors)) / last,
+        "y": zero - errors * per_unit,
+        "zero": np.full(len(errors), zero),
+        "off": [short(error, 3) for error in errors.tolist()],
+        "total": [short(step.total, DIGITS) for step in scene.steps],
+        "exact": [short(step.exact, DIGITS) for step in scene.steps],
+    }
 
 
 def strip_scale(scene: StepScene, errors: Sequence[float]) -> tuple[float, float]:

@@ -1,11 +1,11 @@
 """A dot product step by step: every term as its bits, the cut, the sums. The slider works in the browser."""
 
-from functools import lru_cache
 from typing import Any
 
 import altair as alt
 
 from pages.kit.charts.ink import Ink
+from pages.kit.charts.template import Filled, number, template
 from pages.sections.accumulation.charts.scene import (
     HEAD,
     LEFT,
@@ -13,15 +13,15 @@ from pages.sections.accumulation.charts.scene import (
     STRIP_HEAD,
     WIDE,
     StepScene,
-    grid_rows,
-    step_rows,
-    strip_rows,
-    term_rows,
+    grid_columns,
+    one_columns,
+    step_columns,
+    strip_columns,
+    term_columns,
 )
 
-Spec = dict[str, Any]
 STEP = "step"
-GRID, TERMS, SUMS, STRIP_ROWS = "grid", "terms", "sums", "strip"
+GRID, TERMS, ONES, SUMS, STRIP_ROWS = "grid", "terms", "ones", "sums", "strip"
 NOW = f"datum.step == {STEP}"
 FIGURES = (
     ("exact", "exact sum"),
@@ -31,45 +31,44 @@ FIGURES = (
     ("off", "off by"),
 )
 _BETWEEN = 6
+_PLACES = ("zero_y", "tall", "foot", "half", "inset", "strip_head")
 
 
-def steps_chart(scene: StepScene, first: int, ink: Ink) -> Spec:
+def steps_chart(scene: StepScene, first: int, ink: Ink) -> Filled:
     """The picture, opened at step `first`."""
-    drawn = _template(ink, len(scene.steps))
-    rows = {
-        GRID: grid_rows(scene),
-        TERMS: term_rows(scene),
-        SUMS: step_rows(scene),
-        STRIP_ROWS: strip_rows(scene),
+    datasets = {
+        GRID: grid_columns(scene),
+        SUMS: step_columns(scene),
+        TERMS: term_columns(scene),
+        ONES: one_columns(scene),
     }
     places = {
-        STEP: first,
+        "step": first,
         "zero_y": scene.y(0),
         "tall": scene.bit_tall,
         "foot": scene.bottom,
+        "half": scene.bar / 2,
         "inset": scene.bar / 5,
         "strip_head": scene.strip_top - STRIP_HEAD + 16,
-    }
-    return {
-        **drawn,
         "height": scene.height,
-        "params": [{**param, "value": places[param["name"]]} for param in drawn["params"]],
-        "layer": [{**layer, "data": {"values": rows[layer["data"]["name"]]}} for layer in drawn["layer"]],
     }
+    if scene.has_strip:
+        datasets[STRIP_ROWS] = strip_columns(scene)
+        places["last"] = len(scene.steps)
+    return _template(ink, scene.has_strip).filled(datasets, **places)
 
 
-@lru_cache(maxsize=64)
-def _template(ink: Ink, steps: int) -> Spec:
-    """The picture without its numbers: building it takes Altair longer than all other work."""
-    layers = [_grid(ink), _sums(ink), _terms(ink)]
-    if steps > 1:
+@template
+def _template(ink: Ink, has_strip: bool) -> alt.LayerChart:
+    """The picture without its numbers; a single step needs no slider and no strip."""
+    layers, bound = [_grid(ink), _sums(ink), *_terms(ink)], {}
+    if has_strip:
         layers.append(_strip(ink))
-        bound = {"bind": alt.binding_range(min=1, max=steps, step=1, name="Step ")}
-    else:
-        bound = {}
-    places = [alt.param(name=name, value=0) for name in ("zero_y", "tall", "foot", "inset", "strip_head")]
-    chart = alt.layer(*layers).add_params(alt.param(name=STEP, value=1, **bound), *places)
-    return chart.configure_view(stroke=None).configure_mark(tooltip=None).to_dict()
+        bound = {"bind": alt.binding_range(min=1, max=number("last", 2), step=1, name="Step ")}
+    places = [alt.param(name=name, value=number(name, 0)) for name in _PLACES]
+    chart = alt.layer(*layers, height=number("height", 300))
+    chart = chart.add_params(alt.param(name=STEP, value=number("step", 1), **bound), *places)
+    return chart.configure_view(stroke=None).configure_mark(tooltip=None)
 
 
 def _x(field: str) -> alt.X:
@@ -98,22 +97,22 @@ def _grid(ink: Ink) -> alt.LayerChart:
     return alt.layer(lines, names, data=alt.NamedData(GRID))
 
 
-def _terms(ink: Ink) -> alt.LayerChart:
+def _terms(ink: Ink) -> tuple[alt.LayerChart, alt.Chart, alt.LayerChart]:
     """Bars of bits: filled above the cut, empty and dashed below it; a dot for each one among them."""
-    now = alt.Chart().transform_filter(NOW)
+    now = alt.Chart().transform_filter(NOW).transform_calculate(x0="datum.x - half", x1="datum.x + half")
     kept = now.transform_filter("datum.top < datum.cut").mark_rect(color=ink.good, opacity=0.28, aria=False)
     lost = now.transform_filter("datum.cut < datum.low").mark_rect(
         fill=ink.bad, fillOpacity=0.14, stroke=ink.bad, strokeDash=[3, 2], strokeWidth=1, aria=False
     )
-    one = "zero_y - tall * (datum.ones + 1)"
+    one = "zero_y - tall * (datum.exponent + 1)"
     ones = (
-        now.transform_flatten(["ones"])
-        .transform_filter("isValid(datum.ones)")
+        alt.Chart(alt.NamedData(ONES))
+        .transform_filter(NOW)
         .transform_calculate(
             one_top=f"{one} + {_BETWEEN / 4}",
             one_low=f"{one} + tall - {_BETWEEN / 4}",
-            one_left="datum.x0 + inset",
-            one_right="datum.x1 - inset",
+            one_left="datum.x - half + inset",
+            one_right="datum.x + half - inset",
         )
         .mark_rect(aria=False)
         .encode(
@@ -121,7 +120,7 @@ def _terms(ink: Ink) -> alt.LayerChart:
             x2="one_right:Q",
             y=_y("one_top"),
             y2="one_low:Q",
-            color=alt.condition("datum.ones >= datum.edge", alt.value(ink.good), alt.value(ink.bad)),
+            color=alt.condition("datum.is_kept", alt.value(ink.good), alt.value(ink.bad)),
         )
     )
     sign = now.mark_text(fontSize=13, fontWeight="bold", baseline="bottom", dy=-1, color=ink.text, aria=False)
@@ -134,10 +133,12 @@ def _terms(ink: Ink) -> alt.LayerChart:
         alt.Tooltip("lost:N", title="lost"),
         alt.Tooltip("share:Q", title="lost share", format=".3~%"),
     ]
-    return alt.layer(
+    bars = alt.layer(
         kept.encode(x=_x("x0"), x2="x1:Q", y=_y("top"), y2="cut:Q"),
         lost.encode(x=_x("x0"), x2="x1:Q", y=_y("cut"), y2="low:Q"),
-        ones,
+        data=alt.NamedData(TERMS),
+    )
+    words = alt.layer(
         sign.encode(x=_x("x"), y=_y("top"), text="sign:N"),
         label.transform_calculate(under="foot + 5").encode(x=_x("x"), y=_y("under"), text="label:N"),
         told.transform_calculate(high=str(HEAD), low_end="foot").encode(
@@ -145,6 +146,7 @@ def _terms(ink: Ink) -> alt.LayerChart:
         ),
         data=alt.NamedData(TERMS),
     )
+    return bars, ones, words
 
 
 def _sums(ink: Ink) -> alt.LayerChart:

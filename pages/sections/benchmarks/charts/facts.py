@@ -1,6 +1,7 @@
 """The tooltip on the measurement behind a mark, in every chart of benchmarks."""
 
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import altair as alt
 
@@ -29,9 +30,10 @@ class TimedGemm:
     state: str
     where: str
 
-    def fields(self) -> dict[str, object]:
-        """Fields of a mark's datum, under names that no chart has for its own."""
-        return {_field(name): told for name, told in asdict(self).items()}
+
+def fact_columns(facts: Sequence[TimedGemm | None]) -> dict[str, list[str | None]]:
+    """The columns that the tooltip reads, under names that no chart has for its own; empty for None."""
+    return {_field(name): [one and getattr(one, name) for one in facts] for name in _TITLES}
 
 
 def tooltip(*first: alt.Tooltip) -> list[alt.Tooltip]:

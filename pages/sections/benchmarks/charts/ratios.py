@@ -2,15 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import altair as alt
 
-from pages.kit.charts.finish import finished
+from pages.kit.charts.finish import dressed
 from pages.kit.charts.ink import Ink
-from pages.sections.benchmarks.charts.facts import TimedGemm, tooltip
+from pages.kit.charts.template import Filled, number, several, template
+from pages.sections.benchmarks.charts.facts import TimedGemm, fact_columns, tooltip
 
-Spec = dict[str, Any]
 LINE = 21
 _AROUND = 125
 _BAR = 13
@@ -41,64 +40,76 @@ class Group:
     bars: tuple[Bar, ...]
 
 
-def ratios_chart(groups: Sequence[Group], peers: Sequence[str], ink: Ink) -> Spec:
+def ratios_chart(groups: Sequence[Group], peers: Sequence[str], ink: Ink) -> Filled:
     """The groups from top to bottom, each under its title; `peers` in the order of the legend."""
-    heads = [
-        {
-            "line": _key(place, 0, group.title),
-            "peer": group.peer,
-            "mean": group.mean,
-            "averaged": group.averaged,
-        }
+    heads = {
+        "line": [_key(place, 0, group.title) for place, group in enumerate(groups)],
+        "peer": [group.peer for group in groups],
+        "mean": [group.mean for group in groups],
+        "averaged": [group.averaged for group in groups],
+    }
+    shown = [
+        (_key(place, place_in_group, bar.name), group, bar)
         for place, group in enumerate(groups)
+        for place_in_group, bar in enumerate(group.bars, 1)
     ]
-    bars = [
-        {
-            "line": _key(place, number, bar.name),
-            "peer": group.peer,
-            "here": bar.is_here,
-            "ratio": bar.ratio,
-            "low": bar.low,
-            "high": bar.high,
-            **bar.facts.fields(),
-        }
-        for place, group in enumerate(groups)
-        for number, bar in enumerate(group.bars, 1)
-    ]
+    bars = {
+        "line": [line for line, _, _ in shown],
+        "peer": [group.peer for _, group, _ in shown],
+        "here": [bar.is_here for _, _, bar in shown],
+        "ratio": [bar.ratio for _, _, bar in shown],
+        "low": [bar.low for _, _, bar in shown],
+        "high": [bar.high for _, _, bar in shown],
+        **fact_columns([bar.facts for _, _, bar in shown]),
+    }
     lines = [
-        _key(place, number, name)
+        _key(place, place_in_group, name)
         for place, group in enumerate(groups)
-        for number, name in enumerate([group.title, *(bar.name for bar in group.bars)])
+        for place_in_group, name in enumerate([group.title, *(bar.name for bar in group.bars)])
     ]
-    most = max([*(row["high"] for row in bars), *(row["mean"] for row in heads), _EQUAL])
-    y = alt.Y("line:N", title=None, sort=lines, scale=alt.Scale(domain=lines), axis=_names(ink))
+    return _chart(ink, tuple(peers)).filled(
+        {"heads": heads, "bars": bars},
+        lines=lines,
+        ratios=[0.0, _ROOM * max([*bars["high"], *heads["mean"], _EQUAL])],
+        compared=[peer for peer in peers if any(group.peer == peer for group in groups)],
+        height=len(lines) * LINE + _AROUND,
+    )
+
+
+@template
+def _chart(ink: Ink, peers: tuple[str, ...]) -> alt.LayerChart:
+    y = alt.Y(
+        "line:N", title=None, scale=alt.Scale(domain=several("lines", ["0|0|Per row"])), axis=_names(ink)
+    )
     x = alt.X(
         "ratio:Q",
         title="times as fast as the peer, the GEMM alone",
-        scale=alt.Scale(domain=[0, _ROOM * most], nice=False),
+        scale=alt.Scale(domain=several("ratios", [0.0, 1.0]), nice=False),
         axis=alt.Axis(tickCount=8, grid=True),
     )
-    color = _color([peer for peer in peers if any(group.peer == peer for group in groups)], peers, ink)
+    bars = alt.Chart(alt.NamedData("bars")).encode(y=y)
     ratio = alt.Tooltip("ratio:Q", title="times as fast as the peer", format=".3f")
     outline = alt.when(alt.datum.here).then(alt.value(ink.text)).otherwise(alt.value(None))
     chart = alt.layer(
-        alt.Chart(alt.Data(values=bars))
-        .mark_bar(size=_BAR, strokeWidth=2, aria=False)
-        .encode(y=y, x=x, color=color, stroke=outline, tooltip=tooltip(ratio)),
-        _whiskers(bars, y, ink),
-        *_means(heads, y, ink),
+        bars.mark_bar(size=_BAR, strokeWidth=2, aria=False).encode(
+            x=x, color=_color(peers, ink), stroke=outline, tooltip=tooltip(ratio)
+        ),
+        bars.mark_rule(color=ink.text, strokeWidth=2).encode(x="low:Q", x2="high"),
+        bars.mark_text(align="right", color=ink.text).encode(
+            x=alt.value("width"), text=alt.Text("ratio:Q", format=".2f")
+        ),
+        *_means(y, ink),
         alt.Chart(alt.Data(values=[{}]))
         .mark_rule(color=ink.text, strokeWidth=1.5)
         .encode(x=alt.datum(_EQUAL)),
     )
-    return finished(chart.properties(height=len(lines) * LINE + _AROUND), ink)
+    return dressed(chart.properties(height=number("height", 400)), ink)
 
 
-def _color(compared: Sequence[str], peers: Sequence[str], ink: Ink) -> alt.Color:
+def _color(peers: Sequence[str], ink: Ink) -> alt.Color:
     """The colors of the peers. A peer keeps its color, and the legend lists the peers of these bars."""
-    legend = alt.Legend(
-        orient="bottom", columns=1, labelLimit=400, labelColor=ink.text, values=list(compared)
-    )
+    compared = several("compared", peers)
+    legend = alt.Legend(orient="bottom", columns=1, labelLimit=400, labelColor=ink.text, values=compared)
     return alt.Color("peer:N", title="peer", scale=alt.Scale(domain=list(peers)), legend=legend)
 
 
@@ -123,18 +134,9 @@ def _names(ink: Ink) -> alt.Axis:
     )
 
 
-def _whiskers(bars: Sequence[dict[str, object]], y: alt.Y, ink: Ink) -> alt.LayerChart:
-    base = alt.Chart(alt.Data(values=list(bars))).encode(y=y)
-    rule = base.mark_rule(color=ink.text, strokeWidth=2).encode(x="low:Q", x2="high")
-    value = base.mark_text(align="right", color=ink.text).encode(
-        x=alt.value("width"), text=alt.Text("ratio:Q", format=".2f")
-    )
-    return alt.layer(rule, value)
-
-
-def _means(heads: Sequence[dict[str, object]], y: alt.Y, ink: Ink) -> tuple[alt.Chart, alt.Chart]:
+def _means(y: alt.Y, ink: Ink) -> tuple[alt.Chart, alt.Chart]:
     """A diamond at each group's mean, with its figure."""
-    base = alt.Chart(alt.Data(values=list(heads))).encode(
+    base = alt.Chart(alt.NamedData("heads")).encode(
         y=y,
         tooltip=[
             alt.Tooltip("mean:Q", title="geometric mean", format=".3f"),

@@ -3,20 +3,21 @@
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
 
 import altair as alt
 
-from pages.kit.charts.finish import finished, series_colors, series_shapes
+from pages.kit.charts.finish import color_range, dressed, shape_range
 from pages.kit.charts.ink import Ink
-from pages.sections.benchmarks.charts.facts import TimedGemm, tooltip
+from pages.kit.charts.template import Columns, Filled, several, template
+from pages.sections.benchmarks.charts.facts import TimedGemm, fact_columns, tooltip
 
-Spec = dict[str, Any]
 _TALL = 560
 _DASHES = {True: [1, 0], False: [6, 4]}
 _FEW_OPERATIONS, _MANY_OPERATIONS = 16.0, 32768.0
 _NEAR, _FAR = 1.2, 1.7
 _ASIDE = 92
+_LONG_NAME = "MXFP8, refolded, not bit-exact"
+"""The legend has as many columns as names of this length leave room for."""
 _POWERS = [2.0**power for power in range(20)]
 _TICKS = [digit * 10.0**power for power in range(5) for digit in (1, 2, 5)]
 
@@ -62,42 +63,63 @@ class Point:
     facts: TimedGemm
 
 
-def roofline(points: Sequence[Point], roofs: Sequence[Roof], ink: Ink) -> Spec:
+def roofline(points: Sequence[Point], roofs: Sequence[Roof], ink: Ink) -> Filled:
     """Points under the roofs; there is at least one of each."""
     intensities = [point.intensity for point in points]
-    left = min([_FEW_OPERATIONS, *intensities])
-    right = max([_MANY_OPERATIONS, *intensities])
-    speeds = [point.tflop_s for point in points] + [roof.at(left) for roof in roofs]
+    ends = min([_FEW_OPERATIONS, *intensities]), max([_MANY_OPERATIONS, *intensities])
+    speeds = [point.tflop_s for point in points] + [roof.at(ends[0]) for roof in roofs]
     low = 0.7 * min(speeds)
     high = 1.5 * max([*(roof.tflop_s for roof in roofs), *(point.tflop_s for point in points)])
+    datasets, values = {}, {"intensities": list(ends), "speeds": [low, high]}
+    if roofs:
+        slopes: _Shared = {}
+        flats: _Shared = {}
+        for roof in roofs:
+            slopes.setdefault((roof.is_measured, roof.memory_gb_s), []).append(roof)
+            flats.setdefault((roof.is_measured, roof.tflop_s), []).append(roof)
+        datasets["roofs"] = _columns(_slopes(slopes, ends) + _flats(flats, ends[1]))
+        datasets["labels"] = _columns(_labels(flats, ends[1]))
+        values["slopes"] = _slope_names(slopes)
+    if points:
+        series = list(dict.fromkeys(point.series for point in points))
+        datasets["points"] = _point_columns(points)
+        values |= {
+            "series": series,
+            "colors": color_range(len(series), ink),
+            "shapes": shape_range(len(series)),
+        }
+    return _chart(ink, has_roofs=bool(roofs), has_points=bool(points)).filled(datasets, **values)
+
+
+def _columns(rows: Sequence[_Datum]) -> Columns:
+    return {name: [row[name] for row in rows] for name in rows[0]}
+
+
+@template
+def _chart(ink: Ink, *, has_roofs: bool, has_points: bool) -> alt.LayerChart:
     x = alt.X(
         "intensity:Q",
         title=["operations per byte:", "2 · M · N · K / bytes of codes, scales and D"],
-        scale=alt.Scale(type="log", base=2, domain=[left, right], nice=False),
+        scale=alt.Scale(type="log", base=2, domain=several("intensities", [16.0, 32768.0]), nice=False),
         axis=alt.Axis(values=_POWERS, format=",~f", grid=True, labelOverlap=True),
     )
     y = alt.Y(
         "speed:Q",
         title="TFLOP/s",
-        scale=alt.Scale(type="log", domain=[low, high], nice=False),
+        scale=alt.Scale(type="log", domain=several("speeds", [1.0, 1000.0]), nice=False),
         axis=alt.Axis(values=_TICKS, format=",~f", labelOverlap=True),
     )
-    layers = _lines(roofs, (left, right), x, y, ink) if roofs else []
-    if points:
-        layers.append(_points(points, x, y, ink))
-    return finished(alt.layer(*layers).properties(height=_TALL), ink)
+    layers = _lines(x, y, ink) if has_roofs else []
+    if has_points:
+        layers.append(_points(x, y, ink))
+    return dressed(alt.layer(*layers).properties(height=_TALL), ink)
 
 
-def _lines(roofs: Sequence[Roof], ends: tuple[float, float], x: alt.X, y: alt.Y, ink: Ink) -> list[alt.Chart]:
+def _lines(x: alt.X, y: alt.Y, ink: Ink) -> list[alt.Chart]:
     """The roofs' lines with their labels."""
-    slopes: _Shared = {}
-    flats: _Shared = {}
-    for roof in roofs:
-        slopes.setdefault((roof.is_measured, roof.memory_gb_s), []).append(roof)
-        flats.setdefault((roof.is_measured, roof.tflop_s), []).append(roof)
     color = alt.when(alt.datum.measured).then(alt.value(ink.text)).otherwise(alt.value(ink.soft))
     marks = (
-        alt.Chart(alt.Data(values=_slopes(slopes, ends) + _flats(flats, ends[1])))
+        alt.Chart(alt.NamedData("roofs"))
         .mark_rule(aria=False)
         .encode(
             x=x,
@@ -114,9 +136,9 @@ def _lines(roofs: Sequence[Roof], ends: tuple[float, float], x: alt.X, y: alt.Y,
             tooltip=[alt.Tooltip("label:N", title="at most"), alt.Tooltip("told:N", title="from")],
         )
     )
-    labels = _labels(flats, ends[1])
     texts = [
-        alt.Chart(alt.Data(values=found))
+        alt.Chart(alt.NamedData("labels"))
+        .transform_filter((alt.datum.below == is_below) & (alt.datum.aside == is_aside))
         .mark_text(
             align="right",
             baseline="top" if is_below else "bottom",
@@ -125,9 +147,18 @@ def _lines(roofs: Sequence[Roof], ends: tuple[float, float], x: alt.X, y: alt.Y,
         )
         .encode(x=x, y=y, text="label:N", color=color)
         for is_below, is_aside in product((False, True), repeat=2)
-        if (found := [one for one in labels if (one["below"], one["aside"]) == (is_below, is_aside)])
     ]
-    return [marks, _slope_names(slopes, ink), *texts]
+    names = alt.Chart(alt.Data(values=[{}])).mark_text(
+        align="left",
+        baseline="top",
+        text=several("slopes", ["slopes, from left to right:"]),
+        x=6,
+        y=6,
+        lineHeight=16,
+        color=ink.soft,
+        aria=False,
+    )
+    return [marks, names, *texts]
 
 
 def _slopes(slopes: _Shared, ends: tuple[float, float]) -> list[_Datum]:
@@ -141,16 +172,14 @@ def _slopes(slopes: _Shared, ends: tuple[float, float]) -> list[_Datum]:
     return lines
 
 
-def _slope_names(slopes: _Shared, ink: Ink) -> alt.Chart:
+def _slope_names(slopes: _Shared) -> list[str]:
     """The names of the memories in the empty corner: the fastest, whose slope lies furthest left, first."""
     fastest_first = sorted(slopes.items(), key=lambda one: -one[0][1])
     lines = ["slopes, from left to right:"]
     for (is_measured, memory_gb_s), shared in fastest_first:
         kind = "measured, solid" if is_measured else "datasheet, dashed"
         lines.append(f"{_gpus(shared)}: {memory_gb_s:,.0f} GB/s, {kind}")
-    return alt.Chart(alt.Data(values=[{}])).mark_text(
-        align="left", baseline="top", text=lines, x=6, y=6, lineHeight=16, color=ink.soft, aria=False
-    )
+    return lines
 
 
 def _flats(flats: _Shared, right: float) -> list[_Datum]:
@@ -211,28 +240,30 @@ def _gpus(roofs: Sequence[Roof]) -> str:
     return " and ".join(dict.fromkeys(roof.gpu for roof in roofs))
 
 
-def _points(points: Sequence[Point], x: alt.X, y: alt.Y, ink: Ink) -> alt.Chart:
-    series = list(dict.fromkeys(point.series for point in points))
-    rows = [
-        {
-            "series": point.series,
-            "here": point.is_here,
-            "intensity": point.intensity,
-            "speed": point.tflop_s,
-            **point.facts.fields(),
-        }
-        for point in points
-    ]
+def _point_columns(points: Sequence[Point]) -> Columns:
+    return {
+        "series": [point.series for point in points],
+        "here": [point.is_here for point in points],
+        "intensity": [point.intensity for point in points],
+        "speed": [point.tflop_s for point in points],
+        **fact_columns([point.facts for point in points]),
+    }
+
+
+def _points(x: alt.X, y: alt.Y, ink: Ink) -> alt.Chart:
+    series = several("series", [_LONG_NAME])
+    colors = alt.Scale(domain=series, range=several("colors", ["#000000"]))
+    shapes = alt.Scale(domain=series, range=several("shapes", ["circle"]))
     legend = alt.Legend(orient="bottom", columns=2, labelLimit=260, labelColor=ink.text, symbolSize=90)
     picked = alt.selection_point(name="picked", fields=["series"], bind="legend")
     return (
-        alt.Chart(alt.Data(values=rows))
+        alt.Chart(alt.NamedData("points"))
         .mark_point(filled=True)
         .encode(
             x=x,
             y=y,
-            color=alt.Color("series:N", title=None, scale=series_colors(series, ink), legend=legend),
-            shape=alt.Shape("series:N", title=None, scale=series_shapes(series), legend=legend),
+            color=alt.Color("series:N", title=None, scale=colors, legend=legend),
+            shape=alt.Shape("series:N", title=None, scale=shapes, legend=legend),
             size=alt.when(alt.datum.here).then(alt.value(220)).otherwise(alt.value(75)),
             stroke=alt.when(alt.datum.here).then(alt.value(ink.text)).otherwise(alt.value(None)),
             opacity=alt.when(picked).then(alt.value(0.95)).otherwise(alt.value(0.1)),

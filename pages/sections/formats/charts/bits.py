@@ -7,6 +7,7 @@ import altair as alt
 from fp8core.formats.spelling import Spelling
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.legible import SMALLEST
+from pages.kit.charts.template import Filled, number, several, template
 from pages.sections.formats.charts.words import MONOSPACE, ROLES, role_color
 
 FLIP, DATA = "flip", "bits"
@@ -67,10 +68,18 @@ def _meaning(spelling: Spelling, letter: str, bits: str) -> str:
     return bits if "D" in spelling.layout else str(int(bits, 2))
 
 
-def bits_chart(bits: int, ink: Ink) -> alt.LayerChart:
-    """The picture for codes of so many bits; its data are `bit_rows`."""
+def bits_chart(spelling: Spelling, ink: Ink) -> Filled:
+    """The picture of a code."""
+    bits = len(spelling.bits)
     wide = cell_width(bits)
-    across = alt.Scale(domain=[0, bits * wide], nice=False, zero=False)
+    return _chart(ink).filled(
+        {DATA: bit_rows(spelling)}, across=[0, bits * wide], digit=min(20, wide * 0.85), width=bits * wide
+    )
+
+
+@template
+def _chart(ink: Ink) -> alt.LayerChart:
+    across = alt.Scale(domain=several("across", [0.0, BITS_WIDTH]), nice=False, zero=False)
     color = alt.Scale(domain=list(ROLES), range=[role_color(letter, ink) for letter in ROLES])
     cells = alt.Chart().transform_filter("datum.kind == 'bit'")
     fields = alt.Chart().transform_filter("datum.kind == 'field'")
@@ -89,7 +98,7 @@ def bits_chart(bits: int, ink: Ink) -> alt.LayerChart:
                 ),
             ),
             cells.mark_text(
-                y=24, size=min(20, wide * 0.85), font=MONOSPACE, fontWeight="bold", **words
+                y=24, size=number("digit", 20), font=MONOSPACE, fontWeight="bold", **words
             ).encode(
                 **middle,
                 text="text:N",
@@ -117,7 +126,7 @@ def bits_chart(bits: int, ink: Ink) -> alt.LayerChart:
                 for column, y, size, weight in (("text", 74, 11, "normal"), ("what", 92, 13, "bold"))
             ),
             data=alt.NamedData(DATA),
-            width=bits * wide,
+            width=number("width", BITS_WIDTH),
             height=HEIGHT,
         )
         .configure_view(stroke=None)

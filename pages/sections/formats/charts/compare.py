@@ -2,47 +2,66 @@
 
 import math
 from collections.abc import Mapping
+from functools import lru_cache
 
 import altair as alt
 
 from fp8core.formats import Format
 from pages.kit.charts.ink import Ink
+from pages.kit.charts.template import Filled, by_column, several, template
+from pages.kit.charts.template import number as number_hole
 from pages.sections.formats.charts.words import hexadecimal, number, power_labels
 
 _TICKED_BITS = 8
 _ROW_HEIGHT, _AXIS_HEIGHT = 36, 60
 LOWEST, HIGHEST, START = -4, 10, 3
 TOP = "top"
+VALUES = "values"
+_KEPT = 64
 Row = dict[str, object]
 
 
 def compare_rows(formats: Mapping[str, Format]) -> list[Row]:
-    """A row a positive value. A format with more than 2^8 codes is one row with its two ends."""
-    rows: list[Row] = []
-    for title, format_ in formats.items():
-        if format_.bits > _TICKED_BITS:
-            ends = {"x": format_.min_subnormal, "x2": format_.max}
-            text = f"{number(format_.min_subnormal, 4)} to {number(format_.max, 6)}"
-            rows.append({"format": title, **ends, "text": text, "code": f"2^{format_.bits} codes"})
-            continue
-        for code, value in enumerate(format_.values.tolist()):
-            if value > 0 and math.isfinite(value):
-                text = number(value)
-                rows.append({"format": title, "x": value, "text": text, "code": hexadecimal(code, format_)})
-    return rows
+    """A row a positive value. A format with more than 2^8 codes is one row with its two ends; the other end,
+    `x2`, is NaN in every other row.
+    """
+    return [row for title, format_ in formats.items() for row in _rows_of(title, format_)]
 
 
-def compare_chart(formats: Mapping[str, Format], logarithmic: bool, ink: Ink) -> alt.LayerChart:
-    """The ticks on a logarithmic axis in powers of two, or on a linear one whose end the reader drags."""
-    top = alt.param(
-        name=TOP,
-        value=START,
-        bind=alt.binding_range(min=LOWEST, max=HIGHEST, step=1, name="Axis from 0 to 2^k, k = "),
+@lru_cache(maxsize=_KEPT)
+def _rows_of(title: str, format_: Format) -> tuple[Row, ...]:
+    if format_.bits > _TICKED_BITS:
+        text = f"{number(format_.min_subnormal, 4)} to {number(format_.max, 6)}"
+        ends = {"x": format_.min_subnormal, "x2": format_.max}
+        return ({"format": title, **ends, "text": text, "code": f"2^{format_.bits} codes"},)
+    return tuple(
+        {
+            "format": title,
+            "x": value,
+            "x2": math.nan,
+            "text": number(value),
+            "code": hexadecimal(code, format_),
+        }
+        for code, value in enumerate(format_.values.tolist())
+        if value > 0 and math.isfinite(value)
     )
+
+
+def compare_chart(formats: Mapping[str, Format], logarithmic: bool, ink: Ink) -> Filled:
+    """The ticks on a logarithmic axis in powers of two, or on a linear one whose end the reader drags."""
+    low, high = min(f.min_subnormal for f in formats.values()), max(f.max for f in formats.values())
+    return _chart(logarithmic, ink).filled(
+        {VALUES: by_column(compare_rows(formats))},
+        lines=list(formats),
+        height=len(formats) * _ROW_HEIGHT + _AXIS_HEIGHT,
+        **({"ends": [low / 1.2, high * 1.2]} if logarithmic else {}),
+    )
+
+
+@template
+def _chart(logarithmic: bool, ink: Ink) -> alt.LayerChart:
     if logarithmic:
-        ends = [(f.min_subnormal, f.max) for f in formats.values()]
-        domain = [min(low for low, _ in ends) / 1.2, max(high for _, high in ends) * 1.2]
-        scale = alt.Scale(type="log", base=2, nice=False, domain=domain)
+        scale = alt.Scale(type="log", base=2, nice=False, domain=several("ends", [1.0, 2.0]))
         axis = alt.Axis(
             labelExpr=power_labels("round(log(datum.value) / LN2)"),
             tickCount=9,
@@ -54,23 +73,33 @@ def compare_chart(formats: Mapping[str, Format], logarithmic: bool, ink: Ink) ->
         axis = alt.Axis(grid=True, labelOverlap=True, format="~g")
     x = alt.X("x:Q", scale=scale, axis=axis, title="value (negative values mirror these)")
     y = alt.Y(
-        "format:N", sort=list(formats), title=None, axis=alt.Axis(labelLimit=150, domain=False, ticks=False)
+        "format:N",
+        scale=alt.Scale(domain=several("lines", ["E4M3"])),
+        title=None,
+        axis=alt.Axis(labelLimit=150, domain=False, ticks=False),
     )
     tips = [
         alt.Tooltip("format:N", title="format"),
         alt.Tooltip("text:N", title="value"),
         alt.Tooltip("code:N", title="code"),
     ]
-    base = alt.Chart(alt.Data(values=compare_rows(formats))).encode(y=y, tooltip=tips)
+    base = alt.Chart(alt.NamedData(VALUES)).encode(y=y, tooltip=tips)
     bars = base.transform_filter("isValid(datum.x2)").mark_bar(
         height=16, color=ink.n, opacity=0.55, clip=True
     )
     ticks = base.transform_filter("!isValid(datum.x2)").mark_tick(
         size=24, thickness=1.6, color=ink.m, clip=True
     )
-    chart = alt.layer(bars.encode(x=x, x2="x2:Q"), ticks.encode(x=x))
+    chart = alt.layer(
+        bars.encode(x=x, x2="x2:Q"), ticks.encode(x=x), height=number_hole("height", _AXIS_HEIGHT)
+    )
     if not logarithmic:
+        top = alt.param(
+            name=TOP,
+            value=START,
+            bind=alt.binding_range(min=LOWEST, max=HIGHEST, step=1, name="Axis from 0 to 2^k, k = "),
+        )
         chart = chart.add_params(top)
-    return chart.properties(height=len(formats) * _ROW_HEIGHT + _AXIS_HEIGHT).configure_axis(
+    return chart.configure_axis(
         labelColor=ink.text, titleColor=ink.soft, titleFontWeight="normal", gridOpacity=0.4
     )

@@ -8,6 +8,7 @@ import altair as alt
 from fp8core.formats.float_format import FloatFormat
 from fp8core.formats.survival import Fates
 from pages.kit.charts.ink import Ink
+from pages.kit.charts.template import Filled, by_column, number, several, template
 from pages.sections.formats.charts.words import percent, power_labels
 
 _ROW_HEIGHT, _AXIS_HEIGHT = 92, 120
@@ -20,6 +21,7 @@ ZERO, SUBNORMAL, NORMAL, OVERFLOW = (
 )
 Row = dict[str, object]
 LOSS_SCALE = "k"
+BARS, LIMITS, FLOORS, SHARES = "bars", "limits", "floors", "shares"
 
 
 def bar_rows(formats: Mapping[str, FloatFormat], bins: Sequence[float], counts: Sequence[int]) -> list[Row]:
@@ -81,47 +83,60 @@ def gradient_chart(
     counts: Sequence[int],
     shares: Mapping[str, Sequence[Fates]],
     ink: Ink,
-) -> alt.LayerChart:
+) -> Filled:
     """One histogram a format, bars colored by the fate of the gradients; `shares` for each loss scale 2^k."""
     largest = min(map(len, shares.values())) - 1
+    left, right = math.floor(bins[0]) - 1, math.ceil(bins[-1]) + largest
+    return _chart(largest, ink).filled(
+        {
+            BARS: by_column(bar_rows(formats, bins, counts)),
+            LIMITS: by_column(limit_rows(formats, left, right)),
+            FLOORS: {"y": list(range(1, len(formats) + 1))},
+            SHARES: by_column(share_rows(formats, shares)),
+        },
+        across=[left, right],
+        lines=len(formats),
+        height=len(formats) * _ROW_HEIGHT + _AXIS_HEIGHT,
+    )
+
+
+@template
+def _chart(largest: int, ink: Ink) -> alt.LayerChart:
     k = alt.param(
         name=LOSS_SCALE,
         value=0,
         bind=alt.binding_range(min=0, max=largest, step=1, name="Loss scale 2^k, k = "),
     )
-    left, right = math.floor(bins[0]) - 1, math.ceil(bins[-1]) + largest
     x = alt.X(
         "x0:Q",
-        scale=alt.Scale(domain=[left, right], nice=False),
+        scale=alt.Scale(domain=several("across", [-40.0, 20.0]), nice=False),
         axis=alt.Axis(labelExpr=power_labels("datum.value"), grid=False, labelOverlap=True, tickCount=10),
         title="size of the gradient × loss scale",
     )
-    y = {"scale": alt.Scale(domain=[0, len(formats)], reverse=True, nice=False), "axis": None}
+    y = {"scale": alt.Scale(domain=[0, number("lines", 4)], reverse=True, nice=False), "axis": None}
     edges = (
-        alt.Chart(alt.Data(values=limit_rows(formats, left, right)))
+        alt.Chart(alt.NamedData(LIMITS))
         .mark_rule(color=ink.text, strokeDash=[4, 3], strokeWidth=1.3)
         .encode(x="x:Q", y=alt.Y("y:Q", **y), y2="y2:Q", tooltip=alt.Tooltip("what:N", title="limit"))
     )
-    lines = [{"y": line + 1} for line in range(len(formats))]
-    floor = alt.Chart(alt.Data(values=lines)).mark_rule(color=ink.line, aria=False)
+    floor = alt.Chart(alt.NamedData(FLOORS)).mark_rule(color=ink.line, aria=False)
     told = (
-        alt.Chart(alt.Data(values=share_rows(formats, shares)))
+        alt.Chart(alt.NamedData(SHARES))
         .transform_filter("datum.k == k")
         .transform_calculate(y="datum.line - 0.84", words="datum.format + ': ' + datum.text")
         .mark_text(align="left", baseline="middle", size=13, fontWeight="bold", color=ink.text, dx=4)
         .encode(x=alt.value(0), y=alt.Y("y:Q", **y), text="words:N")
     )
-    bars = _bars(bar_rows(formats, bins, counts), ink).encode(x=x, x2="x1:Q", y=alt.Y("y0:Q", **y), y2="y1:Q")
+    bars = _bars(ink).encode(x=x, x2="x1:Q", y=alt.Y("y0:Q", **y), y2="y1:Q")
     return (
-        alt.layer(bars, edges, floor.encode(y=alt.Y("y:Q", **y)), told)
+        alt.layer(bars, edges, floor.encode(y=alt.Y("y:Q", **y)), told, height=number("height", 480))
         .add_params(k)
-        .properties(height=len(formats) * _ROW_HEIGHT + _AXIS_HEIGHT)
         .configure_axis(labelColor=ink.text, titleColor=ink.soft, titleFontWeight="normal")
         .configure_view(stroke=None)
     )
 
 
-def _bars(rows: list[Row], ink: Ink) -> alt.Chart:
+def _bars(ink: Ink) -> alt.Chart:
     """The histograms, moved by the loss scale."""
     middle = "(datum.low + datum.high) / 2 + k"
     fate = (
@@ -129,7 +144,7 @@ def _bars(rows: list[Row], ink: Ink) -> alt.Chart:
         f"{middle} > datum.top ? '{OVERFLOW}' : '{NORMAL}'"
     )
     return (
-        alt.Chart(alt.Data(values=rows))
+        alt.Chart(alt.NamedData(BARS))
         .transform_calculate(
             x0="datum.low + k", x1="datum.high + k", y0="datum.line", y1="datum.line - datum.tall", fate=fate
         )

@@ -9,6 +9,7 @@ from fp8core.formats import Format
 from fp8core.formats.number_line import Interval, Outcome, around, step
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.legible import SMALLEST
+from pages.kit.charts.template import template
 from pages.sections.formats.charts.words import MONOSPACE, hexadecimal, number
 
 DATA = "line"
@@ -92,6 +93,7 @@ def line_rows(
     return {name: [row.get(name) for row in rows] for name in columns}
 
 
+@template
 def line_chart(ink: Ink) -> alt.LayerChart:
     """The picture; its data are `line_rows`."""
     scale = alt.Scale(domain=[-_MARGIN - 0.005, 1 + _MARGIN + 0.005], nice=False, zero=False)

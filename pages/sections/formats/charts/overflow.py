@@ -2,19 +2,25 @@
 
 import math
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 
 import altair as alt
+import numpy as np
 
 from fp8core.formats import Format
 from fp8core.rounding import Overflow
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.legible import SMALLEST
+from pages.kit.charts.template import Filled, by_column, several, template
+from pages.kit.charts.template import number as number_hole
 from pages.sections.formats.charts.words import number
 
 _ROW_HEIGHT, _AXIS_HEIGHT = 34, 90
 INPUTS = ("max", "+ ½ step", "a bit more", "2 · max", "∞")
 POLICIES = {Overflow.SATURATE: "saturate", Overflow.INF: "to infinity", Overflow.NAN: "to NaN"}
 FINITE, INFINITE, NAN, MISSING = "largest value", "infinity", "NaN", "no such code"
+CELLS = "cells"
+_KEPT = 64
 Row = dict[str, object]
 
 
@@ -24,46 +30,63 @@ def inputs(format_: Format) -> tuple[float, ...]:
     return format_.max, tie, math.nextafter(tie, math.inf), 2 * format_.max, math.inf
 
 
-def overflow_rows(formats: Mapping[str, Format]) -> Iterator[Row]:
+def overflow_rows(formats: Mapping[str, Format]) -> list[Row]:
     """One row a cell."""
-    for title, format_ in formats.items():
-        for policy, word in POLICIES.items():
-            line = f"{title}: {word}"
-            for name, x in zip(INPUTS, inputs(format_), strict=True):
-                if policy not in format_.overflows:
-                    yield {"line": line, "input": name, "came": "", "text": "–", "fate": MISSING}
-                    continue
-                value = float(format_.decode(format_.encode(x, overflow=policy)))
-                fate = NAN if math.isnan(value) else FINITE if math.isfinite(value) else INFINITE
-                yield {
-                    "line": line,
-                    "input": name,
-                    "came": number(x, 7) + ("+" if name == INPUTS[2] else ""),
-                    "text": number(value, 6),
-                    "fate": fate,
-                }
+    return [row for title, format_ in formats.items() for row in _rows_of(title, format_)]
 
 
-def overflow_chart(formats: Mapping[str, Format], ink: Ink) -> alt.LayerChart:
+@lru_cache(maxsize=_KEPT)
+def _rows_of(title: str, format_: Format) -> tuple[Row, ...]:
+    return tuple(
+        {"line": line, "input": name, **cell}
+        for policy, line in _lines(title).items()
+        for name, cell in zip(INPUTS, _cells(format_, policy), strict=True)
+    )
+
+
+def _lines(title: str) -> dict[Overflow, str]:
+    return {policy: f"{title}: {word}" for policy, word in POLICIES.items()}
+
+
+def _cells(format_: Format, policy: Overflow) -> Iterator[Row]:
+    """The results for each of the inputs."""
+    if policy not in format_.overflows:
+        yield from ({"came": "", "text": "–", "fate": MISSING} for _ in INPUTS)
+        return
+    came = inputs(format_)
+    became = format_.decode(format_.encode(np.array(came), overflow=policy)).tolist()
+    for name, x, value in zip(INPUTS, came, became, strict=True):
+        fate = NAN if math.isnan(value) else FINITE if math.isfinite(value) else INFINITE
+        more = "+" if name == INPUTS[2] else ""
+        yield {"came": number(x, 7) + more, "text": number(value, 6), "fate": fate}
+
+
+def overflow_chart(formats: Mapping[str, Format], ink: Ink) -> Filled:
     """A table: a line for each format and policy, a column for each input; results in words and color."""
-    rows = list(overflow_rows(formats))
-    lines = list(dict.fromkeys(str(row["line"]) for row in rows))
-    base = alt.Chart(alt.Data(values=rows)).encode(
+    lines = [line for title in formats for line in _lines(title).values()]
+    return _table(ink).filled(
+        {CELLS: by_column(overflow_rows(formats))},
+        lines=lines,
+        height=len(lines) * _ROW_HEIGHT + _AXIS_HEIGHT,
+    )
+
+
+@template
+def _table(ink: Ink) -> alt.LayerChart:
+    base = alt.Chart(alt.NamedData(CELLS)).encode(
         x=alt.X(
             "input:N",
-            sort=list(INPUTS),
             title=None,
             axis=alt.Axis(
                 orient="top", labelAngle=0, ticks=False, domain=False, labelLimit=120, labelOverlap=False
             ),
-            scale=alt.Scale(paddingInner=0.05, paddingOuter=0),
+            scale=alt.Scale(domain=list(INPUTS), paddingInner=0.05, paddingOuter=0),
         ),
         y=alt.Y(
             "line:N",
-            sort=lines,
             title=None,
             axis=alt.Axis(ticks=False, domain=False, labelLimit=220),
-            scale=alt.Scale(paddingInner=0.08, paddingOuter=0),
+            scale=alt.Scale(domain=several("lines", ["E4M3: saturate"]), paddingInner=0.08, paddingOuter=0),
         ),
     )
     fates = alt.Scale(domain=[FINITE, INFINITE, NAN, MISSING], range=[ink.m, ink.bad, ink.k, ink.line])
@@ -82,8 +105,7 @@ def overflow_chart(formats: Mapping[str, Format], ink: Ink) -> alt.LayerChart:
         dy=alt.ExprRef("datum.came === '' ? 0 : 7"), size=12, fontWeight="bold", color=ink.text, aria=False
     ).encode(text="text:N")
     return (
-        alt.layer(cells, came, became)
-        .properties(height=len(lines) * _ROW_HEIGHT + _AXIS_HEIGHT)
+        alt.layer(cells, came, became, height=number_hole("height", _AXIS_HEIGHT))
         .configure_axis(labelColor=ink.text, titleColor=ink.soft)
         .configure_view(stroke=None)
     )

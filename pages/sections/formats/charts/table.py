@@ -1,17 +1,22 @@
 """Every code of a small format: rows by the upper bits, columns by the lower four, colored by magnitude."""
 
 import math
+from functools import lru_cache
 
 import altair as alt
 
 from fp8core.formats import Format
-from fp8core.formats.spelling import Kind, spell
+from fp8core.formats.spelling import Kind, kind_of
 from pages.kit.charts.ink import SCALE_COLORS, Ink
 from pages.kit.charts.legible import SMALLEST
+from pages.kit.charts.template import Filled, arrow, by_column, several, template
+from pages.kit.charts.template import number as number_hole
+from pages.kit.charts.template import text as text_hole
 from pages.sections.formats.charts.words import glance, hexadecimal, number
 
 PICK, CODES, CHOSEN = "pick", "codes", "chosen"
 LARGEST = 8
+_KEPT = 64
 _COLUMN_BITS = 4
 _ROW_HEIGHT, _AXIS_HEIGHT = 22, 86
 _LEAST_WIDTH = 34
@@ -35,7 +40,7 @@ def table_rows(format_: Format) -> list[Row]:
     rows = []
     for code, value in enumerate(format_.values.tolist()):
         log2 = math.log2(abs(value)) if math.isfinite(value) and value else None
-        kind = spell(format_, code).kind
+        kind = kind_of(format_, code, value)
         named = (
             number(value)
             if kind in (Kind.NAN, Kind.INFINITY, Kind.ZERO)
@@ -54,22 +59,39 @@ def table_rows(format_: Format) -> list[Row]:
     return rows
 
 
-def code_table(bits: int, ink: Ink) -> alt.LayerChart:
-    """The table of codes of so many bits. Its data: CODES, the `table_rows`; CHOSEN, the outlined `cell`."""
-    columns = columns_of(bits)
-    rows = (1 << bits) // columns
+@lru_cache(maxsize=_KEPT)
+def _codes(format_: Format) -> bytes:
+    return arrow(by_column(table_rows(format_)))
+
+
+def code_table(format_: Format, chosen: int, ink: Ink) -> Filled:
+    """The table of all codes, with the chosen one outlined."""
+    columns = columns_of(format_.bits)
+    rows = (1 << format_.bits) // columns
+    return _table(ink).filled(
+        {CODES: _codes(format_), CHOSEN: by_column([cell(format_.bits, chosen)])},
+        columns=list(range(columns)),
+        rows=list(range(rows)),
+        upper_bits="upper bits" if rows > 1 else None,
+        shown=f"width / {columns} < {_LEAST_WIDTH} ? 0 : 1",
+        height=rows * _ROW_HEIGHT + _AXIS_HEIGHT,
+    )
+
+
+@template
+def _table(ink: Ink) -> alt.LayerChart:
     low_digit = "format(datum.value, 'x')"
     across = alt.X(
         "column:O",
         title="lower four bits",
         axis=alt.Axis(orient="top", labelAngle=0, labelExpr=f"'_' + {low_digit}", ticks=False, domain=False),
-        scale=alt.Scale(domain=list(range(columns)), paddingInner=0.04, paddingOuter=0),
+        scale=alt.Scale(domain=several("columns", [0.0]), paddingInner=0.04, paddingOuter=0),
     )
     down = alt.Y(
         "row:O",
-        title="upper bits" if rows > 1 else None,
+        title=text_hole("upper_bits", "upper bits"),
         axis=alt.Axis(labelExpr=f"{low_digit} + '_'", ticks=False, domain=False, labelOverlap=False),
-        scale=alt.Scale(domain=list(range(rows)), paddingInner=0.06, paddingOuter=0),
+        scale=alt.Scale(domain=several("rows", [0.0]), paddingInner=0.06, paddingOuter=0),
     )
     values = alt.Chart(alt.NamedData(CODES)).encode(x=across, y=down)
     color = alt.Fill("log2:Q", scale=alt.Scale(scheme=SCALE_COLORS), legend=None)
@@ -79,9 +101,7 @@ def code_table(bits: int, ink: Ink) -> alt.LayerChart:
             values.mark_rect(invalid=None, aria=False).encode(
                 fill=special.then(alt.value(ink.panel)).otherwise(color)
             ),
-            values.mark_text(
-                size=SMALLEST, aria=False, opacity=alt.ExprRef(f"width / {columns} < {_LEAST_WIDTH} ? 0 : 1")
-            ).encode(
+            values.mark_text(size=SMALLEST, aria=False, opacity=alt.ExprRef(text_hole("shown", "1"))).encode(
                 text="text:N",
                 color=special.then(alt.value(ink.text))
                 .when("datum.dark")
@@ -98,7 +118,7 @@ def code_table(bits: int, ink: Ink) -> alt.LayerChart:
                     name=PICK, on="click", toggle="true", clear=False, empty=False, fields=["code"]
                 )
             ),
-            height=rows * _ROW_HEIGHT + _AXIS_HEIGHT,
+            height=number_hole("height", 16 * _ROW_HEIGHT + _AXIS_HEIGHT),
         )
         .configure_view(stroke=None)
         .configure_axis(labelColor=ink.soft, titleColor=ink.soft, titleFontWeight="normal", grid=False)

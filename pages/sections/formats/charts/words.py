@@ -18,7 +18,7 @@ ROLES = {
 }
 _MOST_DIGITS = 10
 _PLAIN_FROM, _PLAIN_BELOW = 1e-6, 1e7
-_SMALL, _LARGE, _FARTHEST = 0.1, 1e4, 320
+_SMALL, _LARGE = 0.1, 1e4
 _TENTH = 1e-3
 _GLANCED, _GLANCED_FROM, _GLANCED_BELOW = 5, 1e-3, 1e5
 
@@ -68,9 +68,15 @@ def power_or_number(value: float) -> str:
 
 
 def power_labels(exponent: str) -> str:
-    """A Vega expression for an axis label: a power of two, from a Vega expression for its exponent."""
-    table = ", ".join(f"'{e}': '{power_of_two(e)}'" for e in range(-_FARTHEST, _FARTHEST + 1))
-    return f"({{{table}}})[{exponent}]"
+    """A Vega expression for an axis label: a power of two, from a Vega expression for its exponent.
+
+    An exponent that is not whole has no label.
+    """
+    raised = {"-": power_of_two(-1)[1]} | {str(digit): power_of_two(digit)[1] for digit in range(10)}
+    label = f"'' + ({exponent})"
+    for plain, small in raised.items():
+        label = f"replace({label}, regexp('{plain}', 'g'), '{small}')"
+    return f"({exponent}) % 1 ? '' : '2' + {label}"
 
 
 def percent(share: float) -> str:

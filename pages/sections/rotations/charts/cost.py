@@ -1,14 +1,17 @@
 """The error of each format by the path of its input: not rotated, rotated exactly, rotated through bf16."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import altair as alt
 
 from pages.kit.charts.ink import Ink
+from pages.kit.charts.template import Filled, number, several, template
 
 _POWERS_OF_TEN = [10.0**e for e in range(-12, 3)]
 _ROW, _AROUND = 46, 130
+ROWS = "ways"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,20 +23,38 @@ class Way:
     nmse: float
 
 
-def ways(marks: Sequence[Way], order: Sequence[str], ink: Ink) -> alt.Chart:
+def ways(marks: Sequence[Way], order: tuple[str, ...], ink: Ink) -> Filled:
     """A line a format, a mark a path, on a logarithmic axis, which has no place for an error of zero."""
     formats = list(dict.fromkeys(mark.format for mark in marks))
-    rows = [{"format": mark.format, "way": mark.way, "nmse": mark.nmse} for mark in marks if mark.nmse > 0]
+    seen = [mark for mark in marks if mark.nmse > 0]
+    powers = [math.log10(mark.nmse) for mark in seen] or [-1.0, 0.0]
+    low, high = math.floor(min(powers)), math.ceil(max(powers))
+    rows = {
+        "format": [mark.format for mark in seen],
+        "way": [mark.way for mark in seen],
+        "nmse": [mark.nmse for mark in seen],
+    }
+    return _ways(order, ink).filled(
+        {ROWS: rows},
+        formats=formats,
+        ends=[10.0**low, 10.0 ** max(high, low + 1)],
+        height=_ROW * len(formats) + _AROUND,
+    )
+
+
+@template
+def _ways(order: tuple[str, ...], ink: Ink) -> alt.Chart:
     scale = alt.Scale(domain=list(order), range=[ink.bad, ink.good, ink.k, ink.soft][: len(order)])
     shapes = alt.Scale(domain=list(order), range=["diamond", "circle", "cross", "triangle-up"][: len(order)])
     legend = alt.Legend(title=None, orient="top", columns=2, labelLimit=320)
+    formats = several("formats", ["e4m3"])
     return (
-        alt.Chart(alt.Data(values=rows))
+        alt.Chart(alt.NamedData(ROWS))
         .mark_point(size=150, filled=False, strokeWidth=2.5, opacity=1)
         .encode(
             x=alt.X(
                 "nmse:Q",
-                scale=alt.Scale(type="log", nice=True),
+                scale=alt.Scale(type="log", domain=several("ends", [1e-6, 1.0])),
                 axis=alt.Axis(title="error energy / signal energy", format=".0e", values=_POWERS_OF_TEN),
             ),
             y=alt.Y(
@@ -50,7 +71,7 @@ def ways(marks: Sequence[Way], order: Sequence[str], ink: Ink) -> alt.Chart:
                 alt.Tooltip("nmse:Q", title="error energy / signal energy", format=".4~g"),
             ],
         )
-        .properties(height=_ROW * len(formats) + _AROUND)
+        .properties(height=number("height", 300))
         .configure_view(stroke=None)
         .configure_axis(gridColor=ink.line, gridOpacity=0.5)
     )

@@ -4,8 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import altair as alt
+import numpy as np
 
 from pages.kit.charts.ink import Ink
+from pages.kit.charts.template import Columns, template
 from pages.sections.rotations.charts.axis import END, NARROW, ROOM, inside_axis
 
 HEIGHT = 130
@@ -23,28 +25,28 @@ class Curve:
     crossings: Sequence[float] = ()
 
 
-def data_sets(
-    at: Sequence[float], panels: Mapping[str, Curve], now: float
-) -> dict[str, dict[str, list[float]]]:
+def data_sets(at: Sequence[float], panels: Mapping[str, Curve], now: float) -> dict[str, Columns]:
     """The named data of `curves`: each panel's two curves and crossings, and the reader's magnitude."""
-    sets = {NOW: {"magnitude": [now]}}
+    sets: dict[str, Columns] = {NOW: {"magnitude": [float(now)]}}
     for name, panel in panels.items():
-        sets[name] = {"magnitude": list(at), WITHOUT: list(panel.without), WITH: list(panel.with_)}
-        sets[name + CROSSINGS] = {"magnitude": list(panel.crossings)}
+        sets[name] = {"magnitude": at, WITHOUT: panel.without, WITH: panel.with_}
+        sets[name + CROSSINGS] = {"magnitude": np.array(panel.crossings, np.float64)}
     return sets
 
 
+@template
 def curves(
     ends: tuple[float, float],
-    titles: Mapping[str, str],
-    percent: Mapping[str, Sequence[float] | None],
+    panels: tuple[tuple[str, str], ...],
+    percents: tuple[tuple[str, tuple[float, float] | None], ...],
     ink: Ink,
 ) -> alt.VConcatChart:
-    """A panel for each name in `titles`, magnitudes between `ends`.
+    """A panel for each name and title in `panels`, magnitudes between `ends`.
 
-    Panels in `percent` have a linear axis over the domain given, or from 0 as far as the data go. The others
+    Panels in `percents` have a linear axis over the domain given, or from 0 as far as the data go. The others
     have a logarithmic axis.
     """
+    titles, percent = dict(panels), dict(percents)
     last = list(titles)[-1]
     charts = [
         _panel(name, title, _magnitude(ends, name == last), _value(name, percent), ink)

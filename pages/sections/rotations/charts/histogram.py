@@ -1,6 +1,6 @@
 """The frequency of each value among the entries of many vectors: before a rotation and after two kinds."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import altair as alt
@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pages.kit.charts.ink import Ink
+from pages.kit.charts.template import Columns, Filled, several, template
 from pages.sections.rotations.charts.axis import NARROW
 
 BINS = 96
@@ -16,48 +17,49 @@ HEIGHT = 120
 
 @dataclass(frozen=True, kw_only=True)
 class Entries:
-    """Entries of many vectors, and the density they follow at `at` where it is known."""
+    """Entries of many vectors, and the density they follow at `at` >= 0 where it is known.
+
+    The density is as high at -`at`. The first of `at` is 0.
+    """
 
     values: NDArray[np.float64]
     at: NDArray[np.float64]
     density: NDArray[np.float64] | None
 
 
-def bar_columns(entries: Entries, reach: float) -> dict[str, list[float]]:
+def bar_columns(entries: Entries, reach: float) -> Columns:
     """The bins over -reach..reach that are not empty: their ends, share of entries and density."""
-    edges = np.linspace(-reach, reach, BINS + 1)
-    counts = np.histogram(entries.values, edges)[0]
+    counts, edges = np.histogram(entries.values, BINS, (-reach, reach))
     share = counts / entries.values.size
     full = counts > 0
     return {
-        "from": edges[:-1][full].round(4).tolist(),
-        "to": edges[1:][full].round(4).tolist(),
-        "share": share[full].tolist(),
-        "density": (share / (edges[1] - edges[0]))[full].tolist(),
+        "from": edges[:-1][full],
+        "to": edges[1:][full],
+        "share": share[full],
+        "density": (share / (edges[1] - edges[0]))[full],
     }
 
 
-def line_columns(entries: Entries) -> dict[str, list[float]]:
-    """The exact density."""
-    assert entries.density is not None, "no density is known"
-    return {"from": entries.at.round(4).tolist(), "density": entries.density.tolist()}
+def line_columns(entries: Entries) -> Columns:
+    """The exact density; no rows where none is known."""
+    if entries.density is None:
+        return {"from": entries.at[:0], "density": entries.at[:0]}
+    both = ((-entries.at[:0:-1], entries.at), (entries.density[:0:-1], entries.density))
+    return {name: np.concatenate(sides) for name, sides in zip(("from", "density"), both, strict=True)}
 
 
-def data_sets(panels: Sequence[Entries], reach: float) -> dict[str, dict[str, list[float]]]:
-    """The named data of `histograms`."""
-    bars = {f"bars{i}": bar_columns(entries, reach) for i, entries in enumerate(panels)}
-    lines = {f"line{i}": line_columns(e) for i, e in enumerate(panels) if e.density is not None}
-    return bars | lines
+def histograms(panels: Mapping[str, Entries], reach: float, ink: Ink) -> Filled:
+    """A panel for each title over -reach..reach: bars measured, and a line where the density is known."""
+    data = {f"bars{i}": bar_columns(entries, reach) for i, entries in enumerate(panels.values())}
+    data |= {f"line{i}": line_columns(entries) for i, entries in enumerate(panels.values())}
+    return _histograms(tuple(panels), ink).filled(data, ends=[-reach, reach])
 
 
-def histograms(titles: Sequence[str], with_line: Collection[int], reach: float, ink: Ink) -> alt.VConcatChart:
-    """A panel for each title over -reach..reach, bars measured; the density in those `with_line`."""
+@template
+def _histograms(titles: tuple[str, ...], ink: Ink) -> alt.VConcatChart:
     return (
         alt.vconcat(
-            *(
-                _panel(i, title, reach, ink, last=title == titles[-1], line=i in with_line)
-                for i, title in enumerate(titles)
-            ),
+            *(_panel(i, title, ink, last=title == titles[-1]) for i, title in enumerate(titles)),
             spacing=30,
             padding=NARROW,
         )
@@ -66,10 +68,10 @@ def histograms(titles: Sequence[str], with_line: Collection[int], reach: float, 
     )
 
 
-def _panel(number: int, name: str, reach: float, ink: Ink, *, last: bool, line: bool) -> alt.LayerChart:
+def _panel(number: int, name: str, ink: Ink, *, last: bool) -> alt.LayerChart:
     x = alt.X(
         "from:Q",
-        scale=alt.Scale(domain=[-reach, reach], nice=False),
+        scale=alt.Scale(domain=several("ends", [-1.0, 1.0]), nice=False),
         axis=alt.Axis(title="value of an entry" if last else None, grid=False),
     )
     y = alt.Y("density:Q", axis=None)
@@ -92,4 +94,4 @@ def _panel(number: int, name: str, reach: float, ink: Ink, *, last: bool, line: 
         alt.Chart(alt.NamedData(f"line{number}")).mark_line(color=ink.bad, strokeWidth=2).encode(x=x, y=y)
     )
     title = alt.TitleParams(name, anchor="start", frame="group", fontSize=13, color=ink.text, offset=6)
-    return alt.layer(*([bars, density] if line else [bars]), height=HEIGHT, title=title)
+    return alt.layer(bars, density, height=HEIGHT, title=title)

@@ -4,17 +4,18 @@ Both are linear in the magnitude: an entry is `rest + magnitude · slope`. So th
 of the slider by itself.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import altair as alt
 import numpy as np
 from numpy.typing import NDArray
 
-from fp8core.formats import Format
 from fp8core.formats.binades import mantissa_bits
 from fp8core.recipes import OperandSpec
 from fp8core.scales import Fit
 from pages.kit.charts.ink import Ink
+from pages.kit.charts.template import Columns, Filled, number, several, template, text
 from pages.sections.rotations.charts.axis import NARROW, ROOM, inside_axis
 
 OUTLIER = "outlier"
@@ -34,32 +35,53 @@ class Stems:
     is_outlier: NDArray[np.bool_]
 
 
-def stem_columns(stems: Stems, spec: OperandSpec) -> dict[str, list[object]]:
+def stem_columns(stems: Stems, spec: OperandSpec) -> Columns:
     """The data set of one panel, a column a field."""
-    size = len(stems.rest)
+    places = np.arange(len(stems.rest), dtype=np.int32)
     return {
-        "i": list(range(size)),
-        "rest": stems.rest.round(6).tolist(),
-        "slope": stems.slope.round(6).tolist(),
-        "tile": [i // (spec.tile.k or size) for i in range(size)],
-        "outlier": stems.is_outlier.tolist(),
+        "i": places,
+        "rest": stems.rest,
+        "slope": stems.slope,
+        "tile": places // (spec.tile.k or len(places)),
+        "outlier": stems.is_outlier,
     }
 
 
 def vector_picture(
-    size: int, spec: OperandSpec, start: int, limits: tuple[int, int], ink: Ink
-) -> alt.VConcatChart:
-    """A panel for each of PANELS on one vertical axis; the slider runs over `limits` from `start`.
+    panels: Mapping[str, Stems], spec: OperandSpec, start: int, limits: tuple[int, int], ink: Ink
+) -> Filled:
+    """A panel for each of PANELS on one vertical axis; the slider runs over `limits` from `start`."""
+    size, element = len(panels[PANELS[0]].rest), spec.format
+    few = size <= _MOST_WITH_HEADS
+    # Both kinds are made at once: a reader who changes the size does not wait for the other.
+    kinds = [_picture(heads, limits, ink) for heads in (False, True)]
+    return kinds[few].filled(
+        {name: stem_columns(stems, spec) for name, stems in panels.items()},
+        start=start,
+        # Room at the left for the vertical axis. Labels outside would widen the picture.
+        across=[-0.5 - ROOM * size, size - 0.5],
+        ticks=list(range(0, size, max(1, size // 16))),
+        right=f"{size - 0.5}",
+        value=f"datum.rest + (isValid({OUTLIER}.{MAGNITUDE}) ? {OUTLIER}.{MAGNITUDE}[0] : {start}) * "
+        "datum.slope",
+        half=f"({scale_expr(spec, 'datum.amax')}) * {element.min_subnormal / 2}",
+        dead="datum.dead + (datum.dead == 1 ? ' becomes' : ' become') + ' zero in "
+        + element.name
+        + "' + (datum.blank > 0 ? ', ' + datum.blank + ' of them zero already' : '')",
+        **({"area": 60 if size <= _MOST_WITH_HEADS // 4 else 20} if few else {}),
+    )
 
-    The entries come as the named data sets of `stem_columns`.
-    """
+
+@template
+def _picture(few: bool, limits: tuple[int, int], ink: Ink) -> alt.VConcatChart:
+    """The picture of vectors that are short enough for a head on each stem, or of longer ones."""
     slider = alt.selection_point(
         name=OUTLIER,
         fields=[MAGNITUDE],
-        value=[{MAGNITUDE: start}],
+        value=[{MAGNITUDE: number("start", 1)}],
         bind=alt.binding_range(min=limits[0], max=limits[1], step=1, name="Outlier's magnitude "),
     )
-    charts = [_panel(name, size, spec, start, ink) for name in PANELS]
+    charts = [_panel(name, few, ink) for name in PANELS]
     charts[0] = charts[0].add_params(slider)
     return (
         alt.vconcat(*charts, spacing=34, padding=NARROW)
@@ -69,9 +91,8 @@ def vector_picture(
     )
 
 
-def _across(size: int) -> alt.Scale:
-    """The elements, with room at the left for the vertical axis. Labels outside would widen the picture."""
-    return alt.Scale(domain=[-0.5 - ROOM * size, size - 0.5], nice=False)
+def _across() -> alt.Scale:
+    return alt.Scale(domain=several("across", [0.0, 1.0]), nice=False)
 
 
 def scale_expr(spec: OperandSpec, amax: str) -> str:
@@ -83,6 +104,8 @@ def scale_expr(spec: OperandSpec, amax: str) -> str:
             return f"{amax} / {element.max}"
         case Fit.FLOOR:
             return f"pow(2, {top} - {element.e_max})"
+        case Fit.CEIL:
+            return f"pow(2, ceil({log2} - {_EPSILON}) - {element.e_max})"
         case Fit.ROUND_UP:
             return f"pow(2, ceil({log2} - log({element.max}) / LN2 - {_EPSILON}))"
         case Fit.EVEN:
@@ -91,25 +114,21 @@ def scale_expr(spec: OperandSpec, amax: str) -> str:
             return f"pow(2, {top} + {rounded} - {element.e_max})"
 
 
-def _panel(name: str, size: int, spec: OperandSpec, start: int, ink: Ink) -> alt.LayerChart:
+def _panel(name: str, few: bool, ink: Ink) -> alt.LayerChart:
     last = name == PANELS[-1]
-    moved = f"(isValid({OUTLIER}.{MAGNITUDE}) ? {OUTLIER}.{MAGNITUDE}[0] : {start})"
     x = alt.X(
         "i:Q",
-        scale=_across(size),
+        scale=_across(),
         axis=alt.Axis(
-            title="element" if last else None,
-            labels=last,
-            grid=False,
-            values=list(range(0, size, max(1, size // 16))),
+            title="element" if last else None, labels=last, grid=False, values=several("ticks", [0])
         ),
     )
     base = (
         alt.Chart(alt.NamedData(name))
-        .transform_calculate(value=f"datum.rest + {moved} * datum.slope")
+        .transform_calculate(value=text("value", "datum.rest"))
         .transform_calculate(size="abs(datum.value)")
         .transform_joinaggregate(amax="max(size)", groupby=["tile"])
-        .transform_calculate(half=f"({scale_expr(spec, 'datum.amax')}) * {spec.format.min_subnormal / 2}")
+        .transform_calculate(half=text("half", "datum.amax"))
         .transform_calculate(zero="datum.size <= datum.half")
         .transform_calculate(
             verdict="datum.zero ? 'becomes 0' : 'stays above 0'",
@@ -117,17 +136,16 @@ def _panel(name: str, size: int, spec: OperandSpec, start: int, ink: Ink) -> alt
         )
     )
     return alt.layer(
-        _deadzone(base, ink, size),
-        _amax_lines(base, ink, size),
-        *_stems(base, x, size, ink),
-        _words(base, name.capitalize(), spec.format, ink),
+        _deadzone(base, ink),
+        _amax_lines(base, ink),
+        *_stems(base, x, few, ink),
+        _words(base, name.capitalize(), ink),
         height=HEIGHT,
     )
 
 
-def _stems(base: alt.Chart, x: alt.X, size: int, ink: Ink) -> list[alt.Chart]:
+def _stems(base: alt.Chart, x: alt.X, few: bool, ink: Ink) -> list[alt.Chart]:
     kinds = ["outlier", "entry", "becomes 0"]
-    few = size <= _MOST_WITH_HEADS
     legend = alt.Legend(title=None, orient="top")
     encoding = {
         "x": x,
@@ -148,14 +166,14 @@ def _stems(base: alt.Chart, x: alt.X, size: int, ink: Ink) -> list[alt.Chart]:
     stem = base.mark_rule(strokeWidth=2 if few else 1).encode(**encoding, y2=alt.Y2(datum=0))
     if not few:
         return [stem]
-    area = 60 if size <= _MOST_WITH_HEADS // 4 else 20
     shape = alt.Shape(
         "kind:N", scale=alt.Scale(domain=kinds, range=["circle", "circle", "cross"]), legend=legend
     )
-    return [stem, base.mark_point(filled=True, size=area, opacity=1).encode(**encoding, shape=shape)]
+    heads = base.mark_point(filled=True, size=number("area", 60), opacity=1)
+    return [stem, heads.encode(**encoding, shape=shape)]
 
 
-def _deadzone(base: alt.Chart, ink: Ink, size: int) -> alt.Chart:
+def _deadzone(base: alt.Chart, ink: Ink) -> alt.Chart:
     return (
         base.transform_aggregate(half="max(half)", first="min(i)", final="max(i)", groupby=["tile"])
         .transform_calculate(
@@ -163,7 +181,7 @@ def _deadzone(base: alt.Chart, ink: Ink, size: int) -> alt.Chart:
         )
         .mark_rect(color=ink.k, opacity=0.22)
         .encode(
-            x=alt.X("left:Q", scale=_across(size)),
+            x=alt.X("left:Q", scale=_across()),
             x2="right:Q",
             y="low:Q",
             y2="high:Q",
@@ -174,26 +192,22 @@ def _deadzone(base: alt.Chart, ink: Ink, size: int) -> alt.Chart:
     )
 
 
-def _amax_lines(base: alt.Chart, ink: Ink, size: int) -> alt.Chart:
+def _amax_lines(base: alt.Chart, ink: Ink) -> alt.Chart:
     return (
         base.transform_aggregate(top="max(size)")
-        .transform_calculate(ends="[datum.top, -datum.top]", left="-0.5", right=f"{size - 0.5}")
+        .transform_calculate(ends="[datum.top, -datum.top]", left="-0.5", right=text("right", "0.5"))
         .transform_flatten(["ends"])
         .mark_rule(strokeDash=[5, 4], color=ink.soft)
-        .encode(x=alt.X("left:Q", scale=_across(size)), x2="right:Q", y="ends:Q")
+        .encode(x=alt.X("left:Q", scale=_across()), x2="right:Q", y="ends:Q")
     )
 
 
-def _words(base: alt.Chart, title: str, element: Format, ink: Ink) -> alt.Chart:
-    dead = (
-        "datum.dead + (datum.dead == 1 ? ' becomes' : ' become') + ' zero in "
-        + element.name
-        + "' + (datum.blank > 0 ? ', ' + datum.blank + ' of them zero already' : '')"
-    )
+def _words(base: alt.Chart, title: str, ink: Ink) -> alt.Chart:
     return (
         base.transform_calculate(blank="datum.size == 0")
         .transform_aggregate(top="max(size)", dead="sum(zero)", blank="sum(blank)")
-        .transform_calculate(text=f"'{title}: largest |x| ' + format(datum.top, '.3~f') + ' · ' + {dead}")
+        .transform_calculate(dead=text("dead", "datum.dead"))
+        .transform_calculate(text=f"'{title}: largest |x| ' + format(datum.top, '.3~f') + ' · ' + datum.dead")
         .mark_text(align="left", baseline="bottom", fontSize=13, fontWeight="bold", color=ink.text, dy=-16)
         .encode(x=alt.value(0), y=alt.value(0), text="text:N")
     )

@@ -1,12 +1,12 @@
 """Speed against the record: a bar a line, as a share of the recorded rate of this GPU model."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, fields
 
 import altair as alt
 
 from pages.kit.charts.ink import Ink
+from pages.kit.charts.template import Filled, number, several, template
 
 NORMAL, SLOW = "normal", "slow"
 _STEP = 22
@@ -26,25 +26,35 @@ class Bar:
     source: str
 
 
-def shares_chart(bars: Sequence[Bar], slow_below: float, ink: Ink) -> dict[str, Any]:
+def shares_chart(bars: Sequence[Bar], slow_below: float, ink: Ink) -> Filled:
     """Bars with a rule at the record and a dashed rule where slow begins. Raises ValueError without a bar."""
     if not bars:
         raise ValueError("there is no bar to draw")
-    rows = [{**vars(bar), "verdict": SLOW if bar.share < slow_below else NORMAL} for bar in bars]
-    top = max(_TOP, 1.1 * max(bar.share for bar in bars))
+    columns = {field.name: [getattr(bar, field.name) for bar in bars] for field in fields(Bar)}
+    columns["verdict"] = [SLOW if bar.share < slow_below else NORMAL for bar in bars]
+    return _chart(ink, slow_below).filled(
+        {"bars": columns},
+        names=columns["name"],
+        shares=[0.0, max(_TOP, 1.1 * max(columns["share"]))],
+        height=_STEP * len(bars) + _AROUND,
+    )
+
+
+@template
+def _chart(ink: Ink, slow_below: float) -> alt.LayerChart:
     x = alt.X(
         "share:Q",
         title="share of the recorded rate",
         axis=alt.Axis(format=".0%", tickCount=6, gridColor=ink.line, gridOpacity=0.5),
-        scale=alt.Scale(domain=[0, top], nice=False),
+        scale=alt.Scale(domain=several("shares", [0.0, 1.0]), nice=False),
     )
     y = alt.Y(
         "name:N",
         title=None,
-        sort=[bar.name for bar in bars],
+        scale=alt.Scale(domain=several("names", ["mxfp8 fprop"])),
         axis=alt.Axis(labelLimit=240, labelOverlap=False),
     )
-    base = alt.Chart(alt.Data(values=rows)).encode(y=y, tooltip=_tooltip())
+    base = alt.Chart(alt.NamedData("bars")).encode(y=y, tooltip=_tooltip())
     drawn = base.mark_bar(size=_STEP - 8).encode(
         x=x,
         color=alt.Color(
@@ -65,11 +75,7 @@ def shares_chart(bars: Sequence[Bar], slow_below: float, ink: Ink) -> dict[str, 
     record = _rule(1.0, "record", [1, 0], "left", ink)
     slow = _rule(slow_below, f"slow below {slow_below:.0%}", [4, 3], "right", ink)
     chart = alt.layer(drawn, *record, *slow, inside, outside.encode(x=x))
-    return (
-        chart.properties(width="container", height=_STEP * len(bars) + _AROUND)
-        .configure_view(stroke=None)
-        .to_dict()
-    )
+    return chart.properties(width="container", height=number("height", 200)).configure_view(stroke=None)
 
 
 def _rule(at: float, name: str, dash: list[int], align: str, ink: Ink) -> tuple[alt.Chart, alt.Chart]:

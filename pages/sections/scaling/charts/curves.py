@@ -3,42 +3,42 @@
 import altair as alt
 
 from pages.kit.charts.ink import Ink
-from pages.sections.scaling.charts.scene import CURVE, PICK, WindowScene, here, now, powers_of_two
+from pages.kit.charts.template import number, several, text
+from pages.sections.scaling.charts.scene import AMAX, CURVE, HERE, NOW, PICK, STEP
 from pages.sections.scaling.charts.stack import Spec, panel
 
 TALL, PARTS, EDGE = 150, 80, 7
-LABELS_ROOM = 1.5
 ERROR_PARTS = {"deadzone": "becoming 0", "grid": "rounding", "saturation": "saturating"}
 
 
-def _along(scene: WindowScene, field: str = "s:Q", **options: object) -> alt.X:
-    low, high = scene.range
-    scale = alt.Scale(domain=[low, high], nice=False, padding=EDGE)
+def _along(field: str = "s:Q", **options: object) -> alt.X:
+    scale = alt.Scale(domain=several("scales", [0.0, 1.0]), nice=False, padding=EDGE)
     return alt.X(field, scale=scale, **options)
 
 
-def _cursor(scene: WindowScene, ink: Ink) -> alt.Chart:
+def _cursor(ink: Ink) -> alt.Chart:
     return (
-        alt.Chart(alt.Data(values=[{"start": scene.start}]))
-        .transform_calculate(s=now(scene))
+        alt.Chart(alt.Data(values=[{}]))
+        .transform_calculate(s=NOW)
         .mark_rule(color=ink.text, strokeWidth=2, aria=False)
-        .encode(x=_along(scene))
+        .encode(x=_along())
     )
 
 
-def sqnr_curve(scene: WindowScene, ink: Ink) -> Spec:
+def sqnr_curve(ink: Ink) -> Spec:
+    """The panel of SQNR; its holes are `scales`, the ends of log2 scale, and `sqnr`, those of SQNR."""
     data = alt.NamedData(CURVE)
-    top = max(max(row["sqnr"] for row in scene.curve), 1.0) * LABELS_ROOM
-    y = alt.Y("sqnr:Q", scale=alt.Scale(domain=[0, top], nice=False), axis=alt.Axis(tickCount=4))
-    x = _along(scene, axis=alt.Axis(labels=False, ticks=False, title=None))
+    scale = alt.Scale(domain=several("sqnr", [0.0, 1.0]), nice=False)
+    y = alt.Y("sqnr:Q", scale=scale, axis=alt.Axis(tickCount=4))
+    x = _along(axis=alt.Axis(labels=False, ticks=False, title=None))
     line = alt.Chart(data).mark_line(color=ink.good, strokeWidth=2.5, aria=False).encode(x=x, y=y)
     dot = (
         alt.Chart(data)
-        .transform_filter(here(scene))
+        .transform_filter(HERE)
         .mark_point(filled=True, size=110, color=ink.text, opacity=1)
         .encode(x=x, y=y)
     )
-    marked = alt.Chart(alt.Data(values=[scene.amax]))
+    marked = alt.Chart(alt.NamedData(AMAX))
     diamond = marked.mark_point(
         filled=True, shape="diamond", size=130, color=ink.bad, opacity=1, stroke=ink.page
     ).encode(x=x, y=y)
@@ -54,29 +54,28 @@ def sqnr_curve(scene: WindowScene, ink: Ink) -> Spec:
         line,
         one,
         one_name,
-        _cursor(scene, ink),
+        _cursor(ink),
         diamond,
         name,
         dot,
-        _handles(scene, first=True),
+        _handles(first=True),
         height=TALL,
         title="SQNR (dB) at every scale: higher is better",
     )
 
 
-def _handles(scene: WindowScene, *, first: bool) -> alt.Chart:
+def _handles(*, first: bool) -> alt.Chart:
     """Invisible columns, one a scale, to point at and drag over. The first chart's hold the selection."""
-    low, high = scene.range
     columns = (
         alt.Chart(alt.NamedData(CURVE))
         .transform_calculate(
-            s0=f"datum.s - {scene.step / 2}",
-            s1=f"datum.s + {scene.step / 2}",
+            s0=f"datum.s - {STEP / 2}",
+            s1=f"datum.s + {STEP / 2}",
             scale="'2^' + format(datum.s, '~f')",
         )
         .mark_rect(opacity=0, cursor="ew-resize", aria=False)
         .encode(
-            x=_along(scene, "s0:Q"),
+            x=_along("s0:Q"),
             x2=alt.X2("s1:Q"),
             tooltip=[
                 alt.Tooltip("scale:N", title="scale"),
@@ -90,7 +89,8 @@ def _handles(scene: WindowScene, *, first: bool) -> alt.Chart:
     )  # fmt: skip
     if not first:
         return columns
-    slider = alt.binding_range(min=low, max=high, step=scene.step, name="log2 of the scale ")
+    ends = number("low", 0.0), number("high", 1.0)
+    slider = alt.binding_range(min=ends[0], max=ends[1], step=STEP, name="log2 of the scale ")
     return columns.add_params(
         alt.selection_point(
             name=PICK,
@@ -99,15 +99,17 @@ def _handles(scene: WindowScene, *, first: bool) -> alt.Chart:
             on="pointerdown, pointermove[event.buttons]",
             clear=False,
             toggle=False,
-            value=[{"s": scene.start}],
+            value=[{"s": number("start", 0.0)}],
         )
     )
 
 
-def error_parts(scene: WindowScene, ink: Ink) -> Spec:
-    """The shares of the error at every scale, stacked to the whole."""
+def error_parts(ink: Ink) -> Spec:
+    """The shares of the error at every scale, stacked to the whole. The hole `scale_labels` is its labels'
+    expression.
+    """
     parts, names = list(ERROR_PARTS), list(ERROR_PARTS.values())
-    axis = alt.Axis(labelExpr=powers_of_two(*scene.range), tickMinStep=1, tickCount=8)
+    axis = alt.Axis(labelExpr=text("scale_labels", "datum.value"), tickMinStep=1, tickCount=8)
     color = alt.Color(
         "part:N",
         scale=alt.Scale(domain=names, range=[ink.soft, ink.good, ink.bad]),
@@ -119,7 +121,7 @@ def error_parts(scene: WindowScene, ink: Ink) -> Spec:
         .transform_calculate(rank=f"indexof({parts}, datum.field)", part=f"{names}[datum.rank]")
         .mark_area(opacity=0.85, aria=False)
         .encode(
-            x=_along(scene, axis=axis, title="scale"),
+            x=_along(axis=axis, title="scale"),
             y=alt.Y("share:Q", stack="normalize", axis=None),
             color=color,
             order=alt.Order("rank:Q"),
@@ -127,8 +129,8 @@ def error_parts(scene: WindowScene, ink: Ink) -> Spec:
     )
     return panel(
         areas,
-        _cursor(scene, ink),
-        _handles(scene, first=False),
+        _cursor(ink),
+        _handles(first=False),
         height=PARTS,
         title="The error at every scale comes from",
     )

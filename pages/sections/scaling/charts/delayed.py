@@ -3,37 +3,55 @@
 Pointing at a step (`step`) shows the earlier steps that its scale comes from. None of that needs Python.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import altair as alt
+import numpy as np
+from numpy.typing import NDArray
 
 from pages.kit.charts.ink import Ink
-from pages.sections.scaling.charts.stack import Figure, Spec, figures, panel, stack
+from pages.kit.charts.template import Filled, number, several, template
+from pages.sections.scaling.charts.stack import START, Figure, Spec, figures, panel, stack
 
 STEP = "looked_at"
 STEPS, EVERY = "steps", "every step"
 TALL, BITS, EDGE = 210, 110, 5
 LINES = ["amax", "the delayed scale holds", "overflow"]
-Row = dict[str, object]
+NOW = f"(isArray({STEP}.step) ? {STEP}.step[0] : {START})"
+"""Vega expression: the step that is shown."""
+HERE = f"datum.step == {NOW}"
 
 
 @dataclass(frozen=True, kw_only=True)
 class DelayedScene:
     """The data of the picture. `amax`: log2 of every step's amax. `start`: the step that is shown first.
 
-    `rows`: one for each step with a history. It has `step`, log2 of `amax` and of the value that the scale
-    `holds`, and `bits` between them (below 0 on overflow). It also has `overflows`, and `first` and `last` of
-    the steps that its scale comes from.
+    `steps`: columns, a value for each step with a history: `step`, log2 of `amax` and of the value that the
+    scale `holds`, and `bits` between them (below 0 on overflow); `overflows`, and `first` and `last` of the
+    steps that its scale comes from.
     """
 
-    amax: Sequence[float]
-    rows: Sequence[Row]
+    amax: NDArray
+    steps: dict[str, NDArray]
     start: int
 
 
-def delayed_chart(scene: DelayedScene, ink: Ink) -> Spec:
+def delayed_chart(scene: DelayedScene, ink: Ink) -> Filled:
     """The picture: figures of one step, the timeline, and the range left unused or overrun."""
+    steps = scene.steps
+    low, high = (float(end(scene.amax.tolist() + steps["holds"].tolist())) for end in (min, max))
+    room = max(0.08 * (high - low), 0.25)
+    return _delayed(ink).filled(
+        {STEPS: steps, EVERY: {"step": np.arange(scene.amax.size), "amax": scene.amax}},
+        start=scene.start,
+        along=[-0.5, scene.amax.size - 0.5],
+        heights=[low - room, high + room],
+        bits=[float(steps["bits"].min(initial=0.0)), float(steps["bits"].max(initial=0.0))],
+    )
+
+
+@template
+def _delayed(ink: Ink) -> Spec:
     fits = "format(abs(datum.bits), '.2f') + ' bits unused'"
     shown = [
         Figure(place=0, name="'step'", words="format(datum.step, 'd')"),
@@ -45,18 +63,8 @@ def delayed_chart(scene: DelayedScene, ink: Ink) -> Spec:
             words=f"datum.overflows ? {_number('-datum.bits')} + ' times over' : {fits}",
         ),
     ]
-    head = figures(alt.NamedData(STEPS), _here(scene), shown, ink, warn="datum.overflows")
-    every = [{"step": step, "amax": amax} for step, amax in enumerate(scene.amax)]
-    return stack([head, _timeline(scene, ink), _bits(scene, ink)], ink, {STEPS: scene.rows, EVERY: every})
-
-
-def _now(scene: DelayedScene) -> str:
-    """Vega expression: the step that is shown."""
-    return f"(isArray({STEP}.step) ? {STEP}.step[0] : {scene.start})"
-
-
-def _here(scene: DelayedScene) -> str:
-    return f"datum.step == {_now(scene)}"
+    head = figures(alt.NamedData(STEPS), HERE, shown, ink, warn="datum.overflows")
+    return stack([head, _timeline(ink), _bits(ink)], ink)
 
 
 def _number(log2: str) -> str:
@@ -64,30 +72,27 @@ def _number(log2: str) -> str:
     return f"(abs({log2}) < 17 ? format(pow(2, {log2}), ',.4~r') : format(pow(2, {log2}), '.2~e'))"
 
 
-def _along(scene: DelayedScene, field: str = "step:Q", **options: object) -> alt.X:
-    ends = [-0.5, len(scene.amax) - 0.5]
-    return alt.X(field, scale=alt.Scale(domain=ends, nice=False, padding=EDGE), **options)
+def _along(field: str = "step:Q", **options: object) -> alt.X:
+    scale = alt.Scale(domain=several("along", [0.0, 1.0]), nice=False, padding=EDGE)
+    return alt.X(field, scale=scale, **options)
 
 
-def _looked_back_on(scene: DelayedScene, ink: Ink, tall: int) -> list[alt.Chart]:
+def _looked_back_on(ink: Ink, tall: int) -> list[alt.Chart]:
     """A band over the earlier steps, a line at the step itself."""
-    here = alt.Chart(alt.NamedData(STEPS)).transform_filter(_here(scene))
+    here = alt.Chart(alt.NamedData(STEPS)).transform_filter(HERE)
     band = here.transform_calculate(x0="datum.first - 0.5", x1="datum.last + 0.5")
     return [
         band.mark_rect(color=ink.soft, opacity=0.22, aria=False).encode(
-            x=_along(scene, "x0:Q"), x2=alt.X2("x1:Q"), y=alt.YValue(0), y2=alt.Y2Value(tall)
+            x=_along("x0:Q"), x2=alt.X2("x1:Q"), y=alt.YValue(0), y2=alt.Y2Value(tall)
         ),
-        here.mark_rule(color=ink.text, strokeWidth=1.5, aria=False).encode(x=_along(scene)),
+        here.mark_rule(color=ink.text, strokeWidth=1.5, aria=False).encode(x=_along()),
     ]
 
 
-def _timeline(scene: DelayedScene, ink: Ink) -> Spec:
-    heights = [*scene.amax, *(row["holds"] for row in scene.rows)]
-    low, high = min(heights), max(heights)
-    room = max(0.08 * (high - low), 0.25)
-    y_scale = alt.Scale(domain=[low - room, high + room], nice=False)
+def _timeline(ink: Ink) -> Spec:
+    y_scale = alt.Scale(domain=several("heights", [0.0, 1.0]), nice=False)
     axis = alt.Axis(labelExpr=_number("datum.value"), tickCount=5, tickMinStep=1)
-    x = _along(scene, axis=alt.Axis(labels=False, ticks=False, title=None))
+    x = _along(axis=alt.Axis(labels=False, ticks=False, title=None))
     colors = alt.Scale(domain=LINES, range=[ink.text, ink.good, ink.bad])
     color = alt.Color(
         "line:N", scale=colors, legend=alt.Legend(orient="top", direction="horizontal", offset=0)
@@ -102,24 +107,24 @@ def _timeline(scene: DelayedScene, ink: Ink) -> Spec:
     over, over_at = line(LINES[2], "amax", STEPS)
     over = over.transform_filter("datum.overflows")
     return panel(
-        *_looked_back_on(scene, ink, TALL),
+        *_looked_back_on(ink, TALL),
         holds.mark_line(interpolate="step", strokeWidth=2.5, aria=False).encode(**holds_at),
         amax.mark_line(strokeWidth=1.5, aria=False).encode(**amax_at),
         over.mark_rule(strokeWidth=2, aria=False).encode(**over_at, y2=alt.Y2("holds:Q")),
         over.mark_point(shape="triangle-up", filled=True, size=70, opacity=1).encode(**over_at),
-        _handles(scene),
+        _handles(),
         height=TALL,
         title="The largest number of each step, and what its scale can hold",
     )
 
 
-def _handles(scene: DelayedScene) -> alt.Chart:
+def _handles() -> alt.Chart:
     """Invisible columns, one a step, to point at."""
     return (
         alt.Chart(alt.NamedData(STEPS))
         .transform_calculate(x0="datum.step - 0.5", x1="datum.step + 0.5")
         .mark_rect(opacity=0, aria=False)
-        .encode(x=_along(scene, "x0:Q"), x2=alt.X2("x1:Q"))
+        .encode(x=_along("x0:Q"), x2=alt.X2("x1:Q"), tooltip=alt.value(None))
         .add_params(
             alt.selection_point(
                 name=STEP,
@@ -127,22 +132,24 @@ def _handles(scene: DelayedScene) -> alt.Chart:
                 on="pointerover",
                 clear=False,
                 toggle=False,
-                value=[{"step": scene.start}],
+                value=[{"step": number("start", 1)}],
             )
         )
     )
 
 
-def _bits(scene: DelayedScene, ink: Ink) -> Spec:
+def _bits(ink: Ink) -> Spec:
     """Bars from 0: up where the top of the range stays empty, down where amax exceeds it."""
-    y = alt.Y("bits:Q", scale=alt.Scale(zero=True, nice=True), axis=alt.Axis(tickCount=4))
+    y = alt.Y(
+        "bits:Q", scale=alt.Scale(domain=several("bits", [0.0, 1.0]), nice=True), axis=alt.Axis(tickCount=4)
+    )
     color = alt.when("datum.overflows").then(alt.value(ink.bad)).otherwise(alt.value(ink.good))
     bars = (
         alt.Chart(alt.NamedData(STEPS))
         .transform_calculate(x0="datum.step - 0.42", x1="datum.step + 0.42")
         .mark_rect(aria=False)
         .encode(
-            x=_along(scene, "x0:Q", axis=alt.Axis(tickMinStep=1, format="d"), title="step"),
+            x=_along("x0:Q", axis=alt.Axis(tickMinStep=1, format="d"), title="step"),
             x2=alt.X2("x1:Q"),
             y=y,
             y2=alt.Y2Datum(0),
@@ -154,7 +161,7 @@ def _bits(scene: DelayedScene, ink: Ink) -> Spec:
         .mark_rule(color=ink.text, strokeWidth=1, aria=False)
         .encode(y=y)
     )
-    cursor = _looked_back_on(scene, ink, BITS)[1]
+    cursor = _looked_back_on(ink, BITS)[1]
     return panel(
         bars,
         zero,

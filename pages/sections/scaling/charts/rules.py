@@ -7,28 +7,34 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import altair as alt
+import numpy as np
 
 from pages.kit.charts.ink import Ink
-from pages.sections.scaling.charts.stack import Spec, panel, stack
+from pages.kit.charts.legible import view_title
+from pages.kit.charts.template import Columns, Filled, number, several, template, text
+from pages.sections.scaling.charts.stack import START, Spec, panel, stack
 
 BLOCK = "block"
 AMAX = "amax"
 TALL, LABEL = 74, 11
 ROOM = 1.6
-Row = dict[str, object]
+NOW = f"(isArray({BLOCK}.{AMAX}) ? {BLOCK}.{AMAX}[0] : {START})"
+"""Vega expression: amax of the block that the slider moves."""
+BEYOND = "beyond"
 
 
 @dataclass(frozen=True, kw_only=True)
 class RuleRow:
     """One rule.
 
-    `bins`: amax / scale from `x0` to `x1`, its share of the blocks, and whether it is beyond Qmax. `moves`:
-    for each amax of the slider the `scale`, its `exponent` text and where amax `lands`.
+    `bins`: amax / scale from `x0` to `x1`, its `share` of the blocks, and whether it is `beyond` Qmax.
+    `moves`: for each `amax` of the slider where it `lands`, and its scale as `text`. A dataset can be packed
+    already.
     """
 
     title: str
-    bins: Sequence[Row]
-    moves: Sequence[Row]
+    bins: Columns
+    moves: Columns | bytes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,44 +43,55 @@ class RulesScene:
 
     rows: Sequence[RuleRow]
     largest: float
-    largest_text: str
-    format_name: str
     domain: tuple[float, float]
     slider: tuple[float, float, float]
     start: float
 
 
-def rules_chart(scene: RulesScene, ink: Ink) -> Spec:
+def rules_chart(scene: RulesScene, ink: Ink) -> Filled:
     """A histogram a rule, one below the other, on one axis."""
-    rows = [
-        _row(scene, row, ink, last=row is scene.rows[-1], first=row is scene.rows[0]) for row in scene.rows
-    ]
-    values = {f"bins {row.title}": row.bins for row in scene.rows}
-    values |= {f"moves {row.title}": row.moves for row in scene.rows}
-    return stack(rows, ink, values, spacing=10)
+    low, high = scene.domain
+    values: dict[str, Columns | bytes] = {BEYOND: {"x0": [scene.largest], "x1": [high]}}
+    holes: dict[str, object] = {}
+    for i, row in enumerate(scene.rows):
+        values |= {f"bins {i}": row.bins, f"moves {i}": row.moves}
+        top = float(np.max(row.bins["share"], initial=0.0)) * ROOM
+        holes |= {f"title {i}": view_title(row.title), f"shares {i}": [0.0, top]}
+    return _rules(len(scene.rows), scene.slider, ink).filled(
+        values,
+        start=scene.start,
+        domain=[low, high],
+        ticks=_ticks(scene),
+        right=f"datum.lands > {low * (high / low) ** 0.55}",
+        **holes,
+    )
 
 
-def _row(scene: RulesScene, row: RuleRow, ink: Ink, *, first: bool, last: bool) -> Spec:
-    scale = alt.Scale(type="log", base=2, domain=list(scene.domain), nice=False)
+@template
+def _rules(rules: int, slider: tuple[float, float, float], ink: Ink) -> Spec:
+    return stack([_row(i, slider, ink, last=i == rules - 1) for i in range(rules)], ink, spacing=10)
+
+
+def _row(place: int, slider: tuple[float, float, float], ink: Ink, *, last: bool) -> Spec:
+    first = place == 0
+    scale = alt.Scale(type="log", base=2, domain=several("domain", [1.0, 2.0]), nice=False)
     axis = alt.Axis(
-        values=_ticks(scene),
+        values=several("ticks", [1.0]),
         format="~g",
         title="amax / scale",
     )
     x = alt.X("x0:Q", scale=scale, axis=axis if last else alt.Axis(labels=False, ticks=False, title=None))
-    top = max((b["share"] for b in row.bins), default=1.0) * ROOM
-    y = alt.Y("share:Q", scale=alt.Scale(domain=[0, top], nice=False), axis=None)
+    shares = alt.Scale(domain=several(f"shares {place}", [0.0, 1.0]), nice=False)
+    y = alt.Y("share:Q", scale=shares, axis=None)
     color = alt.when("datum.beyond").then(alt.value(ink.bad)).otherwise(alt.value(ink.good))
-    beyond = alt.Chart(alt.Data(values=[{"x0": scene.largest, "x1": scene.domain[1]}]))
+    beyond = alt.Chart(alt.NamedData(BEYOND))
     tint = beyond.mark_rect(color=ink.bad, opacity=0.15, aria=False).encode(x=x, x2=alt.X2("x1:Q"))
     edge = beyond.mark_rule(color=ink.bad, strokeWidth=1.5, aria=False).encode(x=x)
-    words = (
-        alt.Chart(alt.Data(values=[{"x0": scene.largest}] if first else []))
-        .mark_text(text="saturates", color=ink.bad, fontSize=12, fontWeight="bold", align="left", dx=6)
-        .encode(x=x, y=alt.YValue(TALL - 12))
-    )
+    words = beyond.mark_text(
+        text="saturates", color=ink.bad, fontSize=12, fontWeight="bold", align="left", dx=6
+    ).encode(x=x, y=alt.YValue(TALL - 12))
     bars = (
-        alt.Chart(alt.NamedData(f"bins {row.title}"))
+        alt.Chart(alt.NamedData(f"bins {place}"))
         .mark_rect(stroke=ink.page, strokeWidth=0.5)
         .encode(
             x=x, x2=alt.X2("x1:Q"), y=y, y2=alt.Y2Datum(0), color=color,
@@ -86,24 +103,22 @@ def _row(scene: RulesScene, row: RuleRow, ink: Ink, *, first: bool, last: bool) 
         )
     )  # fmt: skip
     if first:
-        low, high, step = scene.slider
-        slider = alt.binding_range(min=low, max=high, step=step, name="amax of one block ")
+        low, high, step = slider
+        bind = alt.binding_range(min=low, max=high, step=step, name="amax of one block ")
         bars = bars.add_params(
-            alt.selection_point(name=BLOCK, fields=[AMAX], bind=slider, value=[{AMAX: scene.start}])
+            alt.selection_point(name=BLOCK, fields=[AMAX], bind=bind, value=[{AMAX: number("start", 1.0)}])
         )
-    return panel(tint, bars, edge, words, *_one_block(scene, row, ink, scale), height=TALL, title=row.title)
+    layers = [tint, bars, edge, *([words] if first else []), *_one_block(place, slider[2], ink, scale)]
+    return panel(*layers, height=TALL, title=text(f"title {place}", "rule"))
 
 
-def _one_block(scene: RulesScene, row: RuleRow, ink: Ink, scale: alt.Scale) -> list[alt.Chart]:
+def _one_block(place: int, step: float, ink: Ink, scale: alt.Scale) -> list[alt.Chart]:
     """Where the block of the slider lands under this rule."""
-    picked = f"(isArray({BLOCK}.{AMAX}) ? {BLOCK}.{AMAX}[0] : {scene.start})"
     here = (
-        alt.Chart(alt.NamedData(f"moves {row.title}"))
-        .transform_filter(f"abs(datum.amax - {picked}) < {scene.slider[2] / 4}")
-        .transform_calculate(
-            right=f"datum.lands > {scene.domain[0]} * pow({scene.domain[1] / scene.domain[0]}, 0.55)",
-            words="'scale ' + datum.text + ' → ' + format(datum.lands, '.4~g')",
-        )
+        alt.Chart(alt.NamedData(f"moves {place}"))
+        .transform_filter(f"abs(datum.amax - {NOW}) < {step / 4}")
+        .transform_calculate(right=text("right", "datum.lands > 1"))
+        .transform_calculate(words="'scale ' + datum.text + ' → ' + format(datum.lands, '.4~g')")
     )
     x = alt.X("lands:Q", scale=scale)
     dot = here.mark_point(shape="triangle-down", filled=True, size=150, color=ink.text, opacity=1).encode(

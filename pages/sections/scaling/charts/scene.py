@@ -1,15 +1,20 @@
 """The data of the picture of one scale, and the Vega expressions that follow its selection `pick`."""
 
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass
 
+from numpy.typing import NDArray
+
 from pages.kit.charts.words import power_of_two
+from pages.sections.scaling.charts.stack import START
 
 PICK = "pick"
-CURVE, BINS = "curve", "bins"
+CURVE, BINS, AMAX, SPANS = "curve", "bins", "amax", "spans"
+STEP, BIN = 0.25, 0.25
+"""Octaves from one scale to the next, and in a bar of the histogram."""
 ZONES = ["becomes 0", "subnormal", "normal", "saturates"]
-Row = dict[str, object]
+Numbers = dict[str, NDArray]
+"""Columns of numbers, by name."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,35 +37,30 @@ class Edges:
 class WindowScene:
     """The data of the picture.
 
-    - `bins`: left edge (log2 |x|) and share of the elements, all `bin_width` wide.
-    - `curve`: a row a scale: log2 scale `s`, `sqnr`, the shares `saturated` and `dead`, the error's parts.
-    - `amax`: such a row for the amax scale.
+    - `bins`: `left` edge (log2 |x|) and `share` of the elements, all BIN wide.
+    - `curve`: log2 scale `s`, `sqnr`, the shares `saturated` and `dead`, the error's parts, every STEP of s.
+    - `amax`: these for the amax scale.
     - `start`: the first position of the cursor.
     """
 
     format_name: str
     edges: Edges
-    bins: Sequence[Row]
-    bin_width: float
-    curve: Sequence[Row]
-    step: float
-    amax: Row
+    bins: Numbers
+    curve: Numbers
+    amax: Numbers
     start: float
 
     @property
     def range(self) -> tuple[float, float]:
         """The smallest and the largest log2 scale."""
-        return self.curve[0]["s"], self.curve[-1]["s"]
+        return float(self.curve["s"][0]), float(self.curve["s"][-1])
 
 
-def now(scene: WindowScene) -> str:
-    """Vega expression: log2 of the scale that the reader has picked."""
-    return f"(isArray({PICK}.s) ? {PICK}.s[0] : {scene.start})"
+NOW = f"(isArray({PICK}.s) ? {PICK}.s[0] : {START})"
+"""Vega expression: log2 of the scale that the reader has picked."""
 
-
-def here(scene: WindowScene) -> str:
-    """Vega predicate: the row of the curve at the picked scale."""
-    return f"abs(datum.s - {now(scene)}) < {scene.step / 4}"
+HERE = f"abs(datum.s - {NOW}) < {STEP / 4}"
+"""Vega predicate: the row of the curve at the picked scale."""
 
 
 def powers_of_two(low: float, high: float) -> str:

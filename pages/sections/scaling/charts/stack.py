@@ -1,6 +1,6 @@
 """Shared parts of the pictures of the page "Scaling": panels of one width, figures above them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,9 +8,11 @@ import altair as alt
 
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.legible import NARROW
+from pages.kit.charts.template import number
 
-Row = dict[str, object]
 Spec = dict[str, Any]
+START = "start_at"
+"""The position in which a picture opens: Vega's name for it."""
 
 HEAD = 52
 _COLUMNS = 4
@@ -40,12 +42,13 @@ def panel(*layers: alt.Chart, height: int, title: str | None = None) -> Spec:
     return {"layer": units, "height": height} | ({"title": title} if title else {})
 
 
-def stack(panels: Sequence[Spec], ink: Ink, rows: Mapping[str, Sequence[Row]], spacing: int = 14) -> Spec:
+def stack(panels: Sequence[Spec], ink: Ink, spacing: int = 14) -> Spec:
     """Panels one below the other. Labels of y axes stand inside, so each panel is as wide as its column.
 
-    `rows` has the values of the data that the panels name.
+    The hole `start` is the first value of the parameter START.
     """
-    spec = {
+    return {
+        "params": [{"name": START, "value": number("start", 0.0)}],
         "vconcat": list(panels),
         "spacing": spacing,
         "resolve": {"scale": {"color": "independent"}},
@@ -80,17 +83,6 @@ def stack(panels: Sequence[Spec], ink: Ink, rows: Mapping[str, Sequence[Row]], s
             "legend": {"labelColor": ink.text, "title": None},
         },
     }
-    _put_values(spec, dict(rows))
-    return spec
-
-
-def _put_values(part: object, rows: dict[str, Sequence[Row]]) -> None:
-    """Give the first mention of each name its values; Vega-Lite uses them for every later one."""
-    match part:
-        case {"data": {"name": name}} if name in rows:
-            part["data"]["values"] = list(rows.pop(name))
-    for inner in part.values() if isinstance(part, dict) else part if isinstance(part, list) else ():
-        _put_values(inner, rows)
 
 
 def figures(rows: alt.Data, here: str, shown: Sequence[Figure], ink: Ink, warn: str = "false") -> Spec:

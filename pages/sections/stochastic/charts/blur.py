@@ -5,35 +5,46 @@ from collections.abc import Sequence
 import altair as alt
 
 from pages.kit.charts.ink import Ink
+from pages.kit.charts.template import Filled, several, template
 from pages.sections.stochastic.charts.lines import (
     HEIGHT,
     NEAREST,
     STOCHASTIC,
-    Spec,
-    filled,
     line_color,
     line_dash,
-    long_rows,
+    long_columns,
 )
 
 _NAMES = (NEAREST, STOCHASTIC)
 
 
-def blur_chart(nearest: Sequence[float], noisy: Sequence[float], sigma: int, ink: Ink) -> Spec:
+def blur_chart(nearest: Sequence[float], noisy: Sequence[float], sigma: int, ink: Ink) -> Filled:
     """rms error over the blur, from 0 pixels on, with a rule at the blur of the pictures."""
-    rows = long_rows("blur", range(len(nearest)), {NEAREST: nearest, STOCHASTIC: noisy})
+    blurs = list(range(len(nearest)))
+    lines = long_columns("blur", {NEAREST: (blurs, nearest), STOCHASTIC: (blurs, noisy)})
+    return _chart(ink).filled(
+        {"lines": lines, "shown": {"blur": [sigma]}},
+        blurs=blurs,
+        ends=[blurs[0], blurs[-1]],
+        errors=[0.0, max(*nearest, *noisy)],
+    )
+
+
+@template
+def _chart(ink: Ink) -> alt.LayerChart:
     x = alt.X(
         "blur:Q",
         title="blur (pixels)",
-        scale=alt.Scale(nice=False),
-        axis=alt.Axis(values=list(range(len(nearest))), format="d", grid=False),
+        scale=alt.Scale(domain=several("ends", [0, 1]), nice=False),
+        axis=alt.Axis(values=several("blurs", [0, 1]), format="d", grid=False),
     )
+    errors = alt.Scale(domain=several("errors", [0.0, 1.0]))
     lines = (
-        alt.Chart(alt.Data(name="lines"))
+        alt.Chart(alt.NamedData("lines"))
         .mark_line(point=alt.OverlayMarkDef(size=45), strokeWidth=2.5)
         .encode(
             x=x,
-            y=alt.Y("y:Q", title="rms error (1 = white)", scale=alt.Scale(domainMin=0)),
+            y=alt.Y("y:Q", title="rms error (1 = white)", scale=errors),
             color=line_color(_NAMES, ink),
             strokeDash=line_dash(_NAMES),
             tooltip=[
@@ -43,6 +54,5 @@ def blur_chart(nearest: Sequence[float], noisy: Sequence[float], sigma: int, ink
             ],
         )
     )
-    shown = alt.Chart(alt.Data(name="shown")).mark_rule(color=ink.soft, strokeWidth=2).encode(x=x)
-    chart = alt.layer(shown, lines).properties(width="container", height=HEIGHT - 30)
-    return filled(chart, lines=rows, shown=[{"blur": sigma}])
+    shown = alt.Chart(alt.NamedData("shown")).mark_rule(color=ink.soft, strokeWidth=2).encode(x=x)
+    return alt.layer(shown, lines).properties(width="container", height=HEIGHT - 30)

@@ -4,43 +4,53 @@ import altair as alt
 
 from fp8core.experiments.dot_noise import DotErrors
 from pages.kit.charts.ink import Ink
+from pages.kit.charts.template import Filled, several, template
 from pages.sections.stochastic.charts.lines import (
     HEIGHT,
     NEAREST,
     STOCHASTIC,
-    Spec,
-    filled,
     line_color,
     line_dash,
-    long_rows,
+    long_columns,
 )
 
 _NAMES = (STOCHASTIC, NEAREST)
 
 
-def dot_chart(errors: DotErrors, domain: tuple[float, float], ink: Ink, floor: float | None = None) -> Spec:
+def dot_chart(errors: DotErrors, domain: tuple[float, float], ink: Ink, floor: float | None = None) -> Filled:
     """The chart, both axes logarithmic. `floor` is the error that nearest's bias leaves for any number of
     terms.
     """
     terms = errors.terms.tolist()
-    rows = long_rows("terms", terms, {STOCHASTIC: errors.stochastic, NEAREST: errors.nearest})
+    lines = {STOCHASTIC: (terms, errors.stochastic), NEAREST: (terms, errors.nearest)}
+    datasets = {"lines": long_columns("terms", lines)}
+    if floor is not None:
+        datasets["floor"] = {"y": [floor], "what": ["nearest's bias"]}
+    return _chart(ink, has_floor=floor is not None).filled(
+        datasets, ends=[terms[0], terms[-1]], ticks=terms[::2], errors=list(domain)
+    )
+
+
+@template
+def _chart(ink: Ink, *, has_floor: bool) -> alt.LayerChart:
     x = alt.X(
         "terms:Q",
         title="K, terms of the dot product",
-        scale=alt.Scale(type="log", base=2, nice=False),
-        axis=alt.Axis(values=terms[::2], format=",d", grid=False),
+        scale=alt.Scale(type="log", base=2, domain=several("ends", [4, 8]), nice=False),
+        axis=alt.Axis(values=several("ticks", [4, 8]), format=",d", grid=False),
     )
-    y = {
-        "title": "relative error",
-        "scale": alt.Scale(type="log", domain=list(domain), nice=False),
-        "axis": alt.Axis(format="~%", gridOpacity=0.5, tickCount=5),
-    }
+    y = alt.Y(
+        "y:Q",
+        title="relative error",
+        scale=alt.Scale(type="log", domain=several("errors", [0.01, 1.0]), nice=False),
+        axis=alt.Axis(format="~%", gridOpacity=0.5, tickCount=5),
+    )
     lines = (
-        alt.Chart(alt.Data(name="lines"))
+        alt.Chart(alt.NamedData("lines"))
         .mark_line(point=alt.OverlayMarkDef(size=40), strokeWidth=2.5)
         .encode(
             x=x,
-            y=alt.Y("y:Q", **y),
+            y=y,
             color=line_color(_NAMES, ink),
             strokeDash=line_dash(_NAMES),
             tooltip=[
@@ -51,14 +61,10 @@ def dot_chart(errors: DotErrors, domain: tuple[float, float], ink: Ink, floor: f
         )
     )
     layers = [lines]
-    if floor is not None:
-        mark = alt.Chart(alt.Data(name="floor"))
+    if has_floor:
+        mark = alt.Chart(alt.NamedData("floor")).encode(y=y)
         layers += [
-            mark.mark_rule(color=ink.bad, strokeWidth=1, opacity=0.8).encode(y=alt.Y("y:Q", **y)),
-            mark.mark_text(align="left", x=4, dy=-7, color=ink.bad, fontSize=12).encode(
-                y=alt.Y("y:Q", **y), text="what:N"
-            ),
+            mark.mark_rule(color=ink.bad, strokeWidth=1, opacity=0.8),
+            mark.mark_text(align="left", x=4, dy=-7, color=ink.bad, fontSize=12).encode(text="what:N"),
         ]
-    chart = alt.layer(*layers).properties(width="container", height=HEIGHT)
-    bias = [] if floor is None else [{"y": floor, "what": "nearest's bias"}]
-    return filled(chart, lines=rows, floor=bias)
+    return alt.layer(*layers).properties(width="container", height=HEIGHT)

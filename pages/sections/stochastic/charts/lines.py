@@ -4,14 +4,13 @@ They are a color and a dash for each rounding, and a line that follows the point
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import altair as alt
+import numpy as np
+from numpy.typing import ArrayLike
 
 from pages.kit.charts.ink import Ink
-
-Rows = list[dict[str, object]]
-Spec = dict[str, Any]
+from pages.kit.charts.template import Columns
 
 NEAREST, STOCHASTIC, EXACT = "to nearest", "stochastic", "not rounded"
 HEIGHT = 300
@@ -40,13 +39,14 @@ def line_dash(names: Sequence[str]) -> alt.StrokeDash:
     )
 
 
-def long_rows(x: str, xs: Sequence[float], lines: Mapping[str, Sequence[float]]) -> Rows:
-    """One row a point: {x, line, y}."""
-    return [
-        {x: float(at), "line": name, "y": float(y)}
-        for name, ys in lines.items()
-        for at, y in zip(xs, ys, strict=True)
-    ]
+def long_columns(x: str, lines: Mapping[str, tuple[ArrayLike, ArrayLike]]) -> Columns:
+    """Columns `x`, line and y of named lines, each given by its x and its y."""
+    sizes = [np.size(at) for at, _ in lines.values()]
+    return {
+        x: np.concatenate([np.asarray(at, np.float64) for at, _ in lines.values()]),
+        "line": np.repeat(list(lines), sizes),
+        "y": np.concatenate([np.asarray(y, np.float64) for _, y in lines.values()]),
+    }
 
 
 def pointer(data: str, x: alt.X, tooltip: list[alt.Tooltip], ink: Ink) -> alt.Chart:
@@ -55,15 +55,8 @@ def pointer(data: str, x: alt.X, tooltip: list[alt.Tooltip], ink: Ink) -> alt.Ch
         name="near", on="pointermove", nearest=True, clear="pointerout", encodings=["x"], empty=False
     )
     return (
-        alt.Chart(alt.Data(name=data))
+        alt.Chart(alt.NamedData(data))
         .mark_rule(color=ink.text, aria=False)
         .encode(x=x, opacity=alt.when(near).then(alt.value(0.7)).otherwise(alt.value(0)), tooltip=tooltip)
         .add_params(near)
     )
-
-
-def filled(chart: alt.LayerChart, **datasets: Rows) -> Spec:
-    """The chart's spec with the data that it names, put in last: no schema check then reads every row."""
-    spec = chart.to_dict()
-    spec["datasets"] = datasets
-    return spec

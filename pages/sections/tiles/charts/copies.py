@@ -2,35 +2,40 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 import altair as alt
+import numpy as np
 
-from fp8core.linear import LayerShape, LayerTensor
+from fp8core.linear import MATMULS, LayerShape, LayerTensor, Side
+from fp8core.recipes import Copy, Recipe
+from fp8core.recipes.operand import same_copy
 from fp8core.tiles import WHOLE
 from pages.kit.charts.ink import SCALE_COLORS, Ink
-from pages.kit.charts.words import log2, short, stored_tile
+from pages.kit.charts.operand_words import bits_words, brief_preparation
+from pages.kit.charts.template import Filled, by_column, template
+from pages.kit.charts.words import stored_tile
 from pages.sections.tiles.charts.frame import Row
 from pages.sections.tiles.charts.marks import (
     LINES,
     TILES,
     WORDS,
-    Spec,
-    filled,
+    joined,
     line_layer,
+    own_colors,
     picture,
     position,
+    ranges,
+    scale_words,
     stored_slice,
     word,
     word_layer,
 )
-from pages.sections.tiles.charts.marks import scale_domain as domain_of
 from pages.sections.tiles.charts.scene import CopyScene
 
 BOX_WIDE, BOX_TALL = 150, 108
 COLUMN_WIDE = 232
 TOP, LEFT = 40, 26
-ARROW = 30
+MOST_NOTES = 6
 
 
 @dataclass(frozen=True)
@@ -45,58 +50,52 @@ class _Box:
     repeated: bool
 
 
-def copies_chart(tensor: LayerTensor, layer: LayerShape, scenes: Sequence[CopyScene], ink: Ink) -> Spec:
+def copies_chart(
+    recipe: Recipe, tensor: LayerTensor, layer: LayerShape, scenes: Sequence[CopyScene], ink: Ink
+) -> Filled:
     """The tensor as stored, then each copy: tiles in their places, an arrow along which memory runs."""
     boxes = [_Box(None, 0, False, False)]
     for number, scene in enumerate(scenes, 1):
         layouts = scene.copy.k_major
         boxes += [_Box(scene, number, turned, place > 0) for place, turned in enumerate(layouts)]
-    width, height = COLUMN_WIDE * 3, TOP + BOX_TALL + 66
-    rows, words, lines = [], [], []
+    width, height = COLUMN_WIDE * 3, TOP + BOX_TALL + 14 + 16 * MOST_NOTES
+    marks, words, lines = [], [], []
     for place, box in enumerate(boxes):
         left = LEFT + COLUMN_WIDE * place
-        rows += _tiles(tensor, box, left)
+        marks.append(_tiles(tensor, box, left))
         words += _words(tensor, layer, box, left, ink)
         lines += _arrow(box, left, ink)
-    return filled(_boxes(width, height, ink), {TILES: rows, LINES: lines, WORDS: words})
+        words += _bf16_readers(recipe, tensor, left, ink) if box.scene is None else []
+    for source, place in _made_of(boxes):
+        lines += _out_of(LEFT + COLUMN_WIDE * source, LEFT + COLUMN_WIDE * place, ink)
+    return _boxes(width, height, ink).filled(
+        {TILES: joined(marks), LINES: by_column(lines), WORDS: by_column(words)}
+    )
 
 
-@lru_cache
+@template
 def _boxes(width: float, height: float, ink: Ink) -> alt.LayerChart:
     return picture(width, height, _rects(width, height, ink), line_layer(), word_layer())
 
 
-def _tiles(tensor: LayerTensor, box: _Box, left: float) -> list[Row]:
+def _tiles(tensor: LayerTensor, box: _Box, left: float) -> Row:
     if box.scene is None:
         corners = {"x0": left, "x1": left + BOX_WIDE, "y0": TOP, "y1": TOP + BOX_TALL}
-        return [
-            {
-                **corners,
-                "kind": "stored",
-                "log2": 0,
-                "what": f"{tensor.value}, not quantized",
-                "detail": "none",
-            }
-        ]
-    grid, scale = box.scene.quantized.grid, box.scene.quantized.scale
+        places = {name: np.array([place]) for name, place in (corners | {"log2": 0.0}).items()}
+        return places | {"kind": ["stored"], "what": [f"{tensor.value}, not quantized"], "detail": ["none"]}
+    grid, scale = box.scene.grid, box.scene.scales.stored.astype(np.float64)
     tall, wide = (extent / size for extent, size in zip((BOX_TALL, BOX_WIDE), grid.shape, strict=True))
-    rows: list[Row] = [
-        {
-            "x0": left + wide * t.columns.start,
-            "x1": left + wide * t.columns.stop,
-            "y0": TOP + tall * t.rows.start,
-            "y1": TOP + tall * t.rows.stop,
-            "kind": "repeated" if box.repeated else "copy",
-            "log2": log2(float(scale[t.row, t.column])),
-            "what": stored_slice(tensor, t),
-            "detail": short(float(scale[t.row, t.column])),
-        }
-        for t in grid.tiles()
-    ]
-    low, high = domain_of(rows)
-    for row in rows:
-        row["log2"] = round((float(row["log2"]) - low) / (high - low), 3)
-    return rows
+    rows, columns = grid.ends()
+    return {
+        "x0": left + wide * columns[0],
+        "x1": left + wide * columns[1],
+        "y0": TOP + tall * rows[0],
+        "y1": TOP + tall * rows[1],
+        "kind": ["repeated" if box.repeated else "copy"] * scale.size,
+        "log2": own_colors(scale.ravel()),
+        "what": [stored_slice(tensor, *place) for place in zip(ranges(rows), ranges(columns), strict=True)],
+        "detail": scale_words(box.scene.scales),
+    }
 
 
 def _rects(width: float, height: float, ink: Ink) -> alt.Chart:
@@ -133,6 +132,42 @@ def _arrow(box: _Box, left: float, ink: Ink) -> list[Row]:
     return [shaft, *({"x0": tx, "y0": ty, "x1": end[0], "y1": end[1], "color": color} for tx, ty in tips)]
 
 
+def _made_of(boxes: Sequence[_Box]) -> list[tuple[int, int]]:
+    """The places of two boxes, the second a copy that is made out of the first."""
+    found = []
+    for place, box in enumerate(boxes):
+        saved = box.scene and box.scene.copy.operand.saved
+        if saved is None or box.repeated:
+            continue
+        like = same_copy(saved)
+        found += [
+            (source, place)
+            for source, other in enumerate(boxes)
+            if other.scene and not other.repeated and same_copy(other.scene.copy.operand) == like
+        ]
+    return found
+
+
+def _out_of(source: float, left: float, ink: Ink) -> list[Row]:
+    """An arrow from one box to the next."""
+    y, x0, x1 = TOP + BOX_TALL / 2, source + BOX_WIDE + 4, left - 16
+    ends = [(x0, y, x1, y), (x1 - 6, y - 4, x1, y), (x1 - 6, y + 4, x1, y)]
+    return [dict(zip(("x0", "y0", "x1", "y1"), end, strict=True)) | {"color": ink.text} for end in ends]
+
+
+def _bf16_readers(recipe: Recipe, tensor: LayerTensor, left: float, ink: Ink) -> list[Row]:
+    """A note on the matmuls that read the tensor itself; none where all read copies."""
+    readers = [
+        f"{matmul.title} as {side.value}"
+        for matmul in MATMULS.values()
+        for side in Side
+        if matmul.operand(side) is tensor and recipe.operand(matmul, side) is None
+    ]
+    if not readers:
+        return []
+    return [word(left, TOP + BOX_TALL + 14 + 16 * 3, "read by " + ", ".join(readers), ink.text)]
+
+
 def _words(tensor: LayerTensor, layer: LayerShape, box: _Box, left: float, ink: Ink) -> list[Row]:
     rows, columns = tensor.axes
     if box.scene is None:
@@ -143,24 +178,37 @@ def _words(tensor: LayerTensor, layer: LayerShape, box: _Box, left: float, ink: 
             f"{layer.size(rows):,} × {layer.size(columns):,}",
         )
     else:
-        spec, copy = box.scene.copy.spec, box.scene.copy
+        copy = box.scene.copy
         title = f"Copy {box.number}" + (", transposed" if box.repeated else "")
-        which = (
-            "same codes and scales"
-            if box.repeated
-            else f"{spec.format.name}, tiles {stored_tile(tensor, *copy.tile)}"
-        )
         readers = [
             f"{matmul.title} as {side.value}"
             for matmul, side in copy.readers
             if matmul.k_is_rows(side) == box.turned
         ]
-        last = "a copy for layout only" if box.repeated else direction(copy.tile)
-        notes = (which, last, "read by " + ", ".join(readers))
+        read_by = "read by " + ", ".join(readers)
+        notes = (
+            ("same codes and scales", "a copy for layout only", read_by)
+            if box.repeated
+            else (*_notes(tensor, layer, copy), read_by)
+        )
     color = ink.bad if box.repeated else ink.text
     return [
         word(left, 12, title, color, fontWeight="bold", fontSize=12.5),
         *(word(left, TOP + BOX_TALL + 14 + 16 * i, note, ink.soft) for i, note in enumerate(notes)),
+    ]
+
+
+def _notes(tensor: LayerTensor, layer: LayerShape, copy: Copy) -> list[str]:
+    """The format, the tiles, the bits of a copy, and how its numbers are made."""
+    rule = copy.spec.scale_rule
+    levels = [f"{rule.format.name} scales under one more level"] if rule.has_fitted_outer else []
+    made = brief_preparation(copy.operand)
+    return [
+        f"{copy.spec.format.name}, tiles {stored_tile(tensor, *copy.tile)}",
+        direction(copy.tile),
+        f"{bits_words(copy.operand, layer.of(tensor))} bits an element",
+        *levels,
+        *([" · ".join(made)] if made else []),
     ]
 
 

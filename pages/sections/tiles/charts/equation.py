@@ -12,19 +12,28 @@ Pieces = list[tuple[str, str | None]]
 
 
 def equation_lines(spec: MatmulSpec) -> tuple[Pieces, ...]:
-    """The equation in three lines; j counts the stretches of K on which both scales are constant."""
-    cut = spec.a.tile.k is not WHOLE or spec.b.tile.k is not WHOLE
+    """The equation in three lines; j counts the stretches of K on which both scales are constant.
+
+    A lower-case a or b is a code, a capital one a bf16 number. The line of scales is empty without any.
+    """
+    cut = bool(spec.extents_along_k)
     head: Pieces = [("D[", None), ("m", "m"), (",", None), ("n", "n"), ("] =", None)]
+    factors: list[Pieces] = []
+    if spec.a is not None:
+        factors.append([("sA", None), *_index(spec.a.tile, "m", k_first=False)])
+    if spec.b is not None:
+        factors.append([("sB", None), *_index(spec.b.tile, "n", k_first=True)])
     scales: Pieces = [("Σ", None), ("j", "k"), (" ", None)] if cut else []
-    scales += [("sA", None), *_index(spec.a.tile, "m", k_first=False)]
-    scales += [("·", None), ("sB", None), *_index(spec.b.tile, "n", k_first=True)]
-    codes: Pieces = [("· Σ", None), ("k", "k"), *([("∈", None), ("j", "k")] if cut else [])]
-    codes += [(" ", None), ("a[", None)]
-    codes += [
-        ("m", "m"),
-        (",", None),
+    for number, factor in enumerate(factors):
+        scales += [("·", None), *factor] if number else factor
+    codes: Pieces = [
+        ("· Σ" if factors else "Σ", None),
         ("k", "k"),
-        ("]·b[", None),
+        *([("∈", None), ("j", "k")] if cut else []),
+    ]
+    codes += [(" ", None), (f"{'A' if spec.a is None else 'a'}[", None), ("m", "m"), (",", None), ("k", "k")]
+    codes += [
+        (f"]·{'B' if spec.b is None else 'b'}[", None),
         ("k", "k"),
         (",", None),
         ("n", "n"),

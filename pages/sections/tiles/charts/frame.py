@@ -1,8 +1,13 @@
 """The places of A, B and D in a picture: A left, B above, D in the corner, so that m, n and k line up."""
 
 from dataclasses import dataclass
+from typing import Any
 
-Row = dict[str, object]
+Row = dict[str, Any]
+"""The fields of a mark; also those of many marks, a column each."""
+
+Ends = Any
+"""Start and stop: two numbers, or two arrays of them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,12 +34,16 @@ class Panel:
 
     def box(self, rows: range, columns: range) -> Row:
         """Corners of the rectangle that covers these elements."""
+        return self.boxes((rows.start, rows.stop), (columns.start, columns.stop))
+
+    def boxes(self, rows: Ends, columns: Ends) -> Row:
+        """Corners of rectangles that cover elements from the first of `rows` and `columns` to the second."""
         wide, tall = self.width / max(self.columns, 1), self.height / max(self.rows, 1)
         return {
-            "x0": self.left + wide * columns.start,
-            "x1": self.left + wide * columns.stop,
-            "y0": self.top + tall * rows.start,
-            "y1": self.top + tall * rows.stop,
+            "x0": self.left + wide * columns[0],
+            "x1": self.left + wide * columns[1],
+            "y0": self.top + tall * rows[0],
+            "y1": self.top + tall * rows[1],
         }
 
 

@@ -1,58 +1,69 @@
 """Every recipe and matmul in small multiples: the parts of the big picture, drawn small and in one frame."""
 
 from collections.abc import Sequence
-from functools import lru_cache
 
 import altair as alt
+import numpy as np
 
 from fp8core.linear import Side
 from pages.kit.charts.ink import SCALE_COLORS, Ink
+from pages.kit.charts.operand_words import bits_words
+from pages.kit.charts.template import Filled, by_column, number, template
 from pages.sections.tiles.charts.frame import Frame, Row, frame
 from pages.sections.tiles.charts.marks import (
     LINES,
+    NEUTRAL,
     TILES,
     WORDS,
-    Spec,
-    filled,
+    joined,
     line_layer,
-    operand_rows,
+    own_colors,
     own_legend,
     picture,
     position,
-    scale_domain,
+    tile_boxes,
     word,
     word_layer,
 )
 from pages.sections.tiles.charts.scene import Scene
 
 OVERVIEW_ELEMENTS = 8
+MOST_COLUMNS, FEWEST_COLUMNS = 5, 4
 CELL_WIDE, CELL_TALL = 160, 184
 SIDE = 62
 TOP, LEFT = 38, 0
 OPEN = "open"
 
 
-def overview(scenes: Sequence[Scene], ink: Ink) -> Spec:
-    """Small multiples: a column for each recipe, a row for each matmul; `open` holds the cell clicked."""
+def overview(scenes: Sequence[Scene], ink: Ink) -> Filled:
+    """Small multiples: a column for each recipe, a row for each matmul; `open` holds the cell clicked.
+
+    More than MOST_COLUMNS recipes go on in another band of rows below.
+    """
     recipes = list(dict.fromkeys(scene.recipe.name for scene in scenes))
     matmuls = list(dict.fromkeys(scene.matmul.name for scene in scenes))
-    width, height = LEFT + CELL_WIDE * len(recipes), TOP + CELL_TALL * len(matmuls)
-    rows, lines, words = [], [], []
+    bands = -(-len(recipes) // MOST_COLUMNS)
+    columns = -(-len(recipes) // bands)
+    width, tall = LEFT + CELL_WIDE * max(columns, FEWEST_COLUMNS), TOP + CELL_TALL * len(matmuls)
+    cells, lines, words = [], [], []
     for scene in scenes:
-        column, row = recipes.index(scene.recipe.name), matmuls.index(scene.matmul.name)
-        place = _cell(scene, LEFT + CELL_WIDE * column, TOP + CELL_TALL * row)
-        rows += _cell_rows(scene, place)
+        band, column = divmod(recipes.index(scene.recipe.name), columns)
+        row = matmuls.index(scene.matmul.name)
+        place = _cell(scene, LEFT + CELL_WIDE * column, tall * band + TOP + CELL_TALL * row)
+        cells.append(_cell_marks(scene, place))
         lines += _k_edges(place, ink)
         words += _cell_words(scene, place, ink)
         if row == 0:
-            words += _column_title(scene, place, ink)
+            words += _column_title(scene, place, tall * band, ink)
         if column == 0:
             words += _row_title(scene, place, ink)
-    return filled(_small_multiples(width, height, ink), {TILES: rows, LINES: lines, WORDS: words})
+    datasets = {TILES: joined(cells), LINES: by_column(lines), WORDS: by_column(words)}
+    return _small_multiples(ink).filled(datasets, width=width, height=tall * bands)
 
 
-@lru_cache
-def _small_multiples(width: float, height: float, ink: Ink) -> alt.LayerChart:
+@template
+def _small_multiples(ink: Ink) -> alt.LayerChart:
+    width, height = number("width", 800.0), number("height", 590.0)
     return picture(width, height, _cells(width, height, ink), line_layer(), word_layer())
 
 
@@ -61,22 +72,27 @@ def _cell(scene: Scene, left: float, top: float) -> Frame:
     return frame(scene.mnk, left=left + 12, top=top + 30, gap=(8, 8), **sizes)
 
 
-def _cell_rows(scene: Scene, place: Frame) -> list[Row]:
+def _cell_marks(scene: Scene, place: Frame) -> Row:
     """Tiles of A and B by their own scales, and D. Colors run from the lowest to the highest of the cell."""
-    tiles = [row for side in Side for row in operand_rows(scene, place, side)]
-    low, high = scale_domain(tiles)
-    whole = {**place.d.box(range(place.d.rows), range(place.d.columns)), "side": "D", "log2": 0}
-    name = f"{scene.recipe.title}, {scene.matmul.title}"
-    cell = {"recipe": scene.recipe.name, "matmul": scene.matmul.name, "name": name}
-    for row in tiles:
-        if row["log2"] is not None:
-            row["log2"] = round((float(row["log2"]) - low) / (high - low), 3)
-    kept = ("x0", "x1", "y0", "y1", "side", "log2")
-    return [{**{key: row[key] for key in kept}, **cell} for row in [*tiles, whole]]
+    seen = {side: scene.seen(side) for side in Side}
+    boxes = [tile_boxes(tiles, place, side) for side, tiles in seen.items()]
+    whole = place.d.box(range(place.d.rows), range(place.d.columns))
+    marks = joined([*boxes, {name: [corner] for name, corner in whole.items()}])
+    sides = [name for side, tiles in seen.items() for name in [side.value] * tiles.row.size]
+    fields = {
+        "recipe": scene.recipe.name,
+        "matmul": scene.matmul.name,
+        "name": f"{scene.recipe.title}, {scene.matmul.title}",
+    }
+    return {
+        **marks,
+        "side": [*sides, "D"],
+        "log2": np.append(own_colors(np.concatenate([tiles.scale for tiles in seen.values()])), np.nan),
+        **{name: [word] * (len(sides) + 1) for name, word in fields.items()},
+    }
 
 
 def _cells(width: float, height: float, ink: Ink) -> alt.Chart:
-    is_d = "datum.side == 'D'"
     color = alt.Color(
         "log2:Q",
         legend=own_legend(ink),
@@ -87,8 +103,8 @@ def _cells(width: float, height: float, ink: Ink) -> alt.Chart:
         .mark_rect(strokeWidth=0.75, cursor="pointer", invalid=None)
         .encode(
             **position(width, height),
-            color=alt.when(is_d).then(alt.value(ink.panel)).otherwise(color),
-            stroke=alt.when(is_d).then(alt.value(ink.line)).otherwise(alt.value(ink.page)),
+            color=alt.when(NEUTRAL).then(alt.value(ink.panel)).otherwise(color),
+            stroke=alt.when(NEUTRAL).then(alt.value(ink.line)).otherwise(alt.value(ink.page)),
             tooltip=[alt.Tooltip("name:N", title="open")],
         )
         .add_params(
@@ -107,11 +123,13 @@ def _k_edges(place: Frame, ink: Ink) -> list[Row]:
     ]
 
 
-def _column_title(scene: Scene, place: Frame, ink: Ink) -> list[Row]:
+def _column_title(scene: Scene, place: Frame, top: float, ink: Ink) -> list[Row]:
     middle = (place.a.left + place.d.right) / 2
     style = {"fontWeight": "bold", "fontSize": 12, "align": "center"}
     lines = scene.recipe.title.split(", ")
-    return [word(middle, 12 + 15 * number, line, ink.text, **style) for number, line in enumerate(lines)]
+    return [
+        word(middle, top + 12 + 15 * number, line, ink.text, **style) for number, line in enumerate(lines)
+    ]
 
 
 def _row_title(scene: Scene, place: Frame, ink: Ink) -> list[Row]:
@@ -126,8 +144,16 @@ def _row_title(scene: Scene, place: Frame, ink: Ink) -> list[Row]:
 def _cell_words(scene: Scene, place: Frame, ink: Ink) -> list[Row]:
     a, b, d = scene.matmul.symbol(Side.A), scene.matmul.symbol(Side.B), scene.matmul.d.value
     below = place.a.bottom + 9
+    bits = {side: _bits(scene, side) for side in Side}
     return [
-        word((place.a.left + place.a.right) / 2, below, a, ink.soft, align="center"),
+        word((place.a.left + place.a.right) / 2, below, f"{a} · {bits[Side.A]}", ink.soft, align="center"),
         word((place.d.left + place.d.right) / 2, below, d, ink.soft, align="center"),
         word(place.b.left - 8, place.b.top + 12, b, ink.soft, align="right"),
+        word(place.b.left - 8, place.b.top + 26, bits[Side.B], ink.soft, align="right"),
     ]
+
+
+def _bits(scene: Scene, side: Side) -> str:
+    """The bits of an element of an operand, its share of the scales included."""
+    operand, shape = scene.recipe.operand(scene.matmul, side), scene.layer.of(scene.matmul.operand(side))
+    return "bf16" if operand is None else f"{bits_words(operand, shape)} bits"

@@ -1,43 +1,46 @@
 """The big picture: A left, B above, D in the corner, tiles colored by scale, linked along m, n, k."""
 
 from dataclasses import replace
-from functools import lru_cache
 
 import altair as alt
 
 from fp8core.linear import Side
-from fp8core.tiles import WHOLE
 from pages.kit.charts.ink import Ink
-from pages.kit.charts.words import tile
+from pages.kit.charts.template import Filled, by_column, template
 from pages.sections.tiles.charts.equation import equation_lines, pieces_at
 from pages.sections.tiles.charts.frame import Frame, Row, frame
 from pages.sections.tiles.charts.marks import (
     LINES,
     MONOSPACE,
+    NEUTRAL,
     TILES,
     WORDS,
-    Spec,
     axis_words,
     bracket,
-    filled,
+    joined,
     line_layer,
-    operand_rows,
+    operand_marks,
+    outer_marks,
     picture,
     position,
-    result_rows,
+    result_marks,
     scale_color,
     scale_domain,
     scale_legend,
+    scale_ticks,
     word,
     word_layer,
 )
+from pages.sections.tiles.charts.operand_lines import operand_lines
 from pages.sections.tiles.charts.scene import Scene
 
-WIDTH, HEIGHT = 560, 530
+WIDTH, HEIGHT = 560, 562
 PIN, HOVER, PINNED = "pin", "hover", "pinned"
+OUTER = "outer"
 OUTPUT, DOT = "output", 7
 LINKED = ["m0", "m1", "n0", "n1", "k0", "k1"]
 CHARACTER = 7.2
+LINE = 14
 
 
 def picture_frame(scene: Scene) -> Frame:
@@ -45,11 +48,10 @@ def picture_frame(scene: Scene) -> Frame:
     return frame(scene.mnk, left=44, top=44, k_wide=226, n_wide=226, k_tall=176, m_tall=224, gap=(56, 60))
 
 
-def picture_rows(scene: Scene) -> list[Row]:
+def picture_marks(scene: Scene) -> Row:
     """Every rectangle of the big picture: the tiles of A and B, and the parts of D."""
     place = picture_frame(scene)
-    operands = [row for side in Side for row in operand_rows(scene, place, side)]
-    return [*operands, *result_rows(scene, place)]
+    return joined([*(operand_marks(scene, place, side) for side in Side), result_marks(scene, place)])
 
 
 def pinned_rows(scene: Scene, side: Side, row: int, column: int, output: tuple[int, int]) -> list[Row]:
@@ -92,33 +94,41 @@ def _dot(box: Row) -> Row:
     return {f"{axis}{end}": at + (end - 0.5) * DOT for axis, at in middle.items() for end in (0, 1)}
 
 
-def tile_picture(scene: Scene, ink: Ink) -> Spec:
-    """The picture. The data set `pinned` is left open for `pinned_rows`; `pin` holds the clicked mark."""
-    rows = picture_rows(scene)
+def tile_picture(scene: Scene, pinned: list[Row], ink: Ink) -> Filled:
+    """The picture with the highlight of `pinned_rows`; the selection `pin` holds the clicked mark."""
+    marks = picture_marks(scene)
     words = [*_axis_labels(scene, ink), *_operand_labels(scene, ink), *_equation(scene, ink)]
-    return filled(
-        _picture(scale_domain(rows), ink), {TILES: rows, LINES: _brackets(scene, ink), WORDS: words}
+    domain = scale_domain(marks["log2"])
+    return _picture(ink).filled(
+        {
+            TILES: marks,
+            LINES: by_column(_brackets(scene, ink)),
+            WORDS: by_column(words),
+            PINNED: by_column(pinned),
+            OUTER: joined([outer_marks(scene, picture_frame(scene), side) for side in Side]),
+        },
+        domain=domain,
+        **scale_ticks(domain),
     )
 
 
-@lru_cache
-def _picture(domain: tuple[int, int], ink: Ink) -> alt.LayerChart:
-    layers = (_tiles(domain, ink), *_highlight(ink), line_layer(), word_layer())
+@template
+def _picture(ink: Ink) -> alt.LayerChart:
+    layers = (_tiles(ink), *_highlight(ink), _outer_tiles(ink), line_layer(), word_layer())
     return picture(WIDTH, HEIGHT, *layers, data=alt.NamedData(PINNED))
 
 
-def _tiles(domain: tuple[int, int], ink: Ink) -> alt.Chart:
+def _tiles(ink: Ink) -> alt.Chart:
     corner = {"legendX": f"4 * width / {WIDTH}", "legendY": f"166 * height / {HEIGHT}"}
     place = {side: alt.ExprRef(at) for side, at in corner.items()}
-    color = scale_color(domain, scale_legend(domain, ink, **place))
-    is_d = "datum.side == 'D'"
+    color = scale_color(scale_legend(ink, **place))
     return (
         alt.Chart(alt.NamedData(TILES), name=TILES)
         .mark_rect(strokeWidth=1, cursor="pointer", invalid=None)
         .encode(
             **position(WIDTH, HEIGHT),
-            color=alt.when(is_d).then(alt.value(ink.panel)).otherwise(color),
-            stroke=alt.when(is_d).then(alt.value(ink.line)).otherwise(alt.value(ink.page)),
+            color=alt.when(NEUTRAL).then(alt.value(ink.panel)).otherwise(color),
+            stroke=alt.when(NEUTRAL).then(alt.value(ink.line)).otherwise(alt.value(ink.page)),
             tooltip=[alt.Tooltip("what:N", title="elements"), alt.Tooltip("detail:N", title="scale")],
         )
         .add_params(
@@ -132,6 +142,15 @@ def _tiles(domain: tuple[int, int], ink: Ink) -> alt.Chart:
             ),
             alt.selection_point(name=HOVER, on="pointerover", clear="pointerout", empty=False, fields=LINKED),
         )
+    )
+
+
+def _outer_tiles(ink: Ink) -> alt.Chart:
+    """Outlines around the tiles that share an outer scale."""
+    return (
+        alt.Chart(alt.NamedData(OUTER))
+        .mark_rect(fill=None, stroke=ink.text, strokeWidth=1.5, strokeDash=[5, 3], aria=False)
+        .encode(x="x0:Q", x2="x1:Q", y="y0:Q", y2="y1:Q")
     )
 
 
@@ -216,18 +235,20 @@ def _axis_labels(scene: Scene, ink: Ink) -> list[Row]:
 
 
 def _operand_labels(scene: Scene, ink: Ink) -> list[Row]:
-    p, spec = picture_frame(scene), scene.spec
-    a_tile = tile(spec.a.tile.mn, spec.a.tile.k, ("M", "K"))
-    b_tile = tile(spec.b.tile.k, spec.b.tile.mn, ("K", "N"))
+    """A line on each operand below its panel, and more on what is unusual."""
+    p = picture_frame(scene)
     labels = {
-        p.a: f"A = {scene.matmul.symbol(Side.A)} · {spec.a.format.name} · tiles {a_tile}",
-        p.b: f"B = {scene.matmul.symbol(Side.B)} · {spec.b.format.name} · tiles {b_tile}",
-        p.d: f"D = {scene.matmul.d.value} · {spec.out.name}",
+        p.a: operand_lines(scene, Side.A),
+        p.b: operand_lines(scene, Side.B),
+        p.d: [f"D = {scene.matmul.d.value} · {scene.spec.out.name}"],
     }
-    return [
-        word((at.left + at.right) / 2, at.bottom + 16, text, ink.text, align="center", fontSize=11.5)
-        for at, text in labels.items()
-    ]
+    words = []
+    for at, lines in labels.items():
+        for number, line in enumerate(lines):
+            color, size = (ink.soft, 11) if number else (ink.text, 11.5)
+            x, y = (at.left + at.right) / 2, at.bottom + 16 + LINE * number
+            words.append(word(x, y, line, color, align="center", fontSize=size))
+    return words
 
 
 def _equation(scene: Scene, ink: Ink) -> list[Row]:
@@ -249,7 +270,11 @@ def _equation(scene: Scene, ink: Ink) -> list[Row]:
         for column, text, dim in pieces_at(pieces)
         if text.strip()
     ]
-    extents = [e for e in (scene.spec.a.tile.k, scene.spec.b.tile.k) if e is not WHOLE]
+    spec, extents = scene.spec, scene.spec.extents_along_k
     when = f"after every {min(extents)} k" if extents else "once, after the sum"
-    remarks = ("Σ over k: the tensor core adds codes.", f"sA·sB: the scales, {when}.")
+    scales = "·".join(f"s{side.value}" for side in Side if spec.operand(side))
+    remarks = (
+        f"Σ over k: the tensor core adds {'codes' if len(spec.quantized) > 1 else 'bf16 products'}.",
+        f"{scales}: the scales, {when}." if scales else "There are no scales.",
+    )
     return words + [word(4, 130 + 16 * line, text, ink.soft) for line, text in enumerate(remarks)]

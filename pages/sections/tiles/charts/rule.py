@@ -1,25 +1,28 @@
 """The rule along K: where each operand's scale changes, and whether a summed stretch crosses a change."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property
 
 import altair as alt
+import numpy as np
+from numpy.typing import NDArray
 
 from fp8core.contraction import SummedStretch, stretches, summed_stretches
+from fp8core.tiles import Extent
 from pages.kit.charts.ink import Ink
-from pages.kit.charts.words import log2, short, span
+from pages.kit.charts.template import Filled, by_column, template
+from pages.kit.charts.words import short, span
 from pages.sections.tiles.charts.equation import Choice
-from pages.sections.tiles.charts.frame import Row
+from pages.sections.tiles.charts.frame import Ends, Row
 from pages.sections.tiles.charts.marks import (
     TILES,
     WORDS,
-    Spec,
-    filled,
+    joined,
     picture,
     position,
     scale_color,
     scale_domain,
+    scale_log2,
     word,
     word_layer,
 )
@@ -36,17 +39,17 @@ LEGEND = "✓ both scales are constant on the stretch · ✗ a scale changes ins
 
 @dataclass(frozen=True, kw_only=True)
 class RuleScene:
-    """A choice on one output element: the scale of each k's element of A and of B."""
+    """A choice on one output element: the scale of each k's element of A and of B, float64[K]."""
 
     choice: Choice
-    a_scale: Sequence[float]
-    b_scale: Sequence[float]
+    a_scale: NDArray[np.float64]
+    b_scale: NDArray[np.float64]
 
     @property
     def k(self) -> int:
-        return len(self.a_scale)
+        return self.a_scale.size
 
-    @property
+    @cached_property
     def summed(self) -> tuple[SummedStretch, ...]:
         return summed_stretches(self.k, self.choice.summed, self.choice.a.k, self.choice.b.k)
 
@@ -55,40 +58,49 @@ class RuleScene:
         return all(part.scale_leaves_sum for part in self.summed)
 
 
-def rule_chart(scene: RuleScene, ink: Ink) -> Spec:
+def rule_chart(scene: RuleScene, ink: Ink) -> Filled:
     """K from left to right: A's tiles, B's tiles, and below them the stretches that the tensor core sums."""
-    return filled(
-        _tracks(scale_domain(tile_rows(scene)), ink),
-        {TILES: tile_rows(scene), SUMMED: summed_rows(scene), WORDS: _words(scene, ink)},
+    tiles = tile_marks(scene)
+    return _tracks(ink).filled(
+        {TILES: tiles, SUMMED: by_column(summed_rows(scene)), WORDS: by_column(_words(scene, ink))},
+        domain=scale_domain(tiles["log2"]),
     )
 
 
-@lru_cache
-def _tracks(domain: tuple[int, int], ink: Ink) -> alt.LayerChart:
-    return picture(WIDTH, HEIGHT, _tiles(domain, ink), _summed(ink), word_layer())
+@template
+def _tracks(ink: Ink) -> alt.LayerChart:
+    return picture(WIDTH, HEIGHT, _tiles(ink), _summed(ink), word_layer())
 
 
-def _box(scene: RuleScene, k: range, track: str) -> Row:
-    unit = (WIDTH - LEFT) / scene.k
-    top = TRACKS[track]
-    return {"x0": LEFT + unit * k.start, "x1": LEFT + unit * k.stop, "y0": top, "y1": top + TALL}
+def _boxes(scene: RuleScene, ends: Ends, track: str) -> Row:
+    """Corners of the stretches of K from the first of `ends` to the second, in a track."""
+    unit, top = (WIDTH - LEFT) / scene.k, TRACKS[track]
+    across = {f"x{end}": LEFT + unit * ends[end] for end in (0, 1)}
+    return {**across, "y0": across["x0"] * 0 + top, "y1": across["x0"] * 0 + top + TALL}
 
 
-def tile_rows(scene: RuleScene) -> list[Row]:
-    """One row a tile that the output element meets."""
-    return [
-        {
-            **_box(scene, part, side),
-            "log2": log2(scales[part.start]),
-            "what": f"{side}: k = {span(part)}",
-            "scale": short(scales[part.start]),
-        }
-        for side, scales, extent in (
-            ("A", scene.a_scale, scene.choice.a.k),
-            ("B", scene.b_scale, scene.choice.b.k),
-        )
-        for part in stretches(scene.k, extent)
-    ]
+def tile_marks(scene: RuleScene) -> Row:
+    """A mark for each tile that the output element meets."""
+    return joined(
+        [
+            _tile_marks(scene, side, scales, extent)
+            for side, scales, extent in (
+                ("A", scene.a_scale, scene.choice.a.k),
+                ("B", scene.b_scale, scene.choice.b.k),
+            )
+        ]
+    )
+
+
+def _tile_marks(scene: RuleScene, side: str, scales: NDArray[np.float64], extent: Extent) -> Row:
+    parts = stretches(scene.k, extent)
+    start = np.array([part.start for part in parts])
+    return {
+        **_boxes(scene, (start, np.array([part.stop for part in parts])), side),
+        "log2": scale_log2(scales[start]),
+        "what": [f"{side}: k = {span(part)}" for part in parts],
+        "scale": list(map(short, scales[start].tolist())),
+    }
 
 
 def summed_rows(scene: RuleScene) -> list[Row]:
@@ -103,17 +115,18 @@ def summed_rows(scene: RuleScene) -> list[Row]:
         ]
         why = "the scale of " + " and of ".join(changing) + " changes inside" if changing else "both constant"
         where = {"what": f"k = {span(part.k)}", "why": why}
-        rows.append({**_box(scene, part.k, "sum"), "verdict": verdict, "text": words[verdict], **where})
+        ends = part.k.start, part.k.stop
+        rows.append({**_boxes(scene, ends, "sum"), "verdict": verdict, "text": words[verdict], **where})
     return rows
 
 
-def _tiles(domain: tuple[int, int], ink: Ink) -> alt.Chart:
+def _tiles(ink: Ink) -> alt.Chart:
     return (
         alt.Chart(alt.NamedData(TILES), name=TILES)
         .mark_rect(stroke=ink.page, strokeWidth=0.75, invalid=None)
         .encode(
             **position(WIDTH, HEIGHT),
-            color=scale_color(domain, None),
+            color=scale_color(None),
             tooltip=[alt.Tooltip("what:N", title="tile"), alt.Tooltip("scale:N", title="scale")],
         )
     )

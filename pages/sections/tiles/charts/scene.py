@@ -3,20 +3,23 @@
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fp8core.linear import Axis, LayerShape, Matmul, Side
-from fp8core.quantize import QuantizedTensor
-from fp8core.recipes import Copy, MatmulSpec, Recipe
+from fp8core.operand_scales import Scales
+from fp8core.recipes import Copy, MatmulSpec, OperandSpec, Recipe
 from fp8core.tiles import WHOLE, Extent, Tile, TileGrid
+from pages.sections.tiles.charts.operand import DrawnOperand
 
 FREE_ELEMENTS = 16
 FREE_TILES = 3
 K_TILES = 4
 K_ELEMENTS = 64
+_GRIDS_KEPT = 256
 
 
 def drawn_extent(extent: Extent, elements: int = FREE_ELEMENTS) -> int:
@@ -30,19 +33,35 @@ def drawn_layer(
     matmul: Matmul, spec: MatmulSpec, layer: LayerShape, elements: int = FREE_ELEMENTS
 ) -> LayerShape:
     """The corner of the layer that a picture of this matmul shows; no axis larger than the layer's."""
-    along_k = [extent for extent in (spec.a.tile.k, spec.b.tile.k) if extent is not WHOLE]
+    along_k = spec.extents_along_k
     wanted = {
-        matmul.m: drawn_extent(spec.a.tile.mn, elements),
-        matmul.n: drawn_extent(spec.b.tile.mn, elements),
+        matmul.m: drawn_extent(_free(spec.a), elements),
+        matmul.n: drawn_extent(_free(spec.b), elements),
         matmul.k: K_TILES * math.lcm(*along_k) if along_k else K_ELEMENTS,
     }
     size = {axis: min(wanted[axis], layer.size(axis)) for axis in Axis}
     return LayerShape(size[Axis.TOKENS], size[Axis.IN], size[Axis.OUT])
 
 
+def _free(spec: OperandSpec | None) -> Extent:
+    """The extent of a tile along the free dim; WHOLE where there are no tiles."""
+    return WHOLE if spec is None else spec.tile.mn
+
+
+@dataclass(frozen=True, kw_only=True)
+class OuterTile:
+    """The outer tile around a tile: its scale, and the largest |x| that the scale follows."""
+
+    scale: float
+    amax: float
+
+
 @dataclass(frozen=True, kw_only=True)
 class OperandTile:
-    """A tile as the matmul reads it: `row`, `column` in A[M, K] or B[K, N]; `stored` on the stored tensor."""
+    """A tile as the matmul reads it: `row`, `column` in A[M, K] or B[K, N]; `stored` on the stored tensor.
+
+    `scale` is the stored one, NaN in bf16; `exact` what a code is multiplied by, the outer scale included.
+    """
 
     side: Side
     row: int
@@ -51,20 +70,38 @@ class OperandTile:
     k: range
     stored: Tile
     scale: float
+    exact: float
     amax: float
+    outer: OuterTile | None
 
 
 @dataclass(frozen=True, kw_only=True)
-class DrawnOperand:
-    """The corner of a stored tensor that is drawn: its numbers, quantized, and each tile's largest |x|."""
+class SeenTiles:
+    """Every tile of an operand as the matmul reads it, in the order of `TileGrid.tiles`.
 
-    x: NDArray[np.float32]
-    quantized: QuantizedTensor
-    amax: NDArray[np.float32]
+    `row`, `column` int64[tiles] are places in A[M, K] or B[K, N]. `free` and `k` are int64[2, tiles]: where a
+    tile starts and stops. So are `rows` and `columns`, on the stored tensor. `scale` is float64[tiles].
+    """
 
-    @property
-    def grid(self) -> TileGrid:
-        return self.quantized.grid
+    row: NDArray[np.int64]
+    column: NDArray[np.int64]
+    free: NDArray[np.int64]
+    k: NDArray[np.int64]
+    rows: NDArray[np.int64]
+    columns: NDArray[np.int64]
+    scale: NDArray[np.float64]
+
+
+@lru_cache(maxsize=_GRIDS_KEPT)
+def _places(grid: TileGrid) -> tuple[NDArray[np.int64], ...]:
+    """The row and the column of every tile in the grid of scales, and its rows and columns: no seed changes
+    them.
+    """
+    row, column = (place.ravel() for place in np.indices(grid.scale_shape))
+    places = row, column, *grid.ends()
+    for one in places:
+        one.flags.writeable = False
+    return places
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,6 +142,38 @@ class Scene:
         for stored in self.operand(side).grid.tiles():
             yield self._seen(side, stored)
 
+    def seen(self, side: Side) -> SeenTiles:
+        """Every tile of an operand at once."""
+        operand = self.operand(side)
+        row, column, rows, columns = _places(operand.grid)
+        free, k = (columns, rows) if self.matmul.k_is_rows(side) else (rows, columns)
+        turned = self.matmul.is_transposed(side)
+        return SeenTiles(
+            row=column if turned else row,
+            column=row if turned else column,
+            free=free,
+            k=k,
+            rows=rows,
+            columns=columns,
+            scale=operand.stored.ravel(),
+        )
+
+    def factors_along_k(self, side: Side, free: int) -> NDArray[np.float64]:
+        """float64[K]: the decoded codes, or bf16 numbers, of row `free` of A or of column `free` of B."""
+        line, every = slice(free, free + 1), slice(None)
+        part = (every, line) if self.matmul.k_is_rows(side) else (line, every)
+        return self.operand(side).decoded(*part).ravel()
+
+    def scale_along_k(self, side: Side, free: int) -> NDArray[np.float64]:
+        """float64[K]: what each code of row `free` of A or column `free` of B is multiplied by."""
+        operand = self.operand(side)
+        down, across = operand.grid.extents
+        if self.matmul.k_is_rows(side):
+            scale, extent, size = operand.exact[:, free // across], down, operand.x.shape[0]
+        else:
+            scale, extent, size = operand.exact[free // down], across, operand.x.shape[1]
+        return np.repeat(scale, extent)[:size]
+
     def along_k(self, side: Side, stored: NDArray[Any], free: int) -> NDArray[Any]:
         """[K] of an array on the stored operand: row `free` of A, column `free` of B."""
         return stored[:, free] if self.matmul.k_is_rows(side) else stored[free]
@@ -115,6 +184,7 @@ class Scene:
         )
         turned = self.matmul.is_transposed(side)
         operand = self.operand(side)
+        part = operand.x[stored.rows.start : stored.rows.stop, stored.columns.start : stored.columns.stop]
         return OperandTile(
             side=side,
             row=stored.column if turned else stored.row,
@@ -122,18 +192,31 @@ class Scene:
             free=free,
             k=k,
             stored=stored,
-            scale=float(operand.quantized.scale[stored.row, stored.column]),
-            amax=float(operand.amax[stored.row, stored.column]),
+            scale=float(operand.stored[stored.row, stored.column]),
+            exact=float(operand.exact[stored.row, stored.column]),
+            amax=float(np.abs(part).max()),
+            outer=_outer(operand, stored),
         )
+
+
+def _outer(operand: DrawnOperand, stored: Tile) -> OuterTile | None:
+    """The outer tile around a stored tile; None where the rule has one level."""
+    around = operand.outer_grid
+    if around is None or operand.scales is None or operand.scales.outer is None:
+        return None
+    at = around.tile_at(*around.tile_of(stored.rows.start, stored.columns.start))
+    inside = operand.x[at.rows.start : at.rows.stop, at.columns.start : at.columns.stop]
+    return OuterTile(scale=float(operand.scales.outer[at.row, at.column]), amax=float(np.abs(inside).max()))
 
 
 @dataclass(frozen=True, kw_only=True)
 class CopyScene:
-    """A corner of a stored tensor, quantized as one of its copies; `shape` is the whole tensor's."""
+    """The scales of a corner of a stored tensor in one of its copies; `shape` is the whole tensor's."""
 
     copy: Copy
     shape: tuple[int, int]
-    quantized: QuantizedTensor
+    grid: TileGrid
+    scales: Scales
 
 
 def drawn_copy_shape(copy: Copy, shape: tuple[int, int]) -> tuple[int, int]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pages.kit.charts.finish import SHAPES, series_colors, series_shapes
+from pages.kit.charts.finish import SHAPES, color_range, shape_range
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.legible import FLUSH, SMALLEST, legible
 
@@ -88,5 +88,5 @@ def test_series_differ_in_color_and_in_shape_and_start_with_the_theme(theme):
     colors = config["theme"][theme]["chartCategoricalColors"]
     assert list(ink.series[: len(colors)]) == colors
     names = [str(number) for number in range(len(SHAPES))]
-    assert len(set(series_colors(names, ink).range)) == len(names)
-    assert len(set(series_shapes(names).range)) == len(names)
+    assert len(set(color_range(len(names), ink))) == len(names)
+    assert len(set(shape_range(len(names)))) == len(names)

@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from fp8core.linear import LayerShape, Side
+from fp8core.linear import MATMULS, LayerShape, Side
 from fp8core.recipes import RECIPES
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.words import column
@@ -38,7 +38,7 @@ def test_a_column_of_zeros_or_with_a_nan_is_printed():
 @pytest.mark.parametrize("recipe", RECIPES)
 def test_the_stretches_on_a_tile_card_add_up_to_the_printed_element(recipe):
     for kind in ("outlier_channels", "gradient_like"):
-        drawn = scene(recipe, "fprop", kind, 0, LayerShape(64, 512, 64))
+        drawn = scene(RECIPES[recipe], MATMULS["fprop"], kind, 0, LayerShape(64, 512, 64))
         html = output_table(drawn.tile(Side.A, 0, 0), drawn, 0, 0, INKS["light"])
         cells = re.findall(">([^<>]*)</td></tr>", html)
         *stretches, total, without = cells

@@ -4,6 +4,7 @@ import math
 from itertools import pairwise
 
 import altair as alt
+import numpy as np
 import pytest
 
 from fp8core.accumulators import ACCUMULATORS
@@ -12,20 +13,30 @@ from fp8core.accumulators.trace import is_traceable, trace
 from fp8core.experiments.dot_terms import TermKind, draw_terms
 from fp8core.formats import FORMATS
 from pages.kit.charts.ink import DARK, INKS, LIGHT
-from pages.sections.accumulation.charts.cost import Price, cost_chart
-from pages.sections.accumulation.charts.curves import Curve, Measured, bias_axis, curves_chart, rms_axis
+from pages.sections.accumulation.charts.cost import PRICES, Price, cost_chart
+from pages.sections.accumulation.charts.curves import (
+    LINES,
+    RINGS,
+    Curve,
+    Measured,
+    bias_domain,
+    curves_chart,
+    rms_domain,
+)
 from pages.sections.accumulation.charts.scene import (
     LEFT,
     RIGHT,
     STRIP,
+    Spelled,
     StepScene,
-    bits,
-    grid_rows,
-    step_rows,
-    strip_rows,
-    term_rows,
+    grid_columns,
+    one_columns,
+    step_columns,
+    strip_columns,
+    term_columns,
 )
 from pages.sections.accumulation.charts.steps import steps_chart
+from tests.pages.specs import in_rows, rows
 from tests.sweeps import crossed, each
 
 UNITS = [unit for unit in ACCUMULATORS.values() if is_traceable(unit)]
@@ -38,28 +49,45 @@ def scene(unit, kind=TermKind.ONE_LARGE, k=128, seed=0) -> StepScene:
     return StepScene(trace(a, b, format_, format_, unit))
 
 
-@pytest.mark.parametrize("x", [1.0, -0.375, 6.0, 2.0**-40, -(2.0**20) - 2.0**-3, 448.0 * 448.0])
-def test_bits_spell_the_number(x):
-    assert sum(2.0**e for e in bits(x)) == abs(x)
-    assert bits(x) == sorted(bits(x), reverse=True)
+def valid(spec) -> None:
+    """Altair accepts the chart; bytes of datasets and expressions in a configuration are Streamlit's."""
+    alt.Chart.from_dict({**spec, "config": {}, "datasets": {}})
+
+
+def test_bits_spell_numbers():
+    x = np.array([[1.0, -0.375, 6.0], [2.0**-40, -(2.0**20) - 2.0**-3, 448.0 * 448.0]])
+    row, column, exponent = Spelled.of(x).ones(range(-50, 30))
+    spelled = np.zeros_like(x)
+    np.add.at(spelled, (row, column), 2.0**exponent)
+    np.testing.assert_array_equal(spelled, np.abs(x))
+    for at in np.ndindex(x.shape):
+        its = exponent[(row == at[0]) & (column == at[1])]
+        assert (its.min(), its.max()) == (Spelled.of(x).bottom[at], Spelled.of(x).top[at])
 
 
 def test_zero_has_no_bits():
-    assert bits(0.0) == []
+    (_, exponents) = Spelled.of(np.zeros(3)).ones(range(-60, 60))
+    assert exponents.size == 0
 
 
 @pytest.mark.parametrize("kind", TermKind, ids=lambda kind: kind.value)
 @by_unit
 def test_bits_above_the_cut_are_what_is_kept_and_bits_below_what_is_lost(unit, kind):
     drawn = scene(unit, kind)
-    rows = term_rows(drawn)
-    assert len(rows) == sum(step.terms.size for step in drawn.steps)
-    terms = [(s, i) for s in drawn.steps for i in range(s.terms.size)]
-    for row, (step, i) in zip(rows, terms, strict=True):
-        kept = sum(2.0**e for e in row["ones"] if e >= row["edge"])
-        assert kept == abs(step.kept[i])
+    terms = in_rows(term_columns(drawn))
+    assert len(terms) == sum(step.terms.size for step in drawn.steps)
+    ones = one_columns(drawn)
+    shown = np.zeros(drawn.terms.shape)
+    columns = drawn.columns.astype(np.float32).tolist()
+    for one in in_rows(ones):
+        if one["is_kept"]:
+            shown[one["step"] - 1, columns.index(one["x"])] += 2.0 ** float(one["exponent"])
+    np.testing.assert_array_equal(shown, np.abs(drawn.kept))
+    places = [(s, i) for s in drawn.steps for i in range(s.terms.size)]
+    for row, (step, i) in zip(terms, places, strict=True):
         assert row["top"] <= row["cut"] <= row["low"]
-        assert (row["cut"] < row["low"]) == (step.lost[i] != 0 and min(row["ones"], default=0) < row["edge"])
+        is_below = step.lost[i] != 0 and drawn.low < step.cut
+        assert (row["cut"] < row["low"]) == is_below
         assert (row["top"] == row["cut"]) == (step.kept[i] == 0)
         if step.terms[i]:
             assert row["share"] == abs(step.lost[i] / step.terms[i])
@@ -69,9 +97,10 @@ def test_bits_above_the_cut_are_what_is_kept_and_bits_below_what_is_lost(unit, k
 @by_unit
 def test_every_bar_lies_in_the_picture_and_none_overlaps_another(unit):
     drawn = scene(unit)
+    half = drawn.bar / 2
     for number in (1, len(drawn.steps)):
-        rows = [row for row in term_rows(drawn) if row["step"] == number]
-        spans = sorted((row["x0"], row["x1"]) for row in rows)
+        rows = [row for row in in_rows(term_columns(drawn)) if row["step"] == number]
+        spans = sorted((row["x"] - half, row["x"] + half) for row in rows)
         assert all(right < left for (_, right), (left, _) in pairwise(spans))
         assert LEFT <= spans[0][0] < spans[-1][1] <= RIGHT
         assert all(0 < row["top"] <= row["low"] <= drawn.bottom for row in rows)
@@ -82,25 +111,25 @@ def test_every_bar_lies_in_the_picture_and_none_overlaps_another(unit):
 
 def test_the_window_ends_at_the_cut_and_a_bit_of_weight_e_begins_one_above():
     drawn = scene(ACCUMULATORS["hopper_fast"])
-    for row, step in zip(step_rows(drawn), drawn.steps, strict=True):
+    for row, step in zip(in_rows(step_columns(drawn)), drawn.steps, strict=True):
         assert row["edge"] - row["unit"] == pytest.approx(drawn.bit_tall * (1 + step.fraction_bits))
         assert row["edge"] == pytest.approx(drawn.y(step.largest - 13))
-    assert all(0 < row["y"] <= drawn.bottom for row in grid_rows(drawn))
+    assert all(0 < row["y"] <= drawn.bottom for row in in_rows(grid_columns(drawn)))
 
 
 def test_the_strip_is_the_error_of_every_result_so_far():
     drawn = scene(ACCUMULATORS["hopper_fast"], TermKind.SAME_SIGN)
-    rows = strip_rows(drawn)
+    points = in_rows(strip_columns(drawn))
     errors = [step.total - step.exact for step in drawn.steps]
     worst = max(map(abs, errors))
-    for row, error in zip(rows, errors, strict=True):
+    for row, error in zip(points, errors, strict=True):
         assert (row["y"] - row["zero"]) * worst == pytest.approx(-error * STRIP, abs=1e-9)
-    assert (rows[0]["x"], rows[-1]["x"]) == (LEFT, RIGHT)
+    assert (points[0]["x"], points[-1]["x"]) == (LEFT, RIGHT)
 
 
 @pytest.mark.parametrize(("theme", "unit"), crossed(each(INKS), UNITS, every=5))
 def test_the_picture_is_a_valid_chart(theme, unit):
-    alt.Chart.from_dict(steps_chart(scene(unit), 2, INKS[theme]))
+    valid(steps_chart(scene(unit), 2, INKS[theme]))
 
 
 @by_unit
@@ -111,7 +140,8 @@ def test_the_picture_opens_at_the_step_asked_for(unit):
     assert (slider["name"], slider["value"]) == ("step", 2)
     assert (slider["bind"]["min"], slider["bind"]["max"]) == (1, len(drawn.steps))
     assert spec["height"] == drawn.height
-    assert all(layer["data"]["values"] for layer in spec["layer"])
+    assert {layer["data"]["name"] for layer in spec["layer"]} == spec["datasets"].keys()
+    assert all(rows(spec, name) for name in spec["datasets"])
 
 
 def test_one_step_needs_no_slider():
@@ -139,16 +169,11 @@ CURVES = [
 ]
 
 
-def values(spec, number=0):
-    return [layer["data"]["values"] for layer in spec["layer"] if "data" in layer][number]
-
-
 @pytest.mark.parametrize("field", ["rms", "bias"])
 def test_a_curve_has_the_errors_given_and_says_what_speaks_for_it(field):
     spec = curves_chart(CURVES, field, DARK)
-    alt.Chart.from_dict(spec)
-    rows = values(spec, 1 if field == "bias" else 0)
-    drawn = {(row["unit"], row["k"]): row["error"] for row in rows}
+    valid(spec)
+    drawn = {(row["unit"], row["k"]): row["error"] for row in rows(spec, LINES)}
     assert drawn == {
         ("one (captured)", 32): getattr(CURVES[0].errors[0], field),
         ("one (captured)", 64): getattr(CURVES[0].errors[1], field),
@@ -160,7 +185,7 @@ def test_a_curve_has_the_errors_given_and_says_what_speaks_for_it(field):
 def test_measured_points_are_drawn_where_they_lie():
     points = (SumError(k=32, rms=1.5e-4, bias=-2e-5),)
     spec = curves_chart(CURVES, "rms", LIGHT, Measured(name="a GPU", points=points))
-    assert values(spec, -1) == [{"k": 32, "error": 1.5e-4, "who": "a GPU"}]
+    assert rows(spec, RINGS) == [{"k": 32, "error": 1.5e-4, "who": "a GPU"}]
 
 
 def test_the_price_s_points_are_the_intervals_and_the_last_is_never():
@@ -170,10 +195,11 @@ def test_the_price_s_points_are_the_intervals_and_the_last_is_never():
         for every in (32, 64, 128)
     ]
     spec = cost_chart(prices, LIGHT)
-    alt.Chart.from_dict(spec)
-    rows = values(spec)
-    assert [row["label"] for row in rows[:3]] == ["32 products", "64 products", "never: one chain"]
-    assert all(math.isclose(row["additions"], 500 / row["every"]) for row in rows)
+    valid(spec)
+    drawn = rows(spec, PRICES)
+    assert [row["label"] for row in drawn[:3]] == ["32 products", "64 products", "never: one chain"]
+    assert all(math.isclose(row["additions"], 500 / row["every"]) for row in drawn)
+    assert spec["layer"][0]["encoding"]["x"]["axis"]["values"] == [32, 64, 128]
 
 
 @pytest.mark.parametrize(
@@ -186,7 +212,7 @@ def test_the_price_s_points_are_the_intervals_and_the_last_is_never():
     ],
 )
 def test_a_logarithmic_axis_spans_whole_decades(errors, domain):
-    assert rms_axis("error", errors).to_dict()["scale"]["domain"] == pytest.approx(domain)
+    assert rms_domain(errors) == pytest.approx(domain)
 
 
 @pytest.mark.parametrize(
@@ -194,9 +220,9 @@ def test_a_logarithmic_axis_spans_whole_decades(errors, domain):
     [((-0.066, 0.0), [-0.1, 0]), ((-2e-4, 4e-4), [-3e-4, 1e-3]), ((0.0, 0.0), [-1e-5, 0])],
 )
 def test_a_signed_axis_has_zero_and_ends_at_ticks(errors, domain):
-    assert bias_axis("error", errors).to_dict()["scale"]["domain"] == pytest.approx(domain)
+    assert bias_domain(errors) == pytest.approx(domain)
 
 
 def test_a_step_that_skips_products_says_how_many_it_takes():
-    assert "16 of products 0 to 29" in step_rows(scene(ACCUMULATORS["hopper_hmma"]))[0]["head"]
-    assert ": products 0 to 31 and" in step_rows(scene(ACCUMULATORS["hopper_fast"]))[0]["head"]
+    assert "16 of products 0 to 29" in step_columns(scene(ACCUMULATORS["hopper_hmma"]))["head"][0]
+    assert ": products 0 to 31 and" in step_columns(scene(ACCUMULATORS["hopper_fast"]))["head"][0]

@@ -1,6 +1,8 @@
 """Contract: a benchmark's mark lies where its figures say, and says on hover where they are from."""
 
 import json
+import re
+from dataclasses import replace
 
 import pytest
 
@@ -10,6 +12,7 @@ from pages.sections.benchmarks.charts.cost import Cost, cost_chart
 from pages.sections.benchmarks.charts.facts import TimedGemm
 from pages.sections.benchmarks.charts.ratios import Bar, Group, ratios_chart
 from pages.sections.benchmarks.charts.roofline import Point, Roof, roofline
+from tests.pages.specs import rows
 
 INK = INKS["light"]
 FACTS = TimedGemm(
@@ -24,26 +27,22 @@ FACTS = TimedGemm(
 )
 
 
-def values(layer) -> list[dict]:
-    return layer["data"]["values"]
-
-
-def layers(spec) -> list[dict]:
-    """Every layer that draws, of nested ones too; data of a parent where a layer has none."""
-    found = []
-    for layer in spec["layer"]:
-        inner = layer.get("layer")
-        found += [{"data": layer.get("data"), **one} for one in inner] if inner else [layer]
-    return found
-
-
 def marks(spec, kind) -> list[dict]:
-    return [layer for layer in layers(spec) if layer["mark"]["type"] == kind]
+    """The layers with this mark."""
+    return [layer for layer in spec["layer"] if layer["mark"]["type"] == kind]
 
 
-def labels(spec) -> list[dict]:
-    """The texts that stand on the roofs' flat lines."""
-    return [layer for layer in marks(spec, "text") if "encoding" in layer]
+def labels(spec) -> list[tuple[dict, list[dict]]]:
+    """The texts that stand on the roofs' flat lines: each layer's mark, and what its filter leaves."""
+    found = []
+    for layer in marks(spec, "text"):
+        if layer["data"].get("name") == "labels":
+            (where,) = layer["transform"]
+            below, aside = (word == "true" for word in re.findall("true|false", where["filter"]))
+            assert where["filter"].index("below") < where["filter"].index("aside")
+            shown = [row for row in rows(spec, "labels") if (row["below"], row["aside"]) == (below, aside)]
+            found.append((layer["mark"], shown))
+    return found
 
 
 def bar(name="4096³", ratio=0.8, *, is_here=False) -> Bar:
@@ -64,15 +63,15 @@ def ratios():
 
 
 def test_each_group_s_bars_stand_under_its_title_in_order(ratios):
-    axis = marks(ratios, "bar")[0]["encoding"]["y"]
+    lines = marks(ratios, "bar")[0]["encoding"]["y"]["scale"]["domain"]
     expected = ["Per row", "4096³", "8192³", "MXFP8 ÷ bf16", "4096³"]
-    assert [line.split("|")[2] for line in axis["sort"]] == expected
-    assert len(set(axis["sort"])) == len(expected)
-    assert axis["scale"]["domain"] == axis["sort"]
+    assert [line.split("|")[2] for line in lines] == expected
+    assert len(set(lines)) == len(expected)
+    assert {row["line"] for name in ("bars", "heads") for row in rows(ratios, name)} == set(lines)
 
 
 def test_a_bar_and_its_whisker_are_as_long_as_its_figures(ratios):
-    drawn = values(marks(ratios, "bar")[0])
+    drawn = rows(ratios, "bars")
     assert [row["ratio"] for row in drawn] == [0.8, 1.5, 0.5]
     whisker = next(layer for layer in marks(ratios, "rule") if "x2" in layer["encoding"])
     assert (whisker["encoding"]["x"]["field"], whisker["encoding"]["x2"]["field"]) == ("low", "high")
@@ -102,15 +101,16 @@ def test_the_legend_has_the_peers_that_are_compared_with_in_their_own_colors(rat
 
 def test_a_bar_measured_here_is_outlined(ratios):
     layer = marks(ratios, "bar")[0]
-    assert [row["here"] for row in values(layer)] == [False, True, False]
+    assert [row["here"] for row in rows(ratios, "bars")] == [False, True, False]
     assert "datum.here" in json.dumps(layer["encoding"]["stroke"])
 
 
 def test_a_hover_says_which_gpu_when_and_at_which_clock(ratios):
     layer = marks(ratios, "bar")[0]
     fields = [line["field"] for line in layer["encoding"]["tooltip"]]
-    told = {field: values(layer)[0][field] for field in fields}
-    assert {FACTS.where, FACTS.state, FACTS.against, FACTS.kernel} <= set(told.values())
+    first = rows(ratios, "bars")[0]
+    told = {first[line.removesuffix(":N")] for line in fields}
+    assert {FACTS.where, FACTS.state, FACTS.against, FACTS.kernel} <= told
 
 
 def roof(name="fp8 measured", tflop_s=1000.0, memory_gb_s=4000.0, is_measured=True) -> Roof:
@@ -130,7 +130,7 @@ def point(intensity=1000.0, tflop_s=500.0, is_here=False) -> Point:
 
 
 def lines(spec) -> list[dict]:
-    return [row for layer in marks(spec, "rule") for row in values(layer)]
+    return rows(spec, "roofs")
 
 
 def test_a_roof_rises_with_memory_and_is_flat_from_its_ridge_on():
@@ -154,7 +154,7 @@ def test_roofs_that_share_a_peak_share_its_line_and_the_earlier_ridge():
 
 def test_a_point_lies_at_its_figures_though_its_facts_have_a_speed_too():
     spec = roofline([point(1000, 500), point(20, 30, is_here=True)], [roof()], INK)
-    drawn = values(marks(spec, "point")[0])
+    drawn = rows(spec, "points")
     assert [(row["intensity"], row["speed"], row["here"]) for row in drawn] == [
         (1000, 500, False),
         (20, 30, True),
@@ -180,7 +180,7 @@ def test_every_slope_of_a_roofline_is_named_from_left_to_right():
 
 def test_a_label_goes_below_its_line_where_another_line_is_near_above():
     spec = roofline([], [roof("low", 950.0), roof("high", 1000.0), roof("far", 4000.0)], INK)
-    sides = {row["label"]: layer["mark"]["baseline"] for layer in labels(spec) for row in values(layer)}
+    sides = {row["label"]: mark["baseline"] for mark, shown in labels(spec) for row in shown}
     assert sides == {"low": "top", "high": "bottom", "far": "bottom"}
 
 
@@ -190,7 +190,7 @@ def test_a_measured_label_steps_aside_for_a_datasheet_s_from_above():
 
     def shift(found) -> int:
         texts = labels(roofline([], found, INK))
-        return next(t["mark"]["dx"] for t in texts for row in values(t) if row["label"] == "measured")
+        return next(mark["dx"] for mark, shown in texts for row in shown if row["label"] == "measured")
 
     assert shift([*roofs, near]) < shift(roofs)
 
@@ -201,14 +201,32 @@ def test_a_bar_of_cost_is_the_matmul_then_the_quantization():
         Cost(name="Per row", matmul=0.5, quantize=0.25, facts=FACTS),
     ]
     spec = cost_chart(costs, "bf16", INK)
-    bars = [(r["name"], r["part"], r["start"], r["end"]) for r in values(marks(spec, "bar")[0])]
+    bars = [(r["name"], r["part"], r["start"], r["end"]) for r in rows(spec, "bars")]
     assert bars == [
         ("bf16", MATMUL, 0.0, 1.0),
         ("Per row", MATMUL, 0.0, 0.5),
         ("Per row", QUANTIZE, 0.5, 0.75),
     ]
-    assert [row["told"] for row in values(marks(spec, "text")[0])] == ["1.00", "0.50 → 0.75"]
+    assert [row["told"] for row in rows(spec, "ends")] == ["1.00", "0.50 → 0.75"]
     assert marks(spec, "bar")[0]["encoding"]["x"]["title"] == "time, bf16 = 1"
+
+
+def test_the_axes_of_a_cost_hold_every_contender_in_order_and_the_longest_bar():
+    costs = [Cost(name=name, matmul=1.0, quantize=2.0, facts=None) for name in ("z", "a")]
+    encoding = marks(cost_chart(costs, "bf16", INK), "bar")[0]["encoding"]
+    assert encoding["y"]["scale"]["domain"] == ["z", "a"]
+    low, high = encoding["x"]["scale"]["domain"]
+    assert low == 0
+    assert high > 3
+
+
+def test_every_series_has_its_own_color_and_shape_in_the_legend():
+    points = [replace(point(), series=name) for name in ("one", "two", "one")]
+    encoding = marks(roofline(points, [roof()], INK), "point")[0]["encoding"]
+    for channel in ("color", "shape"):
+        scale = encoding[channel]["scale"]
+        assert scale["domain"] == ["one", "two"]
+        assert len(set(scale["range"])) == 2
 
 
 @pytest.mark.parametrize("theme", INKS)
@@ -221,4 +239,4 @@ def test_every_chart_is_strict_json(theme):
         cost_chart([Cost(name="bf16", matmul=1.0, quantize=None, facts=None)], "bf16", ink),
     ]
     for spec in specs:
-        json.dumps(spec, allow_nan=False)
+        json.dumps({name: part for name, part in spec.items() if name != "datasets"}, allow_nan=False)

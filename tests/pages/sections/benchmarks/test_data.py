@@ -9,7 +9,7 @@ from fp8core.recipes import RECIPES
 from kernels.bench.job import Cache, Into
 from kernels.bench.machine import Timing
 from kernels.gemm.meaning import Summation
-from pages.kit.results import Origin, Result
+from pages.kit.gemm.results import Origin, Result
 from pages.sections.benchmarks import controls as benchmarks_controls
 from pages.sections.benchmarks import data as benchmarks_data
 from pages.sections.benchmarks import ratios as benchmarks_ratios

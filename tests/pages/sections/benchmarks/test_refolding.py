@@ -5,10 +5,12 @@ from dataclasses import replace
 import pytest
 
 from fp8core.recipes import RECIPES
+from fp8core.refold import REFOLDED_K
 from kernels.bench.job import GemmJob
 from kernels.gemm.meaning import Summation
-from pages.kit.gemm_words import differences, error_sentence, geometry, headline
-from pages.kit.results import Origin, Result
+from pages.kit.gemm.presets import refusal
+from pages.kit.gemm.results import Origin, Result
+from pages.kit.gemm.words import differences, error_sentence, geometry, headline
 from pages.sections.benchmarks import cost as benchmarks_cost
 from pages.sections.benchmarks import data as benchmarks_data
 from tests.pages.gemm_rows import gpu_row
@@ -22,11 +24,23 @@ REFOLDED = replace(PLAIN, accumulation=Summation.REFOLDED)
 def test_it_is_offered_where_scales_fold(open_app, recipe):
     at = open_app(PAGE, recipe=recipe, accumulation="refolded", m="256", n="256", k="256")
     assert not at.exception
-    folds = recipe == "mxfp8"
+    folds = all(
+        operand
+        and operand.format.name in ("e4m3", "e5m2")
+        and operand.scale_rule.powers_of_two
+        and operand.scale_rule.outer is None
+        and operand.tile.mn == 1
+        and REFOLDED_K % operand.tile.k == 0
+        and operand.tile.k < REFOLDED_K
+        for operand in (RECIPES[recipe].fprop.a, RECIPES[recipe].fprop.b)
+    )
     assert ("Refolded, not bit-exact" in at.selectbox(key="accumulation").options) is folds
     assert at.selectbox(key="accumulation").value == ("refolded" if folds else "recipe")
-    assert not at.button(key="run").disabled
-    said = next(one.value for one in at.markdown if "per output element" in one.value)
+    job = replace(PLAIN, recipe=recipe, m=256, n=256, k=256)
+    if folds:
+        job = replace(job, accumulation=Summation.REFOLDED)
+    assert at.button(key="run").disabled is (refusal(job, has_gpu=False) is not None)
+    said = next(one.value for one in at.markdown if one.value.startswith("**A** is "))
     assert (
         "not bit-exact: first the scales are merged into one in fp32 for 1 × 128 of A and for" in said
     ) is folds

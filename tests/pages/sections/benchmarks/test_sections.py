@@ -4,14 +4,15 @@ from dataclasses import replace
 
 import pytest
 
+from fp8core.costs import matmul_rescales
 from fp8core.recipes import RECIPES
+from kernels.bench.ceilings.peak_rates import PEAK_RATES
 from kernels.bench.job import Cache
-from kernels.bench.peak_rates import PEAK_RATES
 from kernels.gemm.meaning import Summation
 from pages.sections.benchmarks import cost as benchmarks_cost
 from tests.kernels.bench.made_up import CEILINGS
 from tests.kernels.worker.stand_in import row as interpreted_row
-from tests.pages.benchmark_page import JOB, PAGE, layers, texts
+from tests.pages.benchmark_page import JOB, PAGE, drawn, texts
 from tests.pages.gemm_rows import gpu_row, timing
 
 pytestmark = pytest.mark.usefixtures("stand_in_workers")
@@ -19,8 +20,7 @@ pytestmark = pytest.mark.usefixtures("stand_in_workers")
 
 def roofs(at) -> dict[str, float]:
     """The flats of the roofline: their speed by label."""
-    drawn = [row for layer in layers(at) for row in layer["data"]["values"]]
-    return {row["label"]: row["speed"] for row in drawn if "below" in row}
+    return {row["label"]: row["speed"] for row in drawn(at, "labels")}
 
 
 def ceilings(**changes):
@@ -97,14 +97,22 @@ def test_the_ceilings_alone_are_a_roofline_too(open_app, recorded):
     assert roofs(at) == {"fp8 measured": 1250.0, "bf16 measured": 650.0}
 
 
+def scales_along_k(recipe: str) -> int:
+    """How often the GEMM of JOB rescales an output element."""
+    return matmul_rescales(RECIPES[recipe], JOB.matmul_data, JOB.matmul_data.layer(JOB.m, JOB.n, JOB.k))
+
+
+FINEST = max(RECIPES, key=scales_along_k)
+
+
 def recipes_rows():
-    """Every recipe, at 100 µs and 50 µs of quantization where bf16 takes 200; MXFP8 twice as long."""
-    slow = {"mxfp8": {"gemm": timing(200.0), "torch_scaled": None}}
+    """Every recipe, at 100 µs and 50 µs of quantization where bf16 takes 200; the finest twice as long."""
+    slow = {FINEST: {"gemm": timing(200.0), "torch_scaled": None}}
     return [gpu_row(replace(JOB, recipe=recipe), **slow.get(recipe, {})) for recipe in RECIPES]
 
 
 def costs(at) -> dict[str, float]:
-    return {row["name"]: row["end"] for row in layers(at)[0]["data"]["values"] if row["part"] == "matmul"}
+    return {row["name"]: row["end"] for row in drawn(at, "bars") if row["part"] == "matmul"}
 
 
 def test_the_cost_of_the_scale_is_over_bf16_or_over_one_scale_a_tensor(open_app, recorded):
@@ -113,12 +121,14 @@ def test_the_cost_of_the_scale_is_over_bf16_or_over_one_scale_a_tensor(open_app,
     assert not at.exception
     titles = [recipe.title for recipe in RECIPES.values()]
     assert list(costs(at)) == [benchmarks_cost.BF16, *titles]
-    assert list(costs(at).values()) == [1.0, 0.5, 0.5, 0.5, 0.5, 1.0]
-    assert "with 224 scales along K, the matmul of **MXFP8** takes **2.00** times" in texts(at)
+    wanted = [1.0 if name == FINEST else 0.5 for name in RECIPES]
+    assert list(costs(at).values()) == [1.0, *wanted]
+    said = f"with {scales_along_k(FINEST)} scales along K, the matmul of **{RECIPES[FINEST].title}** takes"
+    assert f"{said} **2.00** times" in texts(at)
     assert "with both operands' quantization counted, 1.67 times" in texts(at)
     at.segmented_control(key="cost_unit").set_value("per_tensor").run()
-    assert list(costs(at).values()) == [2.0, 1.0, 1.0, 1.0, 1.0, 2.0]
-    assert list(at.dataframe[0].value["× per tensor"]) == [1.0, 1.0, 1.0, 1.0, 0.5]
+    assert list(costs(at).values()) == [2.0, *(2 * cost for cost in wanted)]
+    assert list(at.dataframe[0].value["× per tensor"]) == [0.5 / cost for cost in wanted]
 
 
 def test_a_slower_clock_in_one_run_changes_no_cost(open_app, recorded):

@@ -10,13 +10,16 @@ from fp8core.formats.number_line import interval, outcomes
 from fp8core.formats.spelling import spell
 from fp8core.rounding import Overflow, Rounding
 from pages.kit.charts.ink import DARK, INKS, LIGHT
+from pages.kit.charts.template import by_column
 from pages.sections.formats.charts import bits as formats_bits
 from pages.sections.formats.charts import line as formats_line
 from pages.sections.formats.charts import overflow as formats_overflow
 from pages.sections.formats.charts import range as formats_range
 from pages.sections.formats.charts import table as formats_table
-from pages.sections.formats.charts.compare import compare_chart, compare_rows
+from pages.sections.formats.charts.compare import VALUES, compare_chart
 from pages.sections.formats.charts.words import glance, number, percent, power_or_number
+from pages.sections.formats.data import gradient_spec
+from tests.pages.specs import dataset, rows
 
 SMALL = {name: f for name, f in FORMATS.items() if f.bits <= 8}
 
@@ -79,36 +82,58 @@ def test_an_interval_without_end_is_an_arrow():
 
 @pytest.mark.parametrize("name", SMALL)
 def test_the_table_has_every_code_once(name):
-    rows = formats_table.table_rows(SMALL[name])
-    assert [row["code"] for row in rows] == list(range(1 << SMALL[name].bits))
-    places = {(row["row"], row["column"]) for row in rows}
-    assert len(places) == len(rows)
-    assert all(len(str(row["text"]).lstrip("−")) <= 5 for row in rows)
+    cells = formats_table.table_rows(SMALL[name])
+    assert [row["code"] for row in cells] == list(range(1 << SMALL[name].bits))
+    places = {(row["row"], row["column"]) for row in cells}
+    assert len(places) == len(cells)
+    assert all(len(str(row["text"]).lstrip("−")) <= 5 for row in cells)
     for ink in (LIGHT, DARK):
-        json.dumps(formats_table.code_table(SMALL[name].bits, ink).to_dict(), allow_nan=False)
+        spec = formats_table.code_table(SMALL[name], 1, ink)
+        assert dataset(spec, formats_table.CODES) == by_column(cells)
+        assert dataset(spec, formats_table.CHOSEN)["code"] == [1]
 
 
 @pytest.mark.parametrize("logarithmic", [True, False])
 def test_every_positive_value_is_a_tick(logarithmic):
-    rows = compare_rows(SMALL)
+    ticks = rows(compare_chart(SMALL, logarithmic, LIGHT), VALUES)
     for name, format_ in SMALL.items():
         positive = sorted(v for v in format_.values.tolist() if 0 < v < math.inf)
-        assert sorted(row["x"] for row in rows if row["format"] == name) == positive
-    json.dumps(compare_chart(SMALL, logarithmic, LIGHT).to_dict(), allow_nan=False)
+        assert sorted(row["x"] for row in ticks if row["format"] == name) == positive
+
+
+def test_a_format_of_many_codes_is_one_bar_from_its_smallest_value_to_its_largest():
+    fp16 = FORMATS["fp16"]
+    (bar,) = rows(compare_chart({"fp16": fp16}, True, LIGHT), VALUES)
+    assert (bar["x"], bar["x2"]) == (fp16.min_subnormal, fp16.max)
+
+
+def test_axes_are_as_long_as_their_formats_before_the_data_arrive():
+    formats = {"E4M3": FORMATS["e4m3"], "fp16": FORMATS["fp16"]}
+    for spec, lines in (
+        (compare_chart(formats, True, LIGHT), list(formats)),
+        (formats_range.range_bars(formats, LIGHT), ["fp16  2⁻¹⁰", "E4M3  2⁻³"]),
+        (formats_overflow.overflow_chart(formats, LIGHT), None),
+    ):
+        view = spec["layer"][0] if "layer" in spec else spec
+        found = view["encoding"]["y"]["scale"]["domain"]
+        (name,) = spec["datasets"]
+        column = "line" if lines is None else "format"
+        assert found == (lines or list(dict.fromkeys(dataset(spec, name)[column])))
+        assert set(found) == set(dataset(spec, name)[column])
 
 
 def test_a_bar_runs_from_the_smallest_to_the_largest_value():
-    rows = formats_range.bar_rows(FORMATS)
+    bars = formats_range.bar_rows(FORMATS)
     for name, format_ in FORMATS.items():
-        mine = [row for row in rows if row["format"] == formats_range.label(name, format_)]
+        mine = [row for row in bars if row["format"] == formats_range.label(name, format_)]
         assert min(row["low"] for row in mine) == math.log2(format_.min_subnormal)
         assert max(row["high"] for row in mine) == pytest.approx(math.log2(format_.max), abs=1)
 
 
 def test_every_format_is_a_point_and_one_of_each_cluster_is_named():
-    rows = formats_range.point_rows(FORMATS)
-    assert [row["format"] for row in rows] == list(FORMATS)
-    more = [int(str(row["label"]).partition(" +")[2] or 0) for row in rows if "label" in row]
+    points = formats_range.point_rows(FORMATS)
+    assert [row["format"] for row in points] == list(FORMATS)
+    more = [int(str(row["label"]).partition(" +")[2] or 0) for row in points if row["label"]]
     assert len(more) + sum(more) == len(FORMATS)
 
 
@@ -126,9 +151,9 @@ def test_overflow_by_hand():
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_the_overflow_table_is_the_same_up_to_the_policys_code(name):
-    rows = list(formats_overflow.overflow_rows({name: FORMATS[name]}))
+    cells = formats_overflow.overflow_rows({name: FORMATS[name]})
     fates = {}
-    for row in rows:
+    for row in cells:
         if row["fate"] != formats_overflow.MISSING:
             fates.setdefault(row["input"], []).append(row["fate"])
     assert set(fates["max"]) == {formats_overflow.FINITE}
@@ -169,10 +194,14 @@ def test_short_words():
 def test_every_picture_is_valid_in_both_themes(theme):
     ink = INKS[theme]
     for chart in (
-        formats_bits.bits_chart(8, ink),
-        formats_line.line_chart(ink),
+        formats_bits.bits_chart(spell(FORMATS["e4m3"], 1), ink),
+        formats_line.line_chart(ink).spec,
+        formats_table.code_table(FORMATS["e4m3"], 1, ink),
+        compare_chart(FORMATS, True, ink),
+        compare_chart(FORMATS, False, ink),
         formats_range.range_bars(FORMATS, ink),
         formats_range.range_points(FORMATS, ink),
         formats_overflow.overflow_chart(FORMATS, ink),
+        gradient_spec(theme),
     ):
-        json.dumps(chart.to_dict(), allow_nan=False)
+        json.dumps({name: part for name, part in chart.items() if name != "datasets"}, allow_nan=False)

@@ -19,14 +19,15 @@ from kernels.gemm.meaning import Summation
 from kernels.gemm.plan import plan_built_in, plan_simple
 from kernels.paths import RECORDS, TOP
 from kernels.tune.candidates import coarse
-from pages.kit import queue_panel as gpu_queue
-from pages.kit import results as gemm_results
+from pages.kit.gemm import queue_panel as gpu_queue
+from pages.kit.gemm import results as gemm_results
+from pages.kit.gemm.queue_panel import Workers
 from pages.kit.inert import plain
-from pages.kit.queue_panel import Workers
 from pages.sections.gemm.source import SIMPLE, body, explanation, instead_of, sentence, source_of, text
 from tests.pages.gemm_rows import gpu_row, record, stand_in_queue, timing
 
 PAGE = "pages/live_gemm.py"
+MEASURED = {row.job.recipe for row in recorded_rows(RECORDS)}
 JOB = GemmJob(recipe="deepseek_v3", matmul="fprop", m=4096, n=4096, k=7168)
 
 
@@ -70,7 +71,11 @@ def functions(source):
 def test_the_source_of_a_simple_plan_is_whole_kernels_of_triton(recipe, matmul, device):
     for m in (16, 4096):
         spec = RECIPES[recipe].spec(MATMULS[matmul])
-        plan = plan_simple(spec, (m, 4096, 4096), device, Summation.RECIPE).ran
+        plan = plan_simple(spec, (m, 4096, 4096), device, Summation.RECIPE)
+        if isinstance(plan, Unsupported):
+            assert recipe not in MEASURED
+            continue
+        plan = plan.ran
         source = source_of(plan)
         tree = ast.parse(text(source))
         assert [node.name for node in tree.body] == [name for _, name in source.places]

@@ -1,5 +1,7 @@
 """The pictures of the page "Rotations" draw what they are given, in named data sets."""
 
+from collections.abc import Iterator
+
 import numpy as np
 import pytest
 
@@ -16,6 +18,7 @@ from pages.sections.rotations.charts import vector as rotations_vector
 from pages.sections.rotations.charts.curves import CROSSINGS, NOW, WITH, WITHOUT, Curve
 from pages.sections.rotations.charts.histogram import Entries
 from pages.sections.rotations.charts.vector import Stems
+from tests.pages.specs import dataset
 
 by_theme = pytest.mark.parametrize("ink", INKS.values(), ids=INKS)
 
@@ -28,26 +31,50 @@ def names(spec: object) -> set[str]:
     return set().union(*map(names, spec)) if isinstance(spec, list) else set()
 
 
+def marks(spec: object) -> Iterator[dict]:
+    """Every mark of a chart."""
+    if isinstance(spec, dict):
+        if "mark" in spec:
+            yield spec["mark"]
+        yield from marks(list(spec.values()))
+    elif isinstance(spec, list):
+        for part in spec:
+            yield from marks(part)
+
+
 def spec_of(rule: ScaleRule = FP32_SCALE, tile: int | None = 16) -> OperandSpec:
     return OperandSpec(format=FORMATS["e2m1"], tile=TileShape(1, tile), scale_rule=rule)
 
 
+def stems(size: int) -> Stems:
+    outlier = np.arange(size) == 0
+    return Stems(rest=np.arange(float(size)), slope=np.zeros(size), is_outlier=outlier)
+
+
 @by_theme
 def test_the_stems_ask_for_the_data_they_get_and_start_the_slider_where_told(ink) -> None:
-    chart = rotations_vector.vector_picture(16, spec_of(), 40, (1, 128), ink).to_dict()
-    assert names(chart) == set(rotations_vector.PANELS)
+    panels = dict.fromkeys(rotations_vector.PANELS, stems(16))
+    chart = rotations_vector.vector_picture(panels, spec_of(), 40, (1, 128), ink)
+    assert names(chart) == set(rotations_vector.PANELS) == set(chart["datasets"])
     slider = next(p for p in chart["params"] if p["name"] == rotations_vector.OUTLIER)
     assert slider["value"] == [{"magnitude": 40}]
     assert (slider["bind"]["min"], slider["bind"]["max"]) == (1, 128)
 
 
+@pytest.mark.parametrize(("size", "area"), [(64, 60), (256, 20), (512, None)])
+def test_long_vectors_have_small_heads_or_none(size, area) -> None:
+    panels = dict.fromkeys(rotations_vector.PANELS, stems(size))
+    chart = rotations_vector.vector_picture(panels, spec_of(), 40, (1, 128), INKS["light"])
+    heads = [m for m in marks(chart) if m["type"] == "point"]
+    assert [m["size"] for m in heads] == ([area] * 2 if area else [])
+
+
 def test_stem_columns_number_elements_and_tiles() -> None:
-    stems = Stems(rest=np.arange(4.0), slope=np.zeros(4), is_outlier=np.array([True, False, False, False]))
-    columns = rotations_vector.stem_columns(stems, spec_of(tile=2))
-    assert columns["i"] == [0, 1, 2, 3]
-    assert columns["tile"] == [0, 0, 1, 1]
-    assert rotations_vector.stem_columns(stems, spec_of(tile=WHOLE))["tile"] == [0] * 4
-    assert columns["outlier"] == [True, False, False, False]
+    columns = rotations_vector.stem_columns(stems(4), spec_of(tile=2))
+    assert columns["i"].tolist() == [0, 1, 2, 3]
+    assert columns["tile"].tolist() == [0, 0, 1, 1]
+    assert rotations_vector.stem_columns(stems(4), spec_of(tile=WHOLE))["tile"].tolist() == [0] * 4
+    assert columns["outlier"].tolist() == [True, False, False, False]
 
 
 @pytest.mark.parametrize("rule", SCALE_RULES.values(), ids=SCALE_RULES)
@@ -73,36 +100,42 @@ def test_histogram_bars_hold_every_entry_and_have_the_area_of_their_share() -> N
 
 @by_theme
 def test_histograms_have_a_line_only_where_a_density_is_known(ink) -> None:
-    at = np.linspace(-5, 5, 11)
-    panels = [
-        Entries(values=at, at=at, density=None),
-        Entries(values=at, at=at, density=hadamard_density(at, 16, 4, 1)),
-    ]
-    data = rotations_histogram.data_sets(panels, 6.0)
-    assert set(data) == {"bars0", "bars1", "line1"}
-    assert names(rotations_histogram.histograms(("A", "B"), (1,), 6.0, ink).to_dict()) == set(data)
+    at = np.linspace(0, 5, 6)
+    panels = {
+        "A": Entries(values=at, at=at, density=None),
+        "B": Entries(values=at, at=at, density=hadamard_density(at, 16, 4, 1)),
+    }
+    chart = rotations_histogram.histograms(panels, 6.0, ink)
+    assert names(chart) == set(chart["datasets"]) == {"bars0", "bars1", "line0", "line1"}
+    assert dataset(chart, "line0") == {"from": [], "density": []}
+    line = dataset(chart, "line1")
+    assert line["from"] == np.linspace(-5, 5, 11).tolist()
+    np.testing.assert_allclose(line["density"], hadamard_density(line["from"], 16, 4, 1), rtol=1e-12)
 
 
 @by_theme
 def test_curves_ask_for_the_data_they_get(ink) -> None:
     panels = {"total": Curve([1, 2], [2, 1], [1.5]), "zeros": Curve([0, 1], [0, 0])}
     data = rotations_curves.data_sets((1.0, 4.0), panels, 2.0)
-    chart = rotations_curves.curves((1.0, 4.0), {"total": "T", "zeros": "Z"}, {"zeros": (0, 1)}, ink)
-    assert names(chart.to_dict()) == set(data)
-    assert data["total"] == {"magnitude": [1.0, 4.0], WITHOUT: [1, 2], WITH: [2, 1]}
-    assert data["total" + CROSSINGS] == {"magnitude": [1.5]}
-    assert data[NOW] == {"magnitude": [2.0]}
+    titles = (("total", "T"), ("zeros", "Z"))
+    chart = rotations_curves.curves((1.0, 4.0), titles, (("zeros", (0, 1)),), ink).filled(data)
+    assert names(chart) == set(data)
+    assert dataset(chart, "total") == {"magnitude": [1.0, 4.0], WITHOUT: [1, 2], WITH: [2, 1]}
+    assert dataset(chart, "total" + CROSSINGS) == {"magnitude": [1.5]}
+    assert dataset(chart, "zeros" + CROSSINGS) == {"magnitude": []}
+    assert dataset(chart, NOW) == {"magnitude": [2.0]}
 
 
 @by_theme
 def test_an_error_of_zero_is_left_out_of_the_logarithmic_axis(ink) -> None:
     marks = [
         rotations_cost.Way(format="e4m3", way="a", nmse=0.0),
-        rotations_cost.Way(format="e4m3", way="b", nmse=1e-3),
+        rotations_cost.Way(format="e4m3", way="b", nmse=2e-3),
     ]
-    chart = rotations_cost.ways(marks, ("a", "b"), ink).to_dict()
-    (rows,) = chart["datasets"].values() if "datasets" in chart else [chart["data"]["values"]]
-    assert [row["way"] for row in rows] == ["b"]
+    chart = rotations_cost.ways(marks, ("a", "b"), ink)
+    assert dataset(chart, rotations_cost.ROWS)["way"] == ["b"]
+    assert chart["encoding"]["x"]["scale"]["domain"] == pytest.approx([1e-3, 1e-2])
+    assert rotations_cost.ways(marks[:1], ("a", "b"), ink)["encoding"]["y"]["scale"]["domain"] == ["e4m3"]
 
 
 def test_fp32_is_the_rule_the_stems_use_by_default() -> None:

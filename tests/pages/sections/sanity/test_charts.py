@@ -4,6 +4,7 @@ import pytest
 
 from pages.kit.charts.ink import DARK, INKS, LIGHT
 from pages.sections.sanity.charts.shares import Bar, shares_chart
+from tests.pages.specs import rows
 
 SLOW_BELOW = 0.85
 
@@ -17,10 +18,10 @@ def bar(name: str, share: float) -> Bar:
 def layers(spec: dict) -> list[tuple[str, list[dict]]]:
     found = []
     for layer in spec["layer"]:
-        data = layer.get("data", spec.get("data"))
-        rows = data["values"] if "values" in data else spec["datasets"][data["name"]]
-        mark = layer["mark"]
-        found.append((mark if isinstance(mark, str) else mark["type"], rows))
+        data = layer["data"]
+        found.append(
+            (layer["mark"]["type"], data["values"] if "values" in data else rows(spec, data["name"]))
+        )
     return found
 
 
@@ -28,23 +29,23 @@ def layers(spec: dict) -> list[tuple[str, list[dict]]]:
 def test_bars_keep_their_order_and_what_is_slow_is_slow(ink):
     bars = [bar("z", 1.02), bar("a", 0.85), bar("m", 0.849)]
     spec = shares_chart(bars, SLOW_BELOW, ink)
-    (kind, rows), *_ = layers(spec)
+    (kind, drawn), *_ = layers(spec)
     assert kind == "bar"
-    assert [(row["name"], row["verdict"]) for row in rows] == [
+    assert [(row["name"], row["verdict"]) for row in drawn] == [
         ("z", "normal"),
         ("a", "normal"),
         ("m", "slow"),
     ]
     encoding = spec["layer"][0]["encoding"]
-    assert encoding["y"]["sort"] == ["z", "a", "m"]
+    assert encoding["y"]["scale"]["domain"] == ["z", "a", "m"]
     assert encoding["color"]["scale"]["range"] == [ink.good, ink.bad]
 
 
 def test_rules_stand_at_the_record_and_where_slow_begins():
     spec = shares_chart([bar("a", 1.0)], SLOW_BELOW, LIGHT)
-    rules = [rows[0]["at"] for kind, rows in layers(spec) if kind == "rule"]
+    rules = [drawn[0]["at"] for kind, drawn in layers(spec) if kind == "rule"]
     assert rules == [1.0, SLOW_BELOW]
-    names = [rows[0]["name"] for kind, rows in layers(spec) if kind == "text" and "at" in rows[0]]
+    names = [drawn[0]["name"] for kind, drawn in layers(spec) if kind == "text" and "at" in drawn[0]]
     assert names == ["record", "slow below 85%"]
 
 

@@ -8,8 +8,8 @@ from kernels.check.job import CheckJob
 from kernels.check.run import STOPPED, WAITING
 from kernels.worker.ledger import FORGOTTEN
 from kernels.worker.states import Done, Failed, Running, State, Stopped, Ticket
-from pages.kit import queue_panel as gpu_queue
-from pages.kit.queue_panel import Workers
+from pages.kit.gemm import queue_panel as gpu_queue
+from pages.kit.gemm.queue_panel import Workers
 from pages.sections.sanity.history import CHECKS_KEPT, History
 from tests.pages.check_reports import report, so_far
 

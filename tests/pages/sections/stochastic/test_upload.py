@@ -1,6 +1,7 @@
 """Contract: any file gives the right picture or one sentence; nothing is unpacked that the header forbids."""
 
 import io
+import pickle
 import random
 import struct
 import zlib
@@ -13,7 +14,7 @@ from fp8core.experiments.pictures import to_light
 from pages.sections.stochastic.upload import MAX_BYTES, MIN_SIDE, SIDE, decode
 
 RNG = np.random.default_rng(0)
-GRAY = RNG.integers(0, 256, (40, 60), dtype=np.uint8)
+GRAY = RNG.integers(0, 256, (150, 60), dtype=np.uint8)  # more rows than are made gray at once
 
 
 def saved(image: Image.Image, kind: str = "PNG", **options) -> bytes:
@@ -51,8 +52,8 @@ def test_sixteen_bits_keep_their_shades():
 
 @pytest.mark.parametrize("mode", ["RGBA", "LA", "P"])
 def test_what_is_transparent_is_white(mode):
-    alpha = np.where(np.arange(60) < 30, 0, 255).astype(np.uint8)[None].repeat(40, axis=0)
-    image = Image.fromarray(np.dstack([np.zeros((40, 60, 3), np.uint8), alpha]))
+    alpha = np.where(np.arange(60) < 30, 0, 255).astype(np.uint8)[None].repeat(150, axis=0)
+    image = Image.fromarray(np.dstack([np.zeros((150, 60, 3), np.uint8), alpha]))
     if mode == "P":
         image = Image.fromarray((alpha == 255).astype(np.uint8)).convert("P")
         image.putpalette([255, 0, 0, 0, 0, 0])
@@ -90,12 +91,38 @@ def test_equal_files_have_equal_digests_and_others_do_not():
     assert decode("a", data).digest != decode("a", saved(Image.fromarray(255 - GRAY))).digest
 
 
+class _Runs:
+    """An object whose pickle raises where it is read."""
+
+    def __reduce__(self):
+        return pytest.fail, ("a file was run",)
+
+
+RUNS_CODE = pickle.dumps(_Runs())
+
+
+def numpy_file_with(pickled: bytes) -> bytes:
+    """A file of NumPy's whose one element is a pickle."""
+    file = io.BytesIO()
+    np.lib.format.write_array_header_1_0(file, {"descr": "|O", "fortran_order": False, "shape": (1,)})
+    return file.getvalue() + pickled
+
+
+def test_the_pickle_of_these_tests_would_be_noticed():
+    with pytest.raises(pytest.fail.Exception, match="was run"):
+        np.load(io.BytesIO(numpy_file_with(RUNS_CODE)), allow_pickle=True)
+
+
 @pytest.mark.parametrize(
     ("data", "told"),
     [
         (b"", "no PNG or JPEG"),
         (b"hello" * 100, "no PNG or JPEG"),
         (b"<svg xmlns='http://www.w3.org/2000/svg'/>", "no PNG or JPEG"),
+        (b'{"a": [0.5]}', "no PNG or JPEG"),
+        (b"0.5,0.25\n1,2\n", "no PNG or JPEG"),
+        (RUNS_CODE, "no PNG or JPEG"),
+        (numpy_file_with(RUNS_CODE), "no PNG or JPEG"),
         (saved(Image.fromarray(GRAY), "GIF"), "no PNG or JPEG"),
         (saved(Image.fromarray(GRAY), "TIFF"), "no PNG or JPEG"),
         (saved(Image.fromarray(GRAY))[:300], "damaged"),
@@ -110,7 +137,7 @@ def test_equal_files_have_equal_digests_and_others_do_not():
         (b"\0" * (MAX_BYTES + 1), "5,000,001 bytes; at most 5,000,000 "),
         (b"\0" * (100 * 2**20), "104,857,600 bytes; at most 5,000,000 "),
     ],
-    ids=range(16),
+    ids=range(20),
 )
 def test_what_cannot_be_used_is_refused_with_one_sentence(data, told):
     with pytest.raises(ValueError, match=told) as refusal:

@@ -1,73 +1,101 @@
 """Contract: one rectangle a tile, where the grid puts it, coloured by the scale that the quantizer gives."""
 
 import math
+from itertools import product
 
 import numpy as np
 import pytest
 
+from fp8core.formats import FORMATS
 from fp8core.inputs import InputKind
 from fp8core.linear import MATMULS, OPERANDS, LayerShape, Side
-from fp8core.quantize import quantize
-from fp8core.recipes import RECIPES
+from fp8core.philox import random_bits
+from fp8core.quantize import QuantizedTensor, quantize
+from fp8core.recipes import RECIPES, Operand
 from fp8core.tiles import WHOLE, TileShape
 from pages.kit.charts.ink import DARK, LIGHT
+from pages.kit.charts.words import power_of_two, short
 from pages.sections.tiles.charts.copies import copies_chart
 from pages.sections.tiles.charts.equation import Choice, equation_lines, latex
-from pages.sections.tiles.charts.overview import OVERVIEW_ELEMENTS, overview
-from pages.sections.tiles.charts.picture import WIDTH, picture_rows, pinned_rows, tile_picture
-from pages.sections.tiles.charts.rule import LEAVES, VARIES, RuleScene, rule_chart, summed_rows, tile_rows
+from pages.sections.tiles.charts.marks import LINES, TILES, WORDS
+from pages.sections.tiles.charts.overview import overview
+from pages.sections.tiles.charts.picture import OUTER, WIDTH, pinned_rows, tile_picture
+from pages.sections.tiles.charts.rule import LEAVES, VARIES, RuleScene, rule_chart, summed_rows
 from pages.sections.tiles.charts.scene import Scene
-from pages.sections.tiles.data import copy_scene, numbers
+from pages.sections.tiles.controls import EACH, FAMILY
+from pages.sections.tiles.data import copy_scene, numbers, overview_scenes
 from pages.sections.tiles.data import scene as scene_of
+from pages.sections.tiles.overview import shown_recipes
+from tests.pages.specs import dataset, rows
+from tests.sweeps import one_in
 
 LAYER = LayerShape(4096, 4096, 14336)
-CASES = [(recipe, matmul) for recipe in RECIPES for matmul in MATMULS]
+CASES = one_in(2, {f"{recipe}-{matmul}": (recipe, matmul) for recipe, matmul in product(RECIPES, MATMULS)})
 NARROWEST_PICTURE = 500
 SMALLEST_TILE = 6
 
 
 def scene(recipe: str, matmul: str, layer: LayerShape = LAYER, seed: int = 0) -> Scene:
-    return scene_of(recipe, matmul, InputKind.OUTLIER_CHANNELS.value, seed, layer)
+    return scene_of(RECIPES[recipe], MATMULS[matmul], InputKind.OUTLIER_CHANNELS.value, seed, layer)
+
+
+def quantized(x: np.ndarray, operand: Operand, seed: int = 0) -> QuantizedTensor:
+    """A corner as the reference quantizes it, with the random bits of a seed."""
+    if not operand.spec.is_random:
+        return quantize(x, operand)
+    bits = random_bits(operand.stored(x.shape), seed)
+    return quantize(x, operand, random=bits.T if operand.k_is_rows else bits)
+
+
+def picture(drawn: Scene, ink=LIGHT) -> dict:
+    return tile_picture(drawn, pinned_rows(drawn, Side.A, 0, 0, (0, 0)), ink)
 
 
 def tiles_of(spec: dict) -> list[dict]:
-    return next(layer["data"]["values"] for layer in spec["layer"] if layer.get("name") == "tiles")
+    return rows(spec, TILES)
+
+
+def said(spec: dict) -> str:
+    return " ".join(dataset(spec, WORDS)["text"])
 
 
 @pytest.mark.parametrize(("recipe", "matmul"), CASES)
 def test_each_operand_has_one_rectangle_a_tile(recipe, matmul):
     drawn = scene(recipe, matmul)
-    rows = tiles_of(tile_picture(drawn, LIGHT))
+    marks = tiles_of(picture(drawn))
     for side in Side:
         grid = RECIPES[recipe].grid(MATMULS[matmul], side, drawn.drawn.of(MATMULS[matmul].operand(side)))
-        assert sum(row["side"] == side.value for row in rows) == math.prod(grid.scale_shape)
+        wanted = math.prod(grid.scale_shape) if grid else 1
+        assert sum(row["side"] == side.value for row in marks) == wanted
     parts = math.prod(len({tile.free for tile in drawn.tiles(side)}) for side in Side)
-    assert sum(row["side"] == "D" for row in rows) == parts
+    assert sum(row["side"] == "D" for row in marks) == parts
 
 
 @pytest.mark.parametrize(("recipe", "matmul"), CASES)
 def test_every_rectangle_has_the_colour_of_the_scale_that_quantize_gives(recipe, matmul):
     drawn = scene(recipe, matmul)
-    rows = {(r["side"], r["row"], r["column"]): r for r in picture_rows(drawn)}
+    marks = {(r["side"], r["row"], r["column"]): r for r in tiles_of(picture(drawn))}
     for side in Side:
         tensor = MATMULS[matmul].operand(side)
         x = numbers(InputKind.OUTLIER_CHANNELS.value, tensor, drawn.drawn.of(tensor), 0, LAYER.in_)
-        spec = RECIPES[recipe].spec(MATMULS[matmul]).operand(side)
-        grid = RECIPES[recipe].grid(MATMULS[matmul], side, x.shape)
-        scale = quantize(x, grid, spec).scale
+        operand = RECIPES[recipe].operand(MATMULS[matmul], side)
+        if operand is None:
+            assert math.isnan(marks[side.value, 0, 0]["log2"])
+            assert "no scale" in marks[side.value, 0, 0]["detail"]
+            continue
+        grid, scale = operand.grid(x.shape), quantized(x, operand).scale
         turned = MATMULS[matmul].is_transposed(side)
         for tile in grid.tiles():
             place = (tile.column, tile.row) if turned else (tile.row, tile.column)
-            assert rows[side.value, *place]["log2"] == pytest.approx(
+            assert marks[side.value, *place]["log2"] == pytest.approx(
                 np.log2(scale[tile.row, tile.column]), abs=6e-4
             )
 
 
 @pytest.mark.parametrize(("recipe", "matmul"), CASES)
 def test_tiles_fill_their_panel_and_line_up_with_d(recipe, matmul):
-    rows = picture_rows(scene(recipe, matmul))
     area, box = {}, {}
-    for row in rows:
+    for row in tiles_of(picture(scene(recipe, matmul))):
         area[row["side"]] = area.get(row["side"], 0) + (row["x1"] - row["x0"]) * (row["y1"] - row["y0"])
         corners = box.setdefault(row["side"], [math.inf, -math.inf, math.inf, -math.inf])
         corners[:] = [
@@ -85,32 +113,55 @@ def test_tiles_fill_their_panel_and_line_up_with_d(recipe, matmul):
 @pytest.mark.parametrize(("recipe", "matmul"), CASES)
 def test_a_tile_is_large_enough_to_see_and_about_four_lie_along_k(recipe, matmul):
     drawn = scene(recipe, matmul)
-    for row in picture_rows(drawn):
+    for row in tiles_of(picture(drawn)):
         assert (row["x1"] - row["x0"]) * NARROWEST_PICTURE / WIDTH >= SMALLEST_TILE
         assert row["y1"] - row["y0"] >= SMALLEST_TILE
     spec = RECIPES[recipe].spec(MATMULS[matmul])
     for side in Side:
-        tile, along = spec.operand(side).tile, {t.k for t in drawn.tiles(side)}
-        assert len(along) == (1 if tile.k is WHOLE else 4)
-        if tile.mn == 1:
+        along, operand = {t.k for t in drawn.tiles(side)}, spec.operand(side)
+        assert len(along) == (1 if spec.extent(side) is WHOLE else 4)
+        if operand and operand.tile.mn == 1:
             assert 8 <= len({t.free for t in drawn.tiles(side)}) <= 24
+
+
+@pytest.mark.parametrize(("recipe", "matmul"), CASES)
+def test_tiles_seen_at_once_are_those_seen_one_by_one(recipe, matmul):
+    drawn = scene(recipe, matmul, LayerShape(130, 200, 50))
+    for side in Side:
+        seen, one = drawn.seen(side), list(drawn.tiles(side))
+        assert list(zip(seen.row, seen.column, strict=True)) == [(t.row, t.column) for t in one]
+        assert [tuple(ends) for ends in seen.k.T] == [(t.k.start, t.k.stop) for t in one]
+        assert [tuple(ends) for ends in seen.free.T] == [(t.free.start, t.free.stop) for t in one]
+        assert [tuple(ends) for ends in seen.rows.T] == [
+            (t.stored.rows.start, t.stored.rows.stop) for t in one
+        ]
+        assert seen.scale.tolist() == pytest.approx([t.scale for t in one], rel=0, nan_ok=True)
+        shown = drawn.operand(side)
+        if shown.operand is None:
+            bf16 = shown.given.astype(FORMATS["bf16"].ml_dtype).astype(np.float64)
+            assert drawn.factors_along_k(side, 3).tolist() == drawn.along_k(side, bf16, 3).tolist()
+            assert set(drawn.scale_along_k(side, 3)) == {1.0}
+            continue
+        truth = quantized(shown.given, shown.operand)
+        values = drawn.factors_along_k(side, 3) * drawn.scale_along_k(side, 3)
+        assert values.tolist() == drawn.along_k(side, truth.exact_values(), 3).tolist()
 
 
 def test_a_layer_smaller_than_the_corner_is_drawn_whole():
     small = scene("deepseek_v3", "wgrad", LayerShape(130, 3, 5))
     assert small.drawn == LayerShape(130, 3, 5)
     assert {len(tile.k) for tile in small.tiles(Side.A)} == {128, 2}
-    assert "all 130 drawn" in str(tile_picture(small, LIGHT))
+    assert "all 130 drawn" in said(picture(small))
 
 
 @pytest.mark.parametrize("ink", [LIGHT, DARK], ids=["light", "dark"])
 @pytest.mark.parametrize(("recipe", "matmul"), CASES)
 def test_a_picture_stays_within_its_marks_and_links_by_hover_and_click(recipe, matmul, ink):
-    spec = tile_picture(scene(recipe, matmul), ink)
+    spec = picture(scene(recipe, matmul), ink)
     params = {param["name"]: param for param in spec["params"]}
     assert set(params) == {"pin", "hover"}
     assert all(param["views"] == ["tiles"] for param in params.values())
-    assert sum(len(layer.get("data", {}).get("values", [])) for layer in spec["layer"]) <= 4000
+    assert sum(len(rows(spec, name)) for name in spec["datasets"]) <= 4000
 
 
 def test_the_highlight_follows_m_n_and_k_of_the_pinned_tile():
@@ -125,13 +176,26 @@ def test_the_highlight_follows_m_n_and_k_of_the_pinned_tile():
 
 
 def test_a_chart_does_not_leak_rows_into_the_next_of_its_kind():
-    first, second = (tile_picture(scene("deepseek_v3", "fprop", seed=seed), LIGHT) for seed in (0, 1))
-    assert tiles_of(first) != tiles_of(second)
-    assert tiles_of(first) == tiles_of(tile_picture(scene("deepseek_v3", "fprop"), LIGHT))
+    first, second = (picture(scene("deepseek_v3", "fprop", seed=seed)) for seed in (0, 1))
+    assert first["datasets"] != second["datasets"]
+    assert first["datasets"] == picture(scene("deepseek_v3", "fprop"))["datasets"]
+
+
+def test_the_colors_and_the_legend_span_the_scales_that_are_drawn():
+    for seed in (0, 1):
+        spec = picture(scene("deepseek_v3", "dgrad", seed=seed))
+        color = spec["layer"][0]["encoding"]["color"]
+        color = color if "scale" in color else color["condition"]
+        low, high = color["scale"]["domain"]
+        logs = [row["log2"] for row in tiles_of(spec) if row["side"] != "D"]
+        assert low <= min(logs) <= max(logs) <= high
+        ticks = color["legend"]["values"]
+        assert (ticks[0], ticks[-1] <= high) == (low, True)
+        assert all(f"'{tick}': '{power_of_two(tick)}'" in color["legend"]["labelExpr"] for tick in ticks)
 
 
 def test_the_legend_keeps_its_place_among_the_words_however_large_the_picture_is_drawn():
-    legend = str(tile_picture(scene("deepseek_v3", "fprop"), LIGHT)["layer"][0]["encoding"]["color"])
+    legend = str(picture(scene("deepseek_v3", "fprop"))["layer"][0]["encoding"]["color"])
     assert f"'legendX': {{'expr': '4 * width / {WIDTH}'}}" in legend
     assert "* height / " in legend
 
@@ -141,17 +205,45 @@ def test_the_overview_says_that_colors_do_not_compare_between_pictures():
     assert "do not compare" in str(color["condition"] if "legend" in str(color["condition"]) else color)
 
 
-def test_the_overview_has_every_tile_of_every_recipe_and_matmul():
-    scenes = [
-        scene_of(recipe, matmul, InputKind.GAUSSIAN.value, 0, LAYER, OVERVIEW_ELEMENTS)
-        for recipe, matmul in CASES
-    ]
-    rows = tiles_of(overview(scenes, LIGHT))
+@pytest.mark.parametrize("choice", FAMILY.options)
+def test_the_overview_has_every_tile_of_a_family_s_recipes_and_matmuls(choice):
+    recipes = shown_recipes(choice)
+    scenes = overview_scenes(recipes, InputKind.GAUSSIAN.value, 0, LAYER)
+    assert len(scenes) == len(recipes) * len(MATMULS)
+    spec = overview(scenes, LIGHT)
+    marks, places = tiles_of(spec), set()
     for drawn in scenes:
-        cell = [r for r in rows if (r["recipe"], r["matmul"]) == (drawn.recipe.name, drawn.matmul.name)]
+        cell = [r for r in marks if (r["recipe"], r["matmul"]) == (drawn.recipe.name, drawn.matmul.name)]
+        places.add((min(r["x0"] for r in cell), min(r["y0"] for r in cell)))
         for side in Side:
             assert sum(r["side"] == side.value for r in cell) == math.prod(drawn.grid_shape(side))
-    assert len(rows) <= 4000
+        assert max(r["x1"] for r in cell) <= spec["width"]
+        assert max(r["y1"] for r in cell) <= spec["height"]
+    assert len(places) == len(scenes)
+    assert len(marks) <= 4000
+
+
+def test_every_recipe_is_in_the_overview_once():
+    shown = [r.name for choice in FAMILY.options if choice != EACH for r in shown_recipes(choice)]
+    assert sorted(shown) == sorted(RECIPES)
+    assert len({r.family for r in shown_recipes(EACH)}) == len(FAMILY.options) - 1
+
+
+@pytest.mark.parametrize(("recipe", "matmul"), CASES)
+def test_an_outer_tile_is_outlined_and_its_scale_said(recipe, matmul):
+    drawn = scene(recipe, matmul)
+    spec = picture(drawn)
+    fitted = [one for side in Side if (one := drawn.operand(side)).outer_grid]
+    assert len(rows(spec, OUTER)) == sum(math.prod(one.outer_grid.scale_shape) for one in fitted)
+    for one in fitted:
+        constant = one.operand.spec.scale_rule.outer.constant
+        wanted = f"times {constant:.6g}" if constant else short(float(one.scales.outer[0, 0]), 3)
+        assert wanted in said(spec)
+    for side in Side:
+        rotation = drawn.spec.operand(side) and drawn.spec.operand(side).rotation
+        assert rotation is None or f"rotated, {rotation.size} along K" in said(spec)
+    assert ("stochastic" in said(spec)) == any(o.is_random for o in drawn.spec.quantized)
+    assert said(spec).count("bf16, no scale") == 2 - len(drawn.spec.quantized)
 
 
 @pytest.mark.parametrize("recipe", RECIPES.values(), ids=RECIPES)
@@ -159,14 +251,19 @@ def test_the_overview_has_every_tile_of_every_recipe_and_matmul():
 def test_each_copy_is_drawn_once_a_layout_beside_the_stored_tensor(recipe, tensor):
     copies = recipe.quantized_copies(tensor)
     scenes = [copy_scene(copy, InputKind.GAUSSIAN.value, 0, LAYER) for copy in copies]
-    spec = copies_chart(tensor, LAYER, scenes, LIGHT)
-    rows = tiles_of(spec)
-    assert sum(r["kind"] == "stored" for r in rows) == 1
-    tiles = [math.prod(s.quantized.grid.scale_shape) for s in scenes]
-    assert sum(r["kind"] == "copy" for r in rows) == sum(tiles)
+    spec = copies_chart(recipe, tensor, LAYER, scenes, LIGHT)
+    marks = tiles_of(spec)
+    assert sum(r["kind"] == "stored" for r in marks) == 1
+    tiles = [math.prod(s.grid.scale_shape) for s in scenes]
+    assert sum(r["kind"] == "copy" for r in marks) == sum(tiles)
     repeated = sum(n for n, s in zip(tiles, scenes, strict=True) if len(s.copy.k_major) > 1)
-    assert sum(r["kind"] == "repeated" for r in rows) == repeated
-    assert ("a copy for layout only" in str(spec)) == (repeated > 0)
+    assert sum(r["kind"] == "repeated" for r in marks) == repeated
+    assert ("a copy for layout only" in said(spec)) == (repeated > 0)
+    arrows = len(rows(spec, LINES)) // 3
+    saved = sum(copy.operand.saved is not None for copy in copies)
+    assert arrows == 1 + sum(len(copy.k_major) for copy in copies) + saved
+    readers = [m for m in MATMULS.values() if (side := m.side_of(tensor)) and not recipe.operand(m, side)]
+    assert all(f"{m.title} as {m.side_of(tensor).value}" in said(spec) for m in readers)
 
 
 @pytest.mark.parametrize("a", [1, 32, 128, WHOLE])
@@ -183,8 +280,7 @@ def test_the_rule_marks_exactly_the_stretches_that_a_change_of_scale_falls_into(
         LEAVES if len(set(steps[start : start + length])) == 1 else VARIES for start in range(0, k, length)
     ]
     assert verdicts == wanted
-    assert len(tile_rows(drawn)) == len(set(steps)) + 1
-    assert rule_chart(drawn, LIGHT)["layer"]
+    assert len(tiles_of(rule_chart(drawn, LIGHT))) == len(set(steps)) + 1
 
 
 def _text(spec) -> str:

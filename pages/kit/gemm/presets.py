@@ -1,0 +1,69 @@
+"""Ready-made GEMMs to run."""
+
+import os
+from dataclasses import dataclass, replace
+
+from fp8core.linear import MATMULS, LayerShape, Matmul
+from fp8core.recipes import RECIPES
+from kernels.bench.cost import Allowance
+from kernels.bench.job import GemmJob
+from kernels.bench.shapes import CUBE, LAYER, MNK, STANDARD, shape_text
+from kernels.device import HOPPER, INTERPRETER, Unsupported, missing_package
+from kernels.gemm.plan import plan_gemm
+
+
+@dataclass(frozen=True)
+class Preset:
+    """A shape behind a button: of a matmul (M, N, K), or of a layer."""
+
+    label: str
+    shape: MNK | LayerShape
+
+    @classmethod
+    def of(cls, shape: MNK | LayerShape) -> "Preset":
+        """A shape under its own name."""
+        return cls(f"{'Layer: ' * isinstance(shape, LayerShape)}{shape_text(shape)}", shape)
+
+    def mnk(self, matmul: Matmul) -> dict[str, int]:
+        """The controls it sets, by key."""
+        shape = matmul.mnk(self.shape) if isinstance(self.shape, LayerShape) else self.shape
+        return dict(zip(("m", "n", "k"), shape, strict=True))
+
+
+SMALL = Preset.of((256, 256, 256))
+
+
+PRESETS = (SMALL, *map(Preset.of, (CUBE, STANDARD[0], LAYER)))
+
+
+def offered() -> tuple[GemmJob, ...]:
+    """The GEMMs that the buttons offer: each preset with every recipe and matmul, the first preset first."""
+    return tuple(
+        GemmJob(recipe=recipe, matmul=matmul.name, **preset.mnk(matmul))
+        for preset in (*PRESETS[2:3], *PRESETS[:2], *PRESETS[3:])
+        for matmul in MATMULS.values()
+        for recipe in RECIPES
+    )
+
+
+def refusal(job: GemmJob, *, has_gpu: bool) -> str | None:
+    """The reason why the job cannot run here, as far as no GPU need be asked; None where it can."""
+    missing = missing_package()
+    if missing is not None:
+        return f"This cannot run here: {missing.reason}."
+    if has_gpu and (reason := Allowance.of(os.environ).refusal(job)):
+        return reason
+    device = HOPPER if has_gpu else INTERPRETER
+    spec = job.recipe_data.spec(job.matmul_data)
+    plan = plan_gemm(spec, (job.m, job.n, job.k), device, job.accumulation)
+    if isinstance(plan, Unsupported):
+        return f"This cannot run here: {plan.reason}."
+    return None
+
+
+def small_instead(job: GemmJob, *, has_gpu: bool) -> dict[str, int] | None:
+    """The controls that make a refused job runnable by its shape alone; None where its shape is not the
+    reason.
+    """
+    small = SMALL.mnk(job.matmul_data)
+    return small if refusal(replace(job, **small), has_gpu=has_gpu) is None else None

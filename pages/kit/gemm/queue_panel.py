@@ -1,0 +1,253 @@
+"""The queue of jobs that all sessions share, this session's place in it, and the panel that shows it."""
+
+import atexit
+import os
+import threading
+import time
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cache
+from typing import TypeVar
+
+import streamlit as st
+from streamlit import runtime
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from kernels.bench.cost import Allowance
+from kernels.bench.ready import ReadyJob
+from kernels.bench.row import Row
+from kernels.worker.cluster.members import CLUSTER_VARIABLE, Follower
+from kernels.worker.jobs import Job, Partial, Result, kind_of
+from kernels.worker.launch import helpers, launchers, visible_gpus
+from kernels.worker.queue import WorkerQueue
+from kernels.worker.rate import Pace
+from kernels.worker.states import Done, Failed, Final, Running, State, Stopped, Ticket, Waiting
+from pages.kit.gemm.presets import offered
+from pages.kit.gemm.queue_words import ago, in_words
+from pages.kit.inert import plain
+
+POLL_SECONDS = 0.4
+ROWS_KEPT = 50
+_STATE_KEY = "_gemm_session"
+_MAKING = threading.Lock()
+"""Two sessions that come first at the same time get the same queue."""
+
+R = TypeVar("R", bound=Result)
+
+
+@dataclass(frozen=True)
+class Workers:
+    """The queue, and a flag: are there GPUs for it, here or in a cluster?"""
+
+    queue: WorkerQueue
+    has_gpu: bool
+
+
+def workers() -> Workers:
+    """The one queue of this server. With a GPU its workers start at once, and get ready for what the pages
+    offer; without one, when the first job comes.
+
+    It is no st.cache_resource, because any visitor can make Streamlit empty its caches.
+    """
+    with _MAKING:
+        return _made()
+
+
+@cache
+def _made() -> Workers:
+    gpus, cluster = visible_gpus(os.environ), os.environ.get(CLUSTER_VARIABLE)
+    # In a cluster the jobs wait for a GPU: small ones in the interpreter would be other jobs.
+    has_gpu = bool(gpus or cluster)
+    queue = WorkerQueue(
+        () if cluster and not gpus else launchers(gpus),
+        allowance=Allowance.of(os.environ) if has_gpu else None,
+        pace=Pace.of(os.environ),
+        spare=tuple(map(ReadyJob, offered())) if has_gpu else (),
+        helpers=helpers(gpus),
+        is_present=is_present,
+    )
+    made = Workers(queue, has_gpu)
+    atexit.register(made.queue.close)
+    if cluster:
+        follower = Follower(made.queue, cluster)
+        atexit.register(follower.close)
+        follower.start()
+    return made
+
+
+def _name_here() -> str:
+    """A new name for this session, which begins with Streamlit's own."""
+    context = get_script_run_ctx(suppress_warning=True)
+    return f"{context.session_id if context else ''}/{uuid.uuid4().hex}"
+
+
+def is_present(name: str) -> bool:
+    """True if the page of a session is connected, even in a hidden tab. A reloaded page is a new session."""
+    return not runtime.exists() or runtime.get_instance().is_active_session(name.partition("/")[0])
+
+
+@dataclass(frozen=True)
+class Reused:
+    """A job that was answered with an earlier result, and when that was measured, as time.time() has it."""
+
+    job: Job
+    measured: float
+
+
+@dataclass
+class Session:
+    """The jobs and results of this session, newest first."""
+
+    name: str = field(default_factory=_name_here)
+    tickets: list[Ticket] = field(default_factory=list)
+    rows: list[Result] = field(default_factory=list)
+    last: Failed | Stopped | None = None
+    last_job: Job | None = None
+    reused: Reused | None = None
+    news: int = 0
+    """Answers that came, first ones and last ones, and other ends of jobs."""
+    known: int | None = None
+    """Those of them of which the page knew when it last asked for something; None where it has not."""
+
+    def awaits(self, kind: type[Job]) -> bool:
+        """True if a job of one kind has not ended."""
+        self.known = self.news
+        return any(isinstance(ticket.job, kind) for ticket in self.tickets)
+
+    def rows_of(self, kind: type[R]) -> list[R]:
+        """The results of one kind."""
+        self.known = self.news
+        return [row for row in self.rows if isinstance(row, kind)]
+
+
+def session() -> Session:
+    """This session's jobs and results as of now: results that have come are among its rows."""
+    mine: Session = st.session_state.setdefault(_STATE_KEY, Session())
+    for ticket in list(mine.tickets):
+        state = workers().queue.state(ticket)
+        if isinstance(state, Final):
+            mine.tickets.remove(ticket)
+            _keep(mine, ticket, state)
+        elif is_first(state.partial if isinstance(state, Waiting | Running) else None):
+            _add(mine, state.partial)
+    return mine
+
+
+def is_awaited(job: Job) -> bool:
+    """True if this session still waits for an answer to a job."""
+    return any(ticket.job == job for ticket in session().tickets)
+
+
+def is_first(partial: Result | None) -> bool:
+    """True if a result so far is a first answer: a result like others, which a careful one replaces."""
+    return partial is not None and kind_of(partial).partial is Partial.ANSWER
+
+
+def _keep(mine: Session, ticket: Ticket, state: Final) -> None:
+    mine.news += 1
+    mine.last = mine.last_job = None
+    if isinstance(state, Done):
+        mine.rows = [row for row in mine.rows if row is not state.row]  # one asked for again comes first
+        _add(mine, state.row)
+        if state.age_s is not None:
+            mine.reused = Reused(ticket.job, time.time() - state.age_s)
+    elif is_first(state.partial):
+        _add(mine, state.partial)
+        if isinstance(state, Failed):
+            mine.last, mine.last_job = state, ticket.job
+    elif state.partial is None:
+        # A result so far is shown with the reason why it ended; here it would stand a second time.
+        mine.last, mine.last_job = state, ticket.job
+
+
+def _add(mine: Session, row: Result) -> None:
+    """Put a result before the others, or in the place of the first answer to its job."""
+    if any(row is other for other in mine.rows):
+        return
+    mine.news += 1
+    place = next((place for place, other in enumerate(mine.rows) if _replaces(row, other)), None)
+    if place is None:
+        mine.rows.insert(0, row)
+    else:
+        mine.rows[place] = row
+    del mine.rows[ROWS_KEPT:]
+
+
+def _replaces(row: Result, other: Result) -> bool:
+    return row.job == other.job and isinstance(other, Row) and other.is_first
+
+
+def submit(job: Job, *, again: bool = False) -> Ticket:
+    """Queue a job for this session; also a callback. With `again`, an earlier answer does not count."""
+    mine = session()
+    ticket = workers().queue.submit(job, mine.name, again=again)
+    mine.last = mine.last_job = mine.reused = None
+    if ticket not in mine.tickets:
+        mine.tickets.insert(0, ticket)
+    return ticket
+
+
+def draw_queue(draw_partial: Callable[[Result], None] | None = None) -> None:
+    """Show the job that this session waits for, as long as it waits, and how its last job ended if it failed.
+
+    The page runs again where a job has ended since the page read its results. `draw_partial` draws the result
+    so far of a running job, if it has one.
+    """
+    mine = session()
+    known, mine.known = mine.known, None
+    if known is not None and known < mine.news:
+        st.rerun()
+    if isinstance(mine.last, Failed):
+        st.error(f"{_name(mine.last_job)}: {plain(mine.last.reason)}", icon=":material/error:")
+    if mine.tickets:
+        _panel(draw_partial, mine.news)
+    elif isinstance(mine.last, Stopped):
+        st.info(f"{_name(mine.last_job)}: {plain(mine.last.reason)}", icon=":material/stop_circle:")
+    elif mine.reused is not None:
+        _draw_reused(mine.reused)
+
+
+def _draw_reused(reused: Reused) -> None:
+    """Say when the result was measured that answered a job at once, and offer to measure again."""
+    with st.container(horizontal=True, vertical_alignment="center"):
+        when = ago(time.time() - reused.measured)
+        st.caption(f"{_name(reused.job)}: measured {when}, for an equal run.", width="content")
+        st.button(
+            "Measure again",
+            key="measure_again",
+            icon=":material/refresh:",
+            on_click=submit,
+            args=(reused.job,),
+            kwargs={"again": True},
+        )
+
+
+@st.fragment(run_every=POLL_SECONDS)
+def _panel(draw_partial: Callable[[Result], None] | None, news: int) -> None:
+    mine = session()
+    if mine.news != news:
+        mine.known = None
+        st.rerun()
+    for ticket in mine.tickets:
+        state = workers().queue.state(ticket)
+        with st.container(border=True, horizontal=True, vertical_alignment="center"):
+            st.progress(_fraction(state), text=f"{_name(ticket.job)} · {plain(in_words(state))}")
+            st.button(
+                "Stop",
+                key=f"stop {ticket.number}",
+                icon=":material/stop:",
+                on_click=workers().queue.stop,
+                args=(ticket,),
+            )
+        partial = state.partial if isinstance(state, Waiting | Running) else None
+        if draw_partial is not None and partial is not None and not is_first(partial):
+            draw_partial(partial)
+
+
+def _fraction(state: State) -> float:
+    return state.fraction if isinstance(state, Running) else 0.0
+
+
+def _name(job: Job | None) -> str:
+    return "Your last run" if job is None else job.title

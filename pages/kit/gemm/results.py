@@ -1,0 +1,198 @@
+"""Results: rows measured here in this session, and rows recorded on a GPU."""
+
+import math
+import os
+import threading
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from enum import Enum
+from functools import lru_cache
+from pathlib import Path
+
+import streamlit as st
+
+from fp8core.tiles import WHOLE
+from kernels.bench.ceilings import Ceilings
+from kernels.bench.job import Cache, GemmJob, Into
+from kernels.bench.records import Records, read_records
+from kernels.bench.row import Provenance, Row
+from kernels.gemm.meaning import Summation
+from kernels.paths import RECORDS
+from pages.kit.inert import plain
+
+_LEFT_OUT = "These lines of the recorded files cannot be read and are left out; all others are shown"
+_BAD_SHOWN = 3
+_ENDING = ".jsonl"
+_FOLDERS_KEPT = 2
+_JOBS_KEPT = 1024
+_READING = threading.Lock()
+"""Sessions that come first at the same time read the files once."""
+
+_Stamp = tuple[str, int, int]
+
+TOLD = ("torch", "triton")
+"""The packages whose versions a speed depends on."""
+
+
+class Origin(Enum):
+    """The origin of a row: measured here, or read from a file."""
+
+    HERE = "here"
+    RECORDED = "recorded"
+
+
+@dataclass(frozen=True)
+class Result:
+    """A row with its origin."""
+
+    row: Row
+    origin: Origin
+
+    @property
+    def where(self) -> str:
+        """The machine that ran it, in words."""
+        if self.is_interpreted:
+            return "Triton's interpreter on this CPU"
+        name, first = self.row.machine.name, ", first answer" if self.row.is_first else ""
+        return f"Recorded on {name}" if self.origin is Origin.RECORDED else f"GPU: {name}{first}"
+
+    @property
+    def when(self) -> str:
+        """The day, and the versions that speed depends on."""
+        versions = self.row.machine.versions
+        return ", ".join([self.row.date, *(f"{name} {versions[name]}" for name in TOLD if name in versions)])
+
+    @property
+    def is_interpreted(self) -> bool:
+        return self.row.provenance is Provenance.INTERPRETER
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Recorded:
+    """The recorded files and their rows as results. There is a new one once a file changes."""
+
+    records: Records
+    results: tuple[Result, ...]
+
+
+def every_recorded() -> Recorded:
+    """Everything that is recorded, of any recipe."""
+    with _READING:
+        return _read(str(RECORDS), _stamps(str(RECORDS)))
+
+
+def every_ceilings() -> tuple[Ceilings, ...]:
+    """Every recorded measurement of a GPU's ceilings; a GPU's newest one last."""
+    return every_recorded().records.ceilings
+
+
+def draw_bad_lines() -> None:
+    """Say which recorded lines are left out, if any. The others are shown."""
+    bad = every_recorded().records.bad
+    if bad:
+        told = [f"- {plain(str(line))}." for line in bad[:_BAD_SHOWN]]
+        told += [f"- And {len(bad) - _BAD_SHOWN} more."] if len(bad) > _BAD_SHOWN else []
+        st.warning("\n".join([f"{_LEFT_OUT}:\n", *told]), icon=":material/rule:")
+
+
+def recorded(job: GemmJob) -> list[Result]:
+    """The recorded rows of the job's recipe and matmul; nearest to the job first, then the newest."""
+    found = [
+        result
+        for result in every_recorded().results
+        if _is_of(result.row, job) and result.row.provenance is Provenance.GPU
+    ]
+    found.reverse()  # of one day, the row that was added last
+    found.sort(key=lambda result: result.row.date, reverse=True)
+    return sorted(found, key=lambda result: _distance(result.row.job, job))
+
+
+def _is_of(row: Row, job: GemmJob) -> bool:
+    return (row.job.recipe, row.job.own, row.job.matmul) == (job.recipe, job.own, job.matmul)
+
+
+@lru_cache(maxsize=_FOLDERS_KEPT)
+def _read(folder: str, stamps: tuple[_Stamp, ...]) -> Recorded:
+    """The contents of the recorded files; `stamps` change when a file does."""
+    records = read_records(Path(folder))
+    return Recorded(records=records, results=tuple(Result(row, Origin.RECORDED) for row in records.rows))
+
+
+def _stamps(folder: str, depth: int = 1) -> tuple[_Stamp, ...]:
+    """The path of each file in a folder and in those inside it, the time of its last change, and its size.
+    Files that cannot be looked at have none.
+    """
+    found: list[_Stamp] = []
+    with suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name.endswith(_ENDING):
+                with suppress(OSError):
+                    now = entry.stat()
+                    found.append((entry.path, now.st_mtime_ns, now.st_size))
+            elif depth and entry.is_dir():
+                found += _stamps(entry.path, depth - 1)
+    return tuple(sorted(found))
+
+
+def is_answer(row: Row, job: GemmJob) -> bool:
+    """True if a row belongs to the GEMM that the job describes."""
+    return as_asked(row.job) == as_asked(job)
+
+
+@lru_cache(maxsize=_JOBS_KEPT)
+def as_asked(job: GemmJob) -> GemmJob:
+    """The job as the page's controls describe it: without seed, timing and other fields they do not set."""
+    return replace(same_gemm(job), cache=Cache.HOT, into=Into.NEW)
+
+
+@lru_cache(maxsize=_JOBS_KEPT)
+def same_gemm(job: GemmJob) -> GemmJob:
+    """The job without the fields that its speed does not depend on, such as its seed and number of runs."""
+    default = GemmJob(recipe=job.recipe, matmul=job.matmul, m=job.m, n=job.n, k=job.k, own=job.own)
+    return replace(
+        job,
+        seed=default.seed,
+        runs=default.runs,
+        turn_ms=default.turn_ms,
+        settle_ms=default.settle_ms,
+        accumulation=accumulation(job),
+    )
+
+
+def accumulation(job: GemmJob) -> Summation:
+    """The summation of a job, RECIPE also where the job names the one that its recipe sets."""
+    is_fast = job.recipe_data.spec(job.matmul_data).accumulator.promotion is WHOLE
+    as_in_recipe = Summation.FAST if is_fast else Summation.PROMOTED
+    return Summation.RECIPE if job.accumulation is as_in_recipe else job.accumulation
+
+
+def to_show(job: GemmJob, here: Sequence[Result], records: Sequence[Result]) -> list[Result]:
+    """The results to show in full at once: the newest run of this very job, or else of its GEMM.
+
+    Where that run is missing or interpreted, a recorded row of the GEMM comes too. Results of another GEMM
+    never do.
+    """
+    alike = [result for result in here if is_answer(result.row, job)]
+    shown = ([result for result in alike if result.row.job == job] or alike)[:1]
+    if all(result.is_interpreted for result in shown):
+        shown += [result for result in records if is_answer(result.row, job)][:1]
+    return shown
+
+
+def nearby(records: Sequence[Result]) -> list[GemmJob]:
+    """The GEMMs of recorded rows as the page's controls would describe them, each once, in the order of the
+    rows.
+    """
+    return list(dict.fromkeys(as_asked(result.row.job) for result in records))
+
+
+def _distance(other: GemmJob, job: GemmJob) -> tuple[float, bool, bool, bool]:
+    """The distance of two jobs: the doublings between M, N and K first, then the settings that differ."""
+    sizes = zip((other.m, other.n, other.k), (job.m, job.n, job.k), strict=True)
+    return (
+        sum(abs(math.log2(max(theirs, 1) / max(asked, 1))) for theirs, asked in sizes),
+        other.input is not job.input,
+        accumulation(other) is not accumulation(job),
+        (other.cache, other.into) != (job.cache, job.into),
+    )

@@ -1,0 +1,165 @@
+"""A GEMM and its result in sentences and numbers for the reader."""
+
+import math
+
+from fp8core.contraction import rescales_per_output
+from fp8core.costs import matmul_rescales
+from fp8core.inputs import INPUT_NOTES
+from fp8core.linear import Side
+from fp8core.recipes import MatmulSpec
+from fp8core.refold import REFOLDED_K, REFOLDED_TILES
+from kernels.bench.job import Cache, GemmJob, Into
+from kernels.bench.row import Prediction, Row
+from kernels.gemm.meaning import REFOLDED_WORDS, Summation
+from pages.kit.charts.operand_words import bits_words, preparation, scales_words
+from pages.kit.charts.words import count, stored_tile
+from pages.kit.inert import plain
+
+_ACCUMULATION = {how: how.words for how in Summation} | {Summation.RECIPE: "as in the recipe"}
+CACHE = {Cache.HOT: "hot", Cache.COLD: "cold"}
+INTO = {Into.NEW: "new", Into.ACCUMULATE: "added into"}
+_CLEARLY_MORE = 5.0
+NONE = "–"
+
+
+def headline(job: GemmJob) -> str:
+    """One line of Markdown on what was run."""
+    matmul = job.matmul_data
+    d, a, b = matmul.d.value, matmul.symbol(Side.A), matmul.symbol(Side.B)
+    shape = f"{job.m} {matmul.m.value} × {job.n} {matmul.n.value}, summed over {job.k} {matmul.k.value}"
+    drawn = f"{INPUT_NOTES[job.input].title} input, seed {job.seed}"
+    sign = "+=" if job.into is Into.ACCUMULATE else "="
+    return (
+        f"**{job.recipe_data.title}, {matmul.title}**: {d} {sign} {a} · {b}, {shape}; "
+        f"{drawn}, accumulation {_ACCUMULATION[job.accumulation]}"
+    )
+
+
+def differences(job: GemmJob, asked: GemmJob) -> str:
+    """The differences between two jobs, such as ``M is 8192, input is Gaussian``; empty where there
+    are none.
+    """
+    pairs = {
+        "M": (job.m, asked.m),
+        "N": (job.n, asked.n),
+        "K": (job.k, asked.k),
+        "recipe": (job.recipe_data.title, asked.recipe_data.title),
+        "matmul": (job.matmul_data.title, asked.matmul_data.title),
+        "input": (INPUT_NOTES[job.input].title, INPUT_NOTES[asked.input].title),
+        "seed": (job.seed, asked.seed),
+        "accumulation": (_ACCUMULATION[job.accumulation], _ACCUMULATION[asked.accumulation]),
+        "L2": (CACHE[job.cache], CACHE[asked.cache]),
+        "D": (INTO[job.into], INTO[asked.into]),
+    }
+    return ", ".join(f"{name} is {has}" for name, (has, wanted) in pairs.items() if has != wanted)
+
+
+def geometry(job: GemmJob) -> str:
+    """One line of Markdown on the elements that share a scale on each operand."""
+    matmul, recipe = job.matmul_data, job.recipe_data
+    layer = matmul.layer(job.m, job.n, job.k)
+    operands = "; ".join(_operand(job, side) for side in Side)
+    rescales, first = matmul_rescales(recipe, matmul, layer), ""
+    if job.accumulation is Summation.REFOLDED:
+        rescales = rescales_per_output(job.k, REFOLDED_K, REFOLDED_K)
+        folded = " and for ".join(
+            f"{stored_tile(matmul.operand(side), *REFOLDED_TILES[side].on_tensor(matmul, side))} of "
+            f"{side.value}"
+            for side in Side
+        )
+        first = f" {REFOLDED_WORDS.capitalize()}: first the scales are merged into one in fp32 for "
+        first += f"{folded}, and codes that become too small for it are rounded again."
+    return f"{operands}.{first} {_rescales(recipe.spec(matmul), rescales)}"
+
+
+def _operand(job: GemmJob, side: Side) -> str:
+    """An operand, its format, what shares a scale and its size in memory, in words."""
+    matmul = job.matmul_data
+    tensor, operand = matmul.operand(side), job.recipe_data.operand(matmul, side)
+    rows, columns = tensor.axes
+    name = f"**{side.value}** is {tensor.value}[{rows.value}, {columns.value}] in"
+    if operand is None:
+        return f"{name} bf16, without scales"
+    bits = bits_words(operand, matmul.layer(job.m, job.n, job.k).of(tensor))
+    said = (scales_words(tensor, operand), *preparation(operand), f"{bits} bits an element in all")
+    return f"{name} {operand.spec.format.name}, {', '.join(said)}"
+
+
+def _rescales(spec: MatmulSpec, times: int) -> str:
+    if not spec.quantized:
+        return "Nothing is rescaled."
+    return f"{count(times, 'rescale')} per output element."
+
+
+def error_sentence(row: Row) -> str:
+    """The shares of the quantization and of the kernel in the error."""
+    quantization, kernel = row.quantization_rel_err, row.kernel_rel_err
+    if not (math.isfinite(quantization) and math.isfinite(kernel)):
+        return (
+            "The error is not a finite number: the true product is zero, or the result has infinities or NaN."
+        )
+    refolding = "refolding, " if row.job.accumulation is Summation.REFOLDED else ""
+    parts = f"{refolding}the tensor core's accumulator, D to {plain(row.out)}"
+    own = f"the kernel's own rounding ({parts}) is {percent(kernel)}"
+    exact = f"exact arithmetic on the same FP8 operands would be off by {percent(quantization)}"
+    if quantization > _CLEARLY_MORE * kernel:
+        return f"Nearly all of the error is quantization: {exact}; {own}."
+    if kernel > _CLEARLY_MORE * quantization:
+        return f"Nearly all of the error is the kernel's: {own}; {exact}."
+    return f"Both matter: {exact}; {own}. Independent errors add as the root of the sum of their squares."
+
+
+def timing_sentence(row: Row) -> str:
+    """A sentence on the L2 and on D, where a timing is not the usual one."""
+    said = []
+    if row.job.cache is Cache.COLD:
+        said.append("Cold: the L2 was flushed before each launch, and each was timed alone.")
+    if row.job.into is Into.ACCUMULATE:
+        said.append("The product was added into an fp32 D, as weight gradients are over micro-batches.")
+    return " ".join(said)
+
+
+def prediction_sentence(prediction: Prediction) -> str:
+    """A sentence on whether the GPU's bits equal the model's."""
+    if prediction.equal == prediction.outputs:
+        return (
+            "**Predicted bit for bit**: a model of the tensor core's accumulator gives the GPU's result "
+            f"exactly, on all of {prediction.outputs:,} sampled outputs."
+        )
+    return (
+        f"**Predicted, but not bit for bit**: {prediction.outputs - prediction.equal:,} of "
+        f"{prediction.outputs:,} sampled outputs differ from the model of the tensor core's accumulator. "
+        f"The first: {plain(prediction.first_difference)}."
+    )
+
+
+def percent(value: float) -> str:
+    """A relative error, such as ``3.75 %``, ``1.2e-06 %``, ``∞``."""
+    if not math.isfinite(value):
+        return NONE if math.isnan(value) else "∞"
+    return f"{100 * value:.3g} %" if value == 0 or value >= 1e-6 else f"{100 * value:.2g} %"
+
+
+def decibel(value: float) -> str:
+    if not math.isfinite(value):
+        return NONE if math.isnan(value) else "∞ dB"
+    return f"{value:.1f} dB"
+
+
+def duration(us: float) -> str:
+    """A time, such as ``104 µs``, ``1.31 ms``."""
+    if us < 999.5:
+        return f"{us:.3g} µs"
+    return f"{us / 1e3:.3g} ms" if us < 999.5e3 else f"{us / 1e6:.3g} s"
+
+
+def ratio(value: float | None) -> str:
+    """A ratio, such as ``1.92×``; a dash for none."""
+    return NONE if value is None else f"{value:.2f}×"
+
+
+def number(value: float | None) -> str:
+    """Three digits; a dash for none."""
+    if value is None:
+        return NONE
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"

@@ -1,0 +1,37 @@
+"""What the server does around Streamlit: who is answered, what, and how soon."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from starlette.middleware import Middleware
+
+from pages.kit.gemm.queue_panel import workers
+from pages.kit.pool import pool
+from pages.kit.server.at_once import AtOnce
+from pages.kit.server.endpoints import OpenEndpoints
+from pages.kit.server.first_reader import is_wanted, read_every_page
+from pages.kit.server.hosts import KnownHosts
+from pages.kit.server.resources import compute_on_one_core, give_back_what_is_freed, import_every_page
+from pages.kit.server.uploads import FewUploads
+
+MIDDLEWARE = [Middleware(AtOnce), Middleware(KnownHosts), Middleware(OpenEndpoints), Middleware(FewUploads)]
+"""The outermost one first."""
+
+
+@asynccontextmanager
+async def lifespan(_app: object) -> AsyncIterator[None]:
+    """Have modules and the processes that compute before the first reader comes, and let one of the server's
+    own come first. End them with the server.
+    """
+    give_back_what_is_freed()
+    import_every_page()
+    compute_on_one_core()
+    pool().start()
+    workers()
+    reading = asyncio.create_task(read_every_page()) if is_wanted() else None
+    yield
+    if reading is not None:
+        reading.cancel()
+        await asyncio.wait([reading])
+    pool().close()

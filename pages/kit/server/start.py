@@ -1,0 +1,81 @@
+"""Print where `make app` will serve, or one sentence on why it cannot:
+
+python -m pages.kit.server.start HOST PORT BASE
+"""
+
+import errno
+import os
+import socket
+import sys
+from collections.abc import Mapping
+
+from kernels.bench.cost import Allowance
+from kernels.worker.rate import Pace
+
+HIGHEST, USUAL = 65535, 8501
+WILDCARDS = ("0.0.0.0", "::")
+
+
+def trouble(host: str, port: str) -> str | None:
+    """A sentence on why no server can start at an address, with a remedy; None where one can."""
+    if not (
+        port.isascii() and port.isdigit() and len(port) <= len(str(HIGHEST)) and 1 <= int(port) <= HIGHEST
+    ):
+        needed = f"a whole number from 1 to {HIGHEST} is needed"
+        return f"PORT={port} is no port: {needed}. Try: make app PORT={USUAL}"
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, int(port), type=socket.SOCK_STREAM)[0]
+        with socket.socket(family, kind, protocol) as probe:
+            # As the server does it: a port whose last server has just ended is free.
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(address)
+    except OSError as error:
+        return _told(error, host, int(port))
+    return None
+
+
+def limits_trouble(environment: Mapping[str, str]) -> str | None:
+    """A sentence on a limit for classes that is no number; None where all are."""
+    try:
+        Allowance.of(environment), Pace.of(environment)
+    except ValueError as error:
+        return f"{error}. Leave it out for the usual limit."
+    return None
+
+
+def _told(error: OSError, host: str, port: int) -> str:
+    if error.errno == errno.EADDRINUSE:
+        return (
+            f"Port {port} is taken, perhaps by another FP8 Explorer. Open http://localhost:{port} to see, or "
+            f"start this one elsewhere: make app PORT={port + 1 if port < HIGHEST else USUAL}"
+        )
+    if error.errno in (errno.EACCES, errno.EPERM):
+        return f"Port {port} is reserved for the system's administrator. Try: make app PORT={USUAL}"
+    return (
+        f"HOST={host} is no address of this computer. HOST=localhost serves this computer, HOST=0.0.0.0 "
+        "others too."
+    )
+
+
+def address(host: str, port: str, base: str = "") -> str:
+    """The address at which to open the app; `base` is its path there."""
+    end = f"{port}/{base.strip('/')}".rstrip("/")
+    if host not in WILDCARDS:
+        return f"http://{f'[{host}]' if ':' in host else host}:{end}"
+    return (
+        f"http://localhost:{end} here, http://{socket.gethostname()}:{end} or this computer's IP address "
+        "from others"
+    )
+
+
+def main(arguments: list[str]) -> int:
+    host, port, base = arguments
+    if (why := trouble(host, port) or limits_trouble(os.environ)) is not None:
+        sys.stderr.write(f"{why}\n")
+        return 1
+    sys.stdout.write(f"FP8 Explorer: {address(host, port, base)}  (Ctrl+C stops it)\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

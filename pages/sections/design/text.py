@@ -1,0 +1,33 @@
+"""Section "As text": the recipe in the words of Transformer Engine and of torchao, and its line."""
+
+import streamlit as st
+
+from fp8core.recipes import Recipe
+from pages.kit.inert import plain
+from pages.sections.design.draft import Draft
+from pages.sections.design.export import Export
+from pages.sections.design.export_te import transformer_engine
+from pages.sections.design.export_torchao import torchao
+
+
+def show(recipe: Recipe, draft: Draft) -> None:
+    """The two libraries, then the line."""
+    for export in (transformer_engine(recipe), torchao(recipe)):
+        st.header(export.library)
+        _draw(export)
+    st.header("This project")
+    st.markdown("The line in the address says the whole recipe, and so does the JSON file:")
+    st.code(
+        f'from fp8core.recipes.text import from_text\n\nrecipe = from_text(\n    "{draft.line}"\n)',
+        language="python",
+        wrap_lines=True,
+    )
+
+
+def _draw(export: Export) -> None:
+    if export.text is None:
+        st.info(plain(export.why), icon=":material/block:")
+        return
+    st.code(export.text, language="python", wrap_lines=True)
+    for note in (*export.notes, "The formats of y, dx and dw are no part of it."):
+        st.caption(plain(note))

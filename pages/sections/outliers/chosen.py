@@ -1,0 +1,105 @@
+"""The choices of the reader: recipes, the operand's role, the numbers. Each section asks for its own."""
+
+from dataclasses import dataclass
+
+import streamlit as st
+
+from fp8core.costs import bits_per_element
+from fp8core.inputs import INPUT_NOTES, InputKind, kind_of
+from fp8core.linear import LayerTensor
+from fp8core.recipes import RECIPES, Operand
+from pages.kit.controls import Controls
+from pages.kit.inert import plain
+from pages.kit.shared_controls import OWN, SEED
+from pages.sections.outliers.controls import DATA, RECIPES_SHOWN, ROLE, SIZE, UPLOAD
+from pages.sections.outliers.measures import operand_of_key, recipe_of_key
+from pages.sections.outliers.source import Source
+from pages.sections.outliers.upload import draw_upload
+from pages.sections.outliers.words import bits
+
+NO_LINE = "You have no recipe of your own in this address. The page “Design a recipe” makes one."
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """The subject of a picture."""
+
+    keys: tuple[str, ...]
+    role: str
+    source: Source
+
+    @property
+    def titles(self) -> dict[str, str]:
+        """The recipes' titles by key."""
+        return {key: recipe_of_key(key).title for key in self.keys}
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(rows, columns) of the tensor."""
+        return self.source.shape
+
+    def bits(self, key: str) -> float:
+        """Bits an element under a recipe, scales included."""
+        return bits_per_element(operand_of_key(key, self.role), self.shape)
+
+
+def recipes(controls: Controls) -> tuple[str, ...]:
+    """Draw the choice of recipes; the reader's own is given by its line."""
+    chosen = []
+    for name in controls.draw(RECIPES_SHOWN):
+        key = name if name in RECIPES else controls.value(OWN)
+        try:
+            recipe_of_key(key)
+        except ValueError as refused:
+            told = f"Your own recipe cannot be read: {refused}" if key else NO_LINE
+            st.warning(plain(told))
+        else:
+            chosen.append(key)
+    return tuple(chosen or RECIPES_SHOWN.default)
+
+
+def role(controls: Controls) -> str:
+    """Draw the choice of the operand."""
+    return controls.draw(ROLE, st.sidebar)
+
+
+def seed(controls: Controls) -> int:
+    """Draw the seed."""
+    return controls.draw(SEED, st.sidebar)
+
+
+def source(controls: Controls, *, sized: bool = True, told: bool = True) -> Source:
+    """Draw the choice of the numbers, and say what they are.
+
+    A section that is not `sized` draws numbers of a size of its own.
+    """
+    kind = controls.draw(DATA, st.sidebar)
+    size = controls.draw(SIZE, st.sidebar) if sized or kind == UPLOAD else controls.value(SIZE)
+    rows, columns = map(int, size.split("x"))
+    matrix = draw_upload(controls, (rows, columns)) if kind == UPLOAD else None
+    own_seed = seed(controls)
+    if matrix is not None:
+        return Source(kind=kind, shape=matrix.shape, seed=own_seed, matrix=matrix)
+    kind = DATA.default if kind == UPLOAD else kind
+    chosen = Source(kind=kind, shape=(rows, columns), seed=own_seed)
+    if told:
+        rule = INPUT_NOTES[InputKind(kind)].rule
+        st.sidebar.caption(f"{rule}. All numbers are rounded to bf16 first.")
+    return chosen
+
+
+def weights(controls: Controls) -> Source:
+    """Draw the choice of the numbers for a section on weights, and say what they are."""
+    chosen = source(controls, told=False)
+    if chosen.matrix is None:
+        weight = INPUT_NOTES[kind_of(InputKind(chosen.kind), LayerTensor.W)]
+        st.sidebar.caption(
+            f"The weight that belongs to such inputs: {weight.rule}. Its size is that of its fan-in, and it "
+            "has no outlier channels. All numbers are rounded to bf16 first."
+        )
+    return chosen
+
+
+def price(operand: Operand | None, shape: tuple[int, int]) -> str:
+    """Bits an element of an operand, scales included, as a bare number."""
+    return bits(bits_per_element(operand, shape))

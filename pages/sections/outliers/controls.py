@@ -1,0 +1,161 @@
+"""The controls of the page "Outliers"."""
+
+from dataclasses import dataclass
+
+from fp8core.experiments.error_curves import Counted
+from fp8core.experiments.rounded_checkpoint import Reading
+from fp8core.inputs import INPUT_NOTES
+from fp8core.linear import MATMULS, Side
+from fp8core.recipes import RECIPES
+from fp8core.recipes.text import OWN_NAME
+from pages.kit.format_options import format_options, is_element
+from pages.kit.shared_controls import OWN, SEED
+from pages.kit.text_controls import Several
+from pages.kit.uploads.tensor_file import MAX_NUMBERS as MAX_COUNT
+from pages.kit.uploads.tensor_file import MAX_TENSORS
+from pages.kit.widgets import Choice, ChoiceStyle, Whole
+from pages.sections.outliers.measures import OWN_TITLE
+
+MOST = 4
+"""Recipes side by side."""
+
+SHOW = Choice(
+    key="outliers_show",
+    label="Show",
+    options={
+        "map": "Error map",
+        "lines": "Small channels",
+        "parts": "What is lost",
+        "crest": "Crest factor",
+        "tiles": "Tile size",
+        "matmuls": "Three matmuls",
+        "readers": "Two readers",
+        "story": "A story",
+    },
+    default="map",
+)
+RECIPES_SHOWN = Several(
+    key="recipes",
+    label=f"Recipes, up to {MOST}",
+    options={name: recipe.title for name, recipe in RECIPES.items()} | {OWN_NAME: OWN_TITLE},
+    default=["per_tensor", "deepseek_v3", "mxfp8", "nvfp4"],
+    most=MOST,
+)
+UPLOAD = "upload"
+DATA = Choice(
+    key="outliers_data",
+    label="Numbers",
+    options={kind.value: note.title for kind, note in INPUT_NOTES.items()} | {UPLOAD: "A matrix of yours"},
+    default="outlier_channels",
+    style=ChoiceStyle.SELECT,
+    help=" ".join(f"**{note.title}**: {note.rule}." for note in INPUT_NOTES.values()),
+)
+SIZE = Choice(
+    key="outliers_size",
+    label="Rows × columns",
+    options={f"{rows}x{2 * rows}": f"{rows:,} × {2 * rows:,}" for rows in (256, 512, 1024)},
+    default="512x1024",
+    style=ChoiceStyle.SELECT,
+)
+ROLE = Choice(
+    key="role",
+    label="Quantized as",
+    options={
+        f"{name}_{side.value.lower()}": f"{matmul.operand(side).value} in {matmul.title}"
+        for name, matmul in MATMULS.items()
+        for side in Side
+    },
+    default="fprop_a",
+    style=ChoiceStyle.SELECT,
+    help="The operand whose format, tiles and scales are used. Tiles follow the dim that is summed over.",
+)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class OfFile(Choice[str]):
+    """One of the tensors of a file, by its place in it: the page offers those that the file has."""
+
+    @property
+    def needs(self) -> str:
+        return f"the place of a tensor in the file, from 0 to {MAX_TENSORS - 1}"
+
+
+TENSOR = OfFile(
+    key="tensor",
+    label="Tensor",
+    options={str(place): str(place) for place in range(MAX_TENSORS)},
+    default="0",
+    style=ChoiceStyle.SELECT,
+)
+MATRIX = Whole(
+    key="matrix",
+    label="Matrix of the tensor",
+    low=0,
+    high=MAX_COUNT,
+    default=0,
+    help="A tensor of more than two dims holds many matrices, in the order in which they lie in memory.",
+)
+FIRST_ROW = Whole(key="first_row", label="First row", low=0, high=MAX_COUNT, default=0)
+FIRST_COLUMN = Whole(key="first_column", label="First column", low=0, high=MAX_COUNT, default=0)
+MAP_OF = Choice(
+    key="map_of",
+    label="A tile's color",
+    options={"error": "Error", "zeros": "Elements that become zero"},
+    default="error",
+)
+LINES = Choice(
+    key="lines",
+    label="Lines",
+    options={"channels": "Channels (columns)", "tokens": "Tokens (rows)"},
+    default="channels",
+)
+COUNTED = Choice(
+    key="counted",
+    label="SQNR of",
+    options={counted.name.lower(): counted.value for counted in Counted},
+    default=Counted.ALL.name.lower(),
+    help="The smaller half are the elements with |x| below its median. Outliers hold nearly all of the "
+    "energy, so SQNR of all elements says little of the others.",
+)
+READERS_FORMAT = Choice(
+    key="readers_format",
+    label="Format of the bare tiles",
+    options=format_options(is_element),
+    default="e2m1",
+    style=ChoiceStyle.SELECT,
+    help="Beside the recipes, bare tiles of one format.",
+)
+READERS_SCALE = Choice(
+    key="readers_scale",
+    label="Scales of the bare tiles",
+    options={"e8m0_round_up": "power of two", "fp32": "fp32"},
+    default="e8m0_round_up",
+    help="A power of two only shifts a float's exponent, so that the copies differ where little is left of a "
+    "number. An fp32 scale moves every number to another place between two codes.",
+)
+READING = Choice(
+    key="reading",
+    label="The checkpoint is read with",
+    options={reading.name.lower(): reading.value for reading in Reading},
+    default=Reading.MADE_ANEW.name.lower(),
+)
+
+ALL_CONTROLS = (
+    SHOW,
+    RECIPES_SHOWN,
+    OWN,
+    DATA,
+    SIZE,
+    TENSOR,
+    MATRIX,
+    FIRST_ROW,
+    FIRST_COLUMN,
+    ROLE,
+    SEED,
+    MAP_OF,
+    LINES,
+    COUNTED,
+    READERS_FORMAT,
+    READERS_SCALE,
+    READING,
+)

@@ -1,0 +1,119 @@
+"""Section "Three matmuls": what reaches y, dx and dw?"""
+
+import streamlit as st
+
+from fp8core.experiments.layer_error import ResultError
+from fp8core.linear import MATMULS, Side
+from pages.kit.chart import draw_chart
+from pages.kit.charts.ink import INKS
+from pages.kit.compute import computed
+from pages.kit.controls import Controls
+from pages.kit.pool import Call
+from pages.kit.shell import theme
+from pages.sections.outliers import chosen
+from pages.sections.outliers.charts.bars import Bar, grouped
+from pages.sections.outliers.chosen import Asked
+from pages.sections.outliers.map import tensor_of
+from pages.sections.outliers.measures import layer, layer_shape, recipe_of_key
+from pages.sections.outliers.words import listed, percent, table
+
+
+def show(controls: Controls) -> None:
+    """Draw the error of each result under each recipe."""
+    asked = Asked(keys=chosen.recipes(controls), role=chosen.role(controls), source=chosen.source(controls))
+    calls = [Call(layer, (key, asked.role, asked.source)) for key in asked.keys]
+    shown = computed("outliers_matmuls", asked, calls, doing="Multiplying")
+    if shown is None:
+        return
+    asked = shown.asked
+    found = {asked.titles[key]: part for key, part in zip(asked.keys, shown.parts, strict=True)}
+    st.markdown(f"**Notice:** {notice(found)}")
+    draw_chart(
+        grouped(bars(found), "error of the result, ‖D − exact‖ / ‖exact‖", INKS[theme()]),
+        key="outliers_matmuls",
+        alt="; ".join(
+            f"{name}: " + ", ".join(f"{MATMULS[m].d.value} {percent(e.rel_err)}" for m, e in part.items())
+            for name, part in found.items()
+        ),
+    )
+    st.markdown(figures(asked, found))
+    shape = layer_shape(tensor_of(asked.role), asked.shape)
+    st.caption(
+        f"A layer of {shape.tokens:,} tokens, {shape.in_:,} in, {shape.out:,} out. The chosen numbers are "
+        f"{tensor_of(asked.role).value}; the other tensors are drawn as they belong to them. Exact results "
+        "are those of the bf16 tensors in float64. Quantized operands are multiplied and added in float64, "
+        "too, so this is the error of the operands alone; “Accumulation” has that of adding."
+    )
+
+
+def bars(found: dict[str, dict[str, ResultError]]) -> list[Bar]:
+    """A group a result, a bar a recipe."""
+    return [
+        Bar(
+            group=f"{matmul.d.value}, {matmul.title}",
+            series=title,
+            share=part[name].rel_err,
+            told=percent(part[name].rel_err),
+        )
+        for name, matmul in MATMULS.items()
+        for title, part in found.items()
+    ]
+
+
+def notice(found: dict[str, dict[str, ResultError]]) -> str:
+    """The best recipe of each result, and the worst result of all."""
+    best = {name: min(found, key=lambda title, name=name: found[title][name].rel_err) for name in MATMULS}
+    title, name = max(
+        ((title, name) for title in found for name in MATMULS), key=lambda at: found[at[0]][at[1]].rel_err
+    )
+    worst = found[title][name]
+    told = ", ".join(
+        f"{matmul.d.value} {percent(found[best[name]][name].rel_err)} (**{best[name]}**)"
+        for name, matmul in MATMULS.items()
+    )
+    return (
+        f"the least errors are {told}. The largest is {percent(worst.rel_err)} in {MATMULS[name].d.value} "
+        f"under **{title}**, and its cosine with the exact result is "
+        f"{cosine(worst)}."
+    )
+
+
+def cosine(error: ResultError) -> str:
+    """A cosine with as many nines as there are, and two digits more."""
+    if error.off_cosine == 0:
+        return "1"
+    off = error.off_cosine
+    digits = 2
+    while off < 1 and digits < 9:
+        off *= 10
+        digits += 1
+    return f"{error.cosine:.{digits}f}"
+
+
+def figures(asked: Asked, found: dict[str, dict[str, ResultError]]) -> str:
+    """Error and cosine of each result, and the price of each operand."""
+    heads = ("recipe", *(f"{m.d.value}: error, cosine" for m in MATMULS.values()), "bits: A, B of each")
+    rows = []
+    for key, title in asked.titles.items():
+        part = found[title]
+        results = (f"{percent(part[name].rel_err)}, {cosine(part[name])}" for name in MATMULS)
+        rows.append((title, *results, prices(key, asked)))
+    kept = [
+        f"{listed([asked.titles[key]])}: {recipe_of_key(key).remark}"
+        for key in asked.keys
+        if recipe_of_key(key).remark
+    ]
+    return table(heads, rows) + ("\n\n" + " ".join(kept) if kept else "")
+
+
+def prices(key: str, asked: Asked) -> str:
+    """Bits an element of both operands of each matmul."""
+    shape = layer_shape(tensor_of(asked.role), asked.shape)
+    told = []
+    for matmul in MATMULS.values():
+        pair = [
+            chosen.price(recipe_of_key(key).operand(matmul, side), shape.of(matmul.operand(side)))
+            for side in Side
+        ]
+        told.append(" + ".join(pair))
+    return "; ".join(dict.fromkeys(told))

@@ -1,0 +1,158 @@
+"""Section "What is lost": the exact parts of the error, and the figures under the names of a training log."""
+
+import streamlit as st
+
+from pages.kit.chart import draw_chart
+from pages.kit.charts.ink import INKS
+from pages.kit.charts.words import short
+from pages.kit.controls import Controls
+from pages.kit.shell import theme
+from pages.sections.outliers.charts.bars import Bar, stacked
+from pages.sections.outliers.chosen import Asked
+from pages.sections.outliers.map import asked_and_found
+from pages.sections.outliers.measures import Measured
+from pages.sections.outliers.words import BF16, adding_up, bits, db, listed, percent, table
+
+PARTS = {"saturation": "saturation", "deadzone": "deadzone (became zero)", "grid": "grid noise"}
+MILLIONTHS, DECIMALS = 1e6, 1
+
+
+def show(controls: Controls) -> None:
+    """Draw the parts of each recipe's error, then the tables."""
+    found = asked_and_found(controls, "measured")
+    if found is None:
+        return
+    asked, every = found
+    parts = {key: part for key, part in every.items() if part is not None}
+    bf16 = [title for key, title in asked.titles.items() if key not in parts]
+    if not parts:
+        st.markdown(f"Every chosen recipe {BF16}.")
+        return
+    st.markdown(f"**Notice:** {notice(asked, parts)}")
+    draw_chart(
+        stacked(bars(asked, parts), "share of the recipe's own ‖e‖²", INKS[theme()]),
+        key="outliers_parts",
+        alt="; ".join(
+            f"{asked.titles[key]}: "
+            + ", ".join(f"{name} {percent(share)}" for name, share in shares(p).items())
+            for key, p in parts.items()
+        ),
+    )
+    st.markdown("**Under the names of a training log**")
+    st.markdown(log(asked, parts))
+    st.caption(
+        "Names as Transformer Engine logs them (LogFp8TensorStats). underflows%: codes that are zero. "
+        "overflows%: |x| above Qmax · scale. mse: the mean of e². scale_inv: what a code is multiplied "
+        "by, all levels of scales together."
+    )
+    st.markdown("**The parts in numbers**, in millionths of ‖x‖². Each of the three splits adds up to ‖e‖².")
+    st.markdown(split_table(asked, parts))
+    if bf16:
+        st.markdown(f"{listed(bf16)} {BF16}.")
+    with st.expander("The exact rules: three splits of one error"):
+        st.markdown(RULES)
+
+
+def shares(part: Measured) -> dict[str, float]:
+    """What quantizing adds, by element: shares of its own error."""
+    found = part.error.parts
+    total = found.total or 1.0
+    return {name: getattr(found, name) / total for name in PARTS}
+
+
+def bars(asked: Asked, parts: dict[str, Measured]) -> list[Bar]:
+    """The parts of each recipe, one behind the other."""
+    found = []
+    for key, part in parts.items():
+        start = 0.0
+        for name, share in shares(part).items():
+            found.append(Bar(group=asked.titles[key], series=PARTS[name], share=share, start=start))
+            start += share
+    return found
+
+
+def notice(asked: Asked, parts: dict[str, Measured]) -> str:
+    """The recipe that loses most by becoming zero, or by saturating."""
+    worst = {name: max(parts, key=lambda key, name=name: shares(parts[key])[name]) for name in PARTS}
+    dead, full = worst["deadzone"], worst["saturation"]
+    told = [
+        f"under **{asked.titles[dead]}** {percent(parts[dead].error.logged.underflows / 100)} of the "
+        f"elements become zero, and that makes {percent(shares(parts[dead])['deadzone'])} of its error"
+    ]
+    if shares(parts[full])["saturation"] > 0:
+        told.append(
+            f"under **{asked.titles[full]}** {percent(parts[full].error.logged.overflows / 100)} of the "
+            f"elements lie beyond its range, and that makes {percent(shares(parts[full])['saturation'])}"
+        )
+    else:
+        told.append("nothing saturates under any of them")
+    return "; ".join(told) + "."
+
+
+def log(asked: Asked, parts: dict[str, Measured]) -> str:
+    """The table under the log's names."""
+    heads = ("recipe", "underflows%", "overflows%", "mse", "scale_inv_min", "scale_inv_max", "SQNR", "bits")
+    rows = []
+    for key, part in parts.items():
+        logged = part.error.logged
+        values = (
+            *(logged.underflows, logged.overflows, logged.mse),
+            *(logged.scale_inv_min, logged.scale_inv_max),
+        )
+        price = bits(asked.bits(key))
+        rows.append(
+            (asked.titles[key], *(short(value, 3) for value in values), db(part.error.sqnr_db), price)
+        )
+    return table(heads, rows)
+
+
+def split_table(asked: Asked, parts: dict[str, Measured]) -> str:
+    """One row a part, a column a recipe; the parts of each split add up to the digit that is shown."""
+    columns = {key: splits(part) for key, part in parts.items()}
+    first = next(iter(columns.values()))
+    kept = [
+        name for name in first if any(column[name][1] or not column[name][2] for column in columns.values())
+    ]
+    rows = [(name, *(column[name][0] for column in columns.values())) for name in kept]
+    return table(("", *(asked.titles[key] for key in parts)), rows)
+
+
+def splits(part: Measured) -> dict[str, tuple[str, bool, bool]]:
+    """Every line of the table: its text, whether it is not zero, and whether it may be left out."""
+    error = part.error
+    by_element = {PARTS[name]: getattr(error.parts, name) for name in PARTS}
+    early = {"lost before quantizing": error.before.second, "cross term with it": error.before.cross}
+    by_scale = {
+        "scale bias": error.bias.first,
+        "error under the ideal scale": error.bias.second,
+        "cross term of the two": error.bias.cross,
+    }
+    shrunk = {"shrinkage, (1 − α)²": error.shrunk, "what no factor mends": error.beside}
+    lines: dict[str, tuple[str, bool, bool]] = {}
+    for head, split in (
+        ("‖e‖² by element", by_element | early),
+        ("‖e‖² by scale", by_scale),
+        ("‖e‖² by length", shrunk),
+    ):
+        scaled = {name: MILLIONTHS * value for name, value in split.items()}
+        texts = adding_up(scaled, MILLIONTHS * error.total, DECIMALS)
+        lines[f"**{head}**"] = (f"**{texts['']}**", True, False)
+        for name, value in split.items():
+            lines[f"· {name}"] = (texts[name], value != 0, name in early)
+    lines["α"] = (f"{error.alpha:.4f}", True, False)
+    return lines
+
+
+RULES = (
+    "With e = what is read − x, and shares of ‖x‖²:\n\n- **By element**, disjoint: *saturation* where x / "
+    "scale rounds beyond the largest value of the format; *deadzone* where x is not zero but its code is; "
+    "*grid noise* is all the rest. Where an operand is made of a saved copy, or rotated and rounded to bf16, "
+    "what was lost before is a part of its own, with a cross term, because both happen in one element.\n- "
+    "**By scale**: the ideal scale of a tile is amax over the format's largest value, not rounded. *Scale "
+    "bias* is ‖read − ideal‖², ideal being x rounded alike, with the same random bits, under ideal scales. "
+    "The two parts are no right-angled triangle: twice their inner product is the cross term. Below zero it "
+    "says that the two errors cancel.\n- **By length**: α = ⟨x, read⟩ / ⟨x, x⟩. Below 1 the tensor was "
+    "shortened, which biases every product with it. (1 − α)² is that part; the rest stands at a right angle "
+    "to x, so there is no cross term.\n\nFigures are rounded so that those printed add up: the largest "
+    "remainders go up."
+)

@@ -1,0 +1,151 @@
+"""Contract: Live GEMM shows what belongs to the question, says what is recorded nearby, and which recorded
+lines it could not read; an interpreter's run is never set beside a GPU's.
+"""
+
+from dataclasses import replace
+from urllib.parse import parse_qsl
+
+import pytest
+
+from fp8core.inputs import InputKind
+from kernels.bench.job import Cache, GemmJob
+from kernels.gemm.meaning import Summation
+from pages.kit.gemm.results import Origin, Result, to_show
+from pages.sections.gemm.view import apart
+from tests.kernels.worker.stand_in import Act, job, row
+from tests.pages.gemm_rows import gpu_row, record
+from tests.pages.live_gemm.page import PAGE, SMALL, metrics, run_job, texts
+
+pytestmark = pytest.mark.usefixtures("stand_in_workers")
+
+
+def test_a_result_of_another_seed_says_so_and_one_of_another_shape_is_not_shown(open_app):
+    at = open_app(PAGE, **SMALL)
+    run_job(at)
+    assert "This run differs from the controls" not in texts(at)
+    at.number_input(key="seed").set_value(int(Act.SLOW)).run()
+    assert f"This run differs from the controls: seed is {int(Act.FINE)}." in texts(at)
+    at.number_input(key="k").set_value(32).run()
+    assert not at.metric
+    assert "Nothing has been run yet in this session for M × N × K = 64 × 64 × 32" in texts(at)
+    assert list(at.dataframe[-1].value["M × N × K"]) == ["64 × 64 × 64"]
+
+
+ASKED = GemmJob(recipe="mxfp8", matmul="fprop", m=64, n=64, k=64)
+ELSEWHERE = (
+    {"m": 16, "n": 14336, "k": 4096},
+    {"m": 128},
+    {"m": 128, "cache": Cache.COLD},
+    {"input": InputKind.HEAVY_TAIL},
+    {"accumulation": Summation.REFOLDED},
+)
+
+
+def test_where_nothing_answers_no_figure_is_shown_and_links_open_what_is_near(open_app, tmp_path):
+    rows = [gpu_row(replace(ASKED, **change)) for change in ELSEWHERE]
+    record(tmp_path, [*rows, gpu_row(replace(ASKED, recipe="rowwise"))])
+    at = open_app(PAGE, recipe="mxfp8", **SMALL)
+    assert not at.metric
+    assert not any(expander.label == "The kernel that ran" for expander in at.expander)
+    assert "nothing is recorded for it. Other GEMMs of MXFP8, Fprop, are recorded" in texts(at)
+    links = [link.proto for link in at.get("page_link") if "M × N × K" in link.proto.label]
+    assert [link.label for link in links] == [
+        "M × N × K = 64 × 64 × 64, accumulation is refolded, not bit-exact",
+        "M × N × K = 64 × 64 × 64, input is Heavy tail",
+        "M × N × K = 128 × 64 × 64",
+        "M × N × K = 16 × 14336 × 4096",
+    ]
+    for link in links:
+        opened = open_app(PAGE, **dict(parse_qsl(link.query_string)))
+        assert metrics(opened)["Time"] == "100 µs"
+        assert "This run differs from the controls" not in texts(opened)
+
+
+def test_without_any_record_of_the_matmul_there_are_no_links(open_app, tmp_path):
+    record(tmp_path, [gpu_row(replace(ASKED, recipe="rowwise"))])
+    at = open_app(PAGE, recipe="mxfp8", **SMALL)
+    assert "No GEMM of MXFP8, Fprop, is recorded for a GPU." in texts(at)
+    assert not [link for link in at.get("page_link") if "M × N × K" in link.proto.label]
+
+
+def test_recorded_rows_come_nearest_first(open_app, tmp_path):
+    asked = GemmJob(recipe="mxfp8", matmul="fprop", m=4096, n=4096, k=4096)
+    record(
+        tmp_path, [gpu_row(replace(asked, m=8192)), gpu_row(asked), gpu_row(replace(asked, recipe="rowwise"))]
+    )
+    at = open_app(PAGE, recipe="mxfp8", matmul="fprop", m="4096", n="4096", k="4096")
+    assert "Recorded on NVIDIA H200" in texts(at)
+    assert "2026-11-20, torch 2.11.0, triton 3.6.0" in texts(at)
+    assert "This run differs from the controls" not in texts(at)
+    shown = metrics(at)
+    assert (shown["× bf16"], shown["× bf16, in all"], shown["× torch"]) == ("2.00×", "1.33×", "0.90×")
+    assert list(at.dataframe[-1].value["M × N × K"]) == ["4096 × 4096 × 4096", "8192 × 4096 × 4096"]
+
+
+def test_an_interpreter_s_run_is_alone_where_only_another_shape_is_recorded(open_app, tmp_path):
+    record(tmp_path, [gpu_row(replace(ASKED, m=4096, n=4096, k=7168))])
+    at = open_app(PAGE, recipe="mxfp8", **SMALL)
+    run_job(at)
+    assert "Triton's interpreter on this CPU" in texts(at)
+    assert "Recorded on" not in texts(at)
+
+
+def test_an_interpreter_s_run_stands_apart_from_the_recorded_one_of_its_gemm(open_app, tmp_path):
+    record(tmp_path, [gpu_row(ASKED)])
+    at = open_app(PAGE, recipe="mxfp8", **SMALL)
+    run_job(at)
+    headings = [heading.value for heading in at.header]
+    assert headings[:2] == ["In Triton's interpreter on this CPU", "On a GPU"]
+    assert "Do not compare this with the interpreter's run" in texts(at)
+    interpreted, on_gpu = Result(row(ASKED), Origin.HERE), Result(gpu_row(ASKED), Origin.RECORDED)
+    assert apart([on_gpu, interpreted, on_gpu]) == [[interpreted], [on_gpu, on_gpu]]
+    assert apart([on_gpu]) == [[on_gpu]]
+
+
+def test_a_gpu_s_own_run_stands_alone():
+    asked = GemmJob(recipe="mxfp8", matmul="fprop", m=4096, n=4096, k=4096)
+    own, records = Result(gpu_row(asked), Origin.HERE), [Result(gpu_row(asked), Origin.RECORDED)]
+    assert to_show(asked, [own], records) == [own]
+    assert own.where == "GPU: NVIDIA H200"
+
+
+def test_only_a_run_of_the_gemm_asked_for_is_shown_its_very_job_first():
+    asked = job(Act.FINE)
+    older = Result(row(asked), Origin.HERE)
+    newer = Result(row(replace(asked, seed=asked.seed + 90)), Origin.HERE)
+    other = Result(gpu_row(replace(asked, m=9)), Origin.HERE)
+    assert to_show(asked, [other, newer, older], []) == [older]
+    assert to_show(replace(asked, runs=7), [other, newer, older], []) == [newer]
+    cold = Result(gpu_row(replace(asked, cache=Cache.COLD)), Origin.RECORDED)
+    assert to_show(asked, [other, older], [cold]) == [older, cold]
+    for change in ({"m": 10}, {"n": 9}, {"k": 9}, {"recipe": "rowwise"}, {"input": InputKind.HEAVY_TAIL}):
+        assert to_show(replace(asked, **change), [other, newer, older], [cold]) == [], change
+
+
+def test_asking_by_name_for_what_the_recipe_says_is_the_same_question():
+    plain = GemmJob(recipe="rowwise", matmul="fprop", m=64, n=64, k=64)
+    recorded_one = Result(gpu_row(plain), Origin.RECORDED)
+    assert to_show(replace(plain, accumulation=Summation.FAST), [], [recorded_one]) == [recorded_one]
+    assert to_show(replace(plain, accumulation=Summation.PROMOTED), [], [recorded_one]) == []
+
+
+BAD_LINE = b'{"job": \x00'
+
+
+@pytest.mark.parametrize(
+    ("page", "query"),
+    [(PAGE, {}), ("pages/benchmarks.py", {}), ("pages/accumulation.py", {"sum_show": "cost"})],
+    ids=["live gemm", "benchmarks", "accumulation"],
+)
+def test_a_bad_line_of_the_record_is_told_and_the_rest_is_shown(open_app, tmp_path, page, query):
+    asked = GemmJob(recipe="deepseek_v3", matmul="fprop", m=4096, n=4096, k=7168)
+    record(tmp_path, [gpu_row(asked)])
+    path = tmp_path / "h200.jsonl"
+    path.write_bytes(path.read_bytes() + (BAD_LINE + b"\n") * 5 + path.read_bytes())
+    at = open_app(page, **query)
+    assert not at.exception
+    (warning,) = at.warning
+    assert "h200.jsonl, line 2\\: the line is not JSON" in warning.value
+    assert warning.value.endswith("- And 2 more.")
+    path.write_bytes(path.read_bytes().replace(BAD_LINE + b"\n", b""))
+    assert not at.run().warning

@@ -1,0 +1,242 @@
+"""Live GEMM without a browser: what the page shows, refuses, runs and keeps."""
+
+import json
+import math
+from dataclasses import replace
+
+import pytest
+
+from fp8core.linear import MATMULS
+from fp8core.recipes import RECIPES
+from kernels.bench.job import GemmJob
+from kernels.bench.row import Prediction
+from kernels.gemm.meaning import Summation
+from pages.kit.gemm.presets import refusal
+from pages.kit.gemm.results import Origin, Result
+from pages.kit.gemm.results_table import as_csv, as_json
+from pages.kit.gemm.words import differences, error_sentence, percent
+from pages.sections.gemm import job as gemm_job
+from tests.kernels.worker.gates import Gate
+from tests.kernels.worker.stand_in import Act, job, row
+from tests.pages.gemm_rows import gpu_row, record, run_until
+from tests.pages.hostile import A_PAGE, hostile_queries
+from tests.pages.live_gemm.page import PAGE, SMALL, is_quiet, metrics, press, run_job, texts
+
+
+@pytest.fixture(autouse=True)
+def workers(stand_in_workers):
+    return stand_in_workers
+
+
+def test_the_page_opens_with_nothing_run_and_says_so(open_app):
+    at = open_app(PAGE)
+    assert not at.exception
+    assert at.title[0].value == "What does this recipe cost, and what does it give?"
+    assert "Nothing has been run yet" in texts(at)
+    assert at.query_params == {}
+
+
+@pytest.mark.parametrize("matmul", MATMULS)
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_every_recipe_and_matmul_is_described_and_is_run_or_refused(open_app, on_gpu, recipe, matmul):
+    at = open_app(PAGE, recipe=recipe, matmul=matmul)
+    assert not at.exception
+    dims = MATMULS[matmul]
+    assert [at.number_input(key=key).label for key in "mnk"] == [
+        f"M: {dims.m.value}",
+        f"N: {dims.n.value}",
+        f"K: {dims.k.value}, summed",
+    ]
+    described = at.markdown[0].value
+    assert f"**A** is {dims.a.value}[" in described
+    assert f"**B** is {dims.b.value}[" in described
+    shape = {key: at.number_input(key=key).value for key in "mnk"}
+    reason = refusal(GemmJob(recipe=recipe, matmul=matmul, **shape), has_gpu=True)
+    assert at.button(key="run").disabled == (reason is not None)
+    assert [info.value for info in at.info if info.value == reason] == [reason] * (reason is not None)
+    link = at.get("page_link")[0].proto
+    asked = {"recipe": recipe, "matmul": matmul}
+    assert all(f"{key}={value}" in link.query_string for key, value in asked.items())
+
+
+def test_a_shape_too_large_for_the_interpreter_is_exchanged_for_a_small_one(open_app):
+    at = open_app(PAGE)
+    assert at.button(key="run").disabled
+    assert "without a GPU" in texts(at)
+    press(at, "Take 256³ instead")
+    assert at.query_params == {"m": "256", "n": "256", "k": "256"}
+    assert not at.button(key="run").disabled
+    assert "without a GPU" not in texts(at)
+
+
+def test_a_combination_that_does_not_exist_is_refused_with_the_planner_s_reason(open_app, on_gpu):
+    at = open_app(PAGE, recipe="deepseek_v3", accumulation="fast")
+    assert not at.exception
+    assert at.button(key="run").disabled
+    assert "fast accumulation keeps one sum in the tensor core" in texts(at)
+    assert not any("instead" in button.label for button in at.button)
+
+
+def test_a_small_shape_is_not_offered_where_the_combination_is_at_fault(open_app):
+    at = open_app(PAGE, recipe="deepseek_v3", accumulation="fast")
+    assert not any("instead" in button.label for button in at.button)
+
+
+@pytest.mark.parametrize("matmul", MATMULS)
+def test_the_layer_s_shape_is_set_for_the_matmul(open_app, matmul):
+    at = open_app(PAGE, matmul=matmul)
+    press(at, "Layer: 4096 tokens, 4096 → 14336")
+    sizes = {"tokens": 4096, "in": 4096, "out": 14336}
+    dims = MATMULS[matmul]
+    expected = [sizes[axis.value] for axis in (dims.m, dims.n, dims.k)]
+    assert [at.number_input(key=key).value for key in "mnk"] == expected
+
+
+def test_every_control_is_in_the_address_and_reset_empties_it(open_app):
+    asked = {
+        "recipe": "rowwise",
+        "own": "a line",
+        "matmul": "wgrad",
+        "m": "100",
+        "n": "200",
+        "k": "300",
+        "a_input": "heavy_tail",
+        "seed": "7",
+        "accumulation": "promoted",
+        "runs": "3",
+    }
+    assert set(asked) == {control.key for control in gemm_job.CONTROLS}
+    at = open_app(PAGE, **asked)
+    assert at.query_params == asked
+    press(at, "Reset")
+    assert at.query_params == {}
+
+
+def test_a_run_shows_its_error_and_says_that_it_was_interpreted(open_app):
+    at = open_app(PAGE, **SMALL)
+    run_job(at)
+    assert not at.exception
+    shown = metrics(at)
+    assert shown["Error, rel_err"] == "3.75 %"
+    assert shown["by quantization"] == "3.74 %"
+    assert shown["by the kernel"] == "0.17 %"
+    assert shown["SQNR"] == "28.5 dB"
+    assert "Triton's interpreter on this CPU" in texts(at)
+    assert "Nothing has been run yet" not in texts(at)
+
+
+def test_the_panel_tells_how_many_are_ahead_and_stop_takes_the_run_out(open_app, workers):
+    first = workers.queue.submit(job(Act.HANG), "somebody else")
+    at = open_app(PAGE, **SMALL)
+    at.button(key="run").click().run()
+    text = at.get("progress")[0].proto.text
+    assert "waiting, 1 ahead of you" in text
+    press(at, "Stop")
+    run_until(at, is_quiet)
+    assert "Stopped on request" in texts(at)
+    workers.queue.stop(first)
+
+
+def test_a_run_that_fails_shows_its_sentence_and_the_next_one_clears_it(open_app):
+    at = open_app(PAGE, seed=str(int(Act.KILLED)), **SMALL)
+    run_job(at)
+    assert "SIGKILL" in at.error[0].value
+    at.number_input(key="seed").set_value(0).run()
+    run_job(at)
+    assert not at.error
+    assert metrics(at)["SQNR"] == "28.5 dB"
+
+
+def test_results_and_controls_survive_a_page_switch(open_app):
+    at = open_app(PAGE, recipe="mxfp8", **SMALL)
+    run_job(at)
+    before = metrics(at)
+    at.switch_page("pages/tile_layouts.py").run()
+    at.switch_page(PAGE).run()
+    assert not at.exception
+    assert metrics(at) == before
+    assert at.number_input(key="m").value == 64
+    assert at.selectbox(key="recipe").value == "mxfp8"
+
+
+def test_a_result_that_comes_while_another_page_is_open_is_there_on_return(open_app, gates):
+    gates.close(Gate.JOB)
+    at = open_app(PAGE, seed=str(int(Act.HELD)), **SMALL)
+    at.button(key="run").click().run()
+    assert not is_quiet(at)
+    at.switch_page("pages/tile_layouts.py").run()
+    gates.open(Gate.JOB)
+    at.switch_page(PAGE).run()
+    run_until(at, is_quiet)
+    assert metrics(at)["Error, rel_err"] == "3.75 %"
+
+
+def test_json_is_strict_and_csv_has_a_line_a_result():
+    results = [
+        Result(row(job(Act.NOT_A_NUMBER)), Origin.HERE),
+        Result(gpu_row(job(Act.FINE), kernel_rel_err=math.inf), Origin.RECORDED),
+    ]
+    read = json.loads(as_json(results), parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
+    assert read[0]["rel_err"] is None
+    assert [entry["origin"] for entry in read] == ["here", "recorded"]
+    lines = as_csv(results).splitlines()
+    assert len(lines) == 3
+    columns = {"rel_err", "gemm_median_us", "simple_median_us", "torch", "pid", "clock_mhz", "cache", "why"}
+    assert columns <= set(lines[0].split(","))
+
+
+@pytest.mark.parametrize(
+    ("quantization", "kernel", "says"),
+    [
+        (0.037, 0.001, "Nearly all of the error is quantization"),
+        (0.01, 0.01, "Both"),
+        (1e-5, 0.1, "the kernel's"),
+    ],
+)
+def test_the_error_is_laid_at_the_right_door(quantization, kernel, says):
+    assert says in error_sentence(
+        gpu_row(job(Act.FINE), quantization_rel_err=quantization, kernel_rel_err=kernel)
+    )
+
+
+def test_an_error_without_a_size_is_no_percentage():
+    assert [percent(value) for value in (math.nan, math.inf, 0.0, 0.0375)] == ["–", "∞", "0 %", "3.75 %"]
+
+
+@pytest.mark.parametrize("changes", [{"error_map": ()}, {"error_map": ((),)}, {"worst": ()}, {"bf16": None}])
+def test_a_row_with_parts_missing_is_shown(open_app, tmp_path, changes):
+    asked = GemmJob(recipe="mxfp8", matmul="fprop", m=4096, n=4096, k=7168)
+    record(tmp_path, [gpu_row(asked, **changes)])
+    at = open_app(PAGE, recipe="mxfp8")
+    assert not at.exception
+    assert metrics(at)["Time"] == "100 µs"
+
+
+def test_a_result_that_is_not_a_number_is_shown(open_app):
+    at = open_app(PAGE, seed=str(int(Act.NOT_A_NUMBER)), **SMALL)
+    run_job(at)
+    assert not at.exception
+    assert metrics(at)["Error, rel_err"] == "–"
+
+
+def test_fast_and_promoted_are_different_jobs():
+    one = GemmJob(recipe="per_tensor", matmul="fprop", m=1, n=1, k=1, accumulation=Summation.FAST)
+    assert differences(one, replace(one, accumulation=Summation.PROMOTED)) == "accumulation is fast"
+
+
+def test_hostile_addresses_give_a_page_that_works(open_app):
+    keys = [control.key for control in gemm_job.CONTROLS]
+    for query in hostile_queries(keys, A_PAGE):
+        at = open_app(PAGE, **query)
+        assert not at.exception, query
+        assert at.button(key="run") is not None
+
+
+@pytest.mark.parametrize(
+    ("equal", "says"), [(9, "all of 9 sampled outputs"), (7, "2 of 9 sampled outputs differ")]
+)
+def test_a_prediction_is_shown_with_what_came_of_it(open_app, tmp_path, equal, says):
+    prediction = Prediction(outputs=9, equal=equal, first_difference="" if equal == 9 else "D[0, 1]: …")
+    job = GemmJob(recipe="deepseek_v3", matmul="fprop", m=4096, n=4096, k=7168)
+    record(tmp_path, [gpu_row(job, prediction=prediction)])
+    assert says in texts(open_app(PAGE))

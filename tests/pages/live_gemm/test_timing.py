@@ -1,0 +1,81 @@
+"""Contract: a row on Live GEMM says how it was timed, against which op of torch, beside which kernels."""
+
+from dataclasses import replace
+
+import pytest
+
+from kernels.bench.job import Cache, GemmJob, Into
+from kernels.gemm.simple.dot_scaled import NOTE
+from pages.kit.gemm import results as gemm_results
+from pages.kit.inert import plain
+from pages.sections.gemm.view import contenders
+from tests.pages.gemm_rows import gpu_row, record, timing
+
+PAGE = "pages/live_gemm.py"
+
+
+@pytest.fixture(autouse=True)
+def no_records(monkeypatch, tmp_path):
+    """Recorded rows are those that a test records."""
+    monkeypatch.setattr(gemm_results, "RECORDS", tmp_path)
+
+
+def texts(at) -> str:
+    return "\n".join(element.value for kind in (at.markdown, at.caption) for element in kind)
+
+
+def metrics(at) -> dict[str, str]:
+    return {metric.label: metric.value for metric in at.metric}
+
+
+def test_a_cold_row_that_adds_into_d_says_so_and_names_torch_s_op_and_the_simple_kernel(open_app, tmp_path):
+    asked = GemmJob(recipe="rowwise", matmul="wgrad", m=4096, n=4096, k=4096)
+    cold = replace(asked, cache=Cache.COLD, into=Into.ACCUMULATE)
+    record(tmp_path, [gpu_row(cold, simple=timing(120.0), torch_op="torch._an_op, then D.add_ of it")])
+    at = open_app(PAGE, recipe="rowwise", matmul="wgrad", m="4096", n="4096", k="4096")
+    said = texts(at)
+    assert "dw += dyᵀ · x" in said
+    assert "Cold: the L2 was flushed before each launch" in said
+    assert "added into an fp32 D" in said
+    assert f"Torch's scaled op: {plain('torch._an_op, then D.add_ of it')}" in said
+    assert "This run differs from the controls: L2 is cold, D is added into." in said
+    assert metrics(at)["× simple"] == "1.20×"
+    table = at.dataframe[-1].value
+    assert (list(table["L2"]), list(table["D"]), list(table["× simple"])) == (["cold"], ["added into"], [1.2])
+
+
+def test_a_row_with_dot_scaled_has_its_ratio_and_one_sentence_on_what_it_is(open_app, tmp_path):
+    asked = GemmJob(recipe="mxfp8", matmul="fprop", m=4096, n=4096, k=4096)
+    record(tmp_path, [gpu_row(asked, dot_scaled=timing(350.0))])
+    at = open_app(PAGE, recipe="mxfp8", matmul="fprop", m="4096", n="4096", k="4096")
+    metric = next(metric for metric in at.metric if metric.label == "× dot_scaled")
+    assert metric.value == "3.50×"
+    assert metric.help.endswith(NOTE)
+    assert list(at.dataframe[-1].value["× dot_scaled"]) == [3.5]
+    assert contenders(gpu_row(asked, dot_scaled=timing(350.0)))[-1].name == "tl.dot_scaled"
+
+
+def test_of_rows_of_one_job_the_newest_comes_first_and_of_one_day_the_last(tmp_path):
+    job = GemmJob(recipe="rowwise", matmul="wgrad", m=4096, n=4096, k=4096)
+    days = ("2026-01-01", "2026-03-01", "2026-03-01", "2026-02-01")
+    rows = [
+        gpu_row(job, date=day, gemm=timing(us)) for day, us in zip(days, (1.0, 2.0, 3.0, 4.0), strict=True)
+    ]
+    far = gpu_row(replace(job, m=8192), date="2027-01-01", gemm=timing(5.0))
+    record(tmp_path, [far, *rows])
+    found = [result.row.gemm.median_us for result in gemm_results.recorded(job)]
+    assert found == [3.0, 2.0, 4.0, 1.0, 5.0]
+
+
+def test_a_hot_row_of_the_simple_kernel_says_nothing_more(open_app, tmp_path):
+    asked = GemmJob(recipe="rowwise", matmul="wgrad", m=4096, n=4096, k=7168)
+    record(tmp_path, [gpu_row(replace(asked, cache=Cache.COLD)), gpu_row(asked)])
+    at = open_app(PAGE, recipe="rowwise", matmul="wgrad")
+    assert {"× simple", "× dot_scaled"}.isdisjoint(metrics(at))
+    assert "flushed" not in texts(at)
+    assert [bar.name for bar in contenders(gpu_row(asked))] == [
+        "this kernel",
+        "torch's scaled op",
+        "bf16 torch.mm",
+    ]
+    assert contenders(gpu_row(asked, simple=timing(120.0)))[1].name == "the simple kernel"

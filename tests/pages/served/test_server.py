@@ -1,0 +1,275 @@
+"""Contract: a server asks nobody in the internet, and answers no page of somebody else."""
+
+import http.client
+import json
+import os
+import re
+import socket
+import subprocess
+import sys
+import time
+import tomllib
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+import streamlit
+
+from pages.kit.server import start
+from pages.kit.server.endpoints import NOT_FOUND, OPEN, OWN
+from pages.kit.server.first_reader import FIRST_READER
+from pages.kit.server.hosts import NAMES, allowed_names, is_known
+from pages.kit.server.uploads import MOST, REFUSAL
+from tests.pages.gemm_rows import TOP
+from tests.pages.served.visitor import visiting
+from tests.serving import UPGRADE
+
+START_S = 60
+FILE = (
+    b'--x\r\nContent-Disposition: form-data; name="f"; filename="a.png"\r\n'
+    b"Content-Type: image/png\r\n\r\nhello\r\n--x--\r\n"
+)
+LOGGED = """
+import os, socket
+def told(host):
+    if host not in ("127.0.0.1", "::1", "localhost", "0.0.0.0", "::", None):
+        with open(os.environ["ASKED"], "a") as file:
+            file.write(f"{host}\\n")
+        raise OSError(f"blocked: {host}")
+class Socket(socket.socket):
+    def connect(self, address):
+        told(address[0] if isinstance(address, tuple) else None)
+        return super().connect(address)
+    def send(self, data, *flags):
+        if self.family == socket.AF_INET:
+            with open(os.environ["ASKED"] + " at once", "a") as file:
+                file.write(f"{bool(self.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))}\\n")
+        return super().send(data, *flags)
+find = socket.getaddrinfo
+def getaddrinfo(host, *rest, **more):
+    told(host)
+    return find(host, *rest, **more)
+socket.socket, socket.getaddrinfo = Socket, getaddrinfo
+"""
+"""Python's sitecustomize: every connection to elsewhere is written down and refused.
+
+For every message that is sent, it writes down whether TCP may keep it back.
+"""
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory) -> tuple[int, Path]:
+    """A server that was started for a classroom: its port, and the file of those it asked."""
+    folder = tmp_path_factory.mktemp("served")
+    (folder / "sitecustomize.py").write_text(LOGGED)
+    asked = folder / "asked"
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    options = ["--server.port", str(port), "--server.address", "0.0.0.0"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "streamlit", "run", "app.py", *options],
+        cwd=TOP,
+        env=os.environ
+        | {
+            "PYTHONPATH": str(folder),
+            "ASKED": str(asked),
+            NAMES: "fp8.school.example other",
+            FIRST_READER: "no",
+        },
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        deadline = time.monotonic() + START_S
+        while True:
+            assert process.poll() is None, f"the server ended with {process.returncode}"
+            assert time.monotonic() < deadline, "the server never answered"
+            try:
+                status(port, "/_stcore/health")
+                break
+            except OSError:
+                time.sleep(0.1)
+        yield port, asked
+    finally:
+        process.terminate()
+        process.wait(20)
+
+
+def status(port: int, path: str, **headers: str) -> int:
+    """The HTTP status of a request; 101 opens a websocket."""
+    return answer(port, path, **headers)[0]
+
+
+def answer(port: int, path: str, **headers: str) -> tuple[int, bytes]:
+    """The HTTP status and the body that answer a request; a websocket has no body."""
+    with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=10)) as connection:
+        connection.request("GET", path, headers=headers)
+        came = connection.getresponse()
+        return came.status, b"" if came.status == 101 else came.read()
+
+
+@pytest.mark.parametrize(
+    ("host", "origin", "answered"),
+    [
+        ("127.0.0.1:{}", None, True),
+        ("localhost:{}", "http://localhost:{}", True),
+        ("192.168.1.7:{}", "http://192.168.1.7:{}", True),
+        ("fp8.school.example", "https://fp8.school.example", True),
+        ("evil.example:{}", "http://evil.example:{}", False),
+        ("evil.example", None, False),
+        ("localhost:{}", "http://evil.example", False),
+        ("127.0.0.1:{}", "null", False),
+    ],
+)
+@pytest.mark.parametrize("path", ["/formats", "/_stcore/health", "/_stcore/stream"])
+def test_foreign_pages_are_refused_and_nobody_in_the_internet_is_asked(served, path, host, origin, answered):
+    port, asked = served
+    headers = {"Host": host.format(port)} | ({"Origin": origin.format(port)} if origin else {})
+    is_socket = path.endswith("stream")
+    given = status(port, path, **headers, **(UPGRADE if is_socket else {}))
+    assert given == ((101 if is_socket else 200) if answered else 403)
+    assert not asked.exists(), asked.read_text()
+
+
+@pytest.mark.parametrize("headers", [{}, UPGRADE], ids=["a file", "a websocket"])
+def test_no_message_waits_for_the_other_side_to_confirm_the_one_before(served, headers):
+    port, asked = served
+    at_once = asked.with_name(f"{asked.name} at once")
+    at_once.unlink(missing_ok=True)
+    status(port, "/_stcore/stream" if headers else "/_stcore/health", **headers)
+    assert set(at_once.read_text().split()) == {"True"}
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/_stcore/metrics",
+        "/_stcore/metrics?families=cache_memory_bytes",
+        "/_stcore/metrics/",
+        "/_stcore/./metrics",
+        "/_STCORE/metrics",
+        "/%5Fstcore/metrics",
+        "//_stcore//metrics",
+        "/base/_stcore/metrics",
+        "/_stcore/script-health-check",
+        "/_stcore/agent/interact",
+        "/_stcore/agent/openapi.json",
+        "/_stcore/agent/mcp",
+        "/_stcore/what-a-later-streamlit-adds",
+        "/_stcore",
+    ],
+)
+def test_what_only_the_one_who_runs_the_server_needs_is_closed(served, path):
+    port, _ = served
+    assert answer(port, path) == (404, NOT_FOUND)
+
+
+def test_every_address_that_the_browser_asks_for_is_open():
+    scripts = (Path(streamlit.__file__).parent / "static" / "static" / "js").glob("*.js")
+    named = {name for file in scripts for name in re.findall(rf"{OWN}/([\w-]+)", file.read_text())}
+    assert named == OPEN
+
+
+def test_no_other_server_may_steer_a_page_that_it_frames(served):
+    port, _ = served
+    assert json.loads(answer(port, "/_stcore/host-config")[1])["allowedOrigins"] == []
+
+
+def sent(port: int, method: str, session: str, file: str, body: bytes = FILE) -> tuple[int, bytes]:
+    """The status and the body that answer an upload with the token by which the server knows its page."""
+    with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=10)) as connection:
+        connection.request("GET", "/_stcore/health")
+        came = connection.getresponse()
+        came.read()
+        cookie = came.headers["Set-Cookie"].split(";")[0]
+        headers = {"Cookie": cookie, "X-Xsrftoken": cookie.partition("=")[2]}
+        headers["Content-Type"] = "multipart/form-data; boundary=x"
+        connection.request(method, f"/_stcore/upload_file/{session}/{file}", body, headers)
+        came = connection.getresponse()
+        return came.status, came.read()
+
+
+def test_one_file_too_many_is_refused_until_another_is_removed(served):
+    port, _ = served
+    with visiting(f"http://127.0.0.1:{port}") as visitor, visiting(f"http://127.0.0.1:{port}") as other:
+        mine, theirs = visitor.session_id(), other.session_id()
+        given = [sent(port, "PUT", mine, f"file{number}")[0] for number in range(MOST)]
+        assert given == [204] * MOST
+        assert sent(port, "PUT", mine, "one-more") == (413, REFUSAL)
+        assert sent(port, "PUT", mine, "file0")[0] == 204, "a file may be sent again"
+        assert sent(port, "PUT", theirs, "file")[0] == 204, "each session has its own"
+        assert sent(port, "DELETE", mine, "file0")[0] == 204
+        assert sent(port, "PUT", mine, "one-more")[0] == 204
+
+
+def test_a_file_that_the_server_refuses_does_not_count(served):
+    port, _ = served
+    with visiting(f"http://127.0.0.1:{port}") as visitor:
+        mine = visitor.session_id()
+        for number in range(2 * MOST):
+            assert sent(port, "PUT", mine, f"bad{number}", b"--x--\r\n")[0] == 400
+        assert sent(port, "PUT", mine, "good")[0] == 204
+
+
+def test_the_log_of_connections_would_see_one(tmp_path):
+    (tmp_path / "sitecustomize.py").write_text(LOGGED)
+    asks = "import contextlib, requests\nwith contextlib.suppress(OSError): requests.get('http://a.example')"
+    environment = os.environ | {"PYTHONPATH": str(tmp_path), "ASKED": str(tmp_path / "asked")}
+    subprocess.run([sys.executable, "-c", asks], env=environment, check=True)
+    assert "a.example" in (tmp_path / "asked").read_text()
+
+
+def test_without_options_only_this_computer_is_answered():
+    settings = tomllib.loads((TOP / ".streamlit" / "config.toml").read_text())
+    assert settings["server"]["address"] == settings["browser"]["serverAddress"] == "localhost"
+
+
+@pytest.mark.parametrize(
+    "host", ["", "a b", "evil@localhost", "localhost/x", "localhost:x", "[::1", "localhost.evil"]
+)
+def test_a_malformed_host_is_refused(host):
+    assert not is_known(host, None, allowed_names({}))
+
+
+def test_names_are_those_of_this_computer_and_those_allowed():
+    names = allowed_names({NAMES: "  A.example b.example"})
+    assert {"localhost", "a.example", "b.example", socket.gethostname().lower()} <= names
+    assert is_known("A.Example.:8501", "http://a.example.:8501", names)
+    assert is_known("[::1]:8501", "http://[::1]:8501", names)
+
+
+@pytest.mark.parametrize("port", ["80000", "0", "-1", "", "8501x", "٣", "9" * 5000])
+def test_a_port_that_is_none_is_told_in_a_sentence(port, capsys):
+    assert start.main(["localhost", port, ""]) == 1
+    told = capsys.readouterr().err
+    assert told.startswith("PORT=")
+    assert "from 1 to 65535 is needed. Try: make app PORT=8501" in told
+
+
+def test_a_taken_port_names_the_cure(capsys):
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+        assert start.main(["127.0.0.1", str(port), ""]) == 1
+        told = capsys.readouterr().err
+        assert f"Port {port} is taken" in told
+        assert "make app PORT=" in told
+    for base, end in (("", ""), ("explorer", "/explorer"), ("/explorer/", "/explorer")):
+        assert start.main(["127.0.0.1", str(port), base]) == 0
+        assert f"http://127.0.0.1:{port}{end} " in capsys.readouterr().out
+
+
+def test_an_address_of_another_computer_is_told(capsys):
+    assert start.main(["192.0.2.1", "8501", ""]) == 1
+    assert "is no address of this computer" in capsys.readouterr().err
+
+
+def test_make_checks_the_address_before_it_starts():
+    app = (TOP / "Makefile").read_text().split("\napp:")[1].split("\n\n")[0]
+    assert app.index('pages.kit.server.start "$(HOST)" "$(PORT)" "$(BASE)"') < app.index(
+        "streamlit run app.py"
+    )
+    assert f'{NAMES}="$(NAMES)"' in app
+    assert '--server.baseUrlPath "$(BASE)"' in app

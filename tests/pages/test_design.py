@@ -1,0 +1,190 @@
+"""Page "Design a recipe": each field writes the address's line, nothing is lost, bad lines get a sentence."""
+
+import json
+import random
+from copy import deepcopy
+
+import pytest
+
+from fp8core.linear import MATMULS, Side
+from fp8core.recipes import RECIPES
+from fp8core.recipes.text import from_text, own_text, to_json
+from pages.kit import compute
+from pages.sections.design.controls import CELL_KEYS
+from pages.sections.design.draft import draft_of, in_words
+from pages.sections.design.editor import FIELD_KEY
+from pages.sections.design.fields import BASIC, FINER
+from pages.sections.design.files import load
+from tests.fp8core.random_recipes import random_recipe
+
+PAGE = "pages/design.py"
+
+
+def field(at, cell, key):
+    return at.selectbox(key=f"{FIELD_KEY} {cell} {key}")
+
+
+def said(at) -> str:
+    return " ".join(box.value for box in (*at.warning, *at.error))
+
+
+def own(at) -> str:
+    """The line in the address."""
+    return at.query_params.get("own", "")
+
+
+@pytest.fixture
+def hasty(monkeypatch) -> None:
+    """The page does not wait for errors: they come later."""
+    monkeypatch.setattr(compute, "PATIENCE_S", 0.0)
+
+
+@pytest.mark.parametrize("show", ["cost", "text"])
+def test_every_published_recipe_fills_the_six_operands(open_app, hasty, show) -> None:
+    at = open_app(PAGE, design_show=show)
+    for name, recipe in RECIPES.items():
+        at.selectbox(key="design_from").set_value(name).run()
+        assert not at.exception
+        assert said(at) == ""
+        assert own(at) == ""
+        operand = recipe.fprop.a
+        assert field(at, "fprop_a", "kept").value == ("bf16" if operand is None else "quantized")
+        if operand is not None:
+            assert field(at, "fprop_a", "format").value == operand.format.name
+
+
+@pytest.mark.parametrize("show", ["error", "knobs", "runs"])
+def test_the_other_sections_draw(open_app, show) -> None:
+    line = own_text(RECIPES["mxfp4"])
+    at = open_app(PAGE, own=line, design_show=show)
+    assert not at.exception
+    assert said(at) == ""
+    text = " ".join(one.value for one in at.markdown)
+    assert {"error": "your largest error", "knobs": "back", "runs": "mxf4"}[show] in text
+
+
+def test_a_field_writes_its_part_of_the_line_and_no_other(open_app, hasty) -> None:
+    at = open_app(PAGE, design_from="mxfp8")
+    field(at, "fprop_a", "format").set_value("e2m1").run()
+    recipe = from_text(own(at))
+    assert recipe.fprop.a.format.name == "e2m1"
+    assert (recipe.fprop.b, recipe.dgrad, recipe.wgrad) == (
+        RECIPES["mxfp8"].fprop.b,
+        RECIPES["mxfp8"].dgrad,
+        RECIPES["mxfp8"].wgrad,
+    )
+    field(at, "fprop_a", "format").set_value("e4m3").run()
+    assert own(at) == "", "what it began with needs no line"
+
+
+def test_random_edits_are_in_the_address_and_open_the_same_page(open_app, hasty) -> None:
+    chance = random.Random(22)
+    at = open_app(PAGE, design_from="nvfp4", design_fine="true")
+    for _ in range(8):
+        cell = chance.choice(list(CELL_KEYS))
+        at.segmented_control(key="design_cell").set_value(cell).run()
+        boxes = {
+            key: field(at, cell, key) for key in ("format", "mn", "k", "fit", "rounding", "search", "floor")
+        }
+        key, box = chance.choice(sorted(boxes.items()))
+        value = chance.choice(box.options)
+        box.set_value(value).run()
+        assert not at.exception
+        assert field(at, cell, key).value == value
+    again = open_app(PAGE, **dict(at.query_params))
+    assert draft_of(own(again), "nvfp4") == draft_of(own(at), "nvfp4")
+    assert [box.value for box in again.selectbox] == [box.value for box in at.selectbox]
+
+
+def test_choices_that_exclude_each_other_get_a_sentence_and_nothing_is_lost(open_app, hasty) -> None:
+    at = open_app(PAGE, design_from="mxfp8")
+    field(at, "fprop_a", "rotation").set_value("Hadamard 16").run()
+    assert not at.exception
+    assert "Fprop\\: a rotation cancels where both operands have it" in said(at)
+    assert field(at, "fprop_a", "rotation").value == "Hadamard 16"
+    at.segmented_control(key="design_cell").set_value("fprop_b").run()
+    field(at, "fprop_b", "rotation").set_value("Hadamard 16").run()
+    assert said(at) == ""
+    assert from_text(own(at)).fprop.a.rotation == from_text(own(at)).fprop.b.rotation
+
+
+@pytest.mark.parametrize(
+    "line", ["nonsense", "e9m9.1.32.e8m0.floor~aa.hopper_bf16.bf16~aa.x.y~aa.x.y", "a" * 5000]
+)
+def test_a_bad_line_gets_a_sentence_and_the_page_goes_on(open_app, hasty, line) -> None:
+    at = open_app(PAGE, own=line, design_from="mxfp4")
+    assert not at.exception
+    assert said(at)
+    assert field(at, "fprop_a", "format").value == "e2m1"
+
+
+def test_bf16_and_back_and_one_operand_for_all(open_app, hasty) -> None:
+    at = open_app(PAGE, design_from="rowwise_hp_wgrad", design_cell="wgrad_a")
+    assert field(at, "wgrad_a", "kept").value == "bf16"
+    field(at, "wgrad_a", "kept").set_value("quantized").run()
+    assert from_text(own(at)).wgrad.a is not None
+    take, back = (next(b for b in at.button if words in b.label) for words in ("all six", "All back"))
+    take.click().run()
+    recipe = from_text(own(at))
+    found = {recipe.spec(matmul).operand(side) for matmul in MATMULS.values() for side in Side}
+    assert found == {recipe.wgrad.a}
+    back.click().run()
+    assert own(at) == ""
+
+
+def test_the_knobs_are_the_choices_that_differ(open_app) -> None:
+    at = open_app(PAGE, design_from="mxfp8", design_show="knobs")
+    assert any("No operand differs" in box.value for box in at.info)
+    field(at, "fprop_a", "format").set_value("e2m1").run()
+    charts = at.get("vega_lite_chart")
+    assert "format back, Fprop x" in charts[-1].proto.alt
+    assert "Yours" in charts[-1].proto.alt
+
+
+def test_a_clause_names_operands_as_the_page_does() -> None:
+    told = in_words("fprop.a.scale: a scale; wgrad: a rotation cancels; dgrad.b: as b has it")
+    assert told == "Fprop's x: a scale; Wgrad: a rotation cancels; Dgrad's w: as b has it"
+
+
+def test_an_unusual_value_of_a_file_is_among_the_offers() -> None:
+    chance = random.Random(1)
+    for _ in range(60):
+        data = json.loads(to_json(random_recipe(chance)))
+        for matmul in MATMULS:
+            for side in "ab":
+                operand = data[matmul][side]
+                for one in (*BASIC, *FINER) if operand else ():
+                    value = deepcopy(operand)
+                    for step in one.path:
+                        value = value[step]
+                    offers = one.options(value)
+                    assert value in offers.values()
+                    assert len(offers) - len(one.offers) == (value not in one.offers.values())
+
+
+class Held:
+    """Stands in for the page's controls: it holds what is preset."""
+
+    def __init__(self) -> None:
+        self.set = {}
+
+    def value(self, control):
+        return self.set.get(control.key, "mxfp8" if control.key == "design_from" else "")
+
+    def preset(self, **values) -> None:
+        self.set |= values
+
+
+def test_a_file_is_loaded_whole_and_a_refused_one_changes_nothing() -> None:
+    chance = random.Random(9)
+    for _ in range(40):
+        recipe, held = random_recipe(chance), Held()
+        assert load(held, to_json(recipe).encode()) == ""
+        assert from_text(held.set["own"]) == recipe
+        before = dict(held.set)
+        data = json.loads(to_json(recipe))
+        data["fprop"]["accumulator"], data["wgrad"]["out"] = "abacus", None
+        told = load(held, json.dumps(data).encode())
+        assert "fprop.accumulator" in told
+        assert "wgrad.out" in told
+        assert held.set == before

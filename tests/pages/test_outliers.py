@@ -1,0 +1,215 @@
+"""Contract: "Outliers" draws every section from every address; its figures are those of the experiments."""
+
+import io
+import random
+import re
+
+import numpy as np
+import pytest
+
+from fp8core.experiments.error_curves import sqnr_of
+from fp8core.experiments.operand_error import as_bf16, operand_error, read_back
+from fp8core.inputs import InputKind, draw
+from fp8core.linear import MATMULS
+from fp8core.recipes import RECIPES
+from fp8core.recipes.text import own_text
+from pages.sections.outliers.controls import ALL_CONTROLS, DATA, MOST, ROLE, SHOW, UPLOAD
+from pages.sections.outliers.measures import operand_of_key
+from pages.sections.outliers.source import Source
+from pages.sections.outliers.words import db, percent
+from tests.pages.hostile import A_PAGE, hostile_queries
+
+PAGE = "pages/outliers.py"
+SMALL = "256x512"
+PER_RECIPE = {"map", "lines", "parts", "crest", "tiles"}
+
+
+@pytest.fixture(autouse=True)
+def workers(stand_in_workers):
+    return stand_in_workers
+
+
+def texts(at) -> str:
+    kinds = (at.markdown, at.caption, at.info, at.error)
+    return "\n".join(element.value for kind in kinds for element in kind)
+
+
+def notice(at) -> str:
+    return next(element.value for element in at.markdown if element.value.startswith("**Notice:**"))
+
+
+def rows(at, head: str) -> list[list[str]]:
+    """The rows of the table whose head begins so."""
+    found = next(e.value for e in at.markdown if e.value.startswith(f"| {head}"))
+    lines = [line for line in found.splitlines() if line.startswith("|")][2:]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+
+
+def number(text: str) -> float:
+    return float(text.strip("*").replace(",", "").replace("−", "-").split("\xa0")[0])
+
+
+@pytest.mark.parametrize("section", SHOW.options)
+def test_every_section_draws_and_says_what_to_notice(open_app, section):
+    at = open_app(PAGE, outliers_show=section, outliers_size=SMALL)
+    assert not at.exception
+    assert at.title[0].value == "Outliers: which recipe survives?"
+    assert notice(at)
+    assert len(at.get("vega_lite_chart")) == (MOST if section == "map" else 1)
+    assert any("arXiv 2402.17762" in caption.value for caption in at.caption)
+
+
+@pytest.mark.parametrize("section", ["map", "parts", "matmuls"])
+def test_every_recipe_is_shown_in_every_role(open_app, section):
+    names = list(RECIPES)
+    random.Random(section).shuffle(names)
+    roles = list(ROLE.options) * 4
+    for at in range(0, len(names), MOST):
+        chosen, role = names[at : at + MOST], roles[at // MOST]
+        app = open_app(PAGE, outliers_show=section, recipes=",".join(chosen), role=role, outliers_size=SMALL)
+        assert not app.exception, (chosen, role, app.exception[0].value)
+        assert not app.error
+        for name in chosen:
+            assert RECIPES[name].title in texts(app), (section, name)
+            if section in PER_RECIPE and operand_of_key(name, role) is None:
+                assert "stays bf16" in texts(app)
+
+
+@pytest.mark.parametrize("kind", InputKind)
+def test_the_parts_add_up_and_are_those_of_the_experiment(open_app, kind):
+    chosen = random.Random(kind.value).sample(list(RECIPES), 3)
+    at = open_app(
+        PAGE, outliers_show="parts", recipes=",".join(chosen), role="wgrad_b", outliers_data=kind.value,
+        outliers_size=SMALL,
+    )  # fmt: skip
+    assert not at.exception
+    there = [name for name in chosen if operand_of_key(name, "wgrad_b") is not None]
+    x = Source(kind=kind.value, shape=(256, 512), seed=0).numbers()
+    for column, name in enumerate(there, 1):
+        error = operand_error(read_back(x, operand_of_key(name, "wgrad_b"), 0))
+        totals, printed = [], 0.0
+        for line in rows(at, " |"):
+            value = number(line[column])
+            if line[0].startswith("**"):
+                totals.append((value, printed))
+                printed = 0.0
+            elif line[0].startswith("·"):
+                printed += value
+        wholes = [whole for whole, _ in totals]
+        parts = [part for _, part in totals[1:]] + [printed]
+        assert parts == pytest.approx(wholes, abs=1e-9), name
+        assert wholes == [round(1e6 * error.total, 1)] * 3
+        log = next(line for line in rows(at, "recipe") if line[0] == RECIPES[name].title)
+        assert number(log[1]) == pytest.approx(error.logged.underflows, rel=0.01, abs=1e-9)
+        assert number(log[3]) == pytest.approx(error.logged.mse, rel=0.01)
+
+
+def test_the_small_channels_are_those_beside_the_outliers(open_app):
+    at = open_app(PAGE, outliers_show="lines", recipes="mxfp4,per_tensor_e4m3")
+    x = Source(kind="outlier_channels", shape=(512, 1024), seed=0).numbers()
+    found = operand_error(read_back(x, operand_of_key("mxfp4", "fprop_a"))).channels
+    large = found.outliers(6.0)
+    small = found.rel_err[~large]
+    line = rows(at, "recipe")[0]
+    assert line[2:4] == [percent(float(np.median(small))), percent(float(small.max()))]
+    assert f"{large.sum()} channels of 1,024" in notice(at)
+
+
+def test_a_link_names_the_recipes_and_too_many_are_refused_in_a_sentence(open_app):
+    at = open_app(PAGE, recipes="nvfp4,mxfp8")
+    assert at.multiselect(key="recipes").value == ["nvfp4", "mxfp8"]
+    assert at.query_params == {"recipes": "nvfp4,mxfp8"}
+    for wrong in (",".join(list(RECIPES)[: MOST + 1]), "none", "mxfp8,mxfp8", "mxfp9"):
+        at = open_app(PAGE, recipes=wrong)
+        assert not at.exception
+        assert "from 1 to 4 of" in at.warning[0].value
+        assert len(at.multiselect(key="recipes").value) == MOST
+
+
+def npy(x: np.ndarray) -> bytes:
+    held = io.BytesIO()
+    np.save(held, x)
+    return held.getvalue()
+
+
+def test_an_uploaded_matrix_takes_the_place_of_the_numbers(open_app):
+    x = np.stack([draw(InputKind.HEAVY_TAIL, (64, 96), seed) for seed in range(3)])
+    at = open_app(PAGE, outliers_data=UPLOAD, recipes="mxfp8", outliers_size=SMALL)
+    assert "Upload a matrix" in at.info[0].value
+    at.file_uploader[0].set_value(("a *b*.npy", npy(x), "application/octet-stream")).run()
+    at.number_input(key="matrix").set_value(2).run()
+    assert not at.exception
+    assert not at.info
+    wanted = db(sqnr_of(as_bf16(x[2]), operand_of_key("mxfp8", "fprop_a")))
+    assert any(f"**MXFP8**: {wanted}" in element.value for element in at.markdown)
+    for section in SHOW.options:
+        at.segmented_control(key="outliers_show").set_value(section).run()
+        assert not at.exception, section
+        assert not at.error, (section, at.error[0].value)
+
+
+@pytest.mark.parametrize(
+    ("data", "told"),
+    [
+        (b"\x80\x04 a pickle", "pickle"),
+        (npy(np.zeros((8, 8), np.float32)), "All of these numbers are zero"),
+        (npy(np.full((8, 8), np.nan, np.float32)), "not finite|NaN|finite"),
+    ],
+    ids=["pickle", "zeros", "nan"],
+)
+def test_what_cannot_be_used_is_told_in_one_sentence(open_app, data, told):
+    at = open_app(PAGE, outliers_data=UPLOAD, recipes="mxfp8")
+    at.file_uploader[0].set_value(("x.npy", data, "application/octet-stream")).run()
+    assert not at.exception
+    (problem,) = at.error
+    assert re.search(told, problem.value)
+
+
+def test_hostile_addresses_give_a_working_page(open_app):
+    keys = [control.key for control in ALL_CONTROLS]
+    for query in hostile_queries(keys, A_PAGE):
+        at = open_app(PAGE, **query)
+        assert not at.exception, (query, at.exception[0].value)
+
+
+def test_every_input_and_every_matmul_can_be_chosen():
+    assert set(DATA.options) == {kind.value for kind in InputKind} | {UPLOAD}
+    assert len(ROLE.options) == 2 * len(MATMULS)
+
+
+def test_numbers_that_every_recipe_holds_lose_nothing_in_any_section(open_app):
+    ones = np.where(np.arange(64 * 96).reshape(64, 96) % 3, 1.0, -1.0).astype(np.float32)
+    at = open_app(PAGE, outliers_data=UPLOAD, recipes="mxfp8,deepseek_v3,mxint8,per_tensor")
+    at.file_uploader[0].set_value(("ones.npy", npy(ones), "application/octet-stream")).run()
+    for section in SHOW.options:
+        at.segmented_control(key="outliers_show").set_value(section).run()
+        assert not at.exception, (section, at.exception[0].value)
+        assert not at.error, section
+        assert notice(at)
+        assert "nan" not in texts(at).lower().replace("tenant", "")
+
+
+@pytest.mark.parametrize("section", ["map", "lines", "matmuls", "readers"])
+def test_the_readers_own_recipe_stands_beside_the_published_ones(open_app, section):
+    line = own_text(RECIPES["nvfp4"])
+    at = open_app(PAGE, outliers_show=section, recipes="own,nvfp4", own=line, outliers_size=SMALL)
+    assert not at.exception
+    assert not at.error
+    assert not at.warning
+    if section == "map":
+        told = [e.value for e in at.markdown if e.value.startswith(("**Yours**", "**NVFP4**"))]
+        assert told[0].replace("Yours", "NVFP4") == told[1]
+    else:
+        found = next(e.value for e in at.markdown if e.value.startswith("| ") and "Yours" in e.value)
+        assert "NVFP4" in found
+
+
+@pytest.mark.parametrize("line", ["", "**no** recipe"])
+def test_an_own_recipe_that_cannot_be_read_is_told_and_left_out(open_app, line):
+    at = open_app(PAGE, recipes="own,mxfp8", own=line)
+    assert not at.exception
+    assert re.search("no recipe of your own|cannot be read", at.warning[0].value)
+    assert "**MXFP8**:" in texts(at)
+    at = open_app(PAGE, recipes="own", own=line)
+    assert not at.exception
+    assert "**DeepSeek-V3**:" in texts(at)
