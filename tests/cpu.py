@@ -1,6 +1,7 @@
 """What a piece of work costs this process, on a machine that others use too.
 
-Seconds on the clock grow with every neighbor; seconds of the processor hardly do.
+Seconds on the clock grow with every neighbor; seconds of the processor grow less, but they only ever grow: of
+several measurements the least is the closest to the cost.
 """
 
 import time
@@ -12,3 +13,13 @@ def cpu_seconds(work: Callable[[], object]) -> float:
     start = time.process_time()
     work()
     return time.process_time() - start
+
+
+def least(measure: Callable[[], float], bound: float, times: int = 3) -> float:
+    """The least of some measurements; the first one that is within the bound is enough."""
+    found = measure()
+    for _ in range(times - 1):
+        if found <= bound:
+            break
+        found = min(found, measure())
+    return found

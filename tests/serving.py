@@ -1,18 +1,29 @@
 """A real Streamlit server in a process of its own, for a browser or a websocket to talk to."""
 
+import os
 import socket
 import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.error import URLError
 
+from pages.kit.server.first_reader import FIRST_READER
+
 TOP = Path(__file__).resolve().parents[1]
 START_SECONDS = 60
+UPGRADE = {
+    "Connection": "Upgrade",
+    "Upgrade": "websocket",
+    "Sec-WebSocket-Version": "13",
+    "Sec-WebSocket-Key": "MDEyMzQ1Njc4OWFiY2RlZg==",
+    "Sec-WebSocket-Protocol": "streamlit",
+}
+"""Headers that ask for a session's websocket."""
 
 
 @dataclass(frozen=True)
@@ -24,20 +35,31 @@ class Server:
 
 
 @contextmanager
-def serving(*options: str, script: str = "app.py") -> Iterator[Server]:
-    """A server on a free port; `script` is a path from the top folder."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    command = [sys.executable, "-m", "streamlit", "run", script, "--server.port", str(port)]
+def serving(
+    *options: str,
+    script: str = "app.py",
+    tree: Path = TOP,
+    base: str = "",
+    module: str = "streamlit",
+    environment: Mapping[str, str] | None = None,
+) -> Iterator[Server]:
+    """A server on a free port, which runs `script` of the checkout `tree` and answers at the path `base`.
+
+    `module` stands in for Streamlit's own program. The server starts without its first reader, unless the
+    environment asks for it.
+    """
+    port = free_port()
+    command = [sys.executable, "-m", module, "run", script, "--server.port", str(port)]
+    options = (*options, "--server.baseUrlPath", base) if base else options
     process = subprocess.Popen(
         [*command, "--server.address", "127.0.0.1", *options],
-        cwd=TOP,
+        cwd=tree,
+        env=os.environ | {FIRST_READER: "no"} | dict(environment or {}),
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
     try:
-        url = f"http://127.0.0.1:{port}"
+        url = f"http://127.0.0.1:{port}/{base}".rstrip("/")
         _wait_until_up(url, process)
         yield Server(url, process)
     finally:
@@ -47,6 +69,13 @@ def serving(*options: str, script: str = "app.py") -> Iterator[Server]:
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
+
+
+def free_port() -> int:
+    """A port of this computer that nobody has."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
 
 
 def _wait_until_up(url: str, process: subprocess.Popen) -> None:

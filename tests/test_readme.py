@@ -12,8 +12,10 @@ import pytest
 
 from fp8core.errors import rel_err
 from fp8core.formats import FORMATS
+from kernels.bench.cost import GFLOP, SECONDS, Allowance
 from kernels.device import KNOWN_TRITONS, choose_backend
 from kernels.gemm.plan import MIN_CAPABILITY
+from kernels.worker.rate import RUNS, Pace
 
 TOP = Path(__file__).resolve().parents[1]
 README = (TOP / "README.md").read_text(encoding="utf-8")
@@ -24,7 +26,7 @@ COMMANDS = [
     for line in re.findall(r"^    ((?:python3? -m|make|pip|streamlit) .+)$", README, flags=re.MULTILINE)
 ]
 MODULES = {"kernels.check": "kernels.check.cli"}
-FOREIGN_OPTIONS = {"--index-url": "pip", "--server.address": "streamlit"}
+FOREIGN_OPTIONS = {"--index-url": "pip", "--server.address": "streamlit", "--server.baseUrlPath": "streamlit"}
 
 
 class Parsed(BaseException):
@@ -90,7 +92,7 @@ def test_every_option_that_readme_names_exists(parse) -> None:
     known = set(FOREIGN_OPTIONS)
     for module in ("kernels.bench", "kernels.check", "kernels.probe", "kernels.tune"):
         known |= set(parse(module, [])._option_string_actions)
-    assert set(re.findall(r"(?<![\w|-])--[a-z][a-z.-]+", README)) - known == set()
+    assert set(re.findall(r"(?<![\w|-])--[a-z][A-Za-z.-]+", README)) - known == set()
 
 
 def test_every_make_target_and_variable_exists() -> None:
@@ -128,3 +130,13 @@ def test_every_page_is_in_the_table() -> None:
     assert titles
     for title in titles:
         assert f"| {title} |" in README
+
+
+def test_the_limits_of_a_class_are_the_program_s():
+    usual = Allowance()
+    told = dict(re.findall(r"^\| `(FP8_EXPLORER_\w+)` \| (\d+) \|", README, flags=re.MULTILINE))
+    assert {name: float(value) for name, value in told.items()} == {
+        SECONDS: usual.seconds,
+        GFLOP: usual.gflop,
+        RUNS: Pace().jobs,
+    }

@@ -26,7 +26,9 @@ FLAGS = [
     "--disable-gpu",
     "--disable-background-networking",
     "--disable-dev-shm-usage",
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
 ]
+"""The last one cuts the network: no name leads anywhere."""
 BROWSERS = ("chromium-headless-shell", "chromium")
 """The same engine: the first has no window to draw around a page, and is faster for it."""
 

@@ -1,7 +1,15 @@
 """How a page is looked at."""
 
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+T = TypeVar("T")
+
 THEMES = ("light", "dark")
 DRAW_MS = 60_000
+LATE_S = 15.0
+"""Seconds after which what is drawn late on a slow machine is there."""
 
 
 def settled(page) -> None:
@@ -14,6 +22,38 @@ def listening(page) -> None:
     """Wait until the page has settled and its charts hear the pointer."""
     settled(page)
     page.wait_for_timeout(400)
+
+
+def pick(page, label: str, option: str) -> None:
+    """Choose an option of the list with this label, and wait for the page."""
+    page.get_by_test_id("stSelectbox").filter(has=page.get_by_text(label, exact=True)).first.locator(
+        "input"
+    ).click()
+    page.get_by_role("option", name=option, exact=True).click()
+    settled(page)
+
+
+def in_the_end(page, look: Callable[[], T], wanted: Callable[[T], bool]) -> T:
+    """What is seen as soon as it is as wanted; if it never is, what is seen after `LATE_S`."""
+    deadline = time.monotonic() + LATE_S
+    while not wanted(seen := look()) and time.monotonic() < deadline:
+        page.wait_for_timeout(50)
+    return seen
+
+
+def silent(page, said: Callable[[], int], for_ms: int = 1000) -> int:
+    """Wait until a count stands still for a while: nobody says anything any more. Returns the count.
+
+    Raises AssertionError where that does not come.
+    """
+
+    def stands_still() -> bool:
+        before = said()
+        page.wait_for_timeout(for_ms)
+        return said() == before
+
+    assert in_the_end(page, stands_still, bool), f"still talking: {said()}"
+    return said()
 
 
 UNREADABLE = """() => [...document.querySelectorAll('svg.marks')].flatMap(svg => {

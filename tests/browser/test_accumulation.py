@@ -12,7 +12,7 @@ CHART = '[data-testid="stVegaLiteChart"]'
 
 
 def shown(page, text: str) -> None:
-    page.locator(f"{CHART} text", has_text=re.compile(text)).first.wait_for(timeout=20_000)
+    page.locator(f"{CHART} text", has_text=re.compile(text)).first.wait_for(timeout=30_000)
 
 
 def test_the_slider_steps_through_k_and_bars_tell_what_they_lose(server, open_page):
@@ -53,5 +53,5 @@ def test_pointing_and_clicking_a_name_leaves_its_line(server, open_page):
     faint = f'{CHART} svg path[opacity="0.12"]'
     assert page.locator(faint).count() == 0
     page.locator(f"{CHART} text", has_text="Ada FP8").first.click(force=True)
-    page.locator(faint).first.wait_for(timeout=10_000, state="attached")
+    page.locator(faint).first.wait_for(timeout=30_000, state="attached")
     assert page.locator(faint).count() > 10

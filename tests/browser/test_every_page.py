@@ -1,5 +1,5 @@
 """Every section of every page can be read: axe finds nothing serious, nothing is wider than the page, and no
-word of a chart is lost or faint.
+word of a chart is lost or faint. All of it comes from the server itself.
 """
 
 import math
@@ -14,12 +14,14 @@ from playwright.sync_api import Page
 from pages.kit.widgets import Choice
 from pages.sections.accumulation.controls import SHOW as ACCUMULATION
 from pages.sections.benchmarks.controls import SHOW as BENCHMARKS
+from pages.sections.design.controls import SHOW as DESIGN
 from pages.sections.formats.controls import SHOW as FORMATS
+from pages.sections.outliers.controls import SHOW as OUTLIERS
 from pages.sections.rotations.controls import SHOW as ROTATIONS
 from pages.sections.scaling.controls import SHOW as SCALING
 from pages.sections.stochastic.controls import PART as STOCHASTIC
 from pages.sections.tiles.controls import SHOW as TILES
-from tests.browser.looks import TELEPHONE, THEMES, UNREADABLE, settled
+from tests.browser.looks import TELEPHONE, THEMES, UNREADABLE, in_the_end, settled
 
 pytestmark = pytest.mark.browser
 
@@ -30,6 +32,8 @@ SECTIONS: dict[str, Choice | None] = {
     "stochastic_rounding": STOCHASTIC,
     "rotations": ROTATIONS,
     "accumulation": ACCUMULATION,
+    "outliers": OUTLIERS,
+    "design": DESIGN,
     "live_gemm": None,
     "benchmarks": BENCHMARKS,
     "sanity_check": None,
@@ -58,6 +62,9 @@ class Opened:
 
     page: Page
     sections: Choice | None
+    server: str
+    asked: list[str]
+    """The addresses of all requests and websockets so far."""
 
     def each_section(self) -> Iterator[str]:
         """Show one section after the other, as a reader does."""
@@ -83,23 +90,27 @@ def opened(request, server, themed) -> Iterator[Opened]:
     path, theme = request.param
     page = themed(theme).new_page()
     page.set_viewport_size({"width": WIDTHS[0], "height": 900})
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("websocket", lambda socket: asked.append(socket.url.replace("ws", "http", 1)))
     page.goto(f"{server.url}/{path}")
     settled(page)
     page.locator('[data-testid="stVegaLiteChart"] svg').first.or_(page.locator("h1")).first.wait_for()
-    yield Opened(page, SECTIONS[path])
+    yield Opened(page, SECTIONS[path], server.url, asked)
     page.close()
 
 
 def test_axe_finds_nothing_serious_and_headings_go_down_one_level_at_a_time(opened):
+    def told() -> list[tuple[str, str, str]]:
+        return [
+            (rule["id"], node["html"][:120], node["failureSummary"][:300])
+            for rule in Axe().run(opened.page, options=OPTIONS).response["violations"]
+            if rule["impact"] in GRAVE or rule["id"] == "heading-order"
+            for node in rule["nodes"]
+        ]
+
     opened.page.wait_for_timeout(300)
-    found = Axe().run(opened.page, options=OPTIONS).response["violations"]
-    told = [
-        (rule["id"], node["html"][:120], node["failureSummary"][:300])
-        for rule in found
-        if rule["impact"] in GRAVE or rule["id"] == "heading-order"
-        for node in rule["nodes"]
-    ]
-    assert told == []
+    assert in_the_end(opened.page, told, lambda found: not found) == []
 
 
 def test_every_section_fits_the_page_and_its_words_can_be_read(opened):
@@ -109,14 +120,23 @@ def test_every_section_fits_the_page_and_its_words_can_be_read(opened):
             page.set_viewport_size({"width": width, "height": 900})
             page.wait_for_timeout(REDRAW_MS)
             page.wait_for_function(f"({UNDRAWN})() === 0", timeout=DRAW_MS)
-            assert page.evaluate(OVERHANG) <= 0, (section, width)
-            assert page.evaluate(UNREADABLE) == [], (section, width)
+            assert overhang(page) <= 0, (section, width)
+            assert unreadable(page) == [], (section, width)
         widths = widths[::-1]
         assert page.locator('[data-testid="stException"]').count() == 0
         if opened.sections is TILES:  # the one page whose charts have words on the page's own ground only
             ground = page.evaluate("() => getComputedStyle(document.querySelector('.stApp')).backgroundColor")
             inks = {ink: contrast(ink, ground) for ink in set(page.evaluate(INKS))}
             assert {ink: stands_out for ink, stands_out in inks.items() if stands_out < 4.5} == {}, section
+
+
+def test_no_page_asks_anything_of_any_other_machine(opened):
+    """Every section has been shown by now. The network is cut, so one that needed it would lack something."""
+    own = (opened.server, "data:", "blob:")
+    assert any("/_stcore/stream" in url for url in opened.asked)
+    assert [url for url in opened.asked if not url.startswith(own)] == []
+    opened.page.evaluate("fetch('http://elsewhere.example/').catch(() => 0)")
+    assert [url for url in opened.asked if not url.startswith(own)] == ["http://elsewhere.example/"]
 
 
 @pytest.mark.parametrize(
@@ -127,8 +147,18 @@ def test_no_word_of_a_chart_is_cut_or_tiny_or_under_another_on_a_telephone(serve
     page.locator('[data-testid="stVegaLiteChart"] svg.marks').first.wait_for()
     page.wait_for_timeout(500)
     assert page.locator("svg.marks text").count() > 10
-    assert page.evaluate(UNREADABLE) == []
-    assert page.evaluate(OVERHANG) <= 0
+    assert unreadable(page) == []
+    assert overhang(page) <= 0
+
+
+def unreadable(page) -> list[str]:
+    """The words that cannot be read once all is drawn."""
+    return in_the_end(page, lambda: page.evaluate(UNREADABLE), lambda found: not found)
+
+
+def overhang(page) -> float:
+    """Pixels that the page is wider than its window once all is drawn."""
+    return in_the_end(page, lambda: page.evaluate(OVERHANG), lambda pixels: pixels <= 0)
 
 
 def contrast(first: str, second: str) -> float:

@@ -4,6 +4,8 @@ import re
 
 import pytest
 
+from fp8core.formats.binades import binade_runs
+from pages.sections.formats.controls import OWN, OWN_BIAS, OWN_SPECIALS, format_of
 from tests.browser.looks import settled
 
 pytestmark = pytest.mark.browser
@@ -79,6 +81,20 @@ def test_a_slider_moves_the_bars_first_and_the_address_later(server, open_page, 
     page.wait_for_url(re.compile(f"{told}$"))
 
 
+def test_axes_count_in_powers_of_two_and_a_changed_format_takes_its_line(server, open_page):
+    page = open_page(server.url + "/formats?formats=range")
+    drawn = chart(page, 0)
+    labels = drawn.locator("text").all_text_contents()
+    assert {"2⁻⁴⁰", "2⁰", "2⁴⁰"} <= set(labels)
+    assert "your E3M4  2⁻⁴" in labels
+    page.get_by_text("Add your own format").click()
+    page.get_by_role("spinbutton", name="Mantissa bits").fill("15")
+    page.get_by_role("spinbutton", name="Mantissa bits").press("Enter")
+    chart(page, 0).locator("text", has_text="your E3M15").wait_for()
+    runs = binade_runs(format_of(OWN, (3, 15, OWN_BIAS.default, OWN_SPECIALS.default)))
+    assert chart(page, 0).locator('path[aria-label*="your E3M15"]').count() == len(runs)
+
+
 def test_the_shares_follow_the_loss_scale(server, open_page):
     page = open_page(server.url + "/formats?formats=gradients")
     drawn = chart(page, 0)
@@ -88,9 +104,8 @@ def test_the_shares_follow_the_loss_scale(server, open_page):
     slider.focus()
     for _ in range(20):
         slider.press("ArrowRight")
-    page.wait_for_timeout(300)
     assert "% become zero" in before
-    assert told.inner_html().startswith("fp16: 0% become zero")
+    told.filter(has_text=re.compile("^fp16: 0% become zero")).wait_for()
 
 
 def test_pointing_at_a_code_names_its_value(server, open_page):

@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 
 from pages.sections.stochastic.upload import MAX_BYTES
-from tests.browser.looks import settled
+from tests.browser.looks import listening, settled
 
 pytestmark = pytest.mark.browser
 
@@ -48,7 +48,7 @@ def test_pointing_at_the_mean_tells_its_numbers_without_asking_the_server(server
     chart = page.locator('[data-testid="stVegaLiteChart"]').first
     chart.locator("canvas, svg").first.wait_for()
     chart.scroll_into_view_if_needed()
-    page.wait_for_timeout(500)
+    listening(page)
     page.evaluate(
         """() => { window.runs = 0; new MutationObserver(() => window.runs++).observe(
             document.querySelector('[data-testid="stApp"]'),

@@ -3,16 +3,16 @@
 import pytest
 
 from fp8core.linear import MATMULS, LayerShape, Side
-from fp8core.recipes import RECIPES
+from fp8core.recipes import RECIPES, Family
 from pages.sections.tiles.charts.scene import drawn_layer
-from tests.browser.looks import settled
+from tests.browser.looks import in_the_end, pick, settled, silent
 
 pytestmark = pytest.mark.browser
 
 LAYER = LayerShape(4096, 4096, 14336)
 TILES = "g.tiles_marks path"
 OUTLINES = "g.layer_5_marks path"
-SETTLE_MS = 10_000
+SETTLE_MS = 30_000
 
 
 class Wire:
@@ -73,20 +73,22 @@ def test_pointing_at_tiles_moves_the_bands_and_asks_the_server_nothing(server, o
     page.goto(server.url)
     settled(page)
     tiles = drawn(page, "deepseek_v3", "fprop")
-    page.wait_for_timeout(500)
-    before, sent = page.locator(OUTLINES).evaluate_all("e => e.map(x => x.getAttribute('d'))"), wire.sent
-    seen = set()
-    for number in range(0, 100, 7):
+    sent = silent(page, lambda: wire.sent, for_ms=500)
+
+    def outlines() -> tuple[str, ...]:
+        return tuple(page.locator(OUTLINES).evaluate_all("e => e.map(x => x.getAttribute('d'))"))
+
+    before = last = outlines()
+    for number in range(7, 100, 7):
         tiles.nth(number).hover(force=True)
-        page.wait_for_timeout(60)
-        seen.add(tuple(page.locator(OUTLINES).evaluate_all("e => e.map(x => x.getAttribute('d'))")))
-    assert len(seen) >= 12
-    assert all(len(bands) == 3 for bands in seen), "one band in each of A, B and D"
+        bands = in_the_end(page, outlines, lambda bands, last=last: bands != last)
+        assert bands != last
+        assert len(bands) == 3, "one band in each of A, B and D"
+        last = bands
     page.wait_for_timeout(600)
     assert wire.sent == sent
     page.mouse.move(2, 2)
-    page.wait_for_timeout(200)
-    assert page.locator(OUTLINES).evaluate_all("e => e.map(x => x.getAttribute('d'))") == before
+    assert in_the_end(page, outlines, lambda bands: bands == before) == before
 
 
 def test_a_click_pins_the_tile_that_was_clicked(server, open_page):
@@ -125,11 +127,13 @@ def test_a_click_on_d_chooses_the_element_that_is_written_out(server, open_page)
 def test_switching_recipe_and_matmul_draws_their_rectangles(server, open_page):
     page = open_page(server.url)
     drawn(page, "deepseek_v3", "fprop")
-    choose(page, "MXFP8")
+    pick(page, "Family", "MX")
     drawn(page, "mxfp8", "fprop")
+    pick(page, "Recipe", "MXFP8, square weights")
+    drawn(page, "mxfp8_square", "fprop")
     choose(page, "Wgrad")
-    drawn(page, "mxfp8", "wgrad")
-    choose(page, "Per tensor, hybrid")
+    drawn(page, "mxfp8_square", "wgrad")
+    pick(page, "Family", "Per tensor")
     drawn(page, "per_tensor", "wgrad")
     wait_for_parameters(page, recipe="per_tensor", matmul="wgrad")
 
@@ -141,16 +145,17 @@ def test_a_link_shows_the_tile_it_names(server, open_page):
 
 
 def test_the_overview_opens_a_picture_by_click_and_by_button(server, open_page):
-    page = open_page(server.url + "/?show=overview")
+    page = open_page(server.url + "/?show=overview&family=mx")
     page.wait_for_selector(TILES, timeout=SETTLE_MS)
     page.locator(TILES).last.click(force=True)
-    drawn(page, "mxfp8", "wgrad")
-    wait_for_parameters(page, recipe="mxfp8", matmul="wgrad")
+    *_, last = (name for name, recipe in RECIPES.items() if recipe.family is Family.MX)
+    drawn(page, last, "wgrad")
+    wait_for_parameters(page, recipe=last, matmul="wgrad")
     choose(page, "Every recipe")
-    page.get_by_role("button", name="Per row · Dgrad").click()
-    drawn(page, "rowwise", "dgrad")
+    page.get_by_role("button", name="MXFP8 · Dgrad").click()
+    drawn(page, "mxfp8", "dgrad")
     choose(page, "Every recipe")
-    page.get_by_role("button", name="Per row · Dgrad").wait_for(timeout=SETTLE_MS)
+    page.get_by_role("button", name="MXFP8 · Dgrad").wait_for(timeout=SETTLE_MS)
     settled(page)  # the picture has gone: a click finds the overview
     page.locator(TILES).last.click(force=True)
-    drawn(page, "mxfp8", "wgrad")
+    drawn(page, last, "wgrad")

@@ -1,0 +1,52 @@
+"""Page "Design a recipe" in a browser: a list writes the address; a file is loaded, or refused."""
+
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from fp8core.recipes import RECIPES
+from fp8core.recipes.text import from_text, to_json
+from tests.browser.looks import in_the_end, listening, settled
+
+pytestmark = pytest.mark.browser
+
+
+def own(page) -> str:
+    """The line in the address."""
+    return parse_qs(urlsplit(page.url).query).get("own", [""])[0]
+
+
+def choose(page, label: str, value: str) -> None:
+    """Take an option of a list, by the keyboard: a long list draws only the options in view."""
+    box = page.get_by_role("combobox", name=label).first
+    box.click()
+    box.fill(value)
+    page.get_by_role("option", name=value, exact=True).wait_for()
+    box.press("Enter")
+    settled(page)
+
+
+def upload(page, text: str) -> None:
+    """Give the page a file, as a reader picks one."""
+    if not page.locator('input[type="file"]').count():
+        page.get_by_role("button", name="Load JSON", exact=False).last.click()
+    page.locator('input[type="file"]').set_input_files(
+        {"name": "recipe.json", "mimeType": "application/json", "buffer": text.encode()}
+    )
+
+
+def test_a_list_writes_the_address_and_a_file_fills_the_page(server, open_page) -> None:
+    page = open_page(f"{server.url}/design?design_from=mxfp8")
+    listening(page)
+    choose(page, "Format", "e2m1")
+    line = in_the_end(page, lambda: own(page), bool)
+    assert from_text(line).fprop.a.format.name == "e2m1"
+    upload(page, to_json(RECIPES["nvfp4_1x16"]))
+    loaded = in_the_end(page, lambda: own(page), lambda line: "nvfp4_hadamard" in line)
+    assert from_text(loaded).wgrad == RECIPES["nvfp4_1x16"].wgrad
+    page.reload()
+    settled(page)
+    assert own(page) == loaded
+    upload(page, to_json(RECIPES["mxfp4"]).replace('"e2m1"', '"e9m9"', 1))
+    page.get_by_text("fprop.a.format is one of").wait_for()
+    assert own(page) == loaded

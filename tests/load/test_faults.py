@@ -1,0 +1,56 @@
+"""Several faults at once while a small class works, as `make faults` has each of them often."""
+
+import asyncio
+import random
+
+import pytest
+
+from tests.asynchronous import complete
+from tests.load.faults import FAULTS, NOTHING, OPTIONS, Fault, kill_the_server, settle, suffer
+from tests.load.faulty_class import Class, Outcome, complaints
+from tests.serving import serving
+
+TOGETHER = {"a worker is killed": 2, "a CUDA fault": 1, "garbage in the pipe": 1, "readers vanish": 4}
+GROWTH_MB = 40
+GOOD = {"answers": 3, "told": ["The worker was ended by signal SIGKILL."], "may_be_told": 1}
+
+
+async def all_at_once(class_: Class, times: int) -> None:
+    await asyncio.gather(*(FAULTS[name].happens(class_, often) for name, often in TOGETHER.items()))
+
+
+def test_faults_stay_small_and_a_killed_server_leaves_no_process_behind():
+    with serving(*OPTIONS, module="tests.load.stand_in_server") as server:
+        class_ = Class(server, students=2, draw=random.Random(1))
+
+        async def suffer_twice() -> list[Outcome]:
+            before = await suffer(class_, NOTHING, 0)
+            before.left = await settle(class_)
+            after = await suffer(class_, Fault(all_at_once), 1)
+            after.left = await settle(class_)
+            return [before, after]
+
+        before, after = complete(suffer_twice())
+        assert complaints(before) == complaints(after) == []
+        assert after.times == sum(TOGETHER.values())
+        assert after.left.descriptors <= before.left.descriptors
+        assert after.left.processes <= before.left.processes
+        assert after.left.rss_mb - before.left.rss_mb < GROWTH_MB
+        assert kill_the_server(class_) == []
+
+
+@pytest.mark.parametrize(
+    ("changed", "why"),
+    [
+        ({"lost": ["3 × 64 × 64"]}, "lost"),
+        ({"wrong": ["3 × 64 × 64"]}, "wrong"),
+        ({"may_be_told": 0}, "jobs of others"),
+        ({"culprits_due": 1}, "were told"),
+        ({"told": ["Traceback (most recent call last)."]}, "no sentence"),
+        ({"told": ["It lacks /usr/lib/libcuda.so."]}, "no sentence"),
+        ({"told": ["two\nlines."]}, "no sentence"),
+    ],
+)
+def test_a_fault_that_others_notice_is_a_complaint(changed, why):
+    assert complaints(Outcome(**GOOD)) == []
+    assert any(why in text for text in complaints(Outcome(**GOOD | changed)))

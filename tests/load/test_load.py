@@ -1,0 +1,111 @@
+"""A small class, as `make load` has a large one: every answer is its own, and none is lost.
+
+The tests of the comparison come first: an answer that is not its own would be seen.
+"""
+
+import pytest
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+
+from pages.kit.server.first_reader import FIRST_READER
+from tests.asynchronous import complete
+from tests.load.process import cpu_s
+from tests.load.replay import difference
+from tests.load.report import Report
+from tests.load.run import Plan, at_rest, run
+from tests.load.session import opened
+from tests.load.students import SECTIONS
+from tests.load.view import FINISHED, View
+from tests.serving import TOP, serving
+
+SMALL = Plan(
+    phases=("burst", "churn"),
+    sessions=len(SECTIONS),
+    pause_s=0.1,
+    visits=5,
+    samples=8,
+    seed=3,
+    is_read_first=False,
+)
+GROWTH_MB = 150
+
+
+def page(*texts: str, number: float = 0.0, id_: str = "$$ID-1-seed", run: str = "1") -> View:
+    """A page with some texts and a number to set, as a server sends it."""
+    began, field, ended = ForwardMsg(), ForwardMsg(), ForwardMsg(script_finished=FINISHED[0])
+    began.new_session.name = "app"
+    began.metadata.run.script_run_id = run
+    field.metadata.delta_path.extend([0, len(texts)])
+    element = field.delta.new_element.number_input
+    element.id, element.value, element.set_value = id_, number, True
+    said = []
+    for place, text in enumerate(texts):
+        one = ForwardMsg()
+        one.metadata.delta_path.extend([0, place])
+        one.delta.new_element.markdown.body = text
+        said.append(one)
+    view = View()
+    for message in (began, *said, field, ended):
+        view.hear(message.SerializeToString())
+    return view
+
+
+def drawn(view: View) -> dict:
+    return {path: one.delta for path, one in view.tree.items()}
+
+
+@pytest.mark.parametrize(
+    "texts", [["the sum is 3"], ["the sum is 2", "more"], []], ids=["another", "one more", "none"]
+)
+def test_a_page_with_another_text_is_another_answer(texts):
+    assert "under load" in difference(drawn(page("the sum is 2")), drawn(page(*texts)))
+
+
+def test_names_that_a_session_gives_are_no_part_of_an_answer():
+    assert difference(drawn(page("2")), drawn(page("2", number=7, id_="$$ID-2-seed"))) == ""
+
+
+def test_what_a_run_does_not_draw_again_is_gone():
+    view = page("one", "two")
+    began, ended = ForwardMsg(), ForwardMsg(script_finished=FINISHED[0])
+    began.new_session.name = "app"
+    began.metadata.run.script_run_id = "2"
+    for message in (began, ended):
+        view.hear(message.SerializeToString())
+    assert view.tree == view.widgets == {}
+
+
+@pytest.fixture(scope="module")
+def report() -> Report:
+    return run(SMALL, TOP)
+
+
+def test_every_answer_of_a_small_class_is_its_own(report):
+    assert (report.wrong, report.class_.exceptions, report.class_.lost) == ([], [], [])
+    assert report.replayed == SMALL.samples
+    asked = {phase.split()[0]: len(answers) for phase, answers in report.class_.answers.items()}
+    assert asked["burst"] > 2 * SMALL.sessions
+    assert asked["churn"] > SMALL.visits
+
+
+def test_a_small_class_leaves_little_behind(report):
+    opened, end = (report.usage[when] for when in (f"burst {SMALL.sessions} opened", "churn"))
+    assert end.rss_mb - opened.rss_mb < GROWTH_MB
+    assert report.driver_cpu_s < 0.2 * report.server_cpu_s, "the figures are the server's, not this program's"
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("section", ["error", "vector"])
+def test_the_first_of_a_class_finds_all_made_that_is_made_once(section):
+    async def costs(url: str, pid: int) -> list[float]:
+        await at_rest(pid)
+        found = []
+        for _ in range(2):
+            before = cpu_s(pid)
+            async with opened(url, "rotations") as session:
+                await session.open(f"rotations_show={section}")
+            found.append(cpu_s(pid) - before)
+        return found
+
+    with serving(environment={FIRST_READER: "yes"}) as server:
+        first, second = complete(costs(server.url, server.process.pid))
+    assert first < 3 * second
