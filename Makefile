@@ -1,24 +1,38 @@
-# make app     installs what the app needs into .venv and starts it     PORT=8501 HOST=localhost NAMES=
+# make app     installs what the app needs into .venv and starts it     PORT=8501 HOST=localhost NAMES= BASE=
+# make app CLUSTER=10.0.0.1   further hosts may lend it their GPUs; that is this host's address
+# make cluster HEAD=10.0.0.1  lends this host's GPUs to the app that runs there
 # make check   does FP8 work on the GPUs here? A verdict in a minute     CHECK="--quick --json a.json"
 # make test    installs what the tests need as well, and runs them       WORKERS=2
 # make quick   the tests of a minute: no browser, no kernel is run or compiled, no page as a whole
 # make test-all   every case of every sweep as well
+# make load    thirty, sixty and passing sessions use every page, for minutes      LOAD="--phase alone --page formats"
+# make cluster-test   installs Ray as well, and tests two nodes on this host
+# make faults  workers are killed, stopped and broken while a class works     FAULTS="--kills 10"
 # make lint, make format, make clean
 
 PORT ?= 8501
 HOST ?= localhost
 NAMES ?=
+BASE ?=
+CLUSTER ?=
+HEAD ?=
 WORKERS ?= 2
+LOAD ?=
+FAULTS ?=
 PYTHON ?= python3
 
 RUN = .venv/bin/python -m
 PIP = $(RUN) pip install --disable-pip-version-check --quiet
 
-.PHONY: app check test quick test-all lint format clean
+.PHONY: app cluster check test quick test-all cluster-test load faults lint format clean
 
-app: .venv/.app-installed
-	@$(RUN) pages.kit.start "$(HOST)" "$(PORT)"
-	@FP8_EXPLORER_NAMES="$(NAMES)" $(RUN) streamlit run app.py --server.port $(PORT) --server.address $(HOST)
+app: .venv/.app-installed $(if $(CLUSTER),.venv/.cluster-installed)
+	@$(RUN) pages.kit.server.start "$(HOST)" "$(PORT)" "$(BASE)"
+	@FP8_EXPLORER_NAMES="$(NAMES)" $(if $(CLUSTER),$(RUN) kernels.worker.cluster head "$(CLUSTER)" --) \
+	  $(RUN) streamlit run app.py --server.port $(PORT) --server.address $(HOST) --server.baseUrlPath "$(BASE)"
+
+cluster: .venv/.cluster-installed
+	@$(RUN) kernels.worker.cluster join "$(HEAD)"
 
 check: .venv/.app-installed
 	@$(RUN) kernels.check $(CHECK)
@@ -35,7 +49,16 @@ quick: .venv/.tests-installed lint
 	$(PYTEST) $(QUICK)
 
 test-all: .venv/.tests-installed lint
-	$(PYTEST) --no-loadscope-reorder -m "exhaustive or not exhaustive"
+	$(PYTEST) --no-loadscope-reorder -m "not cluster"
+
+cluster-test: .venv/.tests-installed .venv/.cluster-installed
+	OMP_NUM_THREADS=1 $(RUN) pytest -m cluster tests/kernels/worker/cluster
+
+load: .venv/.tests-installed
+	@$(RUN) tests.load.run $(LOAD)
+
+faults: .venv/.tests-installed
+	@$(RUN) tests.load.faults $(FAULTS)
 
 lint: .venv/.tests-installed
 	$(RUN) ruff check .
@@ -62,4 +85,8 @@ clean:
 
 .venv/.tests-installed: tests/requirements.txt .venv/.app-installed
 	@$(PIP) -r tests/requirements.txt
+	@touch $@
+
+.venv/.cluster-installed: requirements-cluster.txt .venv/.app-installed
+	@$(PIP) -r requirements-cluster.txt
 	@touch $@
