@@ -1,30 +1,40 @@
 """FP8 Explorer: the page table. A page is one script in `pages/` and one line here."""
 
-import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 # `streamlit run` starts the server with this file; then each session runs it.
 if get_script_run_ctx(suppress_warning=True) is None:
+    import streamlit as st
+
     from pages.kit.server.lifespan import MIDDLEWARE, lifespan
 
     app = st.App(__file__, middleware=MIDDLEWARE, lifespan=lifespan)
 else:
-    from pages.kit.shell import page
+    from pages.kit.frame import run_framed
+    from pages.kit.story.table import page
 
-    st.navigation(
-        [
-            page("pages/tile_layouts.py", title="Tile layouts", url_path="home", default=True),
-            page("pages/formats.py", title="Formats"),
-            page("pages/scaling.py", title="Scaling"),
-            page("pages/stochastic_rounding.py", title="Stochastic rounding"),
-            page("pages/rotations.py", title="Rotations"),
-            page("pages/accumulation.py", title="Accumulation"),
-            page("pages/outliers.py", title="Outliers"),
-            page("pages/design.py", title="Design a recipe"),
-            page("pages/live_gemm.py", title="Live GEMM"),
-            page("pages/benchmarks.py", title="Benchmarks"),
-            page("pages/sanity_check.py", title="Sanity check"),
-            # The default page answers at "/" only; its own name is an address as well.
-            page("pages/tile_layouts.py", title="Tile layouts", visibility="hidden"),
-        ]
-    ).run()
+    run_framed(
+        {
+            "Numbers": [
+                page("pages/formats.py", title="Formats"),
+            ],
+            "Scales and tiles": [
+                page("pages/scaling.py", title="Scaling", after=["formats"]),
+                page("pages/tile_layouts.py", title="Tile layouts", after=["scaling"], is_default=True),
+            ],
+            "What goes wrong, and remedies": [
+                page("pages/outliers.py", title="Outliers", after=["tile_layouts"]),
+                page("pages/rotations.py", title="Rotations", after=["outliers"]),
+                page("pages/stochastic_rounding.py", title="Stochastic rounding", after=["formats"]),
+                page("pages/accumulation.py", title="Accumulation", after=["formats"]),
+            ],
+            "On the GPU": [
+                page("pages/live_gemm.py", title="Live GEMM", after=["tile_layouts"]),
+                page("pages/benchmarks.py", title="Benchmarks", after=["live_gemm"]),
+                page("pages/sanity_check.py", title="Sanity check"),
+            ],
+            "Yours": [
+                page("pages/design.py", title="Design a recipe", after=["tile_layouts", "outliers"]),
+            ],
+        }
+    )

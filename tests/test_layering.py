@@ -47,7 +47,7 @@ ROOMS: dict[str, set[str]] = {
     **{f"pages/sections/{page}/charts/": CHARTS for page in SECTIONS},
     **{f"pages/sections/{page}/": SECTION for page in SECTIONS},
     "pages/": {"streamlit", "altair", "numpy", "fp8core", "kernels", "pages.kit", "pages.sections"},
-    "app.py": {"streamlit", "pages.kit.server.lifespan", "pages.kit.shell"},
+    "app.py": {"streamlit", "pages.kit.server.lifespan", "pages.kit.frame", "pages.kit.story"},
 }
 # Sizes of tiles and formats: they have one home each.
 HOMES_OF_NUMBERS = {

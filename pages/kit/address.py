@@ -21,10 +21,18 @@ _STATE_KEY = "_address"
 _BARE_KEY = "_shown_at_bare_address"
 _ECHOES_KEPT = 16
 _EMBED = ("embed", "embed_options")
+FRAME = ("lesson", "present")
+"""The parameters of a page's frame: the step of a lesson beside it, and the mode for a projector.
+
+They are no controls. `parameters` leaves them out, `write` keeps them, and `link` does not pass them on.
+"""
 
 
 class Reading(Enum):
-    """The meaning of this run's query string for the controls."""
+    """The meaning of this run's query string for the controls.
+
+    A step of a lesson decides like history: its page opens as the step wants it, whatever was set before.
+    """
 
     ECHO = "what this page wrote: the controls decide"
     LINK = "a link: the parameters it names decide, the others keep their value"
@@ -36,13 +44,20 @@ class _Seen:
     """The query strings written or received since the reader arrived on `page`."""
 
     page: str
+    lesson: str | None = None
     arrived_bare: bool = False
     queries: deque[str] = field(default_factory=lambda: deque(maxlen=_ECHOES_KEPT))
 
 
 def parameters() -> dict[str, list[str]]:
-    """Every parameter of the address with all its values, in order."""
-    return {key: st.query_params.get_all(key) for key in st.query_params}
+    """Every parameter of the page's controls with all its values, in order."""
+    return {key: st.query_params.get_all(key) for key in st.query_params if key not in FRAME}
+
+
+def frame_parameters() -> dict[str, str]:
+    """The parameters of the frame, of each its first value."""
+    found = {key: st.query_params.get_all(key) for key in FRAME if key in st.query_params}
+    return {key: texts[0] for key, texts in found.items() if texts}
 
 
 def read() -> tuple[Reading, dict[str, list[str]]]:
@@ -53,7 +68,9 @@ def read() -> tuple[Reading, dict[str, list[str]]]:
     found = parameters()
     query = urlencode(found, doseq=True)
     seen: _Seen | None = st.session_state.get(_STATE_KEY)
-    if back_or_forward:
+    lesson = frame_parameters().get("lesson")
+    is_new_step = lesson is not None and (seen is None or (seen.page, seen.lesson) != (page, lesson))
+    if back_or_forward or is_new_step:
         reading = Reading.HISTORY
     elif seen is None or seen.page != page or query not in seen.queries:
         reading = Reading.LINK
@@ -61,9 +78,10 @@ def read() -> tuple[Reading, dict[str, list[str]]]:
         reading = Reading.ECHO
     if seen is None or seen.page != page:
         seen = st.session_state[_STATE_KEY] = _Seen(page)
+    seen.lesson = lesson
     seen.queries.append(query)
     seen.arrived_bare = reading is Reading.LINK and not found
-    if reading is Reading.HISTORY and not found:
+    if reading is Reading.HISTORY and not found and not is_new_step:
         found = {key: [text] for key, text in st.session_state.get(_BARE_KEY, {}).get(page, {}).items()}
     return reading, found
 
@@ -77,7 +95,7 @@ def write(wanted: Mapping[str, str]) -> bool:
         return False
     if seen is not None:
         seen.queries.append(urlencode(wanted))
-    st.query_params.from_dict(wanted)
+    st.query_params.from_dict({**wanted, **frame_parameters()})
     return True
 
 

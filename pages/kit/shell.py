@@ -9,10 +9,8 @@ session's thread could then find the half-made module, and raise AttributeError.
 
 import runpy
 import sys
-from copy import copy
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 import pandas  # noqa: F401
 import streamlit as st
@@ -65,17 +63,6 @@ def guard() -> None:
     st.html(_STYLE)
     if projected:
         st.html(_PROJECTOR)
-
-
-def page(script: str, **options: Any) -> st.Page:
-    """A page for `st.navigation`, as `st.Page` makes it.
-
-    Every run needs pages of its own. Making ten takes a millisecond, copying them a hundredth of it.
-    """
-    return copy(_made(script, **options))
-
-
-_made = lru_cache(maxsize=64)(st.Page)
 
 
 def theme() -> str:

@@ -23,6 +23,7 @@ from pages.kit.controls import Controls
 from pages.kit.gemm import results as gemm_results
 from pages.kit.gemm.results import TOLD, Recorded
 from pages.kit.inert import plain
+from pages.kit.notice import draw_notice
 from pages.kit.pool import Call
 from pages.kit.shared_controls import SEED
 from pages.kit.shell import theme
@@ -65,7 +66,7 @@ def show(controls: Controls) -> None:
 
 
 def _benefit(found: Sequence[Price], longest: int) -> None:
-    st.markdown(notice(found, longest))
+    draw_notice(notice(found, longest))
     draw_chart(
         cost_chart(found, INKS[theme()]),
         key="accumulation_cost",

@@ -14,6 +14,7 @@ from pages.kit.charts.ink import INKS
 from pages.kit.charts.words import short
 from pages.kit.compute import computed
 from pages.kit.controls import Controls
+from pages.kit.notice import draw_notice
 from pages.kit.pool import Call
 from pages.kit.shared_controls import SEED
 from pages.kit.shell import theme
@@ -90,7 +91,7 @@ def show(controls: Controls) -> None:
         return
     of = shown.asked
     found = dict(zip(series(of.operands), shown.parts, strict=True))
-    st.markdown(notice(found, of.longest))
+    draw_notice(notice(found, of.longest))
     if not any(error.rms for one in found.values() for error in one):
         return
     field = controls.draw(ERROR)

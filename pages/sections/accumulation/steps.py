@@ -17,6 +17,7 @@ from pages.kit.chart_slider import chart_with_slider, with_slider
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.words import power_of_two, short
 from pages.kit.controls import Controls
+from pages.kit.notice import draw_notice
 from pages.kit.shared_controls import SEED
 from pages.kit.shell import theme
 from pages.sections.accumulation.charts.scene import StepScene
@@ -40,7 +41,7 @@ def show(controls: Controls) -> None:
     chosen = (unit.name, controls.value(TERMS), operands, k, controls.value(SEED))
     steps = traced(*chosen)
     first = controls.within(STEP, high=len(steps))
-    st.markdown(notice(unit, steps))
+    draw_notice(notice(unit, steps))
     _picture(controls, chosen, steps, first)
     st.caption(
         "Each bar is one term, spelled in binary: a dot where the bit of that weight is one. The band is the "

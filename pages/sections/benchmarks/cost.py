@@ -19,6 +19,7 @@ from pages.kit.charts.operand_words import bits_words
 from pages.kit.controls import Controls
 from pages.kit.gemm.results import Result
 from pages.kit.gemm.words import NONE, duration
+from pages.kit.notice import draw_notice
 from pages.kit.shared_controls import MATMUL
 from pages.kit.shell import theme
 from pages.sections.benchmarks import data
@@ -49,7 +50,7 @@ def show(controls: Controls, gpu: str) -> None:
     if unit is Unit.PER_TENSOR and per_tensor is None:
         st.info("No per-tensor recipe is recorded for this shape, so bf16 counts as 1.")
     costs = costs_of(runs, per_tensor if unit is Unit.PER_TENSOR else None)
-    st.markdown(notice(runs))
+    draw_notice(notice(runs))
     draw_chart(
         cost_chart(costs, unit_name(unit, per_tensor), INKS[theme()]),
         key="benchmarks_cost",

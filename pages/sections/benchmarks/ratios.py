@@ -12,6 +12,7 @@ from pages.kit.charts.ink import INKS
 from pages.kit.charts.words import count
 from pages.kit.controls import Controls
 from pages.kit.gemm.results import Origin, Result
+from pages.kit.notice import draw_notice
 from pages.kit.shared_controls import MATMUL
 from pages.kit.shell import theme
 from pages.sections.benchmarks import data
@@ -33,7 +34,7 @@ def show(controls: Controls, gpu: str) -> None:
     found = [r for r in results if is_asked(r, matmul, size, cache)]
     found_groups = groups(found, gpu)
     if found_groups:
-        st.markdown(notice(found_groups))
+        draw_notice(notice(found_groups))
         draw_chart(
             ratios_chart(found_groups, [TORCH, BF16], INKS[theme()]),
             key="benchmarks_ratios",

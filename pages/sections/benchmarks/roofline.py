@@ -13,6 +13,7 @@ from pages.kit.controls import Controls
 from pages.kit.gemm import queue_panel as gpu_queue
 from pages.kit.gemm import results as gemm_results
 from pages.kit.gemm.results import Origin, Result
+from pages.kit.notice import draw_notice
 from pages.kit.shell import theme
 from pages.sections.benchmarks import data
 from pages.sections.benchmarks import live as benchmarks_live
@@ -37,7 +38,7 @@ def show(controls: Controls, gpu: str) -> None:
     datasheet = [roof for rates in chosen(peaks) for roof in datasheet_roofs(rates)]
     points = [point(result) for result in found]
     if points:
-        st.markdown(notice(found, ceilings))
+        draw_notice(notice(found, ceilings))
     else:
         st.info(f"No GEMM is recorded with {cache.value} L2 on this GPU yet.")
     if points or measured or datasheet:

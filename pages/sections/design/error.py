@@ -13,6 +13,7 @@ from pages.kit.charts.template import Filled
 from pages.kit.charts.words import short
 from pages.kit.controls import Controls
 from pages.kit.html_table import grid
+from pages.kit.notice import draw_notice
 from pages.kit.shared_controls import SEED
 from pages.kit.shell import theme
 from pages.sections.design.charts.bars import Group, bars
@@ -37,7 +38,7 @@ def show(controls: Controls, found: Measured | None) -> None:
     if found is None:
         return
     errors = found.by_name
-    st.markdown(f"**Notice:** {notice(errors)}")
+    draw_notice(f"**Notice:** {notice(errors)}")
     draw_chart(
         picture(errors, theme()),
         key="design_errors",

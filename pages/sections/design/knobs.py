@@ -11,6 +11,7 @@ from pages.kit.chart import draw_chart
 from pages.kit.charts.words import count
 from pages.kit.controls import Controls
 from pages.kit.inert import plain
+from pages.kit.notice import draw_notice
 from pages.kit.shell import theme
 from pages.sections.design.controls import BEGIN
 from pages.sections.design.draft import Draft, draft_of, in_words
@@ -47,7 +48,7 @@ def show(controls: Controls, draft: Draft, measured: Measured | None) -> None:
     if measured is None:
         return
     errors, last = measured.by_name, list(measured.lines)[-1]
-    st.markdown(f"**Notice:** {notice(errors)}")
+    draw_notice(f"**Notice:** {notice(errors)}")
     draw_chart(
         picture(errors, theme()),
         key="design_knobs",

@@ -14,6 +14,7 @@ from pages.kit.chart import draw_chart
 from pages.kit.charts.ink import INKS
 from pages.kit.controls import Controls
 from pages.kit.inert import plain
+from pages.kit.notice import draw_notice
 from pages.kit.number_text import CodeText, code_text, read
 from pages.kit.shell import theme
 from pages.sections.formats.charts import line as formats_line
@@ -78,7 +79,7 @@ def show(controls: Controls) -> None:
     policy = controls.draw(OVERFLOW, row.container(width=155), options=policies(format_))
     shown = shown_code(controls, format_, rounding, overflow_of(policy))
 
-    st.markdown(shown.notice)
+    draw_notice(shown.notice)
     with st.container(horizontal=True, gap="medium", vertical_alignment="center"):
         _bits(controls, shown, st.container(width=452))
         st.container(width=320).latex(written_out(format_, shown.code, INKS[theme()]))

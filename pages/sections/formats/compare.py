@@ -12,6 +12,7 @@ from pages.kit.charts.ink import INKS
 from pages.kit.charts.words import power_of_two
 from pages.kit.controls import Controls
 from pages.kit.inert import plain
+from pages.kit.notice import draw_notice
 from pages.kit.shell import theme
 from pages.sections.formats.charts.compare import TOP, compare_chart
 from pages.sections.formats.charts.words import power_or_number
@@ -42,7 +43,7 @@ def show(controls: Controls) -> None:
         st.info("Choose at least one format.")
         return
     formats = formats_by_title(names, own)
-    st.markdown(_notice(formats, logarithmic))
+    draw_notice(_notice(formats, logarithmic))
     told = f"Every positive value of {', '.join(formats)} on one {AXIS.options[controls.value(AXIS)]} axis"
     spec = compare_chart(formats, logarithmic, INKS[theme()])
     if logarithmic:

@@ -8,6 +8,7 @@ from fp8core.inputs import INPUT_NOTES, InputKind
 from pages.kit.chart_slider import chart_with_slider, with_slider
 from pages.kit.charts.words import power_of_two
 from pages.kit.controls import Controls
+from pages.kit.notice import draw_notice
 from pages.kit.shell import theme
 from pages.sections.formats.charts.gradients import LOSS_SCALE as SLIDER
 from pages.sections.formats.charts.words import percent
@@ -30,7 +31,7 @@ HISTORY = """
 
 def show(controls: Controls) -> None:
     """Draw the gradients against each format's window."""
-    st.markdown(_notice())
+    draw_notice(_notice())
     found = gradient_fates()
     chart_with_slider(
         controls,

@@ -9,6 +9,7 @@ from fp8core.rounding import Overflow
 from pages.kit.chart import draw_chart
 from pages.kit.charts.ink import INKS
 from pages.kit.controls import Controls
+from pages.kit.notice import draw_notice
 from pages.kit.shell import theme
 from pages.sections.formats.charts.overflow import inputs, overflow_chart
 from pages.sections.formats.charts.words import number
@@ -35,7 +36,7 @@ def show(controls: Controls) -> None:
         own_row(controls)
     own = own_fields(controls)
     names = possible(names, own)
-    st.markdown(_notice())
+    draw_notice(_notice())
     if not names:
         st.info("Choose at least one format.")
         return

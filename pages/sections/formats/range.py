@@ -10,6 +10,7 @@ from pages.kit.chart import draw_chart
 from pages.kit.chart_slider import chart_with_slider, with_slider
 from pages.kit.charts.ink import INKS
 from pages.kit.controls import Controls
+from pages.kit.notice import draw_notice
 from pages.kit.shell import theme
 from pages.sections.formats.charts.range import REACH, has_range, range_bars, range_points
 from pages.sections.formats.compare import own_row, possible
@@ -20,7 +21,7 @@ from pages.sections.formats.data import formats_by_title
 def show(controls: Controls) -> None:
     """Draw both pictures of every format."""
     own = own_fields(controls)
-    st.markdown(_notice())
+    draw_notice(_notice())
     names = possible(tuple(TITLES), own)
     formats, ink = formats_by_title(names, own), INKS[theme()]
     chart_with_slider(

@@ -10,6 +10,7 @@ from pages.kit.chart import draw_chart
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.words import count
 from pages.kit.controls import Controls
+from pages.kit.notice import draw_notice
 from pages.kit.shell import theme
 from pages.sections.outliers.charts.spread import Spread, spread_chart
 from pages.sections.outliers.chosen import Asked
@@ -37,7 +38,7 @@ def show(controls: Controls) -> None:
         return
     lines = {key: getattr(part.error, along) for key, part in there.items()}
     spreads = {key: spread(asked.titles[key], part, lines[key]) for key, part in there.items()}
-    st.markdown(f"**Notice:** {notice(asked, lines, spreads, NOUN[along])}")
+    draw_notice(f"**Notice:** {notice(asked, lines, spreads, NOUN[along])}")
     draw_chart(
         spread_chart(list(spreads.values()), INKS[theme()]),
         key="outliers_lines",

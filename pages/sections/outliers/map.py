@@ -12,6 +12,7 @@ from pages.kit.charts.template import Columns
 from pages.kit.charts.words import count, short, span, stored_tile
 from pages.kit.compute import computed
 from pages.kit.controls import Controls
+from pages.kit.notice import draw_notice
 from pages.kit.pool import Call
 from pages.kit.shell import theme
 from pages.sections.outliers import chosen
@@ -41,7 +42,7 @@ def show(controls: Controls) -> None:
         return
     asked, parts = found
     ink = INKS[theme()]
-    st.markdown(notice(asked, parts))
+    draw_notice(notice(asked, parts))
     st.html(color_scale(map_of == ERROR))
     pairs = [st.columns(2) for _ in range(-(-len(parts) // 2))]
     for place, (key, part) in zip(chain(*pairs), parts.items(), strict=False):

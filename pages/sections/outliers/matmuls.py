@@ -8,6 +8,7 @@ from pages.kit.chart import draw_chart
 from pages.kit.charts.ink import INKS
 from pages.kit.compute import computed
 from pages.kit.controls import Controls
+from pages.kit.notice import draw_notice
 from pages.kit.pool import Call
 from pages.kit.shell import theme
 from pages.sections.outliers import chosen
@@ -27,7 +28,7 @@ def show(controls: Controls) -> None:
         return
     asked = shown.asked
     found = {asked.titles[key]: part for key, part in zip(asked.keys, shown.parts, strict=True)}
-    st.markdown(f"**Notice:** {notice(found)}")
+    draw_notice(f"**Notice:** {notice(found)}")
     draw_chart(
         grouped(bars(found), "error of the result, ‖D − exact‖ / ‖exact‖", INKS[theme()]),
         key="outliers_matmuls",

@@ -6,6 +6,7 @@ from pages.kit.chart import draw_chart
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.words import short
 from pages.kit.controls import Controls
+from pages.kit.notice import draw_notice
 from pages.kit.shell import theme
 from pages.sections.outliers.charts.bars import Bar, stacked
 from pages.sections.outliers.chosen import Asked
@@ -28,7 +29,7 @@ def show(controls: Controls) -> None:
     if not parts:
         st.markdown(f"Every chosen recipe {BF16}.")
         return
-    st.markdown(f"**Notice:** {notice(asked, parts)}")
+    draw_notice(f"**Notice:** {notice(asked, parts)}")
     draw_chart(
         stacked(bars(asked, parts), "share of the recipe's own ‖e‖²", INKS[theme()]),
         key="outliers_parts",

@@ -10,6 +10,7 @@ from pages.kit.chart import draw_chart
 from pages.kit.charts.ink import INKS
 from pages.kit.compute import computed
 from pages.kit.controls import Controls
+from pages.kit.notice import draw_notice
 from pages.kit.pool import Call
 from pages.kit.shell import theme
 from pages.sections.outliers import chosen
@@ -41,7 +42,7 @@ def show(controls: Controls) -> None:
     (keys, source, format_name, scale_name), (*parts, bare) = shown.asked, shown.parts
     found = {recipe_of_key(key).title: part for key, part in zip(keys, parts, strict=True)}
     tiles = {f"{format_name}, {_tile(tile)}": part for tile, part in zip(BARE_TILES, bare, strict=True)}
-    st.markdown(f"**Notice:** {notice(tiles, format_name)}")
+    draw_notice(f"**Notice:** {notice(tiles, format_name)}")
     draw_chart(
         grouped(bars(found | tiles), "share of the weight's elements", INKS[theme()]),
         key="outliers_readers",

@@ -8,6 +8,7 @@ from pages.kit.charts.ink import INKS
 from pages.kit.charts.words import short
 from pages.kit.compute import computed
 from pages.kit.controls import Controls
+from pages.kit.notice import draw_notice
 from pages.kit.pool import Call
 from pages.kit.shell import theme
 from pages.sections.outliers import chosen
@@ -44,7 +45,7 @@ def show(controls: Controls) -> None:
         return
     found = {error.reading: error for error in shown.parts[0]}
     before, after = found[Reading.AS_MADE], found[reading]
-    st.markdown(f"**Notice:** {notice(before, after, found[Reading.FROM_START])}")
+    draw_notice(f"**Notice:** {notice(before, after, found[Reading.FROM_START])}")
     draw_chart(
         grouped(bars(before, after), "error, ‖read − true‖ / ‖true‖", INKS[theme()]),
         key="outliers_story",

@@ -8,6 +8,7 @@ from pages.kit.charts.ink import INKS
 from pages.kit.charts.words import short
 from pages.kit.compute import computed
 from pages.kit.controls import Controls
+from pages.kit.notice import draw_notice
 from pages.kit.pool import Call
 from pages.kit.shell import theme
 from pages.sections.outliers import chosen
@@ -37,7 +38,7 @@ def show(controls: Controls) -> None:
     if not found:
         st.markdown(f"Every chosen recipe {BF16}.")
         return
-    st.markdown(f"**Notice:** {notice(found, counted)}")
+    draw_notice(f"**Notice:** {notice(found, counted)}")
     curves = [Curve(name=name, points=sizes.curve, own=sizes.own) for name, sizes in found.items()]
     if not any(has_error(point) for curve in curves for point in curve.points):
         return

@@ -6,6 +6,7 @@ from pages.kit.chart import draw_chart
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.template import Filled
 from pages.kit.controls import Controls
+from pages.kit.notice import draw_notice
 from pages.kit.shell import theme
 from pages.sections.rotations.charts.cost import Way, ways
 from pages.sections.rotations.controls import MAGNITUDE, draw_rotation
@@ -42,7 +43,7 @@ def show(controls: Controls) -> None:
         "A kernel rotates by a matmul, and the result is bf16. So the rotated numbers are rounded once "
         "before they are quantized. Does that rounding undo the gain?"
     )
-    st.markdown(f"**Notice:** {notice(alone, rows)}")
+    draw_notice(f"**Notice:** {notice(alone, rows)}")
     draw_chart(
         picture(alone, rows, theme()),
         key="rotations_costs",

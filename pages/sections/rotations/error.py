@@ -13,6 +13,7 @@ from pages.kit.charts.ink import INKS
 from pages.kit.charts.template import Filled
 from pages.kit.charts.words import column
 from pages.kit.controls import Controls
+from pages.kit.notice import draw_notice
 from pages.kit.shell import theme
 from pages.sections.rotations.charts.curves import Curve, curves, data_sets
 from pages.sections.rotations.controls import MAGNITUDE, draw_rotation
@@ -80,7 +81,7 @@ def show(controls: Controls) -> None:
     without, rotated = errors(chosen, magnitude)
     total, rest = ranges(chosen)
     panels = curve_panels(chosen)
-    st.markdown(f"**Notice:** {notice(magnitude, without, rotated, chosen.format)}")
+    draw_notice(f"**Notice:** {notice(magnitude, without, rotated, chosen.format)}")
     st.markdown(crossings_in_words(total, None if math.isnan(rotated.rest_nmse) else rest))
     draw_chart(
         picture(panels, magnitude, theme()),

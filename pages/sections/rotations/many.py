@@ -19,6 +19,7 @@ from pages.kit.chart import draw_chart
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.words import count as counted
 from pages.kit.controls import Controls
+from pages.kit.notice import draw_notice
 from pages.kit.shared_controls import SEED
 from pages.kit.shell import theme
 from pages.sections.rotations.charts.histogram import Entries, histograms
@@ -93,7 +94,7 @@ def show(controls: Controls) -> None:
     magnitude = controls.draw(MAGNITUDE)
     size, outliers = int(controls.value(SIZE)), controls.value(COUNT)
     rest, seed = controls.value(REST), controls.value(SEED)
-    st.markdown(f"**Notice:** {notice(size, Rest[rest.upper()], outliers, magnitude)}")
+    draw_notice(f"**Notice:** {notice(size, Rest[rest.upper()], outliers, magnitude)}")
     reach = reach_of(Rest[rest.upper()], outliers, magnitude)
     draw_chart(
         histograms(panels(size, rest, outliers, seed, magnitude, reach), reach, INKS[theme()]),

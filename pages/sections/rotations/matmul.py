@@ -6,6 +6,7 @@ from pages.kit.chart import draw_chart
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.template import Filled
 from pages.kit.controls import Controls
+from pages.kit.notice import draw_notice
 from pages.kit.shell import theme
 from pages.sections.rotations.charts.curves import Curve, curves, data_sets
 from pages.sections.rotations.controls import MAGNITUDE, draw_rotation
@@ -42,7 +43,7 @@ def show(controls: Controls) -> None:
     )
     without, rotated = here.without[0], here.rotated[0]
     change = rotated / without - 1 if without else 0.0
-    st.markdown(
+    draw_notice(
         f"**Notice:** in float64, rotating both operands changes the product by at most {here.moved:.1e}; "
         f"its largest entry is {here.largest:.3g}. That is rounding only. With both operands in "
         f"{chosen.format}, the error of the product is {without:.2%} without the rotation and {rotated:.2%} "

@@ -6,6 +6,7 @@ from pages.kit.chart import draw_chart
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.template import Filled
 from pages.kit.controls import Controls
+from pages.kit.notice import draw_notice
 from pages.kit.shell import theme
 from pages.sections.rotations.cases import change, draw_cases, mean_errors
 from pages.sections.rotations.charts.vector import MAGNITUDE as SLIDER
@@ -39,7 +40,7 @@ def show(controls: Controls) -> None:
     draw_cases(controls)
     chosen, magnitude = setting(controls), controls.value(MAGNITUDE)
     before, after = look(chosen, magnitude)
-    st.markdown(
+    draw_notice(
         f"**Notice:** {notice(chosen, before.amax, after.amax, before.zeros, after.zeros)} "
         f"{error_in_words(chosen, magnitude)}"
     )

@@ -7,6 +7,7 @@ from fp8core.experiments.delayed_scaling import AmaxChoice
 from pages.kit.chart import draw_chart
 from pages.kit.controls import Controls
 from pages.kit.inert import plain
+from pages.kit.notice import draw_notice
 from pages.kit.shared_controls import SEED
 from pages.kit.shell import theme
 from pages.sections.scaling import delayed_words as words
@@ -27,7 +28,7 @@ def show(controls: Controls) -> None:
     if series is None:
         return
     found = strategies(series, history, margin)
-    st.markdown(f"**Notice:** {words.notice(found, choice, history, margin)}")
+    draw_notice(f"**Notice:** {words.notice(found, choice, history, margin)}")
     draw_chart(
         delayed_spec(series, history, margin, choice.name, theme()),
         key="scaling_delayed",

@@ -5,6 +5,7 @@ import streamlit as st
 from fp8core.formats import FORMATS
 from pages.kit.chart_slider import chart_with_slider
 from pages.kit.controls import Controls
+from pages.kit.notice import draw_notice
 from pages.kit.scale_rules import scale_rules
 from pages.kit.shared_controls import SEED
 from pages.kit.shell import theme
@@ -23,7 +24,7 @@ def show(controls: Controls) -> None:
     blocks = (name, size, kind, controls.draw(SEED, st.sidebar))
     found = landings(blocks)
     st.markdown(rules_intro(name))
-    st.markdown(f"**Notice:** {rules_notice(name, found)}")
+    draw_notice(f"**Notice:** {rules_notice(name, found)}")
     low, _, step = SLIDER
     chart_with_slider(
         controls,

@@ -6,6 +6,7 @@ import streamlit as st
 from fp8core.experiments.scale_sweep import ScaleSweep
 from pages.kit.chart_slider import chart_with_slider
 from pages.kit.controls import Controls
+from pages.kit.notice import draw_notice
 from pages.kit.shared_controls import SEED
 from pages.kit.shell import theme
 from pages.sections.scaling.charts.scene import PICK
@@ -24,7 +25,7 @@ def show(controls: Controls) -> None:
     window = (name, kind, *(controls.value(control) for control in (SEED, MAGNITUDE, COUNT)))
     every, amax = sweep(window)
     st.markdown(window_of(name))
-    st.markdown(f"**Notice:** {window_notice(name, every, _index(every, 0.0), amax)}")
+    draw_notice(f"**Notice:** {window_notice(name, every, _index(every, 0.0), amax)}")
     _picture(controls, window)
     with st.expander("The exact rules: the scale, the edges, the parts of the error"):
         st.markdown(window_rules(name, kind))

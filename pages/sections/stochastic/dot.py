@@ -8,6 +8,7 @@ from pages.kit.chart import draw_chart
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.words import short
 from pages.kit.controls import Controls
+from pages.kit.notice import draw_notice
 from pages.kit.shared_controls import SEED
 from pages.kit.shell import theme
 from pages.sections.stochastic.charts.dot import dot_chart
@@ -21,7 +22,7 @@ def show(controls: Controls) -> None:
     """Draw the control, what to notice, and the two pictures."""
     name = controls.draw(FORMAT)
     view = dot_view(name, controls.value(SEED))
-    st.markdown(_notice(view))
+    draw_notice(_notice(view))
     domain, ink = view.domain, INKS[theme()]
     row = st.container(horizontal=True, gap="medium")
     for title, errors, floor, key in (

@@ -9,6 +9,7 @@ from pages.kit.chart import draw_chart
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.words import power_of_two, short
 from pages.kit.controls import Controls
+from pages.kit.notice import draw_notice
 from pages.kit.shell import theme
 from pages.sections.stochastic.charts.mean import mean_chart
 from pages.sections.stochastic.controls import AROUND, DEBIAS, FORMAT, RANDOM_BITS
@@ -23,7 +24,7 @@ def show(controls: Controls) -> None:
     debias = Debias[controls.draw(DEBIAS, place).upper()]
     around = controls.draw(AROUND, place.container(width=150), high=FORMATS[name].max)
     view = mean_view(name, around, bits, debias)
-    st.markdown(_notice(view, debias, bits))
+    draw_notice(_notice(view, debias, bits))
     draw_chart(
         mean_chart(view.drawn, view.values, name, INKS[theme()]),
         key="mean_chart",

@@ -11,6 +11,7 @@ from pages.kit.charts.ink import INKS
 from pages.kit.charts.words import short
 from pages.kit.controls import Controls
 from pages.kit.inert import plain
+from pages.kit.notice import draw_notice
 from pages.kit.shared_controls import SEED
 from pages.kit.shell import theme
 from pages.sections.stochastic.charts.blur import blur_chart
@@ -40,7 +41,7 @@ def show(controls: Controls) -> None:
     name = picture.digest, pixels, levels, controls.value(SEED)
     rounded = rounded_picture(picture.digest, picture.light, *name[1:])
     _pictures(name, picture.light, rounded, sigma)
-    st.markdown(_notice(picture.light, rounded, pixels, levels, sigma))
+    draw_notice(_notice(picture.light, rounded, pixels, levels, sigma))
     draw_chart(
         blur_chart(rounded.nearest_rms, rounded.noisy_rms, sigma, INKS[theme()]),
         key="blur_chart",

@@ -7,6 +7,7 @@ from pages.kit.chart import draw_chart
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.words import short
 from pages.kit.controls import Controls
+from pages.kit.notice import draw_notice
 from pages.kit.shared_controls import SEED
 from pages.kit.shell import theme
 from pages.sections.stochastic.charts.weight import SINGLE_RUNS, DrawnWalk, weight_chart
@@ -23,7 +24,7 @@ def show(controls: Controls) -> None:
     bits = controls.draw(RANDOM_BITS, place.container(width=200))
     view = weight_view(name, lr, pull, steps, bits, controls.value(SEED))
     walk = view.walk
-    st.markdown(f"**Notice:** {_frozen(view.freeze, name)} {_moved(walk)}")
+    draw_notice(f"**Notice:** {_frozen(view.freeze, name)} {_moved(walk)}")
     draw_chart(
         weight_chart(walk, INKS[theme()]),
         key="weight_chart",

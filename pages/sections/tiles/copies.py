@@ -8,6 +8,7 @@ from pages.kit.chart import draw_chart
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.words import count
 from pages.kit.controls import Controls
+from pages.kit.notice import draw_notice
 from pages.kit.recipes import recipe_of
 from pages.kit.shared_controls import SEED
 from pages.kit.shell import theme
@@ -22,10 +23,10 @@ def show(controls: Controls, layer: LayerShape) -> None:
     recipe = recipe_of(controls)
     counts = ", ".join(f"{t.value} {_times(recipe.copies(t))}" for t in OPERANDS)
     st.markdown(
-        f"One training step quantizes **{counts}**. {_notice(recipe)}\n\n{LAYOUT_RULE} "
-        "Each box shows a corner of the tensor: a few tiles. "
-        "The colors of a box run from its own smallest scale to its largest."
+        f"One training step quantizes **{counts}**. {LAYOUT_RULE} Each box shows a corner of the "
+        "tensor: a few tiles. The colors of a box run from its own smallest scale to its largest."
     )
+    draw_notice(f"**Notice:** {_notice(recipe)}")
     drawn = controls.value(INPUT), controls.value(SEED)
     for tensor in OPERANDS:
         copies = count(recipe.copies(tensor), "quantized copy", "quantized copies")

@@ -10,6 +10,7 @@ from pages.kit.charts.operand_words import bits_words
 from pages.kit.charts.words import bytes_text, count, short, stored_tile
 from pages.kit.controls import Controls
 from pages.kit.html_table import grid, note
+from pages.kit.notice import draw_notice
 from pages.kit.recipes import by_family, family_title, recipe_of
 from pages.kit.shell import theme
 
@@ -21,8 +22,9 @@ def show(controls: Controls, layer: LayerShape) -> None:
     recipe, ink = recipe_of(controls), INKS[theme()]
     st.markdown(
         f"For tokens = {layer.tokens:,}, in = {layer.in_:,}, out = {layer.out:,}; the sizes are in the "
-        f"sidebar. **Notice:** {_notice(recipe, layer)}"
+        "sidebar."
     )
+    draw_notice(f"**Notice:** {_notice(recipe, layer)}")
     st.header(f"{recipe.title}: what a training step stores")
     st.html(copies_table(recipe, layer, ink))
     st.header("Rescales of each output element")

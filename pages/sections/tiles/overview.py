@@ -7,6 +7,7 @@ from fp8core.recipes import Recipe
 from pages.kit.chart import draw_chart
 from pages.kit.charts.ink import INKS
 from pages.kit.controls import Controls
+from pages.kit.notice import draw_notice
 from pages.kit.recipes import by_family
 from pages.kit.shared_controls import SEED
 from pages.kit.shell import theme
@@ -23,9 +24,10 @@ def show(controls: Controls, layer: LayerShape) -> None:
     recipes = shown_recipes(controls.value(FAMILY))
     st.markdown(
         "A is at the left, B above, D in the corner. The pink edges run along K, the dim that the matmul "
-        "sums over. An empty square is an operand that stays bf16. **Notice:** a tile that is longer in one "
-        "direction is always longer along the pink edge. Click a picture to open it, or use the list below."
+        "sums over. An empty square is an operand that stays bf16. Click a "
+        "picture to open it, or use the list below."
     )
+    draw_notice("**Notice:** a tile that is longer in one direction is always longer along the pink edge.")
     drawn = draw_chart(
         overview(overview_scenes(recipes, controls.value(INPUT), controls.value(SEED), layer), INKS[theme()]),
         key=KEY,

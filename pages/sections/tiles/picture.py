@@ -7,6 +7,7 @@ from fp8core.linear import MATMULS, LayerShape, Side
 from pages.kit.chart import draw_chart
 from pages.kit.charts.ink import INKS, Ink
 from pages.kit.controls import Controls
+from pages.kit.notice import draw_notice
 from pages.kit.recipes import recipe_of
 from pages.kit.shared_controls import MATMUL, SEED
 from pages.kit.shell import theme
@@ -39,7 +40,7 @@ def show(controls: Controls, layer: LayerShape) -> None:
     """Draw the section for the recipe, matmul and numbers that the controls hold."""
     matmul, numbers = MATMULS[controls.value(MATMUL)], (controls.value(INPUT), controls.value(SEED))
     drawn = scene(recipe_of(controls), matmul, *numbers, layer)
-    st.markdown(f"**Notice:** {notice(drawn)}")
+    draw_notice(f"**Notice:** {notice(drawn)}")
     with st.container(horizontal=True, gap="small"):
         picture = st.container(width=PICTURE_WIDTH)
         card = st.container(width=CARD_WIDTH)

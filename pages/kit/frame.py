@@ -1,0 +1,59 @@
+"""What surrounds every page: where it stands in the story, the lesson beside it, and where to go next.
+
+`app.py` runs each page inside of it:
+
+    run_framed({"Numbers": [page("pages/formats.py", title="Formats")]})
+
+A page knows nothing of its frame. The frame's own parameters of the address (`pages.kit.address.FRAME`) are
+no controls: a page neither reads nor drops them.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+
+import streamlit as st
+
+from pages.kit.story.table import Story, StoryPage
+
+
+def run_framed(parts: Mapping[str, Iterable[StoryPage]]) -> None:
+    """Run the page that the reader asks for, in its frame; `parts` are the pages by parts of the story."""
+    story = Story(parts)
+    chosen = st.navigation(story.navigation())
+    with framed(story, story.titled(chosen.title)):
+        chosen.run()
+
+
+@contextmanager
+def framed(story: Story, page: StoryPage) -> Iterator[None]:
+    """Draw what comes before a page and, once the page has ended, what comes after it.
+
+    A page that stops early, with `st.stop()`, has its end all the same. One that raises has not.
+    """
+    _draw_before(story, page)
+    try:
+        yield
+    finally:
+        _draw_after(story, page)
+
+
+def _draw_before(story: Story, page: StoryPage) -> None:
+    needed = [story.page(name) for name in page.after]
+    if not needed:
+        return
+    with st.container(horizontal=True, vertical_alignment="center", key="frame_before"):
+        st.caption(f"{story.part_of(page.name)} · you should have seen", width="content")
+        for one in needed:
+            st.page_link(one.script, label=one.title)
+
+
+def _draw_after(story: Story, page: StoryPage) -> None:
+    following = story.next_after(page.name)
+    if following is None:
+        return
+    st.divider()
+    st.page_link(
+        following.script,
+        label=f"Next in the story: **{following.title}**. {following.asks}",
+        icon=":material/arrow_forward:",
+    )

@@ -1,0 +1,18 @@
+"""The lines that tell a reader what to notice.
+
+In a lesson a reader predicts first. Until the prediction is locked, these lines stay hidden.
+"""
+
+import streamlit as st
+
+from pages.kit.widgets import Place
+
+HIDDEN_KEY = "_notices_hidden"
+"""True in the session while a step of a lesson waits for a prediction."""
+WAITING = "*What to notice here is hidden until you have predicted.*"
+
+
+def draw_notice(text: str, place: Place | None = None) -> None:
+    """Draw `text`, Markdown with its own "**Notice:**", unless a prediction comes first."""
+    place = st if place is None else place
+    place.markdown(WAITING if st.session_state.get(HIDDEN_KEY, False) else text)
