@@ -104,12 +104,15 @@ def fact(name: str, wanted: Mapping[str, Value]) -> Fact:
     page = facts_of(folder)
     if own not in page.facts:
         raise ValueError(f"{name} is no fact; {folder} has {', '.join(page.facts) or 'none'}")
-    return _computed(folder, own, tuple(page.settings(wanted).items()))
+    texts = ((key, page.controls[key].text(value)) for key, value in page.settings(wanted).items())
+    return _computed(folder, own, tuple(texts))
 
 
 @lru_cache(maxsize=_KEPT)
-def _computed(folder: str, own: str, settings: tuple[tuple[str, Value], ...]) -> Fact:
-    found = facts_of(folder).facts[own](dict(settings))
+def _computed(folder: str, own: str, texts: tuple[tuple[str, str], ...]) -> Fact:
+    page = facts_of(folder)
+    # As an address writes them, settings can be a key of the cache, lists too.
+    found = page.facts[own]({key: page.controls[key].parse(text) for key, text in texts})
     # A NumPy scalar formats as Python's own, but compares and prints otherwise.
     return found.item() if hasattr(found, "item") else found
 

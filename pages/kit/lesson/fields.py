@@ -65,10 +65,10 @@ class Fields:
         return tuple(found or [])
 
     def settings(self, name: str) -> dict[str, Value]:
-        """Values by the keys of controls; empty where the file gives none."""
+        """Values by the keys of controls, or lists of texts; empty where the file gives none."""
         self._asked.append(name)
         found = self._table.get(name, {})
-        if not isinstance(found, dict) or any(type(v) not in (str, int, float, bool) for v in found.values()):
+        if not isinstance(found, dict) or not all(map(_is_setting, found.values())):
             self.complain(name, f"it needs controls and their values, as {{ key = value }}, got {found!r}")
             return {}
         return found
@@ -111,3 +111,11 @@ class Fields:
             self.complain(name, f"it needs {_NAMES[kind]}, got {found!r}")
             return default
         return found
+
+
+def _is_setting(value: object) -> bool:
+    """True for what a control may have: a text, a number, true or false, or several texts."""
+    several = value if type(value) is list else []
+    return type(value) in (str, int, float, bool) or (
+        any(several) and all(type(one) is str for one in several)
+    )
