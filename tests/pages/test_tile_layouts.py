@@ -16,9 +16,9 @@ from fp8core.recipes import RECIPES
 from fp8core.tiles import TileShape
 from kernels.operand_passes.native import NATIVE, NativeKind, kind_of
 from pages.kit.charts.ink import LIGHT
+from pages.kit.charts.tile_marks import TILES
 from pages.kit.charts.words import bytes_text
 from pages.sections.tiles.card import output_parts, unquantized
-from pages.sections.tiles.charts.marks import TILES
 from pages.sections.tiles.charts.operand import DrawnOperand
 from pages.sections.tiles.charts.scene import Scene, drawn_layer
 from pages.sections.tiles.controls import ALL_CONTROLS, SHOW
