@@ -1,9 +1,12 @@
-"""What `make test` leaves to `make test-all`: two of three cases of a long sweep."""
+"""What `make test` leaves to `make test-all`: two of three cases of a long sweep. And the class's file."""
 
 from collections import Counter
+from collections.abc import Iterator
 from zlib import crc32
 
 import pytest
+
+from pages.kit.classroom.store import CLASS_FILE
 
 LONG = 10
 """Cases of one test beyond which it is a long sweep."""
@@ -25,3 +28,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def _name(item: pytest.Item) -> str:
     return item.nodeid.partition("[")[0]
+
+
+@pytest.fixture(autouse=True, scope="session")
+def class_file(tmp_path_factory) -> Iterator[None]:
+    """A file for the class beside the tree: the one in the tree is the teacher's."""
+    patch = pytest.MonkeyPatch()
+    patch.setenv(CLASS_FILE, str(tmp_path_factory.mktemp("class") / "class.sqlite"))
+    yield
+    patch.undo()
