@@ -21,7 +21,6 @@ else:
             "Scales and tiles": [
                 page("pages/scaling.py", title="Scaling", after=["formats"]),
                 page("pages/tile_layouts.py", title="Tile layouts", after=["scaling"], is_default=True),
-                page("pages/compare_recipes.py", title="Compare recipes", after=["tile_layouts"]),
             ],
             "What goes wrong, and remedies": [
                 page("pages/outliers.py", title="Outliers", after=["tile_layouts"]),
@@ -36,6 +35,7 @@ else:
             ],
             "Yours": [
                 page("pages/design.py", title="Design a recipe", after=["tile_layouts", "outliers"]),
+                page("pages/glossary.py", title="Glossary", is_tool=True),
             ],
         }
     )

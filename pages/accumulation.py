@@ -4,6 +4,7 @@ import streamlit as st
 
 from pages.kit.controls import Controls
 from pages.kit.shell import guard
+from pages.kit.terms.explain import draw_text
 from pages.sections.accumulation import cost as accumulation_cost
 from pages.sections.accumulation import curves as accumulation_curves
 from pages.sections.accumulation import measured as accumulation_measured
@@ -32,7 +33,7 @@ SOURCES = (
 guard()
 st.title("Where do the small terms go?")
 controls = Controls(*ALL_CONTROLS)
-st.markdown(IDEA)
+draw_text(IDEA)
 
 controls.toolbar(st.sidebar)
 

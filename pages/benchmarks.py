@@ -5,6 +5,7 @@ import streamlit as st
 from pages.kit.controls import Controls
 from pages.kit.gemm import results as gemm_results
 from pages.kit.shell import guard
+from pages.kit.terms.explain import draw_text
 from pages.sections.benchmarks import cost as benchmarks_cost
 from pages.sections.benchmarks import ratios as benchmarks_ratios
 from pages.sections.benchmarks import roofline as benchmarks_roofline
@@ -33,7 +34,7 @@ guard()
 st.title("How close to the hardware do these kernels get?")
 of_gpu = gpu_control(gpus())
 controls = Controls(*CONTROLS, of_gpu)
-st.markdown(IDEA)
+draw_text(IDEA)
 gemm_results.draw_bad_lines()
 controls.toolbar(st.sidebar)
 gpu = controls.draw(of_gpu, st.sidebar) if len(of_gpu.options) > 1 else controls.value(of_gpu)

@@ -6,6 +6,7 @@ from fp8core.recipes import RECIPES
 from pages.kit.controls import Controls, link_params
 from pages.kit.inert import plain
 from pages.kit.shell import guard
+from pages.kit.terms.explain import draw_text
 from pages.sections.design import cost as design_cost
 from pages.sections.design import error as design_error
 from pages.sections.design import knobs as design_knobs
@@ -24,7 +25,7 @@ guard()
 st.title("What would your own recipe cost, break and buy?")
 controls = Controls(*ALL_CONTROLS)
 controls.toolbar(st.sidebar)
-st.markdown(
+draw_text(
     "A recipe says how six operands are quantized: three matmuls with two each. Begin with a published one, "
     "change what you like, and see what follows. The address holds the whole recipe."
 )

@@ -4,6 +4,7 @@ import streamlit as st
 
 from pages.kit.controls import Controls
 from pages.kit.shell import guard
+from pages.kit.terms.explain import draw_text
 from pages.sections.formats import code as formats_code
 from pages.sections.formats import compare as formats_compare
 from pages.sections.formats import gradients as formats_gradients
@@ -24,7 +25,7 @@ guard()
 st.title("What can eight bits say?")
 controls = Controls(*ALL_CONTROLS)
 controls.toolbar(st.sidebar)
-st.markdown(
+draw_text(
     "A number format turns a few bits into a number. The **sign** is plus or minus, the **exponent** "
     "chooses a power of two, and the **mantissa** says how far the number lies toward the next power. Eight "
     "bits give at most 256 numbers. Every other real number is rounded to one of them."

@@ -4,6 +4,7 @@ import streamlit as st
 
 from pages.kit.controls import Controls
 from pages.kit.shell import guard
+from pages.kit.terms.explain import draw_text
 from pages.sections.outliers import crest as outliers_crest
 from pages.sections.outliers import lines as outliers_lines
 from pages.sections.outliers import map as outliers_map
@@ -29,7 +30,7 @@ SECTIONS = {
 guard()
 st.title("Outliers: which recipe survives?")
 controls = Controls(*ALL_CONTROLS)
-st.markdown(INTRODUCTION)
+draw_text(INTRODUCTION)
 controls.toolbar(st.sidebar)
 
 SECTIONS[controls.draw(SHOW)].show(controls)

@@ -5,6 +5,7 @@ import streamlit as st
 from pages.kit.controls import Controls
 from pages.kit.shared_controls import SEED
 from pages.kit.shell import guard
+from pages.kit.terms.explain import draw_text
 from pages.sections.rotations import cost as rotations_cost
 from pages.sections.rotations import error as rotations_error
 from pages.sections.rotations import many as rotations_many
@@ -34,7 +35,7 @@ SECTIONS = {
 guard()
 st.title("Where do outliers go?")
 controls = Controls(*ALL_CONTROLS, opening=OPENING)
-st.markdown(INTRODUCTION)
+draw_text(INTRODUCTION)
 
 controls.toolbar(st.sidebar)
 for control in (SIZE, REST, COUNT, SEED):

@@ -6,6 +6,7 @@ from kernels.check.job import CheckJob
 from pages.kit.controls import Controls
 from pages.kit.gemm.queue_panel import draw_queue, session, workers
 from pages.kit.shell import guard
+from pages.kit.terms.explain import draw_text
 from pages.sections.sanity import words
 from pages.sections.sanity.controls import EXTENT, NEWEST, QUICK, chosen, shown_control
 from pages.sections.sanity.history import history, start
@@ -30,7 +31,9 @@ controls.toolbar(st.sidebar)
 check = chosen(past, controls.draw(shown, st.sidebar) if past else NEWEST)
 
 if check is None or is_running:
-    st.markdown(IDEA if is_running else f"{IDEA}\n\n{words.questions()}")
+    draw_text(IDEA)
+    if not is_running:
+        st.markdown(words.questions())
 else:
     draw_verdict(check)
 

@@ -5,6 +5,7 @@ import streamlit as st
 from pages.kit.controls import Controls
 from pages.kit.shared_controls import SEED
 from pages.kit.shell import guard
+from pages.kit.terms.explain import draw_text
 from pages.sections.stochastic import dot as stochastic_dot
 from pages.sections.stochastic import mean as stochastic_mean
 from pages.sections.stochastic import picture as stochastic_picture
@@ -49,7 +50,7 @@ SOURCES = (
 guard()
 st.title("Can rounding noise help?")
 controls = Controls(*ALL_CONTROLS)
-st.markdown(IDEA)
+draw_text(IDEA)
 
 controls.toolbar(st.sidebar)
 controls.draw(SEED, st.sidebar)

@@ -7,6 +7,7 @@ from pages.kit.controls import Controls
 from pages.kit.recipes import draw_recipe, draw_source
 from pages.kit.shared_controls import MATMUL, SEED
 from pages.kit.shell import guard
+from pages.kit.terms.explain import draw_text
 from pages.sections.tiles import copies as tile_copies
 from pages.sections.tiles import counts as tile_counts
 from pages.sections.tiles import overview as tile_overview
@@ -30,7 +31,7 @@ CHOICE_WIDTH = {MATMUL: 250, FAMILY: 620}
 guard()
 st.title("Which elements share one scale?")
 controls = Controls(*ALL_CONTROLS)
-st.markdown(ONE_SCALE)
+draw_text(ONE_SCALE)
 controls.toolbar(st.sidebar)
 
 section, of_a_recipe, choices, settings = SECTIONS[controls.draw(SHOW)]

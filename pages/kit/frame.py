@@ -12,15 +12,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
 import streamlit as st
-from streamlit.runtime.scriptrunner import StopException
 
 from pages.kit.story.table import Story, StoryPage
+from pages.kit.terms.page_words import draw_style, draw_words
 
 
 def run_framed(parts: Mapping[str, Iterable[StoryPage]]) -> None:
     """Run the page that the reader asks for, in its frame; `parts` are the pages by parts of the story."""
     story = Story(parts)
-    chosen = st.navigation(story.navigation(), expanded=True)
+    chosen = st.navigation(story.navigation())
     with framed(story, story.titled(chosen.title)):
         chosen.run()
 
@@ -29,21 +29,19 @@ def run_framed(parts: Mapping[str, Iterable[StoryPage]]) -> None:
 def framed(story: Story, page: StoryPage) -> Iterator[None]:
     """Draw what comes before a page and, once the page has ended, what comes after it.
 
-    A page that stops early, with `st.stop()`, has its end all the same. One that raises has not, nor one that
-    runs anew.
+    A page that stops early, with `st.stop()`, has its end all the same. One that raises has not.
     """
+    draw_style()
     _draw_before(story, page)
     try:
         yield
-    except StopException:
+    finally:
         _draw_after(story, page)
-        raise
-    _draw_after(story, page)
 
 
 def _draw_before(story: Story, page: StoryPage) -> None:
     needed = [story.page(name) for name in page.after]
-    if not needed or st.context.is_embedded:
+    if not needed:
         return
     with st.container(horizontal=True, vertical_alignment="center", key="frame_before"):
         st.caption(f"{story.part_of(page.name)} · you should have seen", width="content")
@@ -52,6 +50,7 @@ def _draw_before(story: Story, page: StoryPage) -> None:
 
 
 def _draw_after(story: Story, page: StoryPage) -> None:
+    draw_words(page.name)
     following = story.next_after(page.name)
     if following is None:
         return

@@ -37,13 +37,14 @@ SECTIONS: dict[str, Choice | None] = {
     "live_gemm": None,
     "benchmarks": BENCHMARKS,
     "sanity_check": None,
+    "glossary": None,
 }
 """A page's address, and the control of its sections."""
 LOOKS = [(path, THEMES[place % len(THEMES)]) for place, path in enumerate(SECTIONS)]
 WIDTHS = (1280, 800)
 """A laptop's screen and the narrowest that has the sidebar beside the page."""
 DRAW_MS = 30_000
-REDRAW_MS = 300
+REDRAW_MS = 700
 GRAVE = {"serious", "critical"}
 # Browsers themselves let the keyboard scroll a long formula or table, which axe does not see.
 OPTIONS = {"resultTypes": ["violations"], "rules": {"scrollable-region-focusable": {"enabled": False}}}

@@ -40,7 +40,6 @@ CALIBRATION_MS = 13.0
 
 CONTROLS = {
     "tile_layouts": "pages.sections.tiles.controls",
-    "compare_recipes": "pages.sections.differences.controls",
     "formats": "pages.sections.formats.controls",
     "scaling": "pages.sections.scaling.controls",
     "stochastic_rounding": "pages.sections.stochastic.controls",
@@ -51,6 +50,7 @@ CONTROLS = {
     "live_gemm": "pages.sections.gemm.job",
     "benchmarks": "pages.sections.benchmarks.controls",
     "sanity_check": "pages.sections.sanity.controls",
+    "glossary": "pages.sections.glossary.controls",
 }
 
 

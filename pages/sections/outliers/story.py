@@ -8,9 +8,10 @@ from pages.kit.charts.ink import INKS
 from pages.kit.charts.words import short
 from pages.kit.compute import computed
 from pages.kit.controls import Controls
-from pages.kit.notice import draw_notice, notices_wait
+from pages.kit.notice import draw_notice
 from pages.kit.pool import Call
 from pages.kit.shell import theme
+from pages.kit.terms.explain import draw_text
 from pages.sections.outliers import chosen
 from pages.sections.outliers.charts.bars import Bar, grouped
 from pages.sections.outliers.controls import READING
@@ -37,7 +38,7 @@ SERIES = {
 
 def show(controls: Controls) -> None:
     """Draw the error before and after the switch."""
-    st.markdown(STORY)
+    draw_text(STORY)
     source = chosen.weights(controls)
     shown = computed("outliers_story", source, [Call(checkpoint, (source,))], doing="Reading the checkpoint")
     reading = Reading[controls.draw(READING).upper()]
@@ -52,8 +53,7 @@ def show(controls: Controls) -> None:
         alt=f"Error of the weight: {percent(before.weight)} as made, {percent(after.weight)} with "
         f"{reading.value}; of y: {percent(before.result)} and {percent(after.result)}.",
     )
-    if not notices_wait():
-        st.markdown(figures(found, shown.asked.shape))
+    st.markdown(figures(found, shown.asked.shape))
     rows, columns = shown.asked.shape
     st.caption(
         f"A weight of {rows:,} out × {columns:,} in, {THIRD:,} Gaussian tokens, blocks of "

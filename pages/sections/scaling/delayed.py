@@ -10,6 +10,7 @@ from pages.kit.inert import plain
 from pages.kit.notice import draw_notice
 from pages.kit.shared_controls import SEED
 from pages.kit.shell import theme
+from pages.kit.terms.explain import draw_text
 from pages.sections.scaling import delayed_words as words
 from pages.sections.scaling.controls import AMAX_CHOICE, HISTORY, MARGIN, OWN, PASTED, SERIES, STEPS
 from pages.sections.scaling.delayed_data import Series, delayed_spec, generated, strategies
@@ -18,7 +19,7 @@ from pages.sections.scaling.series import parse_series
 
 def show(controls: Controls) -> None:
     """Draw the section for the series and the strategy that the controls hold."""
-    st.markdown(words.INTRO)
+    draw_text(words.INTRO)
     place = st.container(horizontal=True, gap="small", vertical_alignment="bottom")
     kind = controls.draw(SERIES, place.container(width=220))
     history = controls.draw(HISTORY, place.container(width=130))

@@ -9,6 +9,7 @@ from pages.kit.notice import draw_notice
 from pages.kit.scale_rules import scale_rules
 from pages.kit.shared_controls import SEED
 from pages.kit.shell import theme
+from pages.kit.terms.explain import draw_text
 from pages.sections.scaling.charts.rules import AMAX, BLOCK
 from pages.sections.scaling.controls import BLOCK_AMAX, BLOCK_KIND, BLOCK_SIZE, ELEMENT
 from pages.sections.scaling.rules_data import BLOCKS, RULES, SLIDER, landings, rules_spec
@@ -23,7 +24,7 @@ def show(controls: Controls) -> None:
     kind = controls.draw(BLOCK_KIND, place.container(width=220))
     blocks = (name, size, kind, controls.draw(SEED, st.sidebar))
     found = landings(blocks)
-    st.markdown(rules_intro(name))
+    draw_text(rules_intro(name))
     draw_notice(f"**Notice:** {rules_notice(name, found)}")
     low, _, step = SLIDER
     chart_with_slider(

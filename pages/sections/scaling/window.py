@@ -9,6 +9,7 @@ from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice
 from pages.kit.shared_controls import SEED
 from pages.kit.shell import theme
+from pages.kit.terms.explain import draw_text
 from pages.sections.scaling.charts.scene import PICK
 from pages.sections.scaling.controls import COUNT, FORMAT, KIND, LOG2_SCALE, MAGNITUDE
 from pages.sections.scaling.data import Window, on_slider, presets, sweep, window_spec
@@ -24,7 +25,7 @@ def show(controls: Controls) -> None:
         controls.draw(control, st.sidebar)
     window = (name, kind, *(controls.value(control) for control in (SEED, MAGNITUDE, COUNT)))
     every, amax = sweep(window)
-    st.markdown(window_of(name))
+    draw_text(window_of(name))
     draw_notice(f"**Notice:** {window_notice(name, every, _index(every, 0.0), amax)}")
     _picture(controls, window)
     with st.expander("The exact rules: the scale, the edges, the parts of the error"):

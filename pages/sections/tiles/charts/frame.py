@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 from typing import Any
 
-from pages.kit.charts.tile_marks import Row
+Row = dict[str, Any]
+"""The fields of a mark; also those of many marks, a column each."""
 
 Ends = Any
 """Start and stop: two numbers, or two arrays of them."""

@@ -7,32 +7,29 @@ import altair as alt
 from fp8core.linear import Side
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.template import Filled, by_column, template
-from pages.kit.charts.tile_marks import (
+from pages.sections.tiles.charts.equation import equation_lines, pieces_at
+from pages.sections.tiles.charts.frame import Frame, Row, frame
+from pages.sections.tiles.charts.marks import (
     LINES,
+    MONOSPACE,
     NEUTRAL,
     TILES,
     WORDS,
-    Row,
-    joined,
-    line_layer,
-    picture,
-    position,
-    scale_domain,
-    word,
-    word_layer,
-)
-from pages.sections.tiles.charts.equation import equation_lines, pieces_at
-from pages.sections.tiles.charts.frame import Frame, frame
-from pages.sections.tiles.charts.marks import (
-    MONOSPACE,
     axis_words,
     bracket,
+    joined,
+    line_layer,
     operand_marks,
     outer_marks,
+    picture,
+    position,
     result_marks,
     scale_color,
+    scale_domain,
     scale_legend,
     scale_ticks,
+    word,
+    word_layer,
 )
 from pages.sections.tiles.charts.operand_lines import operand_lines
 from pages.sections.tiles.charts.scene import Scene

@@ -1,0 +1,102 @@
+"""Words of the glossary in a text, explained where the mouse or the keyboard is on them.
+
+    st.markdown(explained("A **tile** shares one scale."), unsafe_allow_html=True)
+
+Each becomes a link to its entry, and carries its sentence. The style sheet shows that, and a screen reader
+says it, as the link's label. Streamlit's Markdown lets classes and labels of HTML through, and no scripts.
+"""
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+from html import escape
+
+import streamlit as st
+
+from pages.kit.terms.glossary import Term, glossary
+from pages.kit.widgets import Place
+
+PAGE = "glossary"
+TERM = "term"
+"""The glossary's page, and the parameter of its address that names a term."""
+STYLE = """<style>
+a.fp8-term { color: inherit !important; cursor: help; anchor-name: --fp8-term; anchor-scope: --fp8-term;
+    text-decoration: underline dotted !important; text-underline-offset: 0.2em; }
+a.fp8-term:is(:hover, :focus-visible)::after { content: attr(data-says); position: fixed; z-index: 999990;
+    position-anchor: --fp8-term; position-area: bottom span-all; position-try-fallbacks: flip-block;
+    box-sizing: border-box; width: max-content; max-width: min(24rem, 100vw - 1rem); margin: 0.25rem 0.5rem;
+    padding: 0.5rem 0.75rem; border: 1px solid; border-radius: 0.5rem; font: inherit; font-weight: 400;
+    font-size: 0.875rem; line-height: 1.45; text-align: left; white-space: normal;
+    color: var(--st-text-color, CanvasText); background: var(--st-background-color, Canvas); }
+@supports not (position-area: bottom) {
+    a.fp8-term:is(:hover, :focus-visible)::after { position: absolute; left: 0.5rem; right: 0.5rem;
+        width: auto; } }
+.fp8-words { font-size: 0.875rem; line-height: 1.9; margin: 0; }
+@media print { .fp8-words { display: none; } }
+</style>"""
+"""The sentence lies under its word, or above it where there is no room. It moves to the side, as far as keeps
+it on the screen. Nothing is animated.
+"""
+_PROTECTED = re.compile(
+    r"```.*?```"  # code
+    r"|(`+)(?!`).*?(?<!`)\1(?!`)"
+    r"|\$\$.*?\$\$|\$[^$\n]+\$"  # formulas
+    r"|!?\[[^\]]*\]\([^)]*\)|<a\b.*?</a>|https?://\S+"  # links
+    r"|<[^>]*>"
+    r"|:[\w/+-]+:"  # icons
+    r"|^ {0,3}(?:#|\|)[^\n]*",  # headings and tables
+    re.DOTALL | re.MULTILINE,
+)
+
+
+def draw_text(text: str, place: Place | None = None) -> None:
+    """Draw the page's own Markdown with its words explained. Text from outside must be `inert` already."""
+    place = st if place is None else place
+    place.markdown(explained(text), unsafe_allow_html=True)
+
+
+@lru_cache(maxsize=512)
+def explained(text: str) -> str:
+    """Markdown that explains each term where it occurs first; code, formulas and links stay as they are."""
+    seen: set[str] = set()
+
+    def explain(word: re.Match[str]) -> str:
+        term = _known()[word[0].casefold()]
+        if term.slug in seen:
+            return word[0]
+        seen.add(term.slug)
+        return link(term, word[0])
+
+    done, at = [], 0
+    for kept in _PROTECTED.finditer(text):
+        done += [_words().sub(explain, text[at : kept.start()]), kept[0]]
+        at = kept.end()
+    return "".join([*done, _words().sub(explain, text[at:])])
+
+
+def link(term: Term, shown: str | None = None) -> str:
+    """A word as HTML: a link to its entry, which carries its sentence."""
+    shown, says = escape(term.term if shown is None else shown), escape(term.says)
+    return (
+        f'<a class="fp8-term" href="{PAGE}?{TERM}={term.slug}" target="_blank" '
+        f'data-says="{says}" aria-label="{shown}: {says}">{shown}</a>'
+    )
+
+
+def found_in(texts: Iterable[str]) -> set[Term]:
+    """The terms that are named in texts."""
+    return {_known()[word[0].casefold()] for text in texts for word in _words().finditer(text)}
+
+
+@lru_cache(maxsize=1)
+def _known() -> dict[str, Term]:
+    """Every word that is looked for, in small letters, with its term. A plural is known as well."""
+    names = {name.casefold(): term for term in glossary().terms if term.in_text for name in term.every_name}
+    return {f"{name}s": term for name, term in names.items()} | names
+
+
+@lru_cache(maxsize=1)
+def _words() -> re.Pattern[str]:
+    """Any of the words, the longest first; no part of another word or of a name such as ``a_scale``."""
+    longest_first = sorted(_known(), key=len, reverse=True)
+    return re.compile(rf"(?<![\w\\-])(?:{'|'.join(map(re.escape, longest_first))})(?![\w-])", re.IGNORECASE)

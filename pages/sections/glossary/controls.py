@@ -1,0 +1,26 @@
+"""The controls of the page "Glossary"."""
+
+from pages.kit.terms.explain import TERM as TERM_KEY
+from pages.kit.terms.glossary import glossary
+from pages.kit.text_controls import Text
+from pages.kit.widgets import Choice, ChoiceStyle
+
+EVERY = ""
+
+FIND = Text(
+    key="find",
+    label="Search",
+    longest=60,
+    default="",
+    placeholder="scale",
+    help="Terms whose names or sentences hold all of these words.",
+)
+TERM = Choice(
+    key=TERM_KEY,
+    label="One term",
+    options={EVERY: "All terms"} | {slug: term.term for slug, term in glossary().by_slug.items()},
+    default=EVERY,
+    style=ChoiceStyle.SELECT,
+)
+
+ALL_CONTROLS = (FIND, TERM)

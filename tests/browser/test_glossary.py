@@ -1,0 +1,32 @@
+"""A word is explained where the keyboard is on it, also on a telephone, and leads to its entry."""
+
+import pytest
+
+from pages.kit.terms.glossary import glossary
+from tests.browser.looks import TELEPHONE
+
+pytestmark = pytest.mark.browser
+
+DRAWN = """link => {
+    const style = getComputedStyle(link, '::after');
+    return [style.content, parseFloat(style.width) || 0];
+}"""
+"""The sentence that the style sheet draws at a word, and its width; "none" where it draws nothing."""
+
+
+def test_a_word_shows_its_sentence_to_the_keyboard_and_leads_to_its_entry(server, open_page):
+    page = open_page(f"{server.url}/scaling", width=TELEPHONE, theme="dark")
+    word = page.locator("a.fp8-term", has_text="saturates").first
+    word.wait_for()
+    assert word.evaluate(DRAWN)[0] == "none"
+    page.keyboard.press("Tab")  # the focus is the keyboard's from here on
+    word.focus()
+    content, width = word.evaluate(DRAWN)
+    assert content == f'"{glossary().find("saturate").says}"'
+    assert 100 < width < TELEPHONE
+    with page.context.expect_page() as opened:
+        page.keyboard.press("Enter")
+    entry = opened.value
+    entry.get_by_role("heading", name="saturate").wait_for()
+    assert entry.url.endswith("/glossary?term=saturate")
+    entry.close()

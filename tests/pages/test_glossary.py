@@ -1,0 +1,52 @@
+"""Contract: a reader finds a word by a search or by its address, and goes on to what shows it."""
+
+import re
+
+import pytest
+
+from pages.kit.terms.glossary import glossary
+
+PAGE = "pages/glossary.py"
+
+
+def shown(at) -> list[str]:
+    assert not at.exception, at.exception[0].value
+    return [found[1] for html in at.get("html") if (found := re.match(r'<h2 id="([^"]+)"', html.proto.body))]
+
+
+def test_all_terms_are_there_with_links(open_app):
+    at = open_app(PAGE)
+    assert shown(at) == [*glossary().by_slug]
+    links = [link.proto for link in at.get("page_link")]
+    assert len(links) == len(glossary().terms)
+
+
+def test_an_address_opens_one_term(open_app):
+    at = open_app(PAGE, term="loss-scaling")
+    assert shown(at) == ["loss-scaling"]
+    [link] = [link.proto for link in at.get("page_link")]
+    assert (link.page, link.query_string) == ("formats", "formats=gradients")
+
+
+def test_a_search_finds_and_lets_go_of_the_one_term(open_app):
+    at = open_app(PAGE, term="loss-scaling")
+    at.text_input(key="find").set_value("ue8m0").run()
+    assert shown(at) == ["e8m0"]
+    assert dict(at.query_params) == {"find": "ue8m0"}
+    at.selectbox(key="term").set_value("tile").run()
+    assert shown(at) == ["tile"]
+    assert dict(at.query_params) == {"term": "tile"}
+
+
+@pytest.mark.parametrize("text", ["zebra", "<b>bold</b> `code`"])
+def test_a_search_without_a_result_says_so(open_app, text):
+    at = open_app(PAGE, find=text)
+    assert shown(at) == []
+    assert "No term" in at.info[0].value
+    assert text.split()[0] in at.info[0].value
+
+
+def test_an_unknown_term_is_named(open_app):
+    at = open_app(PAGE, term="zebra")
+    assert len(shown(at)) == len(glossary().terms)
+    assert "zebra" in at.warning[0].value
