@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from functools import cache
 
 from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
@@ -39,6 +40,7 @@ def scale_rules() -> str:
     )
 
 
+@cache
 def recipe_rules() -> str:
     """Markdown on the rules that go further, each with the recipes that have it."""
     return "\n".join(

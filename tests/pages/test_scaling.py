@@ -9,6 +9,7 @@ import pytest
 
 from fp8core.experiments.delayed_scaling import AmaxChoice
 from fp8core.inputs import InputKind, draw
+from fp8core.recipes import RECIPES
 from pages.kit.inert import plain
 from pages.sections.scaling.controls import (
     ALL_CONTROLS,
@@ -120,6 +121,11 @@ def test_blocks_of_uniform_log_amax_saturate_as_the_closed_form_says(open_app, s
     for row in rows:
         measured, closed = (float(row.split("|")[i].strip(" %")) for i in (3, 4))
         assert measured == pytest.approx(closed, abs=0.15)
+
+
+def test_the_exact_rules_name_the_recipes_that_go_further(open_app):
+    at = open_app(PAGE, scaling="rules")
+    assert any(RECIPES["four_over_six"].title in text.value for text in at.markdown)
 
 
 @pytest.mark.parametrize("kind", SERIES.options)

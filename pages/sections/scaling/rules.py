@@ -6,7 +6,7 @@ from fp8core.formats import FORMATS
 from pages.kit.chart_slider import chart_with_slider
 from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice
-from pages.kit.scale_rules import scale_rules
+from pages.kit.scale_rules import recipe_rules, scale_rules
 from pages.kit.shared_controls import SEED
 from pages.kit.shell import theme
 from pages.kit.terms.explain import draw_text
@@ -59,3 +59,5 @@ def show(controls: Controls) -> None:
     with st.expander("The exact rules: four scales, the smallest one, and the closed form"):
         st.markdown(closed_form(FORMATS[name]))
         st.markdown(scale_rules())
+        st.markdown("**Rules of recipes that go further**")
+        st.markdown(recipe_rules())
