@@ -21,6 +21,7 @@ else:
             "Scales and tiles": [
                 page("pages/scaling.py", title="Scaling", after=["formats"]),
                 page("pages/tile_layouts.py", title="Tile layouts", after=["scaling"], is_default=True),
+                page("pages/compare_recipes.py", title="Compare recipes", after=["tile_layouts"]),
             ],
             "What goes wrong, and remedies": [
                 page("pages/outliers.py", title="Outliers", after=["tile_layouts"]),

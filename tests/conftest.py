@@ -1,27 +1,39 @@
-"""What `make test` leaves to `make test-all`: two of three cases of a very long sweep."""
+"""What `make test` leaves to `make test-all`: two of three cases of a long sweep. And the class's file."""
 
 from collections import Counter
+from collections.abc import Iterator
+from zlib import crc32
 
 import pytest
 
-LONG = 40
+from pages.kit.classroom.store import CLASS_FILE
+
+LONG = 10
 """Cases of one test beyond which it is a long sweep."""
+KEPT = 3
+"""One of so many cases of a long sweep is run. Its name decides, so that no axis of the sweep is left out."""
 SHORTENED = ("tests/kernels/", "tests/pages/", "tests/fp8core/test_quantize.py")
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark two of three cases of a long sweep `exhaustive`, before marks are selected."""
+    """Mark most cases of a long sweep `exhaustive`, before marks are selected."""
     swept = [item for item in items if item.nodeid.startswith(SHORTENED)]
     swept = [item for item in swept if not item.get_closest_marker("exhaustive")]
     cases = Counter(_name(item) for item in swept)
-    seen: Counter[str] = Counter()
     for item in swept:
-        name = _name(item)
-        if cases[name] > LONG and seen[name] % 3:
+        if cases[_name(item)] > LONG and crc32(item.nodeid.encode()) % KEPT:
             item.add_marker(pytest.mark.exhaustive)
-        seen[name] += 1
 
 
 def _name(item: pytest.Item) -> str:
     return item.nodeid.partition("[")[0]
+
+
+@pytest.fixture(autouse=True, scope="session")
+def class_file(tmp_path_factory) -> Iterator[None]:
+    """A file for the class beside the tree: the one in the tree is the teacher's."""
+    patch = pytest.MonkeyPatch()
+    patch.setenv(CLASS_FILE, str(tmp_path_factory.mktemp("class") / "class.sqlite"))
+    yield
+    patch.undo()

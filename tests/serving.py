@@ -4,6 +4,7 @@ import os
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.request
 from collections.abc import Iterator, Mapping
@@ -12,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.error import URLError
 
+from pages.kit.classroom.store import CLASS_FILE
 from pages.kit.server.first_reader import FIRST_READER
 
 TOP = Path(__file__).resolve().parents[1]
@@ -46,15 +48,17 @@ def serving(
     """A server on a free port, which runs `script` of the checkout `tree` and answers at the path `base`.
 
     `module` stands in for Streamlit's own program. The server starts without its first reader, unless the
-    environment asks for it.
+    environment asks for it. Its class has a file of its own, unless the environment names one.
     """
     port = free_port()
     command = [sys.executable, "-m", module, "run", script, "--server.port", str(port)]
     options = (*options, "--server.baseUrlPath", base) if base else options
+    folder = tempfile.TemporaryDirectory()
+    own = {FIRST_READER: "no", CLASS_FILE: str(Path(folder.name) / "class.sqlite")}
     process = subprocess.Popen(
         [*command, "--server.address", "127.0.0.1", *options],
         cwd=tree,
-        env=os.environ | {FIRST_READER: "no"} | dict(environment or {}),
+        env=os.environ | own | dict(environment or {}),
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
@@ -69,6 +73,7 @@ def serving(
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
+        folder.cleanup()
 
 
 def free_port() -> int:

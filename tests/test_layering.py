@@ -32,6 +32,7 @@ ROOMS: dict[str, set[str]] = {
     # Starlette comes with Streamlit; only the server's own layers name it.
     "pages/kit/server/resources.py": {"threadpoolctl", "kernels"},
     "pages/kit/server/lifespan.py": {"starlette", "streamlit", "pages.kit"},
+    "pages/kit/server/visitors.py": {"starlette", "streamlit", "pages.kit"},
     "pages/kit/uploads/": {"numpy", "safetensors", "fp8core"},
     "pages/kit/": {
         "streamlit",

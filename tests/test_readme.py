@@ -16,6 +16,7 @@ from kernels.bench.cost import GFLOP, SECONDS, Allowance
 from kernels.device import KNOWN_TRITONS, choose_backend
 from kernels.gemm.plan import MIN_CAPABILITY
 from kernels.worker.rate import RUNS, Pace
+from pages.kit.lesson.check import complaints_about
 
 TOP = Path(__file__).resolve().parents[1]
 README = (TOP / "README.md").read_text(encoding="utf-8")
@@ -140,3 +141,9 @@ def test_the_limits_of_a_class_are_the_program_s():
         GFLOP: usual.gflop,
         RUNS: Pace().jobs,
     }
+
+
+def test_the_chapter_in_readme_is_a_chapter(tmp_path):
+    (example,) = re.findall(r"```toml\n(.*?)```", README, flags=re.DOTALL)
+    (tmp_path / "01_example.toml").write_text(example, encoding="utf-8")
+    assert complaints_about(tmp_path / "01_example.toml") == ()

@@ -3,7 +3,7 @@
 One draw is an accident. Every point is measured on several draws and keeps all of them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import lru_cache
@@ -15,14 +15,20 @@ from fp8core.checks import real, whole
 from fp8core.costs import bits_per_element
 from fp8core.errors import rel_err, sqnr_db
 from fp8core.experiments.operand_error import as_bf16, read_back, total_error
+from fp8core.inputs import InputKind, draw
 from fp8core.recipes import Operand
 from fp8core.tiles import WHOLE, TileShape
 
 CREST_POWERS = (0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0)
 """Powers of a Gaussian: near 0 all are near ±1, 1 is the Gaussian itself, more gives heavier tails."""
-
-
+DRAWS = 5
+"""Draws behind every point of a curve."""
+BAND_LINES, BAND_K = 1 << 7, 1 << 9
+"""Lines of each draw under tile sizes, enough for square tiles of 128, and elements along K."""
+EXTENTS = tuple(1 << power for power in range(3, 11))
+"""Tile extents along K, from 8 to 1024."""
 _DRAWS_KEPT = 64
+_BANDS_KEPT = 8
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,14 +115,40 @@ def over_crest(
     return tuple(points)
 
 
+@lru_cache(maxsize=_BANDS_KEPT)
+def drawn_bands(kind: InputKind, seed: int, k_is_rows: bool = False) -> tuple[NDArray[np.float32], ...]:
+    """DRAWS draws of a kind, each with seeds of its own: BAND_LINES lines of BAND_K elements along K.
+
+    float32[rows, columns] each, rounded to bf16; K runs down the rows under `k_is_rows`.
+    """
+    shape = (BAND_K, BAND_LINES) if k_is_rows else (BAND_LINES, BAND_K)
+    return tuple(as_bf16(draw(kind, shape, DRAWS * seed + nth)) for nth in range(DRAWS))
+
+
+def extents_up_to(k: int) -> tuple[int, ...]:
+    """The EXTENTS below `k`, and `k` itself: the longest tile spans the dim."""
+    return (*(extent for extent in EXTENTS if extent < k), k)
+
+
+def line_tile(extent: int) -> TileShape:
+    """A tile of one line that is `extent` long along K."""
+    return TileShape(1, extent)
+
+
+def square_tile(extent: int) -> TileShape:
+    """A tile of `extent` × `extent`."""
+    return TileShape(extent, extent)
+
+
 def over_tiles(
     operand: Operand,
     drawn: Sequence[NDArray[np.float32]],
     extents: Sequence[int],
     counted: Counted = Counted.ALL,
+    tile: Callable[[int], TileShape] = line_tile,
 ) -> tuple[Draws, ...]:
-    """A point for each extent: tiles of 1 × extent along K, all else of the operand as it is."""
-    tiled = ((with_tile(operand, TileShape(1, extent)), extent) for extent in extents)
+    """A point for each extent: tiles that are so long along K, all else of the operand as it is."""
+    tiled = ((with_tile(operand, tile(extent)), extent) for extent in extents)
     return tuple(_draws(made, drawn, extent, counted) for made, extent in tiled)
 
 

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import StopException
 
 from pages.kit.story.table import Story, StoryPage
 from pages.kit.terms.page_words import draw_style, draw_words
@@ -20,7 +21,7 @@ from pages.kit.terms.page_words import draw_style, draw_words
 def run_framed(parts: Mapping[str, Iterable[StoryPage]]) -> None:
     """Run the page that the reader asks for, in its frame; `parts` are the pages by parts of the story."""
     story = Story(parts)
-    chosen = st.navigation(story.navigation())
+    chosen = st.navigation(story.navigation(), expanded=True)
     with framed(story, story.titled(chosen.title)):
         chosen.run()
 
@@ -29,19 +30,22 @@ def run_framed(parts: Mapping[str, Iterable[StoryPage]]) -> None:
 def framed(story: Story, page: StoryPage) -> Iterator[None]:
     """Draw what comes before a page and, once the page has ended, what comes after it.
 
-    A page that stops early, with `st.stop()`, has its end all the same. One that raises has not.
+    A page that stops early, with `st.stop()`, has its end all the same. One that raises has not, nor one that
+    runs anew.
     """
     draw_style()
     _draw_before(story, page)
     try:
         yield
-    finally:
+    except StopException:
         _draw_after(story, page)
+        raise
+    _draw_after(story, page)
 
 
 def _draw_before(story: Story, page: StoryPage) -> None:
     needed = [story.page(name) for name in page.after]
-    if not needed:
+    if not needed or st.context.is_embedded:
         return
     with st.container(horizontal=True, vertical_alignment="center", key="frame_before"):
         st.caption(f"{story.part_of(page.name)} · you should have seen", width="content")

@@ -12,7 +12,12 @@ HIDDEN_KEY = "_notices_hidden"
 WAITING = "*What to notice here is hidden until you have predicted.*"
 
 
+def notices_wait() -> bool:
+    """True while a prediction comes first. A page then leaves out what would tell the answer, too."""
+    return bool(st.session_state.get(HIDDEN_KEY, False))
+
+
 def draw_notice(text: str, place: Place | None = None) -> None:
     """Draw `text`, Markdown with its own "**Notice:**", unless a prediction comes first."""
     place = st if place is None else place
-    place.markdown(WAITING if st.session_state.get(HIDDEN_KEY, False) else text)
+    place.markdown(WAITING if notices_wait() else text)

@@ -5,6 +5,9 @@
     recipe = recipe_of(controls)                   # the same where nothing is drawn
 
 The family is not in the address, because it follows from the recipe.
+
+The list of recipes is another widget in each family. A reader who turns to a family and at once clicks
+elsewhere sends what the list showed before: that must not undo the new recipe.
 """
 
 import streamlit as st
@@ -65,12 +68,17 @@ def draw_recipe(controls: Controls, place: Place | None = None) -> Recipe:
         args=(controls,),
         help="What a scale is attached to.",
     )
-    name = controls.draw(RECIPE, row.container(width=_RECIPE_WIDTH), options=_options(family))
+    name = _draw_list(controls, family, row.container(width=_RECIPE_WIDTH))
     st.session_state.setdefault(_LAST, {})[family.value] = name
     recipe, problem = _found(controls)
     if problem:
         both.warning(problem)
     return recipe
+
+
+def list_key(family: Family) -> str:
+    """The key of the list of a family's recipes."""
+    return f"{RECIPE.key}_of_{family.name.lower()}"
 
 
 def draw_source(recipe: Recipe) -> None:
@@ -105,6 +113,23 @@ def _family(name: str) -> Family:
 def _options(family: Family) -> dict[str, str]:
     """The recipes of a family, by name, with their titles."""
     return {name: title for name, title in RECIPE.options.items() if _family(name) is family}
+
+
+def _draw_list(controls: Controls, family: Family, place: Place) -> str:
+    """Draw the recipes of a family; returns the chosen one."""
+    options, key = _options(family), list_key(family)
+    name = controls.within(RECIPE, options=options)
+    if st.session_state.get(key) != name:
+        st.session_state[key] = name
+    place.selectbox(
+        RECIPE.label,
+        list(options),
+        key=key,
+        format_func=options.__getitem__,
+        on_change=lambda: controls.preset(recipe=st.session_state[key]),
+        help=RECIPE.help,
+    )
+    return name
 
 
 def _turn(controls: Controls) -> None:

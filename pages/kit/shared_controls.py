@@ -1,5 +1,6 @@
 """Controls that several pages have: a value chosen on one is there on the next."""
 
+from fp8core.inputs import INPUT_NOTES, InputKind
 from fp8core.linear import MATMULS, Side
 from fp8core.recipes import RECIPES
 from fp8core.recipes.text import LONGEST, OWN_NAME
@@ -22,6 +23,15 @@ MATMUL = Choice(
     default="fprop",
     help="One linear layer trains with three: "
     + ", ".join(f"{m.d.value} = {m.symbol(Side.A)}·{m.symbol(Side.B)}" for m in MATMULS.values()),
+)
+
+INPUT = Choice(
+    key="input",
+    label="Numbers",
+    options={kind.value: INPUT_NOTES[kind].title for kind in InputKind},
+    default=InputKind.OUTLIER_CHANNELS.value,
+    style=ChoiceStyle.SELECT,
+    help="The distribution of the elements of each tensor.",
 )
 
 SEED = Whole(

@@ -16,15 +16,12 @@ from tests.serving import TOP
 pytestmark = pytest.mark.browser
 
 TITLES = {recipe.title for recipe in RECIPES.values()}
-PAGES = [
-    title
-    for title, rest in re.findall(r'page\("pages.*?title="([^"]+)"(.*)\)', (TOP / "app.py").read_text())
-    if "hidden" not in rest
-]
+PAGES = re.findall(r'title="([^"]+)"', (TOP / "app.py").read_text())
+NAVIGATION = '[data-testid="stSidebarNav"]'
 
 
 def sidebar(page) -> list[str]:
-    return page.locator('[data-testid="stSidebarNav"] li').all_inner_texts()
+    return page.locator(f"{NAVIGATION} li a").all_inner_texts()
 
 
 def address(path: str, **parameters: str) -> Callable[[str], bool]:
@@ -72,7 +69,7 @@ def test_a_deep_link_to_the_second_page_is_the_first_thing_a_server_sees(fresh_s
 
 def test_values_survive_the_sidebar_and_back_undoes_a_choice(server, open_page):
     page = open_page(server.url + "/live_gemm?recipe=mxfp8")
-    page.get_by_role("link", name="Tile layouts").click()
+    page.locator(NAVIGATION).get_by_role("link", name="Tile layouts").click()
     page.wait_for_url(address("/", recipe="mxfp8"))
     settled(page)
     assert_shows(page, "Tile layouts", "MXFP8", "Fprop")

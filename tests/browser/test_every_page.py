@@ -44,7 +44,7 @@ LOOKS = [(path, THEMES[place % len(THEMES)]) for place, path in enumerate(SECTIO
 WIDTHS = (1280, 800)
 """A laptop's screen and the narrowest that has the sidebar beside the page."""
 DRAW_MS = 30_000
-REDRAW_MS = 700
+REDRAW_MS = 300
 GRAVE = {"serious", "critical"}
 # Browsers themselves let the keyboard scroll a long formula or table, which axe does not see.
 OPTIONS = {"resultTypes": ["violations"], "rules": {"scrollable-region-focusable": {"enabled": False}}}

@@ -8,10 +8,10 @@ _CODED = ("DECODE", "SCALE")
 
 
 def one_of_each_kernel(cases: Iterable[Case]) -> list[Case]:
-    """Of the cases of a kernel, a kind and whole or split K, the one with the largest block."""
+    """Of the cases of a kernel and a kind, the one with the largest block."""
     largest: dict[tuple[object, ...], Case] = {}
     for case in cases:
-        key = (case.device.name, case.kernel, case.kind, case.split, case.path)
+        key = (case.device.name, case.kernel, case.kind, case.path)
         if key not in largest or block_size(case) > block_size(largest[key]):
             largest[key] = case
     return list(largest.values())

@@ -40,6 +40,7 @@ CALIBRATION_MS = 13.0
 
 CONTROLS = {
     "tile_layouts": "pages.sections.tiles.controls",
+    "compare_recipes": "pages.sections.differences.controls",
     "formats": "pages.sections.formats.controls",
     "scaling": "pages.sections.scaling.controls",
     "stochastic_rounding": "pages.sections.stochastic.controls",

@@ -16,9 +16,9 @@ from fp8core.recipes import RECIPES
 from fp8core.tiles import TileShape
 from kernels.operand_passes.native import NATIVE, NativeKind, kind_of
 from pages.kit.charts.ink import LIGHT
+from pages.kit.charts.tile_marks import TILES
 from pages.kit.charts.words import bytes_text
 from pages.sections.tiles.card import output_parts, unquantized
-from pages.sections.tiles.charts.marks import TILES
 from pages.sections.tiles.charts.operand import DrawnOperand
 from pages.sections.tiles.charts.scene import Scene, drawn_layer
 from pages.sections.tiles.controls import ALL_CONTROLS, SHOW
@@ -27,7 +27,7 @@ from pages.sections.tiles.data import scene as scene_of
 from pages.sections.tiles.rule import preset_of, rule_numbers
 from pages.sections.tiles.words import hardware, notice, second_copies
 from tests.pages.hostile import A_PAGE, hostile_queries
-from tests.pages.recipe_chooser import choose_recipe
+from tests.pages.recipe_chooser import choose_recipe, recipe_list
 from tests.pages.specs import sent_dataset
 from tests.sweeps import crossed, one_in
 
@@ -229,7 +229,7 @@ def test_controls_keep_their_values_when_pages_are_switched(open_app):
     at.switch_page("pages/live_gemm.py").run()
     at.switch_page(PAGE).run()
     assert not at.exception
-    assert at.selectbox(key="recipe").value == "rowwise"
+    assert recipe_list(at, "rowwise").value == "rowwise"
     assert at.number_input(key="row").value == 9
     assert at.number_input(key="tokens").value == 2048
 

@@ -14,8 +14,9 @@ from pages.kit.server.first_reader import is_wanted, read_every_page
 from pages.kit.server.hosts import KnownHosts
 from pages.kit.server.resources import compute_on_one_core, give_back_what_is_freed, import_every_page
 from pages.kit.server.uploads import FewUploads
+from pages.kit.server.visitors import Visitors
 
-MIDDLEWARE = [Middleware(AtOnce), Middleware(KnownHosts), Middleware(OpenEndpoints), Middleware(FewUploads)]
+MIDDLEWARE = [Middleware(layer) for layer in (AtOnce, KnownHosts, OpenEndpoints, FewUploads, Visitors)]
 """The outermost one first."""
 
 

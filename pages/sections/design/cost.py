@@ -8,7 +8,7 @@ from pages.kit.charts.ink import INKS, Ink
 from pages.kit.charts.words import bytes_text, short, stored_tile
 from pages.kit.html_table import grid, note
 from pages.kit.shell import theme
-from pages.sections.design.facts import SIZES, Facts, facts
+from pages.sections.design.derived import SIZES, Facts, facts
 
 
 def show(recipe: Recipe, line: str) -> None:

@@ -18,8 +18,8 @@ from pages.kit.shared_controls import SEED
 from pages.kit.shell import theme
 from pages.sections.design.charts.bars import Group, bars
 from pages.sections.design.controls import INPUT
+from pages.sections.design.derived import facts, nearest
 from pages.sections.design.draft import Draft, draft_of
-from pages.sections.design.facts import facts, nearest
 from pages.sections.design.measured import YOURS, Errors, Measured
 
 RESULTS = tuple(matmul.d.value for matmul in MATMULS.values())

@@ -8,8 +8,8 @@ from kernels.device import BLACKWELL, HOPPER
 from pages.kit.controls import Controls, link_params
 from pages.kit.inert import plain
 from pages.sections.design.controls import CELL, CELL_KEYS
+from pages.sections.design.derived import SIZES, runs
 from pages.sections.design.draft import Draft
-from pages.sections.design.facts import SIZES, runs
 from pages.sections.design.runs import Answer
 
 

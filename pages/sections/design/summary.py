@@ -15,8 +15,8 @@ from pages.kit.inert import plain
 from pages.kit.shared_controls import SEED
 from pages.kit.shell import theme
 from pages.sections.design.controls import INPUT
+from pages.sections.design.derived import Facts, facts
 from pages.sections.design.draft import Draft, draft_of
-from pages.sections.design.facts import Facts, facts
 from pages.sections.design.measured import YOURS, Errors, Measured
 
 HEAD = (

@@ -88,21 +88,21 @@ def _notice(formats: dict[str, Format], logarithmic: bool) -> str:
         )
     first = next(iter(small))
     if logarithmic:
-        counts = ", ".join(f"{title} {_between(f, 1.0, 2.0)}" for title, f in small.items())
+        counts = ", ".join(f"{title} {count_between(f, 1.0, 2.0)}" for title, f in small.items())
         return (
             "**Notice:** a binade runs from one power of two to the next. With an exponent field of fixed "
             "width each has as many values, except at the two ends: below the smallest normal number there "
             "are fewer, and special codes may take some of the highest binade. "
             f"From 1 to 2: {counts}."
         )
-    share = _between(small[first], 0.0, 1.0) / _between(small[first], 0.0, np.inf)
+    share = count_between(small[first], 0.0, 1.0) / count_between(small[first], 0.0, np.inf)
     return (
         f"**Notice:** values crowd at zero. {share:.0%} of {first}'s positive values lie below 1, and the "
         f"step grows to {power_or_number(small[first].gap_beyond)} at its largest."
     )
 
 
-def _between(format_: Format, low: float, high: float) -> int:
+def count_between(format_: Format, low: float, high: float) -> int:
     """The number of positive finite values in [low, high)."""
     values = format_.values
     return int(((values >= low) & (values < high) & (values > 0)).sum())

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from fp8core.experiments.error_curves import CREST_POWERS, Counted, Draws
+from fp8core.experiments.error_curves import CREST_POWERS, DRAWS, Counted, Draws
 from pages.kit.chart import draw_chart
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.words import short
@@ -15,7 +15,6 @@ from pages.sections.outliers import chosen
 from pages.sections.outliers.charts.draws import Curve, draws_chart, has_error
 from pages.sections.outliers.controls import COUNTED
 from pages.sections.outliers.measures import CREST_SHAPE, crest, recipe_of_key
-from pages.sections.outliers.source import DRAWS
 from pages.sections.outliers.words import BF16, NO_ERROR, bits, db, listed, ranged, table
 
 GAUSSIAN = CREST_POWERS.index(1.0)

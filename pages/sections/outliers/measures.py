@@ -11,7 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from fp8core.experiments.error_curves import Counted, Draws, as_published, over_crest, over_tiles
+from fp8core.experiments.error_curves import (
+    DRAWS,
+    Counted,
+    Draws,
+    as_published,
+    extents_up_to,
+    over_crest,
+    over_tiles,
+)
 from fp8core.experiments.layer_error import ResultError, layer_errors, truths
 from fp8core.experiments.operand_error import (
     OperandError,
@@ -33,12 +41,10 @@ from fp8core.recipes.text import own_recipe
 from fp8core.scales import SCALE_RULES
 from fp8core.tiles import TileGrid, TileShape
 from pages.sections.outliers.charts.colors import share_of_error, table
-from pages.sections.outliers.source import DRAWS, Source, bands
+from pages.sections.outliers.source import Source, bands
 
 OWN_TITLE = "Yours"
 CREST_SHAPE = (128, 512)
-EXTENTS = tuple(1 << power for power in range(3, 11))
-"""Tile extents along K, from 8 to 1024."""
 THIRD = 128
 """The size of the layer's axis that the tensor does not have."""
 HOVER = (8, 16)
@@ -169,9 +175,8 @@ def tile_sizes(key: str, role: str, source: Source, counted: Counted) -> TileSiz
         return None
     drawn = bands(source, operand.k_is_rows)
     k = drawn[0].shape[0 if operand.k_is_rows else 1]
-    extents = [extent for extent in EXTENTS if extent < k]
     return TileSizes(
-        curve=over_tiles(operand, drawn, [*extents, k], counted),
+        curve=over_tiles(operand, drawn, extents_up_to(k), counted),
         own=as_published(operand, drawn, counted),
     )
 

@@ -9,14 +9,11 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from fp8core.experiments.error_curves import DRAWS, drawn_bands
 from fp8core.experiments.operand_error import as_bf16
 from fp8core.inputs import InputKind, draw, draw_operand
 from fp8core.linear import LayerTensor
 
-DRAWS = 5
-"""Draws behind every point of a curve."""
-BAND_LINES, BAND_K = 128, 512
-"""Lines of each draw under tile sizes, enough for square tiles of 128, and elements along K."""
 _KEPT = 4
 
 
@@ -89,9 +86,7 @@ def bands(source: Source, k_is_rows: bool) -> tuple[NDArray[np.float32], ...]:
     with an empty or an all-zero band.
     """
     if source.matrix is None:
-        shape = (BAND_K, BAND_LINES) if k_is_rows else (BAND_LINES, BAND_K)
-        kind, first = InputKind(source.kind), DRAWS * source.seed
-        return tuple(as_bf16(draw(kind, shape, first + nth)) for nth in range(DRAWS))
+        return drawn_bands(InputKind(source.kind), source.seed, k_is_rows)
     parts = np.array_split(source.numbers(), DRAWS, axis=1 if k_is_rows else 0)
     if not all(part.any() for part in parts):
         raise ValueError(

@@ -8,7 +8,7 @@ from pages.kit.charts.ink import INKS
 from pages.kit.charts.words import short
 from pages.kit.compute import computed
 from pages.kit.controls import Controls
-from pages.kit.notice import draw_notice
+from pages.kit.notice import draw_notice, notices_wait
 from pages.kit.pool import Call
 from pages.kit.shell import theme
 from pages.kit.terms.explain import draw_text
@@ -53,7 +53,8 @@ def show(controls: Controls) -> None:
         alt=f"Error of the weight: {percent(before.weight)} as made, {percent(after.weight)} with "
         f"{reading.value}; of y: {percent(before.result)} and {percent(after.result)}.",
     )
-    st.markdown(figures(found, shown.asked.shape))
+    if not notices_wait():
+        st.markdown(figures(found, shown.asked.shape))
     rows, columns = shown.asked.shape
     st.caption(
         f"A weight of {rows:,} out × {columns:,} in, {THIRD:,} Gaussian tokens, blocks of "

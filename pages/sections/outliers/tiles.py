@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from fp8core.experiments.error_curves import Counted
+from fp8core.experiments.error_curves import BAND_K, BAND_LINES, DRAWS, Counted
 from pages.kit.chart import draw_chart
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.words import short
@@ -16,7 +16,6 @@ from pages.sections.outliers.charts.draws import Curve, draws_chart, has_error
 from pages.sections.outliers.chosen import Asked
 from pages.sections.outliers.controls import COUNTED
 from pages.sections.outliers.measures import TileSizes, tile_sizes
-from pages.sections.outliers.source import BAND_K, BAND_LINES, DRAWS
 from pages.sections.outliers.words import BF16, NO_ERROR, bits, db, listed, ranged, table
 
 

@@ -6,6 +6,7 @@ from functools import lru_cache
 import streamlit as st
 
 from pages.kit.controls import Controls
+from pages.kit.notice import notices_wait
 from pages.sections.rotations.controls import CASES, FORMAT, MAGNITUDE, OPENING, SIZE, TILE, rotation_at
 from pages.sections.rotations.data import KEPT, Setting, setting
 
@@ -26,9 +27,12 @@ def change(without: float, rotated: float) -> str:
 
 
 def draw_cases(controls: Controls) -> None:
-    """A button for each case, with the effect of a rotation on its error. A click shows the case."""
+    """A button for each case, with the effect of a rotation on its error. A click shows the case.
+
+    While a prediction comes first, the effect is left out.
+    """
     here = setting(controls)
-    st.markdown("**Compare three cases.** Rotating makes the error:")
+    st.markdown("**Compare three cases.**" + ("" if notices_wait() else " Rotating makes the error:"))
     row = st.container(horizontal=True, gap="small")
     for title, values in CASES.items():
         size = int(values[SIZE.key])
@@ -39,9 +43,9 @@ def draw_cases(controls: Controls) -> None:
             tile=values[TILE.key],
             format=values.get(FORMAT.key, FORMAT.default),
         )
-        told = change(*mean_errors(case, OPENING[MAGNITUDE.key]))
+        told = "" if notices_wait() else f": {change(*mean_errors(case, OPENING[MAGNITUDE.key]))}"
         row.button(
-            f"{title}: {told}",
+            f"{title}{told}",
             key=f"rotations_case_{title}",
             on_click=controls.preset,
             kwargs={FORMAT.key: FORMAT.default} | values,

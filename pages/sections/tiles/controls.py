@@ -1,10 +1,9 @@
 """The controls of the page "Tile layouts"."""
 
-from fp8core.inputs import INPUT_NOTES, InputKind
 from fp8core.linear import Side
 from fp8core.tiles import WHOLE, Extent
 from pages.kit.recipes import RECIPE_CONTROLS, by_family, family_title
-from pages.kit.shared_controls import MATMUL, SEED
+from pages.kit.shared_controls import INPUT, MATMUL, SEED
 from pages.kit.widgets import Choice, ChoiceStyle, Whole
 
 LARGEST_DIM = 1 << 17
@@ -30,14 +29,6 @@ FAMILY = Choice(
     | {family.name.lower(): family_title(family.value) for family in by_family()},
     default=EACH,
     help="The recipes whose pictures stand side by side.",
-)
-INPUT = Choice(
-    key="input",
-    label="Numbers",
-    options={kind.value: INPUT_NOTES[kind].title for kind in InputKind},
-    default=InputKind.OUTLIER_CHANNELS.value,
-    style=ChoiceStyle.SELECT,
-    help="The distribution of the elements of each tensor.",
 )
 
 SIDE = Choice(key="side", label="Tile of", options={side.value: side.value for side in Side}, default="A")

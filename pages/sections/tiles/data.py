@@ -10,10 +10,10 @@ from fp8core.inputs import OUTLIER_EVERY, InputKind, draw_operand
 from fp8core.linear import MATMULS, OPERANDS, LayerShape, LayerTensor, Matmul, Side
 from fp8core.quantize import scales
 from fp8core.recipes import Copy, Recipe
+from pages.kit.charts.tile_marks import FREE_ELEMENTS
 from pages.sections.tiles.charts.operand import DrawnOperand
 from pages.sections.tiles.charts.overview import OVERVIEW_ELEMENTS
 from pages.sections.tiles.charts.scene import (
-    FREE_ELEMENTS,
     CopyScene,
     Scene,
     drawn_copy_shape,

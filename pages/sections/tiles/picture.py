@@ -7,7 +7,7 @@ from fp8core.linear import MATMULS, LayerShape, Side
 from pages.kit.chart import draw_chart
 from pages.kit.charts.ink import INKS, Ink
 from pages.kit.controls import Controls
-from pages.kit.notice import draw_notice
+from pages.kit.notice import draw_notice, notices_wait
 from pages.kit.recipes import recipe_of
 from pages.kit.shared_controls import MATMUL, SEED
 from pages.kit.shell import theme
@@ -56,7 +56,8 @@ def show(controls: Controls, layer: LayerShape) -> None:
     st.markdown(f"{where_applied(drawn)} Over the {drawn.mnk[2]} k that are drawn:")
     st.html(output_table(tile, drawn, *output, ink))
     _preparation(drawn)
-    st.markdown(second_copies(drawn))
+    if not notices_wait():
+        st.markdown(second_copies(drawn))
     st.markdown(hardware(drawn.spec))
     st.caption(HARDWARE_SOURCES)
 

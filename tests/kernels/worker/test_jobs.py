@@ -21,6 +21,7 @@ from kernels.worker.states import Done, Failed, Running, Stopped
 from tests.kernels.bench.made_up import CEILINGS
 from tests.kernels.check.reports import REPORT
 from tests.kernels.worker.stand_in import Act, job, row
+from tests.sweeps import exhaustive
 
 PATIENCE_S = 120.0
 PROBE = ProbeJob(operation="wgmma", terms=TermKind.SAME_SIGN, format="e4m3", seed=3, lengths=(32, 256))
@@ -118,6 +119,7 @@ def test_the_real_worker_takes_a_sweep_and_goes_on():
         queue.close()
 
 
+@exhaustive
 def test_the_real_worker_takes_a_check():
     queue = WorkerQueue(launchers(visible_gpus(os.environ))[:1])
     seen = []

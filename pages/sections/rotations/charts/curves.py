@@ -7,8 +7,8 @@ import altair as alt
 import numpy as np
 
 from pages.kit.charts.ink import Ink
+from pages.kit.charts.inside_axis import END, NARROW, ROOM, inside_axis
 from pages.kit.charts.template import Columns, template
-from pages.sections.rotations.charts.axis import END, NARROW, ROOM, inside_axis
 
 HEIGHT = 130
 WITHOUT, WITH = "as it is", "rotated"

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pages.kit.charts.ink import Ink
+from pages.kit.charts.inside_axis import NARROW
 from pages.kit.charts.template import Columns, Filled, several, template
-from pages.sections.rotations.charts.axis import NARROW
 
 BINS = 96
 HEIGHT = 120

@@ -15,8 +15,8 @@ from fp8core.formats.binades import mantissa_bits
 from fp8core.recipes import OperandSpec
 from fp8core.scales import Fit
 from pages.kit.charts.ink import Ink
+from pages.kit.charts.inside_axis import NARROW, ROOM, inside_axis
 from pages.kit.charts.template import Columns, Filled, number, several, template, text
-from pages.sections.rotations.charts.axis import NARROW, ROOM, inside_axis
 
 OUTLIER = "outlier"
 MAGNITUDE = "magnitude"

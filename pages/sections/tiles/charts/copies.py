@@ -13,23 +13,22 @@ from fp8core.tiles import WHOLE
 from pages.kit.charts.ink import SCALE_COLORS, Ink
 from pages.kit.charts.operand_words import bits_words, brief_preparation
 from pages.kit.charts.template import Filled, by_column, template
-from pages.kit.charts.words import stored_tile
-from pages.sections.tiles.charts.frame import Row
-from pages.sections.tiles.charts.marks import (
+from pages.kit.charts.tile_marks import (
     LINES,
     TILES,
     WORDS,
+    Row,
     joined,
     line_layer,
     own_colors,
     picture,
     position,
     ranges,
-    scale_words,
-    stored_slice,
     word,
     word_layer,
 )
+from pages.kit.charts.words import stored_tile
+from pages.sections.tiles.charts.marks import scale_words, stored_slice
 from pages.sections.tiles.charts.scene import CopyScene
 
 BOX_WIDE, BOX_TALL = 150, 108

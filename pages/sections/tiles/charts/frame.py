@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-Row = dict[str, Any]
-"""The fields of a mark; also those of many marks, a column each."""
+from pages.kit.charts.tile_marks import Row
 
 Ends = Any
 """Start and stop: two numbers, or two arrays of them."""

@@ -9,22 +9,23 @@ from fp8core.linear import Side
 from pages.kit.charts.ink import SCALE_COLORS, Ink
 from pages.kit.charts.operand_words import bits_words
 from pages.kit.charts.template import Filled, by_column, number, template
-from pages.sections.tiles.charts.frame import Frame, Row, frame
-from pages.sections.tiles.charts.marks import (
+from pages.kit.charts.tile_marks import (
     LINES,
     NEUTRAL,
     TILES,
     WORDS,
+    Row,
     joined,
     line_layer,
     own_colors,
     own_legend,
     picture,
     position,
-    tile_boxes,
     word,
     word_layer,
 )
+from pages.sections.tiles.charts.frame import Frame, frame
+from pages.sections.tiles.charts.marks import tile_boxes
 from pages.sections.tiles.charts.scene import Scene
 
 OVERVIEW_ELEMENTS = 8

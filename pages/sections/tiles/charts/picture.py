@@ -7,29 +7,32 @@ import altair as alt
 from fp8core.linear import Side
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.template import Filled, by_column, template
-from pages.sections.tiles.charts.equation import equation_lines, pieces_at
-from pages.sections.tiles.charts.frame import Frame, Row, frame
-from pages.sections.tiles.charts.marks import (
+from pages.kit.charts.tile_marks import (
     LINES,
-    MONOSPACE,
     NEUTRAL,
     TILES,
     WORDS,
-    axis_words,
-    bracket,
+    Row,
     joined,
     line_layer,
-    operand_marks,
-    outer_marks,
     picture,
     position,
-    result_marks,
-    scale_color,
     scale_domain,
-    scale_legend,
-    scale_ticks,
     word,
     word_layer,
+)
+from pages.sections.tiles.charts.equation import equation_lines, pieces_at
+from pages.sections.tiles.charts.frame import Frame, frame
+from pages.sections.tiles.charts.marks import (
+    MONOSPACE,
+    axis_words,
+    bracket,
+    operand_marks,
+    outer_marks,
+    result_marks,
+    scale_color,
+    scale_legend,
+    scale_ticks,
 )
 from pages.sections.tiles.charts.operand_lines import operand_lines
 from pages.sections.tiles.charts.scene import Scene

@@ -11,21 +11,22 @@ from fp8core.contraction import SummedStretch, stretches, summed_stretches
 from fp8core.tiles import Extent
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.template import Filled, by_column, template
-from pages.kit.charts.words import short, span
-from pages.sections.tiles.charts.equation import Choice
-from pages.sections.tiles.charts.frame import Ends, Row
-from pages.sections.tiles.charts.marks import (
+from pages.kit.charts.tile_marks import (
     TILES,
     WORDS,
+    Row,
     joined,
     picture,
     position,
-    scale_color,
     scale_domain,
     scale_log2,
     word,
     word_layer,
 )
+from pages.kit.charts.words import short, span
+from pages.sections.tiles.charts.equation import Choice
+from pages.sections.tiles.charts.frame import Ends
+from pages.sections.tiles.charts.marks import scale_color
 
 WIDTH, HEIGHT = 760, 200
 LEFT = 96

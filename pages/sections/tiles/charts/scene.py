@@ -13,20 +13,12 @@ from fp8core.linear import Axis, LayerShape, Matmul, Side
 from fp8core.operand_scales import Scales
 from fp8core.recipes import Copy, MatmulSpec, OperandSpec, Recipe
 from fp8core.tiles import WHOLE, Extent, Tile, TileGrid
+from pages.kit.charts.tile_marks import FREE_ELEMENTS, drawn_extent
 from pages.sections.tiles.charts.operand import DrawnOperand
 
-FREE_ELEMENTS = 16
-FREE_TILES = 3
 K_TILES = 4
 K_ELEMENTS = 64
 _GRIDS_KEPT = 256
-
-
-def drawn_extent(extent: Extent, elements: int = FREE_ELEMENTS) -> int:
-    """The number of elements to draw along a dim: a few tiles; some elements if a tile is one element, or
-    WHOLE.
-    """
-    return elements if extent is WHOLE or extent == 1 else FREE_TILES * extent
 
 
 def drawn_layer(

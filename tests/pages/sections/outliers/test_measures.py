@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from fp8core.experiments.error_curves import Counted
+from fp8core.experiments.error_curves import BAND_K, DRAWS, Counted
 from fp8core.experiments.operand_error import as_bf16, operand_error, read_back, tile_errors, tile_zeros
 from fp8core.inputs import InputKind
 from fp8core.linear import MATMULS, LayerTensor, Side
@@ -23,7 +23,7 @@ from pages.sections.outliers.measures import (
     role_of,
     tile_sizes,
 )
-from pages.sections.outliers.source import BAND_K, DRAWS, Matrix, Source, bands
+from pages.sections.outliers.source import Matrix, Source, bands
 from tests.cpu import cpu_seconds
 
 RERUN_MS, SLOW_MACHINE = 150, 2

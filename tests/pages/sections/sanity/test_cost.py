@@ -10,10 +10,12 @@ from pages.sections.sanity.history import History
 from tests.cpu import cpu_seconds
 from tests.pages.check_reports import report
 from tests.pages.gemm_rows import TOP
+from tests.sweeps import exhaustive
 
 PAGE = "pages/sanity_check.py"
 
 
+@exhaustive
 def test_the_app_never_imports_torch_though_a_check_is_run():
     program = f"""
 import sys

@@ -14,10 +14,10 @@ from fp8core.quantize import QuantizedTensor, quantize
 from fp8core.recipes import RECIPES, Operand
 from fp8core.tiles import WHOLE, TileShape
 from pages.kit.charts.ink import DARK, LIGHT
+from pages.kit.charts.tile_marks import LINES, TILES, WORDS
 from pages.kit.charts.words import power_of_two, short
 from pages.sections.tiles.charts.copies import copies_chart
 from pages.sections.tiles.charts.equation import Choice, equation_lines, latex
-from pages.sections.tiles.charts.marks import LINES, TILES, WORDS
 from pages.sections.tiles.charts.overview import overview
 from pages.sections.tiles.charts.picture import OUTER, WIDTH, pinned_rows, tile_picture
 from pages.sections.tiles.charts.rule import LEAVES, VARIES, RuleScene, rule_chart, summed_rows

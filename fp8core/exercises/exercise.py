@@ -1,0 +1,105 @@
+"""An exercise: what to write, and the cases that its answer is compared on."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+_SHOWN = 4
+"""Numbers of an array that a message shows."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """One call: its arguments, the parts of its result, and what a wrong answer can learn.
+
+    `wanted` has one entry a part, each with a name for messages. Numbers are compared exactly. NaN
+    equals NaN.
+    """
+
+    arguments: tuple[Any, ...]
+    wanted: dict[str, Any]
+    lesson: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Exercise:
+    """A function to write. `stub` is its text with the task as docstring; `page` shows it in the app."""
+
+    name: str
+    title: str
+    stub: str
+    page: str
+    cases: Callable[[], Iterator[Case]]
+
+
+def fault(function: Callable[..., Any], exercise: Exercise) -> str | None:
+    """The first thing that is wrong with an answer, in words; None where nothing is.
+
+    An error of the function itself is left to the caller.
+    """
+    for case in exercise.cases():
+        # A function may write into its arguments: the message shows what it was given.
+        kept = tuple(a.copy() if isinstance(a, np.ndarray) else a for a in case.arguments)
+        found = _fault_of(function(*case.arguments), case)
+        if found is not None:
+            called = ", ".join(map(shown, kept))
+            return f"{exercise.name}({called}): {found} {case.lesson}"
+    return None
+
+
+def _fault_of(answer: object, case: Case) -> str | None:
+    names = list(case.wanted)
+    parts = answer if isinstance(answer, tuple) else (answer,)
+    if len(parts) != len(names):
+        needed = f"{len(names)} are needed: {', '.join(names)}." if len(names) > 1 else "one is needed."
+        return f"the number of its results is {len(parts)}, and {needed}"
+    for name, part in zip(names, parts, strict=True):
+        found = _difference(name, part, np.asarray(case.wanted[name], dtype=np.float64))
+        if found is not None:
+            return found
+    return None
+
+
+def _difference(name: str, part: object, wanted: NDArray[np.float64]) -> str | None:
+    try:
+        got = np.asarray(part, dtype=np.float64)
+        is_missing = part is None
+    except (TypeError, ValueError):
+        is_missing = True
+    if is_missing:
+        return f"the {name} is {_cut(repr(part))}, and {_kind(wanted)} is needed."
+    if got.shape != wanted.shape:
+        return f"the {name} has the shape {got.shape}, and {wanted.shape} is needed."
+    wrong = ~((got == wanted) | (np.isnan(got) & np.isnan(wanted)))
+    if not wrong.any():
+        return None
+    if not wanted.shape:
+        return f"the {name} is {shown(got[()])}, and {shown(wanted[()])} is needed."
+    at = tuple(int(place[0]) for place in np.nonzero(wrong))
+    where = f"[{', '.join(map(str, at))}]"
+    count = f"{wrong.sum():,} of {wrong.size:,} differ" if wrong.size > 1 else "it differs"
+    return f"the {name} at {where} is {shown(got[at])}, and {shown(wanted[at])} is needed; {count}."
+
+
+def _kind(wanted: NDArray[np.float64]) -> str:
+    return f"an array of the shape {wanted.shape}" if wanted.shape else "a number"
+
+
+def shown(value: object) -> str:
+    """A value as a message writes it: a number to its last bit, an array by its shape and first numbers."""
+    if callable(value):
+        return getattr(value, "__name__", "a function")
+    array = np.asarray(value)
+    if array.dtype.kind in "iub" and not array.shape:
+        return str(int(array))
+    if not array.shape:
+        return f"{float(array):.9g}"
+    first = ", ".join(f"{float(one):.4g}" for one in array.ravel()[:_SHOWN])
+    return f"<{array.dtype}{list(array.shape)}: {first}{', …' * (array.size > _SHOWN)}>"
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= 60 else text[:57] + "…"

@@ -1,0 +1,134 @@
+"""The marks of small pictures of tiles: rectangles colored by scale, lines and words in one frame."""
+
+import math
+from collections.abc import Sequence
+from itertools import chain
+from typing import Any
+
+import altair as alt
+import numpy as np
+from numpy.typing import NDArray
+
+from fp8core.tiles import WHOLE, Extent
+from pages.kit.charts.ink import Ink
+
+Row = dict[str, Any]
+"""The fields of a mark; also those of many marks, a column each."""
+
+FREE_ELEMENTS = 16
+"""The elements that are drawn along a dim where a tile is one element, or all of the dim."""
+FREE_TILES = 3
+SANS = "'Source Sans', 'Source Sans Pro', sans-serif"
+NEUTRAL = "!isValid(datum.log2)"
+"""A mark without a scale that a color could show: a part of D, an operand in bf16, a scale of zero or NaN."""
+TILES, WORDS, LINES = "tiles", "words", "lines"
+WORD_STYLE: Row = {"dx": 0, "fontSize": 11, "fontWeight": "normal", "align": "left", "angle": 0, "font": SANS}
+
+
+def drawn_extent(extent: Extent, elements: int = FREE_ELEMENTS) -> int:
+    """The number of elements to draw along a dim: a few tiles; some elements if a tile is one element, or
+    WHOLE.
+    """
+    return elements if extent is WHOLE or extent == 1 else FREE_TILES * extent
+
+
+def joined(parts: Sequence[Row]) -> Row:
+    """The marks of all parts, which have equal fields: arrays, or lists of words."""
+    fields = {name: [part[name] for part in parts] for name in parts[0]}
+    return {
+        name: np.concatenate(columns) if isinstance(columns[0], np.ndarray) else [*chain(*columns)]
+        for name, columns in fields.items()
+    }
+
+
+def ranges(ends: NDArray[np.int64]) -> list[range]:
+    """int64[2, tiles], the start and the stop of each, as ranges."""
+    return [range(start, stop) for start, stop in ends.T.tolist()]
+
+
+def scale_log2(scale: NDArray[np.float64]) -> NDArray[np.float64]:
+    """log2 of scales; NaN for one that is NaN or not above 0."""
+    return np.log2(np.where(scale > 0, scale, np.nan))
+
+
+def scale_domain(log2: NDArray[np.float64]) -> tuple[int, int]:
+    """Whole powers of two around every scale, at least four apart, so that small differences look small.
+
+    A scale that is NaN does not count.
+    """
+    logs = log2[~np.isnan(log2)]
+    low, high = (math.floor(logs.min()), math.ceil(logs.max())) if logs.size else (0, 0)
+    missing = max(4 - (high - low), 0)
+    return low - missing // 2, high + (missing + 1) // 2
+
+
+def own_colors(scale: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Places from 0 to 1 between the smallest of these scales and the largest, by log2."""
+    log2 = scale_log2(scale)
+    low, high = scale_domain(log2)
+    return np.round((log2 - low) / (high - low), 3)
+
+
+def own_legend(ink: Ink) -> alt.Legend:
+    """A legend for colors that run from the smallest scale of one picture to its largest."""
+    return alt.Legend(
+        title=["scale of a tile, within its own picture:", "colors do not compare between pictures"],
+        direction="horizontal",
+        orient="bottom",
+        gradientLength=180,
+        gradientThickness=9,
+        values=[0, 1],
+        labelExpr="datum.value ? 'larger' : 'smaller'",
+        labelColor=ink.soft,
+        labelFontSize=12,
+        titleColor=ink.soft,
+        titleFontSize=12,
+        titleFontWeight="normal",
+        titleLimit=400,
+    )
+
+
+def position(width: float, height: float) -> dict[str, object]:
+    """Channels x0, x1, y0, y1 of a picture of this size."""
+    across = alt.Scale(domain=[0, width], nice=False, zero=False)
+    down = alt.Scale(domain=[0, height], reverse=True, nice=False, zero=False)
+    return {
+        "x": alt.X("x0:Q", scale=across, axis=None),
+        "x2": "x1:Q",
+        "y": alt.Y("y0:Q", scale=down, axis=None),
+        "y2": "y1:Q",
+    }
+
+
+def word(x: float, y: float, text: str, color: str, **style: object) -> Row:
+    """Words at (x, y); a style is one of those in `WORD_STYLE`."""
+    return {"x": x, "y": y, "text": text, "color": color, **WORD_STYLE, **style}
+
+
+def word_layer() -> alt.Chart:
+    """Words, each in the style that its row names: one mark for any number of styles."""
+    style = {name: alt.ExprRef(f"datum.{name}") for name in WORD_STYLE}
+    return (
+        alt.Chart(alt.NamedData(WORDS))
+        .mark_text(baseline="middle", aria=False, **style)
+        .encode(x="x:Q", y="y:Q", text="text:N", color=alt.Color("color:N", scale=None, legend=None))
+    )
+
+
+def line_layer() -> alt.Chart:
+    """Straight lines from (x0, y0) to (x1, y1) in their own color."""
+    color = alt.Color("color:N", scale=None, legend=None)
+    return (
+        alt.Chart(alt.NamedData(LINES))
+        .mark_rule(strokeWidth=2, aria=False)
+        .encode(x="x0:Q", x2="x1:Q", y="y0:Q", y2="y1:Q", color=color)
+    )
+
+
+def picture(width: float, height: float, *layers: alt.Chart, **options: object) -> alt.LayerChart:
+    """Layers in one frame without axes."""
+    return (
+        alt.layer(*layers, width=width, height=height, **options)
+        .resolve_scale(color="independent")
+        .configure_view(stroke=None)
+    )

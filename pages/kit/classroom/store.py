@@ -1,0 +1,219 @@
+"""What a class leaves behind: where each student is in the lesson, and what each has answered.
+
+    store().save_place(visitor(), "scaling.2")
+    store().save_answer(visitor(), "scaling.2", "Under a tenth", is_right=True)     # the first one stays
+    store().answers_to("scaling.2")
+
+One SQLite file keeps it, so it survives a restart of the server. It holds random ids, steps, answers and
+times, and nothing about a person. A server whose file cannot be used goes on in memory, and `trouble` says
+why.
+"""
+
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from kernels.paths import TOP
+
+CLASS_FILE = "FP8_EXPLORER_CLASS_FILE"
+"""The environment's name for the file."""
+USUAL_FILE = TOP / ".class.sqlite"
+STUDENTS_MOST = 5000
+"""Visitors that the file knows at most. A program that invents visitors cannot fill the disk."""
+ANSWER_LONGEST = 200
+"""Characters of an answer that are kept."""
+
+_WAIT_S = 2.0
+"""Seconds that a statement waits for another process with the same file."""
+_MEMORY = ":memory:"
+_TABLES = """
+CREATE TABLE IF NOT EXISTS students (number INTEGER PRIMARY KEY, visitor TEXT NOT NULL UNIQUE);
+CREATE TABLE IF NOT EXISTS places (
+    visitor TEXT PRIMARY KEY, step TEXT NOT NULL, time REAL NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS answers (
+    step TEXT NOT NULL, visitor TEXT NOT NULL, answer TEXT NOT NULL, is_right INTEGER NOT NULL,
+    time REAL NOT NULL, PRIMARY KEY (step, visitor)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS shown (step TEXT PRIMARY KEY) WITHOUT ROWID;
+"""
+_EVERY_TABLE = ("students", "places", "answers", "shown")
+_MAKING = threading.Lock()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """One answer: who gave it, as a student's number; `time` counts seconds as time.time() does."""
+
+    step: str
+    student: int
+    answer: str
+    is_right: bool
+    time: float
+
+
+class Store:
+    """The file of a class. All sessions of the server share it, one statement at a time."""
+
+    def __init__(self, path: Path | str) -> None:
+        self.trouble: str | None = None
+        """A sentence on why nothing is kept beyond this server's end; None where the file is in use."""
+        self._name = Path(path).name
+        self._lock = threading.RLock()
+        try:
+            self._connection = _opened(path)
+        except sqlite3.Error as error:
+            self._connection = _opened(_MEMORY)
+            self._complain(error)
+
+    def save_place(self, visitor: str, step: str) -> None:
+        """Remember the step that a visitor is on."""
+        if self.place_of(visitor) == step or not self._enroll(visitor):
+            return
+        self._run("INSERT OR REPLACE INTO places VALUES (?, ?, ?)", visitor, step, time.time())
+
+    def place_of(self, visitor: str) -> str | None:
+        """The step that a visitor is on; None for one who has not begun."""
+        return self._one("SELECT step FROM places WHERE visitor = ?", visitor)
+
+    def save_answer(self, visitor: str, step: str, answer: str, is_right: bool) -> None:
+        """Keep a visitor's answer to a step. The first one stays."""
+        if self._enroll(visitor):
+            values = (step, visitor, answer[:ANSWER_LONGEST], bool(is_right), time.time())
+            self._run("INSERT OR IGNORE INTO answers VALUES (?, ?, ?, ?, ?)", *values)
+
+    def answer_of(self, visitor: str, step: str) -> str | None:
+        """A visitor's answer to a step; None where there is none."""
+        return self._one("SELECT answer FROM answers WHERE step = ? AND visitor = ?", step, visitor)
+
+    def answers_to(self, step: str) -> tuple[str, ...]:
+        """All answers to a step, in the order in which they came."""
+        rows = self._run("SELECT answer FROM answers WHERE step = ? ORDER BY time", step)
+        return tuple(answer for (answer,) in rows)
+
+    def places(self) -> dict[str, str]:
+        """The step that each visitor is on."""
+        return dict(self._run("SELECT visitor, step FROM places"))
+
+    def students(self) -> dict[str, int]:
+        """The number of each visitor, from 1, in the order in which they came."""
+        return dict(self._run("SELECT visitor, number FROM students ORDER BY number"))
+
+    def answers(self) -> tuple[Answer, ...]:
+        """All answers to all steps, by step and time."""
+        rows = self._run(
+            "SELECT step, number, answer, is_right, time FROM answers JOIN students USING (visitor) "
+            "ORDER BY step, time, number"
+        )
+        return tuple(
+            Answer(step=step, student=number, answer=answer, is_right=bool(is_right), time=when)
+            for step, number, answer, is_right, when in rows
+        )
+
+    def show(self, step: str, is_shown: bool) -> None:
+        """Let students see all answers to a step, or no longer."""
+        wish = "INSERT OR IGNORE INTO shown VALUES (?)" if is_shown else "DELETE FROM shown WHERE step = ?"
+        self._run(wish, step)
+
+    def is_shown(self, step: str) -> bool:
+        """True if students may see all answers to a step."""
+        return self._one("SELECT 1 FROM shown WHERE step = ?", step) is not None
+
+    def reset(self) -> None:
+        """Forget every student, place and answer, and what is shown."""
+        with self._lock:
+            for table in _EVERY_TABLE:
+                self._run(f"DELETE FROM {table}")
+
+    def close(self) -> None:
+        """Let go of the file."""
+        with self._lock:
+            self._connection.close()
+
+    def _enroll(self, visitor: str) -> bool:
+        """Give a new visitor a number. Returns False where there are too many."""
+        known = "SELECT 1 FROM students WHERE visitor = ?"
+        if self._one(known, visitor) is None:
+            self._run(
+                "INSERT OR IGNORE INTO students (visitor) SELECT ? WHERE (SELECT count(*) FROM students) < ?",
+                visitor,
+                STUDENTS_MOST,
+            )
+        return self._one(known, visitor) is not None
+
+    def _one(self, statement: str, *values: object) -> str | None:
+        rows = self._run(statement, *values)
+        return rows[0][0] if rows else None
+
+    def _run(self, statement: str, *values: object) -> list[tuple]:
+        """Run one statement, in memory where the file fails."""
+        with self._lock:
+            try:
+                return self._connection.execute(statement, values).fetchall()
+            except sqlite3.Error as error:
+                self._leave_the_file(error)
+                return self._connection.execute(statement, values).fetchall()
+
+    def _leave_the_file(self, error: sqlite3.Error) -> None:
+        """Go on in memory, with as much of the file as can still be read."""
+        failed, self._connection = self._connection, _opened(_MEMORY)
+        for table in _EVERY_TABLE:
+            try:
+                rows = failed.execute(f"SELECT * FROM {table}").fetchall()
+            except sqlite3.Error:
+                continue
+            if rows:
+                places = ", ".join("?" * len(rows[0]))
+                self._connection.executemany(f"INSERT OR IGNORE INTO {table} VALUES ({places})", rows)
+        failed.close()
+        self._complain(error)
+
+    def _complain(self, error: sqlite3.Error) -> None:
+        self.trouble = (
+            f"The class's file {self._name} cannot be used ({error}). Answers and progress are kept in "
+            f"memory, until the server ends. Move the file away, or name another one in {CLASS_FILE}, and "
+            "start the server again."
+        )
+
+
+def store() -> Store:
+    """The one store of this server. It is no cache of Streamlit's, which any visitor can empty."""
+    with _MAKING:
+        return _store_at(class_file())
+
+
+def class_file(environment: Mapping[str, str] = os.environ) -> Path:
+    """The file that the environment names, or the usual one at the top of the project."""
+    return Path(environment.get(CLASS_FILE) or USUAL_FILE)
+
+
+@cache
+def _store_at(path: Path) -> Store:
+    return Store(path)
+
+
+def _opened(path: Path | str) -> sqlite3.Connection:
+    """A connection whose statements are each a transaction of its own.
+
+    With a log beside the file, a change needs no wait for the disk. A server that is killed loses nothing.
+    Raises sqlite3.Error where the file cannot be written or is none of SQLite's.
+    """
+    connection = sqlite3.connect(path, timeout=_WAIT_S, isolation_level=None, check_same_thread=False)
+    try:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.executescript(_TABLES)
+        # An unwritable file is opened without a word: a change to no row tells.
+        connection.execute("BEGIN IMMEDIATE")
+        connection.execute("DELETE FROM shown WHERE step IS NULL")
+        connection.execute("COMMIT")
+        (health,) = connection.execute("PRAGMA quick_check").fetchone()
+        if health != "ok":
+            raise sqlite3.DatabaseError("it is damaged")
+    except sqlite3.Error:
+        connection.close()
+        raise
+    return connection

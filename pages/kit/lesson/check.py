@@ -1,0 +1,125 @@
+"""Checks of a chapter against the pages: every setting is accepted, every fact is computed.
+
+    python -m pages.kit.lesson.check                                  # every chapter
+    python -m pages.kit.lesson.check assets/lessons/03_scaling.toml   # this one
+
+A sentence for each thing that is wrong names the file, the step and the field. Exit code: 0 all well, 1 not.
+"""
+
+import argparse
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from streamlit.logger import set_log_level
+
+from pages.kit.lesson.chapter import Chapter, Fact, Kind, Prediction, Step
+from pages.kit.lesson.facts import fact, facts_of, folder_of
+from pages.kit.lesson.filled import TRUTH, filled, names_in, unknown_in
+from pages.kit.lesson.reading import FILE_NAME, LESSONS, read_chapter
+
+
+def complaints_about(path: Path) -> tuple[str, ...]:
+    """Everything that is wrong with the chapter of a file: one sentence each."""
+    read = read_chapter(path)
+    if read.chapter is None:
+        return read.complaints
+    return (*_order(path, read.chapter), *_steps(path.name, read.chapter))
+
+
+def _order(path: Path, chapter: Chapter) -> Iterator[str]:
+    """Complaints about chapters that should come before."""
+    before = [FILE_NAME.fullmatch(other.name) for other in path.parent.iterdir() if other.name < path.name]
+    known = {named[1] for named in before if named}
+    for name in chapter.after:
+        if name not in known:
+            yield f"{path.name}, `after`: no file before this one has the chapter {name!r}."
+
+
+def _steps(file: str, chapter: Chapter) -> Iterator[str]:
+    for number, step in enumerate(chapter.steps, 1):
+        for field, told in _step(step):
+            yield f"{file}, step {number}, `{field}`: {told}."
+
+
+def _step(step: Step) -> Iterator[tuple[str, str]]:
+    """Complaints about a step: a field, and what is wrong with it."""
+    try:
+        page = facts_of(folder_of(step.page))
+    except ValueError as wrong:
+        yield "page", str(wrong)
+        return
+    then = {} if step.predict is None else step.predict.then
+    wrong_settings = [
+        (field, told)
+        for field, settings in (("set", step.set), ("then", then))
+        for key, value in settings.items()
+        if (told := page.wrong(key, value))
+    ]
+    yield from wrong_settings
+    if wrong_settings:
+        return
+    for field, text in {"title": step.title, "text": step.text, "do": step.do}.items():
+        yield from _text(field, text, step)
+    if step.predict is not None:
+        yield from _prediction(step, step.predict)
+
+
+def _text(field: str, text: str, step: Step, truth: Fact | None = None) -> Iterator[tuple[str, str]]:
+    """Complaints about the facts of a text."""
+    for braces in unknown_in(text):
+        yield field, f"{braces} names no fact; write it as {{folder.name:format}}"
+    is_after = truth is not None
+    predict = step.predict
+    if not is_after and predict is not None and not predict.then and predict.truth in names_in(text):
+        yield field, f"it tells {predict.truth} before the reader has predicted it"
+    try:
+        filled(text, step.settings(is_locked=is_after), truth)
+    except ValueError as wrong:
+        yield field, str(wrong)
+
+
+def _prediction(step: Step, predict: Prediction) -> Iterator[tuple[str, str]]:
+    for field, text in [("ask", predict.ask), *(("options", option.say) for option in predict.options)]:
+        yield from _text(field, text, step)
+    try:
+        truth = fact(predict.truth, step.settings(is_locked=True))
+    except ValueError as wrong:
+        yield "truth", str(wrong)
+        return
+    yield from _text("reveal", predict.reveal, step, truth)
+    if predict.kind is Kind.CHOICE:
+        holding = [option.say for option in predict.options if option.holds(truth)]
+        if len(holding) != 1:
+            which = " and ".join(map(repr, holding)) or "none"
+            yield "options", f"exactly one must hold for {TRUTH} = {truth!r}, and {which} holds"
+    elif isinstance(truth, str):
+        yield "truth", f"{predict.truth} is the word {truth!r}, and only a choice can ask for a word"
+    elif _is_outside(predict, truth):
+        yield "low", f"{TRUTH} = {truth:g} is outside of `low` to `high`"
+
+
+def _is_outside(predict: Prediction, truth: float) -> bool:
+    below = predict.low is not None and truth < predict.low
+    return below or (predict.high is not None and truth > predict.high)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Check the files, or all chapters, and print what is wrong."""
+    parser = argparse.ArgumentParser(
+        prog="python -m pages.kit.lesson.check", description=__doc__.split("\n")[0]
+    )
+    parser.add_argument("files", nargs="*", type=Path, metavar="FILE", help="chapters (default: all)")
+    files = parser.parse_args(arguments).files or sorted(LESSONS.glob("*.toml"))
+    # Outside of a server, Streamlit warns that there is none.
+    set_log_level("error")
+    wrong = 0
+    for path in files:
+        found = complaints_about(path)
+        wrong += len(found)
+        sys.stdout.write("\n".join(found or [f"{path.name}: all well."]) + "\n")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

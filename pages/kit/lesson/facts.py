@@ -1,0 +1,122 @@
+"""What the pages say of themselves: their controls, and facts that they compute.
+
+Each `pages/sections/<folder>/facts.py` exports
+
+    CONTROLS = ALL_CONTROLS                          # the controls of its page
+    FACTS = {"zeros_share": zeros_share, …}          # a function of all controls' values, by key
+    OPENING = {…}                                    # only where the page opens with values of its own
+
+A fact is computed by the functions that the page draws from. Texts name it `{scaling.zeros_share:.0%}`.
+"""
+
+import ast
+import importlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from kernels.paths import TOP
+from pages.kit.lesson.chapter import Fact
+from pages.kit.widgets import Control, Value
+
+_KEPT = 512
+_SECTIONS = "pages.sections"
+
+
+@dataclass(frozen=True, kw_only=True)
+class PageFacts:
+    """The controls and facts of one section folder."""
+
+    folder: str
+    controls: Mapping[str, Control[Any]]
+    facts: Mapping[str, Callable[[Mapping[str, Value]], Fact]]
+    opening: Mapping[str, Value]
+
+    def wrong(self, key: str, value: Value) -> str | None:
+        """The reason why a value does not fit a control; None where it fits."""
+        control = self.controls.get(key)
+        if control is None:
+            return f"{key!r} is no control of {self.folder}; it has {', '.join(self.controls)}"
+        if not control.accepts(_as_control(control, value)):
+            return f"{key} got {value!r} and needs {control.needs}"
+        return None
+
+    def settings(self, wanted: Mapping[str, Value]) -> dict[str, Value]:
+        """The values of all controls where an address names `wanted`, as far as they are known here."""
+        values = {key: control.default for key, control in self.controls.items()}
+        mine = {
+            key: _as_control(self.controls[key], value)
+            for key, value in (wanted or self.opening).items()
+            if key in self.controls
+        }
+        return values | mine
+
+    def query(self, wanted: Mapping[str, Value]) -> dict[str, str]:
+        """The parameters of an address that sets `wanted`."""
+        return {
+            key: self.controls[key].text(_as_control(self.controls[key], value))
+            for key, value in wanted.items()
+            if key in self.controls
+        }
+
+
+@lru_cache(maxsize=64)
+def facts_of(folder: str) -> PageFacts:
+    """The facts of a section folder. Raises ValueError, a sentence, where it has none."""
+    name = f"{_SECTIONS}.{folder}.facts"
+    try:
+        module = importlib.import_module(name)
+    except ModuleNotFoundError as missing:
+        if missing.name not in (name, f"{_SECTIONS}.{folder}"):
+            raise
+        raise ValueError(f"pages/sections/{folder}/facts.py does not exist") from None
+    exported = [kind for kind in ("CONTROLS", "FACTS") if not hasattr(module, kind)]
+    if exported:
+        raise ValueError(f"pages/sections/{folder}/facts.py exports no {' and no '.join(exported)}")
+    return PageFacts(
+        folder=folder,
+        controls={control.key: control for control in module.CONTROLS},
+        facts=module.FACTS,
+        opening=getattr(module, "OPENING", {}),
+    )
+
+
+@lru_cache(maxsize=64)
+def folder_of(page: str) -> str:
+    """The section folder of a page: the first that its script imports. Raises ValueError where none is."""
+    script = TOP / "pages" / f"{page}.py"
+    if not page.isidentifier() or not script.is_file():
+        raise ValueError(f"there is no page {page!r}")
+    for node in ast.parse(script.read_text(encoding="utf-8")).body:
+        module = node.module or "" if isinstance(node, ast.ImportFrom) else ""
+        if module.startswith(f"{_SECTIONS}."):
+            return module.split(".")[2]
+    raise ValueError(f"the page {page!r} has no section folder")
+
+
+def fact(name: str, wanted: Mapping[str, Value]) -> Fact:
+    """The fact `folder.name` on a page whose address names `wanted`, computed once.
+
+    Raises ValueError, a sentence, where there is no such fact or it cannot be computed.
+    """
+    folder, _, own = name.partition(".")
+    page = facts_of(folder)
+    if own not in page.facts:
+        raise ValueError(f"{name} is no fact; {folder} has {', '.join(page.facts) or 'none'}")
+    texts = ((key, page.controls[key].text(value)) for key, value in page.settings(wanted).items())
+    return _computed(folder, own, tuple(texts))
+
+
+@lru_cache(maxsize=_KEPT)
+def _computed(folder: str, own: str, texts: tuple[tuple[str, str], ...]) -> Fact:
+    page = facts_of(folder)
+    # As an address writes them, settings can be a key of the cache, lists too.
+    found = page.facts[own]({key: page.controls[key].parse(text) for key, text in texts})
+    # A NumPy scalar formats as Python's own, but compares and prints otherwise.
+    return found.item() if hasattr(found, "item") else found
+
+
+def _as_control(control: Control[Any], value: Value) -> Value:
+    """A value of a file as its control has it: TOML writes 1 where a float is meant."""
+    return float(value) if type(value) is int and type(control.default) is float else value

@@ -1,0 +1,81 @@
+"""Section "Tile size": what smaller tiles buy, and what they cost."""
+
+from collections.abc import Mapping
+
+import streamlit as st
+
+from fp8core.experiments.error_curves import BAND_K, BAND_LINES, DRAWS
+from fp8core.inputs import INPUT_NOTES, InputKind
+from pages.kit.chart import draw_chart
+from pages.kit.charts.ink import INKS
+from pages.kit.charts.words import short
+from pages.kit.compute import computed
+from pages.kit.controls import Controls
+from pages.kit.notice import draw_notice
+from pages.kit.pool import Call
+from pages.kit.shared_controls import SEED
+from pages.kit.shell import theme
+from pages.sections.differences.charts.scene import SizeCurve, small_error
+from pages.sections.differences.charts.size import size_chart
+from pages.sections.differences.controls import FORMAT, INPUT
+from pages.sections.differences.sizes import CURVES, LINE, curve_name, size_curve
+
+KEY = "differences_size"
+
+
+def show(controls: Controls) -> None:
+    """Draw the choice of the format and of the numbers, then the chart."""
+    row = st.container(horizontal=True)
+    format_name = controls.draw(FORMAT, row.container(width=180))
+    kind = controls.draw(INPUT, row.container(width=220))
+    seed = controls.draw(SEED, st.sidebar)
+    asked = format_name, kind, seed
+    calls = [Call(size_curve, (rule, tile, *asked)) for rule, tile in CURVES]
+    shown = computed(KEY, asked, calls, doing="Quantizing five draws in every tile")
+    if shown is None:
+        return
+    (format_name, kind, _), parts = shown.asked, shown.parts
+    curves = {curve_name(*one): part for one, part in zip(CURVES, parts, strict=True)}
+    draw_notice(f"**Notice:** {notice(curves, format_name)}")
+    rule = INPUT_NOTES[InputKind(kind)].rule
+    draw_chart(size_chart(curves, INKS[theme()]), key=KEY, alt=described(curves, format_name))
+    st.caption(
+        f"{DRAWS} draws a point of {BAND_LINES} lines of {BAND_K} numbers: {rule}. "
+        "The line is the mean, and a bar reaches from the worst draw to the best. Dashed lines are square "
+        "tiles: a token beside a large one shares its scale. The smaller half are the numbers below the "
+        "median of all |x|. An error of 100 % says that they are lost."
+    )
+
+
+def notice(curves: Mapping[str, SizeCurve], format_name: str) -> str:
+    """What the shortest tiles of one line buy over the longest, and for how many bits."""
+    curve = curves[curve_name("fp32", LINE)]
+    first, last = curve.small[0], curve.small[-1]
+    best, worst = (small_error(draws)[0] for draws in (first, last))
+    told = (
+        f"tiles of {first.at:.0f} instead of {last.at:.0f} {format_name} numbers cost "
+        f"{short(first.bits - last.bits, 3)} bits more an element with fp32 scales. The error of the smaller "
+        f"half goes from {_percent(worst)} to {_percent(best)}"
+    )
+    if worst < 1.25 * best:
+        return (
+            f"{told}. A float's relative error hardly depends on its scale until something leaves its range."
+        )
+    cheap = curves[curve_name("e8m0_round_up", LINE)].small[0]
+    return (
+        f"{told}. With scales that are powers of two it ends at {_percent(small_error(cheap)[0])}, for "
+        f"{short(cheap.bits - last.bits, 3)} bits more."
+    )
+
+
+def described(curves: Mapping[str, SizeCurve], format_name: str) -> str:
+    """The chart in words."""
+    return f"{format_name}. " + "; ".join(
+        f"{name}: SQNR {curve.every[0].mean:.1f} dB at k = {curve.every[0].at:.0f}, "
+        f"{curve.every[-1].mean:.1f} dB at {curve.every[-1].at:.0f}"
+        for name, curve in curves.items()
+    )
+
+
+def _percent(error: float) -> str:
+    return f"{short(100 * error, 3)} %"

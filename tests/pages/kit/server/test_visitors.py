@@ -1,0 +1,54 @@
+"""Contract: a browser gets one random id, at the app's own path, which no script reads."""
+
+import pytest
+import streamlit as st
+
+from pages.kit.classroom.visitor import COOKIE, is_well_formed
+from pages.kit.server.visitors import Visitors
+from tests.asynchronous import complete
+
+
+def cookies(path: str = "/formats", status: int = 200, scheme: str = "http", **headers: str) -> list[str]:
+    """What a request with these headers is told to keep."""
+    sent: list[dict] = []
+
+    async def page(scope, receive, send) -> None:
+        await send({"type": "http.response.start", "status": status, "headers": [(b"x", b"y")]})
+        await send({"type": "http.response.body", "body": b""})
+
+    async def send(message) -> None:
+        sent.append(message)
+
+    given = {"accept": "text/html,*/*", **headers}
+    raw = [(name.encode(), text.encode()) for name, text in given.items()]
+    scope = {"type": "http", "path": path, "scheme": scheme, "method": "GET", "headers": raw}
+    complete(Visitors(page)(scope, None, send))
+    assert (b"x", b"y") in sent[0]["headers"]
+    return [text.decode() for name, text in sent[0]["headers"] if name == b"set-cookie"]
+
+
+def test_the_first_page_sets_a_random_id():
+    first, second = cookies()[0], cookies()[0]
+    assert first.startswith(f"{COOKIE}=")
+    assert is_well_formed(first.split(";")[0].removeprefix(f"{COOKIE}="))
+    assert {"HttpOnly", "SameSite=Lax", "Path=/"} <= set(first.split("; "))
+    assert "Secure" not in first
+    assert first != second
+    assert "Secure" in cookies(scheme="https")[0]
+
+
+@pytest.mark.parametrize("base", ["explorer", "/explorer/"])
+def test_the_cookie_stays_at_the_apps_path(base, monkeypatch):
+    monkeypatch.setattr(st, "get_option", lambda name: base)
+    assert "Path=/explorer;" in cookies()[0]
+
+
+@pytest.mark.parametrize("told", ["", "x" * 32, "a" * 31, '"', "\x00", f"{'a' * 32}%00"])
+def test_an_odd_cookie_is_replaced(told):
+    assert len(cookies(cookie=f"other=1; {COOKIE}={told}; ;=;")) == 1
+
+
+def test_a_known_browser_a_script_and_a_refusal_get_none():
+    assert cookies(cookie=f"a=b; {COOKIE}={'0a' * 16}") == []
+    assert cookies(accept="*/*") == []
+    assert cookies(status=403) == []

@@ -1,0 +1,64 @@
+"""The parameters of a page's frame are no controls, and a step of a lesson decides all of them."""
+
+from streamlit.testing.v1 import AppTest
+
+
+def framed() -> None:
+    """A page with two controls; it tells their values and the frame's parameters."""
+    import streamlit as st
+
+    from pages.kit.address import frame_parameters
+    from pages.kit.controls import Controls
+    from pages.kit.widgets import Whole
+
+    low, high = (Whole(key=key, label=key, low=0, high=9, default=0) for key in ("low", "high"))
+    controls = Controls(low, high)
+    controls.toolbar()
+    st.text(repr((controls.draw(low), controls.draw(high), frame_parameters())))
+
+
+def opened(**parameters: str) -> AppTest:
+    at = AppTest.from_function(framed, default_timeout=30)
+    at.query_params.update(parameters)
+    return at.run()
+
+
+def move(at: AppTest, **parameters: str) -> None:
+    """Give the page another address, as the frame's own links do."""
+    at.query_params.clear()
+    at.query_params.update(parameters)
+    at.run()
+
+
+def test_the_frame_s_parameters_are_no_controls_and_stay_in_the_address():
+    at = opened(lesson="scaling.1", present="true", low="3")
+    assert not at.warning
+    at.number_input(key="high").set_value(4).run()
+    assert at.query_params == {"low": "3", "high": "4", "lesson": "scaling.1", "present": "true"}
+    assert at.text[0].value == repr((3, 4, {"lesson": "scaling.1", "present": "true"}))
+
+
+def test_a_copied_link_leaves_the_frame_s_parameters_out():
+    assert opened(lesson="scaling.1", low="3").code[0].value == "?low=3"
+
+
+def test_a_new_step_decides_every_control_and_its_echo_none():
+    at = opened(low="3", high="4")
+    move(at, lesson="scaling.1", high="5")
+    assert at.text[0].value.startswith("(0, 5,"), "what the step leaves out is at its default"
+    at.number_input(key="low").set_value(2).run()
+    assert at.text[0].value.startswith("(2, 5,"), "then the reader decides"
+    move(at, lesson="scaling.2")
+    assert at.text[0].value.startswith("(0, 0,")
+
+
+def test_an_address_without_a_step_changes_what_it_names_only():
+    at = opened(low="3", high="4")
+    move(at, high="5")
+    assert at.text[0].value.startswith("(3, 5,")
+
+
+def test_leaving_the_lesson_keeps_the_page_as_it_is():
+    at = opened(lesson="scaling.1", low="3")
+    move(at, low="3")
+    assert at.text[0].value == repr((3, 0, {}))

@@ -1,0 +1,44 @@
+"""Contract: recipes side by side, chosen in the address; accuracy against tile size."""
+
+import re
+
+from fp8core.recipes import RECIPES, Family
+from pages.sections.differences.controls import ALL_CONTROLS
+from tests.pages.hostile import A_PAGE, hostile_queries
+
+PAGE = "pages/compare_recipes.py"
+
+
+def notice(at) -> str:
+    return next(one.value for one in at.markdown if one.value.startswith("**Notice:**"))
+
+
+def alt(at) -> str:
+    (chart,) = at.get("vega_lite_chart")
+    return chart.proto.alt
+
+
+def test_the_table_shows_the_recipes_of_the_address(open_app) -> None:
+    at = open_app(PAGE, differ_recipes="mxfp8,per_tensor")
+    assert not at.exception
+    assert "MXFP8** keeps 6" in notice(at)
+    assert re.findall(r"(MXFP8|Per tensor, hybrid): x", alt(at)) == ["MXFP8", "Per tensor, hybrid"]
+    at.selectbox(key="differ_family").set_value("two_level").run()
+    assert at.query_params == {"differ_recipes": "mxfp8,per_tensor", "differ_family": "two_level"}
+    wanted = [recipe.title for recipe in RECIPES.values() if recipe.family is Family.TWO_LEVEL]
+    assert all(f"{title}: x" in alt(at) for title in wanted)
+
+
+def test_the_second_section_says_what_small_tiles_buy(open_app) -> None:
+    at = open_app(PAGE, differ_show="size")
+    assert not at.exception
+    assert "tiles of 8 instead of 512 e2m1 numbers cost 3.94 bits more" in notice(at)
+    assert "fp32, k × k: SQNR" in alt(at)
+    at.selectbox(key="differ_format").set_value("e4m3").run()
+    assert "hardly depends on its scale" in notice(at)
+
+
+def test_hostile_addresses_give_a_working_page(open_app) -> None:
+    for query in hostile_queries([control.key for control in ALL_CONTROLS], A_PAGE)[::4]:
+        at = open_app(PAGE, **query)
+        assert not at.exception, query
