@@ -15,6 +15,9 @@ else:
 
     run_framed(
         {
+            "Why": [
+                page("pages/lesson.py", title="Lesson", is_tool=True),
+            ],
             "Numbers": [
                 page("pages/formats.py", title="Formats"),
             ],

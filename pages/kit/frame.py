@@ -14,6 +14,8 @@ from contextlib import contextmanager
 import streamlit as st
 from streamlit.runtime.scriptrunner import StopException
 
+from pages.kit.lesson import panel
+from pages.kit.lesson.panel import Asked
 from pages.kit.story.table import Story, StoryPage
 from pages.kit.terms.page_words import draw_style, draw_words
 
@@ -21,26 +23,39 @@ from pages.kit.terms.page_words import draw_style, draw_words
 def run_framed(parts: Mapping[str, Iterable[StoryPage]]) -> None:
     """Run the page that the reader asks for, in its frame; `parts` are the pages by parts of the story."""
     story = Story(parts)
-    chosen = st.navigation(story.navigation(), expanded=True)
-    with framed(story, story.titled(chosen.title)):
+    lesson = panel.asked()
+    is_beside = lesson is not None and lesson.place is not None
+    chosen = st.navigation(story.navigation(), position="hidden" if is_beside else "sidebar", expanded=True)
+    with framed(story, story.titled(chosen.title), lesson):
         chosen.run()
 
 
 @contextmanager
-def framed(story: Story, page: StoryPage) -> Iterator[None]:
+def framed(story: Story, page: StoryPage, lesson: Asked | None = None) -> Iterator[None]:
     """Draw what comes before a page and, once the page has ended, what comes after it.
 
-    A page that stops early, with `st.stop()`, has its end all the same. One that raises has not, nor one that
-    runs anew.
+    Beside a step of a lesson, the lesson leads on, and not the story. A page that stops early, with
+    `st.stop()`, has its end all the same. One that raises has not, nor one that runs anew.
     """
     draw_style()
-    _draw_before(story, page)
+    if lesson is not None:
+        panel.draw(lesson, page.name)
+    is_story = lesson is None or lesson.place is None
+    if is_story:
+        _draw_before(story, page)
     try:
         yield
     except StopException:
-        _draw_after(story, page)
+        _draw_end(story, page, is_story)
         raise
-    _draw_after(story, page)
+    _draw_end(story, page, is_story)
+
+
+def _draw_end(story: Story, page: StoryPage, is_story: bool) -> None:
+    if is_story:
+        _draw_after(story, page)
+    else:
+        draw_words(page.name)
 
 
 def _draw_before(story: Story, page: StoryPage) -> None:

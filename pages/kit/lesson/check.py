@@ -14,7 +14,7 @@ from pathlib import Path
 from streamlit.logger import set_log_level
 
 from pages.kit.lesson.chapter import Chapter, Fact, Kind, Prediction, Step
-from pages.kit.lesson.facts import fact, facts_of, folder_of
+from pages.kit.lesson.facts import fact, misfits
 from pages.kit.lesson.filled import TRUTH, filled, names_in, unknown_in
 from pages.kit.lesson.reading import FILE_NAME, LESSONS, read_chapter
 
@@ -44,20 +44,9 @@ def _steps(file: str, chapter: Chapter) -> Iterator[str]:
 
 def _step(step: Step) -> Iterator[tuple[str, str]]:
     """Complaints about a step: a field, and what is wrong with it."""
-    try:
-        page = facts_of(folder_of(step.page))
-    except ValueError as wrong:
-        yield "page", str(wrong)
-        return
-    then = {} if step.predict is None else step.predict.then
-    wrong_settings = [
-        (field, told)
-        for field, settings in (("set", step.set), ("then", then))
-        for key, value in settings.items()
-        if (told := page.wrong(key, value))
-    ]
-    yield from wrong_settings
-    if wrong_settings:
+    wrong = misfits(step)
+    yield from wrong
+    if wrong:
         return
     for field, text in {"title": step.title, "text": step.text, "do": step.do}.items():
         yield from _text(field, text, step)

@@ -17,7 +17,7 @@ from functools import lru_cache
 from typing import Any
 
 from kernels.paths import TOP
-from pages.kit.lesson.chapter import Fact
+from pages.kit.lesson.chapter import Fact, Step
 from pages.kit.widgets import Control, Value
 
 _KEPT = 512
@@ -93,6 +93,21 @@ def folder_of(page: str) -> str:
         if module.startswith(f"{_SECTIONS}."):
             return module.split(".")[2]
     raise ValueError(f"the page {page!r} has no section folder")
+
+
+def misfits(step: Step) -> list[tuple[str, str]]:
+    """What the page of a step does not accept: a field, and what is wrong with it."""
+    try:
+        page = facts_of(folder_of(step.page))
+    except ValueError as wrong:
+        return [("page", str(wrong))]
+    then = {} if step.predict is None else step.predict.then
+    return [
+        (field, told)
+        for field, settings in (("set", step.set), ("then", then))
+        for key, value in settings.items()
+        if (told := page.wrong(key, value))
+    ]
 
 
 def fact(name: str, wanted: Mapping[str, Value]) -> Fact:

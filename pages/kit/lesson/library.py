@@ -1,0 +1,99 @@
+"""All chapters in their order, and the places in them: a chapter's name and a step's number, "scaling.2"."""
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from pages.kit.lesson.chapter import Chapter, Step
+from pages.kit.lesson.facts import facts_of, folder_of, misfits
+from pages.kit.lesson.reading import LESSONS, read_chapter
+
+_PLACE = re.compile(r"([a-z][a-z0-9_]{0,40})\.([1-9])", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Place:
+    """A step of a chapter; steps count from 1."""
+
+    chapter: Chapter
+    number: int
+
+    @property
+    def step(self) -> Step:
+        """The step at this place."""
+        return self.chapter.steps[self.number - 1]
+
+    @property
+    def key(self) -> str:
+        """The place as an address and the class's store name it, such as "scaling.2"."""
+        return f"{self.chapter.name}.{self.number}"
+
+    @property
+    def words(self) -> str:
+        """The place for the reader, such as "Scales · step 2 of 5"."""
+        return f"{self.chapter.title} · step {self.number} of {len(self.chapter.steps)}"
+
+    def parameters(self, is_locked: bool = False) -> dict[str, str]:
+        """The parameters of the address that shows this step beside its page."""
+        page = facts_of(folder_of(self.step.page))
+        return {**page.query(self.step.settings(is_locked)), "lesson": self.key}
+
+
+@dataclass(frozen=True)
+class Library:
+    """The chapters that can be read, and a sentence for each fault of those that cannot."""
+
+    chapters: tuple[Chapter, ...]
+    complaints: tuple[str, ...] = ()
+
+    @property
+    def places(self) -> tuple[Place, ...]:
+        """Every step of every chapter, in order."""
+        return tuple(Place(one, number + 1) for one in self.chapters for number in range(len(one.steps)))
+
+    @property
+    def minutes(self) -> int:
+        """The minutes of all chapters."""
+        return sum(chapter.minutes for chapter in self.chapters)
+
+    def chapter(self, name: str) -> Chapter | None:
+        """The chapter with this name."""
+        return next((chapter for chapter in self.chapters if chapter.name == name), None)
+
+    def place(self, key: str) -> Place | None:
+        """The place with this key; None where the lesson has no such step."""
+        found = _PLACE.fullmatch(key)
+        chapter = self.chapter(found[1]) if found else None
+        if found is None or chapter is None or int(found[2]) > len(chapter.steps):
+            return None
+        return Place(chapter, int(found[2]))
+
+    def moved(self, place: Place, steps: int) -> Place | None:
+        """The place so many steps on, or back; None beyond the ends of the lesson."""
+        places = self.places
+        wanted = places.index(place) + steps
+        return places[wanted] if 0 <= wanted < len(places) else None
+
+
+def library(folder: Path | None = None) -> Library:
+    """The chapters of a folder, read anew where a file changed."""
+    files = sorted((folder or LESSONS).glob("*.toml"))
+    return _read(tuple((path, path.stat().st_mtime_ns) for path in files))
+
+
+@lru_cache(maxsize=4)
+def _read(files: tuple[tuple[Path, int], ...]) -> Library:
+    chapters, complaints = [], []
+    for path, _ in files:
+        read = read_chapter(path)
+        steps = enumerate(read.chapter.steps if read.chapter else (), 1)
+        wrong = [
+            f"{path.name}, step {number}, `{field}`: {told}."
+            for number, step in steps
+            for field, told in misfits(step)
+        ]
+        complaints += [*read.complaints, *wrong]
+        if read.chapter is not None and not wrong:
+            chapters.append(read.chapter)
+    return Library(tuple(chapters), tuple(complaints))

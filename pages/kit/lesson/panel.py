@@ -1,0 +1,135 @@
+"""The lesson beside a page: text, task, prediction, and the way on.
+
+The frame asks `asked` before the page table is shown, and `draw` before the page runs. A page knows nothing.
+"""
+
+from dataclasses import dataclass
+
+import streamlit as st
+
+from pages.kit import address
+from pages.kit.classroom.store import store
+from pages.kit.classroom.visitor import visitor
+from pages.kit.inert import plain, quoted
+from pages.kit.lesson.answers import answer_at
+from pages.kit.lesson.facts import facts_of, folder_of
+from pages.kit.lesson.filled import filled
+from pages.kit.lesson.library import Library, Place, library
+from pages.kit.lesson.prediction import draw_prediction
+from pages.kit.lesson.style import style
+from pages.kit.notice import HIDDEN_KEY
+
+LESSON = "lesson"
+OVERVIEW = "pages/lesson.py"
+_SHOWN = "_lesson_shown"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The step that an address asks for; `place` is None where the lesson has no such step."""
+
+    text: str
+    place: Place | None
+
+
+def asked() -> Asked | None:
+    """What the address says of the lesson; None where it says nothing.
+
+    A page outside of the lesson hides nothing, and the step that comes next counts as new.
+    """
+    text = address.frame_parameters().get(LESSON)
+    place = None if text is None else library().place(text)
+    if place is None:
+        st.session_state[HIDDEN_KEY] = False
+        st.session_state.pop(_SHOWN, None)
+    return None if text is None else Asked(text, place)
+
+
+def draw(found: Asked, page: str) -> None:
+    """Draw the step beside the page `page`, or say in a sentence why there is none."""
+    place = found.place
+    if place is None:
+        st.warning(f"The lesson has no step {quoted(found.text)}. Here is the page without it.")
+        return
+    is_new = st.session_state.get(_SHOWN) != place.key
+    st.session_state[_SHOWN] = place.key
+    if is_new:
+        store().save_place(visitor(), place.key)
+        if page != place.step.page or (not address.parameters() and place.step.settings(_is_locked(place))):
+            go(place)
+    st.html(style(bool(st.context.is_embedded)))
+    with st.sidebar, st.container(key="lesson_panel"):
+        try:
+            _draw_step(place, library(), is_here=page == place.step.page)
+        except ValueError as wrong:
+            st.error(plain(f"This step cannot be shown: {wrong}."))
+        _draw_way(place, library())
+
+
+def go(place: Place) -> None:
+    """Open a step beside its page. The frame's other parameters stay."""
+    others = {key: text for key, text in address.frame_parameters().items() if key != LESSON}
+    wanted = {**place.parameters(_is_locked(place)), **others}
+    st.switch_page(f"pages/{place.step.page}.py", query_params=wanted)
+
+
+def _is_locked(place: Place) -> bool:
+    return answer_at(place) is not None
+
+
+def _draw_step(place: Place, lessons: Library, is_here: bool) -> None:
+    step, steps = place.step, len(place.chapter.steps)
+    is_waiting = step.predict is not None and not _is_locked(place)
+    st.session_state[HIDDEN_KEY] = is_waiting and is_here
+    st.progress(place.number / steps, text=place.words)
+    st.subheader(step.title, anchor=False)
+    if not is_here:
+        st.info("This step is shown beside another page.")
+        st.button("Go there", key="lesson_there", on_click=_forget_shown)
+        return
+    settings = step.settings(is_locked=False)
+    st.markdown(filled(step.text, settings))
+    st.markdown(f"**Do:** {filled(step.do, settings)}")
+    if step.predict is not None:
+        draw_prediction(place, step.predict, lambda: _show(place, is_locked=True))
+
+
+def _forget_shown() -> None:
+    """Let the next run take the step as new: it leads to the step's page."""
+    st.session_state.pop(_SHOWN, None)
+
+
+def _show(place: Place, is_locked: bool) -> None:
+    """Bring the page's controls to where the step wants them; a callback."""
+    page = facts_of(folder_of(place.step.page))
+    for key, value in page.settings(place.step.settings(is_locked)).items():
+        st.session_state[key] = value
+
+
+def _draw_way(place: Place, lessons: Library) -> None:
+    """The buttons that lead on, back, to the step's settings and out."""
+    before, after = lessons.moved(place, -1), lessons.moved(place, 1)
+    row = st.container(horizontal=True, key="lesson_way")
+    if row.button("Back", key="lesson_back", icon=":material/arrow_back:"):
+        go(before) if before else st.switch_page(OVERVIEW)
+    is_last = after is None or after.chapter != place.chapter
+    name = f"Next chapter: {after.chapter.title}" if is_last and after else "Next" if after else "Finish"
+    kind = "secondary" if place.step.predict is not None and not _is_locked(place) else "primary"
+    if row.button(name, key="lesson_next", type=kind, icon=":material/arrow_forward:", icon_position="right"):
+        go(after) if after else st.switch_page(OVERVIEW)
+    row = st.container(horizontal=True)
+    row.button(
+        "Settings of this step",
+        key="lesson_again",
+        type="tertiary",
+        help="Every control of the page back to where this step wants it.",
+        on_click=_show,
+        args=(place, _is_locked(place)),
+    )
+    row.button("Leave the lesson", key="lesson_leave", type="tertiary", on_click=_leave)
+
+
+def _leave() -> None:
+    """Take the lesson out of the address; the page stays as it is."""
+    if LESSON in st.query_params:
+        del st.query_params[LESSON]

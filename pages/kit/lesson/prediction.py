@@ -1,0 +1,116 @@
+"""Predict, then reveal: a question whose answer is locked before the truth is computed."""
+
+import math
+from collections.abc import Callable
+
+import streamlit as st
+
+from pages.kit.chart import draw_chart
+from pages.kit.charts.guess_axis import GuessAxis, guess_axis
+from pages.kit.charts.ink import INKS
+from pages.kit.inert import plain
+from pages.kit.lesson.answers import answer_at, in_unit, lock, verdict
+from pages.kit.lesson.chapter import Fact, Kind, Prediction, number_in
+from pages.kit.lesson.filled import filled, truth_of
+from pages.kit.lesson.library import Place
+from pages.kit.shell import theme
+
+POSITIONS = 101
+"""The positions of the slider of an axis."""
+_EMPTY = "_lesson_unanswered"
+
+
+def draw_prediction(place: Place, predict: Prediction, show_truth: Callable[[], None]) -> None:
+    """Ask, or show what was said and what is true. `show_truth` brings the page to where it shows the truth.
+
+    Raises ValueError, a sentence, where a fact does not exist.
+    """
+    answer = answer_at(place)
+    if answer is None:
+        _ask(place, predict, show_truth)
+    else:
+        _reveal(place, predict, answer)
+
+
+def _ask(place: Place, predict: Prediction, show_truth: Callable[[], None]) -> None:
+    key = f"lesson_answer_{place.key.replace('.', '_')}"
+
+    def locked() -> None:
+        given = st.session_state.get(key)
+        # The slider stands at an end until the reader moves it.
+        is_empty = given is None or (predict.kind is Kind.AXIS and given == positions(predict)[0])
+        st.session_state[_EMPTY] = is_empty
+        if is_empty:
+            return
+        lock(place, given if isinstance(given, str) else f"{given:.6g}")
+        show_truth()
+
+    question = filled(predict.ask, place.step.settings(is_locked=False))
+    with st.form(f"{key}_form", border=True):
+        _question(predict, f"**Predict.** {question}", key)
+        st.form_submit_button("Lock my answer", type="primary", on_click=locked)
+    if st.session_state.pop(_EMPTY, False):
+        st.warning("Give an answer first. A guess is good enough.")
+
+
+def _question(predict: Prediction, question: str, key: str) -> None:
+    """The widget that takes an answer."""
+    if predict.kind is Kind.CHOICE:
+        st.radio(question, [option.say for option in predict.options], index=None, key=key)
+    elif predict.kind is Kind.NUMBER:
+        st.number_input(
+            question,
+            value=None,
+            min_value=predict.low,
+            max_value=predict.high,
+            step=None,
+            format="%g",
+            placeholder=f"a number of {predict.unit}" if predict.unit else "a number",
+            key=key,
+        )
+    else:
+        stops = positions(predict)
+        st.select_slider(
+            question,
+            stops,
+            key=key,
+            format_func=lambda value: in_unit(value, predict),
+        )
+        ends = f"from {in_unit(stops[0], predict)} to {in_unit(stops[-1], predict)}"
+        spec = guess_axis(_axis(predict), INKS[theme()])
+        draw_chart(spec, key="lesson_axis", alt=plain(f"An axis for the answer, {ends}."))
+
+
+def positions(predict: Prediction) -> list[float]:
+    """The positions of an axis, even in the value or, on a logarithmic axis, in its logarithm."""
+    low, high = predict.low or 0.0, predict.high or 1.0
+    parts = [place / (POSITIONS - 1) for place in range(POSITIONS)]
+    if not predict.is_log:
+        return [float(f"{low + (high - low) * part:.6g}") for part in parts]
+    return [float(f"{math.exp(math.log(low) + math.log(high / low) * part):.3g}") for part in parts]
+
+
+def _reveal(place: Place, predict: Prediction, answer: str) -> None:
+    truth = truth_of(place.step)
+    is_right = predict.is_right(answer, truth)
+    box, icon = (st.success, ":material/check:") if is_right else (st.info, ":material/compare_arrows:")
+    box(verdict(predict, answer, truth), icon=icon)
+    if predict.kind is Kind.AXIS:
+        _points(predict, answer, truth)
+    st.markdown(filled(predict.reveal, place.step.settings(is_locked=True), truth))
+
+
+def _points(predict: Prediction, answer: str, truth: Fact) -> None:
+    """Draw the guess and the truth on the axis."""
+    guess = number_in(answer)
+    if guess is None or isinstance(truth, str):
+        return
+    spec = guess_axis(_axis(predict), INKS[theme()], (guess, float(truth)))
+    alt = f"An axis with two points: you said {in_unit(guess, predict)}, the page computes "
+    draw_chart(spec, key="lesson_points", alt=plain(alt + in_unit(float(truth), predict) + "."))
+
+
+def _axis(predict: Prediction) -> GuessAxis:
+    return GuessAxis(
+        low=predict.low or 0.0, high=predict.high or 1.0, unit=predict.unit, is_log=predict.is_log
+    )

@@ -1,0 +1,38 @@
+"""The look of the lesson's panel: a wide sidebar beside the page, and above the page on a telephone.
+
+Streamlit lays the sidebar over a page that is narrower than 768 pixels. There a step is read first and its
+page second, so both stand in one column that scrolls as a whole.
+"""
+
+_LARGE = 1.3
+"""For a projector, the panel's smallest text, of 14 pixels, has 18."""
+
+
+def style(is_projected: bool) -> str:
+    """HTML that gives the sidebar the panel's look while a panel is in it."""
+    zoom, wide = (_LARGE, 420) if is_projected else (1, 360)
+    here, column = ".stApp:has(.st-key-lesson_panel)", '[data-testid="stAppViewContainer"]'
+    sidebar, content = '[data-testid="stSidebar"]', '[data-testid="stSidebarContent"]'
+    return f"""<style>
+{here} {sidebar} {{
+    min-width: {wide}px; max-width: {wide}px; transform: none !important; visibility: visible; }}
+{here} :is([data-testid="stSidebarHeader"], [data-testid="stExpandSidebarButton"],
+    [data-testid="stSidebarResizeHandle"]) {{ display: none; }}
+{here} [data-testid="stSidebarUserContent"] {{ padding: 1.25rem 0.25rem 3rem; zoom: {zoom}; }}
+.st-key-lesson_panel {{ border-bottom: 1px solid; padding-bottom: 1rem; gap: 0.75rem; }}
+.st-key-lesson_panel [data-testid="stForm"] {{ padding: 0.75rem; }}
+.st-key-lesson_panel button[data-testid="stBaseButton-primaryFormSubmit"] {{
+    color: var(--st-background-color, Canvas); }}
+.st-key-lesson_panel [data-testid="stWidgetLabel"] p {{ font-size: 1rem; }}
+@media (max-width: 768px) {{
+    {here} {column} {{ flex-direction: column; overflow-y: auto; }}
+    {here} {sidebar} {{
+        position: static; width: 100% !important; min-width: 100%; max-width: 100%; height: auto !important;
+        flex: none; }}
+    {here} {content} {{ position: static; width: 100%; height: auto; overflow: visible; }}
+    {here} {sidebar} ~ div {{ position: static; width: 100%; height: auto; flex: none; }}
+    {here} [data-testid="stHeader"] {{ display: none; }}
+    {here} [data-testid="stMain"] {{ position: static; height: auto; overflow: visible; }}
+    {here} [data-testid="stMainBlockContainer"] {{ padding-top: 1.5rem; }}
+}}
+</style>"""

@@ -1,0 +1,22 @@
+"""How do I learn this step by step?"""
+
+import streamlit as st
+
+from pages.kit.controls import Controls
+from pages.kit.lesson.library import library
+from pages.kit.shell import guard
+from pages.sections.lesson import overview, paper
+from pages.sections.lesson.controls import PRINT, chapter_control
+
+guard()
+lessons = library()
+CHAPTER = chapter_control(lessons)
+controls = Controls(CHAPTER, PRINT)
+controls.toolbar(st.sidebar)
+name = controls.value(CHAPTER)
+chosen = [one for one in lessons.chapters if name in ("", one.name)]
+if controls.value(PRINT):
+    paper.show(controls, CHAPTER, chosen)
+else:
+    st.title("How do I learn this step by step?")
+    overview.show(controls, CHAPTER, lessons)

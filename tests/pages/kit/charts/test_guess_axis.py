@@ -1,0 +1,25 @@
+"""The axis of an answer: empty before the answer, then with the guess and the truth."""
+
+import pyarrow as pa
+
+from pages.kit.charts.guess_axis import POINTS, GuessAxis, guess_axis
+from pages.kit.charts.ink import LIGHT
+
+AXIS = GuessAxis(low=1.0, high=100.0, unit="dB", is_log=True)
+
+
+def points(spec) -> dict:
+    return pa.ipc.open_stream(spec["datasets"][POINTS]).read_all().to_pydict()
+
+
+def test_before_the_answer_the_axis_is_empty_and_low():
+    empty, answered = guess_axis(AXIS, LIGHT), guess_axis(AXIS, LIGHT, (3.0, 400.0))
+    assert points(empty) == {"who": [], "row": [], "value": [], "is_right": []}
+    assert empty["height"] < answered["height"]
+
+
+def test_a_point_beyond_an_end_is_drawn_at_that_end_with_its_words_inside():
+    drawn = points(guess_axis(AXIS, LIGHT, (3.0, 400.0)))
+    assert drawn["who"] == ["you", "the page"]
+    assert drawn["value"] == [3.0, 100.0]
+    assert drawn["is_right"] == [False, True]

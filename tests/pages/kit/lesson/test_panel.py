@@ -1,0 +1,94 @@
+"""A step beside its page: predict, then reveal; and the way through the lesson."""
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from pages.kit.lesson import answers, prediction
+from pages.kit.lesson.facts import facts_of, folder_of
+from pages.kit.lesson.library import library
+from pages.kit.notice import WAITING
+
+CHAPTERS = [chapter.name for chapter in library().chapters]
+FIRST = {"scaling": "window", "scaling_input": "gaussian", "lesson": "scaling.1"}
+
+
+def press(at: AppTest, label: str) -> AppTest:
+    return next(button for button in at.button if button.label == label).click().run()
+
+
+def words(at: AppTest) -> str:
+    assert not at.exception, at.exception[0].value
+    return "\n".join(one.value for kind in ("markdown", "success", "info", "warning") for one in at.get(kind))
+
+
+def notices(at: AppTest) -> list[str]:
+    return [one.value for one in at.main.markdown if one.value.startswith(("**Notice:**", WAITING))]
+
+
+def test_the_truth_waits_for_the_answer_which_then_stays(open_app, monkeypatch):
+    with monkeypatch.context() as patch:
+        for module in (answers, prediction):
+            patch.setattr(module, "truth_of", lambda step: pytest.fail("the truth is not asked for yet"))
+        at = open_app("pages/scaling.py", **FIRST)
+        assert notices(at) == [WAITING]
+        press(at, "Lock my answer")
+        assert "Give an answer first." in words(at)
+    at.radio(key="lesson_answer_scaling_1").set_value("About half of them")
+    press(at, "Lock my answer")
+    assert "**Not quite.** You said: About half of them. The page says: **All, or nearly all**." in words(at)
+    assert "100% of them became zero." in words(at)
+    assert at.session_state["scaling_input"] == "gradient_like", "the page shows what was asked"
+    assert notices(at)[0].startswith("**Notice:** Without a scale, 100 %")
+    press(press(at, "Next"), "Back")
+    assert "You said: About half of them." in words(at)
+    assert not [button for button in at.button if button.label == "Lock my answer"]
+
+
+def test_next_leads_through_the_chapter_and_out_of_the_lesson(open_app):
+    at = open_app("pages/scaling.py", **FIRST)
+    for step in (2, 3, 4, 5):
+        press(at, "Next")
+        assert at.query_params["lesson"] == f"scaling.{step}"
+    at.session_state["scaling_margin"] = 3
+    press(at.run(), "Settings of this step")
+    assert at.session_state["scaling_margin"] == 0
+    press(at, "Leave the lesson")
+    assert dict(at.query_params) == {"scaling": "delayed", "scaling_series": "drift"}
+    assert notices(at)[0].startswith("**Notice:**"), "nothing waits outside of the lesson"
+
+
+def test_a_short_address_leads_to_the_page_and_its_settings(open_app):
+    at = open_app("pages/formats.py", lesson="scaling.3", present="true")
+    assert "Why can't fp8 do without a scale?" in [title.value for title in at.title]
+    assert at.session_state["scaling"] == "rules"
+    assert at.query_params["present"] == "true"
+
+
+def test_a_step_that_does_not_exist_is_told_and_the_page_is_as_usual(open_app):
+    at = open_app("pages/scaling.py", lesson="scaling.9")
+    for text in ("nothing.1", "", "[a](http://b)", "scaling.1\n", "9" * 5000):
+        at.query_params["lesson"] = text
+        at.run()
+        assert at.warning[0].value.startswith("The lesson has no step `"), text
+        assert notices(at)[0].startswith("**Notice:**")
+        assert at.title[0].value == "Why can't fp8 do without a scale?"
+
+
+@pytest.mark.parametrize("name", CHAPTERS)
+def test_every_step_opens_its_page_as_it_says(open_app, name):
+    at = None
+    for place in (place for place in library().places if place.chapter.name == name):
+        script = f"pages/{place.step.page}.py"
+        if at is None:
+            at = open_app(script, **place.parameters())
+        else:
+            at.switch_page(script)
+            at.query_params.clear()
+            at.query_params.update(place.parameters())
+            at.run()
+        assert not at.exception, (place.key, at.exception[0].value)
+        assert at.sidebar.subheader[0].value == place.step.title
+        assert not [one.value for one in (*at.error, *at.warning)], place.key
+        wanted = facts_of(folder_of(place.step.page)).settings(place.step.set)
+        shown = {key: at.session_state[key] for key in wanted if key in at.session_state}
+        assert shown == {key: wanted[key] for key in shown}, place.key
