@@ -10,6 +10,7 @@ from fp8core.experiments.operand_error import Lines, read_back
 from fp8core.experiments.rounded_checkpoint import CheckpointError, Reading
 from fp8core.experiments.two_readers import Disagreement
 from fp8core.formats import FORMATS
+from fp8core.inputs import OUTLIER_EVERY, OUTLIER_FACTOR
 from fp8core.recipes import Operand, OperandSpec
 from fp8core.recipes.text import OWN_NAME
 from fp8core.scales import SCALE_RULES
@@ -222,6 +223,8 @@ FACTS: dict[str, Callable[[Settings], float | int | str]] = {
     "zeros_share": zeros_share,
     "first_zeros_share": first_zeros_share,
     "int8_zeros_share": int8_zeros_share,
+    "outlier_factor": lambda _: OUTLIER_FACTOR,
+    "outlier_every": lambda _: OUTLIER_EVERY,
     "tile_gain_db": _tile_gain_db(_LAST),
     "first_tile_gain_db": _tile_gain_db(_FIRST),
     "tile_price": tile_price,

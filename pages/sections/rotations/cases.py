@@ -10,6 +10,9 @@ from pages.kit.notice import notices_wait
 from pages.sections.rotations.controls import CASES, FORMAT, MAGNITUDE, OPENING, SIZE, TILE, rotation_at
 from pages.sections.rotations.data import KEPT, Setting, setting
 
+NEGLIGIBLE = 1e-12
+"""Shares of the energy below this are fp32's own rounding: the format has lost nothing."""
+
 
 @lru_cache(maxsize=KEPT)
 def mean_errors(setting: Setting, magnitude: int) -> tuple[float, float]:
@@ -21,6 +24,8 @@ def mean_errors(setting: Setting, magnitude: int) -> tuple[float, float]:
 
 def change(without: float, rotated: float) -> str:
     """The effect of the rotation on an error, in words that stand alone."""
+    if max(without, rotated) < NEGLIGIBLE:
+        return "zero both ways"
     if rotated <= without:
         return f"{without / rotated:.3g} times smaller" if rotated else "zero"
     return f"{rotated / without:.3g} times larger" if without else "no longer zero"

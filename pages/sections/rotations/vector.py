@@ -8,7 +8,7 @@ from pages.kit.charts.template import Filled
 from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice
 from pages.kit.shell import theme
-from pages.sections.rotations.cases import change, draw_cases, mean_errors
+from pages.sections.rotations.cases import NEGLIGIBLE, change, draw_cases, mean_errors
 from pages.sections.rotations.charts.vector import MAGNITUDE as SLIDER
 from pages.sections.rotations.charts.vector import OUTLIER, PANELS, Stems, vector_picture
 from pages.sections.rotations.controls import MAGNITUDE, draw_rotation
@@ -85,7 +85,7 @@ def error_in_words(chosen: Setting, magnitude: int) -> str:
         f"Over {chosen.many:,} such vectors, quantization to {chosen.format} loses {without:.3g} of the "
         f"energy without the rotation and {rotated:.3g} with it: the error is {change(without, rotated)}."
     )
-    return told if rotated <= without else f"{told} Here a rotation loses; “Error” says why."
+    return told if rotated <= max(without, NEGLIGIBLE) else f"{told} Here a rotation loses; “Error” says why."
 
 
 def slider_start(magnitude: int, others: object) -> tuple[int, str]:
