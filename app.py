@@ -17,9 +17,10 @@ else:
         {
             "Why": [
                 page("pages/lesson.py", title="Lesson", is_tool=True),
+                page("pages/why_fp8.py", title="Why FP8"),
             ],
             "Numbers": [
-                page("pages/formats.py", title="Formats"),
+                page("pages/formats.py", title="Formats", after=["why_fp8"]),
             ],
             "Scales and tiles": [
                 page("pages/scaling.py", title="Scaling", after=["formats"]),

@@ -39,6 +39,7 @@ CALIBRATION_MS = 13.0
 """Milliseconds of the fixed piece on the machine for which the contract was written."""
 
 CONTROLS = {
+    "why_fp8": "pages.sections.why.controls",
     "tile_layouts": "pages.sections.tiles.controls",
     "compare_recipes": "pages.sections.differences.controls",
     "formats": "pages.sections.formats.controls",

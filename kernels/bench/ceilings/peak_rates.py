@@ -17,6 +17,7 @@ class Rate(Enum):
     FP8 = "fp8"
     BF16 = "bf16"
     FP16 = "fp16"
+    TF32 = "tf32"
     FP32 = "fp32"
 
 
@@ -52,9 +53,10 @@ class PeakRates:
 
 
 def _tflop_s(
-    *, fp4: float | None = None, fp8: float | None, bf16: float, fp16: float, fp32: float
+    *, fp4: float | None = None, fp8: float | None, bf16: float, fp16: float, tf32: float, fp32: float
 ) -> dict[Rate, float | None]:
-    return {Rate.FP4: fp4, Rate.FP8: fp8, Rate.BF16: bf16, Rate.FP16: fp16, Rate.FP32: fp32}
+    rates = {Rate.FP4: fp4, Rate.FP8: fp8, Rate.BF16: bf16, Rate.FP16: fp16}
+    return {**rates, Rate.TF32: tf32, Rate.FP32: fp32}
 
 
 _ML_ENGINEERING = Source(
@@ -70,13 +72,14 @@ PEAK_RATES: dict[str, PeakRates] = {
             generation="Ampere",
             capability=(8, 0),
             device_name="NVIDIA A100-SXM4-80GB",
-            tflop_s=_tflop_s(fp8=None, bf16=312.0, fp16=312.0, fp32=19.5),
+            tflop_s=_tflop_s(fp8=None, bf16=312.0, fp16=312.0, tf32=156.0, fp32=19.5),
             memory_gb_s=2039.0,
             sources=(
                 Source(
                     "G. Lockwood, A100, after NVIDIA's datasheet",
                     "https://glennklockwood.com/garden/processors/A100",
                 ),
+                _ML_ENGINEERING,
             ),
         ),
         PeakRates(
@@ -84,7 +87,7 @@ PEAK_RATES: dict[str, PeakRates] = {
             generation="Ada",
             capability=(8, 9),
             device_name="NVIDIA L40S",
-            tflop_s=_tflop_s(fp8=733.0, bf16=362.0, fp16=362.0, fp32=91.6),
+            tflop_s=_tflop_s(fp8=733.0, bf16=362.0, fp16=362.0, tf32=183.0, fp32=91.6),
             memory_gb_s=864.0,
             sources=(
                 _ML_ENGINEERING,
@@ -99,7 +102,7 @@ PEAK_RATES: dict[str, PeakRates] = {
             generation="Hopper",
             capability=(9, 0),
             device_name="NVIDIA H100 80GB HBM3",
-            tflop_s=_tflop_s(fp8=1979.0, bf16=989.0, fp16=989.0, fp32=67.0),
+            tflop_s=_tflop_s(fp8=1979.0, bf16=989.0, fp16=989.0, tf32=494.5, fp32=67.0),
             memory_gb_s=3350.0,
             sources=(_ML_ENGINEERING,),
         ),
@@ -108,7 +111,7 @@ PEAK_RATES: dict[str, PeakRates] = {
             generation="Hopper",
             capability=(9, 0),
             device_name="NVIDIA H200",
-            tflop_s=_tflop_s(fp8=1979.0, bf16=989.0, fp16=989.0, fp32=67.0),
+            tflop_s=_tflop_s(fp8=1979.0, bf16=989.0, fp16=989.0, tf32=494.5, fp32=67.0),
             memory_gb_s=4800.0,
             sources=(_ML_ENGINEERING,),
         ),
@@ -117,7 +120,7 @@ PEAK_RATES: dict[str, PeakRates] = {
             generation="Blackwell",
             capability=(10, 0),
             device_name="NVIDIA B200",
-            tflop_s=_tflop_s(fp4=9000.0, fp8=4500.0, bf16=2250.0, fp16=2250.0, fp32=80.0),
+            tflop_s=_tflop_s(fp4=9000.0, fp8=4500.0, bf16=2250.0, fp16=2250.0, tf32=1100.0, fp32=80.0),
             memory_gb_s=8000.0,
             sources=(
                 Source(
@@ -125,6 +128,15 @@ PEAK_RATES: dict[str, PeakRates] = {
                     "https://glennklockwood.com/garden/processors/B200",
                 ),
             ),
+        ),
+        PeakRates(
+            name="MI300X",
+            generation="CDNA 3",
+            capability=(9, 4),
+            device_name="AMD Instinct MI300X",
+            tflop_s=_tflop_s(fp8=2600.0, bf16=1300.0, fp16=1300.0, tf32=653.7, fp32=163.4),
+            memory_gb_s=5300.0,
+            sources=(_ML_ENGINEERING,),
         ),
     )
 }

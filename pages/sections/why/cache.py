@@ -1,0 +1,113 @@
+"""Section "KV cache": the bytes that a token leaves behind, and the tokens a second that memory allows."""
+
+from collections.abc import Mapping
+
+import streamlit as st
+
+from pages.kit.chart import draw_chart
+from pages.kit.charts.ink import INKS
+from pages.kit.charts.template import Filled
+from pages.kit.charts.words import bytes_text
+from pages.kit.controls import Controls
+from pages.kit.notice import draw_notice
+from pages.kit.shell import theme
+from pages.kit.widgets import Value
+from pages.sections.why.charts.bars import Bar, bars
+from pages.sections.why.controls import BATCH, CONTEXT, GPU, MODEL, OWN, OWN_SIZES, card, values
+from pages.sections.why.decoding import BF16, FP8, Step, sizes, steps
+from pages.sections.why.sourced import sourced
+
+WEIGHTS, CACHE = "weights", "KV cache"
+IDEA = (
+    "A model that writes text makes one token at a time. Each layer keeps a **key** and a **value** of every "
+    "token before: the KV cache. For the next token it reads all weights and the whole cache, and "
+    "does little "
+    "with each number. So **memory is the limit, and bytes are time**."
+)
+SERVING = (
+    "[vLLM, Quantized KV Cache](https://docs.vllm.ai/en/latest/features/quantization/quantized_kvcache/)"
+)
+
+
+def token_bytes(settings: Mapping[str, Value], format_: str) -> float:
+    """Bytes that one token keeps in the cache."""
+    return sizes(settings).token_bytes(format_)
+
+
+def cache_share(settings: Mapping[str, Value]) -> float:
+    """The cache's share of the bytes of a step in bf16."""
+    bf16 = steps(settings)[0]
+    return bf16.cache_bytes / (bf16.weight_bytes + bf16.cache_bytes)
+
+
+def gains(settings: Mapping[str, Value]) -> tuple[float, float]:
+    """Tokens a second over those of bf16: with the cache in fp8, and with the weights in fp8 as well."""
+    bf16, cache, both = (step.tokens_s for step in steps(settings))
+    return cache / bf16, both / bf16
+
+
+def picture(found: tuple[Step, ...], theme: str) -> Filled:
+    """A bar for each way: bytes of weights, bytes of the cache, and the tokens a second."""
+    lines = [
+        Bar(
+            name=step.way,
+            pieces={WEIGHTS: step.weight_bytes / 1e9, CACHE: step.cache_bytes / 1e9},
+            label=f"{step.tokens_s:,.0f} tokens/s",
+        )
+        for step in found
+    ]
+    return bars(lines, (WEIGHTS, CACHE), "GB read for one token of each sequence", INKS[theme])
+
+
+def notice(settings: Mapping[str, Value]) -> str:
+    """What the cache takes, and what fp8 gains for it alone."""
+    cache, both = gains(settings)
+    tokens, batch = 1 << settings[CONTEXT.key], settings[BATCH.key]
+    return (
+        f"**Notice:** a token keeps {bytes_text(int(token_bytes(settings, BF16)))} in bf16 and "
+        f"{bytes_text(int(token_bytes(settings, FP8)))} in fp8. With {tokens:,} tokens in each of "
+        f"{batch:,} sequences, the cache is {cache_share(settings):.0%} of all bytes in bf16. fp8 "
+        f"for the cache "
+        f"alone allows {cache:.2f} times the tokens a second; for the weights too, {both:.2f} times."
+    )
+
+
+def show(controls: Controls) -> None:
+    """Draw the sizes, the bytes of a step, and the bound on tokens a second."""
+    st.markdown(IDEA)
+    model = controls.draw(MODEL, st.sidebar)
+    if model == OWN:
+        for control in OWN_SIZES:
+            controls.draw(control, st.sidebar)
+    controls.draw(GPU, st.sidebar)
+    row = st.container(horizontal=True)
+    controls.draw(CONTEXT, row.container(width=420))
+    controls.draw(BATCH, row.container(width=200))
+    settings = values(controls)
+    found, model_sizes = steps(settings), sizes(settings)
+    st.markdown(
+        f"**{MODEL.options[model]}**: 2 · {model_sizes.layers} layers · {model_sizes.kv_heads} KV heads · "
+        f"{model_sizes.head_dim} numbers for each token, {model_sizes.parameters / 1e9:.1f} billion weights; "
+        f"context **{1 << settings[CONTEXT.key]:,}** tokens"
+    )
+    draw_notice(notice(settings))
+    draw_chart(
+        picture(found, theme()),
+        key="why_cache",
+        least=460,
+        alt="Bytes read for one token of each sequence, and tokens a second at most: "
+        + "; ".join(
+            f"{step.way}: {(step.weight_bytes + step.cache_bytes) / 1e9:,.1f} GB, "
+            f"{step.tokens_s:,.0f} tokens/s"
+            for step in found
+        ),
+    )
+    gpu = card(settings[GPU.key])
+    source = "" if model == OWN else f" Sizes: {sourced().models[model].link}."
+    st.caption(
+        f"Tokens a second: sequences · {gpu.memory_gb_s:,.0f} GB/s of the {gpu.name} / bytes read. A "
+        f"bound, not a "
+        "measurement: whether all this fits into one GPU's memory is not asked. Scales are left out: "
+        "a tensor, "
+        f"or a head, has one. How a server does it: {SERVING}.{source}"
+    )

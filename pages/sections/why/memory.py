@@ -1,0 +1,106 @@
+"""Section "Memory": FP8 training holds several copies, so that it is not always smaller."""
+
+from collections.abc import Mapping
+
+import streamlit as st
+
+from pages.kit.chart import draw_chart
+from pages.kit.charts.ink import INKS
+from pages.kit.charts.template import Filled
+from pages.kit.charts.words import bytes_text
+from pages.kit.controls import Controls
+from pages.kit.html_table import grid
+from pages.kit.notice import draw_notice
+from pages.kit.shell import theme
+from pages.kit.widgets import Value
+from pages.sections.why.charts.bars import Bar, bars
+from pages.sections.why.controls import MOMENT, TOKENS, WEIGHTS, draw_shape, layer_of, values
+from pages.sections.why.footprint import INFERENCE, PIECES, footprint, shown, total
+from pages.sections.why.sourced import links, sourced
+from pages.sections.why.table_of_checks import HEAD, checks
+
+IDEA = (
+    "Half the bits should be half the memory. **Training is different.** The optimizer changes a "
+    "weight of many "
+    "bits, so that one stays. Beside it lie the quantized copies: one tiled for Fprop, one for the backward "
+    "pass. The output y is bf16 as before. Only x, which waits for Wgrad, is smaller."
+)
+BF16 = "bf16"
+EQUAL = 0.01
+"""Sizes nearer than this share count as equal."""
+_MIB = 1 << 20
+
+
+def totals(settings: Mapping[str, Value]) -> dict[str, int]:
+    """All bytes of the layer: in bf16 first, then by the title of each recipe."""
+    layer, moment, weights = layer_of(settings), settings[MOMENT.key], settings[WEIGHTS.key]
+    named = [(BF16, None), *((recipe.title, recipe) for recipe in shown())]
+    return {name: total(recipe, layer, moment, weights) for name, recipe in named}
+
+
+def ratios(settings: Mapping[str, Value]) -> dict[str, float]:
+    """Bytes over those of bf16, by the title of each recipe."""
+    found = totals(settings)
+    return {name: size / found[BF16] for name, size in found.items() if name != BF16}
+
+
+def picture(settings: Mapping[str, Value], theme: str) -> Filled:
+    """A bar for bf16 and each recipe, with its pieces."""
+    layer, moment, weights = layer_of(settings), settings[MOMENT.key], settings[WEIGHTS.key]
+    compared = ratios(settings)
+    lines = []
+    for name, recipe in [(BF16, None), *((recipe.title, recipe) for recipe in shown())]:
+        found = footprint(recipe, layer, moment, weights)
+        size = bytes_text(sum(found.values()))
+        lines.append(
+            Bar(
+                name=name,
+                pieces={piece: held / _MIB for piece, held in found.items()},
+                label=size if recipe is None else f"{size}, {compared[name]:.2f}×",
+            )
+        )
+    return bars(lines, PIECES, "MiB of one linear layer", INKS[theme])
+
+
+def notice(settings: Mapping[str, Value]) -> str:
+    """The recipes that take more than bf16, and the smallest."""
+    found, layer = ratios(settings), layer_of(settings)
+    equal = [name for name, ratio in found.items() if abs(ratio - 1) <= EQUAL]
+    larger = [name for name, ratio in found.items() if ratio > 1 + EQUAL]
+    least = min(found, key=found.__getitem__)
+    return (
+        f"**Notice:** with {layer.tokens:,} tokens and a weight of {layer.out:,} × {layer.in_:,}, "
+        f"{len(larger)} of these {len(found)} recipes take more memory than bf16, and {len(equal)} as much "
+        f"to {EQUAL:.0%}. The smallest, {least}, takes {found[least]:.2f} times as much as bf16. With more "
+        "tokens x and y weigh more, and the copies of w less."
+    )
+
+
+def show(controls: Controls) -> None:
+    """Draw the layer's bytes in bf16 and in one recipe of each family, and the check."""
+    st.markdown(IDEA)
+    moment = controls.draw(MOMENT)
+    row = st.container(horizontal=True)
+    controls.draw(TOKENS, row.container(width=420))
+    if moment != INFERENCE:
+        controls.draw(WEIGHTS, row)
+    draw_shape(controls)
+    settings = values(controls)
+    draw_notice(notice(settings))
+    draw_chart(
+        picture(settings, theme()),
+        key="why_memory",
+        least=480,
+        alt="Memory of one linear layer: "
+        + "; ".join(f"{name} {bytes_text(size)}" for name, size in totals(settings).items()),
+    )
+    st.caption(
+        "Copies and layouts follow from each recipe, as the page Tile layouts counts them; Hopper "
+        "needs every "
+        "operand contiguous along K. The backward pass keeps all copies of w and dy at once. The "
+        "optimizer's own "
+        "state, fp32 moments and often an fp32 weight, is as large as in bf16, and left out."
+    )
+    st.markdown("**Does this sum agree with a measurement?**")
+    st.html(grid(HEAD, checks(), INKS[theme()]))
+    st.caption(f"Source: {links(sourced().measured)}.")

@@ -1,0 +1,88 @@
+"""Section "What is scaled": a transformer's parts by their format, and the share of the work in fp8."""
+
+from collections.abc import Mapping
+
+import streamlit as st
+
+from pages.kit.chart import draw_chart
+from pages.kit.charts.ink import INKS
+from pages.kit.charts.template import Filled
+from pages.kit.controls import Controls
+from pages.kit.notice import draw_notice
+from pages.kit.shell import theme
+from pages.kit.widgets import Value
+from pages.sections.why.charts.block import Box, block
+from pages.sections.why.controls import CONTEXT, MODEL, OWN
+from pages.sections.why.sourced import Model, links, sourced
+from pages.sections.why.work import quantized_share, shares
+
+IDEA = (
+    "FP8 is for the **inputs of matmuls with a weight**, and for nothing else. Such a matmul sums "
+    "thousands of "
+    "products, so that the rounding errors of its inputs mostly cancel. A scale comes out of its sum "
+    "for free: "
+    "it is one factor. A softmax, a norm or an update of a weight has no such sum. All that lies between two "
+    "matmuls stays bf16 or fp32, and is **quantized again** before the next one."
+)
+
+
+def model_of(settings: Mapping[str, Value]) -> Model:
+    """The published model whose work is counted; the first where the reader has sizes of his own."""
+    models = sourced().models
+    return models.get(settings[MODEL.key]) or next(iter(models.values()))
+
+
+def context_of(settings: Mapping[str, Value]) -> int:
+    """The tokens of a training sequence."""
+    return 1 << settings[CONTEXT.key]
+
+
+def picture(settings: Mapping[str, Value], theme: str) -> Filled:
+    """The boxes with their shares."""
+    found = shares(model_of(settings), context_of(settings))
+    boxes = [
+        Box(title=part.title, format=part.format, share=found.get(part.work), why=part.why)
+        for part in sourced().parts
+    ]
+    return block(boxes, INKS[theme])
+
+
+def notice(settings: Mapping[str, Value]) -> str:
+    """The share of the work in fp8, and what that leaves of a doubled rate."""
+    model, context = model_of(settings), context_of(settings)
+    share, attention = quantized_share(model, context), shares(model, context)["attention"]
+    return (
+        f"**Notice:** with {context:,} tokens, {share:.0%} of the matmuls' work is done in fp8, and "
+        f"{attention:.0%} is attention, which stays bf16. So a doubled rate makes all matmuls "
+        f"together at most "
+        f"{1 / (1 - share / 2):.2f} times as fast. Attention grows with the context; the other parts do not."
+    )
+
+
+def show(controls: Controls) -> None:
+    """Draw the parts with their formats and shares, and the reasons."""
+    st.markdown(IDEA)
+    row = st.container(horizontal=True)
+    controls.draw(CONTEXT, row.container(width=420))
+    published = {name: title for name, title in MODEL.options.items() if name != OWN}
+    controls.draw(MODEL, row.container(width=220), options=published)
+    settings = {control.key: controls.value(control) for control in (CONTEXT, MODEL)}
+    draw_notice(notice(settings))
+    found = shares(model_of(settings), context_of(settings))
+    draw_chart(
+        picture(settings, theme()),
+        key="why_scaled",
+        least=420,
+        alt="Parts of a transformer from top to bottom: "
+        + "; ".join(
+            f"{part.title} {part.format}" + (f" {found[part.work]:.1%} of the work" if part.work else "")
+            for part in sourced().parts
+        ),
+    )
+    st.markdown("\n".join(f"- **{part.title}**, {part.format}: {part.why}" for part in sourced().parts))
+    model = model_of(settings)
+    st.caption(
+        f"Work: operations of the matmuls for each token of a training sequence of {model.title}, attention "
+        "causal. The choice of parts follows the first source; other runs keep some blocks in bf16 too. "
+        f"Sources: {links([*sourced().parts, model])}."
+    )

@@ -1,0 +1,129 @@
+"""Figures and claims that the page does not compute: `assets/why.toml`, each with its source."""
+
+import tomllib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+
+from kernels.paths import TOP
+
+FILE = TOP / "assets" / "why.toml"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sourced:
+    """An entry of the file: the document that says it, and the year or month of that document."""
+
+    source: str
+    url: str
+    date: str
+
+    @property
+    def link(self) -> str:
+        """The source as Markdown."""
+        return f"[{self.source}]({self.url}), {self.date}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Model(Sourced):
+    """The sizes of a published decoder. All its matmuls follow from them."""
+
+    name: str
+    title: str
+    layers: int
+    width: int
+    ffn: int
+    heads: int
+    kv_heads: int
+    head_dim: int
+    vocabulary: int
+
+    @property
+    def projections(self) -> int:
+        """Weights of a block's Q, K, V and output projections."""
+        return 2 * self.width * self.head_dim * (self.heads + self.kv_heads)
+
+    @property
+    def ffns(self) -> int:
+        """Weights of a block's gate, up and down matmuls."""
+        return 3 * self.width * self.ffn
+
+    @property
+    def parameters(self) -> int:
+        """All weights of matmuls, and the embedding."""
+        return self.layers * (self.projections + self.ffns) + 2 * self.vocabulary * self.width
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measured(Sourced):
+    """Memory of one layer as another program measured it."""
+
+    name: str
+    tokens: int
+    in_: int
+    out: int
+    moment: str
+    weights: str
+    quantized: bool
+    mib: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part(Sourced):
+    """A part of a transformer, the format it is computed in, and why."""
+
+    name: str
+    title: str
+    format: str
+    work: str
+    why: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Event(Sourced):
+    """A step of the way from sixteen bits to four."""
+
+    bits: int
+    title: str
+    told: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trained(Sourced):
+    """A model that was trained with few bits; sizes in billions of weights and trillions of tokens."""
+
+    name: str
+    bits: int
+    billions: float
+    recipe: str
+    trillions: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Contents:
+    """The whole file."""
+
+    models: dict[str, Model]
+    measured: tuple[Measured, ...]
+    parts: tuple[Part, ...]
+    events: tuple[Event, ...]
+    trained: tuple[Trained, ...]
+
+
+@cache
+def sourced() -> Contents:
+    """The file's contents. Raises TypeError for an entry with a field too many or too few."""
+    found = tomllib.loads(FILE.read_text(encoding="utf-8"))
+    measured = [{"in_" if key == "in" else key: v for key, v in one.items()} for one in found["measured"]]
+    return Contents(
+        models={one["name"]: Model(**one) for one in found["models"]},
+        measured=tuple(Measured(**one) for one in measured),
+        parts=tuple(Part(**one) for one in found["parts"]),
+        events=tuple(sorted((Event(**one) for one in found["events"]), key=lambda event: event.date)),
+        trained=tuple(Trained(**one) for one in found["trained"]),
+    )
+
+
+def links(entries: Iterable[Sourced]) -> str:
+    """The sources of entries as one line of Markdown, each once."""
+    return "; ".join(dict.fromkeys(entry.link for entry in entries))

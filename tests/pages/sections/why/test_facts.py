@@ -1,0 +1,25 @@
+"""Facts of the page "Why FP8" against figures found another way."""
+
+import pytest
+
+from kernels.bench.ceilings.peak_rates import PEAK_RATES, Rate
+from pages.kit.lesson.facts import fact
+from pages.sections.why.facts import FACTS
+
+
+@pytest.mark.parametrize("name", FACTS)
+def test_a_fact_is_known_where_the_page_opens(name):
+    assert isinstance(fact(f"why.{name}", {}), int | float | str)
+
+
+def test_the_gain_is_at_most_twofold_and_the_turn_lies_at_the_ridge():
+    assert fact("why.fp8_gain", {"why_tokens": 17}) == pytest.approx(1979 / 989)
+    assert fact("why.fp8_gain", {"why_gpu": "a100_sxm_80_gb"}) == 1.0
+    turn, ridge = fact("why.turn_tokens", {}), PEAK_RATES["H200 SXM"].ridge(Rate.BF16)
+    assert ridge < turn < 2 * ridge
+
+
+def test_arithmetic_outgrew_memory():
+    assert fact("why.newest", {}) == "B200 SXM"
+    assert fact("why.rate_growth", {}) == pytest.approx(2250 / 312)
+    assert fact("why.memory_growth", {}) == pytest.approx(8000 / 2039)
