@@ -6,6 +6,7 @@ from pages.kit.controls import Controls
 from pages.kit.shell import guard
 from pages.kit.terms.explain import draw_text
 from pages.sections.outliers import crest as outliers_crest
+from pages.sections.outliers import int8 as outliers_int8
 from pages.sections.outliers import lines as outliers_lines
 from pages.sections.outliers import map as outliers_map
 from pages.sections.outliers import matmuls as outliers_matmuls
@@ -24,6 +25,7 @@ SECTIONS = {
     "tiles": outliers_tiles,
     "matmuls": outliers_matmuls,
     "readers": outliers_readers,
+    "int8": outliers_int8,
     "story": outliers_story,
 }
 

@@ -30,6 +30,7 @@ SHOW = Choice(
         "tiles": "Tile size",
         "matmuls": "Three matmuls",
         "readers": "Two readers",
+        "int8": "Against int8",
         "story": "A story",
     },
     default="map",

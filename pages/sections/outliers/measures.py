@@ -39,12 +39,14 @@ from fp8core.linear import MATMULS, OPERANDS, LayerShape, LayerTensor, Matmul, S
 from fp8core.recipes import RECIPES, Operand, OperandSpec, Recipe
 from fp8core.recipes.text import own_recipe
 from fp8core.scales import SCALE_RULES
-from fp8core.tiles import TileGrid, TileShape
+from fp8core.tiles import WHOLE, TileGrid, TileShape
 from pages.sections.outliers.charts.colors import share_of_error, table
 from pages.sections.outliers.source import Source, bands
 
 OWN_TITLE = "Yours"
 CREST_SHAPE = (128, 512)
+CHANNELS_SHAPE = (32, 512)
+"""Rows that have a scale each, and elements in each."""
 THIRD = 128
 """The size of the layer's axis that the tensor does not have."""
 HOVER = (8, 16)
@@ -158,6 +160,13 @@ def crest(key: str, role: str, seed: int, counted: Counted) -> tuple[Draws, ...]
     """SQNR over the crest factor; None for an operand that stays bf16."""
     operand = operand_of_key(key, role)
     return operand and over_crest(operand, CREST_SHAPE, _seeds(seed), counted)
+
+
+def bare_crest(format_name: str, seed: int, counted: Counted) -> tuple[Draws, ...]:
+    """SQNR over the crest factor of codes of one format, under an exact scale for each row."""
+    rule = SCALE_RULES["fp32"]
+    spec = OperandSpec(format=FORMATS[format_name], tile=TileShape(1, WHOLE), scale_rule=rule)
+    return over_crest(Operand(spec=spec, k_is_rows=False), CHANNELS_SHAPE, _seeds(seed), counted)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,0 +1,102 @@
+"""Section "Against int8": evenly spaced integers or floats, for a model that is trained already?"""
+
+import math
+
+import streamlit as st
+
+from fp8core.experiments.error_curves import CREST_POWERS, Counted, Draws
+from pages.kit.chart import draw_chart
+from pages.kit.charts.ink import INKS
+from pages.kit.charts.words import short
+from pages.kit.compute import computed
+from pages.kit.controls import Controls
+from pages.kit.notice import draw_notice
+from pages.kit.pool import Call
+from pages.kit.shell import theme
+from pages.kit.terms.explain import draw_text
+from pages.sections.outliers import chosen
+from pages.sections.outliers.charts.draws import Curve, draws_chart
+from pages.sections.outliers.controls import COUNTED
+from pages.sections.outliers.measures import CHANNELS_SHAPE, bare_crest
+from pages.sections.outliers.source import DRAWS
+from pages.sections.outliers.words import db, ranged, table
+
+INTEGER, FLOAT = "int8", "e4m3"
+ELEMENTS = {INTEGER: "mxint8", FLOAT: "e4m3"}
+"""The elements of MXINT8 under an fp32 scale are those of int8: whole multiples of one step."""
+GAUSSIAN = CREST_POWERS.index(1.0)
+STORY = (
+    "**Post-training quantization (PTQ)** rounds a model that is trained already. For years its eight bits "
+    "were **int8**, with an fp32 scale for each output channel of a weight. Now they may be e4m3 under the "
+    "very same scales. Integers lie at even distances, so their error hardly depends on the number. Floats "
+    "lie close together near zero, so their error shrinks with the number. Which is better depends on how "
+    "far the largest number stands out."
+)
+SOURCES = (
+    "Sources: Kuzmin et al., FP8 Quantization: The Power of the Exponent, arXiv 2208.09225; van Baalen et "
+    "al., FP8 versus INT8, arXiv 2303.17951; Chen et al., INT v.s. FP, arXiv 2510.25602."
+)
+
+
+def show(controls: Controls) -> None:
+    """Draw SQNR of both formats over the crest factor."""
+    draw_text(STORY)
+    asked = (chosen.seed(controls), Counted[controls.draw(COUNTED).upper()])
+    calls = [Call(bare_crest, (name, *asked)) for name in ELEMENTS.values()]
+    shown = computed("outliers_int8", asked, calls, doing="Rounding five draws of every point")
+    if shown is None:
+        return
+    found = dict(zip(ELEMENTS, shown.parts, strict=True))
+    draw_notice(f"**Notice:** {notice(found[INTEGER], found[FLOAT])}")
+    draw_chart(
+        draws_chart(
+            [Curve(name=name, points=points) for name, points in found.items()],
+            "crest factor of the tensor: largest |x| over rms",
+            INKS[theme()],
+        ),
+        key="outliers_int8",
+        alt="; ".join(f"{name}: {db(p[0].mean)} to {db(p[-1].mean)}" for name, p in found.items()),
+    )
+    rows, columns = CHANNELS_SHAPE
+    st.caption(
+        f"{DRAWS} draws a point, {rows} channels of {columns} elements each, one fp32 scale a channel: the "
+        "line is the mean, the bar reaches from the worst to the best. x = sign(g) · |g|ᵖ with g from "
+        "N(0, 1). A weight is nearly Gaussian; activations have the heavy tails."
+    )
+    st.markdown(figures(found))
+    st.caption(SOURCES)
+
+
+def notice(integer: tuple[Draws, ...], floating: tuple[Draws, ...]) -> str:
+    """The winner at the Gaussian, and the crest factor from which on it is the other one."""
+    here, there = integer[GAUSSIAN], floating[GAUSSIAN]
+    better, other = (INTEGER, FLOAT) if here.mean > there.mean else (FLOAT, INTEGER)
+    gain = short(abs(here.mean - there.mean), 2)
+    told = (
+        f"on Gaussian numbers (crest factor {short(here.at, 2)}) **{better}** is {gain} dB better than "
+        f"{other}. "
+    )
+    at = crossing(integer, floating)
+    if at is None:
+        return told + "The lines do not cross."
+    return told + f"The lines cross near a crest factor of {short(at, 2)}: beyond it, {FLOAT} loses less."
+
+
+def crossing(integer: tuple[Draws, ...], floating: tuple[Draws, ...]) -> float | None:
+    """The crest factor at which floats begin to be better for good; None where they are never or always."""
+    gains = [(i.at, f.mean - i.mean) for i, f in zip(integer, floating, strict=True)]
+    below = [place for place, (_, gain) in enumerate(gains) if gain <= 0]
+    if not below or below[-1] + 1 == len(gains):
+        return None
+    (left, lost), (right, won) = gains[below[-1]], gains[below[-1] + 1]
+    part = -lost / (won - lost)
+    return math.exp((1 - part) * math.log(left) + part * math.log(right))
+
+
+def figures(found: dict[str, tuple[Draws, ...]]) -> str:
+    """SQNR of both formats at the flattest numbers, at the Gaussian and at the heaviest tail."""
+    rows = [
+        (name, *(ranged(p.mean, p.low, p.high) for p in (points[0], points[GAUSSIAN], points[-1])))
+        for name, points in found.items()
+    ]
+    return table(("eight bits", "all near ±1", "Gaussian", "heaviest tail"), rows)
