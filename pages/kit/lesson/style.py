@@ -1,4 +1,4 @@
-"""The look of the lesson's panel: a wide sidebar beside the page, and above the page on a telephone.
+"""The look of the lesson's panel, beside a page or above it on a telephone, and of a chapter on paper.
 
 Streamlit lays the sidebar over a page that is narrower than 768 pixels. There a step is read first and its
 page second, so both stand in one column that scrolls as a whole.
@@ -15,9 +15,10 @@ def style(is_projected: bool) -> str:
     sidebar, content = '[data-testid="stSidebar"]', '[data-testid="stSidebarContent"]'
     return f"""<style>
 {here} {sidebar} {{
-    min-width: {wide}px; max-width: {wide}px; transform: none !important; visibility: visible; }}
+    min-width: {wide}px; max-width: {wide}px; transform: none !important; visibility: visible;
+    transition: none; }}
 {here} :is([data-testid="stSidebarHeader"], [data-testid="stExpandSidebarButton"],
-    [data-testid="stSidebarResizeHandle"]) {{ display: none; }}
+    div:has(> [data-testid="stSidebarResizeHandle"])) {{ display: none; }}
 {here} [data-testid="stSidebarUserContent"] {{ padding: 1.25rem 0.25rem 3rem; zoom: {zoom}; }}
 .st-key-lesson_panel {{ border-bottom: 1px solid; padding-bottom: 1rem; gap: 0.75rem; }}
 .st-key-lesson_panel [data-testid="stForm"] {{ padding: 0.75rem; }}
@@ -36,3 +37,24 @@ def style(is_projected: bool) -> str:
     {here} [data-testid="stMainBlockContainer"] {{ padding-top: 1.5rem; }}
 }}
 </style>"""
+
+
+PAPER = """<style>
+.st-key-paper hr { margin: 0.5rem 0; }
+.st-key-paper [class*="st-key-paper_step"] { break-inside: avoid; }
+.st-key-paper ul { list-style: none; padding-left: 0.25rem; }
+.answer_line { border-bottom: 1px solid currentColor; height: 2.2rem; }
+@page { margin: 16mm; }
+@media print {
+    html, body, #root, .stApp, .stApp * { color: black !important; background: transparent !important; }
+    [data-testid="stSidebar"], [data-testid="stHeader"], [data-testid="stToolbar"],
+    [data-testid="stDecoration"], [data-testid="stStatusWidget"], button,
+    .st-key-paper_controls, [class*="st-key-frame_"] { display: none !important; }
+    html, body, #root, .stApp, [data-testid="stAppViewContainer"], [data-testid="stAppViewContainer"] > div,
+    [data-testid="stMain"], [data-testid="stMainBlockContainer"] {
+        position: static !important; display: block !important; overflow: visible !important;
+        height: auto !important; width: auto !important; max-width: none !important; zoom: 1 !important;
+        padding: 0 !important; margin: 0 !important; }
+}
+</style>"""
+"""A browser prints what it sees of a box that scrolls: on paper nothing scrolls."""

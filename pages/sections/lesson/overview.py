@@ -5,16 +5,14 @@ import streamlit as st
 from pages.kit.charts.words import count
 from pages.kit.classroom.store import store
 from pages.kit.classroom.visitor import visitor
-from pages.kit.controls import Controls, link_params
+from pages.kit.controls import Controls
 from pages.kit.inert import plain
 from pages.kit.lesson.answers import answer_at
 from pages.kit.lesson.chapter import Chapter
 from pages.kit.lesson.library import Library, Place
+from pages.kit.lesson.panel import go
 from pages.kit.widgets import Choice
-from pages.kit.widgets import Place as Spot
 from pages.sections.lesson.controls import ALL, PRINT
-
-PAGE = "pages/lesson.py"
 
 
 def show(controls: Controls, chapter_control: Choice[str], lessons: Library) -> None:
@@ -33,33 +31,53 @@ def show(controls: Controls, chapter_control: Choice[str], lessons: Library) -> 
     controls.draw(PRINT, row)
     for chapter in lessons.chapters:
         if chosen in (ALL, chapter.name):
-            _draw_chapter(chapter, lessons, here, has_steps=chosen != ALL)
+            with st.container(border=True):
+                _draw_chapter(chapter, lessons, here, has_steps=chosen != ALL)
+                _draw_links(controls, chapter_control, chapter, is_alone=chosen != ALL)
 
 
 def _draw_resume(lessons: Library, here: Place | None) -> None:
-    """The link to where this visitor was, or to the first step."""
+    """The button that leads to where this visitor was, or to the first step."""
     if not lessons.places:
         return
     place = here or lessons.places[0]
     where = f"{place.chapter.title}, step {place.number}"
-    _step_link(place, f"**Go on with {where}**" if here else f"**Begin with {place.chapter.title}**", st)
+    label = f"Go on with {where}" if here else f"Begin with {place.chapter.title}"
+    if st.button(label, key="lesson_resume", type="primary", icon=":material/arrow_forward:"):
+        go(place)
 
 
 def _draw_chapter(chapter: Chapter, lessons: Library, here: Place | None, has_steps: bool) -> None:
+    """What the chapter takes, and the links to its steps, or to the first one."""
     places = [place for place in lessons.places if place.chapter is chapter]
-    with st.container(border=True):
-        st.subheader(chapter.title, anchor=False)
-        st.markdown(" · ".join(_told(chapter, places, lessons, here)))
-        if has_steps:
-            for place in places:
-                _step_link(place, f"{place.number}. {place.step.title}", st)
-        row = st.container(horizontal=True)
-        if not has_steps:
-            _step_link(places[0], "Begin", row)
-            steps = link_params(chapter=chapter.name, print=False)
-            row.page_link(PAGE, label="Steps", query_params=steps, icon=":material/list:")
-        paper = link_params(chapter=chapter.name, print=True)
-        row.page_link(PAGE, label="For paper", query_params=paper, icon=":material/print:")
+    st.header(chapter.title, anchor=False)
+    st.markdown(" · ".join(_told(chapter, places, lessons, here)))
+    for place in places if has_steps else places[:1]:
+        label = f"{place.number}. {place.step.title}"
+        st.page_link(
+            f"pages/{place.step.page}.py",
+            label=label,
+            icon=":material/arrow_forward:",
+            query_params=place.parameters(answer_at(place) is not None),
+        )
+
+
+def _draw_links(controls: Controls, chapter_control: Choice[str], chapter: Chapter, is_alone: bool) -> None:
+    """Buttons that show the chapter's steps, or the chapter for paper: they set this page's controls."""
+    row = st.container(horizontal=True)
+    for name, icon, is_paper in (
+        ("All steps", ":material/list:", False),
+        ("For paper", ":material/print:", True),
+    ):
+        if is_paper or not is_alone:
+            row.button(
+                name,
+                key=f"lesson_{chapter.name}_{name}",
+                icon=icon,
+                type="tertiary",
+                on_click=controls.preset,
+                kwargs={chapter_control.key: chapter.name, PRINT.key: is_paper},
+            )
 
 
 def _told(chapter: Chapter, places: list[Place], lessons: Library, here: Place | None) -> list[str]:
@@ -75,13 +93,3 @@ def _told(chapter: Chapter, places: list[Place], lessons: Library, here: Place |
     if here is not None and here.chapter is chapter:
         told.append(f"**you are at step {here.number}**")
     return told
-
-
-def _step_link(place: Place, label: str, spot: Spot) -> None:
-    """A link to a step beside its page."""
-    spot.page_link(
-        f"pages/{place.step.page}.py",
-        label=label,
-        icon=":material/arrow_forward:",
-        query_params=place.parameters(answer_at(place) is not None),
-    )

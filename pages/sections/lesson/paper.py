@@ -11,33 +11,14 @@ from pages.kit.lesson.answers import in_unit
 from pages.kit.lesson.chapter import Chapter, Kind, Prediction
 from pages.kit.lesson.filled import filled
 from pages.kit.lesson.library import Place
+from pages.kit.lesson.style import PAPER
 from pages.kit.widgets import Choice
 from pages.sections.lesson.controls import PRINT
-
-STYLE = """<style>
-.st-key-paper hr { margin: 0.5rem 0; }
-.st-key-paper [class*="st-key-paper_step"] { break-inside: avoid; }
-.st-key-paper ul { list-style: none; padding-left: 0.25rem; }
-.answer_line { border-bottom: 1px solid currentColor; height: 2.2rem; }
-@page { margin: 16mm; }
-@media print {
-    html, body, #root, .stApp, .stApp * { color: black !important; background: transparent !important; }
-    [data-testid="stSidebar"], [data-testid="stHeader"], [data-testid="stToolbar"],
-    [data-testid="stDecoration"], [data-testid="stStatusWidget"], button,
-    .st-key-paper_controls, [class*="st-key-frame_"] { display: none !important; }
-    html, body, #root, .stApp, [data-testid="stAppViewContainer"], [data-testid="stAppViewContainer"] > div,
-    [data-testid="stMain"], [data-testid="stMainBlockContainer"] {
-        position: static !important; display: block !important; overflow: visible !important;
-        height: auto !important; width: auto !important; max-width: none !important; zoom: 1 !important;
-        padding: 0 !important; margin: 0 !important; }
-}
-</style>"""
-"""A browser prints what it sees of a box that scrolls: on paper nothing scrolls."""
 
 
 def show(controls: Controls, chapter_control: Choice[str], chosen: Sequence[Chapter]) -> None:
     """Draw the chosen chapters, one step under the other."""
-    st.html(STYLE)
+    st.html(PAPER)
     with st.container(key="paper_controls"):
         st.caption("Print this page with the browser: the controls stay off the paper.")
         row = st.container(horizontal=True, vertical_alignment="bottom")

@@ -6,27 +6,29 @@ from pages.sections.lesson import paper
 
 def texts(at) -> str:
     assert not at.exception, at.exception[0].value
-    return "\n".join(one.value for kind in ("subheader", "markdown", "caption") for one in at.get(kind))
+    return "\n".join(one.value for kind in ("markdown", "caption") for one in at.get(kind))
 
 
-def labels(at) -> list[str]:
-    return [link.proto.label for link in at.get("page_link")]
+def resume(at) -> str:
+    return at.button(key="lesson_resume").label
 
 
 def test_every_chapter_is_there_and_the_lesson_goes_on_where_it_was_left(open_app):
     at = open_app("pages/lesson.py")
     lessons = library()
-    assert [one.value for one in at.subheader] == [chapter.title for chapter in lessons.chapters]
+    assert [one.value for one in at.header] == [chapter.title for chapter in lessons.chapters]
     assert f"about {lessons.minutes} minutes in all" in texts(at)
-    assert labels(at)[0] == f"**Begin with {lessons.chapters[0].title}**"
+    assert resume(at) == f"Begin with {lessons.chapters[0].title}"
     at.switch_page("pages/scaling.py")
     at.query_params["lesson"] = "scaling.3"
     at.run()
     at.switch_page("pages/lesson.py")
     at.query_params.clear()
     at.run()
-    assert labels(at)[0] == "**Go on with Scales, step 3**"
+    assert resume(at) == "Go on with Scales, step 3"
     assert "0 of 5 predictions made · **you are at step 3**" in texts(at)
+    at.button(key="lesson_resume").click().run()
+    assert at.query_params["lesson"] == "scaling.3"
 
 
 def test_paper_has_every_step_with_room_for_an_answer_and_no_truth(open_app, monkeypatch):

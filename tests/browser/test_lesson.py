@@ -1,0 +1,63 @@
+"""A lesson beside the real page, on a laptop and on a telephone: read, predict, reveal, go on, come back."""
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+
+from tests.browser.looks import TELEPHONE, in_the_end, settled
+
+pytestmark = pytest.mark.browser
+
+PANEL = ".st-key-lesson_panel"
+GRAVE = {"serious", "critical"}
+LOOKS = [(1280, "light"), (TELEPHONE, "dark")]
+
+
+@pytest.mark.parametrize(("width", "theme"), LOOKS, ids=["laptop", "telephone"])
+def test_two_steps_are_predicted_by_keyboard_and_stay_so(server, open_page, width, theme):
+    page = open_page(f"{server.url}/?lesson=scaling.1", width=width, theme=theme)
+    page.wait_for_url("**/scaling?*scaling_input=gaussian*")
+    settled(page)
+    assert in_the_end(page, lambda: overlap(page, width), lambda found: not found) == {}
+    assert page.locator('[data-testid="stSidebarNav"]').count() == 0
+    page.locator(PANEL).get_by_role("radio").first.focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    page.get_by_text("became zero", exact=False).wait_for()
+    settled(page)
+    assert page.locator(PANEL).get_by_text("Right.", exact=False).is_visible()
+    page.get_by_role("button", name="Next").click()
+    page.get_by_role("heading", name="Drag the scale").wait_for()
+    settled(page)
+    page.locator(PANEL).get_by_role("slider").focus()
+    page.keyboard.press("End")
+    page.get_by_role("button", name="Lock my answer").click()
+    page.get_by_text("times too high", exact=False).wait_for()
+    page.locator(f"{PANEL} svg.marks").wait_for()
+    page.reload()
+    page.get_by_text("times too high", exact=False).wait_for()
+    settled(page)
+    assert in_the_end(page, lambda: overlap(page, width), lambda found: not found) == {}
+    assert in_the_end(page, lambda: faults(page), lambda found: not found) == []
+
+
+def overlap(page, width: int) -> dict[str, float]:
+    """The pixels by which the panel covers the page, is beyond an edge, or makes the page too wide."""
+    panel, heading = page.locator(PANEL).bounding_box(), page.locator("h1").bounding_box()
+    side, size = ("y", "height") if width == TELEPHONE else ("x", "width")
+    found = {"page": panel[side] + panel[size] - heading[side], "left edge": -panel["x"]}
+    found["right edge"] = panel["x"] + panel["width"] - width
+    for name in ("stMain", "stAppViewContainer"):
+        found[name] = page.get_by_test_id(name).evaluate("box => box.scrollWidth - box.clientWidth")
+    return {name: pixels for name, pixels in found.items() if pixels > 0}
+
+
+def faults(page) -> list[tuple[str, str]]:
+    """What axe finds that is serious, and headings out of order."""
+    return [
+        (rule["id"], node["html"][:120])
+        for rule in Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
+        if rule["impact"] in GRAVE or rule["id"] == "heading-order"
+        for node in rule["nodes"]
+    ]
