@@ -89,9 +89,11 @@ def _draw_step(place: Place, lessons: Library, is_here: bool) -> None:
         return
     settings = step.settings(is_locked=False)
     st.markdown(filled(step.text, settings))
-    st.markdown(f"**Do:** {filled(step.do, settings)}")
     if step.predict is not None:
         draw_prediction(place, step.predict, lambda: _show(place, is_locked=True))
+    # What there is to do may show the truth: a prediction comes first.
+    if not is_waiting:
+        st.markdown(f"**Do:** {filled(step.do, settings)}")
 
 
 def _forget_shown() -> None:

@@ -39,10 +39,10 @@ def _draw_step(place: Place) -> None:
     try:
         settings = step.settings(is_locked=False)
         st.markdown(filled(step.text, settings))
-        st.markdown(f"**Do:** {filled(step.do, settings)}")
         if step.predict is not None:
             st.markdown(f"**Predict.** {filled(step.predict.ask, settings)}")
             _draw_room(step.predict)
+        st.markdown(f"**Do:** {filled(step.do, settings)}")
     except ValueError as wrong:
         st.error(plain(f"This step cannot be shown: {wrong}."))
     st.caption(f"On the screen: {plain(short_link(place))}")

@@ -31,12 +31,14 @@ def test_the_truth_waits_for_the_answer_which_then_stays(open_app, monkeypatch):
             patch.setattr(module, "truth_of", lambda step: pytest.fail("the truth is not asked for yet"))
         at = open_app("pages/scaling.py", **FIRST)
         assert notices(at) == [WAITING]
+        assert "**Do:**" not in words(at), "what there is to do may show the truth"
         press(at, "Lock my answer")
         assert "Give an answer first." in words(at)
     at.radio(key="lesson_answer_scaling_1").set_value("About half of them")
     press(at, "Lock my answer")
     assert "**Not quite.** You said: About half of them. The page says: **All, or nearly all**." in words(at)
     assert "100% of them became zero." in words(at)
+    assert "**Do:** Point at the bars" in words(at)
     assert at.session_state["scaling_input"] == "gradient_like", "the page shows what was asked"
     assert notices(at)[0].startswith("**Notice:** Without a scale, 100 %")
     press(press(at, "Next"), "Back")
