@@ -41,6 +41,7 @@ else:
             "Yours": [
                 page("pages/design.py", title="Design a recipe", after=["tile_layouts", "outliers"]),
                 page("pages/glossary.py", title="Glossary", is_tool=True),
+                page("pages/classroom.py", title="Class", is_tool=True),
             ],
         }
     )

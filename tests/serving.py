@@ -30,10 +30,11 @@ UPGRADE = {
 
 @dataclass(frozen=True)
 class Server:
-    """A running app: its address and its process."""
+    """A running app: its address, its process, and the file of what it printed."""
 
     url: str
     process: subprocess.Popen
+    printed: Path
 
 
 @contextmanager
@@ -55,17 +56,19 @@ def serving(
     options = (*options, "--server.baseUrlPath", base) if base else options
     folder = tempfile.TemporaryDirectory()
     own = {FIRST_READER: "no", CLASS_FILE: str(Path(folder.name) / "class.sqlite")}
-    process = subprocess.Popen(
-        [*command, "--server.address", "127.0.0.1", *options],
-        cwd=tree,
-        env=os.environ | own | dict(environment or {}),
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
+    printed = Path(folder.name) / "printed"
+    with printed.open("wb") as terminal:
+        process = subprocess.Popen(
+            [*command, "--server.address", "127.0.0.1", *options],
+            cwd=tree,
+            env=os.environ | own | dict(environment or {}),
+            stdout=terminal,
+            stderr=subprocess.DEVNULL,
+        )
     try:
         url = f"http://127.0.0.1:{port}/{base}".rstrip("/")
         _wait_until_up(url, process)
-        yield Server(url, process)
+        yield Server(url, process, printed)
     finally:
         process.terminate()
         try:

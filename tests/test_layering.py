@@ -45,6 +45,7 @@ ROOMS: dict[str, set[str]] = {
         "loky",
         "cachetools",
     },
+    "pages/sections/classroom/qr.py": {"segno"},
     **{f"pages/sections/{page}/charts/": CHARTS for page in SECTIONS},
     **{f"pages/sections/{page}/": SECTION for page in SECTIONS},
     "pages/": {"streamlit", "altair", "numpy", "fp8core", "kernels", "pages.kit", "pages.sections"},

@@ -19,6 +19,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 _STATE_KEY = "_address"
 _BARE_KEY = "_shown_at_bare_address"
+_DECIDES_KEY = "_address_decides"
 _ECHOES_KEPT = 16
 _EMBED = ("embed", "embed_options")
 FRAME = ("lesson", "present")
@@ -60,6 +61,11 @@ def frame_parameters() -> dict[str, str]:
     return {key: texts[0] for key, texts in found.items() if texts}
 
 
+def let_decide() -> None:
+    """Let the address of the next run decide every control, as a new step of a lesson does."""
+    st.session_state[_DECIDES_KEY] = True
+
+
 def read() -> tuple[Reading, dict[str, list[str]]]:
     """The meaning of this run's address. It is remembered, so that its echo means nothing."""
     context = get_script_run_ctx()
@@ -70,6 +76,7 @@ def read() -> tuple[Reading, dict[str, list[str]]]:
     seen: _Seen | None = st.session_state.get(_STATE_KEY)
     lesson = frame_parameters().get("lesson")
     is_new_step = lesson is not None and (seen is None or (seen.page, seen.lesson) != (page, lesson))
+    is_new_step = st.session_state.pop(_DECIDES_KEY, False) or is_new_step
     if back_or_forward or is_new_step:
         reading = Reading.HISTORY
     elif seen is None or seen.page != page or query not in seen.queries:

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 import streamlit as st
 from streamlit.runtime.scriptrunner import StopException
 
+from pages.kit.classroom.follow import draw_following, publish
 from pages.kit.lesson import panel
 from pages.kit.lesson.panel import Asked
 from pages.kit.story.table import Story, StoryPage
@@ -40,6 +41,7 @@ def framed(story: Story, page: StoryPage, lesson: Asked | None = None) -> Iterat
     draw_style()
     if lesson is not None:
         panel.draw(lesson, page.name)
+    draw_following(story, page.name)
     is_story = lesson is None or lesson.place is None
     if is_story:
         _draw_before(story, page)
@@ -52,6 +54,7 @@ def framed(story: Story, page: StoryPage, lesson: Asked | None = None) -> Iterat
 
 
 def _draw_end(story: Story, page: StoryPage, is_story: bool) -> None:
+    publish(page.name)
     if is_story:
         _draw_after(story, page)
     else:

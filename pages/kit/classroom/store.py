@@ -31,6 +31,7 @@ ANSWER_LONGEST = 200
 _WAIT_S = 2.0
 """Seconds that a statement waits for another process with the same file."""
 _MEMORY = ":memory:"
+_OPEN = "open"
 _TABLES = """
 CREATE TABLE IF NOT EXISTS students (number INTEGER PRIMARY KEY, visitor TEXT NOT NULL UNIQUE);
 CREATE TABLE IF NOT EXISTS places (
@@ -38,9 +39,9 @@ CREATE TABLE IF NOT EXISTS places (
 CREATE TABLE IF NOT EXISTS answers (
     step TEXT NOT NULL, visitor TEXT NOT NULL, answer TEXT NOT NULL, is_right INTEGER NOT NULL,
     time REAL NOT NULL, PRIMARY KEY (step, visitor)) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS shown (step TEXT PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS flags (name TEXT PRIMARY KEY) WITHOUT ROWID;
 """
-_EVERY_TABLE = ("students", "places", "answers", "shown")
+_EVERY_TABLE = ("students", "places", "answers", "flags")
 _MAKING = threading.Lock()
 
 
@@ -115,23 +116,40 @@ class Store:
 
     def show(self, step: str, is_shown: bool) -> None:
         """Let students see all answers to a step, or no longer."""
-        wish = "INSERT OR IGNORE INTO shown VALUES (?)" if is_shown else "DELETE FROM shown WHERE step = ?"
-        self._run(wish, step)
+        self._flag(f"shown {step}", is_shown)
 
     def is_shown(self, step: str) -> bool:
         """True if students may see all answers to a step."""
-        return self._one("SELECT 1 FROM shown WHERE step = ?", step) is not None
+        return self._has_flag(f"shown {step}")
+
+    def open(self, is_open: bool) -> None:
+        """Begin a class, or end it. While it is open, students' pages ask what the teacher does."""
+        self._flag(_OPEN, is_open)
+
+    @property
+    def is_open(self) -> bool:
+        """True while there is a class."""
+        return self._has_flag(_OPEN)
 
     def reset(self) -> None:
-        """Forget every student, place and answer, and what is shown."""
+        """Forget every student, place and answer, and what is shown. An open class stays open."""
         with self._lock:
+            was_open = self.is_open
             for table in _EVERY_TABLE:
                 self._run(f"DELETE FROM {table}")
+            self.open(was_open)
 
     def close(self) -> None:
         """Let go of the file."""
         with self._lock:
             self._connection.close()
+
+    def _flag(self, name: str, is_set: bool) -> None:
+        wish = "INSERT OR IGNORE INTO flags VALUES (?)" if is_set else "DELETE FROM flags WHERE name = ?"
+        self._run(wish, name)
+
+    def _has_flag(self, name: str) -> bool:
+        return self._one("SELECT 1 FROM flags WHERE name = ?", name) is not None
 
     def _enroll(self, visitor: str) -> bool:
         """Give a new visitor a number. Returns False where there are too many."""
@@ -208,7 +226,7 @@ def _opened(path: Path | str) -> sqlite3.Connection:
         connection.executescript(_TABLES)
         # An unwritable file is opened without a word: a change to no row tells.
         connection.execute("BEGIN IMMEDIATE")
-        connection.execute("DELETE FROM shown WHERE step IS NULL")
+        connection.execute("DELETE FROM flags WHERE name IS NULL")
         connection.execute("COMMIT")
         (health,) = connection.execute("PRAGMA quick_check").fetchone()
         if health != "ok":

@@ -1,11 +1,14 @@
 """What the server does around Streamlit: who is answered, what, and how soon."""
 
 import asyncio
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from starlette.middleware import Middleware
 
+from pages.kit.classroom.shared import shared
+from pages.kit.classroom.store import store
 from pages.kit.gemm.queue_panel import workers
 from pages.kit.pool import pool
 from pages.kit.server.at_once import AtOnce
@@ -30,9 +33,17 @@ async def lifespan(_app: object) -> AsyncIterator[None]:
     compute_on_one_core()
     pool().start()
     workers()
+    tell_the_teacher()
     reading = asyncio.create_task(read_every_page()) if is_wanted() else None
     yield
     if reading is not None:
         reading.cancel()
         await asyncio.wait([reading])
     pool().close()
+
+
+def tell_the_teacher() -> None:
+    """Print the teacher's token on the server's terminal, and what is wrong with the class's file."""
+    told = f"To teach a class, open the page Class and enter this token: {shared().token.text}\n"
+    sys.stdout.write(f"{store().trouble}\n{told}" if store().trouble else told)
+    sys.stdout.flush()

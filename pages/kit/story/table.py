@@ -71,6 +71,10 @@ class Story:
         """The page with this name. Raises KeyError where there is none."""
         return self._by_name[name]
 
+    def __contains__(self, name: str) -> bool:
+        """True if there is a page with this name."""
+        return name in self._by_name
+
     def titled(self, title: str) -> StoryPage:
         """The page with this title. Raises StopIteration where there is none."""
         return next(one for one in self.pages if one.title == title)

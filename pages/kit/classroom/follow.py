@@ -1,0 +1,126 @@
+"""Follow me: students' pages go where the teacher goes, until a student leaves.
+
+The frame asks `draw_following` before a page runs and `publish` once it has ended. A page knows nothing of
+it. While a class is open, the page asks every two seconds. Without one, it does not.
+"""
+
+from dataclasses import dataclass
+
+import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from pages.kit import address
+from pages.kit.classroom.shared import Lead, shared
+from pages.kit.classroom.store import store
+from pages.kit.classroom.visitor import visitor
+from pages.kit.notice import HIDDEN_KEY
+from pages.kit.story.table import Story
+
+POLL_S = 2.0
+OWN_PAGE = "classroom"
+"""The teacher's view: no class is led there."""
+_KEY = "_following"
+_LESSON, _OF_READER = "lesson", "present"
+
+
+@dataclass
+class _Following:
+    """What this session knows: the move it has seen, the lead it has left, and where a teacher was last."""
+
+    seen: int = 0
+    left: int = 0
+    told: tuple[str, dict[str, str]] | None = None
+
+
+def draw_following(story: Story, page: str) -> None:
+    """Say who leads, and go there. Draws nothing where there is no class."""
+    if not store().is_open:
+        return
+    if shared().is_teacher(visitor()):
+        if page != OWN_PAGE:
+            _leading(page)
+        return
+    with st.container(key="frame_follow"):
+        _following(story, page)
+
+
+def publish(page: str) -> None:
+    """Lead the class to this page as it is now, where this reader teaches and leads."""
+    if page != OWN_PAGE and shared().is_teacher(visitor()):
+        _mine().told = here = page, _address()
+        shared().publish(*here)
+
+
+@st.fragment(run_every=POLL_S)
+def _leading(page: str) -> None:
+    """Say to the teacher that the class follows. A change inside of a fragment is told here."""
+    if shared().led() is None:
+        return
+    here = page, _address()
+    # Another tab of the teacher's, where nothing changes, leads nobody.
+    if _mine().told not in (None, here):
+        publish(page)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        count = sum(one.follows for one in shared().present().values())
+        st.caption(f":material/co_present: The class follows this page · {count} here", width="content")
+        st.button("Stop", key="lead_stop", type="tertiary", on_click=shared().lead, args=(False,))
+
+
+@st.fragment(run_every=POLL_S)
+def _following(story: Story, page: str) -> None:
+    lead, mine = shared().led(), _mine()
+    has_left = lead is not None and mine.left == lead.number
+    context = get_script_run_ctx()
+    follows = lead is not None and not has_left
+    shared().saw(visitor(), context.session_id if context else "", follows=follows)
+    if lead is None:
+        return
+    with st.container(horizontal=True, vertical_alignment="center"):
+        said = "The teacher leads the class" if has_left else "You follow the teacher"
+        st.caption(f":material/co_present: {said}", width="content")
+        if has_left:
+            st.button("Follow", key="follow_again", type="tertiary", on_click=_join, args=(mine,))
+        else:
+            st.button("Leave", key="follow_leave", type="tertiary", on_click=_leave, args=(mine, lead))
+    if follows and mine.seen != lead.version:
+        mine.seen = lead.version
+        _go(story, page, lead)
+
+
+def _go(story: Story, page: str, lead: Lead) -> None:
+    """Open the teacher's address. A step of the lesson opens as it is, before anybody has answered it.
+
+    A student who has not predicted yet keeps the step: what the teacher shows next would tell the answer.
+    """
+    wanted, here = dict(lead.parameters), _address()
+    if lead.page is None or (lead.page, wanted) == (page, here):
+        return
+    if lead.page not in story:
+        st.caption("The teacher is on a page that this app does not have.")
+        return
+    step = wanted.get(_LESSON)
+    if step is not None and step != here.get(_LESSON):
+        wanted = {_LESSON: step}
+    elif step is not None and st.session_state.get(HIDDEN_KEY, False):
+        return
+    else:
+        address.let_decide()
+    own = {key: text for key, text in address.frame_parameters().items() if key == _OF_READER}
+    st.switch_page(story.page(lead.page).script, query_params=wanted | own)
+
+
+def _address() -> dict[str, str]:
+    """The address of this page without what is the reader's own, of each parameter its last value."""
+    return {key: st.query_params[key] for key in st.query_params if key != _OF_READER}
+
+
+def _mine() -> _Following:
+    return st.session_state.setdefault(_KEY, _Following())
+
+
+def _leave(mine: _Following, lead: Lead) -> None:
+    mine.left = lead.number
+
+
+def _join(mine: _Following) -> None:
+    mine.left = mine.seen = 0
