@@ -16,6 +16,7 @@ else:
     run_framed(
         {
             "Why": [
+                page("pages/start.py", title="Start", is_default=True),
                 page("pages/lesson.py", title="Lesson", is_tool=True),
                 page("pages/why_fp8.py", title="Why FP8"),
             ],
@@ -24,7 +25,7 @@ else:
             ],
             "Scales and tiles": [
                 page("pages/scaling.py", title="Scaling", after=["formats"]),
-                page("pages/tile_layouts.py", title="Tile layouts", after=["scaling"], is_default=True),
+                page("pages/tile_layouts.py", title="Tile layouts", after=["scaling"]),
                 page("pages/compare_recipes.py", title="Compare recipes", after=["tile_layouts"]),
             ],
             "What goes wrong, and remedies": [

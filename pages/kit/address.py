@@ -9,7 +9,7 @@ written here. The module remembers what such a bare address showed, so that Back
 """
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from urllib.parse import parse_qsl, urlencode
@@ -64,6 +64,18 @@ def frame_parameters() -> dict[str, str]:
 def let_decide() -> None:
     """Let the address of the next run decide every control, as a new step of a lesson does."""
     st.session_state[_DECIDES_KEY] = True
+
+
+def foreign(own: Iterable[str]) -> dict[str, list[str]]:
+    """The parameters of a link that means another page: those of its controls are not all among `own`.
+
+    There are none where the reader came with Back or Forward: such an address was left on purpose.
+    """
+    context = get_script_run_ctx()
+    found = parameters()
+    if (context is not None and context.is_history_navigation) or found.keys() <= set(own):
+        return {}
+    return found
 
 
 def read() -> tuple[Reading, dict[str, list[str]]]:

@@ -10,7 +10,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from fp8core.recipes import RECIPES
-from tests.browser.looks import in_the_end, pick, settled
+from tests.browser.looks import TELEPHONE, in_the_end, pick, settled
 from tests.serving import TOP
 
 pytestmark = pytest.mark.browser
@@ -70,20 +70,34 @@ def test_a_deep_link_to_the_second_page_is_the_first_thing_a_server_sees(fresh_s
 def test_values_survive_the_sidebar_and_back_undoes_a_choice(server, open_page):
     page = open_page(server.url + "/live_gemm?recipe=mxfp8")
     page.locator(NAVIGATION).get_by_role("link", name="Tile layouts").click()
-    page.wait_for_url(address("/", recipe="mxfp8"))
+    page.wait_for_url(address("/tile_layouts", recipe="mxfp8"))
     settled(page)
     assert_shows(page, "Tile layouts", "MXFP8", "Fprop")
     page.get_by_role("radio", name="Dgrad", exact=True).first.click()
-    page.wait_for_url(address("/", recipe="mxfp8", matmul="dgrad"))
+    page.wait_for_url(address("/tile_layouts", recipe="mxfp8", matmul="dgrad"))
     page.go_back()
-    page.wait_for_url(lambda url: "matmul" not in url and address("/", recipe="mxfp8")(url))
+    page.wait_for_url(lambda url: "matmul" not in url and address("/tile_layouts", recipe="mxfp8")(url))
     page.locator('[role="radio"][aria-checked="true"]', has_text="Fprop").first.wait_for()
     assert_shows(page, "Tile layouts", "MXFP8", "Fprop")
 
 
-def test_the_first_page_answers_at_its_own_name(server, open_page):
-    page = open_page(server.url + "/tile_layouts?recipe=mxfp8&matmul=wgrad")
+def test_an_old_link_without_a_page_s_name_opens_tile_layouts_and_back_leads_out(server, open_page):
+    page = open_page(server.url + "/?power=3", width=TELEPHONE)
+    assert page.locator("h1").inner_text() == "FP8 Explorer"
+    assert page.evaluate("() => document.querySelector('[data-testid=stMain]').scrollWidth") <= TELEPHONE
+    page.set_viewport_size({"width": 1280, "height": 900})
+    page.goto(server.url + "/?recipe=mxfp8&matmul=wgrad")
+    page.wait_for_url(address("/tile_layouts", recipe="mxfp8", matmul="wgrad"))
+    settled(page)
     assert_shows(page, "Tile layouts", "MXFP8", "Wgrad")
+    page.go_back()
+    page.wait_for_url(lambda url: url == server.url + "/")
+    page.locator("h1", has_text="FP8 Explorer").wait_for()
+    settled(page)
+    page.go_back()
+    page.wait_for_url(address("/", power="3"))
+    page.goto(server.url + "/?recipe=mxfp8&embed=true")
+    page.wait_for_url(address("/tile_layouts", recipe="mxfp8", embed="true"))
 
 
 def test_the_link_to_copy_is_whole_and_opens_the_same_page(server, open_page):

@@ -26,7 +26,8 @@ from tests.browser.looks import TELEPHONE, THEMES, UNREADABLE, in_the_end, settl
 pytestmark = pytest.mark.browser
 
 SECTIONS: dict[str, Choice | None] = {
-    "": TILES,
+    "": None,
+    "tile_layouts": TILES,
     "formats": FORMATS,
     "scaling": SCALING,
     "stochastic_rounding": STOCHASTIC,
@@ -85,7 +86,7 @@ class Opened:
         return named or (value == self.sections.default and f"{self.sections.key}=" not in url)
 
 
-@pytest.fixture(scope="module", params=LOOKS, ids=lambda look: look[0] or "tile_layouts")
+@pytest.fixture(scope="module", params=LOOKS, ids=lambda look: look[0] or "start")
 def opened(request, server, themed) -> Iterator[Opened]:
     """Each page, opened once."""
     path, theme = request.param
@@ -141,7 +142,13 @@ def test_no_page_asks_anything_of_any_other_machine(opened):
 
 
 @pytest.mark.parametrize(
-    "path", ["", "accumulation?sum_show=curves", "benchmarks?bench_show=ratios", "scaling?scaling=delayed"]
+    "path",
+    [
+        "tile_layouts",
+        "accumulation?sum_show=curves",
+        "benchmarks?bench_show=ratios",
+        "scaling?scaling=delayed",
+    ],
 )
 def test_no_word_of_a_chart_is_cut_or_tiny_or_under_another_on_a_telephone(server, open_page, path):
     page = open_page(f"{server.url}/{path}", width=TELEPHONE)

@@ -13,7 +13,7 @@ READABLE = 16
 
 
 def test_text_is_large_charts_fit_and_the_sidebar_waits_behind_its_arrow(server, open_page):
-    for page_name in ("", "accumulation"):
+    for page_name in ("tile_layouts", "accumulation"):
         page = open_page(f"{server.url}/{page_name}?embed=true")
         page.locator(f"{CHART} svg text").first.wait_for()
         assert not page.locator(SIDEBAR).is_visible() or page.locator(SIDEBAR).bounding_box()["width"] < 1

@@ -70,7 +70,7 @@ def wait_for_parameters(page, **parameters: str) -> None:
 def test_pointing_at_tiles_moves_the_bands_and_asks_the_server_nothing(server, open_page):
     page = open_page("about:blank", wait=False)
     wire = Wire(page)
-    page.goto(server.url)
+    page.goto(server.url + "/tile_layouts")
     settled(page)
     tiles = drawn(page, "deepseek_v3", "fprop")
     sent = silent(page, lambda: wire.sent, for_ms=500)
@@ -92,7 +92,7 @@ def test_pointing_at_tiles_moves_the_bands_and_asks_the_server_nothing(server, o
 
 
 def test_a_click_pins_the_tile_that_was_clicked(server, open_page):
-    page = open_page(server.url)
+    page = open_page(server.url + "/tile_layouts")
     tiles = drawn(page, "deepseek_v3", "fprop")
     tiles.nth(4 * 9 + 2).click(force=True)
     says(page, "x[9, 256:384]")
@@ -103,7 +103,7 @@ def test_a_click_pins_the_tile_that_was_clicked(server, open_page):
 
 
 def test_a_second_click_on_a_tile_pins_it_again_after_the_fields_moved_on(server, open_page):
-    page = open_page(server.url)
+    page = open_page(server.url + "/tile_layouts")
     tiles = drawn(page, "deepseek_v3", "fprop")
     tiles.nth(4 * 9 + 2).click(force=True)
     says(page, "x[9, 256:384]")
@@ -117,7 +117,7 @@ def test_a_second_click_on_a_tile_pins_it_again_after_the_fields_moved_on(server
 
 
 def test_a_click_on_d_chooses_the_element_that_is_written_out(server, open_page):
-    page = open_page(server.url + "/?recipe=rowwise")
+    page = open_page(server.url + "/tile_layouts?recipe=rowwise")
     tiles = drawn(page, "rowwise", "fprop")
     tiles.nth(32 + 16 * 4 + 7).click(force=True)
     says(page, "What the tile adds to D[4, 7]")
@@ -125,7 +125,7 @@ def test_a_click_on_d_chooses_the_element_that_is_written_out(server, open_page)
 
 
 def test_switching_recipe_and_matmul_draws_their_rectangles(server, open_page):
-    page = open_page(server.url)
+    page = open_page(server.url + "/tile_layouts")
     drawn(page, "deepseek_v3", "fprop")
     pick(page, "Family", "MX")
     drawn(page, "mxfp8", "fprop")
@@ -139,13 +139,13 @@ def test_switching_recipe_and_matmul_draws_their_rectangles(server, open_page):
 
 
 def test_a_link_shows_the_tile_it_names(server, open_page):
-    page = open_page(server.url + "/?recipe=mxfp8&matmul=wgrad&side=B&row=2&column=4")
+    page = open_page(server.url + "/tile_layouts?recipe=mxfp8&matmul=wgrad&side=B&row=2&column=4")
     drawn(page, "mxfp8", "wgrad")
     says(page, "x[64:96, 4]")
 
 
 def test_the_overview_opens_a_picture_by_click_and_by_button(server, open_page):
-    page = open_page(server.url + "/?show=overview&family=mx")
+    page = open_page(server.url + "/tile_layouts?show=overview&family=mx")
     page.wait_for_selector(TILES, timeout=SETTLE_MS)
     page.locator(TILES).last.click(force=True)
     *_, last = (name for name, recipe in RECIPES.items() if recipe.family is Family.MX)

@@ -71,7 +71,7 @@ def show(report: Report, console: Console) -> None:
 def _places(answers: Iterable[Answer]) -> dict[tuple[str, str], list[Answer]]:
     found: dict[tuple[str, str], list[Answer]] = {}
     for answer in answers:
-        found.setdefault((answer.page or "tile_layouts", answer.section), []).append(answer)
+        found.setdefault((answer.page or "start", answer.section), []).append(answer)
     return found
 
 

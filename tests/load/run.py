@@ -11,7 +11,7 @@
 
 Phases: `alone` (clock and processor of one session, section by section), `steady` (sessions that think 1.5
 to 4.5 s between two changes), `burst` (all at once, three times), `double` (`steady` with twice as many),
-`churn` (sessions that come and go). Pages are named by their addresses; the first page is `tile_layouts`.
+`churn` (sessions that come and go). Pages are named by their addresses; the first page is `start`.
 
 "First" is the time to the end of the run that answers; "settled" the time until no progress bar, spinner or
 skeleton is left on the page. "CPU" is what the server's process spent, "pool" what the processes spent that
@@ -44,7 +44,7 @@ from tests.serving import TOP, serving
 PHASES = ("alone", "steady", "burst", "double", "churn")
 BESIDE = ("steady", "burst", "double")
 """The phases beside which a heavy job runs, where one is named."""
-FIRST = "tile_layouts"
+FIRST = "start"
 REST_S, QUIET_TIMES = 0.5, 5
 AT_ONCE = 12
 """Sessions that are there at the same time while sessions come and go."""

@@ -11,7 +11,8 @@ from tests.load.session import Session, Took
 from tests.load.view import Path
 
 SECTIONS = {
-    "": "show",
+    "": "",
+    "tile_layouts": "show",
     "formats": "formats",
     "scaling": "scaling",
     "stochastic_rounding": "part",

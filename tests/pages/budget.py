@@ -40,6 +40,7 @@ CALIBRATION_MS = 13.0
 
 CONTROLS = {
     "why_fp8": "pages.sections.why.controls",
+    "start": "pages.sections.start.controls",
     "tile_layouts": "pages.sections.tiles.controls",
     "compare_recipes": "pages.sections.differences.controls",
     "formats": "pages.sections.formats.controls",

@@ -10,12 +10,13 @@ from tests.pages.gemm_rows import TOP
 
 SECONDS = 2.0
 PROGRAM = """
-import time
+import sys, time
 from streamlit.testing.v1 import AppTest
 at = AppTest.from_file("app.py", default_timeout=60)
 start = time.process_time()
 at.run()
 assert not at.exception
+assert "torch" not in sys.modules
 print(time.process_time() - start)
 """
 

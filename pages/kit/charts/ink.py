@@ -26,6 +26,10 @@ class Ink:
         """The color of a dim by its letter, in either case; the color of text for None."""
         return {"m": self.m, "n": self.n, "k": self.k}[dim.lower()] if dim else self.text
 
+    def of_bit(self, letter: str) -> str:
+        """The color of a bit by its role's letter, as a format's layout has it."""
+        return {"S": self.bad, "D": self.k, "E": self.m, "M": self.n, "I": self.n}[letter]
+
 
 LIGHT = Ink(
     text="#1f2328",

@@ -8,7 +8,7 @@ from fp8core.formats.number_line import Interval, Outcome
 from fp8core.formats.spelling import Kind, Spelling, spell
 from fp8core.rounding import Overflow, Rounding
 from pages.kit.charts.ink import Ink
-from pages.sections.formats.charts.words import hexadecimal, number, power_or_number, role_color
+from pages.sections.formats.charts.words import hexadecimal, number, power_or_number
 
 _LONG = 17
 _LONGEST_IN_LINE = 12
@@ -176,7 +176,7 @@ def _exponent(format_: Format, spelling: Spelling) -> str:
 
 
 def _color(latex: str, letter: str, ink: Ink) -> str:
-    return rf"\textcolor{{{role_color(letter, ink)}}}{{{latex}}}"
+    return rf"\textcolor{{{ink.of_bit(letter)}}}{{{latex}}}"
 
 
 def _latex(value: float) -> str:

@@ -8,7 +8,7 @@ from fp8core.formats.spelling import Spelling
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.legible import SMALLEST
 from pages.kit.charts.template import Filled, number, several, template
-from pages.sections.formats.charts.words import MONOSPACE, ROLES, role_color
+from pages.sections.formats.charts.words import MONOSPACE, ROLES
 
 FLIP, DATA = "flip", "bits"
 HEIGHT = 110
@@ -80,7 +80,7 @@ def bits_chart(spelling: Spelling, ink: Ink) -> Filled:
 @template
 def _chart(ink: Ink) -> alt.LayerChart:
     across = alt.Scale(domain=several("across", [0.0, BITS_WIDTH]), nice=False, zero=False)
-    color = alt.Scale(domain=list(ROLES), range=[role_color(letter, ink) for letter in ROLES])
+    color = alt.Scale(domain=list(ROLES), range=[ink.of_bit(letter) for letter in ROLES])
     cells = alt.Chart().transform_filter("datum.kind == 'bit'")
     fields = alt.Chart().transform_filter("datum.kind == 'field'")
     sides = {"x": alt.X("x0:Q", scale=across, axis=None), "x2": "x1:Q"}

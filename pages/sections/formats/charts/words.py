@@ -5,7 +5,6 @@ import math
 import numpy as np
 
 from fp8core.formats import Format
-from pages.kit.charts.ink import Ink
 from pages.kit.charts.words import power_of_two
 
 MONOSPACE = "'Source Code Pro', 'DejaVu Sans Mono', monospace"
@@ -21,11 +20,6 @@ _PLAIN_FROM, _PLAIN_BELOW = 1e-6, 1e7
 _SMALL, _LARGE = 0.1, 1e4
 _TENTH = 1e-3
 _GLANCED, _GLANCED_FROM, _GLANCED_BELOW = 5, 1e-3, 1e5
-
-
-def role_color(letter: str, ink: Ink) -> str:
-    """The color of a bit by its role's letter."""
-    return {"S": ink.bad, "D": ink.k, "E": ink.m, "M": ink.n, "I": ink.n}[letter]
 
 
 def number(value: float, digits: int = _MOST_DIGITS) -> str:

@@ -1,0 +1,69 @@
+"""Start: the door of the app, and what a link of yesterday still opens."""
+
+from dataclasses import replace
+
+import pytest
+
+from kernels.bench.job import GemmJob
+from pages.sections.start.numbers import COUNT, tile
+from tests.pages.gemm_rows import gpu_row
+from tests.pages.hostile import hostile_queries
+
+PAGE = "pages/start.py"
+
+
+def picture(at) -> str:
+    (found,) = [one.value for one in at.get("html") if 'class="start"' in one.value]
+    return found
+
+
+def test_the_address_without_a_name_shows_the_app_s_name_and_three_doors(open_app):
+    at = open_app()
+    assert not at.exception
+    assert [one.value for one in at.title] == ["FP8 Explorer"]
+    doors = [link.proto.page for link in at.get("page_link")][:3]
+    assert doors == ["lesson", "tile_layouts", "sanity_check"]
+    assert at.query_params == {}
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [{"recipe": "mxfp8", "matmul": "wgrad"}, {"show": "counts", "present": "true"}, {"tokens": ["1", "2"]}],
+    ids=["recipe", "projector", "twice"],
+)
+def test_a_link_of_yesterday_opens_tile_layouts_with_its_parameters(open_app, asked):
+    at = open_app(None, **asked)
+    there = open_app("pages/tile_layouts.py", **asked)
+    assert not at.exception
+    assert [one.value for one in at.title] == [one.value for one in there.title]
+    assert at.query_params == there.query_params
+    assert [one.value for one in at.warning] == [one.value for one in there.warning]
+
+
+def test_the_size_of_the_numbers_is_in_the_address_and_decides_what_is_lost(open_app):
+    at = open_app(PAGE)
+    assert f"<b>{COUNT} of {COUNT}</b> become zero" in picture(at)
+    at.slider(key="power").set_value(0).run()
+    assert at.query_params == {"power": "0"}
+    assert f"Without a scale: <b>{tile(0).zeros_plain} of {COUNT}</b> become zero" in picture(at)
+    at.slider(key="power").set_value(12).run()
+    assert f"<b>{tile(12).is_beyond.sum()}</b> saturate" in picture(at)
+    assert "beyond the largest" in picture(at)
+
+
+def test_hostile_addresses_of_its_own_control_give_a_working_page(open_app):
+    for query in hostile_queries(["power"], n=12):
+        own = {"power": query["power"]} if "power" in query else {}
+        at = open_app(PAGE, **own)
+        assert not at.exception
+        assert picture(at)
+
+
+def test_the_name_of_a_gpu_is_shown_as_text(open_app, on_gpu, measured_here):
+    row = gpu_row(GemmJob(recipe="mxfp8", matmul="wgrad", m=64, n=64, k=64))
+    measured_here(replace(row, machine=replace(row.machine, name="<b>secret</b>")))
+    assert "&lt;b&gt;secret" in picture(open_app(PAGE))
+
+
+def test_no_recorded_time_is_said_and_not_made_up(open_app, stand_in_workers):
+    assert "No time of a layer is recorded" in picture(open_app(PAGE))
