@@ -120,7 +120,8 @@ def show(controls: Controls) -> None:
         alt="Peak rates of tensor cores. fp8 over bf16: "
         + "; ".join(f"{name} {gain:.2f}" for name, gain in fp8_gains().items()),
     )
-    st.html(grid(HEAD, table(), INKS[theme()], held=True))
+    with st.expander("Ratios, memory and ridges in figures"):
+        st.html(grid(HEAD, table(), INKS[theme()], held=True))
     st.caption(
         "Ridge: operations for each byte from memory, above which the tensor cores are the limit. "
         "Rates are at "
