@@ -69,6 +69,16 @@ def _recorded() -> _Sorted:
     return _sorted(gemm_results.every_recorded())
 
 
+def recorded_gpus() -> tuple[str, ...]:
+    """The names of the GPUs with recorded rows, by their number of rows."""
+    return _recorded().gpus
+
+
+def recorded(gpu: str) -> list[Told]:
+    """The recorded ones of the `results` of a GPU by its slug."""
+    return sorted(_recorded().drawn.get(gpu, ()), key=lambda result: place(result.row.job))
+
+
 def gpus() -> tuple[str, ...]:
     """The names of all GPUs with measurements: recorded ones first, by their number of rows."""
     others = [ceilings.machine.name for ceilings in gemm_results.every_ceilings()]
