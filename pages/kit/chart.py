@@ -6,7 +6,9 @@ from typing import Any
 import streamlit as st
 
 from pages.kit.charts.legible import legible
+from pages.kit.charts.room import in_room
 from pages.kit.charts.template import Filled
+from pages.kit.presenter import projected
 from pages.kit.widgets import Place
 
 SIDEBAR = 340
@@ -21,11 +23,13 @@ def draw_chart(
     place: Place = st,
     least: int | None = None,
     width: str = "stretch",
+    is_rigid: bool = False,
     **selection: Any,
 ) -> Any:
     """Draw a chart, named by `alt` for a screen reader, and return the reader's selection in it.
 
     `least` is the width in pixels that its words need. On a narrower page the chart scrolls sideways.
+    Before a projector a chart becomes as flat as the screen, unless it is rigid: its words have fixed places.
     """
     if least is not None:
         name = f"scrolls_{key}".replace(" ", "_")
@@ -37,4 +41,6 @@ def draw_chart(
             f"<style>{narrow} {{ {box} {{ overflow-x: auto }} {box} > * {{ min-width: {least}px }} }}</style>"
         )
     ready = spec if isinstance(spec, Filled) else legible(spec)
+    if projected() and not is_rigid:
+        ready = in_room(ready)
     return place.vega_lite_chart(ready, width=width, key=key, alt=alt, **selection)

@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from pages.kit import address
+from pages.kit import address, presenter
 from pages.kit.inert import quoted
 from pages.kit.widgets import Choice, ChoiceStyle, Control, Number, NumberStyle, Place, Toggle, Value, Whole
 
@@ -155,10 +155,11 @@ class Controls:
             on_click=self.reset,
             help="Every control back to its default",
         )
+        presenter.draw_switch(place)
         self._show_link()
-        if self._complaints:
-            shown = self._complaints[:_COMPLAINTS_SHOWN]
-            more = len(self._complaints) - len(shown)
+        if complaints := self._complaints + presenter.complaints():
+            shown = complaints[:_COMPLAINTS_SHOWN]
+            more = len(complaints) - len(shown)
             place.warning(
                 "Ignored from the link: " + "; ".join(shown) + (f"; and {more} more" if more else "") + "."
             )

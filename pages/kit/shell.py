@@ -16,32 +16,10 @@ import pandas  # noqa: F401
 import streamlit as st
 
 from kernels.paths import TOP
+from pages.kit import presenter
+from pages.kit.look.style import style
 
 _APP = TOP / "app.py"
-_PROJECTOR = """<style>
-[data-testid="stMainBlockContainer"] { zoom: 1.5; }
-[data-testid="stElementContainer"]:has([data-testid="stVegaLiteChart"], [data-testid="stDataFrame"]) {
-    width: calc(100% / 1.5) !important;
-}
-[data-testid="stMainBlockContainer"] [data-testid="stElementToolbar"] { display: none; }
-</style>"""
-"""For `?embed=true`: all of the page grows, so that a chart's text of 11 pixels has 16.
-
-Streamlit lays a chart or a table out in the width that its frame has on the screen, after the zoom: the frame
-is made narrower by as much. Fullscreen would take the frame out of its column: no button for it.
-"""
-
-
-_STYLE = """<style>
-[data-testid="stSidebar"] :is(a, button, summary):focus-visible {
-    outline: 3px solid currentColor !important; outline-offset: -3px; }
-[data-testid="stMarkdownContainer"] table { display: block; overflow-x: auto; }
-[data-testid="stMarkdownContainer"] .katex-display { overflow-y: hidden; }
-[data-testid="stMarkdownContainer"] code { font-size: max(0.75em, 12px); }
-button[data-testid="stBaseButton-primary"],
-[data-testid="stMultiSelect"] [data-tag] * { color: var(--st-background-color, Canvas); }
-</style>"""
-"""What the theme's settings cannot say: where the keyboard is, tables on a narrow page, small code."""
 
 
 def guard() -> None:
@@ -54,15 +32,14 @@ def guard() -> None:
         runpy.run_path(str(_APP))
         st.stop()
     # A local picture: a Material icon here would be fetched from a server on the internet.
-    projected = bool(st.context.is_embedded)
+    presenter.read()
+    projected = presenter.projected()
     st.set_page_config(
         page_icon=str(TOP / "assets" / "icon.svg"),
         layout="wide",
         initial_sidebar_state="collapsed" if projected else "auto",
     )
-    st.html(_STYLE)
-    if projected:
-        st.html(_PROJECTOR)
+    st.html(style(projected=projected))
 
 
 def theme() -> str:

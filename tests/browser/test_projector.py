@@ -1,20 +1,23 @@
-"""`?embed=true` is for a projector: no sidebar, larger text, charts that fit, and links that stay so."""
+"""`?embed=true` and `present=true` are for a projector: no sidebar, large text, the picture on the first screen,
+and links that stay so.
+"""
 
 import pytest
 
-from tests.browser.looks import listening, settled
+from tests.browser.looks import in_the_end, listening, settled
 
 pytestmark = pytest.mark.browser
 
 COLUMN = '[data-testid="stMainBlockContainer"] [data-testid="stVerticalBlock"]'
 SIDEBAR = '[data-testid="stSidebar"]'
 CHART = '[data-testid="stVegaLiteChart"]'
-READABLE = 16
+READABLE = 18
+SCREEN = (1280, 720)
 
 
 def test_text_is_large_charts_fit_and_the_sidebar_waits_behind_its_arrow(server, open_page):
-    for page_name in ("tile_layouts", "accumulation"):
-        page = open_page(f"{server.url}/{page_name}?embed=true")
+    for address in ("tile_layouts?embed=true&show=copies", "outliers?outliers=crest&present=true"):
+        page = open_page(f"{server.url}/{address}", width=SCREEN[0], height=SCREEN[1])
         page.locator(f"{CHART} svg text").first.wait_for()
         assert not page.locator(SIDEBAR).is_visible() or page.locator(SIDEBAR).bounding_box()["width"] < 1
         smallest = page.evaluate(
@@ -26,14 +29,30 @@ def test_text_is_large_charts_fit_and_the_sidebar_waits_behind_its_arrow(server,
             CHART,
         )
         assert smallest >= READABLE
+        assert in_the_end(page, lambda: lowest(page), lambda at: at <= SCREEN[1]) <= SCREEN[1]
         drawn = page.locator(f"{CHART} svg").first.bounding_box()
         column = page.locator(COLUMN).first.bounding_box()
         assert drawn["x"] + drawn["width"] <= column["x"] + column["width"] + 4
     page.locator('[data-testid="stExpandSidebarButton"]').click()
-    page.get_by_role("link", name="Tile layouts").click()
-    page.wait_for_url(lambda url: "accumulation" not in url)
+    page.locator(SIDEBAR).get_by_role("link", name="Tile layouts").click()
+    page.wait_for_url(lambda url: "outliers" not in url and "present=true" in url)
     settled(page)
-    assert "embed=true" in page.url
+    page.locator('[data-testid="stExpandSidebarButton"]').or_(page.locator(SIDEBAR)).first.wait_for()
+    assert (
+        page.evaluate(
+            "() => getComputedStyle(document.querySelector('[data-testid=stMainBlockContainer]')).zoom"
+        )
+        == "1.5"
+    )
+
+
+def lowest(page) -> float:
+    """Where the first picture, and the section's control, end."""
+    boxes = (
+        page.locator(f"{CHART} svg").first.bounding_box(),
+        page.get_by_role("radiogroup").first.bounding_box(),
+    )
+    return max(box["y"] + box["height"] for box in boxes)
 
 
 def test_a_click_finds_its_mark_and_the_copied_link_stays_embedded(server, open_page):

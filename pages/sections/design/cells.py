@@ -29,6 +29,7 @@ def draw_cells(draft: Draft, chosen: str) -> None:
     draw_chart(
         picture(draft, chosen, theme()),
         key="design_cells",
+        is_rigid=True,
         alt="Six operands: " + "; ".join(f"{cell.title}: {', '.join(cell.words)}" for cell in cells(draft)),
     )
     st.caption(

@@ -44,6 +44,7 @@ def show(controls: Controls) -> None:
     draw_chart(
         overflow_chart(formats, INKS[theme()]),
         key="formats_overflow",
+        is_rigid=True,
         least=460,
         alt=f"What numbers from the largest value on become in {', '.join(formats)}",
     )

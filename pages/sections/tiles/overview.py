@@ -31,6 +31,7 @@ def show(controls: Controls, layer: LayerShape) -> None:
     drawn = draw_chart(
         overview(overview_scenes(recipes, controls.value(INPUT), controls.value(SEED), layer), INKS[theme()]),
         key=KEY,
+        is_rigid=True,
         least=LEAST_WIDTH,
         on_select=lambda: _clicked(controls),
         selection_mode=[OPEN],

@@ -112,6 +112,7 @@ def _picture(controls: Controls, drawn: Scene, tile: OperandTile, output: tuple[
     shown = draw_chart(
         tile_picture(drawn, pinned, ink),
         key=KEY,
+        is_rigid=True,
         least=PICTURE_WIDTH,
         on_select=lambda: _clicked(controls, drawn),
         selection_mode=[PIN],

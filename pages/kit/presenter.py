@@ -1,0 +1,67 @@
+"""The mode for a projector: large text, small controls, and the picture first.
+
+`?embed=true` and `present=true` in the address turn it on, and so does the switch in the toolbar. The switch
+holds on every page of the session.
+"""
+
+import streamlit as st
+
+from pages.kit import address
+from pages.kit.inert import quoted
+from pages.kit.widgets import Place
+
+PARAMETER = "present"
+_STATE_KEY, _TOLD_KEY, _SWITCH_KEY = "_presents", "_present_told", "_present_switch"
+_WRONG_KEY = "_present_wrong"
+_TRUTH = {"true": True, "false": False}
+
+
+def projected() -> bool:
+    """True if the page is shown by a projector."""
+    return bool(st.context.is_embedded) or bool(st.session_state.get(_STATE_KEY, False))
+
+
+def read() -> None:
+    """Obey the address where it says something new, and make it say what holds.
+
+    The browser may send an address late, from before the switch was used: one that was obeyed once decides
+    nothing more.
+    """
+    told = address.frame_parameters().get(PARAMETER)
+    if told is not None and told != st.session_state.get(_TOLD_KEY):
+        st.session_state[_TOLD_KEY] = told
+        st.session_state[_STATE_KEY] = _TRUTH.get(told, False)
+        if told not in _TRUTH:
+            st.session_state[_WRONG_KEY] = told
+            del st.query_params[PARAMETER]
+    if st.session_state.get(_STATE_KEY, False) and told != "true":
+        st.session_state[_TOLD_KEY] = st.query_params[PARAMETER] = "true"
+
+
+def draw_switch(place: Place) -> None:
+    """Draw the switch. An embedded page is for a projector anyway: it has none."""
+    if st.context.is_embedded:
+        return
+    st.session_state[_SWITCH_KEY] = projected()
+    place.toggle(
+        "Presenter mode",
+        key=_SWITCH_KEY,
+        on_change=_switched,
+        help="For a projector: large text, the picture first. The sidebar waits behind its arrow.",
+    )
+
+
+def complaints() -> list[str]:
+    """What the address says that cannot be obeyed, in words; once."""
+    wrong = st.session_state.pop(_WRONG_KEY, None)
+    return [] if wrong is None else [f"{quoted(f'{PARAMETER}={wrong}')} ({PARAMETER} needs true or false)"]
+
+
+def _switched() -> None:
+    """Turn the mode on or off; a callback."""
+    is_on = bool(st.session_state[_SWITCH_KEY])
+    st.session_state[_STATE_KEY] = is_on
+    if is_on:
+        st.session_state[_TOLD_KEY] = st.query_params[PARAMETER] = "true"
+    else:
+        st.query_params.pop(PARAMETER, None)
