@@ -28,7 +28,7 @@ ROOMS: dict[str, set[str]] = {
     "pages/kit/charts/": {"altair", "fp8core", "numpy", "pyarrow"},
     "pages/kit/arrow_table.py": {"pyarrow"},
     # pandas comes with Streamlit; only the shell names it, to have it whole before threads draw.
-    "pages/kit/shell.py": {"streamlit", "pandas", "kernels"},
+    "pages/kit/shell.py": {"streamlit", "pandas", "kernels", "pages.kit"},
     # Starlette comes with Streamlit; only the server's own layers name it.
     "pages/kit/server/resources.py": {"threadpoolctl", "kernels"},
     "pages/kit/server/lifespan.py": {"starlette", "streamlit", "pages.kit"},
