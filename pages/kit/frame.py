@@ -15,6 +15,7 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import StopException
 
 from pages.kit.classroom.follow import draw_following, publish
+from pages.kit.in_code.panel import draw_in_code
 from pages.kit.lesson import panel
 from pages.kit.lesson.panel import Asked
 from pages.kit.story.table import Story, StoryPage
@@ -73,6 +74,7 @@ def _draw_before(story: Story, page: StoryPage) -> None:
 
 def _draw_after(story: Story, page: StoryPage) -> None:
     draw_words(page.name)
+    draw_in_code(page.name)
     following = story.next_after(page.name)
     if following is None:
         return

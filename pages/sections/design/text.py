@@ -3,11 +3,11 @@
 import streamlit as st
 
 from fp8core.recipes import Recipe
+from pages.kit.in_code.export import Export
+from pages.kit.in_code.torchao import torchao
+from pages.kit.in_code.transformer_engine import transformer_engine
 from pages.kit.inert import plain
 from pages.sections.design.draft import Draft
-from pages.sections.design.export import Export
-from pages.sections.design.export_te import transformer_engine
-from pages.sections.design.export_torchao import torchao
 
 
 def show(recipe: Recipe, draft: Draft) -> None:

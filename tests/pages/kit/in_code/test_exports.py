@@ -15,9 +15,9 @@ from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES, Family
 from fp8core.recipes.plain import checked, to_plain
 from fp8core.recipes.reading import WRONG
-from pages.sections.design.export import operands
-from pages.sections.design.export_te import transformer_engine
-from pages.sections.design.export_torchao import torchao
+from pages.kit.in_code.export import operands
+from pages.kit.in_code.torchao import torchao
+from pages.kit.in_code.transformer_engine import transformer_engine
 from pages.sections.design.fields import BASIC, FINER
 
 LIBRARIES = (transformer_engine, torchao)
@@ -37,12 +37,10 @@ TORCHAO = {
     "per_tensor": "Float8LinearConfig.from_recipe_name('tensorwise')",
     "per_tensor_e4m3": "Float8LinearConfig",
     "rowwise": "Float8LinearConfig",
+    "deepseek_v3": "",
     "rowwise_hp_wgrad": "Float8LinearConfig.from_recipe_name('rowwise_with_gw_hp')",
     "mxfp8": "MXFP8TrainingOpConfig",
     "mxfp8_floor": "MXFP8TrainingOpConfig",
-    "mxfp6_e3m2": "MXLinearConfig",
-    "mxfp6_e2m3": "MXLinearConfig",
-    "mxfp4": "MXLinearConfig",
     "nvfp4": "NVFP4TrainingConfig",
 }
 
@@ -57,6 +55,12 @@ class Named:
         if name.startswith("__"):
             raise AttributeError(name)
         return Named(f"{self.name}.{name}")
+
+    def __enter__(self) -> "Named":
+        return self
+
+    def __exit__(self, *what: object) -> None:
+        pass
 
     def __call__(self, *args, **kwargs) -> "Named":
         told = [*map(repr, args), *(f"{key}={value!r}" for key, value in kwargs.items())]
@@ -86,10 +90,10 @@ def made(monkeypatch) -> Callable[[str], str]:
             parts = name.split(".")
             for end in range(1, len(parts) + 1 if parts[0] != "os" else 0):
                 monkeypatch.setitem(sys.modules, ".".join(parts[:end]), Library(".".join(parts[:end])))
-        scope = {"model": Named("model")}
+        scope = {"model": Named("model"), "x": Named("x")}
         monkeypatch.setattr("os.environ", {})
         exec(compile(text, "<recipe>", "exec"), scope)
-        return repr(scope.get("recipe", scope.get("config")))
+        return repr(scope.get("recipe", scope.get("config", "")))
 
     return run
 

@@ -1,7 +1,7 @@
 """A recipe as Transformer Engine's: the class of transformer_engine.common.recipe and its arguments.
 
-Source: transformer_engine/common/recipe/__init__.py, version 2.17 and its main branch in 2026. Each class
-makes six operands; a recipe is expressed where its operands are these.
+Source: transformer_engine/common/recipe/__init__.py; `assets/peers/transformer_engine.json` says in which
+version. Each class makes six operands; a recipe is expressed where its operands are these.
 """
 
 from collections.abc import Callable, Mapping
@@ -14,7 +14,7 @@ from fp8core.rotations import NVFP4_SIGNS, Rotation, RotationKind
 from fp8core.rounding import Rounding
 from fp8core.scales import E8M0_ROUND_UP, FP32_SCALE, NO_SEARCH, Fit, OuterScale, ScaleRule
 from fp8core.tiles import TileShape
-from pages.sections.design.export import (
+from pages.kit.in_code.export import (
     CELLS,
     DY_DGRAD,
     DY_WGRAD,
@@ -35,7 +35,11 @@ from pages.sections.design.export import (
 )
 
 LIBRARY = "Transformer Engine"
-_MODULE = "transformer_engine.common.recipe"
+_MODULE, _LAYERS = "transformer_engine.common.recipe", "transformer_engine.pytorch"
+_LAYER = """layer = te.Linear(4096, 4096, params_dtype=torch.bfloat16)
+with te.autocast(enabled=True, recipe=recipe):
+    y = layer(x)
+"""
 _BLOCK, _MX, _NV = 128, 32, 16
 _POWERS = "NVTE_FP8_CURRENT_SCALING_POWER_2_SCALES"
 _FP32_BLOCKS = "NVTE_FP8_BLOCK_SCALING_FP32_SCALES"
@@ -109,7 +113,8 @@ def _written(name: str, arguments: Mapping[str, str], keeps: bool, environment: 
     head = ["import os", "", *lines, ""] if lines else []
     inside = "".join(f"    {key}={value},\n" for key, value in arguments.items())
     call = f"{name}(\n{inside})" if arguments else f"{name}()"
-    return "\n".join([*head, f"from {_MODULE} import {', '.join(names)}", "", f"recipe = {call}", ""])
+    imports = ["import torch", f"import {_LAYERS} as te", f"from {_MODULE} import {', '.join(names)}"]
+    return "\n".join([*head, *imports, "", f"recipe = {call}", _LAYER])
 
 
 def _delayed(recipe: Recipe, found: Six, keeps: bool) -> Export:
@@ -185,7 +190,7 @@ def _mxfp8(recipe: Recipe, found: Six, keeps: bool) -> Export:
     if why := _checked(found, needed, keeps, owner):
         return _none(why)
     arguments = {"fp8_format": name} | ({"enable_2d_quantization": "True"} if is_square else {})
-    notes = (_CORE, *(("Square tiles of weights came in 2026.",) if is_square else ()))
+    notes = (_CORE,)
     return Export(library=LIBRARY, text=_written(owner, arguments, keeps), notes=notes)
 
 

@@ -1,7 +1,8 @@
-"""A recipe as torchao's: Float8LinearConfig, or a training configuration of its MX and NVFP4 prototypes.
+"""A recipe as torchao's: Float8LinearConfig, or a configuration of its block, MX and NVFP4 prototypes.
 
-Sources: torchao/float8/config.py, torchao/prototype/moe_training/config.py and nvfp4_training.py there (main
-of September 2026); MXLinearConfig is that of torchao/prototype/mx_formats until early 2026.
+Sources: torchao/float8/config.py, torchao/prototype/blockwise_fp8_training/linear.py,
+torchao/prototype/moe_training/config.py and nvfp4_training.py there. `assets/peers/torchao.json` says in
+which version.
 """
 
 from collections.abc import Mapping
@@ -14,7 +15,7 @@ from fp8core.rotations import NVFP4_SIGNS, Rotation, RotationKind
 from fp8core.rounding import Rounding
 from fp8core.scales import E8M0_ROUND_UP, FP32_SCALE, Fit, OuterScale, ScaleRule
 from fp8core.tiles import TileShape
-from pages.sections.design.export import (
+from pages.kit.in_code.export import (
     CELLS,
     DY_WGRAD,
     E2M1,
@@ -33,10 +34,9 @@ from pages.sections.design.export import (
 )
 
 LIBRARY = "torchao"
-_MX, _NV = 32, 16
+_BLOCK, _MX, _NV = 128, 32, 16
 _DTYPES = {"e4m3": "torch.float8_e4m3fn", "e5m2": "torch.float8_e5m2"}
-_ELEMENTS = {**_DTYPES, "e3m2": '"fp6_e3m2"', "e2m3": '"fp6_e2m3"', "e2m1": "torch.float4_e2m1fn_x2"}
-_MODES = {Fit.FLOOR: "FLOOR", Fit.ROUND_UP: "RCEIL", Fit.CEIL: "CEIL", Fit.EVEN: "EVEN"}
+_MODES = {Fit.FLOOR: "FLOOR", Fit.ROUND_UP: "RCEIL"}
 _NAMES = {LayerTensor.X: "input", LayerTensor.W: "weight", LayerTensor.DY: "grad_output"}
 _SECOND = {LayerTensor.X: "grad_weight", LayerTensor.W: "grad_input", LayerTensor.DY: "grad_weight"}
 _GEMMS = {"fprop": "output", "dgrad": "grad_input", "wgrad": "grad_weight"}
@@ -58,6 +58,8 @@ def torchao(recipe: Recipe) -> Export:
         return _nvfp4(found)
     if some.tile.k == _MX:
         return _mx(found)
+    if some.tile.k == _BLOCK:
+        return _blocks(recipe, found)
     return _float8(recipe, found)
 
 
@@ -182,67 +184,54 @@ def _float8_text(config: Arguments, named: str | None) -> str:
 _CONVERT = "convert_to_float8_training(model, config=config)\n"
 
 
-def _mx(found: Six) -> Export:
-    """MXFP8TrainingOpConfig for e4m3; MXLinearConfig, emulated, for the other formats."""
-    rule = next(operand.scale_rule for operand in found.values() if operand is not None)
-    if rule.fit not in _MODES:
-        return _none("its MX prototypes fit scales by FLOOR, RCEIL, CEIL or EVEN, and these are divided")
-    formats = {operand.format for operand in found.values() if operand is not None}
-    narrow = formats != {E4M3}
-    owner = "MXLinearConfig" if narrow else "MXFP8TrainingOpConfig"
-    kept = not narrow and all(found[cell] is None for cell in (DY_WGRAD, X_WGRAD))
-    by_tensor = {}
-    for tensor, cells in READERS.items():
-        read = next((operand for cell in cells if (operand := found[cell]) is not None), None)
-        if read is None or read.format.name not in _ELEMENTS:
-            name = "bf16" if read is None else read.format.name
-            return _none(f"{owner} has no element {name}, and {tensor.value} is that here")
-        by_tensor[tensor] = read.format
-    needed: dict[Cell, OperandSpec | None] = {
-        cell: OperandSpec(
-            format=by_tensor[tensor], tile=TileShape(1, _MX), scale_rule=replace(E8M0_ROUND_UP, fit=rule.fit)
-        )
+def _blocks(recipe: Recipe, found: Six) -> Export:
+    """Float8BlockwiseLinearConfig: lines for x and dy, squares for w, fp32 scales; it takes no arguments."""
+    owner = "Float8BlockwiseLinearConfig"
+    line, square = TileShape(1, _BLOCK), TileShape(_BLOCK, _BLOCK)
+    floors = {one.scale_rule.amax_floor for one in found.values() if one is not None}
+    rule = replace(FP32_SCALE, amax_floor=max(floors) if max(floors) <= _FLOOR else 0.0)
+    needed = {
+        cell: OperandSpec(format=E4M3, tile=square if tensor is LayerTensor.W else line, scale_rule=rule)
         for tensor, cells in READERS.items()
         for cell in cells
     }
-    if kept:
-        needed |= {DY_WGRAD: None, X_WGRAD: None}
     if why := difference(found, {cell: needed[cell] for cell in CELLS}, owner):
         return _none(why)
-    mode = f"ScaleCalculationMode.{_MODES[rule.fit]}"
-    return _mx_linear(by_tensor, mode) if narrow else _mx_training(mode, kept)
+    if fast := [matmul for matmul in _GEMMS if is_fast(recipe, matmul)]:
+        return _none(f"{fast[0].capitalize()} sums fast here, and {owner} always sums it split")
+    text = (
+        "from torchao.prototype.blockwise_fp8_training.linear import Float8BlockwiseLinearConfig\n"
+        "from torchao.quantization import quantize_\n\n"
+        "quantize_(model, Float8BlockwiseLinearConfig())\n"
+    )
+    note = "A prototype of torchao. Its layers have no bias, and sizes that are multiples of a tile."
+    return Export(library=LIBRARY, text=text, notes=(note, _FLOOR_NOTE))
 
 
-def _mx_training(mode: str, kept: bool) -> Export:
+def _mx(found: Six) -> Export:
+    """MXFP8TrainingOpConfig, which has e4m3 alone."""
+    rule = next(operand.scale_rule for operand in found.values() if operand is not None)
+    owner = "MXFP8TrainingOpConfig"
+    if rule.fit not in _MODES:
+        return _none(f"{owner} fits scales by FLOOR or RCEIL, and these are {rule.fit.value}")
+    for cell, operand in found.items():
+        if operand is not None and operand.format != E4M3:
+            return _none(f"{owner} has e4m3 alone, and {cell_words(cell)} is {operand.format.name}")
+    kept = all(found[cell] is None for cell in (DY_WGRAD, X_WGRAD))
+    made = OperandSpec(format=E4M3, tile=TileShape(1, _MX), scale_rule=replace(E8M0_ROUND_UP, fit=rule.fit))
+    needed = {cell: None if kept and cell in (DY_WGRAD, X_WGRAD) else made for cell in CELLS}
+    if why := difference(found, needed, owner):
+        return _none(why)
     high = "    wgrad_with_hp=True,\n" if kept else ""
     text = (
         "from torchao.prototype.moe_training.config import MXFP8TrainingOpConfig\n"
         "from torchao.prototype.mx_formats.config import ScaleCalculationMode\n"
         "from torchao.quantization import quantize_\n\n"
-        f"config = MXFP8TrainingOpConfig(\n    scale_calculation_mode={mode},\n{high})\n"
+        "config = MXFP8TrainingOpConfig(\n"
+        f"    scale_calculation_mode=ScaleCalculationMode.{_MODES[rule.fit]},\n{high})\n"
         "quantize_(model, config)\n"
     )
     return Export(library=LIBRARY, text=text, notes=("A prototype of torchao; it needs Blackwell.",))
-
-
-def _mx_linear(by_tensor: Mapping[LayerTensor, Format], mode: str) -> Export:
-    x, w, dy = (_ELEMENTS[by_tensor[tensor].name] for tensor in READERS)
-    more = "".join(
-        f"    elem_dtype_{name}_override={value},\n"
-        for name, value in (("weight", w), ("grad_output", dy))
-        if value != x
-    )
-    torch = "import torch\n" if "torch." in x + more else ""
-    text = (
-        f"{torch}from torchao.prototype.mx_formats import MXLinearConfig\n"
-        "from torchao.prototype.mx_formats.config import MXGemmKernelChoice, ScaleCalculationMode\n"
-        "from torchao.quantization import quantize_\n\n"
-        f"config = MXLinearConfig(\n    block_size={_MX},\n    elem_dtype={x},\n{more}"
-        "    gemm_kernel_choice=MXGemmKernelChoice.EMULATED,\n"
-        f"    scale_calculation_mode={mode},\n)\nquantize_(model, config)\n"
-    )
-    note = "A prototype of 2025: it dequantizes and multiplies in high precision. Later versions lack it."
-    return Export(library=LIBRARY, text=text, notes=(note,))
 
 
 def _nvfp4(found: Six) -> Export:

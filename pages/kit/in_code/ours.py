@@ -1,0 +1,120 @@
+"""A recipe in the words of this project: the reference quantizer in numpy, and the kernels."""
+
+from functools import lru_cache
+
+from fp8core.linear import MATMULS, Matmul, Side
+from fp8core.recipes import RECIPES, Recipe
+from fp8core.recipes.text import to_text
+from pages.kit.in_code.export import Export
+
+LIBRARY = "This project"
+_NO_CODES = "None of its operands is quantized."
+_SIZES = {"tokens": 128, "in": 256, "out": 128}
+_KEPT = 256
+
+
+@lru_cache(maxsize=_KEPT)
+def reference(recipe: Recipe) -> Export:
+    """The recipe's first quantized operand, made by the numpy reference."""
+    found = _first(recipe)
+    if found is None:
+        return Export(library=LIBRARY, text=None, why=_NO_CODES)
+    matmul, side = found
+    tensor = matmul.operand(side)
+    shape = ", ".join(str(_SIZES[axis.value]) for axis in tensor.axes)
+    operand = recipe.spec(matmul).operand(side)
+    random = operand is not None and operand.is_random
+    bits = f", random=random_bits(operand.stored({tensor.value}.shape), seed=0)" if random else ""
+    imports = [
+        "from fp8core.linear import MATMULS, Side",
+        *(["from fp8core.philox import random_bits"] if random else []),
+        "from fp8core.quantize import quantize",
+        _home(recipe),
+    ]
+    text = "\n".join(
+        [
+            "import numpy as np",
+            "",
+            *sorted(imports),
+            "",
+            f"recipe, {matmul.name} = {_made(recipe)}, MATMULS[{_quoted(matmul.name)}]",
+            f"{tensor.value} = np.random.default_rng(0).standard_normal(({shape})).astype(np.float32)",
+            f"operand = recipe.operand({matmul.name}, Side.{side.name})",
+            f"quantized = quantize({tensor.value}, operand{bits})",
+            "quantized.codes, quantized.scale, quantized.values()",
+            "",
+        ]
+    )
+    return Export(library=LIBRARY, text=text, notes=("It is numpy alone: the truth that the kernels equal.",))
+
+
+@lru_cache(maxsize=_KEPT)
+def kernels(recipe: Recipe) -> Export:
+    """The recipe's first quantized matmul, made by the kernels."""
+    found = _first(recipe)
+    if found is None:
+        return Export(library=LIBRARY, text=None, why=_NO_CODES)
+    matmul, _ = found
+    names = {side: matmul.operand(side).value for side in Side}
+    drawn = [
+        f"{names[side]} = torch.randn({', '.join(str(_SIZES[a.value]) for a in matmul.operand(side).axes)}, "
+        "device=place)"
+        for side in Side
+    ]
+    given = {side: _read(recipe, matmul, side) for side in Side}
+    operands = [f"{side.value.lower()} = {given[side]}" for side in Side]
+    imports = ["from fp8core.linear import MATMULS", _home(recipe), "from kernels.gemm import gemm, quantize"]
+    if any("Side." in line for line in operands):
+        imports[0] = "from fp8core.linear import MATMULS, Side"
+    text = "\n".join(
+        [
+            "import torch",
+            "",
+            *sorted(imports),
+            "",
+            f"recipe, {matmul.name} = {_made(recipe)}, MATMULS[{_quoted(matmul.name)}]",
+            'place = "cuda" if torch.cuda.is_available() else "cpu"',
+            *drawn,
+            *operands,
+            f"{matmul.d.value} = gemm(a, b, recipe.spec({matmul.name}))",
+            "",
+        ]
+    )
+    note = "Without a GPU the kernels run in Triton's interpreter: set TRITON_INTERPRET=1 before the import."
+    return Export(library=LIBRARY, text=text, notes=(note,))
+
+
+def _read(recipe: Recipe, matmul: Matmul, side: Side) -> str:
+    """How an operand is made for the kernels: quantized, or in bf16 with K along its rows."""
+    name, spec = matmul.operand(side).value, recipe.spec(matmul).operand(side)
+    if spec is None:
+        return f"{name}{'.T' if matmul.k_is_rows(side) else ''}.to(torch.bfloat16)"
+    seed = ", seed=0" if spec.is_random else ""
+    return f"quantize({name}, recipe.operand({matmul.name}, Side.{side.name}){seed})"
+
+
+def _first(recipe: Recipe) -> tuple[Matmul, Side] | None:
+    """The first operand that is quantized: a matmul and a side."""
+    places = ((matmul, side) for matmul in MATMULS.values() for side in Side)
+    return next((place for place in places if recipe.spec(place[0]).operand(place[1]) is not None), None)
+
+
+def _home(recipe: Recipe) -> str:
+    """The import of what `_made` names."""
+    if _is_published(recipe):
+        return "from fp8core.recipes import RECIPES"
+    return "from fp8core.recipes.text import from_text"
+
+
+def _made(recipe: Recipe) -> str:
+    """The expression that gives the recipe: by its name, or read from its line."""
+    return f"RECIPES[{_quoted(recipe.name)}]" if _is_published(recipe) else f"from_text({to_text(recipe)!r})"
+
+
+def _is_published(recipe: Recipe) -> bool:
+    known = RECIPES.get(recipe.name)
+    return known == recipe
+
+
+def _quoted(name: str) -> str:
+    return f'"{name}"'

@@ -1,0 +1,146 @@
+"""The part "In code" below a page: the call that does this in torch, torchao, Transformer Engine and here.
+
+    draw_in_code("tile_layouts")
+
+A page with a recipe follows the recipe on the screen, which the session holds. A page with several has a
+table of their calls. A page without any has the texts of its section's folder (`texts`). Nothing is drawn
+for a page that has none of these.
+"""
+
+import ast
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+import streamlit as st
+
+from fp8core.recipes import RECIPES, Recipe
+from fp8core.recipes.text import own_recipe
+from pages.kit.in_code import ours, peers
+from pages.kit.in_code.export import Export
+from pages.kit.in_code.texts import CodeText, PageTexts, Shown, page_texts
+from pages.kit.in_code.torchao import torchao
+from pages.kit.in_code.transformer_engine import transformer_engine
+from pages.kit.inert import plain
+from pages.kit.shared_controls import OWN, RECIPE
+
+TITLE = "In code"
+BEGUN = "design_from"
+"""The key of the control that says with which recipe a design begins."""
+_KEPT = 256
+_MADE = ("recipe", "config")
+"""The names to which a text gives the configuration that it makes."""
+_RESULTS = "The formats of y, dx and dw are no part of it."
+
+
+def draw_in_code(page: str) -> None:
+    """Draw the texts of a page in one part that is closed at first."""
+    shown = page_texts().get(page)
+    if shown is None:
+        return
+    texts, several = shown.texts, ()
+    if shown.recipe is Shown.ONE:
+        recipe = recipe_on_screen(page, st.session_state)
+        texts = (*(recipe_texts(recipe) if recipe is not None else ()), *texts)
+    elif shown.recipe is Shown.SEVERAL:
+        several = recipes_on_screen(shown, st.session_state)
+    by_library: dict[str, list[CodeText]] = {}
+    for text in texts:
+        by_library.setdefault(text.library, []).append(text)
+    with st.expander(TITLE, icon=":material/code:"):
+        if several:
+            st.markdown(calls_table(several))
+        if not by_library:
+            return
+        for tab, (library, own) in zip(st.tabs(list(by_library)), by_library.items(), strict=True):
+            _draw(tab, library, own)
+
+
+def _draw(tab: Any, library: str, texts: list[CodeText]) -> None:
+    notes: list[str] = []
+    for text in texts:
+        if text.title:
+            tab.markdown(f"**{plain(text.title)}**")
+        if text.code is None:
+            tab.markdown(plain(text.why))
+        else:
+            tab.code(text.code, language=text.language, wrap_lines=True)
+        notes += [note for note in text.notes if note not in notes]
+    if any(text.code is not None for text in texts):
+        notes.append(peers.checked_words(library))
+    if notes:
+        tab.caption(" ".join(plain(note) for note in notes))
+
+
+def recipe_on_screen(page: str, state: Mapping[str, Any]) -> Recipe | None:
+    """The recipe that a page shows, by what the session holds; None where it cannot be read."""
+    own = state.get(OWN.key) or ""
+    if page == "design":
+        return _read(own) if own else RECIPES.get(str(state.get(BEGUN)))
+    name = state.get(RECIPE.key, RECIPE.default)
+    if name in RECIPES:
+        return RECIPES[name]
+    return _read(own) or RECIPES[RECIPE.default]
+
+
+def recipes_on_screen(shown: PageTexts, state: Mapping[str, Any]) -> tuple[str, ...]:
+    """The names of the published recipes that a page compares, by what the session holds."""
+    family = state.get(shown.family_key) if shown.family_key else None
+    of_family = tuple(name for name, one in RECIPES.items() if one.family.name.lower() == family)
+    return of_family or tuple(name for name in state.get(shown.recipes_key) or () if name in RECIPES)
+
+
+@lru_cache(maxsize=_KEPT)
+def calls_table(names: tuple[str, ...]) -> str:
+    """Markdown of a table: each recipe's call in torchao and in Transformer Engine, or why it has none."""
+    libraries = {"torchao": torchao, "Transformer Engine": transformer_engine}
+    lines = ["| recipe | " + " | ".join(libraries) + " |", "|:--" * (1 + len(libraries)) + "|"]
+    for name in names:
+        exports = [export(RECIPES[name]) for export in libraries.values()]
+        lines.append("| " + " | ".join([RECIPES[name].title, *map(_call, exports)]) + " |")
+    checked = " ".join(map(peers.checked_words, libraries))
+    return "\n".join([*lines, "", f"Tile layouts has each recipe's whole text. {checked}"])
+
+
+def _call(export: Export) -> str:
+    """The call of an export, on one line; the reason where it has none."""
+    if export.text is None:
+        return plain(export.why)
+    body = ast.parse(export.text).body
+    made = {one.targets[0].id: one.value for one in body if _gives(one, ast.Name)}
+    settings = [ast.unparse(one) for one in body if _gives(one, ast.Subscript)]
+    calls = [made[name] for name in _MADE if name in made]
+    calls += [one.value for one in body if isinstance(one, ast.Expr)]
+    return ", with ".join(f"`{one}`" for one in (ast.unparse(calls[0]), *settings))
+
+
+def _gives(node: ast.stmt, kind: type[ast.expr]) -> bool:
+    return isinstance(node, ast.Assign) and isinstance(node.targets[0], kind)
+
+
+@lru_cache(maxsize=_KEPT)
+def _read(line: str) -> Recipe | None:
+    """The recipe of a line; None where it is none."""
+    try:
+        return own_recipe(line)
+    except ValueError:
+        return None
+
+
+@lru_cache(maxsize=_KEPT)
+def recipe_texts(recipe: Recipe) -> tuple[CodeText, ...]:
+    """A recipe in the words of each library."""
+    exports = [("", torchao(recipe)), ("", transformer_engine(recipe))]
+    exports += [("In numpy", ours.reference(recipe)), ("On a GPU", ours.kernels(recipe))]
+    return tuple(_text(title, export) for title, export in exports)
+
+
+def _text(title: str, export: Export) -> CodeText:
+    results = () if export.text is None or export.library == ours.LIBRARY else (_RESULTS,)
+    return CodeText(
+        library=export.library,
+        title=title,
+        code=export.text,
+        why=export.why,
+        notes=(*export.notes, *results),
+    )

@@ -1,0 +1,97 @@
+"""Contract: below every page, closed at first, the calls that do what it shows; they follow its recipe."""
+
+import time
+
+import pytest
+
+from fp8core.recipes import RECIPES
+from fp8core.recipes.text import to_text
+from pages.kit.in_code.panel import TITLE, calls_table, recipe_on_screen, recipe_texts, recipes_on_screen
+from pages.kit.in_code.peers import release
+from pages.kit.in_code.texts import Shown, page_texts
+from tests.pages.recipe_chooser import choose_recipe
+
+CALLS = 200
+MOST_MS = 2.0
+
+
+def in_code(at):
+    """The part of a page that has the texts."""
+    (found,) = [one for one in at.expander if one.label == TITLE]
+    return found
+
+
+def test_a_page_with_a_recipe_follows_it(open_app) -> None:
+    at = open_app("pages/tile_layouts.py", recipe="mxfp8")
+    part = in_code(at)
+    assert not part.proto.expanded
+    assert [tab.label for tab in part.tabs] == ["torchao", "Transformer Engine", "This project"]
+    assert "MXFP8BlockScaling" in part.tabs[1].code[0].value
+    assert f"torchao {release('torchao').version}" in part.tabs[0].caption[0].value
+    assert 'RECIPES["mxfp8"]' in part.tabs[2].code[0].value
+    choose_recipe(at, "mxfp8_floor")
+    part = in_code(at)
+    assert "ScaleCalculationMode.FLOOR" in part.tabs[0].code[0].value
+    assert not part.tabs[1].code
+    assert "cannot express it" in part.tabs[1].markdown[0].value
+
+
+def test_a_page_with_several_recipes_has_a_table_of_their_calls(open_app) -> None:
+    at = open_app("pages/compare_recipes.py", differ_recipes="mxfp8,rowwise")
+    told = in_code(at).markdown[0].value
+    assert "MXFP8TrainingOpConfig(scale_calculation_mode=ScaleCalculationMode.RCEIL)" in told
+    assert "| Per row |" in told
+    assert "cannot express it" in told
+
+
+def test_a_page_without_a_recipe_has_the_texts_of_its_folder(open_app) -> None:
+    at = open_app("pages/stochastic_rounding.py")
+    assert "MXFP8" in in_code(open_app("pages/outliers.py", recipes="mxfp8")).markdown[0].value
+    part = in_code(at)
+    wanted = {text.library for text in page_texts()["stochastic_rounding"].texts}
+    assert {tab.label for tab in part.tabs} == wanted
+
+
+@pytest.mark.parametrize("line", ["", "**no** recipe", "x" * 300])
+def test_a_recipe_that_cannot_be_read_leaves_another_or_none(line) -> None:
+    state = {"recipe": "own", "own": line, "design_from": "nvfp4"}
+    assert recipe_on_screen("tile_layouts", state) == RECIPES["deepseek_v3"]
+    assert recipe_on_screen("design", state) in (RECIPES["nvfp4"], None)
+
+
+def test_the_readers_own_recipe_is_the_one_on_the_screen() -> None:
+    own = {"recipe": "own", "own": to_text(RECIPES["nvfp4"])}
+    for page in ("tile_layouts", "design"):
+        assert recipe_on_screen(page, own).fprop == RECIPES["nvfp4"].fprop
+    texts = recipe_texts(recipe_on_screen("design", own))
+    assert "NVFP4BlockScaling" in texts[1].code
+    assert "from_text(" in texts[2].code
+
+
+def test_a_family_takes_the_place_of_the_chosen_recipes() -> None:
+    shown = page_texts()["compare_recipes"]
+    state = {"differ_recipes": ["mxfp8"], "differ_family": "chosen"}
+    assert recipes_on_screen(shown, state) == ("mxfp8",)
+    family = recipes_on_screen(shown, state | {"differ_family": "two_level"})
+    assert "nvfp4" in family
+    assert "mxfp8" not in family
+
+
+def test_every_text_is_there_or_has_a_reason() -> None:
+    for page, shown in page_texts().items():
+        assert shown.texts or shown.recipe is not Shown.NONE, page
+        assert all((text.code is None) == bool(text.why) for text in shown.texts), page
+    for recipe in RECIPES.values():
+        assert all((text.code is None) == bool(text.why) for text in recipe_texts(recipe))
+
+
+def test_the_texts_of_a_recipe_are_made_once() -> None:
+    names = tuple(RECIPES)
+    for name in names:
+        recipe_texts(RECIPES[name])
+    calls_table(names)
+    start = time.thread_time()
+    for at in range(CALLS):
+        recipe_texts(RECIPES[names[at % len(names)]])
+        calls_table(names)
+    assert 1e3 * (time.thread_time() - start) / CALLS < MOST_MS
