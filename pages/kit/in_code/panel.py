@@ -2,8 +2,8 @@
 
     draw_in_code("tile_layouts")
 
-A page with a recipe follows the recipe on the screen, which the session holds. A page with several has a
-table of their calls. A page without any has the texts of its section's folder (`texts`). Nothing is drawn
+A page with a recipe follows the recipe on the screen, which the session holds. A page with several has
+tables of their calls. A page without any has the texts of its section's folder (`texts`). Nothing is drawn
 for a page that has none of these.
 """
 
@@ -44,19 +44,20 @@ def draw_in_code(page: str) -> None:
         texts = (*(recipe_texts(recipe) if recipe is not None else ()), *texts)
     elif shown.recipe is Shown.SEVERAL:
         several = recipes_on_screen(shown, st.session_state)
-    by_library: dict[str, list[CodeText]] = {}
+    tables = calls_tables(several) if several else {}
+    by_library: dict[str, list[CodeText]] = {library: [] for library in tables}
     for text in texts:
         by_library.setdefault(text.library, []).append(text)
+    if not by_library:
+        return
     with st.expander(TITLE, icon=":material/code:"):
-        if several:
-            st.markdown(calls_table(several))
-        if not by_library:
-            return
         for tab, (library, own) in zip(st.tabs(list(by_library)), by_library.items(), strict=True):
-            _draw(tab, library, own)
+            if library in tables:
+                tab.markdown(tables[library])
+            _draw(tab, library, own, checked=library in tables)
 
 
-def _draw(tab: Any, library: str, texts: list[CodeText]) -> None:
+def _draw(tab: Any, library: str, texts: list[CodeText], *, checked: bool) -> None:
     notes: list[str] = []
     for text in texts:
         if text.title:
@@ -66,7 +67,7 @@ def _draw(tab: Any, library: str, texts: list[CodeText]) -> None:
         else:
             tab.code(text.code, language=text.language, wrap_lines=True)
         notes += [note for note in text.notes if note not in notes]
-    if any(text.code is not None for text in texts):
+    if checked or any(text.code is not None for text in texts):
         notes.append(peers.checked_words(library))
     if notes:
         tab.caption(" ".join(plain(note) for note in notes))
@@ -91,15 +92,15 @@ def recipes_on_screen(shown: PageTexts, state: Mapping[str, Any]) -> tuple[str, 
 
 
 @lru_cache(maxsize=_KEPT)
-def calls_table(names: tuple[str, ...]) -> str:
-    """Markdown of a table: each recipe's call in torchao and in Transformer Engine, or why it has none."""
-    libraries = {"torchao": torchao, "Transformer Engine": transformer_engine}
-    lines = ["| recipe | " + " | ".join(libraries) + " |", "|:--" * (1 + len(libraries)) + "|"]
-    for name in names:
-        exports = [export(RECIPES[name]) for export in libraries.values()]
-        lines.append("| " + " | ".join([RECIPES[name].title, *map(_call, exports)]) + " |")
-    checked = " ".join(map(peers.checked_words, libraries))
-    return "\n".join([*lines, "", f"Tile layouts has each recipe's whole text. {checked}"])
+def calls_tables(names: tuple[str, ...]) -> dict[str, str]:
+    """Markdown of a table a library: each recipe's call, or why it has none. Tile layouts has whole texts."""
+    made = {}
+    for library, export in (("torchao", torchao), ("Transformer Engine", transformer_engine)):
+        rows = [f"| {RECIPES[name].title} | {_call(export(RECIPES[name]))} |" for name in names]
+        made[library] = "\n".join(
+            ["| recipe | its call; Tile layouts has the whole text |", "|:--|:--|", *rows]
+        )
+    return made
 
 
 def _call(export: Export) -> str:

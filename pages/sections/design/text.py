@@ -4,6 +4,7 @@ import streamlit as st
 
 from fp8core.recipes import Recipe
 from pages.kit.in_code.export import Export
+from pages.kit.in_code.peers import checked_words
 from pages.kit.in_code.torchao import torchao
 from pages.kit.in_code.transformer_engine import transformer_engine
 from pages.kit.inert import plain
@@ -29,5 +30,6 @@ def _draw(export: Export) -> None:
         st.info(plain(export.why), icon=":material/block:")
         return
     st.code(export.text, language="python", wrap_lines=True)
-    for note in (*export.notes, "The formats of y, dx and dw are no part of it."):
+    results = "The formats of y, dx and dw are no part of it."
+    for note in (*export.notes, results, checked_words(export.library)):
         st.caption(plain(note))

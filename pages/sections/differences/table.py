@@ -71,10 +71,13 @@ def notice(shown: Sequence[Differences]) -> str:
     most, least = (pick(shown, key=lambda one: one.kept) for pick in (max, min))
     kept = f"**{most.recipe.title}** keeps {count(most.kept, 'quantized copy', 'quantized copies')}"
     if most.kept > least.kept:
-        kept += (
-            f" of x, w and dy, and **{least.recipe.title}** keeps {least.kept}. A tile that is long along "
-            "the summed dim serves one matmul. A square tile, or a whole tensor, serves both"
+        why = (
+            "Operands that stay bf16 need none"
+            if least.reads < most.reads
+            else "A tile that is long along the summed dim serves one matmul. A square tile, or a whole "
+            "tensor, serves both"
         )
+        kept += f" of x, w and dy, and **{least.recipe.title}** keeps {least.kept}. {why}"
     else:
         kept = f"each of these recipes keeps {count(most.kept, 'quantized copy', 'quantized copies')}"
     scales = count(len(formats), "kind of scale", "kinds of scales")

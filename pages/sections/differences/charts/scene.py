@@ -49,6 +49,11 @@ class Differences:
         return sum(map(len, self.copies.values()))
 
     @property
+    def reads(self) -> int:
+        """The operands that are quantized, of the six of a training step."""
+        return sum(len(copy.readers) for copies in self.copies.values() for copy in copies)
+
+    @property
     def layouts(self) -> int:
         """The copies that exist only because Hopper wants K to be contiguous."""
         return sum(len(copy.k_major) - 1 for copies in self.copies.values() for copy in copies)

@@ -6,7 +6,7 @@ import pytest
 
 from fp8core.recipes import RECIPES
 from fp8core.recipes.text import to_text
-from pages.kit.in_code.panel import TITLE, calls_table, recipe_on_screen, recipe_texts, recipes_on_screen
+from pages.kit.in_code.panel import TITLE, calls_tables, recipe_on_screen, recipe_texts, recipes_on_screen
 from pages.kit.in_code.peers import release
 from pages.kit.in_code.texts import Shown, page_texts
 from tests.pages.recipe_chooser import choose_recipe
@@ -38,15 +38,17 @@ def test_a_page_with_a_recipe_follows_it(open_app) -> None:
 
 def test_a_page_with_several_recipes_has_a_table_of_their_calls(open_app) -> None:
     at = open_app("pages/compare_recipes.py", differ_recipes="mxfp8,rowwise")
-    told = in_code(at).markdown[0].value
-    assert "MXFP8TrainingOpConfig(scale_calculation_mode=ScaleCalculationMode.RCEIL)" in told
-    assert "| Per row |" in told
-    assert "cannot express it" in told
+    ours, theirs = in_code(at).tabs
+    assert (
+        "MXFP8TrainingOpConfig(scale_calculation_mode=ScaleCalculationMode.RCEIL)" in ours.markdown[0].value
+    )
+    assert "| MXFP8 | `MXFP8BlockScaling(fp8_format=Format.E4M3)` |" in theirs.markdown[0].value
+    assert "| Per row | Transformer Engine cannot express it" in theirs.markdown[0].value
+    assert release("torchao").version in ours.caption[0].value
 
 
 def test_a_page_without_a_recipe_has_the_texts_of_its_folder(open_app) -> None:
     at = open_app("pages/stochastic_rounding.py")
-    assert "MXFP8" in in_code(open_app("pages/outliers.py", recipes="mxfp8")).markdown[0].value
     part = in_code(at)
     wanted = {text.library for text in page_texts()["stochastic_rounding"].texts}
     assert {tab.label for tab in part.tabs} == wanted
@@ -89,9 +91,9 @@ def test_the_texts_of_a_recipe_are_made_once() -> None:
     names = tuple(RECIPES)
     for name in names:
         recipe_texts(RECIPES[name])
-    calls_table(names)
+    calls_tables(names)
     start = time.thread_time()
     for at in range(CALLS):
         recipe_texts(RECIPES[names[at % len(names)]])
-        calls_table(names)
+        calls_tables(names)
     assert 1e3 * (time.thread_time() - start) / CALLS < MOST_MS

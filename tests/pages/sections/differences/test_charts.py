@@ -75,6 +75,8 @@ def test_the_notice_compares_the_recipes_that_keep_most_and_fewest_copies() -> N
     assert "**MXFP8** keeps 6 quantized copies" in told
     assert "**Per tensor, hybrid** keeps 3" in told
     assert "2 kinds of scales" in told
+    assert "A square tile, or a whole tensor, serves both" in told
+    assert "stay bf16" in notice([differences(name, KIND, 0) for name in ("mxfp8", "mxfp4_train")])
     assert notice([differences("mxfp8", KIND, 0)]).startswith("each of these recipes keeps 6")
 
 
