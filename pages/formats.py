@@ -10,6 +10,7 @@ from pages.sections.formats import compare as formats_compare
 from pages.sections.formats import gradients as formats_gradients
 from pages.sections.formats import overflow as formats_overflow
 from pages.sections.formats import range as formats_range
+from pages.sections.formats import run as formats_run
 from pages.sections.formats.controls import ALL_CONTROLS, SHOW
 from pages.sections.formats.rules import exact_rules
 
@@ -19,6 +20,7 @@ SECTIONS = {
     "range": formats_range,
     "gradients": formats_gradients,
     "overflow": formats_overflow,
+    "run": formats_run,
 }
 
 guard()

@@ -1,5 +1,6 @@
 """The controls of the page "Formats"."""
 
+from fp8core.experiments.scaled_run import LOG2_SCALES
 from fp8core.formats import FORMATS, Format
 from fp8core.formats.float_format import FloatFormat, Specials
 from fp8core.rounding import Overflow, Rounding
@@ -50,6 +51,7 @@ SHOW = Choice(
         "range": "Range and precision",
         "gradients": "fp16 or bf16",
         "overflow": "Overflow",
+        "run": "In a run",
     },
     default="code",
 )
@@ -152,6 +154,26 @@ OVERFLOWING = Several(
     options=TITLES,
     default=["e4m3", "e5m2", "e4m3fnuz", "binary8p4se", "hif8", "e2m1"],
 )
+RUN_FORMAT = Choice(
+    key="run_format",
+    label="Gradients in",
+    options={name: TITLES[name] for name in ("fp16", "e5m2", "e4m3")},
+    default="e5m2",
+)
+RUN_BEYOND = Choice(
+    key="run_beyond",
+    label="Too large becomes",
+    options={"special": "infinity or NaN", "saturate": "the largest value"},
+    default="special",
+)
+RUN_SCALE = Whole(
+    key="run_scale",
+    label="log2 of the gradients' scale",
+    low=LOG2_SCALES[0],
+    high=LOG2_SCALES[-1],
+    default=0,
+    style=NumberStyle.SLIDER,
+)
 
 ALL_CONTROLS = (
     SHOW,
@@ -166,6 +188,9 @@ ALL_CONTROLS = (
     EXPONENTS,
     LOSS_SCALE,
     OVERFLOWING,
+    RUN_FORMAT,
+    RUN_BEYOND,
+    RUN_SCALE,
 )
 
 OwnFields = tuple[int, int, int, str]

@@ -16,6 +16,7 @@ from pages.sections.formats.charts.range import REACH, has_range, range_bars, ra
 from pages.sections.formats.compare import own_row, possible
 from pages.sections.formats.controls import EXPONENTS, TITLES, own_fields
 from pages.sections.formats.data import formats_by_title
+from pages.sections.formats.splits import draw_splits
 
 
 def show(controls: Controls) -> None:
@@ -51,6 +52,7 @@ def show(controls: Controls) -> None:
     )
     with st.expander("Add your own format", expanded=False):
         own_row(controls)
+    draw_splits()
 
 
 def _left_out(formats: Mapping[str, Format]) -> str:
