@@ -40,8 +40,7 @@ def framed(story: Story, page: StoryPage, lesson: Asked | None = None) -> Iterat
     `st.stop()`, has its end all the same. One that raises has not, nor one that runs anew.
     """
     draw_style()
-    if lesson is not None:
-        panel.draw(lesson, page.name)
+    panel.draw(lesson, page.name)
     draw_following(story, page.name)
     is_story = lesson is None or lesson.place is None
     if is_story:

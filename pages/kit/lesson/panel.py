@@ -15,13 +15,13 @@ from pages.kit.lesson.answers import answer_at
 from pages.kit.lesson.facts import facts_of, folder_of
 from pages.kit.lesson.filled import filled
 from pages.kit.lesson.library import Library, Place, library
-from pages.kit.lesson.prediction import draw_prediction
-from pages.kit.lesson.style import style
+from pages.kit.lesson.prediction import draw_prediction, forget_locking, just_locked
+from pages.kit.lesson.style import led_to, style
 from pages.kit.notice import HIDDEN_KEY
 
 LESSON = "lesson"
 OVERVIEW = "pages/lesson.py"
-_SHOWN = "_lesson_shown"
+_SHOWN, _LEFT = "_lesson_shown", "_lesson_left"
 
 
 @dataclass(frozen=True)
@@ -41,23 +41,31 @@ def asked() -> Asked | None:
     place = None if text is None else library().place(text)
     if place is None:
         st.session_state[HIDDEN_KEY] = False
-        st.session_state.pop(_SHOWN, None)
+        if left := st.session_state.pop(_SHOWN, None):
+            st.session_state[_LEFT] = left
     return None if text is None else Asked(text, place)
 
 
-def draw(found: Asked, page: str) -> None:
-    """Draw the step beside the page `page`, or say in a sentence why there is none."""
-    place = found.place
+def draw(found: Asked | None, page: str) -> None:
+    """Draw the step beside the page `page`, or the way back to the one that a link led away from.
+
+    Where the address names a step that does not exist, a sentence says so.
+    """
+    place = None if found is None else found.place
     if place is None:
-        st.warning(f"The lesson has no step {quoted(found.text)}. Here is the page without it.")
+        if found is not None:
+            st.warning(f"The lesson has no step {quoted(found.text)}. Here is the page without it.")
+        _draw_way_back()
         return
     is_new = st.session_state.get(_SHOWN) != place.key
     st.session_state[_SHOWN] = place.key
     if is_new:
         store().save_place(visitor(), place.key)
+        forget_locking()
         if page != place.step.page or (not address.parameters() and place.step.settings(_is_locked(place))):
             go(place)
     st.html(style(bool(st.context.is_embedded)))
+    st.html(led_to(place.key, is_answered=just_locked(place)), unsafe_allow_javascript=True)
     with st.sidebar, st.container(key="lesson_panel"):
         try:
             _draw_step(place, library(), is_here=page == place.step.page)
@@ -94,6 +102,18 @@ def _draw_step(place: Place, lessons: Library, is_here: bool) -> None:
     # What there is to do may show the truth: a prediction comes first.
     if not is_waiting:
         st.markdown(f"**Do:** {filled(step.do, settings)}")
+
+
+def _draw_way_back() -> None:
+    """The link to the step that this session was at, until the reader leaves the lesson by its button."""
+    place = library().place(st.session_state.get(_LEFT, ""))
+    if place is not None:
+        st.sidebar.page_link(
+            f"pages/{place.step.page}.py",
+            label=f"Back to the lesson: {place.words}",
+            icon=":material/school:",
+            query_params=place.parameters(_is_locked(place)),
+        )
 
 
 def _forget_shown() -> None:
@@ -133,5 +153,7 @@ def _draw_way(place: Place, lessons: Library) -> None:
 
 def _leave() -> None:
     """Take the lesson out of the address; the page stays as it is."""
+    st.session_state.pop(_SHOWN, None)
+    st.session_state.pop(_LEFT, None)
     if LESSON in st.query_params:
         del st.query_params[LESSON]

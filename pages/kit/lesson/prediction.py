@@ -17,7 +17,7 @@ from pages.kit.shell import theme
 
 POSITIONS = 101
 """The positions of the slider of an axis."""
-_EMPTY = "_lesson_unanswered"
+_EMPTY, _LOCKED = "_lesson_unanswered", "_lesson_just_locked"
 
 
 def draw_prediction(place: Place, predict: Prediction, show_truth: Callable[[], None]) -> None:
@@ -43,6 +43,7 @@ def _ask(place: Place, predict: Prediction, show_truth: Callable[[], None]) -> N
         if is_empty:
             return
         lock(place, given if isinstance(given, str) else f"{given:.6g}")
+        st.session_state[_LOCKED] = place.key
         show_truth()
 
     question = filled(predict.ask, place.step.settings(is_locked=False))
@@ -79,6 +80,16 @@ def _question(predict: Prediction, question: str, key: str) -> None:
         ends = f"from {in_unit(stops[0], predict)} to {in_unit(stops[-1], predict)}"
         spec = guess_axis(_axis(predict), INKS[theme()])
         draw_chart(spec, key="lesson_axis", alt=plain(f"An axis for the answer, {ends}."))
+
+
+def just_locked(place: Place) -> bool:
+    """True if the reader has answered here since the step was opened."""
+    return st.session_state.get(_LOCKED) == place.key
+
+
+def forget_locking() -> None:
+    """Take the next step as opened, not as answered."""
+    st.session_state.pop(_LOCKED, None)
 
 
 def positions(predict: Prediction) -> list[float]:

@@ -21,6 +21,7 @@ def style(is_projected: bool) -> str:
     div:has(> [data-testid="stSidebarResizeHandle"])) {{ display: none; }}
 {here} [data-testid="stSidebarUserContent"] {{ padding: 1.25rem 0.25rem 3rem; zoom: {zoom}; }}
 .st-key-lesson_panel {{ border-bottom: 1px solid; padding-bottom: 1rem; gap: 0.75rem; }}
+.st-key-lesson_panel :is(h3, [data-testid="stAlert"]):focus {{ outline: none; }}
 .st-key-lesson_panel [data-testid="stForm"] {{ padding: 0.75rem; }}
 .st-key-lesson_panel button[data-testid="stBaseButton-primaryFormSubmit"] {{
     color: var(--st-background-color, Canvas); }}
@@ -37,6 +38,32 @@ def style(is_projected: bool) -> str:
     {here} [data-testid="stMainBlockContainer"] {{ padding-top: 1.5rem; }}
 }}
 </style>"""
+
+
+def led_to(key: str, is_answered: bool) -> str:
+    """HTML that leads the keyboard to the title of a new step, or to what an answer just revealed.
+
+    It runs when one of the arguments is another one. Without it, the panel stays scrolled to where the button
+    of the last step was, and the focus is lost with a button that is gone.
+    """
+    target = '[data-testid="stAlert"]' if is_answered else "h3"
+    scroll = "" if is_answered else _TO_THE_TOP
+    return f"""<script>/* {key} */
+(() => {{
+    {scroll}
+    const seek = (tries) => {{
+        const target = document.querySelector('.st-key-lesson_panel {target}');
+        if (!target) return tries && setTimeout(() => seek(tries - 1), 100);
+        target.tabIndex = -1;
+        target.focus({{ preventScroll: {str(not is_answered).lower()} }});
+    }};
+    seek(20);
+}})();
+</script>"""
+
+
+_TO_THE_TOP = """["stSidebarContent", "stAppViewContainer", "stMain"].forEach(
+        name => document.querySelector(`[data-testid=${name}]`)?.scrollTo(0, 0));"""
 
 
 PAPER = """<style>

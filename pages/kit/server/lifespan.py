@@ -10,6 +10,7 @@ from starlette.middleware import Middleware
 from pages.kit.classroom.shared import shared
 from pages.kit.classroom.store import store
 from pages.kit.gemm.queue_panel import workers
+from pages.kit.lesson.prepare import compute_every_fact
 from pages.kit.pool import pool
 from pages.kit.server.at_once import AtOnce
 from pages.kit.server.endpoints import OpenEndpoints
@@ -34,7 +35,7 @@ async def lifespan(_app: object) -> AsyncIterator[None]:
     pool().start()
     workers()
     tell_the_teacher()
-    reading = asyncio.create_task(read_every_page()) if is_wanted() else None
+    reading = asyncio.create_task(_read_everything()) if is_wanted() else None
     yield
     if reading is not None:
         reading.cancel()
@@ -47,3 +48,9 @@ def tell_the_teacher() -> None:
     told = f"To teach a class, open the page Class and enter this token: {shared().token.text}\n"
     sys.stdout.write(f"{store().trouble}\n{told}" if store().trouble else told)
     sys.stdout.flush()
+
+
+async def _read_everything() -> None:
+    """Open every page, then compute what the lesson tells."""
+    await read_every_page()
+    await asyncio.to_thread(compute_every_fact)

@@ -59,6 +59,24 @@ def test_next_leads_through_the_chapter_and_out_of_the_lesson(open_app):
     assert notices(at)[0].startswith("**Notice:**"), "nothing waits outside of the lesson"
 
 
+def test_a_page_that_a_link_led_to_leads_back_to_the_lesson(open_app):
+    at = open_app("pages/scaling.py", **FIRST)
+    at.switch_page("pages/formats.py")
+    del at.query_params["lesson"]
+    at.run()
+    assert back(at) == ["Back to the lesson: Scales · step 1 of 5"]
+    at.switch_page("pages/scaling.py")
+    at.query_params.update(FIRST)
+    press(at.run(), "Leave the lesson")
+    assert back(at) == []
+
+
+def back(at: AppTest) -> list[str]:
+    words(at)
+    links = [link.proto.label for link in at.sidebar.get("page_link")]
+    return [label for label in links if label.startswith("Back to the lesson")]
+
+
 def test_a_short_address_leads_to_the_page_and_its_settings(open_app):
     at = open_app("pages/formats.py", lesson="scaling.3", present="true")
     assert "Why can't fp8 do without a scale?" in [title.value for title in at.title]
