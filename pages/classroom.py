@@ -4,15 +4,22 @@ import streamlit as st
 
 from pages.kit.classroom.store import store
 from pages.kit.controls import Controls
+from pages.kit.gemm.queue_panel import workers
 from pages.kit.shell import guard
-from pages.sections.classroom.controls import LINK
+from pages.sections.classroom import answers
+from pages.sections.classroom.controls import LINK, step_control
 from pages.sections.classroom.door import draw_door, is_teacher
+from pages.sections.classroom.export import draw_export
+from pages.sections.classroom.gpu import draw_limits, draw_line
 from pages.sections.classroom.join import draw_join
 from pages.sections.classroom.lead import draw_ends, draw_lead
+from pages.sections.classroom.roster import draw_roster
 
 guard()
 st.title("The class")
-controls = Controls(LINK)
+asking = answers.asking()
+step = step_control({key: answers.title(place) for key, place in asking.items()})
+controls = Controls(step, LINK)
 controls.toolbar(st.sidebar)
 if not is_teacher():
     draw_door()
@@ -21,6 +28,20 @@ if not is_teacher():
 if store().trouble:
     st.error(store().trouble)
 draw_lead()
-with st.expander("Join", expanded=True, icon=":material/qr_code:"):
+people, link = st.columns([3, 2], gap="large")
+with people:
+    st.subheader("Who is where", anchor=False)
+    draw_roster()
+with link, st.expander("Join", expanded=True, icon=":material/qr_code:"):
     draw_join(controls.draw(LINK))
+st.subheader("What the class predicts", anchor=False)
+chosen = asking.get(controls.draw(step))
+if chosen is not None:
+    answers.draw_step(chosen)
+st.subheader("The line for the GPU", anchor=False)
+draw_line(workers())
+with st.expander("Limits of a run"):
+    draw_limits(workers())
+st.subheader("The end", anchor=False)
+draw_export()
 draw_ends()

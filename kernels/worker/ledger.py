@@ -15,7 +15,7 @@ from kernels.worker.jobs import Job, Partial, Result, kind_of
 from kernels.worker.line import Line, Run
 from kernels.worker.rate import Pace, Rate
 from kernels.worker.results import Answers, Mailbox, Room, size_of
-from kernels.worker.states import Done, Failed, Final, Running, Starting, State, Stopped, Ticket
+from kernels.worker.states import Done, Failed, Final, InLine, Running, Starting, State, Stopped, Ticket
 
 FORGOTTEN = Failed("This result is no longer kept: run it again.")
 REPLACED = Stopped("Replaced by a newer run of yours before its turn came.")
@@ -103,15 +103,13 @@ class Ledger:
         with self._changed:
             self._look()
             run = self._runs.get(ticket)
-            if run is None:
-                return self._mailbox.get(ticket) or FORGOTTEN
-            if run in self._line.waiting:
-                return self._line.wait_of(run)
-            elapsed_s = self.clock() - run.since
-            if run.progress is None:
-                return Starting(elapsed_s)
-            fraction, note = run.progress
-            return Running(fraction=fraction, note=note, elapsed_s=elapsed_s, partial=run.so_far)
+            return self._mailbox.get(ticket) or FORGOTTEN if run is None else self._state_of(run)
+
+    def everyone(self) -> tuple[InLine, ...]:
+        """The runs under way, then those that wait, the next one first."""
+        with self._changed:
+            runs = [run for run in self._line.active if run.claims] + self._line.in_order()
+            return tuple(InLine(run.job, self._state_of(run), tuple(run.claims.values())) for run in runs)
 
     def stop(self, ticket: Ticket) -> None:
         """Give a ticket up; the run behind it ends unless another ticket wants it."""
@@ -234,6 +232,14 @@ class Ledger:
             self._line.active.remove(run)
             self._finish(run.claims, result, size)
             run.claims.clear()
+
+    def _state_of(self, run: Run) -> State:
+        if run in self._line.waiting:
+            return self._line.wait_of(run)
+        elapsed_s, done = self.clock() - run.since, run.progress
+        if done is None:
+            return Starting(elapsed_s)
+        return Running(fraction=done[0], note=done[1], elapsed_s=elapsed_s, partial=run.so_far)
 
     def _end_at_once(self, job: Job, session: str, again: bool) -> Final | None:
         """The end of a job that is not queued; None for one that is."""

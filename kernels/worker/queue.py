@@ -9,7 +9,7 @@ from kernels.worker.ledger import Ledger
 from kernels.worker.preparer import Preparer
 from kernels.worker.rate import Pace
 from kernels.worker.results import Room
-from kernels.worker.states import State, Ticket
+from kernels.worker.states import InLine, State, Ticket
 from kernels.worker.supervisor import Launch, Limits, Supervisor
 
 _PLACES = 4
@@ -85,6 +85,10 @@ class WorkerQueue:
     def state(self, ticket: Ticket) -> State:
         """The state of a ticket so far."""
         return self._ledger.state(ticket)
+
+    def everyone(self) -> tuple[InLine, ...]:
+        """All jobs under way, then those that wait, the next one first."""
+        return self._ledger.everyone()
 
     def stop(self, ticket: Ticket) -> None:
         """Give a ticket up. Its job leaves the queue, or its run ends if nobody else wants it."""

@@ -71,3 +71,12 @@ class Stopped:
 
 Final = Done | Failed | Stopped
 State = Waiting | Starting | Running | Final
+
+
+@dataclass(frozen=True)
+class InLine:
+    """A job that waits or runs, and the sessions that want its result."""
+
+    job: Job
+    state: State
+    sessions: tuple[str, ...]

@@ -5,6 +5,8 @@ import pytest
 from pages.kit.classroom import shared as shares
 from pages.kit.classroom.shared import Shared
 from pages.kit.classroom.store import CLASS_FILE, store
+from tests.kernels.worker.gates import Gate
+from tests.kernels.worker.stand_in import Act, job
 
 PAGE = "pages/classroom.py"
 
@@ -76,3 +78,54 @@ def test_the_class_ends_with_its_teacher(open_app, class_):
     at = entered(open_app, class_)
     at.button(key="class_end").click().run()
     assert not store().is_open
+
+
+ANN, BEN = "a" * 32, "b" * 32
+STEP = "scaling.2"
+
+
+def shown(at) -> str:
+    """The words on the page, and its tables."""
+    return " ".join([block.value for block in at.markdown] + [one.proto.body for one in at.get("html")])
+
+
+def test_who_is_where_is_counted_and_told_on_demand(open_app, class_):
+    for visitor, step in ((ANN, "scaling.1"), (BEN, STEP)):
+        store().save_place(visitor, step)
+    at = entered(open_app, class_)
+    assert "step 2 of" in shown(at)
+    assert "Student 2" not in shown(at)
+    assert "Student 2" in shown(at.button(key="class_names").click().run())
+
+
+def test_the_truth_is_hidden_until_the_teacher_reveals_it(open_app, class_):
+    store().save_answer(ANN, STEP, "1", False)
+    at = entered(open_app, class_, step=STEP)
+    chart = at.get("vega_lite_chart")[0].proto
+    assert "truth" not in chart.alt
+    assert "are right" not in str(at.caption)
+    at.button(key="class_truth").click().run()
+    assert "(the truth)" in at.get("vega_lite_chart")[0].proto.alt
+    assert "0 of 1 answers are right." in [caption.value for caption in at.caption]
+
+
+def test_a_student_sees_the_class_once_it_is_shown_and_answered(open_app, class_):
+    teacher = entered(open_app, class_, step="scaling.1")
+    student = open_app("pages/scaling.py", lesson="scaling.1")
+    teacher.button(key="class_show").click().run()
+    assert "What the class says" not in shown(student.run())
+    student.radio[0].set_value(student.radio[0].options[0])
+    next(button for button in student.button if button.label == "Lock my answer").click().run()
+    assert "What the class says" in shown(student)
+    teacher.button(key="class_show").click().run()
+    assert "What the class says" not in shown(student.run())
+
+
+def test_the_line_for_the_gpu_and_its_limits_are_shown(open_app, class_, stand_in_workers, gates):
+    gates.close(Gate.JOB)
+    held = job(Act.HELD)
+    stand_in_workers.queue.submit(held, "a session")
+    at = entered(open_app, class_)
+    assert held.title in shown(at)
+    assert "somebody" in shown(at)
+    assert "FP8_EXPLORER_JOB_SECONDS" in shown(at)

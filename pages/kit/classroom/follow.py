@@ -34,11 +34,10 @@ class _Following:
 
 def draw_following(story: Story, page: str) -> None:
     """Say who leads, and go there. Draws nothing where there is no class."""
-    if not store().is_open:
+    if page == OWN_PAGE or not store().is_open:
         return
     if shared().is_teacher(visitor()):
-        if page != OWN_PAGE:
-            _leading(page)
+        _leading(page)
         return
     with st.container(key="frame_follow"):
         _following(story, page)

@@ -8,6 +8,7 @@ import streamlit as st
 from pages.kit.chart import draw_chart
 from pages.kit.charts.guess_axis import GuessAxis, guess_axis
 from pages.kit.charts.ink import INKS
+from pages.kit.classroom.answers import draw_for_student
 from pages.kit.inert import plain
 from pages.kit.lesson.answers import answer_at, in_unit, lock, verdict
 from pages.kit.lesson.chapter import Fact, Kind, Prediction, number_in
@@ -109,6 +110,7 @@ def _reveal(place: Place, predict: Prediction, answer: str) -> None:
     if predict.kind is Kind.AXIS:
         _points(predict, answer, truth)
     st.markdown(filled(predict.reveal, place.step.settings(is_locked=True), truth))
+    draw_for_student(place, truth)
 
 
 def _points(predict: Prediction, answer: str, truth: Fact) -> None:

@@ -11,7 +11,12 @@ from pages.sections.classroom.door import is_teacher
 
 @st.fragment(run_every=POLL_S)
 def draw_lead() -> None:
-    """Say who is here and who follows, with the button that begins or ends it."""
+    """Say who is here and who follows, with the button that begins or ends it.
+
+    Who has left the teacher's view in another window sees it here no longer.
+    """
+    if not is_teacher():
+        st.rerun()
     here = shared().present().values()
     follow = sum(one.follows for one in here)
     lead = shared().led()
@@ -29,7 +34,7 @@ def draw_lead() -> None:
 def draw_ends() -> None:
     """Draw the buttons that forget all answers, end the class, and give the teacher's view back."""
     with st.container(horizontal=True, vertical_alignment="center"):
-        with st.popover("Reset", icon=":material/delete:"):
+        with st.popover("Forget all answers", icon=":material/delete:"):
             st.markdown("Forget all students, places and answers? Download the answers first.")
             st.button("Forget everything", key="class_reset", type="primary", on_click=_reset)
         st.button("End the class", key="class_end", on_click=_end, help="Students' pages ask no more.")

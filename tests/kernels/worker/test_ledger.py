@@ -10,7 +10,7 @@ from kernels.worker.jobs import Job
 from kernels.worker.ledger import ABSENT_S, FORGOTTEN, GONE, MOST_WAITING, REPLACED, Ledger
 from kernels.worker.order import SLOT_S
 from kernels.worker.rate import Pace
-from kernels.worker.states import Done, Failed, Waiting
+from kernels.worker.states import Done, Failed, Starting, Waiting
 from tests.kernels.check.reports import REPORT
 from tests.kernels.worker.stand_in import Act, job, row
 
@@ -48,6 +48,20 @@ def test_a_run_that_is_put_back_comes_before_those_that_wait(ledgers):
     ledger.put_back(run)
     assert [ledger.state(ticket) for ticket in tickets] == [Waiting(0), Waiting(1)]
     assert ledger.take(not_before=0.0) is run
+
+
+def test_the_line_names_every_job_and_who_waits_for_it(ledgers):
+    ledger, _ = ledgers
+    for m, session in ((1, "ann"), (2, "ben"), (2, "cid")):
+        ledger.submit(job(Act.FINE, m), session)
+    assert [(one.job.m, one.state, one.sessions) for one in ledger.everyone()] == [
+        (1, Waiting(0), ("ann",)),
+        (2, Waiting(1), ("ben", "cid")),
+    ]
+    run = ledger.take(not_before=0.0)
+    assert [type(one.state) for one in ledger.everyone()] == [Starting, Waiting]
+    ledger.finish(run, Done(row(run.job)))
+    assert [one.job.m for one in ledger.everyone()] == [2]
 
 
 def test_a_worker_hears_what_comes_next_and_not_of_careful_answers(ledgers):

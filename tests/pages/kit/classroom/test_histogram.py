@@ -1,0 +1,56 @@
+"""Contract: every answer is counted once, and the truth is marked only where it is given."""
+
+import pytest
+
+from pages.kit.charts.class_answers import BARS, alt_text, class_answers
+from pages.kit.charts.ink import LIGHT
+from pages.kit.classroom.histogram import OTHER, RANGES, histogram
+from pages.kit.lesson.chapter import Kind, Option, Prediction
+
+ASKED = {"ask": "?", "truth": "a.b", "reveal": "."}
+CHOICE = Prediction(
+    kind=Kind.CHOICE, options=(Option(say="few", high=0.5), Option(say="many", low=0.5)), **ASKED
+)
+
+
+def number(**fields) -> Prediction:
+    return Prediction(kind=Kind.NUMBER, close=1.0, **ASKED, **fields)
+
+
+def test_an_option_counts_its_answers_and_a_lost_one_comes_last():
+    bars = histogram(CHOICE, ["many", "few", "many", "an option of yesterday"])
+    assert [(bar.words, bar.count) for bar in bars] == [("few", 1), ("many", 2), (OTHER, 1)]
+    assert not any(bar.holds for bar in bars)
+    assert [bar.holds for bar in histogram(CHOICE, [], 0.7)] == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("fields", "answers"),
+    [
+        ({"low": 0.0, "high": 1.0}, ["0", "1", "0.5", "-3", "7"]),
+        ({"low": 1.0, "high": 1e6, "is_log": True}, ["1", "1000", "1e6"]),
+        ({}, ["3", "3"]),
+        ({}, ["1e-9", "5", "1e9"]),
+        ({"low": 0.0}, ["4"]),
+    ],
+)
+def test_every_number_is_in_one_range(fields, answers):
+    bars = histogram(number(**fields), [*answers, "no number", "inf"])
+    assert sum(bar.count for bar in bars) == len(answers)
+    assert len(bars) == RANGES
+    assert len({bar.words for bar in bars}) == RANGES
+
+
+def test_the_ranges_do_not_tell_the_truth_before_it_is_given():
+    asked = number()
+    assert max(float(bar.words.split(" to ")[1]) for bar in histogram(asked, ["1", "2"])) <= 2
+    assert [bar.holds for bar in histogram(asked, ["1", "2"], 50.0)].count(True) == 1
+    assert histogram(asked, []) == ()
+
+
+def test_the_picture_marks_the_truth_in_words():
+    bars = histogram(CHOICE, ["few"], 0.7)
+    drawn = class_answers(bars, LIGHT)["datasets"][BARS]
+    assert isinstance(drawn, bytes)
+    assert "✓ many".encode() in drawn
+    assert alt_text(bars) == "The answers of the class. few: 1; many (the truth): 0."
