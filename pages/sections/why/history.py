@@ -51,12 +51,10 @@ def notice(scale: int) -> str:
 
 
 def timeline(events: tuple[Event, ...]) -> str:
-    """A Markdown table of the steps, oldest first."""
-    lines = ["| when | bits | step | what changed | source |", "|---|---:|---|---|---|"]
-    lines += [
-        f"| {_whole(e.date)} | {e.bits} | **{e.title}** | {e.told} | [{e.source}]({e.url}) |" for e in events
-    ]
-    return "\n".join(lines)
+    """A Markdown list of the steps, oldest first."""
+    return "\n".join(
+        f"- {_whole(e.date)}, **{e.bits} bits: {e.title}**. {e.told} [{e.source}]({e.url})." for e in events
+    )
 
 
 def trained_table(models: tuple[Trained, ...]) -> str:

@@ -8,7 +8,6 @@ from kernels.bench.ceilings.peak_rates import PEAK_RATES, PeakRates, Rate
 from pages.kit.chart import draw_chart
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.template import Filled
-from pages.kit.charts.words import short
 from pages.kit.controls import Controls
 from pages.kit.html_table import grid
 from pages.kit.notice import draw_notice
@@ -58,7 +57,7 @@ def picture(unit: str, theme: str) -> Filled:
         Bar(
             name=f"{rates.name}, {of.value}",
             pieces={of.value: peak},
-            label=short(peak) if is_plain else f"{peak:.3g}×",
+            label=f"{peak:,.4g}" if is_plain else f"{peak:.3g}×",
         )
         for rates in PEAK_RATES.values()
         for of in SHOWN

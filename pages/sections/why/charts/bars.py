@@ -77,7 +77,7 @@ def _chart(kinds: tuple[str, ...], ink: Ink) -> alt.LayerChart:
     pieces = alt.Chart(alt.NamedData(PIECES)).encode(y=y)
     drawn = pieces.mark_bar(size=_BAR, stroke=ink.page, strokeWidth=1).encode(
         x=alt.X(
-            "start:Q", title=text("axis", "TFLOP/s"), scale=across, axis=alt.Axis(tickCount=5, format=",.4~g")
+            "start:Q", title=text("axis", "TFLOP/s"), scale=across, axis=alt.Axis(tickCount=5, format=",~f")
         ),
         x2="end",
         color=alt.Color(

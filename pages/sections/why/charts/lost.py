@@ -28,7 +28,7 @@ def lost_chart(shares: Mapping[str, Sequence[float]], now: int, ink: Ink) -> Fil
 @template
 def _chart(names: tuple[str, ...], most: int, ink: Ink) -> alt.LayerChart:
     legend = alt.Legend(
-        orient="bottom", title=None, columns=5, labelColor=ink.text, symbolSize=140, symbolDash=[1, 0]
+        orient="bottom", title=None, columns=5, labelColor=ink.text, symbolSize=140, symbolStrokeWidth=0
     )
     colors = [ink.bad, ink.n, ink.m, ink.k, ink.soft][: len(names)]
     x = alt.X(
