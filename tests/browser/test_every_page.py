@@ -21,6 +21,7 @@ from pages.sections.rotations.controls import SHOW as ROTATIONS
 from pages.sections.scaling.controls import SHOW as SCALING
 from pages.sections.stochastic.controls import PART as STOCHASTIC
 from pages.sections.tiles.controls import SHOW as TILES
+from pages.sections.why.controls import SHOW as WHY
 from tests.browser.looks import TELEPHONE, THEMES, UNREADABLE, in_the_end, settled
 
 pytestmark = pytest.mark.browser
@@ -39,6 +40,7 @@ SECTIONS: dict[str, Choice | None] = {
     "benchmarks": BENCHMARKS,
     "sanity_check": None,
     "glossary": None,
+    "why_fp8": WHY,
 }
 """A page's address, and the control of its sections."""
 LOOKS = [(path, THEMES[place % len(THEMES)]) for place, path in enumerate(SECTIONS)]

@@ -25,10 +25,9 @@ IDEA = (
     "memory is the limit. With many tokens it is the tensor cores.**"
 )
 READING = (
-    "Left of the bend a matmul waits for memory, right of it for the tensor cores. The text beside "
-    "each roof is "
-    "its peak in TFLOP/s. Each of x, w and y moves once, y in bf16; scales are left out. Chart after S. "
-    "Williams, A. Waterman, D. Patterson, Roofline, Communications of the ACM 52(4), 2009."
+    "Left of the bend a matmul waits for memory, right of it for the tensor cores. The text beside each "
+    "roof is its peak in TFLOP/s. Each of x, w and y moves once, y in bf16; scales are left out. Chart "
+    "after S. Williams, A. Waterman, D. Patterson, Roofline, Communications of the ACM 52(4), 2009."
 )
 HEAD = ("operands", "bytes", "memory µs", "tensor cores µs", "at least µs", "limit", "× bf16")
 

@@ -16,13 +16,13 @@ from pages.sections.why.charts.bars import Bar, bars
 from pages.sections.why.controls import BATCH, CONTEXT, GPU, MODEL, OWN, OWN_SIZES, card, values
 from pages.sections.why.decoding import BF16, FP8, Step, sizes, steps
 from pages.sections.why.sourced import sourced
+from pages.sections.why.sources import draw_sources
 
 WEIGHTS, CACHE = "weights", "KV cache"
 IDEA = (
-    "A model that writes text makes one token at a time. Each layer keeps a **key** and a **value** of every "
-    "token before: the KV cache. For the next token it reads all weights and the whole cache, and "
-    "does little "
-    "with each number. So **memory is the limit, and bytes are time**."
+    "A model that writes text makes one token at a time. Each layer keeps a **key** and a **value** of "
+    "every token before: the KV cache. For the next token it reads all weights and the whole cache, and "
+    "does little with each number. So **memory is the limit, and bytes are time**."
 )
 SERVING = (
     "[vLLM, Quantized KV Cache](https://docs.vllm.ai/en/latest/features/quantization/quantized_kvcache/)"
@@ -65,10 +65,9 @@ def notice(settings: Mapping[str, Value]) -> str:
     tokens, batch = 1 << settings[CONTEXT.key], settings[BATCH.key]
     return (
         f"**Notice:** a token keeps {bytes_text(int(token_bytes(settings, BF16)))} in bf16 and "
-        f"{bytes_text(int(token_bytes(settings, FP8)))} in fp8. With {tokens:,} tokens in each of "
-        f"{batch:,} sequences, the cache is {cache_share(settings):.0%} of all bytes in bf16. fp8 "
-        f"for the cache "
-        f"alone allows {cache:.2f} times the tokens a second; for the weights too, {both:.2f} times."
+        f"{bytes_text(int(token_bytes(settings, FP8)))} in fp8. With {tokens:,} tokens in each of {batch:,} "
+        f"sequences, the cache is {cache_share(settings):.0%} of all bytes in bf16. fp8 for the cache alone "
+        f"allows {cache:.2f} times the tokens a second; for the weights too, {both:.2f} times."
     )
 
 
@@ -94,20 +93,18 @@ def show(controls: Controls) -> None:
     draw_chart(
         picture(found, theme()),
         key="why_cache",
-        least=460,
+        least=520,
         alt="Bytes read for one token of each sequence, and tokens a second at most: "
         + "; ".join(
-            f"{step.way}: {(step.weight_bytes + step.cache_bytes) / 1e9:,.1f} GB, "
-            f"{step.tokens_s:,.0f} tokens/s"
+            f"{step.way}: {(step.weight_bytes + step.cache_bytes) / 1e9:,.1f} GB, {step.tokens_s:,.0f} "
+            "tokens/s"
             for step in found
         ),
     )
     gpu = card(settings[GPU.key])
-    source = "" if model == OWN else f" Sizes: {sourced().models[model].link}."
     st.caption(
-        f"Tokens a second: sequences · {gpu.memory_gb_s:,.0f} GB/s of the {gpu.name} / bytes read. A "
-        f"bound, not a "
-        "measurement: whether all this fits into one GPU's memory is not asked. Scales are left out: "
-        "a tensor, "
-        f"or a head, has one. How a server does it: {SERVING}.{source}"
+        f"Tokens a second: sequences · {gpu.memory_gb_s:,.0f} GB/s of the {gpu.name} / bytes read. This is a "
+        "bound, not a measurement. Whether all this fits into one GPU's memory is not asked. Scales are left "
+        "out: a tensor, or a head, has one."
     )
+    draw_sources(SERVING if model == OWN else f"{sourced().models[model].link}; {SERVING}")

@@ -23,7 +23,7 @@ BF16, FP8 = "bf16", "e4m3"
 WAYS = {
     "all in bf16": (BF16, BF16),
     "KV cache in fp8": (BF16, FP8),
-    "weights and KV cache in fp8": (FP8, FP8),
+    "both in fp8": (FP8, FP8),
 }
 """The formats of weights and cache."""
 

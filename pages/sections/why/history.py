@@ -18,11 +18,10 @@ from pages.sections.why.gradients import KIND, SEED, SHAPE, best_scale, gone, lo
 from pages.sections.why.sourced import Event, Trained, sourced
 
 IDEA = (
-    "Training went from 32 bits to 16, then to 8, and now to 4. What broke first each time was "
-    "**range**, not "
-    "precision: gradients are so small that a format of few exponent bits rounds them to zero. The "
-    "cure was each "
-    "time a **scale**: one for the whole loss, then one for each tensor, then one for each small tile."
+    "Training went from 32 bits to 16, then to 8, and now to 4. What broke first each time was **range**, "
+    "not precision: gradients are so small that a format of few exponent bits rounds them to zero. The cure "
+    "was each time a **scale**: one for the whole loss, then one for each tensor, then one for each small "
+    "tile."
 )
 _NONE = "–"
 
@@ -89,9 +88,8 @@ def show(controls: Controls) -> None:
     )
     rows, columns = SHAPE
     st.caption(
-        f"{rows * columns:,} seeded gradients (seed {SEED}): {INPUT_NOTES[KIND].rule}. Lost: they "
-        f"become zero, or "
-        "overflow. Each one is encoded by nearest even."
+        f"{rows * columns:,} seeded gradients (seed {SEED}): {INPUT_NOTES[KIND].rule}. Lost: they become "
+        "zero, or overflow. Each one is encoded by nearest even."
     )
     st.header("The way")
     st.markdown(timeline(sourced().events))

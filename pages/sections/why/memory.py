@@ -17,13 +17,13 @@ from pages.sections.why.charts.bars import Bar, bars
 from pages.sections.why.controls import MOMENT, TOKENS, WEIGHTS, draw_shape, layer_of, values
 from pages.sections.why.footprint import INFERENCE, PIECES, footprint, shown, total
 from pages.sections.why.sourced import links, sourced
+from pages.sections.why.sources import draw_sources
 from pages.sections.why.table_of_checks import HEAD, checks
 
 IDEA = (
-    "Half the bits should be half the memory. **Training is different.** The optimizer changes a "
-    "weight of many "
-    "bits, so that one stays. Beside it lie the quantized copies: one tiled for Fprop, one for the backward "
-    "pass. The output y is bf16 as before. Only x, which waits for Wgrad, is smaller."
+    "Half the bits should be half the memory. **Training is different.** The optimizer changes a weight of "
+    "many bits, so that one stays. Beside it lie the quantized copies: one tiled for Fprop, one for the "
+    "backward pass. The output y is bf16 as before. Only x, which waits for Wgrad, is smaller."
 )
 BF16 = "bf16"
 EQUAL = 0.01
@@ -95,12 +95,10 @@ def show(controls: Controls) -> None:
         + "; ".join(f"{name} {bytes_text(size)}" for name, size in totals(settings).items()),
     )
     st.caption(
-        "Copies and layouts follow from each recipe, as the page Tile layouts counts them; Hopper "
-        "needs every "
-        "operand contiguous along K. The backward pass keeps all copies of w and dy at once. The "
-        "optimizer's own "
-        "state, fp32 moments and often an fp32 weight, is as large as in bf16, and left out."
+        "Copies and layouts follow from each recipe, as the page Tile layouts counts them; Hopper needs "
+        "every operand contiguous along K. The backward pass keeps all copies of w and dy at once. The "
+        "optimizer's own state, fp32 moments and often an fp32 weight, is as large as in bf16, and left out."
     )
     st.markdown("**Does this sum agree with a measurement?**")
     st.html(grid(HEAD, checks(), INKS[theme()]))
-    st.caption(f"Source: {links(sourced().measured)}.")
+    draw_sources(links(sourced().measured))

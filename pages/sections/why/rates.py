@@ -14,6 +14,7 @@ from pages.kit.notice import draw_notice
 from pages.kit.shell import theme
 from pages.sections.why.charts.bars import Bar, bars
 from pages.sections.why.controls import UNIT
+from pages.sections.why.sources import draw_sources
 
 SHOWN = (Rate.TF32, Rate.BF16, Rate.FP8, Rate.FP4)
 """The formats of tensor cores, the widest first."""
@@ -77,9 +78,8 @@ def notice() -> str:
     name, arithmetic, memory = growth()
     return (
         f"**Notice:** fp8 is {times} times bf16 on every one of these GPUs that has it. From the "
-        f"{first().name} to the {name}, bf16 grew {arithmetic:.1f} times, but memory only "
-        f"{memory:.1f} times. "
-        "So more and more work waits for bytes, not for products."
+        f"{first().name} to the {name}, bf16 grew {arithmetic:.1f} times, but memory only {memory:.1f} "
+        "times. So more and more work waits for bytes, not for products."
     )
 
 
@@ -122,13 +122,12 @@ def show(controls: Controls) -> None:
     with st.expander("Ratios, memory and ridges in figures"):
         st.html(grid(HEAD, table(), INKS[theme()], held=True))
     st.caption(
-        "Ridge: operations for each byte from memory, above which the tensor cores are the limit. "
-        "Rates are at "
-        "the boost clock; a GPU at its power limit runs slower: the page Benchmarks shows measured rates. "
-        f"Sources: {_sources()}"
+        "Ridge: operations for each byte from memory, above which the tensor cores are the limit. Rates are "
+        "at the boost clock. A GPU at its power limit runs slower: the page Benchmarks shows measured rates."
     )
+    draw_sources(_links())
 
 
-def _sources() -> str:
+def _links() -> str:
     every = dict.fromkeys(source for rates in PEAK_RATES.values() for source in rates.sources)
-    return "; ".join(f"[{source.title}]({source.url})" for source in every) + "."
+    return "; ".join(f"[{source.title}]({source.url})" for source in every)

@@ -14,15 +14,14 @@ from pages.kit.widgets import Value
 from pages.sections.why.charts.block import Box, block
 from pages.sections.why.controls import CONTEXT, MODEL, OWN
 from pages.sections.why.sourced import Model, links, sourced
+from pages.sections.why.sources import draw_sources
 from pages.sections.why.work import quantized_share, shares
 
 IDEA = (
-    "FP8 is for the **inputs of matmuls with a weight**, and for nothing else. Such a matmul sums "
-    "thousands of "
-    "products, so that the rounding errors of its inputs mostly cancel. A scale comes out of its sum "
-    "for free: "
-    "it is one factor. A softmax, a norm or an update of a weight has no such sum. All that lies between two "
-    "matmuls stays bf16 or fp32, and is **quantized again** before the next one."
+    "FP8 is for the **inputs of matmuls with a weight**, and for nothing else. Such a matmul sums thousands "
+    "of products, so that the rounding errors of its inputs mostly cancel. A scale comes out of its sum for "
+    "free: it is one factor. A softmax, a norm or an update of a weight has no such sum. All that lies "
+    "between two matmuls stays bf16 or fp32, and is **quantized again** before the next one."
 )
 
 
@@ -53,9 +52,9 @@ def notice(settings: Mapping[str, Value]) -> str:
     share, attention = quantized_share(model, context), shares(model, context)["attention"]
     return (
         f"**Notice:** with {context:,} tokens, {share:.0%} of the matmuls' work is done in fp8, and "
-        f"{attention:.0%} is attention, which stays bf16. So a doubled rate makes all matmuls "
-        f"together at most "
-        f"{1 / (1 - share / 2):.2f} times as fast. Attention grows with the context; the other parts do not."
+        f"{attention:.0%} is attention, which stays bf16. So a doubled rate makes all matmuls together at "
+        f"most {1 / (1 - share / 2):.2f} times as fast. Attention grows with the context; the other parts "
+        "do not."
     )
 
 
@@ -83,6 +82,6 @@ def show(controls: Controls) -> None:
     model = model_of(settings)
     st.caption(
         f"Work: operations of the matmuls for each token of a training sequence of {model.title}, attention "
-        "causal. The choice of parts follows the first source; other runs keep some blocks in bf16 too. "
-        f"Sources: {links([*sourced().parts, model])}."
+        "causal. The choice of parts follows the first source. Other runs keep some blocks in bf16 too."
     )
+    draw_sources(links([*sourced().parts, model]))

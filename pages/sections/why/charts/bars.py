@@ -12,7 +12,7 @@ from pages.kit.charts.template import Filled, number, several, template, text
 LINE = 30
 _BAR = 22
 _AROUND = 130
-_ROOM = 1.3
+_ROOM = 1.45
 _LETTER = 0.025
 """A piece has its name inside where it is at least this share of the longest bar for each letter."""
 PIECES, ENDS = "pieces", "ends"
