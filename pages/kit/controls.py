@@ -21,6 +21,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from pages.kit import address, presenter
 from pages.kit.inert import quoted
+from pages.kit.look.save_pictures import draw_save_pictures
 from pages.kit.widgets import Choice, ChoiceStyle, Control, Number, NumberStyle, Place, Toggle, Value, Whole
 
 __all__ = [
@@ -155,6 +156,7 @@ class Controls:
             on_click=self.reset,
             help="Every control back to its default",
         )
+        draw_save_pictures(row)
         presenter.draw_switch(place)
         self._show_link()
         if complaints := self._complaints + presenter.complaints():

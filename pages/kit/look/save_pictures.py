@@ -1,0 +1,26 @@
+"""Save the page's charts as files: from the browser, exactly as they are on the screen."""
+
+from functools import lru_cache
+from pathlib import Path
+
+import streamlit as st
+from streamlit.components.v2.types import ComponentRenderer
+
+from pages.kit.widgets import Place
+
+_HERE = Path(__file__).parent
+_HTML = "<ul></ul><p>This page has no chart now.</p>"
+
+
+@lru_cache(maxsize=1)
+def _component() -> ComponentRenderer:
+    """The list of the page's charts, registered once."""
+    css, js = ((_HERE / f"save_pictures.{kind}").read_text(encoding="utf-8") for kind in ("css", "js"))
+    return st.components.v2.component("save_pictures", html=_HTML, css=css, js=js)
+
+
+def draw_save_pictures(place: Place) -> None:
+    """Draw a button that opens the list of this page's charts: each as SVG or PNG."""
+    with place.popover("Save pictures", icon=":material/image:"):
+        st.caption("As they are on the screen. PNG has twice the pixels.")
+        _component()(key="save_pictures")
