@@ -29,6 +29,7 @@ from pages.kit.shared_controls import SEED
 from pages.kit.shell import theme
 from pages.sections.accumulation.charts.cost import Price, cost_chart
 from pages.sections.accumulation.controls import LONGEST_K
+from pages.sections.accumulation.directions import draw_directions
 from pages.sections.accumulation.sweeps import errors_by_interval, lengths
 from pages.sections.accumulation.words import percent
 
@@ -62,6 +63,7 @@ def show(controls: Controls) -> None:
     shown = computed("accumulation_cost", longest, calls, doing="Promoting at every interval")
     if shown is not None:
         _benefit(prices(shown.parts, shown.asked), shown.asked)
+    draw_directions()
     _recorded()
 
 

@@ -46,7 +46,8 @@ def show(controls: Controls) -> None:
     st.caption(
         "Each bar is one term, spelled in binary: a dot where the bit of that weight is one. The band is the "
         f"window of {unit.fraction_bits} fraction bits below the largest exponent E. Bits under the cut are "
-        "dropped before anything is added. Point at a bar for its numbers."
+        "dropped before anything is added. Point at a bar for its numbers. "
+        f"The sum c is kept in {unit.out.bits} bits, {unit.out.name}."
     )
     with st.expander("The exact step of this unit"):
         st.markdown(rule(unit))

@@ -13,6 +13,7 @@ from pages.kit.controls import Controls
 from pages.kit.inert import plain
 from pages.kit.pool import Call, pool
 from pages.sections.accumulation.controls import MODEL_BITS
+from pages.sections.accumulation.directions import fp22_words
 from pages.sections.accumulation.vectors import Check, checked
 
 
@@ -21,6 +22,7 @@ def show(controls: Controls) -> None:
     _vectors(controls)
     st.header("Every unit of this page")
     st.markdown(unit_table())
+    st.markdown(fp22_words())
     st.caption(
         "Fraction bits: what a step keeps below its largest term, and the format in which it stores the sum. "
         + " ".join(f"**{_word(evidence)}**: {evidence.value}." for evidence in Evidence)

@@ -2,7 +2,9 @@
 
 import math
 
-from fp8core.formats import Format
+import numpy as np
+
+from fp8core.formats import FORMATS, Format
 from fp8core.formats.float_format import FloatFormat
 from fp8core.formats.number_line import Interval, Outcome
 from fp8core.formats.spelling import Kind, Spelling, spell
@@ -189,13 +191,37 @@ def facts(format_: Format) -> str:
     name = f"**{format_.name}**"
     ends = f"largest {power_or_number(format_.max)}, smallest {power_or_number(format_.min_subnormal)}"
     if not isinstance(format_, FloatFormat):
-        return f"{name}: {format_.bits} bits; {ends}. {format_.rule}"
+        return f"{name}: {format_.bits} bits; {ends}. {format_.rule}{_lopsided(format_)}{_no_nan(format_)}"
     parts = [f"{format_.exponent_bits} exponent", f"{format_.mantissa_bits} mantissa"]
     if format_.signed:
         parts.insert(0, "1 sign")
     normal = f"smallest normal {power_or_number(format_.min_normal)}"
     specials = format_.specials.value
-    return f"{name}: {' + '.join(parts)} bits, bias {format_.bias}; {ends}, {normal}. Specials: {specials}."
+    bits = f"{' + '.join(parts)} bits, bias {format_.bias}"
+    return f"{name}: {bits}; {ends}, {normal}. Specials: {specials}.{_no_nan(format_)}"
+
+
+def _lopsided(format_: Format) -> str:
+    """A sentence on a lowest value without an opposite; empty where both signs reach equally far."""
+    low, high = ends(format_)
+    lowest = float(format_.decode(np.arange(1 << format_.bits)).min()) if format_.signed else low
+    if not lowest < -high:
+        return ""
+    return (
+        f" Its lowest value, {number(lowest)}, has no opposite: the largest is {number(high)}. Some code, "
+        "such as microxcaling, leaves it unused, so that both signs reach equally far."
+    )
+
+
+def _no_nan(format_: Format) -> str:
+    """A sentence on where NaN goes; empty for a format that has a code for it."""
+    if format_.nan_code is not None:
+        return ""
+    scale = FORMATS["e8m0"]
+    return (
+        " No code is NaN or infinity: under MX, the scale of the block says it, with its code "
+        f"{hexadecimal(scale.nan_code, scale)}. A cast without such a scale makes a finite number of NaN."
+    )
 
 
 def sentence(refused: ValueError) -> str:

@@ -7,6 +7,12 @@ from pages.kit.widgets import Choice, ChoiceStyle
 
 EVERY = ""
 
+SHOW = Choice(
+    key="glossary",
+    label="Show",
+    options={"words": "Words", "concepts": "Where is what shown"},
+    default="words",
+)
 FIND = Text(
     key="find",
     label="Search",
@@ -23,4 +29,4 @@ TERM = Choice(
     style=ChoiceStyle.SELECT,
 )
 
-ALL_CONTROLS = (FIND, TERM)
+ALL_CONTROLS = (SHOW, FIND, TERM)

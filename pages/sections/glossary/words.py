@@ -10,11 +10,16 @@ from pages.kit.inert import quoted
 from pages.kit.terms.glossary import Term, glossary
 from pages.sections.glossary.controls import EVERY, FIND, TERM
 
+INTRO = (
+    "Every word of these pages in one sentence. On the other pages, a dotted line under a word shows its "
+    "sentence. The link below each entry opens the page that shows it, with the controls set."
+)
 NOTHING = "No term, no other name and no sentence holds {}. Try one word of it."
 
 
 def show(controls: Controls) -> None:
     """Draw the search, and the terms that it finds."""
+    st.markdown(INTRO)
     row = st.container(horizontal=True)
     controls.draw(FIND, row.container(width=300), on_change=lambda: controls.preset(**{TERM.key: EVERY}))
     controls.draw(TERM, row.container(width=240), on_change=lambda: controls.preset(**{FIND.key: ""}))

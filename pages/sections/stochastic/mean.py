@@ -15,6 +15,12 @@ from pages.sections.stochastic.charts.mean import mean_chart
 from pages.sections.stochastic.controls import AROUND, DEBIAS, FORMAT, RANDOM_BITS
 from pages.sections.stochastic.data import COUNTED_POINTS, MeanView, mean_view
 
+DITHERING = (
+    "**Noise, then nearest.** Dithering says it in other words: add uniform noise of up to half a step "
+    "either way, and round to nearest. The closer x lies to the upper value, the more often the sum rounds "
+    "to it. So the mean of the rounded value is x: **E[round(x)] = x**."
+)
+
 
 def show(controls: Controls) -> None:
     """Draw the controls, the mean over x, and the table of errors."""
@@ -37,6 +43,7 @@ def show(controls: Controls) -> None:
         "± one standard deviation of a single rounding. Drag N to the left and see the mean become stairs. "
         "Point at the picture for the numbers."
     )
+    st.markdown(DITHERING)
     st.markdown(_table(view, debias))
     st.caption(
         f"In steps (gaps between neighboring values), over {COUNTED_POINTS:,} x in each of the gaps drawn. "

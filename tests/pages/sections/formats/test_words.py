@@ -125,3 +125,13 @@ def test_a_tie_goes_to_the_even_code_where_there_are_mantissa_bits_and_up_where_
             tie = float(format_.decode(low) + format_.decode(low + 1)) / 2
             up = format_.mantissa_bits == 0 or int(low) % 2 == 1
             assert int(format_.encode(tie)) == int(low) + up
+
+
+def test_a_format_without_nan_says_where_it_goes_and_a_lopsided_one_what_is_lowest():
+    told = facts(FORMATS["mxint8"])
+    assert "Its lowest value, −2, has no opposite" in told
+    assert "No code is NaN or infinity" in told
+    assert "0xFF" in facts(FORMATS["e2m1"])
+    assert "opposite" not in facts(FORMATS["e2m1"])
+    for name in ("e4m3", "e5m2", "e8m0", "bf16"):
+        assert "No code is NaN" not in facts(FORMATS[name])
