@@ -254,3 +254,13 @@ def test_layers_of_any_size_draw(open_app, recipe, section, size_):
     sizes = {"tokens": size_, "in": size_, "out": size_}
     at = open_app(PAGE, recipe=recipe, show=section, matmul="wgrad", **sizes)
     assert not at.exception
+
+
+def test_the_picture_says_what_people_call_its_granularity(open_app):
+    for recipe, told in {
+        "deepseek_v3": "x is group-wise, scales in fp32; w is block-wise, scales in fp32",
+        "nvfp4": "w is block-wise, scales in two-level",
+        "mxfp8": "x is group-wise, scales in E8M0, or ue8m0",
+    }.items():
+        at = open_app("pages/tile_layouts.py", recipe=recipe)
+        assert any(told in caption.value for caption in at.caption), recipe

@@ -38,13 +38,19 @@ def show(controls: Controls) -> None:
     which = controls.draw(WHICH, row.container(width=180))
     compared = controls.value(COMPARED)
     if which == CHOSEN:
-        compared = controls.draw(COMPARED, row.container(width=620)) or COMPARED.default
+        compared = controls.draw(COMPARED, row.container(width=590)) or COMPARED.default
     kind = controls.draw(INPUT, st.sidebar)
     st.sidebar.caption(f"{rules(InputKind(kind))}.")
     seed = controls.draw(SEED, st.sidebar)
     shown = [differences(name, kind, seed) for name in shown_recipes(which, compared)]
     draw_notice(f"**Notice:** {notice(shown)}")
-    draw_chart(table_chart(shown, INKS[theme()]), key=KEY, least=round(WIDTH), alt=described(shown))
+    draw_chart(
+        table_chart(shown, INKS[theme()]),
+        key=KEY,
+        is_rigid=True,
+        least=round(WIDTH),
+        alt=described(shown),
+    )
     rows, columns = CORNER
     st.caption(
         f"Each picture of tiles shows {rows} rows of {columns} numbers, so that sizes compare. A larger tile "

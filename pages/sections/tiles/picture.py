@@ -25,6 +25,7 @@ from pages.sections.tiles.controls import COLUMN, IN, INPUT, OUT, OUTPUT_M, OUTP
 from pages.sections.tiles.data import scene
 from pages.sections.tiles.words import (
     HARDWARE_SOURCES,
+    granularities,
     hardware,
     notice,
     preparation_notes,
@@ -122,7 +123,10 @@ def _picture(controls: Controls, drawn: Scene, tile: OperandTile, output: tuple[
         f"{tile.side.value} is outlined, with the elements it meets.",
     )
     remember(KEY, PIN, shown)
-    st.caption("Point at a tile to see what it meets; click to keep it. The small square: D[m, n] below.")
+    st.caption(
+        "Point at a tile to see what it meets; click to keep it. The small square: D[m, n] below. "
+        + granularities(drawn)
+    )
 
 
 def _clicked(controls: Controls, drawn: Scene) -> None:

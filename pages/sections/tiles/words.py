@@ -6,6 +6,7 @@ from fp8core.recipes import MatmulSpec
 from fp8core.tiles import WHOLE, TileShape
 from kernels.device import Unsupported
 from kernels.operand_passes.native import NATIVE, kind_of
+from pages.kit.charts.granularity import operand_name, scale_name
 from pages.kit.charts.operand_words import rotation_words, scales_words
 from pages.kit.charts.words import count, stored_tile
 from pages.sections.tiles.charts.scene import Scene
@@ -99,6 +100,16 @@ def _lines(spec: MatmulSpec, side: Side) -> str:
 def _inside(words: str) -> str:
     """Words that began a sentence, ready to stand inside one."""
     return words[0].lower() + words[1:]
+
+
+def granularities(scene: Scene) -> str:
+    """What shares a scale in each operand, under the names that people use, and the scale's own format."""
+    told = []
+    for side in Side:
+        tensor, operand = scene.matmul.operand(side), scene.recipe.operand(scene.matmul, side)
+        scale = "" if operand is None else f", scales in {scale_name(operand.spec.scale_rule)}"
+        told.append(f"{tensor.value} is {operand_name(tensor, operand)}{scale}")
+    return f"People say: {'; '.join(told)}."
 
 
 def second_copies(scene: Scene) -> str:

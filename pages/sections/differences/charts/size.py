@@ -108,7 +108,7 @@ def _extents(is_last: bool) -> alt.X:
         "at:Q",
         scale=alt.Scale(type="log", base=2, nice=False, domain=several("span", [8.0, 512.0])),
         axis=alt.Axis(
-            title="k: elements along the summed dim that share a scale" if is_last else None,
+            title="k: elements along the summed dim" if is_last else None,
             labels=is_last,
             values=[1 << power for power in range(15)],
             format=",d",

@@ -54,18 +54,19 @@ def table_chart(shown: Sequence[Differences], ink: Ink) -> Filled:
     lines: list[Row] = []
     lefts = (TILES_LEFT[0], SCALE_LEFT, COPIES_LEFT)
     words = [
-        word(left, 12, f"{number} · {title}", ink.text, fontWeight="bold", fontSize=13)
+        label(left, 12, f"{number} · {title}", ink.text, fontWeight="bold", fontSize=13)
         for number, (left, title) in enumerate(zip(lefts, _COLUMNS, strict=True), 1)
     ]
     words += [
-        word(TILES_LEFT[0], 30, "one corner of x and of w, in Fprop", ink.soft),
-        word(SCALE_LEFT, 30, "its bits, and its values from 1 to 4", ink.soft),
-        word(COPIES_LEFT, 30, "of x, w and dy; hollow: again, transposed", ink.soft),
+        label(TILES_LEFT[0], 30, "one corner of x and of w, in Fprop", ink.soft),
+        label(SCALE_LEFT, 30, "its bits; its values from 1 to 4", ink.soft),
+        label(COPIES_LEFT, 30, "of x, w and dy; hollow: again, transposed", ink.soft),
     ]
     for place, one in enumerate(shown):
         top = HEAD + TALL * place
         lines.append({"x0": 0, "x1": WIDTH, "y0": top - 6, "y1": top - 6, "color": ink.line})
-        words.append(word(TILES_LEFT[0], top + 8, one.recipe.title, ink.text, fontWeight="bold", fontSize=13))
+        title = one.recipe.title
+        words.append(label(TILES_LEFT[0], top + 8, title, ink.text, fontWeight="bold", fontSize=13))
         tiles += [_tiles(one, at, top + NEXT) for at in range(len(one.corners))]
         words += _tile_words(one, top + NEXT, ink)
         _draw_scale(one, top + NEXT, ink, boxes, words, lines)
@@ -137,8 +138,8 @@ def _tile_words(one: Differences, top: float, ink: Ink) -> list[Row]:
         format_name = "" if operand is None else f" · {operand.spec.format.name}"
         below = top + TILE_TALL + 12
         words += [
-            word(left, below, f"{corner.tensor.value}: {tile}{format_name}", ink.text),
-            word(left, below + 15, operand_name(corner.tensor, operand), ink.soft),
+            label(left, below, f"{corner.tensor.value}: {tile}{format_name}", ink.text),
+            label(left, below + 15, operand_name(corner.tensor, operand), ink.soft),
         ]
     return words
 
@@ -149,7 +150,7 @@ def _draw_scale(
     """The bits of the scale, of both levels where there are two; then the values that it may have."""
     rule = one.rule
     if rule is None:
-        words.append(word(SCALE_LEFT, top + 8, "no scale", ink.soft))
+        words.append(label(SCALE_LEFT, top + 8, "no scale", ink.soft))
         return
     levels = [rule.format]
     if rule.outer is not None and rule.has_fitted_outer:
@@ -171,12 +172,12 @@ def _draw_scale(
         ]
     for value, align in zip(SEEN_SCALES, ("left", "right"), strict=True):
         x = SCALE_LEFT + (SCALE_WIDE if align == "right" else 0)
-        words.append(word(x, ruler + 10, short(value), ink.soft, align=align))
+        words.append(label(x, ruler + 10, short(value), ink.soft, align=align))
     middle = SCALE_LEFT + SCALE_WIDE / 2
-    words.append(word(middle, ruler + 10, f"{values:,} values", ink.soft, align="center"))
+    words.append(label(middle, ruler + 10, f"{values:,} values", ink.soft, align="center"))
     below = top + TILE_TALL + 12
-    words.append(word(SCALE_LEFT, below + 2, scale_name(rule), ink.text))
-    words.append(word(SCALE_LEFT, below + 17, _fit_words(rule), ink.soft))
+    words.append(label(SCALE_LEFT, below + 2, scale_name(rule), ink.text))
+    words.append(label(SCALE_LEFT, below + 17, _fit_words(rule), ink.soft))
 
 
 def _fit_words(rule: ScaleRule) -> str:
@@ -232,12 +233,12 @@ def _draw_copies(one: Differences, top: float, ink: Ink, boxes: list[Row], words
             x = left + (COPY + COPY_GAP) * at
             boxes += _copy(tensor, copies[which], which, again > 0, (x, top), ink)
         said = count(len(copies), "copy", "copies") if copies else "bf16"
-        words.append(word(left, below, f"{tensor.value}: {said}", ink.text))
+        words.append(label(left, below, f"{tensor.value}: {said}", ink.text))
     layouts = f", {one.layouts} more for layout" if one.layouts else ""
     words.append(
-        word(COPIES_LEFT, below + 20, f"{count(one.kept, 'copy', 'copies')} in all{layouts}", ink.soft)
+        label(COPIES_LEFT, below + 20, f"{count(one.kept, 'copy', 'copies')} in all{layouts}", ink.soft)
     )
-    words.append(word(COPIES_LEFT, below + 35, bytes_text(one.bytes), ink.soft))
+    words.append(label(COPIES_LEFT, below + 35, bytes_text(one.bytes), ink.soft))
 
 
 def _copy(
@@ -264,6 +265,11 @@ def _copy(
         )
         for tile in grid.tiles()
     ]
+
+
+def label(x: float, y: float, text: str, color: str, **style: object) -> Row:
+    """Words of 12 pixels, which a projector shows in 18."""
+    return word(x, y, text, color, **{"fontSize": 12, **style})
 
 
 def _box(x: float, y: float, wide: float, tall: float, fill: str, edge: str, what: str) -> Row:
