@@ -67,3 +67,17 @@ def faults(page) -> list[tuple[str, str]]:
         if rule["impact"] in GRAVE or rule["id"] == "heading-order"
         for node in rule["nodes"]
     ]
+
+
+def test_a_chapter_prints_whole_and_without_controls(server, open_page):
+    page = open_page(f"{server.url}/lesson?chapter=scaling&print=true", theme="dark")
+    last = page.get_by_text("?lesson=scaling.5")
+    last.wait_for()
+    page.emulate_media(media="print")
+    for gone in ("stSidebar", "stHeader", "stToolbar", "stSelectbox"):
+        assert not page.get_by_test_id(gone).first.is_visible(), gone
+    main = page.get_by_test_id("stMain")
+    assert main.evaluate("box => getComputedStyle(box).overflowY") == "visible", (
+        "nothing waits below a scrollbar"
+    )
+    assert last.evaluate("text => getComputedStyle(text).color") == "rgb(0, 0, 0)", "dark pages print too"

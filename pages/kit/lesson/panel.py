@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from pages.kit import address
+from pages.kit import address, presenter
 from pages.kit.classroom.store import store
 from pages.kit.classroom.visitor import visitor
 from pages.kit.inert import plain, quoted
@@ -64,7 +64,8 @@ def draw(found: Asked | None, page: str) -> None:
         forget_locking()
         if page != place.step.page or (not address.parameters() and place.step.settings(_is_locked(place))):
             go(place)
-    st.html(style(bool(st.context.is_embedded)))
+    presenter.read()
+    st.html(style(presenter.projected()))
     st.html(led_to(place.key, is_answered=just_locked(place)), unsafe_allow_javascript=True)
     with st.sidebar, st.container(key="lesson_panel"):
         try:

@@ -73,6 +73,7 @@ PAPER = """<style>
 .answer_line { border-bottom: 1px solid currentColor; height: 2.2rem; }
 @page { margin: 16mm; }
 @media print {
+    .st-key-paper { zoom: 0.85; }
     html, body, #root, .stApp, .stApp * { color: black !important; background: transparent !important; }
     [data-testid="stSidebar"], [data-testid="stHeader"], [data-testid="stToolbar"],
     [data-testid="stDecoration"], [data-testid="stStatusWidget"], button,
