@@ -5,7 +5,7 @@ import streamlit as st
 from pages.kit.classroom.store import store
 from pages.kit.controls import Controls
 from pages.kit.gemm.queue_panel import workers
-from pages.kit.shell import guard
+from pages.kit.shell import end, guard
 from pages.sections.classroom import answers
 from pages.sections.classroom.controls import LINK, step_control
 from pages.sections.classroom.door import draw_door, is_teacher
@@ -23,7 +23,7 @@ controls = Controls(step, LINK)
 controls.toolbar(st.sidebar)
 if not is_teacher():
     draw_door()
-    st.stop()
+    end()
 
 if store().trouble:
     st.error(store().trouble)

@@ -5,7 +5,7 @@ import streamlit as st
 from fp8core.recipes import RECIPES
 from pages.kit.controls import Controls, link_params
 from pages.kit.inert import plain
-from pages.kit.shell import guard
+from pages.kit.shell import end, guard
 from pages.kit.terms.explain import draw_text
 from pages.sections.design import cost as design_cost
 from pages.sections.design import error as design_error
@@ -51,7 +51,7 @@ if draft.recipe is None:
         "change one of the fields, and the results come back.",
         icon=":material/block:",
     )
-    st.stop()
+    end()
 
 recipe = draft.recipe
 section = controls.value(SHOW)

@@ -11,9 +11,11 @@ import runpy
 import sys
 from functools import lru_cache
 from pathlib import Path
+from typing import NoReturn
 
 import pandas  # noqa: F401
 import streamlit as st
+from streamlit.runtime.scriptrunner import StopException
 
 from kernels.paths import TOP
 from pages.kit import presenter
@@ -40,6 +42,11 @@ def guard() -> None:
         initial_sidebar_state="collapsed" if projected else "auto",
     )
     st.html(style(projected=projected))
+
+
+def end() -> NoReturn:
+    """End the page here. Its frame still draws what comes after it, which it could not after `st.stop()`."""
+    raise StopException
 
 
 def theme() -> str:

@@ -10,6 +10,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from fp8core.recipes import RECIPES
+from pages.kit.story.sidebar import KEY
 from tests.browser.looks import TELEPHONE, in_the_end, pick, settled
 from tests.serving import TOP
 
@@ -17,11 +18,11 @@ pytestmark = pytest.mark.browser
 
 TITLES = {recipe.title for recipe in RECIPES.values()}
 PAGES = re.findall(r'title="([^"]+)"', (TOP / "app.py").read_text())
-NAVIGATION = '[data-testid="stSidebarNav"]'
+NAVIGATION = f".st-key-{KEY}"
 
 
 def sidebar(page) -> list[str]:
-    return page.locator(f"{NAVIGATION} li a").all_inner_texts()
+    return page.locator(f"{NAVIGATION} a").all_inner_texts()
 
 
 def address(path: str, **parameters: str) -> Callable[[str], bool]:

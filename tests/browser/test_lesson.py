@@ -18,7 +18,7 @@ def test_two_steps_are_predicted_by_keyboard_and_stay_so(server, open_page, widt
     page.wait_for_url("**/scaling?*scaling_input=gaussian*")
     settled(page)
     assert in_the_end(page, lambda: overlap(page, width), lambda found: not found) == {}
-    assert page.locator('[data-testid="stSidebarNav"]').count() == 0
+    assert page.locator(".st-key-story_pages").count() == 0
     page.locator(PANEL).get_by_role("radio").first.focus()
     page.keyboard.press("ArrowDown")
     page.keyboard.press("ArrowDown")

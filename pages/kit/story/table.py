@@ -67,6 +67,11 @@ class Story:
                 raise ValueError(f"{one.script} comes after {missing}: no line before it lists them")
             self._by_name[one.name] = one
 
+    @property
+    def first(self) -> StoryPage:
+        """The page on which the story begins. Raises StopIteration where there are only tools."""
+        return next(one for one in self.pages if not one.is_tool)
+
     def page(self, name: str) -> StoryPage:
         """The page with this name. Raises KeyError where there is none."""
         return self._by_name[name]

@@ -5,14 +5,16 @@ from streamlit.runtime.scriptrunner import RerunData, RerunException, StopExcept
 
 from pages.kit import frame
 from pages.kit.story.table import Story, page
+from tests.pages.conftest import TOP
 
 
 @pytest.fixture
 def drawn(monkeypatch) -> list[str]:
     """What the frame draws around a page, in order."""
     told: list[str] = []
-    monkeypatch.setattr(frame, "_draw_before", lambda story, page: told.append("before"))
-    monkeypatch.setattr(frame, "_draw_after", lambda story, page: told.append("after"))
+    monkeypatch.setattr(frame, "draw_sidebar", lambda story: None)
+    monkeypatch.setattr(frame, "draw_top", lambda story, page: told.append("before"))
+    monkeypatch.setattr(frame, "draw_bottom", lambda story, page: told.append("after"))
     return told
 
 
@@ -41,16 +43,7 @@ def test_a_page_that_runs_anew_or_fails_has_none(drawn, raised):
     assert drawn == ["before"]
 
 
-def links(at) -> list[tuple[str, str]]:
-    """The links of the frame: where they lead, and their words."""
-    return [
-        (link.proto.page, link.proto.label) for link in at.get("page_link") if not link.proto.query_string
-    ]
-
-
-def test_a_page_leads_back_to_what_it_needs_and_on_to_the_next(open_app):
-    at = open_app("pages/accumulation.py")
-    assert links(at)[0] == ("formats", "Formats")
-    (name, words) = links(at)[-1]
-    assert name == "live_gemm"
-    assert words.startswith("Next in the story: **Live GEMM**. What does this recipe cost")
+def test_no_page_stops_in_a_way_that_leaves_it_without_an_end():
+    """After `st.stop()` nothing can be drawn. Only the guard may use it: `app.py` has drawn all by then."""
+    scripts = [path for path in (TOP / "pages").rglob("*.py") if "st.stop()" in path.read_text("utf-8")]
+    assert [path.name for path in scripts] == ["shell.py"]

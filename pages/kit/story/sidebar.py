@@ -1,0 +1,43 @@
+"""The pages in the sidebar, by the parts of the story.
+
+Streamlit's own list of pages puts groups between a list and its items, which a screen reader cannot follow.
+"""
+
+import streamlit as st
+
+from pages.kit.story.table import Story
+
+APP_NAME = "FP8 Explorer"
+KEY = "story_pages"
+_STYLE = f"""<style>
+.st-key-{KEY} {{ margin-top: -3.4rem; padding-bottom: 0.5rem;
+    border-bottom: 1px solid color-mix(in srgb, currentColor 25%, transparent); }}
+.st-key-{KEY} [data-testid="stElementContainer"]:has(a) {{ margin: 0; }}
+.st-key-{KEY} a {{ padding: 0 8px; height: 24px; min-height: 0; margin: 0; }}
+.st-key-{KEY} a p {{ font-size: 14px; }}
+.st-key-{KEY} p strong {{ font-size: 18px; }}
+.st-key-{KEY} [data-testid="stCaptionContainer"] {{ margin: 7px 0 0; }}
+.st-key-{KEY} [data-testid="stCaptionContainer"] p {{ font-size: 13px; font-weight: 600; margin: 0; }}
+</style>"""
+_CLOSE_ON_TELEPHONES = f"""<script>
+if (!window.storyCloses) {{
+    window.storyCloses = true;
+    document.addEventListener("click", (click) => {{
+        if (innerWidth <= 768 && click.target.closest(".st-key-{KEY} a"))
+            document.querySelector('[data-testid="stSidebarCollapseButton"] button')?.click();
+    }});
+}}
+</script>"""
+"""On a telephone the sidebar lies over the page: a page that is chosen there must be seen."""
+
+
+def draw_sidebar(story: Story) -> None:
+    """Draw the app's name and a link to each page."""
+    with st.sidebar.container(key=KEY, gap=None):
+        st.html(_STYLE)
+        st.html(_CLOSE_ON_TELEPHONES, unsafe_allow_javascript=True)
+        st.markdown(f"**{APP_NAME}**")
+        for part, pages in story.parts.items():
+            st.caption(part)
+            for page in pages:
+                st.page_link(page.script, label=page.title)
