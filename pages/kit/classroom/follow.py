@@ -40,7 +40,7 @@ def draw_following(story: Story, page: str) -> None:
         _leading(page)
         return
     with st.container(key="frame_follow"):
-        _following(story, page)
+        _following(story, page, visitor())
 
 
 def publish(page: str) -> None:
@@ -66,12 +66,12 @@ def _leading(page: str) -> None:
 
 
 @st.fragment(run_every=POLL_S)
-def _following(story: Story, page: str) -> None:
+def _following(story: Story, page: str, who: str) -> None:
     lead, mine = shared().led(), _mine()
     has_left = lead is not None and mine.left == lead.number
     context = get_script_run_ctx()
     follows = lead is not None and not has_left
-    shared().saw(visitor(), context.session_id if context else "", follows=follows)
+    shared().saw(who, context.session_id if context else "", follows=follows)
     if lead is None:
         return
     with st.container(horizontal=True, vertical_alignment="center"):

@@ -23,11 +23,11 @@ def draw_lead() -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         if lead is None:
             st.button("Follow me", key="lead_start", type="primary", on_click=_lead, args=(True,))
-            st.caption(f"{len(here)} pages of students are open. Each is on its own way.")
+            st.caption(f"Open pages of students: {len(here)}. Each is on its own way.")
         else:
             st.button("Let them go", key="lead_end", on_click=_lead, args=(False,))
             where = "the page that you open next" if lead.page is None else f"your page `{lead.page}`"
-            st.caption(f"{follow} of {len(here)} pages of students follow: they show {where}.")
+            st.caption(f"Open pages of students: {len(here)}. Of these, {follow} follow to {where}.")
 
 
 @st.fragment

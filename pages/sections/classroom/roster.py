@@ -32,7 +32,7 @@ def draw_roster() -> None:
         st.caption("Nobody is in the lesson yet.")
         return
     shows_names = st.session_state.get(_NAMES_KEY, False)
-    st.html(grid(*_table(by_step, numbers, set(here), shows_names), INKS[theme()], names=1))
+    st.html(grid(*_table(by_step, numbers, set(here), shows_names), INKS[theme()], names=1 + shows_names))
     st.button("Hide who" if shows_names else "Show who", key="class_names", on_click=_turn_names)
 
 
@@ -44,12 +44,10 @@ def _table(
     for step in sorted(by_step, key=lambda key: ([*order].index(key) if key in order else len(order), key)):
         place = order.get(step)
         who = sorted(by_step[step], key=numbers.__getitem__)
-        row = [f"{place.words}: {place.step.title}" if place else step, str(len(who))]
-        row.append(str(sum(one in here for one in who)))
-        if shows_names:
-            row.append(", ".join(student(numbers[one]) for one in who))
-        rows.append(row)
-    return ["Step", "Students", "Page open", *(["Who"] if shows_names else [])], rows
+        names = [", ".join(student(numbers[one]) for one in who)] if shows_names else []
+        title = f"{place.words}: {place.step.title}" if place else step
+        rows.append([title, *names, str(len(who)), str(sum(one in here for one in who))])
+    return ["Step", *(["Who"] if shows_names else []), "Students", "Page open"], rows
 
 
 def _turn_names() -> None:
