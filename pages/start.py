@@ -6,6 +6,7 @@ from pages.kit.address import foreign, frame_parameters
 from pages.kit.charts.ink import INKS
 from pages.kit.controls import Controls
 from pages.kit.shell import guard, theme
+from pages.kit.terms.explain import draw_text
 from pages.sections.start.controls import CONTROLS, POWER
 from pages.sections.start.doors import draw_doors
 from pages.sections.start.numbers import tile
@@ -21,7 +22,7 @@ if meant := foreign(control.key for control in CONTROLS):
     st.switch_page(FIRST_PAGE, query_params={**meant, **frame_parameters()})
 st.title("FP8 Explorer")
 controls = Controls(*CONTROLS)
-st.markdown(INTRODUCTION)
+draw_text(INTRODUCTION)
 draw_doors(INKS[theme()])
 controls.toolbar(st.sidebar)
 power = controls.draw(POWER)

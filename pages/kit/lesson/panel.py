@@ -18,6 +18,7 @@ from pages.kit.lesson.library import Library, Place, library
 from pages.kit.lesson.prediction import draw_prediction, forget_locking, just_locked
 from pages.kit.lesson.style import led_to, style
 from pages.kit.notice import HIDDEN_KEY
+from pages.kit.terms.explain import draw_text
 
 LESSON = "lesson"
 OVERVIEW = "pages/lesson.py"
@@ -97,7 +98,7 @@ def _draw_step(place: Place, lessons: Library, is_here: bool) -> None:
         st.button("Go there", key="lesson_there", on_click=_forget_shown)
         return
     settings = step.settings(is_locked=False)
-    st.markdown(filled(step.text, settings))
+    draw_text(filled(step.text, settings))
     if step.predict is not None:
         draw_prediction(place, step.predict, lambda: _show(place, is_locked=True))
     # What there is to do may show the truth: a prediction comes first.

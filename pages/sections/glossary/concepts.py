@@ -3,12 +3,12 @@
 import tomllib
 from dataclasses import dataclass
 from functools import lru_cache
-from html import escape
 from pathlib import Path
 
 import streamlit as st
 
 from kernels.paths import ASSETS
+from pages.kit.inert import plain
 from pages.kit.terms.fields import Field, is_controls, is_sentence, is_text, problems
 from pages.kit.terms.glossary import params
 
@@ -70,10 +70,10 @@ def show() -> None:
         if one.about != about:
             about = one.about
             st.header(about)
-        st.html(
-            f'<p style="margin:0.25rem 0 0"><b>{escape(one.concept)}</b>: '
-            f"{escape(one.says[0].lower() + one.says[1:])}</p>"
-        )
         st.page_link(
-            f"pages/{one.page}.py", icon=":material/arrow_forward:", query_params=params(one.controls)
+            f"pages/{one.page}.py",
+            label=f"**{plain(one.concept)}**",
+            icon=":material/arrow_forward:",
+            query_params=params(one.controls),
         )
+        st.caption(plain(one.says))

@@ -13,6 +13,7 @@ from pages.kit.controls import Controls
 from pages.kit.html_table import grid
 from pages.kit.notice import draw_notice
 from pages.kit.shell import theme
+from pages.kit.terms.explain import draw_text
 from pages.kit.widgets import Value
 from pages.sections.why.charts.roofline import Place, roofline
 from pages.sections.why.controls import GPU, TOKENS, card, draw_shape, layer_of, values
@@ -97,7 +98,7 @@ def table(settings: Mapping[str, Value]) -> list[tuple[str, ...]]:
 
 def show(controls: Controls) -> None:
     """Draw the words, the roofline with the matmul, and the times."""
-    st.markdown(IDEA)
+    draw_text(IDEA)
     row = st.container(horizontal=True)
     controls.draw(TOKENS, row.container(width=420))
     controls.draw(GPU, row.container(width=200))

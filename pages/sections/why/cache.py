@@ -11,6 +11,7 @@ from pages.kit.charts.words import bytes_text
 from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice
 from pages.kit.shell import theme
+from pages.kit.terms.explain import draw_text
 from pages.kit.widgets import Value
 from pages.sections.why.charts.bars import Bar, bars
 from pages.sections.why.controls import BATCH, CONTEXT, GPU, MODEL, OWN, OWN_SIZES, card, values
@@ -73,7 +74,7 @@ def notice(settings: Mapping[str, Value]) -> str:
 
 def show(controls: Controls) -> None:
     """Draw the sizes, the bytes of a step, and the bound on tokens a second."""
-    st.markdown(IDEA)
+    draw_text(IDEA)
     model = controls.draw(MODEL, st.sidebar)
     if model == OWN:
         for control in OWN_SIZES:

@@ -12,6 +12,7 @@ from pages.kit.charts.words import power_of_two
 from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice
 from pages.kit.shell import theme
+from pages.kit.terms.explain import draw_text
 from pages.sections.why.charts.lost import lost_chart
 from pages.sections.why.controls import LOSS_SCALE
 from pages.sections.why.gradients import KIND, SEED, SHAPE, best_scale, gone, lost
@@ -75,7 +76,7 @@ def _whole(date: str) -> str:
 
 def show(controls: Controls) -> None:
     """Draw what formats lose over the loss scale, the timeline, and the models."""
-    st.markdown(IDEA)
+    draw_text(IDEA)
     scale = controls.draw(LOSS_SCALE)
     draw_notice(notice(scale))
     found = shares()

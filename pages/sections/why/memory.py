@@ -12,6 +12,7 @@ from pages.kit.controls import Controls
 from pages.kit.html_table import grid
 from pages.kit.notice import draw_notice
 from pages.kit.shell import theme
+from pages.kit.terms.explain import draw_text
 from pages.kit.widgets import Value
 from pages.sections.why.charts.bars import Bar, bars
 from pages.sections.why.controls import MOMENT, TOKENS, WEIGHTS, draw_shape, layer_of, values
@@ -78,7 +79,7 @@ def notice(settings: Mapping[str, Value]) -> str:
 
 def show(controls: Controls) -> None:
     """Draw the layer's bytes in bf16 and in one recipe of each family, and the check."""
-    st.markdown(IDEA)
+    draw_text(IDEA)
     moment = controls.draw(MOMENT)
     row = st.container(horizontal=True)
     controls.draw(TOKENS, row.container(width=420))

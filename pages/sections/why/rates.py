@@ -12,6 +12,7 @@ from pages.kit.controls import Controls
 from pages.kit.html_table import grid
 from pages.kit.notice import draw_notice
 from pages.kit.shell import theme
+from pages.kit.terms.explain import draw_text
 from pages.sections.why.charts.bars import Bar, bars
 from pages.sections.why.controls import UNIT
 from pages.sections.why.sources import draw_sources
@@ -109,7 +110,7 @@ HEAD = ("GPU", "bf16 / TF32", "fp8 / bf16", "fp4 / bf16", "memory GB/s", "ridge 
 
 def show(controls: Controls) -> None:
     """Draw the rates, their ratios, and where they were read."""
-    st.markdown(IDEA)
+    draw_text(IDEA)
     unit = controls.draw(UNIT)
     draw_notice(notice())
     draw_chart(

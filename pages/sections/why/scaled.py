@@ -10,6 +10,7 @@ from pages.kit.charts.template import Filled
 from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice
 from pages.kit.shell import theme
+from pages.kit.terms.explain import draw_text
 from pages.kit.widgets import Value
 from pages.sections.why.charts.block import Box, block
 from pages.sections.why.controls import CONTEXT, MODEL, OWN
@@ -60,7 +61,7 @@ def notice(settings: Mapping[str, Value]) -> str:
 
 def show(controls: Controls) -> None:
     """Draw the parts with their formats and shares, and the reasons."""
-    st.markdown(IDEA)
+    draw_text(IDEA)
     row = st.container(horizontal=True)
     controls.draw(CONTEXT, row.container(width=420))
     published = {name: title for name, title in MODEL.options.items() if name != OWN}
