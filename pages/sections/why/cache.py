@@ -20,6 +20,7 @@ from pages.sections.why.sourced import sourced
 from pages.sections.why.sources import draw_sources
 
 WEIGHTS, CACHE = "weights", "KV cache"
+NAMES = {WEIGHTS: WEIGHTS, CACHE: CACHE}
 IDEA = (
     "A model that writes text makes one token at a time. Each layer keeps a **key** and a **value** of "
     "every token before: the KV cache. For the next token it reads all weights and the whole cache, and "
@@ -57,7 +58,7 @@ def picture(found: tuple[Step, ...], theme: str) -> Filled:
         )
         for step in found
     ]
-    return bars(lines, (WEIGHTS, CACHE), "GB read for one token of each sequence", INKS[theme])
+    return bars(lines, (WEIGHTS, CACHE), "GB read for one token of each sequence", INKS[theme], names=NAMES)
 
 
 def notice(settings: Mapping[str, Value]) -> str:

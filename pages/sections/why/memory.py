@@ -16,7 +16,7 @@ from pages.kit.terms.explain import draw_text
 from pages.kit.widgets import Value
 from pages.sections.why.charts.bars import Bar, bars
 from pages.sections.why.controls import MOMENT, TOKENS, WEIGHTS, draw_shape, layer_of, values
-from pages.sections.why.footprint import INFERENCE, PIECES, footprint, shown, total
+from pages.sections.why.footprint import INFERENCE, PIECES, SHORT, footprint, shown, total
 from pages.sections.why.sourced import links, sourced
 from pages.sections.why.sources import draw_sources
 from pages.sections.why.table_of_checks import HEAD, checks
@@ -60,7 +60,7 @@ def picture(settings: Mapping[str, Value], theme: str) -> Filled:
                 label=size if recipe is None else f"{size}, {compared[name]:.2f}×",
             )
         )
-    return bars(lines, PIECES, "MiB of one linear layer", INKS[theme])
+    return bars(lines, PIECES, "MiB of one linear layer", INKS[theme], names=SHORT)
 
 
 def notice(settings: Mapping[str, Value]) -> str:
@@ -69,10 +69,11 @@ def notice(settings: Mapping[str, Value]) -> str:
     equal = [name for name, ratio in found.items() if abs(ratio - 1) <= EQUAL]
     larger = [name for name, ratio in found.items() if ratio > 1 + EQUAL]
     least = min(found, key=found.__getitem__)
+    alike = f", and {len(equal)} as much to {EQUAL:.0%}" if equal else ""
     return (
         f"**Notice:** with {layer.tokens:,} tokens and a weight of {layer.out:,} × {layer.in_:,}, "
-        f"{len(larger)} of these {len(found)} recipes take more memory than bf16, and {len(equal)} as much "
-        f"to {EQUAL:.0%}. The smallest, {least}, takes {found[least]:.2f} times as much as bf16. With more "
+        f"{len(larger)} of these {len(found)} recipes take more memory than bf16{alike}. The "
+        f"smallest, {least}, takes {found[least]:.2f} times as much as bf16. With more "
         "tokens x and y weigh more, and the copies of w less."
     )
 

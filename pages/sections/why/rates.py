@@ -52,23 +52,31 @@ def growth() -> tuple[str, float, float]:
     return top.name, rate(top, Rate.BF16, "first"), top.memory_gb_s / first().memory_gb_s
 
 
+def alike() -> dict[str, PeakRates]:
+    """The GPUs by name; those of equal rates, which differ in memory, under both names."""
+    found: dict[tuple[float | None, ...], list[PeakRates]] = {}
+    for rates in PEAK_RATES.values():
+        found.setdefault(tuple(rates.tflop_s[of] for of in SHOWN), []).append(rates)
+    return {"/".join(one.name.split()[0] for one in same): same[0] for same in found.values()}
+
+
 def picture(unit: str, theme: str) -> Filled:
     """A bar for each GPU and format."""
     is_plain = unit == "tflop_s"
     lines = [
         Bar(
-            name=f"{rates.name}, {of.value}",
+            name=f"{names}, {of.value}",
             pieces={of.value: peak},
             label=f"{peak:,.4g}" if is_plain else f"{peak:.3g}×",
         )
-        for rates in PEAK_RATES.values()
+        for names, rates in alike().items()
         for of in SHOWN
         if (peak := rate(rates, of, unit)) is not None
     ]
     axis = {"tflop_s": "dense TFLOP/s", "bf16": "times the bf16 of the same GPU"}.get(
         unit, f"times the bf16 of the {first().name}"
     )
-    return bars(lines, tuple(of.value for of in SHOWN), axis, INKS[theme], named=False)
+    return bars(lines, tuple(of.value for of in SHOWN), axis, INKS[theme], names={})
 
 
 def notice() -> str:

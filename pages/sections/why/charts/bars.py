@@ -9,8 +9,8 @@ from pages.kit.charts.finish import dressed
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.template import Filled, number, several, template, text
 
-LINE = 30
-_BAR = 22
+LINE = 25
+_BAR = 19
 _AROUND = 130
 _ROOM = 1.45
 _LETTER = 0.025
@@ -31,10 +31,12 @@ class Bar:
         return sum(self.pieces.values())
 
 
-def bars(lines: Sequence[Bar], kinds: tuple[str, ...], axis: str, ink: Ink, *, named: bool = True) -> Filled:
+def bars(
+    lines: Sequence[Bar], kinds: tuple[str, ...], axis: str, ink: Ink, *, names: Mapping[str, str]
+) -> Filled:
     """The bars from top to bottom; `kinds` in the order of the legend, which is also that of the pieces.
 
-    `named` writes a piece's name inside of it, where it fits.
+    `names` are the words inside of a piece, by kind, where they fit.
     """
     longest = max(line.size for line in lines)
     found: dict[str, list[object]] = {
@@ -46,7 +48,8 @@ def bars(lines: Sequence[Bar], kinds: tuple[str, ...], axis: str, ink: Ink, *, n
             size = line.pieces.get(kind, 0.0)
             if size <= 0:
                 continue
-            inside = kind if named and size >= _LETTER * (len(kind) + 1) * longest else ""
+            name = names.get(kind, "")
+            inside = name if size >= _LETTER * (len(name) + 1) * longest else ""
             for field, value in zip(found, (line.name, kind, start, start + size, size, inside), strict=True):
                 found[field].append(value)
             start += size

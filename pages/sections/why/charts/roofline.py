@@ -10,10 +10,12 @@ from pages.kit.charts.ink import Ink
 from pages.kit.charts.template import Filled, by_column, several, template
 
 _TALL = 400
-_LEAST, _MOST = 0.25, 32768.0
+_LEAST, _MOST = 0.5, 32768.0
 _POWERS = [2.0**power for power in range(-2, 16)]
 _TICKS = [digit * 10.0**power for power in range(-1, 5) for digit in (1, 2, 5)]
 _LONGEST = 3
+_NAME = 110
+"""Pixels from one name to the next: each stands in its roof, and neighboring roofs are near each other."""
 ROOFS, POINTS, FLATS = "roofs", "points", "flats"
 _SHAPES = ["circle", "diamond", "triangle-up"]
 
@@ -33,13 +35,13 @@ def roofline(places: Sequence[Place], memory_gb_s: float, ink: Ink) -> Filled:
     """A roof and a point for each format, the slowest first."""
     slope = memory_gb_s / 1e3
     roofs, flats = [], []
-    for place in places:
+    for rank, place in enumerate(places):
         ridge = place.peak_tflop_s / slope
         for at in (_LEAST, ridge, _MOST):
             speed = min(place.peak_tflop_s, slope * at)
             roofs.append({"format": place.format, "intensity": at, "speed": speed})
         words = f"{place.format}: {place.peak_tflop_s:,.0f}"
-        flats.append({"intensity": _MOST, "speed": place.peak_tflop_s, "words": words})
+        flats.append({"intensity": _MOST, "speed": place.peak_tflop_s, "words": words, "rank": rank})
     points = [
         {"format": p.format, "intensity": p.intensity, "speed": p.tflop_s, "limit": p.limit} for p in places
     ]
@@ -73,11 +75,14 @@ def _chart(formats: tuple[str, ...], ink: Ink) -> alt.LayerChart:
     lines = (
         alt.Chart(alt.NamedData(ROOFS)).mark_line(strokeWidth=2.5, opacity=0.8).encode(x=x, y=y, color=color)
     )
-    names = (
+    names = [
         alt.Chart(alt.NamedData(FLATS))
-        .mark_text(align="right", baseline="bottom", dx=-4, dy=-4, color=ink.text, fontSize=13)
+        .transform_filter(alt.datum.rank == rank)
+        .mark_text(align="right", dx=-4 - _NAME * (rank % 2), fontSize=13, color=ink.text, **under)
         .encode(x=x, y=y, text="words:N")
-    )
+        for rank in range(_LONGEST)
+        for under in ({"stroke": ink.page, "strokeWidth": 6}, {})
+    ]
     points = (
         alt.Chart(alt.NamedData(POINTS))
         .mark_point(filled=True, size=260, opacity=1, stroke=ink.text, strokeWidth=1.5)
@@ -103,4 +108,4 @@ def _chart(formats: tuple[str, ...], ink: Ink) -> alt.LayerChart:
         .mark_rule(strokeDash=[3, 4], aria=False)
         .encode(x=x, y=y, color=color)
     )
-    return dressed(alt.layer(lines, drop, names, points).properties(height=_TALL), ink)
+    return dressed(alt.layer(lines, drop, *names, points).properties(height=_TALL), ink)
