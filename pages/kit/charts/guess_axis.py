@@ -1,5 +1,6 @@
 """A drawn axis: empty at first, then with two points, a reader's guess and the truth."""
 
+import math
 from dataclasses import dataclass
 
 import altair as alt
@@ -37,9 +38,16 @@ def guess_axis(axis: GuessAxis, ink: Ink, points: tuple[float, float] | None = N
         "value": pa.array(at, pa.float64()),
         "is_right": pa.array([value > middle for value in at], pa.bool_()),
     }
-    return _axis(ink, axis.is_log).filled(
-        {POINTS: drawn}, domain=[low, high], unit=axis.unit or "value", height=TALL if points else EMPTY
-    )
+    values = {"domain": [low, high], "unit": axis.unit or "value", "height": TALL if points else EMPTY}
+    if axis.is_log:
+        values["ticks"] = powers_of_ten(low, high)
+    return _axis(ink, axis.is_log).filled({POINTS: drawn}, **values)
+
+
+def powers_of_ten(low: float, high: float) -> list[float]:
+    """The powers of ten from `low` to `high`, or both ends where there are fewer than two."""
+    exponents = range(math.ceil(math.log10(low)), math.floor(math.log10(high)) + 1)
+    return [10.0**exponent for exponent in exponents] if len(exponents) > 1 else [low, high]
 
 
 @template
@@ -47,11 +55,12 @@ def _axis(ink: Ink, is_log: bool) -> alt.LayerChart:
     scale = alt.Scale(
         type="log" if is_log else "linear", domain=several("domain", [1.0, 2.0]), nice=False, zero=False
     )
+    ticks = {"values": several("ticks", [1.0, 2.0])} if is_log else {"tickCount": 5}
     x = alt.X(
         "value:Q",
         scale=scale,
         title=text("unit", "unit"),
-        axis=alt.Axis(labelExpr=_LABELS, tickCount=5, grid=True),
+        axis=alt.Axis(labelExpr=_LABELS, grid=True, **ticks),
     )
     y = alt.Y("row:Q", scale=alt.Scale(domain=[0.5, 2.6]), axis=None)
     base = alt.Chart(alt.NamedData(POINTS), height=number("height", TALL))

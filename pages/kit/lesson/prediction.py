@@ -18,7 +18,7 @@ from pages.kit.shell import theme
 
 POSITIONS = 101
 """The positions of the slider of an axis."""
-_EMPTY, _LOCKED = "_lesson_unanswered", "_lesson_just_locked"
+_WRONG, _LOCKED = "_lesson_wrong_answer", "_lesson_just_locked"
 
 
 def draw_prediction(place: Place, predict: Prediction, show_truth: Callable[[], None]) -> None:
@@ -38,10 +38,8 @@ def _ask(place: Place, predict: Prediction, show_truth: Callable[[], None]) -> N
 
     def locked() -> None:
         given = st.session_state.get(key)
-        # The slider stands at an end until the reader moves it.
-        is_empty = given is None or (predict.kind is Kind.AXIS and given == positions(predict)[0])
-        st.session_state[_EMPTY] = is_empty
-        if is_empty:
+        if complaint := _complaint(predict, given):
+            st.session_state[_WRONG] = complaint
             return
         lock(place, given if isinstance(given, str) else f"{given:.6g}")
         st.session_state[_LOCKED] = place.key
@@ -51,8 +49,24 @@ def _ask(place: Place, predict: Prediction, show_truth: Callable[[], None]) -> N
     with st.form(f"{key}_form", border=True):
         _question(predict, f"**Predict.** {question}", key)
         st.form_submit_button("Lock my answer", type="primary", on_click=locked)
-    if st.session_state.pop(_EMPTY, False):
-        st.warning("Give an answer first. A guess is good enough.")
+    if complaint := st.session_state.pop(_WRONG, None):
+        st.warning(complaint)
+
+
+def _complaint(predict: Prediction, given: object) -> str | None:
+    """What an answer lacks, in a sentence; None where it can be locked.
+
+    The slider stands at an end until the reader moves it.
+    """
+    if given is None or (predict.kind is Kind.AXIS and given == positions(predict)[0]):
+        return "Give an answer first. A guess is good enough."
+    if predict.kind is not Kind.NUMBER or not isinstance(given, float | int):
+        return None
+    if predict.low is not None and given < predict.low:
+        return f"Too small: the answer is {in_unit(predict.low, predict)} or more."
+    if predict.high is not None and given > predict.high:
+        return f"Too large: the answer is {in_unit(predict.high, predict)} or less."
+    return None
 
 
 def _question(predict: Prediction, question: str, key: str) -> None:
@@ -63,8 +77,6 @@ def _question(predict: Prediction, question: str, key: str) -> None:
         st.number_input(
             question,
             value=None,
-            min_value=predict.low,
-            max_value=predict.high,
             step=None,
             format="%g",
             placeholder=f"a number of {predict.unit}" if predict.unit else "a number",

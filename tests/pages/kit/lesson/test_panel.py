@@ -46,6 +46,17 @@ def test_the_truth_waits_for_the_answer_which_then_stays(open_app, monkeypatch):
     assert not [button for button in at.button if button.label == "Lock my answer"]
 
 
+def test_a_number_out_of_range_is_told_and_not_locked(open_app):
+    at = open_app("pages/scaling.py", lesson="scaling.5")
+    at.number_input(key="lesson_answer_scaling_5").set_value(-1.0)
+    assert "Too small: the answer is 0 steps or more." in words(press(at, "Lock my answer"))
+    at.number_input(key="lesson_answer_scaling_5").set_value(401.0)
+    assert "Too large: the answer is 400 steps or less." in words(press(at, "Lock my answer"))
+    at.number_input(key="lesson_answer_scaling_5").set_value(12.0)
+    told = words(press(at, "Lock my answer"))
+    assert "You said 12 steps; the page computes **0 steps**. That is 12 steps too high." in told
+
+
 def test_next_leads_through_the_chapter_and_out_of_the_lesson(open_app):
     at = open_app("pages/scaling.py", **FIRST)
     for step in (2, 3, 4, 5):
