@@ -125,12 +125,12 @@ def test_figures_in_the_prose_are_the_program_s() -> None:
         assert told in README
 
 
-def test_every_page_is_in_the_table() -> None:
+def test_the_table_of_pages_tells_the_story_in_its_order() -> None:
     app = (TOP / "app.py").read_text(encoding="utf-8")
-    titles = re.findall(r'title="([^"]+)"', app)
-    assert titles
-    for title in titles:
-        assert f"| {title} |" in README
+    table = README.partition("| page | question |\n|---|---|\n")[2].partition("\n\n")[0]
+    assert re.findall(r"^\| ([^|]+) \|", table, flags=re.MULTILINE) == re.findall(r'title="([^"]+)"', app)
+    parts = re.findall(r'^ +"([^"]+)": \[$', app, flags=re.MULTILINE)
+    assert " · ".join(parts).lower() in " ".join(README.split()).replace("GPU", "gpu").lower()
 
 
 def test_the_limits_of_a_class_are_the_program_s():

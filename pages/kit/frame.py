@@ -29,7 +29,10 @@ def run_framed(parts: Mapping[str, Iterable[StoryPage]]) -> None:
     """Run the page that the reader asks for, in its frame; `parts` are the pages by parts of the story."""
     story = Story(parts)
     lesson = panel.asked()
-    chosen = st.navigation(story.navigation(), position="hidden")
+    pages = story.navigation()
+    chosen = st.navigation(pages, position="hidden")
+    if lesson is None or lesson.place is None:
+        draw_sidebar(pages)
     with framed(story, story.titled(chosen.title), lesson):
         chosen.run()
 
@@ -47,7 +50,6 @@ def framed(story: Story, page: StoryPage, lesson: Asked | None = None) -> Iterat
     draw_following(story, page.name)
     is_story = lesson is None or lesson.place is None
     if is_story:
-        draw_sidebar(story)
         draw_top(story, page)
     try:
         yield

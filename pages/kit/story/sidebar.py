@@ -3,9 +3,9 @@
 Streamlit's own list of pages puts groups between a list and its items, which a screen reader cannot follow.
 """
 
-import streamlit as st
+from collections.abc import Iterable, Mapping
 
-from pages.kit.story.table import Story
+import streamlit as st
 
 APP_NAME = "FP8 Explorer"
 KEY = "story_pages"
@@ -31,13 +31,16 @@ if (!window.storyCloses) {{
 """On a telephone the sidebar lies over the page: a page that is chosen there must be seen."""
 
 
-def draw_sidebar(story: Story) -> None:
-    """Draw the app's name and a link to each page."""
+def draw_sidebar(parts: Mapping[str, Iterable[st.Page]]) -> None:
+    """Draw the app's name and a link to each page; `parts` are those that `st.navigation` has in this run.
+
+    A page that was given by its path would be looked up on the disk, each in each run.
+    """
     with st.sidebar.container(key=KEY, gap=None):
         st.html(_STYLE)
         st.html(_CLOSE_ON_TELEPHONES, unsafe_allow_javascript=True)
         st.markdown(f"**{APP_NAME}**")
-        for part, pages in story.parts.items():
+        for part, pages in parts.items():
             st.caption(part)
             for page in pages:
-                st.page_link(page.script, label=page.title)
+                st.page_link(page)

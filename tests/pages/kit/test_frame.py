@@ -12,7 +12,6 @@ from tests.pages.conftest import TOP
 def drawn(monkeypatch) -> list[str]:
     """What the frame draws around a page, in order."""
     told: list[str] = []
-    monkeypatch.setattr(frame, "draw_sidebar", lambda story: None)
     monkeypatch.setattr(frame, "draw_top", lambda story, page: told.append("before"))
     monkeypatch.setattr(frame, "draw_bottom", lambda story, page: told.append("after"))
     return told
