@@ -15,6 +15,7 @@ from pages.kit.widgets import Choice
 from pages.sections.accumulation.controls import SHOW as ACCUMULATION
 from pages.sections.benchmarks.controls import SHOW as BENCHMARKS
 from pages.sections.design.controls import SHOW as DESIGN
+from pages.sections.differences.controls import SHOW as DIFFERENCES
 from pages.sections.formats.controls import SHOW as FORMATS
 from pages.sections.outliers.controls import SHOW as OUTLIERS
 from pages.sections.rotations.controls import SHOW as ROTATIONS
@@ -29,6 +30,7 @@ pytestmark = pytest.mark.browser
 SECTIONS: dict[str, Choice | None] = {
     "": None,
     "tile_layouts": TILES,
+    "compare_recipes": DIFFERENCES,
     "formats": FORMATS,
     "scaling": SCALING,
     "stochastic_rounding": STOCHASTIC,
