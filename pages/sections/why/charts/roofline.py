@@ -16,6 +16,8 @@ _TICKS = [digit * 10.0**power for power in range(-1, 5) for digit in (1, 2, 5)]
 _LONGEST = 3
 _NAME = 110
 """Pixels from one name to the next: each stands in its roof, and neighboring roofs are near each other."""
+_WIDE, _GAP = 84, "M-1,-.16L1,-.16L1,.16L-1,.16Z"
+"""A gap's width in pixels, and its shape."""
 ROOFS, POINTS, FLATS = "roofs", "points", "flats"
 _SHAPES = ["circle", "diamond", "triangle-up"]
 
@@ -75,14 +77,7 @@ def _chart(formats: tuple[str, ...], ink: Ink) -> alt.LayerChart:
     lines = (
         alt.Chart(alt.NamedData(ROOFS)).mark_line(strokeWidth=2.5, opacity=0.8).encode(x=x, y=y, color=color)
     )
-    names = [
-        alt.Chart(alt.NamedData(FLATS))
-        .transform_filter(alt.datum.rank == rank)
-        .mark_text(align="right", dx=-4 - _NAME * (rank % 2), fontSize=13, color=ink.text, **under)
-        .encode(x=x, y=y, text="words:N")
-        for rank in range(_LONGEST)
-        for under in ({"stroke": ink.page, "strokeWidth": 6}, {})
-    ]
+    names = [mark.encode(x=x, y=y) for rank in range(_LONGEST) for mark in _name(rank, ink)]
     points = (
         alt.Chart(alt.NamedData(POINTS))
         .mark_point(filled=True, size=260, opacity=1, stroke=ink.text, strokeWidth=1.5)
@@ -109,3 +104,13 @@ def _chart(formats: tuple[str, ...], ink: Ink) -> alt.LayerChart:
         .encode(x=x, y=y, color=color)
     )
     return dressed(alt.layer(lines, drop, *names, points).properties(height=_TALL), ink)
+
+
+def _name(rank: int, ink: Ink) -> tuple[alt.Chart, alt.Chart]:
+    """The name of a roof, with a gap in the roof behind it."""
+    right = -4 - _NAME * (rank % 2)
+    base = alt.Chart(alt.NamedData(FLATS)).transform_filter(alt.datum.rank == rank)
+    gap = base.mark_point(
+        shape=_GAP, size=_WIDE**2, xOffset=right - _WIDE / 2, filled=True, opacity=1, color=ink.page
+    )
+    return gap, base.mark_text(align="right", dx=right, fontSize=13, color=ink.text).encode(text="words:N")
