@@ -120,7 +120,7 @@ def _panel(name: str, title: str, x: alt.X, y: alt.Y, ink: Ink) -> alt.LayerChar
 def _marker(name: str, x: alt.X, color: str, dash: list[int]) -> alt.Chart:
     return (
         alt.Chart(alt.NamedData(name))
-        .mark_rule(color=color, strokeDash=dash, strokeWidth=1.5)
+        .mark_rule(color=color, strokeDash=dash, strokeWidth=1.5, aria=False)
         .encode(x=x, tooltip=[alt.Tooltip("magnitude:Q", title="magnitude", format=".3~g")])
     )
 
@@ -137,7 +137,7 @@ def _hover(name: str, x: alt.X, ink: Ink) -> alt.Chart:
     )
     return (
         alt.Chart(alt.NamedData(name))
-        .mark_rule(strokeWidth=1, color=ink.text)
+        .mark_rule(strokeWidth=1, color=ink.text, aria=False)
         .encode(
             x=x,
             opacity=alt.when(near).then(alt.value(0.8)).otherwise(alt.value(0)),
