@@ -15,7 +15,7 @@ import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 from pathlib import Path
 
 from kernels.paths import TOP
@@ -208,7 +208,7 @@ def class_file(environment: Mapping[str, str] = os.environ) -> Path:
     return Path(environment.get(CLASS_FILE) or USUAL_FILE)
 
 
-@cache
+@lru_cache(maxsize=64)
 def _store_at(path: Path) -> Store:
     return Store(path)
 

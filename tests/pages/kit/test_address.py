@@ -9,7 +9,7 @@ def framed() -> None:
     """A page with two controls; it tells their values and the frame's parameters."""
     import streamlit as st
 
-    from pages.kit.address import frame_parameters
+    from pages.kit.address import frame_parameters, let_decide
     from pages.kit.controls import Controls
     from pages.kit.widgets import Whole
 
@@ -17,6 +17,7 @@ def framed() -> None:
     controls = Controls(low, high)
     controls.toolbar()
     st.text(repr((controls.draw(low), controls.draw(high), frame_parameters())))
+    st.button("follow", on_click=let_decide)
 
 
 def opened(**parameters: str) -> AppTest:
@@ -58,6 +59,19 @@ def test_an_address_without_a_step_changes_what_it_names_only():
     at = opened(low="3", high="4")
     move(at, high="5")
     assert at.text[0].value.startswith("(3, 5,")
+
+
+def test_where_a_class_is_led_the_address_decides_what_it_leaves_out_too():
+    at = opened(low="3", high="4")
+    at.query_params.clear()
+    at.query_params["high"] = "5"
+    at.button[-1].click().run()
+    assert at.text[0].value.startswith("(0, 5,")
+    move(at, high="6")
+    assert at.text[0].value.startswith("(0, 6,")
+    at.number_input(key="low").set_value(2).run()
+    move(at, high="7")
+    assert at.text[0].value.startswith("(2, 7,"), "only the next run"
 
 
 def test_leaving_the_lesson_keeps_the_page_as_it_is():
