@@ -71,6 +71,8 @@ def test_the_page_names_the_release_that_was_recorded() -> None:
     for library, data in IN_FILES.items():
         assert release(library).version == data["version"]
         assert f"{library} {data['version']}" in checked_words(library)
+    assert checked_words("Triton").startswith("Bound to signatures")
+    assert checked_words("torch").startswith("Run by")
 
 
 def test_every_text_names_a_library_whose_texts_are_checked() -> None:

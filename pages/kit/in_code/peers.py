@@ -19,6 +19,8 @@ RECORDED = {
 """Libraries that are not installed here, and the names of their files."""
 INSTALLED = {"torch": "torch", "ml_dtypes": "ml_dtypes", "Triton": "triton"}
 """Libraries that are, and the names of their packages."""
+BOUND = {"Triton"}
+"""Those of which a text is a part of a kernel: its calls are bound to signatures, and nothing is run."""
 FOLDER = TOP / "assets" / "peers"
 
 
@@ -44,8 +46,9 @@ def checked_words(library: str) -> str:
         found = release(library)
         return f"Checked against the signatures of {library} {found.version}, recorded on {found.date}."
     if library in INSTALLED:
+        how = "Bound to signatures" if library in BOUND else "Run"
         try:
-            return f"Run by this project's tests; here with {library} {version(INSTALLED[library])}."
+            return f"{how} by this project's tests; here with {library} {version(INSTALLED[library])}."
         except PackageNotFoundError:
-            return f"Run by this project's tests; {library} is not installed here."
+            return f"{how} by this project's tests; {library} is not installed here."
     return "Run by this project's tests."
