@@ -13,6 +13,7 @@ from tests.load.view import Path
 SECTIONS = {
     "": "",
     "tile_layouts": "show",
+    "why_fp8": "why_show",
     "compare_recipes": "differ_show",
     "formats": "formats",
     "scaling": "scaling",
