@@ -8,7 +8,7 @@ from pages.kit.lesson.facts import facts_of, folder_of
 from pages.kit.lesson.library import library
 from pages.kit.notice import WAITING
 
-CHAPTERS = [chapter.name for chapter in library().chapters]
+PLACES = library().places
 FIRST = {"scaling": "window", "scaling_input": "gaussian", "lesson": "scaling.1"}
 
 
@@ -105,21 +105,12 @@ def test_a_step_that_does_not_exist_is_told_and_the_page_is_as_usual(open_app):
         assert at.title[0].value == "Why can't fp8 do without a scale?"
 
 
-@pytest.mark.parametrize("name", CHAPTERS)
-def test_every_step_opens_its_page_as_it_says(open_app, name):
-    at = None
-    for place in (place for place in library().places if place.chapter.name == name):
-        script = f"pages/{place.step.page}.py"
-        if at is None:
-            at = open_app(script, **place.parameters())
-        else:
-            at.switch_page(script)
-            at.query_params.clear()
-            at.query_params.update(place.parameters())
-            at.run()
-        assert not at.exception, (place.key, at.exception[0].value)
-        assert at.sidebar.subheader[0].value == place.step.title
-        assert not [one.value for one in (*at.error, *at.warning)], place.key
-        wanted = facts_of(folder_of(place.step.page)).settings(place.step.set)
-        shown = {key: at.session_state[key] for key in wanted if key in at.session_state}
-        assert shown == {key: wanted[key] for key in shown}, place.key
+@pytest.mark.parametrize("place", PLACES, ids=lambda place: place.key)
+def test_every_step_opens_its_page_as_it_says(open_app, place):
+    at = open_app(f"pages/{place.step.page}.py", **place.parameters())
+    assert not at.exception, at.exception[0].value
+    assert at.sidebar.subheader[0].value == place.step.title
+    assert not [one.value for one in (*at.error, *at.warning)]
+    wanted = facts_of(folder_of(place.step.page)).settings(place.step.set)
+    shown = {key: at.session_state[key] for key in wanted if key in at.session_state}
+    assert shown == {key: wanted[key] for key in shown}
