@@ -58,7 +58,7 @@ def test_what_reruns_free_leaves_the_server_and_what_stays_is_searched_by_no_col
         timeout=60,
     )
     assert answer.returncode == 0, answer.stderr[-2000:]
-    kept_mb, frozen, imported, cores = answer.stdout.split()
+    kept_mb, frozen, imported, cores = answer.stdout.splitlines()[-1].split()
     assert float(kept_mb) < 30
     assert int(frozen) > 50_000
     assert imported == "True"
