@@ -44,7 +44,7 @@ def chosen(page) -> list[str]:
 
 
 def assert_shows(page, title: str, *selected: str) -> None:
-    assert sidebar(page) == PAGES
+    assert in_the_end(page, lambda: sidebar(page), lambda shown: shown == PAGES) == PAGES
     assert page.title() == title
     assert page.locator('[data-testid="stException"]').count() == 0
     assert page.get_by_role("dialog").count() == 0
