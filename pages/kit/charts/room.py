@@ -9,7 +9,7 @@ from typing import Any
 
 Spec = dict[str, Any]
 
-ROOM = 270
+ROOM = 262
 """Pixels of a chart, before the page is enlarged, that fit below a page's controls on 1280 by 720."""
 
 _FLATTEST, _FLATTEST_ROWS = 0.4, 0.9
