@@ -30,18 +30,18 @@ if store().trouble:
 draw_lead()
 people, link = st.columns([3, 2], gap="large")
 with people:
-    st.subheader("Who is where", anchor=False)
+    st.header("Who is where", anchor=False)
     draw_roster()
 with link, st.expander("Join", expanded=True, icon=":material/qr_code:"):
     draw_join(controls.draw(LINK))
-st.subheader("What the class predicts", anchor=False)
+st.header("What the class predicts", anchor=False)
 chosen = asking.get(controls.draw(step))
 if chosen is not None:
     answers.draw_step(chosen)
-st.subheader("The line for the GPU", anchor=False)
+st.header("The line for the GPU", anchor=False)
 draw_line(workers())
 with st.expander("Limits of a run"):
     draw_limits(workers())
-st.subheader("The end", anchor=False)
+st.header("The end", anchor=False)
 draw_export()
 draw_ends()

@@ -96,7 +96,8 @@ def _is_outside(predict: Prediction, truth: float) -> bool:
 def main(arguments: Sequence[str]) -> int:
     """Check the files, or all chapters, and print what is wrong."""
     parser = argparse.ArgumentParser(
-        prog="python -m pages.kit.lesson.check", description=__doc__.split("\n")[0]
+        prog="python -m pages.kit.lesson.check",
+        description="Check chapters: every setting is accepted by its page, and every fact is computed.",
     )
     parser.add_argument("files", nargs="*", type=Path, metavar="FILE", help="chapters (default: all)")
     files = parser.parse_args(arguments).files or sorted(LESSONS.glob("*.toml"))

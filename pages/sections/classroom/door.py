@@ -26,7 +26,7 @@ def draw_door() -> None:
     """Ask for the token."""
     st.markdown(IDEA)
     draw_link()
-    st.subheader("Teacher", anchor=False)
+    st.header("Teacher", anchor=False)
     with st.form("class_door", border=False, enter_to_submit=True):
         st.text_input(
             "Token", key=TOKEN_KEY, type="password", help=ASKS, max_chars=100, autocomplete="off", width=360

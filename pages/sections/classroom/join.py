@@ -3,6 +3,7 @@
 import streamlit as st
 
 from pages.kit.classroom.follow import OWN_PAGE
+from pages.kit.inert import plain
 from pages.sections.classroom.links import JoinLink, join_link
 from pages.sections.classroom.qr import qr_html
 
@@ -17,7 +18,7 @@ def draw_link(typed: str = "") -> JoinLink:
     try:
         found = link(typed)
     except ValueError as wrong:
-        st.error(str(wrong))
+        st.error(plain(str(wrong)))
         found = link()
     st.code(found.url, language=None, wrap_lines=True)
     if found.doubt:
