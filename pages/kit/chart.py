@@ -5,6 +5,7 @@ from typing import Any
 
 import streamlit as st
 
+from pages.kit import address
 from pages.kit.charts.legible import legible
 from pages.kit.charts.room import in_room
 from pages.kit.charts.template import Filled
@@ -42,5 +43,5 @@ def draw_chart(
         )
     ready = spec if isinstance(spec, Filled) else legible(spec)
     if projected() and not is_rigid:
-        ready = in_room(ready)
+        ready = in_room(ready, is_narrow="lesson" in address.frame_parameters())
     return place.vega_lite_chart(ready, width=width, key=key, alt=alt, **selection)

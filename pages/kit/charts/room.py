@@ -23,8 +23,12 @@ _AROUND = 75
 """Pixels of a view's title, axis and distance to the next. The height of a view alone includes them."""
 
 
-def in_room(spec: Mapping[str, Any], room: float = ROOM) -> Mapping[str, Any]:
-    """The spec with flatter views where it is higher than `room`; it shares all else with the original."""
+def in_room(spec: Mapping[str, Any], room: float = ROOM, *, is_narrow: bool = False) -> Mapping[str, Any]:
+    """The spec with flatter views where it is higher than `room`; it shares all else with the original.
+
+    A narrow page, as beside a lesson, has no room for a long legend at a picture's side. Its height is the
+    legend's as well, so it stays.
+    """
     views = list(_views(spec))
     alone = "vconcat" not in spec
     drawn = sum(map(_height, views))
@@ -32,6 +36,8 @@ def in_room(spec: Mapping[str, Any], room: float = ROOM) -> Mapping[str, Any]:
     if drawn <= left:
         return spec
     if alone and len(_names(spec)) > _LONG_LEGEND:
+        if is_narrow:
+            return spec
         spec = type(spec)(_aside(spec))
     return type(spec)(_flat(spec, max(left / drawn, _FLATTEST), alone))
 

@@ -74,6 +74,7 @@ def draw(found: Asked | None, page: str) -> None:
         except ValueError as wrong:
             st.error(plain(f"This step cannot be shown: {wrong}."))
         _draw_way(place, library())
+        st.container(key="lesson_down").html('<a href="#picture">The picture is below: go to it.</a>')
 
 
 def go(place: Place) -> None:

@@ -26,7 +26,10 @@ def style(is_projected: bool) -> str:
 .st-key-lesson_panel button[data-testid="stBaseButton-primaryFormSubmit"] {{
     color: var(--st-background-color, Canvas); }}
 .st-key-lesson_panel [data-testid="stWidgetLabel"] p {{ font-size: 1rem; }}
+.st-key-lesson_panel [data-testid="stElementToolbar"] {{ display: none; }}
+.st-key-lesson_down {{ display: none; }}
 @media (max-width: 768px) {{
+    .st-key-lesson_down {{ display: block; }}
     {here} {column} {{ flex-direction: column; overflow-y: auto; }}
     {here} {sidebar} {{
         position: static; width: 100% !important; min-width: 100%; max-width: 100%; height: auto !important;
@@ -51,6 +54,12 @@ def led_to(key: str, is_answered: bool) -> str:
     return f"""<script>/* {key} */
 (() => {{
     {scroll}
+    window.lessonGoesDown ||= document.addEventListener('click', (event) => {{
+        if (!event.target.closest('.st-key-lesson_down a')) return;
+        event.preventDefault();
+        const main = document.querySelector('[data-testid="stMain"]');
+        (main.querySelector('[data-testid="stVegaLiteChart"]') ?? main).scrollIntoView();
+    }}) || true;
     const seek = (tries) => {{
         const target = document.querySelector('.st-key-lesson_panel {target}');
         if (!target) return tries && setTimeout(() => seek(tries - 1), 100);

@@ -39,3 +39,9 @@ def test_a_long_legend_below_moves_to_the_side():
     legend = in_room(spec)["layer"][0]["encoding"]["color"]["legend"]
     assert (legend["orient"], legend["columns"]) == ("right", 1)
     assert color["legend"]["orient"] == "bottom"
+
+
+def test_beside_a_lesson_a_long_legend_stays_and_the_picture_with_it():
+    color = {"scale": {"domain": list("abcdef")}, "legend": {"orient": "bottom", "columns": 2}}
+    spec = {"layer": [{"encoding": {**LINE["encoding"], "color": color}}], "height": 600}
+    assert in_room(spec, is_narrow=True) is spec

@@ -109,7 +109,7 @@ def test_a_step_that_does_not_exist_is_told_and_the_page_is_as_usual(open_app):
 def test_every_step_opens_its_page_as_it_says(open_app, place):
     at = open_app(f"pages/{place.step.page}.py", **place.parameters())
     assert not at.exception, at.exception[0].value
-    assert at.sidebar.header[0].value == place.step.title
+    assert at.sidebar.subheader[0].value == place.step.title
     assert not [one.value for one in (*at.error, *at.warning)]
     wanted = facts_of(folder_of(place.step.page)).settings(place.step.set)
     shown = {key: at.session_state[key] for key in wanted if key in at.session_state}
