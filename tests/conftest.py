@@ -12,7 +12,7 @@ LONG = 10
 """Cases of one test beyond which it is a long sweep."""
 KEPT = 3
 """One of so many cases of a long sweep is run. Its name decides, so that no axis of the sweep is left out."""
-SHORTENED = ("tests/kernels/", "tests/pages/", "tests/fp8core/test_quantize.py")
+SHORTENED = ("tests/kernels/", "tests/pages/", "tests/fp8core/formats/", "tests/fp8core/test_quantize.py")
 
 
 @pytest.hookimpl(tryfirst=True)

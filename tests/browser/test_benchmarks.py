@@ -5,6 +5,7 @@ import re
 import pytest
 
 from tests.browser.looks import listening, settled
+from tests.sweeps import exhaustive
 
 pytestmark = pytest.mark.browser
 
@@ -12,6 +13,7 @@ SECTIONS = ("ratios", "roofline", "cost", "table")
 DRAW_MS = 30_000
 
 
+@exhaustive
 def test_a_bar_says_what_it_measured_without_a_rerun(server, open_page):
     page = open_page(server.url + "/benchmarks", height=1400)
     sent = []

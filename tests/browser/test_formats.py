@@ -7,6 +7,7 @@ import pytest
 from fp8core.formats.binades import binade_runs
 from pages.sections.formats.controls import OWN, OWN_BIAS, OWN_SPECIALS, format_of
 from tests.browser.looks import settled
+from tests.sweeps import exhaustive
 
 pytestmark = pytest.mark.browser
 
@@ -37,6 +38,7 @@ def test_clicks_flip_bits_and_pick_codes_and_the_address_follows(server, open_pa
     page.get_by_text("Code 0xFF is NaN").wait_for()
 
 
+@exhaustive
 def test_clicks_one_after_the_other_flip_a_bit_each(server, open_page):
     page = open_page(server.url + "/formats?number=0x00")
     bits = chart(page, 0)
@@ -81,6 +83,7 @@ def test_a_slider_moves_the_bars_first_and_the_address_later(server, open_page, 
     page.wait_for_url(re.compile(f"{told}$"))
 
 
+@exhaustive
 def test_axes_count_in_powers_of_two_and_a_changed_format_takes_its_line(server, open_page):
     page = open_page(server.url + "/formats?formats=range")
     drawn = chart(page, 0)
@@ -95,6 +98,7 @@ def test_axes_count_in_powers_of_two_and_a_changed_format_takes_its_line(server,
     assert chart(page, 0).locator('path[aria-label*="your E3M15"]').count() == len(runs)
 
 
+@exhaustive
 def test_the_shares_follow_the_loss_scale(server, open_page):
     page = open_page(server.url + "/formats?formats=gradients")
     drawn = chart(page, 0)

@@ -5,6 +5,7 @@ import re
 import pytest
 
 from tests.browser.looks import in_the_end, listening
+from tests.sweeps import exhaustive
 
 pytestmark = pytest.mark.browser
 
@@ -33,6 +34,7 @@ def test_a_map_fills_its_axes_and_tells_the_figures_of_a_region(server, open_pag
     assert re.search(r"error\s+[\d.]+%", told)
 
 
+@exhaustive
 def test_a_link_holds_what_was_chosen(server, open_page):
     page = open_page(server.url + "/outliers?outliers_show=story")
     page.get_by_role("radio", name="rounded up, codes kept").click()

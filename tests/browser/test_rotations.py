@@ -6,6 +6,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from tests.browser.looks import settled
+from tests.sweeps import exhaustive
 
 pytestmark = pytest.mark.browser
 
@@ -55,6 +56,7 @@ def test_dragging_moves_the_picture_without_python_and_then_the_address(server, 
     assert f"{dead_before} become zero in e2m1 before and {dead_after} after" in said
 
 
+@exhaustive
 def test_the_picture_counts_the_zeros_that_the_quantizer_makes_under_every_scale_rule(server, open_page):
     scales = ("fp32", "e8m0_floor", "e8m0_even", "e8m0_round_up")
     for scale, (size, value) in zip(scales, ((64, 29), (16, 8), (64, 112), (64, 29)), strict=True):
@@ -67,6 +69,7 @@ def test_the_picture_counts_the_zeros_that_the_quantizer_makes_under_every_scale
         page.close()
 
 
+@exhaustive
 def test_reset_and_the_sidebar_bring_the_slider_along(server, open_page):
     page = open_page(server.url + "/rotations?rotations_magnitude=40")
     page.wait_for_selector(SLIDER)

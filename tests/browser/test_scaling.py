@@ -5,6 +5,7 @@ import re
 import pytest
 
 from tests.browser.looks import settled
+from tests.sweeps import exhaustive
 
 pytestmark = pytest.mark.browser
 
@@ -98,6 +99,7 @@ def test_dragging_across_the_curve_is_the_slider(server, open_page):
     assert figure(page, "saturate") == "0.00%"
 
 
+@exhaustive
 def test_the_place_of_the_slider_is_kept_by_link_and_by_page_switch(server, open_page):
     page = open_page(server.url + "/scaling?scaling_log2=-12.5")
     wait_for_figure(page, "scale", "2^−12.5")
@@ -113,6 +115,7 @@ def test_the_place_of_the_slider_is_kept_by_link_and_by_page_switch(server, open
     assert page.locator(SLIDER).input_value() == "-12.75"
 
 
+@exhaustive
 def test_one_block_moves_through_every_rule(server, open_page):
     page = open_page(server.url + "/scaling?scaling=rules&scaling_one=1.75")
     page.locator(SLIDER).wait_for(timeout=DRAWN_MS)

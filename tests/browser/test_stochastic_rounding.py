@@ -9,6 +9,7 @@ from PIL import Image
 
 from pages.sections.stochastic.upload import MAX_BYTES
 from tests.browser.looks import listening, settled
+from tests.sweeps import exhaustive
 
 pytestmark = pytest.mark.browser
 
@@ -25,6 +26,7 @@ def png(gray: np.ndarray) -> bytes:
     return file.getvalue()
 
 
+@exhaustive
 def test_dragging_the_blur_blurs_all_three_pictures_and_the_address_says_so(server, open_page):
     page = open_page(server.url + "/stochastic_rounding")
     page.locator(PICTURES).nth(2).wait_for()

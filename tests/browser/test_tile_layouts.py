@@ -6,6 +6,7 @@ from fp8core.linear import MATMULS, LayerShape, Side
 from fp8core.recipes import RECIPES, Family
 from pages.sections.tiles.charts.scene import drawn_layer
 from tests.browser.looks import in_the_end, pick, settled, silent
+from tests.sweeps import exhaustive
 
 pytestmark = pytest.mark.browser
 
@@ -102,6 +103,7 @@ def test_a_click_pins_the_tile_that_was_clicked(server, open_page):
     wait_for_parameters(page, side="B", row="3")
 
 
+@exhaustive
 def test_a_second_click_on_a_tile_pins_it_again_after_the_fields_moved_on(server, open_page):
     page = open_page(server.url + "/tile_layouts")
     tiles = drawn(page, "deepseek_v3", "fprop")
@@ -124,6 +126,7 @@ def test_a_click_on_d_chooses_the_element_that_is_written_out(server, open_page)
     says(page, "x[4, 0:64]")
 
 
+@exhaustive
 def test_switching_recipe_and_matmul_draws_their_rectangles(server, open_page):
     page = open_page(server.url + "/tile_layouts")
     drawn(page, "deepseek_v3", "fprop")
@@ -138,6 +141,7 @@ def test_switching_recipe_and_matmul_draws_their_rectangles(server, open_page):
     wait_for_parameters(page, recipe="per_tensor", matmul="wgrad")
 
 
+@exhaustive
 def test_a_link_shows_the_tile_it_names(server, open_page):
     page = open_page(server.url + "/tile_layouts?recipe=mxfp8&matmul=wgrad&side=B&row=2&column=4")
     drawn(page, "mxfp8", "wgrad")

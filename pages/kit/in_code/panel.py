@@ -23,6 +23,7 @@ from pages.kit.in_code.torchao import torchao
 from pages.kit.in_code.transformer_engine import transformer_engine
 from pages.kit.inert import plain
 from pages.kit.shared_controls import OWN, RECIPE
+from pages.kit.syntax import parsed
 
 TITLE = "In code"
 BEGUN = "design_from"
@@ -107,7 +108,7 @@ def _call(export: Export) -> str:
     """The call of an export, on one line; the reason where it has none."""
     if export.text is None:
         return plain(export.why)
-    body = ast.parse(export.text).body
+    body = parsed(export.text).body
     made = {one.targets[0].id: one.value for one in body if _gives(one, ast.Name)}
     settings = [ast.unparse(one) for one in body if _gives(one, ast.Subscript)]
     calls = [made[name] for name in _MADE if name in made]

@@ -18,6 +18,7 @@ from typing import Any
 
 from kernels.paths import TOP
 from pages.kit.lesson.chapter import Fact, Step
+from pages.kit.syntax import parsed
 from pages.kit.widgets import Control, Value
 
 _KEPT = 512
@@ -88,7 +89,7 @@ def folder_of(page: str) -> str:
     script = TOP / "pages" / f"{page}.py"
     if not page.isidentifier() or not script.is_file():
         raise ValueError(f"there is no page {page!r}")
-    for node in ast.parse(script.read_text(encoding="utf-8")).body:
+    for node in parsed(script.read_text(encoding="utf-8")).body:
         module = node.module or "" if isinstance(node, ast.ImportFrom) else ""
         if module.startswith(f"{_SECTIONS}."):
             return module.split(".")[2]

@@ -14,6 +14,7 @@ from pathlib import PurePosixPath
 import streamlit as st
 
 from kernels.paths import TOP
+from pages.kit.syntax import parsed
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,5 +108,5 @@ def _made(script: str, title: str, is_default: bool) -> st.Page:
 
 @lru_cache(maxsize=64)
 def _question(script: str) -> str:
-    told = ast.get_docstring(ast.parse((TOP / script).read_text(encoding="utf-8"))) or ""
+    told = ast.get_docstring(parsed((TOP / script).read_text(encoding="utf-8"))) or ""
     return told.partition("?")[0] + "?"

@@ -12,6 +12,7 @@ from pathlib import Path
 import streamlit as st
 
 from kernels.paths import TOP
+from pages.kit.syntax import parsed
 from pages.kit.terms.explain import PAGE, STYLE, found_in, link
 from pages.kit.terms.glossary import Term, glossary
 
@@ -47,14 +48,14 @@ def _row(page: str) -> str:
 
 def texts_of(script: Path) -> Iterator[str]:
     """The sentences of a page's script and of its sections: all texts with a space, docstrings left out."""
-    tree = ast.parse(script.read_text(encoding="utf-8"))
+    tree = parsed(script.read_text(encoding="utf-8"))
     files = {script}
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(_SECTIONS):
             folder = TOP / "pages/sections" / node.module.removeprefix(_SECTIONS).split(".")[0]
             files |= set(folder.rglob("*.py"))
     for file in sorted(files):
-        yield from _sentences(ast.parse(file.read_text(encoding="utf-8")))
+        yield from _sentences(parsed(file.read_text(encoding="utf-8")))
 
 
 def _sentences(tree: ast.Module) -> Iterator[str]:

@@ -15,6 +15,7 @@ from kernels.gemm.ran import RanPlan
 from kernels.paths import TOP
 from pages.kit.gemm.words import duration
 from pages.kit.inert import plain
+from pages.kit.syntax import parsed
 
 _KERNELS = TOP / "kernels"
 _TEXTS_KEPT = 64
@@ -111,7 +112,7 @@ def files(source: Source) -> str:
 @lru_cache(maxsize=_TEXTS_KEPT)
 def explanation(file: str) -> str:
     """The docstring of a file in kernels/."""
-    return ast.get_docstring(ast.parse((_KERNELS / file).read_text(encoding="utf-8"))) or ""
+    return ast.get_docstring(parsed((_KERNELS / file).read_text(encoding="utf-8"))) or ""
 
 
 @lru_cache(maxsize=_TEXTS_KEPT)
@@ -128,7 +129,7 @@ def body(module: str, name: str) -> str:
     """
     if name == WHOLE_FILE:
         return module.rstrip()
-    for node in ast.parse(module).body:
+    for node in parsed(module).body:
         if isinstance(node, ast.FunctionDef) and node.name == name:
             first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
             return "\n".join(module.splitlines()[first - 1 : node.end_lineno])
