@@ -24,7 +24,7 @@ from pages.sections.stochastic.controls import PART as STOCHASTIC
 from pages.sections.tiles.controls import SHOW as TILES
 from pages.sections.why.controls import SHOW as WHY
 from tests.browser.looks import TELEPHONE, THEMES, UNREADABLE, in_the_end, settled
-from tests.sweeps import one_in
+from tests.sweeps import exhaustive, one_in
 
 pytestmark = pytest.mark.browser
 
@@ -77,18 +77,21 @@ class Opened:
     asked: list[str]
     """The addresses of all requests and websockets so far."""
 
-    def each_section(self) -> Iterator[str]:
-        """Show one section after the other, as a reader does."""
-        if self.sections is None:
-            yield ""
-            return
-        for value, label in self.sections.options.items():
-            button = self.page.get_by_role("radio", name=label, exact=True).first
-            if button.get_attribute("aria-checked") != "true":
-                button.click()
-                self.page.wait_for_url(lambda url, value=value: self._shows(url, value))
-                settled(self.page)
+    def each_section(self, narrow: int) -> Iterator[str]:
+        """Show one section after the other, as a reader does; those at odd places, or even ones, narrow."""
+        options = self.sections.options if self.sections else {"": ""}
+        for place, (value, label) in enumerate(options.items()):
+            self.page.set_viewport_size({"width": WIDTHS[(place + narrow) % 2], "height": 900})
+            if label:
+                self._open(value, label)
             yield value
+
+    def _open(self, value: str, label: str) -> None:
+        button = self.page.get_by_role("radio", name=label, exact=True).first
+        if button.get_attribute("aria-checked") != "true":
+            button.click()
+            self.page.wait_for_url(lambda url: self._shows(url, value))
+            settled(self.page)
 
     def _shows(self, url: str, value: str) -> bool:
         named = f"{self.sections.key}={value}" in url
@@ -132,16 +135,15 @@ def grave(page: Page, options: dict) -> list[tuple[str, str, str]]:
     ]
 
 
-def test_every_section_fits_the_page_and_its_words_can_be_read(opened):
-    page, widths = opened.page, WIDTHS
-    for section in opened.each_section():
-        for width in widths:
-            page.set_viewport_size({"width": width, "height": 900})
-            page.wait_for_timeout(REDRAW_MS)
-            page.wait_for_function(f"({UNDRAWN})() === 0", timeout=DRAW_MS)
-            assert overhang(page) <= 0, (section, width)
-            assert unreadable(page) == [], (section, width)
-        widths = widths[::-1]
+@pytest.mark.parametrize("narrow", [0, pytest.param(1, marks=exhaustive)], ids=["odd", "even"])
+def test_every_section_fits_the_page_and_its_words_can_be_read(opened, narrow):
+    """Every other section is opened on the narrow screen, and drawn at its width: no chart is resized."""
+    page = opened.page
+    for place, section in enumerate(opened.each_section(narrow)):
+        page.wait_for_timeout(REDRAW_MS)
+        page.wait_for_function(f"({UNDRAWN})() === 0", timeout=DRAW_MS)
+        assert overhang(page) <= 0, (section, place)
+        assert unreadable(page) == [], (section, place)
         assert page.locator('[data-testid="stException"]').count() == 0
         if opened.sections is TILES:  # the one page whose charts have words on the page's own ground only
             ground = page.evaluate("() => getComputedStyle(document.querySelector('.stApp')).backgroundColor")
