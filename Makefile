@@ -2,7 +2,7 @@
 # make app CLUSTER=10.0.0.1   further hosts may lend it their GPUs; that is this host's address
 # make cluster HEAD=10.0.0.1  lends this host's GPUs to the app that runs there
 # make check   does FP8 work on the GPUs here? A verdict in a minute     CHECK="--quick --json a.json"
-# make test    installs what the tests need as well, and runs them       WORKERS=3
+# make test    installs what the tests need as well, and runs them       WORKERS=2
 # make quick   the tests of a minute: no browser, no kernel is run or compiled, no page as a whole
 # make test-all   every case of every sweep as well
 # make load    thirty, sixty and passing sessions use every page, for minutes      LOAD="--phase alone --page formats"
@@ -16,7 +16,7 @@ NAMES ?=
 BASE ?=
 CLUSTER ?=
 HEAD ?=
-WORKERS ?= 3
+WORKERS ?= 2
 LOAD ?=
 FAULTS ?=
 PYTHON ?= python3
@@ -37,8 +37,7 @@ cluster: .venv/.cluster-installed
 check: .venv/.app-installed
 	@$(RUN) kernels.check $(CHECK)
 
-# A thread a process: the workers share the cores, and threads of theirs would wait for each other. Three workers
-# keep two cores busy: tests of browsers and of processes wait a third of their time.
+# A thread a process: the workers share the cores, and threads of theirs would wait for each other.
 PYTEST = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(RUN) pytest --numprocesses $(WORKERS) --dist loadfile
 QUICK = tests/fp8core tests/kernels/tune tests/kernels/check tests/pages/kit tests/assets \
   tests/test_layering.py tests/test_prose.py

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from tests.browser.looks import settled, silent
+from tests.browser.looks import listening, settled, silent
 
 pytestmark = pytest.mark.browser
 
@@ -19,8 +19,8 @@ def stop_button(page):
 
 def test_a_click_runs_a_gemm_and_the_result_survives_a_page_switch(server, open_page):
     page = open_page(server.url + SMALL)
+    listening(page)
     page.get_by_role("button", name=re.compile("^Run ")).click()
-    stop_button(page).wait_for(timeout=RESULT_MS)
     page.get_by_text("Where in dw the largest errors sit").first.wait_for(timeout=RESULT_MS)
     stop_button(page).wait_for(state="detached", timeout=RESULT_MS)
     settled(page)
@@ -47,9 +47,9 @@ def test_polling_stops_when_the_run_is_over(server, open_page):
     sent = []
     page.on("websocket", lambda socket: socket.on("framesent", lambda _: sent.append(1)))
     page.reload()
-    settled(page)
+    listening(page)
     page.get_by_role("button", name=re.compile("^Run ")).click()
-    stop_button(page).wait_for(timeout=RESULT_MS)
+    page.get_by_text("Where in dw the largest errors sit").first.wait_for(timeout=RESULT_MS)
     stop_button(page).wait_for(state="detached", timeout=RESULT_MS)
     settled(page)
     assert silent(page, lambda: len(sent), for_ms=2000) > 2

@@ -109,7 +109,9 @@ def _draw_step(place: Place, lessons: Library, is_here: bool) -> None:
 
 def _draw_way_back() -> None:
     """The link to the step that this session was at, until the reader leaves the lesson by its button."""
-    place = library().place(st.session_state.get(_LEFT, ""))
+    left = st.session_state.get(_LEFT, "")
+    # Reading the chapters imports every page's facts: who took no lesson need not wait for that.
+    place = library().place(left) if left else None
     if place is not None:
         st.sidebar.page_link(
             f"pages/{place.step.page}.py",
