@@ -29,8 +29,6 @@ _LETTER, _SYMBOL = 7.0, 30
 _TITLE_LETTER, _LONG_TITLE = 7.5, 40
 _PARTS = ("layer", "vconcat", "hconcat", "concat")
 _DEFAULT_LIMIT = 160
-_SHORT = 260
-"""Pixels: a name this wide fits a telephone. It is never cut, though a chart be measured while it is made."""
 
 
 def legible(spec: Mapping[str, Any]) -> Spec:
@@ -110,7 +108,7 @@ def _legend(legend: Mapping[str, Any], channel: Mapping[str, Any]) -> Spec:
     ready = dict(legend)
     longest = max(map(len, names), default=0) * _LETTER
     limit = max(longest, legend.get("labelLimit", _DEFAULT_LIMIT))
-    ready["labelLimit"] = {"expr": f"max({min(limit, _SHORT):.0f}, min({limit:.0f}, {_WIDTH} - {_SYMBOL}))"}
+    ready["labelLimit"] = {"expr": f"min({limit:.0f}, {_WIDTH} - {_SYMBOL})"}
     wanted = legend.get("columns", len(names))
     if names and wanted != 1:
         ready["columns"] = {
