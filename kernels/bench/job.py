@@ -11,7 +11,7 @@ from fp8core.recipes.text import OWN_NAME, own_recipe
 from kernels.gemm.meaning import Summation
 from kernels.typed import whole
 
-MAX_DIM = 65536
+MAX_DIM = 2**18
 
 
 MAX_RUNS = 1000

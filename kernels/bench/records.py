@@ -2,36 +2,21 @@
 
 import json
 import re
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from kernels.bench.ceilings import Ceilings
 from kernels.bench.ceilings.limits import Impossible, datasheet_limits, measured_fault
+from kernels.bench.lines import BadLine, read_lines
 from kernels.bench.row import Row
 from kernels.device import Unsupported
 from kernels.files import append_line
-from kernels.typed import from_data, to_data
+from kernels.typed import to_data
 
 _CEILINGS = "ceilings"
 
 Measured = TypeVar("Measured", Row, Ceilings)
-
-
-@dataclass(frozen=True, kw_only=True)
-class BadLine:
-    """A line of a recorded file that holds no measurement. Lines count from 1; None is the file as
-    a whole.
-    """
-
-    file: str
-    line: int | None
-    reason: str
-
-    def __str__(self) -> str:
-        line = "" if self.line is None else f", line {self.line}"
-        return f"{self.file}{line}: {self.reason}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,8 +33,8 @@ def read_records(folder: Path) -> Records:
 
     They come in the order of the files, so a GPU's newest ceilings come last.
     """
-    rows, bad_rows = _read(folder.glob("*.jsonl"), Row)
-    ceilings, bad_ceilings = _read((folder / _CEILINGS).glob("*.jsonl"), Ceilings)
+    rows, bad_rows = read_lines(folder.glob("*.jsonl"), Row, _possible)
+    ceilings, bad_ceilings = read_lines((folder / _CEILINGS).glob("*.jsonl"), Ceilings, _possible)
     return Records(rows=tuple(rows), ceilings=tuple(ceilings), bad=(*bad_rows, *bad_ceilings))
 
 
@@ -89,37 +74,3 @@ def _possible(measured: Measured) -> Measured:
     if fault:
         raise Impossible(fault)
     return measured
-
-
-def _read(paths: Iterable[Path], kind: type[Measured]) -> tuple[list[Measured], list[BadLine]]:
-    """The measurements in files, and the lines that hold none."""
-    found: list[Measured] = []
-    bad: list[BadLine] = []
-    for path in sorted(paths):
-        try:
-            content = path.read_bytes()
-        except OSError as error:
-            reason = f"the file could not be read: {error.strerror}"
-            bad.append(BadLine(file=path.name, line=None, reason=reason))
-            continue
-        for number, line in enumerate(content.removesuffix(b"\n").split(b"\n") if content else (), 1):
-            try:
-                found.append(_possible(from_data(kind, _object(line))))
-            except ValueError as error:
-                bad.append(BadLine(file=path.name, line=number, reason=str(error)))
-    return found, bad
-
-
-def _object(line: bytes) -> Mapping[str, Any]:
-    """The JSON object of a line. Raises ValueError that says what the line holds instead."""
-    if not line.strip():
-        raise ValueError("the line is empty")
-    try:
-        data = json.loads(line.decode())
-    except UnicodeDecodeError as error:
-        raise ValueError("the line is not UTF-8 text") from error
-    except (ValueError, RecursionError) as error:
-        raise ValueError("the line is not JSON; it may have been cut off") from error
-    if not isinstance(data, dict):
-        raise ValueError(f"the line holds a JSON {type(data).__name__}, and a measurement is an object")
-    return data

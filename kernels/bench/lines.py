@@ -1,0 +1,65 @@
+"""Files with a measurement a line: each line is read, or named with what is wrong."""
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from kernels.typed import from_data
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, kw_only=True)
+class BadLine:
+    """A line of a recorded file that holds no measurement. Lines count from 1; None is the file as
+    a whole.
+    """
+
+    file: str
+    line: int | None
+    reason: str
+
+    def __str__(self) -> str:
+        line = "" if self.line is None else f", line {self.line}"
+        return f"{self.file}{line}: {self.reason}"
+
+
+def read_lines(
+    paths: Iterable[Path], kind: type[T], judge: Callable[[T], T]
+) -> tuple[list[T], list[BadLine]]:
+    """The measurements in files, and the lines that hold none.
+
+    judge: gives a measurement back, or raises ValueError with what is wrong with it.
+    """
+    found: list[T] = []
+    bad: list[BadLine] = []
+    for path in sorted(paths):
+        try:
+            content = path.read_bytes()
+        except OSError as error:
+            reason = f"the file could not be read: {error.strerror}"
+            bad.append(BadLine(file=path.name, line=None, reason=reason))
+            continue
+        for number, line in enumerate(content.removesuffix(b"\n").split(b"\n") if content else (), 1):
+            try:
+                found.append(judge(from_data(kind, _object(line))))
+            except ValueError as error:
+                bad.append(BadLine(file=path.name, line=number, reason=str(error)))
+    return found, bad
+
+
+def _object(line: bytes) -> Mapping[str, Any]:
+    """The JSON object of a line. Raises ValueError that says what the line holds instead."""
+    if not line.strip():
+        raise ValueError("the line is empty")
+    try:
+        data = json.loads(line.decode())
+    except UnicodeDecodeError as error:
+        raise ValueError("the line is not UTF-8 text") from error
+    except (ValueError, RecursionError) as error:
+        raise ValueError("the line is not JSON; it may have been cut off") from error
+    if not isinstance(data, dict):
+        raise ValueError(f"the line holds a JSON {type(data).__name__}, and a measurement is an object")
+    return data
