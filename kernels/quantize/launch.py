@@ -36,7 +36,7 @@ def quantize(
     spec: OperandSpec | None = None,
     *,
     k_is_rows: bool | None = None,
-    seed: int | None = None,
+    seed: "int | torch.Tensor | None" = None,
     history: "torch.Tensor | None" = None,
 ) -> QuantizedTensor:
     """Quantize x: bfloat16, float16 or float32 [rows, columns], any strides, as an operand of a matmul.
@@ -45,7 +45,8 @@ def quantize(
     matmul contracts over the rows of x, so that codes are laid down the columns. Left out, it is what makes
     the grid's tiles those of the spec, and False where both do.
 
-    - seed: of the random bits of stochastic rounding, those of fp8core.philox.random_bits((mn, K), seed).
+    - seed: of the random bits of stochastic rounding, those of fp8core.philox.random_bits((mn, K), seed). A
+      tensor int64[1] on x's device is read when the kernel runs: each replay of a graph finds today's seed.
     - history: float32[steps], finite amax of earlier steps on x's device, oldest first, for a delayed scale.
       One pass then writes codes and this step's amax. Left out, or all zero, x's own amax counts.
 
@@ -75,7 +76,7 @@ def _check(
     x: "torch.Tensor",
     grid: TileGrid | Operand,
     operand: Operand,
-    seed: int | None,
+    seed: "int | torch.Tensor | None",
     history: "torch.Tensor | None",
 ) -> None:
     """Raise ValueError for what does not go together."""
@@ -92,6 +93,13 @@ def _check(
     if operand.spec.is_random != (seed is not None):
         need = "needs a seed" if operand.spec.is_random else "takes no seed"
         raise ValueError(f"rounding {operand.spec.rounding.value} {need}, got {seed}")
+    if isinstance(seed, torch.Tensor) and (
+        seed.dtype != torch.int64 or seed.numel() != 1 or seed.device != x.device
+    ):
+        raise ValueError(
+            f"a seed in memory is one int64 on {x.device}, got {seed.numel()} of "
+            f"{str(seed.dtype).removeprefix('torch.')} on {seed.device}"
+        )
     if history is not None and not operand.spec.scale_rule.history:
         raise ValueError("this rule takes the tensor's own amax, got a history")
 
@@ -127,7 +135,7 @@ class _Launch:
     plan: QuantizePlan
     x: "torch.Tensor"
     kind: DeviceKind
-    seed: int | None
+    seed: "int | torch.Tensor | None"
     history: "torch.Tensor | None"
 
     def run(self) -> QuantizedTensor:

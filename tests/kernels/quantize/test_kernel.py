@@ -106,6 +106,8 @@ def test_what_cannot_be_quantized_is_said_in_a_sentence():
     random = dataclasses.replace(SPEC, rounding=Rounding.STOCHASTIC)
     with pytest.raises(ValueError, match="needs a seed, got None"):
         quantize(torch.zeros(4, 4, device=WHERE), grid, random)
+    with pytest.raises(ValueError, match=r"a seed in memory is one int64 on .*, got 2 of int64 on"):
+        quantize(torch.zeros(4, 4, device=WHERE), grid, random, seed=torch.zeros(2, dtype=torch.int64))
     for change, sentence in (
         ({"format": FORMATS["fp16"]}, "codes of 4, 6 and 8 bits with a sign, not fp16's of 16"),
         ({"format": FORMATS["e8m0"]}, "not e8m0's of 8 without a sign"),
@@ -113,6 +115,15 @@ def test_what_cannot_be_quantized_is_said_in_a_sentence():
     ):
         with pytest.raises(Unsupported, match=sentence):
             quantize(torch.zeros(4, 4, device=WHERE), grid, dataclasses.replace(SPEC, **change))
+
+
+def test_a_seed_in_memory_draws_the_bits_of_the_number():
+    operand = RECIPES["nvfp4"].operand(MATMULS["wgrad"], Side.A)
+    x = torch.from_numpy(sample("gaussian", operand.stored((20, 70)))).to(WHERE)
+    for seed in (0, 1, 2**33 + 5):
+        stored = torch.tensor([seed], device=WHERE)
+        as_number, as_memory = (quantize(x, operand, seed=each).codes for each in (seed, stored))
+        assert torch.equal(as_number, as_memory)
 
 
 @pytest.mark.gpu
