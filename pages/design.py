@@ -30,7 +30,7 @@ draw_text(
     "change what you like, and see what follows. The address holds the whole recipe."
 )
 row = st.container(horizontal=True, vertical_alignment="bottom")
-controls.draw(BEGIN, row.container(width=250))
+controls.draw(BEGIN, row.container(width=330))
 begun = RECIPES[controls.value(BEGIN)]
 draft = current(controls)
 draw_files(controls, draft, row)

@@ -3,7 +3,7 @@
 from fp8core.experiments.designs import CELLS
 from fp8core.inputs import INPUT_NOTES, InputKind, rules
 from fp8core.linear import MATMULS, Side
-from fp8core.recipes import RECIPES
+from pages.kit.recipes import by_family, family_title
 from pages.kit.shared_controls import OWN, SEED
 from pages.kit.widgets import Choice, ChoiceStyle, Toggle
 
@@ -22,7 +22,11 @@ SHOW = Choice(
 BEGIN = Choice(
     key="design_from",
     label="Begin with",
-    options={name: recipe.title for name, recipe in RECIPES.items()},
+    options={
+        recipe.name: f"{family_title(family.value)} · {recipe.title}"
+        for family, recipes in by_family().items()
+        for recipe in recipes
+    },
     default="mxfp8",
     style=ChoiceStyle.SELECT,
     help="The published recipe with which the six operands are filled, and with which yours is compared.",
