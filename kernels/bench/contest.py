@@ -5,7 +5,7 @@ from them, and so is tl.dot_scaled where Triton emulates it. These draw little p
 would be higher, which would favor the next contender.
 """
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import torch
@@ -13,13 +13,14 @@ import torch
 from kernels.bench.job import Cache, GemmJob, Into
 from kernels.bench.machine import Timing
 from kernels.bench.operands import Operands, least_bytes
-from kernels.bench.peers import REFUSALS, ScaledOp, bf16_peer, scaled_ops
+from kernels.bench.peers import REFUSALS, ScaledOp, bf16_ops, scaled_ops
 from kernels.bench.timing import (
     MAX_SETS,
     ColdTurn,
     Contender,
     HotTurn,
     Load,
+    Loaded,
     Timings,
     Turn,
     buffer_sets,
@@ -34,7 +35,7 @@ from kernels.gemm.plan import GemmPlan
 from kernels.gemm.simple.dot_scaled import TITLE as DOT_SCALED
 from kernels.gemm.simple.dot_scaled import dot_scaled_plan
 
-_GEMM, _SIMPLE, _QUANTIZE, _BF16 = "gemm", "simple", "quantize", "bf16"
+_GEMM, _SIMPLE, _QUANTIZE = "gemm", "simple", "quantize"
 _US_A_MS = 1e3
 _EMPTY = "no times: an empty matmul"
 _FIRST_ROUNDS, _FIRST_MS, _FIRST_SETS = 3, 2, 8
@@ -44,17 +45,24 @@ TurnMaker = Callable[[Contender], Turn]
 
 @dataclass(frozen=True, kw_only=True)
 class Times:
-    """The times of a contest, as Row has them. `load` is the clock and power under the kernel."""
+    """The times of a contest, as Row has them.
+
+    load, peer_load: the clock and power under the kernel, and under torch's best op, or bf16 where torch has
+    none.
+    """
 
     gemm: Timing | None = None
     quantize: Timing | None = None
     bf16: Timing | None = None
+    bf16_op: str = ""
     simple: Timing | None = None
     torch_scaled: Timing | None = None
     torch_op: str = ""
     dot_scaled: Timing | None = None
     note: str = ""
     load: Load = field(default_factory=Load)
+    peer_load: Load = field(default_factory=Load)
+    turns: int | None = None
 
 
 @dataclass(frozen=True)
@@ -82,9 +90,13 @@ class _Buffers:
             for p, o in zip(self.pairs, self.outs, strict=True)
         ]
 
-    def bf16(self) -> Contender:
-        adds, both = self.job.into is Into.ACCUMULATE, zip(self.sets, self.outs, strict=True)
-        return Contender(_BF16, [bf16_peer(*own.as_operands(), o if adds else None) for own, o in both])
+    def bf16(self) -> list[Contender]:
+        """Torch's bf16 matmuls."""
+        adds = self.job.into is Into.ACCUMULATE
+        given = [
+            (*own.as_operands(), o if adds else None) for own, o in zip(self.sets, self.outs, strict=True)
+        ]
+        return [Contender(op.title, [op.build(*each) for each in given]) for op in bf16_ops(*given[0])]
 
     def torch_op(self, op: ScaledOp) -> Contender:
         both = zip(self.pairs, self.outs, strict=True)
@@ -115,10 +127,12 @@ def contest(
     if not job.flop:
         return Times(note=_EMPTY)
     buffers = _Buffers.of(job, plan, operands, device, MAX_SETS)
-    contenders = [Contender(_GEMM, buffers.launches(plan)), buffers.bf16()]
+    bf16 = buffers.bf16()
+    contenders = [Contender(_GEMM, buffers.launches(plan)), *bf16]
     if simple is not None:
         contenders.append(Contender(_SIMPLE, buffers.launches(simple)))
     ops = scaled_ops(*buffers.pairs[0], plan)
+    peers = _Peers([one.name for one in bf16], ops)
     if not isinstance(ops, str):
         contenders += map(buffers.torch_op, ops)
     groups, fault = [contenders, buffers.quantize()], ""
@@ -127,8 +141,8 @@ def contest(
         between(0.0)
         fault = refusal(buffers.launches(emulated)[0], buffers.outs[0].device)
         groups += [[Contender(DOT_SCALED, buffers.launches(emulated))]] * (not fault)
-    timings = _timed(groups, turn_of or _turns(job, device), job.runs, between, loaded=(_GEMM,))
-    return _times(timings, ops, fault, job.into)
+    timings = _timed(groups, turn_of or _turns(job, device), job.runs, between, peers.loaded)
+    return _times(timings, peers, fault, job)
 
 
 def first_times(
@@ -147,9 +161,36 @@ def first_times(
         return Times(note=_EMPTY)
     quick = replace(job, runs=min(job.runs, _FIRST_ROUNDS), turn_ms=min(job.turn_ms, _FIRST_MS), settle_ms=0)
     buffers = _Buffers.of(quick, plan, operands, device, _FIRST_SETS)
-    groups = [[Contender(_GEMM, buffers.launches(plan)), buffers.bf16()], buffers.quantize()]
+    bf16 = buffers.bf16()
+    peers = _Peers([one.name for one in bf16], "its time comes with the careful answer")
+    groups = [[Contender(_GEMM, buffers.launches(plan)), *bf16], buffers.quantize()]
     timings = _timed(groups, turn_of or _turns(quick, device), quick.runs, between)
-    return _times(timings, "its time comes with the careful answer", "", job.into)
+    return _times(timings, peers, "", quick)
+
+
+@dataclass(frozen=True)
+class _Peers:
+    """Torch's contenders: the names of its bf16 matmuls, and its scaled ops or why there is none."""
+
+    bf16: Sequence[str]
+    ops: Sequence[ScaledOp] | str
+
+    def fastest_bf16(self, by_name: Mapping[str, Timing]) -> str:
+        return min(self.bf16, key=lambda name: by_name[name].median_us)
+
+    def fastest_op(self, by_name: Mapping[str, Timing]) -> ScaledOp | None:
+        if isinstance(self.ops, str):
+            return None
+        return min(self.ops, key=lambda op: by_name[op.title].median_us)
+
+    def peer(self, by_name: Mapping[str, Timing]) -> str:
+        """The name of the contender that a speed is compared with: bf16 where there is no op."""
+        op = self.fastest_op(by_name)
+        return op.title if op else self.fastest_bf16(by_name)
+
+    def loaded(self, by_name: Mapping[str, Timing]) -> Collection[str]:
+        """The kernel and its peer, among the contenders that took turns."""
+        return (_GEMM, self.peer(by_name)) if _GEMM in by_name else ()
 
 
 def _timed(
@@ -157,7 +198,7 @@ def _timed(
     turn_of: TurnMaker,
     rounds: int,
     between: Callable[[float], None],
-    loaded: Collection[str] = (),
+    loaded: Loaded = lambda by_name: (),
 ) -> Timings:
     """Times of all contenders. Those of a group take turns; one group follows the other."""
     timings, in_all, before = Timings(by_name={}, loads={}), sum(map(len, groups)), 0
@@ -195,23 +236,30 @@ def refusal(launch: Callable[[], object], place: torch.device) -> str:
     return ""
 
 
-def _times(timings: Timings, ops: Sequence[ScaledOp] | str, fault: str, into: Into) -> Times:
-    by_name = timings.by_name
-    best = None if isinstance(ops, str) else min(ops, key=lambda op: by_name[op.title].median_us)
+def _times(timings: Timings, peers: _Peers, fault: str, job: GemmJob) -> Times:
+    by_name, ops = timings.by_name, peers.ops
+    best, bf16 = peers.fastest_op(by_name), peers.fastest_bf16(by_name)
     notes = [ops] if isinstance(ops, str) else []
     notes += [f"{DOT_SCALED} was not timed: {fault}"] if fault else []
-    choice = f" (the fastest of {len(ops)})" if best and len(ops) > 1 else ""
     return Times(
         gemm=by_name[_GEMM],
         quantize=by_name.get(_QUANTIZE),
-        bf16=by_name[_BF16],
+        bf16=by_name[bf16],
+        bf16_op=bf16 + _chosen(len(peers.bf16)),
         simple=by_name.get(_SIMPLE),
         torch_scaled=by_name[best.title] if best else None,
-        torch_op=best.named(into) + choice if best else "",
+        torch_op=best.named(job.into) + _chosen(len(ops)) if best else "",
         dot_scaled=by_name.get(DOT_SCALED),
         note="; ".join(notes),
         load=timings.loads.get(_GEMM, Load()),
+        peer_load=timings.loads.get(peers.peer(by_name), Load()),
+        turns=job.runs,
     )
+
+
+def _chosen(among: int) -> str:
+    """A note on how many forms of an op were timed, where there were several."""
+    return f" (the fastest of {among})" if among > 1 else ""
 
 
 def _out(job: GemmJob, plan: GemmPlan, beside: Operands) -> torch.Tensor:

@@ -13,6 +13,7 @@ from platform import python_version
 import torch
 
 from kernels.bench.ceilings.limits import Impossible, limits_of, row_fault
+from kernels.bench.commit import commit
 from kernels.bench.contest import Times, contest
 from kernels.bench.errors import Errors, errors
 from kernels.bench.job import GemmJob, Into
@@ -209,4 +210,9 @@ def _row(work: Work, found: Errors, times: Times, prediction: Prediction | None,
         dot_scaled=times.dot_scaled,
         plan=plan.ran,
         is_first=is_first,
+        bf16_op=times.bf16_op,
+        peer_clock_mhz=times.peer_load.clock_mhz,
+        peer_power_w=times.peer_load.power_w,
+        turns=times.turns,
+        commit=commit(),
     )

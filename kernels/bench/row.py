@@ -10,7 +10,7 @@ from fp8core.errors import sqnr_db
 from kernels.bench.job import GemmJob
 from kernels.bench.machine import Machine, Timing
 from kernels.gemm.ran import RanPlan
-from kernels.typed import Count
+from kernels.typed import Count, Positive
 
 
 class Provenance(Enum):
@@ -55,6 +55,11 @@ class Row:
       op of the recipe, in one run. A time is None where there is none; for torch's op `peer_note` then
       says why.
     - torch_op: the name of that op: the fastest of those that compute at least what the job demands.
+    - bf16_op: the name of the bf16 matmul: the fastest of those that torch has. Empty in older rows.
+    - peer_clock_mhz, peer_power_w: the SM clock and power under torch's op, or under bf16 where there is
+      none; the machine's are those under the kernel.
+    - turns: of each contender. None in older rows.
+    - commit: of the code that ran, with "+" where files had changed since. None where it is unknown.
     - kernel: the plan in words. plan: the plan as data; None where the row was recorded without it, or where
       the kernel body that ran is gone.
     - why: one sentence on why that kernel and its blocks, from GemmPlan; empty where nobody recorded it.
@@ -94,6 +99,11 @@ class Row:
     dot_scaled: Timing | None = None
     plan: RanPlan | None = None
     is_first: bool = False
+    bf16_op: str = ""
+    peer_clock_mhz: Positive | None = None
+    peer_power_w: Positive | None = None
+    turns: Count | None = None
+    commit: str | None = None
 
     def __post_init__(self) -> None:
         if any(error < 0 for error in (self.rel_err, self.quantization_rel_err, self.kernel_rel_err)):

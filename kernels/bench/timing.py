@@ -5,9 +5,10 @@ each contender one turn, in an order that changes. A contender's time is the med
 made of CUDA graphs, so that the time is the GPU's and not Python's.
 
 Hot turns run back to back, over buffers that rotate through more than the L2 holds. Cold turns flush the L2
-before each launch and time the launch alone. Both can let the clock settle first: a card at its power limit
-keeps the clock of the work before for a while. In short turns all contenders share one clock, so one that
-draws less power gains nothing by it.
+before each launch and time the launch alone. The flush reads: written lines would have to go to memory while
+the launch is timed. Both can let the clock settle first: a card at its power limit keeps the clock of the
+work before for a while. In short turns all contenders share one clock, so one that draws less power gains
+nothing by it.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -29,6 +30,8 @@ _GRAPH_US = 20_000.0
 _LOAD_US = 300_000.0
 _LOAD_TURNS = 4
 _WARM_UP = 3
+_FLUSHES = 3
+"""The memory that a flush reads, in sizes of the L2. More than one: an L2 need not drop its oldest line."""
 
 Launch = Callable[[], object]
 
@@ -57,6 +60,10 @@ class Timings:
     loads: Mapping[str, Load]
 
 
+Loaded = Callable[[Mapping[str, Timing]], Collection[str]]
+"""Names the contenders whose load is to be read, once their times are known."""
+
+
 class Turn(Protocol):
     """A contender's turn in a round. It holds its tensors, because a graph knows only addresses."""
 
@@ -78,23 +85,21 @@ def interleaved(
     turns: Sequence[Turn],
     rounds: int,
     between: Callable[[float], None],
-    loaded: Collection[str] = (),
+    loaded: Loaded = lambda by_name: (),
 ) -> Timings:
     """Times over `rounds` rounds of all turns; the order changes from round to round.
 
     No turn always follows the same other turn, nor itself. `between(fraction done)` is called before each
-    round. Half-way, the load of the contenders named in `loaded` is read.
+    round. After the last one, the load of the contenders that `loaded` names is read.
     """
     times: list[list[float]] = [[] for _ in turns]
-    loads: dict[str, Load] = {}
     for number in range(rounds):
         between(number / rounds)
-        if number == rounds // 2:
-            loads = {turn.name: turn.load() for turn in turns if turn.name in loaded}
         for place in order(len(turns), number):
             times[place] += turns[place].times_us()
     by_name = {turn.name: timing(taken) for turn, taken in zip(turns, times, strict=True)}
-    return Timings(by_name=by_name, loads=loads)
+    names = loaded(by_name)
+    return Timings(by_name=by_name, loads={turn.name: turn.load() for turn in turns if turn.name in names})
 
 
 def order(count: int, number: int) -> list[int]:
@@ -147,14 +152,12 @@ class HotTurn:
 class ColdTurn:
     """COLD_LAUNCHES launches in one CUDA graph, each timed alone after a flush of the L2.
 
-    The graph writes `flush` before each launch. A pair of events around each launch are nodes of the graph,
-    so neither Python nor the write is in the time. The graph is replayed for `settle_us` microseconds before
+    The graph reads `flush` before each launch. A pair of events around each launch are nodes of the graph,
+    so neither Python nor the flush is in the time. The graph is replayed for `settle_us` microseconds before
     it is timed.
-
-    flush: any tensor of at least twice the L2.
     """
 
-    def __init__(self, contender: Contender, flush: torch.Tensor, settle_us: float = 0.0) -> None:
+    def __init__(self, contender: Contender, flush: "FlushBuffer", settle_us: float = 0.0) -> None:
         self.name = contender.name
         self._held = contender, flush
         launches = contender.launches
@@ -163,7 +166,7 @@ class ColdTurn:
         self._graph = torch.cuda.CUDAGraph()
         with capturing(self._graph):
             for number, (started, ended) in enumerate(self._pairs):
-                flush.fill_(1)
+                flush.read()
                 started.record()
                 launches[number % len(launches)]()
                 ended.record()
@@ -182,10 +185,22 @@ class ColdTurn:
         return _load_of(self._graph, _LOAD_US)
 
 
-def flush_buffer(l2_bytes: int) -> torch.Tensor:
-    """A tensor that a cold turn writes to drive all else out of the L2: int32, twice the size of the L2."""
-    words = 2 * l2_bytes // torch.int32.itemsize
-    return torch.empty(max(words, 1), dtype=torch.int32, device="cuda")
+class FlushBuffer:
+    """Memory that a cold turn reads to drive all else out of the L2."""
+
+    def __init__(self, words: torch.Tensor) -> None:
+        self._words = words
+        self._sum = torch.zeros((), dtype=words.dtype, device=words.device)
+
+    def read(self) -> torch.Tensor:
+        """Read every word. The sum depends on all of them, so that no load can be left out."""
+        return torch.sum(self._words, dim=0, out=self._sum)
+
+
+def flush_buffer(l2_bytes: int, times: float = _FLUSHES) -> FlushBuffer:
+    """Memory on the GPU to flush its L2 with, of that many sizes of the L2."""
+    words = round(times * l2_bytes) // torch.float32.itemsize
+    return FlushBuffer(torch.ones(max(words, 1), dtype=torch.float32, device="cuda"))
 
 
 def replays(turn_us: float, graph_us: float) -> int:

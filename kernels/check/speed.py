@@ -205,7 +205,7 @@ def timed(contenders: list[Contender], uuid: str) -> tuple[dict[str, float], Rea
     """Median microseconds of each contender, and the GPU's clock and power during the turns."""
     with Watch(uuid) as watch:
         turns = [HotTurn(contender, TURN_US) for contender in contenders]
-        timings = interleaved(turns, ROUNDS, lambda done: None, loaded=[contenders[0].name])
+        timings = interleaved(turns, ROUNDS, lambda done: None, loaded=lambda by_name: [contenders[0].name])
     reading = reading_of(watch.gauges)
     if reading.clock_mhz is None:
         load = timings.loads[contenders[0].name]

@@ -53,7 +53,7 @@ def ceilings_of(
 
     Raises Impossible for a rate that the GPU cannot reach.
     """
-    timings = interleaved(turns, job.runs, between, loaded=(_COPY, _BF16, _FP8))
+    timings = interleaved(turns, job.runs, between, loaded=lambda by_name: (_COPY, _BF16, _FP8))
     has_fp8 = _FP8 in timings.by_name
     found = Ceilings(
         job=job,

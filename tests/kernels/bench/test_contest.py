@@ -10,11 +10,11 @@ from triton.errors import TritonError
 
 from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
-from fp8core.tiles import WHOLE
+from fp8core.tiles import WHOLE, TileShape
 from kernels.bench.contest import _turns, contest, first_times
 from kernels.bench.job import Cache, GemmJob, Into
 from kernels.bench.operands import Operands
-from kernels.bench.peers import ScaledOp, bf16_peer, candidate_ops
+from kernels.bench.peers import Bf16Op, ScaledOp, bf16_peer, candidate_ops
 from kernels.bench.timing import Load, order
 from kernels.device import HOPPER, INTERPRETER, current_device
 from kernels.gemm import gemm
@@ -23,6 +23,7 @@ from kernels.gemm.plan import plan_simple
 from tests.kernels.cases import GEMMS, problem
 
 RAN: list[str] = []
+LOADED: list[str] = []
 
 
 class StandIn:
@@ -38,11 +39,12 @@ class StandIn:
         return [TIMES.get(self.name, 10.0)]
 
     def load(self):
-        return Load(1400.0, 700.0)
+        LOADED.append(self.name)
+        return Load(1400.0, 700.0) if self.name == "gemm" else Load(1200.0, 650.0)
 
 
 TIMES = {"slow op": 8.0, "fast op": 5.0, "tl.dot_scaled": 35.0}
-TURNS = ["gemm", "bf16", "slow op", "fast op"]
+TURNS = ["gemm", "bf16 torch.mm", "slow op", "fast op"]
 NO_L2 = {"l2_bytes": 0}
 """Of a device: one set of buffers is enough for it."""
 
@@ -51,6 +53,7 @@ NO_L2 = {"l2_bytes": 0}
 def ops(monkeypatch):
     """Two ops that torch has for anything, and room for what ran."""
     RAN.clear()
+    LOADED.clear()
     made = tuple(ScaledOp(name, lambda a, b: lambda: torch.ones(())) for name in ("slow op", "fast op"))
     monkeypatch.setattr("kernels.bench.contest.scaled_ops", lambda a, b, plan: made)
     return made
@@ -80,6 +83,8 @@ def test_the_fastest_of_torchs_ops_is_the_one_reported():
     assert (times.torch_scaled.median_us, times.torch_op) == (5.0, "fast op (the fastest of 2)")
     assert (times.gemm.median_us, times.gemm.runs, times.note) == (10.0, 3, "")
     assert times.load == Load(1400.0, 700.0)
+    assert times.peer_load == Load(1200.0, 650.0), "that of the fast op"
+    assert (times.turns, times.bf16_op) == (3, "bf16 torch.mm")
     assert [*in_turns(3), *["quantize"] * 3] == RAN, "what is cool to run, runs apart"
 
 
@@ -119,6 +124,7 @@ def test_where_torch_has_no_op_its_sentence_is_told(monkeypatch):
     monkeypatch.setattr("kernels.bench.contest.scaled_ops", lambda a, b, plan: "torch has none")
     times = held(job())
     assert (times.torch_scaled, times.torch_op, times.note) == (None, "", "torch has none")
+    assert LOADED == ["gemm", "bf16 torch.mm"], "then bf16 is the peer"
 
 
 def mx(matmul="fprop", **fields):
@@ -187,6 +193,16 @@ def test_an_empty_matmul_is_not_timed():
     assert (times.gemm, times.note) == (None, "no times: an empty matmul")
 
 
+def test_the_fastest_way_to_add_in_bf16_is_the_one_reported(monkeypatch):
+    made = tuple(
+        Bf16Op(name, lambda a, b, out: lambda: torch.ones(())) for name in ("slow bf16", "fast bf16")
+    )
+    monkeypatch.setattr("kernels.bench.contest.bf16_ops", lambda a, b, out: made)
+    monkeypatch.setitem(TIMES, "fast bf16", 7.0)
+    times = held(job(into=Into.ACCUMULATE, runs=1))
+    assert (times.bf16.median_us, times.bf16_op) == (7.0, "fast bf16 (the fastest of 2)")
+
+
 def test_accumulating_adds_every_contender_s_product_into_d(ops):
     only = held(job(into=Into.ACCUMULATE, runs=1), simple_too=True)
     assert only.torch_op == "fast op, then D.add_ of it (the fastest of 2)"
@@ -239,8 +255,15 @@ def test_an_op_counts_where_its_sum_is_at_least_as_exact(recipe, matmul):
             assert plan.meaning.arithmetic is not Arithmetic.FP8 or tiles[0] != tiles[1]
             continue
         titles = [op.title for op in ops]
-        assert any("use_fast_accum=True" in title for title in titles) == (plan.meaning.promotion is WHOLE)
-        assert len(set(titles)) == len(titles) >= 1
+        cuts_k = any(operand.tile.k is not WHOLE for operand in recipe.spec(matmul).quantized)
+        fast = [title for title in titles if "use_fast_accum=True" in title]
+        assert bool(fast) == (plan.meaning.promotion is WHOLE or cuts_k)
+        assert len(titles) == (2 if fast else 1) * (2 if _per_row(recipe, matmul) else 1)
+        assert len(set(titles)) == len(titles)
+
+
+def _per_row(recipe, matmul):
+    return all(operand.tile == TileShape(1, WHOLE) for operand in recipe.spec(matmul).quantized)
 
 
 @pytest.mark.parametrize("recipe", ["per_tensor", "per_tensor_e4m3"])
@@ -275,7 +298,7 @@ def test_first_times_are_few_short_turns_of_the_kernel_bf16_and_quantizing(monke
     monkeypatch.setattr("kernels.bench.contest._FIRST_SETS", 2)
     device = replace(current_device(), l2_bytes=1 << 30)
     times = first_times(asked, plan, Operands.of(asked, current_device()), device, lambda done: None)
-    assert {*RAN} == {"gemm", "bf16", "quantize"}
+    assert {*RAN} == {"gemm", "bf16 torch.mm", "quantize"}
     assert (times.gemm.runs, times.quantize.runs, times.torch_scaled) == (3, 3, None)
     assert "careful answer" in times.note
     assert all(turn_us <= 5000 and len(one.launches) == 2 for one, turn_us, _ in made)

@@ -81,7 +81,7 @@ def test_refolding_is_asked_for_by_name_and_says_that_it_is_not_bit_exact(capsys
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["--shape", "-1", "2", "3"], "kernels.bench: M is a whole number from 0 to 65536, got -1\n"),
+        (["--shape", "-1", "2", "3"], "kernels.bench: M is a whole number from 0 to 262144, got -1\n"),
         (["--runs", "0"], "kernels.bench: runs is a whole number from 1 to 1000, got 0\n"),
         (["--settle-ms", "-1"], "kernels.bench: settle_ms is a whole number from 0 to 1000, got -1\n"),
         (["--turn-ms", "0"], "kernels.bench: turn_ms is a whole number from 1 to 1000, got 0\n"),

@@ -17,6 +17,7 @@ from kernels.bench.timing import (
     MAX_SETS,
     ColdTurn,
     Contender,
+    FlushBuffer,
     HotTurn,
     Load,
     buffer_sets,
@@ -44,11 +45,13 @@ class StandIn:
         return Load(1500.0, 600.0)
 
 
-def test_contenders_take_turns_and_the_load_is_read_half_way():
+def test_contenders_take_turns_and_the_load_is_read_once_their_times_are_known():
     ran, said = [], []
     turns = [StandIn("a", [[3.0], [1.0], [2.0]], ran), StandIn("b", [[9.0], [9.0], [9.0]], ran)]
-    timings = interleaved(turns, 3, said.append, loaded=("a",))
-    assert ran == ["a", "b", "load of a", "a", "b", "a", "b"], "two alternate"
+    known = []
+    timings = interleaved(turns, 3, said.append, loaded=lambda by_name: known.append(dict(by_name)) or ("a",))
+    assert ran == ["a", "b", "a", "b", "a", "b", "load of a"], "two alternate"
+    assert known == [timings.by_name]
     assert said == [0.0, pytest.approx(1 / 3), pytest.approx(2 / 3)]
     assert timings.by_name["a"].median_us == 2.0
     assert timings.by_name["b"].runs == 3
@@ -163,16 +166,23 @@ def cuda(monkeypatch):
 
 
 def test_a_cold_turn_flushes_before_each_launch_and_times_the_launch_alone(cuda):
-    flush = SimpleNamespace(fill_=lambda value: cuda.do("flush", 70.0))
+    flush = SimpleNamespace(read=lambda: cuda.do("flush", 70.0))
     turn = ColdTurn(Contender("x", [lambda: cuda.do("launch", 10.0)]), flush)
     cuda.done.clear()
     assert turn.times_us() == pytest.approx([10.0] * COLD_LAUNCHES)
     assert cuda.done == ["flush", "event", "launch", "event"] * COLD_LAUNCHES
 
 
+def test_a_flush_reads_every_word_of_it_and_writes_none():
+    words = torch.arange(1000, dtype=torch.float32)
+    before = words.clone()
+    assert FlushBuffer(words).read().item() == before.sum().item()
+    assert torch.equal(words, before)
+
+
 @pytest.mark.parametrize("settle_us", [100_000.0, 1_000_000.0])
 def test_a_cold_turn_is_timed_once_the_clock_has_settled(cuda, settle_us):
-    flush = SimpleNamespace(fill_=lambda value: cuda.do("flush", 70.0))
+    flush = SimpleNamespace(read=lambda: cuda.do("flush", 70.0))
     turn = ColdTurn(Contender("x", [lambda: cuda.do("launch", 10.0)]), flush, settle_us)
     cuda.done.clear()
     assert turn.times_us() == pytest.approx([10.0] * COLD_LAUNCHES)
@@ -215,6 +225,9 @@ class Memory:
 
     def fill_(self, value):
         self._cuda.do("write", 10.0)
+
+    def read(self):
+        self._cuda.do("read", 10.0)
 
 
 @pytest.mark.parametrize("make", [lambda own, flush: HotTurn(own, 5.0), ColdTurn], ids=["hot", "cold"])

@@ -1,0 +1,58 @@
+"""Contract: a row names the commit of the code that ran, in a checkout and in an archive of one."""
+
+import shutil
+import subprocess
+
+import pytest
+
+from kernels.bench.commit import commit, looked_up
+from kernels.paths import TOP
+
+
+@pytest.fixture
+def checkout(tmp_path):
+    if shutil.which("git") is None:
+        pytest.skip("there is no git here")
+
+    def git(*asked):
+        who = ("-c", "user.name=a", "-c", "user.email=a@b")
+        done = subprocess.run(("git", "-C", str(tmp_path), *who, *asked), check=True, capture_output=True)
+        return done.stdout.decode().strip()
+
+    git("init", "-q")
+    (tmp_path / "code").write_text("1")
+    git("add", "code")
+    git("commit", "-qm", "one")
+    return tmp_path, git
+
+
+def test_a_checkout_s_commit_is_gits_with_a_plus_once_a_file_has_changed(checkout):
+    folder, git = checkout
+    known = git("rev-parse", "--short", "HEAD")
+    (folder / "new").write_text("nobody tracks this")
+    assert looked_up(folder, folder / "stamp") == known
+    (folder / "code").write_text("2")
+    assert looked_up(folder, folder / "stamp") == f"{known}+"
+
+
+def test_an_archive_s_commit_is_on_its_stamp(tmp_path):
+    stamp = tmp_path / "stamp"
+    assert looked_up(tmp_path, stamp) is None
+    stamp.write_text("$Format:%h$\n")
+    assert looked_up(tmp_path, stamp) is None
+    stamp.write_text("4c57ce8\n")
+    assert looked_up(tmp_path, stamp) == "4c57ce8"
+
+
+def test_git_stamps_the_file_of_this_project():
+    stamp = "assets/commit.txt"
+    assert f"{stamp} export-subst" in (TOP / ".gitattributes").read_text().splitlines()
+    assert (TOP / stamp).read_text() == "$Format:%h$\n" or not (TOP / ".git").exists()
+    assert commit() is commit()
+
+
+def test_where_git_gives_no_answer_there_is_no_commit(tmp_path, monkeypatch):
+    (tmp_path / ".git").mkdir()
+    assert looked_up(tmp_path, tmp_path / "stamp") is None, "a broken checkout"
+    monkeypatch.setenv("PATH", "")
+    assert looked_up(tmp_path, tmp_path / "stamp") is None, "no git"

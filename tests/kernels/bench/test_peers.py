@@ -1,0 +1,84 @@
+"""Contract: torch's ops are tried in each of their forms, and give our product of equal codes and scales."""
+
+import pytest
+import torch
+
+from fp8core.linear import MATMULS
+from fp8core.recipes import RECIPES
+from kernels.bench.peers import bf16_ops, candidate_ops, scaled_ops
+from kernels.gemm import gemm
+from tests.kernels.cases import ON_GPU, problem
+
+BF16_ADDS = "bf16 torch.mm, then D.add_ of it"
+
+
+@pytest.mark.parametrize("matmul", ["fprop", "wgrad"])
+def test_every_form_of_a_rowwise_op_gives_the_same_product(matmul):
+    a, b, plan = problem(RECIPES["rowwise"], MATMULS[matmul], (32, 48, 64))
+    own = gemm(a, b, plan).double()
+    unit = [op for op in candidate_ops(plan) if "unit scales" in op.title]
+    assert unit
+    for op in unit if not ON_GPU else scaled_ops(a, b, plan):
+        other = op.build(a, b)()
+        assert other.dtype == gemm(a, b, plan).dtype
+        assert ((own - other.double()).norm() / own.norm()).item() < 3e-3
+
+
+@pytest.mark.parametrize(
+    ("matmul", "mnk"), [("fprop", (13, 48, 200)), ("wgrad", (32, 45, 200)), ("fprop", (1, 16, 64))]
+)
+def test_rows_that_are_no_multiple_of_four_are_padded_and_cut_away(monkeypatch, matmul, mnk):
+    """A stand-in of torch's op, which has no form for a CPU, multiplies what it gets by numpy's rules."""
+
+    def op(left, right, a_scale, a_kind, b_scale, b_kind, *, output_dtype, use_fast_accum):
+        for codes, scale, kind in ((left, a_scale, a_kind), (right.T, b_scale, b_kind)):
+            rows, k = codes.shape
+            if kind.name == "BlockWise1x128":
+                assert rows % 4 == 0
+                assert scale.shape == (rows, -(-k // 128))
+                assert scale.stride(0) == 1
+        return (spread(left, a_scale, a_kind) @ spread(right.T, b_scale, b_kind).T).to(output_dtype)
+
+    def spread(codes, scale, kind):
+        side = 1 if kind.name == "BlockWise1x128" else 128
+        scale = scale if side == 1 else scale.T  # that of squares comes as [K / 128, mn / 128]
+        wide = scale.repeat_interleave(side, 0)[: codes.shape[0]].repeat_interleave(128, 1)
+        return codes.double() * wide[:, : codes.shape[1]].double()
+
+    monkeypatch.setattr("torch.nn.functional.scaled_mm", op)
+    a, b, plan = problem(RECIPES["deepseek_v3"], MATMULS[matmul], mnk)
+    own = gemm(a, b, plan).double()
+    for form in candidate_ops(plan):
+        other = form.build(a, b)()
+        assert tuple(other.shape) == mnk[:2]
+        assert ((own - other.double()).norm() / own.norm()).item() < 3e-3
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("m", [1, 3, 4, 13])
+def test_torchs_block_op_runs_for_any_number_of_tokens(m):
+    a, b, plan = problem(RECIPES["deepseek_v3"], MATMULS["fprop"], (m, 256, 512))
+    ops = scaled_ops(a, b, plan)
+    assert not isinstance(ops, str), ops
+    own = gemm(a, b, plan).double()
+    for op in ops:
+        assert ((own - op.build(a, b)().double()).norm() / own.norm()).item() < 3e-3
+
+
+def test_a_bf16_product_is_added_in_each_way_that_torch_has(monkeypatch):
+    a, b = torch.ones(2, 3, dtype=torch.bfloat16), torch.ones(4, 3, dtype=torch.bfloat16)
+    assert [op.title for op in bf16_ops(a, b, None)] == ["bf16 torch.mm"]
+    out = torch.ones(2, 4)
+    if not ON_GPU:
+        assert [op.title for op in bf16_ops(a, b, out)] == [BF16_ADDS], "torch has the other on GPUs alone"
+
+    def addmm(add_to, a, b, *, out_dtype, out):
+        assert (out is add_to, out_dtype) == (True, torch.float32)
+        return out.add_(a.float() @ b.float())
+
+    monkeypatch.setattr("torch.addmm", addmm)
+    both = bf16_ops(a, b, out)
+    assert [op.title for op in both] == [BF16_ADDS, "bf16 torch.addmm into D, out_dtype=fp32"]
+    assert out.unique().tolist() == [1.0], "what is tried adds into a copy"
+    for op in both:
+        assert op.build(a, b, torch.ones(2, 4))().unique().tolist() == [4.0]
