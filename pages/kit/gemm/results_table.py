@@ -114,9 +114,14 @@ def _record(result: Result) -> dict[str, Any]:
         "times_simple": row.times_simple,
         "times_dot_scaled": row.times_dot_scaled,
         "torch_op": row.torch_op,
+        "bf16_op": row.bf16_op,
         "peer_note": row.peer_note,
         "clock_mhz": machine.clock_mhz,
         "power_w": machine.power_w,
+        "peer_clock_mhz": row.peer_clock_mhz,
+        "peer_power_w": row.peer_power_w,
+        "turns": row.turns,
+        "commit": row.commit,
     }
 
 

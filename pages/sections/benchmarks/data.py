@@ -174,7 +174,7 @@ def facts(result: Result) -> TimedGemm:
         speed=f"{number(row.tflop_s)} TFLOP/s, {number(row.gb_s)} GB/s",
         against=", ".join(against) or row.peer_note or "no peer was timed",
         kernel=row.kernel,
-        state=f"{timed(row.job)}, {clocks(row.machine.clock_mhz, row.machine.power_w)}",
+        state=f"{timed(row.job)}, {clocks(row.machine.clock_mhz, row.machine.power_w)}{beside(row)}",
         where=f"{result.where}, {result.when}",
     )
 
@@ -200,11 +200,13 @@ def line(result: Result) -> dict[str, Any]:
         "GB/s": row.gb_s,
         "MHz": row.machine.clock_mhz,
         "W": row.machine.power_w,
+        "MHz, torch": row.peer_clock_mhz,
         "run on": result.where,
         "when, with": result.when,
         "input": INPUT_NOTES[job.input].title,
         "kernel": row.kernel,
         "torch's op": row.torch_op or row.peer_note,
+        "commit": row.commit,
     }
 
 
@@ -224,6 +226,11 @@ def clocks(clock_mhz: float | None, power_w: float | None) -> str:
     clock = f"{clock_mhz:.0f} MHz" if clock_mhz else "clock not read"
     power = f"{power_w:.0f} W" if power_w else "power not read"
     return f"{clock}, {power}"
+
+
+def beside(row: Row) -> str:
+    """The clock under torch's op, such as ``, torch at 1560 MHz``; empty where it was not read."""
+    return f", torch at {row.peer_clock_mhz:.0f} MHz" if row.peer_clock_mhz else ""
 
 
 def origin_sentence(found: Sequence[Told]) -> str:

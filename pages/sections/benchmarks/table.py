@@ -39,6 +39,8 @@ _COLUMNS = {
     "GB/s": _NUMBER(format="%.0f", help="Codes, scales and D, once each, over time"),
     "MHz": _NUMBER(format="%.0f", help="SM clock while it was timed"),
     "W": _NUMBER(format="%.0f", help="Power while it was timed"),
+    "MHz, torch": _NUMBER(format="%.0f", help="SM clock under torch's op, or under bf16 where there is none"),
+    "commit": st.column_config.TextColumn(help="Of this code, as it was measured; + where files had changed"),
     **{name: _NUMBER(format="%.2f", help=told) for name, told in _TWO_DIGITS.items()},
 }
 _RATES_COLUMNS = {
