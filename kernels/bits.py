@@ -119,13 +119,6 @@ def encode_by_bits(q, MAX_BITS: tl.constexpr, MANTISSA: tl.constexpr, BIAS: tl.c
 
 
 @triton.jit
-def encode_by_cast(q, MAX_BITS: tl.constexpr, MANTISSA: tl.constexpr):
-    """uint8 codes of fp32 by the hardware's cast, nearest even; clamped before, so that nothing overflows."""
-    size = tl.minimum(tl.abs(q), fp32(MAX_BITS))
-    return cast_within(tl.where(float_bits(q) < 0, -size, size), MANTISSA)
-
-
-@triton.jit
 def cast_within(q, MANTISSA: tl.constexpr):
     """uint8 codes of fp32 by the hardware's cast, nearest even, saturating (PTX: cvt.rn.satfinite)."""
     if MANTISSA == 3:

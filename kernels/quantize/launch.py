@@ -66,7 +66,8 @@ def quantize(
     if device.kind is DeviceKind.INTERPRETER:
         x = x.float()  # its loads of bfloat16 are not to be trusted; the values are the same
     shape = operand.stored((x.shape[0], x.shape[1]))
-    plan = plan_quantize(operand.spec, *shape)
+    along_k = operand.stored((x.stride(0), x.stride(1)))[1]
+    plan = plan_quantize(operand.spec, *shape, side_by_side=along_k == 1)
     if operand.saved is not None and plan.saved is None:
         x = quantize(x, operand.saved).values()
     return _Launch(operand=operand, plan=plan, x=x, kind=device.kind, seed=seed, history=history).run()

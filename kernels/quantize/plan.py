@@ -39,6 +39,10 @@ class QuantizePlan:
     - fused: a part is a whole tile, so that its amax needs no pass of its own.
     - saved: the part of a block that is a tile of the saved copy; None where there is no such copy, or where
       it is made by itself first.
+    - sixteens: a thread loads sixteen neighbors along K. They must lie side by side in memory: else Triton
+      3.6 spreads K over warps in an order in which it does not sum (ReduceOpToLLVM.cpp, `delinearize`).
+    - casts: the hardware's cast may encode. Where K is 1, all codes behind the first are casts of a constant,
+      and the ptxas of CUDA 12.8 and 12.9 packs these wrong.
     """
 
     block_mn: int
@@ -47,6 +51,8 @@ class QuantizePlan:
     part_k: int
     fused: bool
     saved: tuple[int, int] | None = None
+    sixteens: bool = False
+    casts: bool = True
 
     @property
     def warps(self) -> int:
@@ -55,8 +61,11 @@ class QuantizePlan:
 
 
 @lru_cache(maxsize=_KEPT)
-def plan_quantize(spec: OperandSpec, mn: int, k: int) -> QuantizePlan:
-    """The blocks for an operand [mn, k]: one pass where a tile fits a block, else two."""
+def plan_quantize(spec: OperandSpec, mn: int, k: int, *, side_by_side: bool = True) -> QuantizePlan:
+    """The blocks for an operand [mn, k]: one pass where a tile fits a block, else two.
+
+    side_by_side: neighbors along K are neighbors in memory.
+    """
     part = _whole_part(spec.tile, mn, k)
     saved = None
     if spec.saved_as is not None and _is_plain(spec.saved_as):
@@ -75,7 +84,14 @@ def plan_quantize(spec: OperandSpec, mn: int, k: int) -> QuantizePlan:
     block_mn = max(least_mn, min(_USUAL_BLOCK // usual_k, _USUAL_BLOCK // block_k, _USUAL_BLOCK))
     part_mn, part_k = fused or _part_within(spec.tile, block_mn, block_k)
     return QuantizePlan(
-        block_mn=block_mn, block_k=block_k, part_mn=part_mn, part_k=part_k, fused=bool(fused), saved=kept
+        block_mn=block_mn,
+        block_k=block_k,
+        part_mn=part_mn,
+        part_k=part_k,
+        fused=bool(fused),
+        saved=kept,
+        sixteens=_is_packed(spec) and side_by_side,
+        casts=k > 1,
     )
 
 
@@ -124,8 +140,9 @@ def quantize_constants(spec: OperandSpec, plan: QuantizePlan, kind: DeviceKind) 
     outer = spec.scale_rule.outer
     around = outer.tile if outer is not None else TileShape(WHOLE, WHOLE)
     rounding = Rounding.NEAREST_EVEN if spec.is_random else spec.rounding
+    encoding = kind if plan.casts else DeviceKind.INTERPRETER
     return amax_constants(spec, plan, kind) | {
-        "ELEMENT": element_facts(spec.format, spec.rounding, kind),
+        "ELEMENT": element_facts(spec.format, spec.rounding, encoding),
         "NEAREST": element_facts(spec.format, rounding, kind),
         "RULE": rule_facts(spec.scale_rule, spec.format),
         "OUTER_MN": around.mn or 0,
@@ -158,7 +175,7 @@ def amax_constants(
         "PART_K": part_k,
         "BLOCK_MN": plan.block_mn,
         "BLOCK_K": plan.block_k,
-        "SIXTEENS": _is_packed(spec),
+        "SIXTEENS": plan.sixteens,
         "CAST": kind is DeviceKind.GPU,
     }
 

@@ -45,8 +45,9 @@ def _butterfly(y, HALF: tl.constexpr, BLOCK_MN: tl.constexpr, BLOCK_K: tl.conste
     own = tl.reshape(y, [BLOCK_MN, BLOCK_K // (2 * HALF), 2, HALF])
     # The other one of a pair, by its bits: both, as whole numbers, less one's own.
     other = float_of(tl.sum(float_bits(own), axis=2)[:, :, None, :] - float_bits(own))
-    is_second = (tl.arange(0, 2) == 1)[None, None, :, None]
-    return tl.reshape(other + tl.where(is_second, -own, own), [BLOCK_MN, BLOCK_K])
+    # A minus in Triton 3.6 is a difference from +0, which has no -0.
+    sign = (tl.arange(0, 2) << (WORD - 1))[None, None, :, None]
+    return tl.reshape(other + float_of(float_bits(own) ^ sign), [BLOCK_MN, BLOCK_K])
 
 
 @triton.jit

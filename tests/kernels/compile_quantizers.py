@@ -33,7 +33,7 @@ def quantizer_cases(device: Device) -> Iterator[Case]:
         if (operand := recipe.operand(matmul, side)) is not None
     )
     for operand in operands:
-        plan = plan_quantize(operand.spec, *LARGE)
+        plan = plan_quantize(operand.spec, *LARGE, side_by_side=not operand.k_is_rows)
         if not plan.fused or operand.spec.scale_rule.has_fitted_outer:
             yield amax_case(operand, plan, device)
         yield quantize_case(operand, plan, device)

@@ -5,7 +5,7 @@ import numpy as np
 from kernels.bench.job import GemmJob
 from kernels.bench.shapes import SKINNY
 from kernels.check.cases import DistinctGemm
-from kernels.check.every.draw import fit, generator, odd
+from kernels.check.every.draw import fit, generator, multiple, odd
 from kernels.check.products import Product, multiply_planned, product_line
 from kernels.check.report import Figure, Group, Line, Verdict
 from kernels.device import Device, Unsupported
@@ -56,11 +56,6 @@ def _shapes(rng: np.random.Generator, device: Device) -> list[tuple[int, int, in
     few = min(int(rng.choice(_FEW)), side)
     return [
         (odd(rng, side), odd(rng, side), odd(rng, depth)),
-        (few, _multiple(rng, K_PADDING, side), _multiple(rng, K_PADDING, depth)),
-        (_multiple(rng, 16, side), _multiple(rng, 16, side), _multiple(rng, 16, depth)),
+        (few, multiple(rng, K_PADDING, side), multiple(rng, K_PADDING, depth)),
+        (multiple(rng, 16, side), multiple(rng, 16, side), multiple(rng, 16, depth)),
     ]
-
-
-def _multiple(rng: np.random.Generator, step: int, most: int) -> int:
-    """A multiple of `step`, at most `most` or the step itself."""
-    return step * int(rng.integers(1, max(2, most // step + 1)))

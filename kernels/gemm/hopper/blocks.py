@@ -177,8 +177,11 @@ def _blocks(body: Body, sides: tuple[int, int], group: int, meaning: Meaning, de
 
 
 def shared_by(blocks: int, steps: int, device: Device) -> int:
-    """Number of programs that can share a block of D. Every SM gets one, with a few steps along K."""
-    return max(1, min(device.sms // blocks, steps // _LEAST_STEPS, _MOST_SHARING))
+    """Number of programs that can share a block of D. Every SM gets one, with a few steps along K.
+
+    A D with nothing in it has no block to share.
+    """
+    return max(1, min(device.sms // max(1, blocks), steps // _LEAST_STEPS, _MOST_SHARING))
 
 
 def filling(tries: Iterable[Blocks], mnk: Mnk, device: Device) -> Blocks | None:

@@ -187,7 +187,7 @@ def test_ctrl_c_leaves_the_report_so_far_and_no_half_written_file(tmp_path):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        env={**os.environ, "PYTHONPATH": str(TOP)},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(TOP), *sys.path])},
     )
     assert process.stderr.readline() == "slow\n"
     assert list(tmp_path.iterdir()) == []

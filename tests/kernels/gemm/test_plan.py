@@ -168,3 +168,10 @@ def test_a_family_that_no_table_has_runs_the_fast_kernel_where_d_fills_the_gpu(m
     assert "none were measured" in idle.why
     assert plan(spec, mnk=(4096, 4100, 512)).body is Body.SIMPLE, "rows of 4100 bf16 numbers start askew"
     assert plan(spec, device=ADA, mnk=(4096, 4096, 512)).body is Body.SIMPLE
+
+
+@by_gemm
+def test_a_matmul_without_numbers_has_a_plan(recipe, matmul):
+    for device in (HOPPER, ADA, BLACKWELL, BLACKWELL_RTX):
+        for mnk in ((0, 16, 64), (16, 0, 64), (16, 16, 0)):
+            assert plan(recipe.spec(matmul), device=device, mnk=mnk).programs(*mnk[:2]) >= 0

@@ -69,12 +69,15 @@ def test_codes_and_scales_are_the_references(matmul, name):
 
 
 def quantized_to(codes: np.ndarray, scale: np.ndarray, spec) -> tuple[QuantizedTensor, QuantizedTensor]:
-    """The same codes [mn, K] and scales for the kernel and for the reference."""
+    """The same codes [mn, K] and scales for the kernel, whose rows have zeros behind K, and the reference."""
     operand = Operand(spec=spec, k_is_rows=False)
+    mn, k = codes.shape
+    padded = torch.zeros((mn, -(-k // K_PADDING) * K_PADDING), dtype=torch.uint8, device=WHERE)
+    padded[:, :k] = torch.from_numpy(codes)
     own = QuantizedTensor(
         operand=operand,
         shape=codes.shape,
-        codes=torch.from_numpy(codes).to(WHERE).view(float8(spec.format)),
+        codes=padded[:, :k].view(float8(spec.format)),
         scale=torch.from_numpy(np.ascontiguousarray(scale.T)).to(WHERE).T,
     )
     return own, reference.QuantizedTensor(operand=operand, codes=codes, scale=scale)
@@ -100,11 +103,10 @@ def test_every_code_is_right_at_every_ratio_of_scales(tile, format_, tile_k):
 @pytest.mark.parametrize("odd", [2.0**20, np.nan], ids=str)
 def test_one_scale_that_decides_is_found_wherever_it_is(place, odd, tile):
     """The others are 2**-20 of it; the last tiles are partial along both dims."""
-    codes = np.zeros((200, 2 * K_PADDING), np.uint8)[:, :150]
-    codes[:] = np.arange(codes.size).reshape(codes.shape) % MX.fprop.a.format.nan_code
+    codes = np.arange(200 * 150).reshape(200, 150) % MX.fprop.a.format.nan_code
     scale = np.ones((200, 5), np.float32)
     scale[place] = odd
-    own, truth = quantized_to(codes, scale, MX.fprop.a)
+    own, truth = quantized_to(codes.astype(np.uint8), scale, MX.fprop.a)
     after = reference_refold.refold(truth, tile)
     np.testing.assert_array_equal(np.sort(after.scale, axis=None), [*[1] * (after.scale.size - 1), odd])
     assert_same_bits(refold(own, tile), after)

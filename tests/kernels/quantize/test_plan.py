@@ -3,14 +3,17 @@
 from dataclasses import replace
 
 import pytest
+import torch
 
 from fp8core.formats import FORMATS
-from fp8core.recipes import RECIPES, OperandSpec
+from fp8core.recipes import RECIPES, Operand, OperandSpec
 from fp8core.rotations import Rotation, RotationKind
 from fp8core.scales import FP32_SCALE
 from fp8core.tiles import WHOLE, TileShape
-from kernels.device import Unsupported
-from kernels.quantize.plan import check_operand, plan_quantize
+from kernels.device import DeviceKind, Unsupported
+from kernels.quantize import launch, quantize
+from kernels.quantize.plan import check_operand, plan_quantize, quantize_constants
+from tests.kernels.cases import WHERE
 
 LINE = OperandSpec(format=FORMATS["e4m3"], tile=TileShape(1, 32), scale_rule=FP32_SCALE)
 LARGE = (40_000, 40_000)
@@ -58,3 +61,32 @@ def test_a_rotation_longer_than_a_block_is_refused():
     reason = check_operand(long)
     assert isinstance(reason, Unsupported)
     assert "rotate runs of at most" in reason.reason
+
+
+def test_a_thread_loads_sixteen_neighbors_where_they_are_neighbors_in_memory(monkeypatch):
+    """Elsewhere Triton 3.6 gives K to warps so that its sums, as a rotation takes them, are wrong."""
+    made = []
+    monkeypatch.setattr(
+        launch, "plan_quantize", lambda *at, **how: made.append(plan_quantize(*at, **how)) or made[-1]
+    )
+    x, packed = torch.zeros(32, 64, device=WHERE), replace(LINE, format=FORMATS["e2m1"])
+    for spec in (packed, LINE):
+        for k_is_rows in (False, True):
+            for given in (x, x.T.contiguous().T):
+                quantize(given, Operand(spec=spec, k_is_rows=k_is_rows))
+    assert [plan.sixteens for plan in made] == [True, False, False, True] + [False] * 4
+    assert [quantize_constants(packed, plan, DeviceKind.GPU)["SIXTEENS"] for plan in made[:4]] == [
+        True,
+        False,
+        False,
+        True,
+    ]
+
+
+def test_one_column_is_encoded_without_the_hardware_s_cast():
+    """The codes behind it would be casts of a constant, and ptxas packs these wrong."""
+    ways = [
+        quantize_constants(LINE, plan_quantize(LINE, 131, k), DeviceKind.GPU)["ELEMENT"].encode_by
+        for k in (1, 2)
+    ]
+    assert ways == ["binades", "cast"]

@@ -5,7 +5,7 @@ from dataclasses import replace
 from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
 from kernels.device import HOPPER
-from kernels.gemm.hopper.decoding.blocks import candidates
+from kernels.gemm.hopper.decoding.blocks import candidates, lacking
 from kernels.gemm.meaning import Summation
 from kernels.gemm.plan import plan_built_in
 from tests.kernels import from_reference
@@ -17,6 +17,13 @@ def decoding(mnk, device=HOPPER, spec=FPROP):
     """(the simple plan, the plans that decode in registers) of a GEMM."""
     plan = plan_built_in(spec, mnk, device, Summation.RECIPE)
     return plan, [replace(plan, blocks=blocks) for blocks in candidates(plan.meaning, mnk, device)]
+
+
+def runnable(mnk, device, spec=FPROP):
+    """What `decoding` gives, of a GEMM that is not refused on the device."""
+    plan, found = decoding(mnk, device, spec)
+    assert not (reason := lacking(plan.meaning, mnk, device)), reason
+    return plan, found
 
 
 def operands(mnk, matmul="fprop", recipe="mxfp8", name="gaussian"):
