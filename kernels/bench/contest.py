@@ -145,6 +145,28 @@ def contest(
     return _times(timings, peers, fault, job)
 
 
+def race(
+    job: GemmJob,
+    plan: GemmPlan,
+    operands: Operands,
+    device: Device,
+    between: Callable[[float], None],
+    turn_of: TurnMaker | None = None,
+) -> Times:
+    """Time a plan against torch's ops alone: no other kernel of ours, no quantizing, no clocks.
+
+    Raises torch.OutOfMemoryError.
+    """
+    if not job.flop:
+        return Times(note=_EMPTY)
+    buffers = _Buffers.of(job, plan, operands, device, MAX_SETS)
+    bf16, ops = buffers.bf16(), scaled_ops(*buffers.pairs[0], plan)
+    scaled = [] if isinstance(ops, str) else [buffers.torch_op(op) for op in ops]
+    contenders = [Contender(_GEMM, buffers.launches(plan)), *bf16, *scaled]
+    timings = _timed([contenders], turn_of or _turns(job, device), job.runs, between)
+    return _times(timings, _Peers([one.name for one in bf16], ops), "", job)
+
+
 def first_times(
     job: GemmJob,
     plan: GemmPlan,

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Protocol, runtime_checkable
 
+from kernels.bench.any_shape.job import AnyShapeDraw, AnyShapeJob
 from kernels.bench.ceilings import Ceilings, CeilingsJob
 from kernels.bench.cost import Cost, gemm_cost
 from kernels.bench.job import GemmJob
@@ -43,6 +44,8 @@ class Result(Protocol):
 
 
 _KIND = "kind"
+_DRAWN_S = 2.0
+"""Seconds of one drawn GEMM; most of them compile its kernel."""
 
 
 class Partial(Enum):
@@ -107,6 +110,14 @@ KINDS = (
         cost=lambda job: Cost(first_s=8.0 if job.quick else 15.0),
         partial=Partial.PART,
         is_kept=False,
+    ),
+    JobKind(
+        name="any_shape",
+        job=AnyShapeJob,
+        result=AnyShapeDraw,
+        measured_by="kernels.bench.any_shape.measure",
+        cost=lambda job: Cost(first_s=_DRAWN_S * job.count),
+        partial=Partial.PART,
     ),
     JobKind(
         name="ready",

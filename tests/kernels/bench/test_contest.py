@@ -11,7 +11,7 @@ from triton.errors import TritonError
 from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
 from fp8core.tiles import WHOLE, TileShape
-from kernels.bench.contest import _turns, contest, first_times
+from kernels.bench.contest import _turns, contest, first_times, race
 from kernels.bench.job import Cache, GemmJob, Into
 from kernels.bench.operands import Operands
 from kernels.bench.peers import Bf16Op, ScaledOp, bf16_peer, candidate_ops
@@ -186,6 +186,20 @@ def test_where_memory_runs_out_under_dot_scaled_the_job_does_not_fit(asked):
     fails[Arithmetic.NATIVE_MX] = torch.OutOfMemoryError("full")
     with pytest.raises(torch.OutOfMemoryError):
         held(mx(runs=1), device=replace(HOPPER, **NO_L2))
+
+
+def test_a_race_is_of_the_kernel_and_torch_alone():
+    asked, device = job(), replace(current_device(), **NO_L2)
+    plan = plan_simple(
+        asked.recipe_data.spec(asked.matmul_data),
+        (asked.m, asked.n, asked.k),
+        device,
+        asked.accumulation,
+    )
+    times = race(asked, plan, Operands.of(asked, device), device, lambda done: None, turn_of=StandIn)
+    assert [*in_turns(3)] == RAN
+    assert LOADED == []
+    assert (times.torch_op, times.quantize) == ("fast op (the fastest of 2)", None)
 
 
 def test_an_empty_matmul_is_not_timed():

@@ -18,6 +18,7 @@ from kernels.worker.launch import launchers, visible_gpus
 from kernels.worker.messages import Do, Finished, decode, encode
 from kernels.worker.queue import WorkerQueue
 from kernels.worker.states import Done, Failed, Running, Stopped
+from tests.kernels.bench.any_shape.made_up import DRAW
 from tests.kernels.bench.made_up import CEILINGS
 from tests.kernels.check.reports import REPORT
 from tests.kernels.worker.stand_in import Act, job, row
@@ -36,6 +37,7 @@ EXAMPLES = {
     "probe": (PROBE, SWEPT),
     "ceilings": (CEILINGS.job, CEILINGS),
     "check": (REPORT.job, REPORT),
+    "any_shape": (DRAW.job, DRAW),
     "ready": (ReadyJob(job(Act.FINE)), Readied(ReadyJob(job(Act.FINE)), 1.5)),
 }
 

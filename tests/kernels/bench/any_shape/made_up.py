@@ -1,6 +1,7 @@
 """Drawn GEMMs that nobody measured."""
 
 from kernels.bench.any_shape import AnyShapeRow
+from kernels.bench.any_shape.job import AnyShapeDraw, AnyShapeJob, LeftOut
 
 ROW = AnyShapeRow(
     recipe="mxfp8",
@@ -21,4 +22,9 @@ ROW = AnyShapeRow(
     versions={"torch": "1"},
     regret=0.02,
     turns=5,
+)
+DRAW = AnyShapeDraw(
+    job=AnyShapeJob(recipe="mxfp8", matmul="wgrad", count=3, seed=7),
+    rows=(ROW,),
+    left_out=(LeftOut(m=1, n=2, k=3, reason="no kernel computes it"),),
 )
