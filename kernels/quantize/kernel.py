@@ -77,7 +77,8 @@ def amax_kernel(
     tl.atomic_max(amax_ptr + places, amax, mask=held)
 
 
-@triton.jit
+# A seed of 1 stays a number: Triton would make a constant of it, which has no type to ask for.
+@triton.jit(do_not_specialize=["seed"])
 def quantize_kernel(
     x_ptr,
     amax_ptr,

@@ -19,7 +19,6 @@ def random_bits(seed, start_mn, start_k, k, BLOCK_MN: tl.constexpr, BLOCK_K: tl.
     A counter belongs to a place in the operand, so that neither blocks nor strides change the bits. `seed` is
     a number, or points to one in memory: a captured graph then draws new bits where that one has changed.
     """
-    seed = tl.to_tensor(seed)
     if seed.dtype.is_ptr():
         seed = tl.load(seed)
     rows = (start_mn + tl.arange(0, BLOCK_MN)).to(tl.int64)[:, None]
