@@ -1,0 +1,47 @@
+"""A linear layer in a recipe, for PyTorch: `linear`, `Float8Linear`, `convert_to_float8_training`.
+
+Its three matmuls run as the recipe says, each operand quantized once for each matmul that reads it.
+
+    plan.py      which copies of x, w and dy a recipe's three matmuls read
+    ops.py       fp8_explorer::quantize, ::gemm and others, the operators that torch knows
+    autograd.py  linear: Fprop, and Dgrad and Wgrad on the way back
+    module.py    Float8Linear: weights, kept copies, amax history, seeds
+    convert.py   every nn.Linear of a model becomes one
+    held.py      bytes held for the way back
+"""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from kernels.layer.autograd import linear
+    from kernels.layer.convert import convert_to_float8_training
+    from kernels.layer.held import HeldBytes, held_bytes
+    from kernels.layer.module import Float8Linear
+    from kernels.layer.plan import operand_seed
+
+__all__ = [
+    "Float8Linear",
+    "HeldBytes",
+    "convert_to_float8_training",
+    "held_bytes",
+    "linear",
+    "operand_seed",
+]
+
+_HOMES = {
+    "Float8Linear": "module",
+    "HeldBytes": "held",
+    "convert_to_float8_training": "convert",
+    "held_bytes": "held",
+    "linear": "autograd",
+    "operand_seed": "plan",
+}
+
+
+def __getattr__(name: str) -> object:
+    """Load a public name at its first use: importing kernels needs no torch."""
+    if name not in _HOMES:
+        raise AttributeError(f"kernels.layer has no {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(f"kernels.layer.{_HOMES[name]}"), name)

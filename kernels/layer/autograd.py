@@ -1,0 +1,157 @@
+"""linear: y = x · wᵀ + bias in a recipe, and its gradients.
+
+The way there quantizes x and w for all their readers, and keeps what the way back reads: the copy of x for
+Wgrad and that of w for Dgrad. x itself is let go. The way back quantizes dy for Dgrad and for Wgrad.
+"""
+
+from math import prod
+from typing import Any
+
+import torch
+from torch.autograd.function import once_differentiable
+
+from fp8core.recipes import Recipe
+from kernels.layer.carried import DY, Carried, W, X, drawn_seed, main_grad_of, record, step_seeds
+from kernels.layer.checks import check_operands
+from kernels.layer.ops import gemm_add_op, gemm_op, quantize_op
+from kernels.layer.plan import LayerPlan, TensorPlan, layer_plan
+
+Copies = tuple[list[torch.Tensor], list[torch.Tensor]]
+"""The parts that the first and the second reader of a tensor are given; none where a reader is not wanted."""
+
+
+def linear(
+    x: torch.Tensor,
+    w: torch.Tensor,
+    bias: torch.Tensor | None = None,
+    recipe: str | Recipe = "deepseek_v3",
+    *,
+    emulate: bool = False,
+    seed: int | None = None,
+) -> torch.Tensor:
+    """y[..., out] = x[..., in] · w[out, in]ᵀ + bias[out]; this matmul and those of its gradients in a recipe.
+
+    - x, w: bfloat16, float16 or float32. y and dx have x's dtype, dw has w's. Under autocast x is cast first.
+    - emulate: compute by the reference's rules, on any machine and for every recipe; slow.
+    - seed: of stochastic rounding, from 0 on; operand_seed says which one an operand has. Left out, torch's
+      generator draws it. Recipes without random rounding leave it alone.
+
+    Where w.main_grad is float32, dw is added to it and w.grad stays None. A delayed scale has no earlier
+    steps here: a Float8Linear keeps them. Raises ValueError for other shapes, dtypes and recipes; Unsupported
+    for a recipe or a machine without kernels.
+    """
+    plan = _PLANS[_met(recipe, emulate), emulate]
+    check_operands(x, w, bias)
+    seeds = step_seeds(drawn_seed() if seed is None else seed, x.device) if plan.is_random else None
+    return run(x, w, bias, plan, Carried(seeds=seeds, main_grad=main_grad_of(w)))
+
+
+_PLANS: dict[tuple[str, bool], LayerPlan] = {}
+"""Plans that `linear` has met, by key: torch.compile reads them here, and follows no code that makes one."""
+
+
+@torch.compiler.assume_constant_result
+def _met(recipe: str | Recipe, emulate: bool) -> str:
+    """The key of a recipe's plan, which is among _PLANS from now on."""
+    plan = layer_plan(recipe, emulate)
+    _PLANS[plan.key, emulate] = plan
+    return plan.key
+
+
+def run(
+    x: torch.Tensor,
+    w: torch.Tensor,
+    bias: torch.Tensor | None,
+    plan: LayerPlan,
+    carried: Carried,
+    kept: Copies | None = None,
+) -> torch.Tensor:
+    """y of operands that were checked. `kept`: both copies of w, where they were made before."""
+    if torch.is_autocast_enabled(x.device.type):
+        x = x.to(torch.get_autocast_dtype(x.device.type))
+    flat = x if x.ndim == 2 else x.reshape(prod(x.shape[:-1]), x.shape[-1])
+    grads = torch.is_grad_enabled()
+    to_x, to_w = grads and x.requires_grad, grads and w.requires_grad
+    with torch.no_grad():
+        of_x = copies(flat, plan, plan.x, carried, X, (True, to_w))
+        of_w = kept or copies(w, plan, plan.w, carried, W, (True, to_x))
+        if not (to_x or to_w):
+            y = fprop(of_x, of_w, plan, flat)
+    if to_x or to_w:
+        y = _Linear.apply(flat, w, plan, carried, of_x, of_w)
+    if bias is not None:
+        y = y + bias.to(y.dtype)
+    return y if x.ndim == 2 else y.view(*x.shape[:-1], w.shape[0])
+
+
+def copies(
+    x: torch.Tensor,
+    plan: LayerPlan,
+    tensor: TensorPlan,
+    carried: Carried,
+    row: int,
+    wanted: tuple[bool, bool],
+) -> Copies:
+    """What the readers of a tensor are given, of those that are wanted: a copy's parts, or itself in bf16.
+
+    `row`: the tensor's in the amax history, to which this step's is added.
+    """
+    asked, made = tensor.asked(*wanted), []
+    if asked:
+        history = None if carried.history is None else carried.history[row]
+        before = None if history is None else history.view(torch.float32)
+        made = quantize_op(x, plan.key, tensor.name, asked, carried.seeds, before, plan.emulate)
+        if history is not None and carried.recording:
+            record(history, made[-1])
+    first, second = tensor.parts
+    at = first if wanted[0] else 0
+    return (
+        _given(x, made, 0, first) if wanted[0] else [],
+        _given(x, made, at, second) if wanted[1] else [],
+    )
+
+
+def _given(x: torch.Tensor, made: list[torch.Tensor], at: int, parts: int) -> list[torch.Tensor]:
+    """The parts from `at` on, or x in bf16 where a copy has none."""
+    return made[at : at + parts] if parts else [x.to(torch.bfloat16)]
+
+
+def fprop(of_x: Copies, of_w: Copies, plan: LayerPlan, x: torch.Tensor) -> torch.Tensor:
+    """y[tokens, out] in x's dtype."""
+    return gemm_op(of_x[0], of_w[0], x.shape[1], plan.key, "fprop", plan.emulate).to(x.dtype)
+
+
+class _Linear(torch.autograd.Function):
+    """y of x [tokens, in] and w [out, in]. Gradients go to both; numbers come from their copies."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        x: torch.Tensor,
+        w: torch.Tensor,
+        plan: LayerPlan,
+        carried: Carried,
+        of_x: Copies,
+        of_w: Copies,
+    ) -> torch.Tensor:
+        ctx.plan, ctx.carried = plan, carried
+        ctx.dtypes, ctx.of_x = (x.dtype, w.dtype), len(of_x[1])
+        ctx.save_for_backward(*of_x[1], *of_w[1])
+        return fprop(of_x, of_w, plan, x)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, dy: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
+        plan, main_grad = ctx.plan, ctx.carried.main_grad
+        to_x, to_w = ctx.needs_input_grad[:2]
+        saved = list(ctx.saved_tensors)
+        of_x, of_w = saved[: ctx.of_x], saved[ctx.of_x :]
+        for_dgrad, for_wgrad = copies(dy, plan, plan.dy, ctx.carried, DY, (to_x, to_w))
+        dx = dw = None
+        if to_x:
+            dx = gemm_op(for_dgrad, of_w, dy.shape[1], plan.key, "dgrad", plan.emulate).to(ctx.dtypes[0])
+        if to_w and main_grad is not None:
+            gemm_add_op(main_grad, for_wgrad, of_x, dy.shape[0], plan.key, "wgrad", plan.emulate)
+        elif to_w:
+            dw = gemm_op(for_wgrad, of_x, dy.shape[0], plan.key, "wgrad", plan.emulate).to(ctx.dtypes[1])
+        return dx, dw, None, None, None, None

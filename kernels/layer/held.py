@@ -1,0 +1,53 @@
+"""Bytes that a layer holds from forward to backward: the copies that Wgrad and Dgrad will read."""
+
+from dataclasses import dataclass
+from math import prod
+
+from fp8core.linear import MATMULS, LayerShape, LayerTensor
+from fp8core.recipes import Operand, Recipe
+from kernels.layer.copies import part_shapes
+from kernels.layer.plan import layer_plan
+
+_BF16 = 2
+"""Bytes of a number."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class HeldBytes:
+    """Bytes held for the way back: x for Wgrad, and the copy of w for Dgrad, which comes beside w itself.
+
+    A bf16 layer holds x, 2 bytes a number, and reads w itself.
+    """
+
+    x: int
+    w: int
+    bf16: int
+
+    @property
+    def total(self) -> int:
+        return self.x + self.w
+
+
+def held_bytes(recipe: str | Recipe, tokens: int, in_: int, out: int) -> HeldBytes:
+    """Bytes held for x [tokens, in] and w [out, in] in bf16, where both get a gradient.
+
+    Raises ValueError for another recipe, and for sizes below 0.
+    """
+    layer, made = LayerShape(tokens, in_, out), layer_plan(recipe, emulate=True).recipe
+
+    def held(tensor: LayerTensor, matmul: str) -> int:
+        side = MATMULS[matmul].side_of(tensor)
+        return _bytes(made.operand(MATMULS[matmul], side), layer.of(tensor), own=tensor is LayerTensor.W)
+
+    return HeldBytes(
+        x=held(LayerTensor.X, "wgrad"),
+        w=held(LayerTensor.W, "dgrad"),
+        bf16=_BF16 * tokens * in_,
+    )
+
+
+def _bytes(operand: Operand | None, shape: tuple[int, int], *, own: bool) -> int:
+    """Bytes of a copy's parts, or of a tensor that stays bf16; a weight, its `own`, is there anyway."""
+    if operand is None:
+        return 0 if own else _BF16 * prod(shape)
+    return sum(prod(size) * dtype.itemsize for size, dtype in part_shapes(operand, shape))

@@ -1,0 +1,48 @@
+"""A layer's step by hand: our own quantize and gemm for each matmul; and how close two tensors are."""
+
+import torch
+
+from fp8core.linear import MATMULS, Side
+from fp8core.recipes import Recipe
+from kernels.gemm import gemm, quantize
+from kernels.layer import operand_seed
+from tests.kernels.cases import WHERE
+
+
+def step(
+    recipe: Recipe, x: torch.Tensor, w: torch.Tensor, dy: torch.Tensor, seed: int
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """(y, dx, dw) as gemm gives them."""
+    tensors = {"x": x.detach(), "w": w.detach(), "dy": dy}
+    found = []
+    for matmul in MATMULS.values():
+        operands = []
+        for side in Side:
+            own, operand = tensors[matmul.operand(side).value], recipe.operand(matmul, side)
+            if operand is None:
+                own = own.bfloat16()
+                operands.append(own.T if matmul.k_is_rows(side) else own)
+            else:
+                random = {"seed": operand_seed(seed, matmul, side)} if operand.spec.is_random else {}
+                operands.append(quantize(own, operand, **random))
+        found.append(gemm(*operands, recipe.spec(matmul)))
+    return found[0], found[1], found[2]
+
+
+def sqnr_db(found: torch.Tensor, truth: torch.Tensor) -> float:
+    """Power of the truth over that of the difference."""
+    truth = truth.detach().double()
+    error = found.detach().double() - truth
+    return float(10 * torch.log10((truth**2).sum() / (error**2).sum()))
+
+
+def drawn(
+    tokens: int, in_: int, out: int, dtype: torch.dtype = torch.bfloat16, where: str = WHERE
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """x and w, which require gradients, and dy: normal numbers."""
+    generator = torch.Generator().manual_seed(tokens)
+    x, w, dy = (
+        torch.randn(shape, generator=generator).to(where, dtype)
+        for shape in ((tokens, in_), (out, in_), (tokens, out))
+    )
+    return x.requires_grad_(), w.requires_grad_(), dy

@@ -1,0 +1,187 @@
+"""Contract: linear gives the bits of our own quantize and gemm, in every recipe, and comes close to bf16."""
+
+import numpy as np
+import pytest
+import torch
+from torch.nn import functional
+
+from fp8core.linear import DGRAD, FPROP, MATMULS, WGRAD, LayerTensor, Side
+from fp8core.philox import random_bits
+from fp8core.quantize import quantize as reference
+from fp8core.recipes import RECIPES
+from kernels.layer import linear, operand_seed
+from tests.kernels.cases import ON_GPU, WHERE
+from tests.kernels.layer.by_hand import drawn, sqnr_db, step
+from tests.sweeps import exhaustive
+
+SEED = 5
+FIRST = ("rowwise_hp_wgrad", "deepseek_v3")
+"""Recipes that the interpreter is quick at; with a bf16 matmul, and without."""
+ALL = [pytest.param(n, marks=[] if ON_GPU or n in FIRST else exhaustive) for n in RECIPES]
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_y_dx_and_dw_have_the_bits_of_quantize_and_gemm(name):
+    x, w, dy = drawn(17, 40, 24)
+    y = linear(x, w, recipe=name, seed=SEED)
+    y.backward(dy)
+    truth = step(RECIPES[name], x, w, dy, SEED)
+    for found, own in zip((y, x.grad, w.grad), truth, strict=True):
+        assert torch.equal(found, own.to(found.dtype))
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_gradients_are_those_of_the_numbers_that_the_reference_quantizes(name):
+    """Autograd differentiates x · wᵀ in fp64, at the values of the reference's copies."""
+    x, w, dy = drawn(17, 40, 24, torch.float32, "cpu")
+    y = linear(x, w, recipe=name, emulate=True, seed=SEED)
+    y.backward(dy)
+    tensors = {LayerTensor.X: x, LayerTensor.W: w, LayerTensor.DY: dy}
+
+    def values(matmul, side):
+        own, operand = tensors[matmul.operand(side)].detach(), RECIPES[name].operand(matmul, side)
+        if operand is None:
+            return own.bfloat16().double()
+        random = None
+        if operand.spec.is_random:
+            bits = random_bits(operand.stored(tuple(own.shape)), operand_seed(SEED, matmul, side))
+            random = np.ascontiguousarray(bits.T) if operand.k_is_rows else bits
+        return torch.from_numpy(reference(own.numpy(), operand, random=random).exact_values())
+
+    at_x = values(WGRAD, Side.B).requires_grad_()
+    at_w = values(DGRAD, Side.B).requires_grad_()
+    dx, _ = torch.autograd.grad(functional.linear(at_x, at_w), (at_x, at_w), values(DGRAD, Side.A))
+    _, dw = torch.autograd.grad(functional.linear(at_x, at_w), (at_x, at_w), values(WGRAD, Side.A))
+    truth = functional.linear(values(FPROP, Side.A), values(FPROP, Side.B)), dx, dw
+    for found, own, matmul in zip((y, x.grad, w.grad), truth, MATMULS.values(), strict=True):
+        half = 2.0 ** -(RECIPES[name].spec(matmul).out.mantissa_bits + 1)
+        # Once to fp32 and once to D; sums of 40 products in fp64 beside that.
+        torch.testing.assert_close(found.double(), own, rtol=half + 2.0**-24, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_it_comes_close_to_bf16(name):
+    x, w, dy = drawn(256, 256, 128, where="cpu")
+    y = linear(x, w, recipe=name, emulate=True, seed=SEED)
+    found = y, *torch.autograd.grad(y, (x, w), dy)
+    y = functional.linear(x, w)
+    truth = y, *torch.autograd.grad(y, (x, w), dy)
+    operands = [s for m in MATMULS.values() for s in RECIPES[name].spec(m).quantized]
+    least = 9 if min(operand.format.bits for operand in operands) == 4 else 20
+    for own, bf16 in zip(found, truth, strict=True):
+        assert torch.equal(own, bf16) or sqnr_db(own, bf16) > least
+
+
+@pytest.mark.parametrize("tokens", [0, 1, 17])
+@pytest.mark.parametrize(("in_", "out"), [(33, 7), pytest.param(16, 16, marks=exhaustive)])
+def test_odd_shapes_need_no_padding(tokens, in_, out):
+    x, w, dy = drawn(tokens, in_, out)
+    y = linear(x, w, recipe="deepseek_v3")
+    y.backward(dy)
+    assert (y.shape, x.grad.shape, w.grad.shape) == ((tokens, out), (tokens, in_), (out, in_))
+    assert bool(y.isfinite().all() and x.grad.isfinite().all() and w.grad.isfinite().all())
+    assert tokens or not w.grad.any()
+
+
+@pytest.mark.parametrize("lead", [(), (3,), (2, 0), (2, 3)])
+def test_leading_dims_are_tokens(lead):
+    w = torch.randn(7, 16)
+    x = torch.randn(*lead, 16, requires_grad=True)
+    y = linear(x, w, recipe="rowwise", emulate=True)
+    y.sum().backward()
+    flat = linear(x.reshape(-1, 16), w, recipe="rowwise", emulate=True)
+    assert torch.equal(y, flat.view(*lead, 7))
+    assert x.grad.shape == x.shape
+
+
+def test_strides_of_x_and_of_dy_change_nothing():
+    x, w, _ = drawn(24, 40, 16, torch.float32, "cpu")
+    plain = linear(x, w, recipe="mxfp8", emulate=True)
+    turned = linear(x.detach().T.contiguous().T.requires_grad_(), w, recipe="mxfp8", emulate=True)
+    assert torch.equal(plain, turned)
+    (dense,) = torch.autograd.grad(plain, w, torch.ones(1, 1).expand(24, 16).contiguous(), retain_graph=True)
+    (expanded,) = torch.autograd.grad(plain, w, torch.ones(1, 1).expand(24, 16))
+    assert torch.equal(dense, expanded)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float32])
+def test_results_have_the_dtypes_of_what_they_belong_to(dtype):
+    x, w, dy = drawn(4, 16, 8, dtype, "cpu")
+    w = w.detach().float().requires_grad_()
+    y = linear(x, w, torch.zeros(8), recipe="mxfp8", emulate=True)
+    y.backward(dy)
+    assert (y.dtype, x.grad.dtype, w.grad.dtype) == (dtype, dtype, torch.float32)
+
+
+def test_autocast_casts_x_and_leaves_gradients_in_their_dtypes():
+    x, w, _ = drawn(4, 16, 8, torch.float32, "cpu")
+    with torch.autocast("cpu", torch.bfloat16):
+        y = linear(x, w, recipe="deepseek_v3", emulate=True)
+    y.sum().backward()
+    assert torch.equal(y, linear(x.bfloat16(), w, recipe="deepseek_v3", emulate=True))
+    assert (y.dtype, x.grad.dtype, w.grad.dtype) == (torch.bfloat16, torch.float32, torch.float32)
+
+
+def test_the_bias_is_added_and_gets_its_gradient():
+    x, w, dy = drawn(4, 16, 8, torch.float32, "cpu")
+    bias = torch.randn(8, requires_grad=True)
+    y = linear(x, w, bias, recipe="mxfp8", emulate=True)
+    y.backward(dy)
+    assert torch.equal(y, linear(x, w, recipe="mxfp8", emulate=True) + bias)
+    assert torch.equal(bias.grad, dy.sum(0))
+
+
+@pytest.mark.parametrize("emulate", [False, True], ids=["kernels", "emulated"])
+def test_wgrad_is_added_to_main_grad_in_fp32(emulate):
+    x, w, dy = drawn(17, 40, 24)
+    (dw,) = torch.autograd.grad(linear(x, w.float(), emulate=emulate), w, dy)
+    w = torch.nn.Parameter(w.detach())
+    w.main_grad = torch.zeros(24, 40, device=WHERE)
+    for times in (1, 2):
+        linear(x, w, emulate=emulate).backward(dy)
+        assert w.grad is None
+        assert torch.equal(w.main_grad.to(dw.dtype), times * dw)
+    w.main_grad = torch.zeros(24, 41, device=WHERE)
+    with pytest.raises(ValueError, match=r"main_grad is float32\[24, 40\] on .*, got \[24, 41\]"):
+        linear(x, w, emulate=emulate)
+
+
+def test_a_main_grad_of_another_dtype_is_left_alone():
+    x, w, dy = drawn(4, 16, 8, where="cpu")
+    w.main_grad = torch.zeros(8, 16, dtype=torch.bfloat16)
+    linear(x, w, emulate=True).backward(dy)
+    assert w.grad is not None
+    assert not w.main_grad.any()
+
+
+def test_only_the_gradients_that_are_asked_for_are_computed():
+    x, w, dy = drawn(4, 16, 8, where="cpu")
+    for left, right in ((x, w.detach()), (x.detach(), w)):
+        y = linear(left, right, recipe="mxfp8", emulate=True)
+        asked = left if left.requires_grad else right
+        assert sum(kept.numel() for kept in y.grad_fn.saved_tensors) == (16 * 8 if asked is left else 4 * 16)
+        y.backward(dy)
+        assert asked.grad is not None
+    assert not linear(x.detach(), w.detach(), recipe="mxfp8", emulate=True).requires_grad
+    with torch.no_grad():
+        assert not linear(x, w, recipe="mxfp8", emulate=True).requires_grad
+
+
+def test_a_second_derivative_is_refused_not_dropped():
+    x, w, _ = drawn(4, 16, 8, where="cpu")
+    (dx,) = torch.autograd.grad(linear(x, w, emulate=True).square().sum(), x, create_graph=True)
+    with pytest.raises(RuntimeError, match="once_differentiable"):
+        dx.sum().backward()
+
+
+def test_equal_seeds_give_equal_bits_and_others_do_not():
+    x, w, dy = drawn(16, 64, 32, where="cpu")
+    found = []
+    for seed in (3, 3, 4):
+        found.append(torch.autograd.grad(linear(x, w, recipe="nvfp4", emulate=True, seed=seed), x, dy)[0])
+    for _ in range(2):
+        torch.manual_seed(0)
+        found.append(torch.autograd.grad(linear(x, w, recipe="nvfp4", emulate=True), x, dy)[0])
+    assert torch.equal(found[0], found[1])
+    assert not torch.equal(found[0], found[2])
+    assert torch.equal(found[3], found[4])
