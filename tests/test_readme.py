@@ -66,6 +66,7 @@ def test_the_python_snippets_run_in_order_as_printed() -> None:
     for snippet in SNIPPETS:
         exec(compile(snippet, "README.md", "exec"), names)
         assert tuple(names["y"].shape) == (256, 32)
+    assert names["losses"][-1] < names["losses"][0] / 3
     assert names["quantized"].codes.shape == tuple(names["x"].shape) == (256, 64)
     assert names["quantized"].scale.shape == (2, 64)
     exact = names["x"].double() @ names["w"].double().T

@@ -1,9 +1,12 @@
-"""Contract: the text that runs a recipe in the kernels runs as it stands."""
+"""Contract: the texts that run a recipe in the kernels, and train in it, run as they stand."""
+
+import dataclasses
 
 import pytest
 
 from fp8core.recipes import RECIPES
-from pages.kit.in_code.ours import kernels
+from fp8core.recipes.text import OWN_NAME
+from pages.kit.in_code.ours import kernels, training
 
 
 @pytest.mark.parametrize("name", ["per_tensor", "mxfp4_train"])
@@ -12,3 +15,12 @@ def test_the_text_to_copy_multiplies(name) -> None:
     exec(compile(kernels(RECIPES[name]).text, "<text to copy>", "exec"), scope)
     found = scope["y"] if "y" in scope else scope["dx"]
     assert bool(found.isfinite().all())
+
+
+@pytest.mark.parametrize("name", ["deepseek_v3", OWN_NAME])
+def test_the_text_to_copy_trains(name) -> None:
+    recipe = dataclasses.replace(RECIPES["deepseek_v3"], name=name)
+    text, scope = training(recipe).text, {}
+    exec(compile(text, "<text to copy>", "exec"), scope)
+    assert (f'recipe="{name}"' in text) == (name in RECIPES)
+    assert all(bool(parameter.grad.isfinite().all()) for parameter in scope["model"].parameters())

@@ -84,6 +84,32 @@ def kernels(recipe: Recipe) -> Export:
     return Export(library=LIBRARY, text=text, notes=(note,))
 
 
+@lru_cache(maxsize=_KEPT)
+def training(recipe: Recipe) -> Export:
+    """A model whose linear layers train in the recipe."""
+    if _first(recipe) is None:
+        return Export(library=LIBRARY, text=None, why=_NO_CODES)
+    published = _is_published(recipe)
+    given = _quoted(recipe.name) if published else _made(recipe)
+    text = "\n".join(
+        [
+            "import torch",
+            "",
+            *([] if published else [_home(recipe)]),
+            "from kernels.layer import convert_to_float8_training",
+            "",
+            'place = "cuda" if torch.cuda.is_available() else "cpu"',
+            f"model = torch.nn.Sequential(torch.nn.Linear({_SIZES['in']}, {_SIZES['out']})).to(place)",
+            f'convert_to_float8_training(model, recipe={given}, emulate=place == "cpu")',
+            f"y = model(torch.randn({_SIZES['tokens']}, {_SIZES['in']}, device=place))",
+            "y.square().mean().backward()",
+            "",
+        ]
+    )
+    note = "Without a GPU, emulate=True computes by the reference's rules."
+    return Export(library=LIBRARY, text=text, notes=(note,))
+
+
 def _read(recipe: Recipe, matmul: Matmul, side: Side) -> str:
     """How an operand is made for the kernels: quantized, or in bf16 with K along its rows."""
     name, spec = matmul.operand(side).value, recipe.spec(matmul).operand(side)

@@ -134,6 +134,7 @@ def recipe_texts(recipe: Recipe) -> tuple[CodeText, ...]:
     """A recipe in the words of each library."""
     exports = [("", torchao(recipe)), ("", transformer_engine(recipe))]
     exports += [("In numpy", ours.reference(recipe)), ("On a GPU", ours.kernels(recipe))]
+    exports.append(("To train a model", ours.training(recipe)))
     return tuple(_text(title, export) for title, export in exports)
 
 

@@ -29,6 +29,7 @@ def test_a_page_with_a_recipe_follows_it(open_app) -> None:
     assert "MXFP8BlockScaling" in part.tabs[1].code[0].value
     assert f"torchao {release('torchao').version}" in part.tabs[0].caption[0].value
     assert 'RECIPES["mxfp8"]' in part.tabs[2].code[0].value
+    assert 'convert_to_float8_training(model, recipe="mxfp8"' in part.tabs[2].code[-1].value
     choose_recipe(at, "mxfp8_floor")
     part = in_code(at)
     assert "ScaleCalculationMode.FLOOR" in part.tabs[0].code[0].value
