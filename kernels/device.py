@@ -5,11 +5,12 @@ nothing here imports Triton, and torch is imported only where a device is reques
 """
 
 import os
+import re
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from enum import Enum
 from functools import cache
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +36,9 @@ KNOWN_TRITONS = ((3, 6), (3, 9))
 meanings change between versions. With any other Triton, the kernels in Gluon stay out of every plan, and
 those in Triton's own language do their work.
 """
+
+LEAST_TRITON = (3, 4)
+"""The first Triton that compiles the kernels in Triton's own language: 3.3 does not take their constants."""
 
 
 class Unsupported(ValueError):
@@ -139,7 +143,7 @@ def interpreting() -> bool:
 def choose_backend() -> None:
     """Turn Triton's interpreter on where there is no CUDA GPU; call it before anything imports Triton.
 
-    Raises NoTriton, Unsupported for an AMD GPU.
+    Raises NoTriton, Unsupported for an AMD GPU and for a Triton that is too old.
     """
     _require_triton()
     import torch
@@ -153,8 +157,8 @@ def choose_backend() -> None:
 def current_device() -> Device:
     """The device that a launch from this process uses.
 
-    Raises NoTriton where Triton is missing, Unsupported where there is neither an NVIDIA GPU nor the
-    interpreter.
+    Raises NoTriton where Triton is missing, Unsupported where it is too old or where there is neither an
+    NVIDIA GPU nor the interpreter.
     """
     _require_triton()
     if interpreting():
@@ -197,14 +201,35 @@ def _memory_gb_s(facts: Any) -> float:
 
 @cache
 def triton_version() -> tuple[int, int]:
-    """(major, minor) of the Triton that is installed; read from its package once a process."""
-    return parsed_triton(version("triton"))
+    """(major, minor) of the Triton that is installed; read once a process."""
+    return parsed_triton(told_triton())
+
+
+@cache
+def told_triton() -> str:
+    """The version of the Triton that is installed: of its package, or, under another name, of its module."""
+    try:
+        return version("triton")
+    except PackageNotFoundError:  # PyTorch's nightly builds bring it as pytorch-triton
+        import triton
+
+        return str(triton.__version__)
 
 
 def parsed_triton(told: str) -> tuple[int, int]:
-    """(major, minor) of a version of Triton, as its package tells it."""
-    major, minor = told.split(".")[:2]
-    return int(major), int(minor)
+    """(major, minor) of a version of Triton. Raises Unsupported for one without two numbers."""
+    found = re.match(r"(\d+)\.(\d+)", told)
+    if found is None:
+        raise Unsupported(f"a version of Triton starts with two numbers, such as 3.6, got {told!r}")
+    return int(found[1]), int(found[2])
+
+
+def too_old(triton: tuple[int, int]) -> str:
+    """The reason why no kernel runs with a Triton; empty where some do."""
+    if triton >= LEAST_TRITON:
+        return ""
+    least, this = (".".join(map(str, each)) for each in (LEAST_TRITON, triton))
+    return f"the kernels need Triton {least} or a later one, and this is {this}"
 
 
 def lacks_gluon(triton: tuple[int, int]) -> str:
@@ -214,6 +239,12 @@ def lacks_gluon(triton: tuple[int, int]) -> str:
         return ""
     this, since, until = (".".join(map(str, each)) for each in (triton, first, last))
     return f"the kernels in Gluon are for Triton {since} to {until} and this is {this}"
+
+
+def slowed(triton: tuple[int, int], capability: tuple[int, int] | None) -> str:
+    """A sentence on kernels that stay out of every plan with a Triton; empty where none do."""
+    lacks = lacks_gluon(triton) if capability == HOPPER.capability else ""
+    return f"{lacks}, so simpler kernels run, and slower ones" if lacks else ""
 
 
 def amd_refusal(name: str, architecture: str, hip: str) -> str:
@@ -258,3 +289,5 @@ def _require_triton() -> None:
     missing = missing_package()
     if missing is not None:
         raise missing
+    if reason := too_old(triton_version()):
+        raise Unsupported(reason)

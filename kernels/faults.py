@@ -1,5 +1,7 @@
 """Faults of broken packages, each in one line for a reader."""
 
+from collections.abc import Iterator
+
 BROKEN_IMPORTS = (
     ArithmeticError,
     AssertionError,
@@ -24,3 +26,12 @@ def first_line(error: BaseException) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
     text = lines[-1] if lines[0].startswith("at ") else lines[0]
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+
+
+def triton_errors() -> Iterator[type[Exception]]:
+    """The base classes of Triton's own errors, where Triton loads: they are no RuntimeError."""
+    try:
+        from triton.errors import TritonError
+    except BROKEN_IMPORTS:
+        return
+    yield TritonError

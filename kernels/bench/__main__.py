@@ -24,7 +24,8 @@ from kernels.bench.records import record
 from kernels.bench.row import Row
 from kernels.bench.shapes import CUBE, SKINNY, STANDARD, shape_text
 from kernels.bench.table import HEADER, Refused, ceilings_table, line, summary_table
-from kernels.device import Unsupported, choose_backend
+from kernels.device import Unsupported, choose_backend, current_device, slowed, told_triton
+from kernels.faults import first_line, triton_errors
 from kernels.gemm.meaning import Summation
 from kernels.paths import RECORDS
 from kernels.progress import Bar
@@ -45,6 +46,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return _ceilings(options)
         jobs = tuple(_jobs(options))
         choose_backend()
+        device = current_device()
+        if note := slowed(device.triton, device.capability):
+            print(f"kernels.bench: {note}", file=sys.stderr)
         results = _run(jobs, options)
     except KeyboardInterrupt:
         return 130
@@ -180,6 +184,9 @@ def _run(jobs: Sequence[GemmJob], options: argparse.Namespace) -> list[Row | Ref
                 result: Row | Refused = measure(job, progress=bar.draw, stopped=lambda: False)
             except (Unsupported, MemoryError) as error:
                 result = Refused(job, str(error))
+            except tuple(triton_errors()) as error:
+                reason = f"Triton {told_triton()} does not compile a kernel: {first_line(error)}"
+                result = Refused(job, reason)
         results.append(result)
         _report(result, as_json=options.json)
         if options.record and isinstance(result, Row):

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from importlib.metadata import version
 from platform import python_version
 
 import torch
@@ -22,7 +21,7 @@ from kernels.bench.operands import Operands, drawn, least_bytes
 from kernels.bench.predict import check, predictable
 from kernels.bench.row import Prediction, Provenance, Row
 from kernels.bench.timing import Load
-from kernels.device import Device, DeviceKind, Unsupported, current_device
+from kernels.device import Device, DeviceKind, Unsupported, current_device, told_triton
 from kernels.gemm.factor import GemmOperand
 from kernels.gemm.launch import gemm, torch_dtype
 from kernels.gemm.plan import GemmPlan, plan_gemm, plan_simple
@@ -158,7 +157,7 @@ def machine_here(device: Device, load: Load) -> Machine:
     return Machine(
         name=device.name,
         capability=device.capability,
-        versions={"python": python_version(), "torch": torch.__version__, "triton": version("triton")},
+        versions={"python": python_version(), "torch": torch.__version__, "triton": told_triton()},
         clock_mhz=load.clock_mhz,
         power_w=load.power_w,
     )

@@ -1,7 +1,7 @@
 """One check from start to end: the facts, the obstacles, then the steps, with the report so far."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from subprocess import SubprocessError
@@ -13,7 +13,7 @@ from kernels.check.report import FP8, Group, Line, Report, Verdict
 from kernels.check.setup import abilities, setup_lines
 from kernels.check.steps import Step, check_steps
 from kernels.device import Unsupported
-from kernels.faults import BROKEN_IMPORTS, first_line
+from kernels.faults import first_line, triton_errors
 
 Progress = Callable[[float, str, Report], None]
 Plan = Callable[[CheckJob, Facts, str], tuple[Step, ...]]
@@ -211,15 +211,6 @@ def _blocked(step: Step, course: _Course) -> tuple[Verdict, str] | None:
     if course.lines[Group.SETUP, "Triton"].verdict is not Verdict.PASS:
         return Verdict.NOT_RUN, "It needs Triton, see above."
     return None
-
-
-def triton_errors() -> Iterator[type[Exception]]:
-    """The base classes of Triton's own errors, where Triton loads: they are no RuntimeError."""
-    try:
-        from triton.errors import TritonError
-    except BROKEN_IMPORTS:
-        return
-    yield TritonError
 
 
 def _sentence(text: str) -> str:

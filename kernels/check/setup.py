@@ -2,14 +2,13 @@
 
 from kernels.check.facts import Facts
 from kernels.check.report import FP8, Ability, Group, Line, Verdict
-from kernels.device import amd_refusal, lacks_gluon, parsed_triton
-from kernels.gemm.hopper.sizes import WGMMA
+from kernels.device import Unsupported, amd_refusal, parsed_triton, slowed, too_old
 from kernels.gemm.plan import MIN_CAPABILITY
 
 NEEDED_BYTES = 1 << 30
 """Free memory that the comparisons take, rounded up."""
 
-_BLACKWELL, _CONSUMER_BLACKWELL = 10, 12
+_BLACKWELL = 10
 _PIP = "pip install -r requirements.txt"
 
 
@@ -31,8 +30,7 @@ def abilities(facts: Facts) -> tuple[Ability, ...]:
         ),
         "block_scaled": (
             major >= _BLACKWELL,
-            f"{this}; MMA with a scale every few elements starts at {_BLACKWELL}.0 (Blackwell)"
-            + ("; the kernels here use it on 10.x only" if major >= _CONSUMER_BLACKWELL else ""),
+            f"{this}; MMA with a scale every few elements starts at {_BLACKWELL}.0 (Blackwell)",
         ),
         "stochastic_cast": (
             major == _BLACKWELL,
@@ -127,9 +125,14 @@ def _triton(facts: Facts) -> Line:
         return _line("Triton", Verdict.FAIL, detail)
     if facts.triton is None:
         return _line("Triton", Verdict.FAIL, f"Triton is not installed: {_PIP} (it exists for Linux only)")
-    lacks = lacks_gluon(parsed_triton(facts.triton)) if facts.capability == WGMMA else ""
-    rest = f": {lacks}, so simpler kernels run, and slower ones." if lacks else "."
-    return _line("Triton", Verdict.PASS, f"Triton {facts.triton}{rest}")
+    try:
+        triton = parsed_triton(facts.triton)
+    except Unsupported as error:
+        return _line("Triton", Verdict.FAIL, f"{error.reason}.")
+    if reason := too_old(triton):
+        return _line("Triton", Verdict.FAIL, f"Triton {facts.triton}: {reason}. Install it anew: {_PIP}")
+    rest = slowed(triton, facts.capability)
+    return _line("Triton", Verdict.PASS, f"Triton {facts.triton}{rest and ': '}{rest}.")
 
 
 def _lower(sentence: str) -> str:

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from kernels.device import DeviceKind, Unsupported, current_device
+from kernels.faults import first_line, triton_errors
 from kernels.probe.cases import Span, Start, draw_case
 from kernels.probe.operations import _STEP, RECORDED_SHAPE, Operation, cases, mismatches, operations, predict
 from kernels.probe.vectors import Captured, write_vectors
@@ -33,10 +34,13 @@ def compare(operation: Operation, outputs: int, seed: int) -> Finding:
     for case in cases(operation, outputs, seed):
         try:
             result = operation.run(case)
-        except (RuntimeError, ValueError, NotImplementedError) as error:
-            sentence = str(error).splitlines()[0]
+        except (RuntimeError, ValueError, NotImplementedError, *triton_errors()) as error:
             return Finding(
-                operation=operation.name, outputs=seen, mismatches=wrong, first=first, refused=sentence
+                operation=operation.name,
+                outputs=seen,
+                mismatches=wrong,
+                first=first,
+                refused=first_line(error),
             )
         predicted = predict(operation, case)
         bad = mismatches(result, predicted)
@@ -94,10 +98,10 @@ def main(argv: list[str] | None = None) -> int:
     try:
         device = current_device()
     except Unsupported as error:
-        print(error.reason, file=sys.stderr)
+        print(f"kernels.probe: {error.reason}", file=sys.stderr)
         return 2
     if device.kind is not DeviceKind.GPU or device.capability != (9, 0):
-        print(f"the models predict Hopper (9.0), and this is {device.name}", file=sys.stderr)
+        print(f"kernels.probe: the models predict Hopper (9.0), and this is {device.name}", file=sys.stderr)
         return 2
     findings = []
     for operation in operations():

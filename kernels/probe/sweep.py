@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
-from importlib.metadata import version
 
 import numpy as np
 import torch
@@ -12,7 +11,7 @@ from fp8core.accumulators.error_over_k import sum_error
 from fp8core.formats import FORMATS
 from kernels.bench.machine import Machine
 from kernels.bench.measure import StoppedEarly
-from kernels.device import Device, DeviceKind, Unsupported, current_device
+from kernels.device import Device, DeviceKind, Unsupported, current_device, told_triton
 from kernels.probe.cases import Case, Span, Start
 from kernels.probe.job import ProbeJob, ProbeRow, SweepPoint
 from kernels.probe.operations import Run, mismatches, predict
@@ -67,7 +66,7 @@ def sweep(
         machine=Machine(
             name=device.name,
             capability=device.capability,
-            versions={"torch": torch.__version__, "triton": version("triton")},
+            versions={"torch": torch.__version__, "triton": told_triton()},
         ),
         date=datetime.now(UTC).strftime("%Y-%m-%d"),
         points=tuple(points),

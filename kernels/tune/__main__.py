@@ -19,7 +19,15 @@ from importlib.metadata import version
 from pathlib import Path
 
 from kernels.bench.job import GemmJob
-from kernels.device import Device, DeviceKind, Unsupported, choose_backend, current_device
+from kernels.device import (
+    Device,
+    DeviceKind,
+    Unsupported,
+    choose_backend,
+    current_device,
+    slowed,
+    told_triton,
+)
 from kernels.gemm.blocks import Body
 from kernels.gemm.shape_class import ShapeClass
 from kernels.gemm.tuned import Measurement, Tuned, read_table, table_path
@@ -40,6 +48,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         device = current_device()
         if device.kind is not DeviceKind.GPU:
             raise Unsupported("there is no CUDA GPU here, and blocks are tuned by a GPU's own times")
+        if note := slowed(device.triton, device.capability):
+            print(f"kernels.tune: {note}", file=sys.stderr)
         shapes = {name: SHAPES[name] for name in options.shapes}
         wanted = select(jobs(device, shapes), options.families)
         from kernels.tune.job import launch_once
@@ -185,7 +195,7 @@ class Tuner:
 
 def measurement_of(device: Device) -> Measurement:
     """The date, this GPU, and the versions that decide which code runs."""
-    versions = {package: version(package) for package in ("torch", "triton")}
+    versions = {"torch": version("torch"), "triton": told_triton()}
     return Measurement(gpu=device.name, date=datetime.now(UTC).strftime("%Y-%m-%d"), versions=versions)
 
 

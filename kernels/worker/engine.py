@@ -11,9 +11,9 @@ from subprocess import SubprocessError
 from kernels.bench.job import GemmJob
 from kernels.check.job import CheckJob
 from kernels.check.report import Report
-from kernels.check.run import run, triton_errors
+from kernels.check.run import run
 from kernels.device import Unsupported, choose_backend, current_device
-from kernels.faults import BROKEN_IMPORTS, first_line
+from kernels.faults import BROKEN_IMPORTS, first_line, triton_errors
 from kernels.worker.child import CannotRun, Engine, StoppedOnRequest
 from kernels.worker.jobs import Job, Result, kind_of
 

@@ -31,9 +31,10 @@ def test_a_gpu_can_do_what_its_generation_can(facts, able):
     assert all(ability.reason.endswith(".") and ability.title for ability in found)
 
 
-def test_blackwell_at_home_is_told_that_its_block_scaled_mma_is_not_used():
+def test_blackwell_at_home_has_block_scaled_mma_too():
     by_name = {ability.name: ability for ability in abilities(machines.RTX_5090)}
-    assert "the kernels here use it on 10.x only" in by_name["block_scaled"].reason
+    assert by_name["block_scaled"].available
+    assert by_name["block_scaled"].reason.endswith("starts at 10.0 (Blackwell).")
     assert "Compute capability 12.0" in by_name[FP8].reason
 
 
@@ -93,3 +94,16 @@ def test_a_triton_without_our_gluon_is_said_where_it_matters():
     assert told(machines.H200).verdict is Verdict.PASS
     assert "Gluon are for Triton 3.6 to 3.9 and this is 3.10, so simpler" in told(machines.H200).detail
     assert told(machines.ADA).detail == "Triton 3.10.0."
+
+
+@pytest.mark.parametrize(
+    ("version", "said"),
+    [
+        ("3.3.1", "Triton 3.3.1: the kernels need Triton 3.4 or a later one, and this is 3.3"),
+        ("main", "'main'"),
+    ],
+)
+def test_a_triton_that_compiles_no_kernel_is_said_before_any_step(version, said):
+    line = setup_lines(replace(machines.H200, triton=version))[-1]
+    assert line.verdict is Verdict.FAIL
+    assert said in line.detail
