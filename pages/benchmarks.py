@@ -6,6 +6,7 @@ from pages.kit.controls import Controls
 from pages.kit.gemm import results as gemm_results
 from pages.kit.shell import guard
 from pages.kit.terms.explain import draw_text
+from pages.sections.benchmarks import any_shape as benchmarks_any_shape
 from pages.sections.benchmarks import cost as benchmarks_cost
 from pages.sections.benchmarks import ratios as benchmarks_ratios
 from pages.sections.benchmarks import roofline as benchmarks_roofline
@@ -16,6 +17,7 @@ from pages.sections.benchmarks.data import gpus
 SECTIONS = {
     Section.RATIOS: benchmarks_ratios,
     Section.ROOFLINE: benchmarks_roofline,
+    Section.ANY_SHAPE: benchmarks_any_shape,
     Section.COST: benchmarks_cost,
     Section.TABLE: benchmarks_table,
 }

@@ -1,6 +1,7 @@
 """Files with a measurement a line: each line is read, or named with what is wrong."""
 
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +25,11 @@ class BadLine:
     def __str__(self) -> str:
         line = "" if self.line is None else f", line {self.line}"
         return f"{self.file}{line}: {self.reason}"
+
+
+def slug(name: str) -> str:
+    """A GPU's name as a file name: lower case, words joined by underscores."""
+    return re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
 
 
 def read_lines(

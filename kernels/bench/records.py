@@ -1,14 +1,16 @@
-"""Recorded measurements: in a folder, <gpu>.jsonl holds rows and ceilings/<gpu>.jsonl that GPU's ceilings."""
+"""Recorded measurements of a folder: rows in <gpu>.jsonl, that GPU's ceilings in ceilings/<gpu>.jsonl, its
+random draws in any_shape/<gpu>.jsonl.
+"""
 
 import json
-import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
+from kernels.bench.any_shape import AnyShapeRow, read_any_shape
 from kernels.bench.ceilings import Ceilings
 from kernels.bench.ceilings.limits import Impossible, datasheet_limits, measured_fault
-from kernels.bench.lines import BadLine, read_lines
+from kernels.bench.lines import BadLine, read_lines, slug
 from kernels.bench.row import Row
 from kernels.device import Unsupported
 from kernels.files import append_line
@@ -26,6 +28,7 @@ class Records:
     rows: tuple[Row, ...]
     ceilings: tuple[Ceilings, ...]
     bad: tuple[BadLine, ...]
+    any_shape: tuple[AnyShapeRow, ...] = ()
 
 
 def read_records(folder: Path) -> Records:
@@ -35,7 +38,13 @@ def read_records(folder: Path) -> Records:
     """
     rows, bad_rows = read_lines(folder.glob("*.jsonl"), Row, _possible)
     ceilings, bad_ceilings = read_lines((folder / _CEILINGS).glob("*.jsonl"), Ceilings, _possible)
-    return Records(rows=tuple(rows), ceilings=tuple(ceilings), bad=(*bad_rows, *bad_ceilings))
+    drawn = read_any_shape(folder)
+    return Records(
+        rows=tuple(rows),
+        ceilings=tuple(ceilings),
+        bad=(*bad_rows, *bad_ceilings, *drawn.bad),
+        any_shape=drawn.rows,
+    )
 
 
 def recorded_rows(folder: Path) -> tuple[Row, ...]:
@@ -61,11 +70,6 @@ def record(measured: Row | Ceilings, folder: Path) -> Path:
     path = folder / f"{slug(measured.machine.name)}.jsonl"
     append_line(path, json.dumps(to_data(measured), ensure_ascii=False).encode())
     return path
-
-
-def slug(name: str) -> str:
-    """A GPU's name as a file name: lower case, words joined by underscores."""
-    return re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
 
 
 def _possible(measured: Measured) -> Measured:

@@ -9,7 +9,7 @@ from tests.sweeps import exhaustive
 
 pytestmark = pytest.mark.browser
 
-SECTIONS = ("ratios", "roofline", "cost", "table")
+SECTIONS = ("ratios", "roofline", "any_shape", "cost", "table")
 DRAW_MS = 30_000
 
 

@@ -172,7 +172,7 @@ def test_one_gpu_is_no_choice(open_app, recorded):
     assert not [box for box in open_app(PAGE).selectbox if box.key == "gpu"]
 
 
-@pytest.mark.parametrize("section", ["ratios", "roofline"])
+@pytest.mark.parametrize("section", ["ratios", "roofline", "any_shape"])
 def test_without_a_gpu_the_button_says_why_it_cannot_run(open_app, section):
     at = open_app(PAGE, bench_show=section)
     assert at.button(key="run_benchmark").disabled
@@ -209,11 +209,11 @@ def test_a_run_that_ends_while_the_page_is_drawn_draws_it_again(
     at = open_app(PAGE)
     draw_queue, known = gpu_queue.draw_queue, []
 
-    def draw_late():
+    def draw_late(draw_partial):
         mine = gpu_queue.st.session_state[gpu_queue._STATE_KEY]
         wait_for_ends(stand_in_workers.queue, mine.tickets)
         known.append(len(mine.rows))
-        draw_queue()
+        draw_queue(draw_partial)
 
     monkeypatch.setattr(gpu_queue, "draw_queue", draw_late)
     at.button(key="run_benchmark").click().run()
@@ -235,6 +235,8 @@ def test_every_control_is_in_the_address_and_reset_empties_it(open_app, recorded
         "bench_shape": "8192x8192x8192",
         "cost_unit": "per_tensor",
         "peaks": "all",
+        "draw_seed": "7",
+        "draw_count": "50",
         "table_recipe": "mxfp8",
         "table_matmul": "dgrad",
         "table_cache": "hot",

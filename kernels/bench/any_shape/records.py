@@ -6,8 +6,7 @@ from pathlib import Path
 
 from kernels.bench.any_shape.row import AnyShapeRow
 from kernels.bench.ceilings.limits import Impossible, datasheet_limits
-from kernels.bench.lines import BadLine, read_lines
-from kernels.bench.records import slug
+from kernels.bench.lines import BadLine, read_lines, slug
 from kernels.files import append_line
 from kernels.typed import to_data
 

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from fp8core.formats import FORMATS
 from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
 from kernels.typed import Count, Positive
@@ -59,6 +60,11 @@ class AnyShapeRow:
     def ratio(self) -> float:
         """Our speed over torch's; above 1 ours is faster."""
         return self.peer_us / self.ours_us
+
+    @property
+    def is_against_bf16(self) -> bool:
+        """True where torch has no op for the recipe, so that bf16 is the peer."""
+        return self.peer.startswith(FORMATS["bf16"].name)
 
     @property
     def intensity(self) -> float:

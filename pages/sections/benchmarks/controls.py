@@ -5,6 +5,7 @@ from enum import Enum
 
 from fp8core.linear import LayerShape
 from fp8core.recipes import Family
+from kernels.bench.any_shape.job import MOST_SHAPES
 from kernels.bench.ceilings.peak_rates import PEAK_RATES, peak_rates_of
 from kernels.bench.job import Cache
 from kernels.bench.records import slug
@@ -13,7 +14,7 @@ from kernels.device import HOPPER
 from pages.kit.gemm.presets import Preset
 from pages.kit.recipes import RECIPE_CONTROLS, by_family, family_title
 from pages.kit.shared_controls import MATMUL, RECIPE
-from pages.kit.widgets import Choice, ChoiceStyle
+from pages.kit.widgets import Choice, ChoiceStyle, Whole
 
 ANY, NONE, ALL = "any", "none", "all"
 NO_GPU = "none"
@@ -26,6 +27,7 @@ class Section(Enum):
 
     RATIOS = "ratios"
     ROOFLINE = "roofline"
+    ANY_SHAPE = "any_shape"
     COST = "cost"
     TABLE = "table"
 
@@ -66,6 +68,7 @@ SHOW = Choice(
     options={
         Section.RATIOS.value: "Against torch",
         Section.ROOFLINE.value: "Roofline",
+        Section.ANY_SHAPE.value: "Any shape",
         Section.COST.value: "What does the scale cost?",
         Section.TABLE.value: "Table",
     },
@@ -113,6 +116,20 @@ FAMILY = Choice(
     default=ANY,
     style=ChoiceStyle.SELECT,
 )
+DRAW_SEED = Whole(
+    key="draw_seed",
+    label="Seed of the draw",
+    low=0,
+    high=9999,
+    default=0,
+    help="Another seed draws other shapes. Equal seeds draw equal shapes, on every machine.",
+)
+DRAW_COUNT = Choice(
+    key="draw_count",
+    label="Shapes to draw",
+    options={"10": "10", "20": "20", str(MOST_SHAPES): str(MOST_SHAPES)},
+    default="20",
+)
 TABLE_RECIPE = Choice(
     key="table_recipe",
     label="Recipe",
@@ -148,6 +165,8 @@ CONTROLS = (
     SHAPE,
     UNIT,
     PEAKS,
+    DRAW_SEED,
+    DRAW_COUNT,
     TABLE_RECIPE,
     TABLE_MATMUL,
     TABLE_CACHE,

@@ -20,6 +20,7 @@ from pages.kit.gemm import results as gemm_results
 from pages.kit.gemm.results import Origin, Recorded, Result, accumulation, same_gemm
 from pages.kit.gemm.words import duration, number, ratio
 from pages.kit.inert import plain
+from pages.sections.benchmarks import drawn
 from pages.sections.benchmarks.charts.facts import TimedGemm
 from pages.sections.benchmarks.controls import ANY, family_key
 
@@ -85,6 +86,7 @@ def gpus() -> tuple[str, ...]:
     mine = gpu_queue.session()
     others += [ceilings.machine.name for ceilings in mine.rows_of(Ceilings)]
     others += [row.machine.name for row in mine.rows_of(Row) if row.provenance is Provenance.GPU]
+    others += [one.row.gpu for one in drawn.every()]
     return tuple(dict.fromkeys([*_recorded().gpus, *others]))
 
 

@@ -1,15 +1,21 @@
 """The jobs that the page "Benchmarks" runs on this server's GPU, and why it cannot without one."""
 
+from collections.abc import Callable
+from typing import Any
+
 import streamlit as st
 
 from fp8core.linear import MATMULS
+from fp8core.recipes import RECIPES
+from kernels.bench.any_shape.job import AnyShapeDraw, AnyShapeJob
 from kernels.bench.ceilings import CeilingsJob
 from kernels.bench.job import Cache, GemmJob
 from pages.kit.controls import Controls
 from pages.kit.gemm import queue_panel as gpu_queue
 from pages.kit.gemm.presets import refusal
 from pages.kit.recipes import draw_recipe, recipe_values
-from pages.sections.benchmarks.controls import SHAPE, SHAPES
+from pages.kit.shared_controls import RECIPE
+from pages.sections.benchmarks.controls import DRAW_COUNT, DRAW_SEED, SHAPE, SHAPES
 
 NO_GPU = (
     "This server has no GPU, so nothing can be measured here. All figures are recorded ones. Start the app "
@@ -27,12 +33,35 @@ def draw_gemm(controls: Controls, matmul: str, cache: Cache) -> None:
         _draw_run(job, "Run on the GPU", refusal(job, has_gpu=True))
 
 
+def draw_any_shape(controls: Controls, matmul: str, draw_partial: Callable[[AnyShapeDraw], None]) -> None:
+    """Draw a recipe, a seed and the button that times this matmul on the shapes of the seed.
+
+    `draw_partial` draws the GEMMs that are timed so far.
+    """
+    with st.container(border=True):
+        st.markdown(f"**Draw some here**: {MATMULS[matmul].title}, shapes that a seed gives")
+        row = st.container(horizontal=True, vertical_alignment="bottom")
+        recipe = draw_recipe(controls, row)
+        seed = controls.draw(DRAW_SEED, row.container(width=140))
+        count = int(controls.draw(DRAW_COUNT, row))
+        if recipe.name not in RECIPES:
+            recipe = RECIPES[RECIPE.default]
+            st.caption(f"A draw is of a published recipe, so {recipe.title} is drawn instead of your own.")
+        job = AnyShapeJob(recipe=recipe.name, matmul=matmul, count=count, seed=seed)
+        _draw_run(job, "Run on the GPU", None, draw_partial)
+
+
 def draw_ceilings() -> None:
     """Draw the button that measures this GPU's ceilings."""
     _draw_run(CeilingsJob(), "Measure this GPU's ceilings", None)
 
 
-def _draw_run(job: GemmJob | CeilingsJob, label: str, reason: str | None) -> None:
+def _draw_run(
+    job: GemmJob | CeilingsJob | AnyShapeJob,
+    label: str,
+    reason: str | None,
+    draw_partial: Callable[[Any], None] | None = None,
+) -> None:
     reason = reason if gpu_queue.workers().has_gpu else NO_GPU
     st.button(
         label,
@@ -45,4 +74,4 @@ def _draw_run(job: GemmJob | CeilingsJob, label: str, reason: str | None) -> Non
     )
     if reason is not None:
         st.caption(reason)
-    gpu_queue.draw_queue()
+    gpu_queue.draw_queue(draw_partial)

@@ -51,7 +51,7 @@ def test_contenders_take_turns_and_the_load_is_read_once_their_times_are_known()
     turns = [StandIn("a", [[3.0], [1.0], [2.0]], ran), StandIn("b", [[9.0], [9.0], [9.0]], ran)]
     known = []
     timings = interleaved(turns, 3, said.append, loaded=lambda by_name: known.append(dict(by_name)) or ("a",))
-    assert ran == ["a", "b", "a", "b", "a", "b", "load of a"], "two alternate"
+    assert ran == ["a", "b", "a", "b", "a", "b", "load of a", "load of a"], "two alternate"
     assert known == [timings.by_name]
     assert said == [0.0, pytest.approx(1 / 3), pytest.approx(2 / 3)]
     assert timings.by_name["a"].median_us == 2.0

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from fp8core.accumulators.error_over_k import error_against_k
 from fp8core.formats import FORMATS
+from kernels.bench.any_shape.job import AnyShapeDraw, AnyShapeJob
 from kernels.bench.job import GemmJob
 from kernels.bench.machine import Machine, Timing
 from kernels.bench.ready import Readied, ReadyJob
@@ -22,6 +23,7 @@ from kernels.probe.job import ROWS, ProbeJob, ProbeRow, SweepPoint
 from kernels.worker.child import Engine, StoppedOnRequest, serve
 from kernels.worker.jobs import Job, Result
 from kernels.worker.process import WorkerProcess
+from tests.kernels.bench.any_shape.made_up import ROW as DRAWN
 from tests.kernels.check.reports import REPORT
 from tests.kernels.worker.gates import Gate, folder_in, is_open
 
@@ -135,12 +137,29 @@ def checked(of: CheckJob, progress, stopped, so_far: Report | None) -> Report:
     return report
 
 
+def drawn(of: AnyShapeJob, progress, stopped, so_far: AnyShapeDraw | None) -> AnyShapeDraw:
+    """A draw in which torch is half as fast; all but the first of its GEMMs come when a gate is open."""
+    draw = so_far or AnyShapeDraw(job=of, rows=())
+    for number, gemm in enumerate(of.gemms):
+        if number < draw.done:
+            continue
+        progress(number / of.count, gemm.size, draw if draw.done else None)
+        if draw.done:
+            held(Gate.JOB, stopped)
+        shape = {"m": gemm.m, "n": gemm.n, "k": gemm.k, "flop": gemm.flop, "seed": of.seed}
+        more = replace(DRAWN, recipe=of.recipe, matmul=of.matmul, ours_us=50.0, peer_us=100.0, **shape)
+        draw = replace(draw, rows=(*draw.rows, more))
+    return draw
+
+
 def measure(of: Job, *, progress, stopped, so_far: Result | None = None) -> Result:
     progress(0.25, "quantizing")
     if isinstance(of, ProbeJob):
         return swept(of)
     if isinstance(of, CheckJob):
         return checked(of, progress, stopped, so_far)
+    if isinstance(of, AnyShapeJob):
+        return drawn(of, progress, stopped, so_far)
     if isinstance(of, ReadyJob):
         measure(of.gemm, progress=progress, stopped=stopped)
         return Readied(of, 0.1)

@@ -15,7 +15,7 @@ from kernels.bench.any_shape import (
     spread,
 )
 from kernels.bench.ceilings.limits import Impossible
-from kernels.bench.records import recorded_rows
+from kernels.bench.records import read_records
 from kernels.typed import from_data, to_data
 from tests.kernels.bench.any_shape.made_up import ROW
 
@@ -25,6 +25,8 @@ def test_a_ratio_above_one_is_faster_than_torch():
     assert ROW.intensity == 32.0
     assert ROW.tflop_s == pytest.approx(2 * 256 * 128 * 512 / 2e-6 / 1e12)
     assert ROW.mnk == (256, 128, 512)
+    assert ROW.is_against_bf16
+    assert not replace(ROW, peer="torch._scaled_mm").is_against_bf16
 
 
 def test_rows_come_back_from_their_file_and_a_line_that_is_none_is_named(tmp_path):
@@ -36,7 +38,8 @@ def test_rows_come_back_from_their_file_and_a_line_that_is_none_is_named(tmp_pat
     found = read_any_shape(tmp_path)
     assert found.rows == (ROW, other)
     assert [(bad.file, bad.line) for bad in found.bad] == [("a_gpu.jsonl", 3)]
-    assert recorded_rows(tmp_path) == ()
+    records = read_records(tmp_path)
+    assert (records.rows, records.any_shape, records.bad) == ((), (ROW, other), found.bad)
 
 
 def test_a_line_needs_only_what_the_shared_interface_has():

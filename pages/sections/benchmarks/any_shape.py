@@ -1,0 +1,178 @@
+"""Section "Any shape": speed on shapes that a seed drew and nobody tuned, against torch's best."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import streamlit as st
+
+from fp8core.linear import MATMULS
+from kernels.bench.any_shape import Spread, percentile, spread
+from kernels.bench.any_shape.draw import LARGEST, MAX_TOKENS
+from kernels.bench.any_shape.job import AnyShapeDraw
+from pages.kit.arrow_table import arrow_table
+from pages.kit.chart import draw_chart
+from pages.kit.charts.ink import INKS
+from pages.kit.charts.words import count
+from pages.kit.controls import Controls
+from pages.kit.inert import plain
+from pages.kit.notice import draw_notice
+from pages.kit.shared_controls import MATMUL
+from pages.kit.shell import theme
+from pages.kit.terms.explain import draw_text
+from pages.sections.benchmarks import drawn
+from pages.sections.benchmarks import live as benchmarks_live
+from pages.sections.benchmarks.charts.any_shape import any_shape_chart
+from pages.sections.benchmarks.controls import FAMILY
+from pages.sections.benchmarks.drawn import Drawn
+
+QUESTION = "How fast off the tuned path?"
+IDEA = (
+    "The other sections show shapes for which our kernels were tuned. These were **drawn at random**: "
+    f"tokens from 1 to {MAX_TOKENS:,}, odd numbers too. The other dims are those of layers of Llama 3, "
+    f"DeepSeek-V3 and Qwen3, or any multiple of 16. One layer in fifty has up to {LARGEST:,} features. "
+    "Percentiles and a geometric mean sum them up."
+)
+READING = (
+    "Each point is one GEMM: the time of torch's best op for the recipe divided by ours, medians of one run "
+    "in which they took turns. With few operations per byte memory decides, with many the tensor cores. "
+    "Points measured here have an outline. Click a name to see its points alone."
+)
+NOTHING = (
+    "No {matmul} of random shapes is recorded on this GPU yet. There, `python -m kernels.tune --random 200 "
+    "--seed 1 --record` draws 200 and keeps them. The button below draws a few and keeps none."
+)
+_HALF, _MOST = 0.5, 0.95
+_NUMBER = st.column_config.NumberColumn
+_COLUMNS = {
+    "shapes": _NUMBER(help="GEMMs of the draw"),
+    "worst": _NUMBER(format="%.2f", help="The lowest speed over torch's"),
+    "10th percentile": _NUMBER(format="%.2f", help="One GEMM in ten is slower than this, relative to torch"),
+    "median": _NUMBER(format="%.2f", help="Half the GEMMs are slower than this, relative to torch"),
+    "geometric mean": _NUMBER(format="%.2f", help="A mean in which twice as fast and half as fast make 1"),
+    "lost, median": _NUMBER(
+        format="%.1f %%", help="How much longer the chosen blocks take than the best of all that were tried"
+    ),
+    "lost, 95th percentile": _NUMBER(
+        format="%.1f %%", help="19 GEMMs in 20 lose no more than this by their choice of blocks"
+    ),
+}
+
+
+def show(controls: Controls, gpu: str) -> None:
+    """Draw the controls, the scatter, the percentiles, and the button that draws shapes here."""
+    st.header(QUESTION)
+    draw_text(IDEA)
+    row = st.container(horizontal=True)
+    family = controls.draw(FAMILY, row.container(width=150))
+    matmul = controls.draw(MATMUL, row)
+    found = drawn.of(gpu, matmul, family)
+    if found:
+        draw_notice(notice(groups(found)))
+        _draw(found, key="benchmarks_any_shape")
+        st.caption(READING + " " + origin_sentence(found))
+    else:
+        st.info(NOTHING.format(matmul=MATMULS[matmul].title))
+    benchmarks_live.draw_any_shape(controls, matmul, draw_partial)
+
+
+def draw_partial(draw: AnyShapeDraw) -> None:
+    """Draw the GEMMs of a running draw that are timed so far."""
+    found = drawn.of_draw(draw)
+    if found:
+        _draw(found, key="benchmarks_any_shape_so_far")
+
+
+def _draw(found: Sequence[Drawn], key: str) -> None:
+    """Draw the scatter with its percentiles."""
+    made = groups(found)
+    draw_chart(
+        any_shape_chart([one.point for one in found], INKS[theme()]),
+        key=key,
+        least=520,
+        alt=alt_text(made),
+    )
+    st.dataframe(arrow_table(lines(made)), hide_index=True, column_config=_COLUMNS)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Group:
+    """The drawn GEMMs of one recipe against one peer, summed up."""
+
+    title: str
+    found: Sequence[Drawn]
+    ratios: Spread
+
+    @property
+    def slowest(self) -> Drawn:
+        return min(self.found, key=lambda one: one.row.ratio)
+
+    @property
+    def regrets(self) -> list[float]:
+        """What the choice of blocks lost, where that was searched."""
+        return [one.row.regret for one in self.found if one.row.regret is not None]
+
+
+def groups(found: Sequence[Drawn]) -> list[Group]:
+    """The GEMMs by recipe and peer, in their order."""
+    members: dict[str, list[Drawn]] = {}
+    for one in found:
+        members.setdefault(one.series, []).append(one)
+    return [
+        Group(title=title, found=own, ratios=summed)
+        for title, own in members.items()
+        if (summed := spread(one.row.ratio for one in own)) is not None
+    ]
+
+
+def lines(found: Sequence[Group]) -> list[dict[str, Any]]:
+    """The table: a line a recipe. What the blocks lost is there where somebody searched."""
+    is_searched = any(group.regrets for group in found)
+    return [
+        {
+            "recipe": group.title,
+            "shapes": group.ratios.count,
+            "worst": group.ratios.worst,
+            "10th percentile": group.ratios.p10,
+            "median": group.ratios.median,
+            "geometric mean": group.ratios.geometric_mean,
+        }
+        | (_lost(group.regrets) if is_searched else {})
+        for group in found
+    ]
+
+
+def _lost(regrets: Sequence[float]) -> dict[str, float | None]:
+    parts = {"lost, median": _HALF, "lost, 95th percentile": _MOST}
+    return {name: 100 * percentile(regrets, part) if regrets else None for name, part in parts.items()}
+
+
+def notice(found: Sequence[Group]) -> str:
+    """The recipes with the highest and the lowest mean, and the slowest GEMM of all."""
+    best = max(found, key=lambda group: group.ratios.geometric_mean)
+    worst = min(found, key=lambda group: group.ratios.geometric_mean)
+    most = max(group.ratios.count for group in found)
+    said = (
+        f"**Notice:** over {'up to ' * (len(found) > 1)}{count(most, 'shape')} that nobody chose, "
+        f"**{best.title}** runs at {best.ratios.geometric_mean:.2f} of torch's best (geometric mean)"
+    )
+    if worst is not best:
+        said += f", **{worst.title}** at {worst.ratios.geometric_mean:.2f}"
+    last = min(found, key=lambda group: group.ratios.worst)
+    shape = " × ".join(map(str, last.slowest.row.mnk))
+    return f"{said}. The slowest is {last.ratios.worst:.2f}: {last.title}, {shape}."
+
+
+def origin_sentence(found: Sequence[Drawn]) -> str:
+    """One line of Markdown on the machines of these GEMMs, their dates, versions and seeds."""
+    return plain("; ".join(dict.fromkeys(one.where for one in found)) + ".")
+
+
+def alt_text(found: Sequence[Group]) -> str:
+    """The chart in words."""
+    told = "; ".join(
+        f"{group.title} {mean.geometric_mean:.2f}, {mean.worst:.2f} to {mean.best:.2f}"
+        for group in found
+        for mean in [group.ratios]
+    )
+    return f"Points of speed over torch's by operations per byte. Geometric means, worst to best: {told}"

@@ -1,0 +1,109 @@
+"""Speed relative to torch's best over operations per byte: a point for each GEMM of a random draw."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import altair as alt
+
+from pages.kit.charts.finish import color_range, dressed, shape_range
+from pages.kit.charts.ink import Ink
+from pages.kit.charts.template import Filled, number, several, template
+
+_TALL = 460
+_EQUAL = 1.0
+_ROOM = 1.15
+_ONE_LINE, _COLUMNS = 22, 2
+_LONG_NAME = "MXFP8, refolded, not bit-exact"
+_POWERS = [2.0**power for power in range(20)]
+_TICKS = [0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 6, 8, 10, 20]
+_TOLD = {
+    "gemm": "GEMM",
+    "shape": "M × N × K",
+    "ours": "ours",
+    "peer": "torch's best",
+    "kernel": "kernel",
+    "regret": "slower than the best blocks",
+    "where": "from",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class DrawnPoint:
+    """One GEMM of a random shape: its speed over torch's, the operations per byte, and words by _TOLD."""
+
+    series: str
+    is_here: bool
+    intensity: float
+    ratio: float
+    told: tuple[str, ...]
+
+
+def any_shape_chart(points: Sequence[DrawnPoint], ink: Ink) -> Filled:
+    """The points around the line at 1; there is at least one."""
+    ratios, series = [point.ratio for point in points], list(dict.fromkeys(point.series for point in points))
+    intensities = [point.intensity for point in points]
+    columns = {
+        "series": [point.series for point in points],
+        "here": [point.is_here for point in points],
+        "intensity": intensities,
+        "ratio": ratios,
+    }
+    words = zip(*(point.told for point in points), strict=True)
+    columns |= {_field(name): list(told) for name, told in zip(_TOLD, words, strict=True)}
+    return _chart(ink).filled(
+        {"points": columns},
+        intensities=[min(intensities) / _ROOM, max(intensities) * _ROOM],
+        ratios=[min([*ratios, _EQUAL]) / _ROOM, max([*ratios, _EQUAL]) * _ROOM],
+        series=series,
+        colors=color_range(len(series), ink),
+        shapes=shape_range(len(series)),
+        height=_TALL + _ONE_LINE * -(-len(series) // _COLUMNS),
+    )
+
+
+@template
+def _chart(ink: Ink) -> alt.LayerChart:
+    x = alt.X(
+        "intensity:Q",
+        title=["operations per byte:", "2 · M · N · K / bytes of codes, scales and D"],
+        scale=alt.Scale(type="log", base=2, domain=several("intensities", [1.0, 4096.0]), nice=False),
+        axis=alt.Axis(values=_POWERS, format=",~f", grid=True, labelOverlap=True),
+    )
+    y = alt.Y(
+        "ratio:Q",
+        title="times as fast as torch's best",
+        scale=alt.Scale(type="log", domain=several("ratios", [0.5, 2.0]), nice=False),
+        axis=alt.Axis(values=_TICKS, format="~g", labelOverlap=True),
+    )
+    series = several("series", [_LONG_NAME])
+    colors = alt.Scale(domain=series, range=several("colors", ["#000000"]))
+    shapes = alt.Scale(domain=series, range=several("shapes", ["circle"]))
+    legend = alt.Legend(orient="bottom", columns=_COLUMNS, labelLimit=260, labelColor=ink.text, symbolSize=90)
+    picked = alt.selection_point(name="picked", fields=["series"], bind="legend")
+    points = (
+        alt.Chart(alt.NamedData("points"))
+        .mark_point(filled=True)
+        .encode(
+            x=x,
+            y=y,
+            color=alt.Color("series:N", title=None, scale=colors, legend=legend),
+            shape=alt.Shape("series:N", title=None, scale=shapes, legend=legend),
+            size=alt.when(alt.datum.here).then(alt.value(150)).otherwise(alt.value(50)),
+            stroke=alt.when(alt.datum.here).then(alt.value(ink.text)).otherwise(alt.value(None)),
+            opacity=alt.when(picked).then(alt.value(0.85)).otherwise(alt.value(0.07)),
+            tooltip=[
+                alt.Tooltip("ratio:Q", title="times as fast as torch's best", format=".3f"),
+                alt.Tooltip("intensity:Q", title="operations per byte", format=",.0f"),
+                *(alt.Tooltip(f"{_field(name)}:N", title=title) for name, title in _TOLD.items()),
+            ],
+        )
+        .add_params(picked)
+    )
+    equal = alt.Chart(alt.Data(values=[{}])).mark_rule(color=ink.text, strokeWidth=1.5, aria=False)
+    return dressed(
+        alt.layer(equal.encode(y=alt.datum(_EQUAL)), points).properties(height=number("height", 500)), ink
+    )
+
+
+def _field(name: str) -> str:
+    return f"told_{name}"

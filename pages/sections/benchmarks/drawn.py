@@ -1,0 +1,104 @@
+"""The GEMMs of random draws: recorded ones, and those that this session drew on this server's GPU."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+from fp8core.linear import MATMULS
+from fp8core.recipes import RECIPES
+from kernels.bench.any_shape import AnyShapeRow
+from kernels.bench.any_shape.job import AnyShapeDraw
+from kernels.bench.lines import slug
+from kernels.gemm.blocks import Body
+from kernels.gemm.bodies import BODIES
+from pages.kit.gemm import queue_panel as gpu_queue
+from pages.kit.gemm import results as gemm_results
+from pages.kit.gemm.results import TOLD, Recorded
+from pages.kit.gemm.words import duration
+from pages.sections.benchmarks.charts.any_shape import DrawnPoint
+from pages.sections.benchmarks.controls import ANY, family_key
+
+_FOLDERS_KEPT, _NAMES_KEPT = 2, 256
+_BODIES = {body.value: BODIES[body].title for body in Body}
+_slug = lru_cache(maxsize=_NAMES_KEPT)(slug)
+
+
+@dataclass(frozen=True, eq=False)
+class Drawn:
+    """A drawn GEMM; it was timed in this session, or recorded. What is said of it is worked out once."""
+
+    row: AnyShapeRow
+    is_here: bool
+
+    @property
+    def series(self) -> str:
+        """The recipe, with its peer where that is not torch's own op. Those of this session are apart."""
+        peer = " ÷ bf16" * self.row.is_against_bf16
+        return RECIPES[self.row.recipe].title + peer + ", here" * self.is_here
+
+    @property
+    def where(self) -> str:
+        """The machine, the day, the versions and the seed."""
+        row, how = self.row, "GPU:" if self.is_here else "Recorded on"
+        versions = [f"{name} {row.versions[name]}" for name in TOLD if name in row.versions]
+        commit = [f"commit {row.commit}"] if row.commit else []
+        return ", ".join([f"{how} {row.gpu}", row.date, *versions, *commit, f"seed {row.seed}"])
+
+    @cached_property
+    def point(self) -> DrawnPoint:
+        row = self.row
+        regret = "not searched" if row.regret is None else f"{row.regret:.1%}"
+        return DrawnPoint(
+            series=self.series,
+            is_here=self.is_here,
+            intensity=row.intensity,
+            ratio=row.ratio,
+            told=(
+                f"{RECIPES[row.recipe].title}, {MATMULS[row.matmul].title}",
+                " × ".join(map(str, row.mnk)),
+                f"{duration(row.ours_us)}, {row.tflop_s:,.0f} TFLOP/s",
+                f"{duration(row.peer_us)}, {row.peer}",
+                f"{_BODIES.get(row.body, row.body)}, {row.blocks_title}",
+                regret,
+                self.where,
+            ),
+        )
+
+
+def every() -> list[Drawn]:
+    """All drawn GEMMs: the newest recorded one of each, then those of this session."""
+    return [*_recorded(gemm_results.every_recorded()), *_here()]
+
+
+def of(gpu: str, matmul: str, family: str) -> list[Drawn]:
+    """The drawn GEMMs of a GPU by its slug, in the order of the recipes."""
+    found = [
+        one for one in every() if one.row.matmul == matmul and (one.is_here or _slug(one.row.gpu) == gpu)
+    ]
+    return _in_order(one for one in found if family in (ANY, family_key(RECIPES[one.row.recipe].family)))
+
+
+def of_draw(draw: AnyShapeDraw) -> list[Drawn]:
+    """The GEMMs of a draw that was made here."""
+    return [Drawn(row, is_here=True) for row in draw.rows]
+
+
+def _in_order(found: Iterable[Drawn]) -> list[Drawn]:
+    places = {name: place for place, name in enumerate(RECIPES)}
+    return sorted(found, key=lambda one: (places[one.row.recipe], one.row.is_against_bf16, one.is_here))
+
+
+@lru_cache(maxsize=_FOLDERS_KEPT)
+def _recorded(recorded: Recorded) -> tuple[Drawn, ...]:
+    return tuple(_newest(Drawn(row, is_here=False) for row in recorded.records.any_shape))
+
+
+def _here() -> Sequence[Drawn]:
+    """Those of this session, oldest first."""
+    draws = reversed(gpu_queue.session().rows_of(AnyShapeDraw))
+    return _newest(one for draw in draws for one in of_draw(draw))
+
+
+def _newest(found: Iterable[Drawn]) -> list[Drawn]:
+    """The last one of each GEMM on each GPU."""
+    return list({(one.row.gpu, one.row.recipe, one.row.matmul, one.row.mnk): one for one in found}.values())
