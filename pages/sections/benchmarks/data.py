@@ -86,7 +86,7 @@ def gpus() -> tuple[str, ...]:
     mine = gpu_queue.session()
     others += [ceilings.machine.name for ceilings in mine.rows_of(Ceilings)]
     others += [row.machine.name for row in mine.rows_of(Row) if row.provenance is Provenance.GPU]
-    others += [one.row.gpu for one in drawn.every()]
+    others += drawn.gpus()
     return tuple(dict.fromkeys([*_recorded().gpus, *others]))
 
 

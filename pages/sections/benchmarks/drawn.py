@@ -1,6 +1,6 @@
 """The GEMMs of random draws: recorded ones, and those that this session drew on this server's GPU."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -18,9 +18,8 @@ from pages.kit.gemm.words import duration
 from pages.sections.benchmarks.charts.any_shape import DrawnPoint
 from pages.sections.benchmarks.controls import ANY, family_key
 
-_FOLDERS_KEPT, _NAMES_KEPT = 2, 256
+_FOLDERS_KEPT = 2
 _BODIES = {body.value: BODIES[body].title for body in Body}
-_slug = lru_cache(maxsize=_NAMES_KEPT)(slug)
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,13 +29,13 @@ class Drawn:
     row: AnyShapeRow
     is_here: bool
 
-    @property
+    @cached_property
     def series(self) -> str:
         """The recipe, with its peer where that is not torch's own op. Those of this session are apart."""
         peer = " ÷ bf16" * self.row.is_against_bf16
         return RECIPES[self.row.recipe].title + peer + ", here" * self.is_here
 
-    @property
+    @cached_property
     def where(self) -> str:
         """The machine, the day, the versions and the seed."""
         row, how = self.row, "GPU:" if self.is_here else "Recorded on"
@@ -65,17 +64,18 @@ class Drawn:
         )
 
 
-def every() -> list[Drawn]:
-    """All drawn GEMMs: the newest recorded one of each, then those of this session."""
-    return [*_recorded(gemm_results.every_recorded()), *_here()]
+def gpus() -> Sequence[str]:
+    """The names of the GPUs with drawn GEMMs, recorded ones first."""
+    recorded = (found[0] for found in _recorded(gemm_results.every_recorded()).values())
+    return list(dict.fromkeys(one.row.gpu for one in (*recorded, *_here())))
 
 
 def of(gpu: str, matmul: str, family: str) -> list[Drawn]:
-    """The drawn GEMMs of a GPU by its slug, in the order of the recipes."""
-    found = [
-        one for one in every() if one.row.matmul == matmul and (one.is_here or _slug(one.row.gpu) == gpu)
-    ]
-    return _in_order(one for one in found if family in (ANY, family_key(RECIPES[one.row.recipe].family)))
+    """The drawn GEMMs of a GPU by its slug, and those of this session, in the order of the recipes."""
+    here = [one for one in _here() if one.row.matmul == matmul]
+    recorded = _recorded(gemm_results.every_recorded()).get((gpu, matmul), ())
+    found = _in_order([*recorded, *here]) if here else recorded
+    return [one for one in found if family in (ANY, family_key(RECIPES[one.row.recipe].family))]
 
 
 def of_draw(draw: AnyShapeDraw) -> list[Drawn]:
@@ -89,8 +89,12 @@ def _in_order(found: Iterable[Drawn]) -> list[Drawn]:
 
 
 @lru_cache(maxsize=_FOLDERS_KEPT)
-def _recorded(recorded: Recorded) -> tuple[Drawn, ...]:
-    return tuple(_newest(Drawn(row, is_here=False) for row in recorded.records.any_shape))
+def _recorded(recorded: Recorded) -> Mapping[tuple[str, str], Sequence[Drawn]]:
+    """The newest recorded row of each GEMM, by the slug of its GPU and the matmul."""
+    found: dict[tuple[str, str], list[Drawn]] = {}
+    for one in _newest(Drawn(row, is_here=False) for row in recorded.records.any_shape):
+        found.setdefault((slug(one.row.gpu), one.row.matmul), []).append(one)
+    return {of_what: _in_order(members) for of_what, members in found.items()}
 
 
 def _here() -> Sequence[Drawn]:
