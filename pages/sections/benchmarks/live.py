@@ -41,13 +41,15 @@ def draw_any_shape(controls: Controls, matmul: str, draw_partial: Callable[[AnyS
     with st.container(border=True):
         st.markdown(f"**Draw some here**: {MATMULS[matmul].title}, shapes that a seed gives")
         row = st.container(horizontal=True, vertical_alignment="bottom")
-        recipe = draw_recipe(controls, row)
+        draw_recipe(controls, row)
         seed = controls.draw(DRAW_SEED, row.container(width=140))
         count = int(controls.draw(DRAW_COUNT, row))
-        if recipe.name not in RECIPES:
-            recipe = RECIPES[RECIPE.default]
-            st.caption(f"A draw is of a published recipe, so {recipe.title} is drawn instead of your own.")
-        job = AnyShapeJob(recipe=recipe.name, matmul=matmul, count=count, seed=seed)
+        chosen = recipe_values(controls)
+        name = RECIPE.default if chosen["own"] else chosen["recipe"]
+        if chosen["own"]:
+            title = RECIPES[name].title
+            st.caption(f"A draw is of a published recipe, so {title} is drawn instead of your own.")
+        job = AnyShapeJob(recipe=name, matmul=matmul, count=count, seed=seed)
         _draw_run(job, "Run on the GPU", None, draw_partial)
 
 
