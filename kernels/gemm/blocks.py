@@ -5,6 +5,7 @@ from enum import Enum
 from math import ceil
 
 from fp8core.linear import Side
+from kernels.gemm.shape_class import FEW
 
 MAX_SPLIT = 32
 MIN_DOT_K = 32
@@ -144,6 +145,17 @@ class Blocks:
     def count(self, m: int, n: int) -> int:
         """Number of blocks in D."""
         return -(-m // self.block_m) * -(-n // self.block_n)
+
+    def programs(self, m: int, n: int, sms: int) -> int:
+        """Programs that are launched for D [m, n] where none has a run of K of its own. Of persistent ones as
+        few as have no more blocks each than with one on every SM: all are done at once, and go through D in
+        step, so that the L2 reads once for several what they all load. Where M is few, more SMs read B
+        faster.
+        """
+        count = self.count(m, n)
+        if not self.persistent or count <= sms:
+            return count
+        return sms if m <= FEW else -(-count // -(-count // sms))
 
     def runs(self, k: int) -> tuple[int, int]:
         """Runs of K, and steps of block_k in each. The last run may be shorter; none is empty."""

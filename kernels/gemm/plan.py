@@ -11,15 +11,12 @@ from fp8core.recipes import MatmulSpec
 from fp8core.tiles import WHOLE
 from kernels.device import Device, DeviceKind, Unsupported
 from kernels.gemm.blocks import Blocks, Body
-from kernels.gemm.bodies import BODIES, refusal, tries
-from kernels.gemm.hopper.blocks import RING_BODIES, filling
-from kernels.gemm.hopper.decoding.blocks import turned, usual
+from kernels.gemm.bodies import BODIES, refusal
+from kernels.gemm.cost.choose import chosen
 from kernels.gemm.hopper.storage import Storage
 from kernels.gemm.meaning import Arithmetic, Meaning, Summation, meaning_of
 from kernels.gemm.ran import RanPlan
-from kernels.gemm.shape_class import FEW, ShapeClass
 from kernels.gemm.simple.blocks import built_in, undecodable
-from kernels.gemm.tuned import nearest, table
 from kernels.operand_passes.native import scaled_core
 from kernels.quantize.plan import K_PADDING
 
@@ -29,8 +26,6 @@ INTERPRETER_SIDE = 512
 
 MIN_CAPABILITY = (8, 9)
 
-_FULL = "has a block of the warp-specialized schedule for every SM"
-_USUAL = "the decoding kernel takes those that were best for MXFP8"
 _SIMPLE = tuple(body for body in Body if body.is_simple)
 
 
@@ -89,15 +84,8 @@ class GemmPlan:
         return self.ran.title
 
     def programs(self, m: int, n: int) -> int:
-        """Programs that are launched for D [m, n] where none has a run of K of its own. Of persistent ones as
-        few as have no more blocks each than with one on every SM: all are done at once, and go through D in
-        step, so that the L2 reads once for several what they all load. Where M is few, more SMs read B
-        faster.
-        """
-        count = self.blocks.count(m, n)
-        if not self.blocks.persistent or count <= self.sms:
-            return count
-        return self.sms if m <= FEW else -(-count // -(-count // self.sms))
+        """Programs that are launched for D [m, n] where none has a run of K of its own."""
+        return self.blocks.programs(m, n, self.sms)
 
 
 def plan_gemm(
@@ -109,9 +97,8 @@ def plan_gemm(
         return plan
     reasons = {body: refusal(body, plan.meaning, mnk, device) for body in BODIES}
     able = [body for body, reason in reasons.items() if not reason]
-    if all(body.is_simple for body in able):
-        return _tuned(plan, mnk, device, able, _why_simple(plan.meaning, device, reasons))
-    return _tuned(plan, mnk, device, able, "")
+    simple = all(body.is_simple for body in able)
+    return _fastest(plan, mnk, device, able, _why_simple(plan.meaning, device, reasons) if simple else "")
 
 
 def _why_simple(meaning: Meaning, device: Device, reasons: Mapping[Body, str]) -> str:
@@ -132,7 +119,7 @@ def plan_simple(
     plan = plan_built_in(spec, mnk, device, summation)
     if isinstance(plan, Unsupported) or device.kind is DeviceKind.INTERPRETER:
         return plan
-    return _tuned(plan, mnk, device, _SIMPLE, "the simple kernel was asked for")
+    return _fastest(plan, mnk, device, _SIMPLE, "the simple kernel was asked for")
 
 
 def plan_built_in(
@@ -146,38 +133,18 @@ def plan_built_in(
     return GemmPlan(meaning=meaning, blocks=blocks, sms=device.sms, why=why)
 
 
-def _tuned(
+def _fastest(
     plan: GemmPlan, mnk: tuple[int, int, int], device: Device, bodies: Collection[Body], why: str
 ) -> GemmPlan:
-    """The plan with the table's blocks, where it has some of these bodies for a shape nearby."""
-    shape = ShapeClass.of(mnk, device.sms)
+    """The plan with the fastest blocks of these bodies: by a measurement nearby, else by the cost model."""
+    said = f"{why}, with " if why else ""
+    if not all(mnk):
+        return replace(plan, why=f"{said}its built-in blocks: there is nothing to multiply")
     try:
-        rows = table(device.capability).get(str(plan.meaning.family), ()) if device.capability else ()
+        found = chosen(plan.meaning, mnk, device, frozenset(bodies))
     except ValueError as error:
-        return replace(plan, why=f"{why or 'the simple kernel runs'}, with its built-in blocks: {error}")
-    best = nearest([row for row in rows if _fits(plan.meaning, row.blocks)], shape, bodies)
-    if best is None:
-        decoding = usual(tries(Body.DECODING, plan.meaning, mnk, device)) if Body.DECODING in bodies else None
-        if decoding is not None:
-            return replace(plan, blocks=decoding, why=f"no blocks were measured for this family; {_USUAL}")
-        ring = (body for body in RING_BODIES if body in bodies)
-        found = (blocks for body in ring for blocks in tries(body, plan.meaning, mnk, device))
-        full = filling(found, mnk, device)
-        if full is not None:
-            return replace(plan, blocks=full, why=f"no blocks were measured for this shape, and D {_FULL}")
-        none = "its built-in blocks: none were measured for this shape and architecture"
-        return replace(plan, why=f"{why or 'the simple kernel runs'}, with {none}")
-    measured = f"{best.measurement.gpu}, {best.measurement.date}"
-    where = "this shape class" if best.shape == shape else f"the nearest shape class, {best.shape}"
-    found = f"the best blocks measured on {measured}, for {where}"
-    blocks = turned(plan.meaning, best.blocks, *mnk[:2])
-    found += "" if blocks == best.blocks else ", M and N exchanged"
-    return replace(plan, blocks=blocks, why=f"{why}, with {found}" if why else found)
-
-
-def _fits(meaning: Meaning, blocks: Blocks) -> bool:
-    """True where blocks of the family decode what can be decoded of this GEMM."""
-    return blocks.body is not Body.SIMPLE or not undecodable(meaning, blocks)
+        return replace(plan, why=f"{said}its built-in blocks: {error}")
+    return replace(plan, blocks=found.blocks, why=said + found.why)
 
 
 def _refusal(mnk: tuple[int, int, int], device: Device) -> Unsupported | None:

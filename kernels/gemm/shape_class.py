@@ -54,11 +54,3 @@ class ShapeClass:
 
     def __str__(self) -> str:
         return f"rows≤{self.rows} waves≤2^{self.waves} depth≤{self.depth}"
-
-    def distance(self, other: "ShapeClass") -> int:
-        """How far apart two classes are, in steps."""
-        return (
-            abs(self.rows.bit_length() - other.rows.bit_length())
-            + abs(self.waves - other.waves)
-            + abs(self.depth.bit_length() - other.depth.bit_length()) // (_DEPTH_STEP.bit_length() - 1)
-        )

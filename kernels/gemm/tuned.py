@@ -14,17 +14,18 @@ import json
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
+from math import log2
 from pathlib import Path
 from typing import Any
 
-from kernels.gemm.blocks import Blocks, Body
+from kernels.gemm.blocks import Blocks
 from kernels.gemm.shape_class import ShapeClass
 from kernels.paths import TUNED
 from kernels.typed import Count, Positive, from_data, to_data
 
 FOLDER = TUNED
-FARTHEST = 2
-"""Most steps between a class and another that it borrows from."""
+NEAR = 0.5
+"""Doublings, at most, between each size of a shape and that of a shape nearby."""
 SPREAD = 1.02
 """Medians within this factor count as equal, and then the warp-specialized body is taken. The factor is a
 judgment, not a measurement.
@@ -97,12 +98,24 @@ def table(capability: tuple[int, int]) -> Mapping[str, tuple[Tuned, ...]]:
     return {family: tuple(rows) for family, rows in families.items()}
 
 
-def nearest(rows: Collection[Tuned], shape: ShapeClass, bodies: Collection[Body]) -> Tuned | None:
-    """The fastest row of the nearest class within FARTHEST. Only rows with one of these bodies count."""
-    allowed = [row for row in rows if row.blocks.body in bodies]
-    near = [row for row in allowed if shape.distance(row.shape) <= FARTHEST]
-    best = min(near, key=lambda row: (shape.distance(row.shape), row.shape, row.median_us), default=None)
-    if best is None:
-        return None
-    equal = [row for row in near if row.shape == best.shape and row.median_us <= best.median_us * SPREAD]
-    return min(equal, key=lambda row: (row.blocks.body.is_simple, row.median_us))
+def near(rows: Collection[Tuned], mnk: tuple[int, int, int]) -> tuple[Tuned, ...]:
+    """The rows of shapes nearby, the nearest first. Of those of one shape the fastest comes first; of some
+    that are as good as equal, a warp-specialized one.
+    """
+    found = [(_doublings(row.mnk, mnk), row) for row in rows]
+    found = [(far, row) for far, row in found if far <= NEAR]
+    best: dict[tuple[int, int, int], float] = {}
+    for _, row in found:
+        best[row.mnk] = min(row.median_us, best.get(row.mnk, row.median_us))
+
+    def order(item: tuple[float, Tuned]) -> tuple[object, ...]:
+        far, row = item
+        slower = row.median_us > best[row.mnk] * SPREAD
+        return far, row.mnk, slower, row.blocks.body.is_simple, row.median_us
+
+    return tuple(row for _, row in sorted(found, key=order))
+
+
+def _doublings(one: tuple[int, int, int], other: tuple[int, int, int]) -> float:
+    """The most doublings between two shapes in one size."""
+    return max(abs(log2(a / b)) if a and b else float(a != b) for a, b in zip(one, other, strict=True))

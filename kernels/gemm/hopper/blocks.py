@@ -3,7 +3,7 @@
 Pure; no torch.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import product
 
@@ -14,6 +14,7 @@ from kernels.gemm.blocks import Blocks, Body
 from kernels.gemm.hopper.sizes import (
     BLOCK_K_BYTES,
     CHAINED,
+    CHAINED_NARROW,
     CONSUMERS,
     LENT_STAGES,
     LOW,
@@ -33,6 +34,8 @@ Mnk = tuple[int, int, int]
 _MOST_SHARING, _LEAST_STEPS = 8, 4
 """The most programs that share a block, and the fewest steps along K of each."""
 _GROUPS = (8, 16, 32)
+_MOST_WAVES = 4
+"""Blocks for each SM, at most, of which low and narrow ones are offered where M has many rows."""
 RING_BODIES = (Body.CHAINED, Body.PROMOTED, Body.PROMOTED_LENT, Body.PROMOTED_FEW_ROWS)
 """Bodies of kernels.gemm.hopper.kernel. They share a ring and the warp that fills it."""
 
@@ -124,8 +127,14 @@ def few_rows_refusal(meaning: Meaning) -> str:
 
 
 def chained(meaning: Meaning, mnk: Mnk, device: Device) -> Iterator[Blocks]:
-    """Chained blocks to choose from, in several orders, with the most stages that fit."""
-    return (_blocks(Body.CHAINED, CHAINED, group, meaning, device) for group in _GROUPS)
+    """Chained blocks to choose from, in several orders, with the most stages that fit. Where D has few of
+    them, also half as wide ones.
+    """
+    for group in _GROUPS:
+        yield _blocks(Body.CHAINED, CHAINED, group, meaning, device)
+    half = _blocks(Body.CHAINED, CHAINED_NARROW, _GROUPS[0], meaning, device)
+    if half.count(*mnk[:2]) <= _MOST_WAVES * device.sms:
+        yield half
 
 
 def promoted(meaning: Meaning, mnk: Mnk, device: Device) -> Iterator[Blocks]:
@@ -139,12 +148,12 @@ def promoted_lent(meaning: Meaning, mnk: Mnk, device: Device) -> Iterator[Blocks
 
 
 def few_rows(meaning: Meaning, mnk: Mnk, device: Device) -> Iterator[Blocks]:
-    """Low blocks where M has few rows. L2 holds all of A anyway. Where D is bf16, K also has several runs."""
+    """Low blocks where M has few rows, or D few blocks. Where D is bf16, K also has several runs."""
     m, n, k = mnk
-    if m > PROMOTED[0]:
-        return
     for sides in (sides for sides in LOW if sides[0] < 2 * max(m, SLAB)):
         blocks = _blocks(Body.PROMOTED_FEW_ROWS, sides, _GROUPS[0], meaning, device)
+        if m > PROMOTED[0] and blocks.count(m, n) > _MOST_WAVES * device.sms:
+            continue
         yield blocks
         if writes_bf16(meaning):
             most = shared_by(blocks.count(m, n), k // blocks.block_k, device)
@@ -182,11 +191,3 @@ def shared_by(blocks: int, steps: int, device: Device) -> int:
     A D with nothing in it has no block to share.
     """
     return max(1, min(device.sms // max(1, blocks), steps // _LEAST_STEPS, _MOST_SHARING))
-
-
-def filling(tries: Iterable[Blocks], mnk: Mnk, device: Device) -> Blocks | None:
-    """The largest blocks of which D has one for every SM, or None. They are for a GEMM that nothing was
-    measured for.
-    """
-    full = (blocks for blocks in tries if blocks.count(*mnk[:2]) >= device.sms)
-    return max(full, key=lambda blocks: blocks.block_m * blocks.block_n, default=None)

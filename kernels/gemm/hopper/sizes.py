@@ -11,6 +11,10 @@ CHAINED = (128, 256)
 """BLOCK_M × BLOCK_N where the sum stays in the tensor core: one chain over all of K. D is bf16."""
 
 
+CHAINED_NARROW = (128, 128)
+"""The same for a D of few blocks: twice as many, with less to reuse of each load."""
+
+
 PARTS, PARTS_UNDER_WAY = 4, 2
 """A warpgroup's half of a chained block leaves in 4 parts; it has memory for 2 of them."""
 

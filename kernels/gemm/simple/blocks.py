@@ -21,7 +21,7 @@ Mnk = tuple[int, int, int]
 _HOPPER = (9, 0)
 _BF16_BLOCK_K = 64
 
-_THREADS_A_WARP = 32
+THREADS_A_WARP = 32
 
 
 _ROWS_A_WARP = 16
@@ -58,6 +58,10 @@ _LEAST_STEPS = 4
 _WAVES = 4
 
 
+_RUNS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
+"""Each is compiled by itself, so there are not more of them."""
+
+
 def refusal(meaning: Meaning) -> str:
     """Reason why the simple kernel does not compute a product, in a sentence; empty where it does."""
     native = meaning.arithmetic is Arithmetic.NATIVE_MX
@@ -81,7 +85,7 @@ def candidates(meaning: Meaning, mnk: Mnk, device: Device) -> Iterator[Blocks]:
     sides_m, few = (64,) if mnk[0] <= 64 else (64, 128), mnk[0] <= FEW
     sides = product(sides_m, _NARROW_SIDES_N if few else _SIDES_N, _steps_k(meaning), (4, 8))
     for block_m, block_n, block_k, warps in sides:
-        held = block_m * block_n // (_THREADS_A_WARP * warps)
+        held = block_m * block_n // (THREADS_A_WARP * warps)
         if held > _held_at_most(meaning) or block_m < _ROWS_A_WARP * warps:
             continue
         group = 32 if meaning.promotion is not WHOLE else 8
@@ -142,7 +146,7 @@ def _few_tokens(meaning: Meaning, mnk: Mnk, device: Device) -> Iterator[Blocks]:
     if not sides:
         sides = [*product(halves, _NARROW_SIDES_N, (4, 8), [(True, "")])]
     for block_m, block_n, warps, (transposed, decoded) in sides:
-        held = block_m * block_n // (_THREADS_A_WARP * warps)
+        held = block_m * block_n // (THREADS_A_WARP * warps)
         if held > _held_at_most(meaning) or (block_n if transposed else block_m) < _ROWS_A_WARP * warps:
             continue
         if not decoded and 2 * held <= _held_at_most(meaning) and warps > 4:  # 4 warps can hold it
@@ -180,16 +184,12 @@ def _held_at_most(meaning: Meaning) -> int:
 
 
 def _splits(count: int, blocks: Blocks, k: int, device: Device) -> list[int]:
-    """Numbers of runs of K: 1, and 2, 4 … while an SM has fewer than two programs. A run has a few steps."""
-    splits = [1]
+    """Numbers of runs of K: 1, 2, 3, 4, 6, 8 … while an SM has fewer than two programs. A run has a few
+    steps.
+    """
     steps = -(-k // blocks.block_k)
-    while (
-        2 * splits[-1] <= MAX_SPLIT
-        and count * splits[-1] < 2 * device.sms
-        and steps >= 2 * splits[-1] * _LEAST_STEPS
-    ):
-        splits.append(2 * splits[-1])
-    return splits
+    most = min(MAX_SPLIT, steps // _LEAST_STEPS, 2 * (2 * device.sms - 1) // count)
+    return [runs for runs in _RUNS if runs <= max(1, most)]
 
 
 def step_k(meaning: Meaning) -> int:

@@ -82,7 +82,7 @@ def test_the_interpreter_sums_as_hopper_does(recipe, matmul):
         there.meaning.scale_at,
         there.meaning.promotion,
     )
-    assert here.blocks.block_k == there.blocks.block_k
+    assert there.meaning.promotion is WHOLE or there.blocks.block_k % here.blocks.block_k == 0
 
 
 @pytest.mark.parametrize(
@@ -150,28 +150,13 @@ def test_power_of_two_scales_of_any_short_tile_go_to_the_operands():
     assert plan(spec, device=BLACKWELL).meaning.arithmetic is Arithmetic.DEQUANTIZED
 
 
-def test_a_family_that_no_table_has_runs_the_fast_kernel_where_d_fills_the_gpu(monkeypatch):
-    monkeypatch.setattr("kernels.gemm.plan.table", lambda capability: {})
+def test_a_family_that_no_table_has_runs_what_the_model_finds_fastest():
     spec = RECIPES["rowwise"].fprop
-    full = plan(spec, mnk=(4096, 4096, 512))
+    full = plan(spec, mnk=(4096, 4352, 512))
     assert not full.body.is_simple
-    assert full.why.startswith("no blocks were measured for this shape, and D has a block of the warp-spec")
-    assert full.blocks.count(4096, 4096) >= HOPPER.sms
+    assert full.why.startswith("the fastest of ")
     promoted = RECIPES["deepseek_v3"].fprop
-    for n, block_m in ((20480, 256), (8448, 128), (4608, 64)):
-        few = plan(promoted, mnk=(256, n, 512))
-        assert (few.blocks.block_m, few.blocks.split_k) == (block_m, 1), (
-            "the largest of which every SM has one"
-        )
-    idle = plan(spec, mnk=(512, 4096, 512))
-    assert idle.body is Body.SIMPLE
-    assert "none were measured" in idle.why
+    assert plan(promoted, mnk=(64, 4096, 8192)).blocks.block_m == 64
+    assert plan(promoted, mnk=(8192, 4096, 8192)).blocks.block_m == 256
     assert plan(spec, mnk=(4096, 4100, 512)).body is Body.SIMPLE, "rows of 4100 bf16 numbers start askew"
     assert plan(spec, device=ADA, mnk=(4096, 4096, 512)).body is Body.SIMPLE
-
-
-@by_gemm
-def test_a_matmul_without_numbers_has_a_plan(recipe, matmul):
-    for device in (HOPPER, ADA, BLACKWELL, BLACKWELL_RTX):
-        for mnk in ((0, 16, 64), (16, 0, 64), (16, 16, 0)):
-            assert plan(recipe.spec(matmul), device=device, mnk=mnk).programs(*mnk[:2]) >= 0

@@ -1,5 +1,5 @@
-"""Contract: a table of plans is data, keyed by architecture, family and shape class; what it lacks is
-borrowed from a class nearby, else the built-in blocks run; the plan says which and why.
+"""Contract: a table of plans is data, keyed by architecture, family and shape; a plan measured nearby runs
+where the cost model agrees, else the model's choice; the plan says which and why.
 """
 
 import dataclasses
@@ -10,14 +10,16 @@ import pytest
 from fp8core.recipes import RECIPES
 from fp8core.tiles import WHOLE, TileShape
 from kernels.device import ADA, HOPPER, INTERPRETER
-from kernels.gemm import plan as plan_module
 from kernels.gemm.blocks import Body
+from kernels.gemm.cost import choose
 from kernels.gemm.family import Geometry
 from kernels.gemm.meaning import Summation
-from kernels.gemm.plan import GemmPlan, plan_built_in, plan_gemm, plan_simple
+from kernels.gemm.plan import GemmPlan, plan_gemm, plan_simple
 from kernels.gemm.shape_class import ShapeClass
-from kernels.gemm.tuned import FARTHEST, FOLDER, Tuned, nearest, read_table, table
+from kernels.gemm.tuned import FOLDER, Tuned, near, read_table, table
 from tests.kernels.gemm.tuned_rows import FAST, MEASUREMENT, MNK, SPEC, SPLIT, row
+
+NEARBY = (70, 14336, 4096)
 
 
 @pytest.fixture
@@ -26,9 +28,11 @@ def tuned(monkeypatch):
 
     def put(*rows: Tuned) -> None:
         families = {r.family: tuple(x for x in rows if x.family == r.family) for r in rows}
-        monkeypatch.setattr(plan_module, "table", lambda capability: families if capability == (9, 0) else {})
+        monkeypatch.setattr(choose, "table", lambda capability: families if capability == (9, 0) else {})
+        choose.chosen.cache_clear()
 
-    return put
+    yield put
+    choose.chosen.cache_clear()
 
 
 def plan(mnk=MNK, device=HOPPER, choose=plan_gemm, spec=SPEC) -> GemmPlan:
@@ -37,12 +41,11 @@ def plan(mnk=MNK, device=HOPPER, choose=plan_gemm, spec=SPEC) -> GemmPlan:
     return made
 
 
-def test_the_fastest_measured_blocks_of_the_class_run(tuned):
+def test_the_fastest_measured_blocks_of_a_shape_run(tuned):
     tuned(row(SPLIT, 9.0), row(FAST, 8.0))
     made = plan()
     assert made.blocks == FAST
-    assert not made.body.is_simple
-    assert made.why == "the best blocks measured on NVIDIA H200, 2026-11-20, for this shape class"
+    assert made.why == "the best blocks measured on NVIDIA H200, 2026-11-20, for this shape"
     tuned(row(SPLIT, 7.0), row(FAST, 8.0))
     assert plan().blocks == SPLIT
 
@@ -51,7 +54,7 @@ def test_the_fastest_measured_blocks_of_the_class_run(tuned):
 def test_medians_that_are_as_good_as_equal_go_to_the_specialized_schedule(simple_us, taken):
     rows = [row(SPLIT, simple_us), row(FAST, 100.0)]
     for order in (rows, rows[::-1]):
-        assert nearest(order, rows[0].shape, Body).blocks == taken
+        assert near(order, MNK)[0].blocks == taken
 
 
 def test_the_simple_plan_is_the_fastest_simple_one(tuned):
@@ -61,18 +64,28 @@ def test_the_simple_plan_is_the_fastest_simple_one(tuned):
     assert made.why.startswith("the simple kernel was asked for, with the best blocks measured on")
 
 
-def test_a_shape_nearby_borrows_and_a_far_one_does_not(tuned):
-    tuned(row(SPLIT, 9.0))
-    near = plan(mnk=(128, 14336, 4096))
-    assert near.blocks == SPLIT
-    assert near.why.endswith(f"for the nearest shape class, {ShapeClass.of(MNK, HOPPER.sms)}")
-    for mnk, why in (
-        ((8192, 8192, 8192), "no blocks were measured for this shape, and D has a block of the warp-spec"),
-        ((256, 256, 64), "the simple kernel runs, with its built-in blocks: none were measured for this"),
-    ):
-        far = plan(mnk=mnk)
-        assert far.blocks != SPLIT
-        assert far.why.startswith(why)
+def test_a_shape_nearby_borrows_only_what_the_model_finds_as_good_there(tuned):
+    best, *_, worst = choose.ranked(plan(mnk=NEARBY).meaning, NEARBY, HOPPER, Body)
+    tuned(row(best.blocks, 9.0))
+    made = plan(mnk=NEARBY)
+    assert made.blocks == best.blocks
+    assert made.why.endswith(f"for {' × '.join(map(str, MNK))}")
+    tuned(row(worst.blocks, 9.0))
+    made = plan(mnk=NEARBY)
+    assert made.blocks == best.blocks
+    assert made.why.startswith("the fastest of ")
+
+
+def test_a_borrowed_number_of_runs_is_one_that_the_shape_would_have(tuned):
+    tuned(row(dataclasses.replace(SPLIT, split_k=7), 0.1))
+    assert plan().blocks.split_k == 7
+    assert plan(mnk=NEARBY).blocks.split_k != 7
+
+
+def test_shapes_are_near_by_their_most_different_size():
+    rows = [row(SPLIT, 9.0, mnk=mnk) for mnk in ((64, 14336, 4096), (80, 14336, 4096), (64, 28672, 4096))]
+    assert [found.mnk for found in near(rows, (70, 14336, 4096))] == [(64, 14336, 4096), (80, 14336, 4096)]
+    assert near(rows, (0, 14336, 4096)) == ()
 
 
 def test_another_family_does_not_borrow(tuned):
@@ -83,7 +96,7 @@ def test_another_family_does_not_borrow(tuned):
 
 def test_where_the_fast_schedule_cannot_run_the_plan_says_why(tuned):
     tuned(row(FAST, 8.0))
-    assert plan(device=ADA).why.startswith("sm_89 has no wgmma, so the simple kernel runs, with its built-in")
+    assert plan(device=ADA).why.startswith("sm_89 has no wgmma, so the simple kernel runs, with the fastest")
     old = plan(device=dataclasses.replace(HOPPER, triton=(3, 5)))
     assert old.body is Body.SIMPLE
     assert old.why.startswith("the kernels in Gluon are for Triton 3.6 to 3.9 and this is 3.5, so the simple")
@@ -102,7 +115,7 @@ def test_plans_that_differ_in_their_reason_alone_are_equal(tuned):
     assert plan().why != plan(choose=plan_simple).why
 
 
-def test_a_plan_that_would_promote_at_another_pace_is_refused(tuned):
+def test_a_measured_plan_that_would_promote_at_another_pace_is_refused(tuned):
     spec = RECIPES["per_tensor"].dgrad
     slower = dataclasses.replace(SPLIT, block_k=64)
     tuned(row(slower, 1.0, spec=spec))
@@ -147,17 +160,19 @@ def test_a_bad_table_is_named_in_one_sentence(tmp_path, change):
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"\xff", b"[]", b"null", bytes(9), b'{"plans": 3}'], ids=repr)
-def test_a_table_that_cannot_be_read_leaves_the_built_in_blocks_and_the_plan_says_so(
+def test_a_table_that_cannot_be_read_leaves_the_choice_to_the_model_and_the_plan_says_so(
     monkeypatch, tmp_path, content
 ):
     (tmp_path / "sm_90.json").write_bytes(content)
     monkeypatch.setattr("kernels.gemm.tuned.FOLDER", tmp_path)
     table.cache_clear()
+    choose.chosen.cache_clear()
     made = plan()
-    assert made.blocks == plan_built_in(SPEC, MNK, HOPPER, Summation.RECIPE).blocks
-    assert "with its built-in blocks: sm_90.json is not a table of plans: " in made.why
+    assert made.blocks == choose.ranked(made.meaning, MNK, HOPPER, Body)[0].blocks
+    assert "µs; sm_90.json is not a table of plans: " in made.why
     assert "\n" not in made.why
     table.cache_clear()
+    choose.chosen.cache_clear()
 
 
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("*.json")), ids=lambda path: path.stem)
@@ -190,16 +205,6 @@ def test_a_shape_class_is_a_function_of_the_sizes(mnk, name):
 def test_a_text_that_is_no_shape_class_is_refused():
     with pytest.raises(ValueError, match="a shape class reads like rows≤512 waves≤2\\^0 depth≤16384, got"):
         ShapeClass.parse("rows≤16")
-
-
-def test_classes_are_as_far_apart_as_their_steps():
-    here = ShapeClass.of((16, 4096, 4096), 132)
-    assert here.distance(here) == 0
-    assert here.distance(dataclasses.replace(here, rows=64)) == 2
-    assert here.distance(dataclasses.replace(here, depth=256)) == 2
-    assert here.distance(dataclasses.replace(here, waves=4)) == 4 - here.waves
-    assert nearest([row(SPLIT, 1.0)], dataclasses.replace(row(SPLIT, 1.0).shape, waves=4), Body) is None
-    assert FARTHEST < 4
 
 
 @pytest.mark.parametrize(

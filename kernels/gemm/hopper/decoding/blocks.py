@@ -1,6 +1,6 @@
 """Blocks of the kernel that decodes an operand in registers. Pure; no torch."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import product
 
@@ -123,15 +123,6 @@ def candidates(meaning: Meaning, mnk: tuple[int, int, int], device: Device) -> I
             )
 
 
-def usual(tries: Iterable[Blocks]) -> Blocks | None:
-    """The blocks for a GEMM that nothing was measured for, or None where there are none.
-
-    On an H200 it was best for MXFP8 to have as many programs share a block as there are SMs for, and short
-    steps.
-    """
-    return max(tries, key=lambda blocks: (-blocks.block_k, blocks.split_k, -blocks.group), default=None)
-
-
 def larger(m: int, n: int) -> str:
     """Name of the operand with more rows."""
     return "a" if m > n else "b"
@@ -155,14 +146,6 @@ def _lines(meaning: Meaning, decoded: str, rows: int) -> int:
     operand = decoded_operand(meaning.spec, decoded)
     tall = (operand and operand.tile.mn) or 1
     return -(-rows // tall) * tall
-
-
-def turned(meaning: Meaning, blocks: Blocks, m: int, n: int) -> Blocks:
-    """Exchange M and N of blocks that would decode the other operand. A shape class has both cases."""
-    if blocks.body is not Body.DECODING or blocks.decoded == decoded_side(meaning, m, n):
-        return blocks
-    sides = {"block_m": blocks.block_n, "block_n": blocks.block_m, "decoded": decoded_side(meaning, m, n)}
-    return replace(blocks, **sides)
 
 
 def runs_each(blocks: Blocks, k: int) -> int:

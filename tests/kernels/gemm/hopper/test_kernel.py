@@ -58,9 +58,10 @@ def test_every_candidate_fits_shared_memory_with_its_ring_and_its_slabs(recipe, 
     assert {plan.blocks.block_m for plan in plans} == (few.get(m, {256}) if promoted else {128})
     assert len({plan.blocks for plan in plans}) == len(plans)
     assert len([plan for plan in plans if plan.blocks.block_m == 256]) in (0, 6, 8)
-    assert all(promoted != (plan.blocks.block_n == 256) for plan in plans)
+    widths = {plan.blocks.block_n for plan in plans}
+    assert widths == {128} if promoted else {256} <= widths <= {128, 256}
     for plan in plans:
-        assert plan.blocks.block_n != 256 or plan.storage.buffers == PARTS_UNDER_WAY
+        assert promoted or plan.storage.buffers == PARTS_UNDER_WAY
         assert plan.storage.bytes <= HOPPER.shared_memory_bytes
         assert plan.blocks.stages >= (2 if plan.storage.buffers else LENT_STAGES)
         assert constants(plan, 4096, accumulate=False)["BODY"] == plan.body.value

@@ -16,13 +16,11 @@ from fp8core.tiles import WHOLE, TileShape
 from kernels.device import HOPPER, current_device
 from kernels.gemm.blocks import Blocks, Body
 from kernels.gemm.bodies import tries
-from kernels.gemm.hopper.decoding.blocks import refusal, runs_each, turned, value_rows, values_order
+from kernels.gemm.hopper.decoding.blocks import refusal, runs_each, value_rows, values_order
 from kernels.gemm.hopper.sizes import TMA_BYTES
 from kernels.gemm.launch import factor
 from kernels.gemm.meaning import ScaleAt, Summation
 from kernels.gemm.plan import plan_built_in, plan_gemm
-from kernels.gemm.shape_class import ShapeClass
-from kernels.gemm.tuned import table
 from kernels.operand_passes.bf16 import laid_out
 from kernels.operand_passes.decode_ptx import read_as
 from kernels.operand_passes.dequantize import dequantize
@@ -174,8 +172,6 @@ def test_a_recipe_with_scales_on_its_codes_is_decoded_or_it_is_said_why_not(reci
         on_codes = meaning.scale_at is ScaleAt.OPERANDS
         assert bool(list(tries(Body.DECODING, meaning, mnk, HOPPER))) == on_codes
         assert bool(refusal(meaning)) != on_codes
-        plan = plan_gemm(RECIPES[recipe].fprop, mnk, HOPPER, Summation.RECIPE)
-        assert (plan.body is Body.DECODING) == on_codes, "measured or not"
 
 
 @pytest.mark.parametrize("m", [16, 32, 64, 128, 256])
@@ -186,21 +182,12 @@ def test_the_table_has_it_for_few_tokens(m):
 
 
 @pytest.mark.parametrize("mnk", [(14336, 4096, 4096), (4096, 7168, 4096), (7168, 4096, 4096)], ids=str)
-def test_the_larger_operand_is_decoded_whichever_the_table_s_shape_has(mnk):
+def test_the_larger_operand_is_decoded(mnk):
     m, n, _ = mnk
     plan = plan_gemm(WGRAD, mnk, HOPPER, Summation.RECIPE)
     assert plan.body is Body.DECODING
     assert plan.blocks.decoded == ("a" if m > n else "b")
     assert value_rows(plan.blocks) == 256
-    (row,) = (
-        row
-        for row in table(HOPPER.capability)[str(plan.meaning.family)]
-        if row.shape == ShapeClass.of(mnk, HOPPER.sms) and row.blocks.decoded
-    )
-    exchanged = row.blocks.decoded != plan.blocks.decoded
-    assert ("M and N exchanged" in plan.why) == exchanged
-    assert turned(plan.meaning, row.blocks, m, n) == plan.blocks
-    assert plan.blocks.group == row.blocks.group
 
 
 @pytest.mark.parametrize("spec", [FPROP, WGRAD], ids=["bf16", "fp32"])
@@ -228,19 +215,3 @@ def test_as_many_parts_of_d_are_under_way_as_cost_no_stage(monkeypatch, spec):
     monkeypatch.setattr("kernels.gemm.hopper.storage.DECODED_PARTS_UNDER_WAY", 2)
     fewer = decoding((4096, 4096, 4096), spec=spec)[1][0]
     assert (fewer.storage.buffers, fewer.blocks.stages) == (2, plans[4096].blocks.stages)
-
-
-@pytest.mark.parametrize("m", [16, 64, 128, 4096])
-@pytest.mark.parametrize(("n", "k"), [(14336, 4096), (4096, 14336)])
-def test_blocks_that_nothing_was_measured_for_are_cut_as_the_measured_ones(m, n, k):
-    """Those of MXFP8 in the table, but for the order of blocks and the stages that fit."""
-    measured = plan_gemm(FPROP, (m, n, k), HOPPER, Summation.RECIPE).blocks
-    usual = plan_gemm(RECIPES["mxfp4"].fprop, (m, n, k), HOPPER, Summation.RECIPE).blocks
-    assert replace(usual, group=measured.group, stages=measured.stages) == measured
-
-
-def test_blocks_that_are_not_decoded_in_registers_stay():
-    for change in ({"decoded": "b"}, {"body": Body.PROMOTED}):
-        blocks = Blocks(block_m=64, block_n=128, block_k=64, warps=8, stages=3, **change)
-        meaning = plan_built_in(FPROP, (16, 4096, 4096), HOPPER, Summation.RECIPE).meaning
-        assert turned(meaning, blocks, 2, 1) is turned(meaning, blocks, 1, 2) is blocks

@@ -1,0 +1,94 @@
+"""Traffic of a GEMM with memory: how often the L2 must fetch A and B again. Pure; no torch.
+
+Programs that run at once go through D in groups (Blocks.group). A group's own rows of one operand stay in
+the L2 while the group sweeps over all of the other operand, which each group reads anew unless the L2 holds
+all of it.
+"""
+
+from dataclasses import dataclass
+
+from fp8core.linear import Side
+from kernels.gemm.blocks import Blocks
+from kernels.gemm.meaning import Meaning
+
+_SCALES = 0.03
+"""Bytes of scales beside a byte of codes."""
+_KEPT = 0.5
+"""Part of the L2 up to which all stays in it that is read again. A judgment: the rest turns over."""
+
+
+@dataclass(frozen=True, slots=True)
+class Factors:
+    """Bytes of all of A and of B, and of a block's rows of them; blocks across a group and along it.
+
+    by_columns: a group has block columns of D, not block rows. columns: blocks in a row of D.
+    """
+
+    a_bytes: float
+    b_bytes: float
+    a_panel: float
+    b_panel: float
+    across: int
+    along: int
+    by_columns: bool
+    columns: int
+    n: int
+
+    @classmethod
+    def of(cls, meaning: Meaning, blocks: Blocks, mnk: tuple[int, int, int]) -> "Factors":
+        m, n, k = mnk
+        each = [_row_bytes(meaning, blocks, side, k) for side in Side]
+        rows, columns = -(-m // blocks.block_m), -(-n // blocks.block_n)
+        by_columns = not blocks.body.is_simple and blocks.block_m > blocks.block_n
+        if blocks.transposed:
+            by_columns = True
+        return cls(
+            a_bytes=m * each[0],
+            b_bytes=n * each[1],
+            a_panel=min(m, blocks.block_m) * each[0],
+            b_panel=min(n, blocks.block_n) * each[1],
+            across=columns if by_columns else rows,
+            along=rows if by_columns else columns,
+            by_columns=by_columns,
+            columns=columns,
+            n=n,
+        )
+
+
+def _row_bytes(meaning: Meaning, blocks: Blocks, side: Side, k: int) -> float:
+    """Bytes of one row of an operand as the kernel reads it."""
+    operand = meaning.spec.operand(side)
+    if operand is not None and blocks.decodes(side):
+        return k * operand.format.packed_bits / 8 * (1 + _SCALES)
+    return k * meaning.multiplied[0 if side is Side.A else 1].bytes
+
+
+def dram_bytes(factors: Factors, blocks: Blocks, at_once: int, l2_bytes: int) -> float:
+    """Bytes of A and B that come from memory, where so many blocks of D are computed at once."""
+    group = min(blocks.group, factors.across)
+    groups = -(-factors.across // group)
+    width = min(factors.along, max(1, -(-at_once // group)))
+    waves = -(-factors.along // width)
+    own, own_panel, other, other_panel = (
+        (factors.b_bytes, factors.b_panel, factors.a_bytes, factors.a_panel)
+        if factors.by_columns
+        else (factors.a_bytes, factors.a_panel, factors.b_bytes, factors.b_panel)
+    )
+    held = group * own_panel
+    again = 1 + (waves - 1) * _missed(held + width * other_panel, l2_bytes)
+    swept = 1 + (groups - 1) * _missed(held + other, l2_bytes)
+    return own * again + other * swept
+
+
+def written_run_bytes(factors: Factors, blocks: Blocks, at_once: int, row_bytes: int) -> float:
+    """Bytes of a row of D that programs write at about one time: short ones come in many pages of memory."""
+    group = min(blocks.group, factors.across)
+    beside = group if factors.by_columns else max(1, at_once // group)
+    return min(row_bytes, min(beside, factors.columns) * blocks.block_n * row_bytes / factors.n)
+
+
+def _missed(wanted_bytes: float, l2_bytes: int) -> float:
+    """Part of what is read again that the L2 no longer has."""
+    if not l2_bytes:
+        return 1.0
+    return min(1.0, max(0.0, (wanted_bytes / l2_bytes - _KEPT) / (1.0 - _KEPT) / 2))

@@ -1,0 +1,136 @@
+"""Work of a GEMM under given blocks: its programs, their steps, and the bytes that they move. Pure; no torch.
+
+A unit is a block of D, or one run of K of a block. A program computes one unit, or several if it is
+persistent.
+"""
+
+from dataclasses import dataclass
+from math import ceil
+
+from fp8core.linear import Side
+from kernels.device import Device
+from kernels.gemm.blocks import Blocks, Body
+from kernels.gemm.bodies import BODIES
+from kernels.gemm.cost.passes import Pass, passes
+from kernels.gemm.cost.traffic import Factors, dram_bytes, written_run_bytes
+from kernels.gemm.cost.variant import Variant
+from kernels.gemm.hopper.decoding.blocks import runs_each
+from kernels.gemm.meaning import Meaning
+from kernels.gemm.simple.blocks import THREADS_A_WARP
+
+Mnk = tuple[int, int, int]
+
+_REGISTERS = 1 << 16
+_SHARED_BYTES = 228 << 10
+_OTHER_REGISTERS = 56
+"""Registers of a thread of the simple kernels beside its sums: addresses, counters, scales."""
+_MOST_REGISTERS = 255
+_SUM_BYTES = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What one launch does, in numbers that a prediction needs.
+
+    - units: blocks of D times the programs that share one. programs: those that are launched.
+    - resident: programs that an SM holds at once.
+    - steps: steps along K of a unit. step_bytes: bytes that a unit loads in a step. stages: of its ring.
+    - read_bytes, written_bytes: traffic with memory. written_run: bytes that are written side by
+      side. l2_bytes: traffic with the L2.
+    - runs: programs that share a block. sum_bytes: one program's part of the block's sum.
+    - passes: launches before the kernel.
+    """
+
+    variant: Variant
+    units: int
+    programs: int
+    resident: int
+    steps: int
+    step_bytes: int
+    stages: int
+    read_bytes: float
+    written_bytes: float
+    written_run: float
+    l2_bytes: float
+    runs: int
+    sum_bytes: int
+    passes: tuple[Pass, ...]
+    sms: int
+
+    @property
+    def waves(self) -> tuple[int, int]:
+        """Full waves of units, and the units that one SM has at most in the last wave; 0 where none is left.
+
+        A wave has as many units as programs run at once. A persistent program takes one unit a wave.
+        """
+        at_once = min(self.programs, self.sms * self.resident)
+        full, left = divmod(self.units, at_once)
+        if left == 0 and at_once < self.sms * self.resident:
+            return full - 1, ceil(at_once / self.sms)
+        return full, ceil(left / self.sms)
+
+
+def work_of(meaning: Meaning, blocks: Blocks, mnk: Mnk, device: Device) -> Work:
+    """The work of a GEMM under blocks that its body carries out."""
+    m, n, k = mnk
+    runs, steps = blocks.runs(k)
+    if blocks.body is Body.DECODING:
+        each = runs_each(blocks, k)
+        runs, steps = runs // each, steps * each
+    count = blocks.count(m, n)
+    programs = blocks.programs(m, n, device.sms) * runs
+    step_bytes, stage_bytes = _step_bytes(meaning, blocks, m)
+    resident = _resident(meaning, blocks, stage_bytes)
+    made = passes(meaning, blocks, mnk)
+    units = count * runs
+    factors = Factors.of(meaning, blocks, mnk)
+    at_once = min(programs, device.sms * resident)
+    out_bytes = m * n * meaning.spec.out.bytes
+    sum_bytes = blocks.block_m * blocks.block_n * _SUM_BYTES if runs > 1 else 0
+    l2 = float(units * steps * step_bytes + out_bytes + 2 * units * sum_bytes)
+    return Work(
+        variant=Variant.of(meaning, blocks),
+        units=units,
+        programs=programs,
+        resident=resident,
+        steps=min(steps, -(-k // blocks.block_k)),
+        step_bytes=step_bytes,
+        stages=blocks.stages,
+        read_bytes=dram_bytes(factors, blocks, at_once // runs or 1, device.l2_bytes),
+        written_bytes=float(out_bytes),
+        written_run=written_run_bytes(factors, blocks, at_once // runs or 1, n * meaning.spec.out.bytes),
+        l2_bytes=l2,
+        runs=runs,
+        sum_bytes=sum_bytes,
+        passes=made,
+        sms=device.sms,
+    )
+
+
+def _step_bytes(meaning: Meaning, blocks: Blocks, m: int) -> tuple[int, int]:
+    """(bytes that a step loads, bytes of a stage of shared memory)."""
+    storage_of = BODIES[blocks.body].storage
+    if storage_of is None:
+        rows = {Side.A: min(blocks.block_m, m), Side.B: blocks.block_n}
+        loaded = 0
+        for side, element in zip(Side, meaning.multiplied, strict=True):
+            operand = meaning.spec.operand(side)
+            decodes = operand is not None and blocks.decodes(side)
+            bits = operand.format.packed_bits if decodes and operand else element.bits
+            loaded += rows[side] * blocks.block_k * bits // 8
+        return loaded, blocks.operand_bytes(meaning.multiplied[0].bytes)
+    storage = storage_of(meaning, blocks)
+    unread = (storage.a_box[0] - storage.loaded(m)[0]) * blocks.block_k * meaning.multiplied[0].bytes
+    return storage.stage_bytes - (0 if blocks.decoded else unread), storage.stage_bytes
+
+
+def _resident(meaning: Meaning, blocks: Blocks, stage_bytes: int) -> int:
+    """Programs that an SM holds at once: those of a warp-specialized body fill its shared memory."""
+    if not blocks.body.is_simple:
+        return 1
+    threads = blocks.warps * THREADS_A_WARP
+    sums = blocks.block_m * blocks.block_n // threads
+    held = sums * (1 if meaning.promotion is None else 2)
+    registers = min(_MOST_REGISTERS, held + _OTHER_REGISTERS) * threads
+    memory = blocks.stages * stage_bytes + blocks.decoded_bytes() + 1024
+    return max(1, min(_REGISTERS // registers, _SHARED_BYTES // memory))

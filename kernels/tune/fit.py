@@ -1,0 +1,187 @@
+"""The fit of the cost model's constants to measurements: least squares on the logarithm of the time.
+
+Every constant is positive, so the fit is of its logarithm, by Gauss and Newton's steps with a damping that
+adapts (Levenberg and Marquardt). Each variant's rate is drawn to its prior with the weight of part of a
+measurement. A measurement depends on its variant, its body and what all share, so a step asks for few
+predictions.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.gemm.cost.constants import Constants, Error, Of, Rate, Shared
+from kernels.gemm.cost.model import predict_us
+from kernels.gemm.cost.prior import BODY, SHARED, rate_of
+from kernels.gemm.cost.variant import Variant
+from kernels.gemm.cost.work import Work
+from kernels.gemm.tuned import Measurement
+
+_STEPS = 30
+_TINY = 1e-4
+_DAMPING, _MOST_DAMPING = 1e-2, 1e6
+_PRIOR_WEIGHT = 0.25
+"""Of a prior, beside a measurement."""
+_ROBUST = 0.15
+"""A residual beyond this counts less: what the model does not see must not bend what it does."""
+_SETTLED = 1e-5
+
+Vector = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A launch's work and its time."""
+
+    work: Work
+    us: float
+
+
+def fit(
+    measured: Sequence[Measured],
+    measurement: Measurement,
+    facts: Mapping[str, float],
+    tell: Callable[[str], None],
+) -> Constants:
+    """Constants that explain measurements best. facts: sms, clock_mhz and memory_gb_s of the GPU."""
+    problem = _Problem(measured)
+    values, cost, damping = problem.start.copy(), np.inf, _DAMPING
+    residuals = problem.residuals(values)
+    cost = problem.cost(residuals, values)
+    for step in range(_STEPS):
+        if damping > _MOST_DAMPING:
+            break
+        jacobian = problem.jacobian(values, residuals)
+        weights = 1 / (1 + (residuals / _ROBUST) ** 2)
+        curvature = (jacobian.T * weights) @ jacobian + np.diag(problem.prior_weights)
+        slope = (jacobian.T * weights) @ residuals + problem.prior_weights * (values - problem.start)
+        while damping <= _MOST_DAMPING:
+            change = np.linalg.solve(curvature + damping * np.diag(np.diag(curvature) + _TINY), -slope)
+            tried = values + np.clip(change, -1.0, 1.0)
+            found = problem.residuals(tried)
+            better = problem.cost(found, tried)
+            if better < cost:
+                break
+            damping *= 4
+        else:
+            break
+        gain = cost - better
+        values, residuals, cost, damping = tried, found, better, damping / 3
+        tell(f"step {step + 1}: median error {np.median(np.abs(residuals)):.1%}")
+        if gain < _SETTLED * cost:
+            break
+    sizes = np.abs(residuals)
+    error = Error(
+        measurements=len(measured),
+        median=round(float(np.median(sizes)), 4),
+        p95=round(float(np.quantile(sizes, 0.95)), 4),
+    )
+    return problem.constants(values, measurement, facts, error)
+
+
+class _Problem:
+    """Measurements, and the vector of logarithms of all constants that they depend on."""
+
+    def __init__(self, measured: Sequence[Measured]) -> None:
+        self._measured = measured
+        self._bodies = sorted({each.work.variant.body for each in measured})
+        self._variants = list(dict.fromkeys(each.work.variant for each in measured))
+        self._shared = list(asdict(SHARED))
+        self._counts: dict[Variant, int] = {}
+        for each in measured:
+            self._counts[each.work.variant] = self._counts.get(each.work.variant, 0) + 1
+        start = [*asdict(SHARED).values()]
+        weights = [_PRIOR_WEIGHT] * len(start)
+        for _ in self._bodies:
+            start += asdict(BODY).values()
+            weights += [_PRIOR_WEIGHT] * len(asdict(BODY))
+        for variant in self._variants:
+            rate = rate_of(variant)
+            start += [rate.step_ns, rate.fixed_ns]
+            weights += [_PRIOR_WEIGHT] * 2
+        self.start: Vector = np.log(np.array(start))
+        self.prior_weights: Vector = np.array(weights)
+        self._logs = np.log(np.array([each.us for each in measured]))
+        self._places = [self._places_of(each.work) for each in measured]
+        self._touched: list[list[int]] = [[] for _ in start]
+        for row, places in enumerate(self._places):
+            for place in places:
+                self._touched[place].append(row)
+
+    def _places_of(self, work: Work) -> list[int]:
+        shared = len(self._shared)
+        each = len(asdict(BODY))
+        body = shared + each * self._bodies.index(work.variant.body)
+        variant = shared + each * len(self._bodies) + 2 * self._variants.index(work.variant)
+        return [*range(shared), *range(body, body + each), variant, variant + 1]
+
+    def residuals(self, values: Vector) -> Vector:
+        """log(predicted / measured)"""
+        constants = self._made(values)
+        return np.log([predict_us(each.work, constants) for each in self._measured]) - self._logs
+
+    def cost(self, residuals: Vector, values: Vector) -> float:
+        robust = _ROBUST**2 * np.log1p((residuals / _ROBUST) ** 2).sum()
+        return float(robust + (self.prior_weights * (values - self.start) ** 2).sum())
+
+    def jacobian(self, values: Vector, residuals: Vector) -> Vector:
+        """Derivatives of residuals, by differences. Only what a constant touches is predicted again."""
+        found = np.zeros((len(self._measured), len(values)))
+        for place, rows in enumerate(self._touched):
+            moved = values.copy()
+            moved[place] += _TINY
+            constants = self._made(moved)
+            for row in rows:
+                changed = np.log(predict_us(self._measured[row].work, constants)) - self._logs[row]
+                found[row, place] = (changed - residuals[row]) / _TINY
+        return found
+
+    def constants(
+        self, values: Vector, measurement: Measurement, facts: Mapping[str, float], error: Error
+    ) -> Constants:
+        made = self._made(values)
+        return replace(
+            made,
+            gpu=measurement.gpu,
+            date=measurement.date,
+            versions=measurement.versions,
+            sms=int(facts["sms"]),
+            clock_mhz=facts["clock_mhz"],
+            memory_gb_s=facts["memory_gb_s"],
+            error=error,
+        )
+
+    def _made(self, values: Vector) -> Constants:
+        numbers = np.exp(values).tolist()
+        shared = Shared(**dict(zip(self._shared, numbers, strict=False)))
+        place = len(self._shared)
+        bodies, of = {}, asdict(BODY)
+        for name in self._bodies:
+            bodies[name] = Of(**dict(zip(of, numbers[place:], strict=False)))
+            place += len(of)
+        rates = []
+        for variant in self._variants:
+            rates.append(
+                Rate(
+                    variant=variant,
+                    step_ns=numbers[place],
+                    fixed_ns=numbers[place + 1],
+                    count=self._counts[variant],
+                )
+            )
+            place += 2
+        nothing = Error(measurements=0, median=0.0, p95=0.0)
+        return Constants(
+            gpu="",
+            date="",
+            versions={},
+            sms=0,
+            clock_mhz=0.0,
+            memory_gb_s=0.0,
+            shared=shared,
+            bodies=bodies,
+            variants=tuple(rates),
+            error=nothing,
+        )
