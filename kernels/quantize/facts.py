@@ -21,6 +21,8 @@ _CAST = (FORMATS["e4m3"], FORMATS["e5m2"])
 """Formats to which the hardware casts from sm_89 on, rounding to nearest even."""
 _FEW_BINADES = 3
 """A format with no more binades than that is encoded by a sum for each, and the smallest is the code."""
+WHOLE_NUMBERS = float(1 << FP32.mantissa_bits)
+"""2**23: from here to 2**24, fp32 numbers are 1 apart."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,6 +34,8 @@ class ElementFacts:
     max_bits, min_bits, limit_bits: the largest and the smallest value, and the larger of both sizes.
     max_code: the code of the largest value.
     nan_code: what a broken element becomes, 0 where the format has no NaN.
+    raised: what `encode` adds to every code. half_sign: half of what the sign counts in a code, where it is
+    added as a float.
     """
 
     encode_by: str
@@ -47,6 +51,8 @@ class ElementFacts:
     nan_code: int
     minus_zero: bool
     integer: bool = False
+    raised: int = 0
+    half_sign: float = 0.0
     table_base: int = 0
     table_shift: int = 0
     table_size: int = 0
@@ -167,8 +173,10 @@ def element_facts(format_: Format, rounding: Rounding, kind: DeviceKind) -> Elem
         return ElementFacts(encode_by="integer", **shared)
     if format_ in _CAST and kind is DeviceKind.GPU:
         return ElementFacts(encode_by="cast", **shared)
-    few = shared["binades"] <= _FEW_BINADES
-    return ElementFacts(encode_by="few binades" if few else "binades", **shared)
+    if shared["binades"] > _FEW_BINADES or not shared["minus_zero"]:
+        return ElementFacts(encode_by="binades", **shared)
+    half, raised = 2.0 ** (format_.bits - 2), fp32_bits(WHOLE_NUMBERS)
+    return ElementFacts(encode_by="few binades", raised=raised, half_sign=half, **shared)
 
 
 def table_facts(format_: Format, rounding: Rounding) -> dict[str, int | bool]:

@@ -120,6 +120,10 @@ def quantize_kernel(
     new_amax_ptr, where this step's amax goes; table_ptr and values_ptr, a table of codes and their values.
     """
     block_mn, block_k = tl.program_id(0), tl.program_id(1)
+    if amax_ptr is not None or outer_amax_ptr is not None:
+        # The L2 still holds what the pass before read last.
+        block_mn = tl.num_programs(0) - 1 - block_mn
+        block_k = tl.num_programs(1) - 1 - block_k
     x = prepared_block(
         x_ptr,
         block_mn,
@@ -171,31 +175,92 @@ def quantize_kernel(
     stored = scale_codes(scale, RULE) if RULE.in_bytes else scale
     tl.store(scale_ptr + places, stored, mask=first)
 
-    # q = fl32(x · fl32(1 / scale)), as in the reference: bit for bit.
-    q = x * expand_parts(reciprocal, BLOCK_MN, BLOCK_K, PART_MN, PART_K)
-    random = 0
-    if ELEMENT.encode_by == "random bits":
-        random = random_bits(seed, block_mn * BLOCK_MN, block_k * BLOCK_K, k, BLOCK_MN, BLOCK_K)
-    codes = encode(q, random, table_ptr, ELEMENT)
+    _, codes = _encoded(
+        x,
+        reciprocal,
+        seed,
+        table_ptr,
+        block_mn,
+        block_k,
+        k,
+        ELEMENT,
+        PART_MN,
+        PART_K,
+        BLOCK_MN,
+        BLOCK_K,
+    )
 
     worst = float_bits(scale)
     if new_amax_ptr is not None:
         new_amax = part_amax(x, BLOCK_MN, BLOCK_K, PART_MN, PART_K)
         tl.atomic_max(new_amax_ptr + places, new_amax, mask=held)
         worst = tl.maximum(worst, new_amax)
-    store_codes(codes_ptr, codes, block_mn, block_k, mn, codes_stride_mn, ELEMENT.bits, BLOCK_MN, BLOCK_K)
+    store_codes(codes_ptr, codes, block_mn, block_k, mn, codes_stride_mn, ELEMENT, BLOCK_MN, BLOCK_K)
     # A block with NaN or infinity is rare: it is stored again. The barrier keeps the order of both stores.
     if tl.max(worst) >= FP32_INF:
+        # Read and encoded again, too: kept until here, numbers and codes would take most of the registers.
+        again = prepared_block(
+            x_ptr,
+            block_mn,
+            block_k,
+            mn,
+            k,
+            x_stride_mn,
+            x_stride_k,
+            SAVED,
+            ROTATION,
+            BLOCK_MN,
+            BLOCK_K,
+            SIXTEENS,
+            CAST,
+        )
+        q, sound = _encoded(
+            again,
+            reciprocal,
+            seed,
+            table_ptr,
+            block_mn,
+            block_k,
+            k,
+            ELEMENT,
+            PART_MN,
+            PART_K,
+            BLOCK_MN,
+            BLOCK_K,
+        )
         broken = is_broken(float_bits(scale)).to(tl.int32)
         broken = expand_parts(broken, BLOCK_MN, BLOCK_K, PART_MN, PART_K) != 0
         rows = block_mn * BLOCK_MN + tl.arange(0, BLOCK_MN)
         columns = block_k * BLOCK_K + tl.arange(0, BLOCK_K)
         inside = (rows < mn)[:, None] & (columns < k)[None, :]
-        repaired = tl.where(broken | (q != q), tl.where(inside, ELEMENT.nan_code, 0), codes)
+        instead = tl.where(inside, ELEMENT.nan_code + ELEMENT.raised, ELEMENT.raised)
+        repaired = tl.where(broken | (q != q), instead, sound)
         tl.debug_barrier()
-        store_codes(
-            codes_ptr, repaired, block_mn, block_k, mn, codes_stride_mn, ELEMENT.bits, BLOCK_MN, BLOCK_K
-        )
+        store_codes(codes_ptr, repaired, block_mn, block_k, mn, codes_stride_mn, ELEMENT, BLOCK_MN, BLOCK_K)
+
+
+@triton.jit
+def _encoded(
+    x,
+    reciprocal,
+    seed,
+    table_ptr,
+    block_mn,
+    block_k,
+    k,
+    ELEMENT: tl.constexpr,
+    PART_MN: tl.constexpr,
+    PART_K: tl.constexpr,
+    BLOCK_MN: tl.constexpr,
+    BLOCK_K: tl.constexpr,
+):
+    """(q, codes), each [BLOCK_MN, BLOCK_K], of a block's numbers and its parts' reciprocals."""
+    # q = fl32(x · fl32(1 / scale)), as in the reference: bit for bit.
+    q = x * expand_parts(reciprocal, BLOCK_MN, BLOCK_K, PART_MN, PART_K)
+    random = 0
+    if ELEMENT.encode_by == "random bits":
+        random = random_bits(seed, block_mn * BLOCK_MN, block_k * BLOCK_K, k, BLOCK_MN, BLOCK_K)
+    return q, encode(q, random, table_ptr, ELEMENT)
 
 
 @triton.jit
@@ -203,5 +268,5 @@ def encode_kernel(x_ptr, codes_ptr, table_ptr, size, ELEMENT: tl.constexpr, BLOC
     """Encode x float32[size] as uint8, without a scale: a test that each way gives the format's codes."""
     offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     x = tl.load(x_ptr + offsets, mask=offsets < size, other=0.0)
-    codes = encode(x, 0, table_ptr, ELEMENT).to(tl.uint8)
+    codes = (encode(x, 0, table_ptr, ELEMENT) - ELEMENT.raised).to(tl.uint8)
     tl.store(codes_ptr + offsets, codes, mask=offsets < size)

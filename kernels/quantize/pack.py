@@ -6,6 +6,8 @@ Eight codes of 4 bits fill a word, the first in the lowest bits. Sixteen codes o
 import triton
 import triton.language as tl
 
+from kernels.bits import FP32_BITS
+
 
 @triton.jit
 def store_codes(
@@ -15,60 +17,64 @@ def store_codes(
     block_k,
     mn,
     stride_mn,
-    BITS: tl.constexpr,
+    ELEMENT: tl.constexpr,
     BLOCK_MN: tl.constexpr,
     BLOCK_K: tl.constexpr,
 ):
-    """Store the codes [BLOCK_MN, BLOCK_K] of a block in rows of stride_mn bytes, or words where they are
-    packed.
+    """Store a block's codes [BLOCK_MN, BLOCK_K], as `encode` gives them, in rows of stride_mn bytes, or of as
+    many words where they are packed.
     """
-    if BITS == 8:
-        _store(codes_ptr, codes.to(tl.uint8), block_mn, block_k, mn, stride_mn, 1, 0, BLOCK_MN, BLOCK_K)
-    elif BITS == 6:
-        RUNS: tl.constexpr = BLOCK_K // 16
-        first, second, third = _pack_sixes(codes, BLOCK_MN, BLOCK_K)
-        _store(codes_ptr, first, block_mn, block_k, mn, stride_mn, 3, 0, BLOCK_MN, RUNS)
-        _store(codes_ptr, second, block_mn, block_k, mn, stride_mn, 3, 1, BLOCK_MN, RUNS)
-        _store(codes_ptr, third, block_mn, block_k, mn, stride_mn, 3, 2, BLOCK_MN, RUNS)
+    if ELEMENT.bits == 8:
+        COLUMNS: tl.constexpr = BLOCK_K
+        stored = codes.to(tl.uint8)
+        place = tl.arange(0, COLUMNS)
+        columns = block_k * COLUMNS + place
+        inside = columns < stride_mn
+    elif ELEMENT.bits == 6:
+        # Of four neighbors the last one stores nothing: together, a warp's others fill whole sectors.
+        COLUMNS: tl.constexpr = BLOCK_K // 4
+        stored = _pack_sixes(codes, ELEMENT.raised, BLOCK_MN, BLOCK_K)
+        place = tl.arange(0, COLUMNS)
+        columns = block_k * (COLUMNS // 4 * 3) + place // 4 * 3 + place % 4
+        inside = (columns < stride_mn) & (place % 4 < 3)
     else:
-        words = _pack_fours(codes, BLOCK_MN, BLOCK_K)
-        _store(codes_ptr, words, block_mn, block_k, mn, stride_mn, 1, 0, BLOCK_MN, BLOCK_K // 8)
-
-
-@triton.jit
-def _store(
-    codes_ptr,
-    stored,
-    block_mn,
-    block_k,
-    mn,
-    stride_mn,
-    EVERY: tl.constexpr,
-    START: tl.constexpr,
-    BLOCK_MN: tl.constexpr,
-    COLUMNS: tl.constexpr,
-):
-    """Store [BLOCK_MN, COLUMNS] bytes or words, one in EVERY from START on."""
+        COLUMNS: tl.constexpr = BLOCK_K // 8
+        stored = _pack_fours(codes, ELEMENT.raised, BLOCK_MN, BLOCK_K)
+        columns = block_k * COLUMNS + tl.arange(0, COLUMNS)
+        inside = columns < stride_mn
     rows = block_mn * BLOCK_MN + tl.arange(0, BLOCK_MN)
-    columns = (block_k * COLUMNS + tl.arange(0, COLUMNS)) * EVERY + START
-    mask = (rows < mn)[:, None] & (columns < stride_mn)[None, :]
-    tl.store(codes_ptr + rows.to(tl.int64)[:, None] * stride_mn + columns[None, :], stored, mask=mask)
+    places = rows.to(tl.int64)[:, None] * stride_mn + columns[None, :]
+    tl.store(codes_ptr + places, stored, mask=(rows < mn)[:, None] & inside[None, :])
 
 
 @triton.jit
-def _pack_fours(codes, BLOCK_MN: tl.constexpr, BLOCK_K: tl.constexpr):
-    """int32[BLOCK_MN, BLOCK_K / 8] of int32 codes [BLOCK_MN, BLOCK_K]."""
+def _pack_fours(codes, RAISED: tl.constexpr, BLOCK_MN: tl.constexpr, BLOCK_K: tl.constexpr):
+    """int32[BLOCK_MN, BLOCK_K / 8] of int32 codes [BLOCK_MN, BLOCK_K], each RAISED too high."""
     eights = tl.reshape(codes, [BLOCK_MN, BLOCK_K // 8, 8])
-    return tl.sum(eights << (4 * tl.arange(0, 8))[None, None, :], axis=2)
+    # What the sum has too much is the same for all words, modulo 2**32.
+    return tl.sum(eights << (4 * tl.arange(0, 8))[None, None, :], axis=2) - _word(RAISED * 0x11111111)
 
 
 @triton.jit
-def _pack_sixes(codes, BLOCK_MN: tl.constexpr, BLOCK_K: tl.constexpr):
-    """Three int32[BLOCK_MN, BLOCK_K / 16] of int32 codes [BLOCK_MN, BLOCK_K]: the words of sixteen codes."""
+def _pack_sixes(codes, RAISED: tl.constexpr, BLOCK_MN: tl.constexpr, BLOCK_K: tl.constexpr):
+    """int32[BLOCK_MN, BLOCK_K / 4] of int32 codes [BLOCK_MN, BLOCK_K], each RAISED too high.
+
+    Of four words, three hold sixteen codes; the last one is anything.
+    """
     fours = tl.reshape(codes, [BLOCK_MN, BLOCK_K // 4, 4])
-    bits_24 = tl.sum(fours << (6 * tl.arange(0, 4))[None, None, :], axis=2)
+    bits_24 = tl.sum(fours << (6 * tl.arange(0, 4))[None, None, :], axis=2) - _word(RAISED * 0x41041)
     # [BLOCK_MN, runs of sixteen, 2, 2]: split takes the last dim apart.
     even, odd = tl.split(tl.reshape(bits_24, [BLOCK_MN, BLOCK_K // 16, 2, 2]))
     first, third = tl.split(even)
     second, fourth = tl.split(odd)
-    return first | (second << 24), (second >> 8) | (third << 16), (third >> 16) | (fourth << 8)
+    low, middle, high = first | (second << 24), (second >> 8) | (third << 16), (third >> 16) | (fourth << 8)
+    # [BLOCK_MN, runs, 2, 2]: of two that are joined, the first one is even along the new last dim.
+    words = tl.join(tl.join(low, high), tl.join(middle, high))
+    return tl.reshape(words, [BLOCK_MN, BLOCK_K // 4])
+
+
+@triton.jit
+def _word(BITS: tl.constexpr):
+    """int32, a scalar: the lowest bits of these."""
+    HALF: tl.constexpr = 2 ** (FP32_BITS - 1)
+    return tl.full([], (BITS + HALF) % (2 * HALF) - HALF, tl.int32)

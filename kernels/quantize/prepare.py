@@ -61,12 +61,14 @@ def _load_sixteens(
     half as often what is done for each tile.
     """
     HALF: tl.constexpr = 8
-    starts = start_k + tl.arange(0, BLOCK_K // (2 * HALF)) * (2 * HALF)
-    columns = (starts[:, None] + tl.arange(0, HALF)[None, :])[None, :, :]  # [1, runs, 8]
-    left = _load(x_ptr, rows[:, None, None], columns, mn, k, stride_mn, stride_k)
-    right = _load(x_ptr, rows[:, None, None], columns + HALF, mn, k, stride_mn, stride_k)
+    place = tl.arange(0, BLOCK_K // 2)
+    # Two dims, not three: of dims that look alike, Triton 3.6 would give a warp's threads the rows.
+    columns = tl.max_contiguous(start_k + place // HALF * (2 * HALF) + place % HALF, HALF)
+    left = _load(x_ptr, rows[:, None], columns[None, :], mn, k, stride_mn, stride_k)
+    right = _load(x_ptr, rows[:, None], columns[None, :] + HALF, mn, k, stride_mn, stride_k)
     # [BLOCK_MN, runs, 8, 2] -> [BLOCK_MN, runs, 2, 8]
-    return tl.reshape(tl.permute(tl.join(left, right), (0, 1, 3, 2)), [BLOCK_MN, BLOCK_K])
+    pairs = tl.reshape(tl.join(left, right), [BLOCK_MN, BLOCK_K // (2 * HALF), HALF, 2])
+    return tl.reshape(tl.permute(pairs, (0, 1, 3, 2)), [BLOCK_MN, BLOCK_K])
 
 
 @triton.jit
