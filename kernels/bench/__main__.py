@@ -20,7 +20,7 @@ from fp8core.linear import MATMULS, LayerShape
 from fp8core.recipes import RECIPES
 from kernels.bench.ceilings import CeilingsJob
 from kernels.bench.job import Cache, GemmJob, Into
-from kernels.bench.records import record
+from kernels.bench.records import record, recorded_rows
 from kernels.bench.row import Row
 from kernels.bench.shapes import CUBE, SKINNY, STANDARD, shape_text
 from kernels.bench.table import HEADER, Refused, ceilings_table, line, summary_table
@@ -44,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         if options.ceilings:
             return _ceilings(options)
-        jobs = tuple(_jobs(options))
+        jobs = _recorded_jobs() if options.recorded else tuple(_jobs(options))
         choose_backend()
         device = current_device()
         if note := slowed(device.triton, device.capability):
@@ -89,6 +89,23 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--accumulate", action="store_true", help="add the product into D where the matmul writes fp32"
     )
+    _add_timing(parser)
+    parser.add_argument(
+        "--recorded", action="store_true", help="every GEMM of assets/bench/, timed as its row was"
+    )
+    parser.add_argument(
+        "--ceilings", action="store_true", help="measure what this GPU reaches: copy, bf16 and fp8"
+    )
+    parser.add_argument("--json", action="store_true", help="one JSON object a line instead of a table")
+    parser.add_argument(
+        "--record", action="store_true", help="append what a GPU gave to assets/bench/<gpu>.jsonl as it comes"
+    )
+    parser.add_argument("--folder", type=Path, default=RECORDS, help="where --record appends")
+    return parser
+
+
+def _add_timing(parser: argparse.ArgumentParser) -> None:
+    """Add the options on how each GEMM is timed."""
     parser.add_argument(
         "--cache",
         default=Cache.HOT.value,
@@ -113,15 +130,6 @@ def _parser() -> argparse.ArgumentParser:
         help=f"{_SUSTAINED_RUNS} rounds of {_SUSTAINED_TURN_MS} ms turns, {_SUSTAINED_SETTLE_MS} ms late: "
         "the power limit shows",
     )
-    parser.add_argument(
-        "--ceilings", action="store_true", help="measure what this GPU reaches: copy, bf16 and fp8"
-    )
-    parser.add_argument("--json", action="store_true", help="one JSON object a line instead of a table")
-    parser.add_argument(
-        "--record", action="store_true", help="append what a GPU gave to assets/bench/<gpu>.jsonl as it comes"
-    )
-    parser.add_argument("--folder", type=Path, default=RECORDS, help="where --record appends")
-    return parser
 
 
 def _jobs(options: argparse.Namespace) -> Iterator[GemmJob]:
@@ -152,6 +160,14 @@ def _jobs(options: argparse.Namespace) -> Iterator[GemmJob]:
             yield replace(job, cache=cache)
     if options.accumulate and not adds:
         raise ValueError("--accumulate adds into an fp32 D, which only Wgrad writes: ask for --matmul wgrad")
+
+
+def _recorded_jobs() -> tuple[GemmJob, ...]:
+    """Every GEMM that is recorded, timed as it was, once. Raises ValueError where none is recorded."""
+    jobs = tuple(dict.fromkeys(row.job for row in recorded_rows(RECORDS)))
+    if not jobs:
+        raise ValueError(f"--recorded measures what {RECORDS} holds, and that is nothing")
+    return jobs
 
 
 def _shapes(options: argparse.Namespace) -> list[Shape]:

@@ -150,6 +150,16 @@ def test_a_live_bar_of_another_gpu_says_of_which_beside_the_recorded_one(open_ap
     assert [bar["ratio"] for bar in bars(at)] == [pytest.approx(2.0)]
 
 
+def test_deepgemm_is_quoted_beside_the_rows_of_its_gemm_and_nowhere_else(open_app, recorded):
+    recorded(gpu_row(replace(JOB, recipe="deepseek_v3")), gpu_row(JOB))
+    said = "**DeepGEMM**, DeepSeek-V3, 4096 × 4096 × 7168: 1.15 times as fast as torch's op"
+    told = texts(open_app(PAGE))
+    assert said in told
+    assert "(NVIDIA H200, 2026-11-20; github.com/deepseek-ai/DeepGEMM, measured by this project)" in told
+    for asked in ({"bench_family": "family_per_tensor"}, {"bench_size": "skinny"}, {"matmul": "dgrad"}):
+        assert "DeepGEMM" not in texts(open_app(PAGE, **asked))
+
+
 def test_rows_of_the_interpreter_and_of_other_inputs_are_no_bars(open_app, recorded, measured_here):
     recorded(gpu_row(replace(JOB, input=InputKind.HEAVY_TAIL)))
     measured_here(replace(interpreted_row(JOB), bf16=timing(9.0)))

@@ -1,12 +1,15 @@
 """Section "Against torch": speed relative to torch's own op for the recipe, measured in one run."""
 
 from collections.abc import Sequence
+from functools import cache
 from statistics import geometric_mean
 
 import streamlit as st
 
-from kernels.bench.job import Cache
+from kernels.bench.job import Cache, GemmJob
 from kernels.bench.machine import Timing
+from kernels.bench.quoted import Quoted, quoted
+from kernels.bench.records import slug
 from pages.kit.chart import draw_chart
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.words import count
@@ -29,9 +32,9 @@ def show(controls: Controls, gpu: str) -> None:
     family = controls.draw(FAMILY, row.container(width=150))
     matmul = controls.draw(MATMUL, row)
     size = Size(controls.draw(SIZE, row))
-    cache = Cache(controls.draw(CACHE, row))
+    l2 = Cache(controls.draw(CACHE, row))
     results = data.of_family(data.results_and_here(gpu), family)
-    found = [r for r in results if is_asked(r, matmul, size, cache)]
+    found = [r for r in results if is_asked(r, matmul, size, l2)]
     found_groups = groups(found, gpu)
     if found_groups:
         draw_notice(notice(found_groups))
@@ -42,12 +45,14 @@ def show(controls: Controls, gpu: str) -> None:
             alt=alt_text(found_groups),
         )
         st.caption(READING + " " + data.origin_sentence(found))
+        if told := quoted_sentence(found, gpu):
+            st.caption(told)
     else:
         st.info(
-            f"No {MATMUL.options[matmul]} of such a shape is recorded with {cache.value} L2 yet; on a GPU, "
+            f"No {MATMUL.options[matmul]} of such a shape is recorded with {l2.value} L2 yet; on a GPU, "
             "the button below measures one."
         )
-    benchmarks_live.draw_gemm(controls, matmul, cache)
+    benchmarks_live.draw_gemm(controls, matmul, l2)
 
 
 READING = (
@@ -56,6 +61,36 @@ READING = (
     "Diamonds: the geometric mean over the recorded shapes, or over those measured here where none is "
     "recorded. Bars measured here have an outline."
 )
+
+
+def quoted_sentence(found: Sequence[Result], gpu: str) -> str:
+    """One line of Markdown on libraries that are not timed here, for the GEMMs of these results; empty where
+    there is none.
+    """
+    shown = {(*_what(result.row.job), data.shape(result.row.job)) for result in found}
+    of_gpu = [one for one in _quoted() if slug(one.gpu) == gpu]
+    asked = [one for one in of_gpu if (*_what(one.job), data.shape(one.job)) in shown]
+    if not asked:
+        return ""
+    said = [
+        f"**{one.library}**, {data.contender(one.job)}, {data.shape(one.job)}: {one.ratio:.2f} times as fast "
+        "as torch's op"
+        for one in asked
+    ]
+    where = dict.fromkeys(f"{one.gpu}, {one.date}; {one.source}" for one in asked)
+    return (
+        "On no package registry, so not timed here, but recorded by us in a run of its own: "
+        f"{'; '.join(said)} ({'; '.join(where)})."
+    )
+
+
+def _what(job: GemmJob) -> tuple[str, str, Cache]:
+    return job.recipe, job.matmul, job.cache
+
+
+@cache
+def _quoted() -> tuple[Quoted, ...]:
+    return quoted()
 
 
 def is_asked(result: Result, matmul: str, size: Size, cache: Cache) -> bool:

@@ -115,6 +115,23 @@ def test_records_are_whole_lines_in_a_file_of_the_gpu(tmp_path):
     assert slug("NVIDIA H200 (SXM)") == "nvidia_h200_sxm"
 
 
+def test_every_recorded_gemm_is_measured_again_in_the_way_in_which_it_was(monkeypatch, tmp_path):
+    late = replace(ROW, job=replace(ROW.job, cache=Cache.COLD, runs=4, settle_ms=100))
+    for row in (ROW, late, ROW):
+        record(row, tmp_path)
+    asked = []
+    monkeypatch.setattr("kernels.bench.__main__.RECORDS", tmp_path)
+    monkeypatch.setattr("kernels.bench.__main__._run", lambda jobs, options: asked.append(jobs) or [])
+    assert main(["--recorded"]) == 0
+    assert asked == [(ROW.job, late.job)]
+
+
+def test_without_recorded_rows_there_is_nothing_to_measure_again(monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr("kernels.bench.__main__.RECORDS", tmp_path)
+    assert main(["--recorded"]) == 2
+    assert "and that is nothing" in capsys.readouterr().err
+
+
 @pytest.mark.skipif(ON_GPU, reason="its rows are a GPU's")
 def test_the_interpreters_figures_are_not_recorded(tmp_path, capsys):
     assert main(["--record", "--folder", str(tmp_path), *SMALL]) == 2
