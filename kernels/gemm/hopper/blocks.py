@@ -27,6 +27,7 @@ from kernels.gemm.hopper.sizes import (
 )
 from kernels.gemm.hopper.storage import filled, ring, writes_bf16
 from kernels.gemm.meaning import Arithmetic, Meaning, ScaleAt
+from kernels.gemm.shape_class import FEW
 from kernels.gemm.tuned import architecture
 
 Mnk = tuple[int, int, int]
@@ -74,8 +75,11 @@ def _lacking(meaning: Meaning, mnk: Mnk) -> str:
     if spec.a.tile != line or spec.b.tile not in (line, square):
         return f"warp specialization has no loop for tiles {spec.a.tile} · {spec.b.tile}"
     sides = [m] + [n] * (spec.b.tile == line)
-    if any(side * SCALE_BYTES % TMA_BYTES for side in sides):
-        return f"rows of {' and '.join(map(str, sides))} scales do not start at multiples of 16 bytes"
+    if m <= FEW and any(side * SCALE_BYTES % TMA_BYTES for side in sides):
+        return (
+            f"rows of {' and '.join(map(str, sides))} scales do not start at multiples of {TMA_BYTES} bytes, "
+            "and for so few tokens a copy of them takes too long"
+        )
     return ""
 
 

@@ -61,9 +61,11 @@ def flat(bits: int, rank: int = 1) -> object:
 
 
 def scale_descriptor(scale: "torch.Tensor", count: int) -> object:
+    """TMA descriptor of scales [k_tiles, mn_tiles] as one row of numbers, with what lies between rows."""
     from triton.experimental.gluon.nvidia.hopper import TensorDescriptor
 
-    return TensorDescriptor(scale, [scale.numel()], [1], [count], flat(8 * scale.itemsize))
+    span = (scale.shape[0] - 1) * scale.stride(0) + scale.shape[1]
+    return TensorDescriptor(scale, [span], [1], [count], flat(8 * scale.itemsize))
 
 
 def scale_rows_descriptor(scale: "torch.Tensor", tiles: int, count: int) -> object:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from kernels.device import COMPILE_OPTIONS, DeviceKind
 from kernels.gemm.factor import Factor
 from kernels.gemm.hopper.descriptors import WARPS, descriptor, into_copy, scale_descriptor, writable
+from kernels.gemm.hopper.scale_rows import loaded_scale
 from kernels.gemm.meaning import ScaleAt
 from kernels.gemm.plan import GemmPlan
 from kernels.gemm.workspace import workspace
@@ -29,20 +30,21 @@ def launch(
     if not storage.buffers and k <= plan.blocks.block_k:
         raise ValueError(f"these blocks need K beyond {plan.blocks.block_k}, got K = {k}")
     chosen = constants(plan, k, accumulate=accumulate)
+    a_scale, b_scale = loaded_scale(a), loaded_scale(b)
     return specialized_gemm_kernel[(plan.programs(m, n) * chosen["RUNS"],)](
         descriptor(a.given, *storage.loaded(m)),
         descriptor(b.given, *storage.b_box),
-        scale_descriptor(a.scale, storage.a_scale_box),
-        scale_descriptor(b.scale, storage.b_scale_box),
+        scale_descriptor(a_scale, storage.a_scale_box),
+        scale_descriptor(b_scale, storage.b_scale_box),
         descriptor(out, *storage.out_box),
-        a.scale,
-        b.scale,
+        a_scale,
+        b_scale,
         *workspace(plan, (m, n, k), out.device),
         m,
         n,
         k,
-        a.mn_tiles,
-        b.mn_tiles,
+        a_scale.stride(0),
+        b_scale.stride(0),
         **chosen,
         num_warps=WARPS,
         **COMPILE_OPTIONS,

@@ -38,6 +38,7 @@ SHAPES = {
     "few": (20, 264, 1000),
     "low": (100, 2056, 1664),
     "odd": (300, 264, 1000),
+    "odd rows": (301, 264, 1000),
     "waves": (1028, 2056, 640),
     "turns": (2048, 4104, 1664),
     "deep": (256, 256, 8192),
@@ -116,7 +117,7 @@ def test_what_would_wait_for_memory_for_ever_is_refused(monkeypatch):
     ("recipe", "matmul", "mnk", "word"),
     [
         ("rowwise", "fprop", (512, 100, 512), "100 numbers"),
-        ("deepseek_v3", "wgrad", (510, 512, 512), "510 and 512 scales"),
+        ("deepseek_v3", "wgrad", (198, 512, 512), "198 and 512 scales"),
     ],
 )
 def test_rows_that_tma_cannot_start_are_refused(recipe, matmul, mnk, word):
@@ -206,6 +207,27 @@ def test_the_launcher_gives_the_kernel_what_its_signature_names(monkeypatch, rec
     written = given["out_desc"].base
     assert written.data_ptr() % 16 == 0
     assert (written.data_ptr() == wide.data_ptr()) == (not strided), "a copy takes what TMA cannot"
+
+
+@pytest.mark.parametrize("matmul", ["fprop", "wgrad"])
+def test_scales_are_copied_where_their_rows_do_not_start_at_16_bytes(monkeypatch, matmul):
+    """Scales of squares are not: they are loaded one by one."""
+    from kernels.gemm.hopper import kernel as specialized_kernel
+
+    names, stand_in = specialized_kernel.specialized_gemm_kernel.arg_names, Recorded()
+    monkeypatch.setattr(specialized_kernel, "specialized_gemm_kernel", stand_in)
+    monkeypatch.setattr("kernels.gemm.launch.multiplied", lambda operand, *_: operand.operand_codes)
+    mnk = (301, 136, 320)
+    _, (plan, *_) = specialized("deepseek_v3", matmul, Summation.RECIPE, mnk)
+    a, b = small_operands("deepseek_v3", matmul, mnk)
+    out = torch.zeros(mnk[:2], dtype=torch_dtype(plan.meaning.spec.out), device=a.codes.device)
+    launch(a, b, plan, out, False, DeviceKind.GPU)
+    given = dict(zip(names, stand_in.arguments, strict=False))
+    assert given["a_mn_tiles"] == given["a_scale_ptr"].stride(0) == 304
+    assert torch.equal(given["a_scale_ptr"], a.operand_scale.T)
+    assert given["a_scale_desc"].shape == [2 * 304 + 301]
+    assert given["b_mn_tiles"] == b.operand_scale.shape[0]
+    assert given["b_scale_ptr"].data_ptr() == b.scale.data_ptr()
 
 
 def test_a_contiguous_d_that_starts_askew_is_added_into_by_a_copy(monkeypatch):

@@ -1,0 +1,28 @@
+"""Scales along K as TMA reads them: each row of them starts at a multiple of 16 bytes."""
+
+from typing import TYPE_CHECKING
+
+from kernels.gemm.factor import Factor
+from kernels.gemm.hopper.sizes import TMA_BYTES
+
+if TYPE_CHECKING:
+    import torch
+
+
+def loaded_scale(operand: Factor) -> "torch.Tensor":
+    """float32[k_tiles, mn_tiles]: an operand's scales, copied where TMA cannot start at each of their rows.
+
+    Rows of a copy have room behind them. Scales of squares are not copied: they are loaded one by one, from
+    the last aligned place before each.
+    """
+    import torch
+
+    scale, tile = operand.scale, operand.meaning.applied(operand.side)
+    step = TMA_BYTES // scale.itemsize
+    k_tiles, mn_tiles = scale.shape
+    if tile is None or tile.mn != 1 or k_tiles == 1 or scale.stride(0) % step == 0:
+        return scale
+    room = torch.empty((k_tiles, -(-mn_tiles // step) * step), dtype=scale.dtype, device=scale.device)
+    made = room[:, :mn_tiles]
+    made.copy_(scale)
+    return made
