@@ -1,0 +1,133 @@
+"""Contract on a GPU: torch.compile, CUDA graphs, streams and another GPU give the bits of a plain step."""
+
+import copy
+
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional
+
+from kernels.layer import convert_to_float8_training
+
+# Dynamo itself instantiates what it warns about.
+pytestmark = [
+    pytest.mark.gpu,
+    pytest.mark.filterwarnings("ignore:.*should not be instantiated:DeprecationWarning"),
+]
+TOKENS, WIDTH = 256, 256
+RATE = 4.0
+
+
+def model(recipe: str | None, where: str = "cuda") -> nn.Module:
+    torch.manual_seed(0)
+    made = nn.Sequential(nn.Linear(WIDTH, 2 * WIDTH), nn.ReLU(), nn.Linear(2 * WIDTH, WIDTH))
+    made = made.to(where, torch.bfloat16)
+    return convert_to_float8_training(made, recipe=recipe) if recipe else made
+
+
+def batch(where: str = "cuda") -> tuple[torch.Tensor, torch.Tensor]:
+    x = torch.randn(TOKENS, WIDTH, generator=torch.Generator().manual_seed(1))
+    return x.to(where, torch.bfloat16), x.sin().to(where, torch.bfloat16)
+
+
+def step(one: nn.Module, run, x: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
+    """The loss before a step of gradient descent, which is taken."""
+    loss = functional.mse_loss(run(x).float(), target.float())
+    parameters = list(one.parameters())
+    gradients = torch.autograd.grad(loss, parameters)
+    with torch.no_grad():
+        for parameter, gradient in zip(parameters, gradients, strict=True):
+            parameter.sub_(gradient, alpha=RATE)
+    return loss.detach()
+
+
+def alike(one: nn.Module, other: nn.Module) -> bool:
+    tensors = ((*each.parameters(), *each.buffers()) for each in (one, other))
+    return all(torch.equal(a, b.to(a.device)) for a, b in zip(*tensors, strict=True))
+
+
+@pytest.mark.parametrize("recipe", ["deepseek_v3", "per_tensor_delayed", "nvfp4"])
+def test_inductor_takes_the_layers_whole(recipe):
+    plain = model(recipe)
+    other, (x, dy) = copy.deepcopy(plain), batch()
+    x.requires_grad_()
+    compiled = torch.compile(other, fullgraph=True)
+    for _ in range(2):
+        results = []
+        for one, run in ((plain, plain), (other, compiled)):
+            y = run(x)
+            results.append((y, *torch.autograd.grad(y, (x, one[0].weight, one[2].weight), dy)))
+        assert all(torch.equal(a, b) for a, b in zip(*results, strict=True))
+
+
+@pytest.mark.parametrize("recipe", ["deepseek_v3", "mxfp8", "per_tensor_delayed", "nvfp4"])
+def test_a_captured_step_is_replayed_with_new_weights_seeds_and_history(recipe):
+    plain = model(recipe)
+    other, (x, target) = copy.deepcopy(plain), batch()
+    for _ in range(2):
+        step(plain, plain, x, target)
+    side = torch.cuda.Stream()
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        for _ in range(2):
+            step(other, other, x, target)
+    torch.cuda.current_stream().wait_stream(side)
+    assert alike(plain, other)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        loss = step(other, other, x, target)
+    for _ in range(3):
+        truth = step(plain, plain, x, target)
+        graph.replay()
+        assert torch.equal(loss, truth)
+        assert alike(plain, other)
+
+
+def test_a_capture_does_not_keep_the_copies_of_a_day():
+    plain = model("deepseek_v3")
+    x, _ = batch()
+    for layer in (plain[0], plain[2]):
+        layer.cache_weights = True
+    with torch.no_grad():
+        plain(x)
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            y = plain(x)
+        for parameter in plain.parameters():
+            parameter.mul_(2)
+        graph.replay()
+        assert torch.equal(y, plain(x))
+
+
+def test_another_stream_computes_the_same_bits():
+    plain, (x, target) = model("deepseek_v3"), batch()
+    other = copy.deepcopy(plain)
+    loss = step(plain, plain, x, target)
+    stream = torch.cuda.Stream()
+    stream.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(stream):
+        found = step(other, other, x, target)
+    torch.cuda.current_stream().wait_stream(stream)
+    assert torch.equal(found, loss)
+    assert alike(plain, other)
+
+
+def test_another_gpu_computes_the_same_bits():
+    if torch.cuda.device_count() < 2:
+        pytest.skip("needs two GPUs")
+    assert torch.cuda.current_device() == 0
+    first, second = model("deepseek_v3"), model("deepseek_v3", "cuda:1")
+    step(first, first, *batch())
+    step(second, second, *batch("cuda:1"))
+    assert alike(first, second)
+
+
+def test_fifty_steps_follow_bf16():
+    losses = {}
+    for recipe in (None, "deepseek_v3", "mxfp8"):
+        made, (x, target) = model(recipe), batch()
+        found = [step(made, made, x, target).item() for _ in range(50)]
+        losses[recipe] = found[0], found[-1]
+    for first, last in losses.values():
+        assert last < first / 2
+        assert abs(last / losses[None][1] - 1) < 0.05
