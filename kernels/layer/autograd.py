@@ -4,20 +4,49 @@ The way there quantizes x and w for all their readers, and keeps what the way ba
 Wgrad and that of w for Dgrad. x itself is let go. The way back quantizes dy for Dgrad and for Wgrad.
 """
 
+from collections.abc import Callable
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch.autograd.function import once_differentiable
+from torch.utils._python_dispatch import is_in_torch_dispatch_mode
 
 from fp8core.recipes import Recipe
 from kernels.layer.carried import DY, Carried, W, X, drawn_seed, main_grad_of, record, step_seeds
 from kernels.layer.checks import check_operands
-from kernels.layer.ops import gemm_add_op, gemm_op, quantize_op
+from kernels.layer.copies import Given, restored, saved
+from kernels.layer.ops import gemm_add_now, gemm_add_op, gemm_now, gemm_op, quantize_now, quantize_op
 from kernels.layer.plan import LayerPlan, TensorPlan, layer_plan
 
-Copies = tuple[list[torch.Tensor], list[torch.Tensor]]
-"""The parts that the first and the second reader of a tensor are given; none where a reader is not wanted."""
+Copies = tuple[list[Given], list[Given]]
+"""What the first and the second reader of a tensor are given; nothing where a reader is not wanted."""
+
+
+class Calls(NamedTuple):
+    """Functions that make copies and multiply them.
+
+    `whole`: a copy stays one thing. Else it is in parts, which torch's dispatcher and its compiler know.
+    """
+
+    whole: bool
+    quantize: Callable[..., list[Given]]
+    gemm: Callable[..., torch.Tensor]
+    gemm_add: Callable[..., None]
+
+
+_OPERATORS = Calls(whole=False, quantize=quantize_op, gemm=gemm_op, gemm_add=gemm_add_op)
+_PYTHON = Calls(whole=True, quantize=quantize_now, gemm=gemm_now, gemm_add=gemm_add_now)
+
+
+_PLAIN = (torch.Tensor, torch.nn.Parameter)
+
+
+def calls_for(x: torch.Tensor, w: torch.Tensor, plan: LayerPlan) -> Calls:
+    """The kernels straight from Python where nobody listens to operators: less to do on the host."""
+    if plan.emulate or torch.compiler.is_compiling() or is_in_torch_dispatch_mode():
+        return _OPERATORS
+    return _PYTHON if type(x) in _PLAIN and type(w) in _PLAIN else _OPERATORS
 
 
 def linear(
@@ -70,15 +99,15 @@ def run(
     if torch.is_autocast_enabled(x.device.type):
         x = x.to(torch.get_autocast_dtype(x.device.type))
     flat = x if x.ndim == 2 else x.reshape(prod(x.shape[:-1]), x.shape[-1])
-    grads = torch.is_grad_enabled()
+    grads, calls = torch.is_grad_enabled(), calls_for(x, w, plan)
     to_x, to_w = grads and x.requires_grad, grads and w.requires_grad
     with torch.no_grad():
-        of_x = copies(flat, plan, plan.x, carried, X, (True, to_w))
-        of_w = kept or copies(w, plan, plan.w, carried, W, (True, to_x))
+        of_x = copies(flat, plan, plan.x, calls, carried, (X, True, to_w))
+        of_w = kept or copies(w, plan, plan.w, calls, carried, (W, True, to_x))
         if not (to_x or to_w):
-            y = fprop(of_x, of_w, plan, flat)
+            y = _fprop(of_x, of_w, plan, calls, flat)
     if to_x or to_w:
-        y = _Linear.apply(flat, w, plan, carried, of_x, of_w)
+        y = _Linear.apply(flat, w, plan, calls, carried, of_x, of_w)
     if bias is not None:
         y = y + bias.to(y.dtype)
     return y if x.ndim == 2 else y.view(*x.shape[:-1], w.shape[0])
@@ -88,37 +117,39 @@ def copies(
     x: torch.Tensor,
     plan: LayerPlan,
     tensor: TensorPlan,
+    calls: Calls,
     carried: Carried,
-    row: int,
-    wanted: tuple[bool, bool],
+    wanted: tuple[int, bool, bool],
 ) -> Copies:
-    """What the readers of a tensor are given, of those that are wanted: a copy's parts, or itself in bf16.
+    """What the readers of a tensor are given: a copy, or the tensor itself in bf16.
 
-    `row`: the tensor's in the amax history, to which this step's is added.
+    `wanted`: the tensor's row in the amax history, to which this step's is added; is the first reader's copy
+    wanted, and the second's?
     """
-    asked, made = tensor.asked(*wanted), []
+    row, for_first, for_second = wanted
+    asked, made = tensor.asked(for_first, for_second), []
     if asked:
         history = None if carried.history is None else carried.history[row]
         before = None if history is None else history.view(torch.float32)
-        made = quantize_op(x, plan.key, tensor.name, asked, carried.seeds, before, plan.emulate)
+        made = calls.quantize(x, plan.key, tensor.name, asked, carried.seeds, before, plan.emulate)
         if history is not None and carried.recording:
             record(history, made[-1])
-    first, second = tensor.parts
-    at = first if wanted[0] else 0
+    first, second = tensor.wholes if calls.whole else tensor.parts
+    at = first if for_first else 0
     return (
-        _given(x, made, 0, first) if wanted[0] else [],
-        _given(x, made, at, second) if wanted[1] else [],
+        _given(x, made, 0, first) if for_first else [],
+        _given(x, made, at, second) if for_second else [],
     )
 
 
-def _given(x: torch.Tensor, made: list[torch.Tensor], at: int, parts: int) -> list[torch.Tensor]:
-    """The parts from `at` on, or x in bf16 where a copy has none."""
-    return made[at : at + parts] if parts else [x.to(torch.bfloat16)]
+def _given(x: torch.Tensor, made: list[Given], at: int, count: int) -> list[Given]:
+    """What was made from `at` on, or x in bf16 where nothing was."""
+    return made[at : at + count] if count else [x.to(torch.bfloat16)]
 
 
-def fprop(of_x: Copies, of_w: Copies, plan: LayerPlan, x: torch.Tensor) -> torch.Tensor:
+def _fprop(of_x: Copies, of_w: Copies, plan: LayerPlan, calls: Calls, x: torch.Tensor) -> torch.Tensor:
     """y[tokens, out] in x's dtype."""
-    return gemm_op(of_x[0], of_w[0], x.shape[1], plan.key, "fprop", plan.emulate).to(x.dtype)
+    return calls.gemm(of_x[0], of_w[0], x.shape[1], plan.key, "fprop", plan.emulate).to(x.dtype)
 
 
 class _Linear(torch.autograd.Function):
@@ -130,28 +161,31 @@ class _Linear(torch.autograd.Function):
         x: torch.Tensor,
         w: torch.Tensor,
         plan: LayerPlan,
+        calls: Calls,
         carried: Carried,
         of_x: Copies,
         of_w: Copies,
     ) -> torch.Tensor:
-        ctx.plan, ctx.carried = plan, carried
+        tensors, ctx.forms = saved([*of_x[1], *of_w[1]])
+        ctx.save_for_backward(*tensors)
+        ctx.plan, ctx.calls, ctx.carried = plan, calls, carried
         ctx.dtypes, ctx.of_x = (x.dtype, w.dtype), len(of_x[1])
-        ctx.save_for_backward(*of_x[1], *of_w[1])
-        return fprop(of_x, of_w, plan, x)
+        return _fprop(of_x, of_w, plan, calls, x)
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, dy: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
-        plan, main_grad = ctx.plan, ctx.carried.main_grad
+        plan, calls, main_grad = ctx.plan, ctx.calls, ctx.carried.main_grad
         to_x, to_w = ctx.needs_input_grad[:2]
-        saved = list(ctx.saved_tensors)
-        of_x, of_w = saved[: ctx.of_x], saved[ctx.of_x :]
-        for_dgrad, for_wgrad = copies(dy, plan, plan.dy, ctx.carried, DY, (to_x, to_w))
+        held = restored(ctx.saved_tensors, ctx.forms)
+        of_x, of_w = held[: ctx.of_x], held[ctx.of_x :]
+        for_dgrad, for_wgrad = copies(dy, plan, plan.dy, calls, ctx.carried, (DY, to_x, to_w))
+        (tokens, out), key, emulate = dy.shape, plan.key, plan.emulate
         dx = dw = None
         if to_x:
-            dx = gemm_op(for_dgrad, of_w, dy.shape[1], plan.key, "dgrad", plan.emulate).to(ctx.dtypes[0])
+            dx = calls.gemm(for_dgrad, of_w, out, key, "dgrad", emulate).to(ctx.dtypes[0])
         if to_w and main_grad is not None:
-            gemm_add_op(main_grad, for_wgrad, of_x, dy.shape[0], plan.key, "wgrad", plan.emulate)
+            calls.gemm_add(main_grad, for_wgrad, of_x, tokens, key, "wgrad", emulate)
         elif to_w:
-            dw = gemm_op(for_wgrad, of_x, dy.shape[0], plan.key, "wgrad", plan.emulate).to(ctx.dtypes[1])
-        return dx, dw, None, None, None, None
+            dw = calls.gemm(for_wgrad, of_x, tokens, key, "wgrad", emulate).to(ctx.dtypes[1])
+        return dx, dw, None, None, None, None, None

@@ -1,6 +1,6 @@
 """A quantized copy as plain tensors and back: what operators take, and what autograd saves.
 
-Parts of a copy, all contiguous, so that a hook may move them (to the CPU and back) without harm:
+Parts of a copy, as operators take them, all contiguous:
 
     codes        uint8[mn, bytes of K, with zeros up to a multiple of K_PADDING codes]
     scales       [k_tiles, mn_tiles], uint8 or float32
@@ -8,7 +8,7 @@ Parts of a copy, all contiguous, so that a hook may move them (to the CPU and ba
 """
 
 from collections.abc import Sequence
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import torch
 
@@ -23,13 +23,14 @@ Size = TypeVar("Size", int, torch.SymInt)
 
 def parts_of(copy: QuantizedTensor) -> list[torch.Tensor]:
     """The parts of a copy. They share its memory."""
-    shapes = part_shapes(copy.operand, copy.shape)
-    codes = (
-        copy.operand_bytes if copy.codes.numel() else copy.codes.new_empty(shapes[0][0], dtype=shapes[0][1])
-    )
     scales = (copy.scale, copy.outer_scale)
     if not copy.operand.k_is_rows:
         scales = tuple(None if scale is None else scale.T for scale in scales)
+    if copy.codes.numel():
+        codes = copy.operand_bytes
+    else:
+        (shape, dtype), *_ = part_shapes(copy.operand, copy.shape)
+        codes = copy.codes.new_empty(shape, dtype=dtype)
     return [codes, *(scale for scale in scales if scale is not None)]
 
 
@@ -57,3 +58,65 @@ def _tiles(size: Size, extent: Extent) -> Size | int:
     if extent is WHOLE:
         return 1 if size > 0 else 0
     return -(-size // extent)
+
+
+Given = QuantizedTensor | torch.Tensor
+"""One of what a matmul is given: a copy; or a part of one; or a tensor in bf16, as it is stored."""
+
+
+class Form(NamedTuple):
+    """A copy without its tensors: what it takes to put it together again."""
+
+    operand: Operand
+    shape: tuple[int, int]
+    strides: tuple[tuple[int, ...], ...]
+
+
+def saved(given: Sequence[Given]) -> tuple[list[torch.Tensor], list[Form | None]]:
+    """Tensors for autograd to save, and how they become what they were; None for one that is a tensor."""
+    tensors: list[torch.Tensor] = []
+    forms: list[Form | None] = []
+    for each in given:
+        if not isinstance(each, QuantizedTensor):
+            tensors.append(each)
+            forms.append(None)
+            continue
+        outer = each.outer_scale
+        made = (each.codes, each.scale) if outer is None else (each.codes, each.scale, outer)
+        tensors += made
+        forms.append(Form(each.operand, each.shape, tuple(part.stride() for part in made)))
+    return tensors, forms
+
+
+def restored(tensors: Sequence[torch.Tensor], forms: Sequence[Form | None]) -> list[Given]:
+    """What `saved` was given."""
+    given: list[Given] = []
+    at = 0
+    for form in forms:
+        if form is None:
+            given.append(tensors[at])
+            at += 1
+            continue
+        made = tensors[at : at + len(form.strides)]
+        at += len(made)
+        if all(part.stride() == stride for part, stride in zip(made, form.strides, strict=True)):
+            outer = made[2] if len(made) > 2 else None
+            given.append(
+                QuantizedTensor(
+                    operand=form.operand, shape=form.shape, codes=made[0], scale=made[1], outer_scale=outer
+                )
+            )
+        else:
+            given.append(_laid_out(form, made))
+    return given
+
+
+def _laid_out(form: Form, made: Sequence[torch.Tensor]) -> QuantizedTensor:
+    """A copy out of tensors that a hook has moved: it kept their shapes, not how they lay."""
+    codes, *scales = made if form.operand.k_is_rows else [part.T for part in made]
+    codes = codes.T.view(torch.uint8)
+    (shape, dtype), *_ = part_shapes(form.operand, form.shape)
+    whole = codes.new_zeros(shape, dtype=dtype)
+    whole[:, : codes.shape[1]] = codes
+    k = form.operand.stored(form.shape)[1]
+    return from_parts(form.operand, [whole, *(scale.contiguous() for scale in scales)], k)

@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from fp8core.recipes import Recipe
-from kernels.layer.autograd import Copies, copies, run
+from kernels.layer.autograd import Calls, Copies, calls_for, copies, run
 from kernels.layer.carried import ROWS, Carried, W, drawn_seed, main_grad_of, step_seeds
 from kernels.layer.checks import check_operands
 from kernels.layer.held import HeldBytes, held_bytes
@@ -98,7 +98,7 @@ class Float8Linear(nn.Linear):
         keep = self.cache_weights if is_first_microbatch is None else True
         kept = None
         if keep and not torch.compiler.is_compiling() and not _capturing(x):
-            kept = self._weight_copies(carried, anew=is_first_microbatch is True)
+            kept = self._weight_copies(calls_for(x, weight, self.plan), carried, is_first_microbatch is True)
         return run(x, weight, self.bias, self.plan, carried, kept)
 
     def _carried(self, device: torch.device) -> Carried:
@@ -115,14 +115,14 @@ class Float8Linear(nn.Linear):
             main_grad=main_grad_of(self.weight),
         )
 
-    def _weight_copies(self, carried: Carried, anew: bool) -> Copies:
+    def _weight_copies(self, calls: Calls, carried: Carried, anew: bool) -> Copies:
         """Both copies of the weight: those that are kept, or new ones, which are kept from now on."""
         weight = self.weight
-        if not anew and self._kept is not None and self._kept.is_of(weight):
+        if not anew and self._kept is not None and self._kept.is_of(weight, calls.whole):
             return self._kept.copies
         with torch.no_grad():
-            made = copies(weight, self.plan, self.plan.w, carried, W, (True, True))
-        self._kept = KeptWeight.of(weight, made)
+            made = copies(weight, self.plan, self.plan.w, calls, carried, (W, True, True))
+        self._kept = KeptWeight.of(weight, made, calls.whole)
         return made
 
     def forget_weight(self) -> None:

@@ -12,8 +12,8 @@ import torch
 from fp8core.formats import FORMATS
 from kernels.device import Unsupported, interpreting
 from kernels.gemm import gemm
-from kernels.gemm.launch import torch_dtype
-from kernels.layer.copies import from_parts, part_shapes, parts_of
+from kernels.gemm.launch import memory, torch_dtype
+from kernels.layer.copies import Given, from_parts, part_shapes, parts_of
 from kernels.layer.emulate import amax_of, emulated_copy, emulated_product
 from kernels.layer.plan import PLACES, Reading, Step, readings, step
 from kernels.quantize import QuantizedTensor, quantize
@@ -21,7 +21,7 @@ from kernels.quantize import QuantizedTensor, quantize
 NAMESPACE = "fp8_explorer"
 _LIBRARY = torch.library.Library(NAMESPACE, "DEF")
 _TAGS = (torch.Tag.pt2_compliant_tag, torch.Tag.needs_fixed_stride_order)
-Parts = Sequence[torch.Tensor]
+Parts = Sequence[Given]
 
 
 def _quantize(
@@ -40,23 +40,38 @@ def _quantize(
     - history: float32[steps], the amax of earlier steps. This step's amax, float32[1], is then the last part.
     """
     if not emulate:
-        _require_kernels(x)
-    made: list[torch.Tensor] = []
-    amax = None
+        made = quantize_now(x, recipe, tensor, matmuls, seeds, history)
+        return [
+            part
+            for each in made
+            for part in (parts_of(each) if isinstance(each, QuantizedTensor) else [each])
+        ]
+    made = []
+    for reading in readings(recipe, tensor, matmuls):
+        seed = int(_seed(seeds, reading)) if reading.operand.spec.is_random else None
+        made.append(emulated_copy(x, reading.operand, seed, history))
+    return made if history is None else [*made, amax_of(x)]
+
+
+def quantize_now(
+    x: torch.Tensor,
+    recipe: str,
+    tensor: str,
+    matmuls: str,
+    seeds: torch.Tensor | None = None,
+    history: torch.Tensor | None = None,
+    emulate: bool = False,
+) -> list[Given]:
+    """The copies themselves, which the operator gives in parts. Kernels make them, so `emulate` is False."""
+    _require_kernels(x)
+    made: list[Given] = []
     with _on(x):
         for reading in readings(recipe, tensor, matmuls):
-            seed = None
-            if reading.operand.spec.is_random:
-                seed = _seed(seeds, reading)
-            if emulate:
-                number = None if seed is None else int(seed)
-                made.append(emulated_copy(x, reading.operand, number, history))
-            else:
-                copy = quantize(x, reading.operand, seed=seed, history=history)
-                made += parts_of(copy)
-                amax = copy.amax
-        if history is not None:
-            made.append(amax_of(x) if amax is None else amax.view(1))
+            seed = _seed(seeds, reading) if reading.operand.spec.is_random else None
+            made.append(quantize(x, reading.operand, seed=seed, history=history))
+    if history is not None:
+        amax = made[-1].amax
+        made.append(amax_of(x) if amax is None else amax.view(1))
     return made
 
 
@@ -82,29 +97,33 @@ def _quantize_shapes(
     return made
 
 
-def _gemm(a: Parts, b: Parts, k: int, recipe: str, matmul: str, emulate: bool = False) -> torch.Tensor:
-    """D[M, N] of a matmul, K = k: copies as their parts, or an operand in bf16 as it is stored."""
+def gemm_now(a: Parts, b: Parts, k: int, recipe: str, matmul: str, emulate: bool = False) -> torch.Tensor:
+    """D[M, N] of a matmul, K = k. Each operand is given as a copy's parts, or in bf16 as it is stored.
+
+    Called without the operator, it takes a copy itself, too.
+    """
     one = step(recipe, matmul)
     if emulate:
         return emulated_product(*_emulated(one, a, b), torch_dtype(one.spec.out))
-    _require_kernels(a[0])
-    with _on(a[0]):
+    left = memory(a[0])
+    _require_kernels(left)
+    with _on(left):
         return gemm(_operand(one.a, a, k), _operand(one.b, b, k), one.spec)
 
 
 def _gemm_shape(a: Parts, b: Parts, k: int, recipe: str, matmul: str, emulate: bool = False) -> torch.Tensor:
-    """What _gemm returns, with nothing in it."""
+    """What gemm_now returns, with nothing in it."""
     one = step(recipe, matmul)
     return a[0].new_empty((_mn(one.a, a), _mn(one.b, b)), dtype=torch_dtype(one.spec.out))
 
 
-def _gemm_add_(
+def gemm_add_now(
     out: torch.Tensor, a: Parts, b: Parts, k: int, recipe: str, matmul: str, emulate: bool = False
 ) -> None:
     """Add D[M, N] of a matmul into out, in fp32. The kernel adds where the recipe's D is fp32 itself."""
     one = step(recipe, matmul)
     if emulate or one.spec.out != FORMATS["fp32"]:
-        out.add_(_gemm(a, b, k, recipe, matmul, emulate))
+        out.add_(gemm_now(a, b, k, recipe, matmul, emulate))
         return
     _require_kernels(out)
     with _on(out):
@@ -130,6 +149,8 @@ def _take_(seeds: torch.Tensor) -> torch.Tensor:
 
 def _operand(reading: Reading, parts: Parts, k: int) -> QuantizedTensor | torch.Tensor:
     """An operand as gemm takes it: quantized, or bf16 [mn, K]."""
+    if isinstance(parts[0], QuantizedTensor):
+        return parts[0]
     if reading.operand is not None:
         return from_parts(reading.operand, parts, k)
     return parts[0].T if reading.k_is_rows else parts[0]
@@ -192,8 +213,8 @@ quantize_op = _operator(
     _quantize,
     _quantize_shapes,
 )
-gemm_op = _operator(f"gemm(Tensor[] a, Tensor[] b, {_REST}) -> Tensor", _gemm, _gemm_shape)
+gemm_op = _operator(f"gemm(Tensor[] a, Tensor[] b, {_REST}) -> Tensor", gemm_now, _gemm_shape)
 gemm_add_op = _operator(
-    f"gemm_add_(Tensor(a!) out, Tensor[] a, Tensor[] b, {_REST}) -> ()", _gemm_add_, _gemm_add_shape
+    f"gemm_add_(Tensor(a!) out, Tensor[] a, Tensor[] b, {_REST}) -> ()", gemm_add_now, _gemm_add_shape
 )
 take_op = _operator("take_(Tensor(a!) seeds) -> Tensor", _take_, torch.empty_like)

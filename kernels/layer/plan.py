@@ -50,11 +50,13 @@ class TensorPlan:
     """A tensor's two readings as flags and numbers, which torch.compile can follow.
 
     - parts: how many tensors the copy of each reading consists of; 0 where it stays bf16.
-    - asked: the matmuls whose copies are made, where the first reading, the second or both are wanted.
+    - wholes: 1 for each reading that has a copy, 0 for one in bf16.
+    - first, second, both: the matmuls whose copies are made, where one reading or both are wanted.
     """
 
     name: str
     parts: tuple[int, int]
+    wholes: tuple[int, int]
     first: str
     second: str
     both: str
@@ -131,11 +133,13 @@ def _plan(key: str, emulate: bool) -> LayerPlan:
 
 def _tensor_plan(tensor: LayerTensor, readings: tuple[Reading, ...], emulate: bool) -> TensorPlan:
     names = ["" if reading.operand is None else reading.matmul.name for reading in readings]
-    parts = [min(reading.parts, 1) if emulate else reading.parts for reading in readings]
+    parts = [reading.parts for reading in readings]
+    wholes = [min(each, 1) for each in parts]
     first, second = names
     return TensorPlan(
         name=tensor.value,
-        parts=(parts[0], parts[1]),
+        parts=(wholes[0], wholes[1]) if emulate else (parts[0], parts[1]),
+        wholes=(wholes[0], wholes[1]),
         first=first,
         second=second,
         both=AND.join(filter(None, names)),

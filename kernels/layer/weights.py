@@ -32,19 +32,20 @@ register_optimizer_step_post_hook(_count)
 
 @dataclass(frozen=True)
 class KeptWeight:
-    """Both copies of a weight, and the signs by which it is known again."""
+    """Both copies of a weight, and the signs by which it is known again. `whole`: as they were made."""
 
     copies: Copies
+    whole: bool
     signs: tuple[int, ...]
     storage: StorageWeakRef
 
     @classmethod
-    def of(cls, w: torch.Tensor, copies: Copies) -> "KeptWeight":
-        return cls(copies, signs(w), StorageWeakRef(w.untyped_storage()))
+    def of(cls, w: torch.Tensor, copies: Copies, whole: bool) -> "KeptWeight":
+        return cls(copies, whole, signs(w), StorageWeakRef(w.untyped_storage()))
 
-    def is_of(self, w: torch.Tensor) -> bool:
+    def is_of(self, w: torch.Tensor, whole: bool) -> bool:
         """True where no sign tells that w has changed. Memory that was freed may have a new owner."""
-        return self.signs == signs(w) and not self.storage.expired()
+        return self.whole is whole and self.signs == signs(w) and not self.storage.expired()
 
 
 def signs(w: torch.Tensor) -> tuple[int, ...]:

@@ -6,6 +6,7 @@ import pytest
 import torch
 from torch import nn
 from torch.library import opcheck
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from kernels.layer import convert_to_float8_training, linear
 from kernels.layer.ops import gemm_add_op, gemm_op, quantize_op, take_op
@@ -79,6 +80,29 @@ def test_linear_is_compiled_with_its_main_grad():
     assert torch.equal(y, truth)
     assert w.grad is None
     assert torch.equal(w.main_grad.to(dw.dtype), dw)
+
+
+class Listening(TorchDispatchMode):
+    """Names of the operators that were called."""
+
+    def __init__(self):
+        super().__init__()
+        self.names = []
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        self.names.append(func.name())
+        return func(*args, **(kwargs or {}))
+
+
+def test_who_listens_to_operators_hears_them_and_they_give_the_same_bits():
+    x, w, dy = drawn(17, 40, 24)
+    plain = torch.autograd.grad(linear(x, w, recipe="rowwise_hp_wgrad"), (x, w), dy)
+    with Listening() as heard:
+        found = torch.autograd.grad(linear(x, w, recipe="rowwise_hp_wgrad"), (x, w), dy)
+    assert [name for name in heard.names if name.startswith("fp8_explorer")] == [
+        f"fp8_explorer::{name}" for name in ("quantize", "quantize", "gemm", "quantize", "gemm", "gemm")
+    ]
+    assert all(torch.equal(a, b) for a, b in zip(plain, found, strict=True))
 
 
 def test_a_gradient_that_an_operator_does_not_have_is_told():
