@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import lru_cache
+from math import prod
 from typing import Any
 
 from fp8core.formats import TableFormat
@@ -30,6 +31,8 @@ _USUAL_K, _PACKED_K = 128, 256
 _LEAST_K = 16
 """Elements along K that one draw of random bits serves, and that packing takes together."""
 _KEPT = 4096
+_MOST_SCALES = 2**31 - 1
+"""The place of a scale is 32 bits wide in the kernels."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,8 +67,15 @@ class QuantizePlan:
 def plan_quantize(spec: OperandSpec, mn: int, k: int, *, side_by_side: bool = True) -> QuantizePlan:
     """The blocks for an operand [mn, k]: one pass where a tile fits a block, else two.
 
-    side_by_side: neighbors along K are neighbors in memory.
+    side_by_side: neighbors along K are neighbors in memory. Raises Unsupported for too many scales.
     """
+    scales = prod(
+        -(-size // (extent or max(size, 1))) for size, extent in ((mn, spec.tile.mn), (k, spec.tile.k))
+    )
+    if scales > _MOST_SCALES:
+        raise Unsupported(
+            f"the kernels write at most {_MOST_SCALES:,} scales, got {scales:,} for {spec.tile}"
+        )
     part = _whole_part(spec.tile, mn, k)
     saved = None
     if spec.saved_as is not None and _is_plain(spec.saved_as):

@@ -90,3 +90,12 @@ def test_one_column_is_encoded_without_the_hardware_s_cast():
         for k in (1, 2)
     ]
     assert ways == ["binades", "cast"]
+
+
+def test_more_scales_than_a_place_can_tell_are_refused():
+    large = (1 << 18, 1 << 15)
+    with pytest.raises(Unsupported, match="at most 2,147,483,647 scales, got 8,589,934,592 for"):
+        plan_quantize(replace(LINE, tile=TileShape(1, 1)), *large)
+    for tile in (TileShape(1, 16), TileShape(WHOLE, WHOLE), TileShape(2, WHOLE)):
+        assert plan_quantize(replace(LINE, tile=tile), *large).block_k
+        assert plan_quantize(replace(LINE, tile=tile), 0, 0).block_k
