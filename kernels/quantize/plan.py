@@ -44,8 +44,8 @@ class QuantizePlan:
       it is made by itself first.
     - sixteens: a thread loads sixteen neighbors along K. They must lie side by side in memory: else Triton
       3.6 spreads K over warps in an order in which it does not sum (ReduceOpToLLVM.cpp, `delinearize`).
-    - casts: the hardware's cast may encode. Where K is 1, all codes behind the first are casts of a constant,
-      and the ptxas of CUDA 12.8 and 12.9 packs these wrong.
+    - casts: the hardware's cast may encode. Where a dim is 1, Triton compiles that in, and most codes of a
+      block are casts of a constant: the ptxas of CUDA 12.8 and 12.9 packs these wrong beside other codes.
     """
 
     block_mn: int
@@ -101,7 +101,7 @@ def plan_quantize(spec: OperandSpec, mn: int, k: int, *, side_by_side: bool = Tr
         fused=bool(fused),
         saved=kept,
         sixteens=_is_packed(spec) and side_by_side,
-        casts=k > 1,
+        casts=1 not in (mn, k),
     )
 
 

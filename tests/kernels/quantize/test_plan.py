@@ -83,13 +83,13 @@ def test_a_thread_loads_sixteen_neighbors_where_they_are_neighbors_in_memory(mon
     ]
 
 
-def test_one_column_is_encoded_without_the_hardware_s_cast():
-    """The codes behind it would be casts of a constant, and ptxas packs these wrong."""
+def test_one_row_or_one_column_is_encoded_without_the_hardware_s_cast():
+    """The codes beside it would be casts of a constant, and ptxas packs these wrong."""
     ways = [
-        quantize_constants(LINE, plan_quantize(LINE, 131, k), DeviceKind.GPU)["ELEMENT"].encode_by
-        for k in (1, 2)
+        quantize_constants(LINE, plan_quantize(LINE, *shape), DeviceKind.GPU)["ELEMENT"].encode_by
+        for shape in ((131, 1), (1, 131), (131, 2), (2, 131))
     ]
-    assert ways == ["binades", "cast"]
+    assert ways == ["binades", "binades", "cast", "cast"]
 
 
 def test_more_scales_than_a_place_can_tell_are_refused():
