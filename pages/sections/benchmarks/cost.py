@@ -7,7 +7,7 @@ import streamlit as st
 
 from fp8core.costs import matmul_rescales
 from fp8core.linear import MATMULS, Side
-from fp8core.recipes import RECIPES, Recipe
+from fp8core.recipes import Recipe
 from fp8core.tiles import WHOLE, TileShape
 from kernels.bench.job import Cache, GemmJob, Into
 from kernels.bench.row import Row
@@ -103,6 +103,11 @@ class Run:
         return self.job.recipe_data
 
     @property
+    def title(self) -> str:
+        """The recipe's title, unlike that of any other run."""
+        return self.recipe.title + ", your own" * bool(self.job.own)
+
+    @property
     def matmul(self) -> float:
         """Time relative to bf16."""
         return self.row.gemm.median_us / self.row.bf16.median_us
@@ -122,9 +127,12 @@ def is_asked(result: Result, matmul: str, mnk: tuple[int, int, int], cache: Cach
 
 
 def by_recipe(found: Sequence[Result]) -> list[Run]:
-    """One run a recipe, in the recipes' order: this server's run if there is one, else the recorded one."""
+    """One run a recipe, in the recipes' order: this server's run if there is one, else the recorded one.
+
+    The reader's own recipe that ran last comes last.
+    """
     runs = {result.row.job.recipe: Run(result) for result in found}
-    return [runs[name] for name in RECIPES if name in runs]
+    return sorted(runs.values(), key=lambda run: data.place(run.job))
 
 
 def first_per_tensor(runs: Sequence[Run]) -> Run | None:
@@ -143,7 +151,7 @@ def costs_of(runs: Sequence[Run], unit: Run | None) -> list[Cost]:
     bf16 = Cost(name=BF16, matmul=1.0 / one, quantize=None, facts=None)
     return [bf16] + [
         Cost(
-            name=run.recipe.title,
+            name=run.title,
             matmul=run.matmul / one,
             quantize=None if run.quantize is None else run.quantize / one,
             facts=run.result.facts,
@@ -154,7 +162,7 @@ def costs_of(runs: Sequence[Run], unit: Run | None) -> list[Cost]:
 
 def unit_name(unit: Unit, per_tensor: Run | None) -> str:
     """The axis's name of the time that is 1."""
-    return "bf16" if unit is Unit.BF16 or per_tensor is None else per_tensor.recipe.title
+    return "bf16" if unit is Unit.BF16 or per_tensor is None else per_tensor.title
 
 
 def notice(runs: Sequence[Run]) -> str:
@@ -164,14 +172,14 @@ def notice(runs: Sequence[Run]) -> str:
     if per_tensor is None or not others:
         fastest = min(runs, key=lambda run: run.matmul)
         return (
-            f"**Notice:** the matmul of **{fastest.recipe.title}** takes {fastest.matmul:.2f} of the time "
+            f"**Notice:** the matmul of **{fastest.title}** takes {fastest.matmul:.2f} of the time "
             "that bf16 takes."
         )
     finest = max(others, key=_scales)
     slower = finest.matmul / per_tensor.matmul
     said = (
-        f"**Notice:** with {_scales(finest):,} scales along K, the matmul of **{finest.recipe.title}** takes "
-        f"**{slower:.2f}** times as long as with one scale a tensor ({per_tensor.recipe.title})"
+        f"**Notice:** with {_scales(finest):,} scales along K, the matmul of **{finest.title}** takes "
+        f"**{slower:.2f}** times as long as with one scale a tensor ({per_tensor.title})"
     )
     if finest.quantize is None or per_tensor.quantize is None:
         return said + "."
@@ -189,7 +197,7 @@ def lines(runs: Sequence[Run], per_tensor: Run | None) -> list[dict[str, object]
     """The table: a line a recipe."""
     return [
         {
-            "recipe": run.recipe.title,
+            "recipe": run.title,
             "bits, A and B": _bits(run),
             "scales along K": _scales(run),
             "GEMM": duration(run.row.gemm.median_us),

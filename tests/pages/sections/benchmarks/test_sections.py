@@ -6,6 +6,7 @@ import pytest
 
 from fp8core.costs import matmul_rescales
 from fp8core.recipes import RECIPES
+from fp8core.recipes.text import to_text
 from kernels.bench.ceilings.peak_rates import PEAK_RATES
 from kernels.bench.job import Cache
 from kernels.gemm.meaning import Summation
@@ -129,6 +130,20 @@ def test_the_cost_of_the_scale_is_over_bf16_or_over_one_scale_a_tensor(open_app,
     at.segmented_control(key="cost_unit").set_value("per_tensor").run()
     assert list(costs(at).values()) == [2.0, *(2 * cost for cost in wanted)]
     assert list(at.dataframe[0].value["× per tensor"]) == [0.5 / cost for cost in wanted]
+
+
+def test_the_reader_s_own_recipe_comes_last_among_the_costs(open_app, recorded, measured_here):
+    recorded(*recipes_rows())
+    lines = [to_text(replace(RECIPES["rowwise"], remark=remark)) for remark in ("newer", "older")]
+    measured_here(
+        *(
+            gpu_row(replace(JOB, recipe="own", own=line), gemm=timing(time))
+            for line, time in zip(lines, (40.0, 60.0), strict=True)
+        )
+    )
+    found = costs(open_app(PAGE, bench_show="cost"))
+    assert len(found) == 1 + len(RECIPES) + 1
+    assert list(found.items())[-1] == ("Per row, your own", pytest.approx(0.2))
 
 
 def test_a_slower_clock_in_one_run_changes_no_cost(open_app, recorded):
