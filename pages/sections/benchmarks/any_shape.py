@@ -9,7 +9,7 @@ import streamlit as st
 from fp8core.linear import MATMULS
 from kernels.bench.any_shape import Spread, percentile, spread
 from kernels.bench.any_shape.draw import LARGEST, MAX_TOKENS
-from kernels.bench.any_shape.job import AnyShapeDraw
+from kernels.bench.any_shape.job import AnyShapeDraw, LeftOut
 from pages.kit.arrow_table import arrow_table
 from pages.kit.chart import draw_chart
 from pages.kit.charts.ink import INKS
@@ -43,6 +43,8 @@ NOTHING = (
     "--seed 1 --record` draws 200 and keeps them. The button below draws a few and keeps none."
 )
 _HALF, _MOST = 0.5, 0.95
+_TOLD = 3
+"""Shapes left out that are named."""
 _NUMBER = st.column_config.NumberColumn
 _COLUMNS = {
     "shapes": _NUMBER(help="GEMMs of the draw"),
@@ -73,6 +75,8 @@ def show(controls: Controls, gpu: str) -> None:
         st.caption(READING + " " + origin_sentence(found))
     else:
         st.info(NOTHING.format(matmul=MATMULS[matmul].title))
+    if lacking := drawn.left_out(matmul):
+        st.caption(left_out_sentence(lacking))
     benchmarks_live.draw_any_shape(controls, matmul, draw_partial)
 
 
@@ -166,6 +170,13 @@ def notice(found: Sequence[Group]) -> str:
 def origin_sentence(found: Sequence[Drawn]) -> str:
     """One line of Markdown on the machines of these GEMMs, their dates, versions and seeds."""
     return plain("; ".join(dict.fromkeys(one.where for one in found)) + ".")
+
+
+def left_out_sentence(lacking: Sequence[LeftOut]) -> str:
+    """One line of Markdown on the shapes that were drawn here and not timed, with the first reasons."""
+    told = [f"{one.m} × {one.n} × {one.k} ({plain(one.reason)})" for one in lacking[:_TOLD]]
+    more = f" and {len(lacking) - _TOLD} more" if len(lacking) > _TOLD else ""
+    return f"Drawn here and not timed: {'; '.join(told)}{more}."
 
 
 def alt_text(found: Sequence[Group]) -> str:

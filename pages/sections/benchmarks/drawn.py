@@ -7,7 +7,7 @@ from functools import cached_property, lru_cache
 from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
 from kernels.bench.any_shape import AnyShapeRow
-from kernels.bench.any_shape.job import AnyShapeDraw
+from kernels.bench.any_shape.job import AnyShapeDraw, LeftOut
 from kernels.bench.lines import slug
 from kernels.gemm.blocks import Body
 from kernels.gemm.bodies import BODIES
@@ -81,6 +81,12 @@ def of(gpu: str, matmul: str, family: str) -> list[Drawn]:
 def of_draw(draw: AnyShapeDraw) -> list[Drawn]:
     """The GEMMs of a draw that was made here."""
     return [Drawn(row, is_here=True) for row in draw.rows]
+
+
+def left_out(matmul: str) -> list[LeftOut]:
+    """The GEMMs of this session's draws that could not be timed."""
+    draws = gpu_queue.session().rows_of(AnyShapeDraw)
+    return [one for draw in draws if draw.job.matmul == matmul for one in draw.left_out]
 
 
 def _in_order(found: Iterable[Drawn]) -> list[Drawn]:

@@ -12,6 +12,8 @@ from pages.kit.charts.template import Filled, number, several, template
 _TALL = 460
 _EQUAL = 1.0
 _ROOM = 1.15
+_ASIDE = 1.5
+"""The room left and right of the points: one point alone still has a power of two beside it."""
 _ONE_LINE, _COLUMNS = 22, 2
 _LONG_NAME = "MXFP8, refolded, not bit-exact"
 _POWERS = [2.0**power for power in range(20)]
@@ -52,7 +54,7 @@ def any_shape_chart(points: Sequence[DrawnPoint], ink: Ink) -> Filled:
     columns |= {_field(name): list(told) for name, told in zip(_TOLD, words, strict=True)}
     return _chart(ink).filled(
         {"points": columns},
-        intensities=[min(intensities) / _ROOM, max(intensities) * _ROOM],
+        intensities=[min(intensities) / _ASIDE, max(intensities) * _ASIDE],
         ratios=[min([*ratios, _EQUAL]) / _ROOM, max([*ratios, _EQUAL]) * _ROOM],
         series=series,
         colors=color_range(len(series), ink),

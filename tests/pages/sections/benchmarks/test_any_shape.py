@@ -7,7 +7,7 @@ import pytest
 from fp8core.recipes import RECIPES
 from fp8core.recipes.text import to_text
 from kernels.bench.any_shape import record_any_shape
-from kernels.bench.any_shape.job import AnyShapeDraw, AnyShapeJob
+from kernels.bench.any_shape.job import AnyShapeDraw, AnyShapeJob, LeftOut
 from pages.kit.charts.ink import INKS
 from pages.sections.benchmarks.charts.any_shape import any_shape_chart
 from pages.sections.benchmarks.drawn import Drawn
@@ -127,6 +127,17 @@ def test_draws_of_this_session_are_apart_from_recorded_ones(opened, recorded, me
     at = opened()
     assert points(at) == [("Per row", 1.1), ("Per row, here", 1.3)]
     assert [point["here"] for point in drawn(at, "points")] == [False, True]
+
+
+def test_a_shape_that_could_not_be_timed_is_named_with_its_reason(opened, measured_here):
+    job = AnyShapeJob(recipe="rowwise", matmul="fprop", count=5)
+    lacking = tuple(LeftOut(m=m, n=2, k=3, reason="no <b>kernel</b>") for m in range(1, 6))
+    measured_here(AnyShapeDraw(job=job, rows=(), left_out=lacking))
+    at = opened()
+    assert "Drawn here and not timed: 1 × 2 × 3 (no " in texts(at)
+    assert "<b>" not in texts(at)
+    assert " and 2 more." in texts(at)
+    assert "not timed" not in texts(opened(matmul="dgrad"))
 
 
 def test_the_button_draws_the_shapes_of_the_seed_and_shows_them_as_they_come(opened, on_gpu, gates):
