@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from fp8core.linear import Side
 from kernels.gemm.blocks import Blocks
 from kernels.gemm.meaning import Meaning
+from kernels.launching.launch import constant
 from kernels.operand_passes.widen_scales import widened_scale
 from kernels.quantize.tensor import QuantizedTensor
 
@@ -35,15 +36,13 @@ class Factor:
 
         A one where the operand has nothing that multiplies sums.
         """
-        import torch
-
         if self.quantized is None:
-            return torch.ones((1, 1), dtype=torch.float32, device=self.given.device)
+            return _one(self.given.device)
         if not self.meaning.on_codes(self.side):
             return widened_scale(self.quantized)
         outer = self.quantized.outer_scale
         if outer is None:
-            return torch.ones((1, 1), dtype=torch.float32, device=self.given.device)
+            return _one(self.given.device)
         return outer if self.quantized.operand.k_is_rows else outer.T
 
     @property
@@ -82,3 +81,11 @@ class Factor:
     def mn_tiles_of(self, blocks: Blocks) -> int:
         """The scales of `scale_of` between one tile along K and the next."""
         return self.code_mn_tiles if blocks.decodes(self.side) else self.mn_tiles
+
+
+@constant
+def _one(device: "torch.device") -> "torch.Tensor":
+    """float32[1, 1]: a one."""
+    import torch
+
+    return torch.ones((1, 1), dtype=torch.float32, device=device)

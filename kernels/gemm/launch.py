@@ -2,6 +2,8 @@
 launcher of its body.
 """
 
+from collections.abc import Hashable
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from fp8core.formats import FORMATS, FloatFormat
@@ -14,6 +16,8 @@ from kernels.gemm.factor import Factor, GemmOperand
 from kernels.gemm.hopper.decoding.blocks import values_order
 from kernels.gemm.meaning import Arithmetic, Summation
 from kernels.gemm.plan import GemmPlan, plan_gemm
+from kernels.launching.tokens import layout, token
+from kernels.launching.warm import Done, Warm
 from kernels.operand_passes.bf16 import laid_out
 from kernels.operand_passes.decode_ptx import read_as
 from kernels.operand_passes.dequantize import dequantize
@@ -25,6 +29,9 @@ from kernels.quantize.tensor import QuantizedTensor
 
 if TYPE_CHECKING:
     import torch
+
+TAPES = Warm()
+"""What calls of `gemm` left, by the plan and the layouts of their tensors."""
 
 
 def gemm(
@@ -43,6 +50,41 @@ def gemm(
     Raises ValueError for operands that differ from the plan, from each other or from `out`; NoTriton;
     Unsupported for a spec that no kernel carries out here.
     """
+    key = token(plan), _layout(a), _layout(b), layout(out), accumulate
+    tape = TAPES.get(key)
+    tensors = (*_tensors(a), *_tensors(b)) if out is None else (*_tensors(a), *_tensors(b), out)
+    if tape is not None:
+        made = tape(tensors)
+        return made if out is None else out
+    return TAPES.record(key, tensors, (), lambda: _gemm(a, b, plan, out, accumulate))
+
+
+def _gemm(
+    a: GemmOperand,
+    b: GemmOperand,
+    plan: GemmPlan | MatmulSpec,
+    given: "torch.Tensor | None",
+    accumulate: bool,
+) -> "Done[torch.Tensor]":
+    """Multiply, as nobody has yet: check everything, plan, and launch."""
+    with launching(memory(a)):
+        out = _multiplied(a, b, plan, given, accumulate)
+    if given is not None:
+        return Done(value=out, results=(), finish=_nothing)
+    return Done(value=out, results=(out,), finish=itemgetter(0))
+
+
+def _nothing(made: object) -> None:
+    """A caller that gave `out` has it."""
+
+
+def _multiplied(
+    a: GemmOperand,
+    b: GemmOperand,
+    plan: GemmPlan | MatmulSpec,
+    out: "torch.Tensor | None",
+    accumulate: bool,
+) -> "torch.Tensor":
     import torch
 
     kind = current_device().kind
@@ -57,9 +99,16 @@ def gemm(
     if not k and not accumulate:
         out.zero_()
     if out.numel() and k:
-        with launching(out):
-            launch(a, b, plan, out, accumulate, kind)
+        launch(a, b, plan, out, accumulate, kind)
     return out
+
+
+def _layout(operand: GemmOperand) -> Hashable:
+    return operand.layout if isinstance(operand, QuantizedTensor) else layout(operand)
+
+
+def _tensors(operand: GemmOperand) -> "tuple[torch.Tensor, ...]":
+    return operand.tensors if isinstance(operand, QuantizedTensor) else (operand,)
 
 
 def _planned(spec: MatmulSpec, a: GemmOperand, b: GemmOperand) -> GemmPlan:

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from kernels.device import COMPILE_OPTIONS, DeviceKind, launching
+from kernels.launching.launch import launch
 from kernels.operand_passes.plan import DEQUANTIZE_BLOCK
 from kernels.quantize.plan import K_PADDING
 
@@ -29,14 +30,16 @@ def laid_out(
     dtype = torch.bfloat16 if kind is DeviceKind.GPU else torch.float32
     made = torch.empty((mn, -(-k // K_PADDING) * K_PADDING), dtype=dtype, device=x.device)
     if not order:
-        made[:, k:] = 0.0
+        made[:, k:].zero_()
         made[:, :k].copy_(x)
         return made[:, :k]
     from kernels.operand_passes.dequantize_kernel import reorder_kernel
 
     block_mn, block_k = DEQUANTIZE_BLOCK
     with launching(x):
-        reorder_kernel[(-(-mn // block_mn), -(-made.shape[1] // block_k))](
+        launch(
+            reorder_kernel,
+            (-(-mn // block_mn), -(-made.shape[1] // block_k)),
             x.float() if kind is DeviceKind.INTERPRETER else x,  # the interpreter's bf16 loads are wrong
             made,
             mn,

@@ -1,6 +1,5 @@
 """The pass that writes an operand as bf16, exactly: codes with the scales that go onto them."""
 
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -8,6 +7,7 @@ import numpy as np
 from fp8core.formats import FORMATS, Format
 from fp8core.recipes import OperandSpec
 from kernels.device import COMPILE_OPTIONS, DeviceKind
+from kernels.launching.launch import constant, launch
 from kernels.operand_passes.plan import DEQUANTIZE_BLOCK, Decoding, decoding_of, pass_constants
 from kernels.quantize.plan import K_PADDING
 from kernels.quantize.tensor import QuantizedTensor
@@ -35,7 +35,9 @@ def dequantize(
     values = torch.empty((mn, -(-k // K_PADDING) * K_PADDING), dtype=dtype, device=codes.device)
     constants = dequantize_constants(operand.spec, kind, on_codes=on_codes, order=order)
     blocks = (-(-mn // constants["BLOCK_MN"]), -(-values.shape[1] // constants["BLOCK_K"]))
-    dequantize_kernel[blocks](
+    launch(
+        dequantize_kernel,
+        blocks,
         codes,
         operand.scale,
         decoded(operand.spec, codes),
@@ -66,7 +68,7 @@ def decoded(spec: OperandSpec, codes: "torch.Tensor") -> "torch.Tensor":
     return _table(spec.format.name, codes.device)
 
 
-@lru_cache(maxsize=64)
+@constant
 def _table(name: str, device: "torch.device") -> "torch.Tensor":
     import torch
 

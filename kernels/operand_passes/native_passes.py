@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from fp8core.formats import FORMATS, FloatFormat, Format
 from fp8core.recipes import OperandSpec
 from kernels.device import COMPILE_OPTIONS
+from kernels.launching.launch import launch
 from kernels.operand_passes.native import (
     NATIVE,
     SCALE_COLUMNS,
@@ -40,7 +41,9 @@ def scale_blocks(
     rows, columns = -(-mn // SCALE_ROWS), -(-k // (facts.tile_k * SCALE_TILES))
     bytes_ = SCALE_ROWS * SCALE_TILES // _HALVES
     blocks = torch.empty((1, rows, columns, _HALVES, bytes_), dtype=torch.uint8, device=scale.device)
-    scale_blocks_kernel[rows, -(-columns // SCALE_COLUMNS)](
+    launch(
+        scale_blocks_kernel,
+        (rows, -(-columns // SCALE_COLUMNS)),
         scale.view(torch.uint8) if scale.dtype.itemsize == 1 else scale,
         blocks,
         mn,
@@ -68,7 +71,9 @@ def given_codes(codes: "torch.Tensor", format_: Format, kind: NativeKind) -> "to
     mn, size = codes.shape
     wide = torch.empty((mn, size * 8 // format_.bits), dtype=torch.uint8, device=codes.device)
     words = wide.shape[1] // _GROUP
-    widen_kernel[-(-mn // WIDEN_BLOCK[0]), -(-words // WIDEN_BLOCK[1])](
+    launch(
+        widen_kernel,
+        (-(-mn // WIDEN_BLOCK[0]), -(-words // WIDEN_BLOCK[1])),
         codes,
         wide.view(torch.int32),
         mn,

@@ -6,6 +6,7 @@ from fp8core.recipes import OperandSpec
 from fp8core.refold import refolded
 from fp8core.tiles import TileShape
 from kernels.device import COMPILE_OPTIONS, DeviceKind, current_device, launching
+from kernels.launching.launch import launch
 from kernels.operand_passes.plan import REFOLD_BLOCK, REFOLD_WARPS, pass_constants
 from kernels.quantize.launch import empty_scale, format_facts
 from kernels.quantize.tensor import QuantizedTensor
@@ -34,7 +35,9 @@ def refold(tensor: QuantizedTensor, tile: TileShape) -> QuantizedTensor:
     blocks = (-(-mn // constants["BLOCK_MN"]), k_tiles)
     if codes.numel():
         with launching(codes):
-            refold_kernel[blocks](
+            launch(
+                refold_kernel,
+                blocks,
                 codes,
                 tensor.scale,
                 moved,

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from kernels.device import COMPILE_OPTIONS, launching
+from kernels.launching.launch import launch
 from kernels.quantize.tensor import QuantizedTensor
 
 if TYPE_CHECKING:
@@ -23,7 +24,9 @@ def widened_scale(operand: QuantizedTensor) -> "torch.Tensor":
     scale = torch.empty_like(stored, dtype=torch.float32)
     if scale.numel():
         with launching(stored):
-            widen_scales_kernel[(-(-scale.numel() // _BLOCK),)](
+            launch(
+                widen_scales_kernel,
+                (-(-scale.numel() // _BLOCK),),
                 stored,
                 scale,
                 scale.numel(),

@@ -1,7 +1,7 @@
 """The device quantizer: from a torch tensor to the codes and scales of fp8core.quantize, bit for bit."""
 
+from collections.abc import Hashable
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,6 +13,10 @@ from fp8core.recipes import Operand, OperandSpec
 from fp8core.rounding import Rounding
 from fp8core.tiles import TileGrid, TileShape
 from kernels.device import COMPILE_OPTIONS, DeviceKind, current_device, launching
+from kernels.launching.launch import constant, launch
+from kernels.launching.parameters import Word
+from kernels.launching.tokens import layout, token, word_kind
+from kernels.launching.warm import Done, Warm
 from kernels.quantize.facts import code_table, fp32_bits, stores_bytes
 from kernels.quantize.plan import (
     K_PADDING,
@@ -27,7 +31,8 @@ from kernels.quantize.tensor import QuantizedTensor
 if TYPE_CHECKING:
     import torch
 
-_KEPT = 64
+TAPES = Warm()
+"""What calls of `quantize` left, by the operand and the layout of x."""
 
 
 def quantize(
@@ -53,6 +58,39 @@ def quantize(
     Raises ValueError for another dtype, shape or device, and for a seed or a history that is missing or of no
     use; NoTriton; Unsupported for a spec without a kernel.
     """
+    seed = Word(seed) if isinstance(seed, int) else seed
+    words = (seed,) if isinstance(seed, Word) else ()
+    given = [each for each in (x, history, seed) if each is not None and not isinstance(each, Word)]
+    asked = _asked(grid, spec), k_is_rows, layout(x), layout(history), word_kind(seed)
+    tape = TAPES.get(asked)
+    if tape is not None:
+        return tape(given, words)
+
+    def run() -> Done[QuantizedTensor]:
+        with launching(x):
+            made = _quantize(x, grid, spec, k_is_rows, seed, history)
+        return Done(value=made, results=made.made, finish=made.like())
+
+    return TAPES.record(asked, given, words, run)
+
+
+def _asked(grid: TileGrid | Operand, spec: OperandSpec | None) -> Hashable:
+    """Equal for operands that mean the same."""
+    if isinstance(grid, Operand):
+        return token(grid.spec), grid.k_is_rows, spec is None
+    operand_of(grid, spec)
+    return grid, token(spec)
+
+
+def _quantize(
+    x: "torch.Tensor",
+    grid: TileGrid | Operand,
+    spec: OperandSpec | None,
+    k_is_rows: bool | None,
+    seed: "Word | torch.Tensor | None",
+    history: "torch.Tensor | None",
+) -> QuantizedTensor:
+    """Quantize, as nobody has yet: check everything, plan, and launch."""
     device = current_device()
     operand = operand_of(grid, spec)
     if k_is_rows is not None and k_is_rows != operand.k_is_rows:
@@ -69,7 +107,7 @@ def quantize(
     along_k = operand.stored((x.stride(0), x.stride(1)))[1]
     plan = plan_quantize(operand.spec, *shape, side_by_side=along_k == 1)
     if operand.saved is not None and plan.saved is None:
-        x = quantize(x, operand.saved).values()
+        x = _quantize(x, operand.saved, None, None, None, None).values()
     return _Launch(operand=operand, plan=plan, x=x, kind=device.kind, seed=seed, history=history).run()
 
 
@@ -136,7 +174,7 @@ class _Launch:
     plan: QuantizePlan
     x: "torch.Tensor"
     kind: DeviceKind
-    seed: "int | torch.Tensor | None"
+    seed: "Word | torch.Tensor | None"
     history: "torch.Tensor | None"
 
     def run(self) -> QuantizedTensor:
@@ -153,8 +191,7 @@ class _Launch:
         outer = self._outer_scale(shape)
         amax = None
         if x.numel():
-            with launching(x):
-                amax = self._quantize(codes, scale, outer, (mn, k), padded)
+            amax = self._quantize(codes, scale, outer, (mn, k), padded)
         elif spec.scale_rule.history:
             amax = torch.zeros((1, 1), dtype=torch.float32, device=x.device)
         return QuantizedTensor.of(self.operand, codes, scale, k, outer, amax)
@@ -167,8 +204,10 @@ class _Launch:
         if grid is None or outer is None:
             return None
         mn_tiles, k_tiles = self.operand.stored(grid.scale_shape)
-        constant = 0.0 if outer.constant is None else outer.constant
-        return torch.full((k_tiles, mn_tiles), constant, dtype=torch.float32, device=self.x.device)
+        if outer.constant is None and self.x.numel():
+            return torch.empty((k_tiles, mn_tiles), dtype=torch.float32, device=self.x.device)
+        filled = 0.0 if outer.constant is None else outer.constant
+        return torch.full((k_tiles, mn_tiles), filled, dtype=torch.float32, device=self.x.device)
 
     def _quantize(
         self,
@@ -190,7 +229,9 @@ class _Launch:
         new_amax = torch.zeros_like(amax) if rule.history else None
         words = codes if spec.format.packed_bits == 8 else codes.view(torch.int32)
         blocks = (-(-shape[0] // plan.block_mn), -(-padded // plan.block_k))
-        quantize_kernel[blocks](
+        launch(
+            quantize_kernel,
+            blocks,
             self.x,
             amax,
             outer_amax,
@@ -225,7 +266,9 @@ class _Launch:
             late = steps.float().amax().view(torch.int32)
             amax = late.clone().view(1, 1)
         blocks = (-(-shape[0] // self.plan.block_mn), -(-shape[1] // self.plan.block_k))
-        amax_kernel[blocks](
+        launch(
+            amax_kernel,
+            blocks,
             self.x,
             amax,
             late,
@@ -247,7 +290,7 @@ class _Launch:
         return _tables(spec.format.name, spec.rounding, self.x.device)
 
 
-@lru_cache(maxsize=_KEPT)
+@constant
 def _tables(name: str, rounding: Rounding, device: "torch.device") -> "tuple[torch.Tensor, torch.Tensor]":
     """uint8, the table of `facts.code_table`, and float32[codes], the value of each code."""
     import torch

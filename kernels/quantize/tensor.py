@@ -1,8 +1,9 @@
 """A quantized tensor on a device: codes packed along K, scales as they are stored, and views of both."""
 
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import TYPE_CHECKING
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -10,6 +11,8 @@ from fp8core.formats import FORMATS, Format
 from fp8core.packing import packed_bytes
 from fp8core.recipes import Operand, OperandSpec
 from fp8core.tiles import TileGrid
+from kernels.launching.launch import constant
+from kernels.launching.tokens import interned, layout, token
 
 if TYPE_CHECKING:
     import torch
@@ -61,6 +64,43 @@ class QuantizedTensor:
             scales = tuple(None if each is None else each.T for each in scales)
         scale, outer_scale = scales
         return cls(operand=operand, shape=shape, codes=codes, scale=scale, outer_scale=outer_scale, amax=amax)
+
+    @property
+    def tensors(self) -> "tuple[torch.Tensor, ...]":
+        """Codes, scales and, where there are any, outer scales."""
+        made = self.codes, self.scale
+        return made if self.outer_scale is None else (*made, self.outer_scale)
+
+    @cached_property
+    def layout(self) -> Hashable:
+        """Equal for tensors of one meaning that lie in memory alike, whatever their numbers."""
+        meaning = token(self.operand.spec), self.operand.k_is_rows, self.shape
+        return interned((meaning, layout(self.codes), layout(self.scale), layout(self.outer_scale)))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the layout, which is a number of this process."""
+        return {name: value for name, value in self.__dict__.items() if name != "layout"}
+
+    @property
+    def made(self) -> "tuple[torch.Tensor, ...]":
+        """All tensors that are there, for `like`."""
+        every = self.codes, self.scale, self.outer_scale, self.amax
+        return tuple(each for each in every if each is not None)
+
+    def like(self) -> "Callable[[Sequence[torch.Tensor]], QuantizedTensor]":
+        """What makes another one of the tensors of its `made`. It keeps none of this one's alive."""
+        names = ("codes", "scale", "outer_scale", "amax")
+        held = tuple(name for name in names if getattr(self, name) is not None)
+        fixed = {"operand": self.operand, "shape": self.shape, "layout": self.layout}
+        fixed |= dict.fromkeys(names)
+
+        def again(tensors: "Sequence[torch.Tensor]") -> "QuantizedTensor":
+            # As __init__ does, in a tenth of its time.
+            other = object.__new__(QuantizedTensor)
+            other.__dict__.update(fixed, **dict(zip(held, tensors, strict=True)))
+            return other
+
+        return again
 
     @property
     def spec(self) -> OperandSpec:
@@ -163,7 +203,7 @@ def float8(format_: Format) -> "torch.dtype":
     return getattr(torch, _FLOAT8[format_.name])
 
 
-@lru_cache(maxsize=64)
+@constant
 def _values(name: str, device: "torch.device") -> "torch.Tensor":
     """float64[codes]: the value of each code of a format."""
     import torch

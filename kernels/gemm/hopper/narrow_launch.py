@@ -7,6 +7,7 @@ from kernels.device import COMPILE_OPTIONS, DeviceKind
 from kernels.gemm.factor import Factor
 from kernels.gemm.hopper.descriptors import descriptor
 from kernels.gemm.plan import GemmPlan
+from kernels.launching.launch import launch as launch_kernel
 
 if TYPE_CHECKING:
     import torch
@@ -19,7 +20,9 @@ def launch(
     from kernels.gemm.hopper.narrow import narrow_gemm_kernel
 
     (m, k), n, storage = a.given.shape, b.given.shape[0], plan.storage
-    return narrow_gemm_kernel[(plan.blocks.count(m, n),)](
+    return launch_kernel(
+        narrow_gemm_kernel,
+        (plan.blocks.count(m, n),),
         descriptor(a.given, *storage.loaded(m)),
         descriptor(b.given, *storage.b_box),
         a.scale,

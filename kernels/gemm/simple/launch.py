@@ -10,6 +10,7 @@ from kernels.gemm.factor import Factor
 from kernels.gemm.meaning import ScaleAt
 from kernels.gemm.plan import GemmPlan
 from kernels.gemm.workspace import workspace
+from kernels.launching.launch import launch as launch_kernel
 from kernels.operand_passes.plan import decode_shift
 
 if TYPE_CHECKING:
@@ -28,7 +29,9 @@ def launch(
     if plan.blocks.transposed:
         a, b, out, m, n, block_m, block_n = b, a, out.T, n, m, block_n, block_m
     general = plan.blocks.is_general
-    return _kernel(plan)[(programs, runs)](
+    return launch_kernel(
+        _kernel(plan),
+        (programs, runs),
         _descriptor(a.given, block_m, plan) if plan.blocks.tma else a.given,
         _descriptor(b.given, block_n, plan) if plan.blocks.tma else b.given,
         a.scale_of(plan.blocks),

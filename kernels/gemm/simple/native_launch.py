@@ -7,6 +7,7 @@ from fp8core.recipes import OperandSpec
 from kernels.device import COMPILE_OPTIONS, DeviceKind
 from kernels.gemm.factor import Factor
 from kernels.gemm.plan import GemmPlan
+from kernels.launching.launch import launch as launch_kernel
 from kernels.operand_passes.native import (
     NATIVE,
     SCALE_ROWS,
@@ -32,7 +33,9 @@ def launch(
     blocks, (m, n), k = plan.blocks, out.shape, a.k
     a_codes, a_scales = _descriptors(plan, a, blocks.block_m)
     b_codes, b_scales = _descriptors(plan, b, blocks.block_n)
-    return native_gemm_kernel[(blocks.count(m, n),)](
+    return launch_kernel(
+        native_gemm_kernel,
+        (blocks.count(m, n),),
         a_codes,
         b_codes,
         a_scales,

@@ -8,6 +8,7 @@ from kernels.gemm.hopper.decoding.blocks import decoded_operand, read_as, runs_e
 from kernels.gemm.hopper.descriptors import WARPS, descriptor, into_copy, scale_rows_descriptor, writable
 from kernels.gemm.plan import GemmPlan
 from kernels.gemm.workspace import workspace
+from kernels.launching.launch import launch as launch_kernel
 from kernels.operand_passes.decode_ptx import decode_ptx
 
 if TYPE_CHECKING:
@@ -33,7 +34,9 @@ def launch(
     m, n, k = a.given.shape[0], b.given.shape[0], codes.k
     chosen = constants(plan, k, accumulate=accumulate)
     shared = chosen["RUNS"] > chosen["EACH"]
-    return decoding_gemm_kernel[(plan.programs(m, n) * (chosen["RUNS"] // chosen["EACH"]),)](
+    return launch_kernel(
+        decoding_gemm_kernel,
+        (plan.programs(m, n) * (chosen["RUNS"] // chosen["EACH"]),),
         descriptor(values.given, *values_box),
         descriptor(codes.given, *codes_box),
         scale_rows_descriptor(scale, storage.scale_tiles, codes_box[0]),

@@ -1,0 +1,123 @@
+"""The calls of CUDA's driver that a warm launch makes.
+
+Sources: CUDA driver API, cuLaunchKernelEx, cuFuncGetParamInfo, cuTensorMapEncodeTiled,
+cuTensorMapReplaceAddress, cuMemsetD8Async.
+"""
+
+import ctypes
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from itertools import count
+from typing import Any
+
+_LIBRARY = "libcuda.so.1"
+_PROMOTION_OF_128_BYTES = 2
+"""CU_TENSOR_MAP_L2_PROMOTION_L2_128B, as Triton asks for."""
+_LAST_DRIVER_IN_DOUBT = 13010
+_SMALL_BYTES, _SMALL_BIT = 1 << 17, 21
+
+
+@dataclass(frozen=True, kw_only=True)
+class TensorMap:
+    """What a TMA descriptor says but for the address: innermost dims first, strides in bytes."""
+
+    element_type: int
+    dims: tuple[int, ...]
+    strides: tuple[int, ...]
+    box: tuple[int, ...]
+    swizzle: int
+    nan_beyond: bool
+    element_bytes: int
+
+    @property
+    def spans(self) -> int:
+        """Bytes from the first element to the last one."""
+        strides = (self.element_bytes, *self.strides)
+        return sum((size - 1) * stride for size, stride in zip(self.dims, strides, strict=True)) + 1
+
+
+class Cuda:
+    """CUDA's driver in this process; a launch's arguments are addresses, and each call gives a status."""
+
+    launch: Callable[[int, int, int, None], int]
+    """(configuration, function, addresses of parameters, None)"""
+    replace: Callable[[int, int], int]
+    """(a tensor map's place, address)"""
+    fill: Callable[[int, int, int, int], int]
+    """(address, byte, count, stream)"""
+
+    def __init__(self) -> None:
+        import torch
+
+        released, held = ctypes.CDLL(_LIBRARY), ctypes.PyDLL(_LIBRARY)
+        self._library, self._sizes = released, released.cuFuncGetParamInfo
+        # A launch may wait for room in the queue: others go on. A tensor map is done in no time.
+        self.launch = _declared(released.cuLaunchKernelEx, *[ctypes.c_void_p] * 4)
+        self.replace = _declared(held.cuTensorMapReplaceAddress, *[ctypes.c_void_p] * 2)
+        whole = (ctypes.c_uint64, ctypes.c_ubyte, ctypes.c_size_t, ctypes.c_void_p)
+        self.fill = _declared(released.cuMemsetD8Async, *whole)
+        self.device: Callable[[], int] = torch.cuda.current_device
+        self.stream: Callable[[int], int] = torch._C._cuda_getCurrentRawStream
+
+    def parameter_bytes(self, function: int) -> tuple[int, ...]:
+        """Sizes of a kernel's parameters, as its machine code declares them."""
+        sizes, offset, size = [], ctypes.c_size_t(), ctypes.c_size_t()
+        for place in count():
+            given = (ctypes.c_void_p(function), ctypes.c_size_t(place))
+            if self._sizes(*given, ctypes.byref(offset), ctypes.byref(size)):
+                return tuple(sizes)
+            sizes.append(size.value)
+        return ()
+
+    def encode(self, place: int, tensor_map: TensorMap, address: int) -> None:
+        """Write a tensor map at a place that is a multiple of 64. Raises RuntimeError as CUDA says."""
+        rank = len(tensor_map.dims)
+        wide, narrow = ctypes.c_uint64 * rank, ctypes.c_uint32 * rank
+        status = self._library.cuTensorMapEncodeTiled(
+            ctypes.c_void_p(place),
+            ctypes.c_int(tensor_map.element_type),
+            ctypes.c_uint32(rank),
+            ctypes.c_void_p(address),
+            wide(*tensor_map.dims),
+            wide(*tensor_map.strides),
+            narrow(*tensor_map.box),
+            narrow(*[1] * rank),
+            ctypes.c_int(0),
+            ctypes.c_int(tensor_map.swizzle),
+            ctypes.c_int(_PROMOTION_OF_128_BYTES),
+            ctypes.c_int(tensor_map.nan_beyond),
+        )
+        self.check(status)
+        if self._in_doubt and tensor_map.spans < _SMALL_BYTES:
+            # Drivers up to 13.1 set a bit for small tensors that is not meant for them (CUTLASS b7ecaa60).
+            ctypes.c_uint64.from_address(place + ctypes.sizeof(ctypes.c_uint64)).value &= ~(1 << _SMALL_BIT)
+
+    @property
+    def _in_doubt(self) -> bool:
+        version = ctypes.c_int()
+        self.check(self._library.cuDriverGetVersion(ctypes.byref(version)))
+        return version.value <= _LAST_DRIVER_IN_DOUBT
+
+    def check(self, status: int) -> None:
+        """Raise RuntimeError for a status that is an error, in CUDA's words."""
+        if status:
+            text = ctypes.c_char_p()
+            self._library.cuGetErrorString(ctypes.c_int(status), ctypes.byref(text))
+            words = (text.value or b"unknown error").decode()
+            raise RuntimeError(f"CUDA gave error {status} at a kernel launch: {words}")
+
+
+def _declared(function: Any, *types: Any) -> Any:
+    """A function of a library that takes these types and gives a status."""
+    function.argtypes, function.restype = types, ctypes.c_int
+    return function
+
+
+@cache
+def cuda() -> Cuda | None:
+    """The driver; None where it is missing, or too old to have these calls (CUDA 12.4 has them)."""
+    try:
+        return Cuda()
+    except (OSError, AttributeError):
+        return None
