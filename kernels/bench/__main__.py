@@ -1,7 +1,7 @@
 """python -m kernels.bench: quantize, multiply, check and time GEMMs of a recipe, beside torch, in a terminal.
 
 Progress goes to stderr, results to stdout: a line for each, then geometric means. With --ceilings, the
-command measures the best rates of this GPU instead.
+command measures the best rates of this GPU instead. With --eager, it times calls on the host.
 
 Exit codes: 0 all measured, 1 some refused or not recorded, 2 bad arguments, 130 stopped by Ctrl-C.
 Measurements made before the stop are kept.
@@ -44,6 +44,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         if options.ceilings:
             return _ceilings(options)
+        if options.eager:
+            return _eager(options)
         jobs = _recorded_jobs() if options.recorded else tuple(_jobs(options))
         choose_backend()
         device = current_device()
@@ -95,6 +97,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--ceilings", action="store_true", help="measure what this GPU reaches: copy, bf16 and fp8"
+    )
+    parser.add_argument(
+        "--eager", action="store_true", help="time calls on the host, in microseconds, beside torch's"
     )
     parser.add_argument("--json", action="store_true", help="one JSON object a line instead of a table")
     parser.add_argument(
@@ -235,6 +240,20 @@ def _ceilings(options: argparse.Namespace) -> int:
     print(json.dumps(to_data(found)) if options.json else ceilings_table(found), flush=True)
     if options.record:
         record(found, options.folder)
+    return 0
+
+
+def _eager(options: argparse.Namespace) -> int:
+    """Print the host time of eager calls as they are measured. Raises Unsupported where there is no GPU."""
+    choose_backend()
+    from kernels.bench import eager
+
+    eager.require_gpu()
+    if not options.json:
+        print(eager.HEADER)
+    matmuls, recipes = _matmuls_and_recipes(options)
+    for found in eager.host_times(recipes, matmuls):
+        print(json.dumps(to_data(found)) if options.json else eager.line(found), flush=True)
     return 0
 
 

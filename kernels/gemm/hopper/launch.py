@@ -35,3 +35,40 @@ def launch(
     return launch_kernel(
         specialized_gemm_kernel,
         (plan.programs(m, n) * chosen["RUNS"],),
+        descriptor(a.given, *storage.loaded(m)),
+        descriptor(b.given, *storage.b_box),
+        scale_descriptor(a_scale, storage.a_scale_box),
+        scale_descriptor(b_scale, storage.b_scale_box),
+        descriptor(out, *storage.out_box),
+        a_scale,
+        b_scale,
+        *workspace(plan, (m, n, k), out.device),
+        m,
+        n,
+        k,
+        a_scale.stride(0),
+        b_scale.stride(0),
+        **chosen,
+        num_warps=WARPS,
+        **COMPILE_OPTIONS,
+    )
+
+
+def constants(plan: GemmPlan, k: int, *, accumulate: bool) -> dict[str, int | bool]:
+    """The constexpr arguments of specialized_gemm_kernel."""
+    meaning, blocks, storage = plan.meaning, plan.blocks, plan.storage
+    return {
+        "A_SCALES": storage.a_scales,
+        "B_SCALES": storage.b_scales,
+        "IN_LOOP": meaning.scale_at is ScaleAt.K_LOOP,
+        "AT_END": meaning.scales_at_end,
+        "BODY": plan.body.value,
+        "ACCUMULATE": accumulate,
+        "BLOCK_M": blocks.block_m,
+        "BLOCK_N": blocks.block_n,
+        "BLOCK_K": blocks.block_k,
+        "GROUP": blocks.group,
+        "STAGES": blocks.stages,
+        "BUFFERS": storage.buffers,
+        "RUNS": blocks.runs(k)[0],
+    }

@@ -6,6 +6,7 @@ from dataclasses import replace
 from itertools import chain
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 import torch
 from torch.utils._python_dispatch import _disable_current_modes
@@ -70,8 +71,9 @@ class StandIn:
         kernel, grid, kinds, arguments, constants = self.functions[function]
         count = len(self.parameter_bytes(function))
         places = iter((ctypes.c_void_p * count).from_address(addresses))
-        given = [read(kind, each, places) for kind, each in zip(kinds, arguments, strict=True)]
-        kernel[grid](*given, **constants)
+        with np.errstate(all="ignore"), _disable_current_modes():
+            given = [read(kind, each, places) for kind, each in zip(kinds, arguments, strict=True)]
+            kernel[grid](*given, **constants)
         return 0
 
     def fill(self, address, byte, count, stream):
