@@ -12,6 +12,8 @@ from itertools import count
 from typing import Any
 
 _LIBRARY = "libcuda.so.1"
+_NO_CONTEXT = 201
+"""CUDA_ERROR_INVALID_CONTEXT: the status of a thread's first call, if it has not used CUDA's runtime."""
 _PROMOTION_OF_128_BYTES = 2
 """CU_TENSOR_MAP_L2_PROMOTION_L2_128B, as Triton asks for."""
 _LAST_DRIVER_IN_DOUBT = 13010
@@ -98,6 +100,20 @@ class Cuda:
         version = ctypes.c_int()
         self.check(self._library.cuDriverGetVersion(ctypes.byref(version)))
         return version.value <= _LAST_DRIVER_IN_DOUBT
+
+    def settle(self, status: int, call: Callable[..., int], *given: Any) -> None:
+        """Repeat a call that gave an error if it was the first of its thread; else raise RuntimeError."""
+        if status == _NO_CONTEXT:
+            self.bind()
+            status = call(*given)
+        self.check(status)
+
+    def bind(self) -> None:
+        """Give this thread the context of its current GPU, which torch and Triton have their memory in."""
+        number, context = ctypes.c_int(), ctypes.c_void_p()
+        self.check(self._library.cuDeviceGet(ctypes.byref(number), ctypes.c_int(self.device())))
+        self.check(self._library.cuDevicePrimaryCtxRetain(ctypes.byref(context), number))
+        self.check(self._library.cuCtxSetCurrent(context))
 
     def check(self, status: int) -> None:
         """Raise RuntimeError for a status that is an error, in CUDA's words."""

@@ -109,9 +109,8 @@ class Prepared:
                 address = values[root] + offset
                 if address != last:
                     if status := self._replace(place, address):
-                        self._cuda.check(status)
+                        self._cuda.settle(status, self._replace, place, address)
                     each[3] = address
             self._config[_STREAM] = stream
-            status = self._launch(*self._given, None)
-        if status:
-            self._cuda.check(status)
+            if status := self._launch(*self._given, None):
+                self._cuda.settle(status, self._launch, *self._given, None)

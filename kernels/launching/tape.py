@@ -88,8 +88,9 @@ class Clear:
     bytes: int
 
     def __call__(self, tensors: Tensors, values: Values, stream: int) -> None:
-        if status := self.cuda.fill(values[self.root], 0, self.bytes, stream):
-            self.cuda.check(status)
+        given = values[self.root], 0, self.bytes, stream
+        if status := self.cuda.fill(*given):
+            self.cuda.settle(status, self.cuda.fill, *given)
 
 
 @dataclass(frozen=True)

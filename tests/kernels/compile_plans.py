@@ -21,6 +21,7 @@ from kernels.device import COMPILE_OPTIONS
 from kernels.operand_passes.native import NativeKind
 from tests.kernels.compile_cases import DEVICES, Case, every_case
 from tests.kernels.compile_choice import one_of_each, one_of_each_kernel
+from tests.kernels.compile_parameters import declared, laid_out
 
 NICE = 10
 POINTERS = {
@@ -112,6 +113,8 @@ def report(case: Case) -> dict:
         "stack": sum(map(int, re.findall(r"(\d+) bytes stack frame", text))),
         "wide": sorted(set(WIDE.findall(ptx))),
         "casts": sorted(set(CAST.findall(ptx))),
+        "declared": declared(ptx),
+        "laid_out": laid_out(done),
         "serialized": sorted(set(re.findall(r"C75\d\d", text))),
     }
 

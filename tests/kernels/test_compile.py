@@ -199,3 +199,11 @@ def test_a_cast_to_8_bits_saturates(reports):
     casts = {cast for report in reports if report["kernel"] == "quantize_kernel" for cast in report["casts"]}
     assert casts
     assert {cast for cast in casts if ".satfinite" not in cast} == set()
+
+
+def test_a_warm_launch_lays_out_the_parameters_that_a_kernel_declares(reports):
+    """Tensor maps are for GPUs that have TMA; without one, a descriptor is left to Triton."""
+    wrong = {each["name"]: each for each in reports if each["laid_out"] not in ([], each["declared"])}
+    assert wrong == {}
+    with_tma = [each for each in reports if each["device"] == HOPPER.name]
+    assert all(each["laid_out"] for each in with_tma)

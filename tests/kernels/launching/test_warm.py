@@ -2,11 +2,13 @@
 nothing but its results: no file, no import, no plan.
 """
 
+import ast
 import gc
 import sys
 import weakref
 from copy import copy
 from dataclasses import replace
+from pathlib import Path
 from threading import Thread
 
 import pytest
@@ -16,11 +18,13 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from fp8core.linear import Side
 from kernels.gemm import gemm
 from kernels.gemm import launch as gemm_launch
+from kernels.launching.cuda import Cuda
 from kernels.quantize import QuantizedTensor, quantize
 from kernels.quantize import launch as quantize_launch
 from tests.kernels.cases import EVERY_GEMM, ON_GPU, WHERE
 from tests.kernels.launching.stand_in import standing_in
 
+TOP = Path(__file__).resolve().parents[3]
 CASES = {
     name: EVERY_GEMM[name]
     for name in ("per_tensor_delayed-fprop", "deepseek_v3-wgrad", "mxfp6_e3m2-dgrad", "nvfp4-wgrad")
@@ -94,7 +98,7 @@ def assert_same(one, other):
 
 
 def bits(x):
-    return x.contiguous().view(torch.uint8)
+    return x.reshape(-1).contiguous().view(torch.uint8)
 
 
 @by_case
@@ -237,6 +241,14 @@ def test_threads_that_launch_at_once_have_their_own_results(recipe, matmul):
     assert wrong == []
 
 
+def test_a_thread_s_first_call_binds_it_to_the_gpu(monkeypatch):
+    """CUDA's driver refuses a thread without a context. torch binds one where it first calls the runtime."""
+    given, bound = [], []
+    monkeypatch.setattr(Cuda, "bind", lambda cuda: bound.append(True))
+    Cuda.__new__(Cuda).settle(201, lambda *call: given.append(call) or 0, 1, 2)
+    assert (given, bound) == ([(1, 2)], [True])
+
+
 @pytest.mark.gpu
 @pytest.mark.skipif(not ON_GPU, reason="needs a GPU")
 @by_case
@@ -280,3 +292,15 @@ def test_a_warm_call_runs_on_the_current_stream(recipe, matmul):
         made = gemm(quantize(x, operand), b, spec)
     torch.cuda.synchronize()
     assert_same(made, expected)
+
+
+def test_every_launcher_launches_on_record():
+    """A launch that is made as kernel[grid](...) would be missing on a tape."""
+
+    def launches(path):
+        calls = (node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call))
+        return [ast.unparse(call.func) for call in calls if isinstance(call.func, ast.Subscript)]
+
+    rooms = ("gemm", "quantize", "operand_passes", "layer")
+    files = [path for room in rooms for path in (TOP / "kernels" / room).rglob("*.py")]
+    assert {path.name: found for path in files if (found := launches(path))} == {}
