@@ -46,6 +46,7 @@ def alike(one: nn.Module, other: nn.Module) -> bool:
     return all(torch.equal(a, b.to(a.device)) for a, b in zip(*tensors, strict=True))
 
 
+@pytest.mark.filterwarnings("ignore")  # Inductor warns of its own ways
 @pytest.mark.parametrize("recipe", ["deepseek_v3", "per_tensor_delayed", "nvfp4"])
 def test_inductor_takes_the_layers_whole(recipe):
     plain = model(recipe)
