@@ -97,7 +97,7 @@ def run(
 ) -> torch.Tensor:
     """y of operands that were checked. `kept`: both copies of w, where they were made before."""
     if torch.is_autocast_enabled(x.device.type):
-        x = x.to(torch.get_autocast_dtype(x.device.type))
+        x = _cast(x, torch.get_autocast_dtype(x.device.type))
     flat = x if x.ndim == 2 else x.reshape(prod(x.shape[:-1]), x.shape[-1])
     grads, calls = torch.is_grad_enabled(), calls_for(x, w, plan)
     to_x, to_w = grads and x.requires_grad, grads and w.requires_grad
@@ -109,7 +109,7 @@ def run(
     if to_x or to_w:
         y = _Linear.apply(flat, w, plan, calls, carried, of_x, of_w)
     if bias is not None:
-        y = y + bias.to(y.dtype)
+        y = y + _cast(bias, y.dtype)
     return y if x.ndim == 2 else y.view(*x.shape[:-1], w.shape[0])
 
 
@@ -144,12 +144,17 @@ def copies(
 
 def _given(x: torch.Tensor, made: list[Given], at: int, count: int) -> list[Given]:
     """What was made from `at` on, or x in bf16 where nothing was."""
-    return made[at : at + count] if count else [x.to(torch.bfloat16)]
+    return made[at : at + count] if count else [_cast(x, torch.bfloat16)]
 
 
 def _fprop(of_x: Copies, of_w: Copies, plan: LayerPlan, calls: Calls, x: torch.Tensor) -> torch.Tensor:
     """y[tokens, out] in x's dtype."""
-    return calls.gemm(of_x[0], of_w[0], x.shape[1], plan.key, "fprop", plan.emulate).to(x.dtype)
+    return _cast(calls.gemm(of_x[0], of_w[0], x.shape[1], plan.key, "fprop", plan.emulate), x.dtype)
+
+
+def _cast(x: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    """x in a dtype. No `to` where x has it: torch 2.11 compiles gradients of zero behind such a one."""
+    return x if x.dtype == dtype else x.to(dtype)
 
 
 class _Linear(torch.autograd.Function):
@@ -183,9 +188,9 @@ class _Linear(torch.autograd.Function):
         (tokens, out), key, emulate = dy.shape, plan.key, plan.emulate
         dx = dw = None
         if to_x:
-            dx = calls.gemm(for_dgrad, of_w, out, key, "dgrad", emulate).to(ctx.dtypes[0])
+            dx = _cast(calls.gemm(for_dgrad, of_w, out, key, "dgrad", emulate), ctx.dtypes[0])
         if to_w and main_grad is not None:
             calls.gemm_add(main_grad, for_wgrad, of_x, tokens, key, "wgrad", emulate)
         elif to_w:
-            dw = calls.gemm(for_wgrad, of_x, tokens, key, "wgrad", emulate).to(ctx.dtypes[1])
+            dw = _cast(calls.gemm(for_wgrad, of_x, tokens, key, "wgrad", emulate), ctx.dtypes[1])
         return dx, dw, None, None, None, None, None

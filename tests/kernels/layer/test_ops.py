@@ -54,17 +54,20 @@ REST = ("deepseek_v3", "per_tensor_delayed", "rowwise_hp_wgrad")
 @pytest.mark.parametrize("recipe", ["mxfp4_train", *(pytest.param(n, marks=exhaustive) for n in REST)])
 def test_a_compiled_model_computes_the_same_bits(recipe):
     torch.manual_seed(0)
-    model = nn.Sequential(nn.Linear(40, 24), nn.ReLU(), nn.Linear(24, 16))
+    model = nn.Sequential(nn.Linear(40, 24), nn.ReLU(), nn.Linear(24, 16)).bfloat16()
     model = convert_to_float8_training(model, recipe=recipe, emulate=True)
     other = copy.deepcopy(model)
     compiled = torch.compile(other, backend="aot_eager", fullgraph=True)
-    for _ in range(2):
+    for dtype in (torch.bfloat16, torch.float32):
         results = []
         for one, run in ((model, model), (other, compiled)):
-            x = torch.randn(5, 3, 40, generator=torch.Generator().manual_seed(1), requires_grad=True)
+            x = torch.randn(5, 3, 40, generator=torch.Generator().manual_seed(1)).to(dtype).requires_grad_()
             y = run(x)
-            results.append((y, *torch.autograd.grad(y.square().sum(), (x, *one.parameters()))))
+            results.append(
+                (y, *torch.autograd.grad(y.square().sum(), (x, *one.parameters())), *one.buffers())
+            )
         assert all(torch.equal(a, b) for a, b in zip(*results, strict=True))
+        assert all(bool(found.any()) for found in results[0])
 
 
 def test_linear_is_compiled_with_its_main_grad():
