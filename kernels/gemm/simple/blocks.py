@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import product
+from math import prod
 
 from fp8core.formats import FORMATS
 from fp8core.linear import Side
@@ -49,6 +50,10 @@ _SIDES_N = (32, 64, 128, 256)
 _STAGES, _FEW_STAGES = 6, 3
 
 
+_SMALL = 1 << 33
+"""Products of a GEMM that takes little longer than a launch, or less."""
+
+
 _MAX_STAGES = 8
 
 
@@ -82,6 +87,8 @@ def candidates(meaning: Meaning, mnk: Mnk, device: Device) -> Iterator[Blocks]:
         yield from _few_tokens(meaning, mnk, device)
         if mnk[0] <= (FEW // 2 if meaning.arithmetic is Arithmetic.DEQUANTIZED else _VERY_FEW):
             return
+    if decodable(meaning) == "ab" and prod(mnk) <= _SMALL:
+        yield from _without_passes(meaning, mnk, device)
     sides_m, few = (64,) if mnk[0] <= 64 else (64, 128), mnk[0] <= FEW
     sides = product(sides_m, _NARROW_SIDES_N if few else _SIDES_N, _steps_k(meaning), (4, 8))
     for block_m, block_n, block_k, warps in sides:
@@ -169,6 +176,25 @@ def _few_tokens(meaning: Meaning, mnk: Mnk, device: Device) -> Iterator[Blocks]:
         if not decoded and meaning.promotion is WHOLE:
             variants.append(replace(blocks, block_k=2 * step_k(meaning), stages=_FEW_STAGES))
         yield from (made for made in (fit(meaning, one, device) for one in variants) if made is not None)
+
+
+def _without_passes(meaning: Meaning, mnk: Mnk, device: Device) -> Iterator[Blocks]:
+    """Blocks that decode both operands in the K loop: a small GEMM takes less time than two passes before it."""
+    for block_m, block_n in product((_LOW, 2 * _LOW), repeat=2):
+        blocks = Blocks(
+            block_m=block_m,
+            block_n=block_n,
+            block_k=2 * step_k(meaning),
+            warps=8 if block_n > _LOW else 4,
+            stages=_FEW_STAGES,
+            tma=has_tma(device),
+            transposed=True,
+            decoded="ab",
+        )
+        for split in _splits(blocks.count(*mnk[:2]), blocks, mnk[2], device):
+            made = fit(meaning, replace(blocks, split_k=split), device)
+            if made is not None:
+                yield made
 
 
 def _steps_k(meaning: Meaning) -> tuple[int, ...]:
