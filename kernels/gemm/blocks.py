@@ -24,6 +24,7 @@ class Body(Enum):
     SIMPLE = "simple"
     NATIVE_MX = "native_mx"
     CHAINED = "chained"
+    CHAINED_SHARED = "chained_shared"
     PROMOTED = "promoted"
     PROMOTED_LENT = "promoted_lent"
     PROMOTED_FEW_ROWS = "promoted_few_rows"

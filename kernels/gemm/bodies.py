@@ -96,6 +96,15 @@ BODIES: Mapping[Body, KernelBody] = {
         candidates=hopper.chained,
         **_HOPPER,
     ),
+    Body.CHAINED_SHARED: KernelBody(
+        title="The warp-specialized kernel for few blocks, its sums in the tensor core",
+        sources=(("gemm/hopper/chained_shared.py", WHOLE_FILE), _LOADING),
+        shared=", programs sharing a block",
+        shared_sources=_SHARED,
+        refusal=hopper.chained_shared_refusal,
+        candidates=hopper.chained_shared,
+        **_HOPPER,
+    ),
     Body.PROMOTED: KernelBody(
         title=_PROMOTED_TITLE,
         sources=(("gemm/hopper/promoted.py", WHOLE_FILE), _LOADING),

@@ -12,6 +12,7 @@ _FP8_PRODUCTS_A_NS = 6500.0
 """A tensor core's, with FP8 codes; half as many with bf16."""
 _EFFICIENCY = {
     Body.CHAINED.value: 0.85,
+    Body.CHAINED_SHARED.value: 0.82,
     Body.PROMOTED.value: 0.75,
     Body.PROMOTED_LENT.value: 0.8,
     Body.PROMOTED_FEW_ROWS.value: 0.6,

@@ -14,7 +14,7 @@ from kernels.gemm.blocks import Blocks, Body
 from kernels.gemm.hopper.sizes import (
     BLOCK_K_BYTES,
     CHAINED,
-    CHAINED_NARROW,
+    CHAINED_SHARED,
     CONSUMERS,
     LENT_STAGES,
     LOW,
@@ -32,12 +32,12 @@ from kernels.gemm.tuned import architecture
 
 Mnk = tuple[int, int, int]
 
-_MOST_SHARING, _LEAST_STEPS = 8, 4
+_MOST_SHARING, _MOST_RUNS, _LEAST_STEPS = 8, 16, 4
 """The most programs that share a block, and the fewest steps along K of each."""
 _GROUPS = (8, 16, 32)
 _MOST_WAVES = 4
 """Blocks for each SM, at most, of which low and narrow ones are offered where M has many rows."""
-RING_BODIES = (Body.CHAINED, Body.PROMOTED, Body.PROMOTED_LENT, Body.PROMOTED_FEW_ROWS)
+RING_BODIES = (Body.CHAINED, Body.CHAINED_SHARED, Body.PROMOTED, Body.PROMOTED_LENT, Body.PROMOTED_FEW_ROWS)
 """Bodies of kernels.gemm.hopper.kernel. They share a ring and the warp that fills it."""
 
 
@@ -110,6 +110,12 @@ def chained_refusal(meaning: Meaning) -> str:
     return keeps if meaning.promotion is WHOLE else "the chained body leaves all of a sum to the tensor core"
 
 
+def chained_shared_refusal(meaning: Meaning) -> str:
+    """Reason why programs do not chain runs of a sum that they share; empty where they do."""
+    keeps = "" if writes_bf16(meaning) else "the shared chained body writes a block as bf16"
+    return keeps if meaning.promotion is WHOLE else "the chained body leaves all of a sum to the tensor core"
+
+
 def promoted_refusal(meaning: Meaning) -> str:
     """Reason why high blocks with memory for D do not promote a sum; empty where they do."""
     return few_rows_refusal(meaning) or ("D leaves through memory of A" if _lends(meaning) else "")
@@ -131,14 +137,25 @@ def few_rows_refusal(meaning: Meaning) -> str:
 
 
 def chained(meaning: Meaning, mnk: Mnk, device: Device) -> Iterator[Blocks]:
-    """Chained blocks to choose from, in several orders, with the most stages that fit. Where D has few of
-    them, also half as wide ones.
+    """Chained blocks to choose from, in several orders, with the most stages that fit."""
+    return (_blocks(Body.CHAINED, CHAINED, group, meaning, device) for group in _GROUPS)
+
+
+def chained_shared(meaning: Meaning, mnk: Mnk, device: Device) -> Iterator[Blocks]:
+    """Chained blocks of several sizes where D has few of them, in one run of K, and in as many as give every
+    SM one, two or three programs.
     """
-    for group in _GROUPS:
-        yield _blocks(Body.CHAINED, CHAINED, group, meaning, device)
-    half = _blocks(Body.CHAINED, CHAINED_NARROW, _GROUPS[0], meaning, device)
-    if half.count(*mnk[:2]) <= _MOST_WAVES * device.sms:
-        yield half
+    m, n, k = mnk
+    for sides in (sides for sides in CHAINED_SHARED if sides[0] < 2 * max(m, SLAB)):
+        blocks = _blocks(Body.CHAINED_SHARED, sides, _GROUPS[0], meaning, device)
+        count = blocks.count(m, n)
+        if count > _MOST_WAVES * device.sms:
+            continue
+        if sides != CHAINED:
+            yield blocks
+        most = min(k // blocks.block_k // _LEAST_STEPS, _MOST_RUNS)
+        splits = {min(most, waves * device.sms // count) for waves in (1, 2, 3)}
+        yield from (replace(blocks, split_k=runs, persistent=False) for runs in sorted(splits) if runs > 1)
 
 
 def promoted(meaning: Meaning, mnk: Mnk, device: Device) -> Iterator[Blocks]:

@@ -26,6 +26,8 @@ The body says who adds the products up.
 
 - `chained` (chained.py): one chain of wgmma in the tensor core, the next always queued behind the running
   one. Each warpgroup has 64 rows of a block of 128 × 256.
+- `chained_shared` (chained_shared.py): the same for a D of few blocks. A block has 128 or 64 rows, and
+  programs may share it, each with a run of K (shared_sums.py).
 - `promoted` (promoted.py): each wgmma's partial sum is added to a sum in fp32 registers, while the other
   warpgroup multiplies. A warpgroup has two slabs of 64 rows of a block of 256 × 128.
 - `promoted_lent` (promoted_lent.py): the same where D is bf16. It leaves through memory of A, so one more
@@ -43,6 +45,7 @@ from triton.experimental.gluon.language.nvidia.hopper import fence_async_shared,
 
 from kernels.gemm.hopper import sizes
 from kernels.gemm.hopper.chained import consume_chained
+from kernels.gemm.hopper.chained_shared import consume_shared
 from kernels.gemm.hopper.gluon_api import reinterpret
 from kernels.gemm.hopper.promoted import consume_slabs
 from kernels.gemm.hopper.promoted_few_rows import consume_few_rows
@@ -61,6 +64,8 @@ def consume(WG: gl.constexpr, ring, out_desc, scale_ptrs, split_ptrs, mnk, b_mn_
     """A multiplying warpgroup, number WG of the two."""
     if ring.BODY == "chained":
         consume_chained(WG, ring, out_desc, scale_ptrs, mnk)
+    elif ring.BODY == "chained_shared":
+        consume_shared(WG, ring, out_desc, scale_ptrs, split_ptrs, mnk)
     elif ring.BODY == "promoted":
         consume_slabs(WG, ring, out_desc, scale_ptrs, mnk, b_mn_tiles)
     elif ring.BODY == "promoted_lent":

@@ -11,8 +11,8 @@ CHAINED = (128, 256)
 """BLOCK_M × BLOCK_N where the sum stays in the tensor core: one chain over all of K. D is bf16."""
 
 
-CHAINED_NARROW = (128, 128)
-"""The same for a D of few blocks: twice as many, with less to reuse of each load."""
+CHAINED_SHARED = ((128, 256), (128, 128), (64, 256), (64, 128))
+"""The same for a D of few blocks, which programs may share."""
 
 
 PARTS, PARTS_UNDER_WAY = 4, 2

@@ -36,6 +36,9 @@ from kernels.operand_passes.decode_ptx import read_as
 
 Box = tuple[int, int]
 
+SHARING = (Body.CHAINED_SHARED, Body.PROMOTED_FEW_ROWS)
+"""Bodies of the ring in which programs may share a block."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Storage:
@@ -86,7 +89,7 @@ def ring(meaning: Meaning, blocks: Blocks) -> Storage:
     """Storage of the chained and the promoted bodies: a ring, scales, and parts of D on their way out.
 
     A part has 64 rows. In the chained body it has one in PARTS of the block's columns. In a block of 64 rows
-    it has half of them, those of one warpgroup. In other blocks it has all of them, a slab.
+    it has half of them, those of one warpgroup. The shared chained body has half of a warpgroup's columns. In other blocks it has all of them, a slab.
 
     D has no memory of its own where it leaves through memory of A. Two slabs have a part each where both fit.
 
@@ -95,9 +98,10 @@ def ring(meaning: Meaning, blocks: Blocks) -> Storage:
     """
     if blocks.body is Body.PROMOTED_LENT and blocks.stages < LENT_STAGES:
         raise ValueError(f"these blocks need {LENT_STAGES} stages or more, got {blocks.stages} stages")
-    if blocks.split_k > 1 and not (blocks.body is Body.PROMOTED_FEW_ROWS and writes_bf16(meaning)):
+    shares = blocks.body in SHARING and writes_bf16(meaning)
+    if blocks.split_k > 1 and not shares:
         raise ValueError(
-            f"programs share a block of 64 or 128 rows that promotes and writes bf16, got {blocks.title}, "
+            f"programs share a block of 64 or 128 rows that is written as bf16, got {blocks.title}, "
             f"D in {meaning.spec.out.name}"
         )
     spec, sides = meaning.spec, blocks.block_m + blocks.block_n
@@ -118,7 +122,7 @@ def ring(meaning: Meaning, blocks: Blocks) -> Storage:
         spare_bytes=two * part_bytes,
         a_box=(blocks.block_m, blocks.block_k),
         b_box=(blocks.block_n, blocks.block_k),
-        least_rows=LEAST_ROWS if blocks.body is Body.PROMOTED_FEW_ROWS else blocks.block_m,
+        least_rows=LEAST_ROWS if blocks.body in SHARING else blocks.block_m,
         out_box=out_box,
         buffers=buffers + two,
         a_scales=blocks.block_m if a_lines and (in_loop or at_end) else 0,
@@ -138,6 +142,8 @@ def _out_box(blocks: Blocks) -> Box:
     rows, columns = blocks.block_m, blocks.block_n
     if blocks.body is Body.CHAINED:
         return SLAB, columns // PARTS
+    if blocks.body is Body.CHAINED_SHARED:
+        return SLAB, columns // (4 if rows == SLAB else 2)
     return SLAB, columns // 2 if rows == SLAB else columns
 
 
