@@ -4,6 +4,8 @@ Every candidate is compiled in a worker process, checked bit for bit, and only t
 others. Hot and cold launches have equal weight. Finished results are kept: after Ctrl-C, the same command
 continues where it stopped. Progress goes to stderr.
 
+With --random, GEMMs of random shapes are timed beside torch's best, and --fit fits the cost model to them.
+
 Exit codes: 0 done, 1 wrong bits, no code or a file not written, 2 bad arguments or no GPU, 3 out of budget,
 130 Ctrl-C.
 """
@@ -34,6 +36,7 @@ from kernels.gemm.tuned import Measurement, Tuned, read_table, table_path
 from kernels.progress import Bar
 from kernels.tune.compilers import Compilers
 from kernels.tune.jobs import SHAPES, distinct_jobs, jobs, simple_plan
+from kernels.tune.random_options import add_arguments
 from kernels.tune.search import Found, search
 from kernels.tune.state import TuneState, merge_into
 
@@ -50,6 +53,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise Unsupported("there is no CUDA GPU here, and blocks are tuned by a GPU's own times")
         if note := slowed(device.triton, device.capability):
             print(f"kernels.tune: {note}", file=sys.stderr)
+        if options.random or options.fit:
+            from kernels.tune.random_main import run
+
+            return run(options, device, measurement_of(device))
         shapes = {name: SHAPES[name] for name in options.shapes}
         wanted = select(jobs(device, shapes), options.families)
         from kernels.tune.job import launch_once
@@ -94,6 +101,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--check-only", action="store_true", help="check every candidate's bits, time none")
     parser.add_argument("--compile", action="store_true", help="only compile what the app runs, ahead of it")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="processes that compile")
+    add_arguments(parser)
     parser.add_argument("--out", type=Path, help="the table; by default the shipped one of this GPU")
     return parser
 

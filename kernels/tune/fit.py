@@ -6,12 +6,13 @@ measurement. A measurement depends on its variant, its body and what all share, 
 predictions.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kernels.device import Device
 from kernels.gemm.cost.constants import Constants, Error, Of, Rate, Shared
 from kernels.gemm.cost.model import predict_us
 from kernels.gemm.cost.prior import BODY, SHARED, rate_of
@@ -42,10 +43,10 @@ class Measured:
 def fit(
     measured: Sequence[Measured],
     measurement: Measurement,
-    facts: Mapping[str, float],
+    device: Device,
     tell: Callable[[str], None],
 ) -> Constants:
-    """Constants that explain measurements best. facts: sms, clock_mhz and memory_gb_s of the GPU."""
+    """Constants that explain the measurements of a device best."""
     problem = _Problem(measured)
     values, cost, damping = problem.start.copy(), np.inf, _DAMPING
     residuals = problem.residuals(values)
@@ -78,7 +79,7 @@ def fit(
         median=round(float(np.median(sizes)), 4),
         p95=round(float(np.quantile(sizes, 0.95)), 4),
     )
-    return problem.constants(values, measurement, facts, error)
+    return problem.constants(values, measurement, device, error)
 
 
 class _Problem:
@@ -138,18 +139,16 @@ class _Problem:
                 found[row, place] = (changed - residuals[row]) / _TINY
         return found
 
-    def constants(
-        self, values: Vector, measurement: Measurement, facts: Mapping[str, float], error: Error
-    ) -> Constants:
+    def constants(self, values: Vector, measurement: Measurement, device: Device, error: Error) -> Constants:
         made = self._made(values)
         return replace(
             made,
             gpu=measurement.gpu,
             date=measurement.date,
             versions=measurement.versions,
-            sms=int(facts["sms"]),
-            clock_mhz=facts["clock_mhz"],
-            memory_gb_s=facts["memory_gb_s"],
+            sms=device.sms,
+            clock_mhz=device.clock_mhz,
+            memory_gb_s=device.memory_gb_s,
             error=error,
         )
 

@@ -16,6 +16,7 @@ from kernels.device import Device
 from kernels.gemm.blocks import Blocks
 from kernels.gemm.launch import gemm, torch_dtype
 from kernels.gemm.plan import GemmPlan
+from kernels.gemm.simple.blocks import built_in
 from kernels.tune.random_operands import copied, random_operands
 from kernels.tune.sample import DrawnGemm
 
@@ -65,7 +66,7 @@ class Bench:
     """A drawn GEMM on the GPU: its operands, in as many copies as exceed twice the L2."""
 
     def __init__(self, drawn: DrawnGemm, plan: GemmPlan, device: Device) -> None:
-        self.drawn, self.plan = drawn, plan
+        self.drawn, self.plan, self._device = drawn, plan, device
         out = torch_dtype(plan.meaning.spec.out)
         recipe, matmul = RECIPES[drawn.recipe], MATMULS[drawn.matmul]
         pair = random_operands(recipe, matmul, drawn.mnk, device.place)
@@ -84,10 +85,11 @@ class Bench:
         return [partial(gemm, *pair, plan, out=out) for pair, out in pairs]
 
     def is_near(self, blocks: Blocks) -> bool:
-        """True where D is near what the first blocks asked about gave: a lost run of K would not be."""
+        """True where D is near what the built-in blocks give: with a lost run of K it would not be."""
         out = gemm(*self._pairs[0], replace(self.plan, blocks=blocks))
         if self._truth is None:
-            self._truth = gemm(*self._pairs[0], self.plan)
+            simple = built_in(self.plan.meaning, self.drawn.mnk, self._device)
+            self._truth = gemm(*self._pairs[0], replace(self.plan, blocks=simple))
         truth, found = self._truth.float(), out.float()
         both = torch.isfinite(truth)
         scale = torch.where(both, truth, 0.0).square().mean().sqrt()

@@ -1,8 +1,8 @@
 """The blocks for a GEMM, among the candidates of all bodies: by measurements nearby, and by the cost model.
 
 A measured plan wins at its own shape, and at a shape nearby where the model agrees with it within the error
-of its fit. Every candidate is made for the shape at hand: its runs of K, the height of its blocks, and its
-programs are. Pure; no torch.
+of its fit. A body that was never measured runs only where no other can. Every candidate is made for the shape
+at hand: its runs of K, the height of its blocks, and its programs are. Pure; no torch.
 """
 
 from collections.abc import Collection
@@ -62,7 +62,9 @@ def predicted_us(meaning: Meaning, blocks: Blocks, mnk: Mnk, device: Device) -> 
 def chosen(meaning: Meaning, mnk: Mnk, device: Device, bodies: frozenset[Body]) -> Chosen:
     """The blocks to run. Raises ValueError where there are no constants, or no candidates."""
     order = [body for body in Body if body in bodies]
-    found, constants = ranked(meaning, mnk, device, order), constants_of(device)
+    constants = constants_of(device)
+    order = [body for body in order if body.value in constants.bodies] or order
+    found = ranked(meaning, mnk, device, order)
     rows, unread = _measured(meaning, mnk, device, bodies)
     if rows and rows[0].mnk == mnk:
         return Chosen(rows[0].blocks, f"the best blocks measured on {_source(rows[0])}, for this shape")

@@ -89,7 +89,8 @@ def ring(meaning: Meaning, blocks: Blocks) -> Storage:
     """Storage of the chained and the promoted bodies: a ring, scales, and parts of D on their way out.
 
     A part has 64 rows. In the chained body it has one in PARTS of the block's columns. In a block of 64 rows
-    it has half of them, those of one warpgroup. The shared chained body has half of a warpgroup's columns. In other blocks it has all of them, a slab.
+    it has half of them, those of one warpgroup. In other blocks it has all of them, a slab. In the shared
+    chained body it has half as many columns.
 
     D has no memory of its own where it leaves through memory of A. Two slabs have a part each where both fit.
 

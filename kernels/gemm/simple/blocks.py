@@ -179,7 +179,7 @@ def _few_tokens(meaning: Meaning, mnk: Mnk, device: Device) -> Iterator[Blocks]:
 
 
 def _without_passes(meaning: Meaning, mnk: Mnk, device: Device) -> Iterator[Blocks]:
-    """Blocks that decode both operands in the K loop: a small GEMM takes less time than two passes before it."""
+    """Blocks that decode both operands in the K loop: two passes may take longer than a small GEMM."""
     for block_m, block_n in product((_LOW, 2 * _LOW), repeat=2):
         blocks = Blocks(
             block_m=block_m,

@@ -56,13 +56,14 @@ def test_every_candidate_fits_shared_memory_with_its_ring_and_its_slabs(recipe, 
     _, plans = specialized(recipe, matmul, how, (m, 4096, 4096))
     promoted = plans[0].meaning.promotion is not WHOLE
     few = {16: {64}, 64: {64}, 68: {64, 128}, 128: {64, 128}, 132: {64, 128, 256}}
-    assert {plan.blocks.block_m for plan in plans} == (few.get(m, {256}) if promoted else {128})
+    heights = {plan.blocks.block_m for plan in plans}
+    assert heights == few.get(m, {256}) if promoted else {128} <= heights <= {64, 128}
     assert len({plan.blocks for plan in plans}) == len(plans)
     assert len([plan for plan in plans if plan.blocks.block_m == 256]) in (0, 6, 8)
     widths = {plan.blocks.block_n for plan in plans}
     assert widths == {128} if promoted else {256} <= widths <= {128, 256}
     for plan in plans:
-        assert promoted or plan.storage.buffers == PARTS_UNDER_WAY
+        assert plan.body is not Body.CHAINED or plan.storage.buffers == PARTS_UNDER_WAY
         assert plan.storage.bytes <= HOPPER.shared_memory_bytes
         assert plan.blocks.stages >= (2 if plan.storage.buffers else LENT_STAGES)
         assert constants(plan, 4096, accumulate=False)["BODY"] == plan.body.value

@@ -11,6 +11,7 @@ import torch
 
 from kernels.device import HOPPER, DeviceKind, current_device
 from kernels.gemm import workspace as split
+from kernels.gemm.blocks import Body
 from kernels.gemm.hopper.sizes import CONSUMERS
 from kernels.gemm.launch import gemm, launch
 from kernels.gemm.meaning import Summation
@@ -28,10 +29,14 @@ PROMOTED = [
     pytest.param("rowwise", Summation.PROMOTED, id="rowwise"),
     pytest.param("deepseek_v3", Summation.RECIPE, id="deepseek_v3"),
 ]
+CHAINED = [
+    pytest.param("per_tensor", Summation.FAST, id="per_tensor-chained"),
+    pytest.param("rowwise", Summation.FAST, id="rowwise-chained"),
+]
 ODD = [(20, 264, 4100), (100, 2056, 1664), (200, 1032, 4100), (256, 264, 8192), (33, 1032, 14336)]
 TAKEN = [
     pytest.param(*case.values, mnk, id=f"{case.id}-{mnk}")
-    for case, mnk in product(PROMOTED, ODD)
+    for case, mnk in product(PROMOTED + CHAINED, ODD)
     if case.id != "deepseek_v3" or mnk[0] % 4 == 0  # TMA takes rows of scales that start at 16 bytes
 ]
 
@@ -132,10 +137,21 @@ def test_parts_come_back_in_the_order_of_d_and_a_thread_has_four_neighbors(monke
         assert four[group, warp, r, q].tolist() == [int(x) for x in expected]
 
 
-def test_a_wgrad_and_a_sum_that_stays_in_the_tensor_core_are_not_shared():
-    for recipe, matmul, how in (("rowwise", "fprop", "fast"), ("deepseek_v3", "wgrad", "recipe")):
-        _, plans = specialized(recipe, matmul, Summation(how), (64, 256, 14336))
-        assert {plan.blocks.split_k for plan in plans} == {1}
+def test_a_wgrad_is_not_shared():
+    _, plans = specialized("deepseek_v3", "wgrad", Summation.RECIPE, (64, 256, 14336))
+    assert {plan.blocks.split_k for plan in plans} == {1}
+
+
+@pytest.mark.parametrize("mnk", [(396, 5120, 25600), (180, 8192, 8192), (64, 256, 14336)], ids=str)
+def test_a_sum_in_the_tensor_core_is_shared_until_every_sm_has_one_two_or_three_runs(mnk):
+    _, plans = specialized("rowwise", "fprop", Summation.FAST, mnk)
+    shared = [plan for plan in plans if plan.blocks.split_k > 1]
+    assert {plan.body for plan in shared} == {Body.CHAINED_SHARED}
+    for plan in shared:
+        blocks, runs = plan.blocks.count(*mnk[:2]), plan.blocks.split_k
+        assert blocks * runs <= 3 * HOPPER.sms
+        assert plan.blocks.runs(mnk[2])[1] >= 4, "steps of a run"
+    assert any(plan.blocks.count(*mnk[:2]) * plan.blocks.split_k > HOPPER.sms / 2 for plan in shared)
 
 
 @pytest.mark.parametrize(
