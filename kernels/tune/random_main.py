@@ -27,7 +27,7 @@ from kernels.tune.sample import Sample, read_samples, written
 
 ROUNDS, TURN_US = 5, 1500.0
 _OTHERS = 2
-_KERNELS = 32
+_KERNELS = 40
 """Kernels of one family, at most, that are compiled for candidates at random."""
 _HALF, _MOST = 0.5, 0.95
 _HEADER = ("recipe", "matmul", "shapes", "× torch", "10 %", "lowest", "regret 50 %", "regret 95 %")

@@ -1,0 +1,74 @@
+"""Contract: the launches to time follow from a draw; a fit finds the constants behind their times."""
+
+from pathlib import Path
+
+import pytest
+
+from kernels.bench.any_shape import draw_shapes
+from kernels.device import HOPPER
+from kernels.gemm.blocks import Body
+from kernels.gemm.cost.choose import ranked
+from kernels.gemm.cost.constants import constants_of, read
+from kernels.gemm.cost.model import predict_us
+from kernels.gemm.cost.work import work_of
+from kernels.gemm.meaning import Summation
+from kernels.gemm.plan import plan_gemm
+from kernels.gemm.tuned import Measurement
+from kernels.tune.fit import Measured, fit
+from kernels.tune.random_work import Chooser, drawn_gemms, kernel_of
+from kernels.tune.sample import DrawnGemm, Sample, read_samples, written
+
+MEASUREMENT = Measurement(gpu="NVIDIA H200", date="2026-11-23", versions={"triton": "3.6.0"})
+DRAWN = DrawnGemm(recipe="rowwise", matmul="fprop", m=300, n=4096, k=7168)
+
+
+def chooser(best=3, others=2, most=99) -> Chooser:
+    return Chooser(HOPPER, best, others, most, seed=1)
+
+
+def test_a_task_begins_with_the_plan_and_has_the_models_best():
+    task = chooser().task(DRAWN)
+    assert task.blocks[0] == task.plan.blocks
+    meaning = DRAWN.meaning(HOPPER)
+    best = [each.blocks for each in ranked(meaning, DRAWN.mnk, HOPPER, Body)[:3]]
+    assert set(best) <= set(task.blocks)
+    assert len(task.blocks) in (5, 6)
+    assert chooser(best=0, others=0).task(DRAWN).blocks == (task.plan.blocks,)
+
+
+def test_no_more_kernels_are_compiled_for_a_family_than_asked_for():
+    few, kernels = chooser(most=4), set()
+    for drawn in drawn_gemms(draw_shapes(12, seed=3), ["rowwise"], ["fprop"]):
+        task = few.task(drawn)
+        kernels |= {kernel_of(task.plan, blocks, drawn) for blocks in task.blocks[1:]}
+    assert len(kernels) <= 4
+
+
+def test_every_matmul_of_every_recipe_is_drawn_on_each_layer():
+    layers = draw_shapes(2, seed=3)
+    found = [*drawn_gemms(layers, ["rowwise", "mxfp8"], ["fprop", "wgrad"])]
+    assert len(found) == 8
+    assert found[1].mnk == (layers[0].out, layers[0].in_, layers[0].tokens)
+
+
+def test_samples_survive_the_disk(tmp_path: Path):
+    blocks = plan_gemm(DRAWN.spec, DRAWN.mnk, HOPPER, Summation.RECIPE).blocks
+    samples = [Sample(gemm=DRAWN, blocks=blocks, us=9.5), Sample(gemm=DRAWN, blocks=None, us=8.5)]
+    (tmp_path / "samples.jsonl").write_text(written(samples), encoding="utf-8")
+    assert read_samples(tmp_path / "samples.jsonl") == samples
+
+
+def test_a_fit_explains_the_times_that_a_model_made(tmp_path: Path):
+    meaning, constants, measured = DRAWN.meaning(HOPPER), constants_of(HOPPER), []
+    for layer in draw_shapes(14, seed=9):
+        mnk = layer.tokens, layer.out, layer.in_
+        for each in ranked(meaning, mnk, HOPPER, [Body.CHAINED, Body.SIMPLE])[:8]:
+            work = work_of(meaning, each.blocks, mnk, HOPPER)
+            measured.append(Measured(work, predict_us(work, constants)))
+    found = fit(measured, MEASUREMENT, HOPPER, lambda told: None)
+    assert found.error.measurements == len(measured)
+    assert found.error.median < 0.05, "priors count a little beside few measurements"
+    errors = [abs(predict_us(each.work, found) / each.us - 1) for each in measured]
+    assert sorted(errors)[len(errors) // 2] == pytest.approx(found.error.median, abs=0.002)
+    found.write(tmp_path / "sm_90.json")
+    assert read(tmp_path / "sm_90.json") == found
