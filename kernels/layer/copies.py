@@ -7,7 +7,8 @@ Parts of a copy, as operators take them, all contiguous:
     outer scales float32[outer k_tiles, outer mn_tiles], where the rule has two levels
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import replace
 from typing import NamedTuple, TypeVar
 
 import torch
@@ -65,11 +66,12 @@ Given = QuantizedTensor | torch.Tensor
 
 
 class Form(NamedTuple):
-    """A copy without its tensors: what it takes to put it together again."""
+    """A copy without its tensors: what it takes to put it together again, and where the tensors were."""
 
     operand: Operand
     shape: tuple[int, int]
-    strides: tuple[tuple[int, ...], ...]
+    again: Callable[[Sequence[torch.Tensor]], QuantizedTensor]
+    marks: list[Hashable]
 
 
 def saved(given: Sequence[Given]) -> tuple[list[torch.Tensor], list[Form | None]]:
@@ -81,11 +83,15 @@ def saved(given: Sequence[Given]) -> tuple[list[torch.Tensor], list[Form | None]
             tensors.append(each)
             forms.append(None)
             continue
-        outer = each.outer_scale
-        made = (each.codes, each.scale) if outer is None else (each.codes, each.scale, outer)
-        tensors += made
-        forms.append(Form(each.operand, each.shape, tuple(part.stride() for part in made)))
+        if each.amax is not None:
+            each = replace(each, amax=None)
+        tensors += each.tensors
+        forms.append(Form(each.operand, each.shape, each.like(), [_mark(part) for part in each.tensors]))
     return tensors, forms
+
+
+def _mark(part: torch.Tensor) -> Hashable:
+    return part.data_ptr(), part.stride()
 
 
 def restored(tensors: Sequence[torch.Tensor], forms: Sequence[Form | None]) -> list[Given]:
@@ -97,17 +103,10 @@ def restored(tensors: Sequence[torch.Tensor], forms: Sequence[Form | None]) -> l
             given.append(tensors[at])
             at += 1
             continue
-        made = tensors[at : at + len(form.strides)]
+        made = tensors[at : at + len(form.marks)]
         at += len(made)
-        if all(part.stride() == stride for part, stride in zip(made, form.strides, strict=True)):
-            outer = made[2] if len(made) > 2 else None
-            given.append(
-                QuantizedTensor(
-                    operand=form.operand, shape=form.shape, codes=made[0], scale=made[1], outer_scale=outer
-                )
-            )
-        else:
-            given.append(_laid_out(form, made))
+        here = [_mark(part) for part in made] == form.marks
+        given.append(form.again(made) if here else _laid_out(form, made))
     return given
 
 

@@ -5,7 +5,6 @@ its parts (kernels.layer.copies). They have no gradient: kernels.layer.linear ha
 """
 
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
 
 import torch
 
@@ -48,7 +47,7 @@ def _quantize(
         ]
     made = []
     for reading in readings(recipe, tensor, matmuls):
-        seed = int(_seed(seeds, reading)) if reading.operand.spec.is_random else None
+        seed = int(_seed(seeds, reading)) if reading.is_random else None
         made.append(emulated_copy(x, reading.operand, seed, history))
     return made if history is None else [*made, amax_of(x)]
 
@@ -65,10 +64,9 @@ def quantize_now(
     """The copies themselves, which the operator gives in parts. Kernels make them, so `emulate` is False."""
     _require_kernels(x)
     made: list[Given] = []
-    with _on(x):
-        for reading in readings(recipe, tensor, matmuls):
-            seed = _seed(seeds, reading) if reading.operand.spec.is_random else None
-            made.append(quantize(x, reading.operand, seed=seed, history=history))
+    for reading in readings(recipe, tensor, matmuls):
+        seed = _seed(seeds, reading) if reading.is_random else None
+        made.append(quantize(x, reading.operand, seed=seed, history=history))
     if history is not None:
         amax = made[-1].amax
         made.append(amax_of(x) if amax is None else amax.view(1))
@@ -105,10 +103,8 @@ def gemm_now(a: Parts, b: Parts, k: int, recipe: str, matmul: str, emulate: bool
     one = step(recipe, matmul)
     if emulate:
         return emulated_product(*_emulated(one, a, b), torch_dtype(one.spec.out))
-    left = memory(a[0])
-    _require_kernels(left)
-    with _on(left):
-        return gemm(_operand(one.a, a, k), _operand(one.b, b, k), one.spec)
+    _require_kernels(memory(a[0]))
+    return gemm(_operand(one.a, a, k), _operand(one.b, b, k), one.spec)
 
 
 def _gemm_shape(a: Parts, b: Parts, k: int, recipe: str, matmul: str, emulate: bool = False) -> torch.Tensor:
@@ -126,8 +122,7 @@ def gemm_add_now(
         out.add_(gemm_now(a, b, k, recipe, matmul, emulate))
         return
     _require_kernels(out)
-    with _on(out):
-        gemm(_operand(one.a, a, k), _operand(one.b, b, k), one.spec, out=out, accumulate=True)
+    gemm(_operand(one.a, a, k), _operand(one.b, b, k), one.spec, out=out, accumulate=True)
 
 
 def _gemm_add_shape(
@@ -186,13 +181,6 @@ def _require_kernels(x: torch.Tensor) -> None:
             f"the kernels run on CUDA and this tensor lies on {x.device}: move it to the GPU, or compute by "
             "the reference's rules with emulate=True"
         )
-
-
-def _on(x: torch.Tensor) -> AbstractContextManager[object]:
-    """The GPU that holds x is the current one inside: plans and launches ask for that."""
-    if x.is_cuda and x.get_device() != torch.cuda.current_device():
-        return torch.cuda.device(x.device)
-    return nullcontext()
 
 
 def _operator(

@@ -5,7 +5,7 @@ memory of its own, even where both have equal codes. Pure; no torch, no GPU.
 """
 
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 
 from fp8core.linear import MATMULS, OPERANDS, LayerTensor, Matmul, Side
 from fp8core.recipes import RECIPES, MatmulSpec, Operand, Recipe
@@ -37,6 +37,10 @@ class Reading:
     @property
     def k_is_rows(self) -> bool:
         return self.matmul.k_is_rows(self.side)
+
+    @cached_property
+    def is_random(self) -> bool:
+        return self.operand is not None and self.operand.spec.is_random
 
     @property
     def parts(self) -> int:
