@@ -8,6 +8,7 @@ from torch import nn
 from torch.nn import functional
 
 from kernels.layer import convert_to_float8_training
+from kernels.paths import TOP
 
 # Dynamo itself instantiates what it warns about.
 pytestmark = [
@@ -121,6 +122,15 @@ def test_another_gpu_computes_the_same_bits():
     step(first, first, *batch())
     step(second, second, *batch("cuda:1"))
     assert alike(first, second)
+
+
+def test_the_lines_of_readme_train_on_the_gpu():
+    readme = (TOP / "README.md").read_text(encoding="utf-8")
+    _, _, section = readme.partition("## Train with it\n")
+    names: dict[str, object] = {}
+    exec(compile(section.partition("```python\n")[2].partition("```")[0], "README.md", "exec"), names)
+    assert not names["model"][0].plan.emulate
+    assert names["losses"][-1] < names["losses"][0] / 3
 
 
 def test_fifty_steps_follow_bf16():
