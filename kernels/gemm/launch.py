@@ -222,7 +222,8 @@ def multiplied(operand: GemmOperand, plan: GemmPlan, kind: DeviceKind, side: Sid
     """
     order = values_order(plan.meaning, plan.blocks) if plan.body is Body.DECODING else 0
     if not isinstance(operand, QuantizedTensor):
-        return laid_out(operand, kind, order, by_pointers=not plan.blocks.tma)
+        turned = plan.body is Body.CHAINED
+        return laid_out(operand, kind, order, by_pointers=not plan.blocks.tma, turned=turned)
     if plan.blocks.decodes(side):
         return codes_given(operand, plan.body)
     if plan.meaning.arithmetic is Arithmetic.NATIVE_MX:

@@ -14,9 +14,16 @@ _TMA_BYTES = 16
 
 
 def laid_out(
-    x: "torch.Tensor", kind: DeviceKind, order: int = 0, *, by_pointers: bool = False
+    x: "torch.Tensor",
+    kind: DeviceKind,
+    order: int = 0,
+    *,
+    by_pointers: bool = False,
+    turned: bool = False,
 ) -> "torch.Tensor":
     """bf16[mn, K] (fp32 in the interpreter) of x with rows that TMA reads: x itself where it can.
+
+    `turned`: the kernel also reads an x whose columns TMA reads. No pass then writes a copy of it.
 
     `order` as in dequantize: rows then have zeros up to a multiple of K_PADDING, among the other numbers.
     `by_pointers`: a kernel without TMA reads it, up to the start of the next row, so all beyond K is zero.
@@ -25,7 +32,7 @@ def laid_out(
 
     mn, k = x.shape
     whole = x.stride(0) == k or not by_pointers
-    if kind is DeviceKind.GPU and not order and readable(x) and whole:
+    if kind is DeviceKind.GPU and not order and ((readable(x) and whole) or (turned and readable(x.T))):
         return x
     dtype = torch.bfloat16 if kind is DeviceKind.GPU else torch.float32
     made = torch.empty((mn, -(-k // K_PADDING) * K_PADDING), dtype=dtype, device=x.device)

@@ -111,21 +111,26 @@ def gemms(device: Device) -> Iterator[Case]:
             yield gemm(row.family, replace(by_family[row.family], blocks=row.blocks), device)
 
 
-def specialized(name: str, plan: GemmPlan, device: Device, *, accumulate: bool) -> Case:
-    """A low block loads the fewest rows; more would be another extent of one load."""
+def specialized(name: str, plan: GemmPlan, device: Device, *, accumulate: bool, turned: bool = False) -> Case:
+    """A low block loads the fewest rows; more would be another extent of one load. turned: both operands are
+    contiguous along their rows.
+    """
     spec, storage = plan.meaning.spec, plan.storage
     bf16 = plan.meaning.arithmetic is Arithmetic.DEQUANTIZED
     types = {}
     for side, operand, box in (("a", spec.a, storage.loaded(1)), ("b", spec.b, storage.b_box)):
         dtype = "bfloat16" if bf16 else str(float8(operand.format)).removeprefix("torch.")
         name_of = "bf16" if bf16 else FLOAT8[operand.format.name]
+        box = box[::-1] if turned else box
         types[f"{side}_desc"] = described(name_of, list(box), swizzled(*box, dtype))
     types["a_scale_desc"] = described("fp32", [storage.a_scale_box], flat(FORMATS["fp32"].bits))
     types["b_scale_desc"] = described("fp32", [storage.b_scale_box], flat(FORMATS["fp32"].bits))
     layout = swizzled(*storage.out_box, {"bf16": "bfloat16", "fp32": "float32"}[spec.out.name])
     types["out_desc"] = described(spec.out.name, list(storage.out_box), layout)
-    added = ", added into D" if accumulate else ""
-    constants = specialized_constants(plan, plan.blocks.split_k * plan.blocks.block_k, accumulate=accumulate)
+    added = (", added into D" if accumulate else "") + (", turned" if turned else "")
+    k = plan.blocks.split_k * plan.blocks.block_k
+    lie = {"a_turned": turned, "b_turned": turned}
+    constants = specialized_constants(plan, k, accumulate=accumulate, **lie)
     if plan.blocks.split_k == 1:
         constants |= {"parts_ptr": None, "arrivals_ptr": None}
     return Case(
@@ -238,6 +243,8 @@ def named_specialized(device: Device) -> Iterator[Case]:
                 continue
             for accumulate in (False, True)[: 1 + (plan.meaning.spec.out.bits == 32)]:
                 yield case(family, made, device, accumulate=accumulate)
+                if made.body is Body.CHAINED and plan.meaning.spec.a is None:
+                    yield specialized(family, made, device, accumulate=accumulate, turned=True)
                 if (made.body is Body.DECODING) and blocks not in tabled and not accumulate:
                     yield of_e5m2(case(family, made, device, accumulate=accumulate))
 

@@ -56,10 +56,6 @@ def _lacking(meaning: Meaning, mnk: Mnk) -> str:
     (m, n, k), spec, scale_at = mnk, meaning.spec, meaning.scale_at
     if meaning.arithmetic is Arithmetic.NATIVE_MX or meaning.promotion not in (WHOLE, PROMOTION):
         return "warp specialization promotes every 128 products or never"
-    if meaning.arithmetic is Arithmetic.FP8 and meaning.promotion is WHOLE and not writes_bf16(meaning):
-        return (
-            f"a sum that stays in the tensor core leaves by warp specialization as bf16, not {spec.out.name}"
-        )
     if n * spec.out.bytes % TMA_BYTES:
         return f"rows of {n} numbers of D do not start at multiples of {TMA_BYTES} bytes, as TMA needs"
     if m > LOW[-1][0] and _lends(meaning) and (one_step := _one_step(k)):
@@ -106,8 +102,12 @@ def _one_step(k: int) -> str:
 
 def chained_refusal(meaning: Meaning) -> str:
     """Reason why two warpgroups do not chain a sum over a block that they share; empty where they do."""
-    keeps = "" if writes_bf16(meaning) else "the chained body keeps a block as bf16"
-    return keeps if meaning.promotion is WHOLE else "the chained body leaves all of a sum to the tensor core"
+    if meaning.promotion is not WHOLE:
+        return "the chained body leaves all of a sum to the tensor core"
+    b_tile = meaning.applied(Side.B)
+    if b_tile is not None and b_tile.mn == 1 and not writes_bf16(meaning):
+        return "the chained body keeps half a block as fp32, and then no registers are left for column scales"
+    return ""
 
 
 def chained_shared_refusal(meaning: Meaning) -> str:

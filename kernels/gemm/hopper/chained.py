@@ -3,6 +3,9 @@
 kernels.gemm.hopper.kernel has the table of roles. The two warpgroups share a block of 128 × 256, 64 rows
 each: it loads fewer bytes for each product than two blocks of 128 × 128. A finished block is rounded to bf16,
 two numbers in a register, and leaves in PARTS parts while the next block is multiplied.
+
+Where D is fp32, registers keep only the left half of a finished block beside the next one's sum. So the right
+half leaves at once, in as many parts, while the loading warp fills the ring.
 """
 
 from triton.experimental import gluon
@@ -16,7 +19,7 @@ from triton.experimental.gluon.language.nvidia.hopper import (
 )
 
 from kernels.gemm.hopper import sizes
-from kernels.gemm.hopper.gluon_api import async_store, reinterpret
+from kernels.gemm.hopper.gluon_api import async_load, async_store, reinterpret
 from kernels.gemm.hopper.ring import (
     CONSUMERS,
     advance,
@@ -65,23 +68,73 @@ def unpacked(pairs):
 
 
 @gluon.jit
-def leave(left, right, PART: gl.constexpr, ring, WG: gl.constexpr, out_desc, row, column):
-    """Send a part of the finished block through shared memory. left, right: its packed halves."""
-    in_half = halves(left if PART < PARTS // 2 else right)
+def copied(value, m):
+    """A sum in other registers, bit for bit. m: a number that is not negative.
+
+    Numbers that stayed in the sum's registers would make ptxas wait for each wgmma of the next block (C7514).
+    It takes a move away again, but not an exclusive or with a zero that it does not know to be one.
+    """
+    return (value.to(gl.int32, bitcast=True) ^ (m >> 31)).to(gl.float32, bitcast=True)
+
+
+@gluon.jit
+def part_of(left, right, PART: gl.constexpr, ring):
+    """[SLAB, columns of a part]: number PART of a block in bf16, or of its left half in fp32."""
+    if ring.OUT_BYTES == 2:
+        in_half = halves(left if PART < PARTS // 2 else right)
+        part = unpacked(in_half[PART % 2])
+    else:
+        in_half = halves(halves(left)[PART // (PARTS // 2)])
+        part = in_half[PART % 2]
+    return part
+
+
+@gluon.jit
+def fetch(PART: gl.constexpr, ring, WG: gl.constexpr, out_desc, row, column):
+    """Where D is added into: load what it holds of a part into the memory by which that part will leave."""
+    if ring.ACCUMULATE:
+        tma.store_wait(BUFFERS - 1)  # the part before the last one has left this memory
+        fetched = ring.fetched.index(WG)
+        mbarrier.expect(fetched, out_desc.block_type.nbytes)
+        COLUMNS: gl.constexpr = out_desc.block_type.shape[1]
+        staging = ring.out.index(BUFFERS * WG + PART % BUFFERS)
+        async_load(out_desc, [row, column + PART * COLUMNS], fetched, staging)
+
+
+@gluon.jit
+def send(part, PART: gl.constexpr, ring, WG: gl.constexpr, out_desc, row, column):
+    """Send a part of the finished block through shared memory: [SLAB, columns], those from PART parts on."""
     staging = ring.out.index(BUFFERS * WG + PART % BUFFERS)
-    part = unpacked(in_half[PART % BUFFERS])  # [SLAB, BLOCK_N / PARTS]
-    tma.store_wait(BUFFERS - 1)  # the part before the last one has left this memory
+    if ring.ACCUMULATE:
+        mbarrier.wait(ring.fetched.index(WG), PART % 2)  # the phase flips with every part
+        part = part + staging.load(part.type.layout)
+    else:
+        tma.store_wait(BUFFERS - 1)  # the part before the last one has left this memory
     staging.store(part)
     fence_async_shared()  # TMA must see what the threads have just written
     async_store(out_desc, [row, column + PART * part.shape[1]], staging)
 
 
 @gluon.jit
+def leave(left, right, PART: gl.constexpr, ring, WG: gl.constexpr, out_desc, row, column):
+    """Send a part of the finished block, whose halves are left and right, and fetch the next one."""
+    send(part_of(left, right, PART, ring), PART, ring, WG, out_desc, row, column)
+    if PART + 1 < PARTS:
+        fetch(PART + 1, ring, WG, out_desc, row, column)
+
+
+@gluon.jit
 def multiply(acc, keep, ring, WG: gl.constexpr, stage):
     """Queue one step along K of this warpgroup's rows. The products join the sum if `keep`, else begin it."""
-    slabs = reinterpret(ring.a, ring.a.dtype, [ring.STAGES * CONSUMERS, SLAB, ring.BLOCK_K], ring.a.layout)
-    b = ring.b.index(stage).permute([1, 0])  # [BLOCK_K, BLOCK_N]
-    a = slabs.index(stage * CONSUMERS + WG)  # [SLAB, BLOCK_K]
+    # TMA lays down 128 bytes of a row at most side by side, so a slab is one piece of memory, turned or not.
+    SHAPE: gl.constexpr = [ring.BLOCK_K, SLAB] if ring.A_TURNED else [SLAB, ring.BLOCK_K]
+    slabs = reinterpret(ring.a, ring.a.dtype, [ring.STAGES * CONSUMERS] + SHAPE, ring.a.layout)
+    a = slabs.index(stage * CONSUMERS + WG)
+    b = ring.b.index(stage)
+    if ring.A_TURNED:
+        a = a.permute([1, 0])  # [SLAB, BLOCK_K]
+    if not ring.B_TURNED:
+        b = b.permute([1, 0])  # [BLOCK_K, BLOCK_N]
     return warpgroup_mma(a, b, acc, use_acc=keep, is_async=True)
 
 
@@ -91,6 +144,8 @@ def consume_chained(WG: gl.constexpr, ring, out_desc, scale_ptrs, mnk):
 
     While a block is multiplied, the one before leaves: a part behind each of the first PARTS wgmma. The first
     block has none before it. Its "block before" lies below D, where TMA writes nothing.
+
+    In fp32 the parts of the right half have numbers PARTS to 2 · PARTS - 1, and leave first.
     """
     m, n, k = mnk
     a_scale_ptr, b_scale_ptr = scale_ptrs
@@ -103,7 +158,9 @@ def consume_chained(WG: gl.constexpr, ring, out_desc, scale_ptrs, mnk):
     nothing = halves(acc)[0]
     ROW_OF_HALF: gl.constexpr = gl.SliceLayout(1, nothing.type.layout)
     COLUMN_OF_HALF: gl.constexpr = gl.SliceLayout(0, nothing.type.layout)
-    left = packed(nothing)  # [SLAB, BLOCK_N / 4]: half of the columns, two in a register
+    left = nothing  # [SLAB, BLOCK_N / 2] fp32, or [SLAB, BLOCK_N / 4] with two bf16 in a register
+    if ring.OUT_BYTES == 2:
+        left = packed(nothing)
     right = left
     if ring.AT_END:
         a_whole = gl.load(a_scale_ptr)
@@ -114,6 +171,7 @@ def consume_chained(WG: gl.constexpr, ring, out_desc, scale_ptrs, mnk):
     column_before = 0
     row, column = block_of(gl.program_id(0), m, n, ring)
     next_row, next_column = row, column
+    fetch(0, ring, WG, out_desc, row_before, column_before)
     for block in range(gl.program_id(0), count_blocks(m, n, ring), gl.num_programs(0)):
         for step in range(min(steps, PARTS)):
             mbarrier.wait(ring.full.index(stage), phase)
@@ -146,6 +204,8 @@ def consume_chained(WG: gl.constexpr, ring, out_desc, scale_ptrs, mnk):
                 a_scale = gl.expand_dims(row_scales.index(WG).load(ROW_OF_HALF), 1)  # [SLAB, 1]
             if ring.B_SCALES != 0:
                 b_left = gl.expand_dims(column_scales.index(0).load(COLUMN_OF_HALF), 0)  # [1, BLOCK_N / 2]
+        if ring.OUT_BYTES == 4:
+            fetch(PARTS, ring, WG, out_desc, row_before, column_before)
         acc = warpgroup_mma_wait(0, deps=[acc])
         release(ring, previous(stage, ring))
         first, second = halves(acc)  # [SLAB, BLOCK_N / 2]
@@ -154,9 +214,18 @@ def consume_chained(WG: gl.constexpr, ring, out_desc, scale_ptrs, mnk):
                 b_right = gl.expand_dims(column_scales.index(1).load(COLUMN_OF_HALF), 0)
             first = first * a_scale * b_left
             second = second * a_scale * b_right
-        left, right = packed(first), packed(second)
         if ring.SCALE_BYTES != 0:
             mbarrier.arrive(ring.scales_empty.index(0), count=1)
+        if ring.OUT_BYTES == 2:
+            left, right = packed(first), packed(second)
+        else:
+            left = copied(first, m)
+            for part in gl.static_range(PARTS):
+                now = part_of(second, second, part, ring)
+                send(now, PARTS + part, ring, WG, out_desc, row_before, column_before)
+                if part + 1 < PARTS:
+                    fetch(PARTS + part + 1, ring, WG, out_desc, row_before, column_before)
+        fetch(0, ring, WG, out_desc, row_before, column_before)
     for part in gl.static_range(PARTS):
         leave(left, right, part, ring, WG, out_desc, row_before, column_before)
     tma.store_wait(0)  # a program must not end while TMA still reads its shared memory

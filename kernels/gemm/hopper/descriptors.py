@@ -39,6 +39,16 @@ def descriptor(tensor: "torch.Tensor", rows: int, columns: int) -> object:
     return TensorDescriptor(tensor, list(tensor.shape), strides, [rows, columns], layout)
 
 
+def turned(operand: "torch.Tensor") -> bool:
+    """True where the memory of an operand [mn, K] is contiguous along mn, and not along K."""
+    return operand.stride(1) != 1
+
+
+def operand_descriptor(operand: "torch.Tensor", rows: int, k: int) -> object:
+    """TMA descriptor of an operand [mn, K], turned or not, in blocks of so many rows and so much of K."""
+    return descriptor(operand.T, k, rows) if turned(operand) else descriptor(operand, rows, k)
+
+
 def swizzled(rows: int, columns: int, dtype: str) -> object:
     """The layout of a block in shared memory that wgmma and TMA share. `dtype` is torch's name of a type."""
     from triton.experimental.gluon import language as gl

@@ -96,6 +96,8 @@ def specialized_gemm_kernel(
     AT_END: gl.constexpr,
     BODY: gl.constexpr,
     ACCUMULATE: gl.constexpr,
+    A_TURNED: gl.constexpr,
+    B_TURNED: gl.constexpr,
     BLOCK_M: gl.constexpr,
     BLOCK_N: gl.constexpr,
     BLOCK_K: gl.constexpr,
@@ -107,7 +109,8 @@ def specialized_gemm_kernel(
     """D in blocks, by one of the bodies.
 
     A_SCALES, B_SCALES: scales that one load brings through shared memory; 0 where an operand has one in all.
-    IN_LOOP, AT_END: where the scales are applied, if anywhere. ACCUMULATE: D is added into. BUFFERS: parts of
+    IN_LOOP, AT_END: where the scales are applied, if anywhere. ACCUMULATE: D is added into. A_TURNED,
+    B_TURNED: an operand's memory is contiguous along M, or N, and not along K. BUFFERS: parts of
     D that a warpgroup has memory for; 0 where A lends its own. RUNS: pieces of K, each summed by another
     program; their sums pass through parts float32[RUNS, blocks, BLOCK_M, BLOCK_N], and arrivals[blocks,
     CONSUMERS] counts who has come.
@@ -118,14 +121,16 @@ def specialized_gemm_kernel(
     COLUMNS: gl.constexpr = BLOCK_N // 2 if BLOCK_M == SLAB else BLOCK_N
     LENT: gl.constexpr = BODY == "promoted_lent"
     OUT_SHAPE: gl.constexpr = [CONSUMERS * (STAGES if LENT else BUFFERS)] + out_desc.block_type.shape
-    a = gl.allocate_shared_memory(a_desc.dtype, [STAGES, BLOCK_M, BLOCK_K], a_desc.layout)
+    A_SHAPE: gl.constexpr = [BLOCK_K, BLOCK_M] if A_TURNED else [BLOCK_M, BLOCK_K]
+    B_SHAPE: gl.constexpr = [BLOCK_K, BLOCK_N] if B_TURNED else [BLOCK_N, BLOCK_K]
+    a = gl.allocate_shared_memory(a_desc.dtype, [STAGES] + A_SHAPE, a_desc.layout)
     if LENT:
         out = reinterpret(a, out_desc.dtype, OUT_SHAPE, out_desc.layout)
     else:
         out = gl.allocate_shared_memory(out_desc.dtype, OUT_SHAPE, out_desc.layout)
     ring = Ring(
         a=a,
-        b=gl.allocate_shared_memory(b_desc.dtype, [STAGES, BLOCK_N, BLOCK_K], b_desc.layout),
+        b=gl.allocate_shared_memory(b_desc.dtype, [STAGES] + B_SHAPE, b_desc.layout),
         a_scale=gl.allocate_shared_memory(
             gl.float32, [SETS] + a_scale_desc.block_type.shape, a_scale_desc.layout
         ),
@@ -147,9 +152,12 @@ def specialized_gemm_kernel(
         IN_LOOP=IN_LOOP,
         AT_END=AT_END,
         ACCUMULATE=ACCUMULATE,
+        OUT_BYTES=out_desc.dtype.primitive_bitwidth // 8,
         A_SCALES=A_SCALES,
         B_SCALES=B_SCALES,
-        A_ROWS=a_desc.block_type.shape[0],
+        A_TURNED=A_TURNED,
+        B_TURNED=B_TURNED,
+        A_ROWS=a_desc.block_type.shape[1 if A_TURNED else 0],
         CODE_BYTES=a_desc.block_type.nbytes + b_desc.block_type.nbytes,
         SCALE_BYTES=(A_SCALES + B_SCALES) * SCALE_BYTES,
         COLUMNS=COLUMNS,

@@ -4,7 +4,15 @@ from typing import TYPE_CHECKING
 
 from kernels.device import COMPILE_OPTIONS, DeviceKind
 from kernels.gemm.factor import Factor
-from kernels.gemm.hopper.descriptors import WARPS, descriptor, into_copy, scale_descriptor, writable
+from kernels.gemm.hopper.descriptors import (
+    WARPS,
+    descriptor,
+    into_copy,
+    operand_descriptor,
+    scale_descriptor,
+    turned,
+    writable,
+)
 from kernels.gemm.hopper.scale_rows import loaded_scale
 from kernels.gemm.meaning import ScaleAt
 from kernels.gemm.plan import GemmPlan
@@ -30,13 +38,13 @@ def launch(
     (m, k), n, storage = a.given.shape, b.given.shape[0], plan.storage
     if not storage.buffers and k <= plan.blocks.block_k:
         raise ValueError(f"these blocks need K beyond {plan.blocks.block_k}, got K = {k}")
-    chosen = constants(plan, k, accumulate=accumulate)
+    chosen = constants(plan, k, accumulate=accumulate, a_turned=turned(a.given), b_turned=turned(b.given))
     a_scale, b_scale = loaded_scale(a), loaded_scale(b)
     return launch_kernel(
         specialized_gemm_kernel,
         (plan.programs(m, n) * chosen["RUNS"],),
-        descriptor(a.given, *storage.loaded(m)),
-        descriptor(b.given, *storage.b_box),
+        operand_descriptor(a.given, *storage.loaded(m)),
+        operand_descriptor(b.given, *storage.b_box),
         scale_descriptor(a_scale, storage.a_scale_box),
         scale_descriptor(b_scale, storage.b_scale_box),
         descriptor(out, *storage.out_box),
@@ -54,7 +62,9 @@ def launch(
     )
 
 
-def constants(plan: GemmPlan, k: int, *, accumulate: bool) -> dict[str, int | bool]:
+def constants(
+    plan: GemmPlan, k: int, *, accumulate: bool, a_turned: bool = False, b_turned: bool = False
+) -> dict[str, int | bool]:
     """The constexpr arguments of specialized_gemm_kernel."""
     meaning, blocks, storage = plan.meaning, plan.blocks, plan.storage
     return {
@@ -64,6 +74,8 @@ def constants(plan: GemmPlan, k: int, *, accumulate: bool) -> dict[str, int | bo
         "AT_END": meaning.scales_at_end,
         "BODY": plan.body.value,
         "ACCUMULATE": accumulate,
+        "A_TURNED": a_turned,
+        "B_TURNED": b_turned,
         "BLOCK_M": blocks.block_m,
         "BLOCK_N": blocks.block_n,
         "BLOCK_K": blocks.block_k,

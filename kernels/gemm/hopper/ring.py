@@ -24,7 +24,8 @@ class Ring:
     a, b: STAGES blocks of each operand. a_scale, b_scale: STAGES sets of scales where they change along K,
     else one set. out: parts of D on their way out, in memory of their own, or in memory
     lent by `a`. A_SCALES, B_SCALES: how many scales one load brings, 0 where an operand has one scale in all.
-    A_ROWS: rows of A that one load brings. RUNS: pieces into which K is cut, each summed by another program.
+    A_ROWS: rows of A that one load brings. OUT_BYTES: those of a number of D. A_TURNED, B_TURNED: memory is
+    contiguous along M, or N, not along K. RUNS: pieces into which K is cut, each summed by another program.
     CODE_BYTES, SCALE_BYTES: what arrives for a stage. COLUMNS, LAYOUT: columns of one wgmma's sum, and where
     the tensor core keeps it in registers.
     """
@@ -48,6 +49,9 @@ class Ring:
     IN_LOOP: gl.constexpr
     AT_END: gl.constexpr
     ACCUMULATE: gl.constexpr
+    OUT_BYTES: gl.constexpr
+    A_TURNED: gl.constexpr
+    B_TURNED: gl.constexpr
     A_SCALES: gl.constexpr
     B_SCALES: gl.constexpr
     A_ROWS: gl.constexpr
@@ -169,8 +173,15 @@ def produce(a_desc, b_desc, a_scale_desc, b_scale_desc, ring, mnk, a_mn_tiles, b
                 # TMA is slow to write zeros. So of an A of few rows only those are loaded; what lies below
                 # in shared memory becomes rows of D that nobody stores.
                 a = a.slice(0, ring.A_ROWS)
-            async_load(a_desc, [row, step * ring.BLOCK_K], full, a)
-            async_load(b_desc, [column, step * ring.BLOCK_K], full, ring.b.index(stage))  # [BLOCK_N, BLOCK_K]
+            b = ring.b.index(stage)  # [BLOCK_N, BLOCK_K]
+            if ring.A_TURNED:
+                async_load(a_desc, [step * ring.BLOCK_K, row], full, a)
+            else:
+                async_load(a_desc, [row, step * ring.BLOCK_K], full, a)
+            if ring.B_TURNED:
+                async_load(b_desc, [step * ring.BLOCK_K, column], full, b)
+            else:
+                async_load(b_desc, [column, step * ring.BLOCK_K], full, b)
             stage, phase = advance(stage, phase, ring)
         scales_phase = scales_phase ^ 1  # one set of scales, used once a block
 

@@ -88,9 +88,10 @@ def writes_bf16(meaning: Meaning) -> bool:
 def ring(meaning: Meaning, blocks: Blocks) -> Storage:
     """Storage of the chained and the promoted bodies: a ring, scales, and parts of D on their way out.
 
-    A part has 64 rows. In the chained body it has one in PARTS of the block's columns. In a block of 64 rows
-    it has half of them, those of one warpgroup. In other blocks it has all of them, a slab. In the shared
-    chained body it has half as many columns.
+    A part has 64 rows. In the chained body it has one in PARTS of the block's columns, or half as many in
+    fp32: registers then keep half a block while the next one is multiplied. In a block of 64 rows it has half
+    of them, those of one warpgroup. In other blocks it has all of them, a slab. In the shared chained body it
+    has half as many columns.
 
     D has no memory of its own where it leaves through memory of A. Two slabs have a part each where both fit.
 
@@ -109,7 +110,7 @@ def ring(meaning: Meaning, blocks: Blocks) -> Storage:
     a_lines, b_lines = (_has_lines(meaning.applied(side)) for side in Side)
     b_scale_box = blocks.block_n if b_lines else FEW_SCALES
     in_loop, at_end = meaning.scale_at is ScaleAt.K_LOOP, meaning.scales_at_end
-    out_box = _out_box(blocks)
+    out_box = _out_box(blocks, spec.out.bytes)
     part_bytes = CONSUMERS * out_box[0] * out_box[1] * spec.out.bytes
     buffers = {Body.PROMOTED_LENT: 0, Body.CHAINED: PARTS_UNDER_WAY}.get(blocks.body, 1)
     stage_bytes = sides * BLOCK_K_BYTES + in_loop * (blocks.block_m + b_scale_box) * SCALE_BYTES
@@ -138,11 +139,11 @@ def _has_lines(tile: TileShape | None) -> bool:
     return tile is not None and tile.mn == 1
 
 
-def _out_box(blocks: Blocks) -> Box:
-    """Rows and columns of D that a warpgroup stores at once."""
+def _out_box(blocks: Blocks, out_bytes: int) -> Box:
+    """Rows and columns of D that a warpgroup stores at once: 128 bytes of a row in the chained body."""
     rows, columns = blocks.block_m, blocks.block_n
     if blocks.body is Body.CHAINED:
-        return SLAB, columns // PARTS
+        return SLAB, 2 * columns // (PARTS * out_bytes)
     if blocks.body is Body.CHAINED_SHARED:
         return SLAB, columns // (4 if rows == SLAB else 2)
     return SLAB, columns // 2 if rows == SLAB else columns
