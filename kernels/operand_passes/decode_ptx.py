@@ -5,7 +5,7 @@ A code becomes a bf16 number in a few instructions for two codes at once, each i
 | codes | steps for two of them | then times |
 |---|---|---|
 | floating point | shift size and sign to where bf16 has them, keep those bits, join | 2**factor, scale |
-| integers | write the low 7 bits into 128 + …, subtract 128, or 256 below 0 | step, scale |
+| integers | write the low 7 bits into (128 + …) · step, subtract 128 or 256 steps | scale |
 
 The codes of a pair lie 16 bits apart, so that one shift moves both. Of four bytes the first and the third are
 a pair, the second and the fourth; of eight codes of 4 bits, number j and number j + 4.
@@ -44,7 +44,7 @@ def decode_ptx(spec: OperandSpec) -> str:
     facts = decode_constants(spec)
     bits, shift, factor = facts["BITS"], facts["SHIFT"], facts["FACTOR"]
     if bits == _BYTE and facts["DECODING"] == Decoding.INTEGER.value:
-        return _body(2, factor, [_integer(0, 2), _integer(1, 2)])
+        return _body(2, 0, [_integer(out, 2, factor) for out in (0, 1)])
     if facts["DECODING"] != Decoding.SHIFT.value or bits not in (4, _BYTE):
         return ""
     places = (0, 1) if bits == _BYTE else (0, 2, 1, 3)
@@ -53,14 +53,28 @@ def decode_ptx(spec: OperandSpec) -> str:
     return _body(len(places), factor, pairs)
 
 
+def pair_ptx(spec: OperandSpec) -> str:
+    """PTX for two of an operand's codes, of any size, each in the low bits of 16. Empty for codes that are
+    looked up.
+
+    It takes a register of codes, after the result, and one of two bf16 scales.
+    """
+    facts = decode_constants(spec)
+    bits, shift, factor = facts["BITS"], facts["SHIFT"], facts["FACTOR"]
+    if facts["DECODING"] == Decoding.SHIFT.value:
+        return _body(1, factor, [_float(0, "$1", bits, 0, shift)])
+    is_integer = bits == _BYTE and facts["DECODING"] == Decoding.INTEGER.value
+    return _body(1, 0, [_integer(0, 1, factor)]) if is_integer else ""
+
+
 def _body(results: int, factor: int, pairs: list[str]) -> str:
     """All pairs, each times 2**factor and times the scale of its codes."""
     unit = _BOTH * ((_BF16.bias + factor) << _BF16.mantissa_bits)
-    scaled = "".join(
-        f"{pair} mul.rn.bf16x2 ${out}, ${out}, unit; mul.rn.bf16x2 ${out}, ${out}, ${results + 1 + out % 2}; "
-        for out, pair in enumerate(pairs)
-    )
-    return f"{{ .reg .b32 size, sign, unit; mov.b32 unit, {unit}; {scaled}}}"
+    steps = []
+    for out, pair in enumerate(pairs):
+        by_unit = f"mul.rn.bf16x2 ${out}, ${out}, unit; " if factor else ""
+        steps.append(f"{pair} {by_unit}mul.rn.bf16x2 ${out}, ${out}, ${results + 1 + out % 2}; ")
+    return f"{{ .reg .b32 size, sign, unit, low, top; mov.b32 unit, {unit}; {''.join(steps)}}}"
 
 
 def _float(out: int, codes: str, bits: int, place: int, shift: int) -> str:
@@ -81,17 +95,21 @@ def _moved(to: str, register: str, left: int) -> str:
     return f"{'shl' if left > 0 else 'shr.u32'}{'.b32' if left > 0 else ''} {to}, {register}, {abs(left)};"
 
 
-def _integer(out: int, results: int) -> str:
-    """The pair of bytes number `out` and `out` + 2, in two's complement.
+def _integer(out: int, results: int, factor: int) -> str:
+    """The pair of bytes number `out` and `out` + 2, in two's complement, in steps of 2**factor.
 
-    128 + x is a bf16 number for x below 128, and its mantissa bits are those of x. The sign bit is the lowest
-    exponent bit of what is subtracted: 128, or 256.
+    128 + x steps are a bf16 number for x below 128, and its mantissa bits are those of x. The sign bit is the
+    lowest exponent bit of what is subtracted: 128 steps, or 256. That bit is 0 for 128 steps where their
+    biased exponent is even.
     """
-    base = _BOTH * int(_BF16.encode(2.0**_BF16.mantissa_bits))
+    first = int(_BF16.encode(2.0 ** (_BF16.mantissa_bits + factor)))
+    assert not first >> _BF16.mantissa_bits & 1, f"no bit of an exponent is free in steps of 2**{factor}"
+    base = _BOTH * first
     mantissa = _BOTH * ((1 << _BF16.mantissa_bits) - 1)
     exponent = _BOTH << _BF16.mantissa_bits
+    # One lop3 does `and` and `or` (0xEA), but has room for one constant: the other is in a register.
     return (
-        f"{_moved('size', f'${results}', -_BYTE * out)} and.b32 sign, size, {exponent}; "
-        f"and.b32 size, size, {mantissa}; or.b32 size, size, {base}; or.b32 sign, sign, {base | _SIGN}; "
+        f"{_moved('size', f'${results}', -_BYTE * out)} mov.b32 low, {mantissa}; mov.b32 top, {exponent}; "
+        f"lop3.b32 sign, size, top, {base | _SIGN}, 0xEA; lop3.b32 size, size, low, {base}, 0xEA; "
         f"add.rn.bf16x2 ${out}, size, sign;"
     )

@@ -8,6 +8,7 @@ from fp8core.formats import FORMATS, Format
 from fp8core.recipes import OperandSpec
 from kernels.device import COMPILE_OPTIONS, DeviceKind
 from kernels.launching.launch import constant, launch
+from kernels.operand_passes.decode_ptx import pair_ptx
 from kernels.operand_passes.plan import DEQUANTIZE_BLOCK, Decoding, decoding_of, pass_constants
 from kernels.quantize.plan import K_PADDING
 from kernels.quantize.tensor import QuantizedTensor
@@ -58,7 +59,8 @@ def dequantize_constants(
 ) -> dict[str, Any]:
     """The constexpr arguments of dequantize_kernel."""
     constants = pass_constants(spec, DEQUANTIZE_BLOCK, kind)
-    return {"TILE_MN": spec.tile.mn or 0, "ON_CODES": on_codes, "ORDER": order, **constants}
+    pairs = pair_ptx(spec) if constants["CAST"] else ""
+    return {"TILE_MN": spec.tile.mn or 0, "ON_CODES": on_codes, "ORDER": order, "PAIRS": pairs, **constants}
 
 
 def decoded(spec: OperandSpec, codes: "torch.Tensor") -> "torch.Tensor":

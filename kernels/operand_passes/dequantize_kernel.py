@@ -116,6 +116,7 @@ def dequantize_kernel(
     FACTOR: tl.constexpr,
     CAST: tl.constexpr,
     ORDER: tl.constexpr,
+    PAIRS: tl.constexpr,
     BLOCK_MN: tl.constexpr,
     BLOCK_K: tl.constexpr,
 ):
@@ -123,20 +124,28 @@ def dequantize_kernel(
     codes_stride].
 
     ON_CODES: codes are multiplied by their scales; else the values are those of the codes alone. read_kernel
-    says how BITS, DECODING, SHIFT and FACTOR are read, in_order what ORDER is.
+    says how BITS, DECODING, SHIFT and FACTOR are read, in_order what ORDER is. PAIRS: PTX that decodes two
+    codes at once to bf16 (decode_ptx), if there is some.
     """
     start_mn, start_k = tl.program_id(0) * BLOCK_MN, tl.program_id(1) * BLOCK_K
     rows = start_mn + tl.arange(0, BLOCK_MN)
     columns = start_k + tl.arange(0, BLOCK_K)
     codes = load_codes_of_bits(codes_ptr, rows, start_k, mn, codes_stride, BITS, BLOCK_MN, BLOCK_K)
-    values = code_values(codes, table_ptr, BITS, DECODING, SHIFT, FACTOR)  # [BLOCK_MN, BLOCK_K]
+    scale = tl.full([BLOCK_MN, 1], 1.0, tl.float32)
     if ON_CODES:
         scale = load_block_scales(
             scale_ptr, start_mn, start_k, mn, k, mn_tiles, SCALE, TILE_MN, TILE_K, BLOCK_MN, BLOCK_K
         )
-        TILES: tl.constexpr = scale.shape[1]
-        values = tl.reshape(values, [BLOCK_MN, TILES, BLOCK_K // TILES]) * scale[:, :, None]
-        values = tl.reshape(values, [BLOCK_MN, BLOCK_K])
+    TILES: tl.constexpr = scale.shape[1]
+    codes = tl.reshape(codes, [BLOCK_MN, TILES, BLOCK_K // TILES])
+    if PAIRS != "":
+        scale, codes = tl.broadcast(scale.to(tl.bfloat16)[:, :, None], codes.to(tl.int16))
+        values = tl.inline_asm_elementwise(
+            PAIRS, "=r,r,r", [codes, scale], dtype=tl.bfloat16, is_pure=True, pack=2
+        )
+    else:
+        values = code_values(codes, table_ptr, BITS, DECODING, SHIFT, FACTOR) * scale[:, :, None]
+    values = tl.reshape(values, [BLOCK_MN, BLOCK_K])
     values = in_order(values, ORDER, BLOCK_MN, BLOCK_K)
     inside = (rows < mn)[:, None] & (columns < values_stride)[None, :]
     places = rows.to(tl.int64)[:, None] * values_stride + columns[None, :]

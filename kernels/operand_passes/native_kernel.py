@@ -6,6 +6,7 @@ import triton.language as tl
 from fp8core.formats import FORMATS
 from kernels.bits import FP8_SIGN, FP32_BIAS, FP32_MANTISSA, float_bits, float_of
 from kernels.operand_passes.native import SCALE_ROWS, SCALE_TILES
+from kernels.operand_passes.read_kernel import load_three_bytes
 
 _E4M3, _FP32 = FORMATS["e4m3"], FORMATS["fp32"]
 E4M3_CUT = tl.constexpr(_FP32.mantissa_bits - _E4M3.mantissa_bits)
@@ -90,12 +91,16 @@ def widen_kernel(
     """
     BYTES: tl.constexpr = GROUP * BITS // 8
     rows = tl.program_id(0) * BLOCK_MN + tl.arange(0, BLOCK_MN)
-    columns = tl.program_id(1) * BLOCK_WORDS + tl.arange(0, BLOCK_WORDS)
+    start = tl.program_id(1) * BLOCK_WORDS
+    columns = start + tl.arange(0, BLOCK_WORDS)
     inside = (rows < mn)[:, None] & (columns < words)[None, :]
-    places = packed_ptr + rows.to(tl.int64)[:, None] * packed_stride + columns[None, :] * BYTES
-    packed = tl.zeros([BLOCK_MN, BLOCK_WORDS], tl.int32)
-    for byte in tl.static_range(BYTES):
-        packed |= tl.load(places + byte, mask=inside, other=0).to(tl.int32) << (8 * byte)
+    if BITS == 6:
+        packed = load_three_bytes(packed_ptr, rows, start, mn, packed_stride, BLOCK_MN, BLOCK_WORDS)
+    else:
+        places = packed_ptr + rows.to(tl.int64)[:, None] * packed_stride + columns[None, :] * BYTES
+        packed = tl.zeros([BLOCK_MN, BLOCK_WORDS], tl.int32)
+        for byte in tl.static_range(BYTES):
+            packed |= tl.load(places + byte, mask=inside, other=0).to(tl.int32) << (8 * byte)
     wide = tl.zeros([BLOCK_MN, BLOCK_WORDS], tl.int32)
     for place in tl.static_range(GROUP):
         code = (packed >> (BITS * place)) & ((1 << BITS) - 1)

@@ -70,6 +70,25 @@ def load_block_scales(
 
 
 @triton.jit
+def load_three_bytes(codes_ptr, rows, start, mn, stride, BLOCK_MN: tl.constexpr, GROUPS: tl.constexpr):
+    """int32[BLOCK_MN, GROUPS]: three bytes each of rows uint8[mn, stride], 0 beyond them.
+
+    Words are loaded and no bytes: three words have four groups. So `start`, the first group, and the groups
+    of a row are multiples of four, and a row starts at a multiple of four bytes.
+    """
+    columns = (start // 4 + tl.arange(0, GROUPS // 4)) * 12
+    inside = (rows < mn)[:, None] & (columns < stride)[None, :]
+    places = codes_ptr + rows.to(tl.int64)[:, None] * stride + columns[None, :]
+    words = places.to(tl.pointer_type(tl.int32))
+    first = tl.load(words, mask=inside, other=0)
+    second = tl.load(words + 1, mask=inside, other=0)
+    third = tl.load(words + 2, mask=inside, other=0)
+    even = tl.join(first & 0xFFFFFF, ((second >> 16) & 0xFFFF) | (third & 0xFF) << 16)  # groups 0 and 2
+    odd = tl.join(((first >> 24) & 0xFF) | (second & 0xFFFF) << 8, (third >> 8) & 0xFFFFFF)  # 1 and 3
+    return tl.reshape(tl.join(even, odd), [BLOCK_MN, GROUPS])
+
+
+@triton.jit
 def load_codes_of_bits(
     codes_ptr,
     rows,
@@ -83,24 +102,21 @@ def load_codes_of_bits(
     """int32[BLOCK_MN, BLOCK_K]: codes of rows uint8[mn, stride], 0 beyond them.
 
     Two codes of 4 bits share a byte, the first in its low half. Four codes of 6 bits share three bytes, the
-    first in the lowest bits. GROUP codes are a whole number of BYTES.
+    first in the lowest bits. start_k is a multiple of 16.
     """
-    GROUP: tl.constexpr = 2 if BITS == 4 else (4 if BITS == 6 else 1)
-    BYTES: tl.constexpr = GROUP * BITS // 8
-    columns = (start_k // GROUP + tl.arange(0, BLOCK_K // GROUP)) * BYTES
-    inside = (rows < mn)[:, None] & (columns < stride)[None, :]
-    places = codes_ptr + rows.to(tl.int64)[:, None] * stride + columns[None, :]
-    packed = tl.load(places, mask=inside, other=0).to(tl.int32)
-    if BITS == 4:
-        codes = tl.join(packed & 15, packed >> 4)
-    elif BITS == 6:
-        packed |= tl.load(places + 1, mask=inside, other=0).to(tl.int32) << 8
-        packed |= tl.load(places + 2, mask=inside, other=0).to(tl.int32) << 16
+    if BITS == 6:
+        packed = load_three_bytes(codes_ptr, rows, start_k // 4, mn, stride, BLOCK_MN, BLOCK_K // 4)
         even = tl.join(packed & 63, (packed >> 12) & 63)  # codes 0 and 2
         odd = tl.join((packed >> 6) & 63, packed >> 18)  # codes 1 and 3
         codes = tl.join(even, odd)
     else:
-        codes = packed
+        GROUP: tl.constexpr = 8 // BITS
+        columns = start_k // GROUP + tl.arange(0, BLOCK_K // GROUP)
+        inside = (rows < mn)[:, None] & (columns < stride)[None, :]
+        places = codes_ptr + rows.to(tl.int64)[:, None] * stride + columns[None, :]
+        codes = tl.load(places, mask=inside, other=0).to(tl.int32)
+        if BITS == 4:
+            codes = tl.join(codes & 15, codes >> 4)
     return tl.reshape(codes, [BLOCK_MN, BLOCK_K])
 
 

@@ -76,7 +76,7 @@ CODES = CONSUMERS * SLAB
 
 
 DECODED_K = 64
-"""The least BLOCK_K of the decoding body; four warpgroups hold no more decoded values."""
+"""The least BLOCK_K of the decoding body."""
 
 
 DECODED_PART_BYTES = 128
@@ -91,7 +91,12 @@ DECODING_BARRIER_BYTES = 1024
 
 
 MOST_ROWS_SPLIT = 64
-"""Rows of values, at most, with which four warpgroups can hold the sums of two runs of K."""
+"""Rows of values, at most, with which four warpgroups can hold the sums of two runs of K. With so few rows,
+decoding takes longer than multiplying.
+"""
 
+
+MOST_STEP = 8192
+"""Rows of values times BLOCK_K, at most, for which four warpgroups can hold sums beside decoded codes."""
 
 SUM_BYTES = 4

@@ -16,7 +16,6 @@ from kernels.gemm.hopper.sizes import (
     BLOCK_K_BYTES,
     CODES,
     CONSUMERS,
-    DECODED_K,
     DECODED_PART_BYTES,
     DECODED_PARTS_UNDER_WAY,
     DECODING_BARRIER_BYTES,
@@ -24,6 +23,7 @@ from kernels.gemm.hopper.sizes import (
     LEAST_ROWS,
     LENT_STAGES,
     MOST_ROWS_SPLIT,
+    MOST_STEP,
     NARROW_STEPS,
     PARTS,
     PARTS_UNDER_WAY,
@@ -171,7 +171,7 @@ def takes_two(rows: int, block_k: int) -> bool:
     """True where a program of the decoding body may take two runs of K: four warpgroups can hold the sums for
     so many rows of values, beside the codes that a step decodes.
     """
-    return rows <= MOST_ROWS_SPLIT and block_k <= DECODED_K
+    return rows <= MOST_ROWS_SPLIT and rows * block_k <= MOST_STEP
 
 
 def decoding(meaning: Meaning, blocks: Blocks) -> Storage:

@@ -20,7 +20,9 @@ BLOCK_K = DECODED_K
 
 _LEAST_ROWS, _MOST_ROWS = 16, 256
 _LEAST_TILE = 16
-_BYTE = 8
+_LOADED_BITS = 1024
+"""Of a row, in one load by TMA: 128 bytes."""
+_STEPS = (BLOCK_K, 2 * BLOCK_K, 4 * BLOCK_K)
 _SCALES = ("e8m0", "e4m3")
 _TENSOR = TileShape(WHOLE, WHOLE)
 _MOST_STAGES = 12
@@ -82,7 +84,8 @@ def candidates(meaning: Meaning, mnk: tuple[int, int, int], device: Device) -> I
     where they are few. K then comes in one run, or in two where four warpgroups can hold the sums.
     Where the rows are many, a block has 256 of them, in several orders.
 
-    Codes of 4 bits also come twice as many at a time: one load then takes 64 bytes of a row, not 32.
+    Where the rows are few, more codes also come at a time: the loop takes fewer instructions for each, and
+    one load more bytes of a row.
 
     Programs also share a block where D is bf16 and has fewer blocks than the device has SMs. Their number
     gives every SM a program, or is half of that.
@@ -94,7 +97,9 @@ def candidates(meaning: Meaning, mnk: tuple[int, int, int], device: Device) -> I
     block_m, block_n = (CODES, rows) if decoded == "a" else (rows, CODES)
     groups = _GROUPS if least > rows else _GROUPS[:1]
     bits = read_as(decoded_operand(meaning.spec, decoded)).format.packed_bits
-    steps = (BLOCK_K, 2 * BLOCK_K) if bits < _BYTE and rows < _MOST_ROWS else (BLOCK_K,)
+    steps = [
+        step for step in _STEPS if step == BLOCK_K or (rows < _MOST_ROWS and step * bits <= _LOADED_BITS)
+    ]
     for block_k, runs, group in product(steps, (1, 2), groups):
         two = takes_two(rows, block_k)
         if runs > 1 + two:

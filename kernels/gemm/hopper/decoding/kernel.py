@@ -3,8 +3,7 @@ codes in their own registers.
 
 D[M, N] = A[M, K] · B[N, K]ᵀ. The codes are B's, and the kernel computes Dᵀ = B · Aᵀ; or they are A's, where A
 is larger and TMA can load its scales (OF_A). The other operand comes as bf16 values. The codes come in bytes,
-two of 4 bits in each, with a scale of one byte for each 1 × TILE_K. Where a tile has several rows, its scale
-was repeated before.
+two of 4 bits in each, with a scale of one byte for each TALL × TILE_K.
 
 | role | does | waits for | arrives at |
 |---|---|---|---|
@@ -42,13 +41,11 @@ from triton.experimental.gluon.language.nvidia.hopper import (
     fence_async_shared,
     mbarrier,
     tma,
-    warpgroup_mma,
-    warpgroup_mma_wait,
 )
 
 from kernels.gemm.hopper import sizes
-from kernels.gemm.hopper.decoding.decode import decode
-from kernels.gemm.hopper.decoding.ring import DecodingRing, ahead, block_sides, count_items, produce
+from kernels.gemm.hopper.decoding.ring import DecodingRing, block_sides, count_items, produce
+from kernels.gemm.hopper.decoding.sums import FEW_VALUES, sum_alone, sum_in_turns
 from kernels.gemm.hopper.gluon_api import async_load, async_store
 from kernels.gemm.hopper.ring import CONSUMERS, halves, share_of
 from kernels.gemm.hopper.shared_sums import arrive, collected, put
@@ -137,9 +134,8 @@ def consume(WG: gl.constexpr, RUN: gl.constexpr, ring, out_desc, scale_ptrs, spl
     if ring.AT_END:
         scales = (gl.load(scale_ptrs[0]), gl.load(scale_ptrs[1]))
     stored = 0
-    stage = RUN
-    phase = 0
-    turn_phase = 1 - TURN  # turn 0 begins: it waits for a phase that counts as over
+    # (stage, phase, turn phase): turn 0 begins, it waits for a phase that counts as over
+    at = (RUN, 0, 1 - TURN)
     for item in range(gl.program_id(0), count_items(m, n, ring), gl.num_programs(0)):
         block, run, first, stop = share_of(item, m, n, steps, ring.EACH, ring)
         if ring.RUNS > ring.EACH:
@@ -147,22 +143,10 @@ def consume(WG: gl.constexpr, RUN: gl.constexpr, ring, out_desc, scale_ptrs, spl
             gl.assume(mine > 0)
         of_codes, of_values = block_sides(block, m, n, ring)
         acc = gl.zeros([SLAB, ring.VALUES], gl.float32, ring.LAYOUT)
-        mbarrier.wait(ring.full.index(stage), phase)
-        left = decode(stage, ring, WG)
-        for step in range(mine):
-            mbarrier.wait(ring.turn.index(TURN), turn_phase)  # the other's wgmma is queued
-            turn_phase = turn_phase ^ 1
-            right = ring.values.index(stage).permute([1, 0])  # [BLOCK_K, VALUES]
-            acc = warpgroup_mma(left, right, acc, use_acc=step > 0, is_async=True)
-            mbarrier.arrive(ring.turn.index(1 - TURN), count=1)
-            used = stage  # the next codes are decoded while this wgmma runs
-            stage, phase = ahead(stage, phase, ring.EACH, ring)
-            if step + 1 < mine:
-                mbarrier.wait(ring.full.index(stage), phase)
-                left = decode(stage, ring, WG)
-            # None may run on: the tensor core reads this `left` from registers, which the next step takes.
-            acc = warpgroup_mma_wait(0, deps=[acc])
-            mbarrier.arrive(ring.empty.index(used), count=1)
+        if ring.VALUES > FEW_VALUES:
+            acc, at = sum_in_turns(acc, mine, at, WG, TURN, ring)
+        else:
+            acc, at = sum_alone(acc, mine, at, WG, ring)
         if ring.RUNS > ring.EACH:
             rows = (m if ring.OF_A else n) - of_codes - WG * SLAB
             within = (block, rows, m, n)
@@ -202,6 +186,7 @@ def decoding_gemm_kernel(
     AT_END: gl.constexpr,
     OF_A: gl.constexpr,
     TILE_K: gl.constexpr,
+    TALL: gl.constexpr,
     BLOCK_M: gl.constexpr,
     BLOCK_N: gl.constexpr,
     BLOCK_K: gl.constexpr,
@@ -216,9 +201,9 @@ def decoding_gemm_kernel(
 
     BITS, DECODE: the size of a code, and the PTX that decodes them. SCALE: the format of their scales.
     AT_END: finished sums are multiplied by a scale of A and one of B. OF_A: the codes are A's, else B's. A
-    scale is for TILE_K along K. RUNS: pieces of K, of which a program takes EACH, one or two. Where programs
-    share a block, their sums pass through parts float32[RUNS, blocks, BLOCK_M, BLOCK_N], and arrivals[blocks,
-    CONSUMERS] counts who has come. BUFFERS: parts of D that a warpgroup may have on their way.
+    scale is for TALL rows and TILE_K along K. RUNS: pieces of K, of which a program takes EACH, one or two.
+    Where programs share a block, their sums pass through parts float32[RUNS, blocks, BLOCK_M, BLOCK_N], and
+    arrivals[blocks, CONSUMERS] counts who has come. BUFFERS: parts of D that a warpgroup may have under way.
     """
     TILES: gl.constexpr = BLOCK_K // TILE_K
     BARRIER: gl.constexpr = mbarrier.MBarrierLayout()
@@ -228,7 +213,7 @@ def decoding_gemm_kernel(
     ring = DecodingRing(
         values=gl.allocate_shared_memory(gl.bfloat16, [STAGES, VALUES, BLOCK_K], values_desc.layout),
         codes=gl.allocate_shared_memory(gl.uint8, [STAGES] + codes_desc.block_type.shape, codes_desc.layout),
-        scales=gl.allocate_shared_memory(gl.uint8, [STAGES, TILES, CODES], scale_desc.layout),
+        scales=gl.allocate_shared_memory(gl.uint8, [STAGES] + scale_desc.block_type.shape, scale_desc.layout),
         out=gl.allocate_shared_memory(
             out_desc.dtype, [CONSUMERS * BUFFERS] + out_desc.block_type.shape, out_desc.layout
         ),
@@ -240,6 +225,7 @@ def decoding_gemm_kernel(
         fetched=gl.allocate_shared_memory(gl.int64, [CONSUMERS, 1], BARRIER),
         STAGES=STAGES,
         TILES=TILES,
+        TALL=TALL,
         VALUES=VALUES,
         BLOCK_M=BLOCK_M,
         BLOCK_N=BLOCK_N,

@@ -6,6 +6,7 @@ from kernels.device import COMPILE_OPTIONS, DeviceKind
 from kernels.gemm.factor import Factor
 from kernels.gemm.hopper.decoding.blocks import decoded_operand, read_as, runs_each
 from kernels.gemm.hopper.descriptors import WARPS, descriptor, into_copy, scale_rows_descriptor, writable
+from kernels.gemm.hopper.sizes import CODES, TMA_BYTES
 from kernels.gemm.plan import GemmPlan
 from kernels.gemm.workspace import workspace
 from kernels.launching.launch import launch as launch_kernel
@@ -30,16 +31,16 @@ def launch(
     (codes, codes_box), (values, values_box) = (a, storage.a_box), (b, storage.b_box)
     if not of_a:
         (codes, codes_box), (values, values_box) = (b, storage.b_box), (a, storage.a_box)
-    scale = codes.line_scale
+    scale, tall = scale_rows(codes)
     m, n, k = a.given.shape[0], b.given.shape[0], codes.k
-    chosen = constants(plan, k, accumulate=accumulate)
+    chosen = constants(plan, k, accumulate=accumulate, tall=tall)
     shared = chosen["RUNS"] > chosen["EACH"]
     return launch_kernel(
         decoding_gemm_kernel,
         (plan.programs(m, n) * (chosen["RUNS"] // chosen["EACH"]),),
         descriptor(values.given, *values_box),
         descriptor(codes.given, *codes_box),
-        scale_rows_descriptor(scale, storage.scale_tiles, codes_box[0]),
+        scale_rows_descriptor(scale, storage.scale_tiles, scale_columns(tall)),
         descriptor(out, *storage.out_box),
         a.scale,
         b.scale,
@@ -53,8 +54,21 @@ def launch(
     )
 
 
-def constants(plan: GemmPlan, k: int, *, accumulate: bool) -> dict[str, Any]:
-    """The constexpr arguments of decoding_gemm_kernel."""
+def scale_rows(codes: Factor) -> tuple["torch.Tensor", int]:
+    """(uint8[k_tiles, scales], rows of each): as they lie, or one a row where TMA cannot read those."""
+    scale, tall = codes.code_scale, codes.quantized.spec.tile.mn
+    if scale.stride(0) % TMA_BYTES or scale.data_ptr() % TMA_BYTES:
+        return codes.line_scale, 1
+    return scale, tall
+
+
+def scale_columns(tall: int) -> int:
+    """Scales that one load brings for a tile along K: at least as many as TMA takes, some unused."""
+    return max(TMA_BYTES, CODES // tall)
+
+
+def constants(plan: GemmPlan, k: int, *, accumulate: bool, tall: int = 1) -> dict[str, Any]:
+    """The constexpr arguments of decoding_gemm_kernel. tall: rows of codes for which there is a scale."""
     blocks, storage = plan.blocks, plan.storage
     decoded = decoded_operand(plan.meaning.spec, blocks.decoded)
     read = read_as(decoded)
@@ -65,6 +79,7 @@ def constants(plan: GemmPlan, k: int, *, accumulate: bool) -> dict[str, Any]:
         "AT_END": plan.meaning.scales_at_end,
         "OF_A": blocks.decoded == "a",
         "TILE_K": decoded.tile.k,
+        "TALL": tall,
         "BLOCK_M": blocks.block_m,
         "BLOCK_N": blocks.block_n,
         "BLOCK_K": blocks.block_k,
