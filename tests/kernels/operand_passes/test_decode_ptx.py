@@ -10,7 +10,7 @@ import pytest
 
 from fp8core.formats import FORMATS
 from fp8core.recipes import RECIPES
-from kernels.operand_passes.decode_ptx import decode_ptx, read_as
+from kernels.operand_passes.decode_ptx import decode_ptx, pair_ptx, read_as
 
 BF16 = FORMATS["bf16"]
 SPEC = RECIPES["mxfp8"].fprop.a
@@ -36,6 +36,7 @@ STEPS = {
     "shr.u32": lambda x, by: x >> by,
     "and.b32": lambda x, y: x & y,
     "or.b32": lambda x, y: x | y,
+    "lop3.b32": lambda x, y, z, table: x & y | z if table == 0xEA else None,
     "mul.rn.bf16x2": lambda x, y: both(halves(x) * halves(y)),
     "add.rn.bf16x2": lambda x, y: both(halves(x) + halves(y)),
 }
@@ -46,7 +47,7 @@ def run(ptx: str, registers: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     for line in re.sub(r"\{ \.reg [^;]*;|\}", "", ptx).split(";")[:-1]:
         name, rest = line.strip().split(" ", 1)
         to, *given = (part.strip() for part in rest.split(","))
-        values = [registers[x] if x in registers else np.uint32(int(x)) for x in given]
+        values = [registers[x] if x in registers else np.uint32(int(x, 0)) for x in given]
         registers[to] = STEPS[name](*values).astype(np.uint32)
     return registers
 
@@ -76,6 +77,22 @@ def test_every_code_comes_out_times_its_scale(name):
         got = np.concatenate([halves(made[f"${out}"]) for out in range(outs)], axis=-1)
         expected = format_.decode(words[:, PLACES[format_.bits]].astype(np.uint8)) * 2.0**exponent
         np.testing.assert_array_equal(got, expected)
+
+
+@pytest.mark.parametrize("name", [*DECODED, "e3m2", "e2m3"])
+def test_two_codes_of_any_size_come_out_times_their_scales(name):
+    format_ = FORMATS[name]
+    codes = np.arange(1 << format_.bits, dtype=np.uint8)
+    codes = codes[np.isfinite(format_.decode(codes))]
+    words = np.stack([codes, np.roll(codes, 1)], axis=-1).astype(np.uint32)
+    scales = np.ldexp(1.0, np.stack([codes % 7, codes % 5], axis=-1).astype(int) - 40)
+    registers = {"$1": words[:, 0] | words[:, 1] << 16, "$2": both(scales)}
+    got = halves(run(pair_ptx(replace(SPEC, format=format_)), registers)["$0"])
+    np.testing.assert_array_equal(got, format_.decode(words.astype(np.uint8)) * scales)
+
+
+def test_codes_that_are_looked_up_have_no_instructions():
+    assert pair_ptx(RECIPES["per_tensor_hifloat8"].fprop.a) == ""
 
 
 def test_a_scale_of_e4m3_is_exact_too():

@@ -17,6 +17,7 @@ from kernels.device import HOPPER, current_device
 from kernels.gemm.blocks import Blocks, Body
 from kernels.gemm.bodies import tries
 from kernels.gemm.hopper.decoding.blocks import refusal, runs_each, value_rows, values_order
+from kernels.gemm.hopper.decoding.launch import scale_columns, scale_rows
 from kernels.gemm.hopper.sizes import TMA_BYTES
 from kernels.gemm.launch import factor
 from kernels.gemm.meaning import ScaleAt, Summation
@@ -90,7 +91,7 @@ def test_what_it_decodes_is_laid_out_as_the_kernel_reads_it(recipe):
 
 @pytest.mark.parametrize(
     ("m", "block_m", "count"),
-    [(1, 16, 2), (16, 16, 2), (17, 32, 2), (100, 128, 1), (256, 256, 1), (257, 256, 3)],
+    [(1, 16, 2), (16, 16, 2), (17, 32, 2), (100, 128, 2), (256, 256, 1), (257, 256, 3)],
 )
 @pytest.mark.parametrize("decoded", ["a", "b"])
 def test_a_block_has_all_rows_or_256_of_them(m, block_m, count, decoded):
@@ -101,7 +102,9 @@ def test_a_block_has_all_rows_or_256_of_them(m, block_m, count, decoded):
     }
     assert all((plan.body is Body.DECODING) for plan in plans)
     alone = [plan.blocks.split_k for plan in plans if plan.blocks.split_k <= (2 if block_m <= 64 else 1)]
-    assert alone == ([1, 2] if block_m <= 64 else [1] * count)
+    steps = {plan.blocks.block_k for plan in plans}
+    assert steps == ({64, 128} if block_m < 256 else {64}), "as many codes as 128 bytes have"
+    assert alone == ([1, 2] * 2 if block_m <= 64 else [1] * count)
     assert (len(plans) > len(alone)) == (m <= 256), "32 blocks, and 132 SMs"
     assert len(plans) == len({plan.blocks for plan in plans})
 
@@ -215,3 +218,23 @@ def test_as_many_parts_of_d_are_under_way_as_cost_no_stage(monkeypatch, spec):
     monkeypatch.setattr("kernels.gemm.hopper.storage.DECODED_PARTS_UNDER_WAY", 2)
     fewer = decoding((4096, 4096, 4096), spec=spec)[1][0]
     assert (fewer.storage.buffers, fewer.blocks.stages) == (2, plans[4096].blocks.stages)
+
+
+@pytest.mark.parametrize(("n", "rows"), [(256, 16), (272, 1), (40, 1)])
+def test_scales_of_squares_are_read_as_they_lie_where_tma_can(n, rows):
+    """NVFP4's weights have one scale for 16 × 16. Rows of 17 or of 3 scales do not start at 16 bytes."""
+    shape, spec = (20, n, 160), RECIPES["nvfp4"].fprop
+    plan = plan_built_in(spec, shape, HOPPER, Summation.RECIPE)
+    blocks = next(tries(Body.DECODING, plan.meaning, (20, 256, 160), HOPPER))
+    _a, b = operands(shape, recipe="nvfp4")
+    given = factor(b, replace(plan, blocks=blocks), current_device().kind, Side.B)
+    scale, tall = scale_rows(given)
+    assert tall == rows
+    assert scale.shape == (10, -(-n // 16) * (16 // tall))
+    assert scale_columns(tall) == (16 if tall > 1 else 128)
+
+
+@pytest.mark.parametrize(("rows", "steps"), [(16, {64, 128, 256}), (64, {64, 128}), (100, set())])
+def test_a_program_takes_two_runs_where_registers_hold_sums_beside_a_step(rows, steps):
+    _, plans = decoding((rows, 14336, 4096), spec=RECIPES["mxfp4"].fprop)
+    assert {plan.blocks.block_k for plan in plans if plan.blocks.split_k == 2} == steps

@@ -84,17 +84,17 @@ def test_the_launcher_gives_the_kernel_what_its_signature_names(monkeypatch, mnk
         assert said["constants"]["GROUP"] == 3
         assert passed.pop() is other
         assert given["values_desc"].base is values
-        assert given["values_desc"].block_shape == [value_rows(plan.blocks), 64]
+        assert given["values_desc"].block_shape == [value_rows(plan.blocks), plan.blocks.block_k]
         codes = given["codes_desc"]
         assert (codes.base.dtype, codes.base.shape, codes.block_shape) == (
             torch.uint8,
             decoded.operand_bytes.shape,
-            [128, 64],
+            [128, plan.blocks.block_k],
         )
         assert codes.base.data_ptr() == decoded.codes.data_ptr()
         scale = given["scale_desc"]
         assert scale.base.data_ptr() == decoded.scale.data_ptr()
-        assert (scale.shape, scale.block_shape) == ([-(-k // 32), 256], [2, 128])
+        assert (scale.shape, scale.block_shape) == ([-(-k // 32), 256], [plan.blocks.block_k // 32, 128])
         assert (given["a_scale_ptr"].item(), given["b_scale_ptr"].item()) == (1, 1)
         assert given["out_desc"].block_shape == list(plan.storage.out_box)
         assert (given["m"], given["n"], given["k"]) == (m, n, k)
