@@ -142,17 +142,15 @@ class Tape:
     kept: "tuple[torch.Tensor, ...]"
     finish: "Callable[[list[torch.Tensor]], Any]"
 
-    def __call__(self, tensors: "Sequence[torch.Tensor]", integers: Sequence[int] = ()) -> Any:
+    def __call__(self, given: "Sequence[torch.Tensor]", integers: Sequence[int] = ()) -> Any:
         """What a call gives for its tensors and integers, in the order in which they were recorded."""
-        if self.cuda.device() != self.device:
+        cuda, device = self.cuda, self.device
+        if cuda.device() != device:
             import torch
 
-            with torch.cuda.device(self.device):
-                return self._run(tensors, integers)
-        return self._run(tensors, integers)
-
-    def _run(self, given: "Sequence[torch.Tensor]", integers: Sequence[int]) -> Any:
-        stream, tensors = self.cuda.stream(self.device), [*given]
+            with torch.cuda.device(device):
+                return self(given, integers)
+        stream, tensors = cuda.stream(device), [*given]
         values = [tensor.data_ptr() for tensor in given]
         if integers:
             tensors += [None] * len(integers)

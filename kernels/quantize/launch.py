@@ -58,10 +58,13 @@ def quantize(
     Raises ValueError for another dtype, shape or device, and for a seed or a history that is missing or of no
     use; NoTriton; Unsupported for a spec without a kernel.
     """
-    seed = Word(seed) if isinstance(seed, int) else seed
-    words = (seed,) if isinstance(seed, Word) else ()
-    given = [each for each in (x, history, seed) if each is not None and not isinstance(each, Word)]
-    asked = _asked(grid, spec), k_is_rows, layout(x), layout(history), word_kind(seed)
+    if seed is None and history is None:
+        asked, given, words = (_asked(grid, spec), k_is_rows, layout(x)), (x,), ()
+    else:
+        seed = Word(seed) if isinstance(seed, int) else seed
+        words = (seed,) if isinstance(seed, Word) else ()
+        given = tuple(each for each in (x, history, None if words else seed) if each is not None)
+        asked = _asked(grid, spec), k_is_rows, layout(x), layout(history), word_kind(seed)
     tape = TAPES.get(asked)
     if tape is not None:
         return tape(given, words)

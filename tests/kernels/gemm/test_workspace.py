@@ -272,6 +272,25 @@ def test_graphs_replayed_on_two_streams_do_not_share_counters(recipe):
 
 @pytest.mark.gpu
 @pytest.mark.skipif(not ON_GPU, reason="needs a GPU")
+def test_threads_that_launch_at_once_do_not_share_counters_unless_they_share_a_stream():
+    """Two threads have streams of their own, two share the default one; each D has the bits of one alone."""
+    a, b, plan = problem(RECIPES["deepseek_v3"], MATMULS["fprop"], (64, 1024, 8192))
+    plan = split_in(plan, 8)
+    alone = gemm(a, b, plan).clone()
+    torch.cuda.synchronize()
+
+    def work(number):
+        stream = torch.cuda.Stream() if number % 2 else torch.cuda.default_stream()
+        with torch.cuda.stream(stream):
+            made = [gemm(a, b, plan) for _ in range(100)]
+            return all(torch.equal(out, alone) for out in made)
+
+    with ThreadPoolExecutor(4) as pool:
+        assert all(pool.map(work, range(4)))
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not ON_GPU, reason="needs a GPU")
 def test_a_capture_has_one_number_until_it_ends():
     numbers = []
     for _ in range(2):
