@@ -12,7 +12,8 @@ from functools import lru_cache
 from kernels.device import Device
 from kernels.gemm.blocks import Blocks, Body
 from kernels.gemm.bodies import tries
-from kernels.gemm.cost.constants import Constants, constants_of
+from kernels.gemm.cost.constants import constants_of
+from kernels.gemm.cost.facts import Facts
 from kernels.gemm.cost.model import predict_us
 from kernels.gemm.cost.work import work_of
 from kernels.gemm.meaning import Meaning
@@ -45,10 +46,13 @@ def ranked(meaning: Meaning, mnk: Mnk, device: Device, bodies: Collection[Body])
     Raises ValueError where there are no constants.
     """
     constants = constants_of(device)
-    found = dict.fromkeys(blocks for body in bodies for blocks in tries(body, meaning, mnk, device))
-    return sorted(
-        (_predicted(meaning, blocks, mnk, device, constants) for blocks in found), key=lambda each: each.us
-    )
+    facts = Facts.of(meaning)
+    made = []
+    for blocks in dict.fromkeys(found for body in bodies for found in tries(body, meaning, mnk, device)):
+        work = work_of(meaning, blocks, mnk, device, facts)
+        doubt = constants.rate(work.variant).doubt
+        made.append(Predicted(predict_us(work, constants) * (1 + doubt), blocks))
+    return sorted(made, key=lambda each: each.us)
 
 
 def predicted_us(meaning: Meaning, blocks: Blocks, mnk: Mnk, device: Device) -> float:
@@ -94,8 +98,3 @@ def _measured(
 
 def _source(row: Tuned) -> str:
     return f"{row.measurement.gpu}, {row.measurement.date}"
-
-
-def _predicted(meaning: Meaning, blocks: Blocks, mnk: Mnk, device: Device, constants: Constants) -> Predicted:
-    work = work_of(meaning, blocks, mnk, device)
-    return Predicted(predict_us(work, constants) * (1 + constants.rate(work.variant).doubt), blocks)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from fp8core.linear import Side
 from kernels.gemm.blocks import Blocks
-from kernels.gemm.meaning import Meaning
+from kernels.gemm.cost.facts import Facts
 
 _SCALES = 0.03
 """Bytes of scales beside a byte of codes."""
@@ -35,18 +35,16 @@ class Factors:
     n: int
 
     @classmethod
-    def of(cls, meaning: Meaning, blocks: Blocks, mnk: tuple[int, int, int]) -> "Factors":
+    def of(cls, facts: Facts, blocks: Blocks, mnk: tuple[int, int, int]) -> "Factors":
         m, n, k = mnk
-        each = [_row_bytes(meaning, blocks, side, k) for side in Side]
+        a_row, b_row = (_row_bytes(facts, blocks, side, k) for side in Side)
         rows, columns = -(-m // blocks.block_m), -(-n // blocks.block_n)
-        by_columns = not blocks.body.is_simple and blocks.block_m > blocks.block_n
-        if blocks.transposed:
-            by_columns = True
+        by_columns = blocks.transposed or (not blocks.body.is_simple and blocks.block_m > blocks.block_n)
         return cls(
-            a_bytes=m * each[0],
-            b_bytes=n * each[1],
-            a_panel=min(m, blocks.block_m) * each[0],
-            b_panel=min(n, blocks.block_n) * each[1],
+            a_bytes=m * a_row,
+            b_bytes=n * b_row,
+            a_panel=min(m, blocks.block_m) * a_row,
+            b_panel=min(n, blocks.block_n) * b_row,
             across=columns if by_columns else rows,
             along=rows if by_columns else columns,
             by_columns=by_columns,
@@ -55,12 +53,10 @@ class Factors:
         )
 
 
-def _row_bytes(meaning: Meaning, blocks: Blocks, side: Side, k: int) -> float:
+def _row_bytes(facts: Facts, blocks: Blocks, side: Side, k: int) -> float:
     """Bytes of one row of an operand as the kernel reads it."""
-    operand = meaning.spec.operand(side)
-    if operand is not None and blocks.decodes(side):
-        return k * operand.format.packed_bits / 8 * (1 + _SCALES)
-    return k * meaning.multiplied[0 if side is Side.A else 1].bytes
+    size = k * facts.bits(side, blocks) / 8
+    return size * (1 + _SCALES) if blocks.decodes(side) else size
 
 
 def dram_bytes(factors: Factors, blocks: Blocks, at_once: int, l2_bytes: int) -> float:

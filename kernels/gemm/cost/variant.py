@@ -3,10 +3,8 @@
 from dataclasses import dataclass, fields
 from math import log2
 
-from fp8core.tiles import WHOLE
 from kernels.gemm.blocks import Blocks, Body
-from kernels.gemm.meaning import Arithmetic, Meaning, ScaleAt
-from kernels.operand_passes.decode_ptx import read_as
+from kernels.gemm.cost.facts import Facts
 
 _FAR = 100.0
 
@@ -36,24 +34,16 @@ class Variant:
     persistent: bool
 
     @classmethod
-    def of(cls, meaning: Meaning, blocks: Blocks) -> "Variant":
-        fp8 = meaning.arithmetic is not Arithmetic.DEQUANTIZED
-        b = meaning.spec.b
-        sums = "chained" if meaning.promotion is WHOLE else "promoted"
-        if meaning.scale_at is ScaleAt.K_LOOP:
-            sums = "scaled_lines" if b is not None and b.tile.mn == 1 else "scaled"
-        operand = meaning.spec.a if "a" in blocks.decoded else b
-        bits = read_as(operand).format.packed_bits if blocks.decoded and operand is not None else 0
-        decoding = blocks.body is Body.DECODING
+    def of(cls, facts: Facts, blocks: Blocks) -> "Variant":
         high, wide = blocks.block_m, blocks.block_n
-        if decoding and blocks.decoded == "a":  # D or its transpose: the tensor core sees one shape
+        if blocks.body is Body.DECODING and blocks.decoded == "a":  # the tensor core sees the same shape
             high, wide = wide, high
         return cls(
             body=blocks.body.value,
-            multiplied="fp8" if fp8 else "bf16",
-            sums=sums,
-            out=meaning.spec.out.name,
-            decoded=bits,
+            multiplied=facts.multiplied,
+            sums=facts.sums,
+            out=facts.out,
+            decoded=facts.read_bits["a" not in blocks.decoded] if blocks.decoded else 0,
             block_m=high,
             block_n=wide,
             block_k=blocks.block_k,

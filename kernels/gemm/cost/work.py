@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from math import ceil
 
 from fp8core.linear import Side
+from fp8core.tiles import WHOLE
 from kernels.device import Device
 from kernels.gemm.blocks import Blocks, Body
 from kernels.gemm.bodies import BODIES
+from kernels.gemm.cost.facts import Facts
 from kernels.gemm.cost.passes import Pass, passes
 from kernels.gemm.cost.traffic import Factors, dram_bytes, written_run_bytes
 from kernels.gemm.cost.variant import Variant
@@ -35,8 +37,8 @@ class Work:
     - units: blocks of D times the programs that share one. programs: those that are launched.
     - resident: programs that an SM holds at once.
     - steps: steps along K of a unit. step_bytes: bytes that a unit loads in a step. stages: of its ring.
-    - read_bytes, written_bytes: traffic with memory. written_run: bytes that are written side by
-      side. l2_bytes: traffic with the L2.
+    - read_bytes, written_bytes: traffic with memory. written_run: bytes that are written side by side.
+      l2_bytes: traffic with the L2.
     - runs: programs that share a block. sum_bytes: one program's part of the block's sum.
     - passes: launches before the kernel.
     """
@@ -70,57 +72,53 @@ class Work:
         return full, ceil(left / self.sms)
 
 
-def work_of(meaning: Meaning, blocks: Blocks, mnk: Mnk, device: Device) -> Work:
-    """The work of a GEMM under blocks that its body carries out."""
+def work_of(meaning: Meaning, blocks: Blocks, mnk: Mnk, device: Device, facts: Facts | None = None) -> Work:
+    """The work of a GEMM under blocks that its body carries out. facts: those of the meaning, if known."""
+    facts = facts or Facts.of(meaning)
     m, n, k = mnk
     runs, steps = blocks.runs(k)
     if blocks.body is Body.DECODING:
         each = runs_each(blocks, k)
         runs, steps = runs // each, steps * each
-    count = blocks.count(m, n)
     programs = blocks.programs(m, n, device.sms) * runs
-    step_bytes, stage_bytes = _step_bytes(meaning, blocks, m)
+    step_bytes, stage_bytes = _step_bytes(meaning, facts, blocks, m)
     resident = _resident(meaning, blocks, stage_bytes)
-    made = passes(meaning, blocks, mnk)
-    units = count * runs
-    factors = Factors.of(meaning, blocks, mnk)
-    at_once = min(programs, device.sms * resident)
-    out_bytes = m * n * meaning.spec.out.bytes
+    units = blocks.count(m, n) * runs
+    factors = Factors.of(facts, blocks, mnk)
+    at_once = min(programs, device.sms * resident) // runs or 1
+    out_bytes = m * n * facts.out_bytes
     sum_bytes = blocks.block_m * blocks.block_n * _SUM_BYTES if runs > 1 else 0
-    l2 = float(units * steps * step_bytes + out_bytes + 2 * units * sum_bytes)
     return Work(
-        variant=Variant.of(meaning, blocks),
+        variant=Variant.of(facts, blocks),
         units=units,
         programs=programs,
         resident=resident,
         steps=min(steps, -(-k // blocks.block_k)),
         step_bytes=step_bytes,
         stages=blocks.stages,
-        read_bytes=dram_bytes(factors, blocks, at_once // runs or 1, device.l2_bytes),
+        read_bytes=dram_bytes(factors, blocks, at_once, device.l2_bytes),
         written_bytes=float(out_bytes),
-        written_run=written_run_bytes(factors, blocks, at_once // runs or 1, n * meaning.spec.out.bytes),
-        l2_bytes=l2,
+        written_run=written_run_bytes(factors, blocks, at_once, n * facts.out_bytes),
+        l2_bytes=float(units * steps * step_bytes + out_bytes + 2 * units * sum_bytes),
         runs=runs,
         sum_bytes=sum_bytes,
-        passes=made,
+        passes=passes(meaning, blocks, mnk),
         sms=device.sms,
     )
 
 
-def _step_bytes(meaning: Meaning, blocks: Blocks, m: int) -> tuple[int, int]:
+def _step_bytes(meaning: Meaning, facts: Facts, blocks: Blocks, m: int) -> tuple[int, int]:
     """(bytes that a step loads, bytes of a stage of shared memory)."""
     storage_of = BODIES[blocks.body].storage
     if storage_of is None:
-        rows = {Side.A: min(blocks.block_m, m), Side.B: blocks.block_n}
-        loaded = 0
-        for side, element in zip(Side, meaning.multiplied, strict=True):
-            operand = meaning.spec.operand(side)
-            decodes = operand is not None and blocks.decodes(side)
-            bits = operand.format.packed_bits if decodes and operand else element.bits
-            loaded += rows[side] * blocks.block_k * bits // 8
-        return loaded, blocks.operand_bytes(meaning.multiplied[0].bytes)
+        rows = (min(blocks.block_m, m), blocks.block_n)
+        loaded = sum(
+            high * blocks.block_k * facts.bits(side, blocks) // 8
+            for high, side in zip(rows, Side, strict=True)
+        )
+        return loaded, blocks.operand_bytes(facts.value_bytes[0])
     storage = storage_of(meaning, blocks)
-    unread = (storage.a_box[0] - storage.loaded(m)[0]) * blocks.block_k * meaning.multiplied[0].bytes
+    unread = (storage.a_box[0] - storage.loaded(m)[0]) * blocks.block_k * facts.value_bytes[0]
     return storage.stage_bytes - (0 if blocks.decoded else unread), storage.stage_bytes
 
 
@@ -130,7 +128,7 @@ def _resident(meaning: Meaning, blocks: Blocks, stage_bytes: int) -> int:
         return 1
     threads = blocks.warps * THREADS_A_WARP
     sums = blocks.block_m * blocks.block_n // threads
-    held = sums * (1 if meaning.promotion is None else 2)
+    held = sums * (1 if meaning.promotion is WHOLE else 2)
     registers = min(_MOST_REGISTERS, held + _OTHER_REGISTERS) * threads
     memory = blocks.stages * stage_bytes + blocks.decoded_bytes() + 1024
     return max(1, min(_REGISTERS // registers, _SHARED_BYTES // memory))

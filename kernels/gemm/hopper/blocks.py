@@ -113,6 +113,10 @@ def chained_refusal(meaning: Meaning) -> str:
 def chained_shared_refusal(meaning: Meaning) -> str:
     """Reason why programs do not chain runs of a sum that they share; empty where they do."""
     keeps = "" if writes_bf16(meaning) else "the shared chained body writes a block as bf16"
+    if len(meaning.spec.quantized) < len(Side):
+        keeps = (
+            "the shared chained body reads operands that are contiguous along K, as a quantizer leaves them"
+        )
     return keeps if meaning.promotion is WHOLE else "the chained body leaves all of a sum to the tensor core"
 
 
