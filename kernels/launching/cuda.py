@@ -11,6 +11,8 @@ from functools import cache
 from itertools import count
 from typing import Any
 
+from kernels.device import lacks_gluon, triton_version
+
 _LIBRARY = "libcuda.so.1"
 _NO_CONTEXT = 201
 """CUDA_ERROR_INVALID_CONTEXT: the status of a thread's first call, if it has not used CUDA's runtime."""
@@ -132,7 +134,12 @@ def _declared(function: Any, *types: Any) -> Any:
 
 @cache
 def cuda() -> Cuda | None:
-    """The driver; None where it is missing, or too old to have these calls (CUDA 12.4 has them)."""
+    """The driver; None where it is missing, or too old to have these calls (CUDA 12.4 has them).
+
+    None, too, with a Triton whose compiled kernels nobody has looked into: then Triton launches them.
+    """
+    if lacks_gluon(triton_version()):
+        return None
     try:
         return Cuda()
     except (OSError, AttributeError):
