@@ -46,7 +46,8 @@ def calls_for(x: torch.Tensor, w: torch.Tensor, plan: LayerPlan) -> Calls:
     """The kernels straight from Python where nobody listens to operators: less to do on the host."""
     if plan.emulate or torch.compiler.is_compiling() or is_in_torch_dispatch_mode():
         return _OPERATORS
-    return _PYTHON if type(x) in _PLAIN and type(w) in _PLAIN else _OPERATORS
+    plain = type(x) in _PLAIN and type(w) in _PLAIN and not x.is_meta
+    return _PYTHON if plain else _OPERATORS
 
 
 def linear(
@@ -96,7 +97,7 @@ def run(
     kept: Copies | None = None,
 ) -> torch.Tensor:
     """y of operands that were checked. `kept`: both copies of w, where they were made before."""
-    if torch.is_autocast_enabled(x.device.type):
+    if not x.is_meta and torch.is_autocast_enabled(x.device.type):
         x = _cast(x, torch.get_autocast_dtype(x.device.type))
     flat = x if x.ndim == 2 else x.reshape(prod(x.shape[:-1]), x.shape[-1])
     grads, calls = torch.is_grad_enabled(), calls_for(x, w, plan)

@@ -141,6 +141,11 @@ class Float8Linear(nn.Linear):
         """Everything but the kept copies."""
         return self.__dict__ | {"_kept": None}
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take a state; another process has yet to meet a recipe of one's own."""
+        super().__setstate__(state)
+        self.plan = layer_plan(self.plan.recipe, self.plan.emulate)
+
 
 def _capturing(x: torch.Tensor) -> bool:
     return x.is_cuda and torch.cuda.is_current_stream_capturing()

@@ -7,6 +7,7 @@ memory of its own, even where both have equal codes. Pure; no torch, no GPU.
 from dataclasses import dataclass
 from functools import cache, cached_property
 
+from fp8core.formats import FORMATS
 from fp8core.linear import MATMULS, OPERANDS, LayerTensor, Matmul, Side
 from fp8core.recipes import RECIPES, MatmulSpec, Operand, Recipe
 from fp8core.recipes.text import from_text, to_text
@@ -17,6 +18,7 @@ PLACES = len(MATMULS) * len(Side)
 """Operands of a training step: each one that is rounded at random has a seed of its own."""
 LARGEST_SEED = (1 << 60) - 1
 """A layer's seed is at most this, so that those of its operands are numbers of 63 bits."""
+_OUT = (FORMATS["bf16"], FORMATS["fp32"])
 AND = "+"
 """What joins the names of two matmuls in an argument of an operator."""
 
@@ -110,15 +112,26 @@ def layer_plan(recipe: str | Recipe, emulate: bool) -> LayerPlan:
     return _plan(recipe, bool(emulate))
 
 
+_given: dict[str, Recipe] = {}
+"""Recipes that are not published, by their lines: a line may be of a recipe that pages refuse."""
+
+
 def _key(recipe: Recipe) -> str:
     published = RECIPES.get(recipe.name)
-    return recipe.name if published == recipe else to_text(recipe)
+    if published == recipe:
+        return recipe.name
+    line = to_text(recipe)
+    _given[line] = recipe
+    return line
 
 
 @cache
 def _plan(key: str, emulate: bool) -> LayerPlan:
     made = named(key)
     found = {tensor: _readings(key, tensor) for tensor in OPERANDS}
+    for matmul in MATMULS.values():
+        if (out := made.spec(matmul).out) not in _OUT:
+            raise Unsupported(f"a layer's {matmul.d.value} comes in bf16 or fp32, not in {out.name}")
     operands = [reading.operand for pair in found.values() for reading in pair if reading.operand is not None]
     if not emulate:
         for operand in operands:
@@ -153,8 +166,8 @@ def _tensor_plan(tensor: LayerTensor, readings: tuple[Reading, ...], emulate: bo
 @cache
 def named(key: str) -> Recipe:
     """The recipe of a name, or of a line of text. Raises ValueError for anything else."""
-    if key in RECIPES:
-        return RECIPES[key]
+    if key in RECIPES or key in _given:
+        return RECIPES.get(key) or _given[key]
     try:
         return from_text(key)
     except ValueError as error:

@@ -1,15 +1,19 @@
 """Contract: Float8Linear stands where nn.Linear stood, a model is converted, and its loss falls."""
 
 import copy
+import dataclasses
+import pickle
 
 import pytest
 import torch
 from torch import nn
 from torch.nn import functional
 
+from fp8core.formats import FORMATS
 from fp8core.linear import MATMULS, Side
+from fp8core.recipes import RECIPES
 from kernels.device import Unsupported
-from kernels.layer import Float8Linear, convert_to_float8_training, linear, operand_seed
+from kernels.layer import Float8Linear, convert_to_float8_training, linear, operand_seed, plan
 from kernels.layer.carried import DY, ROWS, W, X
 
 
@@ -86,6 +90,16 @@ def test_a_copy_of_a_layer_goes_on_like_the_layer(recipe):
         assert all(torch.equal(a, b) for a, b in zip(step(made), step(other), strict=True))
 
 
+def test_another_process_knows_a_recipe_of_one_s_own_by_the_layer(monkeypatch):
+    own = dataclasses.replace(RECIPES["mxfp8"], name="own", fprop=RECIPES["mxfp4"].fprop)
+    made, x = layer(own), torch.randn(2, 16)
+    y, stored = made(x), pickle.dumps(made)
+    monkeypatch.setattr(plan, "_given", {})
+    for cached in (plan.named, plan.step, plan.readings, plan._readings, plan._plan):
+        cached.cache_clear()
+    assert torch.equal(pickle.loads(stored)(x), y)
+
+
 def step(made, scale=1.0, seed=0):
     """(y, dx, dw) of a step with inputs that are normal numbers times a scale."""
     generator = torch.Generator().manual_seed(seed)
@@ -147,6 +161,7 @@ def test_a_layer_made_without_memory_starts_where_it_is_put():
     made.to_empty(device="cpu").reset_parameters()
     assert not made.amax_history.any()
     made = Float8Linear(16, 8, device="meta", recipe="nvfp4", emulate=True)
+    assert made(torch.empty(2, 16, device="meta")).shape == (2, 8)
     made.load_state_dict(nn.Linear(16, 8).state_dict(), assign=True)
     made(torch.randn(2, 16)).sum().backward()
     assert made.seeds.device.type == "cpu"
@@ -195,6 +210,15 @@ def test_what_it_cannot_take_is_said_in_a_sentence(monkeypatch):
     ):
         with pytest.raises(ValueError, match=sentence):
             linear(*wrong, emulate=True)
+    wide = dataclasses.replace(RECIPES["mxfp8"].fprop, out=FORMATS["fp16"])
+    with pytest.raises(Unsupported, match="a layer's y comes in bf16 or fp32, not in fp16"):
+        linear(x, w, recipe=dataclasses.replace(RECIPES["mxfp8"], fprop=wide), emulate=True)
+    coded = dataclasses.replace(RECIPES["mxfp8"].fprop.a, format=FORMATS["fp16"])
+    sixteen = dataclasses.replace(RECIPES["mxfp8"].fprop, a=coded, b=coded)
+    own = dataclasses.replace(RECIPES["mxfp8"], name="own", fprop=sixteen)
+    with pytest.raises(Unsupported, match="not fp16's of 16; emulate=True computes by the reference's rules"):
+        linear(x, w, recipe=own)
+    assert linear(x, w, recipe=own, emulate=True).shape == (2, 8)
     with pytest.raises(ValueError, match="a layer's seed is from 0 to"):
         linear(x, w, recipe="nvfp4", emulate=True, seed=-1)
     monkeypatch.setenv("TRITON_INTERPRET", "0")
