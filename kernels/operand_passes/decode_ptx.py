@@ -14,7 +14,7 @@ Every product is exact while code · scale is a bf16 number. The exponent that t
 product of its own: with the scale it may be beyond bf16.
 """
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from fp8core.formats import FORMATS
 from fp8core.recipes import OperandSpec
@@ -25,7 +25,9 @@ _BOTH = 1 | 1 << _BF16.bits
 _SIGN = _BOTH << (_BF16.bits - 1)
 _SIX, _BYTE = 6, 8
 _WIDE = FORMATS["e4m3"]
-"""It has every value of the 6-bit formats."""
+"""It has every value of the 6-bit formats, and is that of scales under an outer scale."""
+_SCALE_BITS = int(_WIDE.max).bit_length()
+"""Powers of two up to its largest number."""
 
 
 def read_as(spec: OperandSpec) -> OperandSpec:
@@ -33,9 +35,35 @@ def read_as(spec: OperandSpec) -> OperandSpec:
     return replace(spec, format=_WIDE) if spec.format.packed_bits == _SIX else spec
 
 
-def decode_ptx(spec: OperandSpec) -> str:
-    """PTX for an operand's codes. Empty for codes that no shift and no integer arithmetic decodes, and for
-    codes of 6 bits.
+@dataclass(frozen=True, kw_only=True)
+class Folding:
+    """Where the factor goes that the shift leaves behind: 2**on_scales onto scales, 2**on_sums onto sums.
+
+    Both are 0 where the instructions multiply by it themselves.
+    """
+
+    on_scales: int = 0
+    on_sums: int = 0
+
+
+def folding(spec: OperandSpec, other: OperandSpec | None) -> Folding:
+    """How the codes of an operand of 4 bits spare a product each, beside the other operand.
+
+    With the factor, a scale of E4M3 is a bf16 number once it is made smaller by a power of two. The sums then
+    are too, exactly: the other operand's values are no farther from 1 than codes of E4M3 scales.
+    """
+    facts = decode_constants(spec)
+    if facts["DECODING"] != Decoding.SHIFT.value or facts["BITS"] == _BYTE:
+        return Folding()
+    if other is None or any(operand.scale_rule.format != _WIDE for operand in (spec, other)):
+        return Folding()
+    on_sums = max(0, facts["FACTOR"] + _SCALE_BITS - _BF16.bias)
+    return Folding(on_scales=facts["FACTOR"] - on_sums, on_sums=on_sums)
+
+
+def decode_ptx(spec: OperandSpec, *, folded: bool = False) -> str:
+    """PTX for an operand's codes, without the shift's factor where it is folded into scales. Empty for codes
+    that no shift and no integer arithmetic decodes, and for codes of 6 bits.
 
     It takes a register of codes, after the results, and two registers with twice two equal bf16 scales. It
     gives 2 registers for bytes, 0 and 2, 1 and 3. It gives 4 for codes of 4 bits: those of the four low
@@ -50,7 +78,7 @@ def decode_ptx(spec: OperandSpec) -> str:
     places = (0, 1) if bits == _BYTE else (0, 2, 1, 3)
     codes = f"${len(places)}"
     pairs = [_float(out, codes, bits, place, shift) for out, place in enumerate(places)]
-    return _body(len(places), factor, pairs)
+    return _body(len(places), 0 if folded else factor, pairs)
 
 
 def pair_ptx(spec: OperandSpec) -> str:

@@ -10,7 +10,7 @@ import pytest
 
 from fp8core.formats import FORMATS
 from fp8core.recipes import RECIPES
-from kernels.operand_passes.decode_ptx import decode_ptx, pair_ptx, read_as
+from kernels.operand_passes.decode_ptx import Folding, decode_ptx, folding, pair_ptx, read_as
 
 BF16 = FORMATS["bf16"]
 SPEC = RECIPES["mxfp8"].fprop.a
@@ -105,6 +105,36 @@ def test_a_scale_of_e4m3_is_exact_too():
         got = np.concatenate([halves(made[f"${out}"]) for out in range(4)], axis=-1)
         codes = np.array(PLACES[4], np.uint8) | (8 if sign else 0)
         np.testing.assert_array_equal(got, FORMATS["e2m1"].decode(codes) * scales[:, None])
+
+
+@pytest.mark.parametrize("recipe", ["nvfp4", "uniform4"])
+def test_a_factor_folded_into_scales_of_e4m3_comes_out_on_the_sums(recipe):
+    spec = RECIPES[recipe].fprop.a
+    fold = folding(spec, RECIPES[recipe].fprop.b)
+    assert fold != Folding()
+    scales = FORMATS["e4m3"].decode(np.arange(127, dtype=np.uint8))
+    on_scales = both(np.stack([scales, scales], axis=-1) * 2.0**fold.on_scales)
+    np.testing.assert_array_equal(halves(on_scales)[:, 0], scales * 2.0**fold.on_scales)
+    for word in (0x76543210, 0xFEDCBA98):
+        registers = {"$4": np.full(127, word, np.uint32), "$5": on_scales, "$6": on_scales}
+        made = run(decode_ptx(spec, folded=True), registers)
+        got = np.concatenate([halves(made[f"${out}"]) for out in range(4)], axis=-1)
+        codes = np.array(PLACES[4], np.uint8) | (word >> 28 & 8)
+        expected = spec.format.decode(codes.astype(np.uint8)) * scales[:, None]
+        np.testing.assert_array_equal(got * 2.0**fold.on_sums, expected)
+
+
+@pytest.mark.parametrize(
+    ("spec", "other"),
+    [
+        (RECIPES["mxfp4"].fprop.a, RECIPES["mxfp4"].fprop.b),
+        (RECIPES["nvfp4"].fprop.a, RECIPES["mxfp4"].fprop.b),
+        (RECIPES["nvfp4"].fprop.a, None),
+        (RECIPES["mxfp8"].fprop.a, RECIPES["mxfp8"].fprop.b),
+    ],
+)
+def test_a_factor_is_not_folded_where_a_number_may_be_far_from_1(spec, other):
+    assert folding(spec, other) == Folding()
 
 
 @pytest.mark.parametrize("recipe", RECIPES)

@@ -10,7 +10,7 @@ from fp8core.formats import FORMATS
 from kernels.gemm.hopper import sizes
 from kernels.gemm.hopper.gluon_api import reinterpret
 from kernels.gemm.hopper.ring import CONSUMERS
-from kernels.operand_passes.dequantize_kernel import BF16_MANTISSA, E4M3_SHIFT, FUSED
+from kernels.operand_passes.dequantize_kernel import BF16_BIAS, BF16_MANTISSA, E4M3_SHIFT, FUSED
 
 SLAB = gl.constexpr(sizes.SLAB)
 CODES = gl.constexpr(sizes.CODES)
@@ -62,7 +62,13 @@ def decode(stage, ring, WG: gl.constexpr):
     codes = codes.reshape([LINES, ring.TALL, ring.TILES, ROW // ring.TILES])
     scale = scales.index(stage).slice(WG * LINES, LINES, dim=1).permute([1, 0])  # [LINES, TILES]
     scale = scale.load(gl.SliceLayout(1, gl.SliceLayout(3, codes.type.layout)))
-    scale = gl.expand_dims(gl.expand_dims(scale_numbers(scale, ring.SCALE), 1), 3)
+    scale = scale_numbers(scale, ring.SCALE)
+    if ring.ON_SCALES != 0:
+        bits = gl.full(
+            scale.shape, (BF16_BIAS + ring.ON_SCALES) << BF16_MANTISSA, gl.int32, scale.type.layout
+        )
+        scale = scale * bf16_of(bits)
+    scale = gl.expand_dims(gl.expand_dims(scale, 1), 3)
     scale, codes = gl.broadcast(scale, codes)
     # Of each 4 bytes the PTX gives 0, 2, 1, 3, which the permutation says in words. All stays in its thread:
     # assert_trivial refuses to compile if it did not.

@@ -78,6 +78,8 @@ def store(value, ring, WG: gl.constexpr, stored, out_desc, scales, of_codes, of_
         if not ring.OF_A:
             turned = staging.permute([1, 0])
             row, column = of_values, of_codes
+        if ring.ON_SUMS != 0:
+            value = value * (1 << ring.ON_SUMS)
         if ring.AT_END:
             value = value * scales[0] * scales[1]  # A's, then B's
         tma.store_wait(BUFFERS - 1)  # of BUFFERS parts the oldest has left this memory
@@ -183,6 +185,8 @@ def decoding_gemm_kernel(
     BITS: gl.constexpr,
     DECODE: gl.constexpr,
     SCALE: gl.constexpr,
+    ON_SCALES: gl.constexpr,
+    ON_SUMS: gl.constexpr,
     AT_END: gl.constexpr,
     OF_A: gl.constexpr,
     TILE_K: gl.constexpr,
@@ -200,6 +204,7 @@ def decoding_gemm_kernel(
     """D in blocks; persistent where K is one run.
 
     BITS, DECODE: the size of a code, and the PTX that decodes them. SCALE: the format of their scales.
+    ON_SCALES, ON_SUMS: powers of two onto scales and onto sums.
     AT_END: finished sums are multiplied by a scale of A and one of B. OF_A: the codes are A's, else B's. A
     scale is for TALL rows and TILE_K along K. RUNS: pieces of K, of which a program takes EACH, one or two.
     Where programs share a block, their sums pass through parts float32[RUNS, blocks, BLOCK_M, BLOCK_N], and
@@ -236,6 +241,8 @@ def decoding_gemm_kernel(
         BITS=BITS,
         DECODE=DECODE,
         SCALE=SCALE,
+        ON_SCALES=ON_SCALES,
+        ON_SUMS=ON_SUMS,
         AT_END=AT_END,
         OF_A=OF_A,
         ACCUMULATE=ACCUMULATE,

@@ -10,7 +10,7 @@ from kernels.gemm.hopper.sizes import CODES, TMA_BYTES
 from kernels.gemm.plan import GemmPlan
 from kernels.gemm.workspace import workspace
 from kernels.launching.launch import launch as launch_kernel
-from kernels.operand_passes.decode_ptx import decode_ptx
+from kernels.operand_passes.decode_ptx import Folding, decode_ptx, folding
 
 if TYPE_CHECKING:
     import torch
@@ -67,14 +67,22 @@ def scale_columns(tall: int) -> int:
     return max(TMA_BYTES, CODES // tall)
 
 
+def folding_of(plan: GemmPlan) -> Folding:
+    """Where the plan's kernel multiplies by the factor of decoded codes."""
+    a, b = plan.meaning.spec.a, plan.meaning.spec.b
+    return folding(a, b) if plan.blocks.decoded == "a" else folding(b, a)
+
+
 def constants(plan: GemmPlan, k: int, *, accumulate: bool, tall: int = 1) -> dict[str, Any]:
     """The constexpr arguments of decoding_gemm_kernel. tall: rows of codes for which there is a scale."""
     blocks, storage = plan.blocks, plan.storage
     decoded = decoded_operand(plan.meaning.spec, blocks.decoded)
-    read = read_as(decoded)
+    read, fold = read_as(decoded), folding_of(plan)
     return {
         "BITS": read.format.packed_bits,
-        "DECODE": decode_ptx(read),
+        "DECODE": decode_ptx(read, folded=fold != Folding()),
+        "ON_SCALES": fold.on_scales,
+        "ON_SUMS": fold.on_sums,
         "SCALE": decoded.scale_rule.format.name,
         "AT_END": plan.meaning.scales_at_end,
         "OF_A": blocks.decoded == "a",

@@ -19,7 +19,8 @@ class DecodingRing:
     of its scales, TILES along K, one for TALL rows. out: parts of D on their way out. parts: sums of a second
     run of K.
     VALUES: rows of a block of values. OF_A: the codes are A's, else B's. BITS, DECODE, SCALE: a code's size,
-    the PTX that decodes codes, the format of their scales. AT_END: finished sums are multiplied by scales.
+    the PTX that decodes codes, the format of their scales. ON_SCALES, ON_SUMS: powers of two onto scales, and
+    onto sums, that decoding leaves out (decode_ptx). AT_END: finished sums are multiplied by scales.
     RUNS: pieces into which K is cut; a program takes EACH of them, one or two. LAYOUT: where the tensor core
     keeps its sum in registers.
     """
@@ -47,6 +48,8 @@ class DecodingRing:
     BITS: gl.constexpr
     DECODE: gl.constexpr
     SCALE: gl.constexpr
+    ON_SCALES: gl.constexpr
+    ON_SUMS: gl.constexpr
     AT_END: gl.constexpr
     OF_A: gl.constexpr
     ACCUMULATE: gl.constexpr
