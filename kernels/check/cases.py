@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import product
 
 from fp8core.linear import Matmul, Side
-from fp8core.recipes import RECIPES, MatmulSpec, Operand, Recipe
+from fp8core.recipes import RECIPES, Family, MatmulSpec, Operand, Recipe
 from kernels.device import HOPPER, Unsupported
 from kernels.gemm.meaning import Summation, meaning_of
 
@@ -56,6 +56,17 @@ def distinct_operands(matmuls: Iterable[Matmul]) -> tuple[DistinctOperand, ...]:
         if operand is not None:
             found.setdefault(operand, f"{name_of(recipe, matmul)} {side.value}")
     return tuple(DistinctOperand(name=name, operand=operand) for operand, name in found.items())
+
+
+def operands_by_family(matmul: Matmul) -> tuple[DistinctOperand, ...]:
+    """The first operand of a matmul in the first recipe of each family that quantizes it."""
+    found: dict[Family, DistinctOperand] = {}
+    for recipe in RECIPES.values():
+        operand = recipe.operand(matmul, Side.A)
+        if operand is not None:
+            named = DistinctOperand(name=f"{name_of(recipe, matmul)} {Side.A.value}", operand=operand)
+            found.setdefault(recipe.family, named)
+    return tuple(found.values())
 
 
 def multiplied_as(spec: MatmulSpec) -> Hashable:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from fp8core.formats import FORMATS, FloatFormat
 from fp8core.linear import MATMULS, Matmul
 from fp8core.recipes import RECIPES, Recipe
-from kernels.check.cases import DistinctGemm, distinct_gemms
+from kernels.check.cases import DistinctGemm, DistinctOperand, distinct_gemms, operands_by_family
 from kernels.check.facts import Facts
 from kernels.check.job import CheckJob
 from kernels.check.names import BF16, COPY, FP8
@@ -128,7 +128,8 @@ def _at_least_one(found: "list[Product]") -> "list[Product]":
 def _speed_steps(
     matmuls: tuple[Matmul, ...], facts: Facts, uuid: str, right: dict[str, bool]
 ) -> Iterator[Step]:
-    """A copy by itself, then torch's matmuls in turns with ours of the first matmul, then the other matmuls.
+    """A copy by itself, quantizers beside a copy, torch's matmuls in turns with ours of the first matmul, and
+    then the other matmuls.
 
     Torch's run even where ours cannot, so they have their own step. The times of ours wait in `taken`.
     """
@@ -157,11 +158,25 @@ def _speed_steps(
 
     torch = {"group": Group.SPEED, "torch_only": True, "needed_bytes": SPEED_BYTES}
     yield Step(names=(COPY,), run=copy, **torch)
+    yield from (bandwidth_step(own, uuid) for own in operands_by_family(matmuls[0]))
     yield Step(names=(BF16, FP8), run=torch_ops, **torch)
     for matmul in matmuls:
         by_name = {case.name: case.recipe.name for case in cases if case.matmul == matmul}
         if by_name:
             yield _recipes_step(matmul, by_name, facts, uuid, right, taken)
+
+
+def bandwidth_step(own: DistinctOperand, uuid: str) -> Step:
+    """The speed of one quantizer, beside a copy."""
+    name = f"{own.name} quantized"
+
+    def run() -> Iterator[Line]:
+        from kernels.check.every.bandwidth import beside_a_copy
+        from kernels.device import current_device
+
+        yield beside_a_copy(name, own.operand, current_device(), uuid)
+
+    return Step(group=Group.SPEED, names=(name,), run=run, needed_bytes=SPEED_BYTES)
 
 
 def _recipes_step(

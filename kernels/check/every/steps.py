@@ -12,7 +12,7 @@ from kernels.bench.shapes import CHECKED, MNK, SKINNY, STANDARD, shape_text
 from kernels.check.cases import DistinctGemm, DistinctOperand, distinct_gemms, distinct_operands
 from kernels.check.facts import Facts
 from kernels.check.report import Group, Line
-from kernels.check.steps import SPEED_BYTES, Step
+from kernels.check.steps import SPEED_BYTES, Step, bandwidth_step
 
 CUBES = tuple(shape for shape in STANDARD if isinstance(shape, tuple) and len(set(shape)) == 1)
 TOKENS = tuple((layer.tokens, layer.out, layer.in_) for layer in SKINNY[:3])
@@ -26,7 +26,7 @@ def every_steps(facts: Facts, uuid: str, seed: int) -> tuple[Step, ...]:
     steps += [_product_step(own, facts, seed) for own in gemms]
     if not facts.interpreted:
         steps += [_speed_step(own, CHECKED, facts, uuid) for own in gemms]
-        steps += [_bandwidth_step(own, uuid) for own in operands]
+        steps += [bandwidth_step(own, uuid) for own in operands]
         steps += [_speed_step(own, mnk, facts, uuid) for mnk in (*TOKENS, *CUBES) for own in gemms]
     return tuple(steps)
 
@@ -64,17 +64,5 @@ def _speed_step(own: DistinctGemm, mnk: MNK, facts: Facts, uuid: str) -> Step:
         job = GemmJob(recipe=own.recipe.name, matmul=own.matmul.name, m=m, n=n, k=k, runs=ROUNDS)
         device, jobs = current_device(), {name: job}
         yield from recipe_lines(jobs, take_turns(job, jobs, device, uuid), facts, device)
-
-    return Step(group=Group.SPEED, names=(name,), run=run, needed_bytes=SPEED_BYTES)
-
-
-def _bandwidth_step(own: DistinctOperand, uuid: str) -> Step:
-    name = f"{own.name} quantized"
-
-    def run() -> Iterator[Line]:
-        from kernels.check.every.bandwidth import beside_a_copy
-        from kernels.device import current_device
-
-        yield beside_a_copy(name, own.operand, current_device(), uuid)
 
     return Step(group=Group.SPEED, names=(name,), run=run, needed_bytes=SPEED_BYTES)

@@ -11,7 +11,8 @@ from fp8core.recipes import RECIPES
 from kernels.bench.job import GemmJob
 from kernels.check import products, speed
 from kernels.check.bounds import accumulator_on
-from kernels.check.cases import distinct_gemms, multiplied_as, name_of
+from kernels.check.cases import distinct_gemms, multiplied_as, name_of, operands_by_family
+from kernels.check.every import bandwidth
 from kernels.check.job import CheckJob
 from kernels.check.names import BF16, COPY, FP8
 from kernels.check.reading import Reading
@@ -93,7 +94,9 @@ def test_a_quick_check_is_of_fprop_only(quick):
     assert names == expected
     assert [step.names for step in steps if step.group is Group.QUANTIZERS] == [(name,) for name in RECIPES]
     timed = [name for step in steps for name in step.names if step.group is Group.SPEED]
-    assert set(timed) == {COPY, BF16, FP8} | names
+    quantizers = {f"{own.name} quantized" for own in operands_by_family(asked(CheckJob(quick=quick))[0])}
+    assert {operand.split()[0] for operand in quantizers} >= {"per_tensor", "rowwise", "deepseek_v3", "mxfp8"}
+    assert set(timed) == {COPY, BF16, FP8} | quantizers | names
     assert len(set(timed)) == len(timed)
 
 
@@ -235,6 +238,7 @@ def test_a_wrong_product_is_not_timed_and_the_right_ones_take_turns_with_torch(m
         return foretold(name=recipe, worst=2.0 if recipe == "rowwise" else 0.5)
 
     monkeypatch.setattr(speed, "time_copy", lambda *rest: passed(Group.SPEED, COPY))
+    monkeypatch.setattr(bandwidth, "beside_a_copy", lambda name, *rest: passed(Group.SPEED, name))
     monkeypatch.setattr(speed, "take_turns", take_turns)
     monkeypatch.setattr(products, "multiply", multiply)
 
@@ -259,6 +263,7 @@ def test_torch_s_matmuls_are_timed_where_ours_do_not_run(monkeypatch):
         return speed.Timed(times={BF16: 1e6}, refused={FP8: "torch has none"}, reading=Reading())
 
     monkeypatch.setattr(speed, "time_copy", lambda *rest: passed(Group.SPEED, COPY))
+    monkeypatch.setattr(bandwidth, "beside_a_copy", lambda name, *rest: passed(Group.SPEED, name))
     monkeypatch.setattr(speed, "take_turns", take_turns)
     report = run(CheckJob(quick=True), StandIn((A100,)))
     speeds = {line.name: line.verdict for line in report.of_group(Group.SPEED)}
