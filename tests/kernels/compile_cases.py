@@ -160,7 +160,9 @@ def decoding(name: str, plan: GemmPlan, device: Device, *, accumulate: bool) -> 
     types = {
         "values_desc": described("bf16", list(values), swizzled(*values, "bfloat16")),
         "codes_desc": described("u8", list(codes), swizzled(*codes, "uint8")),
-        "scale_desc": described("u8", [plan.storage.scale_tiles, scale_columns(tall)], flat(8, rank=2)),
+        "scale_desc": described(
+            "u8", [plan.storage.scale_tiles, scale_columns(tall, plan.storage.scale_tiles)], flat(8, rank=2)
+        ),
         "out_desc": described(out, stored, layout),
     }
     return Case(

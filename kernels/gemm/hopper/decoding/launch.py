@@ -6,7 +6,7 @@ from kernels.device import COMPILE_OPTIONS, DeviceKind
 from kernels.gemm.factor import Factor
 from kernels.gemm.hopper.decoding.blocks import decoded_operand, read_as, runs_each
 from kernels.gemm.hopper.descriptors import WARPS, descriptor, into_copy, scale_rows_descriptor, writable
-from kernels.gemm.hopper.sizes import CODES, TMA_BYTES
+from kernels.gemm.hopper.sizes import CODES, SHARED_TMA_BYTES, TMA_BYTES
 from kernels.gemm.plan import GemmPlan
 from kernels.gemm.workspace import workspace
 from kernels.launching.launch import launch as launch_kernel
@@ -40,7 +40,7 @@ def launch(
         (plan.programs(m, n) * (chosen["RUNS"] // chosen["EACH"]),),
         descriptor(values.given, *values_box),
         descriptor(codes.given, *codes_box),
-        scale_rows_descriptor(scale, storage.scale_tiles, scale_columns(tall)),
+        scale_rows_descriptor(scale, storage.scale_tiles, scale_columns(tall, storage.scale_tiles)),
         descriptor(out, *storage.out_box),
         a.scale,
         b.scale,
@@ -62,9 +62,11 @@ def scale_rows(codes: Factor) -> tuple["torch.Tensor", int]:
     return scale, tall
 
 
-def scale_columns(tall: int) -> int:
-    """Scales that one load brings for a tile along K: at least as many as TMA takes, some unused."""
-    return max(TMA_BYTES, CODES // tall)
+def scale_columns(tall: int, tiles: int) -> int:
+    """Scales that one load brings for each of so many tiles along K: some unused, where it has to bring 128
+    bytes. TMA writes to multiples of 128 bytes of shared memory.
+    """
+    return max(CODES // tall, TMA_BYTES, SHARED_TMA_BYTES // tiles)
 
 
 def folding_of(plan: GemmPlan) -> Folding:

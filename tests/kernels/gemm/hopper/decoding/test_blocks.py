@@ -4,6 +4,7 @@ fit the shape; what it cannot run is not offered.
 
 import random
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
@@ -231,7 +232,14 @@ def test_scales_of_squares_are_read_as_they_lie_where_tma_can(n, rows):
     scale, tall = scale_rows(given)
     assert tall == rows
     assert scale.shape == (10, -(-n // 16) * (16 // tall))
-    assert scale_columns(tall) == (16 if tall > 1 else 128)
+
+
+@pytest.mark.parametrize(("tall", "tiles"), product((1, 16, 32), (1, 2, 4, 8, 16)))
+def test_a_stage_s_scales_start_where_tma_writes(tall, tiles):
+    columns = scale_columns(tall, tiles)
+    assert columns >= max(128 // tall, 16), "all rows of a block, and a row that TMA takes"
+    assert columns * tiles % 128 == 0
+    assert columns <= 128, "the memory that storage counts"
 
 
 @pytest.mark.parametrize(("rows", "steps"), [(16, {64, 128, 256}), (64, {64, 128}), (100, set())])
