@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 from kernels.bench.any_shape import AnyShapeRow, draw_shapes, percentile, record_any_shape, spread
+from kernels.bench.commit import commit
 from kernels.device import Device, Unsupported
 from kernels.gemm.blocks import Blocks
 from kernels.gemm.cost.constants import cost_path
@@ -117,6 +118,7 @@ def _row(timed: Timed, seed: int, measurement: Measurement) -> AnyShapeRow:
         versions=dict(measurement.versions),
         regret=round(ours / min(timed.ours.values()) - 1, 4) if searched else None,
         turns=ROUNDS,
+        commit=commit(),
     )
 
 
