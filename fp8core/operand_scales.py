@@ -124,9 +124,10 @@ def tile_errors(
 ) -> NDArray[np.float32]:
     """float32[*grid.scale_shape]: each tile's squared error under a scale, in fp32 and in a fixed order.
 
-    e = fl32(fl32(value · scale) - x), squared in fp32. A tile is read [mn, k] row by row and filled up with
-    zeros to a power of two; then the second half is added to the first until one number is left. A kernel
-    that adds in this order makes the same choice. Random rounding counts as nearest even here.
+    e = fl32(fl32(value · scale) - x), squared in fp32. A tile is read [mn, k], its dims filled up with zeros
+    to powers of two. The second half of each row is added to the first until one number is left, then the
+    second half of these numbers to the first. A kernel that adds in this order makes the same choice. Random
+    rounding counts as nearest even here.
     """
     spec = operand.spec
     with np.errstate(over="ignore", invalid="ignore"):
@@ -138,13 +139,17 @@ def tile_errors(
         full[: x.shape[0], : x.shape[1]] = square
         tiles = full.reshape(down, tall, across, wide)
         order = (0, 2, 3, 1) if operand.k_is_rows else (0, 2, 1, 3)
-        tiles = tiles.transpose(order).reshape(down, across, tall * wide)
-        size = 1 << (tall * wide - 1).bit_length()
-        tiles = np.pad(tiles, [(0, 0), (0, 0), (0, size - tall * wide)])
-        while size > 1:
-            size //= 2
-            tiles = tiles[..., :size] + tiles[..., size:]
-    return tiles[..., 0]
+        return _halved(_halved(tiles.transpose(order)))
+
+
+def _halved(numbers: NDArray[np.float32]) -> NDArray[np.float32]:
+    """float32[...] of [..., n]: the second half of the last axis added to the first until one is left."""
+    size = 1 << (numbers.shape[-1] - 1).bit_length()
+    numbers = np.pad(numbers, [(0, 0)] * (numbers.ndim - 1) + [(0, size - numbers.shape[-1])])
+    while size > 1:
+        size //= 2
+        numbers = numbers[..., :size] + numbers[..., size:]
+    return numbers[..., 0]
 
 
 def nearest(q: NDArray[np.float32], element: Format, rounding: Rounding) -> NDArray[np.float64]:

@@ -11,11 +11,31 @@ from kernels.bits import FP32_INF, FP32_SIZE_MASK, float_bits
 
 
 @triton.jit
-def part_amax(x, BLOCK_MN: tl.constexpr, BLOCK_K: tl.constexpr, PART_MN: tl.constexpr, PART_K: tl.constexpr):
-    """int32[parts along mn, parts along K]: the bits of each part's largest |x|, of float32 x."""
-    sizes = float_bits(x) & FP32_SIZE_MASK
+def part_amax(
+    x,
+    BLOCK_MN: tl.constexpr,
+    BLOCK_K: tl.constexpr,
+    PART_MN: tl.constexpr,
+    PART_K: tl.constexpr,
+    CAST: tl.constexpr,
+):
+    """int32[parts along mn, parts along K]: the bits of each part's largest |x|, of float32 x.
+
+    CAST: on a GPU one instruction compares two sizes, and a NaN stays one.
+    """
+    sizes = tl.abs(x) if CAST else float_bits(x) & FP32_SIZE_MASK
     parts = tl.reshape(sizes, [BLOCK_MN // PART_MN, PART_MN, BLOCK_K // PART_K, PART_K])
-    return tl.max(tl.max(parts, axis=3), axis=1)
+    if CAST:
+        amax = float_bits(tl.reduce(tl.reduce(parts, 3, _larger), 1, _larger))
+    else:
+        amax = tl.max(tl.max(parts, axis=3), axis=1)
+    return amax
+
+
+@triton.jit
+def _larger(a, b):
+    """The larger of two numbers; NaN if one is."""
+    return tl.maximum(a, b, propagate_nan=tl.PropagateNan.ALL)
 
 
 @triton.jit

@@ -3,6 +3,7 @@
 `ELEMENT.encode_by` names the way:
 
     cast          the hardware's cast, which saturates: e4m3 and e5m2, nearest even
+    wide cast     that of a format with as many mantissa bits and more exponents: e2m3 and e3m2, nearest even
     few binades   a sum for each binade, of which the smallest is the code: e2m1, e2m3, uniform4, nearest even
     binades       a sum beside a power of two, in the number's own binade: any float format, nearest even
     integer       one sum: mxint8, nearest even
@@ -19,16 +20,17 @@ import triton.language as tl
 
 from fp8core.quantize import RANDOM_BITS as BITS_EACH
 from kernels.bits import (
+    FP32_BITS,
     FP32_FRACTION,
+    FP32_INF,
     FP32_MANTISSA,
     FP32_SIGN,
     FP32_SIZE_MASK,
+    FP32_STEP,
     cast_within,
-    encode_binades,
     float_bits,
     float_of,
     fp32,
-    round_in_binade,
     with_sign,
 )
 from kernels.quantize.facts import FP32
@@ -38,6 +40,11 @@ WHOLE_NUMBERS = tl.constexpr(FIRST_WHOLE)
 SIGNED_NUMBERS = tl.constexpr(1.5 * (1 << FP32.mantissa_bits))
 """The middle of that range: numbers of both signs are added to it."""
 RANDOM_BITS = tl.constexpr(BITS_EACH)
+NARROW = tl.constexpr(
+    "{ .reg .b32 sign; and.b32 $0, $1, 0x1f1f1f1f; shr.u32 sign, $1, 2; and.b32 sign, sign, 0x20202020; "
+    "or.b32 $0, $0, sign; }"
+)
+"""PTX for four bytes: five bits stay, and the sign comes from the eighth bit to the sixth."""
 LONGEST_SHIFT = tl.constexpr(FP32.bits - 1)
 
 
@@ -49,6 +56,8 @@ def encode(q, random, table_ptr, ELEMENT: tl.constexpr):
     """
     if ELEMENT.encode_by == "cast":
         codes = cast_within(q, ELEMENT.mantissa)
+    elif ELEMENT.encode_by == "wide cast":
+        codes = _wide_cast(q, ELEMENT)
     elif ELEMENT.encode_by == "few binades":
         codes = _few_binades(q, ELEMENT)
     elif ELEMENT.encode_by == "binades":
@@ -63,12 +72,29 @@ def encode(q, random, table_ptr, ELEMENT: tl.constexpr):
 
 
 @triton.jit
+def ready_to_cast(q, ELEMENT: tl.constexpr):
+    """float32: q times the power of two that makes both formats' smallest normal numbers one.
+
+    Then the codes are one, too, but for the place of the sign.
+    """
+    if not ELEMENT.held:
+        q = tl.maximum(tl.minimum(q, fp32(ELEMENT.max_bits)), fp32(ELEMENT.min_bits))
+    return q * ELEMENT.cast_factor
+
+
+@triton.jit
+def _wide_cast(q, ELEMENT: tl.constexpr):
+    wide = cast_within(ready_to_cast(q, ELEMENT), ELEMENT.mantissa)
+    return tl.inline_asm_elementwise(NARROW, "=r,r", [wide], dtype=tl.uint8, is_pure=True, pack=4)
+
+
+@triton.jit
 def _few_binades(q, ELEMENT: tl.constexpr):
     """In a binade, a code is a straight line in |q|; over all binades it is the lowest of these lines.
 
     e2m1: min(2 |q|, |q| + 2, |q| / 2 + 4). Each line is one fused multiply-add, rounded once.
     """
-    size = tl.minimum(tl.abs(q), fp32(ELEMENT.max_bits))
+    size = _size(q, ELEMENT)
     # As integers: positive numbers are ordered alike, and Hopper finds the least of three at once.
     START: tl.constexpr = WHOLE_NUMBERS + ELEMENT.half_sign
     lowest = float_bits(tl.fma(size, ELEMENT.per_one, START))
@@ -83,9 +109,28 @@ def _few_binades(q, ELEMENT: tl.constexpr):
 
 @triton.jit
 def _binades(q, ELEMENT: tl.constexpr):
-    size = tl.minimum(tl.abs(q), fp32(ELEMENT.max_bits))
-    code = encode_binades(size, ELEMENT.mantissa, ELEMENT.min_field)
-    return with_sign(code, q, ELEMENT.bits, ELEMENT.minus_zero)
+    """As kernels.bits.encode_binades, with what all codes have too much left in them."""
+    size = _size(q, ELEMENT)
+    UP: tl.constexpr = FP32_MANTISSA - ELEMENT.mantissa
+    START: tl.constexpr = UP * FP32_STEP + (ELEMENT.min_field << ELEMENT.mantissa)
+    power = _power(size, ELEMENT)
+    code = float_bits(size + float_of(power) * 2.0**UP) - power + (power >> UP)
+    return with_sign(code - (START - ELEMENT.raised), q, ELEMENT.bits, ELEMENT.minus_zero)
+
+
+@triton.jit
+def _size(q, ELEMENT: tl.constexpr):
+    """float32: |q|, at most the largest value."""
+    size = tl.abs(q)
+    if not ELEMENT.held:
+        size = tl.minimum(size, fp32(ELEMENT.max_bits))
+    return size
+
+
+@triton.jit
+def _power(size, ELEMENT: tl.constexpr):
+    """int32: the bits of the power of two at the start of a number's binade, or of the first one."""
+    return tl.maximum(float_bits(size) & FP32_INF, ELEMENT.min_field * FP32_STEP)
 
 
 @triton.jit
@@ -97,15 +142,18 @@ def _integer(q, ELEMENT: tl.constexpr):
 
 @triton.jit
 def _table(q, table_ptr, ELEMENT: tl.constexpr):
-    """The table has a row for each sign; `kernels.quantize.facts.table_facts` says which bits count."""
+    """The table has a row for each sign; `kernels.quantize.tables.table_facts` says which bits count."""
     bits = float_bits(q)
     size = bits & FP32_SIZE_MASK
-    place = (size >> ELEMENT.table_shift) - ELEMENT.table_base
-    place = tl.minimum(tl.maximum(place, 0), ELEMENT.table_size - 1)
-    place += tl.where(bits < 0, ELEMENT.table_size, 0)
+    least, most = ELEMENT.table_base, ELEMENT.table_base + ELEMENT.table_size
+    size = tl.maximum(size, least << ELEMENT.table_shift)
+    size = tl.minimum(size, (most << ELEMENT.table_shift) - 1)
+    place = size >> ELEMENT.table_shift
+    EVERY: tl.constexpr = 1 + ELEMENT.table_sticky
     if ELEMENT.table_sticky:
-        below = (size & ((1 << ELEMENT.table_shift) - 1)) != 0
-        place = 2 * place + below.to(tl.int32)
+        # Rounded down, and up: twice the place, and one more where a bit below is set.
+        place += (size + ((1 << ELEMENT.table_shift) - 1)) >> ELEMENT.table_shift
+    place = (place - EVERY * least) + (float_bits(q) >> (FP32_BITS - 1)) * (-EVERY * ELEMENT.table_size)
     return tl.load(table_ptr + place).to(tl.int32)
 
 
@@ -137,7 +185,13 @@ def nearest(q, table_ptr, values_ptr, ELEMENT: tl.constexpr):
         held = tl.maximum(tl.minimum(q, fp32(ELEMENT.max_bits)), fp32(ELEMENT.min_bits))
         value = (tl.fma(held, ELEMENT.per_one, SIGNED_NUMBERS) - SIGNED_NUMBERS) * (1 / ELEMENT.per_one)
     else:
-        size = tl.minimum(tl.abs(q), fp32(ELEMENT.max_bits))
-        value = round_in_binade(size, ELEMENT.mantissa, ELEMENT.min_field)
-        value = float_of(float_bits(value) | (float_bits(q) & FP32_SIGN))
+        value = float_of(float_bits(nearest_size(q, ELEMENT)) | (float_bits(q) & FP32_SIGN))
     return value
+
+
+@triton.jit
+def nearest_size(q, ELEMENT: tl.constexpr):
+    """float32: the size of each number's code in a float format."""
+    size = _size(q, ELEMENT)
+    away = float_of(_power(size, ELEMENT)) * 2.0 ** (FP32_MANTISSA - ELEMENT.mantissa)
+    return (size + away) - away

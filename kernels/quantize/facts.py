@@ -15,6 +15,7 @@ from fp8core.rotations import Rotation
 from fp8core.rounding import Rounding
 from fp8core.scales import Fit, ScaleRule
 from kernels.device import DeviceKind
+from kernels.quantize.tables import table_facts
 
 FP32, E8M0, MXINT8 = FORMATS["fp32"], FORMATS["e8m0"], FORMATS["mxint8"]
 _CAST = (FORMATS["e4m3"], FORMATS["e5m2"])
@@ -34,6 +35,8 @@ class ElementFacts:
     max_bits, min_bits, limit_bits: the largest and the smallest value, and the larger of both sizes.
     max_code: the code of the largest value.
     nan_code: what a broken element becomes, 0 where the format has no NaN.
+    cast_factor: what brings numbers to those of the hardware's format with as many mantissa bits.
+    held: no number lies beyond the largest value, so none is clamped.
     raised: what `encode` adds to every code. half_sign: half of what the sign counts in a code, where it is
     added as a float.
     """
@@ -51,6 +54,8 @@ class ElementFacts:
     nan_code: int
     minus_zero: bool
     integer: bool = False
+    cast_factor: float = 1.0
+    held: bool = False
     raised: int = 0
     half_sign: float = 0.0
     table_base: int = 0
@@ -173,42 +178,39 @@ def element_facts(format_: Format, rounding: Rounding, kind: DeviceKind) -> Elem
         return ElementFacts(encode_by="integer", **shared)
     if format_ in _CAST and kind is DeviceKind.GPU:
         return ElementFacts(encode_by="cast", **shared)
-    if shared["binades"] > _FEW_BINADES or not shared["minus_zero"]:
+    if not shared["minus_zero"]:
         return ElementFacts(encode_by="binades", **shared)
+    wide = _wide(format_)
+    if wide is not None and kind is DeviceKind.GPU:
+        return ElementFacts(encode_by="wide cast", cast_factor=2.0 ** (wide.e_min - format_.e_min), **shared)
+    if shared["binades"] > _FEW_BINADES:
+        up = FP32.mantissa_bits - shared["mantissa"]
+        raised = (up << FP32.mantissa_bits) + (shared["min_field"] << shared["mantissa"])
+        return ElementFacts(encode_by="binades", raised=raised, **shared)
     half, raised = 2.0 ** (format_.bits - 2), fp32_bits(WHOLE_NUMBERS)
     return ElementFacts(encode_by="few binades", raised=raised, half_sign=half, **shared)
 
 
-def table_facts(format_: Format, rounding: Rounding) -> dict[str, int | bool]:
-    """How a table of codes is read: by the top bits of |x|, which decide between two neighbors.
+def _wide(format_: FloatFormat) -> FloatFormat | None:
+    """The hardware's format that has a format of 6 bits as its lowest codes; None where there is none."""
+    fits = [wide for wide in _CAST if wide.mantissa_bits == format_.mantissa_bits]
+    return fits[0] if fits and format_.bits == 6 and format_.nan_code is None else None
 
-    One mantissa bit more than the format's finest shows on which side of a tie a number lies. Nearest even
-    and toward zero need to know of the bits below, too: whether any of them is set.
+
+def holds(rule: ScaleRule, element: Format) -> bool:
+    """True if no number of a tile, divided by the tile's scale, lies beyond the largest value.
+
+    A power of two is such a scale where it goes up as soon as amax would lie beyond.
     """
-    lowest = int(np.frexp(format_.min_subnormal)[1]) - 1
-    finest = max(mantissa_bits(format_, e) for e in range(lowest, format_.e_max + 1))
-    shift = FP32.mantissa_bits - finest - 1
-    first, last = FP32.bias + lowest - 2, FP32.bias + format_.e_max + 1
-    return {
-        "table_base": first << (finest + 1),
-        "table_shift": shift,
-        "table_size": (last - first + 1) << (finest + 1),
-        "table_sticky": rounding is not Rounding.NEAREST_AWAY,
-    }
-
-
-def code_table(format_: Format, rounding: Rounding) -> np.ndarray:
-    """uint8[2, table_size, 1 or 2]: codes by sign, top bits of |x| and, where it counts, whether any bit
-    below is set.
-    """
-    facts = table_facts(format_, rounding)
-    top = (np.arange(facts["table_size"], dtype=np.int32) + facts["table_base"]) << facts["table_shift"]
-    sizes = np.stack([top, top + 1][: 1 + facts["table_sticky"]], axis=1).view(np.float32)
-    return np.stack([format_.encode(sizes, rounding), format_.encode(-sizes, rounding)]).astype(np.uint8)
+    facts = rule_facts(rule, element, DeviceKind.INTERPRETER)
+    significand, _ = np.frexp(element.max)
+    up_in_time = facts.up_from <= int((2 * significand - 1) * (1 << FP32.mantissa_bits)) + 1
+    fitted = not facts.divided and not facts.most_counts and not rule.history
+    return fitted and up_in_time and min(facts.search) >= 1
 
 
 @cache
-def rule_facts(rule: ScaleRule, element: Format) -> RuleFacts:
+def rule_facts(rule: ScaleRule, element: Format, kind: DeviceKind) -> RuleFacts:
     """The facts of a scale rule for codes of `element`."""
     stored, outer = rule.format, rule.outer
     significand, exponent = np.frexp(element.max)
@@ -240,7 +242,7 @@ def rule_facts(rule: ScaleRule, element: Format) -> RuleFacts:
         min_field=FP32.bias + stored.e_min,
         least_bits=fp32_bits(rule.min_scale),
         most_bits=fp32_bits(rule.max_scale),
-        rounds=_rounds(stored),
+        rounds=_rounds(stored, kind),
         zero=stored.specials is not Specials.SCALE,
         in_bytes=stores_bytes(rule),
         nan_code=stored.nan_code or 0,
@@ -251,10 +253,12 @@ def rule_facts(rule: ScaleRule, element: Format) -> RuleFacts:
     )
 
 
-def _rounds(stored: FloatFormat) -> str:
+def _rounds(stored: FloatFormat, kind: DeviceKind) -> str:
     """How fp32 is rounded to the format of a scale."""
     if stored == FP32:
         return ""
+    if stored in _CAST and kind is DeviceKind.GPU:
+        return "cast"
     return "by bits" if stored.exponent_bits == FP32.exponent_bits else "beside a power of two"
 
 

@@ -16,7 +16,7 @@ import triton.language as tl
 
 from kernels.bits import FP32_INF, expand_parts, float_bits
 from kernels.quantize.amax import is_broken, part_amax
-from kernels.quantize.encode import encode
+from kernels.quantize.encode import encode, ready_to_cast
 from kernels.quantize.noise import random_bits
 from kernels.quantize.pack import store_codes
 from kernels.quantize.places import part_places
@@ -29,7 +29,8 @@ from kernels.quantize.search import best_scale
 def amax_kernel(
     x_ptr,
     amax_ptr,
-    late_ptr,
+    history_ptr,
+    steps,
     mn,
     k,
     x_stride_mn,
@@ -44,16 +45,21 @@ def amax_kernel(
     BLOCK_MN: tl.constexpr,
     BLOCK_K: tl.constexpr,
     SIXTEENS: tl.constexpr,
+    HISTORY: tl.constexpr,
     CAST: tl.constexpr,
 ):
     """Raise amax int32[k_tiles, mn_tiles] to the bits of each tile's largest |x|. TILE 0: the whole dim.
 
-    late_ptr, if any, has the largest amax of earlier steps. Unless that is 0, there is nothing to do.
+    history_ptr, if any, has the amax of `steps` earlier steps, at most HISTORY. The largest is what counts,
+    and x is not read, unless that is 0.
     """
-    if late_ptr is not None:
-        if tl.load(late_ptr) > 0:
-            return
     block_mn, block_k = tl.program_id(0), tl.program_id(1)
+    if history_ptr is not None:
+        step = tl.arange(0, HISTORY)
+        largest = tl.max(tl.load(history_ptr + step, mask=step < steps, other=0.0).to(tl.float32))
+        if largest > 0:
+            tl.atomic_max(amax_ptr, float_bits(largest), mask=block_mn + block_k == 0)
+            return
     x = prepared_block(
         x_ptr,
         block_mn,
@@ -69,7 +75,7 @@ def amax_kernel(
         SIXTEENS,
         CAST,
     )
-    amax = part_amax(x, BLOCK_MN, BLOCK_K, PART_MN, PART_K)
+    amax = part_amax(x, BLOCK_MN, BLOCK_K, PART_MN, PART_K, CAST)
     places, held, _ = part_places(
         block_mn, block_k, mn, k, mn_tiles, TILE_MN, TILE_K, PART_MN, PART_K, BLOCK_MN, BLOCK_K
     )
@@ -111,6 +117,7 @@ def quantize_kernel(
     BLOCK_MN: tl.constexpr,
     BLOCK_K: tl.constexpr,
     SIXTEENS: tl.constexpr,
+    IN_WORDS: tl.constexpr,
     CAST: tl.constexpr,
 ):
     """Write codes [mn, codes_stride_mn], zero beyond k, and scales [k_tiles, mn_tiles] of x [mn, k].
@@ -118,6 +125,7 @@ def quantize_kernel(
     Codes of 8 bits are uint8, others are packed in words int32. A pointer is None where the operand does not
     need it: amax_ptr and outer_amax_ptr, what amax_kernel has collected of tiles and of outer tiles;
     new_amax_ptr, where this step's amax goes; table_ptr and values_ptr, a table of codes and their values.
+    IN_WORDS: a word has codes of one tile, and if that is broken, they are 0.
     """
     block_mn, block_k = tl.program_id(0), tl.program_id(1)
     if amax_ptr is not None or outer_amax_ptr is not None:
@@ -143,7 +151,7 @@ def quantize_kernel(
         block_mn, block_k, mn, k, mn_tiles, TILE_MN, TILE_K, PART_MN, PART_K, BLOCK_MN, BLOCK_K
     )
     if amax_ptr is None:
-        amax = part_amax(x, BLOCK_MN, BLOCK_K, PART_MN, PART_K)
+        amax = part_amax(x, BLOCK_MN, BLOCK_K, PART_MN, PART_K, CAST)
     else:
         amax = tl.load(amax_ptr + places, mask=held, other=0)
     outer_amax = amax
@@ -188,55 +196,67 @@ def quantize_kernel(
         PART_K,
         BLOCK_MN,
         BLOCK_K,
+        IN_WORDS,
     )
 
     worst = float_bits(scale)
     if new_amax_ptr is not None:
-        new_amax = part_amax(x, BLOCK_MN, BLOCK_K, PART_MN, PART_K)
+        new_amax = part_amax(x, BLOCK_MN, BLOCK_K, PART_MN, PART_K, CAST)
         tl.atomic_max(new_amax_ptr + places, new_amax, mask=held)
         worst = tl.maximum(worst, new_amax)
-    store_codes(codes_ptr, codes, block_mn, block_k, mn, codes_stride_mn, ELEMENT, BLOCK_MN, BLOCK_K)
-    # A block with NaN or infinity is rare: it is stored again. The barrier keeps the order of both stores.
-    if tl.max(worst) >= FP32_INF:
-        # Read and encoded again, too: kept until here, numbers and codes would take most of the registers.
-        again = prepared_block(
-            x_ptr,
-            block_mn,
-            block_k,
-            mn,
-            k,
-            x_stride_mn,
-            x_stride_k,
-            SAVED,
-            ROTATION,
-            BLOCK_MN,
-            BLOCK_K,
-            SIXTEENS,
-            CAST,
+    if IN_WORDS:
+        # The codes of a broken tile are 0, and so are its words.
+        broken = is_broken(worst)
+        store_codes(
+            codes_ptr, codes, broken, block_mn, block_k, mn, codes_stride_mn, ELEMENT, BLOCK_MN, BLOCK_K
         )
-        q, sound = _encoded(
-            again,
-            reciprocal,
-            seed,
-            table_ptr,
-            block_mn,
-            block_k,
-            k,
-            ELEMENT,
-            PART_MN,
-            PART_K,
-            BLOCK_MN,
-            BLOCK_K,
+    else:
+        store_codes(
+            codes_ptr, codes, None, block_mn, block_k, mn, codes_stride_mn, ELEMENT, BLOCK_MN, BLOCK_K
         )
-        broken = is_broken(float_bits(scale)).to(tl.int32)
-        broken = expand_parts(broken, BLOCK_MN, BLOCK_K, PART_MN, PART_K) != 0
-        rows = block_mn * BLOCK_MN + tl.arange(0, BLOCK_MN)
-        columns = block_k * BLOCK_K + tl.arange(0, BLOCK_K)
-        inside = (rows < mn)[:, None] & (columns < k)[None, :]
-        instead = tl.where(inside, ELEMENT.nan_code + ELEMENT.raised, ELEMENT.raised)
-        repaired = tl.where(broken | (q != q), instead, sound)
-        tl.debug_barrier()
-        store_codes(codes_ptr, repaired, block_mn, block_k, mn, codes_stride_mn, ELEMENT, BLOCK_MN, BLOCK_K)
+        # A block with NaN or infinity is rare: it is stored again. The barrier keeps the order of both.
+        if tl.max(worst) >= FP32_INF:
+            # Read and encoded again, too: kept until here, numbers and codes would take most registers.
+            again = prepared_block(
+                x_ptr,
+                block_mn,
+                block_k,
+                mn,
+                k,
+                x_stride_mn,
+                x_stride_k,
+                SAVED,
+                ROTATION,
+                BLOCK_MN,
+                BLOCK_K,
+                SIXTEENS,
+                CAST,
+            )
+            q, sound = _encoded(
+                again,
+                reciprocal,
+                seed,
+                table_ptr,
+                block_mn,
+                block_k,
+                k,
+                ELEMENT,
+                PART_MN,
+                PART_K,
+                BLOCK_MN,
+                BLOCK_K,
+                IN_WORDS,
+            )
+            broken = expand_parts(is_broken(float_bits(scale)), BLOCK_MN, BLOCK_K, PART_MN, PART_K)
+            rows = block_mn * BLOCK_MN + tl.arange(0, BLOCK_MN)
+            columns = block_k * BLOCK_K + tl.arange(0, BLOCK_K)
+            inside = (rows < mn)[:, None] & (columns < k)[None, :]
+            instead = tl.where(inside, ELEMENT.nan_code + ELEMENT.raised, ELEMENT.raised)
+            repaired = tl.where(broken | (q != q), instead, sound)
+            tl.debug_barrier()
+            store_codes(
+                codes_ptr, repaired, None, block_mn, block_k, mn, codes_stride_mn, ELEMENT, BLOCK_MN, BLOCK_K
+            )
 
 
 @triton.jit
@@ -253,6 +273,7 @@ def _encoded(
     PART_K: tl.constexpr,
     BLOCK_MN: tl.constexpr,
     BLOCK_K: tl.constexpr,
+    IN_WORDS: tl.constexpr,
 ):
     """(q, codes), each [BLOCK_MN, BLOCK_K], of a block's numbers and its parts' reciprocals."""
     # q = fl32(x · fl32(1 / scale)), as in the reference: bit for bit.
@@ -260,7 +281,11 @@ def _encoded(
     random = 0
     if ELEMENT.encode_by == "random bits":
         random = random_bits(seed, block_mn * BLOCK_MN, block_k * BLOCK_K, k, BLOCK_MN, BLOCK_K)
-    return q, encode(q, random, table_ptr, ELEMENT)
+    if ELEMENT.encode_by == "wide cast" and IN_WORDS:
+        codes = ready_to_cast(q, ELEMENT)  # four are cast at once, and packed
+    else:
+        codes = encode(q, random, table_ptr, ELEMENT)
+    return q, codes
 
 
 @triton.jit

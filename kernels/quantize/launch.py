@@ -17,15 +17,17 @@ from kernels.launching.launch import constant, launch
 from kernels.launching.parameters import Word
 from kernels.launching.tokens import layout, token, word_kind
 from kernels.launching.warm import Done, Warm
-from kernels.quantize.facts import code_table, fp32_bits, stores_bytes
+from kernels.quantize.facts import fp32_bits, stores_bytes
 from kernels.quantize.plan import (
     K_PADDING,
     QuantizePlan,
+    amax_block,
     amax_constants,
     check_operand,
     plan_quantize,
     quantize_constants,
 )
+from kernels.quantize.tables import code_table
 from kernels.quantize.tensor import QuantizedTensor
 
 if TYPE_CHECKING:
@@ -263,18 +265,18 @@ class _Launch:
 
         from kernels.quantize.kernel import amax_kernel
 
-        amax, late = torch.zeros(scale.shape, dtype=torch.int32, device=scale.device), None
+        amax, history = torch.zeros(scale.shape, dtype=torch.int32, device=scale.device), None
         if self.history is not None and self.history.numel():
-            steps = self.history[-self.operand.spec.scale_rule.history :]
-            late = steps.float().amax().view(torch.int32)
-            amax = late.clone().view(1, 1)
-        blocks = (-(-shape[0] // self.plan.block_mn), -(-shape[1] // self.plan.block_k))
+            history = self.history[-self.operand.spec.scale_rule.history :].contiguous()
+        block_mn, block_k = amax_block(self.operand.spec, self.plan)
+        blocks = (-(-shape[0] // block_mn), -(-shape[1] // block_k))
         launch(
             amax_kernel,
             blocks,
             self.x,
             amax,
-            late,
+            history,
+            0 if history is None else history.numel(),
             *shape,
             *self.operand.stored(self.x.stride()),
             scale.shape[1],
@@ -295,7 +297,7 @@ class _Launch:
 
 @constant
 def _tables(name: str, rounding: Rounding, device: "torch.device") -> "tuple[torch.Tensor, torch.Tensor]":
-    """uint8, the table of `facts.code_table`, and float32[codes], the value of each code."""
+    """uint8, the table of `tables.code_table`, and float32[codes], the value of each code."""
     import torch
 
     codes = torch.from_numpy(code_table(FORMATS[name], rounding)).to(device)

@@ -6,13 +6,34 @@ Eight codes of 4 bits fill a word, the first in the lowest bits. Sixteen codes o
 import triton
 import triton.language as tl
 
-from kernels.bits import FP32_BITS
+from kernels.bits import FP32_BITS, expand_parts
+
+
+def _cast_of_four(format_: str) -> str:
+    """PTX that casts four numbers to codes of 8 bits and puts 6 bits of each side by side.
+
+    These are the lowest five and the sign. Bytes are joined in pairs, and then the pairs.
+    """
+    return (
+        "{ .reg .b16 low, high; .reg .b32 codes, sign, odd; "
+        f"cvt.rn.satfinite.{format_}x2.f32 low, $2, $1; cvt.rn.satfinite.{format_}x2.f32 high, $4, $3; "
+        "mov.b32 codes, {low, high}; shr.u32 sign, codes, 2; "
+        "and.b32 codes, codes, 0x1f1f1f1f; and.b32 sign, sign, 0x20202020; or.b32 codes, codes, sign; "
+        "shr.u32 odd, codes, 2; and.b32 codes, codes, 0x003f003f; and.b32 odd, odd, 0x0fc00fc0; "
+        "or.b32 codes, codes, odd; "
+        "shr.u32 odd, codes, 4; and.b32 codes, codes, 0xfff; and.b32 odd, odd, 0xfff000; "
+        "or.b32 $0, codes, odd; }"
+    )
+
+
+CAST_E4M3, CAST_E5M2 = tl.constexpr(_cast_of_four("e4m3")), tl.constexpr(_cast_of_four("e5m2"))
 
 
 @triton.jit
 def store_codes(
     codes_ptr,
     codes,
+    broken,
     block_mn,
     block_k,
     mn,
@@ -21,27 +42,30 @@ def store_codes(
     BLOCK_MN: tl.constexpr,
     BLOCK_K: tl.constexpr,
 ):
-    """Store a block's codes [BLOCK_MN, BLOCK_K], as `encode` gives them, in rows of stride_mn bytes, or of as
-    many words where they are packed.
+    """Store a block's codes [BLOCK_MN, BLOCK_K], as `encode` or `ready_to_cast` gives them.
+
+    Rows have stride_mn bytes, or as many words where codes are packed. `broken`, a flag for each part of the
+    block, makes its words 0; or None.
     """
+    EACH: tl.constexpr = 1 if ELEMENT.bits == 8 else 4 if ELEMENT.bits == 6 else 8
+    COLUMNS: tl.constexpr = BLOCK_K // EACH
+    place = tl.arange(0, COLUMNS)
+    columns = block_k * COLUMNS + place
     if ELEMENT.bits == 8:
-        COLUMNS: tl.constexpr = BLOCK_K
-        stored = codes.to(tl.uint8)
-        place = tl.arange(0, COLUMNS)
-        columns = block_k * COLUMNS + place
-        inside = columns < stride_mn
+        stored = (codes - ELEMENT.raised).to(tl.uint8)
     elif ELEMENT.bits == 6:
+        stored = _pack_sixes(codes, ELEMENT, BLOCK_MN, BLOCK_K)
         # Of four neighbors the last one stores nothing: together, a warp's others fill whole sectors.
-        COLUMNS: tl.constexpr = BLOCK_K // 4
-        stored = _pack_sixes(codes, ELEMENT.raised, BLOCK_MN, BLOCK_K)
-        place = tl.arange(0, COLUMNS)
-        columns = block_k * (COLUMNS // 4 * 3) + place // 4 * 3 + place % 4
-        inside = (columns < stride_mn) & (place % 4 < 3)
+        columns = columns // 4 * 3 + place % 4
     else:
-        COLUMNS: tl.constexpr = BLOCK_K // 8
         stored = _pack_fours(codes, ELEMENT.raised, BLOCK_MN, BLOCK_K)
-        columns = block_k * COLUMNS + tl.arange(0, COLUMNS)
-        inside = columns < stride_mn
+    inside = columns < stride_mn
+    if ELEMENT.bits == 6:
+        inside = inside & (place % 4 < 3)
+    if broken is not None:
+        PART_MN: tl.constexpr = BLOCK_MN // broken.shape[0]
+        PART_COLUMNS: tl.constexpr = COLUMNS // broken.shape[1]
+        stored = tl.where(expand_parts(broken, BLOCK_MN, COLUMNS, PART_MN, PART_COLUMNS), 0, stored)
     rows = block_mn * BLOCK_MN + tl.arange(0, BLOCK_MN)
     places = rows.to(tl.int64)[:, None] * stride_mn + columns[None, :]
     tl.store(codes_ptr + places, stored, mask=(rows < mn)[:, None] & inside[None, :])
@@ -56,13 +80,17 @@ def _pack_fours(codes, RAISED: tl.constexpr, BLOCK_MN: tl.constexpr, BLOCK_K: tl
 
 
 @triton.jit
-def _pack_sixes(codes, RAISED: tl.constexpr, BLOCK_MN: tl.constexpr, BLOCK_K: tl.constexpr):
-    """int32[BLOCK_MN, BLOCK_K / 4] of int32 codes [BLOCK_MN, BLOCK_K], each RAISED too high.
+def _pack_sixes(codes, ELEMENT: tl.constexpr, BLOCK_MN: tl.constexpr, BLOCK_K: tl.constexpr):
+    """int32[BLOCK_MN, BLOCK_K / 4] of codes [BLOCK_MN, BLOCK_K].
 
     Of four words, three hold sixteen codes; the last one is anything.
     """
-    fours = tl.reshape(codes, [BLOCK_MN, BLOCK_K // 4, 4])
-    bits_24 = tl.sum(fours << (6 * tl.arange(0, 4))[None, None, :], axis=2) - _word(RAISED * 0x41041)
+    if codes.dtype == tl.float32:
+        bits_24 = _cast_fours(codes, ELEMENT, BLOCK_MN, BLOCK_K)
+    else:
+        fours = tl.reshape(codes.to(tl.int32), [BLOCK_MN, BLOCK_K // 4, 4])
+        bits_24 = tl.sum(fours << (6 * tl.arange(0, 4))[None, None, :], axis=2)
+        bits_24 -= _word(ELEMENT.raised * 0x41041)
     # [BLOCK_MN, runs of sixteen, 2, 2]: split takes the last dim apart.
     even, odd = tl.split(tl.reshape(bits_24, [BLOCK_MN, BLOCK_K // 16, 2, 2]))
     first, third = tl.split(even)
@@ -71,6 +99,17 @@ def _pack_sixes(codes, RAISED: tl.constexpr, BLOCK_MN: tl.constexpr, BLOCK_K: tl
     # [BLOCK_MN, runs, 2, 2]: of two that are joined, the first one is even along the new last dim.
     words = tl.join(tl.join(low, high), tl.join(middle, high))
     return tl.reshape(words, [BLOCK_MN, BLOCK_K // 4])
+
+
+@triton.jit
+def _cast_fours(q, ELEMENT: tl.constexpr, BLOCK_MN: tl.constexpr, BLOCK_K: tl.constexpr):
+    """int32[BLOCK_MN, BLOCK_K / 4]: 24 bits of four codes of numbers that are ready_to_cast."""
+    even, odd = tl.split(tl.reshape(q, [BLOCK_MN, BLOCK_K // 4, 2, 2]))
+    first, third = tl.split(even)
+    second, fourth = tl.split(odd)
+    CAST: tl.constexpr = CAST_E4M3 if ELEMENT.mantissa == 3 else CAST_E5M2
+    fours = [first, second, third, fourth]
+    return tl.inline_asm_elementwise(CAST, "=r,f,f,f,f", fours, dtype=tl.int32, is_pure=True, pack=1)
 
 
 @triton.jit

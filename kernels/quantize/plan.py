@@ -1,6 +1,6 @@
 """Launch decisions of the quantizer: its blocks, and which operands it takes. Pure; no torch, no GPU."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import prod
 from typing import Any
@@ -14,6 +14,7 @@ from kernels.quantize.facts import (
     MXINT8,
     SavedFacts,
     element_facts,
+    holds,
     rotation_facts,
     rule_facts,
 )
@@ -28,6 +29,8 @@ _THREADS, _EACH = 32, 32
 _USUAL_BLOCK = 64 * 128
 _USUAL_K, _PACKED_K = 128, 256
 """A row of a block: 256 bytes of bf16, or 128 bytes of 4-bit codes."""
+_SHORT_BLOCK = 16 * 256
+_LONG_K = 512
 _LEAST_K = 16
 """Elements along K that one draw of random bits serves, and that packing takes together."""
 _KEPT = 4096
@@ -56,11 +59,12 @@ class QuantizePlan:
     saved: tuple[int, int] | None = None
     sixteens: bool = False
     casts: bool = True
+    each: int = _EACH
 
     @property
     def warps(self) -> int:
-        """Warps for at most 32 elements a thread: with 64 of them, few programs would fit a processor."""
-        return max(4, self.block_mn * self.block_k // (_THREADS * _EACH))
+        """Warps for at most `each` elements a thread."""
+        return max(4, self.block_mn * self.block_k // (_THREADS * self.each))
 
 
 @lru_cache(maxsize=_KEPT)
@@ -89,9 +93,10 @@ def plan_quantize(spec: OperandSpec, mn: int, k: int, *, side_by_side: bool = Tr
             break
     else:
         (least_mn, least_k), fused, kept = run, None, None
-    usual_k = _PACKED_K if _is_packed(spec) else _USUAL_K
+    sixteens = _is_packed(spec) and side_by_side
+    usual, usual_k, each = _usual(spec, sixteens)
     block_k = max(least_k, min(usual_k, _LARGEST_BLOCK // least_mn))
-    block_mn = max(least_mn, min(_USUAL_BLOCK // usual_k, _USUAL_BLOCK // block_k, _USUAL_BLOCK))
+    block_mn = max(least_mn, min(usual // usual_k, usual // block_k, usual))
     part_mn, part_k = fused or _part_within(spec.tile, block_mn, block_k)
     return QuantizePlan(
         block_mn=block_mn,
@@ -100,9 +105,25 @@ def plan_quantize(spec: OperandSpec, mn: int, k: int, *, side_by_side: bool = Tr
         part_k=part_k,
         fused=bool(fused),
         saved=kept,
-        sixteens=_is_packed(spec) and side_by_side,
+        sixteens=sixteens,
         casts=1 not in (mn, k),
+        each=each,
     )
+
+
+def _usual(spec: OperandSpec, sixteens: bool) -> tuple[int, int, int]:
+    """(elements of a block, those along K, those of a thread), as they were fastest on an H200.
+
+    A search keeps most numbers of a thread in registers, powers of two as scales the fewest.
+    """
+    rule = spec.scale_rule
+    if not sixteens:
+        return _USUAL_BLOCK, _PACKED_K if _is_packed(spec) else _USUAL_K, _EACH
+    if len(rule.search) > 1:
+        return _SHORT_BLOCK, _PACKED_K, _EACH
+    if holds(rule, spec.format) and not spec.is_random:
+        return _USUAL_BLOCK, _PACKED_K, 2 * _EACH
+    return _USUAL_BLOCK, _LONG_K, _EACH
 
 
 def _least_k(spec: OperandSpec) -> int:
@@ -151,14 +172,21 @@ def quantize_constants(spec: OperandSpec, plan: QuantizePlan, kind: DeviceKind) 
     around = outer.tile if outer is not None else TileShape(WHOLE, WHOLE)
     rounding = Rounding.NEAREST_EVEN if spec.is_random else spec.rounding
     encoding = kind if plan.casts else DeviceKind.INTERPRETER
-    return amax_constants(spec, plan, kind) | {
-        "ELEMENT": element_facts(spec.format, spec.rounding, encoding),
-        "NEAREST": element_facts(spec.format, rounding, kind),
-        "RULE": rule_facts(spec.scale_rule, spec.format),
+    held = holds(spec.scale_rule, spec.format)
+    return _read_constants(spec, plan, kind) | {
+        "ELEMENT": replace(element_facts(spec.format, spec.rounding, encoding), held=held),
+        "NEAREST": replace(element_facts(spec.format, rounding, kind), held=held),
+        "RULE": rule_facts(spec.scale_rule, spec.format, encoding),
+        "TILE_MN": spec.tile.mn or 0,
+        "TILE_K": spec.tile.k or 0,
         "OUTER_MN": around.mn or 0,
         "OUTER_K": around.k or 0,
         "PART_MN": plan.part_mn,
         "PART_K": plan.part_k,
+        "BLOCK_MN": plan.block_mn,
+        "BLOCK_K": plan.block_k,
+        "IN_WORDS": _is_packed(spec)
+        and not (spec.format.nan_code or spec.scale_rule.history or plan.part_k % _LEAST_K),
     }
 
 
@@ -167,24 +195,38 @@ def amax_constants(
 ) -> dict[str, Any]:
     """The constexpr arguments of amax_kernel, for the operand's tiles or for others."""
     tile = tile or spec.tile
-    part_mn, part_k = _part_within(tile, plan.block_mn, plan.block_k)
+    block_mn, block_k = amax_block(spec, plan)
+    part_mn, part_k = _part_within(tile, block_mn, block_k)
+    return _read_constants(spec, plan, kind) | {
+        "TILE_MN": tile.mn or 0,
+        "TILE_K": tile.k or 0,
+        "PART_MN": part_mn,
+        "PART_K": part_k,
+        "BLOCK_MN": block_mn,
+        "BLOCK_K": block_k,
+        "HISTORY": 1 << max(spec.scale_rule.history - 1, 0).bit_length(),
+    }
+
+
+def amax_block(spec: OperandSpec, plan: QuantizePlan) -> tuple[int, int]:
+    """(mn, K) of a block of amax_kernel: where it does nothing else, it has registers for twice the rows."""
+    plain = spec.rotation is None and plan.saved is None
+    return plan.block_mn * (1 + plain), plan.block_k
+
+
+def _read_constants(spec: OperandSpec, plan: QuantizePlan, kind: DeviceKind) -> dict[str, Any]:
+    """The constexpr arguments that say how a block is read."""
     saved = None
     if plan.saved is not None and spec.saved_as is not None:
         saved = SavedFacts(
             element=element_facts(spec.saved_as.format, spec.saved_as.rounding, kind),
-            rule=rule_facts(spec.saved_as.scale_rule, spec.saved_as.format),
+            rule=rule_facts(spec.saved_as.scale_rule, spec.saved_as.format, kind),
             part_mn=plan.saved[0],
             part_k=plan.saved[1],
         )
     return {
         "SAVED": saved,
         "ROTATION": rotation_facts(spec.rotation),
-        "TILE_MN": tile.mn or 0,
-        "TILE_K": tile.k or 0,
-        "PART_MN": part_mn,
-        "PART_K": part_k,
-        "BLOCK_MN": plan.block_mn,
-        "BLOCK_K": plan.block_k,
         "SIXTEENS": plan.sixteens,
         "CAST": kind is DeviceKind.GPU,
     }

@@ -38,7 +38,7 @@ def prepared_block(
         x = _load(x_ptr, rows[:, None], columns[None, :], mn, k, stride_mn, stride_k)
     x = x.to(tl.float32)
     if SAVED is not None:
-        x = _saved(x, SAVED, BLOCK_MN, BLOCK_K)
+        x = _saved(x, SAVED, BLOCK_MN, BLOCK_K, CAST)
     if ROTATION is not None:
         x = rotate(x, columns, k, ROTATION, BLOCK_MN, BLOCK_K, CAST)
     return x
@@ -72,12 +72,12 @@ def _load_sixteens(
 
 
 @triton.jit
-def _saved(x, SAVED: tl.constexpr, BLOCK_MN: tl.constexpr, BLOCK_K: tl.constexpr):
+def _saved(x, SAVED: tl.constexpr, BLOCK_MN: tl.constexpr, BLOCK_K: tl.constexpr, CAST: tl.constexpr):
     """float32[BLOCK_MN, BLOCK_K]: the values of the copy that was saved of x, whose tiles fit the block."""
     # Triton 3.6 hands a part of a constant on only where it has a name of its own.
     ELEMENT: tl.constexpr = SAVED.element
     RULE: tl.constexpr = SAVED.rule
-    amax = part_amax(x, BLOCK_MN, BLOCK_K, SAVED.part_mn, SAVED.part_k)
+    amax = part_amax(x, BLOCK_MN, BLOCK_K, SAVED.part_mn, SAVED.part_k, CAST)
     scale = stored_scale(amax, amax, RULE)
     reciprocal = reciprocal_of(scale, RULE)
     q = x * expand_parts(reciprocal, BLOCK_MN, BLOCK_K, SAVED.part_mn, SAVED.part_k)

@@ -7,6 +7,12 @@ from kernels.bits import BF16_CUT, bf16_bits, float_bits, float_of, fp32
 from kernels.quantize.facts import FP32
 
 WORD = tl.constexpr(FP32.bits)
+ROUND = tl.constexpr(
+    "{ .reg .f32 first, second; .reg .b32 both; mov.b32 first, $2; mov.b32 second, $3; "
+    f"cvt.rn.bf16x2.f32 both, second, first; shl.b32 $0, both, {BF16_CUT.value}; "
+    f"and.b32 $1, both, {-1 << BF16_CUT.value & (1 << FP32.bits) - 1}; }}"
+)
+"""PTX that rounds two numbers to bf16 at once; Triton would round one after the other, an eighth as fast."""
 
 
 @triton.jit
@@ -33,7 +39,8 @@ def rotate(
     whole = columns // SIZE * SIZE + SIZE <= k
     y = tl.where(whole[None, :], y, x)
     if CAST:
-        y = y.to(tl.bfloat16).to(tl.float32)
+        bits = [float_bits(y)]
+        y = float_of(tl.inline_asm_elementwise(ROUND, "=r,=r,r,r", bits, tl.int32, is_pure=True, pack=2))
     else:
         y = float_of(bf16_bits(y) << BF16_CUT)
     return y

@@ -15,6 +15,8 @@ from kernels.bits import (
     FP32_NAN,
     FP32_SIZE_MASK,
     FP32_STEP,
+    cast_within,
+    decode_by_cast,
     encode_binades,
     float_bits,
     float_of,
@@ -76,7 +78,9 @@ def _power_of_two(amax_bits, RULE: tl.constexpr):
 def _rounded(scale, RULE: tl.constexpr):
     """float32: a scale >= 0, and at most the largest one, rounded to nearest even in its format."""
     UP: tl.constexpr = FP32_MANTISSA - RULE.mantissa
-    if RULE.rounds == "beside a power of two":
+    if RULE.rounds == "cast":
+        scale = decode_by_cast(cast_within(scale, RULE.mantissa), RULE.mantissa)
+    elif RULE.rounds == "beside a power of two":
         scale = round_in_binade(scale, RULE.mantissa, RULE.min_field)
     elif RULE.rounds == "by bits":
         # A format with fp32's exponents: that sum could overflow.
@@ -147,6 +151,8 @@ def scale_codes(scale, RULE: tl.constexpr):
     bits = float_bits(scale)
     if not RULE.zero:
         codes = bits >> FP32_MANTISSA  # e8m0's code is the exponent field, 255 for NaN
+    elif RULE.rounds == "cast":
+        codes = cast_within(scale, RULE.mantissa)
     else:
         codes = encode_binades(scale, RULE.mantissa, RULE.min_field)
         codes = tl.where((bits & FP32_SIZE_MASK) > FP32_INF, RULE.nan_code, codes)

@@ -5,7 +5,7 @@ import triton.language as tl
 
 from kernels.bits import FP32_INF, expand_parts, float_bits, float_of, fp32
 from kernels.quantize.amax import is_broken
-from kernels.quantize.encode import nearest
+from kernels.quantize.encode import nearest, nearest_size
 from kernels.quantize.scales import effective_scale, reciprocal_of, stored_scale
 
 
@@ -33,9 +33,13 @@ def best_scale(
         for number in tl.static_range(FACTORS):
             scale, reciprocal, effective = _fitted(amax, outer_amax, RULE, number)
             q = x * expand_parts(reciprocal, BLOCK_MN, BLOCK_K, PART_MN, PART_K)
-            values = nearest(q, table_ptr, values_ptr, NEAREST)
-            values *= expand_parts(effective, BLOCK_MN, BLOCK_K, PART_MN, PART_K)
-            error = squared_errors(values, x, BLOCK_MN, BLOCK_K, PART_MN, PART_K)
+            effective = expand_parts(effective, BLOCK_MN, BLOCK_K, PART_MN, PART_K)
+            if NEAREST.minus_zero and NEAREST.encode_by != "table":
+                # Both have one sign, so the sizes differ as much.
+                error = nearest_size(q, NEAREST) * effective - tl.abs(x)
+            else:
+                error = nearest(q, table_ptr, values_ptr, NEAREST) * effective - x
+            error = summed_squares(error, BLOCK_MN, BLOCK_K, PART_MN, PART_K)
             if number == 0:
                 least = error
             else:
@@ -69,28 +73,23 @@ def _times(amax_bits, FACTOR: tl.constexpr):
 
 
 @triton.jit
-def squared_errors(
-    values,
-    x,
-    BLOCK_MN: tl.constexpr,
-    BLOCK_K: tl.constexpr,
-    PART_MN: tl.constexpr,
-    PART_K: tl.constexpr,
+def summed_squares(
+    error, BLOCK_MN: tl.constexpr, BLOCK_K: tl.constexpr, PART_MN: tl.constexpr, PART_K: tl.constexpr
 ):
-    """float32[parts along mn, parts along K]: the sum of (values - x)**2 over each part.
+    """float32[parts along mn, parts along K]: the sum of error**2 over each part.
 
-    Each step is rounded to fp32, so the order of the sum counts: the second half of a part, read row by row,
-    is added to the first until one number is left, as in fp8core.operand_scales.tile_errors.
+    Each step is rounded to fp32, so the order of the sum counts. The second half of a part's row is added to
+    the first until one number is left, then the second half of these to the first: as in
+    fp8core.operand_scales.tile_errors.
     """
     PARTS: tl.constexpr = BLOCK_MN // PART_MN
-    error = values - x
+    RUNS: tl.constexpr = BLOCK_K // PART_K
     sums = error * error
-    # Rows first: half of a part is half of its rows while there are two.
     # bit_length of a power of two is one more than its logarithm.
-    STAGES_MN: tl.constexpr = PART_MN.bit_length() - 1
     STAGES_K: tl.constexpr = PART_K.bit_length() - 1
-    for stage in tl.static_range(STAGES_MN):
-        sums = tl.sum(tl.reshape(sums, [PARTS, 2, PART_MN >> (stage + 1), BLOCK_K]), axis=1)
+    STAGES_MN: tl.constexpr = PART_MN.bit_length() - 1
     for stage in tl.static_range(STAGES_K):
-        sums = tl.sum(tl.reshape(sums, [PARTS, BLOCK_K // PART_K, 2, PART_K >> (stage + 1)]), axis=2)
-    return tl.reshape(sums, [PARTS, BLOCK_K // PART_K])
+        sums = tl.sum(tl.reshape(sums, [BLOCK_MN, RUNS, 2, PART_K >> (stage + 1)]), axis=2)
+    for stage in tl.static_range(STAGES_MN):
+        sums = tl.sum(tl.reshape(sums, [PARTS, 2, PART_MN >> (stage + 1), RUNS]), axis=1)
+    return tl.reshape(sums, [PARTS, RUNS])

@@ -135,16 +135,20 @@ def divided(x: np.ndarray, scale: np.float32) -> np.ndarray:
 
 
 def tile_error(tile: np.ndarray, scale: np.float32, spec: OperandSpec) -> np.float32:
-    """The squared error of a tile [mn, k]: its numbers in a row, the second half added to the first."""
+    """The squared error of a tile [mn, k]: of each row, then of the rows, the second half on the first."""
     codes = encoded(divided(tile, scale), spec.format, Rounding.NEAREST_EVEN, None)
     with np.errstate(over="ignore", invalid="ignore"):
         error = spec.format.decode(codes).astype(f32) * f32(scale) - tile
-        line = list((error * error).ravel())
-        while len(line) & (len(line) - 1):
-            line.append(f32(0))
-        while len(line) > 1:
-            half = len(line) // 2
-            line = [f32(a + b) for a, b in zip(line[:half], line[half:], strict=True)]
+        return halved([halved(list(row)) for row in error * error])
+
+
+def halved(line: list[np.float32]) -> np.float32:
+    """The sum of a line, filled up to a power of two: its second half is added to the first, and so on."""
+    while len(line) & (len(line) - 1):
+        line.append(f32(0))
+    while len(line) > 1:
+        half = len(line) // 2
+        line = [f32(a + b) for a, b in zip(line[:half], line[half:], strict=True)]
     return line[0]
 
 

@@ -17,7 +17,7 @@ TYPES = {
     "outer_amax_ptr": "*i32",
     "outer_scale_ptr": "*fp32",
     "new_amax_ptr": "*i32",
-    "late_ptr": "*i32",
+    "history_ptr": "*fp32",
     "table_ptr": "*u8",
     "values_ptr": "*fp32",
 }
@@ -54,7 +54,7 @@ def amax_case(operand: Operand, plan: QuantizePlan, device: Device) -> Case:
     if rule.has_fitted_outer:
         constants = amax_constants(spec, plan, DeviceKind.GPU, rule.outer.tile)
     if not rule.history:
-        constants["late_ptr"] = None
+        constants["history_ptr"] = None
     return _case("amax_kernel", operand, plan, device, constants, f"{rule.history > 0} {spec.rotation}")
 
 

@@ -7,14 +7,15 @@ import torch
 from fp8core.formats import FORMATS
 from fp8core.rounding import Rounding
 from kernels.device import DeviceKind, launching
-from kernels.quantize.facts import code_table, element_facts
+from kernels.quantize.facts import element_facts
+from kernels.quantize.tables import code_table
 from tests.kernels.cases import WHERE
 from tests.sweeps import label
 
 CODES = tuple(format_ for format_ in FORMATS.values() if format_.bits in (4, 6, 8) and format_.signed)
 ROUNDINGS = tuple(rounding for rounding in Rounding if rounding is not Rounding.STOCHASTIC)
 BITS = [(format_, rounding, DeviceKind.INTERPRETER) for format_ in CODES for rounding in ROUNDINGS]
-CASTS = [(FORMATS[name], Rounding.NEAREST_EVEN, DeviceKind.GPU) for name in ("e4m3", "e5m2")]
+CASTS = [(FORMATS[name], Rounding.NEAREST_EVEN, DeviceKind.GPU) for name in ("e4m3", "e5m2", "e3m2", "e2m3")]
 BLOCK = 1 << 12
 
 
@@ -57,4 +58,4 @@ def test_numbers_become_the_codes_of_the_format(format_, rounding, kind):
 
 def test_every_way_to_encode_is_tried():
     ways = {element_facts(*case).encode_by for case in (*BITS, *CASTS)}
-    assert ways == {"cast", "few binades", "binades", "integer", "table"}
+    assert ways == {"cast", "wide cast", "few binades", "binades", "integer", "table"}
