@@ -61,6 +61,11 @@ class QuantizePlan:
     casts: bool = True
     each: int = _EACH
 
+    def reads(self, spec: OperandSpec) -> int:
+        """How often x is read: twice where a scale needs the amax of more than a block."""
+        rule = spec.scale_rule
+        return 2 if rule.has_fitted_outer or not (self.fused or rule.history) else 1
+
     @property
     def warps(self) -> int:
         """Warps for at most `each` elements a thread."""

@@ -1,4 +1,7 @@
-"""The speed of a quantizer as a share of a copy that moves as many bytes in the same turns."""
+"""The speed of a quantizer as a share of a copy that moves as many bytes in the same turns.
+
+x counts as often as a kernel must read it: twice, where a scale needs the amax of the whole tensor.
+"""
 
 from functools import partial
 
@@ -13,17 +16,20 @@ from kernels.check.products import normal
 from kernels.check.report import Figure, Group, Line, Verdict
 from kernels.check.speed import timed
 from kernels.device import Device
+from kernels.quantize.plan import plan_quantize
 
 _SIDE = 8192
 _SEED = 1
 
 
 def beside_a_copy(name: str, operand: Operand, device: Device, uuid: str) -> Line:
-    """The report line of one quantizer: bytes that it must read and write at least, over its time."""
+    """The report line of one quantizer: bytes that it reads and writes, over its time."""
     shape = (_SIDE, _SIDE)
     given = [normal(shape, 0, device.place)]
     history = given[0].abs().amax().float().reshape(1) if operand.spec.scale_rule.history else None
-    moved = given[0].nbytes + held_bytes(quantized(given[0], operand, _SEED, history))
+    plan = plan_quantize(operand.spec, *operand.stored(shape), side_by_side=not operand.k_is_rows)
+    moved = plan.reads(operand.spec) * given[0].nbytes
+    moved += held_bytes(quantized(given[0], operand, _SEED, history))
     sets = buffer_sets(moved, device.l2_bytes)
     given += [normal(shape, number, device.place) for number in range(1, sets)]
     launches = [partial(quantized, x, operand, _SEED, history) for x in given]
