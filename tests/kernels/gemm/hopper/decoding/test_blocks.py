@@ -234,7 +234,7 @@ def test_scales_of_squares_are_read_as_they_lie_where_tma_can(n, rows):
     assert scale.shape == (10, -(-n // 16) * (16 // tall))
 
 
-@pytest.mark.parametrize(("tall", "tiles"), product((1, 16, 32), (1, 2, 4, 8, 16)))
+@pytest.mark.parametrize(("tall", "tiles"), [*product((1, 16, 32), (1, 2, 4, 8, 16))])
 def test_a_stage_s_scales_start_where_tma_writes(tall, tiles):
     columns = scale_columns(tall, tiles)
     assert columns >= max(128 // tall, 16), "all rows of a block, and a row that TMA takes"
