@@ -229,9 +229,12 @@ class _Launch:
 
         spec, plan, rule = self.operand.spec, self.plan, self.operand.spec.scale_rule
         sizes = (*shape, *self.operand.stored(self.x.stride()))
-        amax = None if plan.fused and not rule.history else self._amax(scale, spec.tile, shape)
-        outer_amax = self._amax(outer, rule.outer.tile, shape) if rule.has_fitted_outer else None
-        new_amax = torch.zeros_like(amax) if rule.history else None
+        amax = outer_amax = new_amax = None
+        if rule.history or not plan.fused:
+            amax, *others = self._amax(scale, spec.tile, shape, rooms=1 + (rule.history > 0))
+            new_amax = others[0] if others else None
+        if rule.has_fitted_outer:
+            outer_amax = self._amax(outer, rule.outer.tile, shape)[0]
         words = codes if spec.format.packed_bits == 8 else codes.view(torch.int32)
         blocks = (-(-shape[0] // plan.block_mn), -(-padded // plan.block_k))
         launch(
@@ -256,8 +259,10 @@ class _Launch:
         )
         return None if new_amax is None else new_amax.view(torch.float32)
 
-    def _amax(self, scale: "torch.Tensor", tile: TileShape, shape: tuple[int, int]) -> "torch.Tensor":
-        """int32[k_tiles, mn_tiles], as `scale` has them: the bits of each tile's largest |x|.
+    def _amax(
+        self, scale: "torch.Tensor", tile: TileShape, shape: tuple[int, int], rooms: int = 1
+    ) -> "torch.Tensor":
+        """int32[rooms, k_tiles, mn_tiles], as `scale` has them: the bits of each tile's largest |x|, then 0.
 
         With a history it is the largest amax of earlier steps, unless that is 0.
         """
@@ -265,7 +270,7 @@ class _Launch:
 
         from kernels.quantize.kernel import amax_kernel
 
-        amax, history = torch.zeros(scale.shape, dtype=torch.int32, device=scale.device), None
+        amax, history = torch.zeros((rooms, *scale.shape), dtype=torch.int32, device=scale.device), None
         if self.history is not None and self.history.numel():
             history = self.history[-self.operand.spec.scale_rule.history :].contiguous()
         block_mn, block_k = amax_block(self.operand.spec, self.plan)

@@ -214,9 +214,13 @@ def amax_constants(
 
 
 def amax_block(spec: OperandSpec, plan: QuantizePlan) -> tuple[int, int]:
-    """(mn, K) of a block of amax_kernel: where it does nothing else, it has registers for twice the rows."""
+    """(mn, K) of a block of amax_kernel: where it does nothing else, it has registers for more rows.
+
+    With a history, most programs only look at that: there are as few of them as can be.
+    """
     plain = spec.rotation is None and plan.saved is None
-    return plan.block_mn * (1 + plain), plan.block_k
+    more = 4 if plain and spec.scale_rule.history else 2 if plain else 1
+    return plan.block_mn * more, plan.block_k
 
 
 def _read_constants(spec: OperandSpec, plan: QuantizePlan, kind: DeviceKind) -> dict[str, Any]:
