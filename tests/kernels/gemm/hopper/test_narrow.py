@@ -55,8 +55,8 @@ def test_few_rows_and_columns_have_a_narrow_block_on_every_sm_at_most(recipe, ma
     assert plan.blocks in tried
     assert not any(blocks.body is Body.NARROW for blocks in coarse(simple, (64, 4096, 14336), ADA))
     if how is Summation.FAST:
-        others = [blocks for blocks in tried if not blocks.body.is_simple]
-        assert others == [plan.blocks], "of 64 rows, the other blocks of one sum waste half"
+        others = {blocks.body for blocks in tried if not blocks.body.is_simple}
+        assert others == {Body.NARROW, Body.CHAINED_SHARED}, "chained blocks waste half of their rows here"
 
 
 @pytest.mark.parametrize(("recipe", "matmul", "how"), ASKED)
