@@ -12,6 +12,7 @@ from kernels.bench.any_shape import draw_shapes
 from kernels.device import ADA, BLACKWELL, HOPPER
 from kernels.gemm.blocks import Blocks, Body
 from kernels.gemm.bodies import refusal
+from kernels.gemm.cost import choose
 from kernels.gemm.cost.choose import predicted_us, ranked
 from kernels.gemm.cost.constants import constants_of, cost_path, read
 from kernels.gemm.cost.model import predict_us
@@ -130,3 +131,14 @@ def test_every_plan_of_a_random_draw_can_run(device):
         assert refusal(plan.body, plan.meaning, mnk, device) == "", (recipe, mnk)
         assert isinstance(plan.blocks, Blocks)
         assert plan.blocks.runs(mnk[2])[0] <= plan.blocks.split_k
+
+
+def test_a_body_that_was_never_measured_runs_only_where_no_other_can(monkeypatch):
+    made, mnk, known = meaning("rowwise", "fprop"), (4096, 4352, 512), constants_of(HOPPER)
+    assert choose.chosen(made, mnk, HOPPER, frozenset(Body)).blocks.body is not Body.SIMPLE
+    only = replace(known, bodies={Body.SIMPLE.value: known.body(Body.SIMPLE.value)})
+    monkeypatch.setattr(choose, "constants_of", lambda device: only)
+    choose.chosen.cache_clear()
+    assert choose.chosen(made, mnk, HOPPER, frozenset(Body)).blocks.body is Body.SIMPLE
+    assert choose.chosen(made, mnk, HOPPER, frozenset({Body.CHAINED})).blocks.body is Body.CHAINED
+    choose.chosen.cache_clear()
