@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
 
@@ -12,11 +13,13 @@ from fp8core.scales import FP32_SCALE
 from fp8core.tiles import WHOLE, TileShape
 from kernels.device import DeviceKind, Unsupported
 from kernels.quantize import launch, quantize
+from kernels.quantize.facts import holds
 from kernels.quantize.plan import check_operand, plan_quantize, quantize_constants
 from tests.kernels.cases import WHERE
 
 LINE = OperandSpec(format=FORMATS["e4m3"], tile=TileShape(1, 32), scale_rule=FP32_SCALE)
 LARGE = (40_000, 40_000)
+PACKED = ("mxfp4", "mxfp6_e3m2", "mxfp6_e2m3", "nvfp4")
 
 
 @pytest.mark.parametrize("tile", [(1, 128), (128, 1), (128, 128), (1, 32), (1, 1), (64, 256)], ids=str)
@@ -54,6 +57,34 @@ def test_one_pass_where_a_tile_fits_a_block():
             plan = plan_quantize(spec, 4096, 4096)
             assert plan.fused == (WHOLE not in (spec.tile.mn, spec.tile.k) or spec.tile.mn == 1)
             assert plan.block_mn % plan.part_mn == plan.block_k % plan.part_k == 0
+
+
+@pytest.mark.parametrize(
+    ("recipe", "reads"),
+    [("per_tensor", 2), ("per_tensor_delayed", 1), ("rowwise", 1), ("mxfp4", 1), ("nvfp4", 2)],
+)
+def test_a_tensor_is_read_again_where_its_own_amax_comes_first(recipe, reads):
+    spec = RECIPES[recipe].fprop.a
+    assert plan_quantize(spec, 4096, 4096).reads(spec) == reads
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_what_is_not_clamped_never_lies_beyond_the_largest_value(name):
+    """Around each mantissa of amax where a rule may go up, from the smallest numbers to the largest."""
+    for spec in RECIPES[name].fprop.quantized:
+        if not holds(spec.scale_rule, spec.format):
+            continue
+        mantissas = np.arange(0, 1 << 23, 1 << 15, dtype=np.int64)[:, None] + np.arange(-1, 2)
+        bits = (mantissas.ravel() + (np.arange(0, 255)[:, None] << 23)).clip(1, 0x7F7FFFFF)
+        amax = bits.astype(np.int32).view(np.float32)
+        scale = np.asarray(spec.scale_rule.scale(amax, spec.format), np.float64)
+        assert (amax / scale <= spec.format.max).all(), spec
+
+
+def test_powers_of_two_that_go_up_in_time_need_no_clamp():
+    held = {name: holds(RECIPES[name].fprop.a.scale_rule, RECIPES[name].fprop.a.format) for name in PACKED}
+    assert held == {"mxfp4": True, "mxfp6_e3m2": True, "mxfp6_e2m3": True, "nvfp4": False}
+    assert not holds(RECIPES["mxfp8_floor"].fprop.a.scale_rule, FORMATS["e4m3"])
 
 
 def test_a_rotation_longer_than_a_block_is_refused():
