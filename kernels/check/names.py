@@ -5,4 +5,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     pass
 
+SHARE_OF_COPY = "share of a copy"
+"""The figure of a quantizer's line."""
 COPY, BF16, FP8 = "copy", "bf16 (torch.mm)", "fp8 (torch._scaled_mm)"

@@ -4,6 +4,7 @@ from collections.abc import Collection
 from dataclasses import replace
 from functools import cache
 
+from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
 from kernels.bench.job import GemmJob
 from kernels.bench.records import recorded_rows
@@ -65,7 +66,7 @@ def _line(facts: Facts, group: Group, name: str, failed: Collection[str], share:
         )
     recipe, _, matmul = name.partition(" ")
     reference = None
-    if recipe in RECIPES:
+    if recipe in RECIPES and matmul in MATMULS:
         job = GemmJob(recipe=recipe, matmul=matmul, m=4096, n=4096, k=4096)
         rows = (row for row in _shipped() if (row.job.recipe, row.job.matmul) == (recipe, matmul))
         row = next(rows, None)

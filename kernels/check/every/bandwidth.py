@@ -11,7 +11,7 @@ from fp8core.recipes import Operand
 from kernels.bench.ceilings.limits import GB_S, limits_of
 from kernels.bench.operands import held_bytes, quantized
 from kernels.bench.timing import Contender, buffer_sets
-from kernels.check.names import COPY
+from kernels.check.names import COPY, SHARE_OF_COPY
 from kernels.check.products import normal
 from kernels.check.report import Figure, Group, Line, Verdict
 from kernels.check.speed import timed
@@ -46,5 +46,5 @@ def beside_a_copy(name: str, operand: Operand, device: Device, uuid: str) -> Lin
         detail=f"Wrong: {fault}."
         if fault
         else f"{rate:,.0f} {GB_S}, {share:.0%} of the copy of the same turns.",
-        figures=() if fault else (Figure("rate", rate, GB_S), Figure("share of a copy", share)),
+        figures=() if fault else (Figure("rate", rate, GB_S), Figure(SHARE_OF_COPY, share)),
     )

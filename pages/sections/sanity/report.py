@@ -2,8 +2,9 @@
 
 import streamlit as st
 
+from kernels.check.names import SHARE_OF_COPY
 from kernels.check.render import markdown
-from kernels.check.report import Group, Report, Verdict
+from kernels.check.report import Group, Line, Report, Verdict
 from kernels.check.schema import document
 from kernels.check.verdicts import NORMAL_SHARE
 from pages.kit.chart import draw_chart
@@ -85,9 +86,15 @@ def _draw_speed(report: Report) -> None:
         key="sanity_shares",
         alt=f"Bars of speed. {alt_text}",
     )
-    without = [line.name for line in report.of_group(Group.SPEED) if line.figures and line.share is None]
+    without = [line.name for line in report.of_group(Group.SPEED) if _lacks_a_record(line)]
     told = f" Nothing is recorded for: {', '.join(without)}." if without else ""
     st.caption(plain(f"The record: {'; '.join(sorted({bar.source for bar in drawn}))}.{told}"))
+
+
+def _lacks_a_record(line: Line) -> bool:
+    """True for a rate that has nothing to be compared with; a quantizer's is compared with a copy."""
+    beside_a_copy = any(figure.name == SHARE_OF_COPY for figure in line.figures)
+    return bool(line.figures) and line.share is None and not beside_a_copy
 
 
 def _draw_take_home(report: Report) -> None:
