@@ -37,6 +37,7 @@ from kernels.quantize.facts import FP32
 from kernels.quantize.facts import WHOLE_NUMBERS as FIRST_WHOLE
 
 WHOLE_NUMBERS = tl.constexpr(FIRST_WHOLE)
+"""2**23: from here to 2**24, fp32 numbers are 1 apart."""
 SIGNED_NUMBERS = tl.constexpr(1.5 * (1 << FP32.mantissa_bits))
 """The middle of that range: numbers of both signs are added to it."""
 RANDOM_BITS = tl.constexpr(BITS_EACH)
@@ -102,7 +103,8 @@ def _few_binades(q, ELEMENT: tl.constexpr):
     for binade in tl.static_range(1, BINADES):
         line = tl.fma(size, ELEMENT.per_one * 0.5**binade, START + (binade << ELEMENT.mantissa))
         lowest = tl.minimum(lowest, float_bits(line))
-    # The sign is a code's highest bit. Half of it, less or more, is a sum of floats like the others.
+    # The sign is a code's highest bit. Lines start half of that too high: less half for a plus, and more half
+    # for a minus, they start at 0 or at that bit.
     half = float_bits(tl.full([], ELEMENT.half_sign, tl.float32))
     return float_bits(float_of(lowest) - float_of((float_bits(q) & FP32_SIGN) | half))
 
