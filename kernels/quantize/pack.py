@@ -65,7 +65,8 @@ def store_codes(
     if broken is not None:
         PART_MN: tl.constexpr = BLOCK_MN // broken.shape[0]
         PART_COLUMNS: tl.constexpr = COLUMNS // broken.shape[1]
-        stored = tl.where(expand_parts(broken, BLOCK_MN, COLUMNS, PART_MN, PART_COLUMNS), 0, stored)
+        kept = tl.where(broken, 0, -1)
+        stored &= expand_parts(kept, BLOCK_MN, COLUMNS, PART_MN, PART_COLUMNS)
     rows = block_mn * BLOCK_MN + tl.arange(0, BLOCK_MN)
     places = rows.to(tl.int64)[:, None] * stride_mn + columns[None, :]
     tl.store(codes_ptr + places, stored, mask=(rows < mn)[:, None] & inside[None, :])
