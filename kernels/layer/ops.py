@@ -39,12 +39,11 @@ def _quantize(
     - history: float32[steps], the amax of earlier steps. This step's amax, float32[1], is then the last part.
     """
     if not emulate:
-        made = quantize_now(x, recipe, tensor, matmuls, seeds, history)
-        return [
-            part
-            for each in made
-            for part in (parts_of(each) if isinstance(each, QuantizedTensor) else [each])
-        ]
+        parts: list[torch.Tensor] = []
+        for each in quantize_now(x, recipe, tensor, matmuls, seeds, history):
+            # An amax may lie within another tensor; Inductor wants results that start at 16 bytes.
+            parts += parts_of(each) if isinstance(each, QuantizedTensor) else [each.clone()]
+        return parts
     made = []
     for reading in readings(recipe, tensor, matmuls):
         seed = int(_seed(seeds, reading)) if reading.is_random else None

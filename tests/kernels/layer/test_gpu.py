@@ -49,7 +49,11 @@ def alike(one: nn.Module, other: nn.Module) -> bool:
 
 @pytest.mark.filterwarnings("ignore")  # Inductor warns of its own ways
 @pytest.mark.parametrize("recipe", ["deepseek_v3", "per_tensor_delayed", "nvfp4"])
-def test_inductor_takes_the_layers_whole(recipe):
+def test_inductor_takes_the_layers_whole(recipe, monkeypatch):
+    from torch._inductor import config
+
+    # Processes that compile would outlive a worker of pytest, which waits for them.
+    monkeypatch.setattr(config, "compile_threads", 1)
     plain = model(recipe)
     other, (x, dy) = copy.deepcopy(plain), batch()
     x.requires_grad_()

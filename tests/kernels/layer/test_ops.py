@@ -42,6 +42,14 @@ def test_torch_s_own_checks_take_the_operators(recipe, emulate):
     checked(gemm_add_op, torch.zeros(24, 40, device=WHERE), of_dy, of_x, 17, recipe, "wgrad", emulate)
 
 
+def test_results_start_where_their_memory_does():
+    """Inductor asserts that they start at 16 bytes."""
+    x, history = drawn(17, 40, 24)[0].detach(), torch.zeros(4, device=WHERE)
+    made = quantize_op(x, "per_tensor_delayed", "x", "fprop+wgrad", None, history)
+    assert [part.storage_offset() for part in made] == [0] * 5
+    assert made[-1] == x.abs().max()
+
+
 def test_torch_s_own_checks_take_a_history_and_seeds():
     x = drawn(17, 40, 24)[0].detach()
     checked(quantize_op, x, "per_tensor_delayed", "x", "wgrad", None, torch.ones(4, device=WHERE), True)
