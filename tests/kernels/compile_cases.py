@@ -13,7 +13,6 @@ from kernels.device import ADA, BLACKWELL, BLACKWELL_RTX, HOPPER, Device, Device
 from kernels.gemm.blocks import Blocks, Body
 from kernels.gemm.hopper.decoding import blocks as decoding_blocks
 from kernels.gemm.hopper.decoding.launch import constants as decoding_constants
-from kernels.gemm.hopper.decoding.launch import scale_columns
 from kernels.gemm.hopper.descriptors import WARPS, flat, swizzled
 from kernels.gemm.hopper.launch import constants as specialized_constants
 from kernels.gemm.hopper.narrow_launch import constants as narrow_constants
@@ -147,22 +146,19 @@ def specialized(name: str, plan: GemmPlan, device: Device, *, accumulate: bool, 
 
 
 def decoding(name: str, plan: GemmPlan, device: Device, *, accumulate: bool) -> Case:
-    """A plan that decodes an operand in registers, its scales as they lie."""
-    tall = decoding_blocks.decoded_operand(plan.meaning.spec, plan.blocks.decoded).tile.mn
+    """A plan that decodes an operand in registers."""
     block_k, out = plan.blocks.block_k, plan.meaning.spec.out.name
     boxes = plan.storage.a_box, plan.storage.b_box
     codes, values = boxes if plan.blocks.decoded == "a" else boxes[::-1]
     stored = list(plan.storage.out_box)
     layout = swizzled(*stored, {"bf16": "bfloat16", "fp32": "float32"}[out])
-    constants = decoding_constants(plan, plan.blocks.split_k * block_k, accumulate=accumulate, tall=tall)
+    constants = decoding_constants(plan, plan.blocks.split_k * block_k, accumulate=accumulate)
     if constants["RUNS"] == constants["EACH"]:
         constants |= {"parts_ptr": None, "arrivals_ptr": None}
     types = {
         "values_desc": described("bf16", list(values), swizzled(*values, "bfloat16")),
         "codes_desc": described("u8", list(codes), swizzled(*codes, "uint8")),
-        "scale_desc": described(
-            "u8", [plan.storage.scale_tiles, scale_columns(tall, plan.storage.scale_tiles)], flat(8, rank=2)
-        ),
+        "scale_desc": described("u8", [plan.storage.scale_tiles, codes[0]], flat(8, rank=2)),
         "out_desc": described(out, stored, layout),
     }
     return Case(

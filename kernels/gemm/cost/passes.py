@@ -53,6 +53,5 @@ def _of(meaning: Meaning, blocks: Blocks, side: Side, mn: int, k: int) -> Iterat
     if blocks.body is Body.DECODING:
         if read_as(operand) != operand:
             yield Pass((coded + 1) * size, bits)
-        tall = operand.tile.mn or 1
-        if tall != 1 and operand.tile.k and -(-mn // tall) % TMA_BYTES:  # TMA reads no such rows of scales
+        if operand.tile.mn != 1 and operand.tile.k:
             yield Pass(2 * size / operand.tile.k, 8)

@@ -55,10 +55,6 @@ WGMMA = (9, 0)
 TMA_BYTES = 16
 
 
-SHARED_TMA_BYTES = 128
-"""The least alignment of a TMA box in shared memory."""
-
-
 LEAST_ROWS = 16
 """Rows of A, at least, that one load brings where M is small."""
 

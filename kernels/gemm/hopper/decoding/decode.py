@@ -56,20 +56,17 @@ def decode(stage, ring, WG: gl.constexpr):
     ROW: gl.constexpr = ring.BLOCK_K * ring.BITS // 8
     GROUPS: gl.constexpr = ROW // FUSED
     parts = reinterpret(ring.codes, gl.uint8, [ring.STAGES * CONSUMERS, SLAB, ROW], ring.codes.layout)
-    LINES: gl.constexpr = SLAB // ring.TALL  # scales of the slab for a tile along K
-    scales = reinterpret(ring.scales, gl.uint8, [ring.STAGES, ring.TILES, ring.scales.shape[2]], PLAIN)
+    scales = reinterpret(ring.scales, gl.uint8, [ring.STAGES, ring.TILES, CODES], PLAIN)
     codes = parts.index(stage * CONSUMERS + WG).load(BYTES)  # [SLAB, ROW]
-    codes = codes.reshape([LINES, ring.TALL, ring.TILES, ROW // ring.TILES])
-    scale = scales.index(stage).slice(WG * LINES, LINES, dim=1).permute([1, 0])  # [LINES, TILES]
-    scale = scale.load(gl.SliceLayout(1, gl.SliceLayout(3, codes.type.layout)))
-    scale = scale_numbers(scale, ring.SCALE)
+    codes = codes.reshape([SLAB, ring.TILES, ROW // ring.TILES])
+    scale = scales.index(stage).slice(WG * SLAB, SLAB, dim=1).permute([1, 0])  # [SLAB, TILES]
+    scale = scale_numbers(scale.load(gl.SliceLayout(2, codes.type.layout)), ring.SCALE)
     if ring.ON_SCALES != 0:
         bits = gl.full(
             scale.shape, (BF16_BIAS + ring.ON_SCALES) << BF16_MANTISSA, gl.int32, scale.type.layout
         )
         scale = scale * bf16_of(bits)
-    scale = gl.expand_dims(gl.expand_dims(scale, 1), 3)
-    scale, codes = gl.broadcast(scale, codes)
+    scale, codes = gl.broadcast(gl.expand_dims(scale, 2), codes)
     # Of each 4 bytes the PTX gives 0, 2, 1, 3, which the permutation says in words. All stays in its thread:
     # assert_trivial refuses to compile if it did not.
     if ring.BITS == 4:

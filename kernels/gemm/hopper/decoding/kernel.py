@@ -3,7 +3,8 @@ codes in their own registers.
 
 D[M, N] = A[M, K] · B[N, K]ᵀ. The codes are B's, and the kernel computes Dᵀ = B · Aᵀ; or they are A's, where A
 is larger and TMA can load its scales (OF_A). The other operand comes as bf16 values. The codes come in bytes,
-two of 4 bits in each, with a scale of one byte for each TALL × TILE_K.
+two of 4 bits in each, with a scale of one byte for each 1 × TILE_K. Where a tile has several rows, its scale
+was repeated before: TMA starts at multiples of 16 bytes, and 128 rows have 8 scales of 16 × 16.
 
 | role | does | waits for | arrives at |
 |---|---|---|---|
@@ -190,7 +191,6 @@ def decoding_gemm_kernel(
     AT_END: gl.constexpr,
     OF_A: gl.constexpr,
     TILE_K: gl.constexpr,
-    TALL: gl.constexpr,
     BLOCK_M: gl.constexpr,
     BLOCK_N: gl.constexpr,
     BLOCK_K: gl.constexpr,
@@ -206,7 +206,7 @@ def decoding_gemm_kernel(
     BITS, DECODE: the size of a code, and the PTX that decodes them. SCALE: the format of their scales.
     ON_SCALES, ON_SUMS: powers of two onto scales and onto sums.
     AT_END: finished sums are multiplied by a scale of A and one of B. OF_A: the codes are A's, else B's. A
-    scale is for TALL rows and TILE_K along K. RUNS: pieces of K, of which a program takes EACH, one or two.
+    scale is for TILE_K along K. RUNS: pieces of K, of which a program takes EACH, one or two.
     Where programs share a block, their sums pass through parts float32[RUNS, blocks, BLOCK_M, BLOCK_N], and
     arrivals[blocks, CONSUMERS] counts who has come. BUFFERS: parts of D that a warpgroup may have under way.
     """
@@ -218,7 +218,7 @@ def decoding_gemm_kernel(
     ring = DecodingRing(
         values=gl.allocate_shared_memory(gl.bfloat16, [STAGES, VALUES, BLOCK_K], values_desc.layout),
         codes=gl.allocate_shared_memory(gl.uint8, [STAGES] + codes_desc.block_type.shape, codes_desc.layout),
-        scales=gl.allocate_shared_memory(gl.uint8, [STAGES] + scale_desc.block_type.shape, scale_desc.layout),
+        scales=gl.allocate_shared_memory(gl.uint8, [STAGES, TILES, CODES], scale_desc.layout),
         out=gl.allocate_shared_memory(
             out_desc.dtype, [CONSUMERS * BUFFERS] + out_desc.block_type.shape, out_desc.layout
         ),
@@ -230,7 +230,6 @@ def decoding_gemm_kernel(
         fetched=gl.allocate_shared_memory(gl.int64, [CONSUMERS, 1], BARRIER),
         STAGES=STAGES,
         TILES=TILES,
-        TALL=TALL,
         VALUES=VALUES,
         BLOCK_M=BLOCK_M,
         BLOCK_N=BLOCK_N,

@@ -6,7 +6,6 @@ from kernels.device import COMPILE_OPTIONS, DeviceKind
 from kernels.gemm.factor import Factor
 from kernels.gemm.hopper.decoding.blocks import decoded_operand, read_as, runs_each
 from kernels.gemm.hopper.descriptors import WARPS, descriptor, into_copy, scale_rows_descriptor, writable
-from kernels.gemm.hopper.sizes import CODES, SHARED_TMA_BYTES, TMA_BYTES
 from kernels.gemm.plan import GemmPlan
 from kernels.gemm.workspace import workspace
 from kernels.launching.launch import launch as launch_kernel
@@ -31,16 +30,16 @@ def launch(
     (codes, codes_box), (values, values_box) = (a, storage.a_box), (b, storage.b_box)
     if not of_a:
         (codes, codes_box), (values, values_box) = (b, storage.b_box), (a, storage.a_box)
-    scale, tall = scale_rows(codes)
+    scale = codes.line_scale
     m, n, k = a.given.shape[0], b.given.shape[0], codes.k
-    chosen = constants(plan, k, accumulate=accumulate, tall=tall)
+    chosen = constants(plan, k, accumulate=accumulate)
     shared = chosen["RUNS"] > chosen["EACH"]
     return launch_kernel(
         decoding_gemm_kernel,
         (plan.programs(m, n) * (chosen["RUNS"] // chosen["EACH"]),),
         descriptor(values.given, *values_box),
         descriptor(codes.given, *codes_box),
-        scale_rows_descriptor(scale, storage.scale_tiles, scale_columns(tall, storage.scale_tiles)),
+        scale_rows_descriptor(scale, storage.scale_tiles, codes_box[0]),
         descriptor(out, *storage.out_box),
         a.scale,
         b.scale,
@@ -54,29 +53,14 @@ def launch(
     )
 
 
-def scale_rows(codes: Factor) -> tuple["torch.Tensor", int]:
-    """(uint8[k_tiles, scales], rows of each): as they lie, or one a row where TMA cannot read those."""
-    scale, tall = codes.code_scale, codes.quantized.spec.tile.mn
-    if scale.stride(0) % TMA_BYTES or scale.data_ptr() % TMA_BYTES:
-        return codes.line_scale, 1
-    return scale, tall
-
-
-def scale_columns(tall: int, tiles: int) -> int:
-    """Scales that one load brings for each of so many tiles along K: some unused, where it has to bring 128
-    bytes. TMA writes to multiples of 128 bytes of shared memory.
-    """
-    return max(CODES // tall, TMA_BYTES, SHARED_TMA_BYTES // tiles)
-
-
 def folding_of(plan: GemmPlan) -> Folding:
     """Where the plan's kernel multiplies by the factor of decoded codes."""
     a, b = plan.meaning.spec.a, plan.meaning.spec.b
     return folding(a, b) if plan.blocks.decoded == "a" else folding(b, a)
 
 
-def constants(plan: GemmPlan, k: int, *, accumulate: bool, tall: int = 1) -> dict[str, Any]:
-    """The constexpr arguments of decoding_gemm_kernel. tall: rows of codes for which there is a scale."""
+def constants(plan: GemmPlan, k: int, *, accumulate: bool) -> dict[str, Any]:
+    """The constexpr arguments of decoding_gemm_kernel."""
     blocks, storage = plan.blocks, plan.storage
     decoded = decoded_operand(plan.meaning.spec, blocks.decoded)
     read, fold = read_as(decoded), folding_of(plan)
@@ -89,7 +73,6 @@ def constants(plan: GemmPlan, k: int, *, accumulate: bool, tall: int = 1) -> dic
         "AT_END": plan.meaning.scales_at_end,
         "OF_A": blocks.decoded == "a",
         "TILE_K": decoded.tile.k,
-        "TALL": tall,
         "BLOCK_M": blocks.block_m,
         "BLOCK_N": blocks.block_n,
         "BLOCK_K": blocks.block_k,

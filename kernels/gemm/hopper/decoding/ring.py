@@ -16,7 +16,7 @@ class DecodingRing:
     """Shared memory, its barriers, and what is known when the kernel is compiled.
 
     values: STAGES blocks of the operand that comes as bf16. codes, scales: STAGES blocks of the other one and
-    of its scales, TILES along K, one for TALL rows. out: parts of D on their way out. parts: sums of a second
+    of its scales, TILES along K. out: parts of D on their way out. parts: sums of a second
     run of K.
     VALUES: rows of a block of values. OF_A: the codes are A's, else B's. BITS, DECODE, SCALE: a code's size,
     the PTX that decodes codes, the format of their scales. ON_SCALES, ON_SUMS: powers of two onto scales, and
@@ -37,7 +37,6 @@ class DecodingRing:
     fetched: gl.shared_memory_descriptor
     STAGES: gl.constexpr
     TILES: gl.constexpr
-    TALL: gl.constexpr
     VALUES: gl.constexpr
     BLOCK_M: gl.constexpr
     BLOCK_N: gl.constexpr
@@ -98,6 +97,6 @@ def produce(values_desc, codes_desc, scale_desc, ring, mnk):
             byte = step * (ring.BLOCK_K * ring.BITS // 8)
             async_load(codes_desc, [of_codes, byte], full, ring.codes.index(stage))
             # codes [CODES, bytes of BLOCK_K], scales [TILES, CODES], values [VALUES, BLOCK_K]
-            async_load(scale_desc, [step * ring.TILES, of_codes // ring.TALL], full, ring.scales.index(stage))
+            async_load(scale_desc, [step * ring.TILES, of_codes], full, ring.scales.index(stage))
             async_load(values_desc, [of_values, step * ring.BLOCK_K], full, ring.values.index(stage))
             stage, phase = advance(stage, phase, ring)

@@ -4,7 +4,6 @@ fit the shape; what it cannot run is not offered.
 
 import random
 from dataclasses import replace
-from itertools import product
 
 import numpy as np
 import pytest
@@ -18,7 +17,6 @@ from kernels.device import HOPPER, current_device
 from kernels.gemm.blocks import Blocks, Body
 from kernels.gemm.bodies import tries
 from kernels.gemm.hopper.decoding.blocks import refusal, runs_each, value_rows, values_order
-from kernels.gemm.hopper.decoding.launch import scale_columns, scale_rows
 from kernels.gemm.hopper.sizes import TMA_BYTES
 from kernels.gemm.launch import factor
 from kernels.gemm.meaning import ScaleAt, Summation
@@ -219,27 +217,6 @@ def test_as_many_parts_of_d_are_under_way_as_cost_no_stage(monkeypatch, spec):
     monkeypatch.setattr("kernels.gemm.hopper.storage.DECODED_PARTS_UNDER_WAY", 2)
     fewer = decoding((4096, 4096, 4096), spec=spec)[1][0]
     assert (fewer.storage.buffers, fewer.blocks.stages) == (2, plans[4096].blocks.stages)
-
-
-@pytest.mark.parametrize(("n", "rows"), [(256, 16), (272, 1), (40, 1)])
-def test_scales_of_squares_are_read_as_they_lie_where_tma_can(n, rows):
-    """NVFP4's weights have one scale for 16 × 16. Rows of 17 or of 3 scales do not start at 16 bytes."""
-    shape, spec = (20, n, 160), RECIPES["nvfp4"].fprop
-    plan = plan_built_in(spec, shape, HOPPER, Summation.RECIPE)
-    blocks = next(tries(Body.DECODING, plan.meaning, (20, 256, 160), HOPPER))
-    _a, b = operands(shape, recipe="nvfp4")
-    given = factor(b, replace(plan, blocks=blocks), current_device().kind, Side.B)
-    scale, tall = scale_rows(given)
-    assert tall == rows
-    assert scale.shape == (10, -(-n // 16) * (16 // tall))
-
-
-@pytest.mark.parametrize(("tall", "tiles"), [*product((1, 16, 32), (1, 2, 4, 8, 16))])
-def test_a_stage_s_scales_start_where_tma_writes(tall, tiles):
-    columns = scale_columns(tall, tiles)
-    assert columns >= max(128 // tall, 16), "all rows of a block, and a row that TMA takes"
-    assert columns * tiles % 128 == 0
-    assert columns <= 128, "the memory that storage counts"
 
 
 @pytest.mark.parametrize(("rows", "steps"), [(16, {64, 128, 256}), (64, {64, 128}), (100, set())])

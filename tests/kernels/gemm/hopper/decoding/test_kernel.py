@@ -110,7 +110,11 @@ def test_it_gives_the_simple_kernel_s_bits(shape, matmul):
     a, b = operands(mnk, matmul)
     for plan in plans:
         cut = replace(
-            simple.blocks, split_k=plan.blocks.split_k, persistent=False, block_k=plan.blocks.block_k
+            simple.blocks,
+            split_k=plan.blocks.split_k,
+            persistent=False,
+            block_k=plan.blocks.block_k,
+            stages=2,
         )
         truth = gemm(a, b, replace(simple, blocks=cut))
         first = torch.full_like(truth, torch.nan)
