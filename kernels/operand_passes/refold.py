@@ -2,13 +2,15 @@
 
 from dataclasses import replace
 
+from fp8core.formats import FloatFormat
 from fp8core.recipes import OperandSpec
 from fp8core.refold import refolded
 from fp8core.tiles import TileShape
 from kernels.device import COMPILE_OPTIONS, DeviceKind, current_device, launching
 from kernels.launching.launch import launch
 from kernels.operand_passes.plan import REFOLD_BLOCK, REFOLD_WARPS, pass_constants
-from kernels.quantize.launch import empty_scale, format_facts
+from kernels.quantize.facts import fp32_bits
+from kernels.quantize.launch import empty_scale
 from kernels.quantize.tensor import QuantizedTensor
 
 _PASSED = ("TILE_K", "SCALE", "SHIFT", "FACTOR", "CAST", "BLOCK_MN", "BLOCK_K")
@@ -59,3 +61,8 @@ def refold_constants(spec: OperandSpec, tile: TileShape, kind: DeviceKind) -> di
     passed = pass_constants(spec, REFOLD_BLOCK, kind)
     constants = format_facts(spec.format) | {name: passed[name] for name in _PASSED}
     return constants | {"REFOLDED_MN": tile.mn}
+
+
+def format_facts(format_: FloatFormat) -> dict[str, int]:
+    """Facts of a format for the refolding pass: largest value (as fp32 bits), mantissa bits and bias."""
+    return {"MAX_BITS": fp32_bits(format_.max), "MANTISSA": format_.mantissa_bits, "BIAS": format_.bias}

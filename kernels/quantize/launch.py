@@ -4,20 +4,17 @@ from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from fp8core.formats import FORMATS, FloatFormat
 from fp8core.packing import packed_bytes
 from fp8core.quantize import operand_of
 from fp8core.recipes import Operand, OperandSpec
-from fp8core.rounding import Rounding
 from fp8core.tiles import TileGrid, TileShape
 from kernels.device import COMPILE_OPTIONS, DeviceKind, current_device, launching
-from kernels.launching.launch import constant, launch
+from kernels.launching.launch import launch
 from kernels.launching.parameters import Word
 from kernels.launching.tokens import layout, token, word_kind
 from kernels.launching.warm import Done, Warm
-from kernels.quantize.facts import fp32_bits, stores_bytes
+from kernels.quantize.facts import stores_bytes
+from kernels.quantize.lookup import lookup_tables
 from kernels.quantize.plan import (
     K_PADDING,
     QuantizePlan,
@@ -27,7 +24,6 @@ from kernels.quantize.plan import (
     plan_quantize,
     quantize_constants,
 )
-from kernels.quantize.tables import code_table
 from kernels.quantize.tensor import QuantizedTensor
 
 if TYPE_CHECKING:
@@ -297,19 +293,4 @@ class _Launch:
         facts = quantize_constants(spec, self.plan, self.kind)
         if facts["ELEMENT"].encode_by != "table":
             return None, None
-        return _tables(spec.format.name, spec.rounding, self.x.device)
-
-
-@constant
-def _tables(name: str, rounding: Rounding, device: "torch.device") -> "tuple[torch.Tensor, torch.Tensor]":
-    """uint8, the table of `tables.code_table`, and float32[codes], the value of each code."""
-    import torch
-
-    codes = torch.from_numpy(code_table(FORMATS[name], rounding)).to(device)
-    values = torch.from_numpy(np.asarray(FORMATS[name].values, np.float32)).to(device)
-    return codes, values
-
-
-def format_facts(format_: FloatFormat) -> dict[str, int]:
-    """Facts of a format for the refolding pass: largest value (as fp32 bits), mantissa bits and bias."""
-    return {"MAX_BITS": fp32_bits(format_.max), "MANTISSA": format_.mantissa_bits, "BIAS": format_.bias}
+        return lookup_tables(spec.format.name, spec.rounding, self.x.device)
