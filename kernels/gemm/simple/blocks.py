@@ -19,7 +19,8 @@ from kernels.quantize.plan import K_PADDING
 
 Mnk = tuple[int, int, int]
 
-_HOPPER = (9, 0)
+_HOPPER, _RTX = (9, 0), (12, 0)
+"""From the first on, warpgroups multiply from shared memory; from the second on, warps from registers."""
 _BF16_BLOCK_K = 64
 
 THREADS_A_WARP = 32
@@ -93,7 +94,7 @@ def candidates(meaning: Meaning, mnk: Mnk, device: Device) -> Iterator[Blocks]:
     sides = product(sides_m, _NARROW_SIDES_N if few else _SIDES_N, _steps_k(meaning), (4, 8))
     for block_m, block_n, block_k, warps in sides:
         held = block_m * block_n // (THREADS_A_WARP * warps)
-        if held > _held_at_most(meaning) or block_m < _ROWS_A_WARP * warps:
+        if held > _held_at_most(meaning, device) or block_m < _ROWS_A_WARP * warps:
             continue
         group = 32 if meaning.promotion is not WHOLE else 8
         blocks = Blocks(
@@ -154,9 +155,12 @@ def _few_tokens(meaning: Meaning, mnk: Mnk, device: Device) -> Iterator[Blocks]:
         sides = [*product(halves, _NARROW_SIDES_N, (4, 8), [(True, "")])]
     for block_m, block_n, warps, (transposed, decoded) in sides:
         held = block_m * block_n // (THREADS_A_WARP * warps)
-        if held > _held_at_most(meaning) or (block_n if transposed else block_m) < _ROWS_A_WARP * warps:
+        if (
+            held > _held_at_most(meaning, device)
+            or (block_n if transposed else block_m) < _ROWS_A_WARP * warps
+        ):
             continue
-        if not decoded and 2 * held <= _held_at_most(meaning) and warps > 4:  # 4 warps can hold it
+        if not decoded and 2 * held <= _held_at_most(meaning, device) and warps > 4:  # 4 warps can hold it
             continue
         blocks = Blocks(
             block_m=block_m,
@@ -204,9 +208,12 @@ def _steps_k(meaning: Meaning) -> tuple[int, ...]:
     return (step_k(meaning), 2 * step_k(meaning))
 
 
-def _held_at_most(meaning: Meaning) -> int:
-    """Number of elements of D that a thread can hold. It holds a promoted sum twice."""
-    return _ACCUMULATORS if meaning.promotion is WHOLE else _PROMOTED_ACCUMULATORS
+def _held_at_most(meaning: Meaning, device: Device) -> int:
+    """Number of elements of D that a thread can hold. It holds a promoted sum twice. Where mma.sync
+    multiplies, it also holds what is multiplied.
+    """
+    by_groups = device.capability is None or _HOPPER <= device.capability < _RTX
+    return _ACCUMULATORS if meaning.promotion is WHOLE and by_groups else _PROMOTED_ACCUMULATORS
 
 
 def _splits(count: int, blocks: Blocks, k: int, device: Device) -> list[int]:
