@@ -51,6 +51,6 @@ def test_commands_have_arguments_that_their_programs_take() -> None:
     ]
     assert commands
     for command in commands:
-        python, flag, module, *arguments = shlex.split(command)
+        python, flag, module, *arguments = shlex.split(command, comments=True)  # as the shell reads it
         assert (python, flag) == ("python", "-m")
         PARSERS[module]().parse_args(arguments)
