@@ -2,7 +2,10 @@
 
 import re
 
+import pytest
+
 from fp8core.recipes import RECIPES, Family
+from fp8core.recipes.text import to_text
 from pages.sections.differences.controls import ALL_CONTROLS
 from tests.pages.hostile import A_PAGE, hostile_queries
 
@@ -27,6 +30,25 @@ def test_the_table_shows_the_recipes_of_the_address(open_app) -> None:
     assert at.query_params == {"differ_recipes": "mxfp8,per_tensor", "differ_family": "two_level"}
     wanted = [recipe.title for recipe in RECIPES.values() if recipe.family is Family.TWO_LEVEL]
     assert all(f"{title}: x" in alt(at) for title in wanted)
+
+
+def test_the_reader_s_own_recipe_stands_beside_published_ones(open_app) -> None:
+    own = to_text(RECIPES["mxfp8"])
+    at = open_app(PAGE, differ_recipes="own,rowwise", own=own)
+    assert not at.exception
+    assert not at.warning
+    assert re.findall(r"(Yours|Per row): x", alt(at)) == ["Yours", "Per row"]
+    links = {link.proto.label: link.proto.query_string for link in at.get("page_link")}
+    assert "recipe=own" in links["Yours"]
+    assert "own=" in links["Yours"]
+
+
+@pytest.mark.parametrize(("own", "said"), [("", "no recipe of your own"), ("mx?", "cannot be read")])
+def test_an_own_recipe_that_is_not_there_is_told_and_the_others_stay(open_app, own, said) -> None:
+    at = open_app(PAGE, differ_recipes="own,rowwise", own=own)
+    assert not at.exception
+    assert said in at.warning[0].value
+    assert re.findall(r"(Yours|Per row): x", alt(at)) == ["Per row"]
 
 
 def test_the_second_section_says_what_small_tiles_buy(open_app) -> None:

@@ -1,9 +1,11 @@
 """The controls of the page "Compare recipes"."""
 
 from fp8core.recipes import RECIPES, Family
+from fp8core.recipes.keys import OWN_TITLE
+from fp8core.recipes.text import OWN_NAME
 from pages.kit.format_options import format_options, is_element
 from pages.kit.recipes import by_family, family_title
-from pages.kit.shared_controls import INPUT, SEED
+from pages.kit.shared_controls import INPUT, OWN, SEED
 from pages.kit.text_controls import Several
 from pages.kit.widgets import Choice, ChoiceStyle
 
@@ -29,7 +31,7 @@ WHICH = Choice(
 COMPARED = Several(
     key="differ_recipes",
     label=f"Recipes, up to {MOST}",
-    options={name: recipe.title for name, recipe in RECIPES.items()},
+    options={name: recipe.title for name, recipe in RECIPES.items()} | {OWN_NAME: OWN_TITLE},
     default=[recipes[0].name for recipes in by_family().values()],
     most=MOST,
 )
@@ -42,7 +44,7 @@ FORMAT = Choice(
     help="A narrow format has little range of its own, so its tiles matter most.",
 )
 
-ALL_CONTROLS = (SHOW, WHICH, COMPARED, INPUT, SEED, FORMAT)
+ALL_CONTROLS = (SHOW, WHICH, COMPARED, OWN, INPUT, SEED, FORMAT)
 
 
 def shown_recipes(which: str, compared: list[str]) -> tuple[str, ...]:

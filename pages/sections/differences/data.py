@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 from fp8core.inputs import InputKind, draw_operand
 from fp8core.linear import FPROP, OPERANDS, LayerTensor, Side
 from fp8core.quantize import scales
-from fp8core.recipes import RECIPES, Recipe
+from fp8core.recipes import Recipe
+from fp8core.recipes.keys import recipe_of_key
 from fp8core.tiles import TileGrid
 from pages.sections.differences.charts.scene import LAYER, Corner, Differences
 
@@ -18,9 +19,12 @@ _KEPT = 128
 
 
 @lru_cache(maxsize=_KEPT)
-def differences(name: str, kind: str, seed: int) -> Differences:
-    """The differences of a published recipe, its corners drawn from inputs of `kind`."""
-    recipe = RECIPES[name]
+def differences(key: str, kind: str, seed: int) -> Differences:
+    """The differences of a recipe by its key, its corners drawn from inputs of `kind`.
+
+    Raises ValueError for a line that cannot be read.
+    """
+    recipe = recipe_of_key(key)
     return Differences(
         recipe=recipe,
         corners=(_corner(recipe, Side.A, kind, seed), _corner(recipe, Side.B, kind, seed)),

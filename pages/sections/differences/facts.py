@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 
 from fp8core.experiments.error_curves import BAND_K, EXTENTS, Draws
+from fp8core.recipes.keys import keys_of
 from pages.kit.widgets import Value
 from pages.sections.differences.charts.scene import Differences, small_error
 from pages.sections.differences.charts.table import scale_count
@@ -11,6 +12,7 @@ from pages.sections.differences.controls import (
     COMPARED,
     FORMAT,
     INPUT,
+    OWN,
     SEED,
     WHICH,
     shown_recipes,
@@ -23,8 +25,9 @@ _SHORT, _LONG = EXTENTS[0], BAND_K
 
 
 def _shown(values: Mapping[str, Value]) -> list[Differences]:
-    names = shown_recipes(values[WHICH.key], values[COMPARED.key])
-    return [differences(name, values[INPUT.key], values[SEED.key]) for name in names]
+    keys, _ = keys_of(shown_recipes(values[WHICH.key], values[COMPARED.key]), values[OWN.key])
+    shown = keys or tuple(COMPARED.default)
+    return [differences(key, values[INPUT.key], values[SEED.key]) for key in shown]
 
 
 def _most(values: Mapping[str, Value]) -> Differences:

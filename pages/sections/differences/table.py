@@ -5,13 +5,17 @@ from collections.abc import Sequence
 import streamlit as st
 
 from fp8core.inputs import InputKind, rules
+from fp8core.recipes import RECIPES
+from fp8core.recipes.keys import keys_of
 from pages.kit.chart import draw_chart
 from pages.kit.charts.granularity import operand_name, scale_name
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.words import count
 from pages.kit.controls import Controls, link_params
+from pages.kit.inert import plain
 from pages.kit.notice import draw_notice
-from pages.kit.shared_controls import SEED
+from pages.kit.recipes import recipe_params
+from pages.kit.shared_controls import OWN, SEED
 from pages.kit.shell import theme
 from pages.sections.differences.charts.scene import Differences
 from pages.sections.differences.charts.table import WIDTH, table_chart
@@ -42,7 +46,11 @@ def show(controls: Controls) -> None:
     kind = controls.draw(INPUT, st.sidebar)
     st.sidebar.caption(f"{rules(InputKind(kind))}.")
     seed = controls.draw(SEED, st.sidebar)
-    shown = [differences(name, kind, seed) for name in shown_recipes(which, compared)]
+    keys, told = keys_of(shown_recipes(which, compared), controls.value(OWN))
+    if told:
+        st.warning(plain(told))
+    keys = keys or tuple(COMPARED.default)
+    shown = [differences(key, kind, seed) for key in keys]
     draw_notice(f"**Notice:** {notice(shown)}")
     draw_chart(
         table_chart(shown, INKS[theme()]),
@@ -61,12 +69,13 @@ def show(controls: Controls) -> None:
     with st.expander("The names that people use"):
         st.markdown(NAMES)
     links = st.container(horizontal=True)
-    for one in shown:
+    for key, one in zip(keys, shown, strict=True):
+        own = "" if key in RECIPES else key
         links.page_link(
             "pages/tile_layouts.py",
             label=one.recipe.title,
             icon=":material/grid_on:",
-            query_params=link_params(recipe=one.recipe.name, show="picture"),
+            query_params=link_params(**recipe_params(one.recipe.name, own), show="picture"),
             width="content",
         )
 

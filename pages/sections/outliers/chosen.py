@@ -7,17 +7,16 @@ import streamlit as st
 from fp8core.costs import bits_per_element
 from fp8core.inputs import INPUT_NOTES, InputKind, kind_of
 from fp8core.linear import LayerTensor
-from fp8core.recipes import RECIPES, Operand
+from fp8core.recipes import Operand
+from fp8core.recipes.keys import keys_of, recipe_of_key
 from pages.kit.controls import Controls
 from pages.kit.inert import plain
 from pages.kit.shared_controls import OWN, SEED
 from pages.sections.outliers.controls import DATA, RECIPES_SHOWN, ROLE, SIZE, UPLOAD
-from pages.sections.outliers.measures import operand_of_key, recipe_of_key
+from pages.sections.outliers.measures import operand_of_key
 from pages.sections.outliers.source import Source
 from pages.sections.outliers.upload import draw_upload
 from pages.sections.outliers.words import bits
-
-NO_LINE = "You have no recipe of your own in this address. The page “Design a recipe” makes one."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,17 +44,10 @@ class Asked:
 
 def recipes(controls: Controls) -> tuple[str, ...]:
     """Draw the choice of recipes; the reader's own is given by its line."""
-    chosen = []
-    for name in controls.draw(RECIPES_SHOWN):
-        key = name if name in RECIPES else controls.value(OWN)
-        try:
-            recipe_of_key(key)
-        except ValueError as refused:
-            told = f"Your own recipe cannot be read: {refused}" if key else NO_LINE
-            st.warning(plain(told))
-        else:
-            chosen.append(key)
-    return tuple(chosen or RECIPES_SHOWN.default)
+    chosen, told = keys_of(controls.draw(RECIPES_SHOWN), controls.value(OWN))
+    if told:
+        st.warning(plain(told))
+    return chosen or tuple(RECIPES_SHOWN.default)
 
 
 def role(controls: Controls) -> str:

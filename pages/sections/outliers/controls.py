@@ -7,6 +7,7 @@ from fp8core.experiments.rounded_checkpoint import Reading
 from fp8core.inputs import INPUT_NOTES
 from fp8core.linear import MATMULS, Side
 from fp8core.recipes import RECIPES
+from fp8core.recipes.keys import OWN_TITLE
 from fp8core.recipes.text import OWN_NAME
 from pages.kit.format_options import format_options, is_element
 from pages.kit.shared_controls import OWN, SEED
@@ -14,7 +15,6 @@ from pages.kit.text_controls import Several
 from pages.kit.uploads.tensor_file import MAX_NUMBERS as MAX_COUNT
 from pages.kit.uploads.tensor_file import MAX_TENSORS
 from pages.kit.widgets import Choice, ChoiceStyle, Whole
-from pages.sections.outliers.measures import OWN_TITLE
 
 MOST = 4
 """Recipes side by side."""

@@ -3,6 +3,7 @@
 import streamlit as st
 
 from fp8core.experiments.error_curves import CREST_POWERS, DRAWS, Counted, Draws
+from fp8core.recipes.keys import recipe_of_key
 from pages.kit.chart import draw_chart
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.words import short
@@ -14,7 +15,7 @@ from pages.kit.shell import theme
 from pages.sections.outliers import chosen
 from pages.sections.outliers.charts.draws import Curve, draws_chart, has_error
 from pages.sections.outliers.controls import COUNTED
-from pages.sections.outliers.measures import CREST_SHAPE, crest, recipe_of_key
+from pages.sections.outliers.measures import CREST_SHAPE, crest
 from pages.sections.outliers.words import BF16, NO_ERROR, bits, db, listed, ranged, table
 
 GAUSSIAN = CREST_POWERS.index(1.0)

@@ -12,6 +12,7 @@ from fp8core.experiments.two_readers import Disagreement
 from fp8core.formats import FORMATS
 from fp8core.inputs import OUTLIER_EVERY, OUTLIER_FACTOR
 from fp8core.recipes import Operand, OperandSpec
+from fp8core.recipes.keys import recipe_of_key
 from fp8core.recipes.text import OWN_NAME
 from fp8core.scales import SCALE_RULES
 from fp8core.tiles import WHOLE, TileShape
@@ -38,7 +39,6 @@ from pages.sections.outliers.measures import (
     layer,
     measured,
     operand_of_key,
-    recipe_of_key,
 )
 from pages.sections.outliers.source import Source, bands
 

@@ -4,6 +4,7 @@ import streamlit as st
 
 from fp8core.experiments.layer_error import ResultError
 from fp8core.linear import MATMULS, Side
+from fp8core.recipes.keys import recipe_of_key
 from pages.kit.chart import draw_chart
 from pages.kit.charts.ink import INKS
 from pages.kit.compute import computed
@@ -15,7 +16,7 @@ from pages.sections.outliers import chosen
 from pages.sections.outliers.charts.bars import Bar, grouped
 from pages.sections.outliers.chosen import Asked
 from pages.sections.outliers.map import tensor_of
-from pages.sections.outliers.measures import layer, layer_shape, recipe_of_key
+from pages.sections.outliers.measures import layer, layer_shape
 from pages.sections.outliers.words import listed, percent, table
 
 

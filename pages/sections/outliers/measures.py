@@ -36,14 +36,13 @@ from fp8core.experiments.two_readers import Disagreement, disagreement, spec_rea
 from fp8core.formats import FORMATS
 from fp8core.inputs import InputKind, draw, draw_operand
 from fp8core.linear import MATMULS, OPERANDS, LayerShape, LayerTensor, Matmul, Side
-from fp8core.recipes import RECIPES, Operand, OperandSpec, Recipe
-from fp8core.recipes.text import own_recipe
+from fp8core.recipes import Operand, OperandSpec
+from fp8core.recipes.keys import recipe_of_key
 from fp8core.scales import SCALE_RULES
 from fp8core.tiles import WHOLE, TileGrid, TileShape
 from pages.sections.outliers.charts.colors import share_of_error, table
 from pages.sections.outliers.source import Source, bands
 
-OWN_TITLE = "Yours"
 CREST_SHAPE = (128, 512)
 CHANNELS_SHAPE = (32, 512)
 """Rows that have a scale each, and elements in each."""
@@ -92,14 +91,6 @@ def role_of(role: str) -> tuple[Matmul, Side]:
     """The matmul and the side that a value of the control ROLE names, such as ``fprop_a``."""
     name, side = role.split("_")
     return MATMULS[name], Side(side.upper())
-
-
-def recipe_of_key(key: str) -> Recipe:
-    """A published recipe by its name, or the reader's own by its line, whose title nobody else may have.
-
-    Raises ValueError where the line cannot be read.
-    """
-    return RECIPES[key] if key in RECIPES else replace(own_recipe(key), title=OWN_TITLE)
 
 
 def operand_of_key(key: str, role: str) -> Operand | None:

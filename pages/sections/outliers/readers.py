@@ -5,6 +5,7 @@ import streamlit as st
 from fp8core.experiments.two_readers import Disagreement, copies, weight_readers
 from fp8core.linear import DGRAD, FPROP, LayerTensor
 from fp8core.recipes import Operand
+from fp8core.recipes.keys import recipe_of_key
 from fp8core.tiles import TileShape
 from pages.kit.chart import draw_chart
 from pages.kit.charts.ink import INKS
@@ -20,7 +21,6 @@ from pages.sections.outliers.measures import (
     BARE_TILES,
     bare_operands,
     bare_readers,
-    recipe_of_key,
     recipe_readers,
 )
 from pages.sections.outliers.words import percent, table
