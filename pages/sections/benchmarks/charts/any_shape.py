@@ -8,6 +8,7 @@ import altair as alt
 from pages.kit.charts.finish import color_range, dressed, shape_range
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.template import Filled, number, several, template
+from pages.sections.benchmarks.charts.intensity import intensity_axis
 
 _TALL = 460
 _EQUAL = 1.0
@@ -16,7 +17,6 @@ _ASIDE = 1.5
 """The room left and right of the points: one point alone still has a power of two beside it."""
 _ONE_LINE, _COLUMNS = 22, 2
 _LONG_NAME = "MXFP8, refolded, not bit-exact"
-_POWERS = [2.0**power for power in range(20)]
 _TICKS = [0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 6, 8, 10, 20]
 _TOLD = {
     "gemm": "GEMM",
@@ -65,12 +65,7 @@ def any_shape_chart(points: Sequence[DrawnPoint], ink: Ink) -> Filled:
 
 @template
 def _chart(ink: Ink) -> alt.LayerChart:
-    x = alt.X(
-        "intensity:Q",
-        title=["operations per byte:", "2 · M · N · K / bytes of codes, scales and D"],
-        scale=alt.Scale(type="log", base=2, domain=several("intensities", [1.0, 4096.0]), nice=False),
-        axis=alt.Axis(values=_POWERS, format=",~f", grid=True, labelOverlap=True),
-    )
+    x = intensity_axis((1.0, 4096.0))
     y = alt.Y(
         "ratio:Q",
         title="times as fast as torch's best",

@@ -10,6 +10,7 @@ from pages.kit.charts.finish import color_range, dressed, shape_range
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.template import Columns, Filled, several, template
 from pages.sections.benchmarks.charts.facts import TimedGemm, fact_columns, tooltip
+from pages.sections.benchmarks.charts.intensity import intensity_axis
 
 _TALL = 560
 _DASHES = {True: [1, 0], False: [6, 4]}
@@ -18,7 +19,6 @@ _NEAR, _FAR = 1.2, 1.7
 _ASIDE = 92
 _LONG_NAME = "MXFP8, refolded, not bit-exact"
 """The legend has as many columns as names of this length leave room for."""
-_POWERS = [2.0**power for power in range(20)]
 _TICKS = [digit * 10.0**power for power in range(5) for digit in (1, 2, 5)]
 
 
@@ -97,12 +97,7 @@ def _columns(rows: Sequence[_Datum]) -> Columns:
 
 @template
 def _chart(ink: Ink, *, has_roofs: bool, has_points: bool) -> alt.LayerChart:
-    x = alt.X(
-        "intensity:Q",
-        title=["operations per byte:", "2 · M · N · K / bytes of codes, scales and D"],
-        scale=alt.Scale(type="log", base=2, domain=several("intensities", [16.0, 32768.0]), nice=False),
-        axis=alt.Axis(values=_POWERS, format=",~f", grid=True, labelOverlap=True),
-    )
+    x = intensity_axis((16.0, 32768.0))
     y = alt.Y(
         "speed:Q",
         title="TFLOP/s",
