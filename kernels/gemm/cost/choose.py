@@ -64,14 +64,17 @@ def predicted_us(meaning: Meaning, blocks: Blocks, mnk: Mnk, device: Device) -> 
 
 @lru_cache(maxsize=_KEPT)
 def chosen(meaning: Meaning, mnk: Mnk, device: Device, bodies: frozenset[Body]) -> Chosen:
-    """The blocks to run. Raises ValueError where there are no constants, or no candidates."""
+    """The blocks to run.
+
+    Raises ValueError for a shape without a measurement where there are no constants, or no candidates.
+    """
+    rows, unread = _measured(meaning, mnk, device, bodies)
+    if rows and rows[0].mnk == mnk:
+        return Chosen(rows[0].blocks, f"the best blocks measured on {_source(rows[0])}, for this shape")
     order = [body for body in Body if body in bodies]
     constants = constants_of(device)
     order = [body for body in order if body.value in constants.bodies] or order
     found = ranked(meaning, mnk, device, order)
-    rows, unread = _measured(meaning, mnk, device, bodies)
-    if rows and rows[0].mnk == mnk:
-        return Chosen(rows[0].blocks, f"the best blocks measured on {_source(rows[0])}, for this shape")
     if not found:
         raise ValueError("no body has candidates for it")
     best, by_blocks = found[0], {each.blocks: each.us for each in found}
