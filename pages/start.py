@@ -1,4 +1,4 @@
-"""What is FP8 training, and why?"""
+"""Why train in FP8, and what is it?"""
 
 import streamlit as st
 

@@ -13,7 +13,7 @@ import torch
 from kernels.bench.job import Cache, GemmJob, Into
 from kernels.bench.machine import Timing
 from kernels.bench.operands import Operands, least_bytes
-from kernels.bench.peers import REFUSALS, ScaledOp, bf16_ops, scaled_ops
+from kernels.bench.peers.torch_ops import REFUSALS, ScaledOp, bf16_ops, scaled_ops
 from kernels.bench.timing import (
     MAX_SETS,
     ColdTurn,

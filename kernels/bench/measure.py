@@ -14,11 +14,11 @@ import torch
 from kernels.bench.ceilings.limits import Impossible, limits_of, row_fault
 from kernels.bench.commit import commit
 from kernels.bench.contest import Times, contest
-from kernels.bench.errors import Errors, errors
+from kernels.bench.exactness.errors import Errors, errors
+from kernels.bench.exactness.predict import check, predictable
 from kernels.bench.job import GemmJob, Into
 from kernels.bench.machine import Machine
 from kernels.bench.operands import Operands, drawn, least_bytes
-from kernels.bench.predict import check, predictable
 from kernels.bench.row import Prediction, Provenance, Row
 from kernels.bench.timing import Load
 from kernels.device import Device, DeviceKind, Unsupported, current_device, told_triton

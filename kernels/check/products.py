@@ -8,9 +8,9 @@ import torch
 from numpy.typing import NDArray
 
 from fp8core.linear import Side
+from kernels.bench.exactness.predict import Sample, predict, predictable
 from kernels.bench.job import GemmJob
 from kernels.bench.operands import Operands
-from kernels.bench.predict import Sample, predict, predictable
 from kernels.bench.shapes import CHECKED
 from kernels.check.bounds import bound
 from kernels.check.report import Figure, Group, Line, Verdict

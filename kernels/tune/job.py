@@ -6,9 +6,9 @@ from dataclasses import replace
 import torch
 
 from kernels.bench.ceilings.limits import Impossible, limits_of
+from kernels.bench.exactness.predict import check, predictable
 from kernels.bench.job import GemmJob
 from kernels.bench.operands import Operands, held_bytes
-from kernels.bench.predict import check, predictable
 from kernels.bench.timing import ColdTurn, Contender, HotTurn, Turn, buffer_sets, flush_buffer, interleaved
 from kernels.device import Device, DeviceKind, Unsupported, current_device
 from kernels.gemm.blocks import Blocks, Body

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from kernels.bench.predict import predictable
+from kernels.bench.exactness.predict import predictable
 from kernels.device import Device
 from kernels.gemm.blocks import Blocks, Body
 from kernels.gemm.plan import GemmPlan

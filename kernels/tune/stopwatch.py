@@ -10,7 +10,7 @@ from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
 from kernels.bench.capture import capturing
 from kernels.bench.operands import held_bytes
-from kernels.bench.peers import bf16_peer, scaled_ops
+from kernels.bench.peers.torch_ops import bf16_peer, scaled_ops
 from kernels.bench.timing import Load, buffer_sets
 from kernels.device import Device
 from kernels.gemm.blocks import Blocks

@@ -9,7 +9,7 @@ from kernels.bench.any_shape.job import AnyShapeDraw, AnyShapeJob
 from kernels.bench.ceilings import Ceilings, CeilingsJob
 from kernels.bench.cost import Cost, gemm_cost
 from kernels.bench.job import GemmJob
-from kernels.bench.ready import Readied, ReadyJob
+from kernels.bench.ready.job import Readied, ReadyJob
 from kernels.bench.row import Row
 from kernels.check.job import CheckJob
 from kernels.check.report import Report
@@ -149,7 +149,7 @@ KINDS = (
         name="ready",
         job=ReadyJob,
         result=Readied,
-        measured_by="kernels.bench.ready_measure",
+        measured_by="kernels.bench.ready.measure",
         cost=lambda job: Cost(first_s=2.0),
         is_kept=False,
     ),

@@ -10,7 +10,7 @@ from dataclasses import replace
 from itertools import count
 
 from kernels.bench.job import GemmJob
-from kernels.bench.ready import code_of
+from kernels.bench.ready.job import code_of
 from kernels.worker.jobs import Job, Partial, Result, kind_of
 from kernels.worker.line import Line, Run
 from kernels.worker.rate import Pace, Rate

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from kernels.bench.job import GemmJob
-from kernels.bench.ready import code_of
+from kernels.bench.ready.job import code_of
 from kernels.worker.durations import Durations, Stage
 from kernels.worker.jobs import Job, Partial, Result, kind_of
 from kernels.worker.order import SLOT_S, Place, Served

@@ -7,7 +7,7 @@ others, which gets ReadyJobs only. Where it is lost, the workers compile for the
 import threading
 from collections.abc import Callable
 
-from kernels.bench.ready import ReadyJob
+from kernels.bench.ready.job import ReadyJob
 from kernels.worker.ledger import Ledger
 from kernels.worker.messages import Do, Finished, Ready, Refused
 from kernels.worker.process import Ended, Frozen, Garbled, Heard, Vanished, WorkerProcess

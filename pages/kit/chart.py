@@ -9,7 +9,7 @@ from pages.kit import address
 from pages.kit.charts.legible import legible
 from pages.kit.charts.room import in_room
 from pages.kit.charts.template import Filled
-from pages.kit.presenter import projected
+from pages.kit.look.presenter import projected
 from pages.kit.widgets import Place
 
 SIDEBAR = 340

@@ -19,8 +19,9 @@ from typing import Any, TypeVar
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from pages.kit import address, presenter
+from pages.kit import address
 from pages.kit.inert import quoted
+from pages.kit.look import presenter
 from pages.kit.look.save_pictures import draw_save_pictures
 from pages.kit.widgets import Choice, ChoiceStyle, Control, Number, NumberStyle, Place, Toggle, Value, Whole
 

@@ -14,11 +14,11 @@ from contextlib import contextmanager
 import streamlit as st
 from streamlit.runtime.scriptrunner import StopException
 
-from pages.kit import presenter
 from pages.kit.classroom.follow import draw_following, publish
 from pages.kit.in_code.panel import draw_in_code
 from pages.kit.lesson import panel
 from pages.kit.lesson.panel import Asked
+from pages.kit.look import presenter
 from pages.kit.story.ends import draw_bottom, draw_top
 from pages.kit.story.sidebar import draw_sidebar
 from pages.kit.story.table import Story, StoryPage

@@ -18,7 +18,7 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import StopException
 
 from kernels.paths import TOP
-from pages.kit import presenter
+from pages.kit.look import presenter
 from pages.kit.look.style import style
 
 _APP = TOP / "app.py"

@@ -18,7 +18,7 @@ from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
 from kernels.bench.cost import Allowance
 from kernels.bench.job import GemmJob
-from kernels.bench.ready import ReadyJob
+from kernels.bench.ready.job import ReadyJob
 from kernels.worker.launch import helpers, launchers, visible_gpus
 from kernels.worker.queue import WorkerQueue
 from kernels.worker.states import Done, Failed, Final, Running, Stopped, Ticket, Waiting

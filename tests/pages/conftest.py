@@ -20,7 +20,7 @@ from streamlit.testing.v1 import AppTest
 
 from kernels.bench.ceilings.limits import Limits
 from kernels.bench.records import record
-from pages.kit import compute
+from pages.kit.computing import compute
 from pages.kit.gemm import queue_panel as gpu_queue
 from pages.kit.gemm import results as gemm_results
 from pages.kit.gemm.queue_panel import Session, Workers

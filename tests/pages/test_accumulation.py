@@ -9,8 +9,8 @@ import pytest
 from fp8core.accumulators import ACCUMULATORS, matmul
 from fp8core.experiments.dot_terms import TermKind, draw_terms
 from fp8core.formats import FORMATS
-from pages.kit import compute
 from pages.kit.charts.words import short
+from pages.kit.computing import compute
 from pages.sections.accumulation.charts.curves import LINES
 from pages.sections.accumulation.charts.steps import SUMS
 from pages.sections.accumulation.controls import ALL_CONTROLS, K_STEPPED, OPERANDS, SHOW, TERMS, UNIT

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from streamlit.byte_util import config_max_cache_data_size_to_bytes
 
-from pages.kit.pool import BYTES_KEPT
+from pages.kit.computing.pool import BYTES_KEPT
 from tests.serving import TOP
 
 BOUND = {"cache_data": "max_entries", "cache_resource": "max_entries", "lru_cache": "maxsize", "cache": None}

@@ -9,7 +9,7 @@ import pytest
 from fp8core.linear import MATMULS, Side
 from fp8core.recipes import RECIPES
 from fp8core.recipes.text import from_text, own_text, to_json
-from pages.kit import compute
+from pages.kit.computing import compute
 from pages.sections.design.controls import CELL_KEYS
 from pages.sections.design.draft import draft_of, in_words
 from pages.sections.design.editor import FIELD_KEY

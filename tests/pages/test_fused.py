@@ -13,7 +13,7 @@ from kernels.bench.quantizers import QuantizerKernel, record_quantizer
 from kernels.layer.timeline.job import Way
 from pages.kit.chart_slider import AT, SLIDER
 from pages.kit.gemm.words import duration
-from pages.kit.source_text import text
+from pages.kit.in_code.source_text import text
 from pages.sections.fused import rows
 from pages.sections.fused.controls import KERNEL, SHOW, WAY_NAMES
 from pages.sections.fused.kernels import SOURCES

@@ -8,7 +8,7 @@ from kernels.bench.ceilings.job import COPY_BYTES, MATMUL_SIDE, Ceiling, Ceiling
 from kernels.bench.ceilings.limits import Impossible, ceilings_fault, limits_of
 from kernels.bench.machine import Timing
 from kernels.bench.measure import StoppedEarly, machine_here, today
-from kernels.bench.peers import REFUSALS
+from kernels.bench.peers.torch_ops import REFUSALS
 from kernels.bench.timing import Contender, HotTurn, Launch, Load, Timings, Turn, interleaved
 from kernels.device import Device, DeviceKind, Unsupported, current_device
 

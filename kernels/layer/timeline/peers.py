@@ -10,7 +10,7 @@ import torch
 from fp8core.formats import FORMATS
 from fp8core.linear import LayerTensor, Matmul
 from fp8core.recipes import MatmulSpec, Recipe
-from kernels.bench.peers import ScaledOp, scaled_ops
+from kernels.bench.peers.torch_ops import ScaledOp, scaled_ops
 from kernels.device import Device, Unsupported
 from kernels.fused import swiglu_backward_quantize, swiglu_quantize
 from kernels.gemm.meaning import Summation

@@ -15,7 +15,7 @@ from streamlit import runtime
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from kernels.bench.cost import Allowance
-from kernels.bench.ready import ReadyJob
+from kernels.bench.ready.job import ReadyJob
 from kernels.bench.row import Row
 from kernels.worker.cluster.members import CLUSTER_VARIABLE, Follower
 from kernels.worker.jobs import Job, Partial, Result, kind_of

@@ -12,9 +12,9 @@ import streamlit as st
 from fp8core.inputs import INPUT_NOTES
 from kernels.gemm.simple.dot_scaled import NOTE
 from kernels.typed import to_data
-from pages.kit.arrow_table import arrow_table
 from pages.kit.gemm.results import Result
 from pages.kit.gemm.words import CACHE, INTO
+from pages.kit.tables.arrow_table import arrow_table
 
 _SHOWN_AT_ONCE = 2
 _COLUMNS = {

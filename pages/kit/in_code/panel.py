@@ -18,12 +18,12 @@ from fp8core.recipes import RECIPES, Recipe
 from fp8core.recipes.text import own_recipe
 from pages.kit.in_code import ours, peers
 from pages.kit.in_code.export import Export
+from pages.kit.in_code.syntax import parsed
 from pages.kit.in_code.texts import CodeText, PageTexts, Shown, page_texts
 from pages.kit.in_code.torchao import torchao
 from pages.kit.in_code.transformer_engine import transformer_engine
 from pages.kit.inert import plain
 from pages.kit.shared_controls import OWN, RECIPE
-from pages.kit.syntax import parsed
 
 TITLE = "In code"
 BEGUN = "design_from"

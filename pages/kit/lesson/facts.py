@@ -17,8 +17,8 @@ from functools import lru_cache
 from typing import Any
 
 from kernels.paths import TOP
+from pages.kit.in_code.syntax import parsed
 from pages.kit.lesson.chapter import Fact, Step
-from pages.kit.syntax import parsed
 from pages.kit.widgets import Control, Value
 
 _KEPT = 512

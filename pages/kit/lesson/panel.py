@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from pages.kit import address, presenter
+from pages.kit import address
 from pages.kit.classroom.store import store
 from pages.kit.classroom.visitor import visitor
 from pages.kit.inert import plain, quoted
@@ -17,6 +17,7 @@ from pages.kit.lesson.filled import filled
 from pages.kit.lesson.library import Library, Place, library
 from pages.kit.lesson.prediction import draw_prediction, forget_locking, just_locked
 from pages.kit.lesson.style import led_to, style
+from pages.kit.look import presenter
 from pages.kit.notice import HIDDEN_KEY
 from pages.kit.terms.explain import draw_text
 

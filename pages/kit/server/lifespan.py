@@ -9,9 +9,9 @@ from starlette.middleware import Middleware
 
 from pages.kit.classroom.shared import shared
 from pages.kit.classroom.store import store
+from pages.kit.computing.pool import pool
 from pages.kit.gemm.queue_panel import workers
 from pages.kit.lesson.prepare import compute_every_fact
-from pages.kit.pool import pool
 from pages.kit.server.at_once import AtOnce
 from pages.kit.server.endpoints import OpenEndpoints
 from pages.kit.server.first_reader import is_wanted, read_every_page

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.kit.presenter import projected
+from pages.kit.look.presenter import projected
 from pages.kit.story.table import Story, StoryPage
 
 _TOP, _BOTTOM = "story_top", "story_bottom"

@@ -12,7 +12,7 @@ from pathlib import Path
 import streamlit as st
 
 from kernels.paths import TOP
-from pages.kit.syntax import parsed
+from pages.kit.in_code.syntax import parsed
 from pages.kit.terms.explain import PAGE, STYLE, found_in, link
 from pages.kit.terms.glossary import Term, glossary
 

@@ -18,13 +18,13 @@ from kernels.gemm.plan import GemmPlan, plan_built_in
 from pages.kit.chart import draw_chart
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.words import short
-from pages.kit.compute import computed
+from pages.kit.computing.compute import computed
+from pages.kit.computing.pool import Call
 from pages.kit.controls import Controls
 from pages.kit.gemm import results as gemm_results
 from pages.kit.gemm.results import TOLD, Recorded
 from pages.kit.inert import plain
 from pages.kit.notice import draw_notice
-from pages.kit.pool import Call
 from pages.kit.shared_controls import SEED
 from pages.kit.shell import theme
 from pages.sections.accumulation.charts.cost import Price, cost_chart

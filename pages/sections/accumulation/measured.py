@@ -8,11 +8,11 @@ from kernels.probe.job import SWEPT, ProbeJob, ProbeRow, swept
 from pages.kit.chart import draw_chart
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.template import Filled
-from pages.kit.compute import computed
+from pages.kit.computing.compute import computed
+from pages.kit.computing.pool import Call
 from pages.kit.controls import Controls
 from pages.kit.gemm import queue_panel as gpu_queue
 from pages.kit.inert import plain
-from pages.kit.pool import Call
 from pages.kit.shared_controls import SEED
 from pages.kit.shell import theme
 from pages.sections.accumulation.charts.curves import Curve, Measured, curves_chart

@@ -8,10 +8,10 @@ from fp8core.tiles import WHOLE
 from kernels.paths import VECTORS
 from pages.kit.charts.words import count as count_of
 from pages.kit.charts.words import short
-from pages.kit.compute import computed
+from pages.kit.computing.compute import computed
+from pages.kit.computing.pool import Call, pool
 from pages.kit.controls import Controls
 from pages.kit.inert import plain
-from pages.kit.pool import Call, pool
 from pages.sections.accumulation.controls import MODEL_BITS
 from pages.sections.accumulation.directions import fp22_words
 from pages.sections.accumulation.vectors import Check, checked

@@ -10,7 +10,6 @@ from fp8core.linear import MATMULS
 from kernels.bench.any_shape import Spread, percentile, spread
 from kernels.bench.any_shape.draw import LARGEST, MAX_TOKENS
 from kernels.bench.any_shape.job import AnyShapeDraw, LeftOut
-from pages.kit.arrow_table import arrow_table
 from pages.kit.chart import draw_chart
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.words import count
@@ -19,6 +18,7 @@ from pages.kit.inert import plain
 from pages.kit.notice import draw_notice
 from pages.kit.shared_controls import MATMUL
 from pages.kit.shell import theme
+from pages.kit.tables.arrow_table import arrow_table
 from pages.kit.terms.explain import draw_text
 from pages.sections.benchmarks import drawn
 from pages.sections.benchmarks import live as benchmarks_live

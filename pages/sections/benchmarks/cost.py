@@ -12,7 +12,6 @@ from fp8core.tiles import WHOLE, TileShape
 from kernels.bench.job import Cache, GemmJob, Into
 from kernels.bench.row import Row
 from kernels.gemm.meaning import Summation
-from pages.kit.arrow_table import arrow_table
 from pages.kit.chart import draw_chart
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.operand_words import bits_words
@@ -22,6 +21,7 @@ from pages.kit.gemm.words import NONE, duration
 from pages.kit.notice import draw_notice
 from pages.kit.shared_controls import MATMUL
 from pages.kit.shell import theme
+from pages.kit.tables.arrow_table import arrow_table
 from pages.sections.benchmarks import data
 from pages.sections.benchmarks.charts.cost import Cost, cost_chart
 from pages.sections.benchmarks.controls import CACHE, FAMILY, SHAPE, SHAPES, UNIT, Unit

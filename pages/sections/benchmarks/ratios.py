@@ -8,7 +8,7 @@ import streamlit as st
 
 from kernels.bench.job import Cache, GemmJob
 from kernels.bench.machine import Timing
-from kernels.bench.quoted import Quoted, quoted
+from kernels.bench.peers.quoted import Quoted, quoted
 from kernels.bench.records import slug
 from pages.kit.chart import draw_chart
 from pages.kit.charts.ink import INKS

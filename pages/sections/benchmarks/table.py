@@ -7,10 +7,10 @@ import streamlit as st
 
 from kernels.bench.ceilings.peak_rates import PEAK_RATES, Rate, Source
 from kernels.gemm.simple.dot_scaled import NOTE
-from pages.kit.arrow_table import Table, arrow_table
 from pages.kit.controls import Controls
 from pages.kit.gemm.results import Origin, Result
 from pages.kit.gemm.results_table import draw_downloads
+from pages.kit.tables.arrow_table import Table, arrow_table
 from pages.sections.benchmarks import data
 from pages.sections.benchmarks.controls import (
     ANY,

@@ -13,8 +13,8 @@ from pages.kit.classroom.shared import shared
 from pages.kit.classroom.store import store
 from pages.kit.gemm.queue_panel import Workers
 from pages.kit.gemm.queue_words import in_words
-from pages.kit.html_table import grid
 from pages.kit.shell import theme
+from pages.kit.tables.html_table import grid
 from pages.sections.classroom.roster import student
 
 _SHOWN = 30

@@ -8,9 +8,9 @@ from pages.kit.charts.ink import INKS
 from pages.kit.classroom.answers import POLL_S
 from pages.kit.classroom.shared import shared
 from pages.kit.classroom.store import store
-from pages.kit.html_table import grid
 from pages.kit.lesson.library import library
 from pages.kit.shell import theme
+from pages.kit.tables.html_table import grid
 
 _NAMES_KEY = "_class_names"
 

@@ -6,8 +6,8 @@ from fp8core.linear import MATMULS
 from fp8core.recipes import Recipe
 from pages.kit.charts.ink import INKS, Ink
 from pages.kit.charts.words import bytes_text, short, stored_tile
-from pages.kit.html_table import grid, note
 from pages.kit.shell import theme
+from pages.kit.tables.html_table import grid, note
 from pages.sections.design.derived import SIZES, Facts, facts
 
 

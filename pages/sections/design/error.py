@@ -12,10 +12,10 @@ from pages.kit.charts.ink import INKS
 from pages.kit.charts.template import Filled
 from pages.kit.charts.words import short
 from pages.kit.controls import Controls
-from pages.kit.html_table import grid
 from pages.kit.notice import draw_notice
 from pages.kit.shared_controls import SEED
 from pages.kit.shell import theme
+from pages.kit.tables.html_table import grid
 from pages.sections.design.charts.bars import Group, bars
 from pages.sections.design.controls import INPUT
 from pages.sections.design.derived import facts, nearest

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from fp8core.experiments.designs import result_errors
 from fp8core.linear import MATMULS
-from pages.kit.compute import computed
+from pages.kit.computing.compute import computed
+from pages.kit.computing.pool import Call
 from pages.kit.controls import Controls
-from pages.kit.pool import Call
 from pages.kit.shared_controls import SEED
 from pages.sections.design.controls import INPUT
 

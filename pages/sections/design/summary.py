@@ -10,10 +10,10 @@ from kernels.device import BLACKWELL, HOPPER
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.words import bytes_text, short
 from pages.kit.controls import Controls
-from pages.kit.html_table import grid
 from pages.kit.inert import plain
 from pages.kit.shared_controls import SEED
 from pages.kit.shell import theme
+from pages.kit.tables.html_table import grid
 from pages.sections.design.controls import INPUT
 from pages.sections.design.derived import Facts, facts
 from pages.sections.design.draft import Draft, draft_of

@@ -9,10 +9,10 @@ from fp8core.inputs import INPUT_NOTES, InputKind
 from pages.kit.chart import draw_chart
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.words import short
-from pages.kit.compute import computed
+from pages.kit.computing.compute import computed
+from pages.kit.computing.pool import Call
 from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice
-from pages.kit.pool import Call
 from pages.kit.shared_controls import SEED
 from pages.kit.shell import theme
 from pages.sections.differences.charts.scene import SizeCurve, small_error

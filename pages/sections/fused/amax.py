@@ -14,10 +14,10 @@ from pages.kit.charts.template import Filled
 from pages.kit.charts.words import bytes_text, count, short, stored_tile
 from pages.kit.controls import Controls, link_params
 from pages.kit.datasheet import GPU, card
-from pages.kit.html_table import grid
 from pages.kit.notice import draw_notice
 from pages.kit.recipes import draw_recipe, draw_source, recipe_params, recipe_values
 from pages.kit.shell import theme
+from pages.kit.tables.html_table import grid
 from pages.kit.terms.explain import draw_text
 from pages.sections.fused import every
 from pages.sections.fused.charts.reach import Panel, reach_chart

@@ -6,17 +6,17 @@ import streamlit as st
 
 from fp8core.recipes import RECIPES
 from kernels.bench.quantizers import QuantizerKernel, QuantizerRow
-from pages.kit.arrow_table import arrow_table
 from pages.kit.chart import draw_chart
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.words import count
 from pages.kit.controls import Controls
 from pages.kit.gemm.results import draw_left_out
 from pages.kit.gemm.words import duration
+from pages.kit.in_code.source_text import Source, files, text
 from pages.kit.inert import plain
 from pages.kit.notice import draw_notice
 from pages.kit.shell import theme
-from pages.kit.source_text import Source, files, text
+from pages.kit.tables.arrow_table import arrow_table
 from pages.kit.terms.explain import draw_text
 from pages.kit.widgets import Choice
 from pages.sections.fused import matmuls, quantizers

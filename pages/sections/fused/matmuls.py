@@ -9,11 +9,11 @@ import streamlit as st
 
 from kernels.bench.fused_gemms import FusedGemmRow, read_fused_gemms
 from kernels.bench.lines import slug
-from pages.kit.arrow_table import arrow_table
 from pages.kit.file_stamps import Stamp, stamps
 from pages.kit.gemm import results as gemm_results
+from pages.kit.in_code.source_text import Source, explanation, files, text
 from pages.kit.inert import plain
-from pages.kit.source_text import Source, explanation, files, text
+from pages.kit.tables.arrow_table import arrow_table
 from pages.kit.terms.explain import draw_text
 
 MATMUL = Source(

@@ -8,7 +8,6 @@ from fp8core.linear import LayerShape
 from fp8core.recipes import RECIPES, Recipe
 from kernels.layer.held import HeldBytes, held_bytes
 from kernels.layer.timeline.job import Block, Way
-from pages.kit.arrow_table import arrow_table
 from pages.kit.chart import draw_chart
 from pages.kit.charts.bars import Bar, bars
 from pages.kit.charts.ink import INKS
@@ -19,6 +18,7 @@ from pages.kit.inert import plain
 from pages.kit.notice import draw_notice
 from pages.kit.recipes import by_family, draw_recipe
 from pages.kit.shell import theme
+from pages.kit.tables.arrow_table import arrow_table
 from pages.kit.terms.explain import draw_text
 from pages.sections.fused import rows
 from pages.sections.fused.controls import TOKENS, job_of, layer_of

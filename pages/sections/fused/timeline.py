@@ -8,7 +8,6 @@ import streamlit as st
 from fp8core.recipes import RECIPES
 from kernels.layer.timeline.job import TimelineJob
 from kernels.layer.timeline.row import Timeline
-from pages.kit.arrow_table import arrow_table
 from pages.kit.chart import draw_chart
 from pages.kit.chart_slider import chart_with_slider, with_slider
 from pages.kit.charts.ink import INKS
@@ -21,6 +20,7 @@ from pages.kit.notice import draw_notice
 from pages.kit.recipes import draw_recipe, recipe_params, recipe_values
 from pages.kit.shared_controls import RECIPE
 from pages.kit.shell import theme
+from pages.kit.tables.arrow_table import arrow_table
 from pages.kit.terms.explain import draw_text
 from pages.sections.fused import live, rows
 from pages.sections.fused.charts.lanes import lanes_chart

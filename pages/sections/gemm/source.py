@@ -11,8 +11,8 @@ from kernels.gemm.bodies import Source as Place
 from kernels.gemm.meaning import Arithmetic
 from kernels.gemm.ran import RanPlan
 from pages.kit.gemm.words import duration
+from pages.kit.in_code.source_text import Source, explanation, files, text
 from pages.kit.inert import plain
-from pages.kit.source_text import Source, explanation, files, text
 
 _REFOLDING = ("operand_passes/refold_kernel.py", "refold_kernel")
 _DEQUANTIZING = ("operand_passes/read_kernel.py", "code_values")

@@ -8,13 +8,13 @@ from kernels.bench.job import GemmJob
 from kernels.bench.machine import Timing
 from kernels.bench.row import Provenance, Row
 from kernels.gemm.simple import dot_scaled
-from pages.kit.arrow_table import arrow_table
 from pages.kit.chart import draw_chart
 from pages.kit.charts.timings import Contender, timings
 from pages.kit.gemm import words as words
 from pages.kit.gemm.queue_panel import is_awaited
 from pages.kit.gemm.results import Origin, Result
 from pages.kit.inert import plain
+from pages.kit.tables.arrow_table import arrow_table
 from pages.sections.gemm.charts.error_map import error_map
 from pages.sections.gemm.source import draw_kernel
 

@@ -7,13 +7,13 @@ import streamlit as st
 from fp8core.linear import MATMULS
 from kernels.train.row import CopyStatistics, Statistics
 from kernels.train.variants import VARIANTS
-from pages.kit.arrow_table import arrow_table
 from pages.kit.chart import draw_chart
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.words import short
 from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice
 from pages.kit.shell import theme
+from pages.kit.tables.arrow_table import arrow_table
 from pages.sections.loss import words
 from pages.sections.loss.charts.layers import layers_chart
 from pages.sections.loss.controls import EARLY, INSIDE, METRIC, PRODUCTS, WHEN

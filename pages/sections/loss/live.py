@@ -9,13 +9,13 @@ from kernels.bench.row import Provenance
 from kernels.device import missing_package
 from kernels.train.job import TrainJob
 from kernels.train.row import TrainRow
-from pages.kit.arrow_table import arrow_table
 from pages.kit.chart import draw_chart
 from pages.kit.charts.ink import INKS
 from pages.kit.gemm import queue_panel as gpu_queue
 from pages.kit.gemm.results import Origin
 from pages.kit.inert import plain
 from pages.kit.shell import theme
+from pages.kit.tables.arrow_table import arrow_table
 from pages.sections.loss import words
 from pages.sections.loss.charts.curves import Band, Line, curves_chart
 from pages.sections.loss.controls import TRAINING

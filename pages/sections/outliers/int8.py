@@ -8,10 +8,10 @@ from fp8core.experiments.error_curves import CREST_POWERS, Counted, Draws
 from pages.kit.chart import draw_chart
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.words import short
-from pages.kit.compute import computed
+from pages.kit.computing.compute import computed
+from pages.kit.computing.pool import Call
 from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice
-from pages.kit.pool import Call
 from pages.kit.shell import theme
 from pages.kit.terms.explain import draw_text
 from pages.sections.outliers import chosen

@@ -7,10 +7,10 @@ from fp8core.linear import MATMULS, Side
 from fp8core.recipes.keys import recipe_of_key
 from pages.kit.chart import draw_chart
 from pages.kit.charts.ink import INKS
-from pages.kit.compute import computed
+from pages.kit.computing.compute import computed
+from pages.kit.computing.pool import Call
 from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice
-from pages.kit.pool import Call
 from pages.kit.shell import theme
 from pages.sections.outliers import chosen
 from pages.sections.outliers.charts.bars import Bar, grouped

@@ -6,10 +6,10 @@ from fp8core.experiments.error_curves import BAND_K, BAND_LINES, DRAWS, Counted
 from pages.kit.chart import draw_chart
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.words import short
-from pages.kit.compute import computed
+from pages.kit.computing.compute import computed
+from pages.kit.computing.pool import Call
 from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice
-from pages.kit.pool import Call
 from pages.kit.shell import theme
 from pages.sections.outliers import chosen
 from pages.sections.outliers.charts.draws import Curve, draws_chart, has_error

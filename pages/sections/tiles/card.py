@@ -9,7 +9,7 @@ from fp8core.quantize import scaled
 from fp8core.tiles import WHOLE, TileGrid
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.words import column, short, span
-from pages.kit.html_table import colored, grid, note, pairs
+from pages.kit.tables.html_table import colored, grid, note, pairs
 from pages.sections.tiles.charts.marks import stored_slice
 from pages.sections.tiles.charts.scene import OperandTile, Scene
 from pages.sections.tiles.scale_steps import scale_steps

@@ -9,10 +9,10 @@ from pages.kit.charts.ink import INKS, Ink
 from pages.kit.charts.operand_words import bits_words
 from pages.kit.charts.words import bytes_text, count, short, stored_tile
 from pages.kit.controls import Controls
-from pages.kit.html_table import grid, note
 from pages.kit.notice import draw_notice
 from pages.kit.recipes import by_family, family_title, recipe_of
 from pages.kit.shell import theme
+from pages.kit.tables.html_table import grid, note
 
 _BITS = "bits an element: its code and its share of the scales"
 

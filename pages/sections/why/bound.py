@@ -11,9 +11,9 @@ from pages.kit.charts.template import Filled
 from pages.kit.charts.words import bytes_text, count, short
 from pages.kit.controls import Controls
 from pages.kit.datasheet import GPU, card
-from pages.kit.html_table import grid
 from pages.kit.notice import draw_notice
 from pages.kit.shell import theme
+from pages.kit.tables.html_table import grid
 from pages.kit.terms.explain import draw_text
 from pages.kit.widgets import Value
 from pages.sections.why.charts.roofline import Place, roofline

@@ -10,11 +10,11 @@ from pages.kit.charts.ink import INKS
 from pages.kit.charts.template import Filled
 from pages.kit.charts.words import bytes_text
 from pages.kit.controls import Controls
-from pages.kit.html_table import grid
 from pages.kit.notice import draw_notice
 from pages.kit.shell import theme
 from pages.kit.sourced import links, sourced
 from pages.kit.sources import draw_sources
+from pages.kit.tables.html_table import grid
 from pages.kit.terms.explain import draw_text
 from pages.kit.widgets import Value
 from pages.sections.why.controls import MOMENT, TOKENS, WEIGHTS, draw_shape, layer_of, values

@@ -10,10 +10,10 @@ from pages.kit.charts.bars import Bar, bars
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.template import Filled
 from pages.kit.controls import Controls
-from pages.kit.html_table import grid
 from pages.kit.notice import draw_notice
 from pages.kit.shell import theme
 from pages.kit.sources import draw_sources
+from pages.kit.tables.html_table import grid
 from pages.kit.terms.explain import draw_text
 from pages.sections.why.controls import UNIT
 

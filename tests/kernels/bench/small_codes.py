@@ -4,7 +4,7 @@ import numpy as np
 
 from fp8core.formats import FORMATS
 from fp8core.linear import Side
-from kernels.bench.predict import Sample
+from kernels.bench.exactness.predict import Sample
 from kernels.device import HOPPER
 from kernels.gemm.meaning import Summation
 from kernels.gemm.plan import GemmPlan, plan_gemm

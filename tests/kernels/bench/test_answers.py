@@ -16,8 +16,8 @@ from kernels.bench.cost import Allowance, gemm_cost
 from kernels.bench.job import GemmJob
 from kernels.bench.measure import StoppedEarly, Work
 from kernels.bench.operands import Drawn
-from kernels.bench.ready import ReadyJob
-from kernels.bench.ready_measure import measure as get_ready
+from kernels.bench.ready.job import ReadyJob
+from kernels.bench.ready.measure import measure as get_ready
 from kernels.device import DeviceKind
 from tests.kernels.cases import ON_GPU, alone
 from tests.kernels.worker.stand_in import row

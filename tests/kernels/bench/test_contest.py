@@ -14,7 +14,7 @@ from fp8core.tiles import WHOLE, TileShape
 from kernels.bench.contest import _turns, contest, first_times, race
 from kernels.bench.job import Cache, GemmJob, Into
 from kernels.bench.operands import Operands
-from kernels.bench.peers import Bf16Op, ScaledOp, bf16_peer, candidate_ops
+from kernels.bench.peers.torch_ops import Bf16Op, ScaledOp, bf16_peer, candidate_ops
 from kernels.bench.timing import Load, order
 from kernels.device import HOPPER, INTERPRETER, current_device
 from kernels.gemm import gemm

@@ -18,7 +18,7 @@ from fp8core.philox import random_bits
 from fp8core.quantize import quantize
 from fp8core.recipes import RECIPES, Operand
 from fp8core.tiles import TileGrid
-from kernels.bench.errors import errors
+from kernels.bench.exactness.errors import errors
 from kernels.bench.job import Cache, GemmJob, Into
 from kernels.bench.measure import StoppedEarly, measure
 from kernels.bench.row import Provenance, Row
@@ -142,7 +142,7 @@ def test_a_planted_error_is_found_where_it_is():
 
 
 def test_a_job_too_large_for_fp64_is_checked_in_bands(monkeypatch):
-    monkeypatch.setattr("kernels.bench.errors.FLOP_LIMIT", 4 * 70 * 50 * 200 // 3 + 1)
+    monkeypatch.setattr("kernels.bench.exactness.errors.FLOP_LIMIT", 4 * 70 * 50 * 200 // 3 + 1)
     row = run(job())
     assert row.error_note == f"errors over {len(row.error_map) * 3} of 70 rows of D, in bands"
     assert len(row.error_map) == 8
@@ -151,7 +151,7 @@ def test_a_job_too_large_for_fp64_is_checked_in_bands(monkeypatch):
 @pytest.mark.gpu
 @pytest.mark.parametrize(("recipe", "matmul"), GEMMS.values(), ids=GEMMS)
 def test_torch_agrees_where_it_has_the_operation(recipe, matmul):
-    from kernels.bench.peers import candidate_ops, scaled_ops
+    from kernels.bench.peers.torch_ops import candidate_ops, scaled_ops
     from kernels.gemm import gemm
     from tests.kernels.cases import problem
 

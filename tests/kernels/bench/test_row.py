@@ -12,7 +12,7 @@ from fp8core.recipes import RECIPES, Family
 from fp8core.recipes.text import own_text
 from kernels.bench.job import Cache, GemmJob, Into
 from kernels.bench.machine import Timing
-from kernels.bench.ready import code_of
+from kernels.bench.ready.job import code_of
 from kernels.bench.row import Row
 from kernels.typed import from_data, to_data
 from tests.kernels.bench.made_up import JOB, ROW

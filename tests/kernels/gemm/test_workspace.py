@@ -18,7 +18,7 @@ from fp8core.formats import FORMATS
 from fp8core.linear import MATMULS, Side
 from fp8core.recipes import RECIPES
 from fp8core.tiles import WHOLE
-from kernels.bench.predict import Sample, predict
+from kernels.bench.exactness.predict import Sample, predict
 from kernels.device import BLACKWELL, HOPPER
 from kernels.gemm import gemm
 from kernels.gemm import workspace as split
@@ -234,7 +234,7 @@ def test_the_scaled_tensor_core_does_not_split():
 @pytest.mark.parametrize("mnk", [(16, 4096, 14336), (256, 1024, 4100)], ids=str)
 @by_gemm
 def test_every_predicted_bit_of_a_split_sum_is_the_kernel_s(recipe, matmul, mnk):
-    from kernels.bench.predict import check, predictable
+    from kernels.bench.exactness.predict import check, predictable
     from kernels.device import current_device
 
     a, b, plan = problem(recipe, matmul, mnk)

@@ -20,7 +20,7 @@ from fp8core.tiles import TileShape
 from kernels.bench.job import GemmJob
 from kernels.bench.measure import measure
 from kernels.bench.operands import least_bytes
-from kernels.bench.peers import candidate_ops
+from kernels.bench.peers.torch_ops import candidate_ops
 from kernels.device import ADA, BLACKWELL, BLACKWELL_RTX, HOPPER, Unsupported, current_device
 from kernels.gemm import gemm
 from kernels.gemm.launch import as_planned
@@ -264,7 +264,7 @@ def test_every_predicted_bit_is_the_kernel_s(matmul, mnk):
 @by_matmul
 def test_the_prediction_is_of_the_refolded_operands(matmul):
     """In the interpreter sums are fp32's: operands whose products need no rounding have the model's bits."""
-    from kernels.bench.predict import check
+    from kernels.bench.exactness.predict import check
 
     m, n, k = 8, 8, 256
     layer = matmul.layer(m, n, k)

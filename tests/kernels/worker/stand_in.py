@@ -15,7 +15,7 @@ from fp8core.formats import FORMATS
 from kernels.bench.any_shape.job import AnyShapeDraw, AnyShapeJob
 from kernels.bench.job import GemmJob
 from kernels.bench.machine import Machine, Timing
-from kernels.bench.ready import Readied, ReadyJob
+from kernels.bench.ready.job import Readied, ReadyJob
 from kernels.bench.row import Provenance, Row, Worst
 from kernels.check.job import CheckJob
 from kernels.check.report import Report

@@ -8,7 +8,7 @@ import pytest
 
 from kernels.bench.cost import Allowance
 from kernels.bench.job import GemmJob
-from kernels.bench.ready import ReadyJob
+from kernels.bench.ready.job import ReadyJob
 from kernels.check.job import CheckJob
 from kernels.worker.process import WorkerProcess
 from kernels.worker.states import Done, Failed, Running, Waiting

@@ -9,7 +9,7 @@ import pytest
 
 from fp8core.experiments.dot_terms import TermKind
 from kernels.bench.machine import Machine
-from kernels.bench.ready import Readied, ReadyJob
+from kernels.bench.ready.job import Readied, ReadyJob
 from kernels.check.job import CheckJob
 from kernels.check.report import Verdict
 from kernels.layer.timeline.job import Way

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from kernels.bench.ready import ReadyJob, code_of
+from kernels.bench.ready.job import ReadyJob, code_of
 from kernels.check.job import CheckJob
 from kernels.worker.jobs import Job
 from kernels.worker.ledger import ABSENT_S, FORGOTTEN, GONE, MOST_WAITING, REPLACED, Ledger

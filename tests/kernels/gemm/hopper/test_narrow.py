@@ -155,7 +155,7 @@ def test_more_rows_than_a_block_and_crooked_d_s(how):
 @pytest.mark.gpu
 @pytest.mark.parametrize("how", [Summation.FAST, Summation.PROMOTED], ids=lambda how: how.value)
 def test_every_predicted_bit_is_the_kernel_s(how):
-    from kernels.bench.predict import check, predictable
+    from kernels.bench.exactness.predict import check, predictable
 
     device = current_device()
     mnk = (64, 4096, 14336)

@@ -190,7 +190,7 @@ def test_it_gives_the_simple_kernel_s_bits_a_hundred_times(recipe, how, mnk):
 @pytest.mark.gpu
 @pytest.mark.parametrize("recipe", ["per_tensor", "deepseek_v3"])
 def test_every_predicted_bit_is_the_kernel_s(recipe):
-    from kernels.bench.predict import check, predictable
+    from kernels.bench.exactness.predict import check, predictable
 
     device = current_device()
     mnk = (64, 4096, 14336)

@@ -22,8 +22,8 @@ from kernels.tune.candidates import coarse
 from pages.kit.gemm import queue_panel as gpu_queue
 from pages.kit.gemm import results as gemm_results
 from pages.kit.gemm.queue_panel import Workers
+from pages.kit.in_code.source_text import body, explanation, text
 from pages.kit.inert import plain
-from pages.kit.source_text import body, explanation, text
 from pages.sections.gemm.source import SIMPLE, instead_of, sentence, source_of
 from tests.pages.gemm_rows import gpu_row, record, stand_in_queue, timing
 

@@ -7,7 +7,7 @@ from functools import lru_cache
 from kernels.gemm.bodies import WHOLE_FILE
 from kernels.gemm.bodies import Source as Place
 from kernels.paths import TOP
-from pages.kit.syntax import parsed
+from pages.kit.in_code.syntax import parsed
 
 _KERNELS = TOP / "kernels"
 _TEXTS_KEPT = 64

@@ -5,7 +5,7 @@ import torch
 
 from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
-from kernels.bench.peers import bf16_ops, candidate_ops, scaled_ops
+from kernels.bench.peers.torch_ops import bf16_ops, candidate_ops, scaled_ops
 from kernels.gemm import gemm
 from tests.kernels.cases import ON_GPU, problem
 

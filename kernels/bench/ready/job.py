@@ -1,6 +1,6 @@
 """A job that makes later ones fast (ReadyJob): compile what a GEMM runs, before anybody asks for it.
 
-Plain data; importing it needs neither torch nor a GPU. kernels.bench.ready_measure does it.
+Plain data; importing it needs neither torch nor a GPU. kernels.bench.ready.measure does it.
 """
 
 from dataclasses import dataclass

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from pages.kit.syntax import parsed
+from pages.kit.in_code.syntax import parsed
 
-PAGES = Path(__file__).resolve().parents[3] / "pages"
+PAGES = Path(__file__).resolve().parents[4] / "pages"
 FILES = sorted(PAGES.rglob("*.py"))
 
 

@@ -3,8 +3,8 @@
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.kit import compute
-from pages.kit.pool import pool
+from pages.kit.computing import compute
+from pages.kit.computing.pool import pool
 
 
 @pytest.fixture(autouse=True)
@@ -15,9 +15,9 @@ def impatient(monkeypatch):
 def page() -> None:
     import streamlit as st
 
-    from pages.kit.compute import computed
-    from pages.kit.pool import Call
-    from tests.pages.kit.pool_calls import refused, slept
+    from pages.kit.computing.compute import computed
+    from pages.kit.computing.pool import Call
+    from tests.pages.kit.computing.pool_calls import refused, slept
 
     tag = st.text_input("Tag", "first", key="tag")
     calls = [Call(refused, (7,))] if tag == "bad" else [Call(slept, (0.05, f"{tag} {n}")) for n in range(2)]

@@ -7,8 +7,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from pages.kit.pool import Answer, Call, Pool
-from tests.pages.kit.pool_calls import (
+from pages.kit.computing.pool import Answer, Call, Pool
+from tests.pages.kit.computing.pool_calls import (
     Large,
     broken,
     bytes_of,

@@ -12,9 +12,9 @@ from typing import Any, Generic, TypeVar
 
 import streamlit as st
 
+from pages.kit.computing.pool import Answer, Call, pool
 from pages.kit.gemm.queue_panel import session
 from pages.kit.inert import plain
-from pages.kit.pool import Answer, Call, pool
 
 PATIENCE_S = 0.12
 """Seconds that a run of the page waits, without holding the interpreter, before it shows the last picture."""

@@ -8,8 +8,8 @@ def two_controls() -> None:
     """A page whose frame obeys the address; runs inside AppTest, so it imports what it uses."""
     import streamlit as st
 
-    from pages.kit import presenter
     from pages.kit.controls import Controls
+    from pages.kit.look import presenter
     from pages.kit.widgets import Whole
 
     presenter.read()

@@ -2,7 +2,7 @@
 
 import math
 
-from pages.kit.arrow_table import arrow_table
+from pages.kit.tables.arrow_table import arrow_table
 
 
 def test_a_table_has_the_rows_in_order_and_nothing_where_there_is_no_number():

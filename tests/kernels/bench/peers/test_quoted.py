@@ -2,7 +2,7 @@
 
 import pytest
 
-from kernels.bench.quoted import quoted
+from kernels.bench.peers.quoted import quoted
 from kernels.bench.shapes import CHECKED, STANDARD
 
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from fp8core.recipes import RECIPES
+from kernels.bench.exactness.predict import Sample, predict, predictable
 from kernels.bench.job import GemmJob
 from kernels.bench.measure import measure
-from kernels.bench.predict import Sample, predict, predictable
 from kernels.device import BLACKWELL, HOPPER
 from kernels.gemm.blocks import Body
 from kernels.gemm.bodies import tries

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from kernels.bench.answers import first_answer
 from kernels.bench.measure import Work, halt_if, memory
-from kernels.bench.ready import Readied, ReadyJob
+from kernels.bench.ready.job import Readied, ReadyJob
 from kernels.gemm.launch import gemm
 from kernels.gemm.simple.dot_scaled import dot_scaled_plan
 from kernels.tune.job import launch_once

@@ -24,7 +24,7 @@ from typing import Any
 from cachetools import LRUCache
 from cachetools.keys import typedkey
 
-from pages.kit.seat import Seat, is_lost, nothing
+from pages.kit.computing.seat import Seat, is_lost, nothing
 
 BYTES_KEPT = 64 << 20
 """Pickled bytes of all results that are kept; the one read longest ago is dropped first."""
