@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+from fp8core.inputs.recorded import FOLDER
+
 TOP = Path(__file__).resolve().parents[1]
 """The folder that holds app.py."""
 ASSETS = TOP / "assets"
@@ -17,5 +19,5 @@ VECTORS = ASSETS / "vectors"
 """<gpu>.npz: outputs captured from real tensor cores."""
 TRAIN = ASSETS / "train"
 """<gpu>.jsonl: recorded training runs."""
-TENSORS = ASSETS / "tensors"
+TENSORS = FOLDER
 """*.safetensors: crops of tensors of a training run; amax.json: amax of tensors step by step."""

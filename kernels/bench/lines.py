@@ -5,11 +5,22 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
-from kernels.typed import from_data
+from kernels.files import append_line
+from kernels.typed import from_data, to_data
 
 T = TypeVar("T")
+
+
+class OfGpu(Protocol):
+    """A measurement that names its GPU."""
+
+    @property
+    def gpu(self) -> str: ...
+
+
+G = TypeVar("G", bound=OfGpu)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,6 +36,44 @@ class BadLine:
     def __str__(self) -> str:
         line = "" if self.line is None else f", line {self.line}"
         return f"{self.file}{line}: {self.reason}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kept(Generic[T]):
+    """The measurements of every GPU, in the order of the files, and the lines that cannot be read."""
+
+    rows: tuple[T, ...]
+    bad: tuple[BadLine, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class GpuFiles(Generic[G]):
+    """Measurements of one kind, one a line: <room>/<gpu>.jsonl in a folder of records.
+
+    judge: gives a measurement back, or raises ValueError with what is wrong with it.
+    """
+
+    kind: type[G]
+    room: str
+    judge: Callable[[G], G]
+
+    def path(self, folder: Path, gpu: str) -> Path:
+        """The file of a GPU in a folder of records."""
+        return folder / self.room / f"{slug(gpu)}.jsonl"
+
+    def read(self, folder: Path) -> Kept[G]:
+        """The recorded measurements of every GPU; none where the folder does not exist."""
+        rows, bad = read_lines((folder / self.room).glob("*.jsonl"), self.kind, self.judge)
+        return Kept(rows=tuple(rows), bad=tuple(bad))
+
+    def record(self, row: G, folder: Path) -> Path:
+        """Append a measurement to its GPU's file in a folder of records, and return the file's path.
+
+        Raises what `judge` raises, and OSError where the disk refuses it.
+        """
+        path = self.path(folder, row.gpu)
+        append_line(path, json.dumps(to_data(self.judge(row)), ensure_ascii=False).encode())
+        return path
 
 
 def slug(name: str) -> str:

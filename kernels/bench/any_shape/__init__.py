@@ -5,7 +5,6 @@ Importing this needs neither torch nor a GPU.
 
 from kernels.bench.any_shape.draw import draw_shapes
 from kernels.bench.any_shape.records import (
-    AnyShapeRecords,
     any_shape_path,
     read_any_shape,
     record_any_shape,
@@ -14,7 +13,6 @@ from kernels.bench.any_shape.row import AnyShapeRow
 from kernels.bench.any_shape.spread import Spread, percentile, spread
 
 __all__ = [
-    "AnyShapeRecords",
     "AnyShapeRow",
     "Spread",
     "any_shape_path",

@@ -5,7 +5,6 @@ Importing this needs neither torch nor a GPU.
 
 from kernels.bench.fused_gemms.job import FusedEnd, FusedGemmJob
 from kernels.bench.fused_gemms.records import (
-    FusedGemmRecords,
     fused_gemm_path,
     read_fused_gemms,
     record_fused_gemm,
@@ -15,7 +14,6 @@ from kernels.bench.fused_gemms.row import FusedGemmRow
 __all__ = [
     "FusedEnd",
     "FusedGemmJob",
-    "FusedGemmRecords",
     "FusedGemmRow",
     "fused_gemm_path",
     "read_fused_gemms",

@@ -5,7 +5,6 @@ Importing this needs neither torch nor a GPU.
 
 from kernels.bench.quantizers.job import QuantizerJob, QuantizerKernel
 from kernels.bench.quantizers.records import (
-    QuantizerRecords,
     quantizer_path,
     read_quantizers,
     record_quantizer,
@@ -15,7 +14,6 @@ from kernels.bench.quantizers.row import QuantizerRow
 __all__ = [
     "QuantizerJob",
     "QuantizerKernel",
-    "QuantizerRecords",
     "QuantizerRow",
     "quantizer_path",
     "read_quantizers",

@@ -6,7 +6,6 @@ from dataclasses import replace
 import pytest
 
 from kernels.bench.any_shape import (
-    AnyShapeRecords,
     AnyShapeRow,
     any_shape_path,
     percentile,
@@ -15,6 +14,7 @@ from kernels.bench.any_shape import (
     spread,
 )
 from kernels.bench.ceilings.limits import Impossible
+from kernels.bench.lines import Kept
 from kernels.bench.records import read_records
 from kernels.typed import from_data, to_data
 from tests.kernels.bench.any_shape.made_up import ROW
@@ -30,7 +30,7 @@ def test_a_ratio_above_one_is_faster_than_torch():
 
 
 def test_rows_come_back_from_their_file_and_a_line_that_is_none_is_named(tmp_path):
-    assert read_any_shape(tmp_path) == AnyShapeRecords(rows=(), bad=())
+    assert read_any_shape(tmp_path) == Kept(rows=(), bad=())
     other = replace(ROW, regret=None, commit="abc1234+", clock_mhz=1500.0)
     path = record_any_shape(ROW, tmp_path)
     assert record_any_shape(other, tmp_path) == path == any_shape_path(tmp_path, "A GPU")
