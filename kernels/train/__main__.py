@@ -1,8 +1,8 @@
 """python -m kernels.train: train a small language model under recipes, and compare losses with bf16's.
 
-Progress goes to stderr, results to stdout: a line for each run, then the table of gaps. A pilot finds how
-many steps fit into --minutes, so that all runs have equally many. Without a GPU the tiny model is trained by
-the reference's rules.
+Progress goes to stderr, results to stdout: a line for each run, then the table of gaps and the time of all
+runs together. A pilot finds how many steps fit into --minutes, so that all runs have equally many. Without a
+GPU the tiny model is trained by the reference's rules.
 
 Exit codes: 0 all runs ended well, 1 one failed or was not recorded, 2 bad arguments, 130 stopped by Ctrl-C.
 The first Ctrl-C ends the run at hand after a few steps and keeps what was measured.
@@ -12,6 +12,7 @@ import argparse
 import json
 import signal
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -65,6 +66,7 @@ class Stop:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
     options = _parser().parse_args(arguments)
+    began = time.monotonic()
     try:
         choose_backend()
         from kernels.train.place import this_place, usual_model
@@ -92,6 +94,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     if not options.json and len(rows) > 1:
         print(table(rows), flush=True)
+        print(f"{len(rows)} runs in {time.monotonic() - began:.0f} s", flush=True)
     if stop.asked:
         return 130
     return 1 if any(row.failure for row in rows) else 0
