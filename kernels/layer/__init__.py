@@ -6,7 +6,9 @@ The three matmuls of a layer run as the recipe says, each operand quantized once
     plan.py      which copies of x, w and dy a recipe's three matmuls read
     ops.py       fp8_explorer::quantize, ::gemm and others, the operators that torch knows; swiglu_ops.py too
     calls.py     kernels called straight from Python, or as operators
+    matmuls.py   copies of a tensor for its readers, and the three matmuls
     autograd.py  linear: Fprop, and Dgrad and Wgrad on the way back
+    taped.py     both ways of a layer called from Python, each one tape
     module.py    Float8Linear: weights, kept copies, amax history, seeds
     record.py    this step's amax joins the history of a delayed scale
     mlp.py       SwigluMlp: two layers and SwiGLU between them, which is quantized as it is computed

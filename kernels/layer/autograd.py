@@ -11,14 +11,13 @@ import torch
 from torch.autograd.function import once_differentiable
 
 from fp8core.recipes import Recipe
-from kernels.layer.calls import Calls, calls_for
+from kernels.layer.calls import PYTHON, Calls, calls_for
 from kernels.layer.carried import DY, Carried, W, X, drawn_seed, main_grad_of, step_seeds
 from kernels.layer.checks import check_operands
-from kernels.layer.copies import Given, restored, saved
-from kernels.layer.plan import LayerPlan, TensorPlan, layer_plan
-
-Copies = tuple[list[Given], list[Given]]
-"""What the first and the second reader of a tensor are given; nothing where a reader is not wanted."""
+from kernels.layer.copies import marks_of, restored, saved
+from kernels.layer.matmuls import Copies, cast, copies, dgrad, fprop, wgrad
+from kernels.layer.plan import LayerPlan, layer_plan
+from kernels.layer.taped import taped
 
 
 def linear(
@@ -72,16 +71,32 @@ def run(
     flat = flattened(x)
     grads, calls = torch.is_grad_enabled(), calls_for(plan, x, w)
     to_x, to_w = grads and x.requires_grad, grads and w.requires_grad
-    with torch.no_grad():
-        of_x = copies(flat, plan, plan.x, calls, carried, (X, True, to_w))
-        of_w = kept or copies(w, plan, plan.w, calls, carried, (W, True, to_x))
-        if not (to_x or to_w):
-            y = fprop(of_x, of_w, plan, calls, flat)
-    if to_x or to_w:
-        y = _Linear.apply(flat, w, plan, calls, carried, of_x, of_w)
+    if calls is PYTHON:
+        y = taped(flat, w, plan, carried, kept, (to_x, to_w))
+    else:
+        y = _called(flat, w, plan, calls, carried, kept, (to_x, to_w))
     if bias is not None:
         y = y + cast(bias, y.dtype)
     return y if x.ndim == 2 else y.view(*x.shape[:-1], w.shape[0])
+
+
+def _called(
+    x: torch.Tensor,
+    w: torch.Tensor,
+    plan: LayerPlan,
+    calls: Calls,
+    carried: Carried,
+    kept: Copies | None,
+    wanted: tuple[bool, bool],
+) -> torch.Tensor:
+    """y by functions that are called one after the other. `wanted`: a gradient goes to x, one goes to w."""
+    to_x, to_w = wanted
+    with torch.no_grad():
+        of_x = copies(x, plan, plan.x, calls, carried, (X, True, to_w))
+        of_w = kept or copies(w, plan, plan.w, calls, carried, (W, True, to_x))
+        if not (to_x or to_w):
+            return fprop(of_x, of_w, plan, calls, x)
+    return _Linear.apply(x, w, plan, calls, carried, of_x, of_w)
 
 
 def autocast(x: torch.Tensor) -> torch.Tensor:
@@ -94,74 +109,6 @@ def autocast(x: torch.Tensor) -> torch.Tensor:
 def flattened(x: torch.Tensor) -> torch.Tensor:
     """[tokens, in] of x [..., in]."""
     return x if x.ndim == 2 else x.reshape(prod(x.shape[:-1]), x.shape[-1])
-
-
-def copies(
-    x: torch.Tensor,
-    plan: LayerPlan,
-    tensor: TensorPlan,
-    calls: Calls,
-    carried: Carried,
-    wanted: tuple[int, bool, bool],
-) -> Copies:
-    """What the readers of a tensor are given: a copy, or the tensor itself in bf16.
-
-    `wanted`: the tensor's row in the amax history, to which this step's is added; is the first reader's copy
-    wanted, and the second's?
-    """
-    row, for_first, for_second = wanted
-    asked, made = tensor.asked(for_first, for_second), []
-    if asked:
-        history = None if carried.history is None else carried.history[row]
-        before = None if history is None else history.view(torch.float32)
-        made = calls.quantize(x, plan.key, tensor.name, asked, carried.seeds, before, plan.emulate)
-        if history is not None and carried.recording:
-            calls.record(history, made[-1])
-    first, second = tensor.wholes if calls.whole else tensor.parts
-    at = first if for_first else 0
-    return (
-        _given(x, made, 0, first) if for_first else [],
-        _given(x, made, at, second) if for_second else [],
-    )
-
-
-def _given(x: torch.Tensor, made: list[Given], at: int, count: int) -> list[Given]:
-    """What was made from `at` on, or x in bf16 where nothing was."""
-    return made[at : at + count] if count else [cast(x, torch.bfloat16)]
-
-
-def fprop(of_x: Copies, of_w: Copies, plan: LayerPlan, calls: Calls, x: torch.Tensor) -> torch.Tensor:
-    """y[tokens, out] in x's dtype."""
-    y = calls.gemm(of_x[0], of_w[0], x.shape[1], plan.key, "fprop", plan.emulate, x.dtype)
-    return cast(y, x.dtype)
-
-
-def dgrad(
-    of_dy: list[Given], of_w: list[Given], plan: LayerPlan, calls: Calls, out: int, dtype: torch.dtype
-) -> torch.Tensor:
-    """dx[tokens, in] in a dtype."""
-    return cast(calls.gemm(of_dy, of_w, out, plan.key, "dgrad", plan.emulate, dtype), dtype)
-
-
-def wgrad(
-    of_dy: list[Given],
-    of_x: list[Given],
-    plan: LayerPlan,
-    calls: Calls,
-    tokens: int,
-    dtype: torch.dtype,
-    main_grad: torch.Tensor | None,
-) -> torch.Tensor | None:
-    """dw[out, in] in a dtype; None where it was added to main_grad."""
-    if main_grad is not None:
-        calls.gemm_add(main_grad, of_dy, of_x, tokens, plan.key, "wgrad", plan.emulate)
-        return None
-    return cast(calls.gemm(of_dy, of_x, tokens, plan.key, "wgrad", plan.emulate, dtype), dtype)
-
-
-def cast(x: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-    """x in a dtype. No `to` where x has it: torch 2.11 compiles gradients of zero behind such a one."""
-    return x if x.dtype == dtype else x.to(dtype)
 
 
 class _Linear(torch.autograd.Function):
@@ -180,6 +127,7 @@ class _Linear(torch.autograd.Function):
     ) -> torch.Tensor:
         tensors, ctx.forms = saved([*of_x[1], *of_w[1]])
         ctx.save_for_backward(*tensors)
+        ctx.marks = marks_of(tensors) if calls.whole else []
         ctx.plan, ctx.calls, ctx.carried = plan, calls, carried
         ctx.dtypes, ctx.of_x = (x.dtype, w.dtype), len(of_x[1])
         return fprop(of_x, of_w, plan, calls, x)
@@ -189,7 +137,7 @@ class _Linear(torch.autograd.Function):
     def backward(ctx: Any, dy: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
         plan, calls = ctx.plan, ctx.calls
         to_x, to_w = ctx.needs_input_grad[:2]
-        held = restored(ctx.saved_tensors, ctx.forms)
+        held = restored(ctx.saved_tensors, ctx.forms, ctx.marks)
         of_x, of_w = held[: ctx.of_x], held[ctx.of_x :]
         for_dgrad, for_wgrad = copies(dy, plan, plan.dy, calls, ctx.carried, (DY, to_x, to_w))
         (tokens, out), dtypes = dy.shape, ctx.dtypes

@@ -50,12 +50,16 @@ Given = QuantizedTensor | torch.Tensor
 
 
 class Form(NamedTuple):
-    """A copy without its tensors: what it takes to put it together again, and where the tensors were."""
+    """A copy without its tensors: what it takes to put it together again. `count`: its tensors."""
 
     operand: Operand
     shape: tuple[int, int]
     again: Callable[[Sequence[torch.Tensor]], QuantizedTensor]
-    marks: list[Hashable]
+    count: int
+
+
+Marks = list[Hashable]
+"""Where tensors are, and how they lie there."""
 
 
 def saved(given: Sequence[Given]) -> tuple[list[torch.Tensor], list[Form | None]]:
@@ -63,36 +67,37 @@ def saved(given: Sequence[Given]) -> tuple[list[torch.Tensor], list[Form | None]
     tensors: list[torch.Tensor] = []
     forms: list[Form | None] = []
     for each in given:
-        if not isinstance(each, QuantizedTensor):
+        if isinstance(each, QuantizedTensor):
+            tensors += each.tensors
+            forms.append(_form(each))
+        else:
             tensors.append(each)
             forms.append(None)
-            continue
-        parts = each.tensors
-        tensors += parts
-        forms.append(Form(each.operand, each.shape, _again(each), [_mark(part) for part in parts]))
     return tensors, forms
 
 
 _KEPT = 1 << 12
-_again_by_layout: dict[Hashable, Callable[[Sequence[torch.Tensor]], QuantizedTensor]] = {}
+_forms: dict[Hashable, Form] = {}
 """What puts a copy together again, without its amax, by its layout: each step has the copies of the last."""
 
 
-def _again(copy: QuantizedTensor) -> Callable[[Sequence[torch.Tensor]], QuantizedTensor]:
-    known = _again_by_layout.get(copy.layout)
+def _form(copy: QuantizedTensor) -> Form:
+    known = _forms.get(copy.layout)
     if known is None:
-        if len(_again_by_layout) >= _KEPT:
-            _again_by_layout.clear()
-        known = _again_by_layout[copy.layout] = replace(copy, amax=None).like()
+        if len(_forms) >= _KEPT:
+            _forms.clear()
+        again = replace(copy, amax=None).like()
+        known = _forms[copy.layout] = Form(copy.operand, copy.shape, again, len(copy.tensors))
     return known
 
 
-def _mark(part: torch.Tensor) -> Hashable:
-    return part.data_ptr(), part.stride()
+def marks_of(tensors: Sequence[torch.Tensor]) -> Marks:
+    """What differs where a hook has moved a tensor."""
+    return [(each.data_ptr(), each.stride()) for each in tensors]
 
 
-def restored(tensors: Sequence[torch.Tensor], forms: Sequence[Form | None]) -> list[Given]:
-    """What `saved` was given."""
+def restored(tensors: Sequence[torch.Tensor], forms: Sequence[Form | None], marks: Marks) -> list[Given]:
+    """What `saved` was given. `marks`: those of its tensors; none are needed where all forms are None."""
     given: list[Given] = []
     at = 0
     for form in forms:
@@ -100,10 +105,10 @@ def restored(tensors: Sequence[torch.Tensor], forms: Sequence[Form | None]) -> l
             given.append(tensors[at])
             at += 1
             continue
-        made = tensors[at : at + len(form.marks)]
-        at += len(made)
-        here = [_mark(part) for part in made] == form.marks
-        given.append(form.again(made) if here else _laid_out(form, made))
+        end = at + form.count
+        made = tensors[at:end]
+        given.append(form.again(made) if marks_of(made) == marks[at:end] else _laid_out(form, made))
+        at = end
     return given
 
 

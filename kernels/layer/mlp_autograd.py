@@ -9,10 +9,11 @@ from typing import Any, NamedTuple
 import torch
 from torch.autograd.function import once_differentiable
 
-from kernels.layer.autograd import Copies, autocast, cast, copies, dgrad, flattened, wgrad
+from kernels.layer.autograd import autocast, flattened
 from kernels.layer.calls import Calls, calls_for
 from kernels.layer.carried import DY, Carried, W, X
-from kernels.layer.copies import restored, saved
+from kernels.layer.copies import marks_of, restored, saved
+from kernels.layer.matmuls import Copies, cast, copies, dgrad, wgrad
 from kernels.layer.plan import LayerPlan, TensorPlan
 
 _BETWEEN = torch.bfloat16
@@ -79,7 +80,7 @@ def _swiglu(
 ) -> Copies:
     """What the readers of h are given, or those of gate_up's gradient where dh is given.
 
-    `carried` is that of the layer that reads it. `wanted`: as kernels.layer.autograd.copies has it.
+    `carried` is that of the layer that reads it. `wanted`: as kernels.layer.matmuls.copies has it.
     """
     row, for_first, for_second = wanted
     history = None if carried.history is None else carried.history[row]
@@ -115,6 +116,7 @@ class _SwigluMlp(torch.autograd.Function):
         held = [*of_x[1], *of_up[1], *of_h[1], *of_down[1]]
         tensors, ctx.forms = saved(held)
         ctx.save_for_backward(gate_up, *tensors)
+        ctx.marks = marks_of(tensors) if block.calls.whole else []
         ctx.block, ctx.dtypes = block, (x.dtype, w_up.dtype, w_down.dtype)
         ctx.counts = len(of_x[1]), len(of_up[1]), len(of_h[1])
         return y
@@ -126,7 +128,7 @@ class _SwigluMlp(torch.autograd.Function):
         plan, calls = block.plan, block.calls
         to_x, to_up, to_down = ctx.needs_input_grad[:3]
         gate_up, *tensors = ctx.saved_tensors
-        held = restored(tensors, ctx.forms)
+        held = restored(tensors, ctx.forms, ctx.marks)
         ends = [sum(ctx.counts[: place + 1]) for place in range(len(ctx.counts))]
         of_x, of_up, of_h, of_down = (
             held[start:end] for start, end in zip((0, *ends), (*ends, len(held)), strict=True)

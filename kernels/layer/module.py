@@ -7,11 +7,12 @@ import torch
 from torch import nn
 
 from fp8core.recipes import Recipe
-from kernels.layer.autograd import Copies, copies, run
+from kernels.layer.autograd import run
 from kernels.layer.calls import Calls, calls_for
 from kernels.layer.carried import ROWS, Carried, W, drawn_seed, main_grad_of, step_seeds
 from kernels.layer.checks import check_operands
 from kernels.layer.held import HeldBytes, held_bytes
+from kernels.layer.matmuls import Copies, copies
 from kernels.layer.ops import take_op
 from kernels.layer.plan import LayerPlan, layer_plan
 from kernels.layer.weights import KeptWeight

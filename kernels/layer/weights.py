@@ -17,7 +17,7 @@ import torch
 from torch.multiprocessing.reductions import StorageWeakRef
 from torch.optim.optimizer import register_optimizer_step_post_hook
 
-from kernels.layer.autograd import Copies
+from kernels.layer.matmuls import Copies
 
 _optimizer_steps = 0
 

@@ -10,9 +10,10 @@ import torch
 from fp8core.linear import MATMULS, LayerTensor, Matmul
 from fp8core.recipes import Recipe
 from kernels.gemm.launch import gemm, operand_shape
-from kernels.layer.autograd import Copies, copies, run
+from kernels.layer.autograd import run
 from kernels.layer.calls import PYTHON, Calls, calling
 from kernels.layer.carried import W
+from kernels.layer.matmuls import Copies, copies
 from kernels.layer.mlp import SwigluMlp
 from kernels.layer.mlp_autograd import run_mlp
 from kernels.layer.module import Float8Linear
