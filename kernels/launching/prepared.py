@@ -107,6 +107,11 @@ class Prepared:
         self._config = memoryview(self._configuration).cast("B").cast("Q")
         self._given = ctypes.addressof(self._configuration), self._function, ctypes.addressof(self._addresses)
 
+    @property
+    def reads(self) -> tuple[int, ...]:
+        """Numbers of the tensors and integers that it takes."""
+        return (*(root for _, root, _ in self._pointers), *(root for _, root, _, _ in self._maps))
+
     def __call__(self, tensors: object, values: Sequence[int], stream: int) -> None:
         """Launch on a stream. `values` has the address of each tensor of the call, and its integers.
 

@@ -17,11 +17,26 @@ from kernels.launching.cuda import Cuda
 from kernels.launching.launch import tensors_in
 from kernels.launching.parameters import Parameter, Unprepared, Word, parameters
 from kernels.launching.prepared import Prepared, Source
-from kernels.launching.tape import Allocate, Clear, Operation, Seen, Step, Supplier, Supply, Tape
+from kernels.launching.tape import (
+    Allocate,
+    Clear,
+    Operation,
+    Part,
+    Release,
+    Seen,
+    Step,
+    Supplier,
+    Supply,
+    Tape,
+)
 
 _ATEN = torch.ops.aten
 _EMPTY = (_ATEN.empty, _ATEN.empty_strided, _ATEN.empty_like, _ATEN.new_empty, _ATEN.new_empty_strided)
 _ZEROS = (_ATEN.zeros, _ATEN.zeros_like, _ATEN.new_zeros)
+_SMALL_BYTES = 1 << 20
+"""Memory of at most this size is asked for once, for all kernels of a call; what is larger is given back."""
+_ALIGNMENT = 512
+"""Bytes; torch's allocator gives memory at multiples of it."""
 
 
 @dataclass(frozen=True)
@@ -45,8 +60,10 @@ class Recording(TorchDispatchMode):
         self._roots = [_root(each) for each in inputs]
         self._words = {id(word): len(inputs) + index for index, word in enumerate(words)}
         self._roots += [_Root(None, 0, 0)] * len(words)
+        self._inputs = len(self._roots)
         self._kept: list[_Root] = []
         self._allocated: dict[int, Allocate] = {}
+        self._looked_at: set[int] = set()
         self._paused = False
         self.reason = ""
 
@@ -128,6 +145,7 @@ class Recording(TorchDispatchMode):
         if any(kept.start <= address < kept.end for kept in self._kept):
             return tensor
         root, offset = self._place(address)
+        self._looked_at.add(root)
         size, stride = tuple(tensor.shape), tuple(tensor.stride())
         base = self._roots[root].tensor
         same = root not in self._allocated and base is not None and not offset
@@ -159,14 +177,47 @@ class Recording(TorchDispatchMode):
             raise Unprepared(self.reason)
         seen = [self._result(each) for each in results]
         kept = tuple(each.tensor for each in self._kept if each.tensor is not None)
+        self._gather()
         return Tape(
             cuda=self._cuda,
             device=self._device,
-            steps=tuple(self._steps),
+            steps=tuple(self._releasing({each.root for each in seen})),
             results=tuple(seen),
             kept=kept,
             finish=finish,
         )
+
+    def _gather(self) -> None:
+        """Ask once for the small pieces of memory that only kernels see."""
+        small = {
+            root: step
+            for root, step in self._allocated.items()
+            if step.size[0] <= _SMALL_BYTES and root not in self._looked_at
+        }
+        if len(small) < 2:
+            return
+        first, total = min(small), 0
+        for root, step in small.items():
+            place, start = self._steps.index(step), total
+            total += -(-step.size[0] // _ALIGNMENT) * _ALIGNMENT
+            self._steps[place] = Part(first, start)
+            if root == first:
+                where = place
+        self._steps[where] = Allocate((total,), (1,), torch.uint8, small[first].device)
+
+    def _releasing(self, results: set[int]) -> Iterator[Step]:
+        """The steps, and after the last one that reads a large piece of memory, its release."""
+        last: dict[int, int] = {}
+        for place, step in enumerate(self._steps):
+            last |= dict.fromkeys(getattr(step, "reads", ()), place)
+        over = {place: [] for place in last.values()}
+        for root, place in last.items():
+            large = self._roots[root].end - self._roots[root].start > _SMALL_BYTES
+            if large and root >= self._inputs and root not in results and place < len(self._steps) - 1:
+                over[place].append(Release(root))
+        for place, step in enumerate(self._steps):
+            yield step
+            yield from over.get(place, ())
 
     def _result(self, result: torch.Tensor) -> Seen:
         """Where a result is found. Memory that was asked for it alone takes its shape at once."""

@@ -85,12 +85,38 @@ class Allocate:
 
 
 @dataclass(frozen=True)
+class Part:
+    """Memory inside other memory of the call: that of tensor `root`, so many bytes on."""
+
+    root: int
+    offset: int
+
+    def __call__(self, tensors: Tensors, values: Values, stream: int) -> None:
+        tensors.append(None)
+        values.append(values[self.root] + self.offset)
+
+
+@dataclass(frozen=True)
+class Release:
+    """Memory that no later step reads is given back: later allocations may have it."""
+
+    root: int
+
+    def __call__(self, tensors: Tensors, values: Values, stream: int) -> None:
+        tensors[self.root] = None
+
+
+@dataclass(frozen=True)
 class Clear:
     """Zeros in all bytes of a tensor of the call."""
 
     cuda: Cuda
     root: int
     bytes: int
+
+    @property
+    def reads(self) -> tuple[int, ...]:
+        return (self.root,)
 
     def __call__(self, tensors: Tensors, values: Values, stream: int) -> None:
         given = values[self.root], 0, self.bytes, stream
@@ -119,6 +145,11 @@ class Operation:
     arguments: tuple[Any, ...]
     options: dict[str, Any]
     adds: bool
+
+    @property
+    def reads(self) -> tuple[int, ...]:
+        """Numbers of the tensors that it takes."""
+        return tuple(each.root for each in self.arguments if isinstance(each, Seen))
 
     def __call__(self, tensors: Tensors, values: Values, stream: int) -> None:
         given = [each.of(tensors) if isinstance(each, Seen) else each for each in self.arguments]

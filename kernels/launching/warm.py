@@ -40,7 +40,12 @@ class Warm:
         self._tapes: dict[Hashable, Tape] = {}
         self._left: dict[Hashable, list[str]] = {}
         self._lock = Lock()
-        self.get: Callable[[Hashable], Tape | None] = self._tapes.get
+
+    def get(self, key: Hashable) -> Tape | None:
+        """The tape of calls like this one, if there is one. Inside a recording there is none: its launches
+        would be missing on the tape that is made.
+        """
+        return self._tapes.get(key) if recording_here() is None else None
 
     def record(
         self,

@@ -165,12 +165,14 @@ def standing_in():
         for module in LAUNCHERS:
             name = "launch_kernel" if ".gemm." in module else "launch"
             patch.setattr(f"{module}.{name}", launch)
-        patch.setattr(Warm, "_driver", lambda warm, key, tensors: cuda)
+        recording = launching.recording_here
+        patch.setattr(Warm, "_driver", lambda warm, key, tensors: None if recording() else cuda)
         yield cuda
 
 
 LAUNCHERS = (
     "kernels.gemm.simple.launch",
+    "kernels.layer.record",
     "kernels.operand_passes.bf16",
     "kernels.operand_passes.dequantize",
     "kernels.operand_passes.refold",
