@@ -62,6 +62,7 @@ def quantize_constants(spec: OperandSpec, plan: QuantizePlan, kind: DeviceKind) 
         "SIXTEENS": plan.sixteens,
         "TURNED": plan.turned,
         "ACROSS": plan.across(spec) if plan.turned else 0,
+        "AT_ONCE": plan.at_once,
         "MEETS": plan.meets,
         "HISTORY": history_extent(spec),
         "CAST": kind is DeviceKind.GPU,

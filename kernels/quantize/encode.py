@@ -9,6 +9,7 @@
     integer       one sum: mxint8, nearest even
     table         the number's top bits, looked up: HiF8, and the other roundings
     random bits   integer arithmetic: stochastic rounding
+    random lines  as few binades, with sums that are rounded toward zero: stochastic rounding on a GPU
 
 A sum rounds because its last place is the step between codes. A NaN gives any code here; the kernel writes
 the NaN code over it. Every code comes out ELEMENT.raised too high: many are packed by one sum, and what all
@@ -54,6 +55,8 @@ ONE_LOWER = tl.constexpr(
 )
 """PTX for four bytes: those of which seven bits are set become one less."""
 LONGEST_SHIFT = tl.constexpr(FP32.bits - 1)
+TOWARD_ZERO = tl.constexpr("fma.rz.f32 $0, $1, $2, $3;")
+"""PTX for a · b + c of which the bits below the last place are dropped."""
 
 
 @triton.jit
@@ -74,6 +77,8 @@ def encode(q, random, table_ptr, ELEMENT: tl.constexpr):
         codes = _integer(q, ELEMENT)
     elif ELEMENT.encode_by == "table":
         codes = _table(q, table_ptr, ELEMENT)
+    elif ELEMENT.encode_by == "random lines":
+        codes = _random_lines(q, random, ELEMENT)
     else:
         codes = _stochastic(q, random, ELEMENT)
     return codes
@@ -192,6 +197,34 @@ def _stochastic(q, random, ELEMENT: tl.constexpr):
     else:
         code = with_sign(code, q, ELEMENT.bits, ELEMENT.minus_zero)
     return code
+
+
+@triton.jit
+def _random_lines(q, random, ELEMENT: tl.constexpr):
+    """The codes of `_stochastic`: lines as in `_few_binades`, eight bits after the point, and R added."""
+    size = _size(q, ELEMENT)
+    STEPS: tl.constexpr = 2**RANDOM_BITS
+    START: tl.constexpr = WHOLE_NUMBERS + ELEMENT.half_sign * STEPS
+    lowest = float_bits(_toward_zero(size, ELEMENT.per_one * STEPS, START))
+    BINADES: tl.constexpr = ELEMENT.binades
+    for binade in tl.static_range(1, BINADES):
+        # A code starts a binade where the one below ends.
+        line = _toward_zero(
+            size, ELEMENT.per_one * STEPS * 0.5**binade, START + (binade << ELEMENT.mantissa) * STEPS
+        )
+        lowest = tl.minimum(lowest, float_bits(line))
+    half = float_bits(tl.full([], ELEMENT.half_sign * STEPS, tl.float32))
+    both = float_of(lowest + random) - float_of((float_bits(q) & FP32_SIGN) | half)
+    return (float_bits(both) >> RANDOM_BITS) & ((1 << ELEMENT.bits) - 1)
+
+
+@triton.jit
+def _toward_zero(size, TIMES: tl.constexpr, PLUS: tl.constexpr):
+    """float32: size · TIMES + PLUS, rounded toward zero. On a GPU."""
+    times, plus = tl.full([], TIMES, tl.float32), tl.full([], PLUS, tl.float32)
+    return tl.inline_asm_elementwise(
+        TOWARD_ZERO, "=f,f,f,f", [size, times, plus], tl.float32, is_pure=True, pack=1
+    )
 
 
 @triton.jit

@@ -39,8 +39,8 @@ class ElementFacts:
     nan_code: what a broken element becomes, 0 where the format has no NaN.
     cast_factor: what brings numbers to those of the hardware's format with as many mantissa bits.
     held: no number lies beyond the largest value, so none is clamped.
-    raised: what `encode` adds to every code. half_sign: half of what the sign counts in a code, where it is
-    added as a float.
+    is_random: rounding is stochastic. raised: what `encode` adds to every code.
+    half_sign: half of what the sign counts in a code, where it is added as a float.
     """
 
     encode_by: str
@@ -60,6 +60,7 @@ class ElementFacts:
     held: bool = False
     raised: int = 0
     half_sign: float = 0.0
+    is_random: bool = False
     table_base: int = 0
     table_shift: int = 0
     table_size: int = 0
@@ -204,7 +205,10 @@ def element_facts(format_: Format, rounding: Rounding, kind: DeviceKind) -> Elem
         }
     shared["per_one"] = 1 / format_.min_subnormal
     if rounding is Rounding.STOCHASTIC:
-        return ElementFacts(encode_by="random bits", **shared)
+        lines = kind is DeviceKind.GPU and shared["minus_zero"] and shared["binades"] <= _FEW_BINADES
+        half = 2.0 ** (format_.bits - 2)
+        by = "random lines" if lines else "random bits"
+        return ElementFacts(encode_by=by, is_random=True, half_sign=half, **shared)
     if rounding is not Rounding.NEAREST_EVEN or (isinstance(format_, TableFormat) and not integer):
         return ElementFacts(encode_by="table", **shared, **table_facts(format_, rounding))
     if integer:

@@ -41,6 +41,7 @@ def amax_kernel(
     SIXTEENS: tl.constexpr,
     TURNED: tl.constexpr,
     ACROSS: tl.constexpr,
+    AT_ONCE: tl.constexpr,
     HISTORY: tl.constexpr,
     PARTIALS: tl.constexpr,
     CAST: tl.constexpr,
@@ -51,7 +52,19 @@ def amax_kernel(
     """
     block_mn, block_k = tl.program_id(0), tl.program_id(1)
     x = loaded_block(
-        x_ptr, block_mn, block_k, mn, k, x_stride_mn, x_stride_k, BLOCK_MN, BLOCK_K, SIXTEENS, TURNED, ACROSS
+        x_ptr,
+        block_mn,
+        block_k,
+        mn,
+        k,
+        x_stride_mn,
+        x_stride_k,
+        BLOCK_MN,
+        BLOCK_K,
+        SIXTEENS,
+        TURNED,
+        ACROSS,
+        AT_ONCE,
     )
     x = prepared(x, block_k, k, OPERAND, BLOCK_MN, BLOCK_K, CAST)
     amax = part_amax(x, BLOCK_MN, BLOCK_K, PART_MN, PART_K, CAST)
@@ -83,6 +96,7 @@ def whole_amax_kernel(
     SIXTEENS: tl.constexpr,
     TURNED: tl.constexpr,
     ACROSS: tl.constexpr,
+    AT_ONCE: tl.constexpr,
     HISTORY: tl.constexpr,
     PARTIALS: tl.constexpr,
     CAST: tl.constexpr,
@@ -116,6 +130,7 @@ def whole_amax_kernel(
                 SIXTEENS,
                 TURNED,
                 ACROSS,
+                AT_ONCE,
             )
             x = prepared(x, block_k, k, OPERAND, BLOCK_MN, BLOCK_K, CAST)
             largest = tl.maximum(largest, tl.max(part_amax(x, BLOCK_MN, BLOCK_K, BLOCK_MN, BLOCK_K, CAST)))
@@ -152,6 +167,7 @@ def quantize_kernel(
     SIXTEENS: tl.constexpr,
     TURNED: tl.constexpr,
     ACROSS: tl.constexpr,
+    AT_ONCE: tl.constexpr,
     MEETS: tl.constexpr,
     HISTORY: tl.constexpr,
     CAST: tl.constexpr,
@@ -170,7 +186,19 @@ def quantize_kernel(
         block_mn = tl.num_programs(0) - 1 - block_mn
         block_k = tl.num_programs(1) - 1 - block_k
     x = loaded_block(
-        x_ptr, block_mn, block_k, mn, k, x_stride_mn, x_stride_k, BLOCK_MN, BLOCK_K, SIXTEENS, TURNED, ACROSS
+        x_ptr,
+        block_mn,
+        block_k,
+        mn,
+        k,
+        x_stride_mn,
+        x_stride_k,
+        BLOCK_MN,
+        BLOCK_K,
+        SIXTEENS,
+        TURNED,
+        ACROSS,
+        AT_ONCE,
     )
     amax, outer_amax, new_amax = amax_ptr, outer_amax_ptr, new_amax_ptr
     if MEETS:
@@ -226,6 +254,7 @@ def quantize_kernel(
         ACROSS,
         0,
         CAST,
+        AT_ONCE,
     )
 
 

@@ -26,6 +26,8 @@ SIDE_BY_SIDE = 8
 """Numbers of 16 bits that a thread loads at once."""
 PATCHES = False
 """A warp has all that a tile spans of K. Off until test_unproven.py has passed on a GPU."""
+_FEWEST = 2
+"""Numbers of 16 bits that a thread loads at once, at least: a word."""
 _WIDE = 4
 """Threads along K of a warp at least, where neighbors along mn are neighbors in memory."""
 _NARROWEST = 32
@@ -63,6 +65,8 @@ class QuantizePlan:
     - turns: they are not, and a block is turned over as it is loaded. A saved copy that is rotated is not:
       Triton 3.6 gets its sums wrong where neighbors lie in different warps.
     - meets: all programs run at once, and find the whole tensor's amax together before they scale.
+    - at_once: neighbors in memory that a thread loads at once, where a block is turned over. Of numbers that
+      are rotated they are few, so that a thread has what is summed.
     """
 
     block_mn: int
@@ -78,11 +82,12 @@ class QuantizePlan:
     turns: bool = False
     padded: bool = False
     meets: bool = False
+    at_once: int = SIDE_BY_SIDE
 
     @property
     def turned(self) -> int:
         """Neighbors along K that a thread has, where those along mn are neighbors in memory; else 0."""
-        each = self.block_mn * self.block_k // (THREADS * self.warps * SIDE_BY_SIDE)
+        each = self.block_mn * self.block_k // (THREADS * self.warps * self.at_once)
         return min(max(each, 1), self.block_k) if self.turns else 0
 
     def across(self, spec: OperandSpec) -> int:
@@ -140,7 +145,13 @@ def plan_quantize(spec: OperandSpec, mn: int, k: int, *, side_by_side: bool = Tr
         block_mn //= 2
     made = plan_within(spec, mn, k, (block_mn, block_k), fused=fused, kept=kept)
     turns = not side_by_side and (spec.rotation is None or spec.saved_as is None)
-    return replace(made, sixteens=sixteens, each=each, side_by_side=side_by_side, turns=turns)
+    at_once = SIDE_BY_SIDE
+    if turns and spec.rotation is not None:
+        own = made.block_mn * made.block_k // (THREADS * replace(made, each=each).warps)
+        at_once = min(max(own // spec.rotation.size, _FEWEST), SIDE_BY_SIDE)
+    return replace(
+        made, sixteens=sixteens, each=each, side_by_side=side_by_side, turns=turns, at_once=at_once
+    )
 
 
 def least_block(
@@ -213,8 +224,10 @@ def _usual_down(spec: OperandSpec) -> tuple[int, int, int]:
 
     Each thread has a patch of them. What a tile spans of K lies in one warp where it can.
     """
-    if spec.rotation is not None or len(spec.scale_rule.search) > 1:
+    if len(spec.scale_rule.search) > 1:
         return _USUAL_BLOCK, _PACKED_K if is_packed(spec) else _USUAL_K, _EACH
+    if spec.rotation is not None:
+        return _USUAL_BLOCK, _PACKED_K if is_packed(spec) else _USUAL_K, 2 * _EACH
     if not is_packed(spec) and element_facts(spec.format, spec.rounding, DeviceKind.GPU).encode_by != "cast":
         return _USUAL_BLOCK // 2, _USUAL_K, _EACH
     long = spec.tile.k is not WHOLE and spec.tile.mn != spec.tile.k and spec.tile.k > _EACH

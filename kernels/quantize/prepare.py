@@ -29,10 +29,11 @@ def loaded_block(
     SIXTEENS: tl.constexpr,
     TURNED: tl.constexpr,
     ACROSS: tl.constexpr,
+    AT_ONCE: tl.constexpr = SIDE_BY_SIDE,
 ):
     """[BLOCK_MN, BLOCK_K]: a block of x [mn, k] as it lies in memory; zero beyond x.
 
-    SIXTEENS, TURNED, ACROSS: how it is loaded.
+    SIXTEENS, TURNED, ACROSS, AT_ONCE: how it is loaded.
     """
     rows = block_mn * BLOCK_MN + tl.arange(0, BLOCK_MN)
     columns = block_k * BLOCK_K + tl.arange(0, BLOCK_K)
@@ -40,7 +41,7 @@ def loaded_block(
         x = _load_sixteens(x_ptr, rows, block_k * BLOCK_K, mn, k, stride_mn, stride_k, BLOCK_MN, BLOCK_K)
     elif TURNED > 0:
         x = loaded_runs(
-            x_ptr, block_k, block_mn, k, mn, stride_k, stride_mn, BLOCK_K, BLOCK_MN, TURNED, ACROSS
+            x_ptr, block_k, block_mn, k, mn, stride_k, stride_mn, BLOCK_K, BLOCK_MN, TURNED, ACROSS, AT_ONCE
         )
         x = turned_over(x, BLOCK_K, BLOCK_MN, TURNED)
     else:
@@ -109,12 +110,12 @@ def loaded_runs(
     BLOCK_K: tl.constexpr,
     EACH: tl.constexpr,
     ACROSS: tl.constexpr = 0,
+    AT_ONCE: tl.constexpr = SIDE_BY_SIDE,
 ):
     """[BLOCK_MN, BLOCK_K], as `loaded_block`, with rows in the order of `block_rows`.
 
-    A thread loads eight neighbors along K at once, of several rows. Triton would give it rows that lie apart.
-    In this order they are EACH neighbors. ACROSS, if any: neighbors along K of a warp, which goes on along
-    mn.
+    A thread loads AT_ONCE neighbors along K, of several rows. Triton would give it rows that lie apart. In
+    this order they are EACH neighbors. ACROSS, if any: neighbors along K of a warp, which goes on along mn.
     """
     if ACROSS > 0:
         # Triton 3.6 spreads threads over the last dim, then over the others from the first one on. What is
@@ -125,7 +126,7 @@ def loaded_runs(
         columns = block_k * BLOCK_K + strip + tl.arange(0, ACROSS)[None, None, None, :]
         patches = _load(x_ptr, rows, columns, mn, k, stride_mn, stride_k)
         return tl.reshape(tl.permute(patches, (2, 0, 1, 3)), [BLOCK_MN, BLOCK_K])
-    columns = tl.max_contiguous(block_k * BLOCK_K + tl.arange(0, BLOCK_K), SIDE_BY_SIDE)
+    columns = tl.max_contiguous(block_k * BLOCK_K + tl.arange(0, BLOCK_K), AT_ONCE)
     rows = block_rows(block_mn, BLOCK_MN, EACH)
     return _load(x_ptr, rows[:, None], columns[None, :], mn, k, stride_mn, stride_k)
 

@@ -154,6 +154,7 @@ def repair_block(
     ACROSS: tl.constexpr,
     EACH: tl.constexpr,
     CAST: tl.constexpr,
+    AT_ONCE: tl.constexpr = SIDE_BY_SIDE,
 ):
     """Store the codes of a block again if NaN or infinity is in it, which is rare.
 
@@ -181,6 +182,7 @@ def repair_block(
                 SIXTEENS,
                 TURNED,
                 ACROSS,
+                AT_ONCE,
             )
         store_repaired(
             made,
@@ -257,7 +259,7 @@ def _encoded(
     # q = fl32(x · fl32(1 / scale)), as in the reference: bit for bit.
     q = x * expand_parts(reciprocal, BLOCK_MN, BLOCK_K, OPERAND.part_mn, OPERAND.part_k)
     random = 0
-    if ELEMENT.encode_by == "random bits":
+    if ELEMENT.is_random:
         random = random_bits(seed, rows, block_k * BLOCK_K, k, BLOCK_MN, BLOCK_K)
     if ELEMENT.encode_by == "wide cast" and OPERAND.in_words:
         codes = ready_to_cast(q, ELEMENT)  # four are cast at once, and packed

@@ -120,6 +120,7 @@ def report(case: Case) -> dict:
         "spilled": sum(map(int, re.findall(r"(\d+) bytes spill (?:stores|loads)", text))),
         "stack": sum(map(int, re.findall(r"(\d+) bytes stack frame", text))),
         "wide": sorted(set(WIDE.findall(ptx))),
+        "shuffles": ptx.count("shfl.sync"),
         "casts": sorted(set(CAST.findall(ptx))),
         "waits": "griddepcontrol.wait" in ptx,
         "stores_by_tma": "global.shared::cta.bulk_group" in ptx,

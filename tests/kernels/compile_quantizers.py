@@ -142,8 +142,9 @@ def _case(
     kernel: str, operand: Operand, plan: QuantizePlan, device: Device, constants: dict[str, Any], path: str
 ) -> Case:
     spec = operand.spec
+    turned = " rotated columns" if operand.k_is_rows and spec.rotation is not None else ""
     return Case(
-        name=f"{spec.format.name} {spec.tile}",
+        name=f"{spec.format.name} {spec.tile}{turned}",
         device=device,
         kernel=kernel,
         types=tuple(_types(operand).items()),

@@ -131,3 +131,12 @@ def test_more_scales_than_a_place_can_tell_are_refused():
     for tile in (TileShape(1, 16), TileShape(WHOLE, WHOLE), TileShape(2, WHOLE)):
         assert plan_quantize(replace(LINE, tile=tile), *large).block_k
         assert plan_quantize(replace(LINE, tile=tile), 0, 0).block_k
+
+
+@pytest.mark.parametrize(("size", "own"), [(1, 8), (16, 16), (32, 32), (64, 32), (256, 32)])
+def test_a_thread_has_the_numbers_that_a_rotation_sums_down_columns(size, own):
+    """As many as registers hold: of longer runs, sums go from thread to thread."""
+    spec = replace(LINE, format=FORMATS["e2m1"], rotation=Rotation(RotationKind.HADAMARD, size))
+    plan = plan_quantize(spec, *LARGE, side_by_side=False)
+    assert (plan.turned, plan.at_once) == (own, 64 // own)
+    assert plan_quantize(spec, *LARGE).turned == 0
