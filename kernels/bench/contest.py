@@ -96,7 +96,9 @@ class _Buffers:
         given = [
             (*own.as_operands(), o if adds else None) for own, o in zip(self.sets, self.outs, strict=True)
         ]
-        return [Contender(op.title, [op.build(*each) for each in given]) for op in bf16_ops(*given[0])]
+        a, b, into = given[0]
+        ops = bf16_ops(a, b, self.outs[0].dtype, into)
+        return [Contender(op.title, [op.build(*each) for each in given]) for op in ops]
 
     def torch_op(self, op: ScaledOp) -> Contender:
         both = zip(self.pairs, self.outs, strict=True)

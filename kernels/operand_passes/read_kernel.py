@@ -42,6 +42,33 @@ def decoded_scale(stored, SCALE: tl.constexpr):
 
 
 @triton.jit
+def load_stored_scales(
+    scale_ptr,
+    start_mn,
+    start_k,
+    size_mn,
+    size_k,
+    stride_k,
+    TILE_MN: tl.constexpr,
+    TILE_K: tl.constexpr,
+    BLOCK_MN: tl.constexpr,
+    BLOCK_K: tl.constexpr,
+):
+    """[BLOCK_MN, tiles along K]: a block's scales as they are stored; beyond the operand 0.
+
+    A TILE of 0 is the whole dim. TILES along K: those that BLOCK_K has, one where a tile is longer.
+    """
+    TILES: tl.constexpr = BLOCK_K // TILE_K if TILE_K and TILE_K < BLOCK_K else 1
+    rows = start_mn + tl.arange(0, BLOCK_MN)
+    columns = start_k + tl.arange(0, TILES) * TILE_K
+    inside = (rows < size_mn)[:, None] & (columns < size_k)[None, :]
+    tile_mn = rows // TILE_MN if TILE_MN else rows * 0
+    tile_k = columns // TILE_K if TILE_K else columns * 0
+    places = scale_ptr + tile_k[None, :] * stride_k + tile_mn[:, None]
+    return tl.load(places, mask=inside, other=0)
+
+
+@triton.jit
 def load_block_scales(
     scale_ptr,
     start_mn,
@@ -55,18 +82,11 @@ def load_block_scales(
     BLOCK_MN: tl.constexpr,
     BLOCK_K: tl.constexpr,
 ):
-    """float32[BLOCK_MN, tiles along K]: a block's scales; beyond the operand 0, or what byte 0 stands for.
-
-    A TILE of 0 is the whole dim. TILES along K: those that BLOCK_K has, one where a tile is longer.
-    """
-    TILES: tl.constexpr = BLOCK_K // TILE_K if TILE_K and TILE_K < BLOCK_K else 1
-    rows = start_mn + tl.arange(0, BLOCK_MN)
-    columns = start_k + tl.arange(0, TILES) * TILE_K
-    inside = (rows < size_mn)[:, None] & (columns < size_k)[None, :]
-    tile_mn = rows // TILE_MN if TILE_MN else rows * 0
-    tile_k = columns // TILE_K if TILE_K else columns * 0
-    places = scale_ptr + tile_k[None, :] * stride_k + tile_mn[:, None]
-    return decoded_scale(tl.load(places, mask=inside, other=0), SCALE)
+    """float32[BLOCK_MN, tiles along K]: a block's scales; beyond the operand what byte 0 stands for."""
+    stored = load_stored_scales(
+        scale_ptr, start_mn, start_k, size_mn, size_k, stride_k, TILE_MN, TILE_K, BLOCK_MN, BLOCK_K
+    )
+    return decoded_scale(stored, SCALE)
 
 
 @triton.jit

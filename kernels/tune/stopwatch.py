@@ -10,7 +10,7 @@ from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
 from kernels.bench.capture import capturing
 from kernels.bench.operands import held_bytes
-from kernels.bench.peers.torch_ops import bf16_peer, scaled_ops
+from kernels.bench.peers.torch_ops import bf16_ops, scaled_ops
 from kernels.bench.timing import Load, buffer_sets
 from kernels.device import Device
 from kernels.gemm.blocks import Blocks
@@ -96,27 +96,25 @@ class Bench:
         return bool(torch.where(both, (found - truth).abs(), 0.0).max() <= _NEAR * scale)
 
     def peers(self) -> dict[str, list[Launch]]:
-        """Torch's ops for these operands, by name: of the same scales, else bf16 torch.mm."""
+        """Torch's ops for these operands, by name: of the same scales, else bf16 matmuls."""
         first = self._pairs[0]
         found = scaled_ops(*first, self.plan)
         if not isinstance(found, str):
             return {op.title: [op.build(*pair) for pair in self._pairs] for op in found}
         m, n, k = self.drawn.mnk
-        matmul = MATMULS[self.drawn.matmul]
-        layer, launches = matmul.layer(m, n, k), []
-        for _ in range(
-            min(
-                _MOST_SETS,
-                1 + 2 * torch.cuda.get_device_properties(0).L2_cache_size // (2 * (m * k + n * k + m * n)),
-            )
-        ):
+        matmul, out = MATMULS[self.drawn.matmul], self._outs[0].dtype
+        layer, operands = matmul.layer(m, n, k), []
+        size = 2 * (m * k + n * k) + m * n * out.itemsize
+        for _ in range(min(_MOST_SETS, buffer_sets(size, self._device.l2_bytes))):
             a, b = (
-                torch.randn(layer.of(tensor), device="cuda", dtype=torch.bfloat16)
+                torch.randn(layer.of(tensor), device=self._device.place, dtype=torch.bfloat16)
                 for tensor in (matmul.a, matmul.b)
             )
-            a, b = (a.T if matmul.a.axes[0] is matmul.k else a), (b.T if matmul.b.axes[0] is matmul.k else b)
-            launches.append(bf16_peer(a, b, None))
-        return {"bf16 torch.mm": launches}
+            operands.append(
+                (a.T if matmul.a.axes[0] is matmul.k else a, b.T if matmul.b.axes[0] is matmul.k else b)
+            )
+        ops = bf16_ops(*operands[0], out, None)
+        return {op.title: [op.build(*pair, None) for pair in operands] for op in ops}
 
 
 def compile_drawn(drawn: DrawnGemm, plan: GemmPlan, blocks: Blocks) -> str:

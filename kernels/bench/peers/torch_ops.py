@@ -35,6 +35,7 @@ _NAMES = {_TENSOR: "one scale a tensor", _ROW: "one scale a row"}
 _BLOCKS = {_LINE: "BlockWise1x128", _SQUARE: "BlockWise128x128"}
 _THEN_ADD = ", then D.add_ of it"
 _BF16 = "bf16 torch.mm"
+_BF16_TO_FP32 = "bf16 torch.mm, out_dtype=fp32"
 _BF16_ADDS = "bf16 torch.addmm into D, out_dtype=fp32"
 REFUSALS = (ValueError, RuntimeError, NotImplementedError, AttributeError, TypeError)
 """What torch raises for what it does not do: TORCH_CHECK_VALUE, TORCH_CHECK, TORCH_CHECK_NOT_IMPLEMENTED, and
@@ -83,16 +84,31 @@ def bf16_peer(a: "torch.Tensor", b: "torch.Tensor", add_to: "torch.Tensor | None
     return (lambda: torch.mm(a, b.T)) if add_to is None else lambda: add_to.add_(torch.mm(a, b.T))
 
 
-def bf16_ops(a: "torch.Tensor", b: "torch.Tensor", add_to: "torch.Tensor | None") -> tuple[Bf16Op, ...]:
-    """Torch's bf16 matmuls into a new D, or added into an fp32 D; each but the first tried once on a copy.
+def bf16_ops(
+    a: "torch.Tensor", b: "torch.Tensor", out: "torch.dtype", add_to: "torch.Tensor | None"
+) -> tuple[Bf16Op, ...]:
+    """Torch's bf16 matmuls into a new D of dtype `out`, or added into an fp32 D.
 
-    Raises torch.OutOfMemoryError.
+    Where D is fp32, an op that rounds it to bf16 writes half the bytes: it is a peer only where torch has no
+    other. Each that an older torch may lack is tried once. Raises torch.OutOfMemoryError.
     """
+    import torch
+
     if add_to is None:
-        return (Bf16Op(_BF16, bf16_peer),)
+        same = Bf16Op(_BF16_TO_FP32, _bf16_to_fp32)
+        able = out == torch.float32 and not _refusal(same.build(a, b, None), a.device)
+        return (same,) if able else (Bf16Op(_BF16, bf16_peer),)
     usable = (Bf16Op(_BF16 + _THEN_ADD, bf16_peer),)
     other = Bf16Op(_BF16_ADDS, _bf16_addmm)
     return usable if _refusal(other.build(a, b, add_to.clone()), add_to.device) else (*usable, other)
+
+
+def _bf16_to_fp32(a: "torch.Tensor", b: "torch.Tensor", add_to: "torch.Tensor | None") -> Launch:
+    """torch.mm of bf16 to fp32: the sums are not rounded to bf16."""
+    import torch
+
+    assert add_to is None, "this op writes a new D"
+    return lambda: torch.mm(a, b.T, out_dtype=torch.float32)
 
 
 def _bf16_addmm(a: "torch.Tensor", b: "torch.Tensor", add_to: "torch.Tensor") -> Launch:

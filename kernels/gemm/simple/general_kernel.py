@@ -11,7 +11,7 @@ import triton.language as tl
 from kernels.gemm.simple.kernel import block_of, block_places, load_scale, store_block
 from kernels.launching.early_kernel import wait_for_kernels_before
 from kernels.operand_passes.dequantize_kernel import dequantize_block
-from kernels.operand_passes.read_kernel import load_block_scales
+from kernels.operand_passes.read_kernel import decoded_scale, load_stored_scales
 
 
 @triton.jit
@@ -30,31 +30,6 @@ def load_codes(
         places = codes + rows[:, None].to(tl.int64) * stride + columns[None, :]
         block = tl.load(places, mask=(columns < stride)[None, :], other=0.0)
     return block
-
-
-@triton.jit
-def decode(
-    codes,
-    scale_ptr,
-    start,
-    start_k,
-    mn,
-    k,
-    stride_k,
-    SCALE: tl.constexpr,
-    TILE_MN: tl.constexpr,
-    TILE_K: tl.constexpr,
-    SHIFT: tl.constexpr,
-    FACTOR: tl.constexpr,
-    CAST: tl.constexpr,
-    BLOCK_MN: tl.constexpr,
-    BLOCK_K: tl.constexpr,
-):
-    """bf16[BLOCK_MN, BLOCK_K] (fp32 in the interpreter): values of codes uint8 with power-of-two scales."""
-    scale = load_block_scales(
-        scale_ptr, start, start_k, mn, k, stride_k, SCALE, TILE_MN, TILE_K, BLOCK_MN, BLOCK_K
-    )
-    return dequantize_block(codes, scale, TILE_K, SHIFT, FACTOR, BLOCK_MN, BLOCK_K, CAST)
 
 
 @triton.jit
@@ -157,46 +132,69 @@ def general_gemm_kernel(
         block_m, block_n = block_of(block, m, n, BLOCK_M, BLOCK_N, GROUP_M)
         start_m, start_n = block_m * BLOCK_M, block_n * BLOCK_N
         acc = tl.zeros([BLOCK_M, BLOCK_N], tl.float32)
+        a_stored, b_stored = 0, 0  # stand-ins, where nothing is decoded
+        if A_SHIFT:
+            a_stored = load_stored_scales(
+                a_scale_ptr,
+                start_m,
+                first * BLOCK_K,
+                m,
+                k,
+                a_mn_tiles,
+                A_TILE_MN,
+                A_TILE_K,
+                BLOCK_M,
+                BLOCK_K,
+            )
+        if B_SHIFT:
+            b_stored = load_stored_scales(
+                b_scale_ptr,
+                start_n,
+                first * BLOCK_K,
+                n,
+                k,
+                b_mn_tiles,
+                B_TILE_MN,
+                B_TILE_K,
+                BLOCK_N,
+                BLOCK_K,
+            )
         for step in tl.range(first, first + (KNOWN_STEPS if KNOWN_STEPS else steps)):
             # a: [BLOCK_M, BLOCK_K], b: [BLOCK_N, BLOCK_K]
             a = load_codes(a_codes, start_m, step * BLOCK_K, m, a_stride, BLOCK_M, BLOCK_K, TMA)
             b = load_codes(b_codes, start_n, step * BLOCK_K, n, b_stride, BLOCK_N, BLOCK_K, TMA)
+            # The next step's scales are loaded a step ahead: Triton's pipeline has no room for bytes, and each
+            # step would wait for memory.
             if A_SHIFT:
-                a = decode(
-                    a,
+                a_scale = decoded_scale(a_stored, SCALE)
+                a_stored = load_stored_scales(
                     a_scale_ptr,
                     start_m,
-                    step * BLOCK_K,
+                    (step + 1) * BLOCK_K,
                     m,
                     k,
                     a_mn_tiles,
-                    SCALE,
                     A_TILE_MN,
                     A_TILE_K,
-                    A_SHIFT,
-                    A_FACTOR,
-                    CAST,
                     BLOCK_M,
                     BLOCK_K,
                 )
+                a = dequantize_block(a, a_scale, A_TILE_K, A_SHIFT, A_FACTOR, BLOCK_M, BLOCK_K, CAST)
             if B_SHIFT:
-                b = decode(
-                    b,
+                b_scale = decoded_scale(b_stored, SCALE)
+                b_stored = load_stored_scales(
                     b_scale_ptr,
                     start_n,
-                    step * BLOCK_K,
+                    (step + 1) * BLOCK_K,
                     n,
                     k,
                     b_mn_tiles,
-                    SCALE,
                     B_TILE_MN,
                     B_TILE_K,
-                    B_SHIFT,
-                    B_FACTOR,
-                    CAST,
                     BLOCK_N,
                     BLOCK_K,
                 )
+                b = dequantize_block(b, b_scale, B_TILE_K, B_SHIFT, B_FACTOR, BLOCK_N, BLOCK_K, CAST)
             if IN_LOOP:
                 # The interpreter's zeros beyond K have no scale: they take the last one.
                 place = min(step * BLOCK_K, k - 1) if KNOWN_STEPS else step * BLOCK_K

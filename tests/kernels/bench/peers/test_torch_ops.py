@@ -67,18 +67,39 @@ def test_torchs_block_op_runs_for_any_number_of_tokens(m):
 
 def test_a_bf16_product_is_added_in_each_way_that_torch_has(monkeypatch):
     a, b = torch.ones(2, 3, dtype=torch.bfloat16), torch.ones(4, 3, dtype=torch.bfloat16)
-    assert [op.title for op in bf16_ops(a, b, None)] == ["bf16 torch.mm"]
     out = torch.ones(2, 4)
     if not ON_GPU:
-        assert [op.title for op in bf16_ops(a, b, out)] == [BF16_ADDS], "torch has the other on GPUs alone"
+        assert [op.title for op in bf16_ops(a, b, out.dtype, out)] == [BF16_ADDS], "torch has the other on GPUs alone"
 
     def addmm(add_to, a, b, *, out_dtype, out):
         assert (out is add_to, out_dtype) == (True, torch.float32)
         return out.add_(a.float() @ b.float())
 
     monkeypatch.setattr("torch.addmm", addmm)
-    both = bf16_ops(a, b, out)
+    both = bf16_ops(a, b, out.dtype, out)
     assert [op.title for op in both] == [BF16_ADDS, "bf16 torch.addmm into D, out_dtype=fp32"]
     assert out.unique().tolist() == [1.0], "what is tried adds into a copy"
     for op in both:
         assert op.build(a, b, torch.ones(2, 4))().unique().tolist() == [4.0]
+
+
+def test_a_bf16_product_is_as_wide_as_the_d_of_the_plan(monkeypatch):
+    a, b = torch.ones(2, 3, dtype=torch.bfloat16), torch.ones(4, 3, dtype=torch.bfloat16)
+    torch_mm = torch.mm
+
+    def to_fp32(a, b, *, out_dtype=None):
+        return torch_mm(a.float(), b.float()) if out_dtype else torch_mm(a, b)
+
+    monkeypatch.setattr("torch.mm", to_fp32)
+    (rounded,) = bf16_ops(a, b, torch.bfloat16, None)
+    assert (rounded.title, rounded.build(a, b, None)().dtype) == ("bf16 torch.mm", torch.bfloat16)
+    (wide,) = bf16_ops(a, b, torch.float32, None)
+    assert (wide.title, wide.build(a, b, None)().dtype) == ("bf16 torch.mm, out_dtype=fp32", torch.float32)
+
+    def refuses(a, b, *, out_dtype=None):
+        if out_dtype:
+            raise TypeError("unexpected keyword argument 'out_dtype'")
+        return torch_mm(a, b)
+
+    monkeypatch.setattr("torch.mm", refuses)
+    assert [op.title for op in bf16_ops(a, b, torch.float32, None)] == ["bf16 torch.mm"]
