@@ -9,10 +9,11 @@ from itertools import product
 from fp8core.formats import FORMATS
 from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
-from kernels.device import ADA, BLACKWELL, BLACKWELL_RTX, HOPPER, Device, DeviceKind
+from kernels.device import ADA, BLACKWELL, BLACKWELL_RTX, COMPILE_OPTIONS, HOPPER, Device, DeviceKind
 from kernels.gemm.blocks import Blocks, Body
 from kernels.gemm.hopper.decoding import blocks as decoding_blocks
 from kernels.gemm.hopper.decoding.launch import constants as decoding_constants
+from kernels.gemm.hopper.decoding.launch import options as decoding_options
 from kernels.gemm.hopper.descriptors import WARPS, flat, swizzled
 from kernels.gemm.hopper.launch import constants as specialized_constants
 from kernels.gemm.hopper.narrow_launch import constants as narrow_constants
@@ -52,6 +53,7 @@ class Case:
     gluon: bool = False
     unit_stride: str = "out_stride_n"
     path: str = ""
+    options: tuple[tuple[str, object], ...] = tuple(COMPILE_OPTIONS.items())
 
 
 def gemm(name: str, plan: GemmPlan, device: Device) -> Case:
@@ -168,6 +170,7 @@ def decoding(name: str, plan: GemmPlan, device: Device, *, accumulate: bool) -> 
         kernel="decoding_gemm_kernel",
         types=tuple(types.items()),
         constants=tuple(constants.items()),
+        options=tuple(decoding_options(constants).items()),
         warps=WARPS,
         kind=plan.meaning.arithmetic.name,
         gluon=True,

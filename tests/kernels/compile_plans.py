@@ -17,7 +17,6 @@ from contextlib import redirect_stdout
 from importlib import import_module
 from multiprocessing import get_context
 
-from kernels.device import COMPILE_OPTIONS
 from kernels.operand_passes.native import NativeKind
 from tests.kernels.compile_cases import DEVICES, Case, every_case
 from tests.kernels.compile_choice import one_of_each, one_of_each_kernel
@@ -93,7 +92,7 @@ def compiled(case: Case):
     return triton.compile(
         (GluonASTSource if case.gluon else ASTSource)(kernel, signature, known, aligned),
         target=GPUTarget("cuda", 10 * major + minor, 32),
-        options={"num_warps": case.warps, "num_stages": case.stages, **COMPILE_OPTIONS},
+        options={"num_warps": case.warps, "num_stages": case.stages, **dict(case.options)},
     )
 
 

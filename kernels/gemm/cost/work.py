@@ -16,7 +16,7 @@ from kernels.gemm.cost.facts import Facts
 from kernels.gemm.cost.passes import Pass, passes
 from kernels.gemm.cost.traffic import Factors, dram_bytes, written_run_bytes
 from kernels.gemm.cost.variant import Variant
-from kernels.gemm.hopper.decoding.blocks import runs_each
+from kernels.gemm.hopper.decoding.blocks import beside, runs_each
 from kernels.gemm.meaning import Meaning
 from kernels.gemm.simple.blocks import THREADS_A_WARP
 
@@ -82,7 +82,7 @@ def work_of(meaning: Meaning, blocks: Blocks, mnk: Mnk, device: Device, facts: F
         runs, steps = runs // each, steps * each
     programs = blocks.programs(m, n, device.sms) * runs
     step_bytes, stage_bytes = _step_bytes(meaning, facts, blocks, m)
-    resident = _resident(meaning, blocks, stage_bytes)
+    resident = _resident(meaning, blocks, stage_bytes, k)
     units = blocks.count(m, n) * runs
     factors = Factors.of(facts, blocks, mnk)
     at_once = min(programs, device.sms * resident) // runs or 1
@@ -122,8 +122,12 @@ def _step_bytes(meaning: Meaning, facts: Facts, blocks: Blocks, m: int) -> tuple
     return storage.stage_bytes - (0 if blocks.decoded else unread), storage.stage_bytes
 
 
-def _resident(meaning: Meaning, blocks: Blocks, stage_bytes: int) -> int:
-    """Programs that an SM holds at once: those of a warp-specialized body fill its shared memory."""
+def _resident(meaning: Meaning, blocks: Blocks, stage_bytes: int, k: int) -> int:
+    """Programs that an SM holds at once: those of a warp-specialized body fill its shared memory, but for two
+    with half of it each.
+    """
+    if blocks.body is Body.DECODING:
+        return 1 + beside(blocks, BODIES[Body.DECODING].storage(meaning, blocks), k)
     if not blocks.body.is_simple:
         return 1
     threads = blocks.warps * THREADS_A_WARP

@@ -104,3 +104,11 @@ MOST_STEP = 8192
 """Rows of values times BLOCK_K, at most, for which four warpgroups can hold sums beside decoded codes."""
 
 SUM_BYTES = 4
+
+HALF_AN_SM = ((228 << 10) - (2 << 10)) // 2
+"""Bytes of shared memory for each of two programs of an SM: CUDA keeps a KiB for either."""
+
+
+HALF_REGISTERS = 80
+"""Registers of a thread, on average, with which an SM holds two programs of the decoding body: three groups
+of four warps in each, of which those that multiply take more and the one that loads takes fewer."""

@@ -146,7 +146,8 @@ def _few_tokens(meaning: Meaning, mnk: Mnk, device: Device) -> Iterator[Blocks]:
     able = decodable(meaning) if meaning.arithmetic is Arithmetic.DEQUANTIZED else ""
     sides = []
     if able == "ab":
-        sides += [*product(halves, _NARROW_SIDES_N, (4, 8), [(True, "ab")])]
+        low = [half for half in halves if half <= 2 * _LOW]  # higher blocks need more registers
+        sides += [*product(low, _NARROW_SIDES_N, (4, 8), [(True, "ab")])]
     if "b" in able:
         sides += [
             *product(sorted({max(half, _LOW) for half in halves}), _NARROW_SIDES_N, (4, 8), [(False, "b")])
@@ -190,13 +191,14 @@ def _without_passes(meaning: Meaning, mnk: Mnk, device: Device) -> Iterator[Bloc
             block_n=block_n,
             block_k=2 * step_k(meaning),
             warps=8 if block_n > _LOW else 4,
-            stages=_FEW_STAGES,
+            stages=_STAGES,
             tma=has_tma(device),
             transposed=True,
             decoded="ab",
         )
-        for split in _splits(blocks.count(*mnk[:2]), blocks, mnk[2], device):
-            made = fit(meaning, replace(blocks, split_k=split), device)
+        splits = _splits(blocks.count(*mnk[:2]), blocks, mnk[2], device)
+        for split, stages in product(splits, (_STAGES, _FEW_STAGES)):
+            made = fit(meaning, replace(blocks, split_k=split, stages=stages), device)
             if made is not None:
                 yield made
 

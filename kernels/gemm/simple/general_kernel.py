@@ -163,8 +163,8 @@ def general_gemm_kernel(
             # a: [BLOCK_M, BLOCK_K], b: [BLOCK_N, BLOCK_K]
             a = load_codes(a_codes, start_m, step * BLOCK_K, m, a_stride, BLOCK_M, BLOCK_K, TMA)
             b = load_codes(b_codes, start_n, step * BLOCK_K, n, b_stride, BLOCK_N, BLOCK_K, TMA)
-            # The next step's scales are loaded a step ahead: Triton's pipeline has no room for bytes, and each
-            # step would wait for memory.
+            # Scales are loaded a step ahead: Triton's pipeline does not take bytes, and each step would wait
+            # for memory.
             if A_SHIFT:
                 a_scale = decoded_scale(a_stored, SCALE)
                 a_stored = load_stored_scales(

@@ -11,8 +11,15 @@ from fp8core.tiles import WHOLE, TileShape
 from kernels.device import Device
 from kernels.gemm.blocks import Blocks, Body
 from kernels.gemm.hopper import blocks as hopper
-from kernels.gemm.hopper.sizes import CODES, CONSUMERS, DECODED_K, TMA_BYTES
-from kernels.gemm.hopper.storage import decoding, filled, takes_two
+from kernels.gemm.hopper.sizes import (
+    CODES,
+    CONSUMERS,
+    DECODED_K,
+    HALF_AN_SM,
+    MOST_ROWS_SPLIT,
+    TMA_BYTES,
+)
+from kernels.gemm.hopper.storage import Storage, decoding, filled, takes_two
 from kernels.gemm.meaning import Arithmetic, Meaning, ScaleAt
 from kernels.operand_passes.decode_ptx import decode_ptx, read_as
 
@@ -25,7 +32,7 @@ _LOADED_BITS = 1024
 _STEPS = (BLOCK_K, 2 * BLOCK_K, 4 * BLOCK_K)
 _SCALES = ("e8m0", "e4m3")
 _TENSOR = TileShape(WHOLE, WHOLE)
-_MOST_STAGES = 12
+_LEAST_STAGES, _MOST_STAGES = 4, 12
 _GROUPS = (8, 16, 32)
 _SEVERAL = 4
 """Blocks that few rows may have: so many rows of them share a D of few blocks, too."""
@@ -92,6 +99,9 @@ def candidates(meaning: Meaning, mnk: tuple[int, int, int], device: Device) -> I
 
     Programs also share a block where D is bf16 and has fewer blocks than the device has SMs. Their number
     gives every SM a program, or is half of that.
+
+    Where the rows are few, an SM may also hold two programs: the second works while the first waits, and no
+    wave of programs ends with idle SMs.
     """
     m, n, _ = mnk
     least = n if decoded_side(meaning, m, n) == "a" else m
@@ -138,6 +148,32 @@ def _of_rows(rows: int, meaning: Meaning, mnk: tuple[int, int, int], device: Dev
                 for sharing in (programs // 2, programs)
                 if sharing > 1
             )
+        if runs == 1 and two:
+            yield from _two_an_sm(blocks, meaning, mnk, device)
+
+
+def _two_an_sm(
+    blocks: Blocks, meaning: Meaning, mnk: tuple[int, int, int], device: Device
+) -> Iterator[Blocks]:
+    """Blocks of which an SM holds two, with half of its memory each; none where few stages fit.
+
+    Where there are fewer than SMs, programs share them. Their number is odd: of an even number of runs a
+    program takes two, by four warpgroups.
+    """
+    m, n, k = mnk
+    blocks = replace(blocks, persistent=False)
+    blocks = filled(blocks, decoding(meaning, blocks), HALF_AN_SM)
+    blocks = replace(blocks, stages=min(_MOST_STAGES, blocks.stages))
+    count = blocks.count(m, n)
+    if blocks.stages < _LEAST_STAGES:
+        return
+    if count > device.sms:
+        yield blocks
+    elif meaning.spec.out == FORMATS["bf16"]:
+        programs = hopper.shared_by(-(-count // 2), k // blocks.block_k, device)
+        programs -= programs % 2 == 0
+        if count * programs > device.sms:
+            yield replace(blocks, split_k=programs)
 
 
 def larger(m: int, n: int) -> str:
@@ -175,6 +211,12 @@ def runs_each(blocks: Blocks, k: int) -> int:
     last = -(-k // blocks.block_k) - (runs - 1) * length
     two = takes_two(value_rows(blocks), blocks.block_k)
     return 2 if runs % 2 == 0 and two and last >= length - 1 else 1
+
+
+def beside(blocks: Blocks, storage: Storage, k: int) -> bool:
+    """True where an SM holds two programs: with small sums of two warpgroups, and half of its memory each."""
+    small = value_rows(blocks) <= MOST_ROWS_SPLIT and runs_each(blocks, k) == 1
+    return small and not blocks.persistent and storage.bytes <= HALF_AN_SM
 
 
 def values_order(meaning: Meaning, blocks: Blocks) -> int:

@@ -57,6 +57,7 @@ CONSUMER_REGISTERS = gl.constexpr(232)
 MOST_AT_ONCE = gl.constexpr(64)
 """Columns of a sum that is passed on in one part: registers hold two parts beside the whole sum."""
 SPLIT_REGISTERS = gl.constexpr(112)
+BESIDE_REGISTERS = gl.constexpr(104)
 PRODUCER_REGISTERS = gl.constexpr(24)
 
 
@@ -199,6 +200,7 @@ def decoding_gemm_kernel(
     RUNS: gl.constexpr,
     EACH: gl.constexpr,
     BUFFERS: gl.constexpr,
+    BESIDE: gl.constexpr,
     ACCUMULATE: gl.constexpr,
 ):
     """D in blocks; persistent where K is one run.
@@ -209,6 +211,7 @@ def decoding_gemm_kernel(
     scale is for TILE_K along K. RUNS: pieces of K, of which a program takes EACH, one or two.
     Where programs share a block, their sums pass through parts float32[RUNS, blocks, BLOCK_M, BLOCK_N], and
     arrivals[blocks, CONSUMERS] counts who has come. BUFFERS: parts of D that a warpgroup may have under way.
+    BESIDE: an SM holds two programs, which have half of its registers each.
     """
     TILES: gl.constexpr = BLOCK_K // TILE_K
     BARRIER: gl.constexpr = mbarrier.MBarrierLayout()
@@ -267,7 +270,7 @@ def decoding_gemm_kernel(
         gl.warp_specialize(
             [(consume, (0, 0) + multiplies), (consume, (1, 0) + multiplies), (produce, loads)],
             [4, 1],
-            [CONSUMER_REGISTERS, PRODUCER_REGISTERS],
+            [BESIDE_REGISTERS if BESIDE else CONSUMER_REGISTERS, PRODUCER_REGISTERS],
         )
     else:
         gl.warp_specialize(

@@ -4,8 +4,9 @@ from typing import TYPE_CHECKING, Any
 
 from kernels.device import COMPILE_OPTIONS, DeviceKind
 from kernels.gemm.factor import Factor
-from kernels.gemm.hopper.decoding.blocks import decoded_operand, read_as, runs_each
+from kernels.gemm.hopper.decoding.blocks import beside, decoded_operand, read_as, runs_each
 from kernels.gemm.hopper.descriptors import WARPS, descriptor, into_copy, scale_rows_descriptor, writable
+from kernels.gemm.hopper.sizes import HALF_REGISTERS
 from kernels.gemm.plan import GemmPlan
 from kernels.gemm.workspace import workspace
 from kernels.launching.launch import early_options
@@ -50,9 +51,14 @@ def launch(
         k,
         **chosen,
         num_warps=WARPS,
-        **COMPILE_OPTIONS,
+        **options(chosen),
         **early_options(),
     )
+
+
+def options(chosen: dict[str, Any]) -> dict[str, Any]:
+    """Triton's options for a kernel of these constants."""
+    return COMPILE_OPTIONS | ({"maxnreg": HALF_REGISTERS} if chosen["BESIDE"] else {})
 
 
 def folding_of(plan: GemmPlan) -> Folding:
@@ -83,5 +89,6 @@ def constants(plan: GemmPlan, k: int, *, accumulate: bool) -> dict[str, Any]:
         "RUNS": blocks.runs(k)[0],
         "EACH": runs_each(blocks, k),
         "BUFFERS": storage.buffers,
+        "BESIDE": beside(blocks, storage, k),
         "ACCUMULATE": accumulate,
     }

@@ -69,7 +69,9 @@ def test_a_bf16_product_is_added_in_each_way_that_torch_has(monkeypatch):
     a, b = torch.ones(2, 3, dtype=torch.bfloat16), torch.ones(4, 3, dtype=torch.bfloat16)
     out = torch.ones(2, 4)
     if not ON_GPU:
-        assert [op.title for op in bf16_ops(a, b, out.dtype, out)] == [BF16_ADDS], "torch has the other on GPUs alone"
+        assert [op.title for op in bf16_ops(a, b, out.dtype, out)] == [BF16_ADDS], (
+            "torch has the other on GPUs alone"
+        )
 
     def addmm(add_to, a, b, *, out_dtype, out):
         assert (out is add_to, out_dtype) == (True, torch.float32)

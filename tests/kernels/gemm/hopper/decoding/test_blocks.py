@@ -16,7 +16,9 @@ from fp8core.tiles import WHOLE, TileShape
 from kernels.device import HOPPER, current_device
 from kernels.gemm.blocks import Blocks, Body
 from kernels.gemm.bodies import tries
-from kernels.gemm.hopper.decoding.blocks import refusal, runs_each, value_rows, values_order
+from kernels.gemm.cost.work import work_of
+from kernels.gemm.hopper.decoding.blocks import beside, refusal, runs_each, value_rows, values_order
+from kernels.gemm.hopper.decoding.launch import constants
 from kernels.gemm.hopper.sizes import TMA_BYTES
 from kernels.gemm.launch import factor
 from kernels.gemm.meaning import ScaleAt, Summation
@@ -114,8 +116,8 @@ def test_a_block_has_all_rows_or_256_of_them(m, block_m, count, decoded):
 @pytest.mark.parametrize(
     ("mnk", "runs"),
     [
-        ((16, 4096, 14336), {1: 1, 2: 2, 4: 2, 8: 2}),
-        ((4096, 64, 14336), {1: 1, 2: 2, 4: 2, 8: 2}),
+        ((16, 4096, 14336), {1: 1, 2: 2, 4: 2, 7: 1, 8: 2}),
+        ((4096, 64, 14336), {1: 1, 2: 2, 4: 2, 7: 1, 8: 2}),
         ((128, 4096, 14336), {1: 1, 2: 1, 4: 1}),
         ((4096, 256, 14336), {1: 1, 2: 1, 4: 1}),
         ((16, 14336, 4096), {1: 1, 2: 2}),
@@ -129,6 +131,23 @@ def test_programs_share_blocks_until_every_sm_has_one(mnk, runs):
     assert {plan.blocks.split_k: runs_each(plan.blocks, mnk[2]) for plan in plans} == runs
     _, plans = decoding(mnk, spec=WGRAD)
     assert {plan.blocks.split_k for plan in plans} <= {1, 2}, "an fp32 D is not passed on"
+
+
+@pytest.mark.parametrize(
+    ("mnk", "runs"),
+    [((16, 25600, 512), 1), ((4096, 64, 14336), 7), ((16, 16896, 4096), 0), ((128, 25600, 512), 0)],
+    ids=str,
+)
+def test_an_sm_holds_two_programs_where_rows_are_few_and_blocks_end_in_half_a_wave(mnk, runs):
+    """200 blocks; 32, of which 7 programs share each; 132, one for each SM; 200 with large sums."""
+    _, plans = decoding(mnk)
+    two = [plan for plan in plans if beside(plan.blocks, plan.storage, mnk[2])]
+    assert {plan.blocks.split_k for plan in two} == ({runs} if runs else set())
+    for plan in two:
+        assert not plan.blocks.persistent
+        assert 2 * (plan.storage.bytes + 1024) <= 228 * 1024
+        assert work_of(plan.meaning, plan.blocks, mnk, HOPPER).resident == 2
+        assert constants(plan, mnk[2], accumulate=False)["BESIDE"]
 
 
 @pytest.mark.parametrize(("k", "each"), [(512, 2), (440, 2), (640, 1), (130, 1), (64, 1)])
