@@ -145,7 +145,10 @@ class Controls:
         return address.link(self._wanted())
 
     def toolbar(self, place: Place | None = None) -> None:
-        """Draw "Copy link" and "Reset", and say which wishes of the address could not be met."""
+        """Draw "Copy link" and "Reset" in `place`, and say here which wishes of the address could not be met.
+
+        A telephone, or a page that another one frames, shows no sidebar: nobody would read it there.
+        """
         place = st if place is None else place
         row = place.container(horizontal=True)
         with row.popover("Copy link", icon=":material/link:"):
@@ -163,7 +166,7 @@ class Controls:
         if complaints := self._complaints + presenter.complaints():
             shown = complaints[:_COMPLAINTS_SHOWN]
             more = len(complaints) - len(shown)
-            place.warning(
+            st.warning(
                 "Ignored from the link: " + "; ".join(shown) + (f"; and {more} more" if more else "") + "."
             )
 

@@ -11,6 +11,9 @@ DRAW_MS = 60_000
 LATE_S = 15.0
 """Seconds after which what is drawn late on a slow machine is there."""
 
+TWO_FRAMES = "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
+"""Ends when the browser has drawn, and told of what it scrolled."""
+
 
 def settled(page) -> None:
     """Wait until the page has drawn and no run is going on."""
@@ -25,10 +28,16 @@ def listening(page) -> None:
 
 
 def pick(page, label: str, option: str) -> None:
-    """Choose an option of the list with this label, and wait for the page."""
-    page.get_by_test_id("stSelectbox").filter(has=page.get_by_text(label, exact=True)).first.locator(
-        "input"
-    ).click()
+    """Choose an option of the list with this label, and wait for the page.
+
+    A list closes when what is around it scrolls, and a browser tells of scrolling a frame late: a click that
+    scrolls to its list would close it. So the list is scrolled to before, as a reader does.
+    """
+    found = page.get_by_test_id("stSelectbox").filter(has=page.get_by_text(label, exact=True))
+    field = found.first.locator("input")
+    field.scroll_into_view_if_needed()
+    page.evaluate(TWO_FRAMES)
+    field.click()
     page.get_by_role("option", name=option, exact=True).click()
     settled(page)
 
