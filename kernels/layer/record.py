@@ -26,10 +26,12 @@ def record(steps: torch.Tensor, amax: torch.Tensor) -> None:
     steps.copy_(torch.cat([steps[1:], amax.view(torch.int32)]))
 
 
-def record_now(steps: torch.Tensor, amax: torch.Tensor) -> None:
-    """Do what `record` does, in one kernel instead of four."""
-    key = layout(steps), layout(amax)
-    given: Sequence[torch.Tensor] = (steps, amax)
+def record_now(
+    steps: torch.Tensor, amax: torch.Tensor, other: tuple[torch.Tensor, torch.Tensor] | None = None
+) -> None:
+    """Do what `record` does, in one kernel instead of four. `other`: a second history and its amax."""
+    given: Sequence[torch.Tensor] = (steps, amax, *(other or ()))
+    key = tuple(map(layout, given))
     tape = TAPES.get(key)
     if tape is not None:
         tape(given)
@@ -39,8 +41,11 @@ def record_now(steps: torch.Tensor, amax: torch.Tensor) -> None:
         from kernels.layer.record_kernel import record_kernel
 
         with launching(steps):
-            rows = 1 << (steps.numel() - 1).bit_length()
-            launch(record_kernel, (1,), steps, amax, steps.numel(), STEPS=rows, **COMPILE_OPTIONS)
+            count = steps.numel()
+            rows = 1 << (count - 1).bit_length()
+            programs = (1 if other is None else 2,)
+            second = other or (None, None)
+            launch(record_kernel, programs, steps, amax, *second, count, STEPS=rows, **COMPILE_OPTIONS)
         return Done(value=None, results=(), finish=_nothing)
 
     TAPES.record(key, given, (), run)

@@ -7,11 +7,15 @@ from kernels.bits import FP32_INF, FP32_SIZE_MASK
 
 
 @triton.jit
-def record_kernel(steps_ptr, amax_ptr, count, STEPS: tl.constexpr):
+def record_kernel(steps_ptr, amax_ptr, other_steps_ptr, other_amax_ptr, count, STEPS: tl.constexpr):
     """steps int32[count], bits of amax, move one place to the front; amax float32[1] takes the last.
 
-    One program does it all. STEPS: a power of two, at least count.
+    One program does it all, and a second one does it for others, if there are any. STEPS: a power of two, at
+    least count.
     """
+    if other_steps_ptr is not None:
+        if tl.program_id(0) == 1:
+            steps_ptr, amax_ptr = other_steps_ptr, other_amax_ptr
     place = tl.arange(0, STEPS)
     later = tl.load(steps_ptr + place + 1, mask=place + 1 < count, other=0)  # [STEPS]
     bits = tl.load(amax_ptr).to(tl.int32, bitcast=True)

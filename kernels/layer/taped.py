@@ -14,11 +14,12 @@ from torch.autograd.function import once_differentiable
 from kernels.gemm.launch import layout_of, tensors_of
 from kernels.launching.tokens import interned, layout, token
 from kernels.launching.warm import Done, Warm
-from kernels.layer.calls import PYTHON
+from kernels.layer.calls import PYTHON, Calls
 from kernels.layer.carried import DY, Carried, W, X
 from kernels.layer.copies import Form, Marks, marks_of, restored, saved
 from kernels.layer.matmuls import Copies, copies, dgrad, fprop, wgrad
 from kernels.layer.plan import LayerPlan
+from kernels.layer.record import record_now
 
 TAPES = Warm()
 """What both ways of layers left, by the plan, the layouts of their tensors and the gradients wanted."""
@@ -79,8 +80,11 @@ def way_there(
         return tape(given)
 
     def run() -> Done[There]:
-        of_x = copies(x, plan, plan.x, PYTHON, carried, (X, True, wanted[1]))
-        of_w = kept or copies(w, plan, plan.w, PYTHON, carried, (W, True, wanted[0]))
+        calls, rows = _together()
+        of_x = copies(x, plan, plan.x, calls, carried, (X, True, wanted[1]))
+        of_w = kept or copies(w, plan, plan.w, calls, carried, (W, True, wanted[0]))
+        if rows:
+            record_now(*rows[0], *rows[1:])
         y = fprop(of_x, of_w, plan, PYTHON, x)
         every = [*of_x[1], *of_w[1]]
         tensors, forms = saved(every)
@@ -92,6 +96,12 @@ def way_there(
         )
 
     return TAPES.record(asked, given, (), run)
+
+
+def _together() -> tuple[Calls, list[tuple[torch.Tensor, torch.Tensor]]]:
+    """Functions that note what is to be recorded, and where: one kernel does it for x and w."""
+    rows: list[tuple[torch.Tensor, torch.Tensor]] = []
+    return PYTHON._replace(record=lambda steps, amax: rows.append((steps, amax))), rows
 
 
 Gradients = tuple[torch.Tensor | None, torch.Tensor | None]

@@ -46,7 +46,11 @@ def quantizer_cases(device: Device) -> Iterator[Case]:
         name="keep the amax",
         device=device,
         kernel="record_kernel",
-        types=(("steps_ptr", "*i32"), ("amax_ptr", "*fp32")),
+        types=tuple(
+            (f"{which}{name}_ptr", kind)
+            for which in ("", "other_")
+            for name, kind in (("steps", "*i32"), ("amax", "*fp32"))
+        ),
         constants=(("STEPS", 1024),),
     )
     facts = element_facts(RECIPES["mxfp8"].fprop.a.format, Rounding.NEAREST_EVEN, DeviceKind.GPU)

@@ -1,0 +1,55 @@
+"""Contract: a warm call asks once for the small memory that only kernels see, and gives large memory back."""
+
+import pytest
+import torch
+
+from kernels.launching import recording
+from kernels.launching.tape import Allocate, Part, Release
+from kernels.layer import linear, taped
+from tests.kernels.cases import ON_GPU
+from tests.kernels.launching.stand_in import standing_in
+from tests.kernels.layer.by_hand import drawn
+
+
+@pytest.fixture(autouse=True)
+def driver():
+    taped.TAPES.forget()
+    if ON_GPU:
+        yield None
+    else:
+        with standing_in() as cuda:
+            yield cuda
+
+
+def gradients():
+    """dx and dw of a step, and the tape of its way back."""
+    x, w, dy = drawn(32, 64, 32)
+    made = torch.autograd.grad(linear(x, w), (x, w), dy)
+    return made, [*taped.TAPES._tapes.values()][-1]
+
+
+def test_the_way_back_asks_for_its_gradients_and_once_for_all_else():
+    first, tape = gradients()
+    parts = [step for step in tape.steps if isinstance(step, Part)]
+    memory = [step for step in tape.steps if isinstance(step, Allocate)]
+    assert parts
+    assert len(memory) == len(first) + 1 or not ON_GPU  # the interpreter converts codes, and torch sees them
+    assert any(step.size[0] > max(part.offset for part in parts) for step in memory)
+    again, _ = gradients()
+    assert all(torch.equal(a, b) for a, b in zip(first, again, strict=True))
+
+
+def test_memory_is_given_back_after_the_last_kernel_that_reads_it(monkeypatch):
+    monkeypatch.setattr(recording, "_SMALL_BYTES", 0)
+    first, tape = gradients()
+    released = [step.root for step in tape.steps if isinstance(step, Release)]
+    assert released
+    assert not {seen.root for seen in tape.results} & set(released)
+    after = [reads(tape.steps[tape.steps.index(Release(root)) :]) for root in released]
+    assert not any(root in read for root, read in zip(released, after, strict=True))
+    again, _ = gradients()
+    assert all(torch.equal(a, b) for a, b in zip(first, again, strict=True))
+
+
+def reads(steps):
+    return {root for step in steps for root in getattr(step, "reads", ())}
