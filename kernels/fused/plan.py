@@ -89,6 +89,19 @@ def fuses(operands: Sequence[Operand | None], rows: int, columns: int, halves: i
     return plan_fused(along, down, rows, columns, halves=halves) is not None
 
 
+def keeps(operands: Sequence[Operand | None], plan: FusedPlan, reads: float) -> bool:
+    """True where the result is computed once, kept in bf16, and read again when its amax is known.
+
+    The other way is to compute it twice. Either way passes read and write codes alike. `reads`, numbers that
+    are read for each one of the result, are then read twice; a result that is kept is written and read. With
+    as many bytes, to compute once is faster. A delayed scale waits for no pass over the result.
+    """
+    cuts = [(each.spec.scale_rule, plan.down if each.k_is_rows else plan.along) for each in operands if each]
+    waits = any((rule.has_fitted_outer or not cut.fused) and not rule.history for rule, cut in cuts if cut)
+    moves = 1 if None in operands else 2
+    return waits and reads >= moves and not any(rule.history for rule, _ in cuts)
+
+
 @lru_cache(maxsize=_KEPT)
 def plan_fused(
     along: OperandSpec | None,

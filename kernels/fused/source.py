@@ -29,6 +29,12 @@ class Source:
         return (self.x,) if self.other is None else (self.x, self.other)
 
     @property
+    def reads(self) -> float:
+        """Numbers that are read for each one of the result."""
+        given = self.x.numel() + (0 if self.is_norm or self.other is None else self.other.numel())
+        return given / max(1, self.rows * self.columns * self.halves)
+
+    @property
     def is_norm(self) -> bool:
         return self.name == "rms norm"
 

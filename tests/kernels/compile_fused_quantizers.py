@@ -67,7 +67,7 @@ def fused_quantizers(device: Device) -> Iterator[Case]:
 
 
 def _amax_cases(device: Device) -> Iterator[Case]:
-    """The pass over a whole result, with and without a history."""
+    """The pass over a whole result, which looks back, or keeps it."""
     for source, _ in SOURCES:
         plan = plan_fused(None, None, *SIZE, whole_rows=source == "rms norm")
         assert plan is not None
@@ -81,19 +81,25 @@ def _amax_cases(device: Device) -> Iterator[Case]:
             "CAST": True,
         }
         absent = {"other_ptr": None, "other_stride": 0} if source == "swiglu" else {}
-        yield Case(
-            name=source,
-            device=device,
-            kernel="fused_amax_kernel",
-            types=(
-                ("x_ptr", "*bf16"),
-                ("other_ptr", "*bf16"),
-                ("new_amax_ptr", "*i32"),
-                ("history_ptr", "*fp32"),
-            ),
-            constants=tuple((constants | absent).items()),
-            warps=plan.warps,
-        )
+        ways = {
+            source: {"out_ptr": None, "out_stride": 0},
+            f"{source}, kept": {"new_amax_ptr": None, "history_ptr": None, "HISTORY": 1},
+        }
+        for name, without in ways.items():
+            yield Case(
+                name=name,
+                device=device,
+                kernel="fused_amax_kernel",
+                types=(
+                    ("x_ptr", "*bf16"),
+                    ("other_ptr", "*bf16"),
+                    ("out_ptr", "*bf16"),
+                    ("new_amax_ptr", "*i32"),
+                    ("history_ptr", "*fp32"),
+                ),
+                constants=tuple((constants | absent | without).items()),
+                warps=plan.warps,
+            )
 
 
 def _cases(

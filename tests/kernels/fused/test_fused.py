@@ -160,6 +160,20 @@ def test_one_launch_writes_both_copies_where_scales_are_a_blocks_own():
     assert (launches("mxfp8"), launches("per_tensor"), launches("per_tensor_delayed")) == (1, 2, 2)
 
 
+def test_a_result_is_computed_once_where_to_keep_it_moves_no_more_bytes(monkeypatch):
+    """SwiGLU reads two numbers for one that is written and read. Beside bf16, all are written anyway."""
+    monkeypatch.setattr("kernels.fused.kernel.fused_kernel", None)
+    two_levels, _ = operands_of(RECIPES["nvfp4"], LayerTensor.X)
+    x, x_turned = operands_of(RECIPES["per_tensor"], LayerTensor.X)
+    dy, dy_turned = operands_of(RECIPES["per_tensor"], LayerTensor.DY)
+    assert_copies_are_the_references("swiglu", (20, 70), (x, x_turned))
+    assert_copies_are_the_references("swiglu", (20, 70), (two_levels,))
+    assert_copies_are_the_references("rms_norm", (20, 70), (None, x))
+    assert_copies_are_the_references("swiglu_backward", (20, 128), (None, dy_turned), drawn.broken)
+    with pytest.raises(TypeError):
+        assert_copies_are_the_references("swiglu_backward", (20, 128), (dy, dy_turned))
+
+
 def test_a_long_row_is_normed():
     x, weight = drawn.bf16((2, 20_000)), drawn.bf16((20_000,), 1)
     (own,) = rms_norm_quantize(x, weight, [None], eps=drawn.EPS)
