@@ -9,7 +9,7 @@ from fp8core.experiments.run_spread import gap, runs_needed, spread_percent
 from fp8core.recipes import RECIPES
 from kernels.bench.row import Provenance
 from kernels.train.job import TrainJob
-from kernels.train.records import LONGEST_LINE
+from kernels.train.records import LONGEST_LINE, record_train
 from kernels.train.variants import VARIANTS, Shows
 from kernels.typed import to_data
 from kernels.worker.states import Stopped, Ticket
@@ -22,11 +22,14 @@ from pages.sections.loss.controls import ALL_CONTROLS, EARLY, HELD_OUT, LATE, ME
 from pages.sections.loss.gaps import line
 from pages.sections.loss.inside import alike, notice, numbers, run_of, taken
 from pages.sections.loss.sourced import sourced
+from tests.kernels.train.made_up import SPEED
 from tests.pages.addresses import refused
 from tests.pages.hostile import A_PAGE, hostile_queries
 from tests.pages.loss_rows import ABOVE, LAST, SEEDS, STEPS, all_rows, loss, row, write
 
 PAGE = "pages/loss.py"
+AGED = {4.3: "2026-11-22", 5.6: "2026-11-23"}
+"""Milliseconds of a step by the day on which they were measured."""
 
 
 @pytest.fixture(autouse=True)
@@ -165,6 +168,16 @@ def test_the_runs_a_difference_takes_follow_the_spread_of_seeds(open_app, record
     told = texts(open_app(PAGE, loss_show="sure", loss_delta="0.1"))
     assert f"**{runs_needed(spread, 0.1)} runs of each**" in told
     assert f"**{spread:.3f} %**" in told
+
+
+def test_the_newest_time_of_a_step_stands_beside_the_compiled_loop(open_app, recorded) -> None:
+    old, new = (replace(SPEED, recipe="nvfp4", step_ms=ms, date=date) for ms, date in AGED.items())
+    for one in (new, old, replace(SPEED, model="m")):
+        record_train(one, recorded)
+    told = texts(open_app(PAGE, loss_show="train"))
+    assert f"{new.times_compiled:.2f}" in told
+    assert f"{old.times_compiled:.2f}" not in told
+    assert told.count("| 72 | 400 |") == 1
 
 
 def test_published_gaps_stand_beside_ours_with_their_source(open_app, recorded) -> None:

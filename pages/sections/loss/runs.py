@@ -14,7 +14,7 @@ from kernels.bench.lines import BadLine
 from kernels.paths import TRAIN
 from kernels.train.job import BF16, TrainJob
 from kernels.train.records import read_train
-from kernels.train.row import TrainRow
+from kernels.train.row import Speed, TrainRow
 from kernels.train.variants import VARIANTS
 from pages.kit.file_stamps import Stamp, stamps
 from pages.kit.gemm.queue_panel import session
@@ -104,10 +104,11 @@ def title_of(job: TrainJob) -> str:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Recorded:
-    """The recorded runs, and the lines that cannot be read. There is a new one once a file changes."""
+    """Recorded runs, times of steps, lines that cannot be read. There is a new one once a file changes."""
 
     runs: tuple[Run, ...]
     bad: tuple[BadLine, ...]
+    speeds: tuple[Speed, ...]
 
 
 def recorded() -> Recorded:
@@ -120,7 +121,22 @@ def _read(folder: str, found: tuple[Stamp, ...]) -> Recorded:
     """`found` changes when a file does."""
     records = read_train(Path(folder))
     newest = {(_alike(row), row.job): row for row in sorted(records.rows, key=lambda row: row.date)}
-    return Recorded(runs=tuple(Run(row, Origin.RECORDED) for row in newest.values()), bad=records.bad)
+    speeds = {
+        (one.machine.name, one.model, one.recipe): one
+        for one in sorted(records.speeds, key=lambda one: one.date)
+    }
+    return Recorded(
+        runs=tuple(Run(row, Origin.RECORDED) for row in newest.values()),
+        bad=records.bad,
+        speeds=tuple(speeds.values()),
+    )
+
+
+def speeds_of(size: str) -> list[Speed]:
+    """The newest times of a step of this model: GPU by GPU, bf16 first, then recipes in their order."""
+    order = {name: place for place, name in enumerate((BF16, *RECIPES))}
+    mine = [one for one in recorded().speeds if one.model == size]
+    return sorted(mine, key=lambda one: (one.machine.name, order.get(one.recipe, len(order))))
 
 
 def here() -> list[Run]:

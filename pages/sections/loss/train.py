@@ -9,6 +9,7 @@ from pages.kit.shared_controls import SEED
 from pages.sections.loss.controls import HEAD, LAST_BF16, PLAIN, SIZE
 from pages.sections.loss.live import draw_run, job_for
 from pages.sections.loss.state import group_here
+from pages.sections.loss.step_times import draw_step_times
 
 IDEA = (
     "Train the model yourself. Every linear layer of its blocks runs in the recipe, in all three matmuls. "
@@ -40,6 +41,7 @@ def show(controls: Controls) -> None:
     )
     draw_run(job_for(job, group), "Train", key="loss_train")
     st.caption(_CHANCE)
+    draw_step_times(controls.value(SIZE))
     if recipe is not None:
         draw_source(recipe)
 
