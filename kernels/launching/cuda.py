@@ -61,7 +61,8 @@ class Cuda:
         self.replace = _declared(held.cuTensorMapReplaceAddress, *[ctypes.c_void_p] * 2)
         whole = (ctypes.c_uint64, ctypes.c_ubyte, ctypes.c_size_t, ctypes.c_void_p)
         self.fill = _declared(released.cuMemsetD8Async, *whole)
-        self.device: Callable[[], int] = torch.cuda.current_device
+        # As torch.cuda.current_device, which sees first that CUDA is in use: here it is.
+        self.device: Callable[[], int] = torch._C._cuda_getDevice
         self.stream: Callable[[int], int] = torch._C._cuda_getCurrentRawStream
 
     def parameter_bytes(self, function: int) -> tuple[int, ...]:

@@ -6,7 +6,7 @@ two have one address. What cannot be told apart, or cannot be repeated, ends the
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -64,6 +64,7 @@ class Recording(TorchDispatchMode):
         self._kept: list[_Root] = []
         self._allocated: dict[int, Allocate] = {}
         self._looked_at: set[int] = set()
+        self._shaped: dict[tuple[Any, ...], Seen] = {}
         self._paused = False
         self.reason = ""
 
@@ -226,13 +227,15 @@ class Recording(TorchDispatchMode):
             raise Unprepared("a result is kept")
         step = self._allocated.pop(seen.root, None)
         if step is None or seen.offset:
-            return seen
+            return self._shaped.get((seen.root, seen.dtype, seen.size, seen.stride, seen.offset), seen)
         bytes_, each = step.size[0], seen.dtype.itemsize
         last = sum((size - 1) * stride for size, stride in zip(seen.size, seen.stride, strict=True))
         rows = 0 if (last + 1) * each == bytes_ else bytes_ // each
         made = Allocate(seen.size, seen.stride, seen.dtype, step.device, rows)
         self._steps[self._steps.index(step)] = made
-        return Seen(root=seen.root, dtype=seen.dtype, size=seen.size, stride=seen.stride, offset=0, same=True)
+        whole = replace(seen, same=True)
+        self._shaped[seen.root, seen.dtype, seen.size, seen.stride, 0] = whole
+        return whole
 
 
 def _root(tensor: torch.Tensor) -> _Root:

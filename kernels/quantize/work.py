@@ -246,11 +246,9 @@ class Work:
                 **options,
             )
             return amax, None
+        amax = torch.empty(PARTIALS, dtype=torch.int32, device=device)
         if spec.scale_rule.history:
-            amax = torch.empty(PARTIALS + 1, dtype=torch.int32, device=device)
-            amax, new = amax[:PARTIALS], amax[PARTIALS:]
-        else:
-            amax = torch.empty(PARTIALS, dtype=torch.int32, device=device)
+            new = torch.empty(1, dtype=torch.int32, device=device)
         programs = (min(PARTIALS, prod(amax_grid(spec, plan, sizes))),)
         launch(
             whole_amax_kernel,
