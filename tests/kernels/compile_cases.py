@@ -90,10 +90,13 @@ def gemm(name: str, plan: GemmPlan, device: Device) -> Case:
 
 
 def simple_plans(device: Device) -> Iterator[tuple[str, GemmPlan]]:
-    """(family, plan) of every recipe, matmul and accumulation, as the simple kernel does it."""
+    """(family, plan) of every recipe, matmul and accumulation, as the simple kernel does it, each once."""
     shapes = (LARGE, LOW) if device is HOPPER else (LARGE,)
-    for recipe, matmul, how, mnk in product(RECIPES.values(), MATMULS.values(), Summation, shapes):
-        plan = plan_simple(recipe.spec(matmul), mnk, device, how)
+    asked = product(RECIPES.values(), MATMULS.values(), Summation, shapes)
+    plans = dict.fromkeys(
+        plan_simple(recipe.spec(matmul), mnk, device, how) for recipe, matmul, how, mnk in asked
+    )
+    for plan in plans:
         if isinstance(plan, GemmPlan) and plan.body is Body.SIMPLE:
             yield str(plan.meaning.family), plan
 
@@ -237,7 +240,7 @@ def named_specialized(device: Device) -> Iterator[Case]:
         few = [blocks for mnk in FEW for blocks in coarse(plan, mnk, device)]
         few = [blocks for blocks in few if in_programs(blocks) or blocks.body is Body.NARROW]
         tabled = [row.blocks for row in table if row.family == family]
-        for blocks in (*of_each_body.values(), *few, *tabled):
+        for blocks in dict.fromkeys((*of_each_body.values(), *map(_as_compiled, few), *tabled)):
             made = replace(plan, blocks=replace(blocks, group=GROUP))
             case = {Body.DECODING: decoding, Body.NARROW: narrow}.get(made.body, specialized)
             if in_programs(blocks):
@@ -251,6 +254,12 @@ def named_specialized(device: Device) -> Iterator[Case]:
                     yield specialized(family, made, device, accumulate=accumulate, turned=True)
                 if (made.body is Body.DECODING) and blocks not in tabled and not accumulate:
                     yield of_e5m2(case(family, made, device, accumulate=accumulate))
+
+
+def _as_compiled(blocks: Blocks) -> Blocks:
+    """Blocks that stand for all others whose code is theirs: the same order, the same number of programs."""
+    blocks = replace(blocks, group=GROUP)
+    return replace(blocks, split_k=SPLIT) if in_programs(blocks) else blocks
 
 
 def in_programs(blocks: Blocks) -> bool:
