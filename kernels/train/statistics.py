@@ -20,9 +20,9 @@ from fp8core.recipes import Operand
 from fp8core.rotations import hadamard
 from kernels.layer import Float8Linear
 from kernels.layer.carried import DY, W, X
-from kernels.layer.plan import Reading
+from kernels.layer.ops import quantize_now
+from kernels.layer.plan import Reading, readings
 from kernels.layer.plan import step as plan_step
-from kernels.quantize import quantize
 from kernels.train.row import CopyStatistics, Number, ProductStatistics, Statistics
 from kernels.train.step import Trainer
 
@@ -70,8 +70,8 @@ def statistics(trainer: Trainer, step: int) -> Statistics:
         return Statistics(step=step, layers=(), copies=(), products=())
     key = next(iter(seen.values())).layer.plan.key
     steps = [plan_step(key, name) for name in MATMULS]
-    readings = [each for one in steps for each in (one.a, one.b) if each.operand is not None]
-    copies = tuple(_of_copies(seen.values(), reading) for reading in readings)
+    read = [each for one in steps for each in (one.a, one.b) if each.operand is not None]
+    copies = tuple(_of_copies(seen.values(), reading) for reading in read)
     results = [dict(_products(one)) for one in seen.values()]
     products = tuple(
         ProductStatistics(
@@ -122,15 +122,18 @@ class _Copy:
 
 
 def _copied(layer: Float8Linear, x: torch.Tensor, reading: Reading) -> _Copy:
-    """A copy of x as the layer's next step would make it."""
-    operand = reading.operand
-    seed = layer.seeds[reading.place : reading.place + 1] if reading.is_random else None
+    """A copy of x as the layer's next step would make it, by the kernel of that step."""
+    plan, tensor, operand = layer.plan, reading.matmul.operand(reading.side), reading.operand
     history = None
     if operand.spec.scale_rule.history:
-        history = layer.amax_history[_ROWS[reading.matmul.operand(reading.side)]].view(torch.float32)
-    if layer.plan.emulate:
+        history = layer.amax_history[_ROWS[tensor]].view(torch.float32)
+    if plan.emulate:
+        seed = layer.seeds[reading.place : reading.place + 1] if reading.is_random else None
         return _emulated(x, operand, seed, history)
-    made = quantize(x, operand, seed=seed, history=history)
+    # Both copies are made, as in a step: the kernel that makes one alone would have to be compiled.
+    matmuls = getattr(plan, tensor.value).both
+    copies = quantize_now(x, plan.key, tensor.value, matmuls, layer.seeds, history)
+    made = copies[readings(plan.key, tensor.value, matmuls).index(reading)]
     table = torch.from_numpy(np.abs(np.asarray(operand.spec.format.values, np.float32))).to(x.device)
     scales, outer = made.scale_values, made.outer_scale
     ends = [scales.min(), scales.max()]
