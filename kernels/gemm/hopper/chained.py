@@ -31,6 +31,7 @@ from kernels.gemm.hopper.ring import (
     halves,
     previous,
     release,
+    release_read,
 )
 
 SLAB = gl.constexpr(sizes.SLAB)
@@ -240,7 +241,7 @@ def consume_chained(WG: gl.constexpr, ring, out_desc, scale_ptrs, mnk):
                 b_right = gl.expand_dims(column_scales.index(1).load(COLUMN_OF_HALF), 0)
             second = second * a_scale * b_right
         if ring.SCALE_BYTES != 0:
-            mbarrier.arrive(ring.scales_empty.index(0), count=1)
+            release_read(ring.scales_empty.index(0))
         if ring.INTO is not None:
             half = column_before + ring.BLOCK_N // 2
             right = encoded_half(second, ring, out_desc, row_before, half)

@@ -23,6 +23,7 @@ from kernels.gemm.hopper.ring import (
     halves,
     previous,
     release,
+    release_read,
     share_of,
     store,
 )
@@ -180,7 +181,7 @@ def consume_shared(WG: gl.constexpr, ring, out_desc, scale_ptrs, split_ptrs, mnk
             if TWO:
                 fetched = leave_whole(acc1, ring, WG, fetched, out_desc, more_scales, below)
             if ring.SCALE_BYTES != 0:
-                mbarrier.arrive(ring.scales_empty.index(0), count=1)
+                release_read(ring.scales_empty.index(0))
         else:  # with RUNS a program has one block: nobody waits for its scales' memory
             put_whole(UNIT, acc, parts_ptr, run, block, m - row, m, n, ring)
             if TWO:

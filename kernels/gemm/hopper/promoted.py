@@ -25,6 +25,8 @@ from kernels.gemm.hopper.ring import (
     fetch,
     previous,
     release,
+    release_last,
+    release_read,
     share_of,
     store,
 )
@@ -177,7 +179,7 @@ def consume_slabs(WG: gl.constexpr, ring, out_desc, scale_ptrs, split_ptrs, mnk,
                 acc1 = promote(acc1, partial, row_scale, column_scale, ring)
             else:
                 acc0 = promote(acc0, partial, row_scale, column_scale, ring)
-        release(ring, previous(stage, ring))
+        release_last(ring, previous(stage, ring))
         if ring.RUNS > 1:
             put(FIRST, acc0, parts_ptr, run, block, m - row, m, n, ring)
             if TWO:
@@ -201,7 +203,7 @@ def consume_slabs(WG: gl.constexpr, ring, out_desc, scale_ptrs, split_ptrs, mnk,
                         acc1, row_scales.index(SECOND), b_scale, a_scale_ptr, b_scale_ptr, ring
                     )
                 if ring.SCALE_BYTES != 0:
-                    mbarrier.arrive(ring.scales_empty.index(0), count=1)
+                    release_read(ring.scales_empty.index(0))
             fetched = store(acc0, ring, WG, fetched, out_desc, out0, row, column, PENDING)
             if TWO:
                 fetch(ring, WG, out_desc, out1, row + SLAB, column)

@@ -21,6 +21,8 @@ from kernels.gemm.hopper.ring import (
     fetch,
     previous,
     release,
+    release_last,
+    release_read,
     share_of,
     store,
 )
@@ -35,7 +37,7 @@ def leave(acc, ring, WG: gl.constexpr, fetched, out_desc, scales, place):
     if ring.AT_END:
         acc = apply_scales(acc, *scales, ring)
         if ring.SCALE_BYTES != 0:  # with RUNS a program has one block: whoever is not last need not tell
-            mbarrier.arrive(ring.scales_empty.index(0), count=1)
+            release_read(ring.scales_empty.index(0))
     fetch(ring, WG, out_desc, staging, row, column)
     return store(acc, ring, WG, fetched, out_desc, staging, row, column, 0)
 
@@ -97,7 +99,7 @@ def consume_few_rows(WG: gl.constexpr, ring, out_desc, scale_ptrs, split_ptrs, m
             partial = warpgroup_mma_wait(0, deps=[partial])
             acc = promote(acc, partial, row_scale, column_scale, ring)
             stage, phase = advance(stage, phase, ring)
-        release(ring, previous(stage, ring))
+        release_last(ring, previous(stage, ring))
         place = (row, column + MINE_N * ring.COLUMNS)
         scales = (row_scales.index(MINE_M), column_scales.index(MINE_N)) + scale_ptrs
         if ring.RUNS == 1:

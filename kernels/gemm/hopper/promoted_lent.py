@@ -32,6 +32,7 @@ from kernels.gemm.hopper.ring import (
     count_steps,
     previous,
     release,
+    release_read,
     store,
 )
 
@@ -179,7 +180,7 @@ def consume_lent(WG: gl.constexpr, ring, out_desc, scale_ptrs, mnk, b_mn_tiles):
         acc1 = ended(acc1, WG * SLABS + 1, ring, scale_ptrs)
         sums = (partial, acc0, acc1)
         if ring.AT_END and ring.SCALE_BYTES != 0:
-            mbarrier.arrive(ring.scales_empty.index(0), count=1)
+            release_read(ring.scales_empty.index(0))
     partial, acc0, acc1 = sums
     row, column = leaving
     lent = lent_by(previous(at[0], ring), WG, ring)

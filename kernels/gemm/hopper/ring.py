@@ -202,6 +202,27 @@ def release(ring, stage):
 
 
 @gluon.jit
+def release_last(ring, stage):
+    """Release the last stage of a block. No wgmma follows that waits until its scales have been read."""
+    if ring.IN_LOOP:
+        release_read(ring.empty.index(stage))
+    else:
+        release(ring, stage)
+
+
+@gluon.jit
+def release_read(barrier):
+    """Tell the loading warp that TMA may overwrite what this warpgroup has read into registers.
+
+    A barrier of threads does not wait for reads of shared memory that are under way. While other processes
+    take the GPU, one can take longer than TMA's next load. The fence waits for it. Source: PTX ISA,
+    fence.proxy.async orders reads by threads before writes by TMA.
+    """
+    fence_async_shared()
+    mbarrier.arrive(barrier, count=1)
+
+
+@gluon.jit
 def apply_scales(acc, a_scale, b_scale, a_scale_ptr, b_scale_ptr, ring):
     """fl32(fl32(acc · sA) · sB): scales of rows and columns from shared memory, or one of a whole operand."""
     if ring.A_SCALES != 0:
