@@ -107,6 +107,7 @@ def quantizing_gemm_kernel(
     BARRIER: gl.constexpr = mbarrier.MBarrierLayout()
     LINES: gl.constexpr = BLOCK_K // LINE
     FLAT: gl.constexpr = gl.SwizzledSharedLayout(1, 1, 1, [0])
+    full = gl.allocate_shared_memory(gl.int64, [STAGES, 1], BARRIER)
     ring = Ring(
         a=gl.allocate_shared_memory(a_desc.dtype, [STAGES * LINES, BLOCK_M, LINE], a_desc.layout),
         b=gl.allocate_shared_memory(b_desc.dtype, [STAGES, BLOCK_N, BLOCK_K], b_desc.layout),
@@ -117,10 +118,10 @@ def quantizing_gemm_kernel(
         out=gl.allocate_shared_memory(
             out_desc.dtype, [CONSUMERS] + out_desc.block_type.shape, out_desc.layout
         ),
-        full=gl.allocate_shared_memory(gl.int64, [STAGES, 1], BARRIER),
+        full=full,
         empty=gl.allocate_shared_memory(gl.int64, [STAGES, 1], BARRIER),
-        scales_empty=gl.allocate_shared_memory(gl.int64, [1, 1], BARRIER),
-        fetched=gl.allocate_shared_memory(gl.int64, [CONSUMERS, 1], BARRIER),
+        scales_empty=full,  # nobody waits for these two
+        fetched=full,
         BODY="quantizing",
         BLOCK_M=BLOCK_M,
         BLOCK_N=BLOCK_N,

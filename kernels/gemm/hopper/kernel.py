@@ -137,6 +137,16 @@ def specialized_gemm_kernel(
         out = reinterpret(a, out_desc.dtype, OUT_SHAPE, out_desc.layout)
     else:
         out = gl.allocate_shared_memory(out_desc.dtype, OUT_SHAPE, out_desc.layout)
+    full = gl.allocate_shared_memory(gl.int64, [STAGES, 1], BARRIER)
+    # A barrier that nobody waits for is not made: the compiler would give its memory to something else, and
+    # nothing may be written over a barrier that was not invalidated. Source: PTX ISA, mbarrier.inval.
+    TELLS_OF_SCALES: gl.constexpr = AT_END and A_SCALES + B_SCALES != 0
+    scales_empty = full
+    if TELLS_OF_SCALES:
+        scales_empty = gl.allocate_shared_memory(gl.int64, [1, 1], BARRIER)
+    fetched = full
+    if ACCUMULATE:
+        fetched = gl.allocate_shared_memory(gl.int64, [CONSUMERS, 1], BARRIER)
     ring = Ring(
         a=a,
         b=gl.allocate_shared_memory(b_desc.dtype, [STAGES] + B_SHAPE, b_desc.layout),
@@ -147,10 +157,10 @@ def specialized_gemm_kernel(
             gl.float32, [SETS] + b_scale_desc.block_type.shape, b_scale_desc.layout
         ),
         out=out,
-        full=gl.allocate_shared_memory(gl.int64, [STAGES, 1], BARRIER),
+        full=full,
         empty=gl.allocate_shared_memory(gl.int64, [STAGES, 1], BARRIER),
-        scales_empty=gl.allocate_shared_memory(gl.int64, [1, 1], BARRIER),
-        fetched=gl.allocate_shared_memory(gl.int64, [CONSUMERS, 1], BARRIER),
+        scales_empty=scales_empty,
+        fetched=fetched,
         BODY=BODY,
         BLOCK_M=BLOCK_M,
         BLOCK_N=BLOCK_N,
@@ -181,9 +191,11 @@ def specialized_gemm_kernel(
     for stage in gl.static_range(STAGES):
         mbarrier.init(ring.full.index(stage), count=1)
         mbarrier.init(ring.empty.index(stage), count=CONSUMERS)
-    for warpgroup in gl.static_range(CONSUMERS):
-        mbarrier.init(ring.fetched.index(warpgroup), count=1)
-    mbarrier.init(ring.scales_empty.index(0), count=CONSUMERS)
+    if ACCUMULATE:
+        for warpgroup in gl.static_range(CONSUMERS):
+            mbarrier.init(ring.fetched.index(warpgroup), count=1)
+    if TELLS_OF_SCALES:
+        mbarrier.init(ring.scales_empty.index(0), count=CONSUMERS)
     fence_async_shared()  # TMA goes to memory by another path: it must see the barriers initialized
     wait_for_kernels_before()
     mnk = (m, n, k)

@@ -217,7 +217,20 @@ def decoding_gemm_kernel(
     BARRIER: gl.constexpr = mbarrier.MBarrierLayout()
     SUMS: gl.constexpr = gl.SwizzledSharedLayout(4, 1, 8, [1, 0])
     VALUES: gl.constexpr = BLOCK_N if OF_A else BLOCK_M
-    PART_SHAPE: gl.constexpr = [SLAB, VALUES] if RUNS == EACH and EACH > 1 else [1, 1]
+    TELLS_OF_SUMS: gl.constexpr = RUNS == EACH and EACH > 1
+    PART_SHAPE: gl.constexpr = [SLAB, VALUES] if TELLS_OF_SUMS else [1, 1]
+    full = gl.allocate_shared_memory(gl.int64, [STAGES, 1], BARRIER)
+    # A barrier that nobody waits for is not made (kernels.gemm.hopper.kernel says why).
+    TAKES_TURNS: gl.constexpr = VALUES > FEW_VALUES
+    turn = full
+    if TAKES_TURNS:
+        turn = gl.allocate_shared_memory(gl.int64, [CONSUMERS, 1], BARRIER)
+    summed = full
+    if TELLS_OF_SUMS:
+        summed = gl.allocate_shared_memory(gl.int64, [CONSUMERS, 1], BARRIER)
+    fetched = full
+    if ACCUMULATE:
+        fetched = gl.allocate_shared_memory(gl.int64, [CONSUMERS, 1], BARRIER)
     ring = DecodingRing(
         values=gl.allocate_shared_memory(gl.bfloat16, [STAGES, VALUES, BLOCK_K], values_desc.layout),
         codes=gl.allocate_shared_memory(gl.uint8, [STAGES] + codes_desc.block_type.shape, codes_desc.layout),
@@ -226,11 +239,11 @@ def decoding_gemm_kernel(
             out_desc.dtype, [CONSUMERS * BUFFERS] + out_desc.block_type.shape, out_desc.layout
         ),
         parts=gl.allocate_shared_memory(gl.float32, [CONSUMERS] + PART_SHAPE, SUMS),
-        full=gl.allocate_shared_memory(gl.int64, [STAGES, 1], BARRIER),
+        full=full,
         empty=gl.allocate_shared_memory(gl.int64, [STAGES, 1], BARRIER),
-        turn=gl.allocate_shared_memory(gl.int64, [CONSUMERS, 1], BARRIER),
-        summed=gl.allocate_shared_memory(gl.int64, [CONSUMERS, 1], BARRIER),
-        fetched=gl.allocate_shared_memory(gl.int64, [CONSUMERS, 1], BARRIER),
+        turn=turn,
+        summed=summed,
+        fetched=fetched,
         STAGES=STAGES,
         TILES=TILES,
         VALUES=VALUES,
@@ -254,9 +267,12 @@ def decoding_gemm_kernel(
         mbarrier.init(ring.full.index(stage), count=1)
         mbarrier.init(ring.empty.index(stage), count=CONSUMERS)
     for warpgroup in gl.static_range(CONSUMERS):
-        mbarrier.init(ring.turn.index(warpgroup), count=EACH)
-        mbarrier.init(ring.summed.index(warpgroup), count=1)
-        mbarrier.init(ring.fetched.index(warpgroup), count=1)
+        if TAKES_TURNS:
+            mbarrier.init(ring.turn.index(warpgroup), count=EACH)
+        if TELLS_OF_SUMS:
+            mbarrier.init(ring.summed.index(warpgroup), count=1)
+        if ACCUMULATE:
+            mbarrier.init(ring.fetched.index(warpgroup), count=1)
     fence_async_shared()  # TMA goes to memory by another path: it must see the barriers initialized
     wait_for_kernels_before()
     mnk = (m, n, k)
