@@ -122,8 +122,6 @@ def report(case: Case) -> dict:
         "shuffles": ptx.count("shfl.sync"),
         "casts": sorted(set(CAST.findall(ptx))),
         "waits": "griddepcontrol.wait" in ptx,
-        "stores_by_tma": "global.shared::cta.bulk_group" in ptx,
-        "waits_for_stores": bool(re.search(r"cp\.async\.bulk\.wait_group\s+0", ptx)),
         "declared": declared(ptx),
         "laid_out": laid_out(done),
         "serialized": sorted(set(re.findall(r"C75\d\d", text))),

@@ -242,10 +242,3 @@ def test_what_a_gpu_starts_early_waits_for_the_kernels_before_it(reports):
     for report in reports:
         able = STARTS_EARLY and report["kernel"] in early and report["device"] != ADA.name
         assert report["waits"] == able, report["name"]
-
-
-def test_a_program_in_gluon_ends_when_its_part_of_d_lies_in_memory(reports):
-    """`wait_group.read` says only that TMA has read shared memory."""
-    storing = [each for each in reports if each["stores_by_tma"]]
-    assert storing
-    assert {each["name"] for each in storing if not each["waits_for_stores"]} == set()

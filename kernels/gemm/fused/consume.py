@@ -5,11 +5,11 @@ kernels.gemm.fused.quantizing_kernel has the table of roles, rows.py the quantiz
 
 from triton.experimental import gluon
 from triton.experimental.gluon import language as gl
-from triton.experimental.gluon.language.nvidia.hopper import mbarrier, warpgroup_mma, warpgroup_mma_wait
+from triton.experimental.gluon.language.nvidia.hopper import mbarrier, tma, warpgroup_mma, warpgroup_mma_wait
 
 from kernels.gemm.fused.rows import LINE, SLAB
 from kernels.gemm.hopper import sizes
-from kernels.gemm.hopper.gluon_api import reinterpret, wait_for_stores
+from kernels.gemm.hopper.gluon_api import reinterpret
 from kernels.gemm.hopper.promoted import promote, single_scale
 from kernels.gemm.hopper.ring import (
     ALIGNED_SCALES,
@@ -99,7 +99,7 @@ def consume_promoted(WG: gl.constexpr, ring, ready, out_desc, split_ptrs, mnk, b
             if arrive(WG, arrivals_ptr, block, ring):
                 acc = collected(WG, acc, parts_ptr, block, m - row, m, n, ring)
                 store(acc, ring, WG, 0, out_desc, staging, row, column, 0)
-    wait_for_stores()  # a program must not end before its part of D lies in memory
+    tma.store_wait(0)  # a program must not end while TMA still reads its shared memory
 
 
 @gluon.jit
@@ -151,4 +151,4 @@ def consume_chained(WG: gl.constexpr, ring, ready, out_desc, mnk):
         first, second = halves(right)
         store(first, ring, WG, 0, out_desc, staging, row, column + 2 * PART, 0)
         store(second, ring, WG, 0, out_desc, staging, row, column + 3 * PART, 0)
-    wait_for_stores()  # a program must not end before its part of D lies in memory
+    tma.store_wait(0)  # a program must not end while TMA still reads its shared memory

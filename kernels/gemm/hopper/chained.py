@@ -20,7 +20,7 @@ from triton.experimental.gluon.language.nvidia.hopper import (
 
 from kernels.gemm.fused.encode import code_pairs, packed_codes, quotients, tell_amax
 from kernels.gemm.hopper import sizes
-from kernels.gemm.hopper.gluon_api import async_load, async_store, reinterpret, wait_for_stores
+from kernels.gemm.hopper.gluon_api import async_load, async_store, reinterpret
 from kernels.gemm.hopper.ring import (
     CONSUMERS,
     advance,
@@ -257,4 +257,4 @@ def consume_chained(WG: gl.constexpr, ring, out_desc, scale_ptrs, mnk):
         fetch(0, ring, WG, out_desc, row_before, column_before)
     for part in gl.static_range(PARTS):
         leave(left, right, part, ring, WG, out_desc, row_before, column_before)
-    wait_for_stores()  # a program must not end before its part of D lies in memory
+    tma.store_wait(0)  # a program must not end while TMA still reads its shared memory

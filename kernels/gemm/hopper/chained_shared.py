@@ -9,10 +9,10 @@ beside it.
 
 from triton.experimental import gluon
 from triton.experimental.gluon import language as gl
-from triton.experimental.gluon.language.nvidia.hopper import mbarrier, warpgroup_mma, warpgroup_mma_wait
+from triton.experimental.gluon.language.nvidia.hopper import mbarrier, tma, warpgroup_mma, warpgroup_mma_wait
 
 from kernels.gemm.hopper import sizes
-from kernels.gemm.hopper.gluon_api import reinterpret, wait_for_stores
+from kernels.gemm.hopper.gluon_api import reinterpret
 from kernels.gemm.hopper.ring import (
     CONSUMERS,
     advance,
@@ -205,4 +205,4 @@ def consume_shared(WG: gl.constexpr, ring, out_desc, scale_ptrs, split_ptrs, mnk
                         more_scales,
                         below,
                     )
-    wait_for_stores()  # a program must not end before its part of D lies in memory
+    tma.store_wait(0)  # a program must not end while TMA still reads its shared memory

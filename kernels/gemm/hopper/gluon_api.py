@@ -53,15 +53,3 @@ def wait_for_kernels_before():
     if EARLY:
         gdc_launch_dependents()
         gdc_wait()
-
-
-@gluon.jit
-def wait_for_stores():
-    """Wait until all that TMA stores for this thread lies in memory, where the next kernel may read it.
-
-    `tma.store_wait` waits only until TMA has read shared memory. Source: PTX ISA, cp.async.bulk.wait_group.
-    """
-    # a result that nobody needs: the instruction has none
-    gl.inline_asm_elementwise(
-        "cp.async.bulk.wait_group 0; // dummy $0", "=r", [], dtype=gl.int32, is_pure=False, pack=1
-    )

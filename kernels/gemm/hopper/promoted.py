@@ -10,10 +10,10 @@ A thread holds 2 · 64 numbers of its slabs' sums and 64 of the one partial sum 
 
 from triton.experimental import gluon
 from triton.experimental.gluon import language as gl
-from triton.experimental.gluon.language.nvidia.hopper import mbarrier, warpgroup_mma, warpgroup_mma_wait
+from triton.experimental.gluon.language.nvidia.hopper import mbarrier, tma, warpgroup_mma, warpgroup_mma_wait
 
 from kernels.gemm.hopper import sizes
-from kernels.gemm.hopper.gluon_api import reinterpret, wait_for_stores
+from kernels.gemm.hopper.gluon_api import reinterpret
 from kernels.gemm.hopper.ring import (
     ALIGNED_SCALES,
     CONSUMERS,
@@ -208,4 +208,4 @@ def consume_slabs(WG: gl.constexpr, ring, out_desc, scale_ptrs, split_ptrs, mnk,
             if TWO:
                 fetch(ring, WG, out_desc, out1, row + SLAB, column)
                 fetched = store(acc1, ring, WG, fetched, out_desc, out1, row + SLAB, column, PENDING)
-    wait_for_stores()  # a program must not end before its part of D lies in memory
+    tma.store_wait(0)  # a program must not end while TMA still reads its shared memory

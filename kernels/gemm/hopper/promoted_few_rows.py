@@ -7,9 +7,9 @@ own run of K, and the last of them to finish adds all sums (shared_sums.py).
 
 from triton.experimental import gluon
 from triton.experimental.gluon import language as gl
-from triton.experimental.gluon.language.nvidia.hopper import mbarrier, warpgroup_mma, warpgroup_mma_wait
+from triton.experimental.gluon.language.nvidia.hopper import mbarrier, tma, warpgroup_mma, warpgroup_mma_wait
 
-from kernels.gemm.hopper.gluon_api import reinterpret, wait_for_stores
+from kernels.gemm.hopper.gluon_api import reinterpret
 from kernels.gemm.hopper.promoted import SLAB, promote, single_scale
 from kernels.gemm.hopper.ring import (
     CONSUMERS,
@@ -109,4 +109,4 @@ def consume_few_rows(WG: gl.constexpr, ring, out_desc, scale_ptrs, split_ptrs, m
             if arrive(WG, arrivals_ptr, block, ring):
                 acc = collected(WG, acc, parts_ptr, block, m - row, m, n, ring)
                 fetched = leave(acc, ring, WG, fetched, out_desc, scales, place)
-    wait_for_stores()  # a program must not end before its part of D lies in memory
+    tma.store_wait(0)  # a program must not end while TMA still reads its shared memory

@@ -21,7 +21,7 @@ from triton.experimental import gluon
 from triton.experimental.gluon import language as gl
 from triton.experimental.gluon.language.nvidia.hopper import mbarrier, tma, warpgroup_mma, warpgroup_mma_wait
 
-from kernels.gemm.hopper.gluon_api import reinterpret, wait_for_stores
+from kernels.gemm.hopper.gluon_api import reinterpret
 from kernels.gemm.hopper.promoted import SLAB, SLABS, column_scales, promote
 from kernels.gemm.hopper.ring import (
     CONSUMERS,
@@ -185,4 +185,4 @@ def consume_lent(WG: gl.constexpr, ring, out_desc, scale_ptrs, mnk, b_mn_tiles):
     row, column = leaving
     lent = lent_by(previous(at[0], ring), WG, ring)
     store(acc1, ring, WG, 0, out_desc, lent, row + SLAB, column, 0)
-    wait_for_stores()  # a program must not end before its part of D lies in memory
+    tma.store_wait(0)  # a program must not end while TMA still reads its shared memory

@@ -47,7 +47,7 @@ from triton.experimental.gluon.language.nvidia.hopper import (
 from kernels.gemm.hopper import sizes
 from kernels.gemm.hopper.decoding.ring import DecodingRing, block_sides, count_items, produce
 from kernels.gemm.hopper.decoding.sums import FEW_VALUES, sum_alone, sum_in_turns
-from kernels.gemm.hopper.gluon_api import async_load, async_store, wait_for_kernels_before, wait_for_stores
+from kernels.gemm.hopper.gluon_api import async_load, async_store, wait_for_kernels_before
 from kernels.gemm.hopper.ring import CONSUMERS, halves, share_of
 from kernels.gemm.hopper.shared_sums import arrive, collected, put
 
@@ -168,7 +168,7 @@ def consume(WG: gl.constexpr, RUN: gl.constexpr, ring, out_desc, scale_ptrs, spl
                 mbarrier.wait(ring.summed.index(WG), 0)  # used once: with two runs a program has one block
                 acc = acc + ring.parts.index(WG).load(ring.LAYOUT)
             stored = store(acc, ring, WG, stored, out_desc, scales, of_codes + WG * SLAB, of_values)
-    wait_for_stores()  # a program must not end before its part of D lies in memory
+    tma.store_wait(0)  # a program must not end while TMA still reads its shared memory
 
 
 @gluon.jit(do_not_specialize=["m", "n", "k"])
