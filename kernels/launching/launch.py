@@ -19,13 +19,8 @@ _P = ParamSpec("_P")
 _T = TypeVar("_T")
 _here = local()
 
-STARTS_EARLY = False
-"""True for kernels that start while those before them end: kernels.launching.early_kernel.
-
-It waits for tests/kernels/launching/test_chains.py to pass on a GPU that other processes share. On such an
-H200 a few numbers of D were wrong now and then, with an early start and without. Since then a program ends
-when its part of D lies in memory (wait_for_stores); no GPU has shown yet that this mends it.
-"""
+STARTS_EARLY = True
+"""True where kernels start while those before them end: kernels.launching.early_kernel."""
 _EARLY_CAPABILITY = (9, 0)
 
 

@@ -62,6 +62,10 @@ CAST = re.compile(r"cvt\S*\.e[45]m[23]x2\.f32")
 NATIVE_KINDS = {kind.value for kind in NativeKind}
 FROM_REGISTERS = re.compile(r"wgmma\.mma_async\S* \{[^}]*\},\s*\{")
 """A wgmma whose left factor lies in registers: after those of the sum comes another list of them."""
+ADDRESS = re.compile(r"add\.s32\s+(%r\d+), %r\d+, (\d+);")
+BARRIER = re.compile(r"mbarrier\.init\S* \[(%r\d+)\]")
+SCRATCH = re.compile(r"(?:ld|st)\.shared\S*\s+(?:\S+, )?\[\s*(?:global_smem\+(\d+)|(%r\d+) \+ 0)\s*\]")
+"""A number of shared memory through which the compiler passes a result to all threads."""
 LEFT_RUNNING = re.compile(r"wgmma\.wait_group\S* [1-9]")
 """A wait that leaves some running: the next step may overwrite the registers that they still read."""
 
@@ -96,6 +100,14 @@ def compiled(case: Case):
     )
 
 
+def overwritten(ptx: str) -> list[int]:
+    """Where a barrier lies in memory that the compiler uses, too. It is one until it is invalidated."""
+    places = {name: int(offset) for name, offset in ADDRESS.findall(ptx)}
+    barriers = {places.get(name, 0) for name in BARRIER.findall(ptx)}
+    own = {int(offset) if offset else places.get(name, -1) for offset, name in SCRATCH.findall(ptx)}
+    return sorted(barriers & own)
+
+
 def report(case: Case) -> dict:
     """What the compiler says of a case: a thread's registers and spills, shared memory, matmuls, remarks."""
     remarks = io.StringIO()
@@ -122,6 +134,7 @@ def report(case: Case) -> dict:
         "shuffles": ptx.count("shfl.sync"),
         "casts": sorted(set(CAST.findall(ptx))),
         "waits": "griddepcontrol.wait" in ptx,
+        "overwritten": overwritten(ptx),
         "declared": declared(ptx),
         "laid_out": laid_out(done),
         "serialized": sorted(set(re.findall(r"C75\d\d", text))),
