@@ -3,7 +3,7 @@
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import wraps
-from threading import local
+from threading import get_ident
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from kernels.device import Device, DeviceKind, current_device
@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
-_here = local()
+_recordings: "dict[int, Recording]" = {}
+"""The recordings under way, by the number of the thread that makes one. A thread of autograd's may be new in
+each call, and then memory of a thread's own is made anew.
+"""
 
 STARTS_EARLY = True
 """True where kernels start while those before them end: kernels.launching.early_kernel."""
@@ -55,18 +58,19 @@ def launch(kernel: Any, grid: tuple[int, ...], *arguments: Any, **constants: Any
 
 def recording_here() -> "Recording | None":
     """The recording that this thread makes; None where it makes none."""
-    return getattr(_here, "recording", None)
+    return _recordings.get(get_ident()) if _recordings else None
 
 
 @contextmanager
 def on_record(recording: "Recording") -> Iterator[None]:
     """Launches of this thread are told to a recording."""
-    _here.recording = recording
+    thread = get_ident()
+    _recordings[thread] = recording
     try:
         with recording:
             yield
     finally:
-        _here.recording = None
+        del _recordings[thread]
 
 
 def constant(make: Callable[_P, _T]) -> Callable[_P, _T]:

@@ -8,7 +8,16 @@ import torch
 from torch.utils._python_dispatch import is_in_torch_dispatch_mode
 
 from kernels.layer.copies import Given
-from kernels.layer.ops import gemm_add_now, gemm_add_op, gemm_now, gemm_op, quantize_now, quantize_op
+from kernels.layer.ops import (
+    gemm_add_now,
+    gemm_add_op,
+    gemm_now,
+    gemm_op,
+    quantize_now,
+    quantize_op,
+    take_now,
+    take_op,
+)
 from kernels.layer.plan import LayerPlan
 from kernels.layer.record import record, record_now
 from kernels.layer.swiglu_ops import swiglu_now, swiglu_op
@@ -26,6 +35,7 @@ class Calls(NamedTuple):
     gemm_add: Callable[..., None]
     swiglu: Callable[..., list[Given]]
     record: Callable[[torch.Tensor, torch.Tensor], None]
+    take: Callable[[torch.Tensor], torch.Tensor]
 
 
 _OPERATORS = Calls(
@@ -35,6 +45,7 @@ _OPERATORS = Calls(
     gemm_add=gemm_add_op,
     swiglu=swiglu_op,
     record=record,
+    take=take_op,
 )
 PYTHON = Calls(
     whole=True,
@@ -43,6 +54,7 @@ PYTHON = Calls(
     gemm_add=gemm_add_now,
     swiglu=swiglu_now,
     record=record_now,
+    take=take_now,
 )
 _python = PYTHON
 

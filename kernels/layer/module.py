@@ -13,7 +13,6 @@ from kernels.layer.carried import ROWS, Carried, W, drawn_seed, main_grad_of, st
 from kernels.layer.checks import check_operands
 from kernels.layer.held import HeldBytes, held_bytes
 from kernels.layer.matmuls import Copies, copies
-from kernels.layer.ops import take_op
 from kernels.layer.plan import LayerPlan, layer_plan
 from kernels.layer.weights import KeptWeight
 
@@ -102,14 +101,14 @@ class Float8Linear(nn.Linear):
         """What a step on x takes of the layer: tensors that are carried on, and copies of the weight if any
         are kept.
         """
-        carried = self._carried(x.device)
+        calls = calls_for(self.plan, x, self.weight)
+        carried = self._carried(x.device, calls)
         keep = self.cache_weights if is_first_microbatch is None else True
         if not keep or torch.compiler.is_compiling() or _capturing(x):
             return carried, None
-        calls = calls_for(self.plan, x, self.weight)
         return carried, self._weight_copies(calls, carried, is_first_microbatch is True)
 
-    def _carried(self, device: torch.device) -> Carried:
+    def _carried(self, device: torch.device, calls: Calls) -> Carried:
         plan = self.plan
         if not (plan.is_random or plan.history):
             return Carried(main_grad=main_grad_of(self.weight))
@@ -117,7 +116,7 @@ class Float8Linear(nn.Linear):
         if state.device != device:  # the layer was made on the meta device
             self._start(device)
         return Carried(
-            seeds=take_op(self.seeds) if plan.is_random else None,
+            seeds=calls.take(self.seeds) if plan.is_random else None,
             history=self.amax_history,
             recording=self.training,
             main_grad=main_grad_of(self.weight),

@@ -154,7 +154,7 @@ def _gemm_add_shape(
     """Nothing is returned."""
 
 
-def _take_(seeds: torch.Tensor) -> torch.Tensor:
+def take_now(seeds: torch.Tensor) -> torch.Tensor:
     """int64[PLACES]: this step's seeds. Those that are left in `seeds` are the next step's.
 
     One operator does both: torch.compile could make a copy and a sum later, in the way back, from seeds that
@@ -229,4 +229,4 @@ gemm_op = operator(
 gemm_add_op = operator(
     f"gemm_add_(Tensor(a!) out, Tensor[] a, Tensor[] b, {_REST}) -> ()", gemm_add_now, _gemm_add_shape
 )
-take_op = operator("take_(Tensor(a!) seeds) -> Tensor", _take_, torch.empty_like)
+take_op = operator("take_(Tensor(a!) seeds) -> Tensor", take_now, torch.empty_like)

@@ -53,3 +53,17 @@ def test_memory_is_given_back_after_the_last_kernel_that_reads_it(monkeypatch):
 
 def reads(steps):
     return {root for step in steps for root in getattr(step, "reads", ())}
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not ON_GPU, reason="needs a GPU")
+def test_a_warm_step_asks_for_its_results_and_once_each_way_for_all_else():
+    x, w, dy = drawn(32, 64, 32)
+    counts = []
+    for _ in range(3):
+        before = torch.cuda.memory_stats()["allocation.all.allocated"]
+        y = linear(x, w)
+        held = len(y.grad_fn.saved_tensors)
+        torch.autograd.grad(y, (x, w), dy)
+        counts.append(torch.cuda.memory_stats()["allocation.all.allocated"] - before)
+    assert counts[-1] == 1 + held + 1 + 2 + 1
