@@ -107,10 +107,10 @@ class Blocks:
 
     def _specialized_fault(self) -> str:
         """Fault of these blocks for a Gluon body, in a sentence; empty where there is none."""
-        decodes = ("a", "b") if self.body is Body.DECODING else ("",)
+        decodes = ("a", "b", "ab") if self.body is Body.DECODING else ("",)
         if not self.transposed and self.decoded in decodes:
             return ""
-        able = "A or B alone" if self.body is Body.DECODING else "neither A nor B"
+        able = "A or B or both" if self.body is Body.DECODING else "neither A nor B"
         turned = ", transposed" if self.transposed else ""
         return (
             f"the {self.body.value} body is not transposed and decodes {able}, got {self.decoded!r}{turned}"

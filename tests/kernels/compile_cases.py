@@ -161,8 +161,14 @@ def decoding(name: str, plan: GemmPlan, device: Device, *, accumulate: bool) -> 
     constants = decoding_constants(plan, plan.blocks.split_k * block_k, accumulate=accumulate)
     if constants["RUNS"] == constants["EACH"]:
         constants |= {"parts_ptr": None, "arrivals_ptr": None}
+    given = described("bf16", list(values), swizzled(*values, "bfloat16"))
+    if plan.blocks.decoded == "ab":
+        given = "*u8"
+    else:
+        constants |= {"values_scale_ptr": None, "values_stride": None, "values_scale_stride": None}
     types = {
-        "values_desc": described("bf16", list(values), swizzled(*values, "bfloat16")),
+        "values_desc": given,
+        "values_scale_ptr": "*u8",
         "codes_desc": described("u8", list(codes), swizzled(*codes, "uint8")),
         "scale_desc": described("u8", [plan.storage.scale_tiles, codes[0]], flat(8, rank=2)),
         "out_desc": described(out, stored, layout),

@@ -105,6 +105,10 @@ MOST_STEP = 8192
 
 SUM_BYTES = 4
 
+MOST_WIDENED = 4096
+"""Codes of the smaller operand in a step, at most, that a warpgroup of its own decodes."""
+
+
 HALF_AN_SM = ((228 << 10) - (2 << 10)) // 2
 """Bytes of shared memory for each of two programs of an SM: CUDA keeps a KiB for either."""
 

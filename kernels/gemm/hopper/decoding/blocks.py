@@ -17,6 +17,7 @@ from kernels.gemm.hopper.sizes import (
     DECODED_K,
     HALF_AN_SM,
     MOST_ROWS_SPLIT,
+    MOST_WIDENED,
     TMA_BYTES,
 )
 from kernels.gemm.hopper.storage import Storage, decoding, filled, takes_two
@@ -34,6 +35,8 @@ _SCALES = ("e8m0", "e4m3")
 _TENSOR = TileShape(WHOLE, WHOLE)
 _LEAST_STAGES, _MOST_STAGES = 4, 12
 _GROUPS = (8, 16, 32)
+DECODES_BOTH = False
+"""True for blocks that decode both operands, which no GPU has run yet."""
 _SEVERAL = 4
 """Blocks that few rows may have: so many rows of them share a D of few blocks, too."""
 
@@ -150,6 +153,8 @@ def _of_rows(rows: int, meaning: Meaning, mnk: tuple[int, int, int], device: Dev
             )
         if runs == 1 and two:
             yield from _two_an_sm(blocks, meaning, mnk, device)
+        if runs == 1 and DECODES_BOTH:
+            yield from _of_both(blocks, meaning, mnk, device)
 
 
 def _two_an_sm(
@@ -174,6 +179,28 @@ def _two_an_sm(
         programs -= programs % 2 == 0
         if count * programs > device.sms:
             yield replace(blocks, split_k=programs)
+
+
+def _of_both(blocks: Blocks, meaning: Meaning, mnk: tuple[int, int, int], device: Device) -> Iterator[Blocks]:
+    """Blocks that need no pass: a warpgroup more decodes the few rows of A."""
+    m, n, k = mnk
+    a = meaning.spec.a
+    few = m <= blocks.block_m <= MOST_ROWS_SPLIT and blocks.block_m * blocks.block_k <= MOST_WIDENED
+    able = blocks.decoded == "b" and not _undecoded(meaning, Side.A) and a.tile.mn == 1
+    if not few or not able or a.scale_rule != meaning.spec.b.scale_rule:
+        return
+    if any(
+        read_as(each) != each or each.format.packed_bits != FORMATS["e4m3"].bits
+        for each in (a, meaning.spec.b)
+    ):
+        return
+    blocks = replace(blocks, decoded="ab")
+    yield blocks
+    programs = hopper.shared_by(blocks.count(m, n), k // blocks.block_k, device)
+    if meaning.spec.out == FORMATS["bf16"]:
+        for sharing in (programs // 2, programs):
+            if sharing > 1:
+                yield replace(blocks, split_k=sharing, persistent=False)
 
 
 def larger(m: int, n: int) -> str:
@@ -209,13 +236,13 @@ def runs_each(blocks: Blocks, k: int) -> int:
     """
     runs, length = blocks.runs(k)
     last = -(-k // blocks.block_k) - (runs - 1) * length
-    two = takes_two(value_rows(blocks), blocks.block_k)
+    two = takes_two(value_rows(blocks), blocks.block_k) and blocks.decoded != "ab"
     return 2 if runs % 2 == 0 and two and last >= length - 1 else 1
 
 
 def beside(blocks: Blocks, storage: Storage, k: int) -> bool:
     """True where an SM holds two programs: with small sums of two warpgroups, and half of its memory each."""
-    small = value_rows(blocks) <= MOST_ROWS_SPLIT and runs_each(blocks, k) == 1
+    small = value_rows(blocks) <= MOST_ROWS_SPLIT and runs_each(blocks, k) == 1 and blocks.decoded != "ab"
     return small and not blocks.persistent and storage.bytes <= HALF_AN_SM
 
 

@@ -10,10 +10,12 @@ was repeated before: TMA starts at multiples of 16 bytes, and 128 rows have 8 sc
 |---|---|---|---|
 | `produce`, 1 warp | loads codes, scales and values by TMA | `empty` of the stage | `full`, once a step |
 | `consume`, 2 or 4 warpgroups | decodes and multiplies 64 rows each | `full`, `turn` | `empty`, `turn` |
+| `widen`, 1 warpgroup if values come as codes | decodes them | `empty` of the stage | `ready`, once a step |
 
 | barrier | there are | one use takes | then |
 |---|---|---|---|
 | `full` | one a stage | 1 arrival and all expected bytes | the stage may be decoded and multiplied |
+| `ready` | one a stage | 1 arrival | the values of the stage were decoded and may be multiplied |
 | `empty` | one a stage | 2 arrivals, of the warpgroups that use it | the stage may be overwritten |
 | `turn` | two | EACH arrivals | those whose turn it is may queue a wgmma |
 | `summed` | two, with two runs of K | 1 arrival | the second run's sum lies in `parts` |
@@ -46,82 +48,21 @@ from triton.experimental.gluon.language.nvidia.hopper import (
 
 from kernels.gemm.hopper import sizes
 from kernels.gemm.hopper.decoding.ring import DecodingRing, block_sides, count_items, produce
+from kernels.gemm.hopper.decoding.stores import put_parts, store, store_parts
 from kernels.gemm.hopper.decoding.sums import FEW_VALUES, sum_alone, sum_in_turns
-from kernels.gemm.hopper.gluon_api import async_load, async_store, wait_for_kernels_before
-from kernels.gemm.hopper.ring import CONSUMERS, halves, share_of
-from kernels.gemm.hopper.shared_sums import arrive, collected, put
+from kernels.gemm.hopper.decoding.widen import widen
+from kernels.gemm.hopper.gluon_api import wait_for_kernels_before
+from kernels.gemm.hopper.ring import CONSUMERS, share_of
+from kernels.gemm.hopper.shared_sums import arrive
 
 SLAB = gl.constexpr(sizes.SLAB)
 CODES = gl.constexpr(sizes.CODES)
 CONSUMER_REGISTERS = gl.constexpr(232)
-MOST_AT_ONCE = gl.constexpr(64)
-"""Columns of a sum that is passed on in one part: registers hold two parts beside the whole sum."""
 SPLIT_REGISTERS = gl.constexpr(112)
 BESIDE_REGISTERS = gl.constexpr(104)
+WIDENED_REGISTERS = gl.constexpr(168)
+WIDEN_REGISTERS = gl.constexpr(144)
 PRODUCER_REGISTERS = gl.constexpr(24)
-
-
-@gluon.jit
-def store(value, ring, WG: gl.constexpr, stored, out_desc, scales, of_codes, of_values):
-    """Send a warpgroup's numbers through shared memory to D, part by part: while one leaves, the next is
-    written. Returns how many parts have been stored so far.
-    """
-    BUFFERS: gl.constexpr = ring.out.shape[0] // CONSUMERS
-    PART: gl.constexpr = out_desc.block_type.shape[1 if ring.OF_A else 0]
-    if value.shape[1] > PART:
-        first, second = halves(value)
-        stored = store(first, ring, WG, stored, out_desc, scales, of_codes, of_values)
-        of_values += first.shape[1]
-        stored = store(second, ring, WG, stored, out_desc, scales, of_codes, of_values)
-    else:
-        staging = ring.out.index(WG * BUFFERS + stored % BUFFERS)
-        turned = staging  # the memory as the sum lies: of Dᵀ where the codes are B's
-        row, column = of_codes, of_values
-        if not ring.OF_A:
-            turned = staging.permute([1, 0])
-            row, column = of_values, of_codes
-        if ring.ON_SUMS != 0:
-            value = value * (1 << ring.ON_SUMS)
-        if ring.AT_END:
-            value = value * scales[0] * scales[1]  # A's, then B's
-        tma.store_wait(BUFFERS - 1)  # of BUFFERS parts the oldest has left this memory
-        if ring.ACCUMULATE:
-            mbarrier.expect(ring.fetched.index(WG), out_desc.block_type.nbytes)
-            async_load(out_desc, [row, column], ring.fetched.index(WG), staging)
-            mbarrier.wait(ring.fetched.index(WG), stored & 1)  # the phase flips with every part
-            value = value + turned.load(value.type.layout)
-        turned.store(value.to(out_desc.dtype))
-        fence_async_shared()  # TMA reads by another path: it must see what the threads have just written
-        async_store(out_desc, [row, column], staging)
-        stored += 1
-    return stored
-
-
-@gluon.jit
-def put_parts(PART: gl.constexpr, value, ring, parts_ptr, run, within):
-    """Write a warpgroup's sum over a run of K for whoever comes last, in parts that registers can hold."""
-    if value.shape[1] > MOST_AT_ONCE:
-        first, second = halves(value)
-        put_parts(2 * PART, first, ring, parts_ptr, run, within)
-        put_parts(2 * PART + 1, second, ring, parts_ptr, run, within)
-    else:
-        put(PART, value, parts_ptr, run, *within, ring)
-
-
-@gluon.jit
-def store_parts(PART: gl.constexpr, own, ring, WG: gl.constexpr, stored, out_desc, ends, place, within):
-    """Add all runs' sums of those parts, send them to D. Returns how many parts have been stored so far."""
-    of_codes, of_values = place
-    if own.shape[1] > MOST_AT_ONCE:
-        first, second = halves(own)
-        stored = store_parts(2 * PART, first, ring, WG, stored, out_desc, ends, place, within)
-        place = (of_codes, of_values + first.shape[1])
-        stored = store_parts(2 * PART + 1, second, ring, WG, stored, out_desc, ends, place, within)
-    else:
-        parts_ptr, scales = ends
-        total = collected(PART, own, parts_ptr, *within, ring)
-        stored = store(total, ring, WG, stored, out_desc, scales, of_codes, of_values)
-    return stored
 
 
 @gluon.jit
@@ -174,6 +115,9 @@ def consume(WG: gl.constexpr, RUN: gl.constexpr, ring, out_desc, scale_ptrs, spl
 @gluon.jit(do_not_specialize=["m", "n", "k"])
 def decoding_gemm_kernel(
     values_desc,
+    values_scale_ptr,
+    values_stride,
+    values_scale_stride,
     codes_desc,
     scale_desc,
     out_desc,
@@ -186,6 +130,7 @@ def decoding_gemm_kernel(
     k,
     BITS: gl.constexpr,
     DECODE: gl.constexpr,
+    WIDEN: gl.constexpr,
     SCALE: gl.constexpr,
     ON_SCALES: gl.constexpr,
     ON_SUMS: gl.constexpr,
@@ -228,11 +173,18 @@ def decoding_gemm_kernel(
     summed = full
     if TELLS_OF_SUMS:
         summed = gl.allocate_shared_memory(gl.int64, [CONSUMERS, 1], BARRIER)
+    ready = full
+    if WIDEN != "":
+        ready = gl.allocate_shared_memory(gl.int64, [STAGES, 1], BARRIER)
     fetched = full
     if ACCUMULATE:
         fetched = gl.allocate_shared_memory(gl.int64, [CONSUMERS, 1], BARRIER)
     ring = DecodingRing(
-        values=gl.allocate_shared_memory(gl.bfloat16, [STAGES, VALUES, BLOCK_K], values_desc.layout),
+        values=gl.allocate_shared_memory(
+            gl.bfloat16,
+            [STAGES, VALUES, BLOCK_K],
+            gl.NVMMASharedLayout.get_default_for([VALUES, BLOCK_K], gl.bfloat16),
+        ),
         codes=gl.allocate_shared_memory(gl.uint8, [STAGES] + codes_desc.block_type.shape, codes_desc.layout),
         scales=gl.allocate_shared_memory(gl.uint8, [STAGES, TILES, CODES], scale_desc.layout),
         out=gl.allocate_shared_memory(
@@ -240,6 +192,7 @@ def decoding_gemm_kernel(
         ),
         parts=gl.allocate_shared_memory(gl.float32, [CONSUMERS] + PART_SHAPE, SUMS),
         full=full,
+        ready=ready,
         empty=gl.allocate_shared_memory(gl.int64, [STAGES, 1], BARRIER),
         turn=turn,
         summed=summed,
@@ -255,6 +208,8 @@ def decoding_gemm_kernel(
         GROUP=GROUP,
         BITS=BITS,
         DECODE=DECODE,
+        WIDEN=WIDEN,
+        TILE_K=TILE_K,
         SCALE=SCALE,
         ON_SCALES=ON_SCALES,
         ON_SUMS=ON_SUMS,
@@ -265,6 +220,8 @@ def decoding_gemm_kernel(
     )
     for stage in gl.static_range(STAGES):
         mbarrier.init(ring.full.index(stage), count=1)
+        if WIDEN != "":
+            mbarrier.init(ring.ready.index(stage), count=1)
         mbarrier.init(ring.empty.index(stage), count=CONSUMERS)
     for warpgroup in gl.static_range(CONSUMERS):
         if TAKES_TURNS:
@@ -282,7 +239,19 @@ def decoding_gemm_kernel(
         split_ptrs = (m, n)  # a stand-in: a tuple of None cannot be passed
     multiplies = (ring, out_desc, (a_scale_ptr, b_scale_ptr), split_ptrs, mnk)
     loads = (values_desc, codes_desc, scale_desc, ring, mnk)
-    if EACH == 1:
+    if WIDEN != "":
+        given = (values_desc, values_scale_ptr, values_stride, values_scale_stride)
+        gl.warp_specialize(
+            [
+                (consume, (0, 0) + multiplies),
+                (consume, (1, 0) + multiplies),
+                (widen, (given, ring, mnk)),
+                (produce, loads),
+            ],
+            [4, 4, 1],
+            [WIDENED_REGISTERS, WIDEN_REGISTERS, PRODUCER_REGISTERS],
+        )
+    elif EACH == 1:
         gl.warp_specialize(
             [(consume, (0, 0) + multiplies), (consume, (1, 0) + multiplies), (produce, loads)],
             [4, 1],

@@ -39,7 +39,7 @@ def launch(
     return launch_kernel(
         decoding_gemm_kernel,
         (plan.programs(m, n) * (chosen["RUNS"] // chosen["EACH"]),),
-        descriptor(values.given, *values_box),
+        *_values(plan, values, values_box),
         descriptor(codes.given, *codes_box),
         scale_rows_descriptor(scale, storage.scale_tiles, codes_box[0]),
         descriptor(out, *storage.out_box),
@@ -54,6 +54,13 @@ def launch(
         **options(chosen),
         **early_options(),
     )
+
+
+def _values(plan: GemmPlan, values: Factor, box: tuple[int, int]) -> tuple[object, ...]:
+    """Arguments of the kernel for the right factor: its values' descriptor, or its codes and their scales."""
+    if plan.blocks.decoded != "ab":
+        return descriptor(values.given, *box), None, None, None
+    return values.given, values.code_scale, values.given.stride(0), values.code_mn_tiles
 
 
 def options(chosen: dict[str, Any]) -> dict[str, Any]:
@@ -75,6 +82,7 @@ def constants(plan: GemmPlan, k: int, *, accumulate: bool) -> dict[str, Any]:
     return {
         "BITS": read.format.packed_bits,
         "DECODE": decode_ptx(read, folded=fold != Folding()),
+        "WIDEN": decode_ptx(plan.meaning.spec.a) if blocks.decoded == "ab" else "",
         "ON_SCALES": fold.on_scales,
         "ON_SUMS": fold.on_sums,
         "SCALE": decoded.scale_rule.format.name,

@@ -19,8 +19,10 @@ class DecodingRing:
     of its scales, TILES along K. out: parts of D on their way out. parts: sums of a second
     run of K.
     VALUES: rows of a block of values. OF_A: the codes are A's, else B's. BITS, DECODE, SCALE: a code's size,
-    the PTX that decodes codes, the format of their scales. ON_SCALES, ON_SUMS: powers of two onto scales, and
-    onto sums, that decoding leaves out (decode_ptx). AT_END: finished sums are multiplied by scales.
+    the PTX that decodes codes, the format of their scales. WIDEN: PTX that decodes the other operand's codes
+    where no pass did; else empty. TILE_K: numbers along K that share a scale. ON_SCALES, ON_SUMS: powers of
+    two onto scales, and onto sums, that decoding leaves out (decode_ptx). AT_END: finished sums are
+    multiplied by scales.
     RUNS: pieces into which K is cut; a program takes EACH of them, one or two. LAYOUT: where the tensor core
     keeps its sum in registers.
     """
@@ -31,6 +33,7 @@ class DecodingRing:
     out: gl.shared_memory_descriptor
     parts: gl.shared_memory_descriptor
     full: gl.shared_memory_descriptor
+    ready: gl.shared_memory_descriptor
     empty: gl.shared_memory_descriptor
     turn: gl.shared_memory_descriptor
     summed: gl.shared_memory_descriptor
@@ -46,6 +49,8 @@ class DecodingRing:
     GROUP: gl.constexpr
     BITS: gl.constexpr
     DECODE: gl.constexpr
+    WIDEN: gl.constexpr
+    TILE_K: gl.constexpr
     SCALE: gl.constexpr
     ON_SCALES: gl.constexpr
     ON_SUMS: gl.constexpr
@@ -79,8 +84,8 @@ def ahead(stage, phase, steps: gl.constexpr, ring):
 def produce(values_desc, codes_desc, scale_desc, ring, mnk):
     """The loading warp."""
     m, n, k = mnk
-    OPERANDS: gl.constexpr = values_desc.block_type.nbytes + codes_desc.block_type.nbytes
-    BYTES: gl.constexpr = OPERANDS + scale_desc.block_type.nbytes
+    CODED: gl.constexpr = codes_desc.block_type.nbytes + scale_desc.block_type.nbytes
+    BYTES: gl.constexpr = CODED if ring.WIDEN != "" else CODED + values_desc.block_type.nbytes
     steps = (k + ring.BLOCK_K - 1) // ring.BLOCK_K
     length = (steps + ring.RUNS - 1) // ring.RUNS
     stage = 0
@@ -98,5 +103,6 @@ def produce(values_desc, codes_desc, scale_desc, ring, mnk):
             async_load(codes_desc, [of_codes, byte], full, ring.codes.index(stage))
             # codes [CODES, bytes of BLOCK_K], scales [TILES, CODES], values [VALUES, BLOCK_K]
             async_load(scale_desc, [step * ring.TILES, of_codes], full, ring.scales.index(stage))
-            async_load(values_desc, [of_values, step * ring.BLOCK_K], full, ring.values.index(stage))
+            if ring.WIDEN == "":
+                async_load(values_desc, [of_values, step * ring.BLOCK_K], full, ring.values.index(stage))
             stage, phase = advance(stage, phase, ring)

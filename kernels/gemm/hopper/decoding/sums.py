@@ -28,6 +28,8 @@ def sum_alone(acc, mine, at, WG: gl.constexpr, ring):
     for step in range(mine):
         mbarrier.wait(ring.full.index(stage), phase)
         left = decode(stage, ring, WG)
+        if ring.WIDEN != "":
+            mbarrier.wait(ring.ready.index(stage), phase)
         acc = multiply(left, acc, step > 0, stage, ring)
         acc = warpgroup_mma_wait(0, deps=[acc])
         mbarrier.arrive(ring.empty.index(stage), count=1)

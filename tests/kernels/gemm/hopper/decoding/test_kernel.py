@@ -10,6 +10,7 @@ import torch
 from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
 from kernels.device import DeviceKind, current_device
+from kernels.gemm.cost.passes import passes
 from kernels.gemm.hopper.decoding.blocks import runs_each, value_rows
 from kernels.gemm.hopper.sizes import CONSUMERS
 from kernels.gemm.launch import gemm, launch, torch_dtype
@@ -100,6 +101,35 @@ def test_the_launcher_gives_the_kernel_what_its_signature_names(monkeypatch, mnk
         assert (given["a_scale_ptr"].item(), given["b_scale_ptr"].item()) == (1, 1)
         assert given["out_desc"].block_shape == list(plan.storage.out_box)
         assert (given["m"], given["n"], given["k"]) == (m, n, k)
+
+
+@pytest.mark.parametrize("mnk", [(20, 256, 320), (1, 256, 1000)], ids=str)
+def test_where_both_are_decoded_the_kernel_is_given_codes_and_no_pass_runs(monkeypatch, mnk):
+    from kernels.gemm.hopper.decoding import kernel as decoding_kernel
+
+    said = {}
+    names = decoding_kernel.decoding_gemm_kernel.arg_names
+
+    class Recorded:
+        def __getitem__(self, grid):
+            return lambda *arguments, **constants: said.update(at=arguments, constants=constants)
+
+    monkeypatch.setattr(decoding_kernel, "decoding_gemm_kernel", Recorded())
+    monkeypatch.setattr("kernels.gemm.hopper.decoding.blocks.DECODES_BOTH", True)
+    (m, n, _), (a, b) = mnk, operands(mnk)
+    out = torch.zeros(m, n, dtype=torch.bfloat16, device=a.codes.device)
+    both = [plan for plan in decoding(mnk)[1] if plan.blocks.decoded == "ab"]
+    assert {plan.blocks.block_k for plan in both} == {64, 128}
+    for plan in both:
+        launch(a, b, plan, out, False, DeviceKind.GPU)
+        given = dict(zip(names, said["at"], strict=False))
+        assert given["values_desc"].data_ptr() == a.codes.data_ptr()
+        assert given["values_desc"].dtype == torch.uint8
+        assert given["values_stride"] == a.operand_bytes.stride(0)
+        assert given["values_scale_ptr"].data_ptr() == a.scale.data_ptr()
+        assert given["values_scale_stride"] == m
+        assert (said["constants"]["WIDEN"] != "", said["constants"]["EACH"]) == (True, 1)
+        assert not passes(plan.meaning, plan.blocks, mnk)
 
 
 @pytest.mark.gpu
