@@ -93,38 +93,42 @@ class Float8Linear(nn.Linear):
         weight is seen to have changed, None does as cache_weights says. Under torch.compile, and while a CUDA
         graph is captured, the weight is quantized each time: replays find its numbers of that day.
         """
-        check_operands(x, self.weight, self.bias)
+        # A module looks for a parameter in three places: once is enough.
+        weight, bias = self.weight, self.bias
+        check_operands(x, weight, bias)
         carried, kept = self.step(x, is_first_microbatch)
-        return run(x, self.weight, self.bias, self.plan, carried, kept)
+        return run(x, weight, bias, self.plan, carried, kept)
 
     def step(self, x: torch.Tensor, is_first_microbatch: bool | None) -> tuple[Carried, Copies | None]:
         """What a step on x takes of the layer: tensors that are carried on, and copies of the weight if any
         are kept.
         """
-        calls = calls_for(self.plan, x, self.weight)
-        carried = self._carried(x.device, calls)
+        weight = self.weight
+        calls = calls_for(self.plan, x, weight)
+        carried = self._carried(x.device, calls, weight)
         keep = self.cache_weights if is_first_microbatch is None else True
         if not keep or torch.compiler.is_compiling() or _capturing(x):
             return carried, None
-        return carried, self._weight_copies(calls, carried, is_first_microbatch is True)
+        return carried, self._weight_copies(weight, calls, carried, is_first_microbatch is True)
 
-    def _carried(self, device: torch.device, calls: Calls) -> Carried:
-        plan = self.plan
+    def _carried(self, device: torch.device, calls: Calls, weight: torch.Tensor) -> Carried:
+        plan, main_grad = self.plan, main_grad_of(weight)
         if not (plan.is_random or plan.history):
-            return Carried(main_grad=main_grad_of(self.weight))
-        state = self.seeds if plan.is_random else self.amax_history
+            return Carried(main_grad=main_grad)
+        seeds, history = self.seeds, self.amax_history
+        state = seeds if plan.is_random else history
         if state.device != device:  # the layer was made on the meta device
             self._start(device)
+            seeds, history = self.seeds, self.amax_history
         return Carried(
-            seeds=calls.take(self.seeds) if plan.is_random else None,
-            history=self.amax_history,
+            seeds=calls.take(seeds) if plan.is_random else None,
+            history=history,
             recording=self.training,
-            main_grad=main_grad_of(self.weight),
+            main_grad=main_grad,
         )
 
-    def _weight_copies(self, calls: Calls, carried: Carried, anew: bool) -> Copies:
+    def _weight_copies(self, weight: torch.Tensor, calls: Calls, carried: Carried, anew: bool) -> Copies:
         """Both copies of the weight: those that are kept, or new ones, which are kept from now on."""
-        weight = self.weight
         if not anew and self._kept is not None and self._kept.is_of(weight, calls.whole):
             return self._kept.copies
         with torch.no_grad():

@@ -54,7 +54,7 @@ def taped(
 ) -> torch.Tensor:
     """y[tokens, out] of x[tokens, in]. `wanted`: a gradient goes to x, one goes to w."""
     if wanted[0] or wanted[1]:
-        return _Taped.apply(x, w, plan, carried, kept, wanted)
+        return _Taped.apply(x, w, (plan, carried, kept, wanted))
     with torch.no_grad():
         return way_there(x, w, plan, carried, kept, wanted).y
 
@@ -163,12 +163,10 @@ class _Taped(torch.autograd.Function):
         ctx: Any,
         x: torch.Tensor,
         w: torch.Tensor,
-        plan: LayerPlan,
-        carried: Carried,
-        kept: Copies | None,
-        wanted: tuple[bool, bool],
+        step: tuple[LayerPlan, Carried, Copies | None, tuple[bool, bool]],
     ) -> torch.Tensor:
-        y, tensors, held = way_there(x, w, plan, carried, kept, wanted)
+        plan, carried, _, _ = step
+        y, tensors, held = way_there(x, w, *step)
         ctx.save_for_backward(*tensors)
         ctx.way = held, marks_of(tensors), plan, carried, (x.dtype, w.dtype)
         return y
@@ -179,4 +177,4 @@ class _Taped(torch.autograd.Function):
         held, marks, plan, carried, dtypes = ctx.way
         wanted = ctx.needs_input_grad[:2]
         dx, dw = way_back(dy, (ctx.saved_tensors, held, marks), plan, carried, dtypes, wanted)
-        return dx, dw, None, None, None, None
+        return dx, dw, None
