@@ -63,6 +63,18 @@ def spread_percent(values: Sequence[float]) -> float:
     return 100 * stdev(values) / fmean(values)
 
 
+def pooled_spread(kinds: Sequence[Sequence[float]]) -> tuple[float, int]:
+    """The standard deviation within kinds of runs, each around its own mean, and its degrees of freedom.
+
+    Raises ValueError where no kind has two runs.
+    """
+    freedom = sum(len(each) - 1 for each in kinds if each)
+    if freedom < 1:
+        raise ValueError(f"a spread within kinds needs a kind of 2 runs, got {[len(each) for each in kinds]}")
+    squares = sum((value - fmean(each)) ** 2 for each in kinds if each for value in each)
+    return math.sqrt(squares / freedom), freedom
+
+
 def spread_interval(spread: float, runs: int) -> tuple[float, float]:
     """The interval that holds the true standard deviation in SURE of all cases; `runs` gave `spread`."""
     freedom = whole("the number of runs", runs, 2) - 1

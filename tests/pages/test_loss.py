@@ -168,6 +168,14 @@ def test_the_runs_a_difference_takes_follow_the_spread_of_seeds(open_app, record
     told = texts(open_app(PAGE, loss_show="sure", loss_delta="0.1"))
     assert f"**{runs_needed(spread, 0.1)} runs of each**" in told
     assert f"**{spread:.3f} %**" in told
+    assert "**Equal seeds help here.**" in told  # a made-up recipe adds the same to each seed's loss
+
+
+def test_seeds_that_do_not_matter_help_nothing(open_app, tmp_path, monkeypatch) -> None:
+    rows = [one for one in all_rows() if one.job.recipe != "mxfp8"]
+    turned = [row(TrainJob(recipe="mxfp8", seed=seed), -3 * SEEDS[seed]) for seed in SEEDS]
+    monkeypatch.setattr(runs, "TRAIN", write(tmp_path, [*rows, *turned]))
+    assert "**Equal seeds do not help for sure.**" in texts(open_app(PAGE, loss_show="sure"))
 
 
 def test_the_newest_time_of_a_step_stands_beside_the_compiled_loop(open_app, recorded) -> None:

@@ -15,7 +15,7 @@ from pages.kit.widgets import Value
 from pages.sections.loss import words
 from pages.sections.loss.controls import CHANGE, HELD_OUT, SIZE
 from pages.sections.loss.curves import draw_runs
-from pages.sections.loss.gaps import FEWEST, finals
+from pages.sections.loss.gaps import FEWEST, apart, finals
 from pages.sections.loss.live import draw_run, job_for
 from pages.sections.loss.runs import Group, key_of
 from pages.sections.loss.sourced import sourced
@@ -93,11 +93,10 @@ def notice(variant: Variant, group: Group) -> str:
     told = f"with this change the loss ends at {words.gap_text(found[changed])} above bf16"
     if beside not in found:
         return f"{told}: {found[changed].verdict}."
-    apart = found[changed].gap.percent - found[beside].gap.percent
-    error = (found[changed].gap.error ** 2 + found[beside].gap.error ** 2) ** 0.5
+    percent, error = apart(variant, group)
     clear = (
         "a difference that these runs show"
-        if abs(apart) > error
+        if abs(percent) > error
         else "no difference that these runs could show"
     )
     return f"{told}, without it ({plain(found[beside].title)}) at {words.gap_text(found[beside])}: {clear}."

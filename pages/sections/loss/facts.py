@@ -7,7 +7,7 @@ from kernels.train.sizes import SIZES
 from kernels.train.variants import VARIANTS
 from pages.kit.widgets import Value
 from pages.sections.loss.controls import ALL_CONTROLS, COMPARED, DELTA, HELD_OUT, SIZE
-from pages.sections.loss.gaps import FEWEST, Final, band, finals, line
+from pages.sections.loss.gaps import FEWEST, Final, apart, band, finals, line
 from pages.sections.loss.runs import Group, group_of, groups, key_of
 
 Settings = Mapping[str, Value]
@@ -80,6 +80,22 @@ def _gap(name: str) -> Callable[[Settings], float]:
     return found
 
 
+def _counted(bits: int, *, beyond_band: bool) -> Callable[[Settings], int]:
+    """A count of published recipes of so many bits: all that were trained, or those beyond the band."""
+
+    def found(settings: Settings) -> int:
+        mine = group(settings)
+        ended = finals(mine, [(name, False, False) for name in mine.recipes])
+        return sum(recipe_bits(one) == bits and (one.beyond or not beyond_band) for one in ended)
+
+    return found
+
+
+def rotation(settings: Settings) -> tuple[float, float]:
+    """What leaving out NVFP4's rotation changes of the last loss, in percent, and how far that errs."""
+    return apart(VARIANTS["no_rotation"], group(settings))
+
+
 def unscaled_gap(settings: Settings) -> float:
     """Percent above bf16 at the last look at the run whose gradients have no scale."""
     mine = group(settings)
@@ -110,6 +126,12 @@ FACTS: dict[str, Callable[[Settings], float | int | str]] = {
     "mxfp4_gap": _gap("mxfp4"),
     "mxfp8_gap": _gap("mxfp8"),
     "deepseek_gap": _gap("deepseek_v3"),
+    "eight_runs": _counted(8, beyond_band=False),
+    "eight_beyond": _counted(8, beyond_band=True),
+    "four_runs": _counted(4, beyond_band=False),
+    "four_beyond": _counted(4, beyond_band=True),
+    "rotation_apart": lambda settings: rotation(settings)[0],
+    "rotation_error": lambda settings: rotation(settings)[1],
     "unscaled": unscaled,
     "unscaled_gap": unscaled_gap,
     "tokens": lambda settings: SIZES[settings[SIZE.key]].bytes_per_step,

@@ -1,15 +1,17 @@
 """The curves of runs relative to bf16, the band of bf16's seeds, and what is left at the end."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
 from fp8core.experiments.run_spread import Gap, gap
 from kernels.train.row import TrainRow
+from kernels.train.variants import Variant
 from pages.kit.gemm.results import Origin
 from pages.sections.loss.charts.curves import Band, Line
 from pages.sections.loss.controls import HELD_OUT
-from pages.sections.loss.runs import Group, Key, Run
+from pages.sections.loss.runs import Group, Key, Run, key_of
 
 FEWEST = 2
 """Runs of bf16 that a band needs."""
@@ -113,6 +115,16 @@ class Final:
         return "beyond the band" if self.gap.is_clear else "outside, but too few runs to be sure"
 
 
+def pairs(group: Group) -> list[list[float]]:
+    """The last losses of each published recipe, in percent above bf16's of the same seed."""
+    bf16 = {run.row.job.seed: run.row.final for run in group.bf16}
+    found = []
+    for name in group.recipes:
+        runs = [run.row for run in group.of((name, False, False)) if run.row.job.seed in bf16]
+        found.append([100 * (row.final / bf16[row.job.seed] - 1) for row in runs if row.final is not None])
+    return found
+
+
 def ends_of_band(group: Group) -> tuple[float, float]:
     """The lowest and the highest last loss of bf16's seeds, in percent of their mean."""
     losses = [run.row.final for run in group.bf16]
@@ -141,6 +153,18 @@ def finals(group: Group, keys: Sequence[Key]) -> list[Final]:
                 )
             )
     return found
+
+
+def apart(variant: Variant, group: Group) -> tuple[float, float]:
+    """What a change did to the last loss, in percent of bf16's, and half the width of its interval.
+
+    Raises ValueError where a run with the change, or one without it, has not ended.
+    """
+    found = finals(group, [key_of(variant.job), key_of(variant.beside)])
+    if len(found) < 2:
+        raise ValueError(f"no runs with and without the change {variant.name!r} are recorded")
+    changed, beside = (one.gap for one in found)
+    return changed.percent - beside.percent, math.hypot(changed.error, beside.error)
 
 
 def fell(group: Group, keys: Sequence[Key]) -> list[Run]:

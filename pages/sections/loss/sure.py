@@ -1,5 +1,6 @@
 """Section "How sure?": the spread of seeds, and the runs that a difference takes."""
 
+import math
 from statistics import fmean
 
 import streamlit as st
@@ -8,6 +9,7 @@ from fp8core.experiments.run_spread import (
     POWER,
     SURE,
     factor,
+    pooled_spread,
     runs_needed,
     spread_interval,
     spread_percent,
@@ -21,7 +23,7 @@ from pages.kit.shell import theme
 from pages.sections.loss import words
 from pages.sections.loss.charts.ends import ends_chart
 from pages.sections.loss.controls import DELTA
-from pages.sections.loss.gaps import FEWEST
+from pages.sections.loss.gaps import FEWEST, pairs
 from pages.sections.loss.runs import Group
 from pages.sections.loss.sourced import sourced
 from pages.sections.loss.state import group_here
@@ -72,10 +74,28 @@ def show(controls: Controls) -> None:
     )
     st.markdown(table(spread, (low, high)))
     st.markdown(f":small[Elsewhere: {noise()}.]")
-    st.markdown(
-        "**Equal seeds do not help much.** Two runs with the same first weights and the same order of data "
-        "part after a few hundred steps: one changed bit in the first weights spreads the final models as "
-        "far as another seed does ([Summers and Dinneen](https://arxiv.org/abs/2103.04514), 2021-03)."
+    st.markdown(equal_seeds(group, spread))
+
+
+def equal_seeds(group: Group, spread: float) -> str:
+    """What it helps to compare runs of equal seeds. `spread`: of bf16's last losses, in percent."""
+    rule = (
+        "Runs of equal seeds begin with the same weights and read the same text in the same order. Rounding "
+        "parts them nonetheless: one changed bit in the first weights spreads the final models as far as "
+        "another seed does, after long training "
+        "([Summers and Dinneen](https://arxiv.org/abs/2103.04514), 2021-03)."
+    )
+    kinds = pairs(group)
+    if not any(len(each) > 1 for each in kinds):
+        return f"**Equal seeds?** {rule}"
+    paired, freedom = pooled_spread(kinds)
+    apart = math.sqrt(2) * spread
+    low, high = (share * paired for share in spread_interval(1.0, freedom + 1))
+    helps = "help here" if high < apart else "do not help for sure"
+    return (
+        f"**Equal seeds {helps}.** {rule} In these runs of {group.steps:,} steps, a recipe's distance from "
+        f"bf16 of the same seed has a standard deviation of {paired:.2f} %, with {SURE:.0%} between {low:.2f} and "
+        f"{high:.2f} %. Were seeds of no matter, it would be √2 · σ = {apart:.2f} %."
     )
 
 

@@ -9,6 +9,7 @@ from fp8core.experiments.run_spread import (
     chi_square_quantile,
     factor,
     gap,
+    pooled_spread,
     runs_needed,
     spread_interval,
     spread_percent,
@@ -39,6 +40,15 @@ def test_a_gap_is_in_percent_of_the_reference_with_the_runs_of_both_counted() ->
     assert found.error == pytest.approx(3.1824 * spread * math.sqrt(1 / 2 + 1 / 4), rel=1e-4)
     assert found.is_clear
     assert not gap([2.0], [2.0, 1.99, 2.01, 2.0]).is_clear
+
+
+def test_a_pooled_spread_is_around_the_mean_of_each_kind() -> None:
+    far, near = [10.0, 12.0], [1.0, 2.0, 3.0]
+    pooled, freedom = pooled_spread([far, near, [5.0], []])
+    assert freedom == 3
+    assert pooled == pytest.approx(((2 + 2) / 3) ** 0.5)
+    with pytest.raises(ValueError, match="a kind of 2 runs"):
+        pooled_spread([[1.0], [2.0]])
 
 
 def test_intervals_hold_the_truth_as_often_as_they_say() -> None:

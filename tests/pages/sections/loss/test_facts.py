@@ -3,7 +3,9 @@
 import pytest
 
 from fp8core.experiments.run_spread import runs_needed, spread_percent
+from fp8core.recipes import RECIPES
 from kernels.train.job import TrainJob
+from kernels.train.variants import VARIANTS
 from pages.kit.lesson.facts import facts_of
 from pages.sections.loss import runs
 from pages.sections.loss.facts import FACTS
@@ -44,6 +46,20 @@ def test_gaps_are_those_of_the_losses(fact) -> None:
     seeds = (SEEDS[0] + SEEDS[1]) / 2
     assert fact("nvfp4_gap") == pytest.approx(ABOVE["nvfp4"] + seeds, abs=1e-3)
     assert fact("mxfp8_gap") == pytest.approx(ABOVE["mxfp8"] + seeds, abs=1e-3)
+
+
+def test_recipes_are_counted_by_their_bits(fact) -> None:
+    """Among them is the change whose run is that of a published recipe, far beyond the band."""
+    changes = [one.job.recipe for one in VARIANTS.values() if one.job.recipe in RECIPES and not one.job.head]
+    assert changes == ["per_tensor_e4m3"]
+    assert (fact("eight_runs"), fact("eight_beyond")) == (len(["per_tensor", "deepseek_v3", "mxfp8"]) + 1, 1)
+    assert (fact("four_runs"), fact("four_beyond")) == (len(["nvfp4", "mxfp4"]), 2)
+
+
+def test_what_a_change_does_is_the_difference_of_both_gaps(fact) -> None:
+    place = list(VARIANTS).index("no_rotation")
+    assert fact("rotation_apart") == pytest.approx(4.0 + place - fact("nvfp4_gap"), abs=1e-3)
+    assert fact("rotation_error") > 0
 
 
 def test_a_run_that_failed_is_told_apart(fact) -> None:
