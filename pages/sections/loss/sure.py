@@ -94,8 +94,8 @@ def equal_seeds(group: Group, spread: float) -> str:
     helps = "help here" if high < apart else "do not help for sure"
     return (
         f"**Equal seeds {helps}.** {rule} In these runs of {group.steps:,} steps, a recipe's distance from "
-        f"bf16 of the same seed has a standard deviation of {paired:.2f} %, with {SURE:.0%} between {low:.2f} and "
-        f"{high:.2f} %. Were seeds of no matter, it would be √2 · σ = {apart:.2f} %."
+        f"bf16 of the same seed has a standard deviation of {paired:.2f} %, with {SURE:.0%} between "
+        f"{low:.2f} and {high:.2f} %. Were seeds of no matter, it would be √2 · σ = {apart:.2f} %."
     )
 
 
