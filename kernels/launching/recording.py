@@ -134,10 +134,14 @@ class Recording(TorchDispatchMode):
         return Source(root=root, offset=offset)
 
     def _place(self, address: int) -> tuple[int, int]:
-        """(number, bytes from its start) of the tensor that has an address. Raises Unprepared for none."""
-        for number, root in enumerate(self._roots):
-            if root.start <= address < root.end:
-                return number, address - root.start
+        """(number, bytes from its start) of the tensor that has an address. Raises Unprepared for none.
+
+        Tensors that share memory do not overlap: an address belongs to the one that starts last before it.
+        """
+        found = [number for number, root in enumerate(self._roots) if root.start <= address < root.end]
+        if found:
+            number = max(found, key=lambda number: self._roots[number].start)
+            return number, address - self._roots[number].start
         raise Unprepared("memory is used that the call was not given and did not ask for")
 
     def _seen(self, tensor: torch.Tensor) -> Seen | torch.Tensor:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -72,13 +73,12 @@ class Warm:
         return done.value
 
     def _driver(self, key: Hashable, tensors: "Sequence[torch.Tensor]") -> Cuda | None:
-        """CUDA's driver where a call is to be recorded: on a GPU, with tensors that share no memory, and not
+        """CUDA's driver where a call is to be recorded: on a GPU, with tensors that do not overlap, and not
         inside another recording.
         """
         if not all(tensor.is_cuda and tensor.numel() for tensor in tensors):
             return None
-        memory = {tensor.untyped_storage().data_ptr() for tensor in tensors}
-        if len(memory) < len(tensors) or recording_here() is not None or len(self.left(key)) >= _TRIES:
+        if recording_here() is not None or len(self.left(key)) >= _TRIES or overlap(tensors):
             return None
         return cuda()
 
@@ -103,3 +103,15 @@ class Warm:
         with self._lock:
             self._tapes.clear()
             self._left.clear()
+
+
+def overlap(tensors: "Sequence[torch.Tensor]") -> bool:
+    """True where a byte between the first and the last of one tensor lies between those of another."""
+    spans = sorted((tensor.data_ptr(), tensor.data_ptr() + span_bytes(tensor)) for tensor in tensors)
+    return any(end > start for (_, end), (start, _) in pairwise(spans))
+
+
+def span_bytes(tensor: "torch.Tensor") -> int:
+    """Bytes from the first element of a tensor to its last, both counted."""
+    steps = zip(tensor.shape, tensor.stride(), strict=True)
+    return (sum((size - 1) * stride for size, stride in steps) + 1) * tensor.itemsize

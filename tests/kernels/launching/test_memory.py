@@ -5,8 +5,9 @@ import torch
 
 from kernels.launching import recording
 from kernels.launching.tape import Allocate, Part, Release
-from kernels.layer import linear, taped
-from tests.kernels.cases import ON_GPU
+from kernels.launching.warm import overlap
+from kernels.layer import linear, record, taped
+from tests.kernels.cases import ON_GPU, WHERE
 from tests.kernels.launching.stand_in import standing_in
 from tests.kernels.layer.by_hand import drawn
 
@@ -67,3 +68,19 @@ def test_a_warm_step_asks_for_its_results_and_once_each_way_for_all_else():
         torch.autograd.grad(y, (x, w), dy)
         counts.append(torch.cuda.memory_stats()["allocation.all.allocated"] - before)
     assert counts[-1] == 1 + held + 1 + 2 + 1
+
+
+def test_tensors_of_one_storage_are_told_apart_if_they_do_not_overlap():
+    rows = torch.zeros(4, 8)
+    assert not overlap([rows[0], rows[2], rows[3, 2:]])
+    assert overlap([rows[:2], rows[1]])
+    assert overlap([rows[:, :4], rows[:, 4:]])
+    record.TAPES.forget()
+    history = torch.arange(12, dtype=torch.int32, device=WHERE).view(3, 4)
+    other, amax = history.clone(), torch.arange(0.5, 12.5, device=WHERE).view(3, 4)[:, :1]
+    for first, second in ((0, 1), (2, 0), (1, 2)):
+        for row in (first, second):
+            record.record(history[row], amax[row])
+        record.record_now(other[first], amax[first], (other[second], amax[second]))
+    assert torch.equal(history, other)
+    assert len(record.TAPES) == 1
