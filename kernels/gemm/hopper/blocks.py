@@ -34,6 +34,10 @@ Mnk = tuple[int, int, int]
 _MOST_SHARING, _MOST_RUNS, _LEAST_STEPS = 8, 16, 4
 """The most programs that share a block, and the fewest steps along K of each."""
 _GROUPS = (8, 16, 32, 64)
+_FEW_HIGH = 2
+"""High blocks that M may have, at most, so that low ones are offered however many they are: they leave fewer
+of their rows empty.
+"""
 _MOST_WAVES = 4
 """Blocks for each SM, at most, of which low and narrow ones are offered where M has many rows."""
 RING_BODIES = (Body.CHAINED, Body.CHAINED_SHARED, Body.PROMOTED, Body.PROMOTED_LENT, Body.PROMOTED_FEW_ROWS)
@@ -181,7 +185,7 @@ def few_rows(meaning: Meaning, mnk: Mnk, device: Device) -> Iterator[Blocks]:
     m, n, k = mnk
     for sides in (sides for sides in LOW if sides[0] < 2 * max(m, SLAB)):
         blocks = _blocks(Body.PROMOTED_FEW_ROWS, sides, _GROUPS[0], meaning, device)
-        if m > PROMOTED[0] and blocks.count(m, n) > _MOST_WAVES * device.sms:
+        if m > _FEW_HIGH * PROMOTED[0] and blocks.count(m, n) > _MOST_WAVES * device.sms:
             continue
         yield blocks
         most = shared_by(blocks.count(m, n), k // blocks.block_k, device)
