@@ -127,7 +127,7 @@ class _Linear(torch.autograd.Function):
     ) -> torch.Tensor:
         tensors, ctx.forms = saved([*of_x[1], *of_w[1]])
         ctx.save_for_backward(*tensors)
-        ctx.marks = marks_of(tensors) if calls.whole else []
+        ctx.marks = marks_of(tensors, ctx.forms)
         ctx.plan, ctx.calls, ctx.carried = plan, calls, carried
         ctx.dtypes, ctx.of_x = (x.dtype, w.dtype), len(of_x[1])
         return fprop(of_x, of_w, plan, calls, x)

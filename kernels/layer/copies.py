@@ -14,6 +14,7 @@ from typing import NamedTuple, TypeVar
 import torch
 
 from fp8core.recipes import Operand
+from kernels.launching.tokens import layout
 from kernels.layer.parts import FLOAT32, UINT8, part_sizes
 from kernels.quantize import QuantizedTensor
 
@@ -50,20 +51,25 @@ Given = QuantizedTensor | torch.Tensor
 
 
 class Form(NamedTuple):
-    """A copy without its tensors: what it takes to put it together again. `count`: its tensors."""
+    """A copy without its tensors: what it takes to put it together again.
+
+    - layouts: how each tensor lies in memory.
+    - padded: zeros follow the codes of each row, and kernels read them.
+    """
 
     operand: Operand
     shape: tuple[int, int]
     again: Callable[[Sequence[torch.Tensor]], QuantizedTensor]
-    count: int
+    layouts: tuple[Hashable, ...]
+    padded: bool
 
 
-Marks = list[Hashable]
-"""Where tensors are, and how they lie there."""
+Forms = Sequence[Form | None]
+"""Forms of what was saved; None for one that is a tensor itself."""
 
 
 def saved(given: Sequence[Given]) -> tuple[list[torch.Tensor], list[Form | None]]:
-    """Tensors for autograd to save, and how they become what they were; None for one that is a tensor."""
+    """Tensors for autograd to save, and how they become what they were."""
     tensors: list[torch.Tensor] = []
     forms: list[Form | None] = []
     for each in given:
@@ -86,28 +92,40 @@ def _form(copy: QuantizedTensor) -> Form:
     if known is None:
         if len(_forms) >= _KEPT:
             _forms.clear()
-        again = replace(copy, amax=None).like()
-        known = _forms[copy.layout] = Form(copy.operand, copy.shape, again, len(copy.tensors))
+        known = _forms[copy.layout] = Form(
+            operand=copy.operand,
+            shape=copy.shape,
+            again=replace(copy, amax=None).like(),
+            layouts=tuple(map(layout, copy.tensors)),
+            padded=copy.padded_codes.shape != copy.operand_codes.shape,
+        )
     return known
 
 
-def marks_of(tensors: Sequence[torch.Tensor]) -> Marks:
-    """What differs where a hook has moved a tensor."""
-    return [(each.data_ptr(), each.stride()) for each in tensors]
+def marks_of(tensors: Sequence[torch.Tensor], forms: Forms) -> list[int]:
+    """Addresses of codes with zeros after their rows: a hook that moves such codes leaves those behind."""
+    marks, at = [], 0
+    for form in forms:
+        if form is not None and form.padded:
+            marks.append(tensors[at].data_ptr())
+        at += 1 if form is None else len(form.layouts)
+    return marks
 
 
-def restored(tensors: Sequence[torch.Tensor], forms: Sequence[Form | None], marks: Marks) -> list[Given]:
-    """What `saved` was given. `marks`: those of its tensors; none are needed where all forms are None."""
+def restored(tensors: Sequence[torch.Tensor], forms: Forms, marks: Sequence[int]) -> list[Given]:
+    """What `saved` was given. `marks`: those of its tensors."""
     given: list[Given] = []
-    at = 0
+    at, known = 0, iter(marks)
     for form in forms:
         if form is None:
             given.append(tensors[at])
             at += 1
             continue
-        end = at + form.count
+        end = at + len(form.layouts)
         made = tensors[at:end]
-        given.append(form.again(made) if marks_of(made) == marks[at:end] else _laid_out(form, made))
+        there = not form.padded or next(known) == made[0].data_ptr()
+        same = there and tuple(map(layout, made)) == form.layouts
+        given.append(form.again(made) if same else _laid_out(form, made))
         at = end
     return given
 

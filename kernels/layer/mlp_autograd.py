@@ -116,7 +116,7 @@ class _SwigluMlp(torch.autograd.Function):
         held = [*of_x[1], *of_up[1], *of_h[1], *of_down[1]]
         tensors, ctx.forms = saved(held)
         ctx.save_for_backward(gate_up, *tensors)
-        ctx.marks = marks_of(tensors) if block.calls.whole else []
+        ctx.marks = marks_of(tensors, ctx.forms)
         ctx.block, ctx.dtypes = block, (x.dtype, w_up.dtype, w_down.dtype)
         ctx.counts = len(of_x[1]), len(of_up[1]), len(of_h[1])
         return y

@@ -16,7 +16,7 @@ from kernels.launching.tokens import interned, layout, token
 from kernels.launching.warm import Done, Warm
 from kernels.layer.calls import PYTHON, Calls
 from kernels.layer.carried import DY, Carried, W, X
-from kernels.layer.copies import Form, Marks, marks_of, restored, saved
+from kernels.layer.copies import Forms, marks_of, restored, saved
 from kernels.layer.matmuls import Copies, copies, dgrad, fprop, wgrad
 from kernels.layer.plan import LayerPlan
 from kernels.layer.record import record_now
@@ -28,12 +28,17 @@ TAPES = Warm()
 class Held(NamedTuple):
     """What the tensors are that the way back reads: copies of x, `of_x` of them, then copies of w.
 
-    `number` is equal for tensors of one meaning that lie alike.
+    `number` is equal for tensors of one meaning that lie alike; `layouts` has how each one lies.
     """
 
     number: int
-    forms: Sequence[Form | None]
+    forms: Forms
     of_x: int
+    layouts: tuple[Hashable, ...]
+
+    def moved(self, tensors: Sequence[torch.Tensor], marks: Sequence[int]) -> bool:
+        """True where a hook has moved what was saved, and it lies otherwise."""
+        return tuple(map(layout, tensors)) != self.layouts or marks_of(tensors, self.forms) != marks
 
 
 class There(NamedTuple):
@@ -88,7 +93,12 @@ def way_there(
         y = fprop(of_x, of_w, plan, PYTHON, x)
         every = [*of_x[1], *of_w[1]]
         tensors, forms = saved(every)
-        held = Held(interned((len(of_x[1]), *map(layout_of, every))), forms, len(of_x[1]))
+        held = Held(
+            number=interned((len(of_x[1]), *map(layout_of, every))),
+            forms=forms,
+            of_x=len(of_x[1]),
+            layouts=tuple(map(layout, tensors)),
+        )
         return Done(
             value=There(y, tensors, held),
             results=(y, *tensors),
@@ -110,7 +120,7 @@ Gradients = tuple[torch.Tensor | None, torch.Tensor | None]
 
 def way_back(
     dy: torch.Tensor,
-    there: tuple[Sequence[torch.Tensor], Held, Marks],
+    there: tuple[Sequence[torch.Tensor], Held, Sequence[int]],
     plan: LayerPlan,
     carried: Carried,
     dtypes: tuple[torch.dtype, torch.dtype],
@@ -140,8 +150,7 @@ def way_back(
             finish=lambda made: tuple(None if place is None else made[place] for place in places),
         )
 
-    if marks_of(tensors) != marks:
-        # A hook has moved what was saved: it may lie otherwise each time.
+    if held.moved(tensors, marks):
         return run().value
     tape = TAPES.get(asked)
     return TAPES.record(asked, given, (), run) if tape is None else tape(given)
@@ -168,7 +177,7 @@ class _Taped(torch.autograd.Function):
         plan, carried, _, _ = step
         y, tensors, held = way_there(x, w, *step)
         ctx.save_for_backward(*tensors)
-        ctx.way = held, marks_of(tensors), plan, carried, (x.dtype, w.dtype)
+        ctx.way = held, marks_of(tensors, held.forms), plan, carried, (x.dtype, w.dtype)
         return y
 
     @staticmethod

@@ -4,6 +4,7 @@ import copy
 
 import pytest
 import torch
+from torch.utils.checkpoint import checkpoint
 
 from kernels.layer import Float8Linear, linear, record, taped
 from kernels.quantize import both, launch
@@ -100,10 +101,23 @@ def test_copies_that_a_hook_moves_are_found_in_a_warm_step():
     x, w, dy = drawn(17, 40, 24)
     plain = [torch.autograd.grad(linear(x, w), (x, w), dy) for _ in range(2)][-1]
     with torch.autograd.graph.saved_tensors_hooks(
-        lambda t: t.cpu().clone(memory_format=torch.contiguous_format), lambda t: t.to(x.device)
+        lambda t: t.cpu().clone(memory_format=torch.contiguous_format), lambda t: t.to(x.device, copy=True)
     ):
         y = linear(x, w)
     assert_same(torch.autograd.grad(y, (x, w), dy), plain)
+
+
+def test_a_step_that_is_computed_again_on_the_way_back_is_warm():
+    x, w, dy = drawn(128, IN, 128)
+
+    def again():
+        y = checkpoint(linear, x, w, use_reentrant=False)
+        return torch.autograd.grad(y, (x, w), dy)
+
+    plain = [torch.autograd.grad(linear(x, w), (x, w), dy) for _ in range(2)][-1]
+    tapes = len(taped.TAPES), len(both.TAPES)
+    assert_same(again(), plain)
+    assert (len(taped.TAPES), len(both.TAPES)) == tapes
 
 
 def test_a_step_without_gradients_holds_nothing_for_a_way_back():
