@@ -96,13 +96,19 @@ def pair_ptx(spec: OperandSpec) -> str:
 
 
 def _body(results: int, factor: int, pairs: list[str]) -> str:
-    """All pairs, each times 2**factor and times the scale of its codes."""
+    """All pairs, each times 2**factor and times the scale of its codes.
+
+    A product is an fma that adds -0, which changes nothing: sm_89 has no mul and no add of bf16x2.
+    """
     unit = _BOTH * ((_BF16.bias + factor) << _BF16.mantissa_bits)
     steps = []
     for out, pair in enumerate(pairs):
-        by_unit = f"mul.rn.bf16x2 ${out}, ${out}, unit; " if factor else ""
-        steps.append(f"{pair} {by_unit}mul.rn.bf16x2 ${out}, ${out}, ${results + 1 + out % 2}; ")
-    return f"{{ .reg .b32 size, sign, unit, low, top; mov.b32 unit, {unit}; {''.join(steps)}}}"
+        by_unit = f"fma.rn.bf16x2 ${out}, ${out}, unit, none; " if factor else ""
+        steps.append(f"{pair} {by_unit}fma.rn.bf16x2 ${out}, ${out}, ${results + 1 + out % 2}, none; ")
+    return (
+        f"{{ .reg .b32 size, sign, unit, one, none, low, top; mov.b32 unit, {unit}; mov.b32 none, {_SIGN}; "
+        f"{''.join(steps)}}}"
+    )
 
 
 def _float(out: int, codes: str, bits: int, place: int, shift: int) -> str:
@@ -139,5 +145,5 @@ def _integer(out: int, results: int, factor: int) -> str:
     return (
         f"{_moved('size', f'${results}', -_BYTE * out)} mov.b32 low, {mantissa}; mov.b32 top, {exponent}; "
         f"lop3.b32 sign, size, top, {base | _SIGN}, 0xEA; lop3.b32 size, size, low, {base}, 0xEA; "
-        f"add.rn.bf16x2 ${out}, size, sign;"
+        f"mov.b32 one, {_BOTH * int(_BF16.encode(1.0))}; fma.rn.bf16x2 ${out}, size, one, sign;"
     )

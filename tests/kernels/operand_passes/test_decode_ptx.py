@@ -37,9 +37,9 @@ STEPS = {
     "and.b32": lambda x, y: x & y,
     "or.b32": lambda x, y: x | y,
     "lop3.b32": lambda x, y, z, table: x & y | z if table == 0xEA else None,
-    "mul.rn.bf16x2": lambda x, y: both(halves(x) * halves(y)),
-    "add.rn.bf16x2": lambda x, y: both(halves(x) + halves(y)),
+    "fma.rn.bf16x2": lambda x, y, z: both(halves(x) * halves(y) + halves(z)),
 }
+"""All that sm_89 has, too: it lacks mul and add of bf16x2."""
 
 
 def run(ptx: str, registers: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
