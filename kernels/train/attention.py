@@ -1,8 +1,7 @@
 """Causal attention and the embedding, with gradients whose sums have a fixed order.
 
 Attention products stay bf16. On a GPU they are FlashAttention's, as torch has it: its backward adds parts of
-dq through atomics unless it is told not to. v is read where the linear layer wrote it, between q and the next
-token; so one kernel turns q and k, and one writes the gradient of all three.
+dq through atomics unless it is told not to.
 """
 
 from collections.abc import Iterator
@@ -13,45 +12,35 @@ import torch
 from torch.nn import functional
 from torch.utils import deterministic as settings
 
-from kernels.train.pieces import piece, rope, rope_back
-
 _ATEN = torch.ops.aten
 
 
-def attend(qkv: torch.Tensor, cosine: torch.Tensor, sine: torch.Tensor) -> torch.Tensor:
-    """[sequences, length, heads, dim] of qkv [sequences, length, 3, heads, dim], each token looking back.
-
-    cosine, sine: [length, dim / 2], by which q and k are turned.
-    """
-    if qkv.is_cuda:
-        return _Flash.apply(qkv, cosine, sine)
-    q, k = rope(qkv, cosine, sine)
-    q, k, v = (each.transpose(1, 2) for each in (q, k, qkv[:, :, 2]))
+def attend(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+    """[sequences, length, heads, dim] of q, k and v of that shape, each token looking back."""
+    q, k, v = (each.transpose(1, 2) for each in (q, k, v))
+    if q.is_cuda:
+        return _Flash.apply(q, k, v).transpose(1, 2)
     return functional.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2)
 
 
 class _Flash(torch.autograd.Function):
-    """FlashAttention over turned q and k, its backward in a fixed order."""
+    """FlashAttention [sequences, heads, length, dim], its backward in a fixed order."""
 
     @staticmethod
-    def forward(ctx: Any, qkv: torch.Tensor, cosine: torch.Tensor, sine: torch.Tensor) -> torch.Tensor:
-        q, k = piece(rope, qkv)(qkv, cosine, sine)
-        q, k, v = (each.transpose(1, 2) for each in (q, k, qkv[:, :, 2]))
+    def forward(ctx: Any, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
         found = _ATEN._scaled_dot_product_flash_attention(q, k, v, 0.0, True)
         out, logsumexp, cum_q, cum_k, max_q, max_k, seed, offset, _ = found
-        ctx.save_for_backward(q, k, v, out, logsumexp, seed, offset, cosine, sine)
+        ctx.save_for_backward(q, k, v, out, logsumexp, seed, offset)
         ctx.rest = cum_q, cum_k, max_q, max_k
-        return out.transpose(1, 2)
+        return out
 
     @staticmethod
-    def backward(ctx: Any, dy: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
-        q, k, v, out, logsumexp, seed, offset, cosine, sine = ctx.saved_tensors
+    def backward(ctx: Any, dy: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        q, k, v, out, logsumexp, seed, offset = ctx.saved_tensors
         with _in_order():
-            found = _ATEN._scaled_dot_product_flash_attention_backward(
-                dy.transpose(1, 2), q, k, v, out, logsumexp, *ctx.rest, 0.0, True, seed, offset
+            return _ATEN._scaled_dot_product_flash_attention_backward(
+                dy, q, k, v, out, logsumexp, *ctx.rest, 0.0, True, seed, offset
             )
-        dq, dk, dv = (each.transpose(1, 2) for each in found)
-        return piece(rope_back, dq)(dq, dk, dv, cosine, sine), None, None
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from kernels.layer import Float8Linear
 from kernels.layer.carried import step_seeds
 from kernels.train.attention import attend, embed
 from kernels.train.job import TrainJob
-from kernels.train.pieces import add_norm, cross_entropy, piece, rms_norm, swiglu
+from kernels.train.pieces import add_norm, cross_entropy, piece, rms_norm, rope, swiglu
 from kernels.train.sizes import HEAD_DIM, VOCABULARY, Size
 
 Tap = Callable[[str, nn.Linear, torch.Tensor, torch.Tensor], None]
@@ -113,8 +113,10 @@ class Decoder(nn.Module):
         normed = piece(rms_norm, x)(x, self.blocks[0].norm_attention)
         for number, block in enumerate(self.blocks):
             qkv = self._linear(block, number, "qkv", normed)
-            qkv = qkv.view(sequences, length, 3, self.size.heads, HEAD_DIM)
-            mixed = attend(qkv, self.cosine, self.sine).reshape(sequences * length, self.size.width)
+            q, k, v = piece(rope, x)(
+                qkv.view(sequences, length, 3, self.size.heads, HEAD_DIM), self.cosine, self.sine
+            )
+            mixed = attend(q, k, v).reshape(sequences * length, self.size.width)
             x, normed = piece(add_norm, x)(x, self._linear(block, number, "proj", mixed), block.norm_mlp)
             after = self.blocks[number + 1].norm_attention if number + 1 < len(self.blocks) else self.norm
             x, normed = piece(add_norm, x)(x, self._mlp(block, number, normed), after)

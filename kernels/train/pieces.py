@@ -27,22 +27,16 @@ def add_norm(x: torch.Tensor, y: torch.Tensor, weight: torch.Tensor) -> tuple[to
     return added, rms_norm(added, weight)
 
 
-def rope(qkv: torch.Tensor, cosine: torch.Tensor, sine: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """q and k, each [sequences, length, heads, dim], of qkv [sequences, length, 3, heads, dim].
+def rope(
+    qkv: torch.Tensor, cosine: torch.Tensor, sine: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """q, k, v, each [sequences, length, heads, dim], of qkv [sequences, length, 3, heads, dim].
 
-    They are turned by position: pairs (i, i + dim / 2) by cosine, sine [length, dim / 2].
+    q and k are turned by position: pairs (i, i + dim / 2) by cosine, sine [length, dim / 2].
     """
-    q, k, _ = qkv.unbind(2)
+    q, k, v = qkv.unbind(2)
     c, s = cosine[:, None], sine[:, None]
-    return _turned(q, c, s), _turned(k, c, s)
-
-
-def rope_back(
-    dq: torch.Tensor, dk: torch.Tensor, dv: torch.Tensor, cosine: torch.Tensor, sine: torch.Tensor
-) -> torch.Tensor:
-    """The gradient of qkv [sequences, length, 3, heads, dim]: dq and dk are turned back, dv is taken."""
-    c, s = cosine[:, None], -sine[:, None]
-    return torch.stack((_turned(dq, c, s), _turned(dk, c, s), dv), 2)
+    return _turned(q, c, s), _turned(k, c, s), v.contiguous()
 
 
 def _turned(x: torch.Tensor, cosine: torch.Tensor, sine: torch.Tensor) -> torch.Tensor:
