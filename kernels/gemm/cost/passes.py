@@ -53,5 +53,6 @@ def _of(meaning: Meaning, blocks: Blocks, side: Side, mn: int, k: int) -> Iterat
     if blocks.body is Body.DECODING:
         if read_as(operand) != operand:
             yield Pass((coded + 1) * size, bits)
-        if operand.tile.mn != 1 and operand.tile.k:
+        by_tma = blocks.decoded != "ab" or side is Side.B
+        if by_tma and operand.tile.k and (operand.tile.mn != 1 or mn % TMA_BYTES):
             yield Pass(2 * size / operand.tile.k, 8)

@@ -15,12 +15,24 @@ def loaded_scale(operand: Factor) -> "torch.Tensor":
     Rows of a copy have room behind them. Scales of squares are not copied: they are loaded one by one, from
     the last aligned place before each.
     """
+    scale, tile = operand.scale, operand.meaning.applied(operand.side)
+    return scale if tile is None or tile.mn != 1 else _aligned(scale)
+
+
+def loaded_lines(operand: Factor) -> "torch.Tensor":
+    """uint8[k_tiles, rows]: the scales of codes that a kernel decodes, copied where TMA cannot start at each
+    of their rows.
+    """
+    return _aligned(operand.line_scale)
+
+
+def _aligned(scale: "torch.Tensor") -> "torch.Tensor":
+    """Scales [k_tiles, mn_tiles], each row of which starts where TMA can."""
     import torch
 
-    scale, tile = operand.scale, operand.meaning.applied(operand.side)
     step = TMA_BYTES // scale.itemsize
     k_tiles, mn_tiles = scale.shape
-    if tile is None or tile.mn != 1 or k_tiles == 1 or scale.stride(0) % step == 0:
+    if k_tiles == 1 or scale.stride(0) % step == 0:
         return scale
     room = torch.empty((k_tiles, -(-mn_tiles // step) * step), dtype=scale.dtype, device=scale.device)
     made = room[:, :mn_tiles]

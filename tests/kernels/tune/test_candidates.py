@@ -43,7 +43,7 @@ def test_every_candidate_is_a_plan_that_fits(job, device):
         dataclasses.replace(plan, blocks=blocks)
         assert blocks.tma == (device is HOPPER)
         in_registers = blocks.body is Body.DECODING
-        turned = blocks.transposed or (in_registers and blocks.decoded == "b")
+        turned = blocks.transposed or (in_registers and blocks.decoded != "a")
         rows = blocks.block_n if turned else blocks.block_m
         low = not blocks.body.is_simple and blocks.block_m == SLAB and not in_registers
         assert rows >= 16 * blocks.warps // (1 + low), (

@@ -18,7 +18,6 @@ from kernels.gemm.hopper.sizes import (
     HALF_AN_SM,
     MOST_ROWS_SPLIT,
     MOST_WIDENED,
-    TMA_BYTES,
 )
 from kernels.gemm.hopper.storage import Storage, decoding, filled, takes_two
 from kernels.gemm.meaning import Arithmetic, Meaning, ScaleAt
@@ -35,8 +34,6 @@ _SCALES = ("e8m0", "e4m3")
 _TENSOR = TileShape(WHOLE, WHOLE)
 _LEAST_STAGES, _MOST_STAGES = 4, 12
 _GROUPS = (8, 16, 32)
-DECODES_BOTH = False
-"""True for blocks that decode both operands, which no GPU has run yet."""
 _SEVERAL = 4
 """Blocks that few rows may have: so many rows of them share a D of few blocks, too."""
 
@@ -84,8 +81,8 @@ def lacking(meaning: Meaning, mnk: tuple[int, int, int], device: Device) -> str:
     reason = hopper.lacking(meaning, mnk, device)
     if reason or (reason := _undecoded(meaning, Side.A if side == "a" else Side.B)):
         return reason
-    if _lines(meaning, side, rows) % TMA_BYTES or (side != larger(m, n) and rows <= _MOST_ROWS):
-        return f"rows of {m} scales do not start at multiples of {TMA_BYTES} bytes, as TMA needs"
+    if side != larger(m, n) and rows <= _MOST_ROWS:
+        return f"decoding in registers is for many codes, and {side.upper()} has {rows} rows"
     return ""
 
 
@@ -104,7 +101,7 @@ def candidates(meaning: Meaning, mnk: tuple[int, int, int], device: Device) -> I
     gives every SM a program, or is half of that.
 
     Where the rows are few, an SM may also hold two programs: the second works while the first waits, and no
-    wave of programs ends with idle SMs.
+    wave of programs ends with idle SMs. Or a warpgroup more decodes them in the kernel, without a pass.
     """
     m, n, _ = mnk
     least = n if decoded_side(meaning, m, n) == "a" else m
@@ -153,7 +150,7 @@ def _of_rows(rows: int, meaning: Meaning, mnk: tuple[int, int, int], device: Dev
             )
         if runs == 1 and two:
             yield from _two_an_sm(blocks, meaning, mnk, device)
-        if runs == 1 and DECODES_BOTH:
+        if runs == 1:
             yield from _of_both(blocks, meaning, mnk, device)
 
 
@@ -184,15 +181,8 @@ def _two_an_sm(
 def _of_both(blocks: Blocks, meaning: Meaning, mnk: tuple[int, int, int], device: Device) -> Iterator[Blocks]:
     """Blocks that need no pass: a warpgroup more decodes the few rows of A."""
     m, n, k = mnk
-    a = meaning.spec.a
     few = m <= blocks.block_m <= MOST_ROWS_SPLIT and blocks.block_m * blocks.block_k <= MOST_WIDENED
-    able = blocks.decoded == "b" and not _undecoded(meaning, Side.A) and a.tile.mn == 1
-    if not few or not able or a.scale_rule != meaning.spec.b.scale_rule:
-        return
-    if any(
-        read_as(each) != each or each.format.packed_bits != FORMATS["e4m3"].bits
-        for each in (a, meaning.spec.b)
-    ):
+    if blocks.decoded != "b" or not few or not _alike(meaning):
         return
     blocks = replace(blocks, decoded="ab")
     yield blocks
@@ -203,29 +193,25 @@ def _of_both(blocks: Blocks, meaning: Meaning, mnk: tuple[int, int, int], device
                 yield replace(blocks, split_k=sharing, persistent=False)
 
 
+def _alike(meaning: Meaning) -> bool:
+    """True where the kernel can decode A beside B: both are bytes with scales of one kind, A's one a row."""
+    a, b = meaning.spec.a, meaning.spec.b
+    if any(_undecoded(meaning, side) for side in Side) or a.tile.mn != 1:
+        return False
+    bytes_ = all(each.format.packed_bits == FORMATS["e4m3"].bits for each in (a, b))
+    return bytes_ and (a.scale_rule, a.tile.k) == (b.scale_rule, b.tile.k)
+
+
 def larger(m: int, n: int) -> str:
     """Name of the operand with more rows."""
     return "a" if m > n else "b"
 
 
 def decoded_side(meaning: Meaning, m: int, n: int) -> str:
-    """Name of the operand that is decoded, "a" or "b": the larger one, if it can be and if TMA can load its
-    scales; else the other one.
-
-    The scales of one tile along K are a row of bytes in memory, and TMA takes rows that start at multiples
-    of 16 bytes.
-    """
+    """Name of the operand that is decoded, "a" or "b": the larger one, if it can be; else the other one."""
     first = larger(m, n)
-    side = Side.A if first == "a" else Side.B
-    able = not _undecoded(meaning, side) and not _lines(meaning, first, m if first == "a" else n) % TMA_BYTES
+    able = not _undecoded(meaning, Side.A if first == "a" else Side.B)
     return first if able else {"a": "b", "b": "a"}[first]
-
-
-def _lines(meaning: Meaning, decoded: str, rows: int) -> int:
-    """Bytes of scales of one tile along K: one a row, in whole tiles."""
-    operand = decoded_operand(meaning.spec, decoded)
-    tall = (operand and operand.tile.mn) or 1
-    return -(-rows // tall) * tall
 
 
 def runs_each(blocks: Blocks, k: int) -> int:

@@ -6,6 +6,7 @@ from kernels.device import COMPILE_OPTIONS, DeviceKind
 from kernels.gemm.factor import Factor
 from kernels.gemm.hopper.decoding.blocks import beside, decoded_operand, read_as, runs_each
 from kernels.gemm.hopper.descriptors import WARPS, descriptor, into_copy, scale_rows_descriptor, writable
+from kernels.gemm.hopper.scale_rows import loaded_lines
 from kernels.gemm.hopper.sizes import HALF_REGISTERS
 from kernels.gemm.plan import GemmPlan
 from kernels.gemm.workspace import workspace
@@ -32,7 +33,7 @@ def launch(
     (codes, codes_box), (values, values_box) = (a, storage.a_box), (b, storage.b_box)
     if not of_a:
         (codes, codes_box), (values, values_box) = (b, storage.b_box), (a, storage.a_box)
-    scale = codes.line_scale
+    scale = loaded_lines(codes)
     m, n, k = a.given.shape[0], b.given.shape[0], codes.k
     chosen = constants(plan, k, accumulate=accumulate)
     shared = chosen["RUNS"] > chosen["EACH"]

@@ -77,10 +77,23 @@ def test_a_split_pays_where_sms_would_stand_idle_and_only_there():
 
 def test_a_pass_before_the_kernel_costs_its_bytes():
     made = meaning("mxfp8", "wgrad")
-    by_decoding = {bool(each.blocks.decoded): each for each in ranked(made, (512, 512, 256), HOPPER, Body)}
-    alone, decoding = (work_of(made, by_decoding[on].blocks, (512, 512, 256), HOPPER) for on in (False, True))
-    assert [each.bytes for each in alone.passes] == [512 * 256 * 3] * 2
-    assert len(decoding.passes) == 1
+    decoded = {len(each.blocks.decoded): each for each in ranked(made, (512, 512, 256), HOPPER, Body)}
+    passes = [work_of(made, decoded[count].blocks, (512, 512, 256), HOPPER).passes for count in range(3)]
+    assert [each.bytes for each in passes[0]] == [512 * 256 * 3] * 2
+    assert [len(each) for each in passes] == [2, 1, 0]
+
+
+def test_scales_that_tma_cannot_load_are_copied_before_the_kernel():
+    made = meaning("mxfp8", "fprop")
+    for m, copies in ((4096, 0), (4097, 1)):
+        found = next(
+            e for e in ranked(made, (m, 256, 4096), HOPPER, [Body.DECODING]) if e.blocks.decoded == "a"
+        )
+        b, *copied = sorted(
+            each.bytes for each in work_of(made, found.blocks, (m, 256, 4096), HOPPER).passes
+        )[::-1]
+        assert b == 256 * 4096 * 3
+        assert copied == [2 * m * 4096 / 32] * copies
 
 
 def test_the_shipped_constants_say_how_well_they_fit():

@@ -19,6 +19,7 @@ from kernels.gemm.bodies import tries
 from kernels.gemm.cost.work import work_of
 from kernels.gemm.hopper.decoding.blocks import beside, refusal, runs_each, value_rows, values_order
 from kernels.gemm.hopper.decoding.launch import constants
+from kernels.gemm.hopper.scale_rows import loaded_lines
 from kernels.gemm.hopper.sizes import TMA_BYTES
 from kernels.gemm.launch import factor
 from kernels.gemm.meaning import ScaleAt, Summation
@@ -214,21 +215,29 @@ def test_the_larger_operand_is_decoded(mnk):
     assert value_rows(plan.blocks) == 256
 
 
-@pytest.mark.parametrize("spec", [FPROP, WGRAD], ids=["bf16", "fp32"])
-def test_scales_are_loaded_from_where_tma_can_start(spec):
-    """Rows of bytes, which TMA reads where they start at multiples of 16."""
+@pytest.mark.parametrize("rows", [1, 33, 321, 336])
+def test_scales_are_loaded_from_where_tma_can_start(rows):
+    """Rows of bytes, which TMA reads where they start at multiples of 16: others are copied."""
+    mnk = (rows, 24, 256)
+    a, _ = operands(mnk)
+    plan = next(plan for plan in decoding((4096, 24, 256))[1] if plan.blocks.decoded == "a")
+    made = factor(a, plan, current_device().kind, Side.A)
+    loaded = loaded_lines(made)
+    assert loaded.shape == (256 // 32, rows)
+    assert (loaded.stride(0) % TMA_BYTES, loaded.stride(1)) == (0, 1)
+    assert torch.equal(loaded, made.line_scale)
+    assert (loaded.data_ptr() == a.scale.data_ptr()) == (rows % TMA_BYTES == 0)
+
+
+def test_the_larger_operand_is_decoded_whatever_its_number_of_rows():
     chance = random.Random(21)
-    drawn = [(chance.randint(1, 9000), 8 * chance.randint(1, 1100)) for _ in range(150)]
-    bodies = set()
-    for m, n in [(4097, 4096), (4097, 136), (33, 16), *drawn]:
+    drawn = [(chance.randint(257, 9000), 8 * chance.randint(1, 1100)) for _ in range(50)]
+    for m, n in [(4097, 4096), (4097, 136), *drawn]:
         mnk = (m, n, 4096)
-        plan = plan_gemm(spec, mnk, HOPPER, Summation.RECIPE)
-        bodies.add((plan.body, plan.blocks.decoded))
-        planned = [plan.blocks] if plan.body is Body.DECODING else []
-        for blocks in (*planned, *tries(Body.DECODING, plan.meaning, mnk, HOPPER)):
-            scales = m if blocks.decoded == "a" else n
-            assert scales % TMA_BYTES == 0, mnk
-    assert bodies >= {(Body.DECODING, "a"), (Body.DECODING, "b"), (Body.SIMPLE, "")}
+        plan = plan_gemm(FPROP, mnk, HOPPER, Summation.RECIPE)
+        found = list(tries(Body.DECODING, plan.meaning, mnk, HOPPER))
+        assert found, mnk
+        assert {blocks.decoded for blocks in found} == {"a" if m > n else "b"}, mnk
 
 
 @pytest.mark.parametrize("spec", [FPROP, WGRAD], ids=["bf16", "fp32"])
