@@ -56,6 +56,24 @@ def gap(values: Sequence[float], reference: Sequence[float]) -> Gap:
     return Gap(percent=fmean(each), error=error, low=min(each), high=max(each), runs=len(each))
 
 
+def paired_gap(differences: Sequence[float], spread: float, freedom: int) -> Gap:
+    """The gap of runs, each given in % above the reference's run of the same seed.
+
+    `spread` is the standard deviation of such differences, known with `freedom` degrees of freedom. Raises
+    ValueError for no difference.
+    """
+    if not differences:
+        raise ValueError("a gap of pairs needs a pair, got none")
+    error = student_quantile((1 + SURE) / 2, freedom) * spread / math.sqrt(len(differences))
+    return Gap(
+        percent=fmean(differences),
+        error=error,
+        low=min(differences),
+        high=max(differences),
+        runs=len(differences),
+    )
+
+
 def spread_percent(values: Sequence[float]) -> float:
     """The standard deviation of runs in % of their mean. Raises ValueError for fewer than 2."""
     if len(values) < 2:

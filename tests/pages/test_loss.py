@@ -169,6 +169,7 @@ def test_the_runs_a_difference_takes_follow_the_spread_of_seeds(open_app, record
     assert f"**{runs_needed(spread, 0.1)} runs of each**" in told
     assert f"**{spread:.3f} %**" in told
     assert "**Equal seeds help here.**" in told  # a made-up recipe adds the same to each seed's loss
+    assert f"| NVFP4 | 2 | {ABOVE['nvfp4']:+.2f}" in told
 
 
 def test_seeds_that_do_not_matter_help_nothing(open_app, tmp_path, monkeypatch) -> None:

@@ -115,13 +115,15 @@ class Final:
         return "beyond the band" if self.gap.is_clear else "outside, but too few runs to be sure"
 
 
-def pairs(group: Group) -> list[list[float]]:
-    """The last losses of each published recipe, in percent above bf16's of the same seed."""
+def pairs(group: Group) -> dict[str, list[float]]:
+    """The last losses of each published recipe by its title, in percent above bf16's of the same seed."""
     bf16 = {run.row.job.seed: run.row.final for run in group.bf16}
-    found = []
+    found: dict[str, list[float]] = {}
     for name in group.recipes:
-        runs = [run.row for run in group.of((name, False, False)) if run.row.job.seed in bf16]
-        found.append([100 * (row.final / bf16[row.job.seed] - 1) for row in runs if row.final is not None])
+        for run in group.of((name, False, False)):
+            final, twin = run.row.final, bf16.get(run.row.job.seed)
+            if final is not None and twin is not None:
+                found.setdefault(run.title, []).append(100 * (final / twin - 1))
     return found
 
 

@@ -1,6 +1,7 @@
 """Section "How sure?": the spread of seeds, and the runs that a difference takes."""
 
 import math
+from collections.abc import Mapping, Sequence
 from statistics import fmean
 
 import streamlit as st
@@ -9,6 +10,7 @@ from fp8core.experiments.run_spread import (
     POWER,
     SURE,
     factor,
+    paired_gap,
     pooled_spread,
     runs_needed,
     spread_interval,
@@ -18,6 +20,7 @@ from pages.kit.chart import draw_chart
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.words import count, short
 from pages.kit.controls import Controls
+from pages.kit.inert import plain
 from pages.kit.notice import draw_notice
 from pages.kit.shell import theme
 from pages.sections.loss import words
@@ -85,18 +88,30 @@ def equal_seeds(group: Group, spread: float) -> str:
         "another seed does, after long training "
         "([Summers and Dinneen](https://arxiv.org/abs/2103.04514), 2021-03)."
     )
-    kinds = pairs(group)
-    if not any(len(each) > 1 for each in kinds):
+    found = pairs(group)
+    if not any(len(each) > 1 for each in found.values()):
         return f"**Equal seeds?** {rule}"
-    paired, freedom = pooled_spread(kinds)
+    paired, freedom = pooled_spread(list(found.values()))
     apart = math.sqrt(2) * spread
     low, high = (share * paired for share in spread_interval(1.0, freedom + 1))
-    helps = "help here" if high < apart else "do not help for sure"
-    return (
-        f"**Equal seeds {helps}.** {rule} In these runs of {group.steps:,} steps, a recipe's distance from "
-        f"bf16 of the same seed has a standard deviation of {paired:.2f} %, with {SURE:.0%} between "
-        f"{low:.2f} and {high:.2f} %. Were seeds of no matter, it would be √2 · σ = {apart:.2f} %."
+    told = (
+        f"{rule} In these runs of {group.steps:,} steps, a recipe's distance from bf16 of the same seed has "
+        f"a standard deviation of {paired:.2f} %, with {SURE:.0%} between {low:.2f} and {high:.2f} %. Were "
+        f"seeds of no matter, it would be √2 · σ = {apart:.2f} %."
     )
+    if high >= apart:
+        return f"**Equal seeds do not help for sure.** {told}"
+    return f"**Equal seeds help here.** {told}\n\n{pair_table(found, paired, freedom)}"
+
+
+def pair_table(found: Mapping[str, Sequence[float]], spread: float, freedom: int) -> str:
+    """A Markdown table: each recipe's distance from bf16 of the same seeds."""
+    lines = ["| recipe | pairs | above bf16 of the same seed | leaves out 0 |", "|:--|--:|--:|:--|"]
+    for name, each in found.items():
+        one = paired_gap(each, spread, freedom)
+        verdict = "yes" if one.is_clear else "no"
+        lines.append(f"| {plain(name)} | {one.runs} | {words.interval(one)} | {verdict} |")
+    return "\n".join(lines)
 
 
 def ends_of(group: Group) -> dict[str, list[float]]:

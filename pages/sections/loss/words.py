@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from fp8core.experiments.run_spread import Gap
 from kernels.train.row import TrainRow
 from pages.kit.gemm.results import TOLD
 from pages.kit.inert import plain
@@ -32,8 +33,13 @@ def percent(value: float) -> str:
 
 
 def gap_text(one: Final) -> str:
+    """The gap of a kind of run with its interval, such as ``+1.20 ± 0.15 %``."""
+    return interval(one.gap)
+
+
+def interval(gap: Gap) -> str:
     """A gap with its interval, such as ``+1.20 ± 0.15 %``."""
-    told = f"{one.gap.percent:+.2f} ± {one.gap.error:.2f} %".replace("-", "−")
+    told = f"{gap.percent:+.2f} ± {gap.error:.2f} %".replace("-", "−")
     return told.replace(" ", "\N{NO-BREAK SPACE}")
 
 

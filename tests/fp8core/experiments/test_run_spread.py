@@ -9,6 +9,7 @@ from fp8core.experiments.run_spread import (
     chi_square_quantile,
     factor,
     gap,
+    paired_gap,
     pooled_spread,
     runs_needed,
     spread_interval,
@@ -49,6 +50,15 @@ def test_a_pooled_spread_is_around_the_mean_of_each_kind() -> None:
     assert pooled == pytest.approx(((2 + 2) / 3) ** 0.5)
     with pytest.raises(ValueError, match="a kind of 2 runs"):
         pooled_spread([[1.0], [2.0]])
+
+
+def test_a_gap_of_pairs_errs_less_with_each_pair() -> None:
+    one, four = (paired_gap([1.0] * runs, 0.5, 9) for runs in (1, 4))
+    assert one.error == pytest.approx(student_quantile(0.975, 9) * 0.5)
+    assert four.error == pytest.approx(one.error / 2)
+    assert (one.is_clear, four.is_clear) == (False, True)
+    with pytest.raises(ValueError, match="got none"):
+        paired_gap([], 0.5, 9)
 
 
 def test_intervals_hold_the_truth_as_often_as_they_say() -> None:
