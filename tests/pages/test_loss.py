@@ -163,6 +163,12 @@ def test_a_button_shows_its_change(open_app, recorded) -> None:
     assert breaking[1].reason in texts(at)
 
 
+def test_each_card_tells_where_its_runs_ended(open_app, recorded) -> None:
+    told = texts(open_app(PAGE, loss_show="breaks"))
+    assert told.count("Here: the run failed.") == 1
+    assert told.count("beyond the band.") >= len(VARIANTS) - 1
+
+
 def test_the_runs_a_difference_takes_follow_the_spread_of_seeds(open_app, recorded) -> None:
     spread = spread_percent([LAST * (1 + each / 100) for each in SEEDS.values()])
     told = texts(open_app(PAGE, loss_show="sure", loss_delta="0.1"))

@@ -36,7 +36,7 @@ PICTURES: dict[str, tuple[str, dict[str, Value]]] = {
 }
 """The picture that explains a change: the words of the link, and the controls of its page."""
 _HEADS = {
-    Shows.BREAKS: "These break, or lose much",
+    Shows.BREAKS: "These break training, here or at scale",
     Shows.NOTHING: "These show nothing here",
 }
 _NOTHING_TOLD = (
@@ -61,7 +61,7 @@ def show(controls: Controls) -> None:
         pairs = [st.columns(2) for _ in range(-(-len(some) // 2))]
         for place, one in zip(chain(*pairs), some, strict=False):
             with place:
-                _draw_card(controls, one, job_for(variant_job(controls, one), group))
+                _draw_card(controls, one, group)
 
 
 def variant_job(controls: Controls, variant: Variant) -> TrainJob:
@@ -119,11 +119,24 @@ def _choose(controls: Controls, variant: Variant, job: TrainJob | None) -> None:
         gpu_queue.submit(job)
 
 
-def _draw_card(controls: Controls, variant: Variant, job: TrainJob) -> None:
+def ended(variant: Variant, group: Group | None) -> str:
+    """Where the runs with a change ended; empty where none is recorded that could be compared."""
+    if group is None or len(group.bf16) < FEWEST:
+        return ""
+    if any(run.row.failure for run in group.of(key_of(variant.job))):
+        return "Here: the run failed."
+    found = finals(group, [key_of(variant.job)])
+    return f"Here: {words.gap_text(found[0])} above bf16, {found[0].verdict}." if found else ""
+
+
+def _draw_card(controls: Controls, variant: Variant, group: Group | None) -> None:
+    job = job_for(variant_job(controls, variant), group)
     with st.container(border=True):
         st.markdown(f"**{variant.title}**")
         at_scale = sourced().at_scale[variant.name]
         st.markdown(f"{at_scale.found} {at_scale.link}.")
+        if told := ended(variant, group):
+            st.markdown(told)
         st.button(
             "Break it" if variant.shows is Shows.BREAKS else "Try it",
             key=f"loss_change_{variant.name}",
