@@ -6,6 +6,7 @@ numbers in a tensor. So it runs once for each key: what the operands mean, their
     tokens.py     what makes two calls alike
     recording.py  a call on record: its kernel launches, its allocations and torch's own operations
     tape.py       the steps that are left of it, with other pointers
+    burst.py      a tape of memory and launches alone, replayed in three sweeps
     prepared.py   one kernel launch whose arguments lie ready in memory
     parameters.py a compiled kernel's arguments, as CUDA's driver takes them
     cuda.py       the calls of CUDA's driver

@@ -1,14 +1,14 @@
 """How launchers launch a kernel, whether the call is on record or not."""
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import wraps
 from threading import get_ident
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from kernels.device import Device, DeviceKind, current_device
 from kernels.launching.parameters import Word
-from kernels.launching.tape import Supplier
+from kernels.launching.tape import Seen, Supplier
 
 if TYPE_CHECKING:
     import torch
@@ -61,6 +61,12 @@ def recording_here() -> "Recording | None":
     return _recordings.get(get_ident()) if _recordings else None
 
 
+def unrecorded() -> AbstractContextManager[None]:
+    """What this thread does inside is left out of its recording."""
+    recording = recording_here()
+    return nullcontext() if recording is None else recording.paused()
+
+
 @contextmanager
 def on_record(recording: "Recording") -> Iterator[None]:
     """Launches of this thread are told to a recording."""
@@ -86,7 +92,7 @@ def constant(make: Callable[_P, _T]) -> Callable[_P, _T]:
         if key not in made_of:
             if _capturing():
                 return make(*arguments, **options)
-            with nullcontext() if recording is None else recording.paused():
+            with unrecorded():
                 made_of.setdefault(key, make(*arguments, **options))
         made = made_of[key]
         if recording is not None:
@@ -101,6 +107,16 @@ def _capturing() -> bool:
     import torch
 
     return torch.cuda.is_available() and torch.cuda.is_current_stream_capturing()
+
+
+def packed(tensors: "Sequence[torch.Tensor]") -> "tuple[Sequence[torch.Tensor], tuple[Seen, ...]]":
+    """One piece of memory for tensors that only later calls see, and how they lie there.
+
+    Themselves, and nothing, where no tape is made, and where one is large or is not the call's own.
+    """
+    recording = recording_here()
+    made = None if recording is None else recording.pack(tensors)
+    return (tensors, ()) if made is None else ([made[0]], made[1])
 
 
 def supplied(supplier: Supplier, device: int, stream: int) -> "torch.Tensor":

@@ -11,7 +11,7 @@ from kernels.launching.parameters import WORD_BYTES, Parameter, Unprepared
 
 _MAP_ALIGNMENT = 64
 _HALF_BITS = WORD_BYTES * 4
-_STREAM = 4
+STREAM = 4
 """The word of CUlaunchConfig that holds the stream. Those before: the grid, the block, shared memory."""
 _AT_ONCE, _STARTS_EARLY, _ATTRIBUTE_WORDS = 2, 6, 9
 """CU_LAUNCH_ATTRIBUTE_COOPERATIVE, CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION, and the size of a
@@ -34,6 +34,9 @@ class Prepared:
     """A launch of one compiled kernel over one grid.
 
     Several threads may call it: a lock is held while the arguments are written and CUDA copies them.
+
+    - pointers: the number of an argument, that of a tensor or integer, bytes on.
+    - maps: of each tensor map its place in memory, the number of a tensor, bytes on, the address that it has.
     """
 
     def __init__(
@@ -53,7 +56,7 @@ class Prepared:
             raise Unprepared(f"the kernel declares parameters of {declared} bytes, expected {sizes}")
         if kernel.metadata.num_ctas != 1:
             raise Unprepared("the kernel is launched in clusters")
-        self._kernel, self._function, self._cuda = kernel, kernel.function, cuda
+        self._kernel, self.function, self._cuda = kernel, kernel.function, cuda
         self._launch, self._replace, self._lock = cuda.launch, cuda.replace, Lock()
         self._lay_out(given, sources)
         self._configure(grid)
@@ -70,12 +73,14 @@ class Prepared:
             places[index], first = first, first + given[index].words
         self._addresses = (ctypes.c_void_p * len(given))(*(start + WORD_BYTES * place for place in places))
         self._pointers: list[tuple[int, int, int]] = []
-        self._maps: list[list[int]] = []
-        for each, source, place in zip(given, sources, places, strict=True):
+        self.pointers: list[tuple[int, int, int]] = []
+        self.maps: list[list[int]] = []
+        for index, (each, source, place) in enumerate(zip(given, sources, places, strict=True)):
             if each.tensor_map is not None:
                 self._lay_map(each, source, start + WORD_BYTES * place)
             elif source is not None:
                 self._pointers.append((place, source.root, source.offset))
+                self.pointers.append((index, source.root, source.offset))
             else:
                 fixed = each.value if each.tensor is None else each.tensor.data_ptr()
                 self._words[place] = fixed % (1 << (WORD_BYTES * 8))
@@ -86,7 +91,7 @@ class Prepared:
         address = each.tensor.data_ptr()
         self._cuda.encode(place, each.tensor_map, address)
         if source is not None:
-            self._maps.append([place, source.root, source.offset, address])
+            self.maps.append([place, source.root, source.offset, address])
 
     def _configure(self, grid: tuple[int, ...]) -> None:
         """CUlaunchConfig: three sizes of the grid, three of a block, shared memory, stream, attributes.
@@ -105,12 +110,16 @@ class Prepared:
         attributes = (ctypes.addressof(self._attributes), len(asked)) if asked else (0, 0)
         self._configuration = (ctypes.c_uint64 * (len(words) + 3))(*words, 0, *attributes)
         self._config = memoryview(self._configuration).cast("B").cast("Q")
-        self._given = ctypes.addressof(self._configuration), self._function, ctypes.addressof(self._addresses)
+        self._given = ctypes.addressof(self._configuration), self.function, ctypes.addressof(self._addresses)
+
+    def copied(self) -> tuple[Any, Any]:
+        """The addresses of all arguments and the configuration, for one who writes them himself."""
+        return type(self._addresses)(*self._addresses), type(self._configuration)(*self._configuration)
 
     @property
     def reads(self) -> tuple[int, ...]:
         """Numbers of the tensors and integers that it takes."""
-        return (*(root for _, root, _ in self._pointers), *(root for _, root, _, _ in self._maps))
+        return (*(root for _, root, _ in self._pointers), *(root for _, root, _, _ in self.maps))
 
     def __call__(self, tensors: object, values: Sequence[int], stream: int) -> None:
         """Launch on a stream. `values` has the address of each tensor of the call, and its integers.
@@ -121,13 +130,13 @@ class Prepared:
         with self._lock:
             for place, root, offset in self._pointers:
                 words[place] = values[root] + offset
-            for each in self._maps:
+            for each in self.maps:
                 place, root, offset, last = each
                 address = values[root] + offset
                 if address != last:
                     if status := self._replace(place, address):
                         self._cuda.settle(status, self._replace, place, address)
                     each[3] = address
-            self._config[_STREAM] = stream
+            self._config[STREAM] = stream
             if status := self._launch(*self._given, None):
                 self._cuda.settle(status, self._launch, *self._given, None)

@@ -13,6 +13,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 from torch.utils._pytree import tree_leaves
 
+from kernels.launching.burst import Burst
 from kernels.launching.cuda import Cuda
 from kernels.launching.launch import tensors_in
 from kernels.launching.parameters import Parameter, Unprepared, Word, parameters
@@ -58,9 +59,9 @@ class Recording(TorchDispatchMode):
         self._cuda, self._device = cuda, device
         self._steps: list[Step] = []
         self._roots = [_root(each) for each in inputs]
+        self._counts = len(inputs), len(words)
         self._words = {id(word): len(inputs) + index for index, word in enumerate(words)}
         self._roots += [_Root(None, 0, 0)] * len(words)
-        self._inputs = len(self._roots)
         self._kept: list[_Root] = []
         self._allocated: dict[int, Allocate] = {}
         self._looked_at: set[int] = set()
@@ -183,32 +184,77 @@ class Recording(TorchDispatchMode):
         seen = [self._result(each) for each in results]
         kept = tuple(each.tensor for each in self._kept if each.tensor is not None)
         self._gather()
-        return Tape(
+        tensors, integers = self._counts
+        made = Tape(
             cuda=self._cuda,
             device=self._device,
+            tensors=tensors,
+            integers=integers,
             steps=tuple(self._releasing({each.root for each in seen})),
             results=tuple(seen),
             kept=kept,
             finish=finish,
         )
+        return Burst(made) if Burst.takes(made) else made
 
     def _gather(self) -> None:
         """Ask once for the small pieces of memory that only kernels see."""
-        small = {
-            root: step
-            for root, step in self._allocated.items()
-            if step.size[0] <= _SMALL_BYTES and root not in self._looked_at
-        }
-        if len(small) < 2:
-            return
-        first, total = min(small), 0
-        for root, step in small.items():
-            place, start = self._steps.index(step), total
-            total += -(-step.size[0] // _ALIGNMENT) * _ALIGNMENT
-            self._steps[place] = Part(first, start)
-            if root == first:
-                where = place
-        self._steps[where] = Allocate((total,), (1,), torch.uint8, small[first].device)
+        self._merge([root for root in self._allocated if self._is_small(root)])
+
+    def _is_small(self, root: int) -> bool:
+        """True for a small piece of memory that the call asked for, and no operation of torch's took."""
+        step = self._allocated.get(root)
+        return step is not None and step.size[0] <= _SMALL_BYTES and root not in self._looked_at
+
+    def _merge(self, roots: Sequence[int]) -> dict[int, int]:
+        """Ask once for the memory of these tensors, when the first is asked for; where each one starts."""
+        starts, total = {}, 0
+        for root in roots:
+            starts[root] = total
+            total += -(-self._allocated[root].size[0] // _ALIGNMENT) * _ALIGNMENT
+        first = min(roots, default=0)
+        for root in roots if len(roots) > 1 else ():
+            step = self._allocated.pop(root)
+            whole = Allocate((total,), (1,), torch.uint8, step.device)
+            place = self._steps.index(step)
+            self._steps[place] = whole if root == first else Part(first, starts[root])
+        return starts
+
+    def pack(self, tensors: Sequence[torch.Tensor]) -> tuple[torch.Tensor, tuple[Seen, ...]] | None:
+        """One piece of memory with what is in tensors that the call made, and how they lie there.
+
+        None where one of them is large, or was not made by the call.
+        """
+        try:
+            places = [self._place(each.data_ptr()) for each in tensors]
+        except Unprepared:
+            return None
+        roots = [root for root, _ in places]
+        if (
+            len(set(roots)) < max(len(roots), 2)
+            or roots != sorted(roots)
+            or not all(map(self._is_small, roots))
+        ):
+            return None
+        starts = self._merge(roots)
+        with self.paused():
+            memory = [_bytes_of(self._roots[root].tensor) for root in roots]
+            block = memory[0].new_empty(starts[roots[-1]] + -(-len(memory[-1]) // _ALIGNMENT) * _ALIGNMENT)
+            for root, each in zip(roots, memory, strict=True):
+                block[starts[root] : starts[root] + len(each)].copy_(each)
+        self._roots[roots[0]] = _root(block)
+        seen = [
+            Seen(
+                root=0,
+                dtype=each.dtype,
+                size=tuple(each.shape),
+                stride=tuple(each.stride()),
+                offset=starts[root] + offset,
+                same=False,
+            )
+            for each, (root, offset) in zip(tensors, places, strict=True)
+        ]
+        return block, tuple(seen)
 
     def _releasing(self, results: set[int]) -> Iterator[Step]:
         """The steps, and after the last one that reads a large piece of memory, its release."""
@@ -218,7 +264,7 @@ class Recording(TorchDispatchMode):
         over = {place: [] for place in last.values()}
         for root, place in last.items():
             large = self._roots[root].end - self._roots[root].start > _SMALL_BYTES
-            if large and root >= self._inputs and root not in results and place < len(self._steps) - 1:
+            if large and root >= sum(self._counts) and root not in results and place < len(self._steps) - 1:
                 over[place].append(Release(root))
         for place, step in enumerate(self._steps):
             yield step
@@ -245,3 +291,8 @@ class Recording(TorchDispatchMode):
 def _root(tensor: torch.Tensor) -> _Root:
     storage, start = tensor.untyped_storage(), tensor.data_ptr()
     return _Root(tensor, start, storage.data_ptr() + storage.nbytes())
+
+
+def _bytes_of(tensor: torch.Tensor) -> torch.Tensor:
+    """uint8[bytes]: all memory of a tensor's storage."""
+    return torch.empty(0, dtype=torch.uint8, device=tensor.device).set_(tensor.untyped_storage())

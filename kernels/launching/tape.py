@@ -10,7 +10,7 @@ from kernels.launching.cuda import Cuda
 if TYPE_CHECKING:
     import torch
 
-_WORD = 1 << 64
+WORD = 1 << 64
 
 Supplier = Callable[[int, int], "torch.Tensor"]
 """Gives memory that belongs to a device and a stream, by their numbers."""
@@ -66,7 +66,7 @@ class Allocate:
     ) -> None:
         import torch
 
-        self.size, self.stride, self.device, self._rows = size, stride, device, rows
+        self.size, self.stride, self.device = size, stride, device
         shape = (rows,) if rows else size
         steps = (1,) if rows else stride
         # Inductor's own way to ask, on the GPU in use: half the time of torch.empty_strided.
@@ -75,11 +75,13 @@ class Allocate:
             self._empty = partial(quick, shape, steps, dtype)
         else:
             self._empty = partial(torch.empty_strided, shape, steps, dtype=dtype, device=device)
+        self.make: Callable[[], torch.Tensor] = self._shaped if rows else self._empty
+
+    def _shaped(self) -> "torch.Tensor":
+        return self._empty().as_strided(self.size, self.stride)
 
     def __call__(self, tensors: Tensors, values: Values, stream: int) -> None:
-        made = self._empty()
-        if self._rows:
-            made = made.as_strided(self.size, self.stride)
+        made = self.make()
         tensors.append(made)
         values.append(made.data_ptr())
 
@@ -163,16 +165,19 @@ Step = Callable[[Tensors, Values, int], None]
 """One of the above, or a Prepared launch: called with the tensors, the values and the stream of a call."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True, eq=False)
 class Tape:
     """The steps of a call on one device, and how its results lie in the call's tensors.
 
+    A call gives so many `tensors`, and so many `integers`; what steps make is numbered after both.
     `kept` are tensors that never change, such as tables: the tape has their addresses. `finish` makes of the
     results what the caller is given.
     """
 
     cuda: Cuda
     device: int
+    tensors: int
+    integers: int
     steps: tuple[Step, ...]
     results: tuple[Seen, ...]
     kept: "tuple[torch.Tensor, ...]"
@@ -190,7 +195,7 @@ class Tape:
         values = [tensor.data_ptr() for tensor in given]
         if integers:
             tensors += [None] * len(integers)
-            values += [integer % _WORD for integer in integers]
+            values += [integer % WORD for integer in integers]
         for step in self.steps:
             step(tensors, values, stream)
         return self.finish([tensors[seen.root] if seen.same else seen.of(tensors) for seen in self.results])

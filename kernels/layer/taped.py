@@ -12,11 +12,13 @@ import torch
 from torch.autograd.function import once_differentiable
 
 from kernels.gemm.launch import layout_of, tensors_of
+from kernels.launching.launch import packed, unrecorded
+from kernels.launching.tape import Seen
 from kernels.launching.tokens import interned, layout, token
 from kernels.launching.warm import Done, Warm
 from kernels.layer.calls import PYTHON, Calls
 from kernels.layer.carried import DY, Carried, W, X
-from kernels.layer.copies import Forms, marks_of, restored, saved
+from kernels.layer.copies import Forms, Given, marks_of, restored, saved
 from kernels.layer.matmuls import Copies, copies, dgrad, fprop, wgrad
 from kernels.layer.plan import LayerPlan
 from kernels.layer.record import record_now
@@ -28,17 +30,34 @@ TAPES = Warm()
 class Held(NamedTuple):
     """What the tensors are that the way back reads: copies of x, `of_x` of them, then copies of w.
 
-    `number` is equal for tensors of one meaning that lie alike; `layouts` has how each one lies.
+    - number: equal for tensors of one meaning that lie alike. layouts: how each one lies.
+    - places: how they lie in one piece of memory, where that is what is held.
     """
 
     number: int
     forms: Forms
     of_x: int
     layouts: tuple[Hashable, ...]
+    places: tuple[Seen, ...]
+
+    def marks(self, tensors: Sequence[torch.Tensor]) -> Sequence[int]:
+        """What differs where a hook has moved codes, and has left the zeros after their rows behind."""
+        return () if self.places else marks_of(tensors, self.forms)
 
     def moved(self, tensors: Sequence[torch.Tensor], marks: Sequence[int]) -> bool:
         """True where a hook has moved what was saved, and it lies otherwise."""
-        return tuple(map(layout, tensors)) != self.layouts or marks_of(tensors, self.forms) != marks
+        return tuple(map(layout, tensors)) != self.layouts or self.marks(tensors) != marks
+
+    def copies(
+        self, tensors: Sequence[torch.Tensor], marks: Sequence[int]
+    ) -> tuple[list[Given], list[Given]]:
+        """The copies of x and those of w."""
+        if self.places:
+            with unrecorded():
+                tensors = [place.of([*tensors]) for place in self.places]
+            marks = marks_of(tensors, self.forms)
+        every = restored(tensors, self.forms, marks)
+        return every[: self.of_x], every[self.of_x :]
 
 
 class There(NamedTuple):
@@ -93,11 +112,13 @@ def way_there(
         y = fprop(of_x, of_w, plan, PYTHON, x)
         every = [*of_x[1], *of_w[1]]
         tensors, forms = saved(every)
+        tensors, places = packed(tensors)
         held = Held(
-            number=interned((len(of_x[1]), *map(layout_of, every))),
+            number=interned((bool(places), len(of_x[1]), *map(layout_of, every))),
             forms=forms,
             of_x=len(of_x[1]),
             layouts=tuple(map(layout, tensors)),
+            places=places,
         )
         return Done(
             value=There(y, tensors, held),
@@ -136,8 +157,7 @@ def way_back(
         given.append(main_grad)
 
     def run() -> Done[Gradients]:
-        every = restored(tensors, held.forms, marks)
-        of_x, of_w = every[: held.of_x], every[held.of_x :]
+        of_x, of_w = held.copies(tensors, marks)
         for_dgrad, for_wgrad = copies(dy, plan, plan.dy, PYTHON, carried, (DY, to_x, to_w))
         tokens, out = dy.shape
         dx = dgrad(for_dgrad, of_w, plan, PYTHON, out, dtypes[0]) if to_x else None
@@ -177,7 +197,7 @@ class _Taped(torch.autograd.Function):
         plan, carried, _, _ = step
         y, tensors, held = way_there(x, w, *step)
         ctx.save_for_backward(*tensors)
-        ctx.way = held, marks_of(tensors, held.forms), plan, carried, (x.dtype, w.dtype)
+        ctx.way = held, held.marks(tensors), plan, carried, (x.dtype, w.dtype)
         return y
 
     @staticmethod

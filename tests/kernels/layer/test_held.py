@@ -18,7 +18,9 @@ def test_what_is_saved_has_as_many_bytes_as_it_says(name):
     x, w, _ = drawn(17, 40, 24)
     y = linear(x, w, recipe=name, seed=0)
     told = held_bytes(name, 17, 40, 24)
-    assert sum(kept.untyped_storage().nbytes() for kept in y.grad_fn.saved_tensors) == told.total
+    held = sum(kept.untyped_storage().nbytes() for kept in y.grad_fn.saved_tensors)
+    # A tape keeps small pieces in one, each of them at a multiple of 512 bytes.
+    assert told.total <= held < told.total + (512 * 6 if ON_GPU else 1)
 
 
 def test_bytes_of_a_layer_of_a_large_model():
