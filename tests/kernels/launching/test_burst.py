@@ -48,7 +48,9 @@ def step(name, seed):
 
 def same(one, other):
     pairs = zip(one.made, other.made, strict=True)
-    return all(torch.equal(*(each.contiguous().view(torch.uint8) for each in pair)) for pair in pairs)
+    return all(
+        torch.equal(*(each.reshape(-1).contiguous().view(torch.uint8) for each in pair)) for pair in pairs
+    )
 
 
 @pytest.mark.parametrize("name", NAMES)
