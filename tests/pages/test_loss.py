@@ -166,7 +166,10 @@ def test_a_button_shows_its_change(open_app, recorded) -> None:
 def test_each_card_tells_where_its_runs_ended(open_app, recorded) -> None:
     told = texts(open_app(PAGE, loss_show="breaks"))
     assert told.count("Here: the run failed.") == 1
-    assert told.count("beyond the band.") >= len(VARIANTS) - 1
+    kinds = [one.shows for one in VARIANTS.values()]
+    assert told.count("beyond the band.") >= kinds.count(Shows.BREAKS) - 1
+    beside = ["from MXFP4.", "from Per tensor, hybrid.", "from Per tensor, hybrid.", "from NVFP4."]
+    assert [told.count(each) for each in beside] == [beside.count(each) for each in beside]
 
 
 def test_the_runs_a_difference_takes_follow_the_spread_of_seeds(open_app, recorded) -> None:

@@ -120,13 +120,21 @@ def _choose(controls: Controls, variant: Variant, job: TrainJob | None) -> None:
 
 
 def ended(variant: Variant, group: Group | None) -> str:
-    """Where the runs with a change ended; empty where none is recorded that could be compared."""
+    """Where the runs with a change ended: above bf16, or from the runs that it is to show nothing beside.
+
+    Empty where none is recorded that could be compared.
+    """
     if group is None or len(group.bf16) < FEWEST:
         return ""
-    if any(run.row.failure for run in group.of(key_of(variant.job))):
+    changed, beside = (key_of(job) for job in (variant.job, variant.beside))
+    if any(run.row.failure for run in group.of(changed)):
         return "Here: the run failed."
-    found = finals(group, [key_of(variant.job)])
-    return f"Here: {words.gap_text(found[0])} above bf16, {found[0].verdict}." if found else ""
+    found = {one.key: one for one in finals(group, [changed, beside])}
+    if changed not in found:
+        return ""
+    if variant.shows is Shows.BREAKS or beside not in found:
+        return f"Here: {words.gap_text(found[changed])} above bf16, {found[changed].verdict}."
+    return f"Here: {words.signed(*apart(variant, group))} from {plain(found[beside].title)}."
 
 
 def _draw_card(controls: Controls, variant: Variant, group: Group | None) -> None:

@@ -39,7 +39,12 @@ def gap_text(one: Final) -> str:
 
 def interval(gap: Gap) -> str:
     """A gap with its interval, such as ``+1.20 ± 0.15 %``."""
-    told = f"{gap.percent:+.2f} ± {gap.error:.2f} %".replace("-", "−")
+    return signed(gap.percent, gap.error)
+
+
+def signed(value: float, error: float) -> str:
+    """A signed percentage with half the width of its interval."""
+    told = f"{value:+.2f} ± {error:.2f} %".replace("-", "−")
     return told.replace(" ", "\N{NO-BREAK SPACE}")
 
 
