@@ -184,23 +184,30 @@ def _few_tokens(meaning: Meaning, mnk: Mnk, device: Device) -> Iterator[Blocks]:
 
 
 def _without_passes(meaning: Meaning, mnk: Mnk, device: Device) -> Iterator[Blocks]:
-    """Blocks that decode both operands in the K loop: two passes may take longer than a small GEMM."""
-    for block_m, block_n in product((_LOW, 2 * _LOW), repeat=2):
+    """Blocks that decode both operands in the K loop: two passes may take longer than a small GEMM.
+
+    Decoding takes most of the time of a low block. Twice the warps share it there, half of D's columns each.
+    """
+    sides = [(*sides, 8 if sides[1] > _LOW else 4) for sides in product((_LOW, 2 * _LOW), repeat=2)]
+    sides += [(_LOW // 2, _LOW, 8), (_LOW, _LOW, 8)]
+    for block_m, block_n, warps in sides:
         blocks = Blocks(
             block_m=block_m,
             block_n=block_n,
             block_k=2 * step_k(meaning),
-            warps=8 if block_n > _LOW else 4,
+            warps=warps,
             stages=_STAGES,
             tma=has_tma(device),
             transposed=True,
             decoded="ab",
         )
-        splits = _splits(blocks.count(*mnk[:2]), blocks, mnk[2], device)
-        for split, stages in product(splits, (_STAGES, _FEW_STAGES)):
-            made = fit(meaning, replace(blocks, split_k=split, stages=stages), device)
-            if made is not None:
-                yield made
+        longer = replace(blocks, block_k=2 * blocks.block_k, stages=_FEW_STAGES)
+        tried = [blocks, replace(blocks, stages=_FEW_STAGES)]
+        for each in (*tried, *([longer] if block_n == _LOW and warps > 4 else ())):
+            for split in _splits(each.count(*mnk[:2]), each, mnk[2], device):
+                made = fit(meaning, replace(each, split_k=split), device)
+                if made is not None:
+                    yield made
 
 
 def _steps_k(meaning: Meaning) -> tuple[int, ...]:

@@ -46,6 +46,7 @@ def test_every_candidate_is_a_plan_that_fits(job, device):
         turned = blocks.transposed or (in_registers and blocks.decoded != "a")
         rows = blocks.block_n if turned else blocks.block_m
         low = not blocks.body.is_simple and blocks.block_m == SLAB and not in_registers
+        low |= blocks.body.is_simple and blocks.decoded == "ab"
         assert rows >= 16 * blocks.warps // (1 + low), (
             "wgmma wants 64 rows a warpgroup, or half of the columns"
         )
