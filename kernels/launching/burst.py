@@ -31,7 +31,9 @@ class Burst(Tape):
         super().__init__(**vars(tape))
         self._lock, self._stream = Lock(), -1
         self._makes = [step.make for step in self.steps if isinstance(step, Allocate)]
-        self._supplies = [step.supplier for step in self.steps if isinstance(step, Supply)]
+        # Kernels of a stream run one after the other: they share what the stream has for itself.
+        supplies = dict.fromkeys(step.supplier for step in self.steps if isinstance(step, Supply))
+        self._supplies = list(supplies)
         where = self._bases()
         launches = [step for step in self.steps if isinstance(step, Prepared)]
         self._sources: list[tuple[int, int]] = []
@@ -72,8 +74,7 @@ class Burst(Tape):
                 where[len(where)] = made, 0
                 made += 1
             elif isinstance(step, Supply):
-                where[len(where)] = supplied, 0
-                supplied += 1
+                where[len(where)] = supplied + self._supplies.index(step.supplier), 0
         return where
 
     def __call__(self, given: "Sequence[torch.Tensor]", integers: Sequence[int] = ()) -> Any:

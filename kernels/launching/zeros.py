@@ -18,7 +18,8 @@ _STREAMS = 64
 _CAPTURES = 8
 _lock = Lock()
 _rows: dict["torch.device", "torch.Tensor"] = {}
-_row_of: dict[tuple["torch.device", int], "torch.Tensor | None"] = {}
+_row_of: dict[tuple[int, int], "torch.Tensor | None"] = {}
+"""A stream's row, by the numbers of its device and its own."""
 _captured: OrderedDict[tuple["torch.device", int, int], "torch.Tensor"] = OrderedDict()
 
 
@@ -40,11 +41,12 @@ def _zeros(index: int, stream: int) -> "torch.Tensor":
     """int32[WORDS] of zeros, by the numbers of a GPU and a stream."""
     import torch
 
-    if index == _CPU:
-        device = torch.device("cpu")
-        return _or_fresh(_row(device, stream), device)
-    device = torch.device("cuda", index)
-    if torch.cuda.is_current_stream_capturing():
+    capturing = index != _CPU and torch.cuda.is_current_stream_capturing()
+    known = None if capturing else _row_of.get((index, stream))
+    if known is not None:
+        return known
+    device = torch.device("cpu") if index == _CPU else torch.device("cuda", index)
+    if capturing:
         return _captured_row(device, stream, capture_id(stream))
     return _or_fresh(_row(device, stream), device)
 
@@ -60,18 +62,16 @@ def _row(device: "torch.device", stream: int) -> "torch.Tensor | None":
     """A stream's own row of zeros; None where all are given away."""
     import torch
 
-    known = _row_of.get((device, stream))
-    if known is not None:
-        return known
+    index = _CPU if device.index is None else device.index
     with _lock:
         if device not in _rows:
             _rows[device] = torch.zeros((_STREAMS, WORDS), dtype=torch.int32, device=device)
             if device.type == "cuda":
                 torch.cuda.synchronize(device)
-        if (device, stream) not in _row_of:
-            row = sum(key[0] == device for key in _row_of)
-            _row_of[device, stream] = _rows[device][row] if row < _STREAMS else None
-        return _row_of[device, stream]
+        if (index, stream) not in _row_of:
+            row = sum(key[0] == index for key in _row_of)
+            _row_of[index, stream] = _rows[device][row] if row < _STREAMS else None
+        return _row_of[index, stream]
 
 
 def _captured_row(device: "torch.device", stream: int, capture: int) -> "torch.Tensor":
