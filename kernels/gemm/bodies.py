@@ -142,7 +142,9 @@ BODIES: Mapping[Body, KernelBody] = {
         title="The warp-specialized kernel that decodes one operand",
         sources=(
             ("gemm/hopper/decoding/kernel.py", WHOLE_FILE),
+            ("gemm/hopper/decoding/sums.py", WHOLE_FILE),
             ("gemm/hopper/decoding/decode.py", WHOLE_FILE),
+            ("gemm/hopper/decoding/widen.py", WHOLE_FILE),
             ("gemm/hopper/decoding/ring.py", "produce"),
         ),
         shared=", K in several runs",
