@@ -139,7 +139,7 @@ BODIES: Mapping[Body, KernelBody] = {
         explained_in="gemm/hopper/narrow.py",
     ),
     Body.DECODING: KernelBody(
-        title="The warp-specialized kernel that decodes one operand",
+        title="The warp-specialized kernel that decodes codes",
         sources=(
             ("gemm/hopper/decoding/kernel.py", WHOLE_FILE),
             ("gemm/hopper/decoding/sums.py", WHOLE_FILE),

@@ -1,10 +1,11 @@
-"""The fast GEMM that dequantizes one operand before and decodes the other, in Gluon: its warpgroups decode
-codes in their own registers.
+"""The fast GEMM that decodes codes, in Gluon: its warpgroups decode those of one operand in their own
+registers.
 
 D[M, N] = A[M, K] · B[N, K]ᵀ. The codes are B's, and the kernel computes Dᵀ = B · Aᵀ; or they are A's, where A
-is larger and TMA can load its scales (OF_A). The other operand comes as bf16 values. The codes come in bytes,
-two of 4 bits in each, with a scale of one byte for each 1 × TILE_K. Where a tile has several rows, its scale
-was repeated before: TMA starts at multiples of 16 bytes, and 128 rows have 8 scales of 16 × 16.
+is larger (OF_A). The other operand comes as bf16 values from a pass. Where it has few rows it comes as codes,
+which a warpgroup of its own decodes (WIDEN). The codes come in bytes, two of 4 bits in each, with a scale of
+one byte for each 1 × TILE_K. Where a tile has several rows, its scale was repeated before: TMA starts at
+multiples of 16 bytes, and 128 rows have 8 scales of 16 × 16.
 
 | role | does | waits for | arrives at |
 |---|---|---|---|
