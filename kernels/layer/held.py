@@ -1,5 +1,8 @@
 """Bytes that a layer holds from forward to backward: the copies that Wgrad and Dgrad will read.
 
+Copies of at most a MiB lie in one piece of memory, each part of them at a multiple of 512 bytes. The bytes
+between the parts are not counted.
+
 Pure; no torch, no GPU.
 """
 
