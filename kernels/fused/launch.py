@@ -235,7 +235,7 @@ class _Launch:
             DOWN=facts[1],
             BLOCK_ROWS=plan.block_rows,
             BLOCK_COLUMNS=plan.block_columns,
-            EACH=plan.each,
+            PATCH=plan.patch,
             IN_RUNS=plan.in_runs,
             SPLIT=plan.split,
             REVERSED=has_been_read,

@@ -89,6 +89,7 @@ def whole_amax(
         EPS=source.eps,
         BLOCK_ROWS=plan.block_rows,
         BLOCK_COLUMNS=plan.block_columns,
+        PATCH=plan.patch,
         HISTORY=1 << max(steps - 1, 0).bit_length(),
         PARTIALS=PARTIALS,
         CAST=kind is DeviceKind.GPU,

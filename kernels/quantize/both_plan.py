@@ -7,7 +7,6 @@ from typing import Any
 from fp8core.recipes import OperandSpec
 from fp8core.tiles import WHOLE
 from kernels.device import DeviceKind
-from kernels.quantize import plan as plans
 from kernels.quantize.constants import history_extent, operand_facts
 from kernels.quantize.facts import element_facts
 from kernels.quantize.meeting import gathered, meeting_block
@@ -49,10 +48,7 @@ class BothPlan:
 
     @property
     def each(self) -> int:
-        square = self.block_rows == self.block_columns
-        # Where blocks are square, Triton 3.6 gives a thread as many neighbors as one store of codes takes.
-        at_once = 2 * SIDE_BY_SIDE if square and not plans.PATCHES else SIDE_BY_SIDE
-        own = self.block_rows * self.block_columns // (THREADS * self.warps * at_once)
+        own = self.block_rows * self.block_columns // (THREADS * self.warps * SIDE_BY_SIDE)
         return min(max(own, 1), self.block_rows)
 
     @property

@@ -20,8 +20,6 @@ from kernels.quantize.plan import (
     plan_within,
 )
 
-MEETS = False
-"""Programs meet on a GPU. Off until test_unproven.py has passed on one."""
 _KEPT = 4096
 
 
@@ -59,9 +57,7 @@ def plan_meeting(
 
 def meeting_programs(device: Device) -> int:
     """Programs that run at once on a device, one an SM. The interpreter runs one after the other."""
-    if device.kind is DeviceKind.INTERPRETER:
-        return 1
-    return device.sms if MEETS else 0
+    return 1 if device.kind is DeviceKind.INTERPRETER else device.sms
 
 
 def meeting_block(

@@ -24,8 +24,6 @@ HELD = 128 * 128
 """Numbers that one program holds at most."""
 SIDE_BY_SIDE = 8
 """Numbers of 16 bits that a thread loads at once."""
-PATCHES = False
-"""A warp has all that a tile spans of K. Off until test_unproven.py has passed on a GPU."""
 _FEWEST = 2
 """Numbers of 16 bits that a thread loads at once, at least: a word."""
 _WIDE = 4
@@ -210,10 +208,8 @@ def _usual(spec: OperandSpec, sixteens: bool) -> tuple[int, int, int]:
 def across(block: int, each: int, span: Extent) -> int:
     """Neighbors in memory that a warp has of a block, so that it has `span` of the other dim where it can.
 
-    A thread has `each` of that dim, and eight neighbors in memory. 0 for as many as Triton gives it.
+    A thread has `each` of that dim, and eight neighbors in memory.
     """
-    if not PATCHES:
-        return 0
     lanes = _WIDE if span is WHOLE else -(-span // each)
     lanes = min(max(1 << max(lanes - 1, 0).bit_length(), _WIDE), THREADS)
     return min(block, THREADS // lanes * SIDE_BY_SIDE)
@@ -230,8 +226,7 @@ def _usual_down(spec: OperandSpec) -> tuple[int, int, int]:
         return _USUAL_BLOCK, _PACKED_K if is_packed(spec) else _USUAL_K, 2 * _EACH
     if not is_packed(spec) and element_facts(spec.format, spec.rounding, DeviceKind.GPU).encode_by != "cast":
         return _USUAL_BLOCK // 2, _USUAL_K, _EACH
-    long = spec.tile.k is not WHOLE and spec.tile.mn != spec.tile.k and spec.tile.k > _EACH
-    return _USUAL_BLOCK, 2 * _USUAL_K if long and not PATCHES else _USUAL_K, 2 * _EACH
+    return _USUAL_BLOCK, _USUAL_K, 2 * _EACH
 
 
 def _least_k(spec: OperandSpec) -> int:

@@ -32,10 +32,6 @@ from kernels.gemm.meaning import Arithmetic, Meaning, ScaleAt, Summation
 from kernels.gemm.plan import GemmPlan, plan_built_in
 from kernels.quantize.facts import RuleFacts
 
-COMPARED_ON_A_GPU = False
-"""True once tests/kernels/gemm/fused/test_quantizing_a.py has passed on an H200 since quantizing has its own
-warpgroups. Till then no plan has Hopper's kernel.
-"""
 LINE = 64
 """Numbers of a row of A that one load lays side by side."""
 WIDE, LOWEST, LOWER = CHAINED, *LOW
@@ -74,8 +70,6 @@ def specialized_refusal(meaning: Meaning, mnk: tuple[int, int, int], device: Dev
     whole = -(-m // LEAST_ROWS) * LEAST_ROWS  # A has no scales in memory, whose rows would have to be aligned
     if reason := lacking(meaning, (whole, n, k), device):
         return reason
-    if not COMPARED_ON_A_GPU:
-        return "no GPU has compared the bits of the kernel whose own warpgroups quantize A yet"
     if not writes_bf16(meaning):
         return "the kernel that quantizes A writes bf16"
     if meaning.scale_at is not ScaleAt.K_LOOP:

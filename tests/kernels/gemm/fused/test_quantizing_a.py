@@ -11,7 +11,7 @@ from fp8core.tiles import TileShape
 from kernels.device import HOPPER, Unsupported, current_device
 from kernels.gemm import gemm
 from kernels.gemm.blocks import Body
-from kernels.gemm.fused import gemm_quantizing_a, quantizing
+from kernels.gemm.fused import gemm_quantizing_a
 from kernels.gemm.fused.quantizing import candidates, plan_quantizing
 from kernels.gemm.hopper.storage import filled, ring
 from kernels.gemm.meaning import Summation
@@ -32,12 +32,6 @@ if ON_GPU:
         (64, 4096, 4096),
     )
     PROBLEMS += [(recipe, mnk) for recipe, mnk in product(RECIPE[:2], MNK) if (recipe, mnk) not in PROBLEMS]
-
-
-@pytest.fixture(autouse=True)
-def compared(monkeypatch) -> None:
-    """The kernel that is to be compared is in the plans."""
-    monkeypatch.setattr(quantizing, "COMPARED_ON_A_GPU", True)
 
 
 def problem(recipe: str, mnk: tuple[int, int, int], name: str = "gaussian"):
@@ -128,13 +122,6 @@ def test_what_cannot_be_quantized_on_the_way_is_refused():
         gemm_quantizing_a(x.float(), b, spec)
     with pytest.raises(ValueError, match="need one K and one device"):
         gemm_quantizing_a(x[:, :8], b, spec)
-
-
-def test_no_plan_has_a_kernel_that_no_gpu_has_compared(monkeypatch):
-    monkeypatch.setattr(quantizing, "COMPARED_ON_A_GPU", False)
-    plan = plan_quantizing(RECIPES["deepseek_v3"].fprop, (4096, 4096, 4096), HOPPER)
-    assert plan.body is Body.SIMPLE
-    assert "no GPU has compared the bits" in plan.why
 
 
 def test_a_plain_plan_is_refused():
