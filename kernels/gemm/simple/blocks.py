@@ -202,10 +202,13 @@ def _without_passes(meaning: Meaning, mnk: Mnk, device: Device) -> Iterator[Bloc
             decoded="ab",
         )
         longer = replace(blocks, block_k=2 * blocks.block_k, stages=_FEW_STAGES)
-        tried = [blocks, replace(blocks, stages=_FEW_STAGES)]
-        for each in (*tried, *([longer] if block_n == _LOW and warps > 4 else ())):
-            for split in _splits(each.count(*mnk[:2]), each, mnk[2], device):
-                made = fit(meaning, replace(each, split_k=split), device)
+        for each in (blocks, *([longer] if block_n == _LOW and warps > 4 else ())):
+            count = each.count(*mnk[:2])
+            for split in _splits(count, each, mnk[2], device):
+                stages = (
+                    _FEW_STAGES if count * split > device.sms else each.stages
+                )  # then an SM holds several
+                made = fit(meaning, replace(each, split_k=split, stages=stages), device)
                 if made is not None:
                     yield made
 
