@@ -197,7 +197,8 @@ def costs_ms_afresh(section: Section, number: int, seed: int) -> list[float]:
     A page waits for what it computes in the pool: its first run is its last.
     """
     program = (
-        "import json, sys; from pages.kit import compute; from tests.pages.budget import Section, costs_ms; "
+        "import json, sys; from pages.kit.computing import compute; "
+        "from tests.pages.budget import Section, costs_ms; "
         f"compute.PATIENCE_S = {PATIENCE_S}; json.dump(costs_ms({section!r}, {number}, {seed}), sys.stdout)"
     )
     answer = subprocess.run(

@@ -201,7 +201,16 @@ def test_without_a_gpu_nothing_is_interpreted_unasked(monkeypatch):
 def test_importing_the_launchers_needs_no_triton():
     names = ["device", "gemm.plan", "gemm.launch", "quantize"]
     names += [
-        f"bench.{n}" for n in ("peers", "timing", "errors", "measure", "contest", "operands", "__main__")
+        f"bench.{n}"
+        for n in (
+            "peers.torch_ops",
+            "timing",
+            "exactness.errors",
+            "measure",
+            "contest",
+            "operands",
+            "__main__",
+        )
     ]
     code = "import sys; sys.modules['triton'] = None\n" + "".join(f"import kernels.{n}\n" for n in names)
     code += "from kernels.bench.row import GemmJob\nfrom kernels.bench.measure import measure\n"
