@@ -1,4 +1,4 @@
-"""Does the loss notice?"""
+"""Which recipes train as well as bf16?"""
 
 import streamlit as st
 

@@ -1,4 +1,4 @@
-"""Why train in FP8, and what is it?"""
+"""How does FP8 training work?"""
 
 import streamlit as st
 

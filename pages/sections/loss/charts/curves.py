@@ -58,7 +58,7 @@ def curves_chart(
         along=[0, last],
         reach=list(reach),
         axis=axis_title(axis),
-        height=TALL + 26 * (len(names) // 3),
+        height=TALL + 26 * len(names),
     )
 
 
