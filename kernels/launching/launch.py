@@ -22,25 +22,20 @@ _recordings: "dict[int, Recording]" = {}
 each call, and then memory of a thread's own is made anew.
 """
 
-STARTS_EARLY = True
-"""True where kernels start while those before them end: kernels.launching.early_kernel."""
 _EARLY_CAPABILITY = (9, 0)
-
-
-def early_options() -> dict[str, bool]:
-    """The options of a launch on a GPU that can start it early."""
-    return {"launch_pdl": True} if STARTS_EARLY else {}
+EARLY_OPTIONS = {"launch_pdl": True}
+"""The options of a launch that starts while the kernel before it ends: kernels.launching.early_kernel."""
 
 
 def early(kind: DeviceKind) -> dict[str, bool]:
     """The options and constants of a kernel with an argument EARLY."""
     able = kind is DeviceKind.GPU and starts_early(current_device())
-    return {"EARLY": able, **(early_options() if able else {})}
+    return {"EARLY": able, **(EARLY_OPTIONS if able else {})}
 
 
 def starts_early(device: Device) -> bool:
     """True where a kernel starts while the one before it ends."""
-    return STARTS_EARLY and (device.capability or (0, 0)) >= _EARLY_CAPABILITY
+    return (device.capability or (0, 0)) >= _EARLY_CAPABILITY
 
 
 def launch(kernel: Any, grid: tuple[int, ...], *arguments: Any, **constants: Any) -> Any:

@@ -22,7 +22,6 @@ from kernels.gemm.hopper.blocks import lacking
 from kernels.gemm.meaning import Summation
 from kernels.gemm.plan import GemmPlan, plan_built_in
 from kernels.gemm.tuned import FOLDER
-from kernels.launching.launch import STARTS_EARLY
 from kernels.operand_passes.native import NATIVE, NativeKind, ScaledCore, scaled_core
 from tests.kernels.compile_cases import DEVICES, Case, code_of, every_case, named_specialized
 from tests.kernels.compile_choice import one_of_each, one_of_each_kernel
@@ -250,11 +249,9 @@ def test_a_warm_launch_lays_out_the_parameters_that_a_kernel_declares(reports):
 
 
 def test_what_a_gpu_starts_early_waits_for_the_kernels_before_it(reports):
-    """Without the wait it would read what they have not written yet; a GPU before sm_90 lacks the word.
-    Where nothing starts early, nothing waits.
-    """
+    """Without the wait it would read what they have not written yet; a GPU before sm_90 lacks the word."""
     early = {"gemm_kernel", "general_gemm_kernel", "specialized_gemm_kernel", "narrow_gemm_kernel"}
     early |= {"decoding_gemm_kernel", "quantizing_gemm_kernel", "dequantize_kernel", "reorder_kernel"}
     for report in reports:
-        able = STARTS_EARLY and report["kernel"] in early and report["device"] != ADA.name
+        able = report["kernel"] in early and report["device"] != ADA.name
         assert report["waits"] == able, report["name"]

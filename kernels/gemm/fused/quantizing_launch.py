@@ -12,7 +12,7 @@ from kernels.gemm.hopper.sizes import FEW_SCALES, SLAB
 from kernels.gemm.meaning import ScaleAt
 from kernels.gemm.plan import GemmPlan
 from kernels.gemm.workspace import workspace
-from kernels.launching.launch import early_options
+from kernels.launching.launch import EARLY_OPTIONS
 from kernels.launching.launch import launch as launch_kernel
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def launch_quantizing(
         **chosen,
         num_warps=WARPS,
         **COMPILE_OPTIONS,
-        **early_options(),
+        **EARLY_OPTIONS,
     )
 
 

@@ -14,8 +14,6 @@ from triton.experimental.gluon.language.nvidia.hopper import tma
 from triton.language import core
 from triton.language.extra.cuda import gdc_launch_dependents, gdc_wait
 
-from kernels.launching.launch import STARTS_EARLY
-
 async_load = getattr(tma, "async_load", None) or tma.async_copy_global_to_shared
 async_store = getattr(tma, "async_store", None) or tma.async_copy_shared_to_global
 barrier = getattr(gl, "barrier", None) or gl.thread_barrier
@@ -44,12 +42,8 @@ def reinterpret(memory: Any, dtype: Any, shape: Any, layout: Any, _semantic: Any
     return method(dtype, shape, layout, _semantic=_semantic)
 
 
-EARLY = gl.constexpr(STARTS_EARLY)
-
-
 @gluon.jit
 def wait_for_kernels_before():
     """Let the next kernel start, then wait until all before this one have ended (early_kernel.py)."""
-    if EARLY:
-        gdc_launch_dependents()
-        gdc_wait()
+    gdc_launch_dependents()
+    gdc_wait()

@@ -18,7 +18,7 @@ from kernels.gemm.hopper.scale_rows import loaded_scale
 from kernels.gemm.meaning import ScaleAt
 from kernels.gemm.plan import GemmPlan
 from kernels.gemm.workspace import workspace
-from kernels.launching.launch import early_options
+from kernels.launching.launch import EARLY_OPTIONS
 from kernels.launching.launch import launch as launch_kernel
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def launch(
         **chosen | {"INTO": None if into is None else into.facts},
         num_warps=WARPS,
         **COMPILE_OPTIONS,
-        **early_options(),
+        **EARLY_OPTIONS,
     )
 
 

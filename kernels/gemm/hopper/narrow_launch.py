@@ -7,7 +7,7 @@ from kernels.device import COMPILE_OPTIONS, DeviceKind
 from kernels.gemm.factor import Factor
 from kernels.gemm.hopper.descriptors import descriptor
 from kernels.gemm.plan import GemmPlan
-from kernels.launching.launch import early_options
+from kernels.launching.launch import EARLY_OPTIONS
 from kernels.launching.launch import launch as launch_kernel
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def launch(
         **constants(plan),
         num_warps=plan.blocks.warps,
         **COMPILE_OPTIONS,
-        **early_options(),
+        **EARLY_OPTIONS,
     )
 
 

@@ -10,7 +10,7 @@ from kernels.gemm.factor import Factor
 from kernels.gemm.meaning import ScaleAt
 from kernels.gemm.plan import GemmPlan
 from kernels.gemm.workspace import workspace
-from kernels.launching.launch import early_options
+from kernels.launching.launch import EARLY_OPTIONS
 from kernels.launching.launch import launch as launch_kernel
 from kernels.operand_passes.plan import decode_shift
 
@@ -52,7 +52,7 @@ def launch(
         num_warps=plan.blocks.warps,
         num_stages=plan.blocks.stages,
         **COMPILE_OPTIONS,
-        **(early_options() if constants["EARLY"] else {}),
+        **(EARLY_OPTIONS if constants["EARLY"] else {}),
     )
 
 
@@ -96,7 +96,7 @@ def kernel_constants(plan: GemmPlan, k: int, *, accumulate: bool, kind: DeviceKi
         "KNOWN_STEPS": 0 if kind is DeviceKind.GPU else run_steps,
         "PERSISTENT": blocks.persistent and kind is DeviceKind.GPU,
         # a GPU with TMA can start kernels early, too
-        "EARLY": bool(early_options()) and blocks.tma and kind is DeviceKind.GPU,
+        "EARLY": blocks.tma and kind is DeviceKind.GPU,
     }
     if not blocks.is_general:
         return constants

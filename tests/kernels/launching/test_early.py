@@ -41,11 +41,9 @@ def test_a_tape_asks_cuda_for_what_triton_asked_it_for(early):
     assert seen == [(77, int(early), first), (77, 1 + early, first or (AT_ONCE, 1))]
 
 
-@pytest.mark.parametrize("on", [False, True])
 @pytest.mark.parametrize("device", [HOPPER, BLACKWELL, ADA, INTERPRETER], ids=lambda device: device.name)
-def test_only_a_gpu_that_can_starts_a_kernel_early(monkeypatch, device, on):
+def test_only_a_gpu_that_can_starts_a_kernel_early(monkeypatch, device):
     monkeypatch.setattr(launching, "current_device", lambda: device)
-    monkeypatch.setattr(launching, "STARTS_EARLY", on)
-    able = on and device in (HOPPER, BLACKWELL)
+    able = device in (HOPPER, BLACKWELL)
     assert launching.early(device.kind) == {"EARLY": able, **({"launch_pdl": True} if able else {})}
     assert launching.early(DeviceKind.INTERPRETER) == {"EARLY": False}

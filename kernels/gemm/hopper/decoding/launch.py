@@ -10,7 +10,7 @@ from kernels.gemm.hopper.scale_rows import loaded_lines
 from kernels.gemm.hopper.sizes import HALF_REGISTERS
 from kernels.gemm.plan import GemmPlan
 from kernels.gemm.workspace import workspace
-from kernels.launching.launch import early_options
+from kernels.launching.launch import EARLY_OPTIONS
 from kernels.launching.launch import launch as launch_kernel
 from kernels.operand_passes.decode_ptx import Folding, decode_ptx, folding
 
@@ -53,7 +53,7 @@ def launch(
         **chosen,
         num_warps=WARPS,
         **options(chosen),
-        **early_options(),
+        **EARLY_OPTIONS,
     )
 
 
