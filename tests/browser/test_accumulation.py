@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from tests.browser.looks import settled
+from tests.browser.looks import TELEPHONE, settled
 
 pytestmark = pytest.mark.browser
 
@@ -55,3 +55,10 @@ def test_pointing_and_clicking_a_name_leaves_its_line(server, open_page):
     page.locator(f"{CHART} text", has_text="Ada FP8").first.click(force=True)
     page.locator(faint).first.wait_for(timeout=30_000, state="attached")
     assert page.locator(faint).count() > 10
+
+
+def test_every_option_beside_a_list_is_in_sight_on_a_telephone(server, open_page):
+    page = open_page(server.url + "/accumulation", width=TELEPHONE)
+    for name in ("Zero mean", "Real: dw"):
+        box = page.get_by_role("radio", name=name, exact=True).first.bounding_box()
+        assert 0 <= box["x"] and box["x"] + box["width"] <= TELEPHONE, name

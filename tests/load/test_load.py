@@ -21,8 +21,8 @@ SMALL = Plan(
     phases=("burst", "churn"),
     sessions=len(SECTIONS),
     pause_s=0.1,
-    visits=5,
-    samples=8,
+    visits=3,
+    samples=5,
     seed=3,
     is_read_first=False,
 )

@@ -15,7 +15,7 @@ from pages.kit.widgets import Number, Whole
 from tests.pages.budget import CONTROLS, Section, changes, costs_ms, costs_ms_afresh, sections
 
 SECTIONS = [section for page in CONTROLS for section in sections(page)]
-CHANGES, SEED = 6, 2
+CHANGES, SEED = 4, 2
 MEDIAN_MS, MOST_MS = 30.0, 100.0
 TIMES_AGAIN = 2
 
