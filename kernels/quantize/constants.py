@@ -9,13 +9,11 @@ from fp8core.rounding import Rounding
 from fp8core.tiles import WHOLE, TileShape
 from kernels.device import DeviceKind
 from kernels.quantize.facts import (
-    OperandFacts,
-    SavedFacts,
     element_facts,
     holds,
-    rotation_facts,
     rule_facts,
 )
+from kernels.quantize.operands import OperandFacts, SavedFacts, rotation_facts
 from kernels.quantize.plan import LEAST_K, PARTIALS, QuantizePlan, is_packed, part_within
 
 

@@ -8,11 +8,7 @@ from fp8core.formats import TableFormat
 from fp8core.recipes import OperandSpec
 from fp8core.tiles import WHOLE, Extent, TileShape
 from kernels.device import DeviceKind, Unsupported
-from kernels.quantize.facts import (
-    MXINT8,
-    element_facts,
-    holds,
-)
+from kernels.quantize.facts import MXINT8, element_facts, holds
 
 K_PADDING = 128
 """Codes are stored with zeros up to a multiple of this along K: what TMA and torch's own ops ask for."""
