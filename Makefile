@@ -37,8 +37,9 @@ cluster: .venv/.cluster-installed
 check: .venv/.app-installed
 	@$(RUN) kernels.check $(CHECK)
 
-# A thread a process: the workers share the cores, and threads of theirs would wait for each other.
-PYTEST = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(RUN) pytest --numprocesses $(WORKERS) --dist loadfile
+# A thread a process: the workers share the cores, and threads of theirs would wait for each other. Compiled
+# files are kept, whatever the environment says: hundreds of processes read them.
+PYTEST = PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(RUN) pytest --numprocesses $(WORKERS) --dist loadfile
 QUICK = tests/fp8core tests/kernels/tune tests/kernels/check tests/pages/kit tests/assets \
   tests/test_layering.py tests/test_prose.py
 
