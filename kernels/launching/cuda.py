@@ -66,7 +66,10 @@ class Cuda:
         self.stream: Callable[[int], int] = torch._C._cuda_getCurrentRawStream
 
     def parameter_bytes(self, function: int) -> tuple[int, ...]:
-        """Sizes of a kernel's parameters, as its machine code declares them."""
+        """Sizes of a kernel's parameters, as its machine code declares them.
+
+        The driver refuses the number after the last one, and compute-sanitizer reports that refusal.
+        """
         sizes, offset, size = [], ctypes.c_size_t(), ctypes.c_size_t()
         for place in count():
             given = (ctypes.c_void_p(function), ctypes.c_size_t(place))
