@@ -1,10 +1,10 @@
-"""The pass that finds the amax of a whole result before it is quantized; it may keep the result, too."""
+"""The pass that finds the amax of a whole result before it is quantized: nothing is stored on the way."""
 
 import triton
 import triton.language as tl
 
 from kernels.bits import float_bits
-from kernels.fused.blocks import computed_blocks, store_block
+from kernels.fused.blocks import computed_blocks
 from kernels.quantize.amax import part_amax
 
 
@@ -15,20 +15,17 @@ def fused_amax_kernel(
     amax_ptr,
     new_amax_ptr,
     history_ptr,
-    out_ptr,
     steps,
     rows,
     columns,
     x_stride,
     other_stride,
-    out_stride,
     across,
     blocks,
     SOURCE: tl.constexpr,
     EPS: tl.constexpr,
     BLOCK_ROWS: tl.constexpr,
     BLOCK_COLUMNS: tl.constexpr,
-    PATCH: tl.constexpr,
     HISTORY: tl.constexpr,
     PARTIALS: tl.constexpr,
     CAST: tl.constexpr,
@@ -37,8 +34,6 @@ def fused_amax_kernel(
 
     new_amax_ptr, history_ptr, steps, HISTORY and PARTIALS are as in kernels.quantize.kernel's pass over a
     tensor, and the rest is as in fused_kernel. The blocks of a norm have whole rows.
-
-    out_ptr: where the result goes in bf16; None where it is computed again. With a history it is None.
     """
     program = tl.program_id(0)
     if new_amax_ptr is not None:
@@ -62,39 +57,13 @@ def fused_amax_kernel(
                 EPS,
                 BLOCK_ROWS,
                 BLOCK_COLUMNS,
-                PATCH,
+                0,
                 True,
                 False,
                 CAST,
             )
-            if out_ptr is not None:
-                store_block(
-                    out_ptr,
-                    first,
-                    block // across,
-                    block % across,
-                    rows,
-                    columns,
-                    out_stride,
-                    BLOCK_ROWS,
-                    BLOCK_COLUMNS,
-                    0,
-                )
             amax = part_amax(first, BLOCK_ROWS, BLOCK_COLUMNS, BLOCK_ROWS, BLOCK_COLUMNS, CAST)
             if SOURCE == "swiglu backward":
-                if out_ptr is not None:
-                    store_block(
-                        out_ptr + columns,
-                        second,
-                        block // across,
-                        block % across,
-                        rows,
-                        columns,
-                        out_stride,
-                        BLOCK_ROWS,
-                        BLOCK_COLUMNS,
-                        0,
-                    )
                 other = part_amax(second, BLOCK_ROWS, BLOCK_COLUMNS, BLOCK_ROWS, BLOCK_COLUMNS, CAST)
                 amax = tl.maximum(amax, other)
             largest = tl.maximum(largest, tl.max(amax))

@@ -12,37 +12,6 @@ from kernels.quantize.prepare import loaded_runs
 
 
 @triton.jit
-def _loaded(
-    x_ptr,
-    block_row,
-    block_column,
-    rows,
-    columns,
-    stride,
-    BLOCK_ROWS: tl.constexpr,
-    BLOCK_COLUMNS: tl.constexpr,
-    PATCH: tl.constexpr,
-):
-    """[BLOCK_ROWS, BLOCK_COLUMNS]: a block of x [rows, columns], in patches. PATCH: what a thread has."""
-    # Triton 3.6 hands a part of a constant on only where it has a name of its own.
-    EACH: tl.constexpr = PATCH.each
-    ACROSS: tl.constexpr = PATCH.across
-    return loaded_runs(
-        x_ptr,
-        block_row,
-        block_column,
-        rows,
-        columns,
-        stride,
-        1,
-        BLOCK_ROWS,
-        BLOCK_COLUMNS,
-        EACH,
-        ACROSS,
-    )
-
-
-@triton.jit
 def swiglu_block(
     gate_up_ptr,
     block_row,
@@ -52,15 +21,15 @@ def swiglu_block(
     stride,
     BLOCK_ROWS: tl.constexpr,
     BLOCK_COLUMNS: tl.constexpr,
-    PATCH: tl.constexpr,
+    EACH: tl.constexpr,
     CAST: tl.constexpr,
 ):
     """float32[BLOCK_ROWS, BLOCK_COLUMNS]: SwiGLU of gate_up [rows, 2 · inner], bf16 numbers."""
-    gate = _loaded(
-        gate_up_ptr, block_row, block_column, rows, inner, stride, BLOCK_ROWS, BLOCK_COLUMNS, PATCH
+    gate = loaded_runs(
+        gate_up_ptr, block_row, block_column, rows, inner, stride, 1, BLOCK_ROWS, BLOCK_COLUMNS, EACH
     )
-    up = _loaded(
-        gate_up_ptr + inner, block_row, block_column, rows, inner, stride, BLOCK_ROWS, BLOCK_COLUMNS, PATCH
+    up = loaded_runs(
+        gate_up_ptr + inner, block_row, block_column, rows, inner, stride, 1, BLOCK_ROWS, BLOCK_COLUMNS, EACH
     )
     return swiglu_of(gate, up, CAST)
 
@@ -77,17 +46,19 @@ def gradient_blocks(
     dh_stride,
     BLOCK_ROWS: tl.constexpr,
     BLOCK_COLUMNS: tl.constexpr,
-    PATCH: tl.constexpr,
+    EACH: tl.constexpr,
     CAST: tl.constexpr,
 ):
     """float32[BLOCK_ROWS, BLOCK_COLUMNS] twice: the gradients of the gate and of up, bf16 numbers."""
-    gate = _loaded(
-        gate_up_ptr, block_row, block_column, rows, inner, stride, BLOCK_ROWS, BLOCK_COLUMNS, PATCH
+    gate = loaded_runs(
+        gate_up_ptr, block_row, block_column, rows, inner, stride, 1, BLOCK_ROWS, BLOCK_COLUMNS, EACH
     )
-    up = _loaded(
-        gate_up_ptr + inner, block_row, block_column, rows, inner, stride, BLOCK_ROWS, BLOCK_COLUMNS, PATCH
+    up = loaded_runs(
+        gate_up_ptr + inner, block_row, block_column, rows, inner, stride, 1, BLOCK_ROWS, BLOCK_COLUMNS, EACH
     )
-    dh = _loaded(dh_ptr, block_row, block_column, rows, inner, dh_stride, BLOCK_ROWS, BLOCK_COLUMNS, PATCH)
+    dh = loaded_runs(
+        dh_ptr, block_row, block_column, rows, inner, dh_stride, 1, BLOCK_ROWS, BLOCK_COLUMNS, EACH
+    )
     return gradients_of(dh, gate, up, CAST)
 
 
@@ -104,26 +75,29 @@ def gradient_block(
     dh_stride,
     BLOCK_ROWS: tl.constexpr,
     BLOCK_COLUMNS: tl.constexpr,
-    PATCH: tl.constexpr,
+    EACH: tl.constexpr,
     CAST: tl.constexpr,
 ):
     """float32[BLOCK_ROWS, BLOCK_COLUMNS]: the gradient of the gate, or of up where half is 1."""
-    gate = _loaded(
-        gate_up_ptr, block_row, block_column, rows, inner, stride, BLOCK_ROWS, BLOCK_COLUMNS, PATCH
+    gate = loaded_runs(
+        gate_up_ptr, block_row, block_column, rows, inner, stride, 1, BLOCK_ROWS, BLOCK_COLUMNS, EACH
     )
     # The gradient of up does not need up: no column of it is read.
-    up = _loaded(
+    up = loaded_runs(
         gate_up_ptr + inner,
         block_row,
         block_column,
         rows,
         inner * (1 - half),
         stride,
+        1,
         BLOCK_ROWS,
         BLOCK_COLUMNS,
-        PATCH,
+        EACH,
     )
-    dh = _loaded(dh_ptr, block_row, block_column, rows, inner, dh_stride, BLOCK_ROWS, BLOCK_COLUMNS, PATCH)
+    dh = loaded_runs(
+        dh_ptr, block_row, block_column, rows, inner, dh_stride, 1, BLOCK_ROWS, BLOCK_COLUMNS, EACH
+    )
     return gradient_of(dh, gate, up, half, CAST)
 
 
@@ -139,7 +113,7 @@ def normed_block(
     stride,
     BLOCK_ROWS: tl.constexpr,
     BLOCK_COLUMNS: tl.constexpr,
-    PATCH: tl.constexpr,
+    EACH: tl.constexpr,
     EPS: tl.constexpr,
     PADDED: tl.constexpr,
     CAST: tl.constexpr,
@@ -148,9 +122,8 @@ def normed_block(
 
     Without reciprocals a block has whole rows, and they are found here. PADDED: rows beyond x count.
     """
-    x = _loaded(x_ptr, block_row, block_column, rows, columns, stride, BLOCK_ROWS, BLOCK_COLUMNS, PATCH)
+    x = loaded_runs(x_ptr, block_row, block_column, rows, columns, stride, 1, BLOCK_ROWS, BLOCK_COLUMNS, EACH)
     x = x.to(tl.float32)
-    EACH: tl.constexpr = PATCH.each
     row = block_rows(block_row, BLOCK_ROWS, EACH)
     column = block_column * BLOCK_COLUMNS + tl.arange(0, BLOCK_COLUMNS)
     weight = tl.load(weight_ptr + column, mask=column < columns, other=0.0)
@@ -176,7 +149,7 @@ def computed_blocks(
     EPS: tl.constexpr,
     BLOCK_ROWS: tl.constexpr,
     BLOCK_COLUMNS: tl.constexpr,
-    PATCH: tl.constexpr,
+    EACH: tl.constexpr,
     PADDED: tl.constexpr,
     SPLIT: tl.constexpr,
     CAST: tl.constexpr,
@@ -200,7 +173,7 @@ def computed_blocks(
             other_stride,
             BLOCK_ROWS,
             BLOCK_COLUMNS,
-            PATCH,
+            EACH,
             CAST,
         )
         second = first
@@ -216,12 +189,12 @@ def computed_blocks(
             other_stride,
             BLOCK_ROWS,
             BLOCK_COLUMNS,
-            PATCH,
+            EACH,
             CAST,
         )
     elif SOURCE == "swiglu":
         first = swiglu_block(
-            x_ptr, block_row, block_column, rows, columns, x_stride, BLOCK_ROWS, BLOCK_COLUMNS, PATCH, CAST
+            x_ptr, block_row, block_column, rows, columns, x_stride, BLOCK_ROWS, BLOCK_COLUMNS, EACH, CAST
         )
         second = first
     else:
@@ -236,7 +209,7 @@ def computed_blocks(
             x_stride,
             BLOCK_ROWS,
             BLOCK_COLUMNS,
-            PATCH,
+            EACH,
             EPS,
             PADDED,
             CAST,

@@ -50,7 +50,7 @@ def fused_kernel(
     DOWN: tl.constexpr,
     BLOCK_ROWS: tl.constexpr,
     BLOCK_COLUMNS: tl.constexpr,
-    PATCH: tl.constexpr,
+    EACH: tl.constexpr,
     IN_RUNS: tl.constexpr,
     SPLIT: tl.constexpr,
     REVERSED: tl.constexpr,
@@ -63,7 +63,7 @@ def fused_kernel(
       has whole rows, and finds them itself; EPS has the bits of what is added to their mean square.
     - out_ptr: where the result goes in bf16, too; None where nobody asks for it.
     - across: how many blocks lie beside each other, in one half.
-    - ALONG, DOWN: the operands. PATCH: what a thread has of a block. IN_RUNS: as in write_copies.
+    - ALONG, DOWN: the operands. EACH, IN_RUNS: the order of rows in a block, as in write_copies.
     - SPLIT: a program has a block of one half, not of both. It needs half as many registers.
     - REVERSED: a pass before has read everything, and the L2 still holds what it read last.
     """
@@ -119,7 +119,7 @@ def fused_kernel(
         DOWN,
         BLOCK_ROWS,
         BLOCK_COLUMNS,
-        PATCH,
+        EACH,
         IN_RUNS,
         SPLIT,
         CAST,
@@ -142,7 +142,7 @@ def _blocks(
     DOWN: tl.constexpr,
     BLOCK_ROWS: tl.constexpr,
     BLOCK_COLUMNS: tl.constexpr,
-    PATCH: tl.constexpr,
+    EACH: tl.constexpr,
     IN_RUNS: tl.constexpr,
     SPLIT: tl.constexpr,
     CAST: tl.constexpr,
@@ -150,7 +150,6 @@ def _blocks(
     """Compute a block of each half, or of one, and write what is made of it."""
     rows, columns, _, _ = sizes
     out_ptr, out_stride = out
-    EACH: tl.constexpr = PATCH.each
     HALVES: tl.constexpr = 2 if SOURCE == "swiglu backward" else 1
     EVERY: tl.constexpr = 1 if SPLIT else HALVES
     first, second = computed_blocks(
@@ -163,7 +162,7 @@ def _blocks(
         EPS,
         BLOCK_ROWS,
         BLOCK_COLUMNS,
-        PATCH,
+        EACH,
         DOWN is not None,
         SPLIT,
         CAST,

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 from fp8core.recipes import Operand
 from kernels.device import COMPILE_OPTIONS, DeviceKind, current_device, launching
 from kernels.fused.checks import Seed, check_history, seeds_of
-from kernels.fused.passes import collected, reciprocals_of, whole_amax
+from kernels.fused.passes import collected, reciprocals_of
 from kernels.fused.plan import FusedPlan, keeps, plan_fused, sides_of
 from kernels.fused.source import Source
 from kernels.launching.launch import launch
 from kernels.launching.parameters import Word
 from kernels.launching.tokens import layout, token, word_kind
 from kernels.launching.warm import Done, Warm
-from kernels.quantize.both import quantize_both, quantize_both_now
+from kernels.quantize.both import quantize_both
 from kernels.quantize.constants import operand_facts
-from kernels.quantize.launch import check_place, check_tensor, quantize, quantize_now
+from kernels.quantize.launch import check_place, check_tensor, quantize
 from kernels.quantize.tensor import QuantizedTensor
 from kernels.quantize.work import Amax, Work
 
@@ -59,15 +59,12 @@ def copies_of(
         return tape(given, words)
     check_history(operands, history)
     plan = _plan(source, operands) if source.x.numel() else None
-    if plan is None:
+    if plan is None or keeps(operands, plan, source.reads):
         return _apart(source, operands, seeds, history)
 
     def run() -> "Done[tuple[Copy, ...]]":
         with launching(source.x):
-            if keeps(operands, plan, source.reads):
-                made = _kept(source, operands, seeds)
-            else:
-                made = _Launch(source, operands, seeds, history, plan).run()
+            made = _Launch(source, operands, seeds, history, plan).run()
         return _done(made)
 
     return TAPES.record(asked, given, words, run)
@@ -99,33 +96,6 @@ def _apart(
         made
         if operand is None
         else quantize(made, operand, seed=seed, history=history if operand.spec.scale_rule.history else None)
-        for operand, seed in zip(operands, seeds, strict=True)
-    )
-
-
-def _kept(
-    source: Source,
-    operands: "tuple[Operand | None, ...]",
-    seeds: "tuple[Word | torch.Tensor | None, ...]",
-) -> "tuple[Copy, ...]":
-    """The result in bf16 with its amax, by one kernel, and copies of what that kernel has kept."""
-    kind = current_device().kind
-    check_place(source.x, kind, "the tensor")
-    x, other, out = source.x, source.other, _nothing(source)
-    kept = out
-    if kind is DeviceKind.INTERPRETER:
-        # Its loads and stores of bfloat16 are not to be trusted; the values are the same.
-        x, other, kept = x.float(), None if other is None else other.float(), out.float()
-    whole, _ = whole_amax(source, x, other, kind, out=kept)
-    if kept is not out:
-        out.copy_(kept)
-    for operand, seed in zip(operands, seeds, strict=True):
-        if operand is not None:
-            check_tensor(out, None, operand, seed, None)
-    if len(operands) == 2 and None not in operands:
-        return quantize_both_now(out, operands, seeds, None, whole)
-    return tuple(
-        out if operand is None else quantize_now(out, operand, seed, None, whole)
         for operand, seed in zip(operands, seeds, strict=True)
     )
 
@@ -235,7 +205,7 @@ class _Launch:
             DOWN=facts[1],
             BLOCK_ROWS=plan.block_rows,
             BLOCK_COLUMNS=plan.block_columns,
-            PATCH=plan.patch,
+            EACH=plan.each,
             IN_RUNS=plan.in_runs,
             SPLIT=plan.split,
             REVERSED=has_been_read,

@@ -35,7 +35,7 @@ def collected(
             found[number] = Amax()
             continue
         if rule.history not in passes:
-            passes[rule.history] = whole_amax(source, x, other, kind, work.history, rule.history)
+            passes[rule.history] = _amax(source, work.history, rule.history, x, other, kind)
         amax, new = passes[rule.history]
         found[number] = Amax(
             tiles=amax if tiles else None, outer=amax if rule.has_fitted_outer else None, new=new
@@ -43,18 +43,17 @@ def collected(
     return found
 
 
-def whole_amax(
+def _amax(
     source: Source,
+    history: "torch.Tensor | None",
+    steps: int,
     x: "torch.Tensor",
     other: "torch.Tensor | None",
     kind: DeviceKind,
-    history: "torch.Tensor | None" = None,
-    steps: int = 0,
-    out: "torch.Tensor | None" = None,
 ) -> "tuple[torch.Tensor, torch.Tensor | None]":
     """(int32[PARTIALS], whose largest is the bits of amax; room for this step's, under a delayed scale).
 
-    steps: how many a scale looks back on, 0 where it does not. out: where the result goes, if it is kept.
+    steps: how many a scale looks back on, 0 where it does not.
     """
     import torch
 
@@ -76,20 +75,17 @@ def whole_amax(
         amax,
         new,
         before,
-        out,
         0 if before is None else before.numel(),
         source.rows,
         source.columns,
         x.stride(0),
         0 if other is None else other.stride(0),
-        0 if out is None else out.stride(0),
         across,
         across * high,
         SOURCE=source.name,
         EPS=source.eps,
         BLOCK_ROWS=plan.block_rows,
         BLOCK_COLUMNS=plan.block_columns,
-        PATCH=plan.patch,
         HISTORY=1 << max(steps - 1, 0).bit_length(),
         PARTIALS=PARTIALS,
         CAST=kind is DeviceKind.GPU,

@@ -7,16 +7,7 @@ from functools import lru_cache
 from fp8core.recipes import Operand, OperandSpec
 from fp8core.rounding import Rounding
 from fp8core.tiles import WHOLE, TileShape
-from kernels.quantize.plan import (
-    HELD,
-    K_PADDING,
-    SIDE_BY_SIDE,
-    THREADS,
-    QuantizePlan,
-    across,
-    least_block,
-    plan_within,
-)
+from kernels.quantize.plan import HELD, K_PADDING, THREADS, QuantizePlan, least_block, plan_within
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,19 +31,12 @@ _ROWS = _Usual(rows=1, columns=64, each=64, warps=2)
 """A block has whole rows: few warps meet at its barriers."""
 _EACH_OF_HEAVY = 32
 """Elements of a thread at most, where encoding takes many registers for each."""
+_AT_ONCE = 8, 16
+"""Neighbors that Triton 3.6 gives a thread: those of one load, or as many as one store of codes takes where
+blocks are square.
+"""
 _TENSOR = TileShape(WHOLE, WHOLE)
 _KEPT = 4096
-
-
-@dataclass(frozen=True, kw_only=True)
-class Patch:
-    """What a thread has of a block: `each` neighboring rows, 0 where it does not matter.
-
-    across: neighbors in a row that a warp has; 0 for as many as Triton gives it.
-    """
-
-    each: int = 0
-    across: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,6 +44,7 @@ class FusedPlan:
     """A block of the result, as it is stored, and how each operand cuts it into parts.
 
     - along, down: the operand whose K runs along the rows, or down the columns; None where there is none.
+    - each: neighboring rows of a thread; 0 where it does not matter.
     - in_runs: `along` takes rows in the order in which they are loaded.
     - split: a program has a block of one half of the result, not of both.
     """
@@ -67,7 +52,7 @@ class FusedPlan:
     block_rows: int
     block_columns: int
     warps: int
-    patch: Patch = Patch()
+    each: int = 0
     in_runs: bool = True
     split: bool = False
     along: QuantizePlan | None = None
@@ -105,11 +90,11 @@ def fuses(operands: Sequence[Operand | None], rows: int, columns: int, halves: i
 
 
 def keeps(operands: Sequence[Operand | None], plan: FusedPlan, reads: float) -> bool:
-    """True where the result is computed once, kept in bf16, and read again when its amax is known.
+    """True where the result is computed once, kept in bf16 and read again, as its amax is to be known before.
 
-    The other way is to compute it twice. Either way passes read and write codes alike. `reads`, numbers that
-    are read for each one of the result, are then read twice; a result that is kept is written and read. With
-    as many bytes, to compute once is faster. A delayed scale waits for no pass over the result.
+    The other way is to compute it twice. `reads`, numbers that are read for each one of the result, are then
+    read twice; a result that is kept is written and read. With as many bytes, to compute once is faster. A
+    delayed scale waits for no pass over the result.
     """
     cuts = [(each.spec.scale_rule, plan.down if each.k_is_rows else plan.along) for each in operands if each]
     waits = any((rule.has_fitted_outer or not cut.fused) and not rule.history for rule, cut in cuts if cut)
@@ -186,7 +171,7 @@ def _cut(
     light = all(spec is None or _is_light(spec) for spec in (along, down))
     each = usual.each if light else min(usual.each, _EACH_OF_HEAVY)
     warps = max(usual.warps, elements // (THREADS * each))
-    patch = Patch() if down is None else _patch(down, block, elements // (THREADS * warps))
+    at_once = _AT_ONCE[block[0] == block[1]]
     plans = [
         spec and plan_within(spec, *mn_k, own, fused=spec.tile != _TENSOR)
         for spec, mn_k, own in ((along, size, block), (down, size[::-1], block[::-1]))
@@ -195,7 +180,7 @@ def _cut(
         block_rows=block[0],
         block_columns=block[1],
         warps=warps,
-        patch=patch,
+        each=0 if down is None else min(max(1, elements // (THREADS * warps * at_once)), block[0]),
         in_runs=plans[0] is None or _in_runs(plans[0], block[0]),
         split=split,
         along=plans[0],
@@ -203,17 +188,11 @@ def _cut(
     )
 
 
-def _patch(down: OperandSpec, block: tuple[int, int], own: int) -> Patch:
-    """The patch of a thread with so many elements of a block: as much as can be of what is summed down K."""
-    each = min(max(1, own // SIDE_BY_SIDE), block[0])
-    return Patch(each=each, across=across(block[1], each, down.tile.k))
-
-
 def _is_taken(spec: OperandSpec) -> bool:
     """Its scales need a block's own numbers, and at most the amax of the whole result as it is.
 
-    No rotation: its sums would go from thread to thread, as patches of two dims lie. To keep the result in
-    bf16 and to rotate what is read of it is faster.
+    No rotation: its sums would go from thread to thread. To keep the result in bf16 and to rotate what is
+    read of it is faster.
     """
     rule = spec.scale_rule
     outer = rule.outer if rule.has_fitted_outer else None

@@ -64,7 +64,7 @@ def quantize_both(
 
     def run() -> Done[Pair]:
         with launching(x):
-            made = quantize_both_now(x, (first, second), given_seeds, history)
+            made = _quantize_both(x, (first, second), given_seeds, history)
         one, other = made
         count, first_again, second_again = len(one.made), one.like(), other.like()
 
@@ -76,14 +76,13 @@ def quantize_both(
     return TAPES.record(asked, given, words, run)
 
 
-def quantize_both_now(
+def _quantize_both(
     x: "torch.Tensor",
     operands: tuple[Operand, Operand],
     seeds: "tuple[Word | torch.Tensor | None, ...]",
     history: "torch.Tensor | None",
-    whole: "torch.Tensor | None" = None,
 ) -> Pair:
-    """Quantize, as nobody has yet: check everything, plan, and launch. whole: as `Work` has it."""
+    """Quantize, as nobody has yet: check everything, plan, and launch."""
     device = current_device()
     histories = [history if each.spec.scale_rule.history else None for each in operands]
     if history is not None and not any(each is not None for each in histories):
@@ -96,10 +95,10 @@ def quantize_both_now(
     if len(along) == 1 and x.numel():
         specs = operands[along[0]].spec, operands[1 - along[0]].spec
         sizes = (x.shape[1], x.shape[0]) if turned else (x.shape[0], x.shape[1])
-        plan = plan_both(*specs, *sizes, programs=meeting_programs(device) if whole is None else 0)
+        plan = plan_both(*specs, *sizes, programs=meeting_programs(device))
     if plan is None:
         made = [
-            quantize_now(x, each, seed, own, whole)
+            quantize_now(x, each, seed, own)
             for each, seed, own in zip(operands, seeds, histories, strict=True)
         ]
         return made[0], made[1]
@@ -113,7 +112,6 @@ def quantize_both_now(
             kind=device.kind,
             seed=seeds[number],
             history=histories[number],
-            whole=whole,
         )
         for number in range(len(operands))
     ]

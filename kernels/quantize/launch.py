@@ -97,21 +97,20 @@ def quantize_now(
     operand: Operand,
     seed: "Word | torch.Tensor | None",
     history: "torch.Tensor | None",
-    whole: "torch.Tensor | None" = None,
 ) -> QuantizedTensor:
-    """Plan for a tensor that was checked, and launch. whole: as `Work` has it."""
+    """Plan for a tensor that was checked, and launch."""
     kind = current_device().kind
     if kind is DeviceKind.INTERPRETER:
         x = x.float()  # its loads of bfloat16 are not to be trusted; the values are the same
     shape = operand.stored((x.shape[0], x.shape[1]))
     along_k = operand.stored((x.stride(0), x.stride(1)))[1]
-    programs = meeting_programs(current_device()) if whole is None else 0
+    programs = meeting_programs(current_device())
     plan = plan_meeting(operand.spec, *shape, programs, side_by_side=along_k == 1) or plan_quantize(
         operand.spec, *shape, side_by_side=along_k == 1
     )
     if operand.saved is not None and plan.saved is None:
         x = quantize_now(x, operand.saved, None, None).values()
-    return Work(operand=operand, plan=plan, x=x, kind=kind, seed=seed, history=history, whole=whole).run()
+    return Work(operand=operand, plan=plan, x=x, kind=kind, seed=seed, history=history).run()
 
 
 def check_tensor(

@@ -87,11 +87,12 @@ class QuantizePlan:
     def across(self, spec: OperandSpec) -> int:
         """Neighbors along mn that a warp has, so that it has all that a tile spans of K, where it can.
 
-        0 for as many as Triton gives it: that is how numbers are rotated.
+        0 for as many as Triton gives it: that is how numbers are rotated, and where a patch is too narrow.
         """
         if spec.rotation is not None:
             return 0
-        return across(self.block_mn, self.turned, spec.tile.k)
+        patch = across(self.block_mn, self.turned, spec.tile.k)
+        return patch if patch >= _NARROWEST else 0
 
     def reads(self, spec: OperandSpec) -> int:
         """How often x is read: twice where a scale needs the amax of more than a block."""
@@ -222,7 +223,8 @@ def _usual_down(spec: OperandSpec) -> tuple[int, int, int]:
         return _USUAL_BLOCK, _PACKED_K if is_packed(spec) else _USUAL_K, 2 * _EACH
     if not is_packed(spec) and element_facts(spec.format, spec.rounding, DeviceKind.GPU).encode_by != "cast":
         return _USUAL_BLOCK // 2, _USUAL_K, _EACH
-    return _USUAL_BLOCK, _USUAL_K, 2 * _EACH
+    long = spec.tile.k is not WHOLE and spec.tile.mn != spec.tile.k and spec.tile.k > _EACH
+    return _USUAL_BLOCK, 2 * _USUAL_K if long else _USUAL_K, 2 * _EACH
 
 
 def _least_k(spec: OperandSpec) -> int:

@@ -64,10 +64,7 @@ class Amax:
 
 @dataclass(frozen=True, kw_only=True)
 class Work:
-    """The work that quantizes one tensor as one operand, in stored orientation.
-
-    whole: int32[PARTIALS] of which the largest is the bits of the whole tensor's amax, where that is known.
-    """
+    """The work that quantizes one tensor as one operand, in stored orientation."""
 
     operand: Operand
     plan: QuantizePlan
@@ -75,7 +72,6 @@ class Work:
     kind: DeviceKind
     seed: "Word | torch.Tensor | None"
     history: "torch.Tensor | None"
-    whole: "torch.Tensor | None" = None
     codes: "torch.Tensor" = field(init=False)
     scale: "torch.Tensor" = field(init=False)
     outer: "torch.Tensor | None" = field(init=False)
@@ -181,11 +177,6 @@ class Work:
 
         spec, rule = self.operand.spec, self.operand.spec.scale_rule
         tiles = outer = new = None
-        if self.whole is not None and gathered(spec, fused=self.plan.fused) is not None:
-            return Amax(
-                tiles=None if self.plan.fused else self.whole,
-                outer=self.whole if rule.has_fitted_outer else None,
-            )
         if self.plan.meets:
             zeros = zeros_of_stream(self.x.device)
             if rule.history:

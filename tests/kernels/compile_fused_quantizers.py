@@ -67,7 +67,7 @@ def fused_quantizers(device: Device) -> Iterator[Case]:
 
 
 def _amax_cases(device: Device) -> Iterator[Case]:
-    """The pass over a whole result, which looks back, or keeps it."""
+    """The pass over a whole result, with and without a history."""
     for source, _ in SOURCES:
         plan = plan_fused(None, None, *SIZE, whole_rows=source == "rms norm")
         assert plan is not None
@@ -76,31 +76,24 @@ def _amax_cases(device: Device) -> Iterator[Case]:
             "EPS": EPS,
             "BLOCK_ROWS": plan.block_rows,
             "BLOCK_COLUMNS": plan.block_columns,
-            "PATCH": plan.patch,
             "HISTORY": 1024,
             "PARTIALS": PARTIALS,
             "CAST": True,
         }
         absent = {"other_ptr": None, "other_stride": 0} if source == "swiglu" else {}
-        ways = {
-            source: {"out_ptr": None, "out_stride": 0},
-            f"{source}, kept": {"new_amax_ptr": None, "history_ptr": None, "HISTORY": 1},
-        }
-        for name, without in ways.items():
-            yield Case(
-                name=name,
-                device=device,
-                kernel="fused_amax_kernel",
-                types=(
-                    ("x_ptr", "*bf16"),
-                    ("other_ptr", "*bf16"),
-                    ("out_ptr", "*bf16"),
-                    ("new_amax_ptr", "*i32"),
-                    ("history_ptr", "*fp32"),
-                ),
-                constants=tuple((constants | absent | without).items()),
-                warps=plan.warps,
-            )
+        yield Case(
+            name=source,
+            device=device,
+            kernel="fused_amax_kernel",
+            types=(
+                ("x_ptr", "*bf16"),
+                ("other_ptr", "*bf16"),
+                ("new_amax_ptr", "*i32"),
+                ("history_ptr", "*fp32"),
+            ),
+            constants=tuple((constants | absent).items()),
+            warps=plan.warps,
+        )
 
 
 def _cases(
@@ -140,7 +133,7 @@ def _case(
         "EPS": EPS,
         "BLOCK_ROWS": plan.block_rows,
         "BLOCK_COLUMNS": plan.block_columns,
-        "PATCH": plan.patch,
+        "EACH": plan.each,
         "IN_RUNS": plan.in_runs,
         "SPLIT": plan.split,
         "REVERSED": False,
