@@ -37,8 +37,8 @@ def gemm_quantizing_a(
     """gemm(quantize(x), b), bit for bit where K is cut alike, in one kernel: A's codes never lie in memory.
 
     x: bfloat16 [M, K], any strides. It is quantized along K as the spec has it for A, in tiles of 1×128 or
-    1×32, by each program that needs its rows. So this pays where D is few blocks wide or tokens are few, and
-    where A is used once. `out` [M, N] is written and returned.
+    1×32, by each program that needs its rows. So it saves the memory of codes, and not time: on an H200 it is
+    as fast as two kernels for a few tokens, and slower for many. `out` [M, N] is written and returned.
 
     Raises ValueError for operands that differ from the plan, from each other or from `out`; NoTriton;
     Unsupported for what no kernel carries out here.
