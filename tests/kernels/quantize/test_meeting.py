@@ -3,12 +3,13 @@
 import pytest
 import torch
 
+from kernels.device import HOPPER
 from kernels.quantize import both, launch, meeting, quantize, quantize_both
 from kernels.quantize.both_plan import plan_both
 from tests.kernels.cases import ON_GPU, WHERE, sample
 from tests.kernels.quantize.pairs import PAIRS, assert_equal, pair
 
-MEET = ("per_tensor-x", "per_tensor-dy", "per_tensor_delayed-x", "nvfp4-w", "nvfp4_1x16-w")
+MEET = ("per_tensor-x", "per_tensor-dy", "nvfp4-w", "nvfp4_1x16-w")
 SHAPES = ((130, 260), (16, 7168)) if ON_GPU else ((60, 130),)
 
 
@@ -28,7 +29,7 @@ def alone(monkeypatch):
         monkeypatch.undo()
         if not on:
             for module in (launch, both):
-                monkeypatch.setattr(module, "meeting_programs", lambda device: 0)
+                monkeypatch.setattr(module, "meeting_programs", lambda device, *specs: 0)
         forget()
 
     yield meet
@@ -39,15 +40,13 @@ def alone(monkeypatch):
 @pytest.mark.parametrize("name", MEET)
 def test_those_that_meet_find_what_a_pass_finds(alone, name):
     operands = pair(*PAIRS[name])
-    delayed = operands[0].spec.scale_rule.history
-    history = torch.tensor([2.0, 1.0], device=WHERE) if delayed else None
 
     def run():
         made = []
         for shape in SHAPES:
             x = torch.from_numpy(sample("nan", shape)).bfloat16().to(WHERE)
-            made += [quantize(x, operand, history=history) for operand in operands]
-            made += quantize_both(x, *operands, history=history)
+            made += [quantize(x, operand) for operand in operands]
+            made += quantize_both(x, *operands)
         return made
 
     alone(False)
@@ -55,6 +54,11 @@ def test_those_that_meet_find_what_a_pass_finds(alone, name):
     alone(True)
     for one, other in zip(run(), expected, strict=True):
         assert_equal(one, other)
+
+
+def test_none_meet_under_a_delayed_scale():
+    spec = pair(*PAIRS["per_tensor_delayed-x"])[0].spec
+    assert meeting.meeting_programs(HOPPER, spec) == 0 < meeting.meeting_programs(HOPPER)
 
 
 @pytest.mark.gpu
