@@ -17,6 +17,7 @@ from pages.kit.in_code.source_text import text
 from pages.sections.fused import rows
 from pages.sections.fused.controls import KERNEL, SHOW, WAY_NAMES
 from pages.sections.fused.kernels import SOURCES
+from pages.sections.fused.told import origin_sentence
 from tests.kernels.bench.quantizers.made_up import JOB as QUANTIZER
 from tests.kernels.bench.quantizers.made_up import row as quantizer_row
 from tests.kernels.layer.timeline.made_up import JOB, timing
@@ -155,6 +156,14 @@ def test_the_newest_row_of_a_way_is_drawn_and_a_broken_line_left_out_and_told(op
     assert "2026-11-24, torch 2.11.0, commit new" in texts(at)
     assert "commit 0123abc" not in texts(at)
     assert "line 3: the line is not JSON" in at.warning[0].value.replace("\\", "")
+
+
+@pytest.mark.parametrize(
+    ("commits", "told"), [(("a", "a"), "took turns in one run"), (("a", "b"), "Not all ways are of one run")]
+)
+def test_ways_of_two_runs_are_not_said_to_be_of_one(commits, told):
+    made = [replace(layer_row(way), commit=commit) for way, commit in zip(Way, commits, strict=False)]
+    assert told in origin_sentence([rows.Shown(row, is_here=False) for row in made])
 
 
 def test_another_step_leads_to_the_recorded_ones(open_app, folder):

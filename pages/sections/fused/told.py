@@ -160,10 +160,9 @@ def origin_sentence(found: Sequence[Shown]) -> str:
     """One line of Markdown on the machine, its date and versions, and how kernels were timed."""
     clocks = dict.fromkeys(one.row.clock.value for one in found)
     graphs = "as one CUDA graph" if all(one.row.in_graph for one in found) else "some launched one by one"
-    told = "; ".join(dict.fromkeys(one.where for one in found))
-    return plain(
-        f"{told}. All ways took turns in one run. Times of kernels by {' and '.join(clocks)}, {graphs}."
-    )
+    where = dict.fromkeys(one.where for one in found)
+    runs = "All ways took turns in one run" if len(where) == 1 else "Not all ways are of one run"
+    return plain(f"{'; '.join(where)}. {runs}. Times of kernels by {' and '.join(clocks)}, {graphs}.")
 
 
 def left_out_sentence(lacking: Sequence[LeftOut]) -> str:
