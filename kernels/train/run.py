@@ -64,6 +64,10 @@ class Looks:
         at = {max(1, round(steps * share)) for share in STATISTICS_AT} if with_statistics else set()
         return cls(held_out=frozenset(held), statistics=frozenset(at), timed=timed)
 
+    def is_due(self, step: int, steps: int) -> bool:
+        """True after a step at which something is looked at."""
+        return step in self.held_out or step in self.statistics or step == steps
+
     def next_after(self, step: int, steps: int) -> int:
         """The next step at which the run stops to be looked at."""
         return min((at for at in self.held_out | self.statistics | self.others if at > step), default=steps)
@@ -96,17 +100,22 @@ def run(
 
     `keep` is called after each chunk of steps, with the trainer in the state after it.
     """
+
+    def tell() -> None:
+        row = row_of(trainer, course, machine, date)
+        progress(course.done / course.steps, _note(course), row)
+
     if not course.quantized:
         course.quantized = quantized_gemms(trainer)
     trainer.get_ready()
     while course.done < course.steps and not course.failure and not stopped():
         until = looks.next_after(course.done, course.steps)
         _chunk(trainer, course, min(CHUNK, until - course.done), looks.timed)
-        if not course.failure:
+        if not course.failure and looks.is_due(course.done, course.steps):
+            tell()  # A look takes long at first: its code is compiled. The curve does not wait for it.
             _look(trainer, course, looks)
         keep()
-        row = row_of(trainer, course, machine, date)
-        progress(course.done / course.steps, _note(course), row)
+        tell()
     return row_of(trainer, course, machine, date)
 
 

@@ -1,7 +1,9 @@
 """The runs of one command: a pilot for all of them, then one after the other; kept and gone on with."""
 
 import argparse
+import io
 import json
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -9,7 +11,7 @@ from pathlib import Path
 import torch
 
 from kernels.bench.measure import today
-from kernels.files import append_line
+from kernels.files import append_line, replace_file
 from kernels.progress import Bar
 from kernels.train.job import TrainJob
 from kernels.train.place import Place
@@ -22,6 +24,8 @@ from kernels.train.text import Text, file_text, installed_text
 from kernels.typed import from_data, to_data
 
 _ROWS, _STATE = "rows.jsonl", "state.pt"
+_SAVED_EVERY_S = 15.0
+"""A run that is cut off, without a Ctrl-C, loses at most so much and a chunk of steps."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,10 +120,13 @@ class Session:
         looks = Looks.over(course.steps, with_statistics=with_statistics, timed=self.timed)
         wanted = kept_steps(course.steps) if keeps and self.tensors is not None else ()
         looks = replace(looks, others=frozenset(wanted))
-        amax, known = AmaxSeries(), course.done
+        amax, known, saved = AmaxSeries(), course.done, time.monotonic()
 
         def keep() -> None:
-            nonlocal known
+            nonlocal known, saved
+            if self.state is not None and time.monotonic() - saved > _SAVED_EVERY_S:
+                self._save(trainer, course)
+                saved = time.monotonic()
             if self.tensors is not None:
                 amax.add(trainer, course.done - known)
             if course.done in wanted and not course.failure:
@@ -139,11 +146,19 @@ class Session:
             )
         if self.tensors is not None:
             amax.save(trainer, self.place.machine, today(), self.tensors)
-        if self.state is not None and not row.finished and not row.failure:
-            self.state.mkdir(parents=True, exist_ok=True)
-            left = {"job": json.dumps(to_data(trainer.job)), "course": json.dumps(to_data(course))}
-            torch.save({**left, "state": trainer.state()}, self.state / _STATE)
+        if not row.finished and not row.failure:
+            self._save(trainer, course)
         return row
+
+    def _save(self, trainer: Trainer, course: Course) -> None:
+        """Keep an unfinished run, where there is a folder for it: the whole file, or the one before."""
+        if self.state is None:
+            return
+        self.state.mkdir(parents=True, exist_ok=True)
+        left = {"job": json.dumps(to_data(trainer.job)), "course": json.dumps(to_data(course))}
+        content = io.BytesIO()
+        torch.save({**left, "state": trainer.state()}, content)
+        replace_file(self.state / _STATE, content.getvalue())
 
     def _taken_up(self, trainer: Trainer) -> Course | None:
         """The course of this job's unfinished run, if there is one: the trainer takes its state."""

@@ -89,6 +89,8 @@ class AmaxSeries:
 
     def add(self, trainer: Trainer, steps: int) -> None:
         """Take the last `steps` steps out of the layers' histories, which hold more than a chunk."""
+        if not steps:
+            return
         for name, layer in trainer.model.quantized().items():
             if name not in LAYERS or not layer.plan.history:
                 continue

@@ -13,10 +13,12 @@ from safetensors import safe_open
 from kernels.train import __main__ as command
 from kernels.train import session
 from kernels.train.__main__ import main
+from kernels.train.job import TrainJob
 from kernels.train.row import TrainRow
 from kernels.train.run import Course
 from kernels.train.sizes import ON_CPU
-from kernels.train.tensors import AMAX
+from kernels.train.step import Trainer
+from kernels.train.tensors import AMAX, AmaxSeries
 from kernels.typed import from_data
 from tests.kernels.train.small import on_cpu, small_text
 
@@ -61,7 +63,7 @@ def test_ctrl_c_keeps_what_was_measured_and_resume_goes_on(capsys, monkeypatch, 
     def interrupted(trainer, course: Course, looks, *rest, progress, **named):
         def tell(*told) -> None:
             chunks.append(told)
-            if len(chunks) == STEPS + 2:  # in the second run
+            if len(chunks) == 2 * STEPS + 2:  # in the second run; a chunk is told before its look and after
                 os.kill(os.getpid(), signal.SIGINT)
 
         return real(trainer, course, looks, *rest, progress=tell, **named)
@@ -75,6 +77,43 @@ def test_ctrl_c_keeps_what_was_measured_and_resume_goes_on(capsys, monkeypatch, 
     again = rows(capsys.readouterr().out)
     assert [row.losses for row in again] == [row.losses for row in whole]
     assert [row.held_out for row in again] == [row.held_out for row in whole]
+
+
+def test_a_run_that_is_cut_off_without_ctrl_c_goes_on_from_its_last_look(capsys, monkeypatch, tmp_path):
+    asked = ("--recipe", "mxfp8", "--json", "--resume", str(tmp_path))
+    assert run(*asked[:-2]) == 0
+    (whole,) = rows(capsys.readouterr().out)
+
+    real, kept = session.run, []
+
+    def cut(*given, keep, **named):
+        def keep_and_end() -> None:
+            keep()
+            kept.append(None)
+            if len(kept) == 3:
+                raise RuntimeError("the machine went away")
+
+        return real(*given, keep=keep_and_end, **named)
+
+    monkeypatch.setattr(session, "_SAVED_EVERY_S", -1.0)
+    monkeypatch.setattr(session, "run", cut)
+    with pytest.raises(RuntimeError, match="went away"):
+        run(*asked)
+    monkeypatch.setattr(session, "run", real)
+    firsts = []
+    monkeypatch.setattr(Trainer, "prepare", lambda self, first, *rest, then=Trainer.prepare: (
+        firsts.append(first), then(self, first, *rest))[-1])  # fmt: skip
+    assert run(*asked) == 0
+    (again,) = rows(capsys.readouterr().out)
+    assert firsts[0] == 3
+    assert (again.losses, again.held_out) == (whole.losses, whole.held_out)
+
+
+def test_a_chunk_that_failed_at_its_first_step_adds_no_amax(tmp_path):
+    trainer = on_cpu().trainer(TrainJob(recipe="per_tensor_delayed", model=ON_CPU), small_text(tmp_path))
+    series = AmaxSeries()
+    series.add(trainer, 0)
+    assert series.series == {}
 
 
 def test_tensors_and_amax_are_saved_with_how_they_were_made(tmp_path):
