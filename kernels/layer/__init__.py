@@ -11,7 +11,8 @@ The three matmuls of a layer run as the recipe says, each operand quantized once
     taped.py     both ways of a layer called from Python, each one tape
     module.py    Float8Linear: weights, kept copies, amax history, seeds
     record.py    this step's amax joins the history of a delayed scale
-    mlp.py       SwigluMlp: two layers and SwiGLU between them, which is quantized as it is computed
+    mlp.py       SwigluMlp: two layers and SwiGLU between them, which is quantized as it is computed; its
+                 steps are in mlp_step.py, its tapes in mlp_taped.py
     convert.py   every nn.Linear of a model becomes one
     held.py      bytes held for the way back
     timeline/    a step's kernels, one after the other

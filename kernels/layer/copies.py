@@ -9,12 +9,16 @@ Parts of a copy, as operators take them, all contiguous:
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
+from itertools import chain, islice
 from typing import NamedTuple, TypeVar
 
 import torch
 
 from fp8core.recipes import Operand
-from kernels.launching.tokens import layout
+from kernels.gemm.launch import layout_of
+from kernels.launching.launch import packed, unrecorded
+from kernels.launching.tape import Seen
+from kernels.launching.tokens import interned, layout
 from kernels.layer.parts import FLOAT32, UINT8, part_sizes
 from kernels.quantize import QuantizedTensor
 
@@ -139,3 +143,49 @@ def _laid_out(form: Form, made: Sequence[torch.Tensor]) -> QuantizedTensor:
     whole[:, : codes.shape[1]] = codes
     k = form.operand.stored(form.shape)[1]
     return from_parts(form.operand, [whole, *(scale.contiguous() for scale in scales)], k)
+
+
+class Held(NamedTuple):
+    """What the tensors are that a way back reads: copies in groups, one group after the other.
+
+    - number: equal for tensors of one meaning that lie alike. layouts: how each one lies.
+    - counts: the copies of each group.
+    - places: how they lie in one piece of memory, where that is what is held.
+    """
+
+    number: int
+    forms: Forms
+    counts: tuple[int, ...]
+    layouts: tuple[Hashable, ...]
+    places: tuple[Seen, ...]
+
+    @classmethod
+    def of(cls, *groups: list[Given]) -> "tuple[Sequence[torch.Tensor], Held]":
+        """The tensors to hold, and what they are. On a tape, small ones are held in one piece of memory."""
+        every, counts = [*chain.from_iterable(groups)], tuple(map(len, groups))
+        tensors, forms = saved(every)
+        held, places = packed(tensors)
+        return held, cls(
+            number=interned((bool(places), counts, *map(layout_of, every))),
+            forms=forms,
+            counts=counts,
+            layouts=tuple(map(layout, held)),
+            places=places,
+        )
+
+    def marks(self, tensors: Sequence[torch.Tensor]) -> Sequence[int]:
+        """What differs where a hook has moved codes, and has left the zeros after their rows behind."""
+        return () if self.places else marks_of(tensors, self.forms)
+
+    def moved(self, tensors: Sequence[torch.Tensor], marks: Sequence[int]) -> bool:
+        """True where a hook has moved what was saved, and it lies otherwise."""
+        return tuple(map(layout, tensors)) != self.layouts or self.marks(tensors) != marks
+
+    def groups(self, tensors: Sequence[torch.Tensor], marks: Sequence[int]) -> list[list[Given]]:
+        """The copies of each group."""
+        if self.places:
+            with unrecorded():
+                tensors = [place.of([*tensors]) for place in self.places]
+            marks = marks_of(tensors, self.forms)
+        every = iter(restored(tensors, self.forms, marks))
+        return [[*islice(every, count)] for count in self.counts]

@@ -5,59 +5,24 @@ decided in its first call, and a call like it asks for memory and launches, no m
 """
 
 from collections.abc import Hashable, Sequence
-from itertools import chain
+from itertools import chain, count
 from typing import Any, NamedTuple
 
 import torch
 from torch.autograd.function import once_differentiable
 
 from kernels.gemm.launch import layout_of, tensors_of
-from kernels.launching.launch import packed, unrecorded
-from kernels.launching.tape import Seen
-from kernels.launching.tokens import interned, layout, token
+from kernels.launching.tokens import layout, token
 from kernels.launching.warm import Done, Warm
 from kernels.layer.calls import PYTHON, Calls
 from kernels.layer.carried import DY, Carried, W, X
-from kernels.layer.copies import Forms, Given, marks_of, restored, saved
+from kernels.layer.copies import Given, Held
 from kernels.layer.matmuls import Copies, copies, dgrad, fprop, wgrad
 from kernels.layer.plan import LayerPlan
 from kernels.layer.record import record_now
 
 TAPES = Warm()
 """What both ways of layers left, by the plan, the layouts of their tensors and the gradients wanted."""
-
-
-class Held(NamedTuple):
-    """What the tensors are that the way back reads: copies of x, `of_x` of them, then copies of w.
-
-    - number: equal for tensors of one meaning that lie alike. layouts: how each one lies.
-    - places: how they lie in one piece of memory, where that is what is held.
-    """
-
-    number: int
-    forms: Forms
-    of_x: int
-    layouts: tuple[Hashable, ...]
-    places: tuple[Seen, ...]
-
-    def marks(self, tensors: Sequence[torch.Tensor]) -> Sequence[int]:
-        """What differs where a hook has moved codes, and has left the zeros after their rows behind."""
-        return () if self.places else marks_of(tensors, self.forms)
-
-    def moved(self, tensors: Sequence[torch.Tensor], marks: Sequence[int]) -> bool:
-        """True where a hook has moved what was saved, and it lies otherwise."""
-        return tuple(map(layout, tensors)) != self.layouts or self.marks(tensors) != marks
-
-    def copies(
-        self, tensors: Sequence[torch.Tensor], marks: Sequence[int]
-    ) -> tuple[list[Given], list[Given]]:
-        """The copies of x and those of w."""
-        if self.places:
-            with unrecorded():
-                tensors = [place.of([*tensors]) for place in self.places]
-            marks = marks_of(tensors, self.forms)
-        every = restored(tensors, self.forms, marks)
-        return every[: self.of_x], every[self.of_x :]
 
 
 class There(NamedTuple):
@@ -92,51 +57,73 @@ def way_there(
     wanted: tuple[bool, bool],
 ) -> There:
     """y, and what the way back reads of x and w. `kept`: both copies of w, where they were made before."""
-    if kept is None:
-        of_w: Hashable = layout(w)
-        given = [x, w]
-    else:
-        every = (*kept[0], *kept[1])
-        of_w, given = tuple(map(layout_of, every)), [x, *chain.from_iterable(map(tensors_of, every))]
-    asked = token(plan), layout(x), of_w, wanted, _also(carried, given)
+    given = [x]
+    asked = token(plan), layout(x), weight(w, kept, given), wanted, also(carried, given)
     tape = TAPES.get(asked)
     if tape is not None:
         return tape(given)
 
     def run() -> Done[There]:
-        calls, rows = _together()
+        calls, rows = together()
         of_x = copies(x, plan, plan.x, calls, carried, (X, True, wanted[1]))
         of_w = kept or copies(w, plan, plan.w, calls, carried, (W, True, wanted[0]))
-        if rows:
-            record_now(*rows[0], *rows[1:])
+        record_all(rows)
         y = fprop(of_x, of_w, plan, PYTHON, x)
-        every = [*of_x[1], *of_w[1]]
-        tensors, forms = saved(every)
-        tensors, places = packed(tensors)
-        held = Held(
-            number=interned((bool(places), len(of_x[1]), *map(layout_of, every))),
-            forms=forms,
-            of_x=len(of_x[1]),
-            layouts=tuple(map(layout, tensors)),
-            places=places,
-        )
-        return Done(
-            value=There(y, tensors, held),
-            results=(y, *tensors),
-            finish=lambda made: There(made[0], made[1:], held),
-        )
+        return there(y, of_x[1], of_w[1])
 
     return TAPES.record(asked, given, (), run)
 
 
-def _together() -> tuple[Calls, list[tuple[torch.Tensor, torch.Tensor]]]:
-    """Functions that note what is to be recorded, and where: one kernel does it for x and w."""
-    rows: list[tuple[torch.Tensor, torch.Tensor]] = []
+def weight(w: torch.Tensor, kept: Copies | None, given: list[torch.Tensor]) -> Hashable:
+    """Add a weight, or its kept copies, to the tensors of a call; what tells one such call from others."""
+    if kept is None:
+        given.append(w)
+        return layout(w)
+    every = (*kept[0], *kept[1])
+    given += chain.from_iterable(map(tensors_of, every))
+    return tuple(map(layout_of, every))
+
+
+def there(y: torch.Tensor, *groups: list[Given]) -> Done[There]:
+    """y, and copies to hold for the way back, as a tape keeps both."""
+    tensors, held = Held.of(*groups)
+    return Done(
+        value=There(y, tensors, held),
+        results=(y, *tensors),
+        finish=lambda made: There(made[0], made[1:], held),
+    )
+
+
+Rows = list[tuple[torch.Tensor, torch.Tensor]]
+"""Histories, and the amax that each is to have at its end."""
+
+
+def together() -> tuple[Calls, Rows]:
+    """Functions that note what is to be recorded, and where: one kernel does it for two."""
+    rows: Rows = []
     return PYTHON._replace(record=lambda steps, amax: rows.append((steps, amax))), rows
 
 
-Gradients = tuple[torch.Tensor | None, torch.Tensor | None]
-"""dx and dw; None where one is not wanted, or was added to main_grad."""
+def record_all(rows: Rows) -> None:
+    """Record what was noted, two rows a kernel."""
+    for place in range(0, len(rows), 2):
+        first, *second = rows[place : place + 2]
+        record_now(*first, *second)
+
+
+Gradients = tuple[torch.Tensor | None, ...]
+"""dx, and dw of each weight; None where one is not wanted, or was added to main_grad."""
+
+
+def back(grads: Gradients) -> Done[Gradients]:
+    """Gradients, as a tape keeps them."""
+    numbers = count()
+    places = [None if each is None else next(numbers) for each in grads]
+    return Done(
+        value=grads,
+        results=[each for each in grads if each is not None],
+        finish=lambda made: tuple(None if place is None else made[place] for place in places),
+    )
 
 
 def way_back(
@@ -152,23 +139,17 @@ def way_back(
     to_x, to_w = wanted
     main_grad = carried.main_grad if to_w else None
     given = [dy, *tensors]
-    asked = token(plan), layout(dy), held.number, wanted, dtypes, layout(main_grad), _also(carried, given)
+    asked = token(plan), layout(dy), held.number, wanted, dtypes, layout(main_grad), also(carried, given)
     if main_grad is not None:
         given.append(main_grad)
 
     def run() -> Done[Gradients]:
-        of_x, of_w = held.copies(tensors, marks)
+        of_x, of_w = held.groups(tensors, marks)
         for_dgrad, for_wgrad = copies(dy, plan, plan.dy, PYTHON, carried, (DY, to_x, to_w))
         tokens, out = dy.shape
         dx = dgrad(for_dgrad, of_w, plan, PYTHON, out, dtypes[0]) if to_x else None
         dw = wgrad(for_wgrad, of_x, plan, PYTHON, tokens, dtypes[1], main_grad) if to_w else None
-        made = [each for each in (dx, dw) if each is not None]
-        places = [None if each is None else 0 if each is dx else len(made) - 1 for each in (dx, dw)]
-        return Done(
-            value=(dx, dw),
-            results=made,
-            finish=lambda made: tuple(None if place is None else made[place] for place in places),
-        )
+        return back((dx, dw))
 
     if held.moved(tensors, marks):
         return run().value
@@ -176,7 +157,7 @@ def way_back(
     return TAPES.record(asked, given, (), run) if tape is None else tape(given)
 
 
-def _also(carried: Carried, given: list[torch.Tensor]) -> Hashable:
+def also(carried: Carried, given: list[torch.Tensor]) -> Hashable:
     """Add what a layer carries to the tensors of a call; what tells one such call from others."""
     if carried.seeds is None and carried.history is None:
         return None

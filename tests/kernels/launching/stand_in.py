@@ -171,6 +171,8 @@ def standing_in():
 
 
 LAUNCHERS = (
+    "kernels.fused.launch",
+    "kernels.fused.passes",
     "kernels.gemm.simple.launch",
     "kernels.layer.record",
     "kernels.operand_passes.bf16",
