@@ -141,7 +141,7 @@ KINDS = (
         name="timeline",
         job=TimelineJob,
         result=Timeline,
-        measured_by="kernels.layer.timeline.measure",
+        measured_by="kernels.layer.timeline.answers",
         cost=lambda job: Cost(first_s=_WAY_S * len(Way)),
         partial=Partial.PART,
     ),

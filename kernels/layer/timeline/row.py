@@ -72,13 +72,13 @@ class KernelRun:
 
 @dataclass(frozen=True, kw_only=True)
 class LayerRow:
-    """One way of a TimelineJob. All ways of a job took turns in one run.
+    """One way of a TimelineJob. Ways with one `bf16` took turns in one run, and bf16 was one of them.
 
     - kernels: of one step in the order in which they ran, each time the median over several steps; in a CUDA
       graph where `in_graph`, else launched one by one.
     - eager: wall time of a step launched from Python, which waits for the GPU only at its end. graph: of its
       replays as one CUDA graph; None where it could not be captured, and `note` says why.
-    - bf16: the bf16 step of this run, in a graph. A row of bf16 has its own time there.
+    - bf16: the bf16 step of this run, in a graph. A row of bf16 has that of the run it was first in.
     - held_bytes: held from forward to backward, measured: what the step's forward leaves allocated beside y.
     - weight_bytes: what is held longer, from step to step: kept copies of weights. 0 where none are kept.
     - note: sentences on what this way does otherwise than one expects; empty where there is nothing to say.

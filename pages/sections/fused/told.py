@@ -21,6 +21,7 @@ ROLES = {
     Role.FUSED: Paint("activation + quantize", Tone.MERGED),
     Role.OTHER: Paint("other", Tone.QUIET),
 }
+_RUNS = "Not all ways are of one run, but each took turns with bf16"
 _KEPT = 128
 _EARLY_US = 1.0
 """A kernel that starts earlier than this before the end of the one before is told to."""
@@ -161,7 +162,8 @@ def origin_sentence(found: Sequence[Shown]) -> str:
     clocks = dict.fromkeys(one.row.clock.value for one in found)
     graphs = "as one CUDA graph" if all(one.row.in_graph for one in found) else "some launched one by one"
     where = dict.fromkeys(one.where for one in found)
-    runs = "All ways took turns in one run" if len(where) == 1 else "Not all ways are of one run"
+    is_one = len(where) == 1 and len({one.row.bf16 for one in found}) == 1
+    runs = "All ways took turns in one run" if is_one else _RUNS
     return plain(f"{'; '.join(where)}. {runs}. Times of kernels by {' and '.join(clocks)}, {graphs}.")
 
 
