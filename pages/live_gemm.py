@@ -11,15 +11,22 @@ from pages.kit.gemm.results_table import draw_downloads, draw_table
 from pages.kit.gemm.words import geometry
 from pages.kit.recipes import draw_source, recipe_params
 from pages.kit.shell import guard
+from pages.kit.terms.explain import draw_text
 from pages.sections.gemm.job import CONTROLS, draw_job
 from pages.sections.gemm.nearby import draw_nothing
 from pages.sections.gemm.view import draw_results
 
+IDEA = (
+    "One matmul of a layer, D[M, N] = A[M, K] · B[K, N], with both operands quantized as a **recipe** says. "
+    "It is measured twice: how far D is from the exact product, and how long it takes beside bf16."
+)
+
 guard()
 st.title("What does this recipe cost, and what does it give?")
 controls = Controls(*CONTROLS)
+draw_text(IDEA)
 controls.toolbar(st.sidebar)
-job = draw_job(controls, st.sidebar)
+job = draw_job(controls, st.container(), st.sidebar)
 has_gpu = workers().has_gpu
 
 st.write(geometry(job))
@@ -29,8 +36,6 @@ st.page_link(
     icon=":material/grid_on:",
     query_params=link_params(**recipe_params(job.recipe, job.own), matmul=job.matmul),
 )
-
-draw_source(job.recipe_data)
 
 reason = refusal(job, has_gpu=has_gpu)
 with st.container(horizontal=True):
@@ -69,3 +74,4 @@ with full_view:
         draw_results(picked or unasked, job)
     else:
         draw_nothing(job, nearby(records))
+draw_source(job.recipe_data)

@@ -19,6 +19,7 @@ from pages.kit.shared_controls import INPUT_TITLES, MATMUL, SEED, input_help
 from pages.kit.widgets import Choice, ChoiceStyle, Whole
 
 _STEP = 256
+_MATMUL_WIDTH, _DIM_WIDTH = 250, 180
 
 
 class _Dim(Whole):
@@ -70,12 +71,15 @@ RUNS = Whole(
 CONTROLS = (*RECIPE_CONTROLS, MATMUL, M, N, K, INPUT, SEED, ACCUMULATION, RUNS)
 
 
-def draw_job(controls: Controls, place: DeltaGenerator) -> GemmJob:
-    """Draw the controls and return the job that they describe."""
-    recipe, matmul = draw_recipe(controls, place), controls.draw(MATMUL, place)
+def draw_job(controls: Controls, place: DeltaGenerator, aside: DeltaGenerator) -> GemmJob:
+    """Draw the matmul's controls in `place` and what is rarely changed in `aside`; returns the job."""
+    row = place.container(horizontal=True)
+    recipe = draw_recipe(controls, row)
+    matmul = controls.draw(MATMUL, row.container(width=_MATMUL_WIDTH))
     plays = MATMULS[matmul]
+    row = place.container(horizontal=True)
     sizes = {
-        control.key: controls.draw(control, place, axis=axis)
+        control.key: controls.draw(control, row.container(width=_DIM_WIDTH), axis=axis)
         for control, axis in ((M, plays.m), (N, plays.n), (K, plays.k))
     }
     row = place.container(horizontal=True, gap="xsmall")
@@ -91,10 +95,10 @@ def draw_job(controls: Controls, place: DeltaGenerator) -> GemmJob:
         **recipe_values(controls),
         matmul=matmul,
         **sizes,
-        input=InputKind(controls.draw(INPUT, place)),
-        seed=controls.draw(SEED, place),
-        accumulation=Summation(controls.draw(ACCUMULATION, place, options=_offered(recipe, plays))),
-        runs=controls.draw(RUNS, place),
+        input=InputKind(controls.draw(INPUT, aside)),
+        seed=controls.draw(SEED, aside),
+        accumulation=Summation(controls.draw(ACCUMULATION, aside, options=_offered(recipe, plays))),
+        runs=controls.draw(RUNS, aside),
     )
 
 

@@ -48,7 +48,7 @@ def test_every_recipe_and_matmul_is_described_and_is_run_or_refused(open_app, on
         f"N: {dims.n.value}",
         f"K: {dims.k.value}, summed",
     ]
-    described = at.markdown[0].value
+    described = texts(at)
     assert f"**A** is {dims.a.value}[" in described
     assert f"**B** is {dims.b.value}[" in described
     shape = {key: at.number_input(key=key).value for key in "mnk"}
@@ -58,6 +58,14 @@ def test_every_recipe_and_matmul_is_described_and_is_run_or_refused(open_app, on
     link = next(link.proto for link in at.get("page_link") if link.proto.query_string)
     asked = {"recipe": recipe, "matmul": matmul}
     assert all(f"{key}={value}" in link.query_string for key, value in asked.items())
+
+
+def test_what_is_multiplied_is_chosen_on_the_page_and_the_rest_in_the_sidebar(open_app):
+    at = open_app(PAGE)
+    on_page, aside = at.main, at.sidebar
+    assert [box.label for box in on_page.selectbox] == ["Family", "Recipe"]
+    assert [box.key for box in on_page.number_input] == ["m", "n", "k"]
+    assert [box.label for box in aside.selectbox] == ["Input", "Accumulation"]
 
 
 def test_a_shape_too_large_for_the_interpreter_is_exchanged_for_a_small_one(open_app):
