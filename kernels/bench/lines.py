@@ -50,12 +50,14 @@ class Kept(Generic[T]):
 class GpuFiles(Generic[G]):
     """Measurements of one kind, one a line: <room>/<gpu>.jsonl in a folder of records.
 
-    judge: gives a measurement back, or raises ValueError with what is wrong with it.
+    judge: gives a measurement back, or raises ValueError with what is wrong with it. longest: bytes that a
+    line may have; None for any number.
     """
 
     kind: type[G]
     room: str
     judge: Callable[[G], G]
+    longest: int | None = None
 
     def path(self, folder: Path, gpu: str) -> Path:
         """The file of a GPU in a folder of records."""
@@ -69,10 +71,15 @@ class GpuFiles(Generic[G]):
     def record(self, row: G, folder: Path) -> Path:
         """Append a measurement to its GPU's file in a folder of records, and return the file's path.
 
-        Raises what `judge` raises, and OSError where the disk refuses it.
+        Raises what `judge` raises, ValueError for a line that is too long, and OSError where the disk refuses
+        it.
         """
+        data = to_data(self.judge(row))
+        line = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+        if self.longest is not None and len(line) > self.longest:
+            raise ValueError(f"a recorded line has at most {self.longest:,} bytes, got {len(line):,}")
         path = self.path(folder, row.gpu)
-        append_line(path, json.dumps(to_data(self.judge(row)), ensure_ascii=False).encode())
+        append_line(path, line)
         return path
 
 

@@ -1,19 +1,29 @@
 """Recorded training runs: train/<gpu>.jsonl in the assets, a run a line; in speed/, times of steps."""
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
-from kernels.bench.lines import BadLine, read_lines, slug
+from kernels.bench.lines import BadLine, GpuFiles
 from kernels.device import Unsupported
-from kernels.files import append_line
 from kernels.paths import TRAIN
 from kernels.train.row import Speed, TrainRow
-from kernels.typed import to_data
 
-_SPEED = "speed"
 LONGEST_LINE = 30_000
 """Bytes of a recorded run."""
+
+_Made = TypeVar("_Made", TrainRow, Speed)
+
+
+def _of_a_gpu(made: _Made) -> _Made:
+    """The row itself. Raises Unsupported for one without a GPU."""
+    if made.machine.capability is None:
+        raise Unsupported("--record keeps runs on a GPU; this one was emulated")
+    return made
+
+
+_RUNS = GpuFiles(kind=TrainRow, room="", judge=_of_a_gpu, longest=LONGEST_LINE)
+_SPEEDS = GpuFiles(kind=Speed, room="speed", judge=_of_a_gpu)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,16 +35,10 @@ class TrainRecords:
     speeds: tuple[Speed, ...] = ()
 
 
-def train_path(gpu: str, folder: Path = TRAIN) -> Path:
-    """The file of a GPU's runs."""
-    return folder / f"{slug(gpu)}.jsonl"
-
-
 def read_train(folder: Path = TRAIN) -> TrainRecords:
     """Every recorded run; none where the folder does not exist."""
-    rows, bad = read_lines(folder.glob("*.jsonl"), TrainRow, lambda row: row)
-    speeds, bad_speeds = read_lines((folder / _SPEED).glob("*.jsonl"), Speed, lambda speed: speed)
-    return TrainRecords(rows=tuple(rows), bad=(*bad, *bad_speeds), speeds=tuple(speeds))
+    runs, speeds = _RUNS.read(folder), _SPEEDS.read(folder)
+    return TrainRecords(rows=runs.rows, bad=(*runs.bad, *speeds.bad), speeds=speeds.rows)
 
 
 def record_train(row: TrainRow | Speed, folder: Path = TRAIN) -> Path:
@@ -43,12 +47,4 @@ def record_train(row: TrainRow | Speed, folder: Path = TRAIN) -> Path:
     Raises Unsupported for a run without a GPU, ValueError for one that is too long, and OSError where the
     disk refuses it.
     """
-    if row.machine.capability is None:
-        raise Unsupported("--record keeps runs on a GPU; this one was emulated")
-    line = json.dumps(to_data(row), ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
-    if len(line) > LONGEST_LINE:
-        raise ValueError(f"a recorded run has at most {LONGEST_LINE:,} bytes, got {len(line):,}")
-    folder = folder / _SPEED if isinstance(row, Speed) else folder
-    path = train_path(row.machine.name, folder)
-    append_line(path, line)
-    return path
+    return _SPEEDS.record(row, folder) if isinstance(row, Speed) else _RUNS.record(row, folder)

@@ -125,6 +125,11 @@ class TrainRow:
             raise ValueError("each held-out loss has its step")
 
     @property
+    def gpu(self) -> str:
+        """The GPU whose file keeps it."""
+        return self.machine.name
+
+    @property
     def at(self) -> tuple[int, ...]:
         """The last step of each of `losses`."""
         ends = range(self.loss_every, self.done + self.loss_every, self.loss_every)
@@ -173,6 +178,11 @@ class Speed:
     machine: Machine
     date: str
     commit: str | None = None
+
+    @property
+    def gpu(self) -> str:
+        """The GPU whose file keeps it."""
+        return self.machine.name
 
     @property
     def times_compiled(self) -> float:

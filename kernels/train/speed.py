@@ -9,8 +9,8 @@ from kernels.device import Unsupported
 from kernels.text_table import columns, text
 from kernels.train.counted import gemm_launches, launches, quantized_gemms
 from kernels.train.job import TrainJob
+from kernels.train.model.plain import compiled_step_ms
 from kernels.train.place import Place
-from kernels.train.plain import compiled_step_ms
 from kernels.train.row import Speed
 from kernels.train.sizes import SIZES
 from kernels.train.step import CHUNK, Trainer

@@ -6,14 +6,13 @@ records.py  rows of a GPU in assets/layer/
 """
 
 from kernels.layer.timeline.job import Block, TimelineJob, Way
-from kernels.layer.timeline.records import LayerRecords, read_timelines, record_timeline
+from kernels.layer.timeline.records import read_timelines, record_timeline
 from kernels.layer.timeline.row import Clock, KernelRun, LayerRow, LeftOut, Phase, Role, Timeline
 
 __all__ = [
     "Block",
     "Clock",
     "KernelRun",
-    "LayerRecords",
     "LayerRow",
     "LeftOut",
     "Phase",

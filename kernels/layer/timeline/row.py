@@ -107,6 +107,11 @@ class LayerRow:
             raise ValueError("kernels come in the order of their starts, and the first starts at 0")
 
     @property
+    def gpu(self) -> str:
+        """The GPU whose file keeps it."""
+        return self.machine.name
+
+    @property
     def busy_us(self) -> float:
         """Sum of the kernels' times."""
         return sum(kernel.time_us for kernel in self.kernels)

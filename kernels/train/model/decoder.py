@@ -14,9 +14,9 @@ from torch.nn import functional
 
 from kernels.layer import Float8Linear
 from kernels.layer.carried import step_seeds
-from kernels.train.attention import attend, embed
 from kernels.train.job import TrainJob
-from kernels.train.pieces import add_norm, cross_entropy, piece, rms_norm, rope, swiglu
+from kernels.train.model.attention import attend, embed
+from kernels.train.model.pieces import add_norm, cross_entropy, piece, rms_norm, rope, swiglu
 from kernels.train.sizes import HEAD_DIM, VOCABULARY, Size
 
 Tap = Callable[[str, nn.Linear, torch.Tensor, torch.Tensor], None]

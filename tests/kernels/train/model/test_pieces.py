@@ -2,8 +2,8 @@
 
 import torch
 
-from kernels.train.attention import attend
-from kernels.train.pieces import rope
+from kernels.train.model.attention import attend
+from kernels.train.model.pieces import rope
 
 SEQUENCES, LENGTH, HEADS, DIM = 2, 5, 3, 8
 
