@@ -11,6 +11,13 @@ except ImportError:  # Windows has no such lock, and no GPU that Triton runs on.
     fcntl = None
 
 
+def check_folder(folder: Path) -> None:
+    """Raise ValueError where no file can be kept in a folder, there already or to be made."""
+    nearest = next(place for place in (folder, *folder.absolute().parents) if place.exists())
+    if not (nearest.is_dir() and os.access(nearest, os.W_OK)):
+        raise ValueError(f"nothing can be kept in {folder}: {nearest} is no folder that can be written to")
+
+
 def replace_file(path: Path, content: bytes) -> None:
     """Write a file as a whole. Raises OSError, and then the file is as it was."""
     path.parent.mkdir(parents=True, exist_ok=True)

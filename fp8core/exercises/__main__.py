@@ -56,8 +56,11 @@ def main(arguments: list[str]) -> int:
             sys.stdout.write(start(asked.file) + "\n")
             return 0
         return check(asked.file, asked.name)
-    except (ValueError, OSError) as error:
+    except ValueError as error:
         sys.stderr.write(f"{error}\n")
+        return 2
+    except OSError as error:
+        sys.stderr.write(f"{error.filename or asked.file}: {error.strerror}\n")
         return 2
 
 

@@ -29,6 +29,7 @@ from kernels.bench.shapes import CUBE, SKINNY, STANDARD, shape_text
 from kernels.bench.table import HEADER, Refused, ceilings_table, line, summary_table
 from kernels.device import Unsupported, choose_backend, current_device, slowed, told_triton
 from kernels.faults import first_line, triton_errors
+from kernels.files import check_folder
 from kernels.gemm.meaning import Summation
 from kernels.paths import RECORDS
 from kernels.progress import Bar
@@ -38,13 +39,23 @@ ALL = "all"
 _RUNS, _TURN_MS = 20, 20
 _SUSTAINED_RUNS, _SUSTAINED_TURN_MS, _SUSTAINED_SETTLE_MS = 7, 250, 100
 
+_MODES = ("recorded", "ceilings", "eager", "quantizers", "fused_gemms")
+"""Options that say what is measured. Where none is given, it is one GEMM."""
+_OF_A_GEMM = (
+    *("recipe", "matmul", "shape", "shapes", "skinny", "input", "seed", "accumulation", "accumulate"),
+    *("cache", "runs", "turn_ms", "settle_ms", "sustained"),
+)
+"""Options that --recorded takes from the recorded rows."""
+
 Shape = tuple[int, ...] | LayerShape
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
-    options = _parser().parse_args(arguments)
+    parser = _parser()
+    options = parser.parse_args(arguments)
     try:
+        _check(options, parser)
         if options.ceilings:
             return _ceilings(options)
         if options.eager:
@@ -142,6 +153,22 @@ def _add_timing(parser: argparse.ArgumentParser) -> None:
         help=f"{_SUSTAINED_RUNS} rounds of {_SUSTAINED_TURN_MS} ms turns, {_SUSTAINED_SETTLE_MS} ms late: "
         "the power limit shows",
     )
+
+
+def _check(options: argparse.Namespace, parser: argparse.ArgumentParser) -> None:
+    """Raise ValueError for options that do not go together, and a folder in which nothing can be kept."""
+    asked = [name for name in _MODES if getattr(options, name)]
+    if len(asked) > 1:
+        raise ValueError(f"ask for one of {' and '.join(map(_flag, asked))} at a time")
+    given = [name for name in _OF_A_GEMM if getattr(options, name) != parser.get_default(name)]
+    if options.recorded and given:
+        raise ValueError(f"--recorded measures each GEMM as its row was: leave out {_flag(given[0])}")
+    if options.record:
+        check_folder(options.folder)
+
+
+def _flag(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
 
 
 def _jobs(options: argparse.Namespace) -> Iterator[GemmJob]:

@@ -18,6 +18,7 @@ from pathlib import Path
 from fp8core.recipes import RECIPES
 from kernels.device import choose_backend
 from kernels.faults import first_line, triton_errors
+from kernels.files import check_folder
 from kernels.layer.timeline.job import Block, TimelineJob, Way
 from kernels.layer.timeline.records import record_timeline
 from kernels.layer.timeline.row import Timeline
@@ -40,6 +41,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         jobs = tuple(_jobs(options))
         if options.minutes is not None and not options.minutes > 0:
             raise ValueError(f"--minutes is above 0, got {options.minutes:g}")
+        if options.record:
+            check_folder(options.folder)
         choose_backend()
         return _run(jobs, options)
     except KeyboardInterrupt:

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import numpy as np
 
-from kernels.device import DeviceKind, Unsupported, current_device
+from kernels.device import DeviceKind, current_device
 from kernels.faults import first_line, triton_errors
+from kernels.files import check_folder
 from kernels.probe.cases import Span, Start, draw_case
 from kernels.probe.operations import _STEP, RECORDED_SHAPE, Operation, cases, mismatches, operations, predict
 from kernels.probe.vectors import Captured, write_vectors
@@ -96,9 +97,14 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args(argv)
     try:
+        for name, least in (("outputs", 1), ("seed", 0)):
+            if getattr(options, name) < least:
+                raise ValueError(f"--{name} is a whole number from {least}, got {getattr(options, name)}")
+        if options.record:
+            check_folder(options.record.parent)
         device = current_device()
-    except Unsupported as error:
-        print(f"kernels.probe: {error.reason}", file=sys.stderr)
+    except ValueError as error:
+        print(f"kernels.probe: {error}", file=sys.stderr)
         return 2
     if device.kind is not DeviceKind.GPU or device.capability != (9, 0):
         print(f"kernels.probe: the models predict Hopper (9.0), and this is {device.name}", file=sys.stderr)

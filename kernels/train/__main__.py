@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 from fp8core.recipes import RECIPES
 from kernels.device import choose_backend, current_device
 from kernels.paths import TENSORS, TRAIN
-from kernels.train.job import BF16, MAX_SEED, TrainJob
+from kernels.train.job import BF16, MAX_SEED, MOST_STEPS, TrainJob
 from kernels.train.records import record_train
 from kernels.train.sizes import ON_CPU, SIZES
 from kernels.train.table import line, table
@@ -132,7 +132,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--size", choices=SIZES, help="of the model; s on a GPU, tiny on a CPU")
     parser.add_argument("--seeds", nargs="+", type=int, default=[0], metavar="S", help="(default 0)")
-    parser.add_argument("--steps", type=int, default=0, help="left out, a pilot finds it")
+    parser.add_argument("--steps", type=int, help="of each run; left out, a pilot finds it")
     parser.add_argument(
         "--minutes", type=float, default=_MINUTES, help=f"of all runs together (default {_MINUTES:g})"
     )
@@ -164,12 +164,14 @@ def _jobs(options: argparse.Namespace, model: str) -> Iterator[TrainJob]:
     """The runs asked for, seed by seed. Raises ValueError for an unknown name and a bad number."""
     if not 0 < options.minutes <= 24 * 60:
         raise ValueError(f"--minutes is above 0 and at most a day, got {options.minutes:g}")
+    if options.steps is not None and not 0 < options.steps <= MOST_STEPS:
+        raise ValueError(f"--steps is a whole number from 1 to {MOST_STEPS:,}, got {options.steps}")
     for seed in options.seeds:
         if not 0 <= seed <= MAX_SEED:
             raise ValueError(f"a seed is a whole number from 0 to 2**32 - 1, got {seed}")
     for name in _names(options.recipe):
         for seed in options.seeds:
-            fields = {"model": model, "seed": seed, "steps": options.steps}
+            fields = {"model": model, "seed": seed, "steps": options.steps or 0}
             if name in VARIANTS:
                 yield replace(VARIANTS[name].job, **fields)
             else:

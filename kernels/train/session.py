@@ -11,7 +11,7 @@ from pathlib import Path
 import torch
 
 from kernels.bench.measure import today
-from kernels.files import append_line, replace_file
+from kernels.files import append_line, check_folder, replace_file
 from kernels.progress import Bar
 from kernels.train.job import TrainJob
 from kernels.train.place import Place
@@ -48,7 +48,13 @@ class Session:
 
     @classmethod
     def of(cls, options: argparse.Namespace, place: Place, stopped: Callable[[], bool]) -> "Session":
-        """The session that a command line asks for. Raises ValueError for a text that cannot be read."""
+        """The session that a command line asks for.
+
+        Raises ValueError for a text that cannot be read, and a folder in which nothing can be kept.
+        """
+        for folder in (options.record and options.folder, options.resume, options.tensors):
+            if folder:
+                check_folder(folder)
         return cls(
             place=place,
             text=file_text(options.text) if options.text else installed_text(),

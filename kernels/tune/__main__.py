@@ -36,7 +36,7 @@ from kernels.gemm.tuned import Measurement, Tuned, read_table, table_path
 from kernels.progress import Bar
 from kernels.tune.compilers import Compilers
 from kernels.tune.jobs import SHAPES, distinct_jobs, jobs, simple_plan
-from kernels.tune.random_options import add_arguments
+from kernels.tune.random_options import add_arguments, check
 from kernels.tune.search import Found, search
 from kernels.tune.state import TuneState, merge_into
 
@@ -47,6 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
     options = _parser().parse_args(arguments)
     try:
+        check(options)
         choose_backend()
         device = current_device()
         if device.kind is not DeviceKind.GPU:

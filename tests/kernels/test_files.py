@@ -5,7 +5,7 @@ import threading
 import numpy as np
 import pytest
 
-from kernels.files import append_line, replace_file
+from kernels.files import append_line, check_folder, replace_file
 from kernels.probe.vectors import read_machine, read_vectors, write_vectors
 from kernels.tune.state import TuneState, merge_into
 from tests.kernels.full_disk import files_at_most
@@ -97,3 +97,11 @@ def test_a_file_of_other_arrays_is_no_file_of_vectors(tmp_path, arrays):
     np.savez(tmp_path / "other.npz", **arrays)
     with pytest.raises(ValueError, match=r"^other\.npz holds no captured vectors: "):
         assert [read_machine(tmp_path / "other.npz"), *read_vectors(tmp_path / "other.npz")]
+
+
+def test_a_folder_is_refused_where_a_file_is_in_its_way(tmp_path):
+    check_folder(tmp_path / "made" / "later")
+    assert not (tmp_path / "made").exists()
+    (tmp_path / "file").write_bytes(LINE)
+    with pytest.raises(ValueError, match=r"nothing can be kept in .*rows: .*file is no folder"):
+        check_folder(tmp_path / "file" / "rows")

@@ -19,16 +19,22 @@ from tests.peers.every_text import python_of
 from tests.peers.signatures import Wheel
 
 
-def main(folder: str) -> int:
-    """Record every library whose wheel is in the folder. Returns the number of names that are missing."""
-    missing = 0
+def main(arguments: list[str]) -> int:
+    """Record every library whose wheel is in a folder. Returns 0, 1 where names or all wheels are missing, or
+    2 for bad arguments.
+    """
+    if len(arguments) != 1 or not Path(arguments[0]).is_dir():
+        sys.stderr.write(f"the folder of the wheels is needed, got: {' '.join(arguments) or 'nothing'}\n")
+        return 2
+    missing = recorded = 0
     for library, package in RECORDED.items():
-        wheels = sorted(Path(folder).glob(f"{package}-*.whl"))
+        wheels = sorted(Path(arguments[0]).glob(f"{package}-*.whl"))
         if not wheels:
             sys.stdout.write(f"{library}: no wheel {package}-*.whl in this folder\n")
             continue
+        recorded += 1
         missing += record(library, package, Wheel(wheels[-1]))
-    return missing
+    return int(missing > 0 or not recorded)
 
 
 def record(library: str, package: str, wheel: Wheel) -> int:
@@ -64,4 +70,4 @@ def _lines(data: dict[str, Any]) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(1 if main(sys.argv[1]) else 0)
+    sys.exit(main(sys.argv[1:]))

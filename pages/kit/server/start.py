@@ -14,6 +14,7 @@ from kernels.worker.rate import Pace
 
 HIGHEST, USUAL = 65535, 8501
 WILDCARDS = ("0.0.0.0", "::")
+_ARGUMENTS = ("HOST", "PORT", "BASE")
 
 
 def trouble(host: str, port: str) -> str | None:
@@ -69,6 +70,11 @@ def address(host: str, port: str, base: str = "") -> str:
 
 
 def main(arguments: list[str]) -> int:
+    if len(arguments) != len(_ARGUMENTS):
+        sys.stderr.write(
+            f"{' '.join(_ARGUMENTS)} are needed, got {len(arguments)} arguments. Try: make app\n"
+        )
+        return 2
     host, port, base = arguments
     if (why := trouble(host, port) or limits_trouble(os.environ)) is not None:
         sys.stderr.write(f"{why}\n")

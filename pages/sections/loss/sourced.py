@@ -5,22 +5,9 @@ from dataclasses import dataclass
 from functools import cache
 
 from kernels.paths import ASSETS
+from pages.kit.sourced import Sourced
 
 FILE = ASSETS / "loss.toml"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Sourced:
-    """An entry of the file: the document that says it, and its year or month."""
-
-    source: str
-    url: str
-    date: str
-
-    @property
-    def link(self) -> str:
-        """The source as Markdown."""
-        return f"[{self.source}]({self.url}), {self.date}"
 
 
 @dataclass(frozen=True, kw_only=True)

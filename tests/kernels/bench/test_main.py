@@ -90,6 +90,16 @@ def test_refolding_is_asked_for_by_name_and_says_that_it_is_not_bit_exact(capsys
             "kernels.bench: --accumulate adds into an fp32 D, which only Wgrad writes: "
             "ask for --matmul wgrad\n",
         ),
+        (["--ceilings", "--eager"], "kernels.bench: ask for one of --ceilings and --eager at a time\n"),
+        (
+            ["--recorded", "--turn-ms", "9"],
+            "kernels.bench: --recorded measures each GEMM as its row was: leave out --turn-ms\n",
+        ),
+        (
+            ["--record", "--folder", f"{__file__}/rows"],
+            f"kernels.bench: nothing can be kept in {__file__}/rows: {__file__} is no folder that can be "
+            "written to\n",
+        ),
         (["--seed", "-1"], "kernels.bench: the seed is a whole number from 0 to 2**32 - 1, got -1\n"),
     ],
 )

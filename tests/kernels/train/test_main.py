@@ -141,7 +141,9 @@ def test_a_pilot_finds_the_steps(capsys):
     [
         (("--recipe", "fp7"), "no recipe is called 'fp7'"),
         (("--seeds", "-1"), "a seed is a whole number"),
-        (("--steps", "-1"), "a run has 0 to 1,000,000 steps, got -1"),
+        (("--steps", "0"), "--steps is a whole number from 1 to 1,000,000, got 0"),
+        (("--resume", f"{__file__}/state"), "test_main.py is no folder that can be written to"),
+        (("--tensors", __file__), "test_main.py is no folder that can be written to"),
         (("--minutes", "0"), "--minutes is above 0"),
         (("--text", "/nowhere/poem.txt"), "poem.txt cannot be read: No such file"),
         (("--size", "s"), "only the model tiny is trained"),

@@ -119,6 +119,24 @@ def test_without_a_gpu_there_is_one_sentence(capsys, monkeypatch):
     assert error == "kernels.tune: there is no CUDA GPU here, and blocks are tuned by a GPU's own times\n"
 
 
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--random", "-4"], "--random is a whole number from 0, got -4"),
+        (["--workers", "0"], "--workers is a whole number from 1, got 0"),
+        (["--budget", "nan"], "--budget is above 0, got nan"),
+        (
+            ["--fit", "--samples", "/nowhere.jsonl"],
+            "--fit needs --random N, or a file of --samples; got /nowhere",
+        ),
+    ],
+    ids=str,
+)
+def test_bad_arguments_get_a_sentence(arguments, told, capsys):
+    assert main(arguments) == 2
+    assert told in capsys.readouterr().err
+
+
 def test_workers_answer_in_order_and_one_that_dies_takes_no_other_along():
     sizes = (2, 3, 13, 4, 5)
     tasks = [(dataclasses.replace(JOB, m=m), None) for m in sizes]

@@ -68,6 +68,7 @@ def test_what_was_measured_before_ctrl_c_is_kept(measured, tmp_path, capsys):
         (["--tokens", "0"], "tokens is a whole number from 1"),
         (["--minutes", "-1"], "--minutes is above 0, got -1"),
         (["--runs", "0"], "rounds"),
+        (["--record", "--folder", f"{__file__}/rows"], "nothing can be kept in"),
     ],
 )
 def test_bad_arguments_are_told_in_one_line(options, sentence, capsys):
