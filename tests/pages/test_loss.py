@@ -203,7 +203,18 @@ def test_published_gaps_stand_beside_ours_with_their_source(open_app, recorded) 
     for one in sourced().published:
         assert one.link in told
         assert set(one.recipes) <= set(RECIPES)
-    assert "4 of 8 published gaps" in told
+    assert "1 of 8 published gaps" in told  # equal seeds leave no error here, and one source gives a bound
+    assert "each against bf16's run of the same seed" in told
+
+
+def test_without_help_of_equal_seeds_gaps_have_the_width_of_the_band(open_app, tmp_path, monkeypatch) -> None:
+    rows = [one for one in all_rows() if one.job.seed in (0, 1) or one.job.recipe == "bf16"]
+    monkeypatch.setattr(
+        runs, "TRAIN", write(tmp_path, [one for one in rows if one.job.seed == 0] + rows[1:4])
+    )
+    told = texts(open_app(PAGE, loss_show="elsewhere"))
+    assert "against the mean of bf16's seeds" in told
+    assert "5 of 8 published gaps" in told
 
 
 def test_a_line_that_cannot_be_read_is_told_and_left_out(open_app, recorded) -> None:

@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from fp8core.experiments.run_spread import SURE
 from fp8core.recipes import RECIPES
 from pages.kit.controls import Controls
 from pages.kit.inert import plain
@@ -19,10 +20,11 @@ AGREES, BOUND, LARGER, SMALLER, NO_FIGURE = (
     "no percentage given",
 )
 CAUTION = (
-    "Sizes, texts and lengths differ, so equal figures would be luck. Compare the **order of magnitude**: a "
-    "few hundredths of a percent, or one to three percent. Most published gaps are of one run a side. Some "
-    "“fp8” curves of papers are bf16 (Quartet, [issue 12](https://github.com/IST-DASLab/Quartet/issues/12), "
-    "2026-09): so the table of “Curves” counts the quantized GEMMs of a step."
+    "Sizes, texts and lengths differ, so equal figures would be luck. Compare the **order of magnitude**: "
+    "far below a percent with eight bits, some percent with four. Most published gaps are of one run a side. "
+    "Some “fp8” curves of papers are bf16 (Quartet, "
+    "[issue 12](https://github.com/IST-DASLab/Quartet/issues/12), 2026-09): so the "
+    "table of “Curves” counts the quantized GEMMs of a step."
 )
 
 
@@ -36,7 +38,8 @@ def show(controls: Controls) -> None:
     draw_notice(f"**Notice:** {notice(ours)}")
     st.markdown(table(ours))
     if group is not None:
-        st.caption(f"Ours: the mean of the runs, ± the half of its 95 % interval. {words.where(group)}")
+        st.caption(f"{rule(ours)} {words.where(group)}")
+        st.markdown(unpublished(ours))
     st.markdown(CAUTION)
 
 
@@ -45,7 +48,8 @@ def agreement(one: Published, ours: Final) -> str:
     published = one.gap_percent
     if published is None:
         return NO_FIGURE
-    low, high = ours.gap.percent - ours.gap.error, ours.gap.percent + ours.gap.error
+    own = ours.closest
+    low, high = own.percent - own.error, own.percent + own.error
     if one.at_most:
         return BOUND if high <= published else LARGER if low > published else AGREES
     if low <= published <= high:
@@ -71,25 +75,40 @@ def notice(ours: dict[str, Final]) -> str:
 
 
 def table(ours: dict[str, Final]) -> str:
-    """A Markdown table: a line for each published gap, and for each of our recipes without one."""
+    """A Markdown table: a line for each published gap."""
     lines = [
-        "| recipe | ours | published | against | of | runs | agree? | source |",
-        "|:--|--:|--:|:--|:--|--:|:--|:--|",
+        "| recipe | ours | published | agree? | what they trained | source |",
+        "|:--|--:|--:|:--|:--|:--|",
     ]
     for one in sourced().published:
         name = next((name for name in one.recipes if name in ours), None)
         title = plain(ours[name].title) if name else _titles(one)
-        own = words.gap_text(ours[name]) if name else "–"
+        own = words.interval(ours[name].closest) if name else "–"
         verdict = agreement(one, ours[name]) if name else "–"
-        lines.append(
-            f"| {title} | {own} | {one.told} | {one.against} | {one.of} | {one.runs or '–'} | {verdict} | "
-            f"{one.link} |"
-        )
-    spoken = {name for one in sourced().published for name in one.recipes}
-    for name, mine in ours.items():
-        if name not in spoken:
-            lines.append(f"| {plain(mine.title)} | {words.gap_text(mine)} | – | – | – | – | – | – |")
+        lines.append(f"| {title} | {own} | {one.told} | {verdict} | {one.trained} | {one.link} |")
     return "\n".join(lines)
+
+
+def unpublished(ours: dict[str, Final]) -> str:
+    """Our gaps beside which no published one stands, as a sentence; empty where there is none."""
+    spoken = {name for one in sourced().published for name in one.recipes}
+    rest = [
+        f"{plain(one.title)} {words.interval(one.closest)}"
+        for name, one in ours.items()
+        if name not in spoken
+    ]
+    return f"Without a published gap: {'; '.join(rest)}." if rest else ""
+
+
+def rule(ours: dict[str, Final]) -> str:
+    """The meaning of our figures: the runs that they compare."""
+    paired = any(one.paired for one in ours.values())
+    against = (
+        "each against bf16's run of the same seed, since equal seeds help here (“How sure?”)"
+        if paired
+        else "against the mean of bf16's seeds"
+    )
+    return f"Ours: the mean of the runs, {against}, ± the half of its {SURE:.0%} interval."
 
 
 def _titles(one: Published) -> str:

@@ -5,7 +5,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from fp8core.experiments.run_spread import Gap, gap
+from fp8core.experiments.run_spread import (
+    Gap,
+    gap,
+    paired_gap,
+    pooled_spread,
+    spread_interval,
+    spread_percent,
+)
 from kernels.train.row import TrainRow
 from kernels.train.variants import Variant
 from pages.kit.gemm.results import Origin
@@ -93,7 +100,8 @@ def reach(lines: Sequence[Line], around: Band, *, near: bool) -> tuple[float, fl
 class Final:
     """The end of a kind of run: its gap, and a row of it for what all of them share.
 
-    `outside`: the gap lies outside the range of bf16's seeds.
+    `outside`: the gap lies outside the range of bf16's seeds. `paired`: the gap to bf16's runs of equal
+    seeds; None where there are none, or where equal seeds do not help for sure.
     """
 
     key: Key
@@ -101,6 +109,12 @@ class Final:
     gap: Gap
     row: TrainRow
     outside: bool
+    paired: Gap | None = None
+
+    @property
+    def closest(self) -> Gap:
+        """The gap with the smaller interval: of equal seeds where they help."""
+        return self.paired or self.gap
 
     @property
     def beyond(self) -> bool:
@@ -115,16 +129,56 @@ class Final:
         return "beyond the band" if self.gap.is_clear else "outside, but too few runs to be sure"
 
 
+def _last(runs: Sequence[Run]) -> dict[int, float]:
+    """The last losses of whole runs by their seed."""
+    return {run.row.job.seed: run.row.final for run in runs if run.row.final is not None}
+
+
+def differences(runs: Sequence[Run], others: Sequence[Run]) -> list[float]:
+    """The last losses in percent above those of other runs, for each seed that both have."""
+    mine, theirs = _last(runs), _last(others)
+    return [100 * (mine[seed] / theirs[seed] - 1) for seed in mine if seed in theirs]
+
+
 def pairs(group: Group) -> dict[str, list[float]]:
     """The last losses of each published recipe by its title, in percent above bf16's of the same seed."""
-    bf16 = {run.row.job.seed: run.row.final for run in group.bf16}
-    found: dict[str, list[float]] = {}
-    for name in group.recipes:
-        for run in group.of((name, False, False)):
-            final, twin = run.row.final, bf16.get(run.row.job.seed)
-            if final is not None and twin is not None:
-                found.setdefault(run.title, []).append(100 * (final / twin - 1))
-    return found
+    each = {name: group.of((name, False, False)) for name in group.recipes}
+    found = {runs[0].title: differences(runs, group.bf16) for runs in each.values()}
+    return {title: percents for title, percents in found.items() if percents}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pairing:
+    """The standard deviation of the last losses of two runs with equal seeds, in percent.
+
+    - freedom: degrees of freedom that it is known with. interval: where it lies for sure.
+    - apart: the standard deviation that two runs of different seeds have.
+    """
+
+    spread: float
+    freedom: int
+    interval: tuple[float, float]
+    apart: float
+
+    @property
+    def helps(self) -> bool:
+        """True if equal seeds end nearer to each other for sure."""
+        return self.interval[1] < self.apart
+
+    def gap(self, percents: Sequence[float]) -> Gap | None:
+        """The gap of runs to others of equal seeds; None without a pair, or where these do not help."""
+        return paired_gap(percents, self.spread, self.freedom) if percents and self.helps else None
+
+
+def pairing(group: Group) -> Pairing | None:
+    """What equal seeds are worth here; None where no recipe has two pairs."""
+    found = list(pairs(group).values())
+    if not any(len(each) > 1 for each in found):
+        return None
+    spread, freedom = pooled_spread(found)
+    low, high = (share * spread for share in spread_interval(1.0, freedom + 1))
+    apart = math.sqrt(2) * spread_percent([run.row.final for run in group.bf16])
+    return Pairing(spread=spread, freedom=freedom, interval=(low, high), apart=apart)
 
 
 def ends_of_band(group: Group) -> tuple[float, float]:
@@ -140,6 +194,7 @@ def finals(group: Group, keys: Sequence[Key]) -> list[Final]:
     if len(reference) < FEWEST:
         return []
     low, high = ends_of_band(group)
+    equal = pairing(group)
     found = []
     for key in keys:
         ended = [run for run in group.of(key) if run.row.final is not None]
@@ -152,19 +207,25 @@ def finals(group: Group, keys: Sequence[Key]) -> list[Final]:
                     gap=one,
                     row=ended[0].row,
                     outside=not low <= one.percent <= high,
+                    paired=equal and equal.gap(differences(ended, group.bf16)),
                 )
             )
     return found
 
 
 def apart(variant: Variant, group: Group) -> tuple[float, float]:
-    """What a change did to the last loss, in percent of bf16's, and half the width of its interval.
+    """What a change did to the last loss, in percent, and half the width of its interval.
 
-    Raises ValueError where a run with the change, or one without it, has not ended.
+    Runs of equal seeds are compared where these help. Raises ValueError where a run with the change, or one
+    without it, has not ended.
     """
     found = finals(group, [key_of(variant.job), key_of(variant.beside)])
     if len(found) < 2:
         raise ValueError(f"no runs with and without the change {variant.name!r} are recorded")
+    equal = pairing(group)
+    runs = (group.of(key_of(job)) for job in (variant.job, variant.beside))
+    if equal is not None and (one := equal.gap(differences(*runs))) is not None:
+        return one.percent, one.error
     changed, beside = (one.gap for one in found)
     return changed.percent - beside.percent, math.hypot(changed.error, beside.error)
 

@@ -31,6 +31,12 @@ class Published(Sourced):
         return 100 * self.nats / self.loss if self.nats is not None and self.loss else None
 
     @property
+    def trained(self) -> str:
+        """What was trained, against what, and how often."""
+        runs = "" if self.runs is None else f"; {self.runs} run{'s' * (self.runs > 1)} of each"
+        return f"{self.of}; against {self.against}{runs}"
+
+    @property
     def told(self) -> str:
         """The gap in words."""
         found = self.gap_percent

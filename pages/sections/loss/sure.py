@@ -1,6 +1,5 @@
 """Section "How sure?": the spread of seeds, and the runs that a difference takes."""
 
-import math
 from collections.abc import Mapping, Sequence
 from statistics import fmean
 
@@ -11,7 +10,6 @@ from fp8core.experiments.run_spread import (
     SURE,
     factor,
     paired_gap,
-    pooled_spread,
     runs_needed,
     spread_interval,
     spread_percent,
@@ -26,7 +24,7 @@ from pages.kit.shell import theme
 from pages.sections.loss import words
 from pages.sections.loss.charts.ends import ends_chart
 from pages.sections.loss.controls import DELTA
-from pages.sections.loss.gaps import FEWEST, pairs
+from pages.sections.loss.gaps import FEWEST, Pairing, pairing, pairs
 from pages.sections.loss.runs import Group
 from pages.sections.loss.sourced import sourced
 from pages.sections.loss.state import group_here
@@ -77,38 +75,36 @@ def show(controls: Controls) -> None:
     )
     st.markdown(table(spread, (low, high)))
     st.markdown(f":small[Elsewhere: {noise()}.]")
-    st.markdown(equal_seeds(group, spread))
+    st.markdown(equal_seeds(group))
 
 
-def equal_seeds(group: Group, spread: float) -> str:
-    """What it helps to compare runs of equal seeds. `spread`: of bf16's last losses, in percent."""
+def equal_seeds(group: Group) -> str:
+    """What it helps to compare runs of equal seeds."""
     rule = (
         "Runs of equal seeds begin with the same weights and read the same text in the same order. Rounding "
         "parts them nonetheless: one changed bit in the first weights spreads the final models as far as "
         "another seed does, after long training "
         "([Summers and Dinneen](https://arxiv.org/abs/2103.04514), 2021-03)."
     )
-    found = pairs(group)
-    if not any(len(each) > 1 for each in found.values()):
+    equal = pairing(group)
+    if equal is None:
         return f"**Equal seeds?** {rule}"
-    paired, freedom = pooled_spread(list(found.values()))
-    apart = math.sqrt(2) * spread
-    low, high = (share * paired for share in spread_interval(1.0, freedom + 1))
+    low, high = equal.interval
     told = (
         f"{rule} In these runs of {group.steps:,} steps, a recipe's distance from bf16 of the same seed has "
-        f"a standard deviation of {paired:.2f} %, with {SURE:.0%} between {low:.2f} and {high:.2f} %. Were "
-        f"seeds of no matter, it would be √2 · σ = {apart:.2f} %."
+        f"a standard deviation of {equal.spread:.2f} %, with {SURE:.0%} between {low:.2f} and {high:.2f} %. "
+        f"Were seeds of no matter, it would be √2 · σ = {equal.apart:.2f} %."
     )
-    if high >= apart:
+    if not equal.helps:
         return f"**Equal seeds do not help for sure.** {told}"
-    return f"**Equal seeds help here.** {told}\n\n{pair_table(found, paired, freedom)}"
+    return f"**Equal seeds help here.** {told}\n\n{pair_table(pairs(group), equal)}"
 
 
-def pair_table(found: Mapping[str, Sequence[float]], spread: float, freedom: int) -> str:
+def pair_table(found: Mapping[str, Sequence[float]], equal: Pairing) -> str:
     """A Markdown table: each recipe's distance from bf16 of the same seeds."""
     lines = ["| recipe | pairs | above bf16 of the same seed | leaves out 0 |", "|:--|--:|--:|:--|"]
     for name, each in found.items():
-        one = paired_gap(each, spread, freedom)
+        one = paired_gap(each, equal.spread, equal.freedom)
         verdict = "yes" if one.is_clear else "no"
         lines.append(f"| {plain(name)} | {one.runs} | {words.interval(one)} | {verdict} |")
     return "\n".join(lines)

@@ -75,13 +75,15 @@ def _with_gaps(finals: Sequence[Final]) -> str:
 def table(finals: Sequence[Final]) -> str:
     """A Markdown table of what is left at the end."""
     lines = [
-        "| recipe | runs | last bits a byte | above bf16 | from … to | where | quantized GEMMs a step |",
-        "|:--|--:|--:|--:|--:|:--|--:|",
+        "| recipe | runs | last bits a byte | above bf16 | from … to | above bf16 of equal seeds | where "
+        "| quantized GEMMs a step |",
+        "|:--|--:|--:|--:|--:|--:|:--|--:|",
     ]
     for one in finals:
+        paired = interval(one.paired) if one.paired else "–"
         runs = f"{percent(one.gap.low)} … {percent(one.gap.high)}" if one.gap.runs > 1 else "–"
         bits = one.row.final_bits
-        cells = (plain(one.title), one.gap.runs, f"{bits:.4f}", gap_text(one), runs, one.verdict)
+        cells = (plain(one.title), one.gap.runs, f"{bits:.4f}", gap_text(one), runs, paired, one.verdict)
         lines.append(f"| {' | '.join(map(str, cells))} | {one.row.quantized_gemms} of {one.row.gemms} |")
     return "\n".join(lines)
 

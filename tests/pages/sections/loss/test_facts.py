@@ -58,7 +58,8 @@ def test_recipes_are_counted_by_their_bits(fact) -> None:
 
 def test_what_a_change_does_is_the_difference_of_both_gaps(fact) -> None:
     place = list(VARIANTS).index("no_rotation")
-    assert fact("rotation_apart") == pytest.approx(4.0 + place - fact("nvfp4_gap"), abs=1e-3)
+    beside = 1 + (ABOVE["nvfp4"] + SEEDS[0]) / 100
+    assert fact("rotation_apart") == pytest.approx(100 * ((1.04 + place / 100) / beside - 1), abs=1e-3)
     assert fact("rotation_error") > 0
 
 
