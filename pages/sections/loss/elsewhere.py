@@ -75,17 +75,17 @@ def notice(ours: dict[str, Final]) -> str:
 
 
 def table(ours: dict[str, Final]) -> str:
-    """A Markdown table: a line for each published gap."""
+    """A Markdown table: a line for each published gap and each of our recipes that it speaks of."""
     lines = [
         "| recipe | ours | published | agree? | what they trained | source |",
         "|:--|--:|--:|:--|:--|:--|",
     ]
     for one in sourced().published:
-        name = next((name for name in one.recipes if name in ours), None)
-        title = plain(ours[name].title) if name else _titles(one)
-        own = words.interval(ours[name].closest) if name else "–"
-        verdict = agreement(one, ours[name]) if name else "–"
-        lines.append(f"| {title} | {own} | {one.told} | {verdict} | {one.trained} | {one.link} |")
+        for name in [name for name in one.recipes if name in ours] or one.recipes[:1]:
+            title, own, verdict = RECIPES[name].title, "–", "–"
+            if name in ours:
+                own, verdict = words.interval(ours[name].closest), agreement(one, ours[name])
+            lines.append(f"| {plain(title)} | {own} | {one.told} | {verdict} | {one.trained} | {one.link} |")
     return "\n".join(lines)
 
 
@@ -109,7 +109,3 @@ def rule(ours: dict[str, Final]) -> str:
         else "against the mean of bf16's seeds"
     )
     return f"Ours: the mean of the runs, {against}, ± the half of its {SURE:.0%} interval."
-
-
-def _titles(one: Published) -> str:
-    return RECIPES[one.recipes[0]].title
