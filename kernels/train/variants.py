@@ -17,6 +17,7 @@ from fp8core.rounding import Rounding
 from fp8core.scales import E8M0_FLOOR, FP32_SCALE
 from fp8core.tiles import WHOLE, TileShape
 from kernels.train.job import TrainJob
+from kernels.train.sizes import SIZES
 
 Change = Callable[[OperandSpec], OperandSpec]
 
@@ -33,7 +34,7 @@ class Variant:
     """A run that differs from another in one thing.
 
     - job: the run. beside: the run that it is compared with.
-    - reason: why it fails, or why nothing is seen. source: who found it at scale.
+    - reason: why it fails, or why nothing is seen. assets/loss.toml names who found it at scale.
     - page: the script of the page whose picture explains it, without .py.
     """
 
@@ -43,7 +44,6 @@ class Variant:
     job: TrainJob
     beside: TrainJob
     reason: str
-    source: str
     page: str
 
 
@@ -115,7 +115,10 @@ _ALL_FAST = replace(
     dgrad=replace(_HYBRID.dgrad, accumulator=FAST),
     wgrad=replace(_HYBRID.wgrad, accumulator=FAST),
 )
-_NVFP4_PAPER = "NVIDIA, Pretraining Large Language Models with NVFP4, arXiv 2509.25149"
+_E2M1 = FORMATS["e2m1"]
+_S = SIZES["s"]
+_LENGTHS = [width for shape in _S.block_linears.values() for width in shape]
+"""K of Fprop and Dgrad: features that a layer reads, and those that it writes."""
 
 VARIANTS = {
     variant.name: variant
@@ -128,7 +131,6 @@ VARIANTS = {
             beside=_run("per_tensor_e4m3"),
             reason="The loss is a mean over all tokens, so that gradients are small: most round to zero. "
             "Blocks then hardly learn; the embedding and the head still do.",
-            source="nanochat, dev/LOG.md (a gradient is bounded by 1 / tokens)",
             page="scaling",
         ),
         Variant(
@@ -139,7 +141,6 @@ VARIANTS = {
             beside=_run("nvfp4"),
             reason="Random rounding is right on average and errs more each time. A gradient averages over "
             "steps; activations go through nonlinear functions in the same step, and their noise stays.",
-            source=f"{_NVFP4_PAPER}, figure 10",
             page="stochastic_rounding",
         ),
         Variant(
@@ -148,9 +149,8 @@ VARIANTS = {
             shows=Shows.BREAKS,
             job=_run(_changed(_HYBRID, "e2m1, one scale", *_each(_ALL, _one_scale))),
             beside=_run("nvfp4"),
-            reason="e2m1 spans a factor of 12 from its smallest number to its largest. One outlier sets the "
-            "scale of the whole tensor, and most of the rest rounds to zero.",
-            source="Rouhani et al., Microscaling Data Formats for Deep Learning, arXiv 2310.10537",
+            reason=f"e2m1 spans a factor of {_E2M1.max / _E2M1.min_subnormal:g} from its smallest number to "
+            "its largest. One outlier sets the scale of the whole tensor: most of the rest rounds to zero.",
             page="outliers",
         ),
         Variant(
@@ -161,7 +161,6 @@ VARIANTS = {
             beside=_run("nvfp4", last_bf16=True),
             reason="The head's output is the logits: nothing after it averages its error away. The last "
             "layers err most, so that published runs keep them in bf16.",
-            source=f"{_NVFP4_PAPER}, on the layers that stay in bf16",
             page="outliers",
         ),
         Variant(
@@ -171,9 +170,8 @@ VARIANTS = {
             job=_run(_changed(_MXFP4, "MXFP4, floor", *_each(_ALL, _floor))),
             beside=_run("mxfp4"),
             reason="A scale that is rounded down leaves the largest element of some tiles beyond the last "
-            "code, where it is clipped; the others of these tiles get steps half as wide. In four bits "
-            "and at this size one costs about what the other gains.",
-            source="Mishra et al., Recipes for Pre-training LLMs with MXFP8, arXiv 2506.08027",
+            "code, where it is clipped; the others of these tiles get steps half as wide. The one costs, the "
+            "other gains; the runs weigh them.",
             page="scaling",
         ),
         Variant(
@@ -183,7 +181,6 @@ VARIANTS = {
             job=_run("per_tensor_e4m3"),
             beside=_run("per_tensor"),
             reason="With a scale for each tensor and step, gradients of a small model fit either range.",
-            source="Transformer Engine issue 2754: one user's curve with hybrid nearer to bf16",
             page="formats",
         ),
         Variant(
@@ -192,9 +189,9 @@ VARIANTS = {
             shows=Shows.NOTHING,
             job=_run(_ALL_FAST),
             beside=_run("per_tensor"),
-            reason="Sums over a few hundred numbers lose little in the tensor core's short accumulator; only "
-            "Wgrad's are long here.",
-            source="torchao issue 2377, on speed against accuracy; no gap of a loss is published",
+            reason=f"In Fprop and Dgrad of the model S, sums run over {min(_LENGTHS):,} to {max(_LENGTHS):,} "
+            "numbers: they lose little in the tensor core's short accumulator. Only Wgrad's are long here, "
+            f"over {_S.bytes_per_step:,} tokens.",
             page="accumulation",
         ),
         Variant(
@@ -204,7 +201,6 @@ VARIANTS = {
             job=_run(_unrotated(_NVFP4, "NVFP4, not rotated")),
             beside=_run("nvfp4"),
             reason="A rotation spreads outliers, and a small model has few.",
-            source=f"{_NVFP4_PAPER}, which finds no measurable difference at small scales",
             page="rotations",
         ),
     )

@@ -19,6 +19,7 @@ from pages.kit.gemm.results import Origin
 from pages.sections.loss import runs
 from pages.sections.loss.breaks import PICTURES
 from pages.sections.loss.controls import ALL_CONTROLS, EARLY, HELD_OUT, LATE, METRIC, PRODUCTS, SHOW, TRAINING
+from pages.sections.loss.evidence import evidence
 from pages.sections.loss.gaps import line
 from pages.sections.loss.inside import alike, notice, numbers, run_of, taken
 from pages.sections.loss.sourced import sourced
@@ -148,9 +149,20 @@ def test_a_change_is_shown_with_its_reason_and_what_it_did(open_app, recorded, n
     told = texts(open_app(PAGE, loss_show="breaks", loss_change=name))
     assert VARIANTS[name].reason in told
     assert sourced().at_scale[name].url in told
+    assert "At the end, " in told
     failed = name == next(iter(VARIANTS))
     assert ("the run with this change failed. Step 121" in told) == failed
     assert ("with this change the loss ends at" in told) != failed
+
+
+def test_the_figure_behind_a_reason_is_the_median_of_all_layers(recorded) -> None:
+    (group,) = runs.groups()
+    told = {name: evidence(variant, group) for name, variant in VARIANTS.items()}
+    assert (
+        "underflows% of dy in Dgrad is **1.25** in the middle of all layers, " in told["unscaled_gradients"]
+    )
+    assert "SQNR of dw in Wgrad is **23.8** dB" in told["no_rotation"]
+    assert told["head_in_four_bits"] == evidence(VARIANTS["mx_floor"], None) == ""
 
 
 def test_a_button_shows_its_change(open_app, recorded) -> None:

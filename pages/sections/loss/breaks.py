@@ -15,6 +15,7 @@ from pages.kit.widgets import Value
 from pages.sections.loss import words
 from pages.sections.loss.controls import CHANGE, HELD_OUT, SIZE
 from pages.sections.loss.curves import draw_runs
+from pages.sections.loss.evidence import evidence
 from pages.sections.loss.gaps import FEWEST, apart, finals
 from pages.sections.loss.live import draw_run, job_for
 from pages.sections.loss.runs import Group, key_of
@@ -49,7 +50,8 @@ def show(controls: Controls) -> None:
     """Draw the chosen change with its curves and its reason, then all changes to choose from."""
     group = group_here(controls)
     variant = VARIANTS[controls.draw(CHANGE)]
-    st.markdown(f"{variant.reason} Source: {plain(variant.source)}.")
+    st.markdown(f"{variant.reason} {evidence(variant, group)}".strip())
+    st.caption(f"At scale: {sourced().at_scale[variant.name].link}.")
     _draw_result(variant, group)
     _draw_picture(variant)
     draw_run(job_for(variant_job(controls, variant), group), "Train it so", key="loss_break")
