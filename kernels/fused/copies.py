@@ -66,6 +66,8 @@ def write_copies(
             BLOCK_COLUMNS,
             ORDER,
             CAST,
+            EACH,
+            BLOCK_COLUMNS if ORDER > 0 else 0,
         )
         _repair(
             made,
@@ -111,6 +113,8 @@ def write_copies(
             BLOCK_ROWS,
             0,
             CAST,
+            EACH,
+            BLOCK_COLUMNS,
         )
         _repair(
             made,

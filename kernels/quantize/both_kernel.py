@@ -124,6 +124,8 @@ def both_kernel(
         BLOCK_COLUMNS,
         ORDER,
         CAST,
+        EACH,
+        ACROSS if IN_RUNS else 0,
     )
     down = write_block(
         turned,
@@ -148,6 +150,8 @@ def both_kernel(
         BLOCK_ROWS,
         0,
         CAST,
+        EACH,
+        ACROSS,
     )
     repair_block(
         along,

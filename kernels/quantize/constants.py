@@ -13,6 +13,7 @@ from kernels.quantize.facts import (
     holds,
     rule_facts,
 )
+from kernels.quantize.meeting import STAGES
 from kernels.quantize.operands import OperandFacts, SavedFacts, rotation_facts
 from kernels.quantize.plan import LEAST_K, PARTIALS, QuantizePlan, is_packed, part_within
 
@@ -65,6 +66,14 @@ def quantize_constants(spec: OperandSpec, plan: QuantizePlan, kind: DeviceKind) 
         "HISTORY": history_extent(spec),
         "CAST": kind is DeviceKind.GPU,
     }
+
+
+def panel_constants(spec: OperandSpec, plan: QuantizePlan, kind: DeviceKind) -> dict[str, Any]:
+    """The constexpr arguments of panel_kernel."""
+    shared = quantize_constants(spec, plan, kind)
+    names = ("OPERAND", "BLOCK_MN", "BLOCK_K", "TURNED", "ACROSS", "CAST")
+    members = 1 << max(plan.members - 1, 0).bit_length()
+    return {name: shared[name] for name in names} | {"MEMBERS": members, "STAGES": STAGES}
 
 
 def history_extent(spec: OperandSpec) -> int:

@@ -232,6 +232,8 @@ def quantize_kernel(
         BLOCK_K,
         0,
         CAST,
+        TURNED,
+        ACROSS if TURNED > 0 else 0,
     )
     repair_block(
         made,

@@ -10,6 +10,7 @@ from functools import lru_cache
 from fp8core.recipes import OperandSpec
 from fp8core.tiles import WHOLE, TileShape
 from kernels.device import Device, DeviceKind
+from kernels.launching.zeros import WORDS
 from kernels.quantize.plan import (
     HELD,
     K_PADDING,
@@ -21,6 +22,14 @@ from kernels.quantize.plan import (
 )
 
 _KEPT = 4096
+FIRST = 2
+"""Numbers that all panels' programs count in; each panel has one behind them."""
+PANEL = 64, 512
+"""(mn, K) of a block of a panel: neighbors in memory fill 128 bytes."""
+_EACH_OF_PANEL = 64
+MOST_PANELS = WORDS - FIRST
+STAGES = 4
+"""Blocks of 64 KiB in shared memory: a panel's programs wait for each other while three are on the way."""
 
 
 @lru_cache(maxsize=_KEPT)
@@ -53,6 +62,29 @@ def plan_meeting(
         return None
     made = plan_within(spec, mn, k, block, fused=usual.fused)
     return replace(made, sixteens=usual.sixteens, side_by_side=side_by_side, turns=usual.turns, meets=True)
+
+
+@lru_cache(maxsize=_KEPT)
+def plan_panels(spec: OperandSpec, mn: int, k: int, programs: int) -> QuantizePlan | None:
+    """The blocks with which programs share columns and find their amax together; None where none do.
+
+    Neighbors in memory lie along mn, and a tile is one of all K. So many programs run at once at least.
+    """
+    rule = spec.scale_rule
+    own = spec.rotation is None and spec.saved_as is None and len(rule.search) == 1
+    if (spec.tile.mn, spec.tile.k) != (1, WHOLE) or rule.history or rule.has_fitted_outer or not own:
+        return None
+    usual = plan_quantize(spec, mn, k, side_by_side=False)
+    members = -(-k // PANEL[1])
+    if usual.fused or members > programs or panels_of(mn) > MOST_PANELS:
+        return None
+    made = plan_within(spec, mn, k, PANEL, fused=False)
+    return replace(made, members=members, each=_EACH_OF_PANEL, side_by_side=False, turns=True)
+
+
+def panels_of(mn: int) -> int:
+    """Panels of a tensor."""
+    return -(-mn // PANEL[0])
 
 
 def meeting_programs(device: Device, *specs: OperandSpec) -> int:

@@ -7,6 +7,7 @@ import triton
 import triton.language as tl
 
 from kernels.bits import FP32_BITS, expand_parts
+from kernels.quantize import plan
 
 
 def _cast_of_four(format_: str) -> str:
@@ -26,6 +27,7 @@ def _cast_of_four(format_: str) -> str:
     )
 
 
+SIDE_BY_SIDE = tl.constexpr(plan.SIDE_BY_SIDE)
 CAST_E4M3, CAST_E5M2 = tl.constexpr(_cast_of_four("e4m3")), tl.constexpr(_cast_of_four("e5m2"))
 
 
@@ -73,6 +75,52 @@ def store_codes(
         columns = tl.max_contiguous(columns, AT_ONCE)
     places = rows.to(tl.int64)[:, None] * stride_mn + columns[None, :]
     tl.store(codes_ptr + places, stored, mask=(rows < mn)[:, None] & inside[None, :])
+
+
+@triton.jit
+def store_patches(
+    codes_ptr,
+    codes,
+    block_mn,
+    block_k,
+    mn,
+    stride_mn,
+    ELEMENT: tl.constexpr,
+    BLOCK_MN: tl.constexpr,
+    BLOCK_K: tl.constexpr,
+    EACH: tl.constexpr,
+    ACROSS: tl.constexpr,
+    TURNED: tl.constexpr,
+):
+    """Store codes of 8 bits by the threads that have them, each its own patch: nothing goes through memory.
+
+    codes: [BLOCK_MN, BLOCK_K] of what `loaded_runs` gave with EACH and ACROSS, or, if TURNED, of its
+    transpose. The dims are in an order in which Triton 3.6 gives a store the threads of that load.
+    """
+    stored = (codes - ELEMENT.raised).to(tl.uint8)
+    if TURNED:
+        SIDE: tl.constexpr = SIDE_BY_SIDE
+        STRIPS: tl.constexpr = BLOCK_MN // ACROSS
+        LANES: tl.constexpr = ACROSS // SIDE
+        RUNS: tl.constexpr = BLOCK_K // EACH
+        # [STRIPS, LANES, SIDE, RUNS, EACH] ->
+        stored = tl.permute(tl.reshape(stored, [STRIPS, LANES, SIDE, RUNS, EACH]), (1, 3, 0, 2, 4))
+        strip = tl.arange(0, STRIPS)[None, None, :, None, None] * ACROSS
+        lane = tl.arange(0, LANES)[:, None, None, None, None] * SIDE
+        rows = block_mn * BLOCK_MN + strip + lane + tl.arange(0, SIDE)[None, None, None, :, None]
+        run = tl.arange(0, RUNS)[None, :, None, None, None] * EACH
+        columns = block_k * BLOCK_K + run + tl.arange(0, EACH)[None, None, None, None, :]
+    else:
+        STRIPS: tl.constexpr = BLOCK_K // ACROSS
+        RUNS: tl.constexpr = BLOCK_MN // EACH
+        stored = tl.permute(tl.reshape(stored, [EACH, RUNS, STRIPS, ACROSS]), (1, 2, 0, 3))
+        run = tl.arange(0, RUNS)[:, None, None, None] * EACH
+        rows = block_mn * BLOCK_MN + run + tl.arange(0, EACH)[None, None, :, None]
+        strip = tl.arange(0, STRIPS)[None, :, None, None] * ACROSS
+        columns = block_k * BLOCK_K + strip
+        columns += tl.max_contiguous(tl.arange(0, ACROSS), SIDE_BY_SIDE)[None, None, None, :]
+    places = rows.to(tl.int64) * stride_mn + columns
+    tl.store(codes_ptr + places, stored, mask=(rows < mn) & (columns < stride_mn))
 
 
 @triton.jit

@@ -59,6 +59,7 @@ class QuantizePlan:
     - turns: they are not, and a block is turned over as it is loaded. A saved copy that is rotated is not:
       Triton 3.6 gets its sums wrong where neighbors lie in different warps.
     - meets: all programs run at once, and find the whole tensor's amax together before they scale.
+    - members: programs that share some columns, hold a block of them each, and meet; 0 where none do.
     - at_once: neighbors in memory that a thread loads at once, where a block is turned over. Of numbers that
       are rotated they are few, so that a thread has what is summed.
     """
@@ -76,6 +77,7 @@ class QuantizePlan:
     turns: bool = False
     padded: bool = False
     meets: bool = False
+    members: int = 0
     at_once: int = SIDE_BY_SIDE
 
     @property
@@ -98,7 +100,7 @@ class QuantizePlan:
         """How often x is read: twice where a scale needs the amax of more than a block."""
         rule = spec.scale_rule
         waits = rule.has_fitted_outer or not (self.fused or rule.history)
-        return 2 if waits and not self.meets else 1
+        return 2 if waits and not self.meets and not self.members else 1
 
     @property
     def warps(self) -> int:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from fp8core.packing import packed_bytes
 from fp8core.recipes import Operand
 from fp8core.tiles import WHOLE, TileShape
-from kernels.device import COMPILE_OPTIONS, DeviceKind
+from kernels.device import COMPILE_OPTIONS, DeviceKind, current_device
 from kernels.launching.launch import launch
 from kernels.launching.parameters import Word
 from kernels.launching.zeros import zeros_of_stream
@@ -17,11 +17,12 @@ from kernels.quantize.constants import (
     amax_grid,
     for_numbers,
     operand_facts,
+    panel_constants,
     quantize_constants,
 )
 from kernels.quantize.facts import stores_bytes
 from kernels.quantize.lookup import lookup_tables
-from kernels.quantize.meeting import gathered
+from kernels.quantize.meeting import gathered, panels_of
 from kernels.quantize.plan import K_PADDING, PARTIALS, QuantizePlan, plan_quantize
 from kernels.quantize.tensor import QuantizedTensor
 
@@ -107,6 +108,8 @@ class Work:
 
         if not self.x.numel():
             return self.result(Amax())
+        if self.plan.members:
+            return self._run_panels()
         plan, (mn, k), amax = self.plan, self.sizes, self.collect()
         launch(
             quantize_kernel,
@@ -125,6 +128,38 @@ class Work:
             **launch_options(meets=plan.meets),
         )
         return self.result(amax)
+
+    def _run_panels(self) -> QuantizedTensor:
+        """Quantize by programs that share columns; as many groups of them as run at once."""
+        import torch
+
+        from kernels.quantize.panel_kernel import panel_kernel
+
+        plan, (mn, k), device = self.plan, self.sizes, self.x.device
+        panels, constants = panels_of(mn), panel_constants(self.operand.spec, plan, self.kind)
+        groups = max(1, min(panels, current_device().sms // plan.members))
+        partial = torch.empty((plan.members, panels * plan.block_mn), dtype=torch.int32, device=device)
+        launch(
+            panel_kernel,
+            (plan.members * groups,),
+            self.x,
+            zeros_of_stream(device),
+            partial,
+            self._words,
+            self.scale,
+            *self._tables(),
+            self.seed,
+            mn,
+            k,
+            *self.strides,
+            *self.counts[:2],
+            plan.members,
+            panels,
+            **constants,
+            num_warps=plan.warps,
+            **COMPILE_OPTIONS,
+        )
+        return self.result(Amax())
 
     @property
     def earlier(self) -> "tuple[torch.Tensor | None, int]":

@@ -7,7 +7,7 @@ from kernels.bits import FP32_INF, FP32_NAN, expand_parts, float_bits, float_of
 from kernels.quantize.amax import is_broken, part_amax, whole_amax
 from kernels.quantize.encode import encode, nan_codes, ready_to_cast
 from kernels.quantize.noise import random_bits
-from kernels.quantize.pack import store_codes
+from kernels.quantize.pack import store_codes, store_patches
 from kernels.quantize.places import block_rows, part_places
 from kernels.quantize.prepare import SIDE_BY_SIDE, loaded_block, loaded_runs, prepared
 from kernels.quantize.scales import outer_scale, scale_codes
@@ -38,6 +38,8 @@ def write_block(
     BLOCK_K: tl.constexpr,
     EACH: tl.constexpr,
     CAST: tl.constexpr,
+    PATCH: tl.constexpr = 0,
+    ACROSS: tl.constexpr = 0,
 ):
     """Write codes and scales of a block x [BLOCK_MN, BLOCK_K] of an operand [mn, k], as it was loaded.
 
@@ -72,6 +74,8 @@ def write_block(
     else:
         if OPERAND.tile_mn == 0 and OPERAND.tile_k == 0:
             amax = places * 0 + whole_amax(amax_ptr, OPERAND.partials)
+        elif not amax_ptr.dtype.is_ptr():
+            amax = amax_ptr
         else:
             amax = tl.load(amax_ptr + places, mask=held, other=0)
     outer_amax = amax
@@ -125,10 +129,26 @@ def write_block(
     if OPERAND.in_words:
         # The codes of a broken tile are 0, and so are its words.
         broken = is_broken(worst)
-    AT_ONCE: tl.constexpr = SIDE_BY_SIDE if EACH > 0 else 0
-    store_codes(
-        codes_ptr, codes, broken, rows, block_k, mn, codes_stride_mn, ELEMENT, BLOCK_MN, BLOCK_K, AT_ONCE
-    )
+    if ACROSS > 0 and ELEMENT.bits == 8:
+        store_patches(
+            codes_ptr,
+            codes,
+            block_mn,
+            block_k,
+            mn,
+            codes_stride_mn,
+            ELEMENT,
+            BLOCK_MN,
+            BLOCK_K,
+            PATCH,
+            ACROSS,
+            EACH == 0,
+        )
+    else:
+        AT_ONCE: tl.constexpr = SIDE_BY_SIDE if EACH > 0 else 0
+        store_codes(
+            codes_ptr, codes, broken, rows, block_k, mn, codes_stride_mn, ELEMENT, BLOCK_MN, BLOCK_K, AT_ONCE
+        )
     return scale, reciprocal, worst
 
 
