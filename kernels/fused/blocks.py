@@ -8,7 +8,27 @@ import triton.language as tl
 
 from kernels.fused.arithmetic import gradient_of, gradients_of, normed_of, reciprocal_rms, swiglu_of
 from kernels.quantize.places import block_rows
-from kernels.quantize.prepare import loaded_runs
+from kernels.quantize.prepare import PATCH, loaded_runs
+
+
+@triton.jit
+def _runs(
+    x_ptr,
+    block_row,
+    block_column,
+    rows,
+    columns,
+    stride,
+    BLOCK_ROWS: tl.constexpr,
+    BLOCK_COLUMNS: tl.constexpr,
+    EACH: tl.constexpr,
+):
+    """[BLOCK_ROWS, BLOCK_COLUMNS] of x [rows, columns], in patches where a thread has runs of rows."""
+    WIDE: tl.constexpr = PATCH if BLOCK_COLUMNS > PATCH else BLOCK_COLUMNS
+    ACROSS: tl.constexpr = WIDE if EACH > 0 else 0
+    return loaded_runs(
+        x_ptr, block_row, block_column, rows, columns, stride, 1, BLOCK_ROWS, BLOCK_COLUMNS, EACH, ACROSS
+    )
 
 
 @triton.jit
@@ -25,11 +45,9 @@ def swiglu_block(
     CAST: tl.constexpr,
 ):
     """float32[BLOCK_ROWS, BLOCK_COLUMNS]: SwiGLU of gate_up [rows, 2 · inner], bf16 numbers."""
-    gate = loaded_runs(
-        gate_up_ptr, block_row, block_column, rows, inner, stride, 1, BLOCK_ROWS, BLOCK_COLUMNS, EACH
-    )
-    up = loaded_runs(
-        gate_up_ptr + inner, block_row, block_column, rows, inner, stride, 1, BLOCK_ROWS, BLOCK_COLUMNS, EACH
+    gate = _runs(gate_up_ptr, block_row, block_column, rows, inner, stride, BLOCK_ROWS, BLOCK_COLUMNS, EACH)
+    up = _runs(
+        gate_up_ptr + inner, block_row, block_column, rows, inner, stride, BLOCK_ROWS, BLOCK_COLUMNS, EACH
     )
     return swiglu_of(gate, up, CAST)
 
@@ -50,15 +68,11 @@ def gradient_blocks(
     CAST: tl.constexpr,
 ):
     """float32[BLOCK_ROWS, BLOCK_COLUMNS] twice: the gradients of the gate and of up, bf16 numbers."""
-    gate = loaded_runs(
-        gate_up_ptr, block_row, block_column, rows, inner, stride, 1, BLOCK_ROWS, BLOCK_COLUMNS, EACH
+    gate = _runs(gate_up_ptr, block_row, block_column, rows, inner, stride, BLOCK_ROWS, BLOCK_COLUMNS, EACH)
+    up = _runs(
+        gate_up_ptr + inner, block_row, block_column, rows, inner, stride, BLOCK_ROWS, BLOCK_COLUMNS, EACH
     )
-    up = loaded_runs(
-        gate_up_ptr + inner, block_row, block_column, rows, inner, stride, 1, BLOCK_ROWS, BLOCK_COLUMNS, EACH
-    )
-    dh = loaded_runs(
-        dh_ptr, block_row, block_column, rows, inner, dh_stride, 1, BLOCK_ROWS, BLOCK_COLUMNS, EACH
-    )
+    dh = _runs(dh_ptr, block_row, block_column, rows, inner, dh_stride, BLOCK_ROWS, BLOCK_COLUMNS, EACH)
     return gradients_of(dh, gate, up, CAST)
 
 
@@ -79,25 +93,20 @@ def gradient_block(
     CAST: tl.constexpr,
 ):
     """float32[BLOCK_ROWS, BLOCK_COLUMNS]: the gradient of the gate, or of up where half is 1."""
-    gate = loaded_runs(
-        gate_up_ptr, block_row, block_column, rows, inner, stride, 1, BLOCK_ROWS, BLOCK_COLUMNS, EACH
-    )
+    gate = _runs(gate_up_ptr, block_row, block_column, rows, inner, stride, BLOCK_ROWS, BLOCK_COLUMNS, EACH)
     # The gradient of up does not need up: no column of it is read.
-    up = loaded_runs(
+    up = _runs(
         gate_up_ptr + inner,
         block_row,
         block_column,
         rows,
         inner * (1 - half),
         stride,
-        1,
         BLOCK_ROWS,
         BLOCK_COLUMNS,
         EACH,
     )
-    dh = loaded_runs(
-        dh_ptr, block_row, block_column, rows, inner, dh_stride, 1, BLOCK_ROWS, BLOCK_COLUMNS, EACH
-    )
+    dh = _runs(dh_ptr, block_row, block_column, rows, inner, dh_stride, BLOCK_ROWS, BLOCK_COLUMNS, EACH)
     return gradient_of(dh, gate, up, half, CAST)
 
 
@@ -122,7 +131,7 @@ def normed_block(
 
     Without reciprocals a block has whole rows, and they are found here. PADDED: rows beyond x count.
     """
-    x = loaded_runs(x_ptr, block_row, block_column, rows, columns, stride, 1, BLOCK_ROWS, BLOCK_COLUMNS, EACH)
+    x = _runs(x_ptr, block_row, block_column, rows, columns, stride, BLOCK_ROWS, BLOCK_COLUMNS, EACH)
     x = x.to(tl.float32)
     row = block_rows(block_row, BLOCK_ROWS, EACH)
     column = block_column * BLOCK_COLUMNS + tl.arange(0, BLOCK_COLUMNS)

@@ -4,7 +4,7 @@ import triton
 import triton.language as tl
 
 from kernels.bits import FP32_INF
-from kernels.quantize.prepare import turned_over
+from kernels.quantize.prepare import PATCH, turned_over
 from kernels.quantize.write import store_repaired, write_block
 
 
@@ -31,6 +31,7 @@ def write_copies(
     columns; None where there is none. `runs` has its rows in the order of EACH, and ALONG takes them so where
     IN_RUNS. along, down: what the kernel is given for each, from amax_ptr to outer_mn_tiles.
     """
+    ACROSS: tl.constexpr = PATCH if BLOCK_COLUMNS > PATCH else BLOCK_COLUMNS
     if EACH > 0:
         turned = turned_over(runs, BLOCK_ROWS, BLOCK_COLUMNS, EACH)
     if ALONG is not None:
@@ -67,7 +68,7 @@ def write_copies(
             ORDER,
             CAST,
             EACH,
-            BLOCK_COLUMNS if ORDER > 0 else 0,
+            ACROSS if ORDER > 0 else 0,
         )
         _repair(
             made,
@@ -114,7 +115,7 @@ def write_copies(
             0,
             CAST,
             EACH,
-            BLOCK_COLUMNS,
+            ACROSS,
         )
         _repair(
             made,

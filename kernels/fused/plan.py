@@ -7,7 +7,15 @@ from functools import lru_cache
 from fp8core.recipes import Operand, OperandSpec
 from fp8core.rounding import Rounding
 from fp8core.tiles import WHOLE, TileShape
-from kernels.quantize.plan import HELD, K_PADDING, THREADS, QuantizePlan, least_block, plan_within
+from kernels.quantize.plan import (
+    HELD,
+    K_PADDING,
+    SIDE_BY_SIDE,
+    THREADS,
+    QuantizePlan,
+    least_block,
+    plan_within,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,10 +39,6 @@ _ROWS = _Usual(rows=1, columns=64, each=64, warps=2)
 """A block has whole rows: few warps meet at its barriers."""
 _EACH_OF_HEAVY = 32
 """Elements of a thread at most, where encoding takes many registers for each."""
-_AT_ONCE = 8, 16
-"""Neighbors that Triton 3.6 gives a thread: those of one load, or as many as one store of codes takes where
-blocks are square.
-"""
 _TENSOR = TileShape(WHOLE, WHOLE)
 _KEPT = 4096
 
@@ -171,7 +175,6 @@ def _cut(
     light = all(spec is None or _is_light(spec) for spec in (along, down))
     each = usual.each if light else min(usual.each, _EACH_OF_HEAVY)
     warps = max(usual.warps, elements // (THREADS * each))
-    at_once = _AT_ONCE[block[0] == block[1]]
     plans = [
         spec and plan_within(spec, *mn_k, own, fused=spec.tile != _TENSOR)
         for spec, mn_k, own in ((along, size, block), (down, size[::-1], block[::-1]))
@@ -180,7 +183,7 @@ def _cut(
         block_rows=block[0],
         block_columns=block[1],
         warps=warps,
-        each=0 if down is None else min(max(1, elements // (THREADS * warps * at_once)), block[0]),
+        each=0 if down is None else min(max(1, elements // (THREADS * warps * SIDE_BY_SIDE)), block[0]),
         in_runs=plans[0] is None or _in_runs(plans[0], block[0]),
         split=split,
         along=plans[0],

@@ -8,7 +8,7 @@ to another, and both write many codes at once.
 import triton
 import triton.language as tl
 
-from kernels.quantize.amax import amax_after, met_amax
+from kernels.quantize.amax import amax_after, met_amax, part_amax, whole_amax
 from kernels.quantize.prepare import loaded_runs, turned_over
 from kernels.quantize.write import repair_block, write_block
 
@@ -53,6 +53,7 @@ def both_kernel(
     EACH: tl.constexpr,
     ACROSS: tl.constexpr,
     IN_RUNS: tl.constexpr,
+    SHARED: tl.constexpr,
     MEETS: tl.constexpr,
     HISTORY: tl.constexpr,
     CAST: tl.constexpr,
@@ -60,8 +61,9 @@ def both_kernel(
     """Write both operands' codes and scales of x [rows, columns], each as quantize_kernel does.
 
     EACH: rows that a thread loads as neighbors. ACROSS: neighbors along a row that a warp has. IN_RUNS:
-    `along` takes rows in the order in which they come, since each of its parts spans one row, or all. MEETS,
-    HISTORY: as in quantize_kernel; what `along` points to counts for both.
+    `along` takes rows in the order in which they come, since each of its parts spans one row, or all. SHARED:
+    both ask for the same amax of the whole tensor; what `along` points to counts for both. MEETS, HISTORY: as
+    in quantize_kernel.
     """
     block_column, block_row = tl.program_id(0), tl.program_id(1)
     if along_amax_ptr is not None or along_outer_amax_ptr is not None:
@@ -101,6 +103,19 @@ def both_kernel(
         else:
             along_outer = met_amax(runs.to(tl.float32), along_outer_amax_ptr, BLOCK_ROWS, BLOCK_COLUMNS, CAST)
             down_outer = along_outer
+    elif SHARED:
+        # Each program looks for it once, not once for each operand.
+        if along_amax_ptr is not None:
+            along_amax = whole_amax(along_amax_ptr, ALONG.partials)
+            down_amax = along_amax
+        if along_outer_amax_ptr is not None:
+            along_outer = whole_amax(along_outer_amax_ptr, ALONG.partials)
+            down_outer = along_outer
+        if along_new_amax_ptr is not None:
+            own = part_amax(runs.to(tl.float32), BLOCK_ROWS, BLOCK_COLUMNS, BLOCK_ROWS, BLOCK_COLUMNS, CAST)
+            own = tl.max(own)
+            tl.atomic_max(along_new_amax_ptr, own, sem="relaxed")
+            along_new, down_new = own, own
     along = write_block(
         x,
         along_amax,

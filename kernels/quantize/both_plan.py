@@ -13,10 +13,10 @@ from kernels.quantize.meeting import gathered, meeting_block
 from kernels.quantize.plan import (
     HELD,
     K_PADDING,
+    PATCH,
     SIDE_BY_SIDE,
     THREADS,
     QuantizePlan,
-    across,
     least_block,
     plan_within,
 )
@@ -35,12 +35,14 @@ class BothPlan:
 
     - each: rows of the block that a thread has as neighbors.
     - in_runs: the first operand takes rows in the order in which they are loaded.
+    - shared: both ask for the same amax of the whole tensor.
     """
 
     block_rows: int
     block_columns: int
     along: QuantizePlan
     down: QuantizePlan
+    shared: bool = False
 
     @property
     def warps(self) -> int:
@@ -92,8 +94,8 @@ def plan_both(
         else:
             block_columns //= 2
     asked = [gathered(spec, fused=each) for spec, each in zip((along, down), fused, strict=True)]
-    meets = False
-    if asked[0] is not None and asked[0] == asked[1]:
+    meets, shared = False, asked[0] is not None and asked[0] == asked[1]
+    if shared:
         padded = -(-rows // K_PADDING) * K_PADDING
         met = meeting_block((block_rows, block_columns), (padded, columns), least[0], programs)
         meets, (block_rows, block_columns) = met is not None, met or (block_rows, block_columns)
@@ -106,6 +108,7 @@ def plan_both(
         block_columns=block_columns,
         along=replace(plans[0], meets=meets),
         down=replace(plans[1], meets=meets),
+        shared=shared,
     )
 
 
@@ -130,8 +133,9 @@ def both_constants(along: OperandSpec, down: OperandSpec, plan: BothPlan, kind: 
         "BLOCK_ROWS": plan.block_rows,
         "BLOCK_COLUMNS": plan.block_columns,
         "EACH": plan.each,
-        "ACROSS": across(plan.block_columns, plan.each, down.tile.k),
+        "ACROSS": min(plan.block_columns, PATCH),
         "IN_RUNS": plan.in_runs,
+        "SHARED": plan.shared,
         "MEETS": plan.along.meets,
         "HISTORY": history_extent(along),
         "CAST": kind is DeviceKind.GPU,

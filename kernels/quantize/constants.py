@@ -13,7 +13,6 @@ from kernels.quantize.facts import (
     holds,
     rule_facts,
 )
-from kernels.quantize.meeting import STAGES
 from kernels.quantize.operands import OperandFacts, SavedFacts, rotation_facts
 from kernels.quantize.plan import LEAST_K, PARTIALS, QuantizePlan, is_packed, part_within
 
@@ -73,7 +72,7 @@ def panel_constants(spec: OperandSpec, plan: QuantizePlan, kind: DeviceKind) -> 
     shared = quantize_constants(spec, plan, kind)
     names = ("OPERAND", "BLOCK_MN", "BLOCK_K", "TURNED", "ACROSS", "CAST")
     members = 1 << max(plan.members - 1, 0).bit_length()
-    return {name: shared[name] for name in names} | {"MEMBERS": members, "STAGES": STAGES}
+    return {name: shared[name] for name in names} | {"MEMBERS": members, "STAGES": plan.stages}
 
 
 def history_extent(spec: OperandSpec) -> int:

@@ -107,7 +107,7 @@ def quantize_now(
     programs = meeting_programs(current_device(), operand.spec)
     plan = plan_meeting(operand.spec, *shape, programs, side_by_side=along_k == 1)
     if plan is None and along_k != 1 and (x.element_size() == 2 or kind is DeviceKind.INTERPRETER):
-        plan = plan_panels(operand.spec, *shape, programs)
+        plan = plan_panels(operand.spec, *shape, current_device())
     plan = plan or plan_quantize(operand.spec, *shape, side_by_side=along_k == 1)
     if operand.saved is not None and plan.saved is None:
         x = quantize_now(x, operand.saved, None, None).values()

@@ -28,8 +28,8 @@ PANEL = 64, 512
 """(mn, K) of a block of a panel: neighbors in memory fill 128 bytes."""
 _EACH_OF_PANEL = 64
 MOST_PANELS = WORDS - FIRST
-STAGES = 4
-"""Blocks of 64 KiB in shared memory: a panel's programs wait for each other while three are on the way."""
+_BLOCK_BYTES, _SCRATCH_BYTES = 64 << 10, 8 << 10
+"""Shared memory of a block in 16 bits, and what else a program has there at most."""
 
 
 @lru_cache(maxsize=_KEPT)
@@ -65,10 +65,10 @@ def plan_meeting(
 
 
 @lru_cache(maxsize=_KEPT)
-def plan_panels(spec: OperandSpec, mn: int, k: int, programs: int) -> QuantizePlan | None:
+def plan_panels(spec: OperandSpec, mn: int, k: int, device: Device) -> QuantizePlan | None:
     """The blocks with which programs share columns and find their amax together; None where none do.
 
-    Neighbors in memory lie along mn, and a tile is one of all K. So many programs run at once at least.
+    Neighbors in memory lie along mn, and a tile is one of all K. One program runs on each SM.
     """
     rule = spec.scale_rule
     own = spec.rotation is None and spec.saved_as is None and len(rule.search) == 1
@@ -76,10 +76,11 @@ def plan_panels(spec: OperandSpec, mn: int, k: int, programs: int) -> QuantizePl
         return None
     usual = plan_quantize(spec, mn, k, side_by_side=False)
     members = -(-k // PANEL[1])
-    if usual.fused or members > programs or panels_of(mn) > MOST_PANELS:
+    if usual.fused or members > device.sms or panels_of(mn) > MOST_PANELS:
         return None
     made = plan_within(spec, mn, k, PANEL, fused=False)
-    return replace(made, members=members, each=_EACH_OF_PANEL, side_by_side=False, turns=True)
+    stages = 1 + (device.shared_memory_bytes - _SCRATCH_BYTES) // _BLOCK_BYTES
+    return replace(made, members=members, stages=stages, each=_EACH_OF_PANEL, side_by_side=False, turns=True)
 
 
 def panels_of(mn: int) -> int:

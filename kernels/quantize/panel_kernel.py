@@ -1,8 +1,8 @@
 """A kernel for tiles that are whole columns: programs share some columns, a panel, and meet by panel.
 
-Each program holds a block of its panel, and tells the others the amax of its part of each column. So x is read
-once, though no program holds a whole column. While a panel's programs wait for each other, their blocks of the
-next panels are on the way.
+Each program holds a block of its panel, and tells the others the amax of its part of each column. So x is
+read once, though no program holds a whole column. While a panel's programs wait for each other, their blocks
+of the next panels are on the way.
 """
 
 import triton
@@ -60,7 +60,7 @@ def panel_kernel(
       The last one of these leaves zeros behind.
     - partial_ptr: int32[MEMBERS, panels · BLOCK_MN], the bits of the amax that each program finds.
     - members: programs of a panel, at most MEMBERS. As many must be able to run at once.
-    - STAGES: blocks of a program that are on the way at once, or in use.
+    - STAGES: blocks of a program that are on the way, or in use.
 
     A program takes its place in the order in which programs start: those that it waits for have started, or
     are the next to start.
@@ -152,9 +152,7 @@ def _whole_amax(partial_ptrs, come_ptr, width, members, MEMBERS: tl.constexpr, C
         tl.inline_asm_elementwise(STORED, "=r,r", [members], tl.int32, is_pure=False, pack=1)
     tl.atomic_add(come_ptr, 1, sem="release")
     if CAST:
-        come = tl.inline_asm_elementwise(
-            WAIT, "=r,l,r", [come_ptr, members], tl.int32, is_pure=False, pack=1
-        )
+        come = tl.inline_asm_elementwise(WAIT, "=r,l,r", [come_ptr, members], tl.int32, is_pure=False, pack=1)
         # What is loaded must not be asked for before: the wait's result is a part of the place.
         places += tl.minimum(come - members, 0)
         every = tl.inline_asm_elementwise(LOAD, "=r,l", [places], tl.int32, is_pure=False, pack=1)

@@ -22,8 +22,10 @@ SIDE_BY_SIDE = 8
 """Numbers of 16 bits that a thread loads at once."""
 _FEWEST = 2
 """Numbers of 16 bits that a thread loads at once, at least: a word."""
-_WIDE = 4
-"""Threads along K of a warp at least, where neighbors along mn are neighbors in memory."""
+PATCH = 64
+"""Neighbors in memory that a warp has at most of what it turns over: what it loads is 128 bytes in a row, and
+what it stores fills sectors of 32 bytes, along both dims.
+"""
 _NARROWEST = 32
 """Neighbors along mn that a block has at least where they are neighbors in memory: two sectors of 16 bits."""
 THREADS, _EACH = 32, 32
@@ -60,6 +62,7 @@ class QuantizePlan:
       Triton 3.6 gets its sums wrong where neighbors lie in different warps.
     - meets: all programs run at once, and find the whole tensor's amax together before they scale.
     - members: programs that share some columns, hold a block of them each, and meet; 0 where none do.
+      stages: blocks of such a program that are on the way or in use.
     - at_once: neighbors in memory that a thread loads at once, where a block is turned over. Of numbers that
       are rotated they are few, so that a thread has what is summed.
     """
@@ -78,6 +81,7 @@ class QuantizePlan:
     padded: bool = False
     meets: bool = False
     members: int = 0
+    stages: int = 0
     at_once: int = SIDE_BY_SIDE
 
     @property
@@ -87,13 +91,13 @@ class QuantizePlan:
         return min(max(each, 1), self.block_k) if self.turns else 0
 
     def across(self, spec: OperandSpec) -> int:
-        """Neighbors along mn that a warp has, so that it has all that a tile spans of K, where it can.
+        """Neighbors along mn that a warp has.
 
         0 for as many as Triton gives it: that is how numbers are rotated, and where a patch is too narrow.
         """
         if spec.rotation is not None:
             return 0
-        patch = across(self.block_mn, self.turned, spec.tile.k)
+        patch = min(self.block_mn, PATCH)
         return patch if patch >= _NARROWEST else 0
 
     def reads(self, spec: OperandSpec) -> int:
@@ -204,20 +208,10 @@ def _usual(spec: OperandSpec, sixteens: bool) -> tuple[int, int, int]:
     return _USUAL_BLOCK, _LONG_K, _EACH
 
 
-def across(block: int, each: int, span: Extent) -> int:
-    """Neighbors in memory that a warp has of a block, so that it has `span` of the other dim where it can.
-
-    A thread has `each` of that dim, and eight neighbors in memory.
-    """
-    lanes = _WIDE if span is WHOLE else -(-span // each)
-    lanes = min(max(1 << max(lanes - 1, 0).bit_length(), _WIDE), THREADS)
-    return min(block, THREADS // lanes * SIDE_BY_SIDE)
-
-
 def _usual_down(spec: OperandSpec) -> tuple[int, int, int]:
     """As `_usual`, for neighbors in memory that lie along mn.
 
-    Each thread has a patch of them. What a tile spans of K lies in one warp where it can.
+    Each thread has a patch of them.
     """
     if len(spec.scale_rule.search) > 1:
         return _USUAL_BLOCK, _PACKED_K if is_packed(spec) else _USUAL_K, _EACH
@@ -225,8 +219,7 @@ def _usual_down(spec: OperandSpec) -> tuple[int, int, int]:
         return _USUAL_BLOCK, _PACKED_K if is_packed(spec) else _USUAL_K, 2 * _EACH
     if not is_packed(spec) and element_facts(spec.format, spec.rounding, DeviceKind.GPU).encode_by != "cast":
         return _USUAL_BLOCK // 2, _USUAL_K, _EACH
-    long = spec.tile.k is not WHOLE and spec.tile.mn != spec.tile.k and spec.tile.k > _EACH
-    return _USUAL_BLOCK, 2 * _USUAL_K if long else _USUAL_K, 2 * _EACH
+    return _USUAL_BLOCK, _USUAL_K, 2 * _EACH
 
 
 def _least_k(spec: OperandSpec) -> int:

@@ -51,12 +51,15 @@ ROOMS = (
     "operand_passes.widen_scales_kernel",
     "quantize.both_kernel",
     "quantize.kernel",
+    "quantize.panel_kernel",
 )
 MATMUL = re.compile(r"(?:wgmma\.mma_async|tcgen05\.mma|mma\.sync)\S*")
 MACHINE = re.compile(r"\b(?:UTC|[A-Z])[A-Z]?MMA[.\w]*")
 """An MMA in machine code: HMMA, QMMA.SF…, OMMA.SF…, UTCHMMA, UTCQMMA, UTCOMMA…"""
 WIDE = re.compile(r"\b(ld|st)\.global\S*\.v4\.b32")
 """A load or a store of 128 bits a thread."""
+MANY = re.compile(r"\bst\.global\S*\.(v[24])\.b32")
+"""A store of 64 or 128 bits a thread."""
 CAST = re.compile(r"cvt\S*\.e[45]m[23]x2\.f32")
 """A cast of two numbers to a format of 8 bits."""
 NATIVE_KINDS = {kind.value for kind in NativeKind}
@@ -131,6 +134,7 @@ def report(case: Case) -> dict:
         "spilled": sum(map(int, re.findall(r"(\d+) bytes spill (?:stores|loads)", text))),
         "stack": sum(map(int, re.findall(r"(\d+) bytes stack frame", text))),
         "wide": sorted(set(WIDE.findall(ptx))),
+        "stored": sorted(set(MANY.findall(ptx))),
         "shuffles": ptx.count("shfl.sync"),
         "casts": sorted(set(CAST.findall(ptx))),
         "waits": "griddepcontrol.wait" in ptx,

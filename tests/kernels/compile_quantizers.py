@@ -1,6 +1,7 @@
 """The quantizer's cases of tests.kernels.compile_cases: every operand of every recipe, as it is quantized."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from fp8core.linear import MATMULS, Side
@@ -10,8 +11,14 @@ from fp8core.tiles import WHOLE, TileShape
 from kernels.device import HOPPER, Device, DeviceKind
 from kernels.layer.plan import layer_plan, readings
 from kernels.quantize.both_plan import both_constants, plan_both
-from kernels.quantize.constants import amax_constants, operand_facts, quantize_constants
+from kernels.quantize.constants import (
+    amax_constants,
+    operand_facts,
+    panel_constants,
+    quantize_constants,
+)
 from kernels.quantize.facts import element_facts
+from kernels.quantize.meeting import plan_panels
 from kernels.quantize.plan import QuantizePlan, plan_quantize
 from tests.kernels.compile_cases import Case
 
@@ -41,6 +48,8 @@ def quantizer_cases(device: Device) -> Iterator[Case]:
         if not plan.fused or operand.spec.scale_rule.has_fitted_outer:
             yield amax_case(operand, plan, device)
         yield quantize_case(operand, plan, device)
+        if (plan := plan_panels(operand.spec, *LARGE, device)) is not None and operand.k_is_rows:
+            yield panel_case(operand, plan, device)
     yield from both_cases(device)
     yield Case(
         name="keep the amax",
@@ -86,6 +95,14 @@ def quantize_case(operand: Operand, plan: QuantizePlan, device: Device) -> Case:
     levels = constants["OPERAND"].rule.outer, len(rule.search), constants["OPERAND"].rule.divided
     path = f"{element.encode_by} {element.bits} {levels} {spec.rotation} {plan.saved}"
     return _case("quantize_kernel", operand, plan, device, constants, path)
+
+
+def panel_case(operand: Operand, plan: QuantizePlan, device: Device) -> Case:
+    """The kernel whose programs share columns."""
+    constants = panel_constants(operand.spec, plan, DeviceKind.GPU)
+    constants |= dict.fromkeys(("table_ptr", "values_ptr", "seed"))
+    case = _case("panel_kernel", operand, plan, device, constants, "")
+    return replace(case, types=(*case.types, ("state_ptr", "*i32"), ("partial_ptr", "*i32")))
 
 
 def both_cases(device: Device) -> Iterator[Case]:
