@@ -15,6 +15,13 @@ from pages.kit.widgets import Place
 SIDEBAR = 340
 """Pixels of a page beside its column: the sidebar and the margins, which narrower screens do not show."""
 
+_SHADOW = (
+    "linear-gradient(to left, var(--st-background-color, Canvas) 40%, transparent) "
+    "right / 4rem 100% no-repeat local, "
+    "linear-gradient(to left, rgb(128 128 128 / 0.5), transparent) right / 1.5rem 100% no-repeat scroll"
+)
+"""A shadow at a box's right edge until it is scrolled to its end: a telephone shows no scroll bar."""
+
 
 def draw_chart(
     spec: Mapping[str, Any],
@@ -39,7 +46,9 @@ def draw_chart(
         # Only there: a box that scrolls also cuts off the chart's toolbar, which lies above it.
         narrow = f"@media (max-width: {least + SIDEBAR}px)"
         place.html(
-            f"<style>{narrow} {{ {box} {{ overflow-x: auto }} {box} > * {{ min-width: {least}px }} }}</style>"
+            f"<style>{narrow} {{ {box} {{ overflow-x: auto; background: {_SHADOW} }} "
+            f"{box} > * {{ min-width: {least}px }} {box} svg.marks {{ background: none !important }} "
+            "}</style>"
         )
     ready = spec if isinstance(spec, Filled) else legible(spec)
     if projected() and not is_rigid:

@@ -15,6 +15,7 @@ from kernels.typed import to_data
 from pages.kit.gemm.results import Result
 from pages.kit.gemm.words import CACHE, INTO
 from pages.kit.tables.arrow_table import arrow_table
+from pages.kit.tables.draw import draw_rows
 
 _SHOWN_AT_ONCE = 2
 _COLUMNS = {
@@ -37,9 +38,8 @@ _COLUMNS = {
 
 def draw_table(results: Sequence[Result], *, key: str) -> list[Result]:
     """Draw the table. Returns the results that the reader picked in it, at most two."""
-    picked = st.dataframe(
+    picked = draw_rows(
         arrow_table([_line(result) for result in results]),
-        hide_index=True,
         on_select="rerun",
         selection_mode="multi-row",
         key=key,

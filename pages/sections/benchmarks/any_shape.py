@@ -19,6 +19,7 @@ from pages.kit.notice import draw_notice
 from pages.kit.shared_controls import MATMUL
 from pages.kit.shell import theme
 from pages.kit.tables.arrow_table import arrow_table
+from pages.kit.tables.draw import draw_rows
 from pages.kit.terms.explain import draw_text
 from pages.sections.benchmarks import drawn
 from pages.sections.benchmarks import live as benchmarks_live
@@ -96,7 +97,7 @@ def _draw(found: Sequence[Drawn], key: str) -> None:
         least=520,
         alt=alt_text(made),
     )
-    st.dataframe(arrow_table(lines(made)), hide_index=True, column_config=_COLUMNS)
+    draw_rows(arrow_table(lines(made)), column_config=_COLUMNS)
 
 
 @dataclass(frozen=True, kw_only=True)

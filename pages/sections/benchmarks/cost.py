@@ -22,6 +22,7 @@ from pages.kit.notice import draw_notice
 from pages.kit.shared_controls import MATMUL
 from pages.kit.shell import theme
 from pages.kit.tables.arrow_table import arrow_table
+from pages.kit.tables.draw import draw_rows
 from pages.sections.benchmarks import data
 from pages.sections.benchmarks.charts.cost import Cost, cost_chart
 from pages.sections.benchmarks.controls import CACHE, FAMILY, SHAPE, SHAPES, UNIT, Unit
@@ -58,7 +59,7 @@ def show(controls: Controls, gpu: str) -> None:
     )
     st.caption(READING + " " + data.origin_sentence([run.result for run in runs]))
     with st.expander("In figures"):
-        st.dataframe(arrow_table(lines(runs, per_tensor)), hide_index=True, column_config=_COLUMNS)
+        draw_rows(arrow_table(lines(runs, per_tensor)), column_config=_COLUMNS)
 
 
 READING = (

@@ -11,6 +11,7 @@ from pages.kit.controls import Controls
 from pages.kit.gemm.results import Origin, Result
 from pages.kit.gemm.results_table import draw_downloads
 from pages.kit.tables.arrow_table import Table, arrow_table
+from pages.kit.tables.draw import draw_rows
 from pages.sections.benchmarks import data
 from pages.sections.benchmarks.controls import (
     ANY,
@@ -61,7 +62,7 @@ def show(controls: Controls, gpu: str) -> None:
     rows = [r for r in data.every_result() if r.origin is Origin.HERE or data.is_of(r.row.machine, gpu)]
     found = [result for result in reversed(rows) if is_asked(result, asked)]
     if found:
-        st.dataframe(arrow_table([result.line for result in found]), hide_index=True, column_config=_COLUMNS)
+        draw_rows(arrow_table([result.line for result in found]), column_config=_COLUMNS)
         st.caption(
             f"{len(found):,} rows, the newest first. A click on a column sorts; the files hold every field, "
             "percentiles and versions too."
@@ -70,7 +71,7 @@ def show(controls: Controls, gpu: str) -> None:
     else:
         st.info("No row is recorded or was measured here with these filters.")
     st.header("What do the datasheets promise?")
-    st.dataframe(_rates(), hide_index=True, column_config=_RATES_COLUMNS)
+    draw_rows(_rates(), column_config=_RATES_COLUMNS)
     st.caption(
         "Dense peaks (without structured sparsity) in TFLOP/s at the boost clock, memory in GB/s; a card at "
         "its power limit runs slower. Ridge: with more operations per byte than this, memory is not the "

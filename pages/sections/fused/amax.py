@@ -170,9 +170,9 @@ def reasons(recipe: Recipe, layer: LayerShape) -> str:
 def show(controls: Controls) -> None:
     """Draw the tensor with what a code waits for, the table of copies, and the bytes of each way."""
     draw_text(IDEA)
-    recipe = draw_recipe(controls, st.sidebar)
-    controls.draw(GPU, st.sidebar)
     row = st.container(horizontal=True)
+    recipe = draw_recipe(controls, row)
+    controls.draw(GPU, st.sidebar)
     tensor = LayerTensor(controls.draw(TENSOR, row))
     layer = layer_of(controls.draw(TOKENS, row))
     rates, ink = card(controls.value(GPU)), INKS[theme()]

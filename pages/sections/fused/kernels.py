@@ -17,6 +17,7 @@ from pages.kit.inert import plain
 from pages.kit.notice import draw_notice
 from pages.kit.shell import theme
 from pages.kit.tables.arrow_table import arrow_table
+from pages.kit.tables.draw import draw_rows
 from pages.kit.terms.explain import draw_text
 from pages.kit.widgets import Choice
 from pages.sections.fused import matmuls, quantizers
@@ -182,7 +183,7 @@ def _draw_rows(
         alt=f"{kernel.title}, speed over a copy's: "
         + "; ".join(f"{name(row)} {row.ratio:.2f}" for row in found),
     )
-    st.dataframe(arrow_table(lines(found)), hide_index=True, column_config=_COLUMNS)
+    draw_rows(arrow_table(lines(found)), column_config=_COLUMNS)
     if lacking := dict.fromkeys(row.compiled_note for row in found if row.compiled is None):
         st.caption(f"No time of torch.compile: {plain('; '.join(lacking))}.")
     st.caption(

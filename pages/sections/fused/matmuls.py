@@ -14,6 +14,7 @@ from pages.kit.gemm import results as gemm_results
 from pages.kit.in_code.source_text import Source, explanation, files, text
 from pages.kit.inert import plain
 from pages.kit.tables.arrow_table import arrow_table
+from pages.kit.tables.draw import draw_rows
 from pages.kit.terms.explain import draw_text
 
 MATMUL = Source(
@@ -73,7 +74,7 @@ def draw(gpu: str) -> None:
     with st.expander("A matmul that quantizes, with its source"):
         draw_text(IN_MATMUL)
         if rows := recorded(gpu):
-            st.dataframe(arrow_table(lines(rows)), hide_index=True, column_config=_COLUMNS)
+            draw_rows(arrow_table(lines(rows)), column_config=_COLUMNS)
             told = dict.fromkeys(f"Recorded on {row.gpu}, {row.date}" for row in rows)
             st.caption(plain(f"{'; '.join(told)}."))
         st.markdown(explanation(MATMUL.explained_in))

@@ -19,6 +19,7 @@ from pages.kit.notice import draw_notice
 from pages.kit.recipes import by_family, draw_recipe
 from pages.kit.shell import theme
 from pages.kit.tables.arrow_table import arrow_table
+from pages.kit.tables.draw import draw_rows
 from pages.kit.terms.explain import draw_text
 from pages.sections.fused import rows
 from pages.sections.fused.controls import TOKENS, job_of, layer_of
@@ -119,15 +120,16 @@ def _draw_measured(recipe: str, source: str, tokens: str) -> None:
         found = rows.timelines(source, job_of(recipe, block.value, tokens))
         if found:
             st.markdown(f"**Measured**: {found[0].row.job.title}")
-            st.dataframe(arrow_table(measured(found)), hide_index=True, column_config=_COLUMNS)
+            draw_rows(arrow_table(measured(found)), column_config=_COLUMNS)
             st.caption(plain(f"{'; '.join(dict.fromkeys(one.where for one in found))}."))
 
 
 def show(controls: Controls, source: str) -> None:
     """Draw what is held, by recipe; then what timed steps held, by a value of the control of GPUs."""
     draw_text(IDEA)
-    chosen = draw_recipe(controls, st.sidebar)
-    tokens = controls.draw(TOKENS)
+    row = st.container(horizontal=True)
+    chosen = draw_recipe(controls, row)
+    tokens = controls.draw(TOKENS, row)
     layer = layer_of(tokens)
     every = shown(chosen)
     ordered = [*(recipe for recipe in every if recipe is not chosen), chosen]

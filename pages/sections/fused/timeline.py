@@ -21,6 +21,7 @@ from pages.kit.recipes import draw_recipe, recipe_params, recipe_values
 from pages.kit.shared_controls import RECIPE
 from pages.kit.shell import theme
 from pages.kit.tables.arrow_table import arrow_table
+from pages.kit.tables.draw import draw_rows
 from pages.kit.terms.explain import draw_text
 from pages.sections.fused import live, rows
 from pages.sections.fused.charts.lanes import lanes_chart
@@ -68,8 +69,8 @@ def show(controls: Controls, source: str) -> None:
     """Draw the choice of a step, its timelines, the switch, and the button that measures one here."""
     draw_text(IDEA)
     draw_left_out(rows.bad_lines())
-    draw_recipe(controls, st.sidebar)
     row = st.container(horizontal=True)
+    draw_recipe(controls, row)
     block, tokens = controls.draw(BLOCK, row), controls.draw(TOKENS, row)
     chosen = recipe_values(controls)
     name = RECIPE.default if chosen["own"] else chosen["recipe"]
@@ -152,7 +153,7 @@ def _draw_switch(controls: Controls, found: Sequence[Shown]) -> None:
 
 
 def _draw_figures(found: Sequence[Shown]) -> None:
-    st.dataframe(arrow_table(lines(found)), hide_index=True, column_config=_COLUMNS)
+    draw_rows(arrow_table(lines(found)), column_config=_COLUMNS)
     st.caption(origin_sentence(found))
     for one in found:
         if one.row.note:
@@ -160,7 +161,7 @@ def _draw_figures(found: Sequence[Shown]) -> None:
     with st.expander("Every kernel in figures"):
         for one in found:
             st.markdown(f"**{one.row.way.title}**")
-            st.dataframe(kernel_table(one), hide_index=True)
+            draw_rows(kernel_table(one))
 
 
 def _draw_nothing(controls: Controls, source: str, job: TimelineJob) -> None:

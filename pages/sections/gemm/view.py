@@ -15,6 +15,7 @@ from pages.kit.gemm.queue_panel import is_awaited
 from pages.kit.gemm.results import Origin, Result
 from pages.kit.inert import plain
 from pages.kit.tables.arrow_table import arrow_table
+from pages.kit.tables.draw import draw_rows
 from pages.sections.gemm.charts.error_map import error_map
 from pages.sections.gemm.source import draw_kernel
 
@@ -205,14 +206,13 @@ def contenders(row: Row) -> list[Contender]:
 
 def _draw_details(row: Row) -> None:
     with st.expander("Worst elements, machine and versions"):
-        st.dataframe(
+        draw_rows(
             arrow_table(
                 [
                     {"m": w.m, "n": w.n, "truth": w.truth, "result": w.result, "error": w.result - w.truth}
                     for w in row.worst
                 ]
             ),
-            hide_index=True,
             column_config=_WORST,
         )
         machine = row.machine

@@ -14,6 +14,7 @@ from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice
 from pages.kit.shell import theme
 from pages.kit.tables.arrow_table import arrow_table
+from pages.kit.tables.draw import draw_rows
 from pages.sections.loss import words
 from pages.sections.loss.charts.layers import layers_chart
 from pages.sections.loss.controls import EARLY, INSIDE, METRIC, PRODUCTS, WHEN
@@ -78,7 +79,7 @@ def show(controls: Controls) -> None:
         f"{words.where(group)}"
     )
     with st.expander("All statistics of this step, under the names in logs"):
-        st.dataframe(arrow_table(table(found)), hide_index=True)
+        draw_rows(arrow_table(table(found)))
     with st.expander("What each name means"):
         st.markdown(RULES)
 

@@ -16,6 +16,7 @@ from pages.kit.gemm.results import Origin
 from pages.kit.inert import plain
 from pages.kit.shell import theme
 from pages.kit.tables.arrow_table import arrow_table
+from pages.kit.tables.draw import draw_rows
 from pages.sections.loss import words
 from pages.sections.loss.charts.curves import Band, Line, curves_chart
 from pages.sections.loss.controls import TRAINING
@@ -83,7 +84,7 @@ def draw_row(row: TrainRow, *, key: str) -> None:
     if row.statistics:
         found = row.statistics[-1]
         with st.expander(f"In its layers after step {found.step:,}, under the names in logs"):
-            st.dataframe(arrow_table(table(found)), hide_index=True, key=f"{key} layers")
+            draw_rows(arrow_table(table(found)), key=f"{key} layers")
 
 
 def _draw_loss(runs: Sequence[Run], key: str) -> None:
