@@ -12,6 +12,7 @@ run.py         from the first step to the last; failure.py: the tensor at which 
 statistics.py  what a recipe does to each layer's tensors; counted.py: GEMMs that are quantized
 tensors.py     crops of real tensors, amax step by step
 
+ready/         parts of a run that are compiled before anybody asks for it
 session.py     the runs of python -m kernels.train; measure.py: a run as a worker's job
 speed.py       times of a step, beside those of the plain loop
 """

@@ -20,6 +20,8 @@ TILE = lcm(
 VOCABULARY = 256
 """One token a byte."""
 HEAD_DIM = 64
+HEAD = "head"
+"""The name of the linear layer that gives a number for each byte."""
 
 
 @dataclass(frozen=True, kw_only=True)

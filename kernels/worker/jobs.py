@@ -18,6 +18,7 @@ from kernels.layer.timeline.row import Timeline
 from kernels.probe.job import ProbeJob, ProbeRow
 from kernels.train.cost import train_cost
 from kernels.train.job import TrainJob
+from kernels.train.ready.job import TrainReadied, TrainReadyJob
 from kernels.train.row import TrainRow
 from kernels.typed import from_data, to_data
 
@@ -151,6 +152,14 @@ KINDS = (
         result=Readied,
         measured_by="kernels.bench.ready.measure",
         cost=lambda job: Cost(first_s=2.0),
+        is_kept=False,
+    ),
+    JobKind(
+        name="train_ready",
+        job=TrainReadyJob,
+        result=TrainReadied,
+        measured_by="kernels.train.ready.measure",
+        cost=lambda job: Cost(first_s=8.0),
         is_kept=False,
     ),
 )

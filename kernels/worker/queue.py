@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from kernels.bench.cost import Allowance
+from kernels.bench.ready.job import code_of
 from kernels.worker.jobs import Job
 from kernels.worker.ledger import Ledger
 from kernels.worker.preparer import Preparer
@@ -45,7 +46,7 @@ class WorkerQueue:
         self._ledger = Ledger(
             room=room,
             pace=pace,
-            to_prepare=spare[::-1] if helpers else (),
+            to_prepare=[job for job in spare[::-1] if code_of(job) is not None] if helpers else (),
             compile_s=_COMPILE_S if spare or helpers else 0.0,
             is_present=is_present,
             clock=clock,

@@ -17,13 +17,12 @@ from kernels.layer.carried import step_seeds
 from kernels.train.job import TrainJob
 from kernels.train.model.attention import attend, embed
 from kernels.train.model.pieces import add_norm, cross_entropy, piece, rms_norm, rope, swiglu
-from kernels.train.sizes import HEAD_DIM, VOCABULARY, Size
+from kernels.train.sizes import HEAD, HEAD_DIM, VOCABULARY, Size
 
 Tap = Callable[[str, nn.Linear, torch.Tensor, torch.Tensor], None]
 """Called with a layer's name, the layer, its x and its y."""
 _STD = 0.02
 _ROPE_BASE = 10_000.0
-HEAD = "head"
 _LAYER_BITS, _STEP_BITS = 6, 21
 """Seeds of random rounding: a layer of a run has its own for each of 2 million steps."""
 

@@ -8,6 +8,7 @@ import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import zip_longest
 from typing import TypeVar
 
 import streamlit as st
@@ -17,6 +18,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from kernels.bench.cost import Allowance
 from kernels.bench.ready.job import ReadyJob
 from kernels.bench.row import Row
+from kernels.train.ready.job import ready_jobs
 from kernels.worker.cluster.members import CLUSTER_VARIABLE, Follower
 from kernels.worker.jobs import Job, Partial, Result, kind_of
 from kernels.worker.launch import helpers, launchers, visible_gpus
@@ -63,7 +65,7 @@ def _made() -> Workers:
         () if cluster and not gpus else launchers(gpus),
         allowance=Allowance.of(os.environ) if has_gpu else None,
         pace=Pace.of(os.environ),
-        spare=tuple(map(ReadyJob, offered())) if has_gpu else (),
+        spare=_spare() if has_gpu else (),
         helpers=helpers(gpus),
         is_present=is_present,
     )
@@ -74,6 +76,12 @@ def _made() -> Workers:
         atexit.register(follower.close)
         follower.start()
     return made
+
+
+def _spare() -> tuple[Job, ...]:
+    """The jobs that make later ones fast: GEMMs of the buttons and parts of training runs, in turns."""
+    turns = zip_longest(map(ReadyJob, offered()), ready_jobs())
+    return tuple(job for turn in turns for job in turn if job is not None)
 
 
 def _name_here() -> str:

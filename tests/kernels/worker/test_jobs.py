@@ -16,6 +16,7 @@ from kernels.layer.timeline.job import Way
 from kernels.layer.timeline.row import LeftOut, Timeline
 from kernels.probe.job import ProbeJob, ProbeRow, SweepPoint
 from kernels.train.job import TrainJob
+from kernels.train.ready.job import TrainReadied, TrainReadyJob
 from kernels.train.sizes import ON_CPU
 from kernels.worker.jobs import KINDS, Job, Result, kind_of, packed, unpacked
 from kernels.worker.launch import launchers, visible_gpus
@@ -39,6 +40,7 @@ SWEPT = ProbeRow(
     date="2026-11-20",
     points=(SweepPoint(k=32, rms=1e-4, bias=-1e-5, outputs=1024, mismatches=0),),
 )
+PART = TrainReadyJob(recipe="nvfp4", model="s", layer="qkv")
 EXAMPLES = {
     "gemm": (job(Act.FINE), row(job(Act.FINE))),
     "probe": (PROBE, SWEPT),
@@ -51,6 +53,7 @@ EXAMPLES = {
         Timeline(job=JOB, rows=tuple(every_way()), left_out=(LeftOut(way=Way.NAIVE, reason="none"),)),
     ),
     "ready": (ReadyJob(job(Act.FINE)), Readied(ReadyJob(job(Act.FINE)), 1.5)),
+    "train_ready": (PART, TrainReadied(PART, 1.5)),
 }
 
 
