@@ -71,6 +71,7 @@ def by_events(one: Ready, steps: int) -> tuple[KernelRun, ...]:
                 time_us=round(time, 3),
                 bytes=label.bytes,
                 flop=label.flop,
+                piece_bytes=label.bytes,
             )
         )
     return tuple(found)

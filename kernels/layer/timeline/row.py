@@ -46,6 +46,8 @@ class KernelRun:
       the kernel before it, counts from that end.
     - bytes: read once and written once, from its operands; None where nobody counted them.
     - flop: of a matmul; None for another kernel.
+    - piece_bytes: of the piece of the step that ends with this kernel, such as one tensor's quantizing: its
+      operands read once and its results written once. None within a piece, and in older rows.
     """
 
     name: str
@@ -56,6 +58,7 @@ class KernelRun:
     time_us: Positive
     bytes: Count | None = None
     flop: Count | None = None
+    piece_bytes: Count | None = None
 
     @property
     def end_us(self) -> float:

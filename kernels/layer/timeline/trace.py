@@ -132,6 +132,7 @@ def _runs(inside: Sequence[Ran], label: Label) -> Iterable[KernelRun]:
             time_us=max(each.time_us, _LEAST_US),
             bytes=bytes_,
             flop=label.flop if each is longest and label.role is Role.MATMUL else None,
+            piece_bytes=label.bytes if each is inside[-1] else None,
         )
 
 

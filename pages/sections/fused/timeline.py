@@ -23,7 +23,7 @@ from pages.kit.shell import theme
 from pages.kit.tables.arrow_table import arrow_table
 from pages.kit.tables.draw import draw_rows
 from pages.kit.terms.explain import draw_text
-from pages.sections.fused import live, rows
+from pages.sections.fused import live, losses, rows
 from pages.sections.fused.charts.lanes import lanes_chart
 from pages.sections.fused.charts.switch import WAY as SWITCH
 from pages.sections.fused.charts.switch import switch_chart
@@ -83,6 +83,7 @@ def show(controls: Controls, source: str) -> None:
         _draw_lanes(found, key="fused_lanes")
         st.caption(READING)
         _draw_switch(controls, found)
+        losses.draw(found)
         _draw_figures(found)
     else:
         _draw_nothing(controls, source, job)

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import altair as alt
 
 from pages.kit.charts.ink import Ink
+from pages.kit.charts.template import several
 
 
 class Tone(Enum):
@@ -32,6 +33,13 @@ def color_scale(roles: Sequence[Paint], ink: Ink) -> alt.Scale:
     """The colors of these roles."""
     colors = [getattr(ink, role.tone.value) for role in roles]
     return alt.Scale(domain=[role.name for role in roles], range=colors)
+
+
+def roles_legend(ink: Ink) -> alt.Legend:
+    """A legend of the roles that fill the hole "roles"."""
+    return alt.Legend(
+        orient="bottom", columns=5, labelColor=ink.text, labelLimit=220, values=several("roles", ["matmul"])
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

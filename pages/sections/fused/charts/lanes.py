@@ -7,7 +7,7 @@ import altair as alt
 from pages.kit.charts.finish import dressed
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.template import Filled, number, several, template
-from pages.sections.fused.charts.facts import FIELDS, TITLES, Lane, Paint, color_scale
+from pages.sections.fused.charts.facts import FIELDS, TITLES, Lane, Paint, color_scale, roles_legend
 
 LANE = 40
 _BAR, _AROUND = 26, 96
@@ -29,18 +29,20 @@ def columns_of(lanes: Sequence[Lane]) -> dict[str, list[object]]:
 
 
 def lanes_chart(lanes: Sequence[Lane], roles: tuple[Paint, ...], ink: Ink) -> Filled:
-    """A lane a way; the legend names the roles."""
+    """A lane a way; the legend names the roles that some kernel has."""
     tracks = {
         "lane": [lane.name for lane in lanes],
         "zero": [0.0] * len(lanes),
         "end": [lane.end_us for lane in lanes],
         "label": [lane.label for lane in lanes],
     }
+    used = {bar.role for lane in lanes for bar in lane.bars}
     turned = [lane for lane in lanes if lane.turn_us is not None]
     turns = {"lane": [lane.name for lane in turned], "at": [lane.turn_us for lane in turned]}
     return _chart(roles, ink).filled(
         {KERNELS: columns_of(lanes), TRACKS: tracks, TURNS: turns},
         lanes=[lane.name for lane in lanes],
+        roles=[role.name for role in roles if role.name in used],
         across=[0.0, _ROOM * max(lane.end_us for lane in lanes)],
         height=LANE * len(lanes) + _AROUND,
     )
@@ -77,7 +79,7 @@ def _chart(roles: tuple[Paint, ...], ink: Ink) -> alt.LayerChart:
                 "role:N",
                 title=None,
                 scale=color_scale(roles, ink),
-                legend=alt.Legend(orient="bottom", columns=5, labelColor=ink.text, labelLimit=220),
+                legend=roles_legend(ink),
             ),
             tooltip=[
                 alt.Tooltip(f"{field}:N", title=title) for field, title in zip(FIELDS, TITLES, strict=True)

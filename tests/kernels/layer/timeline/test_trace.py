@@ -36,6 +36,7 @@ def test_a_pass_for_the_amax_reads_and_does_not_write():
     events = event("amax_kernel", 10, 5), event("Memset", 8, 1, "gpu_memset", bytes=4), event("cast", 20, 5)
     fill, amax, cast = of(Role.QUANTIZE, *events, read=8, written=4)
     assert [run.bytes for run in (fill, amax, cast)] == [4, 8, 12]
+    assert [run.piece_bytes for run in (fill, amax, cast)] == [None, None, 12]
     assert amax.what == "piece: amax"
     assert {run.role for run in (fill, amax, cast)} == {Role.QUANTIZE}
 
