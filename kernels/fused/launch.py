@@ -17,6 +17,7 @@ from kernels.launching.warm import Done, Warm
 from kernels.quantize.both import quantize_both
 from kernels.quantize.constants import operand_facts
 from kernels.quantize.launch import check_place, check_tensor, quantize
+from kernels.quantize.meeting import programs_at_once
 from kernels.quantize.tensor import QuantizedTensor
 from kernels.quantize.work import Amax, Work
 
@@ -185,9 +186,12 @@ class _Launch:
         )
         across, high = plan.blocks(source.rows, source.columns)
         blocks = across * high * (source.halves if plan.split else 1)
+        programs = blocks
+        if plan.stages:
+            programs = min(blocks, programs_at_once(current_device().sms, plan.warps))
         launch(
             fused_kernel,
-            (blocks,),
+            (programs,),
             x,
             other,
             reciprocals,
@@ -199,6 +203,7 @@ class _Launch:
             0 if other is None else other.stride(0),
             0 if result is None else result.stride(0),
             across,
+            blocks,
             SOURCE=source.name,
             EPS=source.eps,
             ALONG=facts[0],
@@ -209,6 +214,7 @@ class _Launch:
             IN_RUNS=plan.in_runs,
             SPLIT=plan.split,
             REVERSED=has_been_read,
+            STAGES=plan.stages,
             CAST=kind is DeviceKind.GPU,
             num_warps=plan.warps,
             **COMPILE_OPTIONS,

@@ -39,6 +39,7 @@ _ROWS = _Usual(rows=1, columns=64, each=64, warps=2)
 """A block has whole rows: few warps meet at its barriers."""
 _EACH_OF_HEAVY = 32
 """Elements of a thread at most, where encoding takes many registers for each."""
+_STAGES = 0
 _TENSOR = TileShape(WHOLE, WHOLE)
 _KEPT = 4096
 
@@ -50,6 +51,7 @@ class FusedPlan:
     - along, down: the operand whose K runs along the rows, or down the columns; None where there is none.
     - each: neighboring rows of a thread; 0 where it does not matter.
     - in_runs: `along` takes rows in the order in which they are loaded.
+    - stages: blocks of a program that are on the way or in use; 0 where a program has one block.
     - split: a program has a block of one half of the result, not of both.
     """
 
@@ -59,6 +61,7 @@ class FusedPlan:
     each: int = 0
     in_runs: bool = True
     split: bool = False
+    stages: int = 0
     along: QuantizePlan | None = None
     down: QuantizePlan | None = None
 
@@ -186,6 +189,7 @@ def _cut(
         each=0 if down is None else min(max(1, elements // (THREADS * warps * SIDE_BY_SIDE)), block[0]),
         in_runs=plans[0] is None or _in_runs(plans[0], block[0]),
         split=split,
+        stages=_STAGES,
         along=plans[0],
         down=plans[1],
     )

@@ -81,9 +81,11 @@ def history_extent(spec: OperandSpec) -> int:
 
 
 def for_numbers(constants: dict[str, Any], kind: DeviceKind, each: int) -> dict[str, Any]:
-    """The arguments for numbers of `each` bytes: a GPU cuts patches of those of two bytes alone."""
+    """The arguments for numbers of `each` bytes: a GPU cuts patches of those of two bytes alone, and has
+    several of their blocks on the way.
+    """
     if kind is DeviceKind.GPU and each != FORMATS["bf16"].bytes:
-        return constants | {"ACROSS": 0}
+        return constants | {"ACROSS": 0} | ({"STAGES": 0} if "STAGES" in constants else {})
     return constants
 
 

@@ -15,6 +15,7 @@ from kernels.quantize.plan import (
     HELD,
     K_PADDING,
     SHORT,
+    THREADS,
     QuantizePlan,
     least_block,
     plan_quantize,
@@ -26,6 +27,8 @@ FIRST = 2
 """Numbers that all panels' programs count in; each panel has one behind them."""
 PANEL = 64, 512
 """(mn, K) of a block of a panel: neighbors in memory fill 128 bytes."""
+_AT_ONCE = 512
+"""Threads that an SM runs at once, of kernels that take some 120 registers each."""
 _EACH_OF_PANEL = 64
 MOST_PANELS = WORDS - FIRST
 _BLOCK_BYTES, _SCRATCH_BYTES = 64 << 10, 8 << 10
@@ -97,6 +100,11 @@ def meeting_programs(device: Device, *specs: OperandSpec) -> int:
     if any(spec.scale_rule.history for spec in specs):
         return 0
     return 1 if device.kind is DeviceKind.INTERPRETER else device.sms
+
+
+def programs_at_once(sms: int, warps: int) -> int:
+    """Programs that run at once, where each goes on from block to block."""
+    return sms * max(1, _AT_ONCE // (THREADS * warps))
 
 
 def meeting_block(

@@ -137,6 +137,7 @@ def _case(
         "IN_RUNS": plan.in_runs,
         "SPLIT": plan.split,
         "REVERSED": False,
+        "STAGES": plan.stages,
         "CAST": True,
     }
     if source == "swiglu":
