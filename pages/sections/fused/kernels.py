@@ -40,7 +40,8 @@ SOURCES = {
         places=(
             ("quantize/kernel.py", "amax_kernel"),
             ("quantize/kernel.py", "quantize_kernel"),
-            ("quantize/both_kernel.py", "both_kernel"),
+            ("quantize/panel_kernel.py", "panel_kernel"),
+            ("quantize/both_block.py", "both_block"),
         ),
     ),
     QuantizerKernel.SWIGLU: Source(
