@@ -123,6 +123,11 @@ def _done(made: "tuple[Copy, ...]") -> "Done[tuple[Copy, ...]]":
     return Done(value=made, results=tuple(each for part in parts for each in part), finish=finish)
 
 
+def _programs(plan: FusedPlan, blocks: int) -> int:
+    """Programs that share blocks: as many where each has one, else as many as run at once."""
+    return min(blocks, programs_at_once(current_device().sms, plan.warps)) if plan.stages else blocks
+
+
 @dataclass(frozen=True)
 class _Launch:
     """One call, as nobody has made it yet."""
@@ -186,12 +191,9 @@ class _Launch:
         )
         across, high = plan.blocks(source.rows, source.columns)
         blocks = across * high * (source.halves if plan.split else 1)
-        programs = blocks
-        if plan.stages:
-            programs = min(blocks, programs_at_once(current_device().sms, plan.warps))
         launch(
             fused_kernel,
-            (programs,),
+            (_programs(plan, blocks),),
             x,
             other,
             reciprocals,
