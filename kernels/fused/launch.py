@@ -123,6 +123,12 @@ def _done(made: "tuple[Copy, ...]") -> "Done[tuple[Copy, ...]]":
     return Done(value=made, results=tuple(each for part in parts for each in part), finish=finish)
 
 
+def _blocks(plan: FusedPlan, source: Source) -> tuple[int, int]:
+    """(blocks beside each other in one half, all that programs share)."""
+    across, high = plan.blocks(source.rows, source.columns)
+    return across, across * high * (source.halves if plan.split else 1)
+
+
 def _programs(plan: FusedPlan, blocks: int) -> int:
     """Programs that share blocks: as many where each has one, else as many as run at once."""
     return min(blocks, programs_at_once(current_device().sms, plan.warps)) if plan.stages else blocks
@@ -189,8 +195,7 @@ class _Launch:
         has_been_read = reciprocals is not None or any(
             each.tiles is not None or each.outer is not None for each in amax.values()
         )
-        across, high = plan.blocks(source.rows, source.columns)
-        blocks = across * high * (source.halves if plan.split else 1)
+        across, blocks = _blocks(plan, source)
         launch(
             fused_kernel,
             (_programs(plan, blocks),),
