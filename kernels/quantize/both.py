@@ -95,7 +95,7 @@ def _quantize_both(
     if len(along) == 1 and x.numel():
         specs = operands[along[0]].spec, operands[1 - along[0]].spec
         sizes = (x.shape[1], x.shape[0]) if turned else (x.shape[0], x.shape[1])
-        plan = plan_both(*specs, *sizes, programs=meeting_programs(device, *specs))
+        plan = plan_both(*specs, *sizes, programs=meeting_programs(device))
     if plan is None:
         made = [
             quantize_now(x, each, seed, own)

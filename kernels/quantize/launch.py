@@ -104,7 +104,7 @@ def quantize_now(
         x = x.float()  # its loads of bfloat16 are not to be trusted; the values are the same
     shape = operand.stored((x.shape[0], x.shape[1]))
     along_k = operand.stored((x.stride(0), x.stride(1)))[1]
-    programs = meeting_programs(current_device(), operand.spec)
+    programs = meeting_programs(current_device())
     plan = plan_meeting(operand.spec, *shape, programs, side_by_side=along_k == 1)
     if plan is None and along_k != 1 and (x.element_size() == 2 or kind is DeviceKind.INTERPRETER):
         plan = plan_panels(operand.spec, *shape, current_device())

@@ -91,14 +91,8 @@ def panels_of(mn: int) -> int:
     return -(-mn // PANEL[0])
 
 
-def meeting_programs(device: Device, *specs: OperandSpec) -> int:
-    """Programs that run at once on a device, one an SM. The interpreter runs one after the other.
-
-    None under a delayed scale: a training run of it failed on an H200 after programs began to meet. Whether
-    they were why is not known.
-    """
-    if any(spec.scale_rule.history for spec in specs):
-        return 0
+def meeting_programs(device: Device) -> int:
+    """Programs that run at once on a device, one an SM. The interpreter runs one after the other."""
     return 1 if device.kind is DeviceKind.INTERPRETER else device.sms
 
 

@@ -69,6 +69,8 @@ ADDRESS = re.compile(r"add\.s32\s+(%r\d+), %r\d+, (\d+);")
 BARRIER = re.compile(r"mbarrier\.init\S* \[(%r\d+)\]")
 SCRATCH = re.compile(r"(?:ld|st)\.shared\S*\s+(?:\S+, )?\[\s*(?:global_smem\+(\d+)|(%r\d+) \+ 0)\s*\]")
 """A number of shared memory through which the compiler passes a result to all threads."""
+CAST_TWO = re.compile(r"cvt\S*\.e[45]m[23]x2\.f32\s+(%rs\d+)")
+"""A cast of two numbers to one register of 16 bits."""
 LEFT_RUNNING = re.compile(r"wgmma\.wait_group\S* [1-9]")
 """A wait that leaves some running: the next step may overwrite the registers that they still read."""
 
@@ -111,6 +113,22 @@ def overwritten(ptx: str) -> list[int]:
     return sorted(barriers & own)
 
 
+def halved(ptx: str) -> list[str]:
+    """Registers with two codes of which kernels use both bytes as one, and the upper byte alone, too.
+
+    ptxas 12.8 may take that byte before the cast has written it: it joins two casts in one register, and
+    the first of both has none of its own.
+    """
+    joined, split = set(), set()
+    for line in ptx.splitlines():
+        words = line.split()
+        if words[:1] == ["mov.b32"]:
+            joined |= set(re.findall(r"%rs\d+", line))
+        if words[:1] == ["shr.u16"]:
+            split |= set(re.findall(r"%rs\d+", line)[1:])
+    return sorted(set(CAST_TWO.findall(ptx)) & joined & split)
+
+
 def report(case: Case) -> dict:
     """What the compiler says of a case: a thread's registers and spills, shared memory, matmuls, remarks."""
     remarks = io.StringIO()
@@ -139,6 +157,7 @@ def report(case: Case) -> dict:
         "casts": sorted(set(CAST.findall(ptx))),
         "waits": "griddepcontrol.wait" in ptx,
         "overwritten": overwritten(ptx),
+        "halved": halved(ptx),
         "declared": declared(ptx),
         "laid_out": laid_out(done),
         "serialized": sorted(set(re.findall(r"C75\d\d", text))),

@@ -13,6 +13,7 @@ from kernels.layer.plan import layer_plan, readings
 from kernels.quantize.both_plan import both_constants, plan_both
 from kernels.quantize.constants import (
     amax_constants,
+    for_numbers,
     operand_facts,
     panel_constants,
     quantize_constants,
@@ -22,7 +23,8 @@ from kernels.quantize.meeting import plan_panels
 from kernels.quantize.plan import QuantizePlan, plan_quantize
 from tests.kernels.compile_cases import Case
 
-LARGE = (4096, 4096)
+LARGE, SMALL = (4096, 4096), (256, 768)
+"""Shapes of x. Programs meet over the small one, where an operand asks for the whole tensor's amax."""
 TYPES = {
     "amax_ptr": "*i32",
     "outer_amax_ptr": "*i32",
@@ -115,24 +117,43 @@ def both_cases(device: Device) -> Iterator[Case]:
         if tensor.both
     )
     for along, down in dict.fromkeys(pair for pair in pairs if len(pair) > 1):
-        plan = plan_both(along.spec, down.spec, *LARGE)
-        if plan is None:
-            continue
-        constants = both_constants(along.spec, down.spec, plan, DeviceKind.GPU)
-        types: dict[str, str] = {}
-        for prefix, operand, own in (("along_", along, plan.along), ("down_", down, plan.down)):
-            constants |= {prefix + name: None for name in _absent(operand, own)}
-            types |= {prefix + name: kind for name, kind in _types(operand).items()}
-        yield Case(
-            name=f"{along.spec.format.name} {along.spec.tile} and {down.spec.tile}",
-            device=device,
-            kernel="both_kernel",
-            types=tuple(types.items()),
-            constants=tuple(constants.items()),
-            warps=plan.warps,
-            unit_stride="x_stride_columns",
-            path=str(constants["ALONG"].element.encode_by == "cast") if device is HOPPER else "",
-        )
+        if plan_both(along.spec, down.spec, *LARGE) is not None:
+            yield _both_case(along, down, LARGE, 0, device)
+        for number in ("*bf16", "*fp32"):
+            if plan_both(along.spec, down.spec, *SMALL, programs=device.sms) is not None:
+                yield _both_case(along, down, SMALL, device.sms, device, number)
+
+
+def _both_case(
+    along: Operand,
+    down: Operand,
+    shape: tuple[int, int],
+    programs: int,
+    device: Device,
+    number: str = "*bf16",
+) -> Case:
+    """One pair's case for x of a shape and a type, where so many programs may meet."""
+    plan = plan_both(along.spec, down.spec, *shape, programs=programs)
+    assert plan is not None
+    each = 4 if number == "*fp32" else 2
+    constants = for_numbers(both_constants(along.spec, down.spec, plan, DeviceKind.GPU), DeviceKind.GPU, each)
+    types = {"x_ptr": number, "history_ptr": "*fp32"}
+    constants |= {} if along.spec.scale_rule.history else {"history_ptr": None}
+    for prefix, operand, own in (("along_", along, plan.along), ("down_", down, plan.down)):
+        absent = [name for name in _absent(operand, own) if not (own.meets and name == "amax_ptr")]
+        constants |= {prefix + name: None for name in absent}
+        types |= {prefix + name: kind for name, kind in _types(operand).items()}
+    path = f"{constants['ALONG'].element.encode_by == 'cast'} {number} {plan.along.meets}"
+    return Case(
+        name=f"{along.spec.format.name} {along.spec.tile} and {down.spec.tile} of {shape}, {number}",
+        device=device,
+        kernel="both_kernel",
+        types=tuple(types.items()),
+        constants=tuple(constants.items()),
+        warps=plan.warps,
+        unit_stride="x_stride_columns",
+        path=path if device is HOPPER else "",
+    )
 
 
 def _absent(operand: Operand, plan: QuantizePlan) -> list[str]:

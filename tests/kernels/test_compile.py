@@ -26,7 +26,7 @@ from kernels.operand_passes.native import NATIVE, NativeKind, ScaledCore, scaled
 from tests.kernels.compile_cases import DEVICES, Case, code_of, every_case, named_specialized
 from tests.kernels.compile_choice import one_of_each, one_of_each_kernel
 from tests.kernels.compile_fused import fused_gemms
-from tests.kernels.compile_plans import FROM_REGISTERS, LEFT_RUNNING, overwritten
+from tests.kernels.compile_plans import FROM_REGISTERS, LEFT_RUNNING, halved, overwritten
 from tests.sweeps import exhaustive
 
 TOP = Path(__file__).resolve().parents[2]
@@ -197,6 +197,21 @@ def test_a_barrier_that_is_written_over_is_found(place, found):
     ld.shared.b32 %r503, [global_smem+{place}];
     """
     assert overwritten(ptx) == found
+
+
+def test_no_cast_is_used_whole_and_in_halves(reports):
+    """On an H200, a quarter of the codes of such a kernel were what the registers had held before."""
+    assert [(report["name"], report["halved"]) for report in reports if report["halved"]] == []
+
+
+@pytest.mark.parametrize(("taken", "found"), [("%rs1", ["%rs1"]), ("%rs3", [])])
+def test_a_cast_that_is_used_whole_and_in_halves_is_found(taken, found):
+    ptx = f"""cvt.rn.satfinite.e4m3x2.f32  %rs1, %r115, %r114;
+    cvt.rn.satfinite.e4m3x2.f32  %rs2, %r117, %r116;
+    shr.u16 %rs9, {taken}, 8;
+    mov.b32 %r130, {{%rs1, %rs2}};
+    """
+    assert halved(ptx) == found
 
 
 def test_no_wgmma_is_serialized(reports):

@@ -3,6 +3,7 @@ of one tensor, whatever its shape, strides and numbers; one launch writes both w
 """
 
 from dataclasses import replace
+from itertools import product
 
 import pytest
 import torch
@@ -28,6 +29,20 @@ def test_both_have_the_bits_of_two_calls(number, named):
     made = quantize_both(x, *operands, seeds=seeds, history=history)
     for own, operand, seed in zip(made, operands, seeds, strict=True):
         assert_equal(own, quantize(x, operand, seed=seed, history=history))
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("named", PAIRS.values(), ids=PAIRS)
+def test_both_have_the_bits_of_two_calls_where_rows_lie_at_multiples_of_16(named):
+    """128 bits are loaded and stored at once there, and nowhere else; programs meet over small x."""
+    operands = pair(*named)
+    seeds = [5 + place if each.spec.is_random else None for place, each in enumerate(operands)]
+    history = torch.zeros(2, device=WHERE) if operands[0].spec.scale_rule.history else None
+    for shape, dtype in product(((256, 768), (768, 256), (2048, 4096)), (torch.bfloat16, torch.float32)):
+        x = torch.from_numpy(sample("wide", shape)).to(WHERE, dtype)
+        made = quantize_both(x, *operands, seeds=seeds, history=history)
+        for own, operand, seed in zip(made, operands, seeds, strict=True):
+            assert_equal(own, quantize(x, operand, seed=seed, history=history))
 
 
 @pytest.mark.parametrize("named", PAIRS.values(), ids=PAIRS)

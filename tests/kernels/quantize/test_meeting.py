@@ -1,16 +1,20 @@
 """Contract: programs that meet give the bits of those that find the whole tensor's amax in a pass before."""
 
+from itertools import product
+
 import pytest
 import torch
 
-from kernels.device import HOPPER
 from kernels.quantize import both, launch, meeting, quantize, quantize_both
 from kernels.quantize.both_plan import plan_both
 from tests.kernels.cases import ON_GPU, WHERE, sample
 from tests.kernels.quantize.pairs import PAIRS, assert_equal, pair
 
-MEET = ("per_tensor-x", "per_tensor-dy", "nvfp4-w", "nvfp4_1x16-w")
-SHAPES = ((130, 260), (16, 7168)) if ON_GPU else ((60, 130),)
+MEET = ("per_tensor-x", "per_tensor-dy", "per_tensor_delayed-x", "nvfp4-w", "nvfp4_1x16-w")
+ODD, EVEN = ((130, 260), (16, 7168)), ((256, 768), (1536, 256), (64, 128), (96, 1040))
+"""Shapes of x. Kernels store 128 bits at once only where rows are multiples of 16 long."""
+SHAPES = (*ODD, *EVEN) if ON_GPU else ((60, 130),)
+TYPES = (torch.bfloat16, torch.float32, torch.float16) if ON_GPU else (torch.bfloat16,)
 
 
 def forget():
@@ -29,7 +33,7 @@ def alone(monkeypatch):
         monkeypatch.undo()
         if not on:
             for module in (launch, both):
-                monkeypatch.setattr(module, "meeting_programs", lambda device, *specs: 0)
+                monkeypatch.setattr(module, "meeting_programs", lambda device: 0)
         forget()
 
     yield meet
@@ -40,13 +44,15 @@ def alone(monkeypatch):
 @pytest.mark.parametrize("name", MEET)
 def test_those_that_meet_find_what_a_pass_finds(alone, name):
     operands = pair(*PAIRS[name])
+    delayed = operands[0].spec.scale_rule.history
+    history = torch.tensor([2.0, 1.0], device=WHERE) if delayed else None
 
     def run():
         made = []
-        for shape in SHAPES:
-            x = torch.from_numpy(sample("nan", shape)).bfloat16().to(WHERE)
-            made += [quantize(x, operand) for operand in operands]
-            made += quantize_both(x, *operands)
+        for shape, dtype in product(SHAPES, TYPES):
+            x = torch.from_numpy(sample("wide" if shape in EVEN else "nan", shape)).to(WHERE, dtype)
+            made += [quantize(x, operand, history=history) for operand in operands]
+            made += quantize_both(x, *operands, history=history)
         return made
 
     alone(False)
@@ -54,11 +60,6 @@ def test_those_that_meet_find_what_a_pass_finds(alone, name):
     alone(True)
     for one, other in zip(run(), expected, strict=True):
         assert_equal(one, other)
-
-
-def test_none_meet_under_a_delayed_scale():
-    spec = pair(*PAIRS["per_tensor_delayed-x"])[0].spec
-    assert meeting.meeting_programs(HOPPER, spec) == 0 < meeting.meeting_programs(HOPPER)
 
 
 @pytest.mark.gpu
