@@ -10,7 +10,7 @@ from fp8core.rounding import Rounding
 from fp8core.tiles import WHOLE, TileShape
 from kernels.device import HOPPER, Device, DeviceKind
 from kernels.layer.plan import layer_plan, readings
-from kernels.quantize.both_plan import both_constants, plan_both
+from kernels.quantize.both_plan import BothPlan, both_constants, plan_both
 from kernels.quantize.constants import (
     amax_constants,
     for_numbers,
@@ -25,6 +25,8 @@ from tests.kernels.compile_cases import Case
 
 LARGE, SMALL = (4096, 4096), (256, 768)
 """Shapes of x. Programs meet over the small one, where an operand asks for the whole tensor's amax."""
+BYTES = {"*bf16": 2, "*fp32": 4}
+"""Bytes of a number, by its type."""
 TYPES = {
     "amax_ptr": "*i32",
     "outer_amax_ptr": "*i32",
@@ -117,42 +119,35 @@ def both_cases(device: Device) -> Iterator[Case]:
         if tensor.both
     )
     for along, down in dict.fromkeys(pair for pair in pairs if len(pair) > 1):
-        if plan_both(along.spec, down.spec, *LARGE) is not None:
-            yield _both_case(along, down, LARGE, 0, device)
-        for number in ("*bf16", "*fp32"):
-            if plan_both(along.spec, down.spec, *SMALL, programs=device.sms) is not None:
-                yield _both_case(along, down, SMALL, device.sms, device, number)
+        large = plan_both(along.spec, down.spec, *LARGE)
+        if large is not None:
+            yield _both_case(along, down, large, "*bf16", device)
+        small = plan_both(along.spec, down.spec, *SMALL, programs=device.sms)
+        if small is not None and small.along.meets:
+            yield _both_case(along, down, small, "*fp32", device)
 
 
-def _both_case(
-    along: Operand,
-    down: Operand,
-    shape: tuple[int, int],
-    programs: int,
-    device: Device,
-    number: str = "*bf16",
-) -> Case:
-    """One pair's case for x of a shape and a type, where so many programs may meet."""
-    plan = plan_both(along.spec, down.spec, *shape, programs=programs)
-    assert plan is not None
-    each = 4 if number == "*fp32" else 2
-    constants = for_numbers(both_constants(along.spec, down.spec, plan, DeviceKind.GPU), DeviceKind.GPU, each)
-    types = {"x_ptr": number, "history_ptr": "*fp32"}
+def _both_case(along: Operand, down: Operand, plan: BothPlan, number: str, device: Device) -> Case:
+    """One pair's case, for numbers of a type."""
+    constants = both_constants(along.spec, down.spec, plan, DeviceKind.GPU)
+    constants = for_numbers(constants, DeviceKind.GPU, BYTES[number])
+    types = {"x_ptr": number}
     constants |= {} if along.spec.scale_rule.history else {"history_ptr": None}
     for prefix, operand, own in (("along_", along, plan.along), ("down_", down, plan.down)):
-        absent = [name for name in _absent(operand, own) if not (own.meets and name == "amax_ptr")]
+        absent = dict.fromkeys(_absent(operand, own))
+        if own.meets and not operand.spec.scale_rule.has_fitted_outer:
+            absent.pop("amax_ptr", None)
         constants |= {prefix + name: None for name in absent}
         types |= {prefix + name: kind for name, kind in _types(operand).items()}
-    path = f"{constants['ALONG'].element.encode_by == 'cast'} {number} {plan.along.meets}"
     return Case(
-        name=f"{along.spec.format.name} {along.spec.tile} and {down.spec.tile} of {shape}, {number}",
+        name=f"{along.spec.format.name} {along.spec.tile} and {down.spec.tile}, {number}",
         device=device,
         kernel="both_kernel",
         types=tuple(types.items()),
         constants=tuple(constants.items()),
         warps=plan.warps,
         unit_stride="x_stride_columns",
-        path=path if device is HOPPER else "",
+        path=f"{constants['ALONG'].element.encode_by == 'cast'} {number}" if device is HOPPER else "",
     )
 
 
