@@ -6,6 +6,7 @@ import pytest
 import torch
 from torch.utils.checkpoint import checkpoint
 
+from kernels.launching import recording
 from kernels.layer import Float8Linear, linear, record, taped
 from kernels.quantize import both, launch
 from tests.kernels.cases import ON_GPU, WHERE
@@ -95,9 +96,12 @@ def test_a_warm_step_takes_the_kept_copies_of_a_weight():
                 with torch.no_grad():
                     one.weight.mul_(3)
         assert_same(step(layer, seed), step(plain, seed))
+    assert len(taped.TAPES) == 4, "two of each: one whose copies are kept is another call"
 
 
-def test_copies_that_a_hook_moves_are_found_in_a_warm_step():
+@pytest.mark.parametrize("small_bytes", [1 << 20, 0], ids=["in one piece", "apart"])
+def test_copies_that_a_hook_moves_are_found_in_a_warm_step(monkeypatch, small_bytes):
+    monkeypatch.setattr(recording, "_SMALL_BYTES", small_bytes)
     x, w, dy = drawn(17, 40, 24)
     plain = [torch.autograd.grad(linear(x, w), (x, w), dy) for _ in range(2)][-1]
     with torch.autograd.graph.saved_tensors_hooks(

@@ -2,6 +2,7 @@
 
 import copy
 
+import numpy as np
 import pytest
 import torch
 
@@ -67,12 +68,6 @@ def swapped(layer, step):
     layer.weight.data = torch.ones(8, 16)
 
 
-def swapped_twice(layer, step):
-    """Memory of the first one may come back as that of the third."""
-    for value in (1.0, 2.0):
-        layer.weight.data = torch.full((8, 16), value)
-
-
 def loaded(layer, step):
     layer.load_state_dict({"weight": torch.ones(8, 16), "bias": torch.zeros(8)})
 
@@ -94,7 +89,6 @@ CHANGES = {
     "in_place": in_place,
     "copy_": copied,
     "data": swapped,
-    "data_twice": swapped_twice,
     "load_state_dict": loaded,
     "another_parameter": replaced,
     "sgd": stepped(torch.optim.SGD),
@@ -110,6 +104,16 @@ def test_a_weight_that_changed_is_quantized_anew(change, quantized):
         layer(X)
     assert quantized.count("w") == 1
     change(layer, 1)
+    assert right(layer)
+
+
+def test_another_tensor_in_memory_that_was_freed_is_not_taken_for_the_weight():
+    layer, memory = kept(), np.ones((8, 16), np.float32)
+    layer.weight.data = torch.from_numpy(memory)
+    layer(X)
+    layer.weight.data = torch.zeros(8, 16)
+    memory[:] = 2
+    layer.weight.data = torch.from_numpy(memory)
     assert right(layer)
 
 
