@@ -6,7 +6,7 @@ from functools import lru_cache
 import numpy as np
 import streamlit as st
 
-from fp8core.experiments.tensor_shape import BIN, ENDS, TensorShape, tensor_shape
+from fp8core.experiments.tensor_shape import BIN, ENDS, ROW_ENDS, TensorShape, tensor_shape
 from fp8core.formats import FORMATS
 from fp8core.inputs import INPUT_NOTES, RECORDED, InputKind
 from fp8core.inputs.recorded import tensor
@@ -54,8 +54,8 @@ def show(controls: Controls) -> None:
     st.caption(
         f"x, w and dy {INPUT_NOTES[kind].rule}. Here the whole crops are counted. Bins of {BIN:g} octaves; "
         f"elements that are 0 have none. Octaves: log2 of the {ENDS[1]:.0%} quantile of |v| over the "
-        f"{ENDS[0]:.0%} one. Rows, columns: the rms of a large one over that of a small one (95 % and 5 % "
-        "quantile)."
+        f"{ENDS[0]:.0%} one. Rows, columns: the rms of a large one over that of a small one "
+        f"({ROW_ENDS[1]:.0%} and {ROW_ENDS[0]:.0%} quantile)."
     )
 
 
@@ -91,7 +91,7 @@ def notice(shapes: Mapping[str, TensorShape]) -> str:
     return (
         f"**{out}** stand out most: the largest is {short(shapes[out].crest, 3)} times the rms (a Gaussian: "
         f"{short(gaussian().crest, 2)}). **{wide}** spread widest: {shapes[wide].octaves:.1f} octaves hold "
-        f"98 % of them, a factor of {power_of_two(round(shapes[wide].octaves))}. {lost}"
+        f"{ENDS[1] - ENDS[0]:.0%} of them, a factor of {power_of_two(round(shapes[wide].octaves))}. {lost}"
     )
 
 
