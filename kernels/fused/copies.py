@@ -4,6 +4,7 @@ import triton
 import triton.language as tl
 
 from kernels.bits import FP32_INF
+from kernels.quantize.amax import part_amax, whole_amax
 from kernels.quantize.prepare import PATCH, turned_over
 from kernels.quantize.write import store_repaired, write_block
 
@@ -23,15 +24,27 @@ def write_copies(
     BLOCK_COLUMNS: tl.constexpr,
     EACH: tl.constexpr,
     IN_RUNS: tl.constexpr,
+    SHARED: tl.constexpr,
     CAST: tl.constexpr,
 ):
     """Write the codes and scales of a block `runs` of a tensor [rows, columns] for one operand or two.
 
     ALONG: the facts of the operand whose K runs along the rows, DOWN: of the one whose K runs down the
     columns; None where there is none. `runs` has its rows in the order of EACH, and ALONG takes them so where
-    IN_RUNS. along, down: what the kernel is given for each, from amax_ptr to outer_mn_tiles.
+    IN_RUNS. along, down: what the kernel is given for each, from amax_ptr to outer_mn_tiles. SHARED: both ask
+    for the same amax of the whole tensor.
     """
     ACROSS: tl.constexpr = PATCH if BLOCK_COLUMNS > PATCH else BLOCK_COLUMNS
+    if SHARED:
+        # Each program looks for it once, not once for each operand.
+        whole, outer_whole, own = along[0], along[1], along[5]
+        if whole is not None:
+            whole = whole_amax(whole, ALONG.partials)
+        if outer_whole is not None:
+            outer_whole = whole_amax(outer_whole, ALONG.partials)
+        if own is not None:
+            own = tl.max(part_amax(runs, BLOCK_ROWS, BLOCK_COLUMNS, BLOCK_ROWS, BLOCK_COLUMNS, CAST))
+            tl.atomic_max(along[5], own, sem="relaxed")
     if EACH > 0:
         turned = turned_over(runs, BLOCK_ROWS, BLOCK_COLUMNS, EACH)
     if ALONG is not None:
@@ -44,6 +57,8 @@ def write_copies(
         amax, outer_amax, codes, scale, outer_scale, new_amax, table, values, seed, stride, tiles, outer = (
             along
         )
+        if SHARED:
+            amax, outer_amax, new_amax = whole, outer_whole, own
         made = write_block(
             x,
             amax,
@@ -91,6 +106,8 @@ def write_copies(
         amax, outer_amax, codes, scale, outer_scale, new_amax, table, values, seed, stride, tiles, outer = (
             down
         )
+        if SHARED:
+            amax, outer_amax, new_amax = whole, outer_whole, own
         made = write_block(
             turned,
             amax,

@@ -53,6 +53,7 @@ def fused_kernel(
     BLOCK_COLUMNS: tl.constexpr,
     EACH: tl.constexpr,
     IN_RUNS: tl.constexpr,
+    SHARED: tl.constexpr,
     SPLIT: tl.constexpr,
     REVERSED: tl.constexpr,
     STAGES: tl.constexpr,
@@ -65,7 +66,7 @@ def fused_kernel(
       has whole rows, and finds them itself; EPS has the bits of what is added to their mean square.
     - out_ptr: where the result goes in bf16, too; None where nobody asks for it.
     - across: how many blocks lie beside each other, in one half. blocks: all of them.
-    - ALONG, DOWN: the operands. EACH, IN_RUNS: the order of rows in a block, as in write_copies.
+    - ALONG, DOWN: the operands. EACH, IN_RUNS, SHARED: as in write_copies.
     - SPLIT: a program has a block of one half, not of both. It needs half as many registers.
     - STAGES: blocks of a program that are on the way or in use; 0 where a program has one block.
     - REVERSED: a pass before has read everything, and the L2 still holds what it read last.
@@ -119,6 +120,7 @@ def fused_kernel(
             BLOCK_COLUMNS,
             EACH,
             IN_RUNS,
+            SHARED,
             SPLIT,
             REVERSED,
             CAST,
@@ -142,6 +144,7 @@ def fused_kernel(
                 BLOCK_COLUMNS,
                 EACH,
                 IN_RUNS,
+                SHARED,
                 SPLIT,
                 REVERSED,
                 CAST,
@@ -166,6 +169,7 @@ def _blocks(
     BLOCK_COLUMNS: tl.constexpr,
     EACH: tl.constexpr,
     IN_RUNS: tl.constexpr,
+    SHARED: tl.constexpr,
     SPLIT: tl.constexpr,
     REVERSED: tl.constexpr,
     CAST: tl.constexpr,
@@ -234,5 +238,6 @@ def _blocks(
             BLOCK_COLUMNS,
             EACH,
             IN_RUNS,
+            SHARED,
             CAST,
         )

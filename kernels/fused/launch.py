@@ -219,6 +219,7 @@ class _Launch:
             BLOCK_COLUMNS=plan.block_columns,
             EACH=plan.each,
             IN_RUNS=plan.in_runs,
+            SHARED=plan.shared,
             SPLIT=plan.split,
             REVERSED=has_been_read,
             STAGES=plan.stages,

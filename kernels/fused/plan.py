@@ -7,6 +7,7 @@ from functools import lru_cache
 from fp8core.recipes import Operand, OperandSpec
 from fp8core.rounding import Rounding
 from fp8core.tiles import WHOLE, TileShape
+from kernels.quantize.meeting import gathered
 from kernels.quantize.plan import (
     HELD,
     K_PADDING,
@@ -52,6 +53,7 @@ class FusedPlan:
     - each: neighboring rows of a thread; 0 where it does not matter.
     - in_runs: `along` takes rows in the order in which they are loaded.
     - stages: blocks of a program that are on the way or in use; 0 where a program has one block.
+    - shared: both operands ask for the same amax of the whole result.
     - split: a program has a block of one half of the result, not of both.
     """
 
@@ -60,6 +62,7 @@ class FusedPlan:
     warps: int
     each: int = 0
     in_runs: bool = True
+    shared: bool = False
     split: bool = False
     stages: int = 0
     along: QuantizePlan | None = None
@@ -182,12 +185,14 @@ def _cut(
         spec and plan_within(spec, *mn_k, own, fused=spec.tile != _TENSOR)
         for spec, mn_k, own in ((along, size, block), (down, size[::-1], block[::-1]))
     ]
+    asked = [spec and gathered(spec, fused=cut.fused) for spec, cut in zip((along, down), plans, strict=True)]
     return FusedPlan(
         block_rows=block[0],
         block_columns=block[1],
         warps=warps,
         each=0 if down is None else min(max(1, elements // (THREADS * warps * SIDE_BY_SIDE)), block[0]),
         in_runs=plans[0] is None or _in_runs(plans[0], block[0]),
+        shared=asked[0] is not None and asked[0] == asked[1],
         split=split,
         stages=_STAGES,
         along=plans[0],

@@ -135,6 +135,7 @@ def _case(
         "BLOCK_COLUMNS": plan.block_columns,
         "EACH": plan.each,
         "IN_RUNS": plan.in_runs,
+        "SHARED": plan.shared,
         "SPLIT": plan.split,
         "REVERSED": False,
         "STAGES": plan.stages,
