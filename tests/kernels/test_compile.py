@@ -55,7 +55,6 @@ what Triton makes of tl.dot_scaled there.
 OTHERS = {
     "quantize_kernel",
     "both_kernel",
-    "panel_kernel",
     "amax_kernel",
     "whole_amax_kernel",
     "dequantize_kernel",
