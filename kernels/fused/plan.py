@@ -68,6 +68,19 @@ class FusedPlan:
     along: QuantizePlan | None = None
     down: QuantizePlan | None = None
 
+    @property
+    def constants(self) -> dict[str, int]:
+        """Constexpr arguments of the fused kernel."""
+        return {
+            "BLOCK_ROWS": self.block_rows,
+            "BLOCK_COLUMNS": self.block_columns,
+            "EACH": self.each,
+            "IN_RUNS": self.in_runs,
+            "SHARED": self.shared,
+            "SPLIT": self.split,
+            "STAGES": self.stages,
+        }
+
     def blocks(self, rows: int, columns: int) -> tuple[int, int]:
         """Blocks along the columns and the rows: neighbors in a row run one after the other.
 

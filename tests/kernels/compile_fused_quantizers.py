@@ -131,15 +131,9 @@ def _case(
     constants: dict[str, object] = {
         "SOURCE": source,
         "EPS": EPS,
-        "BLOCK_ROWS": plan.block_rows,
-        "BLOCK_COLUMNS": plan.block_columns,
-        "EACH": plan.each,
-        "IN_RUNS": plan.in_runs,
-        "SHARED": plan.shared,
-        "SPLIT": plan.split,
         "REVERSED": False,
-        "STAGES": plan.stages,
         "CAST": True,
+        **plan.constants,
     }
     if source == "swiglu":
         constants |= {"other_ptr": None, "other_stride": 0}
