@@ -64,6 +64,15 @@ def test_a_run_goes_on_bit_for_bit(recipe, text):
     assert replace(again, step_ms=None) == replace(whole, step_ms=None)
 
 
+def test_steps_in_two_chunks_are_those_of_one(text):
+    """A step's batch and rate go by its own number, not by its place in a chunk."""
+    one = trainer(BF16, text)
+    losses, norms = one.run(0, 4, FEW)
+    one.restart(0)
+    parts = one.run(0, 1, FEW), one.run(1, 3, FEW)
+    assert (losses, norms) == tuple(first + then for first, then in zip(*parts, strict=True))
+
+
 def test_seeds_differ_and_recipes_begin_with_equal_weights(text):
     first, second, quantized = (trainer(BF16, text), trainer(BF16, text, 1), trainer("mxfp8", text))
     same = [torch.equal(a, b) for a, b in zip(first.state(), quantized.state(), strict=False)]
