@@ -13,7 +13,8 @@ import torch
 from kernels.bench.job import Cache, GemmJob, Into
 from kernels.bench.machine import Timing
 from kernels.bench.operands import Operands, least_bytes
-from kernels.bench.peers.torch_ops import REFUSALS, ScaledOp, bf16_ops, scaled_ops
+from kernels.bench.peers.attempt import attempt
+from kernels.bench.peers.torch_ops import ScaledOp, bf16_ops, scaled_ops
 from kernels.bench.timing import (
     MAX_SETS,
     ColdTurn,
@@ -249,15 +250,8 @@ def refusal(launch: Callable[[], object], place: torch.device) -> str:
     """
     from triton.errors import TritonError
 
-    try:
-        launch()
-        if place.type == "cuda":
-            torch.cuda.synchronize(place)
-    except torch.OutOfMemoryError:
-        raise
-    except (TritonError, AssertionError, *REFUSALS) as error:
-        return f"{type(error).__name__}: {first_line(error)}"
-    return ""
+    error = attempt(launch, place, TritonError, AssertionError)
+    return "" if error is None else f"{type(error).__name__}: {first_line(error)}"
 
 
 def _times(timings: Timings, peers: _Peers, fault: str, job: GemmJob) -> Times:

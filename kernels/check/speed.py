@@ -11,7 +11,8 @@ from fp8core.formats import FORMATS
 from kernels.bench.ceilings.limits import GB_S, TFLOP_S, limits_of
 from kernels.bench.job import GemmJob
 from kernels.bench.operands import held_bytes
-from kernels.bench.peers.torch_ops import REFUSALS, bf16_peer
+from kernels.bench.peers.attempt import REFUSALS
+from kernels.bench.peers.torch_ops import bf16_peer
 from kernels.bench.records import recorded_ceilings, recorded_rows
 from kernels.bench.shapes import CHECKED
 from kernels.bench.timing import Contender, HotTurn, buffer_sets, interleaved

@@ -8,7 +8,7 @@ from kernels.bench.ceilings.job import COPY_BYTES, MATMUL_SIDE, Ceiling, Ceiling
 from kernels.bench.ceilings.limits import Impossible, ceilings_fault, limits_of
 from kernels.bench.machine import Timing
 from kernels.bench.measure import StoppedEarly, machine_here, today
-from kernels.bench.peers.torch_ops import REFUSALS
+from kernels.bench.peers.attempt import attempt
 from kernels.bench.timing import Contender, HotTurn, Launch, Load, Timings, Turn, interleaved
 from kernels.device import Device, DeviceKind, Unsupported, current_device
 
@@ -100,12 +100,7 @@ def _launches() -> tuple[dict[str, Launch], str]:
         _BF16: lambda: torch.mm(a, b.T),
     }
     fp8 = _scaled_mm(a, b)
-    try:
-        fp8()
-        torch.cuda.synchronize()
-    except torch.OutOfMemoryError:
-        raise
-    except REFUSALS as error:
+    if error := attempt(fp8, a.device):
         return launches, f"torch {torch.__version__} refuses it: {str(error).splitlines()[0]}"
     return launches | {_FP8: fp8}, ""
 

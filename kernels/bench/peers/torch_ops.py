@@ -12,6 +12,7 @@ from fp8core.formats import FORMATS
 from fp8core.recipes import MatmulSpec, OperandSpec
 from fp8core.tiles import WHOLE, TileShape
 from kernels.bench.job import Into
+from kernels.bench.peers.attempt import attempt
 from kernels.gemm.arithmetic import takes_fp8
 from kernels.gemm.factor import GemmOperand
 from kernels.gemm.launch import memory, operand_shape, torch_dtype
@@ -37,9 +38,6 @@ _THEN_ADD = ", then D.add_ of it"
 _BF16 = "bf16 torch.mm"
 _BF16_TO_FP32 = "bf16 torch.mm, out_dtype=fp32"
 _BF16_ADDS = "bf16 torch.addmm into D, out_dtype=fp32"
-REFUSALS = (ValueError, RuntimeError, NotImplementedError, AttributeError, TypeError)
-"""What torch raises for what it does not do: TORCH_CHECK_VALUE, TORCH_CHECK, TORCH_CHECK_NOT_IMPLEMENTED, and
-an older torch that lacks the function or one of its arguments. OutOfMemoryError is none of these here."""
 
 
 @dataclass(frozen=True)
@@ -123,17 +121,8 @@ def _refusal(launch: Launch, device: "torch.device") -> str:
 
     Raises torch.OutOfMemoryError.
     """
-    import torch
-
-    try:
-        launch()
-        if device.type == "cuda":
-            torch.cuda.synchronize(device)
-    except torch.OutOfMemoryError:
-        raise
-    except REFUSALS as error:
-        return str(error).splitlines()[0]
-    return ""
+    error = attempt(launch, device)
+    return "" if error is None else str(error).splitlines()[0]
 
 
 def scaled_ops(a: GemmOperand, b: GemmOperand, plan: GemmPlan) -> tuple[ScaledOp, ...] | str:

@@ -8,7 +8,7 @@ from kernels.bench.ceilings.limits import Impossible, limits_of
 from kernels.bench.commit import commit
 from kernels.bench.machine import Timing
 from kernels.bench.measure import machine_here, today
-from kernels.bench.peers.torch_ops import REFUSALS
+from kernels.bench.peers.attempt import REFUSALS
 from kernels.bench.quantizers.counted import counted
 from kernels.bench.quantizers.job import QuantizerJob
 from kernels.bench.quantizers.peers import Inputs, Run, apart, compiled, copy_of, drawn, ours

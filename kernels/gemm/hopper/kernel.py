@@ -13,8 +13,8 @@ fills stage after stage by TMA; the warpgroups multiply what is there and hand t
 |---|---|---|---|
 | `full` | one a stage | 1 arrival and all expected bytes | the stage may be multiplied |
 | `empty` | one a stage | 2 arrivals | the stage may be overwritten |
-| `scales_empty` | one | 2 arrivals | scales used once a block may be overwritten |
-| `fetched` | one a warpgroup | 1 arrival and all expected bytes | what D held is here, to be added into |
+| `scales_empty` | one, if scales are used once a block | 2 arrivals | those scales may be overwritten |
+| `fetched` | one a warpgroup, if D is added into | 1 arrival and all expected bytes | what D held is here |
 
 A barrier counts its uses modulo 2, its phase. Whoever waits says which phase it waits for to end, and flips
 it each time the ring wraps around. The loading warp starts one phase ahead: a new ring is empty.

@@ -1,7 +1,7 @@
 """CUDA's driver and compiled kernels on the CPU: a launch runs Triton's interpreter on the same memory."""
 
 import ctypes
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from itertools import chain
 from time import sleep
@@ -14,6 +14,7 @@ from torch.utils._python_dispatch import _disable_current_modes
 
 from kernels.launching import launch as launching
 from kernels.launching.warm import Warm
+from tests.kernels.cases import ON_GPU
 
 CPU = -1
 """The number that torch gives the CPU as a device."""
@@ -169,6 +170,15 @@ def standing_in():
             patch.setattr(f"{module}.{name}", launch)
         recording = launching.recording_here
         patch.setattr(Warm, "_driver", lambda warm, key, tensors: None if recording() else cuda)
+        yield cuda
+
+
+@contextmanager
+def no_tapes_yet(*kept):
+    """CUDA's driver as None on a GPU, else what stands in for it; these keep no tapes of calls before."""
+    for tapes in kept:
+        tapes.forget()
+    with nullcontext() if ON_GPU else standing_in() as cuda:
         yield cuda
 
 

@@ -12,7 +12,7 @@ from kernels.launching.burst import Burst
 from kernels.launching.prepared import STREAM
 from kernels.quantize import launch, quantize
 from tests.kernels.cases import ON_GPU, WHERE
-from tests.kernels.launching.stand_in import standing_in
+from tests.kernels.launching.stand_in import no_tapes_yet
 
 WORD = 8
 NAMES = ("deepseek_v3", "nvfp4", "per_tensor_delayed")
@@ -20,12 +20,8 @@ NAMES = ("deepseek_v3", "nvfp4", "per_tensor_delayed")
 
 @pytest.fixture(autouse=True)
 def driver():
-    launch.TAPES.forget()
-    if ON_GPU:
-        yield None
-    else:
-        with standing_in() as cuda:
-            yield cuda
+    with no_tapes_yet(launch.TAPES) as cuda:
+        yield cuda
 
 
 def asked(name):

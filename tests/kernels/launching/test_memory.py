@@ -8,18 +8,14 @@ from kernels.launching.tape import Allocate, Part, Release
 from kernels.launching.warm import overlap
 from kernels.layer import linear, record, taped
 from tests.kernels.cases import ON_GPU, WHERE
-from tests.kernels.launching.stand_in import standing_in
+from tests.kernels.launching.stand_in import no_tapes_yet
 from tests.kernels.layer.by_hand import drawn
 
 
 @pytest.fixture(autouse=True)
 def driver():
-    taped.TAPES.forget()
-    if ON_GPU:
-        yield None
-    else:
-        with standing_in() as cuda:
-            yield cuda
+    with no_tapes_yet(taped.TAPES) as cuda:
+        yield cuda
 
 
 def gradients():

@@ -2,13 +2,11 @@
 nothing but its results: no file, no import, no plan.
 """
 
-import ast
 import gc
 import sys
 import weakref
 from copy import copy
 from dataclasses import replace
-from pathlib import Path
 from threading import Thread
 
 import pytest
@@ -18,14 +16,11 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from fp8core.linear import Side
 from kernels.gemm import gemm
 from kernels.gemm import launch as gemm_launch
-from kernels.launching import cuda as cuda_module
-from kernels.launching.cuda import Cuda
 from kernels.quantize import QuantizedTensor, quantize
 from kernels.quantize import launch as quantize_launch
 from tests.kernels.cases import EVERY_GEMM, ON_GPU, WHERE
-from tests.kernels.launching.stand_in import standing_in
+from tests.kernels.launching.stand_in import no_tapes_yet
 
-TOP = Path(__file__).resolve().parents[3]
 CASES = {name: EVERY_GEMM[name] for name in ("per_tensor_delayed-fprop", "deepseek_v3-wgrad", "nvfp4-wgrad")}
 by_case = pytest.mark.parametrize(
     ("recipe", "matmul"), (EVERY_GEMM if ON_GPU else CASES).values(), ids=EVERY_GEMM if ON_GPU else CASES
@@ -54,12 +49,8 @@ sys.addaudithook(hear)
 @pytest.fixture(autouse=True)
 def driver():
     """CUDA's driver, or what stands in for it, with no tapes yet."""
-    forget()
-    if ON_GPU:
-        yield None
-    else:
-        with standing_in() as cuda:
-            yield cuda
+    with no_tapes_yet(gemm_launch.TAPES, quantize_launch.TAPES) as cuda:
+        yield cuda
 
 
 def forget():
@@ -247,20 +238,6 @@ def test_threads_that_launch_at_once_have_their_own_results(recipe, matmul):
     assert wrong == []
 
 
-def test_another_triton_launches_its_kernels_itself(monkeypatch):
-    monkeypatch.setattr(cuda_module, "triton_version", lambda: (3, 10))
-    monkeypatch.setattr(cuda_module, "Cuda", lambda: pytest.fail("CUDA's driver is left alone"))
-    assert cuda_module.cuda.__wrapped__() is None
-
-
-def test_a_thread_s_first_call_binds_it_to_the_gpu(monkeypatch):
-    """CUDA's driver refuses a thread without a context. torch binds one where it first calls the runtime."""
-    given, bound = [], []
-    monkeypatch.setattr(Cuda, "bind", lambda cuda: bound.append(True))
-    Cuda.__new__(Cuda).settle(201, lambda *call: given.append(call) or 0, 1, 2)
-    assert (given, bound) == ([(1, 2)], [True])
-
-
 @pytest.mark.gpu
 @pytest.mark.skipif(not ON_GPU, reason="needs a GPU")
 @by_case
@@ -304,15 +281,3 @@ def test_a_warm_call_runs_on_the_current_stream(recipe, matmul):
         made = gemm(quantize(x, operand), b, spec)
     torch.cuda.synchronize()
     assert_same(made, expected)
-
-
-def test_every_launcher_launches_on_record():
-    """A launch that is made as kernel[grid](...) would be missing on a tape."""
-
-    def launches(path):
-        calls = (node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call))
-        return [ast.unparse(call.func) for call in calls if isinstance(call.func, ast.Subscript)]
-
-    rooms = ("gemm", "quantize", "fused", "operand_passes", "layer")
-    files = [path for room in rooms for path in (TOP / "kernels" / room).rglob("*.py")]
-    assert {path.name: found for path in files if (found := launches(path))} == {}

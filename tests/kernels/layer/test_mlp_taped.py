@@ -11,7 +11,7 @@ from kernels.layer import SwigluMlp, record, taped
 from kernels.layer.calls import PYTHON, calling
 from kernels.quantize import both, launch
 from tests.kernels.cases import ON_GPU, WHERE
-from tests.kernels.launching.stand_in import standing_in
+from tests.kernels.launching.stand_in import no_tapes_yet
 from tests.sweeps import exhaustive
 
 # Both of its layers keep a history.
@@ -34,12 +34,8 @@ TOKENS, IN, HIDDEN = 32, 64, 32
 @pytest.fixture(autouse=True)
 def driver():
     """CUDA's driver, or what stands in for it, with no tapes yet."""
-    forget()
-    if ON_GPU:
-        yield None
-    else:
-        with standing_in() as cuda:
-            yield cuda
+    with no_tapes_yet(taped.TAPES, *inner()) as cuda:
+        yield cuda
 
 
 def forget():

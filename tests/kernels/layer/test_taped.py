@@ -10,7 +10,7 @@ from kernels.launching import recording
 from kernels.layer import Float8Linear, linear, record, taped
 from kernels.quantize import both, launch
 from tests.kernels.cases import ON_GPU, WHERE
-from tests.kernels.launching.stand_in import standing_in
+from tests.kernels.launching.stand_in import no_tapes_yet
 from tests.kernels.layer.by_hand import drawn
 from tests.sweeps import exhaustive
 
@@ -19,21 +19,18 @@ FIRST = ("per_tensor_delayed", "nvfp4")
 MORE = ("rowwise_hp_wgrad", "deepseek_v3", "mxfp8", "rowwise", "per_tensor", "mxfp4_train")
 RECIPES = [*FIRST, *(pytest.param(name, marks=[] if ON_GPU else exhaustive) for name in MORE)]
 TOKENS, IN, OUT = 32, 64, 32
+EVERY = (taped.TAPES, record.TAPES, both.TAPES, launch.TAPES)
 
 
 @pytest.fixture(autouse=True)
 def driver():
     """CUDA's driver, or what stands in for it, with no tapes yet."""
-    forget()
-    if ON_GPU:
-        yield None
-    else:
-        with standing_in() as cuda:
-            yield cuda
+    with no_tapes_yet(*EVERY) as cuda:
+        yield cuda
 
 
 def forget():
-    for tapes in (taped.TAPES, record.TAPES, both.TAPES, launch.TAPES):
+    for tapes in EVERY:
         tapes.forget()
 
 
