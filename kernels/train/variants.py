@@ -129,8 +129,8 @@ VARIANTS = {
             shows=Shows.BREAKS,
             job=_run(_changed(_E4M3, "Unscaled gradients", *_each(_GRADIENTS, _unscaled))),
             beside=_run("per_tensor_e4m3"),
-            reason="The loss is a mean over all tokens, so that gradients are small: most round to zero. "
-            "Blocks then hardly learn; the embedding and the head still do.",
+            reason="The loss is a mean over all tokens, so that gradients are small: they round to zero. "
+            "Then none is left for the layers before. The embedding and the head still learn.",
             page="scaling",
         ),
         Variant(

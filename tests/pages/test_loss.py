@@ -158,11 +158,26 @@ def test_a_change_is_shown_with_its_reason_and_what_it_did(open_app, recorded, n
 def test_the_figure_behind_a_reason_is_the_median_of_all_layers(recorded) -> None:
     (group,) = runs.groups()
     told = {name: evidence(variant, group) for name, variant in VARIANTS.items()}
-    assert (
-        "underflows% of dy in Dgrad is **1.25** in the middle of all layers, " in told["unscaled_gradients"]
-    )
+    assert "underflows% of dy in Dgrad is **1.25** in the middle of 24 layers, " in told["unscaled_gradients"]
     assert "SQNR of dw in Wgrad is **23.8** dB" in told["no_rotation"]
+    assert not any("is 0 before" in each for each in told.values())
     assert told["head_in_four_bits"] == evidence(VARIANTS["mx_floor"], None) == ""
+
+
+def test_layers_whose_tensor_is_zero_before_are_counted_apart(tmp_path, monkeypatch) -> None:
+    rows = [one for one in all_rows() if one.job.recipe == "bf16"]
+    broken = row(VARIANTS["unscaled_gradients"].job, 90.0)
+    last = broken.statistics[-1]
+    copies = [
+        replace(one, amax=(0.0, *one.amax[1:]), underflows_percent=(0.0,) + (100.0,) * 23)
+        if one.tensor == "dy"
+        else one
+        for one in last.copies
+    ]
+    broken = replace(broken, statistics=(replace(last, copies=tuple(copies)),))
+    monkeypatch.setattr(runs, "TRAIN", write(tmp_path, [*rows, broken]))
+    told = evidence(VARIANTS["unscaled_gradients"], runs.groups()[0])
+    assert "underflows% of dy in Dgrad is **100** in the middle of 23 layers. In 1 layer dy is 0" in told
 
 
 def test_a_button_shows_its_change(open_app, recorded) -> None:

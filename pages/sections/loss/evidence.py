@@ -1,12 +1,13 @@
 """What a change does in the layers, from recorded statistics: the figure behind its reason."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
 from fp8core.linear import MATMULS
-from kernels.train.row import Statistics
+from kernels.train.row import CopyStatistics, ProductStatistics, Statistics
 from kernels.train.variants import Variant
-from pages.kit.charts.words import short
+from pages.kit.charts.words import count, short
 from pages.sections.loss.controls import LATE
 from pages.sections.loss.inside import LOG_NAMES, taken
 from pages.sections.loss.runs import Group, Key, key_of
@@ -50,24 +51,43 @@ def evidence(variant: Variant, group: Group | None) -> str:
     sign = SIGNS.get(variant.name)
     if group is None or sign is None:
         return ""
-    changed, beside = (_middle(group, key_of(job), sign) for job in (variant.job, variant.beside))
-    if changed is None:
+    changed, beside = (_values(group, key_of(job), sign) for job in (variant.job, variant.beside))
+    if not changed:
         return ""
-    without = "" if beside is None else f", without the change {sign.told(beside)}"
-    return f"At the end, {sign.title} is {sign.told(changed)} in the middle of all layers{without}."
+    without = f", without the change {sign.told(median(beside))}" if beside else ""
+    middle = f"{sign.told(median(changed))} in the middle of {len(changed)} layers"
+    told = f"At the end, {sign.title} is {middle}{without}."
+    zeros = _zeros(group, key_of(variant.job), sign)
+    return f"{told} In {count(zeros, 'layer')} {sign.tensor} is 0 before it is quantized." if zeros else told
 
 
-def _middle(group: Group, key: Key, sign: Sign) -> float | None:
-    """The median over layers in the last statistics of a run of this kind; None where there is none."""
+def _last(group: Group, key: Key) -> Statistics | None:
+    """The last statistics of a run of this kind; None where none is recorded."""
     recorded = [run.row.statistics for run in group.of(key) if run.row.statistics]
-    if not recorded:
-        return None
-    last: Statistics = taken(recorded[0], LATE)
-    values = [
+    return taken(recorded[0], LATE) if recorded else None
+
+
+def _values(group: Group, key: Key, sign: Sign) -> list[float]:
+    """The statistic of all layers whose tensor is not 0; none where nothing is recorded."""
+    last = _last(group, key)
+    if last is None:
+        return []
+    return [
         value
         for one in (*last.copies, *last.products)
         if (one.tensor, one.matmul) == (sign.tensor, sign.matmul)
-        for value in getattr(one, sign.field)
-        if value is not None
+        for value, amax in zip(getattr(one, sign.field), _sizes(one), strict=True)
+        if value is not None and amax != 0
     ]
-    return median(values) if values else None
+
+
+def _zeros(group: Group, key: Key, sign: Sign) -> int:
+    """Layers whose tensor is 0, every element of it."""
+    last = _last(group, key)
+    copies = last.copies if last is not None else ()
+    return sum(one.amax.count(0) for one in copies if (one.tensor, one.matmul) == (sign.tensor, sign.matmul))
+
+
+def _sizes(one: CopyStatistics | ProductStatistics) -> Sequence[float | None]:
+    """amax in each layer; None for results, whose amax is not kept."""
+    return one.amax if isinstance(one, CopyStatistics) else [None] * len(one.sqnr_db)
