@@ -131,6 +131,15 @@ def test_each_statistic_has_a_number_for_every_layer(recorded) -> None:
     assert taken(run.row.statistics, EARLY).step < found.step
 
 
+def test_the_run_that_is_looked_into_is_one_with_statistics(tmp_path, monkeypatch) -> None:
+    job = TrainJob(recipe="mxfp8")
+    rows = [replace(row(job, 0.1), statistics=()), row(replace(job, seed=1), 0.2)]
+    monkeypatch.setattr(
+        runs, "TRAIN", write(tmp_path, [one for one in all_rows() if one.job.recipe == "bf16"] + rows)
+    )
+    assert run_of("mxfp8", runs.groups()[0]).row.job.seed == 1
+
+
 def test_the_table_of_statistics_has_the_names_of_logs(open_app, recorded) -> None:
     at = open_app(PAGE, loss_show="inside", loss_inside="mxfp8")
     table = at.dataframe[0].value

@@ -91,9 +91,9 @@ def alike(layers: Sequence[str]) -> list[int]:
 
 
 def run_of(name: str, group: Group) -> Run | None:
-    """The run that a choice names: of the first seed, a whole one before one that failed."""
+    """The run that a choice names: one with statistics before others, a whole one before one that failed."""
     key: Key = key_of(VARIANTS[name].job) if name in VARIANTS else (name, False, False)
-    runs = sorted(group.of(key), key=lambda run: not run.row.finished)
+    runs = sorted(group.of(key), key=lambda run: (not run.row.statistics, not run.row.finished))
     return runs[0] if runs else None
 
 
