@@ -8,7 +8,7 @@ import torch
 from numpy.typing import NDArray
 
 from fp8core.linear import Side
-from kernels.bench.exactness.predict import Sample, predict, predictable
+from kernels.bench.exactness.predict import Sample, predict_at, predictable
 from kernels.bench.job import GemmJob
 from kernels.bench.operands import Operands
 from kernels.bench.shapes import CHECKED
@@ -72,7 +72,7 @@ def multiply_planned(job: GemmJob, plan: GemmPlan, outputs: int, device: Device)
         for x, place, side in zip(as_planned(plan, a, b), places, Side, strict=True)
     )
     worst, place = _against_bound(plan, left, right, got, device, rows, columns)
-    predicted, unlike, first = _against_model(plan, left, right, got, device, rows, columns)
+    predicted, unlike, first = _against_model(plan, left, right, got, device, (m, n), rows, columns)
     return Product(
         name=f"{job.recipe} {job.matmul}",
         outputs=m * n,
@@ -140,13 +140,14 @@ def _against_model(
     b: Sample,
     got: NDArray[np.float32],
     device: Device,
+    mn: tuple[int, int],
     rows: NDArray[np.int64],
     columns: NDArray[np.int64],
 ) -> tuple[int, int, str]:
     """(outputs predicted, how many differ, the first of them); any NaN equals any NaN."""
     if not predictable(plan, device.capability):
         return 0, 0, ""
-    model = predict(plan, a, b)
+    model = predict_at(plan, a, b, mn, rows, columns)
     unlike = (got.view(np.uint32) != model.view(np.uint32)) & ~(np.isnan(got) & np.isnan(model))
     if not unlike.any():
         return got.size, 0, ""

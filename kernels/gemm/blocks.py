@@ -47,7 +47,8 @@ class Blocks:
       block columns where a block is higher than wide. Neighbors then load the same block of the operand of
       which they load more.
     - persistent: one program an SM takes many blocks.
-    - split_k: number of programs that share a block. Each has its own run of K.
+    - split_k: number of programs that share a block. Each has its own run of K. Persistent programs share
+      only the blocks that are left when all have as many whole ones.
     - tma: operands come as descriptors.
     - transposed: the kernel computes Dᵀ = B · Aᵀ. The tensor core's blocks are 64 rows high or more. Rows of
       B waste none of that height where M is less.
@@ -81,10 +82,10 @@ class Blocks:
                 f"a block takes 4 or 8 warps, 1 stage or more and a group of 1 or more, got "
                 f"{self.warps} warps, {self.stages} stages, a group of {self.group}"
             )
-        if not 1 <= self.split_k <= MAX_SPLIT or (self.split_k > 1 and self.persistent):
+        if not 1 <= self.split_k <= MAX_SPLIT or (self.body.is_simple and self.shares_last):
             raise ValueError(
-                f"K is split into 1 to {MAX_SPLIT} runs, and not by persistent programs, got {self.split_k}"
-                f"{' by persistent programs' if self.persistent else ''}"
+                f"K is split into 1 to {MAX_SPLIT} runs, and not by persistent programs of a simple body, "
+                f"got {self.split_k}{' by persistent programs' if self.persistent else ''}"
             )
         if self.decoded not in ("", "a", "b", "ab"):
             raise ValueError(f'decoded names operands: "", "a", "b" or "ab", got {self.decoded!r}')
@@ -129,11 +130,17 @@ class Blocks:
         return self.body is Body.SIMPLE and not plain
 
     @property
+    def shares_last(self) -> bool:
+        """True where persistent programs share the blocks of their last wave."""
+        return self.persistent and self.split_k > 1
+
+    @property
     def title(self) -> str:
         """The blocks in words, for a result's row."""
         persistent = ", persistent" if self.persistent else ""
         pointers = "" if self.tma else ", no TMA"
         split = "" if self.split_k == 1 else f", K split in {self.split_k}"
+        split += " for the last blocks" if self.shares_last else ""
         transposed = ", as Dᵀ" if self.transposed else ""
         decoded = f", {' and '.join(self.decoded.upper())} decoded in the K loop" if self.decoded else ""
         schedule = "simple" if self.body.is_simple else "warp-specialized"
@@ -156,7 +163,17 @@ class Blocks:
         count = self.count(m, n)
         if not self.persistent or count <= sms:
             return count
+        if self.shares_last:
+            return sms
         return sms if m <= FEW else -(-count // -(-count // sms))
+
+    def whole(self, m: int, n: int, sms: int) -> int:
+        """Blocks of D that no programs share: all, none, or those of persistent programs' full waves."""
+        count = self.count(m, n)
+        if self.split_k == 1:
+            return count
+        programs = self.programs(m, n, sms)
+        return count // programs * programs if self.shares_last and count > programs else 0
 
     def runs(self, k: int) -> tuple[int, int]:
         """Runs of K, and steps of block_k in each. The last run may be shorter; none is empty."""

@@ -87,6 +87,14 @@ class GemmPlan:
         """Programs that are launched for D [m, n] where none has a run of K of its own."""
         return self.blocks.programs(m, n, self.sms)
 
+    def whole(self, m: int, n: int) -> int:
+        """Blocks of D [m, n] that no programs share."""
+        return self.blocks.whole(m, n, self.sms)
+
+    def launched(self, m: int, n: int, sharing: int) -> int:
+        """Programs that are launched for D [m, n] where so many share a block."""
+        return self.programs(m, n) * (1 if self.blocks.shares_last else sharing)
+
 
 def plan_gemm(
     spec: MatmulSpec, mnk: tuple[int, int, int], device: Device, summation: Summation

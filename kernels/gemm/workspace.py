@@ -14,8 +14,8 @@ def workspace(
     plan: GemmPlan, mnk: tuple[int, int, int], device: "torch.device"
 ) -> tuple["torch.Tensor | None", "torch.Tensor | None"]:
     """(parts float32[runs, M, N] with nothing in them, arrivals int32[blocks or more] of zeros); None twice
-    where the plan has one run of K. In a warp-specialized body a part is float32[blocks, BLOCK_M,
-    BLOCK_N] in an order of its own, and each warpgroup of a block counts for itself.
+    where the plan has one run of K. In a warp-specialized body a part is float32[shared blocks,
+    BLOCK_M, BLOCK_N] in an order of its own, and each warpgroup of a block counts for itself.
 
     The kernel leaves the arrivals zero. So launches that run one after another share them, and no launch has
     to clear them: those of one stream, or those that one stream adds to one CUDA graph. A graph has arrivals
@@ -29,8 +29,9 @@ def workspace(
     if runs == 1:
         return None, None
     blocks, part = plan.blocks.count(m, n), (m, n)
+    shared = max(1, blocks - plan.whole(m, n))
     if not plan.body.is_simple:
-        blocks, part = blocks * CONSUMERS, (blocks, plan.blocks.block_m, plan.blocks.block_n)
+        blocks, part = blocks * CONSUMERS, (shared, plan.blocks.block_m, plan.blocks.block_n)
     parts = torch.empty((runs, *part), dtype=torch.float32, device=device)
     if blocks > WORDS:
         return parts, torch.zeros(blocks, dtype=torch.int32, device=device)

@@ -25,6 +25,7 @@ from kernels.bench.row import Prediction
 from kernels.gemm.blocks import Body
 from kernels.gemm.factor import GemmOperand
 from kernels.gemm.hopper.decoding.blocks import values_order
+from kernels.gemm.hopper.order import shared
 from kernels.gemm.launch import as_planned, operand_shape
 from kernels.gemm.meaning import Arithmetic, Meaning, ScaleAt
 from kernels.gemm.plan import GemmPlan
@@ -108,6 +109,25 @@ def predict(plan: GemmPlan, a: Sample, b: Sample) -> NDArray[np.float32]:
     return out.decode(out.encode(total)).astype(np.float32)
 
 
+def predict_at(
+    plan: GemmPlan,
+    a: Sample,
+    b: Sample,
+    mn: tuple[int, int],
+    rows: NDArray[np.int64],
+    columns: NDArray[np.int64],
+) -> NDArray[np.float32]:
+    """float32[rows, columns]: the outputs at these places of D [mn], as numbers of the plan's out format.
+
+    Where persistent programs share only their last blocks, the place decides whether K is split.
+    """
+    predicted = predict(plan, a, b)
+    if not plan.blocks.shares_last:
+        return predicted
+    alone = predict(replace(plan, blocks=replace(plan.blocks, split_k=1)), a, b)
+    return np.where(shared(plan.blocks, mn, plan.sms, rows, columns), predicted, alone)
+
+
 def _sum(plan: GemmPlan, a: Sample, b: Sample) -> NDArray[np.float32]:
     """The sum over all of K: each run is summed by itself, then the runs are added, first to last."""
     left, right = (_in_order(plan, x.numbers) for x in (a, b))
@@ -185,7 +205,8 @@ def check(
     across, down = Sample.of(b, columns_there, Side.B, plan.meaning), []
     for some in rows_there.split(_ROWS_AT_ONCE):
         between()
-        down.append(predict(plan, Sample.of(a, some, Side.A, plan.meaning), across))
+        left = Sample.of(a, some, Side.A, plan.meaning)
+        down.append(predict_at(plan, left, across, tuple(out.shape), some.cpu().numpy(), columns))
     predicted = np.concatenate(down)
     both_nan = np.isnan(got) & np.isnan(predicted)
     same = (got.view(np.uint32) == predicted.view(np.uint32)) | both_nan

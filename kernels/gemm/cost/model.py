@@ -24,11 +24,13 @@ def predict_us(work: Work, constants: Constants) -> float:
         shared.latency_ns / work.stages, work.step_bytes / shared.sm_gb_s
     )  # of one program; bytes / (GB/s) are ns
 
-    def unit_ns(together: int) -> float:
+    def unit_ns(together: int, steps: int) -> float:
         step = max(together * rate.step_ns, body.alone * rate.step_ns, slowest_load)
-        return work.steps * step + rate.fixed_ns * (1 + together) / 2
+        return steps * step + rate.fixed_ns * (1 + together) / 2
 
-    multiplying = full * unit_ns(work.resident) + (unit_ns(last) if last else 0.0)
+    multiplying = full * unit_ns(work.resident, work.steps) + (unit_ns(last, work.steps) if last else 0.0)
+    if work.whole:
+        multiplying += work.whole / work.programs * unit_ns(work.resident, work.whole_steps)
     busy = min(1.0, work.units / work.sms)
     traffic = work.read_bytes + shared.write_cost * work.written_bytes * (
         1 + shared.page_bytes / work.written_run
@@ -38,7 +40,7 @@ def predict_us(work: Work, constants: Constants) -> float:
     power = shared.sharpness
     together = (multiplying**power + memory**power + cache**power) ** (1 / power)
     all_ns = together + body.launch_us * _NS_A_US
-    duty = min(1.0, work.units * work.steps * rate.step_ns / (work.sms * all_ns))
+    duty = min(1.0, work.all_steps * rate.step_ns / (work.sms * all_ns))
     multiplying *= 1 + shared.heat * duty  # the card lowers its clock
     together = (multiplying**power + memory**power + cache**power) ** (1 / power)
     total = body.launch_us + together / _NS_A_US

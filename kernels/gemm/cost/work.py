@@ -34,9 +34,11 @@ _SUM_BYTES = 4
 class Work:
     """What one launch does, in numbers that a prediction needs.
 
-    - units: blocks of D times the programs that share one. programs: those that are launched.
-    - resident: programs that an SM holds at once.
-    - steps: steps along K of a unit. step_bytes: bytes that a unit loads in a step. stages: of its ring.
+    - units: blocks of D, or runs of K of those that programs share. programs: those that are launched.
+    - whole: units that are whole blocks beside others that are not, in full waves. resident: programs that an
+      SM holds at once.
+    - steps: steps along K of a unit, of a run where there are some. whole_steps: of a whole block. all_steps:
+      of all units. step_bytes: bytes that a unit loads in a step. stages: of its ring.
     - read_bytes, written_bytes: traffic with memory. written_run: bytes that are written side by side.
       l2_bytes: traffic with the L2.
     - runs: programs that share a block. sum_bytes: one program's part of the block's sum.
@@ -46,8 +48,11 @@ class Work:
     variant: Variant
     units: int
     programs: int
+    whole: int
     resident: int
     steps: int
+    whole_steps: int
+    all_steps: int
     step_bytes: int
     stages: int
     read_bytes: float
@@ -62,11 +67,12 @@ class Work:
     @property
     def waves(self) -> tuple[int, int]:
         """Full waves of units, and the units that one SM has at most in the last wave; 0 where none is left.
+        Whole blocks beside others are not counted.
 
         A wave has as many units as programs run at once. A persistent program takes one unit a wave.
         """
         at_once = min(self.programs, self.sms * self.resident)
-        full, left = divmod(self.units, at_once)
+        full, left = divmod(self.units - self.whole, at_once)
         if left == 0 and at_once < self.sms * self.resident:
             return full - 1, ceil(at_once / self.sms)
         return full, ceil(left / self.sms)
@@ -80,26 +86,37 @@ def work_of(meaning: Meaning, blocks: Blocks, mnk: Mnk, device: Device, facts: F
     if blocks.body is Body.DECODING:
         each = runs_each(blocks, k)
         runs, steps = runs // each, steps * each
-    programs = blocks.programs(m, n, device.sms) * runs
+    programs = blocks.programs(m, n, device.sms) * (1 if blocks.shares_last else runs)
     step_bytes, stage_bytes = _step_bytes(meaning, facts, blocks, m)
     resident = _resident(meaning, blocks, stage_bytes, k)
-    units = blocks.count(m, n) * runs
+    count, whole_steps = blocks.count(m, n), -(-k // blocks.block_k)
+    whole = blocks.whole(m, n, device.sms) if blocks.shares_last else 0
+    units = whole + (count - whole) * runs
+    steps = min(steps, whole_steps)
+    all_steps = whole * whole_steps + (units - whole) * steps
     factors = Factors.of(facts, blocks, mnk)
-    at_once = min(programs, device.sms * resident) // runs or 1
+    at_once = min(programs, device.sms * resident) // (1 if blocks.shares_last else runs) or 1
     out_bytes = m * n * facts.out_bytes
     sum_bytes = blocks.block_m * blocks.block_n * _SUM_BYTES if runs > 1 else 0
     return Work(
         variant=Variant.of(facts, blocks),
         units=units,
         programs=programs,
+        whole=whole,
         resident=resident,
-        steps=min(steps, -(-k // blocks.block_k)),
+        steps=steps,
+        whole_steps=whole_steps,
+        all_steps=all_steps,
         step_bytes=step_bytes,
         stages=blocks.stages,
         read_bytes=dram_bytes(factors, blocks, at_once, device.l2_bytes),
         written_bytes=float(out_bytes),
         written_run=written_run_bytes(factors, blocks, at_once, n * facts.out_bytes),
-        l2_bytes=float(units * steps * step_bytes + out_bytes + 2 * units * sum_bytes),
+        l2_bytes=float(
+            (whole * whole_steps + (units - whole) * steps) * step_bytes
+            + out_bytes
+            + 2 * (units - whole) * sum_bytes
+        ),
         runs=runs,
         sum_bytes=sum_bytes,
         passes=passes(meaning, blocks, mnk),

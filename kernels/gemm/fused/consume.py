@@ -10,20 +10,9 @@ from triton.experimental.gluon.language.nvidia.hopper import mbarrier, tma, warp
 from kernels.gemm.fused.rows import LINE, SLAB
 from kernels.gemm.hopper import sizes
 from kernels.gemm.hopper.gluon_api import reinterpret
+from kernels.gemm.hopper.items import block_of, count_blocks, count_steps, share_of
 from kernels.gemm.hopper.promoted import promote, single_scale
-from kernels.gemm.hopper.ring import (
-    ALIGNED_SCALES,
-    CONSUMERS,
-    advance,
-    block_of,
-    count_blocks,
-    count_steps,
-    halves,
-    previous,
-    release,
-    share_of,
-    store,
-)
+from kernels.gemm.hopper.ring import ALIGNED_SCALES, CONSUMERS, advance, halves, previous, release, store
 from kernels.gemm.hopper.shared_sums import arrive, collected, put
 
 TILE = gl.constexpr(sizes.PROMOTION)

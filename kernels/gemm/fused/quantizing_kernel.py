@@ -27,16 +27,8 @@ from triton.experimental.gluon.language.nvidia.hopper import fence_async_shared,
 from kernels.gemm.fused.consume import TILE, consume_chained, consume_promoted
 from kernels.gemm.fused.rows import LINE, quantize
 from kernels.gemm.hopper.gluon_api import async_load, wait_for_kernels_before
-from kernels.gemm.hopper.ring import (
-    ALIGNED_SCALES,
-    CONSUMERS,
-    Ring,
-    advance,
-    block_of,
-    count_blocks,
-    count_steps,
-    share_of,
-)
+from kernels.gemm.hopper.items import block_of, count_blocks, count_steps, share_of
+from kernels.gemm.hopper.ring import ALIGNED_SCALES, CONSUMERS, Ring, advance
 
 PRODUCER_REGISTERS = gl.constexpr(24)
 
@@ -127,8 +119,10 @@ def quantizing_gemm_kernel(
         BLOCK_N=BLOCK_N,
         BLOCK_K=BLOCK_K,
         GROUP=group,
+        WHOLE=group,  # a stand-in: its programs share all blocks or none
         STAGES=STAGES,
         RUNS=RUNS,
+        SHARES_LAST=False,
         IN_LOOP=IN_LOOP,
         AT_END=False,
         ACCUMULATE=False,

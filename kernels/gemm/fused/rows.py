@@ -13,7 +13,8 @@ from kernels.gemm.fused.encode import multiplier
 from kernels.gemm.fused.quantizing import LINE as NUMBERS
 from kernels.gemm.hopper import sizes
 from kernels.gemm.hopper.gluon_api import reinterpret
-from kernels.gemm.hopper.ring import advance, count_blocks, count_steps, share_of
+from kernels.gemm.hopper.items import count_blocks, count_steps, share_of
+from kernels.gemm.hopper.ring import advance
 from kernels.quantize.amax import larger
 from kernels.quantize.scales import stored_scale
 

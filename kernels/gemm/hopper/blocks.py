@@ -40,6 +40,8 @@ of their rows empty.
 """
 _MOST_WAVES = 4
 """Blocks for each SM, at most, of which low and narrow ones are offered where M has many rows."""
+_LAST_RUNS = (2, 3, 4)
+"""Programs that share a block of the last wave. With more of them, adding up their sums takes as long."""
 RING_BODIES = (Body.CHAINED, Body.CHAINED_SHARED, Body.PROMOTED, Body.PROMOTED_LENT, Body.PROMOTED_FEW_ROWS)
 """Bodies of kernels.gemm.hopper.kernel. They share a ring and the warp that fills it."""
 
@@ -222,6 +224,19 @@ def _blocks(body: Body, sides: tuple[int, int], group: int, meaning: Meaning, de
         persistent=True,
     )
     return filled(blocks, ring(meaning, blocks), device.shared_memory_bytes)
+
+
+def sharing_last(blocks: Blocks, mnk: Mnk, device: Device) -> Iterator[Blocks]:
+    """Persistent blocks whose programs share those of the last wave, in numbers of runs that shorten it."""
+    m, n, k = mnk
+    count = blocks.count(m, n)
+    left = count % device.sms
+    if not left or not device.sms < count < _MOST_WAVES * device.sms:
+        return
+    for runs in _LAST_RUNS:
+        waves = -(-left * runs // device.sms)  # of one run's length each
+        if waves < runs <= k // blocks.block_k // _LEAST_STEPS:
+            yield replace(blocks, split_k=runs)
 
 
 def shared_by(blocks: int, steps: int, device: Device) -> int:

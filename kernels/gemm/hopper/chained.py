@@ -21,12 +21,10 @@ from triton.experimental.gluon.language.nvidia.hopper import (
 from kernels.gemm.fused.encode import code_pairs, packed_codes, quotients, tell_amax
 from kernels.gemm.hopper import sizes
 from kernels.gemm.hopper.gluon_api import async_load, async_store, reinterpret
+from kernels.gemm.hopper.items import block_of, count_blocks, count_steps
 from kernels.gemm.hopper.ring import (
     CONSUMERS,
     advance,
-    block_of,
-    count_blocks,
-    count_steps,
     descriptor_of,
     halves,
     previous,
@@ -205,7 +203,7 @@ def consume_chained(WG: gl.constexpr, ring, out_desc, scale_ptrs, mnk):
                     if part == 0:  # some integer divisions, hidden behind a wgmma
                         next_row, next_column = block_of(block + gl.num_programs(0), m, n, ring)
                         if ring.SCALE_BYTES != 0:
-                            # The fence of the part that left stands behind the reads of the block before, too.
+                            # The fence of the part that left also stands behind the block's reads of scales.
                             owed = (column_before < n) & (steps > 1)
                             mbarrier.arrive(ring.scales_empty.index(0), count=1, pred=owed)
             # One wgmma goes on running; the one before it is done, and with it the stage before.

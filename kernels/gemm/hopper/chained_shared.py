@@ -13,20 +13,8 @@ from triton.experimental.gluon.language.nvidia.hopper import mbarrier, tma, warp
 
 from kernels.gemm.hopper import sizes
 from kernels.gemm.hopper.gluon_api import reinterpret
-from kernels.gemm.hopper.ring import (
-    CONSUMERS,
-    advance,
-    block_of,
-    count_blocks,
-    count_steps,
-    fetch,
-    halves,
-    previous,
-    release,
-    release_read,
-    share_of,
-    store,
-)
+from kernels.gemm.hopper.items import block_of, count_blocks, count_steps, share_of
+from kernels.gemm.hopper.ring import CONSUMERS, advance, fetch, halves, previous, release, release_read, store
 from kernels.gemm.hopper.shared_sums import arrive, collected, put
 
 SLAB = gl.constexpr(sizes.SLAB)

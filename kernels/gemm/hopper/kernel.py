@@ -75,7 +75,7 @@ def consume(WG: gl.constexpr, ring, out_desc, scale_ptrs, split_ptrs, mnk, b_mn_
         consume_few_rows(WG, ring, out_desc, scale_ptrs, split_ptrs, mnk, b_mn_tiles)
 
 
-@gluon.jit(do_not_specialize=["m", "n", "k", "a_mn_tiles", "b_mn_tiles", "group"])
+@gluon.jit(do_not_specialize=["m", "n", "k", "a_mn_tiles", "b_mn_tiles", "group", "whole"])
 def specialized_gemm_kernel(
     a_desc,
     b_desc,
@@ -94,6 +94,7 @@ def specialized_gemm_kernel(
     a_mn_tiles,
     b_mn_tiles,
     group,
+    whole,
     A_SCALES: gl.constexpr,
     B_SCALES: gl.constexpr,
     IN_LOOP: gl.constexpr,
@@ -108,6 +109,7 @@ def specialized_gemm_kernel(
     STAGES: gl.constexpr,
     BUFFERS: gl.constexpr,
     RUNS: gl.constexpr,
+    SHARES_LAST: gl.constexpr,
     INTO: gl.constexpr,
 ):
     """D in blocks, by one of the bodies. One compiled kernel serves all shapes, and all orders of blocks.
@@ -166,8 +168,10 @@ def specialized_gemm_kernel(
         BLOCK_N=BLOCK_N,
         BLOCK_K=BLOCK_K,
         GROUP=group,
+        WHOLE=whole,
         STAGES=STAGES,
         RUNS=RUNS,
+        SHARES_LAST=SHARES_LAST,
         IN_LOOP=IN_LOOP,
         AT_END=AT_END,
         ACCUMULATE=ACCUMULATE,

@@ -51,7 +51,7 @@ def launch(
     a_scale, b_scale = loaded_scale(a), loaded_scale(b)
     return launch_kernel(
         specialized_gemm_kernel,
-        (plan.programs(m, n) * chosen["RUNS"],),
+        (plan.launched(m, n, chosen["RUNS"]),),
         operand_descriptor(a.given, *storage.loaded(m)),
         operand_descriptor(b.given, *storage.b_box),
         scale_descriptor(a_scale, storage.a_scale_box),
@@ -67,6 +67,7 @@ def launch(
         a_scale.stride(0),
         b_scale.stride(0),
         plan.blocks.group,
+        plan.whole(m, n),
         **chosen | {"INTO": None if into is None else into.facts},
         num_warps=WARPS,
         **COMPILE_OPTIONS,
@@ -94,5 +95,6 @@ def constants(
         "STAGES": blocks.stages,
         "BUFFERS": storage.buffers,
         "RUNS": blocks.runs(k)[0],
+        "SHARES_LAST": blocks.shares_last,
         "INTO": None,
     }

@@ -10,20 +10,17 @@ from triton.experimental.gluon import language as gl
 from triton.experimental.gluon.language.nvidia.hopper import mbarrier, tma, warpgroup_mma, warpgroup_mma_wait
 
 from kernels.gemm.hopper.gluon_api import reinterpret
+from kernels.gemm.hopper.items import block_of, count_blocks, count_steps, share_of
 from kernels.gemm.hopper.promoted import SLAB, promote, single_scale
 from kernels.gemm.hopper.ring import (
     CONSUMERS,
     advance,
     apply_scales,
-    block_of,
-    count_blocks,
-    count_steps,
     fetch,
     previous,
     release,
     release_last,
     release_read,
-    share_of,
     store,
 )
 from kernels.gemm.hopper.shared_sums import arrive, collected, put

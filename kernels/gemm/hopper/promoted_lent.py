@@ -22,19 +22,9 @@ from triton.experimental.gluon import language as gl
 from triton.experimental.gluon.language.nvidia.hopper import mbarrier, tma, warpgroup_mma, warpgroup_mma_wait
 
 from kernels.gemm.hopper.gluon_api import reinterpret
+from kernels.gemm.hopper.items import block_of, count_blocks, count_steps
 from kernels.gemm.hopper.promoted import SLAB, SLABS, column_scales, promote
-from kernels.gemm.hopper.ring import (
-    CONSUMERS,
-    advance,
-    apply_scales,
-    block_of,
-    count_blocks,
-    count_steps,
-    previous,
-    release,
-    release_read,
-    store,
-)
+from kernels.gemm.hopper.ring import CONSUMERS, advance, apply_scales, previous, release, release_read, store
 
 EACH = gl.constexpr(CONSUMERS.value * SLABS.value)
 """Slabs of a block."""

@@ -1,5 +1,5 @@
-"""What all warpgroups of the warp-specialized kernel share: the ring of stages in shared memory, the order of
-blocks, the loading warp, and the way by which D leaves.
+"""What all warpgroups of the warp-specialized kernel share: the ring of stages in shared memory, the loading
+warp, and the way by which D leaves.
 
 kernels.gemm.hopper.kernel says who does what, and which barrier tells whom.
 """
@@ -11,6 +11,7 @@ from triton.experimental.gluon.language.nvidia.hopper import fence_async_shared,
 from kernels.gemm.fused.encode import quotients, tell_amax
 from kernels.gemm.hopper import sizes
 from kernels.gemm.hopper.gluon_api import aggregate, async_load, async_store
+from kernels.gemm.hopper.items import block_of, count_items, count_steps, share_of
 
 CONSUMERS = gl.constexpr(sizes.CONSUMERS)
 """Warpgroups that multiply."""
@@ -28,11 +29,11 @@ class Ring:
     A_SCALES, B_SCALES: how many scales one load brings, 0 where an operand has one scale in all. A_PIECES:
     loads of A in a stage. A_ROWS: rows that one of them brings. OUT_BYTES: those of a number of D. A_TURNED,
     B_TURNED: memory is contiguous along M, or N, not along K. RUNS: pieces into which K is cut, each summed
-    by another program. INTO: what D is quantized into on its way out (kernels.gemm.fused), if anything.
-    `out_desc` is then a tuple that begins with the codes' descriptor, and OUT_BYTES are those of the numbers
-    before. QUANTIZES: how the warpgroups quantize A where it comes as it is, else None. CODE_BYTES,
-    SCALE_BYTES: what arrives for a stage. COLUMNS, LAYOUT: columns of one wgmma's sum, and where the tensor
-    core keeps it in registers.
+    by another program; where SHARES_LAST, only in blocks after the first WHOLE ones. INTO: what D is
+    quantized into on its way out (kernels.gemm.fused), if anything. `out_desc` is then a tuple that begins
+    with the codes' descriptor, and OUT_BYTES are those of the numbers before. QUANTIZES: how the warpgroups
+    quantize A where it comes as it is, else None. CODE_BYTES, SCALE_BYTES: what arrives for a stage. COLUMNS,
+    LAYOUT: columns of one wgmma's sum, and where the tensor core keeps it in registers.
     """
 
     a: gl.shared_memory_descriptor
@@ -49,8 +50,10 @@ class Ring:
     BLOCK_N: gl.constexpr
     BLOCK_K: gl.constexpr
     GROUP: gl.tensor
+    WHOLE: gl.tensor
     STAGES: gl.constexpr
     RUNS: gl.constexpr
+    SHARES_LAST: gl.constexpr
     IN_LOOP: gl.constexpr
     AT_END: gl.constexpr
     ACCUMULATE: gl.constexpr
@@ -67,59 +70,6 @@ class Ring:
     LAYOUT: gl.constexpr
     INTO: gl.constexpr
     QUANTIZES: gl.constexpr
-
-
-@gluon.jit
-def block_of(program, m, n, ring):
-    """(first row, first column) of a program's block of D.
-
-    Programs that run at once should ask for the same blocks of A and B: the L2 reads those once for all. So
-    they go through groups of GROUP block rows. Where a block is higher than wide it loads more of A than of
-    B, and the groups are of GROUP block columns instead.
-    """
-    rows = (m + ring.BLOCK_M - 1) // ring.BLOCK_M
-    columns = (n + ring.BLOCK_N - 1) // ring.BLOCK_N
-    across, along = rows, columns
-    if ring.BLOCK_M > ring.BLOCK_N:
-        across, along = columns, rows
-    in_group = ring.GROUP * along
-    first = program // in_group * ring.GROUP
-    width = min(across - first, ring.GROUP)  # the last group may be narrower
-    block_across = first + program % in_group % width
-    block_along = program % in_group // width
-    row, column = block_across * ring.BLOCK_M, block_along * ring.BLOCK_N
-    if ring.BLOCK_M > ring.BLOCK_N:
-        row, column = block_along * ring.BLOCK_M, block_across * ring.BLOCK_N
-    return row, column
-
-
-@gluon.jit
-def count_blocks(m, n, ring):
-    """Blocks of D."""
-    return ((m + ring.BLOCK_M - 1) // ring.BLOCK_M) * ((n + ring.BLOCK_N - 1) // ring.BLOCK_N)
-
-
-@gluon.jit
-def count_steps(k, ring):
-    """Steps of BLOCK_K along K. Beyond K, TMA fills the last step with zeros, which add nothing."""
-    return (k + ring.BLOCK_K - 1) // ring.BLOCK_K
-
-
-@gluon.jit
-def share_of(item, m, n, steps, EACH: gl.constexpr, ring):
-    """(block of D, first run of K, first step, the step after the last) of an item of work.
-
-    An item is a whole block, or EACH of the RUNS of K of one. Neighbors get the same run of different blocks:
-    they load the same A.
-    """
-    block, run, first, stop = item, 0, 0, steps
-    if ring.RUNS > EACH:
-        blocks = count_blocks(m, n, ring)
-        length = (steps + ring.RUNS - 1) // ring.RUNS * EACH
-        block, share = item % blocks, item // blocks
-        run, first = share * EACH, share * length
-        stop = min(first + length, steps)  # the last run may be shorter
-    return block, run, first, stop
 
 
 @gluon.jit
@@ -149,7 +99,7 @@ def produce(a_desc, b_desc, a_scale_desc, b_scale_desc, ring, mnk, a_mn_tiles, b
     # A new barrier counts as one whose phase 1 is over: the first wait for each empty stage returns at once.
     phase = 1
     scales_phase = 1
-    for item in range(gl.program_id(0), count_blocks(m, n, ring) * ring.RUNS, gl.num_programs(0)):
+    for item in range(gl.program_id(0), count_items(m, n, 1, ring), gl.num_programs(0)):
         block, _run, first, stop = share_of(item, m, n, steps, 1, ring)
         row, column = block_of(block, m, n, ring)
         for step in range(first, stop):

@@ -9,7 +9,8 @@ from triton.experimental.gluon import language as gl
 
 from kernels.gemm.hopper import sizes
 from kernels.gemm.hopper.gluon_api import barrier
-from kernels.gemm.hopper.ring import CONSUMERS, count_blocks
+from kernels.gemm.hopper.items import count_shared
+from kernels.gemm.hopper.ring import CONSUMERS
 
 SLAB = gl.constexpr(sizes.SLAB)
 WARP_ROWS = gl.constexpr(SLAB.value // 4)
@@ -50,8 +51,10 @@ def places(PART: gl.constexpr, parts_ptr, value, run, block, rows, m, n, ring):
     PARTS: gl.constexpr = ring.BLOCK_M * ring.BLOCK_N // SIZE
     groups = gl.arange(0, value.shape[0], gl.SliceLayout(1, value.type.layout))
     places = gl.arange(0, value.shape[1], gl.SliceLayout(0, value.type.layout))
+    if ring.SHARES_LAST:
+        block -= ring.WHOLE
     # int64: the parts of all runs may be more than 2**31 numbers
-    which = (gl.cast(run, gl.int64) * count_blocks(m, n, ring) + block) * PARTS + PART
+    which = (gl.cast(run, gl.int64) * count_shared(m, n, ring) + block) * PARTS + PART
     ptrs = parts_ptr + which * SIZE + gl.expand_dims(groups * value.shape[1], 1)
     inside = places // (8 * WARP_ROWS) * WARP_ROWS < rows  # warp by warp: rows beyond D need no traffic
     return ptrs + gl.expand_dims(places, 0), gl.expand_dims(inside, 0)

@@ -196,7 +196,8 @@ def decoding(meaning: Meaning, blocks: Blocks) -> Storage:
     buffers = min(DECODED_PARTS_UNDER_WAY, rows // part)
     tiles = blocks.block_k // (decoded.tile.k or blocks.block_k)
     values, codes = (rows, blocks.block_k), (CODES, packed_bytes(blocks.block_k, decoded.format.packed_bits))
-    sums = blocks.split_k % 2 == 0 and takes_two(rows, blocks.block_k) and blocks.decoded != "ab"
+    two = takes_two(rows, blocks.block_k) and blocks.decoded != "ab" and not blocks.persistent
+    sums = blocks.split_k % 2 == 0 and two
     return Storage(
         stages=blocks.stages,
         stage_bytes=2 * prod(values) + prod(codes) + CODES * tiles,

@@ -2,14 +2,19 @@
 load the same block of the operand of which they load more.
 """
 
+from collections import Counter
 from dataclasses import replace
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from fp8core.recipes import RECIPES
 from kernels.device import HOPPER
-from kernels.gemm.hopper.ring import block_of
+from kernels.gemm.blocks import Body
+from kernels.gemm.hopper import items
+from kernels.gemm.hopper.items import block_of
+from kernels.gemm.hopper.order import numbers
 from kernels.gemm.meaning import Summation
 from kernels.gemm.plan import plan_gemm
 from kernels.gemm.shape_class import FEW
@@ -93,3 +98,44 @@ def test_blocks_that_do_not_persist_have_a_program_each():
     plan = persistent(4096, 4096)
     one_each = replace(plan, blocks=replace(plan.blocks, persistent=False))
     assert one_each.programs(4096, 4096) == plan.blocks.count(4096, 4096) > HOPPER.sms
+
+
+@pytest.mark.parametrize("group", [1, 8, 16])
+@pytest.mark.parametrize("grid", GRIDS, ids=str)
+@pytest.mark.parametrize("sides", SIDES, ids=str)
+def test_an_element_of_d_knows_the_number_of_its_block(sides, grid, group):
+    places = order(sides, grid, group)
+    blocks = SimpleNamespace(block_m=sides[0], block_n=sides[1], group=group)
+    mn = (sides[0] * grid[0] - 8, sides[1] * grid[1] - 8)
+    rows, columns = (np.arange(0, size, side) + 3 for size, side in zip(mn, sides, strict=True))
+    found = numbers(blocks, mn, rows, columns)
+    for number, (row, column) in enumerate(places):
+        assert found[row // sides[0], column // sides[1]] == number
+
+
+def ring_of(sides, group, whole, runs):
+    return SimpleNamespace(
+        BLOCK_M=sides[0], BLOCK_N=sides[1], GROUP=group, WHOLE=whole, RUNS=runs, SHARES_LAST=True
+    )
+
+
+@pytest.mark.parametrize("runs", [2, 3, 4])
+@pytest.mark.parametrize(("grid", "sms"), [((13, 11), 132), ((7, 4), 9), ((2, 2), 9)], ids=str)
+def test_programs_share_no_block_but_those_of_the_last_wave(grid, sms, runs, monkeypatch):
+    """Every step of every block once; as many whole blocks for each program, then runs of the others."""
+    monkeypatch.setattr(items, "gl", SimpleNamespace(maximum=max, where=lambda a, b, c: b if a else c))
+    for name in ("count_blocks", "count_shared"):
+        monkeypatch.setattr(items, name, getattr(items, name).fn)
+    blocks = replace(persistent(64, 64).blocks, body=Body.DECODING, decoded="b", block_m=256, split_k=runs)
+    blocks = replace(blocks, block_n=128)
+    m, n, steps = grid[0] * 256, grid[1] * 128, 21
+    whole, programs = blocks.whole(m, n, sms), blocks.programs(m, n, sms)
+    facts, seen = ring_of((256, 128), 8, whole, runs), Counter()
+    assert whole % programs == 0
+    assert grid[0] * grid[1] - whole < sms or not whole
+    for item in range(items.count_items.fn(m, n, 1, facts)):
+        block, run, first, stop = items.share_of.fn(item, m, n, steps, 1, facts)
+        assert (run, first, stop) == (0, 0, steps) or block >= whole
+        assert run == first // -(-steps // runs)
+        seen.update((block, step) for step in range(first, stop))
+    assert seen == Counter({(b, s): 1 for b in range(grid[0] * grid[1]) for s in range(steps)})

@@ -141,6 +141,8 @@ def _of_rows(rows: int, meaning: Meaning, mnk: tuple[int, int, int], device: Dev
         blocks = filled(blocks, decoding(meaning, blocks), device.shared_memory_bytes)
         blocks = replace(blocks, stages=min(_MOST_STAGES, blocks.stages))
         yield blocks
+        if runs == 1:
+            yield from hopper.sharing_last(blocks, mnk, device)
         programs = hopper.shared_by(blocks.count(m, n), k // block_k // runs, device)
         if meaning.spec.out == FORMATS["bf16"] and runs == 1 + two and least <= _SEVERAL * rows:
             yield from (
@@ -222,7 +224,7 @@ def runs_each(blocks: Blocks, k: int) -> int:
     """
     runs, length = blocks.runs(k)
     last = -(-k // blocks.block_k) - (runs - 1) * length
-    two = takes_two(value_rows(blocks), blocks.block_k) and blocks.decoded != "ab"
+    two = takes_two(value_rows(blocks), blocks.block_k) and blocks.decoded != "ab" and not blocks.persistent
     return 2 if runs % 2 == 0 and two and last >= length - 1 else 1
 
 

@@ -48,12 +48,13 @@ from triton.experimental.gluon.language.nvidia.hopper import (
 )
 
 from kernels.gemm.hopper import sizes
-from kernels.gemm.hopper.decoding.ring import DecodingRing, block_sides, count_items, produce
+from kernels.gemm.hopper.decoding.ring import DecodingRing, block_sides, produce
 from kernels.gemm.hopper.decoding.stores import put_parts, store, store_parts
 from kernels.gemm.hopper.decoding.sums import FEW_VALUES, sum_alone, sum_in_turns
 from kernels.gemm.hopper.decoding.widen import widen
 from kernels.gemm.hopper.gluon_api import wait_for_kernels_before
-from kernels.gemm.hopper.ring import CONSUMERS, share_of
+from kernels.gemm.hopper.items import count_items, share_of
+from kernels.gemm.hopper.ring import CONSUMERS
 from kernels.gemm.hopper.shared_sums import arrive
 
 SLAB = gl.constexpr(sizes.SLAB)
@@ -64,6 +65,19 @@ BESIDE_REGISTERS = gl.constexpr(104)
 WIDENED_REGISTERS = gl.constexpr(168)
 WIDEN_REGISTERS = gl.constexpr(144)
 PRODUCER_REGISTERS = gl.constexpr(24)
+
+
+@gluon.jit
+def add_up(WG: gl.constexpr, acc, ring, stored, out_desc, scales, split_ptrs, place, within):
+    """Pass a run's sum on; whoever comes last sends the block's to D. Returns the parts stored so far."""
+    block, run, m, n = within
+    rows = (m if ring.OF_A else n) - place[0]
+    within = (block, rows, m, n)
+    put_parts(WG, acc, ring, split_ptrs[0], run, within)
+    if arrive(WG, split_ptrs[1], block, ring):
+        ends = (split_ptrs[0], scales)
+        stored = store_parts(WG, acc, ring, WG, stored, out_desc, ends, place, within)
+    return stored
 
 
 @gluon.jit
@@ -82,10 +96,12 @@ def consume(WG: gl.constexpr, RUN: gl.constexpr, ring, out_desc, scale_ptrs, spl
     stored = 0
     # (stage, phase, turn phase): turn 0 begins, it waits for a phase that counts as over
     at = (RUN, 0, 1 - TURN)
-    for item in range(gl.program_id(0), count_items(m, n, ring), gl.num_programs(0)):
+    for item in range(gl.program_id(0), count_items(m, n, ring.EACH, ring), gl.num_programs(0)):
         block, run, first, stop = share_of(item, m, n, steps, ring.EACH, ring)
         if ring.RUNS > ring.EACH:
             mine = min(length, stop - first) if RUN == 0 else stop - first - length
+            if ring.SHARES_LAST:
+                mine = stop - first
             gl.assume(mine > 0)
         of_codes, of_values = block_sides(block, m, n, ring)
         acc = gl.zeros([SLAB, ring.VALUES], gl.float32, ring.LAYOUT)
@@ -94,14 +110,15 @@ def consume(WG: gl.constexpr, RUN: gl.constexpr, ring, out_desc, scale_ptrs, spl
         else:
             acc, at = sum_alone(acc, mine, at, WG, ring)
         if ring.RUNS > ring.EACH:
-            rows = (m if ring.OF_A else n) - of_codes - WG * SLAB
-            within = (block, rows, m, n)
-            put_parts(WG, acc, ring, split_ptrs[0], run + RUN, within)
-            if arrive(WG, split_ptrs[1], block, ring):
-                place = (of_codes + WG * SLAB, of_values)
-                stored = store_parts(
-                    WG, acc, ring, WG, stored, out_desc, (split_ptrs[0], scales), place, within
-                )
+            place = (of_codes + WG * SLAB, of_values)
+            within = (block, run + RUN, m, n)
+            if ring.SHARES_LAST:
+                if item < ring.WHOLE:
+                    stored = store(acc, ring, WG, stored, out_desc, scales, *place)
+                else:
+                    stored = add_up(WG, acc, ring, stored, out_desc, scales, split_ptrs, place, within)
+            else:
+                stored = add_up(WG, acc, ring, stored, out_desc, scales, split_ptrs, place, within)
         elif RUN == 1:
             ring.parts.index(WG).store(acc)
             mbarrier.arrive(ring.summed.index(WG), count=1)
@@ -113,7 +130,7 @@ def consume(WG: gl.constexpr, RUN: gl.constexpr, ring, out_desc, scale_ptrs, spl
     tma.store_wait(0)  # a program must not end while TMA still reads its shared memory
 
 
-@gluon.jit(do_not_specialize=["m", "n", "k"])
+@gluon.jit(do_not_specialize=["m", "n", "k", "whole"])
 def decoding_gemm_kernel(
     values_desc,
     values_scale_ptr,
@@ -129,6 +146,7 @@ def decoding_gemm_kernel(
     m,
     n,
     k,
+    whole,
     BITS: gl.constexpr,
     DECODE: gl.constexpr,
     WIDEN: gl.constexpr,
@@ -145,16 +163,18 @@ def decoding_gemm_kernel(
     STAGES: gl.constexpr,
     RUNS: gl.constexpr,
     EACH: gl.constexpr,
+    SHARES_LAST: gl.constexpr,
     BUFFERS: gl.constexpr,
     BESIDE: gl.constexpr,
     ACCUMULATE: gl.constexpr,
 ):
-    """D in blocks; persistent where K is one run.
+    """D in blocks; persistent where K is one run, or cut for the last blocks alone.
 
     BITS, DECODE: the size of a code, and the PTX that decodes them. SCALE: the format of their scales.
     ON_SCALES, ON_SUMS: powers of two onto scales and onto sums.
     AT_END: finished sums are multiplied by a scale of A and one of B. OF_A: the codes are A's, else B's. A
     scale is for TILE_K along K. RUNS: pieces of K, of which a program takes EACH, one or two.
+    SHARES_LAST: persistent programs share only the blocks after the first `whole` ones.
     Where programs share a block, their sums pass through parts float32[RUNS, blocks, BLOCK_M, BLOCK_N], and
     arrivals[blocks, CONSUMERS] counts who has come. BUFFERS: parts of D that a warpgroup may have under way.
     BESIDE: an SM holds two programs, which have half of its registers each.
@@ -206,6 +226,8 @@ def decoding_gemm_kernel(
         BLOCK_K=BLOCK_K,
         RUNS=RUNS,
         EACH=EACH,
+        WHOLE=whole,
+        SHARES_LAST=SHARES_LAST,
         GROUP=GROUP,
         BITS=BITS,
         DECODE=DECODE,

@@ -39,7 +39,7 @@ def launch(
     shared = chosen["RUNS"] > chosen["EACH"]
     return launch_kernel(
         decoding_gemm_kernel,
-        (plan.programs(m, n) * (chosen["RUNS"] // chosen["EACH"]),),
+        (plan.launched(m, n, chosen["RUNS"] // chosen["EACH"]),),
         *_values(plan, values, values_box),
         descriptor(codes.given, *codes_box),
         scale_rows_descriptor(scale, storage.scale_tiles, codes_box[0]),
@@ -50,6 +50,7 @@ def launch(
         m,
         n,
         k,
+        plan.whole(m, n),
         **chosen,
         num_warps=WARPS,
         **options(chosen),
@@ -97,6 +98,7 @@ def constants(plan: GemmPlan, k: int, *, accumulate: bool) -> dict[str, Any]:
         "STAGES": blocks.stages,
         "RUNS": blocks.runs(k)[0],
         "EACH": runs_each(blocks, k),
+        "SHARES_LAST": blocks.shares_last,
         "BUFFERS": storage.buffers,
         "BESIDE": beside(blocks, storage, k),
         "ACCUMULATE": accumulate,

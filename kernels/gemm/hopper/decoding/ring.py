@@ -8,7 +8,8 @@ from triton.experimental.gluon import language as gl
 from triton.experimental.gluon.language.nvidia.hopper import mbarrier
 
 from kernels.gemm.hopper.gluon_api import aggregate, async_load
-from kernels.gemm.hopper.ring import advance, block_of, count_blocks, share_of
+from kernels.gemm.hopper.items import block_of, count_items, share_of
+from kernels.gemm.hopper.ring import advance
 
 
 @aggregate
@@ -23,7 +24,8 @@ class DecodingRing:
     where no pass did; else empty. TILE_K: numbers along K that share a scale. ON_SCALES, ON_SUMS: powers of
     two onto scales, and onto sums, that decoding leaves out (decode_ptx). AT_END: finished sums are
     multiplied by scales.
-    RUNS: pieces into which K is cut; a program takes EACH of them, one or two. LAYOUT: where the tensor core
+    RUNS: pieces into which K is cut; a program takes EACH of them, one or two. Where SHARES_LAST, it takes
+    all of them in the first WHOLE blocks. LAYOUT: where the tensor core
     keeps its sum in registers.
     """
 
@@ -46,6 +48,8 @@ class DecodingRing:
     BLOCK_K: gl.constexpr
     RUNS: gl.constexpr
     EACH: gl.constexpr
+    WHOLE: gl.tensor
+    SHARES_LAST: gl.constexpr
     GROUP: gl.constexpr
     BITS: gl.constexpr
     DECODE: gl.constexpr
@@ -68,12 +72,6 @@ def block_sides(block, m, n, ring):
 
 
 @gluon.jit
-def count_items(m, n, ring):
-    """Items of work: every block of D once for each program that shares it."""
-    return count_blocks(m, n, ring) * (ring.RUNS // ring.EACH)
-
-
-@gluon.jit
 def ahead(stage, phase, steps: gl.constexpr, ring):
     """(stage, phase) so many steps on, fewer than STAGES. The phase flips where the ring begins anew."""
     wraps = stage + steps >= ring.STAGES
@@ -90,7 +88,7 @@ def produce(values_desc, codes_desc, scale_desc, ring, mnk):
     length = (steps + ring.RUNS - 1) // ring.RUNS
     stage = 0
     phase = 1  # a new barrier counts as one whose phase 1 is over: the ring is empty
-    for item in range(gl.program_id(0), count_items(m, n, ring), gl.num_programs(0)):
+    for item in range(gl.program_id(0), count_items(m, n, ring.EACH, ring), gl.num_programs(0)):
         block, _run, first, stop = share_of(item, m, n, steps, ring.EACH, ring)
         of_codes, of_values = block_sides(block, m, n, ring)
         for place in range(stop - first):

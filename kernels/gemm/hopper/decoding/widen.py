@@ -9,8 +9,9 @@ from triton.experimental.gluon import language as gl
 from triton.experimental.gluon.language.nvidia.hopper import fence_async_shared, mbarrier
 
 from kernels.gemm.hopper.decoding.decode import scale_numbers
-from kernels.gemm.hopper.decoding.ring import block_sides, count_items
-from kernels.gemm.hopper.ring import advance, share_of
+from kernels.gemm.hopper.decoding.ring import block_sides
+from kernels.gemm.hopper.items import count_items, share_of
+from kernels.gemm.hopper.ring import advance
 from kernels.gemm.simple.blocks import THREADS_A_WARP
 from kernels.operand_passes.dequantize_kernel import FUSED
 
@@ -70,7 +71,7 @@ def widen(given, ring, mnk):
     steps = (k + ring.BLOCK_K - 1) // ring.BLOCK_K
     stage = 0
     phase = 1  # a new barrier counts as one whose phase 1 is over: the ring is empty
-    for item in range(gl.program_id(0), count_items(m, n, ring), gl.num_programs(0)):
+    for item in range(gl.program_id(0), count_items(m, n, ring.EACH, ring), gl.num_programs(0)):
         block, _run, first, stop = share_of(item, m, n, steps, ring.EACH, ring)
         _of_codes, of_values = block_sides(block, m, n, ring)
         count = stop - first

@@ -101,13 +101,13 @@ def test_the_launcher_gives_each_run_a_program_and_all_of_them_one_workspace(mon
 @pytest.mark.parametrize("runs", [1, 2, 3, 8])
 def test_every_step_of_every_block_has_one_program(monkeypatch, k, runs):
     """As the plan counts runs, and none is empty; neighbors have the same run of different blocks."""
-    from kernels.gemm.hopper import ring as ring_kernel
+    from kernels.gemm.hopper import items
 
     steps = -(-k // 128)
     runs = -(-steps // -(-steps // min(runs, steps)))
-    monkeypatch.setattr(ring_kernel, "count_blocks", lambda m, n, facts: 5)
-    facts = SimpleNamespace(RUNS=runs)
-    shares = [ring_kernel.share_of.fn(item, 0, 0, steps, 1, facts) for item in range(5 * runs)]
+    monkeypatch.setattr(items, "count_shared", lambda m, n, facts: 5)
+    facts = SimpleNamespace(RUNS=runs, SHARES_LAST=False)
+    shares = [items.share_of.fn(item, 0, 0, steps, 1, facts) for item in range(5 * runs)]
     assert all(first < stop for _, _, first, stop in shares)
     assert [block for block, *_ in shares] == [*range(5)] * runs
     for block in range(5):

@@ -1,0 +1,87 @@
+"""Items of work: the order in which programs take blocks of D, and runs of K of those that they share.
+
+`ring` stands for the Ring of any of the kernels. kernels.gemm.hopper.order has the same order on the host.
+"""
+
+from triton.experimental import gluon
+from triton.experimental.gluon import language as gl
+
+
+@gluon.jit
+def block_of(program, m, n, ring):
+    """(first row, first column) of a program's block of D.
+
+    Programs that run at once should ask for the same blocks of A and B: the L2 reads those once for all. So
+    they go through groups of GROUP block rows. Where a block is higher than wide it loads more of A than of
+    B, and the groups are of GROUP block columns instead.
+    """
+    rows = (m + ring.BLOCK_M - 1) // ring.BLOCK_M
+    columns = (n + ring.BLOCK_N - 1) // ring.BLOCK_N
+    across, along = rows, columns
+    if ring.BLOCK_M > ring.BLOCK_N:
+        across, along = columns, rows
+    in_group = ring.GROUP * along
+    first = program // in_group * ring.GROUP
+    width = min(across - first, ring.GROUP)  # the last group may be narrower
+    block_across = first + program % in_group % width
+    block_along = program % in_group // width
+    row, column = block_across * ring.BLOCK_M, block_along * ring.BLOCK_N
+    if ring.BLOCK_M > ring.BLOCK_N:
+        row, column = block_along * ring.BLOCK_M, block_across * ring.BLOCK_N
+    return row, column
+
+
+@gluon.jit
+def count_blocks(m, n, ring):
+    """Blocks of D."""
+    return ((m + ring.BLOCK_M - 1) // ring.BLOCK_M) * ((n + ring.BLOCK_N - 1) // ring.BLOCK_N)
+
+
+@gluon.jit
+def count_shared(m, n, ring):
+    """Blocks of D that programs share, where they share some; one or more."""
+    blocks = count_blocks(m, n, ring)
+    if ring.SHARES_LAST:
+        blocks = gl.maximum(blocks - ring.WHOLE, 1)
+    return blocks
+
+
+@gluon.jit
+def count_items(m, n, EACH: gl.constexpr, ring):
+    """Items of work: every block of D, once for each program that shares it."""
+    items = count_blocks(m, n, ring) * (ring.RUNS // EACH)
+    if ring.SHARES_LAST:
+        items -= ring.WHOLE * (ring.RUNS // EACH - 1)
+    return items
+
+
+@gluon.jit
+def count_steps(k, ring):
+    """Steps of BLOCK_K along K. Beyond K, TMA fills the last step with zeros, which add nothing."""
+    return (k + ring.BLOCK_K - 1) // ring.BLOCK_K
+
+
+@gluon.jit
+def share_of(item, m, n, steps, EACH: gl.constexpr, ring):
+    """(block of D, first run of K, first step, the step after the last) of an item of work.
+
+    An item is a whole block, or EACH of the RUNS of K of one. Neighbors get the same run of different blocks:
+    they load the same A.
+    """
+    block, run, first, stop = item, 0, 0, steps
+    if ring.RUNS > EACH:
+        blocks = count_shared(m, n, ring)
+        length = (steps + ring.RUNS - 1) // ring.RUNS * EACH
+        whole = ring.WHOLE if ring.SHARES_LAST else 0
+        place = item - whole
+        if ring.SHARES_LAST:
+            place = gl.maximum(place, 0)
+        share = place // blocks
+        block = whole + place % blocks
+        run, first = share * EACH, share * length
+        stop = min(first + length, steps)  # the last run may be shorter
+        if ring.SHARES_LAST:
+            alone = item < whole
+            block, run = gl.where(alone, item, block), gl.where(alone, 0, run)
+            first, stop = gl.where(alone, 0, first), gl.where(alone, steps, stop)
+    return block, run, first, stop
