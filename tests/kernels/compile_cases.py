@@ -27,8 +27,11 @@ from kernels.tune.candidates import coarse
 
 DEVICES = (HOPPER, ADA, BLACKWELL, BLACKWELL_RTX)
 LARGE, TALL, LOW = (8192, 8192, 8192), (8192, 4096, 4096), (1, 4096, 4096)
+RAGGED = (1000, 9000, 4096)
+"""Its blocks fill one or two waves of an H200 and part of another."""
 FEW = tuple((tokens, 4096, 14336) for tokens in (64, 128, 256))
 SPLIT = 4
+LAST = 3
 GROUP = 8
 FLOAT8 = {"e4m3": "fp8e4nv", "e5m2": "fp8e5"}
 
@@ -245,11 +248,13 @@ def named_specialized(device: Device) -> Iterator[Case]:
         of_each_body = {(blocks.decoded, blocks.block_n): blocks for blocks in reversed(tries)}
         few = [blocks for mnk in FEW for blocks in coarse(plan, mnk, device)]
         few = [blocks for blocks in few if in_programs(blocks) or blocks.body is Body.NARROW]
+        last = [blocks for blocks in coarse(plan, RAGGED, device) if blocks.shares_last]
+        last = [blocks for blocks in last if blocks.group == GROUP and blocks.split_k == LAST]
         tabled = [row.blocks for row in table if row.family == family]
-        for blocks in dict.fromkeys((*of_each_body.values(), *map(_as_compiled, few), *tabled)):
+        for blocks in dict.fromkeys((*of_each_body.values(), *map(_as_compiled, few), *last, *tabled)):
             made = replace(plan, blocks=replace(blocks, group=GROUP))
             case = {Body.DECODING: decoding, Body.NARROW: narrow}.get(made.body, specialized)
-            if in_programs(blocks):
+            if in_programs(blocks) and not blocks.shares_last:
                 for runs in (SPLIT, SPLIT + 1):
                     of_runs = replace(made.blocks, split_k=runs)
                     yield case(family, replace(made, blocks=of_runs), device, accumulate=False)

@@ -156,6 +156,7 @@ def chained_shared(meaning: Meaning, mnk: Mnk, device: Device) -> Iterator[Block
             continue
         if sides != CHAINED:
             yield blocks
+        yield from sharing_last(blocks, mnk, device)
         yield from _shared(blocks, count, k, device)
 
 
