@@ -175,6 +175,7 @@ def promoted(meaning: Meaning, mnk: Mnk, device: Device) -> Iterator[Blocks]:
         blocks = _blocks(Body.PROMOTED, sides, _GROUPS[0], meaning, device)
         if sides == THREE_SLABS:
             yield from (replace(blocks, group=group) for group in _GROUPS)
+        yield from sharing_last(blocks, mnk, device)
         yield from _shared(blocks, blocks.count(m, n), k, device)
 
 

@@ -14,7 +14,7 @@ from triton.experimental.gluon.language.nvidia.hopper import mbarrier, tma, warp
 
 from kernels.gemm.hopper import sizes
 from kernels.gemm.hopper.gluon_api import reinterpret
-from kernels.gemm.hopper.items import block_of, count_blocks, count_steps, share_of
+from kernels.gemm.hopper.items import block_of, count_items, count_steps, share_of
 from kernels.gemm.hopper.ring import (
     ALIGNED_SCALES,
     CONSUMERS,
@@ -100,6 +100,65 @@ def leave(
 
 
 @gluon.jit
+def leave_alone(sums, SLAB_OF: gl.constexpr, ring, WG: gl.constexpr, fetched, out_desc, scale_ptrs, place):
+    """Scale sums that nobody shares, of slabs from number SLAB_OF on, and send them to D. What D held of the
+    first was asked for before. Returns the phase of the next fetch.
+    """
+    row, column = place
+    BUFFERS: gl.constexpr = ring.out.shape[0] // CONSUMERS
+    first = sums[0]
+    second = sums[len(sums) - 1]
+    if ring.AT_END:
+        SETS: gl.constexpr = ring.a_scale.shape[0] * ring.a_scale.shape[1] // SLAB
+        rows = reinterpret(ring.a_scale, gl.float32, [SETS, SLAB], ring.a_scale.layout)
+        b_scale = ring.b_scale.index(0)
+        first = apply_scales(first, rows.index(SLAB_OF), b_scale, *scale_ptrs, ring)
+        if len(sums) > 1:
+            second = apply_scales(second, rows.index(SLAB_OF + 1), b_scale, *scale_ptrs, ring)
+        if ring.SCALE_BYTES != 0:
+            release_read(ring.scales_empty.index(0))
+    staging = ring.out.index(WG * BUFFERS)
+    fetched = store(first, ring, WG, fetched, out_desc, staging, row, column, BUFFERS - 1)
+    if len(sums) > 1:
+        staging = ring.out.index(WG * BUFFERS + BUFFERS - 1)
+        fetch(ring, WG, out_desc, staging, row + SLAB, column)
+        fetched = store(second, ring, WG, fetched, out_desc, staging, row + SLAB, column, BUFFERS - 1)
+    return fetched
+
+
+@gluon.jit
+def add_up(
+    sums,
+    SLAB_OF: gl.constexpr,
+    split_ptrs,
+    within,
+    ring,
+    WG: gl.constexpr,
+    fetched,
+    out_desc,
+    scale_ptrs,
+    place,
+):
+    """Pass on sums over a run of K. Whoever comes last adds all runs' and sends the block's to D."""
+    parts_ptr, arrivals_ptr = split_ptrs
+    run, block, rows, m, n = within
+    row, column = place
+    BUFFERS: gl.constexpr = ring.out.shape[0] // CONSUMERS
+    PENDING: gl.constexpr = BUFFERS - 1
+    for slab in gl.static_range(len(sums)):
+        put(SLAB_OF + slab, sums[slab], parts_ptr, run, block, rows - slab * SLAB, m, n, ring)
+    if arrive(WG, arrivals_ptr, block, ring):
+        for slab in gl.static_range(len(sums)):
+            total = collected(SLAB_OF + slab, sums[slab], parts_ptr, block, rows - slab * SLAB, m, n, ring)
+            staging = ring.out.index(WG * BUFFERS + slab * PENDING)
+            place = (row + slab * SLAB, column)
+            fetched = leave(
+                total, SLAB_OF + slab, ring, WG, fetched, out_desc, scale_ptrs, place, staging, PENDING
+            )
+    return fetched
+
+
+@gluon.jit
 def consume_slabs(WG: gl.constexpr, ring, out_desc, scale_ptrs, split_ptrs, mnk, b_mn_tiles):
     """A multiplying warpgroup, with two slabs and memory of its own for D. In a block of three slabs the
     second warpgroup has one.
@@ -108,10 +167,7 @@ def consume_slabs(WG: gl.constexpr, ring, out_desc, scale_ptrs, split_ptrs, mnk,
     adds.
     """
     m, n, k = mnk
-    a_scale_ptr, b_scale_ptr = scale_ptrs
-    parts_ptr, arrivals_ptr = split_ptrs
     BUFFERS: gl.constexpr = ring.out.shape[0] // CONSUMERS
-    PENDING: gl.constexpr = BUFFERS - 1
     FIRST: gl.constexpr = WG * SLABS
     SECOND: gl.constexpr = FIRST + 1
     EACH: gl.constexpr = ring.BLOCK_M // SLAB
@@ -127,14 +183,13 @@ def consume_slabs(WG: gl.constexpr, ring, out_desc, scale_ptrs, split_ptrs, mnk,
     SETS: gl.constexpr = ring.a_scale.shape[0]
     row_scales = reinterpret(ring.a_scale, gl.float32, [SETS * SCALED, SLAB], ring.a_scale.layout)
     out0 = ring.out.index(WG * BUFFERS)
-    out1 = ring.out.index(WG * BUFFERS + PENDING)
     zero = gl.zeros([SLAB, ring.BLOCK_N], gl.float32, ring.LAYOUT)
     partial = zero  # carried from one wgmma to the next, so that all of them use the same registers
     stage = 0
     phase = 0
     fetched = 0
     next_row, next_column = block_of(gl.program_id(0), m, n, ring)
-    for item in range(gl.program_id(0), count_blocks(m, n, ring) * ring.RUNS, gl.num_programs(0)):
+    for item in range(gl.program_id(0), count_items(m, n, 1, ring), gl.num_programs(0)):
         block, run, first, stop = share_of(item, m, n, steps, 1, ring)
         if ring.RUNS > 1:
             gl.assume(first < stop)  # the launcher makes no more runs than there are steps
@@ -177,32 +232,23 @@ def consume_slabs(WG: gl.constexpr, ring, out_desc, scale_ptrs, split_ptrs, mnk,
             else:
                 acc0 = promote(acc0, partial, row_scale, column_scale, ring)
         release_last(ring, previous(stage, ring))
-        if ring.RUNS > 1:
-            put(FIRST, acc0, parts_ptr, run, block, m - row, m, n, ring)
-            if TWO:
-                put(SECOND, acc1, parts_ptr, run, block, m - row - SLAB, m, n, ring)
-            if arrive(WG, arrivals_ptr, block, ring):
-                acc0 = collected(FIRST, acc0, parts_ptr, block, m - row, m, n, ring)
-                place = (row, column)
-                fetched = leave(acc0, FIRST, ring, WG, fetched, out_desc, scale_ptrs, place, out0, PENDING)
-                if TWO:
-                    acc1 = collected(SECOND, acc1, parts_ptr, block, m - row - SLAB, m, n, ring)
-                    place = (row + SLAB, column)
-                    fetched = leave(
-                        acc1, SECOND, ring, WG, fetched, out_desc, scale_ptrs, place, out1, PENDING
-                    )
-        else:
-            if ring.AT_END:
-                b_scale = ring.b_scale.index(0)
-                acc0 = apply_scales(acc0, row_scales.index(FIRST), b_scale, a_scale_ptr, b_scale_ptr, ring)
-                if TWO:
-                    acc1 = apply_scales(
-                        acc1, row_scales.index(SECOND), b_scale, a_scale_ptr, b_scale_ptr, ring
-                    )
-                if ring.SCALE_BYTES != 0:
+        sums = (acc0, acc1) if TWO else (acc0,)
+        if ring.RUNS == 1:
+            fetched = leave_alone(sums, FIRST, ring, WG, fetched, out_desc, scale_ptrs, (row, column))
+        elif ring.SHARES_LAST:
+            within = (run, block, m - row, m, n)
+            if item < ring.WHOLE:
+                fetch(ring, WG, out_desc, out0, row, column)
+                fetched = leave_alone(sums, FIRST, ring, WG, fetched, out_desc, scale_ptrs, (row, column))
+            else:
+                fetched = add_up(
+                    sums, FIRST, split_ptrs, within, ring, WG, fetched, out_desc, scale_ptrs, (row, column)
+                )
+                if ring.AT_END and ring.SCALE_BYTES != 0:
                     release_read(ring.scales_empty.index(0))
-            fetched = store(acc0, ring, WG, fetched, out_desc, out0, row, column, PENDING)
-            if TWO:
-                fetch(ring, WG, out_desc, out1, row + SLAB, column)
-                fetched = store(acc1, ring, WG, fetched, out_desc, out1, row + SLAB, column, PENDING)
+        else:  # a program has one block: nobody waits for its scales' memory
+            within = (run, block, m - row, m, n)
+            fetched = add_up(
+                sums, FIRST, split_ptrs, within, ring, WG, fetched, out_desc, scale_ptrs, (row, column)
+            )
     tma.store_wait(0)  # a program must not end while TMA still reads its shared memory
