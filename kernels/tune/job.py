@@ -20,11 +20,11 @@ from kernels.tune.jobs import simple_plan
 REPEATS = 3
 _SAMPLED = 16
 _NEAR = 1 / 8
-_WHOLE_K = (1, 0, 0)
+_WHOLE_K = (1, 0, 0, None)
 """Runs of K, the length of one, and the order along K."""
 
 
-_Cut = tuple[int, int, int]
+_Cut = tuple[int, int, int, Blocks | None]
 _BYTE = 8
 """Bits of a code of one byte: those stay among the 16 that the tensor core adds at once."""
 
@@ -65,7 +65,8 @@ class TuneJob:
         if not (first - whole).abs().max() <= _NEAR * whole.float().square().mean().sqrt():
             return f"{blocks.title}: D is far from what it is with K in one run"
         runs, steps = blocks.runs(self._job.k)
-        cut = (runs, steps * blocks.block_k * (runs > 1), _order(plan))
+        last = blocks if blocks.shares_last else None  # their order decides which blocks are whole
+        cut = (runs, steps * blocks.block_k * (runs > 1), _order(plan), last)
         if cut not in self._truths:
             wrong = self._trust(cut, plan, first)
             if wrong:

@@ -1,0 +1,98 @@
+"""Contract: where persistent programs share the blocks of their last wave, whole blocks have the bits of one
+sum over K, and shared ones those of the sum of its runs; nobody else's memory is written.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from fp8core.linear import MATMULS
+from fp8core.recipes import RECIPES
+from kernels.device import HOPPER, current_device
+from kernels.gemm.blocks import Blocks, Body
+from kernels.gemm.bodies import BODIES, tries
+from kernels.gemm.hopper.order import shared
+from kernels.gemm.hopper.storage import filled
+from kernels.gemm.launch import gemm, torch_dtype
+from kernels.gemm.meaning import Summation
+from kernels.gemm.plan import plan_built_in
+from tests.kernels.gemm.hopper.launches import bits, operands
+
+CASES = [
+    ("mxfp8", "fprop", Body.DECODING, (256, 128), "b", (905, 6144, 1088)),
+    ("mxfp8", "fprop", Body.DECODING, (128, 256), "a", (5789, 1100, 576)),
+    ("mxfp4", "dgrad", Body.DECODING, (256, 128), "b", (1030, 5000, 512)),
+    ("mxfp8", "fprop", Body.CHAINED_SHARED, (192, 128), "", (905, 5200, 640)),
+    ("per_tensor", "fprop", Body.CHAINED_SHARED, (256, 128), "", (905, 6144, 1300)),
+    ("rowwise", "fprop", Body.CHAINED_SHARED, (128, 256), "", (905, 6160, 1300)),
+    ("rowwise", "fprop", Body.CHAINED_SHARED, (192, 128), "", (2000, 2000, 1100)),
+    ("rowwise", "fprop", Body.CHAINED_SHARED, (64, 256), "", (905, 2900, 1024)),
+    ("deepseek_v3", "fprop", Body.PROMOTED, (192, 128), "", (908, 5200, 2000)),
+    ("deepseek_v3", "wgrad", Body.PROMOTED, (256, 128), "", (2048, 2816, 1040)),
+    ("rowwise", "dgrad", Body.PROMOTED, (256, 128), "", (905, 6144, 1300)),
+    ("rowwise", "wgrad", Body.PROMOTED, (192, 128), "", (2000, 2000, 1100)),
+]
+
+
+def planned(recipe, matmul, body, sides, decoded, mnk, runs):
+    """A plan of these blocks whose programs share those of the last wave."""
+    plan = plan_built_in(RECIPES[recipe].spec(MATMULS[matmul]), mnk, HOPPER, Summation.RECIPE)
+    blocks = Blocks(
+        body=body,
+        block_m=sides[0],
+        block_n=sides[1],
+        block_k=128 // plan.meaning.multiplied[0].bytes,
+        warps=8,
+        stages=3,
+        persistent=True,
+        decoded=decoded,
+    )
+    blocks = filled(blocks, BODIES[body].storage(plan.meaning, blocks), HOPPER.shared_memory_bytes)
+    return replace(plan, blocks=replace(blocks, split_k=runs))
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("accumulate", [False, True], ids=["new", "added"])
+@pytest.mark.parametrize("runs", [2, 3])
+@pytest.mark.parametrize(("recipe", "matmul", "body", "sides", "decoded", "mnk"), CASES, ids=str)
+def test_shared_blocks_are_sums_of_runs_and_the_others_whole(
+    recipe, matmul, body, sides, decoded, mnk, runs, accumulate
+):
+    plan = planned(recipe, matmul, body, sides, decoded, mnk, runs)
+    plan = replace(plan, sms=current_device().sms)
+    if accumulate and plan.meaning.spec.out.bits < 32:
+        pytest.skip("only an fp32 D is added into")
+    a, b = operands(recipe, matmul, mnk, current_device())
+    out = torch_dtype(plan.meaning.spec.out)
+    held = torch.randn(mnk[:2], device="cuda", dtype=out) if accumulate else None
+    alone = replace(plan, blocks=replace(plan.blocks, split_k=1))
+    # every block shared: persistent programs make way for as many as there are runs
+    cut = replace(plan, blocks=replace(plan.blocks, persistent=False))
+    if decoded:
+        assert cut.blocks.runs(mnk[2])[0] == runs
+    wanted = []
+    for each in (alone, cut):
+        given = None if held is None else held.clone()
+        wanted.append(gemm(a, b, each, out=given, accumulate=accumulate))
+    is_shared = shared(plan.blocks, mnk[:2], plan.sms, *(np.arange(size) for size in mnk[:2]))
+    assert is_shared.any()
+    assert not is_shared.all()
+    right = torch.where(torch.from_numpy(is_shared).cuda(), wanted[1], wanted[0])
+    for _ in range(20):
+        given = held.clone() if accumulate else torch.full(mnk[:2], torch.nan, device="cuda", dtype=out)
+        found = gemm(a, b, plan, out=given, accumulate=accumulate)
+        assert torch.equal(bits(found), bits(right))
+
+
+def test_the_last_wave_is_shared_where_that_shortens_it():
+    """192 blocks on 132 SMs: 60 are left, which two programs each finish in half the time."""
+    plan = plan_built_in(RECIPES["mxfp8"].fprop, (905, 6144, 4096), HOPPER, Summation.RECIPE)
+    for body in (Body.DECODING, Body.CHAINED_SHARED):
+        found = [each for each in tries(body, plan.meaning, (905, 6144, 4096), HOPPER) if each.shares_last]
+        assert {each.split_k for each in found if (each.block_m, each.block_n) == (256, 128)} == {2, 3, 4}
+    full = [
+        each for each in tries(Body.DECODING, plan.meaning, (4096, 4224, 4096), HOPPER) if each.shares_last
+    ]
+    assert not full, "528 blocks are four full waves"
