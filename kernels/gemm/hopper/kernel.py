@@ -21,6 +21,7 @@ it each time the ring wraps around. The loading warp starts one phase ahead: a n
 
 The kernel is persistent: a program computes block after block of D, so the loads of the next block start
 before the last one is stored. Neighbors load the same block of A or B, and the L2 reads it once for several.
+Where the last wave would leave many SMs idle, programs share its blocks, each with a run of K (items.py).
 
 The body says who adds the products up.
 
@@ -119,7 +120,7 @@ def specialized_gemm_kernel(
     B_TURNED: an operand's memory is contiguous along M, or N, and not along K. BUFFERS: parts of
     D that a warpgroup has memory for; 0 where A lends its own. RUNS: pieces of K, each summed by another
     program; their sums pass through parts float32[RUNS, blocks, BLOCK_M, BLOCK_N], and arrivals[blocks,
-    CONSUMERS] counts who has come. INTO: D leaves as codes with scales (kernels.gemm.fused.encode).
+    CONSUMERS] counts who has come. SHARES_LAST: only the blocks after the first `whole` are cut. INTO: D leaves as codes with scales (kernels.gemm.fused.encode).
     """
     BARRIER: gl.constexpr = mbarrier.MBarrierLayout()
     SETS: gl.constexpr = STAGES if IN_LOOP else 1

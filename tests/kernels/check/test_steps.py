@@ -170,13 +170,13 @@ def test_the_model_s_line_counts_every_gemm():
 def test_what_the_model_says_is_compared_bit_by_bit(monkeypatch):
     plan = plan_gemm(RECIPES["rowwise"].fprop, (4, 4, 64), HOPPER, Summation.RECIPE)
     model = np.array([[1.0, np.nan], [-0.0, 2.0]], np.float32)
-    monkeypatch.setattr(products, "predict", lambda plan, a, b: model)
+    monkeypatch.setattr(products, "predict_at", lambda *_: model)
     places = np.array([7, 8])
     got = model.copy()
-    same = products._against_model(plan, None, None, got, HOPPER, places, places)
+    same = products._against_model(plan, None, None, got, HOPPER, (9, 9), places, places)
     assert same == (4, 0, "")
     got[1, 0] = 0.0
-    outputs, unlike, first = products._against_model(plan, None, None, got, HOPPER, places, places)
+    outputs, unlike, first = products._against_model(plan, None, None, got, HOPPER, (9, 9), places, places)
     assert (outputs, unlike, first) == (4, 1, "D[8, 7]: the model says -0.0, the GPU 0.0")
     assert products._against_model(plan, None, None, got, BLACKWELL, places, places) == (0, 0, "")
 
