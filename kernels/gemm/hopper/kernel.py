@@ -120,7 +120,8 @@ def specialized_gemm_kernel(
     B_TURNED: an operand's memory is contiguous along M, or N, and not along K. BUFFERS: parts of
     D that a warpgroup has memory for; 0 where A lends its own. RUNS: pieces of K, each summed by another
     program; their sums pass through parts float32[RUNS, blocks, BLOCK_M, BLOCK_N], and arrivals[blocks,
-    CONSUMERS] counts who has come. SHARES_LAST: only the blocks after the first `whole` are cut. INTO: D leaves as codes with scales (kernels.gemm.fused.encode).
+    CONSUMERS] counts who has come. SHARES_LAST: only the blocks after the first `whole` are cut. INTO: D
+    leaves as codes with scales (kernels.gemm.fused.encode).
     """
     BARRIER: gl.constexpr = mbarrier.MBarrierLayout()
     SETS: gl.constexpr = STAGES if IN_LOOP else 1

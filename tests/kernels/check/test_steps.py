@@ -178,7 +178,7 @@ def test_what_the_model_says_is_compared_bit_by_bit(monkeypatch):
     got[1, 0] = 0.0
     outputs, unlike, first = products._against_model(plan, None, None, got, HOPPER, (9, 9), places, places)
     assert (outputs, unlike, first) == (4, 1, "D[8, 7]: the model says -0.0, the GPU 0.0")
-    assert products._against_model(plan, None, None, got, BLACKWELL, places, places) == (0, 0, "")
+    assert products._against_model(plan, None, None, got, BLACKWELL, (9, 9), places, places) == (0, 0, "")
 
 
 @pytest.mark.parametrize(
