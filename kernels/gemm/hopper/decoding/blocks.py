@@ -101,7 +101,8 @@ def candidates(meaning: Meaning, mnk: tuple[int, int, int], device: Device) -> I
     gives every SM a program, or is half of that.
 
     Where the rows are few, an SM may also hold two programs: the second works while the first waits, and no
-    wave of programs ends with idle SMs. Or a warpgroup more decodes them in the kernel, without a pass.
+    wave of programs ends with idle SMs. Or a warpgroup more decodes them in the kernel, without a pass; it
+    does so, too, in low blocks of a few hundred rows.
     """
     m, n, _ = mnk
     least = n if decoded_side(meaning, m, n) == "a" else m
@@ -109,6 +110,27 @@ def candidates(meaning: Meaning, mnk: tuple[int, int, int], device: Device) -> I
     yield from _of_rows(rows, meaning, mnk, device)
     if rows == _MOST_ROWS and least <= _SEVERAL * rows:
         yield from _of_rows(rows // 2, meaning, mnk, device)
+    if rows > MOST_ROWS_SPLIT and least <= _SEVERAL * MOST_ROWS_SPLIT * 2:
+        for low in (MOST_ROWS_SPLIT // 2, MOST_ROWS_SPLIT):
+            yield from _without_pass(low, meaning, mnk, device)
+
+
+def _without_pass(rows: int, meaning: Meaning, mnk: tuple[int, int, int], device: Device) -> Iterator[Blocks]:
+    """Low blocks that decode both operands, of which a few hundred rows of A have several."""
+    for block_k in _STEPS[:2]:
+        blocks = Blocks(
+            body=Body.DECODING,
+            block_m=rows,
+            block_n=CODES,
+            block_k=block_k,
+            group=_GROUPS[0],
+            warps=4 * CONSUMERS,
+            stages=1,
+            persistent=True,
+            decoded="b",
+        )
+        blocks = filled(blocks, decoding(meaning, blocks), device.shared_memory_bytes)
+        yield from _of_both(replace(blocks, stages=min(_MOST_STAGES, blocks.stages)), meaning, mnk, device)
 
 
 def _of_rows(rows: int, meaning: Meaning, mnk: tuple[int, int, int], device: Device) -> Iterator[Blocks]:
@@ -183,8 +205,8 @@ def _two_an_sm(
 def _of_both(blocks: Blocks, meaning: Meaning, mnk: tuple[int, int, int], device: Device) -> Iterator[Blocks]:
     """Blocks that need no pass: a warpgroup more decodes the few rows of A."""
     m, n, k = mnk
-    few = m <= blocks.block_m <= MOST_ROWS_SPLIT and blocks.block_m * blocks.block_k <= MOST_WIDENED
-    if blocks.decoded != "b" or not few or not _alike(meaning):
+    few = blocks.block_m <= MOST_ROWS_SPLIT and blocks.block_m * blocks.block_k <= MOST_WIDENED
+    if blocks.decoded != "b" or not few or not _alike(meaning) or decoded_side(meaning, m, n) != "b":
         return
     blocks = replace(blocks, decoded="ab")
     yield blocks
