@@ -40,6 +40,7 @@ of their rows empty.
 """
 _MOST_WAVES = 4
 """Blocks for each SM, at most, of which low and narrow ones are offered where M has many rows."""
+_SHORT_K = 256
 _LAST_RUNS = (2, 3, 4)
 """Programs that share a block of the last wave. With more of them, adding up their sums takes as long."""
 RING_BODIES = (Body.CHAINED, Body.CHAINED_SHARED, Body.PROMOTED, Body.PROMOTED_LENT, Body.PROMOTED_FEW_ROWS)
@@ -141,7 +142,7 @@ def few_rows_refusal(meaning: Meaning) -> str:
 
 def chained(meaning: Meaning, mnk: Mnk, device: Device) -> Iterator[Blocks]:
     """Chained blocks to choose from, in several orders, with the most stages that fit."""
-    return (_blocks(Body.CHAINED, CHAINED, group, meaning, device) for group in _GROUPS)
+    return (_blocks(Body.CHAINED, CHAINED, group, meaning, device) for group in orders(CHAINED, mnk, _GROUPS))
 
 
 def chained_shared(meaning: Meaning, mnk: Mnk, device: Device) -> Iterator[Blocks]:
@@ -174,7 +175,7 @@ def promoted(meaning: Meaning, mnk: Mnk, device: Device) -> Iterator[Blocks]:
     for sides in (THREE_SLABS, PROMOTED):
         blocks = _blocks(Body.PROMOTED, sides, _GROUPS[0], meaning, device)
         if sides == THREE_SLABS:
-            yield from (replace(blocks, group=group) for group in _GROUPS)
+            yield from (replace(blocks, group=group) for group in orders(sides, mnk, _GROUPS))
         yield from sharing_last(blocks, mnk, device)
         yield from _shared(blocks, blocks.count(m, n), k, device)
 
@@ -205,11 +206,13 @@ def _shared(blocks: Blocks, count: int, k: int, device: Device) -> Iterator[Bloc
 
 
 def _high(body: Body, meaning: Meaning, mnk: Mnk, device: Device) -> Iterator[Blocks]:
-    return _two_depths(body, PROMOTED, meaning, device) if mnk[0] > LOW[-1][0] else iter(())
+    return _two_depths(body, PROMOTED, meaning, mnk, device) if mnk[0] > LOW[-1][0] else iter(())
 
 
-def _two_depths(body: Body, sides: tuple[int, int], meaning: Meaning, device: Device) -> Iterator[Blocks]:
-    for group, fewer in product(_GROUPS, (0, 1)):
+def _two_depths(
+    body: Body, sides: tuple[int, int], meaning: Meaning, mnk: Mnk, device: Device
+) -> Iterator[Blocks]:
+    for group, fewer in product(orders(sides, mnk, _GROUPS), (0, 1)):
         blocks = _blocks(body, sides, group, meaning, device)
         yield replace(blocks, stages=blocks.stages - fewer)
 
@@ -226,6 +229,15 @@ def _blocks(body: Body, sides: tuple[int, int], group: int, meaning: Meaning, de
         persistent=True,
     )
     return filled(blocks, ring(meaning, blocks), device.shared_memory_bytes)
+
+
+def orders(sides: tuple[int, int], mnk: Mnk, groups: tuple[int, ...]) -> tuple[int, ...]:
+    """Groups of blocks to choose from. Where K is short, writing D takes most of the time: a group of all
+    block columns, or of one block row, goes through D row by row, and memory takes long rows faster.
+    """
+    _, n, k = mnk
+    row = -(-n // sides[1]) if sides[0] > sides[1] else 1
+    return (*groups, row) if k <= _SHORT_K and row not in groups else groups
 
 
 def sharing_last(blocks: Blocks, mnk: Mnk, device: Device) -> Iterator[Blocks]:

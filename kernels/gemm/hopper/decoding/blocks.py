@@ -139,7 +139,7 @@ def _of_rows(rows: int, meaning: Meaning, mnk: tuple[int, int, int], device: Dev
     decoded = decoded_side(meaning, m, n)
     least = n if decoded == "a" else m
     block_m, block_n = (CODES, rows) if decoded == "a" else (rows, CODES)
-    groups = _GROUPS if least > rows else _GROUPS[:1]
+    groups = hopper.orders((block_m, block_n), mnk, _GROUPS if least > rows else _GROUPS[:1])
     bits = read_as(decoded_operand(meaning.spec, decoded)).format.packed_bits
     steps = [
         step for step in _STEPS if step == BLOCK_K or (rows < _MOST_ROWS and step * bits <= _LOADED_BITS)
