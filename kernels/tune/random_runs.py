@@ -13,6 +13,7 @@ from kernels.bench.operands import least_bytes
 from kernels.bench.timing import interleaved
 from kernels.device import Device
 from kernels.gemm.blocks import Blocks
+from kernels.gemm.simple.blocks import built_in
 from kernels.tune.random_work import Task, kernel_of
 from kernels.tune.sample import Sample
 from kernels.tune.stopwatch import Bench, GraphTurn, compile_drawn
@@ -55,7 +56,8 @@ class Runs:
         self._compiled: dict[Hashable, Future[str]] = {}
         self.faults: list[str] = []
         for task in tasks:
-            for blocks in task.blocks:
+            truth = built_in(task.plan.meaning, task.drawn.mnk, device)
+            for blocks in (*task.blocks, truth):
                 key = kernel_of(task.plan, blocks, task.drawn)
                 if key not in self._compiled:
                     self._compiled[key] = self._pool.submit(compile_drawn, task.drawn, task.plan, blocks)
@@ -70,7 +72,7 @@ class Runs:
 
     @property
     def kernels(self) -> int:
-        """Number of kernels to compile."""
+        """Number of kernels to compile, those of the built-in blocks with them."""
         return len(self._compiled)
 
     def timed(self, until: float) -> Iterator[Timed]:

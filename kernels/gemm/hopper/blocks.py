@@ -41,6 +41,9 @@ of their rows empty.
 _MOST_WAVES = 4
 """Blocks for each SM, at most, of which low and narrow ones are offered where M has many rows."""
 _SHORT_K = 256
+"""Products along K up to which an order of blocks that is good to write in is offered, too."""
+_SHARED_WAVES = 8
+"""Waves from which on the last one is not worth sharing."""
 _LAST_RUNS = (2, 3, 4)
 """Programs that share a block of the last wave. With more of them, adding up their sums takes as long."""
 RING_BODIES = (Body.CHAINED, Body.CHAINED_SHARED, Body.PROMOTED, Body.PROMOTED_LENT, Body.PROMOTED_FEW_ROWS)
@@ -245,7 +248,7 @@ def sharing_last(blocks: Blocks, mnk: Mnk, device: Device) -> Iterator[Blocks]:
     m, n, k = mnk
     count = blocks.count(m, n)
     left = count % device.sms
-    if not left or not device.sms < count < _MOST_WAVES * device.sms:
+    if not left or not device.sms < count < _SHARED_WAVES * device.sms:
         return
     for runs in _LAST_RUNS:
         waves = -(-left * runs // device.sms)  # of one run's length each

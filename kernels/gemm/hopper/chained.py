@@ -189,7 +189,7 @@ def consume_chained(WG: gl.constexpr, ring, out_desc, scale_ptrs, mnk):
     stage = 0
     phase = 0
     row_before = m  # below D
-    column_before = n  # and right of it: a number that only the first block sees
+    column_before = 0
     row, column = block_of(gl.program_id(0), m, n, ring)
     next_row, next_column = row, column
     fetch(0, ring, WG, out_desc, row_before, column_before)
@@ -202,10 +202,6 @@ def consume_chained(WG: gl.constexpr, ring, out_desc, scale_ptrs, mnk):
                     leave(left, right, part, ring, WG, out_desc, row_before, column_before)
                     if part == 0:  # some integer divisions, hidden behind a wgmma
                         next_row, next_column = block_of(block + gl.num_programs(0), m, n, ring)
-                        if ring.SCALE_BYTES != 0:
-                            # The fence of the part that left also stands behind the block's reads of scales.
-                            owed = (column_before < n) & (steps > 1)
-                            mbarrier.arrive(ring.scales_empty.index(0), count=1, pred=owed)
             # One wgmma goes on running; the one before it is done, and with it the stage before.
             acc = warpgroup_mma_wait(1, deps=[acc])
             mbarrier.arrive(ring.empty.index(previous(stage, ring)), count=1, pred=step > 0)
@@ -242,6 +238,8 @@ def consume_chained(WG: gl.constexpr, ring, out_desc, scale_ptrs, mnk):
             if ring.B_SCALES != 0:  # only now: registers do not hold both halves' scales beside the sum
                 b_right = gl.expand_dims(column_scales.index(1).load(COLUMN_OF_HALF), 0)
             second = second * a_scale * b_right
+        if ring.SCALE_BYTES != 0:
+            release_read(ring.scales_empty.index(0))
         if ring.INTO is not None:
             half = column_before + ring.BLOCK_N // 2
             right = encoded_half(second, ring, out_desc, row_before, half)
@@ -255,9 +253,6 @@ def consume_chained(WG: gl.constexpr, ring, out_desc, scale_ptrs, mnk):
                 if part + 1 < PARTS:
                     fetch(PARTS + part + 1, ring, WG, out_desc, row_before, column_before)
         fetch(0, ring, WG, out_desc, row_before, column_before)
-        if ring.SCALE_BYTES != 0:
-            if steps == 1:  # the next block's scales come with its first step: they wait for this now
-                release_read(ring.scales_empty.index(0))
     for part in gl.static_range(PARTS):
         leave(left, right, part, ring, WG, out_desc, row_before, column_before)
     tma.store_wait(0)  # a program must not end while TMA still reads its shared memory
