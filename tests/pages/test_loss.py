@@ -184,6 +184,8 @@ def test_layers_whose_tensor_is_zero_before_are_counted_apart(tmp_path, monkeypa
         for one in last.copies
     ]
     broken = replace(broken, statistics=(replace(last, copies=tuple(copies)),))
+    shown = numbers(broken.statistics[0], "underflows_percent")["dy in Dgrad"]
+    assert list(shown) == [None] + [100.0] * 23
     monkeypatch.setattr(runs, "TRAIN", write(tmp_path, [*rows, broken]))
     told = evidence(VARIANTS["unscaled_gradients"], runs.groups()[0])
     assert "underflows% of dy in Dgrad is **100** in the middle of 23 layers. In 1 layer dy is 0" in told

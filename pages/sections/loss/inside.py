@@ -32,6 +32,7 @@ FIELDS = (
     "mse",
     "amax",
 )
+_ZEROS = "A layer where a tensor is 0, every element of it, has no point for it. "
 _LOGARITHMIC = {"scale_inv_min", "scale_inv_max", "mse"}
 RULES = (
     "- **underflows%**: elements that are not 0 and whose code is. True zeros do not count.\n"
@@ -76,7 +77,7 @@ def show(controls: Controls) -> None:
     draw_chart(spec, key="loss_layers", least=620, alt=notice(series, found.layers, title).replace("**", ""))
     st.caption(
         f"{run.title}, seed {run.row.job.seed}, after step {found.step:,} of {run.row.steps:,}. "
-        f"{words.where(group)}"
+        f"{_ZEROS if any(0 in one.amax for one in found.copies) else ''}{words.where(group)}"
     )
     with st.expander("All statistics of this step, under the names in logs"):
         draw_rows(arrow_table(table(found)))
@@ -103,10 +104,18 @@ def taken(statistics: Sequence[Statistics], when: str) -> Statistics:
 
 
 def numbers(found: Statistics, metric: str) -> dict[str, Sequence[float | None]]:
-    """A statistic of each copy, or of each result, one number a layer."""
+    """A statistic of each copy, or of each result, one number a layer.
+
+    None where the tensor is 0, every element of it: nothing is lost there, and nothing is left.
+    """
     if metric == PRODUCTS:
         return {f"{one.tensor} of {MATMULS[one.matmul].title}": one.sqnr_db for one in found.products}
-    return {copy_title(one): getattr(one, metric) for one in found.copies}
+    return {
+        copy_title(one): [
+            None if amax == 0 else value for value, amax in zip(getattr(one, metric), one.amax, strict=True)
+        ]
+        for one in found.copies
+    }
 
 
 def copy_title(one: CopyStatistics) -> str:

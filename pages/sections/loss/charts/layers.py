@@ -55,7 +55,7 @@ def _template(is_log: bool, ink: Ink) -> alt.LayerChart:
         axis=alt.Axis(labelAngle=-90, labelOverlap="parity", grid=False),
     )
     scale = alt.Scale(type="log", nice=False, padding=10) if is_log else alt.Scale(zero=True)
-    axis = alt.Axis(tickCount=6, format="~e" if is_log else "~g")
+    axis = alt.Axis(tickCount=6, format="~e" if is_log else ".3~g")
     y = alt.Y("value:Q", title=text("axis", "underflows%"), scale=scale, axis=axis)
     color = alt.Color(
         "who:N", title=None, legend=legend, scale=alt.Scale(domain=names, range=color_range(_MANY, ink))
