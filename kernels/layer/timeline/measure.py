@@ -1,6 +1,5 @@
 """Measure one TimelineJob: every way makes the step in turns, then each is looked at kernel by kernel."""
 
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -62,7 +61,7 @@ def measure(
             f"{job.size} does not fit into the memory of this GPU: {first_line(error)}"
         ) from error
     finally:
-        if "torch._dynamo" in sys.modules:
+        if Way.COMPILED in wanted:
             torch._dynamo.reset()  # its compiled functions are those of a job's shapes
         torch.cuda.empty_cache()
 

@@ -134,7 +134,9 @@ def test_what_is_saved_has_as_many_bytes_as_it_says():
     block, x, _ = made("deepseek_v3")
     y = block(x)
     told = block.held_bytes(TOKENS)
-    assert sum(kept.untyped_storage().nbytes() for kept in y.grad_fn.saved_tensors) == told.total
+    held = sum(kept.untyped_storage().nbytes() for kept in y.grad_fn.saved_tensors)
+    # A tape keeps small pieces in one, each of them at a multiple of 512 bytes: eight of copies, and gate_up.
+    assert told.total <= held < told.total + (512 * 9 if ON_GPU else 1)
     assert told.bf16 == 2 * TOKENS * (IN + 3 * HIDDEN)
 
 
