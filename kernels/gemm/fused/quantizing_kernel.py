@@ -141,6 +141,7 @@ def quantizing_gemm_kernel(
         ),
         INTO=None,
         QUANTIZES=FACTS,
+        ROOMY=False,
     )
     ready = gl.allocate_shared_memory(gl.int64, [STAGES, 1], BARRIER)
     for stage in gl.static_range(STAGES):

@@ -193,6 +193,7 @@ def specialized_gemm_kernel(
         ),
         INTO=INTO,
         QUANTIZES=None,
+        ROOMY=True,
     )
     for stage in gl.static_range(STAGES):
         mbarrier.init(ring.full.index(stage), count=1)

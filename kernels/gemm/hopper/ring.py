@@ -33,7 +33,8 @@ class Ring:
     quantized into on its way out (kernels.gemm.fused), if anything. `out_desc` is then a tuple that begins
     with the codes' descriptor, and OUT_BYTES are those of the numbers before. QUANTIZES: how the warpgroups
     quantize A where it comes as it is, else None. CODE_BYTES, SCALE_BYTES: what arrives for a stage. COLUMNS,
-    LAYOUT: columns of one wgmma's sum, and where the tensor core keeps it in registers.
+    LAYOUT: columns of one wgmma's sum, and where the tensor core keeps it in registers. ROOMY: a warpgroup
+    that multiplies has most of an SM's registers.
     """
 
     a: gl.shared_memory_descriptor
@@ -70,6 +71,7 @@ class Ring:
     LAYOUT: gl.constexpr
     INTO: gl.constexpr
     QUANTIZES: gl.constexpr
+    ROOMY: gl.constexpr
 
 
 @gluon.jit

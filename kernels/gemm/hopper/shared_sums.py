@@ -98,6 +98,16 @@ def with_two(PART: gl.constexpr, total, parts_ptr, run, block, rows, m, n, ring)
 
 
 @gluon.jit
+def with_four(PART: gl.constexpr, total, parts_ptr, run, block, rows, m, n, ring):
+    """A sum of runs and the next four, whose reads are all under way at once."""
+    first = got(PART, total, parts_ptr, run, block, rows, m, n, ring)
+    second = got(PART, total, parts_ptr, run + 1, block, rows, m, n, ring)
+    third = got(PART, total, parts_ptr, run + 2, block, rows, m, n, ring)
+    fourth = got(PART, total, parts_ptr, run + 3, block, rows, m, n, ring)
+    return total + first + second + third + fourth
+
+
+@gluon.jit
 def collected(PART: gl.constexpr, own, parts_ptr, block, rows, m, n, ring):
     """The sum of all runs' parts, first to last, in the shape and layout of `own`.
 
@@ -108,6 +118,11 @@ def collected(PART: gl.constexpr, own, parts_ptr, block, rows, m, n, ring):
     if own.shape[1] < SLAB:  # a few numbers a thread: unrolled, all reads can be under way at once
         for pair in gl.static_range(ring.RUNS // 2):
             total = with_two(PART, total, parts_ptr, 2 * pair, block, rows, m, n, ring)
+    elif own.shape[1] == SLAB and ring.ROOMY:  # registers hold five parts; nobody needs `own` any more
+        for four in range(ring.RUNS // 4):
+            total = with_four(PART, total, parts_ptr, 4 * four, block, rows, m, n, ring)
+        if ring.RUNS % 4 > 1:
+            total = with_two(PART, total, parts_ptr, ring.RUNS // 4 * 4, block, rows, m, n, ring)
     else:
         for pair in range(ring.RUNS // 2):
             total = with_two(PART, total, parts_ptr, 2 * pair, block, rows, m, n, ring)

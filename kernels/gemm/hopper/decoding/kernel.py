@@ -107,7 +107,7 @@ def consume(WG: gl.constexpr, RUN: gl.constexpr, ring, out_desc, scale_ptrs, spl
         acc = gl.zeros([SLAB, ring.VALUES], gl.float32, ring.LAYOUT)
         if ring.VALUES > FEW_VALUES:
             acc, at = sum_in_turns(acc, mine, at, WG, TURN, ring)
-        elif ring.AHEAD:
+        elif ring.ROOMY:
             acc, at = sum_ahead(acc, mine, at, WG, ring)
         else:
             acc, at = sum_alone(acc, mine, at, WG, ring)
@@ -230,7 +230,7 @@ def decoding_gemm_kernel(
         EACH=EACH,
         WHOLE=whole,
         SHARES_LAST=SHARES_LAST,
-        AHEAD=EACH == 1 and not BESIDE,
+        ROOMY=EACH == 1 and not BESIDE,
         GROUP=GROUP,
         BITS=BITS,
         DECODE=DECODE,

@@ -25,8 +25,8 @@ class DecodingRing:
     two onto scales, and onto sums, that decoding leaves out (decode_ptx). AT_END: finished sums are
     multiplied by scales.
     RUNS: pieces into which K is cut; a program takes EACH of them, one or two. Where SHARES_LAST, it takes
-    all of them in the first WHOLE blocks. AHEAD: registers hold the codes of two steps. LAYOUT: where the
-    tensor core keeps its sum in registers.
+    all of them in the first WHOLE blocks. ROOMY: a warpgroup that multiplies has most of an
+    SM's registers. LAYOUT: where the tensor core keeps its sum in them.
     """
 
     values: gl.shared_memory_descriptor
@@ -50,7 +50,7 @@ class DecodingRing:
     EACH: gl.constexpr
     WHOLE: gl.tensor
     SHARES_LAST: gl.constexpr
-    AHEAD: gl.constexpr
+    ROOMY: gl.constexpr
     GROUP: gl.constexpr
     BITS: gl.constexpr
     DECODE: gl.constexpr
