@@ -8,7 +8,7 @@ from kernels.bench.measure import StoppedEarly, today
 from kernels.train.job import TrainJob
 from kernels.train.place import this_place
 from kernels.train.row import TrainRow
-from kernels.train.run import Course, Looks, pilot_steps, run
+from kernels.train.run import Course, Looks, pilot, run
 from kernels.train.text import installed_text
 
 Left = tuple[Course, list[torch.Tensor]]
@@ -52,7 +52,7 @@ def _trained(
         course, state = left
         trainer.restore(state)
     else:
-        course = Course(steps=job.steps or pilot_steps(trainer, job.seconds))
+        course = Course(steps=job.steps or pilot(trainer).steps(job.seconds))
 
     def tell(fraction: float, note: str, row: TrainRow | None) -> None:
         progress(fraction, note, row)

@@ -6,7 +6,7 @@ A run can be left after any chunk and gone on with: its Course and the trainer's
 import math
 import statistics as of_lists
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from kernels.bench.commit import commit
@@ -23,7 +23,8 @@ STATISTICS_AT = (0.1, 1.0)
 """Shares of the run after which statistics are taken."""
 MOST_LOSSES = 200
 """Losses that a row keeps; each is a mean over as many steps as that takes."""
-_PILOT_STEPS = 20
+_PILOT_STEPS, _PILOT_S = 20, 1.0
+"""The most steps of a pilot, and the seconds that they may take."""
 _DIGITS = 6
 
 Progress = Callable[[float, str, TrainRow | None], None]
@@ -73,16 +74,42 @@ class Looks:
         return min((at for at in self.held_out | self.statistics | self.others if at > step), default=steps)
 
 
-def pilot_steps(trainer: Trainer, seconds: float) -> int:
-    """The number of steps that fit into some seconds, as a few steps take here. No state changes."""
+@dataclass(frozen=True)
+class Pace:
+    """Seconds of a step, and of all looks at what is held out in a run, once everything is compiled."""
+
+    step_s: float
+    looks_s: float
+
+    def steps(self, seconds: float) -> int:
+        """The number of steps that fit into some seconds; as few as there are looks, at least."""
+        return steps_within([self], seconds)
+
+
+def steps_within(paces: Sequence[Pace], seconds: float) -> int:
+    """The steps of each of several runs, equally many, that fit into some seconds together."""
+    left = seconds - sum(pace.looks_s for pace in paces)
+    return max(HELD_OUT_LOOKS, int(left / sum(pace.step_s for pace in paces)))
+
+
+def pilot(trainer: Trainer) -> Pace:
+    """The pace of a run, as a few steps and looks take here. No state changes."""
     before = trainer.state()
     trainer.get_ready()
-    trainer.run(0, _PILOT_STEPS, _PILOT_STEPS)
-    began = time.perf_counter()
-    trainer.run(0, _PILOT_STEPS, _PILOT_STEPS)
-    each = (time.perf_counter() - began) / _PILOT_STEPS
+    first_s = _seconds(lambda: trainer.run(0, 1, 1))
+    count = max(1, min(_PILOT_STEPS, int(_PILOT_S / first_s)))
+    step_s = _seconds(lambda: trainer.run(0, count, count)) / count
+    trainer.held_out_loss()
+    look_s = _seconds(trainer.held_out_loss)
     trainer.restore(before)
-    return max(HELD_OUT_LOOKS, int(seconds / each))
+    # One look more: at the end what is held out is computed in bf16, too.
+    return Pace(step_s, (HELD_OUT_LOOKS + 1) * look_s)
+
+
+def _seconds(work: Callable[[], object]) -> float:
+    began = time.perf_counter()
+    work()
+    return time.perf_counter() - began
 
 
 def run(

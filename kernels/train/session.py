@@ -17,8 +17,8 @@ from kernels.train.job import TrainJob
 from kernels.train.place import Place
 from kernels.train.records import record_train
 from kernels.train.row import TrainRow
-from kernels.train.run import Course, Looks, pilot_steps, run
-from kernels.train.step import CHUNK, Trainer
+from kernels.train.run import Course, Looks, Pace, pilot, run, steps_within
+from kernels.train.step import Trainer
 from kernels.train.tensors import AmaxSeries, kept_steps, save_tensors
 from kernels.train.text import Text, file_text, installed_text
 from kernels.typed import from_data, to_data
@@ -101,14 +101,12 @@ class Session:
         known = self._pilot_file()
         if known is None:
             kinds = list(dict.fromkeys(replace(job, seed=0) for job in jobs))
-            runs = [sum(replace(job, seed=0) == kind for job in jobs) for kind in kinds]
-            each_s = 0.0
+            paces: dict[TrainJob, Pace] = {}
             with Bar("pilot") as bar:
-                for number, (kind, count) in enumerate(zip(kinds, runs, strict=True)):
+                for number, kind in enumerate(kinds):
                     bar.draw(number / len(kinds), kind.recipe_title)
-                    # Steps that fit into a second, of a run that is thrown away again.
-                    each_s += count / pilot_steps(self.place.trainer(kind, self.text), 1.0)
-            known = max(CHUNK, int(seconds / each_s))
+                    paces[kind] = pilot(self.place.trainer(kind, self.text))
+            known = steps_within([paces[replace(job, seed=0)] for job in jobs], seconds)
             if self.state is not None:
                 self.state.mkdir(parents=True, exist_ok=True)
                 (self.state / "steps").write_text(str(known), encoding="utf-8")

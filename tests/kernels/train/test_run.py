@@ -12,7 +12,7 @@ from fp8core.recipes import RECIPES
 from kernels.device import Unsupported
 from kernels.train.counted import gemms, quantized_gemms
 from kernels.train.job import BF16, TrainJob
-from kernels.train.run import Course, Looks
+from kernels.train.run import HELD_OUT_LOOKS, Course, Looks, Pace, pilot, steps_within
 from kernels.train.sizes import SIZES
 from kernels.train.step import CHUNK, LAST_RATE, rate_at
 from kernels.train.variants import VARIANTS
@@ -141,6 +141,21 @@ def test_chunks_end_where_a_run_is_looked_at():
     assert looks.next_after(950, 1000) == 1000
     assert max(looks.held_out) == 1000
     assert CHUNK < 100
+
+
+def test_a_pilot_counts_looks_as_well_as_steps_and_changes_nothing(text):
+    one = trainer("mxfp8", text)
+    before = one.state()
+    pace = pilot(one)
+    assert min(pace.step_s, pace.looks_s) > 0
+    assert all(torch.equal(a, b) for a, b in zip(before, one.state(), strict=True))
+
+
+def test_all_runs_of_a_command_fit_into_its_time_together():
+    fast, slow = Pace(step_s=0.25, looks_s=1.0), Pace(step_s=0.75, looks_s=3.0)
+    steps = steps_within([fast, slow, slow], 1757.0)
+    assert steps == 1000
+    assert slow.steps(3.1) == HELD_OUT_LOOKS
 
 
 def test_a_large_model_needs_a_gpu(text):
