@@ -72,7 +72,9 @@ SCRATCH = re.compile(r"(?:ld|st)\.shared\S*\s+(?:\S+, )?\[\s*(?:global_smem\+(\d
 CAST_TWO = re.compile(r"cvt\S*\.e[45]m[23]x2\.f32\s+(%rs\d+)")
 """A cast of two numbers to one register of 16 bits."""
 WARPS = re.compile(r"^(#\w+) = #ttg\.linear<\{.*warp = \[(.*?)\], block", re.MULTILINE)
-REDUCTION = re.compile(r'"tt\.reduce"\([^<]*<\{axis = (\d+).*?\}\) : \(tensor<[^,]*, ([^()]*)>[,)]', re.DOTALL)
+REDUCTION = re.compile(
+    r'"tt\.reduce"\([^<]*<\{axis = (\d+).*?\}\) : \(tensor<[^,]*, ([^()]*)>[,)]', re.DOTALL
+)
 """A reduction's axis, and the layout of its first operand."""
 LEFT_RUNNING = re.compile(r"wgmma\.wait_group\S* [1-9]")
 """A wait that leaves some running: the next step may overwrite the registers that they still read."""

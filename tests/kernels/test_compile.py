@@ -26,7 +26,7 @@ from kernels.operand_passes.native import NATIVE, NativeKind, ScaledCore, scaled
 from tests.kernels.compile_cases import DEVICES, Case, code_of, every_case, named_specialized
 from tests.kernels.compile_choice import one_of_each, one_of_each_kernel
 from tests.kernels.compile_fused import fused_gemms
-from tests.kernels.compile_plans import FROM_REGISTERS, LEFT_RUNNING, halved, overwritten
+from tests.kernels.compile_plans import FROM_REGISTERS, LEFT_RUNNING, halved, interleaved, overwritten
 from tests.sweeps import exhaustive
 
 TOP = Path(__file__).resolve().parents[2]
@@ -203,6 +203,31 @@ def test_a_barrier_that_is_written_over_is_found(place, found):
 def test_no_cast_is_used_whole_and_in_halves(reports):
     """On an H200, a quarter of the codes of such a kernel were what the registers had held before."""
     assert [(report["name"], report["halved"]) for report in reports if report["halved"]] == []
+
+
+def test_no_reduction_is_over_a_dim_whose_warps_another_interleaves(reports):
+    """On an H200, scales of such a kernel were of other tiles, or of numbers that nobody had written."""
+    assert [(report["name"], report["interleaved"]) for report in reports if report["interleaved"]] == []
+
+
+@pytest.mark.parametrize(
+    ("axis", "warps", "is_bad"),
+    [
+        (1, "[0, 32], [1, 0], [0, 1]", True),
+        (0, "[0, 32], [1, 0], [0, 1]", False),
+        (1, "[0, 32], [0, 1]", False),
+    ],
+    ids=["between", "the one between", "neighbors"],
+)
+def test_such_a_reduction_is_found(axis, warps, is_bad):
+    layout = "#ttg.slice<{dim = 2, parent = #linear}>"
+    places = warps.replace("]", ", 0]")
+    ttgir = f"""#linear = #ttg.linear<{{register = [], lane = [], warp = [{places}], block = []}}>
+    %amax = "tt.reduce"(%parts) <{{axis = {axis} : i32}}> ({{
+      tt.reduce.return %larger : f32
+    }}) : (tensor<2x64xf32, {layout}>) -> tensor<2xf32, #ttg.slice<{{dim = {axis}, parent = {layout}}}>>
+    """
+    assert interleaved(ttgir) == ([layout] if is_bad else [])
 
 
 @pytest.mark.parametrize(("taken", "found"), [("%rs1", ["%rs1"]), ("%rs3", [])])
