@@ -11,8 +11,7 @@ The three matmuls of a layer run as the recipe says, each operand quantized once
     taped.py     both ways of a layer called from Python, each one tape
     module.py    Float8Linear: weights, kept copies, amax history, seeds
     record.py    this step's amax joins the history of a delayed scale
-    mlp.py       SwigluMlp: two layers and SwiGLU between them, which is quantized as it is computed; its
-                 steps are in mlp_step.py, its tapes in mlp_taped.py
+    mlp/         SwigluMlp: two layers and SwiGLU between them
     convert.py   every nn.Linear of a model becomes one
     held.py      bytes held for the way back
     timeline/    a step's kernels, one after the other
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from kernels.layer.autograd import linear
     from kernels.layer.convert import convert_to_float8_training
     from kernels.layer.held import HeldBytes, held_bytes
-    from kernels.layer.mlp import SwigluMlp
+    from kernels.layer.mlp.module import SwigluMlp
     from kernels.layer.module import Float8Linear
     from kernels.layer.plan import operand_seed
 
@@ -41,7 +40,7 @@ __all__ = [
 _HOMES = {
     "Float8Linear": "module",
     "HeldBytes": "held",
-    "SwigluMlp": "mlp",
+    "SwigluMlp": "mlp.module",
     "convert_to_float8_training": "convert",
     "held_bytes": "held",
     "linear": "autograd",

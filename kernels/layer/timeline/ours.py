@@ -14,8 +14,8 @@ from kernels.layer.autograd import run
 from kernels.layer.calls import PYTHON, Calls, calling
 from kernels.layer.carried import W
 from kernels.layer.matmuls import Copies, copies
-from kernels.layer.mlp import SwigluMlp
-from kernels.layer.mlp_autograd import run_mlp
+from kernels.layer.mlp.autograd import run_mlp
+from kernels.layer.mlp.module import SwigluMlp
 from kernels.layer.module import Float8Linear
 from kernels.layer.plan import AND
 from kernels.layer.timeline.block import Pair, Tensors, flop_of

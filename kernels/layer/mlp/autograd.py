@@ -14,8 +14,8 @@ from kernels.layer.calls import PYTHON, calls_for
 from kernels.layer.carried import Carried
 from kernels.layer.copies import marks_of, restored, saved
 from kernels.layer.matmuls import Copies
-from kernels.layer.mlp_step import Block, Wanted, backward, forward, quantized
-from kernels.layer.mlp_taped import taped_mlp
+from kernels.layer.mlp.step import Block, Wanted, backward, forward, quantized
+from kernels.layer.mlp.taped import taped_mlp
 from kernels.layer.plan import LayerPlan
 
 

@@ -10,7 +10,7 @@ from kernels.launching.tokens import layout, token
 from kernels.launching.warm import Done
 from kernels.layer.copies import Held
 from kernels.layer.matmuls import Copies
-from kernels.layer.mlp_step import Block, Wanted, backward, forward, quantized
+from kernels.layer.mlp.step import Block, Wanted, backward, forward, quantized
 from kernels.layer.taped import (
     TAPES,
     Gradients,

@@ -9,7 +9,7 @@ from fp8core.recipes import Recipe
 from kernels.fused.plan import fuses
 from kernels.layer.checks import check_operands
 from kernels.layer.held import HeldBytes, held_bytes_of_mlp
-from kernels.layer.mlp_autograd import run_mlp
+from kernels.layer.mlp.autograd import run_mlp
 from kernels.layer.module import Float8Linear
 from kernels.layer.plan import wanted_readings
 
