@@ -95,8 +95,17 @@ def test_a_gap_in_the_table_is_that_of_the_losses(open_app, recorded) -> None:
     found = gap(*([loss(400, p) for p in each] for each in ([1.05, 1.15], SEEDS.values())))
     line = next(line for line in told.splitlines() if line.startswith("| NVFP4 |"))
     assert f"{found.percent:+.2f}\xa0±\xa0{found.error:.2f}\xa0%" in line
-    bits = loss(400, ABOVE["nvfp4"] + SEEDS[0]) / math.log(2)
+    bits = sum(loss(400, ABOVE["nvfp4"] + SEEDS[seed]) for seed in (0, 1)) / 2 / math.log(2)
     assert f"| {bits:.4f} |" in line
+    assert "| +0.00\xa0% |" in line  # the made-up loss is that of bf16
+
+
+def test_what_the_forward_costs_is_the_same_weights_loss_in_bf16(open_app, tmp_path, monkeypatch) -> None:
+    rows = [one for one in all_rows() if one.job.recipe == "bf16"]
+    run = row(TrainJob(recipe="nvfp4"), 1.2)
+    monkeypatch.setattr(runs, "TRAIN", write(tmp_path, [*rows, replace(run, held_out_bf16=0.99 * run.final)]))
+    told = texts(open_app(PAGE))
+    assert "| −1.00\xa0% |" in next(line for line in told.splitlines() if line.startswith("| NVFP4 |"))
 
 
 def test_losses_on_batches_are_compared_with_the_bf16_run_of_the_same_seed(recorded) -> None:

@@ -37,6 +37,7 @@ def show(controls: Controls) -> None:
         titles = ", ".join(COMPARED.options[name] for name in missing)
         st.caption(f"Not recorded for this model: {titles}. “Train one” trains it on a GPU.")
     st.markdown(words.table(ends))
+    st.markdown(words.SAME_WEIGHTS)
     st.caption(words.SMALL)
 
 

@@ -100,15 +100,20 @@ def reach(lines: Sequence[Line], around: Band, *, near: bool) -> tuple[float, fl
 class Final:
     """The end of a kind of run: its gap, and a row of it for what all of them share.
 
-    `outside`: the gap lies outside the range of bf16's seeds. `paired`: the gap to bf16's runs of equal
-    seeds; None where there are none, or where equal seeds do not help for sure.
+    - bits: the last loss in bits a byte, the mean of the runs.
+    - outside: the gap lies outside the range of bf16's seeds.
+    - in_bf16: what the loss changes where the same weights are computed in bf16, in percent.
+    - paired: the gap to bf16's runs of equal seeds; None where there are none, or where these do not help for
+      sure.
     """
 
     key: Key
     title: str
     gap: Gap
     row: TrainRow
+    bits: float
     outside: bool
+    in_bf16: float | None
     paired: Gap | None = None
 
     @property
@@ -207,10 +212,17 @@ def finals(group: Group, keys: Sequence[Key]) -> list[Final]:
                     gap=one,
                     row=ended[0].row,
                     outside=not low <= one.percent <= high,
+                    bits=fmean(run.row.final_bits for run in ended),
+                    in_bf16=_in_bf16(ended),
                     paired=equal and equal.gap(differences(ended, group.bf16)),
                 )
             )
     return found
+
+
+def _in_bf16(ended: Sequence[Run]) -> float | None:
+    rows = [run.row for run in ended if run.row.held_out_bf16 is not None]
+    return fmean(100 * (row.held_out_bf16 / row.final - 1) for row in rows) if rows else None
 
 
 def apart(variant: Variant, group: Group) -> tuple[float, float]:

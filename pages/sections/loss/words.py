@@ -20,6 +20,10 @@ NOTHING = (
     "and “Train one” trains here."
 )
 FEW = "A band needs at least two recorded runs of bf16 of this model, so nothing is compared yet."
+SAME_WEIGHTS = (
+    "**Same weights in bf16**: the last loss once more, with every layer in bf16. No seed is in it: the two "
+    "figures differ in the rounding of Fprop alone. The rest of a gap is in what the weights became."
+)
 SMALL = (
     "What this size cannot show: it reads few bytes, has few outliers and short sums. A gap that grows with "
     "the tokens, or a run that diverges after a trillion of them, is not seen here. “Elsewhere” has what "
@@ -74,17 +78,17 @@ def _with_gaps(finals: Sequence[Final]) -> str:
 
 def table(finals: Sequence[Final]) -> str:
     """A Markdown table of what is left at the end."""
-    lines = [
-        "| recipe | runs | last bits a byte | above bf16 | from … to | above bf16 of equal seeds | where "
-        "| quantized GEMMs a step |",
-        "|:--|--:|--:|--:|--:|--:|:--|--:|",
-    ]
+    paired = any(one.paired for one in finals)
+    head = ["recipe", "runs", "last bits a byte", "above bf16", "where", "same weights in bf16"]
+    if paired:
+        head.insert(4, "of equal seeds")
+    lines = [f"| {' | '.join(head)} | quantized GEMMs a step |", f"|:--|{'--:|' * len(head)}"]
     for one in finals:
-        paired = interval(one.paired) if one.paired else "–"
-        runs = f"{percent(one.gap.low)} … {percent(one.gap.high)}" if one.gap.runs > 1 else "–"
-        bits = one.row.final_bits
-        cells = (plain(one.title), one.gap.runs, f"{bits:.4f}", gap_text(one), runs, paired, one.verdict)
-        lines.append(f"| {' | '.join(map(str, cells))} | {one.row.quantized_gemms} of {one.row.gemms} |")
+        cells = [plain(one.title), str(one.gap.runs), f"{one.bits:.4f}", gap_text(one), one.verdict]
+        if paired:
+            cells.insert(4, interval(one.paired) if one.paired else "–")
+        cells += ["–" if one.in_bf16 is None else percent(one.in_bf16)]
+        lines.append(f"| {' | '.join(cells)} | {one.row.quantized_gemms} of {one.row.gemms} |")
     return "\n".join(lines)
 
 
