@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from fp8core.linear import LayerShape, LayerTensor
 from fp8core.recipes import RECIPES, Recipe
 from kernels.layer.timeline.job import Way
+from kernels.layer.timeline.row import LayerRow, Role
 from kernels.quantize.plan import HELD
 from pages.kit.datasheet import GPU, card
 from pages.kit.decoding.controls import CONTEXT
@@ -14,6 +15,7 @@ from pages.kit.widgets import Value
 from pages.sections.fused import rows
 from pages.sections.fused.cache import turn_context
 from pages.sections.fused.controls import ALL_CONTROLS, BLOCK, TENSOR, TOKENS, job_of, layer_of
+from pages.sections.fused.losses import Lost, Rates, losses, rates, sentence
 from pages.sections.fused.memory import ratio, turn_tokens
 from pages.sections.fused.passes import Strategy, copies_of, layer_traffic, least_us, matmuls_us, together
 
@@ -57,6 +59,32 @@ def recorded(settings: Settings) -> str:
     return f"On the {row.machine.name}, {row.date}, speeds over bf16's were: {', '.join(told)}."
 
 
+def _losses(settings: Settings) -> tuple[LayerRow, list[Lost], Rates] | None:
+    """The fused step that the first GPU recorded, its losses and rates; None where none has it."""
+    job = job_of(recipe_in(settings).name, str(settings[BLOCK.key]), str(settings[TOKENS.key]))
+    for source in rows.source_control().options:
+        found = [] if source == rows.HERE else rows.timelines(source, job)
+        ours, reached = next((one.row for one in found if one.row.way is Way.OURS), None), rates(found)
+        if ours is not None and reached is not None:
+            return ours, losses(ours, reached), reached
+    return None
+
+
+def lost(settings: Settings) -> str:
+    """A sentence on what the recorded fused step loses to its bounds; another one where none is recorded."""
+    found = _losses(settings)
+    return "No GPU has recorded this step yet." if found is None else sentence(*found)
+
+
+def lost_in_matmuls(settings: Settings) -> float:
+    """The share of matmuls in all the time that the recorded fused step loses; 0 where none is recorded."""
+    found = _losses(settings)
+    if found is None:
+        return 0.0
+    every = sum(one.lost_us for one in found[1])
+    return sum(one.lost_us for one in found[1] if one.role is Role.MATMUL) / every if every else 0.0
+
+
 def _moved(settings: Settings, strategy: Strategy) -> int:
     return layer_traffic(recipe_in(settings), _layer(settings), strategy).total
 
@@ -86,6 +114,8 @@ def _gain(place: int) -> Callable[[Settings], float]:
 FACTS: dict[str, Callable[[Settings], float | int | str]] = {
     "reads": reads,
     "recorded": recorded,
+    "lost": lost,
+    "lost_in_matmuls": lost_in_matmuls,
     "apart_mib": _mib(Strategy.APART),
     "once_mib": _mib(Strategy.TOGETHER),
     "before_mib": _mib(Strategy.BEFORE),

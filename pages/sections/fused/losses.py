@@ -63,9 +63,9 @@ def rates(found: Sequence[Shown]) -> Rates | None:
     fastest = [
         kernel.tflop_s for one in found if one.row.way in _FP8 for kernel in one.row.kernels if kernel.tflop_s
     ]
-    copies = quantizers.recorded().rows.get(slug(found[0].row.machine.name), ())
     if not fastest:
         return None
+    copies = quantizers.recorded().rows.get(slug(found[0].row.machine.name), ())
     return Rates(tflop_s=max(fastest), copy_gb_s=median(row.copy_gb_s for row in copies) if copies else None)
 
 
