@@ -120,19 +120,19 @@ class Session:
 
     def _one(self, trainer: Trainer, title: str, *, keeps: bool, with_statistics: bool) -> TrainRow:
         """One run. `keeps`: it is the one whose tensors are saved."""
-        course = self._taken_up(trainer) or Course(steps=trainer.job.steps)
+        course, amax = self._taken_up(trainer) or (Course(steps=trainer.job.steps), AmaxSeries())
         looks = Looks.over(course.steps, with_statistics=with_statistics, timed=self.timed)
         wanted = kept_steps(course.steps) if keeps and self.tensors is not None else ()
         looks = replace(looks, others=frozenset(wanted))
-        amax, known, saved = AmaxSeries(), course.done, time.monotonic()
+        known, saved = course.done, time.monotonic()
 
         def keep() -> None:
             nonlocal known, saved
-            if self.state is not None and time.monotonic() - saved > _SAVED_EVERY_S:
-                self._save(trainer, course)
-                saved = time.monotonic()
             if self.tensors is not None:
                 amax.add(trainer, course.done - known)
+            if self.state is not None and time.monotonic() - saved > _SAVED_EVERY_S:
+                self._save(trainer, course, amax)
+                saved = time.monotonic()
             if course.done in wanted and not course.failure:
                 save_tensors(trainer, course.done, course.steps, self.place.machine, today(), self.tensors)
             known = course.done
@@ -151,28 +151,29 @@ class Session:
         if self.tensors is not None:
             amax.save(trainer, self.place.machine, today(), self.tensors)
         if not row.finished and not row.failure:
-            self._save(trainer, course)
+            self._save(trainer, course, amax)
         return row
 
-    def _save(self, trainer: Trainer, course: Course) -> None:
+    def _save(self, trainer: Trainer, course: Course, amax: AmaxSeries) -> None:
         """Keep an unfinished run, where there is a folder for it: the whole file, or the one before."""
         if self.state is None:
             return
         self.state.mkdir(parents=True, exist_ok=True)
-        left = {"job": json.dumps(to_data(trainer.job)), "course": json.dumps(to_data(course))}
+        parts = {"job": trainer.job, "course": course, "amax": amax}
+        left = {name: json.dumps(to_data(part)) for name, part in parts.items()}
         content = io.BytesIO()
         torch.save({**left, "state": trainer.state()}, content)
         replace_file(self.state / _STATE, content.getvalue())
 
-    def _taken_up(self, trainer: Trainer) -> Course | None:
-        """The course of this job's unfinished run, if there is one: the trainer takes its state."""
+    def _taken_up(self, trainer: Trainer) -> tuple[Course, AmaxSeries] | None:
+        """The course and amax of this job's unfinished run, if there is one: the trainer takes its state."""
         if self.state is None or not (self.state / _STATE).exists():
             return None
         left = torch.load(self.state / _STATE, map_location=trainer.device, weights_only=True)
         if from_data(TrainJob, json.loads(left["job"])) != trainer.job:
             return None
         trainer.restore(left["state"])
-        return from_data(Course, json.loads(left["course"]))
+        return from_data(Course, json.loads(left["course"])), from_data(AmaxSeries, json.loads(left["amax"]))
 
     def _finished(self) -> dict[TrainJob, TrainRow]:
         """Rows of an earlier command with this folder, by their jobs."""

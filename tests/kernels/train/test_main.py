@@ -80,9 +80,11 @@ def test_ctrl_c_keeps_what_was_measured_and_resume_goes_on(capsys, monkeypatch, 
 
 
 def test_a_run_that_is_cut_off_without_ctrl_c_goes_on_from_its_last_look(capsys, monkeypatch, tmp_path):
-    asked = ("--recipe", "mxfp8", "--json", "--resume", str(tmp_path))
-    assert run(*asked[:-2]) == 0
+    folders = [str(tmp_path / name) for name in ("whole", "cut", "state")]
+    asked = ("--recipe", "per_tensor_delayed", "--json", "--tensors")
+    assert run(*asked, folders[0]) == 0
     (whole,) = rows(capsys.readouterr().out)
+    asked += (folders[1], "--resume", folders[2])
 
     real, kept = session.run, []
 
@@ -107,6 +109,8 @@ def test_a_run_that_is_cut_off_without_ctrl_c_goes_on_from_its_last_look(capsys,
     (again,) = rows(capsys.readouterr().out)
     assert firsts[0] == 3
     assert (again.losses, again.held_out) == (whole.losses, whole.held_out)
+    series = [json.loads((tmp_path / name / AMAX).read_text())["series"] for name in ("whole", "cut")]
+    assert series[0] == series[1]
 
 
 def test_a_chunk_that_failed_at_its_first_step_adds_no_amax(tmp_path):
