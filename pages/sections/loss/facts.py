@@ -80,6 +80,14 @@ def _gap(name: str) -> Callable[[Settings], float]:
     return found
 
 
+def in_bf16(settings: Settings) -> float:
+    """Percent by which NVFP4's last loss is lower where the same weights are computed in bf16."""
+    (one,) = finals(group(settings), [("nvfp4", False, False)])
+    if one.in_bf16 is None:
+        raise ValueError("the runs of NVFP4 were not looked at in bf16")
+    return -one.in_bf16
+
+
 def _counted(bits: int, *, beyond_band: bool) -> Callable[[Settings], int]:
     """A count of published recipes of so many bits: all that were trained, or those beyond the band."""
 
@@ -123,6 +131,7 @@ FACTS: dict[str, Callable[[Settings], float | int | str]] = {
     "gpu": lambda settings: group(settings).first.machine.name,
     "date": lambda settings: group(settings).first.date,
     "nvfp4_gap": _gap("nvfp4"),
+    "nvfp4_in_bf16": in_bf16,
     "mxfp4_gap": _gap("mxfp4"),
     "mxfp8_gap": _gap("mxfp8"),
     "deepseek_gap": _gap("deepseek_v3"),

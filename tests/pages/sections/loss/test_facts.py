@@ -48,6 +48,10 @@ def test_gaps_are_those_of_the_losses(fact) -> None:
     assert fact("mxfp8_gap") == pytest.approx(ABOVE["mxfp8"] + seeds, abs=1e-3)
 
 
+def test_the_forwards_part_is_that_of_equal_weights(fact) -> None:
+    assert fact("nvfp4_in_bf16") == pytest.approx(0.0, abs=1e-6)  # the made-up loss is that of bf16
+
+
 def test_recipes_are_counted_by_their_bits(fact) -> None:
     """Among them is the change whose run is that of a published recipe, far beyond the band."""
     changes = [one.job.recipe for one in VARIANTS.values() if one.job.recipe in RECIPES and not one.job.head]
