@@ -65,6 +65,7 @@ _HOPPER: dict[str, Any] = {
 }
 _LOADING = ("gemm/hopper/ring.py", "produce")
 _PROMOTE = ("gemm/hopper/promoted.py", "promote")
+_PARTS = (("gemm/hopper/chained_parts.py", WHOLE_FILE),)
 _SHARED = (("gemm/hopper/shared_sums.py", WHOLE_FILE),)
 _PROMOTED_TITLE = "The warp-specialized kernel, its sums promoted"
 
@@ -91,7 +92,9 @@ BODIES: Mapping[Body, KernelBody] = {
     ),
     Body.CHAINED: KernelBody(
         title="The warp-specialized kernel, its sums in the tensor core",
-        sources=(("gemm/hopper/chained.py", WHOLE_FILE), _LOADING),
+        sources=(("gemm/hopper/chained.py", WHOLE_FILE), *_PARTS, _LOADING),
+        shared=", programs sharing the last blocks",
+        shared_sources=(("gemm/hopper/chained_last.py", WHOLE_FILE), *_SHARED),
         refusal=hopper.chained_refusal,
         candidates=hopper.chained,
         **_HOPPER,

@@ -51,13 +51,16 @@ def unfit(plan: GemmPlan, operand: Operand) -> str:
         return "D is rounded to bf16 and then quantized"
     if plan.body is Body.SIMPLE:
         return ""
+    if plan.blocks.shares_last:
+        return "programs that share their last blocks write them in bf16: a plan of plan_into is needed"
     tile = operand.spec.tile.k or 0
     holds = plan.body in RING_BODIES and columns_at_once(plan.blocks) >= tile
     return "" if holds else f"a warpgroup has to hold {tile} columns of D: a plan of plan_into is needed"
 
 
 def holding(blocks: Blocks, tile: int, meaning: Meaning, device: Device) -> Blocks:
-    """A ring body's blocks, made so large that a warpgroup has whole tiles of D in its registers."""
+    """A ring body's blocks, none of them shared, and so large that a warpgroup has whole tiles of D."""
+    blocks = replace(blocks, split_k=1) if blocks.shares_last else blocks
     if columns_at_once(blocks) >= tile:
         return blocks
     block_n = tile * HALVES if blocks.body is Body.CHAINED_SHARED else tile

@@ -145,7 +145,11 @@ def few_rows_refusal(meaning: Meaning) -> str:
 
 def chained(meaning: Meaning, mnk: Mnk, device: Device) -> Iterator[Blocks]:
     """Chained blocks to choose from, in several orders, with the most stages that fit."""
-    return (_blocks(Body.CHAINED, CHAINED, group, meaning, device) for group in orders(CHAINED, mnk, _GROUPS))
+    for group in orders(CHAINED, mnk, _GROUPS):
+        blocks = _blocks(Body.CHAINED, CHAINED, group, meaning, device)
+        yield blocks
+        if group == _GROUPS[0] and writes_bf16(meaning):
+            yield from sharing_last(blocks, mnk, device)
 
 
 def chained_shared(meaning: Meaning, mnk: Mnk, device: Device) -> Iterator[Blocks]:

@@ -24,6 +24,9 @@ CASES = [
     ("mxfp8", "fprop", Body.DECODING, (256, 128), "b", (905, 6144, 1088)),
     ("mxfp8", "fprop", Body.DECODING, (128, 256), "a", (5789, 1100, 576)),
     ("mxfp4", "dgrad", Body.DECODING, (256, 128), "b", (1030, 5000, 512)),
+    ("rowwise", "fprop", Body.CHAINED, (128, 256), "", (905, 6160, 1300)),
+    ("per_tensor", "fprop", Body.CHAINED, (128, 256), "", (2000, 3000, 1100)),
+    ("mxfp8", "fprop", Body.CHAINED, (128, 256), "", (905, 6160, 640)),
     ("mxfp8", "fprop", Body.CHAINED_SHARED, (192, 128), "", (905, 5200, 640)),
     ("per_tensor", "fprop", Body.CHAINED_SHARED, (256, 128), "", (905, 6144, 1300)),
     ("rowwise", "fprop", Body.CHAINED_SHARED, (128, 256), "", (905, 6160, 1300)),
@@ -69,7 +72,8 @@ def test_shared_blocks_are_sums_of_runs_and_the_others_whole(
     held = torch.randn(mnk[:2], device="cuda", dtype=out) if accumulate else None
     alone = replace(plan, blocks=replace(plan.blocks, split_k=1))
     # every block shared: persistent programs make way for as many as there are runs
-    cut = replace(plan, blocks=replace(plan.blocks, persistent=False))
+    other = Body.CHAINED_SHARED if body is Body.CHAINED else body
+    cut = replace(plan, blocks=replace(plan.blocks, persistent=False, body=other))
     if decoded:
         assert cut.blocks.runs(mnk[2])[0] == runs
     wanted = []
