@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from streamlit.config import get_config_options
 from streamlit.logger import set_log_level
 
 from pages.kit.lesson.chapter import Chapter, Fact, Kind, Prediction, Step
@@ -101,7 +102,8 @@ def main(arguments: Sequence[str]) -> int:
     )
     parser.add_argument("files", nargs="*", type=Path, metavar="FILE", help="chapters (default: all)")
     files = parser.parse_args(arguments).files or sorted(LESSONS.glob("*.toml"))
-    # Outside of a server, Streamlit warns that there is none.
+    # Outside of a server, Streamlit warns that there is none. Reading its settings sets the level once more.
+    get_config_options()
     set_log_level("error")
     wrong = 0
     for path in files:
