@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from fp8core.checks import real, whole
 from fp8core.costs import bits_per_element
 from fp8core.errors import rel_err, sqnr_db
-from fp8core.experiments.operand_error import as_bf16, read_back, total_error
+from fp8core.experiments.operand_error import total_error
+from fp8core.experiments.read_back import as_bf16, read_back
 from fp8core.inputs import InputKind, draw
 from fp8core.linear import LayerTensor
 from fp8core.recipes import Operand

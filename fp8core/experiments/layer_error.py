@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fp8core.errors import rel_err
-from fp8core.experiments.operand_error import read_back
+from fp8core.experiments.read_back import read_back
 from fp8core.linear import MATMULS, LayerTensor, Matmul, Side
 from fp8core.recipes import Recipe
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fp8core.experiments.operand_error import read_back
+from fp8core.experiments.read_back import read_back
 from fp8core.linear import DGRAD, FPROP, LayerTensor, Matmul
 from fp8core.recipes import Operand, OperandSpec, Recipe
 from fp8core.recipes.operand import same_copy

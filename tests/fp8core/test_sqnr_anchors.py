@@ -14,7 +14,7 @@ import pytest
 from fp8core.costs import bits_per_element
 from fp8core.errors import shrinkage
 from fp8core.experiments.error_curves import sqnr_of
-from fp8core.experiments.operand_error import read_back
+from fp8core.experiments.read_back import read_back
 from fp8core.formats import FORMATS
 from fp8core.inputs import InputKind, draw
 from fp8core.linear import DGRAD, FPROP, Side

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from fp8core.experiments.error_curves import sqnr_of
-from fp8core.experiments.operand_error import as_bf16, operand_error, read_back
+from fp8core.experiments.operand_error import operand_error
+from fp8core.experiments.read_back import as_bf16, read_back
 from fp8core.inputs import LAWS, OFFERED, InputKind, draw
 from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES

@@ -6,7 +6,8 @@ from functools import lru_cache
 from typing import Any
 
 from fp8core.experiments.error_curves import EXTENTS, Counted, Draws, over_tiles
-from fp8core.experiments.operand_error import Lines, read_back
+from fp8core.experiments.operand_error import Lines
+from fp8core.experiments.read_back import read_back
 from fp8core.experiments.rounded_checkpoint import CheckpointError, Reading
 from fp8core.experiments.two_readers import Disagreement
 from fp8core.formats import FORMATS

@@ -21,16 +21,8 @@ from fp8core.experiments.error_curves import (
     over_tiles,
 )
 from fp8core.experiments.layer_error import ResultError, layer_errors, truths
-from fp8core.experiments.operand_error import (
-    OperandError,
-    ReadBack,
-    as_bf16,
-    operand_error,
-    read_back,
-    tile_errors,
-    tile_sums,
-    tile_zeros,
-)
+from fp8core.experiments.operand_error import OperandError, operand_error, tile_errors, tile_sums, tile_zeros
+from fp8core.experiments.read_back import ReadBack, as_bf16, read_back
 from fp8core.experiments.rounded_checkpoint import CheckpointError, checkpoint_errors
 from fp8core.experiments.two_readers import Disagreement, disagreement, spec_readers, weight_readers
 from fp8core.formats import FORMATS

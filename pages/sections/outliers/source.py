@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fp8core.experiments.error_curves import DRAWS, drawn_bands
-from fp8core.experiments.operand_error import as_bf16
+from fp8core.experiments.read_back import as_bf16
 from fp8core.inputs import InputKind, draw, draw_operand
 from fp8core.linear import LayerTensor
 

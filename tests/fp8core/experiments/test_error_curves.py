@@ -18,7 +18,7 @@ from fp8core.experiments.error_curves import (
     sqnr_of,
     with_tile,
 )
-from fp8core.experiments.operand_error import as_bf16, read_back
+from fp8core.experiments.read_back import as_bf16, read_back
 from fp8core.inputs import InputKind, draw
 from fp8core.linear import FPROP, Side
 from fp8core.recipes import RECIPES

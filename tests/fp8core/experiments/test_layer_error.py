@@ -5,7 +5,7 @@ import pytest
 
 from fp8core.errors import rel_err
 from fp8core.experiments.layer_error import layer_errors, product, result_error, truths
-from fp8core.experiments.operand_error import as_bf16, read_back
+from fp8core.experiments.read_back import as_bf16, read_back
 from fp8core.inputs import InputKind, draw_operand
 from fp8core.linear import MATMULS, OPERANDS, LayerShape, LayerTensor, Side
 from fp8core.recipes import RECIPES

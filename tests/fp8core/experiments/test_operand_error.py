@@ -6,15 +6,8 @@ import numpy as np
 import pytest
 
 from fp8core.errors import split_error
-from fp8core.experiments.operand_error import (
-    as_bf16,
-    operand_error,
-    read_back,
-    tile_errors,
-    tile_sums,
-    tile_zeros,
-    total_error,
-)
+from fp8core.experiments.operand_error import operand_error, tile_errors, tile_sums, tile_zeros, total_error
+from fp8core.experiments.read_back import as_bf16, read_back
 from fp8core.inputs import LAWS, draw
 from fp8core.linear import MATMULS, Side
 from fp8core.philox import random_bits

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from fp8core.costs import scale_bytes
-from fp8core.experiments.operand_error import as_bf16
+from fp8core.experiments.read_back import as_bf16
 from fp8core.experiments.rounded_checkpoint import (
     CHECKPOINT,
     ROUNDED,

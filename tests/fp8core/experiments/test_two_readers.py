@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from fp8core.experiments.operand_error import as_bf16
+from fp8core.experiments.read_back import as_bf16
 from fp8core.experiments.two_readers import copies, disagreement, spec_readers, weight_readers
 from fp8core.formats import FORMATS
 from fp8core.inputs import InputKind, draw

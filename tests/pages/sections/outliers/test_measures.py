@@ -8,7 +8,8 @@ import pytest
 from PIL import Image
 
 from fp8core.experiments.error_curves import BAND_K, DRAWS, Counted
-from fp8core.experiments.operand_error import as_bf16, operand_error, read_back, tile_errors, tile_zeros
+from fp8core.experiments.operand_error import operand_error, tile_errors, tile_zeros
+from fp8core.experiments.read_back import as_bf16, read_back
 from fp8core.inputs import InputKind
 from fp8core.linear import MATMULS, LayerTensor, Side
 from fp8core.recipes import RECIPES

@@ -1,0 +1,109 @@
+"""One tensor quantized as one operand of a matmul, and the numbers that the matmul then reads."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fp8core.formats import FORMATS
+from fp8core.philox import random_bits
+from fp8core.quantize import RANDOM_BITS, prepared, quantize, quantized_values
+from fp8core.recipes import Operand
+from fp8core.rotations import Rotation
+from fp8core.tiles import TileGrid
+
+_BF16 = FORMATS["bf16"]
+
+
+def as_bf16(x: NDArray[np.floating]) -> NDArray[np.float32]:
+    """float32, shape of x: x rounded to bf16, as the tensors of a training step are."""
+    return _BF16.rounded(x).astype(np.float32)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadBack:
+    """A tensor and what the matmul reads instead of it, both as they are multiplied: rotated where it is.
+
+    `given`, `made_of` and `values` are float64[rows, columns]: the tensor, what was quantized, and what the
+    codes stand for. `scale` float32[*grid.scale_shape] is the number that codes are multiplied by. `noise`
+    float64[rows, columns] decided stochastic rounding, where there was any.
+    """
+
+    operand: Operand
+    given: NDArray[np.float64]
+    made_of: NDArray[np.float64]
+    values: NDArray[np.float64]
+    scale: NDArray[np.float32]
+    noise: NDArray[np.float64] | None = None
+
+    @property
+    def grid(self) -> TileGrid:
+        return self.operand.grid(self.given.shape)
+
+    @property
+    def is_direct(self) -> bool:
+        """The tensor itself was quantized, neither rotated nor made out of a saved copy."""
+        return self.made_of is self.given
+
+    @cached_property
+    def error(self) -> NDArray[np.float64]:
+        """float64[rows, columns]: values - given."""
+        return self.values - self.given
+
+    @cached_property
+    def squared(self) -> NDArray[np.float64]:
+        """float64[rows, columns]: error²."""
+        return self.error**2
+
+    @cached_property
+    def energy(self) -> NDArray[np.float64]:
+        """float64[rows, columns]: given²."""
+        return self.given**2
+
+    @cached_property
+    def dead(self) -> NDArray[np.bool_]:
+        """bool[rows, columns]: the elements that are not zero but become zero."""
+        return (self.values == 0) & (self.made_of != 0)
+
+    def in_place(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+        """float64[rows, columns]: what was computed of rotated numbers, turned back to the tensor's own."""
+        return _turned(x, self.operand, back=True)
+
+
+def read_back(x: NDArray[np.float32], operand: Operand, seed: int = 0) -> ReadBack:
+    """Quantize x: float32[rows, columns] as an operand, and read the numbers back.
+
+    `seed` draws the bits of stochastic rounding. A delayed scale is that of a first step, its own amax.
+    Raises ValueError where `quantize` does.
+    """
+    spec = operand.spec
+    noise = None
+    if spec.is_random:
+        bits = _bits(operand, x.shape, seed)
+        made, noise = quantize(x, operand, random=bits), bits / float(1 << RANDOM_BITS)
+        values, scale = made.exact_values(), made.scales.effective
+    else:
+        values, scale = quantized_values(x, operand)
+    given = _turned(x.astype(np.float64), operand)
+    is_x = spec.rotation is None and spec.saved_as is None
+    made_of = given if is_x else prepared(x, operand).astype(np.float64)
+    return ReadBack(operand=operand, given=given, made_of=made_of, values=values, scale=scale, noise=noise)
+
+
+def _bits(operand: Operand, shape: tuple[int, int], seed: int) -> NDArray[np.uint8]:
+    """uint8[rows, columns]: random bits for each element, drawn along K."""
+    bits = random_bits(operand.stored(shape), seed)
+    return bits.T if operand.k_is_rows else bits
+
+
+def _turned(x: NDArray[np.float64], operand: Operand, back: bool = False) -> NDArray[np.float64]:
+    """x with its runs along K rotated, or rotated back; a last run that is too short stays as it is."""
+    rotation: Rotation | None = operand.spec.rotation
+    if rotation is None:
+        return x
+    along = x.T if operand.k_is_rows else x
+    whole = along.shape[1] // rotation.size * rotation.size
+    turn = rotation.undo if back else rotation.apply
+    turned = np.concatenate([turn(along[:, :whole]), along[:, whole:]], axis=1)
+    return turned.T if operand.k_is_rows else turned
