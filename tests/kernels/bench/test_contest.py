@@ -8,19 +8,14 @@ import pytest
 import torch
 from triton.errors import TritonError
 
-from fp8core.linear import MATMULS
-from fp8core.recipes import RECIPES
-from fp8core.tiles import WHOLE, TileShape
 from kernels.bench.contest import _turns, contest, first_times, race
 from kernels.bench.job import Cache, GemmJob, Into
 from kernels.bench.operands import Operands
-from kernels.bench.peers.torch_ops import Bf16Op, ScaledOp, bf16_peer, candidate_ops
+from kernels.bench.peers.torch_ops import Bf16Op, ScaledOp, bf16_peer
 from kernels.bench.timing import Load, order
 from kernels.device import HOPPER, INTERPRETER, current_device
-from kernels.gemm import gemm
-from kernels.gemm.meaning import Arithmetic, Summation
+from kernels.gemm.meaning import Arithmetic
 from kernels.gemm.plan import plan_simple
-from tests.kernels.cases import GEMMS, problem
 
 RAN: list[str] = []
 LOADED: list[str] = []
@@ -253,48 +248,6 @@ def test_a_cold_contest_needs_one_set_of_buffers_and_a_hot_one_enough_to_leave_t
     assert copies == []
     held(job(cache=Cache.HOT, runs=1), device=device)
     assert len(copies) > 1
-
-
-@pytest.mark.parametrize(("recipe", "matmul"), GEMMS.values(), ids=GEMMS)
-def test_an_op_counts_where_its_sum_is_at_least_as_exact(recipe, matmul):
-    if any(operand.scale_rule.powers_of_two for operand in recipe.spec(matmul).quantized):
-        pytest.skip("torch's answer names the GPU")
-    for how in Summation:
-        plan = plan_simple(recipe.spec(matmul), (64, 64, 256), current_device(), how)
-        if isinstance(plan, Exception):
-            continue
-        ops = candidate_ops(plan)
-        if isinstance(ops, str):
-            tiles = [operand.tile for operand in recipe.spec(matmul).quantized]
-            assert plan.meaning.arithmetic is not Arithmetic.FP8 or tiles[0] != tiles[1]
-            continue
-        titles = [op.title for op in ops]
-        cuts_k = any(operand.tile.k is not WHOLE for operand in recipe.spec(matmul).quantized)
-        fast = [title for title in titles if "use_fast_accum=True" in title]
-        assert bool(fast) == (plan.meaning.promotion is WHOLE or cuts_k)
-        assert len(titles) == (2 if fast else 1) * (2 if _per_row(recipe, matmul) else 1)
-        assert len(set(titles)) == len(titles)
-
-
-def _per_row(recipe, matmul):
-    return all(operand.tile == TileShape(1, WHOLE) for operand in recipe.spec(matmul).quantized)
-
-
-@pytest.mark.parametrize("recipe", ["per_tensor", "per_tensor_e4m3"])
-def test_torchs_op_gives_the_same_product(recipe):
-    a, b, plan = problem(RECIPES[recipe], MATMULS["fprop"], (32, 48, 64))
-    own = gemm(a, b, plan).double()
-    for op in candidate_ops(plan):
-        other = op.build(a, b)().double()
-        assert ((own - other).norm() / own.norm()).item() < 3e-3
-
-
-def test_other_geometries_have_no_op():
-    spec = RECIPES["deepseek_v3"].spec(MATMULS["fprop"])
-    plan = plan_simple(spec, (64, 64, 256), current_device(), Summation.RECIPE)
-    odd_spec = replace(spec, a=replace(spec.a, tile=replace(spec.a.tile, k=64)))
-    odd = replace(plan, meaning=replace(plan.meaning, spec=odd_spec))
-    assert candidate_ops(odd).startswith("torch has no scaled matmul for tiles ")
 
 
 def test_first_times_are_few_short_turns_of_the_kernel_bf16_and_quantizing(monkeypatch):

@@ -1,13 +1,19 @@
 """Contract: torch's ops are tried in each of their forms, and give our product of equal codes and scales."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 
 from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
+from fp8core.tiles import WHOLE, TileShape
 from kernels.bench.peers.torch_ops import bf16_ops, candidate_ops, scaled_ops
+from kernels.device import current_device
 from kernels.gemm import gemm
-from tests.kernels.cases import ON_GPU, problem
+from kernels.gemm.meaning import Arithmetic, Summation
+from kernels.gemm.plan import plan_simple
+from tests.kernels.cases import GEMMS, ON_GPU, problem
 
 BF16_ADDS = "bf16 torch.mm, then D.add_ of it"
 
@@ -105,3 +111,45 @@ def test_a_bf16_product_is_as_wide_as_the_d_of_the_plan(monkeypatch):
 
     monkeypatch.setattr("torch.mm", refuses)
     assert [op.title for op in bf16_ops(a, b, torch.float32, None)] == ["bf16 torch.mm"]
+
+
+@pytest.mark.parametrize(("recipe", "matmul"), GEMMS.values(), ids=GEMMS)
+def test_an_op_counts_where_its_sum_is_at_least_as_exact(recipe, matmul):
+    if any(operand.scale_rule.powers_of_two for operand in recipe.spec(matmul).quantized):
+        pytest.skip("torch's answer names the GPU")
+    for how in Summation:
+        plan = plan_simple(recipe.spec(matmul), (64, 64, 256), current_device(), how)
+        if isinstance(plan, Exception):
+            continue
+        ops = candidate_ops(plan)
+        if isinstance(ops, str):
+            tiles = [operand.tile for operand in recipe.spec(matmul).quantized]
+            assert plan.meaning.arithmetic is not Arithmetic.FP8 or tiles[0] != tiles[1]
+            continue
+        titles = [op.title for op in ops]
+        cuts_k = any(operand.tile.k is not WHOLE for operand in recipe.spec(matmul).quantized)
+        fast = [title for title in titles if "use_fast_accum=True" in title]
+        assert bool(fast) == (plan.meaning.promotion is WHOLE or cuts_k)
+        assert len(titles) == (2 if fast else 1) * (2 if _per_row(recipe, matmul) else 1)
+        assert len(set(titles)) == len(titles)
+
+
+def _per_row(recipe, matmul):
+    return all(operand.tile == TileShape(1, WHOLE) for operand in recipe.spec(matmul).quantized)
+
+
+@pytest.mark.parametrize("recipe", ["per_tensor", "per_tensor_e4m3"])
+def test_torchs_op_gives_the_same_product(recipe):
+    a, b, plan = problem(RECIPES[recipe], MATMULS["fprop"], (32, 48, 64))
+    own = gemm(a, b, plan).double()
+    for op in candidate_ops(plan):
+        other = op.build(a, b)().double()
+        assert ((own - other).norm() / own.norm()).item() < 3e-3
+
+
+def test_other_geometries_have_no_op():
+    spec = RECIPES["deepseek_v3"].spec(MATMULS["fprop"])
+    plan = plan_simple(spec, (64, 64, 256), current_device(), Summation.RECIPE)
+    odd_spec = replace(spec, a=replace(spec.a, tile=replace(spec.a.tile, k=64)))
+    odd = replace(plan, meaning=replace(plan.meaning, spec=odd_spec))
+    assert candidate_ops(odd).startswith("torch has no scaled matmul for tiles ")

@@ -17,7 +17,7 @@ from pages.kit.charts.ink import DARK, LIGHT
 from pages.kit.charts.tile_marks import LINES, TILES, WORDS
 from pages.kit.charts.words import power_of_two, short
 from pages.sections.tiles.charts.copies import copies_chart
-from pages.sections.tiles.charts.equation import Choice, equation_lines, latex
+from pages.sections.tiles.charts.equation import Choice
 from pages.sections.tiles.charts.overview import overview
 from pages.sections.tiles.charts.picture import OUTER, WIDTH, pinned_rows, tile_picture
 from pages.sections.tiles.charts.rule import LEAVES, VARIES, RuleScene, rule_chart, summed_rows
@@ -281,26 +281,6 @@ def test_the_rule_marks_exactly_the_stretches_that_a_change_of_scale_falls_into(
     ]
     assert verdicts == wanted
     assert len(tiles_of(rule_chart(drawn, LIGHT))) == len(set(steps)) + 1
-
-
-def _text(spec) -> str:
-    return " ".join("".join(text for text, _ in line) for line in equation_lines(spec))
-
-
-def test_the_equation_has_the_indices_that_the_tiles_leave():
-    deepseek, mxfp8 = RECIPES["deepseek_v3"], RECIPES["mxfp8"]
-    assert "Σj sA[m,j]·sB[j,⌊n/128⌋]" in _text(deepseek.fprop)
-    assert "Σj sA[m,j]·sB[j,n]" in _text(deepseek.wgrad)
-    assert "Σj sA[m,j]·sB[j,n]" in _text(mxfp8.fprop)
-    assert "sA[m]·sB[n]" in _text(RECIPES["rowwise"].fprop)
-    assert "sA·sB" in _text(RECIPES["per_tensor"].fprop)
-    assert "Σj" not in _text(RECIPES["per_tensor"].fprop)
-
-
-def test_latex_writes_a_scale_inside_the_sum_where_it_is_stuck():
-    choice = Choice(TileShape(1, 32), TileShape(128, WHOLE), 128)
-    assert "stuck inside" in latex(choice, leaves=False, ink=LIGHT)
-    assert "rescale" in latex(choice, leaves=True, ink=LIGHT)
 
 
 @pytest.mark.parametrize("ink", [LIGHT, DARK], ids=["light", "dark"])
