@@ -92,7 +92,7 @@ def _quantize_both(
     turned = _lies_turned(x)
     along = [number for number, each in enumerate(operands) if each.k_is_rows is turned]
     plan = None
-    if len(along) == 1 and x.numel():
+    if len(along) == 1 and x.numel() and 1 in x.stride():
         specs = operands[along[0]].spec, operands[1 - along[0]].spec
         sizes = (x.shape[1], x.shape[0]) if turned else (x.shape[0], x.shape[1])
         plan = plan_both(*specs, *sizes, programs=meeting_programs(device))

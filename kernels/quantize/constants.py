@@ -13,8 +13,9 @@ from kernels.quantize.facts import (
     holds,
     rule_facts,
 )
+from kernels.quantize.meeting import AHEAD
 from kernels.quantize.operands import OperandFacts, SavedFacts, rotation_facts
-from kernels.quantize.plan import LEAST_K, PARTIALS, QuantizePlan, is_packed, part_within
+from kernels.quantize.plan import LEAST_K, PARTIALS, SIDE_BY_SIDE, QuantizePlan, is_packed, part_within
 
 
 def operand_facts(spec: OperandSpec, plan: QuantizePlan, kind: DeviceKind) -> OperandFacts:
@@ -71,8 +72,7 @@ def panel_constants(spec: OperandSpec, plan: QuantizePlan, kind: DeviceKind) -> 
     """The constexpr arguments of panel_kernel."""
     shared = quantize_constants(spec, plan, kind)
     names = ("OPERAND", "BLOCK_MN", "BLOCK_K", "TURNED", "ACROSS", "CAST")
-    members = 1 << max(plan.members - 1, 0).bit_length()
-    return {name: shared[name] for name in names} | {"MEMBERS": members, "STAGES": plan.stages}
+    return {name: shared[name] for name in names} | {"AHEAD": AHEAD}
 
 
 def history_extent(spec: OperandSpec) -> int:
@@ -80,13 +80,19 @@ def history_extent(spec: OperandSpec) -> int:
     return 1 << max(spec.scale_rule.history - 1, 0).bit_length()
 
 
-def for_numbers(constants: dict[str, Any], kind: DeviceKind, each: int) -> dict[str, Any]:
-    """The arguments for numbers of `each` bytes: a GPU cuts patches of those of two bytes alone, and has
-    several of their blocks on the way.
+def for_numbers(
+    constants: dict[str, Any], kind: DeviceKind, each: int, *, are_neighbors: bool = True
+) -> dict[str, Any]:
+    """The arguments for numbers of `each` bytes, those along one dim neighbors in memory or not.
+
+    A GPU cuts patches of neighbors of two bytes alone, and has several of their blocks on the way. Other
+    numbers are loaded as they come: of patches, Triton 3.6 would give threads and warps parts that lie
+    between each other, and does not find the largest of these (ReduceOpToLLVM.cpp).
     """
-    if kind is DeviceKind.GPU and each != FORMATS["bf16"].bytes:
-        return constants | {"ACROSS": 0} | ({"STAGES": 0} if "STAGES" in constants else {})
-    return constants
+    if kind is not DeviceKind.GPU or (each == FORMATS["bf16"].bytes and are_neighbors):
+        return constants
+    plain = {"ACROSS": 0, "TURNED": 0, "AT_ONCE": SIDE_BY_SIDE, "STAGES": 0}
+    return constants | {name: value for name, value in plain.items() if name in constants}
 
 
 def amax_constants(

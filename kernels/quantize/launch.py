@@ -12,7 +12,7 @@ from kernels.launching.gradients import refuse_gradient
 from kernels.launching.parameters import Word
 from kernels.launching.tokens import layout, token, word_kind
 from kernels.launching.warm import Done, Warm
-from kernels.quantize.meeting import meeting_programs, plan_meeting, plan_panels
+from kernels.quantize.meeting import meeting_programs, plan_meeting
 from kernels.quantize.plan import check_operand, plan_quantize
 from kernels.quantize.tensor import QuantizedTensor
 from kernels.quantize.work import Work
@@ -106,8 +106,6 @@ def quantize_now(
     along_k = operand.stored((x.stride(0), x.stride(1)))[1]
     programs = meeting_programs(current_device())
     plan = plan_meeting(operand.spec, *shape, programs, side_by_side=along_k == 1)
-    if plan is None and along_k != 1 and (x.element_size() == 2 or kind is DeviceKind.INTERPRETER):
-        plan = plan_panels(operand.spec, *shape, current_device())
     plan = plan or plan_quantize(operand.spec, *shape, side_by_side=along_k == 1)
     if operand.saved is not None and plan.saved is None:
         x = quantize_now(x, operand.saved, None, None).values()

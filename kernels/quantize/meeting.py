@@ -10,7 +10,6 @@ from functools import lru_cache
 from fp8core.recipes import OperandSpec
 from fp8core.tiles import WHOLE, TileShape
 from kernels.device import Device, DeviceKind
-from kernels.launching.zeros import WORDS
 from kernels.quantize.plan import (
     HELD,
     K_PADDING,
@@ -23,16 +22,16 @@ from kernels.quantize.plan import (
 )
 
 _KEPT = 4096
-FIRST = 2
-"""Numbers that all panels' programs count in; each panel has one behind them."""
-PANEL = 64, 512
+LINES, APART = 120, 32
+"""Panels are counted in so many lines of the L2, which lie so many numbers apart."""
+PANEL = 64, 256
 """(mn, K) of a block of a panel: neighbors in memory fill 128 bytes."""
+AHEAD = 8
+"""Panels between those whose amax is looked for and those that are written: as much as an L2 holds."""
 _AT_ONCE = 512
 """Threads that an SM runs at once, of kernels that take some 120 registers each."""
 _EACH_OF_PANEL = 64
-MOST_PANELS = WORDS - FIRST
-_BLOCK_BYTES, _SCRATCH_BYTES = 64 << 10, 8 << 10
-"""Shared memory of a block in 16 bits, and what else a program has there at most."""
+MOST_PANELS = LINES * APART
 
 
 @lru_cache(maxsize=_KEPT)
@@ -68,10 +67,10 @@ def plan_meeting(
 
 
 @lru_cache(maxsize=_KEPT)
-def plan_panels(spec: OperandSpec, mn: int, k: int, device: Device) -> QuantizePlan | None:
-    """The blocks with which programs share columns and find their amax together; None where none do.
+def plan_panels(spec: OperandSpec, mn: int, k: int) -> QuantizePlan | None:
+    """The blocks with which some programs find the amax of columns that others write; None where none do.
 
-    Neighbors in memory lie along mn, and a tile is one of all K. One program runs on each SM.
+    Neighbors in memory lie along mn, and a tile is one of all K.
     """
     rule = spec.scale_rule
     own = spec.rotation is None and spec.saved_as is None and len(rule.search) == 1
@@ -79,11 +78,10 @@ def plan_panels(spec: OperandSpec, mn: int, k: int, device: Device) -> QuantizeP
         return None
     usual = plan_quantize(spec, mn, k, side_by_side=False)
     members = -(-k // PANEL[1])
-    if usual.fused or members > device.sms or panels_of(mn) > MOST_PANELS:
+    if usual.fused or panels_of(mn) > MOST_PANELS:
         return None
     made = plan_within(spec, mn, k, PANEL, fused=False)
-    stages = 1 + (device.shared_memory_bytes - _SCRATCH_BYTES) // _BLOCK_BYTES
-    return replace(made, members=members, stages=stages, each=_EACH_OF_PANEL, side_by_side=False, turns=True)
+    return replace(made, members=members, each=_EACH_OF_PANEL, side_by_side=False, turns=True)
 
 
 def panels_of(mn: int) -> int:

@@ -61,8 +61,7 @@ class QuantizePlan:
     - turns: they are not, and a block is turned over as it is loaded. A saved copy that is rotated is not:
       Triton 3.6 gets its sums wrong where neighbors lie in different warps.
     - meets: all programs run at once, and find the whole tensor's amax together before they scale.
-    - members: programs that share some columns, hold a block of them each, and meet; 0 where none do.
-      stages: blocks of such a program that are on the way or in use.
+    - members: blocks of a panel of columns, whose amax some programs find and that others write; 0 for none.
     - at_once: neighbors in memory that a thread loads at once, where a block is turned over. Of numbers that
       are rotated they are few, so that a thread has what is summed.
     """
@@ -81,7 +80,6 @@ class QuantizePlan:
     padded: bool = False
     meets: bool = False
     members: int = 0
-    stages: int = 0
     at_once: int = SIDE_BY_SIDE
 
     @property

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from fp8core.packing import packed_bytes
 from fp8core.recipes import Operand
 from fp8core.tiles import WHOLE, TileShape
-from kernels.device import COMPILE_OPTIONS, DeviceKind, current_device
+from kernels.device import COMPILE_OPTIONS, DeviceKind
 from kernels.launching.launch import launch
 from kernels.launching.parameters import Word
 from kernels.launching.zeros import zeros_of_stream
@@ -22,7 +22,7 @@ from kernels.quantize.constants import (
 )
 from kernels.quantize.facts import stores_bytes
 from kernels.quantize.lookup import lookup_tables
-from kernels.quantize.meeting import gathered, panels_of
+from kernels.quantize.meeting import AHEAD, gathered, panels_of
 from kernels.quantize.plan import K_PADDING, PARTIALS, QuantizePlan, plan_quantize
 from kernels.quantize.tensor import QuantizedTensor
 
@@ -121,30 +121,31 @@ class Work:
             k,
             *self.strides,
             *self.counts,
-            **for_numbers(
-                quantize_constants(self.operand.spec, plan, self.kind), self.kind, self.x.element_size()
-            ),
+            **self._for_x(quantize_constants(self.operand.spec, plan, self.kind)),
             num_warps=plan.warps,
             **launch_options(meets=plan.meets),
         )
         return self.result(amax)
 
+    def _for_x(self, constants: dict[str, Any]) -> dict[str, Any]:
+        """A kernel's constants, for numbers that lie as those of x do."""
+        return for_numbers(constants, self.kind, self.x.element_size(), are_neighbors=1 in self.strides)
+
     def _run_panels(self) -> QuantizedTensor:
-        """Quantize by programs that share columns; as many groups of them as run at once."""
+        """Quantize panel by panel: some programs find the amax of columns, and others write them."""
         import torch
 
         from kernels.quantize.panel_kernel import panel_kernel
 
         plan, (mn, k), device = self.plan, self.sizes, self.x.device
         panels, constants = panels_of(mn), panel_constants(self.operand.spec, plan, self.kind)
-        groups = max(1, min(panels, current_device().sms // plan.members))
-        partial = torch.empty((plan.members, panels * plan.block_mn), dtype=torch.int32, device=device)
+        amax = torch.zeros(panels * plan.block_mn, dtype=torch.int32, device=device)
         launch(
             panel_kernel,
-            (plan.members * groups,),
+            (2 * plan.members * (panels + AHEAD),),
             self.x,
             zeros_of_stream(device),
-            partial,
+            amax,
             self._words,
             self.scale,
             *self._tables(),
@@ -254,8 +255,7 @@ class Work:
             if strides[0] == 1:
                 sizes, strides = sizes[::-1], strides[::-1]
             plan = plan_quantize(spec, *sizes, side_by_side=strides[1] == 1)
-        constants = amax_constants(spec, plan, self.kind, tile)
-        constants = for_numbers(constants, self.kind, self.x.element_size())
+        constants = self._for_x(amax_constants(spec, plan, self.kind, tile))
         options = {"num_warps": plan.warps} | COMPILE_OPTIONS
         if tile != TileShape(WHOLE, WHOLE):
             amax = torch.zeros(scale.shape, dtype=torch.int32, device=device)

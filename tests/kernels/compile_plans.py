@@ -21,6 +21,7 @@ from kernels.operand_passes.native import NativeKind
 from tests.kernels.compile_cases import DEVICES, Case, every_case
 from tests.kernels.compile_choice import one_of_each, one_of_each_kernel
 from tests.kernels.compile_parameters import declared, laid_out
+from tests.kernels.compile_reductions import scattered
 
 NICE = 10
 POINTERS = {
@@ -71,11 +72,6 @@ SCRATCH = re.compile(r"(?:ld|st)\.shared\S*\s+(?:\S+, )?\[\s*(?:global_smem\+(\d
 """A number of shared memory through which the compiler passes a result to all threads."""
 CAST_TWO = re.compile(r"cvt\S*\.e[45]m[23]x2\.f32\s+(%rs\d+)")
 """A cast of two numbers to one register of 16 bits."""
-WARPS = re.compile(r"^(#\w+) = #ttg\.linear<\{.*warp = \[(.*?)\], block", re.MULTILINE)
-REDUCTION = re.compile(
-    r'"tt\.reduce"\([^<]*<\{axis = (\d+).*?\}\) : \(tensor<[^,]*, ([^()]*)>[,)]', re.DOTALL
-)
-"""A reduction's axis, and the layout of its first operand."""
 LEFT_RUNNING = re.compile(r"wgmma\.wait_group\S* [1-9]")
 """A wait that leaves some running: the next step may overwrite the registers that they still read."""
 
@@ -134,29 +130,6 @@ def halved(ptx: str) -> list[str]:
     return sorted(set(CAST_TWO.findall(ptx)) & joined & split)
 
 
-def interleaved(ttgir: str) -> list[str]:
-    """Layouts of reductions over a dim that has warps, and other dims have warps between them.
-
-    Triton 3.6 takes each dim's warps for neighbors, and gives results that belong to others.
-    """
-    warps = {
-        name: [[int(each) for each in place.split(",")] for place in re.findall(r"\[([\d, ]+)\]", bases)]
-        for name, bases in WARPS.findall(ttgir)
-    }
-    found = []
-    for axis, layout in REDUCTION.findall(ttgir):
-        name = re.findall(r"#\w+", layout)[-1]
-        if name not in warps or not warps[name]:
-            continue
-        dims = list(range(len(warps[name][0])))
-        for dim in reversed(re.findall(r"dim = (\d+)", layout)):
-            del dims[int(dim)]
-        bits = [bit for bit, place in enumerate(warps[name]) if place[dims[int(axis)]]]
-        if bits and bits[-1] - bits[0] >= len(bits):
-            found.append(layout)
-    return found
-
-
 def report(case: Case) -> dict:
     """What the compiler says of a case: a thread's registers and spills, shared memory, matmuls, remarks."""
     remarks = io.StringIO()
@@ -186,9 +159,9 @@ def report(case: Case) -> dict:
         "waits": "griddepcontrol.wait" in ptx,
         "overwritten": overwritten(ptx),
         "halved": halved(ptx),
-        "interleaved": interleaved(done.asm.get("ttgir", "")),
         "declared": declared(ptx),
         "laid_out": laid_out(done),
+        "scattered": scattered(done.asm["ttgir"]),
         "serialized": sorted(set(re.findall(r"C75\d\d", text))),
     }
 

@@ -52,7 +52,7 @@ def quantizer_cases(device: Device) -> Iterator[Case]:
         if not plan.fused or operand.spec.scale_rule.has_fitted_outer:
             yield amax_case(operand, plan, device)
         yield quantize_case(operand, plan, device)
-        if (plan := plan_panels(operand.spec, *LARGE, device)) is not None and operand.k_is_rows:
+        if (plan := plan_panels(operand.spec, *LARGE)) is not None and operand.k_is_rows:
             yield panel_case(operand, plan, device)
     yield from both_cases(device)
     yield Case(
@@ -106,7 +106,7 @@ def panel_case(operand: Operand, plan: QuantizePlan, device: Device) -> Case:
     constants = panel_constants(operand.spec, plan, DeviceKind.GPU)
     constants |= dict.fromkeys(("table_ptr", "values_ptr", "seed"))
     case = _case("panel_kernel", operand, plan, device, constants, "")
-    return replace(case, types=(*case.types, ("state_ptr", "*i32"), ("partial_ptr", "*i32")))
+    return replace(case, types=(*case.types, ("state_ptr", "*i32"), ("amax_ptr", "*i32")))
 
 
 def both_cases(device: Device) -> Iterator[Case]:

@@ -26,7 +26,8 @@ from kernels.operand_passes.native import NATIVE, NativeKind, ScaledCore, scaled
 from tests.kernels.compile_cases import DEVICES, Case, code_of, every_case, named_specialized
 from tests.kernels.compile_choice import one_of_each, one_of_each_kernel
 from tests.kernels.compile_fused import fused_gemms
-from tests.kernels.compile_plans import FROM_REGISTERS, LEFT_RUNNING, halved, interleaved, overwritten
+from tests.kernels.compile_plans import FROM_REGISTERS, LEFT_RUNNING, halved, overwritten
+from tests.kernels.compile_reductions import scattered
 from tests.sweeps import exhaustive
 
 TOP = Path(__file__).resolve().parents[2]
@@ -205,31 +206,6 @@ def test_no_cast_is_used_whole_and_in_halves(reports):
     assert [(report["name"], report["halved"]) for report in reports if report["halved"]] == []
 
 
-def test_no_reduction_is_over_a_dim_whose_warps_another_interleaves(reports):
-    """On an H200, scales of such a kernel were of other tiles, or of numbers that nobody had written."""
-    assert [(report["name"], report["interleaved"]) for report in reports if report["interleaved"]] == []
-
-
-@pytest.mark.parametrize(
-    ("axis", "warps", "is_bad"),
-    [
-        (1, "[0, 32], [1, 0], [0, 1]", True),
-        (0, "[0, 32], [1, 0], [0, 1]", False),
-        (1, "[0, 32], [0, 1]", False),
-    ],
-    ids=["between", "the one between", "neighbors"],
-)
-def test_such_a_reduction_is_found(axis, warps, is_bad):
-    layout = "#ttg.slice<{dim = 2, parent = #linear}>"
-    places = warps.replace("]", ", 0]")
-    ttgir = f"""#linear = #ttg.linear<{{register = [], lane = [], warp = [{places}], block = []}}>
-    %amax = "tt.reduce"(%parts) <{{axis = {axis} : i32}}> ({{
-      tt.reduce.return %larger : f32
-    }}) : (tensor<2x64xf32, {layout}>) -> tensor<2xf32, #ttg.slice<{{dim = {axis}, parent = {layout}}}>>
-    """
-    assert interleaved(ttgir) == ([layout] if is_bad else [])
-
-
 @pytest.mark.parametrize(("taken", "found"), [("%rs1", ["%rs1"]), ("%rs3", [])])
 def test_a_cast_that_is_used_whole_and_in_halves_is_found(taken, found):
     ptx = f"""cvt.rn.satfinite.e4m3x2.f32  %rs1, %r115, %r114;
@@ -238,6 +214,23 @@ def test_a_cast_that_is_used_whole_and_in_halves_is_found(taken, found):
     mov.b32 %r130, {{%rs1, %rs2}};
     """
     assert halved(ptx) == found
+
+
+def test_no_reduction_is_over_threads_that_lie_between_others(reports):
+    assert [report["name"] for report in reports if report["scattered"]] == []
+
+
+def test_such_a_reduction_is_found():
+    """The largest of 64 numbers was wrong on a GPU where threads lay like that."""
+    layout = (
+        "register = [[1, 0]], lane = [[0, 8], [0, 16], [0, 32], [{}, 0], [0, 1]], warp = [[0, 2], [0, 4]]"
+    )
+    text = """#linear = #ttg.linear<{%s, block = []}>
+    %%a = "tt.reduce"(%%p) <{axis = %d : i32}> ({
+    }) : (tensor<64x64xf32, #linear>) -> tensor<64xf32, #ttg.slice<{dim = 1, parent = #linear}>> loc(#loc1)"""
+    assert scattered(text % (layout.format(2), 1))
+    assert not scattered(text % (layout.format(2), 0))
+    assert not scattered(text % (layout.replace("[{}, 0]", "[0, 4]"), 1))
 
 
 def test_no_wgmma_is_serialized(reports):

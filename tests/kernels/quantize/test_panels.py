@@ -1,11 +1,10 @@
-"""Contract: programs that share columns give the reference's bits, and leave zeros behind."""
+"""Contract: programs that go from panel to panel give the reference's bits, and leave zeros behind."""
 
 import pytest
 import torch
 
 from fp8core.linear import MATMULS, Side
 from fp8core.recipes import RECIPES
-from kernels.device import HOPPER
 from kernels.launching.zeros import zeros_of_stream
 from kernels.quantize import launch, meeting, quantize
 from tests.kernels.cases import ON_GPU, WHERE, sample
@@ -18,31 +17,24 @@ DOWN = next(
     for side in Side
     if (operand := RECIPES["rowwise"].operand(matmul, side)).k_is_rows
 )
-LONE = 64, 1024
-"""A block of a panel that one program has for itself: the interpreter runs one after the other."""
-SHAPES = ((1030, 130), (4096, 64), (8192, 200)) if ON_GPU else ((600, 130), (1000, 33))
-
-
-def forget():
-    meeting.plan_panels.cache_clear()
-    launch.TAPES.forget()
+SHAPES = ((1030, 130), (4096, 64), (8192, 1200)) if ON_GPU else ((600, 130), (1000, 33))
 
 
 @pytest.fixture
 def panels(monkeypatch):
-    """What lets programs share columns, or not."""
+    """What lets programs go from panel to panel, or not."""
 
     def share(on):
         monkeypatch.undo()
-        if not on:
-            monkeypatch.setattr(launch, "plan_panels", lambda *arguments: None)
-        elif not ON_GPU:
-            monkeypatch.setattr(meeting, "PANEL", LONE)
-        forget()
+        if on:
+            shared = {"plan_meeting": lambda spec, mn, k, programs, **how: meeting.plan_panels(spec, mn, k)}
+            for name, value in shared.items():
+                monkeypatch.setattr(launch, name, value)
+        launch.TAPES.forget()
 
     yield share
     monkeypatch.undo()
-    forget()
+    launch.TAPES.forget()
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
@@ -57,18 +49,16 @@ def test_codes_and_scales_are_the_references(panels, kind, shape):
     assert not zeros_of_stream(made.scale.device).any()
 
 
-def test_columns_are_shared_where_no_program_holds_one():
-    plan = meeting.plan_panels(DOWN.spec, 8192, 8192, HOPPER)
-    assert plan.members == 16
+def test_columns_come_in_panels_where_no_program_holds_one():
+    plan = meeting.plan_panels(DOWN.spec, 8192, 8192)
+    assert plan.members * plan.block_k == 8192
     assert plan.reads(DOWN.spec) == 1
-    for mn, k in ((8192, 256), (8192, 512 * HOPPER.sms + 1)):
-        assert meeting.plan_panels(DOWN.spec, mn, k, HOPPER) is None
-    delayed = RECIPES["per_tensor_delayed"].fprop.a
-    assert meeting.plan_panels(delayed, 8192, 8192, HOPPER) is None
+    assert meeting.plan_panels(DOWN.spec, 8192, 256) is None
+    assert meeting.plan_panels(RECIPES["per_tensor_delayed"].fprop.a, 8192, 8192) is None
 
 
 @pytest.mark.gpu
-def test_panels_are_shared_over_and_over_and_in_a_graph(panels):
+def test_panels_come_over_and_over_and_in_a_graph(panels):
     xs = [torch.randn(4096, 1000, device="cuda").bfloat16() for _ in range(3)]
     panels(False)
     expected = [quantize(x, DOWN) for x in xs]
