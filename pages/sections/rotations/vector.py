@@ -71,7 +71,7 @@ def notice(chosen: Setting, before: float, after: float, zeros_before: int, zero
     )
     return (
         f"the largest entry goes from {before:.3g} to {after:.3g}, {change}. "
-        f"Of {chosen.size} entries, {zeros_before} become zero in {chosen.format} before and "
+        f"Of {chosen.size:,} entries, {zeros_before} become zero in {chosen.format} before and "
         f"{zeros_after} after. The length of the vector stays the same."
     )
 
