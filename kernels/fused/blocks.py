@@ -8,7 +8,7 @@ import triton.language as tl
 
 from kernels.fused.arithmetic import gradient_of, gradients_of, normed_of, reciprocal_rms, swiglu_of
 from kernels.quantize.places import block_rows
-from kernels.quantize.prepare import PATCH, loaded_runs
+from kernels.quantize.prepare import loaded_runs, patch_of
 
 
 @triton.jit
@@ -24,8 +24,7 @@ def _runs(
     EACH: tl.constexpr,
 ):
     """[BLOCK_ROWS, BLOCK_COLUMNS] of x [rows, columns], in patches where a thread has runs of rows."""
-    WIDE: tl.constexpr = PATCH if BLOCK_COLUMNS > PATCH else BLOCK_COLUMNS
-    ACROSS: tl.constexpr = WIDE if EACH > 0 else 0
+    ACROSS: tl.constexpr = patch_of(BLOCK_ROWS, BLOCK_COLUMNS) if EACH > 0 else 0
     return loaded_runs(
         x_ptr, block_row, block_column, rows, columns, stride, 1, BLOCK_ROWS, BLOCK_COLUMNS, EACH, ACROSS
     )

@@ -5,7 +5,7 @@ import triton.language as tl
 
 from kernels.bits import FP32_INF
 from kernels.quantize.amax import part_amax, whole_amax
-from kernels.quantize.prepare import PATCH, turned_over
+from kernels.quantize.prepare import patch_of, turned_over
 from kernels.quantize.write import store_repaired, write_block
 
 
@@ -34,7 +34,7 @@ def write_copies(
     IN_RUNS. along, down: what the kernel is given for each, from amax_ptr to outer_mn_tiles. SHARED: both ask
     for the same amax of the whole tensor.
     """
-    ACROSS: tl.constexpr = PATCH if BLOCK_COLUMNS > PATCH else BLOCK_COLUMNS
+    ACROSS: tl.constexpr = patch_of(BLOCK_ROWS, BLOCK_COLUMNS)
     if SHARED:
         # Each program looks for it once, not once for each operand.
         whole, outer_whole, own = along[0], along[1], along[5]

@@ -13,11 +13,11 @@ from kernels.quantize.meeting import gathered, meeting_block
 from kernels.quantize.plan import (
     HELD,
     K_PADDING,
-    PATCH,
     SIDE_BY_SIDE,
     THREADS,
     QuantizePlan,
     least_block,
+    patch_of,
     plan_within,
 )
 
@@ -26,7 +26,6 @@ _EACH = 64
 """Elements of a thread."""
 _USUAL = 64, 128
 _STAGES = 0
-_HIGH = 128
 _LONGEST = 256
 """A block that is longer is too narrow: what it writes along its short dim are a few bytes in a row."""
 
@@ -56,11 +55,6 @@ class BothPlan:
     def each(self) -> int:
         own = self.block_rows * self.block_columns // (THREADS * self.warps * SIDE_BY_SIDE)
         return min(max(own, 1), self.block_rows)
-
-    @property
-    def across(self) -> int:
-        """Neighbors along a row that a warp has: of tiles as high as 128 rows it has more of each column."""
-        return min(self.block_columns, PATCH if self.block_rows < _HIGH else PATCH // 2)
 
     @property
     def in_runs(self) -> bool:
@@ -144,7 +138,7 @@ def both_constants(along: OperandSpec, down: OperandSpec, plan: BothPlan, kind: 
         "BLOCK_ROWS": plan.block_rows,
         "BLOCK_COLUMNS": plan.block_columns,
         "EACH": plan.each,
-        "ACROSS": plan.across,
+        "ACROSS": patch_of(plan.block_rows, plan.block_columns),
         "IN_RUNS": plan.in_runs,
         "SHARED": plan.shared,
         "MEETS": plan.along.meets,

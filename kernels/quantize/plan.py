@@ -206,6 +206,11 @@ def _usual(spec: OperandSpec, sixteens: bool) -> tuple[int, int, int]:
     return _USUAL_BLOCK, _LONG_K, _EACH
 
 
+def patch_of(rows: int, columns: int) -> int:
+    """Neighbors along a row that a warp has of a block: of the largest ones it has more of each column."""
+    return min(columns, PATCH // 2 if rows * columns >= HELD else PATCH)
+
+
 def _usual_down(spec: OperandSpec) -> tuple[int, int, int]:
     """As `_usual`, for neighbors in memory that lie along mn.
 

@@ -13,7 +13,7 @@ from kernels.quantize.scales import reciprocal_of, stored_scale
 
 SIDE_BY_SIDE = tl.constexpr(plan.SIDE_BY_SIDE)
 """Numbers of 16 bits that a thread loads at once."""
-PATCH = tl.constexpr(plan.PATCH)
+patch_of = triton.constexpr_function(plan.patch_of)
 
 
 @triton.jit
