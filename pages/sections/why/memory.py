@@ -69,10 +69,11 @@ def notice(settings: Mapping[str, Value]) -> str:
     equal = [name for name, ratio in found.items() if abs(ratio - 1) <= EQUAL]
     larger = [name for name, ratio in found.items() if ratio > 1 + EQUAL]
     least = min(found, key=found.__getitem__)
+    take = "takes" if len(larger) == 1 else "take"
     alike = f", and {len(equal)} as much to {EQUAL:.0%}" if equal else ""
     return (
         f"**Notice:** with {layer.tokens:,} tokens and a weight of {layer.out:,} × {layer.in_:,}, "
-        f"{len(larger)} of these {len(found)} recipes take more memory than bf16{alike}. The "
+        f"{len(larger)} of these {len(found)} recipes {take} more memory than bf16{alike}. The "
         f"smallest, {least}, takes {found[least]:.2f} times as much as bf16. With more "
         "tokens x and y weigh more, and the copies of w less."
     )
