@@ -96,7 +96,7 @@ def show(controls: Controls) -> None:
         f"which rotating begins or ceases to lower the error by {MARGIN:.0%}. Point at a panel for both "
         "values."
     )
-    st.markdown(f"At magnitude {magnitude}, as shares of the signal's energy:")
+    st.markdown(f"At magnitude {magnitude}, errors in percent of the signal's energy:")
     st.markdown(parts_table(zip((without.zeros, rotated.zeros), parts(chosen, magnitude), strict=True)))
     st.markdown(why(chosen.spec()))
 
@@ -139,7 +139,7 @@ def parts_table(rows: Iterable[tuple[float, ErrorParts]]) -> str:
     lines = [f"| | {names} |", "|---|---:|---:|---:|---:|---:|"]
     for name, row in zip(("not rotated", "rotated"), rows, strict=True):
         zeros, found = row
-        parts, total = column([found.deadzone, found.grid, found.saturation], digits=3)
+        parts, total = column([100 * one for one in (found.deadzone, found.grid, found.saturation)], digits=3)
         lines.append(f"| {name} | {zeros:.1%} | {' | '.join(parts)} | {total} |")
     return "\n".join(lines)
 
