@@ -201,6 +201,9 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--students", type=int, default=8)
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args(arguments)
+    for name in ("kills", "students"):
+        if getattr(given, name) < 1:
+            parser.error(f"--{name} is a whole number from 1, got {getattr(given, name)}")
     times = {name: max(1, fault.often * given.kills // 50) for name, fault in FAULTS.items()}
     began = time.monotonic()
     outcomes, behind = run(given.students, times, given.seed)

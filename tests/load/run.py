@@ -151,6 +151,9 @@ def main(arguments: list[str]) -> int:
         parser.add_argument(f"--{name}", type=int, default=getattr(Plan, name))
     parser.add_argument("--seconds", type=float, default=Plan.seconds)
     given = parser.parse_args(arguments)
+    for name in ("sessions", "changes", "visits", "samples", "seconds"):
+        if not getattr(given, name) > 0:
+            parser.error(f"--{name} is above 0, got {getattr(given, name)}")
     plan = Plan(
         phases=tuple(given.phase or PHASES),
         section=given.section,
