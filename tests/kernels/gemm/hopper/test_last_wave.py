@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 import torch
 
-from fp8core.linear import MATMULS
+from fp8core.linear import MATMULS, Side
 from fp8core.recipes import RECIPES
 from kernels.device import HOPPER, current_device
 from kernels.gemm.blocks import Blocks, Body
 from kernels.gemm.bodies import BODIES, tries
+from kernels.gemm.fused.plan import plan_into, unfit
 from kernels.gemm.hopper.order import shared
 from kernels.gemm.hopper.storage import filled
 from kernels.gemm.launch import gemm, torch_dtype
@@ -100,3 +101,30 @@ def test_the_last_wave_is_shared_where_that_shortens_it():
         each for each in tries(Body.DECODING, plan.meaning, (4096, 4224, 4096), HOPPER) if each.shares_last
     ]
     assert not full, "528 blocks are four full waves"
+
+
+def test_chained_programs_share_the_last_blocks_alone_and_in_bf16():
+    """Its other blocks leave behind the next one's products, and there registers hold no whole sum."""
+    plan = planned("rowwise", "fprop", Body.CHAINED, (128, 256), "", (905, 6160, 1300), 2)
+    with pytest.raises(ValueError, match="programs share a block"):
+        replace(plan, blocks=replace(plan.blocks, persistent=False))
+    with pytest.raises(ValueError, match="programs share a block"):
+        planned("mxfp8", "wgrad", Body.CHAINED, (128, 256), "", (905, 6160, 1300), 2)
+
+
+def test_codes_do_not_leave_from_blocks_that_programs_share():
+    plan = planned("deepseek_v3", "fprop", Body.PROMOTED, (192, 128), "", (908, 5200, 2000), 2)
+    operand = RECIPES["deepseek_v3"].operand(MATMULS["fprop"], Side.A)
+    assert "plan_into" in unfit(plan, operand)
+    assert not unfit(replace(plan, blocks=replace(plan.blocks, split_k=1)), operand)
+    assert not plan_into(plan.meaning.spec, operand, (905, 6160, 4096), HOPPER).blocks.shares_last
+
+
+def test_where_k_is_short_blocks_may_go_through_d_row_by_row():
+    """203 block columns of 128; blocks of 128 × 256 go in groups of block rows, so one row at a time."""
+    for k, wanted in ((9, {203, 1}), (4096, set())):
+        mnk = (11152, 25872, k)
+        plan = plan_built_in(RECIPES["mxfp8"].wgrad, mnk, HOPPER, Summation.RECIPE)
+        bodies = (Body.DECODING, Body.CHAINED)
+        found = {each.group for body in bodies for each in tries(body, plan.meaning, mnk, HOPPER)}
+        assert found - {8, 16, 32, 64} == wanted
