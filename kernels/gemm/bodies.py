@@ -65,7 +65,6 @@ _HOPPER: dict[str, Any] = {
 }
 _LOADING = ("gemm/hopper/ring.py", "produce")
 _PROMOTE = ("gemm/hopper/promoted.py", "promote")
-_PARTS = (("gemm/hopper/chained_parts.py", WHOLE_FILE),)
 _SHARED = (("gemm/hopper/shared_sums.py", WHOLE_FILE),)
 _PROMOTED_TITLE = "The warp-specialized kernel, its sums promoted"
 
@@ -92,9 +91,7 @@ BODIES: Mapping[Body, KernelBody] = {
     ),
     Body.CHAINED: KernelBody(
         title="The warp-specialized kernel, its sums in the tensor core",
-        sources=(("gemm/hopper/chained.py", WHOLE_FILE), *_PARTS, _LOADING),
-        shared=", programs sharing the last blocks",
-        shared_sources=(("gemm/hopper/chained_last.py", WHOLE_FILE), *_SHARED),
+        sources=(("gemm/hopper/chained.py", WHOLE_FILE), _LOADING),
         refusal=hopper.chained_refusal,
         candidates=hopper.chained,
         **_HOPPER,

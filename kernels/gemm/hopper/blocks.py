@@ -145,11 +145,7 @@ def few_rows_refusal(meaning: Meaning) -> str:
 
 def chained(meaning: Meaning, mnk: Mnk, device: Device) -> Iterator[Blocks]:
     """Chained blocks to choose from, in several orders, with the most stages that fit."""
-    for group in orders(CHAINED, mnk, _GROUPS):
-        blocks = _blocks(Body.CHAINED, CHAINED, group, meaning, device)
-        yield blocks
-        if group == _GROUPS[0] and writes_bf16(meaning):
-            yield from sharing_last(blocks, mnk, device)
+    return (_blocks(Body.CHAINED, CHAINED, group, meaning, device) for group in orders(CHAINED, mnk, _GROUPS))
 
 
 def chained_shared(meaning: Meaning, mnk: Mnk, device: Device) -> Iterator[Blocks]:
@@ -164,7 +160,6 @@ def chained_shared(meaning: Meaning, mnk: Mnk, device: Device) -> Iterator[Block
             continue
         if sides != CHAINED:
             yield blocks
-        yield from sharing_last(blocks, mnk, device)
         yield from _shared(blocks, count, k, device)
 
 

@@ -13,7 +13,7 @@ from triton.experimental.gluon.language.nvidia.hopper import mbarrier, tma, warp
 
 from kernels.gemm.hopper import sizes
 from kernels.gemm.hopper.gluon_api import reinterpret
-from kernels.gemm.hopper.items import block_of, count_items, count_steps, share_of
+from kernels.gemm.hopper.items import block_of, count_blocks, count_steps, share_of
 from kernels.gemm.hopper.ring import CONSUMERS, advance, fetch, halves, previous, release, release_read, store
 from kernels.gemm.hopper.shared_sums import arrive, collected, put
 
@@ -85,31 +85,6 @@ def leave_collected(
 
 
 @gluon.jit
-def leave_block(sums, ring, WG: gl.constexpr, fetched, out_desc, ends):
-    """Send a warpgroup's one or two sums, which nobody shares, to D. Returns the phase of its next fetch."""
-    for unit in gl.static_range(len(sums)):
-        scales, place = ends[unit]
-        fetched = leave_whole(sums[unit], ring, WG, fetched, out_desc, scales, place)
-    return fetched
-
-
-@gluon.jit
-def add_up(UNIT: gl.constexpr, sums, split_ptrs, within, ring, WG: gl.constexpr, fetched, out_desc, ends):
-    """Pass on sums over a run of K. Whoever comes last adds all runs' and sends the block's to D."""
-    parts_ptr, arrivals_ptr = split_ptrs
-    run, block, rows, m, n = within
-    for unit in gl.static_range(len(sums)):
-        put_whole(UNIT + unit, sums[unit], parts_ptr, run, block, rows - unit * SLAB, m, n, ring)
-    if arrive(WG, arrivals_ptr, block, ring):
-        for unit in gl.static_range(len(sums)):
-            scales, place = ends[unit]
-            fetched = leave_collected(
-                UNIT + unit, sums[unit], parts_ptr, block, m, n, ring, WG, fetched, out_desc, scales, place
-            )
-    return fetched
-
-
-@gluon.jit
 def row_scale_of(UNIT: gl.constexpr, ring, a_scale_ptr):
     """Where the scales of a slab's rows lie, or the one of all of A."""
     row_scale = 1.0
@@ -133,6 +108,7 @@ def consume_shared(WG: gl.constexpr, ring, out_desc, scale_ptrs, split_ptrs, mnk
     would make ptxas run one wgmma after the other (C7514).
     """
     m, n, k = mnk
+    parts_ptr, arrivals_ptr = split_ptrs
     a_scale_ptr, b_scale_ptr = scale_ptrs
     SLABS: gl.constexpr = ring.BLOCK_M // SLAB
     HALVES: gl.constexpr = CONSUMERS if SLABS == 1 else 1
@@ -158,7 +134,7 @@ def consume_shared(WG: gl.constexpr, ring, out_desc, scale_ptrs, split_ptrs, mnk
     stage = 0
     phase = 0
     fetched = 0
-    for item in range(gl.program_id(0), count_items(m, n, 1, ring), gl.num_programs(0)):
+    for item in range(gl.program_id(0), count_blocks(m, n, ring) * ring.RUNS, gl.num_programs(0)):
         block, run, first, stop = share_of(item, m, n, steps, 1, ring)
         row, column = block_of(block, m, n, ring)
         row += MINE_M * SLAB
@@ -188,20 +164,33 @@ def consume_shared(WG: gl.constexpr, ring, out_desc, scale_ptrs, split_ptrs, mnk
         else:
             acc = warpgroup_mma_wait(0, deps=[acc])
         release(ring, previous(stage, ring))
-        sums = (acc, acc1) if TWO else (acc,)
-        ends = ((scales, place), (more_scales, below)) if TWO else ((scales, place),)
         if ring.RUNS == 1:
-            fetched = leave_block(sums, ring, WG, fetched, out_desc, ends)
-        elif ring.SHARES_LAST:
-            if item < ring.WHOLE:
-                fetched = leave_block(sums, ring, WG, fetched, out_desc, ends)
-            else:
-                within = (run, block, m - row, m, n)
-                fetched = add_up(UNIT, sums, split_ptrs, within, ring, WG, fetched, out_desc, ends)
-        else:
-            within = (run, block, m - row, m, n)
-            fetched = add_up(UNIT, sums, split_ptrs, within, ring, WG, fetched, out_desc, ends)
-        if ring.SCALE_BYTES != 0 and (ring.RUNS == 1 or ring.SHARES_LAST):
-            # Else a program has one block, and nobody waits for its scales' memory.
-            release_read(ring.scales_empty.index(0))
+            fetched = leave_whole(acc, ring, WG, fetched, out_desc, scales, place)
+            if TWO:
+                fetched = leave_whole(acc1, ring, WG, fetched, out_desc, more_scales, below)
+            if ring.SCALE_BYTES != 0:
+                release_read(ring.scales_empty.index(0))
+        else:  # with RUNS a program has one block: nobody waits for its scales' memory
+            put_whole(UNIT, acc, parts_ptr, run, block, m - row, m, n, ring)
+            if TWO:
+                put_whole(UNIT + 1, acc1, parts_ptr, run, block, m - row - SLAB, m, n, ring)
+            if arrive(WG, arrivals_ptr, block, ring):
+                fetched = leave_collected(
+                    UNIT, acc, parts_ptr, block, m, n, ring, WG, fetched, out_desc, scales, place
+                )
+                if TWO:
+                    fetched = leave_collected(
+                        UNIT + 1,
+                        acc1,
+                        parts_ptr,
+                        block,
+                        m,
+                        n,
+                        ring,
+                        WG,
+                        fetched,
+                        out_desc,
+                        more_scales,
+                        below,
+                    )
     tma.store_wait(0)  # a program must not end while TMA still reads its shared memory

@@ -65,7 +65,7 @@ PRODUCER_REGISTERS = gl.constexpr(24)
 def consume(WG: gl.constexpr, ring, out_desc, scale_ptrs, split_ptrs, mnk, b_mn_tiles):
     """A multiplying warpgroup, number WG of the two."""
     if ring.BODY == "chained":
-        consume_chained(WG, ring, out_desc, scale_ptrs, split_ptrs, mnk)
+        consume_chained(WG, ring, out_desc, scale_ptrs, mnk)
     elif ring.BODY == "chained_shared":
         consume_shared(WG, ring, out_desc, scale_ptrs, split_ptrs, mnk)
     elif ring.BODY == "promoted":

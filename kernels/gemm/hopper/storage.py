@@ -102,8 +102,8 @@ def ring(meaning: Meaning, blocks: Blocks) -> Storage:
     """
     if blocks.body is Body.PROMOTED_LENT and blocks.stages < LENT_STAGES:
         raise ValueError(f"these blocks need {LENT_STAGES} stages or more, got {blocks.stages} stages")
-    of_last = blocks.body is Body.CHAINED and blocks.shares_last and meaning.spec.out == FORMATS["bf16"]
-    if blocks.split_k > 1 and not (of_last or blocks.body in SHARING):
+    last = blocks.shares_last and blocks.body is not Body.PROMOTED
+    if blocks.split_k > 1 and (blocks.body not in SHARING or last):
         raise ValueError(
             f"programs share a block where registers hold its whole sum, got {blocks.title} of the body "
             f"{blocks.body.value}"

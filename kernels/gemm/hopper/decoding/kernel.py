@@ -50,7 +50,7 @@ from triton.experimental.gluon.language.nvidia.hopper import (
 from kernels.gemm.hopper import sizes
 from kernels.gemm.hopper.decoding.ring import DecodingRing, block_sides, produce
 from kernels.gemm.hopper.decoding.stores import put_parts, store, store_parts
-from kernels.gemm.hopper.decoding.sums import FEW_VALUES, sum_ahead, sum_alone, sum_in_turns
+from kernels.gemm.hopper.decoding.sums import FEW_VALUES, sum_alone, sum_in_turns
 from kernels.gemm.hopper.decoding.widen import widen
 from kernels.gemm.hopper.gluon_api import wait_for_kernels_before
 from kernels.gemm.hopper.items import count_items, share_of
@@ -107,8 +107,6 @@ def consume(WG: gl.constexpr, RUN: gl.constexpr, ring, out_desc, scale_ptrs, spl
         acc = gl.zeros([SLAB, ring.VALUES], gl.float32, ring.LAYOUT)
         if ring.VALUES > FEW_VALUES:
             acc, at = sum_in_turns(acc, mine, at, WG, TURN, ring)
-        elif ring.ROOMY:
-            acc, at = sum_ahead(acc, mine, at, WG, ring)
         else:
             acc, at = sum_alone(acc, mine, at, WG, ring)
         if ring.RUNS > ring.EACH:

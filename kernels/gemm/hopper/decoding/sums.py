@@ -38,27 +38,6 @@ def sum_alone(acc, mine, at, WG: gl.constexpr, ring):
 
 
 @gluon.jit
-def sum_ahead(acc, mine, at, WG: gl.constexpr, ring):
-    """`sum_alone` where registers hold the next step's codes, too: they are decoded while a product runs."""
-    stage, phase, turn_phase = at
-    mbarrier.wait(ring.full.index(stage), phase)
-    left = decode(stage, ring, WG)
-    for step in range(mine):
-        if ring.WIDEN != "":
-            mbarrier.wait(ring.ready.index(stage), phase)
-        acc = multiply(left, acc, step > 0, stage, ring)
-        used = stage
-        stage, phase = ahead(stage, phase, ring.EACH, ring)
-        if step + 1 < mine:
-            mbarrier.wait(ring.full.index(stage), phase)
-            left = decode(stage, ring, WG)
-        # None may run on: the tensor core reads this `left` from registers, which the next step takes.
-        acc = warpgroup_mma_wait(0, deps=[acc])
-        mbarrier.arrive(ring.empty.index(used), count=1)
-    return acc, (stage, phase, turn_phase)
-
-
-@gluon.jit
 def sum_in_turns(acc, mine, at, WG: gl.constexpr, TURN: gl.constexpr, ring):
     """(sum of `mine` steps, (stage, phase, turn phase) after them): many values. The next codes are
     decoded while a product runs, and the warpgroups take turns in the tensor core.
