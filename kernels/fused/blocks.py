@@ -24,7 +24,7 @@ def _runs(
     EACH: tl.constexpr,
 ):
     """[BLOCK_ROWS, BLOCK_COLUMNS] of x [rows, columns], in patches where a thread has runs of rows."""
-    ACROSS: tl.constexpr = patch_of(BLOCK_ROWS, BLOCK_COLUMNS) if EACH > 0 else 0
+    ACROSS: tl.constexpr = patch_of(BLOCK_COLUMNS) if EACH > 0 else 0
     return loaded_runs(
         x_ptr, block_row, block_column, rows, columns, stride, 1, BLOCK_ROWS, BLOCK_COLUMNS, EACH, ACROSS
     )

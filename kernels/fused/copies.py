@@ -34,7 +34,7 @@ def write_copies(
     IN_RUNS. along, down: what the kernel is given for each, from amax_ptr to outer_mn_tiles. SHARED: both ask
     for the same amax of the whole tensor.
     """
-    ACROSS: tl.constexpr = patch_of(BLOCK_ROWS, BLOCK_COLUMNS)
+    ACROSS: tl.constexpr = patch_of(BLOCK_COLUMNS)
     if SHARED:
         # Each program looks for it once, not once for each operand.
         whole, outer_whole, own = along[0], along[1], along[5]

@@ -44,7 +44,6 @@ def fused_kernel(
     other_stride,
     out_stride,
     across,
-    blocks,
     SOURCE: tl.constexpr,
     EPS: tl.constexpr,
     ALONG: tl.constexpr,
@@ -56,7 +55,6 @@ def fused_kernel(
     SHARED: tl.constexpr,
     SPLIT: tl.constexpr,
     REVERSED: tl.constexpr,
-    STAGES: tl.constexpr,
     CAST: tl.constexpr,
 ):
     """Write codes and scales of what SOURCE computes, as kernels.quantize.kernel does of a tensor.
@@ -65,10 +63,9 @@ def fused_kernel(
       "rms norm": x [rows, columns] times reciprocals [rows] times other = weight. Without reciprocals a block
       has whole rows, and finds them itself; EPS has the bits of what is added to their mean square.
     - out_ptr: where the result goes in bf16, too; None where nobody asks for it.
-    - across: how many blocks lie beside each other, in one half. blocks: all of them.
+    - across: how many blocks lie beside each other, in one half.
     - ALONG, DOWN: the operands. EACH, IN_RUNS, SHARED: as in write_copies.
     - SPLIT: a program has a block of one half, not of both. It needs half as many registers.
-    - STAGES: blocks of a program that are on the way or in use; 0 where a program has one block.
     - REVERSED: a pass before has read everything, and the L2 still holds what it read last.
     """
     inputs = (x_ptr, other_ptr, reciprocals_ptr)
@@ -102,53 +99,33 @@ def fused_kernel(
         down_mn_tiles,
         down_outer_mn_tiles,
     )
-    if STAGES == 0:
-        _blocks(
-            inputs,
-            sizes,
-            out,
-            along,
-            down,
-            tl.program_id(0),
-            across,
-            blocks,
-            SOURCE,
-            EPS,
-            ALONG,
-            DOWN,
-            BLOCK_ROWS,
-            BLOCK_COLUMNS,
-            EACH,
-            IN_RUNS,
-            SHARED,
-            SPLIT,
-            REVERSED,
-            CAST,
-        )
-    else:
-        for block in tl.range(tl.program_id(0), blocks, tl.num_programs(0), num_stages=STAGES):
-            _blocks(
-                inputs,
-                sizes,
-                out,
-                along,
-                down,
-                block,
-                across,
-                blocks,
-                SOURCE,
-                EPS,
-                ALONG,
-                DOWN,
-                BLOCK_ROWS,
-                BLOCK_COLUMNS,
-                EACH,
-                IN_RUNS,
-                SHARED,
-                SPLIT,
-                REVERSED,
-                CAST,
-            )
+    block, half = tl.program_id(0), 0
+    if REVERSED:
+        block = tl.num_programs(0) - 1 - block
+    if SPLIT:
+        # Both halves of a place run side by side: what both read comes from memory once.
+        block, half = block // 2, block % 2
+    _blocks(
+        inputs,
+        sizes,
+        out,
+        along,
+        down,
+        block // across,
+        block % across,
+        half,
+        SOURCE,
+        EPS,
+        ALONG,
+        DOWN,
+        BLOCK_ROWS,
+        BLOCK_COLUMNS,
+        EACH,
+        IN_RUNS,
+        SHARED,
+        SPLIT,
+        CAST,
+    )
 
 
 @triton.jit
@@ -158,9 +135,9 @@ def _blocks(
     out,
     along,
     down,
-    block,
-    across,
-    blocks,
+    block_row,
+    block_column,
+    half,
     SOURCE: tl.constexpr,
     EPS: tl.constexpr,
     ALONG: tl.constexpr,
@@ -171,17 +148,9 @@ def _blocks(
     IN_RUNS: tl.constexpr,
     SHARED: tl.constexpr,
     SPLIT: tl.constexpr,
-    REVERSED: tl.constexpr,
     CAST: tl.constexpr,
 ):
     """Compute a block of each half, or of one, and write what is made of it."""
-    half = 0
-    if REVERSED:
-        block = blocks - 1 - block
-    if SPLIT:
-        # Both halves of a place run side by side: what both read comes from memory once.
-        block, half = block // 2, block % 2
-    block_row, block_column = block // across, block % across
     rows, columns, _, _ = sizes
     out_ptr, out_stride = out
     HALVES: tl.constexpr = 2 if SOURCE == "swiglu backward" else 1

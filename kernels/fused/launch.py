@@ -17,7 +17,6 @@ from kernels.launching.warm import Done, Warm
 from kernels.quantize.both import quantize_both
 from kernels.quantize.constants import operand_facts
 from kernels.quantize.launch import check_place, check_tensor, quantize
-from kernels.quantize.meeting import programs_at_once
 from kernels.quantize.tensor import QuantizedTensor
 from kernels.quantize.work import Amax, Work
 
@@ -129,11 +128,6 @@ def _blocks(plan: FusedPlan, source: Source) -> tuple[int, int]:
     return across, across * high * (source.halves if plan.split else 1)
 
 
-def _programs(plan: FusedPlan, blocks: int) -> int:
-    """Programs that share blocks: as many where each has one, else as many as run at once."""
-    return min(blocks, programs_at_once(current_device().sms, plan.warps)) if plan.stages else blocks
-
-
 @dataclass(frozen=True)
 class _Launch:
     """One call, as nobody has made it yet."""
@@ -198,7 +192,7 @@ class _Launch:
         across, blocks = _blocks(plan, source)
         launch(
             fused_kernel,
-            (_programs(plan, blocks),),
+            (blocks,),
             x,
             other,
             reciprocals,
@@ -210,7 +204,6 @@ class _Launch:
             0 if other is None else other.stride(0),
             0 if result is None else result.stride(0),
             across,
-            blocks,
             SOURCE=source.name,
             EPS=source.eps,
             ALONG=facts[0],

@@ -40,7 +40,6 @@ _ROWS = _Usual(rows=1, columns=64, each=64, warps=2)
 """A block has whole rows: few warps meet at its barriers."""
 _EACH_OF_HEAVY = 32
 """Elements of a thread at most, where encoding takes many registers for each."""
-_STAGES = 0
 _TENSOR = TileShape(WHOLE, WHOLE)
 _KEPT = 4096
 
@@ -52,7 +51,6 @@ class FusedPlan:
     - along, down: the operand whose K runs along the rows, or down the columns; None where there is none.
     - each: neighboring rows of a thread; 0 where it does not matter.
     - in_runs: `along` takes rows in the order in which they are loaded.
-    - stages: blocks of a program that are on the way or in use; 0 where a program has one block.
     - shared: both operands ask for the same amax of the whole result.
     - split: a program has a block of one half of the result, not of both.
     """
@@ -64,7 +62,6 @@ class FusedPlan:
     in_runs: bool = True
     shared: bool = False
     split: bool = False
-    stages: int = 0
     along: QuantizePlan | None = None
     down: QuantizePlan | None = None
 
@@ -78,7 +75,6 @@ class FusedPlan:
             "IN_RUNS": self.in_runs,
             "SHARED": self.shared,
             "SPLIT": self.split,
-            "STAGES": self.stages,
         }
 
     def blocks(self, rows: int, columns: int) -> tuple[int, int]:
@@ -207,7 +203,6 @@ def _cut(
         in_runs=plans[0] is None or _in_runs(plans[0], block[0]),
         shared=asked[0] is not None and asked[0] == asked[1],
         split=split,
-        stages=_STAGES,
         along=plans[0],
         down=plans[1],
     )

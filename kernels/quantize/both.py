@@ -10,10 +10,10 @@ from kernels.launching.launch import launch
 from kernels.launching.parameters import Word
 from kernels.launching.tokens import layout, token, word_kind
 from kernels.launching.warm import Done, Warm
-from kernels.quantize.both_plan import BothPlan, both_blocks, both_constants, plan_both
+from kernels.quantize.both_plan import BothPlan, both_constants, both_grid, plan_both
 from kernels.quantize.constants import for_numbers
 from kernels.quantize.launch import check_tensor, quantize_now
-from kernels.quantize.meeting import meeting_programs, programs_at_once
+from kernels.quantize.meeting import meeting_programs
 from kernels.quantize.tensor import QuantizedTensor
 from kernels.quantize.work import Amax, Work, launch_options
 
@@ -142,26 +142,20 @@ def _launch(plan: BothPlan, works: list[Work], amax: list[Amax], first: int) -> 
     given = []
     for number in order:
         given += [*works[number].pointers(amax[number]), *works[number].counts]
-    across, blocks = both_blocks(plan, rows, columns)
     constants = for_numbers(
         both_constants(along.operand.spec, down.operand.spec, plan, along.kind),
         along.kind,
         along.x.element_size(),
     )
-    programs = blocks
-    if constants["STAGES"]:
-        programs = min(blocks, programs_at_once(current_device().sms, plan.warps))
     launch(
         both_kernel,
-        (programs,),
+        both_grid(plan, rows, columns),
         along.x,
         *along.earlier,
         *given,
         rows,
         columns,
         *along.strides,
-        across,
-        blocks,
         **constants,
         num_warps=plan.warps,
         **launch_options(meets=plan.along.meets),

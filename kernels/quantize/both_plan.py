@@ -25,7 +25,6 @@ _KEPT = 4096
 _EACH = 64
 """Elements of a thread."""
 _USUAL = 64, 128
-_STAGES = 0
 _LONGEST = 256
 """A block that is longer is too narrow: what it writes along its short dim are a few bytes in a row."""
 
@@ -37,7 +36,6 @@ class BothPlan:
     - each: rows of the block that a thread has as neighbors.
     - in_runs: the first operand takes rows in the order in which they are loaded.
     - shared: both ask for the same amax of the whole tensor.
-    - stages: blocks of a program that are on the way or in use; 0 where a program has one block.
     """
 
     block_rows: int
@@ -45,7 +43,6 @@ class BothPlan:
     along: QuantizePlan
     down: QuantizePlan
     shared: bool = False
-    stages: int = 0
 
     @property
     def warps(self) -> int:
@@ -112,7 +109,6 @@ def plan_both(
         along=replace(plans[0], meets=meets),
         down=replace(plans[1], meets=meets),
         shared=shared,
-        stages=0 if meets else _STAGES,
     )
 
 
@@ -123,11 +119,10 @@ def _is_light(spec: OperandSpec) -> bool:
     return not heavy and way in ("cast", "few binades")
 
 
-def both_blocks(plan: BothPlan, rows: int, columns: int) -> tuple[int, int]:
-    """(blocks beside each other along a row, all blocks): codes are padded along both dims."""
+def both_grid(plan: BothPlan, rows: int, columns: int) -> tuple[int, int]:
+    """Blocks along the columns and along the rows: codes are padded along both."""
     padded = [-(-size // K_PADDING) * K_PADDING for size in (columns, rows)]
-    across = -(-padded[0] // plan.block_columns)
-    return across, across * -(-padded[1] // plan.block_rows)
+    return -(-padded[0] // plan.block_columns), -(-padded[1] // plan.block_rows)
 
 
 def both_constants(along: OperandSpec, down: OperandSpec, plan: BothPlan, kind: DeviceKind) -> dict[str, Any]:
@@ -138,11 +133,10 @@ def both_constants(along: OperandSpec, down: OperandSpec, plan: BothPlan, kind: 
         "BLOCK_ROWS": plan.block_rows,
         "BLOCK_COLUMNS": plan.block_columns,
         "EACH": plan.each,
-        "ACROSS": patch_of(plan.block_rows, plan.block_columns),
+        "ACROSS": patch_of(plan.block_columns),
         "IN_RUNS": plan.in_runs,
         "SHARED": plan.shared,
         "MEETS": plan.along.meets,
         "HISTORY": history_extent(along),
-        "STAGES": plan.stages,
         "CAST": kind is DeviceKind.GPU,
     }

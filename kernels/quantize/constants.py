@@ -13,7 +13,6 @@ from kernels.quantize.facts import (
     holds,
     rule_facts,
 )
-from kernels.quantize.meeting import AHEAD
 from kernels.quantize.operands import OperandFacts, SavedFacts, rotation_facts
 from kernels.quantize.plan import LEAST_K, PARTIALS, SIDE_BY_SIDE, QuantizePlan, is_packed, part_within
 
@@ -68,13 +67,6 @@ def quantize_constants(spec: OperandSpec, plan: QuantizePlan, kind: DeviceKind) 
     }
 
 
-def panel_constants(spec: OperandSpec, plan: QuantizePlan, kind: DeviceKind) -> dict[str, Any]:
-    """The constexpr arguments of panel_kernel."""
-    shared = quantize_constants(spec, plan, kind)
-    names = ("OPERAND", "BLOCK_MN", "BLOCK_K", "TURNED", "ACROSS", "CAST")
-    return {name: shared[name] for name in names} | {"AHEAD": AHEAD}
-
-
 def history_extent(spec: OperandSpec) -> int:
     """Steps that a kernel looks back on, as a power of two."""
     return 1 << max(spec.scale_rule.history - 1, 0).bit_length()
@@ -85,13 +77,13 @@ def for_numbers(
 ) -> dict[str, Any]:
     """The arguments for numbers of `each` bytes, those along one dim neighbors in memory or not.
 
-    A GPU cuts patches of neighbors of two bytes alone, and has several of their blocks on the way. Other
-    numbers are loaded as they come: of patches, Triton 3.6 would give threads and warps parts that lie
-    between each other, and does not find the largest of these (ReduceOpToLLVM.cpp).
+    A GPU cuts patches of neighbors of two bytes alone. Other numbers are loaded as they come: of patches,
+    Triton 3.6 would give threads and warps parts that lie between each other, and does not find the largest
+    of these (ReduceOpToLLVM.cpp).
     """
     if kind is not DeviceKind.GPU or (each == FORMATS["bf16"].bytes and are_neighbors):
         return constants
-    plain = {"ACROSS": 0, "TURNED": 0, "AT_ONCE": SIDE_BY_SIDE, "STAGES": 0}
+    plain = {"ACROSS": 0, "TURNED": 0, "AT_ONCE": SIDE_BY_SIDE}
     return constants | {name: value for name, value in plain.items() if name in constants}
 
 

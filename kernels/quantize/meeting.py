@@ -14,7 +14,6 @@ from kernels.quantize.plan import (
     HELD,
     K_PADDING,
     SHORT,
-    THREADS,
     QuantizePlan,
     least_block,
     plan_quantize,
@@ -22,16 +21,6 @@ from kernels.quantize.plan import (
 )
 
 _KEPT = 4096
-LINES, APART = 120, 32
-"""Panels are counted in so many lines of the L2, which lie so many numbers apart."""
-PANEL = 64, 256
-"""(mn, K) of a block of a panel: neighbors in memory fill 128 bytes."""
-AHEAD = 8
-"""Panels between those whose amax is looked for and those that are written: as much as an L2 holds."""
-_AT_ONCE = 512
-"""Threads that an SM runs at once, of kernels that take some 120 registers each."""
-_EACH_OF_PANEL = 64
-MOST_PANELS = LINES * APART
 
 
 @lru_cache(maxsize=_KEPT)
@@ -66,37 +55,9 @@ def plan_meeting(
     return replace(made, sixteens=usual.sixteens, side_by_side=side_by_side, turns=usual.turns, meets=True)
 
 
-@lru_cache(maxsize=_KEPT)
-def plan_panels(spec: OperandSpec, mn: int, k: int) -> QuantizePlan | None:
-    """The blocks with which some programs find the amax of columns that others write; None where none do.
-
-    Neighbors in memory lie along mn, and a tile is one of all K.
-    """
-    rule = spec.scale_rule
-    own = spec.rotation is None and spec.saved_as is None and len(rule.search) == 1
-    if (spec.tile.mn, spec.tile.k) != (1, WHOLE) or rule.history or rule.has_fitted_outer or not own:
-        return None
-    usual = plan_quantize(spec, mn, k, side_by_side=False)
-    members = -(-k // PANEL[1])
-    if usual.fused or panels_of(mn) > MOST_PANELS:
-        return None
-    made = plan_within(spec, mn, k, PANEL, fused=False)
-    return replace(made, members=members, each=_EACH_OF_PANEL, side_by_side=False, turns=True)
-
-
-def panels_of(mn: int) -> int:
-    """Panels of a tensor."""
-    return -(-mn // PANEL[0])
-
-
 def meeting_programs(device: Device) -> int:
     """Programs that run at once on a device, one an SM. The interpreter runs one after the other."""
     return 1 if device.kind is DeviceKind.INTERPRETER else device.sms
-
-
-def programs_at_once(sms: int, warps: int) -> int:
-    """Programs that run at once, where each goes on from block to block."""
-    return sms * max(1, _AT_ONCE // (THREADS * warps))
 
 
 def meeting_block(

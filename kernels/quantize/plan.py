@@ -61,7 +61,6 @@ class QuantizePlan:
     - turns: they are not, and a block is turned over as it is loaded. A saved copy that is rotated is not:
       Triton 3.6 gets its sums wrong where neighbors lie in different warps.
     - meets: all programs run at once, and find the whole tensor's amax together before they scale.
-    - members: blocks of a panel of columns, whose amax some programs find and that others write; 0 for none.
     - at_once: neighbors in memory that a thread loads at once, where a block is turned over. Of numbers that
       are rotated they are few, so that a thread has what is summed.
     """
@@ -79,7 +78,6 @@ class QuantizePlan:
     turns: bool = False
     padded: bool = False
     meets: bool = False
-    members: int = 0
     at_once: int = SIDE_BY_SIDE
 
     @property
@@ -102,7 +100,7 @@ class QuantizePlan:
         """How often x is read: twice where a scale needs the amax of more than a block."""
         rule = spec.scale_rule
         waits = rule.has_fitted_outer or not (self.fused or rule.history)
-        return 2 if waits and not self.meets and not self.members else 1
+        return 2 if waits and not self.meets else 1
 
     @property
     def warps(self) -> int:
@@ -206,9 +204,9 @@ def _usual(spec: OperandSpec, sixteens: bool) -> tuple[int, int, int]:
     return _USUAL_BLOCK, _LONG_K, _EACH
 
 
-def patch_of(rows: int, columns: int) -> int:
-    """Neighbors along a row that a warp has of a block: of the largest ones it has more of each column."""
-    return min(columns, PATCH // 2 if rows * columns >= HELD else PATCH)
+def patch_of(columns: int) -> int:
+    """Neighbors along a row that a warp has of a block that is written along rows and down columns."""
+    return min(columns, PATCH // 2)
 
 
 def _usual_down(spec: OperandSpec) -> tuple[int, int, int]:

@@ -17,12 +17,11 @@ from kernels.quantize.constants import (
     amax_grid,
     for_numbers,
     operand_facts,
-    panel_constants,
     quantize_constants,
 )
 from kernels.quantize.facts import stores_bytes
 from kernels.quantize.lookup import lookup_tables
-from kernels.quantize.meeting import AHEAD, gathered, panels_of
+from kernels.quantize.meeting import gathered
 from kernels.quantize.plan import K_PADDING, PARTIALS, QuantizePlan, plan_quantize
 from kernels.quantize.tensor import QuantizedTensor
 
@@ -108,8 +107,6 @@ class Work:
 
         if not self.x.numel():
             return self.result(Amax())
-        if self.plan.members:
-            return self._run_panels()
         plan, (mn, k), amax = self.plan, self.sizes, self.collect()
         launch(
             quantize_kernel,
@@ -130,37 +127,6 @@ class Work:
     def _for_x(self, constants: dict[str, Any]) -> dict[str, Any]:
         """A kernel's constants, for numbers that lie as those of x do."""
         return for_numbers(constants, self.kind, self.x.element_size(), are_neighbors=1 in self.strides)
-
-    def _run_panels(self) -> QuantizedTensor:
-        """Quantize panel by panel: some programs find the amax of columns, and others write them."""
-        import torch
-
-        from kernels.quantize.panel_kernel import panel_kernel
-
-        plan, (mn, k), device = self.plan, self.sizes, self.x.device
-        panels, constants = panels_of(mn), panel_constants(self.operand.spec, plan, self.kind)
-        amax = torch.zeros(panels * plan.block_mn, dtype=torch.int32, device=device)
-        launch(
-            panel_kernel,
-            (2 * plan.members * (panels + AHEAD),),
-            self.x,
-            zeros_of_stream(device),
-            amax,
-            self._words,
-            self.scale,
-            *self._tables(),
-            self.seed,
-            mn,
-            k,
-            *self.strides,
-            *self.counts[:2],
-            plan.members,
-            panels,
-            **constants,
-            num_warps=plan.warps,
-            **COMPILE_OPTIONS,
-        )
-        return self.result(Amax())
 
     @property
     def earlier(self) -> "tuple[torch.Tensor | None, int]":

@@ -74,8 +74,6 @@ def write_block(
     else:
         if OPERAND.tile_mn == 0 and OPERAND.tile_k == 0:
             amax = places * 0 + whole_amax(amax_ptr, OPERAND.partials)
-        elif not amax_ptr.dtype.is_ptr():
-            amax = amax_ptr
         else:
             amax = tl.load(amax_ptr + places, mask=held, other=0)
     outer_amax = amax

@@ -52,7 +52,6 @@ ROOMS = (
     "operand_passes.widen_scales_kernel",
     "quantize.both_kernel",
     "quantize.kernel",
-    "quantize.panel_kernel",
 )
 MATMUL = re.compile(r"(?:wgmma\.mma_async|tcgen05\.mma|mma\.sync)\S*")
 MACHINE = re.compile(r"\b(?:UTC|[A-Z])[A-Z]?MMA[.\w]*")

@@ -1,7 +1,6 @@
 """The quantizer's cases of tests.kernels.compile_cases: every operand of every recipe, as it is quantized."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 from fp8core.linear import MATMULS, Side
@@ -15,11 +14,9 @@ from kernels.quantize.constants import (
     amax_constants,
     for_numbers,
     operand_facts,
-    panel_constants,
     quantize_constants,
 )
 from kernels.quantize.facts import element_facts
-from kernels.quantize.meeting import plan_panels
 from kernels.quantize.plan import QuantizePlan, plan_quantize
 from tests.kernels.compile_cases import Case
 
@@ -52,8 +49,6 @@ def quantizer_cases(device: Device) -> Iterator[Case]:
         if not plan.fused or operand.spec.scale_rule.has_fitted_outer:
             yield amax_case(operand, plan, device)
         yield quantize_case(operand, plan, device)
-        if (plan := plan_panels(operand.spec, *LARGE)) is not None and operand.k_is_rows:
-            yield panel_case(operand, plan, device)
     yield from both_cases(device)
     yield Case(
         name="keep the amax",
@@ -99,14 +94,6 @@ def quantize_case(operand: Operand, plan: QuantizePlan, device: Device) -> Case:
     levels = constants["OPERAND"].rule.outer, len(rule.search), constants["OPERAND"].rule.divided
     path = f"{element.encode_by} {element.bits} {levels} {spec.rotation} {plan.saved}"
     return _case("quantize_kernel", operand, plan, device, constants, path)
-
-
-def panel_case(operand: Operand, plan: QuantizePlan, device: Device) -> Case:
-    """The kernel whose programs share columns."""
-    constants = panel_constants(operand.spec, plan, DeviceKind.GPU)
-    constants |= dict.fromkeys(("table_ptr", "values_ptr", "seed"))
-    case = _case("panel_kernel", operand, plan, device, constants, "")
-    return replace(case, types=(*case.types, ("state_ptr", "*i32"), ("amax_ptr", "*i32")))
 
 
 def both_cases(device: Device) -> Iterator[Case]:

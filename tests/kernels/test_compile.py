@@ -62,7 +62,6 @@ OTHERS = {
     "refold_kernel",
     "encode_kernel",
     "record_kernel",
-    "panel_kernel",
     "widen_scales_kernel",
 }
 OF_ONE = {

@@ -40,8 +40,7 @@ SOURCES = {
         places=(
             ("quantize/kernel.py", "amax_kernel"),
             ("quantize/kernel.py", "quantize_kernel"),
-            ("quantize/panel_kernel.py", "panel_kernel"),
-            ("quantize/both_block.py", "both_block"),
+            ("quantize/both_kernel.py", "both_kernel"),
         ),
     ),
     QuantizerKernel.SWIGLU: Source(
