@@ -103,3 +103,8 @@ def test_every_recorded_run_is_read_and_says_how_much_of_it_was_quantized():
     for row in found.rows:
         assert row.finished
         assert (row.quantized_gemms == 0) == (row.job.recipe == BF16)
+    whole = {(row.job.recipe, row.job.model) for row in found.rows}
+    assert {
+        (job.recipe, job.model) for job in (replace(v.job, model="s") for v in VARIANTS.values())
+    } <= whole
+    assert {(name, "s") for name in RECIPES} <= whole
