@@ -268,6 +268,20 @@ def test_quantizers_load_128_bits_a_thread_and_store_as_many_codes(reports):
         assert bool(report["stored"]) is stores, report
 
 
+BLOCK_BYTES = 8 << 10
+"""Codes of the smallest block that is written along both dims; Triton moves half a block at once at least."""
+
+
+def test_codes_of_two_layouts_do_not_go_through_shared_memory(reports):
+    """Threads store the codes that they have, and share the largest numbers of tiles, and scales."""
+    mine = [
+        each for each in reports if each["kernel"] == "both_kernel" and "e4m3 TileShape(mn=1," in each["name"]
+    ]
+    mine = [each for each in mine if "bf16" in each["name"] and each["device"] == HOPPER.name]
+    assert mine
+    assert {each["name"] for each in mine if each["shared"] >= BLOCK_BYTES // 2} == set()
+
+
 def test_a_cast_to_8_bits_saturates(reports):
     """The quantizer does not clamp what the hardware casts."""
     casts = {cast for report in reports if report["kernel"] == "quantize_kernel" for cast in report["casts"]}

@@ -52,6 +52,15 @@ def test_one_launch_writes_both_where_codes_are_cast_and_no_line_is_read_before(
     assert (made is not None) == ("-".join(named) in SHARED)
 
 
+def test_x_without_neighbors_in_memory_gives_the_bits_of_two_calls(monkeypatch):
+    """It is read twice: Triton 3.6 does not find the largest of numbers that it would load in patches."""
+    monkeypatch.setattr(both, "_launch", None)
+    operands = pair("deepseek_v3", "x")
+    x = torch.from_numpy(sample("gaussian", (90, 210))).to(WHERE, torch.bfloat16)[::2, ::3]
+    for own, operand in zip(quantize_both(x, *operands), operands, strict=True):
+        assert_equal(own, quantize(x.contiguous(), operand))
+
+
 def test_a_block_is_read_once_where_its_tiles_lie_in_it(monkeypatch):
     """No pass comes before the kernel, and no operand is quantized by itself."""
     monkeypatch.setattr(both, "quantize_now", None)
