@@ -1,12 +1,15 @@
 """Reductions that Triton 3.6 gets wrong: what it makes of a kernel says where its threads lie.
 
 Along the dim that is reduced, threads of a warp have to be neighbors in number, and so do warps: it counts on
-that when it shuffles and when it goes through shared memory (ReduceOpToLLVM.cpp).
+that when it shuffles and when it goes through shared memory (ReduceOpToLLVM.cpp). Later Tritons lower a
+reduction by its linear layout, whatever that is (triton-lang/triton, pull request 9219).
 """
 
 import ast
 import re
 
+MENDED = (3, 7)
+"""The first Triton that lowers reductions so."""
 LAYOUT = re.compile(r"^#(\w+) = #ttg\.linear<\{(.*)\}>\s*$", re.MULTILINE)
 REDUCTION = re.compile(
     r'"tt\.reduce"\([^)]*\) <\{axis = (\d+) : i32\}> \(\{.*?\}\) : \(tensor<(?:\d+x)+\w+, ([^()]*)>\) ->',

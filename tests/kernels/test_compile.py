@@ -15,7 +15,7 @@ import pytest
 
 from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
-from kernels.device import ADA, BLACKWELL, BLACKWELL_RTX, HOPPER, Device
+from kernels.device import ADA, BLACKWELL, BLACKWELL_RTX, HOPPER, Device, triton_version
 from kernels.gemm.blocks import Body
 from kernels.gemm.bodies import BODIES
 from kernels.gemm.hopper.blocks import lacking
@@ -27,7 +27,7 @@ from tests.kernels.compile_cases import DEVICES, Case, code_of, every_case, name
 from tests.kernels.compile_choice import one_of_each, one_of_each_kernel
 from tests.kernels.compile_fused import fused_gemms
 from tests.kernels.compile_plans import FROM_REGISTERS, LEFT_RUNNING, halved, overwritten
-from tests.kernels.compile_reductions import scattered
+from tests.kernels.compile_reductions import MENDED, scattered
 from tests.sweeps import exhaustive
 
 TOP = Path(__file__).resolve().parents[2]
@@ -215,6 +215,7 @@ def test_a_cast_that_is_used_whole_and_in_halves_is_found(taken, found):
     assert halved(ptx) == found
 
 
+@pytest.mark.skipif(triton_version() >= MENDED, reason="it lowers a reduction in any layout")
 def test_no_reduction_is_over_threads_that_lie_between_others(reports):
     assert [report["name"] for report in reports if report["scattered"]] == []
 
