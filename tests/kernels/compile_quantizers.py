@@ -118,7 +118,7 @@ def _both_case(along: Operand, down: Operand, plan: BothPlan, number: str, devic
     """One pair's case, for numbers of a type."""
     constants = both_constants(along.spec, down.spec, plan, DeviceKind.GPU)
     constants = for_numbers(constants, DeviceKind.GPU, BYTES[number])
-    types = {"x_ptr": number}
+    types, is_cast = {"x_ptr": number}, constants["ALONG"].element.encode_by == "cast"
     constants |= {} if along.spec.scale_rule.history else {"history_ptr": None}
     for prefix, operand, own in (("along_", along, plan.along), ("down_", down, plan.down)):
         absent = dict.fromkeys(_absent(operand, own))
@@ -134,7 +134,7 @@ def _both_case(along: Operand, down: Operand, plan: BothPlan, number: str, devic
         constants=tuple(constants.items()),
         warps=plan.warps,
         unit_stride="x_stride_columns",
-        path=f"{constants['ALONG'].element.encode_by == 'cast'} {number}" if device is HOPPER else "",
+        path=f"{is_cast} {along.spec.tile.mn == 1} {number}" if device is HOPPER else "",
     )
 
 

@@ -273,6 +273,7 @@ BLOCK_BYTES = 8 << 10
 """Codes of the smallest block that is written along both dims; Triton moves half a block at once at least."""
 
 
+@pytest.mark.skipif(triton_version() >= MENDED, reason="blocks are chosen by where Triton 3.6 lets codes lie")
 def test_codes_of_two_layouts_do_not_go_through_shared_memory(reports):
     """Threads store the codes that they have, and share the largest numbers of tiles, and scales."""
     mine = [
