@@ -87,13 +87,13 @@ class QuantizePlan:
         return min(max(each, 1), self.block_k) if self.turns else 0
 
     def across(self, spec: OperandSpec) -> int:
-        """Neighbors along mn that a warp has, fewer of a wide block, so that warps along K are neighbors.
+        """Neighbors along mn that a warp has.
 
         0 for as many as Triton gives it: that is how numbers are rotated, and where a patch is too narrow.
         """
         if spec.rotation is not None:
             return 0
-        patch = self.block_mn if self.block_mn <= PATCH else PATCH // 2
+        patch = min(self.block_mn, PATCH)
         return patch if patch >= _NARROWEST else 0
 
     def reads(self, spec: OperandSpec) -> int:
