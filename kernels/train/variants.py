@@ -150,7 +150,8 @@ VARIANTS = {
             job=_run(_changed(_HYBRID, "e2m1, one scale", *_each(_ALL, _one_scale))),
             beside=_run("nvfp4"),
             reason=f"e2m1 spans a factor of {_E2M1.max / _E2M1.min_subnormal:g} from its smallest number to "
-            "its largest. One outlier sets the scale of the whole tensor: most of the rest rounds to zero.",
+            "its largest. The largest element sets the scale of the whole tensor. Gradients spread "
+            "widest, so most of theirs round to zero.",
             page="outliers",
         ),
         Variant(

@@ -37,7 +37,7 @@ class Sign:
 SIGNS = {
     "unscaled_gradients": Sign("dy", "dgrad", "underflows_percent"),
     "stochastic_fprop": Sign("y", "fprop"),
-    "one_scale_e2m1": Sign("x", "fprop", "underflows_percent"),
+    "one_scale_e2m1": Sign("dy", "dgrad", "underflows_percent"),
     "mx_floor": Sign("x", "fprop", "overflows_percent"),
     "e4m3_gradients": Sign("dy", "dgrad", "underflows_percent"),
     "fast_everywhere": Sign("dw", "wgrad"),
