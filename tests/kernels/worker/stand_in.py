@@ -22,6 +22,7 @@ from kernels.check.report import Report
 from kernels.layer.timeline.job import TimelineJob, Way
 from kernels.layer.timeline.row import Timeline
 from kernels.probe.job import ROWS, ProbeJob, ProbeRow, SweepPoint
+from kernels.train.ready.job import TrainReadied, TrainReadyJob
 from kernels.worker.child import Engine, StoppedOnRequest, serve
 from kernels.worker.jobs import Job, Result
 from kernels.worker.process import WorkerProcess
@@ -181,6 +182,8 @@ def measure(of: Job, *, progress, stopped, so_far: Result | None = None) -> Resu
     if isinstance(of, ReadyJob):
         measure(of.gemm, progress=progress, stopped=stopped)
         return Readied(of, 0.1)
+    if isinstance(of, TrainReadyJob):
+        return TrainReadied(of, 0.1)
     match Act(of.seed):
         case Act.KILLED:
             os.kill(os.getpid(), signal.SIGKILL)
