@@ -25,10 +25,14 @@ def driver():
 
 
 def asked(name):
-    """An operand, and what calls give beside x: nvfp4 rounds at random here."""
+    """An operand, and what calls give beside x: nvfp4 rounds at random here.
+
+    A history begins with steps that its rule does not look back on: kernels are given an address inside it.
+    """
     operand = RECIPES[name].operand(MATMULS["dgrad"], Side.A)
-    options = {"history": torch.full((3,), 2.0, device=WHERE)} if operand.spec.scale_rule.history else {}
-    return operand, options
+    steps = operand.spec.scale_rule.history
+    parts = torch.full((7,), 100.0), torch.full((steps,), 2.0)
+    return operand, {"history": torch.cat(parts).to(WHERE)} if steps else {}
 
 
 def numbers(seed):
