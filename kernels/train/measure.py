@@ -31,7 +31,6 @@ def measure(
     Raises StoppedEarly once `stopped()` is true, MemoryError where the model does not fit, ValueError and
     Unsupported for a job that cannot be done here.
     """
-    progress(0.0, "making the model ready")
     try:
         return _trained(job, progress, stopped, so_far)
     except torch.OutOfMemoryError as error:
@@ -44,14 +43,18 @@ def measure(
 def _trained(
     job: TrainJob, progress: Callable[..., None], stopped: Callable[[], bool], so_far: TrainRow | None
 ) -> TrainRow:
-    place = this_place()
-    trainer = place.trainer(job, installed_text())
+    progress(0.0, "reading the text")
+    place, text = this_place(), installed_text()
+    progress(0.0, "making the model")
+    trainer = place.trainer(job, text)
     left = _left.pop(job, None)
     _left.clear()
     if so_far is not None and left is not None:
         course, state = left
         trainer.restore(state)
     else:
+        if not job.steps:
+            progress(0.0, "timing a few steps")
         course = Course(steps=job.steps or pilot(trainer).steps(job.seconds))
 
     def tell(fraction: float, note: str, row: TrainRow | None) -> None:

@@ -133,7 +133,9 @@ def run(
         progress(course.done / course.steps, _note(course), row)
 
     if not course.quantized:
+        progress(0.0, "a first pass through the layers", None)
         course.quantized = quantized_gemms(trainer)
+    progress(course.done / course.steps, "making a step ready", None)
     trainer.get_ready()
     while course.done < course.steps and not course.failure and not stopped():
         until = looks.next_after(course.done, course.steps)

@@ -94,7 +94,10 @@ def _listen(inbox: SimpleQueue[Do], stops: set[int]) -> None:
 
 
 class _Voice:
-    """Writes messages; progress at most every PROGRESS_EVERY_S, unless a partial result comes with it."""
+    """Writes messages; progress at most every PROGRESS_EVERY_S, unless a partial result comes with it.
+
+    A note on work that has no part done yet is always written: what it names may take long.
+    """
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -103,7 +106,7 @@ class _Voice:
     def say(self, message: Message) -> None:
         if isinstance(message, Progress):
             now = time.monotonic()
-            if now < self._next_progress and message.partial is None:
+            if now < self._next_progress and message.partial is None and message.fraction > 0:
                 return
             self._next_progress = now + PROGRESS_EVERY_S
         self._stream.write(encode(message))

@@ -36,6 +36,15 @@ def test_news_without_a_result_are_thinned_out_and_those_with_one_are_not():
     assert [decode(line) for line in stream.getvalue().splitlines()] == [told[0], told[2]]
 
 
+def test_a_note_on_work_with_no_part_done_is_always_told():
+    stream = io.StringIO()
+    voice = _Voice(stream)
+    told = [Progress(1, 0.0, "reading"), Progress(1, 0.0, "compiling"), Progress(1, 0.1, "step 1")]
+    for message in told:
+        voice.say(message)
+    assert [decode(line) for line in stream.getvalue().splitlines()] == told[:2]
+
+
 def running_with_a_partial(bench, session: str = "s"):
     ticket = bench.queue.submit(CheckJob(), session)
     state = bench.wait(ticket, lambda state: isinstance(state, Running) and state.partial is not None)
