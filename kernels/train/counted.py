@@ -2,11 +2,13 @@
 
 import re
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from kernels.bench.measure import halt_if
 from kernels.layer.ops import gemm_add_op, gemm_op
 from kernels.layer.plan import step
 from kernels.train.step import Trainer
@@ -34,10 +36,13 @@ class _Heard(TorchDispatchMode):
         return func(*args, **(kwargs or {}))
 
 
-def quantized_gemms(trainer: Trainer) -> int:
-    """GEMMs with a quantized operand in a step: those that one forward and backward called for."""
+def quantized_gemms(trainer: Trainer, stopped: Callable[[], bool] = lambda: False) -> int:
+    """GEMMs with a quantized operand in a step: those that one forward and backward called for.
+
+    Raises StoppedEarly once `stopped()` is true: kernels may be compiled here.
+    """
     with _Heard() as heard:
-        trainer.observe(lambda name, layer, x, y: None)
+        trainer.observe(lambda name, layer, x, y: halt_if(stopped))
     return heard.quantized
 
 

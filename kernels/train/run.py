@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from kernels.bench.commit import commit
 from kernels.bench.machine import Machine
+from kernels.bench.measure import StoppedEarly, halt_if
 from kernels.bench.row import Provenance
 from kernels.train.counted import gemms, quantized_gemms
 from kernels.train.failure import failed_tensor
@@ -132,9 +133,13 @@ def run(
         row = row_of(trainer, course, machine, date)
         progress(course.done / course.steps, _note(course), row)
 
-    if not course.quantized:
-        progress(0.0, "a first pass through the layers", None)
-        course.quantized = quantized_gemms(trainer)
+    try:
+        if not course.quantized:
+            progress(0.0, "a first pass through the layers", None)
+            course.quantized = quantized_gemms(trainer, stopped)
+        halt_if(stopped)
+    except StoppedEarly:
+        return row_of(trainer, course, machine, date)
     progress(course.done / course.steps, "making a step ready", None)
     trainer.get_ready()
     while course.done < course.steps and not course.failure and not stopped():

@@ -18,7 +18,7 @@ from kernels.layer.timeline.row import Timeline
 from kernels.probe.job import ProbeJob, ProbeRow
 from kernels.train.cost import train_cost
 from kernels.train.job import TrainJob
-from kernels.train.ready.job import TrainReadied, TrainReadyJob
+from kernels.train.ready.job import PIECES, TrainReadied, TrainReadyJob
 from kernels.train.row import TrainRow
 from kernels.typed import from_data, to_data
 
@@ -54,6 +54,8 @@ _DRAWN_S = 2.0
 """Seconds of one drawn GEMM; most of them compile its kernel."""
 _WAY_S = 6.0
 """Seconds of one way of a timeline; most of them compile its kernels."""
+_PIECES_S, _CALL_S = 10.0, 2.0
+"""Seconds of the parts of a training run that are compiled ahead."""
 
 
 class Partial(Enum):
@@ -159,7 +161,7 @@ KINDS = (
         job=TrainReadyJob,
         result=TrainReadied,
         measured_by="kernels.train.ready.measure",
-        cost=lambda job: Cost(first_s=8.0),
+        cost=lambda job: Cost(first_s=_PIECES_S if job.layer == PIECES else _CALL_S),
         is_kept=False,
     ),
 )

@@ -9,8 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import count
 
-from kernels.bench.job import GemmJob
-from kernels.bench.ready.job import code_of
+from kernels.worker.ahead import Code, code_of
 from kernels.worker.jobs import Job, Partial, Result, kind_of
 from kernels.worker.line import Line, Run
 from kernels.worker.rate import Pace, Rate
@@ -54,9 +53,8 @@ class Ledger:
         self.clock = clock
         self._is_present = is_present
         self._changed = threading.Condition()
-        self._line = Line(clock)
+        self._line = Line(clock, to_prepare)
         self._line.compile_s = compile_s
-        self._to_prepare = tuple(to_prepare)
         # By ticket, not by number: a ticket is answered with its own job only.
         self._runs: dict[Ticket, Run] = {}
         self._mailbox = Mailbox(room or Room(), is_present)
@@ -165,17 +163,18 @@ class Ledger:
         with self._changed:
             return self._line.coming(_COMING)
 
-    def next_to_prepare(self) -> GemmJob | None:
+    def next_to_prepare(self) -> Code | None:
         """For a helper: wait for code to compile; None when the ledger is closed."""
         with self._changed:
-            while not self._is_closed:
-                if (code := self._line.next_to_prepare(self._to_prepare)) is not None:
-                    self._to_prepare = tuple(job for job in self._to_prepare if code_of(job) != code)
-                    return code
-                self._changed.wait(_LOOK_EVERY_S if self._to_prepare else None)
-            return None
+            while not self._is_closed and (code := self._line.next_to_prepare()) is None:
+                self._changed.wait(_LOOK_EVERY_S if self._line.ahead.has_offered else None)
+            return None if self._is_closed else code
 
-    def prepared(self, code: GemmJob) -> None:
+    def is_in_hand(self, job: Job) -> bool:
+        """True while a helper compiles what a spare job is to compile."""
+        return self._line.ahead.is_in_hand(code_of(job))
+
+    def prepared(self, code: Code) -> None:
         """For a helper: the code is compiled, or cannot be."""
         with self._changed:
             self._line.compiled(code)

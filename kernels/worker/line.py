@@ -6,14 +6,12 @@ The ledger owns it and its lock; nothing here is thread-safe by itself.
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from kernels.bench.job import GemmJob
-from kernels.bench.ready.job import code_of
+from kernels.worker.ahead import Ahead, Code, code_of, codes_beside
 from kernels.worker.durations import Durations, Stage
 from kernels.worker.jobs import Job, Partial, Result, kind_of
 from kernels.worker.order import SLOT_S, Place, Served
 from kernels.worker.states import Ticket, Waiting
 
-_CODES_KNOWN = 4096
 _RESTARTS = 2
 """Times that a job gives way which then starts from the beginning."""
 
@@ -25,7 +23,8 @@ class Run:
     `asked` is since when it waits, `since` when a worker took it, `takes` how often one did that never began
     it. `stage_began`: when its stage began, that of its first answer or of its careful one. `gave_way`: how
     often it did. `vanished` counts the hosts that were lost in the middle of it.
-    A spare run is nobody's: it makes later ones faster. `is_preparing`: a helper compiles its code.
+    A spare run is nobody's: it makes later ones faster. `is_preparing`: a helper compiles its code, and the
+    run waits for it. `beside`: code that helpers compile, for which it does not wait.
     """
 
     number: int
@@ -46,6 +45,7 @@ class Run:
 
     def __post_init__(self) -> None:
         self.code = code_of(self.job)
+        self.beside = codes_beside(self.job)
         self.partial = kind_of(self.job).partial
         self._stages = Stage.both(self.job)
 
@@ -63,11 +63,11 @@ class Run:
 class Line:
     """Knows who waits, who has a worker, how long it takes. Runs of sessions in `absent` are not taken."""
 
-    def __init__(self, clock: Callable[[], float]) -> None:
+    def __init__(self, clock: Callable[[], float], offered: Iterable[Job] = ()) -> None:
+        self.ahead = Ahead(offered)
         self.workers = 0
         self.compile_s = 0.0
         """Seconds that code costs which is not compiled yet; 0 where nothing is compiled."""
-        self._compiled: set[GemmJob] = set()
         self.waiting: list[Run] = []
         self.active: list[Run] = []
         self.absent: dict[str, float] = {}
@@ -81,7 +81,7 @@ class Line:
 
     def add(self, run: Run) -> None:
         """Let a run wait."""
-        run.is_compiled = run.code is None or run.code in self._compiled
+        run.is_compiled = run.code is None or self.ahead.is_compiled(run.code)
         self.waiting.append(run)
 
     def in_order(self) -> list[Run]:
@@ -105,27 +105,22 @@ class Line:
         """The jobs that will probably be taken next: those whose first answers wait."""
         return tuple(run.job for run in self.in_order() if not run.is_careful)[:most]
 
-    def next_to_prepare(self, spare: Iterable[Job]) -> GemmJob | None:
-        """The code that a helper should compile now: that of a waiting run, or of spare jobs while all is
-        quiet.
-        """
+    def next_to_prepare(self) -> Code | None:
+        """The code that a helper should compile now: that of a run, or what is offered while all is quiet."""
         for run in self.in_order():
             if run.code is not None and not run.is_preparing and not run.is_compiled:
                 run.is_preparing = True
                 return run.code
-        if self.waiting or not all(run.is_spare for run in self.active):
-            return None
-        codes = (code_of(job) for job in spare)
-        return next((code for code in codes if code is not None and code not in self._compiled), None)
+        code = self.ahead.take(part for run in self.runs() if run.claims for part in run.beside)
+        if code is None and not self.waiting and all(run.is_spare for run in self.active):
+            code = self.ahead.take_offered(run.code for run in self.active)
+        return code
 
-    def compiled(self, code: GemmJob | None) -> None:
+    def compiled(self, *codes: Code | None) -> None:
         """Note that code is compiled, or that compiling it was tried."""
-        if len(self._compiled) >= _CODES_KNOWN:
-            self._compiled.clear()
-        if code is not None:
-            self._compiled.add(code)
+        self.ahead.note(code for code in codes if code is not None)
         for run in self.runs():
-            if run.code == code:
+            if run.code in codes:
                 run.is_compiled, run.is_preparing = True, False
 
     def begin(self, run: Run, number: int) -> Run:
@@ -172,7 +167,7 @@ class Line:
         """Note how long a stage took. Careful work is not charged: it takes time that nobody else wants."""
         compile_s = 0.0 if run.is_compiled else self.compile_s
         self._durations.note(run.stage, max(0.0, self._clock() - run.stage_began - compile_s))
-        self.compiled(run.code)
+        self.compiled(run.code, *run.beside)
         if not run.is_careful:
             self.charge(run)
 

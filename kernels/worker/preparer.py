@@ -1,18 +1,18 @@
 """A helper process that compiles what waiting jobs need, while the workers answer others.
 
 Compiling is the CPU's work, and Triton keeps the code on disk for all processes. A helper is a worker like
-others, which gets ReadyJobs only. Where it is lost, the workers compile for themselves.
+others, which only gets jobs that make code ready. Where it is lost, the workers compile for themselves.
 """
 
 import threading
 from collections.abc import Callable
 
-from kernels.bench.ready.job import ReadyJob
+from kernels.worker.ahead import task
 from kernels.worker.ledger import Ledger
 from kernels.worker.messages import Do, Finished, Ready, Refused
 from kernels.worker.process import Ended, Frozen, Garbled, Heard, Vanished, WorkerProcess
 
-COMPILE_S = 30.0
+COMPILE_S = 60.0
 """The most that a helper may take for one job."""
 _START_S = 180.0
 _TICK_S = 0.2
@@ -43,7 +43,7 @@ class Preparer(threading.Thread):
         is_well, number = True, 0
         while is_well and (job := self._ledger.next_to_prepare()) is not None:
             number += 1
-            process.send(Do(number, ReadyJob(job, is_code_only=True)))
+            process.send(Do(number, task(job)))
             is_well = self._awaits(process, COMPILE_S, lambda heard: isinstance(heard, Finished | Refused))
             self._ledger.prepared(job)
 

@@ -4,8 +4,8 @@ import time
 from collections.abc import Callable, Sequence
 
 from kernels.bench.cost import Allowance
-from kernels.bench.ready.job import code_of
-from kernels.worker.jobs import Job
+from kernels.worker.ahead import code_of
+from kernels.worker.jobs import Job, kind_of
 from kernels.worker.ledger import Ledger
 from kernels.worker.preparer import Preparer
 from kernels.worker.rate import Pace
@@ -46,7 +46,7 @@ class WorkerQueue:
         self._ledger = Ledger(
             room=room,
             pace=pace,
-            to_prepare=[job for job in spare[::-1] if code_of(job) is not None] if helpers else (),
+            to_prepare=_longest_first(spare) if helpers else (),
             compile_s=_COMPILE_S if spare or helpers else 0.0,
             is_present=is_present,
             clock=clock,
@@ -107,3 +107,10 @@ class WorkerQueue:
             supervisor.join(2 * self._limits.stop_s)
         for preparer in self._preparers:
             preparer.join(self._limits.stop_s)
+
+
+def _longest_first(spare: Sequence[Job]) -> list[Job]:
+    """The jobs whose code helpers compile. A worker does not begin one that a helper has in hand."""
+    return sorted(
+        (job for job in spare if code_of(job) is not None), key=lambda job: -kind_of(job).cost(job).first_s
+    )

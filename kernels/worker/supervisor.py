@@ -85,7 +85,7 @@ class Supervisor(threading.Thread):
                 else:
                     self._ledger.finish(run, end)
                 if run.is_spare:
-                    self._spare.popleft()
+                    self._spare.remove(run.job)
                 if self._failures:
                     self._spare.clear()  # not worth another worker
             not_before = self._ledger.clock() + self._rest_s()
@@ -94,7 +94,7 @@ class Supervisor(threading.Thread):
             self._process.close(self._limits.stop_s)
 
     def _next_spare(self) -> Job | None:
-        return self._spare[0] if self._spare else None
+        return next((job for job in self._spare if not self._ledger.is_in_hand(job)), None)
 
     def _rest_s(self) -> float:
         if not self._failures:

@@ -1,35 +1,47 @@
 """A part of a training run that is compiled ahead (TrainReadyJob): plain data, without torch.
 
-kernels.train.ready.measure does it. A run is several parts, so that a worker soon gives way to others.
+kernels.train.ready.measure does it. A run is many parts, so that several processes compile it at once, and so
+that a worker soon gives way to others.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from fp8core.linear import MATMULS, OPERANDS
 from kernels.train.job import BF16, TrainJob
 from kernels.train.sizes import HEAD, SIZES
 from kernels.train.variants import VARIANTS
 
 PIECES = "pieces"
 """The part between the linear layers: norms, attention, cross-entropy."""
+CALLS = tuple(reversed((*(tensor.value for tensor in OPERANDS), *MATMULS)))
+"""What a step calls for in a layer: copies of x, w and dy, and three matmuls. The last ones come first: a run
+that has begun compiles the first ones itself.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrainReadyJob:
-    """Compile what a linear layer of a run computes, or its PIECES.
+    """Compile the kernels of one call of a linear layer's step, or the PIECES of a run.
 
     - recipe, model: as in TrainJob. layer: the name of a linear layer in every block, HEAD, or PIECES.
+    - call: one of CALLS; nothing for PIECES.
 
-    Raises ValueError for an unknown layer, and as TrainJob does.
+    Raises ValueError for an unknown layer or call, and as TrainJob does.
     """
 
     recipe: str
     model: str
     layer: str
+    call: str = ""
 
     def __post_init__(self) -> None:
         known = (*self.train.size_data.block_linears, HEAD, PIECES)
         if self.layer not in known:
             raise ValueError(f"a part to compile is one of {', '.join(known)}, got {self.layer!r}")
+        calls = ("",) if self.layer == PIECES else CALLS
+        if self.call not in calls:
+            asked = f"one of {', '.join(CALLS)}" if self.layer != PIECES else "nothing"
+            raise ValueError(f"the call to compile of {self.layer} is {asked}, got {self.call!r}")
 
     @property
     def train(self) -> TrainJob:
@@ -39,7 +51,7 @@ class TrainReadyJob:
     @property
     def title(self) -> str:
         """What runs, for a list of runs."""
-        return f"Getting ready: {self.layer} of {self.train.title}"
+        return f"Getting ready: {' '.join(filter(None, (self.layer, self.call)))} of {self.train.title}"
 
     @property
     def size(self) -> str:
@@ -60,11 +72,20 @@ class TrainReadied:
     seconds: float
 
 
+def parts_of(job: TrainJob) -> tuple[TrainReadyJob, ...]:
+    """The parts of a run: what takes longest first."""
+    layers = (*job.size_data.block_linears, *([HEAD] if job.head else []))
+    parts = [TrainReadyJob(recipe=BF16, model=job.model, layer=PIECES)]
+    if job.recipe != BF16:
+        parts += [
+            TrainReadyJob(recipe=job.recipe, model=job.model, layer=layer, call=call)
+            for layer in layers
+            for call in CALLS
+        ]
+    return tuple(parts)
+
+
 def ready_jobs(model: str = next(iter(SIZES))) -> tuple[TrainReadyJob, ...]:
     """The parts of all changes that a button tries: what all of them share first."""
-    layers = tuple(SIZES[model].block_linears)
-    parts = [TrainReadyJob(recipe=BF16, model=model, layer=PIECES)]
-    for variant in VARIANTS.values():
-        own = (*layers, HEAD) if variant.job.head else layers
-        parts += [TrainReadyJob(recipe=variant.job.recipe, model=model, layer=layer) for layer in own]
-    return tuple(dict.fromkeys(parts))
+    runs = (replace(variant.job, model=model) for variant in VARIANTS.values())
+    return tuple(dict.fromkeys(part for run in runs for part in parts_of(run)))

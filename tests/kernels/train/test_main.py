@@ -62,8 +62,10 @@ def test_ctrl_c_keeps_what_was_measured_and_resume_goes_on(capsys, monkeypatch, 
 
     def interrupted(trainer, course: Course, looks, *rest, progress, **named):
         def tell(*told) -> None:
-            chunks.append(told)
-            if len(chunks) == 2 * STEPS + 2:  # in the second run; a chunk is told before its look and after
+            chunks.extend([told] if told[-1] else [])
+            if (
+                told[-1] and len(chunks) == 2 * STEPS + 2
+            ):  # in the second run; a chunk is told before its look and after
                 os.kill(os.getpid(), signal.SIGINT)
 
         return real(trainer, course, looks, *rest, progress=tell, **named)

@@ -40,7 +40,7 @@ SWEPT = ProbeRow(
     date="2026-11-20",
     points=(SweepPoint(k=32, rms=1e-4, bias=-1e-5, outputs=1024, mismatches=0),),
 )
-PART = TrainReadyJob(recipe="nvfp4", model="s", layer="qkv")
+PART = TrainReadyJob(recipe="nvfp4", model="s", layer="qkv", call="x")
 EXAMPLES = {
     "gemm": (job(Act.FINE), row(job(Act.FINE))),
     "probe": (PROBE, SWEPT),

@@ -4,8 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from kernels.bench.ready.job import ReadyJob, code_of
+from kernels.bench.ready.job import ReadyJob
 from kernels.check.job import CheckJob
+from kernels.train.job import TrainJob
+from kernels.train.ready.job import parts_of
+from kernels.worker.ahead import code_of
 from kernels.worker.jobs import Job
 from kernels.worker.ledger import ABSENT_S, FORGOTTEN, GONE, MOST_WAITING, REPLACED, Ledger
 from kernels.worker.order import SLOT_S
@@ -276,6 +279,27 @@ def test_helpers_compile_what_is_offered_while_all_is_quiet():
     answer(ledger)
     ledger.prepared(code_of(offered[0]))
     assert ledger.next_to_prepare().m == 2
+
+
+def test_helpers_compile_parts_of_a_training_run_while_it_runs():
+    run = TrainJob(recipe="mxfp8", steps=4)
+    parts = parts_of(run)
+    ledger = Ledger(to_prepare=parts)
+    ledger.submit(run, "s")
+    first = ledger.next_to_prepare()
+    assert first == parts[0]
+    assert ledger.is_in_hand(first)
+    assert next_job(ledger) == run, "it waits for no helper"
+    ledger.prepared(first)
+    assert not ledger.is_in_hand(first)
+    assert [ledger.next_to_prepare() for _ in parts[1:]] == list(parts[1:])
+
+
+def test_what_a_worker_has_in_hand_no_helper_compiles_unasked():
+    parts = parts_of(TrainJob(recipe="mxfp8"))[:2]
+    ledger = Ledger(to_prepare=parts)
+    ledger.take(not_before=0.0, spare=lambda: parts[0])
+    assert ledger.next_to_prepare() == parts[1]
 
 
 def test_no_careful_answer_begins_while_code_for_a_first_one_is_compiled():
