@@ -63,9 +63,8 @@ def test_ctrl_c_keeps_what_was_measured_and_resume_goes_on(capsys, monkeypatch, 
     def interrupted(trainer, course: Course, looks, *rest, progress, **named):
         def tell(*told) -> None:
             chunks.extend([told] if told[-1] else [])
-            if (
-                told[-1] and len(chunks) == 2 * STEPS + 2
-            ):  # in the second run; a chunk is told before its look and after
+            # in the second run; a chunk is told before its look and after
+            if told[-1] and len(chunks) == 2 * STEPS + 2:
                 os.kill(os.getpid(), signal.SIGINT)
 
         return real(trainer, course, looks, *rest, progress=tell, **named)
