@@ -250,7 +250,9 @@ def test_published_gaps_stand_beside_ours_with_their_source(open_app, recorded) 
     for one in sourced().published:
         assert one.link in told
         assert set(one.recipes) <= set(RECIPES)
-    assert "1 of 8 published gaps" in told  # equal seeds leave no error here, and one source gives a bound
+    assert (
+        "of 10 published gaps, 1 agree" in told
+    )  # equal seeds leave no error here, and one source gives a bound
     assert "each against bf16's run of the same seed" in told
 
 
@@ -261,7 +263,7 @@ def test_without_help_of_equal_seeds_gaps_have_the_width_of_the_band(open_app, t
     )
     told = texts(open_app(PAGE, loss_show="elsewhere"))
     assert "against the mean of bf16's seeds" in told
-    assert "5 of 8 published gaps" in told
+    assert "of 10 published gaps, 2 agree" in told
 
 
 def test_a_line_that_cannot_be_read_is_told_and_left_out(open_app, recorded) -> None:

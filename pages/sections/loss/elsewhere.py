@@ -1,9 +1,13 @@
 """Section "Elsewhere": our final gaps beside published ones, and where they agree."""
 
+from itertools import combinations
+from math import hypot
+
 import streamlit as st
 
 from fp8core.experiments.run_spread import SURE
 from fp8core.recipes import RECIPES
+from pages.kit.charts.words import count
 from pages.kit.controls import Controls
 from pages.kit.inert import plain
 from pages.kit.notice import draw_notice
@@ -12,17 +16,20 @@ from pages.sections.loss.gaps import Final, finals
 from pages.sections.loss.sourced import Published, sourced
 from pages.sections.loss.state import group_here
 
-AGREES, BOUND, LARGER, SMALLER, NO_FIGURE = (
-    "within our interval",
-    "below the bound, with our interval",
-    "ours is larger",
-    "ours is smaller",
+AGREES, BOUND, WIDE, OVER, LARGER, SMALLER, NO_FIGURE = (
+    "yes: our interval holds it, and leaves out 0",
+    "yes: our interval keeps below it",
+    "cannot tell: our interval holds 0, too",
+    "cannot tell: our interval reaches over it",
+    "no: ours is larger",
+    "no: ours is smaller",
     "no percentage given",
 )
 CAUTION = (
     "Sizes, texts and lengths differ, so equal figures would be luck. Compare the **order of magnitude**: "
-    "far below a percent with eight bits, some percent with four. Most published gaps are of one run a side. "
-    "Some “fp8” curves of papers are bf16 (Quartet, "
+    "far below a percent with eight bits, some percent with four. “Forward only” rounds no gradient; ours "
+    "rounds them, too. Most published gaps are of one run a side. Some “fp8” curves of papers are bf16 "
+    "(Quartet, "
     "[issue 12](https://github.com/IST-DASLab/Quartet/issues/12), 2026-09): so the "
     "table of “Curves” counts the quantized GEMMs of a step."
 )
@@ -44,16 +51,16 @@ def show(controls: Controls) -> None:
 
 
 def agreement(one: Published, ours: Final) -> str:
-    """How a published gap lies to ours."""
+    """How a published gap lies to ours. An interval that holds 0 would have held a gap of none as well."""
     published = one.gap_percent
     if published is None:
         return NO_FIGURE
     own = ours.closest
     low, high = own.percent - own.error, own.percent + own.error
     if one.at_most:
-        return BOUND if high <= published else LARGER if low > published else AGREES
+        return BOUND if high <= published else LARGER if low > published else OVER
     if low <= published <= high:
-        return AGREES
+        return WIDE if low <= 0 <= high else AGREES
     return LARGER if low > published else SMALLER
 
 
@@ -67,10 +74,34 @@ def notice(ours: dict[str, Final]) -> str:
     ]
     if not judged:
         return "no recorded run of ours stands beside a published gap yet."
-    agree = sum(one in (AGREES, BOUND) for one in judged)
+    agree, wide = (sum(one in some for one in judged) for some in ((AGREES, BOUND), (WIDE, OVER)))
     return (
-        f"{agree} of {len(judged)} published gaps lie within our interval or keep it below their bound; in "
-        f"{judged.count(SMALLER)} ours is smaller, in {judged.count(LARGER)} larger."
+        f"of {count(len(judged), 'published gap')}, {agree} agree with ours. For {wide}, **our interval is "
+        f"too wide** to tell them from none, or from their bound. Ours is larger than {judged.count(LARGER)} and "
+        f"smaller than {judged.count(SMALLER)}.{told_order(ours)}"
+    )
+
+
+def told_order(ours: dict[str, Final]) -> str:
+    """How our order of recipes is to that of sources that trained several alike; empty where none did."""
+    apart, same, every = 0, 0, 0
+    for one, other in combinations(sourced().published, 2):
+        (name, gap), (beside, more) = ((each.recipes[0], each.gap_percent) for each in (one, other))
+        if one.trained != other.trained or one.source != other.source or None in (gap, more):
+            continue
+        if name not in ours or beside not in ours:
+            continue
+        left, right = ours[name].closest, ours[beside].closest
+        between = left.percent - right.percent
+        is_apart = abs(between) > hypot(left.error, right.error)
+        every += 1
+        apart += is_apart
+        same += is_apart and (between > 0) is (gap > more)
+    if not every:
+        return ""
+    return (
+        f" **The order** says more: sources trained {count(every, 'pair')} of these recipes alike. Our runs "
+        f"tell {apart} of them apart, {same} in the order of the source."
     )
 
 
