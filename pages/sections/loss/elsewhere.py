@@ -77,8 +77,8 @@ def notice(ours: dict[str, Final]) -> str:
     agree, wide = (sum(one in some for one in judged) for some in ((AGREES, BOUND), (WIDE, OVER)))
     return (
         f"of {count(len(judged), 'published gap')}, {agree} agree with ours. For {wide}, **our interval is "
-        f"too wide** to tell them from none, or from their bound. Ours is larger than {judged.count(LARGER)} and "
-        f"smaller than {judged.count(SMALLER)}.{told_order(ours)}"
+        f"too wide** to tell them from none, or from their bound. Ours is larger than {judged.count(LARGER)} "
+        f"and smaller than {judged.count(SMALLER)}.{told_order(ours)}"
     )
 
 
