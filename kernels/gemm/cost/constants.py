@@ -31,7 +31,7 @@ _ARCHITECTURE = "sm_90"
 class Shared:
     """Constants that all kernels of a GPU have in common.
 
-    - dram_gb_s, l2_gb_s: what all SMs together read. sm_gb_s: what one SM reads at most.
+    - dram_gb_s, l2_gb_s: what all SMs together read. sm_gb_s: what one SM reads at most, 64 bytes a clock.
     - write_cost: a byte written to memory, in bytes read. page_bytes: what one more run of bytes costs.
     - latency_ns: from the request of a stage until it is there.
     - pass_us: one more launch before the kernel. pass_4_gb_s to pass_16_gb_s: its rate, by the bits of what
@@ -66,7 +66,8 @@ class Of:
     - launch_us: from the launch to the first product, and from the last one to the end.
     - alone: a step's time where a program has its SM for itself, in steps of one that shares it.
     - split_us, run_us, split_gb_s: where programs share a block, what that costs once and for each of them,
-      and the rate at which one program adds their parts of the sum.
+      and the rate at which one program adds their parts of the sum. again_us: a wave more of such programs,
+      each of which has one run.
     """
 
     launch_us: float
@@ -74,6 +75,7 @@ class Of:
     split_us: float
     run_us: float
     split_gb_s: float
+    again_us: float
 
 
 @dataclass(frozen=True, kw_only=True)

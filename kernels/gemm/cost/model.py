@@ -4,15 +4,18 @@
 |---|---|
 | launch | a constant of the body |
 | multiplying | waves of units · (steps along K · time of a step + all else that a block takes) |
+| a step | the longer of multiplying and of what an SM takes from the L2 in it |
 | memory, L2 | bytes / bandwidth, of as many SMs as have work; both run beside multiplying |
 | sums of runs | where programs share a block, the last one reads all parts of its sum |
 | passes | each one a launch more, and its bytes |
 """
 
-from kernels.gemm.cost.constants import Constants
+from kernels.gemm.cost.constants import Constants, Of
 from kernels.gemm.cost.work import Work
 
 _NS_A_US = 1e3
+_SEAM = 8.0
+"""How little of the shorter of a step's two times shows. Its value matters little; a fit needs some slope."""
 
 
 def predict_us(work: Work, constants: Constants) -> float:
@@ -20,13 +23,15 @@ def predict_us(work: Work, constants: Constants) -> float:
     shared, body = constants.shared, constants.body(work.variant.body)
     rate = constants.rate(work.variant)
     full, last = work.waves
-    slowest_load = max(
-        shared.latency_ns / work.stages, work.step_bytes / shared.sm_gb_s
-    )  # of one program; bytes / (GB/s) are ns
+    latency = shared.latency_ns / work.stages
+    loaded = work.step_bytes / shared.sm_gb_s  # bytes / (GB/s) are ns
+
+    def step_ns(together: int) -> float:
+        multiplied = max(together, body.alone) * rate.step_ns
+        return max(latency, _longer(multiplied, together * loaded, _SEAM))
 
     def unit_ns(together: int, steps: int) -> float:
-        step = max(together * rate.step_ns, body.alone * rate.step_ns, slowest_load)
-        return steps * step + rate.fixed_ns * (1 + together) / 2
+        return steps * step_ns(together) + rate.fixed_ns * (1 + together) / 2
 
     multiplying = full * unit_ns(work.resident, work.steps) + (unit_ns(last, work.steps) if last else 0.0)
     if work.whole:
@@ -37,15 +42,28 @@ def predict_us(work: Work, constants: Constants) -> float:
     )
     memory = traffic / min(shared.dram_gb_s, busy * work.sms * shared.sm_gb_s)
     cache = work.l2_bytes / (shared.l2_gb_s * busy)
-    power = shared.sharpness
-    together = (multiplying**power + memory**power + cache**power) ** (1 / power)
-    all_ns = together + body.launch_us * _NS_A_US
-    duty = min(1.0, work.all_steps * rate.step_ns / (work.sms * all_ns))
+    beside = _longer(memory, cache, shared.sharpness)
+    cold_ns = _longer(multiplying, beside, shared.sharpness) + body.launch_us * _NS_A_US
+    duty = min(1.0, work.all_steps * step_ns(work.resident) / work.resident / (work.sms * cold_ns))
     multiplying *= 1 + shared.heat * duty  # the card lowers its clock
-    together = (multiplying**power + memory**power + cache**power) ** (1 / power)
-    total = body.launch_us + together / _NS_A_US
-    if work.runs > 1:
-        total += body.split_us + work.runs * (body.run_us + work.sum_bytes / body.split_gb_s / _NS_A_US)
+    total = body.launch_us + _longer(multiplying, beside, shared.sharpness) / _NS_A_US
+    total += _sums_us(work, body, full)
     for each in work.passes:
         total += shared.pass_us + each.bytes / shared.pass_gb_s(each.bits) / _NS_A_US
     return total
+
+
+def _longer(one: float, other: float, sharpness: float) -> float:
+    """The longer of two times that overlap, with a little of the shorter one."""
+    return (one**sharpness + other**sharpness) ** (1 / sharpness)
+
+
+def _sums_us(work: Work, body: Of, full_waves: int) -> float:
+    """What it takes to add the sums of runs of K; nothing where no programs share a block."""
+    if work.runs == 1:
+        return 0.0
+    part_us = work.sum_bytes / body.split_gb_s / _NS_A_US
+    once = body.split_us + work.runs * (body.run_us + part_us)
+    if work.programs < work.units:
+        return once
+    return once + full_waves * (body.again_us + part_us)  # a program ends with its run: the next starts anew

@@ -29,7 +29,7 @@ SHARED = Shared(
     write_cost=1.2,
     page_bytes=300.0,
     l2_gb_s=8000.0,
-    sm_gb_s=60.0,
+    sm_gb_s=125.0,
     latency_ns=1200.0,
     pass_us=2.5,
     pass_4_gb_s=2500.0,
@@ -39,7 +39,7 @@ SHARED = Shared(
     sharpness=4.0,
     heat=0.15,
 )
-BODY = Of(launch_us=3.5, alone=1.2, split_us=1.0, run_us=0.1, split_gb_s=80.0)
+BODY = Of(launch_us=3.5, alone=1.2, split_us=1.0, run_us=0.1, split_gb_s=80.0, again_us=1.5)
 
 
 def rate_of(variant: Variant) -> Rate:

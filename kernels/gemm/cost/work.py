@@ -17,6 +17,7 @@ from kernels.gemm.cost.passes import Pass, passes
 from kernels.gemm.cost.traffic import Factors, dram_bytes, written_run_bytes
 from kernels.gemm.cost.variant import Variant
 from kernels.gemm.hopper.decoding.blocks import beside, runs_each
+from kernels.gemm.hopper.sizes import SLAB
 from kernels.gemm.meaning import Meaning
 from kernels.gemm.simple.blocks import THREADS_A_WARP
 
@@ -28,6 +29,8 @@ _OTHER_REGISTERS = 56
 """Registers of a thread of the simple kernels beside its sums: addresses, counters, scales."""
 _MOST_REGISTERS = 255
 _SUM_BYTES = 4
+_WARP_ROWS = SLAB // 4
+"""Rows of a slab that one warp has; those beyond D need no traffic."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +100,7 @@ def work_of(meaning: Meaning, blocks: Blocks, mnk: Mnk, device: Device, facts: F
     factors = Factors.of(facts, blocks, mnk)
     at_once = min(programs, device.sms * resident) // (1 if blocks.shares_last else runs) or 1
     out_bytes = m * n * facts.out_bytes
-    sum_bytes = blocks.block_m * blocks.block_n * _SUM_BYTES if runs > 1 else 0
+    sum_bytes = _summed_rows(blocks, m) * blocks.block_n * _SUM_BYTES if runs > 1 else 0
     return Work(
         variant=Variant.of(facts, blocks),
         units=units,
@@ -135,8 +138,17 @@ def _step_bytes(meaning: Meaning, facts: Facts, blocks: Blocks, m: int) -> tuple
         )
         return loaded, blocks.operand_bytes(facts.value_bytes[0])
     storage = storage_of(meaning, blocks)
-    unread = (storage.a_box[0] - storage.loaded(m)[0]) * blocks.block_k * facts.value_bytes[0]
+    unread = max(0, storage.a_box[0] - m) * blocks.block_k * facts.value_bytes[0]
     return storage.stage_bytes - (0 if blocks.decoded else unread), storage.stage_bytes
+
+
+def _summed_rows(blocks: Blocks, m: int) -> int:
+    """Rows of a block's sum that pass through memory: those of warps that have rows of D, where the body is
+    warp-specialized.
+    """
+    if blocks.body.is_simple or blocks.body is Body.DECODING:
+        return blocks.block_m
+    return min(blocks.block_m, -(-m // _WARP_ROWS) * _WARP_ROWS)
 
 
 def _resident(meaning: Meaning, blocks: Blocks, stage_bytes: int, k: int) -> int:

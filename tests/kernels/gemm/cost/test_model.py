@@ -75,6 +75,29 @@ def test_a_split_pays_where_sms_would_stand_idle_and_only_there():
     assert full.blocks.split_k == 1
 
 
+def test_no_sm_takes_more_from_the_l2_than_64_bytes_a_clock():
+    """Low blocks load many bytes for each product: 280 of 64 × 128, three on an SM, took 47.6 µs."""
+    made, mnk = meaning("per_tensor", "fprop"), (424, 5120, 8192)
+    found = {each.blocks: each.us for each in ranked(made, mnk, HOPPER, [Body.CHAINED_SHARED])}
+    low = next(each for each in found if (each.block_m, each.block_n, each.split_k) == (64, 128, 1))
+    step_bytes, clock_ghz = (64 + 128) * 128, 1.98
+    assert found[low] > 3 * 64 * step_bytes / (64 * clock_ghz) / 1e3
+    assert found[low] == pytest.approx(47.6, rel=0.1)
+    assert min(found, key=lambda each: found[each]).block_m > 64
+
+
+def test_programs_that_end_with_their_run_pay_for_each_wave():
+    """380 programs of seven steps took 28.9 µs on 132 SMs."""
+    made, mnk = meaning("per_tensor", "fprop"), (308, 9552, 1648)
+    known = next(
+        each.blocks
+        for each in ranked(made, mnk, HOPPER, [Body.CHAINED_SHARED])
+        if (each.blocks.block_m, each.blocks.block_n, each.blocks.split_k) == (64, 256, 1)
+    )
+    split = replace(known, split_k=2, persistent=False)
+    assert predicted_us(made, split, mnk, HOPPER) == pytest.approx(28.9, rel=0.15)
+
+
 def test_a_pass_before_the_kernel_costs_its_bytes():
     made = meaning("mxfp8", "wgrad")
     decoded = {len(each.blocks.decoded): each for each in ranked(made, (512, 512, 256), HOPPER, Body)}
