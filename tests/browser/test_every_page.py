@@ -66,6 +66,11 @@ UNDRAWN = """() => [...document.querySelectorAll('[data-testid="stVegaLiteChart"
     .filter(place => !(place.querySelector('svg.marks')?.getBoundingClientRect().height > 60)).length"""
 INKS = """() => [...document.querySelectorAll('svg g.mark-text text')]
     .filter(text => text.textContent.trim()).map(text => text.getAttribute('fill'))"""
+SCROLLED = (
+    "() => [...document.querySelectorAll('[data-testid=stVegaLiteChart]')]"
+    ".filter(chart => chart.clientWidth > document.documentElement.clientWidth).map(chart => chart.innerText)"
+)
+"""The charts that are wider than the window."""
 OVERHANG = (
     "() => {const m = document.querySelector('[data-testid=stMain]'); return m.scrollWidth - m.clientWidth}"
 )
@@ -180,6 +185,14 @@ def test_no_word_of_a_chart_is_cut_or_tiny_or_under_another_on_a_telephone(serve
     assert page.locator("svg.marks text").count() > 10
     assert unreadable(page) == []
     assert overhang(page) <= 0
+
+
+@pytest.mark.parametrize("path", ["fused", "benchmarks"])
+def test_bars_are_seen_on_a_telephone_without_scrolling_to_them(server, open_page, path):
+    page = open_page(f"{server.url}/{path}", width=TELEPHONE)
+    page.locator('[data-testid="stVegaLiteChart"] svg.marks').last.wait_for()
+    assert unreadable(page) == []
+    assert page.evaluate(SCROLLED) == []
 
 
 def unreadable(page) -> list[str]:

@@ -87,7 +87,7 @@ def test_every_kernel_of_every_way_is_a_bar_at_its_time(open_app, folder):
     assert (cast["traffic"], cast["what"]) == ("257\N{NO-BREAK SPACE}MiB", "quantize for gate and up, 1")
     ends = dataset(at, 0, "tracks")
     assert [end["lane"] for end in ends] == list(WAY_NAMES.values())
-    assert ends[0]["label"] == f"{found[0].times_bf16:.2f}×, {duration(found[0].step_us)}"
+    assert ends[0]["words"] == f"bf16: {found[0].times_bf16:.2f}×, {duration(found[0].step_us)}"
     assert "Recorded on NVIDIA H200, 2026-11-23, torch 2.11.0, commit 0123abc" in texts(at)
 
 
@@ -97,9 +97,9 @@ def test_the_switch_knows_what_the_way_before_had(open_app, folder):
     bars = dataset(at, 1, "kernels")
     assert {bar["next"] for bar in bars if bar["lane"] == "naive"} == {"compiled"}
     assert {bar["next"] for bar in bars if bar["lane"] == "bound"} == {""}
-    sums = {(one["lane"], one["role"]): one["said"] for one in dataset(at, 1, "sums")}
-    assert sums["naive", "quantize"] == "30 kernels, 2,700 µs"
-    assert sums["ours_kept", "quantize"] == "none"
+    sums = {(one["lane"], one["role"]): one["words"] for one in dataset(at, 1, "sums")}
+    assert sums["naive", "quantize"] == "quantize: 30 kernels, 2,700 µs"
+    assert sums["ours_kept", "quantize"] == "quantize: none"
     assert at.query_params == {"fused_way": "compiled"}
 
 
@@ -132,8 +132,8 @@ def test_a_kernel_that_starts_early_is_not_counted_twice(open_app, folder):
     )
     record_rows(folder, [replace(row, kernels=early)])
     at = open_app(PAGE)
-    sums = {one["role"]: one["said"] for one in dataset(at, 1, "sums")}
-    assert sums["matmul"] == "6 kernels, 3,100 µs"  # 20 µs of gaps before five of the six are filled
+    sums = {one["role"]: one["words"] for one in dataset(at, 1, "sums")}
+    assert sums["matmul"] == "matmul: 6 kernels, 3,100 µs"  # 20 µs of gaps before five of the six are filled
     assert "10 µs of it beside others" in dataset(at, 0, "kernels")[1]["time"]
 
 

@@ -1,18 +1,19 @@
-"""Horizontal bars, each of one piece or several, with what they say at the right."""
+"""Horizontal bars, each of one piece or several, with their names and figures above them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import altair as alt
 
+from pages.kit.charts.above import LETTERS, WORDS, without_names, words_above, words_of
 from pages.kit.charts.finish import dressed
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.template import Filled, number, several, template, text
 
-LINE = 25
+LINE = 26 + LETTERS
 _BAR = 19
-_AROUND = 130
-_ROOM = 1.45
+_AROUND = 140
+_ROOM = 1.02
 _LETTER = 0.025
 """A piece has its name inside where it is at least this share of the longest bar for each letter."""
 PIECES, ENDS = "pieces", "ends"
@@ -20,7 +21,7 @@ PIECES, ENDS = "pieces", "ends"
 
 @dataclass(frozen=True, kw_only=True)
 class Bar:
-    """One line: its pieces from left to right, and the words behind its end."""
+    """One line: its name, its figures in words, and its pieces from left to right."""
 
     name: str
     pieces: Mapping[str, float]
@@ -55,8 +56,7 @@ def bars(
             start += size
     ends = {
         "line": [line.name for line in lines],
-        "end": [line.size for line in lines],
-        "label": [line.label for line in lines],
+        WORDS: [words_of(line.name, line.label) for line in lines],
     }
     return _chart(kinds, ink).filled(
         {PIECES: found, ENDS: ends},
@@ -73,7 +73,7 @@ def _chart(kinds: tuple[str, ...], ink: Ink) -> alt.LayerChart:
         "line:N",
         title=None,
         scale=alt.Scale(domain=several("lines", ["MI300X, fp8"])),
-        axis=alt.Axis(labelLimit=200, labelFontSize=13, grid=False, ticks=False),
+        axis=without_names(),
     )
     across = alt.Scale(domain=several("across", [0.0, 1.0]), nice=False)
     colors = [ink.m, ink.n, ink.k, ink.bad, ink.soft]
@@ -100,9 +100,5 @@ def _chart(kinds: tuple[str, ...], ink: Ink) -> alt.LayerChart:
         .mark_text(color=ink.page, fontSize=12)
         .encode(x=alt.X("middle:Q", scale=across), text="inside:N")
     )
-    said = (
-        alt.Chart(alt.NamedData(ENDS))
-        .mark_text(align="left", dx=6, fontSize=13, fontWeight="bold", color=ink.text)
-        .encode(y=y, x=alt.X("end:Q", scale=across), text="label:N")
-    )
+    said = words_above(alt.Chart(alt.NamedData(ENDS)).encode(y=y), _BAR, ink)
     return dressed(alt.layer(drawn, inside, said).properties(height=number("height", 400)), ink)

@@ -94,7 +94,6 @@ def _draw(found: Sequence[Drawn], key: str) -> None:
     draw_chart(
         any_shape_chart([one.point for one in found], INKS[theme()]),
         key=key,
-        least=520,
         alt=alt_text(made),
     )
     draw_rows(arrow_table(lines(made)), column_config=_COLUMNS)

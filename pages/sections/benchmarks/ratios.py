@@ -41,7 +41,6 @@ def show(controls: Controls, gpu: str) -> None:
         draw_chart(
             ratios_chart(found_groups, [TORCH, BF16], INKS[theme()]),
             key="benchmarks_ratios",
-            least=460,
             alt=alt_text(found_groups),
         )
         st.caption(READING + " " + data.origin_sentence(found))

@@ -199,7 +199,6 @@ def show(controls: Controls) -> None:
     draw_chart(
         byte_bars(recipe, layer, rates, ink),
         key="fused_bytes",
-        least=620,
         alt="Bytes that quantizing moves: "
         + "; ".join(f"{one.value} {bytes_text(layer_traffic(recipe, layer, one).total)}" for one in Strategy),
     )

@@ -91,7 +91,6 @@ def show(controls: Controls) -> None:
     draw_chart(
         picture(settings, theme()),
         key="fused_cache",
-        least=460,
         alt=f"Tokens a second at most, with {1 << int(settings[CONTEXT.key]):,} tokens of context: "
         + "; ".join(f"{step.way} {step.tokens_s:,.0f}" for step in now),
     )

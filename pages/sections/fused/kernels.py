@@ -179,7 +179,6 @@ def _draw_rows(
     draw_chart(
         ratio_chart(drawn(found), INKS[theme()]),
         key="fused_kernels",
-        least=680,
         alt=f"{kernel.title}, speed over a copy's: "
         + "; ".join(f"{name(row)} {row.ratio:.2f}" for row in found),
     )

@@ -135,7 +135,6 @@ def draw(found: Sequence[Shown]) -> None:
     draw_chart(
         _spec(ours, reached, theme()),
         key="fused_bounds",
-        least=560,
         alt="Kernels of the fused step and their bounds. "
         + "; ".join(f"{one.what}: {_words(one)}" for one in shown),
     )
@@ -166,7 +165,7 @@ def _spec(ours: Shown, reached: Rates, theme: str) -> Filled:
             role=ROLES[one.role].name,
             time_us=one.time_us,
             least_us=one.least_us,
-            words=_words(one),
+            figures=_words(one),
         )
         for one in _shown(losses(ours.row, reached))
     ]

@@ -138,7 +138,6 @@ def show(controls: Controls, source: str) -> None:
     draw_chart(
         picture(every, layer, theme()),
         key="fused_memory",
-        least=520,
         alt="Bytes held from forward to backward over those of bf16: "
         + "; ".join(f"{recipe.title} {ratio(recipe, layer):.2f}" for recipe in every),
     )

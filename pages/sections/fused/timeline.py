@@ -47,7 +47,7 @@ IDEA = (
     "backward pass, measured; all share one axis of time."
 )
 READING = (
-    "Behind a lane stand its speed over bf16 and the time of the whole step. The upright mark is where the "
+    "Above a lane stand its speed over bf16 and the time of the whole step. The upright mark is where the "
     "backward pass begins. Point at a bar for its bytes and rate. Hold Shift and turn the wheel to look "
     "closer, drag to move, click twice to go back."
 )
@@ -103,7 +103,6 @@ def _draw_lanes(found: Sequence[Shown], key: str) -> None:
     draw_chart(
         _lanes_spec(tuple(found), theme()),
         key=key,
-        least=560,
         alt="Timelines of one step. " + "; ".join(f"{lane.name}: {lane.label}" for lane in drawn),
     )
 
@@ -149,7 +148,6 @@ def _draw_switch(controls: Controls, found: Sequence[Shown]) -> None:
         at=way,
         spec_at=lambda start: with_slider(spec, SWITCH, start),
         alt_at=told,
-        least=560,
     )
 
 

@@ -51,7 +51,7 @@ def draw_runs(runs: Sequence[Run], group: Group, loss: str, *, near: bool = Fals
     around = band(group, loss)
     lines = [line(run, group, loss) for run in runs]
     spec = curves_chart(lines, around, reach(lines, around, near=near), INKS[theme()])
-    draw_chart(spec, key=key, least=420, alt=described(lines, around))
+    draw_chart(spec, key=key, alt=described(lines, around))
 
 
 def described(lines: Sequence[Line], around: Band) -> str:

@@ -74,7 +74,7 @@ def show(controls: Controls) -> None:
         INKS[theme()],
         is_log=metric in _LOGARITHMIC,
     )
-    draw_chart(spec, key="loss_layers", least=620, alt=notice(series, found.layers, title).replace("**", ""))
+    draw_chart(spec, key="loss_layers", alt=notice(series, found.layers, title).replace("**", ""))
     st.caption(
         f"{run.title}, seed {run.row.job.seed}, after step {found.step:,} of {run.row.steps:,}. "
         f"{_ZEROS if any(0 in one.amax for one in found.copies) else ''}{words.where(group)}"

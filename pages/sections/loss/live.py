@@ -112,7 +112,7 @@ def _draw_loss(runs: Sequence[Run], key: str) -> None:
     last = "; ".join(
         f"{one.name}: {one.percent[-1]:.3f} at step {one.steps[-1]}" for one in lines if one.steps
     )
-    draw_chart(spec, key=key, least=420, alt=f"Loss on the batches over the steps. {last}")
+    draw_chart(spec, key=key, alt=f"Loss on the batches over the steps. {last}")
     emulated = any(run.row.provenance is not Provenance.GPU for run in runs)
     told = " By the rules of the reference on a CPU, without kernels." if emulated else ""
     st.caption(

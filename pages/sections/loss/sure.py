@@ -58,7 +58,6 @@ def show(controls: Controls) -> None:
     draw_chart(
         ends_chart(ends, (min(every), max(every)), delta, INKS[theme()]),
         key="loss_ends",
-        least=460,
         alt="Where each run ended, in percent above the mean of bf16. "
         + "; ".join(f"{name}: {', '.join(map(words.percent, each))}" for name, each in ends.items()),
     )

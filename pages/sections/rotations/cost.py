@@ -47,7 +47,6 @@ def show(controls: Controls) -> None:
     draw_chart(
         picture(alone, rows, theme()),
         key="rotations_costs",
-        least=460,
         alt="Error energy over signal energy of each format: as it is, rotated, and rotated through bf16. "
         + "; ".join(f"{r.format}: {r.plain:.3g}, {r.rotated:.3g}, {r.carried:.3g}" for r in rows),
     )

@@ -97,7 +97,6 @@ def show(controls: Controls) -> None:
     draw_chart(
         picture(found, theme()),
         key="why_cache",
-        least=520,
         alt="Bytes read for one token of each sequence, and tokens a second at most: "
         + "; ".join(
             f"{step.way}: {(step.weight_bytes + step.cache_bytes) / 1e9:,.1f} GB, {step.tokens_s:,.0f} "

@@ -83,7 +83,6 @@ def show(controls: Controls) -> None:
     draw_chart(
         picture(scale, theme()),
         key="why_history",
-        least=420,
         alt=f"Share of gradients lost over the loss scale. At {power_of_two(scale)}: "
         + "; ".join(f"{name} {along[scale]:.1%}" for name, along in found.items()),
     )

@@ -93,7 +93,6 @@ def show(controls: Controls) -> None:
     draw_chart(
         picture(settings, theme()),
         key="why_memory",
-        least=480,
         alt="Memory of one linear layer: "
         + "; ".join(f"{name} {bytes_text(size)}" for name, size in totals(settings).items()),
     )

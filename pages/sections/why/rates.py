@@ -124,7 +124,6 @@ def show(controls: Controls) -> None:
     draw_chart(
         picture(unit, theme()),
         key="why_rates",
-        least=430,
         alt="Peak rates of tensor cores. fp8 over bf16: "
         + "; ".join(f"{name} {gain:.2f}" for name, gain in fp8_gains().items()),
     )

@@ -72,7 +72,6 @@ def show(controls: Controls) -> None:
     draw_chart(
         picture(settings, theme()),
         key="why_scaled",
-        least=420,
         alt="Parts of a transformer from top to bottom: "
         + "; ".join(
             f"{part.title} {part.format}" + (f" {found[part.work]:.1%} of the work" if part.work else "")

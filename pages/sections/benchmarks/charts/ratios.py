@@ -14,7 +14,9 @@ LINE = 21
 _AROUND = 125
 _BAR = 13
 _EQUAL = 1.0
-_ROOM = 1.12
+_ROOM = 1.14
+_NAMES = 128
+"""Pixels of the shapes' names, beside the axis."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,6 +46,7 @@ def ratios_chart(groups: Sequence[Group], peers: Sequence[str], ink: Ink) -> Fil
     """The groups from top to bottom, each under its title; `peers` in the order of the legend."""
     heads = {
         "line": [_key(place, 0, group.title) for place, group in enumerate(groups)],
+        "title": [group.title for group in groups],
         "peer": [group.peer for group in groups],
         "mean": [group.mean for group in groups],
         "averaged": [group.averaged for group in groups],
@@ -119,11 +122,10 @@ def _key(group: int, number: int, name: str) -> str:
 
 
 def _names(ink: Ink) -> alt.Axis:
-    is_head = {"test": "split(datum.value, '|')[1] == '0'"}
+    """The names of the shapes; the lines of the heads, which are longer, are free."""
     return alt.Axis(
-        labelExpr="split(datum.value, '|')[2]",
-        labelFontWeight={"condition": {**is_head, "value": "bold"}, "value": "normal"},
-        labelColor={"condition": {**is_head, "value": ink.text}, "value": ink.soft},
+        labelExpr="split(datum.value, '|')[1] == '0' ? '' : split(datum.value, '|')[2]",
+        labelColor=ink.soft,
         labelLimit=240,
         ticks=False,
         domain=False,
@@ -134,8 +136,8 @@ def _names(ink: Ink) -> alt.Axis:
     )
 
 
-def _means(y: alt.Y, ink: Ink) -> tuple[alt.Chart, alt.Chart]:
-    """A diamond at each group's mean, with its figure."""
+def _means(y: alt.Y, ink: Ink) -> tuple[alt.Chart, alt.Chart, alt.Chart]:
+    """Each group's title from the left edge of the names, a diamond at its mean, and the mean in figures."""
     base = alt.Chart(alt.NamedData("heads")).encode(
         y=y,
         tooltip=[
@@ -150,4 +152,7 @@ def _means(y: alt.Y, ink: Ink) -> tuple[alt.Chart, alt.Chart]:
     figure = base.mark_text(align="right", color=ink.text, fontWeight="bold").encode(
         x=alt.value("width"), text=alt.Text("mean:Q", format=".2f")
     )
-    return diamond, figure
+    title = base.mark_text(align="left", color=ink.text, fontWeight="bold", clip=False).encode(
+        x=alt.value(-_NAMES), text="title:N"
+    )
+    return title, diamond, figure

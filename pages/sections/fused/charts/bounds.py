@@ -5,26 +5,29 @@ from dataclasses import dataclass
 
 import altair as alt
 
+from pages.kit.charts.above import LETTERS, WORDS, without_names, words_above
 from pages.kit.charts.finish import dressed
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.template import Filled, number, several, template
 from pages.sections.fused.charts.facts import Paint, color_scale, roles_legend
 
-LINE = 26
-_BAR, _AROUND = 17, 96
-_ROOM, _PALE = 1.45, 0.35
+LINE = 22 + LETTERS
+_BAR, _AROUND = 17, 120
+_PALE = 0.35
+_FIGURES = 150
+"""Pixels behind the longest bar, for its figures."""
 BOUNDS = "bounds"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Bound:
-    """A kernel, its role, its time and its bound, and the words behind its bar."""
+    """A kernel, its role, its time and its bound, and its figures in words."""
 
     what: str
     role: str
     time_us: float
     least_us: float
-    words: str
+    figures: str
 
 
 def bounds_chart(found: Sequence[Bound], roles: tuple[Paint, ...], ink: Ink) -> Filled:
@@ -37,13 +40,14 @@ def bounds_chart(found: Sequence[Bound], roles: tuple[Paint, ...], ink: Ink) -> 
         "time": [one.time_us for one in found],
         "least": [one.least_us for one in found],
         "lost": [one.time_us - one.least_us for one in found],
-        "words": [one.words for one in found],
+        WORDS: lines,
+        "figures": [one.figures for one in found],
     }
     return _chart(roles, ink).filled(
         {BOUNDS: columns},
         lines=lines,
         roles=[role.name for role in roles if role.name in columns["role"]],
-        across=[0.0, _ROOM * max(one.time_us for one in found)],
+        across=[0.0, max(one.time_us for one in found)],
         height=LINE * len(found) + _AROUND,
     )
 
@@ -54,13 +58,14 @@ def _chart(roles: tuple[Paint, ...], ink: Ink) -> alt.LayerChart:
         "line:N",
         title=None,
         scale=alt.Scale(domain=several("lines", ["1. quantize x [4096, 4096] for Fprop and Wgrad"])),
-        axis=alt.Axis(labelLimit=290, labelFontSize=12, grid=False, ticks=False, domain=False),
+        axis=without_names(),
     )
-    across = alt.Scale(domain=several("across", [0.0, 1.0]), nice=False)
+    reach = [0, alt.ExprRef(f"width - {_FIGURES}")]
+    across = alt.Scale(domain=several("across", [0.0, 1.0]), range=reach, nice=False)
     x = alt.X("zero:Q", title="µs", scale=across, axis=alt.Axis(tickCount=5, format=",~f"))
     pale, full = (
         alt.Color("role:N", title=None, scale=color_scale(roles, ink), legend=legend)
-        for legend in (None, roles_legend(ink))
+        for legend in (None, roles_legend(roles, ink))
     )
     tooltip = [
         alt.Tooltip("line:N", title="kernel"),
@@ -73,8 +78,9 @@ def _chart(roles: tuple[Paint, ...], ink: Ink) -> alt.LayerChart:
     chart = alt.layer(
         base.mark_bar(size=_BAR, opacity=_PALE).encode(x=x, x2="time", color=pale, tooltip=tooltip),
         base.mark_bar(size=_BAR).encode(x=x, x2="least", color=full, tooltip=tooltip),
+        words_above(base, _BAR, ink),
         base.mark_text(align="left", dx=6, fontSize=12, color=ink.text).encode(
-            x=alt.X("time:Q", scale=across), text="words:N"
+            x=alt.X("time:Q", scale=across), text="figures:N"
         ),
     )
     return dressed(chart.properties(height=number("height", 400)), ink)

@@ -5,13 +5,14 @@ from dataclasses import dataclass
 
 import altair as alt
 
+from pages.kit.charts.above import LETTERS, WORDS, without_names, words_above, words_of
 from pages.kit.charts.finish import dressed
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.template import Filled, number, several, template
 
-LINE = 24
+LINE = 20 + LETTERS
 _BAR, _AROUND = 15, 110
-_ROOM = 1.12
+_ROOM = 1.02
 OURS, COMPILED = "this project", "torch.compile"
 BARS, POINTS = "bars", "points"
 _FIELDS = ("line", "who", "ratio", "time", "rate", "told")
@@ -39,9 +40,10 @@ def ratio_chart(found: Sequence[Quantizer], ink: Ink) -> Filled:
         for one in found
         if one.compiled is not None
     ]
+    words = [words_of(one.line, f"{one.ratio:.2f}") for one in found]
     most = max([1.0, *(bar[2] for bar in bars), *(point[2] for point in points)])
     return _chart(ink).filled(
-        {BARS: _columns(bars), POINTS: _columns(points)},
+        {BARS: _columns(bars) | {WORDS: words}, POINTS: _columns(points)},
         lines=[one.line for one in found],
         ratios=[0.0, _ROOM * most],
         height=LINE * len(found) + _AROUND,
@@ -58,7 +60,7 @@ def _chart(ink: Ink) -> alt.LayerChart:
         "line:N",
         title=None,
         scale=alt.Scale(domain=several("lines", ["MXFP8, x, along rows and down columns"])),
-        axis=alt.Axis(labelLimit=330, labelFontSize=13, grid=False, ticks=False, domain=False),
+        axis=without_names(),
     )
     x = alt.X(
         "ratio:Q",
@@ -83,9 +85,7 @@ def _chart(ink: Ink) -> alt.LayerChart:
         points.mark_point(shape="diamond", size=110, filled=True, opacity=1, stroke=ink.page).encode(
             color=alt.Color("who:N", scale=who, legend=legend), tooltip=tooltip
         ),
-        bars.mark_text(align="right", color=ink.text).encode(
-            x=alt.value("width"), text=alt.Text("ratio:Q", format=".2f")
-        ),
         alt.Chart(alt.Data(values=[{}])).mark_rule(color=ink.text, strokeWidth=1.5).encode(x=alt.datum(1.0)),
+        words_above(alt.Chart(alt.NamedData(BARS)).encode(y=y), _BAR, ink),
     )
     return dressed(chart.properties(height=number("height", 400)), ink)

@@ -35,10 +35,14 @@ def color_scale(roles: Sequence[Paint], ink: Ink) -> alt.Scale:
     return alt.Scale(domain=[role.name for role in roles], range=colors)
 
 
-def roles_legend(ink: Ink) -> alt.Legend:
-    """A legend of the roles that fill the hole "roles"."""
+def roles_legend(roles: Sequence[Paint], ink: Ink) -> alt.Legend:
+    """A legend of those of these roles that fill the hole "roles"."""
     return alt.Legend(
-        orient="bottom", columns=5, labelColor=ink.text, labelLimit=220, values=several("roles", ["matmul"])
+        orient="bottom",
+        columns=3,
+        labelColor=ink.text,
+        labelLimit=220,
+        values=several("roles", [role.name for role in roles]),
     )
 
 
@@ -63,7 +67,7 @@ class Bar:
 
 @dataclass(frozen=True, kw_only=True)
 class Lane:
-    """One way: its name, its kernels in the order in which they ran, and the words behind its end."""
+    """One way: its name, its kernels in the order in which they ran, and its figures in words."""
 
     name: str
     bars: tuple[Bar, ...]

@@ -4,14 +4,15 @@ from collections.abc import Sequence
 
 import altair as alt
 
+from pages.kit.charts.above import LETTERS, WORDS, without_names, words_above, words_of
 from pages.kit.charts.finish import dressed
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.template import Filled, number, several, template
 from pages.sections.fused.charts.facts import FIELDS, TITLES, Lane, Paint, color_scale, roles_legend
 
-LANE = 40
-_BAR, _AROUND = 26, 96
-_ROOM = 1.4
+LANE = 34 + LETTERS
+_BAR, _AROUND = 26, 150
+_ROOM = 1.01
 KERNELS, TRACKS, TURNS = "kernels", "tracks", "turns"
 
 
@@ -34,7 +35,7 @@ def lanes_chart(lanes: Sequence[Lane], roles: tuple[Paint, ...], ink: Ink) -> Fi
         "lane": [lane.name for lane in lanes],
         "zero": [0.0] * len(lanes),
         "end": [lane.end_us for lane in lanes],
-        "label": [lane.label for lane in lanes],
+        WORDS: [words_of(lane.name, lane.label) for lane in lanes],
     }
     used = {bar.role for lane in lanes for bar in lane.bars}
     turned = [lane for lane in lanes if lane.turn_us is not None]
@@ -54,7 +55,7 @@ def _chart(roles: tuple[Paint, ...], ink: Ink) -> alt.LayerChart:
         "lane:N",
         title=None,
         scale=alt.Scale(domain=several("lanes", ["compiled"])),
-        axis=alt.Axis(labelLimit=140, labelFontSize=13, grid=False, ticks=False, domain=False),
+        axis=without_names(),
     )
     across = alt.Scale(domain=several("across", [0.0, 1.0]), nice=False)
     axis = alt.Axis(tickCount=6, format=",~f")
@@ -79,7 +80,7 @@ def _chart(roles: tuple[Paint, ...], ink: Ink) -> alt.LayerChart:
                 "role:N",
                 title=None,
                 scale=color_scale(roles, ink),
-                legend=roles_legend(ink),
+                legend=roles_legend(roles, ink),
             ),
             tooltip=[
                 alt.Tooltip(f"{field}:N", title=title) for field, title in zip(FIELDS, TITLES, strict=True)
@@ -88,10 +89,8 @@ def _chart(roles: tuple[Paint, ...], ink: Ink) -> alt.LayerChart:
     )
     turn = (
         alt.Chart(alt.NamedData(TURNS))
-        .mark_tick(color=ink.text, thickness=2, size=LANE - 4)
+        .mark_tick(color=ink.text, thickness=2, size=_BAR + 8)
         .encode(y=y, x=alt.X("at:Q", scale=across))
     )
-    said = tracks.mark_text(align="left", dx=6, fontSize=13, fontWeight="bold", color=ink.text).encode(
-        x=alt.X("end:Q", scale=across), text="label:N"
-    )
+    said = words_above(tracks, _BAR, ink)
     return dressed(alt.layer(ground, drawn, turn, said).properties(height=number("height", 400)), ink)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 import altair as alt
 
+from pages.kit.charts.above import LETTERS, WORDS, without_names, words_above, words_of
 from pages.kit.charts.finish import dressed
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.template import Filled, number, template, text
@@ -15,9 +16,9 @@ from pages.sections.fused.charts.facts import FIELDS, TITLES, Lane, Paint, color
 from pages.sections.fused.charts.lanes import columns_of
 
 WAY = "way"
-LINE = 34
+LINE = 32 + LETTERS
 _BAR, _AROUND = 24, 64
-_ROOM = 1.38
+_ROOM = 1.01
 KERNELS, SUMS, ENDS = "kernels", "sums", "ends"
 Row = dict[str, object]
 
@@ -48,15 +49,15 @@ def _longest(lanes: Sequence[Lane], keys: tuple[str, ...]) -> dict[str, float]:
 
 
 def _sums(lanes: Sequence[Lane], keys: tuple[str, ...], roles: Sequence[str]) -> dict[str, list[object]]:
-    """The words behind each line: how many kernels of a role a way has, and their time."""
+    """The words of each line: a role, how many kernels of it a way has, and their time."""
     rows: list[Row] = []
     for value, lane in zip(keys, lanes, strict=True):
         for role in roles:
             number_of = len(lane.of_role(role))
             kernels = "kernel" if number_of == 1 else "kernels"
             said = f"{number_of} {kernels}, {lane.role_us(role):,.0f} µs" if number_of else "none"
-            rows.append({"lane": value, "role": role, "said": said})
-    return {field: [row[field] for row in rows] for field in ("lane", "role", "said")}
+            rows.append({"lane": value, "role": role, WORDS: words_of(role, said)})
+    return {field: [row[field] for row in rows] for field in ("lane", "role", WORDS)}
 
 
 @template
@@ -72,7 +73,7 @@ def _chart(
         "role:N",
         title=None,
         scale=alt.Scale(domain=[role.name for role in roles]),
-        axis=alt.Axis(labelLimit=190, labelFontSize=13, grid=False, ticks=False, domain=False),
+        axis=without_names(),
     )
     across = alt.Scale(domainMin=0, domainMax=alt.ExprRef(text("longest", "({})[way]")), nice=False)
     x = alt.X(
@@ -100,12 +101,8 @@ def _chart(
     end_before = ends.transform_filter(f"datum.next === {WAY}").mark_rule(
         color=ink.soft, strokeWidth=1.5, strokeDash=[4, 3]
     )
-    sums = (
-        alt.Chart(alt.NamedData(SUMS))
-        .transform_filter(f"datum.lane === {WAY}")
-        .mark_text(align="right", fontSize=13, color=ink.text)
-        .encode(y=y, x=alt.value("width"), text="said:N")
-    )
+    shown = alt.Chart(alt.NamedData(SUMS)).transform_filter(f"datum.lane === {WAY}").encode(y=y)
+    sums = words_above(shown, _BAR, ink)
     return dressed(
         alt.layer(before, now, end_before, end, sums)
         .add_params(way)
