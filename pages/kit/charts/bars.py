@@ -1,4 +1,7 @@
-"""Horizontal bars, each of one piece or several, with their names and figures above them."""
+"""Horizontal bars, each of one piece or several, with their names and figures above them.
+
+Short names stand beside their bars instead, and figures behind them: more lines fit on a screen.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,10 +13,14 @@ from pages.kit.charts.finish import dressed
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.template import Filled, number, several, template, text
 
-LINE = 26 + LETTERS
+LINE = 26
 _BAR = 19
 _AROUND = 140
 _ROOM = 1.02
+_SHORT = 16
+"""Letters: names up to that length stand beside their bars, where the pieces of these have no names."""
+_FIGURE = 7.5
+"""Pixels of a letter of the figures that stand behind a bar."""
 _LETTER = 0.025
 """A piece has its name inside where it is at least this share of the longest bar for each letter."""
 PIECES, ENDS = "pieces", "ends"
@@ -54,28 +61,34 @@ def bars(
             for field, value in zip(found, (line.name, kind, start, start + size, size, inside), strict=True):
                 found[field].append(value)
             start += size
+    beside = not names and all(len(line.name) <= _SHORT for line in lines)
     ends = {
         "line": [line.name for line in lines],
-        WORDS: [words_of(line.name, line.label) for line in lines],
+        "end": [line.size for line in lines],
+        WORDS: [line.label if beside else words_of(line.name, line.label) for line in lines],
     }
-    return _chart(kinds, ink).filled(
+    behind = f"width - {_FIGURE * max(len(line.label) + 1 for line in lines):.0f}"
+    return _chart(kinds, beside, ink).filled(
         {PIECES: found, ENDS: ends},
         lines=[line.name for line in lines],
         across=[0.0, _ROOM * longest],
+        **({"reach": behind} if beside else {}),
         axis=axis,
-        height=len(lines) * LINE + _AROUND,
+        height=len(lines) * (LINE if beside else LINE + LETTERS) + _AROUND,
     )
 
 
 @template
-def _chart(kinds: tuple[str, ...], ink: Ink) -> alt.LayerChart:
+def _chart(kinds: tuple[str, ...], beside: bool, ink: Ink) -> alt.LayerChart:
+    names = alt.Axis(labelFontSize=13, grid=False, ticks=False) if beside else without_names()
     y = alt.Y(
         "line:N",
         title=None,
         scale=alt.Scale(domain=several("lines", ["MI300X, fp8"])),
-        axis=without_names(),
+        axis=names,
     )
-    across = alt.Scale(domain=several("across", [0.0, 1.0]), nice=False)
+    reach = {"range": [0, alt.ExprRef(text("reach", "width - 60"))]} if beside else {}
+    across = alt.Scale(domain=several("across", [0.0, 1.0]), nice=False, **reach)
     colors = [ink.m, ink.n, ink.k, ink.bad, ink.soft]
     pieces = alt.Chart(alt.NamedData(PIECES)).encode(y=y)
     drawn = pieces.mark_bar(size=_BAR, stroke=ink.page, strokeWidth=1).encode(
@@ -100,5 +113,11 @@ def _chart(kinds: tuple[str, ...], ink: Ink) -> alt.LayerChart:
         .mark_text(color=ink.page, fontSize=12)
         .encode(x=alt.X("middle:Q", scale=across), text="inside:N")
     )
-    said = words_above(alt.Chart(alt.NamedData(ENDS)).encode(y=y), _BAR, ink)
+    ends = alt.Chart(alt.NamedData(ENDS)).encode(y=y)
+    behind = ends.mark_text(align="left", dx=6, fontSize=13, fontWeight="bold", color=ink.text)
+    said = (
+        behind.encode(x=alt.X("end:Q", scale=across), text=f"{WORDS}:N")
+        if beside
+        else words_above(ends, _BAR, ink)
+    )
     return dressed(alt.layer(drawn, inside, said).properties(height=number("height", 400)), ink)
