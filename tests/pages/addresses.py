@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from tests.pages.budget import CONTROLS, controls_of
+from tests.pages.every_page.budget import CONTROLS, controls_of
 
 
 def refused(page: str, values: Mapping[str, object]) -> list[str]:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pages.kit.inert import plain, quoted
-from tests.pages.hostile_markup import MARKUP, WORD, live
+from tests.pages.every_page.hostile_markup import MARKUP, WORD, live
 
 PAGES = Path(__file__).resolve().parents[3] / "pages"
 SHOWN_AS_MARKDOWN = {"error", "warning", "info", "success", "caption", "markdown", "write", "toast", "metric"}

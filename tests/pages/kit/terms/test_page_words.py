@@ -3,7 +3,7 @@
 from pages.kit.terms.explain import PAGE
 from pages.kit.terms.glossary import glossary
 from pages.kit.terms.page_words import texts_of, words_of
-from tests.pages.budget import CONTROLS
+from tests.pages.every_page.budget import CONTROLS
 
 
 def test_every_page_has_its_words():

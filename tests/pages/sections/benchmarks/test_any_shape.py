@@ -13,7 +13,7 @@ from pages.sections.benchmarks.charts.any_shape import any_shape_chart
 from pages.sections.benchmarks.drawn import Drawn
 from tests.kernels.bench.any_shape.made_up import ROW
 from tests.kernels.worker.gates import Gate
-from tests.pages.benchmark_page import PAGE, drawn, texts
+from tests.pages.benchmarks.page import PAGE, drawn, texts
 from tests.pages.gemm_rows import run_until
 from tests.pages.specs import rows
 

@@ -14,7 +14,7 @@ from pages.sections.benchmarks import controls as benchmarks_controls
 from pages.sections.benchmarks import data as benchmarks_data
 from pages.sections.benchmarks import ratios as benchmarks_ratios
 from pages.sections.benchmarks.controls import SHAPES, Size, gpu_control
-from tests.pages.benchmark_page import JOB
+from tests.pages.benchmarks.page import JOB
 from tests.pages.gemm_rows import gpu_row
 
 

@@ -9,7 +9,7 @@ from kernels.train.variants import VARIANTS
 from pages.kit.lesson.facts import facts_of
 from pages.sections.loss import runs
 from pages.sections.loss.facts import FACTS
-from tests.pages.loss_rows import ABOVE, SEEDS, STEPS, all_rows, row, write
+from tests.pages.loss.rows import ABOVE, SEEDS, STEPS, all_rows, row, write
 
 
 @pytest.fixture

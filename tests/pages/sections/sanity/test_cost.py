@@ -8,8 +8,8 @@ from kernels.worker.states import Done
 from pages.sections.sanity import history as sanity_history
 from pages.sections.sanity.history import History
 from tests.cpu import cpu_seconds
-from tests.pages.check_reports import report
 from tests.pages.gemm_rows import TOP
+from tests.pages.sanity.reports import report
 from tests.sweeps import exhaustive
 
 PAGE = "pages/sanity_check.py"

@@ -9,7 +9,7 @@ from pages.kit.inert import plain
 from pages.sections.sanity import words
 from pages.sections.sanity.history import Past
 from tests.kernels.check.reports import H200, NO_GPU, NO_TORCH
-from tests.pages.check_reports import report, so_far
+from tests.pages.sanity.reports import report, so_far
 
 
 def line(name: str, verdict: Verdict, detail: str = "As it is.", group: Group = Group.GEMMS) -> Line:

@@ -1,6 +1,6 @@
 """What a change costs: the interpreter's seconds of a rerun, on values nobody had before.
 
-    python -m tests.pages.budget --changes 20 --seed 3 accumulation formats
+    python -m tests.pages.every_page.budget --changes 20 --seed 3 accumulation formats
 
 A page is one session. Each change sets one control that is on the screen to a value drawn at random from all
 that it accepts, and the page runs again. Counted are the seconds of the processor in the thread that runs the
@@ -31,7 +31,7 @@ from streamlit.testing.v1.element_tree import Element
 from pages.kit.text_controls import Several, Text
 from pages.kit.widgets import Choice, Control, Toggle, Whole
 
-TOP = Path(__file__).resolve().parents[2]
+TOP = Path(__file__).resolve().parents[3]
 PATIENCE_S = 120
 WARM_UP = 2
 """Changes that are not counted: each kind of chart is built once a process."""
@@ -198,7 +198,7 @@ def costs_ms_afresh(section: Section, number: int, seed: int) -> list[float]:
     """
     program = (
         "import json, sys; from pages.kit.computing import compute; "
-        "from tests.pages.budget import Section, costs_ms; "
+        "from tests.pages.every_page.budget import Section, costs_ms; "
         f"compute.PATIENCE_S = {PATIENCE_S}; json.dump(costs_ms({section!r}, {number}, {seed}), sys.stdout)"
     )
     answer = subprocess.run(

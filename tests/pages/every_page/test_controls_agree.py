@@ -5,7 +5,7 @@ from pathlib import Path
 
 from pages.kit.widgets import Control
 
-TOP = Path(__file__).resolve().parents[2]
+TOP = Path(__file__).resolve().parents[3]
 
 
 def test_a_key_names_one_control_everywhere() -> None:

@@ -7,9 +7,9 @@ import pytest
 from kernels.bench.row import Prediction
 from kernels.worker.states import Failed
 from pages.kit.gemm.queue_panel import Session
-from tests.pages.benchmark_page import JOB
+from tests.pages.benchmarks.page import JOB
+from tests.pages.every_page.hostile_markup import MARKUP, WORD, shown_alive, shows_word
 from tests.pages.gemm_rows import TOP, gpu_row
-from tests.pages.hostile_markup import MARKUP, WORD, shown_alive, shows_word
 
 ALL = " ".join(MARKUP)
 PAGES = sorted(f"pages/{path.name}" for path in (TOP / "pages").glob("*.py"))

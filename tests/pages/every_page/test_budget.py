@@ -12,7 +12,7 @@ import altair as alt
 import pytest
 
 from pages.kit.widgets import Number, Whole
-from tests.pages.budget import CONTROLS, Section, changes, costs_ms, costs_ms_afresh, sections
+from tests.pages.every_page.budget import CONTROLS, Section, changes, costs_ms, costs_ms_afresh, sections
 
 SECTIONS = [section for page in CONTROLS for section in sections(page)]
 CHANGES, SEED = 4, 2

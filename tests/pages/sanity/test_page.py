@@ -17,9 +17,9 @@ from pages.sections.sanity.history import History
 from tests.kernels.check.reports import ADA, INTERPRETED, NO_TORCH, REPORT
 from tests.kernels.worker.gates import Gate
 from tests.kernels.worker.stand_in import Act, job
-from tests.pages.check_reports import report
 from tests.pages.gemm_rows import run_until, stand_in_queue, wait_for_ends
 from tests.pages.hostile import A_PAGE, hostile_queries
+from tests.pages.sanity.reports import report
 from tests.pages.specs import sent_dataset
 
 PAGE = "pages/sanity_check.py"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-TOP = Path(__file__).resolve().parents[2]
+TOP = Path(__file__).resolve().parents[3]
 RULES = [
     ("formats", {}),
     ("scaling", {"scaling": "window"}),

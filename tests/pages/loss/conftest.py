@@ -1,0 +1,24 @@
+"""The page's tests start no worker, and read made-up runs."""
+
+import pytest
+
+from pages.sections.loss import runs
+from tests.pages.loss.rows import all_rows, write
+
+
+@pytest.fixture(autouse=True)
+def workers(stand_in_workers):
+    """No worker starts."""
+
+
+@pytest.fixture
+def recorded(tmp_path, monkeypatch):
+    """A folder of made-up runs in the place of the recorded ones."""
+    monkeypatch.setattr(runs, "TRAIN", write(tmp_path, all_rows()))
+    return tmp_path
+
+
+@pytest.fixture
+def nothing(tmp_path, monkeypatch) -> None:
+    """No runs are recorded."""
+    monkeypatch.setattr(runs, "TRAIN", tmp_path / "none")

@@ -1,0 +1,78 @@
+"""Contract: each change has its reason, its figure and its picture."""
+
+from dataclasses import replace
+
+import pytest
+
+from kernels.train.variants import VARIANTS, Shows
+from pages.sections.loss import runs
+from pages.sections.loss.breaks import PICTURES
+from pages.sections.loss.evidence import evidence
+from pages.sections.loss.inside import numbers
+from pages.sections.loss.sourced import sourced
+from tests.pages.addresses import refused
+from tests.pages.loss.page import PAGE, texts
+from tests.pages.loss.rows import all_rows, row, write
+
+
+def test_each_change_has_its_finding_at_scale_and_its_picture() -> None:
+    assert set(sourced().at_scale) == set(PICTURES) == set(VARIANTS)
+    wrong = {name: refused(VARIANTS[name].page, PICTURES[name][1]) for name in VARIANTS}
+    assert not any(wrong.values()), wrong
+
+
+@pytest.mark.parametrize("name", [next(iter(VARIANTS)), next(reversed(VARIANTS))])
+def test_a_change_is_shown_with_its_reason_and_what_it_did(open_app, recorded, name) -> None:
+    told = texts(open_app(PAGE, loss_show="breaks", loss_change=name))
+    assert VARIANTS[name].reason in told
+    assert sourced().at_scale[name].url in told
+    assert "At the end, " in told
+    failed = name == next(iter(VARIANTS))
+    assert ("the run with this change failed. Step 121" in told) == failed
+    assert ("with this change the loss ends at" in told) != failed
+
+
+def test_the_figure_behind_a_reason_is_the_median_of_all_layers(recorded) -> None:
+    (group,) = runs.groups()
+    told = {name: evidence(variant, group) for name, variant in VARIANTS.items()}
+    assert "underflows% of dy in Dgrad is **1.25** in the middle of 24 layers, " in told["unscaled_gradients"]
+    assert "SQNR of dw in Wgrad is **23.8** dB" in told["no_rotation"]
+    assert not any("is 0 before" in each for each in told.values())
+    assert told["head_in_four_bits"] == evidence(VARIANTS["mx_floor"], None) == ""
+
+
+def test_layers_whose_tensor_is_zero_before_are_counted_apart(tmp_path, monkeypatch) -> None:
+    rows = [one for one in all_rows() if one.job.recipe == "bf16"]
+    broken = row(VARIANTS["unscaled_gradients"].job, 90.0)
+    last = broken.statistics[-1]
+    copies = [
+        replace(one, amax=(0.0, *one.amax[1:]), underflows_percent=(0.0,) + (100.0,) * 23)
+        if one.tensor == "dy"
+        else one
+        for one in last.copies
+    ]
+    broken = replace(broken, statistics=(replace(last, copies=tuple(copies)),))
+    shown = numbers(broken.statistics[0], "underflows_percent")["dy in Dgrad"]
+    assert list(shown) == [None] + [100.0] * 23
+    monkeypatch.setattr(runs, "TRAIN", write(tmp_path, [*rows, broken]))
+    told = evidence(VARIANTS["unscaled_gradients"], runs.groups()[0])
+    assert "underflows% of dy in Dgrad is **100** in the middle of 23 layers. In 1 layer dy is 0" in told
+
+
+def test_a_button_shows_its_change(open_app, recorded) -> None:
+    at = open_app(PAGE, loss_show="breaks")
+    breaking = [one for one in VARIANTS.values() if one.shows is Shows.BREAKS]
+    buttons = [button for button in at.button if button.label == "Break it"]
+    assert len(buttons) == len(breaking)
+    buttons[1].click().run()
+    assert at.query_params["loss_change"] == breaking[1].name
+    assert breaking[1].reason in texts(at)
+
+
+def test_each_card_tells_where_its_runs_ended(open_app, recorded) -> None:
+    told = texts(open_app(PAGE, loss_show="breaks"))
+    assert told.count("Here: the run failed.") == 1
+    kinds = [one.shows for one in VARIANTS.values()]
+    assert told.count("beyond the band.") >= kinds.count(Shows.BREAKS) - 1
+    beside = ["from MXFP4.", "from Per tensor, hybrid.", "from Per tensor, hybrid.", "from NVFP4."]
+    assert [told.count(each) for each in beside] == [beside.count(each) for each in beside]

@@ -1,0 +1,46 @@
+"""Contract: how sure a gap is, here and elsewhere, follows from the spread of equal runs."""
+
+from fp8core.experiments.run_spread import runs_needed, spread_percent
+from fp8core.recipes import RECIPES
+from kernels.train.job import TrainJob
+from pages.sections.loss import runs
+from pages.sections.loss.sourced import sourced
+from tests.pages.loss.page import PAGE, texts
+from tests.pages.loss.rows import ABOVE, LAST, SEEDS, all_rows, row, write
+
+
+def test_the_runs_a_difference_takes_follow_the_spread_of_seeds(open_app, recorded) -> None:
+    spread = spread_percent([LAST * (1 + each / 100) for each in SEEDS.values()])
+    told = texts(open_app(PAGE, loss_show="sure", loss_delta="0.1"))
+    assert f"**{runs_needed(spread, 0.1)} runs of each**" in told
+    assert f"**{spread:.3f} %**" in told
+    assert "**Equal seeds help here.**" in told  # a made-up recipe adds the same to each seed's loss
+    assert f"| NVFP4 | 2 | {ABOVE['nvfp4']:+.2f}" in told
+
+
+def test_seeds_that_do_not_matter_help_nothing(open_app, tmp_path, monkeypatch) -> None:
+    rows = [one for one in all_rows() if one.job.recipe != "mxfp8"]
+    turned = [row(TrainJob(recipe="mxfp8", seed=seed), -3 * SEEDS[seed]) for seed in SEEDS]
+    monkeypatch.setattr(runs, "TRAIN", write(tmp_path, [*rows, *turned]))
+    assert "**Equal seeds do not help for sure.**" in texts(open_app(PAGE, loss_show="sure"))
+
+
+def test_published_gaps_stand_beside_ours_with_their_source(open_app, recorded) -> None:
+    told = texts(open_app(PAGE, loss_show="elsewhere"))
+    for one in sourced().published:
+        assert one.link in told
+        assert set(one.recipes) <= set(RECIPES)
+    assert (
+        "of 10 published gaps, 1 agree" in told
+    )  # equal seeds leave no error here, and one source gives a bound
+    assert "each against bf16's run of the same seed" in told
+
+
+def test_without_help_of_equal_seeds_gaps_have_the_width_of_the_band(open_app, tmp_path, monkeypatch) -> None:
+    rows = [one for one in all_rows() if one.job.seed in (0, 1) or one.job.recipe == "bf16"]
+    monkeypatch.setattr(
+        runs, "TRAIN", write(tmp_path, [one for one in rows if one.job.seed == 0] + rows[1:4])
+    )
+    told = texts(open_app(PAGE, loss_show="elsewhere"))
+    assert "against the mean of bf16's seeds" in told
+    assert "of 10 published gaps, 2 agree" in told
