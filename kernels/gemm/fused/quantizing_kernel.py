@@ -142,6 +142,8 @@ def quantizing_gemm_kernel(
         INTO=None,
         QUANTIZES=FACTS,
         ROOMY=False,
+        WITHIN_M=False,
+        WITHIN_N=False,
     )
     ready = gl.allocate_shared_memory(gl.int64, [STAGES, 1], BARRIER)
     for stage in gl.static_range(STAGES):

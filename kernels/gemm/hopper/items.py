@@ -14,6 +14,10 @@ def block_of(program, m, n, ring):
     Programs that run at once should ask for the same blocks of A and B: the L2 reads those once for all. So
     they go through groups of GROUP block rows. Where a block is higher than wide it loads more of A than of
     B, and the groups are of GROUP block columns instead.
+
+    TMA takes three times as long for a row beyond A or B, of which it makes zeros, as for one that is there.
+    So blocks that would begin within D and end beyond it begin earlier, where WITHIN_M and WITHIN_N say so.
+    Some of D's numbers are then computed and written twice, with the same bits.
     """
     rows = (m + ring.BLOCK_M - 1) // ring.BLOCK_M
     columns = (n + ring.BLOCK_N - 1) // ring.BLOCK_N
@@ -28,6 +32,11 @@ def block_of(program, m, n, ring):
     row, column = block_across * ring.BLOCK_M, block_along * ring.BLOCK_N
     if ring.BLOCK_M > ring.BLOCK_N:
         row, column = block_along * ring.BLOCK_M, block_across * ring.BLOCK_N
+    # Loads of scales by TMA start at multiples of 16 bytes, so all begin at multiples of 16.
+    if ring.WITHIN_M:
+        row = min(row, max((m - ring.BLOCK_M + 15) // 16 * 16, 0))
+    if ring.WITHIN_N:
+        column = min(column, max((n - ring.BLOCK_N + 15) // 16 * 16, 0))
     return row, column
 
 

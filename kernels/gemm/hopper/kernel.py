@@ -133,6 +133,10 @@ def specialized_gemm_kernel(
     OUT_SHAPE: gl.constexpr = [CONSUMERS * (IN_A if LENT else BUFFERS)] + out_desc.block_type.shape
     WHOLE: gl.constexpr = (BLOCK_M & (BLOCK_M - 1)) == 0
     PIECES: gl.constexpr = 1 if WHOLE else BLOCK_M // SLAB  # TMA's boxes are powers of two here
+    # A number of D may be written twice, unless something is added to it or counted of it, and unless one
+    # program has its whole sum and another a run of it. A single scale is one of a square of columns.
+    TWICE: gl.constexpr = INTO is None and not (ACCUMULATE or SHARES_LAST)
+    SQUARES: gl.constexpr = IN_LOOP and B_SCALES != BLOCK_N
     A_ROWS: gl.constexpr = BLOCK_M // PIECES
     A_SHAPE: gl.constexpr = [BLOCK_K, A_ROWS] if A_TURNED else [A_ROWS, BLOCK_K]
     B_SHAPE: gl.constexpr = [BLOCK_K, BLOCK_N] if B_TURNED else [BLOCK_N, BLOCK_K]
@@ -194,6 +198,8 @@ def specialized_gemm_kernel(
         INTO=INTO,
         QUANTIZES=None,
         ROOMY=True,
+        WITHIN_M=TWICE,
+        WITHIN_N=TWICE and not SQUARES,
     )
     for stage in gl.static_range(STAGES):
         mbarrier.init(ring.full.index(stage), count=1)

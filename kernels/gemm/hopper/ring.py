@@ -34,7 +34,8 @@ class Ring:
     with the codes' descriptor, and OUT_BYTES are those of the numbers before. QUANTIZES: how the warpgroups
     quantize A where it comes as it is, else None. CODE_BYTES, SCALE_BYTES: what arrives for a stage. COLUMNS,
     LAYOUT: columns of one wgmma's sum, and where the tensor core keeps it in registers. ROOMY: a warpgroup
-    that multiplies has most of an SM's registers.
+    that multiplies has most of an SM's registers. WITHIN_M, WITHIN_N: no block but one begins so late that it
+    ends beyond D (items.block_of).
     """
 
     a: gl.shared_memory_descriptor
@@ -72,6 +73,8 @@ class Ring:
     INTO: gl.constexpr
     QUANTIZES: gl.constexpr
     ROOMY: gl.constexpr
+    WITHIN_M: gl.constexpr
+    WITHIN_N: gl.constexpr
 
 
 @gluon.jit

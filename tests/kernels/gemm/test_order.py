@@ -4,6 +4,7 @@ load the same block of the operand of which they load more.
 
 from collections import Counter
 from dataclasses import replace
+from itertools import pairwise
 from types import SimpleNamespace
 
 import numpy as np
@@ -23,10 +24,12 @@ SIDES = [(128, 256), (256, 128), (128, 128), (64, 128), (128, 16)]
 GRIDS = [(16, 32), (32, 16), (16, 112), (5, 7), (1, 9), (9, 1), (1, 1), (33, 3)]
 
 
-def order(sides, grid, group):
-    """(first row, first column) of a program's block for each program, as the kernel computes them."""
-    facts = SimpleNamespace(BLOCK_M=sides[0], BLOCK_N=sides[1], GROUP=group)
-    m, n = (sides[0] * grid[0] - 8, sides[1] * grid[1] - 8)
+def order(sides, grid, group, beyond=8, within=False):
+    """(first row, first column) of a program's block for each program, as the kernel computes them. beyond:
+    rows and columns of the last blocks that D does not have.
+    """
+    facts = SimpleNamespace(BLOCK_M=sides[0], BLOCK_N=sides[1], GROUP=group, WITHIN_M=within, WITHIN_N=within)
+    m, n = (sides[0] * grid[0] - beyond, sides[1] * grid[1] - beyond)
     return [block_of.fn(program, m, n, facts) for program in range(grid[0] * grid[1])]
 
 
@@ -36,6 +39,27 @@ def order(sides, grid, group):
 def test_every_block_of_d_has_one_program(sides, grid, group):
     wanted = [(row * sides[0], column * sides[1]) for row in range(grid[0]) for column in range(grid[1])]
     assert sorted(order(sides, grid, group)) == wanted
+
+
+@pytest.mark.parametrize("beyond", [0, 1, 7, 15])
+@pytest.mark.parametrize("grid", GRIDS, ids=str)
+@pytest.mark.parametrize("sides", SIDES, ids=str)
+def test_blocks_that_lie_within_d_cover_it_and_end_with_it(sides, grid, beyond):
+    """TMA would be slow to make the zeros beyond D; its loads of scales start at multiples of 16."""
+    places = order(sides, grid, 8, beyond, within=True)
+    for axis in (0, 1):
+        size = sides[axis] * grid[axis] - beyond
+        starts = sorted({place[axis] for place in places})
+        assert all(start % 16 == 0 for start in starts)
+        assert starts[0] == 0
+        assert all(later - start <= sides[axis] for start, later in pairwise(starts))
+        assert size <= starts[-1] + sides[axis] < size + 16 or len(starts) == 1
+
+
+def test_a_block_that_would_end_beyond_d_begins_earlier():
+    assert set(order((128, 256), (4, 3), 8, beyond=88, within=True)) == {
+        (row, column) for row in (0, 128, 256, 304) for column in (0, 256, 432)
+    }
 
 
 @pytest.mark.parametrize("group", [8, 16, 32])

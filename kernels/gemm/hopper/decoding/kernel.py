@@ -240,6 +240,8 @@ def decoding_gemm_kernel(
         AT_END=AT_END,
         OF_A=OF_A,
         ACCUMULATE=ACCUMULATE,
+        WITHIN_M=not (ACCUMULATE or SHARES_LAST),
+        WITHIN_N=not (ACCUMULATE or SHARES_LAST),
         LAYOUT=gl.NVMMADistributedLayout([3, 0], [4, 1], [16, VALUES, 16]),  # 16 products of bf16 at once
     )
     for stage in gl.static_range(STAGES):

@@ -26,7 +26,8 @@ class DecodingRing:
     multiplied by scales.
     RUNS: pieces into which K is cut; a program takes EACH of them, one or two. Where SHARES_LAST, it takes
     all of them in the first WHOLE blocks. ROOMY: a warpgroup that multiplies has most of an
-    SM's registers. LAYOUT: where the tensor core keeps its sum in them.
+    SM's registers. LAYOUT: where the tensor core keeps its sum in them. WITHIN_M,
+    WITHIN_N: as in the Ring of the other bodies.
     """
 
     values: gl.shared_memory_descriptor
@@ -62,6 +63,8 @@ class DecodingRing:
     AT_END: gl.constexpr
     OF_A: gl.constexpr
     ACCUMULATE: gl.constexpr
+    WITHIN_M: gl.constexpr
+    WITHIN_N: gl.constexpr
     LAYOUT: gl.constexpr
 
 
