@@ -28,6 +28,7 @@ def _cast_of_four(format_: str) -> str:
 
 
 SIDE_BY_SIDE = tl.constexpr(plan.SIDE_BY_SIDE)
+"""Numbers of 16 bits that a thread loads at once."""
 CAST_E4M3, CAST_E5M2 = tl.constexpr(_cast_of_four("e4m3")), tl.constexpr(_cast_of_four("e5m2"))
 
 

@@ -7,12 +7,11 @@ from kernels.bits import expand_parts
 from kernels.quantize import plan
 from kernels.quantize.amax import part_amax
 from kernels.quantize.encode import nearest
+from kernels.quantize.pack import SIDE_BY_SIDE
 from kernels.quantize.places import block_rows
 from kernels.quantize.rotate import rotate
 from kernels.quantize.scales import reciprocal_of, stored_scale
 
-SIDE_BY_SIDE = tl.constexpr(plan.SIDE_BY_SIDE)
-"""Numbers of 16 bits that a thread loads at once."""
 patch_of = triton.constexpr_function(plan.patch_of)
 
 

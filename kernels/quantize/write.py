@@ -7,9 +7,9 @@ from kernels.bits import FP32_INF, FP32_NAN, expand_parts, float_bits, float_of
 from kernels.quantize.amax import is_broken, part_amax, whole_amax
 from kernels.quantize.encode import encode, nan_codes, ready_to_cast
 from kernels.quantize.noise import random_bits
-from kernels.quantize.pack import store_codes, store_patches
+from kernels.quantize.pack import SIDE_BY_SIDE, store_codes, store_patches
 from kernels.quantize.places import block_rows, part_places
-from kernels.quantize.prepare import SIDE_BY_SIDE, loaded_block, loaded_runs, prepared
+from kernels.quantize.prepare import loaded_block, loaded_runs, prepared
 from kernels.quantize.scales import outer_scale, scale_codes
 from kernels.quantize.search import best_scale
 

@@ -10,7 +10,8 @@ from pages.kit.charts.template import Filled
 from pages.kit.charts.words import short
 from pages.kit.controls import Controls, link_params
 from pages.kit.datasheet import GPU, card
-from pages.kit.decoding.controls import BATCH, CONTEXT, MODEL, OWN, OWN_SIZES
+from pages.kit.decoding.controls import BATCH, CONTEXT, MODEL, OWN
+from pages.kit.decoding.draw import bound_words, draw_sizes
 from pages.kit.decoding.steps import Step, sizes, steps
 from pages.kit.notice import draw_notice
 from pages.kit.shell import theme
@@ -77,14 +78,7 @@ def _is_heavy(step: Step) -> bool:
 def show(controls: Controls) -> None:
     """Draw the sizes and the curves."""
     draw_text(IDEA)
-    model = controls.draw(MODEL, st.sidebar)
-    if model == OWN:
-        for control in OWN_SIZES:
-            controls.draw(control, st.sidebar)
-    controls.draw(GPU, st.sidebar)
-    row = st.container(horizontal=True)
-    controls.draw(CONTEXT, row.container(width=420))
-    controls.draw(BATCH, row.container(width=200))
+    model = draw_sizes(controls)
     settings = values(controls)
     draw_notice(notice(settings))
     now = steps(settings)
@@ -95,11 +89,7 @@ def show(controls: Controls) -> None:
         + "; ".join(f"{step.way} {step.tokens_s:,.0f}" for step in now),
     )
     gpu, found = card(str(settings[GPU.key])), sizes(settings)
-    st.caption(
-        f"{MODEL.options[model]}: {found.parameters / 1e9:.1f} billion weights. Tokens a second: sequences · "
-        f"{gpu.memory_gb_s:,.0f} GB/s of the {gpu.name} / bytes read. This is a bound, not a measurement. "
-        "Whether all this fits into one GPU's memory is not asked."
-    )
+    st.caption(f"{MODEL.options[model]}: {found.parameters / 1e9:.1f} billion weights. {bound_words(gpu)}")
     st.page_link(
         "pages/why_fp8.py",
         label="The bytes of one step: weights and cache",

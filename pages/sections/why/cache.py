@@ -11,7 +11,8 @@ from pages.kit.charts.template import Filled
 from pages.kit.charts.words import bytes_text
 from pages.kit.controls import Controls
 from pages.kit.datasheet import GPU, card
-from pages.kit.decoding.controls import BATCH, CONTEXT, MODEL, OWN, OWN_SIZES
+from pages.kit.decoding.controls import BATCH, CONTEXT, MODEL, OWN
+from pages.kit.decoding.draw import bound_words, draw_sizes
 from pages.kit.decoding.steps import BF16, FP8, Step, sizes, steps
 from pages.kit.notice import draw_notice
 from pages.kit.shell import theme
@@ -78,14 +79,7 @@ def notice(settings: Mapping[str, Value]) -> str:
 def show(controls: Controls) -> None:
     """Draw the sizes, the bytes of a step, and the bound on tokens a second."""
     draw_text(IDEA)
-    model = controls.draw(MODEL, st.sidebar)
-    if model == OWN:
-        for control in OWN_SIZES:
-            controls.draw(control, st.sidebar)
-    controls.draw(GPU, st.sidebar)
-    row = st.container(horizontal=True)
-    controls.draw(CONTEXT, row.container(width=420))
-    controls.draw(BATCH, row.container(width=200))
+    model = draw_sizes(controls)
     settings = values(controls)
     found, model_sizes = steps(settings), sizes(settings)
     st.markdown(
@@ -105,9 +99,5 @@ def show(controls: Controls) -> None:
         ),
     )
     gpu = card(settings[GPU.key])
-    st.caption(
-        f"Tokens a second: sequences · {gpu.memory_gb_s:,.0f} GB/s of the {gpu.name} / bytes read. This is a "
-        "bound, not a measurement. Whether all this fits into one GPU's memory is not asked. Scales are left "
-        "out: a tensor, or a head, has one."
-    )
+    st.caption(f"{bound_words(gpu)} Scales are left out: a tensor, or a head, has one.")
     draw_sources(SERVING if model == OWN else f"{sourced().models[model].link}; {SERVING}")

@@ -9,14 +9,15 @@ from pages.kit.charts.finish import color_range, dressed, shape_range
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.template import Filled, number, several, template
 from pages.sections.benchmarks.charts.intensity import intensity_axis
+from pages.sections.benchmarks.charts.series import COLUMNS, series_points
 
 _TALL = 460
 _EQUAL = 1.0
 _ROOM = 1.15
 _ASIDE = 1.5
 """The room left and right of the points: one point alone still has a power of two beside it."""
-_ONE_LINE, _COLUMNS = 22, 2
-_LONG_NAME = "MXFP8, refolded, not bit-exact"
+_ONE_LINE = 22
+_SIZE, _OPACITY = 50, 0.85
 _TICKS = [0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 6, 8, 10, 20]
 _TOLD = {
     "gemm": "GEMM",
@@ -59,7 +60,7 @@ def any_shape_chart(points: Sequence[DrawnPoint], ink: Ink) -> Filled:
         series=series,
         colors=color_range(len(series), ink),
         shapes=shape_range(len(series)),
-        height=_TALL + _ONE_LINE * -(-len(series) // _COLUMNS),
+        height=_TALL + _ONE_LINE * -(-len(series) // COLUMNS),
     )
 
 
@@ -72,30 +73,12 @@ def _chart(ink: Ink) -> alt.LayerChart:
         scale=alt.Scale(type="log", domain=several("ratios", [0.5, 2.0]), nice=False),
         axis=alt.Axis(values=_TICKS, format="~g", labelOverlap=True),
     )
-    series = several("series", [_LONG_NAME])
-    colors = alt.Scale(domain=series, range=several("colors", ["#000000"]))
-    shapes = alt.Scale(domain=series, range=several("shapes", ["circle"]))
-    legend = alt.Legend(orient="bottom", columns=_COLUMNS, labelLimit=260, labelColor=ink.text, symbolSize=90)
-    picked = alt.selection_point(name="picked", fields=["series"], bind="legend")
-    points = (
-        alt.Chart(alt.NamedData("points"))
-        .mark_point(filled=True)
-        .encode(
-            x=x,
-            y=y,
-            color=alt.Color("series:N", title=None, scale=colors, legend=legend),
-            shape=alt.Shape("series:N", title=None, scale=shapes, legend=legend),
-            size=alt.when(alt.datum.here).then(alt.value(150)).otherwise(alt.value(50)),
-            stroke=alt.when(alt.datum.here).then(alt.value(ink.text)).otherwise(alt.value(None)),
-            opacity=alt.when(picked).then(alt.value(0.85)).otherwise(alt.value(0.07)),
-            tooltip=[
-                alt.Tooltip("ratio:Q", title="times as fast as torch's best", format=".3f"),
-                alt.Tooltip("intensity:Q", title="operations per byte", format=",.0f"),
-                *(alt.Tooltip(f"{_field(name)}:N", title=title) for name, title in _TOLD.items()),
-            ],
-        )
-        .add_params(picked)
-    )
+    tooltip = [
+        alt.Tooltip("ratio:Q", title="times as fast as torch's best", format=".3f"),
+        alt.Tooltip("intensity:Q", title="operations per byte", format=",.0f"),
+        *(alt.Tooltip(f"{_field(name)}:N", title=title) for name, title in _TOLD.items()),
+    ]
+    points = series_points(x, y, ink, tooltip, size=_SIZE, opacity=_OPACITY)
     equal = alt.Chart(alt.Data(values=[{}])).mark_rule(color=ink.text, strokeWidth=1.5, aria=False)
     return dressed(
         alt.layer(equal.encode(y=alt.datum(_EQUAL)), points).properties(height=number("height", 500)), ink

@@ -11,14 +11,14 @@ from pages.kit.charts.ink import Ink
 from pages.kit.charts.template import Columns, Filled, several, template
 from pages.sections.benchmarks.charts.facts import TimedGemm, fact_columns, tooltip
 from pages.sections.benchmarks.charts.intensity import intensity_axis
+from pages.sections.benchmarks.charts.series import series_points
 
 _TALL = 560
 _DASHES = {True: [1, 0], False: [6, 4]}
 _FEW_OPERATIONS, _MANY_OPERATIONS = 16.0, 32768.0
 _NEAR, _FAR = 1.2, 1.7
 _ASIDE = 92
-_LONG_NAME = "MXFP8, refolded, not bit-exact"
-"""The legend has as many columns as names of this length leave room for."""
+_SIZE, _OPACITY = 75, 0.95
 _TICKS = [digit * 10.0**power for power in range(5) for digit in (1, 2, 5)]
 
 
@@ -106,7 +106,11 @@ def _chart(ink: Ink, *, has_roofs: bool, has_points: bool) -> alt.LayerChart:
     )
     layers = _lines(x, y, ink) if has_roofs else []
     if has_points:
-        layers.append(_points(x, y, ink))
+        told = tooltip(
+            alt.Tooltip("speed:Q", title="TFLOP/s", format=",.0f"),
+            alt.Tooltip("intensity:Q", title="operations per byte", format=",.0f"),
+        )
+        layers.append(series_points(x, y, ink, told, size=_SIZE, opacity=_OPACITY))
     return dressed(alt.layer(*layers).properties(height=_TALL), ink)
 
 
@@ -243,29 +247,3 @@ def _point_columns(points: Sequence[Point]) -> Columns:
         "speed": [point.tflop_s for point in points],
         **fact_columns([point.facts for point in points]),
     }
-
-
-def _points(x: alt.X, y: alt.Y, ink: Ink) -> alt.Chart:
-    series = several("series", [_LONG_NAME])
-    colors = alt.Scale(domain=series, range=several("colors", ["#000000"]))
-    shapes = alt.Scale(domain=series, range=several("shapes", ["circle"]))
-    legend = alt.Legend(orient="bottom", columns=2, labelLimit=260, labelColor=ink.text, symbolSize=90)
-    picked = alt.selection_point(name="picked", fields=["series"], bind="legend")
-    return (
-        alt.Chart(alt.NamedData("points"))
-        .mark_point(filled=True)
-        .encode(
-            x=x,
-            y=y,
-            color=alt.Color("series:N", title=None, scale=colors, legend=legend),
-            shape=alt.Shape("series:N", title=None, scale=shapes, legend=legend),
-            size=alt.when(alt.datum.here).then(alt.value(220)).otherwise(alt.value(75)),
-            stroke=alt.when(alt.datum.here).then(alt.value(ink.text)).otherwise(alt.value(None)),
-            opacity=alt.when(picked).then(alt.value(0.95)).otherwise(alt.value(0.1)),
-            tooltip=tooltip(
-                alt.Tooltip("speed:Q", title="TFLOP/s", format=",.0f"),
-                alt.Tooltip("intensity:Q", title="operations per byte", format=",.0f"),
-            ),
-        )
-        .add_params(picked)
-    )
