@@ -99,11 +99,12 @@ _NOWHERE = (0.0, 0.0, Label(what="", role=Role.OTHER, phase=Phase.FORWARD))
 def _runs(inside: Sequence[Ran], label: Label) -> Iterable[KernelRun]:
     """The kernels of a piece, with its words and bytes as far as they are each one's."""
     kernels = [each for each in inside if each.is_kernel]
+    kernels = [each for each in kernels if not _is_fill(each.name)] or kernels
     others = [each for each in kernels if not each.name.endswith(_AMAX)]
     longest = max(kernels, key=lambda each: each.time_us, default=None)
     for each in inside:
         role, what, bytes_ = label.role, label.what, None
-        if not each.is_kernel:
+        if each not in kernels:
             role = Role.OTHER if role is Role.MATMUL else role
             bytes_, what = each.bytes, f"{what}: {short(each.name)}"
         elif role is Role.MATMUL:
@@ -147,21 +148,32 @@ def short(name: str) -> str:
 def timed(labels: Sequence[KernelRun], runs: Sequence[Ran], steps: int) -> tuple[KernelRun, ...] | None:
     """The labelled kernels with their median times over several steps in a row.
 
-    None where the steps did not run these kernels in this order: nobody knows then which is which. A graph
-    may fill memory in its own way, so fills are left out where only they differ.
+    None where the steps did not run these kernels in this order: nobody knows then which is which. A tape
+    fills memory by a Memset where torch has a kernel, so any fill stands for any other. A graph may fill more
+    or less of it, so fills are left out where only their number differs.
     """
     found = _timed(labels, runs, steps)
     if found is not None:
         return found
     return _timed(
-        [label for label in labels if not label.name.startswith(_FILL)],
-        [each for each in runs if each.is_kernel and not each.name.startswith(_FILL)],
+        [label for label in labels if not _is_fill(label.name)],
+        [each for each in runs if each.is_kernel and not _is_fill(each.name)],
         steps,
     )
 
 
-_FILL = "Mem"
-"""How CUPTI names fills and copies of memory."""
+_FILL, _TORCH_FILL = "Mem", "FillFunctor<"
+"""How CUPTI names fills and copies of memory, and what names of torch's kernels that fill it have."""
+
+
+def _is_fill(name: str) -> bool:
+    return name.startswith(_FILL) or _TORCH_FILL in name
+
+
+def _alike(one: str, other: str) -> bool:
+    """True for names of one kernel, or of two fills."""
+    one, other = one[:_LONGEST_NAME], other[:_LONGEST_NAME]
+    return one == other or (_is_fill(one) and _is_fill(other))
 
 
 def _timed(labels: Sequence[KernelRun], runs: Sequence[Ran], steps: int) -> tuple[KernelRun, ...] | None:
@@ -172,7 +184,7 @@ def _timed(labels: Sequence[KernelRun], runs: Sequence[Ran], steps: int) -> tupl
     found, end = [], 0.0
     for place, label in enumerate(labels):
         own = [step[place] for step in each_step]
-        if any(each.name[:_LONGEST_NAME] != label.name for each in own):
+        if not all(_alike(each.name, label.name) for each in own):
             return None
         start = median(each.start_us - step[0].start_us for each, step in zip(own, each_step, strict=True))
         stop = start + median(each.time_us for each in own)
@@ -180,5 +192,7 @@ def _timed(labels: Sequence[KernelRun], runs: Sequence[Ran], steps: int) -> tupl
         start = max(start, end)
         time = max(stop - start, _LEAST_US)
         end = max(end, stop)
-        found.append(replace(label, start_us=round(start, 3), time_us=round(time, 3)))
+        what = label.what.replace(short(label.name), short(own[0].name))  # as this fill is named
+        ran_as = replace(label, name=own[0].name[:_LONGEST_NAME], what=what)
+        found.append(replace(ran_as, start_us=round(start, 3), time_us=round(time, 3)))
     return tuple(found)

@@ -112,3 +112,18 @@ def test_kernels_in_another_order_have_no_times():
 def test_fills_of_memory_are_left_out_where_only_they_differ():
     found = timed(LABELS, steps("a", "Memset", "b", "a", "Memset", "b"), 2)
     assert [run.name for run in found] == ["a", "b"]
+
+
+FILL = (
+    "void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<int>, std::array<char*, 1ul> >"
+)
+
+
+def test_a_fill_by_a_kernel_of_torch_s_stands_for_a_tape_s():
+    """Piece by piece torch fills the amax by a kernel; a tape does by a Memset."""
+    events = event(FILL, 0, 1), event("amax_kernel", 2, 2), event("cast", 5, 1)
+    labels = of(Role.QUANTIZE, *events, read=8, written=4)
+    assert [run.bytes for run in labels] == [None, 8, 12]
+    fill, amax, cast = timed(labels, steps(*["Memset", "amax_kernel", "cast"] * 2), 2)
+    assert (fill.name, fill.what, amax.what, cast.what) == ("Memset", "piece: Memset", "piece: amax", "piece")
+    assert timed(labels, steps(*["cast", "amax_kernel", "Memset"] * 2), 2) is None
