@@ -13,6 +13,7 @@ MIN_DOT_K = 32
 LEAST_STAGES = 2
 _RESERVED_BYTES = 2 << 10
 _WARPS = (4, 8)
+_THREE_WARPS = 12
 _VALUE_BYTES = 2
 _CODE_BYTES = 1 + 4 / 32
 """Bytes of a code with its share of an fp32 scale, which 32 codes have in common."""
@@ -27,6 +28,7 @@ class Body(Enum):
     CHAINED_SHARED = "chained_shared"
     PROMOTED = "promoted"
     PROMOTED_LENT = "promoted_lent"
+    PROMOTED_THREE = "promoted_three"
     PROMOTED_FEW_ROWS = "promoted_few_rows"
     NARROW = "narrow"
     DECODING = "decoding"
@@ -77,10 +79,11 @@ class Blocks:
             size = getattr(self, name)
             if size < 1 or (size & (size - 1) and self.body.is_simple):
                 raise ValueError(f"{name} is a power of two, got {size}")
-        if self.warps not in _WARPS or self.stages < 1 or self.group < 1:
+        warps = (_THREE_WARPS,) if self.body is Body.PROMOTED_THREE else _WARPS
+        if self.warps not in warps or self.stages < 1 or self.group < 1:
             raise ValueError(
-                f"a block takes 4 or 8 warps, 1 stage or more and a group of 1 or more, got "
-                f"{self.warps} warps, {self.stages} stages, a group of {self.group}"
+                f"a block takes {' or '.join(map(str, warps))} warps, 1 stage or more and a group of 1 or "
+                f"more, got {self.warps} warps, {self.stages} stages, a group of {self.group}"
             )
         if not 1 <= self.split_k <= MAX_SPLIT or (self.body.is_simple and self.shares_last):
             raise ValueError(

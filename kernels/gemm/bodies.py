@@ -119,6 +119,15 @@ BODIES: Mapping[Body, KernelBody] = {
         candidates=hopper.promoted_lent,
         **_HOPPER | {"lacking": hopper.lacking_to_lend},
     ),
+    Body.PROMOTED_THREE: KernelBody(
+        title=f"{_PROMOTED_TITLE} by three warpgroups",
+        sources=(("gemm/hopper/promoted_three.py", WHOLE_FILE), _PROMOTE, _LOADING),
+        shared=", programs sharing a block",
+        shared_sources=_SHARED,
+        refusal=hopper.three_refusal,
+        candidates=hopper.promoted_three,
+        **_HOPPER,
+    ),
     Body.PROMOTED_FEW_ROWS: KernelBody(
         title="The warp-specialized kernel for few tokens, its sums promoted",
         sources=(("gemm/hopper/promoted_few_rows.py", WHOLE_FILE), _PROMOTE, _LOADING),

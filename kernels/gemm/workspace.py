@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from kernels.gemm.hopper.sizes import CONSUMERS
+from kernels.gemm.hopper.sizes import THREE
 from kernels.gemm.plan import GemmPlan
 from kernels.launching.zeros import WORDS, zeros_of_stream
 
@@ -31,7 +31,7 @@ def workspace(
     blocks, part = plan.blocks.count(m, n), (m, n)
     shared = max(1, blocks - plan.whole(m, n))
     if not plan.body.is_simple:
-        blocks, part = blocks * CONSUMERS, (shared, plan.blocks.block_m, plan.blocks.block_n)
+        blocks, part = blocks * THREE, (shared, plan.blocks.block_m, plan.blocks.block_n)
     parts = torch.empty((runs, *part), dtype=torch.float32, device=device)
     if blocks > WORDS:
         return parts, torch.zeros(blocks, dtype=torch.int32, device=device)

@@ -245,7 +245,7 @@ def named_specialized(device: Device) -> Iterator[Case]:
     for family, plan in simple_plans(device):
         tries = [blocks for mnk in (LARGE, TALL) for blocks in coarse(plan, mnk, device)]
         tries = [blocks for blocks in tries if not blocks.body.is_simple]
-        of_each_body = {(blocks.decoded, blocks.block_n): blocks for blocks in reversed(tries)}
+        of_each_body = {(blocks.decoded, blocks.block_n, blocks.warps): blocks for blocks in reversed(tries)}
         few = [blocks for mnk in FEW for blocks in coarse(plan, mnk, device)]
         few = [blocks for blocks in few if in_programs(blocks) or blocks.body is Body.NARROW]
         last = [blocks for blocks in coarse(plan, RAGGED, device) if blocks.shares_last]

@@ -15,6 +15,7 @@ _EFFICIENCY = {
     Body.CHAINED_SHARED.value: 0.82,
     Body.PROMOTED.value: 0.75,
     Body.PROMOTED_LENT.value: 0.8,
+    Body.PROMOTED_THREE.value: 0.8,
     Body.PROMOTED_FEW_ROWS.value: 0.6,
     Body.NARROW.value: 0.6,
     Body.DECODING.value: 0.75,

@@ -21,8 +21,10 @@ from kernels.gemm.hopper.sizes import (
     PROMOTED,
     PROMOTION,
     SLAB,
+    THREE,
     THREE_SLABS,
     TMA_BYTES,
+    WARPGROUP_WARPS,
     WGMMA,
 )
 from kernels.gemm.hopper.storage import filled, ring, writes_bf16
@@ -46,7 +48,14 @@ _SHARED_WAVES = 8
 """Waves from which on the last one is not worth sharing."""
 _LAST_RUNS = (2, 3, 4)
 """Programs that share a block of the last wave. With more of them, adding up their sums takes as long."""
-RING_BODIES = (Body.CHAINED, Body.CHAINED_SHARED, Body.PROMOTED, Body.PROMOTED_LENT, Body.PROMOTED_FEW_ROWS)
+RING_BODIES = (
+    Body.CHAINED,
+    Body.CHAINED_SHARED,
+    Body.PROMOTED,
+    Body.PROMOTED_LENT,
+    Body.PROMOTED_THREE,
+    Body.PROMOTED_FEW_ROWS,
+)
 """Bodies of kernels.gemm.hopper.kernel. They share a ring and the warp that fills it."""
 
 
@@ -87,9 +96,13 @@ def _lends(meaning: Meaning) -> bool:
 
     D must be bf16. Scales of columns in the K loop rule this out: they take the registers.
     """
+    return meaning.promotion is not WHOLE and writes_bf16(meaning) and not _has_many(meaning)
+
+
+def _has_many(meaning: Meaning) -> bool:
+    """True where every column of a block has a scale of its own in the K loop, as every row has."""
     b_tile = meaning.applied(Side.B)
-    many = meaning.scale_at is ScaleAt.K_LOOP and b_tile is not None and b_tile.mn == 1
-    return meaning.promotion is not WHOLE and writes_bf16(meaning) and not many
+    return meaning.scale_at is ScaleAt.K_LOOP and b_tile is not None and b_tile.mn == 1
 
 
 def lacking_to_lend(meaning: Meaning, mnk: Mnk, device: Device) -> str:
@@ -136,6 +149,12 @@ def lent_refusal(meaning: Meaning) -> str:
         else "D leaves through memory of A in bf16, without scales of columns in the K loop"
     )
     return few_rows_refusal(meaning) or lends
+
+
+def three_refusal(meaning: Meaning) -> str:
+    """Reason why three warpgroups do not promote a sum; empty where they do."""
+    many = "" if _has_many(meaning) else "three warpgroups add where columns have scales in the K loop"
+    return few_rows_refusal(meaning) or many
 
 
 def few_rows_refusal(meaning: Meaning) -> str:
@@ -187,6 +206,20 @@ def promoted_lent(meaning: Meaning, mnk: Mnk, device: Device) -> Iterator[Blocks
     return _high(Body.PROMOTED_LENT, meaning, mnk, device)
 
 
+def promoted_three(meaning: Meaning, mnk: Mnk, device: Device) -> Iterator[Blocks]:
+    """High blocks of three slabs, a warpgroup for each, where M has more rows than a low block.
+
+    Where D has few blocks, programs share them.
+    """
+    m, n, k = mnk
+    if m <= LOW[-1][0]:
+        return
+    blocks = _blocks(Body.PROMOTED_THREE, THREE_SLABS, _GROUPS[0], meaning, device)
+    yield from (replace(blocks, group=group) for group in orders(THREE_SLABS, mnk, _GROUPS))
+    yield from sharing_last(blocks, mnk, device)
+    yield from _shared(blocks, blocks.count(m, n), k, device)
+
+
 def few_rows(meaning: Meaning, mnk: Mnk, device: Device) -> Iterator[Blocks]:
     """Low blocks where M has few rows, or D few blocks. K also has several runs."""
     m, n, k = mnk
@@ -226,7 +259,7 @@ def _blocks(body: Body, sides: tuple[int, int], group: int, meaning: Meaning, de
         block_n=sides[1],
         block_k=BLOCK_K_BYTES // meaning.multiplied[0].bytes,
         group=group,
-        warps=4 * CONSUMERS,
+        warps=WARPGROUP_WARPS * (THREE if body is Body.PROMOTED_THREE else CONSUMERS),
         stages=LENT_STAGES,
         persistent=True,
     )

@@ -1,4 +1,4 @@
-"""The fast GEMM on Hopper, in Gluon: one warp loads, two warpgroups multiply, each at its own pace.
+"""The fast GEMM on Hopper, in Gluon: one warp loads, warpgroups multiply, each at its own pace.
 
 D[M, N] = A[M, K] · B[N, K]ᵀ. Shared memory holds a ring of STAGES blocks of A and of B. The loading warp
 fills stage after stage by TMA; the warpgroups multiply what is there and hand the stage back.
@@ -6,13 +6,13 @@ fills stage after stage by TMA; the warpgroups multiply what is there and hand t
 | role | does | waits for | arrives at |
 |---|---|---|---|
 | `produce`, 1 warp | loads A, B and scales by TMA | `empty`, `scales_empty` | `full`, once a step |
-| `consume`, 2 warpgroups of 4 warps | multiplies, adds, stores D | `full` | `empty`, each once a step |
+| `consume`, 2 or 3 warpgroups of 4 warps | multiplies, adds, stores D | `full` | `empty`, each once a step |
 | | | | `scales_empty`, each once a block |
 
 | barrier | there are | one use takes | then |
 |---|---|---|---|
 | `full` | one a stage | 1 arrival and all expected bytes | the stage may be multiplied |
-| `empty` | one a stage | 2 arrivals | the stage may be overwritten |
+| `empty` | one a stage | an arrival of each warpgroup | the stage may be overwritten |
 | `scales_empty` | one, if scales are used once a block | 2 arrivals | those scales may be overwritten |
 | `fetched` | one a warpgroup, if D is added into | 1 arrival and all expected bytes | what D held is here |
 
@@ -34,6 +34,8 @@ The body says who adds the products up.
   block of 192 × 128. Programs may share a block.
 - `promoted_lent` (promoted_lent.py): the same where D is bf16. It leaves through memory of A, so one more
   stage fits.
+- `promoted_three` (promoted_three.py): the same where rows and columns have scales along K. Three warpgroups
+  multiply, each a slab of a block of 192 × 128: adding takes as long as multiplying.
 - `promoted_few_rows` (promoted_few_rows.py): the same for small M. A block has 128 or 64 rows, and programs
   may share a block, each with a run of K (shared_sums.py).
 
@@ -52,18 +54,21 @@ from kernels.gemm.hopper.gluon_api import reinterpret, wait_for_kernels_before
 from kernels.gemm.hopper.promoted import consume_slabs
 from kernels.gemm.hopper.promoted_few_rows import consume_few_rows
 from kernels.gemm.hopper.promoted_lent import consume_lent
+from kernels.gemm.hopper.promoted_three import THREE, consume_three
 from kernels.gemm.hopper.ring import CONSUMERS, Ring, produce
 
 SLAB = gl.constexpr(sizes.SLAB)
 SCALE_BYTES = gl.constexpr(sizes.SCALE_BYTES)
 # Registers a thread: three warpgroups start with 168 each, and the loading one gives to those that multiply.
 CONSUMER_REGISTERS = gl.constexpr(240)
+# Where three multiply, four warpgroups start with 128 each.
+THREE_REGISTERS = gl.constexpr(160)
 PRODUCER_REGISTERS = gl.constexpr(24)
 
 
 @gluon.jit
 def consume(WG: gl.constexpr, ring, out_desc, scale_ptrs, split_ptrs, mnk, b_mn_tiles):
-    """A multiplying warpgroup, number WG of the two."""
+    """A multiplying warpgroup, number WG of them."""
     if ring.BODY == "chained":
         consume_chained(WG, ring, out_desc, scale_ptrs, mnk)
     elif ring.BODY == "chained_shared":
@@ -72,6 +77,8 @@ def consume(WG: gl.constexpr, ring, out_desc, scale_ptrs, split_ptrs, mnk, b_mn_
         consume_slabs(WG, ring, out_desc, scale_ptrs, split_ptrs, mnk, b_mn_tiles)
     elif ring.BODY == "promoted_lent":
         consume_lent(WG, ring, out_desc, scale_ptrs, mnk, b_mn_tiles)
+    elif ring.BODY == "promoted_three":
+        consume_three(WG, ring, out_desc, split_ptrs, mnk)
     else:
         consume_few_rows(WG, ring, out_desc, scale_ptrs, split_ptrs, mnk, b_mn_tiles)
 
@@ -120,7 +127,7 @@ def specialized_gemm_kernel(
     B_TURNED: an operand's memory is contiguous along M, or N, and not along K. BUFFERS: parts of
     D that a warpgroup has memory for; 0 where A lends its own. RUNS: pieces of K, each summed by another
     program; their sums pass through parts float32[RUNS, blocks, BLOCK_M, BLOCK_N], and arrivals[blocks,
-    CONSUMERS] counts who has come. SHARES_LAST: only the blocks after the first `whole` are cut. INTO: D
+    THREE] counts who has come. SHARES_LAST: only the blocks after the first `whole` are cut. INTO: D
     leaves as codes with scales (kernels.gemm.fused.encode).
     """
     BARRIER: gl.constexpr = mbarrier.MBarrierLayout()
@@ -128,9 +135,10 @@ def specialized_gemm_kernel(
     # A warpgroup of a 64-row block has half of its columns, else some rows of all columns.
     COLUMNS: gl.constexpr = BLOCK_N // 2 if BLOCK_M == SLAB else BLOCK_N
     LENT: gl.constexpr = BODY == "promoted_lent"
+    MULTIPLYING: gl.constexpr = THREE if BODY == "promoted_three" else CONSUMERS
     OUT_BYTES: gl.constexpr = out_desc.dtype.primitive_bitwidth // 8
     IN_A: gl.constexpr = STAGES if INTO is None else 2 * STAGES  # codes take half the bytes of bf16
-    OUT_SHAPE: gl.constexpr = [CONSUMERS * (IN_A if LENT else BUFFERS)] + out_desc.block_type.shape
+    OUT_SHAPE: gl.constexpr = [MULTIPLYING * (IN_A if LENT else BUFFERS)] + out_desc.block_type.shape
     WHOLE: gl.constexpr = (BLOCK_M & (BLOCK_M - 1)) == 0
     PIECES: gl.constexpr = 1 if WHOLE else BLOCK_M // SLAB  # TMA's boxes are powers of two here
     # A number of D may be written twice, unless something is added to it or counted of it, and unless one
@@ -154,7 +162,7 @@ def specialized_gemm_kernel(
         scales_empty = gl.allocate_shared_memory(gl.int64, [1, 1], BARRIER)
     fetched = full
     if ACCUMULATE:
-        fetched = gl.allocate_shared_memory(gl.int64, [CONSUMERS, 1], BARRIER)
+        fetched = gl.allocate_shared_memory(gl.int64, [MULTIPLYING, 1], BARRIER)
     ring = Ring(
         a=a,
         b=gl.allocate_shared_memory(b_desc.dtype, [STAGES] + B_SHAPE, b_desc.layout),
@@ -197,15 +205,15 @@ def specialized_gemm_kernel(
         ),
         INTO=INTO,
         QUANTIZES=None,
-        ROOMY=True,
+        ROOMY=MULTIPLYING == CONSUMERS,
         WITHIN_M=TWICE,
         WITHIN_N=TWICE and not SQUARES,
     )
     for stage in gl.static_range(STAGES):
         mbarrier.init(ring.full.index(stage), count=1)
-        mbarrier.init(ring.empty.index(stage), count=CONSUMERS)
+        mbarrier.init(ring.empty.index(stage), count=MULTIPLYING)
     if ACCUMULATE:
-        for warpgroup in gl.static_range(CONSUMERS):
+        for warpgroup in gl.static_range(MULTIPLYING):
             mbarrier.init(ring.fetched.index(warpgroup), count=1)
     if TELLS_OF_SCALES:
         mbarrier.init(ring.scales_empty.index(0), count=CONSUMERS)
@@ -221,10 +229,22 @@ def specialized_gemm_kernel(
         leaves = (out_desc, d_scale_ptr, d_amax_ptr, m, n)
     multiplies = (ring, leaves, scale_ptrs, split_ptrs, mnk, b_mn_tiles)
     loads = (a_desc, b_desc, a_scale_desc, b_scale_desc, ring, mnk, a_mn_tiles, b_mn_tiles)
-    # Each has a partition of its own: in one partition, every arrival would make both warpgroups wait for
-    # each other. The first one has the launch's 4 warps; the others get 4 and 1 more.
-    gl.warp_specialize(
-        [(consume, (0,) + multiplies), (consume, (1,) + multiplies), (produce, loads)],
-        [4, 1],
-        [CONSUMER_REGISTERS, PRODUCER_REGISTERS],
-    )
+    # Each has a partition of its own: in one partition, every arrival would make all warpgroups wait for each
+    # other. The first one has the launch's 4 warps; the others get 4 or 1 more.
+    if MULTIPLYING == THREE:
+        gl.warp_specialize(
+            [
+                (consume, (0,) + multiplies),
+                (consume, (1,) + multiplies),
+                (consume, (2,) + multiplies),
+                (produce, loads),
+            ],
+            [4, 4, 1],
+            [THREE_REGISTERS, THREE_REGISTERS, PRODUCER_REGISTERS],
+        )
+    else:
+        gl.warp_specialize(
+            [(consume, (0,) + multiplies), (consume, (1,) + multiplies), (produce, loads)],
+            [4, 1],
+            [CONSUMER_REGISTERS, PRODUCER_REGISTERS],
+        )

@@ -10,9 +10,10 @@ from triton.experimental.gluon import language as gl
 from kernels.gemm.hopper import sizes
 from kernels.gemm.hopper.gluon_api import barrier
 from kernels.gemm.hopper.items import count_shared
-from kernels.gemm.hopper.ring import CONSUMERS
 
 SLAB = gl.constexpr(sizes.SLAB)
+MOST = gl.constexpr(sizes.THREE)
+"""Warpgroups of a program, at most, that count themselves in."""
 WARP_ROWS = gl.constexpr(SLAB.value // 4)
 """Rows of a slab that each of a warpgroup's four warps has."""
 
@@ -79,7 +80,7 @@ def got(PART: gl.constexpr, like, parts_ptr, run, block, rows, m, n, ring):
 @gluon.jit
 def arrive(WG: gl.constexpr, arrivals_ptr, block, ring):
     """Count this warpgroup in. True for the last of the block's runs, which finds all sums written."""
-    count_ptr = arrivals_ptr + block * CONSUMERS + WG
+    count_ptr = arrivals_ptr + block * MOST + WG
     barrier()  # every thread's numbers are written before one of them says so
     # acq_rel: what was written before is seen by whoever counts after, and the other way around
     last = gl.atomic_add(count_ptr, 1, sem="acq_rel", scope="gpu") == ring.RUNS - 1

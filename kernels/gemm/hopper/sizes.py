@@ -4,7 +4,14 @@ SLAB = 64
 """Rows of a wgmma, and of D on its way out."""
 
 
+WARPGROUP_WARPS = 4
+
+
 CONSUMERS = 2
+
+
+THREE = 3
+"""Warpgroups that multiply where adding takes as long as multiplying, and slabs of their blocks."""
 
 
 CHAINED = (128, 256)

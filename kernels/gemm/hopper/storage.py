@@ -30,13 +30,14 @@ from kernels.gemm.hopper.sizes import (
     SCALE_BYTES,
     SLAB,
     SUM_BYTES,
+    WARPGROUP_WARPS,
 )
 from kernels.gemm.meaning import Meaning, ScaleAt
 from kernels.operand_passes.decode_ptx import read_as
 
 Box = tuple[int, int]
 
-SHARING = (Body.CHAINED_SHARED, Body.PROMOTED_FEW_ROWS, Body.PROMOTED)
+SHARING = (Body.CHAINED_SHARED, Body.PROMOTED_FEW_ROWS, Body.PROMOTED, Body.PROMOTED_THREE)
 """Bodies of the ring in which programs may share a block."""
 LOW_BODIES = (Body.CHAINED_SHARED, Body.PROMOTED_FEW_ROWS)
 """Those whose loads bring fewer rows of A where M has few."""
@@ -102,7 +103,7 @@ def ring(meaning: Meaning, blocks: Blocks) -> Storage:
     """
     if blocks.body is Body.PROMOTED_LENT and blocks.stages < LENT_STAGES:
         raise ValueError(f"these blocks need {LENT_STAGES} stages or more, got {blocks.stages} stages")
-    last = blocks.shares_last and blocks.body is not Body.PROMOTED
+    last = blocks.shares_last and blocks.body not in (Body.PROMOTED, Body.PROMOTED_THREE)
     if blocks.split_k > 1 and (blocks.body not in SHARING or last):
         raise ValueError(
             f"programs share a block where registers hold its whole sum, got {blocks.title} of the body "
@@ -113,7 +114,7 @@ def ring(meaning: Meaning, blocks: Blocks) -> Storage:
     a_scale_box, b_scale_box = _power_of_two(blocks.block_m), blocks.block_n if b_lines else FEW_SCALES
     in_loop, at_end = meaning.scale_at is ScaleAt.K_LOOP, meaning.scales_at_end
     out_box = _out_box(blocks, spec.out.bytes)
-    part_bytes = CONSUMERS * out_box[0] * out_box[1] * spec.out.bytes
+    part_bytes = blocks.warps // WARPGROUP_WARPS * out_box[0] * out_box[1] * spec.out.bytes
     buffers = {Body.PROMOTED_LENT: 0, Body.CHAINED: PARTS_UNDER_WAY}.get(blocks.body, 1)
     stage_bytes = sides * BLOCK_K_BYTES + in_loop * (a_scale_box + b_scale_box) * SCALE_BYTES
     fixed_bytes = buffers * part_bytes + at_end * (a_scale_box + blocks.block_n) * SCALE_BYTES + BARRIER_BYTES
@@ -154,6 +155,8 @@ def _has_lines(tile: TileShape | None) -> bool:
 def _out_box(blocks: Blocks, out_bytes: int) -> Box:
     """Rows and columns of D that a warpgroup stores at once: 128 bytes of a row in the chained body."""
     rows, columns = blocks.block_m, blocks.block_n
+    if blocks.body is Body.PROMOTED_THREE:
+        return SLAB, columns * 2 // out_bytes
     if blocks.body is Body.CHAINED:
         return SLAB, 2 * columns // (PARTS * out_bytes)
     if blocks.body is Body.CHAINED_SHARED:

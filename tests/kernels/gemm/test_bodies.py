@@ -14,7 +14,7 @@ from fp8core.recipes import RECIPES
 from kernels.device import ADA, BLACKWELL, HOPPER
 from kernels.gemm.blocks import Body
 from kernels.gemm.bodies import BODIES, WHOLE_FILE, launcher, refusal, tries
-from kernels.gemm.hopper.sizes import CONSUMERS, NARROW_STEPS
+from kernels.gemm.hopper.sizes import NARROW_STEPS, WARPGROUP_WARPS
 from kernels.gemm.meaning import Meaning, ScaleAt, Summation, meaning_of
 from kernels.gemm.plan import GemmPlan
 from kernels.paths import TOP
@@ -43,7 +43,8 @@ def held_bytes(plan: GemmPlan) -> int:
     )
     if plan.meaning.scale_at is ScaleAt.K_LOOP:
         stage += 4 * (storage.a_scales + storage.b_scales)
-    parts = CONSUMERS * storage.buffers * prod(storage.out_box or (0,)) * spec.out.bytes
+    warpgroups = plan.blocks.warps // WARPGROUP_WARPS
+    parts = warpgroups * storage.buffers * prod(storage.out_box or (0,)) * spec.out.bytes
     return storage.stages * stage + parts
 
 

@@ -83,6 +83,8 @@ def a_specialized_one_fits(plan: GemmPlan, blocks: Blocks, device) -> None:
             held = decoding_blocks.value_rows(blocks) // 2
         case Body.CHAINED:
             held, limit = held * 3 // 2, (192, "of at most 240 registers")
+        case Body.PROMOTED_THREE:
+            held, limit = 2 * held, (128, "of 160 registers")
         case Body.NARROW:
             limit = 16, "one warpgroup holds it"
         case _:

@@ -27,6 +27,7 @@ CASES = [
     ("mxfp4", "dgrad", Body.DECODING, (256, 128), "b", (1030, 5000, 512)),
     ("deepseek_v3", "fprop", Body.PROMOTED, (192, 128), "", (908, 5200, 2000)),
     ("deepseek_v3", "wgrad", Body.PROMOTED, (256, 128), "", (2048, 2816, 1040)),
+    ("deepseek_v3", "wgrad", Body.PROMOTED_THREE, (192, 128), "", (2000, 2816, 1040)),
     ("rowwise", "dgrad", Body.PROMOTED, (256, 128), "", (905, 6144, 1300)),
     ("rowwise", "wgrad", Body.PROMOTED, (192, 128), "", (2000, 2000, 1100)),
 ]
@@ -40,7 +41,7 @@ def planned(recipe, matmul, body, sides, decoded, mnk, runs):
         block_m=sides[0],
         block_n=sides[1],
         block_k=128 // plan.meaning.multiplied[0].bytes,
-        warps=8,
+        warps=12 if body is Body.PROMOTED_THREE else 8,
         stages=3,
         persistent=True,
         decoded=decoded,
