@@ -39,8 +39,15 @@ class Reader:
     careful_s: float | None = None
     trouble: str = ""
 
+    @property
+    def has_ended(self) -> bool:
+        """True if no further answer comes."""
+        return self.careful_s is not None or bool(self.trouble)
+
     def look(self, queue: WorkerQueue) -> None:
         """Note what has come."""
+        if self.has_ended:
+            return
         state = queue.state(self.ticket)
         since = time.monotonic() - self.asked
         has_partial = isinstance(state, Waiting | Running) and state.partial is not None
@@ -96,7 +103,7 @@ def run(options: argparse.Namespace) -> dict[str, object]:
     try:
         began = time.monotonic()
         start = Reader(queue.submit(GemmJob(**HEAVIEST, m=64, n=64, k=64), "teacher"), began)
-        while start.careful_s is None and not start.trouble and time.monotonic() < ends:
+        while not start.has_ended and time.monotonic() < ends:
             start.look(queue)
             time.sleep(TICK_S)
         time.sleep(max(0.0, began + options.warm_s - time.monotonic()))
@@ -112,13 +119,12 @@ def run(options: argparse.Namespace) -> dict[str, object]:
         heavy_runs = 0
         while time.monotonic() < ends:
             for reader in readers:
-                if reader.careful_s is None and not reader.trouble:
-                    reader.look(queue)
+                reader.look(queue)
             if heavy is not None and isinstance(queue.state(heavy), Final):
                 heavy_runs += 1
                 hard = replace(hard, seed=heavy_runs)
                 heavy = queue.submit(hard, "heavy")
-            if all(reader.careful_s is not None or reader.trouble for reader in readers):
+            if all(reader.has_ended for reader in readers):
                 break
             time.sleep(TICK_S)
         return {

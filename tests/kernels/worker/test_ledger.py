@@ -4,17 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from kernels.bench.ready.job import ReadyJob
 from kernels.check.job import CheckJob
-from kernels.train.job import TrainJob
-from kernels.train.ready.job import parts_of
-from kernels.worker.ahead import code_of
-from kernels.worker.jobs import Job
 from kernels.worker.ledger import ABSENT_S, FORGOTTEN, GONE, MOST_WAITING, REPLACED, Ledger
 from kernels.worker.order import SLOT_S
 from kernels.worker.rate import Pace
 from kernels.worker.states import Done, Failed, Starting, Waiting
 from tests.kernels.check.reports import REPORT
+from tests.kernels.worker.answered import answer
 from tests.kernels.worker.stand_in import Act, job, row
 
 
@@ -100,13 +96,6 @@ class Clock:
 @pytest.fixture
 def clock() -> Clock:
     return Clock()
-
-
-def answer(ledger: Ledger) -> None:
-    """A worker does the next job."""
-    run = ledger.take(not_before=0.0)
-    ledger.report(run, 0.0, "starting")
-    ledger.finish(run, Done(row(run.job)))
 
 
 def test_an_equal_job_is_answered_at_once_with_the_age_of_the_answer(clock):
@@ -241,74 +230,3 @@ def test_the_line_has_an_end():
     assert (
         f"{MOST_WAITING} runs wait already" in ledger.state(ledger.submit(job(Act.FINE, m=999), "s")).reason
     )
-
-
-SPARE = ReadyJob(job(Act.FINE, m=99))
-
-
-def next_job(ledger: Ledger) -> Job:
-    """What a worker that is free gets now; a spare job where nobody waits."""
-    return ledger.take(not_before=0.0, spare=lambda: SPARE).job
-
-
-def test_code_that_is_compiled_comes_first_and_a_helper_compiles_the_rest():
-    ledger = Ledger(compile_s=2.0)
-    new, known = (job(Act.FINE, m=m) for m in (1, 2))
-    for asked in (new, known):
-        ledger.submit(asked, f"session {asked.m}")
-    ledger.prepared(code_of(known))
-    assert next_job(ledger) == known
-    assert ledger.next_to_prepare() == code_of(new)
-    assert next_job(ledger) is SPARE, "the helper has the other one"
-    ledger.prepared(code_of(new))
-    assert next_job(ledger) == new
-
-
-def test_without_a_helper_a_worker_compiles_for_itself():
-    ledger = Ledger(compile_s=2.0)
-    ledger.submit(job(Act.FINE), "s")
-    assert next_job(ledger) == job(Act.FINE)
-
-
-def test_helpers_compile_what_is_offered_while_all_is_quiet():
-    offered = [ReadyJob(job(Act.FINE, m=m)) for m in (1, 2)]
-    ledger = Ledger(to_prepare=offered)
-    ledger.submit(job(Act.FINE, m=7), "s")
-    assert [ledger.next_to_prepare().m for _ in range(1)] == [7]
-    ledger.prepared(code_of(job(Act.FINE, m=7)))
-    answer(ledger)
-    ledger.prepared(code_of(offered[0]))
-    assert ledger.next_to_prepare().m == 2
-
-
-def test_helpers_compile_parts_of_a_training_run_while_it_runs():
-    run = TrainJob(recipe="mxfp8", steps=4)
-    parts = parts_of(run)
-    ledger = Ledger(to_prepare=parts)
-    ledger.submit(run, "s")
-    first = ledger.next_to_prepare()
-    assert first == parts[0]
-    assert ledger.is_in_hand(first)
-    assert next_job(ledger) == run, "it waits for no helper"
-    ledger.prepared(first)
-    assert not ledger.is_in_hand(first)
-    assert [ledger.next_to_prepare() for _ in parts[1:]] == list(parts[1:])
-
-
-def test_what_a_worker_has_in_hand_no_helper_compiles_unasked():
-    parts = parts_of(TrainJob(recipe="mxfp8"))[:2]
-    ledger = Ledger(to_prepare=parts)
-    ledger.take(not_before=0.0, spare=lambda: parts[0])
-    assert ledger.next_to_prepare() == parts[1]
-
-
-def test_no_careful_answer_begins_while_code_for_a_first_one_is_compiled():
-    ledger = Ledger(compile_s=2.0)
-    ledger.submit(job(Act.FINE), "s")
-    run = ledger.take(not_before=0.0)
-    ledger.report(run, 0.2, "measuring with care", row(run.job))
-    ledger.submit(job(Act.FINE, m=1), "other")
-    assert ledger.next_to_prepare().m == 1
-    assert ledger.must_give_way(run)
-    ledger.give_way(run)
-    assert next_job(ledger) is SPARE
