@@ -4,7 +4,7 @@ Progress goes to stderr, results to stdout: a line for each run, then the table 
 runs together. A pilot finds how many steps fit into --minutes, so that all runs have equally many. Without a
 GPU the tiny model is trained by the reference's rules.
 
-Exit codes: 0 all runs ended well, 1 one failed or was not recorded, 2 bad arguments, 130 stopped by Ctrl-C.
+Exit codes: 0 all runs ended well, 1 one failed or was not kept, 2 bad arguments, 130 stopped by Ctrl-C.
 The first Ctrl-C ends the run at hand after a few steps and keeps what was measured.
 """
 
@@ -90,7 +90,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"kernels.train: {error}", file=sys.stderr)
         return 2
     except OSError as error:
-        print(f"kernels.train: the last run was not recorded: {error}", file=sys.stderr)
+        print(f"kernels.train: the last run was not kept: {error}", file=sys.stderr)
         return 1
     if not options.json and len(rows) > 1:
         print(table(rows), flush=True)

@@ -8,6 +8,8 @@ from kernels.text_table import columns, text
 from kernels.train.job import BF16
 from kernels.train.row import TrainRow
 
+_WHOLE = 10
+"""Thousands of bytes a second from which on no tenth is told."""
 _HEADER = ("run", "seeds", "bits a byte", "against bf16", "spread", "ms a step", "kB/s", "quantized GEMMs")
 
 
@@ -60,8 +62,9 @@ def _cells(name: str, rows: list[TrainRow], bf16: dict[int, float]) -> tuple[str
     spread = f"{100 * statistics.stdev(finals) / mean:.2f} %" if len(finals) > 1 else "–"
     times = [row.step_ms for row in rows if row.step_ms]
     ms = f"{statistics.median(times):.2f}" if times else "–"
-    rate = f"{rows[0].job.size_data.bytes_per_step / statistics.median(times):.0f}" if times else "–"
-    return (name, seeds, f"{bits:.4f}", gap, spread, ms, rate, str(rows[0].quantized_gemms))
+    rate = rows[0].job.size_data.bytes_per_step / statistics.median(times) if times else None
+    told = "–" if rate is None else f"{rate:.0f}" if rate >= _WHOLE else f"{rate:.1f}"
+    return (name, seeds, f"{bits:.4f}", gap, spread, ms, told, str(rows[0].quantized_gemms))
 
 
 def _name(row: TrainRow) -> str:
