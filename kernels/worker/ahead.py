@@ -6,7 +6,7 @@ from kernels.bench.job import GemmJob
 from kernels.bench.ready.job import ReadyJob
 from kernels.bench.ready.job import code_of as gemm_code
 from kernels.train.job import TrainJob
-from kernels.train.ready.job import TrainReadyJob, parts_of
+from kernels.train.ready.job import IMPORTS, TrainReadyJob, parts_of
 from kernels.worker.jobs import Job
 
 Code = GemmJob | TrainReadyJob
@@ -14,8 +14,10 @@ _KNOWN = 4096
 
 
 def code_of(job: object) -> Code | None:
-    """The code that a job is, or that it waits for; None for one that compiles for itself."""
-    return job if isinstance(job, TrainReadyJob) else gemm_code(job)
+    """The code that a job is, or that it waits for; None for one that each process does for itself."""
+    if isinstance(job, TrainReadyJob):
+        return None if job.layer == IMPORTS else job
+    return gemm_code(job)
 
 
 def codes_beside(job: object) -> tuple[Code, ...]:
@@ -37,7 +39,8 @@ class Ahead:
 
     def __init__(self, offered: Iterable[Job] = ()) -> None:
         codes = (code_of(job) for job in offered)
-        self._offered = tuple(code for code in codes if code is not None)
+        self._offered = dict.fromkeys(code for code in codes if code is not None)
+        self.helpers = 0
         self._compiled: set[Code] = set()
         self._in_hand: set[Code] = set()
 
@@ -49,9 +52,10 @@ class Ahead:
     def is_compiled(self, code: Code) -> bool:
         return code in self._compiled
 
-    def is_in_hand(self, code: Code | None) -> bool:
-        """True while a helper compiles it."""
-        return code in self._in_hand
+    def is_left_to_helpers(self, code: Code | None) -> bool:
+        """True until a helper has compiled what is offered: a worker that did it would let others wait."""
+        is_open = code in self._in_hand or (code in self._offered and code not in self._compiled)
+        return is_open and self.helpers > 0
 
     def take(self, codes: Iterable[Code]) -> Code | None:
         """The first of some codes that nobody has compiled or has in hand; a helper has it from now on."""
@@ -63,7 +67,7 @@ class Ahead:
     def take_offered(self, busy: Iterable[Code | None]) -> Code | None:
         """As `take`, of what is offered. Workers compile those in `busy` themselves."""
         busy = set(busy)
-        self._offered = tuple(one for one in self._offered if one not in self._compiled)
+        self._offered = {one: None for one in self._offered if one not in self._compiled}
         return self.take(one for one in self._offered if one not in busy)
 
     def note(self, codes: Iterable[Code]) -> None:

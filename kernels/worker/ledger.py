@@ -127,15 +127,12 @@ class Ledger:
         with self._changed:
             return self._is_closed
 
-    def arrive(self) -> None:
-        """For a worker: it will take runs from now on."""
+    def come(self, workers: int = 0, helpers: int = 0) -> None:
+        """Count workers that take runs from now on, and helpers that compile; -1 for one that leaves."""
         with self._changed:
-            self._line.workers += 1
-
-    def leave(self) -> None:
-        """For a worker: it takes no more runs."""
-        with self._changed:
-            self._line.workers -= 1
+            self._line.workers += workers
+            self._line.ahead.helpers += helpers
+            self._changed.notify_all()
 
     def take(self, *, not_before: float, spare: Callable[[], Job | None] = lambda: None) -> Run | None:
         """For a worker: wait for the next run and own it; None when the ledger is closed.
@@ -170,9 +167,9 @@ class Ledger:
                 self._changed.wait(_LOOK_EVERY_S if self._line.ahead.has_offered else None)
             return None if self._is_closed else code
 
-    def is_in_hand(self, job: Job) -> bool:
-        """True while a helper compiles what a spare job is to compile."""
-        return self._line.ahead.is_in_hand(code_of(job))
+    def is_left_to_helpers(self, job: Job) -> bool:
+        """True while a spare job's code is to be compiled by a helper."""
+        return self._line.ahead.is_left_to_helpers(code_of(job))
 
     def prepared(self, code: Code) -> None:
         """For a helper: the code is compiled, or cannot be."""

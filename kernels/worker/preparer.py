@@ -12,7 +12,7 @@ from kernels.worker.ledger import Ledger
 from kernels.worker.messages import Do, Finished, Ready, Refused
 from kernels.worker.process import Ended, Frozen, Garbled, Heard, Vanished, WorkerProcess
 
-COMPILE_S = 60.0
+COMPILE_S = 120.0
 """The most that a helper may take for one job."""
 _START_S = 180.0
 _TICK_S = 0.2
@@ -26,9 +26,16 @@ class Preparer(threading.Thread):
         super().__init__(name="gemm-helper", daemon=True)
         self._ledger = ledger
         self._launch = launch
+        ledger.come(helpers=1)
 
     def run(self) -> None:
         """Prepare jobs: the body of the thread."""
+        try:
+            self._serve()
+        finally:
+            self._ledger.come(helpers=-1)
+
+    def _serve(self) -> None:
         try:
             process = self._launch()
         except OSError:

@@ -64,8 +64,10 @@ class WorkerQueue:
     def add(self, launch: Launch) -> Supervisor:
         """Feed one more worker from now on. Its supervisor retires where the worker's host is lost."""
         # Each worker begins at another place, so that what it compiles serves the others from the disk.
-        start = len(self._spare) * (self._added % _PLACES) // _PLACES
-        spare = (*self._spare[start:], *self._spare[:start])
+        own = [job for job in self._spare if code_of(job) is None]
+        shared = [job for job in self._spare if code_of(job) is not None]
+        start = len(shared) * (self._added % _PLACES) // _PLACES
+        spare = (*own, *shared[start:], *shared[:start])
         self._added += 1
         supervisor = Supervisor(self._ledger, launch, self._limits, spare)
         self._supervisors = [one for one in self._supervisors if not one.is_retired] + [supervisor]

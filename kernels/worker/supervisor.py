@@ -70,7 +70,7 @@ class Supervisor(threading.Thread):
     def run(self) -> None:
         """Serve runs: the body of the thread."""
         not_before = self._ledger.clock()
-        self._ledger.arrive()
+        self._ledger.come(workers=1)
         while (
             not self._is_retired
             and (run := self._ledger.take(not_before=not_before, spare=self._next_spare)) is not None
@@ -89,12 +89,12 @@ class Supervisor(threading.Thread):
                 if self._failures:
                     self._spare.clear()  # not worth another worker
             not_before = self._ledger.clock() + self._rest_s()
-        self._ledger.leave()
+        self._ledger.come(workers=-1)
         if self._process is not None:
             self._process.close(self._limits.stop_s)
 
     def _next_spare(self) -> Job | None:
-        return next((job for job in self._spare if not self._ledger.is_in_hand(job)), None)
+        return next((job for job in self._spare if not self._ledger.is_left_to_helpers(job)), None)
 
     def _rest_s(self) -> float:
         if not self._failures:

@@ -4,6 +4,7 @@ Each is written once, in torch's words. On a GPU torch.compile makes a kernel or
 recipes share. Sums have a fixed order: no piece adds through atomics.
 """
 
+import os
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -61,11 +62,23 @@ def cross_entropy(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
     return (torch.logsumexp(wide, -1) - own).mean()
 
 
+def keep_triton() -> None:
+    """Hold Triton to its ptxas, and to the folder in which it keeps code: torch.compile would change both.
+
+    Code that another process has compiled would not be found then.
+    """
+    from triton import knobs
+
+    os.environ.setdefault("TRITON_CACHE_DIR", knobs.cache.dir)
+    os.environ.setdefault("TRITON_PTXAS_PATH", knobs.nvidia.ptxas.path)
+
+
 @cache
 def compiled(piece: Callable[..., Any]) -> Callable[..., Any]:
     """A piece as torch.compile makes it, for shapes that never change."""
     from torch._inductor import config
 
+    keep_triton()
     # Which of several kernels is fastest is then not tried out: another choice would have other bits.
     options = {"deterministic": True} if hasattr(config, "deterministic") else None
     return torch.compile(piece, fullgraph=True, dynamic=False, options=options)

@@ -11,6 +11,8 @@ from kernels.train.job import BF16, TrainJob
 from kernels.train.sizes import HEAD, SIZES
 from kernels.train.variants import VARIANTS
 
+IMPORTS = "imports"
+"""What every process does for itself before its first run: import, and read the text."""
 PIECES = "pieces"
 """The part between the linear layers: norms, attention, cross-entropy."""
 CALLS = tuple(reversed((*(tensor.value for tensor in OPERANDS), *MATMULS)))
@@ -21,10 +23,11 @@ that has begun compiles the first ones itself.
 
 @dataclass(frozen=True, kw_only=True)
 class TrainReadyJob:
-    """Compile the kernels of one call of a linear layer's step, or the PIECES of a run.
+    """Compile the kernels of one call of a linear layer's step, or the PIECES of a run; or only import.
 
-    - recipe, model: as in TrainJob. layer: the name of a linear layer in every block, HEAD, or PIECES.
-    - call: one of CALLS; nothing for PIECES.
+    - recipe, model: as in TrainJob. layer: the name of a linear layer in every block, or HEAD; or PIECES, or
+      IMPORTS.
+    - call: one of CALLS for a layer; nothing else.
 
     Raises ValueError for an unknown layer or call, and as TrainJob does.
     """
@@ -35,12 +38,13 @@ class TrainReadyJob:
     call: str = ""
 
     def __post_init__(self) -> None:
-        known = (*self.train.size_data.block_linears, HEAD, PIECES)
+        others = (PIECES, IMPORTS)
+        known = (*self.train.size_data.block_linears, HEAD, *others)
         if self.layer not in known:
             raise ValueError(f"a part to compile is one of {', '.join(known)}, got {self.layer!r}")
-        calls = ("",) if self.layer == PIECES else CALLS
+        calls = ("",) if self.layer in others else CALLS
         if self.call not in calls:
-            asked = f"one of {', '.join(CALLS)}" if self.layer != PIECES else "nothing"
+            asked = "nothing" if self.layer in others else f"one of {', '.join(CALLS)}"
             raise ValueError(f"the call to compile of {self.layer} is {asked}, got {self.call!r}")
 
     @property
@@ -88,4 +92,5 @@ def parts_of(job: TrainJob) -> tuple[TrainReadyJob, ...]:
 def ready_jobs(model: str = next(iter(SIZES))) -> tuple[TrainReadyJob, ...]:
     """The parts of all changes that a button tries: what all of them share first."""
     runs = (replace(variant.job, model=model) for variant in VARIANTS.values())
-    return tuple(dict.fromkeys(part for run in runs for part in parts_of(run)))
+    imports = TrainReadyJob(recipe=BF16, model=model, layer=IMPORTS)
+    return tuple(dict.fromkeys((imports, *(part for run in runs for part in parts_of(run)))))

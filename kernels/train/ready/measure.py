@@ -5,6 +5,7 @@ Triton and torch keep the code on disk: a later process need not compile it agai
 
 import time
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 import torch
@@ -15,10 +16,12 @@ from kernels.layer import Float8Linear
 from kernels.layer.calls import PYTHON, Calls, calling
 from kernels.layer.ops import Parts, gemm_op, quantize_op
 from kernels.train.place import this_place
-from kernels.train.ready.job import PIECES, TrainReadied, TrainReadyJob
+from kernels.train.ready.job import IMPORTS, PIECES, TrainReadied, TrainReadyJob
 from kernels.train.sizes import HEAD, VOCABULARY
 from kernels.train.text import installed_text
 
+_COMPILER = "torch._inductor.compile_fx"
+"""torch.compile's own part; torch imports it with the first piece that it compiles."""
 _META = "meta"
 """torch's device of tensors that have a shape and no memory."""
 
@@ -37,7 +40,10 @@ def measure(
         raise Unsupported("kernels of a training run are compiled for a GPU, and there is none here")
     progress(0.0, job.title)
     try:
-        if job.layer == PIECES:
+        if job.layer == IMPORTS:
+            import_module(_COMPILER)
+            installed_text()
+        elif job.layer == PIECES:
             place.trainer(job.train, installed_text()).observe(lambda *seen: halt_if(stopped))
         else:
             _call(job, place.device)

@@ -47,7 +47,7 @@ class Classroom:
         self._numbers = count()
         self._idle: list[int] = []
         for _ in range(self.workers):
-            self.ledger.arrive()
+            self.ledger.come(workers=1)
             self._idle.append(0)
 
     def at(self, then: float, act: Callable[[], object]) -> None:

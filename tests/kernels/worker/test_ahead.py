@@ -54,11 +54,29 @@ def test_helpers_compile_parts_of_a_training_run_while_it_runs():
     ledger.submit(run, "s")
     first = ledger.next_to_prepare()
     assert first == parts[0]
-    assert ledger.is_in_hand(first)
     assert next_job(ledger) == run, "it waits for no helper"
     ledger.prepared(first)
-    assert not ledger.is_in_hand(first)
     assert [ledger.next_to_prepare() for _ in parts[1:]] == list(parts[1:])
+
+
+def test_a_worker_leaves_what_is_offered_to_helpers_while_there_are_some():
+    part, other = parts_of(TrainJob(recipe="mxfp8"))[:2]
+    ledger = Ledger(to_prepare=[part])
+    assert not ledger.is_left_to_helpers(part), "nobody helps"
+    ledger.come(helpers=1)
+    assert ledger.is_left_to_helpers(part)
+    assert not ledger.is_left_to_helpers(other), "it is not offered"
+    ledger.prepared(ledger.next_to_prepare())
+    assert not ledger.is_left_to_helpers(part)
+
+
+def test_a_worker_does_what_lost_helpers_have_left():
+    (part, *_) = parts_of(TrainJob(recipe="mxfp8"))
+    ledger = Ledger(to_prepare=[part])
+    ledger.come(helpers=1)
+    assert ledger.next_to_prepare() == part
+    ledger.come(helpers=-1)
+    assert not ledger.is_left_to_helpers(part)
 
 
 def test_what_a_worker_has_in_hand_no_helper_compiles_unasked():

@@ -1,5 +1,6 @@
 """Contract of what is compiled ahead: every part of every change; on a GPU nothing is left for the run."""
 
+import os
 from dataclasses import replace
 
 import pytest
@@ -10,6 +11,7 @@ from kernels.device import Unsupported
 from kernels.layer import Float8Linear, ops
 from kernels.layer.calls import calling
 from kernels.train.job import BF16
+from kernels.train.model.pieces import keep_triton
 from kernels.train.place import this_place
 from kernels.train.ready import measure as measures
 from kernels.train.ready.job import CALLS, PIECES, TrainReadyJob, ready_jobs
@@ -30,7 +32,7 @@ def test_every_quantized_layer_of_every_change_is_a_part(tmp_path):
 
 
 def test_a_part_that_no_model_has_is_refused():
-    with pytest.raises(ValueError, match="one of qkv, proj, gate_up, down, head, pieces, got 'up'"):
+    with pytest.raises(ValueError, match="one of qkv, proj, gate_up, down, head, pieces, imports, got 'up'"):
         TrainReadyJob(recipe="nvfp4", model="s", layer="up")
     with pytest.raises(ValueError, match=r"call to compile of qkv is one of wgrad, .*, got ''"):
         TrainReadyJob(recipe="nvfp4", model="s", layer="qkv")
@@ -42,6 +44,17 @@ def test_without_a_gpu_nothing_is_compiled(monkeypatch):
     monkeypatch.setattr(measures, "this_place", on_cpu)
     with pytest.raises(Unsupported, match="compiled for a GPU"):
         measure(ready_jobs()[0], progress=lambda *told: None, stopped=lambda: False)
+
+
+def test_processes_find_the_code_that_others_compiled_beside_torch_compile(monkeypatch):
+    from triton import knobs
+
+    kept = {"TRITON_CACHE_DIR": knobs.cache.dir, "TRITON_PTXAS_PATH": knobs.nvidia.ptxas.path}
+    for name in kept:
+        monkeypatch.setenv(name, "")  # put back after the test
+        monkeypatch.delenv(name)
+    keep_triton()
+    assert {name: os.environ[name] for name in kept} == kept
 
 
 @pytest.mark.parametrize("call", CALLS)
