@@ -3,12 +3,15 @@
 Every constant is positive, so the fit is of its logarithm, by Gauss and Newton's steps with a damping that
 adapts (Levenberg and Marquardt). Each constant is drawn to its prior with the weight of part of a
 measurement: the constants of an earlier fit, where there is one. What was measured then and not now is kept.
-What the hardware's makers say is not fitted (FIRM).
+What one launch in many depends on is not fitted (FIRM).
 A measurement depends on its variant, its body and what all share, so a step asks for few
 predictions.
+
+Launches that were timed in turns share a clock, which their neighbors' heat decides. So what their residuals
+have in common counts less than how they differ: a choice among them depends on their differences.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import asdict, dataclass, replace
 
 import numpy as np
@@ -28,23 +31,26 @@ _DAMPING, _MOST_DAMPING = 1e-2, 1e6
 _PRIOR_WEIGHT = 0.25
 """Of a prior, beside a measurement."""
 FIRM = ("sm_gb_s",)
-"""An SM takes 64 bytes a clock from the L2. Launches with few rows would let it drift: others do not depend
-on it until it is far off.
+"""No SM was seen to take more from the L2. Launches with few rows would let it drift: others do not depend on
+it until it is far off.
 """
 _FIRM_WEIGHT = 1e6
 _ROBUST = 0.15
 """A residual beyond this counts less: what the model does not see must not bend what it does."""
 _SETTLED = 1e-5
+_SHARED_VARIANCE = 2.0
+"""Of what the residuals of launches timed in turns have in common, beside the variance that each has."""
 
 Vector = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Measured:
-    """A launch's work and its time."""
+    """A launch's work and its time. turns: equal for launches that were timed in turns."""
 
     work: Work
     us: float
+    turns: Hashable = None
 
 
 def fit(
@@ -62,10 +68,11 @@ def fit(
     for step in range(_STEPS):
         if damping > _MOST_DAMPING:
             break
-        jacobian = problem.jacobian(values, residuals)
-        weights = 1 / (1 + (residuals / _ROBUST) ** 2)
+        jacobian = problem.apart(problem.jacobian(values, residuals))
+        told = problem.apart(residuals)
+        weights = 1 / (1 + (told / _ROBUST) ** 2)
         curvature = (jacobian.T * weights) @ jacobian + np.diag(problem.prior_weights)
-        slope = (jacobian.T * weights) @ residuals + problem.prior_weights * (values - problem.start)
+        slope = (jacobian.T * weights) @ told + problem.prior_weights * (values - problem.start)
         while damping <= _MOST_DAMPING:
             change = np.linalg.solve(curvature + damping * np.diag(np.diag(curvature) + _TINY), -slope)
             tried = values + np.clip(change, -1.0, 1.0)
@@ -118,6 +125,18 @@ class _Problem:
         for row, places in enumerate(self._places):
             for place in places:
                 self._touched[place].append(row)
+        together: dict[Hashable, list[int]] = {}
+        for row, each in enumerate(measured):
+            together.setdefault(row if each.turns is None else (each.turns,), []).append(row)
+        self._together = [rows for rows in together.values() if len(rows) > 1]
+
+    def apart(self, found: Vector) -> Vector:
+        """Residuals, or their derivatives, less most of what those of launches timed in turns share."""
+        left = found.copy()
+        for rows in self._together:
+            part = 1 - 1 / np.sqrt(1 + len(rows) * _SHARED_VARIANCE)
+            left[rows] -= part * found[rows].mean(axis=0)
+        return left
 
     def _places_of(self, work: Work) -> list[int]:
         shared = len(self._shared)
@@ -132,7 +151,7 @@ class _Problem:
         return np.log([predict_us(each.work, constants) for each in self._measured]) - self._logs
 
     def cost(self, residuals: Vector, values: Vector) -> float:
-        robust = _ROBUST**2 * np.log1p((residuals / _ROBUST) ** 2).sum()
+        robust = _ROBUST**2 * np.log1p((self.apart(residuals) / _ROBUST) ** 2).sum()
         return float(robust + (self.prior_weights * (values - self.start) ** 2).sum())
 
     def jacobian(self, values: Vector, residuals: Vector) -> Vector:

@@ -125,7 +125,9 @@ def _row(timed: Timed, seed: int, measurement: Measurement) -> AnyShapeRow:
 def _fit(samples: Sequence[Sample], device: Device, measurement: Measurement) -> None:
     """Fit the constants to samples of our own launches, and write them."""
     measured = [
-        Measured(_work(sample, sample.blocks, device), sample.us) for sample in samples if sample.blocks
+        Measured(_work(sample, sample.blocks, device), sample.us, sample.gemm)
+        for sample in samples
+        if sample.blocks
     ]
     if not measured:
         raise ValueError("there is nothing to fit: name --samples, or draw some with --random and --regret")

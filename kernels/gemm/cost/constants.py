@@ -31,8 +31,9 @@ _ARCHITECTURE = "sm_90"
 class Shared:
     """Constants that all kernels of a GPU have in common.
 
-    - dram_gb_s, l2_gb_s: what all SMs together read. sm_gb_s: what one SM reads at most, 64 bytes a clock.
+    - dram_gb_s, l2_gb_s: what all SMs together read. sm_gb_s: what one SM reads at most.
     - write_cost: a byte written to memory, in bytes read. page_bytes: what one more run of bytes costs.
+    - zero_row_ns: for a row of 128 zeros, which TMA makes beyond an operand.
     - latency_ns: from the request of a stage until it is there.
     - pass_us: one more launch before the kernel. pass_4_gb_s to pass_16_gb_s: its rate, by the bits of what
       it reads.
@@ -45,6 +46,7 @@ class Shared:
     page_bytes: float
     l2_gb_s: float
     sm_gb_s: float
+    zero_row_ns: float
     latency_ns: float
     pass_us: float
     pass_4_gb_s: float

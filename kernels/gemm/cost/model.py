@@ -24,7 +24,7 @@ def predict_us(work: Work, constants: Constants) -> float:
     rate = constants.rate(work.variant)
     full, last = work.waves
     latency = shared.latency_ns / work.stages
-    loaded = work.step_bytes / shared.sm_gb_s  # bytes / (GB/s) are ns
+    loaded = work.step_bytes / shared.sm_gb_s + work.zero_rows * shared.zero_row_ns  # bytes / (GB/s) are ns
 
     def step_ns(together: int) -> float:
         multiplied = max(together, body.alone) * rate.step_ns

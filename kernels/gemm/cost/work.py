@@ -12,6 +12,7 @@ from fp8core.tiles import WHOLE
 from kernels.device import Device
 from kernels.gemm.blocks import Blocks, Body
 from kernels.gemm.bodies import BODIES
+from kernels.gemm.cost.beyond import zero_rows
 from kernels.gemm.cost.facts import Facts
 from kernels.gemm.cost.passes import Pass, passes
 from kernels.gemm.cost.traffic import Factors, dram_bytes, written_run_bytes
@@ -41,7 +42,8 @@ class Work:
     - whole: units that are whole blocks beside others that are not, in full waves. resident: programs that an
       SM holds at once.
     - steps: steps along K of a unit, of a run where there are some. whole_steps: of a whole block. all_steps:
-      of all units. step_bytes: bytes that a unit loads in a step. stages: of its ring.
+      of all units. step_bytes: bytes that a unit loads in a step. zero_rows: rows that TMA fills with zeros
+      in a step of a block at D's end. stages: of its ring.
     - read_bytes, written_bytes: traffic with memory. written_run: bytes that are written side by side.
       l2_bytes: traffic with the L2.
     - runs: programs that share a block. sum_bytes: one program's part of the block's sum.
@@ -57,6 +59,7 @@ class Work:
     whole_steps: int
     all_steps: int
     step_bytes: int
+    zero_rows: int
     stages: int
     read_bytes: float
     written_bytes: float
@@ -111,6 +114,7 @@ def work_of(meaning: Meaning, blocks: Blocks, mnk: Mnk, device: Device, facts: F
         whole_steps=whole_steps,
         all_steps=all_steps,
         step_bytes=step_bytes,
+        zero_rows=zero_rows(meaning, facts, blocks, mnk),
         stages=blocks.stages,
         read_bytes=dram_bytes(factors, blocks, at_once, device.l2_bytes),
         written_bytes=float(out_bytes),
