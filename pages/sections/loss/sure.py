@@ -54,7 +54,7 @@ def show(controls: Controls) -> None:
         f"and {count(runs_needed(high, delta), 'run')} may be needed."
     )
     ends = ends_of(group)
-    every = [100 * (value / fmean(reference) - 1) for value in reference]
+    every = ends[BF16_TITLE]
     draw_chart(
         ends_chart(ends, (min(every), max(every)), delta, INKS[theme()]),
         key="loss_ends",

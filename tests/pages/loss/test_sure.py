@@ -1,10 +1,13 @@
 """Contract: how sure a gap is, here and elsewhere, follows from the spread of equal runs."""
 
+import pytest
+
 from fp8core.experiments.run_spread import runs_needed, spread_percent
 from fp8core.recipes import RECIPES
 from kernels.train.job import TrainJob
 from pages.sections.loss import runs
 from pages.sections.loss.sourced import sourced
+from pages.sections.loss.sure import ends_of
 from tests.pages.loss.page import PAGE, texts
 from tests.pages.loss.rows import ABOVE, LAST, SEEDS, all_rows, row, write
 
@@ -44,3 +47,11 @@ def test_without_help_of_equal_seeds_gaps_have_the_width_of_the_band(open_app, t
     told = texts(open_app(PAGE, loss_show="elsewhere"))
     assert "against the mean of bf16's seeds" in told
     assert "of 10 published gaps, 2 agree" in told
+
+
+def test_where_runs_ended_is_in_percent_of_the_mean_of_bf16(recorded) -> None:
+    (group,) = runs.groups()
+    found = ends_of(group)
+    assert found["bf16"] == pytest.approx([*SEEDS.values()], abs=1e-6)
+    nvfp4 = found[RECIPES["nvfp4"].title]
+    assert nvfp4 == pytest.approx([ABOVE["nvfp4"] + SEEDS[seed] for seed in (0, 1)], abs=1e-6)

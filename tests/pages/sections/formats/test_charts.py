@@ -205,3 +205,16 @@ def test_every_picture_is_valid_in_both_themes(theme):
         gradient_spec(theme),
     ):
         json.dumps({name: part for name, part in chart.items() if name != "datasets"}, allow_nan=False)
+
+
+def test_the_number_of_an_integer_field_has_its_sign():
+    told = {
+        code: [
+            text
+            for kind, role, text in zip(rows["kind"], rows["role"], rows["what"], strict=True)
+            if kind == "field" and role == "I"
+        ]
+        for code in (0x08, 0xF8)
+        for rows in [formats_bits.bit_rows(spell(FORMATS["mxint8"], code))]
+    }
+    assert told == {0x08: ["8"], 0xF8: ["−8"]}

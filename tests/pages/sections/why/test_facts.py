@@ -4,6 +4,7 @@ import pytest
 
 from kernels.bench.ceilings.peak_rates import PEAK_RATES, Rate
 from pages.kit.lesson.facts import fact
+from pages.sections.why import history
 from pages.sections.why.facts import FACTS
 
 
@@ -23,3 +24,13 @@ def test_arithmetic_outgrew_memory():
     assert fact("why.newest", {}) == "B200 SXM"
     assert fact("why.rate_growth", {}) == pytest.approx(2250 / 312)
     assert fact("why.memory_growth", {}) == pytest.approx(8000 / 2039)
+
+
+def test_the_notice_on_loss_scales_has_the_shares_of_the_curves():
+    found = history.shares()
+    for scale in (0, 7):
+        told = history.notice(scale)
+        assert f"without a loss scale, fp16 loses {found['fp16'][0]:.1%}" in told
+        assert f"bf16 loses {found['bf16'][0]:.1%}" in told
+        assert (f"{found['fp16'][7]:.1%}" in told) is (scale == 7)
+    assert found["fp16"][0] != found["fp16"][1]
