@@ -106,7 +106,15 @@ def pair_table(found: Mapping[str, Sequence[float]], equal: Pairing) -> str:
         one = paired_gap(each, equal.spread, equal.freedom)
         verdict = "yes" if one.is_clear else "no"
         lines.append(f"| {plain(name)} | {one.runs} | {words.interval(one)} | {verdict} |")
-    return "\n".join(lines)
+    return "\n".join(lines) + f"\n\n{by_chance(len(found))}"
+
+
+def by_chance(compared: int) -> str:
+    """The intervals that would leave out 0 if all recipes were equal to bf16."""
+    return (
+        f"Were all {compared} equal to bf16, {short((1 - SURE) * compared, 2)} of these intervals would "
+        "leave out 0 by chance. One that barely does is no finding yet: train more seeds of it."
+    )
 
 
 def ends_of(group: Group) -> dict[str, list[float]]:

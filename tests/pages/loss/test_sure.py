@@ -19,6 +19,7 @@ def test_the_runs_a_difference_takes_follow_the_spread_of_seeds(open_app, record
     assert f"**{spread:.3f} %**" in told
     assert "**Equal seeds help here.**" in told  # a made-up recipe adds the same to each seed's loss
     assert f"| NVFP4 | 2 | {ABOVE['nvfp4']:+.2f}" in told
+    assert "Were all 6 equal to bf16, 0.3 of these intervals would leave out 0 by chance" in told
 
 
 def test_seeds_that_do_not_matter_help_nothing(open_app, tmp_path, monkeypatch) -> None:
@@ -33,9 +34,8 @@ def test_published_gaps_stand_beside_ours_with_their_source(open_app, recorded) 
     for one in sourced().published:
         assert one.link in told
         assert set(one.recipes) <= set(RECIPES)
-    assert (
-        "of 10 published gaps, 1 agree" in told
-    )  # equal seeds leave no error here, and one source gives a bound
+    # equal seeds leave no error here, and one source gives a bound
+    assert "of 10 published gaps, 1 agree" in told
     assert "each against bf16's run of the same seed" in told
 
 
