@@ -5,6 +5,7 @@ import re
 import pytest
 
 from pages.kit.terms.glossary import glossary
+from pages.sections.glossary.concepts import concepts
 
 PAGE = "pages/glossary.py"
 
@@ -54,3 +55,9 @@ def test_an_unknown_term_is_named(open_app):
     at = open_app(PAGE, term="zebra")
     assert len(shown(at)) == len(glossary().terms)
     assert "zebra" in at.warning[0].value
+
+
+def test_each_subject_of_the_concepts_has_one_heading(open_app):
+    at = open_app(PAGE, glossary="concepts")
+    assert [one.value for one in at.header] == [*dict.fromkeys(one.about for one in concepts())]
+    assert len(at.header) > 2

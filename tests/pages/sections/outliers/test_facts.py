@@ -41,3 +41,10 @@ def test_two_roundings_of_one_size_add_up_as_the_root_of_two():
 def test_a_recipe_that_leaves_an_operand_in_bf16_is_refused_in_a_sentence():
     with pytest.raises(ValueError, match="leaves wgrad_a in bf16"):
         fact("outliers.sqnr_db", SMALL | {"recipes": ["rowwise_hp_wgrad"], "role": "wgrad_a"})
+
+
+def test_the_price_of_the_shortest_tiles_is_that_of_their_scales():
+    shortest = fact("outliers.shortest_tile", {})
+    for recipe, scale_bits in (("mxfp8", 8), ("deepseek_v3", 32)):
+        price = fact("outliers.tile_price", SMALL | {"recipes": [recipe]})
+        assert price == pytest.approx(scale_bits / shortest - scale_bits / 512, rel=1e-6)
