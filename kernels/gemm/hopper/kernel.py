@@ -143,7 +143,9 @@ def specialized_gemm_kernel(
     PIECES: gl.constexpr = 1 if WHOLE else BLOCK_M // SLAB  # TMA's boxes are powers of two here
     # A number of D may be written twice, unless something is added to it or counted of it, and unless one
     # program has its whole sum and another a run of it. A single scale is one of a square of columns.
-    TWICE: gl.constexpr = INTO is None and not (ACCUMULATE or SHARES_LAST)
+    # Three warpgroups and runs of K leave no registers for it.
+    ABLE: gl.constexpr = RUNS == 1 or MULTIPLYING == CONSUMERS
+    TWICE: gl.constexpr = INTO is None and not (ACCUMULATE or SHARES_LAST) and ABLE
     SQUARES: gl.constexpr = IN_LOOP and B_SCALES != BLOCK_N
     A_ROWS: gl.constexpr = BLOCK_M // PIECES
     A_SHAPE: gl.constexpr = [BLOCK_K, A_ROWS] if A_TURNED else [A_ROWS, BLOCK_K]

@@ -115,6 +115,7 @@ def collected(PART: gl.constexpr, own, parts_ptr, block, rows, m, n, ring):
     This program's own part is read back too: the order of the sum must not depend on who comes last.
     """
     LAYOUT: gl.constexpr = own.type.layout
+    ALONE: gl.constexpr = own.shape[1] > SLAB and not ring.ROOMY  # registers hold one part beside the sum
     total = in_order_of_threads(gl.zeros([own.shape[0], own.shape[1]], gl.float32, LAYOUT))
     if own.shape[1] < SLAB:  # a few numbers a thread: unrolled, all reads can be under way at once
         for pair in gl.static_range(ring.RUNS // 2):
@@ -124,9 +125,12 @@ def collected(PART: gl.constexpr, own, parts_ptr, block, rows, m, n, ring):
             total = with_four(PART, total, parts_ptr, 4 * four, block, rows, m, n, ring)
         if ring.RUNS % 4 > 1:
             total = with_two(PART, total, parts_ptr, ring.RUNS // 4 * 4, block, rows, m, n, ring)
+    elif ALONE:
+        for run in range(ring.RUNS):
+            total += got(PART, total, parts_ptr, run, block, rows, m, n, ring)
     else:
         for pair in range(ring.RUNS // 2):
             total = with_two(PART, total, parts_ptr, 2 * pair, block, rows, m, n, ring)
-    if ring.RUNS % 2:
+    if ring.RUNS % 2 and not ALONE:
         total += got(PART, total, parts_ptr, ring.RUNS - 1, block, rows, m, n, ring)
     return in_order_of_d(total, LAYOUT)
