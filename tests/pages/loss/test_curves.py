@@ -8,8 +8,9 @@ import pytest
 from fp8core.experiments.run_spread import gap
 from kernels.train.job import TrainJob
 from pages.sections.loss import runs
+from pages.sections.loss.charts.curves import Band, Line
 from pages.sections.loss.controls import TRAINING
-from pages.sections.loss.gaps import line
+from pages.sections.loss.gaps import line, reach
 from tests.pages.loss.page import PAGE, texts
 from tests.pages.loss.rows import ABOVE, SEEDS, all_rows, loss, row, write
 
@@ -65,3 +66,13 @@ def test_runs_of_other_lengths_are_never_compared(tmp_path, monkeypatch) -> None
     first, second = runs.groups()
     assert (first.steps, second.steps) == (400, 300)
     assert len(second.runs) == 1
+
+
+def test_a_run_far_from_the_band_is_cut_only_where_the_reader_looks_near_it() -> None:
+    around = Band(steps=[100, 400], low=[-30.0, -1.0], high=[30.0, 1.0])
+    far = Line(name="far", seed=0, steps=[100, 400], percent=[900.0, 50.0], failure="", is_here=False)
+    low, high = reach([far], around, near=False)
+    assert -2 < low < -1
+    assert 50 < high < 60
+    low, near = reach([far], around, near=True)
+    assert 1 < near < 10

@@ -131,6 +131,7 @@ def test_arguments_of_transformer_engine(made) -> None:
         "MXFP8BlockScaling(fp8_format=Format.E4M3, enable_2d_quantization=True)"
     )
     assert 'os.environ["NVTE_FP8_BLOCK_SCALING_FP32_SCALES"] = "1"' in text("deepseek_v3")
+    assert made(text("deepseek_v3")) == "Float8BlockScaling(fp8_format=Format.E4M3)"
     power = with_all(RECIPES["deepseek_v3"], scale={"format": "e8m0", "fit": "round_up"})
     assert "os.environ" not in transformer_engine(power).text
 
