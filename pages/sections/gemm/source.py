@@ -18,6 +18,8 @@ _REFOLDING = ("operand_passes/refold_kernel.py", "refold_kernel")
 _DEQUANTIZING = ("operand_passes/read_kernel.py", "code_values")
 _SCALE_BLOCKS = ("operand_passes/native_kernel.py", "scale_blocks_kernel")
 _DECODING = ("operand_passes/decode_ptx.py", WHOLE_FILE)
+_WARPS = 8
+"""Any that the simple kernel takes: the choice changes nothing in its source."""
 
 
 SIMPLE = Source(title=BODIES[Body.SIMPLE].title, places=BODIES[Body.SIMPLE].sources)
@@ -55,7 +57,9 @@ def instead_of(plan: RanPlan) -> Source | None:
     if plan.body.is_simple:
         return None
     side = plan.blocks.block_k  # a power of two, which not every body's blocks of D are
-    simple = replace(plan.blocks, body=Body.SIMPLE, block_m=side, block_n=side, split_k=1, decoded="")
+    simple = replace(
+        plan.blocks, body=Body.SIMPLE, block_m=side, block_n=side, warps=_WARPS, split_k=1, decoded=""
+    )
     return source_of(replace(plan, blocks=simple))
 
 
