@@ -14,7 +14,7 @@ POINTS, BAND, ENDS = "points", "band", "ends"
 TALL = 340
 _MANY = 12
 _LONG = "a recipe with a long title"
-RELATIVE = "loss above the mean of bf16, %"
+RELATIVE = "loss above bf16, %"
 HERE, RECORDED = "this session", "recorded"
 
 
