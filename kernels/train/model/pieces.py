@@ -13,6 +13,7 @@ import torch
 from torch.utils._python_dispatch import is_in_torch_dispatch_mode
 
 EPS = 1e-6
+_THREADS = "TORCHINDUCTOR_COMPILE_THREADS"
 
 
 def rms_norm(x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
@@ -62,15 +63,19 @@ def cross_entropy(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
     return (torch.logsumexp(wide, -1) - own).mean()
 
 
-def keep_triton() -> None:
-    """Hold Triton to its ptxas, and to the folder in which it keeps code: torch.compile would change both.
+def settle_compiler() -> None:
+    """Settle how torch.compile works in this process, before it does.
 
-    Code that another process has compiled would not be found then.
+    It would change Triton's ptxas, and the folder in which Triton keeps code: then code that another process
+    has compiled is not found. It would start a process on each core, for a few small kernels.
     """
+    from torch._inductor import config
     from triton import knobs
 
     os.environ.setdefault("TRITON_CACHE_DIR", knobs.cache.dir)
     os.environ.setdefault("TRITON_PTXAS_PATH", knobs.nvidia.ptxas.path)
+    if _THREADS not in os.environ:
+        config.compile_threads = 1
 
 
 @cache
@@ -78,7 +83,7 @@ def compiled(piece: Callable[..., Any]) -> Callable[..., Any]:
     """A piece as torch.compile makes it, for shapes that never change."""
     from torch._inductor import config
 
-    keep_triton()
+    settle_compiler()
     # Which of several kernels is fastest is then not tried out: another choice would have other bits.
     options = {"deterministic": True} if hasattr(config, "deterministic") else None
     return torch.compile(piece, fullgraph=True, dynamic=False, options=options)

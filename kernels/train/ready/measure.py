@@ -15,6 +15,7 @@ from kernels.device import Unsupported
 from kernels.layer import Float8Linear
 from kernels.layer.calls import PYTHON, Calls, calling
 from kernels.layer.ops import Parts, gemm_op, quantize_op
+from kernels.train.model.pieces import settle_compiler
 from kernels.train.place import this_place
 from kernels.train.ready.job import IMPORTS, PIECES, TrainReadied, TrainReadyJob
 from kernels.train.sizes import HEAD, VOCABULARY
@@ -41,6 +42,7 @@ def measure(
     progress(0.0, job.title)
     try:
         if job.layer == IMPORTS:
+            settle_compiler()
             import_module(_COMPILER)
             installed_text()
         elif job.layer == PIECES:

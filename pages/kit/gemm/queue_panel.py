@@ -8,7 +8,6 @@ import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
-from itertools import zip_longest
 from typing import TypeVar
 
 import streamlit as st
@@ -79,9 +78,8 @@ def _made() -> Workers:
 
 
 def _spare() -> tuple[Job, ...]:
-    """The jobs that make later ones fast: GEMMs of the buttons and parts of training runs, in turns."""
-    turns = zip_longest(map(ReadyJob, offered()), ready_jobs())
-    return tuple(job for turn in turns for job in turn if job is not None)
+    """The jobs that make later ones fast: parts of training runs, of which a run needs many, then GEMMs."""
+    return (*ready_jobs(), *map(ReadyJob, offered()))
 
 
 def _name_here() -> str:

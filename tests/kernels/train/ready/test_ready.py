@@ -11,7 +11,7 @@ from kernels.device import Unsupported
 from kernels.layer import Float8Linear, ops
 from kernels.layer.calls import calling
 from kernels.train.job import BF16
-from kernels.train.model.pieces import keep_triton
+from kernels.train.model.pieces import settle_compiler
 from kernels.train.place import this_place
 from kernels.train.ready import measure as measures
 from kernels.train.ready.job import CALLS, PIECES, TrainReadyJob, ready_jobs
@@ -47,13 +47,17 @@ def test_without_a_gpu_nothing_is_compiled(monkeypatch):
 
 
 def test_processes_find_the_code_that_others_compiled_beside_torch_compile(monkeypatch):
+    from torch._inductor import config
     from triton import knobs
 
     kept = {"TRITON_CACHE_DIR": knobs.cache.dir, "TRITON_PTXAS_PATH": knobs.nvidia.ptxas.path}
     for name in kept:
         monkeypatch.setenv(name, "")  # put back after the test
         monkeypatch.delenv(name)
-    keep_triton()
+    monkeypatch.setattr(config, "compile_threads", 7)
+    monkeypatch.delenv("TORCHINDUCTOR_COMPILE_THREADS", raising=False)
+    settle_compiler()
+    assert config.compile_threads == 1
     assert {name: os.environ[name] for name in kept} == kept
 
 
