@@ -5,9 +5,10 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from fp8core.experiments.outliers import hadamard_density
+from fp8core.experiments.outliers import Rest, hadamard_density
 from fp8core.formats import FORMATS
 from fp8core.recipes import OperandSpec
+from fp8core.rotations import RotationKind
 from fp8core.scales import FP32_SCALE, SCALE_RULES, ScaleRule
 from fp8core.tiles import WHOLE, TileShape
 from pages.kit.charts.ink import INKS
@@ -18,6 +19,7 @@ from pages.sections.rotations.charts import vector as rotations_vector
 from pages.sections.rotations.charts.curves import CROSSINGS, NOW, WITH, WITHOUT, Curve
 from pages.sections.rotations.charts.histogram import Entries
 from pages.sections.rotations.charts.vector import Stems
+from pages.sections.rotations.many import density, linear_parts
 from tests.pages.specs import dataset
 
 by_theme = pytest.mark.parametrize("ink", INKS.values(), ids=INKS)
@@ -140,3 +142,24 @@ def test_an_error_of_zero_is_left_out_of_the_logarithmic_axis(ink) -> None:
 
 def test_fp32_is_the_rule_the_stems_use_by_default() -> None:
     assert rotations_vector.scale_expr(spec_of(FP32_SCALE), "a") == "a / 6.0"
+
+
+def test_a_density_is_drawn_where_a_formula_is_known_and_is_that_of_the_drawn_entries() -> None:
+    at = np.linspace(0.05, 3.0, 400)
+    known = {
+        (kind, rest)
+        for kind in RotationKind
+        for rest in Rest
+        if density(kind, rest, at, 16, 4.0, 1) is not None
+    }
+    assert known == {
+        (RotationKind.ORTHOGONAL, Rest.ZERO),
+        (RotationKind.ORTHOGONAL, Rest.GAUSSIAN),
+        (RotationKind.SIGNED_HADAMARD, Rest.GAUSSIAN),
+    }
+    _, spread, turned = linear_parts(16, "gaussian", 1, 0)
+    for parts, kind in ((spread, RotationKind.SIGNED_HADAMARD), (turned, RotationKind.ORTHOGONAL)):
+        entries = np.abs(parts[0] + 4.0 * parts[1])
+        share = np.mean((entries > at[0]) & (entries < at[-1]))
+        line = density(kind, Rest.GAUSSIAN, at, 16, 4.0, 1)
+        assert 2 * np.trapezoid(line, at) == pytest.approx(share, rel=0.02)

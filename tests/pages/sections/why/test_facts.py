@@ -5,6 +5,7 @@ import pytest
 from kernels.bench.ceilings.peak_rates import PEAK_RATES, Rate
 from pages.kit.lesson.facts import fact
 from pages.sections.why import history
+from pages.sections.why.cache import cache_share, gains
 from pages.sections.why.facts import FACTS
 
 
@@ -34,3 +35,13 @@ def test_the_notice_on_loss_scales_has_the_shares_of_the_curves():
         assert f"bf16 loses {found['bf16'][0]:.1%}" in told
         assert (f"{found['fp16'][7]:.1%}" in told) is (scale == 7)
     assert found["fp16"][0] != found["fp16"][1]
+
+
+def test_the_cache_s_share_is_that_of_its_bytes():
+    settings = {"why_model": "own", "why_layers": 2, "why_kv_heads": 4, "why_head_dim": 64, "why_billions": 1}
+    settings |= {"why_context": 10, "why_batch": 8, "why_gpu": "h200_sxm"}
+    weights, cached = 2e9, 8 * 1024 * (2 * 2 * 4 * 64 * 2)
+    assert cache_share(settings) == pytest.approx(cached / (weights + cached))
+    alone, both = gains(settings)
+    assert alone == pytest.approx((weights + cached) / (weights + cached / 2))
+    assert both == pytest.approx(2)
