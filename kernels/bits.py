@@ -37,6 +37,13 @@ ROUND_TO_BF16 = tl.constexpr(
 """PTX that rounds two numbers to bf16 at once; Triton would round one after the other, an eighth as fast."""
 
 
+NOTHING = tl.constexpr("{ .reg .pred never; setp.ne.u32 never, $1, $1; bar.red.popc.u32 $0, 0, never; }")
+"""PTX that counts the threads of a program of which nothing is true, at a barrier: zero.
+
+A thread knows it once all its loads before are on their way, for none of them may pass a barrier.
+"""
+WIDEN = tl.constexpr("prmt.b32 $0, $2, $3, 0x1044; lop3.b32 $1, $2, 0xffff0000, $3, 0xEA;")
+"""PTX for two bf16 numbers of a word as fp32, by a zero that ptxas does not know beforehand."""
 INVERT = tl.constexpr(
     "{ .reg .f32 about, rest; rcp.approx.ftz.f32 about, $1; fma.rn.f32 rest, $1, about, 0fBF800000; "
     "neg.f32 rest, rest; fma.rn.f32 $0, about, rest, about; }"

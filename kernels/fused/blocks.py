@@ -6,6 +6,7 @@ Rows come in the order of `kernels.quantize.places.block_rows`. Beyond the tenso
 import triton
 import triton.language as tl
 
+from kernels.bits import NOTHING, WIDEN
 from kernels.fused.arithmetic import gradient_of, gradients_of, normed_of, reciprocal_rms, swiglu_of
 from kernels.quantize.places import block_rows
 from kernels.quantize.prepare import loaded_runs, patch_of
@@ -31,6 +32,28 @@ def _runs(
 
 
 @triton.jit
+def widened(a, b, c, CAST: tl.constexpr):
+    """float32 of three blocks of bf16, where all loads before are on their way.
+
+    ptxas would save registers instead: load some numbers, compute, and load the next into the same registers.
+    A program would wait for memory many times.
+    """
+    if CAST:
+        zero = tl.inline_asm_elementwise(NOTHING, "=r,r", [tl.program_id(0)], tl.int32, is_pure=False, pack=1)
+        wide = (_wide(a, zero), _wide(b, zero), _wide(c, zero))
+    else:
+        wide = (a.to(tl.float32), b.to(tl.float32), c.to(tl.float32))
+    return wide
+
+
+@triton.jit
+def _wide(x, zero):
+    """float32 of bf16, two at once, by a zero that comes with `widened`."""
+    zeros = tl.full(x.shape, 0, tl.int32) + zero
+    return tl.inline_asm_elementwise(WIDEN, "=f,=f,r,r,r", [x, zeros], tl.float32, is_pure=True, pack=2)
+
+
+@triton.jit
 def swiglu_block(
     gate_up_ptr,
     block_row,
@@ -48,6 +71,7 @@ def swiglu_block(
     up = _runs(
         gate_up_ptr + inner, block_row, block_column, rows, inner, stride, BLOCK_ROWS, BLOCK_COLUMNS, EACH
     )
+    gate, up, _ = widened(gate, up, up, CAST)
     return swiglu_of(gate, up, CAST)
 
 
@@ -72,6 +96,7 @@ def gradient_blocks(
         gate_up_ptr + inner, block_row, block_column, rows, inner, stride, BLOCK_ROWS, BLOCK_COLUMNS, EACH
     )
     dh = _runs(dh_ptr, block_row, block_column, rows, inner, dh_stride, BLOCK_ROWS, BLOCK_COLUMNS, EACH)
+    gate, up, dh = widened(gate, up, dh, CAST)
     return gradients_of(dh, gate, up, CAST)
 
 

@@ -3,6 +3,7 @@
 import triton
 import triton.language as tl
 
+from kernels.bits import BF16_CUT, float_bits, float_of
 from kernels.fused.blocks import computed_blocks, store_block
 from kernels.fused.copies import write_copies
 
@@ -171,13 +172,13 @@ def _blocks(
         CAST,
     )
     if EVERY == 2:
-        # In half as many registers until its turn comes. The interpreter's casts are not to be trusted.
-        kept = second.to(tl.bfloat16) if CAST else second
+        # In half as many registers until its turn comes: as numbers of bf16 they have 16 bits.
+        kept = (float_bits(second) >> BF16_CUT).to(tl.int16)
     for number in tl.static_range(EVERY):
         if number == 0:
             y = first
         else:
-            y = kept.to(tl.float32)
+            y = float_of(kept.to(tl.int32) << BF16_CUT)
         own = half + number
         if out_ptr is not None:
             store_block(
