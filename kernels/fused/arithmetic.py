@@ -112,26 +112,36 @@ def normed_of(x, reciprocals, weight, CAST: tl.constexpr):
 @triton.jit
 def reciprocal_rms(x, columns, EPS: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
     """float32[ROWS]: of rows x float32[ROWS, COLUMNS] with zeros beyond `columns`. EPS: its bits."""
-    sums = _sum_of_squares(x, ROWS, COLUMNS)
-    mean = tl.div_rn(sums, tl.zeros([ROWS], tl.float32) + columns.to(tl.float32))
-    one = tl.full([ROWS], 1.0, tl.float32)
-    return tl.div_rn(one, tl.sqrt_rn(mean + fp32(EPS)))
+    runs = x * x
+    for stage in tl.static_range(STAGES):
+        runs = tl.sum(tl.reshape(runs, [ROWS, COLUMNS >> (stage + 1), 2]), axis=2)
+    bits = float_bits(tl.reshape(runs, [ROWS, COLUMNS // RUN]))
+    largest = tl.max(bits, axis=1)
+    total = tl.sum(placed(bits, largest[:, None]), axis=1)
+    return reciprocal_of(total, largest, columns, EPS)
 
 
 @triton.jit
-def _sum_of_squares(x, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
-    """float32[ROWS]: runs of neighbors in floating point, the sum of the runs as whole numbers."""
-    RUNS: tl.constexpr = COLUMNS // RUN
-    sums = x * x
-    for stage in tl.static_range(STAGES):
-        sums = tl.sum(tl.reshape(sums, [ROWS, COLUMNS >> (stage + 1), 2]), axis=2)
-    bits = float_bits(tl.reshape(sums, [ROWS, RUNS]))
-    largest = tl.max(bits, axis=1)
+def placed(bits, largest):
+    """int64: sums of runs, by their bits, as whole numbers that stand as far below the largest run's.
+
+    Kernels in Gluon call this and what follows, too.
+    """
     field = tl.maximum(bits >> FP32_MANTISSA, 1)
     significand = tl.where(bits < FP32_STEP, bits, bits - (field - 1) * FP32_STEP).to(tl.int64)
     top = tl.maximum(largest >> FP32_MANTISSA, 1)
     # A broken row's places mean nothing, and a shift has to be one all the same.
-    places = tl.maximum(tl.minimum(top[:, None] - field, LONGEST_SHIFT), 0)
-    total = tl.sum((significand << PLACES) >> places.to(tl.int64), axis=1)
+    places = tl.maximum(tl.minimum(top - field, LONGEST_SHIFT), 0)
+    return (significand << PLACES) >> places.to(tl.int64)
+
+
+@triton.jit
+def reciprocal_of(total, largest, columns, EPS: tl.constexpr):
+    """float32: 1 over the root mean square of rows, by totals of `placed` and the bits of largest runs."""
+    top = tl.maximum(largest >> FP32_MANTISSA, 1)
     sums = total.to(tl.float32) * fp32(LAST_PLACES) * float_of(top << FP32_MANTISSA)
-    return float_of(tl.where(largest >= FP32_INF, largest, float_bits(sums)))
+    bits = tl.where(largest >= FP32_INF, largest, float_bits(sums))
+    # div_rn takes tensors of one shape.
+    count = float_of((bits & 0) + float_bits(columns.to(tl.float32)))
+    mean = tl.div_rn(float_of(bits), count)
+    return tl.div_rn(float_of((bits & 0) + ONE), tl.sqrt_rn(mean + fp32(EPS)))
