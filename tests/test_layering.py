@@ -78,6 +78,7 @@ HOMES_OF_BLOCKS = {
     "kernels/quantize/constants.py",
     "kernels/quantize/meeting.py",
     "kernels/fused/plan.py",
+    "kernels/strips/plan.py",
     "kernels/gemm/shape_class.py",
     "kernels/gemm/hopper/blocks.py",
 }

@@ -19,6 +19,8 @@ from kernels.quantize.constants import operand_facts
 from kernels.quantize.launch import check_place, check_tensor, quantize
 from kernels.quantize.tensor import QuantizedTensor
 from kernels.quantize.work import Amax, Work
+from kernels.strips.launch import is_aligned, launch_strips, lies_in_words
+from kernels.strips.plan import strip_plan, takes_strips
 
 if TYPE_CHECKING:
     import torch
@@ -144,15 +146,21 @@ class _Launch:
 
         source, plan, kind = self.source, self.plan, current_device().kind
         check_place(source.x, kind, "the tensor")
+        strips = self._takes_strips()
         works, out = {}, None
         for number, (operand, seed) in enumerate(zip(self.operands, self.seeds, strict=True)):
             if operand is None:
                 continue
             check_tensor(source.x, None, operand, seed, None)
             cut = plan.down if operand.k_is_rows else plan.along
+            if strips:
+                cut = strip_plan(operand.spec, *operand.stored(source.shape))
             works[number] = Work(
                 operand=operand, plan=cut, x=source.result, kind=kind, seed=seed, history=self.history
             )
+        if strips:
+            self._write_strips(*sorted(works.values(), key=lambda each: each.operand.k_is_rows))
+            return tuple(each.result(Amax()) for each in works.values())
         if None in self.operands:
             out = _nothing(source)
         amax = self._start(works, out, kind)
@@ -162,6 +170,22 @@ class _Launch:
             out if operand is None else works[number].result(amax[number])
             for number, operand in enumerate(self.operands)
         )
+
+    def _takes_strips(self) -> bool:
+        """True where two copies are written in strips, and no bf16 beside them."""
+        source, sides = self.source, sides_of(self.operands)
+        if sides is None or None in sides or len(self.operands) != 2:
+            return False
+        along, down = (self.operands[number].spec for number in sides)
+        able = takes_strips(source.name, along, down, source.rows, source.columns, current_device())
+        in_words = [is_aligned(each) if each.ndim == 1 else lies_in_words(each) for each in source.given]
+        return able and all(in_words)
+
+    def _write_strips(self, along: Work, down: Work) -> None:
+        """Launch the kernels that write both copies in strips."""
+        source, x = self.source, self.source.x
+        found, other = reciprocals_of(source, 0, x), source.other
+        launch_strips(along, down, x, source.name, other=other, reciprocals=found, halves=source.halves)
 
     def _start(self, works: dict[int, Work], out: "torch.Tensor | None", kind: DeviceKind) -> dict[int, Amax]:
         """Launch the kernels; the amax that passes before the last one found, by the operand's number."""
@@ -185,7 +209,7 @@ class _Launch:
             work = works[number]
             facts.append(operand_facts(work.operand.spec, work.plan, kind))
             arguments += [*work.pointers(amax[number]), *work.counts]
-        reciprocals = reciprocals_of(source, self.plan, x)
+        reciprocals = reciprocals_of(source, self.plan.block_columns, x)
         has_been_read = reciprocals is not None or any(
             each.tiles is not None or each.outer is not None for each in amax.values()
         )

@@ -12,8 +12,6 @@ from kernels.quantize.work import Amax, Work
 if TYPE_CHECKING:
     import torch
 
-    from kernels.fused.plan import FusedPlan
-
 
 def collected(
     source: Source,
@@ -95,13 +93,13 @@ def _amax(
     return amax, new
 
 
-def reciprocals_of(source: Source, plan: "FusedPlan", x: "torch.Tensor") -> "torch.Tensor | None":
-    """float32[rows] for a norm whose blocks have no whole rows; else None."""
+def reciprocals_of(source: Source, block_columns: int, x: "torch.Tensor") -> "torch.Tensor | None":
+    """float32[rows] for a norm whose blocks, of so many columns, have no whole rows; else None."""
     import torch
 
     from kernels.fused.norm_kernel import reciprocal_rms_kernel
 
-    if not source.is_norm or plan.block_columns >= source.columns:
+    if not source.is_norm or block_columns >= source.columns:
         return None
     found = torch.empty(source.rows, dtype=torch.float32, device=x.device)
     plan = plan_fused(None, None, source.rows, source.columns, whole_rows=True)

@@ -35,6 +35,11 @@ class Source:
         return given / max(1, self.rows * self.columns * self.halves)
 
     @property
+    def shape(self) -> tuple[int, int]:
+        """That of the result."""
+        return self.rows, self.columns * self.halves
+
+    @property
     def is_norm(self) -> bool:
         return self.name == "rms norm"
 

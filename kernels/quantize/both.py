@@ -16,6 +16,8 @@ from kernels.quantize.launch import check_tensor, quantize_now
 from kernels.quantize.meeting import meeting_programs
 from kernels.quantize.tensor import QuantizedTensor
 from kernels.quantize.work import Amax, Work, launch_options
+from kernels.strips.launch import launch_strips, lies_in_words
+from kernels.strips.plan import strip_plan, takes_strips
 
 if TYPE_CHECKING:
     import torch
@@ -95,6 +97,8 @@ def _quantize_both(
     if len(along) == 1 and x.numel() and 1 in x.stride():
         specs = operands[along[0]].spec, operands[1 - along[0]].spec
         sizes = (x.shape[1], x.shape[0]) if turned else (x.shape[0], x.shape[1])
+        if takes_strips("", *specs, *sizes, device) and lies_in_words(x.T if turned else x):
+            return _in_strips(x, operands, along[0])
         plan = plan_both(*specs, *sizes, programs=meeting_programs(device))
     if plan is None:
         made = [
@@ -118,6 +122,17 @@ def _quantize_both(
     amax = _collected(works)
     _launch(plan, works, amax, along[0])
     return works[0].result(amax[0]), works[1].result(amax[1])
+
+
+def _in_strips(x: "torch.Tensor", operands: tuple[Operand, Operand], first: int) -> Pair:
+    """Both copies by the kernel that is fastest where shapes are even; `first` runs along memory."""
+    works = []
+    for operand in operands:
+        cut = strip_plan(operand.spec, *operand.stored((x.shape[0], x.shape[1])))
+        works.append(Work(operand=operand, plan=cut, x=x, kind=DeviceKind.GPU, seed=None, history=None))
+    x = x.T if _lies_turned(x) else x
+    launch_strips(works[first], works[1 - first], x)
+    return works[0].result(Amax()), works[1].result(Amax())
 
 
 def _lies_turned(x: "torch.Tensor") -> bool:

@@ -15,7 +15,9 @@ from kernels.launching.warm import Done, Warm
 from kernels.quantize.meeting import meeting_programs, plan_meeting
 from kernels.quantize.plan import check_operand, plan_quantize
 from kernels.quantize.tensor import QuantizedTensor
-from kernels.quantize.work import Work
+from kernels.quantize.work import Amax, Work
+from kernels.strips.launch import launch_panels, lies_in_words
+from kernels.strips.plan import panel_rows
 
 if TYPE_CHECKING:
     import torch
@@ -103,6 +105,18 @@ def quantize_now(
     if kind is DeviceKind.INTERPRETER:
         x = x.float()  # its loads of bfloat16 are not to be trusted; the values are the same
     shape = operand.stored((x.shape[0], x.shape[1]))
+    rows = panel_rows(operand.spec, *shape, current_device())
+    if rows and lies_in_words(x if operand.k_is_rows else x.T):
+        work = Work(
+            operand=operand,
+            plan=plan_quantize(operand.spec, *shape, side_by_side=False),
+            x=x,
+            kind=kind,
+            seed=None,
+            history=None,
+        )
+        launch_panels(work, rows)
+        return work.result(Amax())
     along_k = operand.stored((x.stride(0), x.stride(1)))[1]
     programs = meeting_programs(current_device())
     plan = plan_meeting(operand.spec, *shape, programs, side_by_side=along_k == 1)

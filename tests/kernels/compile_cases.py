@@ -287,6 +287,7 @@ def every_case(device: Device) -> Iterator[Case]:
     from tests.kernels.compile_native import natives
     from tests.kernels.compile_passes import passes
     from tests.kernels.compile_quantizers import quantizer_cases
+    from tests.kernels.compile_strips import strip_cases
 
     yield from specialized_gemms(device)
     yield from gemms(device)
@@ -295,3 +296,4 @@ def every_case(device: Device) -> Iterator[Case]:
     yield from fused_gemms(device)
     yield from fused_quantizers(device)
     yield from quantizer_cases(device)
+    yield from strip_cases(device)

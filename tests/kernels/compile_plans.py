@@ -52,6 +52,8 @@ ROOMS = (
     "operand_passes.widen_scales_kernel",
     "quantize.both_kernel",
     "quantize.kernel",
+    "strips.kernel",
+    "strips.panel_kernel",
 )
 MATMUL = re.compile(r"(?:wgmma\.mma_async|tcgen05\.mma|mma\.sync)\S*")
 MACHINE = re.compile(r"\b(?:UTC|[A-Z])[A-Z]?MMA[.\w]*")

@@ -28,6 +28,7 @@ from tests.kernels.compile_choice import one_of_each, one_of_each_kernel
 from tests.kernels.compile_fused import fused_gemms
 from tests.kernels.compile_plans import FROM_REGISTERS, LEFT_RUNNING, halved, overwritten
 from tests.kernels.compile_reductions import MENDED, scattered
+from tests.kernels.compile_strips import strip_cases
 from tests.sweeps import exhaustive
 
 TOP = Path(__file__).resolve().parents[2]
@@ -65,7 +66,14 @@ OTHERS = {
     "widen_scales_kernel",
 }
 OF_ONE = {
-    HOPPER.name: {"reorder_kernel", "fused_kernel", "fused_amax_kernel", "reciprocal_rms_kernel"},
+    HOPPER.name: {
+        "reorder_kernel",
+        "fused_kernel",
+        "fused_amax_kernel",
+        "reciprocal_rms_kernel",
+        "strip_kernel",
+        "panel_kernel",
+    },
     BLACKWELL.name: {"scale_blocks_kernel", "widen_kernel"},
 }
 """What runs before the decoding kernel, on Hopper alone, and before the block-scaled kernel: that has no code
@@ -125,8 +133,9 @@ def test_a_specialized_kernel_is_compiled_for_every_family_that_one_takes(cases)
             bodies = [BODIES[body] for body in Body if not body.is_simple]
             is_taken = not lacking(meaning, MNK, HOPPER) and not all(body.refusal(meaning) for body in bodies)
             families |= {str(meaning.family): meaning.spec.out.bits} if is_taken else {}
-    fused = list(fused_gemms(HOPPER))  # the others' code with quantizing at one of its ends
-    mine = [case for of_device in cases.values() for case in of_device if case.gluon and case not in fused]
+    # The others' code with quantizing at one of its ends, and what multiplies nothing.
+    apart = [*fused_gemms(HOPPER), *strip_cases(HOPPER)]
+    mine = [case for of_device in cases.values() for case in of_device if case.gluon and case not in apart]
     assert {case.device for case in mine} == {HOPPER}
     named = list(named_specialized(HOPPER))
     assert {code_of(case) for case in mine} == {code_of(case) for case in named}

@@ -1,8 +1,9 @@
 """What Gluon calls things in the Triton versions of kernels.device.KNOWN_TRITONS.
 
 3.6 and 3.7 have `async_copy_global_to_shared` and `async_copy_shared_to_global`, 3.8 and later `async_load`
-and `async_store`. `thread_barrier` is `barrier` from 3.7 on. A memory descriptor's `_reinterpret` is
-`reinterpret` in 3.9. From 3.8 on Gluon's aggregate is public, and builds an `__init__` as ours does.
+and `async_store`; so it is with copies of threads, `copy_async` here. `thread_barrier` is `barrier` from 3.7
+on. A memory descriptor's `_reinterpret` is `reinterpret` in 3.9. From 3.8 on Gluon's aggregate is public, and
+builds an `__init__` as ours does.
 """
 
 from typing import Any
@@ -10,11 +11,13 @@ from typing import Any
 from triton.experimental import gluon
 from triton.experimental.gluon import language as gl
 from triton.experimental.gluon.language import _core
+from triton.experimental.gluon.language.nvidia.ampere import async_copy
 from triton.experimental.gluon.language.nvidia.hopper import tma
 from triton.language import core
 from triton.language.extra.cuda import gdc_launch_dependents, gdc_wait
 
 async_load = getattr(tma, "async_load", None) or tma.async_copy_global_to_shared
+copy_async = getattr(async_copy, "async_load", None) or async_copy.async_copy_global_to_shared
 async_store = getattr(tma, "async_store", None) or tma.async_copy_shared_to_global
 barrier = getattr(gl, "barrier", None) or gl.thread_barrier
 _aggregate = getattr(gluon, "aggregate", None) or core._aggregate

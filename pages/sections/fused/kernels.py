@@ -33,7 +33,11 @@ NOTHING = (
     "No quantizing kernel is recorded on any GPU yet. On one, `python -m kernels.bench --quantizers "
     "--record` measures them beside a copy and beside torch.compile."
 )
-_FUSED = (("fused/kernel.py", "fused_kernel"), ("fused/copies.py", "write_copies"))
+_FUSED = (
+    ("fused/kernel.py", "fused_kernel"),
+    ("fused/copies.py", "write_copies"),
+    ("strips/kernel.py", "strip_kernel"),
+)
 SOURCES = {
     QuantizerKernel.QUANTIZE: Source(
         title="Amax where it needs a pass of its own, one layout, and two layouts out of one read",
@@ -41,14 +45,19 @@ SOURCES = {
             ("quantize/kernel.py", "amax_kernel"),
             ("quantize/kernel.py", "quantize_kernel"),
             ("quantize/both_kernel.py", "both_kernel"),
+            ("strips/kernel.py", "strip_kernel"),
+            ("strips/write.py", "write_along"),
+            ("strips/write.py", "write_down"),
+            ("strips/panel_kernel.py", "panel_kernel"),
         ),
     ),
     QuantizerKernel.SWIGLU: Source(
-        title="SwiGLU in the kernel that quantizes", places=(("fused/blocks.py", "swiglu_block"), *_FUSED)
+        title="SwiGLU in the kernel that quantizes",
+        places=(("fused/blocks.py", "swiglu_block"), *_FUSED, ("strips/words.py", "swiglu_words")),
     ),
     QuantizerKernel.SWIGLU_BACKWARD: Source(
         title="SwiGLU's gradients in the kernel that quantizes",
-        places=(("fused/blocks.py", "gradient_blocks"), *_FUSED),
+        places=(("fused/blocks.py", "gradient_blocks"), *_FUSED, ("strips/words.py", "gradient_words")),
     ),
     QuantizerKernel.RMS_NORM: Source(
         title="RMSNorm in the kernel that quantizes",
@@ -56,6 +65,7 @@ SOURCES = {
             ("fused/norm_kernel.py", "reciprocal_rms_kernel"),
             ("fused/blocks.py", "normed_block"),
             *_FUSED,
+            ("strips/words.py", "normed_words"),
         ),
     ),
 }

@@ -1,0 +1,1 @@
+"""Two layouts of one read on Hopper, for tiles that are lines: the fastest way, where shapes are even."""
