@@ -6,6 +6,7 @@ from statistics import median
 
 from fp8core.linear import MATMULS
 from kernels.train.row import CopyStatistics, ProductStatistics, Statistics
+from kernels.train.sizes import HEAD
 from kernels.train.variants import Variant
 from pages.kit.charts.words import count, short
 from pages.sections.loss.controls import LATE
@@ -17,12 +18,15 @@ from pages.sections.loss.runs import Group, Key, key_of
 class Sign:
     """The statistic that shows a change: of which tensor, in which matmul.
 
-    `field` is one of CopyStatistics. y, dx and dw have the SQNR only.
+    - field: one of CopyStatistics. y, dx and dw have the SQNR only.
+    - layer: the one layer that is changed, beside the others of its run; empty where all are, beside a run
+      without the change.
     """
 
     tensor: str
     matmul: str
     field: str = "sqnr_db"
+    layer: str = ""
 
     @property
     def title(self) -> str:
@@ -38,12 +42,13 @@ SIGNS = {
     "unscaled_gradients": Sign("dy", "dgrad", "underflows_percent"),
     "stochastic_fprop": Sign("y", "fprop"),
     "one_scale_e2m1": Sign("dy", "dgrad", "underflows_percent"),
+    "head_in_four_bits": Sign("dy", "dgrad", "underflows_percent", HEAD),
     "mx_floor": Sign("x", "fprop", "overflows_percent"),
     "e4m3_gradients": Sign("dy", "dgrad", "underflows_percent"),
     "fast_everywhere": Sign("dw", "wgrad"),
     "no_rotation": Sign("dw", "wgrad"),
 }
-"""By the name of the change. The run beside "four bits in the head" quantizes no head, so it has none."""
+"""By the name of the change."""
 
 
 def evidence(variant: Variant, group: Group | None) -> str:
@@ -51,7 +56,9 @@ def evidence(variant: Variant, group: Group | None) -> str:
     sign = SIGNS.get(variant.name)
     if group is None or sign is None:
         return ""
-    changed, beside = (_values(group, key_of(job), sign) for job in (variant.job, variant.beside))
+    if sign.layer:
+        return _of_one_layer(group, key_of(variant.job), sign)
+    changed, beside = ([*_values(group, key_of(job), sign).values()] for job in (variant.job, variant.beside))
     if not changed:
         return ""
     without = f", without the change {sign.told(median(beside))}" if beside else ""
@@ -61,24 +68,34 @@ def evidence(variant: Variant, group: Group | None) -> str:
     return f"{told} In {count(zeros, 'layer')} {sign.tensor} is 0 before it is quantized." if zeros else told
 
 
+def _of_one_layer(group: Group, key: Key, sign: Sign) -> str:
+    """The statistic in one layer and in the others, as a sentence; empty where it is not recorded."""
+    found = _values(group, key, sign)
+    if sign.layer not in found or len(found) < 2:
+        return ""
+    own = found.pop(sign.layer)
+    others = f"in the middle of the {count(len(found), 'other layer')} {sign.told(median(found.values()))}"
+    return f"At the end, {sign.title} is {sign.told(own)} in the {sign.layer}, {others}."
+
+
 def _last(group: Group, key: Key) -> Statistics | None:
     """The last statistics of a run of this kind; None where none is recorded."""
     recorded = [run.row.statistics for run in group.of(key) if run.row.statistics]
     return taken(recorded[0], LATE) if recorded else None
 
 
-def _values(group: Group, key: Key, sign: Sign) -> list[float]:
-    """The statistic of all layers whose tensor is not 0; none where nothing is recorded."""
+def _values(group: Group, key: Key, sign: Sign) -> dict[str, float]:
+    """The statistic of all layers whose tensor is not 0, by name; none where nothing is recorded."""
     last = _last(group, key)
     if last is None:
-        return []
-    return [
-        value
+        return {}
+    return {
+        layer: value
         for one in (*last.copies, *last.products)
         if (one.tensor, one.matmul) == (sign.tensor, sign.matmul)
-        for value, amax in zip(getattr(one, sign.field), _sizes(one), strict=True)
+        for layer, value, amax in zip(last.layers, getattr(one, sign.field), _sizes(one), strict=True)
         if value is not None and amax != 0
-    ]
+    }
 
 
 def _zeros(group: Group, key: Key, sign: Sign) -> int:
