@@ -160,8 +160,8 @@ VARIANTS = {
             shows=Shows.BREAKS,
             job=_run("nvfp4", head=True),
             beside=_run("nvfp4", last_bf16=True),
-            reason="The gradient of the logits is a probability for each byte, less 1 at the true one: some "
-            "are large, and many are so small that they round to zero. All layers before learn from the rest.",
+            reason="The gradient of the logits is a probability for each byte, less 1 at the true one. "
+            "Some are large; many are so small that they round to zero. All layers before learn from the rest.",
             page="outliers",
         ),
         Variant(
