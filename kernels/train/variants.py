@@ -161,7 +161,7 @@ VARIANTS = {
             job=_run("nvfp4", head=True),
             beside=_run("nvfp4", last_bf16=True),
             reason="The gradient of the logits is a probability for each byte, less 1 at the true one. "
-            "Some are large; many are so small that they round to zero. All layers before learn from the rest.",
+            "Some are large; many are so small that they round to zero. All layers learn from the rest.",
             page="outliers",
         ),
         Variant(
