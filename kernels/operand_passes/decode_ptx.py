@@ -4,7 +4,8 @@ A code becomes a bf16 number in a few instructions for two codes at once, each i
 
 | codes | steps for two of them | then times |
 |---|---|---|
-| floating point | shift size and sign to where bf16 has them, keep those bits, join | 2**factor, scale |
+| bytes | put the sign before each, shift both to where bf16 has them, keep those bits | 2**factor, scale |
+| 4 bits | shift size and sign to where bf16 has them, keep those bits, join | 2**factor, scale |
 | integers | write the low 7 bits into (128 + …) · step, subtract 128 or 256 steps | scale |
 
 The codes of a pair lie 16 bits apart, so that one shift moves both. Of four bytes the first and the third are
@@ -28,6 +29,14 @@ _WIDE = FORMATS["e4m3"]
 """It has every value of the 6-bit formats, and is that of scales under an outer scale."""
 _SCALE_BITS = int(_WIDE.max).bit_length()
 """Powers of two up to its largest number."""
+
+E8M0_PAIR = (
+    f"{{ .reg .b32 least; mov.b32 least, {_BOTH << (_BF16.mantissa_bits - 1)}; "
+    f"mul.lo.u32 $0, $1, {_BOTH << _BF16.mantissa_bits}; max.u16x2 $0, $0, least; }}"
+)
+"""PTX that makes of a code of E8M0 its bf16 number, twice. A code is an exponent of bf16, but for two: 0 is
+2**-127, a subnormal number there, and 255 is NaN, for which infinity stands.
+"""
 
 
 def read_as(spec: OperandSpec) -> OperandSpec:
@@ -65,20 +74,23 @@ def decode_ptx(spec: OperandSpec, *, folded: bool = False) -> str:
     """PTX for an operand's codes, without the shift's factor where it is folded into scales. Empty for codes
     that no shift and no integer arithmetic decodes, and for codes of 6 bits.
 
-    It takes a register of codes, after the results, and two registers with twice two equal bf16 scales. It
-    gives 2 registers for bytes, 0 and 2, 1 and 3. It gives 4 for codes of 4 bits: those of the four low
-    halves of bytes in that order, then those of the high halves.
+    It takes a register of codes, after the results, and one with the codes' bf16 scale twice: infinity stands
+    for NaN there. It gives 2 registers for bytes, 0 and 2, 1 and 3. It gives 4 for codes of 4 bits: those of
+    the four low halves of bytes in that order, then those of the high halves.
     """
     facts = decode_constants(spec)
     bits, shift, factor = facts["BITS"], facts["SHIFT"], facts["FACTOR"]
     if bits == _BYTE and facts["DECODING"] == Decoding.INTEGER.value:
-        return _body(2, 0, [_integer(out, 2, factor) for out in (0, 1)])
+        return _body(2, 0, [_integer(out, 2, factor) for out in (0, 1)], one_scale=True)
     if facts["DECODING"] != Decoding.SHIFT.value or bits not in (4, _BYTE):
         return ""
     places = (0, 1) if bits == _BYTE else (0, 2, 1, 3)
     codes = f"${len(places)}"
-    pairs = [_float(out, codes, bits, place, shift) for out, place in enumerate(places)]
-    return _body(len(places), 0 if folded else factor, pairs)
+    if bits == _BYTE:
+        pairs = [_float_bytes(out, codes, shift) for out in places]
+    else:
+        pairs = [_float(out, codes, bits, place, shift) for out, place in enumerate(places)]
+    return _body(len(places), 0 if folded else factor, pairs, one_scale=True)
 
 
 def pair_ptx(spec: OperandSpec) -> str:
@@ -95,19 +107,38 @@ def pair_ptx(spec: OperandSpec) -> str:
     return _body(1, 0, [_integer(0, 1, factor)]) if is_integer else ""
 
 
-def _body(results: int, factor: int, pairs: list[str]) -> str:
+def _body(results: int, factor: int, pairs: list[str], *, one_scale: bool = False) -> str:
     """All pairs, each times 2**factor and times the scale of its codes.
 
-    A product is an fma that adds -0, which changes nothing: sm_89 has no mul and no add of bf16x2.
+    A product is an fma that adds -0, which changes nothing: sm_89 has no mul and no add of bf16x2. Where all
+    have one scale, it adds -0 · scale, which is NaN for an infinite one.
     """
-    unit = _BOTH * ((_BF16.bias + factor) << _BF16.mantissa_bits)
+    unit, scale = _BOTH * ((_BF16.bias + factor) << _BF16.mantissa_bits), f"${results + 1}"
+    end = f"mov.b32 end, {_SIGN}; "
+    if one_scale:
+        end = f"fma.rn.bf16x2 end, {scale}, none, none; "
     steps = []
     for out, pair in enumerate(pairs):
         by_unit = f"fma.rn.bf16x2 ${out}, ${out}, unit, none; " if factor else ""
-        steps.append(f"{pair} {by_unit}fma.rn.bf16x2 ${out}, ${out}, ${results + 1 + out % 2}, none; ")
+        steps.append(f"{pair} {by_unit}fma.rn.bf16x2 ${out}, ${out}, {scale}, end; ")
     return (
-        f"{{ .reg .b32 size, sign, unit, one, none, low, top; mov.b32 unit, {unit}; mov.b32 none, {_SIGN}; "
-        f"{''.join(steps)}}}"
+        f"{{ .reg .b32 size, sign, unit, one, none, end, low, top; mov.b32 unit, {unit}; "
+        f"mov.b32 none, {_SIGN}; {end}{''.join(steps)}}}"
+    )
+
+
+def _float_bytes(out: int, codes: str, shift: int) -> str:
+    """The pair of bytes number `out` and `out` + 2.
+
+    `prmt` writes a byte into the lower half of 16 bits, and 8 copies of its sign into the upper half. One
+    shift then brings a copy of the sign to the top, and the size to where bf16 has it.
+    """
+    first, second, signs = out, out + 2, 8
+    selector = first | (signs | first) << 4 | second << 8 | (signs | second) << 12
+    kept = _BOTH * (((1 << (_BYTE - 1)) - 1) << shift) | _SIGN
+    return (
+        f"prmt.b32 size, {codes}, 0, {selector:#06x}; shl.b32 size, size, {shift}; "
+        f"and.b32 ${out}, size, {kept};"
     )
 
 

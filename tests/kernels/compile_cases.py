@@ -166,9 +166,9 @@ def decoding(name: str, plan: GemmPlan, device: Device, *, accumulate: bool) -> 
         constants |= {"parts_ptr": None, "arrivals_ptr": None}
     given = described("bf16", list(values), swizzled(*values, "bfloat16"))
     if plan.blocks.decoded == "ab":
-        given = "*u8"
+        given = described("u8", list(values), swizzled(*values, "uint8"))
     else:
-        constants |= {"values_scale_ptr": None, "values_stride": None, "values_scale_stride": None}
+        constants |= {"values_scale_ptr": None, "values_scale_stride": None}
     types = {
         "values_desc": given,
         "values_scale_ptr": "*u8",

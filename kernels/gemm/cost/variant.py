@@ -16,7 +16,7 @@ class Variant:
     - multiplied: the format in which operands reach the tensor core, "fp8" or "bf16".
     - sums: "chained" for one sum in the tensor core, "promoted" for one in registers, "scaled" where scales
       of lines and squares come in the K loop, "scaled_lines" where those of lines on both sides do.
-    - out: format of D. decoded: bits of the codes that the K loop decodes, 0 where it decodes none.
+    - out: format of D. decoded: bits of the codes that the K loop decodes, 0 for none.
     - block_m to persistent: as in Blocks. The order of blocks and the runs of K are not among them.
     """
 
@@ -43,7 +43,7 @@ class Variant:
             multiplied=facts.multiplied,
             sums=facts.sums,
             out=facts.out,
-            decoded=facts.read_bits["a" not in blocks.decoded] if blocks.decoded else 0,
+            decoded=_decoded_bits(facts, blocks),
             block_m=high,
             block_n=wide,
             block_k=blocks.block_k,
@@ -68,6 +68,18 @@ class Variant:
             else:
                 found += weight * (mine != its)
         return found
+
+
+def _decoded_bits(facts: Facts, blocks: Blocks) -> int:
+    """Bits of the codes that the K loop decodes. Those of both operands count where a warpgroup of its own
+    decodes one.
+    """
+    if not blocks.decoded:
+        return 0
+    a, b = facts.read_bits
+    if blocks.body is Body.DECODING and blocks.decoded == "ab":
+        return a + b
+    return a if "a" in blocks.decoded else b
 
 
 _WEIGHTS: dict[str, float | tuple[float]] = {

@@ -46,7 +46,23 @@ def reinterpret(memory: Any, dtype: Any, shape: Any, layout: Any, _semantic: Any
 
 
 @gluon.jit
+def let_the_next_start():
+    """Let the next kernel start. Whoever reads or writes memory still waits for those before, itself."""
+    gdc_launch_dependents()
+
+
+@gluon.jit
+def wait_until_others_ended(row=0, column=0):
+    """Wait until all kernels before this one have ended (early_kernel.py).
+
+    The place in D at which a program begins is not negative. Asked here, it is computed before the wait.
+    """
+    if (row | column) >= 0:
+        gdc_wait()
+
+
+@gluon.jit
 def wait_for_kernels_before():
     """Let the next kernel start, then wait until all before this one have ended (early_kernel.py)."""
-    gdc_launch_dependents()
-    gdc_wait()
+    let_the_next_start()
+    wait_until_others_ended()

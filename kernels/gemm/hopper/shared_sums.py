@@ -99,6 +99,15 @@ def with_two(PART: gl.constexpr, total, parts_ptr, run, block, rows, m, n, ring)
 
 
 @gluon.jit
+def with_three(PART: gl.constexpr, total, parts_ptr, run, block, rows, m, n, ring):
+    """A sum of runs and the next three, whose reads are all under way at once."""
+    first = got(PART, total, parts_ptr, run, block, rows, m, n, ring)
+    second = got(PART, total, parts_ptr, run + 1, block, rows, m, n, ring)
+    third = got(PART, total, parts_ptr, run + 2, block, rows, m, n, ring)
+    return total + first + second + third
+
+
+@gluon.jit
 def with_four(PART: gl.constexpr, total, parts_ptr, run, block, rows, m, n, ring):
     """A sum of runs and the next four, whose reads are all under way at once."""
     first = got(PART, total, parts_ptr, run, block, rows, m, n, ring)
@@ -116,14 +125,17 @@ def collected(PART: gl.constexpr, own, parts_ptr, block, rows, m, n, ring):
     """
     LAYOUT: gl.constexpr = own.type.layout
     ALONE: gl.constexpr = own.shape[1] > SLAB and not ring.ROOMY  # registers hold one part beside the sum
+    FOUR: gl.constexpr = own.shape[1] == SLAB and ring.ROOMY
     total = in_order_of_threads(gl.zeros([own.shape[0], own.shape[1]], gl.float32, LAYOUT))
     if own.shape[1] < SLAB:  # a few numbers a thread: unrolled, all reads can be under way at once
         for pair in gl.static_range(ring.RUNS // 2):
             total = with_two(PART, total, parts_ptr, 2 * pair, block, rows, m, n, ring)
-    elif own.shape[1] == SLAB and ring.ROOMY:  # registers hold five parts; nobody needs `own` any more
+    elif FOUR:  # registers hold five parts; nobody needs `own` any more
         for four in range(ring.RUNS // 4):
             total = with_four(PART, total, parts_ptr, 4 * four, block, rows, m, n, ring)
-        if ring.RUNS % 4 > 1:
+        if ring.RUNS % 4 == 3:
+            total = with_three(PART, total, parts_ptr, ring.RUNS // 4 * 4, block, rows, m, n, ring)
+        elif ring.RUNS % 4 == 2:
             total = with_two(PART, total, parts_ptr, ring.RUNS // 4 * 4, block, rows, m, n, ring)
     elif ALONE:
         for run in range(ring.RUNS):
@@ -131,6 +143,6 @@ def collected(PART: gl.constexpr, own, parts_ptr, block, rows, m, n, ring):
     else:
         for pair in range(ring.RUNS // 2):
             total = with_two(PART, total, parts_ptr, 2 * pair, block, rows, m, n, ring)
-    if ring.RUNS % 2 and not ALONE:
+    if ring.RUNS % 2 and not (ALONE or (FOUR and ring.RUNS % 4 == 3)):
         total += got(PART, total, parts_ptr, ring.RUNS - 1, block, rows, m, n, ring)
     return in_order_of_d(total, LAYOUT)

@@ -112,8 +112,8 @@ MOST_STEP = 8192
 
 SUM_BYTES = 4
 
-MOST_WIDENED = 4096
-"""Codes of the smaller operand in a step, at most, that a warpgroup of its own decodes."""
+MOST_WIDENED_STEPS, WIDENED_SCALES = 8, 2048
+"""Steps along K, and scales, that the warpgroup that decodes the other operand fetches at a time, at most."""
 
 
 HALF_AN_SM = ((228 << 10) - (2 << 10)) // 2

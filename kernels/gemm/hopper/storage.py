@@ -24,6 +24,7 @@ from kernels.gemm.hopper.sizes import (
     LENT_STAGES,
     MOST_ROWS_SPLIT,
     MOST_STEP,
+    MOST_WIDENED_STEPS,
     NARROW_STEPS,
     PARTS,
     PARTS_UNDER_WAY,
@@ -31,6 +32,7 @@ from kernels.gemm.hopper.sizes import (
     SLAB,
     SUM_BYTES,
     WARPGROUP_WARPS,
+    WIDENED_SCALES,
 )
 from kernels.gemm.meaning import Meaning, ScaleAt
 from kernels.operand_passes.decode_ptx import read_as
@@ -55,6 +57,7 @@ class Storage:
     - a_scales, b_scales: scales that come at a time; 0 where none come.
     - a_scale_box, b_scale_box: boxes of the scales' descriptors, which are there even where no scales come.
     - scale_tiles: tiles along K of the codes that a step decodes.
+    - widened_steps: steps for which the scales of the other operand come at a time, where it is decoded too.
     """
 
     stages: int
@@ -71,6 +74,7 @@ class Storage:
     a_scale_box: int = 0
     b_scale_box: int = 0
     scale_tiles: int = 0
+    widened_steps: int = 0
 
     @property
     def bytes(self) -> int:
@@ -195,25 +199,29 @@ def decoding(meaning: Meaning, blocks: Blocks) -> Storage:
     """
     of_a, out = blocks.decoded == "a", meaning.spec.out
     decoded = read_as(meaning.spec.a if of_a else meaning.spec.b)
-    rows = blocks.block_n if of_a else blocks.block_m
+    rows, coded = (blocks.block_n, blocks.block_m) if of_a else (blocks.block_m, blocks.block_n)
     part = min(rows, DECODED_PART_BYTES // out.bytes)
     buffers = min(DECODED_PARTS_UNDER_WAY, rows // part)
     tiles = blocks.block_k // (decoded.tile.k or blocks.block_k)
-    values, codes = (rows, blocks.block_k), (CODES, packed_bytes(blocks.block_k, decoded.format.packed_bits))
+    values, codes = (rows, blocks.block_k), (coded, packed_bytes(blocks.block_k, decoded.format.packed_bits))
+    widened = blocks.decoded == "ab"
+    steps = widened and min(MOST_WIDENED_STEPS, WIDENED_SCALES * CODES // (coded * tiles * rows))
     two = takes_two(rows, blocks.block_k) and blocks.decoded != "ab" and not blocks.persistent
     sums = blocks.split_k % 2 == 0 and two
     return Storage(
         stages=blocks.stages,
-        stage_bytes=2 * prod(values) + prod(codes) + CODES * tiles,
+        stage_bytes=(2 + widened) * prod(values) + prod(codes) + coded * tiles,
         fixed_bytes=CONSUMERS * buffers * part * SLAB * out.bytes
         + DECODING_BARRIER_BYTES
-        + sums * CODES * rows * SUM_BYTES,
+        + steps * tiles * rows * SCALE_BYTES
+        + sums * coded * rows * SUM_BYTES,
         a_box=codes if of_a else values,
         b_box=values if of_a else codes,
         least_rows=blocks.block_m,
         out_box=(SLAB, part) if of_a else (part, SLAB),
         buffers=buffers,
         scale_tiles=tiles,
+        widened_steps=steps,
     )
 
 

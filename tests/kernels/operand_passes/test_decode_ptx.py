@@ -10,7 +10,7 @@ import pytest
 
 from fp8core.formats import FORMATS
 from fp8core.recipes import RECIPES
-from kernels.operand_passes.decode_ptx import Folding, decode_ptx, folding, pair_ptx, read_as
+from kernels.operand_passes.decode_ptx import E8M0_PAIR, Folding, decode_ptx, folding, pair_ptx, read_as
 
 BF16 = FORMATS["bf16"]
 SPEC = RECIPES["mxfp8"].fprop.a
@@ -30,16 +30,27 @@ def both(values):
     return codes[..., 0] | codes[..., 1] << 16
 
 
+def byte_of(x, y, named):
+    """uint32[...]: a byte of two registers as prmt names it, or its sign in all bits."""
+    byte = (y if named & 4 else x) >> np.uint32(8 * (named & 3)) & 0xFF
+    return np.where(byte >> 7, 0xFF, 0).astype(np.uint32) if named & 8 else byte
+
+
 STEPS = {
     "mov.b32": lambda x: x,
     "shl.b32": lambda x, by: x << by,
     "shr.u32": lambda x, by: x >> by,
     "and.b32": lambda x, y: x & y,
     "or.b32": lambda x, y: x | y,
+    "prmt.b32": lambda x, y, selector: sum(
+        byte_of(x, y, int(selector) >> 4 * place & 15) << np.uint32(8 * place) for place in range(4)
+    ),
     "lop3.b32": lambda x, y, z, table: x & y | z if table == 0xEA else None,
+    "mul.lo.u32": lambda x, y: x * y,
+    "max.u16x2": lambda x, y: np.maximum(x & 0xFFFF, y & 0xFFFF) | np.maximum(x >> 16, y >> 16) << 16,
     "fma.rn.bf16x2": lambda x, y, z: both(halves(x) * halves(y) + halves(z)),
 }
-"""All that sm_89 has, too: it lacks mul and add of bf16x2."""
+"""All that sm_89 has, too, but for max.u16x2: it lacks mul and add of bf16x2."""
 
 
 def run(ptx: str, registers: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -89,6 +100,22 @@ def test_two_codes_of_any_size_come_out_times_their_scales(name):
     registers = {"$1": words[:, 0] | words[:, 1] << 16, "$2": both(scales)}
     got = halves(run(pair_ptx(replace(SPEC, format=format_)), registers)["$0"])
     np.testing.assert_array_equal(got, format_.decode(words.astype(np.uint8)) * scales)
+
+
+@pytest.mark.parametrize("name", ["e4m3", "e5m2", "mxint8"])
+def test_an_infinite_scale_stands_for_nan(name):
+    words = np.array([0, 0x80808080, 0x01020304, 0x41C23355], np.uint32)
+    registers = {"$2": words, "$3": np.full(len(words), 0x7F807F80, np.uint32)}
+    with np.errstate(invalid="ignore"):
+        made = run(decode_ptx(replace(SPEC, format=FORMATS[name])), registers)
+    assert np.isnan(halves(made["$0"])).all()
+    assert np.isnan(halves(made["$1"])).all()
+
+
+def test_a_scale_of_e8m0_is_twice_its_bf16_number():
+    made = halves(run(E8M0_PAIR, {"$1": np.arange(256, dtype=np.uint32)})["$0"])
+    numbers = np.append(2.0 ** np.arange(-127, 128), np.inf)
+    np.testing.assert_array_equal(made, np.stack([numbers, numbers], axis=-1))
 
 
 def test_codes_that_are_looked_up_have_no_instructions():

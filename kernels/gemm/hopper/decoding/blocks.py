@@ -17,7 +17,6 @@ from kernels.gemm.hopper.sizes import (
     DECODED_K,
     HALF_AN_SM,
     MOST_ROWS_SPLIT,
-    MOST_WIDENED,
 )
 from kernels.gemm.hopper.storage import Storage, decoding, filled, takes_two
 from kernels.gemm.meaning import Arithmetic, Meaning, ScaleAt
@@ -101,8 +100,9 @@ def candidates(meaning: Meaning, mnk: tuple[int, int, int], device: Device) -> I
     gives every SM a program, or is half of that.
 
     Where the rows are few, an SM may also hold two programs: the second works while the first waits, and no
-    wave of programs ends with idle SMs. Or a warpgroup more decodes them in the kernel, without a pass; it
-    does so, too, in low blocks of a few hundred rows.
+    wave of programs ends with idle SMs.
+
+    Or a warpgroup more decodes the rows of A in the kernel, without a pass.
     """
     m, n, _ = mnk
     least = n if decoded_side(meaning, m, n) == "a" else m
@@ -110,27 +110,78 @@ def candidates(meaning: Meaning, mnk: tuple[int, int, int], device: Device) -> I
     yield from _of_rows(rows, meaning, mnk, device)
     if rows == _MOST_ROWS and least <= _SEVERAL * rows:
         yield from _of_rows(rows // 2, meaning, mnk, device)
-    if rows > MOST_ROWS_SPLIT and least <= _SEVERAL * MOST_ROWS_SPLIT * 2:
-        for low in (MOST_ROWS_SPLIT // 2, MOST_ROWS_SPLIT):
-            yield from _without_pass(low, meaning, mnk, device)
+    if rows == _MOST_ROWS:
+        yield from _of_more_codes(meaning, mnk, device)
+    if _alike(meaning):
+        for rows, codes in _without_pass_sides(m):
+            yield from _without_pass((rows, codes), meaning, mnk, device)
 
 
-def _without_pass(rows: int, meaning: Meaning, mnk: tuple[int, int, int], device: Device) -> Iterator[Blocks]:
-    """Low blocks that decode both operands, of which a few hundred rows of A have several."""
-    for block_k in _STEPS[:2]:
-        blocks = Blocks(
-            body=Body.DECODING,
-            block_m=rows,
-            block_n=CODES,
-            block_k=block_k,
-            group=_GROUPS[0],
-            warps=4 * CONSUMERS,
-            stages=1,
-            persistent=True,
-            decoded="b",
-        )
-        blocks = filled(blocks, decoding(meaning, blocks), device.shared_memory_bytes)
-        yield from _of_both(replace(blocks, stages=min(_MOST_STAGES, blocks.stages)), meaning, mnk, device)
+def _of_more_codes(meaning: Meaning, mnk: tuple[int, int, int], device: Device) -> Iterator[Blocks]:
+    """Blocks of two slabs of codes a warpgroup, and of half as many rows of values as the largest."""
+    m, n, _ = mnk
+    decoded = decoded_side(meaning, m, n)
+    sides = (2 * CODES, _MOST_ROWS // 2) if decoded == "a" else (_MOST_ROWS // 2, 2 * CODES)
+    for group in hopper.orders(sides, mnk, _GROUPS):
+        blocks = _blocks(sides, BLOCK_K, group, decoded, meaning, device)
+        yield blocks
+        yield from hopper.sharing_last(blocks, mnk, device)
+
+
+def _without_pass_sides(m: int) -> Iterator[tuple[int, int]]:
+    """Rows of A that a block without a pass may have, and codes: all rows where they are few, else some."""
+    if m <= MOST_ROWS_SPLIT:
+        yield max(_LEAST_ROWS, 1 << (m - 1).bit_length()), CODES
+        return
+    if m <= _SEVERAL * MOST_ROWS_SPLIT * 2:
+        yield from ((MOST_ROWS_SPLIT // 2, CODES), (MOST_ROWS_SPLIT, CODES))
+    yield from ((_MOST_ROWS // 2, CODES), (_MOST_ROWS // 2, 2 * CODES))
+
+
+def _blocks(
+    sides: tuple[int, int],
+    block_k: int,
+    group: int,
+    decoded: str,
+    meaning: Meaning,
+    device: Device,
+    runs: int = 1,
+) -> Blocks:
+    """Blocks with the most stages that fit, persistent where K is one run."""
+    blocks = Blocks(
+        body=Body.DECODING,
+        block_m=sides[0],
+        block_n=sides[1],
+        block_k=block_k,
+        group=group,
+        warps=4 * CONSUMERS,
+        stages=1,
+        persistent=runs == 1,
+        split_k=runs,
+        decoded=decoded,
+    )
+    blocks = filled(blocks, decoding(meaning, blocks), device.shared_memory_bytes)
+    return replace(blocks, stages=min(_MOST_STAGES, blocks.stages))
+
+
+def _without_pass(
+    sides: tuple[int, int], meaning: Meaning, mnk: tuple[int, int, int], device: Device
+) -> Iterator[Blocks]:
+    """Blocks that decode both operands: so many rows of A as values, and codes of B."""
+    (m, n, k), rows = mnk, sides[0]
+    groups = hopper.orders(sides, mnk, _GROUPS if m > rows else _GROUPS[:1])
+    steps = _STEPS[:2] if sides[1] == CODES else _STEPS[:1]
+    for block_k, group in product(steps, groups):
+        blocks = _blocks(sides, block_k, group, "ab", meaning, device)
+        yield blocks
+        yield from hopper.sharing_last(blocks, mnk, device)
+        programs = hopper.shared_by(blocks.count(m, n), k // block_k, device)
+        if meaning.spec.out == FORMATS["bf16"] and group == groups[0]:
+            yield from (
+                replace(blocks, split_k=sharing, persistent=False)
+                for sharing in (programs // 2, programs)
+                if sharing > 1
+            )
 
 
 def _of_rows(rows: int, meaning: Meaning, mnk: tuple[int, int, int], device: Device) -> Iterator[Blocks]:
@@ -148,20 +199,7 @@ def _of_rows(rows: int, meaning: Meaning, mnk: tuple[int, int, int], device: Dev
         two = takes_two(rows, block_k)
         if runs > 1 + two:
             continue
-        blocks = Blocks(
-            body=Body.DECODING,
-            block_m=block_m,
-            block_n=block_n,
-            block_k=block_k,
-            group=group,
-            warps=4 * CONSUMERS,
-            stages=1,
-            persistent=runs == 1,
-            split_k=runs,
-            decoded=decoded,
-        )
-        blocks = filled(blocks, decoding(meaning, blocks), device.shared_memory_bytes)
-        blocks = replace(blocks, stages=min(_MOST_STAGES, blocks.stages))
+        blocks = _blocks((block_m, block_n), block_k, group, decoded, meaning, device, runs)
         yield blocks
         if runs == 1:
             yield from hopper.sharing_last(blocks, mnk, device)
@@ -174,8 +212,6 @@ def _of_rows(rows: int, meaning: Meaning, mnk: tuple[int, int, int], device: Dev
             )
         if runs == 1 and two:
             yield from _two_an_sm(blocks, meaning, mnk, device)
-        if runs == 1:
-            yield from _of_both(blocks, meaning, mnk, device)
 
 
 def _two_an_sm(
@@ -200,21 +236,6 @@ def _two_an_sm(
         programs -= programs % 2 == 0
         if count * programs > device.sms:
             yield replace(blocks, split_k=programs)
-
-
-def _of_both(blocks: Blocks, meaning: Meaning, mnk: tuple[int, int, int], device: Device) -> Iterator[Blocks]:
-    """Blocks that need no pass: a warpgroup more decodes the few rows of A."""
-    m, n, k = mnk
-    few = blocks.block_m <= MOST_ROWS_SPLIT and blocks.block_m * blocks.block_k <= MOST_WIDENED
-    if blocks.decoded != "b" or not few or not _alike(meaning) or decoded_side(meaning, m, n) != "b":
-        return
-    blocks = replace(blocks, decoded="ab")
-    yield blocks
-    programs = hopper.shared_by(blocks.count(m, n), k // blocks.block_k, device)
-    if meaning.spec.out == FORMATS["bf16"]:
-        for sharing in (programs // 2, programs):
-            if sharing > 1:
-                yield replace(blocks, split_k=sharing, persistent=False)
 
 
 def _alike(meaning: Meaning) -> bool:
@@ -266,6 +287,11 @@ def values_order(meaning: Meaning, blocks: Blocks) -> int:
 def decoded_operand(spec: MatmulSpec, decoded: str) -> OperandSpec:
     """The operand that a plan's `decoded` names, "a" or "b"."""
     return spec.a if decoded == "a" else spec.b
+
+
+def code_rows(blocks: Blocks) -> int:
+    """Rows that a block has of the operand that is decoded in registers."""
+    return blocks.block_m if blocks.decoded == "a" else blocks.block_n
 
 
 def value_rows(blocks: Blocks) -> int:

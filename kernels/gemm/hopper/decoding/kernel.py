@@ -11,7 +11,7 @@ multiples of 16 bytes, and 128 rows have 8 scales of 16 × 16.
 |---|---|---|---|
 | `produce`, 1 warp | loads codes, scales and values by TMA | `empty` of the stage | `full`, once a step |
 | `consume`, 2 or 4 warpgroups | decodes and multiplies 64 rows each | `full`, `turn` | `empty`, `turn` |
-| `widen`, 1 warpgroup if values come as codes | decodes them | `empty` of the stage | `ready`, once a step |
+| `widen`, 1 warpgroup if values come as codes | decodes them | `full` | `ready`, once a step |
 
 | barrier | there are | one use takes | then |
 |---|---|---|---|
@@ -27,9 +27,10 @@ its next codes while the other's wgmma runs. The left factor of a wgmma may come
 codes are the left factor and never go through shared memory.
 
 A block has 128 rows of codes, two slabs of 64. Of the values it has all rows where they are few, else 256, as
-many as registers hold sums for. With two runs of K in one program (EACH) there are two pairs of warpgroups:
-each pair sums one run, and the first adds what the second has. Where D has few blocks, programs share one,
-each with its own runs (kernels.gemm.hopper.shared_sums).
+many as registers hold sums for. Or it has 256 rows of codes, two slabs a warpgroup, and 128 of values. With
+two runs of K in one program (EACH) there are two pairs of warpgroups: each pair sums one run, and the first
+adds what the second has. Where D has few blocks, programs share one, each with its own runs
+(kernels.gemm.hopper.shared_sums).
 
 A thread gets 4 neighboring bytes at a time, number 4j to 4j + 3 of 16 along K. It decodes their codes two and
 two, every other one. The tensor core wants 2j, 2j + 1, 2j + 8 and 2j + 9 of the left factor in that thread.
@@ -41,21 +42,16 @@ changes. Of 32 codes of 4 bits it adds the 16 low halves of bytes first, which a
 
 from triton.experimental import gluon
 from triton.experimental.gluon import language as gl
-from triton.experimental.gluon.language.nvidia.hopper import (
-    fence_async_shared,
-    mbarrier,
-    tma,
-)
+from triton.experimental.gluon.language.nvidia.hopper import fence_async_shared, mbarrier, tma
 
 from kernels.gemm.hopper import sizes
 from kernels.gemm.hopper.decoding.ring import DecodingRing, block_sides, produce
-from kernels.gemm.hopper.decoding.stores import put_parts, store, store_parts
-from kernels.gemm.hopper.decoding.sums import FEW_VALUES, sum_alone, sum_in_turns
+from kernels.gemm.hopper.decoding.stores import add_up, store_sums
+from kernels.gemm.hopper.decoding.sums import FEW_VALUES, sum_alone, sum_in_turns, sum_of_two
 from kernels.gemm.hopper.decoding.widen import widen
-from kernels.gemm.hopper.gluon_api import wait_for_kernels_before
+from kernels.gemm.hopper.gluon_api import let_the_next_start, wait_until_others_ended
 from kernels.gemm.hopper.items import count_items, share_of
 from kernels.gemm.hopper.ring import CONSUMERS
-from kernels.gemm.hopper.shared_sums import arrive
 
 SLAB = gl.constexpr(sizes.SLAB)
 CODES = gl.constexpr(sizes.CODES)
@@ -64,25 +60,14 @@ SPLIT_REGISTERS = gl.constexpr(112)
 BESIDE_REGISTERS = gl.constexpr(104)
 WIDENED_REGISTERS = gl.constexpr(168)
 WIDEN_REGISTERS = gl.constexpr(144)
+WIDENED_TWO_REGISTERS = gl.constexpr(200)
+WIDEN_TWO_REGISTERS = gl.constexpr(88)
 PRODUCER_REGISTERS = gl.constexpr(24)
 
 
 @gluon.jit
-def add_up(WG: gl.constexpr, acc, ring, stored, out_desc, scales, split_ptrs, place, within):
-    """Pass a run's sum on; whoever comes last sends the block's to D. Returns the parts stored so far."""
-    block, run, m, n = within
-    rows = (m if ring.OF_A else n) - place[0]
-    within = (block, rows, m, n)
-    put_parts(WG, acc, ring, split_ptrs[0], run, within)
-    if arrive(WG, split_ptrs[1], block, ring):
-        ends = (split_ptrs[0], scales)
-        stored = store_parts(WG, acc, ring, WG, stored, out_desc, ends, place, within)
-    return stored
-
-
-@gluon.jit
 def consume(WG: gl.constexpr, RUN: gl.constexpr, ring, out_desc, scale_ptrs, split_ptrs, mnk):
-    """A multiplying warpgroup: slab WG of the block's rows of codes, over run RUN of the program's."""
+    """A multiplying warpgroup: its slabs of the block's rows of codes, over run RUN of the program's."""
     m, n, k = mnk
     # Two pairs of warpgroups take turns, or two warpgroups.
     TURN: gl.constexpr = RUN if ring.EACH > 1 else WG
@@ -91,6 +76,7 @@ def consume(WG: gl.constexpr, RUN: gl.constexpr, ring, out_desc, scale_ptrs, spl
     mine = length if RUN == 0 else steps - length
     gl.assume(mine > 0)  # the launcher takes no empty K, and no more runs than steps
     scales = (m, n)  # a stand-in: a tuple of None cannot be passed
+    wait_until_others_ended()
     if ring.AT_END:
         scales = (gl.load(scale_ptrs[0]), gl.load(scale_ptrs[1]))
     stored = 0
@@ -105,20 +91,23 @@ def consume(WG: gl.constexpr, RUN: gl.constexpr, ring, out_desc, scale_ptrs, spl
             gl.assume(mine > 0)
         of_codes, of_values = block_sides(block, m, n, ring)
         acc = gl.zeros([SLAB, ring.VALUES], gl.float32, ring.LAYOUT)
-        if ring.VALUES > FEW_VALUES:
+        more = acc  # the sum of a second slab, if there is one
+        if ring.SLABS > 1:
+            acc, more, at = sum_of_two(acc, more, mine, at, WG, ring)
+        elif ring.VALUES > FEW_VALUES:
             acc, at = sum_in_turns(acc, mine, at, WG, TURN, ring)
         else:
             acc, at = sum_alone(acc, mine, at, WG, ring)
+        place = (of_codes + WG * ring.SLABS * SLAB, of_values)
         if ring.RUNS > ring.EACH:
-            place = (of_codes + WG * SLAB, of_values)
             within = (block, run + RUN, m, n)
             if ring.SHARES_LAST:
                 if item < ring.WHOLE:
-                    stored = store(acc, ring, WG, stored, out_desc, scales, *place)
+                    stored = store_sums(WG, acc, more, ring, stored, out_desc, scales, place)
                 else:
-                    stored = add_up(WG, acc, ring, stored, out_desc, scales, split_ptrs, place, within)
+                    stored = add_up(WG, acc, more, ring, stored, out_desc, scales, split_ptrs, place, within)
             else:
-                stored = add_up(WG, acc, ring, stored, out_desc, scales, split_ptrs, place, within)
+                stored = add_up(WG, acc, more, ring, stored, out_desc, scales, split_ptrs, place, within)
         elif RUN == 1:
             ring.parts.index(WG).store(acc)
             mbarrier.arrive(ring.summed.index(WG), count=1)
@@ -126,7 +115,7 @@ def consume(WG: gl.constexpr, RUN: gl.constexpr, ring, out_desc, scale_ptrs, spl
             if ring.EACH > 1:
                 mbarrier.wait(ring.summed.index(WG), 0)  # used once: with two runs a program has one block
                 acc = acc + ring.parts.index(WG).load(ring.LAYOUT)
-            stored = store(acc, ring, WG, stored, out_desc, scales, of_codes + WG * SLAB, of_values)
+            stored = store_sums(WG, acc, more, ring, stored, out_desc, scales, place)
     tma.store_wait(0)  # a program must not end while TMA still reads its shared memory
 
 
@@ -134,7 +123,6 @@ def consume(WG: gl.constexpr, RUN: gl.constexpr, ring, out_desc, scale_ptrs, spl
 def decoding_gemm_kernel(
     values_desc,
     values_scale_ptr,
-    values_stride,
     values_scale_stride,
     codes_desc,
     scale_desc,
@@ -161,6 +149,7 @@ def decoding_gemm_kernel(
     BLOCK_K: gl.constexpr,
     GROUP: gl.constexpr,
     STAGES: gl.constexpr,
+    SCALE_STEPS: gl.constexpr,
     RUNS: gl.constexpr,
     EACH: gl.constexpr,
     SHARES_LAST: gl.constexpr,
@@ -177,17 +166,19 @@ def decoding_gemm_kernel(
     SHARES_LAST: persistent programs share only the blocks after the first `whole` ones.
     Where programs share a block, their sums pass through parts float32[RUNS, blocks, BLOCK_M, BLOCK_N], and
     arrivals[blocks, CONSUMERS] counts who has come. BUFFERS: parts of D that a warpgroup may have under way.
+    SCALE_STEPS: steps whose scales `widen` fetches at a time.
     BESIDE: an SM holds two programs, which have half of its registers each.
     """
     TILES: gl.constexpr = BLOCK_K // TILE_K
     BARRIER: gl.constexpr = mbarrier.MBarrierLayout()
     SUMS: gl.constexpr = gl.SwizzledSharedLayout(4, 1, 8, [1, 0])
     VALUES: gl.constexpr = BLOCK_N if OF_A else BLOCK_M
+    SLABS: gl.constexpr = codes_desc.block_type.shape[0] // CODES
     TELLS_OF_SUMS: gl.constexpr = RUNS == EACH and EACH > 1
     PART_SHAPE: gl.constexpr = [SLAB, VALUES] if TELLS_OF_SUMS else [1, 1]
     full = gl.allocate_shared_memory(gl.int64, [STAGES, 1], BARRIER)
     # A barrier that nobody waits for is not made (kernels.gemm.hopper.kernel says why).
-    TAKES_TURNS: gl.constexpr = VALUES > FEW_VALUES
+    TAKES_TURNS: gl.constexpr = VALUES > FEW_VALUES and SLABS == 1
     turn = full
     if TAKES_TURNS:
         turn = gl.allocate_shared_memory(gl.int64, [CONSUMERS, 1], BARRIER)
@@ -200,6 +191,13 @@ def decoding_gemm_kernel(
     fetched = full
     if ACCUMULATE:
         fetched = gl.allocate_shared_memory(gl.int64, [CONSUMERS, 1], BARRIER)
+    # Where values come as values, these are stand-ins.
+    raw, raw_scales = full, full
+    if WIDEN != "":
+        raw = gl.allocate_shared_memory(gl.uint8, [STAGES] + values_desc.block_type.shape, values_desc.layout)
+        raw_scales = gl.allocate_shared_memory(
+            gl.int32, [SCALE_STEPS, TILES, VALUES], gl.SwizzledSharedLayout(1, 1, 1, [1, 0])
+        )
     ring = DecodingRing(
         values=gl.allocate_shared_memory(
             gl.bfloat16,
@@ -207,7 +205,9 @@ def decoding_gemm_kernel(
             gl.NVMMASharedLayout.get_default_for([VALUES, BLOCK_K], gl.bfloat16),
         ),
         codes=gl.allocate_shared_memory(gl.uint8, [STAGES] + codes_desc.block_type.shape, codes_desc.layout),
-        scales=gl.allocate_shared_memory(gl.uint8, [STAGES, TILES, CODES], scale_desc.layout),
+        scales=gl.allocate_shared_memory(gl.uint8, [STAGES, TILES, SLABS * CODES], scale_desc.layout),
+        raw=raw,
+        raw_scales=raw_scales,
         out=gl.allocate_shared_memory(
             out_desc.dtype, [CONSUMERS * BUFFERS] + out_desc.block_type.shape, out_desc.layout
         ),
@@ -221,6 +221,7 @@ def decoding_gemm_kernel(
         STAGES=STAGES,
         TILES=TILES,
         VALUES=VALUES,
+        SLABS=SLABS,
         BLOCK_M=BLOCK_M,
         BLOCK_N=BLOCK_N,
         BLOCK_K=BLOCK_K,
@@ -257,7 +258,7 @@ def decoding_gemm_kernel(
         if ACCUMULATE:
             mbarrier.init(ring.fetched.index(warpgroup), count=1)
     fence_async_shared()  # TMA goes to memory by another path: it must see the barriers initialized
-    wait_for_kernels_before()
+    let_the_next_start()  # each role waits for the kernels before, once it knows what it will do
     mnk = (m, n, k)
     if RUNS > EACH:
         split_ptrs = (parts_ptr, arrivals_ptr)
@@ -266,7 +267,7 @@ def decoding_gemm_kernel(
     multiplies = (ring, out_desc, (a_scale_ptr, b_scale_ptr), split_ptrs, mnk)
     loads = (values_desc, codes_desc, scale_desc, ring, mnk)
     if WIDEN != "":
-        given = (values_desc, values_scale_ptr, values_stride, values_scale_stride)
+        given = (values_scale_ptr, values_scale_stride)
         gl.warp_specialize(
             [
                 (consume, (0, 0) + multiplies),
@@ -275,7 +276,11 @@ def decoding_gemm_kernel(
                 (produce, loads),
             ],
             [4, 4, 1],
-            [WIDENED_REGISTERS, WIDEN_REGISTERS, PRODUCER_REGISTERS],
+            [
+                WIDENED_REGISTERS if SLABS == 1 else WIDENED_TWO_REGISTERS,
+                WIDEN_REGISTERS if SLABS == 1 else WIDEN_TWO_REGISTERS,
+                PRODUCER_REGISTERS,
+            ],
         )
     elif EACH == 1:
         gl.warp_specialize(

@@ -61,8 +61,8 @@ def launch(
 def _values(plan: GemmPlan, values: Factor, box: tuple[int, int]) -> tuple[object, ...]:
     """Arguments of the kernel for the right factor: its values' descriptor, or its codes and their scales."""
     if plan.blocks.decoded != "ab":
-        return descriptor(values.given, *box), None, None, None
-    return values.given, values.code_scale, values.given.stride(0), values.code_mn_tiles
+        return descriptor(values.given, *box), None, None
+    return descriptor(values.given, *box), values.code_scale, values.code_mn_tiles
 
 
 def options(chosen: dict[str, Any]) -> dict[str, Any]:
@@ -96,6 +96,7 @@ def constants(plan: GemmPlan, k: int, *, accumulate: bool) -> dict[str, Any]:
         "BLOCK_K": blocks.block_k,
         "GROUP": blocks.group,
         "STAGES": blocks.stages,
+        "SCALE_STEPS": storage.widened_steps,
         "RUNS": blocks.runs(k)[0],
         "EACH": runs_each(blocks, k),
         "SHARES_LAST": blocks.shares_last,

@@ -7,7 +7,7 @@ from triton.experimental import gluon
 from triton.experimental.gluon import language as gl
 from triton.experimental.gluon.language.nvidia.hopper import mbarrier
 
-from kernels.gemm.hopper.gluon_api import aggregate, async_load
+from kernels.gemm.hopper.gluon_api import aggregate, async_load, wait_until_others_ended
 from kernels.gemm.hopper.items import block_of, count_items, share_of
 from kernels.gemm.hopper.ring import advance
 
@@ -16,14 +16,15 @@ from kernels.gemm.hopper.ring import advance
 class DecodingRing:
     """Shared memory, its barriers, and what is known when the kernel is compiled.
 
-    values: STAGES blocks of the operand that comes as bf16. codes, scales: STAGES blocks of the other one and
-    of its scales, TILES along K. out: parts of D on their way out. parts: sums of a second
-    run of K.
-    VALUES: rows of a block of values. OF_A: the codes are A's, else B's. BITS, DECODE, SCALE: a code's size,
-    the PTX that decodes codes, the format of their scales. WIDEN: PTX that decodes the other operand's codes
-    where no pass did; else empty. TILE_K: numbers along K that share a scale. ON_SCALES, ON_SUMS: powers of
-    two onto scales, and onto sums, that decoding leaves out (decode_ptx). AT_END: finished sums are
-    multiplied by scales.
+    values: STAGES blocks of the operand that is multiplied as bf16. codes, scales: STAGES blocks of the other
+    one and of its scales, TILES along K. raw, raw_scales: where values come as codes, STAGES blocks of these,
+    and pairs of their scales, of a few steps. out: parts of D on their way out. parts: sums of a second run
+    of K.
+    VALUES: rows of a block of values. SLABS: of codes, that a warpgroup multiplies. OF_A: the codes are A's,
+    else B's. BITS, DECODE, SCALE: a code's size, the PTX that decodes codes, the format of their scales.
+    WIDEN: PTX that decodes the other operand's codes where no pass did; else empty. TILE_K: numbers along K
+    that share a scale. ON_SCALES, ON_SUMS: powers of two onto scales, and onto sums, that decoding leaves out
+    (decode_ptx). AT_END: finished sums are multiplied by scales.
     RUNS: pieces into which K is cut; a program takes EACH of them, one or two. Where SHARES_LAST, it takes
     all of them in the first WHOLE blocks. ROOMY: a warpgroup that multiplies has most of an
     SM's registers. LAYOUT: where the tensor core keeps its sum in them. WITHIN_M,
@@ -33,6 +34,8 @@ class DecodingRing:
     values: gl.shared_memory_descriptor
     codes: gl.shared_memory_descriptor
     scales: gl.shared_memory_descriptor
+    raw: gl.shared_memory_descriptor
+    raw_scales: gl.shared_memory_descriptor
     out: gl.shared_memory_descriptor
     parts: gl.shared_memory_descriptor
     full: gl.shared_memory_descriptor
@@ -44,6 +47,7 @@ class DecodingRing:
     STAGES: gl.constexpr
     TILES: gl.constexpr
     VALUES: gl.constexpr
+    SLABS: gl.constexpr
     BLOCK_M: gl.constexpr
     BLOCK_N: gl.constexpr
     BLOCK_K: gl.constexpr
@@ -87,14 +91,19 @@ def produce(values_desc, codes_desc, scale_desc, ring, mnk):
     """The loading warp."""
     m, n, k = mnk
     CODED: gl.constexpr = codes_desc.block_type.nbytes + scale_desc.block_type.nbytes
-    BYTES: gl.constexpr = CODED if ring.WIDEN != "" else CODED + values_desc.block_type.nbytes
+    BYTES: gl.constexpr = CODED + values_desc.block_type.nbytes
+    given = ring.values
+    if ring.WIDEN != "":
+        given = ring.raw
     steps = (k + ring.BLOCK_K - 1) // ring.BLOCK_K
     length = (steps + ring.RUNS - 1) // ring.RUNS
     stage = 0
     phase = 1  # a new barrier counts as one whose phase 1 is over: the ring is empty
+    # Dividing takes a while: what comes first is known before the wait, what comes next before it is needed.
+    block, _run, first, stop = share_of(gl.program_id(0), m, n, steps, ring.EACH, ring)
+    of_codes, of_values = block_sides(block, m, n, ring)
+    wait_until_others_ended(of_codes, of_values)
     for item in range(gl.program_id(0), count_items(m, n, ring.EACH, ring), gl.num_programs(0)):
-        block, _run, first, stop = share_of(item, m, n, steps, ring.EACH, ring)
-        of_codes, of_values = block_sides(block, m, n, ring)
         for place in range(stop - first):
             # Of two runs the steps come one after the other: both pairs of warpgroups always have work.
             step = first + place // ring.EACH + place % ring.EACH * length
@@ -105,6 +114,7 @@ def produce(values_desc, codes_desc, scale_desc, ring, mnk):
             async_load(codes_desc, [of_codes, byte], full, ring.codes.index(stage))
             # codes [CODES, bytes of BLOCK_K], scales [TILES, CODES], values [VALUES, BLOCK_K]
             async_load(scale_desc, [step * ring.TILES, of_codes], full, ring.scales.index(stage))
-            if ring.WIDEN == "":
-                async_load(values_desc, [of_values, step * ring.BLOCK_K], full, ring.values.index(stage))
+            async_load(values_desc, [of_values, step * ring.BLOCK_K], full, given.index(stage))
             stage, phase = advance(stage, phase, ring)
+        block, _run, first, stop = share_of(item + gl.num_programs(0), m, n, steps, ring.EACH, ring)
+        of_codes, of_values = block_sides(block, m, n, ring)

@@ -4,10 +4,12 @@ from triton.experimental import gluon
 from triton.experimental.gluon import language as gl
 from triton.experimental.gluon.language.nvidia.hopper import fence_async_shared, mbarrier, tma
 
+from kernels.gemm.hopper import sizes
 from kernels.gemm.hopper.gluon_api import async_load, async_store
 from kernels.gemm.hopper.ring import CONSUMERS, halves
-from kernels.gemm.hopper.shared_sums import collected, put
+from kernels.gemm.hopper.shared_sums import arrive, collected, put
 
+SLAB = gl.constexpr(sizes.SLAB)
 MOST_AT_ONCE = gl.constexpr(64)
 """Columns of a sum that is passed on in one part: registers hold two parts beside the whole sum."""
 
@@ -72,4 +74,32 @@ def store_parts(PART: gl.constexpr, own, ring, WG: gl.constexpr, stored, out_des
         parts_ptr, scales = ends
         total = collected(PART, own, parts_ptr, *within, ring)
         stored = store(total, ring, WG, stored, out_desc, scales, of_codes, of_values)
+    return stored
+
+
+@gluon.jit
+def add_up(WG: gl.constexpr, acc, more, ring, stored, out_desc, scales, split_ptrs, place, within):
+    """Pass a run's sums on; whoever comes last sends the block's to D. Returns the parts stored so far."""
+    block, run, m, n = within
+    FIRST: gl.constexpr = WG * ring.SLABS
+    rows = (m if ring.OF_A else n) - place[0]
+    ends = (split_ptrs[0], scales)
+    put_parts(FIRST, acc, ring, split_ptrs[0], run, (block, rows, m, n))
+    if ring.SLABS > 1:
+        put_parts(FIRST + 1, more, ring, split_ptrs[0], run, (block, rows - SLAB, m, n))
+    if arrive(WG, split_ptrs[1], block, ring):
+        stored = store_parts(FIRST, acc, ring, WG, stored, out_desc, ends, place, (block, rows, m, n))
+        if ring.SLABS > 1:
+            below, within = (place[0] + SLAB, place[1]), (block, rows - SLAB, m, n)
+            stored = store_parts(FIRST + 1, more, ring, WG, stored, out_desc, ends, below, within)
+    return stored
+
+
+@gluon.jit
+def store_sums(WG: gl.constexpr, acc, more, ring, stored, out_desc, scales, place):
+    """Send the sums of all of a warpgroup's slabs to D. Returns the parts stored so far."""
+    of_codes, of_values = place
+    stored = store(acc, ring, WG, stored, out_desc, scales, of_codes, of_values)
+    if ring.SLABS > 1:
+        stored = store(more, ring, WG, stored, out_desc, scales, of_codes + SLAB, of_values)
     return stored

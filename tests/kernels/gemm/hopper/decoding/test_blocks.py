@@ -17,7 +17,14 @@ from kernels.device import HOPPER, current_device
 from kernels.gemm.blocks import Blocks, Body
 from kernels.gemm.bodies import tries
 from kernels.gemm.cost.work import work_of
-from kernels.gemm.hopper.decoding.blocks import beside, refusal, runs_each, value_rows, values_order
+from kernels.gemm.hopper.decoding.blocks import (
+    beside,
+    code_rows,
+    refusal,
+    runs_each,
+    value_rows,
+    values_order,
+)
 from kernels.gemm.hopper.decoding.launch import constants
 from kernels.gemm.hopper.scale_rows import loaded_lines
 from kernels.gemm.hopper.sizes import TMA_BYTES
@@ -99,7 +106,7 @@ def test_what_it_decodes_is_laid_out_as_the_kernel_reads_it(recipe):
 def test_a_block_has_all_rows_or_256_of_them(m, block_m, count, decoded):
     """Of a few hundred rows it may have 128, too."""
     _, every = decoding((m, 4096, 4096) if decoded == "b" else (4096, m, 4096))
-    every = [plan for plan in every if plan.blocks.decoded != "ab"]
+    every = [plan for plan in every if plan.blocks.decoded != "ab" and code_rows(plan.blocks) == 128]
     plans = [plan for plan in every if {plan.blocks.block_m, plan.blocks.block_n} != {128} or block_m == 128]
     assert (len(every) > len(plans)) == (block_m == 256)
     assert {plan.blocks.decoded for plan in plans} == {decoded}, "the larger operand is"
@@ -130,7 +137,8 @@ def test_a_block_has_all_rows_or_256_of_them(m, block_m, count, decoded):
 def test_programs_share_blocks_until_every_sm_has_one(mnk, runs):
     """Runs of K, and how many of them a program takes: 132 SMs, 32 blocks of 128 codes of 4096."""
     _, plans = decoding(mnk)
-    assert {plan.blocks.split_k: runs_each(plan.blocks, mnk[2]) for plan in plans} == runs
+    with_pass = [plan.blocks for plan in plans if plan.blocks.decoded != "ab"]
+    assert {blocks.split_k: runs_each(blocks, mnk[2]) for blocks in with_pass} == runs
     _, plans = decoding(mnk, spec=WGRAD)
     assert {plan.blocks.split_k for plan in plans} <= {1, 2}, "an fp32 D is not passed on"
 
@@ -239,8 +247,9 @@ def test_the_larger_operand_is_decoded_whatever_its_number_of_rows():
         found = list(tries(Body.DECODING, plan.meaning, mnk, HOPPER))
         assert found, mnk
         assert {blocks.decoded for blocks in found} - {"ab"} == {"a" if m > n else "b"}, mnk
-        both = {blocks.block_m for blocks in found if blocks.decoded == "ab"}
-        assert both == ({32, 64} if m <= min(n, 512) else set()), "a few hundred rows are decoded, too"
+        both = {(blocks.block_m, blocks.block_n) for blocks in found if blocks.decoded == "ab"}
+        few = {(32, 128), (64, 128)} if m <= 512 else set()
+        assert both == few | {(128, 128), (128, 256)}, "they are decoded, too"
 
 
 @pytest.mark.parametrize("spec", [FPROP, WGRAD], ids=["bf16", "fp32"])
