@@ -170,7 +170,7 @@ def _without_pass(
     """Blocks that decode both operands: so many rows of A as values, and codes of B."""
     (m, n, k), rows = mnk, sides[0]
     groups = hopper.orders(sides, mnk, _GROUPS if m > rows else _GROUPS[:1])
-    steps = _STEPS[:2] if sides[1] == CODES else _STEPS[:1]
+    steps = _STEPS[:2] if rows <= MOST_ROWS_SPLIT else _STEPS[:1]
     for block_k, group in product(steps, groups):
         blocks = _blocks(sides, block_k, group, "ab", meaning, device)
         yield blocks

@@ -160,13 +160,12 @@ def decoding_gemm_kernel(
     """D in blocks; persistent where K is one run, or cut for the last blocks alone.
 
     BITS, DECODE: the size of a code, and the PTX that decodes them. SCALE: the format of their scales.
-    ON_SCALES, ON_SUMS: powers of two onto scales and onto sums.
-    AT_END: finished sums are multiplied by a scale of A and one of B. OF_A: the codes are A's, else B's. A
-    scale is for TILE_K along K. RUNS: pieces of K, of which a program takes EACH, one or two.
-    SHARES_LAST: persistent programs share only the blocks after the first `whole` ones.
-    Where programs share a block, their sums pass through parts float32[RUNS, blocks, BLOCK_M, BLOCK_N], and
-    arrivals[blocks, CONSUMERS] counts who has come. BUFFERS: parts of D that a warpgroup may have under way.
-    SCALE_STEPS: steps whose scales `widen` fetches at a time.
+    ON_SCALES, ON_SUMS: powers of two onto scales and sums. AT_END: finished sums are multiplied by a scale of
+    A and one of B. OF_A: the codes are A's, else B's. A scale is for TILE_K along K. SCALE_STEPS: steps whose
+    scales `widen` fetches at a time. RUNS: pieces of K, of which a program takes EACH, one or two.
+    SHARES_LAST: persistent programs share only the blocks after the first `whole` ones. Their sums pass
+    through parts float32[RUNS, blocks, BLOCK_M, BLOCK_N], and arrivals[blocks, CONSUMERS] counts who has
+    come. BUFFERS: parts of D that a warpgroup may have under way.
     BESIDE: an SM holds two programs, which have half of its registers each.
     """
     TILES: gl.constexpr = BLOCK_K // TILE_K
@@ -191,10 +190,9 @@ def decoding_gemm_kernel(
     fetched = full
     if ACCUMULATE:
         fetched = gl.allocate_shared_memory(gl.int64, [CONSUMERS, 1], BARRIER)
-    # Where values come as values, these are stand-ins.
-    raw, raw_scales = full, full
+    raw, raw_scales = full, full  # stand-ins where no values come as codes
     if WIDEN != "":
-        raw = gl.allocate_shared_memory(gl.uint8, [STAGES] + values_desc.block_type.shape, values_desc.layout)
+        raw = gl.allocate_shared_memory(gl.uint8, [STAGES, VALUES, BLOCK_K], values_desc.layout)
         raw_scales = gl.allocate_shared_memory(
             gl.int32, [SCALE_STEPS, TILES, VALUES], gl.SwizzledSharedLayout(1, 1, 1, [1, 0])
         )
