@@ -80,3 +80,20 @@ def test_tensors_of_one_storage_are_told_apart_if_they_do_not_overlap():
         record.record_now(other[first], amax[first], (other[second], amax[second]))
     assert torch.equal(history, other)
     assert len(record.TAPES) == 1
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "shared"),
+    [
+        (slice(0, 5), slice(4, 9), True),
+        (slice(0, 5), slice(5, 9), False),
+        (slice(0, 9, 4), slice(8, 9), True),
+        (slice(0, 9, 4), slice(9, 12), False),
+        (slice(0, 9, 2), slice(1, 9, 2), True),
+    ],
+    ids=str,
+)
+def test_tensors_overlap_up_to_their_last_element(one, other, shared):
+    line = torch.zeros(12, dtype=torch.bfloat16)
+    assert overlap([line[one], line[other]]) is shared
+    assert overlap([line[other], line[one]]) is shared
