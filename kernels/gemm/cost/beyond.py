@@ -11,13 +11,10 @@ from kernels.gemm.cost.facts import Facts
 from kernels.gemm.hopper.sizes import BLOCK_K_BYTES, TMA_BYTES
 from kernels.gemm.meaning import Meaning, ScaleAt
 
-_ANYWHERE = (Body.SIMPLE, Body.NATIVE_MX, Body.NARROW)
-"""Bodies whose blocks may end beyond D."""
-
 
 def zero_rows(meaning: Meaning, facts: Facts, blocks: Blocks, mnk: tuple[int, int, int]) -> int:
-    """Lines of 128 zeros that TMA makes in a step of the slowest block; 0 where no operand comes by TMA."""
-    if not blocks.tma:
+    """Lines of 128 zeros that TMA makes in a step of the slowest warp-specialized block."""
+    if blocks.body.is_simple:
         return 0
     within = within_d(meaning, blocks)
     found = 0
@@ -30,7 +27,7 @@ def zero_rows(meaning: Meaning, facts: Facts, blocks: Blocks, mnk: tuple[int, in
 
 def within_d(meaning: Meaning, blocks: Blocks) -> tuple[bool, bool]:
     """(whether no block but one ends beyond D's rows, the same of its columns)."""
-    if blocks.body in _ANYWHERE or blocks.shares_last:
+    if blocks.shares_last:
         return False, False
     b_tile = meaning.applied(Side.B)
     squares = meaning.scale_at is ScaleAt.K_LOOP and b_tile is not None and b_tile.mn != 1

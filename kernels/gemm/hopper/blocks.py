@@ -173,7 +173,7 @@ def chained_shared(meaning: Meaning, mnk: Mnk, device: Device) -> Iterator[Block
     """
     m, n, k = mnk
     for sides in (sides for sides in CHAINED_SHARED if sides[0] < 2 * max(m, SLAB)):
-        blocks = _blocks(Body.CHAINED_SHARED, sides, _GROUPS[0], meaning, device)
+        blocks = _blocks(Body.CHAINED_SHARED, sides, _group(sides, mnk), meaning, device)
         count = blocks.count(m, n)
         if count > _MOST_WAVES * device.sms:
             continue
@@ -224,7 +224,7 @@ def few_rows(meaning: Meaning, mnk: Mnk, device: Device) -> Iterator[Blocks]:
     """Low blocks where M has few rows, or D few blocks. K also has several runs."""
     m, n, k = mnk
     for sides in (sides for sides in LOW if sides[0] < 2 * max(m, SLAB)):
-        blocks = _blocks(Body.PROMOTED_FEW_ROWS, sides, _GROUPS[0], meaning, device)
+        blocks = _blocks(Body.PROMOTED_FEW_ROWS, sides, _group(sides, mnk), meaning, device)
         if m > _FEW_HIGH * PROMOTED[0] and blocks.count(m, n) > _MOST_WAVES * device.sms:
             continue
         yield blocks
@@ -264,6 +264,14 @@ def _blocks(body: Body, sides: tuple[int, int], group: int, meaning: Meaning, de
         persistent=True,
     )
     return filled(blocks, ring(meaning, blocks), device.shared_memory_bytes)
+
+
+def _group(sides: tuple[int, int], mnk: Mnk) -> int:
+    """The group with which neighbors go along D's shorter side: one of them reads for all what they share."""
+    rows, columns = (-(-size // side) for size, side in zip(mnk[:2], sides, strict=True))
+    if sides[0] > sides[1]:  # groups of block columns
+        return _GROUPS[1] if _GROUPS[0] < columns <= _GROUPS[1] else _GROUPS[0]
+    return 1 if columns < min(rows, _GROUPS[0] + 1) else _GROUPS[0]
 
 
 def orders(sides: tuple[int, int], mnk: Mnk, groups: tuple[int, ...]) -> tuple[int, ...]:

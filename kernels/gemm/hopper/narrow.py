@@ -59,17 +59,22 @@ class NarrowRing:
 
 
 @gluon.jit
-def corner(m, ring):
-    """(first row, first column) of the program's block. Neighbors share columns: L2 reads their B once."""
+def corner(m, n, ring):
+    """(first row, first column) of the program's block. Neighbors share columns: L2 reads their B once.
+
+    The last blocks end with D, where D has room for a block: TMA is slow to make zeros. They compute some
+    numbers anew, with the same bits.
+    """
     high = (m + ring.BLOCK_M - 1) // ring.BLOCK_M
-    return gl.program_id(0) % high * ring.BLOCK_M, gl.program_id(0) // high * ring.BLOCK_N
+    row, column = gl.program_id(0) % high * ring.BLOCK_M, gl.program_id(0) // high * ring.BLOCK_N
+    return min(row, max(m - ring.BLOCK_M, 0)), min(column, max(n - ring.BLOCK_N, 0))
 
 
 @gluon.jit
-def produce(a_desc, b_desc, ring, m, k):
+def produce(a_desc, b_desc, ring, m, n, k):
     """The loading warp. Beyond K, TMA loads zeros, which add nothing."""
     BYTES: gl.constexpr = STEPS * (a_desc.block_type.nbytes + b_desc.block_type.nbytes)
-    row, column = corner(m, ring)
+    row, column = corner(m, n, ring)
     stage = 0
     phase = 1  # a new barrier counts as one whose phase 1 is over: the ring is empty
     for start in range(0, k, STEPS * ring.STEP):
@@ -174,7 +179,7 @@ def consume(ring, scale_ptrs, out_ptr, strides, m, n, k):
     """The multiplying warpgroup. out_ptr, strides: D and the steps from row to row and column to column."""
     ROW: gl.constexpr = gl.SliceLayout(1, ring.LAYOUT)
     COLUMN: gl.constexpr = gl.SliceLayout(0, ring.LAYOUT)
-    row, column = corner(m, ring)
+    row, column = corner(m, n, ring)
     # Before the first wait: these loads take their time while the first stages come.
     a_scale = scales_of(scale_ptrs[0], row, m, ring.A_SCALES, ring.BLOCK_M, ROW)
     b_scale = scales_of(scale_ptrs[1], column, n, ring.B_SCALES, ring.BLOCK_N, COLUMN)
@@ -244,5 +249,5 @@ def narrow_gemm_kernel(
     scale_ptrs = (a_scale_ptr, b_scale_ptr)
     multiplies = (ring, scale_ptrs, out_ptr, (out_stride_m, out_stride_n), m, n, k)
     gl.warp_specialize(
-        [(consume, multiplies), (produce, (a_desc, b_desc, ring, m, k))], [1], [PRODUCER_REGISTERS]
+        [(consume, multiplies), (produce, (a_desc, b_desc, ring, m, n, k))], [1], [PRODUCER_REGISTERS]
     )

@@ -18,7 +18,7 @@ CHAINED = (128, 256)
 """BLOCK_M × BLOCK_N where the sum stays in the tensor core: one chain over all of K. D is bf16."""
 
 
-CHAINED_SHARED = ((128, 256), (256, 128), (192, 128), (128, 128), (64, 256), (64, 128))
+CHAINED_SHARED = ((128, 256), (256, 128), (192, 128), (128, 128), (64, 256), (192, 64), (64, 128))
 """The same for a D of few blocks, which programs may share."""
 
 

@@ -101,7 +101,7 @@ def test_rows_that_tma_makes_of_zeros_are_those_of_blocks_that_cannot_begin_earl
 
 
 def test_programs_that_end_with_their_run_pay_for_each_wave():
-    """380 programs of seven steps took 28.9 µs on 132 SMs."""
+    """380 programs of seven steps took twice as long as 190 of thirteen on 132 SMs."""
     made, mnk = meaning("per_tensor", "fprop"), (308, 9552, 1648)
     known = next(
         each.blocks
@@ -109,7 +109,7 @@ def test_programs_that_end_with_their_run_pay_for_each_wave():
         if (each.blocks.block_m, each.blocks.block_n, each.blocks.split_k) == (64, 256, 1)
     )
     split = replace(known, split_k=2, persistent=False)
-    assert predicted_us(made, split, mnk, HOPPER) == pytest.approx(28.9, rel=0.15)
+    assert predicted_us(made, split, mnk, HOPPER) > 1.3 * predicted_us(made, known, mnk, HOPPER)
 
 
 def test_a_pass_before_the_kernel_costs_its_bytes():
