@@ -44,6 +44,21 @@ def test_a_cold_row_that_adds_into_d_says_so_and_names_torch_s_op_and_the_simple
     assert (list(table["L2"]), list(table["D"]), list(table["× simple"])) == (["cold"], ["added into"], [1.2])
 
 
+@pytest.mark.parametrize(
+    ("is_first", "told"),
+    [(True, "comes with the careful answer"), (False, "not read")],
+    ids=["first", "last"],
+)
+def test_what_a_first_answer_has_not_measured_comes_later(open_app, measured_here, is_first, told):
+    asked = GemmJob(recipe="rowwise", matmul="fprop", m=4096, n=4096, k=4096)
+    row = gpu_row(asked, torch_op="", is_first=is_first)
+    measured_here(replace(row, machine=replace(row.machine, clock_mhz=None, power_w=None)))
+    said = texts(open_app(PAGE, recipe="rowwise", matmul="fprop", m="4096", n="4096", k="4096"))
+    assert f"- Clock: {told}" in said
+    assert f"- Power: {told}" in said
+    assert f"- Torch's scaled op: {told if is_first else 'none was timed'}" in said
+
+
 def test_a_row_with_dot_scaled_has_its_ratio_and_one_sentence_on_what_it_is(open_app, tmp_path):
     asked = GemmJob(recipe="mxfp8", matmul="fprop", m=4096, n=4096, k=4096)
     record(tmp_path, [gpu_row(asked, dot_scaled=timing(350.0))])
