@@ -18,6 +18,8 @@ SECTIONS = {
     "weight": stochastic_weight,
     "dot": stochastic_dot,
 }
+EXACT = "mean"
+"""The section that draws no random numbers: its means are over all of them."""
 IDEA = (
     "Rounding **to nearest** gives the closest value, and makes the same error again every time. "
     "**Stochastic rounding** throws a weighted coin: a value a third of the way from one code to the next "
@@ -53,9 +55,10 @@ controls = Controls(*ALL_CONTROLS)
 draw_text(IDEA)
 
 controls.toolbar(st.sidebar)
-controls.draw(SEED, st.sidebar)
-
-SECTIONS[controls.draw(PART)].show(controls)
+part = controls.draw(PART)
+if part != EXACT:
+    controls.draw(SEED, st.sidebar)
+SECTIONS[part].show(controls)
 
 st.caption(SOURCES)
 with st.expander("The exact rule: random bits, ties, limits, hardware"):

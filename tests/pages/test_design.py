@@ -135,10 +135,12 @@ def test_bf16_and_back_and_one_operand_for_all(open_app, hasty) -> None:
 def test_the_knobs_are_the_choices_that_differ(open_app) -> None:
     at = open_app(PAGE, design_from="mxfp8", design_show="knobs")
     assert any("No operand differs" in box.value for box in at.info)
+    assert "design_input" not in [one.key for one in at.selectbox], "nothing is drawn from it"
     field(at, "fprop_a", "format").set_value("e2m1").run()
     charts = at.get("vega_lite_chart")
     assert "format back, Fprop x" in charts[-1].proto.alt
     assert "Yours" in charts[-1].proto.alt
+    assert "design_input" in [one.key for one in at.selectbox]
 
 
 def test_a_clause_names_operands_as_the_page_does() -> None:

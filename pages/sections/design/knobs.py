@@ -33,7 +33,6 @@ def differing(line: str, begin: str) -> tuple[Knob, ...]:
 
 def show(controls: Controls, draft: Draft, measured: Measured | None) -> None:
     """A bar group for each choice that differs, between yours and the recipe it began as."""
-    draw_input(controls)
     begun = RECIPES[controls.value(BEGIN)]
     found = differing(draft.line, begun.name)
     if not found:
@@ -42,6 +41,7 @@ def show(controls: Controls, draft: Draft, measured: Measured | None) -> None:
             icon=":material/tune:",
         )
         return
+    draw_input(controls)
     for knob in found:
         if knob.line is None:
             st.markdown(f"- {knob.name.capitalize()} cannot go back alone: {plain(in_words(knob.reason))}.")
