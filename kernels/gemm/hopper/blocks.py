@@ -153,8 +153,9 @@ def lent_refusal(meaning: Meaning) -> str:
 
 def three_refusal(meaning: Meaning) -> str:
     """Reason why three warpgroups do not promote a sum; empty where they do."""
-    many = "" if _has_many(meaning) else "three warpgroups add where columns have scales in the K loop"
-    return few_rows_refusal(meaning) or many
+    squares = meaning.scale_at is ScaleAt.K_LOOP and not _has_many(meaning)
+    takes = "three warpgroups take no scales of squares in the K loop" if squares else ""
+    return few_rows_refusal(meaning) or takes
 
 
 def few_rows_refusal(meaning: Meaning) -> str:

@@ -34,8 +34,8 @@ The body says who adds the products up.
   block of 192 × 128. Programs may share a block.
 - `promoted_lent` (promoted_lent.py): the same where D is bf16. It leaves through memory of A, so one more
   stage fits.
-- `promoted_three` (promoted_three.py): the same where rows and columns have scales along K. Three warpgroups
-  multiply, each a slab of a block of 192 × 128: adding takes as long as multiplying.
+- `promoted_three` (promoted_three.py): three warpgroups multiply, each a slab of a block of 192 × 128. Two
+  add while the third one's slab is multiplied.
 - `promoted_few_rows` (promoted_few_rows.py): the same for small M. A block has 128 or 64 rows, and programs
   may share a block, each with a run of K (shared_sums.py).
 
@@ -78,7 +78,7 @@ def consume(WG: gl.constexpr, ring, out_desc, scale_ptrs, split_ptrs, mnk, b_mn_
     elif ring.BODY == "promoted_lent":
         consume_lent(WG, ring, out_desc, scale_ptrs, mnk, b_mn_tiles)
     elif ring.BODY == "promoted_three":
-        consume_three(WG, ring, out_desc, split_ptrs, mnk)
+        consume_three(WG, ring, out_desc, scale_ptrs, split_ptrs, mnk)
     else:
         consume_few_rows(WG, ring, out_desc, scale_ptrs, split_ptrs, mnk, b_mn_tiles)
 
@@ -218,7 +218,7 @@ def specialized_gemm_kernel(
         for warpgroup in gl.static_range(MULTIPLYING):
             mbarrier.init(ring.fetched.index(warpgroup), count=1)
     if TELLS_OF_SCALES:
-        mbarrier.init(ring.scales_empty.index(0), count=CONSUMERS)
+        mbarrier.init(ring.scales_empty.index(0), count=MULTIPLYING)
     fence_async_shared()  # TMA goes to memory by another path: it must see the barriers initialized
     wait_for_kernels_before()
     mnk = (m, n, k)

@@ -139,7 +139,7 @@ def test_parts_come_back_in_the_order_of_d_and_a_thread_has_four_neighbors(monke
     ("recipe", "matmul", "how", "bodies"),
     [
         ("rowwise", "fprop", Summation.FAST, {Body.CHAINED_SHARED}),
-        ("rowwise", "fprop", Summation.PROMOTED, {Body.PROMOTED}),
+        ("rowwise", "fprop", Summation.PROMOTED, {Body.PROMOTED, Body.PROMOTED_THREE}),
         ("deepseek_v3", "wgrad", Summation.RECIPE, {Body.PROMOTED, Body.PROMOTED_THREE}),
     ],
 )
