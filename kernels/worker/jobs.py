@@ -130,6 +130,7 @@ KINDS = (
         measured_by="kernels.bench.any_shape.measure",
         cost=lambda job: Cost(first_s=_DRAWN_S * job.count),
         partial=Partial.PART,
+        part_stays=True,
     ),
     JobKind(
         name="train",
@@ -147,6 +148,7 @@ KINDS = (
         measured_by="kernels.layer.timeline.answers",
         cost=lambda job: Cost(first_s=_WAY_S * len(Way)),
         partial=Partial.PART,
+        part_stays=True,
     ),
     JobKind(
         name="ready",

@@ -205,6 +205,19 @@ def test_a_live_run_grows_way_by_way_and_is_labelled_as_this_server_s(open_app, 
     assert [end["lane"] for end in dataset(at, 0, "tracks")] == list(WAY_NAMES.values())
 
 
+def test_the_ways_of_a_run_that_was_stopped_stay_with_the_reason(open_app, on_gpu, gates, folder):
+    gates.close(Gate.JOB)
+    at = open_app(PAGE, fused_block="linear")
+    at.button(key="run_timeline").click().run()
+    run_until(at, lambda at: at.get("vega_lite_chart"))
+    next(button for button in at.button if button.label == "Stop").click().run()
+    run_until(at, lambda at: not any(button.label == "Stop" for button in at.button))
+    gates.open(Gate.JOB)
+    assert not at.exception
+    assert "Stopped on request" in at.info[-1].value
+    assert [end["lane"] for end in dataset(at, 0, "tracks")] == ["bf16"]
+
+
 def test_links_open_the_tiles_of_the_tensor_in_each_matmul_that_reads_it(open_app):
     at = open_app(PAGE, fused_show="amax", recipe="mxfp8", fused_tensor="dy")
     asked = {link.proto.label: link.proto.query_string for link in at.get("page_link")}
