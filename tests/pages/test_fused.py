@@ -23,10 +23,10 @@ from tests.kernels.bench.quantizers.made_up import row as quantizer_row
 from tests.kernels.layer.timeline.made_up import JOB, timing
 from tests.kernels.layer.timeline.steps import every_way, layer_row, record_rows
 from tests.kernels.worker.gates import Gate
-from tests.pages.benchmarks.page import texts
 from tests.pages.gemm_rows import run_until
 from tests.pages.hostile import A_PAGE, hostile_queries
 from tests.pages.specs import in_rows, sent_dataset
+from tests.pages.texts import texts
 
 PAGE = "pages/fused.py"
 ENDS = {

@@ -19,6 +19,7 @@ from pages.sections.outliers.measures import given_tensor, operand_of_key
 from pages.sections.outliers.source import Source
 from pages.sections.outliers.words import db, percent
 from tests.pages.hostile import A_PAGE, hostile_queries
+from tests.pages.texts import texts
 
 PAGE = "pages/outliers.py"
 SMALL = "256x512"
@@ -28,11 +29,6 @@ PER_RECIPE = {"map", "lines", "parts", "crest", "tiles"}
 @pytest.fixture(autouse=True)
 def workers(stand_in_workers):
     return stand_in_workers
-
-
-def texts(at) -> str:
-    kinds = (at.markdown, at.caption, at.info, at.error)
-    return "\n".join(element.value for kind in kinds for element in kind)
 
 
 def notice(at) -> str:

@@ -31,6 +31,7 @@ from pages.sections.accumulation.cost import UNIT as COST_UNIT
 from pages.sections.accumulation.sweeps import errors_by_interval
 from tests.pages.gemm_rows import TOP, gpu_row, record, run_until, timing
 from tests.pages.specs import sent_dataset
+from tests.pages.texts import texts
 
 SAME = "outputs equal the model, bit for bit"
 PAGE = "pages/accumulation.py"
@@ -40,11 +41,6 @@ FAST = ACCUMULATORS["hopper_fast"]
 @pytest.fixture(autouse=True)
 def workers(stand_in_workers):
     return stand_in_workers
-
-
-def texts(at) -> str:
-    kinds = (at.markdown, at.caption, at.info, at.error)
-    return "\n".join(element.value for kind in kinds for element in kind)
 
 
 def test_a_promotion_s_price_follows_from_its_interval():

@@ -19,6 +19,7 @@ from pages.sections.accumulation.words import apart, percent
 from tests.cpu import cpu_seconds
 from tests.pages.hostile import A_PAGE, hostile_queries
 from tests.pages.specs import sent_dataset
+from tests.pages.texts import texts
 
 PAGE = "pages/accumulation.py"
 TITLE = "Where do the small terms go?"
@@ -30,11 +31,6 @@ FAST = ACCUMULATORS["hopper_fast"]
 @pytest.fixture(autouse=True)
 def workers(stand_in_workers):
     return stand_in_workers
-
-
-def texts(at) -> str:
-    kinds = (at.markdown, at.caption, at.info, at.error)
-    return "\n".join(element.value for kind in kinds for element in kind)
 
 
 def spec(at) -> dict:

@@ -7,12 +7,6 @@ PAGE = "pages/benchmarks.py"
 JOB = GemmJob(recipe="per_tensor", matmul="fprop", m=4096, n=4096, k=7168)
 
 
-def texts(at) -> str:
-    """All running text of the page."""
-    kinds = (at.markdown, at.caption, at.info, at.error, at.title, at.header)
-    return "\n".join(element.value for kind in kinds for element in kind)
-
-
 def drawn(at, name: str) -> list[dict]:
     """A dataset of the page's one chart, a dict for each row; none where the chart has no such dataset."""
     (found,) = at.get("vega_lite_chart")

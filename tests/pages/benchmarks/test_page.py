@@ -17,9 +17,10 @@ from pages.sections.benchmarks.controls import CONTROLS, SHAPE, SHAPES, Section,
 from tests.cpu import cpu_seconds
 from tests.kernels.bench.made_up import CEILINGS
 from tests.kernels.worker.stand_in import row as interpreted_row
-from tests.pages.benchmarks.page import JOB, PAGE, drawn, texts
+from tests.pages.benchmarks.page import JOB, PAGE, drawn
 from tests.pages.gemm_rows import gpu_row, run_until, timing, wait_for_ends
 from tests.pages.hostile import A_PAGE, hostile_queries
+from tests.pages.texts import texts
 
 H200 = "nvidia_h200"
 

@@ -6,12 +6,6 @@ PAGE = "pages/live_gemm.py"
 SMALL = {"m": "64", "n": "64", "k": "64"}
 
 
-def texts(at) -> str:
-    """All running text of the page."""
-    kinds = (at.markdown, at.caption, at.info, at.error, at.title, at.header)
-    return "\n".join(element.value for kind in kinds for element in kind)
-
-
 def metrics(at) -> dict[str, str]:
     return {metric.label: metric.value for metric in at.metric}
 

@@ -14,7 +14,8 @@ from pages.kit.gemm.results import Origin, Result, to_show
 from pages.sections.gemm.view import apart
 from tests.kernels.worker.stand_in import Act, job, row
 from tests.pages.gemm_rows import gpu_row, record
-from tests.pages.live_gemm.page import PAGE, SMALL, metrics, run_job, texts
+from tests.pages.live_gemm.page import PAGE, SMALL, metrics, run_job
+from tests.pages.texts import texts
 
 pytestmark = pytest.mark.usefixtures("stand_in_workers")
 

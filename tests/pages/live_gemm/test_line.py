@@ -14,7 +14,8 @@ from pages.kit.gemm.queue_words import ago, in_words
 from tests.kernels.worker.gates import Gate
 from tests.kernels.worker.stand_in import Act, job, row
 from tests.pages.gemm_rows import run_until, stand_in_queue
-from tests.pages.live_gemm.page import PAGE, SMALL, is_quiet, metrics, press, run_job, texts
+from tests.pages.live_gemm.page import PAGE, SMALL, is_quiet, metrics, press, run_job
+from tests.pages.texts import texts
 
 FIRST = "This is the first answer"
 

@@ -20,8 +20,9 @@ from tests.kernels.worker.gates import Gate
 from tests.kernels.worker.stand_in import Act, job, row
 from tests.pages.gemm_rows import gpu_row, record, run_until
 from tests.pages.hostile import A_PAGE, hostile_queries
-from tests.pages.live_gemm.page import PAGE, SMALL, is_quiet, metrics, press, run_job, texts
+from tests.pages.live_gemm.page import PAGE, SMALL, is_quiet, metrics, press, run_job
 from tests.pages.recipe_chooser import recipe_list
+from tests.pages.texts import texts
 
 
 @pytest.fixture(autouse=True)

@@ -10,6 +10,7 @@ from pages.kit.gemm import results as gemm_results
 from pages.kit.inert import plain
 from pages.sections.gemm.view import contenders
 from tests.pages.gemm_rows import gpu_row, record, timing
+from tests.pages.texts import texts
 
 PAGE = "pages/live_gemm.py"
 
@@ -18,10 +19,6 @@ PAGE = "pages/live_gemm.py"
 def no_records(monkeypatch, tmp_path):
     """Recorded rows are those that a test records."""
     monkeypatch.setattr(gemm_results, "RECORDS", tmp_path)
-
-
-def texts(at) -> str:
-    return "\n".join(element.value for kind in (at.markdown, at.caption) for element in kind)
 
 
 def metrics(at) -> dict[str, str]:

@@ -1,5 +1,7 @@
 """The page "Does the loss notice?" as its tests read it."""
 
+from tests.pages.texts import texts as every_text
+
 PAGE = "pages/loss.py"
 
 
@@ -7,4 +9,4 @@ def texts(at) -> str:
     """All words of the page, which has no error."""
     assert not at.exception, at.exception[0].value
     assert not at.error
-    return "\n".join(one.value for kind in (at.markdown, at.caption, at.info) for one in kind)
+    return every_text(at)

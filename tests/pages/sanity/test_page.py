@@ -21,6 +21,7 @@ from tests.pages.gemm_rows import run_until, stand_in_queue, wait_for_ends
 from tests.pages.hostile import A_PAGE, hostile_queries
 from tests.pages.sanity.reports import report
 from tests.pages.specs import sent_dataset
+from tests.pages.texts import texts
 
 PAGE = "pages/sanity_check.py"
 
@@ -45,11 +46,6 @@ def history(monkeypatch) -> History:
 @pytest.fixture
 def without_gpu(workers, monkeypatch):
     monkeypatch.setattr(gpu_queue, "workers", lambda: replace(workers, has_gpu=False))
-
-
-def texts(at) -> str:
-    kinds = (at.markdown, at.caption, at.info, at.warning, at.error, at.success, at.header)
-    return "\n".join(element.value for kind in kinds for element in kind)
 
 
 def press(at, label):

@@ -13,9 +13,10 @@ from pages.sections.benchmarks.charts.any_shape import any_shape_chart
 from pages.sections.benchmarks.drawn import Drawn
 from tests.kernels.bench.any_shape.made_up import ROW
 from tests.kernels.worker.gates import Gate
-from tests.pages.benchmarks.page import PAGE, drawn, texts
+from tests.pages.benchmarks.page import PAGE, drawn
 from tests.pages.gemm_rows import run_until
 from tests.pages.specs import rows
+from tests.pages.texts import texts
 
 pytestmark = pytest.mark.usefixtures("stand_in_workers")
 

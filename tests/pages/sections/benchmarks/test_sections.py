@@ -13,8 +13,9 @@ from kernels.gemm.meaning import Summation
 from pages.sections.benchmarks import cost as benchmarks_cost
 from tests.kernels.bench.made_up import CEILINGS
 from tests.kernels.worker.stand_in import row as interpreted_row
-from tests.pages.benchmarks.page import JOB, PAGE, drawn, texts
+from tests.pages.benchmarks.page import JOB, PAGE, drawn
 from tests.pages.gemm_rows import gpu_row, timing
+from tests.pages.texts import texts
 
 pytestmark = pytest.mark.usefixtures("stand_in_workers")
 

@@ -1,0 +1,9 @@
+"""The words of a page, as AppTest gets them."""
+
+from streamlit.testing.v1 import AppTest
+
+
+def texts(at: AppTest) -> str:
+    """All running text of a page: titles, paragraphs, captions and boxes."""
+    kinds = (at.title, at.header, at.markdown, at.caption, at.info, at.success, at.warning, at.error)
+    return "\n".join(element.value for kind in kinds for element in kind)
