@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from fp8core.formats import FORMATS
-from fp8core.stochastic import Debias, chances, moments, neighbors, round_stochastic
+from fp8core.stochastic import Debias, chances, moments, nearest_of, neighbors, round_stochastic
 
 by_format = pytest.mark.parametrize("name", ["e2m1", "e4m3", "e5m2", "bf16", "hif8", "e4m3fnuz"])
 by_debias = pytest.mark.parametrize("debias", Debias)
@@ -95,3 +95,15 @@ def test_the_mean_of_many_draws_comes_closer_as_the_root_of_their_number() -> No
         rmse.append(np.sqrt(np.mean((mean - x) ** 2)))
     # Each rmse of 400 values is known to 1/sqrt(2 * 400) = 3.5 %; four such deviations of the ratio.
     assert rmse[0] / rmse[1] == pytest.approx(4.0, rel=4 * 0.035 * np.sqrt(2))
+
+
+@pytest.mark.parametrize("name", ["e4m3", "e2m1", "bf16"])
+def test_the_nearer_neighbor_is_what_a_cast_gives_also_at_ties_and_beyond(name) -> None:
+    format_ = FORMATS[name]
+    values = np.unique(format_.decode(np.arange(1 << min(format_.bits, 10))))
+    values = values[np.isfinite(values)]
+    middles = (values[1:] + values[:-1]) / 2
+    x = np.concatenate([values, middles, 0.9 * middles, [-2.0 * min(format_.max, 1e30)]])
+    np.testing.assert_array_equal(
+        nearest_of(format_, x, neighbors(format_, x)), format_.decode(format_.encode(x))
+    )

@@ -25,12 +25,13 @@ _STYLE = """<style>
 .start h2 { font-size: 16px; font-weight: 600; line-height: 1.3; padding: 0; margin: 0 0 8px; }
 .start p { font-size: 13px; line-height: 1.45; margin: 6px 0 0; color: VAR_SOFT; }
 .start p b { color: VAR_TEXT; }
-.start .matmul { display: flex; align-items: center; gap: 6px; min-height: 54px; }
+.start .matmul { display: flex; flex-wrap: wrap; align-items: center; gap: 6px; min-height: 54px; }
 .start .matmul > :first-child { width: 42px; flex: none; }
 .start .box { display: flex; align-items: center; justify-content: center; background: VAR_PANEL;
     border: 1px solid VAR_SOFT; font-weight: 600; flex: none; }
 .start .over { color: VAR_K; font-weight: 600; white-space: nowrap; }
-.start .code { display: flex; align-items: baseline; gap: 10px; margin: 5px 0; white-space: nowrap; }
+.start .code { display: flex; flex-wrap: wrap; align-items: baseline; column-gap: 10px; margin: 5px 0;
+    white-space: nowrap; }
 .start .code > b { width: 82px; flex: none; font-weight: 400; color: VAR_SOFT; }
 .start .bits { font-family: 'Source Code Pro', 'DejaVu Sans Mono', monospace; font-weight: 600;
     font-size: 14px; letter-spacing: 0.5px; }
