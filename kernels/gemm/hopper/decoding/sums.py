@@ -42,27 +42,18 @@ def sum_of_two(acc, more, mine, at, WG: gl.constexpr, ring):
     """(sums of both slabs of `mine` steps, (stage, phase, turn phase) after them). Both products together
     take so long that the other warpgroup has decoded its codes meanwhile.
     """
-    # Beside a warpgroup that decodes the values, registers hold no code ahead where sums are passed on.
-    AHEAD: gl.constexpr = ring.WIDEN == "" or ring.RUNS == ring.EACH
     stage, phase, turn_phase = at
-    mbarrier.wait(ring.full.index(stage), phase)
-    left = decode(stage, ring, 2 * WG)
     for step in range(mine):
+        mbarrier.wait(ring.full.index(stage), phase)
+        left = decode(stage, ring, 2 * WG)
         second = decode(stage, ring, 2 * WG + 1)
         if ring.WIDEN != "":
             mbarrier.wait(ring.ready.index(stage), phase)
         acc = multiply(left, acc, step > 0, stage, ring)
         more = multiply(second, more, step > 0, stage, ring)
-        used = stage
-        stage, phase = ahead(stage, phase, ring.EACH, ring)
-        if not AHEAD:
-            acc, more = warpgroup_mma_wait(0, deps=[acc, more])
-        if step + 1 < mine:
-            mbarrier.wait(ring.full.index(stage), phase)
-            left = decode(stage, ring, 2 * WG)
-        # None may run on: the tensor core reads these factors from registers, which the next step takes.
         acc, more = warpgroup_mma_wait(0, deps=[acc, more])
-        mbarrier.arrive(ring.empty.index(used), count=1)
+        mbarrier.arrive(ring.empty.index(stage), count=1)
+        stage, phase = ahead(stage, phase, ring.EACH, ring)
     return acc, more, (stage, phase, turn_phase)
 
 
