@@ -186,6 +186,7 @@ def decoding(name: str, plan: GemmPlan, device: Device, *, accumulate: bool) -> 
         warps=WARPS,
         kind=plan.meaning.arithmetic.name,
         gluon=True,
+        path=f"both: {constants['EACH']} of {codes[0]}" if constants["WIDEN"] else "",
     )
 
 
