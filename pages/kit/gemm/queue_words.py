@@ -1,5 +1,6 @@
 """The state of a job in words."""
 
+from kernels.worker.jobs import Partial, kind_of
 from kernels.worker.states import Done, Failed, Running, Starting, State, Stopped, Waiting
 
 _SOON_S = 1.0
@@ -11,6 +12,8 @@ def in_words(state: State) -> str:
     match state:
         case Waiting(ahead, _, None):
             return f"{_place(ahead)}, {expected(state.expected_s)}"
+        case Waiting(ahead, _, partial) if kind_of(partial).partial is Partial.PART:
+            return f"it goes on where it was, after those who wait for a first answer: {_place(ahead)}"
         case Waiting(ahead):
             return f"the careful answer comes once nobody waits for a first one: {_place(ahead)}"
         case Starting(elapsed_s):

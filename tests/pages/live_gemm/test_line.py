@@ -11,6 +11,7 @@ from pages.kit.gemm import results as gemm_results
 from pages.kit.gemm.presets import refusal, small_instead
 from pages.kit.gemm.queue_panel import Workers
 from pages.kit.gemm.queue_words import ago, in_words
+from tests.kernels.check.reports import REPORT
 from tests.kernels.worker.gates import Gate
 from tests.kernels.worker.stand_in import Act, job, row
 from tests.pages.gemm_rows import run_until, stand_in_queue
@@ -98,6 +99,7 @@ def test_states_in_words():
     assert in_words(Waiting(9, 130.0)) == "waiting, 9 ahead of you, about 2 min"
     careful = Waiting(1, 9.0, row(job(Act.FINE)))
     assert in_words(careful).startswith("the careful answer comes once nobody waits")
+    assert in_words(Waiting(1, 9.0, REPORT)).startswith("it goes on where it was, after those who wait")
     assert in_words(Running(fraction=0.5, note="timing", elapsed_s=1.6)) == "timing, 2 s"
     assert [ago(seconds) for seconds in (0.2, 42.0, 400.0, 8000.0)] == [
         "just now",
