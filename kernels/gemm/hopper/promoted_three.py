@@ -1,10 +1,11 @@
 """The promoted body in which three warpgroups multiply, a slab each.
 
 kernels.gemm.hopper.kernel has the table of roles. A block is 192 × 128. Scales come at the end of K, or those
-of rows and columns along K. 1 × 128 · 1 × 128 asks for a product
-of scales for every number of a partial sum, so adding takes twice as long as in the other promoted bodies:
-about as long as a slab's wgmma. With three warpgroups two may add while the third one's wgmma keeps the
-tensor core busy. Nobody tells them whose turn it is.
+of rows and columns along K. 1 × 128 · 1 × 128 asks for a product of scales for every number of a partial sum:
+adding takes two instructions a number, not one. The tensor core keeps its sums in registers, too. While a
+warp adds without a pause, the other warps' wgmma is slower, so both together take nearly as long as one after
+the other. With three warpgroups fewer cycles are left in which nobody does either. Turns at the tensor core
+gain nothing: they only say who waits.
 
 A thread has 160 registers: 64 numbers of its slab's sum and 64 of the partial sum. Scales of columns take the
 rest, a few at a time. So they are read from shared memory when the partial sum is there, not before. Where
@@ -93,9 +94,7 @@ def consume_three(WG: gl.constexpr, ring, out_desc, scale_ptrs, split_ptrs, mnk)
     While its slab is multiplied, it waits for the next stage. While the others' are, it adds.
     """
     m, n, k = mnk
-    SCALED: gl.constexpr = (
-        ring.a_scale.shape[1] // SLAB
-    )  # TMA's boxes are powers of two: four slabs, not three
+    SCALED: gl.constexpr = ring.a_scale.shape[1] // SLAB  # four, not three: TMA's boxes are powers of two
     ROW: gl.constexpr = gl.SliceLayout(1, ring.LAYOUT)
     COLUMN: gl.constexpr = gl.SliceLayout(0, ring.LAYOUT)
     slabs = reinterpret(ring.a, ring.a.dtype, [ring.STAGES * THREE, SLAB, ring.BLOCK_K], ring.a.layout)
