@@ -32,6 +32,7 @@ class Shared:
     """Constants that all kernels of a GPU have in common.
 
     - dram_gb_s, l2_gb_s: what all SMs together read. sm_gb_s: what one SM reads at most.
+    - idle: the part that memory loses where hardly any SM has work.
     - write_cost: a byte written to memory, in bytes read. page_bytes: what one more run of bytes costs.
     - zero_row_ns: for a row of 128 zeros, which TMA makes beyond an operand.
     - latency_ns: from the request of a stage until it is there.
@@ -42,6 +43,7 @@ class Shared:
     """
 
     dram_gb_s: float
+    idle: float
     write_cost: float
     page_bytes: float
     l2_gb_s: float

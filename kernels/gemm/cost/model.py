@@ -40,7 +40,8 @@ def predict_us(work: Work, constants: Constants) -> float:
     traffic = work.read_bytes + shared.write_cost * work.written_bytes * (
         1 + shared.page_bytes / work.written_run
     )
-    memory = traffic / min(shared.dram_gb_s, busy * work.sms * shared.sm_gb_s)
+    few = 1 + shared.idle * (1 - busy)  # fewer SMs leave memory waiting more often
+    memory = traffic / min(shared.dram_gb_s / few, busy * work.sms * shared.sm_gb_s)
     cache = work.l2_bytes / (shared.l2_gb_s * busy)
     beside = _longer(memory, cache, shared.sharpness)
     cold_ns = _longer(multiplying, beside, shared.sharpness) + body.launch_us * _NS_A_US

@@ -27,6 +27,7 @@ _SMALL = 1 << 14
 
 SHARED = Shared(
     dram_gb_s=4200.0,
+    idle=0.2,
     write_cost=1.2,
     page_bytes=300.0,
     l2_gb_s=8000.0,

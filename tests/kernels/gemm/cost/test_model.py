@@ -112,6 +112,21 @@ def test_programs_that_end_with_their_run_pay_for_each_wave():
     assert predicted_us(made, split, mnk, HOPPER) > 1.3 * predicted_us(made, known, mnk, HOPPER)
 
 
+def test_two_programs_an_sm_read_faster_than_one_on_some_of_them():
+    """80 blocks of 64 × 128 took 18.2 µs, 160 of 16 × 64 took 15.6."""
+    made, mnk = meaning("per_tensor", "fprop"), (2, 10240, 5120)
+    best = ranked(made, mnk, HOPPER, Body)[0].blocks
+    assert best.count(*mnk[:2]) > HOPPER.sms
+
+
+def test_three_warpgroups_promote_high_blocks_faster_than_two():
+    """1601 × 1536 × 4096: 19.5 µs beside 24.8, of blocks of one size."""
+    made, mnk = meaning("per_tensor", "dgrad"), (1601, 1536, 4096)
+    found = [each.blocks for each in ranked(made, mnk, HOPPER, Body)]
+    bodies = [each.body for each in found if (each.block_m, each.block_n) == (192, 128)]
+    assert bodies[0] is found[0].body is Body.PROMOTED_THREE
+
+
 def test_a_pass_before_the_kernel_costs_its_bytes():
     made = meaning("mxfp8", "wgrad")
     decoded = {len(each.blocks.decoded): each for each in ranked(made, (512, 512, 256), HOPPER, Body)}
