@@ -82,7 +82,8 @@ def show(controls: Controls, source: str) -> None:
         draw_notice(notice(found))
         _draw_lanes(found, key="fused_lanes")
         st.caption(READING)
-        _draw_switch(controls, found)
+        if len(found) > 1:
+            _draw_switch(controls, found)
         losses.draw(found)
         _draw_figures(found)
     else:

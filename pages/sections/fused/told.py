@@ -110,7 +110,7 @@ def notice(found: Sequence[Shown]) -> str:
     if (bound := ways.get(Way.BOUND)) is not None:
         said.append(f"were quantizing free, it would be {bound.times_bf16:.2f}")
     if not said:
-        said.append(f"{count(len(found), 'way')} of this step were timed")
+        said.append(f"{count(len(found), 'way')} of this step {'was' if len(found) == 1 else 'were'} timed")
     return f"**Notice:** {'; '.join(said)}."
 
 
