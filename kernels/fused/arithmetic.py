@@ -123,10 +123,7 @@ def reciprocal_rms(x, columns, EPS: tl.constexpr, ROWS: tl.constexpr, COLUMNS: t
 
 @triton.jit
 def placed(bits, largest):
-    """int64: sums of runs, by their bits, as whole numbers that stand as far below the largest run's.
-
-    Kernels in Gluon call this and what follows, too.
-    """
+    """int64: sums of runs, by their bits, as whole numbers that stand as far below the largest run's."""
     field = tl.maximum(bits >> FP32_MANTISSA, 1)
     significand = tl.where(bits < FP32_STEP, bits, bits - (field - 1) * FP32_STEP).to(tl.int64)
     top = tl.maximum(largest >> FP32_MANTISSA, 1)

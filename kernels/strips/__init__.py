@@ -1,1 +1,1 @@
-"""Two layouts of one read on Hopper, for tiles that are lines: the fastest way, where shapes are even."""
+"""Quantizers whose programs keep a block in shared memory: two layouts, whole columns, norms. For Hopper."""

@@ -34,6 +34,7 @@ def strip_kernel(
     x_stride,
     other_stride,
     across,
+    up,
     SOURCE: gl.constexpr,
     AHEAD: gl.constexpr,
     EVEN: gl.constexpr,
@@ -49,7 +50,9 @@ def strip_kernel(
     # A warp has four rows of a strip: eight threads with twice four words each.
     BY_ROWS: gl.constexpr = gl.BlockedLayout([1, 4], [4, 8], [gl.num_warps(), 1], [1, 0])
     # A warp has whole columns: eight threads with sixteen rows each, of two words.
-    BY_COLUMNS: gl.constexpr = gl.BlockedLayout([16, 2], [8, 4], [1, gl.num_warps()], [0, 1])
+    BY_COLUMNS: gl.constexpr = gl.BlockedLayout(
+        [16, 16 // gl.num_warps()], [8, 4], [1, gl.num_warps()], [0, 1]
+    )
     HELD: gl.constexpr = gl.SwizzledSharedLayout(8, 16, 2, [1, 0])
     HALVES: gl.constexpr = 2 if SOURCE == "swiglu backward" else 1
     block = gl.program_id(0)
@@ -63,7 +66,7 @@ def strip_kernel(
     x_ptr = x_ptr.to(gl.pointer_type(gl.int32), bitcast=True)
     weights = ()
     if SOURCE == "rms norm":
-        weights = column_weights(other_ptr, words)
+        weights = column_weights(other_ptr, words, up)
     if SOURCE == "swiglu backward":
         other_ptr = other_ptr.to(gl.pointer_type(gl.int32), bitcast=True)
     tensors, sizes = (x_ptr, other_ptr, reciprocals_ptr), (m, columns, x_stride, other_stride)
@@ -77,7 +80,7 @@ def strip_kernel(
             lines = row + (strip + AHEAD) * STRIP + rows
             coming = coming + (loaded(tensors, sizes, lines, words, SOURCE, EVEN),)
         inside = row + strip * STRIP + rows < m
-        made = computed(coming[strip], weights, inside, SOURCE, EVEN)
+        made = computed(coming[strip], weights, inside, up, SOURCE, EVEN)
         for half in gl.static_range(HALVES):
             held.index(half).slice(strip * STRIP, STRIP).store(made[half])
             write_along(
@@ -89,6 +92,7 @@ def strip_kernel(
                 along_codes_stride,
                 along_mn_tiles,
                 m,
+                up,
                 ALONG,
                 EVEN,
             )
@@ -103,6 +107,7 @@ def strip_kernel(
             down_codes_stride,
             down_mn_tiles,
             m,
+            up,
             DOWN,
             EVEN,
         )

@@ -2,16 +2,17 @@
 
 from typing import TYPE_CHECKING
 
-from kernels.device import COMPILE_OPTIONS, DeviceKind, current_device
+from kernels.device import COMPILE_OPTIONS, DeviceKind
 from kernels.launching.launch import launch
 from kernels.quantize.constants import operand_facts
 from kernels.quantize.work import Amax, Work
-from kernels.strips.plan import EDGE, PANEL, WARPS, panels_beside, strip_constants
+from kernels.strips.plan import EDGE, PANEL, WARPS, strip_constants
 
 if TYPE_CHECKING:
     import torch
 
 _ALIGNED = 16
+UP = 1 << 16
 
 
 def lies_in_words(x: "torch.Tensor") -> bool:
@@ -58,6 +59,7 @@ def launch_strips(
         x.stride(0),
         0 if other is None else other.stride(0),
         across,
+        UP,
         **strip_constants(source, along.operand.spec, down.operand.spec, rows, columns),
         num_warps=WARPS,
         **COMPILE_OPTIONS,
@@ -85,7 +87,7 @@ def launch_panels(work: Work, rows: int) -> None:
         x.stride(0),
         stride,
         programs,
-        panels_beside(panels, programs, current_device()),
+        UP,
         OPERAND=operand_facts(work.operand.spec, work.plan, DeviceKind.GPU),
         ROWS=rows,
         num_warps=WARPS,

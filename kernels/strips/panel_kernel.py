@@ -26,22 +26,20 @@ def panel_kernel(
     x_stride,
     codes_stride,
     programs,
-    beside,
+    up,
     OPERAND: gl.constexpr,
     ROWS: gl.constexpr,
 ):
     """Write codes [columns, rows] and scales [columns] of x [rows, columns]; a program has ROWS rows.
 
     amax_ptr: int32[columns], counters_ptr: int32[panels], both of zeros. programs: those of a panel.
-    beside: panels whose programs start in turns, so that what they read lies side by side.
     """
     WARPS: gl.constexpr = gl.num_warps()
     BY_ROWS: gl.constexpr = gl.BlockedLayout([1, 4], [4, 8], [WARPS, 1], [1, 0])
     # Four warps beside each other have all columns: eight threads of each with sixteen rows, of two words.
     BY_COLUMNS: gl.constexpr = gl.BlockedLayout([16, 2], [8, 4], [WARPS // 4, 4], [0, 1])
     HELD: gl.constexpr = gl.SwizzledSharedLayout(8, 16, 2, [1, 0])
-    group, place = gl.program_id(0) // (programs * beside), gl.program_id(0) % (programs * beside)
-    panel, place = group * beside + place % beside, place // beside
+    panel, place = gl.program_id(0) // programs, gl.program_id(0) % programs
     held = gl.allocate_shared_memory(gl.int32, [ROWS, WORDS], HELD)
     rows = (place * ROWS + gl.arange(0, ROWS, gl.SliceLayout(1, BY_ROWS))).to(gl.int64)
     words = panel * WORDS + gl.arange(0, WORDS, gl.SliceLayout(0, BY_ROWS))
@@ -63,7 +61,7 @@ def panel_kernel(
     scales = line_scales(low, high, scale_ptr + lines, place == 0, OPERAND)
     by0, by1 = gl.expand_dims(scales[0], 0), gl.expand_dims(scales[1], 0)
     # Read again: kept till here, the words would take most registers.
-    first, second = down_codes(held.load(BY_COLUMNS), by0, by1)
+    first, second = down_codes(held.load(BY_COLUMNS), by0, by1, up)
     out = place * ROWS + gl.arange(0, ROWS, gl.SliceLayout(1, BY_COLUMNS))
     to = codes_ptr + gl.expand_dims(lines.to(gl.int64) * codes_stride, 0) + gl.expand_dims(out, 1)
     gl.store(to, first)

@@ -20,7 +20,6 @@ PANEL = 64
 """Columns of a panel: 128 bytes in a row."""
 _PARTS = (512, 256)
 """Rows of a program that holds its part of a panel in shared memory, as they are preferred."""
-_BESIDE = (8, 4, 2, 1)
 _LEAST_TILE = 32
 """Numbers of a tile, at least: those of four threads."""
 _KEPT = 4096
@@ -38,7 +37,7 @@ def takes_strips(
 
     columns: those of a half, where the result has two. They fill blocks, so that no column is masked.
     """
-    full = rows > 0 and columns > 0 and not rows % EDGE and not columns % EDGE
+    full = rows > 0 and columns > 0 and not columns % EDGE
     long = source in _OF_SHORT or along.tile.k == down.tile.k == EDGE
     return _is_able(device) and full and long and _is_plain(along) and _is_plain(down)
 
@@ -53,11 +52,6 @@ def panel_rows(spec: OperandSpec, mn: int, k: int, device: Device) -> int:
     even = mn > 0 and not mn % PANEL and _is_able(device)
     parts = (rows for rows in _PARTS if k and not k % rows and k // rows <= device.sms)
     return next(parts, 0) if lines and even else 0
-
-
-def panels_beside(panels: int, programs: int, device: Device) -> int:
-    """Panels whose programs start in turns; all of them run at once, and panels are a multiple of that."""
-    return next(each for each in _BESIDE if not panels % each and each * programs <= device.sms)
 
 
 def _is_able(device: Device) -> bool:
@@ -87,18 +81,14 @@ def strip_plan(spec: OperandSpec, mn: int, k: int) -> QuantizePlan:
 
 
 def strip_constants(source: str, along: OperandSpec, down: OperandSpec, mn: int, k: int) -> dict[str, object]:
-    """The constexpr arguments of strip_kernel; mn and k as `pair_constants` takes them."""
+    """The constexpr arguments of strip_kernel. mn, k: sizes of the operand along the rows."""
     return {
         "SOURCE": source,
         "AHEAD": _AHEAD[source],
         "EVEN": not mn % EDGE,
-        **pair_constants(along, down, mn, k),
+        "ALONG": _facts(along, mn, k),
+        "DOWN": _facts(down, k, mn),
     }
-
-
-def pair_constants(along: OperandSpec, down: OperandSpec, mn: int, k: int) -> dict[str, OperandFacts]:
-    """What a kernel knows of both operands. mn, k: sizes of the one along the rows."""
-    return {"ALONG": _facts(along, mn, k), "DOWN": _facts(down, k, mn)}
 
 
 def _facts(spec: OperandSpec, mn: int, k: int) -> OperandFacts:

@@ -3,26 +3,44 @@
 from triton.experimental import gluon
 from triton.experimental.gluon import language as gl
 
-from kernels.bits import NOTHING, WIDEN, fp32
+from kernels.bits import fp32
 from kernels.fused.arithmetic import ONE, multiply_add, sigmoid
 
+LOADED = gl.constexpr(8)
+"""Words of a tensor that a thread has of a strip; two loads bring four each."""
+BOTH_COME = gl.constexpr(
+    "{ .reg .b32 t; or.b32 t, $8, $12; and.b32 t, t, $16; "
+    + "".join(f"mov.b32 ${each}, t; " for each in range(LOADED.value))
+    + "}"
+)
+"""PTX: a word of each load, or-ed, and then with a zero."""
+REGISTERS = gl.constexpr(",".join(["=r"] * LOADED.value + ["r"] * 2 * LOADED.value))
+WIDEN_WORD = gl.constexpr("mad.lo.u32 $0, $2, $4, $3; lop3.b32 $1, $2, 0xffff0000, $3, 0xEA;")
+"""PTX for both numbers of a word: bits of it, of a zero, and 2**16. A product is not for the busiest pipe."""
 ROUND = gl.constexpr("cvt.rn.bf16x2.f32 $0, $2, $1;")
 """PTX for a word of two fp32 numbers, nearest even."""
 
 
 @gluon.jit
-def nothing():
-    """int32: zero. What is computed with it waits until all loads before are on their way (kernels.bits)."""
-    return gl.inline_asm_elementwise(
-        NOTHING, "=r,r", [gl.program_id(0)], dtype=gl.int32, is_pure=False, pack=1
-    )
+def all_come(given, nil):
+    """int32: zero for each word, once all of a thread's words have come. nil: zero, as nobody knows before.
+
+    What is computed with it waits for them. ptxas would save registers instead: load some numbers, compute,
+    and load the next into the same registers. A program would wait for memory many times.
+    """
+    zero = nil
+    for each in gl.static_range(len(given)):
+        zero = gl.inline_asm_elementwise(
+            BOTH_COME, REGISTERS, [given[each], zero], dtype=gl.int32, is_pure=True, pack=LOADED
+        )
+    return zero
 
 
 @gluon.jit
-def halves(words, zero):
-    """(float32, float32): the first and the second bf16 number of each word."""
+def halves(words, zero, up):
+    """(float32, float32): both bf16 numbers of each word. up: 2**16, by which the first one is shifted."""
     return gl.inline_asm_elementwise(
-        WIDEN, "=f,=f,r,r", [words, zero], dtype=(gl.float32, gl.float32), is_pure=True, pack=1
+        WIDEN_WORD, "=f,=f,r,r,r", [words, zero, up], dtype=(gl.float32, gl.float32), is_pure=True, pack=1
     )
 
 
@@ -33,10 +51,10 @@ def rounded(low, high):
 
 
 @gluon.jit
-def swiglu_words(gate, up, zero):
+def swiglu_words(gate, up, zero, by):
     """int32: SwiGLU of words."""
-    gate0, gate1 = halves(gate, zero)
-    up0, up1 = halves(up, zero)
+    gate0, gate1 = halves(gate, zero, by)
+    up0, up1 = halves(up, zero, by)
     return rounded(gate0 * sigmoid(gate0, True) * up0, gate1 * sigmoid(gate1, True) * up1)
 
 
@@ -50,29 +68,29 @@ def gradients(dh, gate, up):
 
 
 @gluon.jit
-def gradient_words(dh, gate, up, zero):
+def gradient_words(dh, gate, up, zero, by):
     """(int32, int32): the gradients of the gate and of up, in words."""
-    dh0, dh1 = halves(dh, zero)
-    gate0, gate1 = halves(gate, zero)
-    up0, up1 = halves(up, zero)
+    dh0, dh1 = halves(dh, zero, by)
+    gate0, gate1 = halves(gate, zero, by)
+    up0, up1 = halves(up, zero, by)
     first0, second0 = gradients(dh0, gate0, up0)
     first1, second1 = gradients(dh1, gate1, up1)
     return rounded(first0, first1), rounded(second0, second1)
 
 
 @gluon.jit
-def normed_words(x, reciprocals, weights, zero):
+def normed_words(x, reciprocals, weights, zero, up):
     """int32: x times its rows' reciprocal root mean squares, times both columns' weights, in words."""
-    low, high = halves(x, zero)
+    low, high = halves(x, zero, up)
     by = gl.expand_dims(reciprocals, 1)
     return rounded(low * by * gl.expand_dims(weights[0], 0), high * by * gl.expand_dims(weights[1], 0))
 
 
 @gluon.jit
-def column_weights(weight_ptr, words):
+def column_weights(weight_ptr, words, up):
     """(float32, float32): the weights of both columns of words. weight_ptr: of bf16 or fp32 numbers."""
     if weight_ptr.dtype.element_ty == gl.bfloat16:
-        weights = halves(gl.load(weight_ptr.to(gl.pointer_type(gl.int32), bitcast=True) + words), 0)
+        weights = halves(gl.load(weight_ptr.to(gl.pointer_type(gl.int32), bitcast=True) + words), 0, up)
     else:
         weights = gl.load(weight_ptr + 2 * words), gl.load(weight_ptr + 2 * words + 1)
     return weights
@@ -115,18 +133,18 @@ def loaded(tensors, sizes, rows, words, SOURCE: gl.constexpr, EVEN: gl.constexpr
 
 
 @gluon.jit
-def computed(given, weights, inside, SOURCE: gl.constexpr, EVEN: gl.constexpr):
+def computed(given, weights, inside, up, SOURCE: gl.constexpr, EVEN: gl.constexpr):
     """Words of what SOURCE computes: a strip of each half."""
     if SOURCE == "":
         made = given
     elif SOURCE == "swiglu":
-        made = (swiglu_words(given[0], given[1], nothing()),)
+        made = (swiglu_words(given[0], given[1], all_come(given, up >> 31), up),)
     elif SOURCE == "rms norm":
-        normed = normed_words(given[0], given[1], weights, nothing())
+        normed = normed_words(given[0], given[1], weights, all_come(given[:1], up >> 31), up)
         if not EVEN:
             # A zero times a negative weight is -0, which is no padding.
             normed = gl.where(gl.expand_dims(inside, 1), normed, 0)
         made = (normed,)
     else:
-        made = gradient_words(given[0], given[1], given[2], nothing())
+        made = gradient_words(given[0], given[1], given[2], all_come(given, up >> 31), up)
     return made

@@ -18,7 +18,8 @@ UPPER = gl.constexpr(-(1 << 16))
 """The second number of a word, as fp32."""
 LARGER = gl.constexpr("max.u16x2 $0, $1, $2;")
 _TIMES = (
-    "shl.b32 {1}, {0}, 16; and.b32 {2}, {0}, 0xffff0000; mul.rn.f32 {1}, {1}, {3}; mul.rn.f32 {2}, {2}, {4}; "
+    "mul.lo.u32 {1}, {0}, {5}; and.b32 {2}, {0}, 0xffff0000; "
+    "mul.rn.f32 {1}, {1}, {3}; mul.rn.f32 {2}, {2}, {4}; "
 )
 _CAST = (
     "cvt.rn.satfinite.e4m3x2.f32 low, {2}, {1}; cvt.rn.satfinite.e4m3x2.f32 high, {4}, {3}; "
@@ -26,18 +27,18 @@ _CAST = (
 )
 ALONG_CAST = gl.constexpr(
     "{ .reg .b32 a, b, c, d; .reg .b16 low, high; "
-    + _TIMES.format("$1", "a", "b", "$3", "$3")
-    + _TIMES.format("$2", "c", "d", "$4", "$4")
+    + _TIMES.format("$1", "a", "b", "$3", "$3", "$5")
+    + _TIMES.format("$2", "c", "d", "$4", "$4", "$5")
     + _CAST.format("$0", "a", "b", "c", "d")
     + "}"
 )
 """PTX for the codes of four neighbors in a row: two words, times the reciprocals of their scales."""
 DOWN_CAST = gl.constexpr(
     "{ .reg .b32 a, b, c, d, e, f, g, h; .reg .b16 low, high; "
-    + _TIMES.format("$2", "a", "b", "$6", "$10")
-    + _TIMES.format("$3", "c", "d", "$7", "$11")
-    + _TIMES.format("$4", "e", "f", "$8", "$12")
-    + _TIMES.format("$5", "g", "h", "$9", "$13")
+    + _TIMES.format("$2", "a", "b", "$6", "$10", "$14")
+    + _TIMES.format("$3", "c", "d", "$7", "$11", "$14")
+    + _TIMES.format("$4", "e", "f", "$8", "$12", "$14")
+    + _TIMES.format("$5", "g", "h", "$9", "$13", "$14")
     + _CAST.format("$0", "a", "c", "e", "g")
     + _CAST.format("$1", "b", "d", "f", "h")
     + "}"
@@ -53,7 +54,17 @@ def larger_pair(a, b):
 
 @gluon.jit
 def write_along(
-    words, codes_ptr, scale_ptr, row, column, stride, mn_tiles, m, OPERAND: gl.constexpr, EVEN: gl.constexpr
+    words,
+    codes_ptr,
+    scale_ptr,
+    row,
+    column,
+    stride,
+    mn_tiles,
+    m,
+    up,
+    OPERAND: gl.constexpr,
+    EVEN: gl.constexpr,
 ):
     """Write codes and scales of a strip along its rows. words: int32[STRIP, EDGE / 2], from [row, column]."""
     RULE: gl.constexpr = OPERAND.rule
@@ -72,7 +83,7 @@ def write_along(
     _, by = gl.broadcast(words.reshape([STRIP, TILES, TILE // 2]), by)
     by = gl.convert_layout(by.reshape([STRIP, EDGE // 2]), LAYOUT, assert_trivial=True)
     codes = gl.inline_asm_elementwise(
-        ALONG_CAST, "=r,r,r,r,r", [words, by], dtype=gl.int16, is_pure=True, pack=2
+        ALONG_CAST, "=r,r,r,r,r,r,r", [words, by, up], dtype=gl.int16, is_pure=True, pack=2
     )
     rows = row + gl.arange(0, STRIP, gl.SliceLayout(1, LAYOUT))
     places = column // 2 + gl.arange(0, EDGE // 2, gl.SliceLayout(0, LAYOUT))
@@ -99,7 +110,7 @@ def line_scales(low, high, to, mask, OPERAND: gl.constexpr):
 
 
 @gluon.jit
-def down_codes(words, by0, by1):
+def down_codes(words, by0, by1, up):
     """(uint8, uint8): codes of both numbers of words, of which a thread has four in a line.
 
     by0, by1: what they are multiplied by, of a shape that goes with the words.
@@ -108,8 +119,8 @@ def down_codes(words, by0, by1):
     _, by1 = gl.broadcast(words, by1)
     return gl.inline_asm_elementwise(
         DOWN_CAST,
-        "=r,=r,r,r,r,r,r,r,r,r,r,r,r,r",
-        [words, by0, by1],
+        "=r,=r,r,r,r,r,r,r,r,r,r,r,r,r,r,r,r,r",
+        [words, by0, by1, up],
         dtype=(gl.uint8, gl.uint8),
         is_pure=True,
         pack=4,
@@ -118,7 +129,17 @@ def down_codes(words, by0, by1):
 
 @gluon.jit
 def write_down(
-    words, codes_ptr, scale_ptr, row, column, stride, mn_tiles, m, OPERAND: gl.constexpr, EVEN: gl.constexpr
+    words,
+    codes_ptr,
+    scale_ptr,
+    row,
+    column,
+    stride,
+    mn_tiles,
+    m,
+    up,
+    OPERAND: gl.constexpr,
+    EVEN: gl.constexpr,
 ):
     """Write codes and scales of a block down its columns. words: int32[EDGE, EDGE / 2], of [row, column]."""
     TILE: gl.constexpr = OPERAND.tile_k
@@ -135,8 +156,12 @@ def write_down(
     _, by1 = gl.broadcast(tiled, gl.expand_dims(by[1], 1))
     by0 = gl.convert_layout(by0.reshape([EDGE, EDGE // 2]), LAYOUT, assert_trivial=True)
     by1 = gl.convert_layout(by1.reshape([EDGE, EDGE // 2]), LAYOUT, assert_trivial=True)
-    first, second = down_codes(words, by0, by1)
     rows = gl.arange(0, EDGE, gl.SliceLayout(1, LAYOUT)) + row
+    if not EVEN:
+        # Codes beyond x are zero, in a broken tile, too.
+        held = gl.expand_dims(rows < m, 1)
+        by0, by1 = gl.where(held, by0, 0.0), gl.where(held, by1, 0.0)
+    first, second = down_codes(words, by0, by1, up)
     lines = gl.arange(0, EDGE // 2, gl.SliceLayout(0, LAYOUT)) * 2 + column
     to = codes_ptr + gl.expand_dims(lines.to(gl.int64) * stride, 0) + gl.expand_dims(rows, 1)
     gl.store(to, first)

@@ -22,6 +22,7 @@ def strip_cases(device: Device) -> Iterator[Case]:
         for along, down in dict.fromkeys(pair for pair in pairs if None not in pair):
             if takes_strips(source, along.spec, down.spec, *SIZE, device):
                 yield _case(source, along, down, device)
+                yield _case(source, along, down, device, rows=SIZE[0] - 1)
 
 
 def panel_cases(device: Device) -> Iterator[Case]:

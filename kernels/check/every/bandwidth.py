@@ -1,6 +1,6 @@
 """The speed of a quantizer as a share of a copy that moves as many bytes in the same turns.
 
-x counts as often as a kernel must read it: twice, where a scale needs the amax of the whole tensor.
+x counts as often as a kernel reads it: twice, where a scale needs an amax that no programs hold together.
 """
 
 from functools import partial
@@ -17,6 +17,7 @@ from kernels.check.report import Figure, Group, Line, Verdict
 from kernels.check.speed import timed
 from kernels.device import Device
 from kernels.quantize.plan import plan_quantize
+from kernels.strips.plan import panel_rows
 
 _SIDE = 8192
 _SEED = 1
@@ -28,7 +29,8 @@ def beside_a_copy(name: str, operand: Operand, device: Device, uuid: str) -> Lin
     given = [normal(shape, 0, device.place)]
     history = given[0].abs().amax().float().reshape(1) if operand.spec.scale_rule.history else None
     plan = plan_quantize(operand.spec, *operand.stored(shape), side_by_side=not operand.k_is_rows)
-    moved = plan.reads(operand.spec) * given[0].nbytes
+    held = operand.k_is_rows and panel_rows(operand.spec, *operand.stored(shape), device)
+    moved = (1 if held else plan.reads(operand.spec)) * given[0].nbytes
     moved += held_bytes(quantized(given[0], operand, _SEED, history))
     sets = buffer_sets(moved, device.l2_bytes)
     given += [normal(shape, number, device.place) for number in range(1, sets)]
