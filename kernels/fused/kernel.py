@@ -6,6 +6,10 @@ import triton.language as tl
 from kernels.bits import BF16_CUT, float_bits, float_of
 from kernels.fused.blocks import computed_blocks, store_block
 from kernels.fused.copies import write_copies
+from kernels.quantize import plan
+from kernels.quantize.amax import part_amax
+
+PARTIALS = tl.constexpr(plan.PARTIALS)
 
 
 # A seed of 1 stays a number: Triton would make a constant of it, which has no type to ask for.
@@ -15,6 +19,7 @@ def fused_kernel(
     other_ptr,
     reciprocals_ptr,
     out_ptr,
+    out_amax_ptr,
     along_amax_ptr,
     along_outer_amax_ptr,
     along_codes_ptr,
@@ -63,7 +68,8 @@ def fused_kernel(
     - SOURCE "swiglu": of x = gate_up [rows, 2 · columns]. "swiglu backward": its gradient, from other = dh.
       "rms norm": x [rows, columns] times reciprocals [rows] times other = weight. Without reciprocals a block
       has whole rows, and finds them itself; EPS has the bits of what is added to their mean square.
-    - out_ptr: where the result goes in bf16, too; None where nobody asks for it.
+    - out_ptr: where the result goes in bf16, too; None where nobody asks for it. out_amax_ptr: zeros,
+      int32[PARTIALS], whose largest becomes the bits of the result's largest size; or None.
     - across: how many blocks lie beside each other, in one half.
     - ALONG, DOWN: the operands. EACH, IN_RUNS, SHARED: as in write_copies.
     - SPLIT: a program has a block of one half, not of both. It needs half as many registers.
@@ -71,7 +77,7 @@ def fused_kernel(
     """
     inputs = (x_ptr, other_ptr, reciprocals_ptr)
     sizes = (rows, columns, x_stride, other_stride)
-    out = (out_ptr, out_stride)
+    out = (out_ptr, out_amax_ptr, out_stride)
     along = (
         along_amax_ptr,
         along_outer_amax_ptr,
@@ -153,7 +159,7 @@ def _blocks(
 ):
     """Compute a block of each half, or of one, and write what is made of it."""
     rows, columns, _, _ = sizes
-    out_ptr, out_stride = out
+    out_ptr, out_amax_ptr, out_stride = out
     HALVES: tl.constexpr = 2 if SOURCE == "swiglu backward" else 1
     EVERY: tl.constexpr = 1 if SPLIT else HALVES
     first, second = computed_blocks(
@@ -193,6 +199,9 @@ def _blocks(
                 BLOCK_COLUMNS,
                 EACH,
             )
+        if out_amax_ptr is not None:
+            found = tl.max(part_amax(y, BLOCK_ROWS, BLOCK_COLUMNS, BLOCK_ROWS, BLOCK_COLUMNS, CAST))
+            tl.atomic_max(out_amax_ptr + tl.program_id(0) % PARTIALS, found, sem="relaxed")
         # A half is a whole number of blocks.
         write_copies(
             y,

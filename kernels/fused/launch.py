@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from fp8core.recipes import Operand
+from fp8core.recipes import Operand, OperandSpec
+from fp8core.tiles import WHOLE, TileShape
 from kernels.device import COMPILE_OPTIONS, DeviceKind, current_device, launching
 from kernels.fused.checks import Seed, check_history, seeds_of
 from kernels.fused.passes import collected, reciprocals_of
@@ -14,9 +15,12 @@ from kernels.launching.launch import launch
 from kernels.launching.parameters import Word
 from kernels.launching.tokens import layout, token, word_kind
 from kernels.launching.warm import Done, Warm
-from kernels.quantize.both import quantize_both
+from kernels.quantize.both import quantize_both, quantize_both_by
 from kernels.quantize.constants import operand_facts
 from kernels.quantize.launch import check_place, check_tensor, quantize
+from kernels.quantize.meeting import gathered
+from kernels.quantize.operands import OperandFacts
+from kernels.quantize.plan import PARTIALS
 from kernels.quantize.tensor import QuantizedTensor
 from kernels.quantize.work import Amax, Work
 from kernels.strips.launch import is_aligned, launch_strips, lies_in_words
@@ -91,15 +95,44 @@ def _apart(
     history: "torch.Tensor | None",
 ) -> "tuple[Copy, ...]":
     """The result in bf16, and `quantize` of that; two copies come from one read of it where they can."""
-    (made,) = copies_of(source, [None], None, None) if source.x.numel() else (_nothing(source),)
     if len(operands) == 2 and None not in operands:
+        able = source.x.numel() and not source.is_norm and history is None
+        if able and all(_asks_for_amax(each.spec) for each in operands):
+            made, found = _with_amax(source)
+            return quantize_both_by(made, operands, seeds, found)
+        (made,) = copies_of(source, [None], None, None) if source.x.numel() else (_nothing(source),)
         return quantize_both(made, *operands, seeds=seeds, history=history)
+    (made,) = copies_of(source, [None], None, None) if source.x.numel() else (_nothing(source),)
     return tuple(
         made
         if operand is None
         else quantize(made, operand, seed=seed, history=history if operand.spec.scale_rule.history else None)
         for operand, seed in zip(operands, seeds, strict=True)
     )
+
+
+def _asks_for_amax(spec: OperandSpec) -> bool:
+    """Its scales need the amax of the whole result, as it is, and of no other numbers or steps."""
+    return (
+        not spec.scale_rule.history and gathered(spec, fused=spec.tile != TileShape(WHOLE, WHOLE)) is not None
+    )
+
+
+def _with_amax(source: Source) -> "tuple[torch.Tensor, torch.Tensor]":
+    """(the result in bf16, int32[PARTIALS] whose largest is the bits of its amax), in one launch."""
+    asked = (source.name, "with amax", *map(layout, source.given))
+    tape = TAPES.get(asked)
+    if tape is not None:
+        return tape(source.given, ())
+    plan = _plan(source, (None,))
+    assert plan is not None, "a launch without operands takes every result"
+
+    def run() -> "Done[tuple[torch.Tensor, torch.Tensor]]":
+        with launching(source.x):
+            made = _Launch(source, (None,), (None,), None, plan, finds_amax=True).run()
+        return Done(value=made, results=made, finish=tuple)
+
+    return TAPES.record(asked, source.given, (), run)
 
 
 def _nothing(source: Source) -> "torch.Tensor":
@@ -130,6 +163,24 @@ def _blocks(plan: FusedPlan, source: Source) -> tuple[int, int]:
     return across, across * high * (source.halves if plan.split else 1)
 
 
+def _given(
+    works: dict[int, Work], amax: dict[int, Amax], kind: DeviceKind
+) -> tuple[list[OperandFacts | None], list[Any]]:
+    """(facts, arguments) of the operand along the rows, then of the one down the columns."""
+    facts: list[OperandFacts | None] = []
+    arguments: list[Any] = []
+    for down in (False, True):
+        number = next((n for n, each in works.items() if each.operand.k_is_rows is down), None)
+        if number is None:
+            facts.append(None)
+            arguments += _ABSENT
+            continue
+        work = works[number]
+        facts.append(operand_facts(work.operand.spec, work.plan, kind))
+        arguments += [*work.pointers(amax[number]), *work.counts]
+    return facts, arguments
+
+
 @dataclass(frozen=True)
 class _Launch:
     """One call, as nobody has made it yet."""
@@ -139,6 +190,7 @@ class _Launch:
     seeds: "tuple[Word | torch.Tensor | None, ...]"
     history: "torch.Tensor | None"
     plan: FusedPlan
+    finds_amax: bool = False
 
     def run(self) -> "tuple[Copy, ...]":
         """Check, allocate what the kernel writes, and run it."""
@@ -163,9 +215,14 @@ class _Launch:
             return tuple(each.result(Amax()) for each in works.values())
         if None in self.operands:
             out = _nothing(source)
-        amax = self._start(works, out, kind)
+        found = None
+        if self.finds_amax:
+            found = torch.zeros(PARTIALS, dtype=torch.int32, device=source.x.device)
+        amax = self._start(works, out, found, kind)
         if out is not None:
             out = out.to(torch.bfloat16)
+        if found is not None:
+            return out, found
         return tuple(
             out if operand is None else works[number].result(amax[number])
             for number, operand in enumerate(self.operands)
@@ -187,7 +244,13 @@ class _Launch:
         found, other = reciprocals_of(source, 0, x), source.other
         launch_strips(along, down, x, source.name, other=other, reciprocals=found, halves=source.halves)
 
-    def _start(self, works: dict[int, Work], out: "torch.Tensor | None", kind: DeviceKind) -> dict[int, Amax]:
+    def _start(
+        self,
+        works: dict[int, Work],
+        out: "torch.Tensor | None",
+        found: "torch.Tensor | None",
+        kind: DeviceKind,
+    ) -> dict[int, Amax]:
         """Launch the kernels; the amax that passes before the last one found, by the operand's number."""
         from kernels.fused.kernel import fused_kernel
 
@@ -198,17 +261,7 @@ class _Launch:
             x, other = x.float(), None if other is None else other.float()
             result = None if out is None else out.float()
         amax = collected(source, works, x, other, kind)
-        facts: list[Any] = []
-        arguments: list[Any] = []
-        for down in (False, True):
-            number = next((n for n, each in works.items() if each.operand.k_is_rows is down), None)
-            if number is None:
-                facts.append(None)
-                arguments += _ABSENT
-                continue
-            work = works[number]
-            facts.append(operand_facts(work.operand.spec, work.plan, kind))
-            arguments += [*work.pointers(amax[number]), *work.counts]
+        facts, arguments = _given(works, amax, kind)
         reciprocals = reciprocals_of(source, self.plan.block_columns, x)
         has_been_read = reciprocals is not None or any(
             each.tiles is not None or each.outer is not None for each in amax.values()
@@ -221,6 +274,7 @@ class _Launch:
             other,
             reciprocals,
             result,
+            found,
             *arguments,
             source.rows,
             source.columns,

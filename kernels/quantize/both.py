@@ -1,6 +1,7 @@
 """Two layouts of one tensor, from one read where that is possible: `quantize_both(x, first, second)`."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from fp8core.recipes import Operand
@@ -63,10 +64,45 @@ def quantize_both(
     tape = TAPES.get(asked)
     if tape is not None:
         return tape(given, words)
+    return _recorded(asked, given, words, lambda: _quantize_both(x, (first, second), given_seeds, history))
+
+
+def quantize_both_by(
+    x: "torch.Tensor",
+    operands: Sequence[Operand],
+    seeds: "Sequence[Word | torch.Tensor | None]",
+    found: "torch.Tensor",
+) -> Pair:
+    """As `quantize_both`, of an x whose amax is known: the largest of `found`, int32[PARTIALS], is its bits.
+
+    The scales of both operands ask for it, and look back on no earlier steps.
+    """
+    first, second = operands
+    given_seeds = tuple(seeds)
+    words = tuple(each for each in given_seeds if isinstance(each, Word))
+    stored = [each for each in given_seeds if each is not None and not isinstance(each, Word)]
+    given = (x, found, *stored)
+    asked = (
+        "amax known",
+        *((token(each.spec), each.k_is_rows) for each in (first, second)),
+        *map(layout, (x, found)),
+        *map(word_kind, given_seeds),
+    )
+    tape = TAPES.get(asked)
+    if tape is not None:
+        return tape(given, words)
+    run = partial(_quantize_both, x, (first, second), given_seeds, None, found)
+    return _recorded(asked, given, words, run)
+
+
+def _recorded(
+    asked: Hashable, given: "Sequence[torch.Tensor]", words: Sequence[Word], quantize_them: Callable[[], Pair]
+) -> Pair:
+    """What a call gives that nobody made before; its tape is kept."""
 
     def run() -> Done[Pair]:
-        with launching(x):
-            made = _quantize_both(x, (first, second), given_seeds, history)
+        with launching(given[0]):
+            made = quantize_them()
         one, other = made
         count, first_again, second_again = len(one.made), one.like(), other.like()
 
@@ -83,8 +119,9 @@ def _quantize_both(
     operands: tuple[Operand, Operand],
     seeds: "tuple[Word | torch.Tensor | None, ...]",
     history: "torch.Tensor | None",
+    found: "torch.Tensor | None" = None,
 ) -> Pair:
-    """Quantize, as nobody has yet: check everything, plan, and launch."""
+    """Quantize, as nobody has yet: check everything, plan, and launch. found: as quantize_both_by has it."""
     device = current_device()
     histories = [history if each.spec.scale_rule.history else None for each in operands]
     if history is not None and not any(each is not None for each in histories):
@@ -99,7 +136,7 @@ def _quantize_both(
         sizes = (x.shape[1], x.shape[0]) if turned else (x.shape[0], x.shape[1])
         if takes_strips("", *specs, *sizes, device) and lies_in_words(x.T if turned else x):
             return _in_strips(x, operands, along[0])
-        plan = plan_both(*specs, *sizes, programs=meeting_programs(device))
+        plan = plan_both(*specs, *sizes, programs=0 if found is not None else meeting_programs(device))
     if plan is None:
         made = [
             quantize_now(x, each, seed, own)
@@ -119,7 +156,7 @@ def _quantize_both(
         )
         for number in range(len(operands))
     ]
-    amax = _collected(works)
+    amax = _collected(works) if found is None else [each.known(found) for each in works]
     _launch(plan, works, amax, along[0])
     return works[0].result(amax[0]), works[1].result(amax[1])
 

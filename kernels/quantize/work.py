@@ -168,6 +168,11 @@ class Work:
             new = torch.zeros((1, 1), dtype=torch.float32, device=self.x.device)
         return QuantizedTensor.of(self.operand, self.codes, self.scale, self.sizes[1], self.outer, new)
 
+    def known(self, found: "torch.Tensor") -> Amax:
+        """The amax of the whole tensor, int32[PARTIALS], where this operand asks for it."""
+        fitted = self.operand.spec.scale_rule.has_fitted_outer
+        return Amax(outer=found) if fitted else Amax(tiles=found)
+
     @property
     def collects(self) -> Hashable:
         """Equal for works on one tensor whose passes would collect the same; its own where they would not."""

@@ -139,8 +139,12 @@ def _case(
         constants |= {"other_ptr": None, "other_stride": 0}
     if source != "rms norm" or whole:
         constants["reciprocals_ptr"] = None
+    constants["out_amax_ptr"] = None
     if along is not None or down is not None:
         constants |= {"out_ptr": None, "out_stride": 0}
+    elif source != "rms norm":
+        del constants["out_amax_ptr"]
+        types["out_amax_ptr"] = "*i32"
     for side, operand, cut in (("along", along, plan.along), ("down", down, plan.down)):
         facts = None if operand is None else operand_facts(operand.spec, cut, DeviceKind.GPU)
         constants[side.upper()] = facts
