@@ -38,7 +38,7 @@ PICTURES: dict[str, tuple[str, dict[str, Value]]] = {
 """The picture that explains a change: the words of the link, and the controls of its page."""
 _HEADS = {
     Shows.BREAKS: "These break training, here or at scale",
-    Shows.NOTHING: "These show nothing here",
+    Shows.NOTHING: "These do no harm here",
 }
 _NOTHING_TOLD = (
     "A change that matters for a large model may show nothing in a small one: it has few outliers, its sums "

@@ -96,7 +96,7 @@ CHANGE = Choice(
     key="loss_change",
     label="What is changed",
     options={
-        name: variant.title + ("" if variant.shows is Shows.BREAKS else " (shows nothing)")
+        name: variant.title + ("" if variant.shows is Shows.BREAKS else " (no harm here)")
         for name, variant in VARIANTS.items()
     },
     default=next(iter(VARIANTS)),
