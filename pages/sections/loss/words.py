@@ -33,7 +33,7 @@ SMALL = (
 
 def percent(value: float) -> str:
     """A signed percentage of two decimals, such as ``+1.20 %``."""
-    return f"{value:+.2f}\N{NO-BREAK SPACE}%".replace("-", "−")
+    return f"{_hundredths(value)}\N{NO-BREAK SPACE}%"
 
 
 def gap_text(one: Final) -> str:
@@ -48,8 +48,13 @@ def interval(gap: Gap) -> str:
 
 def signed(value: float, error: float) -> str:
     """A signed percentage with half the width of its interval."""
-    told = f"{value:+.2f} ± {error:.2f} %".replace("-", "−")
+    told = f"{_hundredths(value)} ± {error:.2f} %"
     return told.replace(" ", "\N{NO-BREAK SPACE}")
+
+
+def _hundredths(value: float) -> str:
+    """A signed number of two decimals; what rounds to zero has no minus."""
+    return f"{round(value, 2) + 0.0:+.2f}".replace("-", "−")
 
 
 def band_notice(finals: Sequence[Final], band: tuple[float, float], seeds: int, fallen: Sequence[Run]) -> str:

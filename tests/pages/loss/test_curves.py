@@ -7,7 +7,7 @@ import pytest
 
 from fp8core.experiments.run_spread import gap
 from kernels.train.job import TrainJob
-from pages.sections.loss import runs
+from pages.sections.loss import runs, words
 from pages.sections.loss.charts.curves import Band, Line
 from pages.sections.loss.controls import TRAINING
 from pages.sections.loss.gaps import line, reach
@@ -76,3 +76,8 @@ def test_a_run_far_from_the_band_is_cut_only_where_the_reader_looks_near_it() ->
     assert 50 < high < 60
     low, near = reach([far], around, near=True)
     assert 1 < near < 10
+
+
+def test_what_rounds_to_zero_has_no_minus() -> None:
+    told = words.percent(-0.001), words.signed(-0.004, 0.5), words.percent(-0.006)
+    assert [one.partition("\N{NO-BREAK SPACE}")[0] for one in told] == ["+0.00", "+0.00", "−0.01"]
