@@ -106,6 +106,8 @@ def leave_alone(sums, SLAB_OF: gl.constexpr, ring, WG: gl.constexpr, fetched, ou
     """
     row, column = place
     BUFFERS: gl.constexpr = ring.out.shape[0] // CONSUMERS
+    # One slab leaves through the same memory each time: it waits until the block before has left.
+    PENDING: gl.constexpr = BUFFERS - 1 if len(sums) > 1 else 0
     first = sums[0]
     second = sums[len(sums) - 1]
     if ring.AT_END:
@@ -118,11 +120,11 @@ def leave_alone(sums, SLAB_OF: gl.constexpr, ring, WG: gl.constexpr, fetched, ou
         if ring.SCALE_BYTES != 0:
             release_read(ring.scales_empty.index(0))
     staging = ring.out.index(WG * BUFFERS)
-    fetched = store(first, ring, WG, fetched, out_desc, staging, row, column, BUFFERS - 1)
+    fetched = store(first, ring, WG, fetched, out_desc, staging, row, column, PENDING)
     if len(sums) > 1:
-        staging = ring.out.index(WG * BUFFERS + BUFFERS - 1)
+        staging = ring.out.index(WG * BUFFERS + PENDING)
         fetch(ring, WG, out_desc, staging, row + SLAB, column)
-        fetched = store(second, ring, WG, fetched, out_desc, staging, row + SLAB, column, BUFFERS - 1)
+        fetched = store(second, ring, WG, fetched, out_desc, staging, row + SLAB, column, PENDING)
     return fetched
 
 
@@ -144,7 +146,7 @@ def add_up(
     run, block, rows, m, n = within
     row, column = place
     BUFFERS: gl.constexpr = ring.out.shape[0] // CONSUMERS
-    PENDING: gl.constexpr = BUFFERS - 1
+    PENDING: gl.constexpr = BUFFERS - 1 if len(sums) > 1 else 0
     for slab in gl.static_range(len(sums)):
         put(SLAB_OF + slab, sums[slab], parts_ptr, run, block, rows - slab * SLAB, m, n, ring)
     if arrive(WG, arrivals_ptr, block, ring):

@@ -127,3 +127,15 @@ def test_where_k_is_short_blocks_may_go_through_d_row_by_row():
         bodies = (Body.DECODING, Body.CHAINED)
         found = {each.group for body in bodies for each in tries(body, plan.meaning, mnk, HOPPER)}
         assert found - {8, 16, 32, 64} == wanted
+
+
+@pytest.mark.gpu
+def test_a_slab_leaves_its_memory_before_the_next_block_s_takes_it():
+    """A warpgroup with one slab has one part of D's memory, and two steps along K are soon over."""
+    recipe, matmul, mnk = "per_tensor", "dgrad", (32768, 768, 256)
+    plan = replace(planned(recipe, matmul, Body.PROMOTED, (192, 128), "", mnk, 1), sms=current_device().sms)
+    assert plan.storage.buffers == 2, "two slabs have a part each; the third one has one of them"
+    a, b = operands(recipe, matmul, mnk, current_device())
+    wanted = bits(gemm(a, b, plan_built_in(plan.meaning.spec, mnk, HOPPER, Summation.RECIPE)))
+    found = [bits(gemm(a, b, plan)) for _ in range(200)]
+    assert all(torch.equal(each, wanted) for each in found)
