@@ -24,7 +24,7 @@ class Run:
     it. `stage_began`: when its stage began, that of its first answer or of its careful one. `gave_way`: how
     often it did. `vanished` counts the hosts that were lost in the middle of it.
     A spare run is nobody's: it makes later ones faster. `is_preparing`: a helper compiles its code, and the
-    run waits for it. `beside`: code that helpers compile, for which it does not wait.
+    run waits for it since `prepared_from`. `beside`: code that helpers compile, for which it does not wait.
     """
 
     number: int
@@ -41,6 +41,7 @@ class Run:
     is_leaving: bool = False
     is_spare: bool = False
     is_preparing: bool = False
+    prepared_from: float = 0.0
     is_compiled: bool = False
 
     def __post_init__(self) -> None:
@@ -109,7 +110,7 @@ class Line:
         """The code that a helper should compile now: that of a run, or what is offered while all is quiet."""
         for run in self.in_order():
             if run.code is not None and not run.is_preparing and not run.is_compiled:
-                run.is_preparing = True
+                run.is_preparing, run.prepared_from = True, self._clock()
                 return run.code
         code = self.ahead.take(part for run in self.runs() if run.claims for part in run.beside)
         if code is None and not self.waiting and all(run.is_spare for run in self.active):
@@ -184,7 +185,8 @@ class Line:
         busy = [other for other in self.active if not _gives_way_to(other, run)]
         left_s = sum(max(0.0, self._stage_s(other) - (now - other.stage_began)) for other in busy)
         ahead_s = (left_s + sum(map(self._stage_s, before))) / max(1, self.workers)
-        return Waiting(len(busy) + len(before), ahead_s + self._stage_s(run), run.so_far)
+        compiling_s = now - run.prepared_from if run.is_preparing else None
+        return Waiting(len(busy) + len(before), ahead_s + self._stage_s(run), run.so_far, compiling_s)
 
     def _place(self, run: Run, now: float) -> Place:
         return Place(

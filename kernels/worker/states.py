@@ -17,12 +17,14 @@ class Ticket:
 class Waiting:
     """In the line; `ahead` jobs come first, running ones included. The answer is expected in `expected_s`.
 
-    `partial` is as in Running: a job with a first answer may wait for its careful one.
+    `partial` is as in Running: a job with a first answer may wait for its careful one. `compiling_s`: for how
+    long a helper has compiled its code; None where none does.
     """
 
     ahead: int
     expected_s: float = field(default=0.0, compare=False)
     partial: Result | None = field(default=None, compare=False)
+    compiling_s: float | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)

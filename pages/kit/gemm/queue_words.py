@@ -10,6 +10,8 @@ _MINUTE_S, _HOUR_S = 60, 3600
 def in_words(state: State) -> str:
     """A state in a few words."""
     match state:
+        case Waiting(ahead, _, None) if state.compiling_s is not None:
+            return f"{_place(ahead)}: compiling its code, {state.compiling_s:.0f} s"
         case Waiting(ahead, _, None):
             return f"{_place(ahead)}, {expected(state.expected_s)}"
         case Waiting(ahead, _, partial) if kind_of(partial).partial is Partial.PART:

@@ -30,6 +30,20 @@ def test_code_that_is_compiled_comes_first_and_a_helper_compiles_the_rest():
     assert next_job(ledger) == new
 
 
+def test_who_waits_for_a_helper_is_told_for_how_long():
+    now = [5.0]
+    ledger = Ledger(compile_s=2.0, clock=lambda: now[0])
+    ticket = ledger.submit(job(Act.FINE), "s")
+    assert ledger.state(ticket).compiling_s is None
+    ledger.prepared(code := ledger.next_to_prepare())
+    assert code == code_of(job(Act.FINE))
+    assert ledger.state(ticket).compiling_s is None, "it is compiled"
+    other = ledger.submit(job(Act.FINE, m=1), "s")
+    ledger.next_to_prepare()
+    now[0] += 3.0
+    assert ledger.state(other).compiling_s == 3.0
+
+
 def test_without_a_helper_a_worker_compiles_for_itself():
     ledger = Ledger(compile_s=2.0)
     ledger.submit(job(Act.FINE), "s")

@@ -97,6 +97,7 @@ def test_states_in_words():
     assert in_words(Waiting(2, 3.2)) == "waiting, 2 ahead of you, about 3 s"
     assert in_words(Waiting(0, 0.4)) == "next, about a second"
     assert in_words(Waiting(9, 130.0)) == "waiting, 9 ahead of you, about 2 min"
+    assert in_words(Waiting(0, 3.2, None, 7.6)) == "next: compiling its code, 8 s"
     careful = Waiting(1, 9.0, row(job(Act.FINE)))
     assert in_words(careful).startswith("the careful answer comes once nobody waits")
     assert in_words(Waiting(1, 9.0, REPORT)).startswith("it goes on where it was, after those who wait")
