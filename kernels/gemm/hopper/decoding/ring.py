@@ -104,12 +104,15 @@ def produce(values_desc, codes_desc, scale_desc, ring, mnk):
     of_codes, of_values = block_sides(block, m, n, ring)
     wait_until_others_ended(of_codes, of_values)
     for item in range(gl.program_id(0), count_items(m, n, ring.EACH, ring), gl.num_programs(0)):
-        for place in range(stop - first):
+        left = stop - first
+        for place in range(left):
             # Of two runs the steps come one after the other: both pairs of warpgroups always have work.
             step = first + place // ring.EACH + place % ring.EACH * length
             full = ring.full.index(stage)
             mbarrier.wait(ring.empty.index(stage), phase)  # TMA would overwrite what is still needed
-            mbarrier.expect(full, BYTES)
+            # Always true. Triton 3.6 and 3.7 lose a number that a loop carries for a bound of another alone:
+            # every block would have the steps of the first.
+            mbarrier.expect(full, BYTES, pred=place < left)
             byte = step * (ring.BLOCK_K * ring.BITS // 8)
             async_load(codes_desc, [of_codes, byte], full, ring.codes.index(stage))
             # codes [CODES, bytes of BLOCK_K], scales [TILES, CODES], values [VALUES, BLOCK_K]
