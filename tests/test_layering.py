@@ -25,6 +25,8 @@ ROOMS: dict[str, set[str]] = {
     "kernels/worker/cluster/": {"kernels", "ray"},
     # The tensors that a training run keeps are files for torch and the pages.
     "kernels/train/tensors.py": {"fp8core", "kernels", "torch", "safetensors"},
+    # Processes that a kernel may hang or kill: their library replaces them.
+    "kernels/tune/compilers.py": {"pebble"},
     "kernels/": {"fp8core", "numpy", "ml_dtypes", "torch", "triton", "msgspec", "rich", "pynvml"},
     # pyarrow comes with Streamlit, whose datasets it writes.
     "pages/kit/charts/": {"altair", "fp8core", "numpy", "pyarrow"},

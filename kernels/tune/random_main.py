@@ -31,14 +31,19 @@ _OTHERS = 2
 _KERNELS = 40
 """Kernels of one family, at most, that are compiled for candidates at random."""
 _HALF, _MOST = 0.5, 0.95
+STOPPED = 130
+"""The exit code after Ctrl-C."""
 _HEADER = ("recipe", "matmul", "shapes", "× torch", "10 %", "lowest", "regret 50 %", "regret 95 %")
 
 
 def run(options: argparse.Namespace, device: Device, measurement: Measurement) -> int:
-    """Time the draw, print the table, and keep what is to be kept. Returns the exit code."""
+    """Time the draw, print the table, and keep what is to be kept. Returns the exit code.
+
+    Ctrl-C ends the draw: what was timed until then is kept and printed.
+    """
     known = read_samples(options.samples) if options.samples and options.samples.exists() else []
     until = time.monotonic() + options.budget
-    found = _timed(options, device, until) if options.random else []
+    found, stopped = _timed(options, device, until) if options.random else ([], False)
     rows = [_row(each, options.seed, measurement) for each in found if each.ours and each.peers]
     new = [sample for each in found for sample in each.samples]
     if options.samples and new:
@@ -48,6 +53,8 @@ def run(options: argparse.Namespace, device: Device, measurement: Measurement) -
         for path in {record_any_shape(row, RECORDS) for row in rows}:
             print(f"{path}: {len(rows)} rows more", file=sys.stderr)
     print(table(rows))
+    if stopped:
+        return STOPPED
     if options.fit:
         _fit(known + new, device, measurement)
     return 0
@@ -70,7 +77,8 @@ def table(rows: Iterable[AnyShapeRow]) -> str:
     return text(columns(lines, header=_HEADER))
 
 
-def _timed(options: argparse.Namespace, device: Device, until: float) -> list[Timed]:
+def _timed(options: argparse.Namespace, device: Device, until: float) -> tuple[list[Timed], bool]:
+    """(what was timed, whether Ctrl-C ended it)."""
     others = _OTHERS if options.regret else 0
     layers = draw_shapes(options.random, options.seed)
     choosers: dict[tuple[str, str], Chooser] = {}
@@ -84,14 +92,19 @@ def _timed(options: argparse.Namespace, device: Device, until: float) -> list[Ti
         else:
             tasks.append(task)
     found: list[Timed] = []
+    stopped = False
     with Bar("random shapes") as bar, Runs(tasks, device, options.workers, ROUNDS, TURN_US) as runs:
-        for timed in runs.timed(until):
-            found.append(timed)
-            bar.draw(len(found) / len(tasks), f"{len(found)} of {len(tasks)} GEMMs")
+        try:
+            for timed in runs.timed(until):
+                found.append(timed)
+                bar.draw(len(found) / len(tasks), f"{len(found)} of {len(tasks)} GEMMs")
+        except KeyboardInterrupt:
+            stopped = True
         for fault in runs.faults:
             print(fault, file=sys.stderr)
-    print(f"{len(found)} of {len(tasks)} GEMMs, {runs.kernels} kernels", file=sys.stderr)
-    return found
+    after = "stopped after " if stopped else ""
+    print(f"{after}{len(found)} of {len(tasks)} GEMMs, {runs.kernels} kernels", file=sys.stderr)
+    return found, stopped
 
 
 def _row(timed: Timed, seed: int, measurement: Measurement) -> AnyShapeRow:

@@ -2,10 +2,8 @@
 
 import time
 from collections.abc import Hashable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
+from concurrent.futures import Future
 from dataclasses import dataclass
-from multiprocessing import get_context
 from types import TracebackType
 
 from kernels.bench.job import GemmJob
@@ -14,6 +12,7 @@ from kernels.bench.timing import interleaved
 from kernels.device import Device
 from kernels.gemm.blocks import Blocks
 from kernels.gemm.simple.blocks import built_in
+from kernels.tune.compilers import Compilers
 from kernels.tune.random_work import Task, kernel_of
 from kernels.tune.sample import Sample
 from kernels.tune.stopwatch import Bench, GraphTurn, compile_drawn
@@ -52,7 +51,7 @@ class Runs:
     ) -> None:
         self._tasks, self._device = tasks, device
         self._rounds, self._turn_us = rounds, turn_us
-        self._pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"))
+        self._compilers = Compilers(compile_drawn, workers)
         self._compiled: dict[Hashable, Future[str]] = {}
         self.faults: list[str] = []
         for task in tasks:
@@ -60,7 +59,7 @@ class Runs:
             for blocks in (*task.blocks, truth):
                 key = kernel_of(task.plan, blocks, task.drawn)
                 if key not in self._compiled:
-                    self._compiled[key] = self._pool.submit(compile_drawn, task.drawn, task.plan, blocks)
+                    self._compiled[key] = self._compilers.submit(task.drawn, task.plan, blocks)
 
     def __enter__(self) -> "Runs":
         return self
@@ -68,7 +67,7 @@ class Runs:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._pool.shutdown(wait=True, cancel_futures=True)
+        self._compilers.__exit__(kind, error, trace)
 
     @property
     def kernels(self) -> int:
@@ -103,7 +102,5 @@ class Runs:
 
     def _fault(self, task: Task, blocks: Blocks) -> str:
         """Why blocks cannot run, once their kernel is compiled; empty where they can."""
-        try:
-            return self._compiled[kernel_of(task.plan, blocks, task.drawn)].result()
-        except BrokenProcessPool:
-            return f"{blocks.title}: the process that compiled it ended"
+        fault = self._compilers.fault(self._compiled[kernel_of(task.plan, blocks, task.drawn)])
+        return fault and f"{blocks.title}: {fault}"

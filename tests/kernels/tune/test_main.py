@@ -23,7 +23,7 @@ from kernels.tune.jobs import SHAPES, jobs, simple_plan
 from kernels.tune.search import Found
 from kernels.tune.state import TuneState, merge_into
 from tests.kernels.gemm.tuned_rows import FAST, MEASUREMENT, SPLIT, row
-from tests.kernels.launches import refuse_odd
+from tests.kernels.launches import refuse_odd, wait_at_three
 from tests.kernels.tune.jobs import JOB
 
 
@@ -145,6 +145,15 @@ def test_workers_answer_in_order_and_one_that_dies_takes_no_other_along():
         faults = compilers.faults(tasks, told.append)
     assert faults == ["", "M is 3", "the process that compiled it ended", "", "M is 5"]
     assert sorted(told) == [1, 2, 3, 4, 5]
+
+
+def test_a_task_that_does_not_end_is_told_and_takes_no_other_along():
+    """A kernel that waits for ever would hold the command, and Ctrl-C would not end it."""
+    tasks = [(dataclasses.replace(JOB, m=m), None) for m in (2, 3, 4)]
+    with Compilers(wait_at_three, 1, longest_s=1.0) as compilers:
+        faults = compilers.faults(tasks, lambda done: None)
+    assert faults[::2] == ["", ""]
+    assert faults[1] == "it did not end within 1 s: its kernel may wait for ever"
 
 
 def test_what_cannot_be_compiled_is_named(capsys):

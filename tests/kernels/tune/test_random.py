@@ -118,3 +118,26 @@ def test_the_command_prints_ratios_and_regret_and_keeps_rows_and_samples(tmp_pat
     options.random = options.fit = 0
     options.record = False
     assert random_main.run(options, HOPPER, MEASUREMENT) == 0, "nothing to do"
+
+
+class Interrupted(MadeUp):
+    """Ctrl-C comes after two GEMMs."""
+
+    def timed(self, until):
+        for place, timed in enumerate(super().timed(until)):
+            if place == 2:
+                raise KeyboardInterrupt
+            yield timed
+
+
+def test_what_was_timed_before_ctrl_c_is_kept_and_printed(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(random_main, "Runs", Interrupted)
+    monkeypatch.setattr(random_main, "RECORDS", tmp_path)
+    options = argparse.Namespace(random=6, seed=2, recipes=["rowwise"], matmuls=["fprop"], regret=0)
+    vars(options).update(samples=tmp_path / "samples.jsonl", budget=9.0, workers=1, record=True, fit=True)
+    assert random_main.run(options, HOPPER, MEASUREMENT) == 130
+    told = capsys.readouterr()
+    assert told.out.splitlines()[1].split()[:3] == ["rowwise", "fprop", "2"]
+    assert "stopped after 2 of 6 GEMMs" in told.err
+    assert len(read_any_shape(tmp_path).rows) == 2
+    assert len(read_samples(options.samples)) == 4
