@@ -22,7 +22,9 @@ def writable(out: "torch.Tensor") -> bool:
 
 def into_copy(launch: Launcher, out: "torch.Tensor", accumulate: bool) -> object:
     """Launch into a copy of a D that TMA cannot write, and give `out` the copy's numbers."""
-    copy = out.new_empty(out.shape)
+    rows, columns = out.shape
+    aligned = TMA_BYTES // out.itemsize
+    copy = out.new_empty((rows, -(-columns // aligned) * aligned))[:, :columns]
     if accumulate:
         copy.copy_(out)
     handle = launch(copy)

@@ -11,7 +11,7 @@ from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
 from kernels.device import DeviceKind, current_device
 from kernels.gemm.cost.passes import passes
-from kernels.gemm.hopper.decoding.blocks import runs_each, value_rows
+from kernels.gemm.hopper.decoding.blocks import code_rows, runs_each, value_rows
 from kernels.gemm.hopper.sizes import CONSUMERS
 from kernels.gemm.launch import gemm, launch, torch_dtype
 from kernels.operand_passes.dequantize import dequantize
@@ -94,12 +94,13 @@ def test_the_launcher_gives_the_kernel_what_its_signature_names(monkeypatch, mnk
         assert (codes.base.dtype, codes.base.shape, codes.block_shape) == (
             torch.uint8,
             decoded.operand_bytes.shape,
-            [128, plan.blocks.block_k],
+            [code_rows(plan.blocks), plan.blocks.block_k],
         )
         assert codes.base.data_ptr() == decoded.codes.data_ptr()
         scale = given["scale_desc"]
         assert scale.base.data_ptr() == decoded.scale.data_ptr()
-        assert (scale.shape, scale.block_shape) == ([-(-k // 32), 256], [plan.blocks.block_k // 32, 128])
+        box = [plan.blocks.block_k // 32, code_rows(plan.blocks)]
+        assert (scale.shape, scale.block_shape) == ([-(-k // 32), 256], box)
         assert (given["a_scale_ptr"].item(), given["b_scale_ptr"].item()) == (1, 1)
         assert given["out_desc"].block_shape == list(plan.storage.out_box)
         assert (given["m"], given["n"], given["k"]) == (m, n, k)
