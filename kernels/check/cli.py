@@ -2,7 +2,7 @@
 
 Progress goes to stderr, the report to stdout or to a file. Exit codes: 0 all well, 1 something failed or
 could not be run, 2 no FP8 here, 64 bad arguments, 130 stopped by Ctrl-C, with the report so far. With several
-GPUs, one that fails decides, then one that works.
+GPUs, one that fails decides, then one that works. A check that stands still for five minutes ends as failed.
 """
 
 import argparse
@@ -22,9 +22,10 @@ from kernels.check.job import CheckJob
 from kernels.check.probe_machine import Machine
 from kernels.check.render import markdown, parts
 from kernels.check.report import Report
-from kernels.check.run import Plan, run
+from kernels.check.run import Plan, Progress, given_up, run
 from kernels.check.schema import document
 from kernels.check.steps import check_steps
+from kernels.check.watch import Watch
 from kernels.progress import Bar
 from kernels.text_table import show
 from kernels.typed import whole
@@ -52,12 +53,7 @@ def main(
     except (ValueError, OSError) as error:
         print(f"kernels.check: {error}", file=sys.stderr)
         return USAGE
-    try:
-        _write(options, reports)
-    except OSError as error:
-        print(f"kernels.check: the report could not be written: {error}", file=sys.stderr)
-        return 1
-    return exit_code(reports)
+    return _end(options, reports)
 
 
 def exit_code(reports: Sequence[Report]) -> int:
@@ -127,38 +123,85 @@ def _check(options: argparse.Namespace) -> None:
 def _run(options: argparse.Namespace, machine: Machine, plan: Plan, reports: list[Report]) -> None:
     """Check the GPUs in turn, and print each table as it comes."""
     devices = range(max(1, machine.gpus())) if options.device is None else (options.device,)
-    shown = _STDOUT not in (options.json, options.markdown)
     for device in devices:
         job = CheckJob(quick=options.quick, device=device)
-        with Bar(f"GPU {device}" if len(devices) > 1 else "") as bar:
-            report = _run_one(options, job, machine, plan, bar)
-        reports.append(report)
-        if shown:
-            show(*parts(report))
+        kept = None if options.every is None else KeptLines(options.every, options.seed)
+        with Bar(f"GPU {device}" if len(devices) > 1 else "") as bar, _watch(options, reports, kept) as watch:
+            report = _run_one(options, job, machine, plan, _telling(bar, watch), kept)
+        _add(options, reports, report)
         if not report.finished:
             return
 
 
-def _run_one(options: argparse.Namespace, job: CheckJob, machine: Machine, plan: Plan, bar: Bar) -> Report:
-    """The report of one GPU. With --every, each line is kept as it comes."""
-    if options.every is None:
-        return run(job, machine, plan=plan, progress=lambda done, note, so_far: bar.draw(done, note))
-    kept, began = KeptLines(options.every, options.seed), time.monotonic()
+def _telling(bar: Bar, watch: Watch) -> Progress:
+    """Progress that a reader sees, and a watch hears."""
 
-    def progress(done: float, note: str, so_far: Report) -> None:
-        kept.keep(so_far)
+    def tell(done: float, note: str, so_far: Report) -> None:
+        watch.hear(so_far)
         bar.draw(done, note)
+
+    return tell
+
+
+def _add(options: argparse.Namespace, reports: list[Report], report: Report) -> None:
+    """Keep a report, and print its table unless the report is to be printed in another form."""
+    reports.append(report)
+    if _STDOUT not in (options.json, options.markdown):
+        show(*parts(report))
+
+
+def _watch(options: argparse.Namespace, reports: list[Report], kept: KeptLines | None) -> Watch:
+    """Ends the process where a kernel holds it, with the report so far and its exit code."""
+
+    def give_up(report: Report, after_s: float) -> None:
+        final = given_up(report, after_s)
+        if kept is not None:
+            kept.keep(final)
+        _add(options, reports, final)
+        code = _end(options, reports)
+        sys.stdout.flush()
+        os._exit(code)
+
+    return Watch(give_up)
+
+
+def _run_one(
+    options: argparse.Namespace,
+    job: CheckJob,
+    machine: Machine,
+    plan: Plan,
+    progress: Progress,
+    kept: KeptLines | None,
+) -> Report:
+    """The report of one GPU. With --every, each line is kept as it comes."""
+    if kept is None:
+        return run(job, machine, plan=plan, progress=progress)
+    began = time.monotonic()
+
+    def keeping(done: float, note: str, so_far: Report) -> None:
+        kept.keep(so_far)
+        progress(done, note, so_far)
 
     report = run(
         job,
         machine,
         plan=lambda _, facts, uuid: every_steps(facts, uuid, options.seed),
-        progress=progress,
+        progress=keeping,
         stopped=lambda: time.monotonic() - began >= options.seconds,
         so_far=kept.so_far(job, gpu_of(machine.facts(job.device))),
     )
     kept.keep(report)
     return report
+
+
+def _end(options: argparse.Namespace, reports: Sequence[Report]) -> int:
+    """Write the reports where the options say. Returns the exit code of the command."""
+    try:
+        _write(options, reports)
+    except OSError as error:
+        print(f"kernels.check: the report could not be written: {error}", file=sys.stderr)
+        return 1
+    return exit_code(reports)
 
 
 def _write(options: argparse.Namespace, reports: Sequence[Report]) -> None:

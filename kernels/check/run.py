@@ -113,6 +113,19 @@ def cut_short(report: Report) -> Report:
     return replace(report, lines=lines, finished=False)
 
 
+def given_up(report: Report, after_s: float) -> Report:
+    """The report so far of a check that stands still, as the final one: the line at hand has failed."""
+    lines, fails = [], True
+    for line in report.lines:
+        if line.detail == WAITING and fails:
+            told = f"The GPU gave no answer for {after_s:g} s: a kernel waits for ever, or the driver does."
+            line, fails = replace(line, verdict=Verdict.FAIL, detail=told), False
+        elif line.detail == WAITING:
+            line = replace(line, detail="The GPU no longer answers.")
+        lines.append(line)
+    return replace(report, lines=tuple(lines), finished=True)
+
+
 def _run(
     course: _Course,
     machine: Machine,
