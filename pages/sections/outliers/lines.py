@@ -22,6 +22,8 @@ from pages.sections.outliers.words import BF16, bits, db, listed, percent, table
 FACTOR = 6.0
 """A line is an outlier where its rms is more than so many times the median line's."""
 MOST_LIE = (5, 95)
+ALMOST_ALL = 0.9
+"""The share of the energy from which on total SQNR says nothing of the other lines."""
 NOUN = {"channels": "channel", "tokens": "token"}
 
 
@@ -77,9 +79,8 @@ def notice(asked: Asked, lines: dict[str, Lines], spreads: dict[str, Spread], no
     one = spreads[key]
     others = f"the {'other ' if large.any() else ''}{noun}s"
     hidden = (
-        f"**{one.name}** is off by {percent(one.total)} in total ({db(-20 * math.log10(one.total))}), but by "
-        f"{percent(one.median)} in the median one of {others} and by {percent(one.worst)} in the "
-        "worst one"
+        f"**{one.name}** is off by {percent(one.total)} in total ({db(-20 * math.log10(one.total))}). The "
+        f"median one of {others} is off by {percent(one.median)}, and the worst one by {percent(one.worst)}"
         if one.total
         else f"**{one.name}** loses nothing"
     )
@@ -87,10 +88,11 @@ def notice(asked: Asked, lines: dict[str, Lines], spreads: dict[str, Spread], no
         return f"no {noun} stands out here. {hidden}."
     held = float(of_x.energy[large].sum() / of_x.energy.sum())
     best = min(spreads, key=lambda key: spreads[key].worst)
+    theirs = ", so total SQNR is almost theirs alone" if held > ALMOST_ALL else ""
     return (
-        f"{count(int(large.sum()), noun)} of {large.size:,} hold {percent(held, 3)} of ‖x‖², so total SQNR "
-        f"is almost theirs alone. {hidden}. The least bad worst {noun} has "
-        f"**{spreads[best].name}**: {percent(spreads[best].worst)}."
+        f"{count(int(large.sum()), noun)} of {large.size:,} hold {percent(held, 3)} of ‖x‖²{theirs}. "
+        f"{hidden}. **{spreads[best].name}** has the least error in its worst {noun}: "
+        f"{percent(spreads[best].worst)}."
     )
 
 

@@ -132,5 +132,5 @@ def notice(asked: Asked, parts: dict[str, Measured | None]) -> str:
     return (
         f"**Notice:** under **{asked.titles[key]}** the worst tile is off by {percent(part.map.worst)}, "
         f"{times} the median tile, while all of the tensor is off "
-        f"by {percent(total)}. The best total has **{asked.titles[best]}**: {db(there[best].error.sqnr_db)}."
+        f"by {percent(total)}. **{asked.titles[best]}** has the best total: {db(there[best].error.sqnr_db)}."
     )
