@@ -9,6 +9,7 @@ from fp8core.recipes.keys import recipe_of_key
 from fp8core.tiles import TileShape
 from pages.kit.chart import draw_chart
 from pages.kit.charts.ink import INKS
+from pages.kit.charts.words import count
 from pages.kit.computing.compute import computed
 from pages.kit.computing.pool import Call
 from pages.kit.controls import Controls
@@ -76,12 +77,14 @@ def notice(tiles: dict[str, Disagreement], format_name: str) -> str:
     long = {name: part for (name, part), tile in zip(tiles.items(), BARE_TILES, strict=True) if tile.mn == 1}
     worst = max(long, key=lambda name: long[name].differ)
     part = long[worst]
+    if not part.differ:
+        return f"in {format_name}, Dgrad and Fprop read equal numbers, whatever the tile."
     square = sum(part.differ for name, part in tiles.items() if name not in long)
     return (
         f"in **{worst}** tiles {part.differ:,} of {part.elements:,} elements "
-        f"({percent(part.differ / part.elements)}) are other numbers for Dgrad than for Fprop, and "
-        f"{part.zero_in_one:,} are zero for one reader only. In the square tiles of {format_name} "
-        f"{square:,} differ."
+        f"({percent(part.differ / part.elements)}) are other numbers for Dgrad than for Fprop. "
+        f"{count(part.zero_in_one, 'element is', 'elements are')} zero for one reader only. In the square "
+        f"tiles of {format_name}, {f'{square:,}' if square else 'none'} differ."
     )
 
 

@@ -2,11 +2,12 @@
 
 import pytest
 
+from fp8core.experiments.two_readers import Disagreement
 from fp8core.inputs import InputKind
 from fp8core.linear import LayerTensor
-from pages.sections.outliers import lines, map
+from pages.sections.outliers import lines, map, readers
 from pages.sections.outliers.chosen import Asked
-from pages.sections.outliers.measures import measured
+from pages.sections.outliers.measures import BARE_TILES, measured
 from pages.sections.outliers.source import Source
 
 
@@ -39,3 +40,28 @@ def test_the_recipes_name_stands_before_what_it_is_best_in():
     assert "**MXFP8** has the least error in its worst channel: 3" in channels_notice(
         InputKind.OUTLIER_CHANNELS
     )
+
+
+def readers_notice(differ: int, zero_in_one: int) -> str:
+    """The notice where the long tiles differ so, and the square ones do not."""
+    found = {
+        str(tile): Disagreement(
+            elements=1000,
+            differ=differ if tile.mn == 1 else 0,
+            zero_in_one=zero_in_one if tile.mn == 1 else 0,
+            rel_err=0.0,
+        )
+        for tile in BARE_TILES
+    }
+    return readers.notice(found, "e4m3")
+
+
+def test_counts_of_two_readers_agree_with_their_verbs():
+    assert "1 element is zero for one reader only" in readers_notice(15, 1)
+    told = readers_notice(15, 2)
+    assert "2 elements are zero for one reader only" in told
+    assert told.endswith("In the square tiles of e4m3, none differ.")
+
+
+def test_two_readers_that_agree_are_said_to_agree():
+    assert readers_notice(0, 0) == "in e4m3, Dgrad and Fprop read equal numbers, whatever the tile."
