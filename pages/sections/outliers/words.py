@@ -39,11 +39,11 @@ def bits(value: float) -> str:
     return f"{value:.3f}".rstrip("0").rstrip(".")
 
 
-def ranged(mean: float, low: float, high: float, digits: int = 4) -> str:
-    """The mean of some draws, the worst and the best, such as ``31.5 dB (31.23 to 31.77)``."""
+def ranged(mean: float, low: float, high: float) -> str:
+    """The mean of some draws, the worst and the best, such as ``31.5 dB (31.20 to 31.77)``."""
     if not math.isfinite(high):
         return db(high)
-    return f"{db(mean)} ({short(low, digits)} to {short(high, digits)})"
+    return f"{db(mean)} ({low:.2f} to {high:.2f})".replace("-", "−")
 
 
 def adding_up(parts: Mapping[str, float], total: float, decimals: int) -> dict[str, str]:
