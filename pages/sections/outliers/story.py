@@ -19,8 +19,8 @@ from pages.sections.outliers.measures import THIRD, checkpoint
 from pages.sections.outliers.words import percent, table
 
 STORY = (
-    "**What happened.** In March 2026 a model of 35 billion parameters gave about twelve in a hundred right "
-    "answers less on GSM8K, a test of school mathematics, when it moved to a newer GPU. Its checkpoint had "
+    "**What happened.** In March 2026 a model of 35 billion parameters moved to a newer GPU. On GSM8K, a "
+    "test of school mathematics, about twelve fewer of a hundred answers were right. Its checkpoint had "
     "e4m3 codes with one **fp32** scale for each square block. The newer GPU's matmul takes **powers of "
     "two** only. So the weights were read back, and quantized once more, with scales rounded up. Nothing "
     "failed, and nothing was logged."
