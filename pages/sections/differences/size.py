@@ -5,6 +5,8 @@ from collections.abc import Mapping
 import streamlit as st
 
 from fp8core.experiments.error_curves import BAND_K, BAND_LINES, DRAWS
+from fp8core.formats import FORMATS
+from fp8core.formats.binades import binade_runs, finest_bits
 from fp8core.inputs import INPUT_NOTES, InputKind
 from pages.kit.chart import draw_chart
 from pages.kit.charts.ink import INKS
@@ -57,6 +59,12 @@ def notice(curves: Mapping[str, SizeCurve], format_name: str) -> str:
         f"{short(first.bits - last.bits, 3)} bits more an element with fp32 scales. The error of the smaller "
         f"half goes from {_percent(worst)} to {_percent(best)}"
     )
+    format_ = FORMATS[format_name]
+    if binade_runs(format_)[-1].bits < finest_bits(format_):
+        return (
+            f"{told}. A scale puts amax on the largest value, where {format_name} has few mantissa "
+            "bits. A smaller tile brings its small numbers nearer to that end."
+        )
     if worst < 1.25 * best:
         return (
             f"{told}. A float's relative error hardly depends on its scale until something leaves its range."
