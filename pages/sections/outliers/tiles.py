@@ -18,6 +18,9 @@ from pages.sections.outliers.controls import COUNTED
 from pages.sections.outliers.measures import TileSizes, tile_sizes
 from pages.sections.outliers.words import BF16, NO_ERROR, bits, db, listed, ranged, table
 
+UNCHANGED_DB = 0.5
+"""An SQNR that changes by less counts as unchanged."""
+
 
 def show(controls: Controls) -> None:
     """Draw SQNR over the extent of a tile along K, and where each recipe is."""
@@ -86,7 +89,7 @@ def notice(found: dict[str, TileSizes], counted: Counted) -> str:
     if most == least:
         return told + "."
     told += f", and by {db(gain[least])} under **{least}**"
-    if abs(gain[least]) < gain[most] / 2:
+    if abs(gain[least]) < UNCHANGED_DB < gain[most]:
         told += ". A float's relative error does not depend on its scale until something leaves its range"
     return told + "."
 

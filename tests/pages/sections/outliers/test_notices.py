@@ -2,12 +2,13 @@
 
 import pytest
 
+from fp8core.experiments.error_curves import Counted, Draws
 from fp8core.experiments.two_readers import Disagreement
 from fp8core.inputs import InputKind
 from fp8core.linear import LayerTensor
-from pages.sections.outliers import lines, map, readers
+from pages.sections.outliers import lines, map, readers, tiles
 from pages.sections.outliers.chosen import Asked
-from pages.sections.outliers.measures import BARE_TILES, measured
+from pages.sections.outliers.measures import BARE_TILES, TileSizes, measured
 from pages.sections.outliers.source import Source
 
 
@@ -65,3 +66,13 @@ def test_counts_of_two_readers_agree_with_their_verbs():
 
 def test_two_readers_that_agree_are_said_to_agree():
     assert readers_notice(0, 0) == "in e4m3, Dgrad and Fprop read equal numbers, whatever the tile."
+
+
+@pytest.mark.parametrize(("gain_db", "is_unchanged"), [(0.0, True), (4.4, False)])
+def test_a_relative_error_is_said_to_keep_only_where_it_does(gain_db, is_unchanged):
+    def sizes(gain: float) -> TileSizes:
+        short, long = (Draws(at=at, sqnr_db=(20 + db,), bits=8.0) for at, db in ((8, gain), (512, 0.0)))
+        return TileSizes(curve=(short, long), own=long)
+
+    told = tiles.notice({"steep": sizes(11.3), "flat": sizes(gain_db)}, Counted.SMALLER_HALF)
+    assert ("does not depend on its scale" in told) == is_unchanged
