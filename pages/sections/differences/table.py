@@ -93,8 +93,10 @@ def notice(shown: Sequence[Differences]) -> str:
             "tensor, serves both"
         )
         kept += f" of x, w and dy, and **{least.recipe.title}** keeps {least.kept}. {why}"
-    else:
+    elif len(shown) > 1:
         kept = f"each of these recipes keeps {count(most.kept, 'quantized copy', 'quantized copies')}"
+    else:
+        return f"{kept} of x, w and dy. Choose more recipes to compare them."
     scales = count(len(formats), "kind of scale", "kinds of scales")
     return f"{kept}. These recipes have {scales}."
 

@@ -78,7 +78,14 @@ def test_the_notice_compares_the_recipes_that_keep_most_and_fewest_copies() -> N
     assert "2 kinds of scales" in told
     assert "A square tile, or a whole tensor, serves both" in told
     assert "stay bf16" in notice([differences(name, KIND, 0) for name in ("mxfp8", "mxfp4_train")])
-    assert notice([differences("mxfp8", KIND, 0)]).startswith("each of these recipes keeps 6")
+    alike = [differences(name, KIND, 0) for name in ("mxfp8", "mxfp4")]
+    assert notice(alike).startswith("each of these recipes keeps 6")
+
+
+def test_one_recipe_is_not_told_of_as_several() -> None:
+    told = notice([differences("mxfp8", KIND, 0)])
+    assert told.startswith("**MXFP8** keeps 6 quantized copies of x, w and dy.")
+    assert "recipes have" not in told
 
 
 @pytest.mark.parametrize(("rule", "tile"), CURVES)
