@@ -159,7 +159,7 @@ def test_overflows_of_a_pasted_series_are_counted_by_hand(open_app):
         scaling_own="1 1 8,1;1\n4 4",
         scaling_history="2",
     )
-    assert "**2 of 6 steps overflow**, at worst, amax is 8 times what the scale can hold" in notice(at)
+    assert "**2 of 6 steps overflow**. At worst, amax is 8 times what the scale can hold" in notice(at)
     unused = (0 + 3 + 3 + 0) / 4
     assert f"{unused:.2f} bits of the format's range stay unused on average, 3.00 at most" in notice(at)
     at.number_input(key="scaling_margin").set_value(3).run()
@@ -169,7 +169,9 @@ def test_overflows_of_a_pasted_series_are_counted_by_hand(open_app):
 def test_nothing_is_said_of_unused_bits_where_every_step_overflows(open_app):
     query = {"scaling": "delayed", "scaling_series": "pasted", "scaling_own": "1 2 4 8"}
     text = notice(open_app(PAGE, **query))
-    assert "**3 of 3 steps overflow**, at worst, amax is 2 times what the scale can hold. The step" in text
+    assert "**3 of 3 steps overflow**. At worst, amax is 2 times what the scale can hold. The step" in text
+    one = notice(open_app(PAGE, **query | {"scaling_own": "1 8 1"}))
+    assert "**1 of 2 steps overflows**. At worst, amax is 8 times" in one
 
 
 @pytest.mark.parametrize(

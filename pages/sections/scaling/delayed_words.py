@@ -59,8 +59,11 @@ def notice(found: Sequence[Strategy], choice: AmaxChoice, history: int, margin: 
     looked = count(history if choice is AmaxChoice.MAX else 1, "step")
     room = f" with {count(margin, 'bit')} of margin" if margin else ""
     if one.overflows:
-        times = f"at worst, amax is {short(one.worst, 3)} times what the scale can hold"
-        told = f"**{one.overflows} of {count(one.steps, 'step')} overflow**, {times}"
+        verb = "overflows" if one.overflows == 1 else "overflow"
+        told = (
+            f"**{one.overflows} of {count(one.steps, 'step')} {verb}**. At worst, amax is "
+            f"{short(one.worst, 3)} times what the scale can hold"
+        )
     else:
         told = f"**none of {count(one.steps, 'step')} overflows**"
     unused = (
