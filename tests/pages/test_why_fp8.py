@@ -38,3 +38,17 @@ def test_an_impossible_address_opens_the_page(open_app):
     at = open_app(PAGE, why_show="memory", why_tokens="99", why_in="3", why_unit="miles")
     assert not at.exception
     assert len(at.warning) == 1
+
+
+@pytest.mark.parametrize(
+    ("part", "chosen", "told"),
+    [
+        ("memory", {"why_tokens": "0"}, "with 1 token and a weight of"),
+        ("memory", {"why_tokens": "0"}, "each of these 5 recipes takes more memory"),
+        ("memory", {"why_moment": "inference"}, "none of these 5 recipes takes more memory"),
+        ("memory", {}, "1 of these 5 recipes takes more memory than bf16, and 3 as much, within 1%"),
+        ("cache", {"why_batch": "1"}, "With 8,192 tokens in one sequence, the cache"),
+    ],
+)
+def test_a_count_agrees_with_its_noun_and_its_verb(open_app, part, chosen, told):
+    assert told in notices(open_app(PAGE, why_show=part, **chosen))[0]

@@ -68,10 +68,11 @@ def notice(settings: Mapping[str, Value]) -> str:
     """What the cache takes, and what fp8 gains for it alone."""
     cache, both = gains(settings)
     tokens, batch = 1 << settings[CONTEXT.key], settings[BATCH.key]
+    each = f"each of {batch:,} sequences" if batch > 1 else "one sequence"
     return (
         f"**Notice:** a token keeps {bytes_text(int(token_bytes(settings, BF16)))} in bf16 and "
-        f"{bytes_text(int(token_bytes(settings, FP8)))} in fp8. With {tokens:,} tokens in each of {batch:,} "
-        f"sequences, the cache is {cache_share(settings):.0%} of all bytes in bf16. fp8 for the cache alone "
+        f"{bytes_text(int(token_bytes(settings, FP8)))} in fp8. With {tokens:,} tokens in {each}, "
+        f"the cache is {cache_share(settings):.0%} of all bytes in bf16. fp8 for the cache alone "
         f"allows {cache:.2f} times the tokens a second; for the weights too, {both:.2f} times."
     )
 

@@ -8,7 +8,7 @@ from pages.kit.chart import draw_chart
 from pages.kit.charts.bars import Bar, bars
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.template import Filled
-from pages.kit.charts.words import bytes_text
+from pages.kit.charts.words import bytes_text, count
 from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice
 from pages.kit.shell import theme
@@ -69,11 +69,12 @@ def notice(settings: Mapping[str, Value]) -> str:
     equal = [name for name, ratio in found.items() if abs(ratio - 1) <= EQUAL]
     larger = [name for name, ratio in found.items() if ratio > 1 + EQUAL]
     least = min(found, key=found.__getitem__)
-    take = "takes" if len(larger) == 1 else "take"
-    alike = f", and {len(equal)} as much to {EQUAL:.0%}" if equal else ""
+    many = {0: "none", len(found): "each"}.get(len(larger), str(len(larger)))
+    take = "take" if 1 < len(larger) < len(found) else "takes"
+    alike = f", and {len(equal)} as much, within {EQUAL:.0%}" if equal else ""
     return (
-        f"**Notice:** with {layer.tokens:,} tokens and a weight of {layer.out:,} × {layer.in_:,}, "
-        f"{len(larger)} of these {len(found)} recipes {take} more memory than bf16{alike}. The "
+        f"**Notice:** with {count(layer.tokens, 'token')} and a weight of {layer.out:,} × {layer.in_:,}, "
+        f"{many} of these {len(found)} recipes {take} more memory than bf16{alike}. The "
         f"smallest, {least}, takes {found[least]:.2f} times as much as bf16. With more "
         "tokens x and y weigh more, and the copies of w less."
     )
