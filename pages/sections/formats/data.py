@@ -8,13 +8,12 @@ import numpy as np
 from fp8core.formats import FORMATS, Format
 from fp8core.formats.float_format import FloatFormat
 from fp8core.formats.survival import Fates, fates
-from fp8core.inputs import InputKind, draw
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.template import Filled
+from pages.kit.gradients import gradients
 from pages.sections.formats.charts.gradients import gradient_chart
 from pages.sections.formats.controls import LOSS_SCALE, OWN, TITLES, OwnFields, format_of
 
-GRADIENT_SHAPE, GRADIENT_SEED = (128, 128), 0
 GRADIENT_FORMATS = ("bf16", "fp16", "e5m2", "e4m3")
 LOSS_SCALES = LOSS_SCALE.high + 1
 _BINS_PER_BINADE = 2
@@ -30,12 +29,6 @@ def gradient_formats() -> dict[str, FloatFormat]:
     """The formats to which the gradients are rounded, by title."""
     found = {TITLES[name]: FORMATS[name] for name in GRADIENT_FORMATS}
     return {title: format_ for title, format_ in found.items() if isinstance(format_, FloatFormat)}
-
-
-def gradients() -> np.ndarray:
-    """float64[n]: the nonzero gradients, seeded."""
-    x = draw(InputKind.GRADIENT_LIKE, GRADIENT_SHAPE, GRADIENT_SEED).astype(np.float64).ravel()
-    return x[x != 0]
 
 
 @cache

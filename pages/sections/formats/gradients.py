@@ -4,16 +4,16 @@ import streamlit as st
 
 from fp8core.formats import FORMATS
 from fp8core.formats.binades import finest_bits
-from fp8core.inputs import INPUT_NOTES, InputKind
 from pages.kit.chart_slider import chart_with_slider, with_slider
 from pages.kit.charts.words import power_of_two
 from pages.kit.controls import Controls
+from pages.kit.gradients import gradients_told
 from pages.kit.notice import draw_notice
 from pages.kit.shell import theme
 from pages.sections.formats.charts.gradients import LOSS_SCALE as SLIDER
 from pages.sections.formats.charts.words import percent
 from pages.sections.formats.controls import LOSS_SCALE, TITLES
-from pages.sections.formats.data import GRADIENT_SEED, GRADIENT_SHAPE, gradient_fates, gradient_spec
+from pages.sections.formats.data import gradient_fates, gradient_spec
 
 _FEW = 1e-3
 
@@ -46,12 +46,9 @@ def show(controls: Controls) -> None:
             + ", ".join(f"{title} {percent(fates[start].zero)}" for title, fates in found.items())
         ),
     )
-    kind = InputKind.GRADIENT_LIKE
-    rows, columns = GRADIENT_SHAPE
     st.caption(
-        f"{rows * columns:,} seeded gradients (seed {GRADIENT_SEED}): {INPUT_NOTES[kind].rule}. "
-        "The shares come from encoding every one, by nearest even; bars are colored by their "
-        "middle. Dashed: half the smallest value, the smallest normal value, the largest."
+        f"{gradients_told()} The shares come from encoding every one, by nearest even; bars are colored by "
+        "their middle. Dashed: half the smallest value, the smallest normal value, the largest."
     )
     st.markdown("**What training history taught**\n" + HISTORY)
 

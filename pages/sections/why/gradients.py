@@ -7,19 +7,16 @@ import numpy as np
 
 from fp8core.formats import FORMATS
 from fp8core.formats.survival import Fates, fates
-from fp8core.inputs import InputKind, draw
+from pages.kit.gradients import gradients
 from pages.sections.why.controls import LOSS_SCALE
 
 NAMES = ("fp16", "bf16", "e5m2", "e4m3", "e2m1")
-SHAPE, SEED = (64, 64), 0
-KIND = InputKind.GRADIENT_LIKE
 
 
 @cache
 def lost() -> Mapping[str, Sequence[Fates]]:
     """The fate of the gradients times 2^k, by format, for each k of the slider."""
-    x = draw(KIND, SHAPE, SEED).astype(np.float64).ravel()
-    x = x[x != 0]
+    x = gradients()
     scales = range(LOSS_SCALE.low, LOSS_SCALE.high + 1)
     return {name: [fates(FORMATS[name], np.ldexp(x, k)) for k in scales] for name in NAMES}
 

@@ -4,19 +4,19 @@ from collections.abc import Mapping
 
 import streamlit as st
 
-from fp8core.inputs import INPUT_NOTES
 from pages.kit.chart import draw_chart
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.template import Filled
 from pages.kit.charts.words import power_of_two
 from pages.kit.controls import Controls
+from pages.kit.gradients import gradients_told
 from pages.kit.notice import draw_notice
 from pages.kit.shell import theme
 from pages.kit.sourced import Event, Trained, sourced
 from pages.kit.terms.explain import draw_text
 from pages.sections.why.charts.lost import lost_chart
 from pages.sections.why.controls import LOSS_SCALE
-from pages.sections.why.gradients import KIND, SEED, SHAPE, best_scale, gone, lost
+from pages.sections.why.gradients import best_scale, gone, lost
 
 IDEA = (
     "Training went from 32 bits to 16, then to 8, and now to 4. What broke first each time was **range**, "
@@ -44,9 +44,9 @@ def notice(scale: int) -> str:
     here = f", and at {power_of_two(scale)} {found['fp16'][scale]:.1%}" if scale else ""
     return (
         f"**Notice:** without a loss scale, fp16 loses {found['fp16'][0]:.1%} of these gradients{here}. "
-        f"bf16 loses {found['bf16'][0]:.1%} without any. One scale for all saves e4m3 at best to "
-        f"{least['e4m3']:.1%} lost, at {power_of_two(best_scale('e4m3'))}, and e2m1 to {least['e2m1']:.0%}: "
-        "tiles need scales of their own."
+        f"bf16 loses {found['bf16'][0]:.1%} without any. The best scale for all of them, "
+        f"{power_of_two(best_scale('e4m3'))}, still loses {least['e4m3']:.1%} in e4m3. The best one for e2m1 "
+        f"loses {least['e2m1']:.0%}: tiles need scales of their own."
     )
 
 
@@ -86,10 +86,8 @@ def show(controls: Controls) -> None:
         alt=f"Share of gradients lost over the loss scale. At {power_of_two(scale)}: "
         + "; ".join(f"{name} {along[scale]:.1%}" for name, along in found.items()),
     )
-    rows, columns = SHAPE
     st.caption(
-        f"{rows * columns:,} seeded gradients (seed {SEED}): {INPUT_NOTES[KIND].rule}. Lost: they become "
-        "zero, or overflow. Each one is encoded by nearest even."
+        f"{gradients_told()} Lost: they become zero, or overflow. Each one is encoded by nearest even."
     )
     st.header("The way")
     st.markdown(timeline(sourced().events))

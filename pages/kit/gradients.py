@@ -1,0 +1,21 @@
+"""Gradients that are rounded without a scale of their own: one tensor for all pages, so that shares agree."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fp8core.inputs import INPUT_NOTES, InputKind, draw
+
+_KIND = InputKind.GRADIENT_LIKE
+_SHAPE, _SEED = (128, 128), 0
+
+
+def gradients() -> NDArray[np.float64]:
+    """float64[n]: the gradients that are not 0."""
+    x = draw(_KIND, _SHAPE, _SEED).astype(np.float64).ravel()
+    return x[x != 0]
+
+
+def gradients_told() -> str:
+    """A sentence on how they were drawn."""
+    rows, columns = _SHAPE
+    return f"{rows * columns:,} seeded gradients (seed {_SEED}): {INPUT_NOTES[_KIND].rule}."

@@ -1,0 +1,12 @@
+"""Two pages that round the same gradients tell the same shares."""
+
+import pytest
+
+from pages.sections.formats.controls import TITLES
+from pages.sections.formats.data import GRADIENT_FORMATS, gradient_fates
+from pages.sections.why.gradients import lost
+
+
+@pytest.mark.parametrize("name", GRADIENT_FORMATS)
+def test_formats_and_why_fp8_lose_as_many_gradients_at_every_loss_scale(name):
+    assert list(lost()[name]) == list(gradient_fates()[TITLES[name]])
