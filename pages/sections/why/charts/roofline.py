@@ -18,6 +18,8 @@ _NAME = 110
 """Pixels from one name to the next: each stands in its roof, and neighboring roofs are near each other."""
 _WIDE, _GAP = 84, "M-1,-.16L1,-.16L1,.16L-1,.16Z"
 """A gap's width in pixels, and its shape."""
+_APART = 4
+"""Pixels from the end of a name to the end of its gap."""
 ROOFS, POINTS, FLATS = "roofs", "points", "flats"
 _SHAPES = ["circle", "diamond", "triangle-up"]
 
@@ -108,9 +110,11 @@ def _chart(formats: tuple[str, ...], ink: Ink) -> alt.LayerChart:
 
 def _name(rank: int, ink: Ink) -> tuple[alt.Chart, alt.Chart]:
     """The name of a roof, with a gap in the roof behind it."""
-    right = -4 - _NAME * (rank % 2)
+    end = -_NAME * (rank % 2)
     base = alt.Chart(alt.NamedData(FLATS)).transform_filter(alt.datum.rank == rank)
     gap = base.mark_point(
-        shape=_GAP, size=_WIDE**2, xOffset=right - _WIDE / 2, filled=True, opacity=1, color=ink.page
+        shape=_GAP, size=_WIDE**2, xOffset=end - _WIDE / 2, filled=True, opacity=1, color=ink.page
     )
-    return gap, base.mark_text(align="right", dx=right, fontSize=13, color=ink.text).encode(text="words:N")
+    return gap, base.mark_text(align="right", dx=end - _APART, fontSize=13, color=ink.text).encode(
+        text="words:N"
+    )
