@@ -10,13 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pages.kit.charts.ink import Ink
-from pages.kit.charts.template import Filled, number, several, template
+from pages.kit.charts.template import Filled, number, several, template, text
+from pages.sections.scaling.charts.scene import powers_of_two
 from pages.sections.scaling.charts.stack import START, Figure, Spec, figures, panel, stack
 
 STEP = "looked_at"
 STEPS, EVERY = "steps", "every step"
 TALL, BITS, EDGE = 210, 110, 5
+ROOM = 0.1
+"""Share of the width that is left free for the labels, which stand inside."""
 LINES = ["amax", "the delayed scale holds", "overflow"]
+PLAIN = "datum.value > -4 && datum.value < 14 ? format(pow(2, datum.value), ',~r')"
+"""Vega expression: the label of a power of two that is short in full; it goes on with the others."""
 NOW = f"(isArray({STEP}.step) ? {STEP}.step[0] : {START})"
 """Vega expression: the step that is shown."""
 HERE = f"datum.step == {NOW}"
@@ -44,8 +49,9 @@ def delayed_chart(scene: DelayedScene, ink: Ink) -> Filled:
     return _delayed(ink).filled(
         {STEPS: steps, EVERY: {"step": np.arange(scene.amax.size), "amax": scene.amax}},
         start=scene.start,
-        along=[-0.5, scene.amax.size - 0.5],
+        along=[-0.5 - ROOM / (1 - ROOM) * scene.amax.size, scene.amax.size - 0.5],
         heights=[low - room, high + room],
+        height_labels=f"{PLAIN} : {powers_of_two(low - room, high + room)}",
         bits=[float(steps["bits"].min(initial=0.0)), float(steps["bits"].max(initial=0.0))],
     )
 
@@ -92,7 +98,7 @@ def _looked_back_on(ink: Ink, tall: int) -> list[alt.Chart]:
 
 def _timeline(ink: Ink) -> Spec:
     y_scale = alt.Scale(domain=several("heights", [0.0, 1.0]), nice=False)
-    axis = alt.Axis(labelExpr=_number("datum.value"), tickCount=5, tickMinStep=1)
+    axis = alt.Axis(labelExpr=text("height_labels", "datum.value"), tickCount=5, tickMinStep=1)
     x = _along(axis=alt.Axis(labels=False, ticks=False, title=None))
     colors = alt.Scale(domain=LINES, range=[ink.text, ink.good, ink.bad])
     color = alt.Color(
@@ -145,12 +151,18 @@ def _bits(ink: Ink) -> Spec:
         "bits:Q", scale=alt.Scale(domain=several("bits", [0.0, 1.0]), nice=True), axis=alt.Axis(tickCount=4)
     )
     color = alt.when("datum.overflows").then(alt.value(ink.bad)).otherwise(alt.value(ink.good))
+    steps = alt.Axis(
+        tickMinStep=1,
+        labelExpr="datum.value < 0 ? '' : datum.label",
+        tickOpacity=alt.condition("datum.value < 0", alt.value(0), alt.value(1)),
+        format="d",
+    )
     bars = (
         alt.Chart(alt.NamedData(STEPS))
         .transform_calculate(x0="datum.step - 0.42", x1="datum.step + 0.42")
         .mark_rect(aria=False)
         .encode(
-            x=_along("x0:Q", axis=alt.Axis(tickMinStep=1, format="d"), title="step"),
+            x=_along("x0:Q", axis=steps, title="step"),
             x2=alt.X2("x1:Q"),
             y=y,
             y2=alt.Y2Datum(0),

@@ -10,7 +10,7 @@ from fp8core.experiments.delayed_scaling import AmaxChoice
 from fp8core.formats import FORMATS
 from fp8core.inputs import LAWS, OFFERED
 from pages.kit.charts.ink import INKS
-from pages.sections.scaling.charts.delayed import delayed_chart
+from pages.sections.scaling.charts.delayed import ROOM, delayed_chart
 from pages.sections.scaling.charts.rules import rules_chart
 from pages.sections.scaling.charts.scene import BIN
 from pages.sections.scaling.charts.stack import START
@@ -46,6 +46,16 @@ def data_of(part):
             yield from data_of(inner)
 
 
+def encodings(spec, channel):
+    """Every encoding of a channel in a stack of panels."""
+    return [
+        layer["encoding"][channel]
+        for panel in spec["vconcat"]
+        for layer in panel["layer"]
+        if channel in layer["encoding"]
+    ]
+
+
 @pytest.mark.parametrize("theme", INKS)
 def test_the_pictures_are_valid(theme):
     for spec in specs(theme):
@@ -58,6 +68,14 @@ def test_the_pictures_are_valid(theme):
 def test_a_picture_names_the_data_it_gets():
     for spec in specs():
         assert {data["name"] for data in data_of(spec) if "name" in data} == set(spec["datasets"])
+
+
+def test_no_step_is_drawn_where_the_labels_of_the_heights_stand():
+    spec = delayed_chart(delayed_scene(SERIES, 2, 0, AmaxChoice.MAX), INKS["light"])
+    spans = {tuple(x["scale"]["domain"]) for x in encodings(spec, "x") if "padding" in x.get("scale", {})}
+    ((low, high),) = spans
+    assert (-0.5 - low) / (high - low) == pytest.approx(ROOM)
+    assert high == len(SERIES) - 0.5
 
 
 def test_a_picture_opens_at_its_start():
