@@ -31,7 +31,9 @@ def keys_of(names: Iterable[str], line: str) -> tuple[tuple[str, ...], str]:
         try:
             recipe_of_key(key)
         except ValueError as refused:
-            told = f"Your own recipe cannot be read: {refused}" if key else _NO_LINE
+            told = f"Your own recipe cannot be read: {refused}." if key else _NO_LINE
         else:
             keys.append(key)
+    if told:
+        told += " Shown are the others." if keys else " Shown instead are those with which the page opens."
     return tuple(keys), told

@@ -48,7 +48,11 @@ def test_an_own_recipe_that_is_not_there_is_told_and_the_others_stay(open_app, o
     at = open_app(PAGE, differ_recipes="own,rowwise", own=own)
     assert not at.exception
     assert said in at.warning[0].value
+    assert at.warning[0].value.endswith(". Shown are the others.")
     assert re.findall(r"(Yours|Per row): x", alt(at)) == ["Per row"]
+    alone = open_app(PAGE, differ_recipes="own", own=own)
+    assert alone.warning[0].value.endswith(". Shown instead are those with which the page opens.")
+    assert "DeepSeek-V3: x" in alt(alone)
 
 
 def test_the_second_section_says_what_small_tiles_buy(open_app) -> None:
