@@ -23,6 +23,8 @@ _WHOLE = re.compile(r"[+-]?[0-9]{1,18}", re.ASCII)
 _DECIMAL = re.compile(
     r"[+-]?([0-9]{1,18}\.?[0-9]{0,18}|\.[0-9]{1,18})(e[+-]?[0-9]{1,3})?", re.ASCII | re.IGNORECASE
 )
+_MOST_NAMED = 30
+"""Options that a sentence names. Every recipe and every format is named, but not every term."""
 _TRUTH = {"true": True, "false": False}
 
 
@@ -98,7 +100,9 @@ class Choice(Control[T]):
 
     @property
     def needs(self) -> str:
-        return "one of " + ", ".join(map(self.text, self.options))
+        named = [text for text in map(self.text, self.options) if text]
+        more = len(named) - _MOST_NAMED
+        return f"one of {', '.join(named[:_MOST_NAMED])}" + (f" and {more} more" if more > 0 else "")
 
     def accepts(self, value: object) -> bool:
         return any(type(value) is type(option) and value == option for option in self.options)

@@ -36,3 +36,11 @@ def test_narrowing_a_choice_falls_to_the_first_option_where_the_default_is_gone(
 def test_a_number_is_clamped_to_its_range():
     share = Number(key="share", label="", low=0.0, high=1.0, step=0.1, default=0.5)
     assert [share.fit(value) for value in (2.0, -1.0, float("nan"), None)] == [1.0, 0.0, 0.5, 0.5]
+
+
+def test_the_options_that_a_choice_needs_are_named_as_far_as_one_reads_them():
+    few = Choice(key="chapter", label="", options={"": "All", "why": "Why", "tiles": "Tiles"}, default="")
+    assert few.needs == "one of why, tiles"
+    many = Choice(key="n", label="", options={n: str(n) for n in range(110)}, default=0)
+    assert many.needs.startswith("one of 0, 1, ")
+    assert many.needs.endswith(", 29 and 80 more")
