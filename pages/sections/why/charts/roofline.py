@@ -79,7 +79,8 @@ def _chart(formats: tuple[str, ...], ink: Ink) -> alt.LayerChart:
     lines = (
         alt.Chart(alt.NamedData(ROOFS)).mark_line(strokeWidth=2.5, opacity=0.8).encode(x=x, y=y, color=color)
     )
-    names = [mark.encode(x=x, y=y) for rank in range(_LONGEST) for mark in _name(rank, ink)]
+    count = len(formats)
+    names = [mark.encode(x=x, y=y) for rank in range(count) for mark in _name(rank, count, ink)]
     points = (
         alt.Chart(alt.NamedData(POINTS))
         .mark_point(filled=True, size=260, opacity=1, stroke=ink.text, strokeWidth=1.5)
@@ -108,9 +109,12 @@ def _chart(formats: tuple[str, ...], ink: Ink) -> alt.LayerChart:
     return dressed(alt.layer(lines, drop, *names, points).properties(height=_TALL), ink)
 
 
-def _name(rank: int, ink: Ink) -> tuple[alt.Chart, alt.Chart]:
-    """The name of a roof, with a gap in the roof behind it."""
-    end = -_NAME * (rank % 2)
+def _name(rank: int, count: int, ink: Ink) -> tuple[alt.Chart, alt.Chart]:
+    """The name of one of `count` roofs, with a gap in the roof behind it.
+
+    The highest roof has its name at the end, because its mark lies farthest to the right.
+    """
+    end = -_NAME * ((count - 1 - rank) % 2)
     base = alt.Chart(alt.NamedData(FLATS)).transform_filter(alt.datum.rank == rank)
     gap = base.mark_point(
         shape=_GAP, size=_WIDE**2, xOffset=end - _WIDE / 2, filled=True, opacity=1, color=ink.page
