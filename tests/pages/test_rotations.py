@@ -133,7 +133,7 @@ def test_the_error_notice_tells_both_truths(open_app) -> None:
 def test_bf16_adds_little_and_the_net_is_measured(open_app) -> None:
     def gains(**asked: str) -> set[str]:
         told = notice(open_app(PAGE, rotations_show="bf16", **asked))
-        return set(told.partition("a gain in ")[2].partition(" and a loss")[0].split(" and "))
+        return set(re.split(", | and ", told.partition("a gain in ")[2].partition(" and a loss")[0]))
 
     assert gains() == {"mxint8", "uniform4"}, "the grids of even steps"
     large = gains(rotations_size="1024", rotations_tile="whole")

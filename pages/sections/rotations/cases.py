@@ -22,9 +22,15 @@ def mean_errors(setting: Setting, magnitude: int) -> tuple[float, float]:
     return without, rotated
 
 
+def of_format(error: float) -> float:
+    """The error as far as the format makes it: 0 where only fp32's own rounding is left."""
+    return 0.0 if error < NEGLIGIBLE else error
+
+
 def change(without: float, rotated: float) -> str:
     """The effect of the rotation on an error, in words that stand alone."""
-    if max(without, rotated) < NEGLIGIBLE:
+    without, rotated = of_format(without), of_format(rotated)
+    if not (without or rotated):
         return "zero both ways"
     if rotated <= without:
         return f"{without / rotated:.3g} times smaller" if rotated else "zero"

@@ -8,6 +8,7 @@ from pages.kit.charts.template import Filled
 from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice
 from pages.kit.shell import theme
+from pages.sections.rotations.cases import of_format
 from pages.sections.rotations.charts.cost import Way, ways
 from pages.sections.rotations.controls import MAGNITUDE, draw_rotation
 from pages.sections.rotations.data import CARRIER, Cost, costs, setting
@@ -26,7 +27,7 @@ ORDER = (PLAIN, ROTATED, CARRIED, ALONE)
 def picture(alone: float, rows: tuple[Cost, ...], theme: str) -> Filled:
     """A line a format, a mark a path."""
     marks = [
-        Way(format=row.format, way=way, nmse=nmse)
+        Way(format=row.format, way=way, nmse=of_format(nmse))
         for row in rows
         for way, nmse in zip(ORDER, (row.plain, row.rotated, row.carried, alone), strict=True)
     ]
@@ -59,16 +60,27 @@ def show(controls: Controls) -> None:
 
 def notice(alone: float, rows: tuple[Cost, ...]) -> str:
     """The most that bf16 adds, and the formats for which rotating helps in sum."""
-    most = max(rows, key=lambda row: abs(row.carried / row.rotated - 1) if row.rotated else 0.0)
-    share = most.carried / most.rotated - 1 if most.rotated else 0.0
+    shares = {row.format: added(row) for row in rows if of_format(row.rotated)}
+    most = max(shares, key=lambda name: abs(shares[name]), default=None)
+    changed = f"It changes the error of {most} most, by {signed(shares[most])}. " if most else ""
     gains = [row.format for row in rows if row.carried < row.plain]
-    net = f"a gain in {' and '.join(gains)}" if gains else "a loss in every format"
+    named = " and ".join(part for part in (", ".join(gains[:-1]), *gains[-1:]) if part)
+    net = f"a gain in {named}" if gains else "a loss in every format"
     net += "" if not gains or len(gains) == len(rows) else " and a loss in the others"
     return (
-        f"storing in {CARRIER} alone costs {alone:.1e} of the signal's energy. It changes the error of "
-        f"{most.format} most, by {share:+.2%}. At this magnitude, rotating and storing in {CARRIER} together "
-        f"are {net}."
+        f"storing in {CARRIER} alone costs {alone:.1e} of the signal's energy. {changed}At this magnitude, "
+        f"rotating and storing in {CARRIER} together are {net}."
     )
+
+
+def added(row: Cost) -> float:
+    """The share of a rotated format's error that storing in bf16 adds; negative where it takes away."""
+    return row.carried / row.rotated - 1
+
+
+def signed(share: float) -> str:
+    """A percentage with its sign, such as ``+0.39%``."""
+    return f"{share:+.2%}".replace("-", "−")
 
 
 def table(rows: tuple[Cost, ...]) -> str:
@@ -78,10 +90,9 @@ def table(rows: tuple[Cost, ...]) -> str:
         "|---|---:|---:|---:|---:|---|",
     ]
     for row in rows:
-        added = f"{row.carried / row.rotated - 1:+.2%}" if row.rotated else "–"
-        ratio = row.carried / row.plain if row.plain else float("inf")
-        net = f"{'gain' if ratio < 1 else 'loss'},\N{NO-BREAK SPACE}×\N{NO-BREAK SPACE}{ratio:.3g}"
-        lines.append(
-            f"| {row.format} | {row.plain:.3g} | {row.rotated:.3g} | {row.carried:.3g} | {added} | {net} |"
-        )
+        plain, rotated = of_format(row.plain), of_format(row.rotated)
+        more = signed(added(row)) if rotated else "–"
+        times = f"×\N{NO-BREAK SPACE}{row.carried / plain:.3g}" if plain else "from zero"
+        net = f"{'gain' if row.carried < plain else 'loss'},\N{NO-BREAK SPACE}{times}"
+        lines.append(f"| {row.format} | {plain:.3g} | {rotated:.3g} | {row.carried:.3g} | {more} | {net} |")
     return "\n".join(lines)

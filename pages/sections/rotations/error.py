@@ -15,6 +15,7 @@ from pages.kit.charts.words import column
 from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice
 from pages.kit.shell import theme
+from pages.sections.rotations.cases import of_format
 from pages.sections.rotations.charts.curves import Curve, curves, data_sets
 from pages.sections.rotations.controls import MAGNITUDE, draw_rotation
 from pages.sections.rotations.data import (
@@ -104,13 +105,13 @@ def show(controls: Controls) -> None:
 def notice(magnitude: int, without: VectorError, rotated: VectorError, format_: str) -> str:
     """The two truths at one magnitude."""
     zeros = f"the share of codes that are zero goes from {without.zeros:.0%} to {rotated.zeros:.0%}"
-    ratio = rotated.nmse / without.nmse if without.nmse else math.inf
-    verdict = "grows" if ratio > 1 else "shrinks"
-    contrast = "but" if (ratio > 1) == (rotated.zeros < without.zeros) else "and"
-    return (
-        f"at magnitude {magnitude} in {format_}, {zeros}, {contrast} the total error {verdict}: "
-        f"{without.nmse:.3g} to {rotated.nmse:.3g}."
-    )
+    told = f"at magnitude {magnitude} in {format_}, {zeros}"
+    before, after = of_format(without.nmse), of_format(rotated.nmse)
+    if not (before or after):
+        return f"{told}, and the total error is zero both ways."
+    verdict = "grows" if after > before else "shrinks"
+    contrast = "but" if (after > before) == (rotated.zeros < without.zeros) else "and"
+    return f"{told}, {contrast} the total error {verdict}: {before:.3g} to {after:.3g}."
 
 
 def crossings_in_words(total: Ranges, rest: Ranges | None) -> str:

@@ -8,7 +8,7 @@ from pages.kit.charts.template import Filled
 from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice
 from pages.kit.shell import theme
-from pages.sections.rotations.cases import NEGLIGIBLE, change, draw_cases, mean_errors
+from pages.sections.rotations.cases import change, draw_cases, mean_errors, of_format
 from pages.sections.rotations.charts.vector import MAGNITUDE as SLIDER
 from pages.sections.rotations.charts.vector import OUTLIER, PANELS, Stems, vector_picture
 from pages.sections.rotations.controls import MAGNITUDE, draw_rotation
@@ -69,6 +69,8 @@ def notice(chosen: Setting, before: float, after: float, zeros_before: int, zero
         if before >= after
         else f"{after / before:.1f} times larger: this vector got a worse outlier"
     )
+    if f"{before:.3g}" == f"{after:.3g}":
+        change = "as large as it was"
     return (
         f"the largest entry goes from {before:.3g} to {after:.3g}, {change}. "
         f"Of {chosen.size:,} entries, {zeros_before} become zero in {chosen.format} before and "
@@ -80,12 +82,12 @@ def error_in_words(chosen: Setting, magnitude: int) -> str:
     """The effect of the rotation on the quantization error of vectors like this one, and a link to the
     reason.
     """
-    without, rotated = mean_errors(chosen, magnitude)
+    without, rotated = map(of_format, mean_errors(chosen, magnitude))
     told = (
         f"Over {chosen.many:,} such vectors, quantization to {chosen.format} loses {without:.3g} of the "
         f"energy without the rotation and {rotated:.3g} with it: the error is {change(without, rotated)}."
     )
-    return told if rotated <= max(without, NEGLIGIBLE) else f"{told} Here a rotation loses; “Error” says why."
+    return told if rotated <= without else f"{told} Here a rotation loses; “Error” says why."
 
 
 def slider_start(magnitude: int, others: object) -> tuple[int, str]:
