@@ -145,6 +145,17 @@ def notice(rows: Sequence[QuantizerRow]) -> str:
     return f"{said}."
 
 
+def turns(rows: Sequence[QuantizerRow]) -> str:
+    """What each kernel took turns with, and why some have no time of torch.compile, in sentences."""
+    lacking = [row for row in rows if row.compiled is None]
+    if not lacking:
+        return "Each took turns with a copy and with torch.compile in one run."
+    why = "; ".join(dict.fromkeys(row.compiled_note for row in lacking))
+    some = ", those with a diamond with torch.compile, too" * (len(lacking) < len(rows))
+    share = f"{len(lacking)} of {len(rows)} {'has' if len(lacking) == 1 else 'have'}"
+    return f"Each took turns with a copy in one run{some}. {share} no time of torch.compile: {why}."
+
+
 def lines(rows: Sequence[QuantizerRow]) -> list[dict[str, object]]:
     """The table: a line a row."""
     return [
@@ -193,11 +204,7 @@ def _draw_rows(
         + "; ".join(f"{name(row)} {row.ratio:.2f}" for row in found),
     )
     draw_rows(arrow_table(lines(found)), column_config=_COLUMNS)
-    if lacking := dict.fromkeys(row.compiled_note for row in found if row.compiled is None):
-        st.caption(f"No time of torch.compile: {plain('; '.join(lacking))}.")
-    st.caption(
-        plain(f"{quantizers.where(found)}. Each took turns with a copy and with torch.compile in one run.")
-    )
+    st.caption(plain(f"{quantizers.where(found)}. {turns(found)}"))
 
 
 def _draw_source(kernel: QuantizerKernel, gpu: str) -> None:
