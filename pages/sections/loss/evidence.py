@@ -62,10 +62,14 @@ def evidence(variant: Variant, group: Group | None) -> str:
     if not changed:
         return ""
     without = f", without the change {sign.told(median(beside))}" if beside else ""
-    middle = f"{sign.told(median(changed))} in the middle of {len(changed)} layers"
-    told = f"At the end, {sign.title} is {middle}{without}."
+    over = f"the median of {sign.title} over {count(len(changed), 'layer')}"
+    told = f"At the end, {over} is {sign.told(median(changed))}{without}."
     zeros = _zeros(group, key_of(variant.job), sign)
-    return f"{told} In {count(zeros, 'layer')} {sign.tensor} is 0 before it is quantized." if zeros else told
+    return (
+        f"{told} In {count(zeros, 'other layer')} {sign.tensor} is 0 before it is quantized."
+        if zeros
+        else told
+    )
 
 
 def _of_one_layer(group: Group, key: Key, sign: Sign) -> str:
@@ -74,8 +78,8 @@ def _of_one_layer(group: Group, key: Key, sign: Sign) -> str:
     if sign.layer not in found or len(found) < 2:
         return ""
     own = found.pop(sign.layer)
-    others = f"in the middle of the {count(len(found), 'other layer')} {sign.told(median(found.values()))}"
-    return f"At the end, {sign.title} is {sign.told(own)} in the {sign.layer}, {others}."
+    others = f"its median over the {count(len(found), 'other layer')} is {sign.told(median(found.values()))}"
+    return f"At the end, {sign.title} is {sign.told(own)} in the {sign.layer}; {others}."
 
 
 def _last(group: Group, key: Key) -> Statistics | None:

@@ -36,8 +36,11 @@ def test_a_change_is_shown_with_its_reason_and_what_it_did(open_app, recorded, n
 def test_the_figure_behind_a_reason_is_the_median_of_all_layers(recorded) -> None:
     (group,) = runs.groups()
     told = {name: evidence(variant, group) for name, variant in VARIANTS.items()}
-    assert "underflows% of dy in Dgrad is **1.25** in the middle of 24 layers, " in told["unscaled_gradients"]
-    assert "SQNR of dw in Wgrad is **23.8** dB" in told["no_rotation"]
+    assert (
+        "the median of underflows% of dy in Dgrad over 24 layers is **1.25**, without"
+        in told["unscaled_gradients"]
+    )
+    assert "the median of SQNR of dw in Wgrad over 24 layers is **23.8** dB" in told["no_rotation"]
     assert not any("is 0 before" in each for each in told.values())
     assert evidence(VARIANTS["mx_floor"], None) == ""
 
@@ -51,7 +54,7 @@ def test_the_head_in_four_bits_stands_beside_the_other_layers_of_its_run(tmp_pat
     changed = replace(changed, statistics=(replace(last, layers=(*last.layers[:-1], HEAD)),))
     monkeypatch.setattr(runs, "TRAIN", write(tmp_path / "head", [*rows, changed]))
     told = evidence(VARIANTS["head_in_four_bits"], runs.groups()[0])
-    assert "Dgrad is **2.4** in the head, in the middle of the 23 other layers **1.2**." in told
+    assert "Dgrad is **2.4** in the head; its median over the 23 other layers is **1.2**." in told
 
 
 def test_layers_whose_tensor_is_zero_before_are_counted_apart(tmp_path, monkeypatch) -> None:
@@ -69,7 +72,7 @@ def test_layers_whose_tensor_is_zero_before_are_counted_apart(tmp_path, monkeypa
     assert list(shown) == [None] + [100.0] * 23
     monkeypatch.setattr(runs, "TRAIN", write(tmp_path, [*rows, broken]))
     told = evidence(VARIANTS["unscaled_gradients"], runs.groups()[0])
-    assert "underflows% of dy in Dgrad is **100** in the middle of 23 layers. In 1 layer dy is 0" in told
+    assert "of dy in Dgrad over 23 layers is **100**. In 1 other layer dy is 0" in told
 
 
 def test_a_button_shows_its_change(open_app, recorded) -> None:
