@@ -155,9 +155,9 @@ def notice(found: Sequence[Group]) -> str:
     """The recipes with the highest and the lowest mean, and the slowest GEMM of all."""
     best = max(found, key=lambda group: group.ratios.geometric_mean)
     worst = min(found, key=lambda group: group.ratios.geometric_mean)
-    most = max(group.ratios.count for group in found)
+    counts = {group.ratios.count for group in found}
     said = (
-        f"**Notice:** over {'up to ' * (len(found) > 1)}{count(most, 'shape')} that nobody chose, "
+        f"**Notice:** over {'up to ' * (len(counts) > 1)}{count(max(counts), 'shape')} that nobody chose, "
         f"**{best.title}** runs at {best.ratios.geometric_mean:.2f} of torch's best (geometric mean)"
     )
     if worst is not best:

@@ -93,6 +93,11 @@ def test_the_percentiles_of_each_recipe_stand_beside_the_points(opened, recorded
     assert "**Per row** at 1.00. The slowest is 0.50: Per row, 1 × 128 × 512." in texts(at)
 
 
+def test_recipes_of_equally_many_shapes_have_so_many_and_not_up_to_so_many(opened, recorded):
+    recorded(*(gemm(m, recipe=recipe) for m in (1, 2) for recipe in ("rowwise", "mxfp8")))
+    assert "over 2 shapes that nobody chose" in texts(opened())
+
+
 def test_what_the_blocks_lost_is_told_where_somebody_searched(opened, recorded):
     recorded(gemm(1, regret=0.0), gemm(2, regret=0.1), gemm(3, recipe="mxfp8"))
     first, second = table(opened())
