@@ -176,6 +176,7 @@ def test_no_page_asks_anything_of_any_other_machine(opened):
         "accumulation?sum_show=curves",
         "benchmarks?bench_show=ratios",
         "scaling?scaling=delayed",
+        "design?design_from=nvfp4",
     ],
 )
 def test_no_word_of_a_chart_is_cut_or_tiny_or_under_another_on_a_telephone(server, open_page, path):

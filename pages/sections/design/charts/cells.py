@@ -11,8 +11,10 @@ from pages.kit.charts.template import Filled, template
 
 CELLS, TILES = "cells", "tiles"
 _MOST, _FEWEST = 8, 2
-_LEFT, _RIGHT, _TOP, _BOTTOM = 0.05, 0.95, 0.4, 0.93
+_LEFT, _RIGHT, _TOP, _BOTTOM = 0.05, 0.95, 0.43, 0.93
 _HEIGHT = 330
+_ONE_LINE = 540
+"""Pixels: in a narrower sketch, what is unusual stands in a line of its own."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +50,8 @@ def cells_chart(cells: Sequence[Cell], ink: Ink) -> Filled:
         "bottom": [cell.row + _BOTTOM for cell in cells],
         "title": [cell.title for cell in cells],
         "first": [cell.words[0] for cell in cells],
-        "second": [cell.words[1] for cell in cells],
+        "second": [cell.words[1].partition(", ")[0] for cell in cells],
+        "unusual": [cell.words[1].partition(", ")[2] for cell in cells],
         "chosen": [cell.chosen for cell in cells],
         "outer": [2.5 if cell.outer else 0.0 for cell in cells],
     }
@@ -103,8 +106,13 @@ def _sketch(ink: Ink) -> alt.LayerChart:
         strokeWidth=alt.StrokeWidth("outer:Q", scale=None, legend=None),
     )
 
+    comma = f"containerSize()[0] < {_ONE_LINE} ? [datum.second + ',', datum.unusual] : "
+    named = boxes.transform_calculate(
+        second=f"datum.unusual === '' ? datum.second : {comma}datum.second + ', ' + datum.unusual"
+    )
+
     def words(column: str, dy: int, **style: object) -> alt.Chart:
-        mark = boxes.mark_text(align="left", baseline="top", dy=dy, **style)
+        mark = named.mark_text(align="left", baseline="top", dy=dy, **style)
         return mark.encode(x="left:Q", y="y:Q", text=f"{column}:N")
 
     return (
@@ -112,9 +120,9 @@ def _sketch(ink: Ink) -> alt.LayerChart:
             frame,
             tiles,
             edge,
-            words("title", 6, fontSize=13, fontWeight="bold", color=ink.text),
-            words("first", 24, fontSize=12, color=ink.text),
-            words("second", 40, fontSize=11, color=ink.soft),
+            words("title", 5, fontSize=13, fontWeight="bold", color=ink.text),
+            words("first", 22, fontSize=12, color=ink.text),
+            words("second", 37, fontSize=11, lineHeight=12, color=ink.soft),
         )
         .properties(height=_HEIGHT)
         .configure_view(stroke=None)
