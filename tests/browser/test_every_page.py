@@ -177,6 +177,7 @@ def test_no_page_asks_anything_of_any_other_machine(opened):
         "benchmarks?bench_show=ratios",
         "scaling?scaling=delayed",
         "design?design_from=nvfp4",
+        "rotations?rotations_size=16&rotations_rest=zero&rotations_outliers=8",
     ],
 )
 def test_no_word_of_a_chart_is_cut_or_tiny_or_under_another_on_a_telephone(server, open_page, path):

@@ -24,6 +24,8 @@ PANELS = ("before", "after")
 HEIGHT = 165
 _MOST_WITH_HEADS = 256
 _EPSILON = 1e-9
+_LETTER = 7.5
+"""Pixels of a letter of a panel's words, which are two lines where the page is narrower than one."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,7 +86,7 @@ def _picture(few: bool, limits: tuple[int, int], ink: Ink) -> alt.VConcatChart:
     charts = [_panel(name, few, ink) for name in PANELS]
     charts[0] = charts[0].add_params(slider)
     return (
-        alt.vconcat(*charts, spacing=34, padding=NARROW)
+        alt.vconcat(*charts, spacing=48, padding=NARROW)
         .resolve_scale(y="shared")
         .configure_view(stroke=None)
         .configure_axis(gridColor=ink.line, gridOpacity=0.35)
@@ -207,7 +209,19 @@ def _words(base: alt.Chart, title: str, ink: Ink) -> alt.Chart:
         base.transform_calculate(blank="datum.size == 0")
         .transform_aggregate(top="max(size)", dead="sum(zero)", blank="sum(blank)")
         .transform_calculate(dead=text("dead", "datum.dead"))
-        .transform_calculate(text=f"'{title}: largest |x| ' + format(datum.top, '.3~f') + ' · ' + datum.dead")
-        .mark_text(align="left", baseline="bottom", fontSize=13, fontWeight="bold", color=ink.text, dy=-16)
+        .transform_calculate(largest=f"'{title}: largest |x| ' + format(datum.top, '.3~f')")
+        .transform_calculate(
+            text=f"containerSize()[0] < length(datum.largest + datum.dead) * {_LETTER} "
+            "? [datum.largest, datum.dead] : datum.largest + ' · ' + datum.dead"
+        )
+        .mark_text(
+            align="left",
+            baseline="line-bottom",
+            fontSize=13,
+            lineHeight=15,
+            fontWeight="bold",
+            color=ink.text,
+            dy=-16,
+        )
         .encode(x=alt.value(0), y=alt.value(0), text="text:N")
     )
