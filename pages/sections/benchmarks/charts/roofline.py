@@ -1,6 +1,6 @@
 """A roofline: speed over operations per byte, under the limits of memory and tensor cores."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import product
 
@@ -16,8 +16,11 @@ from pages.sections.benchmarks.charts.series import series_points
 _TALL = 560
 _DASHES = {True: [1, 0], False: [6, 4]}
 _FEW_OPERATIONS, _MANY_OPERATIONS = 16.0, 32768.0
-_NEAR, _FAR = 1.2, 1.7
-_ASIDE = 92
+_NEAR = 1.2
+_LABEL = 0.055
+"""Share of the chart's height that a label takes, with some room."""
+_ASIDE, _PLACES = 92, 3
+"""Pixels from one place of a label to the next one further left, and how many there are."""
 _SIZE, _OPACITY = 75, 0.95
 _TICKS = [digit * 10.0**power for power in range(5) for digit in (1, 2, 5)]
 
@@ -78,7 +81,7 @@ def roofline(points: Sequence[Point], roofs: Sequence[Roof], ink: Ink) -> Filled
             slopes.setdefault((roof.is_measured, roof.memory_gb_s), []).append(roof)
             flats.setdefault((roof.is_measured, roof.tflop_s), []).append(roof)
         datasets["roofs"] = _columns(_slopes(slopes, ends) + _flats(flats, ends[1]))
-        datasets["labels"] = _columns(_labels(flats, ends[1]))
+        datasets["labels"] = _columns(_labels(flats, ends[1], (high / low) ** _LABEL))
         values["slopes"] = _slope_names(slopes)
     if points:
         series = list(dict.fromkeys(point.series for point in points))
@@ -137,15 +140,15 @@ def _lines(x: alt.X, y: alt.Y, ink: Ink) -> list[alt.Chart]:
     )
     texts = [
         alt.Chart(alt.NamedData("labels"))
-        .transform_filter((alt.datum.below == is_below) & (alt.datum.aside == is_aside))
+        .transform_filter((alt.datum.below == is_below) & (alt.datum.aside == aside))
         .mark_text(
             align="right",
             baseline="top" if is_below else "bottom",
-            dx=-4 - (_ASIDE if is_aside else 0),
+            dx=-4 - _ASIDE * aside,
             dy=3 if is_below else -3,
         )
         .encode(x=x, y=y, text="label:N", color=color)
-        for is_below, is_aside in product((False, True), repeat=2)
+        for is_below, aside in product((False, True), range(_PLACES))
     ]
     names = alt.Chart(alt.Data(values=[{}])).mark_text(
         align="left",
@@ -191,21 +194,31 @@ def _flats(flats: _Shared, right: float) -> list[_Datum]:
     return lines
 
 
-def _labels(flats: _Shared, right: float) -> list[_Datum]:
+def _labels(flats: _Shared, right: float, height: float) -> list[_Datum]:
     """A label for each peak: below its line where another peak is close above, aside where its place is
-    taken.
+    taken. `height` is the ratio of the speeds at a label's edges.
+
+    Datasheets come first, so that a measured label steps aside for theirs.
     """
-    return [
-        {
-            "label": " and ".join(dict.fromkeys(roof.label for roof in shared)),
-            "intensity": right,
-            "speed": tflop_s,
-            "measured": is_measured,
-            "below": _is_below(tflop_s, flats),
-            "aside": is_measured and _is_crowded(tflop_s, flats),
-        }
-        for (is_measured, tflop_s), shared in flats.items()
-    ]
+    taken: list[list[tuple[float, float]]] = [[] for _ in range(_PLACES)]
+    labels = []
+    for (is_measured, tflop_s), shared in sorted(flats.items(), key=lambda one: (one[0][0], -one[0][1])):
+        is_below = _is_below(tflop_s, flats)
+        low, high = (tflop_s / height, tflop_s) if is_below else (tflop_s, tflop_s * height)
+        free = (at for at, spans in enumerate(taken) if all(high <= lo or hi <= low for lo, hi in spans))
+        aside = next(free, _PLACES - 1)
+        taken[aside].append((low, high))
+        labels.append(
+            {
+                "label": " and ".join(dict.fromkeys(roof.label for roof in shared)),
+                "intensity": right,
+                "speed": tflop_s,
+                "measured": is_measured,
+                "below": is_below,
+                "aside": aside,
+            }
+        )
+    return labels
 
 
 def _line(name: str, shared: Sequence[Roof], start: tuple[float, float], end: tuple[float, float]) -> _Datum:
@@ -223,16 +236,6 @@ def _line(name: str, shared: Sequence[Roof], start: tuple[float, float], end: tu
 def _is_below(tflop_s: float, flats: Iterable[tuple[bool, float]]) -> bool:
     """True if a flat's label goes below it, because another flat is close above."""
     return any(tflop_s < other < _NEAR * tflop_s for _, other in flats)
-
-
-def _is_crowded(tflop_s: float, flats: Collection[tuple[bool, float]]) -> bool:
-    """True if a label from a datasheet's flat, from the other side, would cover this flat's label."""
-    below = _is_below(tflop_s, flats)
-    return any(
-        _is_below(other, flats) is not below and (other < tflop_s) is below
-        for is_measured, other in flats
-        if not is_measured and max(tflop_s, other) < _FAR * min(tflop_s, other)
-    )
 
 
 def _gpus(roofs: Sequence[Roof]) -> str:

@@ -38,8 +38,8 @@ def labels(spec) -> list[tuple[dict, list[dict]]]:
     for layer in marks(spec, "text"):
         if layer["data"].get("name") == "labels":
             (where,) = layer["transform"]
-            below, aside = (word == "true" for word in re.findall("true|false", where["filter"]))
-            assert where["filter"].index("below") < where["filter"].index("aside")
+            asked = re.search(r"below === (true|false).*aside === (\d)", where["filter"])
+            below, aside = asked[1] == "true", int(asked[2])
             shown = [row for row in rows(spec, "labels") if (row["below"], row["aside"]) == (below, aside)]
             found.append((layer["mark"], shown))
     return found
@@ -193,6 +193,17 @@ def test_a_measured_label_steps_aside_for_a_datasheet_s_from_above():
         return next(mark["dx"] for mark, shown in texts for row in shown if row["label"] == "measured")
 
     assert shift([*roofs, near]) < shift(roofs)
+
+
+def test_no_two_datasheets_labels_have_one_place():
+    peaks = {"fp8 C": 2614.0, "bf16 B": 2250.0, "fp8 H": 1979.0, "bf16 C": 1307.0}
+    roofs = [roof(name, peak, is_measured=False) for name, peak in peaks.items()]
+    texts = labels(roofline([], roofs, INK))
+    places = {row["label"]: (mark["baseline"], mark["dx"]) for mark, shown in texts for row in shown}
+    assert places.keys() == peaks.keys()
+    assert places["bf16 B"][0] == places["fp8 H"][0] == "top"
+    assert len({places[name][1] for name in ("bf16 B", "fp8 H", "bf16 C")}) > 1
+    assert places["bf16 B"][1] != places["fp8 H"][1] != places["bf16 C"][1]
 
 
 def test_a_bar_of_cost_is_the_matmul_then_the_quantization():
