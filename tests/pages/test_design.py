@@ -61,6 +61,7 @@ def test_the_other_sections_draw(open_app, show) -> None:
     assert said(at) == ""
     text = " ".join(one.value for one in at.markdown)
     assert {"error": "your largest error", "knobs": "back", "runs": "mxf4"}[show] in text
+    assert " a NVIDIA" not in text
 
 
 def test_a_field_writes_its_part_of_the_line_and_no_other(open_app, hasty) -> None:

@@ -16,7 +16,7 @@ from pages.sections.design.runs import Answer
 def show(controls: Controls, draft: Draft) -> None:
     """The answers, a matmul after the other, and the way to run one of them."""
     st.markdown(
-        f"For a layer of {SIZES}. Kernel bodies are chosen as they would be on an {HOPPER.name} and a "
+        f"For a layer of {SIZES}. Kernel bodies are chosen as they would be on an {HOPPER.name} and an "
         f"{BLACKWELL.name}; nothing is run here."
     )
     found = runs(draft.line)
