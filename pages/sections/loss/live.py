@@ -114,8 +114,9 @@ def _draw_loss(runs: Sequence[Run], key: str) -> None:
     )
     draw_chart(spec, key=key, alt=f"Loss on the batches over the steps. {last}")
     emulated = any(run.row.provenance is not Provenance.GPU for run in runs)
+    place = "a CPU" if emulated else "this kind of GPU"
     told = " By the rules of the reference on a CPU, without kernels." if emulated else ""
     st.caption(
-        "No bf16 runs of this model and length are recorded on this kind of GPU, so there is no band to "
-        f"compare with.{told}"
+        f"No bf16 runs of this model and length are recorded on {place}, so there is no band to compare "
+        f"with.{told}"
     )
