@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pages.kit.charts.ink import Ink
-from pages.kit.charts.inside_axis import NARROW
+from pages.kit.charts.inside_axis import END, NARROW
 from pages.kit.charts.template import Columns, Filled, several, template
 
 BINS = 96
@@ -52,7 +52,9 @@ def histograms(panels: Mapping[str, Entries], reach: float, ink: Ink) -> Filled:
     """A panel for each title over -reach..reach: bars measured, and a line where the density is known."""
     data = {f"bars{i}": bar_columns(entries, reach) for i, entries in enumerate(panels.values())}
     data |= {f"line{i}": line_columns(entries) for i, entries in enumerate(panels.values())}
-    return _histograms(tuple(panels), ink).filled(data, ends=[-reach, reach])
+    # Room for half a label at either end.
+    far = (1 + END) * reach
+    return _histograms(tuple(panels), ink).filled(data, ends=[-far, far])
 
 
 @template

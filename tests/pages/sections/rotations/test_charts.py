@@ -108,6 +108,8 @@ def test_histograms_have_a_line_only_where_a_density_is_known(ink) -> None:
         "B": Entries(values=at, at=at, density=hadamard_density(at, 16, 4, 1)),
     }
     chart = rotations_histogram.histograms(panels, 6.0, ink)
+    low, high = chart["vconcat"][0]["layer"][0]["encoding"]["x"]["scale"]["domain"]
+    assert low < -6.0 < 6.0 < high, "room for half a label at either end"
     assert names(chart) == set(chart["datasets"]) == {"bars0", "bars1", "line0", "line1"}
     assert dataset(chart, "line0") == {"from": [], "density": []}
     line = dataset(chart, "line1")
