@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from tests.browser.looks import TELEPHONE, settled
+from tests.browser.looks import TELEPHONE, in_the_end, settled
 
 pytestmark = pytest.mark.browser
 
@@ -62,3 +62,13 @@ def test_every_option_beside_a_list_is_in_sight_on_a_telephone(server, open_page
     for name in ("Zero mean", "Real: dw"):
         box = page.get_by_role("radio", name=name, exact=True).first.bounding_box()
         assert box["x"] + box["width"] <= TELEPHONE, name
+
+
+def test_the_ring_around_the_last_result_lies_inside_the_picture(server, open_page):
+    page = open_page(f"{server.url}/accumulation?sum_k=256&step=8")
+    shown(page, "^Step 8 of 8")
+    below = """() => {
+        const svg = document.querySelector('svg.marks'), end = svg.getBoundingClientRect().bottom;
+        return Math.max(...[...svg.querySelectorAll('.mark-symbol path')].map(
+            path => path.getBoundingClientRect().bottom)) - end}"""
+    assert in_the_end(page, lambda: page.evaluate(below), lambda pixels: pixels <= 0) <= 0

@@ -20,6 +20,8 @@ Columns = dict[str, Sequence[object] | NDArray[np.generic]]
 WIDE, LEFT, RIGHT = 1000, 78, 872
 HEAD, FOOT = 96, 34
 STRIP, STRIP_HEAD = 76, 40
+RING = 18
+"""Pixels below the strip: half the ring around a result, and what the padding takes from the height."""
 MOST_BITS, BITS_TALL = 44, 330
 LOWEST_BIT_TALL, HIGHEST_BIT_TALL = 7.5, 17.0
 BAR = 0.8
@@ -114,7 +116,7 @@ class StepScene:
 
     @property
     def height(self) -> float:
-        return self.strip_top + STRIP + 8 if self.has_strip else self.bottom + FOOT
+        return self.strip_top + STRIP + RING if self.has_strip else self.bottom + FOOT
 
     def y(self, exponent: Any) -> Any:
         """Where the bit of the next higher weight begins."""
