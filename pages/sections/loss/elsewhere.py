@@ -75,10 +75,11 @@ def notice(ours: dict[str, Final]) -> str:
     if not judged:
         return "no recorded run of ours stands beside a published gap yet."
     agree, wide = (sum(one in some for one in judged) for some in ((AGREES, BOUND), (WIDE, OVER)))
+    larger, smaller = (judged.count(one) or "none" for one in (LARGER, SMALLER))
     return (
-        f"of {count(len(judged), 'published gap')}, {agree} agree with ours. For {wide}, **our interval is "
-        f"too wide** to tell them from none, or from their bound. Ours is larger than {judged.count(LARGER)} "
-        f"and smaller than {judged.count(SMALLER)}.{told_order(ours)}"
+        f"of {count(len(judged), 'published gap')}, {agree or 'none'} agree with ours. For {wide or 'none'}, "
+        "**our interval is too wide** to tell them from none, or from their bound. Ours is larger than "
+        f"{larger} of them, and smaller than {smaller} of them.{told_order(ours)}"
     )
 
 

@@ -13,6 +13,7 @@ from pages.sections.loss.elsewhere import (
     SMALLER,
     WIDE,
     agreement,
+    notice,
     told_order,
 )
 from pages.sections.loss.sourced import sourced
@@ -47,3 +48,10 @@ def test_the_order_is_that_of_recipes_which_one_source_trained_alike(four_over_s
     assert {"nvfp4_1x16", "four_over_six", "mxfp4"} <= {one.recipes[0] for one in sourced().published}
     assert told in told_order(found)
     assert told_order({"mxfp4": ours(5, 0.3)}) == ""
+
+
+def test_no_published_gap_is_told_as_none_of_them():
+    """“Larger than 0” would be read as a gap above zero."""
+    told = notice({"mxfp4": ours(5, 0.3)})
+    assert "none agree with ours. For none, **our interval is too wide**" in told
+    assert "Ours is larger than 2 of them, and smaller than none of them." in told
