@@ -85,10 +85,11 @@ def notice(recipes: Sequence[Recipe], layer: LayerShape) -> str:
     more = sum(one > 1 + _EQUAL for one in found.values())
     chosen = recipes[-1]
     turn = turn_tokens(chosen, layer)
+    share = {0: "none", len(found): "all"}.get(more, f"{more}")
     hold = "holds" if more == 1 else "hold"
     when = "never holds less" if turn is None else f"holds less than bf16 from {turn:,} tokens on"
     return (
-        f"**Notice:** with {layer.tokens:,} tokens, {more} of these {len(found)} recipes {hold} more than "
+        f"**Notice:** with {layer.tokens:,} tokens, {share} of these {len(found)} recipes {hold} more than "
         f"bf16. {chosen.title} holds {found[chosen.title]:.2f} times as much. It {when}, because w's copy "
         "does not grow with the tokens."
     )
