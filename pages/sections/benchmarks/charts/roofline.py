@@ -17,8 +17,8 @@ _TALL = 560
 _DASHES = {True: [1, 0], False: [6, 4]}
 _FEW_OPERATIONS, _MANY_OPERATIONS = 16.0, 32768.0
 _NEAR = 1.2
-_LABEL = 0.055
-"""Share of the chart's height that a label takes, with some room."""
+_LABEL = 0.065
+"""Share of the height that a label takes, which is larger on a projector, where the chart is flat."""
 _ASIDE, _PLACES = 92, 3
 """Pixels from one place of a label to the next one further left, and how many there are."""
 _SIZE, _OPACITY = 75, 0.95

@@ -193,6 +193,8 @@ def test_a_measured_label_steps_aside_for_a_datasheet_s_from_above():
         return next(mark["dx"] for mark, shown in texts for row in shown if row["label"] == "measured")
 
     assert shift([*roofs, near]) < shift(roofs)
+    under = roof("bf16 Hopper", 989.0, is_measured=False)
+    assert shift([*roofs, under]) < shift(roofs), "a projector's chart is flat"
 
 
 def test_no_two_datasheets_labels_have_one_place():
