@@ -61,4 +61,4 @@ def kernel_line(kernel: KernelRun) -> str:
 
 def notes(rows: Iterable[LayerRow]) -> Iterator[str]:
     """Sentences on ways that do something otherwise."""
-    yield from (f"{row.way.title}: {row.note}" for row in rows if row.note)
+    yield from (f"{row.way.title}. {row.note}" for row in rows if row.note)

@@ -16,6 +16,7 @@ from pages.kit.inert import plain
 from pages.kit.tables.arrow_table import arrow_table
 from pages.kit.tables.draw import draw_rows
 from pages.kit.terms.explain import draw_text
+from pages.sections.fused.origins import Measured, recorded_on, told
 
 MATMUL = Source(
     title="A matmul that quantizes: A as it loads it, or D as it leaves",
@@ -75,8 +76,8 @@ def draw(gpu: str) -> None:
         draw_text(IN_MATMUL)
         if rows := recorded(gpu):
             draw_rows(arrow_table(lines(rows)), column_config=_COLUMNS)
-            told = dict.fromkeys(f"Recorded on {row.gpu}, {row.date}" for row in rows)
-            st.caption(plain(f"{'; '.join(told)}."))
+            days = (Measured(place=recorded_on(row.gpu), date=row.date) for row in rows)
+            st.caption(plain(f"{told(days)}."))
         st.markdown(explanation(MATMUL.explained_in))
         st.markdown(f"**{MATMUL.title}**, the kernel to read: {files(MATMUL)}")
         st.code(text(MATMUL), language="python")

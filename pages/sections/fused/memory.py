@@ -23,6 +23,7 @@ from pages.kit.tables.draw import draw_rows
 from pages.kit.terms.explain import draw_text
 from pages.sections.fused import rows
 from pages.sections.fused.controls import TOKENS, job_of, layer_of
+from pages.sections.fused.origins import told
 from pages.sections.fused.rows import Shown
 
 IDEA = (
@@ -123,7 +124,7 @@ def _draw_measured(recipe: str, source: str, tokens: str) -> None:
         if found:
             st.markdown(f"**Measured**: {found[0].row.job.title}")
             draw_rows(arrow_table(measured(found)), column_config=_COLUMNS)
-            st.caption(plain(f"{'; '.join(dict.fromkeys(one.where for one in found))}."))
+            st.caption(plain(f"{told(one.measured for one in found)}."))
 
 
 def show(controls: Controls, source: str) -> None:

@@ -10,7 +10,7 @@ from kernels.bench.lines import BadLine, slug
 from kernels.bench.quantizers import QuantizerKernel, QuantizerRow, read_quantizers
 from pages.kit.file_stamps import Stamp, stamps
 from pages.kit.gemm import results as gemm_results
-from pages.kit.gemm.results import TOLD
+from pages.sections.fused.origins import Measured, recorded_on, told, told_versions
 
 Size = tuple[int, int]
 
@@ -68,10 +68,13 @@ def of_size(rows: Sequence[QuantizerRow], kernel: QuantizerKernel, size: Size) -
 
 def where(rows: Sequence[QuantizerRow]) -> str:
     """The machines, days, versions and commits of rows."""
-    return "; ".join(dict.fromkeys(map(_where, rows)))
+    return told(map(_measured, rows))
 
 
-def _where(row: QuantizerRow) -> str:
-    versions = [f"{name} {row.versions[name]}" for name in TOLD if name in row.versions]
-    commit = [f"commit {row.commit}"] if row.commit else []
-    return ", ".join([f"Recorded on {row.gpu}", row.date, *versions, *commit])
+def _measured(row: QuantizerRow) -> Measured:
+    return Measured(
+        place=recorded_on(row.gpu),
+        date=row.date,
+        versions=told_versions(row.versions),
+        commit=row.commit or "",
+    )

@@ -13,9 +13,9 @@ from kernels.layer.timeline.row import LayerRow, LeftOut, Timeline
 from kernels.paths import LAYER_RECORDS
 from pages.kit.file_stamps import Stamp, stamps
 from pages.kit.gemm import queue_panel as gpu_queue
-from pages.kit.gemm.results import TOLD
 from pages.kit.widgets import Choice, ChoiceStyle
 from pages.sections.fused import quantizers
+from pages.sections.fused.origins import Measured, recorded_on, told_versions
 
 HERE = "here"
 _FOLDERS_KEPT = 2
@@ -32,12 +32,15 @@ class Shown:
     is_here: bool
 
     @cached_property
-    def where(self) -> str:
+    def measured(self) -> Measured:
         """The machine, the day, the versions and the commit."""
-        row, how = self.row, "GPU:" if self.is_here else "Recorded on"
-        versions = [f"{name} {row.machine.versions[name]}" for name in TOLD if name in row.machine.versions]
-        commit = [f"commit {row.commit}"] if row.commit else []
-        return ", ".join([f"{how} {row.machine.name}", row.date, *versions, *commit])
+        row, gpu = self.row, self.row.machine.name
+        return Measured(
+            place=f"GPU: {gpu}" if self.is_here else recorded_on(gpu),
+            date=row.date,
+            versions=told_versions(row.machine.versions),
+            commit=row.commit or "",
+        )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

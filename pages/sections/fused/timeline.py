@@ -15,7 +15,6 @@ from pages.kit.charts.template import Filled
 from pages.kit.charts.words import count
 from pages.kit.controls import Controls, link_params
 from pages.kit.gemm.results import draw_left_out
-from pages.kit.inert import plain
 from pages.kit.notice import draw_notice
 from pages.kit.recipes import draw_recipe, recipe_params, recipe_values
 from pages.kit.shared_controls import RECIPE
@@ -35,6 +34,7 @@ from pages.sections.fused.told import (
     lanes,
     left_out_sentence,
     lines,
+    note_sentence,
     notice,
     origin_sentence,
     paints,
@@ -157,7 +157,7 @@ def _draw_figures(found: Sequence[Shown]) -> None:
     st.caption(origin_sentence(found))
     for one in found:
         if one.row.note:
-            st.caption(f"{one.row.way.title}: {plain(one.row.note)}")
+            st.caption(note_sentence(one.row))
     with st.expander("Every kernel in figures"):
         for one in found:
             st.markdown(f"**{one.row.way.title}**")

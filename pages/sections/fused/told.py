@@ -9,6 +9,7 @@ from pages.kit.charts.words import bytes_text, count
 from pages.kit.gemm.words import duration
 from pages.kit.inert import plain
 from pages.kit.tables.arrow_table import Table, arrow_table
+from pages.sections.fused import origins
 from pages.sections.fused.charts.facts import Bar, Lane, Paint, Tone
 from pages.sections.fused.controls import WAY_NAMES
 from pages.sections.fused.rows import Shown
@@ -161,10 +162,15 @@ def origin_sentence(found: Sequence[Shown]) -> str:
     """One line of Markdown on the machine, its date and versions, and how kernels were timed."""
     clocks = dict.fromkeys(one.row.clock.value for one in found)
     graphs = "as one CUDA graph" if all(one.row.in_graph for one in found) else "some launched one by one"
-    where = dict.fromkeys(one.where for one in found)
-    is_one = len(where) == 1 and len({one.row.bf16 for one in found}) == 1
+    measured = [one.measured for one in found]
+    is_one = len(set(measured)) == 1 and len({one.row.bf16 for one in found}) == 1
     runs = "All ways took turns in one run" if is_one else _RUNS
-    return plain(f"{'; '.join(where)}. {runs}. Times of kernels by {' and '.join(clocks)}, {graphs}.")
+    return plain(f"{origins.told(measured)}. {runs}. Times of kernels by {' and '.join(clocks)}, {graphs}.")
+
+
+def note_sentence(row: LayerRow) -> str:
+    """One line of Markdown: the name of a way, then what it does otherwise."""
+    return f"**{row.way.title}.** {plain(row.note)}"
 
 
 def left_out_sentence(lacking: Sequence[LeftOut]) -> str:

@@ -1,0 +1,46 @@
+"""Where and when rows were measured, in words that name a GPU once."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from pages.kit.gemm.results import TOLD
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measured:
+    """A row's GPU in words, its day, the versions of what it ran with, and its commit, or "" without one."""
+
+    place: str
+    date: str
+    versions: tuple[str, ...] = ()
+    commit: str = ""
+
+
+def recorded_on(gpu: str) -> str:
+    """A GPU of recorded rows in words."""
+    return f"Recorded on {gpu}"
+
+
+def told_versions(versions: Mapping[str, str]) -> tuple[str, ...]:
+    """The versions that a page tells, such as ``torch 2.11.0``."""
+    return tuple(f"{name} {versions[name]}" for name in TOLD if name in versions)
+
+
+def told(found: Iterable[Measured]) -> str:
+    """A GPU with its versions once, then every day and every commit of its rows."""
+    by_place: dict[tuple[str, tuple[str, ...]], list[Measured]] = {}
+    for one in found:
+        by_place.setdefault((one.place, one.versions), []).append(one)
+    return "; ".join(_of_place(place, versions, rows) for (place, versions), rows in by_place.items())
+
+
+def _of_place(place: str, versions: Sequence[str], rows: Sequence[Measured]) -> str:
+    days = sorted({row.date for row in rows})
+    commits = list(dict.fromkeys(row.commit for row in sorted(rows, key=lambda row: row.date) if row.commit))
+    noun = "commit" if len(commits) == 1 else "commits"
+    last = [f"{noun} {_listed(commits)}"] if commits else []
+    return ", ".join([place, _listed(days), *versions, *last])
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))

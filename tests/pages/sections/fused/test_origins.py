@@ -1,0 +1,24 @@
+"""The words on where rows were measured name a GPU once."""
+
+from pages.sections.fused.origins import Measured, recorded_on, told
+
+ROW = Measured(
+    place=recorded_on("NVIDIA H200"), date="2026-11-23", versions=("torch 2.11.0",), commit="0123abc"
+)
+
+
+def _row(date: str, commit: str, place: str = ROW.place) -> Measured:
+    return Measured(place=place, date=date, versions=ROW.versions, commit=commit)
+
+
+def test_rows_of_one_gpu_are_told_once_with_each_day_and_commit():
+    assert told([ROW, ROW]) == "Recorded on NVIDIA H200, 2026-11-23, torch 2.11.0, commit 0123abc"
+    later = [_row("2026-11-24", "b"), ROW, _row("2026-11-24", "c"), _row("2026-11-24", "b")]
+    assert told(later) == (
+        "Recorded on NVIDIA H200, 2026-11-23 and 2026-11-24, torch 2.11.0, commits 0123abc, b and c"
+    )
+
+
+def test_another_gpu_is_told_apart():
+    other = _row("2026-11-23", "", "GPU: NVIDIA H100")
+    assert told([ROW, other]) == f"{told([ROW])}; GPU: NVIDIA H100, 2026-11-23, torch 2.11.0"
