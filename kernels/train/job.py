@@ -60,7 +60,7 @@ class TrainJob:
     @property
     def size(self) -> str:
         """The field that decides how much memory it needs, and its value."""
-        return f"a model of size {self.model.upper()}"
+        return f"a model of {self.size_data.title}"
 
     @property
     def recipe_title(self) -> str:
@@ -71,7 +71,7 @@ class TrainJob:
     @property
     def title(self) -> str:
         """What runs, for a list of runs."""
-        return f"Training: {self.recipe_title}, size {self.model.upper()}, seed {self.seed}"
+        return f"Training: {self.recipe_title}, {self.size_data.title}, seed {self.seed}"
 
     @property
     def size_advice(self) -> str:

@@ -47,6 +47,11 @@ class Size:
             raise ValueError(f"a model's width is a multiple of {TILE}, got {self.width}")
 
     @property
+    def title(self) -> str:
+        """The size in words, such as ``size S``."""
+        return "the smallest size" if self.name == ON_CPU else f"size {self.name.upper()}"
+
+    @property
     def hidden(self) -> int:
         """8/3 of the width, in whole tiles: three matrices then weigh as much as the two of a 4× MLP."""
         return -(-8 * self.width // (3 * TILE)) * TILE
@@ -75,14 +80,14 @@ class Size:
         return self.layers * sum(in_ * out for in_, out in self.block_linears.values())
 
 
+ON_CPU = "tiny"
+"""The one size that the reference's rules train in seconds."""
 SIZES = {
     size.name: size
     for size in (
         Size(name="s", width=256, layers=6),
         Size(name="m", width=384, layers=6),
-        Size(name="tiny", width=TILE, layers=1, sequences=2, length=2**5),
+        Size(name=ON_CPU, width=TILE, layers=1, sequences=2, length=2**5),
     )
 }
 """s and m are for a GPU; tiny is for a CPU, where the reference's rules are emulated."""
-ON_CPU = "tiny"
-"""The one size that the reference's rules train in seconds."""

@@ -17,8 +17,7 @@ IDEA = (
     "in fp32. The text is Python: sources of a package that comes with torch, byte by byte."
 )
 _CHANCE = (
-    "A run that ends above another one shows nothing: seeds differ as much. Look at the band, and at "
-    "“How sure?”."
+    "A run that ends above another one shows nothing: seeds differ as much. “How sure?” says by how much."
 )
 
 

@@ -68,6 +68,8 @@ def test_a_run_without_a_band_is_drawn_by_its_loss_alone(open_app, nothing) -> N
     at.run()
     told = texts(at)
     assert "120 of 400 steps; 72 of 75 GEMMs a step are quantized" in told
+    assert "Look at the band" not in told
+    assert "TINY" not in told
     assert "are recorded on a CPU, so there is no band to compare with. By the rules of the reference" in told
     assert at.expander[0].label == "In its layers after step 120, under the names in logs"
     assert len(at.dataframe[0].value) == 24 * 6
