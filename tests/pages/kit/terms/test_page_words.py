@@ -1,6 +1,6 @@
 """Contract: a page's words are those that lead to it and those in its texts; no list of them is kept."""
 
-from pages.kit.terms.explain import PAGE
+from pages.kit.terms.explain import PAGE, found_in
 from pages.kit.terms.glossary import glossary
 from pages.kit.terms.page_words import texts_of, words_of
 from tests.pages.every_page.budget import CONTROLS
@@ -34,3 +34,9 @@ def test_the_row_is_on_a_page_and_not_on_the_glossary(open_app):
     ] == [len(words_of("scaling"))]
     at = open_app("pages/glossary.py", term="tile")
     assert not any("Words on this page" in row.proto.body for row in at.get("html"))
+
+
+def test_a_qr_code_is_no_code_of_a_format():
+    assert {term.term for term in found_in(["Scan the QR code.", "A code of e4m3."])} == {"code", "e4m3"}
+    assert not found_in(["Scan the QR code."])
+    assert "code" not in {term.term for term in words_of("classroom")}
