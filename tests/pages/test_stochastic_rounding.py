@@ -80,6 +80,7 @@ def test_the_mean_answers_for_every_format_and_variant(open_app, name, debias):
     bound = 2.0**-4 if debias == "truncate" else 2.0**-5
     assert 0.8 * bound < float(re.search(r"at most \*\*([\d.]+) of a step", text)[1]) <= bound + 1e-3
     assert "0.289" in text
+    assert "2⁻ᴺ is 2⁻⁴ = 0.0625" in text
 
 
 @pytest.mark.parametrize("around", ["0", "60000"])
@@ -98,6 +99,15 @@ def test_bf16_at_1_freezes_where_the_update_is_below_two_to_the_minus_nine(open_
     assert frozen in notice(open_app(PAGE, part="weight", lr="0.001"))
     assert frozen not in notice(open_app(PAGE, part="weight", lr="0.003"))
     assert "0.00195" in notice(open_app(PAGE, part="weight", lr="0.001"))
+
+
+@pytest.mark.parametrize(
+    ("pull", "end"), [("up", "6 ± 0, e2m1's largest"), ("down", "−6 ± 0, e2m1's lowest")]
+)
+def test_a_weight_at_the_end_of_its_format_is_said_to_be_there(open_app, pull, end):
+    asked = {"part": "weight", "weight": "e2m1", "pull": pull, "lr": str(max(RATE.options))}
+    assert f"ends at {end} value;" in notice(open_app(PAGE, **asked, steps="10000"))
+    assert "value;" not in notice(open_app(PAGE, **asked | {"lr": str(min(RATE.options))}, steps="100"))
 
 
 @pytest.mark.parametrize("name", FORMAT.options)

@@ -7,7 +7,7 @@ from fp8core.formats import FORMATS
 from fp8core.stochastic import Debias
 from pages.kit.chart import draw_chart
 from pages.kit.charts.ink import INKS
-from pages.kit.charts.words import power_of_two, short
+from pages.kit.charts.words import power_in_digits, short
 from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice
 from pages.kit.shell import theme
@@ -56,7 +56,7 @@ def _notice(view: MeanView, debias: Debias, bits: int) -> str:
     return (
         f"**Notice:** with {bits} random {'bit' if bits == 1 else 'bits'} the mean of the rounded value is "
         f"at most **{short(noisy.worst_bias, 2)} of a step** off x ({debias.value}; 2⁻ᴺ is "
-        f"{power_of_two(-bits)} = {short(2.0**-bits, 2)}), that of nearest up to "
+        f"{power_in_digits(-bits)}), that of nearest up to "
         f"{short(nearest.worst_bias, 2)}. The price: one rounding's rms error is {short(noisy.rms, 3)} of a "
         f"step instead of {short(nearest.rms, 3)}."
     )

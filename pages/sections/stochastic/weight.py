@@ -3,6 +3,7 @@
 import streamlit as st
 
 from fp8core.experiments.weight_updates import Freeze, Pull
+from fp8core.formats import FORMATS
 from pages.kit.chart import draw_chart
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.words import short
@@ -24,7 +25,7 @@ def show(controls: Controls) -> None:
     bits = controls.draw(RANDOM_BITS, place.container(width=200))
     view = weight_view(name, lr, pull, steps, bits, controls.value(SEED))
     walk = view.walk
-    draw_notice(f"**Notice:** {_frozen(view.freeze, name)} {_moved(walk)}")
+    draw_notice(f"**Notice:** {_frozen(view.freeze, name)} {_moved(walk, name)}")
     draw_chart(
         weight_chart(walk, INKS[theme()]),
         key="weight_chart",
@@ -56,10 +57,12 @@ def _frozen(freeze: Freeze | None, name: str) -> str:
     )
 
 
-def _moved(walk: DrawnWalk) -> str:
+def _moved(walk: DrawnWalk, name: str) -> str:
     mean, deviation = short(float(walk.mean[-1]), 3), short(float(walk.deviation[-1]), 2)
     exact = short(float(walk.exact[-1]), 3)
-    return f"Stochastically it ends at {mean} ± {deviation}; without rounding, at {exact}."
+    end = {FORMATS[name].max: f", {name}'s largest value", -FORMATS[name].max: f", {name}'s lowest value"}
+    limit = end.get(float(walk.mean[-1]), "")
+    return f"Stochastically it ends at {mean} ± {deviation}{limit}; without rounding, at {exact}."
 
 
 def _drift(view: WeightView, bits: int) -> str:
