@@ -6,6 +6,7 @@ from fp8core.linear import MATMULS, Side
 from fp8core.recipes import RECIPES
 from fp8core.tiles import WHOLE
 from pages.kit.charts.ink import INKS
+from pages.kit.charts.room import in_room
 from pages.sections.design.cells import cells, words
 from pages.sections.design.charts.bars import ROWS, Group, bars
 from pages.sections.design.charts.cells import CELLS, TILES, Cell, cells_chart, parts
@@ -60,6 +61,14 @@ def test_the_bars_have_the_errors_in_percent_and_in_their_order(ink) -> None:
         ("Yours", 4.0), ("Yours", 0.0), ("b", 10.0), ("b", 20.0),
     ]  # fmt: skip
     assert [one["words"] for one in drawn][:2] == ["4 %", "0"]
+
+
+def test_a_projector_leaves_each_bar_the_height_of_its_words() -> None:
+    """The axis and the legend take about 110 pixels of the height, and the words need 15 for each bar."""
+    results = ("y", "dx", "dw")
+    groups = [Group(name=str(number), errors=dict.fromkeys(results, 0.1)) for number in range(4)]
+    flat = in_room(bars(groups, results, INKS["light"]))
+    assert (flat["height"] - 110) / len(groups) * 0.75 / len(results) >= 15
 
 
 @by_theme
