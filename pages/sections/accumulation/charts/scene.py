@@ -22,6 +22,8 @@ HEAD, FOOT = 96, 34
 STRIP, STRIP_HEAD = 76, 40
 RING = 18
 """Pixels below the strip: half the ring around a result, and what the padding takes from the height."""
+WORD_WIDE, WORD_OFF = 90, 11
+"""The width that a result's word takes after its ring, and the pixels from its middle to the line."""
 MOST_BITS, BITS_TALL = 44, 330
 LOWEST_BIT_TALL, HIGHEST_BIT_TALL = 7.5, 17.0
 BAR = 0.8
@@ -230,15 +232,33 @@ def strip_columns(scene: StepScene) -> Columns:
     errors = np.array([step.total - step.exact for step in scene.steps])
     zero, per_unit = strip_scale(scene, errors.tolist())
     last = max(len(errors) - 1, 1)
+    x, y = LEFT + (RIGHT - LEFT) * np.arange(len(errors)) / last, zero - errors * per_unit
     return {
         "step": np.arange(1, len(errors) + 1),
-        "x": LEFT + (RIGHT - LEFT) * np.arange(len(errors)) / last,
-        "y": zero - errors * per_unit,
+        "x": x,
+        "y": y,
+        "word_y": _word_heights(x, y, zero),
         "zero": np.full(len(errors), zero),
         "off": [short(error, 3) for error in errors.tolist()],
         "total": [short(step.total, DIGITS) for step in scene.steps],
         "exact": [short(step.exact, DIGITS) for step in scene.steps],
     }
+
+
+def _word_heights(x: NDArray[np.float64], y: NDArray[np.float64], zero: float) -> NDArray[np.float64]:
+    """float64[steps]: where each result's word lies: near it, on neither the line nor zero's."""
+    heights = np.empty_like(y)
+    for place, (at, here) in enumerate(zip(x.tolist(), y.tolist(), strict=True)):
+        reach = np.append(x[(x > at) & (x < at + WORD_WIDE)], min(at + WORD_WIDE, x[-1]))
+        line = np.append(np.interp(reach, x, y), here)
+        low, high = float(line.min()) - WORD_OFF, float(line.max()) + WORD_OFF
+        free = [
+            word
+            for word in (low, high, zero - WORD_OFF, zero + WORD_OFF)
+            if not low < word < high and abs(word - zero) >= WORD_OFF
+        ]
+        heights[place] = min(free, key=lambda word: abs(word - here))
+    return heights
 
 
 def strip_scale(scene: StepScene, errors: Sequence[float]) -> tuple[float, float]:

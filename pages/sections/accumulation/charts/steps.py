@@ -210,6 +210,6 @@ def _strip(ink: Ink) -> alt.LayerChart:
         .encode(**place),
         base.transform_filter(NOW)
         .mark_text(align="left", dx=12, fontSize=13, fontWeight="bold", color=ink.text, aria=False)
-        .encode(**place, text="off:N"),
+        .encode(x=_x("x"), y=_y("word_y"), text="off:N"),
         data=alt.NamedData(STRIP_ROWS),
     )

@@ -27,6 +27,8 @@ from pages.sections.accumulation.charts.scene import (
     LEFT,
     RIGHT,
     STRIP,
+    WORD_OFF,
+    WORD_WIDE,
     Spelled,
     StepScene,
     grid_columns,
@@ -125,6 +127,18 @@ def test_the_strip_is_the_error_of_every_result_so_far():
     for row, error in zip(points, errors, strict=True):
         assert (row["y"] - row["zero"]) * worst == pytest.approx(-error * STRIP, abs=1e-9)
     assert (points[0]["x"], points[-1]["x"]) == (LEFT, RIGHT)
+
+
+@pytest.mark.parametrize("kind", TermKind)
+def test_no_line_of_the_strip_goes_through_the_word_at_a_result(kind):
+    points = in_rows(strip_columns(scene(ACCUMULATORS["hopper_fast"], kind, k=256)))
+    x, y = ([point[name] for point in points] for name in "xy")
+    for point in points:
+        under = np.linspace(point["x"], min(point["x"] + WORD_WIDE, x[-1]), 50)
+        off = np.interp(under, x, y) - point["word_y"]
+        assert abs(off).min() >= WORD_OFF - 1e-6
+        assert (off > 0).all() or (off < 0).all()
+        assert abs(point["word_y"] - point["zero"]) >= WORD_OFF
 
 
 @pytest.mark.parametrize(("theme", "unit"), crossed(each(INKS), UNITS, every=5))
