@@ -11,7 +11,7 @@ from typing import Any
 from kernels.device import Device
 from kernels.gemm.blocks import Blocks, Body
 from kernels.gemm.hopper import blocks as hopper
-from kernels.gemm.hopper import narrow_blocks, storage
+from kernels.gemm.hopper import narrow_blocks, refusals, storage
 from kernels.gemm.hopper.decoding import blocks as decoding
 from kernels.gemm.hopper.storage import Storage
 from kernels.gemm.meaning import Meaning
@@ -58,7 +58,7 @@ class KernelBody:
 
 
 _HOPPER: dict[str, Any] = {
-    "lacking": hopper.lacking,
+    "lacking": refusals.lacking,
     "storage": storage.ring,
     "launcher": "gemm.hopper.launch:launch",
     "explained_in": "gemm/hopper/kernel.py",
@@ -92,7 +92,7 @@ BODIES: Mapping[Body, KernelBody] = {
     Body.CHAINED: KernelBody(
         title="The warp-specialized kernel, its sums in the tensor core",
         sources=(("gemm/hopper/chained.py", WHOLE_FILE), _LOADING),
-        refusal=hopper.chained_refusal,
+        refusal=refusals.chained_refusal,
         candidates=hopper.chained,
         **_HOPPER,
     ),
@@ -101,30 +101,30 @@ BODIES: Mapping[Body, KernelBody] = {
         sources=(("gemm/hopper/chained_shared.py", WHOLE_FILE), _LOADING),
         shared=", programs sharing a block",
         shared_sources=_SHARED,
-        refusal=hopper.chained_shared_refusal,
+        refusal=refusals.chained_shared_refusal,
         candidates=hopper.chained_shared,
         **_HOPPER,
     ),
     Body.PROMOTED: KernelBody(
         title=_PROMOTED_TITLE,
         sources=(("gemm/hopper/promoted.py", WHOLE_FILE), _LOADING),
-        refusal=hopper.promoted_refusal,
+        refusal=refusals.promoted_refusal,
         candidates=hopper.promoted,
         **_HOPPER,
     ),
     Body.PROMOTED_LENT: KernelBody(
         title=f"{_PROMOTED_TITLE}, D through memory of A",
         sources=(("gemm/hopper/promoted_lent.py", WHOLE_FILE), _PROMOTE, _LOADING),
-        refusal=hopper.lent_refusal,
+        refusal=refusals.lent_refusal,
         candidates=hopper.promoted_lent,
-        **_HOPPER | {"lacking": hopper.lacking_to_lend},
+        **_HOPPER | {"lacking": refusals.lacking_to_lend},
     ),
     Body.PROMOTED_THREE: KernelBody(
         title=f"{_PROMOTED_TITLE} by three warpgroups",
         sources=(("gemm/hopper/promoted_three.py", WHOLE_FILE), _PROMOTE, _LOADING),
         shared=", programs sharing a block",
         shared_sources=_SHARED,
-        refusal=hopper.three_refusal,
+        refusal=refusals.three_refusal,
         candidates=hopper.promoted_three,
         **_HOPPER,
     ),
@@ -133,7 +133,7 @@ BODIES: Mapping[Body, KernelBody] = {
         sources=(("gemm/hopper/promoted_few_rows.py", WHOLE_FILE), _PROMOTE, _LOADING),
         shared=", programs sharing a block",
         shared_sources=_SHARED,
-        refusal=hopper.few_rows_refusal,
+        refusal=refusals.few_rows_refusal,
         candidates=hopper.few_rows,
         **_HOPPER,
     ),
@@ -141,7 +141,7 @@ BODIES: Mapping[Body, KernelBody] = {
         title="The warp-specialized kernel for few tokens, a narrow block a program",
         sources=(("gemm/hopper/narrow.py", WHOLE_FILE),),
         refusal=narrow_blocks.refusal,
-        lacking=hopper.lacking,
+        lacking=refusals.lacking,
         candidates=narrow_blocks.candidates,
         storage=storage.narrow,
         launcher="gemm.hopper.narrow_launch:launch",

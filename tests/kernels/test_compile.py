@@ -18,7 +18,7 @@ from fp8core.recipes import RECIPES
 from kernels.device import ADA, BLACKWELL, BLACKWELL_RTX, HOPPER, Device, triton_version
 from kernels.gemm.blocks import Body
 from kernels.gemm.bodies import BODIES
-from kernels.gemm.hopper.blocks import lacking
+from kernels.gemm.hopper.refusals import lacking
 from kernels.gemm.meaning import Summation
 from kernels.gemm.plan import GemmPlan, plan_built_in
 from kernels.gemm.tuned import FOLDER

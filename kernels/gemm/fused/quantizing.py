@@ -14,7 +14,7 @@ from kernels.gemm.blocks import Blocks, Body
 from kernels.gemm.bodies import tries
 from kernels.gemm.fused.into import TileFacts, uncastable
 from kernels.gemm.fused.simple_launch import simple_blocks
-from kernels.gemm.hopper.blocks import lacking
+from kernels.gemm.hopper.refusals import lacking
 from kernels.gemm.hopper.sizes import (
     BARRIER_BYTES,
     CHAINED,

@@ -11,6 +11,7 @@ from fp8core.tiles import WHOLE, TileShape
 from kernels.device import Device
 from kernels.gemm.blocks import Blocks, Body
 from kernels.gemm.hopper import blocks as hopper
+from kernels.gemm.hopper import refusals
 from kernels.gemm.hopper.sizes import (
     CODES,
     CONSUMERS,
@@ -77,7 +78,7 @@ def lacking(meaning: Meaning, mnk: tuple[int, int, int], device: Device) -> str:
     m, n, _ = mnk
     side = decoded_side(meaning, m, n)
     rows = m if side == "a" else n
-    reason = hopper.lacking(meaning, mnk, device)
+    reason = refusals.lacking(meaning, mnk, device)
     if reason or (reason := _undecoded(meaning, Side.A if side == "a" else Side.B)):
         return reason
     if side != larger(m, n) and rows <= _MOST_ROWS:

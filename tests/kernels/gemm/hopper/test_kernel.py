@@ -13,8 +13,8 @@ from fp8core.tiles import WHOLE, TileShape
 from kernels.device import ADA, HOPPER, DeviceKind, current_device
 from kernels.gemm.blocks import Body
 from kernels.gemm.bodies import refusal
-from kernels.gemm.hopper.blocks import lacking
 from kernels.gemm.hopper.launch import constants
+from kernels.gemm.hopper.refusals import lacking
 from kernels.gemm.hopper.sizes import LENT_STAGES, PARTS_UNDER_WAY
 from kernels.gemm.launch import as_planned, gemm, launch, torch_dtype
 from kernels.gemm.meaning import ScaleAt, Summation
