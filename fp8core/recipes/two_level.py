@@ -21,7 +21,7 @@ _BETTER = replace(_RULE, outer=OuterScale(tile=TileShape(WHOLE, WHOLE), inner_ma
 _BETTER_LINE, _BETTER_SQUARE = operand(E2M1, 1, _K, _BETTER), operand(E2M1, _K, _K, _BETTER)
 _RHT = Rotation(RotationKind.NVFP4_HADAMARD, len(NVFP4_SIGNS))
 _REMARK = (
-    "The last layers, about 15 % of all, stay in bf16. Only Wgrad's operands are rotated, and only dy is "
+    "The last layers, about 15% of all, stay in bf16. Only Wgrad's operands are rotated, and only dy is "
     "rounded stochastically."
 )
 

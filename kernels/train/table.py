@@ -47,7 +47,7 @@ def _gap(rows: list[TrainRow], bf16: dict[int, float]) -> str:
         return "–"
     pairs = [final / bf16[seed] for seed, final in finals.items() if seed in bf16]
     ratio = statistics.fmean(pairs or [statistics.fmean(finals.values()) / statistics.fmean(bf16.values())])
-    return f"{100 * (ratio - 1):+.2f} %"
+    return f"{100 * (ratio - 1):+.2f}%"
 
 
 def _cells(name: str, rows: list[TrainRow], bf16: dict[int, float]) -> tuple[str, ...]:
@@ -59,7 +59,7 @@ def _cells(name: str, rows: list[TrainRow], bf16: dict[int, float]) -> tuple[str
     mean = statistics.fmean(finals)
     bits = statistics.fmean(row.final_bits for row in rows if row.final_bits is not None)
     gap = _gap(rows, bf16)
-    spread = f"{100 * statistics.stdev(finals) / mean:.2f} %" if len(finals) > 1 else "–"
+    spread = f"{100 * statistics.stdev(finals) / mean:.2f}%" if len(finals) > 1 else "–"
     times = [row.step_ms for row in rows if row.step_ms]
     ms = f"{statistics.median(times):.2f}" if times else "–"
     rate = rows[0].job.size_data.bytes_per_step / statistics.median(times) if times else None

@@ -33,7 +33,7 @@ _KERNELS = 40
 _HALF, _MOST = 0.5, 0.95
 STOPPED = 130
 """The exit code after Ctrl-C."""
-_HEADER = ("recipe", "matmul", "shapes", "× torch", "10 %", "lowest", "regret 50 %", "regret 95 %")
+_HEADER = ("recipe", "matmul", "shapes", "× torch", "10%", "lowest", "regret 50%", "regret 95%")
 
 
 def run(options: argparse.Namespace, device: Device, measurement: Measurement) -> int:
@@ -149,7 +149,7 @@ def _fit(samples: Sequence[Sample], device: Device, measurement: Measurement) ->
     made = fit(measured, measurement, device, lambda told: print(told, file=sys.stderr), before)
     made.write(path)
     error = made.error
-    print(f"{path}: {error.measurements} measurements, off by {error.median:.1%}, 95 % under {error.p95:.1%}")
+    print(f"{path}: {error.measurements} measurements, off by {error.median:.1%}, 95% under {error.p95:.1%}")
 
 
 def _work(sample: Sample, blocks: Blocks, device: Device) -> Work:

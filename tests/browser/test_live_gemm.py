@@ -25,7 +25,7 @@ def test_a_click_runs_a_gemm_and_the_result_survives_a_page_switch(server, open_
     stop_button(page).wait_for(state="detached", timeout=RESULT_MS)
     settled(page)
     error = page.get_by_test_id("stMetric").filter(has_text="by quantization").first
-    assert re.search(r"3\.\d+ %", error.inner_text())
+    assert re.search(r"3\.\d+%", error.inner_text())
     assert page.get_by_text(re.compile("Triton's interpreter on this CPU|^GPU: ")).first.is_visible()
     cells = page.locator('[data-testid="stVegaLiteChart"]').first
     box = cells.bounding_box()

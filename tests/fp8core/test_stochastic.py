@@ -93,7 +93,7 @@ def test_the_mean_of_many_draws_comes_closer_as_the_root_of_their_number() -> No
         random = np.random.default_rng(2).integers(0, 1 << 16, (draws, x.size))
         mean = round_stochastic(FORMATS["e2m1"], x, random, 16).mean(axis=0)
         rmse.append(np.sqrt(np.mean((mean - x) ** 2)))
-    # Each rmse of 400 values is known to 1/sqrt(2 * 400) = 3.5 %; four such deviations of the ratio.
+    # Each rmse of 400 values is known to 1/sqrt(2 * 400) = 3.5%; four such deviations of the ratio.
     assert rmse[0] / rmse[1] == pytest.approx(4.0, rel=4 * 0.035 * np.sqrt(2))
 
 

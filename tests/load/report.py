@@ -104,10 +104,10 @@ def _alone(answers: list[Answer]) -> Table:
 
 def _many(phase: str, answers: list[Answer]) -> Table:
     """Many sessions: the clock's time of the middle one, of 95 in 100, and the longest."""
-    table = Table(title=f"{phase}, ms: median, 95 % within, longest")
+    table = Table(title=f"{phase}, ms: median, 95% within, longest")
     for name in ("page", "n"):
         table.add_column(name)
-    for name in ("first", "95 %", "longest", "settled", "95 %", "longest"):
+    for name in ("first", "95%", "longest", "settled", "95%", "longest"):
         table.add_column(name, justify="right")
     pages: dict[str, list[Answer]] = {}
     for (page, _), some in _places(answers).items():

@@ -52,7 +52,7 @@ def test_without_parameters_nothing_is_scaled_and_all_becomes_zero(open_app):
     assert at.title[0].value == "Why can't fp8 do without a scale?"
     x = np.abs(draw(InputKind.GRADIENT_LIKE, (32, 128), 0))
     assert (x < 2.0**-10).all()
-    assert "100 % of these numbers become 0 and 0 % saturate" in notice(at)
+    assert "100% of these numbers become 0 and 0% saturate" in notice(at)
     assert f"= {x.max() / 448:.3g}".replace("-", "−") in notice(at)
     assert at.query_params == {}
     assert len(charts(at)) == 1
@@ -119,18 +119,18 @@ def test_every_scale_with_a_button_and_both_ends_of_the_slider_are_accepted(name
 @pytest.mark.parametrize(("name", "kind"), crossed(each(ELEMENT.options), [*SOME_KINDS, LOG_UNIFORM]))
 def test_every_element_format_and_kind_of_blocks_answers(open_app, name, kind):
     at = open_app(PAGE, scaling="rules", scaling_element=name, scaling_blocks=kind)
-    share = re.search(r"in ([\d.]+) % of these blocks", notice(at))
+    share = re.search(r"in ([\d.]+)% of these blocks", notice(at))
     assert share
     rows = next(m.value for m in at.markdown if m.value.startswith("| Scale |")).split("\n")[2:]
     assert [row.split("|")[2].strip() for row in rows] == ["32", "8", "8", "8"]
-    assert rows[1].split("|")[3].strip() == f"{share[1]} %"
-    assert rows[0].split("|")[3].strip() == rows[3].split("|")[3].strip() == "0 %"
+    assert rows[1].split("|")[3].strip() == f"{share[1]}%"
+    assert rows[0].split("|")[3].strip() == rows[3].split("|")[3].strip() == "0%"
 
 
 @pytest.mark.parametrize("size", BLOCK_SIZE.options)
 def test_blocks_of_uniform_log_amax_saturate_as_the_closed_form_says(open_app, size):
     at = open_app(PAGE, scaling="rules", scaling_block=str(size), scaling_blocks="log_uniform")
-    told = float(re.search(r"in ([\d.]+) % of these blocks", notice(at))[1])
+    told = float(re.search(r"in ([\d.]+)% of these blocks", notice(at))[1])
     assert told == pytest.approx(100 * (1 + 8 - math.log2(448)), abs=0.15)
     rows = next(m.value for m in at.markdown if m.value.startswith("| Scale |")).split("\n")[2:]
     for row in rows:

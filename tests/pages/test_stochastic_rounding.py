@@ -120,7 +120,7 @@ def test_a_dot_product_answers_in_every_format_and_nearest_wins_where_signs_canc
 
 def test_the_bias_of_e2m1_is_the_one_its_density_gives(open_app):
     # 1 - (E[round |z|] / E|z|)², from the eight values and the normal distribution's tails.
-    assert "bias (2.8 %)" in notice(open_app(PAGE, part="dot", format="e2m1"))
+    assert "bias (2.8%)" in notice(open_app(PAGE, part="dot", format="e2m1"))
 
 
 def test_values_survive_a_switch_of_pages_and_sections(open_app):

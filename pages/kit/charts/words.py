@@ -69,6 +69,11 @@ def short(value: float, digits: int = 4) -> str:
     return f"{value:,.0f}".replace("-", "−") if large else f"{value:.{digits}g}".replace("-", "−")
 
 
+def percent_text(share: float, digits: int = 3) -> str:
+    """A share as a percentage of `digits` significant digits, such as ``2.6%``."""
+    return f"{short(100 * share, digits)}%"
+
+
 def column(values: Sequence[float], digits: int = 5) -> tuple[list[str], str]:
     """Numbers written to one decimal place, and their sum, so that the printed numbers add up.
 

@@ -12,7 +12,7 @@ from kernels.bench.job import Cache, GemmJob, Into
 from kernels.bench.row import Prediction, Row
 from kernels.gemm.meaning import REFOLDED_WORDS, Summation
 from pages.kit.charts.operand_words import bits_words, preparation, scales_words
-from pages.kit.charts.words import count, stored_tile
+from pages.kit.charts.words import count, percent_text, stored_tile
 from pages.kit.inert import plain
 
 _ACCUMULATION = {how: how.words for how in Summation} | {Summation.RECIPE: "as in the recipe"}
@@ -134,10 +134,10 @@ def prediction_sentence(prediction: Prediction) -> str:
 
 
 def percent(value: float) -> str:
-    """A relative error, such as ``3.75 %``, ``1.2e-06 %``, ``∞``."""
+    """A relative error, such as ``3.75%``, ``1.2e-06%``, ``∞``."""
     if not math.isfinite(value):
         return NONE if math.isnan(value) else "∞"
-    return f"{100 * value:.3g} %" if value == 0 or value >= 1e-6 else f"{100 * value:.2g} %"
+    return percent_text(value, 3 if value == 0 or value >= 1e-6 else 2)
 
 
 def decibel(value: float) -> str:

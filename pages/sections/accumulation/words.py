@@ -2,7 +2,7 @@
 
 import math
 
-from pages.kit.charts.words import short
+from pages.kit.charts.words import percent_text, short
 
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _SMALL = 1e-3
@@ -11,13 +11,13 @@ _MOST_DIGITS = 17
 
 
 def percent(share: float) -> str:
-    """A percentage, such as ``0.16 %`` or ``1.7 · 10⁻⁵ %``."""
+    """A percentage, such as ``0.16%`` or ``1.7 · 10⁻⁵%``."""
     value = 100 * share
     if value == 0 or abs(value) >= _SMALL:
-        return f"{short(value, 2)}{_GAP}%"
+        return percent_text(share, 2)
     exponent = math.floor(math.log10(abs(value)))
     raised = str(exponent).translate(_RAISED)
-    return f"{short(value / 10**exponent, 2)}{_GAP}·{_GAP}10{raised}{_GAP}%"
+    return f"{short(value / 10**exponent, 2)}{_GAP}·{_GAP}10{raised}%"
 
 
 def apart(x: float, y: float, digits: int = 5) -> tuple[str, str]:

@@ -54,10 +54,10 @@ _COLUMNS = {
     "median": _NUMBER(format="%.2f", help="Half the GEMMs are slower than this, relative to torch"),
     "geometric mean": _NUMBER(format="%.2f", help="A mean in which twice as fast and half as fast make 1"),
     "lost, median": _NUMBER(
-        format="%.1f %%", help="How much longer the chosen blocks take than the best of all that were tried"
+        format="%.1f%%", help="How much longer the chosen blocks take than the best of all that were tried"
     ),
     "lost, 95th percentile": _NUMBER(
-        format="%.1f %%", help="19 GEMMs in 20 lose no more than this by their choice of blocks"
+        format="%.1f%%", help="19 GEMMs in 20 lose no more than this by their choice of blocks"
     ),
 }
 

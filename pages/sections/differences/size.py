@@ -10,7 +10,7 @@ from fp8core.formats.binades import binade_runs, finest_bits
 from fp8core.inputs import INPUT_NOTES, InputKind
 from pages.kit.chart import draw_chart
 from pages.kit.charts.ink import INKS
-from pages.kit.charts.words import short
+from pages.kit.charts.words import percent_text, short
 from pages.kit.computing.compute import computed
 from pages.kit.computing.pool import Call
 from pages.kit.controls import Controls
@@ -45,7 +45,7 @@ def show(controls: Controls) -> None:
         f"{DRAWS} draws a point of {BAND_LINES} lines of {BAND_K} numbers: {rule}. "
         "The line is the mean, and a bar reaches from the worst draw to the best. Dashed lines are square "
         "tiles: a token beside a large one shares its scale. The smaller half are the numbers below the "
-        "median of all |x|. An error of 100 % says that they are lost."
+        "median of all |x|. An error of 100% says that they are lost."
     )
 
 
@@ -57,7 +57,7 @@ def notice(curves: Mapping[str, SizeCurve], format_name: str) -> str:
     told = (
         f"tiles of {first.at:.0f} instead of {last.at:.0f} {format_name} numbers cost "
         f"{short(first.bits - last.bits, 3)} bits more an element with fp32 scales. The error of the smaller "
-        f"half goes from {_percent(worst)} to {_percent(best)}"
+        f"half goes from {percent_text(worst)} to {percent_text(best)}"
     )
     format_ = FORMATS[format_name]
     if binade_runs(format_)[-1].bits < finest_bits(format_):
@@ -71,7 +71,7 @@ def notice(curves: Mapping[str, SizeCurve], format_name: str) -> str:
         )
     cheap = curves[curve_name("e8m0_round_up", LINE)].small[0]
     return (
-        f"{told}. With scales that are powers of two it ends at {_percent(small_error(cheap)[0])}, for "
+        f"{told}. With scales that are powers of two it ends at {percent_text(small_error(cheap)[0])}, for "
         f"{short(cheap.bits - last.bits, 3)} bits more."
     )
 
@@ -83,7 +83,3 @@ def described(curves: Mapping[str, SizeCurve], format_name: str) -> str:
         f"{curve.every[-1].mean:.1f} dB at {curve.every[-1].at:.0f}"
         for name, curve in curves.items()
     )
-
-
-def _percent(error: float) -> str:
-    return f"{short(100 * error, 3)} %"

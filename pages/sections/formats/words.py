@@ -10,6 +10,7 @@ from fp8core.formats.number_line import Interval, Outcome
 from fp8core.formats.spelling import Kind, Spelling, spell
 from fp8core.rounding import Overflow, Rounding
 from pages.kit.charts.ink import Ink
+from pages.kit.charts.words import percent_text
 from pages.sections.formats.charts.words import hexadecimal, number, power_or_number
 
 _LONG = 17
@@ -68,7 +69,7 @@ def _rounded(format_: Format, typed: float, value: float) -> str:
     if value == 0:
         return f"{head}: too small for {format_.name}, it vanishes."
     off = abs(value) / abs(typed) - 1
-    return f"{head}, {_percent(abs(off))} too {'large' if off > 0 else 'small'}."
+    return f"{head}, {percent_text(abs(off))} too {'large' if off > 0 else 'small'}."
 
 
 def ends(format_: Format) -> tuple[float, float]:
@@ -81,10 +82,6 @@ def _saturates(format_: Format, typed: float, value: float) -> str:
     """Words for a number too far out to round to the last value without saturation."""
     too_far = abs(value) + format_.gap_beyond
     return ", and saturates" if math.isfinite(value) and abs(typed) >= too_far else ""
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.3g} %".replace("-", "−")
 
 
 def probability(value: float) -> str:

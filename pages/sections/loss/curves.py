@@ -62,5 +62,5 @@ def described(lines: Sequence[Line], around: Band) -> str:
         if one.steps
     )
     return (
-        f"Loss above the mean of bf16 over the steps. bf16's seeds end within ±{widest(around):.2f} %. {ends}"
+        f"Loss above the mean of bf16 over the steps. bf16's seeds end within ±{widest(around):.2f}%. {ends}"
     )

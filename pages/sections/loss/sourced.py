@@ -42,7 +42,7 @@ class Published(Sourced):
         found = self.gap_percent
         if found is None:
             return f"+{self.nats:g} nats"
-        return f"{'below ' if self.at_most else '+'}{found:.2g} %"
+        return f"{'below ' if self.at_most else '+'}{found:.2g}%"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -48,9 +48,9 @@ def show(controls: Controls) -> None:
     needed = runs_needed(spread, delta)
     draw_notice(
         f"**Notice:** {count(len(reference), 'run')} of bf16 end with a standard deviation of "
-        f"**{spread:.3f} %** of the loss. To show a difference of {delta:g} %, train "
+        f"**{spread:.3f}%** of the loss. To show a difference of {delta:g}%, train "
         f"**{count(needed, 'run')} of each** of the two recipes. So few seeds tell the deviation itself "
-        f"badly: with {SURE:.0%} it lies between {low:.3f} and {high:.3f} %, "
+        f"badly: with {SURE:.0%} it lies between {low:.3f} and {high:.3f}%, "
         f"and {count(runs_needed(high, delta), 'run')} may be needed."
     )
     ends = ends_of(group)
@@ -91,8 +91,8 @@ def equal_seeds(group: Group) -> str:
     low, high = equal.interval
     told = (
         f"{rule} In these runs of {group.steps:,} steps, a recipe's distance from bf16 of the same seed has "
-        f"a standard deviation of {equal.spread:.2f} %, with {SURE:.0%} between {low:.2f} and {high:.2f} %. "
-        f"Were seeds of no matter, it would be √2 · σ = {equal.apart:.2f} %."
+        f"a standard deviation of {equal.spread:.2f}%, with {SURE:.0%} between {low:.2f} and {high:.2f}%. "
+        f"Were seeds of no matter, it would be √2 · σ = {equal.apart:.2f}%."
     )
     if not equal.helps:
         return f"**Equal seeds do not help for sure.** {told}"
@@ -137,13 +137,13 @@ def table(spread: float, interval: tuple[float, float]) -> str:
     ]
     for delta in DIFFERENCES:
         cells = " | ".join(f"{runs_needed(one, delta):,}" for one in (spread, low, high))
-        lines.append(f"| {delta:g} % | {cells} |")
+        lines.append(f"| {delta:g}% | {cells} |")
     return "\n".join(lines)
 
 
 def noise() -> str:
     """The spreads that others measured."""
     return "; ".join(
-        f"σ = {short(one.percent, 2)} % over {one.runs} runs of {one.of} ({one.link})"
+        f"σ = {short(one.percent, 2)}% over {one.runs} runs of {one.of} ({one.link})"
         for one in sourced().noise
     )

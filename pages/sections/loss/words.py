@@ -32,23 +32,23 @@ SMALL = (
 
 
 def percent(value: float) -> str:
-    """A signed percentage of two decimals, such as ``+1.20 %``."""
-    return f"{_hundredths(value)}\N{NO-BREAK SPACE}%"
+    """A signed percentage of two decimals, such as ``+1.20%``."""
+    return f"{_hundredths(value)}%"
 
 
 def gap_text(one: Final) -> str:
-    """The gap of a kind of run with its interval, such as ``+1.20 ± 0.15 %``."""
+    """The gap of a kind of run with its interval, such as ``+1.20 ± 0.15%``."""
     return interval(one.gap)
 
 
 def interval(gap: Gap) -> str:
-    """A gap with its interval, such as ``+1.20 ± 0.15 %``."""
+    """A gap with its interval, such as ``+1.20 ± 0.15%``."""
     return signed(gap.percent, gap.error)
 
 
 def signed(value: float, error: float) -> str:
     """A signed percentage with half the width of its interval."""
-    told = f"{_hundredths(value)} ± {error:.2f} %"
+    told = f"{_hundredths(value)} ± {error:.2f}%"
     return told.replace(" ", "\N{NO-BREAK SPACE}")
 
 

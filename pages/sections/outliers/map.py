@@ -9,7 +9,7 @@ from fp8core.linear import LayerTensor
 from pages.kit.chart import draw_chart
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.template import Columns
-from pages.kit.charts.words import count, short, span, stored_tile
+from pages.kit.charts.words import count, percent_text, short, span, stored_tile
 from pages.kit.computing.compute import computed
 from pages.kit.computing.pool import Call
 from pages.kit.controls import Controls
@@ -73,7 +73,7 @@ def color_scale(of_errors: bool) -> str:
     """The colors of the maps and what they stand for."""
     ticks = (LEAST * 10**power for power in range(4)) if of_errors else (0.0, 0.25, 0.5, 0.75, 1.0)
     told = "error of a tile, ‖e‖ / ‖x‖" if of_errors else "share of a tile's elements that become zero"
-    labels = "".join(f"<span>{100 * tick:g} %</span>" for tick in ticks)
+    labels = "".join(f"<span>{percent_text(tick)}</span>" for tick in ticks)
     return (
         f'<div style="font-size: 0.85rem">{told}'
         f'<div style="height: 12px; background: linear-gradient(to right, {", ".join(STOPS)})"></div>'

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterable, Mapping, Sequence
 
-from pages.kit.charts.words import short
+from pages.kit.charts.words import percent_text
 
 INTRODUCTION = (
     "One large number decides the scale of every number that shares it. What that costs the small ones "
@@ -22,11 +22,11 @@ _NEARLY_ALL, _WHOLE_DIGITS = 99.0, 4
 
 
 def percent(share: float, digits: int = 2) -> str:
-    """A percentage, such as ``2.6 %``; ``< 0.001 %`` for what is smaller and not 0."""
+    """A percentage, such as ``2.6%``; ``< 0.001%`` for what is smaller and not 0."""
     value = 100 * share
     if 0 < abs(value) < _LEAST:
-        return f"< {_LEAST}{_GAP}%"
-    return f"{short(value, max(digits, _WHOLE_DIGITS if abs(value) >= _NEARLY_ALL else digits))}{_GAP}%"
+        return f"< {_LEAST}%"
+    return percent_text(share, max(digits, _WHOLE_DIGITS if abs(value) >= _NEARLY_ALL else digits))
 
 
 def db(value: float) -> str:

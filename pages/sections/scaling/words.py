@@ -8,7 +8,7 @@ from fp8core.experiments.scale_sweep import ScaleSweep
 from fp8core.formats import FORMATS, FloatFormat
 from fp8core.inputs import INPUT_NOTES, InputKind
 from fp8core.scales import E8M0_FLOOR, saturated_share
-from pages.kit.charts.words import short
+from pages.kit.charts.words import percent_text, short
 
 NEAR_DB = 3.0
 MANY = 0.1
@@ -24,12 +24,12 @@ class Landing(Protocol):
 
 
 def percent(share: float) -> str:
-    """A percentage, such as ``12.3 %``. A share above 0 never reads as 0, nor one below 1 as all."""
+    """A percentage, such as ``12.3%``. A share above 0 never reads as 0, nor one below 1 as all."""
     if 0 < share < 5e-5:
-        return "under 0.01 %"
+        return "under 0.01%"
     if 1 - 5e-4 < share < 1:
-        return "over 99.9 %"
-    return f"{100 * share:.3g} %"
+        return "over 99.9%"
+    return percent_text(share)
 
 
 def largest(name: str) -> str:

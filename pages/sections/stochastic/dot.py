@@ -6,7 +6,7 @@ import streamlit as st
 from fp8core.experiments.dot_noise import DotErrors
 from pages.kit.chart import draw_chart
 from pages.kit.charts.ink import INKS
-from pages.kit.charts.words import short
+from pages.kit.charts.words import percent_text, short
 from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice
 from pages.kit.shared_controls import SEED
@@ -35,8 +35,9 @@ def show(controls: Controls) -> None:
             dot_chart(errors, domain, ink, floor),
             place=panel,
             key=key,
-            alt=f"{title}: at K = {TERMS[-1]:,} the relative error is {_percent(errors.nearest[-1])} to "
-            f"nearest, {_percent(errors.stochastic[-1])} stochastically",
+            alt=f"{title}: at K = {TERMS[-1]:,} the relative error is "
+            f"{percent_text(errors.nearest[-1], 2)} to nearest, "
+            f"{percent_text(errors.stochastic[-1], 2)} stochastically",
         )
     st.caption(
         f"d = Σ round(aₖ) · round(bₖ), both operands in {name} without a scale, added in fp64: what is seen "
@@ -56,10 +57,10 @@ def _notice(view: DotView) -> str:
     ratio = zero.stochastic[-1] / zero.nearest[-1]
     return (
         "**Notice, both are true.** Where all terms have one sign, the noise averages out as 1/√K, but "
-        f"nearest's bias ({_percent(view.floor)}) does not, however many terms are added: {winner} (at "
-        f"{last}: {_percent(same.stochastic[-1])} against {_percent(same.nearest[-1])}). Where signs cancel, "
-        "the result itself grows only as √K: nothing averages out, and **nearest wins**: stochastic's error "
-        f"is {short(float(ratio), 2)} times as large."
+        f"nearest's bias ({percent_text(view.floor, 2)}) does not, however many terms are added: {winner} "
+        f"(at {last}: {percent_text(same.stochastic[-1], 2)} against {percent_text(same.nearest[-1], 2)}). "
+        "Where signs cancel, the result itself grows only as √K: nothing averages out, and "
+        f"**nearest wins**: stochastic's error is {short(float(ratio), 2)} times as large."
     )
 
 
@@ -68,7 +69,3 @@ def overtaken(errors: DotErrors) -> int | None:
     behind = np.flatnonzero(errors.stochastic >= errors.nearest)
     first = behind[-1] + 1 if behind.size else 0
     return int(errors.terms[first]) if first < errors.terms.size else None
-
-
-def _percent(share: float) -> str:
-    return f"{short(100 * float(share), 2)} %"

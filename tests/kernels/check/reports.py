@@ -63,7 +63,7 @@ REPORT = Report(
             name="copy",
             group=Group.SPEED,
             verdict=Verdict.SLOW,
-            detail="61 % of the NVIDIA H200 recorded on 2026-11-20: power-capped at 450 W.",
+            detail="61% of the NVIDIA H200 recorded on 2026-11-20: power-capped at 450 W.",
             figures=(Figure("rate", 610.0, "GB/s"), Figure("SM clock", 1100.0, "MHz")),
             reference=Reference(
                 value=1000.0, gpu="NVIDIA H200", date="2026-11-20", versions={"torch": "2.11.0"}

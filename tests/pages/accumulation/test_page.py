@@ -211,7 +211,7 @@ def test_controls_keep_their_values_when_pages_are_switched(open_app):
 
 @pytest.mark.parametrize(
     ("share", "words"),
-    [(0, "0 %"), (0.0016, "0.16 %"), (-0.066, "−6.6 %"), (1.7e-7, "1.7 · 10⁻⁵ %")],
+    [(0, "0%"), (0.0016, "0.16%"), (-0.066, "−6.6%"), (1.7e-7, "1.7 · 10⁻⁵%")],
 )
 def test_shares_are_told_in_two_digits(share, words):
     assert percent(share).replace("\N{NO-BREAK SPACE}", " ") == words

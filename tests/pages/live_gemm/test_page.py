@@ -127,9 +127,9 @@ def test_a_run_shows_its_error_and_says_that_it_was_interpreted(open_app):
     run_job(at)
     assert not at.exception
     shown = metrics(at)
-    assert shown["Error, rel_err"] == "3.75 %"
-    assert shown["by quantization"] == "3.74 %"
-    assert shown["by the kernel"] == "0.17 %"
+    assert shown["Error, rel_err"] == "3.75%"
+    assert shown["by quantization"] == "3.74%"
+    assert shown["by the kernel"] == "0.17%"
     assert shown["SQNR"] == "28.5 dB"
     assert "Triton's interpreter on this CPU" in texts(at)
     assert "Nothing has been run yet" not in texts(at)
@@ -178,7 +178,7 @@ def test_a_result_that_comes_while_another_page_is_open_is_there_on_return(open_
     gates.open(Gate.JOB)
     at.switch_page(PAGE).run()
     run_until(at, is_quiet)
-    assert metrics(at)["Error, rel_err"] == "3.75 %"
+    assert metrics(at)["Error, rel_err"] == "3.75%"
 
 
 def test_json_is_strict_and_csv_has_a_line_a_result():
@@ -210,7 +210,7 @@ def test_the_error_is_laid_at_the_right_door(quantization, kernel, says):
 
 
 def test_an_error_without_a_size_is_no_percentage():
-    assert [percent(value) for value in (math.nan, math.inf, 0.0, 0.0375)] == ["–", "∞", "0 %", "3.75 %"]
+    assert [percent(value) for value in (math.nan, math.inf, 0.0, 0.0375)] == ["–", "∞", "0%", "3.75%"]
 
 
 @pytest.mark.parametrize("changes", [{"error_map": ()}, {"error_map": ((),)}, {"worst": ()}, {"bf16": None}])

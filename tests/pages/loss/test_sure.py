@@ -16,7 +16,7 @@ def test_the_runs_a_difference_takes_follow_the_spread_of_seeds(open_app, record
     spread = spread_percent([LAST * (1 + each / 100) for each in SEEDS.values()])
     told = texts(open_app(PAGE, loss_show="sure", loss_delta="0.1"))
     assert f"**{runs_needed(spread, 0.1)} runs of each**" in told
-    assert f"**{spread:.3f} %**" in told
+    assert f"**{spread:.3f}%**" in told
     assert "**Equal seeds help here.**" in told  # a made-up recipe adds the same to each seed's loss
     assert f"| NVFP4 | 2 | {ABOVE['nvfp4']:+.2f}" in told
     assert "Were all 6 equal to bf16, 0.3 of these intervals would leave out 0 by chance" in told

@@ -7,6 +7,7 @@ import altair as alt
 
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.template import Filled, number, several, template
+from pages.kit.charts.words import percent_text
 
 ROWS = "errors"
 _BAR, _AROUND = 26, 80
@@ -28,7 +29,7 @@ def bars(groups: Sequence[Group], results: tuple[str, ...], ink: Ink) -> Filled:
         "group": [name for name, _, _ in marks],
         "result": [result for _, result, _ in marks],
         "percent": [percent for _, _, percent in marks],
-        "words": [f"{percent:.3g} %" if percent else "0" for _, _, percent in marks],
+        "words": [percent_text(percent / 100) if percent else "0" for _, _, percent in marks],
     }
     top = max((percent for _, _, percent in marks), default=1.0) or 1.0
     return _bars(results, ink).filled(

@@ -40,7 +40,7 @@ def test_the_truth_waits_for_the_answer_which_then_stays(open_app, monkeypatch):
     assert "100% of them became zero." in words(at)
     assert "**Do:** Point at the bars" in words(at)
     assert at.session_state["scaling_input"] == "gradient_like", "the page shows what was asked"
-    assert notices(at)[0].startswith("**Notice:** Without a scale, 100 %")
+    assert notices(at)[0].startswith("**Notice:** Without a scale, 100%")
     press(press(at, "Next"), "Back")
     assert "You said: About half of them." in words(at)
     assert not [button for button in at.button if button.label == "Lock my answer"]

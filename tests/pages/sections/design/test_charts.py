@@ -60,7 +60,7 @@ def test_the_bars_have_the_errors_in_percent_and_in_their_order(ink) -> None:
     assert [(one["group"], one["percent"]) for one in drawn] == [
         ("Yours", 4.0), ("Yours", 0.0), ("b", 10.0), ("b", 20.0),
     ]  # fmt: skip
-    assert [one["words"] for one in drawn][:2] == ["4 %", "0"]
+    assert [one["words"] for one in drawn][:2] == ["4%", "0"]
 
 
 def test_a_projector_leaves_each_bar_the_height_of_its_words() -> None:

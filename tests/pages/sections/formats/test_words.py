@@ -99,7 +99,7 @@ def test_only_what_lies_outside_the_finite_values_is_said_to_lie_beyond():
             assert "beyond the lowest value" in told(name, 2 * low)
         assert "beyond" not in told(name, math.nextafter(high, 0))
         assert "beyond the largest value" in told(name, 2 * high)
-    assert "−1.995 becomes −2**, 0.251 % too large" in told("mxint8", -1.995)
+    assert "−1.995 becomes −2**, 0.251% too large" in told("mxint8", -1.995)
 
 
 def test_a_number_that_became_nan_and_the_reals_that_do_agree():

@@ -1,4 +1,4 @@
-"""Contract: a bar is a line's share of its record, slow ones say so, and the record is a rule at 100 %."""
+"""Contract: a bar is a line's share of its record, slow ones say so, and the record is a rule at 100%."""
 
 import pytest
 
