@@ -1,5 +1,8 @@
 """Section "Three matmuls": what reaches y, dx and dw?"""
 
+from collections.abc import Mapping
+from typing import TypeAlias
+
 import streamlit as st
 
 from fp8core.experiments.layer_error import ResultError
@@ -19,6 +22,10 @@ from pages.sections.outliers.map import tensor_of
 from pages.sections.outliers.measures import layer, layer_shape
 from pages.sections.outliers.words import listed, percent, table
 
+STAYS_BF16 = "stays bf16"
+Results: TypeAlias = Mapping[str, ResultError | None]
+"""The errors of one recipe by the matmul's name; None for a matmul that it does not quantize."""
+
 
 def show(controls: Controls) -> None:
     """Draw the error of each result under each recipe."""
@@ -28,13 +35,15 @@ def show(controls: Controls) -> None:
     if shown is None:
         return
     asked = shown.asked
-    found = {asked.titles[key]: part for key, part in zip(asked.keys, shown.parts, strict=True)}
+    found = {
+        asked.titles[key]: quantized(key, part) for key, part in zip(asked.keys, shown.parts, strict=True)
+    }
     draw_notice(f"**Notice:** {notice(found)}")
     draw_chart(
         grouped(bars(found), "error of the result, ‖D − exact‖ / ‖exact‖", INKS[theme()]),
         key="outliers_matmuls",
         alt="; ".join(
-            f"{name}: " + ", ".join(f"{MATMULS[m].d.value} {percent(e.rel_err)}" for m, e in part.items())
+            f"{name}: " + ", ".join(f"{MATMULS[m].d.value} {error_text(e)}" for m, e in part.items())
             for name, part in found.items()
         ),
     )
@@ -48,35 +57,63 @@ def show(controls: Controls) -> None:
     )
 
 
-def bars(found: dict[str, dict[str, ResultError]]) -> list[Bar]:
+def quantized(key: str, part: Mapping[str, ResultError]) -> Results:
+    """The errors of a recipe in the matmuls that it quantizes."""
+    recipe = recipe_of_key(key)
+    return {name: part[name] if recipe.spec(matmul).quantized else None for name, matmul in MATMULS.items()}
+
+
+def error_text(error: ResultError | None) -> str:
+    """The error of a result, such as ``2.6%``; words where its matmul is not quantized."""
+    return STAYS_BF16 if error is None else percent(error.rel_err)
+
+
+def bars(found: Mapping[str, Results]) -> list[Bar]:
     """A group a result, a bar a recipe."""
     return [
         Bar(
             group=f"{matmul.d.value}, {matmul.title}",
             series=title,
-            share=part[name].rel_err,
-            told=percent(part[name].rel_err),
+            share=0.0 if error is None else error.rel_err,
+            told=error_text(error),
         )
         for name, matmul in MATMULS.items()
-        for title, part in found.items()
+        for title, error in ((title, part[name]) for title, part in found.items())
     ]
 
 
-def notice(found: dict[str, dict[str, ResultError]]) -> str:
-    """The best recipe of each result, and the worst result of all."""
-    best = {name: min(found, key=lambda title, name=name: found[title][name].rel_err) for name in MATMULS}
-    title, name = max(
-        ((title, name) for title in found for name in MATMULS), key=lambda at: found[at[0]][at[1]].rel_err
+def notice(found: Mapping[str, Results]) -> str:
+    """The best recipe of each result, and the worst result of all; what is not quantized is not compared."""
+    compared = {
+        name: {title: error for title, part in found.items() if (error := part[name]) is not None}
+        for name in MATMULS
+    }
+    unquantized = "".join(
+        f" **{title}** does not quantize {MATMULS[name].title}: {MATMULS[name].d.value} {STAYS_BF16}."
+        for title, part in found.items()
+        for name in MATMULS
+        if part[name] is None
     )
-    worst = found[title][name]
+    if not any(compared.values()):
+        return f"no result has an error of quantizing.{unquantized}"
+    best = {
+        name: min(errors, key=lambda title, errors=errors: errors[title].rel_err)
+        for name, errors in compared.items()
+        if errors
+    }
+    title, name = max(
+        ((title, name) for name, errors in compared.items() for title in errors),
+        key=lambda at: compared[at[1]][at[0]].rel_err,
+    )
+    worst = compared[name][title]
     told = ", ".join(
-        f"{matmul.d.value} {percent(found[best[name]][name].rel_err)} (**{best[name]}**)"
-        for name, matmul in MATMULS.items()
+        f"{MATMULS[name].d.value} {percent(compared[name][one].rel_err)} (**{one}**)"
+        for name, one in best.items()
     )
     return (
         f"the least errors are {told}. The largest is {percent(worst.rel_err)} in {MATMULS[name].d.value} "
         f"under **{title}**, and its cosine with the exact result is "
-        f"{cosine(worst)}."
+        f"{cosine(worst)}.{unquantized}"
     )
 
 
@@ -92,13 +129,16 @@ def cosine(error: ResultError) -> str:
     return f"{error.cosine:.{digits}f}"
 
 
-def figures(asked: Asked, found: dict[str, dict[str, ResultError]]) -> str:
+def figures(asked: Asked, found: Mapping[str, Results]) -> str:
     """Error and cosine of each result, and the price of each operand."""
     heads = ("recipe", *(f"{m.d.value}: error, cosine" for m in MATMULS.values()), "bits: A, B of each")
     rows = []
     for key, title in asked.titles.items():
         part = found[title]
-        results = (f"{percent(part[name].rel_err)}, {cosine(part[name])}" for name in MATMULS)
+        results = (
+            STAYS_BF16 if error is None else f"{percent(error.rel_err)}, {cosine(error)}"
+            for error in (part[name] for name in MATMULS)
+        )
         rows.append((title, *results, prices(key, asked)))
     kept = [
         f"{listed([asked.titles[key]])}: {recipe_of_key(key).remark}"

@@ -84,7 +84,9 @@ def _template(stacked: bool, ink: Ink) -> alt.LayerChart:
         tooltip=[
             alt.Tooltip("group:N", title="row"),
             alt.Tooltip("series:N", title="bar"),
-            alt.Tooltip("share:Q", title="share", format=".3~p"),
+            alt.Tooltip("share:Q", title="share", format=".3~p")
+            if stacked
+            else alt.Tooltip("told:N", title="share"),
         ],
     )
     color = alt.Color("series:N", scale=alt.Scale(domain=series, range=color_range(12, ink)), legend=legend)

@@ -3,10 +3,11 @@
 import pytest
 
 from fp8core.experiments.error_curves import Counted, Draws
+from fp8core.experiments.layer_error import ResultError
 from fp8core.experiments.two_readers import Disagreement
 from fp8core.inputs import InputKind
-from fp8core.linear import LayerTensor
-from pages.sections.outliers import lines, map, readers, tiles
+from fp8core.linear import MATMULS, LayerTensor
+from pages.sections.outliers import lines, map, matmuls, readers, tiles
 from pages.sections.outliers.chosen import Asked
 from pages.sections.outliers.measures import BARE_TILES, TileSizes, measured
 from pages.sections.outliers.source import Source
@@ -76,3 +77,26 @@ def test_a_relative_error_is_said_to_keep_only_where_it_does(gain_db, is_unchang
 
     told = tiles.notice({"steep": sizes(11.3), "flat": sizes(gain_db)}, Counted.SMALLER_HALF)
     assert ("does not depend on its scale" in told) == is_unchanged
+
+
+def errors(rel_err: float) -> dict[str, ResultError]:
+    return {name: ResultError(rel_err=rel_err, off_cosine=0.0) for name in MATMULS}
+
+
+def test_a_matmul_that_stays_bf16_is_said_to_and_is_not_compared():
+    asked = {"rowwise_hp_wgrad": errors(0.0) | {"fprop": errors(0.04)["fprop"]}, "mxfp8": errors(0.03)}
+    found = {key: matmuls.quantized(key, part) for key, part in asked.items()}
+    told = matmuls.notice(found)
+    assert told.startswith(
+        "the least errors are y 3% (**mxfp8**), dx 0% (**rowwise_hp_wgrad**), dw 3% (**mxfp8**)"
+    )
+    assert told.endswith("**rowwise_hp_wgrad** does not quantize Wgrad: dw stays bf16.")
+    drawn = {(bar.group, bar.series): bar.told for bar in matmuls.bars(found)}
+    assert drawn["dw, Wgrad", "rowwise_hp_wgrad"] == "stays bf16"
+    assert drawn["dw, Wgrad", "mxfp8"] == "3%"
+
+
+def test_results_of_which_none_is_quantized_have_no_least_error():
+    told = matmuls.notice({"Plain": dict.fromkeys(MATMULS)})
+    assert told.startswith("no result has an error of quantizing.")
+    assert told.count("does not quantize") == len(MATMULS)
