@@ -72,6 +72,8 @@ class Controls:
         self._link: DeltaGenerator | None = None
         self._values: dict[str, Value] = {}
         self._published: dict[str, Value] | None = None
+        self._warning: DeltaGenerator | None = None
+        self._asked: dict[str, str] = {}
         reading, found = address.read()
         arrived = reading is not address.Reading.ECHO
         self._complaints = self._obey(reading, found) if arrived else []
@@ -102,6 +104,7 @@ class Controls:
         drawn = control.narrow(**limits) if limits else control
         held = st.session_state[control.key]
         self._hold(drawn, drawn.fit(held), held)
+        self._compare(drawn, held)
         value = drawn.fit(drawn.widget(st if place is None else place, on_change))
         self._values[control.key] = value
         self._publish()
@@ -109,9 +112,10 @@ class Controls:
 
     def within(self, control: Control[T], **limits: Any) -> T:
         """The value of a control that the page draws by itself, as a slider in a picture, within `limits`."""
-        held = self.value(control)
-        value = control.narrow(**limits).fit(held)
+        held, drawn = self.value(control), control.narrow(**limits)
+        value = drawn.fit(held)
         self._hold(control, value, held)
+        self._compare(drawn, held)
         self._publish()
         return value
 
@@ -148,6 +152,7 @@ class Controls:
         """Draw "Copy link" and "Reset" in `place`, and say here which wishes of the address could not be met.
 
         A telephone, or a page that another one frames, shows no sidebar: nobody would read it there.
+        A control that is drawn later, within limits of the moment, may add to what is said.
         """
         place = st if place is None else place
         row = place.container(horizontal=True)
@@ -163,12 +168,29 @@ class Controls:
         draw_save_pictures(row)
         presenter.draw_switch(place)
         self._show_link()
-        if complaints := self._complaints + presenter.complaints():
-            shown = complaints[:_COMPLAINTS_SHOWN]
-            more = len(complaints) - len(shown)
-            st.warning(
-                "Ignored from the link: " + "; ".join(shown) + (f"; and {more} more" if more else "") + "."
-            )
+        self._complaints += presenter.complaints()
+        self._warning = st.empty()
+        self._complain()
+
+    def _complain(self) -> None:
+        """Say what of the link is ignored, at the place that the toolbar has kept for it."""
+        if not self._complaints or self._warning is None:
+            return
+        shown = self._complaints[:_COMPLAINTS_SHOWN]
+        more = len(self._complaints) - len(shown)
+        self._warning.warning(
+            "Ignored from the link: " + "; ".join(shown) + (f"; and {more} more" if more else "") + "."
+        )
+
+    def _compare(self, drawn: Control[Any], held: object) -> None:
+        """Complain where the link asks for a value beyond the limits of the control as it is drawn."""
+        text = self._asked.pop(drawn.key, None)
+        if text is None or drawn.accepts(held):
+            return
+        shown = drawn.text(drawn.fit(held))
+        asked = quoted(f"{drawn.key}={text}")
+        self._complaints.append(f"{asked} ({drawn.key} needs {drawn.needs} here, and {shown} is shown)")
+        self._complain()
 
     def _obey(self, reading: address.Reading, found: dict[str, list[str]]) -> list[str]:
         """Put the address's values into the session; returns what could not be obeyed, in words."""
@@ -178,6 +200,7 @@ class Controls:
             value = control.parse(texts[0]) if len(texts) == 1 else None
             if control.accepts(value):
                 st.session_state[key] = value
+                self._asked[key] = texts[0]
             elif texts or reading is address.Reading.HISTORY:
                 st.session_state[key] = control.default if found else self._opening[key]
             if len(texts) > 1:

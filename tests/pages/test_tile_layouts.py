@@ -90,6 +90,14 @@ def test_a_tile_row_from_the_address_is_brought_into_the_grid(open_app, address,
     assert at.number_input(key="row").value == value
 
 
+def test_a_tile_beyond_the_picture_is_told_with_the_tile_that_is_shown(open_app):
+    at = open_app(PAGE, row="300", column="2")
+    assert [one.value for one in at.warning] == [
+        "Ignored from the link: `row=300` (row needs a whole number from 0 to 15 here, and 15 is shown)."
+    ]
+    assert not at.run().warning
+
+
 def test_a_tile_row_moves_into_a_smaller_grid(open_app):
     at = open_app(PAGE, row="15")
     at.segmented_control(key="side").set_value("B").run()

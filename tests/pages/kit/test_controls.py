@@ -126,6 +126,31 @@ def test_a_bound_set_by_another_control_clamps_the_value_in_state_and_address():
     assert at.code[0].value == "?letter=c&count=5"
 
 
+@pytest.mark.parametrize(("asked", "shown"), [("50", 5), ("3", 3)])
+def test_a_link_s_value_beyond_a_bound_of_the_moment_is_told_with_what_is_shown(asked, shown):
+    at = opened(letter="c", count=asked)
+    assert values(at)[:2] == ("c", shown)
+    told = [one.value for one in at.warning]
+    assert told == [
+        "Ignored from the link: `count=50` (count needs a whole number from 0 to 5 here, and 5 is shown)."
+    ] * (asked == "50")
+    assert not at.run().warning
+
+
+def test_what_a_link_gets_wrong_is_one_sentence():
+    at = opened(letter="c", count="50", level="17")
+    assert len(at.warning) == 1
+    assert "`level=17`" in at.warning[0].value
+    assert at.warning[0].value.endswith(
+        "; `count=50` (count needs a whole number from 0 to 5 here, and 5 is shown)."
+    )
+
+
+def test_a_bound_that_another_control_moves_is_no_fault_of_the_link():
+    at = opened(count="50")
+    assert not at.segmented_control(key="letter").set_value("c").run().warning
+
+
 def test_reset_brings_every_default_back():
     at = opened(letter="b", count="9", level="32", share="0.25", on="true")
     next(button for button in at.button if button.label == "Reset").click().run()
