@@ -85,5 +85,16 @@ UNREADABLE = """() => [...document.querySelectorAll('svg.marks')].flatMap(svg =>
 })"""
 """Words of the page's charts that are cut off, smaller than 11 pixels, or over other words."""
 
+STRUCK = """() => [...document.querySelectorAll('svg.marks')].flatMap(svg => {
+    const shown = chosen => [...svg.querySelectorAll(chosen)].filter(one => !one.closest('.role-legend'));
+    const dots = shown('g.mark-symbol path').map(dot => dot.getBoundingClientRect());
+    return shown('text').filter(word => word.textContent.trim()).filter(word => {
+        const box = word.getBoundingClientRect();
+        return dots.some(dot => Math.min(box.right, dot.right) - Math.max(box.left, dot.left) > 1
+            && Math.min(box.bottom, dot.bottom) - Math.max(box.top, dot.top) > 2);
+    }).map(word => word.textContent);
+})"""
+"""Words of the page's charts that lie on a point; a letter's box is a little taller than the letter."""
+
 TELEPHONE = 380
 """The width of a telephone's screen."""

@@ -6,7 +6,7 @@ import pytest
 
 from fp8core.formats.binades import binade_runs
 from pages.sections.formats.controls import OWN, OWN_BIAS, OWN_SPECIALS, format_of
-from tests.browser.looks import settled
+from tests.browser.looks import STRUCK, TELEPHONE, settled
 from tests.sweeps import exhaustive
 
 pytestmark = pytest.mark.browser
@@ -116,3 +116,11 @@ def test_pointing_at_a_code_names_its_value(server, open_page):
     page = open_page(server.url + "/formats")
     page.locator('path[aria-label*="code: 0x7E"]').hover()
     page.locator("#vg-tooltip-element", has_text="448").wait_for()
+
+
+@pytest.mark.parametrize(("width", "theme"), [(1280, "light"), (TELEPHONE, "dark")])
+def test_no_name_of_a_format_lies_on_a_point(server, open_page, width, theme):
+    page = open_page(server.url + "/formats?formats=range", width=width, theme=theme)
+    points = chart(page, 1)
+    assert {"tf32", "E8M13", "E8M0"} <= set(points.locator("text").all_text_contents())
+    assert page.evaluate(STRUCK) == []

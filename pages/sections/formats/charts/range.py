@@ -20,6 +20,8 @@ NARROWEST, WIDEST, EACH, START = 16, 152, 4, 40
 REACH = "reach"
 _NARROW, _WIDE, _BESIDE = 2.8, 420, 0.8
 _TOGETHER = 0.12
+_STACKED = 200
+"""Binades from which formats stand above one another, with 8 exponent bits each: names go beside them."""
 _KEPT = 64
 BARS, POINTS = "bars", "points"
 FULL, LESS = "full precision", "fewer mantissa bits"
@@ -186,11 +188,16 @@ def _points(ink: Ink) -> alt.LayerChart:
         ],
     )
     named = base.transform_filter("isValid(datum.label)")
+    stacked, coarse = f"datum.range > {_STACKED}", "datum.bits > 0 && datum.bits < 3"
     names = [
-        named.transform_filter(f"{below}(datum.bits > 0 && datum.bits < 3)")
-        .mark_text(align="center", dy=dy, size=SMALLEST, color=ink.text, aria=False)
+        named.transform_filter(where)
+        .mark_text(size=SMALLEST, color=ink.text, aria=False, **place)
         .encode(text="label:N")
-        for below, dy in (("", 15), ("!", -14))
+        for where, place in (
+            (stacked, {"align": "right", "dx": -15}),
+            (f"!({stacked}) && {coarse}", {"align": "center", "dy": 15}),
+            (f"!({stacked}) && !({coarse})", {"align": "center", "dy": -15}),
+        )
     ]
     return (
         alt.layer(points, *names)
