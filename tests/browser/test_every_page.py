@@ -85,6 +85,8 @@ class Opened:
     server: str
     asked: list[str]
     """The addresses of all requests and websockets so far."""
+    warned: list[str]
+    """The warnings of Vega so far: of what it drops or changes in a chart."""
 
     def each_section(self, narrow: int) -> Iterator[str]:
         """Show one section after the other, as a reader does; those at odd places, or even ones, narrow."""
@@ -114,12 +116,14 @@ def opened(request, server, themed) -> Iterator[Opened]:
     page = themed(theme).new_page()
     page.set_viewport_size({"width": WIDTHS[0], "height": 900})
     asked: list[str] = []
+    warned: list[str] = []
+    page.on("console", lambda said: warned.append(said.text) if said.text.startswith("WARN") else None)
     page.on("request", lambda request: asked.append(request.url))
     page.on("websocket", lambda socket: asked.append(socket.url.replace("ws", "http", 1)))
     page.goto(f"{server.url}/{path}")
     settled(page)
     page.locator('[data-testid="stVegaLiteChart"] svg').first.or_(page.locator("h1")).first.wait_for()
-    yield Opened(page, SECTIONS[path], server.url, asked)
+    yield Opened(page, SECTIONS[path], server.url, asked, warned)
     page.close()
 
 
@@ -154,6 +158,7 @@ def test_every_section_fits_the_page_and_its_words_can_be_read(opened, narrow):
         assert overhang(page) <= 0, (section, place)
         assert unreadable(page) == [], (section, place)
         assert page.locator('[data-testid="stException"]').count() == 0
+        assert opened.warned == [], (section, place)
         if opened.sections is TILES:  # the one page whose charts have words on the page's own ground only
             ground = page.evaluate("() => getComputedStyle(document.querySelector('.stApp')).backgroundColor")
             inks = {ink: contrast(ink, ground) for ink in set(page.evaluate(INKS))}
@@ -187,6 +192,18 @@ def test_no_word_of_a_chart_is_cut_or_tiny_or_under_another_on_a_telephone(serve
     assert page.locator("svg.marks text").count() > 10
     assert unreadable(page) == []
     assert overhang(page) <= 0
+
+
+@pytest.mark.parametrize(
+    "path", ["compare_recipes?differ_show=size", "formats?formats=run", "why_fp8?why_show=history"]
+)
+def test_vega_drops_nothing_of_a_chart_that_is_computed(server, open_page, path):
+    page, warned = open_page("about:blank", wait=False), []
+    page.on("console", lambda said: warned.append(said.text) if said.text.startswith("WARN") else None)
+    page.goto(f"{server.url}/{path}")
+    page.locator('[data-testid="stVegaLiteChart"] svg.marks').first.wait_for(timeout=DRAW_MS)
+    settled(page)
+    assert warned == []
 
 
 @pytest.mark.parametrize("path", ["fused", "benchmarks"])

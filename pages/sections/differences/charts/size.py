@@ -81,12 +81,11 @@ def _panel(
 ) -> alt.LayerChart:
     is_error = name == "small"
     sample = {"sqnr": [0.0, 40.0], "small": [0.01, 1.0], "bits": [4.0, 9.0]}[name]
-    scale = alt.Scale(
-        type="log" if is_error else "linear", domain=several(name, sample), nice=False, zero=False
-    )
+    kind = {"type": "log"} if is_error else {"type": "linear", "zero": False}
+    scale = alt.Scale(domain=several(name, sample), nice=False, **kind)
     ticks = {"format": "~%", "values": _TICKS} if is_error else {"format": "~g", "tickCount": 5}
     y = alt.Y(f"{name}:Q", scale=scale, axis=inside_axis(**ticks, labelOverlap="greedy"))
-    color, shape, dash = _looks(names, name == PANELS[0][0], ink)
+    color, shape, dash = _looks(names, ink)
     base = alt.Chart(alt.NamedData(POINTS)).encode(x=_extents(is_last), color=color)
     lines = base.mark_line(strokeWidth=2, aria=False).encode(y=y, strokeDash=dash)
     ends = base.mark_rule(strokeWidth=4, opacity=0.5, aria=False).encode(
@@ -118,18 +117,21 @@ def _extents(is_last: bool) -> alt.X:
     )
 
 
-def _looks(names: tuple[str, ...], has_legend: bool, ink: Ink) -> tuple[alt.Color, alt.Shape, alt.StrokeDash]:
-    """A color for each scale; a shape and a dash for each kind of tile."""
+def _looks(names: tuple[str, ...], ink: Ink) -> tuple[alt.Color, alt.Shape, alt.StrokeDash]:
+    """A color for each scale; a shape and a dash for each kind of tile.
+
+    All channels of all panels have one legend. Vega merges them, and warns where one has none.
+    """
     symbols = {"symbolSize": 90, "symbolOpacity": 1, "symbolStrokeWidth": 0}
     legend = alt.Legend(title=None, orient="top", columns=2, labelLimit=200, **symbols)
-    shown, domain, kinds = legend if has_legend else None, list(names), range(len(names))
+    domain, kinds = list(names), range(len(names))
     colors = [ink.series[at % 2] for at in kinds]
     shapes = [("circle", "circle", "square", "square")[at % 4] for at in kinds]
     dashes = [([1, 0], [1, 0], [6, 3], [6, 3])[at % 4] for at in kinds]
     return (
-        alt.Color("who:N", legend=shown, scale=alt.Scale(domain=domain, range=colors)),
-        alt.Shape("who:N", legend=shown, scale=alt.Scale(domain=domain, range=shapes)),
-        alt.StrokeDash("who:N", legend=None, scale=alt.Scale(domain=domain, range=dashes)),
+        alt.Color("who:N", legend=legend, scale=alt.Scale(domain=domain, range=colors)),
+        alt.Shape("who:N", legend=legend, scale=alt.Scale(domain=domain, range=shapes)),
+        alt.StrokeDash("who:N", legend=legend, scale=alt.Scale(domain=domain, range=dashes)),
     )
 
 

@@ -78,15 +78,14 @@ def _ends(ink: Ink) -> alt.LayerChart:
 @template
 def _steps(ink: Ink) -> alt.LayerChart:
     names = several("names", ["without rounding", "rounded"])
+    # Both channels have one legend: Vega merges them, and warns where one has none.
+    legend = alt.Legend(orient="bottom", columns=2, labelColor=ink.text, labelLimit=300, symbolType="stroke")
     color = alt.Color(
-        "who:N",
-        title=None,
-        scale=alt.Scale(domain=names, range=[ink.soft, ink.bad]),
-        legend=alt.Legend(
-            orient="bottom", columns=2, labelColor=ink.text, labelLimit=300, symbolType="stroke"
-        ),
+        "who:N", title=None, scale=alt.Scale(domain=names, range=[ink.soft, ink.bad]), legend=legend
     )
-    dash = alt.StrokeDash("who:N", scale=alt.Scale(domain=names, range=[[6, 4], [1, 0]]), legend=None)
+    dash = alt.StrokeDash(
+        "who:N", title=None, scale=alt.Scale(domain=names, range=[[6, 4], [1, 0]]), legend=legend
+    )
     lines = (
         alt.Chart(alt.NamedData(LINES))
         .mark_line(strokeWidth=2.5)

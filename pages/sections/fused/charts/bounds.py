@@ -63,10 +63,7 @@ def _chart(roles: tuple[Paint, ...], ink: Ink) -> alt.LayerChart:
     reach = [0, alt.ExprRef(f"width - {_FIGURES}")]
     across = alt.Scale(domain=several("across", [0.0, 1.0]), range=reach, nice=False)
     x = alt.X("zero:Q", title="µs", scale=across, axis=alt.Axis(tickCount=5, format=",~f"))
-    pale, full = (
-        alt.Color("role:N", title=None, scale=color_scale(roles, ink), legend=legend)
-        for legend in (None, roles_legend(roles, ink))
-    )
+    color = alt.Color("role:N", title=None, scale=color_scale(roles, ink), legend=roles_legend(roles, ink))
     tooltip = [
         alt.Tooltip("line:N", title="kernel"),
         alt.Tooltip("role:N", title="role"),
@@ -76,8 +73,8 @@ def _chart(roles: tuple[Paint, ...], ink: Ink) -> alt.LayerChart:
     ]
     base = alt.Chart(alt.NamedData(BOUNDS)).encode(y=y)
     chart = alt.layer(
-        base.mark_bar(size=_BAR, opacity=_PALE).encode(x=x, x2="time", color=pale, tooltip=tooltip),
-        base.mark_bar(size=_BAR).encode(x=x, x2="least", color=full, tooltip=tooltip),
+        base.mark_bar(size=_BAR, opacity=_PALE).encode(x=x, x2="time", color=color, tooltip=tooltip),
+        base.mark_bar(size=_BAR).encode(x=x, x2="least", color=color, tooltip=tooltip),
         words_above(base, _BAR, ink),
         base.mark_text(align="left", dx=6, fontSize=12, color=ink.text).encode(
             x=alt.X("time:Q", scale=across), text="figures:N"

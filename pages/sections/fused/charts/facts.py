@@ -42,6 +42,7 @@ def roles_legend(roles: Sequence[Paint], ink: Ink) -> alt.Legend:
         columns=3,
         labelColor=ink.text,
         labelLimit=220,
+        symbolOpacity=1,
         values=several("roles", [role.name for role in roles]),
     )
 

@@ -67,7 +67,7 @@ def _chart(names: tuple[str, ...], powers: tuple[int, ...], ink: Ink) -> alt.Lay
             y=y,
             color=color,
             strokeDash=alt.StrokeDash(
-                "way:N", scale=alt.Scale(domain=list(names), range=_DASHES), legend=None
+                "way:N", scale=alt.Scale(domain=list(names), range=_DASHES), legend=legend
             ),
         )
     )

@@ -54,7 +54,14 @@ def histograms(panels: Mapping[str, Entries], reach: float, ink: Ink) -> Filled:
     data |= {f"line{i}": line_columns(entries) for i, entries in enumerate(panels.values())}
     # Room for half a label at either end.
     far = (1 + END) * reach
-    return _histograms(tuple(panels), ink).filled(data, ends=[-far, far])
+    tops = {
+        f"heights{i}": [
+            0.0,
+            max(float(data[f"{part}{i}"]["density"].max(initial=0.0)) for part in ("bars", "line")),
+        ]
+        for i in range(len(panels))
+    }
+    return _histograms(tuple(panels), ink).filled(data, ends=[-far, far], **tops)
 
 
 @template
@@ -76,7 +83,8 @@ def _panel(number: int, name: str, ink: Ink, *, last: bool) -> alt.LayerChart:
         scale=alt.Scale(domain=several("ends", [-1.0, 1.0]), nice=False),
         axis=alt.Axis(title="value of an entry" if last else None, grid=False),
     )
-    y = alt.Y("density:Q", axis=None)
+    heights = alt.Scale(domain=several(f"heights{number}", [0.0, 1.0]))
+    y = alt.Y("density:Q", axis=None, scale=heights)
     bars = (
         alt.Chart(alt.NamedData(f"bars{number}"))
         .mark_rect(color=ink.good, opacity=0.55, stroke=ink.page, strokeWidth=0.5)

@@ -59,7 +59,7 @@ def _chart(names: tuple[str, ...], most: int, ink: Ink) -> alt.LayerChart:
             strokeDash=alt.StrokeDash(
                 "format:N",
                 scale=alt.Scale(domain=list(names), range=_DASHES[: len(names)]),
-                legend=None,
+                legend=legend,
             ),
         )
     )
