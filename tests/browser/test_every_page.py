@@ -25,7 +25,7 @@ from pages.sections.scaling.controls import SHOW as SCALING
 from pages.sections.stochastic.controls import PART as STOCHASTIC
 from pages.sections.tiles.controls import SHOW as TILES
 from pages.sections.why.controls import SHOW as WHY
-from tests.browser.looks import TELEPHONE, THEMES, UNREADABLE, in_the_end, settled
+from tests.browser.looks import STRUCK, TELEPHONE, THEMES, UNREADABLE, in_the_end, settled
 from tests.sweeps import exhaustive, one_in
 
 pytestmark = pytest.mark.browser
@@ -192,6 +192,14 @@ def test_no_word_of_a_chart_is_cut_or_tiny_or_under_another_on_a_telephone(serve
     assert page.locator("svg.marks text").count() > 10
     assert unreadable(page) == []
     assert overhang(page) <= 0
+
+
+def test_no_label_of_an_axis_lies_on_a_mark_on_a_telephone(server, open_page):
+    page = open_page(f"{server.url}/compare_recipes?differ_show=size", width=TELEPHONE)
+    page.locator('[data-testid="stVegaLiteChart"] svg.marks').first.wait_for(timeout=DRAW_MS)
+    page.wait_for_timeout(REDRAW_MS)
+    assert page.locator("svg.marks text", has_text="%").count() > 2
+    assert page.evaluate(STRUCK) == []
 
 
 @pytest.mark.parametrize(

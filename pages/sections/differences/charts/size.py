@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import altair as alt
 
 from pages.kit.charts.ink import Ink
-from pages.kit.charts.inside_axis import END, NARROW, ROOM, inside_axis
+from pages.kit.charts.inside_axis import END, NARROW, inside_axis
 from pages.kit.charts.template import Filled, by_column, several, template
 from pages.kit.charts.tile_marks import Row
 from pages.sections.differences.charts.scene import SizeCurve, small_error
@@ -17,6 +17,8 @@ PANELS = (
     ("bits", "price: bits an element, scales included", 90),
 )
 _LEAST = 1e-4
+ROOM = 0.15
+"""Share of the lines' width that is left free for the labels: "100%" beside a mark on a telephone."""
 
 
 def size_chart(curves: Mapping[str, SizeCurve], ink: Ink) -> Filled:
