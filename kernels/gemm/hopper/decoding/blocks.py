@@ -9,7 +9,7 @@ from fp8core.linear import Side
 from fp8core.recipes import MatmulSpec, OperandSpec
 from fp8core.tiles import WHOLE, TileShape
 from kernels.device import Device
-from kernels.gemm.blocks import Blocks, Body
+from kernels.gemm.blocks import LEAST_STAGES, Blocks, Body
 from kernels.gemm.hopper import blocks as hopper
 from kernels.gemm.hopper import refusals
 from kernels.gemm.hopper.sizes import (
@@ -32,7 +32,7 @@ _LOADED_BITS = 1024
 _STEPS = (BLOCK_K, 2 * BLOCK_K, 4 * BLOCK_K)
 _SCALES = ("e8m0", "e4m3")
 _TENSOR = TileShape(WHOLE, WHOLE)
-_LEAST_STAGES, _MOST_STAGES = 4, 12
+_STAGES_BESIDE, _MOST_STAGES = 4, 12
 _GROUPS = (8, 16, 32)
 _SEVERAL = 4
 """Blocks that few rows may have: so many rows of them share a D of few blocks, too."""
@@ -104,7 +104,14 @@ def candidates(meaning: Meaning, mnk: tuple[int, int, int], device: Device) -> I
     wave of programs ends with idle SMs.
 
     Or a warpgroup more decodes the rows of A in the kernel, without a pass.
+
+    A ring has two stages or more: the next codes are decoded before a stage is free again.
     """
+    return (blocks for blocks in _all(meaning, mnk, device) if blocks.stages >= LEAST_STAGES)
+
+
+def _all(meaning: Meaning, mnk: tuple[int, int, int], device: Device) -> Iterator[Blocks]:
+    """The blocks that `candidates` tells of, those of one stage with them."""
     m, n, _ = mnk
     least = n if decoded_side(meaning, m, n) == "a" else m
     rows = min(_MOST_ROWS, max(_LEAST_ROWS, 1 << (least - 1).bit_length()))
@@ -228,7 +235,7 @@ def _two_an_sm(
     blocks = filled(blocks, decoding(meaning, blocks), HALF_AN_SM)
     blocks = replace(blocks, stages=min(_MOST_STAGES, blocks.stages))
     count = blocks.count(m, n)
-    if blocks.stages < _LEAST_STAGES:
+    if blocks.stages < _STAGES_BESIDE:
         return
     if count > device.sms:
         yield blocks

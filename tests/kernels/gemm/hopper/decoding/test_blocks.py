@@ -266,3 +266,13 @@ def test_as_many_parts_of_d_are_under_way_as_cost_no_stage(monkeypatch, spec):
 def test_a_program_takes_two_runs_where_registers_hold_sums_beside_a_step(rows, steps):
     _, plans = decoding((rows, 14336, 4096), spec=RECIPES["mxfp4"].fprop)
     assert {plan.blocks.block_k for plan in plans if plan.blocks.split_k == 2} == steps
+
+
+@pytest.mark.parametrize("recipe", ["nvfp4", "uniform4"])
+def test_a_ring_has_two_stages_or_more(recipe):
+    """With one, a warpgroup would wait for the codes of a step before it releases those of the one before."""
+    mnk = (200, 112, 6000)
+    plan = plan_built_in(RECIPES[recipe].wgrad, mnk, HOPPER, Summation.RECIPE)
+    found = list(tries(Body.DECODING, plan.meaning, mnk, HOPPER))
+    assert found
+    assert min(each.stages for each in found) >= 2
