@@ -55,7 +55,7 @@ def _notice(view: MeanView, debias: Debias, bits: int) -> str:
     noisy, nearest = view.noisy[debias], view.nearest
     return (
         f"**Notice:** with {bits} random {'bit' if bits == 1 else 'bits'} the mean of the rounded value is "
-        f"at most **{short(noisy.worst_bias, 2)} of a step** off x ({debias.value}; 2⁻ᴺ is "
+        f"at most **{short(noisy.worst_bias, 3)} of a step** off x ({debias.value}; 2⁻ᴺ is "
         f"{power_in_digits(-bits)}), that of nearest up to "
         f"{short(nearest.worst_bias, 2)}. The price: one rounding's rms error is {short(noisy.rms, 3)} of a "
         f"step instead of {short(nearest.rms, 3)}."

@@ -1,5 +1,7 @@
 """A roofline: speed over operations per byte, under the limits of memory and tensor cores."""
 
+import json
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -8,7 +10,7 @@ import altair as alt
 
 from pages.kit.charts.finish import color_range, dressed, shape_range
 from pages.kit.charts.ink import Ink
-from pages.kit.charts.template import Columns, Filled, several, template
+from pages.kit.charts.template import Columns, Filled, several, template, text
 from pages.sections.benchmarks.charts.facts import TimedGemm, fact_columns, tooltip
 from pages.sections.benchmarks.charts.intensity import intensity_axis
 from pages.sections.benchmarks.charts.series import series_points
@@ -21,6 +23,10 @@ _LABEL = 0.065
 """Share of the height that a label takes, which is larger on a projector, where the chart is flat."""
 _ASIDE, _PLACES = 92, 3
 """Pixels from one place of a label to the next one further left, and how many there are."""
+_LINE, _FLAT_LABEL = 16, 24
+"""Pixels of a line of the slopes' names, and of the label of the lowest peak above them."""
+_CORNER = 6
+_POINT_AT_THEM = ["Point at a slope for its name."]
 _SIZE, _OPACITY = 75, 0.95
 _TICKS = [digit * 10.0**power for power in range(5) for digit in (1, 2, 5)]
 
@@ -82,7 +88,8 @@ def roofline(points: Sequence[Point], roofs: Sequence[Roof], ink: Ink) -> Filled
             flats.setdefault((roof.is_measured, roof.tflop_s), []).append(roof)
         datasets["roofs"] = _columns(_slopes(slopes, ends) + _flats(flats, ends[1]))
         datasets["labels"] = _columns(_labels(flats, ends[1], (high / low) ** _LABEL))
-        values["slopes"] = _slope_names(slopes)
+        below = math.log(min(roof.tflop_s for roof in roofs) / low) / math.log(high / low)
+        values |= _names_below(_slope_names(slopes), below)
     if points:
         series = list(dict.fromkeys(point.series for point in points))
         datasets["points"] = _point_columns(points)
@@ -151,12 +158,12 @@ def _lines(x: alt.X, y: alt.Y, ink: Ink) -> list[alt.Chart]:
         for is_below, aside in product((False, True), range(_PLACES))
     ]
     names = alt.Chart(alt.Data(values=[{}])).mark_text(
-        align="left",
+        align="right",
         baseline="top",
-        text=several("slopes", ["slopes, from left to right:"]),
-        x=6,
-        y=6,
-        lineHeight=16,
+        text=alt.ExprRef(text("slopes", "['slopes, from left to right:']")),
+        x=alt.ExprRef(f"width - {_CORNER}"),
+        y=alt.ExprRef(text("slopes_y", "0")),
+        lineHeight=_LINE,
         color=ink.soft,
         aria=False,
     )
@@ -175,13 +182,24 @@ def _slopes(slopes: _Shared, ends: tuple[float, float]) -> list[_Datum]:
 
 
 def _slope_names(slopes: _Shared) -> list[str]:
-    """The names of the memories in the empty corner: the fastest, whose slope lies furthest left, first."""
+    """The names of the memories, the fastest first: its slope lies furthest left."""
     fastest_first = sorted(slopes.items(), key=lambda one: -one[0][1])
     lines = ["slopes, from left to right:"]
     for (is_measured, memory_gb_s), shared in fastest_first:
         kind = "measured, solid" if is_measured else "datasheet, dashed"
         lines.append(f"{_gpus(shared)}: {memory_gb_s:,.0f} GB/s, {kind}")
     return lines
+
+
+def _names_below(names: Sequence[str], share: float) -> dict[str, str]:
+    """Words and place of the slopes' names in the empty corner, where they fit into the share of the height
+    below the lowest peak; else the way to find them.
+    """
+    fits = f"height * {share:.3f} > {len(names) * _LINE + _FLAT_LABEL}"
+    return {
+        "slopes": f"{fits} ? {json.dumps(names, ensure_ascii=False)} : {json.dumps(_POINT_AT_THEM)}",
+        "slopes_y": f"height - {_CORNER} - {_LINE} * ({fits} ? {len(names)} : 1)",
+    }
 
 
 def _flats(flats: _Shared, right: float) -> list[_Datum]:

@@ -174,8 +174,13 @@ def test_everything_lies_inside_the_axes(roofs):
 def test_every_slope_of_a_roofline_is_named_from_left_to_right():
     slopes = [roof("slow", 900.0, memory_gb_s=4000.0), roof("fast", 1000.0, memory_gb_s=9000.0)]
     texts = marks(roofline([], slopes, INK), "text")
-    (names,) = [text["mark"]["text"][1:] for text in texts if "encoding" not in text]
+    (mark,) = [text["mark"] for text in texts if "encoding" not in text]
+    fits, _, words = mark["text"]["expr"].partition(" ? ")
+    names = json.loads(words.partition(" : [")[0])[1:]
     assert [name.split(" GB/s")[0] for name in names] == ["fast: 9,000", "slow: 4,000"]
+    assert mark["y"]["expr"] == f"height - 6 - 16 * ({fits} ? 3 : 1)", "in the corner below the peaks"
+    assert fits.startswith("height * 0.")
+    assert fits.endswith(" > 72"), "three lines, and the label of the lowest peak"
 
 
 def test_a_label_goes_below_its_line_where_another_line_is_near_above():
