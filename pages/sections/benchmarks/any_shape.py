@@ -16,6 +16,7 @@ from pages.kit.charts.words import count
 from pages.kit.controls import Controls
 from pages.kit.inert import plain
 from pages.kit.notice import draw_notice
+from pages.kit.origins import listed, told
 from pages.kit.shared_controls import MATMUL
 from pages.kit.shell import theme
 from pages.kit.tables.arrow_table import arrow_table
@@ -169,7 +170,9 @@ def notice(found: Sequence[Group]) -> str:
 
 def origin_sentence(found: Sequence[Drawn]) -> str:
     """One line of Markdown on the machines of these GEMMs, their dates, versions and seeds."""
-    return plain("; ".join(dict.fromkeys(one.where for one in found)) + ".")
+    seeds = sorted({one.row.seed for one in found})
+    noun = "seed" if len(seeds) == 1 else "seeds"
+    return plain(f"{told(one.measured for one in found)}, {noun} {listed([str(seed) for seed in seeds])}.")
 
 
 def left_out_sentence(lacking: Sequence[LeftOut]) -> str:

@@ -13,8 +13,9 @@ from kernels.gemm.blocks import Body
 from kernels.gemm.bodies import BODIES
 from pages.kit.gemm import queue_panel as gpu_queue
 from pages.kit.gemm import results as gemm_results
-from pages.kit.gemm.results import TOLD, Recorded
+from pages.kit.gemm.results import Recorded
 from pages.kit.gemm.words import duration
+from pages.kit.origins import Measured, recorded_on, told, told_versions
 from pages.sections.benchmarks.charts.any_shape import DrawnPoint
 from pages.sections.benchmarks.controls import ANY, family_key
 
@@ -38,10 +39,16 @@ class Drawn:
     @cached_property
     def where(self) -> str:
         """The machine, the day, the versions and the seed."""
-        row, how = self.row, "GPU:" if self.is_here else "Recorded on"
-        versions = [f"{name} {row.versions[name]}" for name in TOLD if name in row.versions]
-        commit = [f"commit {row.commit}"] if row.commit else []
-        return ", ".join([f"{how} {row.gpu}", row.date, *versions, *commit, f"seed {row.seed}"])
+        return f"{told([self.measured])}, seed {self.row.seed}"
+
+    @cached_property
+    def measured(self) -> Measured:
+        """The machine, the day and the versions, apart."""
+        row = self.row
+        place = f"GPU: {row.gpu}" if self.is_here else recorded_on(row.gpu)
+        return Measured(
+            place=place, date=row.date, versions=told_versions(row.versions), commit=row.commit or ""
+        )
 
     @cached_property
     def point(self) -> DrawnPoint:

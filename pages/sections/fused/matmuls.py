@@ -13,10 +13,10 @@ from pages.kit.file_stamps import Stamp, stamps
 from pages.kit.gemm import results as gemm_results
 from pages.kit.in_code.source_text import Source, explanation, files, text
 from pages.kit.inert import plain
+from pages.kit.origins import Measured, recorded_on, told
 from pages.kit.tables.arrow_table import arrow_table
 from pages.kit.tables.draw import draw_rows
 from pages.kit.terms.explain import draw_text
-from pages.sections.fused.origins import Measured, recorded_on, told
 
 MATMUL = Source(
     title="A matmul that quantizes: A as it loads it, or D as it leaves",

@@ -16,6 +16,7 @@ from pages.kit.charts.words import bytes_text
 from pages.kit.controls import Controls, link_params
 from pages.kit.inert import plain
 from pages.kit.notice import draw_notice
+from pages.kit.origins import told
 from pages.kit.recipes import by_family, draw_recipe
 from pages.kit.shell import theme
 from pages.kit.tables.arrow_table import arrow_table
@@ -23,7 +24,6 @@ from pages.kit.tables.draw import draw_rows
 from pages.kit.terms.explain import draw_text
 from pages.sections.fused import rows
 from pages.sections.fused.controls import TOKENS, job_of, layer_of
-from pages.sections.fused.origins import told
 from pages.sections.fused.rows import Shown
 
 IDEA = (

@@ -10,7 +10,7 @@ from kernels.bench.lines import BadLine, slug
 from kernels.bench.quantizers import QuantizerKernel, QuantizerRow, read_quantizers
 from pages.kit.file_stamps import Stamp, stamps
 from pages.kit.gemm import results as gemm_results
-from pages.sections.fused.origins import Measured, recorded_on, told, told_versions
+from pages.kit.origins import Measured, recorded_on, told, told_versions
 
 Size = tuple[int, int]
 

@@ -13,9 +13,9 @@ from kernels.layer.timeline.row import LayerRow, LeftOut, Timeline
 from kernels.paths import LAYER_RECORDS
 from pages.kit.file_stamps import Stamp, stamps
 from pages.kit.gemm import queue_panel as gpu_queue
+from pages.kit.origins import Measured, recorded_on, told_versions
 from pages.kit.widgets import Choice, ChoiceStyle
 from pages.sections.fused import quantizers
-from pages.sections.fused.origins import Measured, recorded_on, told_versions
 
 HERE = "here"
 _FOLDERS_KEPT = 2

@@ -5,11 +5,11 @@ from functools import lru_cache
 
 from kernels.layer.timeline.job import Way
 from kernels.layer.timeline.row import KernelRun, LayerRow, LeftOut, Role
+from pages.kit import origins
 from pages.kit.charts.words import bytes_text, count
 from pages.kit.gemm.words import duration
 from pages.kit.inert import plain
 from pages.kit.tables.arrow_table import Table, arrow_table
-from pages.sections.fused import origins
 from pages.sections.fused.charts.facts import Bar, Lane, Paint, Tone
 from pages.sections.fused.controls import WAY_NAMES
 from pages.sections.fused.rows import Shown

@@ -9,6 +9,7 @@ from fp8core.recipes.text import to_text
 from kernels.bench.any_shape import record_any_shape
 from kernels.bench.any_shape.job import AnyShapeDraw, AnyShapeJob, LeftOut
 from pages.kit.charts.ink import INKS
+from pages.sections.benchmarks.any_shape import origin_sentence
 from pages.sections.benchmarks.charts.any_shape import any_shape_chart
 from pages.sections.benchmarks.drawn import Drawn
 from tests.kernels.bench.any_shape.made_up import ROW
@@ -183,3 +184,16 @@ def test_the_chart_holds_its_points_and_the_line_at_one(ink):
     assert point["ratio"] == 0.5
     rule = next(layer for layer in spec["layer"] if layer["mark"]["type"] == "rule")
     assert rule["encoding"]["y"] == {"datum": 1.0}
+
+
+def test_two_draws_on_one_gpu_name_it_once():
+    found = [gemm(date="2026-11-24", seed=7, commit="a"), gemm(date="2026-11-26", seed=9, commit="b")]
+    told = origin_sentence([Drawn(row, is_here=False) for row in (*reversed(found), *found)])
+    assert told.startswith("Recorded on NVIDIA H200, 2026-11-24 and 2026-11-26, ")
+    assert told.endswith("commits a and b, seeds 7 and 9.")
+
+
+def test_a_draw_made_here_is_told_apart():
+    told = origin_sentence([Drawn(gemm(seed=7), is_here=is_here) for is_here in (False, True)])
+    assert told.count("NVIDIA H200") == 2
+    assert told.endswith(", seed 7.")

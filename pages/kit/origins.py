@@ -38,9 +38,10 @@ def _of_place(place: str, versions: Sequence[str], rows: Sequence[Measured]) -> 
     days = sorted({row.date for row in rows})
     commits = list(dict.fromkeys(row.commit for row in sorted(rows, key=lambda row: row.date) if row.commit))
     noun = "commit" if len(commits) == 1 else "commits"
-    last = [f"{noun} {_listed(commits)}"] if commits else []
-    return ", ".join([place, _listed(days), *versions, *last])
+    last = [f"{noun} {listed(commits)}"] if commits else []
+    return ", ".join([place, listed(days), *versions, *last])
 
 
-def _listed(names: Sequence[str]) -> str:
+def listed(names: Sequence[str]) -> str:
+    """Names in a row of words, such as ``a, b and c``."""
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))

@@ -1,6 +1,6 @@
 """The words on where rows were measured name a GPU once."""
 
-from pages.sections.fused.origins import Measured, recorded_on, told
+from pages.kit.origins import Measured, recorded_on, told
 
 ROW = Measured(
     place=recorded_on("NVIDIA H200"), date="2026-11-23", versions=("torch 2.11.0",), commit="0123abc"
