@@ -90,14 +90,22 @@ def test_a_sign_without_one_and_a_remainder_are_not(source):
     assert [text for text in texts(source, {}) if SPACED.search(text)] == []
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: path.relative_to(TOP).as_posix())
-def test_no_text_of_a_module_has_a_space_before_a_percent_sign(path):
-    assert [text for text in texts(path.read_text(), constants()) if SPACED.search(text)] == []
+def test_no_text_of_a_module_has_a_space_before_a_percent_sign():
+    found = {
+        path.relative_to(TOP).as_posix(): spaced
+        for path in MODULES
+        if (spaced := [text for text in texts(path.read_text(), constants()) if SPACED.search(text)])
+    }
+    assert found == {}
 
 
-@pytest.mark.parametrize("path", TEXTS, ids=lambda path: path.relative_to(TOP).as_posix())
-def test_no_lesson_or_page_of_text_has_a_space_before_a_percent_sign(path):
-    assert [line for line in path.read_text().splitlines() if SPACED.search(line)] == []
+def test_no_lesson_or_page_of_text_has_a_space_before_a_percent_sign():
+    found = {
+        path.relative_to(TOP).as_posix(): spaced
+        for path in TEXTS
+        if (spaced := [line for line in path.read_text().splitlines() if SPACED.search(line)])
+    }
+    assert found == {}
 
 
 def test_a_percentage_has_significant_digits_a_true_minus_and_no_space():
