@@ -73,7 +73,7 @@ HOMES_OF_BLOCKS = {
     "kernels/operand_passes/plan.py",
     "kernels/gemm/blocks.py",
     "kernels/tune/candidates.py",
-    "kernels/gemm/hopper/decoding/blocks.py",
+    "kernels/gemm/hopper/decoding/candidates.py",
     "kernels/gemm/simple/dot_scaled.py",
     "kernels/quantize/plan.py",
     "kernels/quantize/both_plan.py",

@@ -13,7 +13,7 @@ MIN_DOT_K = 32
 LEAST_STAGES = 2
 _RESERVED_BYTES = 2 << 10
 _WARPS = (4, 8)
-_THREE_WARPS = 12
+_THREE_WARPS, _DECODING_WARPS = (12,), (*_WARPS, 16)
 _VALUE_BYTES = 2
 _CODE_BYTES = 1 + 4 / 32
 """Bytes of a code with its share of an fp32 scale, which 32 codes have in common."""
@@ -79,7 +79,7 @@ class Blocks:
             size = getattr(self, name)
             if size < 1 or (size & (size - 1) and self.body.is_simple):
                 raise ValueError(f"{name} is a power of two, got {size}")
-        warps = (_THREE_WARPS,) if self.body is Body.PROMOTED_THREE else _WARPS
+        warps = {Body.PROMOTED_THREE: _THREE_WARPS, Body.DECODING: _DECODING_WARPS}.get(self.body, _WARPS)
         if self.warps not in warps or self.stages < 1 or self.group < 1:
             raise ValueError(
                 f"a block takes {' or '.join(map(str, warps))} warps, 1 stage or more and a group of 1 or "

@@ -13,6 +13,7 @@ from kernels.gemm.blocks import Blocks, Body
 from kernels.gemm.hopper import blocks as hopper
 from kernels.gemm.hopper import narrow_blocks, refusals, storage
 from kernels.gemm.hopper.decoding import blocks as decoding
+from kernels.gemm.hopper.decoding.candidates import candidates as decoding_candidates
 from kernels.gemm.hopper.storage import Storage
 from kernels.gemm.meaning import Meaning
 from kernels.gemm.simple import blocks as simple
@@ -151,6 +152,7 @@ BODIES: Mapping[Body, KernelBody] = {
         title="The warp-specialized kernel that decodes codes",
         sources=(
             ("gemm/hopper/decoding/kernel.py", WHOLE_FILE),
+            ("gemm/hopper/decoding/consume.py", WHOLE_FILE),
             ("gemm/hopper/decoding/sums.py", WHOLE_FILE),
             ("gemm/hopper/decoding/decode.py", WHOLE_FILE),
             ("gemm/hopper/decoding/widen.py", WHOLE_FILE),
@@ -160,7 +162,7 @@ BODIES: Mapping[Body, KernelBody] = {
         shared_sources=_SHARED,
         refusal=decoding.refusal,
         lacking=decoding.lacking,
-        candidates=decoding.candidates,
+        candidates=decoding_candidates,
         storage=storage.decoding,
         launcher="gemm.hopper.decoding.launch:launch",
         explained_in="gemm/hopper/decoding/kernel.py",

@@ -110,6 +110,9 @@ decoding takes longer than multiplying.
 MOST_STEP = 8192
 """Rows of values times BLOCK_K, at most, for which four warpgroups can hold sums beside decoded codes."""
 
+MOST_WIDENED_STEP = 4096
+"""The same where another warpgroup decodes the rows: it takes registers, too."""
+
 SUM_BYTES = 4
 
 MOST_WIDENED_STEPS, WIDENED_SCALES = 8, 2048
@@ -123,3 +126,6 @@ HALF_AN_SM = ((228 << 10) - (2 << 10)) // 2
 HALF_REGISTERS = 80
 """Registers of a thread, on average, with which an SM holds two programs of the decoding body: three groups
 of four warps in each, of which those that multiply take more and the one that loads takes fewer."""
+
+HALF_REGISTERS_WIDENED = 64
+"""The same where a fourth group decodes the other operand."""

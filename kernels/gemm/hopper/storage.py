@@ -24,6 +24,7 @@ from kernels.gemm.hopper.sizes import (
     LENT_STAGES,
     MOST_ROWS_SPLIT,
     MOST_STEP,
+    MOST_WIDENED_STEP,
     MOST_WIDENED_STEPS,
     NARROW_STEPS,
     PARTS,
@@ -193,6 +194,19 @@ def takes_two(rows: int, block_k: int) -> bool:
     return rows <= MOST_ROWS_SPLIT and rows * block_k <= MOST_STEP
 
 
+def takes_two_widened(rows: int, block_k: int) -> bool:
+    """True where four warpgroups can hold them though a fifth one decodes the rows."""
+    return rows <= MOST_ROWS_SPLIT and rows * block_k <= MOST_WIDENED_STEP
+
+
+def able_to_take_two(blocks: Blocks) -> bool:
+    """True where programs of these blocks of the decoding body take two runs of K, if they come in pairs."""
+    if blocks.decoded == "ab":
+        return blocks.warps == 2 * CONSUMERS * WARPGROUP_WARPS
+    rows = blocks.block_n if blocks.decoded == "a" else blocks.block_m
+    return takes_two(rows, blocks.block_k) and not blocks.persistent
+
+
 def decoding(meaning: Meaning, blocks: Blocks) -> Storage:
     """Storage of the decoding body: values of one operand in bf16, codes of the other with a byte for each
     scale, and parts of D. Where a program may take two runs of K, it also holds the sums of the second.
@@ -206,8 +220,7 @@ def decoding(meaning: Meaning, blocks: Blocks) -> Storage:
     values, codes = (rows, blocks.block_k), (coded, packed_bytes(blocks.block_k, decoded.format.packed_bits))
     widened = blocks.decoded == "ab"
     steps = widened and min(MOST_WIDENED_STEPS, WIDENED_SCALES * CODES // (coded * tiles * rows))
-    two = takes_two(rows, blocks.block_k) and blocks.decoded != "ab" and not blocks.persistent
-    sums = blocks.split_k % 2 == 0 and two
+    sums = blocks.split_k % 2 == 0 and able_to_take_two(blocks)
     return Storage(
         stages=blocks.stages,
         stage_bytes=(2 + widened) * prod(values) + prod(codes) + coded * tiles,

@@ -42,15 +42,14 @@ changes. Of 32 codes of 4 bits it adds the 16 low halves of bytes first, which a
 
 from triton.experimental import gluon
 from triton.experimental.gluon import language as gl
-from triton.experimental.gluon.language.nvidia.hopper import fence_async_shared, mbarrier, tma
+from triton.experimental.gluon.language.nvidia.hopper import fence_async_shared, mbarrier
 
 from kernels.gemm.hopper import sizes
-from kernels.gemm.hopper.decoding.ring import DecodingRing, block_sides, produce
-from kernels.gemm.hopper.decoding.stores import add_up, store_sums
-from kernels.gemm.hopper.decoding.sums import FEW_VALUES, sum_alone, sum_in_turns, sum_of_two
+from kernels.gemm.hopper.decoding.consume import consume
+from kernels.gemm.hopper.decoding.ring import DecodingRing, produce
+from kernels.gemm.hopper.decoding.sums import FEW_VALUES
 from kernels.gemm.hopper.decoding.widen import widen
-from kernels.gemm.hopper.gluon_api import let_the_next_start, wait_until_others_ended
-from kernels.gemm.hopper.items import count_items, share_of
+from kernels.gemm.hopper.gluon_api import let_the_next_start
 from kernels.gemm.hopper.ring import CONSUMERS
 
 SLAB = gl.constexpr(sizes.SLAB)
@@ -62,61 +61,11 @@ WIDENED_REGISTERS = gl.constexpr(168)
 WIDEN_REGISTERS = gl.constexpr(144)
 WIDENED_TWO_REGISTERS = gl.constexpr(200)
 WIDEN_TWO_REGISTERS = gl.constexpr(88)
+WIDENED_SPLIT = gl.constexpr(96)
+WIDEN_SPLIT = gl.constexpr(64)
+WIDENED_BESIDE = gl.constexpr(88)
+WIDEN_BESIDE = gl.constexpr(56)
 PRODUCER_REGISTERS = gl.constexpr(24)
-
-
-@gluon.jit
-def consume(WG: gl.constexpr, RUN: gl.constexpr, ring, out_desc, scale_ptrs, split_ptrs, mnk):
-    """A multiplying warpgroup: its slabs of the block's rows of codes, over run RUN of the program's."""
-    m, n, k = mnk
-    # Two pairs of warpgroups take turns, or two warpgroups.
-    TURN: gl.constexpr = RUN if ring.EACH > 1 else WG
-    steps = (k + ring.BLOCK_K - 1) // ring.BLOCK_K
-    length = (steps + ring.RUNS - 1) // ring.RUNS
-    mine = length if RUN == 0 else steps - length
-    gl.assume(mine > 0)  # the launcher takes no empty K, and no more runs than steps
-    scales = (m, n)  # a stand-in: a tuple of None cannot be passed
-    wait_until_others_ended()
-    if ring.AT_END:
-        scales = (gl.load(scale_ptrs[0]), gl.load(scale_ptrs[1]))
-    stored = 0
-    # (stage, phase, turn phase): turn 0 begins, it waits for a phase that counts as over
-    at = (RUN, 0, 1 - TURN)
-    for item in range(gl.program_id(0), count_items(m, n, ring.EACH, ring), gl.num_programs(0)):
-        block, run, first, stop = share_of(item, m, n, steps, ring.EACH, ring)
-        if ring.RUNS > ring.EACH:
-            mine = min(length, stop - first) if RUN == 0 else stop - first - length
-            if ring.SHARES_LAST:
-                mine = stop - first
-            gl.assume(mine > 0)
-        of_codes, of_values = block_sides(block, m, n, ring)
-        acc = gl.zeros([SLAB, ring.VALUES], gl.float32, ring.LAYOUT)
-        more = acc  # the sum of a second slab, if there is one
-        if ring.SLABS > 1:
-            acc, more, at = sum_of_two(acc, more, mine, at, WG, ring)
-        elif ring.VALUES > FEW_VALUES:
-            acc, at = sum_in_turns(acc, mine, at, WG, TURN, ring)
-        else:
-            acc, at = sum_alone(acc, mine, at, WG, ring)
-        place = (of_codes + WG * ring.SLABS * SLAB, of_values)
-        if ring.RUNS > ring.EACH:
-            within = (block, run + RUN, m, n)
-            if ring.SHARES_LAST:
-                if item < ring.WHOLE:
-                    stored = store_sums(WG, acc, more, ring, stored, out_desc, scales, place)
-                else:
-                    stored = add_up(WG, acc, more, ring, stored, out_desc, scales, split_ptrs, place, within)
-            else:
-                stored = add_up(WG, acc, more, ring, stored, out_desc, scales, split_ptrs, place, within)
-        elif RUN == 1:
-            ring.parts.index(WG).store(acc)
-            mbarrier.arrive(ring.summed.index(WG), count=1)
-        else:
-            if ring.EACH > 1:
-                mbarrier.wait(ring.summed.index(WG), 0)  # used once: with two runs a program has one block
-                acc = acc + ring.parts.index(WG).load(ring.LAYOUT)
-            stored = store_sums(WG, acc, more, ring, stored, out_desc, scales, place)
-    tma.store_wait(0)  # a program must not end while TMA still reads its shared memory
 
 
 @gluon.jit(do_not_specialize=["m", "n", "k", "whole"])
@@ -264,8 +213,23 @@ def decoding_gemm_kernel(
         split_ptrs = (m, n)  # a stand-in: a tuple of None cannot be passed
     multiplies = (ring, out_desc, (a_scale_ptr, b_scale_ptr), split_ptrs, mnk)
     loads = (values_desc, codes_desc, scale_desc, ring, mnk)
-    if WIDEN != "":
-        given = (values_scale_ptr, values_scale_stride)
+    given = (values_scale_ptr, values_scale_stride)
+    if WIDEN != "" and EACH > 1:
+        gl.warp_specialize(
+            [
+                (consume, (0, 0) + multiplies),
+                (consume, (1, 0) + multiplies),
+                (consume, (0, 1) + multiplies),
+                (consume, (1, 1) + multiplies),
+                (widen, (given, ring, mnk)),
+                (produce, loads),
+            ],
+            [4, 4, 4, 4, 1],
+            [WIDENED_SPLIT, WIDENED_SPLIT, WIDENED_SPLIT, WIDEN_SPLIT, PRODUCER_REGISTERS],
+        )
+    elif WIDEN != "":
+        WIDENED: gl.constexpr = WIDENED_REGISTERS if SLABS == 1 else WIDENED_TWO_REGISTERS
+        WIDENS: gl.constexpr = WIDEN_REGISTERS if SLABS == 1 else WIDEN_TWO_REGISTERS
         gl.warp_specialize(
             [
                 (consume, (0, 0) + multiplies),
@@ -275,8 +239,8 @@ def decoding_gemm_kernel(
             ],
             [4, 4, 1],
             [
-                WIDENED_REGISTERS if SLABS == 1 else WIDENED_TWO_REGISTERS,
-                WIDEN_REGISTERS if SLABS == 1 else WIDEN_TWO_REGISTERS,
+                WIDENED_BESIDE if BESIDE else WIDENED,
+                WIDEN_BESIDE if BESIDE else WIDENS,
                 PRODUCER_REGISTERS,
             ],
         )

@@ -7,7 +7,7 @@ from kernels.gemm.factor import Factor
 from kernels.gemm.hopper.decoding.blocks import beside, decoded_operand, read_as, runs_each
 from kernels.gemm.hopper.descriptors import WARPS, descriptor, into_copy, scale_rows_descriptor, writable
 from kernels.gemm.hopper.scale_rows import loaded_lines
-from kernels.gemm.hopper.sizes import HALF_REGISTERS
+from kernels.gemm.hopper.sizes import HALF_REGISTERS, HALF_REGISTERS_WIDENED
 from kernels.gemm.plan import GemmPlan
 from kernels.gemm.workspace import workspace
 from kernels.launching.launch import EARLY_OPTIONS
@@ -67,7 +67,8 @@ def _values(plan: GemmPlan, values: Factor, box: tuple[int, int]) -> tuple[objec
 
 def options(chosen: dict[str, Any]) -> dict[str, Any]:
     """Triton's options for a kernel of these constants."""
-    return COMPILE_OPTIONS | ({"maxnreg": HALF_REGISTERS} if chosen["BESIDE"] else {})
+    registers = HALF_REGISTERS_WIDENED if chosen["WIDEN"] else HALF_REGISTERS
+    return COMPILE_OPTIONS | ({"maxnreg": registers} if chosen["BESIDE"] else {})
 
 
 def folding_of(plan: GemmPlan) -> Folding:

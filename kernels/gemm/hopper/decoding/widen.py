@@ -19,20 +19,25 @@ from kernels.gemm.simple.blocks import THREADS_A_WARP
 from kernels.operand_passes.dequantize_kernel import FUSED
 
 PIECE = gl.constexpr(8192)
-"""Codes that registers hold at a time, with their values; half as many beside two slabs of codes."""
+"""Codes that registers hold at a time, with their values; half as many beside two slabs of codes or two runs.
+"""
 WARPS = gl.constexpr(4)
 LANES = gl.constexpr(THREADS_A_WARP)
 
 
 @gluon.jit
-def load_scales(step, of_values, given, mnk, ring):
-    """uint8[steps · TILES, VALUES]: the scales of steps from `step` on, zeros beyond K."""
+def load_scales(place, first, length, of_values, given, mnk, ring):
+    """uint8[steps · TILES, VALUES]: the scales of an item's steps from number `place` on, zeros beyond K."""
     COUNT: gl.constexpr = ring.raw_scales.shape[0] * ring.TILES
     scale_ptr, scale_stride = given
     m, _n, k = mnk
     ACROSS: gl.constexpr = min(LANES, ring.VALUES)
     LAYOUT: gl.constexpr = gl.BlockedLayout([1, 1], [LANES // ACROSS, ACROSS], [WARPS, 1], [1, 0])
-    tiles = step * ring.TILES + gl.arange(0, COUNT, layout=gl.SliceLayout(1, LAYOUT))
+    tiles = gl.arange(0, COUNT, layout=gl.SliceLayout(1, LAYOUT))
+    places = place + tiles // ring.TILES
+    # of two runs the steps come one after the other, as the loading warp has it
+    steps = first + places // ring.EACH + places % ring.EACH * length
+    tiles = steps * ring.TILES + tiles % ring.TILES
     rows = of_values + gl.arange(0, ring.VALUES, layout=gl.SliceLayout(0, LAYOUT))
     rows = gl.expand_dims(gl.minimum(rows, m - 1), 0)  # what another row gives of D is not stored
     tiles = gl.expand_dims(tiles, 1)
@@ -64,10 +69,11 @@ def widen(given, ring, mnk):
     The loading warp has found the stage empty before, so nobody multiplies its values any more.
     """
     m, n, k = mnk
-    ROWS: gl.constexpr = min(PIECE // (ring.SLABS * ring.BLOCK_K), ring.VALUES)
+    ROWS: gl.constexpr = min(PIECE // (ring.SLABS * ring.EACH * ring.BLOCK_K), ring.VALUES)
     STEPS: gl.constexpr = ring.raw_scales.shape[0]
     ALL: gl.constexpr = gl.SwizzledSharedLayout(1, 1, 1, [1, 0])
     steps = (k + ring.BLOCK_K - 1) // ring.BLOCK_K
+    length = (steps + ring.RUNS - 1) // ring.RUNS
     scales = reinterpret(ring.raw_scales, gl.int32, [STEPS * ring.TILES, ring.VALUES], ALL)
     stage = 0
     phase = 0
@@ -75,11 +81,11 @@ def widen(given, ring, mnk):
     for item in range(gl.program_id(0), count_items(m, n, ring.EACH, ring), gl.num_programs(0)):
         block, _run, first, stop = share_of(item, m, n, steps, ring.EACH, ring)
         _of_codes, of_values = block_sides(block, m, n, ring)
-        ahead = load_scales(first, of_values, given, mnk, ring)
-        for begin in range(first, stop, STEPS):
+        ahead = load_scales(0, first, length, of_values, given, mnk, ring)
+        for begin in range(0, stop - first, STEPS):
             scales.store(scale_pairs(ahead, ring.SCALE, 0))
-            ahead = load_scales(begin + STEPS, of_values, given, mnk, ring)
-            for step in range(gl.minimum(STEPS, stop - begin)):
+            ahead = load_scales(begin + STEPS, first, length, of_values, given, mnk, ring)
+            for step in range(gl.minimum(STEPS, stop - first - begin)):
                 mbarrier.wait(ring.full.index(stage), phase)
                 for piece in gl.static_range(ring.VALUES // ROWS):
                     widen_rows(stage, step, piece * ROWS, ROWS, ring)

@@ -5,7 +5,8 @@ from dataclasses import replace
 from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
 from kernels.device import HOPPER
-from kernels.gemm.hopper.decoding.blocks import candidates, lacking
+from kernels.gemm.hopper.decoding.blocks import lacking
+from kernels.gemm.hopper.decoding.candidates import candidates
 from kernels.gemm.meaning import Summation
 from kernels.gemm.plan import plan_built_in
 from tests.kernels import from_reference

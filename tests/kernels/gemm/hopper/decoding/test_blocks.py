@@ -145,14 +145,22 @@ def test_programs_share_blocks_until_every_sm_has_one(mnk, runs):
 
 @pytest.mark.parametrize(
     ("mnk", "runs"),
-    [((16, 25600, 512), 1), ((4096, 64, 14336), 7), ((16, 16896, 4096), 0), ((128, 25600, 512), 0)],
+    [
+        ((16, 25600, 512), {"b": 1, "ab": 1}),
+        ((4096, 64, 14336), {"a": 7}),
+        ((16, 16896, 4096), {"ab": 2}),
+        ((64, 25600, 512), {"b": 1}),
+        ((128, 25600, 512), {"ab": 1}),
+    ],
     ids=str,
 )
 def test_an_sm_holds_two_programs_where_rows_are_few_and_blocks_end_in_half_a_wave(mnk, runs):
-    """200 blocks; 32, of which 7 programs share each; 132, one for each SM; 200 with large sums."""
+    """200 blocks; 32, of which 7 programs share each; 132, one for each SM, or two where both operands are
+    decoded; sums of 64 rows, too large beside a decoding warpgroup; 200 with large sums, or 800 of 32 rows.
+    """
     _, plans = decoding(mnk)
     two = [plan for plan in plans if beside(plan.blocks, plan.storage, mnk[2])]
-    assert {plan.blocks.split_k for plan in two} == ({runs} if runs else set())
+    assert {plan.blocks.decoded: plan.blocks.split_k for plan in two} == runs
     for plan in two:
         assert not plan.blocks.persistent
         assert 2 * (plan.storage.bytes + 1024) <= 228 * 1024

@@ -131,7 +131,8 @@ def test_where_both_are_decoded_the_kernel_is_given_codes_and_no_pass_runs(monke
         assert codes.block_shape == [plan.blocks.block_m, plan.blocks.block_k]
         assert given["values_scale_ptr"].data_ptr() == a.scale.data_ptr()
         assert given["values_scale_stride"] == m
-        assert (said["constants"]["WIDEN"] != "", said["constants"]["EACH"]) == (True, 1)
+        each = plan.blocks.warps // (4 * CONSUMERS)
+        assert (said["constants"]["WIDEN"] != "", said["constants"]["EACH"]) == (True, each)
         assert not passes(plan.meaning, plan.blocks, mnk)
 
 
