@@ -2,7 +2,9 @@
 
 Every constant is positive, so the fit is of its logarithm, by Gauss and Newton's steps with a damping that
 adapts (Levenberg and Marquardt). Each constant is drawn to its prior with the weight of part of a
-measurement: the constants of an earlier fit, where there is one. What was measured then and not now is kept.
+measurement. Where there is an earlier fit, its constants are the priors, and each weighs as much as part of
+all measurements that it was fitted to: a few launches more must not undo what thousands told. What was
+measured then and not now is kept.
 What one launch in many depends on is not fitted (FIRM).
 A measurement depends on its variant, its body and what all share, so a step asks for few
 predictions.
@@ -30,6 +32,8 @@ _TINY = 1e-4
 _DAMPING, _MOST_DAMPING = 1e-2, 1e6
 _PRIOR_WEIGHT = 0.25
 """Of a prior, beside a measurement."""
+_REMEMBERED = 0.05
+"""Of an earlier measurement, for each constant that it was fitted with, beside one of now. A judgment."""
 FIRM = ("sm_gb_s",)
 """No SM was seen to take more from the L2. Launches with few rows would let it drift: others do not depend on
 it until it is far off.
@@ -117,7 +121,7 @@ class _Problem:
             rate = self._kept.get(variant) or rate_of(variant)
             start += [rate.step_ns, rate.fixed_ns]
         self.start: Vector = np.log(np.array(start))
-        self.prior_weights: Vector = np.full(len(start), _PRIOR_WEIGHT)
+        self.prior_weights: Vector = _PRIOR_WEIGHT + _REMEMBERED * np.array(self._fitted_before())
         self.prior_weights[[self._shared.index(name) for name in FIRM]] = _FIRM_WEIGHT
         self._logs = np.log(np.array([each.us for each in measured]))
         self._places = [self._places_of(each.work) for each in measured]
@@ -129,6 +133,18 @@ class _Problem:
         for row, each in enumerate(measured):
             together.setdefault(row if each.turns is None else (each.turns,), []).append(row)
         self._together = [rows for rows in together.values() if len(rows) > 1]
+
+    def _fitted_before(self) -> list[int]:
+        """Number of earlier measurements that each constant was fitted to."""
+        of_body: dict[str, int] = {}
+        for variant, rate in self._kept.items():
+            of_body[variant.body] = of_body.get(variant.body, 0) + rate.count
+        found = [sum(of_body.values())] * len(self._shared)
+        for body in self._bodies:
+            found += [of_body.get(body, 0)] * len(asdict(BODY))
+        for variant in self._variants:
+            found += [self._kept[variant].count if variant in self._kept else 0] * 2
+        return found
 
     def apart(self, found: Vector) -> Vector:
         """Residuals, or their derivatives, less most of what those of launches timed in turns share."""
@@ -194,7 +210,7 @@ class _Problem:
                     variant=variant,
                     step_ns=numbers[place],
                     fixed_ns=numbers[place + 1],
-                    count=self._counts[variant],
+                    count=self._counts[variant] + (self._kept[variant].count if variant in self._kept else 0),
                 )
             )
             place += 2

@@ -76,6 +76,24 @@ def test_a_fit_explains_the_times_that_a_model_made(tmp_path: Path):
     assert read(tmp_path / "sm_90.json") == found
 
 
+def test_a_few_launches_more_hardly_change_what_thousands_told():
+    """Times a fifth longer, of one GEMM, move what only they depend on, and not what all launches share."""
+    meaning, constants = DRAWN.meaning(HOPPER), constants_of(HOPPER)
+    works = [
+        work_of(meaning, each.blocks, DRAWN.mnk, HOPPER)
+        for each in ranked(meaning, DRAWN.mnk, HOPPER, Body)[:9]
+    ]
+    slower = [Measured(work, 1.2 * predict_us(work, constants)) for work in works]
+    found = fit(slower, MEASUREMENT, HOPPER, lambda told: None, constants)
+    for name in ("dram_gb_s", "l2_gb_s", "pass_us", "pass_8_gb_s"):
+        assert getattr(found.shared, name) == pytest.approx(getattr(constants.shared, name), rel=0.02)
+    for variant in {work.variant for work in works}:
+        timed = sum(work.variant == variant for work in works)
+        assert found.rate(variant).count == constants.rate(variant).count + timed
+    alone = fit(slower, MEASUREMENT, HOPPER, lambda told: None)
+    assert alone.rate(works[0].variant).count == sum(work.variant == works[0].variant for work in works)
+
+
 class MadeUp:
     """Stands in for a GPU: the model's times, and a peer that takes a quarter longer."""
 
