@@ -1,7 +1,7 @@
 # make app     installs what the app needs into .venv and starts it     PORT=8501 HOST=localhost NAMES= BASE=
 # make app CLUSTER=10.0.0.1   further hosts may lend it their GPUs; that is this host's address
 # make cluster HEAD=10.0.0.1  lends this host's GPUs to the app that runs there
-# make check   does FP8 work on the GPUs here? A verdict in a minute     CHECK="--quick --json a.json"
+# make check   does FP8 work on the GPUs here? A verdict in a minute or two     CHECK="--quick --json a.json"
 # make test    installs what the tests need as well, and runs them       WORKERS=2
 # make quick   the tests of a minute: no browser, no kernel is run or compiled, no page as a whole
 # make test-all   every case of every sweep as well

@@ -40,11 +40,25 @@ def test_text_is_large_charts_fit_and_the_sidebar_waits_behind_its_arrow(server,
     page.wait_for_url(lambda url: "outliers" not in url and "present=true" in url)
     settled(page)
     page.locator('[data-testid="stExpandSidebarButton"]').or_(page.locator(SIDEBAR)).first.wait_for()
-    assert (
-        page.evaluate(
-            "() => getComputedStyle(document.querySelector('[data-testid=stMainBlockContainer]')).zoom"
-        )
-        == "1.5"
+    assert zoom(page) == "1.5"
+
+
+def test_a_page_that_is_embedded_in_a_narrow_column_is_not_enlarged_and_its_picture_has_room(
+    server, open_page
+):
+    page = open_page(f"{server.url}/benchmarks?embed=true", width=380, height=800)
+    page.locator(f"{CHART} svg text").first.wait_for()
+    assert zoom(page) == "1"
+    plot = page.locator(f"{CHART} svg .background").first
+    assert in_the_end(page, lambda: plot.bounding_box()["width"], lambda wide: wide > 100) > 100
+    page.set_viewport_size({"width": 1280, "height": 720})
+    assert zoom(page) == "1.5"
+
+
+def zoom(page) -> str:
+    """What the page is enlarged by."""
+    return page.evaluate(
+        "() => getComputedStyle(document.querySelector('[data-testid=stMainBlockContainer]')).zoom"
     )
 
 
