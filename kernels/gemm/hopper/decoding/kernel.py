@@ -64,7 +64,7 @@ WIDEN_TWO_REGISTERS = gl.constexpr(88)
 WIDENED_SPLIT = gl.constexpr(96)
 WIDEN_SPLIT = gl.constexpr(64)
 WIDENED_BESIDE = gl.constexpr(88)
-WIDEN_BESIDE = gl.constexpr(56)
+WIDEN_BESIDE = gl.constexpr(48)
 PRODUCER_REGISTERS = gl.constexpr(24)
 
 
