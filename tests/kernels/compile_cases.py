@@ -191,7 +191,7 @@ def decoding(name: str, plan: GemmPlan, device: Device, *, accumulate: bool) -> 
 
 
 def both(constants: dict[str, object], codes: int) -> str:
-    """The path of a kernel that decodes both operands: runs of K, rows of codes, programs that an SM holds."""
+    """The path of a kernel that decodes both operands: runs of K, rows of codes, programs an SM holds."""
     beside = ", two an SM" if constants["BESIDE"] else ""
     return f"both: {constants['EACH']} of {codes}{beside}"
 
