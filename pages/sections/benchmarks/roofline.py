@@ -46,6 +46,8 @@ def show(controls: Controls, gpu: str) -> None:
             roofline(points, measured + datasheet, INKS[theme()]),
             key="benchmarks_roofline",
             least=700,
+            # The names of all GPUs' peaks need the whole height.
+            is_rigid=peaks == ALL,
             alt=alt_text(points, measured + datasheet),
         )
         st.caption(READING + " " + data.origin_sentence(found) if found else READING)
