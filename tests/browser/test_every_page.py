@@ -4,11 +4,10 @@ word of a chart is lost or faint. All of it comes from the server itself.
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page
 
 from pages.kit.widgets import Choice
@@ -25,7 +24,9 @@ from pages.sections.scaling.controls import SHOW as SCALING
 from pages.sections.stochastic.controls import PART as STOCHASTIC
 from pages.sections.tiles.controls import SHOW as TILES
 from pages.sections.why.controls import SHOW as WHY
-from tests.browser.looks import STRUCK, TELEPHONE, THEMES, UNREADABLE, in_the_end, settled
+from tests.browser.axe import grave
+from tests.browser.looks import DRAW_MS, STRUCK, TELEPHONE, THEMES, UNREADABLE, in_the_end, settled
+from tests.browser.visits import Tab, drawn, tabs
 from tests.sweeps import exhaustive, one_in
 
 pytestmark = pytest.mark.browser
@@ -56,14 +57,9 @@ LOOKS = [(path, THEMES[place % len(THEMES)]) for place, path in enumerate(SECTIO
 OTHER_LOOKS = {path or "start": (path, next(one for one in THEMES if one != theme)) for path, theme in LOOKS}
 WIDTHS = (1280, 800)
 """A laptop's screen and the narrowest that has the sidebar beside the page."""
-DRAW_MS = 30_000
-REDRAW_MS = 300
-GRAVE = {"serious", "critical"}
 # Browsers themselves let the keyboard scroll a long formula or table, which axe does not see.
-OPTIONS = {"resultTypes": ["violations"], "rules": {"scrollable-region-focusable": {"enabled": False}}}
-COLORS_ONLY = {"resultTypes": ["violations"], "runOnly": ["color-contrast"]}
-UNDRAWN = """() => [...document.querySelectorAll('[data-testid="stVegaLiteChart"]')]
-    .filter(place => !(place.querySelector('svg.marks')?.getBoundingClientRect().height > 60)).length"""
+OPTIONS = {"rules": {"scrollable-region-focusable": {"enabled": False}}}
+COLORS_ONLY = {"runOnly": ["color-contrast"]}
 INKS = """() => [...document.querySelectorAll('svg g.mark-text text')]
     .filter(text => text.textContent.trim()).map(text => text.getAttribute('fill'))"""
 SCROLLED = (
@@ -80,13 +76,12 @@ OVERHANG = (
 class Opened:
     """A page in the browser, and the control of its sections."""
 
-    page: Page
+    tab: Tab
     sections: Choice | None
-    server: str
-    asked: list[str]
-    """The addresses of all requests and websockets so far."""
-    warned: list[str]
-    """The warnings of Vega so far: of what it drops or changes in a chart."""
+
+    @property
+    def page(self) -> Page:
+        return self.tab.page
 
     def each_section(self, narrow: int) -> Iterator[str]:
         """Show one section after the other, as a reader does; those at odd places, or even ones, narrow."""
@@ -109,43 +104,29 @@ class Opened:
         return named or (value == self.sections.default and f"{self.sections.key}=" not in url)
 
 
+@pytest.fixture(scope="module")
+def tab(server, themed) -> Callable[..., Tab]:
+    """The tab of a theme and a width, in which one page is shown after the other."""
+    return tabs(themed, server.url)
+
+
 @pytest.fixture(scope="module", params=LOOKS, ids=lambda look: look[0] or "start")
-def opened(request, server, themed) -> Iterator[Opened]:
+def opened(request, tab) -> Opened:
     """Each page, opened once."""
     path, theme = request.param
-    page = themed(theme).new_page()
-    page.set_viewport_size({"width": WIDTHS[0], "height": 900})
-    asked: list[str] = []
-    warned: list[str] = []
-    page.on("console", lambda said: warned.append(said.text) if said.text.startswith("WARN") else None)
-    page.on("request", lambda request: asked.append(request.url))
-    page.on("websocket", lambda socket: asked.append(socket.url.replace("ws", "http", 1)))
-    page.goto(f"{server.url}/{path}")
-    settled(page)
-    page.locator('[data-testid="stVegaLiteChart"] svg').first.or_(page.locator("h1")).first.wait_for()
-    yield Opened(page, SECTIONS[path], server.url, asked, warned)
-    page.close()
+    own = tab(theme=theme)
+    own.visit(path)
+    return Opened(own, SECTIONS[path])
 
 
 def test_axe_finds_nothing_serious_and_headings_go_down_one_level_at_a_time(opened):
-    opened.page.wait_for_timeout(300)
     assert in_the_end(opened.page, lambda: grave(opened.page, OPTIONS), lambda found: not found) == []
 
 
 @pytest.mark.parametrize(("path", "theme"), one_in(4, OTHER_LOOKS))
-def test_words_stand_out_in_the_other_theme_as_well(server, open_page, path, theme):
-    page = open_page(f"{server.url}/{path}", theme=theme)
+def test_words_stand_out_in_the_other_theme_as_well(tab, path, theme):
+    page = tab(theme=theme).visit(path)
     assert in_the_end(page, lambda: grave(page, COLORS_ONLY), lambda found: not found) == []
-
-
-def grave(page: Page, options: dict) -> list[tuple[str, str, str]]:
-    """What axe finds: the rule, the place and the reason."""
-    return [
-        (rule["id"], node["html"][:120], node["failureSummary"][:300])
-        for rule in Axe().run(page, options=options).response["violations"]
-        if rule["impact"] in GRAVE or rule["id"] == "heading-order"
-        for node in rule["nodes"]
-    ]
 
 
 @pytest.mark.parametrize("narrow", [0, pytest.param(1, marks=exhaustive)], ids=["odd", "even"])
@@ -153,12 +134,11 @@ def test_every_section_fits_the_page_and_its_words_can_be_read(opened, narrow):
     """Every other section is opened on the narrow screen, and drawn at its width: no chart is resized."""
     page = opened.page
     for place, section in enumerate(opened.each_section(narrow)):
-        page.wait_for_timeout(REDRAW_MS)
-        page.wait_for_function(f"({UNDRAWN})() === 0", timeout=DRAW_MS)
+        drawn(page)
         assert overhang(page) <= 0, (section, place)
         assert unreadable(page) == [], (section, place)
         assert page.locator('[data-testid="stException"]').count() == 0
-        assert opened.warned == [], (section, place)
+        assert opened.tab.warned == [], (section, place)
         if opened.sections is TILES:  # the one page whose charts have words on the page's own ground only
             ground = page.evaluate("() => getComputedStyle(document.querySelector('.stApp')).backgroundColor")
             inks = {ink: contrast(ink, ground) for ink in set(page.evaluate(INKS))}
@@ -167,11 +147,12 @@ def test_every_section_fits_the_page_and_its_words_can_be_read(opened, narrow):
 
 def test_no_page_asks_anything_of_any_other_machine(opened):
     """Every section has been shown by now. The network is cut, so one that needed it would lack something."""
-    own = (opened.server, "data:", "blob:")
-    assert any("/_stcore/stream" in url for url in opened.asked)
-    assert [url for url in opened.asked if not url.startswith(own)] == []
-    opened.page.evaluate("fetch('http://elsewhere.example/').catch(() => 0)")
-    assert [url for url in opened.asked if not url.startswith(own)] == ["http://elsewhere.example/"]
+    tab = opened.tab
+    own = (tab.server, "data:", "blob:")
+    assert any("/_stcore/stream" in url for url in tab.sockets)
+    assert [url for url in (*tab.sockets, *tab.asked) if not url.startswith(own)] == []
+    tab.page.evaluate("fetch('http://elsewhere.example/').catch(() => 0)")
+    assert [url for url in tab.asked if not url.startswith(own)] == ["http://elsewhere.example/"]
 
 
 @pytest.mark.parametrize(
@@ -185,19 +166,18 @@ def test_no_page_asks_anything_of_any_other_machine(opened):
         "rotations?rotations_size=16&rotations_rest=zero&rotations_outliers=8",
     ],
 )
-def test_no_word_of_a_chart_is_cut_or_tiny_or_under_another_on_a_telephone(server, open_page, path):
-    page = open_page(f"{server.url}/{path}", width=TELEPHONE)
+def test_no_word_of_a_chart_is_cut_or_tiny_or_under_another_on_a_telephone(tab, path):
+    page = tab(width=TELEPHONE).visit(path)
     page.locator('[data-testid="stVegaLiteChart"] svg.marks').first.wait_for()
-    page.wait_for_timeout(500)
     assert page.locator("svg.marks text").count() > 10
     assert unreadable(page) == []
     assert overhang(page) <= 0
 
 
-def test_no_label_of_an_axis_lies_on_a_mark_on_a_telephone(server, open_page):
-    page = open_page(f"{server.url}/compare_recipes?differ_show=size", width=TELEPHONE)
+def test_no_label_of_an_axis_lies_on_a_mark_on_a_telephone(tab):
+    page = tab(width=TELEPHONE).visit("compare_recipes?differ_show=size")
     page.locator('[data-testid="stVegaLiteChart"] svg.marks').first.wait_for(timeout=DRAW_MS)
-    page.wait_for_timeout(REDRAW_MS)
+    drawn(page)
     assert page.locator("svg.marks text", has_text="%").count() > 2
     assert page.evaluate(STRUCK) == []
 
@@ -205,18 +185,18 @@ def test_no_label_of_an_axis_lies_on_a_mark_on_a_telephone(server, open_page):
 @pytest.mark.parametrize(
     "path", ["compare_recipes?differ_show=size", "formats?formats=run", "why_fp8?why_show=history"]
 )
-def test_vega_drops_nothing_of_a_chart_that_is_computed(server, open_page, path):
-    page, warned = open_page("about:blank", wait=False), []
-    page.on("console", lambda said: warned.append(said.text) if said.text.startswith("WARN") else None)
-    page.goto(f"{server.url}/{path}")
+def test_vega_drops_nothing_of_a_chart_that_is_computed(tab, path):
+    of_page = tab()
+    page = of_page.visit(path)
     page.locator('[data-testid="stVegaLiteChart"] svg.marks').first.wait_for(timeout=DRAW_MS)
     settled(page)
-    assert warned == []
+    drawn(page)
+    assert of_page.warned == []
 
 
 @pytest.mark.parametrize("path", ["fused", "benchmarks"])
-def test_bars_are_seen_on_a_telephone_without_scrolling_to_them(server, open_page, path):
-    page = open_page(f"{server.url}/{path}", width=TELEPHONE)
+def test_bars_are_seen_on_a_telephone_without_scrolling_to_them(tab, path):
+    page = tab(width=TELEPHONE).visit(path)
     page.locator('[data-testid="stVegaLiteChart"] svg.marks').last.wait_for()
     assert unreadable(page) == []
     assert page.evaluate(SCROLLED) == []

@@ -1,14 +1,13 @@
 """A lesson beside the real page, on a laptop and on a telephone: read, predict, reveal, go on, come back."""
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 
+from tests.browser.axe import grave
 from tests.browser.looks import TELEPHONE, in_the_end, settled
 
 pytestmark = pytest.mark.browser
 
 PANEL = ".st-key-lesson_panel"
-GRAVE = {"serious", "critical"}
 LOOKS = [(1280, "light"), (TELEPHONE, "dark")]
 
 
@@ -40,7 +39,7 @@ def test_two_steps_are_predicted_by_keyboard_and_stay_so(server, open_page, widt
     page.get_by_text("times too high", exact=False).wait_for()
     settled(page)
     assert in_the_end(page, lambda: overlap(page, width), lambda found: not found) == {}
-    assert in_the_end(page, lambda: faults(page), lambda found: not found) == []
+    assert in_the_end(page, lambda: grave(page, {}), lambda found: not found) == []
 
 
 def focused(page) -> str:
@@ -57,16 +56,6 @@ def overlap(page, width: int) -> dict[str, float]:
     for name in ("stMain", "stAppViewContainer"):
         found[name] = page.get_by_test_id(name).evaluate("box => box.scrollWidth - box.clientWidth")
     return {name: pixels for name, pixels in found.items() if pixels > 0}
-
-
-def faults(page) -> list[tuple[str, str]]:
-    """What axe finds that is serious, and headings out of order."""
-    return [
-        (rule["id"], node["html"][:120])
-        for rule in Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
-        if rule["impact"] in GRAVE or rule["id"] == "heading-order"
-        for node in rule["nodes"]
-    ]
 
 
 def test_a_chapter_prints_whole_and_without_controls(server, open_page):
