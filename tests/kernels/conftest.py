@@ -9,9 +9,9 @@ if not torch.cuda.is_available():
     os.environ.setdefault("TRITON_INTERPRET", "1")
     torch.set_num_threads(1)
 if os.environ.get("TRITON_INTERPRET") == "1":
-    from tests.kernels.interpreter import patched_once_a_launch
+    from tests.kernels.interpreter import quickened
 
-    patched_once_a_launch()
+    quickened()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
