@@ -18,6 +18,7 @@ from kernels.train.ready.job import CALLS, PIECES, TrainReadyJob, ready_jobs
 from kernels.train.ready.measure import measure, only
 from kernels.train.sizes import ON_CPU, TILE
 from kernels.train.variants import VARIANTS
+from tests.kernels.cases import WHERE
 from tests.kernels.train.small import on_cpu, small_text
 
 
@@ -72,8 +73,8 @@ def test_a_part_makes_its_own_call_alone(call, monkeypatch):
             return real(*given, **named)
 
         monkeypatch.setattr(ops, name, noted)
-    layer = Float8Linear(TILE, TILE, bias=False, recipe="mxfp8")
-    x, dy = torch.ones(2, 32, TILE, dtype=torch.bfloat16)
+    layer = Float8Linear(TILE, TILE, bias=False, recipe="mxfp8", device=WHERE)
+    x, dy = torch.ones(2, 32, TILE, dtype=torch.bfloat16, device=WHERE)
     with calling(only(call)):
         layer(x.requires_grad_()).backward(dy)
     assert made == ["gemm" if call in MATMULS else "quantize_both"]
