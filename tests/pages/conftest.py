@@ -13,9 +13,11 @@ addresses to be survived.
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import pytest
+from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
 from kernels.bench.ceilings.limits import Limits
@@ -29,6 +31,9 @@ from tests.pages.gemm_rows import stand_in_queue
 
 TOP = Path(__file__).resolve().parents[2]
 SECONDS = 60
+
+# Each session of AppTest looks for components in all installed packages, which takes longer than a page.
+manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)
 
 
 @pytest.fixture

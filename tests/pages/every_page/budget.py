@@ -176,18 +176,15 @@ def calibration() -> float:
 def costs_ms(section: Section, number: int, seed: int) -> list[float]:
     """Milliseconds of each change on the contract's machine; none where a section has no control of its own.
 
-    The modules are kept out of garbage collections, as the server does it.
+    The modules are kept out of garbage collections, as the server does it, and stay so: see `gc.unfreeze`.
     """
     if not changes(section, WARM_UP, seed=seed + 1):
         return []
     gc.collect()
     gc.freeze()
-    try:
-        before_s = calibration()
-        costs_s = [cost_s for cost_s, _ in changes(section, number, seed)]
-        slowness = 1e3 * max(before_s, calibration()) / CALIBRATION_MS
-    finally:
-        gc.unfreeze()
+    before_s = calibration()
+    costs_s = [cost_s for cost_s, _ in changes(section, number, seed)]
+    slowness = 1e3 * max(before_s, calibration()) / CALIBRATION_MS
     return [1e3 * cost_s / slowness for cost_s in costs_s]
 
 

@@ -6,7 +6,9 @@ bounds do not hold, new processes make the same changes again, and each change c
 section that really costs more does so each time.
 """
 
+import gc
 import statistics
+from collections.abc import Iterator
 
 import altair as alt
 import pytest
@@ -18,6 +20,12 @@ SECTIONS = [section for page in CONTROLS for section in sections(page)]
 CHANGES, SEED = 4, 2
 MEDIAN_MS, MOST_MS = 30.0, 100.0
 TIMES_AGAIN = 2
+
+
+@pytest.fixture(scope="module", autouse=True)
+def what_was_frozen_is_collected_again() -> Iterator[None]:
+    yield
+    gc.unfreeze()
 
 
 def _holds(costs: list[float]) -> bool:
