@@ -17,7 +17,11 @@ SHORTENED = ("tests/kernels/", "tests/pages/", "tests/fp8core/formats/", "tests/
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark most cases of a long sweep `exhaustive`, before marks are selected."""
+    """Mark most cases of a long sweep `exhaustive`, before marks are selected.
+
+    The files of the top folder come first: one is long, and a long one at the end would leave a worker idle.
+    """
+    items.sort(key=lambda item: item.nodeid.partition("::")[0].count("/") > 1)
     swept = [item for item in items if item.nodeid.startswith(SHORTENED)]
     swept = [item for item in swept if not item.get_closest_marker("exhaustive")]
     cases = Counter(_name(item) for item in swept)

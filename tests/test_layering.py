@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
+import pytest
+
 from fp8core.recipes import RECIPES
 
 TOP = Path(__file__).resolve().parents[1]
@@ -105,8 +107,21 @@ def tree(name: str) -> ast.Module:
     return ast.parse((TOP / name).read_text(encoding="utf-8"), filename=name)
 
 
-def imports(module: ast.AST) -> Iterator[str]:
-    for node in ast.walk(module):
+@cache
+def nodes(module: ast.Module) -> list[ast.AST]:
+    return list(ast.walk(module))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def no_tree_is_kept() -> Iterator[None]:
+    """Millions of nodes would make each later collection of garbage long."""
+    yield
+    tree.cache_clear()
+    nodes.cache_clear()
+
+
+def imports(module: ast.Module) -> Iterator[str]:
+    for node in nodes(module):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -148,7 +163,7 @@ def test_no_file_is_too_long():
 
 def test_no_function_is_too_long_but_a_kernel():
     def long(name: str) -> list[str]:
-        functions = [node for node in ast.walk(tree(name)) if isinstance(node, ast.FunctionDef)]
+        functions = [node for node in nodes(tree(name)) if isinstance(node, ast.FunctionDef)]
         return [f.name for f in functions if f.end_lineno - f.lineno >= LONGEST_FUNCTION and not is_kernel(f)]
 
     assert offenders(PRODUCT, long) == {}
@@ -160,16 +175,16 @@ def is_kernel(function: ast.FunctionDef) -> bool:
 
 def test_no_exception_is_caught_blindly():
     def blind(name: str) -> list[str]:
-        caught = [node.type for node in ast.walk(tree(name)) if isinstance(node, ast.ExceptHandler)]
+        caught = [node.type for node in nodes(tree(name)) if isinstance(node, ast.ExceptHandler)]
         names = {n.id for kind in caught if kind for n in ast.walk(kind) if isinstance(n, ast.Name)}
         return [*(names & {"Exception", "BaseException"}), *("except:" for kind in caught if kind is None)]
 
     assert offenders(PRODUCT, blind) == {}
 
 
-def compared(module: ast.AST) -> Iterator[str]:
+def compared(module: ast.Module) -> Iterator[str]:
     """Every string that a comparison or a `case` has on either side."""
-    for node in ast.walk(module):
+    for node in nodes(module):
         sides: list[ast.AST] = []
         if isinstance(node, ast.Compare):
             sides = [node.left, *node.comparators]
@@ -183,7 +198,7 @@ def compared(module: ast.AST) -> Iterator[str]:
 
 def test_nothing_branches_on_a_recipes_name():
     def branches(name: str) -> list[str]:
-        asked = [node for node in ast.walk(tree(name)) if isinstance(node, ast.Compare)]
+        asked = [node for node in nodes(tree(name)) if isinstance(node, ast.Compare)]
         on_name = [ast.unparse(c) for c in asked if "recipe.name" in ast.unparse(c)]
         return on_name + sorted(set(compared(tree(name))) & set(RECIPES))
 
@@ -192,7 +207,7 @@ def test_nothing_branches_on_a_recipes_name():
 
 def test_the_numbers_of_tiles_and_formats_stay_at_home():
     def numbers(name: str) -> set[float]:
-        used = {node.value for node in ast.walk(tree(name)) if isinstance(node, ast.Constant)}
+        used = {node.value for node in nodes(tree(name)) if isinstance(node, ast.Constant)}
         return {value for value in used if type(value) in {int, float} and value in NUMBERS}
 
     homes = HOMES_OF_NUMBERS | HOMES_OF_BLOCKS
@@ -262,9 +277,9 @@ def test_what_the_pool_runs_loads_without_streamlit():
 
     def homes(name: str) -> set[str]:
         """Modules of the functions that a file has called in the pool."""
-        nodes = [*ast.walk(tree(name))]
-        home = {a.name: n.module for n in nodes if isinstance(n, ast.ImportFrom) for a in n.names}
-        calls = [n for n in nodes if isinstance(n, ast.Call) and getattr(n.func, "id", "") == "Call"]
+        every = nodes(tree(name))
+        home = {a.name: n.module for n in every if isinstance(n, ast.ImportFrom) for a in n.names}
+        calls = [n for n in every if isinstance(n, ast.Call) and getattr(n.func, "id", "") == "Call"]
         return {home[call.args[0].id] for call in calls if name.startswith("pages/sections/")}
 
     modules = sorted(set().union(*map(homes, sources("pages"))))

@@ -2,10 +2,9 @@
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
-
-import pytest
 
 TOP = Path(__file__).resolve().parents[1]
 FILES = sorted(path for room in ("fp8core", "kernels", "pages") for path in (TOP / room).rglob("*.py"))
@@ -13,13 +12,12 @@ FRAGMENT = re.compile(r"(The same|Of|In which|Whether|Whose|What is|Which|Who)\b
 LONGEST_SENTENCE = 40
 
 
-def docstrings(path: Path) -> Iterator[tuple[str, str]]:
+@cache
+def docstrings(path: Path) -> list[tuple[str, str]]:
     """(name, docstring) of a file and of each class and function in it."""
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and (
-            text := ast.get_docstring(node)
-        ):
-            yield getattr(node, "name", path.name), text
+    told = (ast.Module, ast.ClassDef, ast.FunctionDef)
+    nodes = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, told)]
+    return [(getattr(node, "name", path.name), text) for node in nodes if (text := ast.get_docstring(node))]
 
 
 def sentences(text: str) -> Iterator[str]:
@@ -42,21 +40,28 @@ def test_sentences_end_at_stops_semicolons_items_rows_and_paragraphs():
     ]
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(TOP).as_posix())
-def test_a_docstring_opens_with_a_noun_or_a_verb(path):
+def found(faults: Callable[[Path], list]) -> dict[str, list]:
+    """The faults of each file that has some."""
+    return {path.relative_to(TOP).as_posix(): those for path in FILES if (those := faults(path))}
+
+
+def test_a_docstring_opens_with_a_noun_or_a_verb():
     """A page's docstring is its question, which may open with any word."""
-    opened = [(name, next(sentences(text))) for name, text in docstrings(path)]
-    assert [
-        (name, first) for name, first in opened if FRAGMENT.match(first) and not first.endswith("?")
-    ] == []
+
+    def fragments(path: Path) -> list[tuple[str, str]]:
+        opened = [(name, next(sentences(text))) for name, text in docstrings(path)]
+        return [(name, first) for name, first in opened if FRAGMENT.match(first) and not first.endswith("?")]
+
+    assert found(fragments) == {}
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(TOP).as_posix())
-def test_a_sentence_of_a_docstring_is_short_enough_to_read_once(path):
-    long = [
-        (name, sentence)
-        for name, text in docstrings(path)
-        for sentence in sentences(text)
-        if len(sentence.split()) > LONGEST_SENTENCE
-    ]
-    assert long == []
+def test_a_sentence_of_a_docstring_is_short_enough_to_read_once():
+    def long(path: Path) -> list[tuple[str, str]]:
+        return [
+            (name, sentence)
+            for name, text in docstrings(path)
+            for sentence in sentences(text)
+            if len(sentence.split()) > LONGEST_SENTENCE
+        ]
+
+    assert found(long) == {}

@@ -105,9 +105,10 @@ class Opened:
 
 
 @pytest.fixture(scope="module")
-def tab(server, themed) -> Callable[..., Tab]:
+def tab(server, themed) -> Iterator[Callable[..., Tab]]:
     """The tab of a theme and a width, in which one page is shown after the other."""
-    return tabs(themed, server.url)
+    with tabs(themed, server.url) as of_look:
+        yield of_look
 
 
 @pytest.fixture(scope="module", params=LOOKS, ids=lambda look: look[0] or "start")

@@ -5,7 +5,8 @@
 A tab has a theme and a width. Each page is asked for by its address, which alone says what it shows.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
@@ -79,8 +80,9 @@ def drawn(page: Page) -> None:
     page.wait_for_function(f"({UNDRAWN})() === 0", timeout=DRAW_MS)
 
 
-def tabs(themed: Callable, server: str) -> Callable[..., Tab]:
-    """A function that gives the tab of a theme and a width, opened when it is first asked for."""
+@contextmanager
+def tabs(themed: Callable, server: str) -> Iterator[Callable[..., Tab]]:
+    """A function that gives the tab of a theme and a width. The tabs are closed in the end."""
     opened: dict[tuple[str, int], Tab] = {}
 
     def tab(*, theme: str = "light", width: int = 1280, height: int = 900) -> Tab:
@@ -91,4 +93,6 @@ def tabs(themed: Callable, server: str) -> Callable[..., Tab]:
             page.set_viewport_size(size)
         return opened[theme, width]
 
-    return tab
+    yield tab
+    for each in opened.values():
+        each.page.close()
