@@ -152,6 +152,10 @@ def choose_backend() -> None:
         _refuse_amd()
     if not torch.cuda.is_available():
         os.environ.setdefault(_INTERPRET, "1")
+    if interpreting():
+        from kernels.launching.interpreter import quickened
+
+        quickened()
 
 
 def current_device() -> Device:

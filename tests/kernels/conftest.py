@@ -9,7 +9,7 @@ if not torch.cuda.is_available():
     os.environ.setdefault("TRITON_INTERPRET", "1")
     torch.set_num_threads(1)
 if os.environ.get("TRITON_INTERPRET") == "1":
-    from tests.kernels.interpreter import quickened
+    from kernels.launching.interpreter import quickened
 
     quickened()
 

@@ -22,9 +22,10 @@ def quickened() -> None:
         return
     interpreter.is_quick = True
     _patch_once_a_launch()
-    options = getattr(interpreter.interpreter_builder, "options", None)
+    builder = getattr(interpreter, "interpreter_builder", None)
+    options = getattr(builder, "options", None)
     if getattr(options, "debug", None) is False and hasattr(options, "sanitize_overflow"):
-        interpreter.interpreter_builder.options = replace(options, sanitize_overflow=False)
+        builder.options = replace(options, sanitize_overflow=False)
     if hasattr(interpreter, "_get_np_dtype"):
         _keep_the_table_of_dtypes()
 

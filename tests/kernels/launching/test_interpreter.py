@@ -1,0 +1,105 @@
+"""Contract: without its needless work, the interpreter gives the same bits. Another one is not touched."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from triton.runtime import interpreter
+
+from kernels.launching import interpreter as quick
+
+TOP = Path(__file__).resolve().parents[3]
+DIGEST = """
+import hashlib, sys
+import torch
+from fp8core.linear import MATMULS
+from kernels.bench.job import GemmJob
+from kernels.bench.operands import Operands
+from kernels.device import current_device
+from kernels.gemm.launch import gemm
+from kernels.gemm.meaning import Summation
+from kernels.gemm.plan import plan_gemm
+
+if sys.argv[1] == "quick":
+    from kernels.launching.interpreter import quickened
+
+    quickened()
+torch.manual_seed(0)
+seen = hashlib.sha256()
+for name in ("deepseek_v3 wgrad", "mxfp4 dgrad", "nvfp4 fprop", "rowwise dgrad"):
+    recipe, matmul = name.split()
+    job = GemmJob(recipe=recipe, matmul=matmul, m=48, n=80, k=96)
+    layer = job.matmul_data.layer(job.m, job.n, job.k)
+    drawn = (torch.randn(layer.of(tensor)).bfloat16() for tensor in (job.matmul_data.a, job.matmul_data.b))
+    a, b = Operands(job, *drawn).quantized()
+    plan = plan_gemm(job.recipe_data.spec(job.matmul_data), (48, 80, 96), current_device(), Summation.RECIPE)
+    for result in (a.codes, a.scale, b.codes, b.scale, gemm(a, b, plan)):
+        seen.update(result.float().contiguous().numpy().tobytes())
+print(seen.hexdigest())
+"""
+
+
+def digest(how: str) -> str:
+    env = {**os.environ, "TRITON_INTERPRET": "1", "PYTHONPATH": os.pathsep.join([str(TOP), *sys.path])}
+    done = subprocess.run([sys.executable, "-c", DIGEST, how], env=env, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def test_quantizers_and_gemms_have_the_bits_of_the_interpreter_as_it_is():
+    assert digest("quick") == digest("as it is")
+
+
+def test_the_choice_of_the_interpreter_makes_it_quick():
+    told = "from kernels.device import choose_backend; choose_backend(); " + (
+        "from triton.runtime import interpreter; print(interpreter.is_quick)"
+    )
+    env = {**os.environ, "TRITON_INTERPRET": "1", "PYTHONPATH": os.pathsep.join([str(TOP), *sys.path])}
+    done = subprocess.run([sys.executable, "-c", told], env=env, capture_output=True, text=True)
+    assert done.stdout.strip() == "True", done.stderr
+
+
+def test_an_interpreter_that_is_made_in_another_way_is_left_as_it_is(monkeypatch):
+    patch = object()
+    monkeypatch.setattr(interpreter, "is_quick", False, raising=False)
+    monkeypatch.setattr(interpreter, "_patch_lang", patch)
+    for name in ("_LangPatchScope", "_get_np_dtype", "interpreter_builder"):
+        monkeypatch.delattr(interpreter, name)
+    quick.quickened()
+    assert interpreter._patch_lang is patch
+    assert not hasattr(interpreter, "_get_np_dtype")
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_what_a_launch_patched_is_patched_anew_by_the_next_one(fails, monkeypatch):
+    """A launch takes its patches away at its end, also where the kernel failed."""
+    taken, put = [], []
+
+    class Scope:
+        def restore(self):
+            taken.append(self)
+
+    monkeypatch.setattr(interpreter, "_LangPatchScope", Scope)
+    monkeypatch.setattr(interpreter, "_patch_lang", lambda function: put.append(function) or Scope())
+    quick._patch_once_a_launch()
+
+    def kernel():
+        return quick.tl
+
+    def in_a_launch(function):
+        function.__globals__.setdefault("language", quick.tl)
+        scope = interpreter._patch_lang(function)
+        try:
+            interpreter._patch_lang(function)
+            if fails:
+                raise RuntimeError
+        except RuntimeError:
+            pass
+        finally:
+            scope.restore()
+
+    in_a_launch(kernel)
+    in_a_launch(kernel)
+    assert len(put) == len(taken) == 2
