@@ -106,8 +106,9 @@ def test_the_source_of_a_fast_plan_is_its_body_s_after_its_passes(recipe, how):
 
 def test_a_whole_file_of_a_body_has_its_consumer():
     for entry in (entry for which, entry in BODIES.items() if not which.is_simple):
-        (file, _), *_ = [place for place in entry.sources if place[1] == WHOLE_FILE]
-        assert re.search(r"^def consume", (TOP / "kernels" / file).read_text(encoding="utf-8"), re.MULTILINE)
+        whole = [file for file, function in entry.sources if function == WHOLE_FILE]
+        code = "".join((TOP / "kernels" / file).read_text(encoding="utf-8") for file in whole)
+        assert re.search(r"^def consume", code, re.MULTILINE), entry.title
 
 
 def test_every_recorded_row_tells_its_plan_or_that_its_kernel_is_gone():
