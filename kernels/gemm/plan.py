@@ -20,8 +20,10 @@ from kernels.gemm.simple.blocks import built_in, undecodable
 from kernels.operand_passes.native import scaled_core
 from kernels.quantize.plan import K_PADDING
 
-INTERPRETER_SIDE = 512
-"""The interpreter takes M · N · K up to this cubed, each rounded up to K_PADDING: seconds, not minutes."""
+INTERPRETER_SIDE, INTERPRETER_MATRIX = 1024, 1536
+"""The interpreter takes M · N · K up to the first cubed, and matrices up to the second squared, each size
+rounded up to K_PADDING: seconds, not minutes.
+"""
 
 
 MIN_CAPABILITY = (8, 9)
@@ -156,11 +158,13 @@ def _fastest(
 
 
 def _refusal(mnk: tuple[int, int, int], device: Device) -> Unsupported | None:
-    products = prod(-(-size // K_PADDING) * K_PADDING for size in mnk)
-    if device.kind is DeviceKind.INTERPRETER and products > INTERPRETER_SIDE**3:
+    sizes = [-(-size // K_PADDING) * K_PADDING for size in mnk]
+    takes = prod(sizes) <= INTERPRETER_SIDE**3 and prod(sizes) <= INTERPRETER_MATRIX**2 * min(sizes)
+    if device.kind is DeviceKind.INTERPRETER and not takes:
         return Unsupported(
             f"without a GPU, Triton's interpreter takes about {INTERPRETER_SIDE} × {INTERPRETER_SIDE} × "
-            f"{INTERPRETER_SIDE} at most, got {mnk[0]} × {mnk[1]} × {mnk[2]}"
+            f"{INTERPRETER_SIDE} at most, and no matrix larger than {INTERPRETER_MATRIX} × "
+            f"{INTERPRETER_MATRIX}; got {mnk[0]} × {mnk[1]} × {mnk[2]}"
         )
     if device.kind is DeviceKind.GPU and (device.capability is None or device.capability < MIN_CAPABILITY):
         major, minor = device.capability or (0, 0)
