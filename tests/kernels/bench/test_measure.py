@@ -113,7 +113,7 @@ def test_what_cannot_be_measured_is_said_in_a_sentence(monkeypatch):
     with pytest.raises(Unsupported, match="a scale here changes every 128 along K"):
         run(job(accumulation=Summation.FAST))
     if not ON_GPU:
-        with pytest.raises(Unsupported, match="takes about 1024 × 1024 × 1024 at most, .*; got 8192"):
+        with pytest.raises(Unsupported, match=r"takes about 1024 × 1024 × 1024 at most, .*; got 8192"):
             run(job(mnk=(8192, 8192, 64)))
 
     def full(*_):
