@@ -201,10 +201,11 @@ def takes_two_widened(rows: int, block_k: int) -> bool:
 
 def able_to_take_two(blocks: Blocks) -> bool:
     """True where programs of these blocks of the decoding body take two runs of K, if they come in pairs."""
-    if blocks.decoded == "ab":
-        return blocks.warps == 2 * CONSUMERS * WARPGROUP_WARPS
     rows = blocks.block_n if blocks.decoded == "a" else blocks.block_m
-    return takes_two(rows, blocks.block_k) and not blocks.persistent
+    able = takes_two(rows, blocks.block_k)
+    if blocks.decoded == "ab":
+        able = takes_two_widened(rows, blocks.block_k) and blocks.warps == 2 * CONSUMERS * WARPGROUP_WARPS
+    return able and not blocks.persistent
 
 
 def decoding(meaning: Meaning, blocks: Blocks) -> Storage:

@@ -284,3 +284,14 @@ def test_a_ring_has_two_stages_or_more(recipe):
     found = list(tries(Body.DECODING, plan.meaning, mnk, HOPPER))
     assert found
     assert min(each.stages for each in found) >= 2
+
+
+def test_a_program_that_decodes_both_takes_two_runs_only_with_four_warpgroups_that_multiply():
+    mnk = (16, 1024, 1024)
+    both = [plan.blocks for plan in decoding(mnk)[1] if plan.blocks.decoded == "ab"]
+    pairs = {blocks for blocks in both if runs_each(blocks, mnk[2]) == 2}
+    assert pairs == {blocks for blocks in both if blocks.warps == 16}
+    for blocks in pairs:
+        assert runs_each(replace(blocks, warps=8), mnk[2]) == 1
+        assert runs_each(replace(blocks, persistent=True), mnk[2]) == 1, "it has memory for one block's sums"
+        assert runs_each(replace(blocks, block_m=64, block_k=128), mnk[2]) == 1, "registers hold no more"
