@@ -143,8 +143,12 @@ class _Problem:
         for body in self._bodies:
             found += [of_body.get(body, 0)] * len(asdict(BODY))
         for variant in self._variants:
-            found += [self._kept[variant].count if variant in self._kept else 0] * 2
+            found += [self._count_before(variant)] * 2
         return found
+
+    def _count_before(self, variant: Variant) -> int:
+        """Number of earlier measurements of a variant."""
+        return self._kept[variant].count if variant in self._kept else 0
 
     def apart(self, found: Vector) -> Vector:
         """Residuals, or their derivatives, less most of what those of launches timed in turns share."""
@@ -210,7 +214,7 @@ class _Problem:
                     variant=variant,
                     step_ns=numbers[place],
                     fixed_ns=numbers[place + 1],
-                    count=self._counts[variant] + (self._kept[variant].count if variant in self._kept else 0),
+                    count=self._count_before(variant) + self._counts[variant],
                 )
             )
             place += 2

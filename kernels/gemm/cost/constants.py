@@ -84,7 +84,9 @@ class Of:
 
 @dataclass(frozen=True, kw_only=True)
 class Rate:
-    """One variant: time of a step along K and of all else a block takes, in ns. count: measurements of it."""
+    """One variant: time of a step along K and of all else a block takes, in ns. count: measurements of it,
+    those of earlier fits too.
+    """
 
     variant: Variant
     step_ns: float

@@ -110,7 +110,7 @@ decoding takes longer than multiplying.
 MOST_STEP = 8192
 """Rows of values times BLOCK_K, at most, for which four warpgroups can hold sums beside decoded codes."""
 
-MOST_WIDENED_STEP = 4096
+MOST_STEP_WIDENED = 4096
 """The same where another warpgroup decodes the rows: it takes registers, too."""
 
 SUM_BYTES = 4

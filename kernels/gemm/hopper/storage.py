@@ -24,7 +24,7 @@ from kernels.gemm.hopper.sizes import (
     LENT_STAGES,
     MOST_ROWS_SPLIT,
     MOST_STEP,
-    MOST_WIDENED_STEP,
+    MOST_STEP_WIDENED,
     MOST_WIDENED_STEPS,
     NARROW_STEPS,
     PARTS,
@@ -195,8 +195,8 @@ def takes_two(rows: int, block_k: int) -> bool:
 
 
 def takes_two_widened(rows: int, block_k: int) -> bool:
-    """True where four warpgroups can hold them though a fifth one decodes the rows."""
-    return rows <= MOST_ROWS_SPLIT and rows * block_k <= MOST_WIDENED_STEP
+    """True where four warpgroups can hold the sums of two runs of K though a fifth one decodes the rows."""
+    return rows <= MOST_ROWS_SPLIT and rows * block_k <= MOST_STEP_WIDENED
 
 
 def able_to_take_two(blocks: Blocks) -> bool:

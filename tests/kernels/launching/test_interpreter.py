@@ -14,7 +14,6 @@ TOP = Path(__file__).resolve().parents[3]
 DIGEST = """
 import hashlib, sys
 import torch
-from fp8core.linear import MATMULS
 from kernels.bench.job import GemmJob
 from kernels.bench.operands import Operands
 from kernels.device import current_device

@@ -49,7 +49,8 @@ def candidates(meaning: Meaning, mnk: tuple[int, int, int], device: Device) -> I
     Where the rows are few, an SM may also hold two programs: the second works while the first waits, and no
     wave of programs ends with idle SMs.
 
-    Or a warpgroup more decodes the rows of A in the kernel, without a pass.
+    Or a warpgroup more decodes the rows of A in the kernel, without a pass. Where they are few, such programs
+    also take two runs of K, or share an SM.
 
     A ring has two stages or more: the next codes are decoded before a stage is free again.
     """
