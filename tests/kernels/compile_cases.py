@@ -6,32 +6,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import product
 
-from fp8core.formats import FORMATS
 from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
 from kernels.device import ADA, BLACKWELL, BLACKWELL_RTX, COMPILE_OPTIONS, HOPPER, Device, DeviceKind
-from kernels.gemm.blocks import Blocks, Body
-from kernels.gemm.hopper.decoding import blocks as decoding_blocks
-from kernels.gemm.hopper.decoding.launch import constants as decoding_constants
-from kernels.gemm.hopper.decoding.launch import options as decoding_options
-from kernels.gemm.hopper.descriptors import WARPS, flat, swizzled
-from kernels.gemm.hopper.launch import constants as specialized_constants
-from kernels.gemm.hopper.narrow_launch import constants as narrow_constants
+from kernels.gemm.blocks import Body
 from kernels.gemm.meaning import Arithmetic, Summation
 from kernels.gemm.plan import GemmPlan, plan_simple
 from kernels.gemm.simple.launch import kernel_constants
 from kernels.gemm.tuned import read_table, table_path
-from kernels.operand_passes.decode_ptx import decode_ptx
-from kernels.quantize.tensor import float8
-from kernels.tune.candidates import coarse
 
 DEVICES = (HOPPER, ADA, BLACKWELL, BLACKWELL_RTX)
-LARGE, TALL, LOW = (8192, 8192, 8192), (8192, 4096, 4096), (1, 4096, 4096)
-RAGGED = (1000, 9000, 4096)
-"""Its blocks fill one or two waves of an H200 and part of another."""
-FEW = tuple((tokens, 4096, 14336) for tokens in (64, 128, 256))
+LARGE, LOW = (8192, 8192, 8192), (1, 4096, 4096)
 SPLIT = 4
-LAST = 3
 GROUP = 8
 FLOAT8 = {"e4m3": "fp8e4nv", "e5m2": "fp8e5"}
 
@@ -119,181 +105,13 @@ def gemms(device: Device) -> Iterator[Case]:
             yield gemm(row.family, replace(by_family[row.family], blocks=row.blocks), device)
 
 
-def specialized(name: str, plan: GemmPlan, device: Device, *, accumulate: bool, turned: bool = False) -> Case:
-    """A low block loads the fewest rows; more would be another extent of one load. turned: both operands are
-    contiguous along their rows.
-    """
-    spec, storage = plan.meaning.spec, plan.storage
-    bf16 = plan.meaning.arithmetic is Arithmetic.DEQUANTIZED
-    types = {}
-    for side, operand, box in (("a", spec.a, storage.loaded(1)), ("b", spec.b, storage.b_box)):
-        dtype = "bfloat16" if bf16 else str(float8(operand.format)).removeprefix("torch.")
-        name_of = "bf16" if bf16 else FLOAT8[operand.format.name]
-        box = box[::-1] if turned else box
-        types[f"{side}_desc"] = described(name_of, list(box), swizzled(*box, dtype))
-    types["a_scale_desc"] = described("fp32", [storage.a_scale_box], flat(FORMATS["fp32"].bits))
-    types["b_scale_desc"] = described("fp32", [storage.b_scale_box], flat(FORMATS["fp32"].bits))
-    layout = swizzled(*storage.out_box, {"bf16": "bfloat16", "fp32": "float32"}[spec.out.name])
-    types["out_desc"] = described(spec.out.name, list(storage.out_box), layout)
-    added = (", added into D" if accumulate else "") + (", turned" if turned else "")
-    k = plan.blocks.split_k * plan.blocks.block_k
-    lie = {"a_turned": turned, "b_turned": turned}
-    constants = specialized_constants(plan, k, accumulate=accumulate, **lie)
-    constants |= {"d_scale_ptr": None, "d_amax_ptr": None}
-    if plan.blocks.split_k == 1:
-        constants |= {"parts_ptr": None, "arrivals_ptr": None}
-    return Case(
-        name=f"{name}{added}; {plan.blocks.title}",
-        device=device,
-        kernel="specialized_gemm_kernel",
-        types=tuple(types.items()),
-        constants=tuple(constants.items()),
-        warps=WARPS,
-        kind=plan.meaning.arithmetic.name,
-        gluon=True,
-    )
-
-
-def decoding(name: str, plan: GemmPlan, device: Device, *, accumulate: bool) -> Case:
-    """A plan that decodes an operand in registers."""
-    block_k, out = plan.blocks.block_k, plan.meaning.spec.out.name
-    boxes = plan.storage.a_box, plan.storage.b_box
-    codes, values = boxes if plan.blocks.decoded == "a" else boxes[::-1]
-    stored = list(plan.storage.out_box)
-    layout = swizzled(*stored, {"bf16": "bfloat16", "fp32": "float32"}[out])
-    constants = decoding_constants(plan, plan.blocks.split_k * block_k, accumulate=accumulate)
-    if constants["RUNS"] == constants["EACH"]:
-        constants |= {"parts_ptr": None, "arrivals_ptr": None}
-    given = described("bf16", list(values), swizzled(*values, "bfloat16"))
-    if plan.blocks.decoded == "ab":
-        given = described("u8", list(values), swizzled(*values, "uint8"))
-    else:
-        constants |= {"values_scale_ptr": None, "values_scale_stride": None}
-    types = {
-        "values_desc": given,
-        "values_scale_ptr": "*u8",
-        "codes_desc": described("u8", list(codes), swizzled(*codes, "uint8")),
-        "scale_desc": described("u8", [plan.storage.scale_tiles, codes[0]], flat(8, rank=2)),
-        "out_desc": described(out, stored, layout),
-    }
-    return Case(
-        name=f"{name}{', added into D' if accumulate else ''}; {plan.blocks.title}",
-        device=device,
-        kernel="decoding_gemm_kernel",
-        types=tuple(types.items()),
-        constants=tuple(constants.items()),
-        options=tuple(decoding_options(constants).items()),
-        warps=WARPS,
-        kind=plan.meaning.arithmetic.name,
-        gluon=True,
-        path=both(constants, codes[0]) if constants["WIDEN"] else "",
-    )
-
-
-def both(constants: dict[str, object], codes: int) -> str:
-    """The path of a kernel that decodes both operands: runs of K, rows of codes, programs an SM holds."""
-    beside = ", two an SM" if constants["BESIDE"] else ""
-    return f"both: {constants['EACH']} of {codes}{beside}"
-
-
-def narrow(name: str, plan: GemmPlan, device: Device, *, accumulate: bool) -> Case:
-    """A plan of narrow blocks, which load the fewest rows."""
-    assert not accumulate
-    types = {"out_ptr": f"*{plan.meaning.spec.out.name}"}
-    spec, storage = plan.meaning.spec, plan.storage
-    for side, operand, box in (("a", spec.a, storage.loaded(1)), ("b", spec.b, storage.b_box)):
-        layout = swizzled(*box, str(float8(operand.format)).removeprefix("torch."))
-        types[f"{side}_desc"] = described(FLOAT8[operand.format.name], list(box), layout)
-    return Case(
-        name=f"{name}; {plan.blocks.title}",
-        device=device,
-        kernel="narrow_gemm_kernel",
-        types=tuple(types.items()),
-        constants=tuple(narrow_constants(plan).items()),
-        warps=plan.blocks.warps,
-        kind=plan.meaning.arithmetic.name,
-        gluon=True,
-    )
-
-
-def of_e5m2(case: Case) -> Case:
-    """The same for codes of that format."""
-    of_format = {"DECODE": decode_ptx(replace(RECIPES["mxfp8"].fprop.a, format=FORMATS["e5m2"]))}
-    return replace(case, constants=tuple((dict(case.constants) | of_format).items()))
-
-
-def described(dtype: str, block: list[int], layout: object) -> str:
-    """A descriptor's type as Triton spells it."""
-    return f"tensordesc<{dtype}{block},{layout!r}>"
-
-
-def specialized_gemms(device: Device) -> Iterator[Case]:
-    """The specialized kernels for everything that they take, and in the blocks of the device's table. The
-    order of blocks is a divisor in the code and no more, and so is the number of stages: the most stand for
-    all. A format is a few instructions: one case of a body has e5m2.
-    """
-    most: dict[tuple[object, ...], Case] = {}
-    for case in named_specialized(device):
-        key = code_of(case)
-        if key not in most or dict(case.constants)["STAGES"] > dict(most[key].constants)["STAGES"]:
-            most[key] = case
-    yield from most.values()
-
-
-def code_of(case: Case) -> tuple[object, ...]:
-    """Equal for specialized kernels that differ in the number of stages, or in name, and no more."""
-    constants = tuple((name, fact) for name, fact in case.constants if name != "STAGES")
-    return case.kernel, case.types, constants
-
-
-def named_specialized(device: Device) -> Iterator[Case]:
-    """The specialized kernels of each family, which may be those of another family."""
-    table = [row for row in read_table(table_path(device.capability)) if not row.blocks.body.is_simple]
-    for family, plan in simple_plans(device):
-        tries = [blocks for mnk in (LARGE, TALL) for blocks in coarse(plan, mnk, device)]
-        tries = [blocks for blocks in tries if not blocks.body.is_simple]
-        of_each_body = {(blocks.decoded, blocks.block_n, blocks.warps): blocks for blocks in reversed(tries)}
-        few = [blocks for mnk in FEW for blocks in coarse(plan, mnk, device)]
-        few = [blocks for blocks in few if in_programs(blocks) or blocks.body is Body.NARROW]
-        last = [blocks for blocks in coarse(plan, RAGGED, device) if blocks.shares_last]
-        last = [blocks for blocks in last if blocks.group == GROUP and blocks.split_k == LAST]
-        tabled = [row.blocks for row in table if row.family == family]
-        for blocks in dict.fromkeys((*of_each_body.values(), *map(_as_compiled, few), *last, *tabled)):
-            made = replace(plan, blocks=replace(blocks, group=GROUP))
-            case = {Body.DECODING: decoding, Body.NARROW: narrow}.get(made.body, specialized)
-            if in_programs(blocks) and not blocks.shares_last:
-                for runs in (SPLIT, SPLIT + 1):
-                    of_runs = replace(made.blocks, split_k=runs)
-                    yield case(family, replace(made, blocks=of_runs), device, accumulate=False)
-                continue
-            for accumulate in (False, True)[: 1 + (plan.meaning.spec.out.bits == 32)]:
-                yield case(family, made, device, accumulate=accumulate)
-                if made.body is Body.CHAINED and plan.meaning.spec.a is None:
-                    yield specialized(family, made, device, accumulate=accumulate, turned=True)
-                if (made.body is Body.DECODING) and blocks not in tabled and not accumulate:
-                    yield of_e5m2(case(family, made, device, accumulate=accumulate))
-
-
-def _as_compiled(blocks: Blocks) -> Blocks:
-    """Blocks that stand for all others whose code is theirs: the same order, the same number of programs."""
-    blocks = replace(blocks, group=GROUP)
-    return replace(blocks, split_k=SPLIT) if in_programs(blocks) else blocks
-
-
-def in_programs(blocks: Blocks) -> bool:
-    """Whether programs of a specialized kernel share a block: they add runs two and two, so that an even and
-    an odd number of them stand for all others.
-    """
-    each = decoding_blocks.runs_each(blocks, blocks.split_k * blocks.block_k) if blocks.decoded else 1
-    return not blocks.body.is_simple and blocks.split_k > each
-
-
 def every_case(device: Device) -> Iterator[Case]:
     from tests.kernels.compile_fused import fused_gemms
     from tests.kernels.compile_fused_quantizers import fused_quantizers
     from tests.kernels.compile_native import natives
     from tests.kernels.compile_passes import passes
     from tests.kernels.compile_quantizers import quantizer_cases
+    from tests.kernels.compile_specialized import specialized_gemms
     from tests.kernels.compile_strips import strip_cases
 
     yield from specialized_gemms(device)

@@ -21,7 +21,8 @@ from kernels.gemm.hopper.sizes import FEW_SCALES, SLAB
 from kernels.gemm.meaning import Arithmetic, Summation
 from kernels.gemm.plan import GemmPlan, plan_built_in
 from kernels.quantize.tensor import float8
-from tests.kernels.compile_cases import FLOAT8, GROUP, LARGE, SPLIT, Case, described, specialized
+from tests.kernels.compile_cases import FLOAT8, GROUP, LARGE, SPLIT, Case
+from tests.kernels.compile_specialized import described, specialized
 
 INTO = (
     ("deepseek_v3", "deepseek_v3"),

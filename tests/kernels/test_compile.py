@@ -23,10 +23,11 @@ from kernels.gemm.meaning import Summation
 from kernels.gemm.plan import GemmPlan, plan_built_in
 from kernels.gemm.tuned import FOLDER
 from kernels.operand_passes.native import NATIVE, NativeKind, ScaledCore, scaled_core
-from tests.kernels.compile_cases import DEVICES, Case, code_of, every_case, named_specialized
+from tests.kernels.compile_cases import DEVICES, Case, every_case
 from tests.kernels.compile_choice import one_of_each, one_of_each_kernel
 from tests.kernels.compile_fused import fused_gemms
 from tests.kernels.compile_reductions import MENDED
+from tests.kernels.compile_specialized import code_of, named_specialized
 from tests.kernels.compile_strips import strip_cases
 from tests.sweeps import exhaustive
 

@@ -28,8 +28,10 @@ from kernels.gemm.meaning import Meaning
 
 Mnk = tuple[int, int, int]
 
-_MOST_SHARING, _MOST_RUNS, _LEAST_STEPS = 8, 16, 4
+_MOST_SHARING, _MOST_RUNS, _LEAST_STEPS = 16, 16, 4
 """The most programs that share a block, and the fewest steps along K of each."""
+_LEAST_SHARING = 4
+"""A quarter of the programs that may share a block, at least, so that it is offered, too."""
 _GROUPS = (8, 16, 32, 64)
 _FEW_HIGH = 2
 """High blocks that M may have, at most, so that low ones are offered however many they are: they leave fewer
@@ -120,8 +122,7 @@ def few_rows(meaning: Meaning, mnk: Mnk, device: Device) -> Iterator[Blocks]:
         if m > _FEW_HIGH * PROMOTED[0] and blocks.count(m, n) > _MOST_WAVES * device.sms:
             continue
         yield blocks
-        most = shared_by(blocks.count(m, n), k // blocks.block_k, device)
-        splits = (runs for runs in (most // 2, most) if runs > 1)
+        splits = sharing(blocks.count(m, n), k // blocks.block_k, device)
         yield from (replace(blocks, split_k=runs, persistent=False) for runs in splits)
 
 
@@ -186,6 +187,16 @@ def sharing_last(blocks: Blocks, mnk: Mnk, device: Device) -> Iterator[Blocks]:
         waves = -(-left * runs // device.sms)  # of one run's length each
         if waves < runs <= k // blocks.block_k // _LEAST_STEPS:
             yield replace(blocks, split_k=runs)
+
+
+def sharing(blocks: int, steps: int, device: Device) -> Iterator[int]:
+    """Numbers of programs to choose from for a block of D, two or more: as many as give every SM one, half of
+    them, and a quarter where those are several: with many programs it takes long to add their sums.
+    """
+    most = shared_by(blocks, steps, device)
+    if most >= _LEAST_SHARING * 4:
+        yield most // 4
+    yield from (programs for programs in (most // 2, most) if programs > 1)
 
 
 def shared_by(blocks: int, steps: int, device: Device) -> int:

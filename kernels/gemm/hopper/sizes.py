@@ -107,6 +107,10 @@ decoding takes longer than multiplying.
 """
 
 
+ROWS_OF_TWO = (96, 160, 192)
+"""Rows of values that two wgmma multiply, each a power of two of them."""
+
+
 MOST_STEP = 8192
 """Rows of values times BLOCK_K, at most, for which four warpgroups can hold sums beside decoded codes."""
 

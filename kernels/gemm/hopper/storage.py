@@ -199,6 +199,14 @@ def takes_two_widened(rows: int, block_k: int) -> bool:
     return rows <= MOST_ROWS_SPLIT and rows * block_k <= MOST_STEP_WIDENED
 
 
+def wgmma_rows(rows: int) -> tuple[int, int]:
+    """Rows of values that a step's first wgmma multiplies, and those of a second one, if there is one: each
+    takes a power of two.
+    """
+    first = 1 << (rows.bit_length() - 1)
+    return first, rows - first
+
+
 def able_to_take_two(blocks: Blocks) -> bool:
     """True where programs of these blocks of the decoding body take two runs of K, if they come in pairs."""
     rows = blocks.block_n if blocks.decoded == "a" else blocks.block_m
@@ -215,7 +223,8 @@ def decoding(meaning: Meaning, blocks: Blocks) -> Storage:
     of_a, out = blocks.decoded == "a", meaning.spec.out
     decoded = read_as(meaning.spec.a if of_a else meaning.spec.b)
     rows, coded = (blocks.block_n, blocks.block_m) if of_a else (blocks.block_m, blocks.block_n)
-    part = min(rows, DECODED_PART_BYTES // out.bytes)
+    first, rest = wgmma_rows(rows)
+    part = min(rest or first, DECODED_PART_BYTES // out.bytes)
     buffers = min(DECODED_PARTS_UNDER_WAY, rows // part)
     tiles = blocks.block_k // (decoded.tile.k or blocks.block_k)
     values, codes = (rows, blocks.block_k), (coded, packed_bytes(blocks.block_k, decoded.format.packed_bits))

@@ -17,7 +17,7 @@ from kernels.gemm.hopper.decoding.blocks import (
     runs_each,
     undecoded,
 )
-from kernels.gemm.hopper.sizes import CODES, CONSUMERS, HALF_AN_SM, MOST_ROWS_SPLIT
+from kernels.gemm.hopper.sizes import CODES, CONSUMERS, HALF_AN_SM, MOST_ROWS_SPLIT, ROWS_OF_TWO
 from kernels.gemm.hopper.storage import decoding, filled, takes_two, takes_two_widened
 from kernels.gemm.meaning import Meaning
 from kernels.operand_passes.decode_ptx import read_as
@@ -38,13 +38,14 @@ def candidates(meaning: Meaning, mnk: tuple[int, int, int], device: Device) -> I
     One operand is decoded; the other one goes through a pass. A block has all rows of that other operand
     where they are few. K then comes in one run, or in two where four warpgroups can hold the sums.
     Where the rows are many, a block has 256 of them, in several orders. Where they are a few hundred, it may
-    have 128: then D has more blocks, and fewer rows that are not there.
+    have 128: then D has more blocks, and fewer rows that are not there. Or it has 96, 160 or 192, where no
+    more are not there.
 
     Where the rows are few, more codes also come at a time: the loop takes fewer instructions for each, and
     one load more bytes of a row.
 
-    Programs also share a block where D is bf16 and has fewer blocks than the device has SMs. Their number
-    gives every SM a program, or is half of that.
+    Programs also share a block where D has fewer blocks than the device has SMs. Their number gives every SM
+    a program, or is half of that.
 
     Where the rows are few, an SM may also hold two programs: the second works while the first waits, and no
     wave of programs ends with idle SMs.
@@ -65,11 +66,21 @@ def _all(meaning: Meaning, mnk: tuple[int, int, int], device: Device) -> Iterato
     yield from _of_rows(rows, meaning, mnk, device)
     if rows == MOST_ROWS and least <= _SEVERAL * rows:
         yield from _of_rows(rows // 2, meaning, mnk, device)
+    for between in _rows_between(least):
+        yield from _of_rows(between, meaning, mnk, device)
     if rows == MOST_ROWS:
         yield from _of_more_codes(meaning, mnk, device)
     if _alike(meaning):
         for rows, codes in _without_pass_sides(m):
             yield from _without_pass((rows, codes), meaning, mnk, device)
+
+
+def _rows_between(least: int) -> Iterator[int]:
+    """Rows of two powers of two, of which no more are not there than of one power of two."""
+    if MOST_ROWS_SPLIT < least <= _SEVERAL * MOST_ROWS:
+        lowest, most = MOST_ROWS // 2, min(MOST_ROWS, 1 << (least - 1).bit_length())
+        rounded = min(-(-least // rows) * rows for rows in (lowest, most))
+        yield from (rows for rows in ROWS_OF_TWO if rows < most and -(-least // rows) * rows <= rounded)
 
 
 def _of_rows(rows: int, meaning: Meaning, mnk: tuple[int, int, int], device: Device) -> Iterator[Blocks]:
@@ -146,13 +157,8 @@ def _shared(
 ) -> Iterator[Blocks]:
     """Blocks that programs share, each of which takes so many runs of K: a program for every SM, or half."""
     m, n, k = mnk
-    programs = hopper.shared_by(blocks.count(m, n), k // blocks.block_k // runs, device)
-    if meaning.spec.out == FORMATS["bf16"]:
-        yield from (
-            replace(blocks, split_k=sharing * runs, persistent=False)
-            for sharing in (programs // 2, programs)
-            if sharing > 1
-        )
+    shares = hopper.sharing(blocks.count(m, n), k // blocks.block_k // runs, device)
+    yield from (replace(blocks, split_k=programs * runs, persistent=False) for programs in shares)
 
 
 def _of_two_runs(blocks: Blocks, meaning: Meaning, device: Device) -> Blocks:
@@ -177,7 +183,7 @@ def _two_an_sm(
         return
     if count > device.sms:
         yield blocks
-    elif meaning.spec.out == FORMATS["bf16"]:
+    else:
         programs = hopper.shared_by(-(-count // 2), k // blocks.block_k, device)
         programs -= programs % 2 == 0 and blocks.decoded != "ab"
         if count * programs > device.sms:

@@ -39,12 +39,14 @@ def consume(WG: gl.constexpr, RUN: gl.constexpr, ring, out_desc, scale_ptrs, spl
                 mine = stop - first
             gl.assume(mine > 0)
         of_codes, of_values = block_sides(block, m, n, ring)
-        acc = gl.zeros([SLAB, ring.VALUES], gl.float32, ring.LAYOUT)
-        more = acc  # the sum of a second slab, if there is one
+        acc = gl.zeros([SLAB, ring.FIRST], gl.float32, ring.LAYOUT)
+        more = acc  # the sum of a second slab, or of the rows of values of a second wgmma, if there are some
+        if ring.REST > 0:
+            more = gl.zeros([SLAB, ring.REST], gl.float32, ring.REST_LAYOUT)
         if ring.SLABS > 1:
             acc, more, at = sum_of_two(acc, more, mine, at, WG, ring)
         elif ring.VALUES > FEW_VALUES:
-            acc, at = sum_in_turns(acc, mine, at, WG, TURN, ring)
+            acc, more, at = sum_in_turns(acc, more, mine, at, WG, TURN, ring)
         else:
             acc, at = sum_alone(acc, mine, at, WG, ring)
         place = (of_codes + WG * ring.SLABS * SLAB, of_values)

@@ -27,7 +27,9 @@ its next codes while the other's wgmma runs. The left factor of a wgmma may come
 codes are the left factor and never go through shared memory.
 
 A block has 128 rows of codes, two slabs of 64. Of the values it has all rows where they are few, else 256, as
-many as registers hold sums for. Or it has 256 rows of codes, two slabs a warpgroup, and 128 of values. With
+many as registers hold sums for. Where fewer of its rows are not there, it has 96, 160 or 192: a wgmma takes
+a power of two of them, and a second one the rest. Or it has 256 rows of codes, two slabs a warpgroup, and 128
+of values. With
 two runs of K in one program (EACH) there are two pairs of warpgroups: each pair sums one run, and the first
 adds what the second has. Where D has few blocks, programs share one, each with its own runs
 (kernels.gemm.hopper.shared_sums).
@@ -54,6 +56,8 @@ from kernels.gemm.hopper.ring import CONSUMERS
 
 SLAB = gl.constexpr(sizes.SLAB)
 CODES = gl.constexpr(sizes.CODES)
+MOST_AT_ONCE = gl.constexpr(64)
+"""Columns of a sum that is passed on in one part: registers hold two parts beside the whole sum."""
 CONSUMER_REGISTERS = gl.constexpr(232)
 SPLIT_REGISTERS = gl.constexpr(112)
 BESIDE_REGISTERS = gl.constexpr(104)
@@ -71,6 +75,7 @@ PRODUCER_REGISTERS = gl.constexpr(24)
 @gluon.jit(do_not_specialize=["m", "n", "k", "whole"])
 def decoding_gemm_kernel(
     values_desc,
+    rest_desc,
     values_scale_ptr,
     values_scale_stride,
     codes_desc,
@@ -121,6 +126,9 @@ def decoding_gemm_kernel(
     BARRIER: gl.constexpr = mbarrier.MBarrierLayout()
     SUMS: gl.constexpr = gl.SwizzledSharedLayout(4, 1, 8, [1, 0])
     VALUES: gl.constexpr = BLOCK_N if OF_A else BLOCK_M
+    FIRST: gl.constexpr = values_desc.block_type.shape[0]
+    REST: gl.constexpr = VALUES - FIRST
+    SECOND: gl.constexpr = REST if REST > 0 else FIRST
     SLABS: gl.constexpr = codes_desc.block_type.shape[0] // CODES
     TELLS_OF_SUMS: gl.constexpr = RUNS == EACH and EACH > 1
     PART_SHAPE: gl.constexpr = [SLAB, VALUES] if TELLS_OF_SUMS else [1, 1]
@@ -145,12 +153,17 @@ def decoding_gemm_kernel(
         raw_scales = gl.allocate_shared_memory(
             gl.int32, [SCALE_STEPS, TILES, VALUES], gl.SwizzledSharedLayout(1, 1, 1, [1, 0])
         )
+    values = gl.allocate_shared_memory(
+        gl.bfloat16,
+        [STAGES, FIRST, BLOCK_K],
+        gl.NVMMASharedLayout.get_default_for([FIRST, BLOCK_K], gl.bfloat16),
+    )
+    rest = values  # a stand-in where one wgmma multiplies all rows
+    if REST > 0:
+        rest = gl.allocate_shared_memory(gl.bfloat16, [STAGES, REST, BLOCK_K], rest_desc.layout)
     ring = DecodingRing(
-        values=gl.allocate_shared_memory(
-            gl.bfloat16,
-            [STAGES, VALUES, BLOCK_K],
-            gl.NVMMASharedLayout.get_default_for([VALUES, BLOCK_K], gl.bfloat16),
-        ),
+        values=values,
+        rest=rest,
         codes=gl.allocate_shared_memory(gl.uint8, [STAGES] + codes_desc.block_type.shape, codes_desc.layout),
         scales=gl.allocate_shared_memory(gl.uint8, [STAGES, TILES, SLABS * CODES], scale_desc.layout),
         raw=raw,
@@ -168,6 +181,9 @@ def decoding_gemm_kernel(
         STAGES=STAGES,
         TILES=TILES,
         VALUES=VALUES,
+        FIRST=FIRST,
+        REST=REST,
+        AT_ONCE=min(MOST_AT_ONCE, SECOND),
         SLABS=SLABS,
         BLOCK_M=BLOCK_M,
         BLOCK_N=BLOCK_N,
@@ -190,7 +206,8 @@ def decoding_gemm_kernel(
         ACCUMULATE=ACCUMULATE,
         WITHIN_M=not (ACCUMULATE or SHARES_LAST),
         WITHIN_N=not (ACCUMULATE or SHARES_LAST),
-        LAYOUT=gl.NVMMADistributedLayout([3, 0], [4, 1], [16, VALUES, 16]),  # 16 products of bf16 at once
+        LAYOUT=gl.NVMMADistributedLayout([3, 0], [4, 1], [16, FIRST, 16]),  # 16 products of bf16 at once
+        REST_LAYOUT=gl.NVMMADistributedLayout([3, 0], [4, 1], [16, SECOND, 16]),
     )
     for stage in gl.static_range(STAGES):
         mbarrier.init(ring.full.index(stage), count=1)
@@ -212,7 +229,7 @@ def decoding_gemm_kernel(
     else:
         split_ptrs = (m, n)  # a stand-in: a tuple of None cannot be passed
     multiplies = (ring, out_desc, (a_scale_ptr, b_scale_ptr), split_ptrs, mnk)
-    loads = (values_desc, codes_desc, scale_desc, ring, mnk)
+    loads = (values_desc, rest_desc, codes_desc, scale_desc, ring, mnk)
     given = (values_scale_ptr, values_scale_stride)
     if WIDEN != "" and EACH > 1:
         gl.warp_specialize(

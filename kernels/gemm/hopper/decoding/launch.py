@@ -8,6 +8,7 @@ from kernels.gemm.hopper.decoding.blocks import beside, decoded_operand, read_as
 from kernels.gemm.hopper.descriptors import WARPS, descriptor, into_copy, scale_rows_descriptor, writable
 from kernels.gemm.hopper.scale_rows import loaded_lines
 from kernels.gemm.hopper.sizes import HALF_REGISTERS, HALF_REGISTERS_WIDENED
+from kernels.gemm.hopper.storage import wgmma_rows
 from kernels.gemm.plan import GemmPlan
 from kernels.gemm.workspace import workspace
 from kernels.launching.launch import EARLY_OPTIONS
@@ -40,7 +41,7 @@ def launch(
     return launch_kernel(
         decoding_gemm_kernel,
         (plan.launched(m, n, chosen["RUNS"] // chosen["EACH"]),),
-        *_values(plan, values, values_box),
+        *_values(plan, values, *values_box),
         descriptor(codes.given, *codes_box),
         scale_rows_descriptor(scale, storage.scale_tiles, codes_box[0]),
         descriptor(out, *storage.out_box),
@@ -58,11 +59,16 @@ def launch(
     )
 
 
-def _values(plan: GemmPlan, values: Factor, box: tuple[int, int]) -> tuple[object, ...]:
-    """Arguments of the kernel for the right factor: its values' descriptor, or its codes and their scales."""
+def _values(plan: GemmPlan, values: Factor, rows: int, columns: int) -> tuple[object, ...]:
+    """Arguments of the kernel for the right factor: descriptors of its values for a first wgmma and for a
+    second one, or of its codes, and their scales.
+    """
+    first, rest = wgmma_rows(rows)
+    of_first = descriptor(values.given, first, columns)
+    of_rest = descriptor(values.given, rest, columns) if rest else of_first
     if plan.blocks.decoded != "ab":
-        return descriptor(values.given, *box), None, None
-    return descriptor(values.given, *box), values.code_scale, values.code_mn_tiles
+        return of_first, of_rest, None, None
+    return of_first, of_rest, values.code_scale, values.code_mn_tiles
 
 
 def options(chosen: dict[str, Any]) -> dict[str, Any]:

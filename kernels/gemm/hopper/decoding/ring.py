@@ -16,22 +16,25 @@ from kernels.gemm.hopper.ring import advance
 class DecodingRing:
     """Shared memory, its barriers, and what is known when the kernel is compiled.
 
-    values: STAGES blocks of the operand that is multiplied as bf16. codes, scales: STAGES blocks of the other
+    values: STAGES blocks of the operand that is multiplied as bf16; rest: those of its rows that a second
+    wgmma takes, if there are some. codes, scales: STAGES blocks of the other
     one and of its scales, TILES along K. raw, raw_scales: where values come as codes, STAGES blocks of these,
     and pairs of their scales, of a few steps. out: parts of D on their way out. parts: sums of a second run
     of K.
-    VALUES: rows of a block of values. SLABS: of codes, that a warpgroup multiplies. OF_A: the codes are A's,
+    VALUES: rows of a block of values, FIRST of one wgmma and REST of another. AT_ONCE: columns of a sum that
+    is passed on in one part. SLABS: of codes, that a warpgroup multiplies. OF_A: the codes are A's,
     else B's. BITS, DECODE, SCALE: a code's size, the PTX that decodes codes, the format of their scales.
     WIDEN: PTX that decodes the other operand's codes where no pass did; else empty. TILE_K: numbers along K
     that share a scale. ON_SCALES, ON_SUMS: powers of two onto scales, and onto sums, that decoding leaves out
     (decode_ptx). AT_END: finished sums are multiplied by scales.
     RUNS: pieces into which K is cut; a program takes EACH of them, one or two. Where SHARES_LAST, it takes
     all of them in the first WHOLE blocks. ROOMY: a warpgroup that multiplies has most of an
-    SM's registers. LAYOUT: where the tensor core keeps its sum in them. WITHIN_M,
+    SM's registers. LAYOUT, REST_LAYOUT: where the tensor core keeps its sums in them. WITHIN_M,
     WITHIN_N: as in the Ring of the other bodies.
     """
 
     values: gl.shared_memory_descriptor
+    rest: gl.shared_memory_descriptor
     codes: gl.shared_memory_descriptor
     scales: gl.shared_memory_descriptor
     raw: gl.shared_memory_descriptor
@@ -47,6 +50,9 @@ class DecodingRing:
     STAGES: gl.constexpr
     TILES: gl.constexpr
     VALUES: gl.constexpr
+    FIRST: gl.constexpr
+    REST: gl.constexpr
+    AT_ONCE: gl.constexpr
     SLABS: gl.constexpr
     BLOCK_M: gl.constexpr
     BLOCK_N: gl.constexpr
@@ -70,6 +76,7 @@ class DecodingRing:
     WITHIN_M: gl.constexpr
     WITHIN_N: gl.constexpr
     LAYOUT: gl.constexpr
+    REST_LAYOUT: gl.constexpr
 
 
 @gluon.jit
@@ -87,11 +94,12 @@ def ahead(stage, phase, steps: gl.constexpr, ring):
 
 
 @gluon.jit
-def produce(values_desc, codes_desc, scale_desc, ring, mnk):
+def produce(values_desc, rest_desc, codes_desc, scale_desc, ring, mnk):
     """The loading warp."""
     m, n, k = mnk
     CODED: gl.constexpr = codes_desc.block_type.nbytes + scale_desc.block_type.nbytes
-    BYTES: gl.constexpr = CODED + values_desc.block_type.nbytes
+    MORE: gl.constexpr = rest_desc.block_type.nbytes if ring.REST > 0 else 0
+    BYTES: gl.constexpr = CODED + values_desc.block_type.nbytes + MORE
     given = ring.values
     if ring.WIDEN != "":
         given = ring.raw
@@ -115,9 +123,12 @@ def produce(values_desc, codes_desc, scale_desc, ring, mnk):
             mbarrier.expect(full, BYTES, pred=place < left)
             byte = step * (ring.BLOCK_K * ring.BITS // 8)
             async_load(codes_desc, [of_codes, byte], full, ring.codes.index(stage))
-            # codes [CODES, bytes of BLOCK_K], scales [TILES, CODES], values [VALUES, BLOCK_K]
+            # codes [CODES, bytes of BLOCK_K], scales [TILES, CODES], values [FIRST, BLOCK_K]
             async_load(scale_desc, [step * ring.TILES, of_codes], full, ring.scales.index(stage))
             async_load(values_desc, [of_values, step * ring.BLOCK_K], full, given.index(stage))
+            if ring.REST > 0:
+                below = [of_values + ring.FIRST, step * ring.BLOCK_K]
+                async_load(rest_desc, below, full, ring.rest.index(stage))
             stage, phase = advance(stage, phase, ring)
         block, _run, first, stop = share_of(item + gl.num_programs(0), m, n, steps, ring.EACH, ring)
         of_codes, of_values = block_sides(block, m, n, ring)

@@ -10,8 +10,6 @@ from kernels.gemm.hopper.ring import CONSUMERS, halves
 from kernels.gemm.hopper.shared_sums import arrive, collected, put
 
 SLAB = gl.constexpr(sizes.SLAB)
-MOST_AT_ONCE = gl.constexpr(64)
-"""Columns of a sum that is passed on in one part: registers hold two parts beside the whole sum."""
 
 
 @gluon.jit
@@ -53,7 +51,7 @@ def store(value, ring, WG: gl.constexpr, stored, out_desc, scales, of_codes, of_
 @gluon.jit
 def put_parts(PART: gl.constexpr, value, ring, parts_ptr, run, within):
     """Write a warpgroup's sum over a run of K for whoever comes last, in parts that registers can hold."""
-    if value.shape[1] > MOST_AT_ONCE:
+    if value.shape[1] > ring.AT_ONCE:
         first, second = halves(value)
         put_parts(2 * PART, first, ring, parts_ptr, run, within)
         put_parts(2 * PART + 1, second, ring, parts_ptr, run, within)
@@ -65,7 +63,7 @@ def put_parts(PART: gl.constexpr, value, ring, parts_ptr, run, within):
 def store_parts(PART: gl.constexpr, own, ring, WG: gl.constexpr, stored, out_desc, ends, place, within):
     """Add all runs' sums of those parts, send them to D. Returns how many parts have been stored so far."""
     of_codes, of_values = place
-    if own.shape[1] > MOST_AT_ONCE:
+    if own.shape[1] > ring.AT_ONCE:
         first, second = halves(own)
         stored = store_parts(2 * PART, first, ring, WG, stored, out_desc, ends, place, within)
         place = (of_codes, of_values + first.shape[1])
@@ -82,24 +80,34 @@ def add_up(WG: gl.constexpr, acc, more, ring, stored, out_desc, scales, split_pt
     """Pass a run's sums on; whoever comes last sends the block's to D. Returns the parts stored so far."""
     block, run, m, n = within
     FIRST: gl.constexpr = WG * ring.SLABS
+    # parts of the second sum come after this warpgroup's others, or after all of the first wgmma's rows
+    SECOND: gl.constexpr = FIRST + 1 if ring.REST == 0 else CONSUMERS * ring.FIRST // ring.REST + WG
     rows = (m if ring.OF_A else n) - place[0]
     ends = (split_ptrs[0], scales)
-    put_parts(FIRST, acc, ring, split_ptrs[0], run, (block, rows, m, n))
+    whole = (block, rows, m, n)
+    put_parts(FIRST, acc, ring, split_ptrs[0], run, whole)
     if ring.SLABS > 1:
-        put_parts(FIRST + 1, more, ring, split_ptrs[0], run, (block, rows - SLAB, m, n))
+        put_parts(SECOND, more, ring, split_ptrs[0], run, (block, rows - SLAB, m, n))
+    if ring.REST > 0:
+        put_parts(SECOND, more, ring, split_ptrs[0], run, whole)
     if arrive(WG, split_ptrs[1], block, ring):
-        stored = store_parts(FIRST, acc, ring, WG, stored, out_desc, ends, place, (block, rows, m, n))
+        stored = store_parts(FIRST, acc, ring, WG, stored, out_desc, ends, place, whole)
         if ring.SLABS > 1:
             below, within = (place[0] + SLAB, place[1]), (block, rows - SLAB, m, n)
-            stored = store_parts(FIRST + 1, more, ring, WG, stored, out_desc, ends, below, within)
+            stored = store_parts(SECOND, more, ring, WG, stored, out_desc, ends, below, within)
+        if ring.REST > 0:
+            beside = (place[0], place[1] + ring.FIRST)
+            stored = store_parts(SECOND, more, ring, WG, stored, out_desc, ends, beside, whole)
     return stored
 
 
 @gluon.jit
 def store_sums(WG: gl.constexpr, acc, more, ring, stored, out_desc, scales, place):
-    """Send the sums of all of a warpgroup's slabs to D. Returns the parts stored so far."""
+    """Send all of a warpgroup's sums to D. Returns the parts stored so far."""
     of_codes, of_values = place
     stored = store(acc, ring, WG, stored, out_desc, scales, of_codes, of_values)
     if ring.SLABS > 1:
         stored = store(more, ring, WG, stored, out_desc, scales, of_codes + SLAB, of_values)
+    if ring.REST > 0:
+        stored = store(more, ring, WG, stored, out_desc, scales, of_codes, of_values + ring.FIRST)
     return stored

@@ -15,7 +15,16 @@ FEW_VALUES = gl.constexpr(sizes.MOST_ROWS_SPLIT)
 @gluon.jit
 def multiply(left, acc, keep, stage, ring):
     """Queue the product of decoded codes and a stage's values. It joins the sum if `keep`, else begins it."""
-    right = ring.values.index(stage).permute([1, 0])  # [BLOCK_K, VALUES]
+    right = ring.values.index(stage).permute([1, 0])  # [BLOCK_K, FIRST]
+    return warpgroup_mma(left, right, acc, use_acc=keep, is_async=True)
+
+
+@gluon.jit
+def multiply_rest(left, acc, keep, stage, ring):
+    """The same for the rows of values that a first wgmma leaves."""
+    LEFT: gl.constexpr = gl.DotOperandLayout(0, ring.REST_LAYOUT, 2)
+    left = gl.convert_layout(left, LEFT, assert_trivial=True)  # both wgmma take it from the same registers
+    right = ring.rest.index(stage).permute([1, 0])  # [BLOCK_K, REST]
     return warpgroup_mma(left, right, acc, use_acc=keep, is_async=True)
 
 
@@ -58,9 +67,10 @@ def sum_of_two(acc, more, mine, at, WG: gl.constexpr, ring):
 
 
 @gluon.jit
-def sum_in_turns(acc, mine, at, WG: gl.constexpr, TURN: gl.constexpr, ring):
-    """(sum of `mine` steps, (stage, phase, turn phase) after them): many values. The next codes are
-    decoded while a product runs, and the warpgroups take turns in the tensor core.
+def sum_in_turns(acc, more, mine, at, WG: gl.constexpr, TURN: gl.constexpr, ring):
+    """(sums of `mine` steps, (stage, phase, turn phase) after them): many values. The next codes are
+    decoded while a product runs, and the warpgroups take turns in the tensor core. `more` is the sum of the
+    rows of values that a second wgmma multiplies, if there are some.
     """
     stage, phase, turn_phase = at
     mbarrier.wait(ring.full.index(stage), phase)
@@ -71,6 +81,8 @@ def sum_in_turns(acc, mine, at, WG: gl.constexpr, TURN: gl.constexpr, ring):
         mbarrier.wait(ring.turn.index(TURN), turn_phase)  # the other's wgmma is queued
         turn_phase = turn_phase ^ 1
         acc = multiply(left, acc, step > 0, stage, ring)
+        if ring.REST > 0:
+            more = multiply_rest(left, more, step > 0, stage, ring)
         mbarrier.arrive(ring.turn.index(1 - TURN), count=1)
         used = stage  # the next codes are decoded while this wgmma runs
         stage, phase = ahead(stage, phase, ring.EACH, ring)
@@ -78,6 +90,9 @@ def sum_in_turns(acc, mine, at, WG: gl.constexpr, TURN: gl.constexpr, ring):
             mbarrier.wait(ring.full.index(stage), phase)
             left = decode(stage, ring, WG)
         # None may run on: the tensor core reads this `left` from registers, which the next step takes.
-        acc = warpgroup_mma_wait(0, deps=[acc])
+        if ring.REST > 0:
+            acc, more = warpgroup_mma_wait(0, deps=[acc, more])
+        else:
+            acc = warpgroup_mma_wait(0, deps=[acc])
         mbarrier.arrive(ring.empty.index(used), count=1)
-    return acc, (stage, phase, turn_phase)
+    return acc, more, (stage, phase, turn_phase)

@@ -26,6 +26,8 @@ CASES = [
     ("mxfp8", "fprop", Body.DECODING, (128, 256), "a", (5789, 1100, 576)),
     ("mxfp8", "fprop", Body.DECODING, (128, 256), "b", (905, 6144, 1088)),
     ("mxfp8", "wgrad", Body.DECODING, (256, 128), "a", (5789, 1104, 576)),
+    ("mxfp8", "fprop", Body.DECODING, (160, 128), "b", (470, 6144, 1088)),
+    ("mxfp8", "wgrad", Body.DECODING, (128, 192), "a", (9000, 380, 1088)),
     ("mxfp8", "wgrad", Body.DECODING, (128, 256), "ab", (1601, 3600, 1088)),
     ("mxfp8", "fprop", Body.DECODING, (128, 128), "ab", (1601, 2064, 1088)),
     ("mxfp4", "dgrad", Body.DECODING, (256, 128), "b", (1030, 5000, 512)),

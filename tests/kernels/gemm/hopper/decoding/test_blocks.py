@@ -27,7 +27,8 @@ from kernels.gemm.hopper.decoding.blocks import (
 )
 from kernels.gemm.hopper.decoding.launch import constants
 from kernels.gemm.hopper.scale_rows import loaded_lines
-from kernels.gemm.hopper.sizes import TMA_BYTES
+from kernels.gemm.hopper.sizes import ROWS_OF_TWO, TMA_BYTES
+from kernels.gemm.hopper.storage import wgmma_rows
 from kernels.gemm.launch import factor
 from kernels.gemm.meaning import ScaleAt, Summation
 from kernels.gemm.plan import plan_built_in, plan_gemm
@@ -104,9 +105,10 @@ def test_what_it_decodes_is_laid_out_as_the_kernel_reads_it(recipe):
 )
 @pytest.mark.parametrize("decoded", ["a", "b"])
 def test_a_block_has_all_rows_or_256_of_them(m, block_m, count, decoded):
-    """Of a few hundred rows it may have 128, too."""
+    """Of a few hundred rows it may have 128, too, or those of two wgmma, which the next test counts."""
     _, every = decoding((m, 4096, 4096) if decoded == "b" else (4096, m, 4096))
     every = [plan for plan in every if plan.blocks.decoded != "ab" and code_rows(plan.blocks) == 128]
+    every = [plan for plan in every if value_rows(plan.blocks) not in ROWS_OF_TWO]
     plans = [plan for plan in every if {plan.blocks.block_m, plan.blocks.block_n} != {128} or block_m == 128]
     assert (len(every) > len(plans)) == (block_m == 256)
     assert {plan.blocks.decoded for plan in plans} == {decoded}, "the larger operand is"
@@ -120,6 +122,36 @@ def test_a_block_has_all_rows_or_256_of_them(m, block_m, count, decoded):
     assert alone == ([1, 2] * 2 if block_m <= 64 else [1] * count)
     assert len(plans) > len(alone), "32 or 64 blocks, and 132 SMs"
     assert len(plans) == len({plan.blocks for plan in plans})
+
+
+@pytest.mark.parametrize(
+    ("m", "rows"),
+    [
+        (64, set()),
+        (65, {96}),
+        (96, {96}),
+        (97, set()),
+        (128, set()),
+        (129, {96, 160, 192}),
+        (161, {96, 192}),
+        (193, set()),
+        (257, {96, 160, 192}),
+        (384, {96, 192}),
+        (385, {96, 160}),
+        (512, set()),
+        (1024, set()),
+        (1025, set()),
+    ],
+)
+@pytest.mark.parametrize("decoded", ["a", "b"])
+def test_two_wgmma_multiply_rows_between_two_powers_where_no_more_are_empty(m, rows, decoded):
+    """385 rows are 480 in blocks of 96 or 160, 512 in those of 128 or 256, and 576 in those of 192."""
+    _, every = decoding((m, 4096, 4096) if decoded == "b" else (4096, m, 4096))
+    found = [plan.blocks for plan in every if value_rows(plan.blocks) in ROWS_OF_TWO]
+    assert {value_rows(blocks) for blocks in found} == rows
+    assert {blocks.decoded for blocks in found} <= {decoded}, "no warpgroup decodes them beside the codes"
+    assert {code_rows(blocks) for blocks in found} <= {128}
+    assert all(sum(wgmma_rows(value_rows(blocks))) == value_rows(blocks) for blocks in found)
 
 
 @pytest.mark.parametrize(
@@ -140,7 +172,8 @@ def test_programs_share_blocks_until_every_sm_has_one(mnk, runs):
     with_pass = [plan.blocks for plan in plans if plan.blocks.decoded != "ab"]
     assert {blocks.split_k: runs_each(blocks, mnk[2]) for blocks in with_pass} == runs
     _, plans = decoding(mnk, spec=WGRAD)
-    assert {plan.blocks.split_k for plan in plans} <= {1, 2}, "an fp32 D is not passed on"
+    fp32 = [plan.blocks for plan in plans if plan.blocks.decoded != "ab"]
+    assert {blocks.split_k: runs_each(blocks, mnk[2]) for blocks in fp32} == runs
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from kernels.device import DeviceKind, current_device
 from kernels.gemm.cost.passes import passes
 from kernels.gemm.hopper.decoding.blocks import code_rows, runs_each, value_rows
 from kernels.gemm.hopper.sizes import CONSUMERS
+from kernels.gemm.hopper.storage import wgmma_rows
 from kernels.gemm.launch import gemm, launch, torch_dtype
 from kernels.operand_passes.dequantize import dequantize
 from tests.kernels.gemm.hopper.decoding.plans import FPROP, WGRAD, decoding, operands, runnable
@@ -32,13 +33,27 @@ SHAPES = {
     "many columns": (4112, 1304, 1100),
     "odd rows": (1321, 1312, 1100),
     "odd rows of codes": (1321, 304, 1100),
+    "two wgmma, 96 rows": (90, 1008, 1100),
+    "two wgmma, 160 rows": (150, 528, 1664),
+    "two wgmma, 192 rows": (180, 1040, 4164),
+    "two wgmma, several blocks": (470, 1312, 1100),
 }
 
 
 @pytest.mark.parametrize("accumulate", [False, True])
 @pytest.mark.parametrize(
     "mnk",
-    [(20, 256, 320), (20, 256, 40), (200, 256, 320), (256, 24, 320), (256, 200, 40), (20, 256, 1024)],
+    [
+        (20, 256, 320),
+        (20, 256, 40),
+        (90, 256, 320),
+        (180, 256, 320),
+        (200, 256, 320),
+        (256, 150, 320),
+        (256, 24, 320),
+        (256, 200, 40),
+        (20, 256, 1024),
+    ],
     ids=str,
 )
 def test_the_launcher_gives_the_kernel_what_its_signature_names(monkeypatch, mnk, accumulate):
@@ -88,8 +103,9 @@ def test_the_launcher_gives_the_kernel_what_its_signature_names(monkeypatch, mnk
         assert said["constants"]["OF_A"] == of_a
         assert said["constants"]["GROUP"] == 3
         assert passed.pop() is other
-        assert given["values_desc"].base is values
-        assert given["values_desc"].block_shape == [value_rows(plan.blocks), plan.blocks.block_k]
+        for name, rows in zip(("values_desc", "rest_desc"), wgmma_rows(value_rows(plan.blocks)), strict=True):
+            assert given[name].base is values
+            assert not rows or given[name].block_shape == [rows, plan.blocks.block_k]
         codes = given["codes_desc"]
         assert (codes.base.dtype, codes.base.shape, codes.block_shape) == (
             torch.uint8,
