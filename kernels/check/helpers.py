@@ -5,6 +5,7 @@ process whose parent is gone ends after the task at hand. They yield the cores t
 """
 
 import os
+import signal
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -12,7 +13,6 @@ from contextlib import suppress
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
-from signal import SIG_BLOCK, SIG_SETMASK, SIGINT, SIGKILL, pthread_sigmask
 from typing import Any
 
 _NICE = 10
@@ -60,7 +60,7 @@ class Helpers:
         for process in self._processes:
             if process.pid is not None and process.exitcode is None:
                 with suppress(ProcessLookupError):  # it makes its group as soon as it runs
-                    os.killpg(process.pid, SIGKILL)
+                    os.killpg(process.pid, signal.SIGKILL)
                 process.kill()
         for each in (*self._processes, *self._threads):
             each.join()
@@ -70,11 +70,11 @@ class Helpers:
         ours, theirs = context.Pipe()
         process = context.Process(target=_do, args=(work, theirs), daemon=True, name="check-helper")
         # A new process inherits the mask: Ctrl-C is for this one to hear.
-        masked = pthread_sigmask(SIG_BLOCK, {SIGINT})
+        masked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
             process.start()
         finally:
-            pthread_sigmask(SIG_SETMASK, masked)
+            signal.pthread_sigmask(signal.SIG_SETMASK, masked)
             theirs.close()
         self._processes.append(process)
         thread = threading.Thread(target=self._hand_out, args=(ours, given), daemon=True, name="check-helper")
