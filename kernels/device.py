@@ -81,7 +81,7 @@ class Device:
     @property
     def place(self) -> str:
         """The name that torch has for the GPU in use, by its number, or for the CPU: tensors go there."""
-        if self.kind is not DeviceKind.GPU:
+        if self.kind is not DeviceKind.GPU or compiles_only():
             return "cpu"
         import torch
 
@@ -135,6 +135,20 @@ INTERPRETER = Device(
 )
 
 
+_compiled_for: Device | None = None
+
+
+def compile_for(device: Device) -> None:
+    """Take a GPU for the one in use, which this process need not have; see kernels.launching.compile_only."""
+    global _compiled_for
+    _compiled_for = device
+
+
+def compiles_only() -> bool:
+    """True if this process compiles kernels for a GPU and runs none. Its tensors lie in the CPU's memory."""
+    return _compiled_for is not None
+
+
 def interpreting() -> bool:
     """True if this process's kernels run in Triton's interpreter."""
     return os.environ.get(_INTERPRET, "").lower() in _ON
@@ -164,6 +178,8 @@ def current_device() -> Device:
     Raises NoTriton where Triton is missing, Unsupported where it is too old or where there is neither an
     NVIDIA GPU nor the interpreter.
     """
+    if _compiled_for is not None:
+        return _compiled_for
     _require_triton()
     if interpreting():
         return INTERPRETER

@@ -1,6 +1,7 @@
 """Faults of broken packages, each in one line for a reader."""
 
 from collections.abc import Iterator
+from subprocess import SubprocessError
 
 BROKEN_IMPORTS = (
     ArithmeticError,
@@ -17,6 +18,19 @@ BROKEN_IMPORTS = (
 )
 """What a broken installation raises: a missing or foreign shared library, versions that do not fit."""
 
+BREAKAGE = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    ImportError,
+    LookupError,
+    OSError,
+    RuntimeError,
+    SubprocessError,
+    TypeError,
+    ValueError,
+)
+"""What running a kernel may raise on a broken machine, beside Triton's own errors."""
 
 _LONGEST = 300
 

@@ -8,6 +8,7 @@ from fp8core.formats import FloatFormat
 from fp8core.rounding import Rounding
 from kernels.check.report import Figure, Group, Line, Verdict
 from kernels.device import Device, launching
+from kernels.launching.launch import launch
 from kernels.quantize.facts import element_facts
 from kernels.quantize.tensor import float8
 
@@ -34,9 +35,8 @@ def encoded(format_: FloatFormat, x: NDArray[np.float32], device: Device) -> NDA
     codes = torch.empty(x.size, dtype=torch.uint8, device=numbers.device)
     facts = element_facts(format_, Rounding.NEAREST_EVEN, device.kind)
     with launching(codes):
-        encode_kernel[(-(-x.size // _BLOCK),)](
-            numbers, codes, None, None, x.size, ELEMENT=facts, BLOCK=_BLOCK
-        )
+        grid = (-(-x.size // _BLOCK),)
+        launch(encode_kernel, grid, numbers, codes, None, None, x.size, ELEMENT=facts, BLOCK=_BLOCK)
     return codes.cpu().numpy()
 
 

@@ -3,6 +3,7 @@
 Progress goes to stderr, the report to stdout or to a file. Exit codes: 0 all well, 1 something failed or
 could not be run, 2 no FP8 here, 64 bad arguments, 130 stopped by Ctrl-C, with the report so far. With several
 GPUs, one that fails decides, then one that works. A check that stands still for five minutes ends as failed.
+Helper processes compile ahead of it, until it takes times.
 """
 
 import argparse
@@ -12,16 +13,19 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import NoReturn
 
 from kernels.bench.job import MAX_SEED
+from kernels.check.ahead import Ahead
 from kernels.check.every.kept import KeptLines, gpu_of
 from kernels.check.every.steps import every_steps
 from kernels.check.job import CheckJob
 from kernels.check.probe_machine import Machine
 from kernels.check.render import markdown, parts
 from kernels.check.report import Report
+from kernels.check.room import room_for_helpers
 from kernels.check.run import Plan, Progress, given_up, run
 from kernels.check.schema import document
 from kernels.check.steps import check_steps
@@ -175,7 +179,8 @@ def _run_one(
 ) -> Report:
     """The report of one GPU. With --every, each line is kept as it comes."""
     if kept is None:
-        return run(job, machine, plan=plan, progress=progress)
+        helped = partial(Ahead, helpers=room_for_helpers())
+        return run(job, machine, plan=plan, progress=progress, helped=helped)
     began = time.monotonic()
 
     def keeping(done: float, note: str, so_far: Report) -> None:

@@ -46,8 +46,7 @@ class Product:
 
 def multiply(recipe: str, matmul: str, outputs: int, device: Device) -> Product:
     """Multiply matrices of MNK, as planned for the shape that is timed. Raises Unsupported."""
-    m, n, k = MNK if device.kind is DeviceKind.GPU else MNK_INTERPRETED
-    job = GemmJob(recipe=recipe, matmul=matmul, m=m, n=n, k=k)
+    job = job_of(recipe, matmul, device)
     plan = plan_of(job, device)
     if isinstance(plan, Unsupported):
         raise plan
@@ -85,6 +84,12 @@ def multiply_planned(job: GemmJob, plan: GemmPlan, outputs: int, device: Device)
         unlike=unlike,
         first=first,
     )
+
+
+def job_of(recipe: str, matmul: str, device: Device) -> GemmJob:
+    """The GEMM that is compared."""
+    m, n, k = MNK if device.kind is DeviceKind.GPU else MNK_INTERPRETED
+    return GemmJob(recipe=recipe, matmul=matmul, m=m, n=n, k=k)
 
 
 def plan_of(job: GemmJob, device: Device) -> GemmPlan | Unsupported:

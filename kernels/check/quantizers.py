@@ -1,5 +1,7 @@
 """A recipe's quantizers against the reference, codes and scales bit for bit, on numbers made to be hard."""
 
+from collections.abc import Iterator
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,7 @@ from fp8core.linear import Matmul, Side
 from fp8core.philox import random_bits
 from fp8core.recipes import Operand, Recipe
 from kernels.bench.operands import quantized
+from kernels.check.codes import QuantizerCode
 from kernels.check.report import Figure, Group, Line, Verdict
 from kernels.device import Device, DeviceKind
 from kernels.quantize import QuantizedTensor
@@ -21,6 +24,7 @@ _MNK_INTERPRETED = (80, 48, 144)
 SAMPLES = ("wide", "broken")
 _SPREAD = 30
 _RARE = 997
+_SEED, _STEPS = 0, 3
 
 
 def sample(name: str, shape: tuple[int, int], seed: int = 0) -> NDArray[np.float32]:
@@ -41,7 +45,7 @@ def sample(name: str, shape: tuple[int, int], seed: int = 0) -> NDArray[np.float
 
 
 def compare(
-    operand: Operand, shape: tuple[int, int], name: str, device: Device, seed: int = 0
+    operand: Operand, shape: tuple[int, int], name: str, device: Device, seed: int = _SEED
 ) -> tuple[int, int, str]:
     """(codes and scales compared, how many differ, the first that does) of one sample.
 
@@ -81,6 +85,7 @@ def _both(
     if spec.scale_rule.history:
         amax = np.abs(x, where=np.isfinite(x), out=np.zeros_like(x)).max(initial=0.0)
         history = np.array([amax / 2, amax, 0], np.float32)
+        assert history.size == _STEPS, "a kernel is compiled for the steps of its history"
     there = None if history is None else torch.from_numpy(history).to(device.place)
     own = quantized(torch.from_numpy(x).to(device.place).bfloat16(), operand, seed, there)
     return own, reference.quantize(x, operand, random=random, history=history)
@@ -90,25 +95,36 @@ def check_quantizers(
     recipe: Recipe, matmuls: tuple[Matmul, ...], device: Device, seen: dict[Any, tuple[int, int, str]]
 ) -> Line:
     """The report line of one recipe: both operands of these matmuls. `seen` holds what recipes share."""
-    mnk = _MNK if device.kind is DeviceKind.GPU else _MNK_INTERPRETED
     compared = different = operands = 0
     detail = ""
-    for matmul in matmuls:
-        for side in Side:
-            operand = recipe.operand(matmul, side)
-            if operand is None:
-                continue
-            operands += 1
-            shape = matmul.layer(*mnk).of(matmul.operand(side))
-            for name in SAMPLES:
-                case = (operand, shape, name)
-                if case not in seen:
-                    seen[case] = compare(*case, device)
-                size, wrong, first = seen[case]
-                compared, different = compared + size, different + wrong
-                if wrong and not detail:
-                    detail = f"{matmul.title}, {side.value}: {first}"
+    for where, operand, shape in _operands(recipe, matmuls, device):
+        operands += 1
+        for name in SAMPLES:
+            case = (operand, shape, name)
+            if case not in seen:
+                seen[case] = compare(*case, device)
+            size, wrong, first = seen[case]
+            compared, different = compared + size, different + wrong
+            if wrong and not detail:
+                detail = f"{where}: {first}"
     return quantizer_line(recipe.name, compared, different, f"{operands} operands", detail)
+
+
+def quantizer_codes(recipe: Recipe, matmuls: tuple[Matmul, ...], device: Device) -> Iterator[QuantizerCode]:
+    """The quantizers that `check_quantizers` launches."""
+    for _, operand, shape in _operands(recipe, matmuls, device):
+        yield QuantizerCode(operand=operand, shape=shape, seed=_SEED, steps=_STEPS)
+
+
+def _operands(
+    recipe: Recipe, matmuls: tuple[Matmul, ...], device: Device
+) -> Iterator[tuple[str, Operand, tuple[int, int]]]:
+    """The quantized operands of these matmuls: where each is, and the stored shape to compare."""
+    mnk = _MNK if device.kind is DeviceKind.GPU else _MNK_INTERPRETED
+    for matmul, side in product(matmuls, Side):
+        operand = recipe.operand(matmul, side)
+        if operand is not None:
+            yield f"{matmul.title}, {side.value}", operand, matmul.layer(*mnk).of(matmul.operand(side))
 
 
 def quantizer_line(name: str, compared: int, different: int, of: str, detail: str) -> Line:

@@ -1,11 +1,11 @@
 """One check from start to end: the facts, the obstacles, then the steps, with the report so far."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from subprocess import SubprocessError
 
+from kernels.check.ahead import Ahead
 from kernels.check.facts import Facts
 from kernels.check.job import CheckJob
 from kernels.check.probe_machine import Machine, host
@@ -13,26 +13,15 @@ from kernels.check.report import FP8, Group, Line, Report, Verdict
 from kernels.check.setup import abilities, setup_lines
 from kernels.check.steps import Step, check_steps
 from kernels.device import Unsupported
-from kernels.faults import first_line, triton_errors
+from kernels.faults import BREAKAGE, first_line, triton_errors
 
 Progress = Callable[[float, str, Report], None]
 Plan = Callable[[CheckJob, Facts, str], tuple[Step, ...]]
+Helped = Callable[[Sequence[Step]], Ahead]
+"""Gives those who compile some steps ahead."""
 
 WAITING = "Not reached yet."
 STOPPED = "Stopped before its turn."
-BREAKAGE = (
-    ArithmeticError,
-    AssertionError,
-    AttributeError,
-    ImportError,
-    LookupError,
-    OSError,
-    RuntimeError,
-    SubprocessError,
-    TypeError,
-    ValueError,
-)
-"""What a step may raise on a broken machine, beside Triton's own errors: each becomes its line's verdict."""
 
 
 class Stop(Exception):
@@ -89,9 +78,10 @@ def run(
     plan: Plan = check_steps,
     clock: Callable[[], float] = time.monotonic,
     so_far: Report | None = None,
+    helped: Helped = Ahead,
 ) -> Report:
     """The report of one check. A KeyboardInterrupt, or `stopped()`, ends it early: the report then says so.
-    A check that gave way goes on where the report `so_far` ends.
+    A check that gave way goes on where the report `so_far` ends. `helped` may bring helpers that compile.
 
     Raises ValueError for a device that is not there.
     """
@@ -101,7 +91,7 @@ def run(
     if so_far is not None:
         course.started, course.began = so_far.started, began - so_far.seconds
     try:
-        _run(course, machine, plan, progress, stopped, so_far)
+        _run(course, machine, plan, progress, stopped, so_far, helped)
     except (KeyboardInterrupt, Stop):
         return cut_short(course.report(finished=False))
     return course.report(finished=True)
@@ -133,6 +123,7 @@ def _run(
     progress: Progress,
     stopped: Callable[[], bool],
     so_far: Report | None,
+    helped: Helped,
 ) -> None:
     job = course.job
     facts = course.facts = machine.facts(job.device)
@@ -156,7 +147,8 @@ def _run(
     if so_far is not None:
         course.add(*(line for line in so_far.lines if (line.group, line.name) in course.lines))
     try:
-        _take(course, steps, machine, progress, stopped)
+        with helped(steps if _has_triton(course) else ()) as ahead:
+            _take(course, steps, machine, progress, stopped, ahead)
     finally:
         if facts.gpu is not None and not course.fault:
             machine.release()
@@ -168,12 +160,22 @@ def _take(
     machine: Machine,
     progress: Progress,
     stopped: Callable[[], bool],
+    ahead: Ahead,
 ) -> None:
-    """The steps in turn that are still to do, with the report so far before each."""
+    """The steps in turn that are still to do, with the report so far before each.
+
+    No helper is left where times are taken.
+    """
     for number, step in enumerate(steps):
         if course.has(step):
             continue
-        progress(number / len(steps), f"{step.group.value}: {step.names[0]}", course.report(finished=False))
+
+        def tell(note: str, done: float = number / len(steps)) -> None:
+            progress(done, note, course.report(finished=False))
+
+        if step.group is Group.SPEED:
+            ahead.end(lambda left, tell=tell: tell(f"compiling: {left} left"))
+        tell(f"{step.group.value}: {step.names[0]}")
         if stopped():
             raise Stop
         course.fault = course.fault or _do(course, step, machine)
@@ -221,9 +223,13 @@ def _blocked(step: Step, course: _Course) -> tuple[Verdict, str] | None:
     fp8 = next(ability for ability in abilities(facts) if ability.name == FP8)
     if not fp8.available and not facts.interpreted:
         return Verdict.NOT_SUPPORTED, f"No FP8: {fp8.reason[0].lower()}{fp8.reason[1:]}"
-    if course.lines[Group.SETUP, "Triton"].verdict is not Verdict.PASS:
+    if not _has_triton(course):
         return Verdict.NOT_RUN, "It needs Triton, see above."
     return None
+
+
+def _has_triton(course: _Course) -> bool:
+    return course.lines[Group.SETUP, "Triton"].verdict is Verdict.PASS
 
 
 def _sentence(text: str) -> str:

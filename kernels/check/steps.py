@@ -8,11 +8,12 @@ from fp8core.formats import FORMATS, FloatFormat
 from fp8core.linear import MATMULS, Matmul
 from fp8core.recipes import RECIPES, Recipe
 from kernels.check.cases import DistinctGemm, DistinctOperand, distinct_gemms, operands_by_family
+from kernels.check.codes import CastCode, Code, GemmCode
 from kernels.check.facts import Facts
 from kernels.check.job import CheckJob
 from kernels.check.names import BF16, COPY, FP8
 from kernels.check.report import Group, Line, Verdict
-from kernels.device import Unsupported
+from kernels.device import Device, Unsupported
 
 if TYPE_CHECKING:
     from kernels.check.products import Product
@@ -29,13 +30,17 @@ _MODEL, _REPEATS = "every predicted output", "every matmul"
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
-    """One thing to run: `run` gives a line for each of `names`. `torch_only` needs neither Triton nor FP8."""
+    """One thing to run: `run` gives a line for each of `names`. `torch_only` needs neither Triton nor FP8.
+
+    `codes` are those of our kernels that it launches on a device, for whoever compiles them ahead.
+    """
 
     group: Group
     names: tuple[str, ...]
     run: Callable[[], Iterable[Line]]
     torch_only: bool = False
     needed_bytes: int = 0
+    codes: Callable[[Device], Iterable[Code]] | None = None
 
 
 def check_steps(job: CheckJob, facts: Facts, uuid: str) -> tuple[Step, ...]:
@@ -58,7 +63,7 @@ def _cast_step(format_: FloatFormat) -> Step:
 
         yield check_casts(format_, current_device())
 
-    return Step(group=Group.CASTS, names=(format_.name,), run=run)
+    return Step(group=Group.CASTS, names=(format_.name,), run=run, codes=lambda device: (CastCode(format_),))
 
 
 def _quantizer_step(recipe: Recipe, matmuls: tuple[Matmul, ...], seen: dict[Any, Any]) -> Step:
@@ -68,7 +73,12 @@ def _quantizer_step(recipe: Recipe, matmuls: tuple[Matmul, ...], seen: dict[Any,
 
         yield check_quantizers(recipe, matmuls, current_device(), seen)
 
-    return Step(group=Group.QUANTIZERS, names=(recipe.name,), run=run)
+    def codes(device: Device) -> Iterator[Code]:
+        from kernels.check.quantizers import quantizer_codes
+
+        return quantizer_codes(recipe, matmuls, device)
+
+    return Step(group=Group.QUANTIZERS, names=(recipe.name,), run=run, codes=codes)
 
 
 def _product_steps(matmuls: tuple[Matmul, ...], facts: Facts, right: dict[str, bool]) -> Iterator[Step]:
@@ -116,7 +126,12 @@ def _product_step(
         right[name] = line.verdict is Verdict.PASS
         yield line
 
-    return Step(group=Group.GEMMS, names=(name,), run=run)
+    def codes(device: Device) -> Iterator[Code]:
+        from kernels.check.products import job_of
+
+        yield GemmCode(job_of(case.recipe.name, case.matmul.name, device))
+
+    return Step(group=Group.GEMMS, names=(name,), run=run, codes=codes)
 
 
 def _at_least_one(found: "list[Product]") -> "list[Product]":
@@ -176,7 +191,12 @@ def bandwidth_step(own: DistinctOperand, uuid: str) -> Step:
 
         yield beside_a_copy(name, own.operand, current_device(), uuid)
 
-    return Step(group=Group.SPEED, names=(name,), run=run, needed_bytes=SPEED_BYTES)
+    def codes(device: Device) -> Iterator[Code]:
+        from kernels.check.every.bandwidth import bandwidth_code
+
+        yield bandwidth_code(own.operand)
+
+    return Step(group=Group.SPEED, names=(name,), run=run, needed_bytes=SPEED_BYTES, codes=codes)
 
 
 def _recipes_step(
@@ -205,4 +225,10 @@ def _recipes_step(
             timed = take_turns(next(iter(jobs.values())), jobs, device, uuid)
         yield from recipe_lines(jobs, timed, facts, device)
 
-    return Step(group=Group.SPEED, names=tuple(by_name), run=run, needed_bytes=SPEED_BYTES)
+    def codes(device: Device) -> Iterator[Code]:
+        from kernels.check.speed import speed_job
+
+        return (GemmCode(speed_job(recipe, matmul.name)) for recipe in by_name.values())
+
+    names = tuple(by_name)
+    return Step(group=Group.SPEED, names=names, run=run, needed_bytes=SPEED_BYTES, codes=codes)

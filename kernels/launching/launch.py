@@ -6,7 +6,7 @@ from functools import wraps
 from threading import get_ident
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
-from kernels.device import Device, DeviceKind, current_device
+from kernels.device import Device, DeviceKind, compiles_only, current_device
 from kernels.launching.parameters import Word
 from kernels.launching.tape import Seen, Supplier
 
@@ -41,9 +41,12 @@ def starts_early(device: Device) -> bool:
 def launch(kernel: Any, grid: tuple[int, ...], *arguments: Any, **constants: Any) -> Any:
     """Launch a kernel of Triton's as `kernel[grid](...)` does; Triton's handle of what ran.
 
-    Every launcher calls this: a recording would not hear of a launch that it makes itself.
+    Every launcher calls this: a recording would not hear of a launch that it makes itself. A process that
+    only compiles for a GPU compiles the kernel here, and nothing runs.
     """
     plain = [int(each) if isinstance(each, Word) else each for each in arguments]
+    if compiles_only():
+        return kernel.warmup(*plain, grid=grid, **constants)
     handle = kernel[grid](*plain, **constants)
     recording = recording_here()
     if recording is not None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from fp8core.quantize import operand_of
 from fp8core.recipes import Operand, OperandSpec
 from fp8core.tiles import TileGrid, TileShape
-from kernels.device import DeviceKind, current_device, launching
+from kernels.device import DeviceKind, compiles_only, current_device, launching
 from kernels.launching.gradients import refuse_gradient
 from kernels.launching.parameters import Word
 from kernels.launching.tokens import layout, token, word_kind
@@ -167,6 +167,6 @@ def check_tensor(
 
 def check_place(x: "torch.Tensor", kind: DeviceKind, name: str) -> None:
     """Raise ValueError unless x lies where this process's kernels run."""
-    need = "cuda" if kind is DeviceKind.GPU else "cpu"
+    need = "cuda" if kind is DeviceKind.GPU and not compiles_only() else "cpu"
     if x.device.type != need:
         raise ValueError(f"{name} lies on {x.device}, and the kernels here run on {need} ({kind.value})")

@@ -10,7 +10,7 @@ from kernels.bench.exactness.predict import check, predictable
 from kernels.bench.job import GemmJob
 from kernels.bench.operands import Operands, held_bytes
 from kernels.bench.timing import ColdTurn, Contender, HotTurn, Turn, buffer_sets, flush_buffer, interleaved
-from kernels.device import Device, DeviceKind, Unsupported, current_device
+from kernels.device import Device, DeviceKind, Unsupported, compiles_only, current_device
 from kernels.gemm.blocks import Blocks, Body
 from kernels.gemm.hopper.decoding.blocks import values_order
 from kernels.gemm.launch import gemm, launch, torch_dtype
@@ -158,7 +158,7 @@ def launch_once(job: GemmJob, blocks: Blocks | None) -> str:
         a, b = Operands(job, *zeros).quantized()
         out = torch.empty((job.m, job.n), dtype=torch_dtype(plan.meaning.spec.out), device=device.place)
         ran = launch(a, b, plan, out, False, device.kind)
-        if device.kind is DeviceKind.GPU:
+        if device.kind is DeviceKind.GPU and not compiles_only():
             torch.cuda.synchronize()
     except (TritonError, RuntimeError, AssertionError) as error:
         first, *_ = str(error).splitlines() or [type(error).__name__]

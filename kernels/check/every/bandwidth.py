@@ -11,6 +11,7 @@ from fp8core.recipes import Operand
 from kernels.bench.ceilings.limits import GB_S, limits_of
 from kernels.bench.operands import held_bytes, quantized
 from kernels.bench.timing import Contender, buffer_sets
+from kernels.check.codes import QuantizerCode
 from kernels.check.names import COPY, SHARE_OF_COPY
 from kernels.check.products import normal
 from kernels.check.report import Figure, Group, Line, Verdict
@@ -19,21 +20,25 @@ from kernels.device import Device
 from kernels.quantize.plan import plan_quantize
 from kernels.strips.plan import panel_rows
 
-_SIDE = 8192
+_SHAPE = (8192, 8192)
 _SEED = 1
+
+
+def bandwidth_code(operand: Operand) -> QuantizerCode:
+    """The quantizer that is timed beside a copy."""
+    return QuantizerCode(operand=operand, shape=_SHAPE, seed=_SEED, steps=1)
 
 
 def beside_a_copy(name: str, operand: Operand, device: Device, uuid: str) -> Line:
     """The report line of one quantizer: bytes that it reads and writes, over its time."""
-    shape = (_SIDE, _SIDE)
-    given = [normal(shape, 0, device.place)]
+    given = [normal(_SHAPE, 0, device.place)]
     history = given[0].abs().amax().float().reshape(1) if operand.spec.scale_rule.history else None
-    plan = plan_quantize(operand.spec, *operand.stored(shape), side_by_side=not operand.k_is_rows)
-    held = operand.k_is_rows and panel_rows(operand.spec, *operand.stored(shape), device)
+    plan = plan_quantize(operand.spec, *operand.stored(_SHAPE), side_by_side=not operand.k_is_rows)
+    held = operand.k_is_rows and panel_rows(operand.spec, *operand.stored(_SHAPE), device)
     moved = (1 if held else plan.reads(operand.spec)) * given[0].nbytes
     moved += held_bytes(quantized(given[0], operand, _SEED, history))
     sets = buffer_sets(moved, device.l2_bytes)
-    given += [normal(shape, number, device.place) for number in range(1, sets)]
+    given += [normal(_SHAPE, number, device.place) for number in range(1, sets)]
     launches = [partial(quantized, x, operand, _SEED, history) for x in given]
     halves = [torch.ones(moved // 2 // torch.float32.itemsize, device=device.place) for _ in range(sets)]
     target = torch.empty_like(halves[0])

@@ -10,7 +10,6 @@ process half a second. Arguments and results are pickled; the arguments can be h
 """
 
 import atexit
-import os
 import pickle
 import threading
 import time
@@ -24,6 +23,7 @@ from typing import Any
 from cachetools import LRUCache
 from cachetools.keys import typedkey
 
+from kernels.cores import cores
 from pages.kit.computing.seat import Seat, is_lost, nothing
 
 BYTES_KEPT = 64 << 20
@@ -239,11 +239,6 @@ def _briefly(answer: Answer) -> _Kept:
 @cache
 def pool() -> Pool:
     """The one pool of this server, which a visitor cannot clear. Its processes start with the first call."""
-    made = Pool(min(MOST_PROCESSES, _cores()))
+    made = Pool(min(MOST_PROCESSES, cores()))
     atexit.register(made.close)
     return made
-
-
-def _cores() -> int:
-    """Cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from kernels.check import cli
+from kernels.check.ahead import Ahead
 from kernels.check.cli import USAGE, exit_code, main
 from kernels.check.render import markdown, parts
 from kernels.check.report import Report, Verdict
@@ -113,6 +114,20 @@ def test_what_is_printed_fits_the_schema(jsonschema, capsys):
     for machine, plan in ((TWO, PLAN), (StandIn((machines.NO_GPU,)), PLAN), (StandIn(), steps)):
         main(["--json"], machine=machine, plan=plan)
         jsonschema.validate(json.loads(capsys.readouterr().out), schema())
+
+
+def test_each_check_has_as_many_helpers_as_there_is_room_for(monkeypatch):
+    brought = []
+
+    class Noted(Ahead):
+        def __init__(self, steps, helpers):
+            brought.append(helpers)
+            super().__init__(steps)
+
+    monkeypatch.setattr(cli, "Ahead", Noted)
+    monkeypatch.setattr(cli, "room_for_helpers", lambda: 3)
+    assert main([], machine=StandIn((machines.H200,)), plan=PLAN) == 0
+    assert brought == [3]
 
 
 def test_one_gpu_can_be_chosen(capsys):
