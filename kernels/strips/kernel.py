@@ -21,7 +21,7 @@ from kernels.strips.write import write_along, write_down
 
 EDGE, LANES = gl.constexpr(plan.EDGE), gl.constexpr(plan.LANES)
 OWN_ROWS = gl.constexpr(4)
-"""Rows of a strip that a warp has."""
+"""Rows of a strip that a warp has. LANES threads beside each other have one."""
 
 
 @gluon.jit
@@ -58,7 +58,7 @@ def strip_kernel(
     STRIP: gl.constexpr = OWN_ROWS * gl.num_warps()
     STRIPS: gl.constexpr = EDGE // STRIP
     # A thread loads and stores four words at once.
-    BY_ROWS: gl.constexpr = gl.BlockedLayout([1, 4], [OWN_ROWS, 32 // OWN_ROWS], [gl.num_warps(), 1], [1, 0])
+    BY_ROWS: gl.constexpr = gl.BlockedLayout([1, 4], [OWN_ROWS, LANES], [gl.num_warps(), 1], [1, 0])
     # Threads that read beside each other have words of different banks, along rows and down columns.
     HELD: gl.constexpr = gl.SwizzledSharedLayout(4, STRIP // LANES, LANES, [1, 0])
     INPUTS: gl.constexpr = 3 if SOURCE == "swiglu backward" else (2 if SOURCE == "swiglu" else 1)
