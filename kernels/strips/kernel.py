@@ -90,7 +90,7 @@ def strip_kernel(
         if SOURCE == "":
             room = coming[strip]
         elif strip > 0:
-            # Each thread has read what lies there: else the last wait would not have ended.
+            # A thread copies, reads and writes the same places of a strip, and has read those of the last.
             room = coming[strip - 1]
         else:
             room = _rooms(HALVES, STRIP, WORDS, HELD)
