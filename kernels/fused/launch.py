@@ -211,7 +211,7 @@ class _Launch:
                 operand=operand, plan=cut, x=source.result, kind=kind, seed=seed, history=self.history
             )
         if strips:
-            self._write_strips(*sorted(works.values(), key=lambda each: each.operand.k_is_rows))
+            self._write_strips({each.operand.k_is_rows: each for each in works.values()})
             return tuple(each.result(Amax()) for each in works.values())
         if None in self.operands:
             out = _nothing(source)
@@ -229,20 +229,21 @@ class _Launch:
         )
 
     def _takes_strips(self) -> bool:
-        """True where two copies are written in strips, and no bf16 beside them."""
+        """True where all copies are written in strips, and no bf16 beside them."""
         source, sides = self.source, sides_of(self.operands)
-        if sides is None or None in sides or len(self.operands) != 2:
+        if sides is None or None in self.operands:
             return False
-        along, down = (self.operands[number].spec for number in sides)
+        along, down = (None if number is None else self.operands[number].spec for number in sides)
         able = takes_strips(source.name, along, down, source.rows, source.columns, current_device())
         in_words = [is_aligned(each) if each.ndim == 1 else lies_in_words(each) for each in source.given]
         return able and all(in_words)
 
-    def _write_strips(self, along: Work, down: Work) -> None:
-        """Launch the kernels that write both copies in strips."""
+    def _write_strips(self, works: dict[bool, Work]) -> None:
+        """Launch the kernels that write copies in strips, by whether codes lie down the columns."""
         source, x = self.source, self.source.x
         found, other = reciprocals_of(source, 0, x), source.other
-        launch_strips(along, down, x, source.name, other=other, reciprocals=found, halves=source.halves)
+        given = {"other": other, "reciprocals": found, "halves": source.halves}
+        launch_strips(works.get(False), works[True], x, source.name, **given)
 
     def _start(
         self,

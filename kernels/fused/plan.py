@@ -38,6 +38,8 @@ _DOWN_OF_HALVES = _Usual(rows=128, columns=32, each=32)
 """A program computes both halves. Where tiles ask for a larger block, it computes one of them."""
 _ROWS = _Usual(rows=1, columns=64, each=64, warps=2)
 """A block has whole rows: few warps meet at its barriers."""
+_ROWS_OF_BYTES = replace(_ROWS, warps=4)
+"""Twice as many rows: scales of neighboring rows are neighbors, and a byte by itself is a sector written."""
 _EACH_OF_HEAVY = 32
 """Elements of a thread at most, where encoding takes many registers for each."""
 _TENSOR = TileShape(WHOLE, WHOLE)
@@ -146,9 +148,11 @@ def plan_fused(
     if whole_rows:
         if down is not None:
             return None
-        width = max(least[1], _ROWS.columns, 1 << (columns - 1).bit_length())
-        held = THREADS * _ROWS.warps * _ROWS.each
-        usual, least = replace(_ROWS, rows=max(1, held // width)), (least[0], width)
+        in_bytes = along is not None and _is_light(along) and along.scale_rule.format.bits == 8
+        rows_of = _ROWS_OF_BYTES if in_bytes else _ROWS
+        width = max(least[1], rows_of.columns, 1 << (columns - 1).bit_length())
+        held = THREADS * rows_of.warps * rows_of.each
+        usual, least = replace(rows_of, rows=max(1, held // width)), (least[0], width)
     block = max(least[0], usual.rows), max(least[1], usual.columns)
     while block[0] * block[1] > HELD and block[0] > least[0]:
         block = block[0] // 2, block[1]

@@ -1,1 +1,1 @@
-"""Quantizers whose programs keep a block in shared memory: two layouts, whole columns, norms. For Hopper."""
+"""Quantizers whose programs keep a block in shared memory: down columns, in two layouts. For Hopper."""

@@ -1,4 +1,4 @@
-"""The launcher of the kernel that writes two layouts in strips."""
+"""The launchers of the kernels that write one layout or two in strips, and lines by panels."""
 
 from typing import TYPE_CHECKING
 
@@ -6,7 +6,7 @@ from kernels.device import COMPILE_OPTIONS, DeviceKind
 from kernels.launching.launch import launch
 from kernels.quantize.constants import operand_facts
 from kernels.quantize.work import Amax, Work
-from kernels.strips.plan import EDGE, PANEL, WARPS, strip_constants
+from kernels.strips.plan import EDGE, PANEL, WARPS, block_columns, strip_constants
 
 if TYPE_CHECKING:
     import torch
@@ -29,7 +29,7 @@ def is_aligned(x: "torch.Tensor") -> bool:
 
 
 def launch_strips(
-    along: Work,
+    along: Work | None,
     down: Work,
     x: "torch.Tensor",
     source: str = "",
@@ -38,14 +38,16 @@ def launch_strips(
     reciprocals: "torch.Tensor | None" = None,
     halves: int = 1,
 ) -> None:
-    """Write both works of what `source` names of x, as kernels.fused.source.Source has it; "" for x itself.
+    """Write works of what `source` names of x, as kernels.fused.source.Source has it; "" for x itself.
 
-    reciprocals: float32[rows] of a norm. halves: those of the result, beside each other.
+    along: None where nothing is written along rows. reciprocals: float32[rows] of a norm. halves: those of
+    the result, beside each other.
     """
     from kernels.strips.kernel import strip_kernel
 
-    rows, columns = along.sizes
-    across = columns // halves // EDGE
+    columns, rows = down.sizes
+    specs = along and along.operand.spec, down.operand.spec
+    across = columns // halves // block_columns(specs[0])
     launch(
         strip_kernel,
         (across * -(-rows // EDGE),),
@@ -60,7 +62,7 @@ def launch_strips(
         0 if other is None else other.stride(0),
         across,
         UP,
-        **strip_constants(source, along.operand.spec, down.operand.spec, rows, columns),
+        **strip_constants(source, *specs, rows, columns),
         num_warps=WARPS,
         **COMPILE_OPTIONS,
     )
@@ -95,8 +97,10 @@ def launch_panels(work: Work, rows: int) -> None:
     )
 
 
-def _given(work: Work) -> tuple[object, ...]:
+def _given(work: Work | None) -> tuple[object, ...]:
     """What a kernel is given of an operand."""
+    if work is None:
+        return None, None, 0, 0
     _, _, codes, scale, *_ = work.pointers(Amax())
     stride, tiles, _ = work.counts
     return codes, scale, stride, tiles

@@ -1,4 +1,4 @@
-"""Pairs of operands that are written in strips, and what the kernel knows of them. Pure; no torch, no GPU."""
+"""Operands that are written in strips, and what the kernel knows of them. Pure; no torch, no GPU."""
 
 from functools import lru_cache
 
@@ -12,34 +12,43 @@ from kernels.quantize.operands import OperandFacts
 from kernels.quantize.plan import QuantizePlan, plan_within
 
 EDGE = 128
-"""Rows and columns of a block."""
-STRIP = 32
-"""Rows that a program computes at once."""
+"""Rows of a block, and columns of a wide one."""
+LANES = 8
+"""Threads of a warp beside each other down a column."""
 WARPS = 8
 PANEL = 64
 """Columns of a panel: 128 bytes in a row."""
 _PARTS = (512, 256)
 """Rows of a program that holds its part of a panel in shared memory, as they are preferred."""
+_NARROW = 64
+"""Columns of a block where tiles along rows are no longer: 128 bytes in a row of what is read."""
 _LEAST_TILE = 32
 """Numbers of a tile, at least: those of four threads."""
 _KEPT = 4096
-_OF_SHORT = ("swiglu",)
-"""Sources whose shorter tiles are written in strips, too. For others smaller blocks are faster."""
-_AHEAD = {"": EDGE // STRIP, "swiglu": 1, "swiglu backward": 0, "rms norm": 1}
-"""Strips that are loaded before one is computed, by what is computed: registers hold no more."""
 
 
 @lru_cache(maxsize=_KEPT)
 def takes_strips(
-    source: str, along: OperandSpec, down: OperandSpec, rows: int, columns: int, device: Device
+    source: str, along: OperandSpec | None, down: OperandSpec | None, rows: int, columns: int, device: Device
 ) -> bool:
-    """True where both copies of what `source` names, a result [rows, columns], are written in strips.
+    """True where all copies of what `source` names, a result [rows, columns], are written in strips.
 
-    columns: those of a half, where the result has two. They fill blocks, so that no column is masked.
+    columns: those of a half, where the result has two. They fill blocks, so that no column is masked. A copy
+    along rows alone is left to other kernels, and so are short tiles of what is not computed: these are as
+    fast.
     """
-    full = rows > 0 and columns > 0 and not columns % EDGE
-    long = source in _OF_SHORT or along.tile.k == down.tile.k == EDGE
-    return _is_able(device) and full and long and _is_plain(along) and _is_plain(down)
+    if down is None or not _is_able(device):
+        return False
+    specs = (down,) if along is None else (along, down)
+    # Codes along rows have zeros up to a whole wide block.
+    full = rows > 0 and columns > 0 and not columns % (_NARROW if along is None else EDGE)
+    long = source != "" or all(each.tile.k == EDGE for each in specs)
+    return full and long and all(map(_is_plain, specs))
+
+
+def block_columns(along: OperandSpec | None) -> int:
+    """Columns of a block, which has whole tiles. Of narrow blocks more are on their way at once."""
+    return EDGE if along is not None and along.tile.k == EDGE else _NARROW
 
 
 @lru_cache(maxsize=_KEPT)
@@ -80,14 +89,16 @@ def strip_plan(spec: OperandSpec, mn: int, k: int) -> QuantizePlan:
     return plan_within(spec, mn, k, (EDGE, EDGE), fused=True)
 
 
-def strip_constants(source: str, along: OperandSpec, down: OperandSpec, mn: int, k: int) -> dict[str, object]:
-    """The constexpr arguments of strip_kernel. mn, k: sizes of the operand along the rows."""
+def strip_constants(
+    source: str, along: OperandSpec | None, down: OperandSpec, rows: int, columns: int
+) -> dict[str, object]:
+    """The constexpr arguments of strip_kernel. rows, columns: those of the result."""
     return {
         "SOURCE": source,
-        "AHEAD": _AHEAD[source],
-        "EVEN": not mn % EDGE,
-        "ALONG": _facts(along, mn, k),
-        "DOWN": _facts(down, k, mn),
+        "COLUMNS": block_columns(along),
+        "EVEN": not rows % EDGE,
+        "ALONG": along and _facts(along, rows, columns),
+        "DOWN": _facts(down, columns, rows),
     }
 
 

@@ -10,8 +10,9 @@ from triton.experimental.gluon import language as gl
 from kernels.gemm.fused.encode import multiplier
 from kernels.quantize.scales import scale_codes, stored_scale
 from kernels.strips import plan
+from kernels.strips.words import strip_rows
 
-EDGE, STRIP = gl.constexpr(plan.EDGE), gl.constexpr(plan.STRIP)
+EDGE = gl.constexpr(plan.EDGE)
 SIZES = gl.constexpr(0x7FFF7FFF)
 """Both sizes of a word."""
 UPPER = gl.constexpr(-(1 << 16))
@@ -58,6 +59,7 @@ def write_along(
     codes_ptr,
     scale_ptr,
     row,
+    strip,
     column,
     stride,
     mn_tiles,
@@ -66,27 +68,30 @@ def write_along(
     OPERAND: gl.constexpr,
     EVEN: gl.constexpr,
 ):
-    """Write codes and scales of a strip along its rows. words: int32[STRIP, EDGE / 2], from [row, column]."""
+    """Write codes and scales of a strip along its rows. words: int32[STRIP, columns / 2]."""
     RULE: gl.constexpr = OPERAND.rule
     TILE: gl.constexpr = OPERAND.tile_k
-    TILES: gl.constexpr = EDGE // TILE
+    STRIP: gl.constexpr = words.shape[0]
+    WORDS: gl.constexpr = words.shape[1]
+    TILES: gl.constexpr = 2 * WORDS // TILE
     LAYOUT: gl.constexpr = words.type.layout
     pairs = gl.reduce((words & SIZES).reshape([STRIP, TILES, TILE // 2]), 2, larger_pair)
     amax = gl.maximum(pairs & UPPER, pairs << 16)  # [STRIP, TILES]
     scale = stored_scale(amax, amax, RULE)
-    rows = row + gl.arange(0, STRIP, gl.SliceLayout(1, scale.type.layout))
+    BY_TILES: gl.constexpr = scale.type.layout
+    rows = row + strip_rows(strip, STRIP, BY_TILES)
     tiles = column // TILE + gl.arange(0, TILES, gl.SliceLayout(0, scale.type.layout))
     stored = scale_codes(scale, RULE) if RULE.in_bytes else scale
     inside = None if EVEN else gl.expand_dims(rows < m, 1)
     gl.store(scale_ptr + gl.expand_dims(tiles, 0) * mn_tiles + gl.expand_dims(rows, 1), stored, mask=inside)
     by = gl.expand_dims(multiplier(scale, RULE), 2)
     _, by = gl.broadcast(words.reshape([STRIP, TILES, TILE // 2]), by)
-    by = gl.convert_layout(by.reshape([STRIP, EDGE // 2]), LAYOUT, assert_trivial=True)
+    by = gl.convert_layout(by.reshape([STRIP, WORDS]), LAYOUT, assert_trivial=True)
     codes = gl.inline_asm_elementwise(
         ALONG_CAST, "=r,r,r,r,r,r,r", [words, by, up], dtype=gl.int16, is_pure=True, pack=2
     )
-    rows = row + gl.arange(0, STRIP, gl.SliceLayout(1, LAYOUT))
-    places = column // 2 + gl.arange(0, EDGE // 2, gl.SliceLayout(0, LAYOUT))
+    rows = row + strip_rows(strip, STRIP, LAYOUT)
+    places = column // 2 + gl.arange(0, WORDS, gl.SliceLayout(0, LAYOUT))
     to = codes_ptr.to(gl.pointer_type(gl.int16), bitcast=True)
     inside = None if EVEN else gl.expand_dims(rows < m, 1)
     to += gl.expand_dims(rows.to(gl.int64) * (stride // 2), 1) + gl.expand_dims(places, 0)
@@ -141,28 +146,29 @@ def write_down(
     OPERAND: gl.constexpr,
     EVEN: gl.constexpr,
 ):
-    """Write codes and scales of a block down its columns. words: int32[EDGE, EDGE / 2], of [row, column]."""
+    """Write codes and scales of a block down its columns. words: int32[EDGE, columns / 2]."""
     TILE: gl.constexpr = OPERAND.tile_k
+    WORDS: gl.constexpr = words.shape[1]
     TILES: gl.constexpr = EDGE // TILE
     LAYOUT: gl.constexpr = words.type.layout
-    tiled = words.reshape([TILES, TILE, EDGE // 2])
+    tiled = words.reshape([TILES, TILE, WORDS])
     pairs = gl.reduce(tiled & SIZES, 1, larger_pair)  # [TILES, EDGE / 2]
     tiles = row // TILE + gl.arange(0, TILES, gl.SliceLayout(1, pairs.type.layout))
-    own = column + 2 * gl.arange(0, EDGE // 2, gl.SliceLayout(0, pairs.type.layout))
+    own = column + 2 * gl.arange(0, WORDS, gl.SliceLayout(0, pairs.type.layout))
     to = scale_ptr + gl.expand_dims(tiles, 1) * mn_tiles + gl.expand_dims(own, 0)
     inside = None if EVEN else gl.expand_dims(tiles * TILE < m, 1)
     by = line_scales(pairs << 16, pairs & UPPER, to, inside, OPERAND)
     _, by0 = gl.broadcast(tiled, gl.expand_dims(by[0], 1))
     _, by1 = gl.broadcast(tiled, gl.expand_dims(by[1], 1))
-    by0 = gl.convert_layout(by0.reshape([EDGE, EDGE // 2]), LAYOUT, assert_trivial=True)
-    by1 = gl.convert_layout(by1.reshape([EDGE, EDGE // 2]), LAYOUT, assert_trivial=True)
+    by0 = gl.convert_layout(by0.reshape([EDGE, WORDS]), LAYOUT, assert_trivial=True)
+    by1 = gl.convert_layout(by1.reshape([EDGE, WORDS]), LAYOUT, assert_trivial=True)
     rows = gl.arange(0, EDGE, gl.SliceLayout(1, LAYOUT)) + row
     if not EVEN:
         # Codes beyond x are zero, in a broken tile, too.
         held = gl.expand_dims(rows < m, 1)
         by0, by1 = gl.where(held, by0, 0.0), gl.where(held, by1, 0.0)
     first, second = down_codes(words, by0, by1, up)
-    lines = gl.arange(0, EDGE // 2, gl.SliceLayout(0, LAYOUT)) * 2 + column
+    lines = gl.arange(0, WORDS, gl.SliceLayout(0, LAYOUT)) * 2 + column
     to = codes_ptr + gl.expand_dims(lines.to(gl.int64) * stride, 0) + gl.expand_dims(rows, 1)
     gl.store(to, first)
     gl.store(to + stride, second)

@@ -13,14 +13,16 @@ from tests.kernels.compile_fused_quantizers import SIZE, SOURCES, operands_of
 
 
 def strip_cases(device: Device) -> Iterator[Case]:
-    """Every pair of operands that is written so, of every source."""
+    """Every pair of operands that is written so, of every source, and every one down the columns alone."""
     if device is not HOPPER:
         return
     yield from panel_cases(device)
     for source, tensor in (("", LayerTensor.X), *SOURCES):
         pairs = [operands_of(recipe, tensor) for recipe in RECIPES.values()]
-        for along, down in dict.fromkeys(pair for pair in pairs if None not in pair):
-            if takes_strips(source, along.spec, down.spec, *SIZE, device):
+        both = [pair for pair in pairs if None not in pair]
+        alone = [(None, down) for _, down in pairs if down is not None and source]
+        for along, down in dict.fromkeys(both + alone):
+            if takes_strips(source, along and along.spec, down.spec, *SIZE, device):
                 yield _case(source, along, down, device)
                 yield _case(source, along, down, device, rows=SIZE[0] - 1)
 
@@ -43,15 +45,18 @@ def panel_cases(device: Device) -> Iterator[Case]:
             )
 
 
-def _case(source: str, along: Operand, down: Operand, device: Device, rows: int = SIZE[0]) -> Case:
-    scales = ["*u8" if each.spec.scale_rule.format.bits == 8 else "*fp32" for each in (along, down)]
-    constants = strip_constants(source, along.spec, down.spec, rows, SIZE[1])
+def _case(source: str, along: Operand | None, down: Operand, device: Device, rows: int = SIZE[0]) -> Case:
+    scales = "*u8" if down.spec.scale_rule.format.bits == 8 else "*fp32"
+    constants = strip_constants(source, along and along.spec, down.spec, rows, SIZE[1])
+    if along is None:
+        constants |= {"along_codes_ptr": None, "along_scale_ptr": None}
     if source in ("", "swiglu"):
         constants |= {"other_ptr": None, "other_stride": 0}
     if source != "rms norm":
         constants["reciprocals_ptr"] = None
+    own = ", down columns alone" if along is None else ""
     return Case(
-        name=f"{source or 'a tensor'} of {rows} rows in strips: {along.spec.tile}, {scales[0]}",
+        name=f"{source or 'a tensor'} of {rows} rows in strips{own}: {down.spec.tile}, {scales}",
         device=device,
         kernel="strip_kernel",
         gluon=True,
@@ -60,10 +65,10 @@ def _case(source: str, along: Operand, down: Operand, device: Device, rows: int 
             ("other_ptr", "*bf16"),
             ("along_codes_ptr", "*u8"),
             ("down_codes_ptr", "*u8"),
-            ("along_scale_ptr", scales[0]),
-            ("down_scale_ptr", scales[1]),
+            ("along_scale_ptr", scales),
+            ("down_scale_ptr", scales),
         ),
         constants=tuple(constants.items()),
         warps=WARPS,
-        path=scales[0],
+        path=scales + own,
     )

@@ -13,6 +13,7 @@ from fp8core.philox import random_bits
 from fp8core.recipes import RECIPES, Operand, Recipe
 from kernels.bench.quantizers.counted import counted
 from kernels.fused import rms_norm_quantize, swiglu_backward_quantize, swiglu_quantize
+from kernels.fused.plan import plan_fused
 from tests.kernels.cases import ON_GPU, WHERE
 from tests.kernels.fused import drawn
 from tests.kernels.quantize.same_bits import SEED, assert_same_bits
@@ -181,6 +182,15 @@ def test_a_result_is_computed_once_where_to_keep_it_moves_no_more_bytes(monkeypa
     assert_copies_are_the_references("swiglu_backward", (20, 128), (None, dy_turned), drawn.broken)
     with pytest.raises(TypeError):
         assert_copies_are_the_references("swiglu_backward", (20, 128), (dy, dy_turned))
+
+
+def test_scales_of_a_byte_are_stored_for_two_rows_of_a_norm_at_once():
+    rows = {}
+    for name in ("mxfp8", "deepseek_v3"):
+        along, _ = operands_of(RECIPES[name], LayerTensor.X)
+        plan = plan_fused(along.spec, None, 8192, 4096, whole_rows=True)
+        rows[name] = plan.block_rows, plan.block_columns
+    assert rows == {"mxfp8": (2, 4096), "deepseek_v3": (1, 4096)}
 
 
 def test_a_long_row_is_normed():

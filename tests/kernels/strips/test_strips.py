@@ -33,12 +33,23 @@ def test_tiles_that_are_lines_of_a_block_are_written_in_strips():
     assert not {"deepseek_v3-w", "rowwise-x", "per_tensor-x", "mxfp4-x", "nvfp4-x"} & set(TAKEN)
 
 
-def test_uneven_rows_and_other_devices_are_left_to_other_kernels():
+def test_uneven_columns_and_other_devices_are_left_to_other_kernels():
     specs = [each.spec for each in pair("deepseek_v3", "x")]
     for rows, columns in ((128, 127), (0, 128), (128, 0), (128, 192)):
         assert not takes_strips("swiglu", *specs, rows, columns, HOPPER)
     for device in (ADA, BLACKWELL, INTERPRETER):
         assert not takes_strips("", *specs, *EVEN, device)
+
+
+@pytest.mark.parametrize("name", TAKEN)
+def test_a_copy_down_columns_is_written_alone_and_one_along_rows_is_not(name):
+    """Nothing pads codes down columns beside a narrow block."""
+    along, down = (each.spec for each in TAKEN[name])
+    for source in ("swiglu", "swiglu backward", "rms norm"):
+        assert takes_strips(source, None, down, 77, 192, HOPPER)
+        assert not takes_strips(source, None, down, 77, 96, HOPPER)
+        assert not takes_strips(source, along, down, 77, 192, HOPPER)
+        assert not takes_strips(source, along, None, *EVEN, HOPPER)
 
 
 @pytest.fixture
@@ -122,6 +133,28 @@ def test_panels_have_the_bits_of_the_other_kernel(without, kind):
             x = torch.from_numpy(sample(kind, shape)).to(WHERE, torch.bfloat16)
             copies += [quantize(x, each) for each in operands if each.k_is_rows]
             copies += [quantize(x.T, replace(each, k_is_rows=False)) for each in operands if each.k_is_rows]
+        return copies
+
+    compared(without, run)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("made", [lambda x: x, drawn.broken], ids=["sound", "broken"])
+@pytest.mark.parametrize("name", TAKEN)
+def test_a_copy_down_columns_has_the_bits_of_the_other_kernel(without, name, made):
+    """Blocks are narrow, and rows may lie apart, by an odd number of loads."""
+    operands = [TAKEN[name][1]]
+
+    def run():
+        copies = []
+        for rows, columns in (*SHAPES, (200, 64), (1, 192)):
+            gate_up, dh = made(drawn.bf16((rows, 2 * columns))), drawn.bf16((rows, columns), 1)
+            apart = torch.cat([gate_up, gate_up[:, :8]], 1)[:, : 2 * columns]
+            for given in (gate_up, apart):
+                copies += swiglu_quantize(given, operands)
+                copies += swiglu_backward_quantize(dh, given, operands)
+            x, weight = made(drawn.bf16((rows, columns))), drawn.bf16((columns,), 2)
+            copies += rms_norm_quantize(x, weight, operands, eps=drawn.EPS)
         return copies
 
     compared(without, run)
