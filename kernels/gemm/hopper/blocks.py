@@ -190,8 +190,10 @@ def sharing_last(blocks: Blocks, mnk: Mnk, device: Device) -> Iterator[Blocks]:
 
 
 def sharing(blocks: int, steps: int, device: Device) -> Iterator[int]:
-    """Numbers of programs to choose from for a block of D, two or more: as many as give every SM one, half of
-    them, and a quarter where those are several: with many programs it takes long to add their sums.
+    """Numbers of programs to choose from for a block of D, two or more.
+
+    As many as give every SM one, or half of them. Or a quarter, where those are several: to add the sums of
+    many takes long.
     """
     most = shared_by(blocks, steps, device)
     if most >= _LEAST_SHARING * 4:

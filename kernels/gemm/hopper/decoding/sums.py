@@ -21,7 +21,7 @@ def multiply(left, acc, keep, stage, ring):
 
 @gluon.jit
 def multiply_rest(left, acc, keep, stage, ring):
-    """The same for the rows of values that a first wgmma leaves."""
+    """Queue the product with the rows of values that a first wgmma leaves, as `multiply` does."""
     LEFT: gl.constexpr = gl.DotOperandLayout(0, ring.REST_LAYOUT, 2)
     left = gl.convert_layout(left, LEFT, assert_trivial=True)  # both wgmma take it from the same registers
     right = ring.rest.index(stage).permute([1, 0])  # [BLOCK_K, REST]
