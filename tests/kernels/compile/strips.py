@@ -1,4 +1,4 @@
-"""The cases of tests.kernels.compile_plans for the kernel that writes in strips: Hopper's alone."""
+"""The cases of tests.kernels.compile.plans for the kernel that writes in strips: Hopper's alone."""
 
 from collections.abc import Iterator
 
@@ -8,8 +8,8 @@ from kernels.device import HOPPER, Device, DeviceKind
 from kernels.quantize.constants import operand_facts
 from kernels.quantize.plan import plan_quantize
 from kernels.strips.plan import WARPS, panel_rows, strip_constants, takes_strips
-from tests.kernels.compile_cases import Case
-from tests.kernels.compile_fused_quantizers import SIZE, SOURCES, operands_of
+from tests.kernels.compile.cases import Case
+from tests.kernels.compile.fused_quantizers import SIZE, SOURCES, operands_of
 
 
 def strip_cases(device: Device) -> Iterator[Case]:

@@ -1,4 +1,4 @@
-"""What tests.kernels.compile_plans compiles of the block-scaled kernel and of the passes before it."""
+"""What tests.kernels.compile.plans compiles of the block-scaled kernel and of the passes before it."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -15,7 +15,7 @@ from kernels.gemm.simple.native_blocks import candidates
 from kernels.gemm.simple.native_launch import code_box, kernel_constants, scale_box
 from kernels.operand_passes.native import NATIVE, NativeKind, given_format, kind_of, scaled_core
 from kernels.operand_passes.native_passes import scale_constants, widen_constants
-from tests.kernels.compile_cases import FLOAT8, GROUP, LARGE, Case, simple_plans
+from tests.kernels.compile.cases import FLOAT8, GROUP, LARGE, Case, simple_plans
 
 
 def natives(device: Device) -> Iterator[Case]:

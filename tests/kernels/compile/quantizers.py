@@ -1,4 +1,4 @@
-"""The quantizer's cases of tests.kernels.compile_cases: every operand of every recipe, as it is quantized."""
+"""The quantizer's cases of tests.kernels.compile.cases: every operand of every recipe, as it is quantized."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -18,7 +18,7 @@ from kernels.quantize.constants import (
 )
 from kernels.quantize.facts import element_facts
 from kernels.quantize.plan import QuantizePlan, plan_quantize
-from tests.kernels.compile_cases import Case
+from tests.kernels.compile.cases import Case
 
 LARGE, SMALL = (4096, 4096), (256, 768)
 """Shapes of x. Programs meet over the small one, where an operand asks for the whole tensor's amax."""

@@ -23,15 +23,15 @@ from kernels.gemm.meaning import Summation
 from kernels.gemm.plan import GemmPlan, plan_built_in
 from kernels.gemm.tuned import FOLDER
 from kernels.operand_passes.native import NATIVE, NativeKind, ScaledCore, scaled_core
-from tests.kernels.compile_cases import DEVICES, Case, every_case
-from tests.kernels.compile_choice import one_of_each, one_of_each_kernel
-from tests.kernels.compile_fused import fused_gemms
-from tests.kernels.compile_reductions import MENDED
-from tests.kernels.compile_specialized import code_of, named_specialized
-from tests.kernels.compile_strips import strip_cases
+from tests.kernels.compile.cases import DEVICES, Case, every_case
+from tests.kernels.compile.choice import one_of_each, one_of_each_kernel
+from tests.kernels.compile.fused import fused_gemms
+from tests.kernels.compile.reductions import MENDED
+from tests.kernels.compile.specialized import code_of, named_specialized
+from tests.kernels.compile.strips import strip_cases
 from tests.sweeps import exhaustive
 
-TOP = Path(__file__).resolve().parents[2]
+TOP = Path(__file__).resolve().parents[3]
 MNK = (4096, 4096, 4096)
 INSTRUCTION = {
     (HOPPER.name, "FP8"): ("wgmma.mma_async", "f32.e"),
@@ -93,7 +93,7 @@ def reports(request) -> list[dict]:
     """What the compiler says of one case of each kernel, of each further path, or of all others."""
     env = {name: value for name, value in os.environ.items() if name != "TRITON_INTERPRET"}
     done = subprocess.run(
-        [sys.executable, "-m", "tests.kernels.compile_plans", *request.param],
+        [sys.executable, "-m", "tests.kernels.compile.plans", *request.param],
         cwd=TOP,
         env=env,
         capture_output=True,

@@ -1,4 +1,4 @@
-"""The fused GEMMs among what tests.kernels.compile_plans compiles."""
+"""The fused GEMMs among what tests.kernels.compile.plans compiles."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -21,8 +21,8 @@ from kernels.gemm.hopper.sizes import FEW_SCALES, SLAB
 from kernels.gemm.meaning import Arithmetic, Summation
 from kernels.gemm.plan import GemmPlan, plan_built_in
 from kernels.quantize.tensor import float8
-from tests.kernels.compile_cases import FLOAT8, GROUP, LARGE, SPLIT, Case
-from tests.kernels.compile_specialized import described, specialized
+from tests.kernels.compile.cases import FLOAT8, GROUP, LARGE, SPLIT, Case
+from tests.kernels.compile.specialized import described, specialized
 
 INTO = (
     ("deepseek_v3", "deepseek_v3"),

@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.kernels.compile_plans import FROM_REGISTERS, LEFT_RUNNING, halved, overwritten
-from tests.kernels.compile_reductions import scattered
+from tests.kernels.compile.plans import FROM_REGISTERS, LEFT_RUNNING, halved, overwritten
+from tests.kernels.compile.reductions import scattered
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from tests.kernels.compile_cases import Case
+from tests.kernels.compile.cases import Case
 
 _CODED = ("DECODE", "SCALE")
 

@@ -1,4 +1,4 @@
-"""What tests.kernels.compile_plans compiles: kernels and their compile-time arguments, for GPUs that need not
+"""What tests.kernels.compile.plans compiles: kernels and their compile-time arguments, for GPUs that need not
 be here.
 """
 
@@ -106,13 +106,13 @@ def gemms(device: Device) -> Iterator[Case]:
 
 
 def every_case(device: Device) -> Iterator[Case]:
-    from tests.kernels.compile_fused import fused_gemms
-    from tests.kernels.compile_fused_quantizers import fused_quantizers
-    from tests.kernels.compile_native import natives
-    from tests.kernels.compile_passes import passes
-    from tests.kernels.compile_quantizers import quantizer_cases
-    from tests.kernels.compile_specialized import specialized_gemms
-    from tests.kernels.compile_strips import strip_cases
+    from tests.kernels.compile.fused import fused_gemms
+    from tests.kernels.compile.fused_quantizers import fused_quantizers
+    from tests.kernels.compile.native import natives
+    from tests.kernels.compile.passes import passes
+    from tests.kernels.compile.quantizers import quantizer_cases
+    from tests.kernels.compile.specialized import specialized_gemms
+    from tests.kernels.compile.strips import strip_cases
 
     yield from specialized_gemms(device)
     yield from gemms(device)

@@ -18,10 +18,10 @@ from importlib import import_module
 from multiprocessing import get_context
 
 from kernels.operand_passes.native import NativeKind
-from tests.kernels.compile_cases import DEVICES, Case, every_case
-from tests.kernels.compile_choice import one_of_each, one_of_each_kernel
-from tests.kernels.compile_parameters import declared, laid_out
-from tests.kernels.compile_reductions import scattered
+from tests.kernels.compile.cases import DEVICES, Case, every_case
+from tests.kernels.compile.choice import one_of_each, one_of_each_kernel
+from tests.kernels.compile.parameters import declared, laid_out
+from tests.kernels.compile.reductions import scattered
 
 NICE = 10
 POINTERS = {

@@ -1,4 +1,4 @@
-"""The cases of tests.kernels.compile_plans for the fused kernels: what is computed, then quantized."""
+"""The cases of tests.kernels.compile.plans for the fused kernels: what is computed, then quantized."""
 
 from collections.abc import Iterator
 
@@ -9,7 +9,7 @@ from kernels.fused.plan import FusedPlan, plan_fused
 from kernels.quantize.constants import operand_facts
 from kernels.quantize.facts import fp32_bits
 from kernels.quantize.plan import PARTIALS, QuantizePlan
-from tests.kernels.compile_cases import Case
+from tests.kernels.compile.cases import Case
 
 SIZE = (4096, 7168)
 EPS = fp32_bits(1e-6)

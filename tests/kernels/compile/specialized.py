@@ -1,4 +1,4 @@
-"""Cases of the warp-specialized kernels, for tests.kernels.compile_cases."""
+"""Cases of the warp-specialized kernels, for tests.kernels.compile.cases."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -21,7 +21,7 @@ from kernels.gemm.tuned import read_table, table_path
 from kernels.operand_passes.decode_ptx import decode_ptx
 from kernels.quantize.tensor import float8
 from kernels.tune.candidates import coarse
-from tests.kernels.compile_cases import FLOAT8, GROUP, LARGE, SPLIT, Case, simple_plans
+from tests.kernels.compile.cases import FLOAT8, GROUP, LARGE, SPLIT, Case, simple_plans
 
 TALL = (8192, 4096, 4096)
 RAGGED = (1000, 9000, 4096)

@@ -1,4 +1,4 @@
-"""The passes over operands among what tests.kernels.compile_plans compiles."""
+"""The passes over operands among what tests.kernels.compile.plans compiles."""
 
 from collections.abc import Iterator
 
@@ -13,7 +13,7 @@ from kernels.operand_passes.decode_ptx import decode_ptx, read_as
 from kernels.operand_passes.dequantize import dequantize_constants
 from kernels.operand_passes.plan import DEQUANTIZE_BLOCK, REFOLD_WARPS
 from kernels.operand_passes.refold import refold_constants
-from tests.kernels.compile_cases import Case
+from tests.kernels.compile.cases import Case
 
 _BYTES = (("scale_ptr", "*u8"),)
 _FP32 = (("scale_ptr", "*fp32"),)
