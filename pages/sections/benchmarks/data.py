@@ -15,6 +15,7 @@ from kernels.bench.records import slug
 from kernels.bench.row import Provenance, Row
 from kernels.gemm.meaning import Summation
 from kernels.gemm.simple.dot_scaled import TITLE as DOT_SCALED
+from pages.kit import origins
 from pages.kit.gemm import queue_panel as gpu_queue
 from pages.kit.gemm import results as gemm_results
 from pages.kit.gemm.results import Origin, Recorded, Result, accumulation, same_gemm
@@ -236,9 +237,18 @@ def beside(row: Row) -> str:
 
 
 def origin_sentence(found: Sequence[Told]) -> str:
-    """One line of Markdown on the machines of these measurements, their dates and versions."""
-    told = dict.fromkeys(result.facts.where for result in found)
-    return plain("; ".join(told) + ".")
+    """One line of Markdown on the machines of these measurements, their dates, versions and commits."""
+    return plain(origins.told(_measured(result) for result in found) + ".")
+
+
+def _measured(result: Told) -> origins.Measured:
+    row = result.row
+    return origins.Measured(
+        place=result.where,
+        date=row.date,
+        versions=origins.told_versions(row.machine.versions),
+        commit=row.commit or "",
+    )
 
 
 def with_cache(found: Sequence[Told], cache: Cache) -> list[Told]:

@@ -18,7 +18,6 @@ from pages.sections.benchmarks.charts.series import series_points
 _TALL = 560
 _DASHES = {True: [1, 0], False: [6, 4]}
 _FEW_OPERATIONS, _MANY_OPERATIONS = 16.0, 32768.0
-_NEAR = 1.2
 _LABEL = 0.065
 """Share of the height that a label takes, which is larger on a projector, where the chart is flat."""
 _ASIDE, _PLACES = 92, 3
@@ -213,26 +212,27 @@ def _flats(flats: _Shared, right: float) -> list[_Datum]:
 
 
 def _labels(flats: _Shared, right: float, height: float) -> list[_Datum]:
-    """A label for each peak: below its line where another peak is close above, aside where its place is
-    taken. `height` is the ratio of the speeds at a label's edges.
+    """A label for each peak: above its line, or below where another line would run through it or another
+    label has that place, or else aside. `height` is the ratio of the speeds at a label's edges.
 
-    Datasheets come first, so that a measured label steps aside for theirs.
+    Datasheets come first, so that a measured label makes way for theirs.
     """
     taken: list[list[tuple[float, float]]] = [[] for _ in range(_PLACES)]
     labels = []
     for (is_measured, tflop_s), shared in sorted(flats.items(), key=lambda one: (one[0][0], -one[0][1])):
-        is_below = _is_below(tflop_s, flats)
-        low, high = (tflop_s / height, tflop_s) if is_below else (tflop_s, tflop_s * height)
-        free = (at for at, spans in enumerate(taken) if all(high <= lo or hi <= low for lo, hi in spans))
-        aside = next(free, _PLACES - 1)
-        taken[aside].append((low, high))
+        above, below = (tflop_s, tflop_s * height), (tflop_s / height, tflop_s)
+        whole = [side for side in (above, below) if not any(side[0] < peak < side[1] for _, peak in flats)]
+        places = list(product(range(_PLACES), whole or [below]))
+        free = (place for place in places if not _meets(place[1], taken[place[0]]))
+        aside, side = next(free, places[-1])
+        taken[aside].append(side)
         labels.append(
             {
                 "label": " and ".join(dict.fromkeys(roof.label for roof in shared)),
                 "intensity": right,
                 "speed": tflop_s,
                 "measured": is_measured,
-                "below": is_below,
+                "below": side is below,
                 "aside": aside,
             }
         )
@@ -251,9 +251,8 @@ def _line(name: str, shared: Sequence[Roof], start: tuple[float, float], end: tu
     }
 
 
-def _is_below(tflop_s: float, flats: Iterable[tuple[bool, float]]) -> bool:
-    """True if a flat's label goes below it, because another flat is close above."""
-    return any(tflop_s < other < _NEAR * tflop_s for _, other in flats)
+def _meets(span: tuple[float, float], others: Iterable[tuple[float, float]]) -> bool:
+    return any(span[0] < high and low < span[1] for low, high in others)
 
 
 def _gpus(roofs: Sequence[Roof]) -> str:

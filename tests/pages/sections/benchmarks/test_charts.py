@@ -189,17 +189,34 @@ def test_a_label_goes_below_its_line_where_another_line_is_near_above():
     assert sides == {"low": "top", "high": "bottom", "far": "bottom"}
 
 
-def test_a_measured_label_steps_aside_for_a_datasheet_s_from_above():
-    roofs = [roof("measured", 1280.0), roof("Hopper", 1979.0, is_measured=False)]
-    near = roof("Blackwell", 2250.0, is_measured=False)
+def test_a_measured_label_makes_way_for_a_datasheet_s():
+    """It goes below its line, and aside where that is taken, too: points lie where it would be then."""
 
-    def shift(found) -> int:
-        texts = labels(roofline([], found, INK))
-        return next(mark["dx"] for mark, shown in texts for row in shown if row["label"] == "measured")
+    def place(*found) -> tuple[str, int]:
+        texts = labels(roofline([], [roof("measured", 1280.0), *found], INK))
+        return next(
+            (mark["baseline"], mark["dx"])
+            for mark, shown in texts
+            for row in shown
+            if row["label"] == "measured"
+        )
 
-    assert shift([*roofs, near]) < shift(roofs)
-    under = roof("bf16 Hopper", 989.0, is_measured=False)
-    assert shift([*roofs, under]) < shift(roofs), "a projector's chart is flat"
+    hopper, near = (roof(f"{peak}", peak, is_measured=False) for peak in (1979.0, 2250.0))
+    under = roof("bf16 Hopper", 1100.0, is_measured=False)
+    assert place(hopper) == ("bottom", -4)
+    assert place(hopper, near) == ("top", -4)
+    assert place(hopper, near, under)[1] < -4
+
+
+def test_no_line_runs_through_the_label_of_a_peak_on_a_flat_chart():
+    """A projector's chart is flat: above the line of 989 a label would reach to 1,280."""
+    roofs = [roof("measured", 1280.0), roof("bf16 Hopper", 989.0, is_measured=False)]
+    sides = {
+        row["label"]: mark["baseline"]
+        for mark, shown in labels(roofline([point(20, 30)], roofs, INK))
+        for row in shown
+    }
+    assert sides == {"measured": "bottom", "bf16 Hopper": "top"}
 
 
 def test_no_two_datasheets_labels_have_one_place():
