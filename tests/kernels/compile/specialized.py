@@ -7,6 +7,7 @@ from fp8core.formats import FORMATS
 from fp8core.recipes import RECIPES
 from kernels.device import Device
 from kernels.gemm.blocks import Blocks, Body
+from kernels.gemm.bodies import tries as tries_of
 from kernels.gemm.hopper.decoding import blocks as decoding_blocks
 from kernels.gemm.hopper.decoding.launch import constants as decoding_constants
 from kernels.gemm.hopper.decoding.launch import options as decoding_options
@@ -61,8 +62,8 @@ def named_specialized(device: Device) -> Iterator[Case]:
         few = [blocks for blocks in few if in_programs(blocks) or blocks.body is Body.NARROW]
         last = [blocks for blocks in coarse(plan, RAGGED, device) if blocks.shares_last]
         last = [blocks for blocks in last if blocks.group == GROUP and blocks.split_k == LAST]
-        between = [blocks for mnk in BETWEEN for blocks in coarse(plan, mnk, device)]
-        between = [blocks for blocks in between if blocks.decoded and not takes_a_power_of_two(blocks)]
+        between = (tries_of(Body.DECODING, plan.meaning, mnk, device) for mnk in BETWEEN)
+        between = [blocks for found in between for blocks in found if not takes_a_power_of_two(blocks)]
         tabled = [row.blocks for row in table if row.family == family]
         shared = map(_as_compiled, (*few, *between))
         for blocks in dict.fromkeys((*of_each_body.values(), *shared, *last, *tabled)):
