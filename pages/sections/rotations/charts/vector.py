@@ -22,6 +22,8 @@ OUTLIER = "outlier"
 MAGNITUDE = "magnitude"
 PANELS = ("before", "after")
 HEIGHT = 165
+_TITLE_LINE = 15
+"""Pixels of a line of a panel's title."""
 _MOST_WITH_HEADS = 256
 _EPSILON = 1e-9
 _LETTER = 7.5
@@ -141,7 +143,7 @@ def _panel(name: str, few: bool, ink: Ink) -> alt.LayerChart:
         _deadzone(base, ink),
         _amax_lines(base, ink),
         *_stems(base, x, few, ink),
-        _words(base, name.capitalize(), ink),
+        *_words(base, name.capitalize(), ink),
         height=HEIGHT,
     )
 
@@ -204,24 +206,30 @@ def _amax_lines(base: alt.Chart, ink: Ink) -> alt.Chart:
     )
 
 
-def _words(base: alt.Chart, title: str, ink: Ink) -> alt.Chart:
-    return (
+def _words(base: alt.Chart, title: str, ink: Ink) -> list[alt.Chart]:
+    """The panel's title, in one line or, where that is too long, in two above the axis' first number."""
+    told = (
         base.transform_calculate(blank="datum.size == 0")
         .transform_aggregate(top="max(size)", dead="sum(zero)", blank="sum(blank)")
         .transform_calculate(dead=text("dead", "datum.dead"))
         .transform_calculate(largest=f"'{title}: largest |x| ' + format(datum.top, '.3~f')")
-        .transform_calculate(
-            text=f"containerSize()[0] < length(datum.largest + datum.dead) * {_LETTER} "
-            "? [datum.largest, datum.dead] : datum.largest + ' · ' + datum.dead"
-        )
-        .mark_text(
+        .transform_calculate(long=f"containerSize()[0] < length(datum.largest + datum.dead) * {_LETTER}")
+    )
+    lines = {
+        1: told.transform_filter("!datum.long").transform_calculate(
+            text="datum.largest + ' · ' + datum.dead"
+        ),
+        2: told.transform_filter("datum.long").transform_calculate(text="[datum.largest, datum.dead]"),
+    }
+    return [
+        chart.mark_text(
             align="left",
             baseline="line-bottom",
             fontSize=13,
-            lineHeight=15,
+            lineHeight=_TITLE_LINE,
             fontWeight="bold",
             color=ink.text,
-            dy=-16,
-        )
-        .encode(x=alt.value(0), y=alt.value(0), text="text:N")
-    )
+            dy=-1 - _TITLE_LINE * count,
+        ).encode(x=alt.value(0), y=alt.value(0), text="text:N")
+        for count, chart in lines.items()
+    ]
