@@ -38,14 +38,14 @@ def candidates(meaning: Meaning, mnk: tuple[int, int, int], device: Device) -> I
     One operand is decoded; the other one goes through a pass. A block has all rows of that other operand
     where they are few. K then comes in one run, or in two where four warpgroups can hold the sums.
     Where the rows are many, a block has 256 of them, in several orders. Where they are a few hundred, it may
-    have 128: then D has more blocks, and fewer rows that are not there. Or it has 96, 160 or 192, where no
-    more are not there.
+    have 128: then D has more blocks, and fewer rows that are not there. Or it has 96, 160 or 192, where that
+    leaves no more of them.
 
     Where the rows are few, more codes also come at a time: the loop takes fewer instructions for each, and
     one load more bytes of a row.
 
     Programs also share a block where D has fewer blocks than the device has SMs. Their number gives every SM
-    a program, or is half of that.
+    a program, or is a half or a quarter of that.
 
     Where the rows are few, an SM may also hold two programs: the second works while the first waits, and no
     wave of programs ends with idle SMs.
@@ -76,7 +76,7 @@ def _all(meaning: Meaning, mnk: tuple[int, int, int], device: Device) -> Iterato
 
 
 def _rows_between(least: int) -> Iterator[int]:
-    """Rows of two powers of two, of which no more are not there than of one power of two."""
+    """Rows of two powers of two, where they leave no more rows of blocks empty than one power of two."""
     if MOST_ROWS_SPLIT < least <= _SEVERAL * MOST_ROWS:
         lowest, most = MOST_ROWS // 2, min(MOST_ROWS, 1 << (least - 1).bit_length())
         rounded = min(-(-least // rows) * rows for rows in (lowest, most))
@@ -155,7 +155,7 @@ def _pairs(blocks: Blocks, mnk: tuple[int, int, int]) -> bool:
 def _shared(
     blocks: Blocks, runs: int, meaning: Meaning, mnk: tuple[int, int, int], device: Device
 ) -> Iterator[Blocks]:
-    """Blocks that programs share, each of which takes so many runs of K: a program for every SM, or half."""
+    """Blocks that programs share, each of which takes so many runs of K: a program for every SM, or fewer."""
     m, n, k = mnk
     shares = hopper.sharing(blocks.count(m, n), k // blocks.block_k // runs, device)
     yield from (replace(blocks, split_k=programs * runs, persistent=False) for programs in shares)

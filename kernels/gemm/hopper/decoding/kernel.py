@@ -27,11 +27,12 @@ its next codes while the other's wgmma runs. The left factor of a wgmma may come
 codes are the left factor and never go through shared memory.
 
 A block has 128 rows of codes, two slabs of 64. Of the values it has all rows where they are few, else 256, as
-many as registers hold sums for. Where fewer of its rows are not there, it has 96, 160 or 192: a wgmma takes
-a power of two of them, and a second one the rest. Or it has 256 rows of codes, two slabs a warpgroup, and 128
-of values. With
-two runs of K in one program (EACH) there are two pairs of warpgroups: each pair sums one run, and the first
-adds what the second has. Where D has few blocks, programs share one, each with its own runs
+many as registers hold sums for. Or it has 96, 160 or 192, where D has no rows for more: a wgmma takes a power
+of two of them (FIRST), and a second one the others (REST). Or it has 256 rows of codes, two slabs a
+warpgroup, and 128 of values.
+
+With two runs of K in one program (EACH) there are two pairs of warpgroups: each pair sums one run, and the
+first adds what the second has. Where D has few blocks, programs share one, each with its own runs
 (kernels.gemm.hopper.shared_sums).
 
 A thread gets 4 neighboring bytes at a time, number 4j to 4j + 3 of 16 along K. It decodes their codes two and

@@ -16,21 +16,20 @@ from kernels.gemm.hopper.ring import advance
 class DecodingRing:
     """Shared memory, its barriers, and what is known when the kernel is compiled.
 
-    values: STAGES blocks of the operand that is multiplied as bf16; rest: those of its rows that a second
-    wgmma takes, if there are some. codes, scales: STAGES blocks of the other
-    one and of its scales, TILES along K. raw, raw_scales: where values come as codes, STAGES blocks of these,
-    and pairs of their scales, of a few steps. out: parts of D on their way out. parts: sums of a second run
-    of K.
+    values: STAGES blocks of the operand that is multiplied as bf16. rest: those of its rows that a second
+    wgmma takes, if there are some. codes, scales: STAGES blocks of the other one and of its scales, TILES
+    along K. raw, raw_scales: where values come as codes, STAGES blocks of these, and pairs of their scales,
+    of a few steps. out: parts of D on their way out. parts: sums of a second run of K.
     VALUES: rows of a block of values, FIRST of one wgmma and REST of another. AT_ONCE: columns of a sum that
-    is passed on in one part. SLABS: of codes, that a warpgroup multiplies. OF_A: the codes are A's,
-    else B's. BITS, DECODE, SCALE: a code's size, the PTX that decodes codes, the format of their scales.
-    WIDEN: PTX that decodes the other operand's codes where no pass did; else empty. TILE_K: numbers along K
-    that share a scale. ON_SCALES, ON_SUMS: powers of two onto scales, and onto sums, that decoding leaves out
+    is passed on in one part. SLABS: of codes, that a warpgroup multiplies. OF_A: the codes are A's, else B's.
+    BITS, DECODE, SCALE: a code's size, the PTX that decodes codes, the format of their scales. WIDEN: PTX
+    that decodes the other operand's codes where no pass did; else empty. TILE_K: numbers along K that share a
+    scale. ON_SCALES, ON_SUMS: powers of two onto scales, and onto sums, that decoding leaves out
     (decode_ptx). AT_END: finished sums are multiplied by scales.
     RUNS: pieces into which K is cut; a program takes EACH of them, one or two. Where SHARES_LAST, it takes
-    all of them in the first WHOLE blocks. ROOMY: a warpgroup that multiplies has most of an
-    SM's registers. LAYOUT, REST_LAYOUT: where the tensor core keeps its sums in them. WITHIN_M,
-    WITHIN_N: as in the Ring of the other bodies.
+    all of them in the first WHOLE blocks. ROOMY: a warpgroup that multiplies has most of an SM's registers.
+    LAYOUT, REST_LAYOUT: where the tensor core keeps its sums in them. WITHIN_M, WITHIN_N: as in the Ring of
+    the other bodies.
     """
 
     values: gl.shared_memory_descriptor
