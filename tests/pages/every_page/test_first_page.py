@@ -4,12 +4,22 @@ there before two sessions draw at once.
 
 import subprocess
 import sys
+from functools import partial
 
 from tests.cpu import least
 from tests.pages.gemm_rows import TOP
 
-SECONDS = 2.0
-PROGRAM = """
+TIMES = 2.0
+"""The processor's seconds of a first answer, at most, over those of importing what it stands on. A processor
+that others slow takes longer for both.
+"""
+IMPORTS = """
+import time
+start = time.process_time()
+import streamlit.testing.v1, altair, pandas, pyarrow
+print(time.process_time() - start)
+"""
+ANSWER = """
 import sys, time
 from streamlit.testing.v1 import AppTest
 at = AppTest.from_file("app.py", default_timeout=60)
@@ -21,17 +31,20 @@ print(time.process_time() - start)
 """
 
 
-def test_a_fresh_server_answers_the_first_page_within_two_seconds_of_the_processor():
-    """Measured 1.4 s."""
+def seconds(program: str) -> float:
+    """What a program in a fresh process prints last."""
+    answer = subprocess.run(
+        [sys.executable, "-c", program], cwd=TOP, capture_output=True, text=True, timeout=120
+    )
+    assert answer.returncode == 0, answer.stderr[-2000:]
+    return float(answer.stdout.split()[-1])
 
-    def first_answer_s() -> float:
-        answer = subprocess.run(
-            [sys.executable, "-c", PROGRAM], cwd=TOP, capture_output=True, text=True, timeout=120
-        )
-        assert answer.returncode == 0, answer.stderr[-2000:]
-        return float(answer.stdout.split()[-1])
 
-    assert least(first_answer_s, SECONDS) <= SECONDS
+def test_a_fresh_server_answers_the_first_page_in_twice_the_time_of_its_imports():
+    """Measured 1.9 s beside 1.4 s on a processor that was slowed; 1.4 s for an answer where nobody did."""
+    imports = min(seconds(IMPORTS) for _ in range(3))
+    bound = TIMES * imports
+    assert least(partial(seconds, ANSWER), bound) <= bound
 
 
 def test_pandas_is_whole_before_any_session_draws():
