@@ -18,14 +18,14 @@ from pathlib import Path
 from typing import NoReturn
 
 from kernels.bench.job import MAX_SEED
-from kernels.check.ahead import Ahead
+from kernels.check.compiling.ahead import Ahead
+from kernels.check.compiling.room import room_for_helpers
 from kernels.check.every.kept import KeptLines, gpu_of
 from kernels.check.every.steps import every_steps
 from kernels.check.job import CheckJob
 from kernels.check.probe_machine import Machine
 from kernels.check.render import markdown, parts
 from kernels.check.report import Report
-from kernels.check.room import room_for_helpers
 from kernels.check.run import Plan, Progress, given_up, run
 from kernels.check.schema import document
 from kernels.check.steps import check_steps

@@ -13,7 +13,7 @@ from fp8core.linear import Matmul, Side
 from fp8core.philox import random_bits
 from fp8core.recipes import Operand, Recipe
 from kernels.bench.operands import quantized
-from kernels.check.codes import QuantizerCode
+from kernels.check.compiling.codes import QuantizerCode
 from kernels.check.report import Figure, Group, Line, Verdict
 from kernels.device import Device, DeviceKind
 from kernels.quantize import QuantizedTensor

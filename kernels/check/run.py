@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from kernels.check.ahead import Ahead
+from kernels.check.compiling.ahead import Ahead
 from kernels.check.facts import Facts
 from kernels.check.job import CheckJob
 from kernels.check.probe_machine import Machine, host

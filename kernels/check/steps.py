@@ -8,7 +8,7 @@ from fp8core.formats import FORMATS, FloatFormat
 from fp8core.linear import MATMULS, Matmul
 from fp8core.recipes import RECIPES, Recipe
 from kernels.check.cases import DistinctGemm, DistinctOperand, distinct_gemms, operands_by_family
-from kernels.check.codes import CastCode, Code, GemmCode
+from kernels.check.compiling.codes import CastCode, Code, GemmCode
 from kernels.check.facts import Facts
 from kernels.check.job import CheckJob
 from kernels.check.names import BF16, COPY, FP8

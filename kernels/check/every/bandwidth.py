@@ -11,7 +11,7 @@ from fp8core.recipes import Operand
 from kernels.bench.ceilings.limits import GB_S, limits_of
 from kernels.bench.operands import held_bytes, quantized
 from kernels.bench.timing import Contender, buffer_sets
-from kernels.check.codes import QuantizerCode
+from kernels.check.compiling.codes import QuantizerCode
 from kernels.check.names import COPY, SHARE_OF_COPY
 from kernels.check.products import normal
 from kernels.check.report import Figure, Group, Line, Verdict

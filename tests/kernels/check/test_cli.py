@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from kernels.check import cli
-from kernels.check.ahead import Ahead
 from kernels.check.cli import USAGE, exit_code, main
+from kernels.check.compiling.ahead import Ahead
 from kernels.check.render import markdown, parts
 from kernels.check.report import Report, Verdict
 from kernels.check.schema import document, schema

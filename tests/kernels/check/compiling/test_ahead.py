@@ -15,8 +15,8 @@ from triton import knobs
 
 from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
-from kernels.check import ahead
-from kernels.check.ahead import Ahead, compiled
+from kernels.check.compiling import ahead
+from kernels.check.compiling.ahead import Ahead, compiled
 from kernels.check.job import CheckJob
 from kernels.check.products import job_of, plan_of
 from kernels.check.quantizers import check_quantizers, quantizer_codes
@@ -28,7 +28,7 @@ from kernels.device import HOPPER, INTERPRETER, Unsupported
 from kernels.gemm.plan import plan_gemm
 from kernels.paths import TOP
 from tests.kernels.cases import ON_GPU
-from tests.kernels.check.helper_tasks import LONG_S, ended, noted
+from tests.kernels.check.compiling.helper_tasks import LONG_S, ended, noted
 from tests.kernels.check.reports import BROKEN_TRITON, H200
 from tests.kernels.check.stand_in import StandIn, passed, step
 from tests.kernels.check.stand_in import plan_of as steps_of
@@ -165,9 +165,10 @@ def test_ctrl_c_ends_the_helpers_and_leaves_the_report_so_far(made):
 HELD = """
 import sys, time
 from pathlib import Path
-from kernels.check import ahead, cli
+from kernels.check import cli
+from kernels.check.compiling import ahead
 from kernels.device import HOPPER
-from tests.kernels.check.helper_tasks import LONG_S, ended, noted
+from tests.kernels.check.compiling.helper_tasks import LONG_S, ended, noted
 from tests.kernels.check.stand_in import StandIn, plan_of, slow, step
 from triton import knobs
 
@@ -273,8 +274,8 @@ def test_codes_launch_what_the_step_launches(launched, name):
 COMPILE = """
 import json, sys
 from kernels.bench.job import GemmJob
-from kernels.check.ahead import compiled
-from kernels.check.codes import CastCode, GemmCode, QuantizerCode
+from kernels.check.compiling.ahead import compiled
+from kernels.check.compiling.codes import CastCode, GemmCode, QuantizerCode
 from kernels.device import HOPPER, current_device
 from fp8core.formats import FORMATS
 from fp8core.linear import MATMULS, Side

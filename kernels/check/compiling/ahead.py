@@ -11,8 +11,8 @@ from functools import partial
 from types import TracebackType
 from typing import Any
 
-from kernels.check.codes import Code
-from kernels.check.helpers import Helpers
+from kernels.check.compiling.codes import Code
+from kernels.check.compiling.helpers import Helpers
 from kernels.check.steps import Step
 from kernels.device import Device, DeviceKind, Unsupported, compiles_only, current_device
 from kernels.faults import BREAKAGE, triton_errors

@@ -13,9 +13,9 @@ from signal import SIGINT
 import psutil
 import pytest
 
-from kernels.check.helpers import Helpers
+from kernels.check.compiling.helpers import Helpers
 from kernels.paths import TOP
-from tests.kernels.check.helper_tasks import LONG_S, ended, note
+from tests.kernels.check.compiling.helper_tasks import LONG_S, ended, note
 
 
 def wait_for(path: Path) -> str:
@@ -72,8 +72,8 @@ ORPHAN = """
 import sys, time
 from functools import partial
 from pathlib import Path
-from kernels.check.helpers import Helpers
-from tests.kernels.check.helper_tasks import note
+from kernels.check.compiling.helpers import Helpers
+from tests.kernels.check.compiling.helper_tasks import note
 Helpers(partial(note, Path(sys.argv[1])), ["a"], 1).wait(60, print)
 Helpers(partial(note, Path(sys.argv[1])), ["b", *["c"] * 10**5], 1)
 time.sleep(60)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from kernels.check import room
-from kernels.check.room import free_bytes, room_for_helpers
+from kernels.check.compiling import room
+from kernels.check.compiling.room import free_bytes, room_for_helpers
 
 GIB = 1 << 30
 MEMINFO = f"MemTotal:  {64 * GIB >> 10} kB\nMemAvailable:  {48 * GIB >> 10} kB\nHugePages_Total: 0\n"

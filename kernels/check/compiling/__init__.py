@@ -1,0 +1,1 @@
+"""Compile what a check launches, ahead of it, in helper processes."""
