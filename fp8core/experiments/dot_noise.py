@@ -12,7 +12,7 @@ from fp8core.formats import Format
 from fp8core.stochastic import MAX_RANDOM_BITS, draw, nearest_of, neighbors
 
 _SHRINKAGES_KEPT = 64
-_ROWS_AT_ONCE = 2
+_ROWS_AT_ONCE = 4
 
 
 @dataclass(frozen=True, kw_only=True)

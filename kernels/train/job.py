@@ -1,6 +1,7 @@
 """A training run that is asked for (TrainJob): plain data that travels as JSON, and needs no torch."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from fp8core.recipes import RECIPES, Recipe
 from fp8core.recipes.text import from_text
@@ -11,6 +12,7 @@ BF16 = "bf16"
 """The recipe of a run whose linear layers are torch's own, in bf16."""
 MOST_STEPS = 1_000_000
 LONGEST_S = 3600.0
+_RECIPES_KEPT = 256
 MAX_SEED = 0xFFFF_FFFF
 
 
@@ -79,6 +81,7 @@ class TrainJob:
         return "Take a smaller model"
 
 
+@lru_cache(maxsize=_RECIPES_KEPT)
 def recipe_of(key: str) -> Recipe | None:
     """The recipe of a key: None for "bf16", a published one by its name, any other by its line.
 

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from statistics import fmean
 
 from fp8core.experiments.run_spread import (
@@ -26,6 +27,7 @@ _ROOM, _NEAR = 1.15, 6.0
 _SETTLED = 0.4
 """The share of the steps after which a curve counts for the height of the picture."""
 _LOWEST = 0.1
+_GROUPS_KEPT = 8
 
 
 def points(row: TrainRow, loss: str) -> dict[int, float]:
@@ -175,6 +177,7 @@ class Pairing:
         return paired_gap(percents, self.spread, self.freedom) if percents and self.helps else None
 
 
+@lru_cache(maxsize=_GROUPS_KEPT)
 def pairing(group: Group) -> Pairing | None:
     """What equal seeds are worth here; None where no recipe has two pairs."""
     found = list(pairs(group).values())

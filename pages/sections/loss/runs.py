@@ -4,9 +4,9 @@ Runs compare where size, steps, text and GPU are equal: the learning rate follow
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 from fp8core.recipes import RECIPES
@@ -62,23 +62,30 @@ class Group:
         """The number of steps of a whole run."""
         return self.first.steps
 
+    @cached_property
+    def _by_key(self) -> Mapping[Key, tuple[Run, ...]]:
+        found: dict[Key, list[Run]] = {}
+        for run in sorted(self.runs, key=lambda run: run.row.job.seed):
+            found.setdefault(run.key, []).append(run)
+        return {key: tuple(runs) for key, runs in found.items()}
+
     def of(self, key: Key) -> tuple[Run, ...]:
         """The runs of one kind, in the order of their seeds."""
-        return tuple(sorted((run for run in self.runs if run.key == key), key=lambda run: run.row.job.seed))
+        return self._by_key.get(key, ())
 
-    @property
+    @cached_property
     def bf16(self) -> tuple[Run, ...]:
         """The whole runs of the reference."""
         return tuple(run for run in self.of(REFERENCE) if run.row.final is not None)
 
-    @property
+    @cached_property
     def keys(self) -> tuple[Key, ...]:
         """The kinds of runs but for the reference: published recipes in their order, then others."""
         found = dict.fromkeys(run.key for run in self.runs if run.key != REFERENCE)
         order = {(name, False, False): place for place, name in enumerate(RECIPES)}
         return tuple(sorted(found, key=lambda key: order.get(key, len(order))))
 
-    @property
+    @cached_property
     def recipes(self) -> tuple[str, ...]:
         """The published recipes with runs of all blocks, and the head in bf16."""
         return tuple(key[0] for key in self.keys if key[0] in RECIPES and not any(key[1:]))

@@ -4,6 +4,7 @@ A kept function depends only on its arguments: names and numbers, nothing of the
 that it keeps has at most a megabyte.
 """
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -165,7 +166,7 @@ def dot_view(name: str, seed: int) -> DotView:
         Unrounded(x=_sizes(rng, shape), random=rng.integers(0, 1 << MAX_RANDOM_BITS, shape, dtype=np.int32))
         for _ in "ab"
     )
-    signs = 1 - 2 * (_coins(rng, shape) ^ _coins(rng, shape))
+    signs = 1 - 2 * _coins(rng, shape)
     same_sign, zero_mean = dot_errors(format_, a, b, terms, (None, signs))
     return DotView(
         same_sign=same_sign,
@@ -181,5 +182,7 @@ def _sizes(rng: np.random.Generator, shape: tuple[int, int]) -> NDArray[np.float
 
 
 def _coins(rng: np.random.Generator, shape: tuple[int, int]) -> NDArray[np.int8]:
-    """int8[shape] of 0 and 1, row by row: the generator draws them as numbers of 64 bits."""
-    return np.array([rng.integers(0, 2, shape[1]).astype(np.int8) for _ in range(shape[0])])
+    """int8[shape] of 0 and 1, a random bit each."""
+    count = math.prod(shape)
+    drawn = np.frombuffer(rng.bytes(-(-count // 8)), np.uint8)
+    return np.unpackbits(drawn, count=count).reshape(shape).view(np.int8)
