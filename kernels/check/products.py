@@ -166,7 +166,7 @@ def product_line(product: Product, name: str, on: str, others: tuple[str, ...] =
     detail = (
         f"{product.sampled:,} of {product.outputs:,} outputs, the largest error {product.worst:.1%} of its"
     )
-    detail += f" bound on {on}." + (f" {', '.join(others)} are multiplied alike." if others else "")
+    detail += f" bound on {on}." + _alike(others)
     if product.unwritten:
         detail = f"{product.unwritten:,} of {product.outputs:,} outputs were not written, or are NaN."
     elif product.worst > 1:
@@ -181,6 +181,13 @@ def product_line(product: Product, name: str, on: str, others: tuple[str, ...] =
             Figure("outputs compared", float(product.sampled)),
         ),
     )
+
+
+def _alike(others: tuple[str, ...]) -> str:
+    """A sentence on the GEMMs whose kernel is the same; empty where there is none."""
+    if not others:
+        return ""
+    return f" {', '.join(others)} {'is' if len(others) == 1 else 'are'} multiplied alike."
 
 
 def accumulator_line(products: list[Product], name: str) -> Line:

@@ -76,6 +76,9 @@ def test_each_gemm_is_checked_or_another_one_that_a_kernel_reads_alike():
     assert len({multiplied_as(case.recipe.spec(case.matmul)) for case in cases}) == len(cases)
     line = products.product_line(foretold(), "n", "here", by_name["mxfp8 fprop"].others)
     assert "mxfp8 dgrad" in line.detail
+    assert line.detail.endswith("are multiplied alike.")
+    line = products.product_line(foretold(), "n", "here", ("rowwise dgrad",))
+    assert line.detail.endswith(" rowwise dgrad is multiplied alike.")
 
 
 @interpreted_only
