@@ -87,6 +87,9 @@ class Recording(TorchDispatchMode):
             return  # a view of memory that is known
         if not isinstance(made, torch.Tensor) or made.get_device() != self._device:
             raise Unprepared(f"{function} gives what is no tensor of this device")
+        adds = not any(alias is not None for alias in aliases)
+        if not adds and not made.numel():
+            return  # it writes into nothing, such as the padding of a row that needs none
         packet = function.overloadpacket
         if packet in _EMPTY or packet in _ZEROS:
             self._allocate(made)
@@ -98,7 +101,6 @@ class Recording(TorchDispatchMode):
         if any(isinstance(leaf, torch.Tensor) for leaf in tree_leaves((others, options))):
             raise Unprepared(f"{function} takes tensors in a list or by name")
         given = tuple(self._seen(each) if isinstance(each, torch.Tensor) else each for each in arguments)
-        adds = not any(alias is not None for alias in aliases)
         self._steps.append(Operation(function, given, options, adds=adds))
         if adds:
             self._roots.append(_root(made))

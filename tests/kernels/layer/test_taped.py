@@ -9,6 +9,7 @@ from torch.utils.checkpoint import checkpoint
 from kernels.launching import recording
 from kernels.layer import Float8Linear, linear, record, taped
 from kernels.quantize import both, launch
+from kernels.quantize.plan import K_PADDING
 from tests.kernels.cases import ON_GPU, WHERE
 from tests.kernels.launching.stand_in import no_tapes_yet
 from tests.kernels.layer.by_hand import drawn
@@ -39,12 +40,12 @@ def layer_of(recipe: str, **options) -> Float8Linear:
     return Float8Linear(IN, OUT, False, WHERE, torch.bfloat16, recipe=recipe, **options)
 
 
-def step(layer: Float8Linear, seed: int) -> list[torch.Tensor]:
+def step(layer: Float8Linear, seed: int, tokens: int = TOKENS) -> list[torch.Tensor]:
     """y, dx and dw of numbers that the seed decides."""
     generator = torch.Generator().manual_seed(seed)
     x, dy = (
         torch.randn(shape, generator=generator).to(WHERE, torch.bfloat16)
-        for shape in ((TOKENS, IN), (TOKENS, OUT))
+        for shape in ((tokens, IN), (tokens, OUT))
     )
     y = layer(x.requires_grad_())
     return [y, *torch.autograd.grad(y, (x, layer.weight), dy)]
@@ -68,6 +69,15 @@ def test_a_warm_step_gives_a_first_step_s_bits(recipe):
         expected = step(other, seed)
     assert_same(found, expected)
     assert_same(layer.buffers(), other.buffers())
+
+
+@pytest.mark.parametrize("tokens", [K_PADDING, K_PADDING + 1], ids=["whole", "padded"])
+def test_a_step_whose_wgrad_stays_bf16_is_warm_with_and_without_padding(tokens):
+    layer = layer_of("rowwise_hp_wgrad")
+    first, *again = (step(layer, 0, tokens) for _ in range(3))
+    assert len(taped.TAPES) == 2
+    for found in again:
+        assert_same(found, first)
 
 
 def test_a_warm_step_adds_to_the_main_grad_of_its_weight():
