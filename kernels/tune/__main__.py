@@ -12,7 +12,6 @@ Exit codes: 0 done, 1 wrong bits, no code or a file not written, 2 bad arguments
 
 import argparse
 import math
-import os
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -21,6 +20,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from kernels.bench.job import GemmJob
+from kernels.cores import cores
 from kernels.device import (
     Device,
     DeviceKind,
@@ -101,7 +101,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--check-only", action="store_true", help="check every candidate's bits, time none")
     parser.add_argument("--compile", action="store_true", help="only compile what the app runs, ahead of it")
-    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="processes that compile")
+    parser.add_argument("--workers", type=int, default=cores(), help="processes that compile")
     add_arguments(parser)
     parser.add_argument("--out", type=Path, help="the table; by default the shipped one of this GPU")
     return parser

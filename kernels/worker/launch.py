@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from itertools import takewhile
 
+from kernels.cores import cores
 from kernels.nvml import Driver, driver
 from kernels.paths import TOP
 from kernels.worker.process import WorkerProcess
@@ -30,9 +31,12 @@ def launchers(gpus: tuple[str, ...]) -> tuple[Launch, ...]:
     return tuple(partial(worker_process, environment) for environment in environments or [{}])
 
 
-def helpers(gpus: tuple[str, ...], cores: int | None = None) -> tuple[Launch, ...]:
-    """Launchers for processes that compile ahead: a few for each GPU, if the host has cores for them."""
-    count = min(_HELPERS * len(gpus), (cores or os.cpu_count() or 1) // _CORES_A_HELPER)
+def helpers(gpus: tuple[str, ...], able: int | None = None) -> tuple[Launch, ...]:
+    """Launchers for processes that compile ahead: a few for each GPU, if this process has cores for them.
+
+    able: the number of its cores, where it is not the machine that says it.
+    """
+    count = min(_HELPERS * len(gpus), (able or cores()) // _CORES_A_HELPER)
     return tuple(launchers(gpus)[number % len(gpus)] for number in range(count))
 
 

@@ -17,6 +17,7 @@ from contextlib import redirect_stdout
 from importlib import import_module
 from multiprocessing import get_context
 
+from kernels.cores import cores
 from kernels.operand_passes.native import NativeKind
 from tests.kernels.compile.cases import DEVICES, Case, every_case
 from tests.kernels.compile.choice import one_of_each, one_of_each_kernel
@@ -178,7 +179,7 @@ def main() -> None:
         cases = [case for case in every if case not in kernels and case not in paths]
     with tempfile.TemporaryDirectory() as cache:
         os.environ |= {"TRITON_CACHE_DIR": cache, "TRITON_DUMP_PTXAS_LOG": "1"}
-        with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as pool:
+        with ProcessPoolExecutor(cores(), mp_context=get_context("spawn")) as pool:
             for made in pool.map(report, cases, chunksize=2):
                 sys.stdout.write(json.dumps(made) + "\n")
 
