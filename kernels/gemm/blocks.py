@@ -5,6 +5,7 @@ from enum import Enum
 from math import ceil
 
 from fp8core.linear import Side
+from kernels.gemm.hopper.sizes import LEAST_SHARE
 from kernels.gemm.shape_class import FEW
 
 MAX_SPLIT = 32
@@ -51,6 +52,7 @@ class Blocks:
     - persistent: one program an SM takes many blocks.
     - split_k: number of programs that share a block. Each has its own run of K. Persistent programs share
       only the blocks that are left when all have as many whole ones.
+    - uneven: persistent programs have equally many steps along K, in whole blocks and in parts of them.
     - tma: operands come as descriptors.
     - transposed: the kernel computes Dᵀ = B · Aᵀ. The tensor core's blocks are 64 rows high or more. Rows of
       B waste none of that height where M is less.
@@ -70,6 +72,7 @@ class Blocks:
     stages: int
     persistent: bool = False
     split_k: int = 1
+    uneven: bool = False
     tma: bool = True
     transposed: bool = False
     decoded: str = ""
@@ -92,6 +95,11 @@ class Blocks:
             )
         if self.decoded not in ("", "a", "b", "ab"):
             raise ValueError(f'decoded names operands: "", "a", "b" or "ab", got {self.decoded!r}')
+        if self.uneven and not (self.persistent and self.split_k == 1 and self.decoded in ("a", "b")):
+            raise ValueError(
+                "only persistent programs that decode one operand have uneven parts, and no runs of K, got "
+                f"{self.title}"
+            )
         fault = self._simple_fault() if self.body.is_simple else self._specialized_fault()
         if fault:
             raise ValueError(fault)
@@ -144,6 +152,7 @@ class Blocks:
         pointers = "" if self.tma else ", no TMA"
         split = "" if self.split_k == 1 else f", K split in {self.split_k}"
         split += " for the last blocks" if self.shares_last else ""
+        split += ", as many steps for every program" if self.uneven else ""
         transposed = ", as Dᵀ" if self.transposed else ""
         decoded = f", {' and '.join(self.decoded.upper())} decoded in the K loop" if self.decoded else ""
         schedule = "simple" if self.body.is_simple else "warp-specialized"
@@ -164,6 +173,8 @@ class Blocks:
         faster.
         """
         count = self.count(m, n)
+        if self.uneven:
+            return sms if count else 0
         if not self.persistent or count <= sms:
             return count
         if self.shares_last:
@@ -171,12 +182,22 @@ class Blocks:
         return sms if m <= FEW else -(-count // -(-count // sms))
 
     def whole(self, m: int, n: int, sms: int) -> int:
-        """Blocks of D that no programs share: all, none, or those of persistent programs' full waves."""
+        """Blocks of D that no programs share: all, none, or those of persistent programs' full waves, all but
+        one where parts are uneven.
+        """
         count = self.count(m, n)
+        if self.uneven:
+            return max(0, count // sms - 1) * sms
         if self.split_k == 1:
             return count
         programs = self.programs(m, n, sms)
         return count // programs * programs if self.shares_last and count > programs else 0
+
+    def share(self, mnk: tuple[int, int, int], sms: int) -> int:
+        """Steps along K that a program has of the blocks after whole ones, where parts are uneven."""
+        m, n, k = mnk
+        steps = (self.count(m, n) - self.whole(m, n, sms)) * -(-k // self.block_k)
+        return max(LEAST_SHARE, -(-steps // self.programs(m, n, sms)))
 
     def runs(self, k: int) -> tuple[int, int]:
         """Runs of K, and steps of block_k in each. The last run may be shorter; none is empty."""

@@ -156,6 +156,7 @@ BODIES: Mapping[Body, KernelBody] = {
             ("gemm/hopper/decoding/sums.py", WHOLE_FILE),
             ("gemm/hopper/decoding/decode.py", WHOLE_FILE),
             ("gemm/hopper/decoding/widen.py", WHOLE_FILE),
+            ("gemm/hopper/uneven.py", WHOLE_FILE),
             ("gemm/hopper/decoding/ring.py", "produce"),
         ),
         shared=", K in several runs",

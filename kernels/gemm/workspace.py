@@ -15,7 +15,9 @@ def workspace(
 ) -> tuple["torch.Tensor | None", "torch.Tensor | None"]:
     """(parts float32[runs, M, N] with nothing in them, arrivals int32[blocks or more] of zeros); None twice
     where the plan has one run of K. In a warp-specialized body a part is float32[shared blocks,
-    BLOCK_M, BLOCK_N] in an order of its own, and each warpgroup of a block counts for itself.
+    BLOCK_M, BLOCK_N] in an order of its own, and each warpgroup of a block counts for itself. Where parts of
+    blocks are uneven, a program passes on one sum: parts are float32[1, programs, BLOCK_M, BLOCK_N], and
+    there are arrivals of each program.
 
     The kernel leaves the arrivals zero. So launches that run one after another share them, and no launch has
     to clear them: those of one stream, or those that one stream adds to one CUDA graph. A graph has arrivals
@@ -26,12 +28,12 @@ def workspace(
 
     m, n, k = mnk
     runs, _ = plan.blocks.runs(k)
-    if runs == 1:
+    if runs == 1 and not plan.blocks.uneven:
         return None, None
     blocks, part = plan.blocks.count(m, n), (m, n)
-    shared = max(1, blocks - plan.whole(m, n))
     if not plan.body.is_simple:
-        blocks, part = blocks * THREE, (shared, plan.blocks.block_m, plan.blocks.block_n)
+        sums = plan.programs(m, n) if plan.blocks.uneven else max(1, blocks - plan.whole(m, n))
+        blocks, part = max(blocks, sums) * THREE, (sums, plan.blocks.block_m, plan.blocks.block_n)
     parts = torch.empty((runs, *part), dtype=torch.float32, device=device)
     if blocks > WORDS:
         return parts, torch.zeros(blocks, dtype=torch.int32, device=device)

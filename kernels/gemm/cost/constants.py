@@ -71,7 +71,8 @@ class Of:
     - alone: a step's time where a program has its SM for itself, in steps of one that shares it.
     - split_us, run_us, split_gb_s: where programs share a block, what that costs once and for each of them,
       and the rate at which one program adds their parts of the sum. again_us: a wave more of such programs,
-      each of which has one run.
+      each of which has one run. uneven_us: where parts are uneven, what it costs to go on with
+      another program's sum, beside its bytes.
     """
 
     launch_us: float
@@ -80,6 +81,7 @@ class Of:
     run_us: float
     split_gb_s: float
     again_us: float
+    uneven_us: float
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,7 +6,7 @@
 | multiplying | waves of units · (steps along K · time of a step + all else that a block takes) |
 | a step | the longer of multiplying and of what an SM takes from the L2 in it |
 | memory, L2 | bytes / bandwidth, of as many SMs as have work; both run beside multiplying |
-| sums of runs | where programs share a block, the last one reads all parts of its sum |
+| sums of runs | where programs share a block, the last one reads all parts of its sum, or goes on with one |
 | passes | each one a launch more, and its bytes |
 """
 
@@ -34,6 +34,8 @@ def predict_us(work: Work, constants: Constants) -> float:
         return steps * step_ns(together) + rate.fixed_ns * (1 + together) / 2
 
     multiplying = full * unit_ns(work.resident, work.steps) + (unit_ns(last, work.steps) if last else 0.0)
+    if work.uneven:  # a share may end more blocks than one
+        multiplying += max(0.0, work.steps / work.whole_steps - 1) * rate.fixed_ns
     if work.whole:
         multiplying += work.whole / work.programs * unit_ns(work.resident, work.whole_steps)
     busy = min(1.0, work.units / work.sms)
@@ -60,10 +62,14 @@ def _longer(one: float, other: float, sharpness: float) -> float:
 
 
 def _sums_us(work: Work, body: Of, full_waves: int) -> float:
-    """What it takes to add the sums of runs of K; nothing where no programs share a block."""
+    """What it takes to add the sums of runs of K; nothing where no programs share a block. Where parts are
+    uneven, a program writes one sum and reads one.
+    """
+    part_us = work.sum_bytes / body.split_gb_s / _NS_A_US
+    if work.uneven:
+        return body.uneven_us + 2 * part_us
     if work.runs == 1:
         return 0.0
-    part_us = work.sum_bytes / body.split_gb_s / _NS_A_US
     once = body.split_us + work.runs * (body.run_us + part_us)
     if work.programs < work.units:
         return once

@@ -42,7 +42,7 @@ SHARED = Shared(
     sharpness=4.0,
     heat=0.15,
 )
-BODY = Of(launch_us=3.5, alone=1.2, split_us=1.0, run_us=0.1, split_gb_s=80.0, again_us=1.5)
+BODY = Of(launch_us=3.5, alone=1.2, split_us=1.0, run_us=0.1, split_gb_s=80.0, again_us=1.5, uneven_us=2.5)
 
 
 def rate_of(variant: Variant) -> Rate:

@@ -76,6 +76,14 @@ def dram_bytes(factors: Factors, blocks: Blocks, at_once: int, l2_bytes: int) ->
     return own * again + other * swept
 
 
+def out_of_step_bytes(factors: Factors, blocks: float, l2_bytes: int) -> float:
+    """Bytes of A and B that so many blocks read for themselves: their programs are not in step with others,
+    and find of an operand what the L2 holds of it.
+    """
+    a = factors.a_panel * _missed(factors.a_bytes, l2_bytes)
+    return blocks * (a + factors.b_panel * _missed(factors.b_bytes, l2_bytes))
+
+
 def written_run_bytes(factors: Factors, blocks: Blocks, at_once: int, row_bytes: int) -> float:
     """Bytes of a row of D that programs write at about one time: short ones come in many pages of memory."""
     group = min(blocks.group, factors.across)

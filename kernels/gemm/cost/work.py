@@ -1,7 +1,7 @@
 """Work of a GEMM under given blocks: its programs, their steps, and the bytes that they move. Pure; no torch.
 
-A unit is a block of D, or one run of K of a block. A program computes one unit, or several if it is
-persistent.
+A unit is a block of D, one run of K of a block, or a share of all steps. A program computes one unit, or
+several if it is persistent.
 """
 
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from kernels.gemm.bodies import BODIES
 from kernels.gemm.cost.beyond import zero_rows
 from kernels.gemm.cost.facts import Facts
 from kernels.gemm.cost.passes import Pass, passes
-from kernels.gemm.cost.traffic import Factors, dram_bytes, written_run_bytes
+from kernels.gemm.cost.traffic import Factors, dram_bytes, out_of_step_bytes, written_run_bytes
 from kernels.gemm.cost.variant import Variant
 from kernels.gemm.hopper.decoding.blocks import beside, runs_each
 from kernels.gemm.hopper.sizes import SLAB
@@ -38,15 +38,17 @@ _WARP_ROWS = SLAB // 4
 class Work:
     """What one launch does, in numbers that a prediction needs.
 
-    - units: blocks of D, or runs of K of those that programs share. programs: those that are launched.
+    - units: blocks of D, or runs of K of those that programs share, or programs' shares of steps where their
+      parts are uneven. programs: those that are launched.
     - whole: units that are whole blocks beside others that are not, in full waves. resident: programs that an
       SM holds at once.
-    - steps: steps along K of a unit, of a run where there are some. whole_steps: of a whole block. all_steps:
-      of all units. step_bytes: bytes that a unit loads in a step. zero_rows: rows that TMA fills with zeros
-      in a step of a block at D's end. stages: of its ring.
+    - steps: steps along K of a unit, of a run or a share where there are some. whole_steps: of a whole block.
+      all_steps: of all units. step_bytes: bytes that a unit loads in a step. zero_rows: rows that TMA fills
+      with zeros in a step of a block at D's end. stages: of its ring.
     - read_bytes, written_bytes: traffic with memory. written_run: bytes that are written side by side.
       l2_bytes: traffic with the L2.
-    - runs: programs that share a block. sum_bytes: one program's part of the block's sum.
+    - runs: programs that share a block in equal runs. uneven: they have uneven parts. sum_bytes: one
+      program's part of the block's sum.
     - passes: launches before the kernel.
     """
 
@@ -66,6 +68,7 @@ class Work:
     written_run: float
     l2_bytes: float
     runs: int
+    uneven: bool
     sum_bytes: int
     passes: tuple[Pass, ...]
     sms: int
@@ -100,10 +103,16 @@ def work_of(meaning: Meaning, blocks: Blocks, mnk: Mnk, device: Device, facts: F
     units = whole + (count - whole) * runs
     steps = min(steps, whole_steps)
     all_steps = whole * whole_steps + (units - whole) * steps
+    between = 0.0
+    if blocks.uneven:
+        whole, all_steps = blocks.whole(m, n, device.sms), count * whole_steps
+        steps = blocks.share(mnk, device.sms)
+        units = whole + -(-(count - whole) * whole_steps // steps)
+        between = programs * max(0.0, steps / whole_steps - 1)  # whole blocks after parts that end anywhere
     factors = Factors.of(facts, blocks, mnk)
     at_once = min(programs, device.sms * resident) // (1 if blocks.shares_last else runs) or 1
     out_bytes = m * n * facts.out_bytes
-    sum_bytes = _summed_rows(blocks, m) * blocks.block_n * _SUM_BYTES if runs > 1 else 0
+    sum_bytes = _summed_rows(blocks, m) * blocks.block_n * _SUM_BYTES if runs > 1 or blocks.uneven else 0
     return Work(
         variant=Variant.of(facts, blocks),
         units=units,
@@ -116,15 +125,13 @@ def work_of(meaning: Meaning, blocks: Blocks, mnk: Mnk, device: Device, facts: F
         step_bytes=step_bytes,
         zero_rows=zero_rows(meaning, facts, blocks, mnk),
         stages=blocks.stages,
-        read_bytes=dram_bytes(factors, blocks, at_once, device.l2_bytes),
+        read_bytes=dram_bytes(factors, blocks, at_once, device.l2_bytes)
+        + out_of_step_bytes(factors, between, device.l2_bytes),
         written_bytes=float(out_bytes),
         written_run=written_run_bytes(factors, blocks, at_once, n * facts.out_bytes),
-        l2_bytes=float(
-            (whole * whole_steps + (units - whole) * steps) * step_bytes
-            + out_bytes
-            + 2 * (units - whole) * sum_bytes
-        ),
+        l2_bytes=float(all_steps * step_bytes + out_bytes + 2 * (units - whole) * sum_bytes),
         runs=runs,
+        uneven=blocks.uneven,
         sum_bytes=sum_bytes,
         passes=passes(meaning, blocks, mnk),
         sms=device.sms,

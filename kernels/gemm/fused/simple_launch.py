@@ -35,6 +35,7 @@ def simple_blocks(blocks: Blocks, tile: int, *, rounds: bool = False) -> Blocks:
         warps=2 * WARPS,
         stages=1 if rounds else blocks.stages,
         split_k=1,
+        uneven=False,
         persistent=False,
         tma=True,
         transposed=False,

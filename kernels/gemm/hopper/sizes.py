@@ -133,3 +133,7 @@ of four warps in each, of which those that multiply take more and the one that l
 
 HALF_REGISTERS_WIDENED = 64
 """The same where a fourth group decodes the other operand."""
+
+
+LEAST_PART, LEAST_SHARE = 4, 8
+"""Steps along K, at least, of a part of a block, and of a program's share, where parts are uneven."""

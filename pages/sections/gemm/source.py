@@ -58,7 +58,14 @@ def instead_of(plan: RanPlan) -> Source | None:
         return None
     side = plan.blocks.block_k  # a power of two, which not every body's blocks of D are
     simple = replace(
-        plan.blocks, body=Body.SIMPLE, block_m=side, block_n=side, warps=_WARPS, split_k=1, decoded=""
+        plan.blocks,
+        body=Body.SIMPLE,
+        block_m=side,
+        block_n=side,
+        warps=_WARPS,
+        split_k=1,
+        uneven=False,
+        decoded="",
     )
     return source_of(replace(plan, blocks=simple))
 

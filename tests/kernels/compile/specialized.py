@@ -11,6 +11,7 @@ from kernels.gemm.bodies import tries as tries_of
 from kernels.gemm.hopper.decoding import blocks as decoding_blocks
 from kernels.gemm.hopper.decoding.launch import constants as decoding_constants
 from kernels.gemm.hopper.decoding.launch import options as decoding_options
+from kernels.gemm.hopper.decoding.launch import passes_on
 from kernels.gemm.hopper.descriptors import WARPS, flat, swizzled
 from kernels.gemm.hopper.launch import constants as specialized_constants
 from kernels.gemm.hopper.narrow_launch import constants as narrow_constants
@@ -60,8 +61,8 @@ def named_specialized(device: Device) -> Iterator[Case]:
         of_each_body = {(blocks.decoded, blocks.block_n, blocks.warps): blocks for blocks in reversed(tries)}
         few = [blocks for mnk in FEW for blocks in coarse(plan, mnk, device)]
         few = [blocks for blocks in few if in_programs(blocks) or blocks.body is Body.NARROW]
-        last = [blocks for blocks in coarse(plan, RAGGED, device) if blocks.shares_last]
-        last = [blocks for blocks in last if blocks.group == GROUP and blocks.split_k == LAST]
+        last = [blocks for blocks in coarse(plan, RAGGED, device) if blocks.group == GROUP]
+        last = [blocks for blocks in last if blocks.uneven or (blocks.shares_last and blocks.split_k == LAST)]
         between = (tries_of(Body.DECODING, plan.meaning, mnk, device) for mnk in BETWEEN)
         between = [blocks for found in between for blocks in found if not takes_a_power_of_two(blocks)]
         tabled = [row.blocks for row in table if row.family == family]
@@ -144,7 +145,7 @@ def decoding(name: str, plan: GemmPlan, device: Device, *, accumulate: bool) -> 
     stored = list(plan.storage.out_box)
     layout = swizzled(*stored, {"bf16": "bfloat16", "fp32": "float32"}[out])
     constants = decoding_constants(plan, plan.blocks.split_k * block_k, accumulate=accumulate)
-    if constants["RUNS"] == constants["EACH"]:
+    if not passes_on(constants):
         constants |= {"parts_ptr": None, "arrivals_ptr": None}
     form = ("u8", "uint8") if plan.blocks.decoded == "ab" else ("bf16", "bfloat16")
     first, rest = ([rows, values[1]] for rows in wgmma_rows(values[0]))

@@ -17,7 +17,14 @@ from kernels.gemm.hopper.decoding.blocks import (
     runs_each,
     undecoded,
 )
-from kernels.gemm.hopper.sizes import CODES, CONSUMERS, HALF_AN_SM, MOST_ROWS_SPLIT, ROWS_OF_TWO
+from kernels.gemm.hopper.sizes import (
+    CODES,
+    CONSUMERS,
+    HALF_AN_SM,
+    LEAST_PART,
+    MOST_ROWS_SPLIT,
+    ROWS_OF_TWO,
+)
 from kernels.gemm.hopper.storage import decoding, filled, takes_two, takes_two_widened
 from kernels.gemm.meaning import Meaning
 from kernels.operand_passes.decode_ptx import read_as
@@ -28,6 +35,8 @@ _LOADED_BITS = 1024
 _STEPS = (BLOCK_K, 2 * BLOCK_K, 4 * BLOCK_K)
 _STAGES_BESIDE, _MOST_STAGES = 4, 12
 _GROUPS = (8, 16, 32)
+_UNEVEN_WAVES = 16
+"""Waves of blocks from which on a last one that is not full hardly matters."""
 _SEVERAL = 4
 """Blocks that few rows may have: so many rows of them share a D of few blocks, too."""
 
@@ -45,7 +54,8 @@ def candidates(meaning: Meaning, mnk: tuple[int, int, int], device: Device) -> I
     one load more bytes of a row.
 
     Programs also share a block where D has fewer blocks than the device has SMs. Their number gives every SM
-    a program, or is a half or a quarter of that.
+    a program, or is a half or a quarter of that. Where D has more blocks, and the last wave of them is not
+    full, all programs also take equally many steps.
 
     Where the rows are few, an SM may also hold two programs: the second works while the first waits, and no
     wave of programs ends with idle SMs.
@@ -95,7 +105,9 @@ def _of_rows(rows: int, meaning: Meaning, mnk: tuple[int, int, int], device: Dev
     for block_k, group in product(steps, groups):
         blocks = _blocks((block_m, block_n), block_k, group, decoded, meaning, device)
         yield blocks
-        yield from hopper.sharing_last(blocks, mnk, device)
+        yield from _uneven(blocks, mnk, device)
+        if rows <= MOST_ROWS_SPLIT:  # a small sum is soon added up
+            yield from hopper.sharing_last(blocks, mnk, device)
         two = takes_two(rows, block_k)
         if two:
             yield from _two_an_sm(blocks, meaning, mnk, device)
@@ -113,7 +125,7 @@ def _of_more_codes(meaning: Meaning, mnk: tuple[int, int, int], device: Device) 
     for group in hopper.orders(sides, mnk, _GROUPS):
         blocks = _blocks(sides, BLOCK_K, group, decoded, meaning, device)
         yield blocks
-        yield from hopper.sharing_last(blocks, mnk, device)
+        yield from _uneven(blocks, mnk, device)
 
 
 def _without_pass_sides(m: int) -> Iterator[tuple[int, int]]:
@@ -159,6 +171,16 @@ def _shared(
     m, n, k = mnk
     shares = hopper.sharing(blocks.count(m, n), k // blocks.block_k // runs, device)
     yield from (replace(blocks, split_k=programs * runs, persistent=False) for programs in shares)
+
+
+def _uneven(blocks: Blocks, mnk: tuple[int, int, int], device: Device) -> Iterator[Blocks]:
+    """Blocks like these, of whose last waves every program has equally many steps. There is more than one
+    wave: no two programs work on the two parts of a block at once.
+    """
+    m, n, k = mnk
+    count, steps = blocks.count(m, n), -(-k // blocks.block_k)
+    if count % device.sms and steps >= 2 * LEAST_PART and 1 < count / device.sms < _UNEVEN_WAVES:
+        yield replace(blocks, uneven=True)
 
 
 def _of_two_runs(blocks: Blocks, meaning: Meaning, device: Device) -> Blocks:

@@ -5,11 +5,10 @@ from triton.experimental.gluon import language as gl
 from triton.experimental.gluon.language.nvidia.hopper import mbarrier, tma
 
 from kernels.gemm.hopper import sizes
-from kernels.gemm.hopper.decoding.ring import block_sides
-from kernels.gemm.hopper.decoding.stores import add_up, store_sums
+from kernels.gemm.hopper.decoding.ring import block_sides, items_until, own_share, work_of
+from kernels.gemm.hopper.decoding.stores import add_up, pass_sums_on, store_sums, sums_so_far
 from kernels.gemm.hopper.decoding.sums import FEW_VALUES, sum_alone, sum_in_turns, sum_of_two
 from kernels.gemm.hopper.gluon_api import wait_until_others_ended
-from kernels.gemm.hopper.items import count_items, share_of
 
 SLAB = gl.constexpr(sizes.SLAB)
 
@@ -31,26 +30,39 @@ def consume(WG: gl.constexpr, RUN: gl.constexpr, ring, out_desc, scale_ptrs, spl
     stored = 0
     # (stage, phase, turn phase): turn 0 begins, it waits for a phase that counts as over
     at = (RUN, 0, 1 - TURN)
-    for item in range(gl.program_id(0), count_items(m, n, ring.EACH, ring), gl.num_programs(0)):
-        block, run, first, stop = share_of(item, m, n, steps, ring.EACH, ring)
+    share = own_share(m, n, steps, ring)
+    for item in range(gl.program_id(0), items_until(share, m, n, steps, ring), gl.num_programs(0)):
+        block, run, first, stop = work_of(item, share, m, n, steps, ring)
         if ring.RUNS > ring.EACH:
             mine = min(length, stop - first) if RUN == 0 else stop - first - length
             if ring.SHARES_LAST:
                 mine = stop - first
+            gl.assume(mine > 0)
+        done = 0
+        if ring.UNEVEN:
+            mine, done = stop - first, first
             gl.assume(mine > 0)
         of_codes, of_values = block_sides(block, m, n, ring)
         acc = gl.zeros([SLAB, ring.FIRST], gl.float32, ring.LAYOUT)
         more = acc  # the sum of a second slab, or of the rows of values of a second wgmma, if there are some
         if ring.REST > 0:
             more = gl.zeros([SLAB, ring.REST], gl.float32, ring.REST_LAYOUT)
+        if ring.UNEVEN:
+            if done > 0:
+                acc, more = sums_so_far(WG, acc, more, ring, split_ptrs)
         if ring.SLABS > 1:
-            acc, more, at = sum_of_two(acc, more, mine, at, WG, ring)
+            acc, more, at = sum_of_two(acc, more, done, mine, at, WG, ring)
         elif ring.VALUES > FEW_VALUES:
-            acc, more, at = sum_in_turns(acc, more, mine, at, WG, TURN, ring)
+            acc, more, at = sum_in_turns(acc, more, done, mine, at, WG, TURN, ring)
         else:
-            acc, at = sum_alone(acc, mine, at, WG, ring)
+            acc, at = sum_alone(acc, done, mine, at, WG, ring)
         place = (of_codes + WG * ring.SLABS * SLAB, of_values)
-        if ring.RUNS > ring.EACH:
+        if ring.UNEVEN:
+            if stop < steps:
+                pass_sums_on(WG, acc, more, ring, split_ptrs)
+            else:
+                stored = store_sums(WG, acc, more, ring, stored, out_desc, scales, place)
+        elif ring.RUNS > ring.EACH:
             within = (block, run + RUN, m, n)
             if ring.SHARES_LAST:
                 if item < ring.WHOLE:

@@ -33,7 +33,8 @@ warpgroup, and 128 of values.
 
 With two runs of K in one program (EACH) there are two pairs of warpgroups: each pair sums one run, and the
 first adds what the second has. Where D has few blocks, programs share one, each with its own runs
-(kernels.gemm.hopper.shared_sums).
+(kernels.gemm.hopper.shared_sums). Where blocks do not fill all SMs in their last wave, programs have equally
+many steps, and one goes on with another's sum (kernels.gemm.hopper.uneven).
 
 A thread gets 4 neighboring bytes at a time, number 4j to 4j + 3 of 16 along K. It decodes their codes two and
 two, every other one. The tensor core wants 2j, 2j + 1, 2j + 8 and 2j + 9 of the left factor in that thread.
@@ -71,6 +72,7 @@ WIDEN_SPLIT = gl.constexpr(64)
 WIDENED_BESIDE = gl.constexpr(88)
 WIDEN_BESIDE = gl.constexpr(48)
 PRODUCER_REGISTERS = gl.constexpr(24)
+UNEVEN_REGISTERS = gl.constexpr(40)
 
 
 @gluon.jit(do_not_specialize=["m", "n", "k", "whole"])
@@ -108,6 +110,7 @@ def decoding_gemm_kernel(
     RUNS: gl.constexpr,
     EACH: gl.constexpr,
     SHARES_LAST: gl.constexpr,
+    UNEVEN: gl.constexpr,
     BUFFERS: gl.constexpr,
     BESIDE: gl.constexpr,
     ACCUMULATE: gl.constexpr,
@@ -120,7 +123,9 @@ def decoding_gemm_kernel(
     scales `widen` fetches at a time. RUNS: pieces of K, of which a program takes EACH, one or two.
     SHARES_LAST: persistent programs share only the blocks after the first `whole` ones. Their sums pass
     through parts float32[RUNS, blocks, BLOCK_M, BLOCK_N], and arrivals[blocks, CONSUMERS] counts who has
-    come. BUFFERS: parts of D that a warpgroup may have under way.
+    come. UNEVEN: programs have equally many steps of the blocks after the first `whole` ones. A sum of each
+    passes through parts float32[1, programs, BLOCK_M, BLOCK_N], and arrivals[programs, CONSUMERS] says that
+    it is there. BUFFERS: parts of D that a warpgroup may have under way.
     BESIDE: an SM holds two programs, which have half of its registers each.
     """
     TILES: gl.constexpr = BLOCK_K // TILE_K
@@ -193,6 +198,7 @@ def decoding_gemm_kernel(
         EACH=EACH,
         WHOLE=whole,
         SHARES_LAST=SHARES_LAST,
+        UNEVEN=UNEVEN,
         ROOMY=EACH == 1 and not BESIDE,
         GROUP=GROUP,
         BITS=BITS,
@@ -225,7 +231,7 @@ def decoding_gemm_kernel(
     fence_async_shared()  # TMA goes to memory by another path: it must see the barriers initialized
     let_the_next_start()  # each role waits for the kernels before, once it knows what it will do
     mnk = (m, n, k)
-    if RUNS > EACH:
+    if RUNS > EACH or UNEVEN:
         split_ptrs = (parts_ptr, arrivals_ptr)
     else:
         split_ptrs = (m, n)  # a stand-in: a tuple of None cannot be passed
@@ -266,7 +272,10 @@ def decoding_gemm_kernel(
         gl.warp_specialize(
             [(consume, (0, 0) + multiplies), (consume, (1, 0) + multiplies), (produce, loads)],
             [4, 1],
-            [BESIDE_REGISTERS if BESIDE else CONSUMER_REGISTERS, PRODUCER_REGISTERS],
+            [
+                BESIDE_REGISTERS if BESIDE else CONSUMER_REGISTERS,
+                UNEVEN_REGISTERS if UNEVEN else PRODUCER_REGISTERS,
+            ],
         )
     else:
         gl.warp_specialize(

@@ -37,7 +37,6 @@ def launch(
     scale = loaded_lines(codes)
     m, n, k = a.given.shape[0], b.given.shape[0], codes.k
     chosen = constants(plan, k, accumulate=accumulate)
-    shared = chosen["RUNS"] > chosen["EACH"]
     return launch_kernel(
         decoding_gemm_kernel,
         (plan.launched(m, n, chosen["RUNS"] // chosen["EACH"]),),
@@ -47,7 +46,7 @@ def launch(
         descriptor(out, *storage.out_box),
         a.scale,
         b.scale,
-        *(workspace(plan, (m, n, k), out.device) if shared else (None, None)),
+        *(workspace(plan, (m, n, k), out.device) if passes_on(chosen) else (None, None)),
         m,
         n,
         k,
@@ -75,6 +74,11 @@ def options(chosen: dict[str, Any]) -> dict[str, Any]:
     """Triton's options for a kernel of these constants."""
     registers = HALF_REGISTERS_WIDENED if chosen["WIDEN"] else HALF_REGISTERS
     return COMPILE_OPTIONS | ({"maxnreg": registers} if chosen["BESIDE"] else {})
+
+
+def passes_on(chosen: dict[str, Any]) -> bool:
+    """True where programs of these constants add up their sums through memory."""
+    return chosen["UNEVEN"] or chosen["RUNS"] > chosen["EACH"]
 
 
 def folding_of(plan: GemmPlan) -> Folding:
@@ -107,6 +111,7 @@ def constants(plan: GemmPlan, k: int, *, accumulate: bool) -> dict[str, Any]:
         "RUNS": blocks.runs(k)[0],
         "EACH": runs_each(blocks, k),
         "SHARES_LAST": blocks.shares_last,
+        "UNEVEN": blocks.uneven,
         "BUFFERS": storage.buffers,
         "BESIDE": beside(blocks, storage, k),
         "ACCUMULATE": accumulate,

@@ -7,6 +7,7 @@ from triton.experimental import gluon
 from triton.experimental.gluon import language as gl
 from triton.experimental.gluon.language.nvidia.hopper import mbarrier
 
+from kernels.gemm.hopper import uneven
 from kernels.gemm.hopper.gluon_api import aggregate, async_load, wait_until_others_ended
 from kernels.gemm.hopper.items import block_of, count_items, share_of
 from kernels.gemm.hopper.ring import advance
@@ -27,7 +28,8 @@ class DecodingRing:
     scale. ON_SCALES, ON_SUMS: powers of two onto scales, and onto sums, that decoding leaves out
     (decode_ptx). AT_END: finished sums are multiplied by scales.
     RUNS: pieces into which K is cut; a program takes EACH of them, one or two. Where SHARES_LAST, it takes
-    all of them in the first WHOLE blocks. ROOMY: a warpgroup that multiplies has most of an SM's registers.
+    all of them in the first WHOLE blocks. UNEVEN: programs have equally many steps of the blocks after the
+    first WHOLE ones. ROOMY: a warpgroup that multiplies has most of an SM's registers.
     LAYOUT, REST_LAYOUT: where the tensor core keeps its sums in them. WITHIN_M, WITHIN_N: as in the Ring of
     the other bodies.
     """
@@ -60,6 +62,7 @@ class DecodingRing:
     EACH: gl.constexpr
     WHOLE: gl.tensor
     SHARES_LAST: gl.constexpr
+    UNEVEN: gl.constexpr
     ROOMY: gl.constexpr
     GROUP: gl.constexpr
     BITS: gl.constexpr
@@ -86,6 +89,31 @@ def block_sides(block, m, n, ring):
 
 
 @gluon.jit
+def own_share(m, n, steps, ring):
+    """(first step, the step after the last) of this program's share, where programs have equal ones."""
+    share = (0, steps)  # a stand-in: a tuple of None cannot be passed
+    if ring.UNEVEN:
+        share = uneven.share_of(gl.program_id(0), m, n, steps, ring)
+    return share
+
+
+@gluon.jit
+def items_until(share, m, n, steps, ring):
+    """The number after that of this program's last item of work."""
+    if ring.UNEVEN:
+        return uneven.items_until(share, steps, ring)
+    return count_items(m, n, ring.EACH, ring)
+
+
+@gluon.jit
+def work_of(item, share, m, n, steps, ring):
+    """(block of D, first run of K, first step, the step after the last) of an item of work."""
+    if ring.UNEVEN:
+        return uneven.part_of(item, share, steps, ring)
+    return share_of(item, m, n, steps, ring.EACH, ring)
+
+
+@gluon.jit
 def ahead(stage, phase, steps: gl.constexpr, ring):
     """(stage, phase) so many steps on, fewer than STAGES. The phase flips where the ring begins anew."""
     wraps = stage + steps >= ring.STAGES
@@ -107,10 +135,11 @@ def produce(values_desc, rest_desc, codes_desc, scale_desc, ring, mnk):
     stage = 0
     phase = 1  # a new barrier counts as one whose phase 1 is over: the ring is empty
     # Dividing takes a while: what comes first is known before the wait, what comes next before it is needed.
-    block, _run, first, stop = share_of(gl.program_id(0), m, n, steps, ring.EACH, ring)
+    share = own_share(m, n, steps, ring)
+    block, _run, first, stop = work_of(gl.program_id(0), share, m, n, steps, ring)
     of_codes, of_values = block_sides(block, m, n, ring)
     wait_until_others_ended(of_codes, of_values)
-    for item in range(gl.program_id(0), count_items(m, n, ring.EACH, ring), gl.num_programs(0)):
+    for item in range(gl.program_id(0), items_until(share, m, n, steps, ring), gl.num_programs(0)):
         left = stop - first
         for place in range(left):
             # Of two runs the steps come one after the other: both pairs of warpgroups always have work.
@@ -129,5 +158,5 @@ def produce(values_desc, rest_desc, codes_desc, scale_desc, ring, mnk):
                 below = [of_values + ring.FIRST, step * ring.BLOCK_K]
                 async_load(rest_desc, below, full, ring.rest.index(stage))
             stage, phase = advance(stage, phase, ring)
-        block, _run, first, stop = share_of(item + gl.num_programs(0), m, n, steps, ring.EACH, ring)
+        block, _run, first, stop = work_of(item + gl.num_programs(0), share, m, n, steps, ring)
         of_codes, of_values = block_sides(block, m, n, ring)

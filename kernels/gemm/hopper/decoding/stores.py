@@ -1,15 +1,24 @@
 """The end of a block of the decoding kernel: sums leave for D, or for the program that comes last."""
 
+import triton
 from triton.experimental import gluon
 from triton.experimental.gluon import language as gl
 from triton.experimental.gluon.language.nvidia.hopper import fence_async_shared, mbarrier, tma
 
-from kernels.gemm.hopper import sizes
+from kernels.gemm.hopper import sizes, uneven
 from kernels.gemm.hopper.gluon_api import async_load, async_store
 from kernels.gemm.hopper.ring import CONSUMERS, halves
 from kernels.gemm.hopper.shared_sums import arrive, collected, put
 
 SLAB = gl.constexpr(sizes.SLAB)
+
+
+@triton.constexpr_function
+def second_part(WG: int, SLABS: int, FIRST: int, REST: int) -> int:
+    """Number of the part in which a warpgroup's second sum begins: after its first slab's, or after all
+    numbers of the first wgmma's rows.
+    """
+    return WG * SLABS + 1 if REST == 0 else sizes.CONSUMERS * FIRST // REST + WG
 
 
 @gluon.jit
@@ -76,12 +85,34 @@ def store_parts(PART: gl.constexpr, own, ring, WG: gl.constexpr, stored, out_des
 
 
 @gluon.jit
+def pass_sums_on(WG: gl.constexpr, acc, more, ring, split_ptrs):
+    """Write a warpgroup's sums of the first steps of a block for the program that goes on with it."""
+    FIRST: gl.constexpr = WG * ring.SLABS
+    SECOND: gl.constexpr = second_part(WG, ring.SLABS, ring.FIRST, ring.REST)
+    uneven.write(FIRST, acc, split_ptrs[0], ring)
+    if ring.SLABS > 1 or ring.REST > 0:
+        uneven.write(SECOND, more, split_ptrs[0], ring)
+    uneven.pass_on(WG, split_ptrs[1])
+
+
+@gluon.jit
+def sums_so_far(WG: gl.constexpr, acc, more, ring, split_ptrs):
+    """A warpgroup's sums of a block's steps before this program's, once the program before has them."""
+    FIRST: gl.constexpr = WG * ring.SLABS
+    SECOND: gl.constexpr = second_part(WG, ring.SLABS, ring.FIRST, ring.REST)
+    uneven.wait_for_sum(WG, split_ptrs[1])
+    acc = uneven.read(FIRST, acc, split_ptrs[0], ring)
+    if ring.SLABS > 1 or ring.REST > 0:
+        more = uneven.read(SECOND, more, split_ptrs[0], ring)
+    return acc, more
+
+
+@gluon.jit
 def add_up(WG: gl.constexpr, acc, more, ring, stored, out_desc, scales, split_ptrs, place, within):
     """Pass a run's sums on; whoever comes last sends the block's to D. Returns the parts stored so far."""
     block, run, m, n = within
     FIRST: gl.constexpr = WG * ring.SLABS
-    # parts of the second sum come after this warpgroup's others, or after all of the first wgmma's rows
-    SECOND: gl.constexpr = FIRST + 1 if ring.REST == 0 else CONSUMERS * ring.FIRST // ring.REST + WG
+    SECOND: gl.constexpr = second_part(WG, ring.SLABS, ring.FIRST, ring.REST)
     rows = (m if ring.OF_A else n) - place[0]
     ends = (split_ptrs[0], scales)
     whole = (block, rows, m, n)

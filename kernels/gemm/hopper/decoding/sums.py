@@ -29,9 +29,9 @@ def multiply_rest(left, acc, keep, stage, ring):
 
 
 @gluon.jit
-def sum_alone(acc, mine, at, WG: gl.constexpr, ring):
-    """(sum of `mine` steps, (stage, phase, turn phase) after them): few values, so the tensor core is idle
-    most of the time. The other warpgroups decode while this one waits for its product.
+def sum_alone(acc, done, mine, at, WG: gl.constexpr, ring):
+    """(sum of `mine` steps after those `done`, (stage, phase, turn phase) after them): few values, so the
+    tensor core is idle most of the time. The other warpgroups decode while this one waits for its product.
     """
     stage, phase, turn_phase = at
     for step in range(mine):
@@ -39,7 +39,7 @@ def sum_alone(acc, mine, at, WG: gl.constexpr, ring):
         left = decode(stage, ring, WG)
         if ring.WIDEN != "":
             mbarrier.wait(ring.ready.index(stage), phase)
-        acc = multiply(left, acc, step > 0, stage, ring)
+        acc = multiply(left, acc, done + step > 0, stage, ring)
         acc = warpgroup_mma_wait(0, deps=[acc])
         mbarrier.arrive(ring.empty.index(stage), count=1)
         stage, phase = ahead(stage, phase, ring.EACH, ring)
@@ -47,9 +47,9 @@ def sum_alone(acc, mine, at, WG: gl.constexpr, ring):
 
 
 @gluon.jit
-def sum_of_two(acc, more, mine, at, WG: gl.constexpr, ring):
-    """(sums of both slabs of `mine` steps, (stage, phase, turn phase) after them). Both products together
-    take so long that the other warpgroup has decoded its codes meanwhile.
+def sum_of_two(acc, more, done, mine, at, WG: gl.constexpr, ring):
+    """(sums of both slabs of `mine` steps after those `done`, (stage, phase, turn phase) after them). Both
+    products together take so long that the other warpgroup has decoded its codes meanwhile.
     """
     stage, phase, turn_phase = at
     for step in range(mine):
@@ -58,8 +58,8 @@ def sum_of_two(acc, more, mine, at, WG: gl.constexpr, ring):
         second = decode(stage, ring, 2 * WG + 1)
         if ring.WIDEN != "":
             mbarrier.wait(ring.ready.index(stage), phase)
-        acc = multiply(left, acc, step > 0, stage, ring)
-        more = multiply(second, more, step > 0, stage, ring)
+        acc = multiply(left, acc, done + step > 0, stage, ring)
+        more = multiply(second, more, done + step > 0, stage, ring)
         acc, more = warpgroup_mma_wait(0, deps=[acc, more])
         mbarrier.arrive(ring.empty.index(stage), count=1)
         stage, phase = ahead(stage, phase, ring.EACH, ring)
@@ -67,10 +67,10 @@ def sum_of_two(acc, more, mine, at, WG: gl.constexpr, ring):
 
 
 @gluon.jit
-def sum_in_turns(acc, more, mine, at, WG: gl.constexpr, TURN: gl.constexpr, ring):
-    """(sums of `mine` steps, (stage, phase, turn phase) after them): many values. The next codes are
-    decoded while a product runs, and the warpgroups take turns in the tensor core. `more` is the sum of the
-    rows of values that a second wgmma multiplies, if there are some.
+def sum_in_turns(acc, more, done, mine, at, WG: gl.constexpr, TURN: gl.constexpr, ring):
+    """(sums of `mine` steps after those `done`, (stage, phase, turn phase) after them): many values. The next
+    codes are decoded while a product runs, and the warpgroups take turns in the tensor core. `more` is the
+    sum of the rows of values that a second wgmma multiplies, if there are some.
     """
     stage, phase, turn_phase = at
     mbarrier.wait(ring.full.index(stage), phase)
@@ -80,9 +80,9 @@ def sum_in_turns(acc, more, mine, at, WG: gl.constexpr, TURN: gl.constexpr, ring
             mbarrier.wait(ring.ready.index(stage), phase)
         mbarrier.wait(ring.turn.index(TURN), turn_phase)  # the other's wgmma is queued
         turn_phase = turn_phase ^ 1
-        acc = multiply(left, acc, step > 0, stage, ring)
+        acc = multiply(left, acc, done + step > 0, stage, ring)
         if ring.REST > 0:
-            more = multiply_rest(left, more, step > 0, stage, ring)
+            more = multiply_rest(left, more, done + step > 0, stage, ring)
         mbarrier.arrive(ring.turn.index(1 - TURN), count=1)
         used = stage  # the next codes are decoded while this wgmma runs
         stage, phase = ahead(stage, phase, ring.EACH, ring)

@@ -91,17 +91,13 @@ def test_shared_blocks_are_sums_of_runs_and_the_others_whole(
 
 def test_the_last_wave_is_shared_where_that_shortens_it():
     """192 blocks on 132 SMs: 60 are left, which two programs each finish in half the time."""
-    plan = plan_built_in(RECIPES["mxfp8"].fprop, (905, 6144, 4096), HOPPER, Summation.RECIPE)
+    plan = plan_built_in(RECIPES["mxfp8"].fprop, (60, 24576, 4096), HOPPER, Summation.RECIPE)
     found = [
-        each for each in tries(Body.DECODING, plan.meaning, (905, 6144, 4096), HOPPER) if each.shares_last
+        each for each in tries(Body.DECODING, plan.meaning, (60, 24576, 4096), HOPPER) if each.shares_last
     ]
-    assert {each.split_k for each in found if (each.block_m, each.block_n) == (256, 128)} == {2, 3, 4}
-    full = [
-        each
-        for each in tries(Body.DECODING, plan.meaning, (4096, 4224, 4096), HOPPER)
-        if each.shares_last and each.block_n == 128
-    ]
-    assert not full, "528 and 1,056 blocks are full waves"
+    assert {each.split_k for each in found if (each.block_m, each.block_n) == (64, 128)} == {2, 3, 4}
+    full = tries(Body.DECODING, plan.meaning, (60, 33792, 4096), HOPPER)
+    assert not [each for each in full if each.shares_last], "264 blocks are full waves"
 
 
 def test_the_chained_bodies_share_no_last_wave():

@@ -1,0 +1,224 @@
+"""Contract: where programs have equally many steps, every step of every block is done once, in the order of
+K, by programs that wait only for those before them. D has the bits that it has where no block is cut.
+"""
+
+from collections import Counter
+from dataclasses import replace
+from types import SimpleNamespace
+
+import pytest
+import torch
+
+from fp8core.linear import MATMULS
+from fp8core.recipes import RECIPES
+from kernels.device import HOPPER, current_device
+from kernels.gemm.blocks import Blocks, Body
+from kernels.gemm.bodies import BODIES, tries
+from kernels.gemm.hopper import items, uneven
+from kernels.gemm.hopper.sizes import CONSUMERS, LEAST_PART, LEAST_SHARE
+from kernels.gemm.hopper.storage import filled
+from kernels.gemm.launch import gemm, torch_dtype
+from kernels.gemm.meaning import Summation
+from kernels.gemm.plan import plan_built_in
+from kernels.gemm.workspace import workspace
+from tests.kernels.gemm.hopper.launches import bits, operands
+
+GRIDS = [(1, 1), (2, 3), (7, 1), (3, 30), (9, 11), (12, 15), (20, 19)]
+SIDES = (256, 128)
+CASES = [
+    ("mxfp8", "fprop", (256, 128), "b", (905, 6144, 1088)),
+    ("mxfp8", "fprop", (128, 256), "a", (5789, 1100, 576)),
+    ("mxfp8", "fprop", (128, 256), "b", (905, 6144, 1088)),
+    ("mxfp8", "fprop", (160, 128), "b", (470, 6144, 1088)),
+    ("mxfp8", "fprop", (96, 128), "b", (90, 128, 4096)),
+    ("mxfp8", "fprop", (256, 128), "b", (200, 5000, 6000)),
+    ("mxfp8", "fprop", (16, 128), "b", (9, 128, 640)),
+    ("mxfp8", "wgrad", (256, 128), "a", (5789, 1104, 576)),
+    ("mxfp8", "wgrad", (128, 192), "a", (9000, 380, 1088)),
+    ("nvfp4", "fprop", (256, 128), "b", (905, 6144, 1088)),
+    ("mxfp4", "dgrad", (256, 128), "b", (1030, 5000, 512)),
+]
+"""One block of several programs, fewer blocks than SMs, and one to five for each."""
+
+
+def of_sides(sides, decoded="b", **facts):
+    return Blocks(
+        body=Body.DECODING,
+        block_m=sides[0],
+        block_n=sides[1],
+        block_k=64,
+        warps=8,
+        stages=3,
+        persistent=True,
+        decoded=decoded,
+        **facts,
+    )
+
+
+def planned(recipe, matmul, sides, decoded, mnk):
+    """A plan of these blocks whose programs have equally many steps."""
+    plan = plan_built_in(RECIPES[recipe].spec(MATMULS[matmul]), mnk, HOPPER, Summation.RECIPE)
+    blocks = of_sides(sides, decoded)
+    blocks = filled(blocks, BODIES[Body.DECODING].storage(plan.meaning, blocks), HOPPER.shared_memory_bytes)
+    return replace(plan, blocks=replace(blocks, uneven=True))
+
+
+@pytest.fixture
+def in_python(monkeypatch):
+    """Makes the kernel's arithmetic run in Python, for so many programs."""
+
+    def run(programs):
+        gl = SimpleNamespace(
+            maximum=max, minimum=min, where=lambda a, b, c: b if a else c, num_programs=lambda axis: programs
+        )
+        for name in ("share_of", "to_edge", "items_until", "part_of"):
+            monkeypatch.setattr(uneven, name, getattr(uneven, name).fn)
+        monkeypatch.setattr(uneven, "gl", gl)
+        monkeypatch.setattr(uneven, "count_blocks", items.count_blocks.fn)
+        monkeypatch.setattr(uneven, "LEAST_PART", LEAST_PART)
+        monkeypatch.setattr(uneven, "LEAST_SHARE", LEAST_SHARE)
+
+    return run
+
+
+def parts_of(grid, steps, sms):
+    """(blocks, per program: its parts (block, first step, stop) in its own order) of a grid of blocks."""
+    blocks, (m, n) = of_sides(SIDES, uneven=True), (grid[0] * SIDES[0], grid[1] * SIDES[1])
+    assert blocks.programs(m, n, sms) == sms
+    ring = SimpleNamespace(BLOCK_M=SIDES[0], BLOCK_N=SIDES[1], WHOLE=blocks.whole(m, n, sms))
+    found = []
+    for program in range(sms):
+        share = uneven.share_of(program, m, n, steps, ring)
+        taken = range(program, uneven.items_until(share, steps, ring), sms)
+        parts = (uneven.part_of(item, share, steps, ring) for item in taken)
+        found.append([(block, first, stop) for block, _, first, stop in parts])
+    return blocks, found
+
+
+@pytest.mark.parametrize("steps", [1, 2, 7, 9, 16, 21, 112])
+@pytest.mark.parametrize("sms", [1, 7, 108, 132])
+@pytest.mark.parametrize("grid", GRIDS, ids=str)
+def test_every_step_of_every_block_is_one_program_s(grid, sms, steps, in_python):
+    in_python(sms)
+    blocks, found = parts_of(grid, steps, sms)
+    seen = Counter((block, step) for mine in found for block, *ends in mine for step in range(*ends))
+    assert seen == Counter({(b, s): 1 for b in range(grid[0] * grid[1]) for s in range(steps)})
+    if steps >= 4 * LEAST_PART:
+        mnk = (grid[0] * SIDES[0], grid[1] * SIDES[1], steps * 64)
+        whole = blocks.whole(*mnk[:2], sms) // sms * steps
+        longest = max(sum(stop - first for _, first, stop in mine) for mine in found)
+        assert longest <= whole + blocks.share(mnk, sms) + 2 * (LEAST_PART - 1)
+
+
+@pytest.mark.parametrize("steps", [1, 7, 9, 21, 112])
+@pytest.mark.parametrize("sms", [7, 108, 132])
+@pytest.mark.parametrize("grid", GRIDS, ids=str)
+def test_a_program_goes_on_with_what_the_one_before_it_has_passed_on_first(grid, sms, steps, in_python):
+    """It passes on the first of its parts, and goes on with another's in the last: nobody waits in a ring."""
+    in_python(sms)
+    blocks, found = parts_of(grid, steps, sms)
+    whole = blocks.whole(grid[0] * SIDES[0], grid[1] * SIDES[1], sms) // sms
+    passed = {}
+    for program, mine in enumerate(found):
+        for place, (block, first, stop) in enumerate(mine):
+            assert (first, stop) == (0, steps) or stop - first >= LEAST_PART
+            if stop < steps:
+                assert place == whole, "the first after whole waves"
+                passed[program] = (block, stop)
+    for program, mine in enumerate(found):
+        for place, (block, first, _) in enumerate(mine):
+            if first > 0:
+                assert place == len(mine) - 1
+                assert passed.pop(program - 1) == (block, first)
+    assert not passed, "every sum is gone on with"
+
+
+@pytest.mark.parametrize("grid", [(2, 67), (12, 15), (20, 19)], ids=str)
+def test_nobody_ends_later_for_having_waited(grid, in_python):
+    """Of more blocks than programs, at one speed; but for the cuts that move to an edge."""
+    in_python(132)
+    _, found = parts_of(grid, 64, 132)
+    longest = max(sum(stop - first for _, first, stop in mine) for mine in found)
+    passed = 0
+    for mine in found:
+        at, before = 0, passed
+        for _, first, stop in mine:
+            at = max(at, before if first > 0 else 0) + stop - first
+            passed = at if stop < 64 else passed
+        assert at <= longest + 2 * LEAST_PART
+
+
+def test_a_share_spans_whole_blocks_between_two_parts(in_python):
+    """180 blocks of 64 steps on 132 SMs: 88 steps each, so a program has one block and a part of another."""
+    in_python(132)
+    blocks, found = parts_of((12, 15), 64, 132)
+    assert blocks.share((12 * 256, 15 * 128, 4096), 132) == 88
+    assert found[:2] == [[(1, 0, 24), (0, 0, 64)], [(2, 0, 48), (1, 24, 64)]]
+    assert found[2] == [(4, 0, 8), (3, 0, 64), (2, 48, 64)]
+
+
+def test_only_persistent_programs_that_decode_one_operand_have_uneven_parts():
+    for change in (
+        {"persistent": False},
+        {"split_k": 2},
+        {"body": Body.CHAINED, "decoded": ""},
+        {"decoded": "ab"},
+    ):
+        with pytest.raises(ValueError, match="uneven parts"):
+            replace(of_sides(SIDES, uneven=True), **change)
+
+
+def test_memory_holds_a_sum_of_each_program():
+    plan = planned("mxfp8", "fprop", (256, 128), "b", (90, 128, 4096))
+    parts, arrivals = workspace(plan, (90, 128, 4096), torch.device("cpu"))
+    assert parts.shape == (1, HOPPER.sms, 256, 128)
+    assert arrivals.numel() >= CONSUMERS * HOPPER.sms
+    assert not arrivals.any()
+
+
+def test_uneven_parts_are_offered_where_a_wave_is_not_full():
+    def offered(mnk):
+        plan = plan_built_in(RECIPES["mxfp8"].fprop, mnk, HOPPER, Summation.RECIPE)
+        found = [each for each in tries(Body.DECODING, plan.meaning, mnk, HOPPER) if each.uneven]
+        return {(each.block_m, each.block_n) for each in found}
+
+    assert (256, 128) in offered((905, 6144, 4096))
+    assert (256, 128) not in offered((4096, 4224, 4096)), "528 blocks are full waves"
+    assert (256, 128) not in offered((905, 4096, 4096)), "128 blocks are less than one"
+    assert not offered((905, 6144, 320)), "a part would have a few steps"
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("accumulate", [False, True], ids=["new", "added"])
+@pytest.mark.parametrize(("recipe", "matmul", "sides", "decoded", "mnk"), CASES, ids=str)
+def test_d_has_the_bits_of_whole_blocks(recipe, matmul, sides, decoded, mnk, accumulate):
+    device = current_device()
+    plan = replace(planned(recipe, matmul, sides, decoded, mnk), sms=device.sms)
+    dtype = torch_dtype(plan.meaning.spec.out)
+    if accumulate and dtype is not torch.float32:
+        pytest.skip("only an fp32 D is added into")
+    a, b = operands(recipe, matmul, mnk, device)
+    held = (
+        torch.randn(mnk[:2], device="cuda") if accumulate else torch.full(mnk[:2], torch.nan, device="cuda")
+    )
+    held = held.to(dtype)
+    whole = replace(plan, blocks=replace(plan.blocks, uneven=False))
+    wanted = bits(gemm(a, b, whole, out=held.clone(), accumulate=accumulate))
+    for _ in range(100):
+        found = gemm(a, b, plan, out=held.clone(), accumulate=accumulate)
+        assert torch.equal(bits(found), wanted)
+
+
+@pytest.mark.gpu
+def test_a_graph_gives_them_at_every_replay():
+    device, mnk = current_device(), (905, 6144, 1088)
+    plan = replace(planned("mxfp8", "fprop", (256, 128), "b", mnk), sms=device.sms)
+    a, b = operands("mxfp8", "fprop", mnk, device)
+    wanted = bits(gemm(a, b, plan)).clone()
+    out, graph = torch.empty(mnk[:2], device="cuda", dtype=torch.bfloat16), torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        gemm(a, b, plan, out=out)
+    for _ in range(2):
+        out.fill_(torch.nan)
+        graph.replay()
+        assert torch.equal(bits(out), wanted)
