@@ -100,6 +100,30 @@ def test_rows_that_tma_makes_of_zeros_are_those_of_blocks_that_cannot_begin_earl
     assert work_of(made, known, (1728, 1536, 4096), HOPPER).zero_rows == 0
 
 
+def test_shares_of_equal_length_shorten_a_last_wave_that_is_not_full():
+    """200 blocks of 256 × 128: 146 µs on an H200, where two waves of whole ones took 168."""
+    made, mnk = meaning("mxfp8", "fprop"), (1172, 5120, 8192)
+    best = ranked(made, mnk, HOPPER, Body)[0].blocks
+    assert best.uneven
+    whole = replace(best, uneven=False)
+    shares, waves = (work_of(made, blocks, mnk, HOPPER) for blocks in (best, whole))
+    assert (shares.units, shares.steps, shares.all_steps) == (132, 194, waves.all_steps)
+    assert shares.zero_rows == waves.zero_rows
+    assert 1.05 < predicted_us(made, whole, mnk, HOPPER) / predicted_us(made, best, mnk, HOPPER) < 1.3
+
+
+def test_programs_out_of_step_read_for_themselves_what_the_l2_cannot_hold():
+    """384 blocks of 448 steps: 1011 µs with equal shares, 921 in waves, whose programs are in step."""
+    made = meaning("mxfp8", "fprop")
+    best = ranked(made, (1345, 8192, 28672), HOPPER, [Body.DECODING])[0].blocks
+    assert not best.uneven
+    for k, held in ((4096, True), (28672, False)):
+        mnk = (1345, 8192, k)
+        cases = [replace(best, uneven=uneven) for uneven in (False, True)]
+        waves, shares = (work_of(made, blocks, mnk, HOPPER).read_bytes for blocks in cases)
+        assert (shares < 1.2 * waves) if held else (shares > 2 * waves)
+
+
 def test_programs_that_end_with_their_run_pay_for_each_wave():
     """380 programs of seven steps took twice as long as 190 of thirteen on 132 SMs."""
     made, mnk = meaning("per_tensor", "fprop"), (308, 9552, 1648)
