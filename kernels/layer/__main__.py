@@ -16,7 +16,7 @@ from itertools import product
 from pathlib import Path
 
 from fp8core.recipes import RECIPES
-from kernels.device import choose_backend
+from kernels.device import Unsupported, choose_backend
 from kernels.faults import first_line, triton_errors
 from kernels.files import check_folder
 from kernels.layer.timeline.job import Block, TimelineJob, Way
@@ -102,8 +102,9 @@ def _jobs(options: argparse.Namespace) -> Iterator[TimelineJob]:
 
 
 def _run(jobs: Sequence[TimelineJob], options: argparse.Namespace) -> int:
-    from kernels.layer.timeline.measure import measure
+    from kernels.layer.timeline.measure import measure, require_gpu
 
+    require_gpu()
     ways = tuple(Way) if ALL in options.way else tuple(map(Way, options.way))
     started, missing = time.monotonic(), 0
     for number, job in enumerate(jobs):
@@ -119,7 +120,7 @@ def _run(jobs: Sequence[TimelineJob], options: argparse.Namespace) -> int:
                     stopped=lambda: False,
                     ways=ways,
                 )
-        except (MemoryError, *triton_errors()) as error:
+        except (Unsupported, MemoryError, *triton_errors()) as error:
             print(f"kernels.layer: {job.title}: {first_line(error)}", file=sys.stderr)
             missing += 1
             continue

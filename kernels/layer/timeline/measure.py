@@ -45,9 +45,7 @@ def measure(
     has rows, the other ways take turns with bf16 again. Raises Unsupported where there is no GPU,
     StoppedEarly once `stopped()` is true, Impossible for a time that the GPU cannot reach, and MemoryError.
     """
-    device = current_device()
-    if device.kind is not DeviceKind.GPU:
-        raise Unsupported(f"speed is a GPU's, and this is {device.name}: nothing was timed")
+    require_gpu()
     made = so_far or Timeline(job=job, rows=())
     had = {one.way for one in (*made.rows, *made.left_out)}
     wanted = [way for way in Way if way is Way.BF16 or way in ways]
@@ -65,6 +63,13 @@ def measure(
         if Way.COMPILED in wanted:
             torch._dynamo.reset()  # its compiled functions are those of a job's shapes
         torch.cuda.empty_cache()
+
+
+def require_gpu() -> None:
+    """Raise Unsupported where there is no GPU."""
+    device = current_device()
+    if device.kind is not DeviceKind.GPU:
+        raise Unsupported(f"speed is a GPU's, and this is {device.name}: nothing was timed")
 
 
 def _measured(

@@ -16,8 +16,10 @@ from kernels.layer.timeline.row import KernelRun, Phase, Role
 
 _KERNEL, _MEMORY = "kernel", ("gpu_memset", "gpu_memcpy")
 _MARK = "user_annotation"
-_AMAX, _ACTIVATION = "amax_kernel", "fused_kernel"
-"""Names of our kernels: of a pass for the amax, and of SwiGLU, which may write bf16 alone."""
+_AMAX, _ACTIVATION, _KEEPS = "amax_kernel", "fused_kernel", "record_kernel"
+"""Names of our kernels: of a pass for the amax, of SwiGLU, which may write bf16 alone, and of what keeps an
+amax for later steps.
+"""
 _LONGEST_NAME = 120
 
 
@@ -150,16 +152,24 @@ def timed(labels: Sequence[KernelRun], runs: Sequence[Ran], steps: int) -> tuple
 
     None where the steps did not run these kernels in this order: nobody knows then which is which. A tape
     fills memory by a Memset where torch has a kernel, so any fill stands for any other. A graph may fill more
-    or less of it, so fills are left out where only their number differs.
+    or less of it, so fills are left out where only their number differs. A tape also keeps the amax of two
+    tensors by one kernel, at the end of a way.
     """
     found = _timed(labels, runs, steps)
     if found is not None:
         return found
-    return _timed(
-        [label for label in labels if not _is_fill(label.name)],
-        [each for each in runs if each.is_kernel and not _is_fill(each.name)],
-        steps,
-    )
+    labels = [label for label in labels if not _is_fill(label.name)]
+    runs = [each for each in runs if each.is_kernel and not _is_fill(each.name)]
+    return _timed(labels, runs, steps) or _timed(_kept_as_by_a_tape(labels, runs, steps), runs, steps)
+
+
+def _kept_as_by_a_tape(labels: Sequence[KernelRun], runs: Sequence[Ran], steps: int) -> list[KernelRun]:
+    """The labels, those of kernels that keep an amax being where the steps have such kernels."""
+    keeps = [replace(label, bytes=None, piece_bytes=None) for label in labels if label.name.endswith(_KEEPS)]
+    others = iter([label for label in labels if not label.name.endswith(_KEEPS)])
+    step = runs[: len(runs) // steps] if keeps else []
+    made = [keeps[0] if each.name.endswith(_KEEPS) else next(others, None) for each in step]
+    return [label for label in made if label is not None] if next(others, None) is None else []
 
 
 _FILL, _TORCH_FILL = "Mem", "FillFunctor<"

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from kernels.device import Unsupported
 from kernels.layer import __main__ as command
 from kernels.layer.timeline import LayerRow, LeftOut, Timeline, Way, measure, read_timelines
 from kernels.layer.timeline.table import lines
@@ -31,6 +32,7 @@ def measured(monkeypatch):
         return FOUND
 
     monkeypatch.setattr(measure, "measure", given)
+    monkeypatch.setattr(measure, "require_gpu", lambda: None)
     return asked
 
 
@@ -41,6 +43,19 @@ def test_each_job_is_asked_for_with_its_ways(measured, capsys):
         (32, measured[0][1]),
     ]
     assert "torch has no cast for it" in capsys.readouterr().out
+
+
+def test_a_job_that_cannot_be_measured_is_told_and_the_next_one_goes_on(measured, monkeypatch, capsys):
+    def refused(job, **rest):
+        if job.tokens == 16:
+            raise Unsupported("its kernels come in another order in each step")
+        return FOUND
+
+    monkeypatch.setattr(measure, "measure", refused)
+    assert command.main(["--tokens", "16", "32", "--layer", "linear"]) == 1
+    told = capsys.readouterr()
+    assert "its kernels come in another order" in told.err
+    assert "fp8, fused" in told.out
 
 
 def test_what_was_measured_before_ctrl_c_is_kept(measured, tmp_path, capsys):

@@ -119,6 +119,20 @@ FILL = (
 )
 
 
+def test_a_tape_keeps_the_amax_of_two_tensors_by_one_kernel_at_the_end():
+    """Labelled, each piece keeps its own; a tape notes both, and keeps them together."""
+    names = ["quantize_kernel", "record_kernel", "quantize_kernel", "record_kernel", "gemm_kernel"]
+    labels = of(Role.QUANTIZE, *(event(name, 10 * at, 5) for at, name in enumerate(names)))
+    taped = ["quantize_kernel", "quantize_kernel", "record_kernel", "gemm_kernel"]
+    found = timed(labels, steps(*taped * 3), 3)
+    assert [run.name for run in found] == taped
+    assert found[2].role is Role.QUANTIZE
+    assert found[2].bytes is None, "that is one tensor's"
+    for other in (taped[1:], [*taped, "gemm_kernel"], ["record_kernel"], taped[:2]):
+        assert timed(labels, steps(*other * 3), 3) is None
+    assert timed(labels[:1], steps("gemm_kernel"), 1) is None
+
+
 def test_a_fill_by_a_kernel_of_torch_s_stands_for_a_tape_s():
     """Piece by piece torch fills the amax by a kernel; a tape does by a Memset."""
     events = event(FILL, 0, 1), event("amax_kernel", 2, 2), event("cast", 5, 1)
