@@ -137,6 +137,7 @@ def draw(found: Sequence[Shown]) -> None:
         key="fused_bounds",
         alt="Kernels of the fused step and their bounds. "
         + "; ".join(f"{one.what}: {_words(one)}" for one in shown),
+        is_rigid=True,  # words above the bars reach as far as a legend beside them would
     )
     st.caption(READING + _left_out([one for one in lost if one not in shown]))
 
