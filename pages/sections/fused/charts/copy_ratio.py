@@ -46,6 +46,7 @@ def ratio_chart(found: Sequence[Quantizer], ink: Ink) -> Filled:
         {BARS: _columns(bars) | {WORDS: words}, POINTS: _columns(points)},
         lines=[one.line for one in found],
         ratios=[0.0, _ROOM * most],
+        shown=[OURS, COMPILED] if points else [OURS],
         height=LINE * len(found) + _AROUND,
     )
 
@@ -69,7 +70,8 @@ def _chart(ink: Ink) -> alt.LayerChart:
         axis=alt.Axis(tickCount=6, format=".1f"),
     )
     who = alt.Scale(domain=[OURS, COMPILED], range=[ink.m, ink.bad])
-    legend = alt.Legend(orient="bottom", title=None, columns=2, labelColor=ink.text)
+    named = several("shown", [OURS, COMPILED])
+    legend = alt.Legend(orient="bottom", title=None, columns=2, labelColor=ink.text, values=named)
     tooltip = [
         alt.Tooltip("line:N", title="quantizes"),
         alt.Tooltip("who:N", title="by"),
