@@ -13,6 +13,7 @@ from fp8core.stochastic import MAX_RANDOM_BITS, draw, nearest_of, neighbors
 
 _SHRINKAGES_KEPT = 64
 _ROWS_AT_ONCE = 4
+_KINDS = ("exact", "nearest", "stochastic")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,8 +74,9 @@ def dot_errors(
     for start in range(0, trials, _ROWS_AT_ONCE):
         rows = slice(start, start + _ROWS_AT_ONCE), slice(0, last)
         ours, theirs = (rounded(format_, one.x[rows], one.random[rows]) for one in (a, b))
+        products = [getattr(ours, name) * getattr(theirs, name) for name in _KINDS]
         for found, sign in zip(sums, signs, strict=True):
-            found.append(_sums(ours, theirs, terms, None if sign is None else sign[rows]))
+            found.append(_sums(products, terms, None if sign is None else sign[rows]))
     return [_errors(terms, found) for found in sums]
 
 
@@ -82,16 +84,15 @@ _Sums = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]
 """Exact, rounded to nearest and stochastically, each float64[rows, terms]."""
 
 
-def _sums(a: Rounded, b: Rounded, terms: NDArray[np.int64], sign: NDArray[np.number] | None) -> _Sums:
+def _sums(
+    products: Sequence[NDArray[np.float64]], terms: NDArray[np.int64], sign: NDArray[np.number] | None
+) -> _Sums:
     starts = np.concatenate([[0], terms[:-1]])
-
-    def partial(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
-        products = a * b
-        if sign is not None:
-            products *= sign
-        return np.cumsum(np.add.reduceat(products, starts, axis=1), axis=1)
-
-    return partial(a.exact, b.exact), partial(a.nearest, b.nearest), partial(a.stochastic, b.stochastic)
+    exact, nearest, stochastic = (
+        np.cumsum(np.add.reduceat(each if sign is None else each * sign, starts, axis=1), axis=1)
+        for each in products
+    )
+    return exact, nearest, stochastic
 
 
 def _errors(terms: NDArray[np.int64], sums: Sequence[_Sums]) -> DotErrors:

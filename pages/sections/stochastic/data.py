@@ -43,7 +43,7 @@ KEPT_PICTURES = 16
 MYSTERY = ASSETS / "mystery.png"
 GAPS, DRAWN_POINTS, COUNTED_POINTS = 4, 160, 1000
 START, RUNS = 1.0, 64
-TRIALS, TERMS = 48, tuple(1 << power for power in range(2, 13))
+TRIALS, TERMS = 40, tuple(1 << power for power in range(2, 13))
 
 
 @st.cache_resource(show_spinner=False)
@@ -176,9 +176,8 @@ def dot_view(name: str, seed: int) -> DotView:
 
 
 def _sizes(rng: np.random.Generator, shape: tuple[int, int]) -> NDArray[np.float64]:
-    """|z| of standard normal numbers."""
-    drawn = rng.standard_normal(shape)
-    return np.abs(drawn, out=drawn)
+    """|z| of standard normal numbers, which float32 holds: they are drawn in half the time."""
+    return np.abs(rng.standard_normal(shape, np.float32)).astype(np.float64)
 
 
 def _coins(rng: np.random.Generator, shape: tuple[int, int]) -> NDArray[np.int8]:

@@ -23,6 +23,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from streamlit.runtime import context
 from streamlit.runtime.scriptrunner.script_cache import ScriptCache
 from streamlit.runtime.scriptrunner.script_runner import ScriptRunner
 from streamlit.testing.v1 import AppTest, local_script_runner
@@ -108,10 +109,11 @@ def unseen(control: Control, element: Element, chance: random.Random) -> object:
 def counted_runs() -> Iterator[list[float]]:
     """The processor's seconds of each run of a script, in its own thread.
 
-    The compiled scripts are kept from run to run, as the server keeps them.
+    The compiled scripts are kept from run to run, as the server keeps them. A server also has a browser's
+    cookies ready, where AppTest makes up a client each time that it is asked: here is none.
     """
     found: list[float] = []
-    run, scripts = ScriptRunner._run_script, ScriptCache()
+    run, scripts, client = ScriptRunner._run_script, ScriptCache(), context._get_client_context
 
     def timed(self: ScriptRunner, data: object) -> None:
         start = time.thread_time()
@@ -122,11 +124,13 @@ def counted_runs() -> Iterator[list[float]]:
 
     ScriptRunner._run_script = timed
     local_script_runner.ScriptCache = lambda: scripts
+    context._get_client_context = lambda: None
     try:
         yield found
     finally:
         ScriptRunner._run_script = run
         local_script_runner.ScriptCache = ScriptCache
+        context._get_client_context = client
 
 
 def changes(section: Section, number: int, seed: int, only: Any = Control) -> list[tuple[float, str]]:
