@@ -4,10 +4,11 @@ import os
 from math import ceil
 from pathlib import Path
 
-_CONTAINER = Path("/sys/fs/cgroup")
+CONTAINER = Path("/sys/fs/cgroup")
+"""What Linux tells of the container of this process."""
 
 
-def cores(container: Path = _CONTAINER) -> int:
+def cores(container: Path = CONTAINER) -> int:
     """Cores that this process may use: those it may run on, and no more than its container has time on."""
     able = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return min(able, _quota(container) or able)

@@ -104,6 +104,14 @@ class Work:
         )
 
 
+def require_gpu() -> Device:
+    """The GPU in use. Raises Unsupported where there is none."""
+    device = current_device()
+    if device.kind is not DeviceKind.GPU:
+        raise Unsupported(f"speed is a GPU's, and this is {device.name}: nothing was timed")
+    return device
+
+
 def halt_if(stopped: Stopped) -> None:
     if stopped():
         raise StoppedEarly

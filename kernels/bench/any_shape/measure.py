@@ -10,10 +10,10 @@ from kernels.bench.ceilings.limits import Impossible, limits_of
 from kernels.bench.commit import commit
 from kernels.bench.contest import race
 from kernels.bench.job import GemmJob
-from kernels.bench.measure import halt_if, machine_here, memory, today
+from kernels.bench.measure import halt_if, machine_here, memory, require_gpu, today
 from kernels.bench.operands import Operands, least_bytes
 from kernels.bench.timing import Load
-from kernels.device import Device, DeviceKind, Unsupported, current_device
+from kernels.device import Device, Unsupported
 from kernels.gemm.plan import plan_gemm
 
 
@@ -30,9 +30,7 @@ def measure(
 
     Raises Unsupported where there is no GPU, and StoppedEarly once `stopped()` is true.
     """
-    device = current_device()
-    if device.kind is not DeviceKind.GPU:
-        raise Unsupported(f"speed is a GPU's, and this is {device.name}: nothing was timed")
+    device = require_gpu()
     draw = so_far or AnyShapeDraw(job=job, rows=())
     for number, gemm in enumerate(job.gemms):
         if number < draw.done:

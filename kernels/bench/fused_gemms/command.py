@@ -50,7 +50,7 @@ def run(options: argparse.Namespace, recipes: Sequence[str]) -> int:
     """
     choose_backend()
     from kernels.bench.fused_gemms.measure import measure
-    from kernels.bench.quantizers.measure import require_gpu
+    from kernels.bench.measure import require_gpu
 
     require_gpu()
     every, refused = list(jobs(recipes, [tuple(shape) for shape in options.shape or ()])), False

@@ -11,8 +11,7 @@ from kernels.bench.fused_gemms.job import FusedEnd, FusedGemmJob
 from kernels.bench.fused_gemms.records import possible
 from kernels.bench.fused_gemms.row import FusedGemmRow
 from kernels.bench.machine import Timing
-from kernels.bench.measure import machine_here, today
-from kernels.bench.quantizers.measure import require_gpu
+from kernels.bench.measure import machine_here, require_gpu, today
 from kernels.bench.timing import Contender, HotTurn, Load, buffer_sets, interleaved
 from kernels.device import Device, Unsupported
 from kernels.gemm import gemm, plan_gemm

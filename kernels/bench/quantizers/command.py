@@ -85,7 +85,8 @@ def run(options: argparse.Namespace) -> int:
     Raises Unsupported where there is no GPU, and OSError where a row could not be recorded.
     """
     choose_backend()
-    from kernels.bench.quantizers.measure import measure, require_gpu
+    from kernels.bench.measure import require_gpu
+    from kernels.bench.quantizers.measure import measure
 
     require_gpu()
     recipes = list(RECIPES) if options.recipe == ALL else [options.recipe]

@@ -7,14 +7,14 @@ import torch
 from kernels.bench.ceilings.limits import Impossible, limits_of
 from kernels.bench.commit import commit
 from kernels.bench.machine import Timing
-from kernels.bench.measure import machine_here, today
+from kernels.bench.measure import machine_here, require_gpu, today
 from kernels.bench.peers.attempt import REFUSALS
 from kernels.bench.quantizers.counted import counted
 from kernels.bench.quantizers.job import QuantizerJob
 from kernels.bench.quantizers.peers import Inputs, Run, apart, compiled, copy_of, drawn, ours
 from kernels.bench.quantizers.row import QuantizerRow
 from kernels.bench.timing import Contender, HotTurn, Load, buffer_sets, interleaved
-from kernels.device import Device, DeviceKind, Unsupported, current_device
+from kernels.device import Device
 from kernels.faults import first_line
 
 TURN_US = 3_000.0
@@ -42,14 +42,6 @@ def measure(
         raise MemoryError(f"{job.title} does not fit into the memory of this GPU") from error
     finally:
         torch.cuda.empty_cache()
-
-
-def require_gpu() -> Device:
-    """The GPU in use. Raises Unsupported where there is none."""
-    device = current_device()
-    if device.kind is not DeviceKind.GPU:
-        raise Unsupported(f"speed is a GPU's, and this is {device.name}: nothing was timed")
-    return device
 
 
 def _measured(

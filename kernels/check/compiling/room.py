@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from kernels.cores import cores
+from kernels.cores import CONTAINER, cores
 
 _MOST = 15
 _HELPER_BYTES = 1 << 30
@@ -13,7 +13,6 @@ _SHARE = 2
 
 _FEW_CORES = 2
 _MACHINE = Path("/proc/meminfo")
-_CONTAINER = Path("/sys/fs/cgroup")
 
 
 def room_for_helpers() -> int:
@@ -22,7 +21,7 @@ def room_for_helpers() -> int:
     return 0 if count <= _FEW_CORES else min(_MOST, count - 1, free_bytes() // _SHARE // _HELPER_BYTES)
 
 
-def free_bytes(machine: Path = _MACHINE, container: Path = _CONTAINER) -> int:
+def free_bytes(machine: Path = _MACHINE, container: Path = CONTAINER) -> int:
     """Host memory that is free on the machine and in the container of this process. 0 where neither tells."""
     free = [found["MemAvailable:"] << 10 for found in [_numbers(machine)] if "MemAvailable:" in found]
     try:

@@ -9,9 +9,9 @@ from kernels.bench.capture import capturing
 from kernels.bench.ceilings.limits import Impossible, limits_of
 from kernels.bench.commit import commit
 from kernels.bench.machine import Timing
-from kernels.bench.measure import halt_if, machine_here, today
+from kernels.bench.measure import halt_if, machine_here, require_gpu, today
 from kernels.bench.timing import Contender, HotTurn, Load, Turn, interleaved, replays
-from kernels.device import Device, DeviceKind, Unsupported, current_device
+from kernels.device import Device, Unsupported, current_device
 from kernels.faults import first_line
 from kernels.layer.timeline.block import Tensors
 from kernels.layer.timeline.events import by_events
@@ -63,13 +63,6 @@ def measure(
         if Way.COMPILED in wanted:
             torch._dynamo.reset()  # its compiled functions are those of a job's shapes
         torch.cuda.empty_cache()
-
-
-def require_gpu() -> None:
-    """Raise Unsupported where there is no GPU."""
-    device = current_device()
-    if device.kind is not DeviceKind.GPU:
-        raise Unsupported(f"speed is a GPU's, and this is {device.name}: nothing was timed")
 
 
 def _measured(

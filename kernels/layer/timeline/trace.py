@@ -164,12 +164,22 @@ def timed(labels: Sequence[KernelRun], runs: Sequence[Ran], steps: int) -> tuple
 
 
 def _kept_as_by_a_tape(labels: Sequence[KernelRun], runs: Sequence[Ran], steps: int) -> list[KernelRun]:
-    """The labels, those of kernels that keep an amax being where the steps have such kernels."""
-    keeps = [replace(label, bytes=None, piece_bytes=None) for label in labels if label.name.endswith(_KEEPS)]
-    others = iter([label for label in labels if not label.name.endswith(_KEEPS)])
-    step = runs[: len(runs) // steps] if keeps else []
-    made = [keeps[0] if each.name.endswith(_KEEPS) else next(others, None) for each in step]
-    return [label for label in made if label is not None] if next(others, None) is None else []
+    """The labels, with one for a kernel that keeps an amax wherever a step has such a kernel; none where they
+    are not those of the other kernels. The kernel before it says in which half of the step it is.
+    """
+    keeps = [label for label in labels if label.name.endswith(_KEEPS)]
+    others = [label for label in labels if not label.name.endswith(_KEEPS)]
+    step = runs[: len(runs) // steps]
+    if not keeps or sum(not each.name.endswith(_KEEPS) for each in step) != len(others):
+        return []
+    made: list[KernelRun] = []
+    for each in step:
+        if each.name.endswith(_KEEPS):
+            phase = made[-1].phase if made else keeps[0].phase
+            made.append(replace(keeps[0], phase=phase, bytes=None, piece_bytes=None))
+        else:
+            made.append(others.pop(0))
+    return made
 
 
 _FILL, _TORCH_FILL = "Mem", "FillFunctor<"

@@ -1,5 +1,6 @@
 """The time of one layer in bf16 and in fp8: measured in this session, or recorded."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -45,9 +46,8 @@ class LayerTimes:
 
 
 def layer_times() -> LayerTimes | None:
-    """The layer of this session's newest run on a GPU; else the largest recorded one that has all matmuls.
-
-    None where there is neither.
+    """The layer of this session's newest run on a GPU; else the largest recorded one that has all matmuls,
+    on the GPU with most recorded rows. None where there is neither.
     """
     here = [Result(row, Origin.HERE) for row in gpu_queue.session().rows_of(Row) if _is_timed(row)]
     if here:
@@ -62,8 +62,13 @@ def _recorded(recorded: Recorded) -> LayerTimes | None:
         if _is_timed(result.row) and _is_usual(result.row.job):
             groups.setdefault(_same(result.row), []).append(result)
     whole = [found for found in map(_once, groups.values()) if len(found) == len(MATMULS)]
-    order = list(RECIPES)
-    best = min(whole, key=lambda found: (-_flop(found), order.index(found[0].row.job.recipe)), default=None)
+    order, rows = list(RECIPES), Counter(result.row.machine.name for result in recorded.results)
+
+    def place(found: list[Result]) -> tuple[float, int, int]:
+        first = found[0].row
+        return -_flop(found), order.index(first.job.recipe), -rows[first.machine.name]
+
+    best = min(whole, key=place, default=None)
     return None if best is None else _together(best)
 
 

@@ -68,7 +68,7 @@ def test_a_time_that_no_gpu_reaches_is_no_row(race, monkeypatch):
 
 def stand_in(monkeypatch, times):
     """A GPU whose GEMMs are timed by a function."""
-    monkeypatch.setattr(any_shape, "current_device", lambda: HOPPER)
+    monkeypatch.setattr(any_shape, "require_gpu", lambda: HOPPER)
     monkeypatch.setattr(any_shape, "timed", times)
 
 

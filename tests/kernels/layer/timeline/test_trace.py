@@ -1,5 +1,7 @@
 """Contract: kernels out of torch's profile carry the words and bytes of the piece that launched them."""
 
+from dataclasses import replace
+
 import pytest
 
 from kernels.layer.timeline import Phase, Role
@@ -128,6 +130,9 @@ def test_a_tape_keeps_the_amax_of_two_tensors_by_one_kernel_at_the_end():
     assert [run.name for run in found] == taped
     assert found[2].role is Role.QUANTIZE
     assert found[2].bytes is None, "that is one tensor's"
+    forward = [replace(label, phase=Phase.FORWARD) for label in labels[:2]]
+    halves = timed([*forward, *labels[2:]], steps(*taped * 3), 3)
+    assert [run.phase for run in halves] == [Phase.FORWARD, *[Phase.BACKWARD] * 3]
     for other in (taped[1:], [*taped, "gemm_kernel"], ["record_kernel"], taped[:2]):
         assert timed(labels, steps(*other * 3), 3) is None
     assert timed(labels[:1], steps("gemm_kernel"), 1) is None

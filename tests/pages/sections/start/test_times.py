@@ -41,6 +41,14 @@ def test_of_recorded_layers_the_largest_whole_one_is_told(recorded):
     assert found.times_faster == pytest.approx(600 / 450)
 
 
+@pytest.mark.usefixtures("stand_in_workers")
+def test_of_two_gpus_that_one_with_most_rows_is_told(recorded):
+    found = rows("rowwise", 64, *MATMULS)
+    fewer = [replace(row, machine=replace(row.machine, name="A Card")) for row in found]
+    recorded(*fewer, *found, *rows("rowwise", 64, "fprop", cache=Cache.COLD))
+    assert layer_times().where == f"Recorded on {found[0].machine.name}"
+
+
 @pytest.mark.usefixtures("on_gpu")
 def test_a_run_of_this_session_comes_before_what_is_recorded(recorded, measured_here):
     recorded(*rows("rowwise", 64, *MATMULS))
