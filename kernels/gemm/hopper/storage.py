@@ -207,19 +207,31 @@ def wgmma_rows(rows: int) -> tuple[int, int]:
     return first, rows - first
 
 
-def able_to_take_two(blocks: Blocks) -> bool:
-    """True where programs of these blocks of the decoding body take two runs of K, if they come in pairs."""
+def takes_pairs(blocks: Blocks) -> bool:
+    """True where programs of these blocks of the decoding body take runs of K in pairs, for two pairs of
+    warpgroups. Their ring needs an even number of stages: see `decoding`.
+    """
+    if blocks.persistent or blocks.split_k % 2:
+        return False
     rows = blocks.block_n if blocks.decoded == "a" else blocks.block_m
-    able = takes_two(rows, blocks.block_k)
     if blocks.decoded == "ab":
-        able = takes_two_widened(rows, blocks.block_k) and blocks.warps == 2 * CONSUMERS * WARPGROUP_WARPS
-    return able and not blocks.persistent
+        return takes_two_widened(rows, blocks.block_k) and blocks.warps == 2 * CONSUMERS * WARPGROUP_WARPS
+    return takes_two(rows, blocks.block_k)
 
 
 def decoding(meaning: Meaning, blocks: Blocks) -> Storage:
     """Storage of the decoding body: values of one operand in bf16, codes of the other with a byte for each
-    scale, and parts of D. Where a program may take two runs of K, it also holds the sums of the second.
+    scale, and parts of D. A program that has both runs of K also holds the sums of the second.
+
+    Raises ValueError for an odd ring whose programs take two runs of K. A barrier tells its phases apart
+    modulo 2 only. Each pair of warpgroups uses every second step. On an odd ring it would see every second
+    phase of a stage's barrier, and take the phase before last for the last one.
     """
+    pairs = takes_pairs(blocks)
+    if pairs and blocks.stages % 2:
+        raise ValueError(
+            f"programs with two runs of K need an even number of stages, got {blocks.stages} in {blocks.title}"
+        )
     of_a, out = blocks.decoded == "a", meaning.spec.out
     decoded = read_as(meaning.spec.a if of_a else meaning.spec.b)
     rows, coded = (blocks.block_n, blocks.block_m) if of_a else (blocks.block_m, blocks.block_n)
@@ -230,7 +242,7 @@ def decoding(meaning: Meaning, blocks: Blocks) -> Storage:
     values, codes = (rows, blocks.block_k), (coded, packed_bytes(blocks.block_k, decoded.format.packed_bits))
     widened = blocks.decoded == "ab"
     steps = widened and min(MOST_WIDENED_STEPS, WIDENED_SCALES * CODES // (coded * tiles * rows))
-    sums = blocks.split_k % 2 == 0 and able_to_take_two(blocks)
+    sums = pairs and blocks.split_k == 2
     return Storage(
         stages=blocks.stages,
         stage_bytes=(2 + widened) * prod(values) + prod(codes) + coded * tiles,

@@ -7,7 +7,7 @@ from kernels.device import Device
 from kernels.gemm.blocks import Blocks
 from kernels.gemm.hopper import refusals
 from kernels.gemm.hopper.sizes import DECODED_K, HALF_AN_SM, MOST_ROWS_SPLIT
-from kernels.gemm.hopper.storage import Storage, able_to_take_two
+from kernels.gemm.hopper.storage import Storage, takes_pairs
 from kernels.gemm.meaning import Arithmetic, Meaning, ScaleAt
 from kernels.operand_passes.decode_ptx import decode_ptx, read_as
 
@@ -84,11 +84,13 @@ def runs_each(blocks: Blocks, k: int) -> int:
     """Number of runs of K that one program takes, one or two.
 
     It takes two where four warpgroups can hold their sums. Both runs must also be equally long, but for a
-    step, because their steps come one after the other.
+    step, because their steps come one after the other. Where K is too short for all runs and two are left,
+    each has a program: shared memory has no sums for them.
     """
     runs, length = blocks.runs(k)
     last = -(-k // blocks.block_k) - (runs - 1) * length
-    return 2 if runs % 2 == 0 and able_to_take_two(blocks) and last >= length - 1 else 1
+    alone = runs == 2 < blocks.split_k
+    return 2 if takes_pairs(blocks) and runs % 2 == 0 and last >= length - 1 and not alone else 1
 
 
 def beside(blocks: Blocks, storage: Storage, k: int) -> bool:

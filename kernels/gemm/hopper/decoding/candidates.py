@@ -25,7 +25,7 @@ from kernels.gemm.hopper.sizes import (
     MOST_ROWS_SPLIT,
     ROWS_OF_TWO,
 )
-from kernels.gemm.hopper.storage import decoding, filled, takes_two, takes_two_widened
+from kernels.gemm.hopper.storage import decoding, filled, takes_pairs, takes_two, takes_two_widened
 from kernels.gemm.meaning import Meaning
 from kernels.operand_passes.decode_ptx import read_as
 
@@ -169,8 +169,9 @@ def _shared(
 ) -> Iterator[Blocks]:
     """Blocks that programs share, each of which takes so many runs of K: a program for every SM, or fewer."""
     m, n, k = mnk
-    shares = hopper.sharing(blocks.count(m, n), k // blocks.block_k // runs, device)
-    yield from (replace(blocks, split_k=programs * runs, persistent=False) for programs in shares)
+    for programs in hopper.sharing(blocks.count(m, n), k // blocks.block_k // runs, device):
+        shared = replace(blocks, split_k=programs * runs, persistent=False)
+        yield _filled(shared, meaning, device.shared_memory_bytes)
 
 
 def _uneven(blocks: Blocks, mnk: tuple[int, int, int], device: Device) -> Iterator[Blocks]:
@@ -223,7 +224,7 @@ def _blocks(
         block_k=block_k,
         group=group,
         warps=4 * CONSUMERS,
-        stages=1,
+        stages=LEAST_STAGES,
         persistent=True,
         decoded=decoded,
     )
@@ -231,9 +232,10 @@ def _blocks(
 
 
 def _filled(blocks: Blocks, meaning: Meaning, shared_memory_bytes: int) -> Blocks:
-    """Blocks with the most stages that fit."""
-    blocks = filled(blocks, decoding(meaning, blocks), shared_memory_bytes)
-    return replace(blocks, stages=min(_MOST_STAGES, blocks.stages))
+    """Blocks with the most stages that fit; of two runs of K in a program, with an even number of them."""
+    storage = decoding(meaning, replace(blocks, stages=LEAST_STAGES))
+    stages = min(_MOST_STAGES, filled(blocks, storage, shared_memory_bytes).stages)
+    return replace(blocks, stages=stages - stages % 2 if takes_pairs(blocks) else stages)
 
 
 def _alike(meaning: Meaning) -> bool:

@@ -17,8 +17,6 @@ SLAB = gl.constexpr(sizes.SLAB)
 def consume(WG: gl.constexpr, RUN: gl.constexpr, ring, out_desc, scale_ptrs, split_ptrs, mnk):
     """A multiplying warpgroup: its slabs of the block's rows of codes, over run RUN of the program's."""
     m, n, k = mnk
-    # Two pairs of warpgroups take turns, or two warpgroups.
-    TURN: gl.constexpr = RUN if ring.EACH > 1 else WG
     steps = (k + ring.BLOCK_K - 1) // ring.BLOCK_K
     length = (steps + ring.RUNS - 1) // ring.RUNS
     mine = length if RUN == 0 else steps - length
@@ -28,8 +26,8 @@ def consume(WG: gl.constexpr, RUN: gl.constexpr, ring, out_desc, scale_ptrs, spl
     if ring.AT_END:
         scales = (gl.load(scale_ptrs[0]), gl.load(scale_ptrs[1]))
     stored = 0
-    # (stage, phase, turn phase): turn 0 begins, it waits for a phase that counts as over
-    at = (RUN, 0, 1 - TURN)
+    # (stage, phase, turn phase): warpgroup 0 begins, it waits for a phase that counts as over
+    at = (RUN, 0, 1 - WG)
     share = own_share(m, n, steps, ring)
     for item in range(gl.program_id(0), items_until(share, m, n, steps, ring), gl.num_programs(0)):
         block, run, first, stop = work_of(item, share, m, n, steps, ring)
@@ -53,7 +51,7 @@ def consume(WG: gl.constexpr, RUN: gl.constexpr, ring, out_desc, scale_ptrs, spl
         if ring.SLABS > 1:
             acc, more, at = sum_of_two(acc, more, done, mine, at, WG, ring)
         elif ring.VALUES > FEW_VALUES:
-            acc, more, at = sum_in_turns(acc, more, done, mine, at, WG, TURN, ring)
+            acc, more, at = sum_in_turns(acc, more, done, mine, at, WG, ring)
         else:
             acc, at = sum_alone(acc, done, mine, at, WG, ring)
         place = (of_codes + WG * ring.SLABS * SLAB, of_values)

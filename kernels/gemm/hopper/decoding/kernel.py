@@ -18,7 +18,7 @@ multiples of 16 bytes, and 128 rows have 8 scales of 16 × 16.
 | `full` | one a stage | 1 arrival and all expected bytes | the stage may be decoded and multiplied |
 | `ready` | one a stage | 1 arrival | the values of the stage were decoded and may be multiplied |
 | `empty` | one a stage | 2 arrivals, of the warpgroups that use it | the stage may be overwritten |
-| `turn` | two | EACH arrivals | those whose turn it is may queue a wgmma |
+| `turn` | two | 1 arrival | the warpgroup whose turn it is may queue a wgmma |
 | `summed` | two, with two runs of K | 1 arrival | the second run's sum lies in `parts` |
 | `fetched` | two | 1 arrival and all expected bytes | what D held is here, to be added into |
 
@@ -32,7 +32,7 @@ of two of them (FIRST), and a second one the others (REST). Or it has 256 rows o
 warpgroup, and 128 of values.
 
 With two runs of K in one program (EACH) there are two pairs of warpgroups: each pair sums one run, and the
-first adds what the second has. Where D has few blocks, programs share one, each with its own runs
+first adds what the second has. Each pair then has every second stage of an even ring for itself. Where D has few blocks, programs share one, each with its own runs
 (kernels.gemm.hopper.shared_sums). Where blocks do not fill all SMs in their last wave, programs have equally
 many steps, and one goes on with another's sum (kernels.gemm.hopper.uneven).
 
@@ -141,6 +141,9 @@ def decoding_gemm_kernel(
     full = gl.allocate_shared_memory(gl.int64, [STAGES, 1], BARRIER)
     # A barrier that nobody waits for is not made (kernels.gemm.hopper.kernel says why).
     TAKES_TURNS: gl.constexpr = VALUES > FEW_VALUES and SLABS == 1
+    # With two runs of K, a pair of warpgroups uses every second step. On an odd ring it would see every second
+    # phase of `full` only, and a wait for one of them would end at once (kernels.gemm.hopper.storage).
+    gl.static_assert(EACH == 1 or (STAGES % 2 == 0 and not TAKES_TURNS))
     turn = full
     if TAKES_TURNS:
         turn = gl.allocate_shared_memory(gl.int64, [CONSUMERS, 1], BARRIER)
@@ -223,7 +226,7 @@ def decoding_gemm_kernel(
         mbarrier.init(ring.empty.index(stage), count=CONSUMERS)
     for warpgroup in gl.static_range(CONSUMERS):
         if TAKES_TURNS:
-            mbarrier.init(ring.turn.index(warpgroup), count=EACH)
+            mbarrier.init(ring.turn.index(warpgroup), count=1)
         if TELLS_OF_SUMS:
             mbarrier.init(ring.summed.index(warpgroup), count=1)
         if ACCUMULATE:

@@ -7,6 +7,7 @@ from triton.experimental.gluon.language.nvidia.hopper import mbarrier, warpgroup
 from kernels.gemm.hopper import sizes
 from kernels.gemm.hopper.decoding.decode import decode
 from kernels.gemm.hopper.decoding.ring import ahead
+from kernels.gemm.hopper.ring import advance
 
 FEW_VALUES = gl.constexpr(sizes.MOST_ROWS_SPLIT)
 """Rows of values up to which decoding takes longer than multiplying, so that nobody waits for a turn."""
@@ -32,6 +33,7 @@ def multiply_rest(left, acc, keep, stage, ring):
 def sum_alone(acc, done, mine, at, WG: gl.constexpr, ring):
     """(sum of `mine` steps after those `done`, (stage, phase, turn phase) after them): few values, so the
     tensor core is idle most of the time. The other warpgroups decode while this one waits for its product.
+    With two runs of K, the steps between are the other pair's.
     """
     stage, phase, turn_phase = at
     for step in range(mine):
@@ -62,12 +64,12 @@ def sum_of_two(acc, more, done, mine, at, WG: gl.constexpr, ring):
         more = multiply(second, more, done + step > 0, stage, ring)
         acc, more = warpgroup_mma_wait(0, deps=[acc, more])
         mbarrier.arrive(ring.empty.index(stage), count=1)
-        stage, phase = ahead(stage, phase, ring.EACH, ring)
+        stage, phase = advance(stage, phase, ring)
     return acc, more, (stage, phase, turn_phase)
 
 
 @gluon.jit
-def sum_in_turns(acc, more, done, mine, at, WG: gl.constexpr, TURN: gl.constexpr, ring):
+def sum_in_turns(acc, more, done, mine, at, WG: gl.constexpr, ring):
     """(sums of `mine` steps after those `done`, (stage, phase, turn phase) after them): many values. The next
     codes are decoded while a product runs, and the warpgroups take turns in the tensor core. `more` is the
     sum of the rows of values that a second wgmma multiplies, if there are some.
@@ -78,14 +80,14 @@ def sum_in_turns(acc, more, done, mine, at, WG: gl.constexpr, TURN: gl.constexpr
     for step in range(mine):
         if ring.WIDEN != "":
             mbarrier.wait(ring.ready.index(stage), phase)
-        mbarrier.wait(ring.turn.index(TURN), turn_phase)  # the other's wgmma is queued
+        mbarrier.wait(ring.turn.index(WG), turn_phase)  # the other's wgmma is queued
         turn_phase = turn_phase ^ 1
         acc = multiply(left, acc, done + step > 0, stage, ring)
         if ring.REST > 0:
             more = multiply_rest(left, more, done + step > 0, stage, ring)
-        mbarrier.arrive(ring.turn.index(1 - TURN), count=1)
+        mbarrier.arrive(ring.turn.index(1 - WG), count=1)
         used = stage  # the next codes are decoded while this wgmma runs
-        stage, phase = ahead(stage, phase, ring.EACH, ring)
+        stage, phase = advance(stage, phase, ring)
         if step + 1 < mine:
             mbarrier.wait(ring.full.index(stage), phase)
             left = decode(stage, ring, WG)
