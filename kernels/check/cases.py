@@ -48,16 +48,6 @@ class DistinctOperand:
     operand: Operand
 
 
-def distinct_operands(matmuls: Iterable[Matmul]) -> tuple[DistinctOperand, ...]:
-    """The quantized operands of all recipes; of equal ones the first."""
-    found: dict[Operand, str] = {}
-    for matmul, recipe, side in product(matmuls, RECIPES.values(), Side):
-        operand = recipe.operand(matmul, side)
-        if operand is not None:
-            found.setdefault(operand, f"{name_of(recipe, matmul)} {side.value}")
-    return tuple(DistinctOperand(name=name, operand=operand) for operand, name in found.items())
-
-
 def operands_by_family(matmul: Matmul) -> tuple[DistinctOperand, ...]:
     """The first operand of a matmul in the first recipe of each family that quantizes it."""
     found: dict[Family, DistinctOperand] = {}

@@ -7,11 +7,9 @@ Helper processes compile ahead of it, until it takes times.
 """
 
 import argparse
-import math
 import os
 import sys
 import tempfile
-import time
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -20,15 +18,15 @@ from typing import NoReturn
 from kernels.bench.job import MAX_SEED
 from kernels.check.compiling.ahead import Ahead
 from kernels.check.compiling.room import room_for_helpers
-from kernels.check.every.kept import KeptLines, gpu_of
-from kernels.check.every.steps import every_steps
+from kernels.check.facts import Facts
 from kernels.check.job import CheckJob
 from kernels.check.probe_machine import Machine
 from kernels.check.render import markdown, parts
 from kernels.check.report import Report
 from kernels.check.run import Plan, Progress, given_up, run
 from kernels.check.schema import document
-from kernels.check.steps import check_steps
+from kernels.check.soak import CASES, soak_jobs, soak_steps
+from kernels.check.steps import Step, check_steps
 from kernels.check.watch import Watch
 from kernels.progress import Bar
 from kernels.text_table import show
@@ -50,6 +48,8 @@ def main(
         return USAGE
     reports: list[Report] = []
     try:
+        if options.soak is not None:
+            plan = partial(_soak, options)
         _run(options, machine or Machine(), plan, reports)
     except KeyboardInterrupt:
         print("kernels.check: stopped before the machine was read", file=sys.stderr)
@@ -58,6 +58,10 @@ def main(
         print(f"kernels.check: {error}", file=sys.stderr)
         return USAGE
     return _end(options, reports)
+
+
+def _soak(options: argparse.Namespace, _job: CheckJob, facts: Facts, _uuid: str) -> tuple[Step, ...]:
+    return soak_steps(facts, options.seed, options.soak)
 
 
 def exit_code(reports: Sequence[Report]) -> int:
@@ -84,18 +88,14 @@ def _parser() -> argparse.ArgumentParser:
         "--device", type=int, metavar="N", help="one GPU, counted from 0, instead of all in turn"
     )
     parser.add_argument(
-        "--every",
-        type=Path,
-        metavar="FILE",
-        help="check and time all that the recipes ask for, on random shapes; FILE keeps each line as it "
-        "comes, and the same command goes on where it ends",
+        "--soak",
+        type=int,
+        nargs="?",
+        const=CASES,
+        metavar="N",
+        help=f"launch N random GEMMs and quantizers (default {CASES}) thousands of times each, instead",
     )
-    parser.add_argument(
-        "--seed", type=int, default=0, help="draws the shapes and numbers of --every (default 0)"
-    )
-    parser.add_argument(
-        "--seconds", type=float, default=math.inf, help="with --every: begin nothing more after this long"
-    )
+    parser.add_argument("--seed", type=int, default=0, help="draws the cases of --soak (default 0)")
     for name, what in (("--json", "JSON (kernels/check/schema.py)"), ("--markdown", "Markdown")):
         parser.add_argument(
             name,
@@ -113,8 +113,10 @@ def _check(options: argparse.Namespace) -> None:
         CheckJob(device=options.device)
     if not whole(options.seed, 0, MAX_SEED):
         raise ValueError(f"the seed is a whole number from 0 to 2**32 - 1, got {options.seed}")
-    if options.every is None and (options.seed or options.seconds != math.inf):
-        raise ValueError("--seed and --seconds go with --every FILE")
+    if options.soak is None and options.seed:
+        raise ValueError("--seed goes with --soak")
+    if options.soak is not None:
+        soak_jobs(options.seed, options.soak)
     if options.json == options.markdown == _STDOUT:
         raise ValueError("--json and --markdown cannot both go to stdout; name a file for one of them")
     for name in (options.json, options.markdown):
@@ -129,9 +131,9 @@ def _run(options: argparse.Namespace, machine: Machine, plan: Plan, reports: lis
     devices = range(max(1, machine.gpus())) if options.device is None else (options.device,)
     for device in devices:
         job = CheckJob(quick=options.quick, device=device)
-        kept = None if options.every is None else KeptLines(options.every, options.seed)
-        with Bar(f"GPU {device}" if len(devices) > 1 else "") as bar, _watch(options, reports, kept) as watch:
-            report = _run_one(options, job, machine, plan, _telling(bar, watch), kept)
+        helped = partial(Ahead, helpers=room_for_helpers())
+        with Bar(f"GPU {device}" if len(devices) > 1 else "") as bar, _watch(options, reports) as watch:
+            report = run(job, machine, plan=plan, progress=_telling(bar, watch), helped=helped)
         _add(options, reports, report)
         if not report.finished:
             return
@@ -154,49 +156,16 @@ def _add(options: argparse.Namespace, reports: list[Report], report: Report) -> 
         show(*parts(report))
 
 
-def _watch(options: argparse.Namespace, reports: list[Report], kept: KeptLines | None) -> Watch:
+def _watch(options: argparse.Namespace, reports: list[Report]) -> Watch:
     """Ends the process where a kernel holds it, with the report so far and its exit code."""
 
     def give_up(report: Report, after_s: float) -> None:
-        final = given_up(report, after_s)
-        if kept is not None:
-            kept.keep(final)
-        _add(options, reports, final)
+        _add(options, reports, given_up(report, after_s))
         code = _end(options, reports)
         sys.stdout.flush()
         os._exit(code)
 
     return Watch(give_up)
-
-
-def _run_one(
-    options: argparse.Namespace,
-    job: CheckJob,
-    machine: Machine,
-    plan: Plan,
-    progress: Progress,
-    kept: KeptLines | None,
-) -> Report:
-    """The report of one GPU. With --every, each line is kept as it comes."""
-    if kept is None:
-        helped = partial(Ahead, helpers=room_for_helpers())
-        return run(job, machine, plan=plan, progress=progress, helped=helped)
-    began = time.monotonic()
-
-    def keeping(done: float, note: str, so_far: Report) -> None:
-        kept.keep(so_far)
-        progress(done, note, so_far)
-
-    report = run(
-        job,
-        machine,
-        plan=lambda _, facts, uuid: every_steps(facts, uuid, options.seed),
-        progress=keeping,
-        stopped=lambda: time.monotonic() - began >= options.seconds,
-        so_far=kept.so_far(job, gpu_of(machine.facts(job.device))),
-    )
-    kept.keep(report)
-    return report
 
 
 def _end(options: argparse.Namespace, reports: Sequence[Report]) -> int:

@@ -186,13 +186,13 @@ def bandwidth_step(own: DistinctOperand, uuid: str) -> Step:
     name = f"{own.name} quantized"
 
     def run() -> Iterator[Line]:
-        from kernels.check.every.bandwidth import beside_a_copy
+        from kernels.check.bandwidth import beside_a_copy
         from kernels.device import current_device
 
         yield beside_a_copy(name, own.operand, current_device(), uuid)
 
     def codes(device: Device) -> Iterator[Code]:
-        from kernels.check.every.bandwidth import bandwidth_code
+        from kernels.check.bandwidth import bandwidth_code
 
         yield bandwidth_code(own.operand)
 

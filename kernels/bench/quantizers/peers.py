@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from kernels.bench.quantizers.job import QuantizerJob, QuantizerKernel
+from kernels.device import current_device
 from kernels.fused import rms_norm_quantize, swiglu_backward_quantize, swiglu_quantize
 from kernels.layer.plan import AND, readings
 from kernels.layer.timeline.casts import (
@@ -27,11 +28,12 @@ Run = Callable[[Inputs], Any]
 
 
 def drawn(job: QuantizerJob, seed: int) -> Inputs:
-    """bfloat16 normal numbers on the GPU: what the function is given."""
-    dice = torch.Generator("cuda").manual_seed(seed)
+    """bfloat16 normal numbers where the kernels run: what the function is given."""
+    place = current_device().place
+    dice = torch.Generator(place).manual_seed(seed)
 
     def normal(*shape: int) -> torch.Tensor:
-        return torch.randn(shape, generator=dice, device="cuda", dtype=torch.bfloat16)
+        return torch.randn(shape, generator=dice, device=place, dtype=torch.bfloat16)
 
     rows, columns = job.rows, job.columns
     match job.kernel:
@@ -132,7 +134,7 @@ def _last(job: QuantizerJob) -> torch.Tensor | None:
 
 @cache
 def _constant(size: int) -> torch.Tensor:
-    return torch.full((size,), 8.0, device="cuda")
+    return torch.full((size,), 8.0, device=current_device().place)
 
 
 def copy_of(size: int) -> tuple[Callable[[Inputs], Any], Callable[[], Inputs]]:

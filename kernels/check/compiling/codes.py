@@ -59,4 +59,17 @@ class GemmCode:
             launch_once(self.job, plan.blocks)
 
 
-Code = CastCode | QuantizerCode | GemmCode
+@dataclass(frozen=True)
+class PlannedCode:
+    """A GEMM as planned for its own shape, and its quantizers."""
+
+    job: GemmJob
+
+    def launch(self, device: Device) -> None:
+        """Launch all of it once, on zeros; nothing where it has no plan."""
+        from kernels.tune.job import launch_once
+
+        launch_once(self.job, None)
+
+
+Code = CastCode | QuantizerCode | GemmCode | PlannedCode

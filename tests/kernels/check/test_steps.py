@@ -9,10 +9,9 @@ import torch
 from fp8core.linear import MATMULS, Matmul
 from fp8core.recipes import RECIPES
 from kernels.bench.job import GemmJob
-from kernels.check import products, speed
+from kernels.check import bandwidth, products, speed
 from kernels.check.bounds import accumulator_on
 from kernels.check.cases import distinct_gemms, multiplied_as, name_of, operands_by_family
-from kernels.check.every import bandwidth
 from kernels.check.job import CheckJob
 from kernels.check.names import BF16, COPY, FP8
 from kernels.check.reading import Reading

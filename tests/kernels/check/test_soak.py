@@ -1,0 +1,108 @@
+"""Contract: a soak draws GEMMs and quantizers of all recipes, launches each thousands of times on operands
+that change, and fails where one launch gives other bits than the first.
+"""
+
+import pytest
+import torch
+
+from fp8core.recipes import RECIPES
+from kernels.bench.job import GemmJob, Into
+from kernels.bench.quantizers.job import QuantizerJob, QuantizerKernel
+from kernels.check import products, soak_launches
+from kernels.check.cli import main
+from kernels.check.report import Verdict
+from kernels.check.soak import CASES, soak_jobs
+from kernels.device import Unsupported, current_device
+from kernels.gemm.shape_class import FEW
+from tests.kernels.check.stand_in import StandIn, step
+
+BATCHES = 6
+
+
+def test_a_seed_draws_its_own_jobs_of_every_recipe_few_tokens_first():
+    jobs = soak_jobs(0, 600)
+    assert jobs == soak_jobs(0, 600) != soak_jobs(1, 600)
+    gemms = [job for job in jobs if isinstance(job, GemmJob)]
+    quantizers = [job for job in jobs if isinstance(job, QuantizerJob)]
+    assert {job.recipe for job in quantizers} == set(RECIPES)
+    assert {job.kernel for job in quantizers} == set(QuantizerKernel)
+    assert {job.matmul for job in gemms} == {"fprop", "dgrad", "wgrad"}
+    assert {job.into for job in gemms} == set(Into)
+    few = [min(job.m, job.n, job.k) <= FEW for job in gemms]
+    assert few == sorted(few, reverse=True)
+    assert 0 < few.count(False) < few.count(True)
+
+
+def soaked(job):
+    return soak_launches.soak_line(job, job.title, current_device(), "here")
+
+
+JOBS = {type(job): job for job in soak_jobs(0, 20, small=True)}
+
+
+@pytest.mark.parametrize("kind", [GemmJob, QuantizerJob])
+def test_a_launch_with_other_bits_fails(monkeypatch, kind):
+    assert soaked(JOBS[kind]).verdict is Verdict.PASS
+    real, launches = soak_launches.other_bits, []
+
+    def once_wrong(run, *arguments):
+        def flipped(number):
+            tensors = run(number)
+            launches.append(number)
+            soak_launches._bits(tensors[0]).bitwise_xor_(len(launches) == 7)
+            return tensors
+
+        return real(flipped, *arguments)
+
+    monkeypatch.setattr(soak_launches, "other_bits", once_wrong)
+    line = soaked(JOBS[kind])
+    assert line.verdict is Verdict.FAIL
+    assert line.detail.startswith("1 of ")
+    assert len(set(launches)) > 1, "operands change"
+
+
+def test_a_first_product_that_is_wrong_fails(monkeypatch):
+    real = products.gemm
+    monkeypatch.setattr(products, "gemm", lambda *operands, out: real(*operands, out=out).add_(100.0))
+    line = soaked(JOBS[GemmJob])
+    assert line.verdict is Verdict.FAIL
+    assert "times its bound" in line.detail
+
+
+def test_the_command_soaks_as_many_cases_as_it_is_told(monkeypatch, capsys):
+    monkeypatch.setattr(
+        "kernels.check.cli.soak_steps", lambda facts, seed, count: (step(f"{count} of {seed}"),)
+    )
+    assert main(["--soak", "--seed", "3"], machine=StandIn()) == 0
+    assert f"{CASES} of 3" in capsys.readouterr().out
+    assert main(["--soak", "7"], machine=StandIn()) == 0
+    assert "7 of 0" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--seed", "5"], "--seed goes with --soak"),
+        (["--soak", "0"], "a soak has 1 to 10,000 cases, got 0"),
+        (["--seed", "-1", "--soak"], "the seed is a whole number from 0 to 2**32 - 1, got -1"),
+    ],
+    ids=["no soak", "no case", "a bad seed"],
+)
+def test_arguments_that_do_not_fit_are_told(arguments, sentence, capsys):
+    assert main(arguments, machine=StandIn()) == 64
+    assert capsys.readouterr().err == f"kernels.check: {sentence}\n"
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("batch", range(BATCHES))
+def test_thousands_of_launches_on_changing_operands_give_equal_bits(batch):
+    wrong = []
+    for job in soak_jobs(20261127, CASES)[batch::BATCHES]:
+        try:
+            line = soaked(job)
+        except Unsupported:
+            continue
+        if line.verdict is not Verdict.PASS:
+            wrong.append(f"{line.name}: {line.detail}")
+    torch.cuda.empty_cache()
+    assert not wrong
