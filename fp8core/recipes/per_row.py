@@ -27,8 +27,8 @@ PUBLISHED = (
         name="rowwise_hp_wgrad",
         title="Per row, bf16 Wgrad",
         family=Family.PER_ROW,
-        source="torchao float8, recipe rowwise_with_gw_hp (torchao/float8/config.py), without its rounding of "
-        "scales to powers of two",
+        source="torchao float8, recipe rowwise_with_gw_hp (torchao/float8/config.py), without its rounding "
+        "of scales to powers of two",
         fprop=matmul(_ROW, _ROW, FAST),
         dgrad=matmul(_ROW, _TENSOR),
         wgrad=wgrad(None, None),
