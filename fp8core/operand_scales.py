@@ -128,6 +128,10 @@ def tile_errors(
     to powers of two. The second half of each row is added to the first until one number is left, then the
     second half of these numbers to the first. A kernel that adds in this order makes the same choice. Random
     rounding counts as nearest even here.
+
+    fp32 does not hold every square. Gaussian numbers times 2**66 or more have infinite errors, and times
+    2**-80 or less errors of 0. Such a tile keeps the first scale of a search. Nearly half of Four Over Six's
+    tiles then have another scale than they have near 1.
     """
     spec = operand.spec
     with np.errstate(over="ignore", invalid="ignore"):

@@ -35,6 +35,11 @@ class Neighbors:
     high: NDArray[np.float64]
     fraction: NDArray[np.float64]
 
+    @property
+    def gap(self) -> NDArray[np.float64]:
+        """high - low, with the sign of `high` also where it is zero: -0 plus a gap of -0 stays -0."""
+        return np.copysign(self.high - self.low, self.high)
+
 
 def neighbors(format_: Format, x: ArrayLike) -> Neighbors:
     """The values of the format around x; beyond the largest one both are the largest."""
@@ -102,7 +107,7 @@ def _whole_chances(fraction: ArrayLike, bits: int, debias: Debias) -> NDArray[np
 
 def nearest_of(format_: Format, x: NDArray[np.float64], around: Neighbors) -> NDArray[np.float64]:
     """Each x rounded to nearest even, by the two values around it; beyond the largest value, to that."""
-    nearest = around.low + (around.fraction > 0.5) * (around.high - around.low)
+    nearest = around.low + (around.fraction > 0.5) * around.gap
     ties = around.fraction == 0.5
     if ties.any():
         nearest[ties] = format_.decode(format_.encode(x[ties]))
@@ -118,7 +123,7 @@ def draw(
     if random.dtype.kind not in "iu" or (random.size and not 0 <= random.min() <= random.max() < 1 << bits):
         raise ValueError(f"random holds integers from 0 to {(1 << bits) - 1}, got {random.dtype} beyond them")
     # A choice between two numbers would take several times as long as the product.
-    return around.low + (chance + random >= 1 << bits) * (around.high - around.low)
+    return around.low + (chance + random >= 1 << bits) * around.gap
 
 
 def round_stochastic(
@@ -128,7 +133,10 @@ def round_stochastic(
     bits: int,
     debias: Debias = Debias.TRUNCATE,
 ) -> NDArray[np.float64]:
-    """Values of the format, in the shape of x broadcast with `random`, the R in 0..2**bits of each value."""
+    """Values of the format, in the shape of x broadcast with `random`, the R in 0..2**bits of each value.
+
+    A number below zero that becomes zero, and -0 itself, become -0 where the format has it, as `encode` says.
+    """
     return draw(neighbors(format_, x), random, bits, debias)
 
 
@@ -144,5 +152,5 @@ def moments(format_: Format, x: ArrayLike, bits: int, debias: Debias = Debias.TR
     """E = low + p · (high - low), Var = p (1 - p) (high - low)², with p = chances / 2**bits."""
     around = neighbors(format_, x)
     p = _whole_chances(around.fraction, bits, debias) / float(1 << bits)
-    gap = around.high - around.low
+    gap = around.gap
     return Moments(mean=around.low + p * gap, variance=p * (1 - p) * gap**2)

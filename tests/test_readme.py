@@ -17,6 +17,7 @@ from kernels.device import KNOWN_TRITONS, choose_backend
 from kernels.gemm.plan import MIN_CAPABILITY
 from kernels.worker.rate import RUNS, Pace
 from pages.kit.lesson.check import complaints_about
+from pages.sections.formats.charts.table import LARGEST
 
 TOP = Path(__file__).resolve().parents[1]
 README = (TOP / "README.md").read_text(encoding="utf-8")
@@ -119,8 +120,10 @@ def test_figures_in_the_prose_are_the_program_s() -> None:
     port = re.search(r"^PORT \?= (\d+)", MAKEFILE, flags=re.MULTILINE)[1]
     first, last = (".".join(map(str, version)) for version in KNOWN_TRITONS)
     lowest = ".".join(map(str, MIN_CAPABILITY))
+    tabled = [format_ for format_ in FORMATS.values() if format_.bits <= LARGEST]
     for told in (
-        f"Every code of {len(FORMATS)} formats",
+        f"Any code of {len(FORMATS)} formats",
+        f"all codes of the {len(tabled)} of up to {LARGEST} bits",
         f"(PORT={port} by default)",
         f"compiled with Triton {first} to {last}",
         f"compute capability\n  {lowest} or newer",

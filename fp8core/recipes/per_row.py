@@ -1,8 +1,8 @@
 """Recipes with one scale for each row of an operand. A row spans K, so its scale comes in once, at the end.
 
-torchao's recipe rowwise rounds these scales up to powers of two, its rowwise_with_gw_hp does not; both hold
-amax at 1e-12 and divide in float64, which changes a scale by one unit in the last place at most. The entries
-here have fp32 scales, as torch._scaled_mm takes them.
+torchao's recipes rowwise and rowwise_with_gw_hp round these scales up to powers of two, the entries here do
+not: they have fp32 scales, as torch._scaled_mm takes them. torchao also holds amax at 1e-12 and divides in
+float64, which changes a scale by one unit in the last place at most.
 """
 
 from fp8core.recipes.recipe import Family, Recipe
@@ -17,7 +17,8 @@ PUBLISHED = (
         name="rowwise",
         title="Per row",
         family=Family.PER_ROW,
-        source="torchao float8, recipe rowwise; torch._scaled_mm with row-wise scales",
+        source="torchao float8, recipe rowwise, without its rounding of scales to powers of two; "
+        "torch._scaled_mm with row-wise scales",
         fprop=matmul(_ROW, _ROW, FAST),
         dgrad=matmul(_ROW, _ROW),
         wgrad=wgrad(_ROW, _ROW),
@@ -26,7 +27,8 @@ PUBLISHED = (
         name="rowwise_hp_wgrad",
         title="Per row, bf16 Wgrad",
         family=Family.PER_ROW,
-        source="torchao float8, recipe rowwise_with_gw_hp (torchao/float8/config.py)",
+        source="torchao float8, recipe rowwise_with_gw_hp (torchao/float8/config.py), without its rounding "
+        "of scales to powers of two",
         fprop=matmul(_ROW, _ROW, FAST),
         dgrad=matmul(_ROW, _TENSOR),
         wgrad=wgrad(None, None),

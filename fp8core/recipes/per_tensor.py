@@ -1,7 +1,8 @@
 """Recipes with one scale for a whole tensor. It spans K, so it leaves the sum and comes in once, at the end.
 
-Published implementations differ in what a zero or tiny amax gives: Transformer Engine takes a scale of 1
-there, torchao holds amax at 1e-12. Neither changes a code of another tensor.
+Published implementations differ in what a zero or tiny amax gives. Transformer Engine's scale is the inverse
+of the one here: it multiplies before the cast. It is 1 for a zero amax, and FLT_MAX where it would be
+infinite. torchao holds amax at 1e-12. Neither changes a code of another tensor.
 """
 
 from dataclasses import replace

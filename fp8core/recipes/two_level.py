@@ -64,7 +64,9 @@ PUBLISHED = (
         dgrad=matmul(stochastic(_LINE), _BETTER_SQUARE, DEQUANTIZED),
         wgrad=wgrad(_rotated(stochastic(_LINE)), _rotated(_LINE), DEQUANTIZED),
         remark="Gradients are quantized as in NVFP4. Transformer Engine compares absolute errors unless "
-        "told to compare squares, and divides by 6 where NVFP4 multiplies by fl32(1 / 6).",
+        "told to compare squares, and divides by 6 where NVFP4 multiplies by fl32(1 / 6). Errors are squared "
+        "in fp32: squares are infinite for numbers around 1e20 and above, 0 around 1e-24 and below, and amax "
+        "then becomes 6.",
     ),
     Recipe(
         name="uniform4",

@@ -5,6 +5,9 @@ from dataclasses import dataclass
 
 from pages.kit.gemm.results import TOLD
 
+CHANGED = "+ where files had changed"
+"""The mark of a commit whose files were changed when a row was measured, in words."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Measured:
@@ -38,7 +41,8 @@ def _of_place(place: str, versions: Sequence[str], rows: Sequence[Measured]) -> 
     days = sorted({row.date for row in rows})
     commits = list(dict.fromkeys(row.commit for row in sorted(rows, key=lambda row: row.date) if row.commit))
     noun = "commit" if len(commits) == 1 else "commits"
-    last = [f"{noun} {listed(commits)}"] if commits else []
+    note = f" ({CHANGED})" if any(commit.endswith("+") for commit in commits) else ""
+    last = [f"{noun} {listed(commits)}{note}"] if commits else []
     return ", ".join([place, listed(days), *versions, *last])
 
 

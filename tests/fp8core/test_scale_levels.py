@@ -139,6 +139,18 @@ def test_the_error_of_a_tile_is_summed_by_halves(side) -> None:
         assert found[t.row, t.column] == by_hand.tile_error(tile, scale[t.row, t.column], operand.spec)
 
 
+@pytest.mark.parametrize(
+    ("power", "least", "most"), [(-60, 0, 0), (60, 0, 0), (66, 0.4, 0.5), (-80, 0.4, 0.5)]
+)
+def test_four_over_six_chooses_otherwise_where_fp32_cannot_hold_squared_errors(power, least, most) -> None:
+    """A power of two moves no code elsewhere: the outer scale takes it."""
+    x = draw(InputKind.GAUSSIAN, (64, 256), seed=11)
+    operand = RECIPES["four_over_six"].operand(MATMULS["fprop"], Side.A)
+    scale, far = scales(x, operand).stored, scales(x * np.float32(2.0**power), operand).stored
+    assert least <= np.mean(scale != far) <= most
+    assert (far[scale != far] < scale[scale != far]).all()
+
+
 def test_an_inner_format_whose_range_is_beyond_fp32_is_held_at_the_largest_float() -> None:
     rule = replace(NVFP4.scale_rule, format=FORMATS["e8m0"])
     assert rule.outer_reach(FORMATS["e2m1"]) == np.finfo(np.float32).max

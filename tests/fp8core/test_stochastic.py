@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from fp8core.formats import FORMATS
+from fp8core.rounding import Rounding
 from fp8core.stochastic import Debias, chances, moments, nearest_of, neighbors, round_stochastic
 
 by_format = pytest.mark.parametrize("name", ["e2m1", "e4m3", "e5m2", "bf16", "hif8", "e4m3fnuz"])
@@ -71,6 +72,26 @@ def test_both_signs_are_treated_alike(debias) -> None:
     x, random = samples("e4m3"), np.arange(47) * 5
     ours = round_stochastic(FORMATS["e4m3"], x, random, 8, debias)
     np.testing.assert_array_equal(round_stochastic(FORMATS["e4m3"], -x, random, 8, debias), -ours)
+
+
+@pytest.mark.parametrize("name", ["e2m1", "e4m3", "bf16", "fp32", "e4m3fnuz", "mxint8", "hif8"])
+@pytest.mark.parametrize("random", [0, 128, 255])
+def test_a_draw_is_the_value_of_the_code_that_encoding_draws_down_to_the_sign_of_zero(name, random) -> None:
+    format_, least = FORMATS[name], FORMATS[name].min_subnormal
+    x = np.array([0.0, least / 8, least / 2, 0.7 * least, least, 1.3, format_.max, 2 * format_.max])
+    x = np.concatenate([x, -x])
+    noise = np.full(x.shape, random / 256)
+    codes = format_.encode(x, Rounding.STOCHASTIC, noise=noise)
+    draws = round_stochastic(format_, x, np.array(random), 8)
+    np.testing.assert_array_equal(draws.view(np.int64), format_.decode(codes).view(np.int64))
+
+
+@by_format
+def test_a_number_rounded_to_nearest_keeps_the_sign_of_zero(name) -> None:
+    format_ = FORMATS[name]
+    x = np.array([-0.0, 0.0, -format_.min_subnormal / 8, format_.min_subnormal / 8])
+    nearest = nearest_of(format_, x, neighbors(format_, x))
+    np.testing.assert_array_equal(np.signbit(nearest), np.signbit(format_.decode(format_.encode(x))))
 
 
 def test_variants_differ_only_in_what_lies_below_the_random_bits() -> None:

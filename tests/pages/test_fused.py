@@ -14,6 +14,7 @@ from kernels.layer.timeline.job import Way
 from pages.kit.chart_slider import AT, SLIDER
 from pages.kit.gemm.words import duration
 from pages.kit.in_code.source_text import text
+from pages.kit.origins import CHANGED
 from pages.sections.fused import rows
 from pages.sections.fused.controls import KERNEL, SHOW, WAY_NAMES
 from pages.sections.fused.kernels import SOURCES
@@ -288,8 +289,9 @@ def test_times_of_matmuls_that_quantize_stand_beside_those_of_two_kernels(open_a
     job = FusedGemmJob(end=FusedEnd.A, recipe="deepseek_v3", m=4096, n=4096, k=7168)
     times = {"ours": timing(400.0), "apart": timing(200.0), "gemm": timing(100.0), "quantize": timing(90.0)}
     words = {"blocks": "", "plain_blocks": "", "versions": {}, "gpu": "NVIDIA H200", "date": "2026-11-23"}
-    record_fused_gemm(FusedGemmRow(job=job, **times, **words, turns=7), tmp_path)
+    record_fused_gemm(FusedGemmRow(job=job, **times, **words, turns=7, commit="0123abc+"), tmp_path)
     at = open_app(PAGE, fused_show="kernels")
     assert not at.exception
+    assert f"2026-11-23, commit 0123abc+ ({CHANGED})" in texts(at)
     (line,) = at.dataframe[0].value.to_dict("records")
     assert (line["× two kernels"], line["× matmul alone"]) == (0.5, 0.25)

@@ -134,9 +134,15 @@ PEAK_RATES: dict[str, PeakRates] = {
             generation="CDNA 3",
             capability=(9, 4),
             device_name="AMD Instinct MI300X",
-            tflop_s=_tflop_s(fp8=2600.0, bf16=1300.0, fp16=1300.0, tf32=653.7, fp32=163.4),
+            tflop_s=_tflop_s(fp8=2614.9, bf16=1307.4, fp16=1307.4, tf32=653.7, fp32=163.4),
             memory_gb_s=5300.0,
-            sources=(_ML_ENGINEERING,),
+            sources=(
+                Source(
+                    "AMD Instinct MI300X, data sheet",
+                    "https://www.amd.com/content/dam/amd/en/documents/instinct-tech-docs/data-sheets/"
+                    "amd-instinct-mi300x-data-sheet.pdf",
+                ),
+            ),
         ),
     )
 }

@@ -160,6 +160,7 @@ _RECIPES: dict[str, Arguments] = {
         "cast_config_weight_for_grad_input": "CastConfig()",
         "cast_config_grad_output_for_grad_weight": "CastConfig(scaling_type=ScalingType.DISABLED, "
         "target_dtype=torch.float8_e4m3fn)",
+        "round_scales_to_power_of_2": "True",
     },
 }
 """What Float8LinearConfig.from_recipe_name makes of each name."""

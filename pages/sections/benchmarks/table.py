@@ -10,6 +10,7 @@ from kernels.gemm.simple.dot_scaled import NOTE
 from pages.kit.controls import Controls
 from pages.kit.gemm.results import Origin, Result
 from pages.kit.gemm.results_table import draw_downloads
+from pages.kit.origins import CHANGED
 from pages.kit.tables.arrow_table import Table, arrow_table
 from pages.kit.tables.draw import draw_rows
 from pages.sections.benchmarks import data
@@ -41,7 +42,7 @@ _COLUMNS = {
     "MHz": _NUMBER(format="%.0f", help="SM clock while it was timed"),
     "W": _NUMBER(format="%.0f", help="Power while it was timed"),
     "MHz, torch": _NUMBER(format="%.0f", help="SM clock under torch's op, or under bf16 where there is none"),
-    "commit": st.column_config.TextColumn(help="Of this code, as it was measured; + where files had changed"),
+    "commit": st.column_config.TextColumn(help=f"Of this code, as it was measured; {CHANGED}"),
     **{name: _NUMBER(format="%.2f", help=told) for name, told in _TWO_DIGITS.items()},
 }
 _RATES_COLUMNS = {

@@ -13,7 +13,7 @@ from pages.kit.file_stamps import Stamp, stamps
 from pages.kit.gemm import results as gemm_results
 from pages.kit.in_code.source_text import Source, explanation, files, text
 from pages.kit.inert import plain
-from pages.kit.origins import Measured, recorded_on, told
+from pages.kit.origins import Measured, recorded_on, told, told_versions
 from pages.kit.tables.arrow_table import arrow_table
 from pages.kit.tables.draw import draw_rows
 from pages.kit.terms.explain import draw_text
@@ -70,14 +70,22 @@ def lines(rows: Sequence[FusedGemmRow]) -> list[dict[str, object]]:
     ]
 
 
+def _measured(row: FusedGemmRow) -> Measured:
+    return Measured(
+        place=recorded_on(row.gpu),
+        date=row.date,
+        versions=told_versions(row.versions),
+        commit=row.commit or "",
+    )
+
+
 def draw(gpu: str) -> None:
     """Draw a part that is closed at first: the words, the times, the kernel's source."""
     with st.expander("A matmul that quantizes, with its source"):
         draw_text(IN_MATMUL)
         if rows := recorded(gpu):
             draw_rows(arrow_table(lines(rows)), column_config=_COLUMNS)
-            days = (Measured(place=recorded_on(row.gpu), date=row.date) for row in rows)
-            st.caption(plain(f"{told(days)}."))
+            st.caption(plain(f"{told(map(_measured, rows))}."))
         st.markdown(explanation(MATMUL.explained_in))
         st.markdown(f"**{MATMUL.title}**, the kernel to read: {files(MATMUL)}")
         st.code(text(MATMUL), language="python")

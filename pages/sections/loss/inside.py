@@ -38,7 +38,7 @@ RULES = (
     "- **underflows%**: elements that are not 0 and whose code is. True zeros do not count.\n"
     "- **overflows%**: elements that are clipped to the largest code.\n"
     "- **scale_inv_min**, **scale_inv_max**: the smallest and the largest scale, which multiplies a code "
-    "back. Transformer Engine calls the number that divides “scale”, hence the name.\n"
+    "back. In Transformer Engine “scale” is the number that multiplies x before the cast, hence the name.\n"
     "- **mse**: the mean squared error of the copy. **sqnr_db**: the signal's energy over the error's in dB; "
     "6 dB is one bit.\n"
     "- They are taken beside the run, on a batch of its own. SQNR of y, dx and dw is against the product of "

@@ -6,8 +6,8 @@ import streamlit as st
 
 from kernels.train.job import BF16, recipe_of
 from kernels.train.row import Speed
-from pages.kit.gemm.results import TOLD
 from pages.kit.inert import plain
+from pages.kit.origins import Measured, recorded_on, told, told_versions
 from pages.sections.loss.runs import speeds_of
 
 _RULE = (
@@ -48,15 +48,13 @@ def table(found: Sequence[Speed]) -> str:
 
 def where(found: Sequence[Speed]) -> str:
     """The machines, days, versions and commits of these rows."""
-    told = {
-        ", ".join(
-            [
-                plain(one.machine.name),
-                one.date,
-                *(f"{name} {one.machine.versions[name]}" for name in TOLD if name in one.machine.versions),
-                *([f"commit {one.commit}"] if one.commit else []),
-            ]
+    measured = (
+        Measured(
+            place=recorded_on(one.machine.name),
+            date=one.date,
+            versions=told_versions(one.machine.versions),
+            commit=one.commit or "",
         )
         for one in found
-    }
-    return f"Recorded on {'; '.join(sorted(told))}."
+    )
+    return plain(f"{told(measured)}.")

@@ -100,7 +100,7 @@ def show(controls: Controls) -> None:
     st.caption(
         "Copies and layouts follow from each recipe, as the page Tile layouts counts them; Hopper needs "
         "every operand contiguous along K. The backward pass keeps all copies of w and dy at once. The "
-        "optimizer's own state, fp32 moments and often an fp32 weight, is as large as in bf16, and left out."
+        "optimizer's own state, two moments and often an fp32 weight, is as large as in bf16, and left out."
     )
     st.markdown("**Does this sum agree with a measurement?**")
     st.html(grid(HEAD, checks(), INKS[theme()]))

@@ -7,6 +7,7 @@ import torch
 from fp8core.formats import FORMATS, FloatFormat
 from fp8core.quantize import RANDOM_BITS
 from fp8core.rounding import Rounding
+from fp8core.stochastic import round_stochastic
 from kernels.device import DeviceKind, current_device, launching
 from kernels.quantize.facts import MXINT8, element_facts
 from kernels.quantize.tables import code_table
@@ -82,6 +83,18 @@ def test_the_mean_over_all_random_bits_is_the_number_itself(format_):
         last = np.exp2(np.maximum(exponent - 1, format_.e_min) - float(format_.mantissa_bits))
     np.testing.assert_array_equal(drawn.mean(1), np.trunc(held / last * DRAWS) / DRAWS * last)
     assert (drawn.max(1) - drawn.min(1) <= last).all()
+
+
+@pytest.mark.parametrize("format_", RANDOM, ids=label)
+def test_a_number_that_becomes_zero_at_random_keeps_its_sign_as_the_reference_has_it(format_):
+    sizes = np.array([0.0, 1e-45, 1e-30, *(format_.min_subnormal * np.array([2**-9, 0.01, 0.5, 0.99, 1]))])
+    x = np.concatenate([sizes, -sizes]).astype(np.float32).repeat(DRAWS)
+    random = np.tile(np.arange(DRAWS, dtype=np.uint8), 2 * sizes.size)
+    facts = element_facts(format_, Rounding.STOCHASTIC, current_device().kind)
+    truth = format_.encode(x, Rounding.STOCHASTIC, noise=random / DRAWS)
+    np.testing.assert_array_equal(encoded(x, facts, random), truth)
+    draws = round_stochastic(format_, x, random, RANDOM_BITS)
+    np.testing.assert_array_equal(np.signbit(draws), np.signbit(format_.decode(truth)))
 
 
 def test_every_way_to_encode_is_tried():

@@ -1,6 +1,6 @@
 """The words on where rows were measured name a GPU once."""
 
-from pages.kit.origins import Measured, recorded_on, told
+from pages.kit.origins import CHANGED, Measured, recorded_on, told
 
 ROW = Measured(
     place=recorded_on("NVIDIA H200"), date="2026-11-23", versions=("torch 2.11.0",), commit="0123abc"
@@ -17,6 +17,12 @@ def test_rows_of_one_gpu_are_told_once_with_each_day_and_commit():
     assert told(later) == (
         "Recorded on NVIDIA H200, 2026-11-23 and 2026-11-24, torch 2.11.0, commits 0123abc, b and c"
     )
+
+
+def test_a_commit_whose_files_had_changed_keeps_its_mark_and_says_what_it_means():
+    assert told([_row("2026-11-23", "0123abc+")]) == f"{told([ROW])}+ ({CHANGED})"
+    both = told([ROW, _row("2026-11-24", "0123abc+")])
+    assert both.endswith(f"commits 0123abc and 0123abc+ ({CHANGED})")
 
 
 def test_another_gpu_is_told_apart():

@@ -32,6 +32,13 @@ def test_a_card_is_known_by_the_name_that_cuda_gives_it():
     assert peak_rates_of("") is None
 
 
+def test_the_rates_of_the_mi300x_are_those_of_its_units_and_clock():
+    """304 compute units at 2,100 MHz, of which each does so many operations in a cycle."""
+    rates, a_cycle = PEAK_RATES["MI300X"].tflop_s, 304 * 2100e6 * 1e-12
+    for rate, operations in ((Rate.FP8, 4096), (Rate.BF16, 2048), (Rate.TF32, 1024), (Rate.FP32, 256)):
+        assert rates[rate] == pytest.approx(operations * a_cycle, abs=0.06)
+
+
 def test_the_ridge_is_where_memory_and_arithmetic_take_equally_long():
     h200, a100 = PEAK_RATES["H200 SXM"], PEAK_RATES["A100 SXM 80 GB"]
     operations_per_byte = h200.ridge(Rate.FP8)

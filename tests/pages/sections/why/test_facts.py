@@ -4,9 +4,11 @@ import pytest
 
 from kernels.bench.ceilings.peak_rates import PEAK_RATES, Rate
 from pages.kit.lesson.facts import fact
+from pages.kit.sourced import sourced
 from pages.sections.why import history
 from pages.sections.why.cache import cache_share, gains
 from pages.sections.why.facts import FACTS
+from pages.sections.why.work import shares
 
 
 @pytest.mark.parametrize("name", FACTS)
@@ -25,6 +27,13 @@ def test_arithmetic_outgrew_memory():
     assert fact("why.newest", {}) == "B200 SXM"
     assert fact("why.rate_growth", {}) == pytest.approx(2250 / 312)
     assert fact("why.memory_growth", {}) == pytest.approx(8000 / 2039)
+
+
+def test_the_matmuls_between_norms_are_most_of_the_work_in_short_sequences_only():
+    for model in sourced().models.values():
+        short, long = shares(model, 1 << 10), shares(model, 1 << 20)
+        assert short["ffn"] > 0.5 > 10 * short["attention"]
+        assert long["attention"] > 0.9 > 10 * long["ffn"]
 
 
 def test_the_notice_on_loss_scales_has_the_shares_of_the_curves():
