@@ -1,4 +1,4 @@
-"""How the errors of rounded terms add up in a dot product: noise cancels, a bias does not."""
+"""How the errors of rounded terms add up in a dot product of K terms: noise as √K, a bias as K."""
 
 import math
 from collections.abc import Sequence
@@ -13,6 +13,7 @@ from fp8core.stochastic import MAX_RANDOM_BITS, draw, nearest_of, neighbors
 
 _SHRINKAGES_KEPT = 64
 _ROWS_AT_ONCE = 4
+_SAMPLES, _FARTHEST = 1 << 14, 8.0
 _KINDS = ("exact", "nearest", "stochastic")
 
 
@@ -118,3 +119,24 @@ def nearest_shrinkage(format_: Format) -> float:
     middles = (values[1:] + values[:-1]) / 2
     beyond = np.array([math.erfc(m / math.sqrt(2)) for m in middles])
     return float(np.diff(values) @ beyond / math.sqrt(2 / math.pi))
+
+
+@lru_cache(maxsize=_SHRINKAGES_KEPT)
+def noise_ratio(format_: Format) -> float:
+    """Stochastic's rms error over nearest's in dot products of terms from N(0, 1), for any K.
+
+    The error of a product has both signs, so K of them add up as √K under either rounding. With r the
+    rounded number, E[(r r' - z z')²] = E[r²]² - 2 E[z r]² + E[z²]², summed over |z| with N(0, 1)'s density.
+    """
+    z = (np.arange(_SAMPLES) + 0.5) * (_FARTHEST / _SAMPLES)
+    density = np.exp(-(z**2) / 2)
+    density /= density.sum()
+    around = neighbors(format_, z)
+    low, high, up = around.low, around.high, around.fraction
+
+    def squared(mean: NDArray[np.float64], square: NDArray[np.float64]) -> float:
+        return float((density @ square) ** 2 - 2 * (density @ (z * mean)) ** 2 + (density @ z**2) ** 2)
+
+    nearest = nearest_of(format_, z, around)
+    noisy = squared(low + (high - low) * up, low**2 * (1 - up) + high**2 * up)
+    return math.sqrt(noisy / squared(nearest, nearest**2))

@@ -46,6 +46,11 @@ def _of_place(place: str, versions: Sequence[str], rows: Sequence[Measured]) -> 
     return ", ".join([place, listed(days), *versions, *last])
 
 
+def span(dates: Iterable[str]) -> str:
+    """The days of some rows: one, or the first and the last, such as ``2026-11-23 to 2026-11-24``."""
+    return " to ".join(dict.fromkeys((min(days := sorted(dates)), max(days))))
+
+
 def listed(names: Sequence[str]) -> str:
     """Names in a row of words, such as ``a, b and c``."""
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))

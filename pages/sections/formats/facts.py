@@ -89,6 +89,19 @@ def values_per_binade(settings: Settings) -> int:
     return count_between(_compared(settings, 0), 1.0, 2.0)
 
 
+def even_end(side: int) -> Callable[[Settings], float]:
+    """The lower (-1) or upper (1) end of the binades around 1 that have equally many values."""
+
+    def found(settings: Settings) -> float:
+        format_, count = _compared(settings, 0), values_per_binade(settings)
+        power = 0
+        while count and count_between(format_, 2.0 ** (power + side), 2.0 ** (power + side + 1)) == count:
+            power += side
+        return 2.0 ** max(power, power + side)
+
+    return found
+
+
 def range_ratio(settings: Settings) -> float:
     """How many times as wide the last compared format's range is as the first one's."""
     return 2.0 ** (dynamic_range(_compared(settings, -1)) - dynamic_range(_compared(settings, 0)))
@@ -126,6 +139,8 @@ FACTS: dict[str, Callable[[Settings], float | int | str]] = {
     "binades": lambda settings: dynamic_range(_format(settings)),
     "share_below_one": share_below_one,
     "values_per_binade": values_per_binade,
+    "even_from": even_end(-1),
+    "even_to": even_end(1),
     "last_step": lambda settings: _compared(settings, 0).gap_beyond,
     "range_ratio": range_ratio,
     "special_codes": special_codes,

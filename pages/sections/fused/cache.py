@@ -66,13 +66,10 @@ def _times(step: Step, bf16: Step) -> str:
 
 
 def turn_context(settings: Mapping[str, Value]) -> int | None:
-    """The shortest context, as a power of two, whose cache weighs more than the weights in bf16."""
-    heavy = (1 << power for power in CONTEXTS if _is_heavy(at(settings, power)[0]))
-    return next(heavy, None)
-
-
-def _is_heavy(step: Step) -> bool:
-    return step.cache_bytes > step.weight_bytes
+    """The shortest context whose cache weighs more than the weights in bf16; None beyond the slider's."""
+    one = at(settings, 0)[0]
+    turn = int(one.weight_bytes // one.cache_bytes) + 1
+    return turn if turn <= 1 << CONTEXTS[-1] else None
 
 
 def show(controls: Controls) -> None:

@@ -10,13 +10,14 @@ from kernels.quantize.plan import HELD
 from pages.kit.datasheet import GPU, card
 from pages.kit.decoding.controls import CONTEXT
 from pages.kit.decoding.steps import steps
+from pages.kit.origins import span
 from pages.kit.shared_controls import RECIPE
 from pages.kit.widgets import Value
 from pages.sections.fused import rows
 from pages.sections.fused.cache import turn_context
 from pages.sections.fused.controls import ALL_CONTROLS, BLOCK, TENSOR, TOKENS, job_of, layer_of
 from pages.sections.fused.losses import Lost, Rates, losses, rates, sentence
-from pages.sections.fused.memory import ratio, turn_tokens
+from pages.sections.fused.memory import ratio, turn_tokens, whole_ratio
 from pages.sections.fused.passes import Strategy, copies_of, layer_traffic, least_us, matmuls_us, together
 
 Settings = Mapping[str, Value]
@@ -51,12 +52,13 @@ def recorded(settings: Settings) -> str:
     job = job_of(recipe_in(settings).name, str(settings[BLOCK.key]), str(settings[TOKENS.key]))
     every = (rows.timelines(source, job) for source in rows.source_control().options if source != rows.HERE)
     found = next(filter(None, every), [])
-    speeds = {one.row.way: one.row.times_bf16 for one in found}
-    told = [f"{words} {speeds[way]:.2f}" for way, words in _TOLD.items() if way in speeds]
+    rows_of = {one.row.way: one.row for one in found}
+    told = [(words, rows_of[way]) for way, words in _TOLD.items() if way in rows_of]
     if not told:
         return "No GPU has recorded this step yet."
-    row = found[0].row
-    return f"On the {row.machine.name}, {row.date}, speeds over bf16's were: {', '.join(told)}."
+    speeds = ", ".join(f"{words} {row.times_bf16:.2f}" for words, row in told)
+    days = span(row.date for _, row in told)
+    return f"On the {told[0][1].machine.name}, {days}, speeds over bf16's were: {speeds}."
 
 
 def _losses(settings: Settings) -> tuple[LayerRow, list[Lost], Rates] | None:
@@ -127,6 +129,7 @@ FACTS: dict[str, Callable[[Settings], float | int | str]] = {
     "once_share": _share(Strategy.TOGETHER),
     "before_share": _share(Strategy.BEFORE),
     "held_ratio": lambda settings: ratio(recipe_in(settings), _layer(settings)),
+    "whole_ratio": lambda settings: whole_ratio(recipe_in(settings), _layer(settings)),
     "held_turn": lambda settings: turn_tokens(recipe_in(settings), _layer(settings)) or 0,
     "cache_gain": _gain(1),
     "all_gain": _gain(2),

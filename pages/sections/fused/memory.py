@@ -1,6 +1,9 @@
 """Section "Memory held": what a layer keeps from forward to backward, in each recipe and in bf16."""
 
+from bisect import bisect_left
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import lru_cache
 
 import streamlit as st
 
@@ -27,10 +30,11 @@ from pages.sections.fused.controls import TOKENS, job_of, layer_of
 from pages.sections.fused.rows import Shown
 
 IDEA = (
-    "Half the bits, half the memory? **That is no reason for fp8 training.** A bf16 layer holds x for Wgrad, "
+    "Half the bits, half the memory? **Not with few tokens.** A bf16 layer holds x for Wgrad, "
     "and reads w itself. An fp8 layer holds the copy of x that Wgrad reads, which is smaller. But it also "
     "holds the **copy of w that Dgrad reads**, beside the weight that the optimizer changes. With few tokens "
-    "that copy is larger than all that the smaller x saves."
+    "that copy is larger than all that the smaller x saves. With many it is not: COAT (arXiv 2410.19313) "
+    "trains in fp8 to save this memory."
 )
 X, W = "x for Wgrad", "w for Dgrad"
 SHORT = {X: "x", W: "w again"}
@@ -45,6 +49,8 @@ _COLUMNS = {
 }
 _EQUAL = 0.01
 """Sizes nearer than this share count as equal."""
+_MANY, _TILES = 1 << 20, 256
+"""Tokens where each recipe has settled whether it holds less, and those of two of the longest tiles."""
 
 
 def shown(chosen: Recipe) -> list[Recipe]:
@@ -62,6 +68,13 @@ def ratio(recipe: Recipe, layer: LayerShape) -> float:
     """Bytes held over those of bf16."""
     found = held(recipe, layer)
     return found.total / found.bf16
+
+
+def whole_ratio(recipe: Recipe, layer: LayerShape) -> float:
+    """Bytes held over those of bf16, with those of w and y in bf16 on both sides."""
+    found = held(recipe, layer)
+    beside = 2 * layer.out * (layer.in_ + layer.tokens)
+    return (found.total + beside) / (found.bf16 + beside)
 
 
 def picture(recipes: Sequence[Recipe], layer: LayerShape, theme: str) -> Filled:
@@ -96,10 +109,20 @@ def notice(recipes: Sequence[Recipe], layer: LayerShape) -> str:
     )
 
 
+@lru_cache(maxsize=64)
 def turn_tokens(recipe: Recipe, layer: LayerShape) -> int | None:
-    """The fewest tokens, as a power of two, with which a layer holds less than in bf16; else None."""
-    sizes = (LayerShape(1 << power, layer.in_, layer.out) for power in range(21))
-    return next((size.tokens for size in sizes if ratio(recipe, size) < 1), None)
+    """The fewest tokens from which on a layer holds less than in bf16; None where it never does."""
+
+    def is_less(tokens: int) -> bool:
+        return ratio(recipe, replace(layer, tokens=tokens)) < 1
+
+    if not is_less(_MANY):
+        return None
+    first = 1 + bisect_left(range(1, _MANY), True, key=is_less)
+    # A tile that has just begun has a scale for few tokens, and may hold more once again.
+    return 1 + max(
+        (tokens for tokens in range(first, first + _TILES) if not is_less(tokens)), default=first - 1
+    )
 
 
 def measured(found: Sequence[Shown]) -> list[dict[str, object]]:

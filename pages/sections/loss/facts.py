@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from fp8core.experiments.run_spread import runs_needed, spread_percent
 from kernels.train.sizes import SIZES
 from kernels.train.variants import VARIANTS
+from pages.kit.origins import span
 from pages.kit.widgets import Value
 from pages.sections.loss.controls import ALL_CONTROLS, COMPARED, DELTA, HELD_OUT, SIZE
 from pages.sections.loss.gaps import FEWEST, Final, apart, band, finals, line
@@ -29,6 +30,11 @@ def ends(settings: Settings) -> Sequence[Final]:
     """Where the chosen recipes end."""
     mine = group(settings)
     return finals(mine, [(name, False, False) for name in settings[COMPARED.key] if name in mine.recipes])
+
+
+def trained(mine: Group) -> Sequence[Final]:
+    """Where all published recipes end that were trained to their end."""
+    return finals(mine, [(name, False, False) for name in mine.recipes])
 
 
 def beyond(settings: Settings) -> str:
@@ -92,8 +98,7 @@ def _counted(bits: int, *, beyond_band: bool) -> Callable[[Settings], int]:
     """A count of published recipes of so many bits: all that were trained, or those beyond the band."""
 
     def found(settings: Settings) -> int:
-        mine = group(settings)
-        ended = finals(mine, [(name, False, False) for name in mine.recipes])
+        ended = trained(group(settings))
         return sum(recipe_bits(one) == bits and (one.beyond or not beyond_band) for one in ended)
 
     return found
@@ -129,12 +134,14 @@ FACTS: dict[str, Callable[[Settings], float | int | str]] = {
     "steps": lambda settings: group(settings).steps,
     "seeds": lambda settings: len(group(settings).bf16),
     "gpu": lambda settings: group(settings).first.machine.name,
-    "date": lambda settings: group(settings).first.date,
+    "date": lambda settings: span(run.row.date for run in group(settings).bf16),
     "nvfp4_gap": _gap("nvfp4"),
     "nvfp4_in_bf16": in_bf16,
     "mxfp4_gap": _gap("mxfp4"),
     "mxfp8_gap": _gap("mxfp8"),
     "deepseek_gap": _gap("deepseek_v3"),
+    "recipes": lambda settings: len(trained(group(settings))),
+    "compared": lambda settings: len(ends(settings)),
     "eight_runs": _counted(8, beyond_band=False),
     "eight_beyond": _counted(8, beyond_band=True),
     "four_runs": _counted(4, beyond_band=False),

@@ -41,6 +41,7 @@ from pages.sections.outliers.measures import (
     layer,
     measured,
     operand_of_key,
+    recipe_readers,
 )
 from pages.sections.outliers.source import Source, bands
 
@@ -179,6 +180,15 @@ def square_differ(settings: Settings) -> int:
     return sum(one.differ for one in _bare_of(settings)[True])
 
 
+_readers = lru_cache(maxsize=8)(recipe_readers)
+
+
+def readers_differ(settings: Settings) -> float:
+    """The share of the weight's elements that differ between its readers under the first recipe."""
+    found = _readers(_key(settings, _FIRST), _source(settings))
+    return found.differ / found.elements
+
+
 @lru_cache(maxsize=8)
 def _checkpoint(source: Source) -> tuple[CheckpointError, ...]:
     return checkpoint(source)
@@ -236,6 +246,7 @@ FACTS: dict[str, Callable[[Settings], float | int | str]] = {
     "longest_tile": _longest,
     "bare_differ": bare_differ,
     "square_differ": square_differ,
+    "readers_differ": readers_differ,
     "checkpoint_growth": checkpoint_growth,
     "checkpoint_error": checkpoint_error,
     "direct_error": direct_error,

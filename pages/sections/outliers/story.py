@@ -22,12 +22,13 @@ STORY = (
     "**What happened.** In March 2026 a model of 35 billion parameters moved to a newer GPU. On GSM8K, a "
     "test of school mathematics, about twelve fewer of a hundred answers were right. Its checkpoint had "
     "e4m3 codes with one **fp32** scale for each square block. The newer GPU's matmul takes **powers of "
-    "two** only. So the weights were read back, and quantized once more, with scales rounded up. Nothing "
-    "failed, and nothing was logged."
+    "two** only. So the weights were read back, and quantized once more, with scales rounded up. The "
+    "activations' scales were rounded up, too. Nothing failed, and nothing was logged. Here only the "
+    "weights' scales change."
 )
 SOURCE = (
-    "Source: vLLM pull request 38083 (issue 37804), requant_weight_ue8m0_inplace; there the activations had "
-    "rounded scales, too. Codes kept: transformers issue 47030."
+    "Source: vLLM pull request 38083 (issue 37804), requant_weight_ue8m0_inplace. Codes "
+    "kept: transformers issue 47030."
 )
 SERIES = {
     "weight": "the weight, against w",

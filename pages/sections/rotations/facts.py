@@ -18,7 +18,7 @@ from pages.sections.rotations.controls import (
     TILE,
     rotation_at,
 )
-from pages.sections.rotations.data import Look, Products, Setting, look, products
+from pages.sections.rotations.data import Look, Products, Setting, errors, look, products
 
 Settings = Mapping[str, Any]
 
@@ -70,6 +70,12 @@ def error_ratio(settings: Settings) -> float:
     return rotated / without
 
 
+def rest_ratio(settings: Settings) -> float:
+    """The error of the elements beside the outliers with the rotation over that without it, as energies."""
+    without, rotated = errors(_setting(settings), float(settings[MAGNITUDE.key]))
+    return rotated.rest_nmse / without.rest_nmse
+
+
 def error_gain(settings: Settings) -> float:
     """The total error without the rotation over that with it, as energies."""
     return 1 / error_ratio(settings)
@@ -87,6 +93,7 @@ FACTS: dict[str, Callable[[Settings], float | int | str]] = {
     "zeros_share": zeros_share,
     "rotated_zeros_share": rotated_zeros_share,
     "error_ratio": error_ratio,
+    "rest_ratio": rest_ratio,
     "error_gain": error_gain,
     "product_moved": lambda settings: _products(settings).moved,
     "product_error": lambda settings: _products(settings).without[0],

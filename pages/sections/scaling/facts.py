@@ -117,7 +117,7 @@ def _of_rule(rule: str, field: str) -> Callable[[Settings], float]:
 
 
 def round_up_gain_db(settings: Settings) -> float:
-    """The gain in SQNR of rounding a power-of-two scale up rather than down."""
+    """The gain in SQNR of the round-up rule over the floor rule."""
     found = _landings(settings)
     return found[UP].sqnr_db - found[FLOOR].sqnr_db
 

@@ -3,7 +3,8 @@
 import numpy as np
 import streamlit as st
 
-from fp8core.experiments.dot_noise import DotErrors
+from fp8core.experiments.dot_noise import DotErrors, noise_ratio
+from fp8core.formats import FORMATS
 from pages.kit.chart import draw_chart
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.words import percent_text, short
@@ -22,7 +23,7 @@ def show(controls: Controls) -> None:
     """Draw the control, what to notice, and the two pictures."""
     name = controls.draw(FORMAT)
     view = dot_view(name, controls.value(SEED))
-    draw_notice(_notice(view))
+    draw_notice(_notice(view, noise_ratio(FORMATS[name])))
     domain, ink = view.domain, INKS[theme()]
     row = st.container(horizontal=True, gap="medium")
     for title, errors, floor, key in (
@@ -46,7 +47,7 @@ def show(controls: Controls) -> None:
     )
 
 
-def _notice(view: DotView) -> str:
+def _notice(view: DotView, expected: float) -> str:
     same, zero = view.same_sign, view.zero_mean
     ahead = overtaken(same)
     last = f"K = {TERMS[-1]:,}"
@@ -60,7 +61,8 @@ def _notice(view: DotView) -> str:
         f"nearest's bias ({percent_text(view.floor, 2)}) does not, however many terms are added: {winner} "
         f"(at {last}: {percent_text(same.stochastic[-1], 2)} against {percent_text(same.nearest[-1], 2)}). "
         "Where signs cancel, the result itself grows only as √K: nothing averages out, and "
-        f"**nearest wins**: stochastic's error is {short(float(ratio), 2)} times as large."
+        f"**nearest wins**: stochastic's error is {short(float(ratio), 2)} times as large in these sums, and "
+        f"{short(expected, 2)} times in the mean over many."
     )
 
 

@@ -3,7 +3,9 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from fp8core.experiments.dot_noise import noise_ratio
 from fp8core.experiments.weight_updates import Pull
+from fp8core.formats import FORMATS
 from fp8core.stochastic import Debias
 from pages.kit.shared_controls import SEED
 from pages.sections.stochastic.controls import (
@@ -83,9 +85,8 @@ def winner_of_both_signs(settings: Settings) -> str:
 
 
 def loser_ratio(settings: Settings) -> float:
-    """Stochastic's error over nearest's at the longest sum, where the terms have both signs."""
-    errors = _dot(settings).zero_mean
-    return errors.stochastic[-1] / errors.nearest[-1]
+    """Stochastic's error over nearest's where the terms have both signs: what all draws have in the mean."""
+    return noise_ratio(FORMATS[settings[FORMAT.key]])
 
 
 FACTS: dict[str, Callable[[Settings], float | int | str]] = {

@@ -12,9 +12,9 @@ from pages.kit.charts.words import count, stored_tile
 from pages.sections.tiles.charts.scene import Scene
 
 ONE_SCALE = (
-    "Eight bits, or fewer, have too little range for raw numbers. So each group of elements is divided by "
-    "one **scale**, chosen so that the largest element fits. Later the result is multiplied by it. Elements "
-    "that share one scale are a **tile**."
+    "Eight bits, or fewer, have too little range for many raw numbers. So each group of elements is divided "
+    "by one **scale**, chosen so that the largest element fits. Later the result is multiplied by it. "
+    "Elements that share one scale are a **tile**."
 )
 
 HARDWARE_SOURCES = (

@@ -1,6 +1,8 @@
 """Facts of the page "Why FP8" for the lesson, computed by what the page draws from."""
 
+from bisect import bisect_left
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from kernels.bench.ceilings.peak_rates import Rate
 from pages.kit.datasheet import GPU, card
@@ -8,13 +10,13 @@ from pages.kit.decoding.steps import BF16, FP8, steps
 from pages.kit.widgets import Value
 from pages.sections.why.bound import found, gain
 from pages.sections.why.cache import cache_share, gains, token_bytes
-from pages.sections.why.controls import ALL_CONTROLS, LOSS_SCALE, TOKENS
+from pages.sections.why.controls import ALL_CONTROLS, LOSS_SCALE, TOKENS, layer_of
 from pages.sections.why.gradients import best_scale
 from pages.sections.why.history import shares as lost_shares
 from pages.sections.why.memory import ratios
 from pages.sections.why.rates import growth, rate
 from pages.sections.why.scaled import context_of, model_of
-from pages.sections.why.times import ARITHMETIC
+from pages.sections.why.times import ARITHMETIC, bounds
 from pages.sections.why.work import quantized_share, shares
 
 Settings = Mapping[str, Value]
@@ -34,10 +36,13 @@ def tf32_rate_gain(settings: Settings) -> float:
 
 
 def turn_tokens(settings: Settings) -> int:
-    """The fewest tokens, as a power of two, with which the tensor cores limit bf16, not memory."""
-    tokens = range(TOKENS.low, TOKENS.high + 1)
-    turned = (k for k in tokens if found({**settings, TOKENS.key: k})[Rate.BF16].limit == ARITHMETIC)
-    return 1 << next(turned, TOKENS.high)
+    """The fewest tokens with which the tensor cores limit bf16, not memory; at most the slider's."""
+    gpu, layer = card(settings[GPU.key]), layer_of(settings)
+
+    def is_turned(tokens: int) -> bool:
+        return bounds(gpu, replace(layer, tokens=tokens))[Rate.BF16].limit == ARITHMETIC
+
+    return 1 + bisect_left(range(1, 1 << TOKENS.high), True, key=is_turned)
 
 
 def fp8_gain(settings: Settings) -> float:

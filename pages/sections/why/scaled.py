@@ -19,10 +19,10 @@ from pages.sections.why.charts.block import Box, block
 from pages.sections.why.work import quantized_share, shares
 
 IDEA = (
-    "FP8 is for the **inputs of matmuls with a weight**, and for nothing else. Such a matmul sums thousands "
-    "of products, so that the rounding errors of its inputs mostly cancel. A scale comes out of its sum for "
-    "free: it is one factor. A softmax, a norm or an update of a weight has no such sum. All that lies "
-    "between two matmuls stays bf16 or fp32, and is **quantized again** before the next one."
+    "In training, FP8 is for the **inputs of matmuls with a weight**. Their rounding errors have both signs "
+    "and grow no faster than the sum, so thousands of products are about as exact as a few. A scale comes "
+    "out of the sum for free: it is one factor. A softmax, a norm or an update of a weight is no matmul. All "
+    "that lies between two matmuls stays bf16 or fp32, and is **quantized again** before the next one."
 )
 
 

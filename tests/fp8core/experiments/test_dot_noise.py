@@ -6,7 +6,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from fp8core.experiments.dot_noise import Unrounded, dot_errors, nearest_shrinkage, rounded
+from fp8core.experiments.dot_noise import Unrounded, dot_errors, nearest_shrinkage, noise_ratio, rounded
 from fp8core.formats import FORMATS
 from fp8core.stochastic import MAX_RANDOM_BITS, round_stochastic
 
@@ -75,3 +75,9 @@ def test_signs_that_cancel_leave_nearest_ahead_at_every_k(name):
     (errors,) = dot_errors(FORMATS[name], a, b, TERMS, [signs])
     assert (errors.stochastic > errors.nearest * 1.1).all()
     np.testing.assert_allclose(errors.nearest, errors.nearest.mean(), rtol=0.2)
+
+
+@pytest.mark.parametrize("name", ["e2m1", "e4m3"])
+def test_the_ratio_of_noise_is_that_of_many_dot_products_of_any_length(name):
+    (errors,) = dot_errors(FORMATS[name], *operands(600)[:2], np.array([1, 8, 64]), [operands(600)[2]])
+    assert errors.stochastic / errors.nearest == pytest.approx(noise_ratio(FORMATS[name]), rel=0.15)

@@ -1,6 +1,6 @@
 """The words on where rows were measured name a GPU once."""
 
-from pages.kit.origins import CHANGED, Measured, recorded_on, told
+from pages.kit.origins import CHANGED, Measured, recorded_on, span, told
 
 ROW = Measured(
     place=recorded_on("NVIDIA H200"), date="2026-11-23", versions=("torch 2.11.0",), commit="0123abc"
@@ -28,3 +28,8 @@ def test_a_commit_whose_files_had_changed_keeps_its_mark_and_says_what_it_means(
 def test_another_gpu_is_told_apart():
     other = _row("2026-11-23", "", "GPU: NVIDIA H100")
     assert told([ROW, other]) == f"{told([ROW])}; GPU: NVIDIA H100, 2026-11-23, torch 2.11.0"
+
+
+def test_a_span_of_days_has_both_its_ends():
+    assert span(["2026-11-24", "2026-11-23", "2026-11-24"]) == "2026-11-23 to 2026-11-24"
+    assert span(["2026-11-24", "2026-11-24"]) == "2026-11-24"

@@ -26,3 +26,14 @@ def test_the_worst_error_is_that_of_some_number():
     x = np.linspace(1, 2, 10_001, dtype=np.float32)
     worst = (np.abs(x.astype(ml_dtypes.float8_e4m3fn).astype(np.float64) - x) / x).max()
     assert fact("formats.worst_error", {}) == pytest.approx(worst, rel=1e-3)
+
+
+def test_binades_between_the_two_ends_have_equally_many_numbers_and_no_others_do():
+    positive = ALL[np.isfinite(ALL) & (ALL > 0)]
+    exponents, counts = np.unique(np.floor(np.log2(positive)), return_counts=True)
+    settings = {"compared": ["e4m3"]}
+    full = exponents[counts == fact("formats.values_per_binade", settings)]
+    assert fact("formats.even_from", settings) == 2.0 ** full.min()
+    assert fact("formats.even_to", settings) == 2.0 ** (full.max() + 1)
+    assert full.size == full.max() - full.min() + 1 == exponents.size - len([1, 2, 4, 7])
+    assert counts[[0, 1, 2, -1]].tolist() == [1, 2, 4, 7]

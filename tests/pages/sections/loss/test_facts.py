@@ -57,6 +57,7 @@ def test_recipes_are_counted_by_their_bits(fact) -> None:
     changes = [one.job.recipe for one in VARIANTS.values() if one.job.recipe in RECIPES and not one.job.head]
     assert changes == ["per_tensor_e4m3"]
     assert (fact("eight_runs"), fact("eight_beyond")) == (len(["per_tensor", "deepseek_v3", "mxfp8"]) + 1, 1)
+    assert (fact("recipes"), fact("compared")) == (len([*ABOVE, *changes]), len(ABOVE))
     assert (fact("four_runs"), fact("four_beyond")) == (len(["nvfp4", "mxfp4"]), 2)
 
 

@@ -48,3 +48,11 @@ def test_the_price_of_the_shortest_tiles_is_that_of_their_scales():
     for recipe, scale_bits in (("mxfp8", 8), ("deepseek_v3", 32)):
         price = fact("outliers.tile_price", SMALL | {"recipes": [recipe]})
         assert price == pytest.approx(scale_bits / shortest - scale_bits / 512, rel=1e-6)
+
+
+def test_copies_of_w_differ_where_a_scale_of_four_bits_is_no_power_of_two():
+    shares = {
+        name: fact("outliers.readers_differ", SMALL | {"recipes": [name], "outliers_data": "gaussian"})
+        for name in ("nvfp4_1x16", "mxfp4", "nvfp4")
+    }
+    assert shares["nvfp4_1x16"] > 0.5 > 0.1 > shares["mxfp4"] > shares["nvfp4"] == 0

@@ -1,7 +1,10 @@
 """Facts of the page "Scaling" against each other, and against what the formats say."""
 
+import numpy as np
 import pytest
 
+from fp8core.formats import FORMATS
+from fp8core.scales import E8M0_FLOOR, E8M0_ROUND_UP
 from pages.kit.lesson.facts import fact
 
 GRADIENTS = {"scaling_input": "gradient_like"}
@@ -36,3 +39,19 @@ def test_the_ends_are_those_of_the_format():
     for name, ends in (("e4m3", (448.0, 2.0**-9)), ("e5m2", (57344.0, 2.0**-16))):
         found = tuple(fact(f"scaling.{end}", {"scaling_format": name}) for end in ("largest", "smallest"))
         assert found == ends
+
+
+@pytest.mark.parametrize("element", ["e4m3", "e5m2", "e3m2", "e2m3", "e2m1"])
+def test_where_floor_does_not_clip_its_scale_is_that_of_round_up(element):
+    amax = np.geomspace(1e-6, 1e6, 4001, dtype=np.float32)
+    floor, up = (rule.scale(amax, FORMATS[element]) for rule in (E8M0_FLOOR, E8M0_ROUND_UP))
+    clips = amax / floor > FORMATS[element].max
+    assert 0 < clips.mean() < 0.5
+    np.testing.assert_array_equal(np.where(clips, 2 * floor, floor), up)
+
+
+def test_half_the_smallest_number_is_lost_and_more_is_not():
+    smallest = fact("scaling.smallest", {})
+    e4m3 = FORMATS["e4m3"]
+    halves = np.array([0.5, 0.51]) * smallest
+    assert e4m3.decode(e4m3.encode(halves)).tolist() == [0, smallest]

@@ -1,5 +1,7 @@
 """Facts of the page "Stochastic rounding" against arithmetic by hand."""
 
+import math
+
 import pytest
 
 from pages.kit.lesson.facts import fact
@@ -27,3 +29,9 @@ def test_the_mean_of_the_picture_is_kept():
 def test_nearest_wins_where_signs_cancel():
     assert fact("stochastic.winner_of_both_signs", {}) == "nearest"
     assert fact("stochastic.loser_ratio", {}) > 1
+
+
+def test_the_ratio_of_the_errors_is_that_of_all_seeds_and_near_the_root_of_two():
+    """A third of a squared step against a sixth: fractions of a step are nearly uniform."""
+    told = fact("stochastic.loser_ratio", {})
+    assert told == fact("stochastic.loser_ratio", {"seed": 1}) == pytest.approx(math.sqrt(2), rel=0.02)
