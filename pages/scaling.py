@@ -4,6 +4,7 @@ import streamlit as st
 
 from pages.kit.controls import Controls
 from pages.kit.shell import guard
+from pages.kit.view import open_view
 from pages.sections.scaling import delayed as scaling_delayed
 from pages.sections.scaling import rules as scaling_rules
 from pages.sections.scaling import window as scaling_window
@@ -12,7 +13,8 @@ from pages.sections.scaling.controls import ALL_CONTROLS, SHOW
 SECTIONS = {"window": scaling_window, "rules": scaling_rules, "delayed": scaling_delayed}
 
 guard()
-st.title("Why can't fp8 do without a scale?")
+view = open_view("Why can't FP8 do without a scale?")
 controls = Controls(*ALL_CONTROLS)
 controls.toolbar(st.sidebar)
-SECTIONS[controls.draw(SHOW)].show(controls)
+with view.below:
+    SECTIONS[controls.draw(SHOW, view.sections)].show(controls)

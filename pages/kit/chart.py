@@ -3,13 +3,12 @@
 from collections.abc import Mapping
 from typing import Any
 
-import streamlit as st
-
 from pages.kit import address
 from pages.kit.charts.legible import legible
-from pages.kit.charts.room import in_room
+from pages.kit.charts.room import PROJECTED_ROOM, ROOM, in_room
 from pages.kit.charts.template import Filled
 from pages.kit.look.presenter import projected
+from pages.kit.view import stage
 from pages.kit.widgets import Place
 
 SIDEBAR = 340
@@ -28,7 +27,7 @@ def draw_chart(
     *,
     alt: str,
     key: str,
-    place: Place = st,
+    place: Place | None = None,
     least: int | None = None,
     width: str = "stretch",
     is_rigid: bool = False,
@@ -37,8 +36,10 @@ def draw_chart(
     """Draw a chart, named by `alt` for a screen reader, and return the reader's selection in it.
 
     `least` is the width in pixels that its words need. On a narrower page the chart scrolls sideways.
-    Before a projector a chart becomes as flat as the screen, unless it is rigid: its words have fixed places.
+    Without a place, the first chart of a run is the page's picture. A chart becomes as flat as its place,
+    unless it is rigid: its words have fixed places.
     """
+    place = stage() if place is None else place
     if least is not None:
         name = f"scrolls_{key}".replace(" ", "_")
         box = f".st-key-{name}"
@@ -51,6 +52,7 @@ def draw_chart(
             "}</style>"
         )
     ready = spec if isinstance(spec, Filled) else legible(spec)
-    if projected() and not is_rigid:
-        ready = in_room(ready, is_narrow="lesson" in address.frame_parameters())
+    if not is_rigid:
+        room = PROJECTED_ROOM if projected() else ROOM
+        ready = in_room(ready, room, is_narrow="lesson" in address.frame_parameters())
     return place.vega_lite_chart(ready, width=width, key=key, alt=alt, **selection)

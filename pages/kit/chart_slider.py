@@ -9,6 +9,7 @@ import streamlit as st
 from pages.kit.chart import draw_chart
 from pages.kit.charts.template import Filled
 from pages.kit.controls import Controls
+from pages.kit.view import stage
 from pages.kit.widgets import Choice, Number, Whole
 
 Spec = dict[str, Any]
@@ -83,10 +84,12 @@ def chart_with_slider(
             st.session_state[state]["at"] = now
             controls.preset(**{control.key: now})
 
-    st.html(_SLIDER_STYLE)
-    with st.container(key=f"{_STYLED}_{name}"):
+    place = stage().container(key=f"{_STYLED}_{name}", gap=None)
+    place.html(_SLIDER_STYLE)
+    with place:
         draw_chart(
             spec_at(shown["start"]),
+            place=place,
             key=key,
             on_select=moved,
             selection_mode=[param],

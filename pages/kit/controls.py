@@ -23,6 +23,7 @@ from pages.kit import address
 from pages.kit.inert import quoted
 from pages.kit.look import presenter
 from pages.kit.look.save_pictures import draw_save_pictures
+from pages.kit.view import more
 from pages.kit.widgets import Choice, ChoiceStyle, Control, Number, NumberStyle, Place, Toggle, Value, Whole
 
 __all__ = [
@@ -94,7 +95,7 @@ class Controls:
         on_change: Callable[[], None] | None = None,
         **limits: Any,
     ) -> T:
-        """Draw one control in `place` and return its value.
+        """Draw one control in `place`, or among the page's further fields, and return its value.
 
         `limits` narrow it for this run: `low`, `high` for numbers, `options` for a choice. A value outside
         them moves to the nearest one inside, or to the default.
@@ -105,7 +106,7 @@ class Controls:
         held = st.session_state[control.key]
         self._hold(drawn, drawn.fit(held), held)
         self._compare(drawn, held)
-        value = drawn.fit(drawn.widget(st if place is None else place, on_change))
+        value = drawn.fit(drawn.widget(more() if place is None else place, on_change))
         self._values[control.key] = value
         self._publish()
         return value

@@ -19,10 +19,11 @@ from pages.kit.in_code.panel import draw_in_code
 from pages.kit.lesson import panel
 from pages.kit.lesson.panel import Asked
 from pages.kit.look import presenter
-from pages.kit.story.ends import draw_bottom, draw_top
+from pages.kit.story.ends import draw_before, draw_next
 from pages.kit.story.sidebar import draw_sidebar
 from pages.kit.story.table import Story, StoryPage
 from pages.kit.terms.page_words import draw_style, draw_words
+from pages.kit.view import close_view
 
 
 def run_framed(parts: Mapping[str, Iterable[StoryPage]]) -> None:
@@ -44,13 +45,12 @@ def framed(story: Story, page: StoryPage, lesson: Asked | None = None) -> Iterat
     Beside a step of a lesson, the lesson leads on, and not the story. A page that ends early, with
     `pages.kit.shell.end`, has its end all the same. One that raises has not, nor one that runs anew.
     """
+    close_view()
     presenter.read()
     draw_style()
     panel.draw(lesson, page.name)
     draw_following(story, page.name)
     is_story = lesson is None or lesson.place is None
-    if is_story:
-        draw_top(story, page)
     try:
         yield
     except StopException:
@@ -61,7 +61,9 @@ def framed(story: Story, page: StoryPage, lesson: Asked | None = None) -> Iterat
 
 def _draw_end(story: Story, page: StoryPage, is_story: bool) -> None:
     publish(page.name)
-    draw_words(page.name)
     if is_story:
         draw_in_code(page.name)
-        draw_bottom(story, page)
+        draw_before(story, page)
+    draw_words(page.name)
+    if is_story:
+        draw_next(story, page)

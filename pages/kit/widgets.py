@@ -8,7 +8,7 @@ import math
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from types import ModuleType
 from typing import Any, Generic, Self, TypeAlias, TypeVar
@@ -88,10 +88,14 @@ class Control(ABC, Generic[T]):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Choice(Control[T]):
-    """One of `options`, a mapping from each value to the label the reader sees. The address has the value."""
+    """One of `options`, a mapping from each value to the label the reader sees. The address has the value.
+
+    `moved` has values of old addresses, and the option that took the place of each.
+    """
 
     options: Mapping[T, str]
     style: ChoiceStyle = ChoiceStyle.SEGMENTED
+    moved: Mapping[str, T] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -108,7 +112,8 @@ class Choice(Control[T]):
         return any(type(value) is type(option) and value == option for option in self.options)
 
     def parse(self, text: str) -> object:
-        return next((option for option in self.options if self.text(option) == text), None)
+        found = next((option for option in self.options if self.text(option) == text), None)
+        return self.moved.get(text) if found is None else found
 
     def narrow(self, *, options: Mapping[T, str]) -> Self:
         """This control with other options. The first is the default where the old default is gone."""

@@ -89,7 +89,7 @@ def _chart(kinds: tuple[str, ...], beside: bool, ink: Ink) -> alt.LayerChart:
     )
     reach = {"range": [0, alt.ExprRef(text("reach", "width - 60"))]} if beside else {}
     across = alt.Scale(domain=several("across", [0.0, 1.0]), nice=False, **reach)
-    colors = [ink.m, ink.n, ink.k, ink.bad, ink.soft]
+    colors = [ink.m, ink.n, ink.k, ink.lost, ink.soft]
     pieces = alt.Chart(alt.NamedData(PIECES)).encode(y=y)
     drawn = pieces.mark_bar(size=_BAR, stroke=ink.page, strokeWidth=1).encode(
         x=alt.X(

@@ -52,7 +52,7 @@ def _bars(ink: Ink) -> alt.LayerChart:
     rows = alt.Chart(alt.NamedData(BARS), height=number("height", _ROW))
     y = alt.Y("row:O", axis=None, scale=alt.Scale(paddingInner=0, paddingOuter=0))
     x = alt.X("count:Q", axis=None, scale=alt.Scale(domain=several("most", [0.0, 10.0]), nice=False))
-    color = alt.condition("datum.holds", alt.value(ink.good), alt.value(ink.soft))
+    color = alt.condition("datum.holds", alt.value(ink.scale), alt.value(ink.soft))
     low = _ROW / 2 - _BAR / 2 - 2
     bars = rows.mark_bar(height=_BAR, yOffset=low).encode(x=x, y=y, color=color)
     counts = rows.mark_text(align="left", dx=5, dy=low, fontSize=13).encode(

@@ -70,7 +70,7 @@ def _axis(ink: Ink, is_log: bool) -> alt.LayerChart:
         shape=alt.Shape(
             "who:N", scale=alt.Scale(domain=_WHO, range=["triangle-down", "diamond"]), legend=None
         ),
-        color=alt.Color("who:N", scale=alt.Scale(domain=_WHO, range=[ink.bad, ink.good]), legend=None),
+        color=alt.Color("who:N", scale=alt.Scale(domain=_WHO, range=[ink.lost, ink.scale]), legend=None),
     )
     words = [
         base.transform_filter(f"datum.is_right == {str(is_right).lower()}")

@@ -1,4 +1,4 @@
-"""Colors that mean something: one for each dim of a matmul, for light and for dark pages."""
+"""Colors that mean something, for light and for dark pages: `.streamlit/config.toml` has the page's own."""
 
 from dataclasses import dataclass
 
@@ -7,20 +7,35 @@ from dataclasses import dataclass
 class Ink:
     """Colors of one theme; m, n, k are the matmul's dims wherever they are written, drawn or highlighted.
 
-    `series` starts with the page's own colors of series. It goes on where a chart needs more of them.
+    - page, panel, text, soft: the ground, a field on it, words, quieter words. `text` is also fp8's result.
+    - dot, mid: a number that lives; an exact result, and borders of controls.
+    - line, hair: a baseline, a grid.
+    - scale, win, sub: scales and exponents; the window of a format, and its part with fewer bits.
+    - lost, lost_area: what became 0, was clipped or is wrong, and its area. It is also hollow, or has a 0.
+    - gold: what a hand can take, or an outlier.
+    - ramp: scales from small to large.
+    - series: what has no meaning of its own.
     """
 
-    text: str
-    soft: str
-    line: str
     page: str
     panel: str
+    text: str
+    soft: str
+    dot: str
+    mid: str
+    line: str
+    hair: str
+    scale: str
+    win: str
+    sub: str
+    lost: str
+    lost_area: str
     m: str
     n: str
     k: str
-    good: str
-    bad: str
+    ramp: tuple[str, ...]
     series: tuple[str, ...]
+    gold: str = "#f5b400"
 
     def of(self, dim: str | None) -> str:
         """The color of a dim by its letter, in either case; the color of text for None."""
@@ -28,41 +43,54 @@ class Ink:
 
     def of_bit(self, letter: str) -> str:
         """The color of a bit by its role's letter, as a format's layout has it."""
-        return {"S": self.bad, "D": self.k, "E": self.m, "M": self.n, "I": self.n}[letter]
+        return {"S": self.mid, "D": self.n, "E": self.scale, "M": self.text, "I": self.text}[letter]
 
 
 LIGHT = Ink(
-    text="#1f2328",
-    soft="#59606b",
-    line="#b9bec6",
     page="#ffffff",
-    panel="#f1f2f4",
-    m="#0067b0",
-    n="#00734f",
-    k="#b0005e",
-    good="#0067b0",
-    bad="#a34700",
+    panel="#f0f2f5",
+    text="#14181f",
+    soft="#525c6a",
+    dot="#2a3441",
+    mid="#78828f",
+    line="#a7b0bc",
+    hair="#dfe3e9",
+    scale="#0b5fb0",
+    win="#e3eefa",
+    sub="#f1f7fd",
+    lost="#c03a00",
+    lost_area="#fbdccd",
+    m="#00564f",
+    n="#5a46c2",
+    k="#c0187a",
+    ramp=("#cfe0f2", "#aecbe9", "#86b0dd", "#5b93cf", "#2f70b6", "#0d4686"),
     series=(
-        *("#0072b2", "#d55e00", "#009e73", "#a8507f", "#4d4d4d", "#a87400", "#2f86bb"),
-        *("#6a3fb5", "#8c2d19", "#5f7a00", "#b3004b", "#00707a"),
+        *("#2a3441", "#0b5fb0", "#c03a00", "#5a46c2", "#00807a", "#78828f", "#8a6a00"),
+        *("#7d2fe6", "#92531a", "#2ca668", "#b03a6b", "#5b93cf"),
     ),
 )
 DARK = Ink(
-    text="#e8ebf0",
-    soft="#a6aeba",
-    line="#5b626d",
     page="#0f131a",
-    panel="#1d232e",
-    m="#66b3ff",
-    n="#4fd0a0",
-    k="#ff7ab8",
-    good="#66b3ff",
-    bad="#ffa65c",
+    panel="#1b212b",
+    text="#edf0f4",
+    soft="#a9b3c1",
+    dot="#c3ccd8",
+    mid="#76818f",
+    line="#5d6878",
+    hair="#2b3441",
+    scale="#7db7ff",
+    win="#16304f",
+    sub="#122138",
+    lost="#ff8f5e",
+    lost_area="#4a2210",
+    m="#3fdccf",
+    n="#b0a4ff",
+    k="#f961a2",
+    ramp=("#1d3656", "#25507f", "#336ba6", "#4c89c6", "#7aaede", "#b0d2f4"),
     series=(
-        *("#56b4e9", "#e69f00", "#009e73", "#f0e442", "#cc79a7", "#d55e00", "#b8c0cc"),
-        *("#9d8cff", "#ffffff", "#b5e655", "#ff6f91", "#3ed6d6"),
+        *("#c3ccd8", "#7db7ff", "#ff8f5e", "#b0a4ff", "#3fdccf", "#76818f", "#e0c060"),
+        *("#a06bf0", "#c98a4e", "#5fd095", "#e57fa8", "#336ba6"),
     ),
 )
 
 INKS = {"light": LIGHT, "dark": DARK}
-SCALE_COLORS = "cividis"

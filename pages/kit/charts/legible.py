@@ -25,6 +25,7 @@ NARROW = 420
 _WIDTH = "containerSize()[0]"
 _ANCHOR = {"anchor": {"signal": f"{_WIDTH} < {NARROW} ? 'end' : 'start'"}}
 _LEGENDS = {"padding": 0, "layout": {"top": _ANCHOR, "bottom": _ANCHOR}}
+_WORDS = {"labelFontSize": 13, "titleFontSize": 13}
 _LETTER, _SYMBOL = 6.3, 30
 _TITLE_LETTER, _LONG_TITLE = 7.5, 40
 _PARTS = ("layer", "vconcat", "hconcat", "concat")
@@ -34,7 +35,8 @@ _DEFAULT_LIMIT = 160
 def legible(spec: Mapping[str, Any]) -> Spec:
     """A copy of the spec that follows these rules; it shares its data with the original."""
     config = {**spec.get("config", {})}
-    config["legend"] = {**_LEGENDS, **config.get("legend", {})}
+    config["legend"] = {**_LEGENDS, **_WORDS, **config.get("legend", {})}
+    config["axis"] = {**_WORDS, **config.get("axis", {})}
     is_concatenated = any(part in spec for part in _PARTS[1:])
     ready = {**_view(spec), "config": config}
     if not is_concatenated:

@@ -1,4 +1,4 @@
-"""A chart for a projector: its views are as flat as the height that is left on the screen needs.
+"""A chart in its place: its views are as high as the screen has room for, a laptop's or a projector's.
 
 Its words keep their size. So a view with a name beside each row stays high enough for the names. A picture
 whose marks have places of their own, without an axis at the side, stays as it is.
@@ -9,37 +9,57 @@ from typing import Any
 
 Spec = dict[str, Any]
 
-ROOM = 262
-"""Pixels of a chart, before the page is enlarged, that fit below a page's controls on 1280 by 720."""
+ROOM = 590
+"""Pixels of a chart that fit below a page's question and its control on a laptop."""
+PROJECTED_ROOM = 375
+"""Pixels of a chart, before its place is enlarged, that fit on a projector of 1280 by 720."""
 
 _FLATTEST, _FLATTEST_ROWS = 0.4, 0.9
 """Of its height, what a view keeps at least; the second one with names beside its rows."""
+_MOST = 2.0
+"""Times its height, at most, that a low chart grows."""
 _LEAST = 40
 """Pixels: no view becomes flatter, and one that is flat already keeps its height."""
 _FLAT = 60
 _LONG_LEGEND = 3
 """Names: more of them stand beside the picture, one below the other."""
 _AROUND = 75
-"""Pixels of a view's title, axis and distance to the next. The height of a view alone includes them."""
+"""Pixels of a view's title, axis and distance to the next."""
 
 
 def in_room(spec: Mapping[str, Any], room: float = ROOM, *, is_narrow: bool = False) -> Mapping[str, Any]:
-    """The spec with flatter views where it is higher than `room`; it shares all else with the original.
+    """The spec with views as high as `room` allows; it shares all else with the original.
 
-    A narrow page, as beside a lesson, has no room for a long legend at a picture's side. Its height is the
+    A higher chart becomes flatter. A lower one with axes in numbers grows, to twice its height at most. A
+    narrow page, as beside a lesson, has no room for a long legend at a picture's side. Its height is the
     legend's as well, so it stays.
     """
     views = list(_views(spec))
     alone = "vconcat" not in spec
     drawn = sum(map(_height, views))
-    left = room if alone else room - _AROUND * len(views)
+    left = room - _AROUND * sum(_height(view) > _FLAT for view in views)
     if drawn <= left:
-        return spec
+        axes = {kind for view in views for kind in _axes(view)}
+        grows = drawn and axes and not axes & {"nominal", "ordinal"}
+        share = min(left / drawn, _MOST) if grows else 1.0
+        return spec if share <= 1 else type(spec)(_scaled(spec, share))
     if alone and len(_names(spec)) > _LONG_LEGEND:
         if is_narrow:
             return spec
         spec = type(spec)(_aside(spec))
     return type(spec)(_flat(spec, max(left / drawn, _FLATTEST), alone))
+
+
+def _scaled(spec: Mapping[str, Any], share: float) -> Spec:
+    """Views with axes in numbers, higher by a factor; flat ones keep their height."""
+    made = dict(spec)
+    for part in ("vconcat", "hconcat"):
+        if part in spec:
+            made[part] = [_scaled(view, share) for view in spec[part]]
+    height = _height(spec)
+    if height > _FLAT and _axes(spec):
+        made["height"] = round(height * share)
+    return made
 
 
 def _views(spec: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:

@@ -24,6 +24,7 @@ from pages.kit.in_code.torchao import torchao
 from pages.kit.in_code.transformer_engine import transformer_engine
 from pages.kit.inert import plain
 from pages.kit.shared_controls import OWN, RECIPE
+from pages.kit.view import know
 
 TITLE = "In code"
 BEGUN = "design_from"
@@ -51,7 +52,7 @@ def draw_in_code(page: str) -> None:
         by_library.setdefault(text.library, []).append(text)
     if not by_library:
         return
-    with st.expander(TITLE, icon=":material/code:"):
+    with know().expander(TITLE, icon=":material/code:"):
         for tab, (library, own) in zip(st.tabs(list(by_library)), by_library.items(), strict=True):
             if library in tables:
                 tab.markdown(tables[library])

@@ -15,6 +15,7 @@ from kernels.paths import TOP
 from pages.kit.in_code.syntax import parsed
 from pages.kit.terms.explain import PAGE, STYLE, found_in, link
 from pages.kit.terms.glossary import Term, glossary
+from pages.kit.view import know
 
 _SECTIONS = "pages.sections."
 
@@ -27,7 +28,7 @@ def draw_style() -> None:
 def draw_words(page: str) -> None:
     """Draw the words of a page, each explained; nothing where it has none."""
     if row := _row(page):
-        st.html(row)
+        know().html(row)
 
 
 @lru_cache(maxsize=64)

@@ -48,23 +48,22 @@ def window_of(name: str) -> str:
     )
 
 
-def window_notice(name: str, sweep: ScaleSweep, none: int, amax: ScaleSweep) -> str:
-    """The main facts of the picture: `none` is the index of scale 1, `amax` the amax scale by itself."""
+def window_notice(name: str, sweep: ScaleSweep, at: int, amax_db: float) -> str:
+    """The main fact of the picture at index `at`; `amax_db` is the SQNR under the amax scale."""
+    lost, clipped = sweep.dead_share[at], sweep.saturated_share[at]
+    if lost > MANY:
+        below = sweep.sqnr_db[sweep.best] - sweep.sqnr_db[at]
+        hidden = "SQNR hardly shows it." if below < NEAR_DB else f"Press *amax scale*: {amax_db:.0f} dB."
+        return f"Under this scale **{percent(lost)} of the numbers become 0.** {hidden}"
+    if clipped > 0:
+        return f"**{percent(clipped)} of the numbers saturate**: they are larger than {largest(name)} scales."
     first, last = sweep.near_best(NEAR_DB)
     octaves = math.log2(sweep.scale[last] / sweep.scale[first])
-    lost = sweep.dead_share[last]
     least = "at least " if first == 0 or last == sweep.scale.size - 1 else ""
-    counts = (
-        f" At the far end of that range, {percent(lost)} of the numbers are already 0. SQNR hardly shows it: "
-        "it counts energy, and the largest numbers hold most of it."
-    )
     return (
-        f"Without a scale, {percent(sweep.dead_share[none])} of these numbers become 0 and "
-        f"{percent(sweep.saturated_share[none])} saturate: the signal is {abs(sweep.sqnr_db[none]):.1f} dB "
-        f"above the error (SQNR). The scale amax / {largest(name)} = {short(amax.scale[0], 3)} puts the "
-        f"largest number, amax, on the largest value: {amax.sqnr_db[0]:.1f} dB. SQNR stays within "
-        f"{NEAR_DB:g} dB of its best while the scale changes by a factor of {least}{factor(octaves)}."
-    ) + (counts if lost > MANY else "")
+        f"SQNR stays within {NEAR_DB:g} dB of its best while the scale changes "
+        f"**by a factor of {least}{factor(octaves)}.**"
+    )
 
 
 def factor(octaves: float) -> str:

@@ -16,8 +16,8 @@ def draw_doors(ink: Ink) -> None:
     """Draw a link for each way; the first one stands out."""
     doors = f".st-key-{_KEY} [data-testid='stPageLink']"
     st.html(
-        f"<style>{doors} a {{ border: 1px solid {ink.good}; border-radius: 8px; padding: 8px 14px }}"
-        f".st-key-{_KEY} > :first-child a {{ background: {ink.good} }}"
+        f"<style>{doors} a {{ border: 1px solid {ink.scale}; border-radius: 8px; padding: 8px 14px }}"
+        f".st-key-{_KEY} > :first-child a {{ background: {ink.scale} }}"
         f".st-key-{_KEY} > :first-child a * {{ color: {ink.page} }}</style>"
     )
     with st.container(horizontal=True, key=_KEY):

@@ -161,7 +161,7 @@ def _time(times: LayerTimes | None, ink: Ink) -> str:
         f"<div>bf16: <b>{escape(duration(times.bf16_us))}</b></div>"
         f'<div class="bar"><span style="{bf16};background:{ink.soft};color:{ink.page}">multiply</span></div>'
         f"<div>fp8: <b>{escape(duration(times.fp8_us))}</b></div>"
-        f'<div class="bar"><span style="{multiply};background:{ink.good};color:{ink.page}">multiply</span>'
+        f'<div class="bar"><span style="{multiply};background:{ink.scale};color:{ink.page}">multiply</span>'
         f'<span class="two" style="{quantize}"></span><span>+ quantize</span></div>'
         f"<p><b>{escape(ratio(times.times_faster))} as fast</b>: {escape(', '.join(times.matmuls))} of a "
         f"layer with {escape(sizes)}. Recipe: {escape(times.recipe)}. {escape(times.where)}, "

@@ -52,7 +52,7 @@ def cost_chart(prices: Sequence[Price], ink: Ink) -> Filled:
 def _template(ink: Ink) -> alt.LayerChart:
     legend = alt.Legend(title=None, orient="top", labelColor=ink.text, symbolSize=110)
     kinds = several("kinds", ["Same sign", "Zero mean"])
-    colors = alt.Scale(domain=kinds, range=[ink.bad, ink.good])
+    colors = alt.Scale(domain=kinds, range=[ink.lost, ink.scale])
     base = alt.Chart(alt.NamedData(PRICES)).encode(
         x=alt.X(
             "every:Q",

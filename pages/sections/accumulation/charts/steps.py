@@ -100,9 +100,9 @@ def _grid(ink: Ink) -> alt.LayerChart:
 def _terms(ink: Ink) -> tuple[alt.LayerChart, alt.Chart, alt.LayerChart]:
     """Bars of bits: filled above the cut, empty and dashed below it; a dot for each one among them."""
     now = alt.Chart().transform_filter(NOW).transform_calculate(x0="datum.x - half", x1="datum.x + half")
-    kept = now.transform_filter("datum.top < datum.cut").mark_rect(color=ink.good, opacity=0.28, aria=False)
+    kept = now.transform_filter("datum.top < datum.cut").mark_rect(color=ink.scale, opacity=0.28, aria=False)
     lost = now.transform_filter("datum.cut < datum.low").mark_rect(
-        fill=ink.bad, fillOpacity=0.14, stroke=ink.bad, strokeDash=[3, 2], strokeWidth=1, aria=False
+        fill=ink.lost, fillOpacity=0.14, stroke=ink.lost, strokeDash=[3, 2], strokeWidth=1, aria=False
     )
     one = "zero_y - tall * (datum.exponent + 1)"
     ones = (
@@ -120,7 +120,7 @@ def _terms(ink: Ink) -> tuple[alt.LayerChart, alt.Chart, alt.LayerChart]:
             x2="one_right:Q",
             y=_y("one_top"),
             y2="one_low:Q",
-            color=alt.condition("datum.is_kept", alt.value(ink.good), alt.value(ink.bad)),
+            color=alt.condition("datum.is_kept", alt.value(ink.scale), alt.value(ink.lost)),
         )
     )
     sign = now.mark_text(fontSize=13, fontWeight="bold", baseline="bottom", dy=-1, color=ink.text, aria=False)
@@ -203,8 +203,8 @@ def _strip(ink: Ink) -> alt.LayerChart:
         once.mark_text(align="right", dx=-6, fontSize=11, color=ink.soft, aria=False).encode(
             x=_x("left"), y=_y("zero"), text=alt.value("0")
         ),
-        base.mark_line(color=ink.bad, strokeWidth=2, aria=False).encode(**place),
-        base.mark_circle(color=ink.bad, size=40, opacity=1).encode(**place, tooltip=tooltip),
+        base.mark_line(color=ink.lost, strokeWidth=2, aria=False).encode(**place),
+        base.mark_circle(color=ink.lost, size=40, opacity=1).encode(**place, tooltip=tooltip),
         base.transform_filter(NOW)
         .mark_point(color=ink.text, size=160, strokeWidth=2.5, filled=False, opacity=1, aria=False)
         .encode(**place),

@@ -13,7 +13,7 @@ from fp8core.recipes import Copy
 from fp8core.scales import Fit, ScaleRule
 from fp8core.tiles import TileGrid
 from pages.kit.charts.granularity import operand_name, scale_name
-from pages.kit.charts.ink import SCALE_COLORS, Ink
+from pages.kit.charts.ink import Ink
 from pages.kit.charts.template import Filled, by_column, number, template
 from pages.kit.charts.tile_marks import (
     LINES,
@@ -86,7 +86,7 @@ def _table(ink: Ink) -> alt.LayerChart:
     color = alt.Color(
         "log2:Q",
         legend=own_legend(ink),
-        scale=alt.Scale(scheme=SCALE_COLORS, domain=[0, 1], clamp=True),
+        scale=alt.Scale(range="ramp", domain=[0, 1], clamp=True),
     )
     tiles = (
         alt.Chart(alt.NamedData(TILES))

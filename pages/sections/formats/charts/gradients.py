@@ -154,7 +154,7 @@ def _bars(ink: Ink) -> alt.Chart:
                 "fate:N",
                 title=None,
                 scale=alt.Scale(
-                    domain=[ZERO, SUBNORMAL, NORMAL, OVERFLOW], range=[ink.bad, ink.line, ink.m, ink.k]
+                    domain=[ZERO, SUBNORMAL, NORMAL, OVERFLOW], range=[ink.lost, ink.line, ink.m, ink.k]
                 ),
                 legend=alt.Legend(orient="bottom", columns=2, labelColor=ink.text, labelLimit=240),
             ),

@@ -89,7 +89,7 @@ def _table(ink: Ink) -> alt.LayerChart:
             scale=alt.Scale(domain=several("lines", ["E4M3: saturate"]), paddingInner=0.08, paddingOuter=0),
         ),
     )
-    fates = alt.Scale(domain=[FINITE, INFINITE, NAN, MISSING], range=[ink.m, ink.bad, ink.k, ink.line])
+    fates = alt.Scale(domain=[FINITE, INFINITE, NAN, MISSING], range=[ink.m, ink.lost, ink.k, ink.line])
     cells = base.mark_rect(opacity=0.22).encode(
         color=alt.Color(
             "fate:N", title=None, scale=fates, legend=alt.Legend(orient="bottom", labelColor=ink.text)

@@ -90,7 +90,7 @@ def _bars(ink: Ink) -> alt.Chart:
         color=alt.Color(
             "part:N",
             title=None,
-            scale=alt.Scale(domain=[FULL, LESS], range=[ink.m, ink.bad]),
+            scale=alt.Scale(domain=[FULL, LESS], range=[ink.m, ink.lost]),
             legend=alt.Legend(orient="top", labelColor=ink.text, labelLimit=320, columns=2),
         ),
         opacity=alt.Opacity("depth:Q", scale=None, legend=None),

@@ -58,7 +58,7 @@ def _ends(ink: Ink) -> alt.LayerChart:
             color=alt.Color(
                 "fate:N",
                 title=None,
-                scale=alt.Scale(domain=fates, range=[ink.m, ink.bad, ink.n, ink.k]),
+                scale=alt.Scale(domain=fates, range=[ink.m, ink.lost, ink.n, ink.k]),
                 legend=alt.Legend(orient="bottom", columns=2, labelColor=ink.text, labelLimit=240),
             ),
             shape=alt.Shape(
@@ -81,7 +81,7 @@ def _steps(ink: Ink) -> alt.LayerChart:
     # Both channels have one legend: Vega merges them, and warns where one has none.
     legend = alt.Legend(orient="bottom", columns=2, labelColor=ink.text, labelLimit=300, symbolType="stroke")
     color = alt.Color(
-        "who:N", title=None, scale=alt.Scale(domain=names, range=[ink.soft, ink.bad]), legend=legend
+        "who:N", title=None, scale=alt.Scale(domain=names, range=[ink.soft, ink.lost]), legend=legend
     )
     dash = alt.StrokeDash(
         "who:N", title=None, scale=alt.Scale(domain=names, range=[[6, 4], [1, 0]]), legend=legend

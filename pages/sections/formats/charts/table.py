@@ -7,7 +7,7 @@ import altair as alt
 
 from fp8core.formats import Format
 from fp8core.formats.spelling import Kind, kind_of
-from pages.kit.charts.ink import SCALE_COLORS, Ink
+from pages.kit.charts.ink import Ink
 from pages.kit.charts.legible import SMALLEST
 from pages.kit.charts.template import Filled, arrow, by_column, several, template
 from pages.kit.charts.template import number as number_hole
@@ -94,7 +94,7 @@ def _table(ink: Ink) -> alt.LayerChart:
         scale=alt.Scale(domain=several("rows", [0.0]), paddingInner=0.06, paddingOuter=0),
     )
     values = alt.Chart(alt.NamedData(CODES)).encode(x=across, y=down)
-    color = alt.Fill("log2:Q", scale=alt.Scale(scheme=SCALE_COLORS), legend=None)
+    color = alt.Fill("log2:Q", scale=alt.Scale(range="ramp"), legend=None)
     special = alt.when("!isValid(datum.log2)")
     return (
         alt.layer(

@@ -69,7 +69,7 @@ def _chart(ink: Ink) -> alt.LayerChart:
         scale=alt.Scale(domain=several("ratios", [0.0, 1.0]), nice=False),
         axis=alt.Axis(tickCount=6, format=".1f"),
     )
-    who = alt.Scale(domain=[OURS, COMPILED], range=[ink.m, ink.bad])
+    who = alt.Scale(domain=[OURS, COMPILED], range=[ink.m, ink.lost])
     named = several("shown", [OURS, COMPILED])
     legend = alt.Legend(orient="bottom", title=None, columns=2, labelColor=ink.text, values=named)
     tooltip = [

@@ -56,7 +56,7 @@ def _template(ink: Ink) -> alt.LayerChart:
     )
     points = (
         alt.Chart(alt.NamedData(POINTS))
-        .mark_point(size=90, filled=True, opacity=0.75, color=ink.good)
+        .mark_point(size=90, filled=True, opacity=0.75, color=ink.scale)
         .encode(
             x=x,
             y=y,

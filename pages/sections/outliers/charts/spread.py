@@ -80,11 +80,11 @@ def _template(ink: Ink) -> alt.LayerChart:
         ),
     ]
     whole = rows.mark_rule(color=ink.soft, strokeWidth=2).encode(x=x, x2="worst:Q", tooltip=tooltip)
-    most = rows.mark_bar(color=ink.good, opacity=0.45, size=18).encode(
+    most = rows.mark_bar(color=ink.scale, opacity=0.45, size=18).encode(
         x=alt.X("low:Q"), x2="high:Q", tooltip=tooltip
     )
     kinds = alt.Scale(domain=[SMALL, TOTAL, LARGE], range=["circle", "diamond", "cross"])
-    shades = alt.Scale(domain=[SMALL, TOTAL, LARGE], range=[ink.good, ink.text, ink.bad])
+    shades = alt.Scale(domain=[SMALL, TOTAL, LARGE], range=[ink.scale, ink.text, ink.lost])
     legend = alt.Legend(title=None, orient="bottom", labelColor=ink.text, symbolSize=110, columns=3)
     marks = (
         alt.Chart(alt.NamedData(MARKS))

@@ -44,7 +44,7 @@ def ways(marks: Sequence[Way], order: tuple[str, ...], ink: Ink) -> Filled:
 
 @template
 def _ways(order: tuple[str, ...], ink: Ink) -> alt.Chart:
-    scale = alt.Scale(domain=list(order), range=[ink.bad, ink.good, ink.k, ink.soft][: len(order)])
+    scale = alt.Scale(domain=list(order), range=[ink.lost, ink.scale, ink.k, ink.soft][: len(order)])
     shapes = alt.Scale(domain=list(order), range=["diamond", "circle", "cross", "triangle-up"][: len(order)])
     legend = alt.Legend(title=None, orient="top", columns=2, labelLimit=320)
     formats = several("formats", ["e4m3"])

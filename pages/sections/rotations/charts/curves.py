@@ -99,7 +99,7 @@ def _panel(name: str, title: str, x: alt.X, y: alt.Y, ink: Ink) -> alt.LayerChar
             y=y,
             color=alt.Color(
                 "who:N",
-                scale=alt.Scale(domain=[WITHOUT, WITH], range=[ink.bad, ink.good]),
+                scale=alt.Scale(domain=[WITHOUT, WITH], range=[ink.lost, ink.scale]),
                 legend=legend,
             ),
             strokeDash=alt.StrokeDash(

@@ -156,7 +156,7 @@ def _stems(base: alt.Chart, x: alt.X, few: bool, ink: Ink) -> list[alt.Chart]:
         "y": alt.Y("value:Q", axis=inside_axis(tickCount=5)),
         "color": alt.Color(
             "kind:N",
-            scale=alt.Scale(domain=kinds, range=[ink.bad, ink.good, ink.soft]),
+            scale=alt.Scale(domain=kinds, range=[ink.lost, ink.scale, ink.soft]),
             legend=legend,
         ),
         "tooltip": [

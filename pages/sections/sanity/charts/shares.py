@@ -60,7 +60,7 @@ def _chart(ink: Ink, slow_below: float) -> alt.LayerChart:
         color=alt.Color(
             "verdict:N",
             title=None,
-            scale=alt.Scale(domain=[NORMAL, SLOW], range=[ink.good, ink.bad]),
+            scale=alt.Scale(domain=[NORMAL, SLOW], range=[ink.scale, ink.lost]),
             legend=None,
         ),
     )

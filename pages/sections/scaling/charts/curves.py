@@ -31,7 +31,7 @@ def sqnr_curve(ink: Ink) -> Spec:
     scale = alt.Scale(domain=several("sqnr", [0.0, 1.0]), nice=False)
     y = alt.Y("sqnr:Q", scale=scale, axis=alt.Axis(tickCount=4))
     x = _along(axis=alt.Axis(labels=False, ticks=False, title=None))
-    line = alt.Chart(data).mark_line(color=ink.good, strokeWidth=2.5, aria=False).encode(x=x, y=y)
+    line = alt.Chart(data).mark_line(color=ink.scale, strokeWidth=2.5, aria=False).encode(x=x, y=y)
     dot = (
         alt.Chart(data)
         .transform_filter(HERE)
@@ -40,10 +40,10 @@ def sqnr_curve(ink: Ink) -> Spec:
     )
     marked = alt.Chart(alt.NamedData(AMAX))
     diamond = marked.mark_point(
-        filled=True, shape="diamond", size=130, color=ink.bad, opacity=1, stroke=ink.page
+        filled=True, shape="diamond", size=130, color=ink.lost, opacity=1, stroke=ink.page
     ).encode(x=x, y=y)
     name = marked.mark_text(
-        dy=-14, dx=8, align="left", color=ink.bad, fontWeight="bold", fontSize=12, text="amax scale"
+        dy=-14, dx=8, align="left", color=ink.lost, fontWeight="bold", fontSize=12, text="amax scale"
     ).encode(x=x, y=y)
     none = alt.Chart(alt.Data(values=[{"s": 0}]))
     one = none.mark_rule(color=ink.soft, strokeDash=[3, 3], aria=False).encode(x=x)
@@ -112,7 +112,7 @@ def error_parts(ink: Ink) -> Spec:
     axis = alt.Axis(labelExpr=text("scale_labels", "datum.value"), tickMinStep=1, tickCount=8)
     color = alt.Color(
         "part:N",
-        scale=alt.Scale(domain=names, range=[ink.soft, ink.good, ink.bad]),
+        scale=alt.Scale(domain=names, range=[ink.soft, ink.scale, ink.lost]),
         legend=alt.Legend(orient="top", direction="horizontal", offset=0, symbolType="square"),
     )
     areas = (

@@ -100,7 +100,7 @@ def _timeline(ink: Ink) -> Spec:
     y_scale = alt.Scale(domain=several("heights", [0.0, 1.0]), nice=False)
     axis = alt.Axis(labelExpr=text("height_labels", "datum.value"), tickCount=5, tickMinStep=1)
     x = _along(axis=alt.Axis(labels=False, ticks=False, title=None))
-    colors = alt.Scale(domain=LINES, range=[ink.text, ink.good, ink.bad])
+    colors = alt.Scale(domain=LINES, range=[ink.text, ink.scale, ink.lost])
     color = alt.Color(
         "line:N", scale=colors, legend=alt.Legend(orient="top", direction="horizontal", offset=16)
     )
@@ -150,7 +150,7 @@ def _bits(ink: Ink) -> Spec:
     y = alt.Y(
         "bits:Q", scale=alt.Scale(domain=several("bits", [0.0, 1.0]), nice=True), axis=alt.Axis(tickCount=4)
     )
-    color = alt.when("datum.overflows").then(alt.value(ink.bad)).otherwise(alt.value(ink.good))
+    color = alt.when("datum.overflows").then(alt.value(ink.lost)).otherwise(alt.value(ink.scale))
     steps = alt.Axis(
         tickMinStep=1,
         labelExpr="datum.value < 0 ? '' : datum.label",

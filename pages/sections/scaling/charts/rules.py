@@ -83,12 +83,12 @@ def _row(place: int, slider: tuple[float, float, float], ink: Ink, *, last: bool
     x = alt.X("x0:Q", scale=scale, axis=axis if last else alt.Axis(labels=False, ticks=False, title=None))
     shares = alt.Scale(domain=several(f"shares {place}", [0.0, 1.0]), nice=False)
     y = alt.Y("share:Q", scale=shares, axis=None)
-    color = alt.when("datum.beyond").then(alt.value(ink.bad)).otherwise(alt.value(ink.good))
+    color = alt.when("datum.beyond").then(alt.value(ink.lost)).otherwise(alt.value(ink.scale))
     beyond = alt.Chart(alt.NamedData(BEYOND))
-    tint = beyond.mark_rect(color=ink.bad, opacity=0.15, aria=False).encode(x=x, x2=alt.X2("x1:Q"))
-    edge = beyond.mark_rule(color=ink.bad, strokeWidth=1.5, aria=False).encode(x=x)
+    tint = beyond.mark_rect(color=ink.lost, opacity=0.15, aria=False).encode(x=x, x2=alt.X2("x1:Q"))
+    edge = beyond.mark_rule(color=ink.lost, strokeWidth=1.5, aria=False).encode(x=x)
     words = beyond.mark_text(
-        text="saturates", color=ink.bad, fontSize=12, fontWeight="bold", align="left", dx=6
+        text="saturates", color=ink.lost, fontSize=12, fontWeight="bold", align="left", dx=6
     ).encode(x=x, y=alt.YValue(TALL - 12))
     bars = (
         alt.Chart(alt.NamedData(f"bins {place}"))

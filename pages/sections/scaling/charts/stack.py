@@ -88,7 +88,7 @@ def stack(panels: Sequence[Spec], ink: Ink, spacing: int = 14) -> Spec:
 def figures(rows: alt.Data, here: str, shown: Sequence[Figure], ink: Ink, warn: str = "false") -> Spec:
     """The figures of the one row for which `here` is true, in the warning color where `warn` is."""
     base = alt.Chart(rows).transform_filter(here)
-    color = alt.when(warn).then(alt.value(ink.bad)).otherwise(alt.value(ink.text))
+    color = alt.when(warn).then(alt.value(ink.lost)).otherwise(alt.value(ink.text))
     layers = []
     for figure in shown:
         scale = alt.Scale(domain=[0, _COLUMNS])

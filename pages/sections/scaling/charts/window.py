@@ -103,7 +103,7 @@ def _histogram(ink: Ink) -> Spec:
 
 
 def _zone_colors(ink: Ink) -> list[str]:
-    return [ink.soft, ink.n, ink.good, ink.bad]
+    return [ink.soft, ink.n, ink.scale, ink.lost]
 
 
 def _zones(ink: Ink, x: alt.X, scale: alt.Scale, colors: alt.Scale) -> list[alt.Chart]:

@@ -64,7 +64,7 @@ def _chart(ink: Ink, *, has_floor: bool) -> alt.LayerChart:
     if has_floor:
         mark = alt.Chart(alt.NamedData("floor")).encode(y=y)
         layers += [
-            mark.mark_rule(color=ink.bad, strokeWidth=1, opacity=0.8),
-            mark.mark_text(align="left", x=4, dy=-7, color=ink.bad, fontSize=12).encode(text="what:N"),
+            mark.mark_rule(color=ink.lost, strokeWidth=1, opacity=0.8),
+            mark.mark_text(align="left", x=4, dy=-7, color=ink.lost, fontSize=12).encode(text="what:N"),
         ]
     return alt.layer(*layers).properties(width="container", height=HEIGHT)

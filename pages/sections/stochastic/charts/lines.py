@@ -18,7 +18,7 @@ HEIGHT = 300
 
 def line_color(names: Sequence[str], ink: Ink) -> alt.Color:
     """Colors of the named lines, with a legend above the chart."""
-    colors = {NEAREST: ink.bad, STOCHASTIC: ink.good, EXACT: ink.soft}
+    colors = {NEAREST: ink.lost, STOCHASTIC: ink.scale, EXACT: ink.soft}
     return alt.Color(
         "line:N",
         title=None,

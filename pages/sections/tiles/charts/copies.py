@@ -10,7 +10,7 @@ from fp8core.linear import MATMULS, LayerShape, LayerTensor, Side
 from fp8core.recipes import Copy, Recipe
 from fp8core.recipes.operand import same_copy
 from fp8core.tiles import WHOLE
-from pages.kit.charts.ink import SCALE_COLORS, Ink
+from pages.kit.charts.ink import Ink
 from pages.kit.charts.operand_words import bits_words, brief_preparation
 from pages.kit.charts.template import Filled, by_column, template
 from pages.kit.charts.tile_marks import (
@@ -102,7 +102,7 @@ def _rects(width: float, height: float, ink: Ink) -> alt.Chart:
     color = alt.Color(
         "log2:Q",
         legend=None,
-        scale=alt.Scale(scheme=SCALE_COLORS, domain=[0, 1], clamp=True),
+        scale=alt.Scale(range="ramp", domain=[0, 1], clamp=True),
     )
     return (
         alt.Chart(alt.NamedData(TILES), name=TILES)
@@ -190,7 +190,7 @@ def _words(tensor: LayerTensor, layer: LayerShape, box: _Box, left: float, ink: 
             if box.repeated
             else (*_notes(tensor, layer, copy), read_by)
         )
-    color = ink.bad if box.repeated else ink.text
+    color = ink.lost if box.repeated else ink.text
     return [
         word(left, 12, title, color, fontWeight="bold", fontSize=12.5),
         *(word(left, TOP + BOX_TALL + 14 + 16 * i, note, ink.soft) for i, note in enumerate(notes)),

@@ -5,7 +5,7 @@ import numpy as np
 
 from fp8core.linear import LayerTensor, Matmul, Side
 from fp8core.operand_scales import Scales
-from pages.kit.charts.ink import SCALE_COLORS, Ink
+from pages.kit.charts.ink import Ink
 from pages.kit.charts.template import several, text
 from pages.kit.charts.tile_marks import Row, ranges, scale_log2
 from pages.kit.charts.words import power_of_two, short, span
@@ -113,7 +113,7 @@ def _linked(along: dict[str, Ends | None], count: int) -> Row:
 
 def scale_color(legend: alt.Legend | None) -> alt.Color:
     """Color of a tile by log2 of its scale; fill in `domain`."""
-    scale = alt.Scale(scheme=SCALE_COLORS, domain=several("domain", [-8.0, 0.0]), clamp=True)
+    scale = alt.Scale(range="ramp", domain=several("domain", [-8.0, 0.0]), clamp=True)
     return alt.Color("log2:Q", legend=legend, scale=scale)
 
 

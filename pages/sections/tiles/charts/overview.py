@@ -6,7 +6,7 @@ import altair as alt
 import numpy as np
 
 from fp8core.linear import Side
-from pages.kit.charts.ink import SCALE_COLORS, Ink
+from pages.kit.charts.ink import Ink
 from pages.kit.charts.operand_words import bits_words
 from pages.kit.charts.template import Filled, by_column, number, template
 from pages.kit.charts.tile_marks import (
@@ -97,7 +97,7 @@ def _cells(width: float, height: float, ink: Ink) -> alt.Chart:
     color = alt.Color(
         "log2:Q",
         legend=own_legend(ink),
-        scale=alt.Scale(scheme=SCALE_COLORS, domain=[0, 1], clamp=True),
+        scale=alt.Scale(range="ramp", domain=[0, 1], clamp=True),
     )
     return (
         alt.Chart(alt.NamedData(TILES), name=TILES)

@@ -134,7 +134,7 @@ def _tiles(ink: Ink) -> alt.Chart:
 
 
 def _summed(ink: Ink) -> alt.Chart:
-    paint = alt.Scale(domain=[LEAVES, VARIES], range=[ink.good, ink.bad])
+    paint = alt.Scale(domain=[LEAVES, VARIES], range=[ink.scale, ink.lost])
     return (
         alt.Chart(alt.NamedData(SUMMED), name=SUMMED)
         .mark_rect(fillOpacity=0.12, strokeWidth=2)
@@ -160,6 +160,6 @@ def _words(scene: RuleScene, ink: Ink) -> list[Row]:
     ]
     for row in summed_rows(scene):
         middle = (float(row["x0"]) + float(row["x1"])) / 2
-        color = ink.good if row["verdict"] == LEAVES else ink.bad
+        color = ink.scale if row["verdict"] == LEAVES else ink.lost
         words.append(word(middle, at_sum, str(row["text"]), color, align="center", fontWeight="bold"))
     return words

@@ -30,7 +30,7 @@ def _chart(names: tuple[str, ...], most: int, ink: Ink) -> alt.LayerChart:
     legend = alt.Legend(
         orient="bottom", title=None, columns=5, labelColor=ink.text, symbolSize=140, symbolStrokeWidth=0
     )
-    colors = [ink.bad, ink.n, ink.m, ink.k, ink.soft][: len(names)]
+    colors = [ink.lost, ink.n, ink.m, ink.k, ink.soft][: len(names)]
     x = alt.X(
         "k:Q",
         title="log2 of the loss scale",

@@ -38,7 +38,7 @@ def test_bars_keep_their_order_and_what_is_slow_is_slow(ink):
     ]
     encoding = spec["layer"][0]["encoding"]
     assert encoding["y"]["scale"]["domain"] == ["z", "a", "m"]
-    assert encoding["color"]["scale"]["range"] == [ink.good, ink.bad]
+    assert encoding["color"]["scale"]["range"] == [ink.scale, ink.lost]
 
 
 def test_rules_stand_at_the_record_and_where_slow_begins():

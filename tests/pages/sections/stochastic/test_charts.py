@@ -52,8 +52,8 @@ def test_a_chart_fits_its_column_and_names_all_its_data(make, ink):
     spec = make(ink)
     assert spec["width"] == "container"
     assert {layer["data"]["name"] for layer in spec["layer"]} == set(spec["datasets"])
-    assert ink.good in str(spec)
-    assert ink.bad in str(spec)
+    assert ink.scale in str(spec)
+    assert ink.lost in str(spec)
 
 
 def test_the_blur_chart_shows_both_errors_and_where_the_pictures_are():

@@ -1,0 +1,134 @@
+"""The places of a page: its question, a Notice, the sections, one control, one picture, and the foot.
+
+    view = open_view("Why can't FP8 do without a scale?")     # the first line of a page, after guard()
+    controls = Controls(*ALL_CONTROLS)
+    with view.below:
+        SECTIONS[controls.draw(SHOW, view.sections)].show(controls)
+
+Inside a section, `controls.draw(FORMAT, here().control)` is the one control beside the sections, and
+`controls.draw(SEED)` a field under "More controls". The first `draw_notice` and the first `draw_chart` fill
+their places; what else is drawn stands below the picture. `here().know` is "How we know".
+"""
+
+from contextvars import ContextVar
+from functools import partial
+from typing import Any
+
+import streamlit as st
+
+from pages.kit.widgets import Place
+
+_WIDGETS = ("segmented_control", "selectbox", "slider", "number_input", "text_input", "multiselect", "pills")
+
+
+class _Bare:
+    """A place whose widgets show no label: what they choose says it. A screen reader hears the label."""
+
+    def __init__(self, place: Place) -> None:
+        self._place = place
+
+    def __getattr__(self, name: str) -> Any:
+        drawn = getattr(self._place, name)
+        return partial(drawn, label_visibility="collapsed") if name in _WIDGETS else drawn
+
+    def container(self, *arguments: Any, **options: Any) -> "_Bare":
+        return _Bare(self._place.container(*arguments, **options))
+
+
+class View:
+    """The places of the page that is running. The two parts of the foot exist once something is in them."""
+
+    def __init__(self, question: str) -> None:
+        st.title(question, anchor=False)
+        self.notice: Place = st.container(key="view_notice", gap=None)
+        row = st.container(
+            key="view_row", horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"
+        )
+        self.sections: Place = _Bare(row.container(key="view_sections", width="content"))
+        self.control: Place = _Bare(
+            row.container(key="view_control", width="content", horizontal=True, vertical_alignment="center")
+        )
+        self._stage: Place = st.container(key="view_stage", gap=None)
+        self.below: Any = st.container(key="view_below")
+        foot = st.container(key="view_foot", horizontal=True)
+        self._more_place: Place = foot.container(key="view_more")
+        self._know_place: Place = foot.container(key="view_know")
+        self.next: Place = foot.container(key="view_next", width="content")
+        self._more: Place | None = None
+        self._know: Place | None = None
+        self._has_notice = self._has_picture = False
+
+    @property
+    def more(self) -> Any:
+        """Fields that are seldom needed."""
+        if self._more is None:
+            self._more = self._more_place.expander("More controls")
+        return self._more
+
+    @property
+    def know(self) -> Any:
+        """The sources, the exact rules, the code, the words."""
+        if self._know is None:
+            self._know = self._know_place.expander("How we know")
+        return self._know
+
+    def take_notice(self) -> Place:
+        """The place of the Notice for the first who asks; then where the page is."""
+        place, self._has_notice = (st if self._has_notice else self.notice), True
+        return place
+
+    def take_stage(self) -> Place:
+        """The place of the picture for the first who asks; then where the page is."""
+        place, self._has_picture = (st if self._has_picture else self._stage), True
+        return place
+
+
+_VIEW: ContextVar[View | None] = ContextVar("view", default=None)
+
+
+def open_view(question: str) -> View:
+    """Draw the question of a page and keep a place for all else."""
+    view = View(question)
+    _VIEW.set(view)
+    return view
+
+
+def close_view() -> None:
+    """Forget the places of the run before, which this thread may still hold."""
+    _VIEW.set(None)
+
+
+def current() -> View | None:
+    """The places of the page that is running; None on a page that draws itself."""
+    return _VIEW.get()
+
+
+def here() -> View:
+    """The places of the page that is running. Raises RuntimeError on a page that has none."""
+    if (view := _VIEW.get()) is None:
+        raise RuntimeError("this page opened no view: call open_view first")
+    return view
+
+
+def stage() -> Place:
+    """The place of the page's picture for the first who asks in a run; then where the page is."""
+    view = _VIEW.get()
+    return st if view is None else view.take_stage()
+
+
+def notice_place() -> Place:
+    """The place of the page's Notice for the first who asks in a run; then where the page is."""
+    view = _VIEW.get()
+    return st if view is None else view.take_notice()
+
+
+def more() -> Any:
+    """The place of fields that are seldom needed."""
+    view = _VIEW.get()
+    return st if view is None else view.more
+
+
+def know() -> Any:
+    """The place of sources, exact rules, code and words."""
+    view = _VIEW.get()
+    return st if view is None else view.know
