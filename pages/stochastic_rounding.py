@@ -10,7 +10,7 @@ from pages.sections.stochastic import dot as stochastic_dot
 from pages.sections.stochastic import mean as stochastic_mean
 from pages.sections.stochastic import picture as stochastic_picture
 from pages.sections.stochastic import weight as stochastic_weight
-from pages.sections.stochastic.controls import ALL_CONTROLS, PART
+from pages.sections.stochastic.controls import ALL_CONTROLS, SHOW
 
 SECTIONS = {
     "picture": stochastic_picture,
@@ -55,7 +55,7 @@ controls = Controls(*ALL_CONTROLS)
 draw_text(IDEA)
 
 controls.toolbar(st.sidebar)
-part = controls.draw(PART)
+part = controls.draw(SHOW)
 if part != EXACT:
     controls.draw(SEED, st.sidebar)
 SECTIONS[part].show(controls)

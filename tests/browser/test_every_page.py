@@ -21,7 +21,7 @@ from pages.sections.loss.controls import SHOW as LOSS
 from pages.sections.outliers.controls import SHOW as OUTLIERS
 from pages.sections.rotations.controls import SHOW as ROTATIONS
 from pages.sections.scaling.controls import SHOW as SCALING
-from pages.sections.stochastic.controls import PART as STOCHASTIC
+from pages.sections.stochastic.controls import SHOW as STOCHASTIC
 from pages.sections.tiles.controls import SHOW as TILES
 from pages.sections.why.controls import SHOW as WHY
 from tests.browser.axe import grave

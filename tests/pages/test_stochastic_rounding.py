@@ -10,7 +10,7 @@ from PIL import Image
 
 from fp8core.experiments.pictures import blur, rms, to_light
 from fp8core.formats import FORMATS
-from pages.sections.stochastic.controls import ALL_CONTROLS, DEBIAS, FORMAT, PART, PIXELS, PULL, RATE, WEIGHT
+from pages.sections.stochastic.controls import ALL_CONTROLS, DEBIAS, FORMAT, PIXELS, PULL, RATE, SHOW, WEIGHT
 from pages.sections.stochastic.data import MYSTERY
 from pages.sections.stochastic.upload import MAX_BYTES, RULE
 from tests.pages.gemm_rows import TOP
@@ -176,6 +176,6 @@ def test_the_server_takes_what_the_page_says():
 
 def test_there_is_a_seed_where_random_numbers_are_drawn(open_app):
     offered = {
-        part: "seed" in [one.key for one in open_app(PAGE, part=part).number_input] for part in PART.options
+        part: "seed" in [one.key for one in open_app(PAGE, part=part).number_input] for part in SHOW.options
     }
     assert offered == {"picture": True, "mean": False, "weight": True, "dot": True}

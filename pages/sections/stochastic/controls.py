@@ -9,7 +9,7 @@ from pages.kit.widgets import Choice, ChoiceStyle, Number, NumberStyle, Whole
 LARGEST_BLUR = 8
 LEVELS_OF_GRAY = "levels"
 
-PART = Choice(
+SHOW = Choice(
     key="part",
     label="Show",
     options={
@@ -103,7 +103,7 @@ STEPS = Whole(
 )
 
 ALL_CONTROLS = (
-    PART,
+    SHOW,
     SEED,
     PIXELS,
     LEVELS,

@@ -83,7 +83,7 @@ def controls_of(page: str) -> dict[str, Control]:
 def sections(page: str) -> list[Section]:
     """The parts of a page."""
     module = import_module(CONTROLS[page])
-    chooser = getattr(module, "SHOW", getattr(module, "PART", None))
+    chooser = getattr(module, "SHOW", None)
     if chooser is None:
         return [Section(page)]
     return [Section(page, chooser.key, part) for part in chooser.options]

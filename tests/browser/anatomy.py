@@ -1,0 +1,185 @@
+"""How a view is built: where its picture lies, what is around it, how far a change of section moves it.
+
+    place = anatomy(show(LAPTOP, view))
+    place.top, place.controls
+
+The limits say what a view should be. Views that are not so yet stand in `not_yet.txt`, one a line.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from playwright.sync_api import Browser, Page
+
+from tests.browser.looks import DRAW_MS, TWO_FRAMES, settled
+from tests.browser.views import View, sections
+from tests.browser.visits import Tab, drawn
+
+TOP_LIMIT = 250
+"""Pixels above the picture on a laptop."""
+SHIFT_LIMIT = 0.1
+"""Layout shift when the section changes. The browser forgives a shift after a click; a reader does not."""
+STILL = 0.01
+"""Up to this shift a listed change surely holds. Larger ones differ from run to run, by up to 0.1 so far."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Screen:
+    """A screen, and what the address adds for it."""
+
+    name: str
+    width: int
+    height: int
+    is_touched: bool = False
+    parameter: str = ""
+
+    def address(self, view: View) -> str:
+        """The address of a view on this screen."""
+        joint = "&" if "?" in view.address else "?"
+        return view.address + (joint + self.parameter if self.parameter else "")
+
+
+LAPTOP = Screen(name="laptop", width=1440, height=900)
+PHONE = Screen(name="phone", width=390, height=844, is_touched=True)
+PRESENTER = Screen(name="presenter", width=1280, height=720, parameter="present=true")
+SCREENS = (LAPTOP, PHONE, PRESENTER)
+SHIFT = "shift"
+"""The line of `not_yet.txt` that names a change of section and no screen."""
+
+NOT_YET = frozenset((Path(__file__).parent / "not_yet.txt").read_text(encoding="utf-8").split("\n")) - {""}
+"""A screen, or `SHIFT`, and a view: those that do not hold yet."""
+
+_PROGRESS = '[data-testid="stMain"] [data-testid="stProgress"]'
+_OBSERVE = """window.shifts = [];
+window.shiftWatcher = new PerformanceObserver(list => shifts.push(...list.getEntries()));
+shiftWatcher.observe({type: 'layout-shift', buffered: true});"""
+_SHIFT = """() => [...shifts, ...shiftWatcher.takeRecords()].reduce((sum, one) => sum + one.value, 0)"""
+_NO_SHIFT = "() => { shiftWatcher.takeRecords(); shifts.length = 0; }"
+_SHOWS = """([key, text, isDefault]) =>
+    (new URLSearchParams(location.search).get(key) ?? (isDefault && text)) === text"""
+_ANATOMY = """fold => {
+    const main = document.querySelector('[data-testid="stMain"]');
+    main.scrollTo(0, 0);
+    const all = root => [...root.querySelectorAll('*')]
+        .flatMap(one => one.shadowRoot ? [one, ...all(one.shadowRoot)] : [one]);
+    const box = one => one.getBoundingClientRect();
+    const visible = one => one.checkVisibility({checkOpacity: true, checkVisibilityCSS: true});
+    const elements = all(main);
+    const pictures = chosen => elements.filter(one => one.matches(chosen)
+        && box(one).width >= 120 && box(one).height >= 60 && visible(one));
+    const TABLE = '[data-testid="stDataFrame"]', IMAGE = '[data-testid="stImage"]';
+    const charts = pictures(`svg, canvas:not(${TABLE} *), ${IMAGE}, .start`);
+    const drawn = charts.length ? charts : pictures(`table, ${TABLE}`);
+    const first = drawn.map(box).sort((one, other) => one.top - other.top)[0];
+    const above = ({top, bottom, width, height}) =>
+        width > 2 && height > 2 && top >= 0 && bottom <= fold;
+
+    const CONTROLS = 'a[href], button, input, select, textarea, summary, '
+        + ':is([role=button], [role=radio], [role=tab], [role=slider], [role=switch])';
+    const shown = one => [one, one.closest('label')]
+        .find(each => each && visible(each) && box(each).width > 2);
+    const controls = elements.filter(one => one.matches(CONTROLS) && !one.parentElement?.closest(CONTROLS))
+        .map(shown).filter(one => one && above(box(one)));
+
+    const OTHER = 'svg, style, script, .katex-mathml, [data-testid="stIconMaterial"]';
+    const texts = document.createTreeWalker(main, NodeFilter.SHOW_TEXT), range = document.createRange();
+    let words = 0;
+    for (let text; (text = texts.nextNode());) {
+        const around = text.parentElement;
+        if (around.closest(OTHER) || drawn.some(one => one.contains(around)) || !visible(around)) continue;
+        for (const word of text.data.matchAll(/\\S*[\\p{L}\\p{N}]\\S*/gu)) {
+            range.setStart(text, word.index);
+            range.setEnd(text, word.index + word[0].length);
+            words += above(range.getBoundingClientRect());
+        }
+    }
+    return {top: first?.top ?? null, bottom: first?.bottom ?? null, controls: new Set(controls).size, words};
+}"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Anatomy:
+    """A view in numbers, in the main column.
+
+    `top` and `bottom` are the first picture's, in pixels: a chart, an image or a stage; without any, a
+    table. None where there is no picture at all. `controls` counts links, buttons and fields, and each option
+    of a group. `words` counts those outside of pictures. Both lie above the fold.
+    """
+
+    top: float | None
+    bottom: float | None
+    controls: int
+    words: int
+
+    def holds(self, screen: Screen) -> bool:
+        """True if the picture is where this screen needs it.
+
+        A laptop: near the top. A telephone: half of it is on the first screen. A projector: all of it is.
+        """
+        if self.top is None or self.bottom is None:
+            return False
+        if screen is LAPTOP:
+            return self.top <= TOP_LIMIT
+        if screen is PHONE:
+            return (self.top + self.bottom) / 2 <= screen.height
+        return self.bottom <= screen.height
+
+
+def anatomy(page: Page) -> Anatomy:
+    """The anatomy of the view that a page shows."""
+    return Anatomy(**page.evaluate(_ANATOMY, page.viewport_size["height"]))
+
+
+def change(page: Page, view: View) -> float:
+    """Choose a view's section, as a reader does, and return the layout shift until all is drawn."""
+    choice = sections(view.page)
+    assert choice is not None, f"{view} has no sections"
+    button = page.get_by_role("radio", name=choice.options[view.section], exact=True).first
+    button.scroll_into_view_if_needed()
+    page.evaluate(_NO_SHIFT)
+    button.click()
+    page.wait_for_function(
+        _SHOWS,
+        arg=[choice.key, choice.text(view.section), view.section == choice.default],
+    )
+    computed(page)
+    page.evaluate(TWO_FRAMES)
+    return page.evaluate(_SHIFT)
+
+
+def computed(page: Page) -> None:
+    """Wait until nothing is being computed, and all is drawn."""
+    settled(page)
+    drawn(page)
+    if page.locator(_PROGRESS).count():
+        page.wait_for_selector(_PROGRESS, state="detached", timeout=DRAW_MS)
+        settled(page)
+        drawn(page)
+
+
+@contextmanager
+def screens(chromium: Browser, server: str) -> Iterator[Callable[[Screen, View], Page]]:
+    """A function that shows a view on a screen: each screen is a tab in which one view follows the other."""
+
+    @cache
+    def tab(screen: Screen) -> Tab:
+        size = {"width": screen.width, "height": screen.height}
+        context = chromium.new_context(
+            viewport=size, has_touch=screen.is_touched, is_mobile=screen.is_touched
+        )
+        opened.append(context)
+        context.add_init_script("try { localStorage.clear() } catch {}\n" + _OBSERVE)
+        return Tab(context.new_page(), server)
+
+    def show(screen: Screen, view: View) -> Page:
+        page = tab(screen).visit(screen.address(view))
+        computed(page)
+        return page
+
+    opened = []
+    yield show
+    for context in opened:
+        context.close()
