@@ -53,15 +53,12 @@ def alike(one: nn.Module, other: nn.Module) -> bool:
 
 
 @pytest.mark.filterwarnings("ignore")  # Inductor warns of its own ways
+@pytest.mark.usefixtures("one_compiler")
 @pytest.mark.parametrize(
     ("make", "recipe"),
     [(model, "deepseek_v3"), (model, "per_tensor_delayed"), (model, "nvfp4"), (block, "deepseek_v3")],
 )
-def test_inductor_takes_the_layers_whole(make, recipe, monkeypatch):
-    from torch._inductor import config
-
-    # Processes that compile would outlive a worker of pytest, which waits for them.
-    monkeypatch.setattr(config, "compile_threads", 1)
+def test_inductor_takes_the_layers_whole(make, recipe):
     plain = make(recipe)
     other, (x, dy) = copy.deepcopy(plain), batch()
     x.requires_grad_()

@@ -53,6 +53,7 @@ def milliseconds(runs: list[Callable[[], object]]) -> float:
     return median(times)
 
 
+@pytest.mark.alone
 @pytest.mark.gpu
 @pytest.mark.parametrize(("recipe", "matmul", "side"), ALONG_ROWS.values(), ids=ALONG_ROWS)
 def test_rows_are_quantized_at_the_speed_of_memory(recipe, matmul, side):
