@@ -43,11 +43,7 @@ def one_compiler() -> Iterator[None]:
 def no_tapes() -> None:
     """A test that puts a stand-in into a launcher is to be heard: its calls are first calls."""
     from kernels.gemm import launch as gemm_launch
-    from kernels.gemm.fused import launch as fused_launch
-    from kernels.gemm.fused import quantizing_gemm
     from kernels.quantize import launch as quantize_launch
 
     gemm_launch.TAPES.forget()
-    fused_launch.TAPES.forget()
-    quantizing_gemm.TAPES.forget()
     quantize_launch.TAPES.forget()
