@@ -230,7 +230,8 @@ def decoding(meaning: Meaning, blocks: Blocks) -> Storage:
     pairs = takes_pairs(blocks)
     if pairs and blocks.stages % 2:
         raise ValueError(
-            f"programs with two runs of K need an even number of stages, got {blocks.stages} in {blocks.title}"
+            f"programs with two runs of K need an even number of stages, got {blocks.stages} in "
+            f"{blocks.title}"
         )
     of_a, out = blocks.decoded == "a", meaning.spec.out
     decoded = read_as(meaning.spec.a if of_a else meaning.spec.b)

@@ -32,9 +32,10 @@ of two of them (FIRST), and a second one the others (REST). Or it has 256 rows o
 warpgroup, and 128 of values.
 
 With two runs of K in one program (EACH) there are two pairs of warpgroups: each pair sums one run, and the
-first adds what the second has. Each pair then has every second stage of an even ring for itself. Where D has few blocks, programs share one, each with its own runs
-(kernels.gemm.hopper.shared_sums). Where blocks do not fill all SMs in their last wave, programs have equally
-many steps, and one goes on with another's sum (kernels.gemm.hopper.uneven).
+first adds what the second has. Each pair then has every second stage of an even ring for itself. Where D has
+few blocks, programs share one, each with its own runs (kernels.gemm.hopper.shared_sums). Where blocks do not
+fill all SMs in their last wave, programs have equally many steps, and one goes on with another's sum
+(kernels.gemm.hopper.uneven).
 
 A thread gets 4 neighboring bytes at a time, number 4j to 4j + 3 of 16 along K. It decodes their codes two and
 two, every other one. The tensor core wants 2j, 2j + 1, 2j + 8 and 2j + 9 of the left factor in that thread.
@@ -141,8 +142,8 @@ def decoding_gemm_kernel(
     full = gl.allocate_shared_memory(gl.int64, [STAGES, 1], BARRIER)
     # A barrier that nobody waits for is not made (kernels.gemm.hopper.kernel says why).
     TAKES_TURNS: gl.constexpr = VALUES > FEW_VALUES and SLABS == 1
-    # With two runs of K, a pair of warpgroups uses every second step. On an odd ring it would see every second
-    # phase of `full` only, and a wait for one of them would end at once (kernels.gemm.hopper.storage).
+    # With two runs of K, a pair of warpgroups uses every second step. On an odd ring it would see every
+    # second phase of `full` only, and a wait for one of them would end at once (kernels.gemm.hopper.storage).
     gl.static_assert(EACH == 1 or (STAGES % 2 == 0 and not TAKES_TURNS))
     turn = full
     if TAKES_TURNS:
