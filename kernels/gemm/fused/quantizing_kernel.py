@@ -99,6 +99,9 @@ def quantizing_gemm_kernel(
     BARRIER: gl.constexpr = mbarrier.MBarrierLayout()
     LINES: gl.constexpr = BLOCK_K // LINE
     FLAT: gl.constexpr = gl.SwizzledSharedLayout(1, 1, 1, [0])
+    # One of two quantizing warpgroups has every second step. On an odd ring it would see every second phase
+    # of `full` only, and a wait for one of them would end at once.
+    gl.static_assert(FACTS.warpgroups == 1 or STAGES % 2 == 0)
     full = gl.allocate_shared_memory(gl.int64, [STAGES, 1], BARRIER)
     ring = Ring(
         a=gl.allocate_shared_memory(a_desc.dtype, [STAGES * LINES, BLOCK_M, LINE], a_desc.layout),
