@@ -1,5 +1,6 @@
-"""Contract: every snippet of README and of `docs/` runs as printed, every command has the options it is given,
-figures in the prose are the program's own, and every link leads somewhere. No page is longer than 150 lines.
+"""Contract: every snippet of README and of `docs/` runs as printed, every command has the options it is
+given, figures in the prose are the program's own, and every link leads somewhere. No page is longer than
+150 lines.
 """
 
 import argparse
