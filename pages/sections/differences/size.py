@@ -15,7 +15,7 @@ from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice
 from pages.kit.shared_controls import SEED
 from pages.kit.shell import theme
-from pages.kit.view import here
+from pages.kit.view import here, stage
 from pages.sections.differences.charts.scene import SizeCurve, small_error
 from pages.sections.differences.charts.size import size_chart
 from pages.sections.differences.controls import FORMAT, INPUT
@@ -31,14 +31,16 @@ def show(controls: Controls) -> None:
     kind, seed = controls.draw(INPUT), controls.draw(SEED)
     asked = format_name, kind, seed
     calls = [Call(size_curve, (rule, tile, *asked)) for rule, tile in CURVES]
-    shown = computed(KEY, asked, calls, doing="Quantizing five draws in every tile")
+    place = stage().container()
+    with place:
+        shown = computed(KEY, asked, calls, doing="Quantizing five draws in every tile")
     if shown is None:
         return
     (format_name, kind, _), parts = shown.asked, shown.parts
     curves = {curve_name(*one): part for one, part in zip(CURVES, parts, strict=True)}
     draw_notice(notice(curves, format_name))
     rule = INPUT_NOTES[InputKind(kind)].rule
-    draw_chart(size_chart(curves, INKS[theme()]), key=KEY, alt=described(curves, format_name))
+    draw_chart(size_chart(curves, INKS[theme()]), place=place, key=KEY, alt=described(curves, format_name))
     view.know.markdown(
         f"{DRAWS} draws a point of {BAND_LINES} lines of {BAND_K} numbers: {rule}. "
         "The line is the mean, and a bar reaches from the worst draw to the best. Dashed lines are square "
@@ -52,7 +54,7 @@ def notice(curves: Mapping[str, SizeCurve], format_name: str) -> str:
     """What the shortest tiles of one line buy over the longest, and for how many bits."""
     curve = curves[curve_name("fp32", LINE)]
     first, last = curve.small[0], curve.small[-1]
-    best, worst = (percent_text(small_error(draws)[0], 2) for draws in (first, last))
+    best, worst = (percent_text(small_error(draws)[0]) for draws in (first, last))
     return (
         f"Tiles of {first.at:.0f} instead of {last.at:.0f} take the error of the smaller half from {worst} "
         f"to **{best}**, for {short(first.bits - last.bits, 2)} bits per element."

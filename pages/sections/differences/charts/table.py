@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from fp8core.linear import LayerTensor
 from fp8core.recipes import Copy
 from fp8core.scales import ScaleRule
-from fp8core.tiles import TileGrid
+from fp8core.tiles import WHOLE, TileGrid
 from pages.kit.charts.granularity import granularity
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.recipe_marks import mark_of
@@ -23,7 +23,6 @@ from pages.kit.charts.tile_marks import (
     WORDS,
     Row,
     both,
-    drawn_extent,
     joined,
     on_telephone,
     own_colors,
@@ -42,6 +41,7 @@ WIDTH, HEIGHT, FLAT = 1056, 580, 374
 ON_TELEPHONE = WIDTH / 344
 SEEN_SCALES = (1.0, 4.0)
 """The stretch of the number line that shows which scales there are."""
+ROOM_FOR_NAMES = 50
 MOST_TICKS = 64
 """Values that have a tick each; more of them are a bar."""
 
@@ -75,7 +75,7 @@ class _Layout:
 
 
 _LAPTOP = _Layout(
-    head=44, above=4, below=28, strip=(178, 500), ruler=(720, 140), copies=898, copy=17, tensor=52
+    head=44, above=4, below=28, strip=(178, 500), ruler=(720, 140), copies=890, copy=21, tensor=56
 )
 _TELEPHONE = _Layout(
     head=18,
@@ -230,6 +230,10 @@ def _words(one: Differences, ends: Sequence[tuple[float, float]], ink: Ink) -> l
         told = f"{levels}, {scale_count(rule):,} values"
         place = {"n_x": _TELEPHONE.ruler[0] * ON_TELEPHONE, "n_y": n_below, "fontSize": 13}
         words.append(word(_LAPTOP.ruler[0], below, told, ink.text, narrow=rule.format.name, **place))
+    if tall >= ROOM_FOR_NAMES:
+        for at, tensor in enumerate(one.copies):
+            x, y = _LAPTOP.copies + _LAPTOP.tensor * at, top + _LAPTOP.copy + 11
+            words.append(word(x, y, tensor.value, ink.soft, narrow="", fontSize=13))
     kept = count(one.kept, "copy", "copies")
     place = {"n_x": _TELEPHONE.copies * ON_TELEPHONE, "n_y": n_below, "fontSize": 13}
     words.append(
@@ -279,7 +283,7 @@ def _copies(one: Differences, layout: _Layout, top: float, tall: float, ink: Ink
         left = layout.copies + layout.tensor * column
         places = [(copy, again) for copy in copies for again in range(len(copy.k_major))]
         for at, (copy, again) in enumerate(places):
-            x = left + (layout.copy + 3 * layout.copy / 17) * at
+            x = left + layout.copy * 1.15 * at
             found += _copy(tensor, copy, again > 0, (x, top, size), layout, ink)
     return found
 
@@ -295,7 +299,7 @@ def _copy(
     """The tiles of a copy on a small corner of its stored tensor, turned where memory holds the transpose."""
     left, top, size = at
     shape = copy.tile[::-1] if repeated else copy.tile
-    grid = TileGrid.over(tuple(min(drawn_extent(extent, 4), 2 * (extent or 4)) for extent in shape), shape)
+    grid = TileGrid.over(tuple(4 if extent in (1, WHOLE) else 2 * extent for extent in shape), shape)
     readers = " and ".join(matmul.title for matmul, _ in copy.readers)
     again = ", again in the other layout" if repeated else ""
     what = f"{tensor.value} for {readers}, tiles of {stored_tile(tensor, *copy.tile)}{again}"

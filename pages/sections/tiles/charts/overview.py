@@ -119,7 +119,7 @@ def _narrow(scene: Scene, row: int, column: int, rows: int) -> Frame:
 
 
 def _tiles(scene: Scene, here: Frame, there: Frame) -> Row:
-    """Tiles of A and B, and D. Colors run from the smallest scale of the cell to its largest."""
+    """Tiles of A and B, and D. Colors run from an operand's smallest scale to its largest."""
     seen = {side: scene.seen(side) for side in Side}
     found: Row = {}
     for prefix, place in (("", here), ("n_", there)):
@@ -127,8 +127,8 @@ def _tiles(scene: Scene, here: Frame, there: Frame) -> Row:
         whole = place.d.box(range(place.d.rows), range(place.d.columns))
         marks = joined([*boxes, {name: [corner] for name, corner in whole.items()}])
         found |= {prefix + name: corners for name, corners in marks.items()}
-    scales = own_colors(np.concatenate([tiles.scale for tiles in seen.values()]))
-    return {**found, "log2": np.append(scales, np.nan)}
+    scales = [own_colors(tiles.scale) for tiles in seen.values()]
+    return {**found, "log2": np.concatenate([*scales, [np.nan]])}
 
 
 def _tile_layer(height: float, ink: Ink) -> alt.Chart:
@@ -257,7 +257,7 @@ def _remarks(height: float, ink: Ink) -> list[Row]:
     shade, meaning = shade_words(ink).split(": ")
     remarks = {
         HEAD + 84: ("The number: how", "often each element", "of the result", "is rescaled."),
-        HEAD + tall + 84: (f"{shade}:", meaning + ",", "within one picture."),
+        HEAD + tall + 84: (f"{shade}:", meaning + ",", "within one tensor."),
         HEAD + 2 * tall + 84: (f"{TO_SCALE} × {TO_SCALE} numbers,", "to scale. Single rows", "are thicker."),
     }
     return [
