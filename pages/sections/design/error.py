@@ -7,6 +7,7 @@ from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES, Recipe
 from pages.kit.chart import draw_chart
 from pages.kit.charts.ink import INKS
+from pages.kit.charts.recipe_marks import mark_of
 from pages.kit.charts.template import Filled
 from pages.kit.charts.words import short
 from pages.kit.controls import Controls
@@ -79,9 +80,11 @@ def _explain(found: Measured, draft: Draft, begun: Recipe, hidden: int) -> None:
 
 
 def picture(errors: dict[str, Errors], theme: str, *, is_flat: bool = False) -> Filled:
-    """The bars of these errors."""
-    groups = [Group(name=name, errors=of) for name, of in errors.items()]
-    return bars(groups, RESULTS, INKS[theme], is_flat=is_flat)
+    """The bars of these errors: a published recipe's in its color."""
+    ink = INKS[theme]
+    colors = {recipe.title: mark_of(name).color for name, recipe in RECIPES.items()} | {YOURS: ink.dot}
+    groups = [Group(name=name, errors=of, color=colors.get(name, ink.line)) for name, of in errors.items()]
+    return bars(groups, RESULTS, ink, is_flat=is_flat)
 
 
 def what_is_measured(found: Measured) -> str:

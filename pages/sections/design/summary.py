@@ -61,7 +61,6 @@ def column(found: Facts, errors: Errors | None) -> dict[str, str]:
         "bits per element": short(found.bits, 4),
         "copies": str(len(found.copies)),
         "their bytes": bytes_text(found.bytes),
-        **{f"rescales in {MATMULS[name].title}": f"{one.rescales:,}" for name, one in found.matmuls.items()},
         **{
             f"error of {matmul.d.value}": "…" if errors is None else f"{errors[matmul.d.value]:.2%}"
             for matmul in MATMULS.values()

@@ -118,14 +118,14 @@ def output_table(tile: OperandTile, scene: Scene, m: int, n: int, ink: Ink) -> s
         if part.k.start >= tile.k.start and part.k.stop <= tile.k.stop:
             mine.append(number)
         scales = [part.a_scale] * bool(spec.a) + [part.b_scale] * bool(spec.b)
-        name = f"k = {span(part.k)}"
+        name = span(part.k)
         rows.append((name, *map(short, (*scales, part.code_sum)), value))
     symbols = [f"s{side.value}" for side in Side if spec.operand(side)]
     blank = ("",) * (len(symbols) + 1)
     rows.append(("their sum", *blank, total))
     rows.append(("exact", *blank, short(unquantized(scene, m, n))))
     a, b = ("A" if spec.a is None else "a"), ("B" if spec.b is None else "b")
-    head = ("stretch of K", *symbols, f"Σ {a}·{b}", "adds")
+    head = ("k", *symbols, f"Σ {a}·{b}", "adds")
     return grid(head, rows, ink, marked=mine)
 
 

@@ -11,7 +11,7 @@ from pages.kit.charts.operand_words import bits_words, brief_preparation
 from pages.kit.charts.words import bytes_text, count, stored_tile
 from pages.kit.controls import Controls
 from pages.kit.look.presenter import projected
-from pages.kit.notice import draw_notice
+from pages.kit.notice import draw_notice, notices_wait
 from pages.kit.recipes import draw_recipe, draw_source
 from pages.kit.shared_controls import SEED
 from pages.kit.shell import theme
@@ -48,12 +48,13 @@ def show(controls: Controls, layer: LayerShape) -> None:
         for tensor in OPERANDS
     )
     draw_chart(
-        copies_chart(recipe, layer, scenes, ink, is_flat=projected()),
+        copies_chart(recipe, layer, scenes, ink, is_flat=projected(), has_figures=not notices_wait()),
         key="copies",
         is_rigid=True,
         alt=f"The copies of {recipe.title} that each matmul reads. {copies}",
     )
-    st.html(copies_table(recipe, layer, ink))
+    if not notices_wait():
+        st.html(copies_table(recipe, layer, ink))
     view.know.markdown(
         f"The sizes are those of a layer with tokens = {layer.tokens:,}, in = {layer.in_:,}, "
         f"out = {layer.out:,}. Each box shows a corner of its tensor. {LAYOUT_RULE}"

@@ -20,6 +20,7 @@ class Group:
 
     name: str
     errors: Mapping[str, float]
+    color: str
 
 
 def bars(groups: Sequence[Group], results: tuple[str, ...], ink: Ink, *, is_flat: bool = False) -> Filled:
@@ -28,6 +29,7 @@ def bars(groups: Sequence[Group], results: tuple[str, ...], ink: Ink, *, is_flat
     rows = {
         "group": [name for name, _, _ in marks],
         "result": [result for _, result, _ in marks],
+        "color": [group.color for group in groups for _ in results],
         "percent": [percent for _, _, percent in marks],
         "words": [
             f"{result} {percent_text(percent / 100) if percent else '0'}" for _, result, percent in marks
@@ -61,7 +63,7 @@ def _bars(results: tuple[str, ...], ink: Ink) -> alt.LayerChart:
         yOffset=alt.YOffset("result:N", scale=alt.Scale(domain=list(results)), bandPosition=0.5),
     )
     marks = base.mark_bar().encode(
-        color=alt.condition("datum.group === 'Yours'", alt.value(ink.dot), alt.value(ink.line)),
+        color=alt.Color("color:N", scale=None, legend=None),
         tooltip=[
             alt.Tooltip("group:N", title="recipe"),
             alt.Tooltip("words:N", title="relative error"),

@@ -104,7 +104,7 @@ def table_chart(shown: Sequence[Differences], ink: Ink, *, is_flat: bool = False
                 for layout, end in zip(_LAYOUTS, ends, strict=True)
             )
         )
-        words += _words(one, ends, ink)
+        words += _words(one, ends, is_flat, ink)
         shapes.append(_shape(one, ends))
     return _table(height, ink).filled(
         {
@@ -201,7 +201,7 @@ def _shape(one: Differences, ends: Sequence[tuple[float, float]]) -> Row:
     return {**place, "shape": mark.shape, "color": mark.color}
 
 
-def _words(one: Differences, ends: Sequence[tuple[float, float]], ink: Ink) -> list[Row]:
+def _words(one: Differences, ends: Sequence[tuple[float, float]], is_flat: bool, ink: Ink) -> list[Row]:
     (top, tall), (there, n_tall) = ends
     corner, rule = one.corners[0], one.rule
     first, *rest = one.recipe.title.split(", ")
@@ -218,16 +218,16 @@ def _words(one: Differences, ends: Sequence[tuple[float, float]], ink: Ink) -> l
         others = f"{one.others:,}"
         told = f"shares its scale with {others} others"
         tile = stored_tile(corner.tensor, *corner.operand.tile)
-        named = f"{tile}, {granularity(corner.tensor, corner.operand.tile)}"
+        named = tile if is_flat else f"{tile}, {granularity(corner.tensor, corner.operand.tile)}"
         words += [
             word(left, below, told, ink.text, narrow=f"with {others} others", **at),
             word(left + wide, below, named, ink.soft, narrow="", align="right", fontSize=13),
         ]
     if rule is not None:
-        levels = (
-            f"{rule.format.name} under {rule.outer.format.name}" if _two_levels(rule) else rule.format.name
-        )
-        told = f"{levels}, {scale_count(rule):,} values"
+        levels = rule.format.name
+        if _two_levels(rule) and not is_flat:
+            levels += f" under {rule.outer.format.name}"
+        told = levels if is_flat else f"{levels}, {scale_count(rule):,} values"
         place = {"n_x": _TELEPHONE.ruler[0] * ON_TELEPHONE, "n_y": n_below, "fontSize": 13}
         words.append(word(_LAPTOP.ruler[0], below, told, ink.text, narrow=rule.format.name, **place))
     if tall >= ROOM_FOR_NAMES:

@@ -102,6 +102,7 @@ def copies_chart(
     ink: Ink,
     *,
     is_flat: bool = False,
+    has_figures: bool = True,
 ) -> Filled:
     """The three tensors, and below them a band a matmul with the copies that it reads."""
     height = FLAT if is_flat else HEIGHT
@@ -121,7 +122,8 @@ def copies_chart(
         words += _cell_words(cell, place, costs, ink)
     for matmul in MATMULS.values():
         words += _matmul_words(matmul, height, is_flat, ink)
-    words += _figures(recipe, layer, cells, list(costs.values()), ink)
+    if has_figures:
+        words += _figures(recipe, layer, cells, list(costs.values()), ink)
     return _picture(height, ink).filled(
         {
             TILES: joined(tiles) if tiles else {name: [] for name in _FIELDS},
@@ -307,13 +309,15 @@ def _cell_words(cell: _Cell, place: _Place, costs: Mapping[int, CopyCost], ink: 
 
 
 def _matmul_words(matmul: Matmul, height: float, is_flat: bool, ink: Ink) -> list[Row]:
-    band, place = _band(matmul, height, is_flat), _place(LayerTensor.X, matmul, height, is_flat)
-    middle = place.top + place.tall / 2
-    k, n_y = f"K = {matmul.k.value}", band["y0"] + 11
+    """The name of a matmul; on a telephone it stands where a tensor is that the matmul does not read."""
+    free = next(tensor for tensor in OPERANDS if matmul.side_of(tensor) is None)
+    place = _place(free, matmul, height, is_flat)
+    middle, n_x = place.top + place.tall / 2, place.n_left
+    k, bold = f"K = {matmul.k.value}", {"fontWeight": "bold"}
     return [
-        word(14, middle - 10, matmul.title, ink.text, n_x=6, n_y=n_y, fontWeight="bold", fontSize=15),
-        word(14, middle + 10, k, ink.k, n_x=190, n_y=n_y, fontWeight="bold", fontSize=13),
-        word(RESULTS, middle, f"→ {matmul.d.value}", ink.text, narrow="", fontWeight="bold", fontSize=15),
+        word(14, middle - 10, matmul.title, ink.text, n_x=n_x, fontSize=15, **bold),
+        word(14, middle + 10, k, ink.k, n_x=n_x, fontSize=13, **bold),
+        word(RESULTS, middle, f"→ {matmul.d.value}", ink.text, narrow="", fontSize=15, **bold),
     ]
 
 

@@ -5,8 +5,7 @@ import numpy as np
 
 from fp8core.linear import LayerTensor, Side
 from fp8core.operand_scales import Scales
-from pages.kit.charts.template import several
-from pages.kit.charts.tile_marks import Row, ranges, scale_log2
+from pages.kit.charts.tile_marks import Row, own_colors, ranges, scale_log2
 from pages.kit.charts.words import short, span
 from pages.sections.tiles.charts.frame import Ends, Frame
 from pages.sections.tiles.charts.scene import Scene, SeenTiles
@@ -30,6 +29,7 @@ def operand_marks(scene: Scene, frame: Frame, side: Side) -> Row:
         "column": tiles.column,
         **_linked(along, tiles.row.size),
         "log2": np.round(scale_log2(tiles.scale), 3),
+        "shade": own_colors(tiles.scale),
         "what": [
             f"{side.value}: {free} = {span(mine)}, k = {span(k)}"
             for mine, k in zip(ranges(tiles.free), ranges(tiles.k), strict=True)
@@ -85,6 +85,7 @@ def result_marks(scene: Scene, frame: Frame) -> Row:
         "column": column,
         **_linked({"m": m, "n": n, "k": None}, row.size),
         "log2": np.full(row.size, np.nan),
+        "shade": np.full(row.size, np.nan),
         "what": [
             f"D: m = {span(down)}, n = {span(across)}"
             for down, across in zip(ranges(m), ranges(n), strict=True)
@@ -111,9 +112,8 @@ def _linked(along: dict[str, Ends | None], count: int) -> Row:
 
 
 def scale_color() -> alt.Color:
-    """Color of a tile by log2 of its scale; fill in `domain`."""
-    scale = alt.Scale(range="ramp", domain=several("domain", [-8.0, 0.0]), clamp=True)
-    return alt.Color("log2:Q", legend=None, scale=scale)
+    """Color of a tile from its operand's smallest scale to its largest."""
+    return alt.Color("shade:Q", legend=None, scale=alt.Scale(range="ramp", domain=[0, 1], clamp=True))
 
 
 def bracket(x0: float, y0: float, x1: float, y1: float, color: str, cap: float = 4) -> list[Row]:

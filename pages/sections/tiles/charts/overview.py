@@ -214,6 +214,8 @@ def _recipe_title(scene: Scene, here: Frame, there: Frame, ink: Ink) -> list[Row
     first, *rest = scene.recipe.title.split(", ")
     n_x, n_y = there.a.left + 18 * ON_TELEPHONE, there.b.top - 12
     words = [word(x, 14, first, ink.text, narrow=scene.recipe.title, n_x=n_x, n_y=n_y, **style)]
+    if here.b.height < ROOM_FOR_WORDS:
+        return words
     return words + [word(x, 28, line, ink.soft, narrow="", fontSize=12) for line in rest]
 
 

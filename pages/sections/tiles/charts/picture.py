@@ -18,7 +18,6 @@ from pages.kit.charts.tile_marks import (
     line_layer,
     picture,
     position,
-    scale_domain,
     shade_words,
     word,
     word_layer,
@@ -47,7 +46,7 @@ CHARACTER = 7.2
 
 def picture_frame(scene: Scene, is_flat: bool = False) -> Frame:
     """The places of the three operands in the big picture; a projector has room for a flat one."""
-    down = {"top": 30, "k_tall": 112, "m_tall": 132} if is_flat else {"top": 34, "k_tall": 196, "m_tall": 240}
+    down = {"top": 30, "k_tall": 112, "m_tall": 132} if is_flat else {"top": 34, "k_tall": 194, "m_tall": 234}
     gap = (64, 56 if is_flat else 66)
     return frame(scene.mnk, left=40, k_wide=262, n_wide=262, gap=gap, **down)
 
@@ -114,8 +113,7 @@ def tile_picture(scene: Scene, place: Frame, pinned: list[Row], ink: Ink) -> Fil
             WORDS: by_column(words),
             PINNED: by_column(pinned),
             OUTER: joined([outer_marks(scene, place, side) for side in Side]),
-        },
-        domain=scale_domain(marks["log2"]),
+        }
     )
 
 
@@ -192,7 +190,7 @@ def _highlight(ink: Ink) -> list[alt.Chart]:
         ("bx0", "by1", "bx1", "bottom"),
     )
     veils = [
-        bands.mark_rect(fill=ink.page, fillOpacity=0.5, aria=False).encode(
+        bands.mark_rect(fill=ink.page, fillOpacity=0.4, aria=False).encode(
             x=f"{x0}:Q", y=f"{y0}:Q", x2=f"{x1}:Q", y2=f"{y1}:Q"
         )
         for x0, y0, x1, y1 in strips
@@ -288,7 +286,8 @@ def _corner(scene: Scene, is_flat: bool, ink: Ink) -> list[Row]:
         for at, (line, weight) in enumerate(zip(lines, ("bold", "normal", "normal"), strict=False))
     ]
     if scene.spec.quantized and not is_flat:
-        words.append(word(4, top + 72, shade_words(ink), ink.soft, n_y=116, fontSize=13))
+        words.append(word(4, top + 72, f"{shade_words(ink)},", ink.soft, n_y=116, fontSize=13))
+        words.append(word(4, top + 89, "within one tensor", ink.soft, n_y=133, fontSize=13))
     return words
 
 

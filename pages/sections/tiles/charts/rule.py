@@ -18,10 +18,9 @@ from pages.kit.charts.tile_marks import (
     Row,
     joined,
     line_layer,
+    own_colors,
     picture,
     position,
-    scale_domain,
-    scale_log2,
     word,
     word_layer,
 )
@@ -84,8 +83,7 @@ def rule_chart(scene: RuleScene, numbers: ContractedNumbers, ink: Ink, *, is_fla
             SUMS: by_column(_sum_rows(scene, numbers, at)),
             LINES: by_column(_lines(scene, numbers, at, ink)),
             WORDS: by_column(_words(scene, numbers, at, ink)),
-        },
-        domain=scale_domain(tiles["log2"]),
+        }
     )
 
 
@@ -165,7 +163,7 @@ def _tile_marks(
     start = np.array([part.start for part in parts])
     return {
         **_boxes(scene, (start, np.array([part.stop for part in parts])), top, tall),
-        "log2": scale_log2(scales[start]),
+        "shade": own_colors(scales[start]),
         "what": [f"{side}: k = {span(part)}" for part in parts],
         "scale": list(map(short, scales[start].tolist())),
     }
@@ -228,8 +226,7 @@ def _words(scene: RuleScene, numbers: ContractedNumbers, at: _Tracks, ink: Ink) 
     stretch = "all of K" if scene.choice.summed is None else f"{scene.choice.summed} products"
     what = "What each adds: right (gray), with the scales of its first k (line)"
     words = [
-        word(0, 24, "K", ink.k, fontSize=14, **bold),
-        word(WIDTH, 24, f"{scene.k} products", ink.soft, align="right", fontSize=13),
+        word(WIDTH, 25, f"K: {scene.k} products", ink.k, align="right", fontSize=14, **bold),
         word(0, at.a - above, "Scales of A", ink.text, fontSize=14),
         word(0, at.b - above, "Scales of B", ink.text, fontSize=14),
         word(0, at.summed - above, f"The tensor core sums {stretch}", ink.text, fontSize=14),
