@@ -39,9 +39,8 @@ def hasty(monkeypatch) -> None:
     monkeypatch.setattr(compute, "PATIENCE_S", 0.0)
 
 
-@pytest.mark.parametrize("show", ["cost", "text"])
-def test_every_published_recipe_fills_the_six_operands(open_app, hasty, show) -> None:
-    at = open_app(PAGE, design_show=show)
+def test_every_published_recipe_fills_the_six_operands(open_app, hasty) -> None:
+    at = open_app(PAGE)
     for name, recipe in RECIPES.items():
         at.selectbox(key="design_from").set_value(name).run()
         assert not at.exception
@@ -53,14 +52,21 @@ def test_every_published_recipe_fills_the_six_operands(open_app, hasty, show) ->
             assert field(at, "fprop_a", "format").value == operand.format.name
 
 
-@pytest.mark.parametrize("show", ["error", "knobs", "runs"])
+@pytest.mark.parametrize("show", ["error", "knobs", "runs", "cost", "text"])
 def test_the_other_sections_draw(open_app, show) -> None:
     line = own_text(RECIPES["mxfp4"])
     at = open_app(PAGE, own=line, design_show=show)
     assert not at.exception
     assert said(at) == ""
-    text = " ".join(one.value for one in at.markdown)
-    assert {"error": "your largest error", "knobs": "back", "runs": "mxf4"}[show] in text
+    text = " ".join(one.value for one in (*at.markdown, *at.code))
+    found = {
+        "error": "our largest error",
+        "knobs": "back",
+        "runs": "mxf4",
+        "cost": "bits",
+        "text": "from_text",
+    }
+    assert found[show] in text
     assert " a NVIDIA" not in text
 
 
@@ -134,14 +140,16 @@ def test_bf16_and_back_and_one_operand_for_all(open_app, hasty) -> None:
 
 
 def test_the_knobs_are_the_choices_that_differ(open_app) -> None:
-    at = open_app(PAGE, design_from="mxfp8", design_show="knobs")
-    assert any("No operand differs" in box.value for box in at.info)
-    assert "design_input" not in [one.key for one in at.selectbox], "nothing is drawn from it"
-    field(at, "fprop_a", "format").set_value("e2m1").run()
-    charts = at.get("vega_lite_chart")
-    assert "format back, Fprop x" in charts[-1].proto.alt
-    assert "Yours" in charts[-1].proto.alt
-    assert "design_input" in [one.key for one in at.selectbox]
+    at = open_app(PAGE, design_from="mxfp8", design_show="error")
+    assert any("No operand differs" in one.value for one in at.markdown)
+    (chart,) = at.get("vega_lite_chart")
+    assert "back" not in chart.proto.alt
+    draft = draft_of("", "mxfp8").with_field("fprop", Side.A, ("format",), "e2m1")
+    at = open_app(PAGE, design_from="mxfp8", design_show="error", own=draft)
+    (chart,) = at.get("vega_lite_chart")
+    assert "format back, Fprop x" in chart.proto.alt
+    assert "Yours" in chart.proto.alt
+    assert "“format back, Fprop x” changes your largest error most" in at.markdown[0].value
 
 
 def test_a_clause_names_operands_as_the_page_does() -> None:

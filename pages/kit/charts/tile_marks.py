@@ -10,18 +10,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fp8core.tiles import WHOLE, Extent
-from pages.kit.charts.ink import Ink
+from pages.kit.charts.ink import LIGHT, Ink
 
 Row = dict[str, Any]
 """The fields of a mark; also those of many marks, a column each."""
 
-FREE_ELEMENTS = 16
+FREE_ELEMENTS = 12
 """The elements that are drawn along a dim where a tile is one element, or all of the dim."""
 FREE_TILES = 3
 SANS = "'Source Sans', 'Source Sans Pro', sans-serif"
 NEUTRAL = "!isValid(datum.log2)"
 """A mark without a scale that a color could show: a part of D, an operand in bf16, a scale of zero or NaN."""
 TILES, WORDS, LINES = "tiles", "words", "lines"
+CORNERS = ("x0", "x1", "y0", "y1")
+TELEPHONE = "width < 560"
+"""True in a picture on a telephone: a mark with places of its own there has them under `n_…`."""
 WORD_STYLE: Row = {"dx": 0, "fontSize": 11, "fontWeight": "normal", "align": "left", "angle": 0, "font": SANS}
 
 
@@ -69,23 +72,9 @@ def own_colors(scale: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.round((log2 - low) / (high - low), 3)
 
 
-def own_legend(ink: Ink) -> alt.Legend:
-    """A legend for colors that run from the smallest scale of one picture to its largest."""
-    return alt.Legend(
-        title=["scale of a tile, within its own picture:", "colors do not compare between pictures"],
-        direction="horizontal",
-        orient="bottom",
-        gradientLength=180,
-        gradientThickness=9,
-        values=[0, 1],
-        labelExpr="datum.value ? 'larger' : 'smaller'",
-        labelColor=ink.soft,
-        labelFontSize=12,
-        titleColor=ink.soft,
-        titleFontSize=12,
-        titleFontWeight="normal",
-        titleLimit=400,
-    )
+def shade_words(ink: Ink) -> str:
+    """What the ramp of scales means, in words: the largest scale stands out most from the page."""
+    return f"{'Darker' if ink is LIGHT else 'Lighter'} blue: a larger scale"
 
 
 def position(width: float, height: float) -> dict[str, object]:
@@ -100,18 +89,37 @@ def position(width: float, height: float) -> dict[str, object]:
     }
 
 
-def word(x: float, y: float, text: str, color: str, **style: object) -> Row:
-    """Words at (x, y); a style is one of those in `WORD_STYLE`."""
-    return {"x": x, "y": y, "text": text, "color": color, **WORD_STYLE, **style}
+def word(x: float, y: float, text: str, color: str, *, narrow: str | None = None, **style: object) -> Row:
+    """Words at (x, y); a style is one of those in `WORD_STYLE`, and `narrow` the words on a telephone.
+
+    `n_x`, `n_y` among the styles are the place there.
+    """
+    places = {"x": x, "y": y, "n_x": style.pop("n_x", x), "n_y": style.pop("n_y", y)}
+    words = {"text": text, "n_text": text if narrow is None else narrow}
+    return {**places, **words, "color": color, **WORD_STYLE, **style}
+
+
+def both(here: Sequence[Row], there: Sequence[Row]) -> list[Row]:
+    """Marks with their corners on a telephone as well."""
+    return [
+        {**one, **{f"n_{name}": other[name] for name in CORNERS}}
+        for one, other in zip(here, there, strict=True)
+    ]
+
+
+def on_telephone(chart: alt.Chart, *fields: str) -> alt.Chart:
+    """The chart with fields that are others on a telephone: those under `n_…`."""
+    return chart.transform_calculate(
+        **{field: f"{TELEPHONE} ? datum.n_{field} : datum.{field}" for field in fields}
+    )
 
 
 def word_layer() -> alt.Chart:
     """Words, each in the style that its row names: one mark for any number of styles."""
     style = {name: alt.ExprRef(f"datum.{name}") for name in WORD_STYLE}
-    return (
-        alt.Chart(alt.NamedData(WORDS))
-        .mark_text(baseline="middle", aria=False, **style)
-        .encode(x="x:Q", y="y:Q", text="text:N", color=alt.Color("color:N", scale=None, legend=None))
+    words = on_telephone(alt.Chart(alt.NamedData(WORDS)), "x", "y", "text")
+    return words.mark_text(baseline="middle", aria=False, **style).encode(
+        x="x:Q", y="y:Q", text="text:N", color=alt.Color("color:N", scale=None, legend=None)
     )
 
 

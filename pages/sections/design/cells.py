@@ -1,7 +1,5 @@
 """The sketch of the six operands, and what each of them is in words."""
 
-import streamlit as st
-
 from fp8core.linear import MATMULS, Side
 from fp8core.recipes.plain import ALL, FITS, Plain
 from fp8core.scales import Fit
@@ -10,9 +8,12 @@ from pages.kit.chart import draw_chart
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.template import Filled
 from pages.kit.charts.words import tile as tile_words
+from pages.kit.look.presenter import projected
 from pages.kit.shell import theme
+from pages.kit.widgets import Place
 from pages.sections.design.charts.cells import Cell, cells_chart
 from pages.sections.design.controls import cell_key
+from pages.sections.design.derived import facts
 from pages.sections.design.draft import Draft
 
 _SHORT_FITS = {
@@ -24,22 +25,21 @@ _SHORT_FITS = {
 }
 
 
-def draw_cells(draft: Draft, chosen: str) -> None:
+def draw_cells(draft: Draft, chosen: str, place: Place) -> None:
     """The sketch."""
     draw_chart(
-        picture(draft, chosen, theme()),
+        picture(draft, chosen, theme(), is_flat=projected()),
+        place=place,
         key="design_cells",
         is_rigid=True,
         alt="Six operands: " + "; ".join(f"{cell.title}: {', '.join(cell.words)}" for cell in cells(draft)),
     )
-    st.caption(
-        "Above A, below B, K across in A and down in B; not to scale. A line around the tiles is an outer "
-        "scale. The pink frame is the operand that the fields below change."
-    )
 
 
-def picture(draft: Draft, chosen: str, theme: str) -> Filled:
-    return cells_chart(cells(draft, chosen), INKS[theme])
+def picture(draft: Draft, chosen: str, theme: str, *, is_flat: bool = False) -> Filled:
+    """The sketch, and the rule's verdict on each matmul where the recipe is one."""
+    verdicts = [] if draft.recipe is None else [one.verdict for one in facts(draft.line).matmuls.values()]
+    return cells_chart(cells(draft, chosen), verdicts, INKS[theme], is_flat=is_flat)
 
 
 def cells(draft: Draft, chosen: str = "") -> list[Cell]:
@@ -53,6 +53,9 @@ def cells(draft: Draft, chosen: str = "") -> list[Cell]:
                 Cell(
                     column=column,
                     row=row,
+                    matmul=matmul.title,
+                    k=matmul.k.value,
+                    symbol=f"{side.value} = {matmul.symbol(side)}",
                     title=f"{matmul.title} {matmul.operand(side).value}",
                     words=words(operand),
                     # B is written [K, N]: its K runs down.
@@ -64,16 +67,16 @@ def cells(draft: Draft, chosen: str = "") -> list[Cell]:
     return found
 
 
-def words(operand: Plain | None) -> tuple[str, str]:
-    """Two short lines: format and tile; scale, and what else is unusual."""
+def words(operand: Plain | None) -> tuple[str, str, str]:
+    """The tile and the format; the scale; what else is unusual."""
     if operand is None:
-        return "bf16", "no scale"
+        return "bf16", "no scale", ""
     scale, (mn, k) = operand["scale"], (_extent(extent) for extent in operand["tile"].values())
     tile = "one tile" if mn is WHOLE and k is WHOLE else tile_words(mn, k, ("all", "K"))
-    said = [f"{scale['format']} {_SHORT_FITS[FITS[scale['fit']]]}"]
-    said += ["stochastic"] * (operand["rounding"] == "stochastic") + ["rotated"] * bool(operand["rotation"])
+    said = ["stochastic"] * (operand["rounding"] == "stochastic") + ["rotated"] * bool(operand["rotation"])
     said += ["search"] * (len(scale["search"]) > 1) + ["of a copy"] * bool(operand["saved_as"])
-    return f"{operand['format']} {tile}", ", ".join(said)
+    fit = f"{scale['format']} {_SHORT_FITS[FITS[scale['fit']]]}"
+    return f"{operand['format']} {tile}", fit, ", ".join(said)
 
 
 def _extent(written: int | str) -> Extent:

@@ -11,13 +11,14 @@ SHOW = Choice(
     key="design_show",
     label="Show",
     options={
-        "cost": "Cost",
+        "recipe": "Recipe",
         "error": "Error",
-        "knobs": "Which knob matters",
+        "cost": "Cost",
         "runs": "Who can run it",
         "text": "As text",
     },
-    default="cost",
+    default="recipe",
+    moved={"knobs": "error"},
 )
 BEGIN = Choice(
     key="design_from",

@@ -8,15 +8,15 @@ from pages.kit.charts.ink import INKS, Ink
 from pages.kit.charts.words import bytes_text, short, stored_tile
 from pages.kit.shell import theme
 from pages.kit.tables.html_table import grid, note
+from pages.kit.view import know
 from pages.sections.design.derived import SIZES, Facts, facts
 
 
 def show(recipe: Recipe, line: str) -> None:
     """Tables: the three matmuls, and the copies that a step keeps."""
     ink, found = INKS[theme()], facts(line)
-    st.markdown(f"For a layer of {SIZES}.")
-    st.html(matmul_table(recipe, found, ink))
-    st.html(copies_table(found, ink))
+    st.html(matmul_table(recipe, found, ink) + copies_table(found, ink))
+    know().markdown(f"The sizes are those of a layer of {SIZES}.")
 
 
 def matmul_table(recipe: Recipe, found: Facts, ink: Ink) -> str:
@@ -27,7 +27,7 @@ def matmul_table(recipe: Recipe, found: Facts, ink: Ink) -> str:
         bits = (short(number, 5) for number in one.bits)
         leaves = one.verdict.short
         rows.append((matmul.title, leaves, f"{one.rescales:,}", *bits, spec.accumulator.title, spec.out.name))
-    head = ("matmul", "does the scale leave the sum?", "rescales an output", "bits A", "bits B", "sums", "D")
+    head = ("matmul", "does the scale leave the sum?", "rescales per output", "bits A", "bits B", "sums", "D")
     return grid(head, rows, ink, names=2) + note("bits: of a code, with its share of the scales", ink)
 
 

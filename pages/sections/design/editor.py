@@ -6,10 +6,11 @@ from typing import Any
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from fp8core.linear import MATMULS, Side
+from fp8core.linear import Side
 from pages.kit.controls import Controls
 from pages.kit.reported import reported
 from pages.kit.shared_controls import OWN
+from pages.kit.view import more
 from pages.sections.design.controls import BEGIN, CELL, CELL_KEYS, FINE
 from pages.sections.design.draft import Draft, draft_of
 from pages.sections.design.fields import (
@@ -24,21 +25,17 @@ from pages.sections.design.fields import (
 )
 
 QUANTIZED, BF16 = "quantized", "bf16"
-_WIDTH = 165
+_WIDTH, _MAIN = 158, 5
 FIELD_KEY = "_design_field"
 
 
 def draw_editor(controls: Controls, draft: Draft) -> None:
-    """The chooser of the operand, its fields, and those of its matmul."""
-    cell = controls.draw(CELL)
+    """The chooser of the operand and its main fields; the further ones stand under "More controls"."""
+    cell = controls.draw(CELL, st)
     matmul, side = CELL_KEYS[cell]
-    plays = MATMULS[matmul]
     operand = draft.operand(matmul, side)
-    st.markdown(
-        f"**{side.value} of {plays.title}**: {plays.operand(side).value}, with {plays.free(side).value} as "
-        f"rows (mn) and {plays.k.value} along K."
-    )
     row = st.container(horizontal=True, gap="small", vertical_alignment="bottom")
+    further = more().container(horizontal=True, gap="small", vertical_alignment="bottom")
 
     def write(line_with: Callable[[Any], str]) -> Callable[[Any], None]:
         return lambda value: put(controls, line_with(value))
@@ -49,14 +46,14 @@ def draw_editor(controls: Controls, draft: Draft) -> None:
     )
     _select(row, cell, kept, BF16 if operand is None else QUANTIZED, whole)
     if operand is not None:
-        for field in BASIC:
-            _operand_field(row, cell, field, draft, matmul, side, write)
+        for number, field in enumerate(BASIC):
+            _operand_field(row if number < _MAIN else further, cell, field, draft, matmul, side, write)
     for field in (ACCUMULATOR, OUT):
         name = field.path[0]
         into = write(lambda value, name=name: draft.with_matmul(matmul, name, value))
-        _select(row, cell, field, draft.data[matmul][name], into)
+        _select(further, cell, field, draft.data[matmul][name], into)
     if operand is not None and controls.draw(FINE):
-        fine = st.container(horizontal=True, gap="small")
+        fine = more().container(horizontal=True, gap="small")
         for field in (*FINER, saved_field(draft.data, matmul, side)):
             _operand_field(fine, cell, field, draft, matmul, side, write)
     _copy_buttons(controls, draft, matmul, side)
@@ -105,7 +102,7 @@ def put(controls: Controls, line: str) -> None:
 
 def _copy_buttons(controls: Controls, draft: Draft, matmul: str, side: Side) -> None:
     """Buttons that take one operand for others."""
-    row = st.container(horizontal=True)
+    row = more().container(horizontal=True)
     row.button(
         "Take it for all six operands",
         icon=":material/content_copy:",

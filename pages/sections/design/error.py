@@ -1,68 +1,90 @@
-"""Section "Error": the recipe beside the one it began as and the two published ones of the nearest bits."""
-
-import streamlit as st
+"""Section "Error": the recipe beside published ones, and with each choice alone turned back."""
 
 from fp8core.errors import sqnr_db
 from fp8core.experiments.designs import LAYER as SMALL
 from fp8core.inputs import INPUT_NOTES, InputKind
 from fp8core.linear import MATMULS
-from fp8core.recipes import RECIPES
+from fp8core.recipes import RECIPES, Recipe
 from pages.kit.chart import draw_chart
 from pages.kit.charts.ink import INKS
+from pages.kit.charts.recipe_marks import mark_of
 from pages.kit.charts.template import Filled
 from pages.kit.charts.words import short
 from pages.kit.controls import Controls
+from pages.kit.inert import plain
+from pages.kit.look.presenter import projected
 from pages.kit.notice import draw_notice
 from pages.kit.shared_controls import SEED
 from pages.kit.shell import theme
-from pages.kit.tables.html_table import grid
+from pages.kit.view import know, stage
 from pages.sections.design.charts.bars import Group, bars
 from pages.sections.design.controls import INPUT
-from pages.sections.design.derived import facts, nearest
-from pages.sections.design.draft import Draft, draft_of
-from pages.sections.design.measured import YOURS, Errors, Measured
+from pages.sections.design.derived import nearest
+from pages.sections.design.draft import Draft, draft_of, in_words
+from pages.sections.design.knobs import differing, strongest, turned
+from pages.sections.design.measured import YOURS, Errors, Measured, measured
 
 RESULTS = tuple(matmul.d.value for matmul in MATMULS.values())
+_GROUPS, _PROJECTED_GROUPS = 9, 6
 
 
 def wanted(draft: Draft, begin: str) -> dict[str, str]:
-    """The lines of the recipes that are drawn, by title: yours, the one it began as, the nearest by bits."""
-    return {YOURS: draft.line} | {
-        RECIPES[name].title: draft_of("", name).line for name in (begin, *nearest(draft.line))
-    }
+    """The lines that are drawn, by name: yours, with each choice turned back, and published recipes."""
+    published = {RECIPES[name].title: draft_of("", name).line for name in (begin, *nearest(draft.line))}
+    return {YOURS: draft.line, **turned(draft.line, begin), **published}
 
 
-def show(controls: Controls, found: Measured | None) -> None:
-    """The bars, and the figures in a table."""
-    draw_input(controls)
+def show(controls: Controls, draft: Draft, begun: Recipe) -> None:
+    """A group of bars for each line, the choices that change most first."""
+    controls.draw(INPUT)
+    controls.draw(SEED)
+    place = stage().container()
+    with place:
+        found = measured(controls, wanted(draft, begun.name))
     if found is None:
         return
-    errors = found.by_name
-    draw_notice(f"**Notice:** {notice(errors)}")
+    errors, back = found.by_name, list(turned(draft.line, begun.name))
+    changes = strongest(errors, [name for name in back if name in errors])
+    draw_notice(notice(errors, changes))
+    others = [name for name in errors if name not in back]
+    room = (_PROJECTED_GROUPS if projected() else _GROUPS) - len(others)
+    shown = {name: errors[name] for name in (YOURS, *changes[:room], *others[1:])}
     draw_chart(
-        picture(errors, theme()),
+        picture(shown, theme(), is_flat=projected()),
+        place=place,
         key="design_errors",
+        is_rigid=True,
         alt="Relative errors of y, dx and dw: "
-        + "; ".join(f"{name}: " + ", ".join(f"{e:.2%}" for e in of.values()) for name, of in errors.items()),
+        + "; ".join(f"{name}: " + ", ".join(f"{e:.2%}" for e in of.values()) for name, of in shown.items()),
     )
-    head = ("recipe", "bits an element", *(f"SQNR of {result}, dB" for result in RESULTS))
-    rows = [
-        (name, short(facts(line).bits, 4), *(_decibels(errors[name][result]) for result in RESULTS))
-        for name, line in found.lines.items()
-    ]
-    st.html(grid(head, rows, INKS[theme()], marked=(0,)))
-    st.caption(what_is_measured(found))
+    _explain(found, draft, begun, len(changes[room:]))
 
 
-def draw_input(controls: Controls) -> None:
-    """The controls of the input, side by side."""
-    row = st.container(horizontal=True)
-    controls.draw(INPUT, row.container(width=230))
-    controls.draw(SEED, row.container(width=140))
+def _explain(found: Measured, draft: Draft, begun: Recipe, hidden: int) -> None:
+    """What is measured, which choices cannot go back alone, and how many are not drawn."""
+    know().markdown(what_is_measured(found))
+    knobs = differing(draft.line, begun.name)
+    if not knobs:
+        know().markdown(f"No operand differs from {begun.title}. Change a field: its bars come here then.")
+        return
+    know().markdown(
+        f"“Back” means that one choice alone goes back to what {begun.title} has, in all operands where it "
+        "differs. Accumulation and D's format change nothing here."
+        + (f" {hidden} further choices change less." if hidden > 0 else "")
+    )
+    for knob in knobs:
+        if knob.line is None:
+            know().markdown(
+                f"- {knob.name.capitalize()} cannot go back alone: {plain(in_words(knob.reason))}."
+            )
 
 
-def picture(errors: dict[str, Errors], theme: str) -> Filled:
-    return bars([Group(name=name, errors=of) for name, of in errors.items()], RESULTS, INKS[theme])
+def picture(errors: dict[str, Errors], theme: str, *, is_flat: bool = False) -> Filled:
+    """The bars of these errors: a published recipe's in its color."""
+    ink = INKS[theme]
+    colors = {recipe.title: mark_of(name).color for name, recipe in RECIPES.items()} | {YOURS: ink.dot}
+    groups = [Group(name=name, errors=of, color=colors.get(name, ink.line)) for name, of in errors.items()]
+    return bars(groups, RESULTS, ink, is_flat=is_flat)
 
 
 def what_is_measured(found: Measured) -> str:
@@ -75,21 +97,20 @@ def what_is_measured(found: Measured) -> str:
     )
 
 
-def notice(errors: dict[str, Errors]) -> str:
-    """How the worst result compares with that of the nearest published recipes."""
+def notice(errors: dict[str, Errors], changes: list[str]) -> str:
+    """The choice that changes the largest error most; without any, the best published recipe here."""
     worst = {name: max(of.values()) for name, of in errors.items()}
-    own = worst.pop(YOURS)
-    best = min(worst, key=lambda name: worst[name])
-    result = max(errors[YOURS], key=lambda one: errors[YOURS][one])
+    own, result = worst[YOURS], max(errors[YOURS], key=lambda one: errors[YOURS][one])
     if not own:
-        return "nothing of yours is quantized, so nothing is lost."
-    ratio = own / worst[best] if worst[best] else float("inf")
-    verdict = "as large as" if abs(ratio - 1) < 0.005 else f"{ratio:.3g} times"
+        return "Nothing of yours is quantized, so **nothing is lost**."
+    if changes and worst[changes[0]] != own:
+        return (
+            f"“{changes[0]}” changes your largest error most: from {own:.2%} to **{worst[changes[0]]:.2%}**."
+        )
+    others = {name: error for name, error in worst.items() if name != YOURS and name not in changes}
+    best = min(others, key=others.get)
+    sqnr = f"{short(sqnr_db(own), 3)} dB"
     return (
-        f"your largest error is that of {result}, {own:.2%}: {verdict} the largest of {best}, "
-        f"{worst[best]:.2%}, the best of the others here."
+        f"Your largest error is that of {result}, **{own:.2%}** or {sqnr}. The best recipe here, {best}, "
+        f"has {others[best]:.2%}."
     )
-
-
-def _decibels(error: float) -> str:
-    return short(sqnr_db(error), 4) if error else "exact"

@@ -7,6 +7,7 @@ from fp8core.recipes.text import OWN_NAME
 from kernels.device import BLACKWELL, HOPPER
 from pages.kit.controls import Controls, link_params
 from pages.kit.inert import plain
+from pages.kit.view import know
 from pages.sections.design.controls import CELL, CELL_KEYS
 from pages.sections.design.derived import SIZES, runs
 from pages.sections.design.draft import Draft
@@ -15,16 +16,13 @@ from pages.sections.design.runs import Answer
 
 def show(controls: Controls, draft: Draft) -> None:
     """The answers, a matmul after the other, and the way to run one of them."""
-    st.markdown(
+    know().markdown(
         f"For a layer of {SIZES}. Kernel bodies are chosen as they would be on an {HOPPER.name} and an "
         f"{BLACKWELL.name}; nothing is run here."
     )
-    found = runs(draft.line)
-    st.markdown(
-        "\n\n".join(
-            f"**{MATMULS[name].title}**\n\n" + "\n".join(map(_bullet, told)) for name, told in found.items()
-        )
-    )
+    columns = st.columns(len(MATMULS))
+    for place, (name, told) in zip(columns, runs(draft.line).items(), strict=True):
+        place.markdown(f"**{MATMULS[name].title}**\n\n" + "\n".join(map(_bullet, told)))
     matmul, _ = CELL_KEYS[controls.value(CELL)]
     st.page_link(
         "pages/live_gemm.py",

@@ -1,34 +1,23 @@
 """The recipe at a glance, beside the one it began as: cost, error, and who can run it."""
 
-from collections.abc import Mapping
-
 import streamlit as st
 
-from fp8core.linear import MATMULS, OPERANDS
-from fp8core.recipes import RECIPES
-from kernels.device import BLACKWELL, HOPPER
+from fp8core.linear import MATMULS
+from fp8core.recipes import RECIPES, Recipe
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.words import bytes_text, short
 from pages.kit.controls import Controls
 from pages.kit.inert import plain
+from pages.kit.notice import draw_notice
 from pages.kit.shared_controls import SEED
 from pages.kit.shell import theme
 from pages.kit.tables.html_table import grid
+from pages.kit.view import know
+from pages.kit.widgets import Place
 from pages.sections.design.controls import INPUT
 from pages.sections.design.derived import Facts, facts
 from pages.sections.design.draft import Draft, draft_of
-from pages.sections.design.measured import YOURS, Errors, Measured
-
-HEAD = (
-    "recipe",
-    f"copies {'/'.join(tensor.value for tensor in OPERANDS)}",
-    "bytes",
-    "bits an element",
-    f"rescales {'/'.join(matmul.title for matmul in MATMULS.values())}",
-    *(f"error of {matmul.d.value}" for matmul in MATMULS.values()),
-    HOPPER.name,
-    BLACKWELL.name,
-)
+from pages.sections.design.measured import YOURS, Errors, measured
 
 
 def wanted(draft: Draft, begin: str) -> dict[str, str]:
@@ -36,27 +25,48 @@ def wanted(draft: Draft, begin: str) -> dict[str, str]:
     return {YOURS: draft.line, RECIPES[begin].title: draft_of("", begin).line}
 
 
-def draw_summary(controls: Controls, lines: Mapping[str, str], found: Measured | None) -> None:
-    """A row for yours and one for the recipe it began as; then the rule's verdicts."""
+def draw_summary(controls: Controls, draft: Draft, begun: Recipe, place: Place) -> None:
+    """A column for yours and one for the recipe it began as; then the rule's verdicts."""
+    if draft.recipe is None:
+        draw_notice("These choices **exclude each other**. The reason is below the fields.")
+        return
+    lines = wanted(draft, begun.name)
+    with place:
+        found = measured(controls, lines)
     current = controls.value(INPUT), controls.value(SEED)
     # The error of an older choice would stand beside the cost of this one.
     known = found.errors if found is not None and (found.kind, found.seed) == current else {}
-    rows = [row(name, facts(line), known.get(line)) for name, line in lines.items()]
-    st.html(grid(HEAD, rows, INKS[theme()], marked=(0,)))
-    st.markdown("**Does the scale leave the sum?**\n\n" + "\n".join(verdicts(facts(lines[YOURS]))))
+    columns = [column(facts(line), known.get(line)) for line in lines.values()]
+    names = columns[0]
+    rows = [(name, *(of[name] for of in columns)) for name in names]
+    place.html(grid(("", *lines), rows, INKS[theme()]))
+    own = facts(draft.line)
+    draw_notice(notice(own, facts(lines[begun.title]), begun.title))
+    told = "**Does the scale leave the sum?**\n\n" + "\n".join(verdicts(own))
+    (know() if all(one.verdict.holds for one in own.matmuls.values()) else st).markdown(told)
 
 
-def row(name: str, found: Facts, errors: Errors | None) -> tuple[str, ...]:
-    """The cells of one recipe; an error that is not there yet is an ellipsis."""
-    return (
-        name,
-        " / ".join(str(found.copies_of(tensor)) for tensor in OPERANDS),
-        bytes_text(found.bytes),
-        short(found.bits, 4),
-        " / ".join(f"{one.rescales:,}" for one in found.matmuls.values()),
-        *("…" if errors is None else f"{errors[matmul.d.value]:.2%}" for matmul in MATMULS.values()),
-        *map(_able, found.able.values()),
-    )
+def notice(own: Facts, begun: Facts, title: str) -> str:
+    """The bits of yours and of the recipe it began as, and whether each scale leaves its sum."""
+    bits = f"Yours takes **{short(own.bits, 4)} bits** per element, {title} {short(begun.bits, 4)}."
+    broken = [MATMULS[name].title for name, one in own.matmuls.items() if not one.verdict.holds]
+    if not broken:
+        return f"{bits} It breaks nothing."
+    return f"{bits} It breaks {' and '.join(broken)}."
+
+
+def column(found: Facts, errors: Errors | None) -> dict[str, str]:
+    """What follows from one recipe, by name; an error that is not there yet is an ellipsis."""
+    return {
+        "bits per element": short(found.bits, 4),
+        "copies": str(len(found.copies)),
+        "their bytes": bytes_text(found.bytes),
+        **{
+            f"error of {matmul.d.value}": "…" if errors is None else f"{errors[matmul.d.value]:.2%}"
+            for matmul in MATMULS.values()
+        },
+        **{f"{name} can run": _able(names) for name, names in found.able.items()},
+    }
 
 
 def _able(names: tuple[str, ...]) -> str:

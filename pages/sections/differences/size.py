@@ -2,8 +2,6 @@
 
 from collections.abc import Mapping
 
-import streamlit as st
-
 from fp8core.experiments.error_curves import BAND_K, BAND_LINES, DRAWS
 from fp8core.formats import FORMATS
 from fp8core.formats.binades import binade_runs, finest_bits
@@ -17,6 +15,7 @@ from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice
 from pages.kit.shared_controls import SEED
 from pages.kit.shell import theme
+from pages.kit.view import here, stage
 from pages.sections.differences.charts.scene import SizeCurve, small_error
 from pages.sections.differences.charts.size import size_chart
 from pages.sections.differences.controls import FORMAT, INPUT
@@ -27,52 +26,56 @@ KEY = "differences_size"
 
 def show(controls: Controls) -> None:
     """Draw the choice of the format and of the numbers, then the chart."""
-    row = st.container(horizontal=True)
-    format_name = controls.draw(FORMAT, row.container(width=180))
-    kind = controls.draw(INPUT, row.container(width=220))
-    seed = controls.draw(SEED, st.sidebar)
+    view = here()
+    format_name = controls.draw(FORMAT, view.control)
+    kind, seed = controls.draw(INPUT), controls.draw(SEED)
     asked = format_name, kind, seed
     calls = [Call(size_curve, (rule, tile, *asked)) for rule, tile in CURVES]
-    shown = computed(KEY, asked, calls, doing="Quantizing five draws in every tile")
+    place = stage().container()
+    with place:
+        shown = computed(KEY, asked, calls, doing="Quantizing five draws in every tile")
     if shown is None:
         return
     (format_name, kind, _), parts = shown.asked, shown.parts
     curves = {curve_name(*one): part for one, part in zip(CURVES, parts, strict=True)}
-    draw_notice(f"**Notice:** {notice(curves, format_name)}")
+    draw_notice(notice(curves, format_name))
     rule = INPUT_NOTES[InputKind(kind)].rule
-    draw_chart(size_chart(curves, INKS[theme()]), key=KEY, alt=described(curves, format_name))
-    st.caption(
+    draw_chart(size_chart(curves, INKS[theme()]), place=place, key=KEY, alt=described(curves, format_name))
+    view.know.markdown(
         f"{DRAWS} draws a point of {BAND_LINES} lines of {BAND_K} numbers: {rule}. "
         "The line is the mean, and a bar reaches from the worst draw to the best. Dashed lines are square "
         "tiles: a token beside a large one shares its scale. The smaller half are the numbers below the "
-        "median of all |x|. An error of 100% says that they are lost."
+        "median of all |x|. An error of 100% means that they are lost."
     )
+    view.know.markdown(why(curves, format_name))
 
 
 def notice(curves: Mapping[str, SizeCurve], format_name: str) -> str:
     """What the shortest tiles of one line buy over the longest, and for how many bits."""
     curve = curves[curve_name("fp32", LINE)]
     first, last = curve.small[0], curve.small[-1]
-    best, worst = (small_error(draws)[0] for draws in (first, last))
-    told = (
-        f"tiles of {first.at:.0f} instead of {last.at:.0f} {format_name} numbers cost "
-        f"{short(first.bits - last.bits, 3)} bits more an element with fp32 scales. The error of the smaller "
-        f"half goes from {percent_text(worst)} to {percent_text(best)}"
+    best, worst = (percent_text(small_error(draws)[0]) for draws in (first, last))
+    return (
+        f"Tiles of {first.at:.0f} instead of {last.at:.0f} take the error of the smaller half from {worst} "
+        f"to **{best}**, for {short(first.bits - last.bits, 2)} bits per element."
     )
-    format_ = FORMATS[format_name]
+
+
+def why(curves: Mapping[str, SizeCurve], format_name: str) -> str:
+    """Why the tile matters for this format, or hardly does; and what a scale of one byte buys."""
+    curve, format_ = curves[curve_name("fp32", LINE)], FORMATS[format_name]
+    best, worst = (small_error(draws)[0] for draws in (curve.small[0], curve.small[-1]))
     if binade_runs(format_)[-1].bits < finest_bits(format_):
         return (
-            f"{told}. A scale puts amax on the largest value, where {format_name} has few mantissa "
-            "bits. A smaller tile brings its small numbers nearer to that end."
+            f"A scale puts amax on the largest value, where {format_name} has few mantissa bits. A smaller "
+            "tile brings its small numbers nearer to that end."
         )
     if worst < 1.25 * best:
-        return (
-            f"{told}. A float's relative error hardly depends on its scale until something leaves its range."
-        )
+        return "A float's relative error hardly depends on its scale until something leaves its range."
     cheap = curves[curve_name("e8m0_round_up", LINE)].small[0]
     return (
-        f"{told}. With scales that are powers of two it ends at {percent_text(small_error(cheap)[0])}, for "
-        f"{short(cheap.bits - last.bits, 3)} bits more."
+        f"With scales that are powers of two, the error ends at {percent_text(small_error(cheap)[0])}, for "
+        f"{short(cheap.bits - curve.small[-1].bits, 3)} bits more."
     )
 
 

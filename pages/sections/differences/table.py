@@ -13,16 +13,23 @@ from pages.kit.charts.ink import INKS
 from pages.kit.charts.words import count
 from pages.kit.controls import Controls, link_params
 from pages.kit.inert import plain
+from pages.kit.look.presenter import projected
 from pages.kit.notice import draw_notice
 from pages.kit.recipes import recipe_params
 from pages.kit.shared_controls import OWN, SEED
 from pages.kit.shell import theme
+from pages.kit.terms.explain import draw_text
+from pages.kit.view import here
 from pages.sections.differences.charts.scene import Differences
-from pages.sections.differences.charts.table import WIDTH, table_chart
+from pages.sections.differences.charts.table import table_chart
 from pages.sections.differences.controls import CHOSEN, COMPARED, INPUT, WHICH, shown_recipes
 from pages.sections.differences.data import CORNER, differences
 
 KEY = "differences_table"
+IDEA = (
+    "Every recipe divides numbers by scales. Recipes differ in three things: **which numbers share a "
+    "scale**, **the format of the scale itself**, and **which copies** of a tensor are kept."
+)
 NAMES = """
 | name | what shares one scale |
 |:--|:--|
@@ -38,37 +45,34 @@ NAMES = """
 
 def show(controls: Controls) -> None:
     """Draw the choice of recipes, the table, and a link to each recipe's tiles."""
-    row = st.container(horizontal=True, vertical_alignment="bottom")
-    which = controls.draw(WHICH, row.container(width=180))
+    view = here()
+    which = controls.draw(WHICH, view.control)
     compared = controls.value(COMPARED)
     if which == CHOSEN:
-        compared = controls.draw(COMPARED, row.container(width=590)) or COMPARED.default
-    kind = controls.draw(INPUT, st.sidebar)
-    st.sidebar.caption(f"{rules(InputKind(kind))}.")
-    seed = controls.draw(SEED, st.sidebar)
+        compared = controls.draw(COMPARED) or COMPARED.default
+    kind, seed = controls.draw(INPUT), controls.draw(SEED)
     keys, told = keys_of(shown_recipes(which, compared), controls.value(OWN))
     if told:
         st.warning(plain(told))
     keys = keys or tuple(COMPARED.default)
     shown = [differences(key, kind, seed) for key in keys]
-    draw_notice(f"**Notice:** {notice(shown)}")
+    draw_notice(notice(shown))
     draw_chart(
-        table_chart(shown, INKS[theme()]),
+        table_chart(shown, INKS[theme()], is_flat=projected()),
         key=KEY,
         is_rigid=True,
-        least=round(WIDTH),
         alt=described(shown),
     )
     rows, columns = CORNER
-    st.caption(
-        f"Each picture of tiles shows {rows} rows of {columns} numbers, so that sizes compare. A larger tile "
-        "goes on beyond it. A color is a scale. In the third column a square is one copy in "
-        "memory, with its tiles. Two colors are two sets of codes. A hollow square holds the codes of its "
-        "color once more, transposed: Hopper's FP8 tensor core wants the dim that is summed over contiguous."
+    draw_text(IDEA, view.know)
+    view.know.markdown(
+        f"Each picture of tiles shows {rows} rows of {columns} numbers of x, to scale. A larger tile goes on "
+        f"beyond it. Numbers: {rules(InputKind(kind))}. Hollow squares repeat codes, transposed. On Hopper, "
+        "the summed dimension must be contiguous in memory."
     )
-    with st.expander("The names that people use"):
-        st.markdown(NAMES)
-    links = st.container(horizontal=True)
+    view.know.markdown(NAMES)
+    view.know.markdown("Their tiles:")
+    links = view.know.container(horizontal=True)
     for key, one in zip(keys, shown, strict=True):
         own = "" if key in RECIPES else key
         links.page_link(
@@ -81,24 +85,21 @@ def show(controls: Controls) -> None:
 
 
 def notice(shown: Sequence[Differences]) -> str:
-    """The recipes that keep most and fewest copies, and why; how many formats of scales there are."""
-    formats = {scale_name(one.rule) for one in shown if one.rule is not None}
-    most, least = (pick(shown, key=lambda one: one.kept) for pick in (max, min))
-    kept = f"**{most.recipe.title}** keeps {count(most.kept, 'quantized copy', 'quantized copies')}"
-    if most.kept > least.kept:
-        why = (
-            "Operands that stay bf16 need none"
-            if least.reads < most.reads
-            else "A tile that is long along the summed dim serves one matmul. A square tile, or a whole "
-            "tensor, serves both"
-        )
-        kept += f" of x, w and dy, and **{least.recipe.title}** keeps {least.kept}. {why}"
-    elif len(shown) > 1:
-        kept = f"each of these recipes keeps {count(most.kept, 'quantized copy', 'quantized copies')}"
-    else:
-        return f"{kept} of x, w and dy. Choose more recipes to compare them."
-    scales = count(len(formats), "kind of scale", "kinds of scales")
-    return f"{kept}. These recipes have {scales}."
+    """How many numbers share one scale, in the recipe of the most and in that of the fewest."""
+    scaled = [one for one in shown if one.others]
+    if not scaled:
+        return "x stays bf16 in these recipes and has **no scale**."
+    most, least = (pick(scaled, key=lambda one: one.others) for pick in (max, min))
+    if most.others == least.others:
+        return f"Each number of x shares its scale with **{least.others:,} others**."
+    return (
+        f"A number of x shares its scale with {_many(most.others)} others in {most.recipe.title}, and with "
+        f"**{_many(least.others)}** in {least.recipe.title}."
+    )
+
+
+def _many(number: int) -> str:
+    return f"{number / 1e6:.1f} million" if number >= 1e6 else f"{number:,}"
 
 
 def described(shown: Sequence[Differences]) -> str:

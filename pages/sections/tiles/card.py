@@ -1,5 +1,7 @@
 """The arithmetic of one tile: its scale, some of its codes, and its share in one element of D."""
 
+from html import escape
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -19,6 +21,11 @@ SHOWN = 4
 
 def free_dim(side: Side) -> str:
     return "m" if side is Side.A else "n"
+
+
+def title(text: str, ink: Ink) -> str:
+    """HTML of a title above a table."""
+    return f'<div style="font-size:15px;color:{ink.text};margin-top:10px">{escape(text)}</div>'
 
 
 def heading(tile: OperandTile, scene: Scene, ink: Ink) -> str:
@@ -111,15 +118,14 @@ def output_table(tile: OperandTile, scene: Scene, m: int, n: int, ink: Ink) -> s
         if part.k.start >= tile.k.start and part.k.stop <= tile.k.stop:
             mine.append(number)
         scales = [part.a_scale] * bool(spec.a) + [part.b_scale] * bool(spec.b)
-        name = f"k = {span(part.k)}" + (" · this tile" if number in mine else "")
+        name = span(part.k)
         rows.append((name, *map(short, (*scales, part.code_sum)), value))
     symbols = [f"s{side.value}" for side in Side if spec.operand(side)]
     blank = ("",) * (len(symbols) + 1)
-    rows.append((f"D[{m}, {n}], their sum", *blank, total))
-    rows.append(("without quantization", *blank, short(unquantized(scene, m, n))))
+    rows.append(("their sum", *blank, total))
+    rows.append(("exact", *blank, short(unquantized(scene, m, n))))
     a, b = ("A" if spec.a is None else "a"), ("B" if spec.b is None else "b")
-    product = f"Σ {a}·{b}" + (" of codes" if len(symbols) > 1 else "")
-    head = ("stretch of K", *symbols, product, " · ".join([*symbols, f"Σ {a}·{b}"]))
+    head = ("k", *symbols, f"Σ {a}·{b}", "adds")
     return grid(head, rows, ink, marked=mine)
 
 

@@ -1,7 +1,8 @@
 """The controls of the page "Tile layouts"."""
 
-from fp8core.linear import Side
+from fp8core.linear import LayerShape, Side
 from fp8core.tiles import WHOLE, Extent
+from pages.kit.controls import Controls
 from pages.kit.recipes import RECIPE_CONTROLS, by_family, family_title
 from pages.kit.shared_controls import INPUT, MATMUL, SEED
 from pages.kit.widgets import Choice, ChoiceStyle, Whole
@@ -17,9 +18,9 @@ SHOW = Choice(
         "overview": "Every recipe",
         "copies": "Copies",
         "rule": "The rule",
-        "counts": "Counts",
     },
     default="picture",
+    moved={"counts": "copies"},
 )
 EACH = "each"
 FAMILY = Choice(
@@ -28,6 +29,7 @@ FAMILY = Choice(
     options={EACH: "One of each family"}
     | {family.name.lower(): family_title(family.value) for family in by_family()},
     default=EACH,
+    style=ChoiceStyle.SELECT,
     help="The recipes whose pictures stand side by side.",
 )
 
@@ -49,14 +51,20 @@ def _extents(*sizes: Extent) -> dict[str, str]:
 LARGEST_EXTENT = 1 << 7
 EXTENTS = _extents(*(1 << power for power in range(8)), WHOLE)
 A_MN = Choice(key="a_m", label="A: along m", options=EXTENTS, default="1", style=ChoiceStyle.SELECT)
-A_K = Choice(key="a_k", label="A: along k", options=EXTENTS, default="128", style=ChoiceStyle.SELECT)
+A_K = Choice(
+    key="a_k",
+    label="A: along k",
+    options={size: f"A: {size} along k" for size in EXTENTS},
+    default="128",
+    style=ChoiceStyle.SELECT,
+)
 B_MN = Choice(key="b_n", label="B: along n", options=EXTENTS, default="128", style=ChoiceStyle.SELECT)
 B_K = Choice(key="b_k", label="B: along k", options=EXTENTS, default="128", style=ChoiceStyle.SELECT)
 SUMMED = Choice(
     key="summed",
     label="Tensor core sums",
     options={
-        size: f"{size} k" if size != ALL else "all k"
+        size: f"Sums {size} products" if size != ALL else "Sums all of K"
         for size in _extents(*(1 << power for power in (4, 5, 6, 7)), WHOLE)
     },
     default="128",
@@ -95,3 +103,8 @@ def extent_of(text: str) -> Extent:
 def text_of(extent: Extent) -> str:
     """The choice for an extent."""
     return ALL if extent is WHOLE else str(extent)
+
+
+def layer_of(controls: Controls) -> LayerShape:
+    """The layer's true sizes, from the controls."""
+    return LayerShape(controls.value(TOKENS), controls.value(IN), controls.value(OUT))

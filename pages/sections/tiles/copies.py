@@ -1,84 +1,101 @@
-"""Section "Copies": the quantized copies of x, w and dy that one training step needs, and why."""
+"""Section "Copies": the quantized copies of x, w and dy that one training step needs, and their sizes."""
 
 import streamlit as st
 
-from fp8core.linear import MATMULS, OPERANDS, LayerShape, LayerTensor, Matmul, Side
+from fp8core.costs import copy_cost
+from fp8core.linear import OPERANDS, LayerShape
 from fp8core.recipes import Recipe
 from pages.kit.chart import draw_chart
-from pages.kit.charts.ink import INKS
-from pages.kit.charts.words import count
+from pages.kit.charts.ink import INKS, Ink
+from pages.kit.charts.operand_words import bits_words, brief_preparation
+from pages.kit.charts.words import bytes_text, count, stored_tile
 from pages.kit.controls import Controls
-from pages.kit.notice import draw_notice
-from pages.kit.recipes import recipe_of
+from pages.kit.look.presenter import projected
+from pages.kit.notice import draw_notice, notices_wait
+from pages.kit.recipes import draw_recipe, draw_source
 from pages.kit.shared_controls import SEED
 from pages.kit.shell import theme
+from pages.kit.tables.html_table import grid, note
+from pages.kit.view import here
 from pages.sections.tiles.charts.copies import copies_chart
 from pages.sections.tiles.controls import INPUT
 from pages.sections.tiles.data import copy_scenes
 from pages.sections.tiles.words import HARDWARE_SOURCES, LAYOUT_RULE
 
+_BITS = "bits per element: its code and its share of the scales"
+_HEAD = (
+    "of",
+    "read by",
+    "codes in tiles of",
+    "prepared",
+    "bits per element",
+    "layouts",
+    "scales",
+    "code bytes",
+    "scale bytes",
+)
+
 
 def show(controls: Controls, layer: LayerShape) -> None:
-    """Draw each stored tensor with its copies."""
-    recipe = recipe_of(controls)
-    counts = ", ".join(f"{t.value} {_times(recipe.copies(t))}" for t in OPERANDS)
-    st.markdown(
-        f"One training step quantizes **{counts}**. {LAYOUT_RULE} Each box shows a corner of the "
-        "tensor: a few tiles. The colors of a box run from its own smallest scale to its largest."
-    )
-    draw_notice(f"**Notice:** {_notice(recipe)}")
+    """Draw each tensor with its copies, and a table of their sizes."""
+    view, ink = here(), INKS[theme()]
+    recipe = draw_recipe(controls, view.control)
+    draw_notice(notice(recipe, layer))
     drawn = controls.value(INPUT), controls.value(SEED)
+    scenes = {tensor: copy_scenes(recipe, tensor, *drawn, layer) for tensor in OPERANDS}
+    copies = "; ".join(
+        f"{tensor.value}: {count(recipe.copies(tensor), 'quantized copy', 'quantized copies')}"
+        for tensor in OPERANDS
+    )
+    draw_chart(
+        copies_chart(recipe, layer, scenes, ink, is_flat=projected(), has_figures=not notices_wait()),
+        key="copies",
+        is_rigid=True,
+        alt=f"The copies of {recipe.title} that each matmul reads. {copies}",
+    )
+    if not notices_wait():
+        st.html(copies_table(recipe, layer, ink))
+    view.know.markdown(
+        f"The sizes are those of a layer with tokens = {layer.tokens:,}, in = {layer.in_:,}, "
+        f"out = {layer.out:,}. Each box shows a corner of its tensor. {LAYOUT_RULE}"
+    )
+    view.know.caption(HARDWARE_SOURCES)
+    draw_source(recipe)
+
+
+def copies_table(recipe: Recipe, layer: LayerShape, ink: Ink) -> str:
+    """Every quantized copy of the recipe with its sizes."""
+    rows = []
     for tensor in OPERANDS:
-        copies = count(recipe.copies(tensor), "quantized copy", "quantized copies")
-        draw_chart(
-            copies_chart(recipe, tensor, layer, copy_scenes(recipe, tensor, *drawn, layer), INKS[theme()]),
-            key=f"copies_{tensor.value}",
-            least=460,
-            alt=f"{tensor.value} as stored and {copies}",
-        )
-    st.caption(HARDWARE_SOURCES)
+        for copy in recipe.quantized_copies(tensor):
+            cost = copy_cost(copy, layer)
+            rows.append(
+                (
+                    tensor.value,
+                    ", ".join(f"{matmul.title} {side.value}" for matmul, side in copy.readers),
+                    f"{copy.spec.format.name}, {stored_tile(tensor, *copy.tile)}",
+                    ", ".join(brief_preparation(copy.operand)),
+                    bits_words(copy.operand, layer.of(tensor)),
+                    str(len(copy.k_major)),
+                    f"{cost.scales:,}",
+                    bytes_text(cost.code_bytes),
+                    bytes_text(cost.scale_bytes),
+                )
+            )
+    return grid(_HEAD, rows, ink, names=4) + note(_BITS, ink)
 
 
-def _notice(recipe: Recipe) -> str:
-    """The reasons for the counts."""
-    twice = [t for t in OPERANDS if recipe.copies(t) > 1]
-    layout = [t.value for t in OPERANDS if _held_for_layout(recipe, t)]
-    sentences = []
-    if twice:
-        sentences.append(
-            f"{_and([t.value for t in twice])}: two matmuls read "
-            f"{'it' if len(twice) == 1 else 'each of them'} and sum over different "
-            "axes, so each matmul needs a quantized copy of its own"
-            f"{_reason(recipe, twice)}."
-        )
-    if layout:
-        sentences.append(f"{_and(layout)}: quantized once, stored twice. Only the layout differs.")
-    if bf16 := [f"{m.title} reads {m.symbol(s)}" for m, s in _in_bf16(recipe)]:
-        sentences.append(f"In bf16, without a copy: {', '.join(bf16)}.")
-    if any(copy.operand.saved for t in OPERANDS for copy in recipe.quantized_copies(t)):
-        sentences.append("An arrow shows a copy that is made out of another copy, not of the tensor itself.")
-    return " ".join(sentences)
-
-
-def _reason(recipe: Recipe, twice: list[LayerTensor]) -> str:
-    """Why copies of these tensors differ, where tiles alone do it."""
-    pairs = [recipe.quantized_copies(tensor) for tensor in twice]
-    tiles_only = all(len({copy.tile for copy in copies}) == len(copies) for copies in pairs)
-    return ": a tile of this recipe is long along the summed axis" if tiles_only else ""
-
-
-def _in_bf16(recipe: Recipe) -> list[tuple[Matmul, Side]]:
-    """The matmuls and sides that read a tensor in bf16."""
-    return [(m, s) for m in MATMULS.values() for s in Side if recipe.operand(m, s) is None]
-
-
-def _held_for_layout(recipe: Recipe, tensor: LayerTensor) -> bool:
-    return any(len(copy.k_major) > 1 for copy in recipe.quantized_copies(tensor))
-
-
-def _times(number: int) -> str:
-    return {1: "once", 2: "twice"}.get(number, f"{number} times")
-
-
-def _and(names: list[str]) -> str:
-    return f"**{' and '.join(names) if len(names) < 3 else ', '.join(names[:-1]) + ' and ' + names[-1]}**"
+def notice(recipe: Recipe, layer: LayerShape) -> str:
+    """The tensors with two copies, why, and what the second ones take."""
+    copies = {tensor: recipe.quantized_copies(tensor) for tensor in OPERANDS}
+    twice = [tensor.value for tensor, found in copies.items() if len(found) > 1]
+    if not twice:
+        kept = count(sum(map(len, copies.values())), "copy", "copies")
+        return f"No tensor is quantized twice: one copy serves both matmuls that read it. **{kept}** in all."
+    costs = [copy_cost(copy, layer) for found in copies.values() for copy in found[1:]]
+    second = bytes_text(sum(cost.code_bytes + cost.scale_bytes for cost in costs))
+    by_tiles = all(len({copy.tile for copy in found}) == len(found) for found in copies.values())
+    why = "along different dims" if by_tiles else "in codes of their own"
+    named = f"{', '.join(twice[:-1])} and {twice[-1]}" if len(twice) > 1 else twice[0]
+    ones = "ones take" if len(twice) > 1 else "one takes"
+    return f"Two matmuls sum {named} {why}: two copies each. The second {ones} **{second}**."

@@ -10,14 +10,13 @@ from fp8core.inputs import OUTLIER_EVERY, InputKind, draw_operand
 from fp8core.linear import MATMULS, OPERANDS, LayerShape, LayerTensor, Matmul, Side
 from fp8core.quantize import scales
 from fp8core.recipes import Copy, Recipe
-from pages.kit.charts.tile_marks import FREE_ELEMENTS
 from pages.sections.tiles.charts.operand import DrawnOperand
-from pages.sections.tiles.charts.overview import OVERVIEW_ELEMENTS
 from pages.sections.tiles.charts.scene import (
     CopyScene,
     Scene,
     drawn_copy_shape,
     drawn_layer,
+    layer_to_scale,
 )
 
 Draw = Callable[[LayerTensor, tuple[int, int]], NDArray[np.float32]]
@@ -41,25 +40,19 @@ def numbers(
     )
 
 
-def scene(
-    recipe: Recipe,
-    matmul: Matmul,
-    kind: str,
-    seed: int,
-    layer: LayerShape,
-    elements: int = FREE_ELEMENTS,
-) -> Scene:
+def scene(recipe: Recipe, matmul: Matmul, kind: str, seed: int, layer: LayerShape) -> Scene:
     """One matmul of a recipe on the corner of the layer that is drawn."""
-    draw = _draw(kind, seed, layer)
-    return _scene(recipe, matmul, layer, draw, seed, elements)
+    drawn = drawn_layer(matmul, recipe.spec(matmul), layer)
+    return _scene(recipe, matmul, layer, drawn, _draw(kind, seed, layer), seed)
 
 
 def _draw(kind: str, seed: int, layer: LayerShape) -> Draw:
     return lambda tensor, shape: numbers(kind, tensor, shape, seed, layer.in_)
 
 
-def _scene(recipe: Recipe, matmul: Matmul, layer: LayerShape, draw: Draw, seed: int, elements: int) -> Scene:
-    drawn = drawn_layer(matmul, recipe.spec(matmul), layer, elements)
+def _scene(
+    recipe: Recipe, matmul: Matmul, layer: LayerShape, drawn: LayerShape, draw: Draw, seed: int
+) -> Scene:
     operands = {}
     for side in Side:
         tensor = matmul.operand(side)
@@ -90,7 +83,7 @@ def overview_scenes(recipes: Sequence[Recipe], kind: str, seed: int, layer: Laye
     """Every matmul of these recipes. Pictures of equal corners share their numbers."""
     draw = cache(_draw(kind, seed, layer))
     return [
-        _scene(recipe, matmul, layer, draw, seed, OVERVIEW_ELEMENTS)
+        _scene(recipe, matmul, layer, layer_to_scale(matmul, recipe.spec(matmul), layer), draw, seed)
         for matmul in MATMULS.values()
         for recipe in recipes
     ]

@@ -2,8 +2,6 @@
 
 from collections import Counter
 
-import streamlit as st
-
 from fp8core.linear import MATMULS
 from fp8core.prepare import ROTATED
 from fp8core.quantize import RANDOM_BITS
@@ -11,6 +9,7 @@ from fp8core.recipes import RECIPES
 from fp8core.rounding import Rounding
 from pages.kit.charts.operand_words import rounding_words
 from pages.kit.scale_rules import recipe_rules, scale_rules
+from pages.kit.view import know
 
 _QUANTIZED = """
 **From x to a code**, in fp32, each step rounded as IEEE 754 does:
@@ -34,14 +33,14 @@ codes of 0 there: times their scale they are NaN all the same.
 
 
 def exact_rules() -> None:
-    """An expander with the order of operations, rounding, and each case of the scale's rule."""
-    with st.expander("The exact rules: rounding, the smallest scale, NaN"):
-        st.markdown(
-            _QUANTIZED.format(rounding="; or ".join(_roundings()), bits=RANDOM_BITS, rotated=ROTATED.name)
-        )
-        st.markdown(scale_rules())
-        st.markdown("**Rules that go further, and the recipes that have them**")
-        st.markdown(recipe_rules())
+    """Draw the order of operations, rounding, and each case of the scale's rule."""
+    place = know()
+    place.markdown(
+        _QUANTIZED.format(rounding="; or ".join(_roundings()), bits=RANDOM_BITS, rotated=ROTATED.name)
+    )
+    place.markdown(scale_rules())
+    place.markdown("**Rules that go further, and the recipes that have them**")
+    place.markdown(recipe_rules())
 
 
 def _roundings() -> list[str]:

@@ -1,55 +1,66 @@
-"""Section "Every recipe": small multiples of recipes and matmuls; a click or a button opens one."""
+"""Section "Every recipe": small multiples of recipes and matmuls; a click opens one."""
 
-import streamlit as st
+from collections.abc import Sequence
 
-from fp8core.linear import MATMULS, LayerShape
-from fp8core.recipes import Recipe
+from fp8core.linear import MATMULS, LayerShape, Side
+from fp8core.recipes import OperandSpec, Recipe
+from fp8core.tiles import WHOLE
 from pages.kit.chart import draw_chart
 from pages.kit.charts.ink import INKS
 from pages.kit.controls import Controls
+from pages.kit.look.presenter import projected
 from pages.kit.notice import draw_notice
 from pages.kit.recipes import by_family
 from pages.kit.shared_controls import SEED
 from pages.kit.shell import theme
+from pages.kit.view import here
 from pages.sections.tiles.charts.overview import OPEN, overview
 from pages.sections.tiles.clicks import clicked, remember
 from pages.sections.tiles.controls import EACH, FAMILY, INPUT
 from pages.sections.tiles.data import overview_scenes
 
-KEY, LEAST_WIDTH = "tile_overview", 460
+KEY = "tile_overview"
+KNOW = (
+    "A is at the left, B above, D in the corner. The pink arrows run along K, the dim that the matmul sums "
+    "over. Click a picture to open it. An operand that stays bf16 is an empty square."
+)
 
 
 def show(controls: Controls, layer: LayerShape) -> None:
     """Draw the recipes of a family; opening one sets the recipe, the matmul and the section."""
-    recipes = shown_recipes(controls.value(FAMILY))
-    st.markdown(
-        "A is at the left, B above, D in the corner. The pink edges run along K, the dim that the matmul "
-        "sums over. An empty square is an operand that stays bf16. Click a "
-        "picture to open it, or use the list below."
-    )
-    draw_notice("**Notice:** a tile that is longer in one direction is always longer along the pink edge.")
+    view = here()
+    recipes = shown_recipes(controls.draw(FAMILY, view.control))
+    draw_notice(notice(recipes))
+    scenes = overview_scenes(recipes, controls.value(INPUT), controls.value(SEED), layer)
     drawn = draw_chart(
-        overview(overview_scenes(recipes, controls.value(INPUT), controls.value(SEED), layer), INKS[theme()]),
+        overview(scenes, INKS[theme()], is_flat=projected()),
         key=KEY,
         is_rigid=True,
-        least=LEAST_WIDTH,
         on_select=lambda: _clicked(controls),
         selection_mode=[OPEN],
         alt=f"Small pictures of {len(MATMULS)} matmuls for each of {', '.join(r.title for r in recipes)}: "
         "tiles colored by scale.",
     )
     remember(KEY, OPEN, drawn)
-    links = st.container(gap=None)
-    for recipe in recipes:
-        row = links.container(horizontal=True, gap="small")
-        for matmul in MATMULS.values():
-            row.button(
-                f"{recipe.title} · {matmul.title}",
-                key=f"open_{recipe.name}_{matmul.name}",
-                type="tertiary",
-                on_click=_open,
-                args=(controls, recipe.name, matmul.name),
-            )
+    view.know.markdown(KNOW)
+
+
+def notice(recipes: Sequence[Recipe]) -> str:
+    """How many operands have tiles that are longer in one direction, and which direction that is."""
+    operands = [recipe.spec(m).operand(side) for recipe in recipes for m in MATMULS.values() for side in Side]
+    long = [one for one in operands if one is not None and _is_long(one)]
+    told = f"Of {len(operands)} operands, **{len(long)} have long tiles**."
+    along = all(_is_along_k(one) for one in long)
+    return f"{told} All of these lie along K, the pink arrow." if long and along else told
+
+
+def _is_long(operand: OperandSpec) -> bool:
+    return operand.tile.mn != operand.tile.k
+
+
+def _is_along_k(operand: OperandSpec) -> bool:
+    mn, k = operand.tile.mn, operand.tile.k
+    return mn is not WHOLE and (k is WHOLE or mn < k)
 
 
 def shown_recipes(choice: str) -> list[Recipe]:
@@ -60,11 +71,7 @@ def shown_recipes(choice: str) -> list[Recipe]:
     return next(recipes for family, recipes in families.items() if family.name.lower() == choice)
 
 
-def _open(controls: Controls, recipe: str, matmul: str) -> None:
-    controls.preset(recipe=recipe, matmul=matmul, show="picture")
-
-
 def _clicked(controls: Controls) -> None:
     place = clicked(KEY, OPEN)
     if place:
-        _open(controls, place["recipe"], place["matmul"])
+        controls.preset(recipe=place["recipe"], matmul=place["matmul"], show="picture")

@@ -8,19 +8,22 @@ from fp8core.formats import FORMATS
 from fp8core.inputs import InputKind, draw_operand
 from fp8core.linear import MATMULS, LayerShape, Matmul, Side
 from fp8core.quantize import quantize
-from fp8core.recipes import MatmulSpec, Operand, OperandSpec
+from fp8core.recipes import MatmulSpec, Operand, OperandSpec, Recipe
 from fp8core.scales import FP32_SCALE
 from fp8core.tiles import WHOLE, TileShape
 from pages.kit.chart import draw_chart
 from pages.kit.charts.ink import INKS
-from pages.kit.charts.words import column, count, short, span
+from pages.kit.charts.words import count
 from pages.kit.controls import Controls
 from pages.kit.inert import plain
-from pages.kit.recipes import recipe_of
+from pages.kit.look.presenter import projected
+from pages.kit.notice import draw_notice
+from pages.kit.recipes import draw_recipe, draw_source
 from pages.kit.shared_controls import MATMUL, SEED
 from pages.kit.shell import theme
+from pages.kit.view import here, more
 from pages.sections.tiles.charts.equation import Choice, latex
-from pages.sections.tiles.charts.rule import RuleScene, rule_chart
+from pages.sections.tiles.charts.rule import RuleScene, off_text, rule_chart
 from pages.sections.tiles.controls import (
     A_K,
     A_MN,
@@ -34,6 +37,12 @@ from pages.sections.tiles.controls import (
 )
 
 LINES, K = LARGEST_EXTENT, 4 * LARGEST_EXTENT
+KNOW = (
+    "A tensor core multiplies and adds **codes** only, one stretch of K at a time. A scale that is the same "
+    "for every k of a stretch can be applied after it: the scale **leaves the sum**. If a scale changes "
+    "inside a stretch, the sum must stop at every change. The numbers are D[0, 0] of seeded operands in e4m3 "
+    "with fp32 scales."
+)
 _E4M3 = FORMATS["e4m3"]
 _NO_TILES = TileShape(WHOLE, WHOLE)
 """The tiles of an operand that stays bf16: no scale changes anywhere in it."""
@@ -41,38 +50,34 @@ _NO_TILES = TileShape(WHOLE, WHOLE)
 
 def show(controls: Controls, layer: LayerShape) -> None:
     """Draw the rule for the extents that the controls hold."""
-    matmul = MATMULS[controls.value(MATMUL)]
-    st.markdown(
-        "A tensor core multiplies and adds **codes** only, one stretch of K at a time. A scale that is the "
-        "same for every k of a stretch can be applied after it: the scale **leaves the sum**. Choose tiles "
-        "for A and B, or take those of the recipe above:"
+    view, ink = here(), INKS[theme()]
+    recipe = draw_recipe(controls)
+    matmul = MATMULS[controls.draw(MATMUL)]
+    _preset(controls, recipe, matmul)
+    places = {A_K: view.control, SUMMED: view.control}
+    every = (A_MN, A_K, B_MN, B_K, SUMMED)
+    texts = tuple(controls.draw(control, places.get(control)) for control in every)
+    scene, numbers = rule_numbers(
+        texts, matmul, InputKind(controls.value(INPUT)), controls.value(SEED), layer.in_
     )
-    _preset(controls, matmul)
-    place = st.container(horizontal=True, gap="small")
-    texts = tuple(
-        controls.draw(control, place.container(width=130)) for control in (A_MN, A_K, B_MN, B_K, SUMMED)
-    )
-    drawn = matmul, InputKind(controls.value(INPUT)), controls.value(SEED), layer.in_
-    scene, numbers = rule_numbers(texts, *drawn)
-    ink = INKS[theme()]
-    st.latex(latex(scene.choice, scene.scale_leaves_sum, ink))
+    draw_notice(notice(scene, numbers, layer.size(matmul.k)))
     draw_chart(
-        rule_chart(scene, ink),
+        rule_chart(scene, numbers, ink, is_flat=projected()),
         key="tile_rule",
-        least=460,
+        is_rigid=True,
         alt=f"K from 0 to {scene.k - 1}: tiles of A and of B, and {len(scene.summed)} summed stretches, "
         f"{sum(part.scale_leaves_sum for part in scene.summed)} of which the scales leave.",
     )
-    st.markdown(_verdict(scene, matmul, layer))
-    _numbers(scene, numbers)
+    st.latex(latex(scene.choice, scene.scale_leaves_sum, ink))
+    view.know.markdown(KNOW)
+    draw_source(recipe)
 
 
-def _preset(controls: Controls, matmul: Matmul) -> None:
+def _preset(controls: Controls, recipe: Recipe, matmul: Matmul) -> None:
     """A button that takes the tiles of the recipe and the matmul above."""
-    recipe = recipe_of(controls)
     wanted = preset_of(recipe.spec(matmul))
     offered = all(control.accepts(wanted[control.key]) for control in (A_MN, A_K, B_MN, B_K, SUMMED))
-    st.button(
+    more().button(
         f"Take the tiles of {plain(recipe.title)}, {matmul.title}",
         key="rule_preset",
         on_click=controls.preset,
@@ -118,45 +123,19 @@ def rule_numbers(
     return scene, contract(codes[0], codes[1], scales[0], scales[1], choice.summed)
 
 
-def _verdict(scene: RuleScene, matmul: Matmul, layer: LayerShape) -> str:
-    choice, total = scene.choice, layer.size(matmul.k)
-    needed = rescales_per_output(total, choice.a.k, choice.b.k)
-    cost = f"Each element of D is rescaled {count(needed, 'time')} over K = {total:,}"
-    if scene.scale_leaves_sum:
-        return f"**✓ The scales leave the sum.** {cost}."
-    broken = [part for part in scene.summed if not part.scale_leaves_sum]
-    sides = [
-        name
-        for name, bad in (
-            ("A", any(not part.a_constant for part in broken)),
-            ("B", any(not part.b_constant for part in broken)),
-        )
-        if bad
-    ]
+def notice(scene: RuleScene, numbers: ContractedNumbers, k: int) -> str:
+    """Whether the scales leave the sum, and what that costs or breaks."""
+    choice, broken = scene.choice, [part for part in scene.summed if not part.scale_leaves_sum]
+    needed = count(rescales_per_output(k, choice.a.k, choice.b.k), "time")
+    if not broken:
+        return f"The scales leave the sum. Each element of D is rescaled **{needed}** over K = {k:,}."
+    sides = {
+        "A": any(not part.a_constant for part in broken),
+        "B": any(not part.b_constant for part in broken),
+    }
+    whose = " and of ".join(name for name, changes in sides.items() if changes)
+    stretches = count(len(scene.summed), "stretch", "stretches")
     return (
-        f"**✗ The scale of {' and of '.join(sides)} changes inside {len(broken)} of "
-        f"{count(len(scene.summed), 'summed stretch', 'summed stretches')}**, and no one number can be taken "
-        f"out of such a sum. To be right, the sum must stop at every change: {cost[0].lower() + cost[1:]}."
+        f"The scale of {whose} changes inside {len(broken)} of {stretches}. "
+        f"Pulled out all the same, it makes D wrong by **{off_text(numbers)}**."
     )
-
-
-def _numbers(scene: RuleScene, numbers: ContractedNumbers) -> None:
-    st.markdown(
-        f"**The same in numbers.** D[0, 0] of seeded numbers over {K} k, in e4m3 with fp32 scales: right, "
-        "and with the scales of each stretch's first k used for the whole stretch."
-    )
-    off = abs(numbers.pulled_out - numbers.right) / abs(numbers.right) if numbers.right else 0.0
-    right, pulled, error = st.columns(3)
-    right.metric("Right", short(numbers.right))
-    pulled.metric("Scales pulled out", short(numbers.pulled_out))
-    error.metric("Off by", "nothing" if off < 1e-12 else f"{off:.1%}")
-    with st.expander("Stretch by stretch"):
-        lines = ["| k | | right | pulled out |", "|:--|:-:|--:|--:|"]
-        (right_texts, right), (pulled_texts, pulled) = map(
-            column, (numbers.right_parts, numbers.pulled_out_parts)
-        )
-        for part, good, bad in zip(scene.summed, right_texts, pulled_texts, strict=True):
-            mark = "✓" if part.scale_leaves_sum else "✗"
-            lines.append(f"| {span(part.k)} | {mark} | {good} | {bad} |")
-        lines.append(f"| **sum** | | {right} | {pulled} |")
-        st.markdown("\n".join(lines))

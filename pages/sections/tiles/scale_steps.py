@@ -36,10 +36,10 @@ def scale_steps(operand: Operand, tile: OperandTile, x: NDArray[np.float32]) -> 
 
 
 def _one_level(spec: OperandSpec, tile: OperandTile, name: str, amax: np.float32) -> Steps:
-    rule, exact = spec.scale_rule, f"{short(tile.scale)} = {power_of_two(log2(tile.scale))}"
-    top = rule.target or spec.format.max
+    rule, top = spec.scale_rule, spec.scale_rule.target or spec.format.max
     if not rule.powers_of_two:
-        return [(f"scale = {name} / {top:g}", exact)]
+        return [(f"scale = {name} / {top:g}", short(tile.scale))]
+    exact = f"{short(tile.scale)} = {power_of_two(log2(tile.scale))}"
     return [(f"{name} / {top:g}", short(float(amax) / top)), ("scale: a power of two, rounded", exact)]
 
 
@@ -52,7 +52,7 @@ def _two_levels(spec: OperandSpec, tile: OperandTile, name: str, amax: np.float3
         enc = enc or np.float32(1)
         inner = amax * (enc * (np.float32(1) / top))
     return [
-        ("amax of the outer tile", short(tile.outer.amax)),
+        ("amax of the outer tile, as drawn", short(tile.outer.amax)),
         (f"enc = {top:g} · {stop:g} / that amax", short(float(enc))),
         ("outer scale = 1 / enc", short(tile.outer.scale)),
         (f"{name} · (enc · (1 / {top:g}))", short(float(inner))),

@@ -1,6 +1,6 @@
 """Words on a matmul of a recipe, derived from its tiles."""
 
-from fp8core.contraction import rescales_per_output
+from fp8core.costs import matmul_rescales
 from fp8core.linear import Side
 from fp8core.recipes import MatmulSpec
 from fp8core.tiles import WHOLE, TileShape
@@ -12,9 +12,10 @@ from pages.kit.charts.words import count, stored_tile
 from pages.sections.tiles.charts.scene import Scene
 
 ONE_SCALE = (
-    "Eight bits, or fewer, have too little range for many raw numbers. So each group of elements is divided "
-    "by one **scale**, chosen so that the largest element fits. Later the result is multiplied by it. "
-    "Elements that share one scale are a **tile**."
+    "Eight bits have too little range for many raw numbers. So each group of elements is divided by one "
+    "**scale**, and the largest element just fits. Later the result is multiplied by the scale. Elements "
+    "that share one scale are a **tile**. A corner of each tensor is drawn. An outer scale follows that "
+    "corner, not the whole tensor."
 )
 
 HARDWARE_SOURCES = (
@@ -58,48 +59,20 @@ def hardware(spec: MatmulSpec) -> str:
 
 
 def notice(scene: Scene) -> str:
-    """The sentence under the picture: scales along K, stretches of the sum, rescales."""
-    spec, k = scene.spec, scene.mnk[2]
+    """The dim of the sum, what the tiles do along it, and how often an element of D is rescaled."""
+    spec, matmul = scene.spec, scene.matmul
     if not spec.quantized:
-        return "Both operands stay bf16. There is no scale, and the tensor core sums over all of K."
-    extents = [spec.extent(side) for side in Side]
+        return f"{matmul.title} multiplies bf16 numbers: there is **no scale**."
+    sums = f"{matmul.title} sums over *{matmul.k.value}*"
     if not spec.extents_along_k:
-        once = "So both scales leave the sum, and D is rescaled once, at the end."
-        if len(spec.quantized) == 1:
-            once = "So it leaves the sum, and D is rescaled once, at the end."
-        lines = [_lines(spec, side) for side in Side if spec.operand(side)]
-        if all(operand.tile.mn is WHOLE for operand in spec.quantized):
-            said = " shares one scale, and all of B shares another" if len(lines) > 1 else " shares one scale"
-            return f"{lines[0]}{said}. {once}"
-        return f"{' and '.join([lines[0], *map(_inside, lines[1:])])} has one scale along all of K. {once}"
-    cuts = rescales_per_output(k, *extents)
-    total = scene.matmul.mnk(scene.layer)[2]
-    there = rescales_per_output(total, *extents)
-    scales = [
-        f"{_inside(_lines(spec, side))} has {count(-(-k // (spec.extent(side) or max(k, 1))), 'scale')}"
-        for side in Side
-        if spec.operand(side)
-    ]
-    return (
-        f"Along K, {', and '.join(scales)}. So the sum is cut into {count(cuts, 'stretch', 'stretches')}. "
-        f"D is rescaled after each: {count(there, 'time')} over the whole K = {total:,}."
+        return f"{sums}, and no scale changes on the way. Each element of D is rescaled **once**."
+    is_long = any(
+        one.tile.k is not WHOLE and one.tile.mn is not WHOLE and one.tile.mn < one.tile.k
+        for one in spec.quantized
     )
-
-
-def _lines(spec: MatmulSpec, side: Side) -> str:
-    operand, line = spec.operand(side), "row" if side is Side.A else "column"
-    if operand is None or operand.tile.mn is WHOLE:
-        return f"All of {side.value}"
-    return (
-        f"Each {line} of {side.value}"
-        if operand.tile.mn == 1
-        else f"Each group of {operand.tile.mn} {line}s of {side.value}"
-    )
-
-
-def _inside(words: str) -> str:
-    """Words that began a sentence, ready to stand inside one."""
-    return words[0].lower() + words[1:]
+    along = f"so its tiles run along *{matmul.k.value}*" if is_long else "and its scales change on the way"
+    times = matmul_rescales(scene.recipe, matmul, scene.layer)
+    return f"{sums}, {along}. Each element of D is rescaled **{count(times, 'time')}**."
 
 
 def granularities(scene: Scene) -> str:

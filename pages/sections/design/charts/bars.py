@@ -10,8 +10,8 @@ from pages.kit.charts.template import Filled, number, several, template
 from pages.kit.charts.words import percent_text
 
 ROWS = "errors"
-_BAR, _AROUND = 26, 80
-"""Pixels of a bar with its share of the gaps. On a projector the words at bars of 22 met."""
+_MOST, _ROOM, _FLAT_ROOM = 42, 500, 300
+"""Pixels of a bar at most, and of all bars on a laptop and before a projector."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,23 +20,28 @@ class Group:
 
     name: str
     errors: Mapping[str, float]
+    color: str
 
 
-def bars(groups: Sequence[Group], results: tuple[str, ...], ink: Ink) -> Filled:
-    """Horizontal bars, in percent; the groups in their order."""
+def bars(groups: Sequence[Group], results: tuple[str, ...], ink: Ink, *, is_flat: bool = False) -> Filled:
+    """Horizontal bars, in percent, each with its result; the groups in their order."""
     marks = [(group.name, result, 100 * group.errors[result]) for group in groups for result in results]
     rows = {
         "group": [name for name, _, _ in marks],
         "result": [result for _, result, _ in marks],
+        "color": [group.color for group in groups for _ in results],
         "percent": [percent for _, _, percent in marks],
-        "words": [percent_text(percent / 100) if percent else "0" for _, _, percent in marks],
+        "words": [
+            f"{result} {percent_text(percent / 100) if percent else '0'}" for _, result, percent in marks
+        ],
     }
     top = max((percent for _, _, percent in marks), default=1.0) or 1.0
+    room = _FLAT_ROOM if is_flat else _ROOM
     return _bars(results, ink).filled(
         {ROWS: rows},
         groups=[group.name for group in groups],
-        ends=[0.0, 1.18 * top],
-        height=_BAR * len(marks) + _AROUND,
+        ends=[0.0, 1.25 * top],
+        height=min(room, _MOST * max(len(marks), 1)),
     )
 
 
@@ -52,27 +57,22 @@ def _bars(results: tuple[str, ...], ink: Ink) -> alt.LayerChart:
         y=alt.Y(
             "group:N",
             sort=names,
-            scale=alt.Scale(domain=names, paddingInner=0.25),
-            axis=alt.Axis(title=None, labelFontSize=12, labelLimit=150),
+            scale=alt.Scale(domain=names, paddingInner=0.3),
+            axis=alt.Axis(title=None, labelFontSize=13, labelLimit=170, domain=False, ticks=False),
         ),
         yOffset=alt.YOffset("result:N", scale=alt.Scale(domain=list(results)), bandPosition=0.5),
     )
     marks = base.mark_bar().encode(
-        color=alt.Color(
-            "result:N",
-            scale=alt.Scale(domain=list(results), range=list(ink.series[: len(results)])),
-            legend=alt.Legend(title=None, orient="top"),
-        ),
+        color=alt.Color("color:N", scale=None, legend=None),
         tooltip=[
             alt.Tooltip("group:N", title="recipe"),
-            alt.Tooltip("result:N", title="result"),
             alt.Tooltip("words:N", title="relative error"),
         ],
     )
-    words = base.mark_text(align="left", dx=4, fontSize=11, color=ink.text).encode(text="words:N")
+    words = base.mark_text(align="left", dx=4, fontSize=12, color=ink.text).encode(text="words:N")
     return (
         alt.layer(marks, words)
         .properties(height=number("height", 300))
         .configure_view(stroke=None)
-        .configure_axis(gridColor=ink.line, gridOpacity=0.5)
+        .configure_axis(gridColor=ink.hair)
     )

@@ -1,4 +1,4 @@
-"""A sketch of a recipe's six operands: how each is cut into tiles, not to scale."""
+"""A sketch of a recipe's six operands: how each is cut into tiles, not to scale, and the rule's verdicts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,14 +7,25 @@ import altair as alt
 
 from fp8core.tiles import WHOLE, Extent
 from pages.kit.charts.ink import Ink
-from pages.kit.charts.template import Filled, template
+from pages.kit.charts.template import Filled, by_column, template
+from pages.kit.charts.tile_marks import (
+    LINES,
+    TILES,
+    WORDS,
+    Row,
+    line_layer,
+    picture,
+    position,
+    word,
+    word_layer,
+)
+from pages.sections.design.rule import Verdict
 
-CELLS, TILES = "cells", "tiles"
+CELLS = "cells"
+WIDTH, HEIGHT, FLAT = 780, 396, 330
+COLUMN, LEFT, WIDE = 260, 26, 206
+HEAD = 26
 _MOST, _FEWEST = 8, 2
-_LEFT, _RIGHT, _TOP, _BOTTOM = 0.05, 0.95, 0.43, 0.93
-_HEIGHT = 330
-_ONE_LINE = 540
-"""Pixels: in a narrower sketch, what is unusual stands in a line of its own."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,8 +34,11 @@ class Cell:
 
     column: int
     row: int
+    matmul: str
+    k: str
+    symbol: str
     title: str
-    words: tuple[str, str]
+    words: tuple[str, str, str]
     tile: tuple[Extent, Extent] | None
     chosen: bool
     outer: bool
@@ -37,93 +51,144 @@ def parts(extent: Extent) -> int:
     return max(_FEWEST, _MOST - extent.bit_length() + 1)
 
 
-def cells_chart(cells: Sequence[Cell], ink: Ink) -> Filled:
-    """The sketch: matmuls side by side, A above B."""
-    boxes = {
-        "x": [cell.column + _LEFT / 2 for cell in cells],
-        "x2": [cell.column + 1 - _LEFT / 2 for cell in cells],
-        "y": [cell.row + 0.03 for cell in cells],
-        "y2": [cell.row + 0.97 for cell in cells],
-        "left": [cell.column + _LEFT for cell in cells],
-        "right": [cell.column + _RIGHT for cell in cells],
-        "top": [cell.row + _TOP for cell in cells],
-        "bottom": [cell.row + _BOTTOM for cell in cells],
-        "title": [cell.title for cell in cells],
-        "first": [cell.words[0] for cell in cells],
-        "second": [cell.words[1].partition(", ")[0] for cell in cells],
-        "unusual": [cell.words[1].partition(", ")[2] for cell in cells],
-        "chosen": [cell.chosen for cell in cells],
-        "outer": [2.5 if cell.outer else 0.0 for cell in cells],
-    }
-    return _sketch(ink).filled({CELLS: boxes, TILES: _tiles(cells)})
-
-
-def _tiles(cells: Sequence[Cell]) -> dict[str, list[object]]:
-    found: dict[str, list[object]] = {name: [] for name in ("x", "x2", "y", "y2", "side", "shade")}
+def cells_chart(
+    cells: Sequence[Cell], verdicts: Sequence[Verdict], ink: Ink, *, is_flat: bool = False
+) -> Filled:
+    """The sketch: matmuls side by side, A above B, and below them whether the scale leaves the sum."""
+    height = FLAT if is_flat else HEIGHT
+    words = [_verdict(at, verdict, height, ink) for at, verdict in enumerate(verdicts)]
+    tiles, boxes, lines = [], [], []
     for cell in cells:
-        if cell.tile is None:
-            continue
-        down, across = (parts(extent) for extent in cell.tile)
-        wide, tall = (_RIGHT - _LEFT) / across, (_BOTTOM - _TOP) / down
-        for i in range(down):
-            for j in range(across):
-                left, top = cell.column + _LEFT + j * wide, cell.row + _TOP + i * tall
-                ends = (left, left + wide, top, top + tall, "AB"[cell.row], 0.3 + 0.35 * ((i + j) % 2))
-                for column, value in zip(found.values(), ends, strict=True):
-                    column.append(value)
-    return found
+        left, top, tall = _place(cell, height)
+        tiles += _tiles(cell, left, top, tall, ink)
+        boxes.append(_box(cell, left, top, tall, ink))
+        lines += _k_arrow(cell, left, top, tall, ink)
+        words += _words(cell, left, top, tall, ink)
+    return _sketch(height, ink).filled(
+        {
+            TILES: by_column(tiles) if tiles else {name: [] for name in _BOX_FIELDS},
+            CELLS: by_column(boxes),
+            LINES: by_column(lines),
+            WORDS: by_column(words),
+        }
+    )
+
+
+_BOX_FIELDS = ("x0", "x1", "y0", "y1", "fill", "title")
 
 
 @template
-def _sketch(ink: Ink) -> alt.LayerChart:
-    x = alt.X("x:Q", scale=alt.Scale(domain=[0, 3], nice=False), axis=None)
-    y = alt.Y("y:Q", scale=alt.Scale(domain=[0, 2], reverse=True, nice=False), axis=None)
-    boxes = alt.Chart(alt.NamedData(CELLS))
-    frame = boxes.mark_rect(fill=ink.panel, cornerRadius=4, strokeWidth=3).encode(
-        x=x,
-        x2="x2:Q",
-        y=y,
-        y2="y2:Q",
-        stroke=alt.condition("datum.chosen", alt.value(ink.k), alt.value(ink.panel)),
-    )
+def _sketch(height: float, ink: Ink) -> alt.LayerChart:
+    where = position(WIDTH, height)
     tiles = (
-        alt.Chart(alt.NamedData(TILES))
-        .mark_rect(stroke=ink.page, strokeWidth=0.5)
+        alt.Chart(alt.NamedData(TILES), name=TILES)
+        .mark_rect(stroke=ink.page, strokeWidth=1)
+        .encode(**where, color=alt.Color("fill:N", scale=None, legend=None))
+    )
+    boxes = (
+        alt.Chart(alt.NamedData(CELLS), name=CELLS)
+        .mark_rect(fill=None, cornerRadius=3)
         .encode(
-            x=x,
-            x2="x2:Q",
-            y=y,
-            y2="y2:Q",
-            color=alt.Color("side:N", scale=alt.Scale(domain=["A", "B"], range=[ink.m, ink.n]), legend=None),
-            opacity=alt.Opacity("shade:Q", scale=None, legend=None),
+            **where,
+            stroke=alt.Stroke("fill:N", scale=None, legend=None),
+            strokeWidth=alt.StrokeWidth("edge:Q", scale=None, legend=None),
         )
     )
-    edge = boxes.mark_rect(fill=None, stroke=ink.text).encode(
-        x="left:Q",
-        x2="right:Q",
-        y="top:Q",
-        y2="bottom:Q",
-        strokeWidth=alt.StrokeWidth("outer:Q", scale=None, legend=None),
-    )
+    return picture(WIDTH, height, tiles, boxes, line_layer(), word_layer())
 
-    comma = f"containerSize()[0] < {_ONE_LINE} ? [datum.second + ',', datum.unusual] : "
-    named = boxes.transform_calculate(
-        second=f"datum.unusual === '' ? datum.second : {comma}datum.second + ', ' + datum.unusual"
-    )
 
-    def words(column: str, dy: int, **style: object) -> alt.Chart:
-        mark = named.mark_text(align="left", baseline="top", dy=dy, **style)
-        return mark.encode(x="left:Q", y="y:Q", text=f"{column}:N")
+def _place(cell: Cell, height: float) -> tuple[float, float, float]:
+    """The left, the top and the height of a cell's tiles: two lines of words follow each of them."""
+    row = (height - HEAD - 24) / 2
+    return COLUMN * cell.column + LEFT, HEAD + row * cell.row + 16, row - 58
 
+
+def _tiles(cell: Cell, left: float, top: float, tall: float, ink: Ink) -> list[Row]:
+    if cell.tile is None:
+        box = {"x0": left, "x1": left + WIDE, "y0": top, "y1": top + tall}
+        return [box | {"fill": ink.panel, "title": cell.title}]
+    down, across = (parts(extent) for extent in cell.tile)
+    step_x, step_y = WIDE / across, tall / down
+    return [
+        {
+            "x0": left + j * step_x,
+            "x1": left + (j + 1) * step_x,
+            "y0": top + i * step_y,
+            "y1": top + (i + 1) * step_y,
+            "fill": ink.ramp[1 + (i + j) % 2],
+            "title": cell.title,
+        }
+        for i in range(down)
+        for j in range(across)
+    ]
+
+
+def _box(cell: Cell, left: float, top: float, tall: float, ink: Ink) -> Row:
+    """A frame: of the operand that is edited, or around the tiles that share an outer scale."""
+    room = 4 if cell.chosen else 2
+    return {
+        "x0": left - room,
+        "x1": left + WIDE + room,
+        "y0": top - room,
+        "y1": top + tall + room,
+        "fill": ink.text if cell.chosen else ink.mid,
+        "edge": 3 if cell.chosen else 1.5 if cell.outer else 0,
+        "chosen": cell.chosen,
+        "title": cell.title,
+    }
+
+
+def _k_arrow(cell: Cell, left: float, top: float, tall: float, ink: Ink) -> list[Row]:
+    if cell.row == 0:
+        y, x = top - 11, left + WIDE
+        ends = [(left, y, x, y), (x - 6, y - 4, x, y), (x - 6, y + 4, x, y)]
+    else:
+        x, y = left - 12, top + tall
+        ends = [(x, top, x, y), (x - 4, y - 6, x, y), (x + 4, y - 6, x, y)]
+    return [dict(zip(("x0", "y0", "x1", "y1"), end, strict=True)) | {"color": ink.k} for end in ends]
+
+
+def _words(cell: Cell, left: float, top: float, tall: float, ink: Ink) -> list[Row]:
+    first, scale, unusual = cell.words
+    y = top + tall + 17
+    second = ", ".join(filter(None, (scale, unusual)))
+    words = [
+        word(left, y, f"{cell.symbol}, {first}", ink.text, narrow=first, fontSize=13, fontWeight="bold"),
+        word(left, y + 16, second, ink.soft, narrow=scale, fontSize=13),
+    ]
+    if cell.row == 0:
+        words += [
+            word(left, 7, cell.matmul, ink.text, fontSize=15, fontWeight="bold"),
+            word(
+                left + WIDE,
+                7,
+                f"K = {cell.k}",
+                ink.k,
+                narrow="",
+                align="right",
+                fontWeight="bold",
+                fontSize=13,
+            ),
+        ]
+    return words
+
+
+def _verdict(at: int, verdict: Verdict, height: float, ink: Ink) -> Row:
+    """How the scales come in, or that they cannot."""
+    mark, color = ("✓", ink.text) if verdict.holds else ("✗", ink.lost)
+    x, style = COLUMN * at + LEFT, {"fontWeight": "bold", "fontSize": 13}
+    narrow = f"{mark} {verdict.short}"
+    return word(x, height - 10, f"{mark} {verdict_words(verdict)}", color, narrow=narrow, **style)
+
+
+def verdict_words(verdict: Verdict) -> str:
+    """A verdict in a few words."""
+    if verdict.short == "no":
+        return "a scale cannot leave the sum"
+    if verdict.short.startswith("yes, "):
+        return f"scales leave the sum {verdict.short.removeprefix('yes, ')}"
     return (
-        alt.layer(
-            frame,
-            tiles,
-            edge,
-            words("title", 5, fontSize=13, fontWeight="bold", color=ink.text),
-            words("first", 22, fontSize=12, color=ink.text),
-            words("second", 37, fontSize=11, lineHeight=12, color=ink.soft),
-        )
-        .properties(height=_HEIGHT)
-        .configure_view(stroke=None)
+        f"scales applied {verdict.short}"
+        if verdict.short in ("in the unit", "before the sum")
+        else verdict.short
     )

@@ -1,6 +1,7 @@
 """What the charts of the page show: a recipe's differences, and a curve over tile sizes."""
 
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +11,7 @@ from fp8core.experiments.error_curves import Draws
 from fp8core.linear import MATMULS, LayerShape, LayerTensor, Side
 from fp8core.recipes import Copy, Operand, Recipe
 from fp8core.scales import ScaleRule
-from fp8core.tiles import TileGrid
+from fp8core.tiles import WHOLE, TileGrid
 
 LAYER = LayerShape(4096, 4096, 14336)
 """The layer whose copies are counted in bytes."""
@@ -42,6 +43,15 @@ class Differences:
         """The scale rule of its first quantized operand; None where all operands stay bf16."""
         operands = (self.recipe.operand(matmul, side) for matmul in MATMULS.values() for side in Side)
         return next((operand.spec.scale_rule for operand in operands if operand is not None), None)
+
+    @property
+    def others(self) -> int:
+        """The numbers of x that share their scale with one of them in Fprop; 0 where x stays bf16."""
+        corner = self.corners[0]
+        if corner.operand is None:
+            return 0
+        tile = zip(corner.operand.tile, LAYER.of(corner.tensor), strict=True)
+        return prod(size if extent is WHOLE else extent for extent, size in tile) - 1
 
     @property
     def kept(self) -> int:

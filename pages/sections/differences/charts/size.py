@@ -14,7 +14,7 @@ POINTS = "points"
 PANELS = (
     ("sqnr", "SQNR of all elements, in dB: higher is better", 150),
     ("small", "error of the smaller half of the elements, ‖e‖ / ‖x‖: lower is better", 150),
-    ("bits", "price: bits an element, scales included", 90),
+    ("bits", "price: bits per element, scales included", 90),
 )
 _LEAST = 1e-4
 ROOM = 0.15
@@ -145,7 +145,7 @@ def _tooltip() -> list[alt.Tooltip]:
         alt.Tooltip("sqnr_low:Q", title="worst draw", format=".2f"),
         alt.Tooltip("sqnr_high:Q", title="best draw", format=".2f"),
         alt.Tooltip("small:Q", title="error of the smaller half", format=".2~p"),
-        alt.Tooltip("bits:Q", title="bits an element", format=".3~f"),
+        alt.Tooltip("bits:Q", title="bits per element", format=".3~f"),
     ]
 
 

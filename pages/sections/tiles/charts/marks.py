@@ -3,12 +3,10 @@
 import altair as alt
 import numpy as np
 
-from fp8core.linear import LayerTensor, Matmul, Side
+from fp8core.linear import LayerTensor, Side
 from fp8core.operand_scales import Scales
-from pages.kit.charts.ink import Ink
-from pages.kit.charts.template import several, text
-from pages.kit.charts.tile_marks import Row, ranges, scale_log2
-from pages.kit.charts.words import power_of_two, short, span
+from pages.kit.charts.tile_marks import Row, own_colors, ranges, scale_log2
+from pages.kit.charts.words import short, span
 from pages.sections.tiles.charts.frame import Ends, Frame
 from pages.sections.tiles.charts.scene import Scene, SeenTiles
 
@@ -31,6 +29,7 @@ def operand_marks(scene: Scene, frame: Frame, side: Side) -> Row:
         "column": tiles.column,
         **_linked(along, tiles.row.size),
         "log2": np.round(scale_log2(tiles.scale), 3),
+        "shade": own_colors(tiles.scale),
         "what": [
             f"{side.value}: {free} = {span(mine)}, k = {span(k)}"
             for mine, k in zip(ranges(tiles.free), ranges(tiles.k), strict=True)
@@ -86,6 +85,7 @@ def result_marks(scene: Scene, frame: Frame) -> Row:
         "column": column,
         **_linked({"m": m, "n": n, "k": None}, row.size),
         "log2": np.full(row.size, np.nan),
+        "shade": np.full(row.size, np.nan),
         "what": [
             f"D: m = {span(down)}, n = {span(across)}"
             for down, across in zip(ranges(m), ranges(n), strict=True)
@@ -111,37 +111,9 @@ def _linked(along: dict[str, Ends | None], count: int) -> Row:
     }
 
 
-def scale_color(legend: alt.Legend | None) -> alt.Color:
-    """Color of a tile by log2 of its scale; fill in `domain`."""
-    scale = alt.Scale(range="ramp", domain=several("domain", [-8.0, 0.0]), clamp=True)
-    return alt.Color("log2:Q", legend=legend, scale=scale)
-
-
-def scale_ticks(domain: tuple[int, int]) -> dict[str, object]:
-    """The powers of two beside a `scale_legend`."""
-    ticks = list(range(domain[0], domain[1] + 1, -(-(domain[1] - domain[0]) // 4)))
-    words = ", ".join(f"'{tick}': '{power_of_two(tick)}'" for tick in ticks)
-    return {"ticks": ticks, "tick_labels": f"({{{words}}})[datum.value]"}
-
-
-def scale_legend(ink: Ink, **place: object) -> alt.Legend:
-    """A legend in powers of two; fill in `scale_ticks`."""
-    return alt.Legend(
-        title="scale of a tile",
-        direction="horizontal",
-        orient="none",
-        gradientLength=180,
-        gradientThickness=9,
-        values=several("ticks", [0.0]),
-        labelExpr=text("tick_labels", "datum.value"),
-        labelColor=ink.soft,
-        labelFontSize=11,
-        titleColor=ink.soft,
-        titleFontSize=11,
-        titleFontWeight="normal",
-        titleOrient="top",
-        **place,
-    )
+def scale_color() -> alt.Color:
+    """Color of a tile from its operand's smallest scale to its largest."""
+    return alt.Color("shade:Q", legend=None, scale=alt.Scale(range="ramp", domain=[0, 1], clamp=True))
 
 
 def bracket(x0: float, y0: float, x1: float, y1: float, color: str, cap: float = 4) -> list[Row]:
@@ -153,8 +125,13 @@ def bracket(x0: float, y0: float, x1: float, y1: float, color: str, cap: float =
     return lines
 
 
-def axis_words(matmul: Matmul, dim: str, drawn: int, size: int) -> tuple[str, str]:
-    """Name of a dim with its axis of the layer, and how much of it is drawn."""
-    axis = {"m": matmul.m, "n": matmul.n, "k": matmul.k}[dim]
-    name = f"{dim.upper()} = {axis.value}" + (" · contracted" if dim == "k" else "")
-    return name, f"all {size:,} drawn" if drawn == size else f"drawn: {drawn:,} of {size:,}"
+def arrow(x0: float, y0: float, x1: float, y1: float, color: str, head: float = 4) -> list[Row]:
+    """A line with a cap at its start and a point at its end, along one side of a panel."""
+    ends = [(x0, y0, x1, y1)]
+    if y0 == y1:
+        ends += [(x0, y0 - head, x0, y0 + head)]
+        ends += [(x1 - 1.5 * head, y0 + side, x1, y1) for side in (-head, head)]
+    else:
+        ends += [(x0 - head, y0, x0 + head, y0)]
+        ends += [(x0 + side, y1 - 1.5 * head, x1, y1) for side in (-head, head)]
+    return [dict(zip(("x0", "y0", "x1", "y1"), end, strict=True)) | {"color": color} for end in ends]

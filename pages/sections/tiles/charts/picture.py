@@ -5,6 +5,7 @@ from dataclasses import replace
 import altair as alt
 
 from fp8core.linear import Side
+from fp8core.recipes import MatmulSpec
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.template import Filled, by_column, template
 from pages.kit.charts.tile_marks import (
@@ -17,7 +18,7 @@ from pages.kit.charts.tile_marks import (
     line_layer,
     picture,
     position,
-    scale_domain,
+    shade_words,
     word,
     word_layer,
 )
@@ -25,44 +26,44 @@ from pages.sections.tiles.charts.equation import equation_lines, pieces_at
 from pages.sections.tiles.charts.frame import Frame, frame
 from pages.sections.tiles.charts.marks import (
     MONOSPACE,
-    axis_words,
+    arrow,
     bracket,
     operand_marks,
     outer_marks,
     result_marks,
     scale_color,
-    scale_legend,
-    scale_ticks,
 )
 from pages.sections.tiles.charts.operand_lines import operand_lines
 from pages.sections.tiles.charts.scene import Scene
 
-WIDTH, HEIGHT = 560, 562
+WIDTH, HEIGHT, FLAT = 640, 580, 374
 PIN, HOVER, PINNED = "pin", "hover", "pinned"
 OUTER = "outer"
 OUTPUT, DOT = "output", 7
 LINKED = ["m0", "m1", "n0", "n1", "k0", "k1"]
 CHARACTER = 7.2
-LINE = 14
 
 
-def picture_frame(scene: Scene) -> Frame:
-    """The places of the three operands in the big picture."""
-    return frame(scene.mnk, left=44, top=44, k_wide=226, n_wide=226, k_tall=176, m_tall=224, gap=(56, 60))
+def picture_frame(scene: Scene, is_flat: bool = False) -> Frame:
+    """The places of the three operands in the big picture; a projector has room for a flat one."""
+    down = {"top": 30, "k_tall": 112, "m_tall": 132} if is_flat else {"top": 34, "k_tall": 194, "m_tall": 234}
+    gap = (64, 56 if is_flat else 66)
+    return frame(scene.mnk, left=40, k_wide=262, n_wide=262, gap=gap, **down)
 
 
-def picture_marks(scene: Scene) -> Row:
+def picture_marks(scene: Scene, place: Frame) -> Row:
     """Every rectangle of the big picture: the tiles of A and B, and the parts of D."""
-    place = picture_frame(scene)
     return joined([*(operand_marks(scene, place, side) for side in Side), result_marks(scene, place)])
 
 
-def pinned_rows(scene: Scene, side: Side, row: int, column: int, output: tuple[int, int]) -> list[Row]:
+def pinned_rows(
+    scene: Scene, place: Frame, side: Side, row: int, column: int, output: tuple[int, int]
+) -> list[Row]:
     """The data of the highlight: one row a panel, with its place and the m, n, k of the pinned tile.
 
     One more row is the element (m, n) of D whose sum is written out.
     """
-    place, chosen = picture_frame(scene), scene.tile(side, row, column)
+    chosen = scene.tile(side, row, column)
     free = {"A": "m", "B": "n"}[side.value]
     held = {"m": None, "n": None, "k": chosen.k} | {free: chosen.free}
     pinned = {
@@ -97,41 +98,39 @@ def _dot(box: Row) -> Row:
     return {f"{axis}{end}": at + (end - 0.5) * DOT for axis, at in middle.items() for end in (0, 1)}
 
 
-def tile_picture(scene: Scene, pinned: list[Row], ink: Ink) -> Filled:
+def tile_picture(scene: Scene, place: Frame, pinned: list[Row], ink: Ink) -> Filled:
     """The picture with the highlight of `pinned_rows`; the selection `pin` holds the clicked mark."""
-    marks = picture_marks(scene)
-    words = [*_axis_labels(scene, ink), *_operand_labels(scene, ink), *_equation(scene, ink)]
-    domain = scale_domain(marks["log2"])
-    return _picture(ink).filled(
+    marks, is_flat = picture_marks(scene, place), place.a.height < place.a.width / 2
+    words = [
+        *_axis_labels(scene, place, ink),
+        *_operand_labels(scene, place, ink),
+        *_corner(scene, is_flat, ink),
+    ]
+    return _picture(FLAT if is_flat else HEIGHT, ink).filled(
         {
             TILES: marks,
-            LINES: by_column(_brackets(scene, ink)),
+            LINES: by_column(_edges(place, ink)),
             WORDS: by_column(words),
             PINNED: by_column(pinned),
-            OUTER: joined([outer_marks(scene, picture_frame(scene), side) for side in Side]),
-        },
-        domain=domain,
-        **scale_ticks(domain),
+            OUTER: joined([outer_marks(scene, place, side) for side in Side]),
+        }
     )
 
 
 @template
-def _picture(ink: Ink) -> alt.LayerChart:
-    layers = (_tiles(ink), *_highlight(ink), _outer_tiles(ink), line_layer(), word_layer())
-    return picture(WIDTH, HEIGHT, *layers, data=alt.NamedData(PINNED))
+def _picture(height: float, ink: Ink) -> alt.LayerChart:
+    layers = (_tiles(height, ink), *_highlight(ink), _outer_tiles(ink), line_layer(), word_layer())
+    return picture(WIDTH, height, *layers, data=alt.NamedData(PINNED))
 
 
-def _tiles(ink: Ink) -> alt.Chart:
-    corner = {"legendX": f"4 * width / {WIDTH}", "legendY": f"166 * height / {HEIGHT}"}
-    place = {side: alt.ExprRef(at) for side, at in corner.items()}
-    color = scale_color(scale_legend(ink, **place))
+def _tiles(height: float, ink: Ink) -> alt.Chart:
     return (
         alt.Chart(alt.NamedData(TILES), name=TILES)
-        .mark_rect(strokeWidth=1, cursor="pointer", invalid=None)
+        .mark_rect(strokeWidth=1.5, cursor="pointer", invalid=None)
         .encode(
-            **position(WIDTH, HEIGHT),
-            color=alt.when(NEUTRAL).then(alt.value(ink.panel)).otherwise(color),
-            stroke=alt.when(NEUTRAL).then(alt.value(ink.line)).otherwise(alt.value(ink.page)),
+            **position(WIDTH, height),
+            color=alt.when(NEUTRAL).then(alt.value(ink.panel)).otherwise(scale_color()),
+            stroke=alt.value(ink.page),
             tooltip=[alt.Tooltip("what:N", title="elements"), alt.Tooltip("detail:N", title="scale")],
         )
         .add_params(
@@ -191,7 +190,7 @@ def _highlight(ink: Ink) -> list[alt.Chart]:
         ("bx0", "by1", "bx1", "bottom"),
     )
     veils = [
-        bands.mark_rect(fill=ink.page, fillOpacity=0.5, aria=False).encode(
+        bands.mark_rect(fill=ink.page, fillOpacity=0.4, aria=False).encode(
             x=f"{x0}:Q", y=f"{y0}:Q", x2=f"{x1}:Q", y2=f"{y1}:Q"
         )
         for x0, y0, x1, y1 in strips
@@ -209,61 +208,68 @@ def _highlight(ink: Ink) -> list[alt.Chart]:
     return [*veils, outline, element]
 
 
-def _brackets(scene: Scene, ink: Ink) -> list[Row]:
-    p = picture_frame(scene)
+def _edges(p: Frame, ink: Ink) -> list[Row]:
     return [
-        *bracket(p.a.left, p.a.top - 10, p.a.right, p.a.top - 10, ink.k),
+        *arrow(p.a.left, p.a.top - 8, p.a.right, p.a.top - 8, ink.k),
         *bracket(p.a.left - 10, p.a.top, p.a.left - 10, p.a.bottom, ink.m),
-        *bracket(p.b.left, p.b.top - 10, p.b.right, p.b.top - 10, ink.n),
-        *bracket(p.b.left - 10, p.b.top, p.b.left - 10, p.b.bottom, ink.k),
+        *bracket(p.b.left, p.b.top - 8, p.b.right, p.b.top - 8, ink.n),
+        *arrow(p.b.left - 12, p.b.top, p.b.left - 12, p.b.bottom, ink.k),
     ]
 
 
-def _axis_labels(scene: Scene, ink: Ink) -> list[Row]:
-    p, sizes = picture_frame(scene), dict(zip("mnk", scene.matmul.mnk(scene.layer), strict=True))
-    drawn = dict(zip("mnk", scene.mnk, strict=True))
+def _axis_labels(scene: Scene, p: Frame, ink: Ink) -> list[Row]:
+    """The dims with their axes of the layer, and how much of them is drawn."""
+    matmul, sizes = scene.matmul, dict(zip("mnk", scene.matmul.mnk(scene.layer), strict=True))
+    drawn, axes = dict(zip("mnk", scene.mnk, strict=True)), {"m": matmul.m, "n": matmul.n, "k": matmul.k}
     labels = []
     for dim, x, y, angle in (
-        ("k", (p.a.left + p.a.right) / 2, p.a.top - 34, 0),
-        ("n", (p.b.left + p.b.right) / 2, p.b.top - 34, 0),
-        ("m", p.a.left - 37, (p.a.top + p.a.bottom) / 2, 270),
-        ("k", p.b.left - 37, (p.b.top + p.b.bottom) / 2, 270),
+        ("k", p.a.left, p.a.top - 21, 0),
+        ("n", p.b.left, p.b.top - 21, 0),
+        ("m", p.a.left - 26, (p.a.top + p.a.bottom) / 2, 270),
+        ("k", p.b.left - 28, (p.b.top + p.b.bottom) / 2, 270),
     ):
-        name, remark = axis_words(scene.matmul, dim, drawn[dim], sizes[dim])
-        across, down = (0, 14) if angle == 0 else (16, 0)
-        turn = {"align": "center", "angle": angle}
-        labels.append(word(x, y, name, ink.of(dim), fontWeight="bold", fontSize=12, **turn))
-        labels.append(word(x + across, y + down, remark, ink.soft, **turn))
+        turn = {"align": "center" if angle else "left", "angle": angle, "fontSize": 14}
+        name = f"{dim.upper()} = {axes[dim].value}"
+        labels.append(word(x, y, name, ink.of(dim), fontWeight="bold", **turn))
+        if not angle:
+            all_of = drawn[dim] == sizes[dim]
+            part = f"all {drawn[dim]:,} drawn" if all_of else f"{drawn[dim]:,} of {sizes[dim]:,} drawn"
+            labels.append(word(x + p.a.width, y, part, ink.soft, narrow="", align="right", fontSize=13))
     return labels
 
 
-def _operand_labels(scene: Scene, ink: Ink) -> list[Row]:
+def _operand_labels(scene: Scene, p: Frame, ink: Ink) -> list[Row]:
     """A line on each operand below its panel, and more on what is unusual."""
-    p = picture_frame(scene)
     labels = {
         p.a: operand_lines(scene, Side.A),
         p.b: operand_lines(scene, Side.B),
-        p.d: [f"D = {scene.matmul.d.value} · {scene.spec.out.name}"],
+        p.d: [(f"D = {scene.matmul.d.value}, in {scene.spec.out.name}", f"D = {scene.matmul.d.value}")],
     }
-    words = []
-    for at, lines in labels.items():
-        for number, line in enumerate(lines):
-            color, size = (ink.soft, 11) if number else (ink.text, 11.5)
-            x, y = (at.left + at.right) / 2, at.bottom + 16 + LINE * number
-            words.append(word(x, y, line, color, align="center", fontSize=size))
-    return words
+    return [
+        word(
+            at.left,
+            at.bottom + 14 + 15 * number,
+            line,
+            ink.soft if number else ink.text,
+            narrow=narrow,
+            fontSize=13,
+        )
+        for at, lines in labels.items()
+        for number, (line, narrow) in enumerate(lines)
+        if 14 + 15 * number < p.d.top - p.b.bottom - 8
+    ]
 
 
-def _equation(scene: Scene, ink: Ink) -> list[Row]:
-    """The equation in the empty corner, each letter in the color of its dim, and the meaning of its
-    two sums.
-    """
+def _corner(scene: Scene, is_flat: bool, ink: Ink) -> list[Row]:
+    """The equation in the empty corner, each letter in its color; why the scales leave the sum."""
+    top, step = (18, 20) if is_flat else (44, 24)
     words = [
         word(
             4,
-            52 + 24 * line,
+            top + step * line,
             text,
-            ink.of(dim),
+            ink.scale if text in ("sA", "sB") else ink.of(dim),
+            narrow="",
             dx=round(CHARACTER * (column + (2 if line else 0)), 1),
             fontSize=12,
             fontWeight="bold" if dim else "normal",
@@ -273,11 +279,24 @@ def _equation(scene: Scene, ink: Ink) -> list[Row]:
         for column, text, dim in pieces_at(pieces)
         if text.strip()
     ]
-    spec, extents = scene.spec, scene.spec.extents_along_k
-    when = f"after every {min(extents)} k" if extents else "once, after the sum"
-    scales = "·".join(f"s{side.value}" for side in Side if spec.operand(side))
-    remarks = (
-        f"Σ over k: the tensor core adds {'codes' if len(spec.quantized) > 1 else 'bf16 products'}.",
-        f"{scales}: the scales, {when}." if scales else "There are no scales.",
-    )
-    return words + [word(4, 130 + 16 * line, text, ink.soft) for line, text in enumerate(remarks)]
+    top += 3 * step + (4 if is_flat else 14)
+    lines = leaves_words(scene.spec)
+    words += [
+        word(4, top + 18 * at, line, ink.text, n_y=44 + 18 * at, fontSize=14, fontWeight=weight)
+        for at, (line, weight) in enumerate(zip(lines, ("bold", "normal", "normal"), strict=False))
+    ]
+    if scene.spec.quantized and not is_flat:
+        words.append(word(4, top + 72, f"{shade_words(ink)},", ink.soft, n_y=116, fontSize=13))
+        words.append(word(4, top + 89, "within one tensor", ink.soft, n_y=133, fontSize=13))
+    return words
+
+
+def leaves_words(spec: MatmulSpec) -> tuple[str, ...]:
+    """Why the scales of a matmul leave the sum, in short lines."""
+    if not spec.quantized:
+        return ("There are no scales:", "both operands", "stay bf16.")
+    both = len(spec.quantized) > 1
+    holds, leave = ("Both scales stay", "they leave") if both else ("The scale stays", "it leaves")
+    extents = spec.extents_along_k
+    along = f"along K for {min(extents)} products:" if extents else "along all of K:"
+    return (f"{holds} constant", along, f"{leave} the sum.")

@@ -13,24 +13,37 @@ from fp8core.linear import Axis, LayerShape, Matmul, Side
 from fp8core.operand_scales import Scales
 from fp8core.recipes import Copy, MatmulSpec, OperandSpec, Recipe
 from fp8core.tiles import WHOLE, Extent, Tile, TileGrid
-from pages.kit.charts.tile_marks import FREE_ELEMENTS, drawn_extent
+from pages.kit.charts.tile_marks import drawn_extent
 from pages.sections.tiles.charts.operand import DrawnOperand
 
 K_TILES = 4
 K_ELEMENTS = 64
+TO_SCALE, LINES = 256, 16
 _GRIDS_KEPT = 256
 
 
-def drawn_layer(
-    matmul: Matmul, spec: MatmulSpec, layer: LayerShape, elements: int = FREE_ELEMENTS
-) -> LayerShape:
+def drawn_layer(matmul: Matmul, spec: MatmulSpec, layer: LayerShape) -> LayerShape:
     """The corner of the layer that a picture of this matmul shows; no axis larger than the layer's."""
     along_k = spec.extents_along_k
     wanted = {
-        matmul.m: drawn_extent(_free(spec.a), elements),
-        matmul.n: drawn_extent(_free(spec.b), elements),
+        matmul.m: drawn_extent(_free(spec.a)),
+        matmul.n: drawn_extent(_free(spec.b)),
         matmul.k: K_TILES * math.lcm(*along_k) if along_k else K_ELEMENTS,
     }
+    return _within(wanted, layer)
+
+
+def layer_to_scale(matmul: Matmul, spec: MatmulSpec, layer: LayerShape) -> LayerShape:
+    """The corner that small pictures show, to scale: TO_SCALE elements along each dim.
+
+    Where a tile has one element along a dim, or all, fewer lines are drawn, each of them thicker.
+    """
+    free = {matmul.m: _free(spec.a), matmul.n: _free(spec.b)}
+    wanted = {axis: LINES if extent in (1, WHOLE) else TO_SCALE for axis, extent in free.items()}
+    return _within({**wanted, matmul.k: TO_SCALE}, layer)
+
+
+def _within(wanted: dict[Axis, int], layer: LayerShape) -> LayerShape:
     size = {axis: min(wanted[axis], layer.size(axis)) for axis in Axis}
     return LayerShape(size[Axis.TOKENS], size[Axis.IN], size[Axis.OUT])
 

@@ -7,16 +7,16 @@ from fp8core.experiments.error_curves import BAND_K, Counted, drawn_bands, over_
 from fp8core.formats import FORMATS
 from fp8core.inputs import InputKind
 from fp8core.linear import FPROP, OPERANDS, Side
-from fp8core.recipes import RECIPES, Operand, OperandSpec
+from fp8core.recipes import RECIPES, Family, Operand, OperandSpec
 from fp8core.scales import SCALE_RULES
 from fp8core.tiles import TileShape
 from pages.kit.charts.ink import LIGHT
 from pages.kit.charts.tile_marks import TILES, WORDS
 from pages.sections.differences.charts.scene import small_error
 from pages.sections.differences.charts.size import POINTS, points, size_chart
-from pages.sections.differences.charts.table import BOXES, scale_count, scale_values, table_chart
+from pages.sections.differences.charts.table import BOXES, WIDTH, scale_count, scale_values, table_chart
 from pages.sections.differences.data import CORNER, differences
-from pages.sections.differences.size import notice as size_notice
+from pages.sections.differences.size import why
 from pages.sections.differences.sizes import CURVES, LINE, RULES, SQUARE, curve_name, size_curve
 from pages.sections.differences.table import described, notice
 from tests.pages.specs import dataset, rows
@@ -24,12 +24,21 @@ from tests.pages.specs import dataset, rows
 KIND = InputKind.OUTLIER_CHANNELS.value
 
 
-def test_a_row_has_a_rectangle_for_each_tile_of_x_and_w() -> None:
+def test_a_row_has_a_rectangle_for_each_tile_of_x() -> None:
     for name, recipe in RECIPES.items():
         spec = table_chart([differences(name, KIND, 0)], LIGHT)
-        grids = [recipe.grid(FPROP, side, CORNER) for side in Side]
-        wanted = sum(1 if grid is None else grid.scale_shape[0] * grid.scale_shape[1] for grid in grids)
+        grid = recipe.grid(FPROP, Side.A, CORNER)
+        wanted = 1 if grid is None else grid.scale_shape[0] * grid.scale_shape[1]
         assert len(dataset(spec, TILES)["x0"]) == wanted, name
+
+
+@pytest.mark.parametrize("is_flat", [False, True], ids=["laptop", "projector"])
+def test_all_recipes_of_the_largest_family_fit_into_the_picture(is_flat) -> None:
+    shown = [differences(name, KIND, 0) for name, recipe in RECIPES.items() if recipe.family is Family.MX]
+    spec = table_chart(shown, LIGHT, is_flat=is_flat)
+    for prefix in ("", "n_"):
+        assert all(row[f"{prefix}y"] <= spec["height"] or (prefix and is_flat) for row in rows(spec, WORDS))
+        assert all(row[f"{prefix}x1"] <= WIDTH for row in rows(spec, BOXES))
 
 
 def test_copies_are_as_many_as_the_recipe_needs() -> None:
@@ -58,34 +67,21 @@ def test_names_of_granularities_and_scales_are_said_where_they_are_shown() -> No
         differences(name, KIND, 0) for name in ("per_tensor", "rowwise", "deepseek_v3", "mxfp8", "nvfp4")
     ]
     words = " ".join(dataset(table_chart(shown, LIGHT), WORDS)["text"])
-    for name in (
-        "tensor-wise",
-        "token-wise",
-        "channel-wise",
-        "group-wise",
-        "block-wise",
-        "ue8m0",
-        "two-level",
-    ):
+    for name in ("tensor-wise", "token-wise", "group-wise", "under fp32"):
         assert name in words
+    for name in ("tensor-wise", "channel-wise", "block-wise", "ue8m0", "two-level"):
         assert name in described(shown)
 
 
-def test_the_notice_compares_the_recipes_that_keep_most_and_fewest_copies() -> None:
+def test_the_notice_compares_how_many_numbers_share_a_scale() -> None:
     told = notice([differences(name, KIND, 0) for name in ("mxfp8", "per_tensor")])
-    assert "**MXFP8** keeps 6 quantized copies" in told
-    assert "**Per tensor, hybrid** keeps 3" in told
-    assert "2 kinds of scales" in told
-    assert "A square tile, or a whole tensor, serves both" in told
-    assert "stay bf16" in notice([differences(name, KIND, 0) for name in ("mxfp8", "mxfp4_train")])
-    alike = [differences(name, KIND, 0) for name in ("mxfp8", "mxfp4")]
-    assert notice(alike).startswith("each of these recipes keeps 6")
-
-
-def test_one_recipe_is_not_told_of_as_several() -> None:
-    told = notice([differences("mxfp8", KIND, 0)])
-    assert told.startswith("**MXFP8** keeps 6 quantized copies of x, w and dy.")
-    assert "recipes have" not in told
+    assert told == (
+        "A number of x shares its scale with 16.8 million others in Per tensor, hybrid, and with **31** in "
+        "MXFP8."
+    )
+    assert notice([differences(name, KIND, 0) for name in ("mxfp8", "mxfp4")]).endswith("**31 others**.")
+    assert differences("deepseek_v3", KIND, 0).others == 127
+    assert differences("rowwise", KIND, 0).others == 4095
 
 
 @pytest.mark.parametrize(("rule", "tile"), CURVES)
@@ -108,7 +104,7 @@ def test_a_scale_hardly_matters_only_where_every_binade_has_as_many_mantissa_bit
     curves = {
         curve_name(rule, LINE): size_curve(rule, LINE, format_name, KIND, 0, (8, BAND_K)) for rule in RULES
     }
-    told = size_notice(curves, format_name)
+    told = why(curves, format_name)
     assert ("hardly depends on its scale" in told) == is_even
     assert ("where hif8 has few mantissa bits" in told) != is_even
 

@@ -6,6 +6,7 @@ from itertools import product
 import numpy as np
 import pytest
 
+from fp8core.contraction import contract
 from fp8core.formats import FORMATS
 from fp8core.inputs import InputKind
 from fp8core.linear import MATMULS, OPERANDS, LayerShape, Side
@@ -14,17 +15,19 @@ from fp8core.quantize import QuantizedTensor, quantize
 from fp8core.recipes import RECIPES, Operand
 from fp8core.tiles import WHOLE, TileShape
 from pages.kit.charts.ink import DARK, LIGHT
-from pages.kit.charts.tile_marks import LINES, TILES, WORDS
-from pages.kit.charts.words import power_of_two, short
-from pages.sections.tiles.charts.copies import copies_chart
+from pages.kit.charts.tile_marks import TILES, WORDS
+from pages.kit.charts.words import short
+from pages.sections.tiles.charts.copies import copies_chart, readings
 from pages.sections.tiles.charts.equation import Choice
-from pages.sections.tiles.charts.overview import overview
-from pages.sections.tiles.charts.picture import OUTER, WIDTH, pinned_rows, tile_picture
-from pages.sections.tiles.charts.rule import LEAVES, VARIES, RuleScene, rule_chart, summed_rows
-from pages.sections.tiles.charts.scene import Scene
+from pages.sections.tiles.charts.overview import CELLS, overview
+from pages.sections.tiles.charts.overview import WIDTH as WIDE
+from pages.sections.tiles.charts.picture import OUTER, WIDTH, picture_frame, pinned_rows, tile_picture
+from pages.sections.tiles.charts.rule import LEAVES, SUMS, VARIES, RuleScene, rule_chart, summed_rows
+from pages.sections.tiles.charts.scene import TO_SCALE, Scene
 from pages.sections.tiles.controls import EACH, FAMILY
-from pages.sections.tiles.data import copy_scene, numbers, overview_scenes
+from pages.sections.tiles.data import copy_scenes, numbers, overview_scenes
 from pages.sections.tiles.data import scene as scene_of
+from pages.sections.tiles.overview import notice as overview_notice
 from pages.sections.tiles.overview import shown_recipes
 from tests.pages.specs import dataset, rows
 from tests.sweeps import one_in
@@ -47,8 +50,9 @@ def quantized(x: np.ndarray, operand: Operand, seed: int = 0) -> QuantizedTensor
     return quantize(x, operand, random=bits.T if operand.k_is_rows else bits)
 
 
-def picture(drawn: Scene, ink=LIGHT) -> dict:
-    return tile_picture(drawn, pinned_rows(drawn, Side.A, 0, 0, (0, 0)), ink)
+def picture(drawn: Scene, ink=LIGHT, *, is_flat: bool = False) -> dict:
+    place = picture_frame(drawn, is_flat)
+    return tile_picture(drawn, place, pinned_rows(drawn, place, Side.A, 0, 0, (0, 0)), ink)
 
 
 def tiles_of(spec: dict) -> list[dict]:
@@ -92,10 +96,13 @@ def test_every_rectangle_has_the_colour_of_the_scale_that_quantize_gives(recipe,
             )
 
 
+@pytest.mark.parametrize("is_flat", [False, True], ids=["laptop", "projector"])
 @pytest.mark.parametrize(("recipe", "matmul"), CASES)
-def test_tiles_fill_their_panel_and_line_up_with_d(recipe, matmul):
+def test_tiles_fill_their_panel_and_line_up_with_d(recipe, matmul, is_flat):
     area, box = {}, {}
-    for row in tiles_of(picture(scene(recipe, matmul))):
+    spec = picture(scene(recipe, matmul), is_flat=is_flat)
+    assert all(row["y"] < spec["height"] for row in rows(spec, WORDS))
+    for row in tiles_of(spec):
         area[row["side"]] = area.get(row["side"], 0) + (row["x1"] - row["x0"]) * (row["y1"] - row["y0"])
         corners = box.setdefault(row["side"], [math.inf, -math.inf, math.inf, -math.inf])
         corners[:] = [
@@ -166,12 +173,13 @@ def test_a_picture_stays_within_its_marks_and_links_by_hover_and_click(recipe, m
 
 def test_the_highlight_follows_m_n_and_k_of_the_pinned_tile():
     drawn = scene("deepseek_v3", "fprop")
-    pinned = {row["panel"]: row for row in pinned_rows(drawn, Side.A, 5, 2, (5, 7))}
+    place = picture_frame(drawn)
+    pinned = {row["panel"]: row for row in pinned_rows(drawn, place, Side.A, 5, 2, (5, 7))}
     assert set(pinned) == {"A", "B", "D", "output"}
     for row in pinned.values():
         assert (row["m0"], row["m1"], row["k0"], row["k1"]) == (5, 6, 256, 384)
         assert (row["n0"], row["n1"]) == (-1, -1)
-    of_b = pinned_rows(drawn, Side.B, 1, 2, (0, 300))[0]
+    of_b = pinned_rows(drawn, place, Side.B, 1, 2, (0, 300))[0]
     assert (of_b["n0"], of_b["n1"], of_b["k0"], of_b["k1"], of_b["m0"]) == (256, 384, 128, 256, -1)
 
 
@@ -181,28 +189,14 @@ def test_a_chart_does_not_leak_rows_into_the_next_of_its_kind():
     assert first["datasets"] == picture(scene("deepseek_v3", "fprop"))["datasets"]
 
 
-def test_the_colors_and_the_legend_span_the_scales_that_are_drawn():
-    for seed in (0, 1):
-        spec = picture(scene("deepseek_v3", "dgrad", seed=seed))
-        color = spec["layer"][0]["encoding"]["color"]
-        color = color if "scale" in color else color["condition"]
-        low, high = color["scale"]["domain"]
-        logs = [row["log2"] for row in tiles_of(spec) if row["side"] != "D"]
-        assert low <= min(logs) <= max(logs) <= high
-        ticks = color["legend"]["values"]
-        assert (ticks[0], ticks[-1] <= high) == (low, True)
-        assert all(f"'{tick}': '{power_of_two(tick)}'" in color["legend"]["labelExpr"] for tick in ticks)
-
-
-def test_the_legend_keeps_its_place_among_the_words_however_large_the_picture_is_drawn():
-    legend = str(picture(scene("deepseek_v3", "fprop"))["layer"][0]["encoding"]["color"])
-    assert f"'legendX': {{'expr': '4 * width / {WIDTH}'}}" in legend
-    assert "* height / " in legend
-
-
-def test_the_overview_says_that_colors_do_not_compare_between_pictures():
-    color = overview([scene("mxfp8", "fprop")], LIGHT)["layer"][0]["encoding"]["color"]
-    assert "do not compare" in str(color["condition"] if "legend" in str(color["condition"]) else color)
+@pytest.mark.parametrize(("recipe", "matmul"), CASES)
+def test_colors_run_from_an_operand_s_smallest_scale_to_its_largest(recipe, matmul):
+    for side in Side:
+        marks = [row for row in tiles_of(picture(scene(recipe, matmul))) if row["side"] == side.value]
+        by_scale = sorted((row["log2"], row["shade"]) for row in marks if not math.isnan(row["log2"]))
+        shades = [shade for _, shade in by_scale]
+        assert shades == sorted(shades)
+        assert all(0 <= shade <= 1 for shade in shades)
 
 
 @pytest.mark.parametrize("choice", FAMILY.options)
@@ -211,16 +205,33 @@ def test_the_overview_has_every_tile_of_a_family_s_recipes_and_matmuls(choice):
     scenes = overview_scenes(recipes, InputKind.GAUSSIAN.value, 0, LAYER)
     assert len(scenes) == len(recipes) * len(MATMULS)
     spec = overview(scenes, LIGHT)
-    marks, places = tiles_of(spec), set()
-    for drawn in scenes:
-        cell = [r for r in marks if (r["recipe"], r["matmul"]) == (drawn.recipe.name, drawn.matmul.name)]
-        places.add((min(r["x0"] for r in cell), min(r["y0"] for r in cell)))
+    marks, cells = tiles_of(spec), rows(spec, CELLS)
+    assert len(marks) == sum(math.prod(drawn.grid_shape(side)) for drawn in scenes for side in Side) + len(
+        scenes
+    )
+    for prefix in ("", "n_"):
+        assert len({(cell[f"{prefix}x0"], cell[f"{prefix}y0"]) for cell in cells}) == len(scenes)
+        for row in (*marks, *cells):
+            assert row[f"{prefix}x1"] <= WIDE
+            assert row[f"{prefix}y1"] <= spec["height"]
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_small_pictures_show_tiles_to_scale_along_k(recipe):
+    for drawn in overview_scenes([RECIPES[recipe]], InputKind.GAUSSIAN.value, 0, LAYER):
         for side in Side:
-            assert sum(r["side"] == side.value for r in cell) == math.prod(drawn.grid_shape(side))
-        assert max(r["x1"] for r in cell) <= spec["width"]
-        assert max(r["y1"] for r in cell) <= spec["height"]
-    assert len(places) == len(scenes)
-    assert len(marks) <= 4000
+            operand = drawn.spec.operand(side)
+            along = {tile.k for tile in drawn.tiles(side)}
+            assert len(along) == (
+                1 if operand is None or operand.tile.k is WHOLE else TO_SCALE // operand.tile.k
+            )
+
+
+def test_the_notice_of_every_recipe_counts_long_tiles():
+    told = overview_notice(shown_recipes(EACH))
+    assert told.startswith("Of 30 operands, **20 have long tiles**.")
+    assert "along K" in told
+    assert "along K" not in overview_notice([RECIPES["per_tensor"]])
 
 
 def test_every_recipe_is_in_the_overview_once():
@@ -247,23 +258,26 @@ def test_an_outer_tile_is_outlined_and_its_scale_said(recipe, matmul):
 
 
 @pytest.mark.parametrize("recipe", RECIPES.values(), ids=RECIPES)
-@pytest.mark.parametrize("tensor", OPERANDS, ids=lambda t: t.value)
-def test_each_copy_is_drawn_once_a_layout_beside_the_stored_tensor(recipe, tensor):
-    copies = recipe.quantized_copies(tensor)
-    scenes = [copy_scene(copy, InputKind.GAUSSIAN.value, 0, LAYER) for copy in copies]
-    spec = copies_chart(recipe, tensor, LAYER, scenes, LIGHT)
-    marks = tiles_of(spec)
-    assert sum(r["kind"] == "stored" for r in marks) == 1
-    tiles = [math.prod(s.grid.scale_shape) for s in scenes]
-    assert sum(r["kind"] == "copy" for r in marks) == sum(tiles)
-    repeated = sum(n for n, s in zip(tiles, scenes, strict=True) if len(s.copy.k_major) > 1)
-    assert sum(r["kind"] == "repeated" for r in marks) == repeated
-    assert ("a copy for layout only" in said(spec)) == (repeated > 0)
-    arrows = len(rows(spec, LINES)) // 3
-    saved = sum(copy.operand.saved is not None for copy in copies)
-    assert arrows == 1 + sum(len(copy.k_major) for copy in copies) + saved
-    readers = [m for m in MATMULS.values() if (side := m.side_of(tensor)) and not recipe.operand(m, side)]
-    assert all(f"{m.title} as {m.side_of(tensor).value}" in said(spec) for m in readers)
+def test_each_reading_has_its_copy_or_the_tensor_itself(recipe):
+    scenes = {t: copy_scenes(recipe, t, InputKind.GAUSSIAN.value, 0, LAYER) for t in OPERANDS}
+    cells = readings(recipe, scenes)
+    assert len(cells) == 6
+    for cell in cells:
+        operand = recipe.operand(cell.matmul, cell.side)
+        assert (cell.scene is None) == (operand is None)
+        assert operand is None or (cell.matmul, cell.side) in cell.scene.copy.readers
+    again = sum(len(copy.k_major) - 1 for t in OPERANDS for copy in recipe.quantized_copies(t))
+    assert sum(cell.repeated for cell in cells) == again
+    spec = copies_chart(recipe, LAYER, scenes, LIGHT)
+    marks = tiles_of(spec) if any(cell.scene for cell in cells) else []
+    tiles = [math.prod(cell.scene.grid.scale_shape) for cell in cells if cell.scene]
+    assert len(marks) == sum(tiles)
+    assert ("same codes," in said(spec)) == (again > 0)
+    assert said(spec).count("bf16 itself") == sum(cell.scene is None for cell in cells)
+    for name in ("x1", "n_x1"):
+        assert all(row[name] <= spec["width"] for row in marks)
+    hidden = copies_chart(recipe, LAYER, scenes, LIGHT, has_figures=False)
+    assert ("in all" in said(spec), "in all" in said(hidden)) == (True, False)
 
 
 @pytest.mark.parametrize("a", [1, 32, 128, WHOLE])
@@ -280,12 +294,16 @@ def test_the_rule_marks_exactly_the_stretches_that_a_change_of_scale_falls_into(
         LEAVES if len(set(steps[start : start + length])) == 1 else VARIES for start in range(0, k, length)
     ]
     assert verdicts == wanted
-    assert len(tiles_of(rule_chart(drawn, LIGHT))) == len(set(steps)) + 1
+    numbers_ = contract(np.ones(k), np.ones(k), steps, np.ones(k), summed)
+    for is_flat in (False, True):
+        spec = rule_chart(drawn, numbers_, LIGHT, is_flat=is_flat)
+        assert len(tiles_of(spec)) == len(set(steps)) + 1
+        assert all(0 <= row["pulled"] <= spec["height"] for row in rows(spec, SUMS))
 
 
 @pytest.mark.parametrize("ink", [LIGHT, DARK], ids=["light", "dark"])
 def test_every_text_colour_stands_out_from_the_page(ink):
-    for name in ("text", "soft", "m", "n", "k", "good", "bad"):
+    for name in ("text", "soft", "m", "n", "k", "scale", "lost"):
         light, dark = sorted((_luminance(getattr(ink, name)), _luminance(ink.page)), reverse=True)
         assert (light + 0.05) / (dark + 0.05) >= 4.5, name
 
