@@ -3,40 +3,35 @@
 import streamlit as st
 
 from pages.kit.controls import Controls
+from pages.kit.moved import follow_moved
 from pages.kit.shell import guard
 from pages.kit.terms.explain import draw_text
+from pages.kit.view import open_view
 from pages.sections.outliers import crest as outliers_crest
-from pages.sections.outliers import int8 as outliers_int8
 from pages.sections.outliers import lines as outliers_lines
 from pages.sections.outliers import map as outliers_map
 from pages.sections.outliers import matmuls as outliers_matmuls
-from pages.sections.outliers import parts as outliers_parts
-from pages.sections.outliers import readers as outliers_readers
-from pages.sections.outliers import real as outliers_real
+from pages.sections.outliers import more as outliers_more
 from pages.sections.outliers import story as outliers_story
-from pages.sections.outliers import tiles as outliers_tiles
-from pages.sections.outliers.controls import ALL_CONTROLS, SHOW
+from pages.sections.outliers.controls import ALL_CONTROLS, MORE, SHOW
 from pages.sections.outliers.words import INTRODUCTION, SOURCES
 
 SECTIONS = {
     "map": outliers_map,
     "lines": outliers_lines,
-    "parts": outliers_parts,
-    "crest": outliers_crest,
-    "tiles": outliers_tiles,
     "matmuls": outliers_matmuls,
-    "readers": outliers_readers,
-    "int8": outliers_int8,
+    "crest": outliers_crest,
     "story": outliers_story,
-    "real": outliers_real,
+    "more": outliers_more,
 }
+MOVED = {(SHOW.key, name): (None, {SHOW.key: "more", MORE.key: name}) for name in MORE.options}
 
 guard()
-st.title("Outliers: which recipe survives?")
+follow_moved(MOVED | {(SHOW.key, "tiles"): ("pages/compare_recipes.py", {"differ_show": "size"})})
+view = open_view("Which recipe survives outliers?")
 controls = Controls(*ALL_CONTROLS)
-draw_text(INTRODUCTION)
 controls.toolbar(st.sidebar)
-
-SECTIONS[controls.draw(SHOW)].show(controls)
-
-st.caption(SOURCES)
+with view.below:
+    draw_text(INTRODUCTION, view.know)
+    SECTIONS[controls.draw(SHOW, view.sections)].show(controls)
+    view.know.caption(SOURCES)

@@ -3,9 +3,9 @@
 import streamlit as st
 
 from pages.kit.controls import Controls
-from pages.kit.shared_controls import SEED
 from pages.kit.shell import guard
 from pages.kit.terms.explain import draw_text
+from pages.kit.view import open_view
 from pages.sections.stochastic import dot as stochastic_dot
 from pages.sections.stochastic import mean as stochastic_mean
 from pages.sections.stochastic import picture as stochastic_picture
@@ -18,8 +18,6 @@ SECTIONS = {
     "weight": stochastic_weight,
     "dot": stochastic_dot,
 }
-EXACT = "mean"
-"""The section that draws no random numbers: its means are over all of them."""
 IDEA = (
     "Rounding **to nearest** gives the closest value, and makes the same error again every time. "
     "**Stochastic rounding** throws a weighted coin: a value a third of the way from one code to the next "
@@ -39,7 +37,7 @@ RULE = r"""
 """
 HARDWARE = (
     "**On which GPU.** Hopper (sm_90) has no such conversion: there, stochastic rounding is software. PTX's "
-    "`cvt.rs` needs sm_100a or sm_103a (Blackwell). It takes 8 random bits a value for e2m1, 16 for bf16, "
+    "`cvt.rs` needs sm_100a or sm_103a (Blackwell). It takes 8 random bits per value for e2m1, 16 for bf16, "
     "13 for fp16; for fp8 and fp6, two values share 16. Beyond the largest value it saturates, so a mean is "
     "kept only inside the format's range.\n\n**Nearest, at a tie.** Exactly half way, the code whose last "
     "bit is 0."
@@ -50,16 +48,11 @@ SOURCES = (
 )
 
 guard()
-st.title("Can rounding noise help?")
+view = open_view("Can rounding noise help?")
 controls = Controls(*ALL_CONTROLS)
-draw_text(IDEA)
-
 controls.toolbar(st.sidebar)
-part = controls.draw(SHOW)
-if part != EXACT:
-    controls.draw(SEED, st.sidebar)
-SECTIONS[part].show(controls)
-
-st.caption(SOURCES)
-with st.expander("The exact rule: random bits, ties, limits, hardware"):
-    st.markdown(f"{RULE}\n{HARDWARE}")
+with view.below:
+    draw_text(IDEA, view.know)
+    SECTIONS[controls.draw(SHOW, view.sections)].show(controls)
+    view.know.markdown(f"{RULE}\n{HARDWARE}")
+    view.know.caption(SOURCES)

@@ -19,7 +19,7 @@ from fp8core.experiments.read_back import as_bf16, read_back
 from fp8core.inputs import InputKind, draw
 from fp8core.linear import LayerTensor
 from fp8core.recipes import Operand
-from fp8core.tiles import WHOLE, TileShape
+from fp8core.tiles import TileShape
 
 CREST_POWERS = (0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0)
 """Powers of a Gaussian: near 0 all are near ±1, 1 is the Gaussian itself, more gives heavier tails."""
@@ -156,15 +156,6 @@ def over_tiles(
     """A point for each extent: tiles that are so long along K, all else of the operand as it is."""
     tiled = ((with_tile(operand, tile(extent)), extent) for extent in extents)
     return tuple(_draws(made, drawn, extent, counted) for made, extent in tiled)
-
-
-def as_published(
-    operand: Operand, drawn: Sequence[NDArray[np.float32]], counted: Counted = Counted.ALL
-) -> Draws:
-    """The point of the operand's own tile; its extent along K is all of K where it spans that."""
-    extent = operand.spec.tile.k
-    k = drawn[0].shape[0 if operand.k_is_rows else 1]
-    return _draws(operand, drawn, k if extent is WHOLE else extent, counted)
 
 
 def with_tile(operand: Operand, tile: TileShape) -> Operand:

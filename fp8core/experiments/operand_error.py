@@ -202,17 +202,6 @@ def _lines(read: ReadBack) -> dict[str, Lines]:
     }
 
 
-def tile_errors(read: ReadBack) -> NDArray[np.float64]:
-    """float64[*grid.scale_shape]: ‖e‖ / ‖x‖ of each tile; 0 where both are zero."""
-    return np.sqrt(_ratio(*(tile_sums(part, read.grid) for part in (read.squared, read.energy))))
-
-
-def tile_zeros(read: ReadBack) -> NDArray[np.float64]:
-    """float64[*grid.scale_shape]: the share of a tile's elements that are not zero but become zero."""
-    dead = tile_sums(read.dead.astype(np.float64), read.grid)
-    return dead / tile_sums(np.ones(read.dead.shape), read.grid)
-
-
 def tile_sums(x: NDArray[np.float64], grid: TileGrid) -> NDArray[np.float64]:
     """float64[*grid.scale_shape]: the sum over each tile of an array of the grid's shape, not empty."""
     (rows, columns), (tall, wide) = grid.shape, grid.extents

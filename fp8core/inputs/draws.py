@@ -83,12 +83,14 @@ def draw(
     outlier_every: int = OUTLIER_EVERY,
     *,
     tensor: LayerTensor = LayerTensor.X,
+    outlier_factor: float = OUTLIER_FACTOR,
 ) -> NDArray[np.float32]:
     """float32[rows, columns] of the kind; equal arguments give equal numbers.
 
     `outlier_every` columns hold one outlier channel, or as many rows one outlier token. Pass fewer than the
-    default where a small corner of a tensor must show one. `tensor` counts for a recorded kind alone, which
-    has one for each role. Raises ValueError for sizes, a seed or a distance that are no whole numbers.
+    default where a small corner of a tensor must show one. They are `outlier_factor` times larger. `tensor`
+    counts for a recorded kind alone, which has one for each role. Raises ValueError for sizes, a seed or a
+    distance that are no whole numbers.
     """
     whole("a seed", seed, 0), whole("the distance of outlier channels", outlier_every, 1)
     for size in shape:
@@ -101,9 +103,9 @@ def draw(
         case InputKind.GAUSSIAN:
             pass
         case InputKind.OUTLIER_CHANNELS:
-            x[:, outlier_every // 2 :: outlier_every] *= np.float32(OUTLIER_FACTOR)
+            x[:, outlier_every // 2 :: outlier_every] *= np.float32(outlier_factor)
         case InputKind.OUTLIER_TOKENS:
-            x[::outlier_every] *= np.float32(OUTLIER_FACTOR)
+            x[::outlier_every] *= np.float32(outlier_factor)
         case InputKind.HEAVY_TAIL:
             chi_square = np.zeros(shape, np.float32)
             for _ in range(TAIL_FREEDOM // 2):

@@ -7,14 +7,14 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from fp8core.experiments.outliers import Rest, draw_outlier_vectors
-from fp8core.formats import FORMATS
 from fp8core.rotations import hadamard, random_signs
 from pages.kit.widgets import Choice
 from pages.sections.rotations.cases import change
-from pages.sections.rotations.controls import ALL_CONTROLS, MAGNITUDE, OPENING, ROTATION, SHOW
+from pages.sections.rotations.controls import ALL_CONTROLS, CASES, MAGNITUDE, OPENING, ROTATION, SHOW
 from pages.sections.rotations.error import where
 from tests.pages.conftest import TOP
 from tests.pages.hostile import A_PAGE, hostile_queries
+from tests.pages.texts import texts
 from tests.sweeps import crossed
 
 PAGE = "pages/rotations.py"
@@ -28,8 +28,8 @@ CHOICES = {
 
 
 def notice(at: AppTest) -> str:
-    (text,) = [m.value for m in at.markdown if m.value.startswith("**Notice:**")]
-    return text
+    """The first text of the page: it stands below the title."""
+    return at.main.markdown[0].value
 
 
 @pytest.mark.parametrize("part", PARTS)
@@ -38,7 +38,8 @@ def test_every_part_opens_with_a_picture_and_a_notice(open_app, part) -> None:
     assert not at.exception
     assert at.title[0].value == "Where do outliers go?"
     assert len(at.get("vega_lite_chart")) == 1
-    assert re.search(r"\d", notice(at))
+    assert re.search(r"\*\*.*\d.*\*\*", notice(at))
+    assert len(notice(at).split()) <= 25
     assert at.query_params.get("rotations_show", "vector") == part
 
 
@@ -78,25 +79,24 @@ def test_the_notice_has_the_vectors_own_figures(open_app) -> None:
         tiles = np.abs(v).reshape(-1, 16)
         return int((tiles <= tiles.max(axis=1, keepdims=True) / 6 * 0.25).sum())
 
-    assert f"from 50 to {np.abs(y).max():.3g}" in notice(at)
-    assert f"{zeros(x)} become zero in e2m1 before and {zeros(y)} after" in notice(at)
+    assert f"**{zeros(x)} of 64 numbers become 0**" in notice(at)
+    assert f"Rotated, {zeros(y) or 'none'} do" in notice(at)
 
 
 def test_the_page_opens_where_a_rotation_helps_and_offers_where_it_does_not(open_app) -> None:
     at = open_app(PAGE)
     assert at.query_params == {}
-    assert re.search(r"the error is [\d.]+ times smaller", notice(at))
-    helps, fine, eight = (b for b in at.button if b.key and b.key.startswith("rotations_case_"))
-    assert "smaller" in helps.label
-    for case in (fine, eight):
-        assert "larger" in case.label
-        told = case.label.split(": ")[1]
-        case.click().run()
-        assert f"the error is {told}" in notice(at)
-        assert "Here a rotation loses" in notice(at)
+    assert "Rotated, none does" in notice(at)
+    for case in CASES:
+        at.segmented_control(key="_rotations_case").set_value(case).run()
+        assert not at.exception
+        without, rotated = (
+            float(x) for x in re.findall(r"loses ([\d.e-]+) .* and ([\d.e-]+) with it", texts(at))[0]
+        )
+        assert (rotated < without) == (case == "4 bits, one scale"), case
     next(button for button in at.button if button.label == "Reset").click().run()
     assert at.query_params == {}
-    assert "smaller" in notice(at)
+    assert at.segmented_control(key="_rotations_case").value == "4 bits, one scale"
 
 
 def test_a_link_from_before_opens_what_it_named_and_the_old_defaults(open_app) -> None:
@@ -119,25 +119,22 @@ def test_every_case_in_words() -> None:
 
 def test_hadamard_moves_one_outlier_to_magnitude_over_root_size(open_app) -> None:
     at = open_app(PAGE, rotations_show="many", rotations_magnitude="24", rotations_size="64")
-    assert "±24/√64 = ±3 " in notice(at)
+    assert "**±3 in each of 64 numbers.**" in notice(at)
 
 
 def test_the_error_notice_tells_both_truths(open_app) -> None:
     at = open_app(PAGE, rotations_show="error", rotations_magnitude="32")
-    assert re.search(r"zero goes from 7\d% to 0%, but the total error grows", notice(at))
+    assert re.search(r"the error \*\*[\d.]+ times larger.* zeros goes from 7\d% to 0%", notice(at))
     at.selectbox(key="rotations_scale").set_value("e8m0_round_up").run()
-    assert "and the total error shrinks" in notice(at)
-    assert any("Rotating lowers the total error" in m.value for m in at.markdown)
+    assert "times smaller" in notice(at)
+    assert "Rotating lowers the total error" in texts(at)
 
 
-def test_bf16_adds_little_and_the_net_is_measured(open_app) -> None:
-    def gains(**asked: str) -> set[str]:
-        told = notice(open_app(PAGE, rotations_show="bf16", **asked))
-        return set(re.split(", | and ", told.partition("a gain in ")[2].partition(" and a loss")[0]))
-
-    assert gains() == {"mxint8", "uniform4"}, "the grids of even steps"
-    large = gains(rotations_size="1024", rotations_tile="whole")
-    assert {"e2m1", "mxint8"} <= large <= set(FORMATS) - {"e4m3", "e5m2"}
+def test_storing_in_bf16_costs_little_beside_the_format(open_app) -> None:
+    at = open_app(PAGE, rotations_show="bf16", rotations_size="64", rotations_tile="whole")
+    assert at.query_params["rotations_show"] == "error"
+    both, rotated = re.search(r"the error is ([\d.]+) instead of ([\d.]+)\.", texts(at)).groups()
+    assert float(both) == pytest.approx(float(rotated), rel=0.02)
 
 
 def test_ranges_in_words() -> None:
@@ -170,7 +167,7 @@ def test_what_does_not_fit_is_said_in_a_sentence(open_app) -> None:
     at = open_app(PAGE, rotations_magnitude="129", rotations_size="17")
     assert "a whole number from 1 to 128" in at.warning[0].value
     assert "one of 16, 32, 64" in at.warning[0].value
-    assert "from 16 to" in notice(at)
+    assert "of 16 numbers" in notice(at)
 
 
 def test_hostile_addresses_give_a_page() -> None:

@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from fp8core.experiments.pictures import blur, rms, to_light
+from fp8core.experiments.pictures import to_light
 from fp8core.formats import FORMATS
 from pages.sections.stochastic.controls import ALL_CONTROLS, DEBIAS, FORMAT, PIXELS, PULL, RATE, SHOW, WEIGHT
 from pages.sections.stochastic.data import MYSTERY
 from pages.sections.stochastic.upload import MAX_BYTES, RULE
 from tests.pages.gemm_rows import TOP
 from tests.pages.hostile import A_PAGE, hostile_queries
+from tests.pages.texts import texts
 from tests.sweeps import crossed, each
 
 PAGE = "pages/stochastic_rounding.py"
@@ -28,7 +29,8 @@ KEYS = [control.key for control in ALL_CONTROLS]
 
 def notice(at) -> str:
     assert not at.exception, at.exception[0].value
-    return next(m.value for m in at.markdown if m.value.startswith("**Notice"))
+    assert len(at.main.markdown[0].value.split()) <= 25
+    return at.main.markdown[0].value
 
 
 def button(at, label: str):
@@ -41,37 +43,33 @@ def png(gray: np.ndarray) -> bytes:
     return file.getvalue()
 
 
-def test_without_parameters_the_mystery_picture_is_shown_three_times(open_app):
+def test_without_parameters_the_mystery_picture_is_shown_both_ways(open_app):
     at = open_app(PAGE)
     assert at.title[0].value == "Can rounding noise help?"
-    captions = [image.captions[0] for image in at.image]
-    assert captions == ["original", "to nearest: black or white", "stochastic: black or white"]
-    assert "**the mean is kept**" in notice(at)
+    captions = [image.captions[0].split(". ")[0] for image in at.image]
+    assert captions == ["to nearest: black or white", "stochastic: black or white"]
+    assert "the mean light stays" in notice(at)
     assert at.query_params == {}
     assert not at.warning
 
 
 def test_the_figures_of_black_and_white_are_those_of_the_shipped_picture(open_app):
     light = to_light(np.asarray(Image.open(MYSTERY)))
-    nearest = (light > 0.5).astype(float)
-    text = notice(open_app(PAGE, blur="3"))
-    assert f"nearest {nearest.mean():.3g}." in text
-    assert f"nearest {rms(nearest, light):.2g})" in text
-    assert f"and {rms(blur(nearest, 3), blur(light, 3)):.2g}." in text
-    drawn = re.search(r"\(rms error ([\d.]+),", text)[1]
-    assert float(drawn) == pytest.approx(np.sqrt((light * (1 - light)).mean()), rel=0.03)
+    at = open_app(PAGE, beside="original")
+    assert f"of {light.mean():.3g}." in notice(at)
+    assert at.image[0].captions[0] == f"the original. Mean light {light.mean():.3g}"
+    kept = float(re.search(r"\*\*([\d.]+) of", notice(at))[1])
+    assert kept == pytest.approx(light.mean(), rel=0.02)
+    at = open_app(PAGE)
+    assert at.image[0].captions[0].endswith(f"Mean light {(light > 0.5).mean():.3g}")
 
 
 @pytest.mark.parametrize("pixels", PIXELS.options)
 @pytest.mark.parametrize("levels", ["3", "16"])
 def test_every_set_of_pixel_values_answers(open_app, pixels, levels):
     at = open_app(PAGE, pixels=pixels, levels=levels, blur="8")
-    assert "Blurred by 8 pixels" in notice(at)
-
-
-@pytest.mark.parametrize(("pixels", "count"), [("levels", 5), ("e2m1", 8), ("e4m3", 127), ("e5m2", 124)])
-def test_the_values_of_a_grid_are_its_finite_ones_from_zero_on(open_app, pixels, count):
-    assert f"one of the {count} values" in notice(open_app(PAGE, pixels=pixels, levels="5"))
+    assert "mean light stays" in notice(at)
+    assert "blurred by 8 px" in at.image[0].captions[0]
 
 
 @pytest.mark.parametrize(("name", "debias"), crossed(each(FORMAT.options), DEBIAS.options))
@@ -79,8 +77,6 @@ def test_the_mean_answers_for_every_format_and_variant(open_app, name, debias):
     text = notice(open_app(PAGE, part="mean", format=name, debias=debias, random_bits="4"))
     bound = 2.0**-4 if debias == "truncate" else 2.0**-5
     assert 0.8 * bound < float(re.search(r"at most \*\*([\d.]+) of a step", text)[1]) <= bound + 1e-3
-    assert "0.289" in text
-    assert "2⁻ᴺ is 2⁻⁴ = 0.0625" in text
 
 
 @pytest.mark.parametrize("around", ["0", "60000"])
@@ -91,36 +87,27 @@ def test_the_ends_of_every_format_can_be_looked_at(open_app, around, name):
 
 @pytest.mark.parametrize(("name", "lr", "pull"), crossed(WEIGHTS, PULL.options))
 def test_the_weight_answers_for_every_format_gradient_and_rate(open_app, name, lr, pull):
-    assert "Rounded to nearest" in notice(open_app(PAGE, part="weight", weight=name, pull=pull, lr=lr))
+    assert "To nearest" in notice(open_app(PAGE, part="weight", weight=name, pull=pull, lr=lr))
 
 
 def test_bf16_at_1_freezes_where_the_update_is_below_two_to_the_minus_nine(open_app):
-    frozen = "**the weight stands still from the start**"
+    frozen = "**the weight stands still from the start.**"
     assert frozen in notice(open_app(PAGE, part="weight", lr="0.001"))
     assert frozen not in notice(open_app(PAGE, part="weight", lr="0.003"))
-    assert "0.00195" in notice(open_app(PAGE, part="weight", lr="0.001"))
-
-
-@pytest.mark.parametrize(
-    ("pull", "end"), [("up", "6 ± 0, e2m1's largest"), ("down", "−6 ± 0, e2m1's lowest")]
-)
-def test_a_weight_at_the_end_of_its_format_is_said_to_be_there(open_app, pull, end):
-    asked = {"part": "weight", "weight": "e2m1", "pull": pull, "lr": str(max(RATE.options))}
-    assert f"ends at {end} value;" in notice(open_app(PAGE, **asked, steps="10000"))
-    assert "value;" not in notice(open_app(PAGE, **asked | {"lr": str(min(RATE.options))}, steps="100"))
+    assert "0.00195" in texts(open_app(PAGE, part="weight", lr="0.001"))
 
 
 @pytest.mark.parametrize("name", FORMAT.options)
 def test_a_dot_product_answers_in_every_format_and_nearest_wins_where_signs_cancel(open_app, name):
     text = notice(open_app(PAGE, part="dot", format=name))
-    times = float(re.search(r"error is ([\d.]+) times as large", text)[1])
+    times = float(re.search(r"has \*\*([\d.]+) times nearest", text)[1])
     # Below 3 standard deviations nearly all of the error is what both roundings cut off at the largest value.
     assert times > 1 or (times == 1 and FORMATS[name].max < 3)
 
 
 def test_the_bias_of_e2m1_is_the_one_its_density_gives(open_app):
     # 1 - (E[round |z|] / E|z|)², from the eight values and the normal distribution's tails.
-    assert "bias (2.8%)" in notice(open_app(PAGE, part="dot", format="e2m1"))
+    assert "bias (2.8%)" in texts(open_app(PAGE, part="dot", format="e2m1"))
 
 
 def test_values_survive_a_switch_of_pages_and_sections(open_app):
@@ -144,12 +131,12 @@ def test_an_own_picture_is_shown_until_it_is_given_back(open_app):
     at = open_app(PAGE)
     before = notice(at)
     at.file_uploader[0].set_value(("me_**.png", png(np.full((30, 50), 188, np.uint8)), "image/png")).run()
-    assert "mean light is 0.503" in notice(at)
+    assert "of 0.503." in notice(at)
     assert "me_**.png, as 50 × 30 pixels" in at.text[0].value
     assert at.query_params == {}
     at.segmented_control(key="part").set_value("mean").run()
     at.segmented_control(key="part").set_value("picture").run()
-    assert "mean light is 0.503" in notice(at)
+    assert "of 0.503." in notice(at)
     button(at, "Back to the mystery picture").click().run()
     assert notice(at) == before
 
@@ -161,10 +148,10 @@ def test_a_file_that_cannot_be_used_is_explained_and_the_picture_stays(open_app)
     assert not at.exception
     assert len(at.error) == 1
     assert at.error[0].value.startswith("“x.png”\\: This is no PNG or JPEG picture")
-    assert "mean light is 0.503" in notice(at)
+    assert "of 0.503." in notice(at)
     at.file_uploader[0].set_value(("me.png", png(np.full((30, 50), 18, np.uint8)), "image/png")).run()
     assert not at.error
-    assert "mean light is 0.503" not in notice(at)
+    assert "of 0.503." not in notice(at)
 
 
 def test_the_server_takes_what_the_page_says():

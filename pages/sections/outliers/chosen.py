@@ -12,11 +12,15 @@ from fp8core.recipes.keys import keys_of, recipe_of_key
 from pages.kit.controls import Controls
 from pages.kit.inert import plain
 from pages.kit.shared_controls import OWN, SEED
-from pages.sections.outliers.controls import DATA, RECIPES_SHOWN, ROLE, SIZE, UPLOAD
+from pages.kit.view import here
+from pages.kit.widgets import Place
+from pages.sections.outliers.controls import DATA, FACTOR, RECIPES_SHOWN, ROLE, SIZE, UPLOAD
 from pages.sections.outliers.measures import given_tensor, operand_of_key
 from pages.sections.outliers.source import Source
 from pages.sections.outliers.upload import draw_upload
 from pages.sections.outliers.words import bits
+
+_WITH_FACTOR = (InputKind.OUTLIER_CHANNELS.value, InputKind.OUTLIER_TOKENS.value)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,33 +56,34 @@ def recipes(controls: Controls) -> tuple[str, ...]:
 
 def role(controls: Controls) -> str:
     """Draw the choice of the operand."""
-    return controls.draw(ROLE, st.sidebar)
+    return controls.draw(ROLE)
 
 
 def seed(controls: Controls) -> int:
     """Draw the seed."""
-    return controls.draw(SEED, st.sidebar)
+    return controls.draw(SEED)
 
 
-def source(controls: Controls, *, sized: bool = True, told: bool = True) -> Source:
+def source(controls: Controls, *, told: bool = True, place: Place | None = None) -> Source:
     """Draw the choice of the numbers, and say what they are.
 
-    A section that is not `sized` draws numbers of a size of its own.
+    `place` takes the size of the outliers, or the kind of numbers where no outlier has a size to choose.
     """
-    kind = controls.draw(DATA, st.sidebar)
-    size = controls.draw(SIZE, st.sidebar) if sized or kind == UPLOAD else controls.value(SIZE)
-    rows, columns = map(int, size.split("x"))
+    has_factor = place is not None and controls.value(DATA) in _WITH_FACTOR
+    kind = controls.draw(DATA, None if has_factor else place)
+    factor = controls.draw(FACTOR, place) if has_factor else FACTOR.default
+    rows, columns = map(int, controls.draw(SIZE).split("x"))
     matrix = draw_upload(controls, (rows, columns)) if kind == UPLOAD else None
     own_seed = seed(controls)
     if matrix is not None:
         return Source(kind=kind, shape=matrix.shape, seed=own_seed, matrix=matrix)
     kind = DATA.default if kind == UPLOAD else kind
     tensor = given_tensor(kind, controls.value(ROLE))
-    chosen = Source(kind=kind, shape=(rows, columns), seed=own_seed, tensor=tensor)
+    chosen = Source(kind=kind, shape=(rows, columns), seed=own_seed, tensor=tensor, factor=factor)
     if told:
         rule = INPUT_NOTES[InputKind(kind)].rule
         of = f"{tensor.value}, " if InputKind(kind) in RECORDED else ""
-        st.sidebar.caption(f"{of}{rule}. All numbers are rounded to bf16 first.")
+        here().know.caption(f"{of}{rule}. All numbers are rounded to bf16 first.")
     return chosen
 
 
@@ -89,7 +94,7 @@ def weights(controls: Controls) -> Source:
         kind = InputKind(chosen.kind)
         weight = INPUT_NOTES[kind_of(kind, LayerTensor.W)]
         size = "" if kind in RECORDED else " Its size is that of its fan-in, and it has no outlier channels."
-        st.sidebar.caption(
+        here().know.caption(
             f"The weight that belongs to such inputs: {weight.rule}.{size} "
             "All numbers are rounded to bf16 first."
         )

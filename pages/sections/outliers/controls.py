@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from fp8core.experiments.error_curves import Counted
 from fp8core.experiments.rounded_checkpoint import Reading
-from fp8core.inputs import INPUT_NOTES, LAWS, OFFERED, RECORDED, InputKind
+from fp8core.inputs import INPUT_NOTES, LAWS, OFFERED, OUTLIER_FACTOR, RECORDED, InputKind
 from fp8core.linear import MATMULS, Side
 from fp8core.recipes import RECIPES
 from fp8core.recipes.keys import OWN_TITLE
@@ -25,22 +25,26 @@ SHOW = Choice(
     options={
         "map": "Error map",
         "lines": "Small channels",
-        "parts": "What is lost",
-        "crest": "Crest factor",
-        "tiles": "Tile size",
         "matmuls": "Three matmuls",
-        "readers": "Two readers",
-        "int8": "Against int8",
+        "crest": "Crest factor",
         "story": "A story",
-    }
-    | ({"real": "Real tensors"} if len(OFFERED) > len(LAWS) else {}),
+        "more": "More",
+    },
     default="map",
+)
+MORE = Choice(
+    key="outliers_more",
+    label="Question",
+    options={"parts": "What is lost", "readers": "Two readers", "int8": "Against int8"}
+    | ({"real": "Real tensors"} if len(OFFERED) > len(LAWS) else {}),
+    default="parts",
+    style=ChoiceStyle.SELECT,
 )
 RECIPES_SHOWN = Several(
     key="recipes",
     label=f"Recipes, up to {MOST}",
     options={name: recipe.title for name, recipe in RECIPES.items()} | {OWN_NAME: OWN_TITLE},
-    default=["per_tensor", "deepseek_v3", "mxfp8", "nvfp4"],
+    default=["per_tensor", "deepseek_v3", "nvfp4", "mxfp4"],
     most=MOST,
 )
 UPLOAD = "upload"
@@ -51,6 +55,12 @@ DATA = Choice(
     default="outlier_channels",
     style=ChoiceStyle.SELECT,
     help=input_help(lambda kind: INPUT_NOTES[kind].rule),
+)
+FACTOR = Choice(
+    key="outliers_factor",
+    label="How much larger the outliers are",
+    options={5: "× 5", round(OUTLIER_FACTOR): f"× {OUTLIER_FACTOR:g}", 500: "× 500"},
+    default=round(OUTLIER_FACTOR),
 )
 SIZE = Choice(
     key="outliers_size",
@@ -99,12 +109,6 @@ MATRIX = Whole(
 )
 FIRST_ROW = Whole(key="first_row", label="First row", low=0, high=MAX_COUNT, default=0)
 FIRST_COLUMN = Whole(key="first_column", label="First column", low=0, high=MAX_COUNT, default=0)
-MAP_OF = Choice(
-    key="map_of",
-    label="A tile's color",
-    options={"error": "Error", "zeros": "Elements that become zero"},
-    default="error",
-)
 LINES = Choice(
     key="lines",
     label="Lines",
@@ -140,6 +144,7 @@ READING = Choice(
     label="The checkpoint is read with",
     options={reading.name.lower(): reading.value for reading in Reading},
     default=Reading.MADE_ANEW.name.lower(),
+    style=ChoiceStyle.SELECT,
 )
 REAL = Choice(
     key="outliers_real",
@@ -151,9 +156,11 @@ REAL = Choice(
 
 ALL_CONTROLS = (
     SHOW,
+    MORE,
     RECIPES_SHOWN,
     OWN,
     DATA,
+    FACTOR,
     SIZE,
     TENSOR,
     MATRIX,
@@ -161,7 +168,6 @@ ALL_CONTROLS = (
     FIRST_COLUMN,
     ROLE,
     SEED,
-    MAP_OF,
     LINES,
     COUNTED,
     READERS_FORMAT,

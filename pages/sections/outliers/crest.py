@@ -6,94 +6,70 @@ from fp8core.experiments.error_curves import CREST_POWERS, DRAWS, Counted, Draws
 from fp8core.recipes.keys import recipe_of_key
 from pages.kit.chart import draw_chart
 from pages.kit.charts.ink import INKS
-from pages.kit.charts.words import short
+from pages.kit.charts.recipe_marks import mark_of
 from pages.kit.computing.compute import computed
 from pages.kit.computing.pool import Call
 from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice
 from pages.kit.shell import theme
+from pages.kit.view import here
 from pages.sections.outliers import chosen
 from pages.sections.outliers.charts.draws import Curve, draws_chart, has_error
 from pages.sections.outliers.controls import COUNTED
 from pages.sections.outliers.measures import CREST_SHAPE, crest
-from pages.sections.outliers.words import BF16, NO_ERROR, bits, db, listed, ranged, table
+from pages.sections.outliers.words import BF16, db, listed
 
 GAUSSIAN = CREST_POWERS.index(1.0)
 
 
 def show(controls: Controls) -> None:
     """Draw SQNR over the crest factor."""
+    counted = controls.draw(COUNTED, here().control)
     keys, role, seed = chosen.recipes(controls), chosen.role(controls), chosen.seed(controls)
-    asked = (keys, role, seed, Counted[controls.draw(COUNTED).upper()])
+    asked = (keys, role, seed, Counted[counted.upper()])
     calls = [Call(crest, (key, *asked[1:])) for key in asked[0]]
     shown = computed("outliers_crest", asked, calls, doing="Quantizing five draws of every point")
     if shown is None:
         return
     keys, _, _, counted = shown.asked
-    found = {
-        recipe_of_key(key).title: points for key, points in zip(keys, shown.parts, strict=True) if points
-    }
-    bf16 = [title for title in (recipe_of_key(key).title for key in keys) if title not in found]
+    titles = {key: recipe_of_key(key).title for key in keys}
+    found = {key: points for key, points in zip(keys, shown.parts, strict=True) if points}
     if not found:
-        st.markdown(f"Every chosen recipe {BF16}.")
+        draw_notice(f"Every chosen recipe {BF16}.")
         return
-    draw_notice(f"**Notice:** {notice(found, counted)}")
+    draw_notice(notice({titles[key]: points for key, points in found.items()}, counted))
     draw_chart(
         draws_chart(
-            [Curve(name=name, points=points) for name, points in found.items()],
+            [Curve(name=titles[key], points=points, mark=mark_of(key)) for key, points in found.items()],
             "crest factor of the tensor: largest |x| over rms",
             INKS[theme()],
         ),
         key="outliers_crest",
-        alt="; ".join(f"{name}: {db(p[0].mean)} to {db(p[-1].mean)}" for name, p in found.items()),
+        alt="; ".join(f"{titles[key]}: {db(p[0].mean)} to {db(p[-1].mean)}" for key, p in found.items()),
     )
+    if bf16 := [title for key, title in titles.items() if key not in found]:
+        st.markdown(f"{listed(bf16)} {BF16}.")
     rows, columns = CREST_SHAPE
-    st.caption(
-        f"{DRAWS} draws a point, {rows} × {columns} elements each: the line is their mean, the bar reaches "
+    here().know.caption(
+        f"{DRAWS} draws per point, {rows} × {columns} elements each: the line is their mean, the bar reaches "
         "from the worst to the best. x = sign(g) · |g|ᵖ with g from N(0, 1); p near 0 gives ±1, p = 1 the "
         "Gaussian, and a larger p a heavier tail. A point without any error is left out."
     )
-    st.markdown(figures(found))
-    if bf16:
-        st.markdown(f"{listed(bf16)} {BF16}.")
 
 
 def notice(found: dict[str, tuple[Draws, ...]], counted: Counted) -> str:
-    """The recipes that lose most and least from the Gaussian to the heaviest tail."""
+    """The recipe whose SQNR changes most from the Gaussian to the heaviest tail, and whether to trust it."""
     found = {name: points for name, points in found.items() if all(map(has_error, points))}
     if not found:
-        return NO_ERROR
-    fall = {name: _gaussian(points).mean - points[-1].mean for name, points in found.items()}
-    most, least = max(fall, key=fall.__getitem__), min(fall, key=fall.__getitem__)
-    first, last = _gaussian(found[most]), found[most][-1]
-    told = (
-        f"from the Gaussian (crest factor {short(first.at, 2)}) to the heaviest tail ({short(last.at, 2)}) "
-        f"the SQNR of {counted.value} goes from {db(first.mean)} to {db(last.mean)} under **{most}**"
+        return "Every number is a value of every chosen recipe: **the error is 0.**"
+    gain = {name: points[-1].mean - points[GAUSSIAN].mean for name, points in found.items()}
+    best, worst = max(gain, key=gain.__getitem__), min(gain, key=gain.__getitem__)
+    if counted is Counted.ALL and gain[best] > 1:
+        return (
+            f"Do not trust the rise **to {db(found[best][-1].mean)}.** "
+            "The outlier itself is stored exactly, and it holds most of the energy."
+        )
+    return (
+        f"From the Gaussian to the heaviest tail, {worst} goes from {db(found[worst][GAUSSIAN].mean)} "
+        f"**to {db(found[worst][-1].mean)}.**"
     )
-    if most != least:
-        told += f", from {db(_gaussian(found[least]).mean)} to {db(found[least][-1].mean)} under **{least}**"
-    apart = max(points[-1].high - points[-1].low for points in found.values())
-    if counted is Counted.ALL and fall[least] < -1:
-        told += (
-            ". A rise is no merit: amax lands on the largest code, so the outlier, which holds most of the "
-            "energy, has hardly an error. Look at the smaller half"
-        )
-    return f"{told}. Five draws of one recipe differ there by up to {db(apart)}: one draw proves nothing."
-
-
-def _gaussian(points: tuple[Draws, ...]) -> Draws:
-    """The point whose crest factor is that of a Gaussian."""
-    return points[GAUSSIAN]
-
-
-def figures(found: dict[str, tuple[Draws, ...]]) -> str:
-    """Each recipe's SQNR at the Gaussian and at the heaviest tail, with the range of the draws."""
-    rows = [
-        (
-            name,
-            *(ranged(p.mean, p.low, p.high) for p in (_gaussian(points), points[-1])),
-            bits(points[0].bits),
-        )
-        for name, points in found.items()
-    ]
-    return table(("recipe", "Gaussian", "heaviest tail", "bits an element"), rows)

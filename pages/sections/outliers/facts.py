@@ -5,23 +5,22 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
 
-from fp8core.experiments.error_curves import EXTENTS, Counted, Draws, over_tiles
 from fp8core.experiments.operand_error import Lines
 from fp8core.experiments.read_back import read_back
 from fp8core.experiments.rounded_checkpoint import CheckpointError, Reading
 from fp8core.experiments.two_readers import Disagreement
 from fp8core.formats import FORMATS
-from fp8core.inputs import OUTLIER_EVERY, OUTLIER_FACTOR
+from fp8core.inputs import OUTLIER_EVERY
 from fp8core.recipes import Operand, OperandSpec
 from fp8core.recipes.keys import recipe_of_key
 from fp8core.recipes.text import OWN_NAME
 from fp8core.scales import SCALE_RULES
 from fp8core.tiles import WHOLE, TileShape
+from pages.kit.charts.recipe_marks import mark_of
 from pages.kit.shared_controls import OWN, SEED
 from pages.sections.outliers.charts.spread import Spread
 from pages.sections.outliers.controls import (
     ALL_CONTROLS,
-    COUNTED,
     DATA,
     LINES,
     READERS_FORMAT,
@@ -31,19 +30,20 @@ from pages.sections.outliers.controls import (
     ROLE,
     SIZE,
 )
-from pages.sections.outliers.lines import FACTOR, spread
+from pages.sections.outliers.controls import FACTOR as FACTOR_OF
+from pages.sections.outliers.lines import spread
 from pages.sections.outliers.measures import (
     BARE_TILES,
+    FACTOR,
     Measured,
     bare_readers,
     checkpoint,
     given_tensor,
     layer,
     measured,
-    operand_of_key,
     recipe_readers,
 )
-from pages.sections.outliers.source import Source, bands
+from pages.sections.outliers.source import Source
 
 Settings = Mapping[str, Any]
 
@@ -56,7 +56,13 @@ def _source(settings: Settings) -> Source:
     rows, columns = map(int, settings[SIZE.key].split("x"))
     kind = settings[DATA.key]
     tensor = given_tensor(kind, settings[ROLE.key])
-    return Source(kind=kind, shape=(rows, columns), seed=settings[SEED.key], tensor=tensor)
+    return Source(
+        kind=kind,
+        shape=(rows, columns),
+        seed=settings[SEED.key],
+        tensor=tensor,
+        factor=settings[FACTOR_OF.key],
+    )
 
 
 def _key(settings: Settings, place: int) -> str:
@@ -84,7 +90,7 @@ def _lines(settings: Settings, place: int) -> Lines:
 def _spread(settings: Settings, place: int) -> Spread:
     """The errors of the channels or tokens that are no outliers."""
     part = _measured(settings, place)
-    return spread("", part, _lines(settings, place))
+    return spread("", mark_of(None), part, _lines(settings, place))
 
 
 def _db(ratio: float) -> float:
@@ -128,33 +134,6 @@ def int8_zeros_share(settings: Settings) -> float:
 def first_zeros_share(settings: Settings) -> float:
     """The share of the elements that become zero under the first recipe."""
     return _measured(settings, _FIRST).error.logged.underflows / 100
-
-
-def _bands(settings: Settings, place: int, extents: tuple[int, ...]) -> tuple[Draws, ...]:
-    operand = operand_of_key(_key(settings, place), settings[ROLE.key])
-    drawn = bands(_source(settings), operand.k_is_rows)
-    return over_tiles(operand, drawn, list(extents), Counted[settings[COUNTED.key].upper()])
-
-
-def _longest(settings: Settings) -> int:
-    operand = operand_of_key(_key(settings, _LAST), settings[ROLE.key])
-    return bands(_source(settings), operand.k_is_rows)[0].shape[0 if operand.k_is_rows else 1]
-
-
-def _tile_gain_db(place: int) -> Callable[[Settings], float]:
-    """The gain in SQNR from the longest tiles under "Tile size" to the shortest."""
-
-    def gain(settings: Settings) -> float:
-        short, long = _bands(settings, place, (EXTENTS[0], _longest(settings)))
-        return short.mean - long.mean
-
-    return gain
-
-
-def tile_price(settings: Settings) -> float:
-    """The bits an element that the shortest tiles cost more than the longest."""
-    short, long = _bands(settings, _LAST, (EXTENTS[0], _longest(settings)))
-    return short.bits - long.bits
 
 
 @lru_cache(maxsize=8)
@@ -237,13 +216,8 @@ FACTS: dict[str, Callable[[Settings], float | int | str]] = {
     "zeros_share": zeros_share,
     "first_zeros_share": first_zeros_share,
     "int8_zeros_share": int8_zeros_share,
-    "outlier_factor": lambda _: OUTLIER_FACTOR,
+    "outlier_factor": lambda settings: settings[FACTOR_OF.key],
     "outlier_every": lambda _: OUTLIER_EVERY,
-    "tile_gain_db": _tile_gain_db(_LAST),
-    "first_tile_gain_db": _tile_gain_db(_FIRST),
-    "tile_price": tile_price,
-    "shortest_tile": lambda _: EXTENTS[0],
-    "longest_tile": _longest,
     "bare_differ": bare_differ,
     "square_differ": square_differ,
     "readers_differ": readers_differ,

@@ -2,11 +2,10 @@
 
 import math
 
-import streamlit as st
-
-from fp8core.experiments.error_curves import CREST_POWERS, Counted, Draws
+from fp8core.experiments.error_curves import CREST_POWERS, DRAWS, Counted, Draws
 from pages.kit.chart import draw_chart
 from pages.kit.charts.ink import INKS
+from pages.kit.charts.recipe_marks import Mark
 from pages.kit.charts.words import short
 from pages.kit.computing.compute import computed
 from pages.kit.computing.pool import Call
@@ -14,12 +13,12 @@ from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice
 from pages.kit.shell import theme
 from pages.kit.terms.explain import draw_text
+from pages.kit.view import here
 from pages.sections.outliers import chosen
 from pages.sections.outliers.charts.draws import Curve, draws_chart
 from pages.sections.outliers.controls import COUNTED
 from pages.sections.outliers.measures import CHANNELS_SHAPE, bare_crest
-from pages.sections.outliers.source import DRAWS
-from pages.sections.outliers.words import db, ranged, table
+from pages.sections.outliers.words import db
 
 INTEGER, FLOAT = "int8", "e4m3"
 ELEMENTS = {INTEGER: "mxint8", FLOAT: "e4m3"}
@@ -40,46 +39,43 @@ SOURCES = (
 
 def show(controls: Controls) -> None:
     """Draw SQNR of both formats over the crest factor."""
-    draw_text(STORY)
     asked = (chosen.seed(controls), Counted[controls.draw(COUNTED).upper()])
     calls = [Call(bare_crest, (name, *asked)) for name in ELEMENTS.values()]
     shown = computed("outliers_int8", asked, calls, doing="Rounding five draws of every point")
     if shown is None:
         return
     found = dict(zip(ELEMENTS, shown.parts, strict=True))
-    draw_notice(f"**Notice:** {notice(found[INTEGER], found[FLOAT])}")
+    draw_notice(notice(found[INTEGER], found[FLOAT]))
+    ink = INKS[theme()]
+    marks = {INTEGER: Mark(ink.mid, "square", (1, 0)), FLOAT: Mark(ink.text, "circle", (1, 0))}
     draw_chart(
         draws_chart(
-            [Curve(name=name, points=points) for name, points in found.items()],
+            [Curve(name=name, points=points, mark=marks[name]) for name, points in found.items()],
             "crest factor of the tensor: largest |x| over rms",
-            INKS[theme()],
+            ink,
         ),
         key="outliers_int8",
         alt="; ".join(f"{name}: {db(p[0].mean)} to {db(p[-1].mean)}" for name, p in found.items()),
     )
     rows, columns = CHANNELS_SHAPE
-    st.caption(
-        f"{DRAWS} draws a point, {rows} channels of {columns} elements each, one fp32 scale a channel: the "
-        "line is the mean, the bar reaches from the worst to the best. x = sign(g) · |g|ᵖ with g from "
+    draw_text(STORY, here().know)
+    here().know.caption(
+        f"{DRAWS} draws per point, {rows} channels of {columns} elements each, one fp32 scale per channel: "
+        "the line is the mean, the bar reaches from the worst to the best. x = sign(g) · |g|ᵖ with g from "
         "N(0, 1). A weight is nearly Gaussian; activations have the heavy tails."
     )
-    st.markdown(figures(found))
-    st.caption(SOURCES)
+    here().know.caption(SOURCES)
 
 
 def notice(integer: tuple[Draws, ...], floating: tuple[Draws, ...]) -> str:
     """The winner at the Gaussian, and the crest factor from which on it is the other one."""
-    here, there = integer[GAUSSIAN], floating[GAUSSIAN]
-    better, other = (INTEGER, FLOAT) if here.mean > there.mean else (FLOAT, INTEGER)
-    gain = short(abs(here.mean - there.mean), 2)
-    told = (
-        f"on Gaussian numbers (crest factor {short(here.at, 2)}) **{better}** is {gain} dB better than "
-        f"{other}. "
-    )
+    gain = integer[GAUSSIAN].mean - floating[GAUSSIAN].mean
+    better, other = (INTEGER, FLOAT) if gain > 0 else (FLOAT, INTEGER)
+    told = f"On Gaussian numbers {better} is **{short(abs(gain), 2)} dB better than {other}.**"
     at = crossing(integer, floating)
     if at is None:
-        return told + "The lines do not cross."
-    return told + f"The lines cross near a crest factor of {short(at, 2)}: beyond it, {FLOAT} loses less."
+        return f"{told} The lines do not cross."
+    return f"{told} Beyond a crest factor of {short(at, 2)}, {FLOAT} loses less."
 
 
 def crossing(integer: tuple[Draws, ...], floating: tuple[Draws, ...]) -> float | None:
@@ -91,12 +87,3 @@ def crossing(integer: tuple[Draws, ...], floating: tuple[Draws, ...]) -> float |
     (left, lost), (right, won) = gains[below[-1]], gains[below[-1] + 1]
     part = -lost / (won - lost)
     return math.exp((1 - part) * math.log(left) + part * math.log(right))
-
-
-def figures(found: dict[str, tuple[Draws, ...]]) -> str:
-    """SQNR of both formats at the flattest numbers, at the Gaussian and at the heaviest tail."""
-    rows = [
-        (name, *(ranged(p.mean, p.low, p.high) for p in (points[0], points[GAUSSIAN], points[-1])))
-        for name, points in found.items()
-    ]
-    return table(("eight bits", "all near ±1", "Gaussian", "heaviest tail"), rows)

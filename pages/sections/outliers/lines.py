@@ -6,44 +6,43 @@ import numpy as np
 import streamlit as st
 
 from fp8core.experiments.operand_error import Lines
-from pages.kit.chart import draw_chart
+from pages.kit.chart import draw_chart, room
 from pages.kit.charts.ink import INKS
+from pages.kit.charts.recipe_marks import Mark, mark_of
 from pages.kit.charts.words import count
 from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice
 from pages.kit.shell import theme
+from pages.kit.view import here
 from pages.sections.outliers.charts.spread import Spread, spread_chart
 from pages.sections.outliers.chosen import Asked
 from pages.sections.outliers.controls import LINES
 from pages.sections.outliers.map import asked_and_found
-from pages.sections.outliers.measures import Measured
+from pages.sections.outliers.measures import FACTOR, Measured
 from pages.sections.outliers.words import BF16, bits, db, listed, percent, table
 
-FACTOR = 6.0
-"""A line is an outlier where its rms is more than so many times the median line's."""
 MOST_LIE = (5, 95)
-ALMOST_ALL = 0.9
-"""The share of the energy from which on total SQNR says nothing of the other lines."""
 NOUN = {"channels": "channel", "tokens": "token"}
 
 
 def show(controls: Controls) -> None:
     """Draw the spread of the errors of channels or tokens."""
-    found = asked_and_found(controls, "measured")
-    along = controls.draw(LINES)
+    along = controls.draw(LINES, here().control)
+    found = asked_and_found(controls)
     if found is None:
         return
     asked, parts = found
     there = {key: part for key, part in parts.items() if part is not None}
     if not there:
-        st.markdown(f"Every chosen recipe {BF16}.")
+        draw_notice(f"Every chosen recipe {BF16}.")
         return
     lines = {key: getattr(part.error, along) for key, part in there.items()}
-    spreads = {key: spread(asked.titles[key], part, lines[key]) for key, part in there.items()}
-    draw_notice(f"**Notice:** {notice(asked, lines, spreads, NOUN[along])}")
+    spreads = {key: spread(asked.titles[key], mark_of(key), part, lines[key]) for key, part in there.items()}
+    draw_notice(notice(spreads, NOUN[along]))
     draw_chart(
-        spread_chart(list(spreads.values()), INKS[theme()]),
+        spread_chart(list(spreads.values()), NOUN[along], room(), INKS[theme()]),
         key="outliers_lines",
+        is_rigid=True,
         alt="; ".join(
             f"{one.name}: median {percent(one.median)}, worst {percent(one.worst)}, "
             f"total {percent(one.total)}"
@@ -51,16 +50,17 @@ def show(controls: Controls) -> None:
         ),
     )
     st.markdown(figures(asked, there, spreads, NOUN[along]))
-    st.markdown(why(NOUN[along]))
+    here().know.markdown(f"{held(next(iter(lines.values())), NOUN[along])} {why(NOUN[along])}")
 
 
-def spread(title: str, part: Measured, lines: Lines) -> Spread:
+def spread(title: str, mark: Mark, part: Measured, lines: Lines) -> Spread:
     """The errors of the lines that are no outliers, and the total beside them."""
     large, errors = lines.outliers(FACTOR), lines.rel_err
     small = errors[~large & (lines.energy > 0)]
     low, median, high = np.percentile(small, (MOST_LIE[0], 50, MOST_LIE[1]))
     return Spread(
         name=title,
+        mark=mark,
         least=float(small.min()),
         low=float(low),
         median=float(median),
@@ -71,29 +71,24 @@ def spread(title: str, part: Measured, lines: Lines) -> Spread:
     )
 
 
-def notice(asked: Asked, lines: dict[str, Lines], spreads: dict[str, Spread], noun: str) -> str:
-    """How much of the energy the outliers hold, and the recipe whose total says least about the others."""
-    of_x = next(iter(lines.values()))
-    large = of_x.outliers(FACTOR)
-    key = max(spreads, key=lambda key: spreads[key].worst / max(spreads[key].total, 1e-12))
-    one = spreads[key]
-    others = f"the {'other ' if large.any() else ''}{noun}s"
-    hidden = (
-        f"**{one.name}** is off by {percent(one.total)} in total ({db(-20 * math.log10(one.total))}). The "
-        f"median one of {others} is off by {percent(one.median)}, and the worst one by {percent(one.worst)}"
-        if one.total
-        else f"**{one.name}** loses nothing"
-    )
-    if not large.any():
-        return f"no {noun} stands out here. {hidden}."
-    held = float(of_x.energy[large].sum() / of_x.energy.sum())
-    best = min(spreads, key=lambda key: spreads[key].worst)
-    theirs = ", so total SQNR is almost theirs alone" if held > ALMOST_ALL else ""
+def notice(spreads: dict[str, Spread], noun: str) -> str:
+    """The recipe whose worst line its total says least about."""
+    one = max(spreads.values(), key=lambda one: one.worst / max(one.total, 1e-12))
+    if not one.worst:
+        return "Every number is a value of every chosen recipe: **the error is 0.**"
     return (
-        f"{count(int(large.sum()), noun)} of {large.size:,} hold {percent(held, 3)} of ‖x‖²{theirs}. "
-        f"{hidden}. **{spreads[best].name}** has the least error in its worst {noun}: "
-        f"{percent(spreads[best].worst)}."
+        f"Under {one.name} the worst normal {noun} is **off by {percent(one.worst)}.** "
+        f"The error of the whole tensor is {percent(one.total)}."
     )
+
+
+def held(lines: Lines, noun: str) -> str:
+    """The share of the energy that the outliers hold."""
+    large = lines.outliers(FACTOR)
+    if not large.any():
+        return f"No {noun} is an outlier here."
+    share = float(lines.energy[large].sum() / lines.energy.sum())
+    return f"{count(int(large.sum()), noun)} of {large.size:,} hold {percent(share, 3)} of ‖x‖²."
 
 
 def figures(asked: Asked, parts: dict[str, Measured], spreads: dict[str, Spread], noun: str) -> str:
@@ -109,7 +104,14 @@ def figures(asked: Asked, parts: dict[str, Measured], spreads: dict[str, Spread]
         )
         for key, one in spreads.items()
     ]
-    heads = ("recipe", "total SQNR", f"median {noun}", f"worst {noun}", "outliers, median", "bits an element")
+    heads = (
+        "recipe",
+        "total SQNR",
+        f"median {noun}",
+        f"worst {noun}",
+        "outliers, median",
+        "bits per element",
+    )
     bf16 = [title for key, title in asked.titles.items() if key not in parts]
     return table(heads, rows) + (f"\n\n{listed(bf16)} {BF16}." if bf16 else "")
 

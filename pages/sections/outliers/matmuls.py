@@ -8,13 +8,15 @@ import streamlit as st
 from fp8core.experiments.layer_error import ResultError
 from fp8core.linear import MATMULS, Side
 from fp8core.recipes.keys import recipe_of_key
-from pages.kit.chart import draw_chart
+from pages.kit.chart import draw_chart, room
 from pages.kit.charts.ink import INKS
+from pages.kit.charts.recipe_marks import mark_of
 from pages.kit.computing.compute import computed
 from pages.kit.computing.pool import Call
 from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice
 from pages.kit.shell import theme
+from pages.kit.view import here
 from pages.sections.outliers import chosen
 from pages.sections.outliers.charts.bars import Bar, grouped
 from pages.sections.outliers.chosen import Asked
@@ -29,19 +31,25 @@ Results: TypeAlias = Mapping[str, ResultError | None]
 
 def show(controls: Controls) -> None:
     """Draw the error of each result under each recipe."""
-    asked = Asked(keys=chosen.recipes(controls), role=chosen.role(controls), source=chosen.source(controls))
+    source = chosen.source(controls, place=here().control)
+    asked = Asked(keys=chosen.recipes(controls), role=chosen.role(controls), source=source)
     calls = [Call(layer, (key, asked.role, asked.source)) for key in asked.keys]
     shown = computed("outliers_matmuls", asked, calls, doing="Multiplying")
     if shown is None:
         return
     asked = shown.asked
-    found = {
-        asked.titles[key]: quantized(key, part) for key, part in zip(asked.keys, shown.parts, strict=True)
-    }
-    draw_notice(f"**Notice:** {notice(found)}")
+    by_key = {key: quantized(key, part) for key, part in zip(asked.keys, shown.parts, strict=True)}
+    found = {asked.titles[key]: part for key, part in by_key.items()}
+    draw_notice(notice(found))
     draw_chart(
-        grouped(bars(found), "error of the result, ‖D − exact‖ / ‖exact‖", INKS[theme()]),
+        grouped(
+            bars(found, {asked.titles[key]: mark_of(key).color for key in by_key}),
+            "error of the result, ‖D − exact‖ / ‖exact‖",
+            room(),
+            INKS[theme()],
+        ),
         key="outliers_matmuls",
+        is_rigid=True,
         alt="; ".join(
             f"{name}: " + ", ".join(f"{MATMULS[m].d.value} {error_text(e)}" for m, e in part.items())
             for name, part in found.items()
@@ -49,7 +57,7 @@ def show(controls: Controls) -> None:
     )
     st.markdown(figures(asked, found))
     shape = layer_shape(tensor_of(asked.role), asked.shape)
-    st.caption(
+    here().know.caption(
         f"A layer of {shape.tokens:,} tokens, {shape.in_:,} in, {shape.out:,} out. The chosen numbers are "
         f"{tensor_of(asked.role).value}; the other tensors are drawn as they belong to them. Exact results "
         "are those of the bf16 tensors in float64. Quantized operands are multiplied and added in float64, "
@@ -68,14 +76,15 @@ def error_text(error: ResultError | None) -> str:
     return STAYS_BF16 if error is None else percent(error.rel_err)
 
 
-def bars(found: Mapping[str, Results]) -> list[Bar]:
+def bars(found: Mapping[str, Results], colors: Mapping[str, str]) -> list[Bar]:
     """A group a result, a bar a recipe."""
     return [
         Bar(
             group=f"{matmul.d.value}, {matmul.title}",
             series=title,
             share=0.0 if error is None else error.rel_err,
-            told=error_text(error),
+            color=colors[title],
+            told=f"{error_text(error)} {title}",
         )
         for name, matmul in MATMULS.items()
         for title, error in ((title, part[name]) for title, part in found.items())
@@ -83,38 +92,18 @@ def bars(found: Mapping[str, Results]) -> list[Bar]:
 
 
 def notice(found: Mapping[str, Results]) -> str:
-    """The best recipe of each result, and the worst result of all; what is not quantized is not compared."""
-    compared = {
-        name: {title: error for title, part in found.items() if (error := part[name]) is not None}
-        for name in MATMULS
-    }
-    unquantized = "".join(
-        f" **{title}** does not quantize {MATMULS[name].title}: {MATMULS[name].d.value} {STAYS_BF16}."
-        for title, part in found.items()
-        for name in MATMULS
-        if part[name] is None
+    """The largest error of all results, and the least of the same result."""
+    errors = {(title, name): error for title, part in found.items() for name, error in part.items() if error}
+    if not errors:
+        return "**0 matmuls** are quantized here."
+    title, name = max(errors, key=lambda at: errors[at].rel_err)
+    worst = (
+        f"{MATMULS[name].d.value} has **an error of {percent(errors[title, name].rel_err)}** under {title}."
     )
-    if not any(compared.values()):
-        return f"no result has an error of quantizing.{unquantized}"
-    best = {
-        name: min(errors, key=lambda title, errors=errors: errors[title].rel_err)
-        for name, errors in compared.items()
-        if errors
-    }
-    title, name = max(
-        ((title, name) for name, errors in compared.items() for title in errors),
-        key=lambda at: compared[at[1]][at[0]].rel_err,
-    )
-    worst = compared[name][title]
-    told = ", ".join(
-        f"{MATMULS[name].d.value} {percent(compared[name][one].rel_err)} (**{one}**)"
-        for name, one in best.items()
-    )
-    return (
-        f"the least errors are {told}. The largest is {percent(worst.rel_err)} in {MATMULS[name].d.value} "
-        f"under **{title}**, and its cosine with the exact result is "
-        f"{cosine(worst)}.{unquantized}"
-    )
+    best = min((at for at in errors if at[1] == name), key=lambda at: errors[at].rel_err)
+    if best[0] == title:
+        return worst
+    return f"{worst} The least is {percent(errors[best].rel_err)}, under {best[0]}."
 
 
 def cosine(error: ResultError) -> str:

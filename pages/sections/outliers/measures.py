@@ -3,25 +3,20 @@
 The pool's processes import this module: it imports no Streamlit and no Altair.
 """
 
-import io
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image
 
 from fp8core.experiments.error_curves import (
     DRAWS,
     Counted,
     Draws,
-    as_published,
-    extents_up_to,
     over_crest,
-    over_tiles,
 )
 from fp8core.experiments.layer_error import ResultError, layer_errors, truths
-from fp8core.experiments.operand_error import OperandError, operand_error, tile_errors, tile_sums, tile_zeros
+from fp8core.experiments.operand_error import OperandError, operand_error, tile_sums
 from fp8core.experiments.read_back import ReadBack, as_bf16, read_back
 from fp8core.experiments.rounded_checkpoint import CheckpointError, checkpoint_errors
 from fp8core.experiments.two_readers import Disagreement, disagreement, spec_readers, weight_readers
@@ -32,18 +27,24 @@ from fp8core.recipes import Operand, OperandSpec
 from fp8core.recipes.keys import recipe_of_key
 from fp8core.scales import SCALE_RULES
 from fp8core.tiles import WHOLE, TileGrid, TileShape
-from pages.sections.outliers.charts.colors import share_of_error, table
-from pages.sections.outliers.source import Source, bands
+from pages.sections.outliers.source import Source
 
 CREST_SHAPE = (128, 512)
 CHANNELS_SHAPE = (32, 512)
 """Rows that have a scale each, and elements in each."""
 THIRD = 128
 """The size of the layer's axis that the tensor does not have."""
-HOVER = (8, 16)
-"""Rows and columns of regions on an error map that tell their figures."""
+CORNER = (48, 160)
+"""Rows and columns of an error map, around the largest element."""
+HOVER = (4, 8)
+"""Rows and columns of regions on an error map that show their figures."""
+FACTOR = 4.0
+"""A line is an outlier where its rms is more than so many times the median line's."""
+ZERO, SHADES = 255, 254
+"""On an error map: the level of an element that became zero, and the largest of all others."""
+_DARKEST = 0.5
+"""The relative error of an element from which on it has the largest level."""
 BARE_TILES = (*(TileShape(1, k) for k in (16, 32, 128)), *(TileShape(k, k) for k in (16, 32, 128)))
-_MOST_PIXELS = 1024
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,26 +58,33 @@ class Region:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TileMap:
-    """One recipe's map: pictures of a tile's error and of its zeros as PNG, and what to tell on hover.
+class ErrorMap:
+    """A corner of the tensor under one recipe, a level an element: `levels` uint8[rows, columns].
 
-    `median` and `worst` are errors of tiles.
+    `columns` are those of the corner. `largest` float64[columns] is the largest |x| of each; `outliers`
+    bool[columns] are outlier channels of what is quantized. `tile` is (rows, columns) of a tile.
     """
 
-    error_png: bytes
-    zeros_png: bytes
+    levels: NDArray[np.uint8]
+    rows: range
+    columns: range
+    largest: NDArray[np.float64]
+    outliers: NDArray[np.bool_]
+    tile: tuple[int, int]
     regions: tuple[Region, ...]
-    tiles: int
-    median: float
-    worst: float
 
 
 @dataclass(frozen=True, kw_only=True)
 class Measured:
-    """One operand's error, its map and its price; None for an operand that stays bf16."""
+    """One operand's error and its map; `zeros` is the share of zeros outside the outlier channels.
+
+    `has_outliers` is true where a channel is an outlier.
+    """
 
     error: OperandError
-    map: TileMap
+    map: ErrorMap
+    zeros: float
+    has_outliers: bool
 
 
 def role_of(role: str) -> tuple[Matmul, Side]:
@@ -101,43 +109,60 @@ def measured(key: str, role: str, source: Source) -> Measured | None:
     operand = operand_of_key(key, role)
     if operand is None:
         return None
-    read = read_back(source.numbers(), operand, source.seed)
-    return Measured(error=operand_error(read), map=_map(read))
-
-
-def _map(read: ReadBack) -> TileMap:
-    errors, zeros = tile_errors(read), tile_zeros(read)
-    return TileMap(
-        error_png=_png(share_of_error(errors), read.grid),
-        zeros_png=_png(zeros, read.grid),
-        regions=_regions(read),
-        tiles=errors.size,
-        median=float(np.median(errors)),
-        worst=float(errors.max()),
+    x = source.numbers()
+    read = read_back(x, operand, source.seed)
+    rms = np.sqrt(read.energy.mean(axis=0))
+    outliers = rms > FACTOR * np.median(rms[rms > 0])
+    others = read.dead[:, ~outliers] if not outliers.all() else read.dead
+    return Measured(
+        error=operand_error(read),
+        map=_map(read, x, outliers),
+        zeros=float(others.mean()),
+        has_outliers=bool(outliers.any()),
     )
 
 
-def _png(shares: NDArray[np.float64], grid: TileGrid) -> bytes:
-    """A picture of shares from 0 to 1, one a tile: a pixel an element, or fewer."""
-    every = max(1, -(-max(grid.shape) // _MOST_PIXELS))
-    levels = grid.expand(np.round(255 * np.clip(shares, 0, 1)))[::every, ::every]
-    picture = Image.fromarray(levels.astype(np.uint8))
-    picture.putpalette(table().tobytes())
-    held = io.BytesIO()
-    picture.save(held, "PNG", compress_level=1)
-    return held.getvalue()
+def _map(read: ReadBack, x: NDArray[np.float32], outliers: NDArray[np.bool_]) -> ErrorMap:
+    at = np.unravel_index(np.argmax(np.abs(x)), x.shape)
+    rows, columns = (
+        range(start, start + length)
+        for start, length in (_around(*one) for one in zip(at, x.shape, CORNER, strict=True))
+    )
+    corner = np.s_[rows.start : rows.stop, columns.start : columns.stop]
+    error = np.abs(read.error[corner]) / np.maximum(np.abs(read.given[corner]), 1e-30)
+    levels = np.round(SHADES * np.sqrt(np.minimum(error / _DARKEST, 1))).astype(np.uint8)
+    levels[read.dead[corner]] = ZERO
+    return ErrorMap(
+        levels=levels,
+        rows=rows,
+        columns=columns,
+        largest=np.abs(x[corner]).max(axis=0).astype(np.float64),
+        outliers=outliers[columns.start : columns.stop],
+        tile=read.grid.extents,
+        regions=_regions(read, rows, columns),
+    )
 
 
-def _regions(read: ReadBack) -> tuple[Region, ...]:
-    extents = (max(1, -(-size // parts)) for size, parts in zip(read.given.shape, HOVER, strict=True))
-    grid = TileGrid.over(read.given.shape, tuple(extents))
-    dead = read.dead.astype(np.float64)
-    error, energy, zeros = (tile_sums(part, grid).ravel() for part in (read.squared, read.energy, dead))
+def _around(at: int, size: int, wanted: int) -> tuple[int, int]:
+    """The start and the length of a part of a line: the element lies in its first third, if that fits."""
+    length = min(size, wanted)
+    return int(min(max(at - length // 3, 0), size - length)), length
+
+
+def _regions(read: ReadBack, rows: range, columns: range) -> tuple[Region, ...]:
+    corner = np.s_[rows.start : rows.stop, columns.start : columns.stop]
+    shape = len(rows), len(columns)
+    extents = (max(1, -(-size // parts)) for size, parts in zip(shape, HOVER, strict=True))
+    grid = TileGrid.over(shape, tuple(extents))
+    dead = read.dead[corner].astype(np.float64)
+    error, energy, zeros = (
+        tile_sums(part, grid).ravel() for part in (read.squared[corner], read.energy[corner], dead)
+    )
     rel_err = np.sqrt(np.divide(error, energy, out=np.zeros_like(error), where=energy > 0))
     return tuple(
         Region(
-            rows=tile.rows,
-            columns=tile.columns,
+            rows=range(rows.start + tile.rows.start, rows.start + tile.rows.stop),
+            columns=range(columns.start + tile.columns.start, columns.start + tile.columns.stop),
             error=float(rel_err[at]),
             zeros=float(zeros[at] / (len(tile.rows) * len(tile.columns))),
         )
@@ -156,27 +181,6 @@ def bare_crest(format_name: str, seed: int, counted: Counted) -> tuple[Draws, ..
     rule = SCALE_RULES["fp32"]
     spec = OperandSpec(format=FORMATS[format_name], tile=TileShape(1, WHOLE), scale_rule=rule)
     return over_crest(Operand(spec=spec, k_is_rows=False), CHANNELS_SHAPE, _seeds(seed), counted)
-
-
-@dataclass(frozen=True, kw_only=True)
-class TileSizes:
-    """SQNR over the extent of tiles along K, and the point of the recipe's own tile."""
-
-    curve: tuple[Draws, ...]
-    own: Draws
-
-
-def tile_sizes(key: str, role: str, source: Source, counted: Counted) -> TileSizes | None:
-    """SQNR over tile sizes; None for an operand that stays bf16."""
-    operand = operand_of_key(key, role)
-    if operand is None:
-        return None
-    drawn = bands(source, operand.k_is_rows)
-    k = drawn[0].shape[0 if operand.k_is_rows else 1]
-    return TileSizes(
-        curve=over_tiles(operand, drawn, extents_up_to(k), counted),
-        own=as_published(operand, drawn, counted),
-    )
 
 
 def layer(key: str, role: str, source: Source) -> dict[str, ResultError]:

@@ -2,37 +2,39 @@
 
 import streamlit as st
 
-from pages.kit.chart import draw_chart
-from pages.kit.charts.ink import INKS
+from pages.kit.chart import draw_chart, room
+from pages.kit.charts.ink import INKS, Ink
 from pages.kit.charts.words import short
 from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice
 from pages.kit.shell import theme
+from pages.kit.view import here
 from pages.sections.outliers.charts.bars import Bar, stacked
 from pages.sections.outliers.chosen import Asked
 from pages.sections.outliers.map import asked_and_found
 from pages.sections.outliers.measures import Measured
 from pages.sections.outliers.words import BF16, adding_up, bits, db, listed, percent, table
 
+SHORT = {"saturation": "saturated", "deadzone": "became 0", "grid": "rounded"}
 PARTS = {"saturation": "saturation", "deadzone": "deadzone (became zero)", "grid": "grid noise"}
 MILLIONTHS, DECIMALS = 1e6, 1
 
 
 def show(controls: Controls) -> None:
     """Draw the parts of each recipe's error, then the tables."""
-    found = asked_and_found(controls, "measured")
+    found = asked_and_found(controls)
     if found is None:
         return
     asked, every = found
     parts = {key: part for key, part in every.items() if part is not None}
-    bf16 = [title for key, title in asked.titles.items() if key not in parts]
     if not parts:
-        st.markdown(f"Every chosen recipe {BF16}.")
+        draw_notice(f"Every chosen recipe {BF16}.")
         return
-    draw_notice(f"**Notice:** {notice(asked, parts)}")
+    draw_notice(notice(asked, parts))
     draw_chart(
-        stacked(bars(asked, parts), "share of the recipe's own ‖e‖²", INKS[theme()]),
+        stacked(bars(asked, parts, INKS[theme()]), "share of the recipe's own ‖e‖²", room(), INKS[theme()]),
         key="outliers_parts",
+        is_rigid=True,
         alt="; ".join(
             f"{asked.titles[key]}: "
             + ", ".join(f"{name} {percent(share)}" for name, share in shares(p).items())
@@ -43,15 +45,14 @@ def show(controls: Controls) -> None:
     st.markdown(log(asked, parts))
     st.caption(
         "Names as Transformer Engine logs them (LogFp8TensorStats). underflows%: codes that are zero. "
-        "overflows%: |x| above Qmax · scale. mse: the mean of e². scale_inv: what a code is multiplied "
-        "by, all levels of scales together."
+        "overflows%: |x| above Qmax · scale. mse: the mean of e². scale_inv: the factor of a code, "
+        "all levels of scales together."
     )
     st.markdown("**The parts in numbers**, in millionths of ‖x‖². Each of the three splits adds up to ‖e‖².")
     st.markdown(split_table(asked, parts))
-    if bf16:
+    if bf16 := [title for key, title in asked.titles.items() if key not in parts]:
         st.markdown(f"{listed(bf16)} {BF16}.")
-    with st.expander("The exact rules: three splits of one error"):
-        st.markdown(RULES)
+    here().know.markdown(RULES)
 
 
 def shares(part: Measured) -> dict[str, float]:
@@ -61,33 +62,28 @@ def shares(part: Measured) -> dict[str, float]:
     return {name: getattr(found, name) / total for name in PARTS}
 
 
-def bars(asked: Asked, parts: dict[str, Measured]) -> list[Bar]:
+def bars(asked: Asked, parts: dict[str, Measured], ink: Ink) -> list[Bar]:
     """The parts of each recipe, one behind the other."""
+    colors = {"saturation": ink.scale, "deadzone": ink.lost, "grid": ink.mid}
     found = []
     for key, part in parts.items():
         start = 0.0
         for name, share in shares(part).items():
-            found.append(Bar(group=asked.titles[key], series=PARTS[name], share=share, start=start))
+            bar = {"group": asked.titles[key], "series": SHORT[name], "color": colors[name]}
+            told = f"{percent(shares(part)['deadzone'])} became 0" if name == "grid" else ""
+            found.append(Bar(**bar, share=share, start=start, told=told))
             start += share
     return found
 
 
 def notice(asked: Asked, parts: dict[str, Measured]) -> str:
-    """The recipe that loses most by becoming zero, or by saturating."""
-    worst = {name: max(parts, key=lambda key, name=name: shares(parts[key])[name]) for name in PARTS}
-    dead, full = worst["deadzone"], worst["saturation"]
-    told = [
-        f"under **{asked.titles[dead]}** {percent(parts[dead].error.logged.underflows / 100)} of the "
-        f"elements become zero, and that makes {percent(shares(parts[dead])['deadzone'])} of its error"
-    ]
-    if shares(parts[full])["saturation"] > 0:
-        told.append(
-            f"under **{asked.titles[full]}** {percent(parts[full].error.logged.overflows / 100)} of the "
-            f"elements lie beyond its range, and that makes {percent(shares(parts[full])['saturation'])}"
-        )
-    else:
-        told.append("nothing saturates under any of them")
-    return "; ".join(told) + "."
+    """The recipe that loses most by becoming zero."""
+    key = max(parts, key=lambda key: shares(parts[key])["deadzone"])
+    dead = parts[key].error.logged.underflows / 100
+    return (
+        f"Under {asked.titles[key]} **{percent(dead)} of the elements become 0.** "
+        f"That is {percent(shares(parts[key])['deadzone'])} of its error."
+    )
 
 
 def log(asked: Asked, parts: dict[str, Measured]) -> str:

@@ -7,16 +7,16 @@ from fp8core.linear import DGRAD, FPROP, LayerTensor
 from fp8core.recipes import Operand
 from fp8core.recipes.keys import recipe_of_key
 from fp8core.tiles import TileShape
-from pages.kit.chart import draw_chart
-from pages.kit.charts.ink import INKS
-from pages.kit.charts.words import count
+from pages.kit.chart import draw_chart, room
+from pages.kit.charts.ink import INKS, Ink
 from pages.kit.computing.compute import computed
 from pages.kit.computing.pool import Call
 from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice
 from pages.kit.shell import theme
+from pages.kit.view import here
 from pages.sections.outliers import chosen
-from pages.sections.outliers.charts.bars import Bar, grouped
+from pages.sections.outliers.charts.bars import Bar, stacked
 from pages.sections.outliers.controls import READERS_FORMAT, READERS_SCALE
 from pages.sections.outliers.measures import (
     BARE_TILES,
@@ -32,8 +32,7 @@ DIFFER, ZERO = "differ", "zero for one reader only"
 def show(controls: Controls) -> None:
     """Draw how many elements differ between the readers, recipe by recipe and tile by tile."""
     keys, source = chosen.recipes(controls), chosen.weights(controls)
-    format_name = controls.draw(READERS_FORMAT, st.sidebar)
-    scale_name = controls.draw(READERS_SCALE, st.sidebar)
+    format_name, scale_name = controls.draw(READERS_FORMAT), controls.draw(READERS_SCALE)
     calls = [Call(recipe_readers, (key, source)) for key in keys]
     calls.append(Call(bare_readers, (format_name, scale_name, source)))
     asked = (keys, source, format_name, scale_name)
@@ -43,32 +42,43 @@ def show(controls: Controls) -> None:
     (keys, source, format_name, scale_name), (*parts, bare) = shown.asked, shown.parts
     found = {recipe_of_key(key).title: part for key, part in zip(keys, parts, strict=True)}
     tiles = {f"{format_name}, {_tile(tile)}": part for tile, part in zip(BARE_TILES, bare, strict=True)}
-    draw_notice(f"**Notice:** {notice(tiles, format_name)}")
+    draw_notice(notice(tiles, format_name))
+    ink = INKS[theme()]
     draw_chart(
-        grouped(bars(found | tiles), "share of the weight's elements", INKS[theme()]),
+        stacked(bars(found | tiles, ink), "share of the weight's elements", room(), ink),
         key="outliers_readers",
+        is_rigid=True,
         alt="; ".join(
             f"{name}: {percent(part.differ / part.elements)} differ" for name, part in found.items()
         ),
     )
+    prices = {recipe_of_key(key).title: weight_readers(recipe_of_key(key)) for key in keys}
+    prices |= dict(zip(tiles, bare_operands(format_name, scale_name), strict=True))
+    st.markdown(figures(found | tiles, {name: price(pair, source.shape) for name, pair in prices.items()}))
     rows, columns = source.shape
-    st.caption(
+    here().know.caption(
         f"A weight of {rows:,} out × {columns:,} in. Fprop sums over in, Dgrad over out. A tile of 1 × k "
         "turns with K, so the weight is quantized twice, and the gradient is that of another weight than the "
         "one that made the loss. A square tile lies alike for both. Below the recipes: bare tiles of one "
         "format."
     )
-    prices = {recipe_of_key(key).title: weight_readers(recipe_of_key(key)) for key in keys}
-    prices |= dict(zip(tiles, bare_operands(format_name, scale_name), strict=True))
-    st.markdown(figures(found | tiles, {name: price(pair, source.shape) for name, pair in prices.items()}))
 
 
-def bars(found: dict[str, Disagreement]) -> list[Bar]:
-    """Two bars a row: what differs, and what is zero for one reader only."""
+def bars(found: dict[str, Disagreement], ink: Ink) -> list[Bar]:
+    """A bar a row: what is zero for one reader only, then what else differs."""
     return [
-        Bar(group=name, series=series, share=number / part.elements, told=percent(number / part.elements))
+        Bar(group=name, series=series, share=count / part.elements, start=start, color=color, told=told)
         for name, part in found.items()
-        for series, number in ((DIFFER, part.differ), (ZERO, part.zero_in_one))
+        for series, count, start, color, told in (
+            (ZERO, part.zero_in_one, 0.0, ink.lost, ""),
+            (
+                DIFFER,
+                part.differ - part.zero_in_one,
+                part.zero_in_one / part.elements,
+                ink.mid,
+                percent(part.differ / part.elements),
+            ),
+        )
     ]
 
 
@@ -78,13 +88,11 @@ def notice(tiles: dict[str, Disagreement], format_name: str) -> str:
     worst = max(long, key=lambda name: long[name].differ)
     part = long[worst]
     if not part.differ:
-        return f"in {format_name}, Dgrad and Fprop read equal numbers, whatever the tile."
+        return f"In {format_name}, **0 elements** differ between Dgrad and Fprop, whatever the tile."
     square = sum(part.differ for name, part in tiles.items() if name not in long)
     return (
-        f"in **{worst}** tiles {part.differ:,} of {part.elements:,} elements "
-        f"({percent(part.differ / part.elements)}) are other numbers for Dgrad than for Fprop. "
-        f"{count(part.zero_in_one, 'element is', 'elements are')} zero for one reader only. In the square "
-        f"tiles of {format_name}, {f'{square:,}' if square else 'none'} differ."
+        f"In {worst} tiles **{percent(part.differ / part.elements)} of a weight's elements** differ between "
+        f"Fprop and Dgrad. In square tiles, {f'{square:,}' if square else 'none'} do."
     )
 
 
@@ -101,7 +109,7 @@ def figures(found: dict[str, Disagreement], prices: dict[str, str]) -> str:
     ]
     names = FPROP.title, DGRAD.title, LayerTensor.W.value
     apart = f"‖{names[2]} of {names[1]} − {names[2]} of {names[0]}‖ / ‖{names[2]}‖"
-    return table(("", "elements that differ", "zero for one only", apart, "bits an element"), rows)
+    return table(("", "elements that differ", "zero for one only", apart, "bits per element"), rows)
 
 
 def _tile(tile: TileShape) -> str:

@@ -7,16 +7,16 @@ import numpy as np
 import streamlit as st
 
 from fp8core.experiments.tensor_shape import BIN, ENDS, ROW_ENDS, TensorShape, tensor_shape
-from fp8core.formats import FORMATS
 from fp8core.inputs import INPUT_NOTES, RECORDED, InputKind
 from fp8core.inputs.recorded import tensor
 from fp8core.linear import OPERANDS, LayerTensor
 from pages.kit.chart import draw_chart
 from pages.kit.charts.ink import INKS
-from pages.kit.charts.words import power_of_two, short
+from pages.kit.charts.words import short
 from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice
 from pages.kit.shell import theme
+from pages.kit.view import here
 from pages.sections.outliers.charts.shapes import shapes_chart
 from pages.sections.outliers.controls import REAL
 from pages.sections.outliers.words import percent, table
@@ -39,19 +39,18 @@ READING = (
 
 def show(controls: Controls) -> None:
     """Draw the choice of a recorded layer, what to notice, the distributions and their figures."""
-    kind = InputKind(controls.draw(REAL, st.container(width=300)))
+    kind = InputKind(controls.draw(REAL))
     shapes = of_layer(kind)
-    draw_notice(f"**Notice:** {notice(shapes)}")
+    draw_notice(notice(shapes))
     told = shapes | {LAW: gaussian()}
     draw_chart(
         shapes_chart({name: histogram(one) for name, one in told.items()}, INKS[theme()]),
         key="outliers_real",
-        least=420,
         alt="; ".join(f"{name}: crest factor {short(one.crest, 3)}" for name, one in told.items()),
     )
     st.markdown(figures(told))
-    st.markdown(READING)
-    st.caption(
+    here().know.markdown(READING)
+    here().know.caption(
         f"x, w and dy {INPUT_NOTES[kind].rule}. Here the whole crops are counted. Bins of {BIN:g} octaves; "
         f"elements that are 0 have none. Octaves: log2 of the {ENDS[1]:.0%} quantile of |v| over the "
         f"{ENDS[0]:.0%} one. Rows, columns: the rms of a large one over that of a small one "
@@ -77,21 +76,11 @@ def histogram(one: TensorShape) -> dict[float, float]:
 
 
 def notice(shapes: Mapping[str, TensorShape]) -> str:
-    """The tensor with the largest crest factor, that with the widest range, and the size of gradients."""
+    """The tensor with the largest crest factor."""
     out = max(shapes, key=lambda name: shapes[name].crest)
-    wide = max(shapes, key=lambda name: shapes[name].octaves)
-    dy = shapes[NAMES[LayerTensor.DY]]
-    smallest = FORMATS["e4m3"].min_subnormal
-    lost = (
-        f"The gradients have an rms of {short(dy.rms, 2)}: the smallest number of e4m3 is "
-        f"{short(smallest / dy.rms, 2)} times as large, so without a scale nothing is left of them."
-        if dy.rms < smallest
-        else f"The gradients have an rms of {short(dy.rms, 2)}."
-    )
     return (
-        f"**{out}** stand out most: the largest is {short(shapes[out].crest, 3)} times the rms (a Gaussian: "
-        f"{short(gaussian().crest, 2)}). **{wide}** spread widest: {shapes[wide].octaves:.1f} octaves hold "
-        f"{ENDS[1] - ENDS[0]:.0%} of them, a factor of {power_of_two(round(shapes[wide].octaves))}. {lost}"
+        f"The largest number of {out}, is **{short(shapes[out].crest, 3)} times the rms.** "
+        f"A Gaussian's is {short(gaussian().crest, 2)} times."
     )
 
 

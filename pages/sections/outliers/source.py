@@ -9,9 +9,8 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from fp8core.experiments.error_curves import DRAWS, drawn_bands
 from fp8core.experiments.read_back import as_bf16
-from fp8core.inputs import InputKind, draw, draw_operand
+from fp8core.inputs import OUTLIER_FACTOR, InputKind, draw, draw_operand
 from fp8core.linear import LayerTensor
 
 _KEPT = 4
@@ -41,7 +40,7 @@ class Matrix:
 class Source:
     """Where the numbers come from: a kind of input with a seed, or an uploaded matrix.
 
-    `tensor` says which of the three a recorded kind gives.
+    `tensor` says which of the three a recorded kind gives, and `factor` how much larger outliers are.
     """
 
     kind: str
@@ -49,6 +48,7 @@ class Source:
     seed: int
     tensor: LayerTensor = LayerTensor.X
     matrix: Matrix | None = None
+    factor: float = OUTLIER_FACTOR
 
     @property
     def nbytes(self) -> int:
@@ -75,26 +75,9 @@ def _numbers(source: Source) -> NDArray[np.float32]:
     if source.matrix is not None:
         x = np.frombuffer(source.matrix.data, np.float32).reshape(source.matrix.shape)
     else:
-        x = draw(InputKind(source.kind), source.shape, source.seed, tensor=source.tensor)
+        more = {"tensor": source.tensor, "outlier_factor": source.factor}
+        x = draw(InputKind(source.kind), source.shape, source.seed, **more)
     x = as_bf16(x)
     if not x.any():
         raise ValueError("All of these numbers are zero in bf16: there is nothing to lose.")
     return x
-
-
-@lru_cache(maxsize=_KEPT)
-def bands(source: Source, k_is_rows: bool) -> tuple[NDArray[np.float32], ...]:
-    """The draws of a tensor: BAND_LINES lines of other seeds, or equal bands of the matrix that there is.
-
-    The lines run along the contracted dim, BAND_K of it, or all of a matrix's. Raises ValueError for a matrix
-    with an empty or an all-zero band.
-    """
-    if source.matrix is None:
-        return drawn_bands(InputKind(source.kind), source.seed, k_is_rows, source.tensor)
-    parts = np.array_split(source.numbers(), DRAWS, axis=1 if k_is_rows else 0)
-    if not all(part.any() for part in parts):
-        raise ValueError(
-            f"These are {DRAWS} bands of your matrix, and one of them is empty or all zero: "
-            "choose a larger part of it."
-        )
-    return tuple(parts)

@@ -3,8 +3,8 @@
 import streamlit as st
 
 from fp8core.experiments.rounded_checkpoint import CHECKPOINT, CheckpointError, Reading, stored_as
-from pages.kit.chart import draw_chart
-from pages.kit.charts.ink import INKS
+from pages.kit.chart import draw_chart, room
+from pages.kit.charts.ink import INKS, Ink
 from pages.kit.charts.words import short
 from pages.kit.computing.compute import computed
 from pages.kit.computing.pool import Call
@@ -12,6 +12,7 @@ from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice, notices_wait
 from pages.kit.shell import theme
 from pages.kit.terms.explain import draw_text
+from pages.kit.view import here
 from pages.sections.outliers import chosen
 from pages.sections.outliers.charts.bars import Bar, grouped
 from pages.sections.outliers.controls import READING
@@ -31,82 +32,75 @@ SOURCE = (
     "kept: transformers issue 47030."
 )
 SERIES = {
-    "weight": "the weight, against w",
-    "checkpoint": "the weight, against the checkpoint",
+    "weight": "the weight",
+    "checkpoint": "from the checkpoint",
     "result": "y = x · wᵀ",
 }
 
 
 def show(controls: Controls) -> None:
     """Draw the error before and after the switch."""
-    draw_text(STORY)
+    reading = Reading[controls.draw(READING, here().control.container(width=290)).upper()]
     source = chosen.weights(controls)
     shown = computed("outliers_story", source, [Call(checkpoint, (source,))], doing="Reading the checkpoint")
-    reading = Reading[controls.draw(READING).upper()]
     if shown is None:
         return
     found = {error.reading: error for error in shown.parts[0]}
     before, after = found[Reading.AS_MADE], found[reading]
-    draw_notice(f"**Notice:** {notice(before, after, found[Reading.FROM_START])}")
+    draw_notice(notice(before, after))
+    ink = INKS[theme()]
     draw_chart(
-        grouped(bars(before, after), "error, ‖read − true‖ / ‖true‖", INKS[theme()]),
+        grouped(bars(before, after, ink), "error, ‖read − true‖ / ‖true‖", room(), ink),
         key="outliers_story",
+        is_rigid=True,
         alt=f"Error of the weight: {percent(before.weight)} as made, {percent(after.weight)} with "
         f"{reading.value}; of y: {percent(before.result)} and {percent(after.result)}.",
     )
     if not notices_wait():
         st.markdown(figures(found, shown.asked.shape))
+    draw_text(STORY, here().know)
     rows, columns = shown.asked.shape
-    st.caption(
+    here().know.caption(
         f"A weight of {rows:,} out × {columns:,} in, {THIRD:,} Gaussian tokens, blocks of "
         f"{CHECKPOINT.tile.mn} × {CHECKPOINT.tile.k}. A block's growth is ⟨read, checkpoint⟩ / ⟨checkpoint, "
         "checkpoint⟩, its mean over the blocks. " + SOURCE
     )
 
 
-def bars(before: CheckpointError, after: CheckpointError) -> list[Bar]:
+def bars(before: CheckpointError, after: CheckpointError, ink: Ink) -> list[Bar]:
     """The switch's two positions for each figure."""
-    readings = {before.reading: before, after.reading: after}
+    readings = {"as made": (before, ink.mid)}
+    if after.reading is not before.reading:
+        readings["now"] = (after, ink.text)
     return [
         Bar(
             group=title,
-            series=reading.value,
+            series=reading,
             share=getattr(error, name),
-            told=percent(getattr(error, name)),
+            color=color,
+            told=f"{percent(getattr(error, name))} {reading}",
         )
         for name, title in SERIES.items()
-        for reading, error in readings.items()
+        for reading, (error, color) in readings.items()
     ]
 
 
-def notice(before: CheckpointError, after: CheckpointError, direct: CheckpointError) -> str:
+def notice(before: CheckpointError, after: CheckpointError) -> str:
     """The error before and after, and why."""
+    if after.reading is Reading.AS_MADE:
+        return (
+            f"Read as it was made, the weight is **off by {percent(before.weight)}.** Choose another reading."
+        )
+    told = f"The weight is **off by {percent(after.weight)}**, not by {percent(before.weight)}."
     match after.reading:
-        case Reading.AS_MADE:
-            return (
-                f"read as it was made, the weight is off by {percent(before.weight)} and y by "
-                f"{percent(before.result)}. Now move the switch."
-            )
         case Reading.MADE_ANEW:
-            times = short(after.weight / before.weight, 3) if before.weight else "∞"
-            return (
-                f"the weight's error goes from {percent(before.weight)} to {percent(after.weight)}, {times} "
-                f"times, and that of y from {percent(before.result)} to {percent(after.result)}. It is the "
-                f"**second rounding** that costs: by itself it is worth {percent(after.checkpoint)}, as much "
-                "as the first, and two such errors add as √2. Weights quantized with powers of two from the "
-                f"start are off by {percent(direct.weight)}."
-            )
+            return f"{told} Two roundings of one size add up as √2."
         case Reading.CODES_KEPT:
-            return (
-                f"the weight's error goes from {percent(before.weight)} to {percent(after.weight)}: every "
-                f"block grows, {short(after.block_growth, 3)} times on average, because its scale went up "
-                "and its codes stayed."
-            )
+            return f"{told} The scales went up and the codes stayed: every block grows."
         case Reading.FROM_START:
             return (
-                "quantized once, with powers of two from the start, the weight is off by "
-                f"{percent(after.weight)}, as by {percent(before.weight)} with fp32 scales: e4m3's steps "
-                "grow with the number, so where they begin hardly matters."
+                f"Quantized once with powers of two, the weight is **off by {percent(after.weight)}.** "
+                f"With fp32 scales it is off by {percent(before.weight)}."
             )
 
 
@@ -123,5 +117,5 @@ def figures(found: dict[Reading, CheckpointError], shape: tuple[int, int]) -> st
         for reading, error in found.items()
     ]
     return table(
-        ("read with", *SERIES.values(), "elements changed", "growth of a block", "bits an element"), rows
+        ("read with", *SERIES.values(), "elements changed", "growth of a block", "bits per element"), rows
     )

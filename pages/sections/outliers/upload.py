@@ -12,6 +12,7 @@ from pages.kit.controls import Controls
 from pages.kit.inert import plain
 from pages.kit.reported import reported
 from pages.kit.uploads.tensor_file import MAX_MEGABYTES, RULE, SUFFIXES, TensorFile, read_tensor
+from pages.kit.view import here
 from pages.sections.outliers.controls import FIRST_COLUMN, FIRST_ROW, MATRIX, TENSOR
 from pages.sections.outliers.source import Matrix
 
@@ -19,7 +20,7 @@ _FILE, _PROBLEM, _UPLOAD, _CUT = (
     *("_outliers_file", "_outliers_file_problem"),
     *("_outliers_upload", "_outliers_matrix"),
 )
-WAITING = "Upload a matrix at the left, and it takes the place of these numbers."
+WAITING = "Upload a matrix under “More controls”, and it takes the place of these numbers."
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ class _Part:
 
 def draw_upload(controls: Controls, size: tuple[int, int]) -> Matrix | None:
     """Draw the upload and the choice of a part of at most `size`; the matrix, or None until there is one."""
-    side = st.sidebar
+    side = here().more
     side.file_uploader(
         "A tensor", type=SUFFIXES, max_upload_size=MAX_MEGABYTES, key=_UPLOAD, on_change=_uploaded
     )
@@ -55,12 +56,11 @@ def draw_upload(controls: Controls, size: tuple[int, int]) -> Matrix | None:
 
 def _part(controls: Controls, file: TensorFile, size: tuple[int, int]) -> _Part:
     """Draw the choice of the tensor, of one matrix of it, and of the corner where the part begins."""
-    side = st.sidebar
-    side.text(f"From {file.name}")
+    here().more.text(f"From {file.name}")
     names = {str(at): f"{at + 1}. {tensor.words}" for at, tensor in enumerate(file.tensors)}
-    tensor = file.tensors[int(controls.draw(TENSOR, side, options=names))]
+    tensor = file.tensors[int(controls.draw(TENSOR, options=names))]
     matrices = prod(tensor.leading)
-    number = controls.draw(MATRIX, side, high=matrices - 1) if matrices > 1 else 0
+    number = controls.draw(MATRIX, high=matrices - 1) if matrices > 1 else 0
     leading = tuple(int(at) for at in np.unravel_index(number, tensor.leading)) if tensor.leading else ()
     corner = (
         _first(controls.draw, FIRST_ROW, tensor.rows, size[0]),
@@ -71,7 +71,7 @@ def _part(controls: Controls, file: TensorFile, size: tuple[int, int]) -> _Part:
 
 def _first(draw: Callable[..., int], control: object, length: int, wanted: int) -> int:
     """The first line of a part: there is a choice where the tensor is longer than the part."""
-    return draw(control, st.sidebar, high=length - 1) if length > wanted else 0
+    return draw(control, high=length - 1) if length > wanted else 0
 
 
 def _matrix(file: TensorFile, part: _Part) -> Matrix | None:
@@ -82,7 +82,7 @@ def _matrix(file: TensorFile, part: _Part) -> Matrix | None:
     try:
         cut = file.matrix(part.tensor, part.leading, corner=part.corner, size=part.size)
     except ValueError as problem:
-        st.sidebar.error(plain(str(problem)), icon=":material/error:")
+        here().more.error(plain(str(problem)), icon=":material/error:")
         return None
     matrix = Matrix(digest=repr(part), shape=cut.shape, data=cut.tobytes())
     st.session_state[_CUT] = part, matrix

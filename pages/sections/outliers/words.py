@@ -7,15 +7,14 @@ from pages.kit.charts.words import percent_text
 
 INTRODUCTION = (
     "One large number decides the scale of every number that shares it. What that costs the small ones "
-    "depends on the recipe: on its format, its tiles, and how its scales are rounded. Here up to four "
-    "recipes quantize **the same tensor**."
+    "depends on the recipe: on its format, its tiles, and how its scales are rounded. Up to four "
+    "recipes quantize **the same tensor** here; “More controls” has the choice."
 )
 SOURCES = (
     "Sources: outlier channels, arXiv 2208.07339 (LLM.int8); outlier tokens, arXiv 2402.17762 (massive "
     "activations); scale bias, deadzone and grid noise, arXiv 2605.20402; shrinkage, arXiv 2606.20381."
 )
 BF16 = "stays bf16 here, and the numbers are bf16 already: no error"
-NO_ERROR = "every number is a value of every chosen recipe: nothing is lost."
 _GAP = "\N{NO-BREAK SPACE}"
 _LEAST = 1e-3
 _NEARLY_ALL, _WHOLE_DIGITS = 99.0, 4
@@ -37,13 +36,6 @@ def db(value: float) -> str:
 def bits(value: float) -> str:
     """Bits an element, scales included, such as ``8.25``."""
     return f"{value:.3f}".rstrip("0").rstrip(".")
-
-
-def ranged(mean: float, low: float, high: float) -> str:
-    """The mean of some draws, the worst and the best, such as ``31.5 dB (31.20 to 31.77)``."""
-    if not math.isfinite(high):
-        return db(high)
-    return f"{db(mean)} ({low:.2f} to {high:.2f})".replace("-", "−")
 
 
 def adding_up(parts: Mapping[str, float], total: float, decimals: int) -> dict[str, str]:

@@ -1,17 +1,17 @@
-"""Three cases side by side: where a rotation lowers the error, and where it raises it."""
+"""Three cases: where a rotation lowers the error, and where it raises it."""
 
-from dataclasses import replace
 from functools import lru_cache
 
 import streamlit as st
 
 from pages.kit.controls import Controls
-from pages.kit.notice import notices_wait
-from pages.sections.rotations.controls import CASES, FORMAT, MAGNITUDE, OPENING, SIZE, TILE, rotation_at
-from pages.sections.rotations.data import KEPT, Setting, setting
+from pages.kit.view import here
+from pages.sections.rotations.controls import CASES, MAGNITUDE
+from pages.sections.rotations.data import KEPT, Setting
 
 NEGLIGIBLE = 1e-12
 """Shares of the energy below this are fp32's own rounding: the format has lost nothing."""
+_CASE = "_rotations_case"
 
 
 @lru_cache(maxsize=KEPT)
@@ -38,26 +38,18 @@ def change(without: float, rotated: float) -> str:
 
 
 def draw_cases(controls: Controls) -> None:
-    """A button for each case, with the effect of a rotation on its error. A click shows the case.
+    """Draw the choice of a case beside the sections; none is chosen where the fields show another one."""
+    settings = {
+        title: {key: value for key, value in values.items() if key != MAGNITUDE.key}
+        for title, values in CASES.items()
+    }
+    held = {key: st.session_state[key] for values in settings.values() for key in values}
+    st.session_state[_CASE] = next(
+        (title for title, values in settings.items() if values.items() <= held.items()), None
+    )
 
-    While a prediction comes first, the effect is left out.
-    """
-    here = setting(controls)
-    st.markdown("**Compare three cases.**" + ("" if notices_wait() else " Rotating makes the error:"))
-    row = st.container(horizontal=True, gap="small")
-    for title, values in CASES.items():
-        size = int(values[SIZE.key])
-        case = replace(
-            here,
-            size=size,
-            rotation=rotation_at(size).fit(here.rotation),
-            tile=values[TILE.key],
-            format=values.get(FORMAT.key, FORMAT.default),
-        )
-        told = "" if notices_wait() else f": {change(*mean_errors(case, OPENING[MAGNITUDE.key]))}"
-        row.button(
-            f"{title}{told}",
-            key=f"rotations_case_{title}",
-            on_click=controls.preset,
-            kwargs={FORMAT.key: FORMAT.default} | values,
-        )
+    def chosen() -> None:
+        if title := st.session_state[_CASE]:
+            controls.preset(**settings[title])
+
+    here().control.segmented_control("A case", list(CASES), key=_CASE, on_change=chosen)

@@ -18,14 +18,14 @@ SHOW = Choice(
         "many": "Many vectors",
         "error": "Error",
         "matmul": "Matmul",
-        "bf16": "Cost in bf16",
     },
     default="vector",
+    moved={"bf16": "error"},
 )
 SIZE = Choice(
     key="rotations_size",
     label="Size of the vector",
-    options={str(size): str(size) for size in SIZES},
+    options={str(size): f"{size:,} numbers" for size in SIZES},
     default=str(SIZES[0]),
     style=ChoiceStyle.SELECT,
     help="A Hadamard matrix exists for every power of two. NVFP4 training rotates runs of 16.",
@@ -107,12 +107,12 @@ SCALE = Choice(
 
 ALL_CONTROLS = (SHOW, SIZE, REST, COUNT, SEED, MAGNITUDE, ROTATION, FORMAT, TILE, SCALE)
 
-OPENING = {SIZE.key: str(SIZES[-1]), TILE.key: WHOLE_VECTOR, MAGNITUDE.key: 32}
+OPENING = {SIZE.key: "32", TILE.key: WHOLE_VECTOR, MAGNITUDE.key: 32}
 """The case that rotations are for: one scale for many elements, one of them an outlier."""
 CASES = {
-    f"One scale for {SIZES[-1]:,}": OPENING,
-    f"One scale for {LINE}": OPENING | {TILE.key: LINE},
-    f"One scale for {SIZES[-1]:,}, e4m3": OPENING | {FORMAT.key: "e4m3"},
+    "4 bits, one scale": OPENING | {FORMAT.key: FORMAT.default},
+    f"4 bits, a scale for {LINE}": OPENING | {FORMAT.key: FORMAT.default, TILE.key: LINE},
+    "8 bits": OPENING | {FORMAT.key: "e4m3"},
 }
 
 

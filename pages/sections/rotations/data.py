@@ -9,8 +9,7 @@ from fp8core.errors import ErrorParts
 from fp8core.experiments.outliers import Rest, draw_outlier_vectors
 from fp8core.experiments.rotation_error import Frame, VectorError, product_errors
 from fp8core.formats import FORMATS
-from fp8core.linear import OPERANDS
-from fp8core.recipes import RECIPES, OperandSpec
+from fp8core.recipes import OperandSpec
 from fp8core.rotations import Rotation, RotationKind
 from fp8core.scales import SCALE_RULES
 from fp8core.tiles import WHOLE, TileShape
@@ -32,7 +31,6 @@ KEPT = 128
 """Results kept of each computation: a few numbers each."""
 FEW = 4
 """Rotations kept, and sets of vectors: the largest takes about 4 MB."""
-CARRIER = "bf16"
 MAGNITUDES = tuple(float(m) for m in np.geomspace(MAGNITUDE.low, MAGNITUDE.high, 29))
 _ELEMENTS = 8192
 _FEWEST = 16
@@ -194,36 +192,9 @@ def products(setting: Setting, magnitudes: tuple[float, ...]) -> Products:
     )
 
 
-def compared(chosen: str) -> tuple[str, ...]:
-    """The formats whose errors stand side by side: those that recipes use, and the chosen one."""
-    copies = (copy for recipe in RECIPES.values() for t in OPERANDS for copy in recipe.quantized_copies(t))
-    used = {copy.spec.format.name for copy in copies} | {chosen}
-    return tuple(name for name in FORMAT.options if name in used)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Cost:
-    """The error of a format for three inputs: not rotated, rotated in fp32, rotated and rounded to bf16."""
-
-    format: str
-    plain: float
-    rotated: float
-    carried: float
-
-
 @lru_cache(maxsize=KEPT)
-def costs(setting: Setting, magnitude: int) -> tuple[float, tuple[Cost, ...]]:
-    """bf16's own error on the rotated numbers, and each format's error by the three paths."""
-    carrier, (plain, rotated) = FORMATS[CARRIER], setting.frames(setting.many)
-    rows = []
-    for name in compared(setting.format):
-        spec = setting.spec(name)
-        rows.append(
-            Cost(
-                format=name,
-                plain=plain.quantized(magnitude, spec).nmse,
-                rotated=rotated.quantized(magnitude, spec).nmse,
-                carried=rotated.quantized(magnitude, spec, carrier).nmse,
-            )
-        )
-    return rotated.carrier_error(magnitude, carrier), tuple(rows)
+def through_bf16(setting: Setting, magnitude: int) -> tuple[float, float]:
+    """The error of rotated vectors that a kernel stores in bf16 first: bf16's own, and that of both."""
+    carrier, (_, rotated) = FORMATS["bf16"], setting.frames(setting.many)
+    both = rotated.quantized(magnitude, setting.spec(), carrier).nmse
+    return rotated.carrier_error(magnitude, carrier), both

@@ -15,7 +15,8 @@ from pages.kit.charts.words import column
 from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice
 from pages.kit.shell import theme
-from pages.sections.rotations.cases import of_format
+from pages.kit.view import here
+from pages.sections.rotations.cases import change, draw_cases
 from pages.sections.rotations.charts.curves import Curve, curves, data_sets
 from pages.sections.rotations.controls import MAGNITUDE, draw_rotation
 from pages.sections.rotations.data import (
@@ -25,6 +26,7 @@ from pages.sections.rotations.data import (
     errors,
     parts,
     setting,
+    through_bf16,
 )
 
 MARGIN = 0.05
@@ -76,42 +78,45 @@ def _crossings(ranges: Ranges) -> list[float]:
 
 def show(controls: Controls) -> None:
     """Draw the curves, their meaning, and the parts of the error at the reader's magnitude."""
+    draw_cases(controls)
     draw_rotation(controls)
     magnitude = controls.draw(MAGNITUDE)
     chosen = setting(controls)
     without, rotated = errors(chosen, magnitude)
     total, rest = ranges(chosen)
-    panels = curve_panels(chosen)
-    draw_notice(f"**Notice:** {notice(magnitude, without, rotated, chosen.format)}")
-    st.markdown(crossings_in_words(total, None if math.isnan(rotated.rest_nmse) else rest))
+    draw_notice(notice(magnitude, without, rotated))
     draw_chart(
-        picture(panels, magnitude, theme()),
+        picture(curve_panels(chosen), magnitude, theme()),
         key="rotations_errors",
         alt=f"Quantization error in {chosen.format} over the outlier's magnitude, as it is and rotated. "
         f"At {magnitude}: total {without.nmse:.3g} and {rotated.nmse:.3g}, zeros {without.zeros:.0%} and "
         f"{rotated.zeros:.0%}.",
     )
-    st.caption(
+    st.markdown(f"At magnitude {magnitude}, errors in percent of the signal's energy:")
+    st.markdown(parts_table(zip((without.zeros, rotated.zeros), parts(chosen, magnitude), strict=True)))
+    here().know.markdown(crossings_in_words(total, None if math.isnan(rotated.rest_nmse) else rest))
+    here().know.markdown(why(chosen.spec()))
+    alone, both = through_bf16(chosen, magnitude)
+    here().know.markdown(
+        "A kernel stores the rotated numbers in bf16 before it quantizes them. That alone costs "
+        f"{alone:.1e} of the energy. Quantized after it, the error is {both:.3g} instead of "
+        f"{rotated.nmse:.3g}."
+    )
+    here().know.caption(
         f"Averages over {chosen.many:,} vectors whose outliers spread over an octave around the magnitude; "
-        "error measured after rotating back. Dotted: the magnitude chosen above. Pink: the magnitudes at "
+        "error measured after rotating back. Dotted: the magnitude chosen. Orange: the magnitudes at "
         f"which rotating begins or ceases to lower the error by {MARGIN:.0%}. Point at a panel for both "
         "values."
     )
-    st.markdown(f"At magnitude {magnitude}, errors in percent of the signal's energy:")
-    st.markdown(parts_table(zip((without.zeros, rotated.zeros), parts(chosen, magnitude), strict=True)))
-    st.markdown(why(chosen.spec()))
 
 
-def notice(magnitude: int, without: VectorError, rotated: VectorError, format_: str) -> str:
+def notice(magnitude: int, without: VectorError, rotated: VectorError) -> str:
     """The two truths at one magnitude."""
-    zeros = f"the share of codes that are zero goes from {without.zeros:.0%} to {rotated.zeros:.0%}"
-    told = f"at magnitude {magnitude} in {format_}, {zeros}"
-    before, after = of_format(without.nmse), of_format(rotated.nmse)
-    if not (before or after):
-        return f"{told}, and the total error is zero both ways."
-    verdict = "grows" if after > before else "shrinks"
-    contrast = "but" if (after > before) == (rotated.zeros < without.zeros) else "and"
-    return f"{told}, {contrast} the total error {verdict}: {before:.3g} to {after:.3g}."
+    effect = change(without.nmse, rotated.nmse)
+    return (
+        f"At magnitude {magnitude} rotating makes the error **{effect}.** "
+        f"The share of zeros goes from {without.zeros:.0%} to {rotated.zeros:.0%}."
+    )
 
 
 def crossings_in_words(total: Ranges, rest: Ranges | None) -> str:
@@ -152,10 +157,10 @@ def why(spec: OperandSpec) -> str:
             f"Why the total can grow: where the outlier is its tile's amax, the scale amax / "
             f"{spec.format.max:g} puts it on the largest value **exactly**: most of the energy has no error. "
             "Rotated, that energy is in every entry, and every entry is rounded. With a scale that is a "
-            "power of two the outlier is rounded like the rest: choose one in the sidebar and compare."
+            "power of two the outlier is rounded like the rest: choose one under “More controls” and compare."
         )
     return (
         "A scale that is a power of two does not put the outlier on a value of the format: it is rounded "
         "like the rest, and most of the energy has an error even without a rotation. With an fp32 scale the "
-        "outlier lands on the largest value exactly: choose that in the sidebar and compare."
+        "outlier lands on the largest value exactly: choose that under “More controls” and compare."
     )

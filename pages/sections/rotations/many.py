@@ -22,6 +22,7 @@ from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice
 from pages.kit.shared_controls import SEED
 from pages.kit.shell import theme
+from pages.kit.view import here
 from pages.sections.rotations.charts.histogram import Entries, histograms
 from pages.sections.rotations.controls import COUNT, MAGNITUDE, REST, SIZE
 from pages.sections.rotations.data import FEW
@@ -32,7 +33,6 @@ _ELEMENTS = 1 << 16
 _MOST_TURNS = 64
 _POINTS, _ENDS = 101, 4
 _BEYOND = 4
-_HUMPS_APART = 2
 
 
 @st.cache_resource(max_entries=FEW, show_spinner=False)
@@ -94,7 +94,7 @@ def show(controls: Controls) -> None:
     magnitude = controls.draw(MAGNITUDE)
     size, outliers = int(controls.value(SIZE)), controls.value(COUNT)
     rest, seed = controls.value(REST), controls.value(SEED)
-    draw_notice(f"**Notice:** {notice(size, Rest[rest.upper()], outliers, magnitude)}")
+    draw_notice(notice(size, outliers, magnitude))
     reach = reach_of(Rest[rest.upper()], outliers, magnitude)
     draw_chart(
         histograms(panels(size, rest, outliers, seed, magnitude, reach), reach, INKS[theme()]),
@@ -102,33 +102,23 @@ def show(controls: Controls) -> None:
         alt=f"Histograms of the entries of vectors of {size} with {counted(outliers, 'outlier')} of "
         f"magnitude {magnitude}: before, after a Hadamard transform, after random rotations.",
     )
-    st.caption(
-        f"Bars: {_ELEMENTS:,} entries, each vector with its outliers in other places. Line: the exact "
-        "density, where there is a formula (the rest Gaussian, or zero under random rotations). Point at a "
-        "bar for its share."
+    here().know.markdown(
+        f"Under random rotations the outliers' share of an entry follows a Beta distribution of standard "
+        f"deviation {magnitude * math.sqrt(outliers / size):.3g}. Bars: {_ELEMENTS:,} entries, each vector "
+        "with its outliers in other places. Line: the exact density, where there is a formula (the rest "
+        "Gaussian, or zero under random rotations). Point at a bar for its share."
     )
 
 
-def notice(size: int, rest: Rest, outliers: int, magnitude: int) -> str:
-    """The effect of the two rotations on the outliers, with the figures of this setting."""
+def notice(size: int, outliers: int, magnitude: int) -> str:
+    """The effect of a Hadamard rotation on the outliers, with the figures of this setting."""
     place = magnitude / math.sqrt(size)
-    spread = magnitude * math.sqrt(outliers / size)
-    random = (
-        f"Under random rotations its share of an entry follows a Beta distribution of standard deviation "
-        f"{spread:.3g}, with tails beyond."
-    )
     if outliers > 1:
         return (
-            f"the {outliers} outliers of {magnitude} add up with random signs: under Hadamard in steps of "
-            f"2 · {magnitude}/√{size} = {2 * place:.3g}. " + random.replace("its share of", "their sum in")
+            f"The {outliers} outliers of {magnitude} add up with random signs: under Hadamard "
+            f"**in steps of {2 * place:.3g}.**"
         )
-    if rest is Rest.ZERO:
-        return (
-            f"a lone outlier of {magnitude} becomes ±{magnitude}/√{size} = ±{place:.3g} in every entry under "
-            f"Hadamard: two spikes, which two codes hold. {random}"
-        )
-    shape = "two humps" if place > _HUMPS_APART else "two humps that merge into one"
     return (
-        f"Hadamard shares an outlier of {magnitude} out equally, ±{magnitude}/√{size} = ±{place:.3g} to "
-        f"every entry, and the rest lies around those: {shape}. {random}"
+        f"Hadamard shares an outlier of {magnitude} out equally: "
+        f"**±{place:.3g} in each of {size:,} numbers.**"
     )

@@ -1,13 +1,13 @@
 """Section "In a matmul": both sides rotate and the product stays; its quantization error does not."""
 
-import streamlit as st
-
 from pages.kit.chart import draw_chart
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.template import Filled
 from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice
 from pages.kit.shell import theme
+from pages.kit.view import here
+from pages.sections.rotations.cases import draw_cases
 from pages.sections.rotations.charts.curves import Curve, curves, data_sets
 from pages.sections.rotations.controls import MAGNITUDE, draw_rotation
 from pages.sections.rotations.data import MAGNITUDES, products, setting
@@ -28,34 +28,31 @@ def picture(curve: Curve, magnitude: int, theme: str) -> Filled:
 
 
 def show(controls: Controls) -> None:
-    """Draw the identity, its check in float64, and the error once both operands are quantized."""
+    """Draw the error of the product once both operands are quantized."""
+    draw_cases(controls)
     draw_rotation(controls)
     magnitude = controls.draw(MAGNITUDE)
     chosen = setting(controls)
     swept = products(chosen, SWEPT)
-    curve = Curve(swept.without, swept.rotated)
-    here = products(chosen, (float(magnitude),))
-    st.latex(r"(A R)(B R)^\mathsf{T} = A\, R R^\mathsf{T} B^\mathsf{T} = A B^\mathsf{T}")
-    st.markdown(
-        "Rotate both operands along the contracted dim, and the product stays the same. Nobody has to rotate "
-        "back: the two rotations cancel. Like activations, A has its outliers in the same channels of every "
-        "row. Like weights, B has none."
-    )
-    without, rotated = here.without[0], here.rotated[0]
-    change = rotated / without - 1 if without else 0.0
+    now = products(chosen, (float(magnitude),))
+    without, rotated = now.without[0], now.rotated[0]
     draw_notice(
-        f"**Notice:** in float64, rotating both operands changes the product by at most {here.moved:.1e}; "
-        f"its largest entry is {here.largest:.3g}. That is rounding only. With both operands in "
-        f"{chosen.format}, the error of the product is {without:.2%} without the rotation and {rotated:.2%} "
-        f"with it: {abs(change):.0%} {'more' if change > 0 else 'less'}."
+        f"Rotate both operands: in {chosen.format} the product's error is **{rotated:.2%}**, "
+        f"not {without:.2%}. Nobody has to rotate back."
     )
     draw_chart(
-        picture(curve, magnitude, theme()),
+        picture(Curve(swept.without, swept.rotated), magnitude, theme()),
         key="rotations_product",
         alt=f"Relative error of the product in {chosen.format} over the outlier's magnitude. At {magnitude}: "
         f"{without:.3g} as it is, {rotated:.3g} rotated.",
     )
-    st.caption(
+    here().know.latex(r"(A R)(B R)^\mathsf{T} = A\, R R^\mathsf{T} B^\mathsf{T} = A B^\mathsf{T}")
+    here().know.markdown(
+        "Rotate both operands along the contracted dim, and the product stays the same: the two rotations "
+        f"cancel. In float64 it changes by at most {now.moved:.1e}; its largest entry is {now.largest:.3g}. "
+        "Like activations, A has its outliers in the same channels of every row. Like weights, B has none."
+    )
+    here().know.caption(
         f"A and B have {chosen.matmul_rows} rows each; outliers spread over an octave around the magnitude. "
-        "Products and sums are in float64: only quantization shows. Dotted: the magnitude chosen above."
+        "Products and sums are in float64: only quantization shows. Dotted: the magnitude chosen."
     )

@@ -22,7 +22,7 @@ RULES = r"""
 - **Quantized**: scale from the tile's largest |x|, $q = \mathrm{round}(x \cdot \mathrm{fl}(1/s))$ in fp32,
   nearest, ties to even, clamped to the largest value. The tie at half the smallest value goes to the even
   code, zero; so |x| up to and including that half becomes zero.
-- **Order**: vectors are rotated in float64, rounded to fp32 (or to bf16, then fp32), then quantized; the
+- **Order**: vectors are rotated in float64, rounded to fp32, then quantized; the
   error is rotated back in float64. NVFP4's own E4M3 scale is not modeled here: the scale is
   fp32 or a power of two, as chosen.
 - **Limits**: magnitudes are swept over the slider's whole range; crossings are interpolated between them; a

@@ -21,6 +21,13 @@ SHOW = Choice(
     default="picture",
 )
 
+ORIGINAL, NEAREST = "original", "nearest"
+BESIDE = Choice(
+    key="beside",
+    label="Compared with",
+    options={ORIGINAL: "Beside the original", NEAREST: "Beside nearest"},
+    default=NEAREST,
+)
 PIXELS = Choice(
     key="pixels",
     label="Values a pixel may take",
@@ -58,7 +65,7 @@ FORMAT = Choice(
 )
 RANDOM_BITS = Whole(
     key="random_bits",
-    label="N, random bits a value",
+    label="N, random bits per value",
     low=1,
     high=MAX_RANDOM_BITS,
     default=8,
@@ -105,6 +112,7 @@ STEPS = Whole(
 ALL_CONTROLS = (
     SHOW,
     SEED,
+    BESIDE,
     PIXELS,
     LEVELS,
     BLUR,

@@ -1,7 +1,6 @@
 """Section "In a matmul": the noise that remains when many rounded terms are added."""
 
 import numpy as np
-import streamlit as st
 
 from fp8core.experiments.dot_noise import DotErrors, noise_ratio
 from fp8core.formats import FORMATS
@@ -12,57 +11,55 @@ from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice
 from pages.kit.shared_controls import SEED
 from pages.kit.shell import theme
+from pages.kit.view import here, stage
 from pages.sections.stochastic.charts.dot import dot_chart
 from pages.sections.stochastic.controls import FORMAT
 from pages.sections.stochastic.data import TERMS, TRIALS, DotView, dot_view
 
-PANEL = 390
-
 
 def show(controls: Controls) -> None:
     """Draw the control, what to notice, and the two pictures."""
-    name = controls.draw(FORMAT)
-    view = dot_view(name, controls.value(SEED))
-    draw_notice(_notice(view, noise_ratio(FORMATS[name])))
+    name, seed = controls.draw(FORMAT, here().control), controls.draw(SEED)
+    view = dot_view(name, seed)
+    draw_notice(_notice(view))
     domain, ink = view.domain, INKS[theme()]
-    row = st.container(horizontal=True, gap="medium")
-    for title, errors, floor, key in (
-        ("Same sign: |N(0, 1)|, as after a ReLU", view.same_sign, view.floor, "dot_same_sign"),
-        ("Both signs: N(0, 1)", view.zero_mean, None, "dot_zero_mean"),
-    ):
-        panel = row.container(width=PANEL)
-        panel.markdown(f"**{title}**")
+    pictures = (
+        ("Terms of one sign", view.same_sign, view.floor, "dot_same_sign"),
+        ("Terms of both signs", view.zero_mean, None, "dot_zero_mean"),
+    )
+    for place, (title, errors, floor, key) in zip(stage().columns(2, gap="large"), pictures, strict=True):
         draw_chart(
-            dot_chart(errors, domain, ink, floor),
-            place=panel,
+            dot_chart(errors, domain, title, ink, floor),
+            place=place,
             key=key,
             alt=f"{title}: at K = {TERMS[-1]:,} the relative error is "
             f"{percent_text(errors.nearest[-1], 2)} to nearest, "
             f"{percent_text(errors.stochastic[-1], 2)} stochastically",
         )
-    st.caption(
+    here().know.markdown(_why(view, noise_ratio(FORMATS[name])))
+    here().know.caption(
         f"d = Σ round(aₖ) · round(bₖ), both operands in {name} without a scale, added in fp64: what is seen "
-        f"is the rounding of the operands alone. rms of the error of {TRIALS} dot products over the rms of "
-        "the exact ones."
+        "is the rounding of the operands alone. One sign: |N(0, 1)|, as after a ReLU; both signs: N(0, 1). "
+        f"rms of the error of {TRIALS} dot products over the rms of the exact ones."
     )
 
 
-def _notice(view: DotView, expected: float) -> str:
-    same, zero = view.same_sign, view.zero_mean
-    ahead = overtaken(same)
-    last = f"K = {TERMS[-1]:,}"
-    if ahead is not None:
-        winner = f"from about K = {ahead:,} on stochastic rounding is ahead"
-    else:
-        winner = f"up to {last} nearest stays better, because its bias is so small"
-    ratio = zero.stochastic[-1] / zero.nearest[-1]
+def _notice(view: DotView) -> str:
+    zero, ahead = view.zero_mean, overtaken(view.same_sign)
+    ratio = short(float(zero.stochastic[-1] / zero.nearest[-1]), 2)
+    one = "nearest stays better" if ahead is None else f"noise wins from K = {ahead:,} on"
+    return f"With one sign, {one}. Where signs cancel, noise has **{ratio} times nearest's error.**"
+
+
+def _why(view: DotView, expected: float) -> str:
+    same = view.same_sign
     return (
-        "**Notice, both are true.** Where all terms have one sign, the noise averages out as 1/√K, but "
-        f"nearest's bias ({percent_text(view.floor, 2)}) does not, however many terms are added: {winner} "
-        f"(at {last}: {percent_text(same.stochastic[-1], 2)} against {percent_text(same.nearest[-1], 2)}). "
-        "Where signs cancel, the result itself grows only as √K: nothing averages out, and "
-        f"**nearest wins**: stochastic's error is {short(float(ratio), 2)} times as large in these sums, and "
-        f"{short(expected, 2)} times in the mean over many."
+        "Where all terms have one sign, the noise averages out as 1/√K. Nearest's bias "
+        f"({percent_text(view.floor, 2)}) does not, however many terms are added. At K = {TERMS[-1]:,} the "
+        f"errors are {percent_text(same.stochastic[-1], 2)} stochastically and "
+        f"{percent_text(same.nearest[-1], 2)} to nearest. Where signs cancel, the result itself grows only "
+        "as √K: nothing averages out. In the mean over many sums, stochastic rounding has "
+        f"{short(expected, 2)} times nearest's error."
     )
 
 

@@ -7,14 +7,16 @@ from fp8core.formats import FORMATS
 from fp8core.stochastic import Debias
 from pages.kit.chart import draw_chart
 from pages.kit.charts.ink import INKS
-from pages.kit.charts.words import power_in_digits, short
+from pages.kit.charts.words import short
 from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice
 from pages.kit.shell import theme
+from pages.kit.view import here
 from pages.sections.stochastic.charts.mean import mean_chart
 from pages.sections.stochastic.controls import AROUND, DEBIAS, FORMAT, RANDOM_BITS
 from pages.sections.stochastic.data import COUNTED_POINTS, MeanView, mean_view
 
+FEW_BITS = (1, 3, 8)
 DITHERING = (
     "**Noise, then nearest.** Dithering says it in other words: add uniform noise of up to half a step "
     "either way, and round to nearest. The closer x lies to the upper value, the more often the sum rounds "
@@ -24,11 +26,15 @@ DITHERING = (
 
 def show(controls: Controls) -> None:
     """Draw the controls, the mean over x, and the table of errors."""
-    name = controls.draw(FORMAT)
-    bits = controls.draw(RANDOM_BITS)
-    place = st.container(horizontal=True, gap="medium", vertical_alignment="bottom")
-    debias = Debias[controls.draw(DEBIAS, place).upper()]
-    around = controls.draw(AROUND, place.container(width=150), high=FORMATS[name].max)
+    for few in FEW_BITS:
+        here().control.button(
+            f"{few} random {'bit' if few == 1 else 'bits'}",
+            on_click=controls.preset,
+            kwargs={RANDOM_BITS.key: few},
+        )
+    name, bits = controls.draw(FORMAT), controls.draw(RANDOM_BITS)
+    debias = Debias[controls.draw(DEBIAS).upper()]
+    around = controls.draw(AROUND, high=FORMATS[name].max)
     view = mean_view(name, around, bits, debias)
     draw_notice(_notice(view, debias, bits))
     draw_chart(
@@ -38,27 +44,23 @@ def show(controls: Controls) -> None:
         f"{name}: nearest climbs in stairs, the stochastic mean follows x within "
         f"{short(view.noisy[debias].worst_bias, 3)} of a step",
     )
-    st.caption(
-        "Exact, over all 2ᴺ equally likely random values: nothing is drawn at random here. Shaded: the mean "
-        "± one standard deviation of a single rounding. Drag N to the left and see the mean become stairs. "
-        "Point at the picture for the numbers."
-    )
-    st.markdown(DITHERING)
     st.markdown(_table(view, debias))
     st.caption(
         f"In steps (gaps between neighboring values), over {COUNTED_POINTS:,} x in each of the gaps drawn. "
         "rms is that of one rounding: noise is the price of a mean that is right."
     )
+    here().know.markdown(DITHERING)
+    here().know.caption(
+        "Exact, over all 2ᴺ equally likely random values: nothing is drawn at random here. Shaded: the mean "
+        "± one standard deviation of a single rounding. Point at the picture for the numbers."
+    )
 
 
 def _notice(view: MeanView, debias: Debias, bits: int) -> str:
-    noisy, nearest = view.noisy[debias], view.nearest
     return (
-        f"**Notice:** with {bits} random {'bit' if bits == 1 else 'bits'} the mean of the rounded value is "
-        f"at most **{short(noisy.worst_bias, 3)} of a step** off x ({debias.value}; 2⁻ᴺ is "
-        f"{power_in_digits(-bits)}), that of nearest up to "
-        f"{short(nearest.worst_bias, 2)}. The price: one rounding's rms error is {short(noisy.rms, 3)} of a "
-        f"step instead of {short(nearest.rms, 3)}."
+        f"With {bits} random {'bit' if bits == 1 else 'bits'} the mean is at most "
+        f"**{short(view.noisy[debias].worst_bias, 3)} of a step off x.** "
+        f"To nearest it is off by up to {short(view.nearest.worst_bias, 2)}."
     )
 
 

@@ -7,43 +7,53 @@ from dataclasses import dataclass
 import altair as alt
 
 from fp8core.experiments.error_curves import Draws
-from pages.kit.charts.finish import color_range, dressed, shape_range
+from pages.kit.charts.finish import dressed
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.legible import axis_title
-from pages.kit.charts.template import Filled, by_column, number, several, template, text
+from pages.kit.charts.recipe_marks import Mark
+from pages.kit.charts.template import Filled, by_column, several, template, text
 
-POINTS, OWN = "points", "own"
-TALL, AROUND, LEGEND_LINE = 300, 70, 26
-_MANY = 12
-_LONG = "a recipe with a long title"
-"""A legend has as many columns as names of this length fit into the width."""
+POINTS, NAMES = "points", "names"
+TALL = 300
+_LABEL = 112
+"""Pixels at the right for the names of the lines."""
+_APART = 0.062
+"""The least distance of two names, as a share of the axis."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Curve:
-    """The points of one recipe, and the one of its own tile, if it is to be marked."""
+    """The points of one recipe, and its mark."""
 
     name: str
     points: tuple[Draws, ...]
-    own: Draws | None = None
+    mark: Mark
 
 
 def draws_chart(curves: Sequence[Curve], axis: str, ink: Ink) -> Filled:
-    """Every curve over a logarithmic axis."""
-    points = [_row(curve.name, draws) for curve in curves for draws in curve.points if has_error(draws)]
-    own = [_row(curve.name, curve.own) for curve in curves if curve.own and has_error(curve.own)]
-    every = points + own
-    at, errors = [row["at"] for row in every], [row[end] for row in every for end in ("low", "high")]
-    names = [curve.name for curve in curves]
-    datasets = {POINTS: by_column(points)} | ({OWN: by_column(own)} if own else {})
-    return _template(bool(own), ink).filled(
-        datasets,
-        names=names,
+    """Every curve over a logarithmic axis, its name at its end."""
+    points = [_row(curve, draws) for curve in curves for draws in curve.points if has_error(draws)]
+    at, errors = [row["at"] for row in points], [row[end] for row in points for end in ("low", "high")]
+    low, high = min(errors) - 1, max(errors) + 1
+    last = {row["who"]: row for row in points}
+    places = apart([row["mean"] for row in last.values()], _APART * (high - low))
+    names = [{"who": row["who"], "place": place} for row, place in zip(last.values(), places, strict=True)]
+    return _template(ink).filled(
+        {POINTS: by_column(points), NAMES: by_column(names)},
         span=[min(at), max(at)],
-        errors=[min(errors) - 1, max(errors) + 1],
+        errors=[low, high],
         axis=axis_title(axis),
-        height=TALL + AROUND + LEGEND_LINE * len(names),
     )
+
+
+def apart(wanted: Sequence[float], least: float) -> list[float]:
+    """Places near the wanted ones, in their order, with at least so much between two."""
+    order = sorted(range(len(wanted)), key=wanted.__getitem__)
+    places = [wanted[at] for at in order]
+    for at in range(1, len(places)):
+        places[at] = max(places[at], places[at - 1] + least)
+    shift = (sum(places) - sum(wanted)) / max(len(places), 1)
+    return [places[order.index(at)] - shift for at in range(len(wanted))]
 
 
 def has_error(draws: Draws) -> bool:
@@ -51,24 +61,31 @@ def has_error(draws: Draws) -> bool:
     return math.isfinite(draws.high)
 
 
-def _row(name: str, draws: Draws) -> dict[str, object]:
+def _row(curve: Curve, draws: Draws) -> dict[str, object]:
     return {
-        "who": name,
+        "who": curve.name,
+        "color": curve.mark.color,
+        "shape": curve.mark.shape,
         "at": draws.at,
         "mean": draws.mean,
         "low": draws.low,
         "high": draws.high,
         "bits": draws.bits,
-        "draws": len(draws.sqnr_db),
     }
 
 
 @template
-def _template(has_own: bool, ink: Ink) -> alt.LayerChart:
+def _template(ink: Ink) -> alt.LayerChart:
     x = alt.X(
         "at:Q",
         title=text("axis", "crest factor"),
-        scale=alt.Scale(type="log", base=2, nice=False, padding=14, domain=several("span", [1.0, 64.0])),
+        scale=alt.Scale(
+            type="log",
+            base=2,
+            nice=False,
+            domain=several("span", [1.0, 64.0]),
+            range=[14, alt.ExprRef(f"width - {_LABEL}")],
+        ),
         axis=alt.Axis(
             values=[1 << power for power in range(15)], format=",d", grid=False, labelOverlap="greedy"
         ),
@@ -78,31 +95,23 @@ def _template(has_own: bool, ink: Ink) -> alt.LayerChart:
         title="SQNR (dB)",
         scale=alt.Scale(domain=several("errors", [0.0, 40.0]), nice=False, zero=False),
     )
-    names = several("names", [_LONG])
-    legend = alt.Legend(orient="bottom", columns=4, labelLimit=300, labelColor=ink.text, symbolSize=100)
-    color = alt.Color(
-        "who:N", title=None, legend=legend, scale=alt.Scale(domain=names, range=color_range(_MANY, ink))
-    )
-    shape = alt.Shape(
-        "who:N", title=None, legend=legend, scale=alt.Scale(domain=names, range=shape_range(_MANY))
-    )
     tooltip = [
         alt.Tooltip("who:N", title="recipe"),
         alt.Tooltip("at:Q", title="at", format=".3~g"),
         alt.Tooltip("mean:Q", title="mean SQNR (dB)", format=".2f"),
         alt.Tooltip("low:Q", title="worst draw (dB)", format=".2f"),
         alt.Tooltip("high:Q", title="best draw (dB)", format=".2f"),
-        alt.Tooltip("draws:Q", title="draws"),
-        alt.Tooltip("bits:Q", title="bits an element", format=".3~f"),
+        alt.Tooltip("bits:Q", title="bits per element", format=".3~f"),
     ]
-    base = alt.Chart(alt.NamedData(POINTS)).encode(x=x, color=color)
+    color, shape = alt.Color("color:N", scale=None), alt.Shape("shape:N", scale=None)
+    base = alt.Chart(alt.NamedData(POINTS)).encode(x=x, color=color, detail="who:N")
+    names = alt.Chart(alt.NamedData(NAMES)).mark_text(
+        align="left", x=alt.ExprRef(f"width - {_LABEL - 12}"), fontSize=14, color=ink.text
+    )
     layers = [
-        base.mark_line(strokeWidth=2, aria=False).encode(y=y),
+        base.mark_line(strokeWidth=2.5, aria=False).encode(y=y),
         base.mark_rule(strokeWidth=4, opacity=0.55, aria=False).encode(y=alt.Y("low:Q"), y2="high:Q"),
-        base.mark_point(size=70, filled=True, opacity=1).encode(y=y, shape=shape, tooltip=tooltip),
+        base.mark_point(size=80, filled=True, opacity=1).encode(y=y, shape=shape, tooltip=tooltip),
+        names.encode(y=alt.Y("place:Q"), text="who:N"),
     ]
-    if has_own:
-        ring = {"shape": "circle", "size": 300, "filled": False, "strokeWidth": 2.5, "opacity": 1}
-        own = alt.Chart(alt.NamedData(OWN)).encode(x=x, y=y, color=color)
-        layers += [own.mark_point(**ring).encode(tooltip=tooltip), own.mark_point(size=30, filled=True)]
-    return dressed(alt.layer(*layers, height=number("height", TALL)), ink)
+    return dressed(alt.layer(*layers, height=TALL), ink)

@@ -4,17 +4,20 @@ from collections.abc import Mapping, Sequence
 
 import altair as alt
 
-from pages.kit.charts.finish import color_range, dressed
+from pages.kit.charts.finish import dressed
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.template import Filled, several, template
 
 POINTS = "points"
 TALL = 300
-_DASHES = [[1, 0], [7, 3], [2, 2], [1, 3]]
+_DASHES = [[1, 0], [7, 3], [3, 2], [2, 2]]
 
 
 def shapes_chart(shares: Mapping[str, Mapping[float, float]], ink: Ink) -> Filled:
-    """A line a tensor: the share of its elements in each bin, by the bin's middle in octaves."""
+    """A line a tensor: the share of its elements in each bin, by the bin's middle in octaves.
+
+    The last one is a law to compare with.
+    """
     rows = [(name, at, share) for name, bins in shares.items() for at, share in sorted(bins.items())]
     columns = {
         "who": [name for name, _, _ in rows],
@@ -35,7 +38,7 @@ _FAR = 20.0
 @template
 def _template(ink: Ink) -> alt.LayerChart:
     names = several("names", ["w, weights"])
-    legend = alt.Legend(orient="bottom", columns=2, labelLimit=300, labelColor=ink.text, symbolSize=140)
+    legend = alt.Legend(orient="top", columns=4, labelLimit=300, labelColor=ink.text, symbolSize=140)
     lines = alt.Chart(alt.NamedData(POINTS)).encode(
         x=alt.X(
             "at:Q",
@@ -45,7 +48,10 @@ def _template(ink: Ink) -> alt.LayerChart:
         ),
         y=alt.Y("share:Q", title="share of the elements", axis=alt.Axis(format="~%", tickCount=5)),
         color=alt.Color(
-            "who:N", title=None, legend=legend, scale=alt.Scale(domain=names, range=color_range(4, ink))
+            "who:N",
+            title=None,
+            legend=legend,
+            scale=alt.Scale(domain=names, range=[ink.text, ink.series[4], ink.series[10], ink.mid]),
         ),
         strokeDash=alt.StrokeDash(
             "who:N", title=None, legend=legend, scale=alt.Scale(domain=names, range=_DASHES)

@@ -10,7 +10,7 @@ from pages.kit.charts.ink import Ink
 from pages.kit.charts.inside_axis import END, NARROW, ROOM, inside_axis
 from pages.kit.charts.template import Columns, template
 
-HEIGHT = 130
+HEIGHT = 120
 WITHOUT, WITH = "as it is", "rotated"
 NOW, CROSSINGS = "now", "_crossings"
 _LOG_TICKS = [10.0**e for e in range(-12, 3)] + [3 * 10.0**e for e in range(-12, 3)]
@@ -69,7 +69,7 @@ def _magnitude(ends: tuple[float, float], last: bool) -> alt.X:
             nice=False,
         ),
         axis=alt.Axis(
-            title="outlier's magnitude, in standard deviations of the rest" if last else None,
+            title="outlier's magnitude" if last else None,
             labels=last,
             grid=False,
             values=[2**i for i in range(8)],
@@ -99,7 +99,7 @@ def _panel(name: str, title: str, x: alt.X, y: alt.Y, ink: Ink) -> alt.LayerChar
             y=y,
             color=alt.Color(
                 "who:N",
-                scale=alt.Scale(domain=[WITHOUT, WITH], range=[ink.lost, ink.scale]),
+                scale=alt.Scale(domain=[WITHOUT, WITH], range=[ink.mid, ink.text]),
                 legend=legend,
             ),
             strokeDash=alt.StrokeDash(
@@ -108,8 +108,8 @@ def _panel(name: str, title: str, x: alt.X, y: alt.Y, ink: Ink) -> alt.LayerChar
         )
     )
     return alt.layer(
-        _marker(NOW, x, ink.soft, [2, 3]),
-        _marker(name + CROSSINGS, x, ink.k, [8, 4]),
+        _marker(NOW, x, ink.scale, [2, 3]),
+        _marker(name + CROSSINGS, x, ink.lost, [8, 4]),
         lines,
         _hover(name, x, ink),
         height=HEIGHT,

@@ -81,13 +81,13 @@ def _panel(number: int, name: str, ink: Ink, *, last: bool) -> alt.LayerChart:
     x = alt.X(
         "from:Q",
         scale=alt.Scale(domain=several("ends", [-1.0, 1.0]), nice=False),
-        axis=alt.Axis(title="value of an entry" if last else None, grid=False),
+        axis=alt.Axis(title="value of an entry" if last else None, labels=last, grid=False),
     )
     heights = alt.Scale(domain=several(f"heights{number}", [0.0, 1.0]))
     y = alt.Y("density:Q", axis=None, scale=heights)
     bars = (
         alt.Chart(alt.NamedData(f"bars{number}"))
-        .mark_rect(color=ink.scale, opacity=0.55, stroke=ink.page, strokeWidth=0.5)
+        .mark_rect(color=ink.line, stroke=ink.page, strokeWidth=0.5)
         .encode(
             x=x,
             x2="to:Q",
@@ -101,7 +101,7 @@ def _panel(number: int, name: str, ink: Ink, *, last: bool) -> alt.LayerChart:
         )
     )
     density = (
-        alt.Chart(alt.NamedData(f"line{number}")).mark_line(color=ink.lost, strokeWidth=2).encode(x=x, y=y)
+        alt.Chart(alt.NamedData(f"line{number}")).mark_line(color=ink.text, strokeWidth=2).encode(x=x, y=y)
     )
     title = alt.TitleParams(name, anchor="start", frame="group", fontSize=13, color=ink.text, offset=6)
     return alt.layer(bars, density, height=HEIGHT, title=title)

@@ -71,7 +71,7 @@ def vector_picture(
         half=f"({scale_expr(spec, 'datum.amax')}) * {element.min_subnormal / 2}",
         dead="datum.dead + (datum.dead == 1 ? ' becomes' : ' become') + ' zero in "
         + element.name
-        + "' + (datum.blank > 0 ? ', ' + datum.blank + ' of them zero already' : '')",
+        + " (hollow)' + (datum.blank > 0 ? ', ' + datum.blank + ' of them zero already' : '')",
         **({"area": 60 if size <= _MOST_WITH_HEADS // 4 else 20} if few else {}),
     )
 
@@ -88,7 +88,7 @@ def _picture(few: bool, limits: tuple[int, int], ink: Ink) -> alt.VConcatChart:
     charts = [_panel(name, few, ink) for name in PANELS]
     charts[0] = charts[0].add_params(slider)
     return (
-        alt.vconcat(*charts, spacing=48, padding=NARROW)
+        alt.vconcat(*charts, spacing=36, padding=NARROW)
         .resolve_scale(y="shared")
         .configure_view(stroke=None)
         .configure_axis(gridColor=ink.line, gridOpacity=0.35)
@@ -150,14 +150,13 @@ def _panel(name: str, few: bool, ink: Ink) -> alt.LayerChart:
 
 def _stems(base: alt.Chart, x: alt.X, few: bool, ink: Ink) -> list[alt.Chart]:
     kinds = ["outlier", "entry", "becomes 0"]
-    legend = alt.Legend(title=None, orient="top")
     encoding = {
         "x": x,
         "y": alt.Y("value:Q", axis=inside_axis(tickCount=5)),
         "color": alt.Color(
             "kind:N",
-            scale=alt.Scale(domain=kinds, range=[ink.lost, ink.scale, ink.soft]),
-            legend=legend,
+            scale=alt.Scale(domain=kinds, range=[ink.gold, ink.dot, ink.lost]),
+            legend=None,
         ),
         "tooltip": [
             alt.Tooltip("i:Q", title="element"),
@@ -171,10 +170,13 @@ def _stems(base: alt.Chart, x: alt.X, few: bool, ink: Ink) -> list[alt.Chart]:
     if not few:
         return [stem]
     shape = alt.Shape(
-        "kind:N", scale=alt.Scale(domain=kinds, range=["circle", "circle", "cross"]), legend=legend
+        "kind:N", scale=alt.Scale(domain=kinds, range=["diamond", "circle", "circle"]), legend=None
     )
-    heads = base.mark_point(filled=True, size=number("area", 60), opacity=1)
-    return [stem, heads.encode(**encoding, shape=shape)]
+    # A number that becomes 0 is hollow.
+    fills = alt.Scale(domain=kinds, range=[ink.gold, ink.dot, ink.page])
+    fill = alt.Fill("kind:N", scale=fills, legend=None)
+    heads = base.mark_point(size=number("area", 60), opacity=1)
+    return [stem, heads.encode(**encoding, shape=shape, fill=fill)]
 
 
 def _deadzone(base: alt.Chart, ink: Ink) -> alt.Chart:
@@ -183,7 +185,7 @@ def _deadzone(base: alt.Chart, ink: Ink) -> alt.Chart:
         .transform_calculate(
             left="datum.first - 0.5", right="datum.final + 0.5", low="-datum.half", high="datum.half"
         )
-        .mark_rect(color=ink.k, opacity=0.22)
+        .mark_rect(color=ink.lost_area)
         .encode(
             x=alt.X("left:Q", scale=_across()),
             x2="right:Q",
@@ -201,7 +203,7 @@ def _amax_lines(base: alt.Chart, ink: Ink) -> alt.Chart:
         base.transform_aggregate(top="max(size)")
         .transform_calculate(ends="[datum.top, -datum.top]", left="-0.5", right=text("right", "0.5"))
         .transform_flatten(["ends"])
-        .mark_rule(strokeDash=[5, 4], color=ink.soft)
+        .mark_rule(strokeWidth=2, color=ink.scale)
         .encode(x=alt.X("left:Q", scale=_across()), x2="right:Q", y="ends:Q")
     )
 

@@ -4,7 +4,7 @@ import altair as alt
 
 from fp8core.experiments.dot_noise import DotErrors
 from pages.kit.charts.ink import Ink
-from pages.kit.charts.template import Filled, several, template
+from pages.kit.charts.template import Filled, several, template, text
 from pages.sections.stochastic.charts.lines import (
     HEIGHT,
     NEAREST,
@@ -17,7 +17,9 @@ from pages.sections.stochastic.charts.lines import (
 _NAMES = (STOCHASTIC, NEAREST)
 
 
-def dot_chart(errors: DotErrors, domain: tuple[float, float], ink: Ink, floor: float | None = None) -> Filled:
+def dot_chart(
+    errors: DotErrors, domain: tuple[float, float], title: str, ink: Ink, floor: float | None = None
+) -> Filled:
     """The chart, both axes logarithmic. `floor` is the error that nearest's bias leaves for any number of
     terms.
     """
@@ -27,7 +29,7 @@ def dot_chart(errors: DotErrors, domain: tuple[float, float], ink: Ink, floor: f
     if floor is not None:
         datasets["floor"] = {"y": [floor], "what": ["nearest's bias"]}
     return _chart(ink, has_floor=floor is not None).filled(
-        datasets, ends=[terms[0], terms[-1]], ticks=terms[::2], errors=list(domain)
+        datasets, ends=[terms[0], terms[-1]], ticks=terms[::2], errors=list(domain), title=title
     )
 
 
@@ -67,4 +69,5 @@ def _chart(ink: Ink, *, has_floor: bool) -> alt.LayerChart:
             mark.mark_rule(color=ink.lost, strokeWidth=1, opacity=0.8),
             mark.mark_text(align="left", x=4, dy=-7, color=ink.lost, fontSize=12).encode(text="what:N"),
         ]
-    return alt.layer(*layers).properties(width="container", height=HEIGHT)
+    title = alt.TitleParams(text("title", "Terms"), anchor="start", fontSize=15, color=ink.text)
+    return alt.layer(*layers).properties(width="container", height=HEIGHT, title=title)

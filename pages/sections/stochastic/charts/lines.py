@@ -18,13 +18,18 @@ HEIGHT = 300
 
 def line_color(names: Sequence[str], ink: Ink) -> alt.Color:
     """Colors of the named lines, with a legend above the chart."""
-    colors = {NEAREST: ink.lost, STOCHASTIC: ink.scale, EXACT: ink.soft}
+    colors = {NEAREST: ink.lost, STOCHASTIC: ink.text, EXACT: ink.mid}
     return alt.Color(
         "line:N",
         title=None,
         scale=alt.Scale(domain=list(names), range=[colors[name] for name in names]),
         legend=alt.Legend(
-            orient="top", labelColor=ink.text, symbolType="stroke", symbolStrokeWidth=3, symbolSize=300
+            orient="top",
+            labelColor=ink.text,
+            labelFontSize=14,
+            symbolType="stroke",
+            symbolStrokeWidth=3,
+            symbolSize=300,
         ),
     )
 

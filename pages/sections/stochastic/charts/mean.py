@@ -47,7 +47,7 @@ def _chart(ink: Ink) -> alt.LayerChart:
     y = {"title": "mean of round(x)", "axis": ticks, "scale": scale}
     band = (
         alt.Chart(alt.NamedData("band"))
-        .mark_area(color=ink.scale, opacity=0.2, clip=True, aria=False)
+        .mark_area(color=ink.text, opacity=0.12, clip=True, aria=False)
         .encode(x=x, y=alt.Y("low:Q", **y), y2="high:Q")
     )
     lines = (

@@ -85,7 +85,7 @@ def _chart(ink: Ink) -> alt.LayerChart:
     y = alt.Y("y:Q", title="weight w", scale=weights, axis=alt.Axis(gridOpacity=0.5))
     runs = (
         alt.Chart(alt.NamedData("runs"))
-        .mark_line(color=ink.scale, strokeWidth=1, opacity=0.45, interpolate="step-after", aria=False)
+        .mark_line(color=ink.text, strokeWidth=1, opacity=0.35, interpolate="step-after", aria=False)
         .encode(x=x, y=y, detail="line:N")
     )
     lines = (

@@ -43,13 +43,6 @@ def test_a_recipe_that_leaves_an_operand_in_bf16_is_refused_in_a_sentence():
         fact("outliers.sqnr_db", SMALL | {"recipes": ["rowwise_hp_wgrad"], "role": "wgrad_a"})
 
 
-def test_the_price_of_the_shortest_tiles_is_that_of_their_scales():
-    shortest = fact("outliers.shortest_tile", {})
-    for recipe, scale_bits in (("mxfp8", 8), ("deepseek_v3", 32)):
-        price = fact("outliers.tile_price", SMALL | {"recipes": [recipe]})
-        assert price == pytest.approx(scale_bits / shortest - scale_bits / 512, rel=1e-6)
-
-
 def test_copies_of_w_differ_where_a_scale_of_four_bits_is_no_power_of_two():
     shares = {
         name: fact("outliers.readers_differ", SMALL | {"recipes": [name], "outliers_data": "gaussian"})

@@ -1,15 +1,13 @@
 """What the sections of the page "Outliers" tell the reader to notice is true of the numbers."""
 
-import pytest
-
-from fp8core.experiments.error_curves import Counted, Draws
 from fp8core.experiments.layer_error import ResultError
 from fp8core.experiments.two_readers import Disagreement
 from fp8core.inputs import InputKind
 from fp8core.linear import MATMULS, LayerTensor
-from pages.sections.outliers import lines, map, matmuls, readers, tiles
+from pages.kit.charts.recipe_marks import mark_of
+from pages.sections.outliers import lines, matmuls, readers
 from pages.sections.outliers.chosen import Asked
-from pages.sections.outliers.measures import BARE_TILES, TileSizes, measured
+from pages.sections.outliers.measures import BARE_TILES, measured
 from pages.sections.outliers.source import Source
 
 
@@ -18,30 +16,16 @@ def asked_of(kind: InputKind) -> Asked:
     return Asked(keys=("mxfp8", "nvfp4"), role="fprop_a", source=source)
 
 
-def channels_notice(kind: InputKind) -> str:
-    asked = asked_of(kind)
-    parts = {key: measured(key, asked.role, asked.source) for key in asked.keys}
-    channels = {key: part.error.channels for key, part in parts.items()}
-    spreads = {key: lines.spread(asked.titles[key], part, channels[key]) for key, part in parts.items()}
-    return lines.notice(asked, channels, spreads, "channel")
-
-
-@pytest.mark.parametrize(
-    ("kind", "is_theirs"), [(InputKind.OUTLIER_CHANNELS, True), (InputKind.REAL_DOWN_EARLY, False)]
-)
-def test_the_total_belongs_to_the_outliers_only_where_they_hold_nearly_all_of_the_energy(kind, is_theirs):
-    told = channels_notice(kind)
-    assert "channels of 1,024 hold" in told
-    assert ("almost theirs alone" in told) == is_theirs
-
-
-def test_the_recipes_name_stands_before_what_it_is_best_in():
+def test_the_worst_channel_is_set_against_the_total():
     asked = asked_of(InputKind.OUTLIER_CHANNELS)
     parts = {key: measured(key, asked.role, asked.source) for key in asked.keys}
-    assert "**MXFP8** has the best total: 3" in map.notice(asked, parts)
-    assert "**MXFP8** has the least error in its worst channel: 3" in channels_notice(
-        InputKind.OUTLIER_CHANNELS
-    )
+    spreads = {
+        key: lines.spread(asked.titles[key], mark_of(key), part, part.error.channels)
+        for key, part in parts.items()
+    }
+    told = lines.notice(spreads, "channel")
+    assert told.startswith("Under NVFP4 the worst normal channel is **off by 8")
+    assert "The error of the whole tensor is 6.3%." in told
 
 
 def readers_notice(differ: int, zero_in_one: int) -> str:
@@ -58,45 +42,28 @@ def readers_notice(differ: int, zero_in_one: int) -> str:
     return readers.notice(found, "e4m3")
 
 
-def test_counts_of_two_readers_agree_with_their_verbs():
-    assert "1 element is zero for one reader only" in readers_notice(15, 1)
+def test_two_readers_are_compared_in_long_and_in_square_tiles():
     told = readers_notice(15, 2)
-    assert "2 elements are zero for one reader only" in told
-    assert told.endswith("In the square tiles of e4m3, none differ.")
-
-
-def test_two_readers_that_agree_are_said_to_agree():
-    assert readers_notice(0, 0) == "in e4m3, Dgrad and Fprop read equal numbers, whatever the tile."
-
-
-@pytest.mark.parametrize(("gain_db", "is_unchanged"), [(0.0, True), (4.4, False)])
-def test_a_relative_error_is_said_to_keep_only_where_it_does(gain_db, is_unchanged):
-    def sizes(gain: float) -> TileSizes:
-        short, long = (Draws(at=at, sqnr_db=(20 + db,), bits=8.0) for at, db in ((8, gain), (512, 0.0)))
-        return TileSizes(curve=(short, long), own=long)
-
-    told = tiles.notice({"steep": sizes(11.3), "flat": sizes(gain_db)}, Counted.SMALLER_HALF)
-    assert ("does not depend on its scale" in told) == is_unchanged
+    assert "**1.5% of a weight's elements** differ" in told
+    assert told.endswith("In square tiles, none do.")
+    assert "**0 elements** differ" in readers_notice(0, 0)
 
 
 def errors(rel_err: float) -> dict[str, ResultError]:
     return {name: ResultError(rel_err=rel_err, off_cosine=0.0) for name in MATMULS}
 
 
-def test_a_matmul_that_stays_bf16_is_said_to_and_is_not_compared():
+def test_a_matmul_that_stays_bf16_is_drawn_so_and_is_not_compared():
     asked = {"rowwise_hp_wgrad": errors(0.0) | {"fprop": errors(0.04)["fprop"]}, "mxfp8": errors(0.03)}
     found = {key: matmuls.quantized(key, part) for key, part in asked.items()}
     told = matmuls.notice(found)
-    assert told.startswith(
-        "the least errors are y 3% (**mxfp8**), dx 0% (**rowwise_hp_wgrad**), dw 3% (**mxfp8**)"
-    )
-    assert told.endswith("**rowwise_hp_wgrad** does not quantize Wgrad: dw stays bf16.")
-    drawn = {(bar.group, bar.series): bar.told for bar in matmuls.bars(found)}
-    assert drawn["dw, Wgrad", "rowwise_hp_wgrad"] == "stays bf16"
-    assert drawn["dw, Wgrad", "mxfp8"] == "3%"
+    assert told == "y has **an error of 4%** under rowwise_hp_wgrad. The least is 3%, under mxfp8."
+    drawn = {
+        (bar.group, bar.series): bar.told for bar in matmuls.bars(found, dict.fromkeys(found, "#000000"))
+    }
+    assert drawn["dw, Wgrad", "rowwise_hp_wgrad"] == "stays bf16 rowwise_hp_wgrad"
+    assert drawn["dw, Wgrad", "mxfp8"] == "3% mxfp8"
 
 
-def test_results_of_which_none_is_quantized_have_no_least_error():
-    told = matmuls.notice({"Plain": dict.fromkeys(MATMULS)})
-    assert told.startswith("no result has an error of quantizing.")
-    assert told.count("does not quantize") == len(MATMULS)
+def test_results_of_which_none_is_quantized_have_no_error():
+    assert matmuls.notice({"Plain": dict.fromkeys(MATMULS)}) == "**0 matmuls** are quantized here."

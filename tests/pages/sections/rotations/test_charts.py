@@ -12,7 +12,6 @@ from fp8core.rotations import RotationKind
 from fp8core.scales import FP32_SCALE, SCALE_RULES, ScaleRule
 from fp8core.tiles import WHOLE, TileShape
 from pages.kit.charts.ink import INKS
-from pages.sections.rotations.charts import cost as rotations_cost
 from pages.sections.rotations.charts import curves as rotations_curves
 from pages.sections.rotations.charts import histogram as rotations_histogram
 from pages.sections.rotations.charts import vector as rotations_vector
@@ -138,18 +137,6 @@ def test_curves_ask_for_the_data_they_get(ink) -> None:
     assert dataset(chart, "total" + CROSSINGS) == {"magnitude": [1.5]}
     assert dataset(chart, "zeros" + CROSSINGS) == {"magnitude": []}
     assert dataset(chart, NOW) == {"magnitude": [2.0]}
-
-
-@by_theme
-def test_an_error_of_zero_is_left_out_of_the_logarithmic_axis(ink) -> None:
-    marks = [
-        rotations_cost.Way(format="e4m3", way="a", nmse=0.0),
-        rotations_cost.Way(format="e4m3", way="b", nmse=2e-3),
-    ]
-    chart = rotations_cost.ways(marks, ("a", "b"), ink)
-    assert dataset(chart, rotations_cost.ROWS)["way"] == ["b"]
-    assert chart["encoding"]["x"]["scale"]["domain"] == pytest.approx([1e-3, 1e-2])
-    assert rotations_cost.ways(marks[:1], ("a", "b"), ink)["encoding"]["y"]["scale"]["domain"] == ["e4m3"]
 
 
 def test_fp32_is_the_rule_the_stems_use_by_default() -> None:

@@ -26,7 +26,7 @@ def blur_spec(ink: Ink) -> Filled:
 
 def dot_spec(ink: Ink) -> Filled:
     errors = DotErrors(terms=np.array([4, 8]), nearest=np.array([0.2, 0.1]), stochastic=np.array([0.3, 0.05]))
-    return dot_chart(errors, (0.01, 1.0), ink, floor=0.02)
+    return dot_chart(errors, (0.01, 1.0), "Both signs", ink, floor=0.02)
 
 
 def mean_spec(ink: Ink) -> Filled:
@@ -52,7 +52,7 @@ def test_a_chart_fits_its_column_and_names_all_its_data(make, ink):
     spec = make(ink)
     assert spec["width"] == "container"
     assert {layer["data"]["name"] for layer in spec["layer"]} == set(spec["datasets"])
-    assert ink.scale in str(spec)
+    assert ink.text in str(spec)
     assert ink.lost in str(spec)
 
 
@@ -69,7 +69,7 @@ def test_the_dot_chart_shows_both_errors_and_the_bias_only_where_there_is_one():
     assert line(spec, STOCHASTIC, "terms") == {4: 0.3, 8: 0.05}
     assert dataset(spec, "floor")["y"] == [0.02]
     errors = DotErrors(terms=np.array([4]), nearest=np.array([0.2]), stochastic=np.array([0.3]))
-    assert len(dot_chart(errors, (0.01, 1.0), LIGHT)["layer"]) == 1
+    assert len(dot_chart(errors, (0.01, 1.0), "Both signs", LIGHT)["layer"]) == 1
 
 
 def test_the_mean_with_one_random_bit_is_half_way_from_the_middle_of_a_gap_on():
