@@ -1,6 +1,7 @@
 """Section "The scale's own format": the effect of four rules on the largest number of a block."""
 
 from fp8core.formats import FORMATS
+from pages.kit.chart import room
 from pages.kit.chart_slider import chart_with_slider
 from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice
@@ -48,7 +49,7 @@ def _picture(controls: Controls, blocks: Blocks) -> None:
         name="scaling_rules",
         drawn=(blocks, theme()),
         at=low + round((controls.value(BLOCK_AMAX) - low) / step) * step,
-        spec_at=lambda start: rules_spec(blocks, start, theme()),
+        spec_at=lambda start: rules_spec(blocks, start, theme(), room()),
         param=BLOCK,
         field=AMAX,
         alt_at=lambda _: rules_alt(blocks[0], landings(blocks)),

@@ -17,8 +17,7 @@ from fp8core.tiles import TileGrid
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.template import Columns, Filled, arrow
 from pages.kit.charts.words import power_of_two, short
-from pages.kit.look.presenter import projected
-from pages.sections.scaling.charts.rules import PROJECTED_TALL, TALL, RuleRow, RulesScene, rules_chart
+from pages.sections.scaling.charts.rules import AROUND, RuleRow, RulesScene, rules_chart
 from pages.sections.scaling.controls import LOG_UNIFORM
 from pages.sections.scaling.data import BYTES, KEPT, lines
 from pages.sections.scaling.words import EVEN, EXACT, FLOOR, UP, percent
@@ -149,7 +148,6 @@ def _scale_text(scale: float) -> str:
     return power_of_two(exponent - 1) if fraction == 0.5 else short(scale, 4)
 
 
-def rules_spec(blocks: Blocks, start: float, theme: str) -> Filled:
-    """The picture of the four rules."""
-    tall = PROJECTED_TALL if projected() else TALL
-    return rules_chart(rules_scene(blocks, start), INKS[theme], tall)
+def rules_spec(blocks: Blocks, start: float, theme: str, room: int) -> Filled:
+    """The picture of the four rules in `room` pixels of height, its slider included."""
+    return rules_chart(rules_scene(blocks, start), INKS[theme], (room - AROUND) // len(RULES))

@@ -117,11 +117,8 @@ def rules_intro(name: str) -> str:
 
 def rules_notice(found: Mapping[str, Landing]) -> str:
     """The difference between floor and round-up on these blocks."""
-    gain = found[UP].sqnr_db - found[FLOOR].sqnr_db
-    return (
-        f"Floor clips the largest number of **{percent(found[FLOOR].saturated)} of these blocks.** Rounding "
-        f"up clips none, and its SQNR is {'higher' if gain >= 0 else 'lower'}."
-    )
+    share = percent(found[FLOOR].saturated)
+    return f"Floor clips the largest number of **{share} of these blocks.** Rounding up clips none."
 
 
 def rules_table(found: Mapping[str, Landing]) -> str:

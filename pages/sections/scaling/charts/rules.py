@@ -16,7 +16,8 @@ from pages.sections.scaling.charts.stack import START, Spec, panel, stack
 
 BLOCK = "block"
 AMAX = "amax"
-TALL, PROJECTED_TALL, LABEL = 98, 42, 12
+TALL, LABEL, AROUND = 98, 12, 200
+"""Pixels of a row, of its label, and of all that is around the rows."""
 ROOM = 1.6
 NOW = f"(isArray({BLOCK}.{AMAX}) ? {BLOCK}.{AMAX}[0] : {START})"
 """Vega expression: amax of the block that the slider moves."""
@@ -78,7 +79,7 @@ def _row(place: int, slider: tuple[float, float, float], tall: int, ink: Ink, *,
     axis = alt.Axis(
         values=several("ticks", [1.0]),
         format="~g",
-        title="amax / scale: where a block's largest number lands",
+        title="amax / scale",
     )
     x = alt.X("x0:Q", scale=scale, axis=axis if last else alt.Axis(labels=False, ticks=False, title=None))
     shares = alt.Scale(domain=several(f"shares {place}", [0.0, 1.0]), nice=False)
