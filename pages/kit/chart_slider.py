@@ -97,12 +97,12 @@ def chart_with_slider(
             alt=alt_at(shown["start"]),
             least=least,
             is_rigid=is_rigid,
-            taken=_TALL,
+            taken=TALL,
         )
 
 
 _STYLED = "slid"
-_TALL = 36
+TALL = 36
 """Pixels of a slider above its chart."""
 _SLIDER_STYLE = f"""<style>
 [class*="st-key-{_STYLED}_"] .vega-embed:has(.vega-bind) {{ display: flex; flex-direction: column; }}

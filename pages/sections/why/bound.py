@@ -11,7 +11,7 @@ from pages.kit.charts.template import Filled
 from pages.kit.charts.words import bytes_text, count, short
 from pages.kit.controls import Controls
 from pages.kit.datasheet import GPU, card
-from pages.kit.notice import draw_notice
+from pages.kit.notice import draw_notice, notices_wait
 from pages.kit.shell import theme
 from pages.kit.tables.html_table import grid
 from pages.kit.terms.explain import draw_text
@@ -32,6 +32,7 @@ READING = (
     "Each of x, w and y moves once, y in bf16. Scales are left out. Over operations per byte these lines are "
     "the roofline of S. Williams, A. Waterman, D. Patterson, Communications of the ACM 52(4), 2009."
 )
+_FEW = 6
 HEAD = ("operands", "bytes", "memory µs", "tensor cores µs", "at least µs", "limit", "× bf16")
 
 
@@ -56,13 +57,13 @@ def turn(settings: Mapping[str, Value], rate: Rate = Rate.BF16) -> int:
     return 1 + bisect_left(range(1, 1 << TOKENS.high), True, key=is_turned)
 
 
-def picture(settings: Mapping[str, Value], start: int, theme: str) -> Filled:
-    """The highest speeds over the tokens; the slider begins at `start`."""
+def picture(settings: Mapping[str, Value], start: int, most: int, theme: str) -> Filled:
+    """The highest speeds for up to 2**most tokens; the slider begins at `start`."""
     gpu, layer = card(settings[GPU.key]), layer_of(settings)
     points = []
     for rate in found(settings):
         turned = turn(settings, rate)
-        for tokens in sorted({turned, *(1 << k for k in range(TOKENS.high + 1))}):
+        for tokens in sorted({min(turned, 1 << most), *(1 << k for k in range(most + 1))}):
             every = bounds(gpu, replace(layer, tokens=tokens))
             gains = rate is Rate.BF16 and Rate.FP8 in every
             points.append(
@@ -74,7 +75,7 @@ def picture(settings: Mapping[str, Value], start: int, theme: str) -> Filled:
                     gain=every[rate].us / every[Rate.FP8].us if gains else None,
                 )
             )
-    return with_slider(limits_chart(points, turn(settings), TOKENS.high, INKS[theme]), SLIDER, start)
+    return with_slider(limits_chart(points, turn(settings), most, INKS[theme]), SLIDER, start)
 
 
 def notice(settings: Mapping[str, Value]) -> str:
@@ -117,14 +118,16 @@ def show(controls: Controls) -> None:
     draw_shape(controls)
     settings, tokens = values(controls), controls.value(TOKENS)
     fixed = tuple(settings[control.key] for control in (GPU, IN, OUT))
+    # The bend is what a lesson asks for: until the answer is locked, the picture ends before it.
+    most = max(_FEW, tokens) if notices_wait() else TOKENS.high
     draw_notice(notice(settings))
     chart_with_slider(
         controls,
         TOKENS,
         name="why_bound",
-        drawn=(fixed, theme()),
+        drawn=(fixed, most, theme()),
         at=tokens,
-        spec_at=lambda start: picture(settings, start, theme()),
+        spec_at=lambda start: picture(settings, start, most, theme()),
         alt_at=lambda _: (
             "Highest speed over the tokens. "
             + "; ".join(

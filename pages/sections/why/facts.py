@@ -71,7 +71,7 @@ FACTS: dict[str, Callable[[Settings], float | int | str]] = {
     "context": context_of,
     "fp8_memory": lambda settings: next(iter(ratios(settings).values())),
     "most_memory": lambda settings: max(ratios(settings).values()),
-    "quantized_share": lambda settings: quantized_share(model_of(settings), context_of(settings)),
+    "quantized_percent": lambda settings: 100 * quantized_share(model_of(settings), context_of(settings)),
     "attention_share": lambda settings: shares(model_of(settings), context_of(settings))["attention"],
     "whole_gain": lambda settings: 1 / (1 - quantized_share(model_of(settings), context_of(settings)) / 2),
     "fp16_lost": _loss_at("fp16"),

@@ -50,7 +50,7 @@ def limits_chart(points: Sequence[Point], turn: int, most: int, ink: Ink) -> Fil
     ]
     speeds = columns["speed"]
     return _chart(ink).filled(
-        {LINES: columns, ENDS: by_column(ends), TURN: {"tokens": [turn]}},
+        {LINES: columns, ENDS: by_column(ends), TURN: {"tokens": [turn] if turn < 1 << most else []}},
         most=most,
         power=0,
         across=[1, 1 << most],
