@@ -5,6 +5,7 @@ import streamlit as st
 from pages.kit.controls import Controls
 from pages.kit.shell import guard
 from pages.kit.terms.explain import draw_text
+from pages.kit.view import open_view
 from pages.sections.accumulation import cost as accumulation_cost
 from pages.sections.accumulation import curves as accumulation_curves
 from pages.sections.accumulation import measured as accumulation_measured
@@ -24,19 +25,16 @@ IDEA = (
     "**c**. It keeps only the bits that fit into a fixed window below the largest of them, and drops the "
     "rest. Multiplying in FP8 is exact; **adding is where bits are lost**, and the longer the sum, the more."
 )
-
 SOURCES = (
     "Sources: MMA-Sim, arXiv 2511.10909, and Khattak & Mikaitis, arXiv 2512.07004, for the steps; "
     "DeepSeek-V3, arXiv 2412.19437, section 3.3.2, for promotion."
 )
 
 guard()
-st.title("Where do the small terms go?")
+view = open_view("Where do the small terms go?")
 controls = Controls(*ALL_CONTROLS)
-draw_text(IDEA)
-
 controls.toolbar(st.sidebar)
-
-SECTIONS[controls.draw(SHOW)].show(controls)
-
-st.caption(SOURCES)
+with view.below:
+    SECTIONS[controls.draw(SHOW, view.sections)].show(controls)
+draw_text(IDEA, view.know)
+view.know.caption(SOURCES)

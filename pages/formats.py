@@ -5,12 +5,12 @@ import streamlit as st
 from pages.kit.controls import Controls
 from pages.kit.shell import guard
 from pages.kit.terms.explain import draw_text
+from pages.kit.view import open_view
 from pages.sections.formats import code as formats_code
 from pages.sections.formats import compare as formats_compare
 from pages.sections.formats import gradients as formats_gradients
 from pages.sections.formats import overflow as formats_overflow
 from pages.sections.formats import range as formats_range
-from pages.sections.formats import run as formats_run
 from pages.sections.formats.controls import ALL_CONTROLS, SHOW
 from pages.sections.formats.rules import exact_rules
 
@@ -20,19 +20,18 @@ SECTIONS = {
     "range": formats_range,
     "gradients": formats_gradients,
     "overflow": formats_overflow,
-    "run": formats_run,
 }
+IDEA = (
+    "A number format turns a few bits into a number. The **sign** is plus or minus, the **exponent** chooses "
+    "a power of two, and the **mantissa** says how far the number lies toward the next power. Eight bits "
+    "give at most 256 numbers. Every other real number is rounded to one of them."
+)
 
 guard()
-st.title("What can eight bits say?")
+view = open_view("What can eight bits say?")
 controls = Controls(*ALL_CONTROLS)
 controls.toolbar(st.sidebar)
-draw_text(
-    "A number format turns a few bits into a number. The **sign** is plus or minus, the **exponent** "
-    "chooses a power of two, and the **mantissa** says how far the number lies toward the next power. Eight "
-    "bits give at most 256 numbers. Every other real number is rounded to one of them."
-)
-SECTIONS[controls.draw(SHOW)].show(controls)
-
-with st.expander("The exact rules: codes, rounding, ties, overflow; and sources"):
-    st.markdown(exact_rules())
+with view.below:
+    SECTIONS[controls.draw(SHOW, view.sections)].show(controls)
+draw_text(IDEA, view.know)
+view.know.markdown(exact_rules())

@@ -4,6 +4,7 @@ import streamlit as st
 
 from pages.kit.controls import Controls
 from pages.kit.shell import guard
+from pages.kit.view import open_view
 from pages.sections.why import bound as why_bound
 from pages.sections.why import cache as why_cache
 from pages.sections.why import history as why_history
@@ -13,8 +14,8 @@ from pages.sections.why import scaled as why_scaled
 from pages.sections.why.controls import ALL_CONTROLS, SHOW
 
 SECTIONS = {
-    "rates": why_rates,
     "bound": why_bound,
+    "rates": why_rates,
     "cache": why_cache,
     "memory": why_memory,
     "scaled": why_scaled,
@@ -22,7 +23,8 @@ SECTIONS = {
 }
 
 guard()
-st.title("Why train with eight bits?")
+view = open_view("Why train with eight bits?")
 controls = Controls(*ALL_CONTROLS)
 controls.toolbar(st.sidebar)
-SECTIONS[controls.draw(SHOW)].show(controls)
+with view.below:
+    SECTIONS[controls.draw(SHOW, view.sections)].show(controls)

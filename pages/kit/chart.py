@@ -23,7 +23,7 @@ _SHADOW = (
 
 
 def room() -> int:
-    """Pixels of height that the picture of a page has, before a projector enlarges it."""
+    """Pixels of height for the page's picture, for one that makes its own parts fit."""
     return PROJECTED_ROOM if projected() else ROOM
 
 
@@ -36,13 +36,14 @@ def draw_chart(
     least: int | None = None,
     width: str = "stretch",
     is_rigid: bool = False,
+    taken: int = 0,
     **selection: Any,
 ) -> Any:
     """Draw a chart, named by `alt` for a screen reader, and return the reader's selection in it.
 
     `least` is the width in pixels that its words need. On a narrower page the chart scrolls sideways.
     Without a place, the first chart of a run is the page's picture. A chart becomes as flat as its place,
-    unless it is rigid: its words have fixed places.
+    unless it is rigid: its words have fixed places. `taken` pixels of the place belong to something else.
     """
     place = stage() if place is None else place
     if least is not None:
@@ -58,5 +59,5 @@ def draw_chart(
         )
     ready = spec if isinstance(spec, Filled) else legible(spec)
     if not is_rigid:
-        ready = in_room(ready, room(), is_narrow="lesson" in address.frame_parameters())
+        ready = in_room(ready, room() - taken, is_narrow="lesson" in address.frame_parameters())
     return place.vega_lite_chart(ready, width=width, key=key, alt=alt, **selection)

@@ -61,6 +61,7 @@ def chart_with_slider(
     param: str = SLIDER,
     field: str = AT,
     least: int | None = None,
+    is_rigid: bool = False,
 ) -> None:
     """Draw `spec_at(start)`, described by `alt_at(start)`: its selection `param` has the slider in `field`.
 
@@ -96,13 +97,17 @@ def chart_with_slider(
             selection_mode=[param],
             alt=alt_at(shown["start"]),
             least=least,
+            is_rigid=is_rigid,
+            taken=TALL,
         )
 
 
 _STYLED = "slid"
+TALL = 36
+"""Pixels of a slider above its chart."""
 _SLIDER_STYLE = f"""<style>
 [class*="st-key-{_STYLED}_"] .vega-embed:has(.vega-bind) {{ display: flex; flex-direction: column; }}
-[class*="st-key-{_STYLED}_"] .vega-bindings {{ order: -1; width: 100%; padding-bottom: 0.9rem !important; }}
+[class*="st-key-{_STYLED}_"] .vega-bindings {{ order: -1; width: 100%; padding-bottom: 0.5rem !important; }}
 [class*="st-key-{_STYLED}_"] .vega-bind {{
     display: flex; align-items: center; gap: 0.75rem; font-weight: 600;
 }}

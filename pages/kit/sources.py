@@ -1,8 +1,10 @@
-"""The line below a picture that says where its figures were read."""
+"""The line that names where figures were read."""
 
 import streamlit as st
 
+from pages.kit.widgets import Place
 
-def draw_sources(links: str) -> None:
+
+def draw_sources(links: str, place: Place | None = None) -> None:
     """Draw links in small letters. A caption is paler, and its links are hard to read."""
-    st.markdown(f":small[Sources: {links}.]")
+    (st if place is None else place).markdown(f":small[Sources: {links}.]")

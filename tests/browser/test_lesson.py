@@ -33,10 +33,10 @@ def test_two_steps_are_predicted_by_keyboard_and_stay_so(server, open_page, widt
     page.locator(PANEL).get_by_role("slider").focus()
     page.keyboard.press("End")
     page.get_by_role("button", name="Lock my answer").click()
-    page.get_by_text("times too high", exact=False).wait_for()
+    page.get_by_text("too high by a factor of", exact=False).wait_for()
     page.locator(f"{PANEL} svg.marks").wait_for()
     page.reload()
-    page.get_by_text("times too high", exact=False).wait_for()
+    page.get_by_text("too high by a factor of", exact=False).wait_for()
     settled(page)
     assert in_the_end(page, lambda: overlap(page, width), lambda found: not found) == {}
     assert in_the_end(page, lambda: grave(page, {}), lambda found: not found) == []

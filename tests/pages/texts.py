@@ -3,6 +3,12 @@
 from streamlit.testing.v1 import AppTest
 
 
+def notice(at: AppTest) -> str:
+    """The Notice of a page that has places: the first paragraph below its question."""
+    assert not at.exception, at.exception[0].value
+    return at.main.markdown[0].value
+
+
 def texts(at: AppTest) -> str:
     """All running text of a page: titles, paragraphs, captions and boxes."""
     kinds = (at.title, at.header, at.markdown, at.caption, at.info, at.success, at.warning, at.error)

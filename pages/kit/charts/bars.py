@@ -8,21 +8,24 @@ from dataclasses import dataclass
 
 import altair as alt
 
-from pages.kit.charts.above import LETTERS, WORDS, without_names, words_above, words_of
+from pages.kit.charts.above import LETTERS, WORDS, without_names, words_of
 from pages.kit.charts.finish import dressed
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.template import Filled, number, several, template, text
 
 LINE = 26
-_BAR = 19
-_AROUND = 140
+_BAR, _THICK = 19, 56
+"""Pixels: a bar in a picture that is as high as its lines, and the thickest one where there is room."""
+_AROUND, _AXIS = 140, 100
+_ABOVE = 9
+"""Pixels from a bar to the middle of the words above it."""
 _ROOM = 1.02
 _SHORT = 16
 """Letters: names up to that length stand beside their bars, where the pieces of these have no names."""
 _FIGURE = 7.5
 """Pixels of a letter of the figures that stand behind a bar."""
-_LETTER = 0.025
-"""A piece has its name inside where it is at least this share of the longest bar for each letter."""
+_LETTER, _SIDES = 8, 6
+"""Pixels of a letter of a name, and around it: a piece that is narrower has no name inside."""
 PIECES, ENDS = "pieces", "ends"
 
 
@@ -40,15 +43,21 @@ class Bar:
 
 
 def bars(
-    lines: Sequence[Bar], kinds: tuple[str, ...], axis: str, ink: Ink, *, names: Mapping[str, str]
+    lines: Sequence[Bar],
+    kinds: tuple[str, ...],
+    axis: str,
+    ink: Ink,
+    *,
+    names: Mapping[str, str],
+    room: int | None = None,
 ) -> Filled:
     """The bars from top to bottom; `kinds` in the order of the legend, which is also that of the pieces.
 
-    `names` are the words inside of a piece, by kind, where they fit.
+    `names` are the words inside of a piece, by kind, where they fit. With a `room` the picture is so high.
     """
     longest = max(line.size for line in lines)
     found: dict[str, list[object]] = {
-        field: [] for field in ("line", "kind", "start", "end", "size", "inside")
+        field: [] for field in ("line", "kind", "start", "end", "size", "wide", "inside")
     }
     for line in lines:
         start = 0.0
@@ -56,9 +65,8 @@ def bars(
             size = line.pieces.get(kind, 0.0)
             if size <= 0:
                 continue
-            name = names.get(kind, "")
-            inside = name if size >= _LETTER * (len(name) + 1) * longest else ""
-            for field, value in zip(found, (line.name, kind, start, start + size, size, inside), strict=True):
+            cells = (line.name, kind, start, start + size, size, size / longest / _ROOM, names.get(kind, ""))
+            for field, value in zip(found, cells, strict=True):
                 found[field].append(value)
             start += size
     beside = not names and all(len(line.name) <= _SHORT for line in lines)
@@ -67,14 +75,20 @@ def bars(
         "end": [line.size for line in lines],
         WORDS: [line.label if beside else words_of(line.name, line.label) for line in lines],
     }
+    each = LINE if beside else LINE + LETTERS
+    height = len(lines) * each + _AROUND if room is None else room
+    bar = _BAR if room is None else min((room - _AXIS) / len(lines) * _BAR / each, _THICK)
     behind = f"width - {_FIGURE * max(len(line.label) + 1 for line in lines):.0f}"
     return _chart(kinds, beside, ink).filled(
         {PIECES: found, ENDS: ends},
         lines=[line.name for line in lines],
+        kinds=[kind for kind in kinds if kind in found["kind"]],
         across=[0.0, _ROOM * longest],
         **({"reach": behind} if beside else {}),
         axis=axis,
-        height=len(lines) * (LINE if beside else LINE + LETTERS) + _AROUND,
+        height=height,
+        bar=bar,
+        **({} if beside else {"above": -bar / 2 - _ABOVE}),
     )
 
 
@@ -89,9 +103,10 @@ def _chart(kinds: tuple[str, ...], beside: bool, ink: Ink) -> alt.LayerChart:
     )
     reach = {"range": [0, alt.ExprRef(text("reach", "width - 60"))]} if beside else {}
     across = alt.Scale(domain=several("across", [0.0, 1.0]), nice=False, **reach)
-    colors = [ink.m, ink.n, ink.k, ink.lost, ink.soft]
+    colors = [ink.dot, ink.ramp[4], ink.ramp[2], ink.line, ink.hair]
+    words = alt.when(f"indexof({list(kinds[:2])}, datum.kind) >= 0")
     pieces = alt.Chart(alt.NamedData(PIECES)).encode(y=y)
-    drawn = pieces.mark_bar(size=_BAR, stroke=ink.page, strokeWidth=1).encode(
+    drawn = pieces.mark_bar(size=number("bar", _BAR), stroke=ink.page, strokeWidth=1).encode(
         x=alt.X(
             "start:Q", title=text("axis", "TFLOP/s"), scale=across, axis=alt.Axis(tickCount=5, format=",~f")
         ),
@@ -100,7 +115,13 @@ def _chart(kinds: tuple[str, ...], beside: bool, ink: Ink) -> alt.LayerChart:
             "kind:N",
             title=None,
             scale=alt.Scale(domain=list(kinds), range=colors[: len(kinds)]),
-            legend=alt.Legend(orient="bottom", columns=4, labelColor=ink.text, labelLimit=220),
+            legend=alt.Legend(
+                orient="bottom",
+                columns=5,
+                values=several("kinds", [kinds[0]]),
+                labelColor=ink.text,
+                labelLimit=220,
+            ),
         ),
         tooltip=[
             alt.Tooltip("line:N", title="bar"),
@@ -110,14 +131,26 @@ def _chart(kinds: tuple[str, ...], beside: bool, ink: Ink) -> alt.LayerChart:
     )
     inside = (
         pieces.transform_calculate(middle="(datum.start + datum.end) / 2")
-        .mark_text(color=ink.page, fontSize=12)
-        .encode(x=alt.X("middle:Q", scale=across), text="inside:N")
+        .transform_filter(f"datum.wide * containerSize()[0] > length(datum.inside) * {_LETTER} + {_SIDES}")
+        .mark_text(fontSize=14)
+        .encode(
+            x=alt.X("middle:Q", scale=across),
+            text="inside:N",
+            color=words.then(alt.value(ink.page)).otherwise(alt.value(ink.text)),
+        )
     )
     ends = alt.Chart(alt.NamedData(ENDS)).encode(y=y)
     behind = ends.mark_text(align="left", dx=6, fontSize=13, fontWeight="bold", color=ink.text)
     said = (
         behind.encode(x=alt.X("end:Q", scale=across), text=f"{WORDS}:N")
         if beside
-        else words_above(ends, _BAR, ink)
+        else ends.mark_text(
+            align="left",
+            baseline="middle",
+            dy=number("above", -_BAR),
+            fontSize=14,
+            color=ink.text,
+            clip=False,
+        ).encode(x=alt.value(0), text=f"{WORDS}:N")
     )
     return dressed(alt.layer(drawn, inside, said).properties(height=number("height", 400)), ink)

@@ -1,7 +1,7 @@
 """The controls of a step of decoding: the model, the context, and how many sequences there are at once."""
 
 from pages.kit.sourced import sourced
-from pages.kit.widgets import Choice, ChoiceStyle, NumberStyle, Whole
+from pages.kit.widgets import Choice, ChoiceStyle, Whole
 
 OWN = "own"
 
@@ -25,13 +25,12 @@ HEAD_DIM = Whole(key="why_head_dim", label="Numbers in a head", low=16, high=512
 BILLIONS = Whole(
     key="why_billions", label="Weights, in billions", low=1, high=2000, default=8, help="Parameters."
 )
-CONTEXT = Whole(
+CONTEXT = Choice(
     key="why_context",
-    label="Context, as a power of two",
-    low=7,
-    high=20,
+    label="Context",
+    options={k: f"{1 << k:,} tokens" for k in range(7, 21)},
     default=13,
-    style=NumberStyle.SLIDER,
+    style=ChoiceStyle.SELECT,
     help="Tokens of a sequence so far.",
 )
 BATCH = Whole(

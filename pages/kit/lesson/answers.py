@@ -11,7 +11,7 @@ from pages.kit.lesson.filled import truth_of
 from pages.kit.lesson.library import Place
 
 _REFUSED = "_lesson_answers"
-_DIGITS = 3
+_DIGITS, _RATIO = 3, "times"
 
 
 def answer_at(place: Place) -> str | None:
@@ -47,8 +47,10 @@ def verdict(predict: Prediction, answer: str, truth: Fact) -> str:
     if guess is None or isinstance(truth, str):
         return f"You said: {plain(answer)}."
     both = f"You said {in_unit(guess, predict)}; the page computes **{in_unit(truth, predict)}**."
+    if in_unit(guess, predict) == in_unit(truth, predict):
+        return f"**Right.** {both}"
     if predict.is_right(answer, truth):
-        return f"**Right**, or near enough. {both}"
+        return f"**Near enough.** {both}"
     return f"**Not quite.** {both} That is {_distance(guess, truth, predict)}."
 
 
@@ -61,6 +63,9 @@ def _distance(guess: float, truth: float, predict: Prediction) -> str:
     """How far off a guess is: as a ratio where ratios count, else as a difference."""
     side = "too low" if guess < truth else "too high"
     if predict.close_factor is not None and guess * truth > 0:
-        ratio = max(guess / truth, truth / guess)
-        return f"{short(ratio, 2)} times {side}"
-    return f"{in_unit(abs(guess - truth), predict)} {side}"
+        return f"{side} by a factor of {short(max(guess / truth, truth / guess), 2)}"
+    apart = abs(guess - truth)
+    # A difference of two ratios is no ratio: it has no unit.
+    if predict.unit.startswith(_RATIO):
+        return f"{side} by {short(apart, _DIGITS)}"
+    return f"{in_unit(apart, predict)} {side}"

@@ -4,9 +4,10 @@ from fp8core.accumulators import ACCUMULATORS, Evidence
 from fp8core.accumulators.trace import is_traceable
 from fp8core.experiments.dot_terms import OFFERED_TERMS, TERM_NOTES, TermKind
 from kernels.probe.job import LONGEST, SHORTEST, SWEPT, swept
+from pages.kit.charts.words import count
 from pages.kit.format_options import format_options
 from pages.kit.shared_controls import SEED
-from pages.kit.widgets import Choice, ChoiceStyle, NumberStyle, Whole
+from pages.kit.widgets import Choice, ChoiceStyle, Whole
 from pages.sections.accumulation.charts.curves import BIAS, RMS
 
 SHOW = Choice(
@@ -26,6 +27,7 @@ TERMS = Choice(
     label="Numbers",
     options={kind.value: TERM_NOTES[kind].title for kind in OFFERED_TERMS},
     default=TermKind.SAME_SIGN.value,
+    style=ChoiceStyle.SELECT,
     help=" ".join(f"**{TERM_NOTES[kind].title}**: {TERM_NOTES[kind].rule}." for kind in OFFERED_TERMS),
 )
 UNIT = Choice(
@@ -65,16 +67,21 @@ ERROR = Choice(
 LONGEST_K = Choice(
     key="longest_k",
     label="Up to K =",
-    options={k: f"{k:,}" for k in (LONGEST >> 4, LONGEST >> 2, LONGEST)},
+    options={k: f"K = {k:,}" for k in (LONGEST >> 4, LONGEST >> 2, LONGEST)},
     default=LONGEST >> 2,
 )
-MODEL_BITS = Whole(
+MODEL_BITS = Choice(
     key="model_bits",
-    label="Give the model more or fewer fraction bits than the unit has",
-    low=-3,
-    high=3,
+    label="Fraction bits of the model",
+    options={
+        0: "As many bits as the unit",
+        **{
+            off: f"{count(abs(off), 'bit')} {'more' if off > 0 else 'fewer'}" for off in (1, -1, 2, -2, 3, -3)
+        },
+    },
     default=0,
-    style=NumberStyle.SLIDER,
+    style=ChoiceStyle.SELECT,
+    help="Would the comparison notice a model that keeps other bits?",
 )
 PROBE = Choice(
     key="probe",

@@ -27,6 +27,7 @@ from pages.kit.inert import plain
 from pages.kit.notice import draw_notice
 from pages.kit.shared_controls import SEED
 from pages.kit.shell import theme
+from pages.kit.view import here
 from pages.sections.accumulation.charts.cost import Price, cost_chart
 from pages.sections.accumulation.controls import LONGEST_K
 from pages.sections.accumulation.directions import draw_directions
@@ -52,19 +53,20 @@ def prices(rms: Sequence[Sequence[float]], longest: int) -> tuple[Price, ...]:
 
 
 def show(controls: Controls) -> None:
-    """Draw the benefit of promotion, then its cost."""
-    seed = controls.draw(SEED, st.sidebar)
-    longest = controls.draw(LONGEST_K, st.sidebar)
-    st.markdown(
-        "**Promotion** takes a partial sum out of the tensor core after a fixed number of products, adds it "
-        "to an fp32 register, and starts the chain again from 0. c stays small, so the cut stays low."
-    )
+    """Draw the benefit of promotion; below, its cost."""
+    know = here().know
+    longest, seed = controls.draw(LONGEST_K, here().control), controls.draw(SEED)
     calls = [Call(errors_by_interval, (UNIT, kind.value, OPERANDS, longest, seed)) for kind in COMPARED]
     shown = computed("accumulation_cost", longest, calls, doing="Promoting at every interval")
     if shown is not None:
         _benefit(prices(shown.parts, shown.asked), shown.asked)
-    draw_directions()
     _recorded()
+    know.markdown(
+        "**Promotion** takes a partial sum out of the tensor core after a fixed number of products, adds it "
+        "to an fp32 register, and starts the chain again from 0. c stays small, so the cut stays low. A "
+        "promotion is one fp32 addition per output, outside the tensor core: one for 2 · interval FLOP."
+    )
+    draw_directions(know)
 
 
 def _benefit(found: Sequence[Price], longest: int) -> None:
@@ -75,23 +77,31 @@ def _benefit(found: Sequence[Price], longest: int) -> None:
         alt=f"rms error of sums of {longest:,} products over the promotion interval, for both kinds of "
         "numbers: " + "; ".join(f"{p.numbers} every {p.every} {percent(p.rms)}" for p in found),
     )
-    st.caption(
-        f"{ACCUMULATORS[UNIT].title}, {OPERANDS} operands, K = {longest:,}; errors of the model. A promotion "
-        "is one fp32 addition per output, outside the tensor core: one for 2 · interval FLOP."
+    here().know.markdown(
+        f"{ACCUMULATORS[UNIT].title}, {OPERANDS} operands, K = {longest:,}; errors of the model. "
+        f"{in_figures(found)}"
     )
 
 
 def notice(found: Sequence[Price], longest: int) -> str:
-    """The gain from the interval of Hopper's promoted unit on numbers of one sign, and its cost."""
+    """The gain from the interval of Hopper's promoted unit on numbers of one sign."""
     same = {p.every: p for p in found if p.numbers == TERM_NOTES[COMPARED[0]].title}
     usual = same[ACCUMULATORS["hopper_promoted"].promotion]
-    never = same[longest]
-    often = same[min(same)]
     return (
-        f"**Notice:** numbers of one sign, K = {longest:,}: one chain is off by {percent(never.rms)}. "
-        f"Promoted every {usual.every} products, as DeepSeek-V3 does, it is off by {percent(usual.rms)}, for "
-        f"{short(usual.additions, 2)} additions in 1000 FLOP. Every {often.every} gives {percent(often.rms)} "
-        f"for {short(often.additions, 3)}."
+        f"Promoted every {usual.every} products, sums of {longest:,} numbers of one sign are "
+        f"**{short(same[longest].rms / usual.rms, 2)} times as exact** as in one chain."
+    )
+
+
+def in_figures(found: Sequence[Price]) -> str:
+    """Errors and additions of three intervals on numbers of one sign."""
+    same = {p.every: p for p in found if p.numbers == TERM_NOTES[COMPARED[0]].title}
+    usual, often, never = same[ACCUMULATORS["hopper_promoted"].promotion], same[min(same)], same[max(same)]
+    return (
+        f"Numbers of one sign: one chain is off by {percent(never.rms)}. Promoted every {usual.every} "
+        f"products, as DeepSeek-V3 does, it is off by {percent(usual.rms)}, for {short(usual.additions, 2)} "
+        f"additions in 1000 FLOP. Every {often.every} gives {percent(often.rms)} for "
+        f"{short(often.additions, 3)}."
     )
 
 
@@ -156,9 +166,10 @@ def _recorded() -> None:
         )
         return
     st.markdown(table)
-    st.caption(
-        "Both columns: the recorded median of the GEMM alone, and the kernel's error against the exact "
-        "product. The two differ in promotion only. “Cold L2”: the GPU's cache was emptied first."
+    here().know.markdown(
+        "The table of measured times: both columns are the recorded median of the GEMM alone, and the "
+        "kernel's error against the exact product. The two differ in promotion only. “Cold L2”: the GPU's "
+        "cache was emptied first."
     )
 
 

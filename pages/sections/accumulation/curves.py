@@ -3,21 +3,19 @@
 from dataclasses import dataclass, replace
 from functools import cache
 
-import streamlit as st
-
 from fp8core.accumulators import ACCUMULATORS
 from fp8core.accumulators.error_over_k import SumError
 from fp8core.accumulators.model import Accumulator, Evidence
 from fp8core.tiles import WHOLE
-from pages.kit.chart import draw_chart
+from pages.kit.chart import draw_chart, room
 from pages.kit.charts.ink import INKS
-from pages.kit.charts.words import short
 from pages.kit.computing.compute import computed
 from pages.kit.computing.pool import Call
 from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice
 from pages.kit.shared_controls import SEED
 from pages.kit.shell import theme
+from pages.kit.view import here
 from pages.sections.accumulation.charts.curves import Curve, curves_chart
 from pages.sections.accumulation.controls import BIAS, ERROR, LONGEST_K, OPERANDS, RMS
 from pages.sections.accumulation.sweeps import NEVER, SUMS, errors, unit_of
@@ -31,7 +29,8 @@ EVIDENCE = {
 }
 
 
-_MUCH, _NEARLY_ALL = 0.5, 0.9
+_NEARLY_ALL = 0.9
+"""A share of the rms error: beyond it, the error has one direction."""
 
 
 @dataclass(frozen=True)
@@ -83,34 +82,33 @@ class Asked:
 
 def show(controls: Controls) -> None:
     """Draw the controls, what to notice, and the curves."""
-    terms = draw_terms_choice(controls, st)
-    seed = controls.draw(SEED, st.sidebar)
-    operands = controls.draw(OPERANDS, st.sidebar)
-    asked = Asked(terms, operands, controls.draw(LONGEST_K, st.sidebar), seed)
+    know = here().know
+    terms = draw_terms_choice(controls, here().control)
+    field, seed = controls.draw(ERROR), controls.draw(SEED)
+    asked = Asked(terms, controls.draw(OPERANDS), controls.draw(LONGEST_K), seed)
     shown = computed("accumulation_curves", asked, asked.calls(), doing="Adding in every unit")
     if shown is None:
         return
     of = shown.asked
     found = dict(zip(series(of.operands), shown.parts, strict=True))
-    draw_notice(notice(found, of.longest))
+    draw_notice(notice(found))
     if not any(error.rms for one in found.values() for error in one):
         return
-    field = controls.draw(ERROR)
     curves = [
         Curve(name=one.unit.title, evidence=EVIDENCE[one.unit.evidence], errors=found[one]) for one in found
     ]
     draw_chart(
-        curves_chart(curves, field, INKS[theme()]),
+        curves_chart(curves, field, room(), INKS[theme()]),
         key="accumulation_curves",
+        is_rigid=True,
         alt=alt_text(found, field, of.longest),
     )
-    st.caption(
+    know.markdown(
         f"{SUMS[0] * SUMS[1]:,} sums of seeded {of.operands} products a point. **Captured** (solid): the "
         "model is bit-equal to vectors from an H200. **Published** (dashed): a published model of the unit. "
         "**Definition** (dotted): a rule of adding, not a unit. Click a name to see its line alone."
     )
-    with st.expander("How the errors are counted"):
-        st.markdown(COUNTING)
+    know.markdown(COUNTING)
 
 
 COUNTING = (
@@ -123,34 +121,25 @@ COUNTING = (
 
 
 NO_ERROR = (
-    "**Notice:** every sum comes out exact. All products are multiples of one small step, and up to this K "
-    "no sum needs more bits than the window keeps: nothing falls off, and there is no error to draw."
+    "**Every sum comes out exact.** All products are multiples of one small step, and up to this K no sum "
+    "needs more bits than the window keeps."
 )
 
 
-def notice(found: dict[Series, tuple[SumError, ...]], longest: int) -> str:
-    """A comparison of the worst unit with the best at the longest K, and the direction of its error."""
+def notice(found: dict[Series, tuple[SumError, ...]]) -> str:
+    """The worst unit at the longest K, and the direction of its error."""
     if not any(error.rms for one in found.values() for error in one):
         return NO_ERROR
     units = [one for one in found if one.unit.evidence is not Evidence.DEFINITION]
     captured = [one for one in units if one.unit.evidence is Evidence.CAPTURED]
     pools = ([one for one in pool if found[one][-1].rms] for pool in (captured, units, list(found)))
     worst = max(next(pool for pool in pools if pool), key=lambda one: found[one][-1].rms)
-    best = min(units or found, key=lambda one: found[one][-1].rms)
-    last, first = found[worst][-1], found[worst][0]
-    times = f", {short(last.rms / first.rms, 2)} times as large as at K = {first.k}" if first.rms else ""
-    share, by = abs(last.bias) / last.rms, f"{percent(abs(last.bias))} {side(last.bias)}"
-    if share > _MUCH:
-        bias = (
-            f"{'Nearly all' if share > _NEARLY_ALL else 'Much'} of it is bias: on average the sums lie {by}."
-        )
-    else:
-        bias = f"On average the sums lie only {by}."
-    other = f" **{best.unit.title}** is off by {percent(found[best][-1].rms)}." if best != worst else ""
-    return (
-        f"**Notice:** at K = {longest:,} the error of **{worst.unit.title}** is {percent(last.rms)}{times}. "
-        f"{bias}{other}"
+    last = found[worst][-1]
+    is_bias = abs(last.bias) > _NEARLY_ALL * last.rms
+    why = (
+        f"Nearly all of it is bias, {side(last.bias)}." if is_bias else "Errors of both signs cancel in part."
     )
+    return f"At K = {last.k:,}, {worst.unit.title} is off by **{percent(last.rms)}**. {why}"
 
 
 def alt_text(found: dict[Series, tuple[SumError, ...]], field: str, longest: int) -> str:

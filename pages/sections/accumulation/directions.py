@@ -2,12 +2,11 @@
 
 from functools import lru_cache
 
-import streamlit as st
-
 from fp8core.accumulators import ACCUMULATORS
 from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES, MatmulSpec
 from fp8core.tiles import WHOLE
+from pages.kit.widgets import Place
 
 FP22 = ACCUMULATORS["hopper_fast"].out
 """The format that Hopper's FP8 tensor core keeps of a sum."""
@@ -22,16 +21,15 @@ def fp22_words() -> str:
     )
 
 
-def draw_directions() -> None:
+def draw_directions(place: Place) -> None:
     """Draw the table, with the reason for its columns."""
-    st.header("Forward and backward")
-    st.markdown(
-        "Recipes of torch and Transformer Engine often sum fast in the forward pass, and promote in the two "
-        "backward matmuls: an error of y is one among many, while an error of a gradient goes on to every "
-        "layer before it and into the weights. DeepSeek-V3 promotes everywhere."
+    place.markdown(
+        "**Forward and backward.** Recipes of torch and Transformer Engine often sum fast in the forward "
+        "pass, and promote in the two backward matmuls: an error of y is one among many, while an error of a "
+        "gradient goes on to every layer before it and into the weights. DeepSeek-V3 promotes everywhere."
     )
-    st.markdown(table())
-    st.caption(
+    place.markdown(table())
+    place.caption(
         "Recipes whose codes the FP8 tensor core of Hopper adds. All others are multiplied in bf16 there. "
         "Sources: torchao float8, use_fast_accum, which is true for the output only; Transformer Engine, "
         "split accumulators of Dgrad and Wgrad; DeepSeek-V3, arXiv 2412.19437, section 3.3.2."

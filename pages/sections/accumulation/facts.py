@@ -3,8 +3,6 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from fp8core.accumulators import ACCUMULATORS
 from fp8core.accumulators.error_over_k import SumError, promotions_per_flop
 from fp8core.accumulators.trace import TracedStep
@@ -18,7 +16,7 @@ from pages.sections.accumulation.controls import (
     TERMS,
     UNIT,
 )
-from pages.sections.accumulation.steps import traced
+from pages.sections.accumulation.steps import cut_short, traced
 from pages.sections.accumulation.sweeps import NEVER, errors
 
 Settings = Mapping[str, Any]
@@ -34,7 +32,7 @@ def _steps(settings: Settings) -> Sequence[TracedStep]:
 
 def cut_count(settings: Settings) -> int:
     """The number of products of the dot product that lose bits to the cut."""
-    return sum(int(np.count_nonzero(step.lost[:-1])) for step in _steps(settings))
+    return cut_short(_steps(settings))
 
 
 def cut_share(settings: Settings) -> float:

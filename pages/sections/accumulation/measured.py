@@ -5,7 +5,7 @@ import streamlit as st
 from fp8core.accumulators.error_over_k import SumError
 from fp8core.experiments.dot_terms import TermKind
 from kernels.probe.job import SWEPT, ProbeJob, ProbeRow, swept
-from pages.kit.chart import draw_chart
+from pages.kit.chart import draw_chart, room
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.template import Filled
 from pages.kit.computing.compute import computed
@@ -13,8 +13,10 @@ from pages.kit.computing.pool import Call
 from pages.kit.controls import Controls
 from pages.kit.gemm import queue_panel as gpu_queue
 from pages.kit.inert import plain
+from pages.kit.notice import draw_notice
 from pages.kit.shared_controls import SEED
 from pages.kit.shell import theme
+from pages.kit.view import here
 from pages.sections.accumulation.charts.curves import Curve, Measured, curves_chart
 from pages.sections.accumulation.controls import ERROR, LONGEST_K, OPERANDS, PROBE
 from pages.sections.accumulation.curves import EVIDENCE, NO_ERROR
@@ -29,15 +31,10 @@ NO_GPU = (
 
 
 def show(controls: Controls) -> None:
-    """Draw the controls and the button, then the predicted line with what was measured on it."""
-    st.markdown(
-        "The line is what the model predicts for the chosen operation. The button sends the very same "
-        "operand codes through the tensor core, K by K; its errors are drawn as rings, and every bit is "
-        "compared."
-    )
-    job = draw_job(controls)
+    """Draw the button, then the predicted line with what was measured on it."""
+    know, job = here().know, draw_job(controls)
     has_gpu = gpu_queue.workers().has_gpu
-    st.button(
+    here().control.button(
         "Run this sweep on the GPU",
         type="primary",
         icon=":material/play_arrow:",
@@ -46,47 +43,60 @@ def show(controls: Controls) -> None:
         args=(job,),
         disabled=not has_gpu,
     )
-    if not has_gpu:
-        st.caption(NO_GPU)
     gpu_queue.draw_queue()
     row = next((row for row in gpu_queue.session().rows_of(ProbeRow) if row.job == job), None)
-    if row is not None:
-        st.markdown(verdict(row))
     call = Call(errors_of_operation, (job.operation, job.terms.value, job.format, job.lengths[-1], job.seed))
     shown = computed("accumulation_measured", (job, row), [call], doing="Adding in the model")
     if shown is not None:
         _predicted(controls, *shown.asked, *shown.parts)
-    with st.expander("What is run"):
-        st.markdown(
-            "One Triton kernel, one block of outputs: " + _names() + ". Operands are the codes of the seeded "
-            "numbers, without scales; the sum starts from 0. The result is compared with the model as 32-bit "
-            "patterns, any NaN equal to any NaN."
-        )
+    if row is not None:
+        st.markdown(verdict(row))
+    if not has_gpu:
+        st.caption(NO_GPU)
+    know.markdown(
+        "The line is what the model predicts for the chosen operation. The button sends the very same "
+        "operand codes through the tensor core, K by K; its errors are drawn as rings, and every bit is "
+        "compared."
+    )
+    know.markdown(
+        "One Triton kernel, one block of outputs: " + _names() + ". Operands are the codes of the seeded "
+        "numbers, without scales; the sum starts from 0. The result is compared with the model as 32-bit "
+        "patterns, any NaN equal to any NaN."
+    )
 
 
 def _predicted(controls: Controls, job: ProbeJob, row: ProbeRow | None, errors: Errors) -> None:
     """The model's errors for the job's own codes, and those of the row."""
+    draw_notice(notice(row, errors))
     if not any(error.rms for error in errors):
-        st.markdown(NO_ERROR)
         return
     field = controls.draw(ERROR)
-    draw_chart(chart(job, row, errors, field), key="accumulation_measured", alt=alt_text(row, errors))
+    draw_chart(
+        chart(job, row, errors, field), key="accumulation_measured", is_rigid=True, alt=alt_text(row, errors)
+    )
+
+
+def notice(row: ProbeRow | None, errors: Errors) -> str:
+    """What is predicted, or how much of it a GPU gave."""
+    if row is not None:
+        return f"The GPU gave **{row.outputs - row.mismatches:,} of {row.outputs:,} outputs** as predicted."
+    if not any(error.rms for error in errors):
+        return NO_ERROR
+    last = errors[-1]
+    return f"At K = {last.k:,} the model predicts an error of **{percent(last.rms)}**. Does a GPU agree?"
 
 
 def draw_job(controls: Controls) -> ProbeJob:
     """Draw the controls and return the sweep that they describe."""
-    row = st.container(horizontal=True)
-    terms = draw_terms_choice(controls, row)
-    operation = controls.draw(PROBE, row.container(width=330))
-    seed = controls.draw(SEED, st.sidebar)
-    operands = swept(operation).accumulator.operands
-    formats = {name: OPERANDS.options[name] for name in operands}
+    terms = draw_terms_choice(controls)
+    operation, seed = controls.draw(PROBE), controls.draw(SEED)
+    formats = {name: OPERANDS.options[name] for name in swept(operation).accumulator.operands}
     return ProbeJob(
         operation=operation,
         terms=TermKind(terms),
-        format=controls.draw(OPERANDS, st.sidebar, options=formats),
+        format=controls.draw(OPERANDS, options=formats),
         seed=seed,
-        lengths=lengths(controls.draw(LONGEST_K, st.sidebar)),
+        lengths=lengths(controls.draw(LONGEST_K)),
     )
 
 
@@ -102,7 +112,7 @@ def chart(job: ProbeJob, row: ProbeRow | None, errors: Errors, field: str) -> Fi
     if row is not None:
         points = tuple(SumError(k=p.k, rms=p.rms, bias=p.bias) for p in row.points)
         rings = Measured(name=f"{row.machine.name}, {row.date}", points=points)
-    return curves_chart([line], field, INKS[theme()], rings)
+    return curves_chart([line], field, room(), INKS[theme()], rings)
 
 
 def verdict(row: ProbeRow) -> str:

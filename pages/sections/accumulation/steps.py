@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 import numpy as np
-import streamlit as st
 
 from fp8core.accumulators import ACCUMULATORS
 from fp8core.accumulators.model import Accumulator
@@ -12,7 +11,8 @@ from fp8core.experiments.dot_terms import TermKind, draw_terms
 from fp8core.formats import FORMATS
 from fp8core.rounding import Rounding
 from fp8core.tiles import WHOLE
-from pages.kit.chart import draw_chart
+from pages.kit.chart import draw_chart, room
+from pages.kit.chart_slider import TALL as SLIDER_TALL
 from pages.kit.chart_slider import chart_with_slider, with_slider
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.words import power_of_two, short
@@ -20,6 +20,7 @@ from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice
 from pages.kit.shared_controls import SEED
 from pages.kit.shell import theme
+from pages.kit.view import here
 from pages.sections.accumulation.charts.scene import StepScene
 from pages.sections.accumulation.charts.steps import STEP as SLIDER
 from pages.sections.accumulation.charts.steps import steps_chart
@@ -32,26 +33,25 @@ KEY = "accumulation_steps"
 
 def show(controls: Controls) -> None:
     """Draw the controls, what to notice, and the picture with its slider."""
-    row = st.container(horizontal=True)
-    draw_terms_choice(controls, row)
-    unit = ACCUMULATORS[controls.draw(UNIT, row.container(width=330))]
-    controls.draw(SEED, st.sidebar)
+    know = here().know
+    unit = ACCUMULATORS[controls.draw(UNIT, here().control)]
+    draw_terms_choice(controls)
+    controls.draw(SEED)
     formats = {name: OPERANDS.options[name] for name in unit.operands if name in OPERANDS.options}
-    operands = controls.draw(OPERANDS, st.sidebar, options=formats)
-    k = controls.draw(K_STEPPED, st.sidebar)
+    operands = controls.draw(OPERANDS, options=formats)
+    k = controls.draw(K_STEPPED)
     chosen = (unit.name, controls.value(TERMS), operands, k, controls.value(SEED))
     steps = traced(*chosen)
     first = controls.within(STEP, high=len(steps))
-    draw_notice(notice(unit, steps))
+    draw_notice(notice(steps))
     _picture(controls, chosen, steps, first)
-    st.caption(
-        "Each bar is one term, spelled in binary: a dot where the bit of that weight is one. The band is the "
-        f"window of {unit.fraction_bits} fraction bits below the largest exponent E. Bits under the cut are "
-        "dropped before anything is added. Point at a bar for its numbers. "
+    know.markdown(
+        "Each bar is one term, spelled in binary: a square where the bit of that weight is one. The band is "
+        f"the window of {unit.fraction_bits} fraction bits below the largest exponent E. Bits under the cut "
+        "are dropped before anything is added. Point at a bar for its numbers. "
         f"The sum c is kept in {unit.out.bits} bits, {unit.out.name}."
     )
-    with st.expander("The exact step of this unit"):
-        st.markdown(rule(unit))
+    know.markdown(f"{in_figures(unit, steps)}\n\n{rule(unit)}")
 
 
 def traced(unit: str, terms: str, operands: str, k: int, seed: int) -> tuple[TracedStep, ...]:
@@ -65,9 +65,11 @@ def _picture(
     controls: Controls, chosen: tuple[str, str, str, int, int], steps: tuple[TracedStep, ...], first: int
 ) -> None:
     """The steps under their slider; a single step needs none."""
-    unit, scene, ink = ACCUMULATORS[chosen[0]], StepScene(steps), INKS[theme()]
+    unit, scene, ink = ACCUMULATORS[chosen[0]], StepScene(steps, room() - SLIDER_TALL), INKS[theme()]
     if len(steps) == 1:
-        draw_chart(steps_chart(scene, first, ink), key=f"{KEY}_one", alt=alt_text(unit, steps, first))
+        draw_chart(
+            steps_chart(scene, first, ink), key=f"{KEY}_one", is_rigid=True, alt=alt_text(unit, steps, first)
+        )
         return
     chart_with_slider(
         controls,
@@ -77,18 +79,28 @@ def _picture(
         at=first,
         spec_at=lambda start: with_slider(steps_chart(scene, start, ink), SLIDER, start),
         alt_at=lambda start: alt_text(unit, steps, start),
-        least=460,
+        is_rigid=True,
     )
 
 
-def notice(unit: Accumulator, steps: Sequence[TracedStep]) -> str:
-    """The main facts of the picture, in figures of this dot product."""
-    products = sum(step.places.size for step in steps)
-    cut_short = sum(int(np.count_nonzero(step.lost[:-1])) for step in steps)
-    vanished = sum(int(np.count_nonzero(step.kept[step.terms != 0] == 0)) for step in steps)
+def cut_short(steps: Sequence[TracedStep]) -> int:
+    """The products that lose bits to the cut."""
+    return sum(int(np.count_nonzero(step.lost[:-1])) for step in steps)
+
+
+def notice(steps: Sequence[TracedStep]) -> str:
+    """The main fact of the picture."""
+    products, count = sum(step.places.size for step in steps), cut_short(steps)
+    if not count:
+        return f"The window holds every bit of these products: **none of {products} loses any** to the cut."
+    climbs = "The sum grows, and its window climbs with it. " if steps[-1].cut > steps[0].cut else ""
+    return f"{climbs}**{count} of {products} products lose bits** to the cut."
+
+
+def in_figures(unit: Accumulator, steps: Sequence[TracedStep]) -> str:
+    """The result against the exact sum, and what storing c costs."""
+    products, last = sum(step.places.size for step in steps), steps[-1]
     stored = sum(step.chain != step.kept_sum for step in steps)
-    last = steps[-1]
-    gone = f", and {vanished} of them lose all bits" if vanished else ""
     if last.total == last.exact:
         end = "nothing is lost in the end"
     elif last.exact == 0:
@@ -98,9 +110,8 @@ def notice(unit: Accumulator, steps: Sequence[TracedStep]) -> str:
         end = f"off by {percent(abs(error))}, {side(error)}"
     total, exact = apart(last.total, last.exact)
     return (
-        f"**Notice:** {cut_short} of {products} products lose bits to the cut{gone}. Storing c loses bits "
-        f"after {stored} of {len(steps)} steps. After K = {products}, **{unit.title}** has {total}; the "
-        f"exact sum is {exact}: {end}."
+        f"After K = {products}, **{unit.title}** has {total}; the exact sum is {exact}: {end}. Storing c "
+        f"loses bits after {stored} of {len(steps)} steps."
     )
 
 

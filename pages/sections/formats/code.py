@@ -11,21 +11,26 @@ from fp8core.formats.number_line import Interval, Outcome, interval, outcomes, s
 from fp8core.formats.spelling import spell
 from fp8core.rounding import Overflow, Rounding
 from pages.kit.chart import draw_chart
-from pages.kit.charts.ink import INKS
+from pages.kit.charts.ink import INKS, Ink
+from pages.kit.charts.words import percent_text
 from pages.kit.controls import Controls
 from pages.kit.inert import plain
+from pages.kit.look.presenter import projected
 from pages.kit.notice import draw_notice
 from pages.kit.number_text import CodeText, code_text, read
 from pages.kit.reported import reported, selected
 from pages.kit.shell import theme
+from pages.kit.view import here, stage
 from pages.sections.formats.charts import line as formats_line
-from pages.sections.formats.charts.bits import BITS_WIDTH, FLIP, bits_chart
+from pages.sections.formats.charts.bits import FLIP, bits_chart
 from pages.sections.formats.charts.line import line_chart, line_rows
+from pages.sections.formats.charts.strip import strip_chart
 from pages.sections.formats.charts.table import LARGEST, PICK, code_table
 from pages.sections.formats.charts.words import ROLES, hexadecimal, number
 from pages.sections.formats.compare import own_row
 from pages.sections.formats.controls import (
     FORMAT,
+    NEAR,
     NUMBER,
     OVERFLOW,
     OWN,
@@ -37,7 +42,7 @@ from pages.sections.formats.controls import (
     policies,
     rounding_of,
 )
-from pages.sections.formats.words import facts, notice, sentence, written_out
+from pages.sections.formats.words import facts, notice, reals, sentence, written_out
 
 _CODE_FIELD = "_formats_code"
 _KEYBOARD = "_formats_bits_keyboard"
@@ -64,30 +69,60 @@ class Shown:
 
     @property
     def notice(self) -> str:
-        how = self.rounding, self.overflow
-        return notice(self.format, self.code, self.interval, self.typed, self.outcomes, *how)
+        return notice(self.format, self.code, self.typed, self.outcomes)
 
 
 def show(controls: Controls) -> None:
     """Draw the section for the format and the number that the controls hold."""
-    row = st.container(horizontal=True, gap="small")
-    name = controls.draw(FORMAT, row.container(width=230))
+    view, ink = here(), INKS[theme()]
+    name = controls.draw(FORMAT, view.control)
+    picture = stage().container(key="formats_code", gap="small" if projected() else "large")
+    bits, words = picture.columns([63, 37], gap="medium", vertical_alignment="center")
+    controls.draw(NUMBER, words)
+    with words:
+        format_ = chosen_format(controls, name)
+    rounding = rounding_of(controls.draw(ROUNDING))
+    policy = controls.draw(OVERFLOW, options=policies(format_))
     if name == OWN:
         own_row(controls)
-    format_ = chosen_format(controls, name)
-    controls.draw(NUMBER, row.container(width=200))
-    rounding = rounding_of(controls.draw(ROUNDING, row.container(width=185)))
-    policy = controls.draw(OVERFLOW, row.container(width=155), options=policies(format_))
-    shown = shown_code(controls, format_, rounding, overflow_of(policy))
-
+    with words:
+        shown = shown_code(controls, format_, rounding, overflow_of(policy))
     draw_notice(shown.notice)
-    with st.container(horizontal=True, gap="medium", vertical_alignment="center"):
-        _bits(controls, shown, st.container(width=452))
-        st.container(width=320).latex(written_out(format_, shown.code, INKS[theme()]))
-    _line(shown)
+    words.html(_becomes(shown, ink))
+    _bits(controls, shown, bits)
+    _line(shown, picture)
+    if format_.bits <= LARGEST and not projected():
+        draw_chart(
+            strip_chart(format_, shown.code, ink),
+            place=picture,
+            key="formats_strip",
+            is_rigid=True,
+            alt=f"All positive numbers of {format_.name} on a logarithmic axis, those above framed.",
+        )
     _steps(controls, shown)
-    st.caption(facts(format_))
     _table(controls, shown)
+    view.know.latex(written_out(format_, shown.code, ink))
+    how = shown.interval, rounding, overflow_of(policy)
+    view.know.markdown(
+        f"{reals(format_, shown.code, *how)} On the number line they are the blue bar. A filled end "
+        "belongs to it, an open one does not."
+    )
+    view.know.markdown(facts(format_))
+
+
+def _becomes(shown: Shown, ink: Ink) -> str:
+    """HTML of the value in large figures, and how far it is from the number that was typed."""
+    off = ""
+    if shown.typed and math.isfinite(shown.value) and math.isfinite(shown.typed) and len(shown.outcomes) < 2:
+        ratio = shown.value / shown.typed - 1
+        side = "large" if ratio > 0 else "small"
+        lost = f"{percent_text(abs(ratio))} too {side}" if shown.value else "vanishes"
+        off = f'<span style="color:{ink.lost};font-weight:650">{lost}</span>' if ratio else ""
+    return (
+        f'<div style="font-size:16px;color:{ink.soft}">becomes</div><div style="display:flex;flex-wrap:wrap;'
+        f'gap:0 12px;align-items:baseline"><span style="font-size:38px;line-height:46px;font-weight:650;'
+        f'color:{ink.text}">{number(shown.value)}</span>{off}</div>'
+    )
 
 
 def chosen_format(controls: Controls, name: str) -> Format:
@@ -128,14 +163,13 @@ def _bits(controls: Controls, shown: Shown, place: DeltaGenerator) -> None:
         controls,
         shown,
         place,
-        bits_chart(spelling, INKS[theme()]),
+        bits_chart(shown.format, spelling, INKS[theme()]),
         key=f"formats_bits_{shown.format.bits}",
         selection=(FLIP, "bit"),
         alt=f"The bits {spelling.bits} of {shown.format.name}, whose roles are {spelling.layout}: "
         + ", ".join(f"{letter} {ROLES[letter]}" for letter in dict.fromkeys(spelling.layout))
         + ". A click on a bit flips it.",
     )
-    place.caption("Click a bit to flip it.")
 
 
 def _clickable(
@@ -166,8 +200,7 @@ def _clickable(
     event = draw_chart(
         spec,
         place=place,
-        width="content" if param == FLIP else "stretch",
-        least=BITS_WIDTH if param == FLIP else None,
+        is_rigid=True,
         key=key,
         on_select=clicked,
         selection_mode=[param],
@@ -196,7 +229,8 @@ def _set_bits(controls: Controls, format_: Format) -> None:
 
 def _steps(controls: Controls, shown: Shown) -> None:
     """The neighbors in value, the code as a field, and the bits for the keyboard."""
-    format_, row = shown.format, st.container(horizontal=True, gap="small", vertical_alignment="bottom")
+    format_ = shown.format
+    row = here().more.container(horizontal=True, gap="small", vertical_alignment="bottom")
     for up, label in ((False, "Smaller"), (True, "Larger")):
         beside = step(format_, shown.code, up)
         row.button(
@@ -238,36 +272,36 @@ def _keyboard(controls: Controls, shown: Shown, place: DeltaGenerator) -> None:
         )
 
 
-def _line(shown: Shown) -> None:
+def _line(shown: Shown, place: DeltaGenerator) -> None:
     if math.isnan(shown.value):
-        st.info("NaN stands at no place on the number line.")
+        place.info("NaN has no place on the number line.")
         return
     rows = line_rows(shown.format, shown.code, shown.interval, shown.typed, shown.outcomes)
     draw_chart(
         line_chart(INKS[theme()]).filled({formats_line.DATA: rows}),
+        place=place,
         key="formats_line",
+        is_rigid=True,
         alt=f"The number line around {number(shown.value)} with its neighbors in {shown.format.name}"
         + (f"; the number {number(shown.typed)} is marked" if shown.typed is not None else ""),
-    )
-    verb = "may round" if shown.rounding is Rounding.STOCHASTIC else "round"
-    st.caption(
-        f"The bar: all reals that {verb} to this code. A filled end belongs to it, an open one does not."
     )
 
 
 def _table(controls: Controls, shown: Shown) -> None:
     bits = shown.format.bits
     if bits > LARGEST:
-        st.caption(f"{1 << bits:,} codes are too many for a table; those of up to {LARGEST} bits have one.")
+        here().know.markdown(
+            f"{1 << bits:,} codes are too many for a table. Formats of up to {LARGEST} bits have one."
+        )
         return
     st.header(f"All {1 << bits} codes")
-    st.caption("Point at a code for its value; click to show it above. Color: size, from small to large.")
+    is_near = controls.draw(NEAR, st)
     _clickable(
         controls,
         shown,
         st.container(),
-        code_table(shown.format, shown.code, INKS[theme()]),
-        key=f"formats_table_{shown.format.name}",
+        code_table(shown.format, shown.code, INKS[theme()], is_near=is_near),
+        key=f"formats_table_{shown.format.name}_{is_near}",
         selection=(PICK, "code"),
         alt=f"All codes of {shown.format.name}; {hexadecimal(shown.code, shown.format)} is outlined.",
     )

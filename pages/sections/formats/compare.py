@@ -6,7 +6,7 @@ import streamlit as st
 from fp8core.formats import Format
 from fp8core.formats.float_format import FloatFormat
 from fp8core.rounding import Overflow
-from pages.kit.chart import draw_chart
+from pages.kit.chart import draw_chart, room
 from pages.kit.chart_slider import chart_with_slider, with_slider
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.words import power_of_two
@@ -14,6 +14,7 @@ from pages.kit.controls import Controls
 from pages.kit.inert import plain
 from pages.kit.notice import draw_notice
 from pages.kit.shell import theme
+from pages.kit.view import here
 from pages.sections.formats.charts.compare import TOP, compare_chart
 from pages.sections.formats.charts.words import power_or_number
 from pages.sections.formats.controls import (
@@ -32,9 +33,9 @@ from pages.sections.formats.words import sentence
 
 def show(controls: Controls) -> None:
     """Draw the section for the formats that the controls hold."""
+    logarithmic = controls.draw(AXIS, here().control) == "log"
     chosen = controls.draw(COMPARED)
     names = tuple(name for name in TITLES if name in chosen)
-    logarithmic = controls.draw(AXIS) == "log"
     if OWN in names:
         own_row(controls)
     own = own_fields(controls)
@@ -45,9 +46,9 @@ def show(controls: Controls) -> None:
     formats = formats_by_title(names, own)
     draw_notice(_notice(formats, logarithmic))
     told = f"Every positive value of {', '.join(formats)} on one {AXIS.options[controls.value(AXIS)]} axis"
-    spec = compare_chart(formats, logarithmic, INKS[theme()])
+    spec = compare_chart(formats, logarithmic, room(), INKS[theme()])
     if logarithmic:
-        draw_chart(spec, key="formats_compare", alt=told)
+        draw_chart(spec, key="formats_compare", is_rigid=True, alt=told)
     else:
         chart_with_slider(
             controls,
@@ -57,15 +58,15 @@ def show(controls: Controls) -> None:
             at=controls.value(AXIS_TOP),
             spec_at=lambda start: with_slider(spec, TOP, start),
             alt_at=lambda start: f"{told} from 0 to {power_of_two(start)}",
+            is_rigid=True,
         )
     st.markdown(_table(formats))
 
 
 def own_row(controls: Controls) -> None:
     """The fields of the reader's own format."""
-    row = st.container(horizontal=True, gap="small")
-    for control, width in zip(OWN_CONTROLS, (120, 120, 120, 390), strict=True):
-        controls.draw(control, row.container(width=width))
+    for control in OWN_CONTROLS:
+        controls.draw(control)
 
 
 def possible(names: tuple[str, ...], own: OwnFields) -> tuple[str, ...]:
@@ -83,22 +84,17 @@ def possible(names: tuple[str, ...], own: OwnFields) -> tuple[str, ...]:
 def _notice(formats: dict[str, Format], logarithmic: bool) -> str:
     small = {title: f for title, f in formats.items() if f.bits <= 8}
     if not small:
-        return (
-            "**Notice:** formats of more than 8 bits are drawn from end to end: their values lie too close."
-        )
-    first = next(iter(small))
+        return "Formats of more than 8 bits are drawn from end to end: their values lie too close."
+    first, format_ = next(iter(small.items()))
     if logarithmic:
-        counts = ", ".join(f"{title} {count_between(f, 1.0, 2.0)}" for title, f in small.items())
         return (
-            "**Notice:** a binade runs from one power of two to the next. With an exponent field of fixed "
-            "width each has as many values, except at the two ends: below the smallest normal number there "
-            "are fewer, and special codes may take some of the highest binade. "
-            f"From 1 to 2: {counts}."
+            f"From one power of two to the next, {first} has **{count_between(format_, 1.0, 2.0)} values** "
+            "nearly everywhere. At the lower end it has fewer."
         )
-    share = count_between(small[first], 0.0, 1.0) / count_between(small[first], 0.0, np.inf)
+    share = count_between(format_, 0.0, 1.0) / count_between(format_, 0.0, np.inf)
     return (
-        f"**Notice:** values crowd at zero. {share:.0%} of {first}'s positive values lie below 1, and the "
-        f"step grows to {power_or_number(small[first].gap_beyond)} at its largest."
+        f"Values crowd at zero: **{share:.0%} of {first}'s positive values** lie below 1. The steps grow "
+        "with the values."
     )
 
 

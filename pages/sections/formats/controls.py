@@ -6,7 +6,7 @@ from fp8core.formats.float_format import FloatFormat, Specials
 from fp8core.rounding import Overflow, Rounding
 from pages.kit.controls import Controls
 from pages.kit.text_controls import Several, Text
-from pages.kit.widgets import Choice, ChoiceStyle, NumberStyle, Whole
+from pages.kit.widgets import Choice, ChoiceStyle, NumberStyle, Toggle, Whole
 from pages.sections.formats.charts import compare as formats_compare
 from pages.sections.formats.charts import range as formats_range
 
@@ -51,9 +51,9 @@ SHOW = Choice(
         "range": "Range and precision",
         "gradients": "fp16 or bf16",
         "overflow": "Overflow",
-        "run": "In a run",
     },
     default="code",
+    moved={"run": "overflow"},
 )
 FORMAT = Choice(
     key="code_format",
@@ -119,6 +119,11 @@ OWN_SPECIALS = Choice(
     style=ChoiceStyle.SELECT,
 )
 OWN_CONTROLS = (OWN_EXPONENT, OWN_MANTISSA, OWN_BIAS, OWN_SPECIALS)
+NEAR = Toggle(
+    key="near",
+    label="Enlarge the codes around the chosen one",
+    help="On a telephone the cells of all codes are too small for numbers.",
+)
 COMPARED = Several(
     key="compared",
     label="Formats",
@@ -182,6 +187,7 @@ ALL_CONTROLS = (
     ROUNDING,
     OVERFLOW,
     *OWN_CONTROLS,
+    NEAR,
     COMPARED,
     AXIS,
     AXIS_TOP,

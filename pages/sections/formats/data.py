@@ -41,11 +41,13 @@ def gradient_fates() -> Mapping[str, Sequence[Fates]]:
     }
 
 
-@lru_cache(maxsize=2)
-def gradient_spec(theme: str) -> Filled:
+@lru_cache(maxsize=4)
+def gradient_spec(theme: str, room: int) -> Filled:
     """The gradients against the window of each format."""
     log2 = np.log2(np.abs(gradients()))
     low, high = np.floor(np.quantile(log2, 0.0005)), np.ceil(log2.max())
     bins = np.linspace(low, high, int(high - low) * _BINS_PER_BINADE + 1)
     counts = np.histogram(log2, bins)[0]
-    return gradient_chart(gradient_formats(), bins.tolist(), counts.tolist(), gradient_fates(), INKS[theme])
+    return gradient_chart(
+        gradient_formats(), bins.tolist(), counts.tolist(), gradient_fates(), room, INKS[theme]
+    )

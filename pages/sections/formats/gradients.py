@@ -1,21 +1,17 @@
 """Section "fp16 or bf16": gradients that vanish in one and survive in the other."""
 
-import streamlit as st
-
-from fp8core.formats import FORMATS
-from fp8core.formats.binades import finest_bits
+from pages.kit.chart import room
 from pages.kit.chart_slider import chart_with_slider, with_slider
 from pages.kit.charts.words import power_of_two
 from pages.kit.controls import Controls
 from pages.kit.gradients import gradients_told
 from pages.kit.notice import draw_notice
 from pages.kit.shell import theme
+from pages.kit.view import here
 from pages.sections.formats.charts.gradients import LOSS_SCALE as SLIDER
 from pages.sections.formats.charts.words import percent
 from pages.sections.formats.controls import LOSS_SCALE, TITLES
 from pages.sections.formats.data import gradient_fates, gradient_spec
-
-_FEW = 1e-3
 
 HISTORY = """
 - **fp16** was the first 16-bit format of tensor cores. The smallest gradients vanish in it, so the loss is
@@ -31,7 +27,7 @@ HISTORY = """
 
 def show(controls: Controls) -> None:
     """Draw the gradients against each format's window."""
-    draw_notice(_notice())
+    draw_notice(_notice(controls.value(LOSS_SCALE)))
     found = gradient_fates()
     chart_with_slider(
         controls,
@@ -39,33 +35,28 @@ def show(controls: Controls) -> None:
         name="formats_gradients",
         drawn=theme(),
         at=controls.value(LOSS_SCALE),
-        spec_at=lambda start: with_slider(gradient_spec(theme()), SLIDER, start),
+        spec_at=lambda start: with_slider(gradient_spec(theme(), room()), SLIDER, start),
         alt_at=lambda start: (
             f"The same gradients in four formats; at a loss scale of {power_of_two(start)} "
             "become zero: "
             + ", ".join(f"{title} {percent(fates[start].zero)}" for title, fates in found.items())
         ),
+        is_rigid=True,
     )
-    st.caption(
+    know = here().know
+    know.markdown("**What training history taught**\n" + HISTORY)
+    know.caption(
         f"{gradients_told()} The shares come from encoding every one, by nearest even; bars are colored by "
-        "their middle. Dashed: half the smallest value, the smallest normal value, the largest."
+        "their middle. Dotted: half the smallest value, below which all become zero. Solid: the largest "
+        "value."
     )
-    st.markdown("**What training history taught**\n" + HISTORY)
 
 
-def _notice() -> str:
+def _notice(k: int) -> str:
     found = gradient_fates()
-    fp16, bf16, e4m3 = (found[TITLES[name]] for name in ("fp16", "bf16", "e4m3"))
-    cured = next((k for k, one in enumerate(fp16) if one.zero < _FEW), None)
-    cure = (
-        f", and fewer than {_FEW:.1%} from a loss scale of {power_of_two(cured)} on"
-        if cured is not None
-        else ""
-    )
-    coarser = 2 ** (finest_bits(FORMATS["fp16"]) - finest_bits(FORMATS["bf16"]))
+    where = f"With a loss scale of {power_of_two(k)}" if k else "Without a loss scale"
+    lost = found[TITLES["fp16"]][k].zero
     return (
-        "**Drag the loss scale.** "
-        f"Without one, {percent(fp16[0].zero)} of these gradients vanish in fp16{cure}. "
-        f"bf16, of the same 16 bits but a step {coarser} times coarser, loses {percent(bf16[0].zero)}; "
-        f"E4M3 loses {percent(e4m3[0].zero)}."
+        f"{where}, **{percent(lost)} of these gradients become zero in fp16.** bf16 has "
+        "fp32's exponent and loses none."
     )

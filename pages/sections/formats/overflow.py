@@ -1,4 +1,4 @@
-"""Section "Overflow": the results for numbers beyond the largest value."""
+"""Section "Overflow": runs that it ends, and the results for numbers beyond the largest value."""
 
 import math
 
@@ -9,13 +9,14 @@ from fp8core.rounding import Overflow
 from pages.kit.chart import draw_chart
 from pages.kit.charts.ink import INKS
 from pages.kit.controls import Controls
-from pages.kit.notice import draw_notice
 from pages.kit.shell import theme
+from pages.kit.view import here
 from pages.sections.formats.charts.overflow import inputs, overflow_chart
 from pages.sections.formats.charts.words import number
 from pages.sections.formats.compare import own_row, possible
 from pages.sections.formats.controls import OVERFLOWING, OWN, TITLES, own_fields
 from pages.sections.formats.data import formats_by_title
+from pages.sections.formats.run import draw_run
 
 PRACTICE = """
 - OCP's FP8 specification defines both a saturating and a non-saturating conversion; without saturation E4M3
@@ -29,14 +30,15 @@ PRACTICE = """
 
 
 def show(controls: Controls) -> None:
-    """Draw the table for the formats that the controls hold."""
+    """Draw the runs; below, what each format makes of the numbers from its largest value on."""
+    draw_run(controls)
     chosen = controls.draw(OVERFLOWING)
     names = tuple(name for name in TITLES if name in chosen)
     if OWN in names:
         own_row(controls)
     own = own_fields(controls)
+    st.header("Beyond the largest value")
     names = possible(names, own)
-    draw_notice(_notice())
     if not names:
         st.info("Choose at least one format.")
         return
@@ -45,24 +47,26 @@ def show(controls: Controls) -> None:
         overflow_chart(formats, INKS[theme()]),
         key="formats_overflow",
         is_rigid=True,
-        least=460,
         alt=f"What numbers from the largest value on become in {', '.join(formats)}",
     )
-    st.caption(
+    know = here().know
+    know.markdown(
         "In each cell: the number, and what it becomes by nearest even. A step is the distance from the "
-        "largest value to the one that would follow; half of it is a tie. “+” is the next float64 above."
+        "largest value to the one that would follow; half of it is a tie. “+” is the next float64 above. "
+        f"{ties()}"
     )
-    st.markdown("**In practice**\n" + PRACTICE)
+    know.markdown("**In practice**\n" + PRACTICE)
 
 
-def _notice() -> str:
+def ties() -> str:
+    """What becomes of a tie beyond the largest value, in two formats."""
     e4m3, e5m2 = FORMATS["e4m3"], FORMATS["e5m2"]
     tie4, tie5 = inputs(e4m3)[1], inputs(e5m2)[1]
     stays = float(e4m3.decode(e4m3.encode(tie4, overflow=Overflow.NAN)))
     goes = float(e5m2.decode(e5m2.encode(tie5, overflow=Overflow.INF)))
     verb = "stays at" if math.isfinite(stays) else "becomes"
     return (
-        f"**Notice the ties.** {number(tie4)} is half a step beyond E4M3's largest value and {verb} "
-        f"{number(stays)}, whose code is even; {number(tie5)} is half a step beyond E5M2's and becomes "
-        f"{number(goes)}, because there the largest value's code is odd."
+        f"{number(tie4)} is half a step beyond E4M3's largest value and {verb} {number(stays)}, whose code "
+        f"is even. {number(tie5)} is half a step beyond E5M2's and becomes {number(goes)}, because there the "
+        "largest value's code is odd."
     )

@@ -12,6 +12,7 @@ from pages.kit.charts.ink import INKS
 from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice
 from pages.kit.shell import theme
+from pages.kit.view import here
 from pages.sections.formats.charts.range import REACH, has_range, range_bars, range_points
 from pages.sections.formats.compare import own_row, possible
 from pages.sections.formats.controls import EXPONENTS, TITLES, own_fields
@@ -20,11 +21,18 @@ from pages.sections.formats.splits import draw_splits
 
 
 def show(controls: Controls) -> None:
-    """Draw both pictures of every format."""
-    own = own_fields(controls)
+    """Draw every format as a point; below as a bar, and the splits of eight bits."""
+    own_row(controls)
+    own, know = own_fields(controls), here().know
     draw_notice(_notice())
     names = possible(tuple(TITLES), own)
     formats, ink = formats_by_title(names, own), INKS[theme()]
+    draw_chart(
+        range_points(formats, ink),
+        key="formats_points",
+        alt="Each format as a point: its dynamic range in binades against its relative step",
+    )
+    st.header("The same formats from end to end")
     chart_with_slider(
         controls,
         EXPONENTS,
@@ -35,23 +43,16 @@ def show(controls: Controls) -> None:
         alt_at=lambda _: (
             "Each format as a bar from its smallest to its largest positive value, in powers of two"
         ),
+        is_rigid=True,
     )
-    st.caption(
-        "Beside each name its relative step: neighbors at a power of two P differ by P times it. The paler a "
-        "part, the fewer mantissa bits: below the smallest normal value, and at both ends of HiF8. Drag the "
-        "slider to see the wide formats whole."
+    know.markdown(
+        "Points: a label with + has more formats on or beside it; point at them for names. "
+        f"{_trade('e5m2', 'e4m3')}; {_trade('bf16', 'fp16')}.{_left_out(formats)}"
     )
-    draw_chart(
-        range_points(formats, ink),
-        key="formats_points",
-        alt="Each format as a point: its dynamic range in binades against its relative step",
+    know.markdown(
+        "Bars: beside each name its relative step. Neighbors at a power of two P differ by P times it. The "
+        "paler a part, the fewer mantissa bits: below the smallest normal value, and at both ends of HiF8."
     )
-    st.caption(
-        "A label with + stands for formats that lie on or beside one another; point at them for names."
-        + _left_out(formats)
-    )
-    with st.expander("Add your own format", expanded=False):
-        own_row(controls)
     draw_splits()
 
 
@@ -62,9 +63,11 @@ def _left_out(formats: Mapping[str, Format]) -> str:
 
 
 def _notice() -> str:
+    wide, fine = (FORMATS[name] for name in ("e5m2", "e4m3"))
+    times = 2 ** (dynamic_range(wide) - dynamic_range(fine))
     return (
-        "**Notice:** a bit is spent once, on range or on precision. A binade is a factor of two: "
-        f"{_trade('e5m2', 'e4m3')}; {_trade('bf16', 'fp16')}."
+        "A bit is spent once, on range or on precision. E5M2 takes one from the mantissa and has "
+        f"**{times:,.0f} times the range** of E4M3."
     )
 
 

@@ -1,4 +1,4 @@
-"""Section "In a run": what overflow does to training, and what underflow does."""
+"""What overflow does to a run, and what underflow does: the picture of the section "Overflow"."""
 
 import numpy as np
 import streamlit as st
@@ -13,6 +13,7 @@ from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice
 from pages.kit.shell import theme
 from pages.kit.terms.explain import draw_text
+from pages.kit.view import here
 from pages.sections.formats.charts.run import CLIPPED, LEARNS, LOSES, OVER, Row, ends_chart, steps_chart
 from pages.sections.formats.charts.words import percent
 from pages.sections.formats.controls import RUN_BEYOND, RUN_FORMAT, RUN_SCALE, TITLES
@@ -25,30 +26,33 @@ INTRO = (
     "**underflow**. The two are not alike in a run, so whoever chooses a scale looks at overflow first. Here "
     "a small linear layer learns again and again, and its gradients are rounded under one fixed scale."
 )
+SETUP = (
+    f"A layer of {WEIGHTS} weights, {STEPS} steps of gradient descent, w ← w − rate · round(g · scale) / "
+    f"scale. Its inputs differ by up to {2 * OCTAVES} octaves, and so do the gradients. A run “learns” where "
+    f"its loss ends at most {short(WORSE, 2)} times as high as without rounding. Source of the rule: "
+    "Micikevicius et al., Mixed Precision Training, arXiv 1710.03740, section 3.2."
+)
 
 
-def show(controls: Controls) -> None:
+def draw_run(controls: Controls) -> None:
     """Draw the loss in the end for every scale, then the run under one of them."""
-    draw_text(INTRO)
-    row = st.container(horizontal=True, gap="small", vertical_alignment="bottom")
-    name, beyond = controls.draw(RUN_FORMAT, row), controls.draw(RUN_BEYOND, row)
+    beyond = controls.draw(RUN_BEYOND, here().control)
+    name = controls.draw(RUN_FORMAT)
     runs = scaled_runs(FORMATS[name], overflow_of(name, beyond))
-    draw_notice(f"**Notice:** {notice(runs, TITLES[name])}")
+    draw_notice(notice(runs))
     at, ink = controls.draw(RUN_SCALE), INKS[theme()]
     draw_chart(ends_chart(end_rows(runs), at, ink), key="formats_run_ends", alt=ends_alt(runs, TITLES[name]))
     rounded = f"{TITLES[name]}, scale {power_of_two(at)}"
+    st.header(f"The run under a scale of {power_of_two(at)}")
     draw_chart(
         steps_chart(step_rows(runs, at, rounded), [EXACT, rounded], ink),
         key="formats_run_steps",
+        is_rigid=True,
         alt=f"Loss over {STEPS} steps. {told(runs, at)}",
     )
-    st.caption(told(runs, at))
-    st.caption(
-        f"A layer of {WEIGHTS} weights, {STEPS} steps of gradient descent, w ← w − rate · round(g · scale) / "
-        f"scale. Its inputs differ by up to {2 * OCTAVES} octaves, and so do the gradients. A run “learns” "
-        f"where its loss ends at most {short(WORSE, 2)} times as high as without rounding. "
-        "Source of the rule: Micikevicius et al., Mixed Precision Training, arXiv 1710.03740, section 3.2."
-    )
+    draw_text(INTRO, here().know)
+    here().know.markdown(told(runs, at))
+    here().know.markdown(SETUP)
 
 
 def overflow_of(name: str, beyond: str) -> Overflow:
@@ -96,26 +100,17 @@ def step_rows(runs: ScaledRuns, at: int, name: str) -> list[Row]:
     ]
 
 
-def notice(runs: ScaledRuns, title: str) -> str:
-    """Both ends of the window: the slope at the left and the cliff at the right."""
-    fates = {k: fate(runs, k) for k in LOG2_SCALES}
-    good = [k for k, how in fates.items() if how == LEARNS]
-    low = LOG2_SCALES[0]
-    left = (
-        f"with gradients in {title}, too small a scale loses small numbers little by little: at "
-        f"{power_of_two(low)}, {percent(float(runs.zeros[0]))} of the gradients become 0, and the loss ends "
-        f"at {short(_last(runs, low), 2)} instead of {short(float(runs.exact[-1]), 2)}, without a warning. "
-    )
+def notice(runs: ScaledRuns) -> str:
+    """The cliff at the right of the window, or the slow end there."""
     if runs.first_lost is not None:
-        return left + (
-            f"From {power_of_two(runs.first_lost)} on a gradient overflows in the first steps, and **the run "
-            f"is over** after step {runs.ended(runs.first_lost)}. "
-            + (f"Scales from {power_of_two(good[0])} to {power_of_two(good[-1])} learn." if good else "")
+        return (
+            f"Too small a scale loses a little. Too large a scale ends the run: **from "
+            f"{power_of_two(runs.first_lost)} on** a gradient overflows in the first steps."
         )
     high = LOG2_SCALES[-1]
-    return left + (
-        f"Too large a scale saturates gradients: the run goes on, but at {power_of_two(high)} it ends at "
-        f"{short(_last(runs, high), 2)}."
+    return (
+        f"Gradients that are too large are clipped, so the run goes on: at {power_of_two(high)} its loss "
+        f"ends at **{short(_last(runs, high), 2)}**."
     )
 
 

@@ -13,6 +13,7 @@ from pages.kit.chart import draw_chart
 from pages.kit.charts.ink import INKS
 from pages.kit.shell import theme
 from pages.kit.terms.explain import draw_text
+from pages.kit.view import here
 from pages.sections.formats.charts.splits import Row, splits_chart
 
 SHAPE, SEED = (64, 128), 0
@@ -23,7 +24,6 @@ BITS = 8
 def draw_splits() -> None:
     """Draw the question, the answer in figures, and SQNR of every split."""
     st.header("Why not eight bits of bf16?")
-    draw_text(words())
     rows = split_rows()
     draw_chart(
         splits_chart(rows, INKS[theme()]),
@@ -33,7 +33,8 @@ def draw_splits() -> None:
             f"{row['split']} {row['sqnr']:.1f} dB" for row in rows if row["kind"] == _title(KINDS[0])
         ),
     )
-    st.caption(
+    draw_text(words(), here().know)
+    here().know.caption(
         f"{SHAPE[0] * SHAPE[1]:,} seeded numbers of each kind (seed {SEED}), one exact scale for all, which "
         "puts amax on the largest value. No code is spent on infinity or NaN. SQNR counts energy: for the "
         "small numbers, point at a split and see how many become 0."

@@ -17,24 +17,13 @@ _LONG = 17
 _LONGEST_IN_LINE = 12
 
 
-def notice(
-    format_: Format,
-    code: int,
-    interval: Interval | None,
-    typed: float | None,
-    outcomes: tuple[Outcome, ...],
-    rounding: Rounding,
-    overflow: Overflow,
-) -> str:
-    """What to see: the code that the number becomes, and the other numbers that become it too."""
-    value = float(format_.decode(code))
+def notice(format_: Format, code: int, typed: float | None, outcomes: tuple[Outcome, ...]) -> str:
+    """The code that the number becomes."""
     if typed is None:
-        head = f"**Code {hexadecimal(code, format_)} is {_named(format_, code)}.**"
-    elif len(outcomes) > 1:
-        head = _stochastic(format_, typed, outcomes)
-    else:
-        head = _rounded(format_, typed, value)
-    return f"{head} {_reals(format_, code, interval, rounding, overflow)}"
+        return f"**Code {hexadecimal(code, format_)} is {_named(format_, code)}.**"
+    if len(outcomes) > 1:
+        return _stochastic(format_, typed, outcomes)
+    return _rounded(format_, typed, float(format_.decode(code)))
 
 
 def _named(format_: Format, code: int) -> str:
@@ -103,9 +92,10 @@ def _stochastic(format_: Format, typed: float, outcomes: tuple[Outcome, ...]) ->
     return f"**{number(typed)} becomes {' or '.join(parts)}**{tail}."
 
 
-def _reals(
+def reals(
     format_: Format, code: int, interval: Interval | None, rounding: Rounding, overflow: Overflow
 ) -> str:
+    """The other numbers that become this code, in a sentence."""
     if interval is None:
         takers = _takers(format_, code, overflow)
         return f"{takers} this code." if takers else "No real number rounds to this code."

@@ -27,7 +27,7 @@ IDEA = (
     "reason: bytes.** For each new token a server reads all weights and every sequence's KV cache. The "
     "tensor cores wait. Half the bytes are half the time, and each number is quantized only once."
 )
-CONTEXTS = range(CONTEXT.low, CONTEXT.high + 1)
+CONTEXTS = range(min(CONTEXT.options), max(CONTEXT.options) + 1)
 
 
 def at(settings: Mapping[str, Value], power: int) -> tuple[Step, ...]:

@@ -55,7 +55,7 @@ ROLE = Choice(
 )
 MAGNITUDE = Whole(
     key="scaling_magnitude",
-    label="All numbers times 2 to the",
+    label="Make the numbers smaller or larger (× 2ⁿ)",
     low=-24,
     high=24,
     default=0,
@@ -129,8 +129,8 @@ AMAX_CHOICE = Choice(
     key="scaling_amax",
     label="Delayed scale from",
     options={choice.name.lower(): text for choice, text in (
-        (AmaxChoice.MAX, "largest amax of the history"),
-        (AmaxChoice.MOST_RECENT, "most recent amax"),
+        (AmaxChoice.MAX, "Largest of the history"),
+        (AmaxChoice.MOST_RECENT, "Most recent amax"),
     )},
     default=AmaxChoice.MAX.name.lower(),
 )  # fmt: skip

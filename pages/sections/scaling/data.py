@@ -49,26 +49,31 @@ def sweep(window: Window) -> tuple[ScaleSweep, ScaleSweep]:
     return sweep_scale(x, format_, np.exp2(steps)), sweep_scale(x, format_, amax_scale)
 
 
+def positions(every: ScaleSweep) -> NDArray[np.float64]:
+    """log2 of the slider's scales, exact: log2 of 2**-0.25 is not."""
+    return np.round(np.log2(every.scale) / STEP) * STEP
+
+
 def presets(window: Window) -> dict[str, float]:
     """log2 of the scales with a button: none, amax (the next step of the slider that holds it), the best."""
     every, amax = sweep(window)
     return {
         "No scale": 0.0,
         "amax scale": math.ceil(math.log2(amax.scale[0]) / STEP) * STEP,
-        "Best SQNR": float(np.log2(every.scale[every.best])),
+        "Best SQNR": float(positions(every)[every.best]),
     }
 
 
 def on_slider(window: Window, log2_scale: float) -> float:
     """The slider's nearest position."""
-    scales = np.log2(sweep(window)[0].scale)
+    scales = positions(sweep(window)[0])
     return float(scales[np.argmin(np.abs(scales - log2_scale))])
 
 
-def columns(sweep: ScaleSweep) -> Numbers:
+def columns(sweep: ScaleSweep, log2_scales: NDArray[np.float64]) -> Numbers:
     """The columns of the chart: a value for each scale."""
     return {
-        "s": np.log2(sweep.scale),
+        "s": log2_scales,
         "sqnr": np.minimum(sweep.sqnr_db, 999.0),
         "saturated": sweep.saturated_share,
         "dead": sweep.dead_share,
@@ -100,8 +105,8 @@ def window_scene(window: Window, start: float) -> WindowScene:
             high=math.ceil(max(beyond + AXIS_ROOM[1], log2.max() - shifts[0] + 1)),
         ),
         bins={"left": (first + full) * BIN, "share": counts[full] / size.size},
-        curve=columns(every_amax[0]),
-        amax=columns(every_amax[1]),
+        curve=columns(every_amax[0], positions(every_amax[0])),
+        amax=columns(every_amax[1], np.array([amax_scale])),
         start=start,
     )
 

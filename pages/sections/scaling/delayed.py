@@ -11,6 +11,7 @@ from pages.kit.notice import draw_notice
 from pages.kit.shared_controls import SEED
 from pages.kit.shell import theme
 from pages.kit.terms.explain import draw_text
+from pages.kit.view import here
 from pages.sections.scaling import delayed_words as words
 from pages.sections.scaling.controls import AMAX_CHOICE, HISTORY, MARGIN, OWN, PASTED, SERIES, STEPS
 from pages.sections.scaling.delayed_data import Series, delayed_spec, generated, strategies
@@ -19,31 +20,26 @@ from pages.sections.scaling.series import parse_series
 
 def show(controls: Controls) -> None:
     """Draw the section for the series and the strategy that the controls hold."""
-    draw_text(words.INTRO)
-    place = st.container(horizontal=True, gap="small", vertical_alignment="bottom")
-    kind = controls.draw(SERIES, place.container(width=220))
-    history = controls.draw(HISTORY, place.container(width=130))
-    margin = controls.draw(MARGIN, place.container(width=130))
-    choice = AmaxChoice[controls.draw(AMAX_CHOICE).upper()]
+    view = here()
+    choice = AmaxChoice[controls.draw(AMAX_CHOICE, view.control).upper()]
+    kind, history, margin = (controls.draw(control) for control in (SERIES, HISTORY, MARGIN))
     series = _series(controls, kind)
     if series is None:
         return
     found = strategies(series, history, margin)
-    draw_notice(f"**Notice:** {words.notice(found, choice, history, margin)}")
+    draw_notice(words.notice(found, choice))
     draw_chart(
         delayed_spec(series, history, margin, choice.name, theme()),
         key="scaling_delayed",
         alt=words.picture_alt(found, choice),
     )
-    st.caption(f"Point at a step: the gray band is the history that its scale comes from.{_of_run(kind)}")
-    st.markdown(words.table(found, choice))
-    st.header("Why people stopped")
-    st.markdown(words.WHY_THEY_STOPPED)
-    st.caption(words.SOURCES)
-    with st.expander("The exact rules: the window, the margin, the first step, the series"):
-        st.markdown(words.RULES)
-        notes = [note for law, note in SERIES_NOTES.items() if law not in RECORDED_SERIES]
-        st.markdown("\n".join(f"- **{note.title}**: {note.rule}." for note in notes))
+    draw_text(words.INTRO, view.know)
+    view.know.markdown(words.table(found, choice))
+    view.know.markdown(f"**Why people stopped.** {words.WHY_THEY_STOPPED}")
+    view.know.markdown(words.RULES)
+    notes = [note for law, note in SERIES_NOTES.items() if law not in RECORDED_SERIES]
+    view.know.markdown("\n".join(f"- **{note.title}**: {note.rule}." for note in notes))
+    view.know.caption(f"{words.SOURCES}{_of_run(kind)}")
 
 
 def _of_run(kind: str) -> str:
@@ -56,9 +52,9 @@ def _of_run(kind: str) -> str:
 def _series(controls: Controls, kind: str) -> Series | None:
     """The chosen series; None, and a sentence to the reader, where the pasted text is none."""
     if kind != PASTED:
-        steps = controls.draw(STEPS, st.sidebar)
+        steps = controls.draw(STEPS)
         is_drawn = SeriesKind(kind) not in RECORDED_SERIES
-        return generated(kind, steps, controls.draw(SEED, st.sidebar) if is_drawn else 0)
+        return generated(kind, steps, controls.draw(SEED) if is_drawn else 0)
     try:
         return parse_series(controls.draw(OWN))
     except ValueError as wrong:

@@ -53,26 +53,18 @@ def chosen_of(found: Sequence[Strategy], choice: AmaxChoice) -> Strategy:
     return found[1 + list(AmaxChoice).index(choice)]
 
 
-def notice(found: Sequence[Strategy], choice: AmaxChoice, history: int, margin: int) -> str:
+def notice(found: Sequence[Strategy], choice: AmaxChoice) -> str:
     """The effect of the chosen delayed scale on the series."""
     one = chosen_of(found, choice)
-    looked = count(history if choice is AmaxChoice.MAX else 1, "step")
-    room = f" with {count(margin, 'bit')} of margin" if margin else ""
-    if one.overflows:
-        verb = "overflows" if one.overflows == 1 else "overflow"
-        told = (
-            f"**{one.overflows} of {count(one.steps, 'step')} {verb}**. At worst, amax is "
-            f"{short(one.worst, 3)} times what the scale can hold"
+    if not one.overflows:
+        return (
+            f"With a scale from the past, **none of {count(one.steps, 'step')} overflows.** But part of the "
+            "range stays unused. The step's own amax uses all of it."
         )
-    else:
-        told = f"**none of {count(one.steps, 'step')} overflows**"
-    unused = (
-        f"Where it fits, {one.unused_bits:.2f} bits of the format's range stay unused on average, "
-        f"{one.most_unused_bits:.2f} at most. "
-    )
+    verb = "overflows" if one.overflows == 1 else "overflow"
     return (
-        f"Looking back on {looked}{room}, {told}. {unused if one.overflows < one.steps else ''}The step's "
-        "own amax never overflows and uses the whole range."
+        f"With a scale from the past, **{one.overflows} of {count(one.steps, 'step')} {verb}.** "
+        "With the step's own amax none does."
     )
 
 

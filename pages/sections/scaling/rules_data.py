@@ -17,7 +17,7 @@ from fp8core.tiles import TileGrid
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.template import Columns, Filled, arrow
 from pages.kit.charts.words import power_of_two, short
-from pages.sections.scaling.charts.rules import RuleRow, RulesScene, rules_chart
+from pages.sections.scaling.charts.rules import AROUND, RuleRow, RulesScene, rules_chart
 from pages.sections.scaling.controls import LOG_UNIFORM
 from pages.sections.scaling.data import BYTES, KEPT, lines
 from pages.sections.scaling.words import EVEN, EXACT, FLOOR, UP, percent
@@ -106,7 +106,7 @@ def rules_scene(blocks: Blocks, start: float) -> RulesScene:
     return RulesScene(
         rows=[
             RuleRow(
-                title=f"{title}: {percent(found.saturated)} of the blocks saturate",
+                title=f"{title}: {percent(found.saturated)} clipped, {found.sqnr_db:.1f} dB",
                 bins=_bins(found.lands, edges, element.max),
                 moves=_moves(title, name),
             )
@@ -148,6 +148,6 @@ def _scale_text(scale: float) -> str:
     return power_of_two(exponent - 1) if fraction == 0.5 else short(scale, 4)
 
 
-def rules_spec(blocks: Blocks, start: float, theme: str) -> Filled:
-    """The picture of the four rules."""
-    return rules_chart(rules_scene(blocks, start), INKS[theme])
+def rules_spec(blocks: Blocks, start: float, theme: str, room: int) -> Filled:
+    """The picture of the four rules in `room` pixels of height, its slider included."""
+    return rules_chart(rules_scene(blocks, start), INKS[theme], (room - AROUND) // len(RULES))

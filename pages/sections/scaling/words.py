@@ -115,17 +115,23 @@ def rules_intro(name: str) -> str:
     )
 
 
-def rules_notice(name: str, found: Mapping[str, Landing]) -> str:
+def rules_notice(found: Mapping[str, Landing]) -> str:
     """The difference between floor and round-up on these blocks."""
-    format_, up = FORMATS[name], found[UP]
-    gain = up.sqnr_db - found[FLOOR].sqnr_db
-    return (
-        f"**Floor** puts amax anywhere up to {short(2.0 ** (format_.e_max + 1))}, though {name} ends at "
-        f"{largest(name)}: in {percent(found[FLOOR].saturated)} of these blocks the largest number lies "
-        f"beyond. **Rounding up** leaves none there, and SQNR is {abs(gain):.2f} dB "
-        f"{'higher' if gain >= 0 else 'lower'}: {up.sqnr_db:.2f} dB, against {found[EXACT].sqnr_db:.2f} dB "
-        "with an fp32 scale."
-    )
+    share = percent(found[FLOOR].saturated)
+    return f"Floor clips the largest number of **{share} of these blocks.** Rounding up clips none."
+
+
+def rules_table(found: Mapping[str, Landing]) -> str:
+    """A line for each rule."""
+    lines = [
+        "| Scale | amax beyond the largest value | if log2 amax were uniform | SQNR (dB) |",
+        "|:--|--:|--:|--:|",
+    ]
+    lines += [
+        f"| {title} | {percent(one.saturated)} | {percent(one.closed_form)} | {one.sqnr_db:.2f} |"
+        for title, one in found.items()
+    ]
+    return "\n".join(lines)
 
 
 def rules_alt(name: str, found: Mapping[str, Landing]) -> str:

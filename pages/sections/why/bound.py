@@ -1,24 +1,26 @@
 """Section "Compute or bandwidth": which of two times a matmul waits for, and what fewer bits change."""
 
+from bisect import bisect_left
 from collections.abc import Mapping
-
-import streamlit as st
+from dataclasses import replace
 
 from kernels.bench.ceilings.peak_rates import Rate
-from pages.kit.chart import draw_chart
+from pages.kit.chart_slider import chart_with_slider, with_slider
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.template import Filled
 from pages.kit.charts.words import bytes_text, count, short
 from pages.kit.controls import Controls
 from pages.kit.datasheet import GPU, card
-from pages.kit.notice import draw_notice
+from pages.kit.notice import draw_notice, notices_wait
 from pages.kit.shell import theme
 from pages.kit.tables.html_table import grid
 from pages.kit.terms.explain import draw_text
+from pages.kit.view import here
 from pages.kit.widgets import Value
-from pages.sections.why.charts.roofline import Place, roofline
-from pages.sections.why.controls import TOKENS, draw_shape, layer_of, values
-from pages.sections.why.times import MEMORY, Bound, bounds
+from pages.sections.why.charts.limits import TOKENS as SLIDER
+from pages.sections.why.charts.limits import Point, limits_chart
+from pages.sections.why.controls import IN, OUT, TOKENS, draw_shape, layer_of, values
+from pages.sections.why.times import ARITHMETIC, MEMORY, Bound, bounds
 
 IDEA = (
     "A matmul must do two things: **move** its numbers from memory and back, and **multiply** them. Both run "
@@ -27,10 +29,10 @@ IDEA = (
     "memory is the limit. With many tokens it is the tensor cores.**"
 )
 READING = (
-    "Left of the bend a matmul waits for memory, right of it for the tensor cores. The text beside each "
-    "roof is its peak in TFLOP/s. Each of x, w and y moves once, y in bf16; scales are left out. Chart "
-    "after S. Williams, A. Waterman, D. Patterson, Roofline, Communications of the ACM 52(4), 2009."
+    "Each of x, w and y moves once, y in bf16. Scales are left out. Over operations per byte these lines are "
+    "the roofline of S. Williams, A. Waterman, D. Patterson, Communications of the ACM 52(4), 2009."
 )
+_FEW = 6
 HEAD = ("operands", "bytes", "memory µs", "tensor cores µs", "at least µs", "limit", "× bf16")
 
 
@@ -45,35 +47,47 @@ def gain(settings: Mapping[str, Value], rate: Rate) -> float | None:
     return every[Rate.BF16].us / every[rate].us if rate in every else None
 
 
-def picture(settings: Mapping[str, Value], theme: str) -> Filled:
-    """The roofs and the matmul's places."""
-    places = [
-        Place(
-            format=rate.value,
-            peak_tflop_s=one.peak_tflop_s,
-            intensity=one.intensity,
-            tflop_s=one.tflop_s,
-            limit=one.limit,
-        )
-        for rate, one in found(settings).items()
-    ]
-    return roofline(places, card(settings[GPU.key]).memory_gb_s, INKS[theme])
+def turn(settings: Mapping[str, Value], rate: Rate = Rate.BF16) -> int:
+    """The fewest tokens with which the tensor cores limit a format, not memory; at most those of TOKENS."""
+    gpu, layer = card(settings[GPU.key]), layer_of(settings)
+
+    def is_turned(tokens: int) -> bool:
+        return bounds(gpu, replace(layer, tokens=tokens))[rate].limit == ARITHMETIC
+
+    return 1 + bisect_left(range(1, 1 << TOKENS.high), True, key=is_turned)
+
+
+def picture(settings: Mapping[str, Value], start: int, most: int, theme: str) -> Filled:
+    """The highest speeds for up to 2**most tokens; the slider begins at `start`."""
+    gpu, layer = card(settings[GPU.key]), layer_of(settings)
+    points = []
+    for rate in found(settings):
+        turned = turn(settings, rate)
+        for tokens in sorted({min(turned, 1 << most), *(1 << k for k in range(most + 1))}):
+            every = bounds(gpu, replace(layer, tokens=tokens))
+            gains = rate is Rate.BF16 and Rate.FP8 in every
+            points.append(
+                Point(
+                    format=rate.value,
+                    tokens=tokens,
+                    tflop_s=every[rate].tflop_s,
+                    limit=every[rate].limit,
+                    gain=every[rate].us / every[Rate.FP8].us if gains else None,
+                )
+            )
+    return with_slider(limits_chart(points, turn(settings), most, INKS[theme]), SLIDER, start)
 
 
 def notice(settings: Mapping[str, Value]) -> str:
-    """What limits bf16 and fp8, and the gain."""
-    every, layer = found(settings), layer_of(settings)
+    """What limits bf16, and the gain of fp8."""
+    every = found(settings)
     bf16, fp8 = every[Rate.BF16], every.get(Rate.FP8)
-    start = f"**Notice:** with {count(layer.tokens, 'token')}, bf16 is limited by {_the(bf16)}"
+    start = f"With {count(layer_of(settings).tokens, 'token')}, {_the(bf16)} is the limit."
+    if bf16.limit != MEMORY:
+        start = start.replace(" is the", " are the")
     if fp8 is None:
-        return f"{start}. {card(settings[GPU.key]).name} has no fp8 tensor cores."
-    if bf16.limit == fp8.limit == MEMORY:
-        why = f"the bytes shrink to {fp8.bytes / bf16.bytes:.0%}, and the tensor cores wait as before"
-    elif bf16.limit == fp8.limit:
-        why = f"the tensor cores do {fp8.peak_tflop_s / bf16.peak_tflop_s:.1f} times as much"
-    else:
-        why = f"here the limit moves: fp8 is limited by {_the(fp8)}"
-    return f"{start}. fp8 is at most {bf16.us / fp8.us:.2f} times as fast: {why}."
+        return f"{start} {card(settings[GPU.key]).name} has no fp8 tensor cores."
+    return f"{start} In fp8 this matmul is at most **{bf16.us / fp8.us:.1f} times as fast** as in bf16."
 
 
 def _the(bound: Bound) -> str:
@@ -98,26 +112,32 @@ def table(settings: Mapping[str, Value]) -> list[tuple[str, ...]]:
 
 
 def show(controls: Controls) -> None:
-    """Draw the words, the roofline with the matmul, and the times."""
-    draw_text(IDEA)
-    row = st.container(horizontal=True)
-    controls.draw(TOKENS, row.container(width=420))
-    controls.draw(GPU, row.container(width=200))
+    """Draw the speeds with the matmul, and its times."""
+    know = here().know
+    controls.draw(GPU, here().control)
     draw_shape(controls)
-    settings = values(controls)
-    layer = layer_of(settings)
-    st.markdown(f"y = x · wᵀ with **{layer.tokens:,}** tokens, in = {layer.in_:,}, out = {layer.out:,}")
+    settings, tokens = values(controls), controls.value(TOKENS)
+    fixed = tuple(settings[control.key] for control in (GPU, IN, OUT))
+    # The bend is what a lesson asks for: until the answer is locked, the picture ends before it.
+    most = max(_FEW, tokens) if notices_wait() else TOKENS.high
     draw_notice(notice(settings))
-    draw_chart(
-        picture(settings, theme()),
-        key="why_bound",
-        least=420,
-        alt="Roofline. "
-        + "; ".join(
-            f"{rate.value}: {one.tflop_s:,.0f} TFLOP/s at {one.intensity:,.1f} operations a byte, limited by "
-            f"{one.limit}"
-            for rate, one in found(settings).items()
+    chart_with_slider(
+        controls,
+        TOKENS,
+        name="why_bound",
+        drawn=(fixed, most, theme()),
+        at=tokens,
+        spec_at=lambda start: picture(settings, start, most, theme()),
+        alt_at=lambda _: (
+            "Highest speed over the tokens. "
+            + "; ".join(
+                f"{rate.value}: {one.tflop_s:,.0f} TFLOP/s, limited by {one.limit}"
+                for rate, one in found(settings).items()
+            )
         ),
     )
-    st.html(grid(HEAD, table(settings), INKS[theme()], held=True))
-    st.caption(READING)
+    draw_text(IDEA, know)
+    layer = layer_of(settings)
+    know.markdown(f"y = x · wᵀ with {layer.tokens:,} tokens, in = {layer.in_:,}, out = {layer.out:,}:")
+    know.html(grid(HEAD, table(settings), INKS[theme()], held=True))
+    know.caption(READING)

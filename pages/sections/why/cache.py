@@ -1,14 +1,12 @@
-"""Section "KV cache": the bytes that a token leaves behind, and the tokens a second that memory allows."""
+"""Section "KV cache": the bytes that a token leaves behind, and the tokens per second that memory allows."""
 
 from collections.abc import Mapping
 
-import streamlit as st
-
-from pages.kit.chart import draw_chart
+from pages.kit.chart import draw_chart, room
 from pages.kit.charts.bars import Bar, bars
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.template import Filled
-from pages.kit.charts.words import bytes_text
+from pages.kit.charts.words import bytes_text, count
 from pages.kit.controls import Controls
 from pages.kit.datasheet import GPU, card
 from pages.kit.decoding.controls import BATCH, CONTEXT, MODEL, OWN
@@ -19,6 +17,7 @@ from pages.kit.shell import theme
 from pages.kit.sourced import sourced
 from pages.kit.sources import draw_sources
 from pages.kit.terms.explain import draw_text
+from pages.kit.view import here
 from pages.kit.widgets import Value
 from pages.sections.why.controls import values
 
@@ -46,59 +45,60 @@ def cache_share(settings: Mapping[str, Value]) -> float:
 
 
 def gains(settings: Mapping[str, Value]) -> tuple[float, float]:
-    """Tokens a second over those of bf16: with the cache in fp8, and with the weights in fp8 as well."""
+    """Tokens per second over those of bf16: with the cache in fp8, and with the weights in fp8 as well."""
     bf16, cache, both = (step.tokens_s for step in steps(settings))
     return cache / bf16, both / bf16
 
 
-def picture(found: tuple[Step, ...], theme: str) -> Filled:
-    """A bar for each way: bytes of weights, bytes of the cache, and the tokens a second."""
+def picture(found: tuple[Step, ...], theme: str, room: int) -> Filled:
+    """A bar for each way: bytes of weights, bytes of the cache, and the tokens per second."""
     lines = [
         Bar(
             name=step.way,
             pieces={WEIGHTS: step.weight_bytes / 1e9, CACHE: step.cache_bytes / 1e9},
-            label=f"{step.tokens_s:,.0f} tokens/s",
+            label=f"{step.tokens_s:,.0f} tokens/s at most",
         )
         for step in found
     ]
-    return bars(lines, (WEIGHTS, CACHE), "GB read for one token of each sequence", INKS[theme], names=NAMES)
+    axis = "GB read for one token of each sequence"
+    return bars(lines, (WEIGHTS, CACHE), axis, INKS[theme], names=NAMES, room=room)
 
 
 def notice(settings: Mapping[str, Value]) -> str:
-    """What the cache takes, and what fp8 gains for it alone."""
-    cache, both = gains(settings)
-    tokens, batch = 1 << settings[CONTEXT.key], settings[BATCH.key]
-    each = f"each of {batch:,} sequences" if batch > 1 else "one sequence"
+    """What fp8 gains for the cache alone."""
+    cache, _ = gains(settings)
     return (
-        f"**Notice:** a token keeps {bytes_text(int(token_bytes(settings, BF16)))} in bf16 and "
-        f"{bytes_text(int(token_bytes(settings, FP8)))} in fp8. With {tokens:,} tokens in {each}, "
-        f"the cache is {cache_share(settings):.0%} of all bytes in bf16. fp8 for the cache alone "
-        f"allows {cache:.2f} times the tokens a second; for the weights too, {both:.2f} times."
+        "Writing text, a GPU waits for bytes. The KV cache alone in fp8 allows at most "
+        f"**{cache:.2f} times the tokens per second.**"
     )
 
 
 def show(controls: Controls) -> None:
-    """Draw the sizes, the bytes of a step, and the bound on tokens a second."""
-    draw_text(IDEA)
-    model = draw_sizes(controls)
+    """Draw the bytes of a step, and the bound on tokens per second."""
+    know, model = here().know, draw_sizes(controls, here().control)
     settings = values(controls)
     found, model_sizes = steps(settings), sizes(settings)
-    st.markdown(
-        f"**{MODEL.options[model]}**: 2 · {model_sizes.layers} layers · {model_sizes.kv_heads} KV heads · "
-        f"{model_sizes.head_dim} numbers for each token, {model_sizes.parameters / 1e9:.1f} billion weights; "
-        f"context **{1 << settings[CONTEXT.key]:,}** tokens"
-    )
     draw_notice(notice(settings))
     draw_chart(
-        picture(found, theme()),
+        picture(found, theme(), room()),
         key="why_cache",
-        alt="Bytes read for one token of each sequence, and tokens a second at most: "
+        alt="Bytes read for one token of each sequence, and tokens per second at most: "
         + "; ".join(
             f"{step.way}: {(step.weight_bytes + step.cache_bytes) / 1e9:,.1f} GB, {step.tokens_s:,.0f} "
             "tokens/s"
             for step in found
         ),
     )
-    gpu = card(settings[GPU.key])
-    st.caption(f"{bound_words(gpu)} Scales are left out: a tensor, or a head, has one.")
-    draw_sources(SERVING if model == OWN else f"{sourced().models[model].link}; {SERVING}")
+    draw_text(IDEA, know)
+    know.markdown(
+        f"**{MODEL.options[model]}**: 2 · {model_sizes.layers} layers · {model_sizes.kv_heads} KV heads · "
+        f"{model_sizes.head_dim} numbers per token, that is {bytes_text(int(token_bytes(settings, BF16)))} "
+        f"in bf16 and {bytes_text(int(token_bytes(settings, FP8)))} in fp8; "
+        f"{model_sizes.parameters / 1e9:.1f} billion weights. {count(settings[BATCH.key], 'sequence')} of "
+        f"{1 << settings[CONTEXT.key]:,} tokens: in bf16 the cache is {cache_share(settings):.0%} of all "
+        "bytes."
+    )
+    know.markdown(
+        f"{bound_words(card(settings[GPU.key]))} Scales are left out: a tensor, or a head, has one."
+    )
+    draw_sources(SERVING if model == OWN else f"{sourced().models[model].link}; {SERVING}", know)

@@ -2,8 +2,6 @@
 
 from collections.abc import Mapping
 
-import streamlit as st
-
 from fp8core.linear import LayerShape
 from pages.kit.controls import Controls
 from pages.kit.datasheet import GPU
@@ -16,19 +14,19 @@ SHOW = Choice(
     key="why_show",
     label="Show",
     options={
-        "rates": "Peak rates",
         "bound": "Compute or bandwidth",
+        "rates": "Peak rates",
         "cache": "KV cache",
         "memory": "Memory",
         "scaled": "What is scaled",
-        "history": "How it came here",
+        "history": "How it came",
     },
-    default="rates",
+    default="bound",
 )
 UNIT = Choice(
     key="why_unit",
     label="Rates as",
-    options={"tflop_s": "TFLOP/s", "bf16": "Times its own bf16", "first": "Times the first GPU's bf16"},
+    options={"tflop_s": "TFLOP/s", "bf16": "Times its bf16", "first": "Times the first GPU"},
     default="tflop_s",
 )
 TOKENS = Whole(
@@ -60,8 +58,8 @@ MOMENT = Choice(
     key="why_moment",
     label="What lies in memory",
     options={
-        "forward": "After the forward pass",
-        "backward": "In the backward pass",
+        "forward": "After forward",
+        "backward": "In backward",
         "inference": "Inference",
     },
     default="forward",
@@ -101,9 +99,9 @@ ALL_CONTROLS = (
 
 
 def draw_shape(controls: Controls) -> None:
-    """Draw the sizes of the weight in the sidebar."""
+    """Draw the sizes of the weight."""
     for control in (IN, OUT):
-        controls.draw(control, st.sidebar)
+        controls.draw(control)
 
 
 def layer_of(settings: Mapping[str, Value]) -> LayerShape:

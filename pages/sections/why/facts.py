@@ -1,22 +1,19 @@
 """Facts of the page "Why FP8" for the lesson, computed by what the page draws from."""
 
-from bisect import bisect_left
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 
 from kernels.bench.ceilings.peak_rates import Rate
 from pages.kit.datasheet import GPU, card
 from pages.kit.decoding.steps import BF16, FP8, steps
 from pages.kit.widgets import Value
-from pages.sections.why.bound import found, gain
+from pages.sections.why.bound import found, gain, turn
 from pages.sections.why.cache import cache_share, gains, token_bytes
-from pages.sections.why.controls import ALL_CONTROLS, LOSS_SCALE, TOKENS, layer_of
+from pages.sections.why.controls import ALL_CONTROLS, LOSS_SCALE, TOKENS
 from pages.sections.why.gradients import best_scale
 from pages.sections.why.history import shares as lost_shares
 from pages.sections.why.memory import ratios
 from pages.sections.why.rates import growth, rate
 from pages.sections.why.scaled import context_of, model_of
-from pages.sections.why.times import ARITHMETIC, bounds
 from pages.sections.why.work import quantized_share, shares
 
 Settings = Mapping[str, Value]
@@ -33,16 +30,6 @@ def fp8_rate_gain(settings: Settings) -> float:
 def tf32_rate_gain(settings: Settings) -> float:
     """The peak rate of bf16 over that of TF32 on the chosen GPU."""
     return 1.0 / (rate(card(settings[GPU.key]), Rate.TF32, "bf16") or 1.0)
-
-
-def turn_tokens(settings: Settings) -> int:
-    """The fewest tokens with which the tensor cores limit bf16, not memory; at most the slider's."""
-    gpu, layer = card(settings[GPU.key]), layer_of(settings)
-
-    def is_turned(tokens: int) -> bool:
-        return bounds(gpu, replace(layer, tokens=tokens))[Rate.BF16].limit == ARITHMETIC
-
-    return 1 + bisect_left(range(1, 1 << TOKENS.high), True, key=is_turned)
 
 
 def fp8_gain(settings: Settings) -> float:
@@ -72,7 +59,7 @@ FACTS: dict[str, Callable[[Settings], float | int | str]] = {
     "limit": lambda settings: found(settings)[Rate.BF16].limit,
     "memory_us": _us("memory_us"),
     "arithmetic_us": _us("arithmetic_us"),
-    "turn_tokens": turn_tokens,
+    "turn_tokens": turn,
     "tokens": lambda settings: 1 << settings[TOKENS.key],
     "fp8_gain": fp8_gain,
     "token_kib": lambda settings: token_bytes(settings, BF16) / _KIB,
@@ -84,7 +71,7 @@ FACTS: dict[str, Callable[[Settings], float | int | str]] = {
     "context": context_of,
     "fp8_memory": lambda settings: next(iter(ratios(settings).values())),
     "most_memory": lambda settings: max(ratios(settings).values()),
-    "quantized_share": lambda settings: quantized_share(model_of(settings), context_of(settings)),
+    "quantized_percent": lambda settings: 100 * quantized_share(model_of(settings), context_of(settings)),
     "attention_share": lambda settings: shares(model_of(settings), context_of(settings))["attention"],
     "whole_gain": lambda settings: 1 / (1 - quantized_share(model_of(settings), context_of(settings)) / 2),
     "fp16_lost": _loss_at("fp16"),

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import streamlit as st
 
-from pages.kit.chart import draw_chart
+from pages.kit.chart_slider import chart_with_slider, with_slider
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.template import Filled
 from pages.kit.charts.words import power_of_two
@@ -14,6 +14,8 @@ from pages.kit.notice import draw_notice
 from pages.kit.shell import theme
 from pages.kit.sourced import Event, Trained, sourced
 from pages.kit.terms.explain import draw_text
+from pages.kit.view import here
+from pages.sections.why.charts.lost import K as SLIDER
 from pages.sections.why.charts.lost import lost_chart
 from pages.sections.why.controls import LOSS_SCALE
 from pages.sections.why.gradients import best_scale, gone, lost
@@ -32,21 +34,24 @@ def shares() -> Mapping[str, list[float]]:
     return {name: [gone(found) for found in along] for name, along in lost().items()}
 
 
-def picture(scale: int, theme: str) -> Filled:
-    """The curves, and the reader's loss scale."""
-    return lost_chart(shares(), scale, INKS[theme])
+def picture(start: int, theme: str) -> Filled:
+    """The curves; the slider of the loss scale begins at `start`."""
+    return with_slider(lost_chart(shares(), INKS[theme]), SLIDER, start)
 
 
 def notice(scale: int) -> str:
-    """What fp16 loses here and without a loss scale, and what one scale cannot cure."""
-    found = shares()
-    least = {name: min(along) for name, along in found.items()}
-    here = f", and at {power_of_two(scale)} {found['fp16'][scale]:.1%}" if scale else ""
+    """What fp16 loses under the loss scale."""
+    where = f"With a loss scale of {power_of_two(scale)}" if scale else "Without a loss scale"
+    return f"{where}, fp16 loses **{shares()['fp16'][scale]:.1%} of these gradients.** bf16 loses none."
+
+
+def limits() -> str:
+    """What the best loss scale cannot cure, in a sentence."""
+    least = {name: min(along) for name, along in shares().items()}
     return (
-        f"**Notice:** without a loss scale, fp16 loses {found['fp16'][0]:.1%} of these gradients{here}. "
-        f"bf16 loses {found['bf16'][0]:.1%} without any. The best scale for all of them, "
-        f"{power_of_two(best_scale('e4m3'))}, still loses {least['e4m3']:.1%} in e4m3. The best one for e2m1 "
-        f"loses {least['e2m1']:.0%}: tiles need scales of their own."
+        f"The best scale for all of them, {power_of_two(best_scale('e4m3'))}, still loses "
+        f"{least['e4m3']:.1%} in e4m3. The best one for e2m1 loses {least['e2m1']:.0%}: tiles need "
+        "scales of their own."
     )
 
 
@@ -75,22 +80,29 @@ def _whole(date: str) -> str:
 
 
 def show(controls: Controls) -> None:
-    """Draw what formats lose over the loss scale, the timeline, and the models."""
-    draw_text(IDEA)
-    scale = controls.draw(LOSS_SCALE)
+    """Draw what formats lose over the loss scale; below, the way and the models."""
+    know, scale = here().know, controls.value(LOSS_SCALE)
     draw_notice(notice(scale))
     found = shares()
-    draw_chart(
-        picture(scale, theme()),
-        key="why_history",
-        alt=f"Share of gradients lost over the loss scale. At {power_of_two(scale)}: "
-        + "; ".join(f"{name} {along[scale]:.1%}" for name, along in found.items()),
-    )
-    st.caption(
-        f"{gradients_told()} Lost: they become zero, or overflow. Each one is encoded by nearest even."
+    chart_with_slider(
+        controls,
+        LOSS_SCALE,
+        name="why_history",
+        drawn=theme(),
+        at=scale,
+        spec_at=lambda start: picture(start, theme()),
+        alt_at=lambda start: (
+            f"Share of gradients lost over the loss scale. At {power_of_two(start)}: "
+            + "; ".join(f"{name} {along[start]:.1%}" for name, along in found.items())
+        ),
     )
     st.header("The way")
     st.markdown(timeline(sourced().events))
     st.header("What was trained with it")
     st.markdown(trained_table(sourced().trained))
-    st.caption("Sizes as the sources give them. A dash: not given where it was read.")
+    draw_text(IDEA, know)
+    know.markdown(limits())
+    know.caption(
+        f"{gradients_told()} Lost: they become zero, or overflow. Each one is encoded by nearest even. Sizes "
+        "of models as the sources give them. A dash: not given where it was read."
+    )

@@ -2,9 +2,7 @@
 
 from collections.abc import Mapping
 
-import streamlit as st
-
-from pages.kit.chart import draw_chart
+from pages.kit.chart import draw_chart, room
 from pages.kit.charts.bars import Bar, bars
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.template import Filled
@@ -16,9 +14,19 @@ from pages.kit.sourced import links, sourced
 from pages.kit.sources import draw_sources
 from pages.kit.tables.html_table import grid
 from pages.kit.terms.explain import draw_text
+from pages.kit.view import here
 from pages.kit.widgets import Value
 from pages.sections.why.controls import MOMENT, TOKENS, WEIGHTS, draw_shape, layer_of, values
-from pages.sections.why.footprint import INFERENCE, PIECES, SHORT, footprint, shown, total
+from pages.sections.why.footprint import (
+    BACKWARD,
+    FORWARD,
+    INFERENCE,
+    PIECES,
+    SHORT,
+    footprint,
+    shown,
+    total,
+)
 from pages.sections.why.table_of_checks import HEAD, checks
 
 IDEA = (
@@ -27,8 +35,11 @@ IDEA = (
     "backward pass. The output y is bf16 as before. Only x, which waits for Wgrad, is smaller."
 )
 BF16 = "bf16"
-EQUAL = 0.01
-"""Sizes nearer than this share count as equal."""
+_COUNTED = {
+    FORWARD: "After the forward pass, with w, its copy, x and y",
+    BACKWARD: "In the backward pass, with w, dy, their copies and x",
+    INFERENCE: "In inference, with w and y",
+}
 _MIB = 1 << 20
 
 
@@ -45,7 +56,7 @@ def ratios(settings: Mapping[str, Value]) -> dict[str, float]:
     return {name: size / found[BF16] for name, size in found.items() if name != BF16}
 
 
-def picture(settings: Mapping[str, Value], theme: str) -> Filled:
+def picture(settings: Mapping[str, Value], theme: str, room: int) -> Filled:
     """A bar for bf16 and each recipe, with its pieces."""
     layer, moment, weights = layer_of(settings), settings[MOMENT.key], settings[WEIGHTS.key]
     compared = ratios(settings)
@@ -60,48 +71,44 @@ def picture(settings: Mapping[str, Value], theme: str) -> Filled:
                 label=size if recipe is None else f"{size}, {compared[name]:.2f}×",
             )
         )
-    return bars(lines, PIECES, "MiB of one linear layer", INKS[theme], names=SHORT)
+    return bars(lines, PIECES, "MiB of one linear layer", INKS[theme], names=SHORT, room=room)
 
 
 def notice(settings: Mapping[str, Value]) -> str:
-    """The recipes that take more than bf16, and the smallest."""
-    found, layer = ratios(settings), layer_of(settings)
-    equal = [name for name, ratio in found.items() if abs(ratio - 1) <= EQUAL]
-    larger = [name for name, ratio in found.items() if ratio > 1 + EQUAL]
+    """What is counted, and the recipe that takes the least."""
+    found, moment = ratios(settings), settings[MOMENT.key]
     least = min(found, key=found.__getitem__)
-    many = {0: "none", len(found): "each"}.get(len(larger), str(len(larger)))
-    take = "take" if 1 < len(larger) < len(found) else "takes"
-    alike = f", and {len(equal)} as much, within {EQUAL:.0%}" if equal else ""
     return (
-        f"**Notice:** with {count(layer.tokens, 'token')} and a weight of {layer.out:,} × {layer.in_:,}, "
-        f"{many} of these {len(found)} recipes {take} more memory than bf16{alike}. The "
-        f"smallest, {least}, takes {found[least]:.2f} times as much as bf16. With more "
-        "tokens x and y weigh more, and the copies of w less."
+        f"{_COUNTED[moment]} all counted, the smallest recipe, {least}, takes "
+        f"**{found[least]:.2f} times the memory of bf16.**"
     )
 
 
 def show(controls: Controls) -> None:
     """Draw the layer's bytes in bf16 and in one recipe of each family, and the check."""
-    draw_text(IDEA)
-    moment = controls.draw(MOMENT)
-    row = st.container(horizontal=True)
-    controls.draw(TOKENS, row.container(width=420))
+    know = here().know
+    moment = controls.draw(MOMENT, here().control)
+    controls.draw(TOKENS)
     if moment != INFERENCE:
-        controls.draw(WEIGHTS, row)
+        controls.draw(WEIGHTS)
     draw_shape(controls)
     settings = values(controls)
     draw_notice(notice(settings))
     draw_chart(
-        picture(settings, theme()),
+        picture(settings, theme(), room()),
         key="why_memory",
         alt="Memory of one linear layer: "
         + "; ".join(f"{name} {bytes_text(size)}" for name, size in totals(settings).items()),
     )
-    st.caption(
-        "Copies and layouts follow from each recipe, as the page Tile layouts counts them; Hopper needs "
-        "every operand contiguous along K. The backward pass keeps all copies of w and dy at once. The "
-        "optimizer's own state, two moments and often an fp32 weight, is as large as in bf16, and left out."
+    draw_text(IDEA, know)
+    layer = layer_of(settings)
+    know.markdown(
+        f"{count(layer.tokens, 'token')}, a weight of {layer.out:,} × {layer.in_:,}. With more tokens x "
+        "and y weigh more, and the copies of w less. Copies and layouts follow from each recipe, as the page "
+        "Tile layouts counts them. Hopper needs every operand contiguous along K. The backward pass keeps "
+        "all copies of w and dy at once. The optimizer's own state, two moments and often an fp32 weight, is "
+        "as large as in bf16, and left out."
     )
-    st.markdown("**Does this sum agree with a measurement?**")
-    st.html(grid(HEAD, checks(), INKS[theme()]))
-    draw_sources(links(sourced().measured))
+    know.markdown("**Does this sum agree with a measurement?**")
+    know.html(grid(HEAD, checks(), INKS[theme()]))
+    draw_sources(links(sourced().measured), know)

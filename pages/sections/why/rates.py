@@ -2,11 +2,8 @@
 
 from collections.abc import Mapping
 
-import streamlit as st
-
 from kernels.bench.ceilings.peak_rates import PEAK_RATES, PeakRates, Rate
-from pages.kit.chart import draw_chart
-from pages.kit.charts.bars import Bar, bars
+from pages.kit.chart import draw_chart, room
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.template import Filled
 from pages.kit.controls import Controls
@@ -15,6 +12,8 @@ from pages.kit.shell import theme
 from pages.kit.sources import draw_sources
 from pages.kit.tables.html_table import grid
 from pages.kit.terms.explain import draw_text
+from pages.kit.view import here
+from pages.sections.why.charts.rates import Peak, rates_chart
 from pages.sections.why.controls import UNIT
 
 SHOWN = (Rate.TF32, Rate.BF16, Rate.FP8, Rate.FP4)
@@ -60,35 +59,30 @@ def alike() -> dict[str, PeakRates]:
     return {"/".join(one.name.split()[0] for one in same): same[0] for same in found.values()}
 
 
-def picture(unit: str, theme: str) -> Filled:
-    """A bar for each GPU and format."""
-    is_plain = unit == "tflop_s"
-    lines = [
-        Bar(
-            name=f"{names}, {of.value}",
-            pieces={of.value: peak},
-            label=f"{peak:,.4g}" if is_plain else f"{peak:.3g}×",
-        )
-        for names, rates in alike().items()
-        for of in SHOWN
-        if (peak := rate(rates, of, unit)) is not None
-    ]
+def picture(unit: str, theme: str, room: int) -> Filled:
+    """A line for each GPU with the rates of its tensor cores; beside those of the first GPU, its memory's."""
+    peaks = []
+    for names, rates in alike().items():
+        found = {of.value: peak for of in SHOWN if (peak := rate(rates, of, unit)) is not None}
+        if unit == "first":
+            found["memory"] = rates.memory_gb_s / first().memory_gb_s
+        for what, peak in found.items():
+            words = f"{peak:,.4g}" if unit == "tflop_s" else f"{peak:.3g}×"
+            peaks.append(Peak(gpu=names, what=what, at=peak, words=words))
     axis = {"tflop_s": "dense TFLOP/s", "bf16": "times the bf16 of the same GPU"}.get(
-        unit, f"times the bf16 of the {first().name}"
+        unit, f"times bf16, or memory, of the {first().name}"
     )
-    return bars(lines, tuple(of.value for of in SHOWN), axis, INKS[theme], names={})
+    return rates_chart(peaks, axis, room, INKS[theme])
 
 
 def notice() -> str:
-    """What fp8 multiplies the rate by, and how fast arithmetic outgrew memory."""
+    """What fp8 multiplies the rate by."""
     gains = fp8_gains().values()
     low, high = min(gains), max(gains)
     times = f"{low:.2g}" if f"{low:.2g}" == f"{high:.2g}" else f"{low:.3g} to {high:.3g}"
-    name, arithmetic, memory = growth()
     return (
-        f"**Notice:** fp8 is {times} times bf16 on every one of these GPUs that has it. From the "
-        f"{first().name} to the {name}, bf16 grew {arithmetic:.1f} times, but memory only {memory:.1f} "
-        "times. So more and more work waits for bytes, not for products."
+        f"Half the bits, twice the products: in fp8 each of these GPUs multiplies **{times} times as fast** "
+        "as in bf16."
     )
 
 
@@ -117,23 +111,23 @@ HEAD = ("GPU", "bf16 / TF32", "fp8 / bf16", "fp4 / bf16", "memory GB/s", "ridge 
 
 
 def show(controls: Controls) -> None:
-    """Draw the rates, their ratios, and where they were read."""
-    draw_text(IDEA)
-    unit = controls.draw(UNIT)
+    """Draw the rates, and where they were read."""
+    know = here().know
+    unit = controls.draw(UNIT, here().control)
     draw_notice(notice())
     draw_chart(
-        picture(unit, theme()),
+        picture(unit, theme(), room()),
         key="why_rates",
         alt="Peak rates of tensor cores. fp8 over bf16: "
         + "; ".join(f"{name} {gain:.2f}" for name, gain in fp8_gains().items()),
     )
-    with st.expander("Ratios, memory and ridges in figures"):
-        st.html(grid(HEAD, table(), INKS[theme()], held=True))
-    st.caption(
-        "Ridge: operations for each byte from memory, above which the tensor cores are the limit. Rates are "
-        "at the boost clock. A GPU at its power limit runs slower: the page Benchmarks shows measured rates."
+    draw_text(IDEA, know)
+    know.html(grid(HEAD, table(), INKS[theme()], held=True))
+    know.markdown(
+        "Ridge: operations per byte from memory, above which the tensor cores are the limit. Rates are at "
+        "the boost clock. A GPU at its power limit runs slower: the page Benchmarks has measured rates."
     )
-    draw_sources(_links())
+    draw_sources(_links(), know)
 
 
 def _links() -> str:

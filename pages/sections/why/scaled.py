@@ -2,9 +2,7 @@
 
 from collections.abc import Mapping
 
-import streamlit as st
-
-from pages.kit.chart import draw_chart
+from pages.kit.chart import draw_chart, room
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.template import Filled
 from pages.kit.controls import Controls
@@ -14,6 +12,7 @@ from pages.kit.shell import theme
 from pages.kit.sourced import Model, links, sourced
 from pages.kit.sources import draw_sources
 from pages.kit.terms.explain import draw_text
+from pages.kit.view import here
 from pages.kit.widgets import Value
 from pages.sections.why.charts.block import Box, block
 from pages.sections.why.work import quantized_share, shares
@@ -37,40 +36,36 @@ def context_of(settings: Mapping[str, Value]) -> int:
     return 1 << settings[CONTEXT.key]
 
 
-def picture(settings: Mapping[str, Value], theme: str) -> Filled:
+def picture(settings: Mapping[str, Value], theme: str, room: int) -> Filled:
     """The boxes with their shares."""
     found = shares(model_of(settings), context_of(settings))
     boxes = [
         Box(title=part.title, format=part.format, share=found.get(part.work), why=part.why)
         for part in sourced().parts
     ]
-    return block(boxes, INKS[theme])
+    return block(boxes, room, INKS[theme])
 
 
 def notice(settings: Mapping[str, Value]) -> str:
-    """The share of the work in fp8, and what that leaves of a doubled rate."""
+    """The share of the work in fp8."""
     model, context = model_of(settings), context_of(settings)
-    share, attention = quantized_share(model, context), shares(model, context)["attention"]
     return (
-        f"**Notice:** with {context:,} tokens, {share:.0%} of the matmuls' work is done in fp8, and "
-        f"{attention:.0%} is attention, which stays bf16. So a doubled rate makes all matmuls together at "
-        f"most {1 / (1 - share / 2):.2f} times as fast. Attention grows with the context; the other parts "
-        "do not."
+        f"With {context:,} tokens, **{quantized_share(model, context):.0%} of the matmuls' work** is in fp8. "
+        "Attention grows with the context and stays bf16."
     )
 
 
 def show(controls: Controls) -> None:
     """Draw the parts with their formats and shares, and the reasons."""
-    draw_text(IDEA)
-    row = st.container(horizontal=True)
-    controls.draw(CONTEXT, row.container(width=420))
+    know = here().know
+    controls.draw(CONTEXT, here().control)
     published = {name: title for name, title in MODEL.options.items() if name != OWN}
-    controls.draw(MODEL, row.container(width=220), options=published)
+    controls.draw(MODEL, options=published)
     settings = {control.key: controls.value(control) for control in (CONTEXT, MODEL)}
     draw_notice(notice(settings))
     found = shares(model_of(settings), context_of(settings))
     draw_chart(
-        picture(settings, theme()),
+        picture(settings, theme(), room()),
         key="why_scaled",
         alt="Parts of a transformer from top to bottom: "
         + "; ".join(
@@ -78,10 +73,13 @@ def show(controls: Controls) -> None:
             for part in sourced().parts
         ),
     )
-    st.markdown("\n".join(f"- **{part.title}**, {part.format}: {part.why}" for part in sourced().parts))
-    model = model_of(settings)
-    st.caption(
-        f"Work: operations of the matmuls for each token of a training sequence of {model.title}, attention "
-        "causal. The choice of parts follows the first source. Other runs keep some blocks in bf16 too."
+    draw_text(IDEA, know)
+    know.markdown("\n".join(f"- **{part.title}**, {part.format}: {part.why}" for part in sourced().parts))
+    model, share = model_of(settings), quantized_share(model_of(settings), context_of(settings))
+    know.markdown(
+        f"Work: operations of the matmuls per token of a training sequence of {model.title}, attention "
+        f"causal. A doubled rate for {share:.0%} of it makes all matmuls together at most "
+        f"{1 / (1 - share / 2):.2f} times as fast. The choice of parts follows the first source. Other runs "
+        "keep some blocks in bf16 too."
     )
-    draw_sources(links([*sourced().parts, model]))
+    draw_sources(links([*sourced().parts, model]), know)

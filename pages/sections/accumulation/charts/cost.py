@@ -37,6 +37,7 @@ def cost_chart(prices: Sequence[Price], ink: Ink) -> Filled:
         ],
         "rms": [price.rms for price in prices],
         "additions": [price.additions for price in prices],
+        "is_last": [price.every == last for price in prices],
     }
     return _template(ink).filled(
         {PRICES: columns},
@@ -50,9 +51,8 @@ def cost_chart(prices: Sequence[Price], ink: Ink) -> Filled:
 
 @template
 def _template(ink: Ink) -> alt.LayerChart:
-    legend = alt.Legend(title=None, orient="top", labelColor=ink.text, symbolSize=110)
     kinds = several("kinds", ["Same sign", "Zero mean"])
-    colors = alt.Scale(domain=kinds, range=[ink.lost, ink.scale])
+    colors = alt.Scale(domain=kinds, range=[ink.text, ink.mid])
     base = alt.Chart(alt.NamedData(PRICES)).encode(
         x=alt.X(
             "every:Q",
@@ -61,11 +61,11 @@ def _template(ink: Ink) -> alt.LayerChart:
             axis=alt.Axis(values=several("intervals", [32.0]), labelExpr=text("never", "1"), grid=False),
         ),
         y=rms_axis("rms", "errors"),
-        color=alt.Color("numbers:N", scale=colors, legend=legend),
+        color=alt.Color("numbers:N", scale=colors, legend=None),
     )
     lines = base.mark_line(strokeWidth=2.5, aria=False)
     points = base.mark_point(size=110, filled=True, opacity=1).encode(
-        shape=alt.Shape("numbers:N", scale=alt.Scale(domain=kinds, range=SHAPES), legend=legend),
+        shape=alt.Shape("numbers:N", scale=alt.Scale(domain=kinds, range=SHAPES), legend=None),
         tooltip=[
             alt.Tooltip("numbers:N", title="numbers"),
             alt.Tooltip("label:N", title="promoted after"),
@@ -73,4 +73,8 @@ def _template(ink: Ink) -> alt.LayerChart:
             alt.Tooltip("additions:Q", title="additions in 1000 FLOP", format=".3~g"),
         ],
     )
-    return dressed(alt.layer(lines, points, height=TALL), ink)
+    last = base.transform_filter("datum.is_last")
+    names = last.mark_text(align="right", dx=-14, dy=-14, fontSize=15, fontWeight="bold", aria=False).encode(
+        text="numbers:N", color=alt.value(ink.text)
+    )
+    return dressed(alt.layer(lines, points, names, height=TALL), ink)

@@ -13,7 +13,7 @@ from pages.kit.charts.ink import Ink
 from pages.kit.charts.template import Filled, number, several, template
 
 LINES, RINGS = "lines", "rings"
-TALL, LEGEND_LINE, AROUND = 300, 26, 70
+_LONG_NAME = "Hopper FP8 unpacked to fp16, mma.sync (captured)"
 DASHES = {"captured": [1, 0], "published": [7, 3], "definition": [2, 3]}
 LINEAR_BELOW = 1e-5
 TICKS = [float(f"{digit}e{power}") for power in range(-12, 3) for digit in (1, 3)]
@@ -39,8 +39,10 @@ class Measured:
     points: tuple[SumError, ...]
 
 
-def curves_chart(curves: Sequence[Curve], field: str, ink: Ink, measured: Measured | None = None) -> Filled:
-    """The errors `field` (RMS or BIAS) of every curve."""
+def curves_chart(
+    curves: Sequence[Curve], field: str, room: int, ink: Ink, measured: Measured | None = None
+) -> Filled:
+    """The errors `field` (RMS or BIAS) of every curve, in `room` pixels of height."""
     names = [_label(curve) for curve in curves]
     points = [
         (name, curve.evidence, error.k, getattr(error, field))
@@ -64,7 +66,7 @@ def curves_chart(curves: Sequence[Curve], field: str, ink: Ink, measured: Measur
         lengths=lengths,
         span=[lengths[0], lengths[-1]],
         errors=rms_domain(drawn) if field == RMS else bias_domain(drawn),
-        height=TALL + AROUND + LEGEND_LINE * len(names),
+        height=room,
     )
 
 
@@ -80,15 +82,14 @@ def _template(ink: Ink, field: str, has_rings: bool) -> alt.LayerChart:
     picked = alt.selection_point(name="picked", fields=["unit"], bind="legend")
     legend = alt.Legend(
         orient="bottom",
-        direction="vertical",
-        columns=1,
+        columns=3,
         labelLimit=420,
         labelColor=ink.text,
         symbolSize=90,
         symbolDash=[1, 0],
     )
-    colors = alt.Scale(domain=several("names", ["unit"]), range=list(ink.series))
-    shapes = alt.Scale(domain=several("names", ["unit"]), range=list(SHAPES))
+    colors = alt.Scale(domain=several("names", [_LONG_NAME]), range=list(ink.series))
+    shapes = alt.Scale(domain=several("names", [_LONG_NAME]), range=list(SHAPES))
     base = (
         alt.Chart(alt.NamedData(LINES))
         .transform_filter("datum.error > 0" if field == RMS else "isValid(datum.error)")
@@ -109,16 +110,16 @@ def _template(ink: Ink, field: str, has_rings: bool) -> alt.LayerChart:
         alt.Tooltip("k:Q", title="K", format=",d"),
         alt.Tooltip("error:Q", title="rms error" if field == RMS else "signed error", format=".3~p"),
     ]
-    lines = base.mark_line(strokeWidth=2, aria=False).encode(strokeDash=dash).add_params(picked)
+    lines = base.mark_line(strokeWidth=2.5, aria=False).encode(strokeDash=dash).add_params(picked)
     points = base.mark_point(size=60, filled=True).encode(
         shape=alt.Shape("unit:N", title=None, scale=shapes, legend=legend), tooltip=tooltip
     )
     layers = [lines, points]
     if field == BIAS:
-        layers.insert(0, alt.Chart(alt.Data(values=[{}])).mark_rule(color=ink.soft).encode(y=alt.datum(0)))
+        layers.insert(0, alt.Chart(alt.Data(values=[{}])).mark_rule(color=ink.line).encode(y=alt.datum(0)))
     if has_rings:
         layers.append(_rings(x, y, ink))
-    return dressed(alt.layer(*layers, height=number("height", TALL)), ink)
+    return dressed(alt.layer(*layers, height=number("height", 400)), ink)
 
 
 def _label(curve: Curve) -> str:

@@ -1,6 +1,6 @@
 """One dot product as columns to draw: where each bit of each term of each step lies, above the cut or below.
 
-The picture is 1000 wide, whatever the width of the page, and as tall in pixels as its bits need.
+The picture is 1000 wide, whatever the width of the page, and as tall in pixels as it has room.
 """
 
 import math
@@ -18,14 +18,16 @@ from pages.kit.charts.words import power_of_two, short
 Columns = dict[str, Sequence[object] | NDArray[np.generic]]
 
 WIDE, LEFT, RIGHT = 1000, 78, 872
-HEAD, FOOT = 96, 34
-STRIP, STRIP_HEAD = 76, 40
+HEAD, FOOT, STRIP_HEAD = 92, 30, 40
+"""Pixels of the words above the bits, of the numbers of their columns, and of the strip's title."""
+STRIP = 0.22
+"""The strip's share of the height that bits and strip have."""
 RING = 18
 """Pixels below the strip: half the ring around a result, and what the padding takes from the height."""
 WORD_WIDE, WORD_OFF = 90, 11
 """The width that a result's word takes after its ring, and the pixels from its middle to the line."""
-MOST_BITS, BITS_TALL = 44, 330
-LOWEST_BIT_TALL, HIGHEST_BIT_TALL = 7.5, 17.0
+MOST_BITS = 44
+HIGHEST_BIT_TALL = 17.0
 BAR = 0.8
 C_GAP = 0.9
 LABELS = 8
@@ -66,6 +68,8 @@ class StepScene:
     """The steps of one dot product and where their bits are drawn."""
 
     steps: tuple[TracedStep, ...]
+    room: int
+    """Pixels of height that the picture may have."""
 
     @cached_property
     def terms(self) -> NDArray[np.float64]:
@@ -101,7 +105,17 @@ class StepScene:
 
     @cached_property
     def bit_tall(self) -> float:
-        return min(max(BITS_TALL / (self.high - self.low), LOWEST_BIT_TALL), HIGHEST_BIT_TALL)
+        return min((self._free - self.strip) / (self.high - self.low), HIGHEST_BIT_TALL)
+
+    @property
+    def _free(self) -> float:
+        """Pixels for bits and strip."""
+        return self.room - HEAD - FOOT - (STRIP_HEAD + RING if self.has_strip else 0)
+
+    @property
+    def strip(self) -> float:
+        """The strip's height in pixels."""
+        return STRIP * self._free if self.has_strip else 0.0
 
     @property
     def bottom(self) -> float:
@@ -118,7 +132,7 @@ class StepScene:
 
     @property
     def height(self) -> float:
-        return self.strip_top + STRIP + RING if self.has_strip else self.bottom + FOOT
+        return self.strip_top + self.strip + RING if self.has_strip else self.bottom + FOOT
 
     def y(self, exponent: Any) -> Any:
         """Where the bit of the next higher weight begins."""
@@ -157,6 +171,7 @@ def term_columns(scene: StepScene) -> Columns:
         "top": scene.y(top).ravel(),
         "low": scene.y(low).ravel(),
         "cut": scene.y(np.clip(np.maximum(cut, scene.low), low, np.maximum(top, low))).ravel(),
+        "gone": ((terms != 0) & (kept == 0)).ravel(),
         "sign": ["" if term == 0 else "+" if term > 0 else "−" for term in terms.ravel().tolist()],
         "label": [
             label
@@ -265,4 +280,4 @@ def strip_scale(scene: StepScene, errors: Sequence[float]) -> tuple[float, float
     """Where zero lies in the strip, and pixels per unit of error."""
     high, low = max(*errors, 0.0), min(*errors, 0.0)
     size = (high - low) or 1.0
-    return scene.strip_top + STRIP * (high / size if high - low else 0.5), STRIP / size
+    return scene.strip_top + scene.strip * (high / size if high - low else 0.5), scene.strip / size

@@ -5,6 +5,7 @@ from typing import Any
 import altair as alt
 
 from pages.kit.charts.ink import Ink
+from pages.kit.charts.legible import NARROW
 from pages.kit.charts.template import Filled, number, template
 from pages.sections.accumulation.charts.scene import (
     HEAD,
@@ -88,7 +89,7 @@ def _at(x: float, y: float) -> dict[str, Any]:
 
 def _grid(ink: Ink) -> alt.LayerChart:
     base = alt.Chart().transform_calculate(left=str(LEFT), right=str(RIGHT))
-    lines = base.mark_rule(color=ink.line, opacity=0.35, strokeWidth=1, aria=False).encode(
+    lines = base.mark_rule(color=ink.hair, strokeWidth=1, aria=False).encode(
         x=_x("left"), x2="right:Q", y=_y("y")
     )
     names = base.mark_text(align="right", dx=-6, fontSize=11, color=ink.soft, aria=False).encode(
@@ -100,9 +101,14 @@ def _grid(ink: Ink) -> alt.LayerChart:
 def _terms(ink: Ink) -> tuple[alt.LayerChart, alt.Chart, alt.LayerChart]:
     """Bars of bits: filled above the cut, empty and dashed below it; a dot for each one among them."""
     now = alt.Chart().transform_filter(NOW).transform_calculate(x0="datum.x - half", x1="datum.x + half")
-    kept = now.transform_filter("datum.top < datum.cut").mark_rect(color=ink.scale, opacity=0.28, aria=False)
+    kept = now.transform_filter("datum.top < datum.cut").mark_rect(
+        fill=ink.page, stroke=ink.line, strokeWidth=1, cornerRadius=3, aria=False
+    )
     lost = now.transform_filter("datum.cut < datum.low").mark_rect(
-        fill=ink.lost, fillOpacity=0.14, stroke=ink.lost, strokeDash=[3, 2], strokeWidth=1, aria=False
+        fill=ink.lost_area, cornerRadius=3, aria=False
+    )
+    gone = now.transform_filter("datum.gone").mark_text(
+        text="0", fontSize=13, fontWeight="bold", baseline="bottom", color=ink.lost, aria=False
     )
     one = "zero_y - tall * (datum.exponent + 1)"
     ones = (
@@ -114,13 +120,14 @@ def _terms(ink: Ink) -> tuple[alt.LayerChart, alt.Chart, alt.LayerChart]:
             one_left="datum.x - half + inset",
             one_right="datum.x + half - inset",
         )
-        .mark_rect(aria=False)
+        .mark_rect(aria=False, strokeWidth=1.2, cornerRadius=1)
         .encode(
             x=_x("one_left"),
             x2="one_right:Q",
             y=_y("one_top"),
             y2="one_low:Q",
-            color=alt.condition("datum.is_kept", alt.value(ink.scale), alt.value(ink.lost)),
+            fill=alt.condition("datum.is_kept", alt.value(ink.dot), alt.value(ink.page)),
+            stroke=alt.condition("datum.is_kept", alt.value(ink.dot), alt.value(ink.lost)),
         )
     )
     sign = now.mark_text(fontSize=13, fontWeight="bold", baseline="bottom", dy=-1, color=ink.text, aria=False)
@@ -139,6 +146,7 @@ def _terms(ink: Ink) -> tuple[alt.LayerChart, alt.Chart, alt.LayerChart]:
         data=alt.NamedData(TERMS),
     )
     words = alt.layer(
+        gone.transform_calculate(base="foot").encode(x=_x("x"), y=_y("base"), text=alt.value("0")),
         sign.encode(x=_x("x"), y=_y("top"), text="sign:N"),
         label.transform_calculate(under="foot + 5").encode(x=_x("x"), y=_y("under"), text="label:N"),
         told.transform_calculate(high=str(HEAD), low_end="foot").encode(
@@ -152,13 +160,13 @@ def _terms(ink: Ink) -> tuple[alt.LayerChart, alt.Chart, alt.LayerChart]:
 def _sums(ink: Ink) -> alt.LayerChart:
     """The window of the step at hand, and its figures."""
     now = alt.Chart().transform_filter(NOW).transform_calculate(left=str(LEFT), right=str(RIGHT))
-    window = now.mark_rect(color=ink.k, opacity=0.07, aria=False)
-    edge = now.mark_rule(color=ink.text, strokeWidth=1.5, aria=False)
-    name = now.mark_text(align="left", dx=4, fontSize=12, color=ink.text, aria=False)
+    window = now.mark_rect(color=ink.win, aria=False)
+    cut = now.mark_rule(color=ink.scale, strokeWidth=1.5, strokeDash=[2, 3], aria=False)
+    name = now.mark_text(align="left", dx=4, fontSize=13, color=ink.scale, fontWeight="bold", aria=False)
     layers = [
         window.encode(x=_x("left"), x2="right:Q", y=_y("unit"), y2="edge:Q"),
-        edge.encode(x=_x("left"), x2="right:Q", y=_y("edge")),
-        edge.mark_rule(color=ink.soft, strokeDash=[2, 3], aria=False).encode(
+        cut.encode(x=_x("left"), x2="right:Q", y=_y("edge")),
+        now.mark_rule(color=ink.scale, strokeWidth=2.5, aria=False).encode(
             x=_x("left"), x2="right:Q", y=_y("unit")
         ),
         name.encode(x=_x("right"), y=_y("edge"), text="edge_name:N"),
@@ -169,11 +177,13 @@ def _sums(ink: Ink) -> alt.LayerChart:
     ]
     for place, (field, words) in enumerate(FIGURES):
         at = place * WIDE / len(FIGURES)
-        figure = now.mark_text(align="left", fontSize=15, fontWeight="bold", color=ink.text, aria=False)
+        color = ink.lost if field == "off" else ink.text
+        size = alt.ExprRef(f"containerSize()[0] < {NARROW} ? 13 : 18")
+        figure = now.mark_text(align="left", fontSize=size, fontWeight="bold", color=color, aria=False)
         under = now.mark_text(align="left", fontSize=12, color=ink.soft, aria=False)
         layers += [
-            under.encode(**_at(at, 42), text=alt.value(words)),
-            figure.encode(**_at(at, 62), text=f"{field}:N"),
+            under.encode(**_at(at, 40), text=alt.value(words)),
+            figure.encode(**_at(at, 60), text=f"{field}:N"),
         ]
     return alt.layer(*layers, data=alt.NamedData(SUMS))
 
@@ -195,7 +205,7 @@ def _strip(ink: Ink) -> alt.LayerChart:
         once.mark_text(align="left", fontSize=13, fontWeight="bold", color=ink.text, aria=False).encode(
             x=_at(0, 0)["x"],
             y=_y("head"),
-            text=alt.value("How far the result so far is off, after each step"),
+            text=alt.value("What the result so far has lost"),
         ),
         once.mark_rule(color=ink.soft, strokeWidth=1, aria=False).encode(
             x=_x("left"), x2="right:Q", y=_y("zero")
@@ -203,8 +213,9 @@ def _strip(ink: Ink) -> alt.LayerChart:
         once.mark_text(align="right", dx=-6, fontSize=11, color=ink.soft, aria=False).encode(
             x=_x("left"), y=_y("zero"), text=alt.value("0")
         ),
-        base.mark_line(color=ink.lost, strokeWidth=2, aria=False).encode(**place),
-        base.mark_circle(color=ink.lost, size=40, opacity=1).encode(**place, tooltip=tooltip),
+        base.mark_area(color=ink.lost_area, aria=False).encode(**place, y2="zero:Q"),
+        base.mark_line(color=ink.text, strokeWidth=2.5, aria=False).encode(**place),
+        base.mark_circle(color=ink.text, size=40, opacity=1).encode(**place, tooltip=tooltip),
         base.transform_filter(NOW)
         .mark_point(color=ink.text, size=160, strokeWidth=2.5, filled=False, opacity=1, aria=False)
         .encode(**place),

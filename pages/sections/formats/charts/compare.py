@@ -13,7 +13,9 @@ from pages.kit.charts.template import number as number_hole
 from pages.sections.formats.charts.words import hexadecimal, number, power_labels
 
 _TICKED_BITS = 8
-_ROW_HEIGHT, _AXIS_HEIGHT = 36, 60
+_AXIS_HEIGHT, _LOWEST_ROW = 60, 18
+_OF_ROW, _TALLEST = 0.62, 40
+"""A tick's share of its row, and the most pixels of one."""
 LOWEST, HIGHEST, START = -4, 10, 3
 TOP = "top"
 VALUES = "values"
@@ -47,13 +49,16 @@ def _rows_of(title: str, format_: Format) -> tuple[Row, ...]:
     )
 
 
-def compare_chart(formats: Mapping[str, Format], logarithmic: bool, ink: Ink) -> Filled:
-    """The ticks on a logarithmic axis in powers of two, or on a linear one whose end the reader drags."""
+def compare_chart(formats: Mapping[str, Format], logarithmic: bool, room: int, ink: Ink) -> Filled:
+    """The ticks, in `room` pixels of height, on a logarithmic axis or on a linear one whose end one drags."""
+    height = max(room, len(formats) * _LOWEST_ROW + _AXIS_HEIGHT)
+    row = (height - _AXIS_HEIGHT) / len(formats)
     low, high = min(f.min_subnormal for f in formats.values()), max(f.max for f in formats.values())
     return _chart(logarithmic, ink).filled(
         {VALUES: by_column(compare_rows(formats))},
         lines=list(formats),
-        height=len(formats) * _ROW_HEIGHT + _AXIS_HEIGHT,
+        height=height,
+        tall=min(row * _OF_ROW, _TALLEST),
         **({"ends": [low / 1.2, high * 1.2]} if logarithmic else {}),
     )
 
@@ -76,7 +81,7 @@ def _chart(logarithmic: bool, ink: Ink) -> alt.LayerChart:
         "format:N",
         scale=alt.Scale(domain=several("lines", ["E4M3"])),
         title=None,
-        axis=alt.Axis(labelLimit=150, domain=False, ticks=False),
+        axis=alt.Axis(labelLimit=150, domain=False, ticks=False, labelFontSize=14),
     )
     tips = [
         alt.Tooltip("format:N", title="format"),
@@ -85,10 +90,10 @@ def _chart(logarithmic: bool, ink: Ink) -> alt.LayerChart:
     ]
     base = alt.Chart(alt.NamedData(VALUES)).encode(y=y, tooltip=tips)
     bars = base.transform_filter("isValid(datum.x2)").mark_bar(
-        height=16, color=ink.n, opacity=0.55, clip=True
+        height=number_hole("tall", 16), color=ink.line, clip=True
     )
     ticks = base.transform_filter("!isValid(datum.x2)").mark_tick(
-        size=24, thickness=1.6, color=ink.m, clip=True
+        size=number_hole("tall", 16), thickness=1.6, color=ink.dot, clip=True
     )
     chart = alt.layer(
         bars.encode(x=x, x2="x2:Q"), ticks.encode(x=x), height=number_hole("height", _AXIS_HEIGHT)
@@ -97,9 +102,9 @@ def _chart(logarithmic: bool, ink: Ink) -> alt.LayerChart:
         top = alt.param(
             name=TOP,
             value=START,
-            bind=alt.binding_range(min=LOWEST, max=HIGHEST, step=1, name="Axis from 0 to 2^k, k = "),
+            bind=alt.binding_range(min=LOWEST, max=HIGHEST, step=1, name="log2 of the axis' end "),
         )
         chart = chart.add_params(top)
     return chart.configure_axis(
-        labelColor=ink.text, titleColor=ink.soft, titleFontWeight="normal", gridOpacity=0.4
+        labelColor=ink.text, titleColor=ink.soft, titleFontWeight="normal", gridColor=ink.hair
     )

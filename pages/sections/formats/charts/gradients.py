@@ -11,8 +11,10 @@ from pages.kit.charts.ink import Ink
 from pages.kit.charts.template import Filled, by_column, number, several, template
 from pages.sections.formats.charts.words import percent, power_labels
 
-_ROW_HEIGHT, _AXIS_HEIGHT = 92, 120
-_FILL = 0.66
+_SLIDER = 40
+"""Pixels of the slider above the picture."""
+_FILL, _HEAD = 0.66, 0.3
+"""Of a row: the highest bar, and the words above the window."""
 ZERO, SUBNORMAL, NORMAL, OVERFLOW = (
     "becomes zero",
     "subnormal: loses bits",
@@ -21,7 +23,7 @@ ZERO, SUBNORMAL, NORMAL, OVERFLOW = (
 )
 Row = dict[str, object]
 LOSS_SCALE = "k"
-BARS, LIMITS, FLOORS, SHARES = "bars", "limits", "floors", "shares"
+BARS, WINDOWS, FLOORS, SHARES = "bars", "windows", "floors", "shares"
 
 
 def bar_rows(formats: Mapping[str, FloatFormat], bins: Sequence[float], counts: Sequence[int]) -> list[Row]:
@@ -63,17 +65,19 @@ def share_rows(formats: Mapping[str, FloatFormat], shares: Mapping[str, Sequence
     ]
 
 
-def limit_rows(formats: Mapping[str, FloatFormat], left: float, right: float) -> list[Row]:
-    """The limits of each format's window inside the picture: where it begins, has all its bits, and ends."""
+def window_rows(formats: Mapping[str, FloatFormat], left: float, right: float) -> list[Row]:
+    """Each format's window inside the picture: where it begins, has all its bits, and ends."""
     return [
-        {"x": at, "y": line + 0.28, "y2": line + 1, "what": f"{title}: {what}"}
-        for line, (title, f) in enumerate(formats.items())
-        for at, what in (
-            (math.log2(f.min_subnormal) - 1, "half the smallest value: below it all become zero"),
-            (math.log2(f.min_normal), "smallest normal value"),
-            (math.log2(f.max), "largest value"),
-        )
-        if left < at < right
+        {
+            "y": line + _HEAD,
+            "y2": line + 1,
+            "zero": max(math.log2(f.min_subnormal) - 1, left),
+            "normal": max(math.log2(f.min_normal), left),
+            "top": min(math.log2(f.max), right),
+            "begins": math.log2(f.min_subnormal) - 1 > left,
+            "ends": math.log2(f.max) < right,
+        }
+        for line, f in enumerate(formats.values())
     ]
 
 
@@ -82,6 +86,7 @@ def gradient_chart(
     bins: Sequence[float],
     counts: Sequence[int],
     shares: Mapping[str, Sequence[Fates]],
+    room: int,
     ink: Ink,
 ) -> Filled:
     """One histogram a format, bars colored by the fate of the gradients; `shares` for each loss scale 2^k."""
@@ -90,13 +95,13 @@ def gradient_chart(
     return _chart(largest, ink).filled(
         {
             BARS: by_column(bar_rows(formats, bins, counts)),
-            LIMITS: by_column(limit_rows(formats, left, right)),
+            WINDOWS: by_column(window_rows(formats, left, right)),
             FLOORS: {"y": list(range(1, len(formats) + 1))},
             SHARES: by_column(share_rows(formats, shares)),
         },
         across=[left, right],
         lines=len(formats),
-        height=len(formats) * _ROW_HEIGHT + _AXIS_HEIGHT,
+        height=room - _SLIDER,
     )
 
 
@@ -105,31 +110,41 @@ def _chart(largest: int, ink: Ink) -> alt.LayerChart:
     k = alt.param(
         name=LOSS_SCALE,
         value=0,
-        bind=alt.binding_range(min=0, max=largest, step=1, name="Loss scale 2^k, k = "),
+        bind=alt.binding_range(min=0, max=largest, step=1, name="log2 of the loss scale "),
     )
+    across = alt.Scale(domain=several("across", [-40.0, 20.0]), nice=False)
     x = alt.X(
         "x0:Q",
-        scale=alt.Scale(domain=several("across", [-40.0, 20.0]), nice=False),
+        scale=across,
         axis=alt.Axis(labelExpr=power_labels("datum.value"), grid=False, labelOverlap=True, tickCount=10),
         title="size of the gradient × loss scale",
     )
     y = {"scale": alt.Scale(domain=[0, number("lines", 4)], reverse=True, nice=False), "axis": None}
-    edges = (
-        alt.Chart(alt.NamedData(LIMITS))
-        .mark_rule(color=ink.text, strokeDash=[4, 3], strokeWidth=1.3)
-        .encode(x="x:Q", y=alt.Y("y:Q", **y), y2="y2:Q", tooltip=alt.Tooltip("what:N", title="limit"))
-    )
+    windows = alt.Chart(alt.NamedData(WINDOWS)).encode(y=alt.Y("y:Q", **y), y2="y2:Q")
+    bands = [
+        windows.mark_rect(color=color, aria=False).encode(x=alt.X(f"{low}:Q", scale=across), x2=f"{high}:Q")
+        for low, high, color in (("zero", "normal", ink.sub), ("normal", "top", ink.win))
+    ]
+    edges = [
+        windows.transform_filter(f"datum.{there}")
+        .mark_rule(color=ink.scale, aria=False, **style)
+        .encode(x=alt.X(f"{at}:Q", scale=across))
+        for there, at, style in (
+            ("begins", "zero", {"strokeWidth": 1.5, "strokeDash": [2, 3]}),
+            ("ends", "top", {"strokeWidth": 2.5}),
+        )
+    ]
     floor = alt.Chart(alt.NamedData(FLOORS)).mark_rule(color=ink.line, aria=False)
     told = (
         alt.Chart(alt.NamedData(SHARES))
         .transform_filter("datum.k == k")
-        .transform_calculate(y="datum.line - 0.84", words="datum.format + ': ' + datum.text")
-        .mark_text(align="left", baseline="middle", size=13, fontWeight="bold", color=ink.text, dx=4)
+        .transform_calculate(y="datum.line - 0.86", words="datum.format + ': ' + datum.text")
+        .mark_text(align="left", baseline="middle", size=14, fontWeight="bold", color=ink.text)
         .encode(x=alt.value(0), y=alt.Y("y:Q", **y), text="words:N")
     )
     bars = _bars(ink).encode(x=x, x2="x1:Q", y=alt.Y("y0:Q", **y), y2="y1:Q")
     return (
-        alt.layer(bars, edges, floor.encode(y=alt.Y("y:Q", **y)), told, height=number("height", 480))
+        alt.layer(*bands, *edges, bars, floor.encode(y=alt.Y("y:Q", **y)), told, height=number("height", 480))
         .add_params(k)
         .configure_axis(labelColor=ink.text, titleColor=ink.soft, titleFontWeight="normal")
         .configure_view(stroke=None)
@@ -143,21 +158,19 @@ def _bars(ink: Ink) -> alt.Chart:
         f"{middle} < datum.zero ? '{ZERO}' : {middle} < datum.normal ? '{SUBNORMAL}' : "
         f"{middle} > datum.top ? '{OVERFLOW}' : '{NORMAL}'"
     )
+    is_lost = alt.when(f"datum.fate == '{ZERO}' || datum.fate == '{OVERFLOW}'")
     return (
         alt.Chart(alt.NamedData(BARS))
         .transform_calculate(
             x0="datum.low + k", x1="datum.high + k", y0="datum.line", y1="datum.line - datum.tall", fate=fate
         )
-        .mark_rect(stroke=ink.page, strokeWidth=0.4, clip=True)
+        .mark_rect(strokeWidth=0.8, clip=True)
         .encode(
-            color=alt.Color(
-                "fate:N",
-                title=None,
-                scale=alt.Scale(
-                    domain=[ZERO, SUBNORMAL, NORMAL, OVERFLOW], range=[ink.lost, ink.line, ink.m, ink.k]
-                ),
-                legend=alt.Legend(orient="bottom", columns=2, labelColor=ink.text, labelLimit=240),
-            ),
+            fill=is_lost.then(alt.value(ink.lost_area))
+            .when(f"datum.fate == '{SUBNORMAL}'")
+            .then(alt.value(ink.mid))
+            .otherwise(alt.value(ink.dot)),
+            stroke=is_lost.then(alt.value(ink.lost)).otherwise(alt.value(ink.page)),
             tooltip=[
                 alt.Tooltip("format:N", title="format"),
                 alt.Tooltip("fate:N", title="these gradients"),

@@ -8,15 +8,14 @@ import altair as alt
 from fp8core.formats import Format
 from fp8core.formats.number_line import Interval, Outcome, around, step
 from pages.kit.charts.ink import Ink
-from pages.kit.charts.legible import SMALLEST
 from pages.kit.charts.template import template
 from pages.sections.formats.charts.words import MONOSPACE, hexadecimal, number
 
 DATA = "line"
-HEIGHT = 128
-_AXIS, _NUMBER = 62, 20
+HEIGHT = 150
+_AXIS, _NUMBER = 82, 26
 _MARGIN = 0.09
-_CHARACTER, _NARROWEST = 6.4, 430
+_CHARACTER, _NARROWEST = 7.4, 358
 _REACHES = (3, 2, 1)
 _DIGITS = 9
 Row = dict[str, object]
@@ -106,47 +105,43 @@ def line_chart(ink: Ink) -> alt.LayerChart:
     mark = alt.when("datum.on == 1")
     text = {"baseline": "middle", "align": "center", "aria": False}
     ends_tip = alt.Tooltip("text:N", title="the interval ends at")
+    color = mark.then(alt.value(ink.text)).otherwise(alt.value(ink.soft))
     return (
         alt.layer(
-            alt.Chart(alt.Data(values=[{}]))
-            .mark_rule(y=_AXIS, color=ink.line, aria=False)
-            .encode(x=alt.value(0), x2=alt.value(alt.ExprRef("width"))),
             only("interval")
-            .mark_rule(y=_AXIS, strokeWidth=11, opacity=0.35, color=ink.m, aria=False)
+            .mark_rule(y=_AXIS, strokeWidth=24, strokeCap="round", color=ink.win, aria=False)
             .encode(x2="x2:Q"),
-            only("arrow").mark_text(y=_AXIS, size=15, color=ink.m, **text).encode(text="text:N"),
+            alt.Chart(alt.Data(values=[{}]))
+            .mark_rule(y=_AXIS, color=ink.line, strokeWidth=1.75, aria=False)
+            .encode(x=alt.value(0), x2=alt.value(alt.ExprRef("width"))),
+            only("arrow").mark_text(y=_AXIS, size=15, color=ink.scale, **text).encode(text="text:N"),
             ends.mark_point(
-                y=_AXIS, size=95, strokeWidth=2.2, filled=False, shape="circle", opacity=1
+                y=_AXIS, size=70, strokeWidth=2, filled=False, shape="circle", opacity=1, stroke=ink.scale
             ).encode(
-                stroke=alt.value(ink.m),
-                fill=mark.then(alt.value(ink.m)).otherwise(alt.value(ink.page)),
+                fill=mark.then(alt.value(ink.scale)).otherwise(alt.value(ink.page)),
                 tooltip=ends_tip,
             ),
-            values.mark_rule(y=_AXIS - 9, y2=_AXIS + 9, aria=False).encode(
+            values.mark_rule(y=_AXIS - 14, y2=_AXIS + 14, aria=False).encode(
                 strokeWidth=mark.then(alt.value(4)).otherwise(alt.value(1.8)),
-                color=mark.then(alt.value(ink.text)).otherwise(alt.value(ink.soft)),
+                color=mark.then(alt.value(ink.text)).otherwise(alt.value(ink.dot)),
             ),
-            values.mark_text(y=_AXIS + 22, size=12, **text).encode(
-                text="text:N",
-                color=mark.then(alt.value(ink.text)).otherwise(alt.value(ink.soft)),
-            ),
-            values.mark_text(y=_AXIS + 38, size=SMALLEST, font=MONOSPACE, **text).encode(
-                text="code:N",
-                color=mark.then(alt.value(ink.text)).otherwise(alt.value(ink.soft)),
+            values.mark_text(y=_AXIS + 30, size=14, **text).encode(text="text:N", color=color),
+            values.mark_text(y=_AXIS + 48, size=12, font=MONOSPACE, **text).encode(
+                text="code:N", color=color
             ),
             only("chance")
-            .mark_text(y=_AXIS + 53, size=11.5, fontWeight="bold", color=ink.k, **text)
+            .mark_text(y=_AXIS + 63, size=13, fontWeight="bold", color=ink.text, **text)
             .encode(text="text:N"),
-            typed.mark_text(y=_NUMBER - 10, size=13, fontWeight="bold", color=ink.k, **text).encode(
+            typed.mark_text(y=_NUMBER - 12, size=17, fontWeight="bold", color=ink.text, **text).encode(
                 text="text:N"
             ),
-            typed.mark_rule(y=_NUMBER, y2=_AXIS - 12, color=ink.k, strokeWidth=1.5, aria=False),
+            typed.mark_rule(y=_NUMBER, y2=_AXIS - 14, color=ink.text, strokeWidth=1.5, aria=False),
             typed.mark_point(
-                y=_AXIS - 12, shape="triangle-down", filled=True, size=80, color=ink.k, opacity=1
+                y=_AXIS - 12, shape="triangle-down", filled=True, size=110, color=ink.text, opacity=1
             ).encode(tooltip=alt.Tooltip("text:N", title="the number")),
             data=alt.NamedData(DATA),
             height=HEIGHT,
         )
         .configure_view(stroke=None)
         .configure_axis(grid=False)
-    )
+    )  # fmt: skip

@@ -89,8 +89,10 @@ def _table(ink: Ink) -> alt.LayerChart:
             scale=alt.Scale(domain=several("lines", ["E4M3: saturate"]), paddingInner=0.08, paddingOuter=0),
         ),
     )
-    fates = alt.Scale(domain=[FINITE, INFINITE, NAN, MISSING], range=[ink.m, ink.lost, ink.k, ink.line])
-    cells = base.mark_rect(opacity=0.22).encode(
+    fates = alt.Scale(
+        domain=[FINITE, INFINITE, NAN, MISSING], range=[ink.win, ink.lost_area, ink.lost_area, ink.hair]
+    )
+    cells = base.mark_rect().encode(
         color=alt.Color(
             "fate:N", title=None, scale=fates, legend=alt.Legend(orient="bottom", labelColor=ink.text)
         ),

@@ -9,7 +9,6 @@ import altair as alt
 from fp8core.formats import Format
 from fp8core.formats.binades import binade_runs, dynamic_range, finest_bits
 from pages.kit.charts.ink import Ink
-from pages.kit.charts.legible import SMALLEST
 from pages.kit.charts.template import Filled, by_column, number, several, template
 from pages.kit.charts.words import power_of_two
 from pages.sections.formats.charts.words import power_labels, power_or_number
@@ -90,7 +89,7 @@ def _bars(ink: Ink) -> alt.Chart:
         color=alt.Color(
             "part:N",
             title=None,
-            scale=alt.Scale(domain=[FULL, LESS], range=[ink.m, ink.lost]),
+            scale=alt.Scale(domain=[FULL, LESS], range=[ink.dot, ink.mid]),
             legend=alt.Legend(orient="top", labelColor=ink.text, labelLimit=320, columns=2),
         ),
         opacity=alt.Opacity("depth:Q", scale=None, legend=None),
@@ -103,7 +102,7 @@ def _bars(ink: Ink) -> alt.Chart:
         ],
     )
     return bars.add_params(reach).configure_axis(
-        labelColor=ink.text, titleColor=ink.soft, titleFontWeight="normal", gridOpacity=0.4
+        labelColor=ink.text, titleColor=ink.soft, titleFontWeight="normal", gridColor=ink.hair
     )
 
 
@@ -167,10 +166,10 @@ def _points(ink: Ink) -> alt.LayerChart:
         ),
     )
     widths = [4, 6, 8, 16, 32]
-    points = base.mark_point(filled=True, opacity=0.85, color=ink.m, stroke=ink.page).encode(
+    points = base.mark_point(filled=True, opacity=1, color=ink.dot, stroke=ink.page).encode(
         size=alt.Size(
             "width:Q",
-            title="bits a value",
+            title="bits per value",
             scale=alt.Scale(domain=[4, 32], range=[45, 420]),
             legend=alt.Legend(
                 orient="bottom",
@@ -182,7 +181,7 @@ def _points(ink: Ink) -> alt.LayerChart:
         ),
         tooltip=[
             alt.Tooltip("format:N", title="format"),
-            alt.Tooltip("width:Q", title="bits a value"),
+            alt.Tooltip("width:Q", title="bits per value"),
             alt.Tooltip("range:Q", title="binades"),
             alt.Tooltip("bits:Q", title="mantissa bits"),
         ],
@@ -191,7 +190,7 @@ def _points(ink: Ink) -> alt.LayerChart:
     stacked, coarse = f"datum.range > {_STACKED}", "datum.bits > 0 && datum.bits < 3"
     names = [
         named.transform_filter(where)
-        .mark_text(size=SMALLEST, color=ink.text, aria=False, **place)
+        .mark_text(size=13, color=ink.text, aria=False, **place)
         .encode(text="label:N")
         for where, place in (
             (stacked, {"align": "right", "dx": -15}),
@@ -202,5 +201,7 @@ def _points(ink: Ink) -> alt.LayerChart:
     return (
         alt.layer(points, *names)
         .properties(height=_POINTS_HEIGHT)
-        .configure_axis(labelColor=ink.text, titleColor=ink.soft, titleFontWeight="normal", gridOpacity=0.4)
+        .configure_axis(
+            labelColor=ink.text, titleColor=ink.soft, titleFontWeight="normal", gridColor=ink.hair
+        )
     )

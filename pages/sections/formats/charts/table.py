@@ -19,6 +19,8 @@ LARGEST = 8
 _KEPT = 64
 _COLUMN_BITS = 4
 _ROW_HEIGHT, _AXIS_HEIGHT = 22, 86
+_NEAR, _NEAR_HEIGHT = 8, 44
+"""Rows and columns of the table that is enlarged, and pixels of its rows."""
 _LEAST_WIDTH = 34
 Row = dict[str, object]
 
@@ -51,7 +53,7 @@ def table_rows(format_: Format) -> list[Row]:
                 **cell(format_.bits, code),
                 "text": glance(value),
                 "log2": log2,
-                "dark": log2 is not None and log2 < middle,
+                "low": log2 is not None and log2 < middle,
                 "what": named,
                 "bits": f"{hexadecimal(code, format_)} = {code:0{format_.bits}b}",
             }
@@ -64,18 +66,28 @@ def _codes(format_: Format) -> bytes:
     return arrow(by_column(table_rows(format_)))
 
 
-def code_table(format_: Format, chosen: int, ink: Ink) -> Filled:
-    """The table of all codes, with the chosen one outlined."""
+def code_table(format_: Format, chosen: int, ink: Ink, *, is_near: bool = False) -> Filled:
+    """The table of all codes, the chosen one outlined; or the codes around the chosen one, enlarged."""
     columns = columns_of(format_.bits)
     rows = (1 << format_.bits) // columns
+    place = cell(format_.bits, chosen)
+    across, down = range(columns), range(rows)
+    if is_near:
+        across, down = _around(place["column"], columns), _around(place["row"], rows)
     return _table(ink).filled(
-        {CODES: _codes(format_), CHOSEN: by_column([cell(format_.bits, chosen)])},
-        columns=list(range(columns)),
-        rows=list(range(rows)),
+        {CODES: _codes(format_), CHOSEN: by_column([place])},
+        columns=list(across),
+        rows=list(down),
         upper_bits="upper bits" if rows > 1 else None,
-        shown=f"width / {columns} < {_LEAST_WIDTH} ? 0 : 1",
-        height=rows * _ROW_HEIGHT + _AXIS_HEIGHT,
+        shown=f"width / {len(across)} < {_LEAST_WIDTH} ? 0 : 1",
+        height=len(down) * (_NEAR_HEIGHT if is_near else _ROW_HEIGHT) + _AXIS_HEIGHT,
     )
+
+
+def _around(place: int, count: int) -> range:
+    """The neighbors of a row or a column of `count`, itself included."""
+    first = min(max(place - _NEAR // 2, 0), max(count - _NEAR, 0))
+    return range(first, min(first + _NEAR, count))
 
 
 @template
@@ -94,8 +106,9 @@ def _table(ink: Ink) -> alt.LayerChart:
         scale=alt.Scale(domain=several("rows", [0.0]), paddingInner=0.06, paddingOuter=0),
     )
     values = alt.Chart(alt.NamedData(CODES)).encode(x=across, y=down)
-    color = alt.Fill("log2:Q", scale=alt.Scale(range="ramp"), legend=None)
+    color = alt.Fill("log2:Q", scale=alt.Scale(range=list(ink.ramp)), legend=None)
     special = alt.when("!isValid(datum.log2)")
+    low, high = ink.text, ink.page
     return (
         alt.layer(
             values.mark_rect(invalid=None, aria=False).encode(
@@ -104,12 +117,12 @@ def _table(ink: Ink) -> alt.LayerChart:
             values.mark_text(size=SMALLEST, aria=False, opacity=alt.ExprRef(text_hole("shown", "1"))).encode(
                 text="text:N",
                 color=special.then(alt.value(ink.text))
-                .when("datum.dark")
-                .then(alt.value("#ffffff"))
-                .otherwise(alt.value("#000000")),
+                .when("datum.low")
+                .then(alt.value(low))
+                .otherwise(alt.value(high)),
             ),
             alt.Chart(alt.NamedData(CHOSEN))
-            .mark_rect(fill=None, stroke=ink.k, strokeWidth=3.5, aria=False)
+            .mark_rect(fill=None, stroke=ink.text, strokeWidth=3.5, aria=False)
             .encode(x=across, y=down),
             values.mark_rect(opacity=0, cursor="pointer")
             .encode(tooltip=[alt.Tooltip("what:N", title="value"), alt.Tooltip("bits:N", title="code")])

@@ -16,10 +16,9 @@ from pages.sections.scaling.charts.stack import START, Figure, Spec, figures, pa
 
 STEP = "looked_at"
 STEPS, EVERY = "steps", "every step"
-TALL, BITS, EDGE = 210, 110, 5
+TALL, BITS, EDGE = 270, 130, 5
 ROOM = 0.1
 """Share of the width that is left free for the labels, which stand inside."""
-LINES = ["amax", "the delayed scale holds", "overflow"]
 PLAIN = "datum.value > -4 && datum.value < 14 ? format(pow(2, datum.value), ',~r')"
 """Vega expression: the label of a power of two that is short in full; it goes on with the others."""
 NOW = f"(isArray({STEP}.step) ? {STEP}.step[0] : {START})"
@@ -61,8 +60,8 @@ def _delayed(ink: Ink) -> Spec:
     fits = "format(abs(datum.bits), '.2f') + ' bits unused'"
     shown = [
         Figure(place=0, name="'step'", words="format(datum.step, 'd')"),
-        Figure(place=0.6, name="'amax there'", words=_number("datum.amax")),
-        Figure(place=1.6, name="'the scale holds'", words=_number("datum.holds")),
+        Figure(place=0.6, name="'amax'", words=_number("datum.amax"), color=ink.text),
+        Figure(place=1.6, name="'the scale holds'", words=_number("datum.holds"), color=ink.scale),
         Figure(
             place=2.75,
             name="datum.overflows ? 'overflows' : 'fits'",
@@ -84,13 +83,14 @@ def _along(field: str = "step:Q", **options: object) -> alt.X:
     return alt.X(field, scale=scale, **options)
 
 
-def _looked_back_on(ink: Ink, tall: int) -> list[alt.Chart]:
+def _looked_back_on(ink: Ink) -> list[alt.Chart]:
     """A band over the earlier steps, a line at the step itself."""
     here = alt.Chart(alt.NamedData(STEPS)).transform_filter(HERE)
     band = here.transform_calculate(x0="datum.first - 0.5", x1="datum.last + 0.5")
     return [
         band.mark_rect(color=ink.soft, opacity=0.22, aria=False).encode(
-            x=_along("x0:Q"), x2=alt.X2("x1:Q"), y=alt.YValue(0), y2=alt.Y2Value(tall)
+            x=_along("x0:Q"),
+            x2=alt.X2("x1:Q"),
         ),
         here.mark_rule(color=ink.text, strokeWidth=1.5, aria=False).encode(x=_along()),
     ]
@@ -100,28 +100,21 @@ def _timeline(ink: Ink) -> Spec:
     y_scale = alt.Scale(domain=several("heights", [0.0, 1.0]), nice=False)
     axis = alt.Axis(labelExpr=text("height_labels", "datum.value"), tickCount=5, tickMinStep=1)
     x = _along(axis=alt.Axis(labels=False, ticks=False, title=None))
-    colors = alt.Scale(domain=LINES, range=[ink.text, ink.scale, ink.lost])
-    color = alt.Color(
-        "line:N", scale=colors, legend=alt.Legend(orient="top", direction="horizontal", offset=16)
-    )
-
-    def line(name: str, field: str, data: str) -> tuple[alt.Chart, dict[str, alt.SchemaBase]]:
-        chart = alt.Chart(alt.NamedData(data)).transform_calculate(line=f"'{name}'")
-        return chart, {"x": x, "y": alt.Y(f"{field}:Q", scale=y_scale, axis=axis), "color": color}
-
-    amax, amax_at = line(LINES[0], "amax", EVERY)
-    holds, holds_at = line(LINES[1], "holds", STEPS)
-    over, over_at = line(LINES[2], "amax", STEPS)
-    over = over.transform_filter("datum.overflows")
+    amax, holds = (alt.Y(f"{field}:Q", scale=y_scale, axis=axis) for field in ("amax", "holds"))
+    every, steps = alt.Chart(alt.NamedData(EVERY)), alt.Chart(alt.NamedData(STEPS))
+    over = steps.transform_filter("datum.overflows").encode(x=x, y=amax)
+    lost = {"color": ink.lost, "strokeWidth": 2}
     return panel(
-        *_looked_back_on(ink, TALL),
-        holds.mark_line(interpolate="step", strokeWidth=2.5, aria=False).encode(**holds_at),
-        amax.mark_line(strokeWidth=1.5, aria=False).encode(**amax_at),
-        over.mark_rule(strokeWidth=2, aria=False).encode(**over_at, y2=alt.Y2("holds:Q")),
-        over.mark_point(shape="triangle-up", filled=True, size=70, opacity=1).encode(**over_at),
+        *_looked_back_on(ink),
+        steps.mark_line(interpolate="step", strokeWidth=2.5, color=ink.scale, aria=False).encode(
+            x=x, y=holds
+        ),
+        every.mark_line(strokeWidth=1.75, color=ink.text, aria=False).encode(x=x, y=amax),
+        over.mark_rule(**lost, aria=False).encode(y2=alt.Y2("holds:Q")),
+        over.mark_point(shape="triangle-up", fill=ink.lost_area, size=90, opacity=1, **lost),
         _handles(),
         height=TALL,
-        title="The largest number of each step, and what its scale can hold",
+        title="amax of each step, and what its scale holds",
     )
 
 
@@ -150,7 +143,7 @@ def _bits(ink: Ink) -> Spec:
     y = alt.Y(
         "bits:Q", scale=alt.Scale(domain=several("bits", [0.0, 1.0]), nice=True), axis=alt.Axis(tickCount=4)
     )
-    color = alt.when("datum.overflows").then(alt.value(ink.lost)).otherwise(alt.value(ink.scale))
+    color = alt.when("datum.overflows").then(alt.value(ink.lost)).otherwise(alt.value(ink.mid))
     steps = alt.Axis(
         tickMinStep=1,
         labelExpr="datum.value < 0 ? '' : datum.label",
@@ -174,11 +167,11 @@ def _bits(ink: Ink) -> Spec:
         .mark_rule(color=ink.text, strokeWidth=1, aria=False)
         .encode(y=y)
     )
-    cursor = _looked_back_on(ink, BITS)[1]
+    cursor = _looked_back_on(ink)[1]
     return panel(
         bars,
         zero,
         cursor,
         height=BITS,
-        title="Bits of range unused (up) or overrun (down); the step's own amax: 0",
+        title="Bits of the range: unused (up), overrun (down)",
     )

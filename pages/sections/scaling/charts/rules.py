@@ -16,7 +16,8 @@ from pages.sections.scaling.charts.stack import START, Spec, panel, stack
 
 BLOCK = "block"
 AMAX = "amax"
-TALL, LABEL = 74, 11
+TALL, LABEL, AROUND = 98, 12, 200
+"""Pixels of a row, of its label, and of all that is around the rows."""
 ROOM = 1.6
 NOW = f"(isArray({BLOCK}.{AMAX}) ? {BLOCK}.{AMAX}[0] : {START})"
 """Vega expression: amax of the block that the slider moves."""
@@ -48,16 +49,16 @@ class RulesScene:
     start: float
 
 
-def rules_chart(scene: RulesScene, ink: Ink) -> Filled:
-    """A histogram a rule, one below the other, on one axis."""
+def rules_chart(scene: RulesScene, ink: Ink, tall: int = TALL) -> Filled:
+    """A histogram a rule, each `tall` pixels high, one below the other, on one axis."""
     low, high = scene.domain
-    values: dict[str, Columns | bytes] = {BEYOND: {"x0": [scene.largest], "x1": [high]}}
+    values: dict[str, Columns | bytes] = {BEYOND: {"low": [low], "x0": [scene.largest], "x1": [high]}}
     holes: dict[str, object] = {}
     for i, row in enumerate(scene.rows):
         values |= {f"bins {i}": row.bins, f"moves {i}": row.moves}
         top = float(np.max(row.bins["share"], initial=0.0)) * ROOM
         holes |= {f"title {i}": view_title(row.title), f"shares {i}": [0.0, top]}
-    return _rules(len(scene.rows), scene.slider, ink).filled(
+    return _rules(len(scene.rows), scene.slider, tall, ink).filled(
         values,
         start=scene.start,
         domain=[low, high],
@@ -68,11 +69,11 @@ def rules_chart(scene: RulesScene, ink: Ink) -> Filled:
 
 
 @template
-def _rules(rules: int, slider: tuple[float, float, float], ink: Ink) -> Spec:
-    return stack([_row(i, slider, ink, last=i == rules - 1) for i in range(rules)], ink, spacing=10)
+def _rules(rules: int, slider: tuple[float, float, float], tall: int, ink: Ink) -> Spec:
+    return stack([_row(i, slider, tall, ink, last=i == rules - 1) for i in range(rules)], ink, spacing=8)
 
 
-def _row(place: int, slider: tuple[float, float, float], ink: Ink, *, last: bool) -> Spec:
+def _row(place: int, slider: tuple[float, float, float], tall: int, ink: Ink, *, last: bool) -> Spec:
     first = place == 0
     scale = alt.Scale(type="log", base=2, domain=several("domain", [1.0, 2.0]), nice=False)
     axis = alt.Axis(
@@ -83,18 +84,22 @@ def _row(place: int, slider: tuple[float, float, float], ink: Ink, *, last: bool
     x = alt.X("x0:Q", scale=scale, axis=axis if last else alt.Axis(labels=False, ticks=False, title=None))
     shares = alt.Scale(domain=several(f"shares {place}", [0.0, 1.0]), nice=False)
     y = alt.Y("share:Q", scale=shares, axis=None)
-    color = alt.when("datum.beyond").then(alt.value(ink.lost)).otherwise(alt.value(ink.scale))
+    is_beyond = alt.when("datum.beyond")
+    fill = is_beyond.then(alt.value(ink.lost_area)).otherwise(alt.value(ink.dot))
+    stroke = is_beyond.then(alt.value(ink.lost)).otherwise(alt.value(ink.page))
     beyond = alt.Chart(alt.NamedData(BEYOND))
-    tint = beyond.mark_rect(color=ink.lost, opacity=0.15, aria=False).encode(x=x, x2=alt.X2("x1:Q"))
-    edge = beyond.mark_rule(color=ink.lost, strokeWidth=1.5, aria=False).encode(x=x)
+    window = beyond.mark_rect(color=ink.win, aria=False).encode(
+        x=alt.X("low:Q", scale=scale), x2=alt.X2("x0:Q")
+    )
+    edge = beyond.mark_rule(color=ink.scale, strokeWidth=2.5, aria=False).encode(x=x)
     words = beyond.mark_text(
-        text="saturates", color=ink.lost, fontSize=12, fontWeight="bold", align="left", dx=6
-    ).encode(x=x, y=alt.YValue(TALL - 12))
+        text="clipped", color=ink.lost, fontSize=14, fontWeight="bold", align="left", dx=8, baseline="bottom"
+    ).encode(x=x, y=alt.YValue(tall - 4))
     bars = (
         alt.Chart(alt.NamedData(f"bins {place}"))
-        .mark_rect(stroke=ink.page, strokeWidth=0.5)
+        .mark_rect(strokeWidth=0.8)
         .encode(
-            x=x, x2=alt.X2("x1:Q"), y=y, y2=alt.Y2Datum(0), color=color,
+            x=x, x2=alt.X2("x1:Q"), y=y, y2=alt.Y2Datum(0), fill=fill, stroke=stroke,
             tooltip=[
                 alt.Tooltip("x0:Q", title="amax / scale from", format=".4~g"),
                 alt.Tooltip("x1:Q", title="to", format=".4~g"),
@@ -108,11 +113,17 @@ def _row(place: int, slider: tuple[float, float, float], ink: Ink, *, last: bool
         bars = bars.add_params(
             alt.selection_point(name=BLOCK, fields=[AMAX], bind=bind, value=[{AMAX: number("start", 1.0)}])
         )
-    layers = [tint, bars, edge, *([words] if first else []), *_one_block(place, slider[2], ink, scale)]
-    return panel(*layers, height=TALL, title=text(f"title {place}", "rule"))
+    layers = [
+        window,
+        bars,
+        edge,
+        *([words] if first else []),
+        *_one_block(place, slider[2], tall, ink, scale),
+    ]
+    return panel(*layers, height=tall, title=text(f"title {place}", "rule"))
 
 
-def _one_block(place: int, step: float, ink: Ink, scale: alt.Scale) -> list[alt.Chart]:
+def _one_block(place: int, step: float, tall: int, ink: Ink, scale: alt.Scale) -> list[alt.Chart]:
     """Where the block of the slider lands under this rule."""
     here = (
         alt.Chart(alt.NamedData(f"moves {place}"))
@@ -127,11 +138,11 @@ def _one_block(place: int, step: float, ink: Ink, scale: alt.Scale) -> list[alt.
         tooltip=[alt.Tooltip("lands:Q", title="lands at"), alt.Tooltip("text:N", title="scale")],
     )
     stem = here.mark_rule(color=ink.text, strokeWidth=2).encode(
-        x=x, y=alt.YValue(LABEL), y2=alt.Y2Value(TALL)
+        x=x, y=alt.YValue(LABEL), y2=alt.Y2Value(tall)
     )
     label = [
         here.transform_filter(f"{'' if right else '!'}datum.right")
-        .mark_text(align="right" if right else "left", dx=-9 if right else 9, color=ink.text, fontSize=12)
+        .mark_text(align="right" if right else "left", dx=-9 if right else 9, color=ink.text, fontSize=13)
         .encode(x=x, y=alt.YValue(LABEL), text=alt.Text("words:N"))
         for right in (True, False)
     ]

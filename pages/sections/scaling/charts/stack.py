@@ -22,12 +22,13 @@ _TEXT = {"align": "left", "baseline": "top"}
 @dataclass(frozen=True, kw_only=True)
 class Figure:
     """One figure: its distance from the left, in quarters of the width, and Vega expressions for name and
-    value.
+    value. `color` is that of its line in the picture, which its name stands for.
     """
 
     place: float
     name: str
     words: str
+    color: str | None = None
 
 
 def panel(*layers: alt.Chart, height: int, title: str | None = None) -> Spec:
@@ -42,7 +43,7 @@ def panel(*layers: alt.Chart, height: int, title: str | None = None) -> Spec:
     return {"layer": units, "height": height} | ({"title": title} if title else {})
 
 
-def stack(panels: Sequence[Spec], ink: Ink, spacing: int = 14) -> Spec:
+def stack(panels: Sequence[Spec], ink: Ink, spacing: int = 8) -> Spec:
     """Panels one below the other. Labels of y axes stand inside, so each panel is as wide as its column.
 
     The hole `start` is the first value of the parameter START.
@@ -93,10 +94,13 @@ def figures(rows: alt.Data, here: str, shown: Sequence[Figure], ink: Ink, warn: 
     for figure in shown:
         scale = alt.Scale(domain=[0, _COLUMNS])
         x = alt.XDatum(figure.place, scale=scale, axis=None)
-        name = base.transform_calculate(words=figure.name).mark_text(fontSize=12, color=ink.soft, **_TEXT)
-        words = base.transform_calculate(words=figure.words).mark_text(
-            fontSize=alt.ExprRef(f"containerSize()[0] < {NARROW} ? 13 : 18"), fontWeight="bold", **_TEXT
+        lined = figure.name if figure.color is None else f"'━ ' + {figure.name}"
+        name = base.transform_calculate(words=lined).mark_text(
+            fontSize=13, color=figure.color or ink.soft, **_TEXT
         )
-        layers.append(name.encode(x=x, y=alt.YValue(8), text=alt.Text("words:N")))
-        layers.append(words.encode(x=x, y=alt.YValue(24), text=alt.Text("words:N"), color=color))
+        words = base.transform_calculate(words=figure.words).mark_text(
+            fontSize=alt.ExprRef(f"containerSize()[0] < {NARROW} ? 13 : 20"), fontWeight="bold", **_TEXT
+        )
+        layers.append(name.encode(x=x, y=alt.YValue(2), text=alt.Text("words:N")))
+        layers.append(words.encode(x=x, y=alt.YValue(20), text=alt.Text("words:N"), color=color))
     return panel(*layers, height=HEAD)

@@ -1,15 +1,15 @@
-"""Numbers against a format's window: their histogram, their fate, and the error of every scale.
+"""Numbers against a format's window: their histogram, their fate, and SQNR at every scale.
 
 All parts follow one selection, `pick`, which holds log2 of the scale. The slider sets it, and so does
-dragging across the curves. None of that needs Python.
+dragging across the curve. None of that needs Python.
 """
 
 import altair as alt
 
 from pages.kit.charts.ink import Ink
-from pages.kit.charts.legible import axis_title, view_title
-from pages.kit.charts.template import Filled, several, template, text
-from pages.sections.scaling.charts.curves import error_parts, sqnr_curve
+from pages.kit.charts.legible import NARROW, axis_title
+from pages.kit.charts.template import Filled, number, several, template, text
+from pages.sections.scaling.charts.curves import sqnr_curve
 from pages.sections.scaling.charts.scene import (
     AMAX,
     BIN,
@@ -22,21 +22,24 @@ from pages.sections.scaling.charts.scene import (
     WindowScene,
     powers_of_two,
 )
-from pages.sections.scaling.charts.stack import Figure, Spec, figures, panel, stack
+from pages.sections.scaling.charts.stack import Spec, panel, stack
 
-TALL = 190
-LABELS_ROOM = 1.5
-NARROW = 0.16
+TALL = 280
+LABELS_ROOM = 1.6
+LETTER = 8.5
+"""Pixels of a letter of a zone's name. A zone that is narrower than its name has none."""
 
 
 def window_chart(scene: WindowScene, ink: Ink) -> Filled:
-    """The picture: figures, histogram, curve of SQNR, parts of the error."""
+    """The picture: the histogram in its window, then SQNR over the scale."""
     edges, (low, high) = scene.edges, scene.range
+    words = ("", "fewer bits", f"The window of {scene.format_name}", "clipped")
+    across = edges.high - edges.low
     spans = [
-        (name, start, end, (start + end) / 2, end - start < NARROW * (edges.high - edges.low))
-        for name, start, end in edges.spans
+        (zone, start, end, (end - start) / across, word)
+        for (zone, start, end), word in zip(edges.spans, words, strict=True)
     ]
-    named = dict(zip(("zone", "x0", "x1", "middle", "tall"), zip(*spans, strict=True), strict=True))
+    named = dict(zip(("zone", "x0", "x1", "wide", "words"), zip(*spans, strict=True), strict=True))
     middle = f"(datum.x0 + {BIN / 2})"
     return _window(ink).filled(
         {CURVE: scene.curve, BINS: scene.bins, AMAX: scene.amax, SPANS: named},
@@ -46,11 +49,12 @@ def window_chart(scene: WindowScene, ink: Ink) -> Filled:
         scales=[low, high],
         sqnr=[0.0, max(float(scene.curve["sqnr"].max()), 1.0) * LABELS_ROOM],
         scale_labels=powers_of_two(low, high),
+        right=f"datum.s > {(low + high) / 2}",
         sizes=[edges.low, edges.high],
         size_labels=powers_of_two(edges.low, edges.high),
+        beyond=edges.beyond,
         shares=[0.0, float(scene.bins["share"].max(initial=0.0)) * LABELS_ROOM],
-        given=axis_title(f"|x| / scale: what {scene.format_name} is given to hold"),
-        title=view_title(f"Where the numbers land in the window of {scene.format_name}"),
+        given=axis_title(f"number / scale, as {scene.format_name} stores it"),
         zone=f"{middle} <= {edges.zero} ? '{ZONES[0]}' : {middle} < {edges.normal} ? '{ZONES[1]}' : "
         f"{middle} <= {edges.beyond} ? '{ZONES[2]}' : '{ZONES[3]}'",
     )
@@ -58,14 +62,7 @@ def window_chart(scene: WindowScene, ink: Ink) -> Filled:
 
 @template
 def _window(ink: Ink) -> Spec:
-    shown = [
-        Figure(place=0, name="'scale'", words=f"'2^' + format({NOW}, '~f')"),
-        Figure(place=1, name="'become 0'", words="format(datum.dead, '.2%')"),
-        Figure(place=2, name="'saturate'", words="format(datum.saturated, '.2%')"),
-        Figure(place=3, name="'SQNR'", words="format(datum.sqnr, '.1f') + ' dB'"),
-    ]
-    head = figures(alt.NamedData(CURVE), HERE, shown, ink)
-    return stack([head, _histogram(ink), sqnr_curve(ink), error_parts(ink)], ink)
+    return stack([_histogram(ink), sqnr_curve(ink)], ink)
 
 
 def _histogram(ink: Ink) -> Spec:
@@ -74,18 +71,23 @@ def _histogram(ink: Ink) -> Spec:
         "x0:Q",
         title=text("given", "size"),
         scale=scale,
-        axis=alt.Axis(labelExpr=text("size_labels", "datum.value"), tickMinStep=1, tickCount=10),
+        axis=alt.Axis(
+            labelExpr=text("size_labels", "datum.value"), tickMinStep=1, tickCount=10, labelBound=True
+        ),
     )
     y = alt.Y("share:Q", scale=alt.Scale(domain=several("shares", [0.0, 1.0]), nice=False), axis=None)
-    colors = alt.Scale(domain=ZONES, range=_zone_colors(ink))
+    is_lost = alt.when(f"datum.zone === '{ZONES[0]}' || datum.zone === '{ZONES[3]}'")
+    is_short = f"datum.zone === '{ZONES[1]}'"
     bars = (
         alt.Chart(alt.NamedData(BINS))
         .transform_calculate(x0=f"datum.left - {NOW}", x1=f"datum.x0 + {BIN}")
         .transform_calculate(zone=text("zone", "'normal'"))
-        .mark_rect(clip=True, stroke=ink.page, strokeWidth=0.5)
+        .mark_rect(clip=True, strokeWidth=0.8)
         .encode(
             x=x, x2=alt.X2("x1:Q"), y=y, y2=alt.Y2Datum(0),
-            color=alt.Color("zone:N", scale=colors, legend=None),
+            fill=is_lost.then(alt.value(ink.lost_area)).when(is_short).then(alt.value(ink.mid))
+            .otherwise(alt.value(ink.dot)),
+            stroke=is_lost.then(alt.value(ink.lost)).otherwise(alt.value(ink.page)),
             tooltip=[
                 alt.Tooltip("share:Q", title="share of the numbers", format=".2%"),
                 alt.Tooltip("left:Q", title="log2 |x| from", format=".2f"),
@@ -94,38 +96,57 @@ def _histogram(ink: Ink) -> Spec:
             ],
         )
     )  # fmt: skip
-    return panel(
-        *_zones(ink, x, scale, colors),
-        bars,
-        height=TALL,
-        title=text("title", "window"),
+    return panel(*_zones(ink, x, scale), bars, *_fates(ink, scale), height=TALL)
+
+
+def _zones(ink: Ink, x: alt.X, scale: alt.Scale) -> list[alt.Chart]:
+    """The window itself: a band and a name for each zone, and the two edges."""
+    spans = alt.Chart(alt.NamedData(SPANS))
+    bands = alt.Scale(domain=ZONES, range=[ink.page, ink.sub, ink.win, ink.page])
+    names = alt.Scale(domain=ZONES, range=[ink.soft, ink.soft, ink.scale, ink.soft])
+    band = spans.mark_rect(aria=False).encode(
+        x=x, x2=alt.X2("x1:Q"), fill=alt.Fill("zone:N", scale=bands, legend=None)
     )
-
-
-def _zone_colors(ink: Ink) -> list[str]:
-    return [ink.soft, ink.n, ink.scale, ink.lost]
-
-
-def _zones(ink: Ink, x: alt.X, scale: alt.Scale, colors: alt.Scale) -> list[alt.Chart]:
-    """The window itself: a tinted band, an edge and a name for each zone."""
-    data = alt.NamedData(SPANS)
-    color = alt.Color("zone:N", scale=colors, legend=None)
-    across = alt.X("middle:Q", scale=scale)
-    tint = alt.Chart(data).mark_rect(opacity=0.13, aria=False).encode(x=x, x2=alt.X2("x1:Q"), color=color)
-    edge = (
-        alt.Chart(data)
-        .transform_filter(f"datum.zone !== '{ZONES[0]}'")
-        .mark_rule(strokeDash=[3, 3], strokeWidth=1, color=ink.soft, aria=False)
+    zero, largest = (
+        spans.transform_filter(f"datum.zone === '{zone}'")
+        .mark_rule(color=ink.scale, aria=False, **style)
         .encode(x=x)
-    )
-    names = [
-        alt.Chart(data)
-        .transform_filter(f"datum.tall === {str(tall).lower()}")
-        .mark_text(
-            fontSize=12, fontWeight="bold", angle=270 if tall else 0, align="right" if tall else "center",
-            baseline="middle" if tall else "top", dy=0 if tall else 6, dx=-6 if tall else 0, aria=False,
+        for zone, style in (
+            (ZONES[1], {"strokeWidth": 1.5, "strokeDash": [2, 3]}),
+            (ZONES[3], {"strokeWidth": 2.5}),
         )
-        .encode(x=across, y=alt.YValue(0), text=alt.Text("zone:N"), color=color)
-        for tall in (False, True)
-    ]  # fmt: skip
-    return [tint, edge, *names]
+    )
+    words = (
+        spans.transform_filter(f"datum.wide * containerSize()[0] > length(datum.words) * {LETTER}")
+        .mark_text(fontSize=14, fontWeight="bold", align="left", baseline="top", dx=8, aria=False)
+        .encode(
+            x=alt.X("x0:Q", scale=scale),
+            y=alt.YValue(8),
+            text=alt.Text("words:N"),
+            color=alt.Color("zone:N", scale=names, legend=None),
+        )
+    )
+    return [band, zero, largest, words]
+
+
+def _fates(ink: Ink, scale: alt.Scale) -> list[alt.Chart]:
+    """The two shares that are lost, each beside its edge."""
+    here = alt.Chart(alt.NamedData(CURVE)).transform_filter(HERE)
+    size = alt.ExprRef(f"containerSize()[0] < {NARROW} ? 22 : 34")
+    style = {"align": "left", "baseline": "top", "color": ink.lost, "fontWeight": "bold", "aria": False}
+    dead, clipped = (
+        here.transform_filter(f"datum.{share} > 0").transform_calculate(
+            words=f"0.9995 < datum.{share} && datum.{share} < 1 ? '>99.9%' : format(datum.{share}, '.3~p')"
+        )
+        for share in ("dead", "saturated")
+    )
+    at = alt.XDatum(number("beyond", 0.0), scale=scale)
+    return [
+        dead.mark_text(fontSize=size, **style).encode(
+            x=alt.XValue(6), y=alt.YValue(6), text=alt.Text("words:N")
+        ),
+        dead.mark_text(fontSize=14, text="become 0", **style).encode(x=alt.XValue(7), y=alt.YValue(44)),
+        clipped.mark_text(fontSize=16, dx=8, **style).encode(
+            x=at, y=alt.YValue(28), text=alt.Text("words:N")
+        ),
+    ]

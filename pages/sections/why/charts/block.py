@@ -8,7 +8,6 @@ import altair as alt
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.template import Filled, number, template
 
-ROW = 40
 _FILL = 0.82
 BOXES = "boxes"
 
@@ -23,8 +22,8 @@ class Box:
     why: str
 
 
-def block(boxes: Sequence[Box], ink: Ink) -> Filled:
-    """The boxes, the first at the top."""
+def block(boxes: Sequence[Box], room: int, ink: Ink) -> Filled:
+    """The boxes, the first at the top, within `room` pixels."""
     rows = {
         "top": [place + (1 - _FILL) / 2 for place in range(len(boxes))],
         "bottom": [place + (1 + _FILL) / 2 for place in range(len(boxes))],
@@ -35,7 +34,7 @@ def block(boxes: Sequence[Box], ink: Ink) -> Filled:
         "words": ["" if box.share is None else f"{box.share:.1%}" for box in boxes],
         "why": [box.why for box in boxes],
     }
-    return _chart(ink).filled({BOXES: rows}, rows=len(boxes), height=ROW * len(boxes))
+    return _chart(ink).filled({BOXES: rows}, rows=len(boxes), height=room)
 
 
 @template
@@ -52,39 +51,39 @@ def _chart(ink: Ink) -> alt.LayerChart:
     ]
     frames = (
         base.transform_calculate(x0="0", x1="1")
-        .mark_rect(cornerRadius=5, strokeWidth=1.5)
+        .mark_rect(cornerRadius=3, strokeWidth=1.5)
         .encode(
             x=alt.X("x0:Q", scale=x, axis=None),
             x2="x1",
             y=alt.Y("top:Q", **y),
             y2="bottom",
-            fill=alt.value(ink.panel),
-            stroke=alt.when(is_fp8).then(alt.value(ink.m)).otherwise(alt.value(ink.line)),
+            fill=alt.value(ink.page),
+            stroke=alt.when(is_fp8).then(alt.value(ink.text)).otherwise(alt.value(ink.line)),
             tooltip=tooltip,
         )
     )
     bars = (
         base.transform_filter(alt.datum.share > 0)
         .transform_calculate(x0="0")
-        .mark_rect(cornerRadius=5, opacity=0.35, aria=False)
+        .mark_rect(cornerRadius=3, aria=False)
         .encode(
             x=alt.X("x0:Q", scale=x, axis=None),
             x2="share",
             y=alt.Y("top:Q", **y),
             y2="bottom",
-            fill=alt.when(is_fp8).then(alt.value(ink.m)).otherwise(alt.value(ink.soft)),
+            fill=alt.when(is_fp8).then(alt.value(ink.ramp[1])).otherwise(alt.value(ink.hair)),
         )
     )
-    names = base.mark_text(align="left", dx=58, fontSize=13, color=ink.text).encode(
+    names = base.mark_text(align="left", dx=64, fontSize=15, color=ink.text).encode(
         x=alt.value(0), y=alt.Y("middle:Q", **y), text="title:N"
     )
-    formats = base.mark_text(align="left", dx=10, fontSize=13, fontWeight="bold").encode(
+    formats = base.mark_text(align="left", dx=10, fontSize=15, fontWeight="bold").encode(
         x=alt.value(0),
         y=alt.Y("middle:Q", **y),
         text="format:N",
-        color=alt.when(is_fp8).then(alt.value(ink.m)).otherwise(alt.value(ink.soft)),
+        color=alt.when(is_fp8).then(alt.value(ink.text)).otherwise(alt.value(ink.soft)),
     )
-    said = base.mark_text(align="right", dx=-10, fontSize=13, fontWeight="bold", color=ink.text).encode(
+    said = base.mark_text(align="right", dx=-12, fontSize=18, fontWeight="bold", color=ink.text).encode(
         x=alt.value("width"), y=alt.Y("middle:Q", **y), text="words:N"
     )
     return alt.layer(frames, bars, names, formats, said, height=number("height", 320)).configure_view(

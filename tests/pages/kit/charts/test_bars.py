@@ -40,7 +40,7 @@ def test_the_pieces_of_a_bar_follow_each_other_in_the_order_of_the_kinds():
     ]
 
 
-def test_a_piece_without_size_is_left_out_and_a_short_one_has_no_name_inside():
+def test_a_piece_without_size_is_left_out_and_the_width_of_the_others_is_known():
     lines = [
         Bar(name="one", pieces={"codes": 100.0, "scales": 1.0}, label=""),
         Bar(name="two", pieces={"codes": 0.0, "scales": 50.0}, label=""),
@@ -49,7 +49,13 @@ def test_a_piece_without_size_is_left_out_and_a_short_one_has_no_name_inside():
     rows = rows_of(spec, PIECES)
     assert [(row["line"], row["inside"]) for row in rows] == [
         ("one", "codes"),
-        ("one", ""),
+        ("one", "scales"),
         ("two", "scales"),
     ]
+    assert rows[1]["wide"] < 0.01 < 0.4 < rows[2]["wide"] < 0.5 < rows[0]["wide"] < 1
     assert [row[WORDS] for row in rows_of(spec, ENDS)] == ["one", "two"]
+
+
+def test_bars_are_as_high_as_their_room():
+    lines = [Bar(name=f"bar {i}", pieces={"codes": 1.0}, label="") for i in range(3)]
+    assert bars(lines, KINDS, "MiB", INKS["light"], names={}, room=560)["height"] == 560
