@@ -22,6 +22,11 @@ _SHADOW = (
 """A shadow at a box's right edge until it is scrolled to its end: a telephone shows no scroll bar."""
 
 
+def room() -> int:
+    """Pixels of height that the picture of a page has, before a projector enlarges it."""
+    return PROJECTED_ROOM if projected() else ROOM
+
+
 def draw_chart(
     spec: Mapping[str, Any],
     *,
@@ -53,6 +58,5 @@ def draw_chart(
         )
     ready = spec if isinstance(spec, Filled) else legible(spec)
     if not is_rigid:
-        room = PROJECTED_ROOM if projected() else ROOM
-        ready = in_room(ready, room, is_narrow="lesson" in address.frame_parameters())
+        ready = in_room(ready, room(), is_narrow="lesson" in address.frame_parameters())
     return place.vega_lite_chart(ready, width=width, key=key, alt=alt, **selection)
