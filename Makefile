@@ -5,6 +5,7 @@
 # make test    installs what the tests need as well, and runs them       WORKERS=2
 # make quick   the tests of a minute: no browser, no kernel is run or compiled, no page as a whole
 # make test-all   every case of every sweep as well
+# make gpu-test   the tests that need a GPU, those that need it for themselves last      GPU_WORKERS=10
 # make load    thirty, sixty and passing sessions use every page, for minutes      LOAD="--phase alone --page formats"
 # make cluster-test   installs Ray as well, and tests two nodes on this host
 # make faults  workers are killed, stopped and broken while a class works     FAULTS="--kills 10"
@@ -17,6 +18,8 @@ BASE ?=
 CLUSTER ?=
 HEAD ?=
 WORKERS ?= 2
+CORES = $(shell getconf _NPROCESSORS_ONLN)
+GPU_WORKERS ?= $(shell echo $$(($(CORES) < 10 ? $(CORES) : 10)))
 LOAD ?=
 FAULTS ?=
 PYTHON ?= python3
@@ -24,7 +27,7 @@ PYTHON ?= python3
 RUN = .venv/bin/python -m
 PIP = $(RUN) pip install --disable-pip-version-check --quiet
 
-.PHONY: app cluster check test quick test-all cluster-test load faults lint format clean
+.PHONY: app cluster check test quick test-all gpu-test cluster-test load faults lint format clean
 
 app: .venv/.app-installed $(if $(CLUSTER),.venv/.cluster-installed)
 	@$(RUN) pages.kit.server.start "$(HOST)" "$(PORT)" "$(BASE)"
@@ -51,6 +54,15 @@ quick: .venv/.tests-installed lint
 
 test-all: .venv/.tests-installed lint
 	$(PYTEST) --no-loadscope-reorder -m "not cluster"
+
+# A worker takes over cases of another's file: most compile kernels, and one file holds a third of all.
+GPU_TESTS = OMP_NUM_THREADS=1 $(RUN) pytest tests/kernels --durations=15
+GPU_MARKS = gpu and not exhaustive and not cluster
+
+gpu-test: .venv/.tests-installed
+	@$(RUN:-m=-c) 'import sys, torch; sys.exit(None if torch.cuda.is_available() else "gpu-test needs a GPU that torch can use")'
+	$(GPU_TESTS) -m "$(GPU_MARKS) and not alone" -n $(GPU_WORKERS) --dist worksteal; parallel=$$?; \
+	  $(GPU_TESTS) -m "$(GPU_MARKS) and alone" -n 0 && exit $$parallel
 
 cluster-test: .venv/.tests-installed .venv/.cluster-installed
 	OMP_NUM_THREADS=1 $(RUN) pytest -m cluster tests/kernels/worker/cluster

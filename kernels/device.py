@@ -182,6 +182,9 @@ def current_device() -> Device:
         return _compiled_for
     _require_triton()
     if interpreting():
+        from kernels.launching.interpreter import mend_indices
+
+        mend_indices()
         return INTERPRETER
     import torch
 

@@ -1,5 +1,6 @@
-"""What `make test` leaves to `make test-all`: four of five cases of a long sweep. And the class's file."""
+"""What `make test` leaves to `make test-all`: most cases of a long sweep. The class's file, and Ctrl-C."""
 
+import signal
 from collections import Counter
 from collections.abc import Iterator
 from zlib import crc32
@@ -41,3 +42,11 @@ def class_file(tmp_path_factory) -> Iterator[None]:
     patch.setenv(CLASS_FILE, str(tmp_path_factory.mktemp("class") / "class.sqlite"))
     yield
     patch.undo()
+
+
+@pytest.fixture(autouse=True, scope="session")
+def ctrl_c() -> Iterator[None]:
+    """Ctrl-C as in a terminal: a shell lets what runs behind ignore it, and tests' processes inherit that."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)

@@ -1,7 +1,8 @@
 """The part of a sweep that `make test` takes; `make test-all` takes all of it."""
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from itertools import product
+from random import Random
 from typing import TypeVar
 
 import pytest
@@ -43,6 +44,13 @@ def crossed(cases: Mapping[str, tuple], others: Iterable[object], every: int = 2
 def one_in(every: int, cases: Mapping[str, tuple]) -> list:
     """Parameters of the cases; all but each `every`-th are exhaustive."""
     return [taken(case, name, place % every == 0) for place, (name, case) in enumerate(cases.items())]
+
+
+def drawn(values: Sequence[T], request: pytest.FixtureRequest, count: int = 2) -> list[T]:
+    """A few values of a test that compiles code for each: its name draws them. `make test-all` takes all."""
+    if "not exhaustive" not in request.config.option.markexpr or len(values) <= count:
+        return list(values)
+    return Random(request.node.name).sample(values, count)
 
 
 def taken(values: tuple, name: str, always: bool) -> object:

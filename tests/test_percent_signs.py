@@ -19,6 +19,7 @@ MODULES = sorted(path for room in ROOMS for path in room.rglob("*.py"))
 TEXTS = sorted(
     [
         TOP / "README.md",
+        *TOP.glob("docs/*.md"),
         *(TOP / "assets").rglob("*.toml"),
         *(path for room in ROOMS for end in ("toml", "js") for path in room.rglob(f"*.{end}")),
     ]

@@ -1,5 +1,6 @@
-"""Contract: every snippet of README runs as printed, every command has the options it is given, and figures
-in its prose are the program's own.
+"""Contract: every snippet of README and of `docs/` runs as printed, every command has the options it is
+given, figures in the prose are the program's own, and every link leads somewhere. No page is longer than
+150 lines.
 """
 
 import argparse
@@ -20,12 +21,16 @@ from pages.kit.lesson.check import complaints_about
 from pages.sections.formats.charts.table import LARGEST
 
 TOP = Path(__file__).resolve().parents[1]
-README = (TOP / "README.md").read_text(encoding="utf-8")
+PAGES = {
+    path: path.read_text(encoding="utf-8") for path in (TOP / "README.md", *sorted(TOP.glob("docs/*.md")))
+}
+README = PAGES[TOP / "README.md"]
+EVERY = "\n".join(PAGES.values())
+LONGEST = 150
 MAKEFILE = (TOP / "Makefile").read_text(encoding="utf-8")
-SNIPPETS = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
 COMMANDS = [
     line.partition("  #")[0].strip()
-    for line in re.findall(r"^    ((?:python3? -m|make|pip|streamlit) .+)$", README, flags=re.MULTILINE)
+    for line in re.findall(r"^    ((?:python3? -m|make|pip|streamlit) .+)$", EVERY, flags=re.MULTILINE)
 ]
 MODULES = {"kernels.check": "kernels.check.cli"}
 FOREIGN_OPTIONS = {"--index-url": "pip", "--server.address": "streamlit", "--server.baseUrlPath": "streamlit"}
@@ -56,26 +61,37 @@ def parse(monkeypatch):
 
 
 def commands(module_or_tool: str) -> list[list[str]]:
-    """The arguments of each command in README that starts so."""
+    """The arguments of each command that starts so."""
     return [shlex.split(c.removeprefix(module_or_tool)) for c in COMMANDS if c.startswith(module_or_tool)]
 
 
-def test_the_python_snippets_run_in_order_as_printed() -> None:
+def ran(path: Path) -> dict[str, object]:
+    """The names that the Python snippets of a page leave, run in order as printed."""
     choose_backend()
     names: dict[str, object] = {}
-    assert SNIPPETS
-    for snippet in SNIPPETS:
-        exec(compile(snippet, "README.md", "exec"), names)
-        assert tuple(names["y"].shape) == (256, 32)
-    assert names["losses"][-1] < names["losses"][0] / 3
+    for snippet in re.findall(r"```python\n(.*?)```", PAGES[path], flags=re.DOTALL):
+        exec(compile(snippet, path.name, "exec"), names)
+    return names
+
+
+def test_the_lines_for_a_notebook_run() -> None:
+    names = ran(TOP / "README.md")
     assert names["quantized"].codes.shape == tuple(names["x"].shape) == (256, 64)
     assert names["quantized"].scale.shape == (2, 64)
     exact = names["x"].double() @ names["w"].double().T
-    assert rel_err(names["y"].double().cpu().numpy(), exact.cpu().numpy()) < 2.0 ** -(
-        names["e4m3"].mantissa_bits + 1
-    )
+    error = rel_err(names["y"].double().cpu().numpy(), exact.cpu().numpy())
+    assert error < 2.0 ** -(names["e4m3"].mantissa_bits + 1)
     assert names["recipe"].copies(names["LayerTensor"].X) == 2
     assert names["e4m3"].decode(names["e4m3"].encode([464.0, 465.0])).tolist() == [448.0, 448.0]
+
+
+def test_the_lines_that_train_lower_the_loss() -> None:
+    losses = ran(TOP / "docs/training.md")["losses"]
+    assert losses[-1] < losses[0] / 3
+
+
+def test_no_other_page_has_python_that_nobody_runs() -> None:
+    assert {path.name for path, text in PAGES.items() if "```python" in text} == {"README.md", "training.md"}
 
 
 def test_every_command_of_our_modules_parses(parse) -> None:
@@ -93,11 +109,11 @@ def test_every_command_of_our_modules_parses(parse) -> None:
         parse(module, arguments)
 
 
-def test_every_option_that_readme_names_exists(parse) -> None:
+def test_every_option_that_is_named_exists(parse) -> None:
     known = set(FOREIGN_OPTIONS)
     for name in ("bench", "check", "layer", "probe", "train", "tune"):
         known |= set(parse(f"kernels.{name}", [])._option_string_actions)
-    assert set(re.findall(r"(?<![\w|-])--[a-z][A-Za-z.-]+", README)) - known == set()
+    assert set(re.findall(r"(?<![\w|-])--[a-z][A-Za-z.-]+", EVERY)) - known == set()
 
 
 def test_every_make_target_and_variable_exists() -> None:
@@ -128,7 +144,7 @@ def test_figures_in_the_prose_are_the_program_s() -> None:
         f"compiled with Triton {first} to {last}",
         f"compute capability\n  {lowest} or newer",
     ):
-        assert told in README
+        assert told in EVERY
 
 
 def test_the_table_of_pages_tells_the_story_in_its_order() -> None:
@@ -141,7 +157,7 @@ def test_the_table_of_pages_tells_the_story_in_its_order() -> None:
 
 def test_the_limits_of_a_class_are_the_program_s():
     usual = Allowance()
-    told = dict(re.findall(r"^\| `(FP8_EXPLORER_\w+)` \| (\d+) \|", README, flags=re.MULTILINE))
+    told = dict(re.findall(r"^\| `(FP8_EXPLORER_\w+)` \| (\d+) \|", EVERY, flags=re.MULTILINE))
     assert {name: float(value) for name, value in told.items()} == {
         SECONDS: usual.seconds,
         GFLOP: usual.gflop,
@@ -149,7 +165,18 @@ def test_the_limits_of_a_class_are_the_program_s():
     }
 
 
-def test_the_chapter_in_readme_is_a_chapter(tmp_path):
-    (example,) = re.findall(r"```toml\n(.*?)```", README, flags=re.DOTALL)
+def test_the_chapter_in_docs_is_a_chapter(tmp_path):
+    (example,) = re.findall(r"```toml\n(.*?)```", EVERY, flags=re.DOTALL)
     (tmp_path / "01_example.toml").write_text(example, encoding="utf-8")
     assert complaints_about(tmp_path / "01_example.toml") == ()
+
+
+def test_no_page_is_long_and_every_link_leads_to_a_file():
+    assert {
+        path.name: len(text.splitlines()) for path, text in PAGES.items() if text.count("\n") > LONGEST
+    } == {}
+    for path, text in PAGES.items():
+        for target in re.findall(r"\]\(((?!https?:)[^)#]+)\)", text):
+            assert (path.parent / target).exists(), f"{path.name}: {target}"
+    linked = {TOP / target for target in re.findall(r"\]\((docs/[^)]+)\)", README)}
+    assert linked == set(PAGES) - {TOP / "README.md"}

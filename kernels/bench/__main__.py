@@ -2,7 +2,7 @@
 
 Progress goes to stderr, results to stdout: a line for each, then geometric means. With --ceilings, the
 command measures the best rates of this GPU instead. With --eager, it times calls on the host. With
---quantizers, it times quantizers beside a copy and torch.compile; with --fused-gemms, GEMMs that quantize.
+--quantizers, it times quantizers beside a copy and torch.compile.
 
 Exit codes: 0 all measured, 1 some refused or not recorded, 2 bad arguments, 130 stopped by Ctrl-C.
 Measurements made before the stop are kept.
@@ -20,7 +20,6 @@ from fp8core.inputs import OFFERED, InputKind
 from fp8core.linear import MATMULS, LayerShape
 from fp8core.recipes import RECIPES
 from kernels.bench.ceilings import CeilingsJob
-from kernels.bench.fused_gemms import command as fused_gemms
 from kernels.bench.job import Cache, GemmJob, Into
 from kernels.bench.quantizers import command as quantizers
 from kernels.bench.records import record, recorded_rows
@@ -39,7 +38,7 @@ ALL = "all"
 _RUNS, _TURN_MS = 20, 20
 _SUSTAINED_RUNS, _SUSTAINED_TURN_MS, _SUSTAINED_SETTLE_MS = 7, 250, 100
 
-_MODES = ("recorded", "ceilings", "eager", "quantizers", "fused_gemms")
+_MODES = ("recorded", "ceilings", "eager", "quantizers")
 """Options that say what is measured. Where none is given, it is one GEMM."""
 _OF_A_GEMM = (
     *("recipe", "matmul", "shape", "shapes", "skinny", "input", "seed", "accumulation", "accumulate"),
@@ -62,8 +61,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return _eager(options)
         if options.quantizers:
             return quantizers.run(options)
-        if options.fused_gemms:
-            return fused_gemms.run(options, _matmuls_and_recipes(options)[1])
         jobs = _recorded_jobs() if options.recorded else tuple(_jobs(options))
         choose_backend()
         device = current_device()
@@ -118,7 +115,6 @@ def _parser() -> argparse.ArgumentParser:
         "--eager", action="store_true", help="time calls on the host, in microseconds, beside torch's"
     )
     quantizers.add_options(parser)
-    fused_gemms.add_options(parser)
     parser.add_argument("--json", action="store_true", help="one JSON object a line instead of a table")
     parser.add_argument(
         "--record", action="store_true", help="append what a GPU gave to assets/bench/<gpu>.jsonl as it comes"

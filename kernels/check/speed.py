@@ -2,6 +2,7 @@
 power read.
 """
 
+import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
@@ -30,6 +31,7 @@ from kernels.paths import RECORDS
 from kernels.quantize.tensor import float8
 
 ROUNDS, TURN_US = 5, 20_000.0
+WARM_S = 0.3
 COPY_BYTES = 1 << 29
 
 
@@ -203,9 +205,16 @@ def _launches(job: GemmJob, plan: GemmPlan, device: Device) -> list[Callable[[],
 
 
 def timed(contenders: list[Contender], uuid: str) -> tuple[dict[str, float], Reading]:
-    """Median microseconds of each contender, and the GPU's clock and power during the turns."""
+    """Median microseconds of each contender, and the GPU's clock and power during the turns.
+
+    A GPU that has waited for a compiler is at a low clock. So the turns run untimed first.
+    """
     with Watch(uuid) as watch:
         turns = [HotTurn(contender, TURN_US) for contender in contenders]
+        until = time.monotonic() + WARM_S
+        while time.monotonic() < until:
+            for turn in turns:
+                turn.times_us()
         timings = interleaved(turns, ROUNDS, lambda done: None, loaded=lambda by_name: [contenders[0].name])
     reading = reading_of(watch.gauges)
     if reading.clock_mhz is None:

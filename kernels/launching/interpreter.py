@@ -1,9 +1,12 @@
-"""Triton's interpreter without its needless work, which is most of the time that a kernel takes in it.
+"""Triton's interpreter, with every numpy, and without its needless work: most of the time of a kernel in it.
 
 While a kernel runs, the interpreter has its own functions in `triton.language`. It puts them there again for
 each function that the kernel calls, though nothing has taken them away in between. For each sum of integers
 it computes if they overflow, and throws the answer away: that is for `debug`, which the interpreter has not.
 For each operation it makes the table of numpy's dtypes anew.
+
+Triton 3.6 makes an index of an array of one number, which numpy 2.4 refuses: no kernel could count up to a
+number that it is given.
 
 A Triton whose interpreter is made in another way is left as it is.
 """
@@ -11,6 +14,7 @@ A Triton whose interpreter is made in another way is left as it is.
 from dataclasses import replace
 from functools import cache
 from types import FunctionType, ModuleType
+from typing import Any
 
 from triton import language as tl
 from triton.runtime import interpreter
@@ -21,6 +25,7 @@ def quickened() -> None:
     if getattr(interpreter, "is_quick", False):
         return
     interpreter.is_quick = True
+    mend_indices()
     _patch_once_a_launch()
     builder = getattr(interpreter, "interpreter_builder", None)
     options = getattr(builder, "options", None)
@@ -28,6 +33,20 @@ def quickened() -> None:
         builder.options = replace(options, sanitize_overflow=False)
     if hasattr(interpreter, "_get_np_dtype"):
         _keep_the_table_of_dtypes()
+
+
+def mend_indices() -> None:
+    """Let `range` in a kernel of this process take a number that the kernel is given."""
+    patch = getattr(interpreter, "_patch_lang_tensor", None)
+    if patch is None or getattr(interpreter, "has_indices", False):
+        return
+    interpreter.has_indices = True
+
+    def with_index(tensor: type[tl.tensor], scope: Any) -> None:
+        patch(tensor, scope)
+        scope.set_attr(tensor, "__index__", lambda self: int(self.handle.data.item()))
+
+    interpreter._patch_lang_tensor = with_index
 
 
 def _patch_once_a_launch() -> None:

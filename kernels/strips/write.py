@@ -7,12 +7,14 @@ So both sizes of a word are compared at once, and no NaN is lost.
 from triton.experimental import gluon
 from triton.experimental.gluon import language as gl
 
-from kernels.gemm.fused.encode import multiplier
-from kernels.quantize.scales import scale_codes, stored_scale
+from kernels.bits import FP32_NAN, float_bits, float_of
+from kernels.quantize.amax import is_broken
+from kernels.quantize.scales import reciprocal_of, scale_codes, stored_scale
 from kernels.strips import plan
 from kernels.strips.words import strip_rows
 
 EDGE = gl.constexpr(plan.EDGE)
+NAN_BITS = gl.constexpr(FP32_NAN.value)
 SIZES = gl.constexpr(0x7FFF7FFF)
 """Both sizes of a word."""
 UPPER = gl.constexpr(-(1 << 16))
@@ -51,6 +53,13 @@ DOWN_CAST = gl.constexpr(
 def larger_pair(a, b):
     """int32: of each half, the larger one, as whole numbers without a sign."""
     return gl.inline_asm_elementwise(LARGER, "=r,r,r", [a, b], dtype=gl.int32, is_pure=True, pack=1)
+
+
+@gluon.jit
+def multiplier(scale, RULE: gl.constexpr):
+    """float32: the reciprocals of scales. A broken tile's is NaN: all of its codes become NaN."""
+    reciprocal = reciprocal_of(scale, RULE)
+    return float_of(gl.where(is_broken(float_bits(scale)), NAN_BITS, float_bits(reciprocal)))
 
 
 @gluon.jit

@@ -49,14 +49,16 @@ class Stop:
 
     @contextmanager
     def listening(self) -> Iterator["Stop"]:
-        """Hear of Ctrl-C inside."""
+        """Hear of Ctrl-C inside, unless the shell lets this command ignore it."""
 
         def ask(number: int, frame: FrameType | None) -> None:
             if self.asked:
                 raise KeyboardInterrupt
             self.asked = True
 
-        before = signal.signal(signal.SIGINT, ask)
+        before = signal.getsignal(signal.SIGINT)
+        if before is not signal.SIG_IGN:
+            signal.signal(signal.SIGINT, ask)
         try:
             yield self
         finally:

@@ -9,6 +9,7 @@ import streamlit as st
 from pages.kit.chart import draw_chart
 from pages.kit.charts.template import Filled
 from pages.kit.controls import Controls
+from pages.kit.reported import selected
 from pages.kit.view import stage
 from pages.kit.widgets import Choice, Number, Whole
 
@@ -79,9 +80,9 @@ def chart_with_slider(
 
     def moved() -> None:
         """The browser tells once the slider rests."""
-        picked = st.session_state[key].selection.get(param) or []
+        picked = selected(key, param)
         if picked and control.accepts(now := type(control.default)(picked[-1][field])):
-            st.session_state[state]["at"] = now
+            shown["at"] = now
             controls.preset(**{control.key: now})
 
     place = stage().container(key=f"{_STYLED}_{name}", gap=None)

@@ -103,7 +103,7 @@ class Controls:
         if self._by_key.get(control.key) is not control:
             raise ValueError(f"{control.key} is not among this page's controls: {list(self._by_key)}")
         drawn = control.narrow(**limits) if limits else control
-        held = st.session_state[control.key]
+        held = st.session_state.get(control.key, self._values[control.key])
         self._hold(drawn, drawn.fit(held), held)
         self._compare(drawn, held)
         value = drawn.fit(drawn.widget(more() if place is None else place, on_change))
@@ -121,8 +121,8 @@ class Controls:
         return value
 
     def value(self, control: Control[T]) -> T:
-        """The value of a control, drawn or not."""
-        return control.fit(st.session_state[control.key])
+        """The value of a control, drawn or not; that of the last run where the session was emptied."""
+        return control.fit(st.session_state.get(control.key, self._values.get(control.key)))
 
     def preset(self, **values: Value) -> None:
         """Set controls by key; for `on_click` and other callbacks, which run before the page does.

@@ -16,6 +16,7 @@ from fp8core.recipes import RECIPES, Family, Recipe
 from fp8core.recipes.text import own_recipe
 from pages.kit.controls import Controls, Value
 from pages.kit.inert import plain
+from pages.kit.reported import reported
 from pages.kit.shared_controls import OWN, RECIPE
 from pages.kit.widgets import Place
 
@@ -126,15 +127,24 @@ def _draw_list(controls: Controls, family: Family, place: Place) -> str:
         list(options),
         key=key,
         format_func=options.__getitem__,
-        on_change=lambda: controls.preset(recipe=st.session_state[key]),
+        on_change=_take,
+        args=(controls, key),
         help=RECIPE.help,
     )
     return name
 
 
+def _take(controls: Controls, key: str) -> None:
+    """Take the recipe that was just chosen in the list `key`."""
+    if (name := reported(key)) is not None:
+        controls.preset(recipe=name)
+
+
 def _turn(controls: Controls) -> None:
     """Take the recipe of the family that was just chosen."""
-    family = Family(st.session_state[FAMILY_KEY])
+    if (chosen := reported(FAMILY_KEY)) is None:
+        return
+    family = Family(chosen)
     last = st.session_state.get(_LAST, {}).get(family.value)
     options = _options(family)
     controls.preset(recipe=last if last in options else next(iter(options)))

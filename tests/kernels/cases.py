@@ -1,9 +1,6 @@
 """What the kernel tests run over: every recipe's operands, shapes, and samples for every documented rule."""
 
-import os
-
 import numpy as np
-import pytest
 import torch
 
 from fp8core.linear import MATMULS, Matmul, Side
@@ -16,9 +13,6 @@ from tests.sweeps import distinct
 
 ON_GPU = torch.cuda.is_available()
 WHERE = "cuda" if ON_GPU else "cpu"
-alone = pytest.mark.skipif(
-    "PYTEST_XDIST_WORKER" in os.environ, reason="takes times, and other processes use the GPU beside it"
-)
 
 EVERY_GEMM = {f"{r.name}-{m.name}": (r, m) for r in RECIPES.values() for m in MATMULS.values()}
 

@@ -1,6 +1,7 @@
 """Kernels run on the GPU where there is one, else in Triton's interpreter, before Triton is imported."""
 
 import os
+from collections.abc import Iterator
 
 import pytest
 import torch
@@ -15,22 +16,34 @@ if os.environ.get("TRITON_INTERPRET") == "1":
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    if torch.cuda.is_available() and "TRITON_INTERPRET" not in os.environ:
-        return
+    refused = {}
+    if not torch.cuda.is_available() or "TRITON_INTERPRET" in os.environ:
+        refused["gpu"] = "needs a GPU"
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        refused["alone"] = "needs the GPU for itself, and other processes use it"
     for item in items:
-        if item.get_closest_marker("gpu"):
-            item.add_marker(pytest.mark.skip(reason="needs a GPU"))
+        for name, reason in refused.items():
+            if item.get_closest_marker(name):
+                item.add_marker(pytest.mark.skip(reason=reason))
+
+
+@pytest.fixture
+def one_compiler() -> Iterator[None]:
+    """Inductor compiles in this process: others would outlive a worker of pytest, which waits for them.
+
+    Torch's own patch: monkeypatch takes a value back by deleting it, and torch then hides the setting.
+    """
+    from torch._inductor import config
+
+    with config.patch(compile_threads=1):
+        yield
 
 
 @pytest.fixture(autouse=True)
 def no_tapes() -> None:
     """A test that puts a stand-in into a launcher is to be heard: its calls are first calls."""
     from kernels.gemm import launch as gemm_launch
-    from kernels.gemm.fused import launch as fused_launch
-    from kernels.gemm.fused import quantizing_gemm
     from kernels.quantize import launch as quantize_launch
 
     gemm_launch.TAPES.forget()
-    fused_launch.TAPES.forget()
-    quantizing_gemm.TAPES.forget()
     quantize_launch.TAPES.forget()

@@ -8,16 +8,15 @@ import pytest
 from fp8core.linear import LayerTensor
 from fp8core.recipes import RECIPES
 from kernels.bench.ceilings.limits import Limits
-from kernels.bench.fused_gemms import FusedEnd, FusedGemmJob, FusedGemmRow, record_fused_gemm
 from kernels.bench.quantizers import QuantizerKernel, record_quantizer
 from kernels.layer.timeline.job import Way
 from pages.kit.chart_slider import AT, SLIDER
 from pages.kit.gemm.words import duration
 from pages.kit.in_code.source_text import text
-from pages.kit.origins import CHANGED
 from pages.sections.fused import rows
 from pages.sections.fused.controls import KERNEL, SHOW, WAY_NAMES
 from pages.sections.fused.kernels import SOURCES
+from pages.sections.fused.matmuls import recorded
 from pages.sections.fused.told import origin_sentence
 from tests.kernels.bench.quantizers.made_up import JOB as QUANTIZER
 from tests.kernels.bench.quantizers.made_up import row as quantizer_row
@@ -257,9 +256,14 @@ def test_without_recorded_kernels_the_page_says_how_to_measure_and_shows_their_s
     assert "No quantizing kernel is recorded on any GPU yet" in texts(at)
     (source,) = [box for box in at.expander if box.label == "The kernel on the screen, with its source"]
     assert "def quantize_kernel(" in source.code[0].value
-    (matmul,) = [box for box in at.expander if box.label == "A matmul that quantizes, with its source"]
-    assert "def fused_gemm_kernel(" in matmul.code[0].value
-    assert any("| role | does |" in one.value for one in matmul.markdown)
+
+
+def test_recorded_times_say_why_no_matmul_quantizes_its_own_operands(open_app):
+    found = recorded()
+    assert min(found.a.ratio, found.d.ratio) > 1, "fusing does not pay"
+    said = texts(open_app(PAGE, fused_show="kernels"))
+    assert "took **2.35** times as long, quantizing D **1.01** times" in said
+    assert "Recorded on NVIDIA H200, 2026-11-23, torch 2.11.0" in said
 
 
 def test_a_kernel_is_compared_with_a_copy_and_with_torch_compile(open_app, tmp_path, monkeypatch):
@@ -282,16 +286,3 @@ def test_a_kernel_is_compared_with_a_copy_and_with_torch_compile(open_app, tmp_p
 @pytest.mark.parametrize("kernel", KERNEL.options)
 def test_the_source_of_every_kernel_is_found(kernel):
     assert "@triton.jit" in text(SOURCES[QuantizerKernel(kernel)])
-
-
-def test_times_of_matmuls_that_quantize_stand_beside_those_of_two_kernels(open_app, tmp_path, monkeypatch):
-    monkeypatch.setattr("kernels.bench.fused_gemms.records.datasheet_limits", lambda name: Limits())
-    job = FusedGemmJob(end=FusedEnd.A, recipe="deepseek_v3", m=4096, n=4096, k=7168)
-    times = {"ours": timing(400.0), "apart": timing(200.0), "gemm": timing(100.0), "quantize": timing(90.0)}
-    words = {"blocks": "", "plain_blocks": "", "versions": {}, "gpu": "NVIDIA H200", "date": "2026-11-23"}
-    record_fused_gemm(FusedGemmRow(job=job, **times, **words, turns=7, commit="0123abc+"), tmp_path)
-    at = open_app(PAGE, fused_show="kernels")
-    assert not at.exception
-    assert f"2026-11-23, commit 0123abc+ ({CHANGED})" in texts(at)
-    (line,) = at.dataframe[0].value.to_dict("records")
-    assert (line["× two kernels"], line["× matmul alone"]) == (0.5, 0.25)

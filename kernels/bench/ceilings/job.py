@@ -63,6 +63,7 @@ class Ceilings:
     - bf16_tflop_s: torch.mm of bf16[MATMUL_SIDE, MATMUL_SIDE], normal data, to bf16.
     - fp8_tflop_s: torch._scaled_mm of these matrices in e4m3, one scale a tensor, fast accumulation, to bf16.
       It is None where torch has no such op on this GPU; then `fp8_note` says why.
+    - commit: of the code that measured; None in rows from before it was kept.
     """
 
     job: CeilingsJob
@@ -72,3 +73,4 @@ class Ceilings:
     bf16_tflop_s: Ceiling
     fp8_tflop_s: Ceiling | None
     fp8_note: str = ""
+    commit: str | None = None

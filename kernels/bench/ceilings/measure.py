@@ -6,6 +6,7 @@ import torch
 
 from kernels.bench.ceilings.job import COPY_BYTES, MATMUL_SIDE, Ceiling, Ceilings, CeilingsJob
 from kernels.bench.ceilings.limits import Impossible, ceilings_fault, limits_of
+from kernels.bench.commit import commit
 from kernels.bench.machine import Timing
 from kernels.bench.measure import StoppedEarly, machine_here, today
 from kernels.bench.peers.attempt import attempt
@@ -63,6 +64,7 @@ def ceilings_of(
         bf16_tflop_s=_ceiling(timings, _BF16, _FLOP / 1e6),
         fp8_tflop_s=_ceiling(timings, _FP8, _FLOP / 1e6) if has_fp8 else None,
         fp8_note="" if has_fp8 else note,
+        commit=commit(),
     )
     fault = ceilings_fault(found, limits_of(device))
     if fault:

@@ -18,19 +18,10 @@ from triton.experimental.gluon.language.nvidia.hopper import (
     warpgroup_mma_wait,
 )
 
-from kernels.gemm.fused.encode import code_pairs, packed_codes, quotients, tell_amax
 from kernels.gemm.hopper import sizes
 from kernels.gemm.hopper.gluon_api import async_load, async_store, reinterpret
 from kernels.gemm.hopper.items import block_of, count_blocks, count_steps
-from kernels.gemm.hopper.ring import (
-    CONSUMERS,
-    advance,
-    descriptor_of,
-    halves,
-    previous,
-    release,
-    release_read,
-)
+from kernels.gemm.hopper.ring import CONSUMERS, advance, halves, previous, release, release_read
 
 SLAB = gl.constexpr(sizes.SLAB)
 PARTS = gl.constexpr(sizes.PARTS)
@@ -79,22 +70,9 @@ def copied(value, m):
 
 
 @gluon.jit
-def encoded_half(half, ring, out_desc, row, column):
-    """int32[SLAB, BLOCK_N / 32, 4]: the codes of half a block, in half the registers that bf16 would take."""
-    q, amax = quotients(half, ring.INTO, out_desc, row, column)
-    words = packed_codes(q, ring)
-    tell_amax(amax, ring.INTO, out_desc)
-    return words
-
-
-@gluon.jit
 def part_of(left, right, PART: gl.constexpr, ring):
-    """[SLAB, columns of a part]: number PART of a block in bf16, or of its left half in fp32. Codes come as
-    pairs.
-    """
-    if ring.INTO is not None:
-        part = halves(code_pairs(left if PART < PARTS // 2 else right))[PART % 2]
-    elif ring.OUT_BYTES == 2:
+    """[SLAB, columns of a part]: number PART of a block in bf16, or of its left half in fp32."""
+    if ring.OUT_BYTES == 2:
         in_half = halves(left if PART < PARTS // 2 else right)
         part = unpacked(in_half[PART % 2])
     else:
@@ -125,13 +103,9 @@ def send(part, PART: gl.constexpr, ring, WG: gl.constexpr, out_desc, row, column
     else:
         tma.store_wait(BUFFERS - 1)  # the part before the last one has left this memory
     COLUMNS: gl.constexpr = staging.shape[1]
-    if ring.INTO is not None:
-        PAIRS: gl.constexpr = gl.NVMMASharedLayout(COLUMNS, 16, rank=2)
-        reinterpret(staging, gl.int16, [SLAB, COLUMNS // 2], PAIRS).store(part)
-    else:
-        staging.store(part)
+    staging.store(part)
     fence_async_shared()  # TMA must see what the threads have just written
-    async_store(descriptor_of(out_desc, ring), [row, column + PART * COLUMNS], staging)
+    async_store(out_desc, [row, column + PART * COLUMNS], staging)
 
 
 @gluon.jit
@@ -178,9 +152,7 @@ def consume_chained(WG: gl.constexpr, ring, out_desc, scale_ptrs, mnk):
     ROW_OF_HALF: gl.constexpr = gl.SliceLayout(1, nothing.type.layout)
     COLUMN_OF_HALF: gl.constexpr = gl.SliceLayout(0, nothing.type.layout)
     left = nothing  # [SLAB, BLOCK_N / 2] fp32, or [SLAB, BLOCK_N / 4] with two bf16 in a register
-    if ring.INTO is not None:  # [SLAB, BLOCK_N / 32, 4]: four codes in a register
-        left = packed_codes(nothing, ring)
-    elif ring.OUT_BYTES == 2:
+    if ring.OUT_BYTES == 2:
         left = packed(nothing)
     right = left
     if ring.AT_END:
@@ -232,18 +204,12 @@ def consume_chained(WG: gl.constexpr, ring, out_desc, scale_ptrs, mnk):
         first, second = halves(acc)  # [SLAB, BLOCK_N / 2]
         if ring.AT_END:
             first = first * a_scale * b_left
-        if ring.INTO is not None:
-            left = encoded_half(first, ring, out_desc, row_before, column_before)
-        if ring.AT_END:
             if ring.B_SCALES != 0:  # only now: registers do not hold both halves' scales beside the sum
                 b_right = gl.expand_dims(column_scales.index(1).load(COLUMN_OF_HALF), 0)
             second = second * a_scale * b_right
         if ring.SCALE_BYTES != 0:
             release_read(ring.scales_empty.index(0))
-        if ring.INTO is not None:
-            half = column_before + ring.BLOCK_N // 2
-            right = encoded_half(second, ring, out_desc, row_before, half)
-        elif ring.OUT_BYTES == 2:
+        if ring.OUT_BYTES == 2:
             left, right = packed(first), packed(second)
         else:
             left = copied(first, m)

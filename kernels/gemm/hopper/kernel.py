@@ -94,8 +94,6 @@ def specialized_gemm_kernel(
     b_scale_ptr,
     parts_ptr,
     arrivals_ptr,
-    d_scale_ptr,
-    d_amax_ptr,
     m,
     n,
     k,
@@ -118,7 +116,6 @@ def specialized_gemm_kernel(
     BUFFERS: gl.constexpr,
     RUNS: gl.constexpr,
     SHARES_LAST: gl.constexpr,
-    INTO: gl.constexpr,
 ):
     """D in blocks, by one of the bodies. One compiled kernel serves all shapes, and all orders of blocks.
 
@@ -127,8 +124,7 @@ def specialized_gemm_kernel(
     B_TURNED: an operand's memory is contiguous along M, or N, and not along K. BUFFERS: parts of
     D that a warpgroup has memory for; 0 where A lends its own. RUNS: pieces of K, each summed by another
     program; their sums pass through parts float32[RUNS, blocks, BLOCK_M, BLOCK_N], and arrivals[blocks,
-    THREE] counts who has come. SHARES_LAST: only the blocks after the first `whole` are cut. INTO: D
-    leaves as codes with scales (kernels.gemm.fused.encode).
+    THREE] counts who has come. SHARES_LAST: only the blocks after the first `whole` are cut.
     """
     BARRIER: gl.constexpr = mbarrier.MBarrierLayout()
     SETS: gl.constexpr = STAGES if IN_LOOP else 1
@@ -136,16 +132,14 @@ def specialized_gemm_kernel(
     COLUMNS: gl.constexpr = BLOCK_N // 2 if BLOCK_M == SLAB else BLOCK_N
     LENT: gl.constexpr = BODY == "promoted_lent"
     MULTIPLYING: gl.constexpr = THREE if BODY == "promoted_three" else CONSUMERS
-    OUT_BYTES: gl.constexpr = out_desc.dtype.primitive_bitwidth // 8
-    IN_A: gl.constexpr = STAGES if INTO is None else 2 * STAGES  # codes take half the bytes of bf16
-    OUT_SHAPE: gl.constexpr = [MULTIPLYING * (IN_A if LENT else BUFFERS)] + out_desc.block_type.shape
+    OUT_SHAPE: gl.constexpr = [MULTIPLYING * (STAGES if LENT else BUFFERS)] + out_desc.block_type.shape
     WHOLE: gl.constexpr = (BLOCK_M & (BLOCK_M - 1)) == 0
     PIECES: gl.constexpr = 1 if WHOLE else BLOCK_M // SLAB  # TMA's boxes are powers of two here
-    # A number of D may be written twice, unless something is added to it or counted of it, and unless one
-    # program has its whole sum and another a run of it. A single scale is one of a square of columns.
+    # A number of D may be written twice, unless something is added to it, and unless one program has its
+    # whole sum and another a run of it. A single scale is one of a square of columns.
     # Three warpgroups and runs of K leave no registers for it.
     ABLE: gl.constexpr = RUNS == 1 or MULTIPLYING == CONSUMERS
-    TWICE: gl.constexpr = INTO is None and not (ACCUMULATE or SHARES_LAST) and ABLE
+    TWICE: gl.constexpr = not (ACCUMULATE or SHARES_LAST) and ABLE
     SQUARES: gl.constexpr = IN_LOOP and B_SCALES != BLOCK_N
     A_ROWS: gl.constexpr = BLOCK_M // PIECES
     A_SHAPE: gl.constexpr = [BLOCK_K, A_ROWS] if A_TURNED else [A_ROWS, BLOCK_K]
@@ -191,7 +185,7 @@ def specialized_gemm_kernel(
         IN_LOOP=IN_LOOP,
         AT_END=AT_END,
         ACCUMULATE=ACCUMULATE,
-        OUT_BYTES=OUT_BYTES if INTO is None else 2,
+        OUT_BYTES=out_desc.dtype.primitive_bitwidth // 8,
         A_SCALES=A_SCALES,
         B_SCALES=B_SCALES,
         A_TURNED=A_TURNED,
@@ -205,8 +199,6 @@ def specialized_gemm_kernel(
         LAYOUT=gl.NVMMADistributedLayout(
             [3, 0], [4, 1], [16, COLUMNS, 256 // a_desc.dtype.primitive_bitwidth]
         ),
-        INTO=INTO,
-        QUANTIZES=None,
         ROOMY=MULTIPLYING == CONSUMERS,
         WITHIN_M=TWICE,
         WITHIN_N=TWICE and not SQUARES,
@@ -226,10 +218,7 @@ def specialized_gemm_kernel(
     split_ptrs = scale_ptrs  # a stand-in: a tuple of None cannot be passed
     if RUNS > 1:
         split_ptrs = (parts_ptr, arrivals_ptr)
-    leaves = out_desc
-    if INTO is not None:
-        leaves = (out_desc, d_scale_ptr, d_amax_ptr, m, n)
-    multiplies = (ring, leaves, scale_ptrs, split_ptrs, mnk, b_mn_tiles)
+    multiplies = (ring, out_desc, scale_ptrs, split_ptrs, mnk, b_mn_tiles)
     loads = (a_desc, b_desc, a_scale_desc, b_scale_desc, ring, mnk, a_mn_tiles, b_mn_tiles)
     # Each has a partition of its own: in one partition, every arrival would make all warpgroups wait for each
     # other. The first one has the launch's 4 warps; the others get 4 or 1 more.

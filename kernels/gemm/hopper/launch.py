@@ -4,7 +4,6 @@ from typing import TYPE_CHECKING
 
 from kernels.device import COMPILE_OPTIONS, DeviceKind
 from kernels.gemm.factor import Factor
-from kernels.gemm.fused.into import NOWHERE, Into
 from kernels.gemm.hopper.descriptors import (
     WARPS,
     descriptor,
@@ -26,16 +25,9 @@ if TYPE_CHECKING:
 
 
 def launch(
-    plan: GemmPlan,
-    a: Factor,
-    b: Factor,
-    out: "torch.Tensor",
-    accumulate: bool,
-    kind: DeviceKind,
-    into: Into | None = None,
+    plan: GemmPlan, a: Factor, b: Factor, out: "torch.Tensor", accumulate: bool, kind: DeviceKind
 ) -> object:
-    """Multiply A [M, K] and B [N, K] into out [M, N]; Triton's handle of what ran. `into`: D is quantized on
-    its way out, and `out` takes the codes.
+    """Multiply A [M, K] and B [N, K] into out [M, N]; Triton's handle of what ran.
 
     An `out` whose rows TMA cannot write gets its numbers from a copy. Raises ValueError for a K with which D
     cannot leave through memory of A.
@@ -60,7 +52,6 @@ def launch(
         a_scale,
         b_scale,
         *workspace(plan, (m, n, k), out.device),
-        *(NOWHERE if into is None else into.pointers),
         m,
         n,
         k,
@@ -68,7 +59,7 @@ def launch(
         b_scale.stride(0),
         plan.blocks.group,
         plan.whole(m, n),
-        **chosen | {"INTO": None if into is None else into.facts},
+        **chosen,
         num_warps=WARPS,
         **COMPILE_OPTIONS,
         **EARLY_OPTIONS,
@@ -96,5 +87,4 @@ def constants(
         "BUFFERS": storage.buffers,
         "RUNS": blocks.runs(k)[0],
         "SHARES_LAST": blocks.shares_last,
-        "INTO": None,
     }

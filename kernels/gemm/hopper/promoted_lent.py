@@ -82,9 +82,8 @@ def ended(acc, slab, ring, scale_ptrs):
 
 @gluon.jit
 def lent_by(stage, WG: gl.constexpr, ring):
-    """[SLAB, BLOCK_N] of D: the memory that this warpgroup's two slabs of A lend. Codes fill half of it."""
-    EACH_SLAB: gl.constexpr = ring.out.shape[0] // (ring.STAGES * CONSUMERS)
-    return ring.out.index((stage * CONSUMERS + WG) * EACH_SLAB)
+    """[SLAB, BLOCK_N] of D: the memory that this warpgroup's two slabs of A lend."""
+    return ring.out.index(stage * CONSUMERS + WG)
 
 
 @gluon.jit

@@ -8,7 +8,6 @@ from triton.experimental import gluon
 from triton.experimental.gluon import language as gl
 from triton.experimental.gluon.language.nvidia.hopper import fence_async_shared, mbarrier, tma
 
-from kernels.gemm.fused.encode import quotients, tell_amax
 from kernels.gemm.hopper import sizes
 from kernels.gemm.hopper.gluon_api import aggregate, async_load, async_store
 from kernels.gemm.hopper.items import block_of, count_items, count_steps, share_of
@@ -29,13 +28,10 @@ class Ring:
     A_SCALES, B_SCALES: how many scales one load brings, 0 where an operand has one scale in all. A_PIECES:
     loads of A in a stage. A_ROWS: rows that one of them brings. OUT_BYTES: those of a number of D. A_TURNED,
     B_TURNED: memory is contiguous along M, or N, not along K. RUNS: pieces into which K is cut, each summed
-    by another program; where SHARES_LAST, only in blocks after the first WHOLE ones. INTO: what D is
-    quantized into on its way out (kernels.gemm.fused), if anything. `out_desc` is then a tuple that begins
-    with the codes' descriptor, and OUT_BYTES are those of the numbers before. QUANTIZES: how the warpgroups
-    quantize A where it comes as it is, else None. CODE_BYTES, SCALE_BYTES: what arrives for a stage. COLUMNS,
-    LAYOUT: columns of one wgmma's sum, and where the tensor core keeps it in registers. ROOMY: a warpgroup
-    that multiplies has most of an SM's registers. WITHIN_M, WITHIN_N: no block but one begins so late that it
-    ends beyond D (items.block_of).
+    by another program; where SHARES_LAST, only in blocks after the first WHOLE ones. CODE_BYTES, SCALE_BYTES:
+    what arrives for a stage. COLUMNS, LAYOUT: columns of one wgmma's sum, and where the tensor core keeps it
+    in registers. ROOMY: a warpgroup that multiplies has most of an SM's registers. WITHIN_M, WITHIN_N: no
+    block but one begins so late that it ends beyond D (items.block_of).
     """
 
     a: gl.shared_memory_descriptor
@@ -70,8 +66,6 @@ class Ring:
     SCALE_BYTES: gl.constexpr
     COLUMNS: gl.constexpr
     LAYOUT: gl.constexpr
-    INTO: gl.constexpr
-    QUANTIZES: gl.constexpr
     ROOMY: gl.constexpr
     WITHIN_M: gl.constexpr
     WITHIN_N: gl.constexpr
@@ -216,21 +210,8 @@ def store(value, ring, WG: gl.constexpr, phase, out_desc, staging, row, column, 
         mbarrier.wait(ring.fetched.index(WG), phase)
         value = value + staging.load(value.type.layout)
     else:
-        if ring.INTO is not None:
-            value, amax = quotients(value, ring.INTO, out_desc, row, column)
         tma.store_wait(PENDING)  # `staging` may be overwritten once TMA has read it
     staging.store(value.to(staging.dtype))
     fence_async_shared()  # TMA reads through another path: it must see what the threads have just written
-    async_store(descriptor_of(out_desc, ring), [row, column], staging)
-    if ring.INTO is not None:
-        tell_amax(amax, ring.INTO, out_desc)
+    async_store(out_desc, [row, column], staging)
     return phase ^ 1
-
-
-@gluon.jit
-def descriptor_of(out_desc, ring):
-    """The descriptor by which D leaves: of its codes, where it is quantized on the way."""
-    made = out_desc
-    if ring.INTO is not None:
-        made = out_desc[0]
-    return made

@@ -157,7 +157,11 @@ class RayNode:
 
 
 def _share_fate(libc: ctypes.CDLL) -> None:
-    """In the child: end when the parent dies, by whatever cause."""
+    """In the child: end when the parent dies, by whatever cause, and at the SIGINT that ends a node.
+
+    A shell that lets the command ignore Ctrl-C would have Ray ignore it, too.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     libc.prctl(_PARENT_DIED, signal.SIGTERM)
 
 

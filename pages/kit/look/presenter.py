@@ -8,6 +8,7 @@ import streamlit as st
 
 from pages.kit import address
 from pages.kit.inert import quoted
+from pages.kit.reported import reported
 from pages.kit.widgets import Place
 
 PARAMETER = "present"
@@ -59,7 +60,9 @@ def complaints() -> list[str]:
 
 def _switched() -> None:
     """Turn the mode on or off; a callback."""
-    is_on = bool(st.session_state[_SWITCH_KEY])
+    is_on = reported(_SWITCH_KEY)
+    if is_on is None:
+        return
     st.session_state[_STATE_KEY] = is_on
     if is_on:
         st.session_state[_TOLD_KEY] = st.query_params[PARAMETER] = "true"

@@ -8,6 +8,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from fp8core.linear import MATMULS, Side
 from pages.kit.controls import Controls
+from pages.kit.reported import reported
 from pages.kit.shared_controls import OWN
 from pages.sections.design.controls import BEGIN, CELL, CELL_KEYS, FINE
 from pages.sections.design.draft import Draft, draft_of
@@ -78,6 +79,11 @@ def _operand_field(
 def _select(place: DeltaGenerator, cell: str, field: Field, value: Any, into: Callable[[Any], None]) -> None:
     """A list of the field's offers, at the value that the recipe has."""
     options, key = field.options(value), f"{FIELD_KEY} {cell} {field.key}"
+
+    def change() -> None:
+        if (label := reported(key)) is not None:
+            into(options[label])
+
     # Each run says the value: the list is a mirror of the address, and a list that the browser makes anew
     # would else begin with its first offer.
     st.session_state[key] = next(label for label, offer in options.items() if offer == value)
@@ -86,7 +92,7 @@ def _select(place: DeltaGenerator, cell: str, field: Field, value: Any, into: Ca
         list(options),
         key=key,
         help=field.help or None,
-        on_change=lambda: into(options[st.session_state[key]]),
+        on_change=change,
         width=2 * _WIDTH if field is ACCUMULATOR else _WIDTH,
     )
 

@@ -16,6 +16,7 @@ from pages.kit.controls import Controls
 from pages.kit.inert import plain
 from pages.kit.notice import draw_notice
 from pages.kit.number_text import CodeText, code_text, read
+from pages.kit.reported import reported, selected
 from pages.kit.shell import theme
 from pages.sections.formats.charts import line as formats_line
 from pages.sections.formats.charts.bits import BITS_WIDTH, FLIP, bits_chart
@@ -152,7 +153,9 @@ def _clickable(
     before = f"_{key}_before"
 
     def clicked() -> None:
-        now = _selected(st.session_state[key].selection.get(param), column)
+        if (marks := selected(key, param)) is None:
+            return
+        now = _columns(marks, column)
         changed = now ^ st.session_state.get(before, set())
         st.session_state[before] = now
         if param == FLIP:
@@ -170,15 +173,25 @@ def _clickable(
         selection_mode=[param],
         alt=alt,
     )
-    st.session_state[before] = _selected(event.selection.get(param), column)
+    st.session_state[before] = _columns(event.selection.get(param), column)
 
 
-def _selected(places: list[dict[str, int]] | None, column: str) -> set[int]:
+def _columns(places: list[dict[str, int]] | None, column: str) -> set[int]:
     return {int(one[column]) for one in places or []}
 
 
 def _show_code(controls: Controls, format_: Format, code: int) -> None:
     controls.preset(**{NUMBER.key: code_text(code, format_.bits)})
+
+
+def _type_code(controls: Controls, format_: Format) -> None:
+    if (code := reported(_CODE_FIELD)) is not None:
+        _show_code(controls, format_, code)
+
+
+def _set_bits(controls: Controls, format_: Format) -> None:
+    if (ones := reported(_KEYBOARD)) is not None:
+        _show_code(controls, format_, sum(1 << bit for bit in ones))
 
 
 def _steps(controls: Controls, shown: Shown) -> None:
@@ -202,7 +215,8 @@ def _steps(controls: Controls, shown: Shown) -> None:
         max_value=(1 << format_.bits) - 1,
         step=1,
         key=_CODE_FIELD,
-        on_change=lambda: _show_code(controls, format_, st.session_state[_CODE_FIELD]),
+        on_change=_type_code,
+        args=(controls, format_),
     )
     _keyboard(controls, shown, row)
 
@@ -219,9 +233,8 @@ def _keyboard(controls: Controls, shown: Shown, place: DeltaGenerator) -> None:
             selection_mode="multi",
             format_func=lambda bit: f"{layout[bits - 1 - bit]}{bit}",
             key=_KEYBOARD,
-            on_change=lambda: _show_code(
-                controls, shown.format, sum(1 << bit for bit in st.session_state[_KEYBOARD])
-            ),
+            on_change=_set_bits,
+            args=(controls, shown.format),
         )
 
 

@@ -175,7 +175,7 @@ def lines(rows: Sequence[QuantizerRow]) -> list[dict[str, object]]:
 
 
 def show(controls: Controls, source: str, of_size: Choice) -> None:
-    """Draw the choice of a kernel and a size, the ratios, the table and the kernel's source."""
+    """Draw the choice of a kernel and a size, the ratios, the table, a word on matmuls and the source."""
     draw_text(IDEA)
     draw_left_out(quantizers.recorded().bad)
     kernel = QuantizerKernel(controls.draw(KERNEL))
@@ -184,7 +184,9 @@ def show(controls: Controls, source: str, of_size: Choice) -> None:
         st.info(NOTHING)
     else:
         _draw_rows(controls, rows, kernel, of_size)
-    _draw_source(kernel, source)
+    draw_text(matmuls.reason(matmuls.recorded()))
+    st.caption(plain(f"{matmuls.recorded().origin}."))
+    _draw_source(kernel)
 
 
 def _draw_rows(
@@ -207,9 +209,8 @@ def _draw_rows(
     st.caption(plain(f"{quantizers.where(found)}. {turns(found)}"))
 
 
-def _draw_source(kernel: QuantizerKernel, gpu: str) -> None:
+def _draw_source(kernel: QuantizerKernel) -> None:
     source = SOURCES[kernel]
     with st.expander("The kernel on the screen, with its source"):
         st.markdown(f"**{source.title}**, {files(source)}")
         st.code(text(source), language="python")
-    matmuls.draw(gpu)

@@ -10,6 +10,7 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from pages.kit.controls import Controls
 from pages.kit.inert import plain
+from pages.kit.reported import reported
 from pages.kit.uploads.tensor_file import MAX_MEGABYTES, RULE, SUFFIXES, TensorFile, read_tensor
 from pages.sections.outliers.controls import FIRST_COLUMN, FIRST_ROW, MATRIX, TENSOR
 from pages.sections.outliers.source import Matrix
@@ -38,8 +39,8 @@ def draw_upload(controls: Controls, size: tuple[int, int]) -> Matrix | None:
     side.file_uploader(
         "A tensor", type=SUFFIXES, max_upload_size=MAX_MEGABYTES, key=_UPLOAD, on_change=_uploaded
     )
-    if _PROBLEM in st.session_state:
-        side.error(plain(st.session_state[_PROBLEM]), icon=":material/error:")
+    if (problem := st.session_state.get(_PROBLEM)) is not None:
+        side.error(plain(problem), icon=":material/error:")
     file: TensorFile | None = st.session_state.get(_FILE)
     matrix = None
     if file is None:
@@ -94,7 +95,7 @@ def _uploaded() -> None:
     No file means nothing: the browser sends that before each replacement, too.
     """
     st.session_state.pop(_PROBLEM, None)
-    file = st.session_state[_UPLOAD]
+    file = reported(_UPLOAD)
     if not isinstance(file, UploadedFile):  # none, or one that the server has forgotten
         return
     try:

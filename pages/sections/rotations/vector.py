@@ -7,6 +7,7 @@ from pages.kit.charts.ink import INKS
 from pages.kit.charts.template import Filled
 from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice
+from pages.kit.reported import reported
 from pages.kit.shell import theme
 from pages.sections.rotations.cases import change, draw_cases, mean_errors, of_format
 from pages.sections.rotations.charts.vector import MAGNITUDE as SLIDER
@@ -115,6 +116,7 @@ def _reported(picture: object, start: int) -> object:
 
 
 def _dragged(controls: Controls, key: str) -> None:
-    magnitude = _reported(st.session_state[key], controls.value(MAGNITUDE))
+    picture = reported(key)
+    magnitude = None if picture is None else _reported(picture, controls.value(MAGNITUDE))
     if MAGNITUDE.accepts(magnitude):
         controls.preset(**{MAGNITUDE.key: magnitude})

@@ -12,6 +12,7 @@ from pages.kit.charts.words import short
 from pages.kit.controls import Controls
 from pages.kit.inert import plain
 from pages.kit.notice import draw_notice
+from pages.kit.reported import reported
 from pages.kit.shared_controls import SEED
 from pages.kit.shell import theme
 from pages.sections.stochastic.charts.blur import blur_chart
@@ -110,7 +111,8 @@ def _compared(noisy: float, nearest: float) -> str:
 
 def _own_picture(picture: GrayPicture) -> None:
     own = _OWN in st.session_state
-    with st.expander("Your own picture", expanded=own or _PROBLEM in st.session_state):
+    problem = st.session_state.get(_PROBLEM)
+    with st.expander("Your own picture", expanded=own or problem is not None):
         st.file_uploader(
             "A PNG or JPEG",
             type=["png", "jpg", "jpeg"],
@@ -118,8 +120,8 @@ def _own_picture(picture: GrayPicture) -> None:
             key=_UPLOAD,
             on_change=_uploaded,
         )
-        if _PROBLEM in st.session_state:
-            st.error(plain(st.session_state[_PROBLEM]), icon=":material/error:")
+        if problem is not None:
+            st.error(plain(problem), icon=":material/error:")
         if own:
             rows, columns = picture.light.shape
             st.text(f"Shown: {picture.name}, as {columns} × {rows} pixels")
@@ -135,7 +137,7 @@ def _uploaded() -> None:
     the next.
     """
     st.session_state.pop(_PROBLEM, None)
-    file = st.session_state[_UPLOAD]
+    file = reported(_UPLOAD)
     if not isinstance(file, UploadedFile):  # none, or one that the server has forgotten
         return
     try:

@@ -7,13 +7,15 @@ from collections.abc import Mapping
 
 import streamlit as st
 
+from pages.kit.reported import selected
+
 Place = dict[str, object]
 _BEFORE = "_clicks_{key}"
 
 
 def clicked(key: str, parameter: str) -> Place | None:
     """The fields of the mark that was just clicked in the chart `key`; for its `on_select`."""
-    now = _selected(st.session_state[key], parameter)
+    now = selected(key, parameter) or []
     before = st.session_state.get(_BEFORE.format(key=key), [])
     changed = [c for c in now if c not in before] or [c for c in before if c not in now]
     return changed[-1] if changed else None

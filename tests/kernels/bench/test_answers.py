@@ -19,7 +19,7 @@ from kernels.bench.operands import Drawn
 from kernels.bench.ready.job import ReadyJob
 from kernels.bench.ready.measure import measure as get_ready
 from kernels.device import DeviceKind
-from tests.kernels.cases import ON_GPU, alone
+from tests.kernels.cases import ON_GPU
 from tests.kernels.worker.stand_in import row
 
 JOB = GemmJob(recipe="rowwise", matmul="fprop", m=70, n=50, k=200, runs=2)
@@ -67,7 +67,7 @@ def test_the_interpreter_has_one_answer():
     assert all(len(news) == 2 for news in said)
 
 
-@alone
+@pytest.mark.alone
 @pytest.mark.gpu
 def test_a_first_answer_is_near_the_careful_one():
     said: list = []

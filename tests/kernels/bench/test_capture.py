@@ -82,6 +82,7 @@ def turn_on(index):
     return Contender(f"GPU {index}", [lambda: gemm(a, b, plan)]), job
 
 
+@pytest.mark.alone
 @pytest.mark.gpu
 @pytest.mark.skipif(torch.cuda.device_count() < 2, reason="needs two GPUs")
 def test_a_second_gpu_is_timed_as_itself():

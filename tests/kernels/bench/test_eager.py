@@ -4,7 +4,7 @@ import pytest
 
 from kernels.bench import eager
 from kernels.bench.__main__ import main
-from tests.kernels.cases import ON_GPU, alone
+from tests.kernels.cases import ON_GPU
 
 MADE_UP = eager.HostTime(
     recipe="rowwise",
@@ -41,7 +41,7 @@ def test_a_line_has_the_call_its_times_and_torch_s():
 
 @pytest.mark.gpu
 @pytest.mark.skipif(not ON_GPU, reason="needs a GPU")
-@alone
+@pytest.mark.alone
 def test_every_call_of_a_recipe_is_timed(capsys):
     assert main(["--eager", "--recipe", "deepseek_v3"]) == 0
     lines = capsys.readouterr().out.splitlines()[1:]

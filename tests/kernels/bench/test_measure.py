@@ -166,12 +166,13 @@ def test_torch_agrees_where_it_has_the_operation(recipe, matmul):
             assert ((own - other).norm() / own.norm()).item() < 3e-3, op.title
 
 
+@pytest.mark.alone
 @pytest.mark.gpu
 @pytest.mark.parametrize("cache", Cache, ids=lambda cache: cache.value)
 def test_a_gpu_row_is_timed_hot_or_cold_and_says_against_which_op(cache):
     row = run(job("rowwise", "wgrad", mnk=(512, 512, 1024), cache=cache, into=Into.ACCUMULATE))
     assert row.gemm.runs == (2 if cache is Cache.HOT else 2 * COLD_LAUNCHES)
-    assert row.torch_op.endswith("then D.add_ of it")
+    assert ", then D.add_ of it" in row.torch_op, "whichever of torch's ops is fastest"
     assert 0.1 < row.times_torch_scaled < 10
     assert row.bytes == 2 * 512 * 1024 + 2 * 4 * 512 + 2 * 4 * 512 * 512
 

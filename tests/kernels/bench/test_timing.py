@@ -28,7 +28,6 @@ from kernels.bench.timing import (
     timing,
 )
 from kernels.device import COMPILE_OPTIONS, current_device
-from tests.kernels.cases import alone
 
 
 class StandIn:
@@ -258,7 +257,7 @@ def walk_kernel(next_ptr, end_ptr, STEPS: tl.constexpr, STRIDE: tl.constexpr):
     tl.store(end_ptr + tl.program_id(0), place)
 
 
-@alone
+@pytest.mark.alone
 @pytest.mark.gpu
 def test_a_flush_makes_loads_wait_for_memory_as_rotated_buffers_do():
     """A walk through a quarter of the L2 is nothing but the latency of its loads. What memory's is beside the

@@ -2,7 +2,6 @@
 stand-in H200 whose steps are slow.
 """
 
-import signal
 import sys
 import time
 from collections.abc import Callable, Iterable
@@ -67,5 +66,4 @@ def slow() -> Iterable[Line]:
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell lets what it runs behind ignore Ctrl-C
     sys.exit(main(sys.argv[1:], machine=StandIn(), plan=plan_of(step("a"), step("b", slow), step("c"))))

@@ -21,6 +21,7 @@ from kernels.check.schema import document, schema
 from kernels.text_table import text
 from kernels.typed import from_data
 from tests.kernels.check import reports as machines
+from tests.kernels.check.commands import command
 from tests.kernels.check.reports import REPORT
 from tests.kernels.check.stand_in import StandIn, plan_of, step
 
@@ -197,17 +198,11 @@ def test_ctrl_c_before_the_machine_is_read(capsys):
 def test_ctrl_c_leaves_the_report_so_far_and_no_half_written_file(tmp_path):
     program = Path(__file__).with_name("stand_in.py")
     path = tmp_path / "a.json"
-    process = subprocess.Popen(
-        [sys.executable, str(program), "--json", str(path)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(TOP), *sys.path])},
-    )
-    assert process.stderr.readline() == "slow\n"
-    assert list(tmp_path.iterdir()) == []
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=30)
+    with command([str(program), "--json", str(path)]) as process:
+        assert process.stderr.readline() == "slow\n"
+        assert list(tmp_path.iterdir()) == []
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=30)
     assert (process.returncode, err) == (130, "")
     assert "not run  b" in out
     assert "Not finished: 5 pass, 2 not run." in out

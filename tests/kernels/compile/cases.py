@@ -106,7 +106,6 @@ def gemms(device: Device) -> Iterator[Case]:
 
 
 def every_case(device: Device) -> Iterator[Case]:
-    from tests.kernels.compile.fused import fused_gemms
     from tests.kernels.compile.fused_quantizers import fused_quantizers
     from tests.kernels.compile.native import natives
     from tests.kernels.compile.passes import passes
@@ -118,7 +117,6 @@ def every_case(device: Device) -> Iterator[Case]:
     yield from gemms(device)
     yield from natives(device)
     yield from passes(device)
-    yield from fused_gemms(device)
     yield from fused_quantizers(device)
     yield from quantizer_cases(device)
     yield from strip_cases(device)

@@ -35,8 +35,6 @@ POINTERS = {
     "refolded_codes_ptr": "*u8",
 }
 ROOMS = (
-    "gemm.fused.quantizing_kernel",
-    "gemm.fused.simple_kernel",
     "fused.amax_kernel",
     "fused.kernel",
     "fused.norm_kernel",

@@ -122,7 +122,6 @@ def specialized(name: str, plan: GemmPlan, device: Device, *, accumulate: bool, 
     k = plan.blocks.split_k * plan.blocks.block_k
     lie = {"a_turned": turned, "b_turned": turned}
     constants = specialized_constants(plan, k, accumulate=accumulate, **lie)
-    constants |= {"d_scale_ptr": None, "d_amax_ptr": None}
     if plan.blocks.split_k == 1:
         constants |= {"parts_ptr": None, "arrivals_ptr": None}
     return Case(

@@ -25,7 +25,6 @@ from kernels.gemm.tuned import FOLDER
 from kernels.operand_passes.native import NATIVE, NativeKind, ScaledCore, scaled_core
 from tests.kernels.compile.cases import DEVICES, Case, every_case
 from tests.kernels.compile.choice import one_of_each, one_of_each_kernel
-from tests.kernels.compile.fused import fused_gemms
 from tests.kernels.compile.reductions import MENDED
 from tests.kernels.compile.specialized import code_of, named_specialized
 from tests.kernels.compile.strips import strip_cases
@@ -133,8 +132,7 @@ def test_a_specialized_kernel_is_compiled_for_every_family_that_one_takes(cases)
             bodies = [BODIES[body] for body in Body if not body.is_simple]
             is_taken = not lacking(meaning, MNK, HOPPER) and not all(body.refusal(meaning) for body in bodies)
             families |= {str(meaning.family): meaning.spec.out.bits} if is_taken else {}
-    # The others' code with quantizing at one of its ends, and what multiplies nothing.
-    apart = [*fused_gemms(HOPPER), *strip_cases(HOPPER)]
+    apart = list(strip_cases(HOPPER))  # they multiply nothing
     mine = [case for of_device in cases.values() for case in of_device if case.gluon and case not in apart]
     assert {case.device for case in mine} == {HOPPER}
     named = list(named_specialized(HOPPER))
@@ -266,7 +264,7 @@ def test_a_warm_launch_lays_out_the_parameters_that_a_kernel_declares(reports):
 def test_what_a_gpu_starts_early_waits_for_the_kernels_before_it(reports):
     """Without the wait it would read what they have not written yet; a GPU before sm_90 lacks the word."""
     early = {"gemm_kernel", "general_gemm_kernel", "specialized_gemm_kernel", "narrow_gemm_kernel"}
-    early |= {"decoding_gemm_kernel", "quantizing_gemm_kernel", "dequantize_kernel", "reorder_kernel"}
+    early |= {"decoding_gemm_kernel", "dequantize_kernel", "reorder_kernel"}
     for report in reports:
         able = report["kernel"] in early and report["device"] != ADA.name
         assert report["waits"] == able, report["name"]

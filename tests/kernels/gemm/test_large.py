@@ -32,6 +32,7 @@ def test_a_large_matmul_has_a_plan_of_programs_that_can_be_launched(device):
         assert 0 < plan.programs(*mnk[:2]) <= MAX_PROGRAMS
 
 
+@pytest.mark.alone
 @pytest.mark.gpu
 @pytest.mark.parametrize("large", SHAPES)
 @pytest.mark.parametrize("recipe", ["per_tensor", "deepseek_v3", "mxfp8", "nvfp4"])

@@ -60,11 +60,33 @@ def test_the_choice_of_the_interpreter_makes_it_quick():
     assert done.stdout.strip() == "True", done.stderr
 
 
+COUNT = """
+from triton.runtime import interpreter
+
+def needs_no_dims(self):
+    assert self.handle.data.ndim == 0, "only 0-dimensional arrays can be converted to Python scalars"
+    return int(self.handle.data)
+
+patch = interpreter._patch_lang_tensor
+def of_triton_3_6_and_numpy_2_4(tensor, scope):
+    patch(tensor, scope)
+    scope.set_attr(tensor, "__index__", needs_no_dims)
+interpreter._patch_lang_tensor = of_triton_3_6_and_numpy_2_4
+"""
+
+
+def test_a_gemm_runs_where_triton_and_numpy_do_not_agree_on_an_index():
+    env = {**os.environ, "TRITON_INTERPRET": "1", "PYTHONPATH": os.pathsep.join([str(TOP), *sys.path])}
+    command = [sys.executable, "-c", COUNT + DIGEST, "as it is"]
+    done = subprocess.run(command, env=env, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
 def test_an_interpreter_that_is_made_in_another_way_is_left_as_it_is(monkeypatch):
     patch = object()
     monkeypatch.setattr(interpreter, "is_quick", False, raising=False)
     monkeypatch.setattr(interpreter, "_patch_lang", patch)
-    for name in ("_LangPatchScope", "_get_np_dtype", "interpreter_builder"):
+    for name in ("_LangPatchScope", "_patch_lang_tensor", "_get_np_dtype", "interpreter_builder"):
         monkeypatch.delattr(interpreter, name)
     quick.quickened()
     assert interpreter._patch_lang is patch

@@ -7,7 +7,7 @@ import pytest
 
 PROCESSES, SECONDS, LEAST_CALLS = 8, 20, 10_000
 
-pytestmark = pytest.mark.gpu
+pytestmark = [pytest.mark.gpu, pytest.mark.alone]
 
 
 def test_products_have_the_same_bits_whoever_shares_the_gpu():

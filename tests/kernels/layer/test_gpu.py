@@ -53,15 +53,12 @@ def alike(one: nn.Module, other: nn.Module) -> bool:
 
 
 @pytest.mark.filterwarnings("ignore")  # Inductor warns of its own ways
+@pytest.mark.usefixtures("one_compiler")
 @pytest.mark.parametrize(
     ("make", "recipe"),
     [(model, "deepseek_v3"), (model, "per_tensor_delayed"), (model, "nvfp4"), (block, "deepseek_v3")],
 )
-def test_inductor_takes_the_layers_whole(make, recipe, monkeypatch):
-    from torch._inductor import config
-
-    # Processes that compile would outlive a worker of pytest, which waits for them.
-    monkeypatch.setattr(config, "compile_threads", 1)
+def test_inductor_takes_the_layers_whole(make, recipe):
     plain = make(recipe)
     other, (x, dy) = copy.deepcopy(plain), batch()
     x.requires_grad_()
@@ -143,11 +140,10 @@ def test_another_gpu_computes_the_same_bits():
     assert alike(first, second)
 
 
-def test_the_lines_of_readme_train_on_the_gpu():
-    readme = (TOP / "README.md").read_text(encoding="utf-8")
-    _, _, section = readme.partition("## Train with it\n")
+def test_the_lines_of_docs_train_on_the_gpu():
+    page = (TOP / "docs/training.md").read_text(encoding="utf-8")
     names: dict[str, object] = {}
-    exec(compile(section.partition("```python\n")[2].partition("```")[0], "README.md", "exec"), names)
+    exec(compile(page.partition("```python\n")[2].partition("```")[0], "training.md", "exec"), names)
     assert not names["model"][0].plan.emulate
     assert names["losses"][-1] < names["losses"][0] / 3
 

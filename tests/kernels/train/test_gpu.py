@@ -17,7 +17,11 @@ from kernels.train.step import CHUNK, Trainer
 from kernels.train.text import installed_text
 from tests.kernels.train.small import DATE, on_cpu, small_text
 
-pytestmark = [pytest.mark.gpu, pytest.mark.filterwarnings("ignore")]  # Inductor warns of its own ways
+pytestmark = [
+    pytest.mark.gpu,
+    pytest.mark.filterwarnings("ignore"),  # Inductor warns of its own ways
+    pytest.mark.usefixtures("one_compiler"),
+]
 STEPS = 20
 LONG, REPEATS = 150, 3
 DRAWS, MARGIN = 4, 2.0
@@ -28,14 +32,6 @@ ULP = 2.0**-8
 @pytest.fixture(scope="module")
 def text(tmp_path_factory):
     return small_text(tmp_path_factory.mktemp("text"))
-
-
-@pytest.fixture(autouse=True)
-def few_processes(monkeypatch):
-    """Processes that compile would outlive a worker of pytest, which waits for them."""
-    from torch._inductor import config
-
-    monkeypatch.setattr(config, "compile_threads", 1)
 
 
 def made(recipe: str, text, seed: int = 0) -> Trainer:

@@ -86,6 +86,7 @@ def test_a_run_that_is_stopped_leaves_the_worker_fit(queue, started):
     assert len(started) == 1
 
 
+@pytest.mark.alone
 @pytest.mark.gpu
 @pytest.mark.skipif(not HAS_GPU, reason="needs a GPU")
 def test_a_shape_that_does_not_fit_is_told_and_the_worker_goes_on(queue, started):
@@ -105,6 +106,7 @@ def test_a_shape_that_does_not_fit_is_told_and_the_worker_goes_on(queue, started
     assert len(started) == 1
 
 
+@pytest.mark.alone
 @pytest.mark.gpu
 @pytest.mark.skipif(not HAS_GPU, reason="needs a GPU")
 def test_a_gpu_row_has_its_peers_and_its_clock(queue):

@@ -17,8 +17,8 @@ def noticing() -> None:
 
 def test_a_notice_is_hidden_while_a_prediction_is_awaited():
     at = AppTest.from_function(noticing).run()
-    assert [one.value for one in at.markdown] == ["**Notice:** it is zero."] * 2
+    assert [one.value for one in at.markdown] == ["it is zero."] * 2
     at.session_state[HIDDEN_KEY] = True
     assert [one.value for one in at.run().markdown] == [WAITING] * 2
     at.session_state[HIDDEN_KEY] = False
-    assert [one.value for one in at.run().markdown] == ["**Notice:** it is zero."] * 2
+    assert [one.value for one in at.run().markdown] == ["it is zero."] * 2

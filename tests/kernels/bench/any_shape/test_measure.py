@@ -115,6 +115,7 @@ def test_without_a_gpu_there_is_no_speed():
         measure(JOB, progress=lambda *step: None, stopped=lambda: False)
 
 
+@pytest.mark.alone
 @pytest.mark.gpu
 def test_a_draw_runs_on_this_gpu():
     draw = measure(replace(JOB, count=3), progress=lambda *step: None, stopped=lambda: False)

@@ -82,6 +82,7 @@ def test_without_a_gpu_there_are_no_ceilings():
         measure(CeilingsJob(), progress=lambda *step: None, stopped=lambda: False)
 
 
+@pytest.mark.alone
 @pytest.mark.gpu
 def test_a_gpu_has_ceilings():
     found = measure(CeilingsJob(runs=1), progress=lambda *step: None, stopped=lambda: False)

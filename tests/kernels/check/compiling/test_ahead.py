@@ -28,6 +28,7 @@ from kernels.device import HOPPER, INTERPRETER, Unsupported
 from kernels.gemm.plan import plan_gemm
 from kernels.paths import TOP
 from tests.kernels.cases import ON_GPU
+from tests.kernels.check.commands import command
 from tests.kernels.check.compiling.helper_tasks import LONG_S, ended, noted
 from tests.kernels.check.reports import BROKEN_TRITON, H200
 from tests.kernels.check.stand_in import StandIn, passed, step
@@ -186,18 +187,10 @@ sys.exit(cli.main([], machine=StandIn(), plan=plan_of(held_step)))
 
 def test_ctrl_c_in_a_terminal_ends_a_command_and_its_helpers_at_once(tmp_path):
     """A terminal tells all processes of the command."""
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(TOP), *sys.path])}
-    process = subprocess.Popen(
-        [sys.executable, "-c", HELD, str(tmp_path)],
-        env=env,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
-    assert process.stderr.readline() == "slow\n"
-    os.killpg(process.pid, signal.SIGINT)
-    out, err = process.communicate(timeout=LONG_S / 2)
+    with command(["-c", HELD, str(tmp_path)]) as process:
+        assert process.stderr.readline() == "slow\n"
+        os.killpg(process.pid, signal.SIGINT)
+        out, err = process.communicate(timeout=LONG_S / 2)
     assert (process.returncode, err) == (130, "")
     assert "Not finished" in out
     assert all(ended(int(pid)) for pid in (tmp_path / "hang").read_text().split())

@@ -3,8 +3,6 @@ anything, and none is left behind.
 """
 
 import os
-import subprocess
-import sys
 import time
 from functools import partial
 from pathlib import Path
@@ -14,7 +12,7 @@ import psutil
 import pytest
 
 from kernels.check.compiling.helpers import Helpers
-from kernels.paths import TOP
+from tests.kernels.check.commands import command
 from tests.kernels.check.compiling.helper_tasks import LONG_S, ended, note
 
 
@@ -81,9 +79,6 @@ time.sleep(60)
 
 
 def test_a_helper_ends_after_the_task_at_hand_where_its_parent_is_gone(tmp_path):
-    command = [sys.executable, "-c", ORPHAN, str(tmp_path)]
-    parent = subprocess.Popen(command, cwd=TOP, env={**os.environ, "PYTHONPATH": str(TOP)})
-    pid = int(wait_for(tmp_path / "b"))
-    parent.kill()
-    parent.wait()
+    with command(["-c", ORPHAN, str(tmp_path)]):
+        pid = int(wait_for(tmp_path / "b"))
     assert ended(pid)

@@ -31,6 +31,7 @@ from tests.kernels.gemm.hopper.launches import (
     specialized,
     with_runs_of,
 )
+from tests.sweeps import drawn
 
 SHAPES = {
     "one step": (64, 128, 128),
@@ -248,12 +249,12 @@ def test_a_contiguous_d_that_starts_askew_is_added_into_by_a_copy(monkeypatch):
 @pytest.mark.gpu
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize(("recipe", "matmul", "how"), ASKED)
-def test_it_gives_the_simple_kernel_s_bits(recipe, matmul, how, shape):
+def test_it_gives_the_simple_kernel_s_bits(recipe, matmul, how, shape, request):
     device = current_device()
     simple, plans = specialized(recipe, matmul, how, SHAPES[shape], device)
     a, b = operands(recipe, matmul, SHAPES[shape], device)
     assert plans
-    for plan in plans:
+    for plan in drawn(plans, request):
         truth = gemm(a, b, with_runs_of(simple, plan))
         out = torch.full_like(truth, torch.nan)
         gemm(a, b, plan, out=out)

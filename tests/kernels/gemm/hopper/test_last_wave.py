@@ -8,12 +8,11 @@ import numpy as np
 import pytest
 import torch
 
-from fp8core.linear import MATMULS, Side
+from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
 from kernels.device import HOPPER, current_device
 from kernels.gemm.blocks import Blocks, Body
 from kernels.gemm.bodies import BODIES, tries
-from kernels.gemm.fused.plan import plan_into, unfit
 from kernels.gemm.hopper.order import shared
 from kernels.gemm.hopper.storage import filled
 from kernels.gemm.launch import gemm, torch_dtype
@@ -107,14 +106,6 @@ def test_the_chained_bodies_share_no_last_wave():
         assert not [each for each in tries(body, plan.meaning, (905, 6160, 1300), HOPPER) if each.shares_last]
         with pytest.raises(ValueError, match="programs share a block"):
             planned("rowwise", "fprop", body, (128, 256), "", (905, 6160, 1300), 2)
-
-
-def test_codes_do_not_leave_from_blocks_that_programs_share():
-    plan = planned("deepseek_v3", "fprop", Body.PROMOTED, (192, 128), "", (908, 5200, 2000), 2)
-    operand = RECIPES["deepseek_v3"].operand(MATMULS["fprop"], Side.A)
-    assert "plan_into" in unfit(plan, operand)
-    assert not unfit(replace(plan, blocks=replace(plan.blocks, split_k=1)), operand)
-    assert not plan_into(plan.meaning.spec, operand, (905, 6160, 4096), HOPPER).blocks.shares_last
 
 
 def test_where_k_is_short_blocks_may_go_through_d_row_by_row():

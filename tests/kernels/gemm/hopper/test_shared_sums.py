@@ -23,6 +23,7 @@ from tests.kernels.gemm.hopper.launches import (
     specialized,
     with_runs_of,
 )
+from tests.sweeps import drawn
 
 PROMOTED = [
     pytest.param("per_tensor", Summation.PROMOTED, id="per_tensor"),
@@ -172,13 +173,13 @@ def test_a_plan_of_runs_that_the_kernel_would_wait_for_for_ever_is_refused(recip
 
 @pytest.mark.gpu
 @pytest.mark.parametrize(("recipe", "how", "mnk"), TAKEN)
-def test_it_gives_the_simple_kernel_s_bits_a_hundred_times(recipe, how, mnk):
+def test_it_gives_the_simple_kernel_s_bits_a_hundred_times(recipe, how, mnk, request):
     device = current_device()
     simple, plans = specialized(recipe, "fprop", how, mnk, device)
     a, b = operands(recipe, "fprop", mnk, device)
     shared = [plan for plan in plans if plan.blocks.split_k > 1]
     assert shared
-    for plan in shared:
+    for plan in drawn(shared, request):
         truth = gemm(a, b, with_runs_of(simple, plan))
         out = torch.empty_like(truth)
         differing = sum(

@@ -55,11 +55,19 @@ def test_processes_find_the_code_that_others_compiled_beside_torch_compile(monke
     for name in kept:
         monkeypatch.setenv(name, "")  # put back after the test
         monkeypatch.delenv(name)
-    monkeypatch.setattr(config, "compile_threads", 7)
     monkeypatch.delenv("TORCHINDUCTOR_COMPILE_THREADS", raising=False)
-    settle_compiler()
-    assert config.compile_threads == 1
+    with config.patch(compile_threads=7):
+        settle_compiler()
+        assert config.compile_threads == 1
     assert {name: os.environ[name] for name in kept} == kept
+
+
+@pytest.mark.parametrize("turn", ["first", "second"])
+@pytest.mark.usefixtures("one_compiler")
+def test_a_setting_of_torch_compile_is_there_for_the_next_test(turn):
+    from torch._inductor import config
+
+    assert config.compile_threads == 1
 
 
 @pytest.mark.parametrize("call", CALLS)
@@ -82,6 +90,7 @@ def test_a_part_makes_its_own_call_alone(call, monkeypatch):
 
 
 @pytest.mark.gpu
+@pytest.mark.usefixtures("one_compiler")
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", ["unscaled_gradients", "head_in_four_bits"])
 def test_a_run_compiles_no_kernel_that_its_parts_have_not(name, tmp_path, monkeypatch):

@@ -17,6 +17,7 @@ from kernels.gemm.hopper.storage import wgmma_rows
 from kernels.gemm.launch import gemm, launch, torch_dtype
 from kernels.operand_passes.dequantize import dequantize
 from tests.kernels.gemm.hopper.decoding.plans import FPROP, WGRAD, decoding, operands, runnable
+from tests.sweeps import drawn
 
 SHAPES = {
     "one step": (16, 128, 64),
@@ -155,12 +156,12 @@ def test_where_both_are_decoded_the_kernel_is_given_codes_and_no_pass_runs(monke
 @pytest.mark.gpu
 @pytest.mark.parametrize("matmul", MATMULS)
 @pytest.mark.parametrize("shape", SHAPES)
-def test_it_gives_the_simple_kernel_s_bits(shape, matmul):
+def test_it_gives_the_simple_kernel_s_bits(shape, matmul, request):
     mnk, device = SHAPES[shape], current_device()
     spec = RECIPES["mxfp8"].spec(MATMULS[matmul])
     simple, plans = runnable(mnk, device, spec)
     a, b = operands(mnk, matmul)
-    for plan in plans:
+    for plan in drawn(plans, request):
         cut = replace(
             simple.blocks,
             split_k=plan.blocks.split_k,
@@ -178,11 +179,11 @@ def test_it_gives_the_simple_kernel_s_bits(shape, matmul):
 
 @pytest.mark.gpu
 @pytest.mark.parametrize(("m", "n"), [(20, 272), (100, 272), (300, 272), (300, 1312), (272, 24)])
-def test_it_adds_into_d(m, n):
+def test_it_adds_into_d(m, n, request):
     mnk, device = (m, n, 1000), current_device()
     a, b = operands(mnk, "wgrad")
     start = torch.randn(m, n, device="cuda")
-    for plan in runnable(mnk, device, WGRAD)[1]:
+    for plan in drawn(runnable(mnk, device, WGRAD)[1], request):
         added = gemm(a, b, plan, out=start.clone(), accumulate=True)
         assert torch.equal(added, gemm(a, b, plan) + start), plan.title
 
@@ -202,10 +203,10 @@ def test_special_values_are_decoded_as_the_pass_does(name, mnk):
 
 @pytest.mark.gpu
 @pytest.mark.parametrize(("m", "n"), [(20, 272), (272, 24)])
-def test_d_may_have_any_strides(m, n):
+def test_d_may_have_any_strides(m, n, request):
     mnk, device = (m, n, 1000), current_device()
     a, b = operands(mnk)
-    for plan in runnable(mnk, device)[1]:
+    for plan in drawn(runnable(mnk, device)[1], request):
         truth = gemm(a, b, plan)
         wide = torch.zeros(m, n + 1, dtype=torch.bfloat16, device="cuda")
         for out in (wide[:, 1:], torch.zeros_like(truth.T).T, truth.new_zeros(n, m).T):

@@ -1,0 +1,188 @@
+"""Contract: every ring that the planner can choose is sound, whatever takes how long: no wait ends too early,
+no stage is overwritten too soon, nobody waits for ever.
+"""
+
+from collections.abc import Hashable, Iterator
+from dataclasses import replace
+from functools import cache
+from itertools import product
+from random import Random
+
+import pytest
+
+from fp8core.formats import FORMATS
+from fp8core.linear import MATMULS
+from fp8core.recipes import RECIPES
+from kernels.device import HOPPER, Unsupported
+from kernels.gemm.blocks import Body
+from kernels.gemm.bodies import tries
+from kernels.gemm.hopper import launch
+from kernels.gemm.hopper.decoding import launch as decoding_launch
+from kernels.gemm.hopper.decoding.blocks import code_rows, runs_each, value_rows
+from kernels.gemm.hopper.sizes import CODES, LEAST_PART, MOST_ROWS_SPLIT
+from kernels.gemm.hopper.storage import decoding, takes_pairs, wgmma_rows
+from kernels.gemm.meaning import Meaning, Summation, meaning_of
+from kernels.gemm.plan import GemmPlan
+from kernels.gemm.tuned import table
+from tests.kernels.gemm.hopper.ring_faults import faults
+from tests.kernels.gemm.hopper.ring_trace import traced
+
+Mnk = tuple[int, int, int]
+
+_dice = Random(40)
+SHAPES: list[Mnk] = [
+    (1, 128, 2048),
+    (50, 5136, 12288),
+    (17, 4096, 128),
+    (129, 72, 1000),
+    (700, 4096, 4096),
+    (2100, 2056, 7168),
+    (8192, 8192, 256),
+    *((_dice.randint(1, 130), 8 * _dice.randint(1, 1500), 8 * _dice.randint(1, 1500)) for _ in range(4)),
+    *((_dice.randint(1, 5000), 8 * _dice.randint(1, 900), 8 * _dice.randint(1, 900)) for _ in range(3)),
+]
+SPECIALIZED = tuple(body for body in Body if not body.is_simple)
+
+
+def meanings() -> list[Meaning]:
+    """What the kernels can tell apart of all recipes."""
+    asked = product(RECIPES.values(), MATMULS.values(), Summation)
+    found = [meaning_of(recipe.spec(matmul), HOPPER, how) for recipe, matmul, how in asked]
+    return list({each.seen: each for each in found if not isinstance(each, Unsupported)}.values())
+
+
+MEANINGS = meanings()
+
+
+def ring_of(plan: GemmPlan, k: int) -> Hashable:
+    """Equal for plans whose roles wait, arrive and load alike, but for their numbers of blocks and steps."""
+    blocks, body = plan.blocks, plan.body
+    common = body, blocks.stages, blocks.persistent, blocks.shares_last, plan.meaning.scales_at_end
+    if body is Body.NARROW:
+        return common, plan.meaning.promotion
+    if body is Body.DECODING:
+        chosen = decoding_launch.constants(plan, k, accumulate=False)
+        slabs, rows = code_rows(blocks) // CODES, value_rows(blocks)
+        turns, rest = rows > MOST_ROWS_SPLIT and slabs == 1, wgmma_rows(rows)[1] > 0
+        shares = chosen["RUNS"] > chosen["EACH"]
+        wide = (bool(chosen["WIDEN"]), slabs, turns, rest, plan.storage.buffers)
+        return common, chosen["EACH"], shares, blocks.uneven, wide
+    chosen = launch.constants(plan, k, accumulate=False)
+    scales = chosen["A_SCALES"] > 0, chosen["B_SCALES"] > 0, chosen["IN_LOOP"]
+    out = plan.meaning.spec.out.name, plan.storage.buffers
+    return common, blocks.block_m, blocks.block_n, chosen["RUNS"] > 1, scales, out
+
+
+def planned() -> Iterator[tuple[GemmPlan, int]]:
+    """Every plan of the shapes, and of the shipped table, with its K."""
+    for mnk, meaning, body in product(SHAPES, MEANINGS, SPECIALIZED):
+        for blocks in tries(body, meaning, mnk, HOPPER):
+            yield GemmPlan(meaning=meaning, blocks=blocks, sms=HOPPER.sms), mnk[2]
+    families = {str(each.family): each for each in MEANINGS}
+    for family, rows in table((9, 0)).items():
+        for row in rows:
+            if row.blocks.body in SPECIALIZED:
+                yield GemmPlan(meaning=families[family], blocks=row.blocks, sms=HOPPER.sms), row.mnk[2]
+
+
+def programs(plan: GemmPlan, k: int) -> Iterator[tuple[GemmPlan, Mnk, dict[str, int | None]]]:
+    """Programs of a plan's ring to trace: on a GPU of few SMs, with few blocks and steps. The ring wraps
+    twice, within a block and over several.
+    """
+    blocks, ring, each = plan.blocks, ring_of(plan, k), 1
+    if plan.body is Body.DECODING:
+        each = runs_each(blocks, k)
+    fills = 2 * blocks.stages + 1
+
+    def sized(sms: int, count: int, steps: int) -> tuple[GemmPlan, Mnk]:
+        one_group = replace(blocks, group=1 << 20)  # a block after the last one has a place, too
+        return replace(plan, sms=sms, blocks=one_group), (
+            blocks.block_m,
+            count * blocks.block_n,
+            steps * blocks.block_k,
+        )
+
+    if blocks.uneven:
+        steps = max(2 * LEAST_PART, fills)
+        yield from ((*sized(3, 7, steps), {"program": program}) for program in range(3))
+    elif blocks.split_k > 1:
+        lengths = (*(blocks.split_k * -(-some // each) - less for some in (2, fills) for less in range(4)), 1)
+        steps = [each for each in lengths if each > 0 and ring_of(plan, each * blocks.block_k) == ring]
+        sms, count = (4, 6) if blocks.shares_last else (1, 1)
+        steps = steps or [-(-k // blocks.block_k)]  # fewer runs than programs were meant to share
+        yield *sized(sms, count, steps[0]), {"last": 0}
+        yield *sized(sms, count, steps[-1]), {"last": None}
+        yield *sized(sms, count, steps[0] - (steps[0] - 1 in steps)), {"last": each - 1, "program": -1}
+    else:
+        least = 2 if plan.storage.buffers == 0 and plan.body is Body.PROMOTED_LENT else 1
+        yield *sized(2, 1, least), {}
+        if blocks.persistent:
+            yield *sized(2, 5, -(-fills // 3)), {}
+            yield *sized(1, -(-blocks.stages // least) + 1, least), {}
+        else:
+            yield *sized(2, 1, fills), {}
+            yield *sized(2, 1, fills + 1), {}
+
+
+@cache
+def chosen() -> dict[Body, list[tuple[GemmPlan, int, bool]]]:
+    """A plan, a K, and whether D is added into, for each ring that the planner can choose; by its body."""
+    rings: dict[Body, dict[Hashable, tuple[GemmPlan, int, bool]]] = {body: {} for body in SPECIALIZED}
+    for plan, k in planned():
+        for accumulate in (False, True) if plan.meaning.spec.out == FORMATS["fp32"] else (False,):
+            rings[plan.body].setdefault((ring_of(plan, k), accumulate), (plan, k, accumulate))
+    return {body: [*found.values()] for body, found in rings.items()}
+
+
+def unsound(plan: GemmPlan, k: int, **how: object) -> list[str]:
+    """The faults of a plan's ring, the first of each program."""
+    told = []
+    for made, mnk, which in programs(plan, k):
+        found = faults(traced(made, mnk, **which, **how))
+        told += [f"{plan.body.value}, {plan.blocks.title}, {mnk}, {which}: {each}" for each in found[:1]]
+    return told
+
+
+@pytest.mark.parametrize("body", SPECIALIZED, ids=lambda body: body.value)
+def test_every_ring_that_the_planner_can_choose_is_sound(body):
+    rings = chosen()[body]
+    assert rings
+    told = [fault for plan, k, adds in rings for fault in unsound(plan, k, accumulate=adds)]
+    assert not told, "\n".join(told)
+
+
+def pairs() -> list[GemmPlan]:
+    """Plans whose programs take two runs of K."""
+    return [plan for plan, k, _ in chosen()[Body.DECODING] if runs_each(plan.blocks, k) == 2]
+
+
+@pytest.mark.parametrize("stages", range(2, 10))
+def test_two_runs_of_k_need_an_even_ring(stages):
+    """But where a warpgroup decodes the other operand: it sees every phase, and `ready` tells of it."""
+    for plan in pairs():
+        blocks = replace(plan.blocks, stages=stages)
+        mnk = (blocks.block_m, blocks.block_n, blocks.split_k * (stages + 1) * blocks.block_k)
+        found = faults(traced(plan, mnk, STAGES=stages))
+        odd = stages % 2 == 1
+        assert bool(found) == (odd and blocks.decoded != "ab"), (plan.title, found)
+        assert all("may take phase" in fault for fault in found[:1]), found
+        if not odd:
+            assert decoding(plan.meaning, blocks).stages == stages
+            continue
+        with pytest.raises(ValueError, match=f"two runs of K need an even number of stages, got {stages}: "):
+            decoding(plan.meaning, blocks)
+        with pytest.raises(AssertionError, match="refuses to be compiled"):
+            traced(plan, mnk, asserts=True, STAGES=stages)
+
+
+def test_a_k_of_two_steps_has_one_run_a_program():
+    """Shared memory has no room for the second run's sums where K was meant to have more runs than two."""
+    plan = next(each for each in pairs() if each.blocks.split_k == 2)
+    more = replace(plan, blocks=replace(plan.blocks, split_k=8))
+    k = 2 * plan.blocks.block_k
+    assert takes_pairs(more.blocks)
+    assert more.blocks.runs(k) == (2, 1)
+    assert runs_each(more.blocks, k) == 1
+    assert runs_each(plan.blocks, k) == 2
+    assert more.storage.fixed_bytes < plan.storage.fixed_bytes
+    assert not unsound(more, k)
