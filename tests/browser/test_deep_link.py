@@ -116,8 +116,8 @@ def test_reset_empties_the_address(server, open_page):
 
 def test_quick_clicks_end_at_the_last_one(server, open_page):
     page = open_page(server.url + "/live_gemm")
-    pick(page, "Family", "Per row")
-    pick(page, "Family", "MX")
+    pick(page, "Recipe", "Per row")
+    pick(page, "Recipe", "MXFP8")
     for label in ("Dgrad", "Fprop", "Dgrad", "Wgrad"):
         page.get_by_role("radio", name=label, exact=True).first.click()
     page.wait_for_url(address("/live_gemm", recipe="mxfp8", matmul="wgrad"))

@@ -237,7 +237,7 @@ def test_controls_keep_their_values_when_pages_are_switched(open_app):
     at.switch_page("pages/live_gemm.py").run()
     at.switch_page(PAGE).run()
     assert not at.exception
-    assert recipe_list(at, "rowwise").value == "rowwise"
+    assert recipe_list(at).value == "rowwise"
     assert at.number_input(key="row").value == 9
     assert at.number_input(key="tokens").value == 2048
 

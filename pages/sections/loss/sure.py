@@ -70,8 +70,8 @@ def show(controls: Controls) -> None:
     know.markdown(
         "A point is a run. The gray band holds the runs of bf16. Recipes whose points lie in the band have "
         f"no order. {count(len(reference), 'run')} of bf16 give the standard deviation badly. "
-        f"With {SURE:.0%} it lies between {low:.3f} and {high:.3f}%, and {count(runs_needed(high, delta), 'run')} may be "
-        "needed."
+        f"With {SURE:.0%} it lies between {low:.3f} and {high:.3f}%. "
+        f"So {count(runs_needed(high, delta), 'run')} may be needed."
     )
     know.latex(FORMULA)
     know.markdown(

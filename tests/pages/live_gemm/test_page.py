@@ -64,7 +64,7 @@ def test_every_recipe_and_matmul_is_described_and_is_run_or_refused(open_app, on
 def test_what_is_multiplied_is_chosen_on_the_page_and_the_rest_in_the_sidebar(open_app):
     at = open_app(PAGE)
     on_page, aside = at.main, at.sidebar
-    assert [box.label for box in on_page.selectbox] == ["Family", "Recipe"]
+    assert [box.label for box in on_page.selectbox] == ["Recipe"]
     assert [box.key for box in on_page.number_input] == ["m", "n", "k"]
     assert [box.label for box in aside.selectbox] == ["Input", "Accumulation"]
 
@@ -166,7 +166,7 @@ def test_results_and_controls_survive_a_page_switch(open_app):
     assert not at.exception
     assert metrics(at) == before
     assert at.number_input(key="m").value == 64
-    assert recipe_list(at, "mxfp8").value == "mxfp8"
+    assert recipe_list(at).value == "mxfp8"
 
 
 def test_a_result_that_comes_while_another_page_is_open_is_there_on_return(open_app, gates):
