@@ -71,26 +71,27 @@ def row_axis() -> alt.Y:
     return alt.Y("y:Q", scale=scale, axis=None)
 
 
-def across(right: float, narrow: float) -> list[alt.ExprRef]:
+def across(right: float, narrow: float, names: float = NAMES) -> list[alt.ExprRef]:
     """The range of an axis beside the names: it leaves so much room at the right."""
-    return [alt.ExprRef(f"{WIDE} ? {NAMES} : 6"), alt.ExprRef(f"width - ({WIDE} ? {right} : {narrow})")]
+    return [alt.ExprRef(f"{WIDE} ? {names} : 6"), alt.ExprRef(f"width - ({WIDE} ? {right} : {narrow})")]
 
 
-def names(data: alt.Chart, y: alt.Y, ink: Ink) -> list[alt.Chart]:
-    """The marks and names of the rows."""
+def names(data: alt.Chart, y: alt.Y, ink: Ink, *, is_marked: bool = True) -> list[alt.Chart]:
+    """The marks and names of the rows; without marks, the names alone."""
     wide, narrow = alt.ExprRef(f"{WIDE} ? 1 : 0"), alt.ExprRef(f"{WIDE} ? 0 : 1")
     above = number("above", -20.0)
     marks = {"color": alt.Color("color:N", scale=None), "shape": alt.Shape("shape:N", scale=None)}
     words = {"align": "left", "baseline": "middle", "color": ink.text}
-    return [
-        data.mark_point(filled=True, size=120, opacity=wide).encode(x=alt.value(8), y=y, **marks),
+    drawn = [
         data.mark_text(**words, fontSize=14, fontWeight="bold", opacity=wide).encode(
-            x=alt.value(24), y=y, text="name:N"
-        ),
-        data.mark_point(filled=True, size=70, opacity=narrow, yOffset=above).encode(
-            x=alt.value(8), y=y, **marks
+            x=alt.value(24 if is_marked else 0), y=y, text="name:N"
         ),
         data.mark_text(**words, fontSize=13, opacity=narrow, dy=above).encode(
-            x=alt.value(20), y=y, text="name:N"
+            x=alt.value(20 if is_marked else 4), y=y, text="name:N"
         ),
     ]
+    if is_marked:
+        point = data.mark_point(filled=True, size=120, opacity=wide)
+        small = data.mark_point(filled=True, size=70, opacity=narrow, yOffset=above)
+        drawn += [one.encode(x=alt.value(8), y=y, **marks) for one in (point, small)]
+    return drawn

@@ -24,6 +24,7 @@ from pages.kit.tables.arrow_table import arrow_table
 from pages.kit.tables.draw import draw_rows
 from pages.kit.terms.explain import draw_text
 from pages.kit.view import here, stage
+from pages.kit.widgets import Place
 from pages.sections.benchmarks import drawn
 from pages.sections.benchmarks import live as benchmarks_live
 from pages.sections.benchmarks.charts.any_shape import any_shape_chart
@@ -71,7 +72,7 @@ def show(controls: Controls, gpu: str) -> None:
     draw_text(IDEA, view.know)
     if found:
         draw_notice(notice(groups(found)))
-        _draw(found, key="benchmarks_any_shape")
+        _draw(found, stage(), key="benchmarks_any_shape")
         view.know.markdown(READING)
         view.know.caption(origin_sentence(found))
     else:
@@ -85,16 +86,17 @@ def draw_partial(draw: AnyShapeDraw) -> None:
     """Draw the GEMMs of a running draw that are timed so far."""
     found = drawn.of_draw(draw)
     if found:
-        _draw(found, key="benchmarks_any_shape_so_far")
+        _draw(found, st, key="benchmarks_any_shape_so_far")
 
 
-def _draw(found: Sequence[Drawn], key: str) -> None:
+def _draw(found: Sequence[Drawn], place: Place, key: str) -> None:
     """Draw the scatter with its percentiles."""
     made = groups(found)
     draw_chart(
         any_shape_chart([one.point for one in found], room(), INKS[theme()], is_aside=projected()),
         is_rigid=True,
         key=key,
+        place=place,
         alt=alt_text(made),
     )
     draw_rows(arrow_table(lines(made)), column_config=_COLUMNS)
