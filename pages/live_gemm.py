@@ -1,20 +1,22 @@
-"""What does this recipe cost, and what does it give? One GEMM, run and measured."""
+"""How fast is FP8, and how wrong? One GEMM, run and measured."""
 
 import streamlit as st
 
 from kernels.bench.row import Row
 from pages.kit.controls import Controls, link_params
-from pages.kit.gemm.presets import SMALL, refusal, small_instead
+from pages.kit.gemm.presets import refusal, small_instead
 from pages.kit.gemm.queue_panel import draw_queue, session, submit, workers
 from pages.kit.gemm.results import Origin, Result, draw_bad_lines, nearby, recorded, to_show
 from pages.kit.gemm.results_table import draw_downloads, draw_table
 from pages.kit.gemm.words import geometry
+from pages.kit.notice import draw_notice
 from pages.kit.recipes import draw_source, recipe_params
 from pages.kit.shell import guard
 from pages.kit.terms.explain import draw_text
-from pages.sections.gemm.job import CONTROLS, draw_job
-from pages.sections.gemm.nearby import draw_nothing
-from pages.sections.gemm.view import draw_results
+from pages.kit.view import open_view, stage
+from pages.sections.gemm.job import CONTROLS, OPENING, draw_job, small_job
+from pages.sections.gemm.nearby import draw_nearby, nothing
+from pages.sections.gemm.view import draw_details, draw_picture, notice
 
 IDEA = (
     "One matmul of a layer, D[M, N] = A[M, K] · B[K, N], with both operands quantized as a **recipe** says. "
@@ -22,56 +24,67 @@ IDEA = (
 )
 
 guard()
-st.title("What does this recipe cost, and what does it give?")
-controls = Controls(*CONTROLS)
-draw_text(IDEA)
-controls.toolbar(st.sidebar)
-job = draw_job(controls, st.container(), st.sidebar)
+view = open_view("How fast is FP8, and how wrong?")
 has_gpu = workers().has_gpu
+controls = Controls(*CONTROLS, opening=None if has_gpu else OPENING)
+controls.toolbar(st.sidebar)
 
-st.write(geometry(job))
-st.page_link(
-    "pages/tile_layouts.py",
-    label="See these tiles",
-    icon=":material/grid_on:",
-    query_params=link_params(**recipe_params(job.recipe, job.own), matmul=job.matmul),
-)
 
-reason = refusal(job, has_gpu=has_gpu)
-with st.container(horizontal=True):
-    st.button(
-        "Run on the GPU" if has_gpu else "Run in Triton's interpreter",
+def run() -> None:
+    """Run the chosen GEMM; where its shape cannot run here, a small one in its place."""
+    if instead:
+        controls.preset(**instead)
+    submit(small_job(job, instead))
+
+
+with view.below:
+    job = draw_job(controls)
+    reason = refusal(job, has_gpu=has_gpu)
+    instead = small_instead(job, has_gpu=has_gpu) if reason else None
+    small = " 256³" if instead else ""
+    view.control.button(
+        f"Run{small} on the GPU" if has_gpu else f"Run{small} on this CPU",
         type="primary",
         icon=":material/play_arrow:",
-        on_click=submit,
+        on_click=run,
         key="run",
-        args=(job,),
-        disabled=reason is not None,
+        disabled=reason is not None and not instead,
     )
-    if reason is not None and (small := small_instead(job, has_gpu=has_gpu)):
-        st.button(f"Take {SMALL.label} instead", on_click=controls.preset, kwargs=small)
-if reason is not None:
-    st.info(reason, icon=":material/block:")
-draw_queue()
-
-here = [Result(row, Origin.HERE) for row in session().rows_of(Row)]
-records = recorded(job)
-unasked = to_show(job, here, records)
-full_view = st.container()
-results = here + records
-picked = []
-if results:
-    st.header("Results")
-    st.caption(
-        "First the runs of this session, newest first. Then every recorded run of this recipe and matmul, "
-        "of any shape. Pick one or two to see them in full."
-    )
-    picked = draw_table(results, key=f"results {job.recipe} {job.matmul} {len(here)}")
-    draw_downloads(results)
-with full_view:
+    with view.notice:
+        draw_queue()
     draw_bad_lines()
-    if picked or unasked:
-        draw_results(picked or unasked, job)
+    here = [Result(row, Origin.HERE) for row in session().rows_of(Row)]
+    records = recorded(job)
+    know = view.know
+    draw_text(IDEA, know)
+    know.markdown(geometry(job))
+    know.page_link(
+        "pages/tile_layouts.py",
+        label="See these tiles",
+        icon=":material/grid_on:",
+        query_params=link_params(**recipe_params(job.recipe, job.own), matmul=job.matmul),
+    )
+    picked = []
+    if results := here + records:
+        with know:
+            st.markdown(
+                "First the runs of this session, newest first. Then every recorded run of this recipe and "
+                "matmul, of any shape. Pick one to see it in full."
+            )
+            picked = draw_table(results, key=f"results {job.recipe} {job.matmul} {len(here)}")
+            draw_downloads(results)
+    shown = picked or to_show(job, here, records) or records[:1]
+    if reason is not None:
+        know.info(reason, icon=":material/block:")
+    if shown:
+        # An interpreter's run has no times: those of the nearest recorded one are beside it.
+        timed = next((one for one in (*shown, *records) if one.row.gemm is not None), None)
+        draw_notice(notice(shown[0], timed, is_asked=bool(picked or shown != records[:1] or not instead)))
+        draw_picture(shown[0], timed, job, stage())
+        for number, result in enumerate(shown):
+            draw_details(result, job, records, know, key=f"{number}")
     else:
-        draw_nothing(job, nearby(records))
-draw_source(job.recipe_data)
+        draw_notice(nothing(job))
+        stage().info(nothing(job, near=False))
+    draw_nearby(job, nearby(records), know)
+    draw_source(job.recipe_data)

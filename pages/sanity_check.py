@@ -3,14 +3,19 @@
 import streamlit as st
 
 from kernels.check.job import CheckJob
+from pages.kit.charts.ink import INKS
 from pages.kit.controls import Controls
 from pages.kit.gemm.queue_panel import draw_queue, session, workers
-from pages.kit.shell import guard
+from pages.kit.look.presenter import projected
+from pages.kit.notice import draw_notice
+from pages.kit.shell import guard, theme
 from pages.kit.terms.explain import draw_text
+from pages.kit.view import open_view, stage
 from pages.sections.sanity import words
 from pages.sections.sanity.controls import EXTENT, NEWEST, QUICK, chosen, shown_control
 from pages.sections.sanity.history import history, start
-from pages.sections.sanity.report import draw_checklist, draw_report, draw_verdict
+from pages.sections.sanity.picture import count, of_report, picture, planned
+from pages.sections.sanity.report import draw_partial, draw_report
 
 IDEA = (
     "One run checks casts, quantizers and every recipe's matmuls against the reference, **bit for bit or "
@@ -20,22 +25,19 @@ BUSY = (
     "A check of another session waits or runs. **Run** shares it if it is of the same kind, else it waits "
     "in the queue."
 )
+TERMINAL = (
+    "In a terminal, `python -m kernels.check` runs these checks on every GPU in turn. On a server with "
+    "several GPUs, a check here runs on the first free one."
+)
 
 guard()
-st.title("Does FP8 work on this GPU?")
+view = open_view("Does FP8 work on this GPU?")
 is_running = session().awaits(CheckJob)  # asked first: a check that ends now is in neither, else
 past = history().past()
 shown = shown_control(past)
 controls = Controls(EXTENT, shown)
 controls.toolbar(st.sidebar)
-check = chosen(past, controls.draw(shown, st.sidebar) if past else NEWEST)
-
-if check is None or is_running:
-    draw_text(IDEA)
-    if not is_running:
-        st.markdown(words.questions())
-else:
-    draw_verdict(check)
+has_gpu = workers().has_gpu
 
 
 def run(quick: bool) -> None:
@@ -44,10 +46,10 @@ def run(quick: bool) -> None:
     start(CheckJob(quick=quick))
 
 
-has_gpu = workers().has_gpu
-with st.container(horizontal=True, vertical_alignment="bottom"):
-    extent = controls.draw(EXTENT, st.container(width="content"))
-    st.button(
+with view.below:
+    check = chosen(past, controls.draw(shown) if past else NEWEST)
+    extent = controls.draw(EXTENT, view.control)
+    view.control.button(
         "Run" if has_gpu else "Run in Triton's interpreter",
         type="primary",
         icon=":material/play_arrow:",
@@ -56,18 +58,21 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
         args=(extent == QUICK,),
         disabled=is_running,
     )
-if not has_gpu and check is None:
-    st.info(
-        f"{words.no_gpu()}, so this page cannot test FP8 on a GPU. It can still check the results of the "
-        "kernels in Triton's interpreter on the CPU, without speed.",
-        icon=":material/calculate:",
-    )
-if history().is_busy and not is_running:
-    st.caption(BUSY)
-draw_queue(draw_checklist)
-if check is not None and not is_running:
-    draw_report(check)
-st.caption(
-    "In a terminal, `python -m kernels.check` runs these checks on every GPU in turn. On a server with "
-    "several GPUs, a check here runs on the first free one."
-)
+    if is_running:
+        with stage():
+            draw_queue(draw_partial)
+    else:
+        squares = (
+            planned(quick=extent == QUICK, has_gpu=has_gpu) if check is None else of_report(check.report)
+        )
+        draw_notice(words.before(count(squares), has_gpu) if check is None else words.verdict(check))
+        stage().html(picture(squares, INKS[theme()], is_small=projected()))
+        draw_queue(draw_partial)
+        if history().is_busy:
+            st.caption(BUSY)
+    if check is not None and not is_running:
+        draw_report(check)
+draw_text(IDEA, view.know)
+if not has_gpu:
+    view.know.markdown(f"{words.no_gpu()}, so this page cannot test FP8 on a GPU.")
+view.know.caption(TERMINAL)

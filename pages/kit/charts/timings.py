@@ -1,16 +1,26 @@
-"""Bars of time, one a contender: the matmul first, so that bars compare, then the quantization."""
+"""Bars of time, one a contender: the matmul first, so that bars compare, then the quantization.
+
+What is measured now is filled, what is recorded is outlined.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import altair as alt
 
-from pages.kit.charts.template import Filled, number, several, template, text
+from pages.kit.charts.finish import dressed
+from pages.kit.charts.ink import Ink
+from pages.kit.charts.named_rows import WIDE, Rows, across, columns, names, row_axis
+from pages.kit.charts.recipe_marks import Mark
+from pages.kit.charts.template import Filled, number, several, template
 
 MATMUL, QUANTIZE = "matmul", "quantizing"
-_BAR = 26
-_AROUND = 100
-_WHISKER = "#808790"
+OURS, PEER = "ours", "peer"
+LINE = 46
+"""Pixels of a line at most."""
+_AROUND = 16
+_ASIDE = 380
+"""Pixels at the right of a wide page: the figures at the bars, and the large one."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,85 +28,128 @@ class Contender:
     """One bar, in microseconds. `quantize_us` is None where nothing is quantized or it was not timed."""
 
     name: str
+    mark: Mark
     median_us: float
     p20_us: float
     p80_us: float
     quantize_us: float | None = None
+    is_ours: bool = False
 
 
-def timings(contenders: Sequence[Contender]) -> Filled:
+@dataclass(frozen=True, kw_only=True)
+class Figure:
+    """The large figure at the right, what it is, and a second one."""
+
+    figure: str = ""
+    told: str = ""
+    more: str = ""
+
+
+def timings(
+    contenders: Sequence[Contender], figure: Figure, room: float, ink: Ink, *, is_recorded: bool
+) -> Filled:
     """Bars of median time, with a whisker from the 20th to the 80th percentile on the matmul."""
     unit, us = ("ms", 1e3) if max(c.median_us for c in contenders) >= 1e4 else ("µs", 1.0)
-    parts = [(c.name, *part) for c in contenders for part in _parts(c)]
-    longest = max(*(end for _, _, _, end in parts), *(c.p80_us for c in contenders))
+    parts = [(place, c, *part) for place, c in enumerate(contenders) for part in _parts(c)]
+    longest = max(*(end for *_, end in parts), *(c.p80_us for c in contenders))
     bars = {
-        "who": [who for who, _, _, _ in parts],
-        "what": [what for _, what, _, _ in parts],
-        "start": [start / us for _, _, start, _ in parts],
-        "end": [end / us for _, _, _, end in parts],
-        "time": [(end - start) / us for _, _, start, end in parts],
+        "y": [place for place, *_ in parts],
+        "who": [c.name for _, c, *_ in parts],
+        "what": [what for _, _, what, _, _ in parts],
+        "kind": [QUANTIZE if what == QUANTIZE else OURS if c.is_ours else PEER for _, c, what, _, _ in parts],
+        "start": [start / us for *_, start, _ in parts],
+        "end": [end / us for *_, end in parts],
+        "time": [_time((end - start) / us, unit) for *_, start, end in parts],
     }
-    whiskers = {
+    ends = {
+        **columns([c.name for c in contenders], [c.mark for c in contenders]),
         "who": [c.name for c in contenders],
         "p20": [c.p20_us / us for c in contenders],
         "p80": [c.p80_us / us for c in contenders],
+        "spread": [
+            f"{_time(c.p20_us / us, unit)} to {_time(c.p80_us / us, unit)}, 20th to 80th percentile"
+            for c in contenders
+        ],
+        "whole": [max(c.median_us + (c.quantize_us or 0.0), c.p80_us) / us for c in contenders],
+        "matmul": [_time(c.median_us / us, unit) for c in contenders],
+        "quantize": [
+            "" if c.quantize_us is None else f"+ {_time(c.quantize_us / us, unit)} to quantize"
+            for c in contenders
+        ],
+        "ours": [c.is_ours for c in contenders],
     }
-    return _chart().filled(
-        {"bars": bars, "whiskers": whiskers},
-        names=[c.name for c in contenders],
+    rows = Rows(len(contenders), room, around=_AROUND, most=LINE)
+    return _chart(ink, is_recorded).filled(
+        {"bars": bars, "ends": ends, "figure": {name: [value] for name, value in vars(figure).items()}},
         times=[0.0, longest / us],
-        axis=f"time ({unit})",
-        median=f"median ({unit})",
-        p20=f"20th percentile ({unit})",
-        p80=f"80th percentile ({unit})",
-        height=len(contenders) * (_BAR + 18) + _AROUND,
+        bar=min(24.0, 0.55 * rows.step),
+        **rows.holes(),
     )
 
 
 @template
-def _chart() -> alt.LayerChart:
-    who = alt.Y(
-        "who:N",
-        title=None,
-        scale=alt.Scale(domain=several("names", ["this kernel"])),
-        axis=alt.Axis(labelLimit=220),
-    )
-    time = alt.Scale(domain=several("times", [0.0, 1.0]))
+def _chart(ink: Ink, is_recorded: bool) -> alt.LayerChart:
+    y = row_axis()
+    scale = alt.Scale(domain=several("times", [0.0, 1.0]), range=across(_ASIDE, 140), nice=False)
+    kinds, colors = [OURS, PEER, QUANTIZE], [ink.dot, ink.mid, ink.scale]
+    color = alt.Color("kind:N", legend=None, scale=alt.Scale(domain=kinds, range=colors))
+    outline = alt.Stroke("kind:N", legend=None, scale=alt.Scale(domain=kinds, range=colors))
+    style = {"fill": ink.page, "strokeWidth": 1.5} if is_recorded else {"stroke": ink.page, "strokeWidth": 1}
     bars = (
         alt.Chart(alt.NamedData("bars"))
-        .mark_bar(size=_BAR)
+        .mark_bar(size=number("bar", 24.0), cornerRadius=2, **style)
         .encode(
-            y=who,
-            x=alt.X("start:Q", title=text("axis", "time (µs)"), scale=time),
+            y=y,
+            x=alt.X("start:Q", title=None, scale=scale, axis=None),
             x2="end",
-            color=alt.Color(
-                "what:N",
-                title=None,
-                scale=alt.Scale(domain=[MATMUL, QUANTIZE]),
-                legend=alt.Legend(orient="bottom", columns=1, symbolLimit=2),
-            ),
+            **({"stroke": outline} if is_recorded else {"color": color}),
             tooltip=[
                 alt.Tooltip("who:N", title="contender"),
                 alt.Tooltip("what:N", title="part"),
-                alt.Tooltip("time:Q", title=text("median", "median (µs)"), format=".4~g"),
+                alt.Tooltip("time:N", title="median"),
             ],
         )
     )
-    spread = (
-        alt.Chart(alt.NamedData("whiskers"))
-        .mark_rule(color=_WHISKER, strokeWidth=4)
-        .encode(
-            y=who,
-            x="p20:Q",
-            x2="p80",
-            tooltip=[
-                alt.Tooltip("who:N", title="contender"),
-                alt.Tooltip("p20:Q", title=text("p20", "20th percentile (µs)"), format=".4~g"),
-                alt.Tooltip("p80:Q", title=text("p80", "80th percentile (µs)"), format=".4~g"),
-            ],
-        )
+    ends = alt.Chart(alt.NamedData("ends"))
+    spread = ends.mark_rule(color=ink.line, strokeWidth=3).encode(
+        y=y,
+        x=alt.X("p20:Q", scale=scale),
+        x2="p80",
+        tooltip=[alt.Tooltip("who:N", title="contender"), alt.Tooltip("spread:N", title="spread")],
     )
-    return alt.layer(bars, spread).properties(height=number("height", 300))
+    words = {"align": "left", "baseline": "middle", "fontSize": 14}
+    end = alt.X("whole:Q", scale=scale)
+    figure = alt.Chart(alt.NamedData("figure"))
+    wide = alt.ExprRef(f"{WIDE} ? 1 : 0")
+    at = alt.value(alt.ExprRef(f"{WIDE} ? width - 150 : 0"))
+    return dressed(
+        alt.layer(
+            bars,
+            spread,
+            ends.mark_text(**words, dx=8, fontWeight="bold", color=ink.text).encode(
+                y=y, x=end, text="matmul:N"
+            ),
+            ends.mark_text(**words, dx=64, color=ink.scale, opacity=wide).encode(
+                y=y, x=end, text="quantize:N"
+            ),
+            *names(ends, y, ink),
+            *(
+                figure.mark_text(align="left", color=ink.text, opacity=wide, **look).encode(
+                    x=at, y=alt.value(alt.ExprRef(f"min(height / 2, 70) + {down}")), text=f"{field}:N"
+                )
+                for field, down, look in (
+                    ("figure", -4, {"fontSize": 34, "fontWeight": "bold"}),
+                    ("told", 18, {"fontSize": 15}),
+                    ("more", 38, {"fontSize": 13}),
+                )
+            ),
+        ).properties(height=number("height", 200)),
+        ink,
+    )
+
+
+def _time(value: float, unit: str) -> str:
+    return f"{value:.3g} {unit}" if value < 999.5 else f"{value:,.0f} {unit}"
 
 
 def _parts(c: Contender) -> list[tuple[str, float, float]]:

@@ -240,7 +240,7 @@ def _panel(draw_partial: Callable[[Result], None] | None, news: int) -> None:
         st.rerun()
     for ticket in mine.tickets:
         state = workers().queue.state(ticket)
-        with st.container(border=True, horizontal=True, vertical_alignment="center"):
+        with st.container(horizontal=True, vertical_alignment="center"):
             st.progress(_fraction(state), text=f"{_name(ticket.job)} · {plain(in_words(state))}")
             st.button(
                 "Stop",

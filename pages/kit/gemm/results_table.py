@@ -17,7 +17,6 @@ from pages.kit.gemm.words import CACHE, INTO
 from pages.kit.tables.arrow_table import arrow_table
 from pages.kit.tables.draw import draw_rows
 
-_SHOWN_AT_ONCE = 2
 _COLUMNS = {
     "rel_err": st.column_config.NumberColumn(format="%.2e"),
     "SQNR": st.column_config.NumberColumn(format="%.1f dB"),
@@ -37,16 +36,16 @@ _COLUMNS = {
 
 
 def draw_table(results: Sequence[Result], *, key: str) -> list[Result]:
-    """Draw the table. Returns the results that the reader picked in it, at most two."""
+    """Draw the table. Returns the result that the reader picked in it, if any."""
     picked = draw_rows(
         arrow_table([_line(result) for result in results]),
         on_select="rerun",
-        selection_mode="multi-row",
+        selection_mode="single-row",
         key=key,
         column_config=_COLUMNS,
     )
     rows = [row for row in picked.selection.rows if row < len(results)]
-    return [results[row] for row in rows[:_SHOWN_AT_ONCE]]
+    return [results[row] for row in rows]
 
 
 def _line(result: Result) -> dict[str, Any]:

@@ -10,11 +10,12 @@ from fp8core.linear import MATMULS
 from kernels.bench.any_shape import Spread, percentile, spread
 from kernels.bench.any_shape.draw import LARGEST, MAX_TOKENS
 from kernels.bench.any_shape.job import AnyShapeDraw, LeftOut
-from pages.kit.chart import draw_chart
+from pages.kit.chart import draw_chart, room
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.words import count
 from pages.kit.controls import Controls
 from pages.kit.inert import plain
+from pages.kit.look.presenter import projected
 from pages.kit.notice import draw_notice
 from pages.kit.origins import listed, told
 from pages.kit.shared_controls import MATMUL
@@ -22,13 +23,14 @@ from pages.kit.shell import theme
 from pages.kit.tables.arrow_table import arrow_table
 from pages.kit.tables.draw import draw_rows
 from pages.kit.terms.explain import draw_text
+from pages.kit.view import here, stage
+from pages.kit.widgets import Place
 from pages.sections.benchmarks import drawn
 from pages.sections.benchmarks import live as benchmarks_live
 from pages.sections.benchmarks.charts.any_shape import any_shape_chart
 from pages.sections.benchmarks.controls import FAMILY
 from pages.sections.benchmarks.drawn import Drawn
 
-QUESTION = "How fast off the tuned path?"
 IDEA = (
     "The other sections show shapes for which our kernels were tuned. These were **drawn at random**: "
     f"tokens from 1 to {MAX_TOKENS:,}, odd numbers too. The other dims are those of layers of Llama 3, "
@@ -42,7 +44,7 @@ READING = (
 )
 NOTHING = (
     "No {matmul} of random shapes is recorded on this GPU yet. There, `python -m kernels.tune --random 200 "
-    "--seed 1 --record` draws 200 and keeps them. The button below draws a few and keeps none."
+    "--seed 1 --record` draws 200 and keeps them. A button under More controls draws a few and keeps none."
 )
 _HALF, _MOST = 0.5, 0.95
 _TOLD = 3
@@ -64,19 +66,17 @@ _COLUMNS = {
 
 
 def show(controls: Controls, gpu: str) -> None:
-    """Draw the controls, the scatter, the percentiles, and the button that draws shapes here."""
-    st.header(QUESTION)
-    draw_text(IDEA)
-    row = st.container(horizontal=True)
-    family = controls.draw(FAMILY, row.container(width=150))
-    matmul = controls.draw(MATMUL, row)
-    found = drawn.of(gpu, matmul, family)
+    """Draw the scatter, the percentiles, and the fields that draw shapes here."""
+    view, matmul = here(), controls.draw(MATMUL, here().control)
+    found = drawn.of(gpu, matmul, controls.draw(FAMILY))
+    draw_text(IDEA, view.know)
     if found:
         draw_notice(notice(groups(found)))
-        _draw(found, key="benchmarks_any_shape")
-        st.caption(READING + " " + origin_sentence(found))
+        _draw(found, stage(), key="benchmarks_any_shape")
+        view.know.markdown(READING)
+        view.know.caption(origin_sentence(found))
     else:
-        st.info(NOTHING.format(matmul=MATMULS[matmul].title))
+        stage().info(NOTHING.format(matmul=MATMULS[matmul].title))
     if lacking := drawn.left_out(matmul):
         st.caption(left_out_sentence(lacking))
     benchmarks_live.draw_any_shape(controls, matmul, draw_partial)
@@ -86,15 +86,17 @@ def draw_partial(draw: AnyShapeDraw) -> None:
     """Draw the GEMMs of a running draw that are timed so far."""
     found = drawn.of_draw(draw)
     if found:
-        _draw(found, key="benchmarks_any_shape_so_far")
+        _draw(found, st, key="benchmarks_any_shape_so_far")
 
 
-def _draw(found: Sequence[Drawn], key: str) -> None:
+def _draw(found: Sequence[Drawn], place: Place, key: str) -> None:
     """Draw the scatter with its percentiles."""
     made = groups(found)
     draw_chart(
-        any_shape_chart([one.point for one in found], INKS[theme()]),
+        any_shape_chart([one.point for one in found], room(), INKS[theme()], is_aside=projected()),
+        is_rigid=True,
         key=key,
+        place=place,
         alt=alt_text(made),
     )
     draw_rows(arrow_table(lines(made)), column_config=_COLUMNS)
@@ -153,19 +155,15 @@ def _lost(regrets: Sequence[float]) -> dict[str, float | None]:
 
 
 def notice(found: Sequence[Group]) -> str:
-    """The recipes with the highest and the lowest mean, and the slowest GEMM of all."""
+    """The recipe with the highest mean, and the slowest GEMM of all."""
     best = max(found, key=lambda group: group.ratios.geometric_mean)
-    worst = min(found, key=lambda group: group.ratios.geometric_mean)
-    counts = {group.ratios.count for group in found}
-    said = (
-        f"**Notice:** over {'up to ' * (len(counts) > 1)}{count(max(counts), 'shape')} that nobody chose, "
-        f"**{best.title}** runs at {best.ratios.geometric_mean:.2f} of torch's best (geometric mean)"
-    )
-    if worst is not best:
-        said += f", **{worst.title}** at {worst.ratios.geometric_mean:.2f}"
     last = min(found, key=lambda group: group.ratios.worst)
     shape = " × ".join(map(str, last.slowest.row.mnk))
-    return f"{said}. The slowest is {last.ratios.worst:.2f}: {last.title}, {shape}."
+    return (
+        f"On {count(best.ratios.count, 'shape')} that nobody chose, {best.title} is **"
+        f"{best.ratios.geometric_mean:.2f} times as fast as torch's best**. "
+        f"The slowest: {last.ratios.worst:.2f}, {last.title}, {shape}."
+    )
 
 
 def origin_sentence(found: Sequence[Drawn]) -> str:

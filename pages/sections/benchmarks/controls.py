@@ -13,7 +13,7 @@ from kernels.bench.shapes import CUBE, MNK, SKINNY, STANDARD
 from kernels.device import HOPPER
 from pages.kit.gemm.presets import Preset
 from pages.kit.recipes import RECIPE_CONTROLS, by_family, family_title
-from pages.kit.shared_controls import MATMUL, RECIPE
+from pages.kit.shared_controls import MATMUL
 from pages.kit.widgets import Choice, ChoiceStyle, Whole
 
 ANY, NONE, ALL = "any", "none", "all"
@@ -29,7 +29,6 @@ class Section(Enum):
     ROOFLINE = "roofline"
     ANY_SHAPE = "any_shape"
     COST = "cost"
-    TABLE = "table"
 
 
 class Size(Enum):
@@ -69,10 +68,10 @@ SHOW = Choice(
         Section.RATIOS.value: "Against torch",
         Section.ROOFLINE.value: "Roofline",
         Section.ANY_SHAPE.value: "Any shape",
-        Section.COST.value: "What does the scale cost?",
-        Section.TABLE.value: "Table",
+        Section.COST.value: "Cost of a scale",
     },
     default=Section.RATIOS.value,
+    moved={"table": Section.RATIOS.value},
 )
 CACHE = Choice(
     key="cache",
@@ -130,30 +129,6 @@ DRAW_COUNT = Choice(
     options={"10": "10", "20": "20", str(MOST_SHAPES): str(MOST_SHAPES)},
     default="20",
 )
-TABLE_RECIPE = Choice(
-    key="table_recipe",
-    label="Recipe",
-    options={ANY: "All"}
-    | {family_key(family): f"{family_title(family.value)}: all" for family in by_family()}
-    | dict(RECIPE.options),
-    default=ANY,
-    style=ChoiceStyle.SELECT,
-)
-TABLE_MATMUL = Choice(
-    key="table_matmul",
-    label="Matmul",
-    options={ANY: "All", **MATMUL.options},
-    default=ANY,
-    style=ChoiceStyle.SELECT,
-)
-TABLE_CACHE = Choice(
-    key="table_cache",
-    label="L2 cache",
-    options={ANY: "All", **CACHE.options},
-    default=ANY,
-    style=ChoiceStyle.SELECT,
-)
-
 
 CONTROLS = (
     SHOW,
@@ -167,9 +142,6 @@ CONTROLS = (
     PEAKS,
     DRAW_SEED,
     DRAW_COUNT,
-    TABLE_RECIPE,
-    TABLE_MATMUL,
-    TABLE_CACHE,
 )
 
 

@@ -12,9 +12,10 @@ from fp8core.tiles import WHOLE, TileShape
 from kernels.bench.job import Cache, GemmJob, Into
 from kernels.bench.row import Row
 from kernels.gemm.meaning import Summation
-from pages.kit.chart import draw_chart
+from pages.kit.chart import draw_chart, room
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.operand_words import bits_words
+from pages.kit.charts.words import count
 from pages.kit.controls import Controls
 from pages.kit.gemm.results import Result
 from pages.kit.gemm.words import NONE, duration
@@ -23,6 +24,7 @@ from pages.kit.shared_controls import MATMUL
 from pages.kit.shell import theme
 from pages.kit.tables.arrow_table import arrow_table
 from pages.kit.tables.draw import draw_rows
+from pages.kit.view import here, stage
 from pages.sections.benchmarks import data
 from pages.sections.benchmarks.charts.cost import Cost, cost_chart
 from pages.sections.benchmarks.controls import CACHE, FAMILY, SHAPE, SHAPES, UNIT, Unit
@@ -32,40 +34,40 @@ _TENSOR = TileShape(WHOLE, WHOLE)
 
 
 def show(controls: Controls, gpu: str) -> None:
-    """Draw the controls, the bars, and the figures in a table."""
-    row = st.container(horizontal=True)
-    family = controls.draw(FAMILY, row.container(width=150))
-    matmul = controls.draw(MATMUL, row)
-    preset = SHAPES[controls.draw(SHAPE, row.container(width=340))]
-    cache = Cache(controls.draw(CACHE, row))
-    unit = Unit(controls.draw(UNIT, row))
+    """Draw the bars, and their figures in a table."""
+    view = here()
+    preset = SHAPES[controls.draw(SHAPE, view.control)]
+    matmul, family = controls.draw(MATMUL), controls.draw(FAMILY)
+    cache, unit = Cache(controls.draw(CACHE)), Unit(controls.draw(UNIT))
     mnk = tuple(preset.mnk(MATMULS[matmul]).values())
     found = [r for r in data.results(gpu) if is_asked(r, matmul, mnk, cache)]
     runs, per_tensor = by_recipe(data.of_family(found, family)), first_per_tensor(by_recipe(found))
     if not runs:
-        st.info(
+        stage().info(
             f"{MATMUL.options[matmul]} of this shape is not recorded with {cache.value} L2. “Against torch” "
             "has a button that measures it, where there is a GPU."
         )
         return
     if unit is Unit.PER_TENSOR and per_tensor is None:
-        st.info("No per-tensor recipe is recorded for this shape, so bf16 counts as 1.")
+        view.more.info("No per-tensor recipe is recorded for this shape, so bf16 counts as 1.")
     costs = costs_of(runs, per_tensor if unit is Unit.PER_TENSOR else None)
     draw_notice(notice(runs))
     draw_chart(
-        cost_chart(costs, unit_name(unit, per_tensor), INKS[theme()]),
+        cost_chart(costs, unit_name(unit, per_tensor), room(), INKS[theme()]),
         key="benchmarks_cost",
         alt=alt_text(costs),
+        is_rigid=True,
     )
-    st.caption(READING + " " + data.origin_sentence([run.result for run in runs]))
-    with st.expander("In figures"):
+    view.know.markdown(READING)
+    with view.know:
         draw_rows(arrow_table(lines(runs, per_tensor)), column_config=_COLUMNS)
+    view.know.caption(data.origin_sentence([run.result for run in runs]))
 
 
 READING = (
     "Each recipe's times are divided by those of bf16 `torch.mm` in the same run: the GPU's clock was the "
-    "same for both. First figure: the matmul alone. After the arrow: with quantizing A and B. A model that "
-    "keeps quantized weights quantizes its activations only."
+    "same for both. The figures: the matmul alone, then the time of quantizing A and B. A model that keeps "
+    "quantized weights quantizes its activations only."
 )
 _COLUMNS = {
     "bits, A and B": st.column_config.TextColumn(
@@ -149,10 +151,11 @@ def _is_per_tensor(run: Run) -> bool:
 def costs_of(runs: Sequence[Run], unit: Run | None) -> list[Cost]:
     """The bars, bf16 first. The matmul of `unit` counts as 1, or bf16 for None."""
     one = unit.matmul if unit else 1.0
-    bf16 = Cost(name=BF16, matmul=1.0 / one, quantize=None, facts=None)
+    bf16 = Cost(name=BF16, recipe=None, matmul=1.0 / one, quantize=None, facts=None)
     return [bf16] + [
         Cost(
             name=run.title,
+            recipe=run.job.recipe,
             matmul=run.matmul / one,
             quantize=None if run.quantize is None else run.quantize / one,
             facts=run.result.facts,
@@ -167,25 +170,17 @@ def unit_name(unit: Unit, per_tensor: Run | None) -> str:
 
 
 def notice(runs: Sequence[Run]) -> str:
-    """A comparison of the finest scale with one scale a tensor, and the share of quantizing."""
+    """A comparison of the finest scale with one scale a tensor."""
     per_tensor = first_per_tensor(runs)
     others = [run for run in runs if not _is_per_tensor(run)]
     if per_tensor is None or not others:
         fastest = min(runs, key=lambda run: run.matmul)
-        return (
-            f"**Notice:** the matmul of **{fastest.title}** takes {fastest.matmul:.2f} of the time "
-            "that bf16 takes."
-        )
+        return f"The matmul of {fastest.title} takes **{fastest.matmul:.2f} of bf16's time**."
     finest = max(others, key=_scales)
-    slower = finest.matmul / per_tensor.matmul
-    said = (
-        f"**Notice:** with {_scales(finest):,} scales along K, the matmul of **{finest.title}** takes "
-        f"**{slower:.2f}** times as long as with one scale a tensor ({per_tensor.title})"
+    return (
+        f"With {count(_scales(finest), 'scale')} along K, the matmul of {finest.title} takes **"
+        f"{finest.matmul / per_tensor.matmul:.2f} times as long** as with one scale per tensor."
     )
-    if finest.quantize is None or per_tensor.quantize is None:
-        return said + "."
-    whole = (finest.matmul + finest.quantize) / (per_tensor.matmul + per_tensor.quantize)
-    return said + f"; with both operands' quantization counted, {whole:.2f} times."
 
 
 def _scales(run: Run) -> int:

@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any, TypeVar
+from typing import TypeVar
 
-from fp8core.inputs import INPUT_NOTES, InputKind
+from fp8core.inputs import InputKind
 from fp8core.recipes import RECIPES
 from kernels.bench.ceilings import Ceilings
 from kernels.bench.job import Cache, GemmJob, Into
@@ -32,15 +32,11 @@ _Some = TypeVar("_Some", bound=Result)
 
 @dataclass(frozen=True)
 class Told(Result):
-    """A result with what is said of it, which is worked out once: its tooltip, and its line in a table."""
+    """A result with its tooltip, which is worked out once."""
 
     @cached_property
     def facts(self) -> TimedGemm:
         return facts(self)
-
-    @cached_property
-    def line(self) -> dict[str, Any]:
-        return line(self)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -128,9 +124,10 @@ def _here() -> list[Told]:
     return [Told(row, Origin.HERE) for row in reversed(gpu_queue.session().rows_of(Row))]
 
 
-def every_result() -> list[Told]:
-    """Every recorded row and every row of this session, oldest first."""
-    return [*_recorded().oldest_first, *_here()]
+def every_result(gpu: str) -> list[Told]:
+    """Every recorded row of a GPU by its slug and every row of this session, the newest first."""
+    recorded = [result for result in _recorded().oldest_first if is_of(result.row.machine, gpu)]
+    return [*recorded, *_here()][::-1]
 
 
 def newest(found: Iterable[_Some]) -> list[_Some]:
@@ -180,37 +177,6 @@ def facts(result: Result) -> TimedGemm:
         state=f"{timed(row.job)}, {clocks(row.machine.clock_mhz, row.machine.power_w)}{beside(row)}",
         where=f"{result.where}, {result.when}",
     )
-
-
-def line(result: Result) -> dict[str, Any]:
-    """A row of the table, in words and numbers by column."""
-    row, job, gemm = result.row, result.row.job, result.row.gemm
-    return {
-        "recipe": contender(job),
-        "matmul": job.matmul_data.title,
-        "M × N × K": shape(job),
-        "L2": job.cache.value,
-        "× torch": row.times_torch_scaled,
-        "× bf16": row.times_bf16,
-        "× bf16, all": row.times_bf16_with_quantize,
-        "× simple": row.times_simple,
-        "× dot_scaled": row.times_dot_scaled,
-        "GEMM": gemm.median_us if gemm else None,
-        "p20": gemm.p20_us if gemm else None,
-        "p80": gemm.p80_us if gemm else None,
-        "quantize": row.quantize.median_us if row.quantize else None,
-        "TFLOP/s": row.tflop_s,
-        "GB/s": row.gb_s,
-        "MHz": row.machine.clock_mhz,
-        "W": row.machine.power_w,
-        "MHz, torch": row.peer_clock_mhz,
-        "run on": result.where,
-        "when, with": result.when,
-        "input": INPUT_NOTES[job.input].title,
-        "kernel": row.kernel,
-        "torch's op": row.torch_op or row.peer_note,
-        "commit": row.commit,
-    }
 
 
 def timed(job: GemmJob) -> str:

@@ -56,6 +56,7 @@ class Drawn:
         regret = "not searched" if row.regret is None else f"{row.regret:.1%}"
         return DrawnPoint(
             series=self.series,
+            recipe=row.recipe,
             is_here=self.is_here,
             intensity=row.intensity,
             ratio=row.ratio,

@@ -3,8 +3,6 @@
 from collections.abc import Callable
 from typing import Any
 
-import streamlit as st
-
 from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
 from kernels.bench.any_shape.job import AnyShapeDraw, AnyShapeJob
@@ -15,6 +13,7 @@ from pages.kit.gemm import queue_panel as gpu_queue
 from pages.kit.gemm.presets import refusal
 from pages.kit.recipes import draw_recipe, recipe_values
 from pages.kit.shared_controls import RECIPE
+from pages.kit.view import here
 from pages.sections.benchmarks.controls import DRAW_COUNT, DRAW_SEED, SHAPE, SHAPES
 
 NO_GPU = (
@@ -25,12 +24,12 @@ NO_GPU = (
 
 def draw_gemm(controls: Controls, matmul: str, cache: Cache) -> None:
     """Draw a recipe, a shape and the button that runs this matmul with them."""
-    with st.container(border=True):
-        st.markdown(f"**Measure one here**: {MATMULS[matmul].title}, {cache.value} L2")
-        draw_recipe(controls)
-        preset = SHAPES[controls.draw(SHAPE, st.container(width=420))]
-        job = GemmJob(**recipe_values(controls), matmul=matmul, **preset.mnk(MATMULS[matmul]), cache=cache)
-        _draw_run(job, "Run on the GPU", refusal(job, has_gpu=True))
+    more = here().more
+    more.markdown(f"**Measure one here**: {MATMULS[matmul].title}, {cache.value} L2")
+    draw_recipe(controls, more)
+    preset = SHAPES[controls.draw(SHAPE)]
+    job = GemmJob(**recipe_values(controls), matmul=matmul, **preset.mnk(MATMULS[matmul]), cache=cache)
+    _draw_run(job, "Run on the GPU", refusal(job, has_gpu=True))
 
 
 def draw_any_shape(controls: Controls, matmul: str, draw_partial: Callable[[AnyShapeDraw], None]) -> None:
@@ -38,19 +37,17 @@ def draw_any_shape(controls: Controls, matmul: str, draw_partial: Callable[[AnyS
 
     `draw_partial` draws the GEMMs that are timed so far.
     """
-    with st.container(border=True):
-        st.markdown(f"**Draw some here**: {MATMULS[matmul].title}, shapes that a seed gives")
-        row = st.container(horizontal=True, vertical_alignment="bottom")
-        draw_recipe(controls, row)
-        seed = controls.draw(DRAW_SEED, row.container(width=140))
-        count = int(controls.draw(DRAW_COUNT, row))
-        chosen = recipe_values(controls)
-        name = RECIPE.default if chosen["own"] else chosen["recipe"]
-        if chosen["own"]:
-            title = RECIPES[name].title
-            st.caption(f"A draw is of a published recipe, so {title} is drawn instead of your own.")
-        job = AnyShapeJob(recipe=name, matmul=matmul, count=count, seed=seed)
-        _draw_run(job, "Run on the GPU", None, draw_partial)
+    more = here().more
+    more.markdown(f"**Draw some here**: {MATMULS[matmul].title}, shapes that a seed gives")
+    draw_recipe(controls, more)
+    seed, count = controls.draw(DRAW_SEED), int(controls.draw(DRAW_COUNT))
+    chosen = recipe_values(controls)
+    name = RECIPE.default if chosen["own"] else chosen["recipe"]
+    if chosen["own"]:
+        title = RECIPES[name].title
+        more.caption(f"A draw is of a published recipe, so {title} is drawn instead of your own.")
+    job = AnyShapeJob(recipe=name, matmul=matmul, count=count, seed=seed)
+    _draw_run(job, "Run on the GPU", None, draw_partial)
 
 
 def draw_ceilings() -> None:
@@ -64,8 +61,8 @@ def _draw_run(
     reason: str | None,
     draw_partial: Callable[[Any], None] | None = None,
 ) -> None:
-    reason = reason if gpu_queue.workers().has_gpu else NO_GPU
-    st.button(
+    more, reason = here().more, reason if gpu_queue.workers().has_gpu else NO_GPU
+    more.button(
         label,
         type="primary",
         icon=":material/play_arrow:",
@@ -75,5 +72,5 @@ def _draw_run(
         disabled=reason is not None,
     )
     if reason is not None:
-        st.caption(reason)
+        more.caption(reason)
     gpu_queue.draw_queue(draw_partial)

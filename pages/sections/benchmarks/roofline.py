@@ -6,19 +6,23 @@ import streamlit as st
 
 from kernels.bench.ceilings import Ceilings
 from kernels.bench.ceilings.peak_rates import PEAK_RATES, PeakRates, Rate
-from kernels.bench.job import Cache, GemmJob
-from pages.kit.chart import draw_chart
+from kernels.bench.job import Cache
+from kernels.gemm.meaning import Summation
+from pages.kit.chart import draw_chart, room
 from pages.kit.charts.ink import INKS
 from pages.kit.controls import Controls
 from pages.kit.gemm import queue_panel as gpu_queue
 from pages.kit.gemm import results as gemm_results
 from pages.kit.gemm.results import Origin, Result
+from pages.kit.look.presenter import projected
 from pages.kit.notice import draw_notice
 from pages.kit.shell import theme
+from pages.kit.view import here
 from pages.sections.benchmarks import data
 from pages.sections.benchmarks import live as benchmarks_live
 from pages.sections.benchmarks.charts.roofline import Point, Roof, roofline
 from pages.sections.benchmarks.controls import ALL, CACHE, FAMILY, PEAKS
+from pages.sections.benchmarks.rates import draw_rates
 
 NO_CEILINGS = (
     "No ceilings of this GPU are measured yet, so only datasheet lines are drawn. On that GPU, the button "
@@ -27,11 +31,10 @@ NO_CEILINGS = (
 
 
 def show(controls: Controls, gpu: str) -> None:
-    """Draw the controls, the roofline, and the button that measures the roof."""
-    row = st.container(horizontal=True)
-    family = controls.draw(FAMILY, row.container(width=150))
-    peaks = controls.draw(PEAKS, row)
-    cache = Cache(controls.draw(CACHE, row))
+    """Draw the roofline, and the field that measures the roof."""
+    know, family = here().know, controls.draw(FAMILY, here().control)
+    peaks = controls.draw(PEAKS)
+    cache = Cache(controls.draw(CACHE))
     found = data.with_cache(data.of_family(data.results(gpu), family), cache)
     ceilings = newest_ceilings(gpu)
     measured = [roof for one in ceilings for roof in measured_roofs(one)]
@@ -43,16 +46,18 @@ def show(controls: Controls, gpu: str) -> None:
         st.info(f"No GEMM is recorded with {cache.value} L2 on this GPU yet.")
     if points or measured or datasheet:
         draw_chart(
-            roofline(points, measured + datasheet, INKS[theme()]),
+            roofline(points, measured + datasheet, room(), INKS[theme()], is_aside=projected()),
             key="benchmarks_roofline",
-            least=700,
-            # The names of all GPUs' peaks need the whole height.
-            is_rigid=peaks == ALL,
+            is_rigid=True,
             alt=alt_text(points, measured + datasheet),
         )
-        st.caption(READING + " " + data.origin_sentence(found) if found else READING)
+        know.markdown(READING)
+        if found:
+            know.caption(data.origin_sentence(found))
     if not ceilings:
-        st.info(NO_CEILINGS)
+        know.info(NO_CEILINGS)
+    with know:
+        draw_rates()
     benchmarks_live.draw_ceilings()
 
 
@@ -118,9 +123,12 @@ def datasheet_roofs(rates: PeakRates) -> list[Roof]:
 
 
 def point(result: Result) -> Point:
+    """A GEMM under the roofs, named by its recipe: how it sums is in its tooltip."""
     row = result.row
+    is_refolded = row.job.accumulation is Summation.REFOLDED
     return Point(
-        series=data.contender(row.job),
+        series=row.job.recipe_data.title + ", refolded" * is_refolded,
+        recipe=row.job.recipe,
         is_here=result.origin is Origin.HERE,
         intensity=row.job.flop / row.bytes,
         tflop_s=row.tflop_s,
@@ -131,24 +139,20 @@ def point(result: Result) -> Point:
 def notice(found: Sequence[Result], ceilings: Sequence[Ceilings]) -> str:
     """The fastest GEMM as a share of the GPU's ceiling, else of its bf16 in the same run."""
     fastest = max(found, key=lambda result: result.row.tflop_s)
-    row = fastest.row
-    what = f"**Notice:** the fastest, {_name(row.job)}, runs at {row.tflop_s:,.0f} TFLOP/s"
+    row, name = fastest.row, data.contender(fastest.row.job)
     roof = next((one.fp8_tflop_s for one in ceilings if one.fp8_tflop_s), None)
-    if roof is not None:
-        what += f", {row.tflop_s / roof.median:.0%} of what torch's fp8 matmul reaches on this GPU"
-    elif row.times_bf16 is not None:
-        what += f", {row.times_bf16:.2f} times as fast as bf16 in the same run"
     ridge = max((roof.ridge for one in ceilings for roof in measured_roofs(one)), default=0.0)
-    bound = [result for result in found if result.row.job.flop / result.row.bytes < ridge]
+    bound = sum(result.row.job.flop / result.row.bytes < ridge for result in found)
+    if roof is None:
+        what = f"{row.tflop_s:,.0f} TFLOP/s"
+    else:
+        what = f"{row.tflop_s / roof.median:.0%} of torch's best fp8 speed"
+    said = f"The fastest, {name}, reaches **{what}** here."
     if not ceilings:
-        return what + "."
+        return said
     if not bound:
-        return what + ". All of them lie right of the ridge: the tensor cores limit them, not memory."
-    return what + f". {len(bound)} of {len(found)} lie left of the ridge: memory limits them."
-
-
-def _name(job: GemmJob) -> str:
-    return f"{data.contender(job)}, {job.matmul_data.title}, {data.shape(job)}"
+        return f"{said} The tensor cores limit all of them."
+    return f"{said} Memory limits {bound} of {len(found)}: they lie left of the ridge."
 
 
 def alt_text(points: Sequence[Point], roofs: Sequence[Roof]) -> str:

@@ -1,14 +1,13 @@
 """Section "One pass or two": what a code waits for, who can write it, and the bytes of each way."""
 
-import streamlit as st
+from collections.abc import Sequence
 
 from fp8core.linear import MATMULS, OPERANDS, LayerShape, LayerTensor
 from fp8core.reach import Home, Reach
 from fp8core.recipes import Recipe
 from kernels.bench.ceilings.peak_rates import PeakRates
 from kernels.quantize.plan import HELD
-from pages.kit.chart import draw_chart
-from pages.kit.charts.bars import Bar, bars
+from pages.kit.chart import draw_chart, room
 from pages.kit.charts.ink import INKS, Ink
 from pages.kit.charts.template import Filled
 from pages.kit.charts.words import bytes_text, count, short, stored_tile
@@ -19,8 +18,11 @@ from pages.kit.recipes import draw_recipe, draw_source, recipe_params, recipe_va
 from pages.kit.shell import theme
 from pages.kit.tables.html_table import grid
 from pages.kit.terms.explain import draw_text
+from pages.kit.view import here, stage
+from pages.kit.widgets import Place
 from pages.sections.fused import every
 from pages.sections.fused.charts.reach import Panel, reach_chart
+from pages.sections.fused.charts.traffic import Moved, traffic_chart
 from pages.sections.fused.controls import TENSOR, TOKENS, layer_of
 from pages.sections.fused.passes import (
     PRODUCERS,
@@ -28,12 +30,10 @@ from pages.sections.fused.passes import (
     WHY,
     Passes,
     Strategy,
-    Traffic,
     copies_of,
     layer_traffic,
     least_us,
     matmuls_us,
-    one_read,
     together,
 )
 
@@ -50,10 +50,11 @@ READING = (
     "read once a pass in bf16, each code written once a layout. A thin tile is drawn thicker. The rates are "
     "those of a datasheet."
 )
-AMAX, CAST, CODES, SCALES = "read: amax", "read: cast", "codes", "scales"
-SHORT = {AMAX: "amax", CAST: "cast", CODES: "codes", SCALES: "scales"}
+PIECES = ("read for amax", "read to cast", "codes", "scales")
 HEAD = ("copy", "tile", "a code waits for", "passes", *(f"in {one.title}" for one in PRODUCERS))
 _MIB = 1 << 20
+_PANELS = 0.38
+"""The panels' share of the height; below them is the chart of bytes."""
 _PASSES = {1: "one", 2: "two"}
 
 
@@ -62,7 +63,7 @@ def panels(recipe: Recipe, tensor: LayerTensor, layer: LayerShape) -> list[Panel
     copies, shape = copies_of(recipe, tensor, layer), layer.of(tensor)
     found = [
         Panel(
-            head=(f"for {_readers(one)}", f"tile: {stored_tile(tensor, *one.copy.tile)}"),
+            head=f"for {_readers(one)}, tile {stored_tile(tensor, *one.copy.tile)}",
             reach=one.reach,
             told=waits(one.reach, tensor, shape),
             verdict=_verdict(one.reads, one.reach),
@@ -73,7 +74,7 @@ def panels(recipe: Recipe, tensor: LayerTensor, layer: LayerShape) -> list[Panel
         both = together(copies)
         found.append(
             Panel(
-                head=("both in one launch", f"waits for {stored_tile(tensor, both.rows, both.columns)}"),
+                head=f"both in one launch, {stored_tile(tensor, both.rows, both.columns)}",
                 reach=both,
                 told=waits(both, tensor, shape),
                 verdict=_verdict(both.reads(shape, HELD), both),
@@ -120,39 +121,32 @@ def _line(needed: Reach, tensor: LayerTensor, shape: tuple[int, int]) -> tuple[s
 
 def byte_bars(recipe: Recipe, layer: LayerShape, rates: PeakRates, ink: Ink) -> Filled:
     """A bar for each strategy: the bytes that quantizing x, w and dy moves, and the time memory needs."""
-    lines = []
+    ways = []
     for strategy in Strategy:
         moved = layer_traffic(recipe, layer, strategy)
-        lines.append(
-            Bar(
+        sizes = zip(PIECES, (moved.amax, moved.cast, moved.codes, moved.scales), strict=True)
+        ways.append(
+            Moved(
                 name=strategy.value,
-                pieces={piece: size / _MIB for piece, size in _pieces(moved).items()},
-                label=f"{bytes_text(moved.total)}, {short(least_us(moved.total, rates), 3)} µs",
+                pieces={piece: size / _MIB for piece, size in sizes},
+                size=bytes_text(moved.total),
+                time=f"{short(least_us(moved.total, rates), 3)} µs",
             )
         )
-    return bars(lines, tuple(SHORT), "MiB for x, w and dy of one layer", ink, names=SHORT)
-
-
-def _pieces(moved: Traffic) -> dict[str, int]:
-    return dict(zip(SHORT, (moved.amax, moved.cast, moved.codes, moved.scales), strict=True))
+    return traffic_chart(ways, int((1 - _PANELS) * room()), ink)
 
 
 def notice(recipe: Recipe, layer: LayerShape, rates: PeakRates) -> str:
-    """The tensors that one read serves, what that saves, and how it compares with the matmuls."""
-    served = [tensor.value for tensor in one_read(recipe, layer)]
-    apart, once, before = (
-        layer_traffic(recipe, layer, strategy).total
-        for strategy in (Strategy.APART, Strategy.TOGETHER, Strategy.BEFORE)
+    """The time that quantizing needs with several reads and with one, beside that of the matmuls."""
+    apart, once = (
+        least_us(layer_traffic(recipe, layer, one).total, rates)
+        for one in (Strategy.APART, Strategy.TOGETHER)
     )
     if not apart:
-        return f"**Notice:** {recipe.title} quantizes nothing."
-    who = f"one read of **{', '.join(served)}** gives every copy" if served else "no tensor is read only once"
+        return f"{recipe.title} quantizes nothing."
     return (
-        f"**Notice:** in {recipe.title}, {who}. Bytes go from {bytes_text(apart)} to {bytes_text(once)}, and "
-        f"to {bytes_text(before)} where the step that writes a tensor quantizes it. On the {rates.name} the "
-        f"three matmuls take at least {short(matmuls_us(layer, rates), 3)} µs; memory needs "
-        f"{short(least_us(apart, rates), 3)}, {short(least_us(once, rates), 3)} or "
-        f"{short(least_us(before, rates), 3)} µs for quantizing."
+        f"Memory needs {short(apart, 3)} µs to quantize in passes apart, and **{short(once, 3)} µs** in the "
+        f"fewest reads. The three matmuls need {short(matmuls_us(layer, rates), 3)} µs."
     )
 
 
@@ -168,54 +162,60 @@ def reasons(recipe: Recipe, layer: LayerShape) -> str:
 
 
 def show(controls: Controls) -> None:
-    """Draw the tensor with what a code waits for, the table of copies, and the bytes of each way."""
-    draw_text(IDEA)
-    row = st.container(horizontal=True)
-    recipe = draw_recipe(controls, row)
-    controls.draw(GPU, st.sidebar)
-    tensor = LayerTensor(controls.draw(TENSOR, row))
-    layer = layer_of(controls.draw(TOKENS, row))
-    rates, ink = card(controls.value(GPU)), INKS[theme()]
+    """Draw the tensor with what a code waits for, and the bytes of each way; the table of copies."""
+    view = here()
+    recipe = draw_recipe(controls, view.control)
+    tensor = LayerTensor(controls.draw(TENSOR, view.control))
+    layer = layer_of(controls.draw(TOKENS))
+    rates, ink = card(controls.draw(GPU)), INKS[theme()]
     draw_notice(notice(recipe, layer, rates))
-    drawn = panels(recipe, tensor, layer)
+    drawn, place = panels(recipe, tensor, layer), stage()
     if drawn:
+        _draw_panels(drawn, tensor, place)
         rows, columns = layer.of(tensor)
-        st.markdown(
+        view.know.markdown(
             f"**Where does the amax live?** {tensor.value} has {rows:,} × {columns:,} numbers. Each square "
-            f"is what one program holds here, {SIDE} × {SIDE} of them. The dot is a code, the pink the "
+            f"is what one program holds here, {SIDE} × {SIDE} of them. The dot is a code, the blue field the "
             "numbers that it waits for."
-        )
-        draw_chart(
-            reach_chart(drawn, SIDE, ink),
-            key="fused_reach",
-            least=260 * len(drawn),
-            is_rigid=True,
-            alt=f"{tensor.value}. " + "; ".join(f"{one.head[0]}: {one.told}, {one.verdict}" for one in drawn),
         )
         _draw_links(controls, recipe, tensor)
     else:
-        st.info(f"Both matmuls read {tensor.value} in bf16: there is nothing to quantize.")
-    st.markdown("**Bytes that quantizing moves, and the time that memory needs for them**")
+        place.info(f"Both matmuls read {tensor.value} in bf16: there is nothing to quantize.")
     draw_chart(
         byte_bars(recipe, layer, rates, ink),
         key="fused_bytes",
+        place=place,
         alt="Bytes that quantizing moves: "
         + "; ".join(f"{one.value} {bytes_text(layer_traffic(recipe, layer, one).total)}" for one in Strategy),
+        is_rigid=True,
     )
-    st.header("Every copy of this recipe")
-    st.html(grid(HEAD, table(recipe, layer), ink, names=3, held=True))
-    st.markdown(reasons(recipe, layer))
-    with st.expander("The same for every recipe"):
-        st.html(grid(every.HEAD, every.table(layer), ink, names=3, held=True))
-    st.caption(READING)
+    draw_text(IDEA, view.know)
+    view.know.markdown(reasons(recipe, layer))
+    view.know.html(grid(HEAD, table(recipe, layer), ink, names=3, held=True))
+    view.know.markdown("The same for every recipe:")
+    view.know.html(grid(every.HEAD, every.table(layer), ink, names=3, held=True))
+    view.know.caption(READING)
     draw_source(recipe)
+
+
+def _draw_panels(drawn: Sequence[Panel], tensor: LayerTensor, place: Place) -> None:
+    """The pictures side by side; a narrow page has them below one another."""
+    tall = int(_PANELS * room())
+    for column, panel in zip(place.columns(len(drawn), gap="medium"), drawn, strict=True):
+        draw_chart(
+            reach_chart(panel, SIDE, tall, INKS[theme()]),
+            key=f"fused_reach {panel.head}",
+            place=column,
+            is_rigid=True,
+            alt=f"{tensor.value}, {panel.head}: {panel.told}, {panel.verdict}",
+        )
 
 
 def _draw_links(controls: Controls, recipe: Recipe, tensor: LayerTensor) -> None:
     """Links to the tiles of this tensor in each matmul that reads it, and to its copies."""
     chosen = recipe_values(controls)
     params = recipe_params(chosen["recipe"], chosen["own"])
-    row = st.container(horizontal=True)
+    row = here().know.container(horizontal=True)
     for matmul in MATMULS.values():
         side = matmul.side_of(tensor)
         if side is not None and recipe.operand(matmul, side) is not None:

@@ -6,11 +6,9 @@ from fp8core.linear import OPERANDS, LayerShape, LayerTensor
 from kernels.bench.quantizers import QuantizerKernel
 from kernels.bench.shapes import LAYER
 from kernels.layer.timeline.job import Block, TimelineJob, Way
-from pages.kit.controls import Controls
 from pages.kit.datasheet import GPU
-from pages.kit.decoding.controls import BATCH, CONTEXT, MODEL, OWN_SIZES
 from pages.kit.recipes import RECIPE_CONTROLS
-from pages.kit.widgets import Choice
+from pages.kit.widgets import Choice, ChoiceStyle
 
 KERNELS = "kernels"
 SHOW = Choice(
@@ -20,8 +18,6 @@ SHOW = Choice(
         "timeline": "Timelines",
         "amax": "One pass or two",
         KERNELS: "Kernels",
-        "memory": "Memory held",
-        "cache": "KV cache",
     },
     default="timeline",
 )
@@ -48,6 +44,15 @@ WAY_NAMES = {
     Way.BOUND.value: "free casts",
 }
 """A word or two for each way, in the order of the picture."""
+WAY_TOLD = {
+    Way.BF16.value: "no quantizing",
+    Way.NAIVE.value: "torch, op by op",
+    Way.COMPILED.value: "torch.compile",
+    Way.OURS.value: "quantized on the way out",
+    Way.OURS_KEPT.value: "w is quantized once",
+    Way.BOUND.value: "if quantizing took no time",
+}
+"""What each way does."""
 WAY = Choice(key="fused_way", label="Way", options=WAY_NAMES, default=Way.OURS.value)
 TENSOR = Choice(
     key="fused_tensor",
@@ -62,6 +67,7 @@ KERNEL = Choice(
     label="Kernel",
     options={kernel.value: kernel.title for kernel in QuantizerKernel},
     default=QuantizerKernel.QUANTIZE.value,
+    style=ChoiceStyle.SELECT,
 )
 
 ALL_CONTROLS = (
@@ -73,10 +79,6 @@ ALL_CONTROLS = (
     TENSOR,
     KERNEL,
     GPU,
-    MODEL,
-    *OWN_SIZES,
-    CONTEXT,
-    BATCH,
 )
 
 
@@ -89,8 +91,3 @@ def job_of(recipe: str, block: str, tokens: str) -> TimelineJob:
     """The step that a recipe's name and values of BLOCK and TOKENS describe."""
     layer = layer_of(tokens)
     return TimelineJob(block=Block(block), recipe=recipe, tokens=layer.tokens, in_=layer.in_, out=layer.out)
-
-
-def values(controls: Controls) -> dict[str, str | int]:
-    """All values of the page by key, as facts get them."""
-    return {control.key: controls.value(control) for control in ALL_CONTROLS}

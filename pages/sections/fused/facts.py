@@ -8,16 +8,12 @@ from kernels.layer.timeline.job import Way
 from kernels.layer.timeline.row import LayerRow, Role
 from kernels.quantize.plan import HELD
 from pages.kit.datasheet import GPU, card
-from pages.kit.decoding.controls import CONTEXT
-from pages.kit.decoding.steps import steps
 from pages.kit.origins import span
 from pages.kit.shared_controls import RECIPE
 from pages.kit.widgets import Value
 from pages.sections.fused import rows
-from pages.sections.fused.cache import turn_context
 from pages.sections.fused.controls import ALL_CONTROLS, BLOCK, TENSOR, TOKENS, job_of, layer_of
 from pages.sections.fused.losses import Lost, Rates, losses, rates, sentence
-from pages.sections.fused.memory import ratio, turn_tokens, whole_ratio
 from pages.sections.fused.passes import Strategy, copies_of, layer_traffic, least_us, matmuls_us, together
 
 Settings = Mapping[str, Value]
@@ -108,11 +104,6 @@ def _matmuls(settings: Settings) -> float:
     return matmuls_us(_layer(settings), card(str(settings[GPU.key])))
 
 
-def _gain(place: int) -> Callable[[Settings], float]:
-    """Tokens a second over those of bf16: 1 with the cache in fp8, 2 with the weights as well."""
-    return lambda settings: steps(settings)[place].tokens_s / steps(settings)[0].tokens_s
-
-
 FACTS: dict[str, Callable[[Settings], float | int | str]] = {
     "reads": reads,
     "recorded": recorded,
@@ -128,11 +119,4 @@ FACTS: dict[str, Callable[[Settings], float | int | str]] = {
     "apart_share": _share(Strategy.APART),
     "once_share": _share(Strategy.TOGETHER),
     "before_share": _share(Strategy.BEFORE),
-    "held_ratio": lambda settings: ratio(recipe_in(settings), _layer(settings)),
-    "whole_ratio": lambda settings: whole_ratio(recipe_in(settings), _layer(settings)),
-    "held_turn": lambda settings: turn_tokens(recipe_in(settings), _layer(settings)) or 0,
-    "cache_gain": _gain(1),
-    "all_gain": _gain(2),
-    "context": lambda settings: 1 << int(settings[CONTEXT.key]),
-    "turn_context": lambda settings: turn_context(settings) or 0,
 }

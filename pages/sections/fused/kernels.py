@@ -6,7 +6,7 @@ import streamlit as st
 
 from fp8core.recipes import RECIPES
 from kernels.bench.quantizers import QuantizerKernel, QuantizerRow
-from pages.kit.chart import draw_chart
+from pages.kit.chart import draw_chart, room
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.words import count
 from pages.kit.controls import Controls
@@ -19,6 +19,7 @@ from pages.kit.shell import theme
 from pages.kit.tables.arrow_table import arrow_table
 from pages.kit.tables.draw import draw_rows
 from pages.kit.terms.explain import draw_text
+from pages.kit.view import here, stage
 from pages.kit.widgets import Choice
 from pages.sections.fused import matmuls, quantizers
 from pages.sections.fused.charts.copy_ratio import Quantizer, ratio_chart
@@ -69,6 +70,7 @@ SOURCES = {
         ),
     ),
 }
+_BOTH = "along rows and down columns"
 _NUMBER = st.column_config.NumberColumn
 _COLUMNS = {
     "of a copy": _NUMBER(format="%.2f", help="Least bytes over time, over the copy's"),
@@ -103,6 +105,7 @@ def drawn(rows: Sequence[QuantizerRow]) -> list[Quantizer]:
     return [
         Quantizer(
             line=name(row),
+            recipe=row.job.recipe,
             ratio=row.ratio,
             time=duration(row.ours.median_us),
             rate=f"{row.gb_s:,.0f} GB/s; a copy {row.copy_gb_s:,.0f} GB/s",
@@ -121,7 +124,8 @@ def drawn(rows: Sequence[QuantizerRow]) -> list[Quantizer]:
 
 def name(row: QuantizerRow) -> str:
     """A row's recipe, tensor and layouts."""
-    return f"{RECIPES[row.job.recipe].title}, {row.job.tensor} {row.job.layouts}"
+    layouts = row.job.layouts.replace(_BOTH, "both ways")
+    return f"{RECIPES[row.job.recipe].title}, {row.job.tensor} {layouts}"
 
 
 def _told(row: QuantizerRow) -> str:
@@ -134,15 +138,13 @@ def _told(row: QuantizerRow) -> str:
 
 
 def notice(rows: Sequence[QuantizerRow]) -> str:
-    """The kernels nearest to a copy and farthest from it, and the gain over torch.compile."""
-    best, worst = (pick(rows, key=lambda row: row.ratio) for pick in (max, min))
-    said = f"**Notice:** {plain(name(best))} runs at **{best.ratio:.2f}** of a copy's speed"
-    if worst is not best:
-        said += f", {plain(name(worst))} at **{worst.ratio:.2f}**"
+    """The kernel nearest to a copy, and the gain over torch.compile."""
+    best = max(rows, key=lambda row: row.ratio)
+    said = f"{plain(name(best))} runs at **{best.ratio:.2f} of a copy's speed**."
     gains = [row.over_compiled for row in rows if row.over_compiled is not None]
     if gains:
-        said += f". torch.compile's kernels take {min(gains):.2f} to {max(gains):.2f} times as long"
-    return f"{said}."
+        said += f" torch.compile's kernels take {min(gains):.2f} to {max(gains):.2f} times as long."
+    return said
 
 
 def turns(rows: Sequence[QuantizerRow]) -> str:
@@ -151,7 +153,7 @@ def turns(rows: Sequence[QuantizerRow]) -> str:
     if not lacking:
         return "Each took turns with a copy and with torch.compile in one run."
     why = "; ".join(dict.fromkeys(row.compiled_note for row in lacking))
-    some = ", those with a diamond with torch.compile, too" * (len(lacking) < len(rows))
+    some = ", those with a hollow mark with torch.compile, too" * (len(lacking) < len(rows))
     share = f"{len(lacking)} of {len(rows)} {'has' if len(lacking) == 1 else 'have'}"
     return f"Each took turns with a copy in one run{some}. {share} no time of torch.compile: {why}."
 
@@ -175,18 +177,21 @@ def lines(rows: Sequence[QuantizerRow]) -> list[dict[str, object]]:
 
 
 def show(controls: Controls, source: str, of_size: Choice) -> None:
-    """Draw the choice of a kernel and a size, the ratios, the table, a word on matmuls and the source."""
-    draw_text(IDEA)
+    """Draw the ratios; the table, a word on matmuls and the source of the kernel."""
+    view = here()
+    draw_text(IDEA, view.know)
     draw_left_out(quantizers.recorded().bad)
-    kernel = QuantizerKernel(controls.draw(KERNEL))
+    kernel = QuantizerKernel(controls.draw(KERNEL, view.control))
     rows = quantizers.of_gpu(source)
     if not rows:
-        st.info(NOTHING)
+        stage().info(NOTHING)
     else:
         _draw_rows(controls, rows, kernel, of_size)
-    draw_text(matmuls.reason(matmuls.recorded()))
-    st.caption(plain(f"{matmuls.recorded().origin}."))
-    _draw_source(kernel)
+    draw_text(matmuls.reason(matmuls.recorded()), view.know)
+    view.know.caption(plain(f"{matmuls.recorded().origin}."))
+    shown = SOURCES[kernel]
+    view.know.markdown(f"The kernel on the screen: **{shown.title}**, {files(shown)}")
+    view.know.code(text(shown), language="python", height=400)
 
 
 def _draw_rows(
@@ -194,23 +199,19 @@ def _draw_rows(
 ) -> None:
     offered = {_key(size): size for size in quantizers.sizes(rows, kernel)}
     if not offered:
-        st.info(f"{kernel.title} is not recorded on this GPU yet.")
+        stage().info(f"{kernel.title} is not recorded on this GPU yet.")
         return
     key = controls.draw(of_size, options={key: _words(size) for key, size in offered.items()})
     found = quantizers.of_size(rows, kernel, offered[key])
     draw_notice(notice(found))
     draw_chart(
-        ratio_chart(drawn(found), INKS[theme()]),
+        ratio_chart(drawn(found), room(), INKS[theme()]),
         key="fused_kernels",
         alt=f"{kernel.title}, speed over a copy's: "
         + "; ".join(f"{name(row)} {row.ratio:.2f}" for row in found),
+        is_rigid=True,
     )
-    draw_rows(arrow_table(lines(found)), column_config=_COLUMNS)
-    st.caption(plain(f"{quantizers.where(found)}. {turns(found)}"))
-
-
-def _draw_source(kernel: QuantizerKernel) -> None:
-    source = SOURCES[kernel]
-    with st.expander("The kernel on the screen, with its source"):
-        st.markdown(f"**{source.title}**, {files(source)}")
-        st.code(text(source), language="python")
+    know = here().know
+    with know:
+        draw_rows(arrow_table(lines(found)), column_config=_COLUMNS)
+    know.caption(plain(f"{quantizers.where(found)}. {turns(found)}"))

@@ -2,12 +2,11 @@
 
 from collections.abc import Callable
 
-import streamlit as st
-
 from kernels.layer.timeline.job import TimelineJob
 from kernels.layer.timeline.row import Timeline
 from pages.kit.controls import Controls
 from pages.kit.gemm import queue_panel as gpu_queue
+from pages.kit.view import here
 from pages.sections.fused.rows import HERE
 
 NO_GPU = (
@@ -24,16 +23,16 @@ def draw_run(controls: Controls, job: TimelineJob, draw_partial: Callable[[Timel
         controls.preset(fused_gpu=HERE)
         gpu_queue.submit(job)
 
-    with st.container(border=True):
-        st.markdown(f"**Measure it here**: {job.title}, every way in turn")
-        st.button(
-            "Run on the GPU",
-            type="primary",
-            icon=":material/play_arrow:",
-            key="run_timeline",
-            on_click=run,
-            disabled=not has_gpu,
-        )
-        if not has_gpu:
-            st.caption(NO_GPU)
-        gpu_queue.draw_queue(draw_partial)
+    more = here().more
+    more.markdown(f"**Measure it here**: {job.title}, every way in turn")
+    more.button(
+        "Run on the GPU",
+        type="primary",
+        icon=":material/play_arrow:",
+        key="run_timeline",
+        on_click=run,
+        disabled=not has_gpu,
+    )
+    if not has_gpu:
+        more.caption(NO_GPU)
+    gpu_queue.draw_queue(draw_partial)

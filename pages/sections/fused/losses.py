@@ -16,6 +16,7 @@ from pages.kit.charts.template import Filled
 from pages.kit.charts.words import count
 from pages.kit.gemm.words import duration
 from pages.kit.shell import theme
+from pages.kit.view import here
 from pages.sections.fused import quantizers
 from pages.sections.fused.charts.bounds import Bound, bounds_chart
 from pages.sections.fused.rows import Shown
@@ -139,7 +140,7 @@ def draw(found: Sequence[Shown]) -> None:
         + "; ".join(f"{one.what}: {_words(one)}" for one in shown),
         is_rigid=True,  # words above the bars reach as far as a legend beside them would
     )
-    st.caption(READING + _left_out([one for one in lost if one not in shown]))
+    here().know.markdown(READING + _left_out([one for one in lost if one not in shown]))
 
 
 def _shown(found: Sequence[Lost]) -> list[Lost]:

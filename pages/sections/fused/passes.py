@@ -47,9 +47,9 @@ PRODUCERS = (BY_ROWS, BY_BLOCKS)
 class Strategy(Enum):
     """A way to quantize a tensor that has several copies or layouts."""
 
-    APART = "amax pass, cast pass a copy"
+    APART = "two passes per copy"
     FEWEST = "each copy in few passes"
-    TOGETHER = "all copies out of one read"
+    TOGETHER = "all copies in one read"
     BEFORE = "in the step that writes it"
 
 
@@ -139,16 +139,6 @@ def matmuls_us(layer: LayerShape, rates: PeakRates) -> float:
     """The least time of the layer's three matmuls at the GPU's highest rate of eight bits, or of bf16."""
     peak = rates.tflop_s[Rate.FP8] or rates.tflop_s[Rate.BF16] or 0.0
     return len(MATMULS) * 2 * layer.tokens * layer.in_ * layer.out / peak / 1e6
-
-
-def one_read(recipe: Recipe, layer: LayerShape) -> list[LayerTensor]:
-    """The tensors of which one read gives every copy."""
-    return [
-        tensor
-        for tensor in OPERANDS
-        if (copies := copies_of(recipe, tensor, layer))
-        and together(copies).reads(layer.of(tensor), HELD) == 1
-    ]
 
 
 WHY = {

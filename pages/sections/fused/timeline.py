@@ -8,7 +8,7 @@ import streamlit as st
 from fp8core.recipes import RECIPES
 from kernels.layer.timeline.job import TimelineJob
 from kernels.layer.timeline.row import Timeline
-from pages.kit.chart import draw_chart
+from pages.kit.chart import draw_chart, room
 from pages.kit.chart_slider import chart_with_slider, with_slider
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.template import Filled
@@ -22,7 +22,10 @@ from pages.kit.shell import theme
 from pages.kit.tables.arrow_table import arrow_table
 from pages.kit.tables.draw import draw_rows
 from pages.kit.terms.explain import draw_text
+from pages.kit.view import here, stage
+from pages.kit.widgets import Place
 from pages.sections.fused import live, losses, rows
+from pages.sections.fused.charts.facts import legend
 from pages.sections.fused.charts.lanes import lanes_chart
 from pages.sections.fused.charts.switch import WAY as SWITCH
 from pages.sections.fused.charts.switch import switch_chart
@@ -47,10 +50,12 @@ IDEA = (
     "backward pass, measured; all share one axis of time."
 )
 READING = (
-    "Above a lane stand its speed over bf16 and the time of the whole step. The upright mark is where the "
-    "backward pass begins. Point at a bar for its bytes and rate. Hold Shift and turn the wheel to look "
-    "closer, drag to move, click twice to go back."
+    "At the right: the speed over bf16, the time of the whole step, and the share of kernels that only "
+    "quantize. The upright mark is where the backward pass begins. Point at a bar for its bytes and rate. "
+    "Hold Shift and turn the wheel to look closer, drag to move, click twice to go back."
 )
+_LEGEND = 34
+"""Pixels of the legend above the lanes."""
 _SHOWN_OTHERS, _SPECS_KEPT = 5, 24
 _US = st.column_config.NumberColumn
 _COLUMNS = {
@@ -66,12 +71,12 @@ _COLUMNS = {
 
 
 def show(controls: Controls, source: str) -> None:
-    """Draw the choice of a step, its timelines, the switch, and the button that measures one here."""
-    draw_text(IDEA)
+    """Draw the timelines of a step, the switch, and the fields that measure one here."""
+    view = here()
+    draw_text(IDEA, view.know)
     draw_left_out(rows.bad_lines())
-    row = st.container(horizontal=True)
-    draw_recipe(controls, row)
-    block, tokens = controls.draw(BLOCK, row), controls.draw(TOKENS, row)
+    draw_recipe(controls, view.control)
+    block, tokens = controls.draw(BLOCK), controls.draw(TOKENS)
     chosen = recipe_values(controls)
     name = RECIPE.default if chosen["own"] else chosen["recipe"]
     if chosen["own"]:
@@ -80,14 +85,16 @@ def show(controls: Controls, source: str) -> None:
     found = rows.timelines(source, job)
     if found:
         draw_notice(notice(found))
-        _draw_lanes(found, key="fused_lanes")
-        st.caption(READING)
+        _draw_lanes(found, stage(), key="fused_lanes")
+        view.know.markdown(READING)
         if len(found) > 1:
             _draw_switch(controls, found)
         losses.draw(found)
-        _draw_figures(found)
+        with view.know:
+            _draw_figures(found)
     else:
-        _draw_nothing(controls, source, job)
+        with stage():
+            _draw_nothing(controls, source, job)
     if lacking := rows.left_out(source, job):
         st.caption(left_out_sentence(lacking))
     live.draw_run(controls, job, draw_partial)
@@ -96,22 +103,26 @@ def show(controls: Controls, source: str) -> None:
 def draw_partial(timeline: Timeline) -> None:
     """Draw the ways of a running job that are timed so far."""
     if timeline.rows:
-        _draw_lanes(rows.so_far(timeline), key="fused_lanes_so_far")
+        _draw_lanes(rows.so_far(timeline), st, key="fused_lanes_so_far")
 
 
-def _draw_lanes(found: Sequence[Shown], key: str) -> None:
+def _draw_lanes(found: Sequence[Shown], place: Place, key: str) -> None:
     drawn = lanes(found)
+    place.html(legend(paints(found), INKS[theme()]))
     draw_chart(
-        _lanes_spec(tuple(found), theme()),
+        _lanes_spec(tuple(found), room() - _LEGEND, theme()),
         key=key,
-        alt="Timelines of one step. " + "; ".join(f"{lane.name}: {lane.label}" for lane in drawn),
+        place=place,
+        alt="Timelines of one step. "
+        + "; ".join(f"{lane.name}: {lane.speed}, {lane.time}" for lane in drawn),
+        is_rigid=True,
     )
 
 
 @lru_cache(maxsize=_SPECS_KEPT)
-def _lanes_spec(found: tuple[Shown, ...], theme: str) -> Filled:
+def _lanes_spec(found: tuple[Shown, ...], room: int, theme: str) -> Filled:
     every = tuple(ROLES.values())  # whatever roles these rows have, it is one kind of chart
-    return lanes_chart(lanes(found), every, INKS[theme])
+    return lanes_chart(lanes(found), every, room, INKS[theme])
 
 
 @lru_cache(maxsize=_SPECS_KEPT)
@@ -125,8 +136,8 @@ def _draw_switch(controls: Controls, found: Sequence[Shown]) -> None:
     drawn = lanes(found)
     names = {one.row.way.value: WAY_NAMES[one.row.way.value] for one in found}
     st.header("Which bars vanish?")
-    st.caption(
-        "Switch from way to way. Pale bars are those of the way before: what has no bar on it has vanished. "
+    here().know.markdown(
+        "**Which bars vanish?** Pale bars are those of the way before: what has no bar on it has vanished. "
         "The dashed line is the end of the way before. The axis ends where the longer of the two needs it."
     )
     way = controls.within(WAY, options=names)
@@ -158,10 +169,9 @@ def _draw_figures(found: Sequence[Shown]) -> None:
     for one in found:
         if one.row.note:
             st.caption(note_sentence(one.row))
-    with st.expander("Every kernel in figures"):
-        for one in found:
-            st.markdown(f"**{one.row.way.title}**")
-            draw_rows(kernel_table(one))
+    for one in found:
+        st.markdown(f"Every kernel of **{one.row.way.title}**")
+        draw_rows(kernel_table(one))
 
 
 def _draw_nothing(controls: Controls, source: str, job: TimelineJob) -> None:

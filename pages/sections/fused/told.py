@@ -6,21 +6,21 @@ from functools import lru_cache
 from kernels.layer.timeline.job import Way
 from kernels.layer.timeline.row import KernelRun, LayerRow, LeftOut, Role
 from pages.kit import origins
-from pages.kit.charts.words import bytes_text, count
+from pages.kit.charts.words import bytes_text
 from pages.kit.gemm.words import duration
 from pages.kit.inert import plain
 from pages.kit.tables.arrow_table import Table, arrow_table
 from pages.sections.fused.charts.facts import Bar, Lane, Paint, Tone
-from pages.sections.fused.controls import WAY_NAMES
+from pages.sections.fused.controls import WAY_NAMES, WAY_TOLD
 from pages.sections.fused.rows import Shown
 
 ROLES = {
-    Role.MATMUL: Paint("matmul", Tone.WORK),
-    Role.PASS: Paint("a matmul's own pass", Tone.BESIDE),
-    Role.QUANTIZE: Paint("quantize", Tone.COST),
-    Role.ACTIVATION: Paint("activation", Tone.KEPT),
-    Role.FUSED: Paint("activation + quantize", Tone.MERGED),
-    Role.OTHER: Paint("other", Tone.QUIET),
+    Role.MATMUL: Paint("multiplies", Tone.WORK),
+    Role.PASS: Paint("a pass of the matmul", Tone.BESIDE),
+    Role.QUANTIZE: Paint("quantizes", Tone.COST),
+    Role.ACTIVATION: Paint("activation", Tone.REST),
+    Role.FUSED: Paint("activation that quantizes", Tone.MERGED),
+    Role.OTHER: Paint("other", Tone.REST),
 }
 _RUNS = "Not all ways are of one run, but each took turns with bf16"
 _KEPT = 128
@@ -39,7 +39,10 @@ def _lane(one: Shown) -> Lane:
     return Lane(
         name=WAY_NAMES[row.way.value],
         bars=tuple(map(_bar, row.kernels, own_us(row))),
-        label=f"{row.times_bf16:.2f}×, {duration(row.step_us)}",
+        told=WAY_TOLD[row.way.value],
+        speed=f"{row.times_bf16:.2f}×",
+        time=duration(row.step_us),
+        share=f"{share:.0%} quantizes" if (share := role_us(row, Role.QUANTIZE) / row.span_us) else "",
     )
 
 
@@ -96,23 +99,15 @@ def by_way(found: Sequence[Shown]) -> dict[Way, LayerRow]:
 def notice(found: Sequence[Shown]) -> str:
     """What naive casts cost, what fused ones leave, and the bound."""
     ways = by_way(found)
-    said = []
-    if (naive := ways.get(Way.NAIVE)) is not None:
-        share = role_us(naive, Role.QUANTIZE) / naive.span_us
-        said.append(
-            f"naive fp8 runs at **{naive.times_bf16:.2f}** of bf16's speed: quantizing is {share:.0%} of its "
-            "time"
-        )
-    if (ours := ways.get(Way.OURS)) is not None:
-        left = role_us(ours, Role.QUANTIZE) / ours.span_us
-        said.append(
-            f"fused it runs at **{ours.times_bf16:.2f}**, and kernels that only quantize take {left:.0%}"
-        )
-    if (bound := ways.get(Way.BOUND)) is not None:
-        said.append(f"were quantizing free, it would be {bound.times_bf16:.2f}")
-    if not said:
-        said.append(f"{count(len(found), 'way')} of this step {'was' if len(found) == 1 else 'were'} timed")
-    return f"**Notice:** {'; '.join(said)}."
+    naive, ours = ways.get(Way.NAIVE), ways.get(Way.OURS)
+    if ours is None:
+        first = next(iter(found)).row
+        return f"{first.way.title} takes **{duration(first.step_us)} per step**."
+    fused = f"the same step is **{ours.times_bf16:.2f} times as fast as bf16**"
+    if naive is None:
+        return f"Fused, {fused}."
+    share = role_us(naive, Role.QUANTIZE) / naive.span_us
+    return f"Op by op, quantizing takes {share:.0%} of the time. Fused, {fused}."
 
 
 def lines(found: Sequence[Shown]) -> list[dict[str, object]]:

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from streamlit.delta_generator import DeltaGenerator
+import streamlit as st
 
 from fp8core.inputs import InputKind, rules
 from fp8core.linear import MATMULS, Axis, Matmul
@@ -13,13 +13,15 @@ from kernels.device import HOPPER, Unsupported
 from kernels.gemm.meaning import REFOLDED_WORDS, Summation
 from kernels.operand_passes.plan import refolded_spec
 from pages.kit.controls import Controls
-from pages.kit.gemm.presets import PRESETS
+from pages.kit.gemm.presets import PRESETS, SMALL
 from pages.kit.recipes import RECIPE_CONTROLS, draw_recipe, recipe_values
+from pages.kit.reported import reported
 from pages.kit.shared_controls import INPUT_TITLES, MATMUL, SEED, input_help
-from pages.kit.widgets import Choice, ChoiceStyle, Whole
+from pages.kit.view import here
+from pages.kit.widgets import Choice, ChoiceStyle, Place, Whole
 
 _STEP = 256
-_MATMUL_WIDTH, _DIM_WIDTH = 250, 180
+_SHAPE_WIDTH = 190
 
 
 class _Dim(Whole):
@@ -71,35 +73,57 @@ RUNS = Whole(
 CONTROLS = (*RECIPE_CONTROLS, MATMUL, M, N, K, INPUT, SEED, ACCUMULATION, RUNS)
 
 
-def draw_job(controls: Controls, place: DeltaGenerator, aside: DeltaGenerator) -> GemmJob:
-    """Draw the matmul's controls in `place` and what is rarely changed in `aside`; returns the job."""
-    row = place.container(horizontal=True)
-    recipe = draw_recipe(controls, row)
-    matmul = controls.draw(MATMUL, row.container(width=_MATMUL_WIDTH))
+OPENING = SMALL.mnk(MATMULS[MATMUL.default])
+"""What a machine without a GPU can run at once."""
+_SHAPE = "gemm_shape"
+
+
+def draw_job(controls: Controls) -> GemmJob:
+    """Draw the matmul, the recipe and the shape in the page's row, all else under More controls."""
+    view = here()
+    matmul = controls.draw(MATMUL, view.sections)
     plays = MATMULS[matmul]
-    row = place.container(horizontal=True)
+    recipe = draw_recipe(controls, view.control)
+    _draw_shape(controls, plays, view.control)
     sizes = {
-        control.key: controls.draw(control, row.container(width=_DIM_WIDTH), axis=axis)
+        control.key: controls.draw(control, axis=axis)
         for control, axis in ((M, plays.m), (N, plays.n), (K, plays.k))
     }
-    row = place.container(horizontal=True, gap="xsmall")
-    for preset in PRESETS:
-        row.button(
-            preset.label,
-            key=f"preset {preset.label}",
-            on_click=controls.preset,
-            kwargs=preset.mnk(plays),
-            help="Set M, N and K",
-        )
     return GemmJob(
         **recipe_values(controls),
         matmul=matmul,
         **sizes,
-        input=InputKind(controls.draw(INPUT, aside)),
-        seed=controls.draw(SEED, aside),
-        accumulation=Summation(controls.draw(ACCUMULATION, aside, options=_offered(recipe, plays))),
-        runs=controls.draw(RUNS, aside),
+        input=InputKind(controls.draw(INPUT)),
+        seed=controls.draw(SEED),
+        accumulation=Summation(controls.draw(ACCUMULATION, options=_offered(recipe, plays))),
+        runs=controls.draw(RUNS),
     )
+
+
+def small_job(job: GemmJob, instead: dict[str, int] | None) -> GemmJob:
+    """The job with another shape, where there is one."""
+    return replace(job, **(instead or {}))
+
+
+def _draw_shape(controls: Controls, plays: Matmul, place: Place) -> None:
+    """Draw the list of shapes. It sets M, N and K, and names those that are none of its own."""
+    shapes = {preset.label: preset.mnk(plays) for preset in PRESETS}
+    now = {control.key: controls.value(control) for control in (M, N, K)}
+    label = next((name for name, shape in shapes.items() if shape == now), None)
+    label = label or " × ".join(map(str, now.values()))
+    st.session_state[_SHAPE] = label
+    place.container(width=_SHAPE_WIDTH).selectbox(
+        "Shape, M × N × K",
+        list(dict.fromkeys([*shapes, label])),
+        key=_SHAPE,
+        on_change=_take_shape,
+        args=(controls, shapes),
+    )
+
+
+def _take_shape(controls: Controls, shapes: dict[str, dict[str, int]]) -> None:
+    if (shape := shapes.get(reported(_SHAPE) or "")) is not None:
+        controls.preset(**shape)
 
 
 def _offered(recipe: Recipe, matmul: Matmul) -> dict[str, str]:

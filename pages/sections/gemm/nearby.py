@@ -3,26 +3,34 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-import streamlit as st
-
 from kernels.bench.job import GemmJob
 from pages.kit.controls import link_params
+from pages.kit.gemm.results import as_asked
 from pages.kit.gemm.words import differences
 from pages.kit.recipes import recipe_params
+from pages.kit.widgets import Place
 
 _SHOWN = 5
 
 
-def draw_nothing(job: GemmJob, near: Sequence[GemmJob]) -> None:
-    """Say that this GEMM has no result. Links open the nearest recorded ones."""
-    asked = f"{job.recipe_data.title}, {job.matmul_data.title}"
-    nothing = f"Nothing has been run yet in this session for {job.size}, and nothing is recorded for it"
-    if not near:
-        st.info(f"{nothing}. No GEMM of {asked}, is recorded for a GPU.")
+def nothing(job: GemmJob, *, near: bool = True) -> str:
+    """A sentence on a GEMM without a result; or on its recipe and matmul, of which no run is recorded."""
+    if near:
+        return f"Nothing has been run yet for **{job.size}**, and nothing is recorded for it."
+    return f"No GEMM of {job.recipe_data.title}, {job.matmul_data.title}, is recorded for a GPU."
+
+
+def draw_nearby(job: GemmJob, near: Sequence[GemmJob], place: Place) -> None:
+    """Links to the nearest recorded GEMMs, where the chosen one is none of them."""
+    asked = as_asked(job)
+    if not near or asked in near:
         return
-    st.info(f"{nothing}. Other GEMMs of {asked}, are recorded. Each link opens one, the nearest first:")
+    asked_words = f"{job.recipe_data.title}, {job.matmul_data.title}"
+    place.markdown(
+        f"Nothing is recorded for {job.size}. Other GEMMs of {asked_words}, are, the nearest first:"
+    )
     for one in near[:_SHOWN]:
-        st.page_link(
+        place.page_link(
             "pages/live_gemm.py",
             label=title(one, job),
             icon=":material/history:",

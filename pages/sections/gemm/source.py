@@ -2,8 +2,6 @@
 
 from dataclasses import replace
 
-import streamlit as st
-
 from kernels.bench.row import Row
 from kernels.gemm.blocks import Body
 from kernels.gemm.bodies import BODIES, WHOLE_FILE
@@ -13,11 +11,14 @@ from kernels.gemm.ran import RanPlan
 from pages.kit.gemm.words import duration
 from pages.kit.in_code.source_text import Source, explanation, files, text
 from pages.kit.inert import plain
+from pages.kit.widgets import Place as Container
 
 _REFOLDING = ("operand_passes/refold_kernel.py", "refold_kernel")
 _DEQUANTIZING = ("operand_passes/read_kernel.py", "code_values")
 _SCALE_BLOCKS = ("operand_passes/native_kernel.py", "scale_blocks_kernel")
 _DECODING = ("operand_passes/decode_ptx.py", WHOLE_FILE)
+_CODE = 420
+"""Pixels of a source."""
 _WARPS = 8
 """Any that the simple kernel takes: the choice changes nothing in its source."""
 
@@ -70,17 +71,16 @@ def instead_of(plan: RanPlan) -> Source | None:
     return source_of(replace(plan, blocks=simple))
 
 
-def draw_kernel(row: Row) -> None:
+def draw_kernel(row: Row, place: Container) -> None:
     """Draw which kernel ran and why, its source, and the simple one's where that did not run."""
     plan = row.plan
     shown = [SIMPLE] if plan is None else [one for one in (instead_of(plan), source_of(plan)) if one]
-    with st.expander("The kernel that ran"):
-        st.markdown(sentence(row))
-        if plan is not None and shown[-1].explained_in:
-            st.markdown(explanation(shown[-1].explained_in))
-        for column, source in zip(st.columns(len(shown)), shown, strict=True):
-            column.markdown(f"**{source.title}**, {files(source)}")
-            column.code(text(source), language="python")
+    place.markdown(sentence(row))
+    if plan is not None and shown[-1].explained_in:
+        place.markdown(explanation(shown[-1].explained_in))
+    for column, source in zip(place.columns(len(shown)), shown, strict=True):
+        column.markdown(f"**{source.title}**, {files(source)}")
+        column.code(text(source), language="python", height=_CODE)
 
 
 def sentence(row: Row) -> str:

@@ -1,23 +1,22 @@
 """Section "Break it": changes that break training at once, and changes that show nothing at this size."""
 
 from dataclasses import replace
-from itertools import chain
-
-import streamlit as st
 
 from kernels.train.job import TrainJob
 from kernels.train.variants import VARIANTS, Shows, Variant
 from pages.kit.controls import Controls, link_params
-from pages.kit.gemm import queue_panel as gpu_queue
 from pages.kit.inert import plain
 from pages.kit.notice import draw_notice
+from pages.kit.terms.explain import draw_text
+from pages.kit.view import here, stage
 from pages.kit.widgets import Value
 from pages.sections.loss import words
+from pages.sections.loss.charts.curves import CHANGED, Label
 from pages.sections.loss.controls import CHANGE, HELD_OUT, SIZE
-from pages.sections.loss.curves import draw_runs
+from pages.sections.loss.curves import draw_lines
 from pages.sections.loss.evidence import evidence
-from pages.sections.loss.gaps import FEWEST, apart, finals
-from pages.sections.loss.live import draw_run, job_for
+from pages.sections.loss.gaps import FEWEST, apart, finals, line, mean_line
+from pages.sections.loss.live import draw_button, draw_run, job_for
 from pages.sections.loss.runs import Group, key_of
 from pages.sections.loss.sourced import sourced
 from pages.sections.loss.state import group_here
@@ -36,34 +35,25 @@ PICTURES: dict[str, tuple[str, dict[str, Value]]] = {
     "no_rotation": ("What a rotation gains, and where it costs", {"rotations_show": "error"}),
 }
 """The picture that explains a change: the words of the link, and the controls of its page."""
-_HEADS = {
-    Shows.BREAKS: "These break training, here or at scale",
-    Shows.NOTHING: "These do no harm here",
-}
 _NOTHING_TOLD = (
     "A change that matters for a large model may show nothing in a small one: it has few outliers, its sums "
-    "are short, and it reads too little text for rare events. Below each stands what was found at scale."
+    "are short, and it reads too little text for rare events."
 )
 
 
 def show(controls: Controls) -> None:
-    """Draw the chosen change with its curves and its reason, then all changes to choose from."""
-    group = group_here(controls)
-    variant = VARIANTS[controls.draw(CHANGE)]
-    st.markdown(f"{variant.reason} {evidence(variant, group)}".strip())
-    st.caption(f"At scale: {sourced().at_scale[variant.name].link}.")
-    _draw_result(variant, group)
+    """Draw the chosen change with its curves; its reason, and what was found at scale."""
+    view, group = here(), group_here(controls)
+    variant = VARIANTS[controls.draw(CHANGE, view.control)]
+    _draw_result(controls, variant, group)
+    draw_text(f"**{variant.title}**. {variant.reason} {evidence(variant, group)}".strip(), view.know)
+    at_scale = sourced().at_scale[variant.name]
+    view.know.markdown(f"At scale: {at_scale.found} {at_scale.link}.")
+    if variant.shows is Shows.NOTHING:
+        view.know.markdown(_NOTHING_TOLD)
     _draw_picture(variant)
-    draw_run(job_for(variant_job(controls, variant), group), "Train it so", key="loss_break")
-    for shows, head in _HEADS.items():
-        st.header(head)
-        if shows is Shows.NOTHING:
-            st.markdown(_NOTHING_TOLD)
-        some = [one for one in VARIANTS.values() if one.shows is shows]
-        pairs = [st.columns(2) for _ in range(-(-len(some) // 2))]
-        for place, one in zip(chain(*pairs), some, strict=False):
-            with place:
-                _draw_card(controls, one, group)
+    if group is not None:
+        view.know.caption(f"{words.loss_rule(HELD_OUT)} {words.where(group)}")
 
 
 def variant_job(controls: Controls, variant: Variant) -> TrainJob:
@@ -71,16 +61,31 @@ def variant_job(controls: Controls, variant: Variant) -> TrainJob:
     return replace(variant.job, model=controls.value(SIZE))
 
 
-def _draw_result(variant: Variant, group: Group | None) -> None:
-    if group is None or len(group.bf16) < FEWEST:
-        st.info(words.NOTHING if group is None else words.FEW)
+def _draw_result(controls: Controls, variant: Variant, group: Group | None) -> None:
+    job = job_for(variant_job(controls, variant), group)
+    draw_button(job, "Train it so", here().more, key="loss_break")
+    if draw_run(job, key="loss_break"):
         return
-    keys = [key_of(variant.job), key_of(variant.beside)]
-    runs = [run for key in keys for run in group.of(key)]
-    draw_notice(f"**Notice:** {notice(variant, group)}")
-    if runs:
-        draw_runs(runs, group, HELD_OUT, key="loss_change")
-        st.caption(f"{words.loss_rule(HELD_OUT)} {words.where(group)}")
+    if group is None or len(group.bf16) < FEWEST:
+        stage().info(words.NOTHING if group is None else words.FEW)
+        return
+    draw_notice(notice(variant, group))
+    kinds = {CHANGED: variant.job, variant.beside.recipe: variant.beside}
+    lines, labels = [], []
+    for recipe, kind in kinds.items():
+        runs = [line(run, group, HELD_OUT, recipe=recipe) for run in group.of(key_of(kind))]
+        if not any(run.steps for run in runs):
+            continue
+        mean = mean_line(runs)
+        lines += [*runs, mean]
+        percent = mean.percent[-1] if mean.steps else 0.0
+        is_changed = recipe == CHANGED
+        told = "" if is_changed else runs[0].name
+        name = "with the change" if is_changed else "without it"
+        figure = "failed" if any(run.failure for run in runs) else words.rough(percent)
+        labels.append(Label(percent=percent, figure=figure, name=name, told=told))
+    if lines:
+        draw_lines(lines, group, HELD_OUT, labels, key="loss_change")
 
 
 def notice(variant: Variant, group: Group) -> str:
@@ -88,69 +93,23 @@ def notice(variant: Variant, group: Group) -> str:
     changed, beside = (key_of(job) for job in (variant.job, variant.beside))
     fallen = [run for run in group.of(changed) if run.row.failure]
     if fallen:
-        return f"the run with this change failed. {plain(fallen[0].row.failure)}"
+        return f"The run with this change **failed**. {plain(fallen[0].row.failure)}"
     found = {one.key: one for one in finals(group, [changed, beside])}
     if changed not in found:
-        return "no run with this change is recorded for this model."
-    told = f"with this change the loss ends at {words.gap_text(found[changed])} above bf16"
+        return "No run with this change is recorded for this model."
+    told = f"With this change the loss ends **{words.rough(found[changed].gap.percent)} from bf16**"
     if beside not in found:
         return f"{told}: {found[changed].verdict}."
     percent, error = apart(variant, group)
-    clear = (
-        "a difference that these runs show"
-        if abs(percent) > error
-        else "no difference that these runs could show"
-    )
-    return f"{told}, without it ({plain(found[beside].title)}) at {words.gap_text(found[beside])}: {clear}."
+    clear = "These runs show a difference" if abs(percent) > error else "These runs show no difference"
+    return f"{told}, without it {words.rough(found[beside].gap.percent)}. {clear}."
 
 
 def _draw_picture(variant: Variant) -> None:
     label, settings = PICTURES[variant.name]
-    st.page_link(
+    here().know.page_link(
         f"pages/{variant.page}.py",
         label=f"The picture that explains it: {label}",
         icon=":material/image:",
         query_params=link_params(**settings),
     )
-
-
-def _choose(controls: Controls, variant: Variant, job: TrainJob | None) -> None:
-    """Show a change, and train with it where there is a GPU."""
-    controls.preset(**{CHANGE.key: variant.name})
-    if job is not None:
-        gpu_queue.submit(job)
-
-
-def ended(variant: Variant, group: Group | None) -> str:
-    """Where the runs with a change ended: above bf16, or from the runs that it is to show nothing beside.
-
-    Empty where none is recorded that could be compared.
-    """
-    if group is None or len(group.bf16) < FEWEST:
-        return ""
-    changed, beside = (key_of(job) for job in (variant.job, variant.beside))
-    if any(run.row.failure for run in group.of(changed)):
-        return "Here: the run failed."
-    found = {one.key: one for one in finals(group, [changed, beside])}
-    if changed not in found:
-        return ""
-    if variant.shows is Shows.BREAKS or beside not in found:
-        return f"Here: {words.gap_text(found[changed])} above bf16, {found[changed].verdict}."
-    return f"Here: {words.signed(*apart(variant, group))} from {plain(found[beside].title)}."
-
-
-def _draw_card(controls: Controls, variant: Variant, group: Group | None) -> None:
-    job = job_for(variant_job(controls, variant), group)
-    with st.container(border=True):
-        st.markdown(f"**{variant.title}**")
-        at_scale = sourced().at_scale[variant.name]
-        st.markdown(f"{at_scale.found} {at_scale.link}.")
-        if told := ended(variant, group):
-            st.markdown(told)
-        st.button(
-            "Break it" if variant.shows is Shows.BREAKS else "Try it",
-            key=f"loss_change_{variant.name}",
-            on_click=_choose,
-            args=(controls, variant, job if gpu_queue.workers().has_gpu else None),
-            icon=":material/bolt:" if variant.shows is Shows.BREAKS else ":material/tune:",
-        )

@@ -10,7 +10,7 @@ from pages.kit.widgets import Choice, ChoiceStyle, Number, NumberStyle, Toggle
 
 MOST = 6
 """Recipes in one picture."""
-HELD_OUT, TRAINING = "held_out", "training"
+HELD_OUT, TRAINING, LAYERS = "held_out", "training", "layers"
 NEAR, ALL = "near", "all"
 EARLY, LATE = "early", "late"
 PRODUCTS = "products"
@@ -21,7 +21,6 @@ SHOW = Choice(
     options={
         "curves": "Curves",
         "train": "Train one",
-        "inside": "In the layers",
         "breaks": "Break it",
         "sure": "How sure?",
         "elsewhere": "Elsewhere",
@@ -45,10 +44,11 @@ COMPARED = Several(
 LOSS = Choice(
     key="loss_of",
     label="Loss on",
-    options={HELD_OUT: "Held-out files", TRAINING: "The batches of the steps"},
+    options={HELD_OUT: "Held-out", TRAINING: "Training", LAYERS: "In the layers"},
     default=HELD_OUT,
     help="**Held-out files**: text that no step reads, the same for all runs. **The batches**: as in a log; "
-    "each line is compared with bf16 of its own seed, which read the same batches.",
+    "each line is compared with bf16 of its own seed, which read the same batches. **In the layers**: no "
+    "loss, but what a recipe does to the tensors of each layer.",
 )
 REACH = Choice(
     key="loss_reach",

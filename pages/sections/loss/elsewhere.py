@@ -1,17 +1,21 @@
 """Section "Elsewhere": our final gaps beside published ones, and where they agree."""
 
+from collections.abc import Mapping
 from itertools import combinations
 from math import hypot
 
-import streamlit as st
-
 from fp8core.experiments.run_spread import SURE
 from fp8core.recipes import RECIPES
+from pages.kit.chart import draw_chart, room
+from pages.kit.charts.ink import INKS
 from pages.kit.charts.words import count
 from pages.kit.controls import Controls
 from pages.kit.inert import plain
 from pages.kit.notice import draw_notice
+from pages.kit.shell import theme
+from pages.kit.view import here, stage
 from pages.sections.loss import words
+from pages.sections.loss.charts.published import Pair, published_chart
 from pages.sections.loss.gaps import Final, finals
 from pages.sections.loss.sourced import Published, sourced
 from pages.sections.loss.state import group_here
@@ -35,19 +39,62 @@ CAUTION = (
 )
 
 
+_SHORT = {
+    AGREES: "agrees",
+    BOUND: "below the bound",
+    WIDE: "cannot decide",
+    OVER: "cannot decide",
+    LARGER: "ours is larger",
+    SMALLER: "ours is smaller",
+}
+
+
 def show(controls: Controls) -> None:
-    """Draw the table of gaps, ours and published, and what it cannot say."""
-    group = group_here(controls)
+    """Draw our gaps beside published ones, and the table of both."""
+    know, group = here().know, group_here(controls)
     found = finals(group, [(name, False, False) for name in group.recipes]) if group else []
     ours = {one.key[0]: one for one in found}
-    if group is None:
-        st.info(words.NOTHING)
-    draw_notice(f"**Notice:** {notice(ours)}")
-    st.markdown(table(ours))
+    draw_notice(notice(ours))
+    every = pairs(ours)
+    if every:
+        draw_chart(
+            published_chart(every, room(), INKS[theme()]),
+            key="loss_elsewhere",
+            alt="Our gaps and published ones, in percent. "
+            + "; ".join(
+                f"{one.title}: ours {one.percent:+.2f}, {one.source} {one.published:+.2g}" for one in every
+            ),
+            is_rigid=True,
+        )
+    else:
+        stage().info(words.NOTHING)
+    know.markdown(f"{more(ours)}{told_order(ours)}")
+    know.markdown(table(ours))
     if group is not None:
-        st.caption(f"{rule(ours)} {words.where(group)}")
-        st.markdown(unpublished(ours))
-    st.markdown(CAUTION)
+        know.caption(f"{rule(ours)} {words.where(group)}")
+        know.markdown(unpublished(ours))
+    know.markdown(CAUTION)
+
+
+def pairs(ours: Mapping[str, Final]) -> list[Pair]:
+    """Each published percentage beside our interval for each of its recipes."""
+    return [
+        Pair(
+            title=RECIPES[name].title,
+            recipe=name,
+            published=one.gap_percent,
+            is_bound=one.at_most,
+            percent=ours[name].closest.percent,
+            error=ours[name].closest.error,
+            verdict=_SHORT[verdict],
+            is_decided=verdict not in (WIDE, OVER),
+            source=one.source,
+        )
+        for one in sourced().published
+        for name in one.recipes
+        if name in ours and one.gap_percent is not None
+        for verdict in [agreement(one, ours[name])]
+    ]
 
 
 def agreement(one: Published, ours: Final) -> str:
@@ -64,26 +111,25 @@ def agreement(one: Published, ours: Final) -> str:
     return LARGER if low > published else SMALLER
 
 
-def notice(ours: dict[str, Final]) -> str:
+def notice(ours: Mapping[str, Final]) -> str:
     """How many published figures agree with ours."""
-    judged = [
-        agreement(one, ours[name])
-        for one in sourced().published
-        for name in one.recipes
-        if name in ours and one.gap_percent is not None
-    ]
+    judged = [one.verdict for one in pairs(ours)]
     if not judged:
-        return "no recorded run of ours stands beside a published gap yet."
-    agree, wide = (sum(one in some for one in judged) for some in ((AGREES, BOUND), (WIDE, OVER)))
-    larger, smaller = (judged.count(one) or "none" for one in (LARGER, SMALLER))
-    return (
-        f"of {count(len(judged), 'published gap')}, {agree or 'none'} agree with ours. For {wide or 'none'}, "
-        "**our interval is too wide** to tell them from none, or from their bound. Ours is larger than "
-        f"{larger} of them, and smaller than {smaller} of them.{told_order(ours)}"
-    )
+        return "No recorded run of ours is beside a published gap yet."
+    agree = sum(one in (_SHORT[AGREES], _SHORT[BOUND]) for one in judged)
+    wide = judged.count(_SHORT[WIDE])
+    said = f"Of {count(len(judged), 'published gap')}, **{agree or 'none'} agree with ours**."
+    return f"{said} {wide} of {len(judged)} we cannot decide: too few runs." if wide else said
 
 
-def told_order(ours: dict[str, Final]) -> str:
+def more(ours: Mapping[str, Final]) -> str:
+    """The published figures that do not agree."""
+    judged = [one.verdict for one in pairs(ours)]
+    larger, smaller = (judged.count(_SHORT[one]) or "none" for one in (LARGER, SMALLER))
+    return f"Ours is larger than {larger} of the published gaps, and smaller than {smaller} of them."
+
+
+def told_order(ours: Mapping[str, Final]) -> str:
     """How our order of recipes is to that of sources that trained several alike; empty where none did."""
     apart, same, every = 0, 0, 0
     for one, other in combinations(sourced().published, 2):
@@ -106,7 +152,7 @@ def told_order(ours: dict[str, Final]) -> str:
     )
 
 
-def table(ours: dict[str, Final]) -> str:
+def table(ours: Mapping[str, Final]) -> str:
     """A Markdown table: a line for each published gap and each of our recipes that it speaks of."""
     lines = [
         "| recipe | ours | published | agree? | what they trained | source |",
@@ -121,7 +167,7 @@ def table(ours: dict[str, Final]) -> str:
     return "\n".join(lines)
 
 
-def unpublished(ours: dict[str, Final]) -> str:
+def unpublished(ours: Mapping[str, Final]) -> str:
     """Our gaps beside which no published one stands, as a sentence; empty where there is none."""
     spoken = {name for one in sourced().published for name in one.recipes}
     rest = [
@@ -132,7 +178,7 @@ def unpublished(ours: dict[str, Final]) -> str:
     return f"Without a published gap: {'; '.join(rest)}." if rest else ""
 
 
-def rule(ours: dict[str, Final]) -> str:
+def rule(ours: Mapping[str, Final]) -> str:
     """The meaning of our figures: the runs that they compare."""
     paired = any(one.paired for one in ours.values())
     against = (

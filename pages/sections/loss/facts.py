@@ -39,21 +39,12 @@ def trained(mine: Group) -> Sequence[Final]:
 
 def beyond(settings: Settings) -> str:
     """The chosen recipes that leave the band: "none", "four bits", "eight bits" or "both"."""
-    bits = {recipe_bits(one) for one in ends(settings) if one.beyond}
+    bits = {one.bits for one in ends(settings) if one.beyond}
     if not bits:
         return "none"
     if len(bits) > 1:
         return "both"
     return "four bits" if bits == {4} else "eight bits"
-
-
-def recipe_bits(one: Final) -> int:
-    """The fewest bits of an operand's code in a recipe."""
-    recipe = one.row.job.recipe_data
-    if recipe is None:
-        raise ValueError("bf16 has no recipe")
-    specs = (operand for spec in (recipe.fprop, recipe.dgrad, recipe.wgrad) for operand in (spec.a, spec.b))
-    return min(operand.format.bits for operand in specs if operand is not None)
 
 
 def band_percent(settings: Settings) -> float:
@@ -99,7 +90,7 @@ def _counted(bits: int, *, beyond_band: bool) -> Callable[[Settings], int]:
 
     def found(settings: Settings) -> int:
         ended = trained(group(settings))
-        return sum(recipe_bits(one) == bits and (one.beyond or not beyond_band) for one in ended)
+        return sum(one.bits == bits and (one.beyond or not beyond_band) for one in ended)
 
     return found
 

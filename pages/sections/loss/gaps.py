@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from statistics import fmean
 
@@ -59,7 +59,7 @@ def band(group: Group, loss: str) -> Band:
     )
 
 
-def line(run: Run, group: Group, loss: str) -> Line:
+def line(run: Run, group: Group, loss: str, *, recipe: str = "", is_quiet: bool = False) -> Line:
     """A run relative to bf16: to its mean on held-out files, to the run of the same seed on batches."""
     twin = [one for one in group.bf16 if one.row.job.seed == run.row.job.seed and loss != HELD_OUT]
     above = _percent(points(run.row, loss), mean_of(twin or group.bf16, loss))
@@ -68,8 +68,19 @@ def line(run: Run, group: Group, loss: str) -> Line:
         seed=run.row.job.seed,
         steps=list(above),
         percent=list(above.values()),
+        recipe=recipe,
         failure=run.row.failure,
         is_here=run.origin is Origin.HERE,
+        is_quiet=is_quiet,
+    )
+
+
+def mean_line(lines: Sequence[Line]) -> Line:
+    """The mean of runs of one kind, at the steps that all of them have."""
+    each = [dict(zip(one.steps, one.percent, strict=True)) for one in lines]
+    mean = {step: fmean(one[step] for one in each) for step in each[0] if all(step in one for one in each)}
+    return replace(
+        lines[0], steps=list(mean), percent=list(mean.values()), failure="", is_here=False, is_mean=True
     )
 
 
@@ -102,7 +113,7 @@ def reach(lines: Sequence[Line], around: Band, *, near: bool) -> tuple[float, fl
 class Final:
     """The end of a kind of run: its gap, and a row of it for what all of them share.
 
-    - bits: the last loss in bits a byte, the mean of the runs.
+    - bits_per_byte: the last loss in bits, the mean of the runs.
     - outside: the gap lies outside the range of bf16's seeds.
     - in_bf16: what the loss changes where the same weights are computed in bf16, in percent.
     - paired: the gap to bf16's runs of equal seeds; None where there are none, or where these do not help for
@@ -113,10 +124,21 @@ class Final:
     title: str
     gap: Gap
     row: TrainRow
-    bits: float
+    bits_per_byte: float
     outside: bool
     in_bf16: float | None
     paired: Gap | None = None
+
+    @property
+    def bits(self) -> int:
+        """The fewest bits of an operand's code in the recipe."""
+        recipe = self.row.job.recipe_data
+        if recipe is None:
+            raise ValueError("bf16 has no recipe")
+        specs = (
+            operand for spec in (recipe.fprop, recipe.dgrad, recipe.wgrad) for operand in (spec.a, spec.b)
+        )
+        return min(operand.format.bits for operand in specs if operand is not None)
 
     @property
     def closest(self) -> Gap:
@@ -215,7 +237,7 @@ def finals(group: Group, keys: Sequence[Key]) -> list[Final]:
                     gap=one,
                     row=ended[0].row,
                     outside=not low <= one.percent <= high,
-                    bits=fmean(run.row.final_bits for run in ended),
+                    bits_per_byte=fmean(run.row.final_bits for run in ended),
                     in_bf16=_in_bf16(ended),
                     paired=equal and equal.gap(differences(ended, group.bf16)),
                 )

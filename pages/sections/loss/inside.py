@@ -1,13 +1,11 @@
-"""Section "In the layers": what a recipe does to the tensors of each layer, under the names in logs."""
+"""In the layers: what a recipe does to the tensors of each layer, under the names in logs."""
 
 from collections.abc import Sequence
-
-import streamlit as st
 
 from fp8core.linear import MATMULS
 from kernels.train.row import CopyStatistics, Statistics
 from kernels.train.variants import VARIANTS
-from pages.kit.chart import draw_chart
+from pages.kit.chart import draw_chart, room
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.words import short
 from pages.kit.controls import Controls
@@ -15,11 +13,11 @@ from pages.kit.notice import draw_notice
 from pages.kit.shell import theme
 from pages.kit.tables.arrow_table import arrow_table
 from pages.kit.tables.draw import draw_rows
+from pages.kit.view import here, stage
 from pages.sections.loss import words
 from pages.sections.loss.charts.layers import layers_chart
 from pages.sections.loss.controls import EARLY, INSIDE, METRIC, PRODUCTS, WHEN
 from pages.sections.loss.runs import Group, Key, Run, key_of
-from pages.sections.loss.state import group_here
 
 LOG_NAMES = {"underflows_percent": "underflows%", "overflows_percent": "overflows%"}
 """Fields whose name in a log is no name in Python."""
@@ -48,41 +46,43 @@ RULES = (
 )
 
 
-def show(controls: Controls) -> None:
-    """Draw the choice of a run, a statistic and a step, then the picture and the table."""
-    group = group_here(controls)
-    row = st.container(horizontal=True, vertical_alignment="bottom")
-    name = controls.draw(INSIDE, row.container(width=300))
-    metric = controls.draw(METRIC, row.container(width=220))
-    when = controls.draw(WHEN, row)
+def show(controls: Controls, group: Group | None) -> None:
+    """Draw a statistic in every layer."""
+    know = here().know
+    name, metric, when = (controls.draw(control) for control in (INSIDE, METRIC, WHEN))
     if group is None:
-        st.info(words.NOTHING)
+        stage().info(words.NOTHING)
         return
     run = run_of(name, group)
     if run is None or not run.row.statistics:
-        st.info(f"No statistics of this run are recorded: {INSIDE.options[name]}.")
+        stage().info(f"No statistics of this run are recorded: {INSIDE.options[name]}.")
         return
     found = taken(run.row.statistics, when)
     series = numbers(found, metric)
     title = METRIC.options[metric]
-    draw_notice(f"**Notice:** {notice(series, found.layers, title)}")
+    draw_notice(f"{run.title}: {notice(series, found.layers, title)}")
     order = alike(found.layers)
     spec = layers_chart(
         [found.layers[place] for place in order],
         {name: [values[place] for place in order] for name, values in series.items()},
         title,
+        room(),
         INKS[theme()],
         is_log=metric in _LOGARITHMIC,
     )
-    draw_chart(spec, key="loss_layers", alt=notice(series, found.layers, title).replace("**", ""))
-    st.caption(
+    draw_chart(
+        spec,
+        key="loss_layers",
+        alt=notice(series, found.layers, title).replace("**", ""),
+        is_rigid=True,
+    )
+    know.markdown(RULES)
+    with know:
+        draw_rows(arrow_table(table(found)))
+    know.caption(
         f"{run.title}, seed {run.row.job.seed}, after step {found.step:,} of {run.row.steps:,}. "
         f"{_ZEROS if any(0 in one.amax for one in found.copies) else ''}{words.where(group)}"
     )
-    with st.expander("All statistics of this step, under the names in logs"):
-        draw_rows(arrow_table(table(found)))
-    with st.expander("What each name means"):
-        st.markdown(RULES)
 
 
 def alike(layers: Sequence[str]) -> list[int]:
@@ -135,10 +135,10 @@ def notice(series: dict[str, Sequence[float | None]], layers: Sequence[str], tit
         return f"{title} is not finite in any layer."
     (low, *least), (high, *most) = min(every), max(every)
     if low == high:
-        return f"{title} is {short(low, 3)} in every layer and copy."
+        return f"{title} is **{short(low, 3)}** in every layer and copy."
     return (
-        f"{title} goes from {short(low, 3)} (**{least[0]}**, layer {least[1]}) to {short(high, 3)} "
-        f"(**{most[0]}**, layer {most[1]})."
+        f"{title} goes from {short(low, 3)} ({least[0]}, layer {least[1]}) to **{short(high, 3)}** "
+        f"({most[0]}, layer {most[1]})."
     )
 
 

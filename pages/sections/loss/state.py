@@ -12,7 +12,7 @@ _BAD_SHOWN = 3
 
 def group_here(controls: Controls) -> Group | None:
     """Draw the choice of the model, and return its group of runs, those of this session among them."""
-    size = controls.draw(SIZE, st.sidebar)
+    size = controls.draw(SIZE)
     if bad := recorded().bad:
         told = "\n".join(f"- {plain(str(one))}." for one in bad[:_BAD_SHOWN])
         st.warning(f"These lines of the recorded runs cannot be read and are left out:\n\n{told}")

@@ -3,8 +3,6 @@
 from collections.abc import Mapping, Sequence
 from statistics import fmean
 
-import streamlit as st
-
 from fp8core.experiments.run_spread import (
     POWER,
     SURE,
@@ -14,13 +12,15 @@ from fp8core.experiments.run_spread import (
     spread_interval,
     spread_percent,
 )
-from pages.kit.chart import draw_chart
+from fp8core.recipes import RECIPES
+from pages.kit.chart import draw_chart, room
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.words import count, short
 from pages.kit.controls import Controls
 from pages.kit.inert import plain
 from pages.kit.notice import draw_notice
 from pages.kit.shell import theme
+from pages.kit.view import here, stage
 from pages.sections.loss import words
 from pages.sections.loss.charts.ends import ends_chart
 from pages.sections.loss.controls import DELTA
@@ -36,45 +36,53 @@ BF16_TITLE = "bf16"
 
 
 def show(controls: Controls) -> None:
-    """Draw the difference to be shown, what it takes, and where all runs ended."""
-    group = group_here(controls)
-    delta = controls.draw(DELTA)
+    """Draw where all runs ended, and what the chosen difference takes."""
+    view, group = here(), group_here(controls)
+    delta = controls.draw(DELTA, view.control.container(width=260))
     if group is None or len(group.bf16) < FEWEST:
-        st.info(words.NOTHING if group is None else words.FEW)
+        stage().info(words.NOTHING if group is None else words.FEW)
         return
     reference = [run.row.final for run in group.bf16]
     spread = spread_percent(reference)
     low, high = spread_interval(spread, len(reference))
     needed = runs_needed(spread, delta)
     draw_notice(
-        f"**Notice:** {count(len(reference), 'run')} of bf16 end with a standard deviation of "
-        f"**{spread:.3f}%** of the loss. To show a difference of {delta:g}%, train "
-        f"**{count(needed, 'run')} of each** of the two recipes. So few seeds tell the deviation itself "
-        f"badly: with {SURE:.0%} it lies between {low:.3f} and {high:.3f}%, "
-        f"and {count(runs_needed(high, delta), 'run')} may be needed."
+        f"To show a difference of {delta:g}%, train **{count(needed, 'run')} of each** recipe. "
+        f"Equal runs of bf16 already spread by {spread:.2f}%."
     )
-    ends = ends_of(group)
-    every = ends[BF16_TITLE]
+    ends, every = ends_of(group), [100 * (one / fmean(reference) - 1) for one in reference]
+    titles = {RECIPES[name].title: name for name in group.recipes}
     draw_chart(
-        ends_chart(ends, (min(every), max(every)), delta, INKS[theme()]),
+        ends_chart(
+            ends,
+            {title: titles.get(title) for title in ends},
+            (min(every), max(every)),
+            delta,
+            room(),
+            INKS[theme()],
+        ),
         key="loss_ends",
         alt="Where each run ended, in percent above the mean of bf16. "
         + "; ".join(f"{name}: {', '.join(map(words.percent, each))}" for name, each in ends.items()),
+        is_rigid=True,
     )
-    st.caption(
-        "A point is a run. The gray band holds the runs of bf16; the dashed line is the difference that you "
-        f"chose. Recipes whose points lie in the band have no order. {words.where(group)}"
+    know = view.know
+    know.markdown(
+        "A point is a run. The gray band holds the runs of bf16. Recipes whose points lie in the band have "
+        f"no order. {count(len(reference), 'run')} of bf16 give the standard deviation badly. "
+        f"With {SURE:.0%} it lies between {low:.3f} and {high:.3f}%. "
+        f"So {count(runs_needed(high, delta), 'run')} may be needed."
     )
-    st.header("How many runs a difference takes")
-    st.latex(FORMULA)
-    st.markdown(
+    know.latex(FORMULA)
+    know.markdown(
         f"σ is the standard deviation of equal runs, δ the difference of the means, n the runs of **each** "
         f"recipe; the factor is {factor():.2f}. With n runs, a true difference of δ is found in "
         f"{POWER:.0%} of all cases, and equal recipes seem to differ in {1 - SURE:.0%}."
     )
-    st.markdown(table(spread, (low, high)))
-    st.markdown(f":small[Elsewhere: {noise()}.]")
-    st.markdown(equal_seeds(group))
+    know.markdown(table(spread, (low, high)))
+    know.markdown(f":small[Elsewhere: {noise()}.]")
+    know.markdown(equal_seeds(group))
+    know.caption(words.where(group))
 
 
 def equal_seeds(group: Group) -> str:

@@ -36,6 +36,11 @@ def percent(value: float) -> str:
     return f"{_hundredths(value)}%"
 
 
+def rough(value: float) -> str:
+    """A signed percentage of one decimal, such as ``+1.2%``."""
+    return f"{round(value, 1) + 0.0:+.1f}%".replace("-", "−")
+
+
 def gap_text(one: Final) -> str:
     """The gap of a kind of run with its interval, such as ``+1.20 ± 0.15%``."""
     return interval(one.gap)
@@ -57,39 +62,37 @@ def _hundredths(value: float) -> str:
     return f"{round(value, 2) + 0.0:+.2f}".replace("-", "−")
 
 
-def band_notice(finals: Sequence[Final], band: tuple[float, float], seeds: int, fallen: Sequence[Run]) -> str:
-    """The recipes that leave the band; those within it have no order."""
+def band_notice(finals: Sequence[Final], band: tuple[float, float], fallen: Sequence[Run]) -> str:
+    """The recipe that ends farthest above the band; those within it have no order."""
     out, within = [one for one in finals if one.beyond], [one for one in finals if not one.outside]
-    unsure = [one for one in finals if one.outside and not one.beyond]
-    told = f"bf16's own {seeds} seeds end between {percent(band[0])} and {percent(band[1])} of their mean. "
+    said = []
+    if out and within and _are(4, out) and _are(8, within):
+        said.append("Eight bits change the loss no more than a new seed would. Four bits do:")
     if out:
-        told += f"Beyond that band: {_with_gaps(out)}. "
-    if unsure:
-        told += f"Outside it, but with **too few runs to be sure**: {_with_gaps(unsure)}. "
-    if len(within) == 1:
-        told += f"{within[0].title} ends in the band: these runs do not tell it from bf16. "
-    elif within:
-        names = ", ".join(one.title for one in within)
-        told += f"In the band, and so **without any order** among them or against bf16: {names}. "
+        worst = max(out, key=lambda one: one.gap.percent)
+        said.append(f"{worst.title} ends **{worst.gap.percent:.1f}% above bf16**.")
+    else:
+        said.append(
+            f"No recipe surely leaves bf16's own seeds, **{percent(band[0])} to {percent(band[1])}**."
+        )
     if fallen:
-        told += "Ended before their last step: " + ", ".join(dict.fromkeys(run.title for run in fallen)) + "."
-    return told.strip()
+        said.append(f"{fallen[0].title} ended early.")
+    return " ".join(said)
 
 
-def _with_gaps(finals: Sequence[Final]) -> str:
-    largest_first = sorted(finals, key=lambda one: -one.gap.percent)
-    return ", ".join(f"**{one.title}** {percent(one.gap.percent)}" for one in largest_first)
+def _are(bits: int, finals: Sequence[Final]) -> bool:
+    return all(one.bits == bits for one in finals)
 
 
 def table(finals: Sequence[Final]) -> str:
     """A Markdown table of what is left at the end."""
     paired = any(one.paired for one in finals)
-    head = ["recipe", "runs", "last bits a byte", "above bf16", "where", "same weights in bf16"]
+    head = ["recipe", "runs", "last bits per byte", "above bf16", "where", "same weights in bf16"]
     if paired:
         head.insert(4, "of equal seeds")
-    lines = [f"| {' | '.join(head)} | quantized GEMMs a step |", f"|:--|{'--:|' * len(head)}"]
+    lines = [f"| {' | '.join(head)} | quantized GEMMs per step |", f"|:--|{'--:|' * len(head)}"]
     for one in finals:
-        cells = [plain(one.title), str(one.gap.runs), f"{one.bits:.4f}", gap_text(one), one.verdict]
+        cells = [plain(one.title), str(one.gap.runs), f"{one.bits_per_byte:.4f}", gap_text(one), one.verdict]
         if paired:
             cells.insert(4, interval(one.paired) if one.paired else "–")
         cells += ["–" if one.in_bf16 is None else percent(one.in_bf16)]

@@ -1,56 +1,45 @@
-"""One report in full: verdict, checklist, faults, speed against the record, downloads."""
+"""One report in full: faults, speed against the record, checklist, downloads."""
 
 import streamlit as st
 
 from kernels.check.names import SHARE_OF_COPY
 from kernels.check.render import markdown
-from kernels.check.report import Group, Line, Report, Verdict
+from kernels.check.report import Group, Line, Report
 from kernels.check.schema import document
 from kernels.check.verdicts import NORMAL_SHARE
 from pages.kit.chart import draw_chart
 from pages.kit.charts.ink import INKS
 from pages.kit.inert import plain
+from pages.kit.look.presenter import projected
 from pages.kit.shell import theme
+from pages.kit.view import here
 from pages.sections.sanity import words
 from pages.sections.sanity.charts.shares import Bar, shares_chart
 from pages.sections.sanity.history import Past
+from pages.sections.sanity.picture import of_report, picture
 
 
-def draw_verdict(past: Past) -> None:
-    """The sentence on top, in a box whose color and sign say it too."""
-    report = past.report
-    text = words.verdict(past)
-    if report.exit_code == 0 and not report.count(Verdict.SLOW):
-        st.success(text, icon=":material/check_circle:")
-    elif report.exit_code == 0:
-        st.warning(text, icon=":material/speed:")
-    elif report.exit_code == 1:
-        st.error(text, icon=":material/error:")
-    else:
-        st.info(text, icon=":material/block:" if report.finished else ":material/stop_circle:")
-    st.caption(words.origin(past))
-
-
-def draw_checklist(report: Report) -> None:
-    """The questions and their lines; also while the check runs."""
-    st.markdown(words.checklist(report))
+def draw_partial(report: Report) -> None:
+    """The squares of a check that runs."""
+    st.html(picture(of_report(report), INKS[theme()], is_small=projected()))
 
 
 def draw_report(past: Past) -> None:
-    """Everything below the verdict."""
-    report = past.report
-    draw_checklist(report)
+    """What is said of a check below its picture, and its lines under How we know."""
+    report, know = past.report, here().know
     for sentence in words.troubles(report):
         st.markdown(sentence)
-    with st.expander("What was compared, line by line"):
-        st.markdown(words.details(report))
     _draw_speed(report)
+    know.caption(words.origin(past))
+    know.markdown(words.checklist(report))
+    know.markdown("What was compared, line by line:")
+    know.markdown(words.details(report))
     if report.facts.gpu is not None:
-        st.header("What can this GPU do?")
-        st.markdown("\n".join(f"- {words.ability(ability)}" for ability in report.abilities))
-    with st.expander("The machine"):
-        st.markdown(words.machine(report))
-    _draw_take_home(report)
+        know.markdown("What this GPU can do:")
+        know.markdown("\n".join(f"- {words.ability(ability)}" for ability in report.abilities))
+    know.markdown(words.machine(report))
+    with know:
+        _draw_take_home(report)
 
 
 def bars(report: Report) -> tuple[Bar, ...]:
@@ -74,21 +63,22 @@ def bars(report: Report) -> tuple[Bar, ...]:
 def _draw_speed(report: Report) -> None:
     if not any(line.figures for line in report.of_group(Group.SPEED)):
         return
-    st.header("Is it as fast as the recorded run of this GPU model?")
     drawn = bars(report)
     if not drawn:
         gpu = plain(str(report.facts.gpu))
-        st.markdown(f"Nothing is recorded for the {gpu}, so there is no rate to compare with.")
+        here().know.markdown(f"Nothing is recorded for the {gpu}, so there is no rate to compare with.")
         return
+    st.header("As fast as the recorded run of this GPU model?")
     alt_text = "; ".join(f"{bar.name}: {bar.share:.0%} of {bar.recorded}" for bar in drawn)
     draw_chart(
         shares_chart(drawn, NORMAL_SHARE, INKS[theme()]),
         key="sanity_shares",
+        place=st,
         alt=f"Bars of speed. {alt_text}",
     )
     without = [line.name for line in report.of_group(Group.SPEED) if _lacks_a_record(line)]
     told = f" Nothing is recorded for: {', '.join(without)}." if without else ""
-    st.caption(plain(f"The record: {'; '.join(sorted({bar.source for bar in drawn}))}.{told}"))
+    here().know.caption(plain(f"The record: {'; '.join(sorted({bar.source for bar in drawn}))}.{told}"))
 
 
 def _lacks_a_record(line: Line) -> bool:
@@ -98,22 +88,22 @@ def _lacks_a_record(line: Line) -> bool:
 
 
 def _draw_take_home(report: Report) -> None:
-    with st.expander("Copy into an issue, or download"):
-        with st.container(horizontal=True):
-            st.download_button(
-                "JSON",
-                lambda: document([report]),
-                "fp8_check.json",
-                "application/json",
-                icon=":material/download:",
-                on_click="ignore",
-            )
-            st.download_button(
-                "Markdown",
-                lambda: markdown(report),
-                "fp8_check.md",
-                "text/markdown",
-                icon=":material/download:",
-                on_click="ignore",
-            )
-        st.code(markdown(report), language="markdown", height=260)
+    st.markdown("Copy into an issue, or download:")
+    with st.container(horizontal=True):
+        st.download_button(
+            "JSON",
+            lambda: document([report]),
+            "fp8_check.json",
+            "application/json",
+            icon=":material/download:",
+            on_click="ignore",
+        )
+        st.download_button(
+            "Markdown",
+            lambda: markdown(report),
+            "fp8_check.md",
+            "text/markdown",
+            icon=":material/download:",
+            on_click="ignore",
+        )
+    st.code(markdown(report), language="markdown", height=260)

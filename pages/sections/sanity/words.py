@@ -97,6 +97,12 @@ def troubles(report: Report) -> list[str]:
     return sentences
 
 
+def before(lines: int, has_gpu: bool) -> str:
+    """What a check compares, before there is one."""
+    where = "Press Run." if has_gpu else "No GPU here: the interpreter checks them on the CPU, without speed."
+    return f"A check makes **{lines} comparisons** with the reference. {where}"
+
+
 def verdict(past: Past) -> str:
     """The verdict in a sentence, and why where there is no FP8 or the check ended early."""
     report = past.report
@@ -105,7 +111,8 @@ def verdict(past: Past) -> str:
         blocked = [line for line in report.of_group(Group.SETUP) if line.verdict is Verdict.NOT_SUPPORTED]
         why = blocked[0].detail if blocked else ""
     head, _, counts = report.summary.partition(":")
-    return f"**{head}**:{counts} {plain(why)}".strip()
+    first, *others = counts.strip().rstrip(".").split(", ")
+    return f"{head}: {', '.join([f'**{first}**', *others])}. {plain(why)}".strip()
 
 
 def origin(past: Past) -> str:
@@ -137,11 +144,6 @@ def ability(ability: Ability) -> str:
     """A line on an ability of a GPU: yes or no, with the reason."""
     mark = ":green-badge[✓ yes]" if ability.available else ":violet-badge[∅ no]"
     return f"{mark} **{plain(ability.title)}**: {plain(ability.reason)}"
-
-
-def questions() -> str:
-    """The questions that a check answers, as a list."""
-    return "\n".join(f"- {group.title}" for group in Group)
 
 
 def machine(report: Report) -> str:

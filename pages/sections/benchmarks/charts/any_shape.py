@@ -5,18 +5,16 @@ from dataclasses import dataclass
 
 import altair as alt
 
-from pages.kit.charts.finish import color_range, dressed, shape_range
+from pages.kit.charts.finish import dressed
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.template import Filled, number, several, template
 from pages.sections.benchmarks.charts.intensity import intensity_axis
-from pages.sections.benchmarks.charts.series import COLUMNS, series_points
+from pages.sections.benchmarks.charts.series import marks, series_points
 
-_TALL = 460
 _EQUAL = 1.0
 _ROOM = 1.15
 _ASIDE = 1.5
 """The room left and right of the points: one point alone still has a power of two beside it."""
-_ONE_LINE = 22
 _SIZE, _OPACITY = 50, 0.85
 _TICKS = [0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 6, 8, 10, 20]
 _TOLD = {
@@ -35,15 +33,16 @@ class DrawnPoint:
     """One GEMM of a random shape: its speed over torch's, the operations per byte, and words by _TOLD."""
 
     series: str
+    recipe: str
     is_here: bool
     intensity: float
     ratio: float
     told: tuple[str, ...]
 
 
-def any_shape_chart(points: Sequence[DrawnPoint], ink: Ink) -> Filled:
-    """The points around the line at 1; there is at least one."""
-    ratios, series = [point.ratio for point in points], list(dict.fromkeys(point.series for point in points))
+def any_shape_chart(points: Sequence[DrawnPoint], room: float, ink: Ink, *, is_aside: bool) -> Filled:
+    """The points around the line at 1; there is at least one. A legend aside needs a wide page."""
+    ratios = [point.ratio for point in points]
     intensities = [point.intensity for point in points]
     columns = {
         "series": [point.series for point in points],
@@ -53,19 +52,17 @@ def any_shape_chart(points: Sequence[DrawnPoint], ink: Ink) -> Filled:
     }
     words = zip(*(point.told for point in points), strict=True)
     columns |= {_field(name): list(told) for name, told in zip(_TOLD, words, strict=True)}
-    return _chart(ink).filled(
+    return _chart(ink, is_aside).filled(
         {"points": columns},
         intensities=[min(intensities) / _ASIDE, max(intensities) * _ASIDE],
         ratios=[min([*ratios, _EQUAL]) / _ROOM, max([*ratios, _EQUAL]) * _ROOM],
-        series=series,
-        colors=color_range(len(series), ink),
-        shapes=shape_range(len(series)),
-        height=_TALL + _ONE_LINE * -(-len(series) // COLUMNS),
+        height=room,
+        **marks({point.series: point.recipe for point in points}),
     )
 
 
 @template
-def _chart(ink: Ink) -> alt.LayerChart:
+def _chart(ink: Ink, is_aside: bool) -> alt.LayerChart:
     x = intensity_axis((1.0, 4096.0))
     y = alt.Y(
         "ratio:Q",
@@ -78,7 +75,7 @@ def _chart(ink: Ink) -> alt.LayerChart:
         alt.Tooltip("intensity:Q", title="operations per byte", format=",.0f"),
         *(alt.Tooltip(f"{_field(name)}:N", title=title) for name, title in _TOLD.items()),
     ]
-    points = series_points(x, y, ink, tooltip, size=_SIZE, opacity=_OPACITY)
+    points = series_points(x, y, ink, tooltip, size=_SIZE, opacity=_OPACITY, is_aside=is_aside)
     equal = alt.Chart(alt.Data(values=[{}])).mark_rule(color=ink.text, strokeWidth=1.5, aria=False)
     return dressed(
         alt.layer(equal.encode(y=alt.datum(_EQUAL)), points).properties(height=number("height", 500)), ink

@@ -8,14 +8,13 @@ from itertools import product
 
 import altair as alt
 
-from pages.kit.charts.finish import color_range, dressed, shape_range
+from pages.kit.charts.finish import dressed
 from pages.kit.charts.ink import Ink
-from pages.kit.charts.template import Columns, Filled, several, template, text
+from pages.kit.charts.template import Columns, Filled, number, several, template, text
 from pages.sections.benchmarks.charts.facts import TimedGemm, fact_columns, tooltip
 from pages.sections.benchmarks.charts.intensity import intensity_axis
-from pages.sections.benchmarks.charts.series import series_points
+from pages.sections.benchmarks.charts.series import marks, series_points
 
-_TALL = 560
 _DASHES = {True: [1, 0], False: [6, 4]}
 _FEW_OPERATIONS, _MANY_OPERATIONS = 16.0, 32768.0
 _LABEL = 0.065
@@ -65,14 +64,17 @@ class Point:
     """One measurement."""
 
     series: str
+    recipe: str
     is_here: bool
     intensity: float
     tflop_s: float
     facts: TimedGemm
 
 
-def roofline(points: Sequence[Point], roofs: Sequence[Roof], ink: Ink) -> Filled:
-    """Points under the roofs; there is at least one of each."""
+def roofline(
+    points: Sequence[Point], roofs: Sequence[Roof], room: float, ink: Ink, *, is_aside: bool
+) -> Filled:
+    """Points under the roofs; there is at least one of each. A legend aside needs a wide page."""
     intensities = [point.intensity for point in points]
     ends = min([_FEW_OPERATIONS, *intensities]), max([_MANY_OPERATIONS, *intensities])
     speeds = [point.tflop_s for point in points] + [roof.at(ends[0]) for roof in roofs]
@@ -90,14 +92,11 @@ def roofline(points: Sequence[Point], roofs: Sequence[Roof], ink: Ink) -> Filled
         below = math.log(min(roof.tflop_s for roof in roofs) / low) / math.log(high / low)
         values |= _names_below(_slope_names(slopes), below)
     if points:
-        series = list(dict.fromkeys(point.series for point in points))
         datasets["points"] = _point_columns(points)
-        values |= {
-            "series": series,
-            "colors": color_range(len(series), ink),
-            "shapes": shape_range(len(series)),
-        }
-    return _chart(ink, has_roofs=bool(roofs), has_points=bool(points)).filled(datasets, **values)
+        values |= marks({point.series: point.recipe for point in points})
+    return _chart(ink, has_roofs=bool(roofs), has_points=bool(points), is_aside=is_aside).filled(
+        datasets, height=room, **values
+    )
 
 
 def _columns(rows: Sequence[_Datum]) -> Columns:
@@ -105,7 +104,7 @@ def _columns(rows: Sequence[_Datum]) -> Columns:
 
 
 @template
-def _chart(ink: Ink, *, has_roofs: bool, has_points: bool) -> alt.LayerChart:
+def _chart(ink: Ink, *, has_roofs: bool, has_points: bool, is_aside: bool) -> alt.LayerChart:
     x = intensity_axis((16.0, 32768.0))
     y = alt.Y(
         "speed:Q",
@@ -119,8 +118,8 @@ def _chart(ink: Ink, *, has_roofs: bool, has_points: bool) -> alt.LayerChart:
             alt.Tooltip("speed:Q", title="TFLOP/s", format=",.0f"),
             alt.Tooltip("intensity:Q", title="operations per byte", format=",.0f"),
         )
-        layers.append(series_points(x, y, ink, told, size=_SIZE, opacity=_OPACITY))
-    return dressed(alt.layer(*layers).properties(height=_TALL), ink)
+        layers.append(series_points(x, y, ink, told, size=_SIZE, opacity=_OPACITY, is_aside=is_aside))
+    return dressed(alt.layer(*layers).properties(height=number("height", 500)), ink)
 
 
 def _lines(x: alt.X, y: alt.Y, ink: Ink) -> list[alt.Chart]:

@@ -1,27 +1,41 @@
-"""Points of series, told apart by color and shape; a click on a name in the legend shows one series alone."""
+"""Points of series with their recipes' marks; a click on a name in the legend shows one series alone."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import altair as alt
 
 from pages.kit.charts.ink import Ink
+from pages.kit.charts.recipe_marks import mark_of
 from pages.kit.charts.template import several
 
-COLUMNS = 2
-"""Names in a line of the legend."""
+_COLUMNS = 4
 
-_LONG_NAME = "MXFP8, refolded, not bit-exact"
+_LONG_NAME = "Per tensor, hybrid"
 """The legend has as many columns as names of this length leave room for."""
 _HERE, _FAINT = 3.0, 0.08
 """How many times as large a point is that was measured here; the opacity of a series that is not picked."""
 
 
-def series_points(x: alt.X, y: alt.Y, ink: Ink, tooltip: Any, *, size: float, opacity: float) -> alt.Chart:
-    """The dataset "points". It fills the holes "series", "colors" and "shapes"."""
+def marks(recipes: Mapping[str, str]) -> dict[str, list[str]]:
+    """What fills the holes of `series_points`: the names of series, and the recipe of each."""
+    found = [mark_of(recipe) for recipe in recipes.values()]
+    return {
+        "series": list(recipes),
+        "colors": [one.color for one in found],
+        "shapes": [one.shape for one in found],
+    }
+
+
+def series_points(
+    x: alt.X, y: alt.Y, ink: Ink, tooltip: Any, *, size: float, opacity: float, is_aside: bool
+) -> alt.Chart:
+    """The dataset "points", with the holes "series", "colors", "shapes". A legend aside needs a wide page."""
     series = several("series", [_LONG_NAME])
     colors = alt.Scale(domain=series, range=several("colors", ["#000000"]))
     shapes = alt.Scale(domain=series, range=several("shapes", ["circle"]))
-    legend = alt.Legend(orient="bottom", columns=COLUMNS, labelLimit=260, labelColor=ink.text, symbolSize=90)
+    place = {"orient": "right", "columns": 1} if is_aside else {"orient": "top", "columns": _COLUMNS}
+    legend = alt.Legend(**place, labelLimit=260, labelColor=ink.text, symbolSize=90)
     picked = alt.selection_point(name="picked", fields=["series"], bind="legend")
     return (
         alt.Chart(alt.NamedData("points"))

@@ -1,18 +1,16 @@
-"""Speed of quantizing kernels over that of a copy: a bar each, and a diamond for torch.compile."""
+"""Speed of quantizing kernels over that of a copy: a mark each, and a hollow one for torch.compile."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import altair as alt
 
-from pages.kit.charts.above import LETTERS, WORDS, without_names, words_above, words_of
 from pages.kit.charts.finish import dressed
 from pages.kit.charts.ink import Ink
+from pages.kit.charts.named_rows import WIDE, Rows, across, columns, names, row_axis
+from pages.kit.charts.recipe_marks import mark_of
 from pages.kit.charts.template import Filled, number, several, template
 
-LINE = 20 + LETTERS
-_BAR, _AROUND = 15, 110
-_ROOM = 1.02
 OURS, COMPILED = "this project", "torch.compile"
 BARS, POINTS = "bars", "points"
 _FIELDS = ("line", "who", "ratio", "time", "rate", "told")
@@ -23,6 +21,7 @@ class Quantizer:
     """One kernel: its name, and for ours and torch.compile's the ratio to a copy, with what is told of it."""
 
     line: str
+    recipe: str
     ratio: float
     time: str
     rate: str
@@ -32,22 +31,26 @@ class Quantizer:
     compiled_rate: str
 
 
-def ratio_chart(found: Sequence[Quantizer], ink: Ink) -> Filled:
-    """A line a kernel, from top to bottom; 1 is the speed of a copy."""
+def ratio_chart(found: Sequence[Quantizer], room: float, ink: Ink) -> Filled:
+    """A line a kernel, from top to bottom, at most `room` pixels high; 1 is the speed of a copy."""
     bars = [(one.line, OURS, one.ratio, one.time, one.rate, one.told) for one in found]
     points = [
-        (one.line, COMPILED, one.compiled, one.compiled_time, one.compiled_rate, one.told)
-        for one in found
+        (place, one, (one.line, COMPILED, one.compiled, one.compiled_time, one.compiled_rate, one.told))
+        for place, one in enumerate(found)
         if one.compiled is not None
     ]
-    words = [words_of(one.line, f"{one.ratio:.2f}") for one in found]
-    most = max([1.0, *(bar[2] for bar in bars), *(point[2] for point in points)])
+    compiled = _columns([point for _, _, point in points])
+    compiled["y"] = [place for place, _, _ in points]
+    compiled["color"] = [mark_of(one.recipe).color for _, one, _ in points]
+    compiled["shape"] = [mark_of(one.recipe).shape for _, one, _ in points]
+    compiled["label"] = [COMPILED if number == 0 else "" for number in range(len(points))]
+    most = max([1.0, *(bar[2] for bar in bars), *(point[2] for _, _, point in points)])
+    zero = {"zero": [0.0] * len(found)}
+    named = zero | columns([one.line for one in found], [mark_of(one.recipe) for one in found])
     return _chart(ink).filled(
-        {BARS: _columns(bars) | {WORDS: words}, POINTS: _columns(points)},
-        lines=[one.line for one in found],
-        ratios=[0.0, _ROOM * most],
-        shown=[OURS, COMPILED] if points else [OURS],
-        height=LINE * len(found) + _AROUND,
+        {BARS: named | _columns(bars), POINTS: compiled},
+        ratios=[0.0, 1.02 * most],
+        **Rows(len(found), room, around=88, most=60).holes(),
     )
 
 
@@ -57,21 +60,20 @@ def _columns(rows: Sequence[tuple[object, ...]]) -> dict[str, list[object]]:
 
 @template
 def _chart(ink: Ink) -> alt.LayerChart:
-    y = alt.Y(
-        "line:N",
-        title=None,
-        scale=alt.Scale(domain=several("lines", ["MXFP8, x, along rows and down columns"])),
-        axis=without_names(),
-    )
+    y = row_axis()
     x = alt.X(
         "ratio:Q",
         title="times the speed of a copy",
-        scale=alt.Scale(domain=several("ratios", [0.0, 1.0]), nice=False),
-        axis=alt.Axis(tickCount=6, format=".1f"),
+        scale=alt.Scale(domain=several("ratios", [0.0, 1.0]), range=across(64, 44, names=280), nice=False),
+        axis=alt.Axis(
+            tickCount=6,
+            format=".1f",
+            domain=False,
+            ticks=False,
+            labelExpr="datum.value === 1 ? 'a copy = 1' : datum.label",
+        ),
     )
-    who = alt.Scale(domain=[OURS, COMPILED], range=[ink.m, ink.lost])
-    named = several("shown", [OURS, COMPILED])
-    legend = alt.Legend(orient="bottom", title=None, columns=2, labelColor=ink.text, values=named)
+    marks = {"color": alt.Color("color:N", scale=None), "shape": alt.Shape("shape:N", scale=None)}
     tooltip = [
         alt.Tooltip("line:N", title="quantizes"),
         alt.Tooltip("who:N", title="by"),
@@ -80,14 +82,24 @@ def _chart(ink: Ink) -> alt.LayerChart:
         alt.Tooltip("rate:N", title="least bytes over time"),
         alt.Tooltip("told:N", title="also"),
     ]
-    bars = alt.Chart(alt.NamedData(BARS)).encode(y=y, x=x)
-    points = alt.Chart(alt.NamedData(POINTS)).encode(y=y, x=x)
+    bars, points = alt.Chart(alt.NamedData(BARS)), alt.Chart(alt.NamedData(POINTS))
+    hollow = points.mark_point(filled=True, size=100, opacity=1, fill=ink.page, strokeWidth=2)
+    one = alt.Chart(alt.Data(values=[{"one": 1}]))
     chart = alt.layer(
-        bars.mark_bar(size=_BAR).encode(color=alt.Color("who:N", scale=who, legend=legend), tooltip=tooltip),
-        points.mark_point(shape="diamond", size=110, filled=True, opacity=1, stroke=ink.page).encode(
-            color=alt.Color("who:N", scale=who, legend=legend), tooltip=tooltip
+        one.mark_rule(color=ink.text, strokeWidth=2, aria=False).encode(x=alt.X("one:Q", scale=x["scale"])),
+        bars.mark_rule(strokeWidth=3, aria=False, opacity=0.5).encode(
+            x=alt.X("zero:Q", scale=x["scale"]), x2="ratio", y=y, color=marks["color"]
         ),
-        alt.Chart(alt.Data(values=[{}])).mark_rule(color=ink.text, strokeWidth=1.5).encode(x=alt.datum(1.0)),
-        words_above(alt.Chart(alt.NamedData(BARS)).encode(y=y), _BAR, ink),
+        hollow.encode(
+            x=x, y=y, shape=marks["shape"], stroke=alt.Stroke("color:N", scale=None), tooltip=tooltip
+        ),
+        bars.mark_point(filled=True, size=140, opacity=1).encode(x=x, y=y, **marks, tooltip=tooltip),
+        points.mark_text(
+            baseline="bottom", dy=-8, fontSize=13, color=ink.soft, opacity=alt.ExprRef(f"{WIDE} ? 1 : 0")
+        ).encode(x=x, y=y, text="label:N"),
+        bars.mark_text(
+            align="right", baseline="middle", fontSize=15, fontWeight="bold", color=ink.text
+        ).encode(x=alt.value(alt.ExprRef("width")), y=y, text=alt.Text("ratio:Q", format=".2f")),
+        *names(bars, y, ink),
     )
     return dressed(chart.properties(height=number("height", 400)), ink)

@@ -12,14 +12,23 @@ from pages.kit.charts.template import several
 
 
 class Tone(Enum):
-    """What a role's color says; the value names it in the ink. What quantizes stands out."""
+    """What a color says, in words: what quantizes is blue, and half blue beside other work."""
 
-    WORK = "m"
-    BESIDE = "soft"
-    COST = "bad"
-    KEPT = "n"
-    MERGED = "k"
-    QUIET = "line"
+    WORK = "multiplies"
+    BESIDE = "a pass of the matmul"
+    COST = "quantizes"
+    MERGED = "quantizes on the way out"
+    REST = "all else"
+
+    def color(self, ink: Ink) -> str:
+        """The color in the ink of a theme."""
+        return {
+            Tone.WORK: ink.dot,
+            Tone.BESIDE: ink.mid,
+            Tone.COST: ink.scale,
+            Tone.MERGED: ink.ramp[2],
+            Tone.REST: ink.line,
+        }[self]
 
 
 class Paint(NamedTuple):
@@ -31,15 +40,28 @@ class Paint(NamedTuple):
 
 def color_scale(roles: Sequence[Paint], ink: Ink) -> alt.Scale:
     """The colors of these roles."""
-    colors = [getattr(ink, role.tone.value) for role in roles]
+    colors = [role.tone.color(ink) for role in roles]
     return alt.Scale(domain=[role.name for role in roles], range=colors)
+
+
+def legend(roles: Sequence[Paint], ink: Ink) -> str:
+    """HTML that names the tones of these roles."""
+    tones = dict.fromkeys(role.tone for role in roles)
+    named = "".join(
+        f'<span><i style="background:{tone.color(ink)}"></i>{tone.value}</span>' for tone in tones
+    )
+    return (
+        "<style>.fp8-tones{display:flex;flex-wrap:wrap;gap:2px 20px;font-size:14px}"
+        ".fp8-tones i{display:inline-block;width:12px;height:12px;border-radius:2px;margin-right:6px}</style>"
+        f'<div class="fp8-tones" style="color:{ink.text}">{named}</div>'
+    )
 
 
 def roles_legend(roles: Sequence[Paint], ink: Ink) -> alt.Legend:
     """A legend of those of these roles that fill the hole "roles"."""
     return alt.Legend(
-        orient="bottom",
-        columns=3,
+        orient="top",
+        columns=6,
         labelColor=ink.text,
         labelLimit=220,
         symbolOpacity=1,
@@ -68,11 +90,17 @@ class Bar:
 
 @dataclass(frozen=True, kw_only=True)
 class Lane:
-    """One way: its name, its kernels in the order in which they ran, and its figures in words."""
+    """One way: its name, its kernels in the order in which they ran, and its figures in words.
+
+    told: what the way does. speed: over bf16. time: of a step. share: of quantizing in it.
+    """
 
     name: str
     bars: tuple[Bar, ...]
-    label: str
+    told: str
+    speed: str
+    time: str
+    share: str
 
     @property
     def end_us(self) -> float:

@@ -1,6 +1,5 @@
 """A stored tensor cut into what one program holds, a code of it, and the numbers that the code waits for."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import altair as alt
@@ -9,14 +8,13 @@ from fp8core.reach import Reach
 from fp8core.tiles import WHOLE, Extent
 from pages.kit.charts.finish import dressed
 from pages.kit.charts.ink import Ink
-from pages.kit.charts.template import Filled, by_column, several, template
+from pages.kit.charts.template import Filled, by_column, number, template
 
 DOWN, ACROSS = 3, 5
 """Blocks of the picture."""
-_TALL = 235
-_GAP, _HEAD, _FOOT = 0.6, 0.95, 0.55
-_FIRST, _LEADING, _BELOW = -0.68, 0.4, 0.32
-"""Lines of words: the first one above the blocks, from one to the next, the one below the blocks."""
+_HEAD, _FOOT = 0.6, 0.6
+_ABOVE, _BELOW = -0.32, 0.34
+"""The words above and below the blocks."""
 _ROW, _COLUMN = 1, 2
 """The block that holds the code."""
 _THINNEST = 0.09
@@ -27,48 +25,36 @@ BLOCKS, REACHES, CODES, HEADS, VERDICTS = "blocks", "reaches", "codes", "heads",
 
 @dataclass(frozen=True, kw_only=True)
 class Panel:
-    """One picture: its head of two lines, what a code waits for, and the verdict in a few words."""
+    """One picture: its head, what a code waits for, and the verdict in a few words."""
 
-    head: tuple[str, str]
+    head: str
     reach: Reach
     told: str
     verdict: str
 
 
-def reach_chart(panels: Sequence[Panel], side: int, ink: Ink) -> Filled:
-    """The pictures side by side; a block is `side` rows by `side` columns."""
-    blocks, reaches, codes, heads, verdicts = [], [], [], [], []
-    for number, panel in enumerate(panels):
-        left = number * (ACROSS + _GAP)
-        blocks += [
-            {
-                "x": left + column,
-                "x2": left + column + 1,
-                "y": row,
-                "y2": row + 1,
-                "program": (row, column) == (_ROW, _COLUMN),
-            }
-            for row in range(DOWN)
-            for column in range(ACROSS)
-        ]
-        top, bottom = _span(panel.reach.rows, side, _ROW, _WITHIN[0], DOWN)
-        first, last = _span(panel.reach.columns, side, _COLUMN, _WITHIN[1], ACROSS)
-        if not panel.reach.earlier:
-            reaches.append({"x": left + first, "x2": left + last, "y": top, "y2": bottom, "told": panel.told})
-        codes.append({"x": left + _COLUMN + _WITHIN[1], "y": _ROW + _WITHIN[0], "told": panel.told})
-        heads += [
-            {"x": left, "y": _FIRST + _LEADING * line, "text": words} for line, words in enumerate(panel.head)
-        ]
-        verdicts.append({"x": left, "y": DOWN + _BELOW, "text": panel.verdict})
+def reach_chart(panel: Panel, side: int, tall: int, ink: Ink) -> Filled:
+    """The picture, `tall` pixels high; a block is `side` rows by `side` columns."""
+    blocks = [
+        {"x": column, "x2": column + 1, "y": row, "y2": row + 1, "program": (row, column) == (_ROW, _COLUMN)}
+        for row in range(DOWN)
+        for column in range(ACROSS)
+    ]
+    top, bottom = _span(panel.reach.rows, side, _ROW, _WITHIN[0], DOWN)
+    first, last = _span(panel.reach.columns, side, _COLUMN, _WITHIN[1], ACROSS)
+    told = [panel.told]
+    reaches = {"x": [first], "x2": [last], "y": [top], "y2": [bottom], "told": told}
+    if panel.reach.earlier:
+        reaches = {field: [] for field in reaches}
     return _chart(ink).filled(
         {
             BLOCKS: by_column(blocks),
-            REACHES: by_column(reaches) if reaches else {"x": [], "x2": [], "y": [], "y2": [], "told": []},
-            CODES: by_column(codes),
-            HEADS: by_column(heads),
-            VERDICTS: by_column(verdicts),
+            REACHES: reaches,
+            CODES: {"x": [_COLUMN + _WITHIN[1]], "y": [_ROW + _WITHIN[0]], "told": told},
+            HEADS: {"x": [0], "y": [_ABOVE], "text": [panel.head]},
+            VERDICTS: {"x": [0], "y": [DOWN + _BELOW], "text": [panel.verdict]},
         },
-        across=[0.0, len(panels) * (ACROSS + _GAP) - _GAP],
+        height=tall,
     )
 
 
@@ -83,7 +69,7 @@ def _span(extent: Extent, side: int, block: int, within: float, blocks: int) -> 
 
 @template
 def _chart(ink: Ink) -> alt.LayerChart:
-    x = alt.X("x:Q", axis=None, scale=alt.Scale(domain=several("across", [0.0, 5.0]), nice=False, zero=False))
+    x = alt.X("x:Q", axis=None, scale=alt.Scale(domain=[0.0, ACROSS], nice=False, zero=False))
     y = alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[DOWN + _FOOT, -_HEAD], nice=False, zero=False))
     ends = {"x2": "x2:Q", "y2": "y2:Q"}
     told = [alt.Tooltip("told:N", title="a code waits for")]
@@ -91,7 +77,7 @@ def _chart(ink: Ink) -> alt.LayerChart:
     ground = blocks.mark_rect(fill=ink.panel, stroke=ink.line, strokeWidth=1).encode(x=x, y=y, **ends)
     waited = (
         alt.Chart(alt.NamedData(REACHES))
-        .mark_rect(fill=ink.k, fillOpacity=0.45, stroke=ink.k)
+        .mark_rect(fill=ink.scale, fillOpacity=0.35, stroke=ink.scale)
         .encode(x=x, y=y, tooltip=told, **ends)
     )
     program = (
@@ -114,4 +100,7 @@ def _chart(ink: Ink) -> alt.LayerChart:
         .mark_text(align="left", baseline="middle", fontSize=13, fontWeight="bold", color=ink.text)
         .encode(x=x, y=y, text="text:N")
     )
-    return dressed(alt.layer(ground, waited, program, code, heads, verdicts).properties(height=_TALL), ink)
+    return dressed(
+        alt.layer(ground, waited, program, code, heads, verdicts).properties(height=number("height", 235)),
+        ink,
+    )

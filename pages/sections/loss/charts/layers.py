@@ -7,10 +7,9 @@ import altair as alt
 from pages.kit.charts.finish import color_range, dressed, shape_range
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.legible import axis_title
-from pages.kit.charts.template import Filled, several, template, text
+from pages.kit.charts.template import Filled, number, several, template, text
 
 POINTS = "points"
-TALL = 320
 _MANY = 6
 _LONG = "dy in Wgrad"
 
@@ -19,6 +18,7 @@ def layers_chart(
     layers: Sequence[str],
     found: Mapping[str, Sequence[float | None]],
     axis: str,
+    room: float,
     ink: Ink,
     *,
     is_log: bool,
@@ -37,7 +37,7 @@ def layers_chart(
         "value": [value for _, _, _, value in rows],
     }
     return _template(is_log, ink).filled(
-        {POINTS: columns}, names=list(found), layers=list(layers), axis=axis_title(axis)
+        {POINTS: columns}, names=list(found), layers=list(layers), axis=axis_title(axis), height=room
     )
 
 
@@ -45,7 +45,7 @@ def layers_chart(
 def _template(is_log: bool, ink: Ink) -> alt.LayerChart:
     names = several("names", [_LONG])
     legend = alt.Legend(
-        orient="bottom", columns=3, labelLimit=200, labelColor=ink.text, symbolSize=100, symbolOpacity=1
+        orient="top", columns=6, labelLimit=200, labelColor=ink.text, symbolSize=100, symbolOpacity=1
     )
     x = alt.X(
         "layer:N",
@@ -75,7 +75,7 @@ def _template(is_log: bool, ink: Ink) -> alt.LayerChart:
                     alt.Tooltip("value:Q", title="value", format=".4~g"),
                 ],
             ),
-            height=TALL,
+            height=number("height", 400),
         ),
         ink,
     )

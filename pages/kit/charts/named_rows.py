@@ -1,0 +1,97 @@
+"""Rows with a recipe's mark and name: at the left of a wide page, above the row on a narrow one.
+
+y = row_axis()                                        # fills the hole "lines"
+chart = alt.layer(*my_marks, *names(data, y, ink))    # "data" has the fields y, name, color, shape
+chart.filled(..., **rows(count, room, around=80))     # fills "lines", "height", "above"
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import altair as alt
+
+from pages.kit.charts.ink import Ink
+from pages.kit.charts.recipe_marks import Mark
+from pages.kit.charts.template import number, several
+
+WIDE = "width >= 600"
+NAMES = 230
+"""Pixels of the names on a wide page."""
+_LETTERS = 13
+"""Pixels of a name above its row."""
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows in a chart: the height of the chart, and of one row."""
+
+    count: int
+    room: float
+    around: float
+    most: float = 76.0
+
+    @property
+    def height(self) -> float:
+        """Pixels of the chart."""
+        return min(self.room, self.count * self.most + self.around)
+
+    @property
+    def step(self) -> float:
+        """Pixels of a row."""
+        return (self.height - self.around) / self.count
+
+    @property
+    def thick(self) -> float:
+        """Pixels of a bar that leaves room for a name above it."""
+        return max(8.0, min(30.0, self.step - _LETTERS - 6))
+
+    def holes(self) -> dict[str, Any]:
+        """What fills the holes of the chart."""
+        return {
+            "lines": [self.count - 0.4, -0.6],
+            "height": self.height,
+            "above": -min(self.step / 2, self.thick / 2 + _LETTERS / 2 + 2),
+        }
+
+
+def columns(names: Sequence[str], marks: Sequence[Mark]) -> dict[str, list[Any]]:
+    """The columns of the rows' names."""
+    return {
+        "y": list(range(len(names))),
+        "name": list(names),
+        "color": [mark.color for mark in marks],
+        "shape": [mark.shape for mark in marks],
+    }
+
+
+def row_axis() -> alt.Y:
+    """The place of a row by its number."""
+    scale = alt.Scale(domain=several("lines", [5.0, -0.5]), nice=False, zero=False)
+    return alt.Y("y:Q", scale=scale, axis=None)
+
+
+def across(right: float, narrow: float, names: float = NAMES) -> list[alt.ExprRef]:
+    """The range of an axis beside the names: it leaves so much room at the right."""
+    return [alt.ExprRef(f"{WIDE} ? {names} : 6"), alt.ExprRef(f"width - ({WIDE} ? {right} : {narrow})")]
+
+
+def names(data: alt.Chart, y: alt.Y, ink: Ink, *, is_marked: bool = True) -> list[alt.Chart]:
+    """The marks and names of the rows; without marks, the names alone."""
+    wide, narrow = alt.ExprRef(f"{WIDE} ? 1 : 0"), alt.ExprRef(f"{WIDE} ? 0 : 1")
+    above = number("above", -20.0)
+    marks = {"color": alt.Color("color:N", scale=None), "shape": alt.Shape("shape:N", scale=None)}
+    words = {"align": "left", "baseline": "middle", "color": ink.text}
+    drawn = [
+        data.mark_text(**words, fontSize=14, fontWeight="bold", opacity=wide).encode(
+            x=alt.value(24 if is_marked else 0), y=y, text="name:N"
+        ),
+        data.mark_text(**words, fontSize=13, opacity=narrow, dy=above).encode(
+            x=alt.value(20 if is_marked else 4), y=y, text="name:N"
+        ),
+    ]
+    if is_marked:
+        point = data.mark_point(filled=True, size=120, opacity=wide)
+        small = data.mark_point(filled=True, size=70, opacity=narrow, yOffset=above)
+        drawn += [one.encode(x=alt.value(8), y=y, **marks) for one in (point, small)]
+    return drawn
