@@ -5,7 +5,7 @@ from typing import Any
 
 from pages.kit import address
 from pages.kit.charts.legible import legible
-from pages.kit.charts.room import PROJECTED_ROOM, ROOM, in_room
+from pages.kit.charts.room import BESIDE_ROOM, PROJECTED_ROOM, ROOM, in_room
 from pages.kit.charts.template import Filled
 from pages.kit.look.presenter import projected
 from pages.kit.view import stage
@@ -53,6 +53,7 @@ def draw_chart(
         )
     ready = spec if isinstance(spec, Filled) else legible(spec)
     if not is_rigid:
-        room = PROJECTED_ROOM if projected() else ROOM
-        ready = in_room(ready, room, is_narrow="lesson" in address.frame_parameters())
+        is_beside = "lesson" in address.frame_parameters()
+        room = PROJECTED_ROOM if projected() else BESIDE_ROOM if is_beside else ROOM
+        ready = in_room(ready, room, is_narrow=is_beside)
     return place.vega_lite_chart(ready, width=width, key=key, alt=alt, **selection)
