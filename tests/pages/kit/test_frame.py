@@ -12,8 +12,8 @@ from tests.pages.conftest import TOP
 def drawn(monkeypatch) -> list[str]:
     """What the frame draws around a page, in order."""
     told: list[str] = []
-    monkeypatch.setattr(frame, "draw_top", lambda story, page: told.append("before"))
-    monkeypatch.setattr(frame, "draw_bottom", lambda story, page: told.append("after"))
+    monkeypatch.setattr(frame, "draw_before", lambda story, page: told.append("before"))
+    monkeypatch.setattr(frame, "draw_next", lambda story, page: told.append("after"))
     return told
 
 
@@ -39,7 +39,7 @@ def test_a_page_that_stops_has_its_end(drawn):
 def test_a_page_that_runs_anew_or_fails_has_none(drawn, raised):
     with pytest.raises(type(raised)):
         run(raised)
-    assert drawn == ["before"]
+    assert drawn == []
 
 
 def test_no_page_stops_in_a_way_that_leaves_it_without_an_end():
