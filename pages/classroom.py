@@ -6,42 +6,41 @@ from pages.kit.classroom.store import store
 from pages.kit.controls import Controls
 from pages.kit.gemm.queue_panel import workers
 from pages.kit.shell import end, guard
+from pages.kit.view import open_view
 from pages.sections.classroom import answers
 from pages.sections.classroom.controls import LINK, step_control
 from pages.sections.classroom.door import draw_door, is_teacher
 from pages.sections.classroom.export import draw_export
 from pages.sections.classroom.gpu import draw_limits, draw_line
-from pages.sections.classroom.join import draw_join
 from pages.sections.classroom.lead import draw_ends, draw_lead
 from pages.sections.classroom.roster import draw_roster
 
 guard()
-st.title("The class")
 asking = answers.asking()
 step = step_control({key: answers.title(place) for key, place in asking.items()})
 controls = Controls(step, LINK)
+chosen = asking.get(controls.value(step)) if is_teacher() else None
+view = open_view(answers.question(chosen) if chosen else "What does the class predict?")
 controls.toolbar(st.sidebar)
 if not is_teacher():
     draw_door()
     end()
 
 if store().trouble:
-    st.error(store().trouble)
-draw_lead()
-people, link = st.columns([3, 2], gap="large")
-with people:
+    view.warning.error(store().trouble)
+controls.draw(step, view.control.container(width=420))
+link = controls.draw(LINK)
+with view.notice:
+    answers.draw_count(chosen)
+answers.draw_step(chosen, link)
+with view.below:
+    draw_lead()
     st.header("Who is where", anchor=False)
     draw_roster()
-with link, st.expander("Join", expanded=True, icon=":material/qr_code:"):
-    draw_join(controls.draw(LINK))
-st.header("What the class predicts", anchor=False)
-chosen = asking.get(controls.draw(step))
-if chosen is not None:
-    answers.draw_step(chosen)
-st.header("The line for the GPU", anchor=False)
-draw_line(workers())
-with st.expander("Limits of a run"):
-    draw_limits(workers())
-st.header("The end", anchor=False)
-draw_export()
-draw_ends()
+    st.header("The line for the GPU", anchor=False)
+    draw_line(workers())
+    with st.expander("Limits of a run"):
+        draw_limits(workers())
+    st.header("The end", anchor=False)
+    draw_export()
+    draw_ends()

@@ -3,17 +3,16 @@
 import streamlit as st
 
 from pages.kit.controls import Controls
+from pages.kit.moved import follow_moved
 from pages.kit.shell import guard
-from pages.sections.glossary import concepts as glossary_concepts
-from pages.sections.glossary import words as glossary_words
-from pages.sections.glossary.controls import ALL_CONTROLS, SHOW
+from pages.kit.view import open_view
+from pages.sections.glossary.controls import ALL_CONTROLS
+from pages.sections.glossary.words import show
 
 guard()
-st.title("What does this word mean?")
+follow_moved({("glossary", "concepts"): ("pages/glossary.py", {})})
+view = open_view("What does this word mean?")
 controls = Controls(*ALL_CONTROLS)
 controls.toolbar(st.sidebar)
-
-if controls.draw(SHOW) == "concepts":
-    glossary_concepts.show()
-else:
-    glossary_words.show(controls)
+with view.below:
+    show(controls)

@@ -5,6 +5,7 @@ import streamlit as st
 from pages.kit.controls import Controls
 from pages.kit.lesson.library import library
 from pages.kit.shell import guard
+from pages.kit.view import open_view
 from pages.sections.lesson import overview, paper
 from pages.sections.lesson.controls import PRINT, chapter_control
 
@@ -12,11 +13,12 @@ guard()
 lessons = library()
 CHAPTER = chapter_control(lessons)
 controls = Controls(CHAPTER, PRINT)
-controls.toolbar(st.sidebar)
 name = controls.value(CHAPTER)
 chosen = [one for one in lessons.chapters if name in ("", one.name)]
 if controls.value(PRINT):
+    controls.toolbar(st.sidebar)
     paper.show(controls, CHAPTER, chosen)
 else:
-    st.title("How do I learn this step by step?")
+    open_view("How do I learn this step by step?")
+    controls.toolbar(st.sidebar)
     overview.show(controls, CHAPTER, lessons)

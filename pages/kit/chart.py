@@ -5,7 +5,7 @@ from typing import Any
 
 from pages.kit import address
 from pages.kit.charts.legible import legible
-from pages.kit.charts.room import PROJECTED_ROOM, ROOM, in_room
+from pages.kit.charts.room import BESIDE_ROOM, PROJECTED_ROOM, ROOM, in_room
 from pages.kit.charts.template import Filled
 from pages.kit.look.presenter import projected
 from pages.kit.view import stage
@@ -24,7 +24,12 @@ _SHADOW = (
 
 def room() -> int:
     """Pixels of height for the page's picture, for one that makes its own parts fit."""
-    return PROJECTED_ROOM if projected() else ROOM
+    return PROJECTED_ROOM if projected() else BESIDE_ROOM if _is_beside() else ROOM
+
+
+def _is_beside() -> bool:
+    """True beside a step of a lesson."""
+    return "lesson" in address.frame_parameters()
 
 
 def draw_chart(
@@ -59,5 +64,5 @@ def draw_chart(
         )
     ready = spec if isinstance(spec, Filled) else legible(spec)
     if not is_rigid:
-        ready = in_room(ready, room() - taken, is_narrow="lesson" in address.frame_parameters())
+        ready = in_room(ready, room() - taken, is_narrow=_is_beside())
     return place.vega_lite_chart(ready, width=width, key=key, alt=alt, **selection)

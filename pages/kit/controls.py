@@ -23,7 +23,7 @@ from pages.kit import address
 from pages.kit.inert import quoted
 from pages.kit.look import presenter
 from pages.kit.look.save_pictures import draw_save_pictures
-from pages.kit.view import more
+from pages.kit.view import more, warning_place
 from pages.kit.widgets import Choice, ChoiceStyle, Control, Number, NumberStyle, Place, Toggle, Value, Whole
 
 __all__ = [
@@ -150,27 +150,27 @@ class Controls:
         return address.link(self._wanted())
 
     def toolbar(self, place: Place | None = None) -> None:
-        """Draw "Copy link" and "Reset" in `place`, and say here which wishes of the address could not be met.
+        """Draw "Share", "Present" and "Reset" in `place`, and say on the page what of a link is ignored.
 
         A telephone, or a page that another one frames, shows no sidebar: nobody would read it there.
         A control that is drawn later, within limits of the moment, may add to what is said.
         """
-        place = st if place is None else place
-        row = place.container(horizontal=True)
-        with row.popover("Copy link", icon=":material/link:"):
-            st.caption("This page with these settings. The button at the right copies it.")
+        row = (st if place is None else place).container(horizontal=True, key="toolbar", gap="medium")
+        with row.popover("Share", type="tertiary", width="content"):
+            st.caption("This page with these settings. The button at the right copies the link.")
             self._link = st.empty()
+            draw_save_pictures()
+        presenter.draw_switch(row)
         row.button(
             "Reset",
-            icon=":material/restart_alt:",
+            key="toolbar_reset",
+            type="tertiary",
             on_click=self.reset,
             help="Every control back to its default",
         )
-        draw_save_pictures(row)
-        presenter.draw_switch(place)
         self._show_link()
         self._complaints += presenter.complaints()
-        self._warning = st.empty()
+        self._warning = warning_place().empty()
         self._complain()
 
     def _complain(self) -> None:

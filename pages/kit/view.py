@@ -40,6 +40,9 @@ class View:
 
     def __init__(self, question: str) -> None:
         st.title(question, anchor=False)
+        self.first_read = [question]
+        """The question and, once it is drawn, the Notice: what a reader reads first."""
+        self.warning: Place = st.container(key="view_warning", gap=None)
         self.notice: Place = st.container(key="view_notice", gap=None)
         row = st.container(
             key="view_row", horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"
@@ -125,6 +128,12 @@ def notice_place() -> Place:
     """The place of the page's Notice for the first who asks in a run; then where the page is."""
     view = _VIEW.get()
     return st if view is None else view.take_notice()
+
+
+def warning_place() -> Place:
+    """The place of what is wrong with the link that led here."""
+    view = _VIEW.get()
+    return st if view is None else view.warning
 
 
 def more() -> Any:

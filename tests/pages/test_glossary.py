@@ -5,7 +5,6 @@ import re
 import pytest
 
 from pages.kit.terms.glossary import glossary
-from pages.sections.glossary.concepts import concepts
 
 PAGE = "pages/glossary.py"
 
@@ -57,7 +56,14 @@ def test_an_unknown_term_is_named(open_app):
     assert "zebra" in at.warning[0].value
 
 
-def test_each_subject_of_the_concepts_has_one_heading(open_app):
+def test_all_words_are_seen_at_once_and_lead_to_their_entries(open_app):
+    at = open_app(PAGE)
+    [index] = [one.proto.body for one in at.get("html") if 'class="index"' in one.proto.body]
+    assert re.findall(r'href="#([^"]+)"', index) == shown(at)
+
+
+def test_an_address_of_the_section_that_went_opens_the_words(open_app):
     at = open_app(PAGE, glossary="concepts")
-    assert [one.value for one in at.header] == [*dict.fromkeys(one.about for one in concepts())]
-    assert len(at.header) > 2
+    assert shown(at) == [*glossary().by_slug]
+    assert not at.warning
+    assert not at.query_params

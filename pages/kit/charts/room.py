@@ -11,6 +11,8 @@ Spec = dict[str, Any]
 
 ROOM = 590
 """Pixels of a chart that fit below a page's question and its control on a laptop."""
+BESIDE_ROOM = 525
+"""The same beside a step of a lesson, on a screen of 720 pixels."""
 PROJECTED_ROOM = 375
 """Pixels of a chart, before its place is enlarged, that fit on a projector of 1280 by 720."""
 

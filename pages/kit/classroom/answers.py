@@ -2,28 +2,22 @@
 
 import streamlit as st
 
-from pages.kit.chart import draw_chart
-from pages.kit.charts.class_answers import alt_text, class_answers
-from pages.kit.charts.ink import INKS
 from pages.kit.classroom.histogram import histogram
+from pages.kit.classroom.squares import squares
 from pages.kit.classroom.store import store
-from pages.kit.inert import plain
 from pages.kit.lesson.chapter import Fact
 from pages.kit.lesson.library import Place
-from pages.kit.shell import theme
 
 POLL_S = 2.0
 
 
-def draw_answers(place: Place, truth: Fact | None, key: str) -> int:
-    """Draw the answers of all, and return how many they are. The truth is marked where it is given."""
-    answers = store().answers_to(place.key)
-    bars = histogram(place.step.predict, answers, truth) if place.step.predict else ()
-    if answers and bars:
-        draw_chart(class_answers(bars, INKS[theme()]), alt=plain(alt_text(bars)), key=key)
+def draw_answers(place: Place, truth: Fact | None) -> None:
+    """Draw the answers of all. The truth is marked where it is given."""
+    bars = histogram(place.step.predict, store().answers_to(place.key), truth) if place.step.predict else ()
+    if bars:
+        st.html(squares(bars))
     else:
         st.caption("Nobody has answered yet.")
-    return len(answers)
 
 
 def draw_for_student(place: Place, truth: Fact) -> None:
@@ -36,4 +30,4 @@ def draw_for_student(place: Place, truth: Fact) -> None:
 def _while_open(place: Place, truth: Fact) -> None:
     if store().is_shown(place.key):
         st.markdown("**What the class says**")
-        draw_answers(place, truth, key="class_answers")
+        draw_answers(place, truth)

@@ -5,8 +5,8 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
 
-from pages.kit.charts.class_answers import Bar
 from pages.kit.charts.words import short
+from pages.kit.classroom.squares import Bar
 from pages.kit.lesson.chapter import Fact, Kind, Prediction, number_in
 
 RANGES = 8

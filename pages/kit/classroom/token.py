@@ -14,7 +14,7 @@ TRIES, ALL_TRIES, MINUTE_S = 5, 60, 60.0
 """Tries of one visitor and of all together, in so many seconds."""
 _VISITORS_KNOWN = 1000
 _LONGEST = 200
-WRONG = "This is not the token. It stands on the terminal on which the server was started."
+WRONG = "This is not the token. The terminal that started the server shows it."
 TOO_MANY = "Too many tries. Wait a minute, and try again."
 
 

@@ -16,7 +16,7 @@ from pages.kit.lesson.facts import facts_of, folder_of
 from pages.kit.lesson.filled import filled
 from pages.kit.lesson.library import Library, Place, library
 from pages.kit.lesson.prediction import draw_prediction, forget_locking, just_locked
-from pages.kit.lesson.style import led_to, style
+from pages.kit.lesson.style import led_to, link_to_panel, link_to_picture, progress, style
 from pages.kit.look import presenter
 from pages.kit.notice import HIDDEN_KEY
 from pages.kit.terms.explain import draw_text
@@ -69,13 +69,14 @@ def draw(found: Asked | None, page: str) -> None:
     presenter.read()
     st.html(style(presenter.projected()))
     st.html(led_to(place.key, is_answered=just_locked(place)), unsafe_allow_javascript=True)
+    st.html(link_to_panel(place))
     with st.sidebar, st.container(key="lesson_panel"):
         try:
             _draw_step(place, library(), is_here=page == place.step.page)
         except ValueError as wrong:
             st.error(plain(f"This step cannot be shown: {wrong}."))
         _draw_way(place, library())
-        st.container(key="lesson_down").html('<a href="#picture">The picture is below: go to it.</a>')
+        st.html(link_to_picture())
 
 
 def go(place: Place) -> None:
@@ -90,10 +91,10 @@ def _is_locked(place: Place) -> bool:
 
 
 def _draw_step(place: Place, lessons: Library, is_here: bool) -> None:
-    step, steps = place.step, len(place.chapter.steps)
+    step = place.step
     is_waiting = step.predict is not None and not _is_locked(place)
     st.session_state[HIDDEN_KEY] = is_waiting and is_here
-    st.progress(place.number / steps, text=place.words)
+    st.html(progress(place))
     st.subheader(step.title, anchor=False)
     if not is_here:
         st.info("This step is shown beside another page.")
@@ -138,14 +139,14 @@ def _draw_way(place: Place, lessons: Library) -> None:
     """The buttons that lead on, back, to the step's settings and out."""
     before, after = lessons.moved(place, -1), lessons.moved(place, 1)
     row = st.container(horizontal=True, key="lesson_way")
-    if row.button("Back", key="lesson_back", icon=":material/arrow_back:"):
-        go(before) if before else st.switch_page(OVERVIEW)
     is_last = after is None or after.chapter != place.chapter
     name = f"Next chapter: {after.chapter.title}" if is_last and after else "Next" if after else "Finish"
     kind = "secondary" if place.step.predict is not None and not _is_locked(place) else "primary"
     if row.button(name, key="lesson_next", type=kind, icon=":material/arrow_forward:", icon_position="right"):
         go(after) if after else st.switch_page(OVERVIEW)
-    row = st.container(horizontal=True)
+    row = st.container(horizontal=True, key="lesson_foot")
+    if row.button("Back", key="lesson_back", type="tertiary", icon=":material/arrow_back:"):
+        go(before) if before else st.switch_page(OVERVIEW)
     row.button(
         "Settings of this step",
         key="lesson_again",

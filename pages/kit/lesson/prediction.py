@@ -16,6 +16,7 @@ from pages.kit.lesson.filled import filled, truth_of
 from pages.kit.lesson.library import Place
 from pages.kit.shell import theme
 
+LABEL = "Your prediction"
 POSITIONS = 101
 """The positions of the slider of an axis."""
 _WRONG, _LOCKED = "_lesson_wrong_answer", "_lesson_just_locked"
@@ -46,8 +47,9 @@ def _ask(place: Place, predict: Prediction, show_truth: Callable[[], None]) -> N
         show_truth()
 
     question = filled(predict.ask, place.step.settings(is_locked=False))
-    with st.form(f"{key}_form", border=True):
-        _question(predict, f"**Predict.** {question}", key)
+    with st.form(f"{key}_form", border=False):
+        st.container(key="lesson_ask").markdown(question)
+        _draw_field(predict, key)
         st.form_submit_button("Lock my answer", type="primary", on_click=locked)
     if complaint := st.session_state.pop(_WRONG, None):
         st.warning(complaint)
@@ -69,13 +71,13 @@ def _complaint(predict: Prediction, given: object) -> str | None:
     return None
 
 
-def _question(predict: Prediction, question: str, key: str) -> None:
-    """The widget that takes an answer."""
+def _draw_field(predict: Prediction, key: str) -> None:
+    """Draw the widget that takes an answer."""
     if predict.kind is Kind.CHOICE:
-        st.radio(question, [option.say for option in predict.options], index=None, key=key)
+        st.radio(LABEL, [option.say for option in predict.options], index=None, key=key)
     elif predict.kind is Kind.NUMBER:
         st.number_input(
-            question,
+            LABEL,
             value=None,
             step=None,
             format="%g",
@@ -85,14 +87,14 @@ def _question(predict: Prediction, question: str, key: str) -> None:
     else:
         stops = positions(predict)
         st.select_slider(
-            question,
+            LABEL,
             stops,
             key=key,
             format_func=lambda value: in_unit(value, predict),
         )
         ends = f"from {in_unit(stops[0], predict)} to {in_unit(stops[-1], predict)}"
         spec = guess_axis(_axis(predict), INKS[theme()])
-        draw_chart(spec, key="lesson_axis", alt=plain(f"An axis for the answer, {ends}."))
+        draw_chart(spec, place=st, key="lesson_axis", alt=plain(f"An axis for the answer, {ends}."))
 
 
 def just_locked(place: Place) -> bool:
@@ -132,7 +134,7 @@ def _points(predict: Prediction, answer: str, truth: Fact) -> None:
         return
     spec = guess_axis(_axis(predict), INKS[theme()], (guess, float(truth)))
     alt = f"An axis with two points: you said {in_unit(guess, predict)}, the page computes "
-    draw_chart(spec, key="lesson_points", alt=plain(alt + in_unit(float(truth), predict) + "."))
+    draw_chart(spec, place=st, key="lesson_points", alt=plain(alt + in_unit(float(truth), predict) + "."))
 
 
 def _axis(predict: Prediction) -> GuessAxis:

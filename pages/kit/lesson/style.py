@@ -1,8 +1,12 @@
-"""The look of the lesson's panel, beside a page or above it on a telephone, and of a chapter on paper.
+"""The look of the lesson's panel, beside a page or below it on a telephone, and of a chapter on paper.
 
-Streamlit lays the sidebar over a page that is narrower than 768 pixels. There a step is read first and its
-page second, so both stand in one column that scrolls as a whole.
+Streamlit lays the sidebar over a page that is narrower than 768 pixels. There the picture comes first and the
+step second, so both stand in one column that scrolls as a whole.
 """
+
+from html import escape
+
+from pages.kit.lesson.library import Place
 
 _LARGE = 1.3
 """For a projector, the panel's smallest text, of 14 pixels, has 18."""
@@ -10,37 +14,78 @@ _LARGE = 1.3
 
 def style(is_projected: bool) -> str:
     """HTML that gives the sidebar the panel's look while a panel is in it."""
-    zoom, wide = (_LARGE, 420) if is_projected else (1, 360)
+    zoom, wide = (_LARGE, 420) if is_projected else (1, 400)
     here, column = ".stApp:has(.st-key-lesson_panel)", '[data-testid="stAppViewContainer"]'
     sidebar, content = '[data-testid="stSidebar"]', '[data-testid="stSidebarContent"]'
+    main = '[data-testid="stMainBlockContainer"]'
+    page = "" if is_projected else f"{here} {main} {{ padding: 28px 48px 24px !important; }}"
     return f"""<style>
+{page}
+{here} .st-key-view_stage {{ min-height: 0; }}
 {here} {sidebar} {{
-    min-width: {wide}px; max-width: {wide}px; transform: none !important; visibility: visible;
-    transition: none; }}
-{here} :is([data-testid="stSidebarHeader"], [data-testid="stExpandSidebarButton"],
+    width: {wide}px !important; min-width: {wide}px !important; max-width: {wide}px;
+    transform: none !important; visibility: visible; transition: none; }}
+{here} :is([data-testid="stSidebarHeader"], [data-testid="stExpandSidebarButton"], .st-key-toolbar_reset,
     div:has(> [data-testid="stSidebarResizeHandle"])) {{ display: none; }}
-{here} [data-testid="stSidebarUserContent"] {{ padding: 1.25rem 0.25rem 3rem; zoom: {zoom}; }}
-.st-key-lesson_panel {{ border-bottom: 1px solid; padding-bottom: 1rem; gap: 0.75rem; }}
+{here} [data-testid="stSidebarUserContent"] {{ padding: 28px 8px 0 !important; zoom: {zoom}; }}
+.st-key-lesson_panel {{ gap: 16px; }}
+.st-key-lesson_panel h3 {{ font-size: 20px; line-height: 26px; padding: 8px 0 0; margin-bottom: 16px; }}
 .st-key-lesson_panel :is(h3, [data-testid="stAlert"]):focus {{ outline: none; }}
-.st-key-lesson_panel [data-testid="stForm"] {{ padding: 0.75rem; }}
-.st-key-lesson_panel button[data-testid="stBaseButton-primaryFormSubmit"] {{
-    color: var(--st-background-color, Canvas); }}
-.st-key-lesson_panel [data-testid="stWidgetLabel"] p {{ font-size: 1rem; }}
+.st-key-lesson_panel [data-testid="stForm"] {{ padding: 0; }}
+.st-key-lesson_ask p {{ font-size: 18px; line-height: 26px; font-weight: 650; }}
+.st-key-lesson_panel [data-testid="stWidgetLabel"] p {{
+    font-size: 15px; color: light-dark(#525c6a, #a9b3c1); }}
+.st-key-lesson_panel [data-testid="stAlertContainer"] {{
+    background: light-dark(#f0f2f5, #1b212b); color: light-dark(#14181f, #edf0f4); }}
 .st-key-lesson_panel [data-testid="stElementToolbar"] {{ display: none; }}
-.st-key-lesson_down {{ display: none; }}
+.st-key-lesson_foot {{ gap: 0 20px !important; padding-top: 8px;
+    border-top: 1px solid light-dark(#dfe3e9, #2b3441); }}
+.st-key-lesson_foot button {{ padding: 0 !important; color: light-dark(#525c6a, #a9b3c1); }}
+.lesson-steps p {{ margin: 0 0 10px; font-size: 15px; color: light-dark(#525c6a, #a9b3c1); }}
+.lesson-steps b {{ color: light-dark(#14181f, #edf0f4); font-weight: 650; }}
+.lesson-steps div {{ display: flex; gap: 6px; }}
+.lesson-steps i {{ flex: 1; height: 4px; border-radius: 2px; background: light-dark(#dfe3e9, #2b3441); }}
+.lesson-steps i.done {{ background: light-dark(#14181f, #edf0f4); }}
+.lesson-line {{ display: none; margin: 0; }}
+.lesson-line a {{ display: block; padding: 10px 0; font-size: 15px; line-height: 20px; text-decoration: none;
+    color: light-dark(#525c6a, #a9b3c1); }}
 @media (max-width: 768px) {{
-    .st-key-lesson_down {{ display: block; }}
+    .lesson-line {{ display: block; }}
     {here} {column} {{ flex-direction: column; overflow-y: auto; }}
     {here} {sidebar} {{
-        position: static; width: 100% !important; min-width: 100%; max-width: 100%; height: auto !important;
-        flex: none; }}
-    {here} {content} {{ position: static; width: 100%; height: auto; overflow: visible; }}
+        position: static; order: 1; width: 100% !important; min-width: 100% !important; max-width: 100%;
+        height: auto !important; flex: none; }}
+    {here} {content} {{ position: static; width: 100%; height: auto; overflow: visible;
+        padding: 0 16px !important; }}
+    {here} [data-testid="stSidebarUserContent"] {{ padding: 24px 0 0 !important; }}
     {here} {sidebar} ~ div {{ position: static; width: 100%; height: auto; flex: none; }}
     {here} [data-testid="stHeader"] {{ display: none; }}
     {here} [data-testid="stMain"] {{ position: static; height: auto; overflow: visible; }}
-    {here} [data-testid="stMainBlockContainer"] {{ padding-top: 1.5rem; }}
+    {here} {main} {{ padding: 4px 16px 24px !important; }}
 }}
 </style>"""
+
+
+def progress(place: Place) -> str:
+    """HTML of where a step is in its chapter: in words, and a stroke for each step."""
+    steps = len(place.chapter.steps)
+    strokes = "".join(f"<i{' class=done' * (number < place.number)}></i>" for number in range(steps))
+    title, _, step = place.words.partition(" · ")
+    return (
+        f'<div class="lesson-steps"><p><b>{escape(title)}</b> · {escape(step)}</p>'
+        f'<div aria-hidden="true">{strokes}</div></div>'
+    )
+
+
+def link_to_panel(place: Place) -> str:
+    """HTML of the line above the page on a telephone: it leads down to the step."""
+    words = f"Step {place.number} of {len(place.chapter.steps)}: {place.step.title} ↓"
+    return f'<p class="lesson-line"><a href="#step">{escape(words)}</a></p>'
+
+
+def link_to_picture() -> str:
+    """HTML of the line below the step on a telephone: it leads up to the picture."""
+    return '<p class="lesson-line"><a href="#picture">↑ To the picture</a></p>'
 
 
 def led_to(key: str, is_answered: bool) -> str:
@@ -54,11 +99,12 @@ def led_to(key: str, is_answered: bool) -> str:
     return f"""<script>/* {key} */
 (() => {{
     {scroll}
-    window.lessonGoesDown ||= document.addEventListener('click', (event) => {{
-        if (!event.target.closest('.st-key-lesson_down a')) return;
+    window.lessonLeads ||= document.addEventListener('click', (event) => {{
+        const link = event.target.closest('.lesson-line a');
+        if (!link) return;
         event.preventDefault();
-        const main = document.querySelector('[data-testid="stMain"]');
-        (main.querySelector('[data-testid="stVegaLiteChart"]') ?? main).scrollIntoView();
+        const target = link.hash === '#step' ? '.st-key-lesson_panel' : '[data-testid="stMain"]';
+        document.querySelector(target).scrollIntoView();
     }}) || true;
     const seek = (tries) => {{
         const target = document.querySelector('.st-key-lesson_panel {target}');

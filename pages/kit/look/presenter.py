@@ -8,7 +8,6 @@ import streamlit as st
 
 from pages.kit import address
 from pages.kit.inert import quoted
-from pages.kit.reported import reported
 from pages.kit.widgets import Place
 
 PARAMETER = "present"
@@ -40,14 +39,14 @@ def read() -> None:
 
 
 def draw_switch(place: Place) -> None:
-    """Draw the switch. An embedded page is for a projector anyway: it has none."""
+    """Draw the button that turns the mode on or off. An embedded page is always in it: it has none."""
     if st.context.is_embedded:
         return
-    st.session_state[_SWITCH_KEY] = projected()
-    place.toggle(
-        "Presenter mode",
+    place.button(
+        "Stop presenting" if projected() else "Present",
         key=_SWITCH_KEY,
-        on_change=_switched,
+        type="tertiary",
+        on_click=_switch,
         help="For a projector: large text, the picture first. The sidebar waits behind its arrow.",
     )
 
@@ -58,12 +57,9 @@ def complaints() -> list[str]:
     return [] if wrong is None else [f"{quoted(f'{PARAMETER}={wrong}')} ({PARAMETER} needs true or false)"]
 
 
-def _switched() -> None:
+def _switch() -> None:
     """Turn the mode on or off; a callback."""
-    is_on = reported(_SWITCH_KEY)
-    if is_on is None:
-        return
-    st.session_state[_STATE_KEY] = is_on
+    is_on = st.session_state[_STATE_KEY] = not st.session_state.get(_STATE_KEY, False)
     if is_on:
         st.session_state[_TOLD_KEY] = st.query_params[PARAMETER] = "true"
     else:

@@ -6,8 +6,6 @@ from pathlib import Path
 import streamlit as st
 from streamlit.components.v2.types import ComponentRenderer
 
-from pages.kit.widgets import Place
-
 _HERE = Path(__file__).parent
 _HTML = "<ul></ul><p>This page has no chart now.</p>"
 
@@ -19,8 +17,7 @@ def _component() -> ComponentRenderer:
     return st.components.v2.component("save_pictures", html=_HTML, css=css, js=js)
 
 
-def draw_save_pictures(place: Place) -> None:
-    """Draw a button that opens the list of this page's charts: each as SVG or PNG."""
-    with place.popover("Save pictures", icon=":material/image:"):
-        st.caption("As they are on the screen. PNG has twice the pixels.")
-        _component()(key="save_pictures")
+def draw_save_pictures() -> None:
+    """Draw the list of this page's charts: each as SVG or PNG."""
+    st.caption("Its pictures, as they are on the screen. PNG has twice the pixels.")
+    _component()(key="save_pictures")

@@ -18,8 +18,13 @@ def draw_before(story: Story, page: StoryPage) -> None:
 
 
 def draw_next(story: Story, page: StoryPage) -> None:
-    """Draw the link to the next page; where the story ends, and for a tool, the one to its first page."""
+    """Draw the link to the next page; where the story ends, and for a tool, the one to its first page.
+
+    The first page has none: it has doors of its own.
+    """
+    if page == story.first:
+        return
     following, view = story.next_after(page.name), current()
-    to, told = (following, "Next:") if following else (story.first, "Back to")
+    to, told = (following, "Next: **{}** →") if following else (story.first, "Back to **{}**")
     place = st.container(key="view_next") if view is None else view.next
-    place.page_link(to.script, label=f"{told} **{to.title}** →", help=to.asks)
+    place.page_link(to.script, label=told.format(to.title), help=to.asks)

@@ -10,14 +10,18 @@ import streamlit as st
 APP_NAME = "FP8 Explorer"
 KEY = "story_pages"
 _STYLE = f"""<style>
-.st-key-{KEY} {{ margin-top: -3.4rem; padding-bottom: 0.5rem;
-    border-bottom: 1px solid color-mix(in srgb, currentColor 25%, transparent); }}
-.st-key-{KEY} [data-testid="stElementContainer"]:has(a) {{ margin: 0; }}
-.st-key-{KEY} a {{ padding: 0 8px; height: 24px; min-height: 0; margin: 0; }}
-.st-key-{KEY} a p {{ font-size: 14px; }}
-.st-key-{KEY} p strong {{ font-size: 18px; }}
-.st-key-{KEY} [data-testid="stCaptionContainer"] {{ margin: 7px 0 0; }}
-.st-key-{KEY} [data-testid="stCaptionContainer"] p {{ font-size: 13px; font-weight: 600; margin: 0; }}
+.st-key-{KEY} {{ margin-top: -3.5rem; padding-bottom: 0.5rem; }}
+.st-key-{KEY} [data-testid="stElementContainer"]:has(a) {{ margin: 0 -12px; }}
+.st-key-{KEY} a {{ padding: 0 12px; height: 24px; min-height: 0; margin: 0; }}
+.st-key-{KEY} a p {{ font-size: 15px; }}
+.st-key-{KEY} p strong {{ font-size: 18px; font-weight: 650; }}
+.st-key-{KEY} [data-testid="stCaptionContainer"] {{ margin: 5px 0 0; opacity: 1; }}
+.st-key-{KEY} [data-testid="stCaptionContainer"] p {{
+    font-size: 13px; margin: 0; color: light-dark(#525c6a, #a9b3c1); }}
+@media (min-height: 860px) {{
+    .st-key-{KEY} a {{ height: 26px; }}
+    .st-key-{KEY} [data-testid="stCaptionContainer"] {{ margin: 12px 0 0; }}
+}}
 </style>"""
 _CLOSE_ON_TELEPHONES = f"""<script>
 if (!window.storyCloses) {{

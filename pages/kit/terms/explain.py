@@ -77,13 +77,11 @@ def explained(text: str) -> str:
     return "".join([*done, _words().sub(explain, text[at:])])
 
 
-def link(term: Term, shown: str | None = None) -> str:
-    """A word as HTML: a link to its entry, which carries its sentence."""
+def link(term: Term, shown: str | None = None, address: str | None = None) -> str:
+    """A word as HTML: a link to its entry, or to `address` on this page, which carries its sentence."""
     shown, says = escape(term.term if shown is None else shown), escape(term.says)
-    return (
-        f'<a class="fp8-term" href="{PAGE}?{TERM}={term.slug}" target="_blank" '
-        f'data-says="{says}" aria-label="{shown}: {says}">{shown}</a>'
-    )
+    where = f'href="{PAGE}?{TERM}={term.slug}" target="_blank"' if address is None else f'href="{address}"'
+    return f'<a class="fp8-term" {where} data-says="{says}" aria-label="{shown}: {says}">{shown}</a>'
 
 
 def found_in(texts: Iterable[str]) -> set[Term]:

@@ -1,23 +1,18 @@
-"""The row "Words on this page": every term of the glossary that a page shows or names.
+"""The row "Words on this page": a few terms of the glossary that the view on the screen needs.
 
-A page does not list its words. They are the terms whose link leads to it, and those in its own texts: the
-sentences of its script and of the sections that it imports.
+They are those that its question and its Notice use, then those whose link leads to it.
 """
 
-import ast
-from collections.abc import Iterator
-from functools import lru_cache
-from pathlib import Path
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 import streamlit as st
 
-from kernels.paths import TOP
-from pages.kit.in_code.syntax import parsed
 from pages.kit.terms.explain import PAGE, STYLE, found_in, link
 from pages.kit.terms.glossary import Term, glossary
-from pages.kit.view import know
+from pages.kit.view import current, know
 
-_SECTIONS = "pages.sections."
+MOST = 8
 
 
 def draw_style() -> None:
@@ -26,47 +21,20 @@ def draw_style() -> None:
 
 
 def draw_words(page: str) -> None:
-    """Draw the words of a page, each explained; nothing where it has none."""
-    if row := _row(page):
-        know().html(row)
+    """Draw the words of the view on the screen, each explained; nothing where it has none."""
+    view = current()
+    words = words_of(page, view.first_read if view else (), st.session_state)
+    if words and page != PAGE:
+        row = ", ".join(map(link, words))
+        know().html(f'<p class="fp8-words"><b>Words on this page:</b> {row}</p>')
 
 
-@lru_cache(maxsize=64)
-def words_of(page: str) -> tuple[Term, ...]:
-    """The terms of a page, in the order of the alphabet."""
-    if page == PAGE:
-        return ()
-    shown = {term for term in glossary().terms if term.page == page}
-    found = shown | found_in(texts_of(TOP / "pages" / f"{page}.py"))
-    return tuple(term for term in glossary().terms if term in found)
+def words_of(page: str, first_read: Iterable[str], shown: Mapping[str, Any]) -> list[Term]:
+    """The terms of a view: of its texts, then of its section, then of its page, `MOST` at most.
 
-
-@lru_cache(maxsize=64)
-def _row(page: str) -> str:
-    words = ", ".join(map(link, words_of(page)))
-    return words and f'<p class="fp8-words"><b>Words on this page:</b> {words}</p>'
-
-
-def texts_of(script: Path) -> Iterator[str]:
-    """The sentences of a page's script and of its sections: all texts with a space, docstrings left out."""
-    tree = parsed(script.read_text(encoding="utf-8"))
-    files = {script}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(_SECTIONS):
-            folder = TOP / "pages/sections" / node.module.removeprefix(_SECTIONS).split(".")[0]
-            files |= set(folder.rglob("*.py"))
-    for file in sorted(files):
-        yield from _sentences(parsed(file.read_text(encoding="utf-8")))
-
-
-def _sentences(tree: ast.Module) -> Iterator[str]:
-    docstrings = {
-        id(node.body[0].value)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
-        and node.body
-        and isinstance(node.body[0], ast.Expr)
-    }
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and id(node) not in docstrings:
-            yield from [node.value] if isinstance(node.value, str) and " " in node.value else []
+    `shown` are the values of its controls, by key.
+    """
+    terms, used = glossary().terms, found_in(first_read)
+    here = [term for term in terms if term.page == page]
+    section = [term for term in here if all(shown.get(key) == value for key, value in term.controls.items())]
+    return list(dict.fromkeys([*(term for term in terms if term in used), *section, *here]))[:MOST]

@@ -9,7 +9,9 @@ from pages.kit.classroom.store import store
 from pages.kit.inert import plain
 from pages.kit.lesson.filled import filled, truth_of
 from pages.kit.lesson.library import Place, library
+from pages.kit.view import stage
 from pages.sections.classroom.door import is_teacher
+from pages.sections.classroom.join import draw_join
 
 _REVEALED_KEY = "_class_revealed"
 
@@ -24,41 +26,63 @@ def title(place: Place) -> str:
     return f"{place.words}: {place.step.title}"
 
 
+def question(place: Place) -> str:
+    """What a step asks; a sentence where a fact of it does not exist."""
+    try:
+        return filled(place.step.predict.ask, place.step.settings(is_locked=False))
+    except ValueError as wrong:
+        return plain(f"This step cannot be shown: {wrong}.")
+
+
 @st.fragment(run_every=POLL_S)
-def draw_step(place: Place) -> None:
-    """Draw the question, the answers, and the switches for the truth and for the class."""
+def draw_count(place: Place | None) -> None:
+    """Draw how many students have answered."""
+    if place is not None:
+        count = len(store().answers_to(place.key))
+        st.markdown(f"{place.words}: **{count} of {len(store().students())}** have answered.")
+
+
+def draw_step(place: Place | None, link: str) -> None:
+    """Draw the answers to a step in the place of the picture, and beside them how others join."""
+    row = stage().container(horizontal=True, gap="large")
+    with row.container():
+        if place is not None:
+            _draw_answers(place)
+    with row.container(width=230):
+        draw_join(link, pixels=100)
+
+
+@st.fragment(run_every=POLL_S)
+def _draw_answers(place: Place) -> None:
+    """Draw a square for each answer, and the switches for the truth and for the class."""
     revealed: set[str] = st.session_state.setdefault(_REVEALED_KEY, set())
     is_revealed, is_shown = place.key in revealed, store().is_shown(place.key)
     try:
         truth = truth_of(place.step)
-        st.markdown(f"**{filled(place.step.predict.ask, place.step.settings(is_locked=False))}**")
-    except ValueError as wrong:
-        st.error(plain(f"This step cannot be shown: {wrong}."))
+    except ValueError:
         return
+    draw_answers(place, truth if is_revealed else None)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button(
             "Hide the truth" if is_revealed else "Reveal the truth",
             key="class_truth",
-            icon=":material/visibility_off:" if is_revealed else ":material/visibility:",
+            type="secondary" if is_revealed else "primary",
             on_click=(revealed.discard if is_revealed else revealed.add),
             args=(place.key,),
         )
         st.button(
             "Hide from the class" if is_shown else "Show to the class",
             key="class_show",
-            icon=":material/cast:",
             on_click=_show,
             args=(place.key, not is_shown),
         )
         if is_shown:
-            st.caption("Students who have answered see these bars.", width="content")
-    count = draw_answers(place, truth if is_revealed else None, key="teacher_answers")
-    if is_revealed and count:
-        right = sum(one.is_right for one in store().answers() if one.step == place.key)
+            st.caption("Students who have answered see these squares.", width="content")
+    if is_revealed:
+        answers = [one for one in store().answers() if one.step == place.key]
+        right = sum(one.is_right for one in answers)
         st.markdown(filled(place.step.predict.reveal, place.step.settings(is_locked=True), truth))
-        st.caption(f"{right} of {count} answers are right.")
-    elif count:
-        st.caption(f"{count} of {len(store().students())} students have answered.")
+        st.caption(f"{right} of {len(answers)} answers are right.")
 
 
 def _show(step: str, is_shown: bool) -> None:

@@ -13,20 +13,17 @@ def link(typed: str = "") -> JoinLink:
     return join_link(typed, st.context.url, st.get_option("server.address") or "", OWN_PAGE)
 
 
-def draw_link(typed: str = "") -> JoinLink:
-    """Show the class's address as text to copy, and say where it may not work."""
+def draw_join(typed: str, pixels: int) -> None:
+    """Draw the class's QR code, its address to copy, and a sentence where it may not work."""
+    wrong = ""
     try:
         found = link(typed)
-    except ValueError as wrong:
-        st.error(plain(str(wrong)))
-        found = link()
+    except ValueError as refused:
+        found, wrong = link(), str(refused)
+    st.html(qr_html(found.url, pixels))
+    st.markdown("**Join:** scan the code, or type the address.")
     st.code(found.url, language=None, wrap_lines=True)
+    if wrong:
+        st.error(plain(wrong))
     if found.doubt:
-        st.warning(found.doubt, icon=":material/lan:")
-    return found
-
-
-def draw_join(typed: str) -> None:
-    """Show the class's address and its QR code."""
-    found = draw_link(typed)
-    st.html(qr_html(found.url))
+        st.caption(found.doubt)

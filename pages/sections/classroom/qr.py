@@ -4,15 +4,13 @@ from html import escape
 
 import segno
 
-PIXELS = 320
 
-
-def qr_html(text: str) -> str:
+def qr_html(text: str, pixels: int) -> str:
     """HTML of the QR code of a text: dark on white in both themes, since cameras read no other.
 
     Raises ValueError where the text is too long for one.
     """
     code = segno.make(text, micro=False, error="m")
     picture = code.svg_data_uri(border=4, dark="#000", light="#fff")
-    look = f"width:min({PIXELS}px,100%);image-rendering:pixelated"
-    return f'<img alt="QR code of {escape(text)}" style="{look}" src="{escape(picture)}">'
+    look = f"width:min({pixels}px,100%);image-rendering:pixelated"
+    return f'<img class="join" alt="QR code of {escape(text)}" style="{look}" src="{escape(picture)}">'

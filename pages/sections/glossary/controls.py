@@ -7,18 +7,12 @@ from pages.kit.widgets import Choice, ChoiceStyle
 
 EVERY = ""
 
-SHOW = Choice(
-    key="glossary",
-    label="Show",
-    options={"words": "Words", "concepts": "Where is what shown"},
-    default="words",
-)
 FIND = Text(
     key="find",
     label="Search",
     longest=60,
     default="",
-    placeholder="scale",
+    placeholder="Search: scale",
     help="Terms whose names or sentences hold all of these words.",
 )
 TERM = Choice(
@@ -29,4 +23,4 @@ TERM = Choice(
     style=ChoiceStyle.SELECT,
 )
 
-ALL_CONTROLS = (SHOW, FIND, TERM)
+ALL_CONTROLS = (FIND, TERM)

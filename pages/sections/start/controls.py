@@ -9,8 +9,6 @@ POWER = Whole(
     high=12,
     default=-12,
     style=NumberStyle.SLIDER,
-    help="The numbers are normally distributed, and then multiplied by this power of two. Gradients are "
-    "often as small as at the start of this page.",
 )
 
 CONTROLS = (POWER,)

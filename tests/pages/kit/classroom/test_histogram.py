@@ -2,9 +2,8 @@
 
 import pytest
 
-from pages.kit.charts.class_answers import BARS, alt_text, class_answers
-from pages.kit.charts.ink import LIGHT
 from pages.kit.classroom.histogram import OTHER, RANGES, histogram
+from pages.kit.classroom.squares import alt_text, squares
 from pages.kit.lesson.chapter import Kind, Option, Prediction
 
 ASKED = {"ask": "?", "truth": "a.b", "reveal": "."}
@@ -50,7 +49,7 @@ def test_the_ranges_do_not_tell_the_truth_before_it_is_given():
 
 def test_the_picture_marks_the_truth_in_words():
     bars = histogram(CHOICE, ["few"], 0.7)
-    drawn = class_answers(bars, LIGHT)["datasets"][BARS]
-    assert isinstance(drawn, bytes)
-    assert "✓ many".encode() in drawn
+    drawn = squares(bars)
+    assert "✓ many" in drawn
+    assert drawn.count("<i></i>") == 1, "a square for each answer"
     assert alt_text(bars) == "The answers of the class. few: 1; many (the truth): 0."

@@ -31,16 +31,16 @@ def is_on(at: AppTest) -> bool:
 def test_the_switch_and_the_address_say_the_same(at):
     at.query_params["count"] = "3"
     assert not is_on(at.run())
-    assert is_on(at.toggle(key="_present_switch").set_value(True).run())
+    assert is_on(at.button(key="_present_switch").click().run())
     assert at.query_params == {"count": "3", "present": "true"}
-    assert not is_on(at.toggle(key="_present_switch").set_value(False).run())
+    assert not is_on(at.button(key="_present_switch").click().run())
     assert at.query_params == {"count": "3"}
 
 
 def test_a_late_echo_does_not_turn_it_on_again(at):
     at.query_params["present"] = "true"
     assert is_on(at.run())
-    assert not is_on(at.toggle(key="_present_switch").set_value(False).run())
+    assert not is_on(at.button(key="_present_switch").click().run())
     at.query_params["present"] = "true"
     assert not is_on(at.run())
 

@@ -9,6 +9,11 @@ def texts(at) -> str:
     return "\n".join(one.value for kind in ("markdown", "caption") for one in at.get(kind))
 
 
+def rows(at) -> list:
+    """The links of the page's own: each opens a step."""
+    return [link for link in at.main.get("page_link") if link.proto.query_string]
+
+
 def resume(at) -> str:
     return at.button(key="lesson_resume").label
 
@@ -16,8 +21,8 @@ def resume(at) -> str:
 def test_every_chapter_is_there_and_the_lesson_goes_on_where_it_was_left(open_app):
     at = open_app("pages/lesson.py")
     lessons = library()
-    assert [one.value for one in at.header] == [chapter.title for chapter in lessons.chapters]
-    assert f"about {lessons.minutes} minutes in all" in texts(at)
+    assert [link.proto.label for link in rows(at)] == [chapter.title for chapter in lessons.chapters]
+    assert f"about **{lessons.minutes} minutes**" in texts(at)
     assert resume(at) == f"Begin with {lessons.chapters[0].title}"
     at.switch_page("pages/scaling.py")
     at.query_params["lesson"] = "scaling.3"
@@ -26,9 +31,17 @@ def test_every_chapter_is_there_and_the_lesson_goes_on_where_it_was_left(open_ap
     at.query_params.clear()
     at.run()
     assert resume(at) == "Go on with Scales, step 3"
-    assert "0 of 5 predictions made · **you are at step 3**" in texts(at)
+    [mine] = [one.proto.body for one in at.get("html") if "you are at step 3" in one.proto.body]
+    assert 'aria-label="0 of 5 predictions made"' in mine
     at.button(key="lesson_resume").click().run()
     assert at.query_params["lesson"] == "scaling.3"
+
+
+def test_a_chosen_chapter_shows_its_steps_and_begins_with_its_first(open_app):
+    at = open_app("pages/lesson.py", chapter="scaling")
+    steps = library().chapter("scaling").steps
+    assert [link.proto.label for link in rows(at)] == [f"{n}. {s.title}" for n, s in enumerate(steps, 1)]
+    assert resume(at) == "Begin with Scales"
 
 
 def test_paper_has_every_step_with_room_for_an_answer_and_no_truth(open_app, monkeypatch):
