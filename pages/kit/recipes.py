@@ -17,7 +17,6 @@ from pages.kit.widgets import Place
 
 RECIPE_CONTROLS = (RECIPE, OWN)
 """The controls that a page with a recipe declares."""
-_WIDTH = 240
 _NO_LINE = (
     "You have no recipe of your own in this address. The page “Design a recipe” makes one. "
     "Until then this page shows {title}."
@@ -45,7 +44,7 @@ def recipe_params(recipe: str, own: str = "") -> dict[str, Value]:
 
 def draw_recipe(controls: Controls, place: Place | None = None) -> Recipe:
     """Draw the list of recipes; returns the chosen one. Says why the reader's own is not shown."""
-    controls.draw(RECIPE, place and place.container(width=_WIDTH))
+    controls.draw(RECIPE, place)
     recipe, problem = _found(controls)
     if problem:
         st.warning(problem)

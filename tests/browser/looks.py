@@ -33,7 +33,7 @@ def pick(page, label: str, option: str) -> None:
     A list closes when what is around it scrolls, and a browser tells of scrolling a frame late: a click that
     scrolls to its list would close it. So the list is scrolled to before, as a reader does.
     """
-    found = page.get_by_test_id("stSelectbox").filter(has=page.get_by_text(label, exact=True))
+    found = page.get_by_test_id("stSelectbox").filter(has=page.get_by_role("combobox", name=label))
     field = found.first.locator("input")
     field.scroll_into_view_if_needed()
     page.evaluate(TWO_FRAMES)

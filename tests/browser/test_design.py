@@ -29,6 +29,8 @@ def choose(page, label: str, value: str) -> None:
 def upload(page, text: str) -> None:
     """Give the page a file, as a reader picks one."""
     if not page.locator('input[type="file"]').count():
+        if not page.get_by_role("button", name="Load JSON", exact=False).last.is_visible():
+            page.get_by_text("More controls", exact=True).click()
         page.get_by_role("button", name="Load JSON", exact=False).last.click()
     page.locator('input[type="file"]').set_input_files(
         {"name": "recipe.json", "mimeType": "application/json", "buffer": text.encode()}

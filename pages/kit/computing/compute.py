@@ -68,5 +68,5 @@ def _panel(asker: str, calls: tuple[Call, ...], doing: str, has_last: bool) -> N
     done = len(answers) - answers.count(None)
     if done == len(answers):
         st.rerun()
-    below = " Below, you still see your last choice." if has_last else ""
-    st.progress(done / len(answers), text=f"{doing}: {done} of {len(answers)} parts are done.{below}")
+    until = " Until then, you see your last choice." if has_last else ""
+    st.progress(done / len(answers), text=f"{doing}: {done} of {len(answers)} parts are done.{until}")

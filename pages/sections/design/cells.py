@@ -15,6 +15,7 @@ from pages.sections.design.charts.cells import Cell, cells_chart
 from pages.sections.design.controls import cell_key
 from pages.sections.design.derived import facts
 from pages.sections.design.draft import Draft
+from pages.sections.design.rule import Verdict
 
 _SHORT_FITS = {
     Fit.NEAREST: "divided",
@@ -38,7 +39,8 @@ def draw_cells(draft: Draft, chosen: str, place: Place) -> None:
 
 def picture(draft: Draft, chosen: str, theme: str, *, is_flat: bool = False) -> Filled:
     """The sketch, and the rule's verdict on each matmul where the recipe is one."""
-    verdicts = [] if draft.recipe is None else [one.verdict for one in facts(draft.line).matmuls.values()]
+    rules = [] if draft.recipe is None else [one.verdict for one in facts(draft.line).matmuls.values()]
+    verdicts = [(one.holds, verdict_words(one), one.short) for one in rules]
     return cells_chart(cells(draft, chosen), verdicts, INKS[theme], is_flat=is_flat)
 
 
@@ -81,3 +83,12 @@ def words(operand: Plain | None) -> tuple[str, str, str]:
 
 def _extent(written: int | str) -> Extent:
     return WHOLE if written == ALL else int(written)
+
+
+def verdict_words(verdict: Verdict) -> str:
+    """How the scales come in, or that they cannot."""
+    if verdict.short == "no":
+        return "a scale cannot leave the sum"
+    if verdict.short.startswith("yes, "):
+        return f"scales leave the sum {verdict.short.removeprefix('yes, ')}"
+    return f"scales applied {verdict.short}" if " the " in f" {verdict.short}" else verdict.short

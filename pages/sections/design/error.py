@@ -16,7 +16,7 @@ from pages.kit.look.presenter import projected
 from pages.kit.notice import draw_notice
 from pages.kit.shared_controls import SEED
 from pages.kit.shell import theme
-from pages.kit.view import know, stage
+from pages.kit.view import know
 from pages.sections.design.charts.bars import Group, bars
 from pages.sections.design.controls import INPUT
 from pages.sections.design.derived import nearest
@@ -38,9 +38,7 @@ def show(controls: Controls, draft: Draft, begun: Recipe) -> None:
     """A group of bars for each line, the choices that change most first."""
     controls.draw(INPUT)
     controls.draw(SEED)
-    place = stage().container()
-    with place:
-        found = measured(controls, wanted(draft, begun.name))
+    found = measured(controls, wanted(draft, begun.name))
     if found is None:
         return
     errors, back = found.by_name, list(turned(draft.line, begun.name))
@@ -51,7 +49,6 @@ def show(controls: Controls, draft: Draft, begun: Recipe) -> None:
     shown = {name: errors[name] for name in (YOURS, *changes[:room], *others[1:])}
     draw_chart(
         picture(shown, theme(), is_flat=projected()),
-        place=place,
         key="design_errors",
         is_rigid=True,
         alt="Relative errors of y, dx and dw: "
@@ -61,7 +58,7 @@ def show(controls: Controls, draft: Draft, begun: Recipe) -> None:
 
 
 def _explain(found: Measured, draft: Draft, begun: Recipe, hidden: int) -> None:
-    """What is measured, which choices cannot go back alone, and how many are not drawn."""
+    """Say what is measured, which choices cannot go back alone, and how many are not drawn."""
     know().markdown(what_is_measured(found))
     knobs = differing(draft.line, begun.name)
     if not knobs:

@@ -32,6 +32,7 @@ def show(controls: Controls) -> None:
     asked = format_name, kind, seed
     calls = [Call(size_curve, (rule, tile, *asked)) for rule, tile in CURVES]
     place = stage().container()
+    chart = place.container()
     with place:
         shown = computed(KEY, asked, calls, doing="Quantizing five draws in every tile")
     if shown is None:
@@ -40,7 +41,7 @@ def show(controls: Controls) -> None:
     curves = {curve_name(*one): part for one, part in zip(CURVES, parts, strict=True)}
     draw_notice(notice(curves, format_name))
     rule = INPUT_NOTES[InputKind(kind)].rule
-    draw_chart(size_chart(curves, INKS[theme()]), place=place, key=KEY, alt=described(curves, format_name))
+    draw_chart(size_chart(curves, INKS[theme()]), place=chart, key=KEY, alt=described(curves, format_name))
     view.know.markdown(
         f"{DRAWS} draws a point of {BAND_LINES} lines of {BAND_K} numbers: {rule}. "
         "The line is the mean, and a bar reaches from the worst draw to the best. Dashed lines are square "

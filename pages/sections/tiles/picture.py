@@ -112,7 +112,7 @@ def _picture(
     matmul, at = drawn.matmul, picture_frame(drawn, is_flat=projected())
     pinned = pinned_rows(drawn, at, tile.side, tile.row, tile.column, output)
     shown = draw_chart(
-        tile_picture(drawn, at, pinned, ink),
+        tile_picture(drawn, at, pinned, ink, is_flat=projected()),
         place=place,
         key=KEY,
         is_rigid=True,

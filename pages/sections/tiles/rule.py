@@ -124,7 +124,7 @@ def rule_numbers(
 
 
 def notice(scene: RuleScene, numbers: ContractedNumbers, k: int) -> str:
-    """Whether the scales leave the sum, and what that costs or breaks."""
+    """The rule's verdict, and what it costs or breaks."""
     choice, broken = scene.choice, [part for part in scene.summed if not part.scale_leaves_sum]
     needed = count(rescales_per_output(k, choice.a.k, choice.b.k), "time")
     if not broken:

@@ -19,8 +19,9 @@ from pages.kit.charts.tile_marks import (
     word,
     word_layer,
 )
-from pages.sections.design.rule import Verdict
 
+Verdict = tuple[bool, str, str]
+"""Whether a matmul can apply its scales; how, or why not, in a few words, and in fewer."""
 CELLS = "cells"
 WIDTH, HEIGHT, FLAT = 780, 396, 330
 COLUMN, LEFT, WIDE = 260, 26, 206
@@ -174,21 +175,7 @@ def _words(cell: Cell, left: float, top: float, tall: float, ink: Ink) -> list[R
 
 
 def _verdict(at: int, verdict: Verdict, height: float, ink: Ink) -> Row:
-    """How the scales come in, or that they cannot."""
-    mark, color = ("✓", ink.text) if verdict.holds else ("✗", ink.lost)
+    holds, words, short = verdict
+    mark, color = ("✓", ink.text) if holds else ("✗", ink.lost)
     x, style = COLUMN * at + LEFT, {"fontWeight": "bold", "fontSize": 13}
-    narrow = f"{mark} {verdict.short}"
-    return word(x, height - 10, f"{mark} {verdict_words(verdict)}", color, narrow=narrow, **style)
-
-
-def verdict_words(verdict: Verdict) -> str:
-    """A verdict in a few words."""
-    if verdict.short == "no":
-        return "a scale cannot leave the sum"
-    if verdict.short.startswith("yes, "):
-        return f"scales leave the sum {verdict.short.removeprefix('yes, ')}"
-    return (
-        f"scales applied {verdict.short}"
-        if verdict.short in ("in the unit", "before the sum")
-        else verdict.short
-    )
+    return word(x, height - 10, f"{mark} {words}", color, narrow=f"{mark} {short}", **style)

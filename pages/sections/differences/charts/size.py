@@ -72,7 +72,7 @@ def _template(names: tuple[str, ...], ink: Ink) -> alt.VConcatChart:
         _panel(name, title, height, names, name == PANELS[-1][0], ink) for name, title, height in PANELS
     ]
     return (
-        alt.vconcat(*panels, spacing=22, padding=NARROW)
+        alt.vconcat(*panels, spacing=8, padding=NARROW)
         .configure_view(stroke=None)
         .configure_axis(gridColor=ink.line, gridOpacity=0.35)
     )
@@ -125,7 +125,7 @@ def _looks(names: tuple[str, ...], ink: Ink) -> tuple[alt.Color, alt.Shape, alt.
     All channels of all panels have one legend. Vega merges them, and warns where one has none.
     """
     symbols = {"symbolSize": 90, "symbolOpacity": 1, "symbolStrokeWidth": 0}
-    legend = alt.Legend(title=None, orient="top", columns=2, labelLimit=200, **symbols)
+    legend = alt.Legend(title=None, orient="top", columns=4, labelLimit=200, **symbols)
     domain, kinds = list(names), range(len(names))
     colors = [ink.series[at % 2] for at in kinds]
     shapes = [("circle", "circle", "square", "square")[at % 4] for at in kinds]

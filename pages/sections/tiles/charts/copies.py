@@ -10,7 +10,7 @@ import numpy as np
 
 from fp8core.costs import CopyCost, copy_cost
 from fp8core.formats import FORMATS
-from fp8core.linear import MATMULS, OPERANDS, LayerShape, LayerTensor, Matmul, Side
+from fp8core.linear import MATMULS, OPERANDS, LayerShape, LayerTensor, Matmul
 from fp8core.recipes import Recipe
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.template import Filled, by_column, template
@@ -34,6 +34,7 @@ from pages.kit.charts.tile_marks import (
 )
 from pages.kit.charts.words import bytes_text, count, percent_text, stored_tile
 from pages.sections.tiles.charts.marks import arrow, scale_words, stored_slice
+from pages.sections.tiles.charts.readings import Reading, readings
 from pages.sections.tiles.charts.scene import CopyScene
 
 WIDTH, HEIGHT, FLAT = 1056, 580, 374
@@ -42,23 +43,6 @@ RESULTS, FIGURES = 800, 868
 ON_TELEPHONE = WIDTH / 344
 COLUMN_THERE, WIDE_THERE = 112 * ON_TELEPHONE, 92 * ON_TELEPHONE
 BOXES, BANDS = "boxes", "bands"
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Cell:
-    """One matmul's reading of a tensor: its copy, or None for bf16. `repeated`: codes that another matmul
-    reads as well, held once more in the other layout.
-    """
-
-    tensor: LayerTensor
-    matmul: Matmul
-    side: Side
-    scene: CopyScene | None
-    repeated: bool
-
-    @property
-    def k_is_rows(self) -> bool:
-        return self.matmul.k_is_rows(self.side)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,26 +59,6 @@ class _Place:
         return self.left + WIDE * share, self.n_left + WIDE_THERE * share
 
 
-def readings(recipe: Recipe, scenes: Mapping[LayerTensor, Sequence[CopyScene]]) -> list[_Cell]:
-    """The six readings of x, w and dy by the three matmuls, in their order."""
-    cells, seen = [], set()
-    for matmul in MATMULS.values():
-        for side in Side:
-            tensor, reader = matmul.operand(side), (matmul, side)
-            scene = next((one for one in scenes[tensor] if reader in one.copy.readers), None)
-            cells.append(
-                _Cell(
-                    tensor=tensor,
-                    matmul=matmul,
-                    side=side,
-                    scene=scene,
-                    repeated=scene is not None and id(scene) in seen,
-                )
-            )
-            seen.add(id(scene))
-    return cells
-
-
 def copies_chart(
     recipe: Recipe,
     layer: LayerShape,
@@ -106,7 +70,7 @@ def copies_chart(
 ) -> Filled:
     """The three tensors, and below them a band a matmul with the copies that it reads."""
     height = FLAT if is_flat else HEIGHT
-    cells = readings(recipe, scenes)
+    cells = readings(scenes)
     costs = {id(one): copy_cost(one.copy, layer) for of in scenes.values() for one in of}
     tiles, lines, words, boxes = [], [], [], []
     for tensor in OPERANDS:
@@ -213,7 +177,7 @@ def _band(matmul: Matmul, height: float, is_flat: bool) -> Row:
 _FIELDS = (*CORNERS, *(f"n_{name}" for name in CORNERS), "kind", "log2", "what", "detail")
 
 
-def _tiles(cell: _Cell, place: _Place) -> Row:
+def _tiles(cell: Reading, place: _Place) -> Row:
     scene, grid = cell.scene, cell.scene.grid
     rows, columns = grid.ends()
     scale = scene.scales.stored.astype(np.float64)
@@ -258,7 +222,7 @@ def _lines(points: Sequence[_Point], color: str, *, tip: bool = False) -> list[R
     return rows
 
 
-def _k_arrow(cell: _Cell, place: _Place, ink: Ink) -> list[Row]:
+def _k_arrow(cell: Reading, place: _Place, ink: Ink) -> list[Row]:
     """The direction of K in the stored tensor."""
     if cell.k_is_rows:
         ends = [
@@ -274,7 +238,7 @@ def _k_arrow(cell: _Cell, place: _Place, ink: Ink) -> list[Row]:
 
 
 def _way(
-    cells: Sequence[_Cell], cell: _Cell, place: _Place, height: float, is_flat: bool, ink: Ink
+    cells: Sequence[Reading], cell: Reading, place: _Place, height: float, is_flat: bool, ink: Ink
 ) -> list[Row]:
     """From the tensor to its first copy; to the second from the tensor, or from the codes it repeats."""
     first = next(one for one in cells if one.tensor is cell.tensor)
@@ -290,7 +254,7 @@ def _way(
     return _lines([(edge, y), (turn, y), (turn, above), (into, above), (into, end)], ink.mid, tip=True)
 
 
-def _cell_words(cell: _Cell, place: _Place, costs: Mapping[int, CopyCost], ink: Ink) -> list[Row]:
+def _cell_words(cell: Reading, place: _Place, costs: Mapping[int, CopyCost], ink: Ink) -> list[Row]:
     y = place.top + place.tall + 14
     at = {"n_x": place.n_left}
     if cell.scene is None:
@@ -322,7 +286,7 @@ def _matmul_words(matmul: Matmul, height: float, is_flat: bool, ink: Ink) -> lis
 
 
 def _figures(
-    recipe: Recipe, layer: LayerShape, cells: Sequence[_Cell], costs: Sequence[CopyCost], ink: Ink
+    recipe: Recipe, layer: LayerShape, cells: Sequence[Reading], costs: Sequence[CopyCost], ink: Ink
 ) -> list[Row]:
     """What all copies take together; a telephone has that in the table below."""
     codes, scales = (sum(getattr(cost, name) for cost in costs) for name in ("code_bytes", "scale_bytes"))

@@ -46,7 +46,7 @@ CHARACTER = 7.2
 
 def picture_frame(scene: Scene, is_flat: bool = False) -> Frame:
     """The places of the three operands in the big picture; a projector has room for a flat one."""
-    down = {"top": 30, "k_tall": 112, "m_tall": 132} if is_flat else {"top": 34, "k_tall": 194, "m_tall": 234}
+    down = {"top": 30, "k_tall": 110, "m_tall": 124} if is_flat else {"top": 34, "k_tall": 194, "m_tall": 234}
     gap = (64, 56 if is_flat else 66)
     return frame(scene.mnk, left=40, k_wide=262, n_wide=262, gap=gap, **down)
 
@@ -98,9 +98,9 @@ def _dot(box: Row) -> Row:
     return {f"{axis}{end}": at + (end - 0.5) * DOT for axis, at in middle.items() for end in (0, 1)}
 
 
-def tile_picture(scene: Scene, place: Frame, pinned: list[Row], ink: Ink) -> Filled:
+def tile_picture(scene: Scene, place: Frame, pinned: list[Row], ink: Ink, *, is_flat: bool = False) -> Filled:
     """The picture with the highlight of `pinned_rows`; the selection `pin` holds the clicked mark."""
-    marks, is_flat = picture_marks(scene, place), place.a.height < place.a.width / 2
+    marks = picture_marks(scene, place)
     words = [
         *_axis_labels(scene, place, ink),
         *_operand_labels(scene, place, ink),

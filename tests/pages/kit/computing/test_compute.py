@@ -60,7 +60,7 @@ def test_progress_counts_the_parts_and_says_what_is_below():
     assert "of 2 parts are done." in bar.proto.text
     assert "last choice" not in bar.proto.text
     settled(at).text_input(key="tag").set_value("third").run()
-    assert at.get("progress")[0].proto.text.endswith("Below, you still see your last choice.")
+    assert at.get("progress")[0].proto.text.endswith("Until then, you see your last choice.")
 
 
 def test_a_computation_that_is_kept_needs_no_second_run():

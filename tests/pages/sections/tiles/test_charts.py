@@ -17,11 +17,12 @@ from fp8core.tiles import WHOLE, TileShape
 from pages.kit.charts.ink import DARK, LIGHT
 from pages.kit.charts.tile_marks import TILES, WORDS
 from pages.kit.charts.words import short
-from pages.sections.tiles.charts.copies import copies_chart, readings
+from pages.sections.tiles.charts.copies import copies_chart
 from pages.sections.tiles.charts.equation import Choice
 from pages.sections.tiles.charts.overview import CELLS, overview
 from pages.sections.tiles.charts.overview import WIDTH as WIDE
 from pages.sections.tiles.charts.picture import OUTER, WIDTH, picture_frame, pinned_rows, tile_picture
+from pages.sections.tiles.charts.readings import readings
 from pages.sections.tiles.charts.rule import LEAVES, SUMS, VARIES, RuleScene, rule_chart, summed_rows
 from pages.sections.tiles.charts.scene import TO_SCALE, Scene
 from pages.sections.tiles.controls import EACH, FAMILY
@@ -52,7 +53,8 @@ def quantized(x: np.ndarray, operand: Operand, seed: int = 0) -> QuantizedTensor
 
 def picture(drawn: Scene, ink=LIGHT, *, is_flat: bool = False) -> dict:
     place = picture_frame(drawn, is_flat)
-    return tile_picture(drawn, place, pinned_rows(drawn, place, Side.A, 0, 0, (0, 0)), ink)
+    pinned = pinned_rows(drawn, place, Side.A, 0, 0, (0, 0))
+    return tile_picture(drawn, place, pinned, ink, is_flat=is_flat)
 
 
 def tiles_of(spec: dict) -> list[dict]:
@@ -260,7 +262,7 @@ def test_an_outer_tile_is_outlined_and_its_scale_said(recipe, matmul):
 @pytest.mark.parametrize("recipe", RECIPES.values(), ids=RECIPES)
 def test_each_reading_has_its_copy_or_the_tensor_itself(recipe):
     scenes = {t: copy_scenes(recipe, t, InputKind.GAUSSIAN.value, 0, LAYER) for t in OPERANDS}
-    cells = readings(recipe, scenes)
+    cells = readings(scenes)
     assert len(cells) == 6
     for cell in cells:
         operand = recipe.operand(cell.matmul, cell.side)
