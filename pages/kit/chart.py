@@ -36,13 +36,14 @@ def draw_chart(
     least: int | None = None,
     width: str = "stretch",
     is_rigid: bool = False,
+    taken: int = 0,
     **selection: Any,
 ) -> Any:
     """Draw a chart, named by `alt` for a screen reader, and return the reader's selection in it.
 
     `least` is the width in pixels that its words need. On a narrower page the chart scrolls sideways.
     Without a place, the first chart of a run is the page's picture. A chart becomes as flat as its place,
-    unless it is rigid: its words have fixed places.
+    unless it is rigid: its words have fixed places. Of the room, something else has `taken` so many pixels.
     """
     place = stage() if place is None else place
     if least is not None:
@@ -58,5 +59,5 @@ def draw_chart(
         )
     ready = spec if isinstance(spec, Filled) else legible(spec)
     if not is_rigid:
-        ready = in_room(ready, room(), is_narrow="lesson" in address.frame_parameters())
+        ready = in_room(ready, room() - taken, is_narrow="lesson" in address.frame_parameters())
     return place.vega_lite_chart(ready, width=width, key=key, alt=alt, **selection)

@@ -95,10 +95,11 @@ def chart_with_slider(
             selection_mode=[param],
             alt=alt_at(shown["start"]),
             least=least,
+            taken=_SLIDER_HEIGHT,
         )
 
 
-_STYLED = "slid"
+_STYLED, _SLIDER_HEIGHT = "slid", 44
 _SLIDER_STYLE = f"""<style>
 [class*="st-key-{_STYLED}_"] .vega-embed:has(.vega-bind) {{ display: flex; flex-direction: column; }}
 [class*="st-key-{_STYLED}_"] .vega-bindings {{ order: -1; width: 100%; padding-bottom: 0.9rem !important; }}
