@@ -1,10 +1,16 @@
 """Section "Error map": where on the tensor does each recipe lose?"""
 
+import base64
+import io
 from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
 
 from fp8core.linear import LayerTensor
 from pages.kit.chart import draw_chart, room
-from pages.kit.charts.ink import INKS
+from pages.kit.charts.ink import INKS, Ink
 from pages.kit.charts.recipe_marks import mark_of
 from pages.kit.charts.words import span, stored_tile
 from pages.kit.computing.compute import computed
@@ -17,7 +23,15 @@ from pages.kit.widgets import Place
 from pages.sections.outliers import chosen
 from pages.sections.outliers.charts.map import Row, map_chart
 from pages.sections.outliers.chosen import Asked
-from pages.sections.outliers.measures import FACTOR, Measured, Region, measured, operand_of_key, role_of
+from pages.sections.outliers.measures import (
+    FACTOR,
+    SHADES,
+    Measured,
+    Region,
+    measured,
+    operand_of_key,
+    role_of,
+)
 from pages.sections.outliers.words import BF16, db, percent
 
 AROUND = 8
@@ -77,18 +91,32 @@ def show(controls: Controls) -> None:
 def _row(asked: Asked, key: str, part: Measured | None) -> Row:
     common = {"name": asked.titles[key], "mark": mark_of(key)}
     if part is None:
-        return Row(**common, about="stays bf16 here", levels=None, zeros=0.0, told="", tile=0, regions=())
+        return Row(**common, about="stays bf16 here", url="", zeros=0.0, told="", tile=0, regions=())
     operand = operand_of_key(key, asked.role)
     tile = stored_tile(tensor_of(asked.role), *operand.tile)
     return Row(
         **common,
         about=f"{operand.spec.format.name}, {tile}",
-        levels=part.map.levels,
+        url=painted(part.map.levels, INKS[theme()]),
         zeros=part.zeros,
         told=percent(part.zeros),
         tile=part.map.tile[1],
         regions=_regions(part.map.regions, part.map.rows),
     )
+
+
+def painted(levels: NDArray[np.uint8], ink: Ink) -> str:
+    """A picture of levels, from the page's color to gray; what became zero has the color of what is lost."""
+    low, high, lost = (
+        np.array([int(color[at : at + 2], 16) for at in (1, 3, 5)])
+        for color in (ink.panel, ink.mid, ink.lost)
+    )
+    shades = low + (high - low) * np.linspace(0, 1, SHADES + 1)[:, None]
+    picture = Image.fromarray(levels)
+    picture.putpalette(np.vstack([shades, lost]).round().astype(np.uint8).tobytes())
+    held = io.BytesIO()
+    picture.save(held, "PNG", compress_level=1)
+    return "data:image/png;base64," + base64.b64encode(held.getvalue()).decode("ascii")
 
 
 def _regions(regions: Sequence[Region], rows: range) -> list[dict[str, object]]:

@@ -13,6 +13,8 @@ from pages.sections.rotations.controls import MAGNITUDE, draw_rotation
 from pages.sections.rotations.data import MAGNITUDES, products, setting
 
 SWEPT = MAGNITUDES[::2]
+WORDS = 55
+"""Pixels of the words around the panel."""
 
 
 PRODUCT = "product"
@@ -43,6 +45,7 @@ def show(controls: Controls) -> None:
     draw_chart(
         picture(Curve(swept.without, swept.rotated), magnitude, theme()),
         key="rotations_product",
+        taken=WORDS,
         alt=f"Relative error of the product in {chosen.format} over the outlier's magnitude. At {magnitude}: "
         f"{without:.3g} as it is, {rotated:.3g} rotated.",
     )

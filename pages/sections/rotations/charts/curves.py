@@ -10,7 +10,7 @@ from pages.kit.charts.ink import Ink
 from pages.kit.charts.inside_axis import END, NARROW, ROOM, inside_axis
 from pages.kit.charts.template import Columns, template
 
-HEIGHT = 120
+HEIGHT, ALONE = 120, 240
 WITHOUT, WITH = "as it is", "rotated"
 NOW, CROSSINGS = "now", "_crossings"
 _LOG_TICKS = [10.0**e for e in range(-12, 3)] + [3 * 10.0**e for e in range(-12, 3)]
@@ -48,12 +48,13 @@ def curves(
     """
     titles, percent = dict(panels), dict(percents)
     last = list(titles)[-1]
+    height = HEIGHT if len(titles) > 1 else ALONE
     charts = [
-        _panel(name, title, _magnitude(ends, name == last), _value(name, percent), ink)
+        _panel(name, title, _magnitude(ends, name == last), _value(name, percent), height, ink)
         for name, title in titles.items()
     ]
     return (
-        alt.vconcat(*charts, spacing=26, padding=NARROW)
+        alt.vconcat(*charts, spacing=8, padding=NARROW)
         .configure_view(stroke=None)
         .configure_axis(gridColor=ink.line, gridOpacity=0.35)
     )
@@ -68,13 +69,9 @@ def _magnitude(ends: tuple[float, float], last: bool) -> alt.X:
             domain=[ends[0] / (ends[1] / ends[0]) ** ROOM, ends[1] * (ends[1] / ends[0]) ** END],
             nice=False,
         ),
-        axis=alt.Axis(
-            title="outlier's magnitude" if last else None,
-            labels=last,
-            grid=False,
-            values=[2**i for i in range(8)],
-            format="d",
-        ),
+        axis=alt.Axis(title="outlier's magnitude", grid=False, values=[2**i for i in range(8)], format="d")
+        if last
+        else None,
     )
 
 
@@ -87,7 +84,7 @@ def _value(name: str, percent: Mapping[str, Sequence[float] | None]) -> alt.Y:
     return alt.Y("value:Q", scale=scale, axis=inside_axis(format="~%", tickCount=3))
 
 
-def _panel(name: str, title: str, x: alt.X, y: alt.Y, ink: Ink) -> alt.LayerChart:
+def _panel(name: str, title: str, x: alt.X, y: alt.Y, height: int, ink: Ink) -> alt.LayerChart:
     legend = alt.Legend(title=None, orient="top", symbolType="stroke", symbolStrokeWidth=3, symbolSize=400)
     lines = (
         alt.Chart(alt.NamedData(name))
@@ -112,7 +109,7 @@ def _panel(name: str, title: str, x: alt.X, y: alt.Y, ink: Ink) -> alt.LayerChar
         _marker(name + CROSSINGS, x, ink.lost, [8, 4]),
         lines,
         _hover(name, x, ink),
-        height=HEIGHT,
+        height=height,
         title=alt.TitleParams(title, anchor="start", frame="group", fontSize=13, color=ink.text, offset=6),
     )
 

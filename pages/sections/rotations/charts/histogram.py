@@ -81,7 +81,7 @@ def _panel(number: int, name: str, ink: Ink, *, last: bool) -> alt.LayerChart:
     x = alt.X(
         "from:Q",
         scale=alt.Scale(domain=several("ends", [-1.0, 1.0]), nice=False),
-        axis=alt.Axis(title="value of an entry" if last else None, labels=last, grid=False),
+        axis=alt.Axis(title="value of an entry", grid=False) if last else None,
     )
     heights = alt.Scale(domain=several(f"heights{number}", [0.0, 1.0]))
     y = alt.Y("density:Q", axis=None, scale=heights)

@@ -88,7 +88,7 @@ def _picture(few: bool, limits: tuple[int, int], ink: Ink) -> alt.VConcatChart:
     charts = [_panel(name, few, ink) for name in PANELS]
     charts[0] = charts[0].add_params(slider)
     return (
-        alt.vconcat(*charts, spacing=36, padding=NARROW)
+        alt.vconcat(*charts, spacing=20, padding=NARROW)
         .resolve_scale(y="shared")
         .configure_view(stroke=None)
         .configure_axis(gridColor=ink.line, gridOpacity=0.35)
