@@ -8,6 +8,7 @@ import altair as alt
 from fp8core.formats import Format
 from fp8core.formats.binades import dynamic_range, finest_bits
 from pages.kit.charts.ink import Ink
+from pages.kit.charts.legible import NARROW, SMALLEST
 from pages.kit.charts.template import Filled, by_column, number, template
 from pages.sections.formats.charts.words import power_labels
 
@@ -102,9 +103,10 @@ def _points(ink: Ink) -> alt.LayerChart:
     )
     named = base.transform_filter("isValid(datum.label)")
     stacked, coarse = f"datum.range > {_STACKED}", "datum.bits > 0 && datum.bits < 3"
+    size = alt.ExprRef(f"containerSize()[0] < {NARROW} ? {SMALLEST} : 13")
     names = [
         named.transform_filter(where)
-        .mark_text(size=13, color=ink.text, aria=False, **place)
+        .mark_text(size=size, color=ink.text, aria=False, **place)
         .encode(text="label:N")
         for where, place in (
             (stacked, {"align": "right", "dx": -15}),
