@@ -14,6 +14,9 @@ from pages.kit.widgets import Place
 SIDEBAR = 340
 """Pixels of a page beside its column: the sidebar and the margins, which narrower screens do not show."""
 
+_STAGE, _PROJECTED_STAGE = 560, 370
+"""Pixels of the picture's place, as `look/page.css` has it, and on a projector before it is enlarged."""
+
 _SHADOW = (
     "linear-gradient(to left, var(--st-background-color, Canvas) 40%, transparent) "
     "right / 4rem 100% no-repeat local, "
@@ -23,8 +26,8 @@ _SHADOW = (
 
 
 def room() -> int:
-    """Pixels of height for the page's picture, for one that makes its own parts fit."""
-    return PROJECTED_ROOM if projected() else ROOM
+    """Pixels of height of the picture's place, for a picture that fits its own parts into it."""
+    return _PROJECTED_STAGE if projected() else _STAGE
 
 
 def draw_chart(
@@ -59,5 +62,6 @@ def draw_chart(
         )
     ready = spec if isinstance(spec, Filled) else legible(spec)
     if not is_rigid:
-        ready = in_room(ready, room() - taken, is_narrow="lesson" in address.frame_parameters())
+        most = (PROJECTED_ROOM if projected() else ROOM) - taken
+        ready = in_room(ready, most, is_narrow="lesson" in address.frame_parameters())
     return place.vega_lite_chart(ready, width=width, key=key, alt=alt, **selection)
