@@ -1,5 +1,7 @@
 """The way from a tile's largest |x| to its scale, step by step as its rule goes."""
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -36,11 +38,17 @@ def scale_steps(operand: Operand, tile: OperandTile, x: NDArray[np.float32]) -> 
 
 
 def _one_level(spec: OperandSpec, tile: OperandTile, name: str, amax: np.float32) -> Steps:
-    rule, exact = spec.scale_rule, f"{short(tile.scale)} = {power_of_two(log2(tile.scale))}"
+    rule, exact = spec.scale_rule, _in_powers(tile.scale)
     top = rule.target or spec.format.max
     if not rule.powers_of_two:
         return [(f"scale = {name} / {top:g}", exact)]
     return [(f"{name} / {top:g}", short(float(amax) / top)), ("scale: a power of two, rounded", exact)]
+
+
+def _in_powers(scale: float) -> str:
+    """A scale, and the power of two that it is or is near to."""
+    is_power = math.frexp(scale)[0] == 0.5
+    return f"{short(scale)} {'=' if is_power else '≈'} {power_of_two(log2(scale))}"
 
 
 def _two_levels(spec: OperandSpec, tile: OperandTile, name: str, amax: np.float32) -> Steps:
