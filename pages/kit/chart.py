@@ -11,6 +11,8 @@ from pages.kit.look.presenter import projected
 from pages.kit.view import stage
 from pages.kit.widgets import Place
 
+_AROUND = 10
+"""Pixels below a picture that fits its own parts."""
 SIDEBAR = 340
 """Pixels of a page beside its column: the sidebar and the margins, which narrower screens do not show."""
 
@@ -24,6 +26,11 @@ _SHADOW = (
 
 def room() -> int:
     """Pixels of height for the page's picture, for one that makes its own parts fit."""
+    return most() - _AROUND
+
+
+def most() -> int:
+    """Pixels of height for a chart whose views are fitted: as `room`, with the words around it."""
     return PROJECTED_ROOM if projected() else BESIDE_ROOM if _is_beside() else ROOM
 
 
@@ -64,5 +71,5 @@ def draw_chart(
         )
     ready = spec if isinstance(spec, Filled) else legible(spec)
     if not is_rigid:
-        ready = in_room(ready, room() - taken, is_narrow=_is_beside())
+        ready = in_room(ready, most() - taken, is_narrow=_is_beside())
     return place.vega_lite_chart(ready, width=width, key=key, alt=alt, **selection)

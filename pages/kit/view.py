@@ -21,6 +21,9 @@ from pages.kit.widgets import Place
 _WIDGETS = ("segmented_control", "selectbox", "slider", "number_input", "text_input", "multiselect", "pills")
 
 
+_NOTHING = "<span></span>"
+
+
 class _Bare:
     """A place whose widgets show no label: what they choose says it. A screen reader hears the label."""
 
@@ -65,6 +68,9 @@ class View:
         self._more: Place | None = None
         self._know: Place | None = None
         self._has_notice = self._has_picture = False
+        # Streamlit leaves out an empty container: all below it would jump once its picture has been computed.
+        for place in (self.notice, self._stage):
+            place.html(_NOTHING)
 
     @property
     def more(self) -> Any:

@@ -78,7 +78,7 @@ def test_a_probability_that_is_nearly_one_is_not_printed_as_certain():
 def test_every_section_opens_and_only_it_runs(open_app, section):
     at = open_app(PAGE, formats=section)
     told(at)
-    charts = {"code": 3, "range": 3, "run": 2}.get(section, 1)
+    charts = {"code": 4, "range": 2, "overflow": 3}.get(section, 1)
     assert len(at.get("vega_lite_chart")) == charts
     assert all(chart.proto.alt for chart in at.get("vega_lite_chart"))
 

@@ -4,7 +4,11 @@ import re
 
 import pytest
 
+from pages.kit.lesson.facts import fact
+from pages.sections.why.charts.limits import LINES
 from pages.sections.why.controls import SHOW
+from tests.pages.specs import sent_dataset
+from tests.pages.texts import notice
 
 PAGE = "pages/why_fp8.py"
 ENDS = {
@@ -20,18 +24,14 @@ ENDS = {
 }
 
 
-def notices(at) -> list[str]:
-    return [text.value for text in at.markdown if text.value.startswith("**Notice:**")]
-
-
 @pytest.mark.parametrize("part", SHOW.options)
 def test_a_section_has_one_picture_and_one_notice(open_app, part):
     for chosen in ({}, *ENDS[part]):
         at = open_app(PAGE, why_show=part, **chosen)
-        assert not at.exception
         assert len(at.get("vega_lite_chart")) == 1
-        (notice,) = notices(at)
-        assert re.search(r"\d", notice)
+        told = notice(at)
+        assert re.search(r"\d", told)
+        assert len(told.split()) <= 25
 
 
 def test_an_impossible_address_opens_the_page(open_app):
@@ -43,12 +43,19 @@ def test_an_impossible_address_opens_the_page(open_app):
 @pytest.mark.parametrize(
     ("part", "chosen", "told"),
     [
-        ("memory", {"why_tokens": "0"}, "with 1 token and a weight of"),
-        ("memory", {"why_tokens": "0"}, "each of these 5 recipes takes more memory"),
-        ("memory", {"why_moment": "inference"}, "none of these 5 recipes takes more memory"),
-        ("memory", {}, "1 of these 5 recipes takes more memory than bf16, and 3 as much, within 1%"),
-        ("cache", {"why_batch": "1"}, "With 8,192 tokens in one sequence, the cache"),
+        ("bound", {"why_tokens": "0"}, "With 1 token, memory is the limit."),
+        ("bound", {"why_tokens": "12"}, "With 4,096 tokens, the tensor cores are the limit."),
+        ("bound", {"why_gpu": "a100_sxm_80_gb"}, "A100 SXM 80 GB has no fp8 tensor cores."),
+        ("memory", {"why_moment": "inference"}, "In inference, with w and y all counted"),
     ],
 )
-def test_a_count_agrees_with_its_noun_and_its_verb(open_app, part, chosen, told):
-    assert told in notices(open_app(PAGE, why_show=part, **chosen))[0]
+def test_a_notice_follows_what_is_chosen(open_app, part, chosen, told):
+    assert told in notice(open_app(PAGE, why_show=part, **chosen))
+
+
+def test_the_bend_is_drawn_only_once_it_was_predicted(open_app):
+    at = open_app(PAGE, why_show="bound", why_tokens="4", lesson="why.2")
+    tokens = sent_dataset(at.get("vega_lite_chart")[0], LINES)["tokens"]
+    assert max(tokens) < fact("why.turn_tokens", {})
+    tokens = sent_dataset(open_app(PAGE).get("vega_lite_chart")[0], LINES)["tokens"]
+    assert max(tokens) > fact("why.turn_tokens", {})

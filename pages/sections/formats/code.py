@@ -42,7 +42,7 @@ from pages.sections.formats.controls import (
     policies,
     rounding_of,
 )
-from pages.sections.formats.words import facts, notice, reals, sentence, written_out
+from pages.sections.formats.words import facts, notice, reals, sentence
 
 _CODE_FIELD = "_formats_code"
 _KEYBOARD = "_formats_bits_keyboard"
@@ -101,7 +101,6 @@ def show(controls: Controls) -> None:
         )
     _steps(controls, shown)
     _table(controls, shown)
-    view.know.latex(written_out(format_, shown.code, ink))
     how = shown.interval, rounding, overflow_of(policy)
     view.know.markdown(
         f"{reals(format_, shown.code, *how)} On the number line they are the blue bar. A filled end "

@@ -8,7 +8,6 @@ from pages.kit.controls import Controls
 from pages.kit.text_controls import Several, Text
 from pages.kit.widgets import Choice, ChoiceStyle, NumberStyle, Toggle, Whole
 from pages.sections.formats.charts import compare as formats_compare
-from pages.sections.formats.charts import range as formats_range
 
 OWN = "own"
 _NAMED: dict[str, dict[str, str]] = {
@@ -143,15 +142,6 @@ AXIS_TOP = Whole(
     high=formats_compare.HIGHEST,
     default=formats_compare.START,
 )
-EXPONENTS = Whole(
-    key="exponents",
-    label="Exponents shown: up to ±",
-    low=formats_range.NARROWEST,
-    high=formats_range.WIDEST,
-    step=formats_range.EACH,
-    default=formats_range.START,
-    style=NumberStyle.SLIDER,
-)
 LOSS_SCALE = Whole(key="loss_scale", label="log2 of the loss scale", low=0, high=30, default=0)
 OVERFLOWING = Several(
     key="overflowing",
@@ -191,7 +181,6 @@ ALL_CONTROLS = (
     COMPARED,
     AXIS,
     AXIS_TOP,
-    EXPONENTS,
     LOSS_SCALE,
     OVERFLOWING,
     RUN_FORMAT,

@@ -1,27 +1,24 @@
-"""Section "Range and precision": every format as a bar over exponents, and as a point."""
+"""Section "Range and precision": every format as a point."""
 
 from collections.abc import Mapping
-
-import streamlit as st
 
 from fp8core.formats import FORMATS, Format
 from fp8core.formats.binades import dynamic_range, finest_bits
 from pages.kit.chart import draw_chart
-from pages.kit.chart_slider import chart_with_slider, with_slider
 from pages.kit.charts.ink import INKS
 from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice
 from pages.kit.shell import theme
 from pages.kit.view import here
-from pages.sections.formats.charts.range import REACH, has_range, range_bars, range_points
+from pages.sections.formats.charts.range import has_range, range_points
 from pages.sections.formats.compare import own_row, possible
-from pages.sections.formats.controls import EXPONENTS, TITLES, own_fields
+from pages.sections.formats.controls import TITLES, own_fields
 from pages.sections.formats.data import formats_by_title
 from pages.sections.formats.splits import draw_splits
 
 
 def show(controls: Controls) -> None:
-    """Draw every format as a point; below as a bar, and the splits of eight bits."""
+    """Draw every format as a point; below, the splits of eight bits."""
     own_row(controls)
     own, know = own_fields(controls), here().know
     draw_notice(_notice())
@@ -32,26 +29,9 @@ def show(controls: Controls) -> None:
         key="formats_points",
         alt="Each format as a point: its dynamic range in binades against its relative step",
     )
-    st.header("The same formats from end to end")
-    chart_with_slider(
-        controls,
-        EXPONENTS,
-        name="formats_bars",
-        drawn=(names, own, theme()),
-        at=controls.value(EXPONENTS),
-        spec_at=lambda start: with_slider(range_bars(formats, ink), REACH, start),
-        alt_at=lambda _: (
-            "Each format as a bar from its smallest to its largest positive value, in powers of two"
-        ),
-        is_rigid=True,
-    )
     know.markdown(
-        "Points: a label with + has more formats on or beside it; point at them for names. "
+        "A label with + has more formats on or beside it; point at them for names. "
         f"{_trade('e5m2', 'e4m3')}; {_trade('bf16', 'fp16')}.{_left_out(formats)}"
-    )
-    know.markdown(
-        "Bars: beside each name its relative step. Neighbors at a power of two P differ by P times it. The "
-        "paler a part, the fewer mantissa bits: below the smallest normal value, and at both ends of HiF8."
     )
     draw_splits()
 

@@ -7,14 +7,12 @@ import numpy as np
 from fp8core.formats import FORMATS, Format
 from fp8core.formats.float_format import FloatFormat
 from fp8core.formats.number_line import Interval, Outcome
-from fp8core.formats.spelling import Kind, Spelling, spell
+from fp8core.formats.spelling import Kind, spell
 from fp8core.rounding import Overflow, Rounding
-from pages.kit.charts.ink import Ink
 from pages.kit.charts.words import percent_text
 from pages.sections.formats.charts.words import hexadecimal, number, power_or_number
 
 _LONG = 17
-_LONGEST_IN_LINE = 12
 
 
 def notice(format_: Format, code: int, typed: float | None, outcomes: tuple[Outcome, ...]) -> str:
@@ -125,52 +123,6 @@ def _takers(format_: Format, code: int, overflow: Overflow) -> str:
     if not format_.signed and code == int(format_.encode(-1.0)):
         return "Every negative real becomes"
     return ""
-
-
-def written_out(format_: Format, code: int, ink: Ink) -> str:
-    """The value as LaTeX, each part in the color of its bits."""
-    spelling, value = spell(format_, code), float(format_.decode(code))
-    match spelling.kind:
-        case Kind.NAN:
-            return r"\text{NaN}"
-        case Kind.INFINITY:
-            return (r"-" if value < 0 else "+") + r"\infty"
-        case Kind.ZERO | Kind.MINUS_ZERO:
-            return rf"{'-' if spelling.kind is Kind.MINUS_ZERO else ''}0"
-    parts = []
-    if "S" in spelling.layout:
-        parts.append(_color(rf"(-1)^{{{int(spelling.negative)}}}", "S", ink))
-    if spelling.kind is Kind.INTEGER:
-        whole = _color(("-" if spelling.negative else "") + spelling.significand, "I", ink)
-        return rf"{whole} / 2^{{{-spelling.exponent}}} = {_latex(value)}"
-    parts.append(_color(f"2^{{{_exponent(format_, spelling)}}}", "E", ink))
-    if "M" in spelling.layout:
-        parts.append(_color(rf"{spelling.significand}_2", "M", ink))
-    significand = abs(value) / 2.0**spelling.exponent
-    sign = "-" if spelling.negative else ""
-    shown = rf"{sign}2^{{{spelling.exponent}}} \times {_latex(significand)}"
-    last = parts.pop()
-    between = r" \\ \times " if len(spelling.significand) > _LONGEST_IN_LINE else r" \times "
-    fields = r" \times ".join(parts) + (between if parts else "") + last
-    return rf"\begin{{gathered}} {fields} \\ = {shown} \\ = {_latex(value)} \end{{gathered}}"
-
-
-def _exponent(format_: Format, spelling: Spelling) -> str:
-    """The exponent as it follows from its field, where the format has a bias."""
-    if not isinstance(format_, FloatFormat):
-        return str(spelling.exponent)
-    field = spelling.exponent + format_.bias
-    bias = f"- {format_.bias}" if format_.bias >= 0 else f"+ {-format_.bias}"
-    return f"{field} {bias}"
-
-
-def _color(latex: str, letter: str, ink: Ink) -> str:
-    return rf"\textcolor{{{ink.of_bit(letter)}}}{{{latex}}}"
-
-
-def _latex(value: float) -> str:
-    mantissa, _, exponent = number(value).replace("−", "-").partition("e")
-    return rf"{mantissa} \times 10^{{{exponent}}}" if exponent else mantissa
 
 
 def facts(format_: Format) -> str:

@@ -29,17 +29,19 @@ MIRRORS = {
 }
 DRAWN_WITH_SLIDER = {
     "formats/charts/compare",
-    "formats/charts/range",
     "formats/charts/gradients",
     "accumulation/charts/steps",
+    "why/charts/limits",
+    "why/charts/lost",
 }
 OWN_TEST = {"rotations/charts/vector", "scaling/charts/rules", "scaling/charts/curves"}
 """Charts whose sliders `tests/browser` drags until the address follows."""
 SLIDERS = [
     ("pages/formats.py", {"formats": "compare", "axis": "linear", "axis_top": "6"}, 6),
-    ("pages/formats.py", {"formats": "range", "exponents": "64"}, 64),
     ("pages/formats.py", {"formats": "gradients", "loss_scale": "16"}, 16),
     ("pages/accumulation.py", {"step": "6"}, 6),
+    ("pages/why_fp8.py", {"why_tokens": "6"}, 6),
+    ("pages/why_fp8.py", {"why_show": "history", "why_loss_scale": "13"}, 13),
 ]
 
 

@@ -13,6 +13,7 @@ from fp8core.accumulators.trace import is_traceable, trace
 from fp8core.experiments.dot_terms import OFFERED_TERMS, TermKind, draw_terms
 from fp8core.formats import FORMATS
 from pages.kit.charts.ink import DARK, INKS, LIGHT
+from pages.sections.accumulation.charts.checks import BARS, checks_chart
 from pages.sections.accumulation.charts.cost import PRICES, Price, cost_chart
 from pages.sections.accumulation.charts.curves import (
     LINES,
@@ -26,7 +27,6 @@ from pages.sections.accumulation.charts.curves import (
 from pages.sections.accumulation.charts.scene import (
     LEFT,
     RIGHT,
-    STRIP,
     WORD_OFF,
     WORD_WIDE,
     Spelled,
@@ -38,6 +38,7 @@ from pages.sections.accumulation.charts.scene import (
     term_columns,
 )
 from pages.sections.accumulation.charts.steps import steps_chart
+from pages.sections.accumulation.vectors import Checked
 from tests.pages.specs import in_rows, rows
 from tests.sweeps import crossed, each
 
@@ -45,10 +46,10 @@ UNITS = [unit for unit in ACCUMULATORS.values() if is_traceable(unit)]
 by_unit = pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.name)
 
 
-def scene(unit, kind=TermKind.ONE_LARGE, k=128, seed=0) -> StepScene:
+def scene(unit, kind=TermKind.ONE_LARGE, k=128, seed=0, room=550) -> StepScene:
     format_ = FORMATS[unit.operands[0]]
     a, b = (format_.encode(x)[0] for x in draw_terms(kind, (1, 1), k, seed))
-    return StepScene(trace(a, b, format_, format_, unit))
+    return StepScene(trace(a, b, format_, format_, unit), room)
 
 
 def valid(spec) -> None:
@@ -125,7 +126,7 @@ def test_the_strip_is_the_error_of_every_result_so_far():
     errors = [step.total - step.exact for step in drawn.steps]
     worst = max(map(abs, errors))
     for row, error in zip(points, errors, strict=True):
-        assert (row["y"] - row["zero"]) * worst == pytest.approx(-error * STRIP, abs=1e-9)
+        assert (row["y"] - row["zero"]) * worst == pytest.approx(-error * drawn.strip, abs=1e-9)
     assert (points[0]["x"], points[-1]["x"]) == (LEFT, RIGHT)
 
 
@@ -139,6 +140,30 @@ def test_no_line_of_the_strip_goes_through_the_word_at_a_result(kind):
         assert abs(off).min() >= WORD_OFF - 1e-6
         assert (off > 0).all() or (off < 0).all()
         assert abs(point["word_y"] - point["zero"]) >= WORD_OFF
+
+
+@pytest.mark.parametrize("room", [330, 550])
+@by_unit
+def test_the_picture_is_no_higher_than_its_room(unit, room):
+    for k in (64, 512):
+        drawn = scene(unit, k=max(k, unit.fused_products), room=room)
+        assert drawn.height <= room + 1e-6
+
+
+def test_a_term_that_loses_every_bit_is_marked_as_gone():
+    drawn = scene(ACCUMULATORS["hopper_fast"], TermKind.SAME_SIGN, k=512)
+    gone = term_columns(drawn)["gone"]
+    assert gone.sum() == ((drawn.terms != 0) & (drawn.kept == 0)).sum() > 0
+
+
+def test_operations_are_bars_of_their_share():
+    operations = [
+        Checked(operation="a", title="one", outputs=8, equal=8),
+        Checked(operation="b", title="two", outputs=8, equal=6),
+    ]
+    spec = checks_chart(operations, 500, LIGHT)
+    valid(spec)
+    assert [(row["share"], row["words"]) for row in rows(spec, BARS)] == [(1, "8 of 8"), (0.75, "6 of 8")]
 
 
 @pytest.mark.parametrize(("theme", "unit"), crossed(each(INKS), UNITS, every=5))
@@ -185,7 +210,7 @@ CURVES = [
 
 @pytest.mark.parametrize("field", ["rms", "bias"])
 def test_a_curve_has_the_errors_given_and_says_what_speaks_for_it(field):
-    spec = curves_chart(CURVES, field, DARK)
+    spec = curves_chart(CURVES, field, 500, DARK)
     valid(spec)
     drawn = {(row["unit"], row["k"]): row["error"] for row in rows(spec, LINES)}
     assert drawn == {
@@ -198,7 +223,7 @@ def test_a_curve_has_the_errors_given_and_says_what_speaks_for_it(field):
 
 def test_measured_points_are_drawn_where_they_lie():
     points = (SumError(k=32, rms=1.5e-4, bias=-2e-5),)
-    spec = curves_chart(CURVES, "rms", LIGHT, Measured(name="a GPU", points=points))
+    spec = curves_chart(CURVES, "rms", 500, LIGHT, Measured(name="a GPU", points=points))
     assert rows(spec, RINGS) == [{"k": 32, "error": 1.5e-4, "who": "a GPU"}]
 
 

@@ -17,6 +17,7 @@ from pages.sections.formats.charts import overflow as formats_overflow
 from pages.sections.formats.charts import range as formats_range
 from pages.sections.formats.charts import table as formats_table
 from pages.sections.formats.charts.compare import VALUES, compare_chart
+from pages.sections.formats.charts.strip import TICKS, strip_chart
 from pages.sections.formats.charts.words import glance, number, percent, power_or_number
 from pages.sections.formats.data import gradient_spec
 from tests.pages.specs import dataset, rows
@@ -27,13 +28,21 @@ SMALL = {name: f for name, f in FORMATS.items() if f.bits <= 8}
 def test_the_cells_are_the_bits_and_the_fields_cover_them():
     for name, code in (("e4m3", 0x2A), ("hif8", 0x35), ("mxint8", 0xC8), ("e8m0", 3), ("fp32", 0x3F800001)):
         spelling = spell(FORMATS[name], code)
-        rows = formats_bits.bit_rows(spelling)
+        rows = formats_bits.bit_rows(FORMATS[name], spelling)
         cells = [i for i, kind in enumerate(rows["kind"]) if kind == "bit"]
         assert sum(int(rows["text"][i]) << rows["bit"][i] for i in cells) == code
         assert "".join(rows["role"][i] for i in cells) == spelling.layout
         fields = [i for i, kind in enumerate(rows["kind"]) if kind == "field"]
-        assert len(fields) == len(set(spelling.layout))
-        assert max(rows["x1"]) <= formats_bits.cell_width(len(spelling.bits)) * len(spelling.bits)
+        assert {rows["role"][i] for i in fields} == set(spelling.layout)
+        assert max(rows["x1"]) <= formats_bits.per_line(len(spelling.bits)) <= formats_bits.ROW
+
+
+def test_the_fields_are_the_factors_of_the_value():
+    wanted = {0x2A: {"+", "2⁵⁻⁷", "1.25"}, 0x03: {"+", "2¹⁻⁷", "0.375"}, 0x7F: {"+", "15", "7"}}
+    for code, told in wanted.items():
+        rows = formats_bits.bit_rows(FORMATS["e4m3"], spell(FORMATS["e4m3"], code))
+        fields = zip(rows["kind"], rows["what"], strict=True)
+        assert {what for kind, what in fields if kind == "field"} == told
 
 
 def test_the_line_places_neighbors_interval_and_number_to_scale():
@@ -93,9 +102,27 @@ def test_the_table_has_every_code_once(name):
         assert dataset(spec, formats_table.CHOSEN)["code"] == [1]
 
 
+def test_the_enlarged_table_has_the_chosen_code_among_its_neighbors():
+    for name in SMALL:
+        for code in (0, SMALL[name].max_code, (1 << SMALL[name].bits) - 1):
+            spec = formats_table.code_table(SMALL[name], code, LIGHT, is_near=True)
+            across, down = (spec["layer"][0]["encoding"][axis]["scale"]["domain"] for axis in "xy")
+            place = formats_table.cell(SMALL[name].bits, code)
+            assert place["column"] in across
+            assert place["row"] in down
+            assert len(across) <= 8 >= len(down)
+
+
+def test_the_strip_has_every_positive_number():
+    for format_ in SMALL.values():
+        positive = {v for v in format_.values.tolist() if 0 < v < math.inf}
+        drawn = dataset(strip_chart(format_, 1, LIGHT), TICKS)["log2"]
+        assert drawn == sorted(map(math.log2, positive))
+
+
 @pytest.mark.parametrize("logarithmic", [True, False])
 def test_every_positive_value_is_a_tick(logarithmic):
-    ticks = rows(compare_chart(SMALL, logarithmic, LIGHT), VALUES)
+    ticks = rows(compare_chart(SMALL, logarithmic, 500, LIGHT), VALUES)
     for name, format_ in SMALL.items():
         positive = sorted(v for v in format_.values.tolist() if 0 < v < math.inf)
         assert sorted(row["x"] for row in ticks if row["format"] == name) == positive
@@ -103,15 +130,14 @@ def test_every_positive_value_is_a_tick(logarithmic):
 
 def test_a_format_of_many_codes_is_one_bar_from_its_smallest_value_to_its_largest():
     fp16 = FORMATS["fp16"]
-    (bar,) = rows(compare_chart({"fp16": fp16}, True, LIGHT), VALUES)
+    (bar,) = rows(compare_chart({"fp16": fp16}, True, 500, LIGHT), VALUES)
     assert (bar["x"], bar["x2"]) == (fp16.min_subnormal, fp16.max)
 
 
 def test_axes_are_as_long_as_their_formats_before_the_data_arrive():
     formats = {"E4M3": FORMATS["e4m3"], "fp16": FORMATS["fp16"]}
     for spec, lines in (
-        (compare_chart(formats, True, LIGHT), list(formats)),
-        (formats_range.range_bars(formats, LIGHT), ["fp16  2⁻¹⁰", "E4M3  2⁻³"]),
+        (compare_chart(formats, True, 500, LIGHT), list(formats)),
         (formats_overflow.overflow_chart(formats, LIGHT), None),
     ):
         view = spec["layer"][0] if "layer" in spec else spec
@@ -120,14 +146,6 @@ def test_axes_are_as_long_as_their_formats_before_the_data_arrive():
         column = "line" if lines is None else "format"
         assert found == (lines or list(dict.fromkeys(dataset(spec, name)[column])))
         assert set(found) == set(dataset(spec, name)[column])
-
-
-def test_a_bar_runs_from_the_smallest_to_the_largest_value():
-    bars = formats_range.bar_rows(FORMATS)
-    for name, format_ in FORMATS.items():
-        mine = [row for row in bars if row["format"] == formats_range.label(name, format_)]
-        assert min(row["low"] for row in mine) == math.log2(format_.min_subnormal)
-        assert max(row["high"] for row in mine) == pytest.approx(math.log2(format_.max), abs=1)
 
 
 def test_every_format_is_a_point_and_one_of_each_cluster_is_named():
@@ -194,15 +212,15 @@ def test_short_words():
 def test_every_picture_is_valid_in_both_themes(theme):
     ink = INKS[theme]
     for chart in (
-        formats_bits.bits_chart(spell(FORMATS["e4m3"], 1), ink),
+        formats_bits.bits_chart(FORMATS["e4m3"], spell(FORMATS["e4m3"], 1), ink),
+        strip_chart(FORMATS["e4m3"], 1, ink),
         formats_line.line_chart(ink).spec,
         formats_table.code_table(FORMATS["e4m3"], 1, ink),
-        compare_chart(FORMATS, True, ink),
-        compare_chart(FORMATS, False, ink),
-        formats_range.range_bars(FORMATS, ink),
+        compare_chart(FORMATS, True, 500, ink),
+        compare_chart(FORMATS, False, 500, ink),
         formats_range.range_points(FORMATS, ink),
         formats_overflow.overflow_chart(FORMATS, ink),
-        gradient_spec(theme),
+        gradient_spec(theme, 500),
     ):
         json.dumps({name: part for name, part in chart.items() if name != "datasets"}, allow_nan=False)
 
@@ -215,6 +233,6 @@ def test_the_number_of_an_integer_field_has_its_sign():
             if kind == "field" and role == "I"
         ]
         for code in (0x08, 0xF8)
-        for rows in [formats_bits.bit_rows(spell(FORMATS["mxint8"], code))]
+        for rows in [formats_bits.bit_rows(FORMATS["mxint8"], spell(FORMATS["mxint8"], code))]
     }
     assert told == {0x08: ["8"], 0xF8: ["−8"]}

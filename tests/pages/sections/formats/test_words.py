@@ -10,12 +10,14 @@ import pytest
 from fp8core.formats import FORMATS, Format
 from fp8core.formats.float_format import FloatFormat, Specials
 from fp8core.formats.number_line import interval, outcomes
+from fp8core.formats.spelling import spell
 from fp8core.rounding import Overflow, Rounding
-from pages.kit.charts.ink import INKS
+from pages.sections.formats.charts.bits import bit_rows
 from pages.sections.formats.charts.line import line_rows
-from pages.sections.formats.charts.range import bar_rows, has_range, point_rows
+from pages.sections.formats.charts.range import has_range, point_rows
 from pages.sections.formats.charts.table import LARGEST, table_rows
-from pages.sections.formats.words import facts, notice, written_out
+from pages.sections.formats.words import facts, notice, reals
+from tests.pages.texts import texts
 
 NUMBERS = (0.0, -0.0, 0.3, -1.0, 1e308, -1e308, 5e-324, math.inf, -math.inf, math.nan)
 EXPONENTS, MANTISSAS, BIASES = (1, 2, 8), (0, 1, 23), (-300, 0, 300)
@@ -27,7 +29,8 @@ def told(name: str, number: float, overflow: Overflow = Overflow.SATURATE) -> st
     """The page's sentence on a number, by nearest even."""
     format_, rounding = FORMATS[name], Rounding.NEAREST_EVEN
     code = int(format_.encode(number, rounding, overflow))
-    return notice(format_, code, interval(format_, code, rounding, overflow), number, (), rounding, overflow)
+    around = interval(format_, code, rounding, overflow)
+    return f"{notice(format_, code, number, ())} {reals(format_, code, around, rounding, overflow)}"
 
 
 def own_formats() -> list[FloatFormat]:
@@ -45,7 +48,6 @@ def drawn(format_: Format) -> None:
     """Draw all of a format, and the numbers in it, roundings and policies taking turns."""
     beside = {"e4m3": FORMATS["e4m3"], "own": format_}
     assert facts(format_)
-    assert bar_rows({"own": format_})
     assert (point_rows(beside)[-1]["format"] == "own") is has_range(format_)
     if format_.bits <= LARGEST:
         assert len(table_rows(format_)) == 1 << format_.bits
@@ -57,8 +59,9 @@ def drawn(format_: Format) -> None:
         found = outcomes(format_, number, overflow) if rounding is Rounding.STOCHASTIC else ()
         code = found[0].code if found else int(format_.encode(number, rounding, overflow))
         around = interval(format_, code, rounding, overflow)
-        assert notice(format_, code, around, number, found, rounding, overflow)
-        assert written_out(format_, code, INKS["light"])
+        assert notice(format_, code, number, found)
+        assert reals(format_, code, around, rounding, overflow)
+        assert bit_rows(format_, spell(format_, code))
         if not math.isnan(float(format_.decode(code))):
             assert line_rows(format_, code, around, number, found)
 
@@ -77,7 +80,7 @@ def test_a_format_with_one_positive_value_is_left_out_of_the_points_and_said(ope
     own = {"own_exponent": "1", "own_mantissa": "0", "own_bias": "0", "own_specials": "none"}
     at = open_app("pages/formats.py", formats="range", **own)
     assert not at.exception, at.exception[0].value
-    assert any("Not drawn: your E1M0" in caption.value for caption in at.caption)
+    assert "Not drawn: your E1M0" in texts(at)
 
 
 def test_zero_and_what_is_too_small_take_the_smallest_value_of_a_format_without_zero():

@@ -1,21 +1,42 @@
-"""Contract: no line runs through a word of the pictures of the page "Why FP8"."""
+"""Contract: the pictures of the page "Why FP8" hold the figures that its sentences name."""
 
 import pytest
 
-from pages.kit.charts.ink import LIGHT
-from pages.sections.why.charts.roofline import Place, roofline
+from kernels.bench.ceilings.peak_rates import PEAK_RATES
+from pages.sections.why import bound, rates
+from pages.sections.why.charts.limits import ENDS, LINES, TURN
+from pages.sections.why.charts.rates import MARKS, ROWS
+from pages.sections.why.controls import ALL_CONTROLS, UNIT
+from tests.pages.specs import rows
+
+DEFAULTS = {control.key: control.default for control in ALL_CONTROLS}
 
 
-@pytest.mark.parametrize("count", [1, 2, 3])
-def test_the_gap_in_a_roof_goes_on_beyond_its_name(count):
-    places = [
-        Place(format=name, peak_tflop_s=peak, intensity=512.0, tflop_s=peak, limit="tensor cores")
-        for name, peak in (("bf16", 2250.0), ("fp8", 4500.0), ("fp4", 9000.0))
-    ][:count]
-    marks = [layer["mark"] for layer in roofline(places, 8000.0, LIGHT)["layer"]]
-    gap_ends = [mark["xOffset"] + mark["size"] ** 0.5 / 2 for mark in marks if "xOffset" in mark]
-    name_ends = [mark["dx"] for mark in marks if mark["type"] == "text" and mark["align"] == "right"]
-    assert len(name_ends) == len(gap_ends) == count
-    assert all(gap - name >= 3 for gap, name in zip(gap_ends, name_ends, strict=True))
-    assert gap_ends[-1] == 0, "the mark of the highest roof lies farthest to the right, but not at the end"
-    assert len(set(gap_ends[-2:])) == min(count, 2), "neighbors stand side by side"
+@pytest.mark.parametrize("unit", UNIT.options)
+def test_each_rate_is_a_mark_and_memory_is_one_beside_the_first_gpu_only(unit):
+    spec = rates.picture(unit, "light", 500)
+    found = [
+        rates.rate(one, of, unit) for one in rates.alike().values() for of in rates.SHOWN if one.tflop_s[of]
+    ]
+    marks = rows(spec, MARKS)
+    assert [mark["at"] for mark in marks if mark["what"] != "memory"] == found
+    assert ("memory" in {mark["what"] for mark in marks}) is (unit == "first")
+    assert len(rows(spec, ROWS)) == len(rates.alike())
+
+
+def test_the_lines_end_at_the_peaks_and_the_limit_changes_at_the_rule():
+    spec = bound.picture(DEFAULTS, 12, 17, "light")
+    peaks = PEAK_RATES["H200 SXM"].tflop_s
+    words = {row["words"] for row in rows(spec, ENDS)}
+    assert words == {f"{of.value}: {peaks[of]:,.0f}" for of in peaks if of.value in ("bf16", "fp8")}
+    (turn,) = rows(spec, TURN)
+    bf16 = [row for row in rows(spec, LINES) if row["format"] == "bf16"]
+    assert {row["limit"] for row in bf16 if row["tokens"] < turn["tokens"]} == {"memory"}
+    assert {row["limit"] for row in bf16 if row["tokens"] >= turn["tokens"]} == {"tensor cores"}
+
+
+def test_the_gain_is_written_at_every_stop_of_the_slider():
+    spec = bound.picture(DEFAULTS, 12, 17, "light")
+    gains = {row["tokens"]: row["gain"] for row in rows(spec, LINES) if row["format"] == "bf16"}
+    assert {1 << k for k in range(18)} <= set(gains)
+    assert all(gain.endswith(" ×") for gain in gains.values())
