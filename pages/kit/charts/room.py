@@ -11,7 +11,7 @@ Spec = dict[str, Any]
 
 ROOM = 590
 """Pixels of a chart that fit below a page's question and its control on a laptop."""
-PROJECTED_ROOM = 375
+PROJECTED_ROOM = 370
 """Pixels of a chart, before its place is enlarged, that fit on a projector of 1280 by 720."""
 
 _FLATTEST, _FLATTEST_ROWS = 0.4, 0.9
