@@ -6,7 +6,7 @@ from kernels.bench.row import Row
 from pages.kit.controls import Controls, link_params
 from pages.kit.gemm.presets import refusal, small_instead
 from pages.kit.gemm.queue_panel import draw_queue, session, submit, workers
-from pages.kit.gemm.results import Origin, Result, draw_bad_lines, nearby, recorded, to_show
+from pages.kit.gemm.results import Origin, Result, as_asked, draw_bad_lines, nearby, recorded, to_show, usual
 from pages.kit.gemm.results_table import draw_downloads, draw_table
 from pages.kit.gemm.words import geometry
 from pages.kit.notice import draw_notice
@@ -73,13 +73,16 @@ with view.below:
             )
             picked = draw_table(results, key=f"results {job.recipe} {job.matmul} {len(here)}")
             draw_downloads(results)
-    shown = picked or to_show(job, here, records) or records[:1]
+    shown = picked or to_show(job, here, records) or usual(job, records)
     if reason is not None:
         know.info(reason, icon=":material/block:")
     if shown:
         # An interpreter's run has no times: those of the nearest recorded one are beside it.
-        timed = next((one for one in (*shown, *records) if one.row.gemm is not None), None)
-        draw_notice(notice(shown[0], timed, is_asked=bool(picked or shown != records[:1] or not instead)))
+        with_times = (
+            one for one in (*shown, *usual(job, records)) if one.row.gemm and not one.is_interpreted
+        )
+        timed = next(with_times, None)
+        draw_notice(notice(shown[0], timed, is_asked=as_asked(shown[0].row.job) == as_asked(job)))
         draw_picture(shown[0], timed, job, stage())
         for number, result in enumerate(shown):
             draw_details(result, job, records, know, key=f"{number}")

@@ -71,7 +71,7 @@ _ANATOMY = """fold => {
     const pictures = chosen => elements.filter(one => one.matches(chosen)
         && box(one).width >= 120 && box(one).height >= 60 && visible(one));
     const TABLE = '[data-testid="stDataFrame"]', IMAGE = '[data-testid="stImage"]';
-    const HTML = '.start, .index, .st-key-lesson_map, .join, .answers';
+    const HTML = '.start, .index, .st-key-lesson_map, .join, .answers, .checks';
     const charts = pictures(`svg, canvas:not(${TABLE} *), ${IMAGE}, ${HTML}`);
     const drawn = charts.length ? charts : pictures(`table, ${TABLE}`);
     const first = drawn.map(box).sort((one, other) => one.top - other.top)[0];

@@ -44,7 +44,7 @@ class Rows:
     @property
     def thick(self) -> float:
         """Pixels of a bar that leaves room for a name above it."""
-        return max(8.0, min(30.0, self.step - _LETTERS - 6))
+        return max(8.0, min(30.0, self.step - _LETTERS - 9))
 
     def holes(self) -> dict[str, Any]:
         """What fills the holes of the chart."""

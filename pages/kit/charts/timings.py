@@ -82,7 +82,7 @@ def timings(
     return _chart(ink, is_recorded).filled(
         {"bars": bars, "ends": ends, "figure": {name: [value] for name, value in vars(figure).items()}},
         times=[0.0, longest / us],
-        bar=min(24.0, 0.55 * rows.step),
+        bar=max(rows.thick, 0.5 * rows.step),
         **rows.holes(),
     )
 

@@ -17,7 +17,7 @@ from pages.kit.charts.timings import LINE, Contender, Figure, timings
 from pages.kit.gemm import words as words
 from pages.kit.gemm.presets import SMALL
 from pages.kit.gemm.queue_panel import is_awaited
-from pages.kit.gemm.results import Origin, Result
+from pages.kit.gemm.results import Origin, Result, usual
 from pages.kit.inert import plain
 from pages.kit.shell import theme
 from pages.kit.tables.arrow_table import arrow_table
@@ -181,7 +181,7 @@ def _draw_error(row: Row, records: Sequence[Result]) -> None:
 
 def _beside(row: Row, records: Sequence[Result]) -> str:
     """A sentence on the kernel's share in the nearest recorded run."""
-    found = next((one for one in records if math.isfinite(one.row.kernel_rel_err)), None)
+    found = next((one for one in usual(row.job, records) if math.isfinite(one.row.kernel_rel_err)), None)
     if found is None:
         return ""
     shares = words.percent(found.row.kernel_rel_err), words.percent(row.kernel_rel_err)

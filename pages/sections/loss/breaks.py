@@ -7,7 +7,6 @@ from kernels.train.variants import VARIANTS, Shows, Variant
 from pages.kit.controls import Controls, link_params
 from pages.kit.inert import plain
 from pages.kit.notice import draw_notice
-from pages.kit.terms.explain import draw_text
 from pages.kit.view import here, stage
 from pages.kit.widgets import Value
 from pages.sections.loss import words
@@ -46,7 +45,7 @@ def show(controls: Controls) -> None:
     view, group = here(), group_here(controls)
     variant = VARIANTS[controls.draw(CHANGE, view.control)]
     _draw_result(controls, variant, group)
-    draw_text(f"**{variant.title}**. {variant.reason} {evidence(variant, group)}".strip(), view.know)
+    view.know.markdown(f"**{variant.title}**. {variant.reason} {evidence(variant, group)}".strip())
     at_scale = sourced().at_scale[variant.name]
     view.know.markdown(f"At scale: {at_scale.found} {at_scale.link}.")
     if variant.shows is Shows.NOTHING:

@@ -66,7 +66,7 @@ def count(squares: Squares) -> int:
 def picture(squares: Squares, ink: Ink, *, is_small: bool) -> str:
     """HTML: the questions that have lines, with their squares; small ones where a projector enlarges them."""
     rows = "".join(_row(group, lines, ink) for group, lines in squares.items() if lines)
-    size = "15px" if is_small else "27px"
+    size = "15px" if is_small else "26px"
     return f'{_STYLE}<div class="checks" style="color:{ink.text};--side:{size}">{rows}</div>'
 
 

@@ -11,8 +11,10 @@ from fp8core.recipes import RECIPES
 from kernels.bench.job import Cache, GemmJob
 from pages.kit.gemm import queue_panel as gpu_queue
 from pages.kit.gemm.presets import refusal
+from pages.kit.gemm.results import Origin
 from pages.kit.inert import plain
-from pages.sections.benchmarks import ratios as benchmarks_ratios
+from pages.sections.benchmarks import data
+from pages.sections.benchmarks.charts.ratios import NO_OP
 from pages.sections.benchmarks.controls import CONTROLS, SHAPE, SHAPES, Section, Size
 from tests.cpu import cpu_seconds
 from tests.kernels.bench.made_up import CEILINGS
@@ -28,21 +30,21 @@ H200 = "nvidia_h200"
 pytestmark = pytest.mark.usefixtures("stand_in_workers")
 
 
-def bars(at) -> list[dict]:
-    """The bars of the ratios."""
-    return drawn(at, "bars")
+def dots(at) -> list[dict]:
+    """The points of the ratios."""
+    return drawn(at, "points")
 
 
-def line(at, name) -> list[float]:
-    """The ratios of the bars whose line ends in `name`."""
-    return [bar["ratio"] for bar in bars(at) if bar["line"].split("|")[2] == name]
+def named(at, name) -> list[float]:
+    """The ratios of the points with this name."""
+    return [dot["ratio"] for dot in dots(at) if dot["name"] == name]
 
 
 @pytest.mark.parametrize("section", Section, ids=lambda section: section.value)
 def test_every_section_says_in_a_sentence_that_nothing_is_recorded(open_app, section):
     at = open_app(PAGE, bench_show=section.value)
     assert not at.exception
-    assert at.title[0].value == "How close to the hardware do these kernels get?"
+    assert at.title[0].value == "How close to the hardware?"
     assert any(" recorded" in info.value for info in at.info)
 
 
@@ -50,9 +52,8 @@ def test_a_bar_is_the_ratio_to_torch_s_op_of_the_same_run(open_app, recorded):
     recorded(gpu_row(JOB))
     at = open_app(PAGE)
     assert not at.exception
-    (bar,) = bars(at)
+    (bar,) = dots(at)
     assert bar["ratio"] == pytest.approx(0.9)
-    assert bar["peer"] == benchmarks_ratios.TORCH
     assert bar["low"] == pytest.approx(0.9 * 0.98 / 1.05)
     assert bar["high"] == pytest.approx(0.9 * 1.05 / 0.98)
     assert "Recorded on NVIDIA H200, 2026-11-20, torch 2.11.0, triton 3.6.0" in texts(at)
@@ -63,10 +64,10 @@ def test_without_an_op_of_torch_s_the_peer_is_bf16_and_the_page_says_so(open_app
     job = replace(JOB, recipe="mxfp8")
     recorded(gpu_row(job, torch_scaled=None, peer_note="torch has none"))
     at = open_app(PAGE)
-    (bar,) = bars(at)
-    assert (bar["ratio"], bar["peer"]) == (pytest.approx(2.0), benchmarks_ratios.BF16)
-    assert [head["line"].split("|")[2] for head in drawn(at, "heads")] == ["MXFP8 ÷ bf16"]
-    assert "**MXFP8 ÷ bf16** is 2.00 over 1 shape: torch has no op of that recipe" in texts(at)
+    assert not dots(at)
+    (head,) = drawn(at, "heads")
+    assert (head["title"], head["none"], head["mean_bf16"]) == ("MXFP8", NO_OP, pytest.approx(2.0))
+    assert f"MXFP8 is **2.00 times as fast as bf16**. {NO_OP}." in texts(at)
 
 
 def test_a_row_without_any_peer_or_time_has_no_bar(open_app, recorded):
@@ -84,21 +85,22 @@ def test_the_newest_of_the_same_gemm_counts_whatever_its_seed_and_runs(open_app,
         gpu_row(JOB, gemm=timing(100.0)),
         gpu_row(JOB, gemm=timing(60.0)),
     )
-    (bar,) = bars(open_app(PAGE))
+    (bar,) = dots(open_app(PAGE))
     assert bar["ratio"] == pytest.approx(2.0)
 
 
 def test_of_two_rows_of_a_day_the_later_in_the_file_counts(open_app, recorded):
     recorded(gpu_row(JOB, gemm=timing(100.0)), gpu_row(JOB, gemm=timing(60.0)))
-    assert [bar["ratio"] for bar in bars(open_app(PAGE))] == [pytest.approx(1.5)]
+    assert [bar["ratio"] for bar in dots(open_app(PAGE))] == [pytest.approx(1.5)]
 
 
 def test_the_mean_is_geometric_over_the_shapes(open_app, recorded):
     recorded(gpu_row(JOB, gemm=timing(45.0)), gpu_row(replace(JOB, m=8192), gemm=timing(180.0)))
     at = open_app(PAGE)
-    assert [bar["ratio"] for bar in bars(at)] == [pytest.approx(2.0), pytest.approx(0.5)]
-    assert "**Per tensor, hybrid** runs at 1.00 of the speed" in texts(at)
-    assert "(geometric mean over 2 shapes)" in texts(at)
+    assert [bar["ratio"] for bar in dots(at)] == [pytest.approx(2.0), pytest.approx(0.5)]
+    (head,) = drawn(at, "heads")
+    assert (head["mean"], head["averaged"]) == (pytest.approx(1.0), 2)
+    assert "Per tensor, hybrid's is on average **as fast**" in texts(at)
 
 
 def test_hot_and_cold_and_the_matmuls_are_apart(open_app, recorded):
@@ -108,7 +110,7 @@ def test_hot_and_cold_and_the_matmuls_are_apart(open_app, recorded):
         gpu_row(replace(JOB, matmul="wgrad"), gemm=timing(30.0)),
     )
     ratios = {
-        query: [round(bar["ratio"], 3) for bar in bars(open_app(PAGE, **dict(query)))]
+        query: [round(bar["ratio"], 3) for bar in dots(open_app(PAGE, **dict(query)))]
         for query in ((), (("cache", "cold"),), (("matmul", "wgrad"),))
     }
     assert list(ratios.values()) == [[0.9], [1.0], [3.0]]
@@ -121,7 +123,7 @@ def test_hot_and_cold_and_the_matmuls_are_apart(open_app, recorded):
 def test_a_shape_with_few_tokens_is_skinny_in_every_matmul(open_app, recorded, mnk, size):
     assert Size.of(mnk) is size
     recorded(gpu_row(replace(JOB, **dict(zip("mnk", mnk, strict=True)))))
-    assert len(bars(open_app(PAGE, bench_size=size.value))) == 1
+    assert len(dots(open_app(PAGE, bench_size=size.value))) == 1
     other = next(one for one in Size if one is not size)
     assert not open_app(PAGE, bench_size=other.value).get("vega_lite_chart")
 
@@ -132,36 +134,39 @@ def test_a_live_bar_stands_beside_the_recorded_one_and_leaves_its_mean_alone(
     recorded(gpu_row(JOB))
     measured_here(gpu_row(JOB, gemm=timing(45.0), date="2026-11-30"), gpu_row(JOB, gemm=timing(10.0)))
     at = open_app(PAGE)
-    assert line(at, "4096 × 4096 × 7168") == [pytest.approx(0.9)]
-    assert line(at, "4096 × 4096 × 7168, here") == [pytest.approx(2.0)]
-    assert "runs at 0.90 of the speed" in texts(at)
+    assert named(at, "4096 × 4096 × 7168") == [pytest.approx(0.9)]
+    assert named(at, "4096 × 4096 × 7168, here") == [pytest.approx(2.0)]
+    assert "**10% slower**" in texts(at)
     assert plain("GPU: NVIDIA H200, 2026-11-30") in texts(at)
 
 
 def test_a_live_bar_of_another_gpu_says_of_which_beside_the_recorded_one(open_app, recorded, measured_here):
     machine = replace(gpu_row(JOB).machine, name="NVIDIA L40S")
     measured_here(gpu_row(JOB, gemm=timing(45.0), machine=machine))
-    assert line(open_app(PAGE), "4096 × 4096 × 7168, here") == [pytest.approx(2.0)]
+    assert named(open_app(PAGE), "4096 × 4096 × 7168, here") == [pytest.approx(2.0)]
     recorded(gpu_row(JOB))
     at = open_app(PAGE)
-    assert line(at, "4096 × 4096 × 7168") == [pytest.approx(0.9)]
-    assert line(at, "4096 × 4096 × 7168, here on NVIDIA L40S") == [pytest.approx(2.0)]
+    assert named(at, "4096 × 4096 × 7168") == [pytest.approx(0.9)]
+    assert named(at, "4096 × 4096 × 7168, here on NVIDIA L40S") == [pytest.approx(2.0)]
     assert plain("GPU: NVIDIA L40S") in texts(at)
     at.selectbox(key="gpu").set_value("nvidia_l40s").run()
-    assert [bar["ratio"] for bar in bars(at)] == [pytest.approx(2.0)]
+    assert [bar["ratio"] for bar in dots(at)] == [pytest.approx(2.0)]
 
 
 def test_deepgemm_is_quoted_beside_the_rows_of_its_gemm_and_nowhere_else(open_app, recorded):
     recorded(gpu_row(replace(JOB, recipe="deepseek_v3")), gpu_row(JOB))
-    said = "**DeepGEMM**, DeepSeek-V3, 4096 × 4096 × 7168: 1.15 times as fast as torch's op"
-    told = texts(open_app(PAGE))
-    assert said in told
+    at = open_app(PAGE)
+    (other,) = drawn(at, "others")
+    assert (other["name"], round(other["ratio"], 2)) == ("DeepGEMM", 1.15)
+    of_blocks = texts(open_app(PAGE, bench_family="family_blocks"))
+    assert "DeepSeek-V3's is on average **10% slower**; DeepGEMM's is faster still." in of_blocks
+    told = texts(at)
     assert "(NVIDIA H200, 2026-11-20; github.com/deepseek-ai/DeepGEMM, measured by this project)" in told
     for asked in ({"bench_family": "family_per_tensor"}, {"bench_size": "skinny"}, {"matmul": "dgrad"}):
         assert "DeepGEMM" not in texts(open_app(PAGE, **asked))
 
 
-def test_rows_of_the_interpreter_and_of_other_inputs_are_no_bars(open_app, recorded, measured_here):
+def test_rows_of_the_interpreter_and_of_other_inputs_are_no_dots(open_app, recorded, measured_here):
     recorded(gpu_row(replace(JOB, input=InputKind.HEAVY_TAIL)))
     measured_here(replace(interpreted_row(JOB), bf16=timing(9.0)))
     assert not open_app(PAGE).get("vega_lite_chart")
@@ -172,10 +177,10 @@ def test_each_gpu_s_recorded_rows_are_by_themselves(open_app, recorded):
     recorded(gpu_row(JOB), gpu_row(replace(JOB, m=8192)), gpu_row(JOB, gemm=timing(45.0), machine=other))
     at = open_app(PAGE)
     assert at.selectbox(key="gpu").options == ["NVIDIA H200", "NVIDIA B200"]
-    assert len(bars(at)) == 2
+    assert len(dots(at)) == 2
     at.selectbox(key="gpu").set_value("nvidia_b200").run()
     assert at.query_params == {"gpu": "nvidia_b200"}
-    assert [bar["ratio"] for bar in bars(at)] == [pytest.approx(2.0)]
+    assert [bar["ratio"] for bar in dots(at)] == [pytest.approx(2.0)]
 
 
 def test_one_gpu_is_no_choice(open_app, recorded):
@@ -248,9 +253,6 @@ def test_every_control_is_in_the_address_and_reset_empties_it(open_app, recorded
         "peaks": "all",
         "draw_seed": "7",
         "draw_count": "50",
-        "table_recipe": "mxfp8",
-        "table_matmul": "dgrad",
-        "table_cache": "hot",
         "gpu": "nvidia_h200",
     }
     assert set(asked) == {control.key for control in CONTROLS} | {"gpu"}
@@ -262,13 +264,31 @@ def test_every_control_is_in_the_address_and_reset_empties_it(open_app, recorded
 
 def test_the_simple_kernel_is_in_the_hover(open_app, recorded):
     recorded(gpu_row(JOB, simple=timing(150.0), torch_op="torch._scaled_mm, fast"))
-    shown = bars(open_app(PAGE))[0]["told_against"]
+    shown = dots(open_app(PAGE))[0]["told_against"]
     assert "0.90× torch._scaled_mm, fast, 2.00× bf16, 1.50× the simple kernel" in shown
 
 
 def test_dot_scaled_is_in_the_hover_where_it_was_timed(open_app, recorded):
     recorded(gpu_row(JOB, dot_scaled=timing(350.0)))
-    assert "2.00× bf16, 3.50× tl.dot_scaled" in bars(open_app(PAGE))[0]["told_against"]
+    assert "2.00× bf16, 3.50× tl.dot_scaled" in dots(open_app(PAGE))[0]["told_against"]
+
+
+def test_the_files_hold_every_row_of_the_gpu_newest_first(open_app, recorded, measured_here):
+    other = gpu_row(JOB, machine=replace(gpu_row(JOB).machine, name="NVIDIA L40S"))
+    recorded(gpu_row(JOB), gpu_row(replace(JOB, recipe="mxfp8", cache=Cache.COLD)), other)
+    measured_here(gpu_row(replace(JOB, matmul="wgrad")), interpreted_row(JOB))
+    at = open_app(PAGE, gpu=H200)
+    assert [button.proto.label for button in at.get("download_button")] == ["CSV", "JSON"]
+    found = data.every_result(H200)
+    recorded_ones = [one.row.job.recipe for one in found if one.origin is Origin.RECORDED]
+    assert recorded_ones == ["mxfp8", "per_tensor"]
+
+
+def test_an_old_address_of_the_table_opens_the_first_section(open_app, recorded):
+    recorded(gpu_row(JOB))
+    at = open_app(PAGE, bench_show="table")
+    assert dots(at)
+    assert not at.warning
 
 
 def test_hostile_addresses_give_a_page_that_works(open_app, recorded):

@@ -1,5 +1,5 @@
 """Contract: Live GEMM shows what belongs to the question, says what is recorded nearby, and which recorded
-lines it could not read; an interpreter's run is never set beside a GPU's.
+lines it could not read; a line above an interpreter's run, and one above a GPU's times, says whose they are.
 """
 
 from dataclasses import replace
@@ -11,7 +11,6 @@ from fp8core.inputs import InputKind
 from kernels.bench.job import Cache, GemmJob
 from kernels.gemm.meaning import Summation
 from pages.kit.gemm.results import Origin, Result, to_show
-from pages.sections.gemm.view import apart
 from tests.kernels.worker.stand_in import Act, job, row
 from tests.pages.gemm_rows import gpu_row, record
 from tests.pages.live_gemm.page import PAGE, SMALL, metrics, run_job
@@ -28,8 +27,8 @@ def test_a_result_of_another_seed_says_so_and_one_of_another_shape_is_not_shown(
     assert f"This run differs from the controls: seed is {int(Act.FINE)}." in texts(at)
     at.number_input(key="k").set_value(32).run()
     assert not at.metric
-    assert "Nothing has been run yet in this session for M × N × K = 64 × 64 × 32" in texts(at)
-    assert list(at.dataframe[-1].value["M × N × K"]) == ["64 × 64 × 64"]
+    assert "Nothing has been run yet for **M × N × K = 64 × 64 × 32**" in texts(at)
+    assert list(at.dataframe[0].value["M × N × K"]) == ["64 × 64 × 64"]
 
 
 ASKED = GemmJob(recipe="mxfp8", matmul="fprop", m=64, n=64, k=64)
@@ -42,13 +41,14 @@ ELSEWHERE = (
 )
 
 
-def test_where_nothing_answers_no_figure_is_shown_and_links_open_what_is_near(open_app, tmp_path):
+def test_where_nothing_answers_the_nearest_is_shown_as_another_and_links_open_what_is_near(
+    open_app, tmp_path
+):
     rows = [gpu_row(replace(ASKED, **change)) for change in ELSEWHERE]
     record(tmp_path, [*rows, gpu_row(replace(ASKED, recipe="rowwise"))])
     at = open_app(PAGE, recipe="mxfp8", **SMALL)
-    assert not at.metric
-    assert not any(expander.label == "The kernel that ran" for expander in at.expander)
-    assert "nothing is recorded for it. Other GEMMs of MXFP8, Fprop, are recorded" in texts(at)
+    assert "This run differs from the controls: accumulation is refolded, not bit-exact." in texts(at)
+    assert "Nothing is recorded for M × N × K = 64 × 64 × 64. Other GEMMs of MXFP8, Fprop, are" in texts(at)
     links = [link.proto for link in at.get("page_link") if "M × N × K" in link.proto.label]
     assert [link.label for link in links] == [
         "M × N × K = 64 × 64 × 64, accumulation is refolded, not bit-exact",
@@ -80,27 +80,28 @@ def test_recorded_rows_come_nearest_first(open_app, tmp_path):
     assert "This run differs from the controls" not in texts(at)
     shown = metrics(at)
     assert (shown["× bf16"], shown["× bf16, in all"], shown["× torch"]) == ("2.00×", "1.33×", "0.90×")
-    assert list(at.dataframe[-1].value["M × N × K"]) == ["4096 × 4096 × 4096", "8192 × 4096 × 4096"]
+    assert list(at.dataframe[0].value["M × N × K"]) == ["4096 × 4096 × 4096", "8192 × 4096 × 4096"]
 
 
-def test_an_interpreter_s_run_is_alone_where_only_another_shape_is_recorded(open_app, tmp_path):
+def test_the_times_of_another_shape_say_so_above_an_interpreter_s_run(open_app, tmp_path):
     record(tmp_path, [gpu_row(replace(ASKED, m=4096, n=4096, k=7168))])
     at = open_app(PAGE, recipe="mxfp8", **SMALL)
     run_job(at)
     assert "Triton's interpreter on this CPU" in texts(at)
-    assert "Recorded on" not in texts(at)
+    times, error = [one.value for one in at.get("html") if "border:1.5px" in one.value]
+    assert "4096 × 4096 × 7168, not the shape above" in times
+    assert "not the shape" not in error
 
 
 def test_an_interpreter_s_run_stands_apart_from_the_recorded_one_of_its_gemm(open_app, tmp_path):
     record(tmp_path, [gpu_row(ASKED)])
     at = open_app(PAGE, recipe="mxfp8", **SMALL)
     run_job(at)
-    headings = [heading.value for heading in at.header]
-    assert headings[:2] == ["In Triton's interpreter on this CPU", "On a GPU"]
-    assert "Do not compare this with the interpreter's run" in texts(at)
-    interpreted, on_gpu = Result(row(ASKED), Origin.HERE), Result(gpu_row(ASKED), Origin.RECORDED)
-    assert apart([on_gpu, interpreted, on_gpu]) == [[interpreted], [on_gpu, on_gpu]]
-    assert apart([on_gpu]) == [[on_gpu]]
+    headings = [one.value for one in at.get("html") if "border:1.5px" in one.value]
+    assert ["Recorded on NVIDIA H200" in one for one in headings] == [True, False]
+    assert ["interpreter on this CPU" in one for one in headings] == [False, True]
+    assert ["not the shape above" in one for one in headings] == [False, False]
+    assert "**3.75% error**. The times are the NVIDIA H200's, recorded." in texts(at)
 
 
 def test_a_gpu_s_own_run_stands_alone():

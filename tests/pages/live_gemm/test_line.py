@@ -81,7 +81,7 @@ def test_an_equal_run_of_another_session_is_answered_at_once_and_can_be_measured
     at.button(key="measure_again").click().run()
     run_until(at, is_quiet)
     assert "for an equal run" not in texts(at)
-    assert len(at.dataframe[-1].value) == 2
+    assert len(at.dataframe[0].value) == 2
 
 
 def test_a_place_in_the_line_comes_with_the_expected_wait(open_app, workers):

@@ -33,9 +33,29 @@ def workers(stand_in_workers):
 def test_the_page_opens_with_nothing_run_and_says_so(open_app):
     at = open_app(PAGE)
     assert not at.exception
-    assert at.title[0].value == "What does this recipe cost, and what does it give?"
+    assert at.title[0].value == "How fast is FP8, and how wrong?"
     assert "Nothing has been run yet" in texts(at)
     assert at.query_params == {}
+
+
+def test_without_a_gpu_the_page_opens_on_what_the_interpreter_runs_and_shows_recorded_times(
+    open_app, tmp_path
+):
+    usual = GemmJob(recipe="deepseek_v3", matmul="fprop", m=4096, n=4096, k=7168)
+    record(tmp_path, [gpu_row(usual), gpu_row(replace(usual, m=256, n=256, k=512))])
+    at = open_app(PAGE)
+    assert at.selectbox(key="gemm_shape").value == "256³"
+    assert [at.number_input(key=key).value for key in "mnk"] == [256] * 3
+    assert at.query_params == {}
+    assert len(at.get("vega_lite_chart")) == 2
+    said = texts(at)
+    assert "Recorded on the NVIDIA H200: **2.00 times as fast as bf16**" in said
+    assert "Press Run to multiply 256³ here." in said
+    assert "4096 × 4096 × 7168, not the shape above" in "".join(one.value for one in at.get("html"))
+
+
+def test_with_a_gpu_the_page_opens_on_the_usual_shape(open_app, on_gpu):
+    assert open_app(PAGE).selectbox(key="gemm_shape").value == "4096 × 4096 × 7168"
 
 
 @pytest.mark.parametrize("matmul", MATMULS)
@@ -61,22 +81,22 @@ def test_every_recipe_and_matmul_is_described_and_is_run_or_refused(open_app, on
     assert all(f"{key}={value}" in link.query_string for key, value in asked.items())
 
 
-def test_what_is_multiplied_is_chosen_on_the_page_and_the_rest_in_the_sidebar(open_app):
+def test_recipe_and_shape_are_chosen_beside_the_button_and_the_rest_under_more_controls(open_app):
     at = open_app(PAGE)
-    on_page, aside = at.main, at.sidebar
-    assert [box.label for box in on_page.selectbox] == ["Recipe"]
-    assert [box.key for box in on_page.number_input] == ["m", "n", "k"]
-    assert [box.label for box in aside.selectbox] == ["Input", "Accumulation"]
+    (more,) = [box for box in at.expander if box.label == "More controls"]
+    assert [box.key for box in more.number_input] == ["m", "n", "k", "seed", "runs"]
+    assert [box.label for box in more.selectbox] == ["Input", "Accumulation"]
+    assert [box.label for box in at.selectbox][:2] == ["Recipe", "Shape, M × N × K"]
 
 
-def test_a_shape_too_large_for_the_interpreter_is_exchanged_for_a_small_one(open_app):
-    at = open_app(PAGE)
-    assert at.button(key="run").disabled
+def test_one_button_runs_a_small_shape_where_the_interpreter_cannot_run_the_chosen_one(open_app):
+    at = open_app(PAGE, recipe="mxfp8", m="8192")
+    assert at.button(key="run").label == "Run 256³ on this CPU"
     assert "without a GPU" in texts(at)
-    press(at, "Take 256³ instead")
-    assert at.query_params == {"m": "256", "n": "256", "k": "256"}
-    assert not at.button(key="run").disabled
-    assert "without a GPU" not in texts(at)
+    run_job(at)
+    assert at.query_params == {"recipe": "mxfp8", "m": "256", "n": "256", "k": "256"}
+    assert at.button(key="run").label == "Run on this CPU"
+    assert "this CPU computes the same codes and sums, **3.75% error**" in texts(at)
 
 
 def test_a_combination_that_does_not_exist_is_refused_with_the_planner_s_reason(open_app, on_gpu):
@@ -84,18 +104,18 @@ def test_a_combination_that_does_not_exist_is_refused_with_the_planner_s_reason(
     assert not at.exception
     assert at.button(key="run").disabled
     assert "fast accumulation keeps one sum in the tensor core" in texts(at)
-    assert not any("instead" in button.label for button in at.button)
+    assert "256" not in at.button(key="run").label
 
 
 def test_a_small_shape_is_not_offered_where_the_combination_is_at_fault(open_app):
     at = open_app(PAGE, recipe="deepseek_v3", accumulation="fast")
-    assert not any("instead" in button.label for button in at.button)
+    assert "256" not in at.button(key="run").label
 
 
 @pytest.mark.parametrize("matmul", MATMULS)
 def test_the_layer_s_shape_is_set_for_the_matmul(open_app, matmul):
     at = open_app(PAGE, matmul=matmul)
-    press(at, "Layer: 4096 tokens, 4096 → 14336")
+    at.selectbox(key="gemm_shape").set_value("Layer: 4096 tokens, 4096 → 14336").run()
     sizes = {"tokens": 4096, "in": 4096, "out": 14336}
     dims = MATMULS[matmul]
     expected = [sizes[axis.value] for axis in (dims.m, dims.n, dims.k)]

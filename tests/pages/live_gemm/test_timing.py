@@ -37,7 +37,7 @@ def test_a_cold_row_that_adds_into_d_says_so_and_names_torch_s_op_and_the_simple
     assert f"Torch's scaled op: {plain('torch._an_op, then D.add_ of it')}" in said
     assert "This run differs from the controls: L2 is cold, D is added into." in said
     assert metrics(at)["× simple"] == "1.20×"
-    table = at.dataframe[-1].value
+    table = at.dataframe[0].value
     assert (list(table["L2"]), list(table["D"]), list(table["× simple"])) == (["cold"], ["added into"], [1.2])
 
 
@@ -63,7 +63,7 @@ def test_a_row_with_dot_scaled_has_its_ratio_and_one_sentence_on_what_it_is(open
     metric = next(metric for metric in at.metric if metric.label == "× dot_scaled")
     assert metric.value == "3.50×"
     assert metric.help.endswith(NOTE)
-    assert list(at.dataframe[-1].value["× dot_scaled"]) == [3.5]
+    assert list(at.dataframe[0].value["× dot_scaled"]) == [3.5]
     assert contenders(gpu_row(asked, dot_scaled=timing(350.0)))[-1].name == "tl.dot_scaled"
 
 

@@ -13,24 +13,41 @@ from pages.sections.loss.controls import TRAINING
 from pages.sections.loss.gaps import line, reach
 from tests.pages.loss.page import PAGE, texts
 from tests.pages.loss.rows import ABOVE, SEEDS, all_rows, loss, row, write
+from tests.pages.specs import in_rows, sent_dataset
+
+
+def labels(at) -> list[dict]:
+    return in_rows(sent_dataset(at.get("vega_lite_chart")[0], "labels"))
 
 
 def test_recipes_in_the_band_are_named_without_an_order_and_others_with_their_gap(open_app, recorded) -> None:
-    told = texts(open_app(PAGE))
-    assert "bf16's own 4 seeds end between −0.15% and +0.15% of their mean" in told
-    out = told.split("Beyond that band: ")[1].split("In the band")[0]
-    assert out.index("**MXFP4**") < out.index("**NVFP4**")
-    assert "**without any order** among them or against bf16: Per tensor, hybrid, DeepSeek-V3, MXFP8" in told
-    assert "72 of 75" in told
+    at = open_app(PAGE)
+    said = "Eight bits change the loss no more than a new seed would. Four bits do: MXFP4 ends **1.8% above"
+    assert said in texts(at)
+    found = [(one["figure"], one["name"]) for one in labels(at)]
+    assert found == [
+        ("+1.8%", "MXFP4"),
+        ("+1.1%", "NVFP4"),
+        ("no order", "in the band"),
+        *(("", name) for name in ("Per tensor, hybrid", "DeepSeek-V3", "MXFP8")),
+    ]
+    assert "72 of 75" in texts(at)
 
 
 def test_one_run_outside_a_wide_band_is_not_called_beyond_it(open_app, tmp_path, monkeypatch) -> None:
     rows = [one for one in all_rows() if one.job.recipe == "bf16"]
     monkeypatch.setattr(runs, "TRAIN", write(tmp_path, [*rows, row(TrainJob(recipe="mxfp8"), -0.2)]))
-    told = texts(open_app(PAGE))
-    assert "with **too few runs to be sure**: **MXFP8** −0.20%" in told
+    at = open_app(PAGE)
+    told = texts(at)
+    assert "No recipe surely leaves bf16's own seeds, **−0.15% to +0.15%**." in told
     assert "outside, but too few runs to be sure" in told
-    assert "Beyond that band" not in told
+    assert [(one["name"], one["told"]) for one in labels(at)] == [("MXFP8", "1 run, unsure")]
+
+
+def test_an_old_address_of_the_layers_opens_them_among_the_curves(open_app, recorded) -> None:
+    at = open_app(PAGE, loss_show="inside", loss_inside="mxfp8")
+    assert "MXFP8: underflows%" in texts(at)
+    assert at.query_params == {"loss_of": "layers", "loss_inside": "mxfp8"}
 
 
 def test_a_gap_in_the_table_is_that_of_the_losses(open_app, recorded) -> None:

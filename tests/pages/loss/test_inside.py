@@ -23,7 +23,7 @@ def test_each_statistic_has_a_number_for_every_layer(recorded) -> None:
         assert len(series) == (3 if metric == PRODUCTS else 6)
         told = notice(series, found.layers, metric)
         if metric == "overflows_percent":
-            assert told == "overflows_percent is 0 in every layer and copy."
+            assert told == "overflows_percent is **0** in every layer and copy."
         else:
             assert "layer 0.qkv" in told
             assert "layer 5.down" in told
@@ -40,7 +40,7 @@ def test_the_run_that_is_looked_into_is_one_with_statistics(tmp_path, monkeypatc
 
 
 def test_the_table_of_statistics_has_the_names_of_logs(open_app, recorded) -> None:
-    at = open_app(PAGE, loss_show="inside", loss_inside="mxfp8")
+    at = open_app(PAGE, loss_of="layers", loss_inside="mxfp8")
     table = at.dataframe[0].value
     assert {"underflows%", "overflows%", "scale_inv_min", "scale_inv_max", "mse"} <= set(table.columns)
     assert len(table) == 24 * 6

@@ -16,7 +16,7 @@ def test_the_runs_a_difference_takes_follow_the_spread_of_seeds(open_app, record
     spread = spread_percent([LAST * (1 + each / 100) for each in SEEDS.values()])
     told = texts(open_app(PAGE, loss_show="sure", loss_delta="0.1"))
     assert f"**{runs_needed(spread, 0.1)} runs of each**" in told
-    assert f"**{spread:.3f}%**" in told
+    assert f"already spread by {spread:.2f}%" in told
     assert "**Equal seeds help here.**" in told  # a made-up recipe adds the same to each seed's loss
     assert f"| NVFP4 | 2 | {ABOVE['nvfp4']:+.2f}" in told
     assert "Were all 6 equal to bf16, 0.3 of these intervals would leave out 0 by chance" in told
@@ -35,7 +35,7 @@ def test_published_gaps_stand_beside_ours_with_their_source(open_app, recorded) 
         assert one.link in told
         assert set(one.recipes) <= set(RECIPES)
     # equal seeds leave no error here, and one source gives a bound
-    assert "of 10 published gaps, 1 agree" in told
+    assert "Of 10 published gaps, **1 agree with ours**." in told
     assert "each against bf16's run of the same seed" in told
 
 
@@ -46,7 +46,7 @@ def test_without_help_of_equal_seeds_gaps_have_the_width_of_the_band(open_app, t
     )
     told = texts(open_app(PAGE, loss_show="elsewhere"))
     assert "against the mean of bf16's seeds" in told
-    assert "of 10 published gaps, 2 agree" in told
+    assert "Of 10 published gaps, **2 agree with ours**." in told
 
 
 def test_where_runs_ended_is_in_percent_of_the_mean_of_bf16(recorded) -> None:

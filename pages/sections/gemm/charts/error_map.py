@@ -21,7 +21,7 @@ _TOP, _FOOT = 28, 24
 _SIDE = f"({_WIDE} ? height - {_TOP + _FOOT} : min(height - {_TOP + _FOOT}, width - 160))"
 _LEFT = f"({_WIDE} ? 236 : 20)"
 _FIGURES = f"({_WIDE} ? 0 : {_LEFT} + {_SIDE} + 16)"
-_WORST = f"{_LEFT} + {_SIDE} + 56"
+_WORST = f"{_LEFT} + {_SIDE} + 44"
 _BAR = f"({_WIDE} ? 150 : width - {_FIGURES} - 8)"
 
 Bands = Sequence[Sequence[float]]
@@ -66,7 +66,7 @@ def error_map(
         ("worst", f"The worst of {rows * columns:,}"),
         ("m", f"M = {m}"),
         ("n", f"N = {n}"),
-        ("legend", f"largest error of a patch: {low:.2g} (light) to {high:.2g} (dark) × rms of D"),
+        ("legend", f"largest error of a patch: {low:.2g} (faint) to {high:.2g} (strong) × rms of D"),
     ]
     return _chart(ink).filled(
         {
@@ -118,10 +118,12 @@ def _points(worst: Sequence[Point]) -> dict[str, object]:
 
 
 def _told(truth: float, result: float) -> str:
-    """An element's result beside the truth, such as ``−53, exact −69.9``."""
+    """An element's result beside the truth, such as ``−53, exact −69.9: 24% too small``."""
     if not (math.isfinite(truth) and math.isfinite(result)):
         return "not a number"
-    return f"{result:.3g}, exact {truth:.3g}".replace("-", "−")
+    share = result / truth - 1 if truth else 0.0
+    size = f": {abs(share):.0%} too {'small' if share < 0 else 'large'}" if truth else ""
+    return f"{result:.3g}, exact {truth:.3g}".replace("-", "−") + size
 
 
 @template
@@ -175,10 +177,10 @@ def _chart(ink: Ink) -> alt.LayerChart:
 
     listed = [
         worst.transform_filter(f"datum.order === {place}")
-        .mark_text(align="left", fontSize=14, color=ink.text, opacity=wide, **style)
+        .mark_text(align="left", fontSize=13, color=ink.text, opacity=wide, **style)
         .encode(**at(f"{_WIDE} ? {_WORST}{right} : 0", f"{_TOP} + {34 + 24 * place}"), text=field)
         for place in range(5)
-        for field, right, style in (("place:N", "", {"fontWeight": "bold"}), ("told:N", " + 130", {}))
+        for field, right, style in (("place:N", "", {"fontWeight": "bold"}), ("told:N", " + 108", {}))
     ]
     figures = alt.Chart(alt.NamedData("figures"))
     shown = []

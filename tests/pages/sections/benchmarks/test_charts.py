@@ -7,10 +7,11 @@ from dataclasses import replace
 import pytest
 
 from pages.kit.charts.ink import INKS
+from pages.kit.charts.recipe_marks import mark_of
 from pages.kit.charts.timings import MATMUL, QUANTIZE
 from pages.sections.benchmarks.charts.cost import Cost, cost_chart
 from pages.sections.benchmarks.charts.facts import TimedGemm
-from pages.sections.benchmarks.charts.ratios import Bar, Group, ratios_chart
+from pages.sections.benchmarks.charts.ratios import NO_OP, Dot, Group, Other, ratios_chart
 from pages.sections.benchmarks.charts.roofline import Point, Roof, roofline
 from tests.pages.specs import rows
 
@@ -45,70 +46,85 @@ def labels(spec) -> list[tuple[dict, list[dict]]]:
     return found
 
 
-def bar(name="4096³", ratio=0.8, *, is_here=False) -> Bar:
-    return Bar(name=name, is_here=is_here, ratio=ratio, low=0.9 * ratio, high=1.1 * ratio, facts=FACTS)
+def dot(name="4096³", ratio=0.8, *, is_here=False) -> Dot:
+    return Dot(
+        name=name, is_here=is_here, ratio=ratio, low=0.9 * ratio, high=1.1 * ratio, bf16=2.0, facts=FACTS
+    )
 
 
-def group(*bars, title="Per row", peer="torch") -> Group:
-    return Group(title=title, peer=peer, mean=0.8, averaged=len(bars), bars=bars)
+def group(*dots, title="Per row", mean: float | None = 0.8, others=()) -> Group:
+    return Group(
+        title=title,
+        recipe="rowwise",
+        mean=mean,
+        mean_bf16=2.0,
+        averaged=len(dots),
+        dots=dots,
+        others=others,
+    )
+
+
+ROOM = 590
 
 
 @pytest.fixture
 def ratios():
+    deep = Other(line=1, name="DeepGEMM", ratio=1.9, told="a GPU")
     groups = [
-        group(bar("4096³", 0.8), bar("8192³", 1.5, is_here=True)),
-        group(bar("4096³", 0.5), title="MXFP8 ÷ bf16", peer="bf16"),
+        group(dot("4096³", 0.8), dot("8192³", 1.5, is_here=True), others=(deep,)),
+        group(dot("4096³", 0.5), title="MXFP8", mean=None),
     ]
-    return ratios_chart(groups, ["torch", "bf16"], INK)
+    return ratios_chart(groups, ROOM, INK)
 
 
-def test_each_group_s_bars_stand_under_its_title_in_order(ratios):
-    lines = marks(ratios, "bar")[0]["encoding"]["y"]["scale"]["domain"]
-    expected = ["Per row", "4096³", "8192³", "MXFP8 ÷ bf16", "4096³"]
-    assert [line.split("|")[2] for line in lines] == expected
-    assert len(set(lines)) == len(expected)
-    assert {row["line"] for name in ("bars", "heads") for row in rows(ratios, name)} == set(lines)
+def flat(spec) -> list[dict]:
+    """The layers of all parts."""
+    return [layer for part in spec["layer"] for layer in part["layer"]]
 
 
-def test_a_bar_and_its_whisker_are_as_long_as_its_figures(ratios):
-    drawn = rows(ratios, "bars")
-    assert [row["ratio"] for row in drawn] == [0.8, 1.5, 0.5]
-    whisker = next(layer for layer in marks(ratios, "rule") if "x2" in layer["encoding"])
-    assert (whisker["encoding"]["x"]["field"], whisker["encoding"]["x2"]["field"]) == ("low", "high")
-    assert [(row["low"], row["high"]) for row in drawn] == [
-        (pytest.approx(0.9 * x), pytest.approx(1.1 * x)) for x in (0.8, 1.5, 0.5)
+def test_a_point_and_its_whisker_are_where_its_figures_are_and_a_library_is_in_its_line(ratios):
+    drawn = rows(ratios, "points")
+    assert [(row["ratio"], row["low"], row["high"]) for row in drawn] == [
+        (x, pytest.approx(0.9 * x), pytest.approx(1.1 * x)) for x in (0.8, 1.5)
     ]
+    (other,) = rows(ratios, "others")
+    assert (other["y"], other["ratio"]) == (drawn[1]["y"], 1.9)
+    assert drawn[1]["y"] - drawn[0]["y"] == 1
 
 
-def test_the_axis_starts_at_zero_and_holds_the_rule_at_one_and_the_longest_whisker(ratios):
-    low, high = marks(ratios, "bar")[0]["encoding"]["x"]["scale"]["domain"]
-    assert low == 0
-    assert high > 1.65
-    assert any(rule["encoding"]["x"].get("datum") == 1.0 for rule in marks(ratios, "rule"))
-    slow = ratios_chart([group(bar(ratio=0.1))], ["torch"], INK)
-    assert marks(slow, "bar")[0]["encoding"]["x"]["scale"]["domain"][1] > 1
+def test_a_group_without_an_op_of_torch_s_says_so_and_stands_beside_bf16_only(ratios):
+    first, second = rows(ratios, "heads")
+    assert (first["none"], first["figure"]) == ("", "0.80")
+    assert (second["none"], second["figure"], second["mean_bf16"]) == (NO_OP, "", 2.0)
+    assert len(rows(ratios, "bf16")) == 3
 
 
-def test_the_legend_has_the_peers_that_are_compared_with_in_their_own_colors(ratios):
-    for spec, compared in (
-        (ratios, ["torch", "bf16"]),
-        (ratios_chart([group(bar(), peer="bf16")], ["torch", "bf16"], INK), ["bf16"]),
-    ):
-        color = marks(spec, "bar")[0]["encoding"]["color"]
-        assert color["legend"]["values"] == compared
-        assert color["scale"]["domain"] == ["torch", "bf16"]
+def test_the_axis_lies_around_one_and_holds_all_points(ratios):
+    (points,) = [layer for layer in flat(ratios) if (layer["encoding"].get("size") or {}).get("condition")]
+    low, high = points["encoding"]["x"]["scale"]["domain"]
+    assert 0 < low < 0.72
+    assert high > 1.9
+    slow = flat(ratios_chart([group(dot(ratio=0.1))], ROOM, INK))
+    assert (
+        max(
+            layer["encoding"]["x"]["scale"]["domain"][1]
+            for layer in slow
+            if "scale" in layer["encoding"].get("x", {})
+        )
+        > 1
+    )
 
 
-def test_a_bar_measured_here_is_outlined(ratios):
-    layer = marks(ratios, "bar")[0]
-    assert [row["here"] for row in rows(ratios, "bars")] == [False, True, False]
-    assert "datum.here" in json.dumps(layer["encoding"]["stroke"])
+def test_with_little_room_the_points_of_a_group_share_a_line(ratios):
+    groups = [group(*(dot(f"{side}³") for side in range(1, 9))) for _ in range(8)]
+    assert len({row["y"] for row in rows(ratios_chart(groups, 3 * ROOM, INK), "points")}) == 64
+    assert len({row["y"] for row in rows(ratios_chart(groups, 370, INK), "points")}) == 8
 
 
 def test_a_hover_says_which_gpu_when_and_at_which_clock(ratios):
-    layer = marks(ratios, "bar")[0]
+    (layer,) = [layer for layer in flat(ratios) if (layer["encoding"].get("size") or {}).get("condition")]
     fields = [line["field"] for line in layer["encoding"]["tooltip"]]
-    first = rows(ratios, "bars")[0]
+    first = rows(ratios, "points")[0]
     told = {first[line.removesuffix(":N")] for line in fields}
     assert {FACTS.where, FACTS.state, FACTS.against, FACTS.kernel} <= told
 
@@ -126,7 +142,13 @@ def roof(name="fp8 measured", tflop_s=1000.0, memory_gb_s=4000.0, is_measured=Tr
 
 
 def point(intensity=1000.0, tflop_s=500.0, is_here=False) -> Point:
-    return Point(series="Per row", is_here=is_here, intensity=intensity, tflop_s=tflop_s, facts=FACTS)
+    return Point(
+        series="Per row", recipe="rowwise", is_here=is_here, intensity=intensity, tflop_s=tflop_s, facts=FACTS
+    )
+
+
+def drawn_roofline(points, roofs, ink=INK):
+    return roofline(points, roofs, ROOM, ink, is_aside=False)
 
 
 def lines(spec) -> list[dict]:
@@ -137,14 +159,14 @@ def test_a_roof_rises_with_memory_and_is_flat_from_its_ridge_on():
     one = roof()
     assert one.ridge == 250
     assert (one.at(25), one.at(250), one.at(9999)) == (100, 1000, 1000)
-    slope, flat = lines(roofline([], [one], INK))
+    slope, flat = lines(drawn_roofline([], [one]))
     assert (slope["end"], slope["end_speed"]) == (250, 1000)
     assert slope["speed"] == pytest.approx(one.at(slope["intensity"]))
     assert (flat["intensity"], flat["speed"], flat["end_speed"]) == (250, 1000, 1000)
 
 
 def test_roofs_that_share_a_peak_share_its_line_and_the_earlier_ridge():
-    found = lines(roofline([], [roof("H100", memory_gb_s=2000.0), roof("H200")], INK))
+    found = lines(drawn_roofline([], [roof("H100", memory_gb_s=2000.0), roof("H200")]))
     flat = [line for line in found if line["speed"] == line["end_speed"]]
     assert [(line["intensity"], line["label"]) for line in flat] == [
         (250, "fp8, H100 and H200: 1,000 TFLOP/s")
@@ -153,7 +175,7 @@ def test_roofs_that_share_a_peak_share_its_line_and_the_earlier_ridge():
 
 
 def test_a_point_lies_at_its_figures_though_its_facts_have_a_speed_too():
-    spec = roofline([point(1000, 500), point(20, 30, is_here=True)], [roof()], INK)
+    spec = drawn_roofline([point(1000, 500), point(20, 30, is_here=True)], [roof()])
     drawn = rows(spec, "points")
     assert [(row["intensity"], row["speed"], row["here"]) for row in drawn] == [
         (1000, 500, False),
@@ -164,7 +186,7 @@ def test_a_point_lies_at_its_figures_though_its_facts_have_a_speed_too():
 @pytest.mark.parametrize("roofs", [[], [roof()]])
 def test_everything_lies_inside_the_axes(roofs):
     points = [point(0.5, 0.01), point(1e6, 9e3)]
-    encoding = marks(roofline(points, roofs, INK), "point")[0]["encoding"]
+    encoding = marks(drawn_roofline(points, roofs), "point")[0]["encoding"]
     for field, low, high in (("x", 0.5, 1e6), ("y", 0.01, 9e3)):
         first, last = encoding[field]["scale"]["domain"]
         assert 0 < first <= low
@@ -173,7 +195,7 @@ def test_everything_lies_inside_the_axes(roofs):
 
 def test_every_slope_of_a_roofline_is_named_from_left_to_right():
     slopes = [roof("slow", 900.0, memory_gb_s=4000.0), roof("fast", 1000.0, memory_gb_s=9000.0)]
-    texts = marks(roofline([], slopes, INK), "text")
+    texts = marks(drawn_roofline([], slopes), "text")
     (mark,) = [text["mark"] for text in texts if "encoding" not in text]
     fits, _, words = mark["text"]["expr"].partition(" ? ")
     names = json.loads(words.partition(" : [")[0])[1:]
@@ -184,7 +206,7 @@ def test_every_slope_of_a_roofline_is_named_from_left_to_right():
 
 
 def test_a_label_goes_below_its_line_where_another_line_is_near_above():
-    spec = roofline([], [roof("low", 950.0), roof("high", 1000.0), roof("far", 4000.0)], INK)
+    spec = drawn_roofline([], [roof("low", 950.0), roof("high", 1000.0), roof("far", 4000.0)])
     sides = {row["label"]: mark["baseline"] for mark, shown in labels(spec) for row in shown}
     assert sides == {"low": "top", "high": "bottom", "far": "bottom"}
 
@@ -193,7 +215,7 @@ def test_a_measured_label_makes_way_for_a_datasheet_s():
     """It goes below its line, and aside where that is taken, too: points lie where it would be then."""
 
     def place(*found) -> tuple[str, int]:
-        texts = labels(roofline([], [roof("measured", 1280.0), *found], INK))
+        texts = labels(drawn_roofline([], [roof("measured", 1280.0), *found]))
         return next(
             (mark["baseline"], mark["dx"])
             for mark, shown in texts
@@ -213,7 +235,7 @@ def test_no_line_runs_through_the_label_of_a_peak_on_a_flat_chart():
     roofs = [roof("measured", 1280.0), roof("bf16 Hopper", 989.0, is_measured=False)]
     sides = {
         row["label"]: mark["baseline"]
-        for mark, shown in labels(roofline([point(20, 30)], roofs, INK))
+        for mark, shown in labels(drawn_roofline([point(20, 30)], roofs))
         for row in shown
     }
     assert sides == {"measured": "bottom", "bf16 Hopper": "top"}
@@ -222,7 +244,7 @@ def test_no_line_runs_through_the_label_of_a_peak_on_a_flat_chart():
 def test_no_two_datasheets_labels_have_one_place():
     peaks = {"fp8 C": 2614.0, "bf16 B": 2250.0, "fp8 H": 1979.0, "bf16 C": 1307.0}
     roofs = [roof(name, peak, is_measured=False) for name, peak in peaks.items()]
-    texts = labels(roofline([], roofs, INK))
+    texts = labels(drawn_roofline([], roofs))
     places = {row["label"]: (mark["baseline"], mark["dx"]) for mark, shown in texts for row in shown}
     assert places.keys() == peaks.keys()
     assert places["bf16 B"][0] == places["fp8 H"][0] == "top"
@@ -232,46 +254,50 @@ def test_no_two_datasheets_labels_have_one_place():
 
 def test_a_bar_of_cost_is_the_matmul_then_the_quantization():
     costs = [
-        Cost(name="bf16", matmul=1.0, quantize=None, facts=None),
-        Cost(name="Per row", matmul=0.5, quantize=0.25, facts=FACTS),
+        Cost(name="bf16", recipe=None, matmul=1.0, quantize=None, facts=None),
+        Cost(name="Per row", recipe="rowwise", matmul=0.5, quantize=0.25, facts=FACTS),
     ]
-    spec = cost_chart(costs, "bf16", INK)
+    spec = cost_chart(costs, "bf16", ROOM, INK)
     bars = [(r["name"], r["part"], r["start"], r["end"]) for r in rows(spec, "bars")]
     assert bars == [
         ("bf16", MATMUL, 0.0, 1.0),
         ("Per row", MATMUL, 0.0, 0.5),
         ("Per row", QUANTIZE, 0.5, 0.75),
     ]
-    assert [row["told"] for row in rows(spec, "ends")] == ["1.00", "0.50 → 0.75"]
+    assert [(row["matmul"], row["quantize"]) for row in rows(spec, "ends")] == [
+        ("1.00", ""),
+        ("0.50", "+ 0.25"),
+    ]
     assert marks(spec, "bar")[0]["encoding"]["x"]["title"] == "time, bf16 = 1"
 
 
 def test_the_axes_of_a_cost_hold_every_contender_in_order_and_the_longest_bar():
-    costs = [Cost(name=name, matmul=1.0, quantize=2.0, facts=None) for name in ("z", "a")]
-    encoding = marks(cost_chart(costs, "bf16", INK), "bar")[0]["encoding"]
-    assert encoding["y"]["scale"]["domain"] == ["z", "a"]
-    low, high = encoding["x"]["scale"]["domain"]
-    assert low == 0
-    assert high > 3
+    costs = [Cost(name=name, recipe=None, matmul=1.0, quantize=2.0, facts=None) for name in ("z", "a")]
+    spec = cost_chart(costs, "bf16", ROOM, INK)
+    assert [row["name"] for row in rows(spec, "ends")] == ["z", "a"]
+    assert marks(spec, "bar")[0]["encoding"]["x"]["scale"]["domain"] == [0, 3]
 
 
-def test_every_series_has_its_own_color_and_shape_in_the_legend():
-    points = [replace(point(), series=name) for name in ("one", "two", "one")]
-    encoding = marks(roofline(points, [roof()], INK), "point")[0]["encoding"]
+def test_every_series_has_its_recipe_s_color_and_shape_in_the_legend():
+    recipes = {"one": "rowwise", "two": "mxfp8"}
+    points = [replace(point(), series=name, recipe=recipes[name]) for name in ("one", "two", "one")]
+    encoding = marks(drawn_roofline(points, [roof()]), "point")[0]["encoding"]
     for channel in ("color", "shape"):
         scale = encoding[channel]["scale"]
         assert scale["domain"] == ["one", "two"]
-        assert len(set(scale["range"])) == 2
+        assert scale["range"] == [getattr(mark_of(recipe), channel) for recipe in recipes.values()]
 
 
 @pytest.mark.parametrize("theme", INKS)
 def test_every_chart_is_strict_json(theme):
     ink = INKS[theme]
     specs = [
-        ratios_chart([group(bar())], ["torch"], ink),
-        roofline([point()], [roof()], ink),
-        roofline([point()], [], ink),
-        cost_chart([Cost(name="bf16", matmul=1.0, quantize=None, facts=None)], "bf16", ink),
+        ratios_chart([group(dot())], ROOM, ink),
+        drawn_roofline([point()], [roof()], ink),
+        drawn_roofline([point()], [], ink),
+        cost_chart(
+            [Cost(name="bf16", recipe=None, matmul=1.0, quantize=None, facts=None)], "bf16", ROOM, ink
+        ),
     ]
     for spec in specs:
         json.dumps({name: part for name, part in spec.items() if name != "datasets"}, allow_nan=False)

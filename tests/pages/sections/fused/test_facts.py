@@ -14,7 +14,6 @@ from kernels.layer.timeline.job import Way
 from pages.kit.lesson.facts import fact
 from pages.sections.fused import every, rows
 from pages.sections.fused.facts import CONTROLS, FACTS, lost, lost_in_matmuls, recorded
-from pages.sections.fused.memory import ratio
 from pages.sections.fused.passes import (
     BY_BLOCKS,
     BY_ROWS,
@@ -23,7 +22,6 @@ from pages.sections.fused.passes import (
     layer_traffic,
     together,
 )
-from pages.sections.why.footprint import total
 from tests.kernels.layer.timeline.steps import layer_row, record_rows
 
 NUMBERS = LAYER.tokens * LAYER.in_ + LAYER.out * LAYER.in_ + LAYER.tokens * LAYER.out
@@ -93,32 +91,9 @@ def test_a_delayed_scale_can_be_written_by_any_step_and_a_tensor_s_own_by_none()
     assert (BY_ROWS.verdict(along.reach), BY_BLOCKS.verdict(along.reach)) == ("yes", "no")
 
 
-def test_less_is_held_than_in_bf16_once_x_saves_more_than_the_copy_of_w():
-    """A token's x saves 1 of 2 bytes less its share of scales; each row of w costs 1 byte and its share."""
-    bound = LAYER.out * (1 + 4 / 128**2) / (1 - 4 / 128)
-    turn, layer = fact("fused.held_turn", {}), replace(LAYER, tokens=0)
-    assert bound <= turn < bound + 128
-    after = [ratio(RECIPES["deepseek_v3"], replace(layer, tokens=turn + more)) for more in range(-1, 300)]
-    assert after[0] >= 1 > max(after[1:])
-    assert fact("fused.held_ratio", {"fused_tokens": "1024"}) > fact("fused.held_ratio", {}) > 1
-
-
 def test_the_table_of_all_recipes_says_who_needs_a_second_read():
     lines = {line[0]: line[1:] for line in every.table(LAYER)}
     assert len(lines) == len(RECIPES)
     assert lines["DeepSeek-V3"] == ("a tile", "1 / 1 / 1", "reads twice", "yes")
     assert lines["Per tensor, delayed"] == ("earlier steps", "1 / 1 / 1", "yes", "yes")
     assert lines["Per row, bf16 Wgrad"][:2] == ("a whole row or column, the whole tensor", "1 / 2 / 1")
-
-
-@pytest.mark.parametrize("recipe", ["deepseek_v3", "per_tensor", "mxfp8"])
-def test_the_whole_layer_weighs_what_the_page_why_fp8_counts(recipe):
-    counted = [total(one, LAYER, "forward", "bf16") for one in (RECIPES[recipe], None)]
-    told = fact("fused.whole_ratio", {"recipe": recipe, "fused_tokens": str(LAYER.tokens)})
-    assert told == pytest.approx(counted[0] / counted[1], rel=1e-3)
-
-
-def test_the_cache_outweighs_the_weights_from_the_turn_on_and_not_before():
-    settings = {"why_model": "own", "why_layers": 2, "why_kv_heads": 4, "why_head_dim": 64, "why_billions": 1}
-    turn = fact("fused.turn_context", settings | {"why_batch": 7})
-    assert 7 * (turn - 1) * 2048 <= 2e9 < 7 * turn * 2048

@@ -4,8 +4,10 @@ import math
 
 import pytest
 
-from pages.kit.charts.timings import MATMUL, QUANTIZE, Contender, timings
-from pages.sections.gemm.charts.error_map import LEGEND, cut, error_map
+from pages.kit.charts.ink import INKS
+from pages.kit.charts.recipe_marks import BF16
+from pages.kit.charts.timings import MATMUL, OURS, PEER, QUANTIZE, Contender, Figure, timings
+from pages.sections.gemm.charts.error_map import Errors, cut, error_map
 from tests.pages.specs import dataset, rows
 
 BANDS_MOST = 32
@@ -20,13 +22,23 @@ def test_patches_are_the_bands_that_were_measured():
         ]
 
 
-def test_the_legend_has_its_lines():
-    spec = error_map([[1.0]], (8, 8), [], m="m", n="n")
-    assert spec["layer"][0]["encoding"]["color"]["title"] == list(LEGEND)
+ERRORS = Errors(whole="3.7%", quantization="3.7%", kernel="0.2%", quantization_share=1.0, kernel_share=0.05)
+
+
+def drawn_map(bands, shape, worst=(), *, m="m", n="n"):
+    return error_map(bands, shape, worst, ERRORS, 300, INKS["light"], m=m, n=n)
+
+
+def test_the_figures_and_the_words_stand_beside_the_map():
+    spec = drawn_map([[1.0, 2.0]], (8, 6), m="tokens", n="out")
+    assert [row["figure"] for row in rows(spec, "figures")] == ["3.7%", "3.7%", "0.2%"]
+    said = {row["what"]: row["text"] for row in rows(spec, "words")}
+    assert (said["m"], said["n"], said["worst"]) == ("M = tokens", "N = out", "The worst of 48")
+    assert "1 (faint) to 2 (strong)" in said["legend"]
 
 
 def test_every_element_is_in_one_patch_with_its_error():
-    spec = error_map([[1, 2, 3], [4, 5, 6]], (5, 7), [], m="m", n="n")
+    spec = drawn_map([[1, 2, 3], [4, 5, 6]], (5, 7))
     patches = rows(spec, "patches")
     covered = [(i, j) for p in patches for i in range(p["m0"], p["m1"]) for j in range(p["n0"], p["n1"])]
     assert sorted(covered) == [(i, j) for i in range(5) for j in range(7)]
@@ -34,51 +46,64 @@ def test_every_element_is_in_one_patch_with_its_error():
     assert [(p["rows"], p["columns"]) for p in patches[2:4]] == [("0…2", "6"), ("3…4", "0…2")]
 
 
-def test_the_axes_hold_all_of_d_and_the_colors_all_errors():
-    heat = error_map([[1, 7], [4, math.nan]], (5, 7), [], m="rows", n="columns")["layer"][0]["encoding"]
-    assert (heat["x"]["scale"]["domain"], heat["x"]["title"]) == ([0, 7], "columns")
-    assert (heat["y"]["scale"]["domain"], heat["y"]["title"]) == ([0, 5], "rows")
+def test_the_square_holds_all_of_d_and_the_colors_all_errors():
+    heat = drawn_map([[1, 7], [4, math.nan]], (5, 7))["layer"][0]["encoding"]
+    assert heat["x"]["scale"]["domain"] == [0, 7]
+    assert heat["y"]["scale"]["domain"] == [0, 5]
     assert heat["color"]["scale"]["domain"] == [1, 7]
 
 
-def test_the_worst_elements_are_ringed_where_they_are():
-    (ring,) = rows(error_map([[1.0]], (8, 8), [(2, 5, 1.0, 1.5)], m="m", n="n"), "worst")
-    assert (ring["m"], ring["n"], ring["place"]) == (2.5, 5.5, "D[2, 5]")
+def test_the_worst_elements_are_ringed_where_they_are_and_say_how_far_they_are_off():
+    first, second = rows(drawn_map([[1.0]], (8, 8), [(2, 5, 2.0, 1.5), (0, 1, -4.0, -5.0)]), "worst")
+    assert (first["m"], first["n"], first["place"]) == (2.5, 5.5, "D[2, 5]")
+    assert first["told"] == "1.5, exact 2: 25% too small"
+    assert second["told"] == "−5, exact −4: 25% too large"
 
 
 def test_an_error_that_is_no_number_is_left_out_of_the_picture():
-    spec = error_map([[math.nan, math.inf]], (2, 2), [(0, 0, 1.0, math.nan)], m="m", n="n")
+    spec = drawn_map([[math.nan, math.inf]], (2, 2), [(0, 0, 1.0, math.nan)])
     assert dataset(spec, "patches")["error"] == [None, None]
     assert dataset(spec, "worst")["result"] == [None]
     low, high = spec["layer"][0]["encoding"]["color"]["scale"]["domain"]
     assert low < high
 
 
+def contender(name: str, us: float, **more) -> Contender:
+    return Contender(name=name, mark=BF16, median_us=us, p20_us=0.9 * us, p80_us=1.2 * us, **more)
+
+
+def drawn_times(*contenders: Contender, is_recorded: bool = False):
+    return timings(contenders, Figure(), 200, INKS["light"], is_recorded=is_recorded)
+
+
 def test_a_bar_is_the_matmul_and_then_the_quantization():
-    kernel = Contender(name="this kernel", median_us=100.0, p20_us=90.0, p80_us=120.0, quantize_us=50.0)
-    peer = Contender(name="peer", median_us=200.0, p20_us=190.0, p80_us=220.0)
-    spec = timings([kernel, peer])
-    bars = [(b["who"], b["what"], b["start"], b["end"]) for b in rows(spec, "bars")]
+    spec = drawn_times(
+        contender("this kernel", 100.0, quantize_us=50.0, is_ours=True), contender("peer", 200.0)
+    )
+    bars = [(b["who"], b["what"], b["kind"], b["start"], b["end"]) for b in rows(spec, "bars")]
     assert bars == [
-        ("this kernel", MATMUL, 0.0, 100.0),
-        ("this kernel", QUANTIZE, 100.0, 150.0),
-        ("peer", MATMUL, 0.0, 200.0),
+        ("this kernel", MATMUL, OURS, 0.0, 100.0),
+        ("this kernel", QUANTIZE, QUANTIZE, 100.0, 150.0),
+        ("peer", MATMUL, PEER, 0.0, 200.0),
     ]
-    assert [(w["p20"], w["p80"]) for w in rows(spec, "whiskers")] == [(90.0, 120.0), (190.0, 220.0)]
+    ends = rows(spec, "ends")
+    assert [(one["p20"], one["p80"]) for one in ends] == [(90.0, 120.0), (180.0, 240.0)]
+    assert [(one["matmul"], one["quantize"]) for one in ends] == [
+        ("100 µs", "+ 50 µs to quantize"),
+        ("200 µs", ""),
+    ]
 
 
-def test_the_axes_of_times_hold_every_contender_in_order_and_the_longest_mark():
-    kernel = Contender(name="z", median_us=100.0, p20_us=90.0, p80_us=120.0, quantize_us=50.0)
-    peer = Contender(name="a", median_us=200.0, p20_us=190.0, p80_us=220.0)
-    for contenders, longest in (([kernel, peer], 220.0), ([kernel], 150.0)):
-        bars = timings(contenders)["layer"][0]["encoding"]
-        assert bars["y"]["scale"]["domain"] == [c.name for c in contenders]
-        assert bars["x"]["scale"]["domain"] == [0, longest]
+def test_what_is_recorded_is_outlined():
+    for is_recorded in (True, False):
+        bar = drawn_times(contender("one", 1.0), is_recorded=is_recorded)["layer"][0]["encoding"]
+        assert ("stroke" in bar) is is_recorded
+        assert ("color" in bar) is not is_recorded
 
 
 @pytest.mark.parametrize(("us", "unit"), [(9_000.0, "µs"), (12_000.0, "ms")])
 def test_long_times_are_in_milliseconds(us, unit):
-    spec = timings([Contender(name="one", median_us=us, p20_us=us, p80_us=us)])
-    assert spec["layer"][0]["encoding"]["x"]["title"] == f"time ({unit})"
+    spec = drawn_times(contender("one", us))
     (end,) = dataset(spec, "bars")["end"]
     assert end == (us if unit == "µs" else us / 1000)
+    assert rows(spec, "ends")[0]["matmul"].endswith(unit)

@@ -45,7 +45,7 @@ def ran(recipe="deepseek_v3", matmul="fprop", m=4096, how=Summation.RECIPE, devi
 
 @pytest.fixture
 def shown(open_app, monkeypatch, tmp_path):
-    """A function that shows one recorded row on the page; the texts and the code in its expander."""
+    """A function that shows one recorded row on the page; the texts and the code of its kernel."""
     made = Workers(stand_in_queue(), has_gpu=False)
     monkeypatch.setattr(gpu_queue, "workers", lambda: made)
     monkeypatch.setattr(gemm_results, "RECORDS", tmp_path)
@@ -55,8 +55,9 @@ def shown(open_app, monkeypatch, tmp_path):
         record(tmp_path, [gpu_row(JOB, plan=plan, **told, **changes)])
         at = open_app(PAGE)
         assert not at.exception
-        (expander,) = (one for one in at.expander if one.label == "The kernel that ran")
-        return [one.value for one in expander.markdown], [one.value for one in expander.code]
+        told = [one.value for one in at.markdown]
+        first = next(place for place, one in enumerate(told) if "** ran" in one)
+        return told[first:], [one.value for one in at.code if "def " in one.value]
 
     yield show
     made.queue.close()

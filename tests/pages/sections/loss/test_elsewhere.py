@@ -13,6 +13,7 @@ from pages.sections.loss.elsewhere import (
     SMALLER,
     WIDE,
     agreement,
+    more,
     notice,
     told_order,
 )
@@ -52,6 +53,13 @@ def test_the_order_is_that_of_recipes_which_one_source_trained_alike(four_over_s
 
 def test_no_published_gap_is_told_as_none_of_them():
     """“Larger than 0” would be read as a gap above zero."""
-    told = notice({"mxfp4": ours(5, 0.3)})
-    assert "none agree with ours. For none, **our interval is too wide**" in told
-    assert "Ours is larger than 2 of them, and smaller than none of them." in told
+    found = {"mxfp4": ours(5, 0.3)}
+    assert notice(found) == "Of 2 published gaps, **none agree with ours**."
+    assert more(found) == "Ours is larger than 2 of the published gaps, and smaller than none of them."
+
+
+def test_gaps_that_our_interval_cannot_decide_are_counted():
+    found = {"mxfp8": ours(0.1, 0.8), "nvfp4": ours(1.55, 0.2)}
+    assert (
+        notice(found) == "Of 4 published gaps, **2 agree with ours**. 1 of 4 we cannot decide: too few runs."
+    )

@@ -99,8 +99,8 @@ def test_of_slow_lines_the_slowest_is_told_in_full():
 def test_a_verdict_without_a_gpu_has_its_reason_once():
     told = words.verdict(Past(number=1, report=report(NO_GPU)))
     assert told.count("There is no NVIDIA GPU here") == 1
-    assert words.verdict(Past(number=1, report=report(H200))).endswith("pass.")
-    assert words.verdict(Past(number=1, report=report(NO_TORCH))).endswith("1 fail, 1 not supported.")
+    assert words.verdict(Past(number=1, report=report(H200))).endswith("pass**.")
+    assert words.verdict(Past(number=1, report=report(NO_TORCH))).endswith("**1 fail**, 1 not supported.")
 
 
 def test_a_check_in_the_list_has_number_verdict_extent_and_date():
