@@ -47,6 +47,8 @@ def test_inputs_have_the_statistics_they_are_named_for() -> None:
     assert gaussian.std() == pytest.approx(1.0, abs=4 / 500)
     columns = draw(InputKind.OUTLIER_CHANNELS, (500, 500), 0).std(axis=0)
     assert (columns > OUTLIER_FACTOR / 2).sum() == len(range(OUTLIER_EVERY // 2, 500, OUTLIER_EVERY))
+    mild = draw(InputKind.OUTLIER_CHANNELS, (500, 500), 0, outlier_factor=5.0).std(axis=0)
+    np.testing.assert_allclose(columns / mild, np.where(columns > 2, OUTLIER_FACTOR / 5, 1.0), rtol=1e-5)
     rows = draw(InputKind.OUTLIER_TOKENS, (500, 500), 0).std(axis=1)
     assert np.flatnonzero(rows > OUTLIER_FACTOR / 2).tolist() == [*range(0, 500, OUTLIER_EVERY)]
     tail = draw(InputKind.HEAVY_TAIL, (500, 500), 0)

@@ -115,8 +115,8 @@ def energy_held(settings: Settings) -> float:
 
 
 def zeros_share(settings: Settings) -> float:
-    """The share of the elements that become zero under the last recipe."""
-    return _measured(settings, _LAST).error.logged.underflows / 100
+    """The share of the elements outside the outlier channels that become zero under the last recipe."""
+    return _measured(settings, _LAST).zeros
 
 
 @lru_cache(maxsize=8)
@@ -132,8 +132,8 @@ def int8_zeros_share(settings: Settings) -> float:
 
 
 def first_zeros_share(settings: Settings) -> float:
-    """The share of the elements that become zero under the first recipe."""
-    return _measured(settings, _FIRST).error.logged.underflows / 100
+    """The share of those that become zero under the first recipe."""
+    return _measured(settings, _FIRST).zeros
 
 
 @lru_cache(maxsize=8)
