@@ -15,7 +15,7 @@ from kernels.bench.row import Provenance, Row
 from kernels.device import HOPPER, Unsupported
 from kernels.gemm.meaning import Summation
 from kernels.gemm.plan import GemmPlan, plan_built_in
-from pages.kit.chart import draw_chart
+from pages.kit.chart import draw_chart, room
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.words import short
 from pages.kit.computing.compute import computed
@@ -72,8 +72,9 @@ def show(controls: Controls) -> None:
 def _benefit(found: Sequence[Price], longest: int) -> None:
     draw_notice(notice(found, longest))
     draw_chart(
-        cost_chart(found, INKS[theme()]),
+        cost_chart(found, room(), INKS[theme()]),
         key="accumulation_cost",
+        is_rigid=True,
         alt=f"rms error of sums of {longest:,} products over the promotion interval, for both kinds of "
         "numbers: " + "; ".join(f"{p.numbers} every {p.every} {percent(p.rms)}" for p in found),
     )

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from fp8core.formats import FORMATS, Format
 from fp8core.formats.binades import dynamic_range, finest_bits
-from pages.kit.chart import draw_chart
+from pages.kit.chart import draw_chart, room
 from pages.kit.charts.ink import INKS
 from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice
@@ -25,8 +25,9 @@ def show(controls: Controls) -> None:
     names = possible(tuple(TITLES), own)
     formats, ink = formats_by_title(names, own), INKS[theme()]
     draw_chart(
-        range_points(formats, ink),
+        range_points(formats, room(), ink),
         key="formats_points",
+        is_rigid=True,
         alt="Each format as a point: its dynamic range in binades against its relative step",
     )
     know.markdown(

@@ -6,7 +6,7 @@ import streamlit as st
 from fp8core.experiments.scaled_run import LOG2_SCALES, OCTAVES, STEPS, WEIGHTS, ScaledRuns, scaled_runs
 from fp8core.formats import FORMATS
 from fp8core.rounding import Overflow
-from pages.kit.chart import draw_chart
+from pages.kit.chart import draw_chart, room
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.words import power_of_two, short
 from pages.kit.controls import Controls
@@ -41,7 +41,12 @@ def draw_run(controls: Controls) -> None:
     runs = scaled_runs(FORMATS[name], overflow_of(name, beyond))
     draw_notice(notice(runs))
     at, ink = controls.draw(RUN_SCALE), INKS[theme()]
-    draw_chart(ends_chart(end_rows(runs), at, ink), key="formats_run_ends", alt=ends_alt(runs, TITLES[name]))
+    draw_chart(
+        ends_chart(end_rows(runs), at, room(), ink),
+        key="formats_run_ends",
+        is_rigid=True,
+        alt=ends_alt(runs, TITLES[name]),
+    )
     rounded = f"{TITLES[name]}, scale {power_of_two(at)}"
     st.header(f"The run under a scale of {power_of_two(at)}")
     draw_chart(

@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from kernels.bench.ceilings.peak_rates import Rate
+from pages.kit.chart import room
+from pages.kit.chart_slider import TALL as SLIDER_TALL
 from pages.kit.chart_slider import chart_with_slider, with_slider
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.template import Filled
@@ -57,7 +59,7 @@ def turn(settings: Mapping[str, Value], rate: Rate = Rate.BF16) -> int:
     return 1 + bisect_left(range(1, 1 << TOKENS.high), True, key=is_turned)
 
 
-def picture(settings: Mapping[str, Value], start: int, most: int, theme: str) -> Filled:
+def picture(settings: Mapping[str, Value], start: int, most: int, theme: str, room: int) -> Filled:
     """The highest speeds for up to 2**most tokens; the slider begins at `start`."""
     gpu, layer = card(settings[GPU.key]), layer_of(settings)
     points = []
@@ -75,7 +77,7 @@ def picture(settings: Mapping[str, Value], start: int, most: int, theme: str) ->
                     gain=every[rate].us / every[Rate.FP8].us if gains else None,
                 )
             )
-    return with_slider(limits_chart(points, turn(settings), most, INKS[theme]), SLIDER, start)
+    return with_slider(limits_chart(points, turn(settings), most, room, INKS[theme]), SLIDER, start)
 
 
 def notice(settings: Mapping[str, Value]) -> str:
@@ -125,9 +127,10 @@ def show(controls: Controls) -> None:
         controls,
         TOKENS,
         name="why_bound",
+        is_rigid=True,
         drawn=(fixed, most, theme()),
         at=tokens,
-        spec_at=lambda start: picture(settings, start, most, theme()),
+        spec_at=lambda start: picture(settings, start, most, theme(), room() - SLIDER_TALL),
         alt_at=lambda _: (
             "Highest speed over the tokens. "
             + "; ".join(

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 
 import streamlit as st
 
+from pages.kit.chart import room
+from pages.kit.chart_slider import TALL as SLIDER_TALL
 from pages.kit.chart_slider import chart_with_slider, with_slider
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.template import Filled
@@ -34,9 +36,9 @@ def shares() -> Mapping[str, list[float]]:
     return {name: [gone(found) for found in along] for name, along in lost().items()}
 
 
-def picture(start: int, theme: str) -> Filled:
+def picture(start: int, theme: str, room: int) -> Filled:
     """The curves; the slider of the loss scale begins at `start`."""
-    return with_slider(lost_chart(shares(), INKS[theme]), SLIDER, start)
+    return with_slider(lost_chart(shares(), room, INKS[theme]), SLIDER, start)
 
 
 def notice(scale: int) -> str:
@@ -88,9 +90,10 @@ def show(controls: Controls) -> None:
         controls,
         LOSS_SCALE,
         name="why_history",
+        is_rigid=True,
         drawn=theme(),
         at=scale,
-        spec_at=lambda start: picture(start, theme()),
+        spec_at=lambda start: picture(start, theme(), room() - SLIDER_TALL),
         alt_at=lambda start: (
             f"Share of gradients lost over the loss scale. At {power_of_two(start)}: "
             + "; ".join(f"{name} {along[start]:.1%}" for name, along in found.items())

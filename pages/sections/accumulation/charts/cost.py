@@ -7,11 +7,10 @@ import altair as alt
 
 from pages.kit.charts.finish import dressed
 from pages.kit.charts.ink import Ink
-from pages.kit.charts.template import Filled, several, template, text
+from pages.kit.charts.template import Filled, number, several, template, text
 from pages.sections.accumulation.charts.curves import rms_axis, rms_domain
 
 PRICES = "prices"
-TALL = 320
 SHAPES = ["circle", "square"]
 
 
@@ -25,7 +24,7 @@ class Price:
     additions: float
 
 
-def cost_chart(prices: Sequence[Price], ink: Ink) -> Filled:
+def cost_chart(prices: Sequence[Price], room: int, ink: Ink) -> Filled:
     """A line for each kind of numbers, K itself (one chain) at the right end."""
     intervals = sorted({price.every for price in prices})
     last = intervals[-1]
@@ -46,6 +45,7 @@ def cost_chart(prices: Sequence[Price], ink: Ink) -> Filled:
         span=[intervals[0], last],
         never=f"datum.value == {last} ? 'never' : format(datum.value, ',d')",
         errors=rms_domain(columns["rms"]),
+        height=room,
     )
 
 
@@ -77,4 +77,4 @@ def _template(ink: Ink) -> alt.LayerChart:
     names = last.mark_text(align="right", dx=-14, dy=-14, fontSize=15, fontWeight="bold", aria=False).encode(
         text="numbers:N", color=alt.value(ink.text)
     )
-    return dressed(alt.layer(lines, points, names, height=TALL), ink)
+    return dressed(alt.layer(lines, points, names, height=number("height", 500)), ink)

@@ -12,7 +12,6 @@ from pages.kit.charts.legible import NARROW, SMALLEST
 from pages.kit.charts.template import Filled, by_column, number, template
 from pages.sections.formats.charts.words import power_labels
 
-_POINTS_HEIGHT = 470
 _NARROW, _WIDE, _BESIDE = 2.8, 420, 0.8
 _TOGETHER = 0.12
 _STACKED = 200
@@ -57,11 +56,11 @@ def point_rows(formats: Mapping[str, Format]) -> list[Row]:
     return rows
 
 
-def range_points(formats: Mapping[str, Format], ink: Ink) -> Filled:
+def range_points(formats: Mapping[str, Format], room: int, ink: Ink) -> Filled:
     """Dynamic range against the finest relative step. More bits lie further up and to the right."""
     rows = point_rows(formats)
     narrowest = min((float(str(row["range"])) for row in rows), default=_NARROW) * _BESIDE
-    return _points(ink).filled({POINTS: by_column(rows)}, narrowest=min(_NARROW, narrowest))
+    return _points(ink).filled({POINTS: by_column(rows)}, narrowest=min(_NARROW, narrowest), height=room)
 
 
 @template
@@ -116,7 +115,7 @@ def _points(ink: Ink) -> alt.LayerChart:
     ]
     return (
         alt.layer(points, *names)
-        .properties(height=_POINTS_HEIGHT)
+        .properties(height=number("height", 500))
         .configure_axis(
             labelColor=ink.text, titleColor=ink.soft, titleFontWeight="normal", gridColor=ink.hair
         )

@@ -7,7 +7,7 @@ import altair as alt
 
 from pages.kit.charts.finish import dressed
 from pages.kit.charts.ink import Ink
-from pages.kit.charts.template import Filled, by_column, several, template
+from pages.kit.charts.template import Filled, by_column, number, several, template
 from pages.sections.formats.charts.words import power_labels
 
 LEARNS, LOSES, CLIPPED, OVER = (
@@ -27,12 +27,13 @@ _POWERS = [10.0**power for power in range(-6, 4)]
 Row = dict[str, object]
 
 
-def ends_chart(rows: Sequence[Row], at: int, ink: Ink) -> Filled:
+def ends_chart(rows: Sequence[Row], at: int, room: int, ink: Ink) -> Filled:
     """A point a scale: `k`, `loss`, `fate` and `zeros`; a rule where the chosen scale is."""
     losses = [float(str(row["loss"])) for row in rows]
     return _ends(ink).filled(
         {ENDS: by_column(rows), HERE: {"k": [at]}, BANDS: by_column(band_rows(rows))},
         span=[min(losses) / 2, max(losses) * 6],
+        height=room,
     )
 
 
@@ -110,7 +111,13 @@ def _ends(ink: Ink) -> alt.LayerChart:
         color=ink.text, strokeWidth=1.5, strokeDash=[2, 3], aria=False
     )
     return dressed(
-        alt.layer(band.encode(x=alt.X("x0:Q"), x2="x1:Q"), *words, here.encode(x="k:Q"), points, height=TALL),
+        alt.layer(
+            band.encode(x=alt.X("x0:Q"), x2="x1:Q"),
+            *words,
+            here.encode(x="k:Q"),
+            points,
+            height=number("height", 500),
+        ),
         ink,
     )
 

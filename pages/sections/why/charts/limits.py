@@ -15,7 +15,6 @@ from pages.kit.charts.template import Filled, by_column, number, several, templa
 LINES, ENDS, TURN = "lines", "ends", "turn"
 TOKENS = "power"
 """The parameter of the slider: log2 of the tokens."""
-TALL = 560
 _TICKS = [digit * 10.0**power for power in range(-2, 5) for digit in (1, 2, 5)]
 _FEW = [0, 2, 4, 6, 8, 10, 12, 14, 16]
 
@@ -34,8 +33,8 @@ class Point:
     gain: float | None = None
 
 
-def limits_chart(points: Sequence[Point], turn: int, most: int, ink: Ink) -> Filled:
-    """A line for each format. `turn`: tokens from which the tensor cores limit bf16; 2**most at the end."""
+def limits_chart(points: Sequence[Point], turn: int, most: int, room: int, ink: Ink) -> Filled:
+    """A line for each format, up to 2**most tokens. `turn`: tokens from which the tensor cores limit bf16."""
     columns = {
         "format": [p.format for p in points],
         "tokens": [p.tokens for p in points],
@@ -53,6 +52,7 @@ def limits_chart(points: Sequence[Point], turn: int, most: int, ink: Ink) -> Fil
         {LINES: columns, ENDS: by_column(ends), TURN: {"tokens": [turn] if turn < 1 << most else []}},
         most=most,
         power=0,
+        height=room,
         across=[1, 1 << most],
         speeds=[min(speeds) / 1.5, max(speeds) * 1.8],
     )
@@ -140,6 +140,6 @@ def _chart(ink: Ink) -> alt.LayerChart:
         *words,
         points,
         ends,
-        height=TALL,
+        height=number("height", 500),
     )
     return chart.add_params(slider).configure_view(stroke=None).configure_axis(gridColor=ink.hair)

@@ -6,14 +6,13 @@ import altair as alt
 
 from pages.kit.charts.finish import dressed, shape_range
 from pages.kit.charts.ink import Ink
-from pages.kit.charts.template import Filled, template
+from pages.kit.charts.template import Filled, number, template
 
-_TALL = 560
 CURVES, K = "curves", "k"
 _DASHES = [[1, 0], [8, 3], [2, 2], [8, 3, 2, 3], [5, 5]]
 
 
-def lost_chart(shares: Mapping[str, Sequence[float]], ink: Ink) -> Filled:
+def lost_chart(shares: Mapping[str, Sequence[float]], room: int, ink: Ink) -> Filled:
     """A curve a format over log2 of the loss scale, from 0; a rule and points where the slider is."""
     names = tuple(shares)
     curves = {
@@ -21,7 +20,7 @@ def lost_chart(shares: Mapping[str, Sequence[float]], ink: Ink) -> Filled:
         "at": [k for along in shares.values() for k in range(len(along))],
         "share": [share for along in shares.values() for share in along],
     }
-    return _chart(names, len(shares[names[0]]) - 1, ink).filled({CURVES: curves})
+    return _chart(names, len(shares[names[0]]) - 1, ink).filled({CURVES: curves}, height=room)
 
 
 @template
@@ -84,4 +83,6 @@ def _chart(names: tuple[str, ...], most: int, ink: Ink) -> alt.LayerChart:
         .encode(text="words:N", color=alt.value(ink.text))
         for right in (True, False)
     ]
-    return dressed(alt.layer(curves, rule, points, *figures, height=_TALL).add_params(slider), ink)
+    return dressed(
+        alt.layer(curves, rule, points, *figures, height=number("height", 500)).add_params(slider), ink
+    )

@@ -233,7 +233,7 @@ def test_the_price_s_points_are_the_intervals_and_the_last_is_never():
         for kind in ("a", "b")
         for every in (32, 64, 128)
     ]
-    spec = cost_chart(prices, LIGHT)
+    spec = cost_chart(prices, 500, LIGHT)
     valid(spec)
     drawn = rows(spec, PRICES)
     assert [row["label"] for row in drawn[:3]] == ["32 products", "64 products", "never: one chain"]

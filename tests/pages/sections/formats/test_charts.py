@@ -218,7 +218,7 @@ def test_every_picture_is_valid_in_both_themes(theme):
         formats_table.code_table(FORMATS["e4m3"], 1, ink),
         compare_chart(FORMATS, True, 500, ink),
         compare_chart(FORMATS, False, 500, ink),
-        formats_range.range_points(FORMATS, ink),
+        formats_range.range_points(FORMATS, 500, ink),
         formats_overflow.overflow_chart(FORMATS, ink),
         gradient_spec(theme, 500),
     ):

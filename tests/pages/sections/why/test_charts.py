@@ -25,7 +25,7 @@ def test_each_rate_is_a_mark_and_memory_is_one_beside_the_first_gpu_only(unit):
 
 
 def test_the_lines_end_at_the_peaks_and_the_limit_changes_at_the_rule():
-    spec = bound.picture(DEFAULTS, 12, 17, "light")
+    spec = bound.picture(DEFAULTS, 12, 17, "light", 500)
     peaks = PEAK_RATES["H200 SXM"].tflop_s
     words = {row["words"] for row in rows(spec, ENDS)}
     assert words == {f"{of.value}: {peaks[of]:,.0f}" for of in peaks if of.value in ("bf16", "fp8")}
@@ -36,7 +36,7 @@ def test_the_lines_end_at_the_peaks_and_the_limit_changes_at_the_rule():
 
 
 def test_the_gain_is_written_at_every_stop_of_the_slider():
-    spec = bound.picture(DEFAULTS, 12, 17, "light")
+    spec = bound.picture(DEFAULTS, 12, 17, "light", 500)
     gains = {row["tokens"]: row["gain"] for row in rows(spec, LINES) if row["format"] == "bf16"}
     assert {1 << k for k in range(18)} <= set(gains)
     assert all(gain.endswith(" ×") for gain in gains.values())
