@@ -169,7 +169,7 @@ def show(controls: Controls) -> None:
     layer = layer_of(controls.draw(TOKENS))
     rates, ink = card(controls.draw(GPU)), INKS[theme()]
     draw_notice(notice(recipe, layer, rates))
-    drawn, place = panels(recipe, tensor, layer), stage()
+    drawn, place = panels(recipe, tensor, layer), stage().container(key="fused_amax", gap=None)
     if drawn:
         _draw_panels(drawn, tensor, place)
         rows, columns = layer.of(tensor)

@@ -55,7 +55,7 @@ READING = (
     "Hold Shift and turn the wheel to look closer, drag to move, click twice to go back."
 )
 _LEGEND = 34
-"""Pixels of the legend above the lanes."""
+"""Pixels of the legend below the lanes."""
 _SHOWN_OTHERS, _SPECS_KEPT = 5, 24
 _US = st.column_config.NumberColumn
 _COLUMNS = {
@@ -85,7 +85,7 @@ def show(controls: Controls, source: str) -> None:
     found = rows.timelines(source, job)
     if found:
         draw_notice(notice(found))
-        _draw_lanes(found, stage(), key="fused_lanes")
+        _draw_lanes(found, stage().container(key="fused_timeline", gap=None), key="fused_lanes")
         view.know.markdown(READING)
         if len(found) > 1:
             _draw_switch(controls, found)
@@ -108,7 +108,6 @@ def draw_partial(timeline: Timeline) -> None:
 
 def _draw_lanes(found: Sequence[Shown], place: Place, key: str) -> None:
     drawn = lanes(found)
-    place.html(legend(paints(found), INKS[theme()]))
     draw_chart(
         _lanes_spec(tuple(found), room() - _LEGEND, theme()),
         key=key,
@@ -117,6 +116,7 @@ def _draw_lanes(found: Sequence[Shown], place: Place, key: str) -> None:
         + "; ".join(f"{lane.name}: {lane.speed}, {lane.time}" for lane in drawn),
         is_rigid=True,
     )
+    place.html(legend(paints(found), INKS[theme()]))
 
 
 @lru_cache(maxsize=_SPECS_KEPT)
