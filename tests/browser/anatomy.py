@@ -15,7 +15,7 @@ from pathlib import Path
 from playwright.sync_api import Browser, Page
 
 from tests.browser.looks import DRAW_MS, TWO_FRAMES, settled
-from tests.browser.views import View, sections
+from tests.browser.views import Step, View, sections
 from tests.browser.visits import Tab, drawn
 
 TOP_LIMIT = 250
@@ -36,7 +36,7 @@ class Screen:
     is_touched: bool = False
     parameter: str = ""
 
-    def address(self, view: View) -> str:
+    def address(self, view: View | Step) -> str:
         """The address of a view on this screen."""
         joint = "&" if "?" in view.address else "?"
         return view.address + (joint + self.parameter if self.parameter else "")
@@ -45,6 +45,8 @@ class Screen:
 LAPTOP = Screen(name="laptop", width=1440, height=900)
 PHONE = Screen(name="phone", width=390, height=844, is_touched=True)
 PRESENTER = Screen(name="presenter", width=1280, height=720, parameter="present=true")
+BESIDE = Screen(name="beside", width=1280, height=720)
+"""A laptop on which a step of the lesson stands beside its page."""
 SCREENS = (LAPTOP, PHONE, PRESENTER)
 SHIFT = "shift"
 """The line of `not_yet.txt` that names a change of section and no screen."""
@@ -118,7 +120,8 @@ class Anatomy:
     def holds(self, screen: Screen) -> bool:
         """True if the picture is where this screen needs it.
 
-        A laptop: near the top. A telephone: half of it is on the first screen. A projector: all of it is.
+        A laptop: near the top. A telephone: half of it is on the first screen. A projector, and
+        a laptop beside a step of the lesson: all of it is.
         """
         if self.top is None or self.bottom is None:
             return False
@@ -162,7 +165,7 @@ def computed(page: Page) -> None:
 
 
 @contextmanager
-def screens(chromium: Browser, server: str) -> Iterator[Callable[[Screen, View], Page]]:
+def screens(chromium: Browser, server: str) -> Iterator[Callable[[Screen, View | Step], Page]]:
     """A function that shows a view on a screen: each screen is a tab in which one view follows the other."""
 
     @cache
@@ -175,7 +178,7 @@ def screens(chromium: Browser, server: str) -> Iterator[Callable[[Screen, View],
         context.add_init_script("try { localStorage.clear() } catch {}\n" + _OBSERVE)
         return Tab(context.new_page(), server)
 
-    def show(screen: Screen, view: View) -> Page:
+    def show(screen: Screen, view: View | Step) -> Page:
         page = tab(screen).visit(screen.address(view))
         computed(page)
         return page

@@ -5,11 +5,13 @@ A view that does not hold yet stands in `not_yet.txt`. One that holds must not s
 
 from collections.abc import Callable, Iterator
 from datetime import date
+from itertools import groupby
 
 import pytest
 from playwright.sync_api import Page
 
 from tests.browser.anatomy import (
+    BESIDE,
     LAPTOP,
     NOT_YET,
     PHONE,
@@ -23,7 +25,7 @@ from tests.browser.anatomy import (
     change,
     screens,
 )
-from tests.browser.views import PAGES, VIEWS, View, views
+from tests.browser.views import PAGES, STEPS, VIEWS, Step, View, views
 from tests.sweeps import taken
 
 pytestmark = pytest.mark.browser
@@ -34,6 +36,14 @@ TURN = date.today().toordinal()
 # A tab that goes on to another page need not load: neighbors are of different pages.
 APART = sorted(VIEWS, key=lambda view: views(view.page).index(view))
 DRAWN = [taken((view,), str(view), (place + TURN) % EVERY == 0) for place, view in enumerate(APART)]
+
+BY_CHAPTER = [list(steps) for _, steps in groupby(STEPS, key=lambda step: step.place.chapter)]
+ASKED = [
+    taken((step,), str(step), place == TURN % len(steps))
+    for steps in BY_CHAPTER
+    for place, step in enumerate(steps)
+]
+"""One step of each chapter; others on the next day."""
 
 
 @pytest.fixture(scope="module")
@@ -62,18 +72,26 @@ def test_a_telephone_and_a_projector_show_the_picture_on_their_first_screen(show
     assert placed(show(screen, view), screen, view) == []
 
 
+@pytest.mark.parametrize("step", ASKED)
+@pytest.mark.parametrize("screen", [BESIDE, PHONE], ids=lambda screen: screen.name)
+def test_beside_a_step_of_the_lesson_the_picture_is_on_the_first_screen(show, screen, step):
+    if not {line(kind.name, step.view) for kind in (LAPTOP, PHONE)} & NOT_YET:
+        assert placed(show(screen, step), screen, step) == []
+
+
 def test_what_does_not_hold_yet_is_a_view():
     names = {line(kind, view) for kind in (*(screen.name for screen in SCREENS), SHIFT) for view in VIEWS}
+    names |= {line(screen.name, step) for screen in (BESIDE, PHONE) for step in STEPS}
     assert names >= NOT_YET
 
 
-def placed(page: Page, screen: Screen, view: View) -> list[str]:
+def placed(page: Page, screen: Screen, view: View | Step) -> list[str]:
     """What is wrong with the place of the picture, or with the list."""
     found = anatomy(page)
     return complaint(screen.name, view, found.holds(screen), str(found))
 
 
-def complaint(kind: str, view: View, holds: bool, seen: str, *, is_sure: bool = True) -> list[str]:
+def complaint(kind: str, view: View | Step, holds: bool, seen: str, *, is_sure: bool = True) -> list[str]:
     """A sentence where a view does not hold and is not listed, or surely holds and is listed."""
     is_listed = line(kind, view) in NOT_YET
     if holds and is_listed and is_sure:
@@ -81,5 +99,5 @@ def complaint(kind: str, view: View, holds: bool, seen: str, *, is_sure: bool = 
     return [] if holds or is_listed else [f"{line(kind, view)} does not hold: {seen}"]
 
 
-def line(kind: str, view: View) -> str:
+def line(kind: str, view: View | Step) -> str:
     return f"{kind} {view}"

@@ -84,7 +84,7 @@ def test_values_survive_the_sidebar_and_back_undoes_a_choice(server, open_page):
 
 def test_an_old_link_without_a_page_s_name_opens_tile_layouts_and_back_leads_out(server, open_page):
     page = open_page(server.url + "/?power=3", width=TELEPHONE)
-    assert page.locator("h1").inner_text() == "FP8 Explorer"
+    assert page.locator("h1").inner_text() == "How can a network train in eight bits?"
     assert page.evaluate("() => document.querySelector('[data-testid=stMain]').scrollWidth") <= TELEPHONE
     page.set_viewport_size({"width": 1280, "height": 900})
     page.goto(server.url + "/?recipe=mxfp8&matmul=wgrad")
@@ -93,7 +93,7 @@ def test_an_old_link_without_a_page_s_name_opens_tile_layouts_and_back_leads_out
     assert_shows(page, "Tile layouts", "MXFP8", "Wgrad")
     page.go_back()
     page.wait_for_url(lambda url: url == server.url + "/")
-    page.locator("h1", has_text="FP8 Explorer").wait_for()
+    page.locator("h1", has_text="How can a network").wait_for()
     settled(page)
     page.go_back()
     page.wait_for_url(address("/", power="3"))
@@ -103,7 +103,7 @@ def test_an_old_link_without_a_page_s_name_opens_tile_layouts_and_back_leads_out
 
 def test_the_link_to_copy_is_whole_and_opens_the_same_page(server, open_page):
     page = open_page(server.url + "/live_gemm?recipe=mxfp8&matmul=wgrad")
-    page.get_by_text("Copy link").click()
+    page.get_by_role("button", name="Share").click()
     link = page.locator('[data-testid="stPopoverBody"] [data-testid="stCode"]').inner_text().strip()
     assert link == server.url + "/live_gemm?recipe=mxfp8&matmul=wgrad"
 

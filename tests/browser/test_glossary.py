@@ -15,18 +15,18 @@ DRAWN = """link => {
 
 
 def test_a_word_shows_its_sentence_to_the_keyboard_and_leads_to_its_entry(server, open_page):
-    page = open_page(f"{server.url}/scaling", width=TELEPHONE, theme="dark")
-    word = page.locator("a.fp8-term", has_text="saturates").first
+    page = open_page(f"{server.url}/scaling?lesson=scaling.2", width=TELEPHONE, theme="dark")
+    word = page.locator("a.fp8-term", has_text="amax").first
     word.wait_for()
     assert word.evaluate(DRAWN)[0] == "none"
     page.keyboard.press("Tab")  # the focus is the keyboard's from here on
     word.focus()
     content, width = word.evaluate(DRAWN)
-    assert content == f'"{glossary().find("saturate").says}"'
+    assert content == f'"{glossary().find("amax").says}"'
     assert 100 < width < TELEPHONE
     with page.context.expect_page() as opened:
         page.keyboard.press("Enter")
     entry = opened.value
-    entry.get_by_role("heading", name="saturate").wait_for()
-    assert entry.url.endswith("/glossary?term=saturate")
+    entry.get_by_role("heading", name="amax").wait_for()
+    assert entry.url.endswith("/glossary?term=amax")
     entry.close()

@@ -42,6 +42,15 @@ def test_two_steps_are_predicted_by_keyboard_and_stay_so(server, open_page, widt
     assert in_the_end(page, lambda: grave(page, {}), lambda found: not found) == []
 
 
+def test_on_a_telephone_a_line_leads_from_the_picture_to_the_step_and_back(server, open_page):
+    page = open_page(f"{server.url}/scaling?lesson=scaling.2", width=TELEPHONE)
+    panel = page.locator(PANEL)
+    page.get_by_role("link", name="Step 2 of 5: Drag the scale").click()
+    assert in_the_end(page, lambda: panel.bounding_box()["y"], lambda top: top < 100) < 100
+    page.get_by_role("link", name="To the picture").click()
+    assert in_the_end(page, lambda: page.locator("h1").bounding_box()["y"], lambda top: top >= 0) >= 0
+
+
 def focused(page) -> str:
     """The words of what the keyboard is at."""
     return page.evaluate("document.activeElement === document.body ? '' : document.activeElement.textContent")
@@ -49,9 +58,10 @@ def focused(page) -> str:
 
 def overlap(page, width: int) -> dict[str, float]:
     """The pixels by which the panel covers the page, is beyond an edge, or makes the page too wide."""
-    panel, heading = page.locator(PANEL).bounding_box(), page.locator("h1").bounding_box()
-    side, size = ("y", "height") if width == TELEPHONE else ("x", "width")
-    found = {"page": panel[side] + panel[size] - heading[side], "left edge": -panel["x"]}
+    panel, main = page.locator(PANEL).bounding_box(), page.get_by_test_id("stMain").bounding_box()
+    beside = panel["x"] + panel["width"] - main["x"]
+    below = main["y"] + main["height"] - panel["y"]
+    found = {"page": below if width == TELEPHONE else beside, "left edge": -panel["x"]}
     found["right edge"] = panel["x"] + panel["width"] - width
     for name in ("stMain", "stAppViewContainer"):
         found[name] = page.get_by_test_id(name).evaluate("box => box.scrollWidth - box.clientWidth")

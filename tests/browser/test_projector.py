@@ -89,6 +89,6 @@ def test_a_click_finds_its_mark_and_the_copied_link_stays_embedded(server, open_
     page.wait_for_url(lambda url: "number=0x39" in url)
     settled(page)
     page.locator('[data-testid="stExpandSidebarButton"]').click()
-    page.get_by_role("button", name="Copy link").click()
+    page.get_by_role("button", name="Share").click()
     link = page.locator('[data-testid="stPopoverBody"] code').inner_text()
     assert link == f"{server.url}/formats?number=0x39&embed=true&embed_options=dark_theme"

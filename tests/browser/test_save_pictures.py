@@ -42,7 +42,7 @@ def test_svg_and_png_hold_the_picture_on_its_dark_ground(server, open_page):
     box = svg.bounding_box()
     words = [word for word in svg.locator("text").all_text_contents() if word.strip()]
     ground = page.evaluate("() => getComputedStyle(document.querySelector('.stApp')).backgroundColor")
-    page.get_by_role("button", name="Save pictures").click()
+    page.get_by_role("button", name="Share").click()
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
 

@@ -5,7 +5,9 @@ import re
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
+from urllib.parse import urlencode
 
+from pages.kit.lesson.library import Place, library
 from pages.kit.widgets import Choice
 from tests.serving import TOP
 
@@ -52,6 +54,28 @@ def sections(page: str) -> Choice | None:
     return getattr(import_module(found[0]), SHOW) if found else None
 
 
+@dataclass(frozen=True)
+class Step:
+    """A step of the lesson beside its page."""
+
+    place: Place
+
+    def __str__(self) -> str:
+        return self.place.key
+
+    @property
+    def address(self) -> str:
+        """The address that opens it on its page, with the page as the step wants it."""
+        return f"{self.place.step.page}?{urlencode(self.place.parameters())}"
+
+    @property
+    def view(self) -> View:
+        """The section of its page that it stands beside."""
+        step = self.place.step
+        choice = sections(step.page)
+        return View(step.page, step.set.get(choice.key, choice.default) if choice else "")
+
+
 def views(page: str) -> list[View]:
     """The views of a page, its first section first."""
     choice = sections(page)
@@ -59,3 +83,4 @@ def views(page: str) -> list[View]:
 
 
 VIEWS = [view for page in PAGES for view in views(page)]
+STEPS = [Step(place) for place in library().places]

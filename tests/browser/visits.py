@@ -35,7 +35,7 @@ QUIET = """quiet_ms => new Promise(done => {
 })"""
 """Ends when nothing has changed for a while and the browser has nothing to do, or after three seconds."""
 UNDRAWN = """() => [...document.querySelectorAll('[data-testid="stVegaLiteChart"]')]
-    .filter(place => !(place.querySelector('svg.marks')?.getBoundingClientRect().height > 60)).length"""
+    .filter(place => !(place.querySelector('svg.marks')?.getBoundingClientRect().height > 40)).length"""
 
 
 @dataclass

@@ -11,7 +11,7 @@ Spec = dict[str, Any]
 
 ROOM = 590
 """Pixels of a chart that fit below a page's question and its control on a laptop."""
-BESIDE_ROOM = 525
+BESIDE_ROOM = 505
 """The same beside a step of a lesson, on a screen of 720 pixels."""
 PROJECTED_ROOM = 370
 """Pixels of a chart, before its place is enlarged, that fit on a projector of 1280 by 720."""

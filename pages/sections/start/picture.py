@@ -30,7 +30,7 @@ _STYLE = """<style>
 .start .tile { display: grid; gap: 4px; margin: 4px 0 10px;
     grid-template-columns: repeat(16, minmax(0, 1fr)); }
 .start .tile i { aspect-ratio: 1.2; border-radius: 3px; font-style: normal; font-weight: 650;
-    display: flex; align-items: center; justify-content: center; background: VAR_DOT; }
+    line-height: 1; display: flex; align-items: center; justify-content: center; background: VAR_DOT; }
 .start .tile i.lost { background: none; border: 1.5px solid VAR_LOST; }
 .start .matmul { margin: 0 0 1.3cqw; }
 .start .matmul div { display: flex; align-items: center; gap: 8px; margin-top: 2px; }

@@ -18,15 +18,12 @@ NO_TIMES = "No time of a layer is recorded, and none was measured here yet."
 def notice(tile: Tile) -> str:
     """What a scale does for the numbers, in two sentences."""
     size, beyond = tile.numbers.size, int(tile.is_beyond.sum())
+    kept = f"With one scale, {size - tile.zeros_scaled} live."
     if tile.zeros_plain:
-        return f"Without a scale, **{tile.zeros_plain} of {size} numbers become 0**. {_rescue(tile)}"
+        return f"Without a scale, **{tile.zeros_plain} of {size} numbers become 0**. {kept}"
     if beyond:
-        return f"Without a scale, **{beyond} of {size} numbers are too large**. {_rescue(tile)}"
+        return f"Without a scale, **{beyond} of {size} numbers are too large**. {kept}"
     return f"**None of {size} numbers is lost** at this size. Make them smaller."
-
-
-def _rescue(tile: Tile) -> str:
-    return f"With one scale, {tile.zeros_scaled or 'none'} {'do' if tile.zeros_scaled > 1 else 'does'}."
 
 
 def about_numbers(tile: Tile) -> str:
