@@ -23,7 +23,7 @@ from pages.sections.loss.state import group_here
 PICTURES: dict[str, tuple[str, dict[str, Value]]] = {
     "unscaled_gradients": ("Which gradients are left without a scale", {"scaling": "window"}),
     "stochastic_fprop": ("What random rounding does to a dot product", {"part": "dot"}),
-    "one_scale_e2m1": ("What one scale for all loses", {"outliers_show": "parts"}),
+    "one_scale_e2m1": ("What one scale for all loses", {"outliers_show": "more", "outliers_more": "parts"}),
     "head_in_four_bits": ("What four bits keep of a tensor", {"outliers_show": "map"}),
     "mx_floor": (
         "Where the largest number of a block lands",
