@@ -111,12 +111,10 @@ def _chart(ink: Ink) -> alt.LayerChart:
         for side in [told.transform_filter(f"{'' if right else '!'}datum.right")]
         for aside in [{"align": "right" if right else "left", "dx": -10 if right else 10, "aria": False}]
         for mark in (
-            side.mark_text(baseline="top", fontSize=15, **aside).encode(
-                y=alt.value(2), text="words:N", color=alt.value(ink.text)
-            ),
-            side.mark_text(baseline="top", dy=8, fontSize=34, fontWeight="bold", **aside).encode(
-                text="gain:N", color=alt.value(ink.text)
-            ),
+            side.mark_text(baseline="top", dy=dy, fontSize=size, fontWeight=weight, **aside).encode(
+                text=f"{field}:N", color=alt.value(ink.text)
+            )
+            for field, dy, size, weight in (("gain", 10, 34, "bold"), ("words", 48, 15, "normal"))
         )
     ]
     points = now.mark_point(filled=True, size=150, opacity=1).encode(
