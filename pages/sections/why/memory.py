@@ -97,6 +97,7 @@ def show(controls: Controls) -> None:
     draw_chart(
         picture(settings, theme(), room()),
         key="why_memory",
+        is_rigid=True,
         alt="Memory of one linear layer: "
         + "; ".join(f"{name} {bytes_text(size)}" for name, size in totals(settings).items()),
     )

@@ -138,9 +138,7 @@ def _gains(now: alt.Chart, ink: Ink) -> list[alt.Chart]:
     for right in (True, False):
         side = told.transform_filter(f"{'' if right else '!'}datum.right")
         aside = {"align": "right" if right else "left", "dx": -10 if right else 10, "aria": False}
-        tokens = side.mark_text(baseline="top", fontSize=15, **aside)
-        gain = side.mark_text(baseline="top", dy=8, fontSize=34, fontWeight="bold", **aside)
-        color = alt.value(ink.text)
-        marks.append(tokens.encode(y=alt.value(2), text="words:N", color=color))
-        marks.append(gain.encode(text="gain:N", color=color))
+        for field, dy, size, weight in (("gain", 10, 34, "bold"), ("words", 48, 15, "normal")):
+            mark = side.mark_text(baseline="top", dy=dy, fontSize=size, fontWeight=weight, **aside)
+            marks.append(mark.encode(text=f"{field}:N", color=alt.value(ink.text)))
     return marks
