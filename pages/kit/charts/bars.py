@@ -92,6 +92,15 @@ def bars(
     )
 
 
+def _color(kinds: tuple[str, ...], ink: Ink) -> alt.Color:
+    """A color for each kind, and a legend below of those that are drawn."""
+    colors = [ink.dot, ink.ramp[4], ink.ramp[2], ink.line, ink.hair]
+    drawn = several("kinds", [kinds[0]])
+    legend = alt.Legend(orient="bottom", columns=5, values=drawn, labelColor=ink.text, labelLimit=220)
+    scale = alt.Scale(domain=list(kinds), range=colors[: len(kinds)])
+    return alt.Color("kind:N", title=None, scale=scale, legend=legend)
+
+
 @template
 def _chart(kinds: tuple[str, ...], beside: bool, ink: Ink) -> alt.LayerChart:
     names = alt.Axis(labelFontSize=13, grid=False, ticks=False) if beside else without_names()
@@ -103,7 +112,6 @@ def _chart(kinds: tuple[str, ...], beside: bool, ink: Ink) -> alt.LayerChart:
     )
     reach = {"range": [0, alt.ExprRef(text("reach", "width - 60"))]} if beside else {}
     across = alt.Scale(domain=several("across", [0.0, 1.0]), nice=False, **reach)
-    colors = [ink.dot, ink.ramp[4], ink.ramp[2], ink.line, ink.hair]
     words = alt.when(f"indexof({list(kinds[:2])}, datum.kind) >= 0")
     pieces = alt.Chart(alt.NamedData(PIECES)).encode(y=y)
     drawn = pieces.mark_bar(size=number("bar", _BAR), stroke=ink.page, strokeWidth=1).encode(
@@ -111,18 +119,7 @@ def _chart(kinds: tuple[str, ...], beside: bool, ink: Ink) -> alt.LayerChart:
             "start:Q", title=text("axis", "TFLOP/s"), scale=across, axis=alt.Axis(tickCount=5, format=",~f")
         ),
         x2="end",
-        color=alt.Color(
-            "kind:N",
-            title=None,
-            scale=alt.Scale(domain=list(kinds), range=colors[: len(kinds)]),
-            legend=alt.Legend(
-                orient="bottom",
-                columns=5,
-                values=several("kinds", [kinds[0]]),
-                labelColor=ink.text,
-                labelLimit=220,
-            ),
-        ),
+        color=_color(kinds, ink),
         tooltip=[
             alt.Tooltip("line:N", title="bar"),
             alt.Tooltip("kind:N", title="piece"),

@@ -77,7 +77,7 @@ def _predicted(controls: Controls, job: ProbeJob, row: ProbeRow | None, errors: 
 
 
 def notice(row: ProbeRow | None, errors: Errors) -> str:
-    """What is predicted, or how much of it a GPU gave."""
+    """The predicted error, or how much of it a GPU gave."""
     if row is not None:
         return f"The GPU gave **{row.outputs - row.mismatches:,} of {row.outputs:,} outputs** as predicted."
     if not any(error.rms for error in errors):

@@ -66,7 +66,9 @@ def _vectors(controls: Controls) -> None:
             continue
         draw_notice(verdict(check, shown.asked))
         draw_chart(
-            checks_chart(check.operations, room(), INKS[theme()]),
+            checks_chart(
+                [(one.title, one.equal, one.outputs) for one in check.operations], room(), INKS[theme()]
+            ),
             key=f"accumulation_units_{check.where}",
             is_rigid=True,
             alt="Outputs that the model gives bit for bit: "

@@ -36,7 +36,7 @@ _KERNEL = (
 )
 
 _SMALL = SMALL.label
-_TIMES, _HEADING, _WORST_SHOWN = 0.34, 26, 5
+_TIMES, _HEADING, _WORST_SHOWN = 0.34, 46, 5
 """The share of the height that times have, pixels of a heading, and worst elements that the picture names."""
 _WORST = {name: st.column_config.NumberColumn(format="%.4g") for name in ("truth", "result", "error")}
 _FIRST = (

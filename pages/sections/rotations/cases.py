@@ -5,6 +5,7 @@ from functools import lru_cache
 import streamlit as st
 
 from pages.kit.controls import Controls
+from pages.kit.reported import reported
 from pages.kit.view import here
 from pages.sections.rotations.controls import CASES, MAGNITUDE
 from pages.sections.rotations.data import KEPT, Setting
@@ -43,13 +44,13 @@ def draw_cases(controls: Controls) -> None:
         title: {key: value for key, value in values.items() if key != MAGNITUDE.key}
         for title, values in CASES.items()
     }
-    held = {key: st.session_state[key] for values in settings.values() for key in values}
+    held = {key: st.session_state.get(key) for values in settings.values() for key in values}
     st.session_state[_CASE] = next(
         (title for title, values in settings.items() if values.items() <= held.items()), None
     )
 
     def chosen() -> None:
-        if title := st.session_state[_CASE]:
+        if title := reported(_CASE):
             controls.preset(**settings[title])
 
     here().control.segmented_control("A case", list(CASES), key=_CASE, on_change=chosen)

@@ -19,7 +19,8 @@ KEPT, BYTES = 64, "4MB"
 """Results kept of each computation: how many, and their size."""
 COLUMNS = 128
 BEYOND_ENDS = 5
-AXIS_ROOM = (5, 6)
+AXIS_ROOM, LABEL_ROOM = (5, 6), 0.9
+"""Octaves beyond the window at both ends, and beyond the last label."""
 Window = tuple[str, str, str, int, int, int]
 """Format, kind of numbers, tensor, seed, magnitude and count: all that the section "One scale" depends on."""
 
@@ -102,7 +103,7 @@ def window_scene(window: Window, start: float) -> WindowScene:
             zero=zero,
             normal=math.log2(format_.min_normal),
             beyond=beyond,
-            high=math.ceil(max(beyond + AXIS_ROOM[1], log2.max() - shifts[0] + 1)),
+            high=math.ceil(max(beyond + AXIS_ROOM[1], log2.max() - shifts[0] + 1)) + LABEL_ROOM,
         ),
         bins={"left": (first + full) * BIN, "share": counts[full] / size.size},
         curve=columns(every_amax[0], positions(every_amax[0])),

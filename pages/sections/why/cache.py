@@ -82,6 +82,7 @@ def show(controls: Controls) -> None:
     draw_chart(
         picture(found, theme(), room()),
         key="why_cache",
+        is_rigid=True,
         alt="Bytes read for one token of each sequence, and tokens per second at most: "
         + "; ".join(
             f"{step.way}: {(step.weight_bytes + step.cache_bytes) / 1e9:,.1f} GB, {step.tokens_s:,.0f} "

@@ -75,7 +75,7 @@ def picture(settings: Mapping[str, Value], theme: str, room: int) -> Filled:
 
 
 def notice(settings: Mapping[str, Value]) -> str:
-    """What is counted, and the recipe that takes the least."""
+    """The tensors that count, and the recipe that takes the least."""
     found, moment = ratios(settings), settings[MOMENT.key]
     least = min(found, key=found.__getitem__)
     return (
@@ -97,6 +97,7 @@ def show(controls: Controls) -> None:
     draw_chart(
         picture(settings, theme(), room()),
         key="why_memory",
+        is_rigid=True,
         alt="Memory of one linear layer: "
         + "; ".join(f"{name} {bytes_text(size)}" for name, size in totals(settings).items()),
     )

@@ -7,24 +7,23 @@ import altair as alt
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.legible import NARROW
 from pages.kit.charts.template import Filled, by_column, number, template
-from pages.sections.accumulation.vectors import Checked
 
 BARS = "bars"
 _TOP, _LOW = 0.5, 0.78
 """Where a bar begins and ends, as shares of its row; its words are above."""
 
 
-def checks_chart(operations: Sequence[Checked], room: int, ink: Ink) -> Filled:
-    """The bars in `room` pixels of height, the first at the top."""
+def checks_chart(operations: Sequence[tuple[str, int, int]], room: int, ink: Ink) -> Filled:
+    """The bars in `room` pixels of height, the first at the top: title, equal outputs, outputs."""
     rows = [
         {
             "top": place + _TOP,
             "low": place + _LOW,
-            "share": one.equal / one.outputs,
-            "title": one.title,
-            "words": f"{one.equal:,} of {one.outputs:,}",
+            "share": equal / outputs,
+            "title": title,
+            "words": f"{equal:,} of {outputs:,}",
         }
-        for place, one in enumerate(operations)
+        for place, (title, equal, outputs) in enumerate(operations)
     ]
     return _chart(ink).filled({BARS: by_column(rows)}, rows=len(rows), height=room)
 

@@ -226,9 +226,9 @@ def _y(field: str = "y") -> alt.Y:
     return alt.Y(f"{field}:Q", scale=lines, axis=None)
 
 
-def _ticks(ink: Ink, named: str, **look: Any) -> alt.Axis:
-    """An axis without a line, whose 1 has a name."""
-    words = f"datum.value === 1 ? '{named} = 1' : datum.label"
+def _ticks(ink: Ink, named: str, shown: str = "true", **look: Any) -> alt.Axis:
+    """An axis without a line, whose 1 has a name; without words where it is not shown."""
+    words = f"{shown} ? datum.value === 1 ? '{named} = 1' : datum.label : ''"
     return alt.Axis(labelExpr=words, domain=False, ticks=False, labelColor=ink.soft, orient="bottom", **look)
 
 
@@ -281,7 +281,7 @@ def _beside_bf16(ink: Ink) -> alt.LayerChart:
     """GEMMs beside bf16; a narrow page has no room for them."""
     reach = [alt.ExprRef(f"width - {_BF16}"), alt.ExprRef("width - 56")]
     scale = alt.Scale(domain=several("bf16", [0.9, 2.0]), range=reach, nice=False, zero=False)
-    ticks = _ticks(ink, "bf16", tickCount=3, format="~f", grid=False, labelOpacity=_IF_WIDE)
+    ticks = _ticks(ink, "bf16", _WIDE, tickCount=3, format="~f", grid=False)
 
     def x(field: str) -> alt.X:
         return alt.X(f"{field}:Q", scale=scale, axis=ticks, title=None)
@@ -323,7 +323,7 @@ def _words(ink: Ink) -> alt.LayerChart:
             "name:N",
             f"{_WIDE} ? width - {_SHAPES} + 8 : 0",
             color=ink.soft,
-            fontSize=12,
+            fontSize=11,
             opacity=_IF_WIDE,
         ),
         words(heads, "figure:N", mean, fontSize=20, align="right", **bold),

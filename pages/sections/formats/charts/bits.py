@@ -105,12 +105,9 @@ def bits_chart(format_: Format, spelling: Spelling, ink: Ink) -> Filled:
     )
 
 
-@template
-def _chart(ink: Ink) -> alt.LayerChart:
-    across = alt.Scale(domain=several("across", [0.0, 8.0]), nice=False, zero=False)
-    color = alt.Scale(domain=list(ROLES), range=[ink.of_bit(letter) for letter in ROLES])
-    role = {"scale": color, "legend": None}
-    base = alt.Chart().transform_calculate(
+def _places() -> alt.Chart:
+    """The rows with where each stands, in pixels down and bits across."""
+    return alt.Chart().transform_calculate(
         y0="datum.y + 2",
         y1=f"datum.y + {TALL}",
         middle=f"datum.y + {TALL / 2 + 2}",
@@ -119,6 +116,14 @@ def _chart(ink: Ink) -> alt.LayerChart:
         value=f"datum.y + {TALL + _VALUE}",
         xm="(datum.x0 + datum.x1) / 2",
     )
+
+
+@template
+def _chart(ink: Ink) -> alt.LayerChart:
+    across = alt.Scale(domain=several("across", [0.0, 8.0]), nice=False, zero=False)
+    color = alt.Scale(domain=list(ROLES), range=[ink.of_bit(letter) for letter in ROLES])
+    role = {"scale": color, "legend": None}
+    base = _places()
     cells, fields = (base.transform_filter(f"datum.kind == '{kind}'") for kind in ("bit", "field"))
     sides = {"x": alt.X("x0:Q", scale=across, axis=None), "x2": "x1:Q"}
     middle = {"x": alt.X("xm:Q", scale=across, axis=None)}

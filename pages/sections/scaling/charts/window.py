@@ -71,9 +71,7 @@ def _histogram(ink: Ink) -> Spec:
         "x0:Q",
         title=text("given", "size"),
         scale=scale,
-        axis=alt.Axis(
-            labelExpr=text("size_labels", "datum.value"), tickMinStep=1, tickCount=10, labelBound=True
-        ),
+        axis=alt.Axis(labelExpr=text("size_labels", "datum.value"), tickMinStep=1, tickCount=10),
     )
     y = alt.Y("share:Q", scale=alt.Scale(domain=several("shares", [0.0, 1.0]), nice=False), axis=None)
     is_lost = alt.when(f"datum.zone === '{ZONES[0]}' || datum.zone === '{ZONES[3]}'")

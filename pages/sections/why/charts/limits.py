@@ -58,8 +58,8 @@ def limits_chart(points: Sequence[Point], turn: int, most: int, room: int, ink: 
     )
 
 
-@template
-def _chart(ink: Ink) -> alt.LayerChart:
+def _axes() -> tuple[alt.X, alt.Y]:
+    """Tokens across and rates up, both logarithmic."""
     x = alt.X(
         "tokens:Q",
         title="tokens",
@@ -72,6 +72,12 @@ def _chart(ink: Ink) -> alt.LayerChart:
         scale=alt.Scale(type="log", domain=several("speeds", [0.5, 9000.0]), nice=False),
         axis=alt.Axis(values=_TICKS, format=",~f", labelOverlap=True),
     )
+    return x, y
+
+
+@template
+def _chart(ink: Ink) -> alt.LayerChart:
+    x, y = _axes()
     names = ["bf16", "fp8", "fp4"]
     color = alt.Color(
         "format:N", legend=None, scale=alt.Scale(domain=names, range=[ink.mid, ink.text, ink.text])
@@ -85,13 +91,8 @@ def _chart(ink: Ink) -> alt.LayerChart:
     turn = alt.Chart(alt.NamedData(TURN)).encode(x=x)
     foot = alt.value(alt.ExprRef("height"))
     sides = [
-        turn.mark_text(
-            align=align, baseline="bottom", dx=dx, dy=-8, color=ink.soft, text=words, **base
-        ).encode(y=foot)
-        for align, dx, words in (
-            ("right", -10, "memory is the limit"),
-            ("left", 10, "the tensor cores are"),
-        )
+        turn.mark_text(align=side, baseline="bottom", dx=dx, dy=-8, color=ink.soft, text=words, **base)
+        for side, dx, words in (("right", -10, "memory is the limit"), ("left", 10, "the tensor cores are"))
     ]
     ends = (
         alt.Chart(alt.NamedData(ENDS))
@@ -101,24 +102,6 @@ def _chart(ink: Ink) -> alt.LayerChart:
     drop = now.transform_filter("datum.format == 'bf16'").mark_rule(
         color=ink.text, strokeDash=[2, 3], strokeWidth=1.5, aria=False
     )
-    told = now.transform_filter("datum.format == 'bf16'").transform_calculate(
-        right="datum.tokens > 5000",
-        words="format(datum.tokens, ',d') + (datum.tokens == 1 ? ' token' : ' tokens')",
-    )
-    words = [
-        mark
-        for right in (True, False)
-        for side in [told.transform_filter(f"{'' if right else '!'}datum.right")]
-        for aside in [{"align": "right" if right else "left", "dx": -10 if right else 10, "aria": False}]
-        for mark in (
-            side.mark_text(baseline="top", fontSize=15, **aside).encode(
-                y=alt.value(2), text="words:N", color=alt.value(ink.text)
-            ),
-            side.mark_text(baseline="top", dy=8, fontSize=34, fontWeight="bold", **aside).encode(
-                text="gain:N", color=alt.value(ink.text)
-            ),
-        )
-    ]
     points = now.mark_point(filled=True, size=150, opacity=1).encode(
         tooltip=[
             alt.Tooltip("format:N", title="operands"),
@@ -134,12 +117,28 @@ def _chart(ink: Ink) -> alt.LayerChart:
     )
     chart = alt.layer(
         turn.mark_rule(color=ink.line, strokeWidth=1, aria=False),
-        *sides,
+        *(side.encode(y=foot) for side in sides),
         every.mark_line(strokeWidth=2.5, aria=False).encode(strokeDash=dash),
         drop.encode(y=alt.value(0), y2=foot, color=alt.value(ink.text)),
-        *words,
+        *_gains(now, ink),
         points,
         ends,
         height=number("height", 500),
     )
     return chart.add_params(slider).configure_view(stroke=None).configure_axis(gridColor=ink.hair)
+
+
+def _gains(now: alt.Chart, ink: Ink) -> list[alt.Chart]:
+    """The tokens at the slider and what fp8 gains there, on the side that has room."""
+    told = now.transform_filter("datum.format == 'bf16'").transform_calculate(
+        right="datum.tokens > 5000",
+        words="format(datum.tokens, ',d') + (datum.tokens == 1 ? ' token' : ' tokens')",
+    )
+    marks = []
+    for right in (True, False):
+        side = told.transform_filter(f"{'' if right else '!'}datum.right")
+        aside = {"align": "right" if right else "left", "dx": -10 if right else 10, "aria": False}
+        for field, dy, size, weight in (("gain", 10, 34, "bold"), ("words", 48, 15, "normal")):
+            mark = side.mark_text(baseline="top", dy=dy, fontSize=size, fontWeight=weight, **aside)
+            marks.append(mark.encode(text=f"{field}:N", color=alt.value(ink.text)))
+    return marks

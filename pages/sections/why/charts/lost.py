@@ -73,8 +73,14 @@ def _chart(names: tuple[str, ...], most: int, ink: Ink) -> alt.LayerChart:
             alt.Tooltip("share:Q", title="becomes zero or overflows", format=".2%"),
         ],
     )
+    layers = (curves, rule, points, *_figures(now, most, ink))
+    return dressed(alt.layer(*layers, height=number("height", 500)).add_params(slider), ink)
+
+
+def _figures(now: alt.Chart, most: int, ink: Ink) -> list[alt.Chart]:
+    """The share at each point, on the side that has room; none at the ends."""
     said = now.transform_calculate(right=f"datum.at > {most - 4}", words="format(datum.share, '.0%')")
-    figures = [
+    return [
         said.transform_filter(f"{'' if right else '!'}datum.right")
         .transform_filter("0.02 < datum.share && datum.share < 0.98")
         .mark_text(
@@ -83,6 +89,3 @@ def _chart(names: tuple[str, ...], most: int, ink: Ink) -> alt.LayerChart:
         .encode(text="words:N", color=alt.value(ink.text))
         for right in (True, False)
     ]
-    return dressed(
-        alt.layer(curves, rule, points, *figures, height=number("height", 500)).add_params(slider), ink
-    )

@@ -38,7 +38,7 @@ def rates_chart(peaks: Sequence[Peak], axis: str, room: int, ink: Ink) -> Filled
     ticks = powers if high < 100 else [100.0 * 2**k for k in range(8)]
     return _chart(ink).filled(
         {MARKS: by_column(marks), ROWS: by_column(lines)},
-        across=[low / 1.4, high * 1.4],
+        across=[low / 3, high * 1.4],
         ticks=ticks,
         axis=axis,
         rows=len(gpus),
@@ -63,7 +63,7 @@ def _chart(ink: Ink) -> alt.LayerChart:
     name = rows.mark_text(
         align="left", baseline="middle", dy=-24, fontSize=15, fontWeight="bold", color=ink.text, aria=False
     ).encode(x=alt.value(0), y=alt.Y("line:Q", **y), text="name:N")
-    kinds = ["TF32", "bf16", "fp8", "fp4", "memory"]
+    kinds = ["tf32", "bf16", "fp8", "fp4", "memory"]
     point = marks.mark_point(size=170, opacity=1, strokeWidth=2.5).encode(
         x=x,
         y=alt.Y("line:Q", **y),

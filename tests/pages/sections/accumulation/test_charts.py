@@ -38,7 +38,6 @@ from pages.sections.accumulation.charts.scene import (
     term_columns,
 )
 from pages.sections.accumulation.charts.steps import steps_chart
-from pages.sections.accumulation.vectors import Checked
 from tests.pages.specs import in_rows, rows
 from tests.sweeps import crossed, each
 
@@ -157,11 +156,7 @@ def test_a_term_that_loses_every_bit_is_marked_as_gone():
 
 
 def test_operations_are_bars_of_their_share():
-    operations = [
-        Checked(operation="a", title="one", outputs=8, equal=8),
-        Checked(operation="b", title="two", outputs=8, equal=6),
-    ]
-    spec = checks_chart(operations, 500, LIGHT)
+    spec = checks_chart([("one", 8, 8), ("two", 6, 8)], 500, LIGHT)
     valid(spec)
     assert [(row["share"], row["words"]) for row in rows(spec, BARS)] == [(1, "8 of 8"), (0.75, "6 of 8")]
 

@@ -1,7 +1,5 @@
 """Contract: the steps on a tile's card end at the scale that the quantizer gives, in the rule's own order."""
 
-import re
-
 import numpy as np
 import pytest
 
@@ -32,7 +30,7 @@ def steps_of(drawn: Scene, side: Side, row: int, column: int) -> dict[str, str]:
 
 
 def number(text: str) -> float:
-    return float(re.split(" [=≈] ", text)[0].replace("−", "-").replace(",", ""))
+    return float(text.split(" = ")[0].replace("−", "-").replace(",", ""))
 
 
 @pytest.mark.parametrize(("recipe", "matmul", "side"), CASES)
@@ -46,10 +44,6 @@ def test_the_steps_end_at_the_scale(recipe, matmul, side):
         (before,) = (text for name, text in steps.items() if "(enc" in name)
         rounded = rule.format.decode(rule.format.encode(np.float32(number(before))))
         assert rounded == pytest.approx(tile.scale, rel=0.13)
-    if rule.powers_of_two or rule.has_fitted_outer:
-        assert not any("≈" in text for text in steps.values())
-    elif np.frexp(tile.scale)[0] != 0.5:
-        assert f"{short(tile.scale)} ≈ 2" in "".join(steps.values()), "no power of two is called one"
     assert any("squared error" in name for name in steps) == (rule.search != NO_SEARCH)
     assert any("constant" in name for name in steps) == (
         rule.outer is not None and rule.outer.constant is not None
