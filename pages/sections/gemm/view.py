@@ -36,7 +36,7 @@ _KERNEL = (
 )
 
 _SMALL = SMALL.label
-_TIMES, _HEADING, _WORST_SHOWN = 0.34, 46, 5
+_TIMES, _HEADING, _WORST_SHOWN = 0.34, 30, 5
 """The share of the height that times have, pixels of a heading, and worst elements that the picture names."""
 _WORST = {name: st.column_config.NumberColumn(format="%.4g") for name in ("truth", "result", "error")}
 _FIRST = (
@@ -88,11 +88,10 @@ def draw_picture(shown: Result, timed: Result | None, asked: GemmJob, place: Pla
 
 def _heading(result: Result, asked: GemmJob) -> str:
     """Markdown: filled and measured here, or outlined and recorded; the machine and the shape."""
-    job, is_recorded = result.row.job, result.origin is Origin.RECORDED
+    job = result.row.job
     is_other = (job.m, job.n, job.k) != (asked.m, asked.n, asked.k)
-    told = [result.row.date] if is_recorded else []
-    told += [f"{job.m} × {job.n} × {job.k}, not the shape above"] if is_other else [job.size]
-    return f"{'□' if is_recorded else '■'} **{plain(result.where)}** {plain(', '.join(told))}"
+    shape = f"{job.m} × {job.n} × {job.k}" + ", not the shape above" * is_other
+    return f"{'□' if result.origin is Origin.RECORDED else '■'} **{plain(result.where)}**, {shape}"
 
 
 def _draw_bars(timed: Result, field: Sequence[Contender], tall: float, place: Place) -> None:

@@ -250,6 +250,8 @@ def _beside_torch(ink: Ink) -> alt.LayerChart:
     named = others.mark_text(align="left", baseline="middle", dx=10, fontSize=13, color=ink.text)
     above = {"baseline": "bottom", "dy": -4, "fontSize": 13}
     faster = one.mark_text(align="left", dx=8, fontWeight="bold", color=ink.text, **above)
+    # On a narrow page it would reach beyond the left edge.
+    above["fontSize"] = alt.ExprRef(f"{_WIDE} ? 13 : 1")
     slower = one.mark_text(align="right", dx=-8, color=ink.soft, opacity=_IF_WIDE, **above)
     return alt.layer(
         _data("borders").mark_rule(color=ink.hair, aria=False).encode(y=_y()),
