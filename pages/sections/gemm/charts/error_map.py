@@ -207,7 +207,7 @@ def _listed(ink: Ink) -> list[alt.Chart]:
     return [
         worst.transform_filter(f"datum.order === {place}")
         .mark_text(align="left", fontSize=13, color=ink.text, opacity=_IF_WIDE, **style)
-        .encode(**_at(f"{_WIDE} ? {_WORST}{right} : 0", f"{_TOP + 34 + 24 * place}"), text=field)
+        .encode(**_at(f"{_WIDE} ? {_WORST}{right} : 0", f"{_TOP + 30 + 21 * place}"), text=field)
         for place in range(5)
         for field, right, style in (("place:N", "", {"fontWeight": "bold"}), ("told:N", " + 108", {}))
     ]
