@@ -8,6 +8,7 @@ import streamlit as st
 
 from pages.kit import address
 from pages.kit.inert import quoted
+from pages.kit.reported import reported
 from pages.kit.widgets import Place
 
 PARAMETER = "present"
@@ -58,7 +59,9 @@ def complaints() -> list[str]:
 
 
 def _switch() -> None:
-    """Turn the mode on or off; a callback."""
+    """Turn the mode on or off; a callback. An emptied session calls it without a click."""
+    if not reported(_SWITCH_KEY):
+        return
     is_on = st.session_state[_STATE_KEY] = not st.session_state.get(_STATE_KEY, False)
     if is_on:
         st.session_state[_TOLD_KEY] = st.query_params[PARAMETER] = "true"
