@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Sequence
-from html import escape
 
 import streamlit as st
 
@@ -37,7 +36,7 @@ _KERNEL = (
 )
 
 _SMALL = SMALL.label
-_TIMES, _HEADING, _WORST_SHOWN = 0.34, 24, 5
+_TIMES, _HEADING, _WORST_SHOWN = 0.34, 30, 5
 """The share of the height that times have, pixels of a heading, and worst elements that the picture names."""
 _WORST = {name: st.column_config.NumberColumn(format="%.4g") for name in ("truth", "result", "error")}
 _FIRST = (
@@ -78,30 +77,21 @@ def draw_picture(shown: Result, timed: Result | None, asked: GemmJob, place: Pla
         field = contenders(timed.row)
         tall = min(_TIMES * room(), 16 + LINE * len(field))
         left -= tall
-        place.html(_heading(timed, asked))
+        place.markdown(_heading(timed, asked))
         _draw_bars(timed, field, tall, place)
     if timed is not shown:
-        place.html(_heading(shown, asked))
+        place.markdown(_heading(shown, asked))
     left -= _HEADING * (1 + (timed is not shown and timed is not None))
     if shown.row.error_map and shown.row.error_map[0]:
         _draw_map(shown.row, left, place)
 
 
 def _heading(result: Result, asked: GemmJob) -> str:
-    """HTML: filled and measured here, or outlined and recorded; the machine and the shape."""
-    ink, job = INKS[theme()], result.row.job
-    is_recorded = result.origin is Origin.RECORDED
-    ground = "transparent" if is_recorded else ink.dot
-    where = escape(result.where)
-    told = [result.row.date] if is_recorded else []
+    """Markdown: filled and measured here, or outlined and recorded; the machine and the shape."""
+    job = result.row.job
     is_other = (job.m, job.n, job.k) != (asked.m, asked.n, asked.k)
-    told += [f"{job.m} × {job.n} × {job.k}, not the shape above"] if is_other else [job.size]
-    return (
-        f'<div style="font-size:15px;line-height:20px;color:{ink.text}">'
-        f'<i style="display:inline-block;width:12px;height:12px;border-radius:2px;margin-right:8px;'
-        f'background:{ground};border:1.5px solid {ink.dot}"></i><b>{where}</b>'
-        f'<span style="margin-left:10px;color:{ink.soft}">{escape(", ".join(told))}</span></div>'
-    )
+    shape = f"{job.m} × {job.n} × {job.k}" + ", not the shape above" * is_other
+    return f"{'□' if result.origin is Origin.RECORDED else '■'} **{plain(result.where)}**, {shape}"
 
 
 def _draw_bars(timed: Result, field: Sequence[Contender], tall: float, place: Place) -> None:

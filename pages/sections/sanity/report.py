@@ -25,7 +25,7 @@ def draw_partial(report: Report) -> None:
 
 
 def draw_report(past: Past) -> None:
-    """What is said of a check below its picture, and its lines under How we know."""
+    """Draw the faults and the speed below the picture, and the lines under How we know."""
     report, know = past.report, here().know
     for sentence in words.troubles(report):
         st.markdown(sentence)

@@ -24,7 +24,7 @@ MIRRORS = {
     ("pages/kit/lesson/prediction.py", "radio"): "an answer, which is locked in the class's store",
     ("pages/kit/lesson/prediction.py", "number_input"): "an answer as well",
     ("pages/kit/lesson/prediction.py", "select_slider"): "an answer as well",
-    ("pages/kit/recipes.py", "selectbox"): "the family of RECIPE, which follows from it",
+    ("pages/sections/gemm/job.py", "selectbox"): "the shape, which is M, N and K",
     ("pages/sections/classroom/door.py", "text_input"): "a secret, which no address may have",
 }
 DRAWN_WITH_SLIDER = {

@@ -10,6 +10,11 @@ def metrics(at) -> dict[str, str]:
     return {metric.label: metric.value for metric in at.metric}
 
 
+def headings(at) -> list[str]:
+    """The lines above the parts of the picture."""
+    return [one.value for one in at.markdown if one.value[:1] in "□■" and one.value]
+
+
 def is_quiet(at) -> bool:
     return not any(button.label == "Stop" for button in at.button)
 

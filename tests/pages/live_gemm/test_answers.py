@@ -13,7 +13,7 @@ from kernels.gemm.meaning import Summation
 from pages.kit.gemm.results import Origin, Result, to_show
 from tests.kernels.worker.stand_in import Act, job, row
 from tests.pages.gemm_rows import gpu_row, record
-from tests.pages.live_gemm.page import PAGE, SMALL, metrics, run_job
+from tests.pages.live_gemm.page import PAGE, SMALL, headings, metrics, run_job
 from tests.pages.texts import texts
 
 pytestmark = pytest.mark.usefixtures("stand_in_workers")
@@ -88,7 +88,7 @@ def test_the_times_of_another_shape_say_so_above_an_interpreter_s_run(open_app, 
     at = open_app(PAGE, recipe="mxfp8", **SMALL)
     run_job(at)
     assert "Triton's interpreter on this CPU" in texts(at)
-    times, error = [one.value for one in at.get("html") if "border:1.5px" in one.value]
+    times, error = headings(at)
     assert "4096 × 4096 × 7168, not the shape above" in times
     assert "not the shape" not in error
 
@@ -97,10 +97,10 @@ def test_an_interpreter_s_run_stands_apart_from_the_recorded_one_of_its_gemm(ope
     record(tmp_path, [gpu_row(ASKED)])
     at = open_app(PAGE, recipe="mxfp8", **SMALL)
     run_job(at)
-    headings = [one.value for one in at.get("html") if "border:1.5px" in one.value]
-    assert ["Recorded on NVIDIA H200" in one for one in headings] == [True, False]
-    assert ["interpreter on this CPU" in one for one in headings] == [False, True]
-    assert ["not the shape above" in one for one in headings] == [False, False]
+    times, error = headings(at)
+    assert times.startswith("□ **Recorded on NVIDIA H200**")
+    assert error.startswith("■ **Triton's interpreter on this CPU**")
+    assert "not the shape above" not in times + error
     assert "**3.75% error**. The times are the NVIDIA H200's, recorded." in texts(at)
 
 

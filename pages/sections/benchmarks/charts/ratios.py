@@ -5,13 +5,14 @@ At the right, the same GEMMs relative to bf16. A page that is narrow has the fir
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import altair as alt
 
 from pages.kit.charts.finish import dressed
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.recipe_marks import mark_of
-from pages.kit.charts.template import Filled, number, several, template, text
+from pages.kit.charts.template import Filled, by_column, number, several, template, text
 from pages.sections.benchmarks.charts.facts import TimedGemm, fact_columns, tooltip
 
 _LEAST, _MOST = 11, 26
@@ -68,76 +69,123 @@ class Group:
     others: tuple[Other, ...] = ()
 
 
+@dataclass(frozen=True)
+class _Place:
+    """A group in the picture: the line of its first point, its lines, and whether its shapes are named."""
+
+    group: Group
+    top: float
+    size: float
+    is_named: bool
+
+
 def ratios_chart(groups: Sequence[Group], room: float, ink: Ink) -> Filled:
     """The groups from top to bottom, at most `room` pixels high."""
     is_flat = room < _AROUND + _LEAST * sum(size_of(group) + _HEAD + _FOOT for group in groups)
-    top, points, heads, others, borders = _HEAD, [], [], [], []
-    names: tuple[str, ...] = ()
-    for group in groups:
-        named = tuple(dot.name for dot in group.dots)
-        borders.append(top - _HEAD / 2 - _FOOT)
-        size = 1.0 if is_flat else size_of(group)
-        for place, dot in enumerate(group.dots if group.mean is not None else ()):
-            y = top if is_flat else top + place
-            points.append((group, dot, y, "" if named == names or is_flat else dot.name))
-        others += [(group, other, top if is_flat else top + other.line) for other in group.others]
-        heads.append((group, top - 1.05, top + size / 2 - 0.5, size))
-        top += size + _FOOT + _HEAD
-        names = named
-    lines = top - _HEAD / 2
-    seen = [value for _, dot, _, _ in points for value in (dot.low, dot.high)]
-    seen += [1.0, *(other.ratio for _, other, _ in others)]
-    bf16 = [dot.bf16 for group in groups for dot in group.dots if dot.bf16 is not None]
+    places = _places(groups, is_flat)
+    lines = places[-1].top + places[-1].size + _FOOT + _HEAD / 2
+    points = [_point(place, number, is_flat) for place in places for number in _timed(place.group)]
+    others = [_other(place, other, is_flat) for place in places for other in place.group.others]
+    beside = [(place, dot) for place in places for dot in place.group.dots if dot.bf16]
+    seen = [1.0, *(row[name] for row in points for name in ("ratio", "low", "high") if row[name])]
+    seen += [row["ratio"] for row in others]
+    bf16 = [1.0, *(dot.bf16 or 1.0 for _, dot in beside)]
     margin = _ROOM * (max(seen) - min(seen)) or _ROOM
+    behind = (8 if is_flat else 4) if others else 1
     return _chart(ink).filled(
         {
-            "points": {
-                **_marks([group.recipe for group, _, _, _ in points]),
-                "y": [y for _, _, y, _ in points],
-                "name": [name for _, _, _, name in points],
-                "here": [dot.is_here for _, dot, _, _ in points],
-                "ratio": [dot.ratio for _, dot, _, _ in points],
-                "low": [None if is_flat else dot.low for _, dot, _, _ in points],
-                "high": [None if is_flat else dot.high for _, dot, _, _ in points],
-                **fact_columns([dot.facts for _, dot, _, _ in points]),
-            },
-            "heads": {
-                **_marks([group.recipe for group, *_ in heads]),
-                "title": [group.title for group, *_ in heads],
-                "above": [above for _, above, _, _ in heads],
-                "y": [y for _, _, y, _ in heads],
-                "low": [y - size / 2 for _, _, y, size in heads],
-                "high": [y + size / 2 for _, _, y, size in heads],
-                "mean": [group.mean for group, *_ in heads],
-                "figure": ["" if group.mean is None else f"{group.mean:.2f}" for group, *_ in heads],
-                "mean_bf16": [group.mean_bf16 for group, *_ in heads],
-                "averaged": [group.averaged for group, *_ in heads],
-                "none": ["" if group.mean is not None else NO_OP for group, *_ in heads],
-            },
-            "bf16": {
-                **_marks([group.recipe for group, *_ in heads for dot in group.dots if dot.bf16]),
-                "y": [y for group, _, y, _ in heads for dot in group.dots if dot.bf16],
-                "ratio": [dot.bf16 for group, *_ in heads for dot in group.dots if dot.bf16],
-                **fact_columns([dot.facts for group, *_ in heads for dot in group.dots if dot.bf16]),
-            },
-            "others": {
-                **_marks([group.recipe for group, _, _ in others]),
-                "y": [y for _, _, y in others],
-                "name": [other.name for _, other, _ in others],
-                "label": [other.name if other is _best(group) else "" for group, other, _ in others],
-                "ratio": [other.ratio for _, other, _ in others],
-                "told": [other.told for _, other, _ in others],
-            },
-            "borders": {"y": borders[1:]},
+            "points": _columns(points, _POINT)
+            | fact_columns([place.group.dots[n].facts for place in places for n in _timed(place.group)]),
+            "heads": by_column([_head(place) for place in places]),
+            "bf16": _columns(
+                [_marked(place) | {"y": _middle(place), "ratio": dot.bf16} for place, dot in beside], _BESIDE
+            )
+            | fact_columns([dot.facts for _, dot in beside]),
+            "others": _columns(others, _OTHER),
+            "borders": {"y": [place.top - _HEAD / 2 - _FOOT for place in places[1:]]},
         },
         lines=[lines, 0.0],
-        ratios=[min(seen) - margin, max(seen) + (8 if others and is_flat else 4 if others else 1) * margin],
-        bf16=[min([1.0, *bf16]) - _ROOM, max([1.0, *bf16]) + _ROOM],
+        ratios=[min(seen) - margin, max(seen) + behind * margin],
+        bf16=[min(bf16) - _ROOM, max(bf16) + _ROOM],
         height=min(room, _AROUND + lines * _MOST),
         size=_SMALL if is_flat else _SIZE,
         edge=0.0 if is_flat else 1.0,
         end=f"{_WIDE} ? width - {_MEAN if is_flat else _SHAPES} : width - 56",
     )
+
+
+_MARK = ("color", "shape", "y")
+_POINT = (*_MARK, "name", "here", "ratio", "low", "high")
+_BESIDE = (*_MARK, "ratio")
+_OTHER = (*_MARK, "name", "label", "ratio", "told")
+_Row = dict[str, Any]
+
+
+def _columns(rows: Sequence[_Row], fields: Sequence[str]) -> dict[str, list[Any]]:
+    """The columns of rows, also of none."""
+    return {field: [row[field] for row in rows] for field in fields}
+
+
+def _places(groups: Sequence[Group], is_flat: bool) -> list[_Place]:
+    top, names, found = _HEAD, (), []
+    for group in groups:
+        named = tuple(dot.name for dot in group.dots)
+        size = 1.0 if is_flat else size_of(group)
+        found.append(_Place(group, top, size, is_named=not is_flat and named != names))
+        top, names = top + size + _FOOT + _HEAD, named
+    return found
+
+
+def _timed(group: Group) -> range:
+    """The numbers of the points that have a peer."""
+    return range(len(group.dots) if group.mean is not None else 0)
+
+
+def _middle(place: _Place) -> float:
+    return place.top + place.size / 2 - 0.5
+
+
+def _marked(place: _Place) -> _Row:
+    mark = mark_of(place.group.recipe)
+    return {"color": mark.color, "shape": mark.shape}
+
+
+def _point(place: _Place, number: int, is_flat: bool) -> _Row:
+    dot = place.group.dots[number]
+    return _marked(place) | {
+        "y": place.top if is_flat else place.top + number,
+        "name": dot.name if place.is_named else "",
+        "here": dot.is_here,
+        "ratio": dot.ratio,
+        "low": None if is_flat else dot.low,
+        "high": None if is_flat else dot.high,
+    }
+
+
+def _other(place: _Place, other: Other, is_flat: bool) -> _Row:
+    return _marked(place) | {
+        "y": place.top if is_flat else place.top + other.line,
+        "name": other.name,
+        "label": other.name if other is _best(place.group) else "",
+        "ratio": other.ratio,
+        "told": other.told,
+    }
+
+
+def _head(place: _Place) -> _Row:
+    group, y = place.group, _middle(place)
+    return _marked(place) | {
+        "title": group.title,
+        "above": place.top - 1.05,
+        "y": y,
+        "low": y - place.size / 2,
+        "high": y + place.size / 2,
+        "mean": group.mean,
+        "figure": "" if group.mean is None else f"{group.mean:.2f}",
+        "mean_bf16": group.mean_bf16,
+        "averaged": group.averaged,
+        "none": NO_OP if group.mean is None else "",
+    }
 
 
 def _best(group: Group) -> Other:
@@ -152,160 +200,140 @@ def size_of(group: Group) -> float:
     return float(len(group.dots)) if group.mean is not None else _BARE
 
 
-def _marks(recipes: Sequence[str]) -> dict[str, list[str]]:
-    marks = [mark_of(name) for name in recipes]
-    return {"color": [one.color for one in marks], "shape": [one.shape for one in marks]}
-
-
 @template
 def _chart(ink: Ink) -> alt.LayerChart:
-    lines = alt.Scale(domain=several("lines", [10.0, 0.0]), nice=False, zero=False)
-    first = alt.Scale(
-        domain=several("ratios", [0.9, 1.1]),
-        range=[
-            alt.ExprRef(f"{_WIDE} ? {_NAMES} : 4"),
-            alt.ExprRef(text("end", "width - 56")),
-        ],
-        nice=False,
-        zero=False,
-    )
-    second = alt.Scale(
-        domain=several("bf16", [0.9, 2.0]),
-        range=[alt.ExprRef(f"width - {_BF16}"), alt.ExprRef("width - 56")],
-        nice=False,
-        zero=False,
-    )
-    wide, narrow = alt.ExprRef(f"{_WIDE} ? 1 : 0"), alt.ExprRef(f"{_WIDE} ? 0 : 1")
-
-    def y(field: str = "y") -> alt.Y:
-        return alt.Y(f"{field}:Q", scale=lines, axis=None)
-
-    def x(field: str, scale: alt.Scale, axis: alt.Axis | None) -> alt.X:
-        return alt.X(f"{field}:Q", scale=scale, axis=axis, title=None)
-
-    def data(name: str) -> alt.Chart:
-        return alt.Chart(alt.NamedData(name))
-
-    def words(chart: alt.Chart, field: str, at: str, **style: object) -> alt.Chart:
-        mark = {"align": "left", "baseline": "middle", "color": ink.text, "fontSize": 14, **style}
-        return chart.mark_text(**mark).encode(text=field, x=alt.value(alt.ExprRef(at)))
-
-    marks = {
-        "color": alt.Color("color:N", scale=None),
-        "shape": alt.Shape("shape:N", scale=None),
-    }
-    ticks = alt.Axis(
-        tickCount=6,
-        format=".2f",
-        grid=True,
-        domain=False,
-        ticks=False,
-        labelColor=ink.soft,
-        labelExpr="datum.value === 1 ? 'torch = 1' : datum.label",
-    )
-    ticks2 = alt.Axis(
-        orient="bottom",
-        tickCount=3,
-        format="~f",
-        grid=False,
-        domain=False,
-        ticks=False,
-        labelColor=ink.soft,
-        labelExpr=f"{_WIDE} ? datum.value === 1 ? 'bf16 = 1' : datum.label : ''",
-    )
-    one = alt.Chart(alt.Data(values=[{"at": 1, "first": 0}]))
-    points, heads, others, bf16 = (data(name) for name in ("points", "heads", "others", "bf16"))
-    ratio = alt.Tooltip("ratio:Q", title="times as fast as torch's op", format=".3f")
-    left = alt.layer(
-        data("borders").mark_rule(color=ink.hair, aria=False).encode(y=y()),
-        one.mark_rule(color=ink.text, strokeWidth=2, aria=False).encode(x=x("at", first, ticks)),
-        heads.mark_rule(color=ink.line, strokeWidth=3, aria=False).encode(
-            x=x("mean", first, ticks), y=y("low"), y2="high"
-        ),
-        points.mark_rule(strokeWidth=2, aria=False).encode(
-            x=x("low", first, ticks), x2="high", y=y(), color=marks["color"]
-        ),
-        points.mark_point(filled=True, opacity=1, strokeWidth=number("edge", 1.0)).encode(
-            x=x("ratio", first, ticks),
-            y=y(),
-            **marks,
-            stroke=alt.when(alt.datum.here).then(alt.value(ink.text)).otherwise(alt.value(ink.page)),
-            size=alt.when(alt.datum.here).then(alt.value(220)).otherwise(alt.value(number("size", _SIZE))),
-            tooltip=tooltip(ratio),
-        ),
-        others.mark_point(filled=True, opacity=1, size=120, fill=ink.page, strokeWidth=2).encode(
-            x=x("ratio", first, ticks),
-            y=y(),
-            shape=marks["shape"],
-            stroke=alt.Stroke("color:N", scale=None),
-            tooltip=[alt.Tooltip("name:N", title="library"), ratio, alt.Tooltip("told:N", title="from")],
-        ),
-        others.mark_text(align="left", baseline="middle", dx=10, fontSize=13, color=ink.text).encode(
-            x=x("ratio", first, ticks), y=y(), text="label:N"
-        ),
-        heads.mark_text(align="left", baseline="middle", dx=10, fontSize=14, color=ink.soft).encode(
-            x=alt.datum(1, scale=first, axis=ticks), y=y(), text="none:N"
-        ),
-        one.mark_text(
-            align="left", dx=8, dy=-4, baseline="bottom", fontSize=13, fontWeight="bold", color=ink.text
-        ).encode(x=x("at", first, ticks), y=alt.value(0), text=alt.value("faster than torch →")),
-        one.mark_text(
-            align="right", dx=-8, dy=-4, baseline="bottom", fontSize=13, color=ink.soft, opacity=wide
-        ).encode(x=x("at", first, ticks), y=alt.value(0), text=alt.value("← slower")),
-    )
-    right = alt.layer(
-        one.mark_rule(color=ink.line, strokeWidth=2, aria=False, opacity=wide).encode(
-            x=x("at", second, ticks2)
-        ),
-        bf16.mark_point(filled=True, opacity=alt.ExprRef(f"{_WIDE} ? 0.45 : 0"), size=24).encode(
-            x=x("ratio", second, ticks2),
-            y=y(),
-            color=marks["color"],
-            tooltip=tooltip(alt.Tooltip("ratio:Q", title="times as fast as bf16", format=".3f")),
-        ),
-        heads.mark_point(filled=True, opacity=wide, size=110).encode(
-            x=x("mean_bf16", second, ticks2), y=y(), **marks
-        ),
-    )
-    named = alt.layer(
-        heads.mark_point(filled=True, size=130, opacity=wide).encode(x=alt.value(8), y=y(), **marks),
-        words(heads, "title:N", "24", fontWeight="bold", opacity=wide).encode(y=y()),
-        heads.mark_point(filled=True, size=110, opacity=narrow).encode(x=alt.value(8), y=y("above"), **marks),
-        words(heads, "title:N", "22", fontSize=13, fontWeight="bold", opacity=narrow).encode(y=y("above")),
-        words(
-            points,
-            "name:N",
-            f"{_WIDE} ? width - {_SHAPES} + 8 : 0",
-            color=ink.soft,
-            fontSize=12,
-            opacity=wide,
-        ).encode(y=y()),
-        words(
-            heads,
-            "mean:Q",
-            f"{_WIDE} ? width - {_MEAN} + 62 : width",
-            fontSize=20,
-            fontWeight="bold",
-            align="right",
-        ).encode(y=y(), text="figure:N"),
-        words(
-            heads, "mean_bf16:Q", f"{_WIDE} ? width : 0", fontWeight="bold", align="right", opacity=wide
-        ).encode(y=y(), text=alt.Text("mean_bf16:Q", format=".2f")),
-        *(
-            words(one, "first:Q", at, fontSize=13, baseline="bottom", dy=-4, **style).encode(
-                y=alt.value(0), text=alt.value(said)
-            )
-            for said, at, style in (
-                (
-                    "on average",
-                    f"{_WIDE} ? width - {_MEAN} + 62 : width",
-                    {"align": "right", "color": ink.soft},
-                ),
-                ("times as fast as bf16", "width", {"align": "right", "opacity": wide, "color": ink.soft}),
-            )
-        ),
-    )
-    chart = alt.layer(left, right, named).resolve_scale(x="independent")
+    chart = alt.layer(_beside_torch(ink), _beside_bf16(ink), _words(ink)).resolve_scale(x="independent")
     return dressed(
         chart.properties(height=number("height", 400), padding={"top": 24, "left": 4, "right": 4}), ink
     )
+
+
+_IF_WIDE, _IF_NARROW = alt.ExprRef(f"{_WIDE} ? 1 : 0"), alt.ExprRef(f"{_WIDE} ? 0 : 1")
+_MARKS = {"color": alt.Color("color:N", scale=None), "shape": alt.Shape("shape:N", scale=None)}
+
+
+def _data(name: str) -> alt.Chart:
+    return alt.Chart(alt.NamedData(name))
+
+
+def _one() -> alt.Chart:
+    """One row, whose field "at" is 1."""
+    return alt.Chart(alt.Data(values=[{"at": 1}]))
+
+
+def _y(field: str = "y") -> alt.Y:
+    lines = alt.Scale(domain=several("lines", [10.0, 0.0]), nice=False, zero=False)
+    return alt.Y(f"{field}:Q", scale=lines, axis=None)
+
+
+def _ticks(ink: Ink, named: str, shown: str = "true", **look: Any) -> alt.Axis:
+    """An axis without a line, whose 1 has a name; without words where it is not shown."""
+    words = f"{shown} ? datum.value === 1 ? '{named} = 1' : datum.label : ''"
+    return alt.Axis(labelExpr=words, domain=False, ticks=False, labelColor=ink.soft, orient="bottom", **look)
+
+
+def _beside_torch(ink: Ink) -> alt.LayerChart:
+    """The points around torch's op, and what is quoted beside them."""
+    reach = [alt.ExprRef(f"{_WIDE} ? {_NAMES} : 4"), alt.ExprRef(text("end", "width - 56"))]
+    scale = alt.Scale(domain=several("ratios", [0.9, 1.1]), range=reach, nice=False, zero=False)
+    ticks = _ticks(ink, "torch", tickCount=6, format=".2f", grid=True)
+
+    def x(field: str) -> alt.X:
+        return alt.X(f"{field}:Q", scale=scale, axis=ticks, title=None)
+
+    points, heads, others, one = _data("points"), _data("heads"), _data("others"), _one()
+    ratio = alt.Tooltip("ratio:Q", title="times as fast as torch's op", format=".3f")
+    outline = alt.when(alt.datum.here).then(alt.value(ink.text)).otherwise(alt.value(ink.page))
+    size = alt.when(alt.datum.here).then(alt.value(220)).otherwise(alt.value(number("size", _SIZE)))
+    hollow = others.mark_point(filled=True, opacity=1, size=120, fill=ink.page, strokeWidth=2)
+    quiet = heads.mark_text(align="left", baseline="middle", dx=10, fontSize=14, color=ink.soft)
+    named = others.mark_text(align="left", baseline="middle", dx=10, fontSize=13, color=ink.text)
+    above = {"baseline": "bottom", "dy": -4, "fontSize": 13}
+    faster = one.mark_text(align="left", dx=8, fontWeight="bold", color=ink.text, **above)
+    # On a narrow page it would reach beyond the left edge.
+    above["fontSize"] = alt.ExprRef(f"{_WIDE} ? 13 : 1")
+    slower = one.mark_text(align="right", dx=-8, color=ink.soft, opacity=_IF_WIDE, **above)
+    return alt.layer(
+        _data("borders").mark_rule(color=ink.hair, aria=False).encode(y=_y()),
+        one.mark_rule(color=ink.text, strokeWidth=2, aria=False).encode(x=x("at")),
+        heads.mark_rule(color=ink.line, strokeWidth=3, aria=False).encode(
+            x=x("mean"), y=_y("low"), y2="high"
+        ),
+        points.mark_rule(strokeWidth=2, aria=False).encode(
+            x=x("low"), x2="high", y=_y(), color=_MARKS["color"]
+        ),
+        points.mark_point(filled=True, opacity=1, strokeWidth=number("edge", 1.0)).encode(
+            x=x("ratio"), y=_y(), **_MARKS, stroke=outline, size=size, tooltip=tooltip(ratio)
+        ),
+        hollow.encode(
+            x=x("ratio"),
+            y=_y(),
+            shape=_MARKS["shape"],
+            stroke=alt.Stroke("color:N", scale=None),
+            tooltip=[alt.Tooltip("name:N", title="library"), ratio, alt.Tooltip("told:N", title="from")],
+        ),
+        named.encode(x=x("ratio"), y=_y(), text="label:N"),
+        quiet.encode(x=alt.datum(1, scale=scale, axis=ticks), y=_y(), text="none:N"),
+        faster.encode(x=x("at"), y=alt.value(0), text=alt.value("faster than torch →")),
+        slower.encode(x=x("at"), y=alt.value(0), text=alt.value("← slower")),
+    )
+
+
+def _beside_bf16(ink: Ink) -> alt.LayerChart:
+    """GEMMs beside bf16; a narrow page has no room for them."""
+    reach = [alt.ExprRef(f"width - {_BF16}"), alt.ExprRef("width - 56")]
+    scale = alt.Scale(domain=several("bf16", [0.9, 2.0]), range=reach, nice=False, zero=False)
+    ticks = _ticks(ink, "bf16", _WIDE, tickCount=3, format="~f", grid=False)
+
+    def x(field: str) -> alt.X:
+        return alt.X(f"{field}:Q", scale=scale, axis=ticks, title=None)
+
+    ratio = alt.Tooltip("ratio:Q", title="times as fast as bf16", format=".3f")
+    small = _data("bf16").mark_point(filled=True, opacity=alt.ExprRef(f"{_WIDE} ? 0.45 : 0"), size=24)
+    return alt.layer(
+        _one().mark_rule(color=ink.line, strokeWidth=2, aria=False, opacity=_IF_WIDE).encode(x=x("at")),
+        small.encode(x=x("ratio"), y=_y(), color=_MARKS["color"], tooltip=tooltip(ratio)),
+        _data("heads")
+        .mark_point(filled=True, opacity=_IF_WIDE, size=110)
+        .encode(x=x("mean_bf16"), y=_y(), **_MARKS),
+    )
+
+
+def _words(ink: Ink) -> alt.LayerChart:
+    """The names of the groups and their means."""
+    heads, bold = _data("heads"), {"fontWeight": "bold"}
+
+    def words(chart: alt.Chart, field: str, at: str, **style: Any) -> alt.Chart:
+        mark = {"align": "left", "baseline": "middle", "color": ink.text, "fontSize": 14, **style}
+        return chart.mark_text(**mark).encode(text=field, x=alt.value(alt.ExprRef(at)), y=_y())
+
+    def head(said: str, at: str, **style: Any) -> alt.Chart:
+        mark = {"align": "right", "baseline": "bottom", "dy": -4, "fontSize": 13, "color": ink.soft, **style}
+        at_top = {"x": alt.value(alt.ExprRef(at)), "y": alt.value(0)}
+        return _one().mark_text(**mark).encode(**at_top, text=alt.value(said))
+
+    mean = f"{_WIDE} ? width - {_MEAN} + 62 : width"
+    large, small = (heads.mark_point(filled=True, size=size, opacity=shown) for size, shown in _POINTS)
+    bf16 = words(heads, "mean_bf16:Q", f"{_WIDE} ? width : 0", align="right", opacity=_IF_WIDE, **bold)
+    return alt.layer(
+        large.encode(x=alt.value(8), y=_y(), **_MARKS),
+        words(heads, "title:N", "24", opacity=_IF_WIDE, **bold),
+        small.encode(x=alt.value(8), y=_y("above"), **_MARKS),
+        words(heads, "title:N", "22", fontSize=13, opacity=_IF_NARROW, **bold).encode(y=_y("above")),
+        words(
+            _data("points"),
+            "name:N",
+            f"{_WIDE} ? width - {_SHAPES} + 8 : 0",
+            color=ink.soft,
+            fontSize=11,
+            opacity=_IF_WIDE,
+        ),
+        words(heads, "figure:N", mean, fontSize=20, align="right", **bold),
+        bf16.encode(text=alt.Text("mean_bf16:Q", format=".2f")),
+        head("on average", mean),
+        head("times as fast as bf16", "width", opacity=_IF_WIDE),
+    )
+
+
+_POINTS = ((130, _IF_WIDE), (110, _IF_NARROW))
+"""Size and opacity of the groups' marks, on a wide and on a narrow page."""

@@ -63,14 +63,11 @@ def lanes_chart(lanes: Sequence[Lane], roles: tuple[Paint, ...], room: float, in
 @template
 def _chart(roles: tuple[Paint, ...], ink: Ink) -> alt.LayerChart:
     y = alt.Y("y:Q", scale=alt.Scale(domain=several("lines", [5.0, -0.5]), nice=False, zero=False), axis=None)
-    across = alt.Scale(
-        domain=several("across", [0.0, 1.0]),
-        range=[
-            alt.ExprRef(f"{_WIDE} ? {_NAMES} : 4"),
-            alt.ExprRef(f"width - ({_WIDE} ? {_FIGURES + 14} : 12)"),
-        ],
-        nice=False,
-    )
+    reach = [
+        alt.ExprRef(f"{_WIDE} ? {_NAMES} : 4"),
+        alt.ExprRef(f"width - ({_WIDE} ? {_FIGURES + 14} : 12)"),
+    ]
+    across = alt.Scale(domain=several("across", [0.0, 1.0]), range=reach, nice=False)
     axis = alt.Axis(
         tickCount=5,
         labelExpr="datum.value ? format(datum.value / 1000, '~f') + (datum.index ? ' ms' : '') : '0 ms'",
@@ -78,7 +75,7 @@ def _chart(roles: tuple[Paint, ...], ink: Ink) -> alt.LayerChart:
         ticks=False,
     )
     tracks = alt.Chart(alt.NamedData(TRACKS)).encode(y=y)
-    bar, above = number("bar", 26.0), number("above", -24.0)
+    bar = number("bar", 26.0)
     # With Shift only: the wheel alone scrolls the page.
     zoom = alt.selection_interval(bind="scales", encodings=["x"], zoom="wheel![event.shiftKey]")
     ground = (
@@ -93,12 +90,7 @@ def _chart(roles: tuple[Paint, ...], ink: Ink) -> alt.LayerChart:
             y=y,
             x=alt.X("start:Q", scale=across),
             x2="end",
-            color=alt.Color(
-                "role:N",
-                title=None,
-                scale=color_scale(roles, ink),
-                legend=None,
-            ),
+            color=alt.Color("role:N", title=None, scale=color_scale(roles, ink), legend=None),
             tooltip=[
                 alt.Tooltip(f"{field}:N", title=title) for field, title in zip(FIELDS, TITLES, strict=True)
             ],
@@ -109,14 +101,21 @@ def _chart(roles: tuple[Paint, ...], ink: Ink) -> alt.LayerChart:
         .mark_tick(color=ink.text, thickness=2, size=number("tick", 34.0))
         .encode(y=y, x=alt.X("at:Q", scale=across))
     )
+    chart = alt.layer(ground, drawn, turn, *_words(tracks, ink)).properties(height=number("height", 400))
+    return dressed(chart, ink)
+
+
+def _words(tracks: alt.Chart, ink: Ink) -> list[alt.Chart]:
+    """Names and figures at the sides of a wide page, and above the lanes of a narrow one."""
     wide, narrow = alt.ExprRef(f"{_WIDE} ? 1 : 0"), alt.ExprRef(f"{_WIDE} ? 0 : 1")
+    above = number("above", -24.0)
 
     def words(field: str, at: str, **style: object) -> alt.Chart:
         mark = {"align": "left", "baseline": "middle", "fontSize": 14, "color": ink.text, **style}
         return tracks.mark_text(**mark).encode(x=alt.value(alt.ExprRef(at)), text=f"{field}:N")
 
     bold, soft = {"fontWeight": "bold"}, {"color": ink.soft, "fontSize": 13}
-    said = (
+    return [
         words("name", "0", **bold, dy=-9, opacity=wide),
         words("told", "0", **soft, dy=9, opacity=wide),
         words("speed", f"width - ({_WIDE} ? {_FIGURES} : 0)", **bold, fontSize=22, opacity=wide),
@@ -125,6 +124,4 @@ def _chart(roles: tuple[Paint, ...], ink: Ink) -> alt.LayerChart:
         words("name", "4", **bold, dy=above, opacity=narrow),
         words("speed", "width - 84", **bold, align="right", dy=above, opacity=narrow),
         words("time", "width - 4", align="right", dy=above, opacity=narrow),
-    )
-    chart = alt.layer(ground, drawn, turn, *said).properties(height=number("height", 400))
-    return dressed(chart, ink)
+    ]

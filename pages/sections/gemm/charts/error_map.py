@@ -128,65 +128,96 @@ def _told(truth: float, result: float) -> str:
 
 @template
 def _chart(ink: Ink) -> alt.LayerChart:
-    across = alt.Scale(
-        domain=several("columns", [0, 1]),
-        range=[alt.ExprRef(_LEFT), alt.ExprRef(f"{_LEFT} + {_SIDE}")],
-        nice=False,
+    chart = alt.layer(*_map(ink), *_edges(ink), *_words(ink), *_listed(ink), *_figures(ink))
+    return dressed(chart.properties(height=number("height", 300)), ink)
+
+
+def _map(ink: Ink) -> list[alt.Chart]:
+    """The patches, and rings on the worst elements."""
+    left, right = alt.ExprRef(_LEFT), alt.ExprRef(f"{_LEFT} + {_SIDE}")
+    across = alt.Scale(domain=several("columns", [0, 1]), range=[left, right], nice=False)
+    bottom = alt.ExprRef(f"{_TOP} + {_SIDE}")
+    down = alt.Scale(domain=several("rows", [0, 1]), range=[_TOP, bottom], nice=False)
+    colors = alt.Scale(domain=several("errors", [0.0, 1.0]), range=[ink.panel, ink.mid])
+    patches = alt.Chart(alt.NamedData("patches")).mark_rect(stroke=None)
+    rings = alt.Chart(alt.NamedData("worst")).mark_point(
+        shape="circle", size=90, color=ink.lost, strokeWidth=2, filled=False
     )
-    down = alt.Scale(
-        domain=several("rows", [0, 1]), range=[_TOP, alt.ExprRef(f"{_TOP} + {_SIDE}")], nice=False
-    )
-    heat = (
-        alt.Chart(alt.NamedData("patches"))
-        .mark_rect(stroke=None)
-        .encode(
+    return [
+        patches.encode(
             x=alt.X("n0:Q", scale=across, axis=None),
             x2="n1",
             y=alt.Y("m0:Q", scale=down, axis=None),
             y2="m1",
-            color=alt.Color(
-                "error:Q",
-                legend=None,
-                scale=alt.Scale(domain=several("errors", [0.0, 1.0]), range=[ink.panel, ink.mid]),
-            ),
+            color=alt.Color("error:Q", legend=None, scale=colors),
             tooltip=[
                 alt.Tooltip("rows:N", title="m"),
                 alt.Tooltip("columns:N", title="n"),
                 alt.Tooltip("error:Q", title="largest error here", format=".3%"),
             ],
-        )
-    )
-    tooltip = [
-        alt.Tooltip("place:N", title="element"),
-        alt.Tooltip("truth:Q", title="truth", format=".6g"),
-        alt.Tooltip("result:Q", title="result", format=".6g"),
+        ),
+        rings.encode(
+            x=alt.X("n:Q", scale=across),
+            y=alt.Y("m:Q", scale=down),
+            tooltip=[
+                alt.Tooltip("place:N", title="element"),
+                alt.Tooltip("truth:Q", title="truth", format=".6g"),
+                alt.Tooltip("result:Q", title="result", format=".6g"),
+            ],
+        ),
     ]
-    worst = alt.Chart(alt.NamedData("worst"))
-    rings = worst.mark_point(shape="circle", size=90, color=ink.lost, strokeWidth=2, filled=False).encode(
-        x=alt.X("n:Q", scale=across), y=alt.Y("m:Q", scale=down), tooltip=tooltip
-    )
-    wide = alt.ExprRef(f"{_WIDE} ? 1 : 0")
 
-    def at(x: str, y: str) -> dict[str, object]:
-        return {"x": alt.value(alt.ExprRef(x)), "y": alt.value(alt.ExprRef(y))}
 
+def _at(x: str, y: str) -> dict[str, object]:
+    """A place in pixels."""
+    return {"x": alt.value(alt.ExprRef(x)), "y": alt.value(alt.ExprRef(y))}
+
+
+_IF_WIDE = alt.ExprRef(f"{_WIDE} ? 1 : 0")
+
+
+def _edges(ink: Ink) -> list[alt.Chart]:
+    lines = alt.Chart(alt.Data(values=[{}]))
+    n = lines.mark_rule(color=ink.n, strokeWidth=2, aria=False)
+    m = lines.mark_rule(color=ink.m, strokeWidth=2, aria=False)
+    return [
+        n.encode(**_at(_LEFT, f"{_TOP - 6}"), x2=alt.value(alt.ExprRef(f"{_LEFT} + {_SIDE}"))),
+        m.encode(**_at(f"{_LEFT} - 6", f"{_TOP}"), y2=alt.value(alt.ExprRef(f"{_TOP} + {_SIDE}"))),
+    ]
+
+
+def _words(ink: Ink) -> list[alt.Chart]:
     def words(what: str, x: str, y: str, **style: object) -> alt.Chart:
         mark = {"fontSize": 13, "align": "left", "color": ink.soft, **style}
         chosen = alt.Chart(alt.NamedData("words")).transform_filter(f"datum.what === '{what}'")
-        return chosen.mark_text(**mark).encode(**at(x, y), text="text:N")
+        return chosen.mark_text(**mark).encode(**_at(x, y), text="text:N")
 
-    listed = [
+    bold = {"fontWeight": "bold"}
+    return [
+        words("n", _LEFT, f"{_TOP - 12}", color=ink.n, **bold),
+        words("m", f"{_LEFT} - 12", f"{_TOP} + {_SIDE}", color=ink.m, angle=270, **bold),
+        words("legend", _LEFT, f"{_TOP} + {_SIDE} + 18", opacity=_IF_WIDE),
+        words("worst", f"{_WIDE} ? {_WORST} : 0", f"{_TOP + 8}", fontSize=15, opacity=_IF_WIDE),
+    ]
+
+
+def _listed(ink: Ink) -> list[alt.Chart]:
+    """The worst elements, a line each."""
+    worst = alt.Chart(alt.NamedData("worst"))
+    return [
         worst.transform_filter(f"datum.order === {place}")
-        .mark_text(align="left", fontSize=13, color=ink.text, opacity=wide, **style)
-        .encode(**at(f"{_WIDE} ? {_WORST}{right} : 0", f"{_TOP} + {34 + 24 * place}"), text=field)
+        .mark_text(align="left", fontSize=13, color=ink.text, opacity=_IF_WIDE, **style)
+        .encode(**_at(f"{_WIDE} ? {_WORST}{right} : 0", f"{_TOP + 34 + 24 * place}"), text=field)
         for place in range(5)
         for field, right, style in (("place:N", "", {"fontWeight": "bold"}), ("told:N", " + 108", {}))
     ]
-    figures = alt.Chart(alt.NamedData("figures"))
-    shown = []
+
+
+def _figures(ink: Ink) -> list[alt.Chart]:
+    """The error, and a bar for each of its causes."""
+    figures, shown = alt.Chart(alt.NamedData("figures")), []
     for place, top in enumerate((34, 86, 144)):
         one = figures.transform_filter(f"datum.place === {place}")
-        size = 34 if place == 0 else 15
         if place:
             bar = one.mark_rect(color=ink.dot).encode(
                 x=alt.value(alt.ExprRef(_FIGURES)),
@@ -195,34 +226,15 @@ def _chart(ink: Ink) -> alt.LayerChart:
                 y2=alt.value(top),
             )
             shown.append(bar)
+        size = 15 if place else 34
         figure = one.mark_text(align="left", fontSize=size, fontWeight="bold", color=ink.text)
-        told = one.mark_text(align="left", fontSize=15 if place == 0 else 13, color=ink.soft)
+        told = one.mark_text(align="left", fontSize=13 if place else 15, color=ink.soft)
         below = top + (18 if place else 0)
         shown += [
-            figure.encode(**at(_FIGURES, f"{below}"), text="figure:N"),
-            told.encode(**at(_FIGURES, f"{below + 18}"), text="told:N"),
+            figure.encode(**_at(_FIGURES, f"{below}"), text="figure:N"),
+            told.encode(**_at(_FIGURES, f"{below + 18}"), text="told:N"),
         ]
-    lines = alt.Chart(alt.Data(values=[{}]))
-    edges = [
-        lines.mark_rule(color=ink.n, strokeWidth=2, aria=False).encode(
-            **at(_LEFT, f"{_TOP - 6}"), x2=alt.value(alt.ExprRef(f"{_LEFT} + {_SIDE}"))
-        ),
-        lines.mark_rule(color=ink.m, strokeWidth=2, aria=False).encode(
-            **at(f"{_LEFT} - 6", f"{_TOP}"), y2=alt.value(alt.ExprRef(f"{_TOP} + {_SIDE}"))
-        ),
-    ]
-    chart = alt.layer(
-        heat,
-        rings,
-        *edges,
-        words("n", _LEFT, f"{_TOP - 12}", color=ink.n, fontWeight="bold"),
-        words("m", f"{_LEFT} - 12", f"{_TOP} + {_SIDE}", color=ink.m, fontWeight="bold", angle=270),
-        words("legend", _LEFT, f"{_TOP} + {_SIDE} + 18", opacity=wide),
-        words("worst", f"{_WIDE} ? {_WORST} : 0", f"{_TOP + 8}", fontSize=15, opacity=wide),
-        *listed,
-        *shown,
-    )
-    return dressed(chart.properties(height=number("height", 300)), ink)
+    return shown
 
 
 def _number(value: float) -> float | None:

@@ -170,26 +170,35 @@ def _labels(labels: Sequence[Label], reach: tuple[float, float], tall: float) ->
     }
 
 
+_MARKS = {"color": alt.Color("color:N", scale=None), "shape": alt.Shape("shape:N", scale=None)}
+
+
 @template
 def _template(is_relative: bool, ink: Ink) -> alt.LayerChart:
-    marks = {"color": alt.Color("color:N", scale=None), "shape": alt.Shape("shape:N", scale=None)}
-    along = alt.Scale(
-        domain=several("along", [0.0, 1.0]),
-        range=[0, alt.ExprRef(text("right", "width - 250"))],
-        nice=False,
-    )
-    x = alt.X(
-        "step:Q",
-        title=None,
-        scale=along,
-        axis=alt.Axis(
-            tickMinStep=1, tickCount=7, grid=False, labelExpr="datum.index ? datum.label : 'step 0'"
-        ),
-    )
+    right = alt.ExprRef(text("right", "width - 250"))
+    along = alt.Scale(domain=several("along", [0.0, 1.0]), range=[0, right], nice=False)
+    steps = alt.Axis(tickMinStep=1, tickCount=7, grid=False, labelExpr="datum.index ? datum.label : 'step 0'")
+    x = alt.X("step:Q", title=None, scale=along, axis=steps)
     reach = alt.Scale(domain=several("reach", [-1.0, 1.0]), nice=False)
     axis = alt.Axis(format="+.3~g" if is_relative else ".3~g", tickCount=7, domain=False, ticks=False)
-    title = text("axis", RELATIVE)
-    y = alt.Y("percent:Q", title=title, scale=reach, axis=axis)
+
+    def y(field: str) -> alt.Y:
+        return alt.Y(f"{field}:Q", title=text("axis", RELATIVE), scale=reach, axis=axis)
+
+    band = alt.Chart(alt.NamedData(BAND)).mark_area(color=ink.hair, clip=True, aria=False)
+    zero = alt.Chart(alt.Data(values=[{"percent": 0}])).mark_rule(color=ink.line, strokeWidth=1, aria=False)
+    chart = alt.layer(
+        band.encode(x=x, y=y("low"), y2="high:Q"),
+        zero.encode(y=y("percent"), x=alt.value(0), x2=alt.value(right)),
+        *_runs(x, y("percent"), y("drawn"), is_relative),
+        *_words(y("place"), _MARKS, ink),
+        height=number("height", 400),
+    )
+    return dressed(chart, ink)
+
+
+def _runs(x: alt.X, y: alt.Y, end: alt.Y, is_relative: bool) -> list[alt.Chart]:
+    """The lines of the runs, and their ends."""
     tooltip = [
         alt.Tooltip("who:N", title="run"),
         alt.Tooltip("seed:N", title="seed"),
@@ -197,42 +206,24 @@ def _template(is_relative: bool, ink: Ink) -> alt.LayerChart:
         alt.Tooltip("step:Q", title="step"),
         alt.Tooltip("percent:Q", title="above bf16, %" if is_relative else "loss", format="+.3f"),
     ]
-    band = (
-        alt.Chart(alt.NamedData(BAND))
-        .mark_area(color=ink.hair, clip=True, aria=False)
-        .encode(x=x, y=alt.Y("low:Q", scale=reach, axis=axis, title=title), y2="high:Q")
-    )
-    zero = (
-        alt.Chart(alt.Data(values=[{"percent": 0}]))
-        .mark_rule(color=ink.line, strokeWidth=1, aria=False)
-        .encode(y=y, x=alt.value(0), x2=alt.value(alt.ExprRef(text("right", "width - 250"))))
-    )
-    lines = alt.Chart(alt.NamedData(POINTS)).encode(x=x, y=y, color=marks["color"], detail="run:N")
-    dash = alt.StrokeDash(
-        "from:N", scale=alt.Scale(domain=[RECORDED, HERE], range=[[1, 0], [6, 3]]), legend=None
-    )
-    width, clear = alt.StrokeWidth("wide:Q", scale=None), alt.Opacity("clear:Q", scale=None)
-    ends = alt.Chart(alt.NamedData(ENDS)).encode(
-        x=x, y=alt.Y("drawn:Q", scale=reach, axis=axis, title=title), color=marks["color"]
-    )
+    lines = alt.Chart(alt.NamedData(POINTS)).encode(x=x, y=y, color=_MARKS["color"], detail="run:N")
+    origin = alt.Scale(domain=[RECORDED, HERE], range=[[1, 0], [6, 3]])
+    ends = alt.Chart(alt.NamedData(ENDS)).encode(x=x, y=end, color=_MARKS["color"])
     fallen = ends.transform_filter("datum.failure != 'none'")
-    return dressed(
-        alt.layer(
-            band,
-            zero,
-            lines.mark_line(clip=True, aria=False).encode(strokeDash=dash, strokeWidth=width, opacity=clear),
-            lines.mark_point(size=30, filled=True, opacity=0.01, clip=True).encode(tooltip=tooltip),
-            ends.mark_point(filled=True, opacity=1).encode(
-                shape=marks["shape"], size=alt.Size("size:Q", scale=None), tooltip=tooltip
-            ),
-            fallen.mark_text(text="✕", dy=-14, fontSize=17, fontWeight="bold").encode(
-                tooltip=[*tooltip, alt.Tooltip("failure:N", title="why it ended")]
-            ),
-            *_words(alt.Y("place:Q", scale=reach, axis=axis, title=title), marks, ink),
-            height=number("height", 400),
+    return [
+        lines.mark_line(clip=True, aria=False).encode(
+            strokeDash=alt.StrokeDash("from:N", scale=origin, legend=None),
+            strokeWidth=alt.StrokeWidth("wide:Q", scale=None),
+            opacity=alt.Opacity("clear:Q", scale=None),
         ),
-        ink,
-    )
+        lines.mark_point(size=30, filled=True, opacity=0.01, clip=True).encode(tooltip=tooltip),
+        ends.mark_point(filled=True, opacity=1).encode(
+            shape=_MARKS["shape"], size=alt.Size("size:Q", scale=None), tooltip=tooltip
+        ),
+        fallen.mark_text(text="✕", dy=-14, fontSize=17, fontWeight="bold").encode(
+            tooltip=[*tooltip, alt.Tooltip("failure:N", title="why it ended")]
+        ),
+    ]
 
 
 def _words(y: alt.Y, marks: dict[str, alt.Color | alt.Shape], ink: Ink) -> list[alt.Chart]:
