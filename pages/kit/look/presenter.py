@@ -59,7 +59,7 @@ def complaints() -> list[str]:
 
 
 def _switch() -> None:
-    """Turn the mode on or off; a callback, which Streamlit also calls when it forgot the button."""
+    """Turn the mode on or off; a callback. An emptied session calls it without a click."""
     if not reported(_SWITCH_KEY):
         return
     is_on = st.session_state[_STATE_KEY] = not st.session_state.get(_STATE_KEY, False)

@@ -76,7 +76,8 @@ def show(controls: Controls) -> None:
     """Draw the section for the format and the number that the controls hold."""
     view, ink = here(), INKS[theme()]
     name = controls.draw(FORMAT, view.control)
-    picture = stage().container(key="formats_code", gap="small" if projected() else "large")
+    # The picture of the next section replaces the inner container with all that is in it.
+    picture = stage().container().container(key="formats_code", gap="small" if projected() else "large")
     bits, words = picture.columns([63, 37], gap="medium", vertical_alignment="center")
     controls.draw(NUMBER, words)
     with words:

@@ -98,7 +98,8 @@ def _box(symbol: str, width: int, height: int, edges: str = "") -> str:
 
 def _one_number(tile: Tile, ink: Ink) -> str:
     value, plain, scaled = (float(found[SHOWN]) for found in (tile.numbers, tile.plain, tile.scaled))
-    legend = ", ".join(f'<b style="color:{ink.of_bit(role[0])}">{role[1]}</b>' for role in ROLES)
+    inks = {letter: ink.of_bit(letter) for letter, _ in ROLES} | {"S": ink.soft}
+    legend = ", ".join(f'<b style="color:{inks[letter]}">{name}</b>' for letter, name in ROLES)
     codes = {f.name: (f, int(f.encode(value))) for f in SIXTEEN}
     rows = [_code(name, f, code, float(f.decode(code)), ink) for name, (f, code) in codes.items()]
     rows.append(_code(EIGHT.name, EIGHT, int(tile.plain_codes[SHOWN]), plain, ink, _is_lost(value, plain)))

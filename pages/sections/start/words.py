@@ -18,7 +18,7 @@ NO_TIMES = "No time of a layer is recorded, and none was measured here yet."
 def notice(tile: Tile) -> str:
     """What a scale does for the numbers, in two sentences."""
     size, beyond = tile.numbers.size, int(tile.is_beyond.sum())
-    kept = f"With one scale, {size - tile.zeros_scaled} live."
+    kept = f"With one scale, {'all ' * (not tile.zeros_scaled)}{size - tile.zeros_scaled} live."
     if tile.zeros_plain:
         return f"Without a scale, **{tile.zeros_plain} of {size} numbers become 0**. {kept}"
     if beyond:
