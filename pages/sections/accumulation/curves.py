@@ -139,7 +139,8 @@ def notice(found: dict[Series, tuple[SumError, ...]]) -> str:
     why = (
         f"Nearly all of it is bias, {side(last.bias)}." if is_bias else "Errors of both signs cancel in part."
     )
-    return f"At K = {last.k:,}, {worst.unit.title} is off by **{percent(last.rms)}**. {why}"
+    name = worst.unit.title + ("," if "," in worst.unit.title else "")
+    return f"At K = {last.k:,}, {name} is off by **{percent(last.rms)}**. {why}"
 
 
 def alt_text(found: dict[Series, tuple[SumError, ...]], field: str, longest: int) -> str:

@@ -109,8 +109,8 @@ def notice(runs: ScaledRuns) -> str:
     """The cliff at the right of the window, or the slow end there."""
     if runs.first_lost is not None:
         return (
-            f"Too small a scale loses a little. Too large a scale ends the run: **from "
-            f"{power_of_two(runs.first_lost)} on** a gradient overflows in the first steps."
+            "Too small a scale loses small numbers, without a warning. Too large a scale ends the run: "
+            f"**from {power_of_two(runs.first_lost)} on** a gradient overflows."
         )
     high = LOG2_SCALES[-1]
     return (

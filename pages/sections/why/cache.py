@@ -61,7 +61,7 @@ def picture(found: tuple[Step, ...], theme: str, room: int) -> Filled:
         for step in found
     ]
     axis = "GB read for one token of each sequence"
-    return bars(lines, (WEIGHTS, CACHE), axis, INKS[theme], names=NAMES, room=room)
+    return bars(lines, NAMES, axis, room, INKS[theme])
 
 
 def notice(settings: Mapping[str, Value]) -> str:

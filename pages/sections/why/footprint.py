@@ -15,7 +15,6 @@ WEIGHT, WEIGHT_COPIES, INPUT, GRADIENT, RESULT = (
 )
 SHORT = {WEIGHT: "w", WEIGHT_COPIES: "w again", INPUT: "x", GRADIENT: "dy", RESULT: "y"}
 """The pieces, and their short names."""
-PIECES = tuple(SHORT)
 FORWARD, BACKWARD, INFERENCE = "forward", "backward", "inference"
 NO_MASTER = "none"
 _BF16 = "bf16"

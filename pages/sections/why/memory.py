@@ -21,7 +21,6 @@ from pages.sections.why.footprint import (
     BACKWARD,
     FORWARD,
     INFERENCE,
-    PIECES,
     SHORT,
     footprint,
     shown,
@@ -71,7 +70,7 @@ def picture(settings: Mapping[str, Value], theme: str, room: int) -> Filled:
                 label=size if recipe is None else f"{size}, {compared[name]:.2f}×",
             )
         )
-    return bars(lines, PIECES, "MiB of one linear layer", INKS[theme], names=SHORT, room=room)
+    return bars(lines, SHORT, "MiB of one linear layer", room, INKS[theme])
 
 
 def notice(settings: Mapping[str, Value]) -> str:

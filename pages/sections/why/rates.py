@@ -81,8 +81,8 @@ def notice() -> str:
     low, high = min(gains), max(gains)
     times = f"{low:.2g}" if f"{low:.2g}" == f"{high:.2g}" else f"{low:.3g} to {high:.3g}"
     return (
-        f"Half the bits, twice the products: in fp8 each of these GPUs multiplies **{times} times as fast** "
-        "as in bf16."
+        "Half the bits, twice the products: each of these GPUs that has fp8 multiplies "
+        f"**{times} times as fast** in it as in bf16."
     )
 
 
