@@ -25,11 +25,11 @@ STEP = "step"
 GRID, TERMS, ONES, SUMS, STRIP_ROWS = "grid", "terms", "ones", "sums", "strip"
 NOW = f"datum.step == {STEP}"
 FIGURES = (
-    ("exact", "exact sum"),
+    ("exact", "this step, exact"),
     ("kept", "after the cut"),
     ("chain", "stored as c"),
     ("total", "result so far"),
-    ("off", "off by"),
+    ("off", "off in all"),
 )
 _BETWEEN = 6
 _PLACES = ("zero_y", "tall", "foot", "half", "inset", "strip_head")
