@@ -64,10 +64,8 @@ def test_no_name_of_all_gpus_peaks_lies_on_another(server, open_page):
 
 
 def zoom(page) -> str:
-    """What the page is enlarged by."""
-    return page.evaluate(
-        "() => getComputedStyle(document.querySelector('[data-testid=stMainBlockContainer]')).zoom"
-    )
+    """What the picture is enlarged by."""
+    return page.evaluate("() => getComputedStyle(document.querySelector('.st-key-view_stage')).zoom")
 
 
 def lowest(page) -> float:
