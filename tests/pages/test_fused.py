@@ -240,7 +240,7 @@ def test_a_picture_for_each_copy_and_one_for_both(open_app, name):
     panels = range(len(at.get("vega_lite_chart")) - 1)
     heads = [dataset(at, panel, "heads")[0]["text"] for panel in panels]
     copies = RECIPES[name].quantized_copies(LayerTensor.X)
-    assert any(head.startswith("both in one launch") for head in heads) == (len(copies) > 1)
+    assert any(head.startswith("both: ") for head in heads) == (len(copies) > 1)
     verdicts = [dataset(at, panel, "verdicts")[0]["text"] for panel in panels]
     wanted = {
         "deepseek_v3": ["one read"] * 3,

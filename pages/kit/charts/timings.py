@@ -139,8 +139,8 @@ def _chart(ink: Ink, is_recorded: bool) -> alt.LayerChart:
                 )
                 for field, down, look in (
                     ("figure", -4, {"fontSize": 34, "fontWeight": "bold"}),
-                    ("told", 18, {"fontSize": 15}),
-                    ("more", 38, {"fontSize": 13}),
+                    ("told", 24, {"fontSize": 15}),
+                    ("more", 44, {"fontSize": 13}),
                 )
             ),
         ).properties(height=number("height", 200)),

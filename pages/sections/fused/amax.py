@@ -63,7 +63,7 @@ def panels(recipe: Recipe, tensor: LayerTensor, layer: LayerShape) -> list[Panel
     copies, shape = copies_of(recipe, tensor, layer), layer.of(tensor)
     found = [
         Panel(
-            head=f"for {_readers(one)}, tile {stored_tile(tensor, *one.copy.tile)}",
+            head=f"{_readers(one)}: {stored_tile(tensor, *one.copy.tile)}",
             reach=one.reach,
             told=waits(one.reach, tensor, shape),
             verdict=_verdict(one.reads, one.reach),
@@ -74,7 +74,7 @@ def panels(recipe: Recipe, tensor: LayerTensor, layer: LayerShape) -> list[Panel
         both = together(copies)
         found.append(
             Panel(
-                head=f"both in one launch, {stored_tile(tensor, both.rows, both.columns)}",
+                head=f"both: {stored_tile(tensor, both.rows, both.columns)}",
                 reach=both,
                 told=waits(both, tensor, shape),
                 verdict=_verdict(both.reads(shape, HELD), both),

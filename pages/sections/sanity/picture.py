@@ -28,9 +28,9 @@ _NAMED = (Verdict.FAIL, Verdict.SLOW, Verdict.NOT_SUPPORTED)
 _MOST_NAMED = 3
 _STYLE = """<style>
 .checks { display: flex; flex-direction: column; gap: calc(var(--side) * 0.75); }
-.checks h3 { font-size: 15px; font-weight: 650; margin: 0 0 calc(var(--side) * 0.25); padding: 0;
+.checks h2 { font-size: 15px; font-weight: 650; margin: 0 0 calc(var(--side) * 0.25); padding: 0;
     line-height: 20px; }
-.checks h3 span { font-weight: 400; margin-left: 10px; }
+.checks h2 span { font-weight: 400; margin-left: 10px; }
 .checks div { display: flex; flex-wrap: wrap; gap: calc(var(--side) * 0.15); }
 .checks i { width: var(--side); height: var(--side); border-radius: 3px; overflow: hidden;
     font: 600 calc(var(--side) * 0.6)/calc(var(--side) - 3px) sans-serif; text-align: center;
@@ -79,8 +79,8 @@ def _row(group: Group, lines: Sequence[tuple[str, Verdict | None]], ink: Ink) ->
     figures = f"{passed} of {len(lines)}" if begun else f"{len(lines)}"
     squares = "".join(_square(name, verdict, ink) for name, verdict in lines)
     return (
-        f'<section><h3>{escape(group.title)}<span style="color:{ink.soft}">{figures}</span>'
-        f'<span style="color:{ink.lost}">{escape(told)}</span></h3><div>{squares}</div></section>'
+        f'<section><h2>{escape(group.title)}<span style="color:{ink.soft}">{figures}</span>'
+        f'<span style="color:{ink.lost}">{escape(told)}</span></h2><div>{squares}</div></section>'
     )
 
 

@@ -178,4 +178,6 @@ def _verdict(at: int, verdict: Verdict, height: float, ink: Ink) -> Row:
     holds, words, short = verdict
     mark, color = ("✓", ink.text) if holds else ("✗", ink.lost)
     x, style = COLUMN * at + LEFT, {"fontWeight": "bold", "fontSize": 13}
-    return word(x, height - 10, f"{mark} {words}", color, narrow=f"{mark} {short}", **style)
+    return word(
+        x, height - 10, f"{mark} {words}", color, narrow=mark if holds else f"{mark} {short}", **style
+    )

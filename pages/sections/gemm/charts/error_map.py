@@ -232,7 +232,7 @@ def _figures(ink: Ink) -> list[alt.Chart]:
         below = top + (18 if place else 0)
         shown += [
             figure.encode(**_at(_FIGURES, f"{below}"), text="figure:N"),
-            told.encode(**_at(_FIGURES, f"{below + 18}"), text="told:N"),
+            told.encode(**_at(_FIGURES, f"{below + (18 if place else 27)}"), text="told:N"),
         ]
     return shown
 

@@ -37,7 +37,7 @@ def dot_chart(
 def _chart(ink: Ink, *, has_floor: bool) -> alt.LayerChart:
     x = alt.X(
         "terms:Q",
-        title="K, terms of the dot product",
+        title="K, terms",
         scale=alt.Scale(type="log", base=2, domain=several("ends", [4, 8]), nice=False),
         axis=alt.Axis(values=several("ticks", [4, 8]), format=",d", grid=False),
     )
