@@ -48,8 +48,7 @@ def test_svg_and_png_hold_the_picture_on_its_dark_ground(server, open_page):
 
     drawn = ElementTree.fromstring(saved(page, "SVG"))
     assert drawn.tag == f"{SVG}svg"
-    sizes = round(box["width"]), round(box["height"])
-    assert (float(drawn.get("width")), float(drawn.get("height"))) == sizes
+    assert (float(drawn.get("width")), float(drawn.get("height"))) == (box["width"], box["height"])
     assert drawn[0].tag == f"{SVG}rect"
     assert drawn[0].get("fill") == ground
     texts = drawn.iter(f"{SVG}text")
@@ -60,7 +59,7 @@ def test_svg_and_png_hold_the_picture_on_its_dark_ground(server, open_page):
     assert png.startswith(SIGNATURE)
     parts = chunks(png)
     width, height, depth, color = struct.unpack(">IIBB", parts[b"IHDR"][:10])
-    assert (width, height) == (2 * sizes[0], 2 * sizes[1])
+    assert (width, height) == (round(2 * box["width"]), round(2 * box["height"]))
     assert (depth, color) == (8, 6)
     first_row = zlib.decompress(parts[b"IDAT"])[1:]
     assert f"rgb({', '.join(map(str, first_row[:3]))})" == ground

@@ -216,7 +216,7 @@ def _listed(ink: Ink) -> list[alt.Chart]:
 def _figures(ink: Ink) -> list[alt.Chart]:
     """The error, and a bar for each of its causes."""
     figures, shown = alt.Chart(alt.NamedData("figures")), []
-    for place, top in enumerate((34, 86, 144)):
+    for place, top in enumerate((34, 92, 150)):
         one = figures.transform_filter(f"datum.place === {place}")
         if place:
             bar = one.mark_rect(color=ink.dot).encode(
@@ -232,7 +232,7 @@ def _figures(ink: Ink) -> list[alt.Chart]:
         below = top + (18 if place else 0)
         shown += [
             figure.encode(**_at(_FIGURES, f"{below}"), text="figure:N"),
-            told.encode(**_at(_FIGURES, f"{below + (18 if place else 27)}"), text="told:N"),
+            told.encode(**_at(_FIGURES, f"{below + (18 if place else 34)}"), text="told:N"),
         ]
     return shown
 
