@@ -16,7 +16,7 @@ from kernels.gemm.hopper.descriptors import WARPS, flat, swizzled
 from kernels.gemm.hopper.launch import constants as specialized_constants
 from kernels.gemm.hopper.narrow_launch import constants as narrow_constants
 from kernels.gemm.hopper.sizes import ROWS_OF_TWO
-from kernels.gemm.hopper.storage import wgmma_rows
+from kernels.gemm.hopper.storage import takes_pairs, wgmma_rows
 from kernels.gemm.meaning import Arithmetic
 from kernels.gemm.plan import GemmPlan
 from kernels.gemm.tuned import read_table, table_path
@@ -72,7 +72,7 @@ def named_specialized(device: Device) -> Iterator[Case]:
             case = {Body.DECODING: decoding, Body.NARROW: narrow}.get(made.body, specialized)
             if in_programs(blocks) and not blocks.shares_last:
                 for runs in (SPLIT, SPLIT + 1):
-                    of_runs = replace(made.blocks, split_k=runs)
+                    of_runs = in_runs(made.blocks, runs)
                     yield case(family, replace(made, blocks=of_runs), device, accumulate=False)
                 continue
             for accumulate in (False, True)[: 1 + (plan.meaning.spec.out.bits == 32)]:
@@ -86,7 +86,14 @@ def named_specialized(device: Device) -> Iterator[Case]:
 def _as_compiled(blocks: Blocks) -> Blocks:
     """Blocks that stand for all others whose code is theirs: the same order, the same number of programs."""
     blocks = replace(blocks, group=GROUP)
-    return replace(blocks, split_k=SPLIT) if in_programs(blocks) else blocks
+    return in_runs(blocks, SPLIT) if in_programs(blocks) else blocks
+
+
+def in_runs(blocks: Blocks, runs: int) -> Blocks:
+    """Blocks with so many runs of K; two of them in a program need an even ring."""
+    split = replace(blocks, split_k=runs)
+    pairs = split.body is Body.DECODING and takes_pairs(split)
+    return replace(split, stages=split.stages - split.stages % 2) if pairs else split
 
 
 def takes_a_power_of_two(blocks: Blocks) -> bool:

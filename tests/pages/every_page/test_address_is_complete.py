@@ -20,6 +20,7 @@ MIRRORS = {
     ("pages/sections/formats/code.py", "pills"): "the bits of the same code",
     ("pages/sections/design/editor.py", "selectbox"): "each writes its part of OWN, the recipe's line",
     ("pages/sections/rotations/cases.py", "segmented_control"): "sets three controls at once",
+    ("pages/sections/gemm/job.py", "selectbox"): "a shape sets M, N and K",
     ("pages/kit/lesson/prediction.py", "radio"): "an answer, which is locked in the class's store",
     ("pages/kit/lesson/prediction.py", "number_input"): "an answer as well",
     ("pages/kit/lesson/prediction.py", "select_slider"): "an answer as well",
