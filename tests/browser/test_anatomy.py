@@ -29,7 +29,7 @@ from tests.sweeps import taken
 
 pytestmark = pytest.mark.browser
 
-EVERY, OF_PAGES, OF_CHAPTERS = 8, 3, 4
+EVERY, OF_PAGES, OF_CHAPTERS = 10, 5, 6
 """One in so many views, pages on a laptop and chapters is looked at; `make test-all` takes all."""
 # A tab that goes on to another page need not load: neighbors are of different pages.
 APART = sorted(VIEWS, key=lambda view: views(view.page).index(view))
