@@ -152,7 +152,7 @@ def _maps(ink: Ink) -> list[alt.Chart]:
     )
     names = rows.mark_text(**left, fontSize=16, fontWeight=600, color=ink.text)
     about = rows.mark_text(**left, fontSize=13, color=ink.soft, dy=22)
-    color = {"fill": alt.Fill("color:N", scale=None), "color": alt.Color("color:N", scale=None)}
+    color = {"color": alt.Color("color:N", scale=None)}
     marks = rows.mark_point(filled=True, size=150, opacity=1, x=8)
     return [
         maps.encode(y=_y("middle"), url="url:N"),
@@ -227,7 +227,7 @@ def _pointed(ink: Ink) -> alt.Chart:
         .transform_calculate(
             top=f"{_START} + datum.down0 * {_TALL}", bottom=f"{_START} + datum.down1 * {_TALL}"
         )
-        .mark_rect(fillOpacity=0, fill=ink.text)
+        .mark_rect(opacity=0, color=ink.text)
         .encode(
             x=_x("column0"),
             x2="column1:Q",
