@@ -19,8 +19,6 @@ import streamlit as st
 from pages.kit.widgets import Place
 
 _WIDGETS = ("segmented_control", "selectbox", "slider", "number_input", "text_input", "multiselect", "pills")
-
-
 _NOTHING = "<span></span>"
 
 
@@ -55,11 +53,6 @@ class View:
             row.container(key="view_control", width="content", horizontal=True, vertical_alignment="center")
         )
         self._stage: Place = st.container(key="view_stage", gap=None)
-        for place in (
-            self.notice,
-            self._stage,
-        ):  # Streamlit draws no empty container: these keep their height
-            place.html("<span></span>")
         self.below: Any = st.container(key="view_below")
         foot = st.container(key="view_foot", horizontal=True)
         self._more_place: Place = foot.container(key="view_more")

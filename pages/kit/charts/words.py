@@ -8,8 +8,6 @@ from fp8core.tiles import WHOLE, Extent
 
 LARGEST_IN_FULL = 1e7
 _SMALLEST_PLAIN = -2
-_MOST_DIGITS = 7
-"""Significant digits of a power of two, at most, that are all written."""
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 _RAISED = str.maketrans("-.0123456789", "⁻·⁰¹²³⁴⁵⁶⁷⁸⁹")
 
@@ -17,14 +15,6 @@ _RAISED = str.maketrans("-.0123456789", "⁻·⁰¹²³⁴⁵⁶⁷⁸⁹")
 def power_of_two(exponent: float) -> str:
     """A power of two, such as ``2⁻⁷``, or ``2⁻³·¹⁸``."""
     return "2" + f"{exponent:.3g}".translate(_RAISED)
-
-
-def power_in_digits(exponent: int) -> str:
-    """A whole power of two and its digits, such as ``2⁻³ = 0.125``; a long one has ≈ and two of them."""
-    value = 2.0**exponent
-    is_short = float(f"{value:.{_MOST_DIGITS}g}") == value
-    told = f"= {short(value, _MOST_DIGITS)}" if is_short else f"≈ {short(value, 2)}"
-    return f"{power_of_two(exponent)} {told}"
 
 
 def log2(value: float) -> float:

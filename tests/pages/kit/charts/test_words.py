@@ -9,7 +9,7 @@ import pytest
 from fp8core.linear import MATMULS, LayerShape, Side
 from fp8core.recipes import RECIPES
 from pages.kit.charts.ink import INKS
-from pages.kit.charts.words import column, power_in_digits
+from pages.kit.charts.words import column
 from pages.sections.tiles.card import output_parts, output_table
 from pages.sections.tiles.data import scene
 
@@ -45,19 +45,3 @@ def test_the_stretches_on_a_tile_card_add_up_to_the_printed_element(recipe):
         assert len(stretches) == len(output_parts(drawn, 0, 0))
         assert sum(map(printed, stretches)) == printed(total)
         assert printed(without)
-
-
-@pytest.mark.parametrize(
-    ("exponent", "told"),
-    [
-        (-1, "2⁻¹ = 0.5"),
-        (-3, "2⁻³ = 0.125"),
-        (-8, "2⁻⁸ = 0.00390625"),
-        (-10, "2⁻¹⁰ = 0.0009765625"),
-        (-16, "2⁻¹⁶ ≈ 1.5e−05"),
-        (10, "2¹⁰ = 1024"),
-        (20, "2²⁰ = 1048576"),
-    ],
-)
-def test_a_power_of_two_is_exact_where_its_digits_are_few(exponent, told):
-    assert power_in_digits(exponent) == told
